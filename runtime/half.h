@@ -1,0 +1,69 @@
+/* f16 and bf16 as bits: conversions to and from float, rounding to nearest even. Branch-free, so
+ * that loops over them vectorize. */
+#ifndef RUNTIME_HALF_H
+#define RUNTIME_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t
+rt_float_bits(float x)
+{
+	uint32_t u;
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+
+static inline float
+rt_bits_float(uint32_t u)
+{
+	float x;
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
+
+static inline float
+rt_bf16_to_f32(uint16_t h)
+{
+	return rt_bits_float((uint32_t)h << 16);
+}
+
+/* A NaN stays a (quiet) NaN; too large becomes infinite. */
+static inline uint16_t
+rt_f32_to_bf16(float x)
+{
+	const uint32_t u = rt_float_bits(x);
+	const uint32_t rounded = (u + 0x7FFFu + (u >> 16 & 1)) >> 16;
+	const uint32_t nan = u >> 16 | 0x40u;
+	return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded);
+}
+
+/* Moves the ten mantissa bits and the exponent into a float's place; a multiplication by 2^112
+ * corrects the bias and, being exact, normalizes subnormal numbers too. */
+static inline float
+rt_f16_to_f32(uint16_t h)
+{
+	const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
+	const uint32_t body = (uint32_t)(h & 0x7FFFu) << 13;
+	const uint32_t finite = rt_float_bits(rt_bits_float(body) * 0x1p112f);
+	const uint32_t special = body | 0x7F800000u;
+	return rt_bits_float(sign | (body >= 0x0F800000u ? special : finite));
+}
+
+/* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that of a
+ * subnormal f16; others get their bias changed and half a last place added. */
+static inline uint16_t
+rt_f32_to_f16(float x)
+{
+	const uint32_t u = rt_float_bits(x);
+	const uint32_t sign = u >> 16 & 0x8000u;
+	const uint32_t a = u & 0x7FFFFFFFu;
+	const uint32_t small = rt_float_bits(rt_bits_float(a) + 0.5f) - 0x3F000000u;
+	const uint32_t normal = (a - 0x38000000u + 0xFFFu + (a >> 13 & 1)) >> 13;
+	const uint32_t special = a > 0x7F800000u ? 0x7E00u | (a >> 13 & 0x3FFu) : 0x7C00u;
+	uint32_t h = a < 0x38800000u ? small : normal;
+	h = a >= 0x47800000u ? special : h;
+	return (uint16_t)(sign | h);
+}
+
+#endif

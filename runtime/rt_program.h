@@ -1,0 +1,208 @@
+/* What a generated program tells the runtime: tables of its axes, tensors, kernels and collectives,
+ * and the function that runs one training step.
+ *
+ *	generated file                        libdopt_rt
+ *	const struct rt_program dopt_program  rt_main: options, ranks, data, parameters, step loop,
+ *	static void step(struct rt_ctx *)     collectives, evaluation, saving, traces
+ *	int main(...) { return rt_main(&dopt_program, &rt_device_host, argc, argv); }
+ *
+ * All tables are `static const`; every array is zero-initialized where a field is not named, and
+ * zero always means "none". All ranks run the same tables: what differs between them is the
+ * coordinate on each axis, in rt_ctx.
+ *
+ * Places. A rank has one coordinate on each device axis. The place number is row-major over the
+ * device axes in declared order, the last one innermost; it is the MPI rank or the thread number,
+ * and the number of ranks is the product of the device axes' sizes. Time axes are no ranks: the
+ * generated code loops over them. */
+#ifndef RUNTIME_RT_PROGRAM_H
+#define RUNTIME_RT_PROGRAM_H
+
+#include "runtime/dtype.h"
+#include <stdbool.h>
+
+/* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
+#define RT_ABI_VERSION 1
+/* Dimensions of a tensor, axes of a program: the language allows no more. */
+#define RT_MAX_RANK 8
+#define RT_MAX_AXES 8
+/* Every arena starts at such an address; tensors should start at a multiple of it. */
+#define RT_ARENA_ALIGN 64
+
+struct rt_axis {
+	const char *name;
+	int64_t size;
+	bool is_time; /* steps [...], not mesh [...] */
+};
+
+enum rt_role { RT_INPUT, RT_PARAM, RT_STATE, RT_OUTPUT };
+
+/* Initial values (runtime/init.h computes them, for every target and layout the same).
+ * With fan_in = dims[rank-2] and fan_out = dims[rank-1] of the global tensor (rank 1: both are
+ * dims[0], rank 0: both 1), n a standard normal number and u a uniform one of [0,1):
+ *	zeros 0, ones 1, constant mean, normal mean + scale*n, uniform mean + scale*(2u-1),
+ *	he mean + scale*sqrt(2/fan_in)*n, xavier mean + scale*sqrt(6/(fan_in+fan_out))*(2u-1)
+ * so that scale is 1 where the model says nothing. */
+enum rt_init {
+	RT_INIT_ZEROS,
+	RT_INIT_ONES,
+	RT_INIT_CONSTANT,
+	RT_INIT_NORMAL,
+	RT_INIT_UNIFORM,
+	RT_INIT_HE,
+	RT_INIT_XAVIER
+};
+
+/* The axes that split one dimension, the most significant first: with axes a, b the slice number is
+ * coord[a] * size(b) + coord[b], and slices are equally long. */
+struct rt_split {
+	uint8_t n;
+	uint8_t axis[RT_MAX_AXES];
+};
+
+/* A tensor that outlives a step or crosses its border. Its local dims are dims[] divided by the
+ * sizes of the axes that split them. A tensor (input or output) that is split over time axes keeps
+ * all its slices one after another: [T][local], T = the product of those time axes, row-major
+ * in declared order. Parameters and states are split over device axes only, and are updated in
+ * place by the generated code. */
+struct rt_tensor {
+	const char *name; /* as in input("x"): the data file's train.x and test.x */
+	enum rt_role role;
+	enum rt_dtype dtype;
+	int32_t rank;
+	int64_t dims[RT_MAX_RANK]; /* global */
+	struct rt_split split[RT_MAX_RANK];
+	/* For each axis 1 + k if only place k holds the tensor, 0 if all do or it is split there.
+	 * On a time axis it is of no consequence: the value is at `offset` when the step ends. */
+	int32_t single[RT_MAX_AXES];
+	enum rt_init init; /* parameters and states */
+	double scale, mean;
+	uint64_t seed; /* of this tensor: mixed with the program's and with the name */
+	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked */
+	size_t offset; /* bytes from the start of the arena */
+};
+
+enum rt_coll_kind {
+	RT_ALLREDUCE,
+	RT_REDUCE,
+	RT_BROADCAST,
+	RT_ALLGATHER,
+	RT_GATHER,
+	RT_SCATTER,
+	RT_REDUCESCATTER,
+	RT_ALLTOALL,
+	RT_SEND
+};
+
+/* One buffer of a collective. Offsets are bytes into the arena, extents are elements. With P the
+ * size of the axis, "slice" [outer][n][inner] and "whole" [outer][P*n][inner]:
+ *	allreduce, reduce, broadcast, send: src and dst are slices (outer*n*inner elements in a row)
+ *	allgather, gather:                  src is a slice, dst a whole
+ *	scatter, reducescatter:             src is a whole, dst a slice
+ *	alltoall: with first_split, src [outer][d1/P][mid][d2][inner], dst [outer][d1][mid][d2/P][inner];
+ *	          without, src [outer][d1][mid][d2/P][inner], dst [outer][d1/P][mid][d2][inner]
+ * src and dst are the same or do not overlap; the same only where both are slices. A place that
+ * is no receiver (gather, reduce, send) leaves its dst alone, and one that is no sender (broadcast,
+ * scatter, send) its src unread: their offsets must be valid all the same. */
+struct rt_buf {
+	size_t src, dst;
+	int64_t outer, n, inner;
+	int64_t d1, mid, d2; /* alltoall only, before and after are counted as if not split by axis */
+	bool first_split;
+};
+
+/* A collective on the groups of ranks that differ only in their coordinate on `axis`. Several
+ * buffers travel as one message. Sums run in the order of the places 0 .. P-1 on every transport. */
+struct rt_coll {
+	const char *name;
+	enum rt_coll_kind kind;
+	uint8_t axis;
+	enum rt_dtype dtype; /* of all buffers */
+	int32_t from;        /* place that has the tensor before: broadcast, scatter, send */
+	int32_t to;          /* place that has it after: reduce, gather, send */
+	int32_t nbufs;
+	const struct rt_buf *bufs;
+	size_t bytes; /* of the message: slices, or wholes where there are any; for alltoall src */
+	int32_t op;   /* index of its op in the lowered module: traces */
+};
+
+/* A kernel, for traces and reports only. */
+struct rt_kernel {
+	const char *name;
+	const char *op; /* the op as the language writes it */
+	double flops, bytes;
+};
+
+struct rt_ctx;
+
+struct rt_program {
+	uint32_t abi; /* RT_ABI_VERSION */
+	const char *name;
+	int32_t naxes;
+	const struct rt_axis *axes;
+	int32_t ntensors;
+	const struct rt_tensor *tensors;
+	int32_t nkernels;
+	const struct rt_kernel *kernels;
+	int32_t ncolls;
+	const struct rt_coll *colls;
+	size_t arena_bytes; /* of each rank */
+	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
+	double predicted;   /* seconds an iteration; 0: unknown */
+	void (*step)(struct rt_ctx *ctx);
+};
+
+/* What a step function gets. One for each rank; only that rank's thread uses it. */
+struct rt_ctx {
+	unsigned char *arena;          /* on the device, RT_ARENA_ALIGN aligned */
+	int64_t coord[RT_MAX_AXES];    /* of this rank; a time axis's entry is the generated code's */
+	int64_t step;                  /* 0, 1, ... */
+	uint64_t seed;                 /* of the program: -seed */
+	const struct rt_program *prog;
+	void *device;                  /* the device backend's own; NULL on the host */
+	struct rt_probe *probe;        /* NULL in steps whose kernels are not timed */
+	struct rt_rank *rank;          /* the runtime's own */
+};
+
+/* Slow path of the two below. */
+void
+rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
+void
+rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
+
+/* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step is
+ * not timed. Kernels do not nest. */
+static inline void
+rt_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
+{
+	if (__builtin_expect(ctx->probe != NULL, 0))
+		rt_probe_begin(ctx, kernel);
+}
+
+static inline void
+rt_kernel_end(struct rt_ctx *ctx, int32_t kernel)
+{
+	if (__builtin_expect(ctx->probe != NULL, 0))
+		rt_probe_end(ctx, kernel);
+}
+
+/* Starts a collective (its index in rt_program.colls) and returns at once. Until the matching
+ * rt_wait its sources must not be written and its results not be touched. Every rank posts the same
+ * collectives in the same order; they run one after another in that order. The same collective may be
+ * posted again, also before it was waited for. */
+void
+rt_post(struct rt_ctx *ctx, int32_t coll);
+
+/* Returns when the last post of this collective is complete. At once if there is none. */
+void
+rt_wait(struct rt_ctx *ctx, int32_t coll);
+
+struct rt_device;
+extern const struct rt_device rt_device_host;
+
+/* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while running)
+ * or 2 (wrong option, data or number of ranks). See runtime/options.h and runtime/main.c for options
+ * and the lines that are printed. */
+int
+rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
+
+#endif
