@@ -1,0 +1,77 @@
+/* Arenas: a list of chunks, each twice as large as the last, up to a limit. */
+#include "ir/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	ARENA_FIRST_CHUNK = 4 << 10, /* small: many arenas hold a handful of objects */
+	ARENA_LAST_CHUNK = 1 << 20,  /* large enough that chunk headers vanish */
+	ARENA_ALIGN = 8,
+};
+
+struct arena {
+	char *next, *end;
+	size_t chunk, used;
+};
+
+_Noreturn void
+out_of_memory(void)
+{
+	fputs("dopt: out of memory\n", stderr);
+	exit(1);
+}
+
+struct arena *
+arena_create(const void *owner)
+{
+	struct arena *a = talloc_zero(owner, struct arena);
+
+	if (!a)
+		out_of_memory();
+	a->chunk = ARENA_FIRST_CHUNK;
+	return a;
+}
+
+static void
+arena_grow(struct arena *a, size_t size)
+{
+	size_t bytes = size > a->chunk ? size : a->chunk;
+
+	a->next = talloc_zero_size(a, bytes);
+	if (!a->next)
+		out_of_memory();
+	a->end = a->next + bytes;
+	if (a->chunk < ARENA_LAST_CHUNK)
+		a->chunk *= 2;
+}
+
+void *
+arena_alloc(struct arena *a, size_t size)
+{
+	size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	if (!a->next || size > (size_t)(a->end - a->next))
+		arena_grow(a, size);
+	void *p = a->next;
+	a->next += size;
+	a->used += size;
+	return p;
+}
+
+char *
+arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_alloc(a, n + 1);
+
+	memcpy(copy, s, n);
+	return copy;
+}
+
+size_t
+arena_bytes(const struct arena *a)
+{
+	return a->used;
+}

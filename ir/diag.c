@@ -1,0 +1,163 @@
+/* Messages with file:line:column, the source line and a caret. */
+#include "ir/diag.h"
+
+#include "ir/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+struct diag_source {
+	const char *name, *text;
+	uint32_t base, length;
+};
+
+struct diag {
+	struct diag_source *source; /* ascending by base */
+	int nsources;
+	uint32_t next_base;
+	unsigned errors;
+	diag_handler *handler;
+	void *handler_data;
+};
+
+struct diag *
+diag_create(const void *owner)
+{
+	struct diag *d = talloc_zero(owner, struct diag);
+
+	if (!d)
+		out_of_memory();
+	d->next_base = 1; /* 0 is nowhere */
+	return d;
+}
+
+void
+diag_set_handler(struct diag *d, diag_handler *handler, void *data)
+{
+	d->handler = handler;
+	d->handler_data = data;
+}
+
+uint32_t
+diag_add_source(struct diag *d, const char *name, const char *text, size_t length)
+{
+	d->source = talloc_realloc(d, d->source, struct diag_source, (size_t)d->nsources + 1);
+	if (!d->source)
+		out_of_memory();
+	struct diag_source *s = &d->source[d->nsources++];
+	s->name = talloc_strdup(d, name);
+	s->text = talloc_strndup(d, text, length);
+	if (!s->name || !s->text)
+		out_of_memory();
+	s->base = d->next_base;
+	s->length = (uint32_t)length;
+	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
+	return s->base;
+}
+
+static const struct diag_source *
+diag_find_source(const struct diag *d, uint32_t offset)
+{
+	if (!offset)
+		return NULL;
+	for (int i = d->nsources - 1; i >= 0; i--)
+		if (offset >= d->source[i].base)
+			return &d->source[i];
+	return NULL;
+}
+
+/* Start of the line that holds byte `at` of the source. */
+static uint32_t
+diag_line_start(const struct diag_source *s, uint32_t at)
+{
+	while (at > 0 && s->text[at - 1] != '\n')
+		at--;
+	return at;
+}
+
+bool
+diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line, unsigned *column)
+{
+	const struct diag_source *s = diag_find_source(d, loc.begin);
+
+	if (!s)
+		return false;
+	uint32_t at = loc.begin - s->base;
+	if (at > s->length)
+		at = s->length;
+	*file = s->name;
+	*line = 1;
+	for (uint32_t i = 0; i < at; i++)
+		*line += s->text[i] == '\n';
+	*column = at - diag_line_start(s, at) + 1;
+	return true;
+}
+
+const char *
+diag_level_name(enum diag_level level)
+{
+	static const char *const name[] = {"error", "warning", "remark", "note"};
+
+	return name[level];
+}
+
+/* The source line and, under it, ^~~~ as far as the range reaches on that line. */
+static void
+diag_print_line(const struct diag *d, struct ir_loc loc)
+{
+	const struct diag_source *s = diag_find_source(d, loc.begin);
+	uint32_t at = loc.begin - s->base, start = diag_line_start(s, at), end = start;
+
+	while (end < s->length && s->text[end] != '\n')
+		end++;
+	fprintf(stderr, "  %.*s\n  ", (int)(end - start), s->text + start);
+	for (uint32_t i = start; i < at; i++)
+		fputc(s->text[i] == '\t' ? '\t' : ' ', stderr);
+	fputc('^', stderr);
+	for (uint32_t i = at + 1; i < end && i + s->base < loc.end; i++)
+		fputc('~', stderr);
+	fputc('\n', stderr);
+}
+
+void
+diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text = talloc_vasprintf(d, format, args);
+	va_end(args);
+	if (!text)
+		out_of_memory();
+
+	struct diag_message m = {.level = level, .loc = loc, .text = text};
+	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);
+	d->errors += level == DIAG_ERROR;
+	if (d->handler) {
+		d->handler(d->handler_data, &m);
+	} else if (placed) {
+		fprintf(stderr, "%s:%u:%u: %s: %s\n", m.file, m.line, m.column, diag_level_name(level), text);
+		diag_print_line(d, loc);
+	} else {
+		fprintf(stderr, "dopt: %s: %s\n", diag_level_name(level), text);
+	}
+	talloc_free(text);
+}
+
+unsigned
+diag_errors(const struct diag *d)
+{
+	return d->errors;
+}
+
+struct ir_loc
+loc_join(struct ir_loc a, struct ir_loc b)
+{
+	if (!a.begin)
+		return b;
+	if (!b.begin)
+		return a;
+	return (struct ir_loc){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}

@@ -1,0 +1,77 @@
+/*
+ * The one reporter. A location is a range of offsets in a space that all texts share (input files,
+ * pipeline text, attribute text), so that it takes 8 bytes in every op; lines are looked up only
+ * when a message needs them.
+ *
+ *     mlp.dir:9:21: error: matmul: sizes of k differ: 784 and 512
+ *       %h = matmul(%x, %w2)
+ *                       ^~~
+ */
+#ifndef IR_DIAG_H
+#define IR_DIAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+struct diag;
+
+/* Bytes [begin, end) of the shared space; begin 0 means "nowhere". */
+struct ir_loc {
+	uint32_t begin, end;
+};
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE };
+
+/* One message, as a handler gets it. `file` is NULL and `line` 0 when it has no place. */
+struct diag_message {
+	enum diag_level level;
+	struct ir_loc loc;
+	const char *file, *text;
+	unsigned line, column; /* from 1 */
+};
+
+typedef void diag_handler(void *data, const struct diag_message *message);
+
+/* A reporter owned by `owner` that prints to stderr. */
+struct diag *
+diag_create(const void *owner);
+
+/* Sends messages to `handler` instead of stderr; NULL: back to stderr. */
+void
+diag_set_handler(struct diag *d, diag_handler *handler, void *data);
+
+/*
+ * Registers a text under the name that messages show. The text is copied. Returns the offset of its
+ * first byte in the shared space: byte k of the text is at location base + k.
+ */
+uint32_t
+diag_add_source(struct diag *d, const char *name, const char *text, size_t length);
+
+/* Reports a message; `loc` {0,0} for one without a place. printf-like. */
+void
+diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#define diag_error(d, loc, ...) diag_report((d), DIAG_ERROR, (loc), __VA_ARGS__)
+#define diag_note(d, loc, ...) diag_report((d), DIAG_NOTE, (loc), __VA_ARGS__)
+
+/* Number of errors reported so far. */
+unsigned
+diag_errors(const struct diag *d);
+
+/* File name, line and column (from 1) of a place; false for nowhere. */
+bool
+diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line, unsigned *column);
+
+/* The text "error", "warning", "remark", "note". */
+const char *
+diag_level_name(enum diag_level level);
+
+/* The smallest range that covers both. */
+struct ir_loc
+loc_join(struct ir_loc a, struct ir_loc b);
+
+#define LOC_NONE ((struct ir_loc){0, 0})
+
+#endif
