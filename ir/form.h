@@ -1,0 +1,142 @@
+/*
+ * The form of an op: its index notation with sizes filled in. Everything derived is derived from it.
+ *
+ *     matmul   a[..,m,k], b[..,k,n] -> [..,m,n] = sum(k) a * b        the row
+ *     f32[64,784], f32[784,512]                                       the operands
+ *     index 0 = m: 64, 1 = n: 512, 2 = k: 784                         the form
+ *     in[0] = (0, 2)   in[1] = (2, 1)   out = (0, 1)   SUM over {2}
+ *     body = mul(load 0, load 1)
+ *
+ * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j at
+ * its own indices; a dimension of access -1 has size 1 there and is read at 0.
+ */
+#ifndef IR_FORM_H
+#define IR_FORM_H
+
+#include "ir/ir.h"
+
+enum scalar_fn {
+#define SCALAR(name, ...) FN_##name,
+#include "ir/scalar.def"
+#undef SCALAR
+	FN_COUNT
+};
+
+enum form_limit {
+	FORM_MAX_INDICES = 24, /* the indices of one op: a contraction of 8-dimensional operands has at most 24 */
+	FORM_MAX_INPUTS = 8,   /* operands of a contract */
+};
+
+enum expr_kind {
+	EXPR_LOAD,  /* operand `id` at its access */
+	EXPR_INDEX, /* the value of index `id`: its position in the whole tensor; i64 */
+	EXPR_CONST, /* `value` */
+	EXPR_CALL,  /* scalar function `id` of arg[] */
+};
+
+/* A scalar expression; nodes live in an arena and are shared freely. */
+struct expr {
+	uint8_t kind;  /* enum expr_kind */
+	uint8_t dtype; /* element type of the value */
+	uint8_t nargs;
+	uint8_t id;
+	double value;
+	const struct expr *arg[3];
+};
+
+enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
+
+struct form_access {
+	uint8_t rank;
+	int8_t index[IR_MAX_RANK]; /* index of each dimension; -1: size 1, no index */
+};
+
+struct form {
+	uint8_t nindices, ninputs;
+	uint8_t reduce;      /* enum form_reduce */
+	uint8_t dtype;       /* of the result */
+	uint32_t reduced;    /* set of indices that are summed away (bit i = index i) */
+	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
+	struct form_access in[FORM_MAX_INPUTS], out;
+	const struct expr *body;
+};
+
+/*
+ * The form of an op with typed operands. `written` gives the shape of an op without operands.
+ * Expressions come from `a`. Returns false and reports at the op where operands do not fit the row;
+ * returns false without a message when the op has no form (form_exists tells).
+ */
+bool
+form_make(struct ir_module *m, struct arena *a, const struct ir_op *op, const struct ir_type *written,
+	struct form *f);
+
+/* Does the op's row have index notation (in the table or made by code, as for contract)? */
+bool
+form_exists(enum op_code code);
+
+/*
+ * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
+ * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts (see
+ * ir_type_slice): start = slice * local size; NULL where the index is not split.
+ */
+struct form_offset {
+	const struct ir_type *type; /* NULL: starts at 0 */
+	int dim;
+};
+void
+form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
+	struct form_offset offset[FORM_MAX_INDICES]);
+
+/* Result type's layout from the operands' layouts: ir/layout.c. Reports and returns false where none fits. */
+bool
+form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, const struct ir_type *written,
+	struct ir_type *result);
+
+/* The scalar functions. */
+const char *
+fn_name(enum scalar_fn f);
+int
+fn_arity(enum scalar_fn f);
+/* Its C expression of x, y, z with M_... for the math functions: see ir/scalar.def. */
+const char *
+fn_c_text(enum scalar_fn f);
+
+/* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */
+const struct expr *
+expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct expr *y, const struct expr *z);
+const struct expr *
+expr_const(struct arena *a, enum ir_dtype t, double v);
+const struct expr *
+expr_load(struct arena *a, enum ir_dtype t, int operand);
+const struct expr *
+expr_index(struct arena *a, int index);
+/* x as element type t (no node where it is one already). */
+const struct expr *
+expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
+/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how fusion substitutes. */
+const struct expr *
+expr_substitute(struct arena *a, const struct expr *e, const struct expr *const *with, const int *index_map);
+/* Number of arithmetic operations. */
+int
+expr_flops(const struct expr *e);
+bool
+expr_uses_index(const struct expr *e, int index);
+/*
+ * Is the body linear in the set of loads (bit j = load j), all together?
+ * LINEAR_CONST: does not depend on them; LINEAR_YES: homogeneous of degree one; LINEAR_NO.
+ */
+enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
+enum expr_linear
+expr_linearity(const struct expr *e, uint32_t loads);
+/* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for the value itself. */
+const struct expr *
+expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
+
+/* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations, bytes read and written. */
+struct op_work {
+	double flops, bytes;
+};
+struct op_work
+op_work(const struct ir_module *m, const struct ir_op *op);
+
+#endif
