@@ -1,0 +1,91 @@
+# How lit runs the tests of this folder: every .dir and .test file below it, except in Inputs.
+#
+# One file or folder by hand:
+#   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v build/gcc/test/passes/prefetch.dir
+#
+# Programs on PATH: dopt and its sister tools, FileCheck, not, count.
+# Substitutions beside lit's own (%s, %t, %S ...):
+#   %dopt      the driver                     %FileCheck  FileCheck
+#   %models    test/models                    %data       test/data
+#   %source    the top folder                 %mpirun     mpirun under a time limit
+#   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
+#   %libdir    where libdopt.so and libdopt_rt.a are
+#   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
+# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang.
+
+import os
+
+import lit.formats
+
+# One test may take this long. The slowest build programs and run them under sanitizers on a
+# loaded machine; a hang is cut off long before the run as a whole is.
+TEST_SECONDS = 300
+# A run under mpirun, which must end before its test does.
+MPIRUN_SECONDS = 120
+
+config.name = "dopt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".dir", ".test"]
+config.excludes = ["Inputs", "models", "data", "unit"]
+
+if lit_config.maxIndividualTestTimeIsSupported[0]:
+    lit_config.maxIndividualTestTime = TEST_SECONDS
+else:
+    lit_config.note("no time limit for single tests: install python3-psutil")
+
+
+def environment():
+    with open(os.path.join(config.test_source_root, "environment")) as lines:
+        for line in lines:
+            line = line.strip().replace("@TEST@", config.test_source_root)
+            if line and not line.startswith("#"):
+                yield line.split("=", 1)
+
+
+config.environment.update(environment())
+config.environment["PATH"] = os.pathsep.join(
+    [config.bin_dir, config.llvm_tools, config.environment["PATH"]]
+)
+for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+
+def cpu_flags():
+    try:
+        with open("/proc/cpuinfo") as info:
+            return next((line.split() for line in info if line.startswith("flags")), [])
+    except OSError:
+        return []
+
+
+features = {
+    "cuda": bool(config.nvcc),
+    "gpu": os.path.exists("/dev/nvidiactl"),
+    "root": os.geteuid() == 0,
+    "mpi": os.access(config.mpirun, os.X_OK),
+    "asan": "address" in config.sanitize,
+    "avx512": "avx512f" in cpu_flags(),
+    "gcc": config.compiler == "GNU",
+    "clang": config.compiler == "Clang",
+}
+config.available_features.update(name for name, present in features.items() if present)
+
+cflags = "-std=c11 -D_GNU_SOURCE -I%s -I%s %s" % (
+    config.source_dir,
+    config.gen_dir,
+    config.sanitize_flags,
+)
+config.substitutions += [
+    ("%dopt", os.path.join(config.bin_dir, "dopt")),
+    ("%FileCheck", os.path.join(config.llvm_tools, "FileCheck")),
+    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%data", os.path.join(config.test_source_root, "data")),
+    ("%source", config.source_dir),
+    ("%libdir", config.lib_dir),
+    ("%mpirun", "timeout %d %s" % (MPIRUN_SECONDS, config.mpirun)),
+    ("%plugin", "%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
+        % (config.cc, cflags, config.lib_dir)),
+    ("%cflags", cflags),
+    ("%cc", config.cc),
+]
