@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum rt_dtype {
-#define DTYPE(ENUM, name, bytes, ctype, kind, safetensors) RT_##ENUM,
+#define DTYPE(name, bytes, ctype, kind, safetensors) RT_##name,
 #include "runtime/dtype.def"
 #undef DTYPE
 	RT_DTYPES
 };
 
-enum rt_dtype_class { RT_CLASS_FLOAT, RT_CLASS_INT, RT_CLASS_BOOL };
+enum rt_dtype_class { RT_CLASS_FLOAT, RT_CLASS_INT, RT_CLASS_UINT, RT_CLASS_BOOL };
 
 struct rt_dtype_info {
 	const char *name;        /* as the language writes it: "f32" */
@@ -27,7 +27,7 @@ static inline const struct rt_dtype_info *
 rt_dtype_info(enum rt_dtype t)
 {
 	static const struct rt_dtype_info table[RT_DTYPES] = {
-#define DTYPE(ENUM, name, bytes, ctype, kind, safetensors)                                        \
+#define DTYPE(name, bytes, ctype, kind, safetensors)                                              \
 	{#name, bytes, RT_CLASS_##kind, safetensors},
 #include "runtime/dtype.def"
 #undef DTYPE
