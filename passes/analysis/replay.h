@@ -1,0 +1,82 @@
+/*
+ * Replay: when every event of a step runs, given how long each takes, what it waits for and in
+ * which order the events are issued. Plain arrays and integers: a search calls it a hundred
+ * thousand times a second and gets the same bits every time.
+ *
+ *     issue order   a0  c1  a2  a3         a: compute (stream 0), c: communication (stream 1)
+ *     waits         -   a0  a0  c1
+ *
+ *     stream 0      [a0][ a2 ]    [a3]     a stream runs one event after another in issue order
+ *     stream 1          [   c1   ]         an event starts when its stream is free and all that
+ *                                          it waits for has ended
+ *
+ * Times are whole picoseconds: sums are exact, so neither the order of additions nor the compiler
+ * can change a result, and 2^63 of them are 106 days.
+ */
+#ifndef PASSES_ANALYSIS_REPLAY_H
+#define PASSES_ANALYSIS_REPLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef int64_t replay_time; /* picoseconds */
+
+#define REPLAY_PS_PER_S 1e12
+
+enum replay_limit {
+	REPLAY_MAX_STREAMS = 1 << 16, /* numbers of 16 bits: 2 streams each of 32,768 devices */
+};
+
+/*
+ * Events are numbered 0 .. n-1. Event i waits for the events dep[dep_first[i]] ..
+ * dep[dep_first[i+1]-1]. They are issued in the order order[0], order[1] ...; NULL: 0, 1, 2 ... An
+ * event must be issued after all that it waits for: replay_check says whether that holds.
+ */
+struct replay_graph {
+	uint32_t n, nstreams;
+	const uint16_t *stream;      /* [n] */
+	const replay_time *duration; /* [n], none negative */
+	const uint32_t *dep_first;   /* [n + 1] */
+	const uint32_t *dep;         /* [dep_first[n]] */
+	const uint32_t *order;       /* [n] a permutation, or NULL */
+};
+
+struct replay_result {
+	replay_time makespan;     /* the latest end */
+	replay_time *start, *end; /* [n], arrays of the caller; `start` may be NULL */
+	replay_time *busy;        /* [nstreams], array of the caller: sum of durations */
+	replay_time *free_at;     /* [nstreams], array of the caller: end of the last event */
+};
+
+/* Is the graph one that can be run: streams, dependencies and durations in range, no event issued
+ * before what it waits for? */
+bool replay_check(const struct replay_graph *g);
+
+/* Fills the result. O(events + dependencies), no allocation. The graph must pass replay_check. */
+void replay_run(const struct replay_graph *g, struct replay_result *r);
+
+/*
+ * Time in which some stream of the set works and none of the set `cover` does, by walking the
+ * events: communication that computation does not hide. Sets are bits by stream number: for graphs
+ * of up to 64 streams. The result of replay_run is input.
+ */
+replay_time replay_exposed(
+	const struct replay_graph *g, const struct replay_result *r, uint64_t set, uint64_t cover);
+
+/*
+ * The critical path: a chain of events, each starting when the one before it ends, from 0 to the
+ * makespan. Written to path[n] in the order of time; returns how many. `r->start` must be there.
+ */
+uint32_t replay_critical_path(
+	const struct replay_graph *g, const struct replay_result *r, uint32_t *path);
+
+static inline double
+replay_seconds(replay_time t)
+{
+	return (double)t / REPLAY_PS_PER_S;
+}
+
+/* Nearest picosecond; not negative. Times beyond the range are cut to it. */
+replay_time replay_from_seconds(double s);
+
+#endif
