@@ -1,0 +1,161 @@
+/*
+ * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the same
+ * plan; actions that only some places perform have a guard.
+ *
+ *     buffers   ranges of the arena: one for a tensor that lives from step to step, one for an
+ *               input or output, one shared by values whose lives do not overlap
+ *     actions   KERNEL, POST and WAIT of collectives, COPY of blocks, LOOP ... END over time axes
+ *
+ * A buffer is a life: two buffers may have overlapping offsets if their lives [first, last] do not.
+ */
+#ifndef LOWER_PLAN_H
+#define LOWER_PLAN_H
+
+#include "ir/form.h"
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+enum lower_limit {
+	LOWER_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no smaller */
+};
+
+/* Which places perform an action: those with coord[axis] == place for every condition. */
+struct lower_guard {
+	uint8_t n;
+	uint8_t axis[IR_MAX_AXES];
+	uint16_t place[IR_MAX_AXES];
+};
+
+enum lower_role { LOWER_TEMP, LOWER_INPUT, LOWER_PERSISTENT, LOWER_OUTPUT };
+
+struct lower_buffer {
+	enum lower_role role;
+	const struct ir_value *value; /* the first one that lies there, for names; NULL: scratch of an op */
+	uint64_t bytes;               /* of one slot, not rounded */
+	int64_t slots;                /* one for each iteration of the loops it crosses, else 1 */
+	uint64_t offset;              /* into the arena */
+	int32_t first, last;          /* actions of its life; a buffer that lives from step to step: the whole step */
+};
+
+/* Where a value lies. Slot s of a value starts at offset(buffer) + s * stride bytes. */
+struct lower_value {
+	const struct ir_value *value;
+	int32_t buffer;    /* -1: the value has none (a constant that kernels hold, a value nobody reads) */
+	uint32_t time;     /* set of time axes that number its slots, row-major in declared order */
+	uint64_t stride;   /* bytes from slot to slot; 0: one slot */
+};
+
+enum lower_action_kind {
+	LOWER_KERNEL,   /* op: computed by a kernel */
+	LOWER_COPY,     /* value[0] to value[1]: blocks of `copy` */
+	LOWER_ADD,      /* value[1] = (first iteration of the axes in `over` ? 0 : value[1]) + value[0] */
+	LOWER_POST,     /* starts collective `coll` */
+	LOWER_WAIT,     /* waits for its last post */
+	LOWER_LOOP,     /* iterations over the time axes in `over`, flattened, up to the matching END */
+	LOWER_END,
+};
+
+/* outer blocks of `bytes` bytes; where a stride follows a slice number, coord is multiplied in. */
+struct lower_copy {
+	int64_t outer;
+	uint64_t bytes, src_stride, dst_stride;
+	int slice_axis;       /* -1: none; else the side below starts at coord[axis] * slice_bytes */
+	uint64_t slice_bytes;
+	bool slice_src;       /* the source is a slice of a whole, else the destination is */
+};
+
+struct lower_action {
+	enum lower_action_kind kind;
+	const struct ir_op *op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
+	struct lower_guard guard;
+	uint32_t over;          /* LOOP, END, ADD: set of time axes */
+	int32_t coll;           /* POST, WAIT */
+	int32_t kernel;         /* KERNEL: number; index of its row in the program's table */
+	int32_t src, dst;       /* COPY, ADD: values (indices of plan->value) */
+	int32_t scratch;        /* KERNEL: buffer of what it keeps inside, or -1 */
+	bool in_place;          /* KERNEL: a result lies where an operand lies */
+	struct lower_copy copy;
+};
+
+/* One buffer of a collective, as rt_buf has it; src and dst are values. */
+struct lower_coll_buf {
+	int32_t src, dst;
+	int64_t outer, n, inner, d1, mid, d2;
+	bool first_split;
+};
+
+struct lower_coll {
+	const struct ir_op *op;
+	int kind;  /* enum rt_coll_kind */
+	int axis;
+	int from, to;
+	enum ir_dtype dtype;
+	int nbufs;
+	struct lower_coll_buf *buf;
+	uint64_t bytes; /* of the message */
+};
+
+struct lower_plan {
+	struct ir_module *module;
+	struct ir_func *main;
+	struct arena *arena; /* forms and expressions made while planning */
+	struct lower_buffer *buffer;
+	int nbuffers;
+	struct lower_value *value; /* value->mark of an ir_value is its index + 1; 0: none */
+	int nvalues;
+	struct lower_action *action;
+	int nactions;
+	struct lower_coll *coll;
+	int ncolls;
+	int nkernels;
+	uint64_t arena_bytes;
+};
+
+/*
+ * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be lowered.
+ * Uses the marks of values and the order of ops of the module, which must stay unchanged while the
+ * plan is in use.
+ */
+struct lower_plan *
+lower_plan_create(const void *owner, struct ir_module *m);
+
+/* Prints the plan, a line an action and a line a buffer: for tests and for people. */
+void
+lower_plan_print(FILE *out, const struct lower_plan *p);
+
+/*
+ * Is the plan sound? Independent of how it was made:
+ *  - every read follows a write of that buffer in the same step (inputs and persistent tensors are
+ *    there from the start);
+ *  - no buffer that shares bytes with another is used outside its life, and lives that share bytes
+ *    do not overlap;
+ *  - between POST and WAIT nobody writes the operands of a collective or touches its results;
+ *  - all places post the same collectives in the same order: no POST is guarded; all are waited for.
+ * Reports every fault at the op and returns false.
+ */
+bool
+lower_check(const struct lower_plan *p);
+
+/*
+ * The C source of one op as a kernel of its own, exactly as programs have it: includes and one function
+ *
+ *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
+ *
+ * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
+ * of the place. Written to `out`. `scratch_bytes` receives the size of the scratch buffer (may be 0).
+ * Returns false without a message where the op is no kernel (a collective, a source of data, an op that
+ * costs nothing).
+ */
+bool
+lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
+	uint64_t *scratch_bytes);
+
+/* The command that compiles C sources exactly as programs are compiled, without files: cc, flags, include folders. */
+char *
+lower_compile_command(const void *owner);
+/* What to put behind the objects to link against the runtime. */
+char *
+lower_link_flags(const void *owner);
+
+#endif
