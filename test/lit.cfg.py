@@ -8,6 +8,7 @@
 #   %dopt      the driver                     %FileCheck  FileCheck
 #   %models    test/models                    %data       test/data
 #   %source    the top folder                 %mpirun     mpirun under a time limit
+#   %python    the Python that runs lit
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
 #   %libdir    where libdopt.so and libdopt_rt.a are
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
@@ -82,6 +83,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%data", os.path.join(config.test_source_root, "data")),
     ("%source", config.source_dir),
+    ("%python", config.python),
     ("%libdir", config.lib_dir),
     ("%mpirun", "timeout %d %s" % (MPIRUN_SECONDS, config.mpirun)),
     ("%plugin", "%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
