@@ -44,16 +44,27 @@ struct replay_graph {
 struct replay_result {
 	replay_time makespan;     /* the latest end */
 	replay_time *start, *end; /* [n], arrays of the caller; `start` may be NULL */
-	replay_time *busy;        /* [nstreams], array of the caller: sum of durations */
+	replay_time *busy;        /* [nstreams], array of the caller: sum of durations; or NULL */
 	replay_time *free_at;     /* [nstreams], array of the caller: end of the last event */
 };
 
-/* Is the graph one that can be run: streams, dependencies and durations in range, no event issued
- * before what it waits for? */
+/*
+ * Is the graph one that can be run: numbers of streams and events in range, `order` a permutation, no
+ * negative duration, no event issued before what it waits for?
+ */
 bool replay_check(const struct replay_graph *g);
 
-/* Fills the result. O(events + dependencies), no allocation. The graph must pass replay_check. */
+/*
+ * Fills the result. O(events + dependencies), no allocation. The graph must pass replay_check.
+ * `busy` may be NULL where nobody asks for loads.
+ */
 void replay_run(const struct replay_graph *g, struct replay_result *r);
+
+/*
+ * The same when the result holds that of a graph which is equal in its first `position` events in
+ * issue order: replays the rest. Does not touch r->busy.
+ */
+void replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t position);
 
 /*
  * Time in which some stream of the set works and none of the set `cover` does, by walking the
