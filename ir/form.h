@@ -75,6 +75,16 @@ bool
 form_exists(enum op_code code);
 
 /*
+ * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
+ * the form of a contract from its spec: ir/contract.c.
+ */
+bool
+form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written, struct form *f,
+	struct arena *a);
+bool
+form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+
+/*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
  * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts (see
  * ir_type_slice): start = slice * local size; NULL where the index is not split.
@@ -131,6 +141,17 @@ expr_linearity(const struct expr *e, uint32_t loads);
 /* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for the value itself. */
 const struct expr *
 expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
+
+/* The derivatives of scalar.def, parsed: one row a function, one entry an argument (NULL: none). */
+struct term;
+const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
+
+/*
+ * Is the body a product with a guard, other * (load == index)? Then a sum over the index takes one
+ * term, the one where index has the value of the load. Sets which load and which index.
+ */
+bool
+form_guard(const struct form *f, int *load, int *index);
 
 /* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations, bytes read and written. */
 struct op_work {

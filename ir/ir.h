@@ -148,6 +148,7 @@ struct ir_context {
 	struct diag *diag;
 	struct ir_intern *intern; /* names and types: ir/context.c */
 	const struct ir_row *row; /* the op table, parsed: ir/row.h */
+	const struct term *(*derivative)[3]; /* of every scalar function by each argument */
 };
 
 /* A new context under `owner`, with a reporter of its own. Never NULL. */
@@ -250,9 +251,9 @@ ir_operand_type(const struct ir_op *op, int i)
 		op = op##_next, op##_next = op ? op->next : NULL)
 #define IR_FOR_USES(u, value) for (struct ir_use *u = (value)->uses; u; u = u->next)
 
-/* Attributes. Getters return the row's default where the op has none of that name. */
+/* Attributes. Getters return `otherwise` where the op has none of that name. */
 const struct ir_attr *
-ir_attr_find(const struct ir_op *op, const char *key); /* NULL if absent and without default */
+ir_attr_find(const struct ir_op *op, const char *key); /* NULL if absent */
 int64_t
 ir_attr_int(const struct ir_op *op, const char *key, int64_t otherwise);
 double

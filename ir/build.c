@@ -1,0 +1,61 @@
+/* Building typed ops at a place: what passes use. */
+#include "ir/ir.h"
+
+static void
+builder_insert(struct ir_builder *b, struct ir_op *op)
+{
+	if (b->before)
+		ir_insert_before(b->before, op);
+	else
+		ir_block_append(b->block, op);
+}
+
+struct ir_value *
+ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol, struct ir_value *const *operands,
+	int noperands, const struct ir_attr *attr, int nattrs, const struct ir_type *type)
+{
+	for (int i = 0; i < noperands; i++)
+		if (!operands[i])
+			return NULL; /* an operand failed: that was reported */
+	int nresults = op_traits(code) & (EFFECT | TERMINATOR) ? 0 : 1;
+	struct ir_op *op = ir_op_create(b->m, code, b->loc, operands, noperands, attr, nattrs, nresults);
+	if (symbol)
+		op->symbol = ir_name(b->m->ctx, symbol);
+	if (!ir_infer(b->m, op, type ? &type : NULL)) {
+		b->failed = true;
+		ir_op_erase(op);
+		return NULL;
+	}
+	builder_insert(b, op);
+	return nresults ? &op->result[0] : NULL;
+}
+
+struct ir_value *
+ir_build(struct ir_builder *b, enum op_code code, struct ir_value *const *operands, int noperands,
+	const struct ir_attr *attr, int nattrs)
+{
+	return ir_build_typed(b, code, NULL, operands, noperands, attr, nattrs, NULL);
+}
+
+struct ir_value *
+ir_build1(struct ir_builder *b, enum op_code code, struct ir_value *x)
+{
+	return ir_build(b, code, &x, 1, NULL, 0);
+}
+
+struct ir_value *
+ir_build2(struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir_value *y)
+{
+	return ir_build(b, code, (struct ir_value *[]){x, y}, 2, NULL, 0);
+}
+
+struct ir_value *
+ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value)
+{
+	struct ir_type type = {.dtype = (uint8_t)t};
+	struct ir_attr attr = ir_make_float(b->m->ctx, "value", value);
+
+	if (ir_dtype_class(t) != IR_FLOAT)
+		attr = ir_make_int(b->m->ctx, "value", (int64_t)value);
+	return ir_build_typed(b, OP_constant, NULL, NULL, 0, &attr, 1, ir_type_intern(b->m->ctx, &type));
+}

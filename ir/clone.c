@@ -1,0 +1,142 @@
+/*
+ * Copies of ops and modules. While a block is copied, value->mark of the old values counts their
+ * position in a table of the new ones.
+ */
+#include "ir/ir.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct clone_map {
+	struct ir_module *m; /* that the copies belong to */
+	struct ir_value **value;
+	uint32_t n, room;
+};
+
+static void
+map_add(struct clone_map *map, struct ir_value *from, struct ir_value *to)
+{
+	if (map->n == map->room) {
+		map->room = map->room ? map->room * 2 : 64;
+		map->value = talloc_realloc(NULL, map->value, struct ir_value *, map->room);
+		if (!map->value)
+			out_of_memory();
+	}
+	from->mark = map->n;
+	map->value[map->n++] = to;
+}
+
+static const struct ir_attr *
+clone_list(struct ir_module *m, const struct ir_attr *list, int n)
+{
+	struct ir_attr *copy = ARENA_ARRAY(m->arena, struct ir_attr, n);
+
+	for (int i = 0; i < n; i++) {
+		copy[i] = list[i];
+		if (list[i].kind == ATTR_LIST)
+			copy[i].list = clone_list(m, list[i].list, list[i].n);
+	}
+	return copy;
+}
+
+static void
+clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block *to);
+
+/* Everything but the operands. */
+static struct ir_op *
+clone_shell(struct clone_map *map, const struct ir_op *op, struct ir_value *const *operands)
+{
+	struct ir_module *m = map->m;
+	struct ir_op *copy = ir_op_create(m, (enum op_code)op->code, op->loc, operands, op->noperands, NULL, 0,
+		op->nresults);
+
+	copy->symbol = op->symbol;
+	copy->written = op->written;
+	copy->nattrs = op->nattrs;
+	if (op->nattrs)
+		copy->attr = (struct ir_attr *)clone_list(m, op->attr, op->nattrs);
+	for (int i = 0; i < op->nresults; i++) {
+		copy->result[i].type = op->result[i].type;
+		copy->result[i].name = op->result[i].name;
+	}
+	if (op->body) {
+		ir_op_make_body(m, copy);
+		clone_block(map, op->body, copy->body);
+	}
+	return copy;
+}
+
+/* Values used in a block are its arguments or results of ops before: all are in the map. */
+static void
+clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block *to)
+{
+	for (uint32_t i = 0; i < from->nargs; i++)
+		map_add(map, &from->arg[i], &to->arg[i]);
+	IR_FOR_OPS(op, from) {
+		struct ir_value **operands = talloc_array(NULL, struct ir_value *, op->noperands + 1u);
+		if (!operands)
+			out_of_memory();
+		for (int i = 0; i < op->noperands; i++)
+			operands[i] = map->value[ir_operand(op, i)->mark];
+		struct ir_op *copy = clone_shell(map, op, operands);
+		talloc_free(operands);
+		ir_block_append(to, copy);
+		if (copy->body)
+			copy->body->func = to->func;
+		for (int i = 0; i < op->nresults; i++)
+			map_add(map, &op->result[i], &copy->result[i]);
+	}
+}
+
+struct ir_op *
+ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands)
+{
+	struct clone_map map = {.m = m};
+	struct ir_op *copy = clone_shell(&map, op, operands);
+
+	talloc_free(map.value);
+	return copy;
+}
+
+static void
+clone_func(struct ir_module *to, const struct ir_func *from)
+{
+	struct clone_map map = {.m = to};
+	struct ir_func *f = ir_func_create(to, from->name, from->loc);
+
+	f->prelude = from->prelude;
+	f->body.nargs = from->body.nargs;
+	f->body.arg = ARENA_ARRAY(to->arena, struct ir_value, from->body.nargs);
+	for (uint32_t i = 0; i < from->body.nargs; i++) {
+		f->body.arg[i] = from->body.arg[i];
+		f->body.arg[i].uses = NULL;
+		f->body.arg[i].block = &f->body;
+	}
+	clone_block(&map, &from->body, &f->body);
+	talloc_free(map.value);
+}
+
+/*
+ * Size expressions and written types of templates are shared with the original: they are immutable
+ * and live in the context's arena.
+ */
+struct ir_module *
+ir_module_clone(const void *owner, const struct ir_module *from)
+{
+	struct ir_module *m = ir_module_create(owner, from->ctx, from->name);
+
+	memcpy(m->axis, from->axis, sizeof m->axis);
+	m->naxes = from->naxes;
+	if (from->nlets) {
+		m->let = talloc_memdup(m, from->let, sizeof *m->let * (size_t)from->nlets);
+		if (!m->let)
+			out_of_memory();
+	}
+	m->nlets = from->nlets;
+	m->nmesh_attrs = from->nmesh_attrs;
+	if (from->nmesh_attrs)
+		m->mesh_attr = clone_list(m, from->mesh_attr, from->nmesh_attrs);
+	for (const struct ir_func *f = from->func; f; f = f->next)
+		clone_func(m, f);
+	return m;
+}

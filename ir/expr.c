@@ -1,0 +1,355 @@
+/* Scalar expressions: building with types and simplification, substitution, linearity, derivatives. */
+#include "ir/form.h"
+
+#include "ir/row.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum fn_kind { KIND_SAME, KIND_F, KIND_BOOL };
+enum fn_linear { LIN_ADD, LIN_MUL, LIN_FIRST, LIN_REST, LIN_NONE };
+
+static const struct {
+	const char *name, *c_text;
+	int arity;
+	enum fn_kind kind;
+	enum fn_linear linear;
+	const char *derivative[3];
+} fn_row[] = {
+#define SCALAR(name, arity, infix, kind, linear, c, d0, d1, d2) \
+	{#name, #c, arity, KIND_##kind, LIN_##linear, {d0, d1, d2}},
+#include "ir/scalar.def"
+#undef SCALAR
+};
+
+const char *
+fn_name(enum scalar_fn f)
+{
+	return fn_row[f].name;
+}
+
+int
+fn_arity(enum scalar_fn f)
+{
+	return fn_row[f].arity;
+}
+
+const char *
+fn_c_text(enum scalar_fn f)
+{
+	return fn_row[f].c_text;
+}
+
+const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3]
+{
+	const struct term *(*d)[3] = arena_alloc(ctx->arena, sizeof *d * FN_COUNT);
+
+	for (int f = 0; f < FN_COUNT; f++)
+		for (int i = 0; i < fn_row[f].arity; i++)
+			d[f][i] = notation_parse_expr(ctx, fn_row[f].derivative[i]);
+	return d;
+}
+
+static struct expr *
+expr_new(struct arena *a, enum expr_kind kind, enum ir_dtype t, int id)
+{
+	struct expr *e = ARENA_NEW(a, struct expr);
+
+	e->kind = (uint8_t)kind;
+	e->dtype = (uint8_t)t;
+	e->id = (uint8_t)id;
+	return e;
+}
+
+const struct expr *
+expr_const(struct arena *a, enum ir_dtype t, double v)
+{
+	struct expr *e = expr_new(a, EXPR_CONST, t, 0);
+
+	e->value = v;
+	return e;
+}
+
+const struct expr *
+expr_load(struct arena *a, enum ir_dtype t, int operand)
+{
+	return expr_new(a, EXPR_LOAD, t, operand);
+}
+
+const struct expr *
+expr_index(struct arena *a, int index)
+{
+	return expr_new(a, EXPR_INDEX, IR_i64, index);
+}
+
+static const struct expr *
+expr_make_call(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr *const *arg)
+{
+	struct expr *e = expr_new(a, EXPR_CALL, t, fn);
+
+	e->nargs = (uint8_t)fn_row[fn].arity;
+	memcpy(e->arg, arg, sizeof e->arg[0] * e->nargs);
+	return e;
+}
+
+const struct expr *
+expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
+{
+	if (x->dtype == t)
+		return x;
+	if (x->kind == EXPR_CONST)
+		return expr_const(a, t, x->value);
+	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});
+}
+
+static bool
+is_const(const struct expr *e, double v)
+{
+	return e->kind == EXPR_CONST && e->value == v;
+}
+
+/* Floats win over integers, integers over bools, the wider one over the narrower. */
+static int
+dtype_rank(enum ir_dtype t)
+{
+	static const int by_class[] = {[IR_FLOAT] = 200, [IR_INT] = 100, [IR_UINT] = 100, [IR_BOOL] = 0};
+
+	return by_class[ir_dtype_class(t)] + (int)ir_dtype_bytes(t);
+}
+
+/* The type in which these arguments meet; constants follow the others. */
+static enum ir_dtype
+common_dtype(const struct expr *const *arg, int first, int n)
+{
+	int best = -1;
+
+	for (int i = first; i < n; i++)
+		if (arg[i]->kind != EXPR_CONST && (best < 0 || dtype_rank(arg[i]->dtype) > dtype_rank((enum ir_dtype)best)))
+			best = arg[i]->dtype;
+	for (int i = first; best < 0 && i < n; i++)
+		if (arg[i]->dtype != IR_bool || i == n - 1)
+			best = arg[i]->dtype;
+	return (enum ir_dtype)best;
+}
+
+static bool
+is_logic(enum scalar_fn fn)
+{
+	return fn == FN_and || fn == FN_or || fn == FN_not;
+}
+
+static bool
+is_arithmetic(enum scalar_fn fn)
+{
+	return fn == FN_add || fn == FN_sub || fn == FN_mul || fn == FN_div || fn == FN_neg;
+}
+
+static double
+fold_constants(enum scalar_fn fn, double x, double y)
+{
+	switch (fn) {
+	case FN_add: return x + y;
+	case FN_sub: return x - y;
+	case FN_mul: return x * y;
+	case FN_div: return y == 0 ? 0 : x / y;
+	default: return -x;
+	}
+}
+
+/* x+0, x*1, x*0 and the like; NULL where nothing simplifies. Arguments are of type t already. */
+static const struct expr *
+simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr *const *arg)
+{
+	const struct expr *x = arg[0], *y = arg[1];
+	bool floating = ir_dtype_class(t) == IR_FLOAT;
+
+	if (is_arithmetic(fn) && x->kind == EXPR_CONST && (fn == FN_neg || y->kind == EXPR_CONST) &&
+		(floating || fn != FN_div))
+		return expr_const(a, t, fold_constants(fn, x->value, fn == FN_neg ? 0 : y->value));
+	switch (fn) {
+	case FN_add: return is_const(x, 0) ? y : is_const(y, 0) ? x : NULL;
+	case FN_sub: return is_const(y, 0) ? x : is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL) : NULL;
+	case FN_div: return is_const(y, 1) || is_const(x, 0) ? x : NULL;
+	case FN_mul:
+		if (is_const(x, 0) || is_const(y, 0))
+			return expr_const(a, t, 0);
+		if (is_const(x, -1) || is_const(y, -1))
+			return expr_call(a, FN_neg, is_const(x, -1) ? y : x, NULL, NULL);
+		return is_const(x, 1) ? y : is_const(y, 1) ? x : NULL;
+	case FN_neg: return x->kind == EXPR_CALL && x->id == FN_neg ? x->arg[0] : NULL;
+	default: return NULL;
+	}
+}
+
+const struct expr *
+expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct expr *y, const struct expr *z)
+{
+	const struct expr *arg[3] = {x, y, z};
+	int n = fn_row[fn].arity, first = fn == FN_select;
+	enum ir_dtype t = common_dtype(arg, first, n);
+
+	if (is_logic(fn))
+		t = IR_bool;
+	else if (is_arithmetic(fn) && t == IR_bool)
+		t = IR_i32; /* (x > 0) - (x < 0) */
+	if (fn == FN_uniform || fn == FN_normal) {
+		t = IR_i64; /* the arguments are a seed and a position */
+	} else if (fn_row[fn].kind == KIND_F && ir_dtype_class(t) != IR_FLOAT) {
+		t = IR_f64;
+	}
+	for (int i = first; i < n; i++)
+		arg[i] = expr_convert(a, t, arg[i]);
+	const struct expr *simple = simplify(a, fn, t, arg);
+	if (simple)
+		return simple;
+	if (fn == FN_uniform || fn == FN_normal)
+		t = IR_f64;
+	return expr_make_call(a, fn, fn_row[fn].kind == KIND_BOOL ? IR_bool : t, arg);
+}
+
+const struct expr *
+expr_substitute(struct arena *a, const struct expr *e, const struct expr *const *with, const int *index_map)
+{
+	const struct expr *arg[3] = {NULL, NULL, NULL};
+	bool same = true;
+
+	switch ((enum expr_kind)e->kind) {
+	case EXPR_LOAD: return with && with[e->id] ? expr_convert(a, (enum ir_dtype)e->dtype, with[e->id]) : e;
+	case EXPR_INDEX: return index_map && index_map[e->id] != e->id ? expr_index(a, index_map[e->id]) : e;
+	case EXPR_CONST: return e;
+	case EXPR_CALL: break;
+	}
+	for (int i = 0; i < e->nargs; i++) {
+		arg[i] = expr_substitute(a, e->arg[i], with, index_map);
+		same = same && arg[i] == e->arg[i];
+	}
+	return same ? e : expr_make_call(a, (enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg);
+}
+
+int
+expr_flops(const struct expr *e)
+{
+	int n = 0;
+
+	if (e->kind != EXPR_CALL)
+		return 0;
+	for (int i = 0; i < e->nargs; i++)
+		n += expr_flops(e->arg[i]);
+	return n + (e->id != FN_convert && e->id != FN_stop);
+}
+
+bool
+expr_uses_index(const struct expr *e, int index)
+{
+	if (e->kind == EXPR_INDEX)
+		return e->id == index;
+	for (int i = 0; i < e->nargs; i++)
+		if (expr_uses_index(e->arg[i], index))
+			return true;
+	return false;
+}
+
+/* Linear in all of arg[first..n) together: the others of them may only be zero. */
+static enum expr_linear
+linear_sum(const struct expr *e, int first, uint32_t loads)
+{
+	bool yes = false, other = false;
+
+	for (int i = first; i < e->nargs; i++) {
+		enum expr_linear l = expr_linearity(e->arg[i], loads);
+		if (l == LINEAR_NO)
+			return LINEAR_NO;
+		yes = yes || l == LINEAR_YES;
+		other = other || (l == LINEAR_CONST && !is_const(e->arg[i], 0));
+	}
+	return !yes ? LINEAR_CONST : other ? LINEAR_NO : LINEAR_YES;
+}
+
+/* Rounds to integers or loses the sum otherwise. */
+static bool
+convert_keeps_sums(const struct expr *e)
+{
+	enum ir_dclass to = ir_dtype_class((enum ir_dtype)e->dtype);
+	enum ir_dclass from = ir_dtype_class((enum ir_dtype)e->arg[0]->dtype);
+
+	return to == from ? to != IR_BOOL : to == IR_FLOAT && from != IR_BOOL;
+}
+
+enum expr_linear
+expr_linearity(const struct expr *e, uint32_t loads)
+{
+	if (e->kind == EXPR_LOAD)
+		return loads >> e->id & 1 ? LINEAR_YES : LINEAR_CONST;
+	if (e->kind != EXPR_CALL)
+		return LINEAR_CONST;
+
+	enum expr_linear arg[3] = {LINEAR_CONST, LINEAR_CONST, LINEAR_CONST};
+	bool all_const = true;
+	for (int i = 0; i < e->nargs; i++) {
+		arg[i] = expr_linearity(e->arg[i], loads);
+		if (arg[i] == LINEAR_NO)
+			return LINEAR_NO;
+		all_const = all_const && arg[i] == LINEAR_CONST;
+	}
+	if (all_const)
+		return LINEAR_CONST;
+	if (e->id == FN_convert && !convert_keeps_sums(e))
+		return LINEAR_NO;
+	bool integer_division = e->id == FN_div && ir_dtype_class((enum ir_dtype)e->dtype) != IR_FLOAT;
+	switch (fn_row[e->id].linear) {
+	case LIN_ADD: return linear_sum(e, 0, loads);
+	case LIN_MUL: return arg[0] == LINEAR_YES && arg[1] == LINEAR_YES ? LINEAR_NO : LINEAR_YES;
+	case LIN_FIRST: return arg[1] == LINEAR_YES || integer_division ? LINEAR_NO : LINEAR_YES;
+	case LIN_REST: return arg[0] == LINEAR_YES ? LINEAR_NO : linear_sum(e, 1, loads);
+	case LIN_NONE: break;
+	}
+	return LINEAR_NO;
+}
+
+/* A term of a derivative with x, y, z, r replaced. */
+static const struct expr *
+instantiate(struct arena *a, const struct term *t, const struct expr *const *xyz, const struct expr *r, enum ir_dtype type)
+{
+	const struct expr *arg[3] = {NULL, NULL, NULL};
+
+	if (t->kind == TERM_CONST)
+		return expr_const(a, type, t->value);
+	if (t->kind == TERM_NAME)
+		return *t->name == 'r' ? r : xyz[*t->name - 'x'];
+	assert(t->kind == TERM_CALL);
+	for (int i = 0; i < t->nargs; i++)
+		arg[i] = instantiate(a, t->arg[i], xyz, r, type);
+	return expr_call(a, (enum scalar_fn)t->fn, arg[0], arg[1], arg[2]);
+}
+
+static bool
+expr_uses_load(const struct expr *e, int j)
+{
+	if (e->kind == EXPR_LOAD)
+		return e->id == j;
+	for (int i = 0; i < e->nargs; i++)
+		if (expr_uses_load(e->arg[i], j))
+			return true;
+	return false;
+}
+
+/* The chain rule. */
+const struct expr *
+expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load)
+{
+	enum ir_dtype t = (enum ir_dtype)e->dtype;
+
+	if (e->kind == EXPR_LOAD)
+		return expr_const(a, t, e->id == j);
+	if (!expr_uses_load(e, j) || ir_dtype_class(t) != IR_FLOAT)
+		return expr_const(a, t, 0);
+	const struct expr *r = result_load >= 0 ? expr_load(a, t, result_load) : e, *sum = expr_const(a, t, 0);
+	for (int i = 0; i < e->nargs; i++) {
+		const struct expr *inner = expr_derivative(a, ctx, e->arg[i], j, -1);
+		if (is_const(inner, 0))
+			continue;
+		const struct expr *outer = instantiate(a, ctx->derivative[e->id][i], e->arg, r, t);
+		sum = expr_call(a, FN_add, sum, expr_call(a, FN_mul, outer, expr_convert(a, t, inner), NULL), NULL);
+	}
+	return sum;
+}

@@ -1,0 +1,273 @@
+/* Types of results from operands and attributes; the checks that every op gets. */
+#include "ir/form.h"
+#include "ir/row.h"
+#include "ir/special.h"
+#include "ir/template.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#define FAIL(m, op, ...) (diag_error((m)->ctx->diag, (op)->loc, __VA_ARGS__), false)
+
+static bool
+check_count(struct ir_module *m, const struct ir_op *op, const struct ir_row *row)
+{
+	if (row->noperands == ROW_ANY) {
+		if (op->noperands || !(row->traits & VARIADIC))
+			return true;
+		return FAIL(m, op, "%s: needs at least one operand", row->name);
+	}
+	if (op->noperands == row->noperands)
+		return true;
+	return FAIL(m, op, "%s: takes %d operand%s, not %d", row->name, row->noperands, row->noperands == 1 ? "" : "s",
+		op->noperands);
+}
+
+static bool
+list_of_ints(const struct ir_attr *a)
+{
+	if (a->kind != ATTR_LIST || a->n > IR_MAX_RANK)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (a->list[i].kind != ATTR_INT)
+			return false;
+	return true;
+}
+
+static bool
+attr_fits(const struct ir_attr *a, enum row_attr_type type)
+{
+	bool number = a->kind == ATTR_INT || a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY;
+
+	switch (type) {
+	case ROW_INT: return a->kind == ATTR_INT;
+	case ROW_FLOAT: return number;
+	case ROW_STRING: return a->kind == ATTR_STRING;
+	case ROW_BOOL: return a->kind == ATTR_BOOL;
+	case ROW_AXIS: return a->kind == ATTR_AXIS;
+	case ROW_DTYPE: return a->kind == ATTR_DTYPE;
+	case ROW_SCALAR: return number || a->kind == ATTR_BOOL;
+	case ROW_INTS:
+	case ROW_SIZES: return list_of_ints(a);
+	}
+	return false;
+}
+
+/* An attribute that the row does not have. The message lists those it has. */
+static bool
+complain_unknown(struct ir_module *m, const struct ir_op *op, const struct ir_row *row, const struct ir_attr *a)
+{
+	char list[160] = "";
+
+	for (int i = 0; i < row->nattrs; i++) {
+		size_t n = strlen(list);
+		snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "; it has: ", row->attr[i].key);
+	}
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: no attribute is named %s%s", row->name, a->key,
+		row->nattrs ? list : "; it has none");
+	return false;
+}
+
+static bool
+check_attrs(struct ir_module *m, const struct ir_op *op, const struct ir_row *row)
+{
+	int found = 0, needed = 0;
+	bool ok = true;
+
+	for (int i = 0; i < op->nattrs; i++) {
+		const struct ir_attr *a = &op->attr[i];
+		const struct row_attr *r = row_attr_find(row, a->key);
+		if (!r && row->more_attrs && a->kind == ATTR_INT)
+			continue;
+		if (!r) {
+			ok = complain_unknown(m, op, row, a);
+			continue;
+		}
+		found += !r->optional;
+		if (!attr_fits(a, r->type)) {
+			diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: %s must be %s", row->name, a->key,
+				row_attr_type_name(r->type));
+			ok = false;
+		}
+	}
+	for (int i = 0; i < row->nattrs; i++)
+		needed += !row->attr[i].optional;
+	if (found == needed)
+		return ok;
+	for (int i = 0; i < row->nattrs; i++)
+		if (!row->attr[i].optional && !ir_attr_find(op, row->attr[i].key))
+			ok = FAIL(m, op, "%s: attribute %s is missing: %s", row->name, row->attr[i].key,
+				row_attr_type_name(row->attr[i].type));
+	return ok;
+}
+
+static const char *
+letter_words(char letter)
+{
+	switch (letter) {
+	case 'N': return "a number";
+	case 'F': return "a floating-point type";
+	case 'I': return "an integer type";
+	case 'b': return "bool";
+	default: return "any type";
+	}
+}
+
+static bool
+letter_fits(char letter, enum ir_dtype t)
+{
+	enum ir_dclass c = ir_dtype_class(t);
+
+	switch (letter) {
+	case 'N': return c != IR_BOOL;
+	case 'F': return c == IR_FLOAT;
+	case 'I': return c == IR_INT || c == IR_UINT;
+	case 'b': return c == IR_BOOL;
+	default: return true;
+	}
+}
+
+/* Operand types against the row's letters; a letter stands for one type throughout (I and b aside). */
+static bool
+check_dtypes(struct ir_module *m, const struct ir_op *op, const struct ir_row *row)
+{
+	int bound = -1;
+	const char *letters = row->operand_types;
+
+	for (int i = 0; i < op->noperands && *letters; i++) {
+		char letter = *letters;
+		enum ir_dtype t = (enum ir_dtype)ir_operand_type(op, i)->dtype;
+		if (letters[1])
+			letters++;
+		if (letter == '*')
+			return true;
+		if (!letter_fits(letter, t))
+			return FAIL(m, op, "%s: operand %d must be %s, it is %s", row->name, i + 1, letter_words(letter),
+				ir_dtype_name(t));
+		if (letter == 'I' || letter == 'b')
+			continue;
+		if (bound >= 0 && bound != (int)t)
+			return FAIL(m, op, "%s: operand %d is %s, but an operand before is %s; convert one of them", row->name,
+				i + 1, ir_dtype_name(t), ir_dtype_name((enum ir_dtype)bound));
+		bound = (int)t;
+	}
+	return true;
+}
+
+static enum ir_dtype
+result_dtype(const struct ir_op *op, const struct ir_row *row, const struct ir_type *written)
+{
+	if (strcmp(row->result_type, "b") == 0)
+		return IR_bool;
+	if (strcmp(row->result_type, "to") == 0)
+		return (enum ir_dtype)ir_attr_find(op, "to")->i;
+	if (strcmp(row->result_type, "written") == 0)
+		return (enum ir_dtype)written->dtype;
+	const char *same = strchr(row->operand_types, *row->result_type);
+	int operand = (int)(same - row->operand_types);
+	return (enum ir_dtype)ir_operand_type(op, operand)->dtype;
+}
+
+static bool
+infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, const struct ir_type *written,
+	struct ir_type *t)
+{
+	struct form f;
+
+	if (!form_shape(m, op, written, &f, NULL))
+		return false;
+	t->dtype = (uint8_t)result_dtype(op, row, written);
+	t->rank = f.out.rank;
+	for (int d = 0; d < f.out.rank; d++)
+		t->dim[d] = f.out.index[d] < 0 ? 1 : f.size[f.out.index[d]];
+	return form_layout(m, op, &f, written, t);
+}
+
+/* The type is as written, where it is written. */
+static bool
+set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t, const struct ir_type *written)
+{
+	const struct ir_type *type = ir_type_intern(m->ctx, t);
+
+	if (written && written != type) {
+		char *a = ir_type_text(NULL, m, type), *b = ir_type_text(NULL, m, written);
+		diag_error(m->ctx->diag, op->loc, "%s: the result is %s, not %s as written", op_name(op->code), a, b);
+		talloc_free(a);
+		talloc_free(b);
+		return false;
+	}
+	if (!ir_type_check(m, type, op->loc, op_name(op->code)))
+		return false;
+	op->result[i].type = type;
+	return true;
+}
+
+static bool
+infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	const struct ir_op *yield = op->body ? op->body->last : NULL;
+
+	if (!yield || yield->code != OP_yield)
+		return FAIL(m, op, "fuse: the body must end in yield");
+	if (yield->noperands != op->nresults)
+		return FAIL(m, op, "fuse: yields %d values for %d results", yield->noperands, op->nresults);
+	for (int i = 0; i < op->nresults; i++)
+		if (!set_result(m, op, i, ir_operand_type(yield, i), written ? written[i] : NULL))
+			return false;
+	return true;
+}
+
+static bool
+infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	if (op->nresults != op->noperands)
+		return FAIL(m, op, "%s: %d operands need as many results, not %d", op_name(op->code), op->noperands,
+			op->nresults);
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_type t;
+		if (!layout_transition(m, op, i, &t) || !set_result(m, op, i, &t, written ? written[i] : NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool
+infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	struct ir_type t;
+
+	switch ((enum op_code)op->code) {
+	case OP_reshape: return special_reshape(m, op, &t) && set_result(m, op, 0, &t, written ? written[0] : NULL);
+	case OP_update: return special_update(m, op);
+	case OP_output: return special_output(m, op);
+	case OP_fuse: return infer_fuse(m, op, written);
+	case OP_call: return ir_infer_call(m, op, written);
+	default: break;
+	}
+	if (!op_is(op, WRITTEN))
+		return true; /* release, yield, return: no results */
+	return special_written(m, op, written[0]) && set_result(m, op, 0, written[0], NULL);
+}
+
+bool
+ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	const struct ir_row *row = op_row(m->ctx, op);
+	struct ir_type t = {0};
+
+	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row))
+		return false;
+	if ((row->traits & WRITTEN) && !(written && written[0]))
+		return FAIL(m, op, "%s: its type must be written behind it", row->name);
+	if (row->nresults != ROW_ANY && op->nresults != row->nresults)
+		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults, row->nresults == 1 ? "" : "s",
+			op->nresults);
+	if (row->traits & PARALLEL)
+		return infer_parallel(m, op, written);
+	if (!form_exists((enum op_code)op->code))
+		return infer_special(m, op, written);
+	return infer_form(m, op, row, written ? written[0] : NULL, &t) &&
+		set_result(m, op, 0, &t, written ? written[0] : NULL);
+}

@@ -1,0 +1,235 @@
+/* Modules, functions, ops, use lists. */
+#include "ir/ir.h"
+
+#include "ir/row.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct ir_module *
+ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
+{
+	struct ir_module *m = talloc_zero(owner, struct ir_module);
+
+	if (!m)
+		out_of_memory();
+	m->ctx = ctx;
+	m->arena = arena_create(m);
+	m->name = ir_name(ctx, name);
+	m->last_func = &m->func;
+	return m;
+}
+
+struct ir_func *
+ir_func_create(struct ir_module *m, const char *name, struct ir_loc loc)
+{
+	struct ir_func *f = ARENA_NEW(m->arena, struct ir_func);
+
+	f->name = ir_name(m->ctx, name);
+	f->module = m;
+	f->loc = loc;
+	f->body.func = f;
+	*m->last_func = f;
+	m->last_func = &f->next;
+	return f;
+}
+
+struct ir_func *
+ir_func_find(const struct ir_module *m, const char *name)
+{
+	for (struct ir_func *f = m->func; f; f = f->next)
+		if (strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
+int
+ir_axis_find(const struct ir_module *m, const char *name)
+{
+	for (int i = 0; i < m->naxes; i++)
+		if (strcmp(m->axis[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+int64_t
+ir_devices(const struct ir_module *m)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < m->naxes; i++)
+		n *= m->axis[i].time ? 1 : m->axis[i].size;
+	return n;
+}
+
+int64_t
+ir_places(const struct ir_module *m)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < m->naxes; i++)
+		n *= m->axis[i].size;
+	return n;
+}
+
+void
+ir_place_coord(const struct ir_module *m, int64_t place, int coord[IR_MAX_AXES])
+{
+	for (int i = m->naxes - 1; i >= 0; i--) {
+		coord[i] = (int)(place % m->axis[i].size);
+		place /= m->axis[i].size;
+	}
+}
+
+static void
+use_link(struct ir_use *u, struct ir_value *v)
+{
+	u->value = v;
+	u->next = v->uses;
+	u->link = &v->uses;
+	if (v->uses)
+		v->uses->link = &u->next;
+	v->uses = u;
+}
+
+static void
+use_unlink(struct ir_use *u)
+{
+	if (!u->value)
+		return;
+	*u->link = u->next;
+	if (u->next)
+		u->next->link = u->link;
+	u->value = NULL;
+}
+
+struct ir_op *
+ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc, struct ir_value *const *operands,
+	int noperands, const struct ir_attr *attr, int nattrs, int nresults)
+{
+	struct ir_op *op = ARENA_NEW(m->arena, struct ir_op);
+
+	op->code = (uint16_t)code;
+	op->loc = loc;
+	op->nresults = (uint16_t)nresults;
+	if (nresults)
+		op->result = ARENA_ARRAY(m->arena, struct ir_value, nresults);
+	for (int i = 0; i < nresults; i++) {
+		op->result[i].op = op;
+		op->result[i].index = (uint32_t)i;
+	}
+	ir_set_operands(m, op, operands, noperands);
+	row_sort_attrs(m, op, attr, nattrs);
+	return op;
+}
+
+static void
+block_link(struct ir_block *b, struct ir_op *prev, struct ir_op *next, struct ir_op *op)
+{
+	op->block = b;
+	op->prev = prev;
+	op->next = next;
+	if (op->body)
+		op->body->func = b->func;
+	*(prev ? &prev->next : &b->first) = op;
+	*(next ? &next->prev : &b->last) = op;
+}
+
+void
+ir_block_append(struct ir_block *b, struct ir_op *op)
+{
+	block_link(b, b->last, NULL, op);
+}
+
+void
+ir_insert_before(struct ir_op *at, struct ir_op *op)
+{
+	block_link(at->block, at->prev, at, op);
+}
+
+void
+ir_insert_after(struct ir_op *at, struct ir_op *op)
+{
+	block_link(at->block, at, at->next, op);
+}
+
+void
+ir_op_unlink(struct ir_op *op)
+{
+	struct ir_block *b = op->block;
+
+	*(op->prev ? &op->prev->next : &b->first) = op->next;
+	*(op->next ? &op->next->prev : &b->last) = op->prev;
+	op->prev = op->next = NULL;
+	op->block = NULL;
+}
+
+/* The ops of a body use the arguments of the body alone, so they go with it. */
+void
+ir_op_erase(struct ir_op *op)
+{
+	if (op->block)
+		ir_op_unlink(op);
+	for (int i = 0; i < op->noperands; i++)
+		use_unlink(&op->operand[i]);
+	op->noperands = 0;
+}
+
+void
+ir_set_operand(struct ir_op *op, int i, struct ir_value *v)
+{
+	use_unlink(&op->operand[i]);
+	use_link(&op->operand[i], v);
+}
+
+void
+ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v, int n)
+{
+	for (int i = 0; i < op->noperands; i++)
+		use_unlink(&op->operand[i]);
+	if (n > op->noperands)
+		op->operand = ARENA_ARRAY(m->arena, struct ir_use, n);
+	op->noperands = (uint16_t)n;
+	for (int i = 0; i < n; i++) {
+		op->operand[i].op = op;
+		use_link(&op->operand[i], v[i]);
+	}
+}
+
+void
+ir_replace_uses(struct ir_value *from, struct ir_value *to)
+{
+	while (from->uses) {
+		struct ir_use *u = from->uses;
+		use_unlink(u);
+		use_link(u, to);
+	}
+}
+
+struct ir_block *
+ir_op_make_body(struct ir_module *m, struct ir_op *op)
+{
+	struct ir_block *b = ARENA_NEW(m->arena, struct ir_block);
+
+	b->func = op->block ? op->block->func : NULL;
+	b->parent = op;
+	b->nargs = op->noperands;
+	b->arg = ARENA_ARRAY(m->arena, struct ir_value, op->noperands);
+	for (int i = 0; i < op->noperands; i++)
+		b->arg[i] = (struct ir_value){.type = ir_operand_type(op, i),
+			.name = ir_operand(op, i)->name,
+			.block = b,
+			.index = (uint32_t)i};
+	op->body = b;
+	return b;
+}
+
+uint32_t
+ir_block_number(struct ir_block *b)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS(op, b)
+		op->order = n++;
+	return n;
+}

@@ -1,0 +1,134 @@
+/* Ops whose meaning is not an index expression, and what lives outside a step. */
+#include "ir/special.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+#define FAIL(m, op, ...) (diag_error((m)->ctx->diag, (op)->loc, __VA_ARGS__), false)
+
+/* The shape attribute with one -1 filled in. */
+static bool
+reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+{
+	const struct ir_type *t = ir_operand_type(op, 0);
+	int64_t known = 1, elements = ir_type_elements(t);
+	int rank = ir_attr_ints(op, "shape", result->dim, IR_MAX_RANK), open = -1;
+
+	result->rank = (uint8_t)rank;
+	for (int i = 0; i < rank; i++) {
+		if (result->dim[i] == -1 && open < 0)
+			open = i;
+		else if (result->dim[i] < 0)
+			return FAIL(m, op, "reshape: size %" PRId64 " of dim %d is negative", result->dim[i], i);
+		else
+			known *= result->dim[i];
+	}
+	if (open >= 0 && known > 0 && elements % known == 0) {
+		result->dim[open] = elements / known;
+		known = elements;
+	}
+	if (known == elements && (open < 0 || elements % (known ? known : 1) == 0))
+		return true;
+	return FAIL(m, op, "reshape: %" PRId64 " elements do not fit the shape, which holds %" PRId64, elements, known);
+}
+
+/*
+ * The dim of the result that starts where dim `dim` of t starts, both behind the same number of
+ * elements; -1 where there is none. Dims of size 1 are passed over.
+ */
+static int
+reshape_partner(const struct ir_type *t, int dim, const struct ir_type *result)
+{
+	int64_t before = 1, other = 1;
+
+	for (int d = 0; d < dim; d++)
+		before *= t->dim[d];
+	for (int d = 0; d < result->rank; d++) {
+		if (other == before && (result->dim[d] != 1 || t->dim[dim] == 1))
+			return d;
+		other *= result->dim[d];
+	}
+	return -1;
+}
+
+bool
+special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+{
+	const struct ir_type *t = ir_operand_type(op, 0);
+
+	*result = *t;
+	memset(result->dim, 0, sizeof result->dim);
+	if (!reshape_shape(m, op, result))
+		return false;
+	for (int i = 0; i < m->naxes; i++) {
+		struct ir_state *s = &result->axis[i];
+		if (s->kind != IR_SPLIT)
+			continue;
+		int partner = reshape_partner(t, s->dim, result);
+		if (partner < 0)
+			return FAIL(m, op,
+				"reshape: dim %d is split on axis %s and merges behind another dim; its slices would not stay "
+				"together (allgather before)",
+				s->dim, m->axis[i].name);
+		if (result->dim[partner] % ir_type_split_factor(m, t, s->dim))
+			return FAIL(m, op, "reshape: axis %s splits dim %d of the operand, but does not divide dim %d of size %" PRId64,
+				m->axis[i].name, s->dim, partner, result->dim[partner]);
+		s->dim = (uint8_t)partner;
+	}
+	return true;
+}
+
+bool
+special_update(struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_type *old = ir_operand_type(op, 0), *new = ir_operand_type(op, 1);
+	const struct ir_op *source = ir_operand(op, 0)->op;
+
+	if (!source || !op_is(source, PERSISTENT))
+		return FAIL(m, op, "update: the first operand must be a param or a state");
+	struct ir_type want = *new;
+	for (int i = 0; i < m->naxes; i++) {
+		struct ir_state *s = &want.axis[i];
+		if (m->axis[i].time && s->kind == IR_SINGLE && s->order == m->axis[i].size - 1)
+			*s = (struct ir_state){.kind = IR_COPIED}; /* the value once all micro-batches are done */
+	}
+	if (ir_type_intern(m->ctx, &want) == old)
+		return true;
+	char *a = ir_type_text(NULL, m, old), *b = ir_type_text(NULL, m, new);
+	diag_error(m->ctx->diag, op->loc, "update: the new value is %s but %%%s is %s", b,
+		ir_operand(op, 0)->name ? ir_operand(op, 0)->name : "?", a);
+	talloc_free(a);
+	talloc_free(b);
+	return false;
+}
+
+bool
+special_output(struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_type *t = ir_operand_type(op, 0);
+
+	for (int i = 0; i < m->naxes; i++) {
+		struct ir_state s = t->axis[i];
+		if (s.kind == IR_PARTIAL)
+			return FAIL(m, op, "output: the value is partial on axis %s; allreduce or reduce it first",
+				m->axis[i].name);
+		if (m->axis[i].time && s.kind == IR_SPLIT)
+			return FAIL(m, op, "output: the value is split on time axis %s; combine it first", m->axis[i].name);
+	}
+	return true;
+}
+
+bool
+special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
+{
+	for (int i = 0; i < m->naxes; i++) {
+		if (t->axis[i].kind == IR_PARTIAL)
+			return FAIL(m, op, "%s: a tensor cannot be partial from the start (axis %s)", op_name(op->code),
+				m->axis[i].name);
+		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, PERSISTENT))
+			return FAIL(m, op, "%s: a tensor that lives from step to step is copied on a time axis, not %s", op_name(op->code),
+				t->axis[i].kind == IR_SPLIT ? "split" : "single");
+	}
+	return true;
+}

@@ -1,0 +1,249 @@
+/* Types: interning, layout arithmetic, text. */
+#include "ir/type.h"
+
+#include "ir/intern.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+static const struct {
+	const char *name;
+	unsigned bytes;
+	enum ir_dclass class;
+} dtype_row[] = {
+#define DTYPE(name, bytes, ctype, class, tag) {#name, bytes, IR_##class},
+#include "runtime/dtype.def"
+#undef DTYPE
+};
+
+const char *
+ir_dtype_name(enum ir_dtype t)
+{
+	return dtype_row[t].name;
+}
+
+unsigned
+ir_dtype_bytes(enum ir_dtype t)
+{
+	return dtype_row[t].bytes;
+}
+
+enum ir_dclass
+ir_dtype_class(enum ir_dtype t)
+{
+	return dtype_row[t].class;
+}
+
+int
+ir_dtype_find(const char *name)
+{
+	for (int i = 0; i < IR_NDTYPES; i++)
+		if (strcmp(dtype_row[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static bool
+state_equal(struct ir_state a, struct ir_state b)
+{
+	return a.kind == b.kind && a.dim == b.dim && a.order == b.order;
+}
+
+static bool
+type_equal(const void *item, const void *key, size_t n)
+{
+	const struct ir_type *a = item, *b = key;
+
+	(void)n;
+	if (!ir_type_same_meaning(a, b))
+		return false;
+	for (int i = 0; i < IR_MAX_AXES; i++)
+		if (!state_equal(a->axis[i], b->axis[i]))
+			return false;
+	return true;
+}
+
+const struct ir_type *
+ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
+{
+	uint64_t hash = intern_hash(INTERN_SEED, &t->dtype, 1);
+	struct intern_table *table = &ctx->intern->types;
+
+	hash = intern_hash(hash, &t->rank, 1);
+	hash = intern_hash(hash, t->dim, sizeof t->dim[0] * t->rank);
+	hash = intern_hash(hash, t->axis, sizeof t->axis);
+	struct intern_slot *slot = intern_find(ctx, table, hash, type_equal, t, 0);
+	if (!slot->item) {
+		struct ir_type *copy = ARENA_NEW(ctx->arena, struct ir_type);
+		*copy = *t;
+		*slot = (struct intern_slot){hash, copy};
+		table->used++;
+	}
+	return slot->item;
+}
+
+const struct ir_type *
+ir_type_meaning(struct ir_context *ctx, const struct ir_type *t)
+{
+	struct ir_type whole = *t;
+
+	memset(whole.axis, 0, sizeof whole.axis);
+	return ir_type_intern(ctx, &whole);
+}
+
+bool
+ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b)
+{
+	return a->dtype == b->dtype && a->rank == b->rank &&
+		memcmp(a->dim, b->dim, sizeof a->dim[0] * a->rank) == 0;
+}
+
+int
+ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES])
+{
+	int n = 0;
+
+	for (int i = 0; i < IR_MAX_AXES; i++)
+		if (t->axis[i].kind == IR_SPLIT && t->axis[i].dim == dim) {
+			list[t->axis[i].order] = i;
+			n++;
+		}
+	return n;
+}
+
+int64_t
+ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim)
+{
+	int64_t factor = 1;
+
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind == IR_SPLIT && t->axis[i].dim == dim)
+			factor *= m->axis[i].size;
+	return factor;
+}
+
+int64_t
+ir_type_local_dim(const struct ir_module *m, const struct ir_type *t, int dim)
+{
+	return t->dim[dim] / ir_type_split_factor(m, t, dim);
+}
+
+int64_t
+ir_type_elements(const struct ir_type *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		n *= t->dim[i];
+	return n;
+}
+
+int64_t
+ir_type_local_elements(const struct ir_module *m, const struct ir_type *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		n *= ir_type_local_dim(m, t, i);
+	return n;
+}
+
+int64_t
+ir_type_local_bytes(const struct ir_module *m, const struct ir_type *t)
+{
+	return ir_type_local_elements(m, t) * ir_dtype_bytes((enum ir_dtype)t->dtype);
+}
+
+int64_t
+ir_type_slice(const struct ir_module *m, const struct ir_type *t, int dim, const int *coord)
+{
+	int list[IR_MAX_AXES];
+	int n = ir_type_split_axes(t, dim, list);
+	int64_t slice = 0;
+
+	for (int i = 0; i < n; i++)
+		slice = slice * m->axis[list[i]].size + coord[list[i]];
+	return slice;
+}
+
+static bool
+check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir_loc loc, const char *what)
+{
+	int list[IR_MAX_AXES], n = ir_type_split_axes(t, dim, list);
+	int64_t size = t->dim[dim];
+
+	if (size < 0) {
+		diag_error(m->ctx->diag, loc, "%s: size %" PRId64 " of dim %d is negative", what, size, dim);
+		return false;
+	}
+	for (int i = 0; i < n; i++) {
+		const struct ir_axis *axis = &m->axis[list[i]];
+		if (size % axis->size) {
+			diag_error(m->ctx->diag, loc,
+				"%s: axis %s of size %d does not divide the %" PRId64 " elements of dim %d%s", what,
+				axis->name, axis->size, size, dim, i ? " left by the axes before it" : "");
+			return false;
+		}
+		size /= axis->size;
+	}
+	return true;
+}
+
+bool
+ir_type_check(const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what)
+{
+	bool ok = true;
+
+	for (int d = 0; d < t->rank; d++)
+		ok = check_dim(m, t, d, loc, what) && ok;
+	for (int i = 0; i < m->naxes; i++) {
+		struct ir_state s = t->axis[i];
+		if (s.kind == IR_SINGLE && s.order >= m->axis[i].size) {
+			diag_error(m->ctx->diag, loc, "%s: place %d of axis %s does not exist: it has %d", what, s.order,
+				m->axis[i].name, m->axis[i].size);
+			ok = false;
+		}
+		if (s.kind == IR_PARTIAL && ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL) {
+			diag_error(m->ctx->diag, loc, "%s: a bool cannot be partial: it has no sum", what);
+			ok = false;
+		}
+	}
+	return ok;
+}
+
+char *
+ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type *t)
+{
+	char *s = talloc_asprintf(owner, "%s[", ir_dtype_name((enum ir_dtype)t->dtype));
+	int list[IR_MAX_AXES];
+
+	for (int d = 0; d < t->rank; d++) {
+		s = talloc_asprintf_append(s, "%s%" PRId64, d ? "," : "", t->dim[d]);
+		int n = ir_type_split_axes(t, d, list);
+		for (int i = 0; i < n; i++)
+			s = talloc_asprintf_append(s, "/%s", m->axis[list[i]].name);
+	}
+	s = talloc_asprintf_append(s, "]");
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind == IR_PARTIAL)
+			s = talloc_asprintf_append(s, "+%s", m->axis[i].name);
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind == IR_SINGLE)
+			s = talloc_asprintf_append(s, "@%s=%d", m->axis[i].name, t->axis[i].order);
+	if (!s)
+		out_of_memory();
+	return s;
+}
+
+char *
+ir_state_text(const void *owner, struct ir_state s)
+{
+	switch ((enum ir_state_kind)s.kind) {
+	case IR_COPIED: return talloc_strdup(owner, "copied");
+	case IR_SPLIT: return talloc_asprintf(owner, "split on dim %d", s.dim);
+	case IR_PARTIAL: return talloc_strdup(owner, "partial");
+	case IR_SINGLE: return talloc_asprintf(owner, "single at %d", s.order);
+	}
+	return NULL;
+}

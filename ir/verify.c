@@ -1,0 +1,171 @@
+/*
+ * The verifier. Types and layouts are checked by inferring them again; here are structure, dominance,
+ * use lists and names. value->mark holds the number of the block in whose scope the value is: a use
+ * is right where that block is the user's own and the definition came before.
+ */
+#include "ir/ir.h"
+
+#include "ir/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+struct verifier {
+	struct ir_module *m;
+	uint32_t scope; /* of the block at work; every block has its own, from 1 */
+	bool ok;
+};
+
+#define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
+
+static void
+verify_operands(struct verifier *v, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_use *u = &op->operand[i];
+		if (!u->value || u->op != op || *u->link != u)
+			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code), i + 1);
+		else if (u->value->mark != v->scope)
+			FAULT(v, op, "%s: operand %d%s%s is used before it is defined, or outside its block", op_name(op->code), i + 1,
+				u->value->name ? " %" : "", u->value->name ? u->value->name : "");
+	}
+}
+
+static void
+verify_types(struct verifier *v, struct ir_op *op)
+{
+	const struct ir_type *type[16], **written = type;
+
+	if (op->nresults > 16)
+		written = talloc_array(NULL, const struct ir_type *, op->nresults);
+	for (int i = 0; i < op->nresults; i++)
+		written[i] = op->result[i].type;
+	bool untyped = false;
+	for (int i = 0; i < op->nresults; i++)
+		untyped = untyped || !written[i];
+	for (int i = 0; i < op->noperands; i++)
+		untyped = untyped || !ir_operand_type(op, i);
+	if (untyped)
+		FAULT(v, op, "%s: a value has no type", op_name(op->code));
+	else if (!ir_infer(v->m, op, written))
+		v->ok = false;
+	if (written != type)
+		talloc_free(written);
+}
+
+static void
+verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
+
+static void
+verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope)
+{
+	bool terminator = op_is(op, TERMINATOR);
+
+	verify_operands(v, op);
+	if (terminator && op->next)
+		FAULT(v, op, "%s: must be the last op of its block", op_name(op->code));
+	if (op_is(op, NAMED) && !op->symbol)
+		FAULT(v, op, "%s: its name is missing", op_name(op->code));
+	if (op->body) {
+		uint32_t outer = v->scope;
+		v->scope = ++*next_scope;
+		if (op->body->nargs != op->noperands)
+			FAULT(v, op, "%s: the body has %u arguments for %d operands", op_name(op->code), op->body->nargs,
+				op->noperands);
+		verify_block(v, op->body, typed, next_scope);
+		v->scope = outer;
+	}
+	if (typed && v->ok)
+		verify_types(v, op);
+	for (int i = 0; i < op->nresults; i++)
+		op->result[i].mark = v->scope;
+}
+
+static void
+verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope)
+{
+	const struct ir_op *prev = NULL;
+
+	for (uint32_t i = 0; i < b->nargs; i++)
+		b->arg[i].mark = v->scope;
+	IR_FOR_OPS(op, b) {
+		if (op->prev != prev || op->block != b)
+			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
+		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL) || op->code == OP_input))
+			FAULT(v, op, "%s: cannot stand in a fuse", op_name(op->code));
+		verify_op(v, op, typed, next_scope);
+		prev = op;
+	}
+	if (b->last != prev)
+		v->ok = false;
+}
+
+static int
+compare_symbols(const void *a, const void *b)
+{
+	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
+	int order = strcmp(x->symbol, y->symbol);
+
+	return order ? order : (x->loc.begin > y->loc.begin) - (x->loc.begin < y->loc.begin);
+}
+
+/* No two params, states or inputs, and no two outputs, of one name. */
+static void
+verify_names(struct verifier *v, const struct ir_func *f, unsigned traits, const char *what)
+{
+	struct ir_op **op = NULL;
+	size_t n = 0;
+
+	IR_FOR_OPS(o, &f->body)
+		n += op_is(o, NAMED) && o->symbol && op_is(o, traits);
+	op = talloc_array(NULL, struct ir_op *, n + 1);
+	n = 0;
+	IR_FOR_OPS(o, &f->body)
+		if (op_is(o, NAMED) && o->symbol && op_is(o, traits))
+			op[n++] = o;
+	qsort(op, n, sizeof *op, compare_symbols);
+	for (size_t i = 1; i < n; i++)
+		if (op[i]->symbol == op[i - 1]->symbol) {
+			FAULT(v, op[i], "%s: the name \"%s\" is taken", op_name(op[i]->code), op[i]->symbol);
+			diag_note(v->m->ctx->diag, op[i - 1]->loc, "by this %s", what);
+		}
+	talloc_free(op);
+}
+
+/* A tensor has one next value. */
+static void
+verify_updates(struct verifier *v, const struct ir_func *f)
+{
+	IR_FOR_OPS(op, &f->body) {
+		if (!op_is(op, PERSISTENT))
+			continue;
+		const struct ir_op *first = NULL;
+		IR_FOR_USES(u, &op->result[0]) {
+			if (u->op->code != OP_update || u != &u->op->operand[0])
+				continue;
+			if (first)
+				FAULT(v, u->op, "update: \"%s\" is updated twice", op->symbol);
+			first = u->op;
+		}
+	}
+}
+
+bool
+ir_verify(struct ir_module *m)
+{
+	struct verifier v = {.m = m, .ok = true};
+	uint32_t next_scope = 0;
+
+	for (struct ir_func *f = m->func; f; f = f->next) {
+		bool typed = strcmp(f->name, "main") == 0;
+		v.scope = ++next_scope;
+		verify_block(&v, &f->body, typed, &next_scope);
+		if (!typed)
+			continue;
+		verify_names(&v, f, WRITTEN, "op");
+		verify_names(&v, f, EFFECT, "output");
+		verify_updates(&v, f);
+	}
+	return v.ok;
+}
