@@ -14,6 +14,7 @@
 #include "ir/form.h"
 
 #include "ir/row.h"
+#include "ir/special.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -300,7 +301,7 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 bool
 layout_transition(struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result)
 {
-	struct judge j = {.m = m, .op = op, .axis = (int)ir_attr_find(op, "axis")->i, .op_name = op_name(op->code)};
+	struct judge j = {.m = m, .op = op, .axis = (int)ir_attr_find(op, "axis")->i, .op_name = op_name((enum op_code)op->code)};
 	const struct ir_type *t = ir_operand_type(op, operand);
 
 	j.axis_name = m->axis[j.axis].name;

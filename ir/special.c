@@ -124,10 +124,10 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 {
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
-			return FAIL(m, op, "%s: a tensor cannot be partial from the start (axis %s)", op_name(op->code),
+			return FAIL(m, op, "%s: a tensor cannot be partial from the start (axis %s)", op_name((enum op_code)op->code),
 				m->axis[i].name);
 		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, PERSISTENT))
-			return FAIL(m, op, "%s: a tensor that lives from step to step is copied on a time axis, not %s", op_name(op->code),
+			return FAIL(m, op, "%s: a tensor that lives from step to step is copied on a time axis, not %s", op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
 	return true;
