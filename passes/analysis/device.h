@@ -32,9 +32,13 @@ struct device *device_read(const void *owner, struct diag *d, const char *path);
 /* The same from text that is registered under `name`. */
 struct device *device_parse(const void *owner, struct diag *d, const char *name, const char *text);
 
+/* The field of that name in device.def, or NULL. */
+double *device_field(struct device *d, const char *name);
+
 /*
  * Seconds for a collective of that kind among `places` over links with latency alpha and bandwidth
- * beta, by ring algorithms; `bytes` as in cost_collective_bytes. See device.c for the formulas.
+ * beta, by ring algorithms; `bytes` as
+ * in struct cost_collective. See device.c for the formulas.
  */
 enum collective {
 	COLL_ALLREDUCE,
