@@ -49,8 +49,8 @@ struct replay_result {
 };
 
 /*
- * Is the graph one that can be run: numbers of streams and events in range, `order` a permutation, no
- * negative duration, no event issued before what it waits for?
+ * Is the graph one that can be run: numbers of streams and events in range, `order` a permutation,
+ * no negative duration, no event issued before what it waits for?
  */
 bool replay_check(const struct replay_graph *g);
 

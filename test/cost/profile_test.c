@@ -1,0 +1,352 @@
+/* The profile data base: what is put in comes out, wrong files are refused, processes share it. */
+#include "passes/analysis/profile.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <talloc.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PROCESSES = 4, ROWS = 50 };
+
+struct fixture {
+	char folder[64], path[96], message[1024];
+	struct diag *diag;
+};
+
+static void
+keep_message(void *data, const struct diag_message *m)
+{
+	struct fixture *f = data;
+	snprintf(f->message, sizeof f->message, "%s", m->text);
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = talloc_zero(NULL, struct fixture);
+	const char *tmp = getenv("TMPDIR");
+	snprintf(f->folder, sizeof f->folder, "%s/profileXXXXXX",
+		tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	if (!mkdtemp(f->folder))
+		return 1;
+	snprintf(f->path, sizeof f->path, "%s/p.db", f->folder);
+	f->diag = diag_create(f);
+	diag_set_handler(f->diag, keep_message, f);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const suffix[] = {"", "-wal", "-shm", "-journal"};
+	for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+		char path[128];
+		snprintf(path, sizeof path, "%s%s", f->path, suffix[i]);
+		unlink(path);
+	}
+	rmdir(f->folder);
+	talloc_free(f);
+	return 0;
+}
+
+static void
+write_file(const struct fixture *f, const void *bytes, size_t n)
+{
+	FILE *file = fopen(f->path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, n, file), n);
+	fclose(file);
+}
+
+static void
+run_sql(const struct fixture *f, const char *sql)
+{
+	sqlite3 *db;
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* Opening fails, with a message that has the words. */
+static void
+refused(struct fixture *f, enum profile_mode mode, const char *words)
+{
+	f->message[0] = 0;
+	assert_null(profile_open(f, f->diag, f->path, mode));
+	if (!strstr(f->message, words) || !strstr(f->message, f->path))
+		fail_msg("expected '%s' in the message '%s'", words, f->message);
+}
+
+static void
+what_is_put_in_comes_out(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = profile_open(f, f->diag, f->path, PROFILE_WRITE);
+	assert_non_null(p);
+	const struct profile_op ops[] = {{"matmul z", 1, 2e-6, 0.5, 11, 100, 200},
+		{"add a", 2, 1e-6, 0.25, 7, 10, 20}, {"add a", 1, 3e-6, 0.125, 9, 10, 20}};
+	assert_true(profile_begin(p));
+	for (int i = 0; i < 3; i++)
+		assert_true(profile_put_op(p, "cpu", &ops[i]));
+	assert_true(profile_commit(p));
+	const struct profile_op other = {"add a", 1, 9, 0, 1, 0, 0};
+	assert_true(profile_put_op(p, "gpu", &other));
+	struct profile_collective c = {"inprocess", COLL_ALLTOALL, 4, 4096, 5e-6, 0.1, 3};
+	struct profile_link l = {"inprocess", COLL_SEND, 2, 1e-6, INFINITY, 0.01};
+	struct profile_field field = {"launch", 2e-7};
+	assert_true(profile_put_collective(p, "cpu", &c));
+	assert_true(profile_put_link(p, "cpu", &l));
+	assert_true(profile_put_field(p, "cpu", &field));
+	talloc_free(p);
+
+	p = profile_open(f, f->diag, f->path, PROFILE_READ);
+	assert_non_null(p);
+	struct profile_op *op;
+	assert_int_equal(profile_ops(f, p, "cpu", &op), 3);
+	const int order[] = {2, 1, 0}; /* by key, then ranks */
+	for (int i = 0; i < 3; i++) {
+		const struct profile_op *want = &ops[order[i]];
+		assert_string_equal(op[i].key, want->key);
+		assert_int_equal(op[i].ranks, want->ranks);
+		assert_true(op[i].median == want->median && op[i].spread == want->spread);
+		assert_true(op[i].runs == want->runs && op[i].flops == want->flops);
+		assert_true(op[i].bytes == want->bytes);
+	}
+	struct profile_collective *cs;
+	struct profile_link *ls;
+	struct profile_field *fs;
+	char **devices;
+	assert_int_equal(profile_collectives(f, p, "cpu", &cs), 1);
+	assert_true(cs->kind == COLL_ALLTOALL && cs->places == 4 && cs->bytes == 4096);
+	assert_true(cs->median == 5e-6 && cs->spread == 0.1 && cs->runs == 3);
+	assert_int_equal(profile_links(f, p, "cpu", &ls), 1);
+	assert_true(ls->kind == COLL_SEND && ls->places == 2 && ls->alpha == 1e-6);
+	assert_true(isinf(ls->beta) && ls->error == 0.01);
+	assert_int_equal(profile_fields(f, p, "cpu", &fs), 1);
+	assert_string_equal(fs->name, "launch");
+	assert_true(fs->value == 2e-7);
+	assert_int_equal(profile_devices(f, p, &devices), 2);
+	assert_string_equal(devices[0], "cpu");
+	assert_string_equal(devices[1], "gpu");
+	assert_int_equal(profile_ops(f, p, "nobody", &op), 0);
+	talloc_free(p);
+}
+
+static void
+a_newer_value_takes_the_place_of_the_old(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = profile_open(f, f->diag, f->path, PROFILE_WRITE);
+	struct profile_op op = {"add", 1, 1e-6, 0, 1, 0, 0}, *list;
+	assert_true(profile_put_op(p, "cpu", &op));
+	op.median = 2e-6;
+	assert_true(profile_put_op(p, "cpu", &op));
+	assert_int_equal(profile_ops(f, p, "cpu", &list), 1);
+	assert_true(list->median == 2e-6);
+	talloc_free(p);
+}
+
+static void
+a_missing_file_is_no_profile_to_read(void **state)
+{
+	refused(*state, PROFILE_READ, "cannot open it");
+	assert_int_equal(access(((struct fixture *)*state)->path, F_OK), -1);
+}
+
+static void
+an_empty_file_is_no_profile_to_read(void **state)
+{
+	write_file(*state, "", 0);
+	refused(*state, PROFILE_READ, "another program");
+}
+
+static void
+another_format_is_refused_and_kept(void **state)
+{
+	struct fixture *f = *state;
+	char text[4096];
+	memset(text, 'x', sizeof text);
+	write_file(f, text, sizeof text);
+	refused(f, PROFILE_READ, "not a database");
+	refused(f, PROFILE_WRITE, "not a database");
+	char now[4097];
+	FILE *file = fopen(f->path, "rb");
+	assert_int_equal(fread(now, 1, sizeof now, file), sizeof text);
+	fclose(file);
+	assert_memory_equal(now, text, sizeof text);
+}
+
+static void
+another_programs_data_base_is_refused(void **state)
+{
+	run_sql(*state, "CREATE TABLE t(x); PRAGMA application_id = 77");
+	refused(*state, PROFILE_READ, "another program");
+	refused(*state, PROFILE_WRITE, "another program");
+}
+
+static void
+another_schema_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	talloc_free(profile_open(f, f->diag, f->path, PROFILE_WRITE));
+	run_sql(f, "PRAGMA user_version = 99");
+	refused(f, PROFILE_READ, "schema 99; expected schema 1");
+	refused(f, PROFILE_WRITE, "schema 99; expected schema 1");
+}
+
+/* Wherever a file is cut off or damaged: a message or good data, never a crash. */
+static void
+damaged_files_give_messages(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = profile_open(f, f->diag, f->path, PROFILE_WRITE);
+	assert_true(profile_begin(p));
+	for (int i = 0; i < 300; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "key %d", i);
+		struct profile_op op = {key, 1, i, 0, 1, 0, 0};
+		assert_true(profile_put_op(p, "cpu", &op));
+	}
+	assert_true(profile_commit(p));
+	talloc_free(p);
+	FILE *file = fopen(f->path, "rb");
+	static char bytes[1 << 17];
+	size_t n = fread(bytes, 1, sizeof bytes, file);
+	fclose(file);
+	assert_true(n > 8192 && n < sizeof bytes);
+	int failures = 0;
+	for (size_t cut = 1; cut < n; cut += 517) {
+		write_file(f, bytes, cut);
+		f->message[0] = 0;
+		struct profile_op *list;
+		p = profile_open(f, f->diag, f->path, PROFILE_READ);
+		bool good = p && profile_ops(f, p, "cpu", &list) == 300;
+		assert_true(good || f->message[0] || cut < 100);
+		failures += !good;
+		talloc_free(p);
+	}
+	assert_true(failures > 0);
+}
+
+static void
+processes_share_a_file(void **state)
+{
+	struct fixture *f = *state;
+	pid_t child[PROCESSES];
+	for (int c = 0; c < PROCESSES; c++) {
+		child[c] = fork();
+		assert_true(child[c] >= 0);
+		if (child[c])
+			continue;
+		/* All start at once on a file that is not there yet. */
+		struct profile *p = profile_open(NULL, f->diag, f->path, PROFILE_WRITE);
+		bool good = p != NULL;
+		for (int i = 0; good && i < ROWS; i++) {
+			char key[32];
+			snprintf(key, sizeof key, "%d of %d", i, c);
+			struct profile_op op = {key, 1, 1e-6, 0, 1, 0, 0};
+			good = profile_put_op(p, "cpu", &op);
+		}
+		if (!good)
+			fprintf(stderr, "%s\n", f->message);
+		talloc_free(p);
+		_exit(good ? 0 : 1);
+	}
+	for (int c = 0; c < PROCESSES; c++) {
+		int status;
+		assert_int_equal(waitpid(child[c], &status, 0), child[c]);
+		assert_int_equal(status, 0);
+	}
+	struct profile *p = profile_open(f, f->diag, f->path, PROFILE_READ);
+	struct profile_op *list;
+	assert_int_equal(profile_ops(f, p, "cpu", &list), PROCESSES * ROWS);
+	talloc_free(p);
+}
+
+static void
+a_line_is_fitted_exactly(void **state)
+{
+	(void)state;
+	double x[] = {0, 1e3, 1e6, 1e9}, y[4], alpha, beta;
+	for (int i = 0; i < 4; i++)
+		y[i] = 20e-6 + x[i] / 5e9;
+	double error = profile_fit(x, y, 4, &alpha, &beta);
+	assert_true(fabs(alpha / 20e-6 - 1) < 1e-6 && fabs(beta / 5e9 - 1) < 1e-6 && error < 1e-6);
+	/* One size is all latency; nothing is nothing. */
+	error = profile_fit(x + 2, y + 2, 1, &alpha, &beta);
+	assert_true(fabs(alpha / y[2] - 1) < 1e-12 && isinf(beta) && error < 1e-9);
+	profile_fit(x, y, 0, &alpha, &beta);
+	assert_true(alpha == 0 && isinf(beta));
+}
+
+/* No point nearby is better: the fit is the minimum, also at the border where one of them is 0. */
+static double
+error_of(const double *x, const double *y, int n, double alpha, double gamma)
+{
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += pow((alpha + gamma * x[i]) / y[i] - 1, 2);
+	return sqrt(sum / n);
+}
+
+static void
+the_fit_is_the_minimum(void **state)
+{
+	(void)state;
+	uint64_t seed = 7;
+	int at_zero = 0;
+	for (int trial = 0; trial < 2000; trial++) {
+		double x[6], y[6], alpha, beta;
+		for (int i = 0; i < 6; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			x[i] = (double)(1 << (i * 3));
+			y[i] = 1e-6 * (1 + (double)(seed >> 40) / (1 << 20));
+			if (trial % 3 == 0)
+				y[i] = y[i] * 0.2 + x[i] * 1e-9;
+			if (trial % 3 == 1)
+				y[i] *= x[i]; /* almost no latency */
+		}
+		double error = profile_fit(x, y, 6, &alpha, &beta), gamma = 1 / beta;
+		assert_true(alpha >= 0 && beta > 0);
+		assert_true(fabs(error - error_of(x, y, 6, alpha, gamma)) < 1e-9);
+		at_zero += alpha == 0 || gamma == 0;
+		const double steps[] = {0.98, 1, 1.02};
+		for (int i = 0; i < 9; i++) {
+			double a = alpha ? alpha * steps[i / 3] : (i / 3) * 1e-10;
+			double g = gamma ? gamma * steps[i % 3] : (i % 3) * 1e-16;
+			assert_true(error_of(x, y, 6, a, g) >= error - 1e-12);
+		}
+	}
+	assert_true(at_zero > 0);
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_put_in_comes_out),
+		TEST(a_newer_value_takes_the_place_of_the_old),
+		TEST(a_missing_file_is_no_profile_to_read),
+		TEST(an_empty_file_is_no_profile_to_read),
+		TEST(another_format_is_refused_and_kept),
+		TEST(another_programs_data_base_is_refused),
+		TEST(another_schema_is_refused),
+		TEST(damaged_files_give_messages),
+		TEST(processes_share_a_file),
+		cmocka_unit_test(a_line_is_fitted_exactly),
+		cmocka_unit_test(the_fit_is_the_minimum),
+	};
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
