@@ -22,8 +22,8 @@
 /* Changes whenever a plugin built against an older pass.h or ir.h would no longer work. */
 #define DOPT_API_VERSION 1
 
-struct cost_model; /* passes/analysis/cost.h */
-struct pass_log;   /* passes/pipeline.h */
+struct cost_model;   /* passes/analysis/cost.h */
+struct pass_manager; /* passes/pipeline.h */
 
 enum pass_option_type {
 	PASS_INT,    /* 12, -3 */
@@ -41,7 +41,7 @@ enum pass_option_type {
 struct pass_option {
 	const char *name;
 	enum pass_option_type type;
-	const char *fallback; /* its default as text; "" for none (0, -1 for an axis); NULL: required */
+	const char *fallback; /* default as text; "": none (0, -1 for an axis); NULL: required */
 	const char *help;     /* half a sentence without a full stop */
 	const char *choices;  /* PASS_ENUM: "a,b,c" */
 	double min, max;      /* allowed range of a number, both included; both 0: any */
@@ -53,11 +53,12 @@ struct pass_run;
  * A pass. `needs`, `provides`, `conflicts` are comma-separated facts; NULL is none. A fact in `needs`
  * must hold before the pass, one in `conflicts` must not; one in `provides` holds after it, `!fact`
  * no longer does. Facts hold for a module, too: passes/facts.c lists those that are read off it, and
- * which pass is put in by itself where one is missing.
+ * which pass is put in by itself where one is missing. A pass that declares axes provides "axes".
  */
 struct pass {
-	const char *name, *family; /* families: prepare train parallelize sharded fusion memory order */
-	const char *summary;       /* one sentence without a full stop */
+	const char *name;
+	const char *family;  /* prepare train parallelize sharded fusion memory order */
+	const char *summary; /* one sentence without a full stop */
 	const struct pass_option *options; /* NULL: none */
 	const char *needs, *provides, *conflicts;
 	/* Changes the module. False: it reported an error and the module is not to be used. */
@@ -74,7 +75,7 @@ struct pass_run {
 	void *scratch;           /* talloc context that ends with the run */
 	bool changed;            /* set by pass_count, pass_remark(PASS_APPLIED), or by hand */
 	struct pass_value *value; /* of the options, in their order: use the getters */
-	struct pass_log *log;
+	struct pass_manager *manager;
 };
 
 /*
@@ -129,7 +130,7 @@ pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
  * installed headers and linked with libdopt, loaded with `dopt -load=FILE`.
  */
 struct dopt_plugin {
-	int api_version; /* DOPT_API_VERSION of the headers it was built with; first in every version */
+	int api_version; /* DOPT_API_VERSION of the headers; first in every version */
 	const char *name;
 	const struct pass *const *passes; /* ends with NULL */
 };

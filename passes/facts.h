@@ -1,0 +1,28 @@
+/* Facts that passes need, provide and conflict with; and those that are read off a module. */
+#ifndef PASSES_FACTS_H
+#define PASSES_FACTS_H
+
+#include "passes/pass.h"
+
+/* A fact that can be read off a module. */
+struct pass_fact {
+	const char *name, *summary; /* "is so": what the fact says of a module */
+	bool (*holds)(const struct ir_module *m);
+	const char *provider; /* pass that is put in by itself where a pass needs the fact; or NULL */
+};
+
+/* The table, ended by a row without a name. */
+extern const struct pass_fact pass_facts[];
+
+/* The row of that fact, or NULL: only passes provide it. */
+const struct pass_fact *
+pass_fact_find(const char *name, size_t length);
+
+/*
+ * A comma-separated list, word by word: sets *word, *length to the next one and returns true. *at starts
+ * at the list (NULL: empty).
+ */
+bool
+pass_fact_next(const char **at, const char **word, size_t *length);
+
+#endif

@@ -1,0 +1,37 @@
+/* Values of pass options: from text to what the getters of pass.h return. */
+#ifndef PASSES_OPTIONS_H
+#define PASSES_OPTIONS_H
+
+#include "passes/pass.h"
+
+/* A value. Which fields mean something follows from the type of the option. */
+struct pass_value {
+	bool given;        /* by the pipeline text */
+	struct ir_loc loc; /* of the value there */
+	const char *text;  /* PASS_STRING; names of axes, comma-separated */
+	int64_t i;         /* PASS_INT, PASS_BOOL, PASS_SIZE in bytes, PASS_ENUM: the position */
+	double f;          /* PASS_FLOAT, PASS_TIME in seconds */
+	int axis[IR_MAX_AXES], naxes; /* after pass_value_resolve */
+};
+
+/* "int", "size" ...: how help and messages name the type; "a|b" for a choice. talloc. */
+char *
+pass_option_type_text(const void *owner, const struct pass_option *o);
+
+/*
+ * Reads `text` as a value of that option, into *v (strings owned by `owner`). NULL where it is one;
+ * else what is wrong with it, a talloc text of `owner`: "expected a size such as 25MB, found 'x'".
+ */
+char *
+pass_value_parse(const void *owner, const struct pass_option *o, const char *text,
+	struct pass_value *v);
+
+/* What is wrong with the description of the option (its default, its choices), or NULL; talloc. */
+char *
+pass_option_fault(const void *owner, const struct pass_option *o);
+
+/* Looks the axes of the values up in the module. Reports each that it does not have. */
+bool
+pass_values_resolve(const struct pass *p, struct pass_value *v, const struct ir_module *m);
+
+#endif

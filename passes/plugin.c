@@ -1,0 +1,58 @@
+/* Passes from shared libraries: load, check the version before anything else is looked at, add. */
+#include "passes/registry.h"
+
+#include <dlfcn.h>
+#include <talloc.h>
+
+struct plugin_handle {
+	void *library;
+};
+
+static int
+plugin_close(struct plugin_handle *h)
+{
+	dlclose(h->library);
+	return 0;
+}
+
+/* The library's description, or NULL after a report. The library goes with the registry. */
+static const struct dopt_plugin *
+plugin_open(struct pass_registry *r, struct diag *d, const char *path)
+{
+	/* All symbols at once: a plugin that misses one is refused here and not when its pass runs. */
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		diag_error(d, LOC_NONE, "cannot load plugin: %s", dlerror());
+		return NULL;
+	}
+	struct plugin_handle *h = talloc(r, struct plugin_handle);
+	if (!h)
+		out_of_memory();
+	h->library = library;
+	talloc_set_destructor(h, plugin_close);
+	const struct dopt_plugin *p = dlsym(library, "dopt_plugin");
+	if (!p)
+		diag_error(d, LOC_NONE,
+			"%s is no plugin: it defines no `const struct dopt_plugin dopt_plugin`", path);
+	return p;
+}
+
+bool
+pass_plugin_load(struct pass_registry *r, struct diag *d, const char *path)
+{
+	const struct dopt_plugin *p = plugin_open(r, d, path);
+
+	if (!p)
+		return false;
+	if (p->api_version != DOPT_API_VERSION) {
+		diag_error(d, LOC_NONE,
+			"%s was built for version %d of the plugin interface; this dopt has version %d", path,
+			p->api_version, DOPT_API_VERSION);
+		return false;
+	}
+	for (const struct pass *const *pass = p->passes; pass && *pass; pass++)
+		if (!pass_registry_add(r, d, path, *pass))
+			return false;
+	return true;
+}

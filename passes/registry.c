@@ -1,0 +1,115 @@
+/* The list of passes: the table's first, then the plugins'. */
+#include "passes/registry.h"
+
+#include "passes/options.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <talloc.h>
+
+#define PASS(name) extern const struct pass pass_##name;
+#include "passes/passes.def"
+#undef PASS
+
+static const struct pass *const built_in[] = {
+#define PASS(name) &pass_##name,
+#include "passes/passes.def"
+#undef PASS
+	NULL,
+};
+
+struct pass_registry {
+	const struct pass **pass; /* talloc array */
+	int n;
+};
+
+static void
+registry_append(struct pass_registry *r, const struct pass *p)
+{
+	r->pass = talloc_realloc(r, r->pass, const struct pass *, (size_t)r->n + 1);
+	if (!r->pass)
+		out_of_memory();
+	r->pass[r->n++] = p;
+}
+
+struct pass_registry *
+pass_registry_create(const void *owner)
+{
+	struct pass_registry *r = talloc_zero(owner, struct pass_registry);
+
+	if (!r)
+		out_of_memory();
+	for (const struct pass *const *p = built_in; *p; p++)
+		registry_append(r, *p);
+	return r;
+}
+
+int
+pass_registry_count(const struct pass_registry *r)
+{
+	return r->n;
+}
+
+const struct pass *
+pass_registry_get(const struct pass_registry *r, int i)
+{
+	return r->pass[i];
+}
+
+const struct pass *
+pass_registry_find(const struct pass_registry *r, const char *name)
+{
+	for (int i = 0; i < r->n; i++)
+		if (!strcmp(r->pass[i]->name, name))
+			return r->pass[i];
+	return NULL;
+}
+
+/* Letters, digits, `_` and `-`, a letter first: what the pipeline text can hold. */
+static bool
+is_word(const char *s)
+{
+	if (!s || !isalpha((unsigned char)*s))
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && *s != '_' && *s != '-')
+			return false;
+	return true;
+}
+
+static bool
+pass_is_sound(struct diag *d, const char *from, const struct pass *p)
+{
+	if (!is_word(p->name)) {
+		diag_error(d, LOC_NONE, "%s: a pass has no name, or one that is not a word", from);
+		return false;
+	}
+	if (!p->run || !p->family || !p->summary) {
+		diag_error(d, LOC_NONE, "%s: pass '%s' lacks its run function, family or summary",
+			from, p->name);
+		return false;
+	}
+	for (const struct pass_option *o = p->options; o && o->name; o++) {
+		char *why = is_word(o->name) ? pass_option_fault(d, o)
+					     : talloc_strdup(d, "its name is not a word");
+		if (!why)
+			continue;
+		diag_error(d, LOC_NONE, "%s: pass '%s', option '%s': %s", from, p->name, o->name, why);
+		talloc_free(why);
+		return false;
+	}
+	return true;
+}
+
+bool
+pass_registry_add(struct pass_registry *r, struct diag *d, const char *from, const struct pass *p)
+{
+	if (!pass_is_sound(d, from, p))
+		return false;
+	if (pass_registry_find(r, p->name)) {
+		diag_error(d, LOC_NONE, "%s: there is a pass '%s' already", from, p->name);
+		return false;
+	}
+	registry_append(r, p);
+	return true;
+}

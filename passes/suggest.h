@@ -1,0 +1,23 @@
+/* "did you mean": the known word nearest to a wrong one. */
+#ifndef PASSES_SUGGEST_H
+#define PASSES_SUGGEST_H
+
+struct suggestion {
+	const char *wrong;
+	const char *best; /* NULL: nothing near enough */
+	int distance;     /* of the best */
+};
+
+/* Starts with the wrong word; it is not copied. */
+struct suggestion
+suggestion_for(const char *wrong);
+
+/* Takes a known word into account; the first of equals wins. */
+void
+suggestion_add(struct suggestion *s, const char *known);
+
+/* "; did you mean 'best'?" or "", in a buffer owned by `owner` (talloc). */
+char *
+suggestion_text(const void *owner, const struct suggestion *s);
+
+#endif
