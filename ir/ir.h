@@ -141,6 +141,7 @@ struct ir_module {
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
+	struct ir_templates *templates;    /* types of calls seen so far: ir/template.c; NULL: none */
 };
 
 struct ir_context {

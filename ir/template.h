@@ -1,15 +1,105 @@
-/* Templates: functions whose types are found at each call. */
+/*
+ * Templates: functions that `call` puts in place. In a template sizes and types are expression trees
+ * and no value has a type; an instance has both worked out:
+ *
+ *     func @dense(%x) {                                 call @dense(%h) {N = 10, as = "fc"}
+ *       %w = param("w") : f32[dim(%x, -1),N]    -->     %fc.w = param("fc.w")  : f32[512,10]
+ *       %y = matmul(%x, %w)                             %fc.y = matmul(%h, %fc.w) : f32[64,10]
+ *       return(%y)
+ *     }
+ *
+ * A name in a size is, in this order, an attribute of the call, a let of the module. Trees are
+ * immutable and live in the arena of the context, so that clones of a module share them.
+ */
 #ifndef IR_TEMPLATE_H
 #define IR_TEMPLATE_H
 
 #include "ir/ir.h"
 
-/* Result types of a call, by instantiating the callee. Reports and returns false where that fails. */
+#include <string.h>
+
+enum template_limit {
+	SIZE_MAX_DEPTH = 200,          /* nesting of an expression; evaluation recurses */
+	TEMPLATE_MAX_DEPTH = 100,      /* calls within calls; real models have five */
+	TEMPLATE_MAX_REPEAT = 100000,  /* blocks in a chain */
+	TEMPLATE_MAX_OPS = 50000000,   /* ops that inlining may add to a module: nested repeats multiply */
+};
+
+/* Every function but @main, whose values have types. */
+static inline bool
+ir_func_is_template(const struct ir_func *f)
+{
+	return strcmp(f->name, "main") != 0;
+}
+
+enum size_kind { SIZE_INT, SIZE_NAME, SIZE_DIM, SIZE_NEG, SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_DIV };
+
+/* A size expression. */
+struct ir_size {
+	uint8_t kind;   /* enum size_kind */
+	uint16_t depth; /* of the tree; at most SIZE_MAX_DEPTH */
+	struct ir_loc loc;
+	int64_t i;                    /* SIZE_INT */
+	const char *name;             /* SIZE_NAME: interned; SIZE_DIM: the value, without the % */
+	const struct ir_size *arg[2]; /* SIZE_DIM: arg[0] is the dimension */
+};
+
+/* "+axis" or "@axis=place" behind a shape. */
+struct ir_type_suffix {
+	const char *axis;            /* interned */
+	const struct ir_size *place; /* NULL: partial */
+	struct ir_loc loc;
+};
+
+/* A written type. Splits are part of the sizes: f32[B/dp,4] has B divided by the name dp. */
+struct ir_type_text {
+	enum ir_dtype dtype;
+	int rank, nsuffixes;
+	struct ir_loc loc;
+	const struct ir_size *const *dim;
+	const struct ir_type_suffix *suffix;
+	const struct ir_type_text *next; /* of the op's next result */
+};
+
+/* What the names in sizes stand for. */
+struct ir_size_scope {
+	struct ir_module *m;      /* its lets and axes */
+	const struct ir_op *call; /* its other attributes are sizes; NULL: none */
+	/* The type of the value of that name, NULL if there is none; the function may be NULL. */
+	const struct ir_type *(*type_of)(const void *data, const char *name);
+	const void *data;
+};
+
+/* The value of a size. Reports at its place and returns false where a name is not set or numbers do not fit. */
+bool
+ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
+
+/* The written type with its sizes worked out, or NULL after an error. */
+const struct ir_type *
+ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *t);
+
+/* Calls `see` for every name in the sizes of a template: in types and in attributes, bodies included. */
+void
+ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
+
+/*
+ * Types of the results of a call that stays in the IR, found by an instance made on the side; calls
+ * alike share one. `written` as for ir_infer, which calls this. Reports, with a note at the call, and returns false where the call is wrong:
+ * unknown function, recursion, number of arguments or results, a size not set, an op that does not fit.
+ * A fault inside a template is reported once for each set of argument types and sizes.
+ */
 bool
 ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
 
-/* Replaces a call by the ops of the callee. Reports and returns false where that fails. */
+/*
+ * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false after
+ * an error, with the call still there.
+ */
 bool
 ir_inline_call(struct ir_module *m, struct ir_op *call);
+
+/* Says that faults of this function have been reported: calls of it fail without a message. */
+void
+ir_template_poison(struct ir_module *m, const struct ir_func *f);
 
 #endif

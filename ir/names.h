@@ -1,0 +1,21 @@
+/*
+ * The names that values have in the text: unique in a function, whatever names they carry. The first
+ * value of a name has it as it is, the next ones %x_1, %x_2 ...; values without a name are counted.
+ * An argument of a fuse's body is called as the operand that it stands for.
+ */
+#ifndef IR_NAMES_H
+#define IR_NAMES_H
+
+#include "ir/ir.h"
+
+struct names;
+
+/* The names of the values of a function as it is now, owned by `owner`. */
+struct names *
+names_create(const void *owner, const struct ir_func *f);
+
+/* The printed name of a value of the function; for a numbered one NULL, with its number. */
+const char *
+names_find(const struct names *n, const struct ir_value *v, uint32_t *number);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * The printer. What it writes is the canonical text: it parses to an equal module, and printing that
+ * gives the same text. One op a line, indented by two, types always written, attributes in the order
+ * of the op's row.
+ */
+#include "ir/ir.h"
+
+#include "ir/names.h"
+#include "ir/out.h"
+#include "ir/row.h"
+#include "ir/template.h"
+#include "ir/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+enum { PRINT_TYPES = 256 }; /* a power of two: slots for the texts of types seen last */
+
+struct printer {
+	struct out out;
+	const struct ir_module *m;
+	const struct names *names; /* NULL: values are called as they are */
+	struct {
+		const struct ir_type *type;
+		char *text;
+	} type[PRINT_TYPES];
+	void *scratch; /* talloc */
+};
+
+static void
+print_value(struct printer *p, const struct ir_value *v)
+{
+	uint32_t number = 0;
+	const char *name = p->names ? names_find(p->names, v, &number) : v->name;
+
+	out_char(&p->out, '%');
+	if (name)
+		out_text(&p->out, name);
+	else
+		out_int(&p->out, number);
+}
+
+static void
+print_values(struct printer *p, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		if (i)
+			out_bytes(&p->out, ", ", 2);
+		print_value(p, ir_operand(op, i));
+	}
+}
+
+/* Types repeat: the text of one is made once. */
+static void
+print_type(struct printer *p, const struct ir_type *t)
+{
+	size_t at = (((uintptr_t)t >> 4) ^ ((uintptr_t)t >> 12)) % PRINT_TYPES;
+
+	if (!t) {
+		out_text(&p->out, "<untyped>");
+		return;
+	}
+	if (p->type[at].type != t) {
+		talloc_free(p->type[at].text);
+		p->type[at].type = t;
+		p->type[at].text = ir_type_text(p->scratch, p->m, t);
+	}
+	out_text(&p->out, p->type[at].text);
+}
+
+enum { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY };
+
+static int
+size_level(const struct ir_size *s)
+{
+	switch ((enum size_kind)s->kind) {
+	case SIZE_ADD:
+	case SIZE_SUB: return LEVEL_SUM;
+	case SIZE_MUL:
+	case SIZE_DIV: return LEVEL_PRODUCT;
+	default: return LEVEL_UNARY;
+	}
+}
+
+/* An expression in parentheses where it binds less than its place asks. */
+static void
+print_size(struct printer *p, const struct ir_size *s, int level)
+{
+	static const char sign[] = {[SIZE_ADD] = '+', [SIZE_SUB] = '-', [SIZE_MUL] = '*', [SIZE_DIV] = '/'};
+	int own = size_level(s);
+
+	if (own < level)
+		out_char(&p->out, '(');
+	switch ((enum size_kind)s->kind) {
+	case SIZE_INT: out_int(&p->out, s->i); break;
+	case SIZE_NAME: out_text(&p->out, s->name); break;
+	case SIZE_DIM:
+		out_text(&p->out, "dim(%");
+		out_text(&p->out, s->name);
+		out_bytes(&p->out, ", ", 2);
+		print_size(p, s->arg[0], LEVEL_SUM);
+		out_char(&p->out, ')');
+		break;
+	case SIZE_NEG:
+		out_char(&p->out, '-');
+		print_size(p, s->arg[0], LEVEL_UNARY);
+		break;
+	default:
+		print_size(p, s->arg[0], own);
+		out_char(&p->out, sign[s->kind]);
+		print_size(p, s->arg[1], own + 1);
+	}
+	if (own < level)
+		out_char(&p->out, ')');
+}
+
+static void
+print_type_text(struct printer *p, const struct ir_type_text *t)
+{
+	out_text(&p->out, ir_dtype_name(t->dtype));
+	out_char(&p->out, '[');
+	for (int i = 0; i < t->rank; i++) {
+		if (i)
+			out_char(&p->out, ',');
+		print_size(p, t->dim[i], LEVEL_SUM);
+	}
+	out_char(&p->out, ']');
+	for (int i = 0; i < t->nsuffixes; i++) {
+		const struct ir_type_suffix *suffix = &t->suffix[i];
+		out_char(&p->out, suffix->place ? '@' : '+');
+		out_text(&p->out, suffix->axis);
+		if (!suffix->place)
+			continue;
+		out_char(&p->out, '=');
+		print_size(p, suffix->place, LEVEL_UNARY);
+	}
+}
+
+/* A number x so that x * scale is the quantity to the bit; where there is none, in the base unit. */
+static void
+print_quantity(struct printer *p, double f, enum ir_unit unit)
+{
+	double scale = ir_unit_scale(unit), x = f / scale;
+	char text[OUT_NUMBER];
+	size_t n;
+
+	for (int step = 0; step < 3 && x * scale != f; step++)
+		x = step == 0 ? nextafter(f / scale, INFINITY) : nextafter(f / scale, -INFINITY);
+	if (x * scale != f) {
+		static const enum ir_unit base[] = {[UNIT_BYTES] = UNIT_B, [UNIT_SECONDS] = UNIT_s, [UNIT_RATE] = UNIT_B_s};
+		unit = base[ir_unit_kind(unit)];
+		x = f;
+	}
+	n = number_of_float(text, x);
+	if (n > 2 && memcmp(text + n - 2, ".0", 2) == 0)
+		n -= 2;
+	out_bytes(&p->out, text, n);
+	out_text(&p->out, ir_unit_text(unit));
+}
+
+static void
+print_attr_value(struct printer *p, const struct ir_attr *a)
+{
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: out_int(&p->out, a->i); break;
+	case ATTR_FLOAT: out_float(&p->out, a->f); break;
+	case ATTR_STRING: out_string(&p->out, a->s); break;
+	case ATTR_NAME: out_text(&p->out, a->s); break;
+	case ATTR_AXIS: out_text(&p->out, p->m->axis[a->i].name); break;
+	case ATTR_DTYPE: out_text(&p->out, ir_dtype_name((enum ir_dtype)a->i)); break;
+	case ATTR_BOOL: out_text(&p->out, a->i ? "true" : "false"); break;
+	case ATTR_QUANTITY: print_quantity(p, a->f, (enum ir_unit)a->n); break;
+	case ATTR_SIZE: print_size(p, a->size, LEVEL_SUM); break;
+	case ATTR_LIST:
+		out_char(&p->out, '[');
+		for (int i = 0; i < a->n; i++) {
+			if (i)
+				out_bytes(&p->out, ", ", 2);
+			print_attr_value(p, &a->list[i]);
+		}
+		out_char(&p->out, ']');
+	}
+}
+
+static void
+print_attrs(struct printer *p, const struct ir_attr *attr, int n)
+{
+	if (!n)
+		return;
+	out_bytes(&p->out, " {", 2);
+	for (int i = 0; i < n; i++) {
+		if (i)
+			out_bytes(&p->out, ", ", 2);
+		out_text(&p->out, attr[i].key);
+		out_bytes(&p->out, " = ", 3);
+		print_attr_value(p, &attr[i]);
+	}
+	out_char(&p->out, '}');
+}
+
+static void
+print_types(struct printer *p, const struct ir_op *op)
+{
+	if (!p->names) { /* a template: what the text says */
+		for (const struct ir_type_text *t = op->written; t; t = t->next) {
+			out_text(&p->out, t == op->written ? " : " : ", ");
+			print_type_text(p, t);
+		}
+		return;
+	}
+	for (int i = 0; i < op->nresults; i++) {
+		out_text(&p->out, i ? ", " : " : ");
+		print_type(p, op->result[i].type);
+	}
+}
+
+static void
+print_indent(struct printer *p, int depth)
+{
+	for (int i = 0; i < depth; i++)
+		out_bytes(&p->out, "  ", 2);
+}
+
+/* Everything up to the attributes. */
+static void
+print_head(struct printer *p, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		print_value(p, &op->result[i]);
+		out_text(&p->out, i + 1 < op->nresults ? ", " : " = ");
+	}
+	out_text(&p->out, op_name((enum op_code)op->code));
+	if (op_is(op, CALLS)) {
+		out_bytes(&p->out, " @", 2);
+		out_text(&p->out, op->symbol);
+	}
+	out_char(&p->out, '(');
+	if (op_is(op, NAMED) && !op_is(op, CALLS)) {
+		out_string(&p->out, op->symbol ? op->symbol : "");
+		if (op->noperands)
+			out_bytes(&p->out, ", ", 2);
+	}
+	print_values(p, op);
+	out_char(&p->out, ')');
+	print_attrs(p, op->attr, op->nattrs);
+}
+
+static void
+print_block(struct printer *p, const struct ir_block *b, int depth)
+{
+	IR_FOR_OPS(op, b) {
+		print_indent(p, depth);
+		print_head(p, op);
+		if (op->body) {
+			out_bytes(&p->out, " {\n", 3);
+			print_block(p, op->body, depth + 1);
+			print_indent(p, depth);
+			out_char(&p->out, '}');
+		}
+		print_types(p, op);
+		out_char(&p->out, '\n');
+	}
+}
+
+static void
+print_func(struct printer *p, const struct ir_func *f)
+{
+	bool typed = !ir_func_is_template(f);
+
+	if (typed)
+		p->names = names_create(p->scratch, f);
+	out_text(&p->out, "\nfunc @");
+	out_text(&p->out, f->name);
+	out_char(&p->out, '(');
+	for (uint32_t i = 0; i < f->body.nargs; i++) {
+		if (i)
+			out_bytes(&p->out, ", ", 2);
+		print_value(p, &f->body.arg[i]);
+	}
+	out_text(&p->out, ") {\n");
+	print_block(p, &f->body, 1);
+	out_text(&p->out, "}\n");
+	p->names = NULL;
+}
+
+/* Which lets and functions the text must hold. */
+struct needed {
+	const struct ir_module *m;
+	bool *let;
+};
+
+static void
+need_let(void *data, const char *name)
+{
+	struct needed *needed = data;
+
+	for (int i = 0; i < needed->m->nlets; i++)
+		needed->let[i] = needed->let[i] || needed->m->let[i].name == name;
+}
+
+static bool
+block_calls(const struct ir_block *b, const char *name)
+{
+	IR_FOR_OPS(op, b)
+		if (op_is(op, CALLS) && op->symbol == name)
+			return true;
+	return false;
+}
+
+/* A function of the prelude is printed where a function that is printed calls it. */
+static bool
+func_needed(const struct ir_module *m, const struct ir_func *f)
+{
+	if (!f->prelude)
+		return true;
+	for (const struct ir_func *g = m->func; g; g = g->next)
+		if (g != f && block_calls(&g->body, f->name) && func_needed(m, g))
+			return true;
+	return false;
+}
+
+static void
+print_lets(struct printer *p)
+{
+	struct needed needed = {p->m, talloc_zero_array(p->scratch, bool, (size_t)p->m->nlets + 1)};
+
+	if (!needed.let)
+		out_of_memory();
+	for (const struct ir_func *f = p->m->func; f; f = f->next)
+		if (ir_func_is_template(f) && func_needed(p->m, f))
+			ir_template_names(f, need_let, &needed);
+	for (int i = 0; i < p->m->nlets; i++) {
+		if (!needed.let[i])
+			continue;
+		out_text(&p->out, "let ");
+		out_text(&p->out, p->m->let[i].name);
+		out_text(&p->out, " = ");
+		out_int(&p->out, p->m->let[i].value);
+		out_char(&p->out, '\n');
+	}
+}
+
+/* Axes in their order, a line for every run of device axes or time axes. */
+static void
+print_axes(struct printer *p)
+{
+	const struct ir_module *m = p->m;
+	int last_mesh = -1;
+
+	for (int i = 0; i < m->naxes; i++)
+		if (!m->axis[i].time)
+			last_mesh = i;
+	for (int i = 0; i < m->naxes; i++) {
+		const struct ir_axis *a = &m->axis[i];
+		bool first = i == 0 || m->axis[i - 1].time != a->time;
+		bool last = i + 1 == m->naxes || m->axis[i + 1].time != a->time;
+		out_text(&p->out, !first ? ", " : a->time ? "steps [" : "mesh [");
+		out_text(&p->out, a->name);
+		out_text(&p->out, " = ");
+		out_int(&p->out, a->size);
+		if (!last)
+			continue;
+		out_char(&p->out, ']');
+		if (i == last_mesh)
+			print_attrs(p, m->mesh_attr, m->nmesh_attrs);
+		out_char(&p->out, '\n');
+	}
+}
+
+static struct printer *
+printer_create(FILE *out, const struct ir_module *m)
+{
+	struct printer *p = talloc(NULL, struct printer);
+
+	if (!p)
+		out_of_memory();
+	p->out.file = out;
+	p->out.used = 0;
+	p->m = m;
+	p->names = NULL;
+	memset(p->type, 0, sizeof p->type);
+	p->scratch = p;
+	return p;
+}
+
+void
+ir_print(FILE *out, const struct ir_module *m)
+{
+	struct printer *p = printer_create(out, m);
+
+	out_text(&p->out, "module @");
+	out_text(&p->out, m->name);
+	out_char(&p->out, '\n');
+	print_lets(p);
+	print_axes(p);
+	for (const struct ir_func *f = m->func; f; f = f->next)
+		if (func_needed(m, f))
+			print_func(p, f);
+	out_flush(&p->out);
+	talloc_free(p);
+}
+
+void
+ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op)
+{
+	struct printer *p = printer_create(out, m);
+
+	if (op->block && op->block->func)
+		p->names = names_create(p->scratch, op->block->func);
+	print_head(p, op);
+	if (op->body)
+		out_text(&p->out, " { ... }");
+	print_types(p, op);
+	out_char(&p->out, '\n');
+	out_flush(&p->out);
+	talloc_free(p);
+}

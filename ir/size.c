@@ -1,0 +1,214 @@
+/* Sizes and written types of templates: evaluation. */
+#include "ir/template.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	/* Elements of a written tensor: far above any machine, far below what overflows in bytes. */
+	SIZE_MAX_ELEMENTS_LOG2 = 50,
+};
+
+#define SIZE_FAIL(scope, loc, ...) (diag_error((scope)->m->ctx->diag, loc, __VA_ARGS__), false)
+
+static bool
+size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value)
+{
+	const struct ir_attr *a = scope->call ? ir_attr_find(scope->call, s->name) : NULL;
+
+	if (a && a->kind == ATTR_INT) {
+		*value = a->i;
+		return true;
+	}
+	for (int i = 0; i < scope->m->nlets; i++)
+		if (scope->m->let[i].name == s->name) {
+			*value = scope->m->let[i].value;
+			return true;
+		}
+	if (ir_axis_find(scope->m, s->name) >= 0)
+		return SIZE_FAIL(scope, s->loc,
+			"'%s' is an axis: it can only split a size, as the last thing behind it", s->name);
+	return SIZE_FAIL(scope, s->loc, "the size '%s' is not set", s->name);
+}
+
+/* Dimension `at` of a type, counted from the end where negative. */
+static bool
+size_dim(const struct ir_size_scope *scope, const struct ir_size *s, int64_t at, int64_t *value)
+{
+	const struct ir_type *t = scope->type_of ? scope->type_of(scope->data, s->name) : NULL;
+
+	if (!t)
+		return SIZE_FAIL(scope, s->loc, "the type of %%%s is not known here", s->name);
+	int64_t dim = at < 0 ? at + t->rank : at;
+	if (dim < 0 || dim >= t->rank)
+		return SIZE_FAIL(scope, s->loc, "%%%s has %d dims, there is no dim %" PRId64, s->name, t->rank, at);
+	*value = t->dim[dim];
+	return true;
+}
+
+static bool
+size_divide(const struct ir_size_scope *scope, const struct ir_size *s, int64_t x, int64_t y, int64_t *value)
+{
+	if (y == 0)
+		return SIZE_FAIL(scope, s->loc, "division by 0");
+	if (y == -1 ? x == INT64_MIN : x % y != 0)
+		return SIZE_FAIL(scope, s->loc, "%" PRId64 " is not a multiple of %" PRId64, x, y);
+	*value = x / y;
+	return true;
+}
+
+bool
+ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value)
+{
+	int64_t x = 0, y = 0;
+	bool overflow = false;
+
+	for (int i = 0; i < 2; i++)
+		if (s->arg[i] && !ir_size_eval(scope, s->arg[i], i ? &y : &x))
+			return false;
+	switch ((enum size_kind)s->kind) {
+	case SIZE_INT: *value = s->i; break;
+	case SIZE_NAME: return size_name(scope, s, value);
+	case SIZE_DIM: return size_dim(scope, s, x, value);
+	case SIZE_NEG: overflow = __builtin_sub_overflow((int64_t)0, x, value); break;
+	case SIZE_ADD: overflow = __builtin_add_overflow(x, y, value); break;
+	case SIZE_SUB: overflow = __builtin_sub_overflow(x, y, value); break;
+	case SIZE_MUL: overflow = __builtin_mul_overflow(x, y, value); break;
+	case SIZE_DIV: return size_divide(scope, s, x, y, value);
+	}
+	return !overflow || SIZE_FAIL(scope, s->loc, "the size does not fit in 64 bits");
+}
+
+/* Gives axis `name` its state in the type; an axis has one state only. */
+static struct ir_state *
+resolve_axis(const struct ir_size_scope *scope, struct ir_type *t, const char *name, struct ir_loc loc)
+{
+	int axis = ir_axis_find(scope->m, name);
+
+	if (axis < 0) {
+		diag_error(scope->m->ctx->diag, loc, "'%s' is not an axis of the module", name);
+		return NULL;
+	}
+	if (t->axis[axis].kind != IR_COPIED) {
+		diag_error(scope->m->ctx->diag, loc, "axis '%s' is twice in one type", name);
+		return NULL;
+	}
+	return &t->axis[axis];
+}
+
+/* Splits "64/dp/mb" into the size 64 and the axes; the one written first is the outermost. */
+static bool
+resolve_dim(const struct ir_size_scope *scope, struct ir_type *t, int dim, const struct ir_size *s)
+{
+	const struct ir_size *axis[IR_MAX_AXES + 1];
+	int n = 0;
+
+	while (n <= IR_MAX_AXES && s->kind == SIZE_DIV && s->arg[1]->kind == SIZE_NAME &&
+		ir_axis_find(scope->m, s->arg[1]->name) >= 0) {
+		axis[n++] = s->arg[1];
+		s = s->arg[0];
+	}
+	if (!ir_size_eval(scope, s, &t->dim[dim]))
+		return false;
+	if (t->dim[dim] < 1)
+		return SIZE_FAIL(scope, s->loc, "a size must be at least 1, this one is %" PRId64, t->dim[dim]);
+	for (int order = 0; order < n; order++) {
+		const struct ir_size *name = axis[n - 1 - order];
+		struct ir_state *state = resolve_axis(scope, t, name->name, name->loc);
+		if (!state)
+			return false;
+		*state = (struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)order};
+	}
+	return true;
+}
+
+static bool
+resolve_suffix(const struct ir_size_scope *scope, struct ir_type *t, const struct ir_type_suffix *suffix)
+{
+	struct ir_state *state = resolve_axis(scope, t, suffix->axis, suffix->loc);
+	int64_t place;
+
+	if (!state)
+		return false;
+	if (!suffix->place) {
+		state->kind = IR_PARTIAL;
+		return true;
+	}
+	int32_t size = scope->m->axis[state - t->axis].size;
+	if (!ir_size_eval(scope, suffix->place, &place))
+		return false;
+	if (place < 0 || place >= size)
+		return SIZE_FAIL(scope, suffix->loc, "axis '%s' has places 0 to %d, not %" PRId64, suffix->axis,
+			size - 1, place);
+	*state = (struct ir_state){IR_SINGLE, 0, (uint16_t)place};
+	return true;
+}
+
+const struct ir_type *
+ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *text)
+{
+	struct ir_type t;
+	int64_t elements = 1;
+
+	memset(&t, 0, sizeof t);
+	t.dtype = (uint8_t)text->dtype;
+	t.rank = (uint8_t)text->rank;
+	for (int i = 0; i < text->rank; i++) {
+		if (!resolve_dim(scope, &t, i, text->dim[i]))
+			return NULL;
+		if (__builtin_mul_overflow(elements, t.dim[i], &elements) || elements >> SIZE_MAX_ELEMENTS_LOG2) {
+			diag_error(scope->m->ctx->diag, text->loc, "a tensor of this type has more than 2^%d elements",
+				SIZE_MAX_ELEMENTS_LOG2);
+			return NULL;
+		}
+	}
+	for (int i = 0; i < text->nsuffixes; i++)
+		if (!resolve_suffix(scope, &t, &text->suffix[i]))
+			return NULL;
+	if (!ir_type_check(scope->m, &t, text->loc, "the written type"))
+		return NULL;
+	return ir_type_intern(scope->m->ctx, &t);
+}
+
+static void
+names_of_size(const struct ir_size *s, void (*see)(void *, const char *), void *data)
+{
+	if (s->kind == SIZE_NAME)
+		see(data, s->name);
+	for (int i = 0; i < 2; i++)
+		if (s->arg[i])
+			names_of_size(s->arg[i], see, data);
+}
+
+static void
+names_of_attr(const struct ir_attr *a, void (*see)(void *, const char *), void *data)
+{
+	if (a->kind == ATTR_SIZE)
+		names_of_size(a->size, see, data);
+	for (int i = 0; a->kind == ATTR_LIST && i < a->n; i++)
+		names_of_attr(&a->list[i], see, data);
+}
+
+static void
+names_of_block(const struct ir_block *b, void (*see)(void *, const char *), void *data)
+{
+	IR_FOR_OPS(op, b) {
+		for (int i = 0; i < op->nattrs; i++)
+			names_of_attr(&op->attr[i], see, data);
+		for (const struct ir_type_text *t = op->written; t; t = t->next) {
+			for (int i = 0; i < t->rank; i++)
+				names_of_size(t->dim[i], see, data);
+			for (int i = 0; i < t->nsuffixes; i++)
+				if (t->suffix[i].place)
+					names_of_size(t->suffix[i].place, see, data);
+		}
+		if (op->body)
+			names_of_block(op->body, see, data);
+	}
+}
+
+void
+ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *name), void *data)
+{
+	names_of_block(&f->body, see, data);
+}
