@@ -92,6 +92,24 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 	return n;
 }
 
+/* A side with both groups: the dots are as many as elsewhere, the star takes what is left. */
+static bool
+match_both_groups(struct matcher *mt)
+{
+	const struct pattern *p = mt->row->pattern;
+
+	for (int j = 0; j < p->ninputs; j++) {
+		int left = ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]) - mt->dots_rank;
+		if (!side_group(&p->in[j], '.') || !side_group(&p->in[j], '*'))
+			continue;
+		if (left < 0)
+			return FAIL(mt, "%s: operand %d has %d dims, it needs at least %d", mt->row->name, j + 1,
+				ir_operand_type(mt->op, j)->rank, side_letters(&p->in[j]) + mt->dots_rank);
+		mt->star_rank = left;
+	}
+	return true;
+}
+
 /* The rank of the dots group, and sizes where an attribute or the written type gives them. */
 static bool
 match_groups(struct matcher *mt)
@@ -102,16 +120,18 @@ match_groups(struct matcher *mt)
 
 	for (int j = 0; j < p->ninputs; j++) {
 		int left = ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]);
-		const struct pattern_item *dots = side_group(&p->in[j], '.');
+		const struct pattern_item *dots = side_group(&p->in[j], '.'), *star = side_group(&p->in[j], '*');
 		if (left < 0 || (left > 0 && p->in[j].nitems == side_letters(&p->in[j])))
 			return FAIL(mt, "%s: operand %d has %d dims, it needs %s%d", mt->row->name, j + 1,
 				ir_operand_type(mt->op, j)->rank, left < 0 ? "at least " : "",
 				side_letters(&p->in[j]));
-		if (dots && dots->how != ':' && left > mt->dots_rank)
+		if (dots && !star && dots->how != ':' && left > mt->dots_rank)
 			mt->dots_rank = left;
-		if (side_group(&p->in[j], '*'))
+		if (star && !dots)
 			mt->star_rank = left;
 	}
+	if (!match_both_groups(mt))
+		return false;
 	if (out && out->how == '=') {
 		mt->dots_rank = ir_attr_ints(mt->op, out->attr, shape, IR_MAX_RANK);
 	} else if (!p->ninputs) {
@@ -193,6 +213,7 @@ match_operand(struct matcher *mt, int j)
 		const struct pattern_item *item = &side->item[i];
 		int rest = t->rank - side_letters(side);
 		if (item->name == '.') {
+			rest -= side_group(side, '*') ? mt->star_rank : 0;
 			if (rest > mt->dots_rank)
 				return FAIL(mt, "%s: operand %d has %d dims, more than the %d of the shape",
 					mt->row->name, j + 1, rest, mt->dots_rank);
@@ -204,7 +225,7 @@ match_operand(struct matcher *mt, int j)
 					return false;
 			}
 		} else if (item->name == '*') {
-			for (int k = 0; k < rest; k++, d++) {
+			for (int k = 0; k < mt->star_rank; k++, d++) {
 				access->index[d] = (int8_t)(mt->star + k);
 				if (!match_letter(mt, j, '*', access->index[d], t->dim[d]))
 					return false;
