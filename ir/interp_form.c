@@ -1,0 +1,416 @@
+/*
+ * An op by its form. The body becomes a program over registers, each a strip of cells along one index:
+ *
+ *     for the other indices                     the odometer
+ *       for strips of at most INTERP_STRIP      along the longest index
+ *         registers = loads, constants, calls   the program
+ *         out (+)= last register
+ *
+ * Guards. In a sum over v of t[v,..] * (i == v), or where v is an index of the result, only v = i adds
+ * anything. Such a v is bound: it is no loop, its position is the value of i, and where that is not a
+ * position of this place nothing is added. So a gather costs what it reads, not vocabulary times that.
+ *
+ * A sum of products of two float operands goes to interp_gemm.c.
+ */
+#include "ir/interp_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+enum { MAX_REGISTERS = 256 /* nodes of one op's body: the longest row has 7, a derivative some tens */ };
+
+struct insn {
+	const struct expr *e;
+	int arg[3]; /* registers */
+};
+
+struct form_plan {
+	struct form f;
+	struct form_offset offset[FORM_MAX_INDICES];
+	struct insn *insn; /* instruction i writes register i */
+	int ninsns;
+	int strip;            /* the index along which registers lie, -1: there is none */
+	int bound;            /* the bound index, -1: there is none */
+	int guard;            /* register that holds the bound index's position */
+	const struct expr *is_guard; /* the comparison, true by construction */
+	int product[2];       /* loads of a sum of products, -1: it is none */
+};
+
+/* --- guards ------------------------------------------------------------------------------------- */
+
+static const struct expr *
+without_conversions(const struct expr *e)
+{
+	while (e->kind == EXPR_CALL && e->id == FN_convert && ir_dtype_class(e->dtype) != IR_FLOAT)
+		e = e->arg[0];
+	return e;
+}
+
+static bool
+depends(const struct form *f, const struct expr *e, int index)
+{
+	if (e->kind == EXPR_INDEX)
+		return e->id == index;
+	if (e->kind == EXPR_LOAD)
+		for (int d = 0; d < f->in[e->id].rank; d++)
+			if (f->in[e->id].index[d] == index)
+				return true;
+	for (int i = 0; i < e->nargs; i++)
+		if (depends(f, e->arg[i], index))
+			return true;
+	return false;
+}
+
+/* Is `e` the comparison of an index with something that does not depend on it? */
+static bool
+binds(const struct form *f, const struct expr *e, const struct expr **position, int *index)
+{
+	if (e->kind != EXPR_CALL || e->id != FN_eq)
+		return false;
+	for (int side = 0; side < 2; side++) {
+		const struct expr *v = without_conversions(e->arg[side]), *x = e->arg[1 - side];
+		if (v->kind != EXPR_INDEX || depends(f, x, v->id) || ir_dtype_class(x->dtype) == IR_FLOAT)
+			continue;
+		const int64_t last = f->size[v->id] - 1;
+		if (tensor_wrap((enum ir_dtype)e->arg[side]->dtype, last) != last)
+			continue; /* the index does not fit the type in which it is compared */
+		*position = x;
+		*index = v->id;
+		return true;
+	}
+	return false;
+}
+
+/* A comparison that is a factor of the body, so that nothing remains where it does not hold. */
+static const struct expr *
+find_guard(const struct form *f, const struct expr *e, const struct expr **position, int *index)
+{
+	if (e->kind != EXPR_CALL)
+		return NULL;
+	if (binds(f, e, position, index))
+		return e;
+	if (e->id == FN_convert)
+		return find_guard(f, e->arg[0], position, index);
+	if (e->id != FN_mul)
+		return NULL;
+	const struct expr *g = find_guard(f, e->arg[0], position, index);
+	return g ? g : find_guard(f, e->arg[1], position, index);
+}
+
+/* --- making a plan ------------------------------------------------------------------------------ */
+
+static int
+compile(struct form_plan *p, const struct expr *e)
+{
+	for (int i = 0; i < p->ninsns; i++)
+		if (p->insn[i].e == e)
+			return i;
+	struct insn in = {.e = e};
+	for (int i = 0; i < e->nargs && e != p->is_guard; i++)
+		in.arg[i] = compile(p, e->arg[i]);
+	assert(p->ninsns < MAX_REGISTERS);
+	p->insn[p->ninsns] = in;
+	return p->ninsns++;
+}
+
+static int
+longest_index(const struct form *f, int except)
+{
+	int best = -1;
+	for (int i = 0; i < f->nindices; i++)
+		if (i != except && (best < 0 || f->size[i] > f->size[best]))
+			best = i;
+	return best;
+}
+
+static void
+find_product(struct form_plan *p)
+{
+	const struct expr *e = p->f.body;
+	p->product[0] = p->product[1] = -1;
+	if (p->f.reduce != REDUCE_SUM || e->kind != EXPR_CALL || e->id != FN_mul)
+		return;
+	if (e->arg[0]->kind != EXPR_LOAD || e->arg[1]->kind != EXPR_LOAD ||
+		ir_dtype_class(e->dtype) != IR_FLOAT)
+		return;
+	p->product[0] = e->arg[0]->id;
+	p->product[1] = e->arg[1]->id;
+}
+
+struct form_plan *
+form_plan_make(struct interp *it, const struct ir_op *op)
+{
+	struct form_plan *p = ARENA_NEW(it->arena, struct form_plan);
+	const unsigned errors = diag_errors(it->m->ctx->diag);
+	const struct ir_type *written = op->nresults ? op->result[0].type : NULL;
+	if (!form_make(it->m, it->arena, op, written, &p->f)) {
+		if (diag_errors(it->m->ctx->diag) == errors)
+			diag_error(it->m->ctx->diag, op->loc, "%s: it has no meaning that can be interpreted",
+				op_name((enum op_code)op->code));
+		return NULL;
+	}
+	p->bound = -1;
+	const struct expr *position = NULL;
+	if (p->f.reduce == REDUCE_SUM || p->f.reduce == REDUCE_NONE)
+		p->is_guard = find_guard(&p->f, p->f.body, &position, &p->bound);
+	if (it->o.mode == INTERP_LAYOUT)
+		form_localize(it->m, op, &p->f, p->offset);
+	p->insn = ARENA_ARRAY(it->arena, struct insn, MAX_REGISTERS);
+	if (p->is_guard)
+		p->guard = compile(p, position);
+	compile(p, p->f.body);
+	p->strip = longest_index(&p->f, p->bound);
+	find_product(p);
+	return p;
+}
+
+/* --- running it --------------------------------------------------------------------------------- */
+
+/* One run at one place. */
+struct run {
+	const struct form_plan *p;
+	const struct interp *it;
+	struct tensor *const *in;
+	struct tensor *out;
+	int64_t start[FORM_MAX_INDICES];  /* where the place's range of an index starts */
+	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
+	int64_t at[FORM_MAX_INDICES];     /* odometer */
+	union cell (*reg)[INTERP_STRIP];
+};
+
+static void
+access_strides(const struct form *f, const struct form_access *access, const struct tensor *t, int64_t *stride)
+{
+	int64_t of_dim[IR_MAX_RANK];
+	tensor_strides(t, of_dim);
+	assert(access->rank == t->rank);
+	for (int d = 0; d < access->rank; d++) {
+		const int i = access->index[d];
+		assert(t->dim[d] == (i < 0 ? 1 : f->size[i]));
+		if (i >= 0)
+			stride[i] += of_dim[d];
+	}
+}
+
+static int64_t
+base_of(const struct run *r, const int64_t *stride)
+{
+	int64_t base = 0;
+	for (int i = 0; i < r->p->f.nindices; i++)
+		base += r->at[i] * stride[i];
+	return base;
+}
+
+/* Position of the bound index at strip element k, -1 where this place does not have it. */
+static int64_t
+bound_at(const struct run *r, int k)
+{
+	const int v = r->p->bound;
+	const int64_t at = r->reg[r->p->guard][k].i - r->start[v];
+	return at >= 0 && at < r->p->f.size[v] ? at : -1;
+}
+
+static void
+run_load(const struct run *r, int operand, union cell *reg, int n)
+{
+	const int64_t *stride = r->stride[operand];
+	const union cell *src = r->in[operand]->data + base_of(r, stride);
+	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
+	const int64_t jump = r->p->bound < 0 ? 0 : stride[r->p->bound];
+	if (jump) {
+		for (int k = 0; k < n; k++) {
+			const int64_t v = bound_at(r, k);
+			reg[k] = src[k * step + (v < 0 ? 0 : v * jump)];
+		}
+	} else if (step == 1) {
+		memcpy(reg, src, (size_t)n * sizeof *reg);
+	} else {
+		for (int k = 0; k < n; k++)
+			reg[k] = src[k * step];
+	}
+}
+
+static void
+run_index(const struct run *r, int index, union cell *reg, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (index == r->p->bound)
+			reg[k] = r->reg[r->p->guard][k];
+		else
+			reg[k].i = r->start[index] + r->at[index] + (index == r->p->strip ? k : 0);
+}
+
+static void
+run_const(const struct run *r, const struct expr *e, union cell *reg, int n)
+{
+	union cell c;
+	if (ir_dtype_class(e->dtype) != IR_FLOAT)
+		c.i = tensor_wrap(e->dtype, (int64_t)e->value);
+	else
+		c.f = r->it->o.f64 ? e->value : tensor_round(e->dtype, e->value);
+	for (int k = 0; k < n; k++)
+		reg[k] = c;
+}
+
+static void
+run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
+{
+	const struct expr *e = in->e;
+	if (e == r->p->is_guard) {
+		for (int k = 0; k < n; k++)
+			reg[k].i = 1;
+		return;
+	}
+	switch (e->kind) {
+	case EXPR_LOAD: run_load(r, e->id, reg, n); return;
+	case EXPR_INDEX: run_index(r, e->id, reg, n); return;
+	case EXPR_CONST: run_const(r, e, reg, n); return;
+	}
+	/* select's type of arguments is that of its branches; a comparison's that of what it compares */
+	const enum ir_dtype arg = (enum ir_dtype)e->arg[0]->dtype;
+	const union cell *x = r->reg[in->arg[0]];
+	const union cell *y = e->nargs > 1 ? r->reg[in->arg[1]] : x;
+	const union cell *z = e->nargs > 2 ? r->reg[in->arg[2]] : x;
+	scalar_run((enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, r->it->o.f64, reg, x, y, z, n);
+}
+
+static void
+reduce_cell(union cell *out, union cell v, enum form_reduce how, bool isfloat)
+{
+	switch (how) {
+	case REDUCE_NONE: *out = v; return;
+	case REDUCE_SUM:
+		if (isfloat)
+			out->f += v.f;
+		else
+			out->i = (int64_t)((uint64_t)out->i + (uint64_t)v.i);
+		return;
+	case REDUCE_MAX:
+		if (isfloat)
+			out->f = v.f != v.f || v.f > out->f ? v.f : out->f;
+		else
+			out->i = v.i > out->i ? v.i : out->i;
+		return;
+	case REDUCE_MIN:
+		if (isfloat)
+			out->f = v.f != v.f || v.f < out->f ? v.f : out->f;
+		else
+			out->i = v.i < out->i ? v.i : out->i;
+		return;
+	}
+}
+
+static void
+run_store(const struct run *r, const union cell *reg, int n)
+{
+	const struct form *f = &r->p->f;
+	const int64_t *stride = r->stride[FORM_MAX_INPUTS];
+	union cell *out = r->out->data + base_of(r, stride);
+	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
+	const int64_t jump = r->p->bound < 0 ? 0 : stride[r->p->bound];
+	const bool isfloat = ir_dtype_class(f->dtype) == IR_FLOAT;
+	const enum form_reduce how = (enum form_reduce)f->reduce;
+	if (r->p->bound < 0 && how == REDUCE_NONE && step == 1) {
+		memcpy(out, reg, (size_t)n * sizeof *out);
+		return;
+	}
+	for (int k = 0; k < n; k++) {
+		const int64_t v = r->p->bound < 0 ? 0 : bound_at(r, k);
+		if (v >= 0)
+			reduce_cell(out + k * step + v * jump, reg[k], how, isfloat);
+	}
+}
+
+static void
+run_strips(struct run *r)
+{
+	const int s = r->p->strip;
+	const int64_t length = s < 0 ? 1 : r->p->f.size[s];
+	for (int64_t done = 0; done < length; done += INTERP_STRIP) {
+		const int n = (int)(length - done < INTERP_STRIP ? length - done : INTERP_STRIP);
+		if (s >= 0)
+			r->at[s] = done;
+		for (int i = 0; i < r->p->ninsns; i++)
+			run_insn(r, &r->p->insn[i], r->reg[i], n);
+		run_store(r, r->reg[r->p->ninsns - 1], n);
+	}
+	if (s >= 0)
+		r->at[s] = 0;
+}
+
+static void
+run_all(struct run *r)
+{
+	const struct form *f = &r->p->f;
+	for (;;) {
+		run_strips(r);
+		int i = f->nindices - 1;
+		for (; i >= 0; i--) {
+			if (i == r->p->strip || i == r->p->bound)
+				continue;
+			if (++r->at[i] < f->size[i])
+				break;
+			r->at[i] = 0;
+		}
+		if (i < 0)
+			return;
+	}
+}
+
+/* What a maximum or minimum starts from. */
+static void
+fill_identity(struct tensor *t, enum form_reduce how)
+{
+	if (how != REDUCE_MAX && how != REDUCE_MIN)
+		return;
+	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT;
+	const int64_t n = tensor_elements(t);
+	for (int64_t i = 0; i < n; i++)
+		if (isfloat)
+			t->data[i].f = how == REDUCE_MAX ? -INFINITY : INFINITY;
+		else
+			t->data[i].i = how == REDUCE_MAX ? INT64_MIN : INT64_MAX;
+}
+
+static bool
+run_product(const struct run *r)
+{
+	const struct form *f = &r->p->f;
+	const int a = r->p->product[0], b = r->p->product[1];
+	if (a < 0)
+		return false;
+	struct product_index index[FORM_MAX_INDICES];
+	for (int i = 0; i < f->nindices; i++)
+		index[i] = (struct product_index){
+			f->size[i], r->stride[a][i], r->stride[b][i], r->stride[FORM_MAX_INPUTS][i]};
+	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
+}
+
+struct tensor *
+form_plan_run(const struct interp *it, const struct form_plan *p, const void *owner,
+	struct tensor *const *in, const struct ir_type *result, int64_t place)
+{
+	int64_t dim[IR_MAX_RANK];
+	interp_local_shape(it, result, dim);
+	struct run r = {.p = p, .it = it, .in = in};
+	r.out = tensor_create(owner, (enum ir_dtype)result->dtype, result->rank, dim);
+	for (int j = 0; j < p->f.ninputs; j++)
+		access_strides(&p->f, &p->f.in[j], in[j], r.stride[j]);
+	access_strides(&p->f, &p->f.out, r.out, r.stride[FORM_MAX_INPUTS]);
+	for (int i = 0; i < p->f.nindices; i++)
+		if (p->offset[i].type)
+			r.start[i] = p->f.size[i] * ir_type_slice(it->m, p->offset[i].type,
+							    p->offset[i].dim, it->coord[place]);
+	if (!run_product(&r)) {
+		fill_identity(r.out, (enum form_reduce)p->f.reduce);
+		r.reg = talloc_size(NULL, sizeof *r.reg * (size_t)p->ninsns);
+		if (!r.reg)
+			out_of_memory();
+		run_all(&r);
+		talloc_free(r.reg);
+	}
+	tensor_settle(r.out, it->o.f64);
+	return r.out;
+}
