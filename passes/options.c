@@ -1,7 +1,7 @@
 /* Options of passes: types, units, ranges, defaults, and the getters that passes use. */
 #include "passes/options.h"
 
-#include "passes/suggest.h"
+#include "ir/suggest.h"
 
 #include <errno.h>
 #include <float.h>

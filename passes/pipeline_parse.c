@@ -11,7 +11,7 @@
  */
 #include "passes/pipeline_impl.h"
 
-#include "passes/suggest.h"
+#include "ir/suggest.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Edit distance with exchanges of neighbours (optimal string alignment: F. Damerau, "A technique for
  * computer detection and correction of spelling errors", CACM 7(3), 1964), three rows of the table.
  */
-#include "passes/suggest.h"
+#include "ir/suggest.h"
 
 #include "ir/arena.h"
 

@@ -1,6 +1,6 @@
 /* "did you mean": the known word nearest to a wrong one. */
-#ifndef PASSES_SUGGEST_H
-#define PASSES_SUGGEST_H
+#ifndef IR_SUGGEST_H
+#define IR_SUGGEST_H
 
 struct suggestion {
 	const char *wrong;
