@@ -18,7 +18,8 @@ must_have(void *p)
 #define NEW_ARRAY(owner, type, n)                                                                  \
 	((type *)must_have(talloc_array_size((owner), sizeof(type), (n) != 0 ? (n) : 1)))
 #define RESIZE(owner, array, type, n)                                                              \
-	((type *)must_have(talloc_realloc_size((owner), (array), sizeof(type) * ((n) != 0 ? (n) : 1))))
+	((type *)must_have(                                                                        \
+		talloc_realloc_size((owner), (array), sizeof(type) * ((n) != 0 ? (n) : 1))))
 #define TEXT(owner, ...) ((char *)must_have(talloc_asprintf((owner), __VA_ARGS__)))
 
 #endif

@@ -1,0 +1,394 @@
+/* From ops in issue order to events: see events.h. */
+#include "passes/analysis/events.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost.h"
+#include "passes/analysis/loops.h"
+
+#include <string.h>
+
+#define NO_EVENT UINT32_MAX
+
+/* What is known of an op: when its results are ready, by turn and device. */
+struct record {
+	const struct ir_op *source; /* a view: of this op's result; else the op itself, or NULL */
+	uint32_t over, turns;       /* its loop */
+	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
+	bool *waited;               /* the same for collectives: has the compute stream waited? */
+};
+
+struct builder {
+	const struct ir_module *m;
+	const struct event_times *times;
+	struct events *e;
+	struct record *record; /* by op->order */
+	uint32_t room, deps_room;
+	uint16_t *stream;
+	replay_time *duration;
+	uint32_t *dep_first, *dep;
+	uint32_t axes; /* set of device axes along which places differ */
+};
+
+/* Device axes on which some value is single. */
+static uint32_t
+axes_that_differ(const struct ir_module *m, const struct ir_block *b)
+{
+	uint32_t set = 0;
+	for (const struct ir_op *op = b->first; op; op = op->next)
+		for (int i = 0; i < op->nresults; i++)
+			for (int a = 0; a < m->naxes; a++)
+				if (!m->axis[a].time &&
+					op->result[i].type->axis[a].kind == IR_SINGLE)
+					set |= 1u << a;
+	return set;
+}
+
+/* Coordinate on `axis` of a device; devices are row-major over b->axes. */
+static uint32_t
+coordinate(const struct builder *b, uint32_t device, int axis)
+{
+	for (int a = b->m->naxes - 1; a > axis; a--)
+		if (b->axes >> a & 1)
+			device /= (uint32_t)b->m->axis[a].size;
+	return device % (uint32_t)b->m->axis[axis].size;
+}
+
+/* The device at place k of `axis`, elsewhere where `device` is. */
+static uint32_t
+neighbour(const struct builder *b, uint32_t device, int axis, uint32_t k)
+{
+	uint32_t weight = 1;
+	for (int a = b->m->naxes - 1; a > axis; a--)
+		if (b->axes >> a & 1)
+			weight *= (uint32_t)b->m->axis[a].size;
+	return device + k * weight - coordinate(b, device, axis) * weight;
+}
+
+static uint32_t
+event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
+	uint32_t device, replay_time duration)
+{
+	struct events *e = b->e;
+	uint32_t n = e->graph.n++;
+	if (n == b->room) {
+		b->room = b->room ? 2 * b->room : 256;
+		b->stream = RESIZE(e, b->stream, uint16_t, b->room);
+		b->duration = RESIZE(e, b->duration, replay_time, b->room);
+		b->dep_first = RESIZE(e, b->dep_first, uint32_t, b->room + 1);
+		e->event = RESIZE(e, e->event, struct event, b->room);
+		b->dep_first[0] = 0;
+	}
+	bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN;
+	b->stream[n] = (uint16_t)(2 * device + communicates);
+	b->duration[n] = duration;
+	b->dep_first[n + 1] = b->dep_first[n];
+	e->event[n] = (struct event){op, turn, (uint16_t)device, (uint8_t)kind};
+	return n;
+}
+
+/* The newest event waits for `on`. */
+static void
+dep_add(struct builder *b, uint32_t on)
+{
+	uint32_t *end = &b->dep_first[b->e->graph.n];
+	if (*end == b->deps_room) {
+		b->deps_room = b->deps_room ? 2 * b->deps_room : 512;
+		b->dep = RESIZE(b->e, b->dep, uint32_t, b->deps_room);
+	}
+	b->dep[(*end)++] = on;
+}
+
+/* The record of the op that computes v, behind views; NULL: there from the start. */
+static struct record *
+record_of(struct builder *b, const struct ir_value *v)
+{
+	while (v->op) {
+		struct record *r = &b->record[v->op->order];
+		if (!r->source)
+			return NULL;
+		if (r->source == v->op)
+			return r->ready ? r : NULL;
+		v = ir_operand(v->op, 0);
+	}
+	return NULL;
+}
+
+/* The slot in r->ready of what a consumer at that turn and device reads. */
+static uint32_t
+slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t turn,
+	uint32_t device)
+{
+	uint32_t t = r->turns > 1 ? loop_map(b->m, over, turn, r->over) : 0;
+	return t * b->e->ndevices + device;
+}
+
+/* Where a thread computes: it waits for the collectives that op reads. */
+static void
+wait_for_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+{
+	for (int i = 0; !b->times->async && i < op->noperands; i++) {
+		struct record *r = record_of(b, ir_operand(op, i));
+		if (!r || !r->waited)
+			continue;
+		uint32_t slot = slot_of(b, r, over, turn, device);
+		if (r->waited[slot] || r->ready[slot] == NO_EVENT)
+			continue;
+		r->waited[slot] = true;
+		event_add(b, op, EVENT_WAIT, turn, device, b->times->wait);
+		dep_add(b, r->ready[slot]);
+	}
+}
+
+/* The newest event waits for the operands of op. */
+static void
+depend_on_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		struct record *r = record_of(b, ir_operand(op, i));
+		uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
+		if (on != NO_EVENT)
+			dep_add(b, on);
+	}
+}
+
+/* Does the device hold the tensor, as far as axes other than `except` say? */
+static bool
+holds(const struct builder *b, const struct ir_type *t, uint32_t device, int except)
+{
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != except && t->axis[a].kind == IR_SINGLE &&
+			coordinate(b, device, a) != t->axis[a].order)
+			return false;
+	return true;
+}
+
+static bool
+takes_part(const struct builder *b, const struct ir_op *op, uint32_t device)
+{
+	const struct ir_type *t = op->nresults ? op->result[0].type : ir_operand_type(op, 0);
+	return holds(b, t, device, -1);
+}
+
+static void
+emit_kernel(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	if (!takes_part(b, op, device))
+		return;
+	wait_for_operands(b, op, r->over, turn, device);
+	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->times->op[op->order]);
+	depend_on_operands(b, op, r->over, turn, device);
+	r->ready[turn * b->e->ndevices + device] = e;
+}
+
+/* A place is ready to communicate: an event on its compute stream, or what the operands need. */
+static void
+emit_post(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	wait_for_operands(b, op, r->over, turn, device);
+	if (!b->times->async)
+		event_add(b, op, EVENT_POST, turn, device, b->times->post);
+}
+
+/* All places of the axis do the same: one of them stands for all. */
+static void
+emit_alike(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	if (!takes_part(b, op, device))
+		return;
+	emit_post(b, op, r, turn, device);
+	uint32_t post = b->e->graph.n - 1;
+	uint32_t e = event_add(b, op, EVENT_COLLECTIVE, turn, device, b->times->op[op->order]);
+	if (!b->times->async)
+		dep_add(b, post);
+	depend_on_operands(b, op, r->over, turn, device);
+	r->ready[turn * b->e->ndevices + device] = e;
+}
+
+/* Places of the axis that send or receive. */
+static bool
+is_party(const struct ir_op *op, const struct cost_collective *c, uint32_t place)
+{
+	if (c->kind != COLL_SEND)
+		return true;
+	return place == (uint32_t)ir_attr_int(op, "from", 0) ||
+	       place == (uint32_t)ir_attr_int(op, "to", 0);
+}
+
+/* A group of places that differ on the axis, the first of which is `first`: see the drawing. */
+static void
+emit_group(struct builder *b, const struct ir_op *op, const struct cost_collective *c,
+	struct record *r, uint32_t turn, uint32_t first)
+{
+	uint32_t *party = NEW_ARRAY(b->e, uint32_t, c->places), nparties = 0;
+	uint32_t *posted = NEW_ARRAY(party, uint32_t, c->places);
+	for (uint32_t k = 0; k < (uint32_t)c->places; k++)
+		if (is_party(op, c, k))
+			party[nparties++] = neighbour(b, first, c->axis, k);
+	for (uint32_t k = 0; k < nparties; k++) {
+		emit_post(b, op, r, turn, party[k]);
+		posted[k] = event_add(b, op, EVENT_JOIN, turn, party[k], 0);
+		if (!b->times->async)
+			dep_add(b, posted[k] - 1);
+		depend_on_operands(b, op, r->over, turn, party[k]);
+	}
+	uint32_t join = event_add(b, op, EVENT_JOIN, turn, party[0], 0);
+	for (uint32_t k = 0; k < nparties; k++)
+		dep_add(b, posted[k]);
+	for (uint32_t k = 0; k < nparties; k++) {
+		uint32_t e =
+			event_add(b, op, EVENT_COLLECTIVE, turn, party[k], b->times->op[op->order]);
+		dep_add(b, join);
+		if (holds(b, op->result[0].type, party[k], -1))
+			r->ready[turn * b->e->ndevices + party[k]] = e;
+	}
+	talloc_free(party);
+}
+
+static void
+emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn)
+{
+	struct cost_collective c;
+	cost_op_collective(b->m, op, &c);
+	bool alike = !(b->axes >> c.axis & 1);
+	for (uint32_t d = 0; d < b->e->ndevices; d++) {
+		if (alike)
+			emit_alike(b, op, r, turn, d);
+		else if (coordinate(b, d, c.axis) == 0 && holds(b, op->result[0].type, d, c.axis))
+			emit_group(b, op, &c, r, turn, d);
+	}
+}
+
+static void
+emit(struct builder *b, const struct ir_op *op, uint32_t turn)
+{
+	struct record *r = &b->record[op->order];
+	enum cost_kind kind = cost_op_kind(b->m, op);
+	if (kind == COST_COLLECTIVE)
+		emit_collective(b, op, r, turn);
+	else if (kind == COST_COMPUTE)
+		for (uint32_t d = 0; d < b->e->ndevices; d++)
+			emit_kernel(b, op, r, turn, d);
+}
+
+/* Views read what their operand is a view of. */
+static void
+record_views(struct builder *b, const struct ir_block *block)
+{
+	for (const struct ir_op *op = block->first; op; op = op->next)
+		if (op->nresults && op->noperands && cost_op_kind(b->m, op) == COST_NONE)
+			b->record[op->order].source = ir_operand(op, 0)->op;
+}
+
+/* Records of the work of one loop, which starts at `op`. */
+static void
+record_work(struct builder *b, const struct ir_op *op, const struct loop *l, uint32_t turns)
+{
+	for (; op && op->order <= l->last; op = op->next) {
+		enum cost_kind kind = cost_op_kind(b->m, op);
+		if (kind == COST_NONE)
+			continue;
+		struct record *r = &b->record[op->order];
+		uint32_t slots = turns * b->e->ndevices;
+		*r = (struct record){op, l->over, turns, NEW_ARRAY(b, uint32_t, slots), NULL};
+		memset(r->ready, 0xff, sizeof *r->ready * slots);
+		if (kind == COST_COLLECTIVE && !b->times->async)
+			r->waited = must_have(talloc_zero_array(b, bool, slots));
+	}
+}
+
+static uint64_t
+count_events(const struct builder *b, const struct loop *l, uint32_t n)
+{
+	uint64_t events = 0;
+	for (uint32_t i = 0; i < n; i++)
+		events += (uint64_t)(l[i].last - l[i].first + 1) * l[i].turns * b->e->ndevices;
+	return events;
+}
+
+/* The step's end: updates and outputs need what they read. */
+static void
+wait_at_the_end(struct builder *b, const struct ir_block *block)
+{
+	for (const struct ir_op *op = block->first; op; op = op->next)
+		if (op_is(op, EFFECT) && op->noperands)
+			for (uint32_t d = 0; d < b->e->ndevices; d++)
+				wait_for_operands(b, op, 0, 0, d);
+}
+
+/* All turns of a loop, which starts at `op`; returns the op behind it. */
+static const struct ir_op *
+emit_loop(struct builder *b, const struct ir_op *op, const struct loop *l)
+{
+	uint32_t turns = b->e->collapsed ? 1 : l->turns, first_event = b->e->graph.n;
+	const struct ir_op *end = op;
+	record_work(b, op, l, turns);
+	for (uint32_t turn = 0; turn < turns; turn++)
+		for (end = op; end && end->order <= l->last; end = end->next)
+			emit(b, end, turn);
+	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
+		b->duration[e] *= l->turns;
+	return end;
+}
+
+static void
+emit_loops(struct builder *b, const struct ir_block *block)
+{
+	struct loop *l;
+	uint32_t n = loop_list(b, b->m, block, &l);
+	const struct ir_op *op = block->first;
+	b->e->collapsed = count_events(b, l, n) > EVENTS_MAX;
+	record_views(b, block);
+	for (uint32_t i = 0; i < n; i++) {
+		while (op->order < l[i].first)
+			op = op->next;
+		op = emit_loop(b, op, &l[i]);
+	}
+	wait_at_the_end(b, block);
+}
+
+static uint64_t
+count_devices(const struct builder *b)
+{
+	uint64_t devices = 1;
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && devices <= EVENTS_MAX_DEVICES)
+			devices *= (uint64_t)b->m->axis[a].size;
+	return devices;
+}
+
+struct events *
+events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
+	const struct event_times *times)
+{
+	struct builder *b = NEW(NULL, struct builder);
+	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
+	b->axes = axes_that_differ(m, block);
+	uint64_t devices = count_devices(b);
+	if (devices > EVENTS_MAX_DEVICES) {
+		diag_error(m->ctx->diag, LOC_NONE,
+			"more than %d places that do different things: the step cannot be replayed",
+			EVENTS_MAX_DEVICES);
+		talloc_free(b);
+		return NULL;
+	}
+	b->e->ndevices = (uint32_t)devices;
+	uint32_t nops = block->last ? block->last->order + 1 : 0;
+	b->record = talloc_zero_array(b, struct record, nops ? nops : 1);
+	must_have(b->record);
+	for (uint32_t d = 0; d < devices; d++)
+		event_add(b, NULL, EVENT_STEP, 0, d, times->step);
+	emit_loops(b, block);
+	struct events *e = talloc_steal(owner, b->e);
+	e->graph.nstreams = 2 * e->ndevices;
+	e->graph.stream = b->stream;
+	e->graph.duration = b->duration;
+	e->graph.dep_first = b->dep_first;
+	e->graph.dep = b->dep;
+	talloc_free(b);
+	return e;
+}

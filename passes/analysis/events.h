@@ -1,0 +1,70 @@
+/*
+ * A step as events for replay: one for each kernel, one for each collective and device that takes
+ * part, for every turn of the loops over time axes, in the order in which a device issues them.
+ *
+ * All places run the same program, so one device stands for all of them, except along axes on which
+ * some value is single: places on those do different things, and each is a device of its own here.
+ * Device d has the streams 2d (compute) and 2d + 1 (communication).
+ *
+ *     collective along an axis with single values, 2 places:
+ *     device 0   post ---+--- join --+-- collective      it starts when the last place has posted
+ * and device 1   post ---+           +-- collective      the link of each is free, and ends for all
+ * at the same time
+ *
+ * Where kernels are queued ahead (device.async = 1) a collective starts when its operands are
+ * ready. Else one thread computes, posts and waits: a collective is posted once the kernels before
+ * it are done, and posting and the first wait for a result take time on the compute stream.
+ */
+#ifndef PASSES_ANALYSIS_EVENTS_H
+#define PASSES_ANALYSIS_EVENTS_H
+
+#include "ir/ir.h"
+#include "passes/analysis/replay.h"
+
+enum {
+	/*
+	 * More than that many, and each loop becomes one turn of so many times the duration:
+	 * replaying 4 million events takes 20 ms and 200 MB.
+	 */
+	EVENTS_MAX = 1 << 22,
+	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2,
+};
+
+enum event_kind {
+	EVENT_KERNEL,
+	EVENT_COLLECTIVE,
+	EVENT_POST,
+	EVENT_JOIN, /* takes no time: the last of the places has posted */
+	EVENT_WAIT,
+	EVENT_STEP /* what a step takes besides its ops; it comes first */
+};
+
+struct event {
+	const struct ir_op *op;
+	uint32_t turn;
+	uint16_t device;
+	uint8_t kind; /* enum event_kind */
+};
+
+struct events {
+	struct replay_graph graph; /* in issue order: graph.order is NULL */
+	struct event *event;       /* [graph.n] */
+	uint32_t ndevices;
+	bool collapsed; /* loops are one turn: see EVENTS_MAX */
+};
+
+/* What events take. */
+struct event_times {
+	const replay_time *op; /* by op->order: one run of the op at one place */
+	replay_time post, wait, step;
+	bool async;
+};
+
+/*
+ * The events of a block whose ops are numbered; owned by `owner`. NULL after reporting where there
+ * are more than EVENTS_MAX_DEVICES devices.
+ */
+struct events *events_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	const struct event_times *times);
+
+#endif
