@@ -1,0 +1,174 @@
+/* Options: one table row each; see runtime/options.h. `-name value` and `-name=value` are the same,
+ * and a second dash is allowed. */
+#include "runtime/options.h"
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranks as threads of one process: more is a mistake in typing. */
+#define MAX_RANKS 4096
+/* Steps: what a double still counts exactly. */
+#define MAX_STEPS ((int64_t)1 << 53)
+/* Steps if none are given: enough to see a loss fall. */
+#define DEFAULT_STEPS 100
+
+enum kind { FLAG, COUNT, UNSIGNED, TEXT, LINK };
+
+struct row {
+	const char *name;
+	enum kind kind;
+	size_t offset; /* in struct rt_options */
+	int64_t min, max;
+	const char *value; /* how the help calls it */
+	const char *help;
+};
+
+#define AT(field) offsetof(struct rt_options, field)
+
+static const struct row rows[] = {
+	{"ranks", COUNT, AT(ranks), 1, MAX_RANKS, "N",
+		"devices, each a thread of this process (under mpirun: its processes)"},
+	{"link", LINK, AT(link_bw), 0, 0, "BW,LAT",
+		"let collectives take as long as over such a link: 1GB/s,20us"},
+	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N", "training steps (100)"},
+	{"seed", UNSIGNED, AT(seed), 0, 0, "N", "of initial values and of the order of the rows (0)"},
+	{"data", TEXT, AT(data), 0, 0, "FILE", "safetensors with train.NAME and test.NAME"},
+	{"save", TEXT, AT(save), 0, 0, "FILE", "write parameters and states at the end"},
+	{"load", TEXT, AT(load), 0, 0, "FILE", "start from parameters and states that -save wrote"},
+	{"dump", TEXT, AT(dump), 0, 0, "FILE", "write the outputs of the last step"},
+	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace a rank"},
+	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
+		"print outputs every N steps (a tenth of the steps)"},
+	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "leave out the evaluation on test.NAME"},
+	{"help", FLAG, AT(help), 0, 0, NULL, "print this"},
+};
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static const struct unit bandwidth_units[] = {
+	{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
+static const struct unit time_units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+
+/* A number with one of `units` that ends at `end`; is it one? */
+static bool
+parse_unit(const char *text, const char *end, const struct unit *units, double *out)
+{
+	char *rest;
+	const double x = strtod(text, &rest);
+	if (rest == text || !isfinite(x) || x < 0 || (*text != '.' && (*text < '0' || *text > '9')))
+		return false;
+	for (const struct unit *u = units; u->name; u++)
+		if (strlen(u->name) == (size_t)(end - rest) && !strncmp(u->name, rest, strlen(u->name))) {
+			*out = x * u->factor;
+			return true;
+		}
+	return false;
+}
+
+static bool
+parse_link(struct rt_options *o, const char *text, struct rt_status *st)
+{
+	const char *comma = strchr(text, ',');
+	if (comma && parse_unit(text, comma, bandwidth_units, &o->link_bw) && o->link_bw > 0 &&
+		parse_unit(comma + 1, text + strlen(text), time_units, &o->link_latency))
+		return true;
+	return rt_fail(st, RT_EXIT_USAGE,
+		"-link: expected a bandwidth and a latency as in '1GB/s,20us', found '%s'", text);
+}
+
+static bool
+parse_count(const struct row *row, int64_t *out, const char *text, struct rt_status *st)
+{
+	char *end;
+	errno = 0;
+	const long long x = strtoll(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || x < row->min || x > row->max)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-%s: expected a whole number from %lld to %lld, found '%s'", row->name,
+			(long long)row->min, (long long)row->max, text);
+	*out = x;
+	return true;
+}
+
+static bool
+parse_unsigned(const struct row *row, uint64_t *out, const char *text, struct rt_status *st)
+{
+	char *end;
+	errno = 0;
+	const unsigned long long x = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-%s: expected a whole number below 2^64, found '%s'", row->name, text);
+	*out = x;
+	return true;
+}
+
+static bool
+parse_value(const struct row *row, struct rt_options *o, const char *text, struct rt_status *st)
+{
+	void *field = (char *)o + row->offset;
+	switch (row->kind) {
+	case FLAG: *(bool *)field = true; return true;
+	case COUNT: return parse_count(row, field, text, st);
+	case UNSIGNED: return parse_unsigned(row, field, text, st);
+	case LINK: return parse_link(o, text, st);
+	case TEXT: break;
+	}
+	if (!*text)
+		return rt_fail(st, RT_EXIT_USAGE, "-%s: expected %s, found nothing", row->name, row->value);
+	*(const char **)field = text;
+	return true;
+}
+
+static const struct row *
+find_row(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strlen(rows[i].name) == length && !strncmp(rows[i].name, name, length))
+			return &rows[i];
+	return NULL;
+}
+
+bool
+rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st)
+{
+	*o = (struct rt_options){.steps = DEFAULT_STEPS};
+	for (int i = 1; i < argc; i++) {
+		const char *name = argv[i];
+		if (*name != '-')
+			return rt_fail(st, RT_EXIT_USAGE, "'%s': expected an option; see -help", name);
+		name += name[1] == '-' ? 2 : 1;
+		const size_t length = strcspn(name, "=");
+		const struct row *row = find_row(name, length);
+		if (!row)
+			return rt_fail(st, RT_EXIT_USAGE, "-%.*s: no such option; see -help", (int)length, name);
+		const char *value = name[length] ? name + length + 1 : NULL;
+		if (row->kind == FLAG && value)
+			return rt_fail(st, RT_EXIT_USAGE, "-%s: takes no value, found '%s'", row->name, value);
+		if (row->kind != FLAG && !value && ++i < argc)
+			value = argv[i];
+		if (row->kind != FLAG && !value)
+			return rt_fail(st, RT_EXIT_USAGE, "-%s: expected %s behind it, found nothing",
+				row->name, row->value);
+		if (!parse_value(row, o, value, st))
+			return false;
+	}
+	return true;
+}
+
+void
+rt_options_help(const char *program)
+{
+	printf("usage: %s [options]\n", program);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct row *r = &rows[i];
+		const int width = printf("  -%s %s", r->name, r->value ? r->value : "");
+		printf("%*s%s\n", width < 22 ? 22 - width : 1, "", r->help);
+	}
+}

@@ -1,0 +1,29 @@
+/* The command line of every program. The table in runtime/options.c is also what -help prints. */
+#ifndef RUNTIME_OPTIONS_H
+#define RUNTIME_OPTIONS_H
+
+#include "runtime/status.h"
+#include <stdint.h>
+
+struct rt_options {
+	int64_t ranks;        /* 0: as many as the mesh has places */
+	double link_bw;       /* bytes a second of the emulated link; 0: none is emulated */
+	double link_latency;  /* seconds */
+	int64_t steps;
+	uint64_t seed;
+	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
+	int64_t report_every; /* 0: a tenth of the steps */
+	bool no_eval;
+	bool help;
+};
+
+/* Fills `o` with the defaults and then from argv, whose strings it points to. Fails with
+ * RT_EXIT_USAGE and a message that names the option. */
+bool
+rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st);
+
+/* Prints what the options are to stdout. `program` is its name. */
+void
+rt_options_help(const char *program);
+
+#endif

@@ -1,0 +1,29 @@
+/* What went wrong, and the exit code that it means. A status is filled once, by the first failure;
+ * ranks agree on one (rt_agree in runtime/world.h) and rank 0 prints it. */
+#ifndef RUNTIME_STATUS_H
+#define RUNTIME_STATUS_H
+
+#include <stdbool.h>
+
+/* Exit codes. */
+#define RT_EXIT_RUN 1   /* failed while running: out of memory, cannot write */
+#define RT_EXIT_USAGE 2 /* what was asked for is wrong: options, data, number of ranks */
+
+/* Longest message: two file names and a sentence. Longer ones are cut. */
+#define RT_STATUS_TEXT 1024
+
+struct rt_status {
+	int code; /* 0: all is well */
+	char text[RT_STATUS_TEXT];
+};
+
+/* Records a failure, unless there is one already. Returns false, so that a caller can return it. */
+bool
+rt_fail(struct rt_status *st, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* rt_fail for memory that could not be had: `bytes` for `what`. */
+bool
+rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
+
+#endif
