@@ -1,0 +1,40 @@
+/* Elements as doubles: see runtime/value.h. A double goes to f16 and bf16 by way of f32. */
+#include "runtime/value.h"
+#include "runtime/half.h"
+#include <math.h>
+#include <stdbool.h>
+
+double
+rt_value_get(enum rt_dtype t, const void *array, int64_t i)
+{
+	switch (t) {
+	case RT_f64: return ((const double *)array)[i];
+	case RT_f32: return ((const float *)array)[i];
+	case RT_f16: return rt_f16_to_f32(((const uint16_t *)array)[i]);
+	case RT_bf16: return rt_bf16_to_f32(((const uint16_t *)array)[i]);
+	case RT_i64: return (double)((const int64_t *)array)[i];
+	case RT_i32: return ((const int32_t *)array)[i];
+	case RT_i8: return ((const int8_t *)array)[i];
+	case RT_u8:
+	case RT_bool: return ((const uint8_t *)array)[i];
+	case RT_DTYPES: break;
+	}
+	return 0;
+}
+
+void
+rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
+{
+	switch (t) {
+	case RT_f64: ((double *)array)[i] = x; break;
+	case RT_f32: ((float *)array)[i] = (float)x; break;
+	case RT_f16: ((uint16_t *)array)[i] = rt_f32_to_f16((float)x); break;
+	case RT_bf16: ((uint16_t *)array)[i] = rt_f32_to_bf16((float)x); break;
+	case RT_i64: ((int64_t *)array)[i] = (int64_t)nearbyint(x); break;
+	case RT_i32: ((int32_t *)array)[i] = (int32_t)nearbyint(x); break;
+	case RT_i8: ((int8_t *)array)[i] = (int8_t)nearbyint(x); break;
+	case RT_u8: ((uint8_t *)array)[i] = (uint8_t)nearbyint(x); break;
+	case RT_bool: ((uint8_t *)array)[i] = x != 0; break;
+	case RT_DTYPES: break;
+	}
+}
