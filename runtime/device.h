@@ -1,0 +1,30 @@
+/* What a rank computes on. The main loop, options, data files and results are the same for all; a
+ * backend gives memory, copies to and from it, and, where collectives do not run in host memory,
+ * an engine of its own. */
+#ifndef RUNTIME_DEVICE_H
+#define RUNTIME_DEVICE_H
+
+#include "runtime/engine.h"
+
+struct rt_device {
+	const char *name;
+	/* Are there `needed` of them on this machine? If not, fails with RT_EXIT_RUN and says why. */
+	bool (*available)(int needed, struct rt_status *st);
+	/* Opens the device of the rank that is number `local` on this machine; *dev becomes what the
+	 * other functions and rt_ctx.device get. */
+	bool (*open)(int local, void **dev, struct rt_status *st);
+	void (*close)(void *dev); /* also of NULL, where open failed */
+	/* RT_ARENA_ALIGN-aligned zeroed memory, or NULL. */
+	void *(*alloc)(void *dev, size_t bytes);
+	void (*free)(void *dev, void *memory);
+	/* Complete when they return, and ordered behind what step functions have started. */
+	void (*upload)(void *dev, void *to, const void *host, size_t bytes);
+	void (*download)(void *dev, void *host, const void *from, size_t bytes);
+	/* Returns when everything that was started is complete. */
+	void (*sync)(void *dev);
+	/* The arena is host memory: uploads and downloads may be left out. */
+	bool is_host;
+	const struct rt_engine_ops *engine; /* &rt_engine_host where is_host */
+};
+
+#endif

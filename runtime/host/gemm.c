@@ -1,0 +1,78 @@
+/* Matrix products: see runtime/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's vector
+ * unit; it has no double precision, whose only user is checking, so that is a loop here. */
+#include "runtime/gemm.h"
+#include "runtime/threads.h"
+#include <dnnl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* OpenMP's, where the program is linked with an OpenMP runtime at all. */
+extern void
+omp_set_num_threads(int n) __attribute__((weak));
+
+void
+rt_single_threaded_libraries(void)
+{
+	if (omp_set_num_threads)
+		omp_set_num_threads(1);
+}
+
+void
+rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	const dnnl_status_t status = dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k,
+		alpha, a, lda, b, ldb, beta, c, ldc);
+	if (status == dnnl_success)
+		return;
+	/* Sizes were checked when the program was compiled: what is left is memory. */
+	fprintf(stderr, "error: matrix product of %lldx%lldx%lld: oneDNN status %d\n", (long long)m,
+		(long long)n, (long long)k, (int)status);
+	_Exit(1);
+}
+
+/* Columns of C that a row of a double precision product goes over at a time: 4 KB, in cache. */
+#define COLUMNS 512
+
+void
+rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc)
+{
+	const int64_t a_row = trans_a ? 1 : lda, a_step = trans_a ? lda : 1;
+	const int64_t b_row = trans_b ? 1 : ldb, b_step = trans_b ? ldb : 1;
+	for (int64_t j0 = 0; j0 < n; j0 += COLUMNS) {
+		const int64_t columns = n - j0 < COLUMNS ? n - j0 : COLUMNS;
+		for (int64_t i = 0; i < m; i++) {
+			double row[COLUMNS] = {0};
+			for (int64_t l = 0; l < k; l++) {
+				const double x = a[i * a_row + l * a_step];
+				const double *y = b + l * b_row + j0 * b_step;
+				for (int64_t j = 0; j < columns; j++)
+					row[j] += x * y[j * b_step];
+			}
+			double *to = c + i * ldc + j0;
+			for (int64_t j = 0; j < columns; j++)
+				to[j] = alpha * row[j] + (beta == 0 ? 0 : beta * to[j]);
+		}
+	}
+}
+
+void
+rt_gemm_batch_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
+	float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch)
+{
+	for (int64_t i = 0; i < batch; i++)
+		rt_gemm_f32(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
+			beta, c + i * stride_c, ldc);
+}
+
+void
+rt_gemm_batch_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
+	double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch)
+{
+	for (int64_t i = 0; i < batch; i++)
+		rt_gemm_f64(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
+			beta, c + i * stride_c, ldc);
+}
