@@ -1,0 +1,207 @@
+/* A program from its command line to its exit code.
+ *
+ *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> data -> parameters
+ *	-> training -> evaluation -> files -> traces
+ *
+ * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0 prints
+ * the one message "NAME: error: ..." on stderr, and all return the same exit code: 0; 1 if something
+ * failed while running; 2 if what was asked for is wrong. */
+#include "runtime/params.h"
+#include "runtime/threads.h"
+#include "runtime/train.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* What a rank's thread gets. */
+struct job {
+	const struct rt_program *prog;
+	const struct rt_device *device;
+	const struct rt_options *options;
+	struct rt_world *world;
+	struct rt_transport *transport; /* NULL under MPI */
+	struct rt_status status;
+	pthread_t thread;
+};
+
+static bool
+prepare_files(struct rt_rank *r)
+{
+	const char *dir = r->options->trace;
+	if (dir && !r->world->rank && mkdir(dir, 0777) && errno != EEXIST)
+		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
+			strerror(errno));
+	return rt_agree(r->world, r->status);
+}
+
+static bool
+prepare_values(struct rt_rank *r, struct rt_data *d)
+{
+	rt_data_open(d, r);
+	if (!rt_agree(r->world, r->status))
+		return false;
+	if (!r->options->data && r->prog->batch) {
+		rt_data_random(r);
+		if (!r->world->rank)
+			fprintf(stderr, "%s: note: no -data: inputs are random numbers\n", r->prog->name);
+	}
+	if (r->options->load)
+		rt_params_load(r, r->options->load);
+	else
+		rt_params_init(r);
+	return rt_agree(r->world, r->status);
+}
+
+/* -dump comes before the evaluation, which leaves other outputs behind. */
+static bool
+run(struct rt_rank *r, const struct rt_data *d)
+{
+	const struct rt_options *o = r->options;
+	if (!rt_train(r, d))
+		return false;
+	if (o->dump)
+		rt_outputs_dump(r, o->dump);
+	if (!rt_agree(r->world, r->status))
+		return false;
+	if (!rt_evaluate(r, d))
+		return false;
+	if (o->save)
+		rt_params_save(r, o->save);
+	if (r->trace)
+		rt_trace_write(r->trace, o->trace, r->status);
+	return rt_agree(r->world, r->status);
+}
+
+static void
+rank_main(struct job *job)
+{
+	struct rt_rank r = {.prog = job->prog, .device = job->device, .options = job->options,
+		.world = job->world, .status = &job->status};
+	struct rt_data d = {0};
+	rt_single_threaded_libraries();
+	if (rt_rank_open(&r, job->transport) && prepare_files(&r) && prepare_values(&r, &d))
+		run(&r, &d);
+	rt_data_close(&d);
+	rt_rank_close(&r);
+}
+
+static void *
+thread_main(void *arg)
+{
+	rank_main(arg);
+	return NULL;
+}
+
+/* Ranks as threads; rank 0 is this one. */
+static bool
+run_threads(const struct job *common, int nranks, struct rt_status *st)
+{
+	const struct rt_link link = {common->options->link_bw, common->options->link_latency};
+	struct job *jobs = calloc((size_t)nranks, sizeof *jobs);
+	struct rt_world *worlds = rt_threads_world(nranks);
+	struct rt_transport **transports =
+		worlds ? rt_threads_transports(common->prog, nranks, link) : NULL;
+	if (!jobs || !transports) {
+		free(jobs);
+		if (worlds)
+			rt_threads_world_free(worlds);
+		return rt_fail_memory(st, (unsigned long long)nranks * sizeof *jobs, "ranks");
+	}
+	for (int i = 0; i < nranks; i++) {
+		jobs[i] = *common;
+		jobs[i].world = &worlds[i];
+		jobs[i].transport = transports[i];
+	}
+	for (int i = 1; i < nranks; i++)
+		if (pthread_create(&jobs[i].thread, NULL, thread_main, &jobs[i])) {
+			/* Those that run already wait for this one: there is no other way out. */
+			fprintf(stderr, "%s: error: cannot start thread %d of %d ranks\n",
+				common->prog->name, i, nranks);
+			_Exit(RT_EXIT_RUN);
+		}
+	rank_main(&jobs[0]);
+	for (int i = 1; i < nranks; i++)
+		pthread_join(jobs[i].thread, NULL);
+	*st = jobs[0].status;
+	free(transports);
+	rt_threads_world_free(worlds);
+	free(jobs);
+	return !st->code;
+}
+
+/* "dp = 2, tp = 4" of the device axes. */
+static void
+mesh_text(const struct rt_program *p, char *text, size_t size)
+{
+	size_t at = 0;
+	*text = 0;
+	for (int a = 0; a < p->naxes && at < size; a++)
+		if (!p->axes[a].is_time)
+			at += (size_t)snprintf(text + at, size - at, "%s%s = %lld", at ? ", " : "",
+				p->axes[a].name, (long long)p->axes[a].size);
+}
+
+static bool
+check_ranks(const struct rt_program *p, const struct rt_options *o, const struct rt_world *world,
+	struct rt_status *st)
+{
+	const int64_t places = rt_places(p);
+	char mesh[200];
+	mesh_text(p, mesh, sizeof mesh);
+	if (o->ranks && o->ranks != places)
+		return rt_fail(st, RT_EXIT_USAGE, "-ranks %lld: the program's mesh [%s] needs %lld",
+			(long long)o->ranks, mesh, (long long)places);
+	if (world && world->nranks != places)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"started as %d processes: the program's mesh [%s] needs %lld", world->nranks, mesh,
+			(long long)places);
+	if (world && o->link_bw > 0)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-link: only ranks in one process have an emulated link; start without mpirun");
+	if (o->dump && !o->steps)
+		return rt_fail(st, RT_EXIT_USAGE, "-dump: there is no last step with -steps 0");
+	return true;
+}
+
+/* Everything between the start and the end of MPI. `world` is NULL without MPI. */
+static int
+run_program(const struct rt_program *prog, const struct rt_device *device, struct rt_world *world,
+	int argc, char **argv, struct rt_status *st)
+{
+	struct rt_options options = {0};
+	const bool speaks = !world || !world->rank;
+	struct job job = {.prog = prog, .device = device, .options = &options, .world = world};
+	if (!st->code && prog->abi != RT_ABI_VERSION)
+		rt_fail(st, RT_EXIT_USAGE, "made for version %u of the runtime, linked with version %u",
+			prog->abi, RT_ABI_VERSION);
+	if (!st->code && rt_options_parse(&options, argc, argv, st) && options.help) {
+		if (speaks)
+			rt_options_help(prog->name);
+		return 0;
+	}
+	if (!st->code && check_ranks(prog, &options, world, st)) {
+		if (world) {
+			rank_main(&job);
+			*st = job.status;
+		} else
+			run_threads(&job, (int)rt_places(prog), st);
+	}
+	if (st->code && speaks)
+		fprintf(stderr, "%s: error: %s\n", prog->name, st->text);
+	return st->code;
+}
+
+int
+rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv)
+{
+	struct rt_status st = {0};
+	struct rt_world world;
+	if (!rt_mpi_started())
+		return run_program(prog, device, NULL, argc, argv, &st);
+	if (!rt_mpi_world(&world, &st) && !world.ops)
+		return st.code;
+	const int code = run_program(prog, device, &world, argc, argv, &st);
+	rt_mpi_finish();
+	return code;
+}

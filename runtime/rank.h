@@ -1,0 +1,52 @@
+/* One rank of a run, with everything that belongs to it. */
+#ifndef RUNTIME_RANK_H
+#define RUNTIME_RANK_H
+
+#include "runtime/device.h"
+#include "runtime/layout.h"
+#include "runtime/options.h"
+
+/* Measures the time in kernels and in waits over the steps that are watched. */
+struct rt_probe {
+	int64_t begin;   /* of the kernel that runs, ns */
+	int64_t busy_ns; /* in kernels and waits */
+	struct rt_trace *trace;
+};
+
+struct rt_rank {
+	const struct rt_program *prog;
+	const struct rt_device *device;
+	const struct rt_options *options;
+	struct rt_world *world;
+	struct rt_status *status;       /* of this rank, until all agree */
+	struct rt_transport *transport;
+	struct rt_engine *engine;
+	struct rt_trace *trace;         /* NULL: none */
+	struct rt_probe probe;
+	struct rt_ctx ctx;
+	void *stage; /* host memory for the largest slice of a tensor */
+};
+
+/* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where the
+ * device brings an engine of its own or MPI carries. All ranks call it together and agree on the
+ * result. The rank is released with rt_rank_close in any case. */
+bool
+rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
+void
+rt_rank_close(struct rt_rank *r);
+
+/* Bytes of one slice of a tensor on this rank. */
+size_t
+rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t);
+
+/* A slice of a tensor in host memory, to read: in the arena itself or copied to the stage. */
+const void *
+rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+
+/* Host memory for a slice, to be written and then handed over with rt_rank_put. */
+void *
+rt_rank_room(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+void
+rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+
+#endif

@@ -1,0 +1,216 @@
+/* The step loop and the evaluation: see runtime/train.h. */
+#include "runtime/train.h"
+#include "runtime/clock.h"
+#include "runtime/params.h"
+#include "runtime/value.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Without a trace one step of so many has its kernels timed, for the line on overhead. */
+#define WATCH_EVERY 16
+/* Durations that are kept for the median: the last ones. */
+#define DURATIONS 65536
+
+/* Times of a run, on rank 0. */
+struct times {
+	double *durations; /* [DURATIONS], us, a ring */
+	int64_t count;
+	double watched_ns, busy_ns;
+};
+
+static bool
+is_scalar_output(const struct rt_program *p, const struct rt_tensor *t)
+{
+	return t->role == RT_OUTPUT && t->rank == 0 && rt_tensor_slices(p, t) == 1;
+}
+
+/* A scalar output, on rank 0. */
+static double
+scalar(struct rt_rank *r, const struct rt_tensor *t)
+{
+	uint64_t element = 0;
+	rt_collect(r, t, &element);
+	return rt_value_get(t->dtype, &element, 0);
+}
+
+static void
+print_value(const char *name, double x)
+{
+	/* The sign of a NaN means nothing and differs between machines. */
+	printf(isnan(x) ? " %s nan" : " %s %.9g", name, x);
+}
+
+/* One step and everything that it started. */
+static void
+run_step(struct rt_rank *r)
+{
+	r->prog->step(&r->ctx);
+	r->device->engine->drain(r->engine);
+	r->device->sync(r->ctx.device);
+}
+
+/* Prints the scalar outputs; all ranks take part. */
+static void
+report(struct rt_rank *r, int64_t step)
+{
+	if (!r->world->rank)
+		printf("step %" PRId64, step + 1);
+	for (int i = 0; i < r->prog->ntensors; i++) {
+		const struct rt_tensor *t = &r->prog->tensors[i];
+		if (!is_scalar_output(r->prog, t))
+			continue;
+		const double x = scalar(r, t);
+		if (!r->world->rank)
+			print_value(t->name, x);
+	}
+	if (!r->world->rank) {
+		putchar('\n');
+		fflush(stdout);
+	}
+}
+
+static int
+by_size(const void *x, const void *y)
+{
+	const double a = *(const double *)x, b = *(const double *)y;
+	return a < b ? -1 : a > b;
+}
+
+static void
+print_times(const struct rt_program *p, struct times *t)
+{
+	const int64_t n = t->count < DURATIONS ? t->count : DURATIONS;
+	qsort(t->durations, (size_t)n, sizeof *t->durations, by_size);
+	const double median = (t->durations[(n - 1) / 2] + t->durations[n / 2]) / 2;
+	printf("iteration: %.1f us median of %" PRId64, median, n);
+	if (p->predicted > 0)
+		printf(" (predicted %.1f us)", p->predicted * 1e6);
+	putchar('\n');
+	if (t->watched_ns > 0 && p->nkernels)
+		printf("overhead: %.1f %% outside kernels and communication\n",
+			100 * (1 - t->busy_ns / t->watched_ns));
+	fflush(stdout);
+}
+
+/* Is this step's every kernel timed? The first step is not typical. */
+static bool
+watched(const struct rt_rank *r, int64_t step)
+{
+	return r->trace || r->options->steps == 1 || step % WATCH_EVERY == 1;
+}
+
+static void
+timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t step)
+{
+	r->ctx.step = step;
+	r->ctx.probe = watched(r, step) ? &r->probe : NULL;
+	r->probe.busy_ns = 0;
+	const int64_t begin = rt_now_ns();
+	rt_data_train(d, r, step);
+	run_step(r);
+	const int64_t end = rt_now_ns();
+	if (r->trace)
+		rt_trace_add(r->trace, RT_TRACK_COMPUTE, RT_EVENT_STEP, 0, begin, end, 0, step);
+	t->durations[t->count++ % DURATIONS] = (double)(end - begin) / 1e3;
+	if (r->ctx.probe) {
+		t->watched_ns += (double)(end - begin);
+		t->busy_ns += (double)r->probe.busy_ns;
+	}
+	r->ctx.probe = NULL;
+}
+
+bool
+rt_train(struct rt_rank *r, const struct rt_data *d)
+{
+	const int64_t steps = r->options->steps;
+	const int64_t tenth = steps < 10 ? 1 : steps / 10;
+	const int64_t every = r->options->report_every ? r->options->report_every : tenth;
+	struct times t = {.durations = malloc(DURATIONS * sizeof *t.durations)};
+	if (!t.durations)
+		rt_fail_memory(r->status, DURATIONS * sizeof *t.durations, "times");
+	const bool ok = rt_agree(r->world, r->status);
+	for (int64_t step = 0; step < steps && ok; step++) {
+		timed_step(r, d, &t, step);
+		if ((step + 1) % every == 0 || step + 1 == steps)
+			report(r, step);
+	}
+	if (ok && steps && !r->world->rank)
+		print_times(r->prog, &t);
+	free(t.durations);
+	return ok;
+}
+
+/* What evaluation must not change, on this rank: copied out of the arena and back. */
+static void
+copy_kept(struct rt_rank *r, char *memory, bool out)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (!rt_is_kept(t))
+			continue;
+		const size_t bytes = rt_slice_bytes(p, t);
+		unsigned char *at = r->ctx.arena + t->offset;
+		if (out)
+			r->device->download(r->ctx.device, memory, at, bytes);
+		else
+			r->device->upload(r->ctx.device, at, memory, bytes);
+		memory += bytes;
+	}
+}
+
+static size_t
+kept_bytes(const struct rt_program *p)
+{
+	size_t bytes = 1;
+	for (int i = 0; i < p->ntensors; i++)
+		if (rt_is_kept(&p->tensors[i]))
+			bytes += rt_slice_bytes(p, &p->tensors[i]);
+	return bytes;
+}
+
+/* Adds the outputs of all batches, each times the rows of a batch: padded rows count as 0. */
+static void
+run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
+{
+	const struct rt_program *p = r->prog;
+	const int64_t batches = (d->rows[RT_TEST] + p->batch - 1) / p->batch;
+	for (int64_t batch = 0; batch < batches; batch++) {
+		rt_data_test(d, r, batch);
+		run_step(r);
+		for (int i = 0; i < p->ntensors; i++)
+			if (is_scalar_output(p, &p->tensors[i]))
+				sums[i] += scalar(r, &p->tensors[i]) * (double)p->batch;
+		/* The step has updated them. */
+		copy_kept(r, kept, false);
+	}
+}
+
+bool
+rt_evaluate(struct rt_rank *r, const struct rt_data *d)
+{
+	const struct rt_program *p = r->prog;
+	if (!d->rows[RT_TEST] || !p->batch)
+		return true;
+	const size_t bytes = kept_bytes(p);
+	char *kept = malloc(bytes);
+	double *sums = calloc((size_t)p->ntensors + 1, sizeof *sums);
+	if (!kept || !sums)
+		rt_fail_memory(r->status, bytes, "the parameters during the evaluation");
+	const bool ok = rt_agree(r->world, r->status);
+	if (ok) {
+		copy_kept(r, kept, true);
+		run_tests(r, d, kept, sums);
+	}
+	for (int i = 0; i < p->ntensors && ok && !r->world->rank; i++)
+		if (is_scalar_output(p, &p->tensors[i])) {
+			fputs("test", stdout);
+			print_value(p->tensors[i].name, sums[i] / (double)d->rows[RT_TEST]);
+			putchar('\n');
+		}
+	fflush(stdout);
+	free(kept);
+	free(sums);
+	return ok;
+}
