@@ -1,0 +1,232 @@
+/*
+ * grad: the gradient of the loss by every param, in reverse (Griewank and Walther, "Evaluating
+ * Derivatives", section 3.2: one backward sweep over the ops).
+ *
+ * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses give
+ * it (passes/adjoint.c); it is made just before the op that defines the value is taken back, so it is
+ * complete. Works on meanings: the gradient of a parallelization op is the gradient itself, and an op
+ * goes in only where the layout in which a gradient arrives is not the one it must have
+ * (passes/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
+ * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism.
+ *
+ * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes.
+ * Must not touch the forward ops: they stay as they are, in their order.
+ */
+#include "passes/adjoint.h"
+#include "passes/pass.h"
+#include "passes/reshard.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct sweep {
+	struct pass_run *run;
+	struct ir_builder b;
+	struct arena *a;
+	struct ir_value **grad; /* by value->mark: the gradient so far, or NULL */
+	uint32_t *left;         /* by value->mark: uses still to be taken back */
+};
+
+static bool
+is_float(const struct ir_type *t)
+{
+	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
+}
+
+/* Adds a contribution. Two in different layouts are brought to the wanted one before they meet. */
+static bool
+accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
+{
+	struct ir_value **slot = &s->grad[v->mark];
+
+	if (*slot && (*slot)->type != g->type) {
+		const struct ir_type *want = gradient_type(s->b.m, v->type);
+		*slot = reshard(&s->b, *slot, want);
+		g = reshard(&s->b, g, want);
+	}
+	*slot = *slot ? ir_build2(&s->b, OP_add, *slot, g) : g;
+	return *slot != NULL;
+}
+
+static void
+name_gradient(struct sweep *s, const struct ir_value *v, struct ir_value *g)
+{
+	if (v->name && !g->name && g->op)
+		g->name = ir_name(s->b.m->ctx, talloc_asprintf(s->run->scratch, "d_%s", v->name));
+}
+
+/* The whole gradient of v in the layout it must have; NULL: none, or an error (b.failed). */
+static struct ir_value *
+complete(struct sweep *s, struct ir_value *v)
+{
+	struct ir_value *g = s->grad[v->mark];
+
+	if (!g)
+		return NULL;
+	name_gradient(s, v, g);
+	g = reshard(&s->b, g, gradient_type(s->b.m, v->type));
+	if (!g)
+		s->b.failed = true;
+	s->grad[v->mark] = g;
+	return g;
+}
+
+/* An identity on meaning: result i is operand i. */
+static bool
+back_parallel(struct sweep *s, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_value *g = complete(s, &op->result[i]);
+		if (s->b.failed || (g && is_float(ir_operand_type(op, i)) && !accumulate(s, ir_operand(op, i), g)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+back_uses(struct sweep *s, struct ir_op *op)
+{
+	if (op_is(op, EFFECT | TERMINATOR) || !op->nresults)
+		return true;
+	if (op_is(op, PARALLEL))
+		return back_parallel(s, op);
+	struct ir_value *g = complete(s, &op->result[0]);
+	if (s->b.failed || !g)
+		return !s->b.failed;
+	for (int j = 0; j < op->noperands; j++) {
+		bool none = false;
+		struct ir_value *d = adjoint(&s->b, s->a, op, j, g, &none);
+		if (none)
+			continue;
+		if (!d || !accumulate(s, ir_operand(op, j), d))
+			return false;
+	}
+	return true;
+}
+
+/* A param's gradient is completed, and so communicated, as soon as its last use is done. */
+static bool
+back_op(struct sweep *s, struct ir_op *op)
+{
+	s->b.loc = op->loc;
+	if (!back_uses(s, op))
+		return false;
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		if (--s->left[v->mark] == 0 && v->op && op_is(v->op, PERSISTENT))
+			complete(s, v);
+	}
+	return !s->b.failed;
+}
+
+/* The output named by the option, which must be a floating-point scalar. */
+static struct ir_op *
+find_loss(struct pass_run *run, struct ir_func *f)
+{
+	const char *name = pass_string(run, "loss");
+	struct ir_op *found = NULL;
+
+	IR_FOR_OPS(op, &f->body)
+		if (op->code == OP_output && strcmp(op->symbol, name) == 0)
+			found = op;
+	if (!found)
+		diag_error(run->ctx->diag, pass_option_loc(run, "loss"),
+			"grad: no output is named \"%s\"; name the loss with grad{loss=NAME}", name);
+	else if (ir_operand_type(found, 0)->rank != 0 || !is_float(ir_operand_type(found, 0)))
+		diag_error(run->ctx->diag, found->loc, "grad: the loss must be a floating-point scalar");
+	else
+		return found;
+	return NULL;
+}
+
+/* Numbers the values and counts their uses. */
+static void
+number_values(struct sweep *s, struct ir_block *block)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS(op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = n++;
+	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
+	s->left = talloc_zero_array(s->run->scratch, uint32_t, n + 1u);
+	if (!s->grad || !s->left)
+		out_of_memory();
+	IR_FOR_OPS(op, block)
+		for (int j = 0; j < op->noperands; j++)
+			s->left[ir_operand(op, j)->mark]++;
+}
+
+/* d loss / d loss: 1, known at every micro-batch. */
+static bool
+seed(struct sweep *s, struct ir_value *loss)
+{
+	struct ir_type t = *loss->type;
+	struct ir_attr one = ir_make_float(s->b.m->ctx, "value", 1);
+
+	for (int i = 0; i < s->b.m->naxes; i++)
+		if (s->b.m->axis[i].time)
+			t.axis[i] = (struct ir_state){.kind = IR_COPIED};
+	struct ir_value *g = ir_build_typed(&s->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(s->run->ctx, &t));
+	if (g)
+		s->grad[loss->mark] = g;
+	return g != NULL;
+}
+
+/* output("grad.w", %g) behind everything, in the order of the params. */
+static bool
+report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *last)
+{
+	IR_FOR_OPS(op, block) {
+		if (op->code != OP_param)
+			continue;
+		struct ir_value *g = s->grad[op->result[0].mark];
+		s->b.loc = op->loc;
+		if (g) {
+			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
+			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
+			pass_count(s->run, "gradients", 1);
+		} else {
+			pass_remark(s->run, op, PASS_MISSED, "param %s: the loss does not depend on it", op->symbol);
+		}
+		if (op == last)
+			break;
+	}
+	return !s->b.failed;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+	struct ir_op *loss = f ? find_loss(run, f) : NULL;
+
+	if (!loss)
+		return false;
+	struct sweep s = {.run = run, .b = {.m = m, .block = &f->body, .loc = loss->loc}};
+	struct ir_op *last = f->body.last;
+	s.a = arena_create(run->scratch);
+	number_values(&s, &f->body);
+	if (!seed(&s, ir_operand(loss, 0)))
+		return false;
+	for (struct ir_op *op = last; op; op = op->prev)
+		if (!back_op(&s, op))
+			return false;
+	return report_gradients(&s, &f->body, last);
+}
+
+static const struct pass_option options[] = {
+	{"loss", PASS_STRING, "loss", "name of the output to differentiate", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_grad = {
+	.name = "grad",
+	.family = "train",
+	.summary = "gradients of the loss by every param, in reverse",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "grad",
+	.conflicts = "grad,fused",
+	.run = run,
+};
