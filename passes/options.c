@@ -2,6 +2,7 @@
 #include "passes/options.h"
 
 #include "ir/suggest.h"
+#include "ir/unit.h"
 
 #include <errno.h>
 #include <float.h>
@@ -25,17 +26,6 @@ static const struct {
 	[PASS_AXIS] = {"axis", "an axis"},
 	[PASS_AXES] = {"axes", "an axis or [axis,axis]"},
 };
-
-struct unit {
-	const char *name;
-	double factor;
-};
-
-static const struct unit size_unit[] = {{"", 1}, {"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
-	{"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-	{"TiB", 1099511627776.0}, {NULL, 0}};
-static const struct unit time_unit[] = {
-	{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
 
 static char *
 checked(char *text)
@@ -87,33 +77,35 @@ parse_int(const void *owner, const struct pass_option *o, const char *text, stru
 	return fault_range(owner, o, (double)v->i, text);
 }
 
-/* A decimal number with one of the units, as base units. */
+/*
+ * A decimal number in base units: with a unit of that kind; with none for kind -1, and for bytes, which
+ * a bare number means too.
+ */
 static bool
-parse_quantity(const char *text, const struct unit *unit, double *number)
+parse_quantity(const char *text, int kind, double *number)
 {
 	char *end;
 
 	if (strspn(text, "+-.0123456789") == 0) /* no inf, no nan */
 		return false;
 	*number = strtod(text, &end);
-	for (; end != text && unit->name; unit++) {
-		if (strcmp(end, unit->name))
-			continue;
-		*number *= unit->factor;
-		return isfinite(*number);
-	}
-	return false;
+	if (end == text)
+		return false;
+	if (!*end)
+		return isfinite(*number) && kind != UNIT_SECONDS;
+	int unit = ir_unit_find(end, strlen(end));
+	if (unit < 0 || kind < 0 || (int)ir_unit_kind((enum ir_unit)unit) != kind)
+		return false;
+	*number *= ir_unit_scale((enum ir_unit)unit);
+	return isfinite(*number);
 }
 
 static char *
 parse_number(const void *owner, const struct pass_option *o, const char *text, struct pass_value *v)
 {
-	static const struct unit none[] = {{"", 1}, {NULL, 0}};
-	const struct unit *unit = o->type == PASS_SIZE ? size_unit
-				: o->type == PASS_TIME ? time_unit
-						       : none;
+	int kind = o->type == PASS_SIZE ? UNIT_BYTES : o->type == PASS_TIME ? UNIT_SECONDS : -1;
 
-	if (!parse_quantity(text, unit, &v->f))
+	if (!parse_quantity(text, kind, &v->f))
 		return fault_expected(owner, o, text);
 	if (o->type == PASS_FLOAT)
 		return fault_range(owner, o, v->f, text);

@@ -1,0 +1,41 @@
+/* What the rewrites of canonicalize share: canonicalize.c, canonicalize_parallel.c. */
+#ifndef PASSES_CANONICALIZE_H
+#define PASSES_CANONICALIZE_H
+
+#include "passes/pass.h"
+
+struct canon {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct ir_builder b; /* in front of the op at work */
+};
+
+/*
+ * A row: `apply` gives the value that takes the place of the result of an op of that code, or NULL
+ * where it does not fit. A value of another type than the result is as good as NULL.
+ */
+struct rewrite {
+	enum op_code code;
+	struct ir_value *(*apply)(struct canon *c, struct ir_op *op);
+	const char *count; /* its line in the statistics */
+};
+
+/* The rows for parallelization ops, ended by one without a function. */
+extern const struct rewrite canon_parallel[];
+
+/* The op of that code with one result and at most one operand that makes operand i; else NULL. */
+static inline struct ir_op *
+canon_made_by(const struct ir_op *op, int i, enum op_code code)
+{
+	struct ir_op *from = ir_operand(op, i)->op;
+
+	return from && from->code == code && from->nresults == 1 && from->noperands <= 1 ? from : NULL;
+}
+
+static inline struct ir_value *
+canon_operand(const struct ir_op *op)
+{
+	return ir_operand(op, 0);
+}
+
+#endif

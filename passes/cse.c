@@ -1,0 +1,158 @@
+/*
+ * Common subexpression elimination by value numbering (J. Cocke, "Global common subexpression
+ * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block, O(ops +
+ * uses).
+ *
+ * Two ops are one where code, symbol, operands, attributes and result types are equal; the types hold
+ * the layouts, so the same tensor laid out in two ways stays two values. Operands of ops that commute are
+ * compared in either order. Only pure ops, collectives among them: the second of two equal messages
+ * brings nothing new. In one block the earlier op stands before every use of the later one.
+ *
+ * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in its
+ * body there is a table of its own). A value that takes over the uses of another lives longer: the price
+ * of not computing it twice, which -keep=better weighs.
+ */
+#include "passes/pass.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum { TABLE_SLACK = 2 }; /* slots an op: at most half of the table is full, so probing stays short */
+
+struct table {
+	struct ir_op **slot;
+	uint32_t mask; /* number of slots - 1; a power of two */
+};
+
+static uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+	/* Fowler-Noll-Vo with a final shift, a word at a time. */
+	hash = (hash ^ word) * 0x100000001b3u;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t
+hash_attr(uint64_t hash, const struct ir_attr *a)
+{
+	hash = mix(hash, (uint64_t)(uintptr_t)a->key ^ a->kind);
+	if (a->kind != ATTR_LIST)
+		return mix(hash, (uint64_t)a->i);
+	for (int i = 0; i < a->n; i++)
+		hash = hash_attr(hash, &a->list[i]);
+	return hash;
+}
+
+/* A sum over the operands where they commute: the same in any order. */
+static uint64_t
+hash_op(const struct ir_op *op)
+{
+	uint64_t hash = mix(0xcbf29ce484222325u, op->code), sum = 0;
+
+	for (int i = 0; i < op->noperands; i++) {
+		uint64_t operand = (uintptr_t)ir_operand(op, i);
+		if (op_is(op, COMMUTES))
+			sum += mix(0, operand);
+		else
+			hash = mix(hash, operand);
+	}
+	hash = mix(hash, sum);
+	for (int i = 0; i < op->nattrs; i++)
+		hash = hash_attr(hash, &op->attr[i]);
+	for (int i = 0; i < op->nresults; i++)
+		hash = mix(hash, (uintptr_t)op->result[i].type);
+	return hash;
+}
+
+static bool
+same_operands(const struct ir_op *a, const struct ir_op *b)
+{
+	bool same = true;
+
+	for (int i = 0; i < a->noperands; i++)
+		same = same && ir_operand(a, i) == ir_operand(b, i);
+	return same
+		|| (op_is(a, COMMUTES) && a->noperands == 2 && ir_operand(a, 0) == ir_operand(b, 1)
+			&& ir_operand(a, 1) == ir_operand(b, 0));
+}
+
+static bool
+same_op(const struct ir_op *a, const struct ir_op *b)
+{
+	if (a->code != b->code || a->symbol != b->symbol || a->noperands != b->noperands
+		|| a->nresults != b->nresults || a->nattrs != b->nattrs || !same_operands(a, b))
+		return false;
+	for (int i = 0; i < a->nattrs; i++)
+		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
+			return false;
+	for (int i = 0; i < a->nresults; i++)
+		if (a->result[i].type != b->result[i].type)
+			return false;
+	return true;
+}
+
+static bool
+is_released(const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		IR_FOR_USES(u, &op->result[i])
+			if (u->op->code == OP_release)
+				return true;
+	return false;
+}
+
+/* The op in the table that equals this one; else NULL, and this one is in the table. */
+static struct ir_op *
+table_find(struct table *t, struct ir_op *op)
+{
+	uint32_t i = (uint32_t)hash_op(op) & t->mask;
+
+	for (; t->slot[i]; i = (i + 1) & t->mask)
+		if (same_op(t->slot[i], op))
+			return t->slot[i];
+	t->slot[i] = op;
+	return NULL;
+}
+
+static void
+number_values(struct pass_run *run, struct ir_block *b)
+{
+	uint32_t n = ir_block_number(b), size = 1;
+
+	while (size < n * TABLE_SLACK)
+		size *= 2;
+	struct table t = {talloc_zero_array(run->scratch, struct ir_op *, size), size - 1};
+	if (!t.slot)
+		out_of_memory();
+	IR_FOR_OPS_SAFE(op, b) {
+		if (op->body)
+			number_values(run, op->body);
+		if (!op_is(op, PURE) || is_released(op))
+			continue;
+		struct ir_op *first = table_find(&t, op);
+		if (!first)
+			continue;
+		for (int i = 0; i < op->nresults; i++)
+			ir_replace_uses(&op->result[i], &first->result[i]);
+		ir_op_erase(op);
+		pass_count(run, "ops merged", 1);
+	}
+	talloc_free(t.slot);
+}
+
+static bool
+cse_run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+
+	if (f)
+		number_values(run, &f->body);
+	return true;
+}
+
+const struct pass pass_cse = {
+	.name = "cse",
+	.family = "prepare",
+	.summary = "compute equal values once",
+	.run = cse_run,
+};

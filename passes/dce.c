@@ -1,0 +1,195 @@
+/*
+ * Dead code elimination: drops ops whose results nothing uses, in one walk from the last op to the first.
+ * All uses of a value stand behind its op, so when the walk meets an op every dead user is gone: one
+ * walk finds all, O(ops + uses).
+ *
+ * Kept: ops with an effect (update, output), terminators, and params, states and inputs even without a
+ * use. These three are the step's interface: a data file, a checkpoint and other passes name them, and
+ * an optimizer may not have been put in yet. A value whose only uses are releases is dead, and its
+ * releases with it.
+ *
+ * Ops with several results lose those that nothing uses: a collective their operands too, since it
+ * moves each by itself; a fuse the yields, then the ops of its body that served them alone, then the
+ * operands that no op of the body reads.
+ */
+#include "passes/pass.h"
+
+#include <talloc.h>
+
+static bool
+is_interface(const struct ir_op *op)
+{
+	return op_is(op, EFFECT | TERMINATOR | PERSISTENT | CALLS) || op->code == OP_input;
+}
+
+static bool
+is_dead(const struct ir_value *v)
+{
+	IR_FOR_USES(u, v)
+		if (u->op->code != OP_release)
+			return false;
+	return true;
+}
+
+/* Of a dead value. */
+static void
+drop_releases(struct ir_value *v)
+{
+	while (v->uses)
+		ir_op_erase(v->uses->op);
+}
+
+static int
+live_results(const struct ir_op *op)
+{
+	int n = 0;
+
+	for (int i = 0; i < op->nresults; i++)
+		n += !is_dead(&op->result[i]);
+	return n;
+}
+
+/* Gives the live results of `op` to `to`, an op in its place that has only those, and drops `op`. */
+static void
+hand_over(struct ir_op *op, struct ir_op *to)
+{
+	int n = 0;
+
+	for (int i = 0; i < op->nresults; i++) {
+		if (is_dead(&op->result[i])) {
+			drop_releases(&op->result[i]);
+			continue;
+		}
+		to->result[n].type = op->result[i].type;
+		to->result[n].name = op->result[i].name;
+		ir_replace_uses(&op->result[i], &to->result[n++]);
+	}
+	ir_op_erase(op);
+}
+
+/* A collective that moves only what is used. */
+static void
+shrink_collective(struct pass_run *run, struct ir_module *m, struct ir_op *op)
+{
+	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands);
+	int n = 0;
+
+	for (int i = 0; i < op->noperands; i++)
+		if (!is_dead(&op->result[i]))
+			v[n++] = ir_operand(op, i);
+	struct ir_op *to = ir_op_create(
+		m, (enum op_code)op->code, op->loc, v, n, op->attr, op->nattrs, n);
+	pass_count(run, "results dropped", op->nresults - n);
+	ir_insert_before(op, to);
+	hand_over(op, to);
+	talloc_free(v);
+}
+
+static void
+sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b);
+
+/* Drops operands of a fuse whose argument nothing in the body reads. */
+static void
+shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
+{
+	struct ir_block *body = op->body;
+	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands + 1u);
+	struct ir_value *arg = ARENA_ARRAY(m->arena, struct ir_value, op->noperands + 1);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < body->nargs; i++) {
+		if (!body->arg[i].uses)
+			continue;
+		v[n] = ir_operand(op, (int)i);
+		arg[n] = body->arg[i];
+		arg[n].uses = NULL;
+		arg[n].index = n;
+		ir_replace_uses(&body->arg[i], &arg[n]);
+		n++;
+	}
+	if (n < body->nargs) {
+		pass_count(run, "operands dropped", body->nargs - n);
+		body->arg = arg;
+		body->nargs = n;
+		ir_set_operands(m, op, v, (int)n);
+	}
+	talloc_free(v);
+}
+
+/* A fuse that yields only what is used. Its body moves into the new op. */
+static struct ir_op *
+shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
+{
+	struct ir_op *yield = op->body->last;
+	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands + 1u);
+	struct ir_value **kept = talloc_array(run->scratch, struct ir_value *, (unsigned)n + 1);
+	int k = 0;
+
+	for (int i = 0; i < op->noperands; i++)
+		v[i] = ir_operand(op, i);
+	for (int i = 0; i < op->nresults; i++)
+		if (!is_dead(&op->result[i]))
+			kept[k++] = ir_operand(yield, i);
+	struct ir_op *to = ir_op_create(
+		m, OP_fuse, op->loc, v, op->noperands, op->attr, op->nattrs, n);
+	to->body = op->body;
+	to->body->parent = to;
+	ir_set_operands(m, yield, kept, n);
+	pass_count(run, "results dropped", op->nresults - n);
+	ir_insert_before(op, to);
+	hand_over(op, to);
+	talloc_free(v);
+	talloc_free(kept);
+	return to;
+}
+
+static void
+shrink(struct pass_run *run, struct ir_module *m, struct ir_op *op, int live)
+{
+	if (op_is(op, VARIADIC) && live < op->nresults) {
+		shrink_collective(run, m, op);
+	} else if (op_is(op, REGION)) {
+		if (live < op->nresults)
+			op = shrink_yield(run, m, op, live);
+		sweep(run, m, op->body);
+		shrink_arguments(run, m, op);
+	}
+}
+
+static void
+sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b)
+{
+	struct ir_op *prev;
+
+	for (struct ir_op *op = b->last; op; op = prev) {
+		prev = op->prev;
+		if (is_interface(op))
+			continue;
+		int live = live_results(op);
+		if (live) {
+			shrink(run, m, op, live);
+			continue;
+		}
+		for (int i = 0; i < op->nresults; i++)
+			drop_releases(&op->result[i]);
+		ir_op_erase(op);
+		pass_count(run, "ops dropped", 1);
+	}
+}
+
+static bool
+dce_run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+
+	if (f)
+		sweep(run, m, &f->body);
+	return true;
+}
+
+const struct pass pass_dce = {
+	.name = "dce",
+	.family = "prepare",
+	.summary = "drop ops whose results nothing uses",
+	.run = dce_run,
+};
