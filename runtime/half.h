@@ -6,7 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t
+/* CUDA kernels use these functions too and mark them so. */
+#ifndef RT_INLINE
+#define RT_INLINE static inline
+#endif
+
+RT_INLINE uint32_t
 rt_float_bits(float x)
 {
 	uint32_t u;
@@ -14,7 +19,7 @@ rt_float_bits(float x)
 	return u;
 }
 
-static inline float
+RT_INLINE float
 rt_bits_float(uint32_t u)
 {
 	float x;
@@ -22,14 +27,14 @@ rt_bits_float(uint32_t u)
 	return x;
 }
 
-static inline float
+RT_INLINE float
 rt_bf16_to_f32(uint16_t h)
 {
 	return rt_bits_float((uint32_t)h << 16);
 }
 
 /* A NaN stays a (quiet) NaN; too large becomes infinite. */
-static inline uint16_t
+RT_INLINE uint16_t
 rt_f32_to_bf16(float x)
 {
 	const uint32_t u = rt_float_bits(x);
@@ -40,7 +45,7 @@ rt_f32_to_bf16(float x)
 
 /* Moves the ten mantissa bits and the exponent into a float's place; a multiplication by 2^112
  * corrects the bias and, being exact, normalizes subnormal numbers too. */
-static inline float
+RT_INLINE float
 rt_f16_to_f32(uint16_t h)
 {
 	const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
@@ -52,7 +57,7 @@ rt_f16_to_f32(uint16_t h)
 
 /* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that of a
  * subnormal f16; others get their bias changed and half a last place added. */
-static inline uint16_t
+RT_INLINE uint16_t
 rt_f32_to_f16(float x)
 {
 	const uint32_t u = rt_float_bits(x);

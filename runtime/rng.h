@@ -8,12 +8,17 @@
 #include <math.h>
 #include <stdint.h>
 
+/* CUDA kernels use these functions too and mark them so. */
+#ifndef RT_INLINE
+#define RT_INLINE static inline
+#endif
+
 struct rt_philox {
 	uint32_t v[4];
 };
 
 /* Ten rounds over the counter c with the key (k0, k1). */
-static inline struct rt_philox
+RT_INLINE struct rt_philox
 rt_philox4x32(struct rt_philox c, uint32_t k0, uint32_t k1)
 {
 	for (int round = 0; round < 10; round++) {
@@ -28,7 +33,7 @@ rt_philox4x32(struct rt_philox c, uint32_t k0, uint32_t k1)
 }
 
 /* A 64-bit mix in which every input bit reaches every output bit (the finalizer of splitmix64). */
-static inline uint64_t
+RT_INLINE uint64_t
 rt_mix64(uint64_t x)
 {
 	x += 0x9E3779B97F4A7C15u;
@@ -38,7 +43,7 @@ rt_mix64(uint64_t x)
 }
 
 /* The key of a tensor's numbers: the program's seed, the tensor's seed and its name (FNV-1a). */
-static inline uint64_t
+RT_INLINE uint64_t
 rt_key(uint64_t program_seed, uint64_t tensor_seed, const char *name)
 {
 	uint64_t hash = 0xCBF29CE484222325u;
@@ -48,7 +53,7 @@ rt_key(uint64_t program_seed, uint64_t tensor_seed, const char *name)
 }
 
 /* The Philox block of element `index` under `key`. */
-static inline struct rt_philox
+RT_INLINE struct rt_philox
 rt_random_block(uint64_t key, uint64_t index)
 {
 	const struct rt_philox c = {{(uint32_t)index, (uint32_t)(index >> 32), 0, 0}};
@@ -56,14 +61,14 @@ rt_random_block(uint64_t key, uint64_t index)
 }
 
 /* 53 random bits as a double of [0,1). */
-static inline double
+RT_INLINE double
 rt_unit_double(uint32_t hi, uint32_t lo)
 {
 	return (double)(((uint64_t)hi << 32 | lo) >> 11) * 0x1p-53;
 }
 
 /* A uniform number of [0,1); 24 bits of it survive a cast to float, which may then be 1. */
-static inline double
+RT_INLINE double
 rt_uniform(uint64_t key, uint64_t index)
 {
 	const struct rt_philox b = rt_random_block(key, index);
@@ -71,7 +76,7 @@ rt_uniform(uint64_t key, uint64_t index)
 }
 
 /* A standard normal number (Box-Muller, the cosine half). 1 - u is of (0,1], so it is finite. */
-static inline double
+RT_INLINE double
 rt_normal(uint64_t key, uint64_t index)
 {
 	const struct rt_philox b = rt_random_block(key, index);

@@ -1,0 +1,199 @@
+/* What generated CUDA kernels use: the scalar functions with the accurate variants of CUDA's own, groups
+ * of lanes that add up in a fixed order, vectors of 16 bytes, random numbers by position. A generated
+ * kernels.cu includes this and nothing else.
+ *
+ * A kernel has one parameter, a structure of pointers and numbers, so that the host side launches all
+ * kernels in one way. A program that runs kernels without a GPU defines DOPT_KERNEL and the device
+ * functions itself. */
+#ifndef RUNTIME_CUDA_DEVICE_H
+#define RUNTIME_CUDA_DEVICE_H
+
+#ifndef DOPT_KERNEL
+#define DOPT_KERNEL(name, threads)                                                                 \
+	extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ name##_args k)
+#define DEV static __device__ __forceinline__
+#endif
+#define RT_INLINE static __host__ __device__ inline
+
+#include "runtime/half.h"
+#include "runtime/rng.h"
+
+/* --- scalar functions: as runtime/kernel.h has them for the host ------------------------------ */
+
+#define DEV_FLOATS_1(name, f32, f64)                                                               \
+	DEV float name(float x) { return f32; }                                                    \
+	DEV double name(double x) { return f64; }
+
+DEV_FLOATS_1(M_exp, expf(x), exp(x))
+DEV_FLOATS_1(M_log, logf(x), log(x))
+DEV_FLOATS_1(M_tanh, tanhf(x), tanh(x))
+DEV_FLOATS_1(M_erf, erff(x), erf(x))
+DEV_FLOATS_1(M_sqrt, sqrtf(x), sqrt(x))
+DEV_FLOATS_1(M_rsqrt, 1.0f / sqrtf(x), 1.0 / sqrt(x))
+DEV_FLOATS_1(M_sin, sinf(x), sin(x))
+DEV_FLOATS_1(M_cos, cosf(x), cos(x))
+DEV_FLOATS_1(M_floor, floorf(x), floor(x))
+DEV_FLOATS_1(M_ceil, ceilf(x), ceil(x))
+DEV_FLOATS_1(M_abs, fabsf(x), fabs(x))
+
+/* From exp(-|x|), which never overflows. */
+DEV float
+M_sigmoid(float x)
+{
+	const float e = expf(-fabsf(x));
+	return (x < 0 ? e : 1.0f) / (1.0f + e);
+}
+
+DEV double
+M_sigmoid(double x)
+{
+	const double e = exp(-fabs(x));
+	return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+
+/* The larger and the smaller; a NaN if either is one. */
+#define DEV_EXTREME(name, sign)                                                                    \
+	DEV float name(float x, float y) { return x != x ? x : x sign y ? x : y; }                 \
+	DEV double name(double x, double y) { return x != x ? x : x sign y ? x : y; }              \
+	DEV int32_t name(int32_t x, int32_t y) { return x sign y ? x : y; }                        \
+	DEV int64_t name(int64_t x, int64_t y) { return x sign y ? x : y; }
+
+DEV_EXTREME(M_max, >)
+DEV_EXTREME(M_min, <)
+
+DEV float M_pow(float x, float y) { return powf(x, y); }
+DEV double M_pow(double x, double y) { return pow(x, y); }
+DEV int32_t M_abs(int32_t x) { return (int32_t)(x < 0 ? 0u - (uint32_t)x : (uint32_t)x); }
+DEV int64_t M_abs(int64_t x) { return (int64_t)(x < 0 ? (uint64_t)0 - (uint64_t)x : (uint64_t)x); }
+
+/* Integers are truncated, and x / 0 is 0; the smallest by -1 is itself. */
+DEV float M_div(float x, float y) { return x / y; }
+DEV double M_div(double x, double y) { return x / y; }
+
+DEV int32_t
+M_div(int32_t x, int32_t y)
+{
+	return y == 0 ? 0 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y;
+}
+
+DEV int64_t
+M_div(int64_t x, int64_t y)
+{
+	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
+}
+
+#define M_and(x, y) (((x) != 0) & ((y) != 0))
+#define M_or(x, y) (((x) != 0) | ((y) != 0))
+#define M_not(x) ((x) == 0)
+#define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
+#define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
+
+/* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
+#define DEV_TO_INT(name, type, bottom, top)                                                        \
+	DEV type name(double x)                                                                    \
+	{                                                                                          \
+		return x != x ? (type)0                                                            \
+			: x >= (top) ? (type)((uint64_t)(top) - 1)                                 \
+			: x <= (bottom) ? (type)(bottom) : (type)x;                                \
+	}
+
+DEV_TO_INT(m_to_i64, int64_t, -9223372036854775808.0, 9223372036854775808.0)
+DEV_TO_INT(m_to_i32, int32_t, -2147483648.0, 2147483648.0)
+DEV_TO_INT(m_to_i8, int8_t, -128.0, 128.0)
+DEV_TO_INT(m_to_u8, uint8_t, 0.0, 256.0)
+
+/* A float as the narrow type would keep it. */
+DEV float m_round_f16(float x) { return rt_f16_to_f32(rt_f32_to_f16(x)); }
+DEV float m_round_bf16(float x) { return rt_bf16_to_f32(rt_f32_to_bf16(x)); }
+
+/* Where a reduction starts. */
+DEV void m_lowest(float &x) { x = -HUGE_VALF; }
+DEV void m_lowest(double &x) { x = -HUGE_VAL; }
+DEV void m_lowest(int64_t &x) { x = (int64_t)((uint64_t)1 << 63); }
+DEV void m_lowest(int32_t &x) { x = (int32_t)(1u << 31); }
+DEV void m_lowest(int8_t &x) { x = -128; }
+DEV void m_lowest(uint8_t &x) { x = 0; }
+DEV void m_highest(float &x) { x = HUGE_VALF; }
+DEV void m_highest(double &x) { x = HUGE_VAL; }
+DEV void m_highest(int64_t &x) { x = (int64_t)~((uint64_t)1 << 63); }
+DEV void m_highest(int32_t &x) { x = (int32_t)~(1u << 31); }
+DEV void m_highest(int8_t &x) { x = 127; }
+DEV void m_highest(uint8_t &x) { x = 255; }
+
+template <typename T>
+DEV T
+m_sum(T x, T y)
+{
+	return (T)(x + y);
+}
+
+/* --- groups of lanes ---------------------------------------------------------------------------- */
+
+/* Combines the values of the 32 lanes of a warp in a fixed tree; all lanes get the result. */
+#define DEV_WARP(name, combine)                                                                    \
+	template <typename T>                                                                      \
+	DEV T name(T x)                                                                            \
+	{                                                                                          \
+		for (int step = 16; step > 0; step >>= 1) {                                        \
+			const T other = __shfl_xor_sync(0xFFFFFFFFu, x, step);                     \
+			x = (T)combine(x, other);                                                  \
+		}                                                                                  \
+		return x;                                                                          \
+	}
+
+/* The same for a block of LANES threads: warps first, then warp 0 over their results. Begins and ends
+ * with a barrier, so that the room can be used again at once. */
+#define DEV_BLOCK(name, warp)                                                                      \
+	template <int LANES, typename T>                                                           \
+	DEV T name(T x, unsigned char *room, T start)                                              \
+	{                                                                                          \
+		T *const each = (T *)room;                                                         \
+		x = warp(x);                                                                       \
+		__syncthreads();                                                                   \
+		if ((threadIdx.x & 31) == 0)                                                       \
+			each[threadIdx.x >> 5] = x;                                                \
+		__syncthreads();                                                                   \
+		if (threadIdx.x < 32) {                                                            \
+			x = threadIdx.x < LANES / 32 ? each[threadIdx.x] : start;                  \
+			x = warp(x);                                                               \
+			if (threadIdx.x == 0)                                                      \
+				each[0] = x;                                                       \
+		}                                                                                  \
+		__syncthreads();                                                                   \
+		x = each[0];                                                                       \
+		__syncthreads();                                                                   \
+		return x;                                                                          \
+	}
+
+DEV_WARP(warp_sum, m_sum)
+DEV_WARP(warp_max, M_max)
+DEV_WARP(warp_min, M_min)
+DEV_BLOCK(block_sum, warp_sum)
+DEV_BLOCK(block_max, warp_max)
+DEV_BLOCK(block_min, warp_min)
+
+/* Bytes of `room`: a value of 8 bytes from each warp of a block of 1024. */
+#define DEV_ROOM 256
+
+/* --- vectors of 16 bytes ------------------------------------------------------------------------ */
+
+template <typename T, int N>
+struct alignas(sizeof(T) * N) vec {
+	T at[N];
+};
+
+template <int N, typename T>
+DEV vec<T, N>
+vec_load(const T *p)
+{
+	return *(const vec<T, N> *)p;
+}
+
+template <int N, typename T>
+DEV void
+vec_store(T *p, const vec<T, N> &x)
+{
+	*(vec<T, N> *)p = x;
+}
+
+#endif
