@@ -182,7 +182,7 @@ compare_step(const struct pair *p)
 	for (int i = 0; i < p->before->npersistents; i++) {
 		const struct named *n = &p->before->persistent[i];
 		const struct ir_op *op = persistent_op(p->after, n->name);
-		if (op ? is_updated(op) != is_updated(n->op) : !is_updated(n->op))
+		if (!is_updated(n->op) && (!op || is_updated(op)))
 			continue;
 		ok &= compare_named(p, op_name((enum op_code)n->op->code), n->name, n->op->loc, n->now,
 			interp_persistent(p->after, n->name));

@@ -131,8 +131,8 @@ tensor_index_text(const void *owner, const struct tensor *t, int64_t element);
 /*
  * Do two modules compute the same, for the same random inputs, params and states? `before` is run by
  * meaning, `after` by layout (by meaning where it has too many places), for options->steps steps
- * (default 2). Compared are every output of `before`, and every param and state that `before` has and
- * both or none update. Where `after` updates more (it was given an optimizer) only one step is run.
+ * (default 2). Compared are every output of `before`, and every param and state that `before` updates or
+ * neither does. Where `after` updates more (it was given an optimizer) only one step is run.
  * Reports the first tensor that differs, with the first and the worst element, and returns false.
  */
 bool
