@@ -31,7 +31,8 @@ rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step);
 void
 rt_data_test(const struct rt_data *d, struct rt_rank *r, int64_t batch);
 
-/* Without a data set: random numbers once, normal ones for floats, below the range for integers. */
+/* Without a data set: random numbers once, normal ones for floats, below the range (2 where there is
+ * none) for integers and bool. */
 void
 rt_data_random(struct rt_rank *r);
 
