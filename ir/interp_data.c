@@ -66,12 +66,13 @@ interp_initial(const struct interp *it, const void *owner, const struct ir_op *o
 	return t;
 }
 
-/* Floats are standard normal, integers below the range, without a range and for bool 0 or 1. */
+/* The same numbers at every step, as in a program without data: floats are standard normal, integers below
+ * the range, without a range and for bool 0 or 1. */
 static struct tensor *
 random_input(const struct interp *it, const void *owner, const struct ir_op *op, const struct ir_type *type)
 {
 	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
-	const uint64_t key = rt_key(it->o.seed, (uint64_t)it->step, op->symbol);
+	const uint64_t key = rt_key(it->o.seed, 0, op->symbol);
 	const int64_t n = tensor_elements(t), range = ir_attr_int(op, "range", 0);
 	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT;
 	for (int64_t i = 0; i < n; i++)

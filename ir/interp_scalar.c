@@ -157,7 +157,7 @@ convert_run(enum ir_dtype to, enum ir_dtype from, bool f64, union cell *r, const
 	}
 }
 
-/* Numbers by seed and position are rt_uniform and rt_normal with the mixed seed as key. */
+/* Numbers by seed and position: programs have the same key. */
 static void
 random_run(bool normal, union cell *r, const union cell *seed, const union cell *at, int n)
 {

@@ -1,9 +1,11 @@
 /* Steps: initial values, inputs, what lives from step to step, comparisons of modules. */
 #include "test/interp/build.h"
 
+#include "runtime/batch.h"
 #include "runtime/half.h"
 #include "runtime/init.h"
 #include "runtime/rng.h"
+#include "runtime/safetensors.h"
 
 #include <math.h>
 
@@ -55,7 +57,7 @@ an_unknown_init_is_reported(void **state)
 /* --- inputs ------------------------------------------------------------------------------------- */
 
 static void
-random_inputs_are_by_name_step_and_seed(void **state)
+random_inputs_are_by_name_and_seed(void **state)
 {
 	struct bench *x = *state;
 	const struct ir_attr range = INT(x, "range", 10);
@@ -71,7 +73,7 @@ random_inputs_are_by_name_step_and_seed(void **state)
 	step(x, layout, 3);
 	int64_t most = 0, ones = 0;
 	for (int k = 0; k < 100; k++) {
-		const double want = rt_normal(rt_key(5, 3, "x"), (uint64_t)k);
+		const double want = rt_normal(rt_key(5, 0, "x"), (uint64_t)k);
 		assert_true(interp_output(it, "x")->data[k].f == (double)(float)want);
 		const int64_t i = interp_output(it, "i")->data[k].i, b = interp_output(it, "b")->data[k].i;
 		assert_int_equal(interp_output(layout, "i")->data[k].i, i);
@@ -82,6 +84,56 @@ random_inputs_are_by_name_step_and_seed(void **state)
 	}
 	assert_int_equal(most, 9);
 	assert_in_range(ones, 20, 80);
+}
+
+static const char *
+digits(struct bench *x)
+{
+	const char *folder = getenv("DOPT_TEST_DATA"); /* test/environment */
+	assert_non_null(folder);
+	return talloc_asprintf(x, "%s/digits.safetensors", folder);
+}
+
+/* Rows of the digits in the order that programs read them. */
+static void
+rows_of_a_data_set(void **state)
+{
+	struct bench *x = *state;
+	const char *path = digits(x);
+	struct rt_status st = {0};
+	struct rt_st_file file;
+	if (!rt_st_open(&file, path, &st))
+		fail_msg("%s", st.text);
+	enum { B = 1000, N = 1500, W = 64 };
+	output(x, "x", source(x, OP_input, "x", type_of(x, IR_f32, DIMS(B, W), SPLIT(0, 0), COPIED, COPIED)));
+	output(x, "y", input(x, "y", IR_i32, DIMS(B)));
+	const struct interp_options o = {.seed = 4, .mode = INTERP_LAYOUT, .data = path};
+	struct interp *it = interp_create(x, x->m, &o);
+	assert_non_null(it);
+	step(x, it, 1); /* the second step goes round the end of the epoch */
+	const float *images = rt_st_find(&file, "train.x")->data;
+	const int32_t *labels = rt_st_find(&file, "train.y")->data;
+	for (int i = 0; i < B; i++) {
+		const int64_t row = rt_batch_row(4, 1, i, N, B);
+		assert_int_equal(interp_output(it, "y")->data[i].i, labels[row]);
+		for (int k = 0; k < W; k++)
+			assert_true(interp_output(it, "x")->data[i * W + k].f == (double)images[row * W + k]);
+	}
+	rt_st_close(&file);
+}
+
+static void
+a_data_set_that_does_not_fit_is_reported(void **state)
+{
+	struct bench *x = *state;
+	input(x, "x", IR_f32, DIMS(10, 63));
+	const struct interp_options o = {.data = digits(x)}, none = {.data = "/nowhere.safetensors"};
+	struct interp *it = interp_create(x, x->m, &o);
+	assert_non_null(it);
+	assert_false(interp_step(it, 0));
+	assert_non_null(strstr(x->message, "train.x"));
+	assert_null(interp_create(x, x->m, &none));
+	assert_non_null(strstr(x->message, "/nowhere.safetensors"));
 }
 
 /* --- from step to step -------------------------------------------------------------------------- */
@@ -249,7 +301,8 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {TEST(initial_values_are_the_runtimes), TEST(an_unknown_init_is_reported),
-		TEST(random_inputs_are_by_name_step_and_seed), TEST(updates_take_effect_after_the_step),
+		TEST(random_inputs_are_by_name_and_seed), TEST(rows_of_a_data_set),
+		TEST(a_data_set_that_does_not_fit_is_reported), TEST(updates_take_effect_after_the_step),
 		TEST(a_released_value_cannot_be_read), cmocka_unit_test(rounding_to_half_precision),
 		TEST(equal_modules_and_others), TEST(updates_are_compared), TEST(differences_are_located),
 		TEST(printing_a_run)};
