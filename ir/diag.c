@@ -18,6 +18,7 @@ struct diag {
 	int nsources;
 	uint32_t next_base;
 	unsigned errors;
+	bool muted;
 	diag_handler *handler;
 	void *handler_data;
 };
@@ -38,6 +39,15 @@ diag_set_handler(struct diag *d, diag_handler *handler, void *data)
 {
 	d->handler = handler;
 	d->handler_data = data;
+}
+
+bool
+diag_mute(struct diag *d, bool muted)
+{
+	bool before = d->muted;
+
+	d->muted = muted;
+	return before;
 }
 
 uint32_t
@@ -126,6 +136,8 @@ diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char
 {
 	va_list args;
 
+	if (d->muted)
+		return;
 	va_start(args, format);
 	char *text = talloc_vasprintf(d, format, args);
 	va_end(args);

@@ -41,6 +41,10 @@ diag_create(const void *owner);
 void
 diag_set_handler(struct diag *d, diag_handler *handler, void *data);
 
+/* While muted, reports are neither shown nor counted: to try what may fail. Returns the state before. */
+bool
+diag_mute(struct diag *d, bool muted);
+
 /*
  * Registers a text under the name that messages show. The text is copied. Returns the offset of its
  * first byte in the shared space: byte k of the text is at location base + k.

@@ -1,0 +1,274 @@
+/*
+ * dp: data parallelism. Splits dim 0 of every input over a device axis and carries that through the step,
+ * op by op in order. Where an op cannot take its operands as they are, a parallelization op goes in:
+ *
+ *     partial                      allreduce, right behind the op that makes the value: there a
+ *                                  gradient becomes available. A sum of partials alone stays partial,
+ *                                  so that a gradient of several terms is communicated once.
+ *     copied beside a split one    a slice (partition): nothing is communicated. A constant or a
+ *                                  broadcast is made in slices from the start.
+ *     split in a way that no rule of the op fits    allgather
+ *
+ * Right because these ops never change what a value means; the verifier infers every layout again.
+ * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a report. Works on forward steps and on steps with gradients alike.
+ */
+#include "ir/form.h"
+#include "ir/special.h"
+#include "passes/pass.h"
+#include "passes/reshard.h"
+
+#include <string.h>
+
+struct dp {
+	struct pass_run *run;
+	struct ir_module *m;
+	int axis;
+};
+
+static struct ir_state
+state_of(const struct dp *p, const struct ir_value *v)
+{
+	return v->type->axis[p->axis];
+}
+
+/* The result of an op of that code on this axis (and dim, if it has one) that reads v, or NULL. */
+static struct ir_value *
+find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int dim)
+{
+	IR_FOR_USES(u, v)
+		if (u->op->code == code && ir_attr_int(u->op, "axis", -1) == p->axis && ir_attr_int(u->op, "dim", dim) == dim)
+			return &u->op->result[0];
+	return NULL;
+}
+
+/* Behind v, or what stands there already. */
+static struct ir_value *
+change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
+{
+	struct ir_value *have = find_change(p, v, code, dim);
+	struct ir_attr attr[2] = {ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
+
+	if (have)
+		return have;
+	struct ir_builder b = {.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
+	struct ir_value *new = ir_build(&b, code, &v, 1, attr, code == OP_partition ? 2 : 1);
+	if (new)
+		pass_count(p->run, op_name(code), 1);
+	return new;
+}
+
+/* Can the op that makes v make it in slices along this dim? Then such a copy of the op. */
+static struct ir_value *
+slice_source(struct dp *p, struct ir_value *v, int dim)
+{
+	struct ir_value *operand[1] = {v->op->noperands ? ir_operand(v->op, 0) : NULL};
+	struct ir_type t = *v->type;
+
+	if (v->op->code != OP_broadcast && !(op_is(v->op, WRITTEN) && op_is(v->op, PURE)))
+		return NULL;
+	struct ir_op *copy = ir_op_clone(p->m, v->op, operand);
+	t.axis[p->axis] = (struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, (int[IR_MAX_AXES]){0})};
+	const struct ir_type *type = ir_type_intern(p->m->ctx, &t);
+	bool before = diag_mute(p->m->ctx->diag, true);
+	bool fits = ir_infer(p->m, copy, &type);
+	diag_mute(p->m->ctx->diag, before);
+	if (!fits) {
+		ir_op_erase(copy);
+		return NULL;
+	}
+	ir_insert_after(v->op, copy);
+	return &copy->result[0];
+}
+
+static bool
+set_fitted(struct ir_op *op, int operand, struct ir_value *v)
+{
+	if (!v)
+		return false;
+	ir_set_operand(op, operand, v);
+	return true;
+}
+
+static bool
+all_partial(const struct dp *p, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (state_of(p, ir_operand(op, j)).kind != IR_PARTIAL)
+			return false;
+	return true;
+}
+
+static bool
+fit_partials(struct dp *p, struct ir_op *op)
+{
+	if (op_is(op, PARALLEL) || (op->code == OP_add && all_partial(p, op)))
+		return true;
+	for (int j = 0; j < op->noperands; j++)
+		if (state_of(p, ir_operand(op, j)).kind == IR_PARTIAL &&
+			!set_fitted(op, j, change(p, ir_operand(op, j), OP_allreduce, 0)))
+			return false;
+	return true;
+}
+
+static int
+access_dim(const struct form_access *a, int index)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] == index)
+			return d;
+	return -1;
+}
+
+/* Operand j to a split on its dim of `index`, or to copied where it has none. */
+static bool
+fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
+{
+	struct ir_value *v = ir_operand(op, j), *slice;
+	struct ir_state s = state_of(p, v);
+
+	if (s.kind == IR_SPLIT && s.dim == want_dim)
+		return true;
+	if (s.kind == IR_SPLIT && !set_fitted(op, j, change(p, v, OP_allgather, 0)))
+		return false;
+	if (want_dim < 0)
+		return true;
+	v = ir_operand(op, j);
+	slice = slice_source(p, v, want_dim);
+	return set_fitted(op, j, slice ? slice : change(p, v, OP_partition, want_dim));
+}
+
+/* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be split. */
+static int
+picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
+{
+	for (int j = 0; j < f->ninputs; j++) {
+		struct ir_state s = state_of(p, ir_operand(op, j));
+		int index = s.kind == IR_SPLIT ? f->in[j].index[s.dim] : -1;
+		bool summed = f->reduce == REDUCE_SUM || f->reduce == REDUCE_NONE;
+		if (index >= 0 && (summed || !(f->reduced >> index & 1)))
+			return index;
+	}
+	return -1;
+}
+
+static bool
+fit_splits(struct dp *p, struct ir_op *op)
+{
+	struct form f;
+
+	if (!form_shape(p->m, op, op->result[0].type, &f, NULL))
+		return false;
+	int index = picked_index(p, op, &f);
+	for (int j = 0; j < f.ninputs; j++)
+		if (!fit_operand(p, op, j, index < 0 ? -1 : access_dim(&f.in[j], index)))
+			return false;
+	return true;
+}
+
+/* A new value of a param must have the param's layout. */
+static bool
+fit_update(struct dp *p, struct ir_op *op)
+{
+	struct ir_builder b = {.m = p->m, .block = op->block, .before = op, .loc = op->loc};
+
+	return set_fitted(op, 1, reshard(&b, ir_operand(op, 1), ir_operand_type(op, 0)));
+}
+
+static bool
+fit_reshape(struct dp *p, struct ir_op *op)
+{
+	struct ir_type t;
+	bool before = diag_mute(p->m->ctx->diag, true);
+	bool fits = special_reshape(p->m, op, &t);
+
+	diag_mute(p->m->ctx->diag, before);
+	return fits || fit_operand(p, op, 0, -1);
+}
+
+static bool
+carry(struct dp *p, struct ir_op *op)
+{
+	const struct ir_type *written = op->nresults ? op->result[0].type : NULL;
+
+	if (!fit_partials(p, op))
+		return false;
+	if (op->code == OP_update && !fit_update(p, op))
+		return false;
+	if (op->code == OP_reshape && !fit_reshape(p, op))
+		return false;
+	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) && !fit_splits(p, op))
+		return false;
+	return ir_infer(p->m, op, op_is(op, WRITTEN) ? &written : NULL);
+}
+
+static bool
+split_input(struct dp *p, struct ir_op *op)
+{
+	struct ir_type t = *op->result[0].type;
+	int list[IR_MAX_AXES];
+
+	if (t.axis[p->axis].kind != IR_COPIED || !t.rank) {
+		pass_remark(p->run, op, PASS_MISSED, "input %s is %s: not split", op->symbol,
+			t.rank ? "laid out over the axis already" : "a scalar");
+		return true;
+	}
+	t.axis[p->axis] = (struct ir_state){IR_SPLIT, 0, (uint16_t)ir_type_split_axes(&t, 0, list)};
+	if (!ir_type_check(p->m, &t, op->loc, "dp: batch of the input"))
+		return false;
+	op->result[0].type = ir_type_intern(p->m->ctx, &t);
+	pass_count(p->run, "inputs split", 1);
+	return true;
+}
+
+/* A report is not worth waiting for in the middle of a step. */
+static void
+move_outputs_last(struct ir_block *block)
+{
+	struct ir_op *last = block->last;
+
+	IR_FOR_OPS_SAFE(op, block) {
+		bool done = op == last;
+		if (op->code == OP_output) {
+			ir_op_unlink(op);
+			ir_block_append(block, op);
+		}
+		if (done)
+			break;
+	}
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+	struct dp p = {run, m, pass_axis(run, "axis")};
+
+	if (m->axis[p.axis].time) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "axis"), "dp: %s is a time axis; devices are needed",
+			m->axis[p.axis].name);
+		return false;
+	}
+	IR_FOR_OPS(op, &f->body)
+		if (op->code == OP_input && !split_input(&p, op))
+			return false;
+	IR_FOR_OPS(op, &f->body)
+		if (!carry(&p, op))
+			return false;
+	move_outputs_last(&f->body);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"axis", PASS_AXIS, NULL, "device axis over which the batch is split", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_dp = {
+	.name = "dp",
+	.family = "parallelize",
+	.summary = "data parallelism: split the batch over an axis, add up the gradients where they become available",
+	.options = options,
+	.needs = "no-calls",
+	.conflicts = "fused",
+	.run = run,
+};

@@ -1,0 +1,376 @@
+/*
+ * opfuse: ops become kernels. A group of ops that would pass tensors through memory becomes one `fuse`, whose
+ * inner values stay in registers and rows (op fusion: DisCo, section 2.2).
+ *
+ * policy=greedy joins an op, in issue order, with the groups that make its operands, when
+ *   - the op and the group work on one iteration space: the largest shape in the group; other values of
+ *     the group have a prefix of it (what a row is reduced to) or are repeated along it;
+ *   - a reduction that leaves the iteration space (over leading dims, or to a scalar) ends its group:
+ *     nothing of the group reads it;
+ *   - a matrix product starts its group: pointwise ops behind it are its epilogue;
+ *   - nothing outside the group that stands before the op reads a value of the group. The group moves to
+ *     the place of its last op, so this is what keeps definitions before uses; a path from the group
+ *     through a collective back into it would have such a reader, so no cycle can arise.
+ *
+ * Right because a fuse means its body. Collectives, inputs, params, updates are never in a group.
+ */
+#include "ir/form.h"
+#include "passes/pass.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum opfuse_limit {
+	GROUP_MAX_OPS = 64,      /* longer bodies gain nothing and compile slowly */
+	GROUP_MAX_OPERANDS = 24, /* pointers that a kernel holds in registers, roughly */
+};
+
+enum role {
+	ROLE_NONE,    /* never in a group */
+	ROLE_MAP,     /* result as large as the iteration space of the op */
+	ROLE_ROW,     /* a reduction over trailing dims */
+	ROLE_LAST,    /* a reduction over others: ends its group */
+	ROLE_PRODUCT, /* a matrix product: starts its group */
+};
+
+struct group {
+	struct ir_op **op; /* in issue order */
+	int n;
+	bool ended, product, rows; /* holds a LAST, a PRODUCT, a ROW */
+	int rank; /* of the iteration space, local sizes */
+	int64_t space[IR_MAX_RANK];
+};
+
+struct fuser {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct arena *a; /* for forms, emptied never: small */
+	struct group *group;
+	uint32_t ngroups; /* op->mark: its group, from 1; 0: none */
+};
+
+static bool
+is_sum_product(const struct form *f)
+{
+	return f->reduce == REDUCE_SUM && f->ninputs > 1 && f->body->kind == EXPR_CALL && f->body->id == FN_mul &&
+		f->body->arg[0]->kind == EXPR_LOAD && f->body->arg[1]->kind == EXPR_LOAD;
+}
+
+/* Do the indices of the result come first, in order, and the reduced ones last? */
+static bool
+reduces_trailing(const struct form *f)
+{
+	const struct form_access *in = &f->in[0];
+	bool seen = false;
+
+	for (int d = 0; d < in->rank; d++) {
+		bool reduced = in->index[d] >= 0 && (f->reduced >> in->index[d] & 1);
+		if (seen && !reduced)
+			return false;
+		seen = seen || reduced;
+	}
+	return f->out.rank > 0;
+}
+
+/* Are the operands read at the indices of the result, as numpy broadcasts, or as prefixes? */
+static bool
+reads_in_order(const struct form *f)
+{
+	for (int j = 0; j < f->ninputs; j++) {
+		int last = -1;
+		for (int d = 0; d < f->in[j].rank; d++) {
+			int index = f->in[j].index[d];
+			if (index < 0)
+				continue;
+			int at = -1;
+			for (int o = 0; o < f->out.rank; o++)
+				if (f->out.index[o] == index)
+					at = o;
+			if (at <= last)
+				return false;
+			last = at;
+		}
+	}
+	return true;
+}
+
+/* The role of an op, and its iteration space: the dims of its result, then what it reduces. */
+static enum role
+classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK])
+{
+	struct form f;
+	struct form_offset offset[FORM_MAX_INDICES];
+	int load, index;
+
+	*rank = 0;
+	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || op->nresults != 1 ||
+		!form_make(u->m, u->a, op, NULL, &f))
+		return ROLE_NONE;
+	form_localize(u->m, op, &f, offset);
+	bool guarded = form_guard(&f, &load, &index);
+	const struct form_access *whole = f.reduce != REDUCE_NONE && f.ninputs ? &f.in[0] : &f.out;
+	if (is_sum_product(&f))
+		whole = &f.out;
+	for (int d = 0; d < whole->rank; d++)
+		space[(*rank)++] = whole->index[d] < 0 ? 1 : f.size[whole->index[d]];
+	if (is_sum_product(&f))
+		return ROLE_PRODUCT;
+	if (guarded && op->code != OP_pick && op->code != OP_put)
+		return ROLE_NONE; /* gather and scatter_add read or write rows out of order */
+	if (f.reduce == REDUCE_NONE)
+		return reads_in_order(&f) ? ROLE_MAP : ROLE_NONE;
+	return reduces_trailing(&f) ? ROLE_ROW : ROLE_LAST;
+}
+
+static bool
+is_prefix(int rank, const int64_t *shape, const struct group *g)
+{
+	while (rank > 0 && shape[rank - 1] == 1)
+		rank--;
+	if (rank > g->rank)
+		return false;
+	for (int d = 0; d < rank; d++)
+		if (shape[d] != g->space[d])
+			return false;
+	return true;
+}
+
+/* One iteration space: equal, or one is a prefix of the other in a group that has rows. */
+static bool
+spaces_meet(const struct group *g, int rank, const int64_t *space)
+{
+	struct group other = {.rank = rank};
+
+	memcpy(other.space, space, sizeof other.space);
+	return is_prefix(rank, space, g) || is_prefix(g->rank, g->space, &other);
+}
+
+/* Does anything outside both groups, standing before `op`, read a value of g? */
+static bool
+read_before(const struct group *g, const struct ir_op *op, uint32_t number, uint32_t other)
+{
+	for (int i = 0; i < g->n; i++)
+		IR_FOR_USES(use, &g->op[i]->result[0])
+			if (use->op->mark != number && use->op->mark != other && use->op->order < op->order)
+				return true;
+	return false;
+}
+
+static int
+count_operands(const struct group *g)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n; i++)
+		n += g->op[i]->noperands;
+	return n;
+}
+
+static void
+append_op(struct fuser *u, struct group *g, struct ir_op *op, uint32_t number)
+{
+	g->op = talloc_realloc(u->run->scratch, g->op, struct ir_op *, (size_t)g->n + 1);
+	if (!g->op)
+		out_of_memory();
+	g->op[g->n++] = op;
+	op->mark = number;
+}
+
+/* Does a matrix product of `own` read a value of group `number`? It could not start the kernel then. */
+static bool
+product_reads(const struct group *own, uint32_t number)
+{
+	for (int i = 0; i < own->n; i++)
+		for (int j = 0; j < own->op[i]->noperands && (own->op[i]->code == OP_matmul || own->op[i]->code == OP_contract); j++) {
+			const struct ir_op *maker = ir_operand(own->op[i], j)->op;
+			if (maker && maker->mark == number)
+				return true;
+		}
+	return false;
+}
+
+/* A product and its epilogue: maps of the product's own space, nothing else. */
+static bool
+fits_product(const struct group *product, const struct group *other)
+{
+	return !other->product && !other->rows && !other->ended && other->rank == product->rank &&
+		memcmp(other->space, product->space, sizeof other->space[0] * (size_t)other->rank) == 0;
+}
+
+/* May group `number` take `op` (already in group `mine`, alone or with others)? */
+static bool
+may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op, enum role role)
+{
+	struct group *g = &u->group[number], *own = &u->group[mine];
+
+	if (g->ended || role == ROLE_PRODUCT)
+		return false;
+	if ((g->product && !fits_product(g, own)) || (own->product && !fits_product(own, g)) || product_reads(own, number))
+		return false;
+	if (g->n + own->n > GROUP_MAX_OPS || count_operands(g) + count_operands(own) > GROUP_MAX_OPERANDS + g->n)
+		return false;
+	return spaces_meet(g, own->rank, own->space) && !read_before(g, op, number, mine);
+}
+
+/* All of g goes into the group of `mine`, in issue order. */
+static void
+join(struct fuser *u, uint32_t number, uint32_t mine)
+{
+	struct group *g = &u->group[number], *own = &u->group[mine], both = {0};
+	int i = 0, j = 0;
+
+	while (i < g->n || j < own->n) {
+		bool first = j == own->n || (i < g->n && g->op[i]->order < own->op[j]->order);
+		append_op(u, &both, first ? g->op[i++] : own->op[j++], mine);
+	}
+	const struct group *larger = g->rank > own->rank ? g : own;
+	both.rank = larger->rank;
+	memcpy(both.space, larger->space, sizeof both.space);
+	both.ended = own->ended || g->ended;
+	both.product = own->product || g->product;
+	both.rows = own->rows || g->rows;
+	talloc_free(g->op);
+	talloc_free(own->op);
+	*g = (struct group){0};
+	*own = both;
+}
+
+static void
+place_op(struct fuser *u, struct ir_op *op)
+{
+	struct group g = {0};
+	enum role role = classify(u, op, &g.rank, g.space);
+
+	op->mark = 0;
+	if (role == ROLE_NONE)
+		return;
+	uint32_t mine = ++u->ngroups;
+	g.ended = role == ROLE_LAST;
+	g.product = role == ROLE_PRODUCT;
+	g.rows = role == ROLE_ROW;
+	u->group[mine] = g;
+	append_op(u, &u->group[mine], op, mine);
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_op *maker = ir_operand(op, j)->op;
+		uint32_t number = maker && maker->block == op->block ? maker->mark : 0;
+		if (number && number != mine && may_join(u, number, mine, op, role))
+			join(u, number, mine);
+	}
+}
+
+/* ---- groups become fuses ---- */
+
+struct interface {
+	struct ir_value **in, **out;
+	int nin, nout;
+};
+
+static void
+find_interface(struct fuser *u, const struct group *g, uint32_t number, struct interface *f)
+{
+	f->in = talloc_array(u->run->scratch, struct ir_value *, (size_t)count_operands(g) + 1);
+	f->out = talloc_array(u->run->scratch, struct ir_value *, (size_t)g->n);
+	for (int i = 0; i < g->n; i++) {
+		for (int j = 0; j < g->op[i]->noperands; j++) {
+			struct ir_value *v = ir_operand(g->op[i], j);
+			bool known = v->op && v->op->mark == number;
+			for (int k = 0; k < f->nin && !known; k++)
+				known = f->in[k] == v;
+			if (!known)
+				f->in[f->nin++] = v;
+		}
+		bool read = false;
+		IR_FOR_USES(use, &g->op[i]->result[0])
+			read = read || use->op->mark != number;
+		if (read)
+			f->out[f->nout++] = &g->op[i]->result[0];
+	}
+}
+
+static struct ir_value *
+inside(const struct ir_op *fuse, const struct interface *f, struct ir_value *v)
+{
+	for (int k = 0; k < f->nin; k++)
+		if (f->in[k] == v)
+			return &fuse->body->arg[k];
+	return v;
+}
+
+static void
+move_inside(struct fuser *u, const struct group *g, struct ir_op *fuse, struct interface *f)
+{
+	for (int i = 0; i < g->n; i++) {
+		ir_op_unlink(g->op[i]);
+		ir_block_append(fuse->body, g->op[i]);
+		for (int j = 0; j < g->op[i]->noperands; j++)
+			ir_set_operand(g->op[i], j, inside(fuse, f, ir_operand(g->op[i], j)));
+	}
+	struct ir_op *yield = ir_op_create(u->m, OP_yield, fuse->loc, f->out, f->nout, NULL, 0, 0);
+	ir_block_append(fuse->body, yield);
+}
+
+static void
+make_fuse(struct fuser *u, const struct group *g, uint32_t number)
+{
+	struct interface f = {0};
+	struct ir_op *last = g->op[g->n - 1];
+
+	find_interface(u, g, number, &f);
+	if (!f.nout)
+		return; /* dead: dce takes it */
+	struct ir_op *fuse = ir_op_create(u->m, OP_fuse, last->loc, f.in, f.nin, NULL, 0, f.nout);
+	ir_insert_after(last, fuse);
+	ir_op_make_body(u->m, fuse);
+	fuse->body->func = fuse->block->func;
+	for (int i = 0; i < f.nout; i++) {
+		fuse->result[i].type = f.out[i]->type;
+		fuse->result[i].name = f.out[i]->name;
+		struct ir_use *next;
+		for (struct ir_use *use = f.out[i]->uses; use; use = next) {
+			next = use->next;
+			if (use->op->mark != number)
+				ir_set_operand(use->op, (int)(use - use->op->operand), &fuse->result[i]);
+		}
+	}
+	fuse->mark = 0;
+	move_inside(u, g, fuse, &f);
+	pass_count(u->run, "ops fused", g->n);
+	pass_count(u->run, "kernels", 1);
+	pass_remark(u->run, fuse, PASS_APPLIED, "%d ops in one kernel", g->n);
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct fuser u = {.run = run, .m = m, .a = arena_create(run->scratch)};
+	struct ir_block *block = &ir_func_find(m, "main")->body;
+	uint32_t n = ir_block_number(block);
+
+	u.group = talloc_zero_array(run->scratch, struct group, n + 1u);
+	if (!u.group)
+		out_of_memory();
+	if (pass_enum(run, "policy") == 1) /* none */
+		return true;
+	IR_FOR_OPS(op, block)
+		place_op(&u, op);
+	for (uint32_t i = 1; i <= u.ngroups; i++)
+		if (u.group[i].n > 1)
+			make_fuse(&u, &u.group[i], i);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "greedy", "what to fuse: greedy joins producers and consumers, none nothing", "greedy,none", 0, 0},
+	{0},
+};
+
+const struct pass pass_opfuse = {
+	.name = "opfuse",
+	.family = "fusion",
+	.summary = "ops that would pass tensors through memory become one kernel",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "fused",
+	.conflicts = "fused",
+	.run = run,
+};
