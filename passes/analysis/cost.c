@@ -4,7 +4,6 @@
 #include "ir/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/events.h"
-#include "passes/analysis/loops.h"
 #include "passes/analysis/memory.h"
 #include "passes/analysis/profile.h"
 
@@ -18,7 +17,6 @@ struct cost_model {
 	struct profile_collective *collective;
 	struct profile_link *link;
 	int nops, ncollectives, nlinks;
-	bool profiled;
 };
 
 /* The device whose entries are used: the one that is described, or the only one in the profile. */
@@ -73,7 +71,6 @@ load_profile(struct cost_model *model, struct diag *d, const char *path, bool de
 		talloc_free(model->device->name);
 		model->device->name = TEXT(model->device, "%s", name);
 	}
-	model->profiled = true;
 	talloc_free(p);
 	return good;
 }
@@ -88,6 +85,14 @@ cost_model_create(const void *owner, struct diag *d, const char *device, const c
 		return NULL;
 	}
 	return talloc_steal(owner, model);
+}
+
+struct cost_model *
+cost_model_of(const void *owner, struct device *device)
+{
+	struct cost_model *model = NEW(owner, struct cost_model);
+	model->device = talloc_steal(model, device);
+	return model;
 }
 
 const struct device *
@@ -126,8 +131,8 @@ arithmetic_seconds(const struct device *d, const struct ir_module *m, const stru
 {
 	if (op->body) {
 		double t = 0;
-		IR_FOR_OPS(inner, op->body)
-		t += arithmetic_seconds(d, m, inner);
+		IR_FOR_OPS (inner, op->body)
+			t += arithmetic_seconds(d, m, inner);
 		return t;
 	}
 	bool product = op->code == OP_matmul || op->code == OP_contract;
@@ -230,9 +235,9 @@ replay_module(const void *owner, const struct cost_model *model, struct ir_modul
 	s->main = main;
 	s->op = NEW_ARRAY(s, replay_time, n);
 	s->measured = NEW_ARRAY(s, bool, n);
-	IR_FOR_OPS(op, &main->body)
-	s->op[op->order] =
-		replay_from_seconds(cost_op_seconds(model, m, op, &s->measured[op->order]));
+	IR_FOR_OPS (op, &main->body)
+		s->op[op->order] =
+			replay_from_seconds(cost_op_seconds(model, m, op, &s->measured[op->order]));
 	const struct device *d = model->device;
 	const struct event_times times = {s->op, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0};
@@ -298,14 +303,14 @@ places_of(const struct ir_module *m, const struct ir_op *op)
 static void
 report_ops(const struct ir_module *m, const struct replayed *s, struct cost_report *r)
 {
+	const uint32_t *turns = s->events->turns;
 	for (const struct ir_op *op = s->main->body.first; op; op = op->next) {
 		r->ops++;
 		if (cost_op_kind(m, op) == COST_NONE)
 			continue;
 		r->measured += s->measured[op->order];
 		r->estimated += !s->measured[op->order];
-		r->flops +=
-			op_work(m, op).flops * places_of(m, op) * loop_turns(m, loop_axes(m, op));
+		r->flops += op_work(m, op).flops * places_of(m, op) * turns[op->order];
 	}
 }
 

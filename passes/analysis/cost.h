@@ -22,6 +22,9 @@ struct cost_model;
 struct cost_model *cost_model_create(
 	const void *owner, struct diag *d, const char *device, const char *profile);
 
+/* A model of a device that is already there; takes it over. Without a profile. */
+struct cost_model *cost_model_of(const void *owner, struct device *device);
+
 const struct device *cost_model_device(const struct cost_model *model);
 
 /* One step of @main. Seconds and bytes of the device that has most of each. */

@@ -3,7 +3,7 @@
 
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
-#include "passes/analysis/loops.h"
+#include "passes/analysis/issue.h"
 
 #include <string.h>
 
@@ -118,7 +118,7 @@ static uint32_t
 slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t turn,
 	uint32_t device)
 {
-	uint32_t t = r->turns > 1 ? loop_map(b->m, over, turn, r->over) : 0;
+	uint32_t t = r->turns > 1 ? issue_map(b->m, over, turn, r->over) : 0;
 	return t * b->e->ndevices + device;
 }
 
@@ -284,11 +284,12 @@ record_views(struct builder *b, const struct ir_block *block)
 			b->record[op->order].source = ir_operand(op, 0)->op;
 }
 
-/* Records of the work of one loop, which starts at `op`. */
+/* Records of the work of one loop. */
 static void
-record_work(struct builder *b, const struct ir_op *op, const struct loop *l, uint32_t turns)
+record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turns)
 {
-	for (; op && op->order <= l->last; op = op->next) {
+	for (uint32_t p = l->first; p < l->end; p++) {
+		const struct ir_op *op = o->op[p];
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		if (kind == COST_NONE)
 			continue;
@@ -302,11 +303,11 @@ record_work(struct builder *b, const struct ir_op *op, const struct loop *l, uin
 }
 
 static uint64_t
-count_events(const struct builder *b, const struct loop *l, uint32_t n)
+count_events(const struct builder *b, const struct issue *o)
 {
 	uint64_t events = 0;
-	for (uint32_t i = 0; i < n; i++)
-		events += (uint64_t)(l[i].last - l[i].first + 1) * l[i].turns * b->e->ndevices;
+	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++)
+		events += (uint64_t)(l->end - l->first) * l->turns * b->e->ndevices;
 	return events;
 }
 
@@ -320,34 +321,29 @@ wait_at_the_end(struct builder *b, const struct ir_block *block)
 				wait_for_operands(b, op, 0, 0, d);
 }
 
-/* All turns of a loop, which starts at `op`; returns the op behind it. */
-static const struct ir_op *
-emit_loop(struct builder *b, const struct ir_op *op, const struct loop *l)
+static void
+emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	uint32_t turns = b->e->collapsed ? 1 : l->turns, first_event = b->e->graph.n;
-	const struct ir_op *end = op;
-	record_work(b, op, l, turns);
+	record_work(b, o, l, turns);
 	for (uint32_t turn = 0; turn < turns; turn++)
-		for (end = op; end && end->order <= l->last; end = end->next)
-			emit(b, end, turn);
+		for (uint32_t p = l->first; p < l->end; p++)
+			emit(b, o->op[p], turn);
 	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
 		b->duration[e] *= l->turns;
-	return end;
 }
 
 static void
 emit_loops(struct builder *b, const struct ir_block *block)
 {
-	struct loop *l;
-	uint32_t n = loop_list(b, b->m, block, &l);
-	const struct ir_op *op = block->first;
-	b->e->collapsed = count_events(b, l, n) > EVENTS_MAX;
+	const struct issue *o = issue_create(b, b->m, block);
+	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	record_views(b, block);
-	for (uint32_t i = 0; i < n; i++) {
-		while (op->order < l[i].first)
-			op = op->next;
-		op = emit_loop(b, op, &l[i]);
-	}
+	b->e->turns = NEW_ARRAY(b->e, uint32_t, o->n);
+	for (uint32_t p = 0; p < o->n; p++)
+		b->e->turns[o->op[p]->order] = o->loop[o->loop_of[p]].turns;
+	for (uint32_t i = 0; i < o->nloops; i++)
+		emit_loop(b, o, &o->loop[i]);
 	wait_at_the_end(b, block);
 }
 

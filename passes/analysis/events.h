@@ -49,6 +49,7 @@ struct event {
 struct events {
 	struct replay_graph graph; /* in issue order: graph.order is NULL */
 	struct event *event;       /* [graph.n] */
+	uint32_t *turns;           /* by op->order: how often a place does it */
 	uint32_t ndevices;
 	bool collapsed; /* loops are one turn: see EVENTS_MAX */
 };

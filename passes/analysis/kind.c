@@ -54,7 +54,9 @@ cost_op_collective(const struct ir_module *m, const struct ir_op *op, struct cos
 	c->axis = (int)axis->i;
 	c->places = m->axis[axis->i].size;
 	c->kind = collective_of(op, c->axis);
-	if (c->kind == COLL_NKINDS)
+	bool to_itself =
+		c->kind == COLL_SEND && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
+	if (c->kind == COLL_NKINDS || to_itself)
 		return false;
 	c->bytes = message_bytes(m, op, c->kind);
 	return true;
@@ -64,13 +66,16 @@ cost_op_collective(const struct ir_module *m, const struct ir_op *op, struct cos
 static enum cost_kind
 local_kind(const struct ir_module *m, const struct ir_op *op, const struct ir_attr *axis)
 {
-	if (m->axis[axis->i].size < 2)
-		return COST_NONE;
-	switch (op->code) {
-	case OP_replicate:
-	case OP_send: return COST_NONE;
-	default: return COST_COMPUTE;
-	}
+	bool view = m->axis[axis->i].size < 2 || op->code == OP_replicate || op->code == OP_send;
+	return view ? COST_NONE : COST_COMPUTE;
+}
+
+/* Is the result the operand as it lies there? */
+static bool
+is_view(const struct ir_op *op)
+{
+	return op->code == OP_reshape || op->code == OP_stop_gradient ||
+	       (op->code == OP_convert && op->result[0].type == ir_operand_type(op, 0));
 }
 
 enum cost_kind
@@ -79,8 +84,7 @@ cost_op_kind(const struct ir_module *m, const struct ir_op *op)
 	struct cost_collective c;
 	if (cost_op_collective(m, op, &c))
 		return COST_COLLECTIVE;
-	if (op_is(op, EFFECT | TERMINATOR | NAMED) || op->code == OP_constant ||
-		op->code == OP_reshape)
+	if (op_is(op, EFFECT | TERMINATOR | NAMED) || op->code == OP_constant || is_view(op))
 		return COST_NONE;
 	const struct ir_attr *axis = axis_of(op);
 	return axis ? local_kind(m, op, axis) : COST_COMPUTE;

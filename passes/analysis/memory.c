@@ -1,19 +1,19 @@
 /* Memory by liveness: see memory.h. */
 #include "passes/analysis/memory.h"
 
+#include "ir/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
-#include "passes/analysis/loops.h"
+#include "passes/analysis/issue.h"
 
 enum {
-	ALIGN = 64 /* bytes that a buffer is rounded up to: as LOWER_ALIGN in lower/plan.h */
+	ALIGN = 64 /* bytes that a buffer is rounded up to: LOWER_ALIGN of lower/plan.h */
 };
 
 uint64_t
 memory_peak(const struct memory_buffer *b, uint32_t n, uint32_t positions, uint32_t *at)
 {
-	int64_t *change = talloc_zero_array(NULL, int64_t, positions + 1);
-	must_have(change);
+	int64_t *change = must_have(talloc_zero_array(NULL, int64_t, positions + 1));
 	for (uint32_t i = 0; i < n; i++) {
 		change[b[i].first] += (int64_t)b[i].bytes;
 		change[b[i].last + 1] -= (int64_t)b[i].bytes;
@@ -33,67 +33,162 @@ memory_peak(const struct memory_buffer *b, uint32_t n, uint32_t positions, uint3
 	return (uint64_t)peak;
 }
 
-struct lives {
-	struct ir_module *m;
-	const struct ir_op **op; /* by order */
-	uint32_t nops;
-	struct loop *loop; /* by order: the loop that an op stands in */
-	struct memory_buffer *buffer;
-	uint32_t nbuffers, room;
-	uint64_t persistent;
+#define NO_BUFFER UINT32_MAX
+
+struct buffer {
+	uint64_t bytes;
+	uint32_t first, last; /* positions of all accesses so far; first > last: none */
+	uint32_t loop;        /* of all of them, or MIXED */
+	bool persistent;
+	const struct ir_value *newest; /* of the values that lie there */
 };
 
-/* The op behind views. */
-static const struct ir_value *
-root(const struct ir_module *m, const struct ir_value *v)
+#define MIXED UINT32_MAX
+
+struct lives {
+	struct ir_module *m;
+	const struct issue *o;
+	uint32_t *value;     /* by op->order: number of its first result */
+	uint32_t *buffer_of; /* by number of value */
+	const struct ir_value *
+		*next; /* by number of value: another one in the same buffer, or NULL */
+	struct buffer *buffer;
+	uint32_t nbuffers;
+	struct arena *arena;
+};
+
+static uint32_t
+number(const struct lives *l, const struct ir_value *v)
 {
-	while (v->op && v->op->noperands && v->op->nresults && !op_is(v->op, NAMED) &&
-		cost_op_kind(m, v->op) == COST_NONE)
-		v = ir_operand(v->op, 0);
-	return v;
+	return l->value[v->op->order] + v->index;
+}
+
+static uint32_t
+buffer_of(const struct lives *l, const struct ir_value *v)
+{
+	return l->buffer_of[number(l, v)];
+}
+
+static uint32_t
+position(const struct lives *l, const struct ir_op *op)
+{
+	return l->o->position[op->order];
+}
+
+static uint32_t
+loop_at(const struct lives *l, uint32_t p)
+{
+	return p < l->o->n ? l->o->loop_of[p] : MIXED;
 }
 
 static bool
-is_view(const struct ir_module *m, const struct ir_value *v)
+is_view(const struct lives *l, const struct ir_op *op)
 {
-	return root(m, v) != v;
+	return op->nresults && op->noperands && cost_op_kind(l->m, op) == COST_NONE;
 }
 
-static uint32_t
-max_u32(uint32_t a, uint32_t b)
+static bool
+is_next_value(const struct ir_use *u)
 {
-	return a > b ? a : b;
+	return u->op->code == OP_update && u == &u->op->operand[1];
 }
 
-static uint32_t last_read(const struct lives *l, const struct ir_value *v);
-
-/* Until when an op needs its operand: its own position; a collective, until its result is used. */
-static uint32_t
-needs_until(const struct lives *l, const struct ir_op *op)
+static bool
+is_updated(const struct ir_use *u)
 {
-	if (cost_op_kind(l->m, op) != COST_COLLECTIVE)
-		return op->order;
-	uint32_t first = l->nops - 1;
-	for (int i = 0; i < op->nresults; i++)
-		IR_FOR_USES(u, &op->result[i])
-	if (u->op->order < first)
-		first = u->op->order;
-	return max_u32(first, op->order);
+	return u->op->code == OP_update && u == &u->op->operand[0];
 }
 
-/* The last position at which v, or a view of it, is needed. */
-static uint32_t
-last_read(const struct lives *l, const struct ir_value *v)
+/* Does anybody but `op` use a value of the buffer at or behind position p? Updates copy at the end.
+ */
+static bool
+used_from(const struct lives *l, uint32_t buffer, const struct ir_op *op, uint32_t p)
 {
-	uint32_t last = v->op ? v->op->order : 0;
-	IR_FOR_USES(u, v)
-	{
-		last = max_u32(last, needs_until(l, u->op));
-		for (int i = 0; i < u->op->nresults; i++)
-			if (is_view(l->m, &u->op->result[i]))
-				last = max_u32(last, last_read(l, &u->op->result[i]));
+	for (const struct ir_value *v = l->buffer[buffer].newest; v; v = l->next[number(l, v)])
+		IR_FOR_USES (u, v)
+			if (u->op != op && !is_updated(u) &&
+				(is_next_value(u) || position(l, u->op) >= p))
+				return true;
+	return false;
+}
+
+/* May the result of a collective lie where its operand lies? */
+static bool
+collective_in_place(const struct lives *l, const struct ir_op *op, int r)
+{
+	struct cost_collective c;
+	if (!cost_op_collective(l->m, op, &c) ||
+		(c.kind != COLL_ALLREDUCE && c.kind != COLL_REDUCE && c.kind != COLL_BROADCAST &&
+			c.kind != COLL_SEND))
+		return false;
+	uint32_t from = buffer_of(l, ir_operand(op, r));
+	for (int i = 0; i < op->noperands; i++)
+		if (i != r && buffer_of(l, ir_operand(op, i)) == from)
+			return false;
+	return from != NO_BUFFER && !l->buffer[from].persistent &&
+	       loop_at(l, position(l, op)) == loop_at(l, position(l, ir_operand(op, r)->op)) &&
+	       !used_from(l, from, op, position(l, op));
+}
+
+/* Does the op compute each element of its result from the same element of operand j? */
+static bool
+is_elementwise(const struct lives *l, const struct ir_op *op, int j)
+{
+	struct form f;
+	if (op->body) {
+		IR_FOR_OPS (inner, op->body)
+			for (int i = 0; i < inner->noperands && !op_is(inner, TERMINATOR); i++)
+				if (!is_elementwise(l, inner, i))
+					return false;
+		return true;
 	}
-	return last;
+	if (!form_exists((enum op_code)op->code) || op_is(op, PARALLEL) ||
+		!form_make(l->m, l->arena, op, NULL, &f) || f.reduce != REDUCE_NONE)
+		return false;
+	/* A smaller operand that is repeated is read by itself and does no harm. */
+	if (ir_operand_type(op, j) != op->result[0].type)
+		return true;
+	for (int d = 0; d < f.out.rank; d++)
+		if (f.in[j].index[d] != f.out.index[d])
+			return false;
+	return true;
+}
+
+/* The buffer of the param whose next value v is, if v may be made there; else NO_BUFFER. */
+static uint32_t
+param_buffer(const struct lives *l, const struct ir_value *v)
+{
+	const struct ir_value *param = NULL;
+	IR_FOR_USES (u, v)
+		if (is_next_value(u))
+			param = ir_operand(u->op, 0);
+	const struct ir_op *op = v->op;
+	if (!param || issue_axes(l->m, v->type) || op_is(op, PARALLEL) || op_is(op, NAMED) ||
+		l->o->loop[loop_at(l, position(l, op))].over)
+		return NO_BUFFER;
+	uint32_t home = buffer_of(l, param);
+	for (int r = 0; r < op->nresults; r++)
+		if (&op->result[r] != v && buffer_of(l, &op->result[r]) == home)
+			return NO_BUFFER;
+	for (int j = 0; j < op->noperands; j++)
+		if (buffer_of(l, ir_operand(op, j)) == home &&
+			(ir_operand_type(op, j) != v->type || !is_elementwise(l, op, j)))
+			return NO_BUFFER;
+	return used_from(l, home, op, position(l, op)) ? NO_BUFFER : home;
+}
+
+/* Are all readers in the loop that makes the value? Views read for their readers. */
+static bool
+stays_in_loop(const struct lives *l, const struct ir_value *v, uint32_t loop)
+{
+	IR_FOR_USES (u, v) {
+		if (loop_at(l, position(l, u->op)) != loop)
+			return false;
+		if (is_view(l, u->op) &&
+			!stays_in_loop(l, &u->op->result[u - u->op->operand], loop))
+			return false;
+	}
+	return true;
 }
 
 static uint64_t
@@ -102,77 +197,165 @@ aligned(uint64_t bytes)
 	return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static void
-buffer_add(struct lives *l, uint64_t bytes, uint32_t first, uint32_t last)
+static uint32_t
+buffer_add(struct lives *l, const struct ir_value *v, bool persistent)
 {
-	if (l->nbuffers == l->room)
-		l->buffer = RESIZE(l, l->buffer, struct memory_buffer, l->room *= 2);
-	l->buffer[l->nbuffers++] = (struct memory_buffer){aligned(bytes), first, last};
-}
-
-/* Time axes whose slices a value that lives outside the step keeps one after another. */
-static uint64_t
-slices(const struct ir_module *m, const struct ir_type *t)
-{
-	uint64_t n = 1;
-	for (int a = 0; a < m->naxes; a++)
-		if (m->axis[a].time && t->axis[a].kind == IR_SPLIT)
-			n *= (uint64_t)m->axis[a].size;
-	return n;
-}
-
-/* A value made in a loop and read behind it has a slice for each turn, unless it is a sum over
- * them. */
-static void
-value_live(struct lives *l, const struct ir_value *v)
-{
+	uint32_t loop = loop_at(l, position(l, v->op)), axes = issue_axes(l->m, v->type);
+	bool one = !persistent && axes == l->o->loop[loop].over && stays_in_loop(l, v, loop);
+	uint64_t slots = one ? 1 : issue_turns(l->m, axes);
 	uint64_t bytes = (uint64_t)ir_type_local_bytes(l->m, v->type);
-	uint32_t first = v->op->order, last = last_read(l, v);
-	if (op_is(v->op, NAMED)) {
-		l->persistent += aligned(bytes * slices(l->m, v->type));
-		return;
-	}
-	const struct loop *from = &l->loop[first], *to = &l->loop[last];
-	if (from->first != to->first) {
-		bytes *= slices(l->m, v->type);
-		if (from->over)
-			first = from->first;
-		if (to->over)
-			last = to->last;
-	}
-	buffer_add(l, bytes, first, last);
+	l->buffer[l->nbuffers] =
+		(struct buffer){aligned(bytes * slots), UINT32_MAX, 0, MIXED, persistent, NULL};
+	return l->nbuffers++;
+}
+
+static uint32_t
+place(struct lives *l, const struct ir_op *op, int r)
+{
+	const struct ir_value *v = &op->result[r];
+	if (op->code == OP_constant)
+		return NO_BUFFER; /* kernels hold it */
+	if (is_view(l, op) || collective_in_place(l, op, r))
+		return buffer_of(l, ir_operand(op, r));
+	uint32_t home = param_buffer(l, v);
+	return home != NO_BUFFER ? home : buffer_add(l, v, op_is(op, NAMED));
 }
 
 static void
-number_loops(struct lives *l, const struct ir_block *b)
+place_results(struct lives *l, const struct ir_op *op)
 {
-	struct loop *loops;
-	uint32_t n = loop_list(l, l->m, b, &loops), k = 0;
-	for (uint32_t p = 0; p < l->nops; p++) {
-		while (k < n && p > loops[k].last)
-			k++;
-		l->loop[p] = k < n && p >= loops[k].first ? loops[k] : (struct loop){0, p, p, 1};
+	for (int r = 0; r < op->nresults; r++) {
+		const struct ir_value *v = &op->result[r];
+		uint32_t buffer = place(l, op, r);
+		l->buffer_of[number(l, v)] = buffer;
+		if (buffer == NO_BUFFER)
+			continue;
+		l->next[number(l, v)] = l->buffer[buffer].newest;
+		l->buffer[buffer].newest = v;
 	}
+}
+
+/* Params first: an op may be put into the place of one that stands behind it. */
+static void
+place_all(struct lives *l)
+{
+	for (uint32_t p = 0; p < l->o->n; p++)
+		if (op_is(l->o->op[p], NAMED))
+			place_results(l, l->o->op[p]);
+	for (uint32_t p = 0; p < l->o->n; p++)
+		if (!op_is(l->o->op[p], NAMED))
+			place_results(l, l->o->op[p]);
+}
+
+static void
+access_at(struct lives *l, uint32_t buffer, uint32_t p)
+{
+	if (buffer == NO_BUFFER)
+		return;
+	struct buffer *b = &l->buffer[buffer];
+	if (b->first > b->last)
+		b->loop = loop_at(l, p);
+	else if (b->loop != loop_at(l, p))
+		b->loop = MIXED;
+	b->first = p < b->first ? p : b->first;
+	b->last = p > b->last ? p : b->last;
+}
+
+/* The position at which the end of a collective is waited for: of the first use of a result. */
+static uint32_t
+wait_position(const struct lives *l, const struct ir_op *op)
+{
+	uint32_t first = l->o->n;
+	for (int r = 0; r < op->nresults; r++)
+		IR_FOR_USES (u, &op->result[r]) {
+			uint32_t p =
+				is_view(l, u->op) ? wait_position(l, u->op) : position(l, u->op);
+			first = p < first && !is_next_value(u) ? p : first;
+		}
+	return first;
+}
+
+static void
+access_all(struct lives *l)
+{
+	for (uint32_t p = 0; p < l->o->n; p++) {
+		const struct ir_op *op = l->o->op[p];
+		bool message = cost_op_kind(l->m, op) == COST_COLLECTIVE;
+		uint32_t wait = message ? wait_position(l, op) : p;
+		for (int r = 0; r < op->nresults; r++) {
+			access_at(l, buffer_of(l, &op->result[r]), p);
+			access_at(l, buffer_of(l, &op->result[r]), wait);
+		}
+		for (int i = 0; i < op->noperands; i++) {
+			bool next = is_next_value(&op->operand[i]);
+			uint32_t at = next ? l->o->n : p;
+			access_at(l, buffer_of(l, ir_operand(op, i)), at);
+			access_at(l, buffer_of(l, ir_operand(op, i)), next ? at : wait);
+		}
+	}
+}
+
+/* Lives of the buffers that do not stay; returns the bytes of those that do. */
+static uint64_t
+live(const struct lives *l, struct memory_buffer *list, uint32_t *n)
+{
+	uint64_t persistent = 0;
+	for (uint32_t i = 0; i < l->nbuffers; i++) {
+		const struct buffer *b = &l->buffer[i];
+		if (b->persistent) {
+			persistent += b->bytes;
+			continue;
+		}
+		uint32_t first = b->first, last = b->last;
+		const struct issue_loop *from = &l->o->loop[loop_at(l, first)];
+		if (b->loop == MIXED && from->over)
+			first = from->first;
+		if (b->loop == MIXED && last < l->o->n && l->o->loop[loop_at(l, last)].over)
+			last = l->o->loop[loop_at(l, last)].end - 1;
+		list[(*n)++] = (struct memory_buffer){b->bytes, first, last};
+	}
+	return persistent;
+}
+
+/* Outputs are kept until they are reported, each in a buffer of its own. */
+static uint64_t
+output_bytes(const struct lives *l)
+{
+	uint64_t bytes = 0;
+	for (uint32_t p = 0; p < l->o->n; p++) {
+		const struct ir_op *op = l->o->op[p];
+		if (op->code != OP_output)
+			continue;
+		const struct ir_type *t = ir_operand_type(op, 0);
+		bytes += aligned((uint64_t)ir_type_local_bytes(l->m, t) *
+				 issue_turns(l->m, issue_axes(l->m, t)));
+	}
+	return bytes;
 }
 
 void
 memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report *r)
 {
 	struct lives *l = NEW(NULL, struct lives);
-	uint32_t n = ir_block_number(&main->body), at = 0;
-	*l = (struct lives){.m = m, .nops = n, .room = 64};
-	l->op = NEW_ARRAY(l, const struct ir_op *, n);
-	l->loop = NEW_ARRAY(l, struct loop, n);
-	l->buffer = NEW_ARRAY(l, struct memory_buffer, l->room);
-	number_loops(l, &main->body);
-	IR_FOR_OPS(op, &main->body)
-	{
-		l->op[op->order] = op;
-		for (int i = 0; i < op->nresults; i++)
-			if (op->code != OP_constant && !is_view(m, &op->result[i]))
-				value_live(l, &op->result[i]);
+	uint32_t n = ir_block_number(&main->body), nvalues = 0, nlist = 0, at = 0;
+	l->m = m;
+	l->o = issue_create(l, m, &main->body);
+	l->arena = arena_create(l);
+	l->value = NEW_ARRAY(l, uint32_t, n);
+	IR_FOR_OPS (op, &main->body) {
+		l->value[op->order] = nvalues;
+		nvalues += op->nresults;
 	}
-	uint64_t peak = memory_peak(l->buffer, l->nbuffers, n, &at);
-	*r = (struct memory_report){peak + l->persistent, l->persistent, n ? l->op[at] : NULL};
+	l->buffer_of = NEW_ARRAY(l, uint32_t, nvalues);
+	l->next = NEW_ARRAY(l, const struct ir_value *, nvalues);
+	for (uint32_t i = 0; i < nvalues; i++)
+		l->buffer_of[i] = NO_BUFFER;
+	l->buffer = NEW_ARRAY(l, struct buffer, nvalues);
+	place_all(l);
+	access_all(l);
+	struct memory_buffer *list = NEW_ARRAY(l, struct memory_buffer, nvalues);
+	uint64_t persistent = live(l, list, &nlist) + output_bytes(l);
+	uint64_t peak = memory_peak(list, nlist, n + 1, &at);
+	*r = (struct memory_report){peak + persistent, persistent, at < n ? l->o->op[at] : NULL};
 	talloc_free(l);
 }

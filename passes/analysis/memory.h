@@ -1,11 +1,19 @@
 /*
- * Memory of a step at one place, by liveness in issue order.
+ * Memory of a step at one place, by liveness in issue order. Every place runs the same program with
+ * the same buffers, so one answer holds for all.
  *
- * - Params, states and inputs are there all the time.
- * - Any other value lives from its op to its last use, or to a release if that comes earlier.
- * - A collective's operands and results live until the first op that uses a result: only its wait
- * says that the buffers are no longer in use. Without a use, to the end of the step.
- * - A value that is a view of another (reshape) shares its buffer.
+ * - Params, states, inputs and outputs are there all the time.
+ * - Any other value lives from its op to its last use; a release is a use.
+ * - The operands of a collective live until a result is used: only then its end is waited for.
+ *   Without a use, to the end of the step.
+ * - A view (reshape) shares its operand's buffer; so do the result of an allreduce, reduce,
+ * replicate or send and its operand, where nobody needs the operand any more.
+ * - A param's next value that is made element by element lies where the param lies, if nobody reads
+ *   the old one later; else it lives to the end of the step and is copied.
+ * - A value of one turn of a loop that is read behind the loop has a slot for every turn. What is
+ *   read or made in a loop and outside of it lives through the whole loop.
+ *
+ * The same as lower/plan.h, which gives buffers their places; test/cost compares the two.
  */
 #ifndef PASSES_ANALYSIS_MEMORY_H
 #define PASSES_ANALYSIS_MEMORY_H
@@ -18,18 +26,19 @@ struct memory_buffer {
 	uint32_t first, last;
 };
 
-/* Most bytes in use at one time among n buffers over `positions`; *at (may be NULL): the first
- * position that has them. */
+/*
+ * Most bytes in use at one time among n buffers over `positions` positions; *at (may be NULL): the
+ * first position that has them.
+ */
 uint64_t memory_peak(const struct memory_buffer *b, uint32_t n, uint32_t positions, uint32_t *at);
 
 struct memory_report {
 	uint64_t peak; /* all, with persistent */
 	uint64_t persistent;
-	const struct ir_op *at; /* the first op at which the peak is reached; NULL: an empty step */
+	const struct ir_op *at; /* at which the peak is first reached; NULL: the end, or no step */
 };
 
-/* Of @main's body; ops must be typed. Writes op->order. Place by place the same program: one
- * answer. */
+/* Of a typed @main. Writes op->order. */
 void memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report *r);
 
 #endif
