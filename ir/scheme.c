@@ -1,0 +1,340 @@
+/*
+ * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before it
+ * if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
+ */
+#include "ir/scheme_build.h"
+
+#include <string.h>
+#include <talloc.h>
+
+int64_t
+scheme_elements(const struct scheme_tensor *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++)
+		n *= t->dim[d];
+	return n;
+}
+
+int64_t
+scheme_dim_stride(const struct scheme_tensor *t, int d)
+{
+	int64_t stride = 1;
+	for (int i = d + 1; i < t->rank; i++)
+		stride *= t->dim[i];
+	return stride;
+}
+
+static int
+add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
+{
+	struct scheme_tensor t = {.value = v, .dtype = (enum ir_dtype)v->type->dtype, .rank = v->type->rank,
+		.op = op, .operand = operand, .result = -1, .alias = -1, .scratch = -1};
+	for (int d = 0; d < t.rank; d++)
+		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
+	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
+	s->tensor[s->ntensors] = t;
+	return s->ntensors++;
+}
+
+static int
+find_tensor(const struct scheme *s, const struct ir_value *v)
+{
+	for (int t = s->ntensors; t-- > 0;)
+		if (s->tensor[t].value == v)
+			return t;
+	assert(!"an operand is defined before its use");
+	return -1;
+}
+
+int
+scheme_root(const struct scheme *s, int t)
+{
+	while (s->tensor[t].alias >= 0)
+		t = s->tensor[t].alias;
+	return t;
+}
+
+/* Loads of operands that only their place has, where the result is on other places too. */
+static uint32_t
+absent_loads(const struct ir_module *m, const struct ir_op *op)
+{
+	uint32_t set = 0;
+	for (int j = 0; j < op->noperands; j++)
+		for (int a = 0; a < m->naxes; a++)
+			if (ir_operand_type(op, j)->axis[a].kind == IR_SINGLE
+				&& op->result[0].type->axis[a].kind != IR_SINGLE)
+				set |= 1u << j;
+	return set;
+}
+
+/* The value of a constant, NULL where v is none. */
+static const struct expr *
+constant_of(struct scheme *s, const struct ir_value *v)
+{
+	struct form f;
+
+	if (!v->op || v->op->code != OP_constant || !form_make(s->module, s->arena, v->op, v->type, &f))
+		return NULL;
+	return f.body;
+}
+
+/* Replaces loads of constants by their value. */
+static void
+hold_constants(struct scheme *s, struct scheme_op *o)
+{
+	const struct expr *with[FORM_MAX_INPUTS] = {0};
+	int same[FORM_MAX_INDICES];
+	bool any = false;
+	for (int i = 0; i < FORM_MAX_INDICES; i++)
+		same[i] = i;
+	for (int j = 0; j < o->f.ninputs; j++) {
+		with[j] = s->tensor[o->in[j]].constant;
+		any |= with[j] != NULL;
+	}
+	if (any)
+		o->f.body = expr_substitute(s->arena, o->f.body, with, same);
+}
+
+/* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
+static bool
+add_op(struct scheme *s, const struct ir_op *op, bool single)
+{
+	if (op->code == OP_reshape) {
+		const int from = single ? 0 : find_tensor(s, ir_operand(op, 0));
+		const int t = add_tensor(s, &op->result[0], s->tensor[from].op, -1);
+		s->tensor[t].alias = from;
+		return true;
+	}
+	struct scheme_op o = {.op = op, .segment = -1};
+	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
+		return false;
+	form_localize(s->module, op, &o.f, o.offset);
+	for (int j = 0; j < op->noperands; j++)
+		o.in[j] = single ? j : find_tensor(s, ir_operand(op, j));
+	o.absent = absent_loads(s->module, op);
+	o.out = add_tensor(s, &op->result[0], s->nops, -1);
+	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
+		s->tensor[o.out].constant = o.f.body;
+	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
+	s->op[s->nops++] = o;
+	hold_constants(s, &s->op[s->nops - 1]);
+	return true;
+}
+
+static void
+add_result(struct scheme *s, int t, int result)
+{
+	const int root = scheme_root(s, t);
+	if (s->tensor[root].op >= 0 && s->tensor[root].result < 0)
+		s->tensor[root].result = result;
+	if (s->tensor[t].result < 0)
+		s->tensor[t].result = result;
+}
+
+static bool
+collect(struct scheme *s)
+{
+	const struct ir_op *kernel = s->kernel;
+	if (kernel->code != OP_fuse) {
+		for (int j = 0; j < kernel->noperands; j++) {
+			add_tensor(s, ir_operand(kernel, j), -1, j);
+			s->tensor[j].constant = constant_of(s, ir_operand(kernel, j));
+		}
+		if (!add_op(s, kernel, true))
+			return false;
+		add_result(s, s->ntensors - 1, 0);
+		return true;
+	}
+	for (uint32_t j = 0; j < kernel->body->nargs; j++) {
+		add_tensor(s, &kernel->body->arg[j], -1, (int)j);
+		s->tensor[j].constant = constant_of(s, ir_operand(kernel, (int)j));
+	}
+	IR_FOR_OPS(op, kernel->body) {
+		if (op->code == OP_yield) {
+			for (int r = 0; r < op->noperands; r++)
+				add_result(s, find_tensor(s, ir_operand(op, r)), r);
+		} else if (!add_op(s, op, false)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+uint32_t
+scheme_loads(const struct expr *e)
+{
+	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
+	for (int i = 0; i < e->nargs; i++)
+		set |= scheme_loads(e->arg[i]);
+	return set;
+}
+
+uint32_t
+scheme_reads(const struct scheme_op *o)
+{
+	return scheme_loads(o->f.body) | (o->pick.index >= 0 ? scheme_loads(o->pick.value) : 0);
+}
+
+/* Is anything of op number i wanted: by a reader, or outside? */
+static bool
+is_used(const struct scheme *s, int i)
+{
+	for (int t = 0; t < s->ntensors; t++)
+		if (s->tensor[t].op == i && s->tensor[t].result >= 0)
+			return true;
+	for (int k = i + 1; k < s->nops; k++) {
+		const uint32_t reads = scheme_reads(&s->op[k]);
+		for (int j = 0; j < s->op[k].f.ninputs; j++)
+			if (reads >> j & 1 && s->tensor[s->op[k].in[j]].op == i)
+				return true;
+	}
+	return false;
+}
+
+static struct scheme_segment *
+new_segment(struct scheme *s, enum scheme_kind kind)
+{
+	s->segment = talloc_realloc(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
+	struct scheme_segment *g = &s->segment[s->nsegments++];
+	*g = (struct scheme_segment){.kind = kind};
+	return g;
+}
+
+void
+scheme_append(struct scheme *s, struct scheme_segment *g, int op)
+{
+	g->op = talloc_realloc(s, g->op, int, (size_t)g->nops + 1);
+	g->op[g->nops++] = op;
+	s->op[op].segment = s->nsegments - 1;
+}
+
+static int64_t
+outer_product(const struct scheme_segment *g)
+{
+	int64_t n = 1;
+	for (int i = 0; i < g->nouter; i++)
+		n *= g->size[g->order[i]];
+	return n;
+}
+
+/* Does op i go well into the last segment? If so it is in it afterwards. */
+static bool
+try_join(struct scheme *s, struct scheme_build *b, int i)
+{
+	if (s->nsegments == 0)
+		return false;
+	struct scheme_segment *g = &s->segment[s->nsegments - 1];
+	if (g->kind != SCHEME_LOOPS || s->op[i].pick.scatter || s->op[g->op[0]].pick.scatter)
+		return false;
+	const struct scheme_segment before = *g;
+	scheme_append(s, g, i);
+	if (scheme_analyse(s, b, g)
+		&& (g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
+		return true;
+	int *list = g->op;
+	*g = before;
+	g->op = list;
+	s->op[i].segment = -1;
+	if (!scheme_analyse(s, b, g))
+		assert(!"a segment stays possible");
+	return false;
+}
+
+static void
+place_op(struct scheme *s, struct scheme_build *b, int i)
+{
+	struct scheme_op *o = &s->op[i];
+	const bool single = s->kernel->code != OP_fuse;
+	struct scheme_gemm gemm;
+	if (scheme_find_gemm(s, o, &gemm)) {
+		struct scheme_segment *g = new_segment(s, SCHEME_GEMM);
+		g->gemm = gemm;
+		o->pick.index = -1;
+		scheme_append(s, g, i);
+		return;
+	}
+	scheme_find_pick(s, o, single || o->f.reduce == REDUCE_SUM);
+	if (try_join(s, b, i))
+		return;
+	struct scheme_segment *g = new_segment(s, SCHEME_LOOPS);
+	scheme_append(s, g, i);
+	if (!scheme_analyse(s, b, g))
+		assert(!"every op has a segment of its own");
+}
+
+struct scheme *
+scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+{
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !form_exists((enum op_code)kernel->code))
+		return NULL;
+	struct scheme *s = talloc_zero(owner, struct scheme);
+	if (!s)
+		out_of_memory();
+	s->module = m;
+	s->arena = a;
+	s->kernel = kernel;
+	if (!collect(s)) {
+		talloc_free(s);
+		return NULL;
+	}
+	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
+	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes)};
+	if (!b.parent || !b.saved)
+		out_of_memory();
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
+		const bool held = t->constant && t->result < 0;
+		if (held || !is_used(s, i))
+			s->op[i].segment = -1;
+		else
+			place_op(s, &b, i);
+	}
+	scheme_finish(s);
+	return s;
+}
+
+static bool
+same_place(const struct scheme_op *reader, int j, const struct scheme_op *writer)
+{
+	const struct form_access *in = &reader->f.in[j], *out = &writer->f.out;
+	if (in->rank != out->rank)
+		return false;
+	for (int d = 0; d < in->rank; d++) {
+		const int a = in->index[d] < 0 ? -1 : reader->cls[in->index[d]];
+		const int b = out->index[d] < 0 ? -1 : writer->cls[out->index[d]];
+		if (a != b)
+			return false;
+	}
+	return true;
+}
+
+bool
+scheme_in_place(const struct scheme *s, int j, int r)
+{
+	int out = -1;
+	for (int t = 0; t < s->ntensors; t++) {
+		if (s->tensor[t].result == r && s->tensor[t].op >= 0)
+			out = t;
+		if (s->tensor[t].alias >= 0 && s->tensor[scheme_root(s, t)].operand == j)
+			return false;
+	}
+	if (out < 0 || s->tensor[out].alias >= 0 || s->tensor[j].result >= 0
+		|| s->tensor[out].dtype != s->tensor[j].dtype)
+		return false;
+	const int writer = s->tensor[out].op;
+	const struct scheme_op *w = &s->op[writer];
+	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set || w->pick.scatter)
+		return false;
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_op *o = &s->op[i];
+		for (int k = 0; k < o->f.ninputs; k++) {
+			if (o->in[k] != j || o->segment < 0 || !(scheme_reads(o) >> k & 1))
+				continue;
+			if (i > writer || o->segment != w->segment || o->stage != w->stage || !same_place(o, k, w)
+				|| (o->pick.index >= 0))
+				return false;
+		}
+	}
+	return true;
+}

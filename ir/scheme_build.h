@@ -1,0 +1,56 @@
+/* What the files of the scheme share: ir/scheme.c, scheme_segment.c, scheme_finish.c. */
+#ifndef IR_SCHEME_BUILD_H
+#define IR_SCHEME_BUILD_H
+
+#include "ir/scheme.h"
+
+#include <assert.h>
+
+struct scheme_build {
+	int *parent; /* union-find over (op of the scheme, index of the op) */
+	int *saved;  /* room to undo a step */
+};
+
+/* Adds op number `op` to the last segment. */
+void
+scheme_append(struct scheme *s, struct scheme_segment *g, int op);
+
+/*
+ * Classes, loop order, outer nest and stages of a segment of loops from its list of ops. False where the
+ * ops do not go together: two indices of one op would be one loop, or the rows would not fit the cache.
+ */
+bool
+scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *g);
+
+/* Where every tensor lies, which classes become one, which products go by blocks: once all segments are there. */
+void
+scheme_finish(struct scheme *s);
+
+/* Loads in an expression; loads that an op reads at all. */
+uint32_t
+scheme_loads(const struct expr *e);
+uint32_t
+scheme_reads(const struct scheme_op *o);
+
+/* The tensor whose memory t is. */
+int
+scheme_root(const struct scheme *s, int t);
+
+/* Is tensor t made by an op of segment number `segment`? */
+static inline bool
+scheme_made_in(const struct scheme *s, int t, int segment)
+{
+	return s->tensor[t].op >= 0 && s->op[s->tensor[t].op].segment == segment;
+}
+
+/* The outer classes of a segment, as a set. */
+static inline uint32_t
+scheme_outer_set(const struct scheme_segment *g)
+{
+	uint32_t set = 0;
+	for (int i = 0; i < g->nouter; i++)
+		set |= 1u << g->order[i];
+	return set;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * Sums with a condition: sum(v) t[v,..] * (i == v) reads t at v = i and nowhere else. The loop over v
+ * goes, and v becomes the value of i where that is in range. The other way round, when v is an index of
+ * the result (scatter_add, put, one_hot), the result is zero but where v = i.
+ */
+#include "ir/scheme.h"
+
+/* e without conversions around it. */
+static const struct expr *
+skip_convert(const struct expr *e)
+{
+	while (e->kind == EXPR_CALL && e->id == FN_convert)
+		e = e->arg[0];
+	return e;
+}
+
+/* Is e (x == index v) for an x that does not use index v? Returns x and v. */
+static const struct expr *
+condition(const struct expr *e, int *v)
+{
+	e = skip_convert(e);
+	if (e->kind != EXPR_CALL || e->id != FN_eq)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		const struct expr *index = skip_convert(e->arg[i]), *x = e->arg[1 - i];
+		if (index->kind == EXPR_INDEX && !expr_uses_index(x, index->id)) {
+			*v = index->id;
+			return x;
+		}
+	}
+	return NULL;
+}
+
+/* Does load j of o have index v? */
+static bool
+load_has(const struct scheme_op *o, int j, int v)
+{
+	for (int d = 0; d < o->f.in[j].rank; d++)
+		if (o->f.in[j].index[d] == v)
+			return true;
+	return false;
+}
+
+static uint32_t
+loads_of(const struct expr *e)
+{
+	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
+	for (int i = 0; i < e->nargs; i++)
+		set |= loads_of(e->arg[i]);
+	return set;
+}
+
+/* Can index v be the value of x? A reduced one needs whole tensors to read from; one of the result none. */
+static bool
+pick_fits(const struct scheme *s, const struct scheme_op *o, const struct expr *x, int v, bool alone)
+{
+	const bool scatter = !(o->f.reduced >> v & 1);
+	uint32_t of_x = loads_of(x);
+	for (int j = 0; j < o->f.ninputs; j++) {
+		if (!load_has(o, j, v))
+			continue;
+		if (scatter || of_x >> j & 1 || s->tensor[o->in[j]].op >= 0)
+			return false;
+	}
+	return !scatter || alone;
+}
+
+/*
+ * Finds the condition of o's body and takes it out. `alone`: o has a segment of its own, so that its
+ * result may be filled in any order.
+ */
+void
+scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone)
+{
+	o->pick.index = -1;
+	const struct expr *body = o->f.body;
+	if (o->f.reduce != REDUCE_NONE && o->f.reduce != REDUCE_SUM)
+		return;
+	int v = -1;
+	const struct expr *x = condition(body, &v), *rest = NULL;
+	if (x) {
+		rest = expr_const(s->arena, (enum ir_dtype)body->dtype, 1);
+	} else if (body->kind == EXPR_CALL && body->id == FN_mul) {
+		for (int i = 0; i < 2 && !x; i++) {
+			x = condition(body->arg[i], &v);
+			rest = body->arg[1 - i];
+		}
+	}
+	if (!x || expr_uses_index(rest, v) || !pick_fits(s, o, x, v, alone))
+		return;
+	o->pick = (struct scheme_pick){v, x, !(o->f.reduced >> v & 1)};
+	o->f.body = rest;
+}
