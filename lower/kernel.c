@@ -1,0 +1,499 @@
+/*
+ * A scheme as a C function: segments one after the other, each an outer nest with its stages inside.
+ * A stage is one loop nest; what it reduces over its innermost loops is an accumulator declared where
+ * those begin, so that the innermost loop is `omp simd reduction`; what it reduces over loops further
+ * out accumulates in memory, which is filled first.
+ */
+#include "lower/kernel_text.h"
+
+#include "ir/scheme_build.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <talloc.h>
+
+void
+kernel_line(struct kernel_text *w, const char *format, ...)
+{
+	va_list ap;
+
+	for (int i = 0; i < w->indent; i++)
+		fputc('\t', w->out);
+	va_start(ap, format);
+	vfprintf(w->out, format, ap);
+	va_end(ap);
+	fputc('\n', w->out);
+}
+
+int
+kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
+{
+	struct kernel_args *l = w->args;
+
+	for (int i = 0; i < l->n; i++)
+		if (l->at[i].kind == arg->kind && l->at[i].type == arg->type && l->at[i].dim == arg->dim
+			&& l->at[i].other == arg->other)
+			return i;
+	assert(l->n < KERNEL_MAX_ARGS);
+	l->at[l->n] = *arg;
+	return l->n++;
+}
+
+static void
+open_brace(struct kernel_text *w, const char *head)
+{
+	kernel_line(w, "%s {", head);
+	w->indent++;
+}
+
+static void
+close_brace(struct kernel_text *w)
+{
+	w->indent--;
+	kernel_line(w, "}");
+}
+
+static void
+open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
+{
+	kernel_line(w, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++) {", cls, cls, g->size[cls], cls);
+	w->indent++;
+}
+
+/* What a reduction starts with. */
+static char *
+identity(struct kernel_text *w, const struct scheme_op *o)
+{
+	static const int64_t low[] = {[IR_i64] = INT64_MIN, [IR_i32] = INT32_MIN, [IR_i8] = -128};
+	static const int64_t high[] = {[IR_i64] = INT64_MAX, [IR_i32] = INT32_MAX, [IR_i8] = 127, [IR_u8] = 255,
+		[IR_bool] = 1};
+	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+	const bool max = o->f.reduce == REDUCE_MAX;
+
+	if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_NONE)
+		return kernel_const(w, t, 0);
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return kernel_const(w, t, max ? -__builtin_inf() : __builtin_inf());
+	const int64_t v = max ? (t == IR_u8 || t == IR_bool ? 0 : low[t]) : high[t];
+	if (v == INT64_MIN)
+		return talloc_strdup(w->scratch, "INT64_MIN");
+	return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", v);
+}
+
+/* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows. */
+static char *
+combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator)
+{
+	if (o->f.reduce == REDUCE_SUM)
+		return talloc_asprintf(w->scratch, "%s + %s", a, b);
+	if (accumulator)
+		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a, o->f.reduce == REDUCE_MAX ? ">" : "<",
+			b, a, b);
+	return talloc_asprintf(w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
+}
+
+/* memory element = reduce(memory element, value) */
+static void
+accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value)
+{
+	const struct scheme_tensor *t = &w->s->tensor[o->out];
+	const char *to = kernel_element(w, o, -1);
+	const bool half = t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16);
+	const char *old = half ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), to) : to;
+	const char *sum = combined(w, o, old, value, false);
+
+	kernel_line(w, "%s = %s;", to, half ? kernel_stored(w, t->dtype, sum) : sum);
+}
+
+/* Stores value `v<out>` where somebody outside its loop reads it. */
+static void
+store(struct kernel_text *w, const struct scheme_op *o)
+{
+	const struct scheme_tensor *t = &w->s->tensor[o->out];
+	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+
+	if (t->where == SCHEME_MEMORY)
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), kernel_stored(w, t->dtype, v));
+	else if (t->where == SCHEME_ROW)
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), v);
+}
+
+/* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
+static char *
+declare_pick(struct kernel_text *w, const struct scheme_op *o)
+{
+	const int n = (int)(o - w->s->op), index = o->pick.index;
+	const char *value = kernel_expr(w, o, o->pick.value);
+	const char *start = "";
+
+	if (o->offset[index].type) {
+		const struct kernel_arg arg = {KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
+	}
+	const char *name = o->pick.scatter ? "p" : "n";
+	kernel_line(w, "const int64_t %s%d = (int64_t)%s%s;", name, n, value, start);
+	char *test = talloc_asprintf(w->scratch, "(uint64_t)%s%d < %" PRId64, name, n, o->f.size[index]);
+	if (!o->pick.scatter)
+		kernel_line(w, "const int64_t p%d = %s ? n%d : 0;", n, test, n);
+	return test;
+}
+
+/* The value of op o at the present indices. */
+static char *
+value_text(struct kernel_text *w, const struct scheme_op *o)
+{
+	if (o->pick.index < 0)
+		return kernel_expr(w, o, o->f.body);
+	const char *test = declare_pick(w, o);
+	return talloc_asprintf(w->scratch, "(%s ? %s : 0)", test, kernel_expr(w, o, o->f.body));
+}
+
+static void
+write_scatter(struct kernel_text *w, const struct scheme_op *o)
+{
+	const char *test = declare_pick(w, o);
+
+	open_brace(w, talloc_asprintf(w->scratch, "if (%s)", test));
+	const char *value = kernel_expr(w, o, o->f.body);
+	if (o->f.reduce == REDUCE_NONE)
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
+			kernel_stored(w, (enum ir_dtype)o->f.dtype, value));
+	else
+		accumulate(w, o, value);
+	close_brace(w);
+}
+
+struct stage {
+	const struct scheme_segment *g;
+	int number, nloops;
+	int8_t loop[SCHEME_MAX_CLASSES]; /* inner classes, outermost first */
+	uint32_t outer;
+};
+
+/* Where the loops that op o reduces begin, if they are the innermost ones; -1 if not. */
+static int
+suffix_depth(const struct stage *st, const struct scheme_op *o)
+{
+	int depth = st->nloops;
+
+	while (depth > 0 && o->red_set >> st->loop[depth - 1] & 1)
+		depth--;
+	for (int i = 0; i < depth; i++)
+		if (o->red_set >> st->loop[i] & 1)
+			return -1;
+	return depth;
+}
+
+static bool
+reduces_inside(const struct stage *st, const struct scheme_op *o)
+{
+	return (o->red_set & ~st->outer) != 0 && !o->pick.scatter;
+}
+
+/* Calls `for every op of the stage`. */
+#define FOR_STAGE(w, st, o)                                                                        \
+	for (int k_ = 0; k_ < (st)->g->nops; k_++)                                                 \
+		for (const struct scheme_op *o = &(w)->s->op[(st)->g->op[k_]]; o; o = NULL)        \
+			if (o->stage == (st)->number)
+
+/* The op at the innermost indices. */
+static void
+write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *o)
+{
+	if (o->pick.index >= 0 && o->pick.scatter) {
+		write_scatter(w, o);
+		return;
+	}
+	const char *value = value_text(w, o);
+	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0) {
+		const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+		if (o->f.reduce == REDUCE_SUM) {
+			kernel_line(w, "%s += %s;", v, value);
+			return;
+		}
+		const char *x = talloc_asprintf(w->scratch, "x%d", o->out);
+		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), x, value);
+		kernel_line(w, "%s = %s;", v, combined(w, o, v, x, true));
+	} else if (o->red_set) {
+		accumulate(w, o, value);
+	} else {
+		kernel_line(w, "const %s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out, value);
+		store(w, o);
+	}
+}
+
+/* Fills the memory of ops that accumulate there inside this stage. */
+static void
+fill_rows(struct kernel_text *w, const struct stage *st)
+{
+	FOR_STAGE(w, st, o) {
+		if (!reduces_inside(st, o) || suffix_depth(st, o) >= 0 || o->red_set & st->outer)
+			continue;
+		const int before = w->indent;
+		for (int i = 0; i < st->nloops; i++)
+			if (o->out_set >> st->loop[i] & 1)
+				open_loop(w, st->g, st->loop[i]);
+		const struct scheme_tensor *t = &w->s->tensor[o->out];
+		const char *zero = identity(w, o);
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
+			t->where == SCHEME_MEMORY ? kernel_stored(w, t->dtype, zero) : zero);
+		while (w->indent > before)
+			close_brace(w);
+	}
+}
+
+static void
+declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
+{
+	FOR_STAGE(w, st, o)
+		if (reduces_inside(st, o) && suffix_depth(st, o) == depth)
+			kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out,
+				identity(w, o));
+}
+
+static void
+finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
+{
+	FOR_STAGE(w, st, o) {
+		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
+			continue;
+		if (o->red_set & st->outer)
+			accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
+		else
+			store(w, o);
+	}
+}
+
+/* Is the innermost loop free of writes to one element by two iterations, but for its accumulators? */
+static bool
+is_vector_loop(const struct kernel_text *w, const struct stage *st)
+{
+	const uint32_t last = 1u << st->loop[st->nloops - 1];
+
+	FOR_STAGE(w, st, o)
+		if ((o->pick.index >= 0 && o->pick.scatter) || (o->red_set & last && suffix_depth(st, o) < 0))
+			return false;
+	return true;
+}
+
+static void
+write_pragma(struct kernel_text *w, const struct stage *st)
+{
+	static const char *const sign[] = {[REDUCE_SUM] = "+", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
+	char *text = talloc_strdup(w->scratch, "#pragma omp simd");
+
+	if (!is_vector_loop(w, st))
+		return;
+	FOR_STAGE(w, st, o)
+		if (reduces_inside(st, o) && suffix_depth(st, o) >= 0 && suffix_depth(st, o) < st->nloops)
+			text = talloc_asprintf_append(text, " reduction(%s:v%d)", sign[o->f.reduce], o->out);
+	kernel_line(w, "%s", text);
+}
+
+static void
+write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
+{
+	struct stage st = {.g = g, .number = number, .outer = scheme_outer_set(g)};
+	uint32_t space = 0;
+
+	FOR_STAGE(w, &st, o)
+		space |= (o->out_set | o->red_set) & ~st.outer;
+	for (int i = g->nouter; i < g->norder; i++)
+		if (space >> g->order[i] & 1)
+			st.loop[st.nloops++] = g->order[i];
+	fill_rows(w, &st);
+	for (int depth = 0; depth < st.nloops; depth++) {
+		declare_accumulators(w, &st, depth);
+		if (depth == st.nloops - 1)
+			write_pragma(w, &st);
+		open_loop(w, g, st.loop[depth]);
+	}
+	FOR_STAGE(w, &st, o)
+		write_op(w, &st, o);
+	for (int depth = st.nloops - 1; depth >= 0; depth--) {
+		close_brace(w);
+		finish_accumulators(w, &st, depth);
+	}
+}
+
+/* Fills what the whole segment accumulates into: reductions over outer loops, scatters. */
+static void
+fill_results(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &w->s->op[g->op[k]];
+		if (!(o->red_set & scheme_outer_set(g)) && !(o->pick.index >= 0 && o->pick.scatter))
+			continue;
+		const char *zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, identity(w, o));
+		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
+			scheme_elements(&w->s->tensor[o->out]));
+		kernel_line(w, "\t%s[i] = %s;", kernel_memory(w, o->out), zero);
+	}
+}
+
+static void
+open_outer(struct kernel_text *w, const struct scheme_segment *g)
+{
+	bool scatter = false;
+
+	for (int k = 0; k < g->nops; k++)
+		scatter |= w->s->op[g->op[k]].pick.index >= 0 && w->s->op[g->op[k]].pick.scatter;
+	for (int i = 0; i < g->nouter; i++) {
+		const int c = g->order[i];
+		if (i == g->nouter - 1 && g->nouter == g->norder && !scatter)
+			kernel_line(w, "#pragma omp simd");
+		if (i > 0 || !g->block) {
+			open_loop(w, g, c);
+			continue;
+		}
+		kernel_line(w, "for (int64_t i%d = b0; i%d < b1; i%d++) {", c, c, c);
+		w->indent++;
+	}
+}
+
+static void
+write_loops(struct kernel_text *w, int number)
+{
+	const struct scheme_segment *g = &w->s->segment[number];
+	const int before = w->indent;
+	const struct stage prologue = {.g = g, .number = -1};
+
+	fill_results(w, g);
+	FOR_STAGE(w, &prologue, o)
+		write_op(w, &prologue, o);
+	if (g->block) {
+		const int64_t rows = g[-1].gemm.m;
+		kernel_line(w, "for (int64_t b0 = 0; b0 < %" PRId64 "; b0 += %" PRId64 ") {", rows, g->block);
+		w->indent++;
+		kernel_line(w, "const int64_t b1 = b0 + %" PRId64 " < %" PRId64 " ? b0 + %" PRId64 " : %" PRId64 ";",
+			g->block, rows, g->block, rows);
+		kernel_gemm(w, &g[-1], true);
+	}
+	open_outer(w, g);
+	for (int i = 0; i < g->nstages; i++)
+		write_stage(w, g, i);
+	while (w->indent > before)
+		close_brace(w);
+}
+
+/* Pointers into scratch; results that are another tensor's memory are copied at the end. */
+static void
+declare_scratch(struct kernel_text *w)
+{
+	for (int t = 0; t < w->s->ntensors; t++) {
+		const struct scheme_tensor *x = &w->s->tensor[t];
+		if (x->scratch < 0)
+			continue;
+		const bool row = x->where == SCHEME_ROW;
+		const char *type = row ? kernel_compute_type(x->dtype) : kernel_ctype(x->dtype);
+		kernel_line(w, "%s *restrict %c%d = (%s *)(scratch + %" PRId64 ");", type, row ? 'w' : 'm', t, type,
+			x->scratch);
+	}
+}
+
+/* Number of the tensor that result r of the kernel is. */
+static int
+result_tensor(const struct scheme *s, int r)
+{
+	const struct ir_op *k = s->kernel;
+	const struct ir_value *v = k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[0];
+
+	for (int t = s->ntensors; t-- > 0;)
+		if (s->tensor[t].value == v)
+			return t;
+	return -1;
+}
+
+static void
+copy_results(struct kernel_text *w)
+{
+	for (int r = 0; r < w->s->kernel->nresults; r++) {
+		const int t = result_tensor(w->s, r);
+		const struct scheme_tensor *x = &w->s->tensor[t];
+		const char *from = kernel_memory(w, t), *to = talloc_asprintf(w->scratch, "r%d", r);
+		if (strcmp(from, to) != 0)
+			kernel_line(w, "memcpy(%s, %s, %" PRId64 ");", to, from,
+				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
+	}
+}
+
+static void
+write_body(struct kernel_text *w)
+{
+	w->indent = 1;
+	declare_scratch(w);
+	for (int i = 0; i < w->s->nsegments; i++) {
+		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;
+		if (w->s->segment[i].kind == SCHEME_LOOPS)
+			write_loops(w, i);
+		else if (!blocked)
+			kernel_gemm(w, &w->s->segment[i], false);
+	}
+	copy_results(w);
+}
+
+static void
+write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs)
+{
+	const struct ir_op *k = s->kernel;
+	const char *restricted = in_place ? "" : "restrict ";
+
+	fprintf(out, "void\n%s(", name);
+	for (int j = 0; j < k->noperands; j++)
+		fprintf(out, "const %s *%sa%d, ", kernel_ctype((enum ir_dtype)ir_operand_type(k, j)->dtype), restricted, j);
+	for (int r = 0; r < k->nresults; r++)
+		fprintf(out, "%s *%sr%d, ", kernel_ctype((enum ir_dtype)k->result[r].type->dtype), restricted, r);
+	fprintf(out, "unsigned char *restrict scratch");
+	for (int i = 0; i < nargs; i++)
+		fprintf(out, ", int64_t s%d", i);
+	fputc(')', out);
+}
+
+void
+kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name, bool in_place,
+	struct kernel_args *args)
+{
+	char *body = NULL;
+	size_t size = 0;
+	struct kernel_text w = {.s = s, .args = args, .scratch = talloc_new(NULL)};
+
+	args->n = 0;
+	w.out = open_memstream(&body, &size);
+	if (!w.out || !w.scratch)
+		out_of_memory();
+	write_body(&w);
+	fclose(w.out);
+	if (prototype) {
+		write_head(prototype, s, name, in_place, args->n);
+		fputs(";\n", prototype);
+	}
+	write_head(out, s, name, in_place, args->n);
+	fputs("\n{\n", out);
+	fwrite(body, 1, size, out);
+	fputs("}\n", out);
+	free(body);
+	talloc_free(w.scratch);
+}
+
+char *
+kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg, const char *coord)
+{
+	if (arg->kind == KERNEL_START) {
+		int axis[IR_MAX_AXES];
+		const int n = ir_type_split_axes(arg->type, arg->dim, axis);
+		char *text = talloc_strdup(owner, "");
+		for (int i = 0; i < n; i++)
+			text = i == 0 ? talloc_asprintf_append(text, "%s[%d]", coord, axis[i])
+				      : talloc_asprintf(owner, "(%s * %d + %s[%d])", text, m->axis[axis[i]].size, coord,
+						axis[i]);
+		return talloc_asprintf(owner, "%s * %" PRId64, text, ir_type_local_dim(m, arg->type, arg->dim));
+	}
+	char *text = talloc_strdup(owner, "");
+	for (int a = 0; a < m->naxes; a++) {
+		const struct ir_state x = arg->type->axis[a];
+		if (x.kind == IR_SINGLE && arg->other->axis[a].kind != IR_SINGLE)
+			text = talloc_asprintf_append(text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
+	}
+	return text;
+}

@@ -1,0 +1,306 @@
+/* Scalar expressions and element accesses as C. */
+#include "lower/kernel_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+const char *
+kernel_ctype(enum ir_dtype t)
+{
+	static const char *const name[] = {
+#define DTYPE(name, bytes, ctype, class, tag) #ctype,
+#include "runtime/dtype.def"
+#undef DTYPE
+	};
+
+	return name[t];
+}
+
+const char *
+kernel_compute_type(enum ir_dtype t)
+{
+	return t == IR_f16 || t == IR_bf16 ? "float" : kernel_ctype(t);
+}
+
+static bool
+is_half(enum ir_dtype t)
+{
+	return t == IR_f16 || t == IR_bf16;
+}
+
+char *
+kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
+{
+	const bool single = t == IR_f32 || is_half(t);
+
+	if (ir_dtype_class(t) != IR_FLOAT) {
+		const int64_t i = t == IR_bool ? v != 0 : (int64_t)v;
+		return talloc_asprintf(w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
+	}
+	if (isnan(v))
+		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
+	if (isinf(v))
+		return talloc_asprintf(w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
+	char *text = talloc_asprintf(w->scratch, "%.*g", single ? 9 : 17, v);
+	if (!strpbrk(text, ".e"))
+		text = talloc_strdup_append(text, ".0");
+	return single ? talloc_strdup_append(text, "f") : text;
+}
+
+char *
+kernel_memory(struct kernel_text *w, int tensor)
+{
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	while (t->alias >= 0) {
+		tensor = t->alias;
+		t = &w->s->tensor[tensor];
+	}
+	if (t->operand >= 0)
+		return talloc_asprintf(w->scratch, "a%d", t->operand);
+	if (t->result >= 0)
+		return talloc_asprintf(w->scratch, "r%d", t->result);
+	return talloc_asprintf(w->scratch, "m%d", tensor);
+}
+
+/* Adds `stride * variable` to an index. */
+static char *
+add_term(char *text, int64_t stride, const char *variable)
+{
+	if (*text)
+		text = talloc_strdup_append(text, " + ");
+	return stride == 1 ? talloc_strdup_append(text, variable)
+			   : talloc_asprintf_append(text, "%s * %" PRId64, variable, stride);
+}
+
+/* The loop variable of a class; rows of a block start at b0. */
+static char *
+class_variable(struct kernel_text *w, int cls, bool in_block)
+{
+	return talloc_asprintf(w->scratch, in_block ? "(i%d - b0)" : "i%d", cls);
+}
+
+static char *
+memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const struct form_access *x = j < 0 ? &o->f.out : &o->f.in[j];
+	const int tensor = j < 0 ? o->out : o->in[j];
+	const struct scheme_segment *g = &w->s->segment[o->segment];
+	const bool block = g->block && j >= 0 && scheme_is_block(w->s, tensor);
+	char *text = talloc_strdup(w->scratch, "");
+
+	for (int d = 0; d < x->rank; d++) {
+		const int index = x->index[d];
+		const int64_t stride = scheme_dim_stride(&w->s->tensor[tensor], d);
+		if (index >= 0 && index == o->pick.index)
+			text = add_term(text, stride,
+				talloc_asprintf(w->scratch, "p%d", (int)(o - w->s->op)));
+		else if (index >= 0 && o->cls[index] >= 0)
+			text = add_term(text, stride,
+				class_variable(w, o->cls[index], block && o->cls[index] == g->order[0]));
+	}
+	return *text ? text : talloc_strdup(w->scratch, "0");
+}
+
+/* A row holds the inner classes of its maker, in the order of the loops. */
+static char *
+row_index(struct kernel_text *w, const struct scheme_op *maker)
+{
+	const struct scheme_segment *g = &w->s->segment[maker->segment];
+	int64_t stride = 1;
+	char *text = talloc_strdup(w->scratch, "");
+
+	for (int i = g->norder - 1; i >= g->nouter; i--) {
+		const int c = g->order[i];
+		if (!(maker->out_set >> c & 1))
+			continue;
+		text = add_term(text, stride, class_variable(w, c, false));
+		stride *= g->size[c];
+	}
+	return *text ? text : talloc_strdup(w->scratch, "0");
+}
+
+char *
+kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const int tensor = j < 0 ? o->out : o->in[j];
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	if (t->where == SCHEME_ROW)
+		return talloc_asprintf(w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
+	return talloc_asprintf(w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
+}
+
+/* Is the value of tensor t a local where op o stands? */
+static bool
+is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
+{
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	if (t->op < 0 || t->alias >= 0 || w->s->op[t->op].segment != o->segment)
+		return false;
+	const struct scheme_op *maker = &w->s->op[t->op];
+	const struct scheme_segment *g = &w->s->segment[o->segment];
+	uint32_t outer = 0;
+	for (int i = 0; i < g->nouter; i++)
+		outer |= 1u << g->order[i];
+	if (t->where == SCHEME_LOCAL)
+		return true;
+	if (maker->red_set & outer || maker->pick.scatter)
+		return false;
+	return maker->stage == o->stage || (!(maker->out_set & ~outer) && !maker->red_set);
+}
+
+char *
+kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const int tensor = o->in[j];
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	if (is_local(w, o, tensor))
+		return talloc_asprintf(w->scratch, "v%d", tensor);
+	char *text = kernel_element(w, o, j);
+	if (is_half(t->dtype) && t->where != SCHEME_ROW)
+		text = talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
+	if (!(o->absent >> j & 1))
+		return text;
+	const struct kernel_arg held = {KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type};
+	return talloc_asprintf(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
+}
+
+char *
+kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
+{
+	if (is_half(t))
+		return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), value);
+	return talloc_strdup(w->scratch, value);
+}
+
+/* x, y, z of a row's C text replaced by the arguments; `_Generic` macros may name one twice. */
+static char *
+fill_in(struct kernel_text *w, const char *text, char *const *arg)
+{
+	char *out = talloc_strdup(w->scratch, "");
+
+	for (const char *p = text; *p;) {
+		size_t n = 1;
+		if (isalpha((unsigned char)*p) || *p == '_')
+			for (n = 0; isalnum((unsigned char)p[n]) || p[n] == '_';)
+				n++;
+		if (n == 1 && *p >= 'x' && *p <= 'z')
+			out = talloc_strdup_append(out, arg[*p - 'x']);
+		else
+			out = talloc_strndup_append(out, p, n);
+		p += n;
+	}
+	return out;
+}
+
+static char *
+convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const char *x)
+{
+	const bool from_float = ir_dtype_class(from) == IR_FLOAT;
+
+	if (to == IR_bool)
+		return talloc_asprintf(w->scratch, "(%s != 0)", x);
+	if (is_half(to) && from != to)
+		return talloc_asprintf(w->scratch, "m_round_%s((float)%s)", ir_dtype_name(to), x);
+	if (ir_dtype_class(to) != IR_FLOAT && from_float)
+		return talloc_asprintf(w->scratch, "m_to_%s(%s)", ir_dtype_name(to), x);
+	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type(to), x);
+}
+
+/* Nodes of an expression with the number of places they are used in. */
+struct node_list {
+	int n;
+	const struct expr **node;
+	int *uses;
+	char **name;
+};
+
+static void
+count_uses(struct kernel_text *w, struct node_list *l, const struct expr *e)
+{
+	for (int i = 0; i < l->n; i++) {
+		if (l->node[i] == e) {
+			l->uses[i]++;
+			return;
+		}
+	}
+	l->node = talloc_realloc(w->scratch, l->node, const struct expr *, (size_t)l->n + 1);
+	l->uses = talloc_realloc(w->scratch, l->uses, int, (size_t)l->n + 1);
+	l->name = talloc_realloc(w->scratch, l->name, char *, (size_t)l->n + 1);
+	l->node[l->n] = e;
+	l->name[l->n] = NULL;
+	l->uses[l->n++] = 1;
+	for (int i = 0; i < e->nargs; i++)
+		count_uses(w, l, e->arg[i]);
+}
+
+static char *
+index_text(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	char *text = talloc_strdup(w->scratch, "0");
+
+	if (o->cls[index] >= 0)
+		text = talloc_asprintf(w->scratch, "i%d", o->cls[index]);
+	if (o->offset[index].type) {
+		const struct kernel_arg start = {KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+		text = talloc_asprintf(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
+	}
+	return text;
+}
+
+static char *
+node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e);
+
+static char *
+call_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	char *arg[3] = {NULL, NULL, NULL};
+
+	for (int i = 0; i < e->nargs; i++)
+		arg[i] = node_text(w, o, l, e->arg[i]);
+	if (e->id == FN_convert)
+		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
+	char *text = talloc_asprintf(w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg));
+	if (t == IR_i8 || t == IR_u8)
+		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
+	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text) : text;
+}
+
+static char *
+node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+{
+	int at = 0;
+
+	switch ((enum expr_kind)e->kind) {
+	case EXPR_LOAD: return kernel_load(w, o, e->id);
+	case EXPR_INDEX: return index_text(w, o, e->id);
+	case EXPR_CONST: return kernel_const(w, (enum ir_dtype)e->dtype, e->value);
+	case EXPR_CALL: break;
+	}
+	while (l->node[at] != e)
+		at++;
+	if (l->name[at])
+		return l->name[at];
+	char *text = call_text(w, o, l, e);
+	if (l->uses[at] == 1)
+		return text;
+	l->name[at] = talloc_asprintf(w->scratch, "t%d", w->ntemps++);
+	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype), l->name[at], text);
+	return l->name[at];
+}
+
+char *
+kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e)
+{
+	struct node_list l = {0};
+
+	count_uses(w, &l, e);
+	return node_text(w, o, &l, e);
+}

@@ -1,0 +1,56 @@
+/* What the files that write one kernel share: kernel.c, kernel_expr.c, kernel_gemm.c. */
+#ifndef LOWER_KERNEL_TEXT_H
+#define LOWER_KERNEL_TEXT_H
+
+#include "lower/kernel.h"
+
+struct kernel_text {
+	FILE *out;
+	const struct scheme *s;
+	struct kernel_args *args;
+	void *scratch; /* talloc: texts of this kernel */
+	int indent;
+	int ntemps;
+};
+
+/* printf at the present indentation, with a line end behind it. */
+void
+kernel_line(struct kernel_text *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Number of the argument; it is added if it is new. */
+int
+kernel_arg(struct kernel_text *w, const struct kernel_arg *arg);
+
+/* The C type in which elements of type t are computed. */
+const char *
+kernel_compute_type(enum ir_dtype t);
+
+/* The element of memory tensor or row `t` that op o reads as load j (j = -1: writes), as an lvalue. */
+char *
+kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
+
+/* What op o gets as load j: a local or an element, converted to the type it is computed in. */
+char *
+kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
+
+/* An assignment target `to` of element type t = `value`, rounded to t. */
+char *
+kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
+
+/* The value of an expression of op o; parts used twice become locals, written first. */
+char *
+kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
+
+/* A constant of that type. */
+char *
+kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
+
+/* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
+void
+kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
+
+/* Name of a tensor's memory. */
+char *
+kernel_memory(struct kernel_text *w, int tensor);
+
+#endif

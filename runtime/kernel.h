@@ -1,0 +1,88 @@
+/* What generated host kernels include: the scalar functions, element types narrower than the machine
+ * computes with, random numbers by position, matrix products. */
+#ifndef RUNTIME_KERNEL_H
+#define RUNTIME_KERNEL_H
+
+#include "runtime/gemm.h"
+#include "runtime/half.h"
+#include "runtime/rng.h"
+#include "runtime/scalar_math.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Integers are truncated, and x / 0 is 0; the smallest by -1 is itself. */
+static inline int32_t
+m_div_i32(int32_t x, int32_t y)
+{
+	return y == 0 ? 0 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y;
+}
+
+static inline int64_t
+m_div_i64(int64_t x, int64_t y)
+{
+	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
+}
+
+static inline float
+m_div_f32(float x, float y)
+{
+	return x / y;
+}
+
+static inline double
+m_div_f64(double x, double y)
+{
+	return x / y;
+}
+
+#define M_div(x, y) M_ALL_2(x, y, m_div_f32, m_div_f64, m_div_i32, m_div_i64)
+#define M_and(x, y) (((x) != 0) & ((y) != 0))
+#define M_or(x, y) (((x) != 0) | ((y) != 0))
+#define M_not(x) ((x) == 0)
+#define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
+#define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
+
+/* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
+#define M_TO_INT(x, type, bottom, top)                                                             \
+	((x) != (x) ? (type)0 : (x) >= (top) ? (type)((top) - 1) : (x) <= (bottom) ? (type)(bottom) : (type)(x))
+
+static inline int64_t
+m_to_i64(double x)
+{
+	return x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+
+static inline int32_t
+m_to_i32(double x)
+{
+	return M_TO_INT(x, int32_t, -0x1p31, 0x1p31);
+}
+
+static inline int8_t
+m_to_i8(double x)
+{
+	return M_TO_INT(x, int8_t, -128.0, 128.0);
+}
+
+static inline uint8_t
+m_to_u8(double x)
+{
+	return M_TO_INT(x, uint8_t, 0.0, 256.0);
+}
+
+/* A float as the narrow type would keep it. */
+static inline float
+m_round_f16(float x)
+{
+	return rt_f16_to_f32(rt_f32_to_f16(x));
+}
+
+static inline float
+m_round_bf16(float x)
+{
+	return rt_bf16_to_f32(rt_f32_to_bf16(x));
+}
+
+#endif
