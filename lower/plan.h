@@ -11,8 +11,8 @@
 #ifndef LOWER_PLAN_H
 #define LOWER_PLAN_H
 
-#include "ir/form.h"
 #include "ir/ir.h"
+#include "ir/scheme.h"
 
 #include <stdio.h>
 
@@ -48,8 +48,8 @@ struct lower_value {
 
 enum lower_action_kind {
 	LOWER_KERNEL,   /* op: computed by a kernel */
-	LOWER_COPY,     /* value[0] to value[1]: blocks of `copy` */
-	LOWER_ADD,      /* value[1] = (first iteration of the axes in `over` ? 0 : value[1]) + value[0] */
+	LOWER_COPY,     /* src to dst: blocks of `copy` */
+	LOWER_ADD,      /* dst = (coord of every axis in `over` is 0 ? 0 : dst) + src */
 	LOWER_POST,     /* starts collective `coll` */
 	LOWER_WAIT,     /* waits for its last post */
 	LOWER_LOOP,     /* iterations over the time axes in `over`, flattened, up to the matching END */
@@ -75,6 +75,7 @@ struct lower_action {
 	int32_t src, dst;       /* COPY, ADD: values (indices of plan->value) */
 	int32_t scratch;        /* KERNEL: buffer of what it keeps inside, or -1 */
 	bool in_place;          /* KERNEL: a result lies where an operand lies */
+	const struct scheme *scheme; /* KERNEL */
 	struct lower_copy copy;
 };
 
@@ -111,6 +112,33 @@ struct lower_plan {
 	int nkernels;
 	uint64_t arena_bytes;
 };
+
+/* What an action touches: part of a buffer's bytes is all of it. */
+struct lower_access {
+	int32_t buffer;
+	bool write;
+};
+
+enum { LOWER_MAX_ACCESSES = 4096 }; /* of one action: a fused optimizer of a large model has a thousand operands */
+
+/*
+ * Buffers that an action reads and writes while it runs; for POST, what the collective does until its
+ * WAIT; nothing for WAIT, LOOP and END. Returns how many, at most LOWER_MAX_ACCESSES.
+ */
+int
+lower_accesses(const struct lower_plan *p, const struct lower_action *a, struct lower_access *list);
+
+/* The value's entry in the plan; NULL: it has none. */
+struct lower_value *
+lower_value_of(const struct lower_plan *p, const struct ir_value *v);
+
+/* Set of the time axes on which a type is split or partial. */
+uint32_t
+lower_time_set(const struct ir_module *m, const struct ir_type *t);
+
+/* Product of the sizes of the axes in a set. */
+int64_t
+lower_set_size(const struct ir_module *m, uint32_t axes);
 
 /*
  * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be lowered.

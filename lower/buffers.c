@@ -1,0 +1,237 @@
+/*
+ * Which values share a buffer: views of one tensor; the operand and the result of a collective, where
+ * nobody else needs the operand; a param and its new value, where that is made element by element.
+ */
+#include "lower/plan_build.h"
+
+#include <talloc.h>
+
+static bool
+is_single_place(const struct ir_module *m, const struct ir_op *op)
+{
+	return m->axis[ir_attr_int(op, "axis", 0)].size == 1;
+}
+
+bool
+plan_is_view(const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->code == OP_reshape || op->code == OP_stop_gradient)
+		return true;
+	if (op->code == OP_convert)
+		return op->result[0].type == ir_operand_type(op, 0);
+	if (!op_is(op, PARALLEL))
+		return false;
+	if (is_single_place(m, op))
+		return true;
+	if (m->axis[ir_attr_int(op, "axis", 0)].time)
+		return op->code == OP_replicate || op->code == OP_send;
+	return op->code == OP_send && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
+}
+
+static int
+position_of(const struct plan_build *b, const struct ir_op *op)
+{
+	return b->position[op->order];
+}
+
+/* The position at which a use reads: an update that copies does so at the end of the step. */
+static int
+use_position(const struct plan_build *b, const struct ir_use *u)
+{
+	if (u->op->code == OP_update && &u->op->operand[1] == u)
+		return b->order.nitems;
+	return position_of(b, u->op);
+}
+
+/* Does anybody but `op` use what lies in `buffer` at or behind position `at`? */
+static bool
+used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, int at)
+{
+	for (int i = 0; i < b->p->nvalues; i++) {
+		const struct lower_value *v = &b->p->value[i];
+		if (v->buffer != buffer || !v->value)
+			continue;
+		IR_FOR_USES(u, v->value)
+			if (u->op != op && use_position(b, u) >= at
+				&& !(u->op->code == OP_update && &u->op->operand[0] == u))
+				return true;
+	}
+	return false;
+}
+
+bool
+plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
+{
+	const struct lower_plan *p = b->p;
+
+	if (op->code != OP_allreduce && op->code != OP_reduce && op->code != OP_replicate && op->code != OP_send)
+		return false;
+	if (p->module->axis[ir_attr_int(op, "axis", 0)].time)
+		return false;
+	const struct lower_value *from = lower_value_of(p, ir_operand(op, r));
+	for (int i = 0; i < op->noperands; i++)
+		if (i != r && lower_value_of(p, ir_operand(op, i))->buffer == from->buffer)
+			return false;
+	return p->buffer[from->buffer].role == LOWER_TEMP && b->loop_of[op->order] == b->loop_of[ir_operand(op, r)->op->order]
+		&& !used_from(b, from->buffer, op, position_of(b, op));
+}
+
+/* A constant that only kernels read lies nowhere: they hold it. */
+static bool
+is_held(const struct ir_op *op)
+{
+	if (op->code != OP_constant)
+		return false;
+	IR_FOR_USES(u, &op->result[0])
+		if (!(u->op->code == OP_fuse || form_exists((enum op_code)u->op->code)) || op_is(u->op, PARALLEL)
+			|| u->op->code == OP_stop_gradient
+			|| (u->op->code == OP_convert && u->op->result[0].type == op->result[0].type))
+			return false;
+	return true;
+}
+
+/* Are all readers of the value in the iteration that makes it? Views read for their readers. */
+static bool
+stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
+{
+	IR_FOR_USES(u, v) {
+		if (b->loop_of[u->op->order] != loop)
+			return false;
+		if (plan_is_view(b->p->module, u->op) && !stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
+			return false;
+	}
+	return true;
+}
+
+static enum lower_role
+role_of(const struct ir_op *op)
+{
+	return op->code == OP_input ? LOWER_INPUT : op_is(op, PERSISTENT) ? LOWER_PERSISTENT : LOWER_TEMP;
+}
+
+/* A buffer of its own for a value. */
+static void
+own_buffer(struct plan_build *b, const struct ir_value *v)
+{
+	struct lower_plan *p = b->p;
+	const uint32_t time = lower_time_set(p->module, v->type);
+	const int loop = b->loop_of[v->op->order];
+	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
+	const enum lower_role role = role_of(v->op);
+	const bool one = !time || (role == LOWER_TEMP && loop >= 0 && b->order.over[loop] == time
+		&& stays_in_loop(b, v, loop));
+	const int64_t slots = one ? 1 : lower_set_size(p->module, time);
+	const int32_t buffer = plan_add_buffer(p, role, v, bytes, slots);
+	const int32_t n = plan_add_value(p, v, buffer);
+	p->value[n].time = one ? 0 : time;
+	p->value[n].stride = one ? 0 : bytes;
+}
+
+static void
+share_buffer(struct plan_build *b, const struct ir_value *v, const struct ir_value *with)
+{
+	const struct lower_value w = *lower_value_of(b->p, with);
+	const int32_t n = plan_add_value(b->p, v, w.buffer);
+
+	b->p->value[n].time = w.time;
+	b->p->value[n].stride = w.stride;
+}
+
+/* The update that gives a param or state its next value. */
+static const struct ir_op *
+update_of(const struct ir_value *param)
+{
+	IR_FOR_USES(u, param)
+		if (u->op->code == OP_update && &u->op->operand[0] == u)
+			return u->op;
+	return NULL;
+}
+
+/* The param whose next value v is, first of several; NULL: of none. */
+static const struct ir_value *
+updates_param(const struct ir_value *v)
+{
+	const struct ir_value *first = NULL;
+
+	IR_FOR_USES(u, v)
+		if (u->op->code == OP_update && &u->op->operand[1] == u)
+			first = ir_operand(u->op, 0);
+	return first;
+}
+
+/* Does the kernel of `op` read what lies in `buffer` only where it then writes result r? */
+static bool
+reads_in_place(struct plan_build *b, const struct ir_op *op, int32_t buffer, int r)
+{
+	const struct scheme *s = NULL;
+	bool safe = true;
+
+	for (int j = 0; j < op->noperands && safe; j++) {
+		if (lower_value_of(b->p, ir_operand(op, j))->buffer != buffer)
+			continue;
+		if (ir_operand_type(op, j) != op->result[r].type)
+			return false;
+		s = s ? s : scheme_create(b->p, b->p->module, b->p->arena, op);
+		safe = s && scheme_in_place(s, j, r);
+	}
+	talloc_free((void *)s);
+	return safe;
+}
+
+/* May result r of `op` be written where the param lies of which it is the next value? */
+static bool
+update_in_place(struct plan_build *b, const struct ir_op *op, int r)
+{
+	const struct ir_value *v = &op->result[r], *param = updates_param(v);
+
+	if (!param || b->loop_of[op->order] >= 0 || !(op->code == OP_fuse || form_exists((enum op_code)op->code))
+		|| op_is(op, PARALLEL))
+		return false;
+	const struct lower_value *home = lower_value_of(b->p, param);
+	if (!home || lower_time_set(b->p->module, v->type) || !update_of(param))
+		return false;
+	for (int i = 0; i < op->nresults; i++)
+		if (i != r && lower_value_of(b->p, &op->result[i]) && lower_value_of(b->p, &op->result[i])->buffer == home->buffer)
+			return false;
+	return !used_from(b, home->buffer, op, position_of(b, op)) && reads_in_place(b, op, home->buffer, r);
+}
+
+static void
+place_results(struct plan_build *b, const struct ir_op *op)
+{
+	for (int r = 0; r < op->nresults; r++)
+		((struct ir_value *)&op->result[r])->mark = 0;
+	for (int r = 0; r < op->nresults; r++) {
+		const struct ir_value *v = &op->result[r];
+		if (plan_is_view(b->p->module, op) || plan_in_place(b, op, r))
+			share_buffer(b, v, ir_operand(op, r));
+		else if (is_held(op))
+			plan_add_value(b->p, v, -1);
+		else if (update_in_place(b, op, r))
+			plan_add_value(b->p, v, lower_value_of(b->p, updates_param(v))->buffer);
+		else
+			own_buffer(b, v);
+	}
+}
+
+void
+plan_buffers(struct plan_build *b)
+{
+	const size_t n = (size_t)b->order.nitems + 1;
+
+	b->position = talloc_array(b->p, int, n);
+	b->loop_of = talloc_array(b->p, int, n);
+	if (!b->position || !b->loop_of)
+		out_of_memory();
+	for (int i = 0; i < b->order.nitems; i++) {
+		b->position[b->order.item[i].op->order] = i;
+		b->loop_of[b->order.item[i].op->order] = b->order.item[i].loop;
+	}
+	/* Params first: an op may be put into the place of one that stands behind it. */
+	for (int i = 0; i < b->order.nitems; i++)
+		if (role_of(b->order.item[i].op) != LOWER_TEMP)
+			place_results(b, b->order.item[i].op);
+	for (int i = 0; i < b->order.nitems; i++)
+		if (role_of(b->order.item[i].op) == LOWER_TEMP)
+			place_results(b, b->order.item[i].op);
+}

@@ -1,0 +1,261 @@
+/*
+ * The checker: runs the actions on a model of the arena in which every buffer is valid or not. A write
+ * makes its buffer valid and all others that share bytes with it invalid; a read needs a valid one. Loop
+ * bodies run twice, so that what one iteration leaves behind meets the next. Nothing here relies on how
+ * the planner came to its lives and offsets.
+ */
+#include "lower/plan.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+struct checker {
+	const struct lower_plan *p;
+	struct diag *diag;
+	bool *valid;
+	int **meets; /* of each buffer: others that share bytes, ended by -1 */
+	int *pending, npending;
+	struct lower_access *list, *other;
+	unsigned faults;
+};
+
+enum { CHECK_MAX_FAULTS = 20 }; /* a broken plan is broken everywhere */
+
+static struct ir_loc
+loc_of(const struct lower_action *a)
+{
+	return a->op ? a->op->loc : LOC_NONE;
+}
+
+static const char *
+name_of(const struct lower_plan *p, int buffer)
+{
+	const struct ir_value *v = p->buffer[buffer].value;
+
+	return v && v->name ? v->name : "(unnamed)";
+}
+
+#define FAULT(c, a, ...)                                                                           \
+	((c)->faults++ < CHECK_MAX_FAULTS ? diag_error((c)->diag, loc_of(a), "lowered plan: " __VA_ARGS__) : (void)0)
+
+static uint64_t
+end_of(const struct lower_buffer *b)
+{
+	return b->offset + b->bytes * (uint64_t)b->slots;
+}
+
+static bool
+share_bytes(const struct lower_buffer *a, const struct lower_buffer *b)
+{
+	return a->offset < end_of(b) && b->offset < end_of(a);
+}
+
+/* Lives, offsets, alignment, and the table of neighbours. */
+static void
+check_buffers(struct checker *c)
+{
+	const struct lower_plan *p = c->p;
+	const struct lower_action none = {.op = NULL};
+
+	for (int i = 0; i < p->nbuffers; i++) {
+		const struct lower_buffer *x = &p->buffer[i];
+		int n = 0;
+		c->meets[i] = talloc_array(c->meets, int, 1);
+		c->meets[i][0] = -1;
+		if (x->first < 0)
+			continue;
+		if (x->offset % LOWER_ALIGN || end_of(x) > p->arena_bytes)
+			FAULT(c, &none, "buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned", i,
+				name_of(p, i), x->offset);
+		for (int k = 0; k < p->nbuffers; k++) {
+			const struct lower_buffer *y = &p->buffer[k];
+			if (k == i || y->first < 0 || !share_bytes(x, y))
+				continue;
+			c->meets[i] = talloc_realloc(c->meets, c->meets[i], int, (size_t)n + 2);
+			c->meets[i][n++] = k;
+			c->meets[i][n] = -1;
+			if (k < i && x->first <= y->last && y->first <= x->last)
+				FAULT(c, &none, "buffers %d (%%%s) and %d (%%%s) share bytes while both live", k,
+					name_of(p, k), i, name_of(p, i));
+		}
+	}
+}
+
+/* Do accesses x and y harm each other when done at once? */
+static bool
+harmful(const struct checker *c, struct lower_access x, struct lower_access y)
+{
+	return (x.write || y.write)
+		&& (x.buffer == y.buffer || share_bytes(&c->p->buffer[x.buffer], &c->p->buffer[y.buffer]));
+}
+
+/* The collectives on their way must not notice the action. */
+static void
+check_pending(struct checker *c, const struct lower_action *a, int n)
+{
+	for (int i = 0; i < c->npending; i++) {
+		const struct lower_action post = {.kind = LOWER_POST, .coll = c->pending[i]};
+		const int m = lower_accesses(c->p, &post, c->other);
+		for (int k = 0; k < n; k++)
+			for (int l = 0; l < m; l++)
+				if (harmful(c, c->list[k], c->other[l]))
+					FAULT(c, a, "action %s buffer %%%s while a posted %s uses %%%s",
+						c->list[k].write ? "writes" : "reads", name_of(c->p, c->list[k].buffer),
+						op_name((enum op_code)c->p->coll[c->pending[i]].op->code),
+						name_of(c->p, c->other[l].buffer));
+	}
+}
+
+/* Results and operands of one kernel in one place: only where the kernel works element by element. */
+static void
+check_kernel(struct checker *c, const struct lower_action *a)
+{
+	const struct lower_plan *p = c->p;
+
+	for (int r = 0; r < a->op->nresults; r++) {
+		const int to = lower_value_of(p, &a->op->result[r])->buffer;
+		for (int j = 0; j < a->op->noperands; j++) {
+			const int from = lower_value_of(p, ir_operand(a->op, j))->buffer;
+			if (from < 0 || (from != to && !share_bytes(&p->buffer[from], &p->buffer[to])))
+				continue;
+			if (from != to || !a->in_place || !scheme_in_place(a->scheme, j, r))
+				FAULT(c, a, "result %d of %s is written over operand %d, which it still reads", r + 1,
+					op_name((enum op_code)a->op->code), j + 1);
+		}
+		for (int k = 0; k < r; k++)
+			if (lower_value_of(p, &a->op->result[k])->buffer == to)
+				FAULT(c, a, "results %d and %d lie in one buffer", k + 1, r + 1);
+	}
+}
+
+static void
+check_life(struct checker *c, const struct lower_action *a, int at, int buffer)
+{
+	const struct lower_buffer *b = &c->p->buffer[buffer];
+
+	if (at < b->first || at > b->last)
+		FAULT(c, a, "action %d uses buffer %d (%%%s) outside its life [%d, %d]", at, buffer,
+			name_of(c->p, buffer), b->first, b->last);
+}
+
+static void
+perform(struct checker *c, int at, int n)
+{
+	const struct lower_action *a = &c->p->action[at];
+
+	for (int k = 0; k < n; k++) {
+		const int b = c->list[k].buffer;
+		check_life(c, a, at, b);
+		if (!c->list[k].write && !c->valid[b])
+			FAULT(c, a, "action %d reads buffer %d (%%%s), which nothing has written or something else overwrote",
+				at, b, name_of(c->p, b));
+	}
+	for (int k = 0; k < n; k++) {
+		const int b = c->list[k].buffer;
+		if (!c->list[k].write)
+			continue;
+		c->valid[b] = true;
+		for (int *other = c->meets[b]; *other >= 0; other++)
+			c->valid[*other] = false;
+	}
+}
+
+static void
+finish_collective(struct checker *c, int coll)
+{
+	for (int i = 0; i < c->npending; i++)
+		if (c->pending[i] == coll)
+			c->pending[i--] = c->pending[--c->npending];
+}
+
+static void
+check_action(struct checker *c, int at)
+{
+	const struct lower_action *a = &c->p->action[at];
+	const int n = lower_accesses(c->p, a, c->list);
+
+	if (a->kind == LOWER_WAIT) {
+		finish_collective(c, a->coll);
+		return;
+	}
+	check_pending(c, a, n);
+	if (a->kind == LOWER_KERNEL)
+		check_kernel(c, a);
+	perform(c, at, n);
+	if (a->kind != LOWER_POST)
+		return;
+	if (a->guard.n)
+		FAULT(c, a, "only some places post this %s, the others would wait for ever",
+			op_name((enum op_code)a->op->code));
+	c->pending[c->npending++] = a->coll;
+}
+
+/* The end of the loop that begins at `begin`; -1 without one. */
+static int
+loop_end(const struct lower_plan *p, int begin)
+{
+	for (int i = begin + 1; i < p->nactions; i++) {
+		if (p->action[i].kind == LOWER_LOOP)
+			return -1;
+		if (p->action[i].kind == LOWER_END)
+			return i;
+	}
+	return -1;
+}
+
+static void
+check_actions(struct checker *c)
+{
+	const struct lower_plan *p = c->p;
+
+	for (int i = 0; i < p->nactions; i++) {
+		const int end = p->action[i].kind == LOWER_LOOP ? loop_end(p, i) : i;
+		if (end < 0 || p->action[i].kind == LOWER_END) {
+			FAULT(c, &p->action[i], "action %d: a loop without its end, or an end without its loop", i);
+			return;
+		}
+		for (int pass = p->action[i].kind == LOWER_LOOP ? 0 : 1; pass < 2; pass++)
+			for (int k = i; k <= end; k++)
+				if (p->action[k].kind != LOWER_LOOP && p->action[k].kind != LOWER_END)
+					check_action(c, k);
+		i = end;
+	}
+}
+
+static void
+check_end(struct checker *c)
+{
+	const struct lower_action none = {.op = NULL};
+
+	for (int i = 0; i < c->npending; i++)
+		FAULT(c, &none, "the step ends without a wait for a posted %s",
+			op_name((enum op_code)c->p->coll[c->pending[i]].op->code));
+	for (int i = 0; i < c->p->nbuffers; i++) {
+		const struct lower_buffer *b = &c->p->buffer[i];
+		if (b->first >= 0 && b->role != LOWER_TEMP && !c->valid[i])
+			FAULT(c, &none, "buffer %d (%%%s), which outlives the step, is overwritten in it", i,
+				name_of(c->p, i));
+	}
+}
+
+bool
+lower_check(const struct lower_plan *p)
+{
+	void *scratch = talloc_new(NULL);
+	struct checker c = {.p = p, .diag = p->module->ctx->diag};
+
+	c.valid = talloc_zero_array(scratch, bool, (size_t)p->nbuffers + 1);
+	c.meets = talloc_array(scratch, int *, (size_t)p->nbuffers + 1);
+	c.pending = talloc_array(scratch, int, 2 * (size_t)p->nactions + 1);
+	c.list = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
+	c.other = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
+	if (!c.valid || !c.meets || !c.pending || !c.list || !c.other)
+		out_of_memory();
+	for (int i = 0; i < p->nbuffers; i++)
+		c.valid[i] = p->buffer[i].role == LOWER_INPUT || p->buffer[i].role == LOWER_PERSISTENT;
+	check_buffers(&c);
+	check_actions(&c);
+	check_end(&c);
+	talloc_free(scratch);
+	return c.faults == 0;
+}
