@@ -1,0 +1,98 @@
+/* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure them. */
+#include "lower/build.h"
+#include "lower/host.h"
+#include "lower/kernel.h"
+#include "lower/lower.h"
+#include "lower/tables.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+/* Compiles kernels_0.c ... side by side, then links. The step function is long and not hot: -O1. */
+static bool
+build_host(struct diag *d, const struct lower_options *o, const char *folder, int nfiles)
+{
+	void *scratch = talloc_new(NULL);
+	const char *cc = lower_compile_command(scratch), *in = lower_quote(scratch, folder);
+	const char *flags = o->cflags ? o->cflags : "";
+	char *command = talloc_asprintf(scratch, "cd %s && { %s -O1 %s -c step.c & p=$!; ok=0", in, cc, flags);
+
+	for (int i = 0; i < nfiles; i++)
+		command = talloc_asprintf_append(command, "; %s %s -c kernels_%d.c || ok=1", cc, flags, i);
+	command = talloc_asprintf_append(command, "; wait $p || ok=1; test $ok = 0; }");
+	bool ok = lower_run_command(d, command, o->verbose);
+	command = talloc_asprintf(scratch, "%s -o %s %s/step.o", cc, lower_quote(scratch, o->output), in);
+	for (int i = 0; i < nfiles; i++)
+		command = talloc_asprintf_append(command, " %s/kernels_%d.o", in, i);
+	command = talloc_asprintf_append(command, " %s", lower_link_flags(scratch));
+	ok = ok && lower_run_command(d, command, o->verbose);
+	talloc_free(scratch);
+	return ok;
+}
+
+static bool
+emit_host(const struct lower_plan *p, const struct lower_options *o)
+{
+	struct diag *d = p->module->ctx->diag;
+	char *folder = talloc_asprintf(p, "%s.src", o->output);
+	int nfiles = 0;
+
+	return lower_make_dir(d, folder) && host_write(p, o, folder, &nfiles)
+		&& (o->sources_only || o->entry || build_host(d, o, folder, nfiles));
+}
+
+bool
+lower_emit_program(struct ir_module *m, const struct lower_options *o)
+{
+	struct lower_plan *p = lower_plan_create(NULL, m);
+
+	if (!p)
+		return false;
+	bool ok = lower_check(p) && tables_check(p);
+	if (ok && o->target == LOWER_CUDA) {
+		diag_error(m->ctx->diag, LOC_NONE, "this build of dopt has no cuda target");
+		ok = false;
+	} else if (ok) {
+		ok = emit_host(p, o);
+	}
+	talloc_free(p);
+	return ok;
+}
+
+/* The wrapper with arrays of pointers around a kernel. */
+static void
+write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char *name, const struct kernel_args *args)
+{
+	fprintf(out, "\nvoid\n%s(void *const *operand, void *const *result, void *scratch, const int64_t *coord)\n{\n", name);
+	fprintf(out, "\t(void)operand, (void)coord;\n\t%s_kernel(", name);
+	for (int j = 0; j < op->noperands; j++)
+		fprintf(out, "(const %s *)operand[%d], ", kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
+	for (int r = 0; r < op->nresults; r++)
+		fprintf(out, "(%s *)result[%d], ", kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
+	fprintf(out, "(unsigned char *)scratch");
+	for (int i = 0; i < args->n; i++) {
+		char *text = kernel_arg_text(NULL, m, &args->at[i], "coord");
+		fprintf(out, ", %s", text);
+		talloc_free(text);
+	}
+	fprintf(out, ");\n}\n");
+}
+
+bool
+lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out, uint64_t *scratch_bytes)
+{
+	if (op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL) || op->code == OP_reshape)
+		return false;
+	void *owner = talloc_new(NULL);
+	struct scheme *s = scheme_create(owner, m, arena_create(owner), op);
+	if (s) {
+		struct kernel_args args;
+		char *inner = talloc_asprintf(owner, "%s_kernel", name);
+		fprintf(out, "#include \"runtime/kernel.h\"\n\nstatic ");
+		kernel_write(out, NULL, s, inner, false, &args);
+		write_wrapper(out, m, op, name, &args);
+		*scratch_bytes = (uint64_t)s->scratch_bytes;
+	}
+	talloc_free(owner);
+	return s != NULL;
+}

@@ -1,0 +1,347 @@
+/*
+ * The host target: kernels.h and kernels_N.c with one C function a kernel (equal kernels share one),
+ * step.c with the step function, the tables and main.
+ */
+#include "lower/host.h"
+
+#include "lower/build.h"
+#include "lower/kernel.h"
+#include "lower/tables.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+enum { HOST_KERNELS_A_FILE = 40 }; /* a file compiles in about a second; files compile side by side */
+
+/* One function; `text` is its body with a fixed name, which tells equal ones. */
+struct function {
+	char *text, *name;
+};
+
+struct host {
+	const struct lower_plan *p;
+	const char *folder, *prefix;
+	struct function *function;
+	int nfunctions, nfiles;
+	int *function_of;         /* by kernel */
+	struct kernel_args *args; /* by kernel */
+	FILE *header, *kernels, *step;
+	int loops;
+};
+
+static void
+line(struct host *h, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void
+line(struct host *h, int indent, const char *format, ...)
+{
+	va_list ap;
+
+	for (int i = 0; i <= indent; i++)
+		fputc('\t', h->step);
+	va_start(ap, format);
+	vfprintf(h->step, format, ap);
+	va_end(ap);
+	fputc('\n', h->step);
+}
+
+/* The function as it would be named "K", to compare with others. */
+static char *
+nameless(const struct host *h, const struct lower_action *a, struct kernel_args *args)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		out_of_memory();
+	kernel_write(f, NULL, a->scheme, "K", a->in_place, args);
+	fclose(f);
+	char *copy = talloc_strdup(h->function, text);
+	free(text);
+	return copy;
+}
+
+static bool
+open_kernels(struct host *h)
+{
+	char *name = talloc_asprintf(NULL, "kernels_%d.c", h->nfiles++);
+
+	if (h->kernels)
+		fclose(h->kernels);
+	h->kernels = lower_open(h->p->module->ctx->diag, h->folder, name);
+	talloc_free(name);
+	if (!h->kernels)
+		return false;
+	fprintf(h->kernels, "#include \"kernels.h\"\n");
+	return true;
+}
+
+/* Writes the kernel of an action unless an equal one is there. */
+static bool
+write_kernel(struct host *h, const struct lower_action *a)
+{
+	struct kernel_args *args = &h->args[a->kernel];
+	char *text = nameless(h, a, args);
+
+	for (int i = 0; i < h->nfunctions; i++) {
+		if (strcmp(h->function[i].text, text) == 0) {
+			h->function_of[a->kernel] = i;
+			return true;
+		}
+	}
+	if (h->nfunctions % HOST_KERNELS_A_FILE == 0 && !open_kernels(h))
+		return false;
+	h->function_of[a->kernel] = h->nfunctions;
+	struct function *f = &h->function[h->nfunctions];
+	f->text = text;
+	f->name = talloc_asprintf(h->function, "%s%s_%d", h->prefix, op_name((enum op_code)a->op->code), h->nfunctions++);
+	char *op = tables_op_text(NULL, h->p->module, a->op);
+	fprintf(h->kernels, "\n/* %s */\n", op);
+	talloc_free(op);
+	kernel_write(h->kernels, h->header, a->scheme, f->name, a->in_place, args);
+	return true;
+}
+
+static bool
+write_kernels(struct host *h)
+{
+	struct diag *d = h->p->module->ctx->diag;
+
+	h->header = lower_open(d, h->folder, "kernels.h");
+	if (!h->header)
+		return false;
+	fprintf(h->header, "/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. */\n",
+		h->p->module->name ? h->p->module->name : "main");
+	fprintf(h->header, "#include \"runtime/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
+	bool ok = true;
+	for (int i = 0; i < h->p->nactions && ok; i++)
+		if (h->p->action[i].kind == LOWER_KERNEL)
+			ok = write_kernel(h, &h->p->action[i]);
+	fclose(h->header);
+	if (h->kernels)
+		fclose(h->kernels);
+	return ok;
+}
+
+/* "m + 4096 + 128 * (c->coord[1])": the address of a value in the present iteration. */
+static char *
+address(void *scratch, const struct lower_plan *p, const struct lower_value *v)
+{
+	char *text = talloc_asprintf(scratch, "m + %" PRIu64, p->buffer[v->buffer].offset), *slot = NULL;
+
+	for (int a = 0; a < p->module->naxes; a++) {
+		if (!(v->time >> a & 1))
+			continue;
+		slot = slot ? talloc_asprintf(scratch, "(%s * %d + c->coord[%d])", slot, p->module->axis[a].size, a)
+			    : talloc_asprintf(scratch, "c->coord[%d]", a);
+	}
+	return slot ? talloc_asprintf_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
+}
+
+static void
+write_guard(struct host *h, int *indent, const struct lower_guard *g)
+{
+	char *text = talloc_strdup(NULL, "");
+
+	for (int i = 0; i < g->n; i++)
+		text = talloc_asprintf_append(text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
+	if (g->n)
+		line(h, (*indent)++, "if (%s) {", text);
+	talloc_free(text);
+}
+
+static void
+write_call(struct host *h, int indent, const struct lower_action *a)
+{
+	const struct lower_plan *p = h->p;
+	void *scratch = talloc_new(NULL);
+	char *call = talloc_asprintf(scratch, "%s(", h->function[h->function_of[a->kernel]].name);
+
+	for (int j = 0; j < a->op->noperands; j++) {
+		const struct lower_value *v = lower_value_of(p, ir_operand(a->op, j));
+		const char *type = kernel_ctype((enum ir_dtype)ir_operand_type(a->op, j)->dtype);
+		if (v->buffer < 0)
+			call = talloc_asprintf_append(call, "NULL, ");
+		else
+			call = talloc_asprintf_append(call, "(const %s *)(%s), ", type, address(scratch, p, v));
+	}
+	for (int r = 0; r < a->op->nresults; r++)
+		call = talloc_asprintf_append(call, "(%s *)(%s), ",
+			kernel_ctype((enum ir_dtype)a->op->result[r].type->dtype),
+			address(scratch, p, lower_value_of(p, &a->op->result[r])));
+	if (a->scratch >= 0)
+		call = talloc_asprintf_append(call, "m + %" PRIu64, p->buffer[a->scratch].offset);
+	else
+		call = talloc_strdup_append(call, "NULL");
+	for (int i = 0; i < h->args[a->kernel].n; i++)
+		call = talloc_asprintf_append(call, ", %s",
+			kernel_arg_text(scratch, p->module, &h->args[a->kernel].at[i], "c->coord"));
+	line(h, indent, "rt_kernel_begin(c, %d);", a->kernel);
+	line(h, indent, "%s);", call);
+	line(h, indent, "rt_kernel_end(c, %d);", a->kernel);
+	talloc_free(scratch);
+}
+
+static void
+write_copy(struct host *h, int indent, const struct lower_action *a)
+{
+	const struct lower_plan *p = h->p;
+	void *scratch = talloc_new(NULL);
+	char *src = address(scratch, p, &p->value[a->src]), *dst = address(scratch, p, &p->value[a->dst]);
+
+	if (a->copy.slice_axis >= 0) {
+		char **side = a->copy.slice_src ? &src : &dst;
+		*side = talloc_asprintf_append(*side, " + c->coord[%d] * %" PRIu64, a->copy.slice_axis, a->copy.slice_bytes);
+	}
+	if (a->copy.outer > 1)
+		line(h, indent, "for (int64_t i = 0; i < %" PRId64 "; i++)", a->copy.outer);
+	const int deeper = indent + (a->copy.outer > 1);
+	if (a->copy.outer > 1) {
+		src = talloc_asprintf_append(src, " + i * %" PRIu64, a->copy.src_stride);
+		dst = talloc_asprintf_append(dst, " + i * %" PRIu64, a->copy.dst_stride);
+	}
+	line(h, deeper, "memcpy(%s, %s, %" PRIu64 ");", dst, src, a->copy.bytes);
+	talloc_free(scratch);
+}
+
+/* Sums over time: the first iteration writes, the others add. */
+static void
+write_add(struct host *h, int indent, const struct lower_action *a)
+{
+	const struct lower_plan *p = h->p;
+	void *scratch = talloc_new(NULL);
+	const struct ir_type *t = p->value[a->src].value->type;
+	const char *type = kernel_ctype((enum ir_dtype)t->dtype), *name = ir_dtype_name((enum ir_dtype)t->dtype);
+	char *first = talloc_strdup(scratch, "");
+
+	for (int x = 0; x < p->module->naxes; x++)
+		if (a->over >> x & 1)
+			first = talloc_asprintf_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
+	line(h, indent, "add_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", name, type,
+		address(scratch, p, &p->value[a->dst]), type, address(scratch, p, &p->value[a->src]),
+		ir_type_local_elements(p->module, t), first);
+	talloc_free(scratch);
+}
+
+static void
+write_loop(struct host *h, int *indent, const struct lower_action *a)
+{
+	for (int x = 0; x < h->p->module->naxes; x++)
+		if (a->over >> x & 1)
+			line(h, (*indent)++, "for (c->coord[%d] = 0; c->coord[%d] < %d; c->coord[%d]++) {", x, x,
+				h->p->module->axis[x].size, x);
+}
+
+static void
+write_end(struct host *h, int *indent, const struct lower_action *a)
+{
+	int last[IR_MAX_AXES], n = 0;
+
+	for (int x = 0; x < h->p->module->naxes; x++)
+		if (a->over >> x & 1)
+			last[n++] = x;
+	while (n-- > 0) {
+		line(h, --*indent, "}");
+		/* What follows the loop is done at the last iteration's place in time. */
+		line(h, *indent, "c->coord[%d] = %d;", last[n], h->p->module->axis[last[n]].size - 1);
+	}
+}
+
+static void
+write_action(struct host *h, int *indent, const struct lower_action *a)
+{
+	const int before = *indent;
+
+	if (a->op && a->kind != LOWER_WAIT) {
+		char *text = tables_op_text(NULL, h->p->module, a->op);
+		fputc('\n', h->step);
+		line(h, *indent, "/* %s */", text);
+		talloc_free(text);
+	}
+	switch (a->kind) {
+	case LOWER_LOOP: write_loop(h, indent, a); return;
+	case LOWER_END: write_end(h, indent, a); return;
+	case LOWER_POST: line(h, *indent, "rt_post(c, %d);", a->coll); return;
+	case LOWER_WAIT: line(h, *indent, "rt_wait(c, %d);", a->coll); return;
+	default: break;
+	}
+	write_guard(h, indent, &a->guard);
+	if (a->kind == LOWER_KERNEL)
+		write_call(h, *indent, a);
+	else if (a->kind == LOWER_COPY)
+		write_copy(h, *indent, a);
+	else
+		write_add(h, *indent, a);
+	if (*indent > before)
+		line(h, --*indent, "}");
+}
+
+/* The helpers for sums over time that this plan needs. */
+static void
+write_helpers(struct host *h)
+{
+	bool needed[IR_NDTYPES] = {false};
+
+	for (int i = 0; i < h->p->nactions; i++)
+		if (h->p->action[i].kind == LOWER_ADD)
+			needed[h->p->value[h->p->action[i].src].value->type->dtype] = true;
+	for (int t = 0; t < IR_NDTYPES; t++) {
+		const char *name = ir_dtype_name((enum ir_dtype)t);
+		const bool half = t == IR_f16 || t == IR_bf16;
+		if (!needed[t])
+			continue;
+		fprintf(h->step, "static void\nadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)\n{\n", name,
+			kernel_ctype((enum ir_dtype)t), kernel_ctype((enum ir_dtype)t));
+		fprintf(h->step, "\tfor (int64_t i = 0; i < n; i++)\n");
+		if (half)
+			fprintf(h->step, "\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + rt_%s_to_f32(x[i]));\n}\n\n",
+				name, name, name);
+		else
+			fprintf(h->step, "\t\tsum[i] = first ? x[i] : sum[i] + x[i];\n}\n\n");
+	}
+}
+
+static bool
+write_step(struct host *h, const struct lower_options *o)
+{
+	int indent = 0;
+
+	h->step = lower_open(h->p->module->ctx->diag, h->folder, "step.c");
+	if (!h->step)
+		return false;
+	fprintf(h->step, "/* One training step of module @%s, and what the runtime must know of it. */\n",
+		h->p->module->name ? h->p->module->name : "main");
+	fprintf(h->step, "#include \"kernels.h\"\n\n");
+	write_helpers(h);
+	fprintf(h->step, "static void\nstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = c->arena;\n\n\t(void)m;\n");
+	for (int i = 0; i < h->p->nactions; i++)
+		write_action(h, &indent, &h->p->action[i]);
+	fprintf(h->step, "}\n\n");
+	if (o->entry)
+		fprintf(h->step, "extern const struct rt_program %s;\n", o->entry);
+	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", o->predicted);
+	if (!o->entry)
+		fprintf(h->step,
+			"\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");
+	return fclose(h->step) == 0;
+}
+
+bool
+host_write(const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles)
+{
+	struct host h = {.p = p, .folder = folder};
+
+	h.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "k_";
+	h.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
+	h.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
+	h.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
+	if (!h.function || !h.function_of || !h.args)
+		out_of_memory();
+	const bool ok = write_kernels(&h) && write_step(&h, o);
+	*nfiles = h.nfiles;
+	return ok;
+}

@@ -1,0 +1,242 @@
+/* struct rt_program as C tables. */
+#include "lower/tables.h"
+
+#include "runtime/rt_program.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+char *
+tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		out_of_memory();
+	ir_print_op(f, m, op);
+	fclose(f);
+	char *begin = text + strspn(text, " \t\n");
+	begin[strcspn(begin, "\n")] = 0;
+	for (char *end; (end = strstr(begin, "*/"));)
+		*end = '+';
+	char *copy = talloc_strdup(owner, begin);
+	free(text);
+	return copy;
+}
+
+static void
+write_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++)
+		fprintf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	fputc('"', out);
+}
+
+static void
+write_axes(FILE *out, const struct ir_module *m)
+{
+	fprintf(out, "static const struct rt_axis axes[] = {\n");
+	for (int a = 0; a < m->naxes; a++)
+		fprintf(out, "\t{\"%s\", %d, %s},\n", m->axis[a].name, m->axis[a].size, m->axis[a].time ? "true" : "false");
+	fprintf(out, "\t{0}\n};\n\n");
+}
+
+static void
+write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
+{
+	fprintf(out, "\t\t.dtype = RT_%s, .rank = %d, .dims = {", ir_dtype_name((enum ir_dtype)t->dtype), t->rank);
+	for (int d = 0; d < t->rank; d++)
+		fprintf(out, "%s%" PRId64, d ? ", " : "", t->dim[d]);
+	fprintf(out, "%s},\n", t->rank ? "" : "0");
+	for (int d = 0; d < t->rank; d++) {
+		int axis[IR_MAX_AXES];
+		const int n = ir_type_split_axes(t, d, axis);
+		if (!n)
+			continue;
+		fprintf(out, "\t\t.split[%d] = {%d, {", d, n);
+		for (int i = 0; i < n; i++)
+			fprintf(out, "%s%d", i ? ", " : "", axis[i]);
+		fprintf(out, "}},\n");
+	}
+	for (int a = 0; a < m->naxes; a++)
+		if (t->axis[a].kind == IR_SINGLE)
+			fprintf(out, "\t\t.single[%d] = %d,\n", a, t->axis[a].order + 1);
+}
+
+/* The runtime's name of an initial value; the verifier has seen that it is one of them. */
+static const char *
+init_name(const char *init)
+{
+	static const char *const name[][2] = {{"ones", "ONES"}, {"constant", "CONSTANT"}, {"normal", "NORMAL"},
+		{"uniform", "UNIFORM"}, {"he", "HE"}, {"xavier", "XAVIER"}};
+
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		if (strcmp(init, name[i][0]) == 0)
+			return name[i][1];
+	return "ZEROS";
+}
+
+static uint64_t
+value_offset(const struct lower_plan *p, int32_t value)
+{
+	return p->buffer[p->value[value].buffer].offset;
+}
+
+/* Where an output lies: its value, or the copy that the plan has made of it. */
+static uint64_t
+output_offset(const struct lower_plan *p, const struct ir_op *op)
+{
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == LOWER_COPY && p->action[i].op == op)
+			return value_offset(p, p->action[i].dst);
+	return p->buffer[lower_value_of(p, ir_operand(op, 0))->buffer].offset;
+}
+
+static void
+write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
+{
+	const bool output = op->code == OP_output;
+	const struct ir_type *t = output ? ir_operand_type(op, 0) : op->result[0].type;
+	const uint64_t offset = output ? output_offset(p, op) : p->buffer[lower_value_of(p, &op->result[0])->buffer].offset;
+
+	fprintf(out, "\t{\n\t\t.name = ");
+	write_string(out, op->symbol);
+	fprintf(out, ", .role = RT_%s,\n", output ? "OUTPUT" : op->code == OP_input ? "INPUT" : op->code == OP_param ? "PARAM" : "STATE");
+	write_layout(out, p->module, t);
+	if (op_is(op, PERSISTENT))
+		fprintf(out, "\t\t.init = RT_INIT_%s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64 ",\n",
+			init_name(ir_attr_string(op, "init", "zeros")), ir_attr_float(op, "scale", 1),
+			ir_attr_float(op, "value", 0), ir_attr_int(op, "seed", 0));
+	if (op->code == OP_input)
+		fprintf(out, "\t\t.range = %" PRId64 ",\n", ir_attr_int(op, "range", 0));
+	fprintf(out, "\t\t.offset = %" PRIu64 ",\n\t},\n", offset);
+}
+
+static int
+write_tensors(FILE *out, const struct lower_plan *p)
+{
+	int n = 0;
+
+	fprintf(out, "static const struct rt_tensor tensors[] = {\n");
+	IR_FOR_OPS(op, &p->main->body) {
+		if (op->code != OP_output && op->code != OP_input && !op_is(op, PERSISTENT))
+			continue;
+		write_tensor(out, p, op);
+		n++;
+	}
+	fprintf(out, "\t{0}\n};\n\n");
+	return n;
+}
+
+static void
+write_kernels(FILE *out, const struct lower_plan *p)
+{
+	fprintf(out, "static const struct rt_kernel kernels[] = {\n");
+	for (int i = 0; i < p->nactions; i++) {
+		const struct lower_action *a = &p->action[i];
+		if (a->kind != LOWER_KERNEL)
+			continue;
+		const struct op_work w = op_work(p->module, a->op);
+		char *text = tables_op_text(NULL, p->module, a->op);
+		fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)a->op->code), a->op->result[0].name ? " " : "",
+			a->op->result[0].name ? a->op->result[0].name : "");
+		write_string(out, text);
+		fprintf(out, ", %.17g, %.17g},\n", w.flops, w.bytes);
+		talloc_free(text);
+	}
+	fprintf(out, "\t{0}\n};\n\n");
+}
+
+static const char *
+coll_name(int kind)
+{
+	static const char *const name[] = {[RT_ALLREDUCE] = "ALLREDUCE", [RT_REDUCE] = "REDUCE",
+		[RT_BROADCAST] = "BROADCAST", [RT_ALLGATHER] = "ALLGATHER", [RT_GATHER] = "GATHER",
+		[RT_SCATTER] = "SCATTER", [RT_REDUCESCATTER] = "REDUCESCATTER", [RT_ALLTOALL] = "ALLTOALL",
+		[RT_SEND] = "SEND"};
+
+	return name[kind];
+}
+
+static void
+write_bufs(FILE *out, const struct lower_plan *p, int i)
+{
+	const struct lower_coll *c = &p->coll[i];
+
+	fprintf(out, "static const struct rt_buf bufs_%d[] = {\n", i);
+	for (int b = 0; b < c->nbufs; b++) {
+		const struct lower_coll_buf *x = &c->buf[b];
+		fprintf(out, "\t{.src = %" PRIu64 ", .dst = %" PRIu64 ", .outer = %" PRId64 ", .n = %" PRId64 ", .inner = %" PRId64,
+			value_offset(p, x->src), value_offset(p, x->dst), x->outer, x->n, x->inner);
+		if (c->kind == RT_ALLTOALL)
+			fprintf(out, ", .d1 = %" PRId64 ", .mid = %" PRId64 ", .d2 = %" PRId64 ", .first_split = %s", x->d1, x->mid,
+				x->d2, x->first_split ? "true" : "false");
+		fprintf(out, "},\n");
+	}
+	fprintf(out, "};\n\n");
+}
+
+static void
+write_colls(FILE *out, const struct lower_plan *p)
+{
+	for (int i = 0; i < p->ncolls; i++)
+		write_bufs(out, p, i);
+	fprintf(out, "static const struct rt_coll colls[] = {\n");
+	for (int i = 0; i < p->ncolls; i++) {
+		const struct lower_coll *c = &p->coll[i];
+		const char *name = c->op->result[0].name;
+		char *text = tables_op_text(NULL, p->module, c->op);
+		fprintf(out, "\t/* %s */\n", text);
+		talloc_free(text);
+		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, bufs_%d, %" PRIu64 ", %u},\n",
+			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "", coll_name(c->kind), c->axis,
+			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, i, c->bytes, c->op->order);
+	}
+	fprintf(out, "\t{0}\n};\n\n");
+}
+
+/* Rows of a step: the first dimension of the inputs. */
+static int64_t
+batch_of(const struct lower_plan *p)
+{
+	IR_FOR_OPS(op, &p->main->body)
+		if (op->code == OP_input && op->result[0].type->rank)
+			return op->result[0].type->dim[0];
+	return 0;
+}
+
+bool
+tables_check(const struct lower_plan *p)
+{
+	const int64_t batch = batch_of(p);
+
+	IR_FOR_OPS(op, &p->main->body) {
+		if (op->code != OP_input || (op->result[0].type->rank && op->result[0].type->dim[0] == batch))
+			continue;
+		diag_error(p->module->ctx->diag, op->loc,
+			"input \"%s\" has no first dimension of size %" PRId64 ": all inputs of a program are batches of one size",
+			op->symbol, batch);
+		return false;
+	}
+	return true;
+}
+
+void
+tables_write(FILE *out, const struct lower_plan *p, const char *name, double predicted)
+{
+	write_axes(out, p->module);
+	const int ntensors = write_tensors(out, p);
+	write_kernels(out, p);
+	write_colls(out, p);
+	fprintf(out, "const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\",\n", name,
+		p->module->name ? p->module->name : "main");
+	fprintf(out, "\t.naxes = %d, .axes = axes,\n\t.ntensors = %d, .tensors = tensors,\n", p->module->naxes, ntensors);
+	fprintf(out, "\t.nkernels = %d, .kernels = kernels,\n\t.ncolls = %d, .colls = colls,\n", p->nkernels, p->ncolls);
+	fprintf(out, "\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64 ",\n\t.predicted = %.17g,\n\t.step = step,\n};\n",
+		p->arena_bytes, batch_of(p), predicted);
+}

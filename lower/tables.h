@@ -1,0 +1,24 @@
+/*
+ * The tables of a program as C: struct rt_program and all that hangs from it. Both targets write the
+ * same tables.
+ */
+#ifndef LOWER_TABLES_H
+#define LOWER_TABLES_H
+
+#include "lower/plan.h"
+
+#include <stdio.h>
+
+/* Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step function is `step`. */
+void
+tables_write(FILE *out, const struct lower_plan *p, const char *name, double predicted);
+
+/* An op as one line of text without what would end a C comment; owned by `owner`. */
+char *
+tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op);
+
+/* Are all inputs batches of one size? Reports the first that is not. */
+bool
+tables_check(const struct lower_plan *p);
+
+#endif
