@@ -107,22 +107,20 @@ rt_json_string(struct rt_json *j)
 	if (room >= (size_t)(j->end - j->at))
 		return NULL;
 	char *text = malloc(room + 1), *to = text;
-	while (text && *j->at != '"') {
+	if (!text)
+		return NULL;
+	while (*j->at != '"') {
 		int32_t x = (unsigned char)*j->at++;
-		if (x < 0x20)
-			break;
-		if (x != '\\') {
+		if (x >= 0x20 && x != '\\') {
 			*to++ = (char)x;
 			continue;
 		}
-		x = escape(j);
-		if (x < 0)
-			break;
+		x = x == '\\' ? escape(j) : -1;
+		if (x < 0) {
+			free(text);
+			return NULL;
+		}
 		to = put_utf8(to, x);
-	}
-	if (!text || *j->at != '"') {
-		free(text);
-		return NULL;
 	}
 	j->at++;
 	*to = 0;

@@ -130,9 +130,9 @@ m_tanh_f32(float x)
 	p = m_fma_f32(p, z, -0.05385230964f);
 	p = m_fma_f32(p, z, 0.1333258614f);
 	p = m_fma_f32(p, z, -0.3333331756f);
-	const float near = m_fma_f32(p * z, x, x);
-	const float far = m_with_sign_f32(1.0f - 2.0f / (m_exp_f32(a + a) + 1.0f), x);
-	return m_select_f32(a < 0.55f, near, far);
+	const float near = m_fma_f32(p * z, a, a);
+	const float far = 1.0f - 2.0f / (m_exp_f32(a + a) + 1.0f);
+	return m_with_sign_f32(m_select_f32(a < 0.55f, near, far), x);
 }
 
 /* An odd polynomial below 0.9; 1 - exp(-g(a)) above, g fitted to -log(erfc). From 3.95 on erf is 1. */
@@ -147,7 +147,7 @@ m_erf_f32(float x)
 	p = m_fma_f32(p, z, 0.1128214079f);
 	p = m_fma_f32(p, z, -0.3761252327f);
 	p = m_fma_f32(p, z, 0.1283791538f);
-	const float near = m_fma_f32(p, x, x);
+	const float near = m_fma_f32(p, a, a);
 	const float c = a > 3.95f ? 3.95f : a;
 	float g = -0.0001982176174f;
 	g = m_fma_f32(g, c, 0.003065471833f);
@@ -156,8 +156,8 @@ m_erf_f32(float x)
 	g = m_fma_f32(g, c, 0.6369762204f);
 	g = m_fma_f32(g, c, 1.127797167f);
 	g = m_fma_f32(g, c, 0.0001664645426f);
-	const float far = m_with_sign_f32(1.0f - m_exp_f32(-g), x);
-	return m_select_f32(a < 0.9f, near, far);
+	const float far = 1.0f - m_exp_f32(-g);
+	return m_with_sign_f32(m_select_f32(a < 0.9f, near, far), x);
 }
 
 /* 1 / (1 + exp(-x)) from exp(-|x|), which never overflows. */

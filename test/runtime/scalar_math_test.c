@@ -1,0 +1,200 @@
+/* Single precision functions against libm's in double, over a dense sweep of all floats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "runtime/half.h"
+#include "runtime/scalar_math.h"
+
+/* One float in so many is tried; a prime, so that all low bits occur. */
+#define STRIDE 1499
+
+/* Distance from the exact value in units of its last place in float. */
+static double
+ulps(float got, double want)
+{
+	int e;
+	frexp(want, &e);
+	e = e < -125 ? -125 : e;
+	return fabs(got - want) / ldexp(1, e - 24);
+}
+
+/* Infinite where the exact result rounds to infinity, NaN where it is one, else within `limit`. */
+static void
+check_one(const char *name, float x, float got, double want, double limit)
+{
+	const float rounded = (float)want;
+	int ok;
+	if (isnan(want))
+		ok = isnan(got);
+	else if (isinf(rounded))
+		ok = got == rounded;
+	else
+		ok = !isnan(got) && ulps(got, want) <= limit;
+	if (!ok)
+		fail_msg("%s(%a) = %a, expected %a", name, (double)x, (double)got, want);
+}
+
+static void
+sweep(const char *name, float (*f)(float), double (*exact)(double), double limit)
+{
+	static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 88.7f, 88.73f, -87.3f, -103.9f,
+		-104.0f, 0x1p-126f, 0x1p-149f, 0x1.fffffep127f, -0x1.fffffep127f, INFINITY, -INFINITY, NAN};
+	for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+		check_one(name, special[i], f(special[i]), exact(special[i]), limit);
+	for (uint64_t u = 0; u < (uint64_t)1 << 32; u += STRIDE) {
+		const float x = m_float_f32((uint32_t)u);
+		check_one(name, x, f(x), exact(x), limit);
+	}
+}
+
+static float
+exp_macro(float x)
+{
+	return M_exp(x);
+}
+
+static double
+exact_sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+static void
+exp_is_within_2_ulp(void **state)
+{
+	(void)state;
+	sweep("exp", exp_macro, exp, 2);
+}
+
+static void
+log_is_within_2_ulp(void **state)
+{
+	(void)state;
+	sweep("log", m_log_f32, log, 2);
+}
+
+static void
+tanh_is_within_4_ulp(void **state)
+{
+	(void)state;
+	sweep("tanh", m_tanh_f32, tanh, 4);
+}
+
+static void
+erf_is_within_4_ulp(void **state)
+{
+	(void)state;
+	sweep("erf", m_erf_f32, erf, 4);
+}
+
+static void
+sigmoid_is_within_4_ulp(void **state)
+{
+	(void)state;
+	sweep("sigmoid", m_sigmoid_f32, exact_sigmoid, 4);
+}
+
+static void
+signs_of_zero_survive_odd_functions(void **state)
+{
+	(void)state;
+	assert_true(signbit(M_tanh(-0.0f)) && signbit(M_erf(-0.0f)));
+	assert_false(signbit(M_tanh(0.0f)) || signbit(M_erf(0.0f)));
+}
+
+static void
+max_and_min_pass_nan_on_from_both_sides(void **state)
+{
+	(void)state;
+	const float nan = NAN;
+	assert_true(isnan(M_max(nan, 1.0f)) && isnan(M_max(1.0f, nan)));
+	assert_true(isnan(M_min(nan, 1.0f)) && isnan(M_min(1.0f, nan)));
+	assert_true(isnan(M_max((double)nan, 1.0)) && isnan(M_min(1.0, (double)nan)));
+	assert_true(M_max(2.0f, 1.0f) == 2.0f && M_min(2.0f, 1.0f) == 1.0f);
+}
+
+static void
+macros_choose_by_type(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof M_exp(1.0), sizeof(double));
+	assert_int_equal(sizeof M_exp(1.0f), sizeof(float));
+	assert_true(M_max(INT64_C(1) << 40, INT64_C(2)) == INT64_C(1) << 40);
+	assert_true(M_abs(INT32_MIN) == INT32_MIN && M_abs(-3) == 3 && M_abs(-2.5f) == 2.5f);
+	assert_true(M_min(3, 4) == 3 && M_floor(-1.5f) == -2.0f && M_rsqrt(4.0) == 0.5);
+	assert_true(M_fma(2.0, 3.0, 1.0) == 7.0 && M_pow(2.0f, 3.0f) == 8.0f);
+	assert_true(M_sigmoid(0.0) == 0.5 && M_sigmoid(-800.0) == 0 && M_sigmoid(800.0) == 1);
+}
+
+/* What bits of f16 mean, by the definition of the format. */
+static double
+exact_f16(unsigned h)
+{
+	const int exponent = h >> 10 & 31, mantissa = h & 1023;
+	double x = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+	if (exponent == 31)
+		x = mantissa ? NAN : INFINITY;
+	return h & 0x8000 ? -x : x;
+}
+
+static void
+every_f16_has_its_value_and_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned h = 0; h < 65536; h++) {
+		const float x = rt_f16_to_f32((uint16_t)h);
+		const double want = exact_f16(h);
+		if (isnan(want)) {
+			assert_true(isnan(x) && isnan(rt_f16_to_f32(rt_f32_to_f16(x))));
+			continue;
+		}
+		assert_true(x == want && !signbit(x) == !signbit(want));
+		assert_int_equal(rt_f32_to_f16(x), h);
+	}
+}
+
+/* Between two neighbours of either half type the nearer one is taken, in the middle the even one. */
+static void
+halves_round_to_nearest_even(void **state)
+{
+	(void)state;
+	for (unsigned h = 0; h < 0x7BFF; h++) {
+		const float low = rt_f16_to_f32((uint16_t)h), high = rt_f16_to_f32((uint16_t)(h + 1));
+		const float middle = (low + high) / 2;
+		assert_int_equal(rt_f32_to_f16(middle), h + (h & 1));
+		assert_int_equal(rt_f32_to_f16(nextafterf(middle, low)), h);
+		assert_int_equal(rt_f32_to_f16(nextafterf(middle, high)), h + 1);
+	}
+	for (unsigned h = 0x80; h < 0x7F7F; h++) {
+		const float low = rt_bf16_to_f32((uint16_t)h), high = rt_bf16_to_f32((uint16_t)(h + 1));
+		const float middle = low + (high - low) / 2;
+		assert_int_equal(rt_f32_to_bf16(middle), h + (h & 1));
+		assert_int_equal(rt_f32_to_bf16(nextafterf(middle, low)), h);
+		assert_int_equal(rt_f32_to_bf16(nextafterf(middle, high)), h + 1);
+	}
+	assert_int_equal(rt_f32_to_f16(65520.0f), 0x7C00);
+	assert_int_equal(rt_f32_to_f16(65519.0f), 0x7BFF);
+	assert_int_equal(rt_f32_to_bf16(0x1.fffffep127f), 0x7F80);
+	assert_true(isnan(rt_bf16_to_f32(rt_f32_to_bf16(NAN))));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exp_is_within_2_ulp),
+		cmocka_unit_test(log_is_within_2_ulp),
+		cmocka_unit_test(tanh_is_within_4_ulp),
+		cmocka_unit_test(erf_is_within_4_ulp),
+		cmocka_unit_test(sigmoid_is_within_4_ulp),
+		cmocka_unit_test(signs_of_zero_survive_odd_functions),
+		cmocka_unit_test(max_and_min_pass_nan_on_from_both_sides),
+		cmocka_unit_test(macros_choose_by_type),
+		cmocka_unit_test(every_f16_has_its_value_and_comes_back),
+		cmocka_unit_test(halves_round_to_nearest_even),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
