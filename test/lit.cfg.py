@@ -11,6 +11,7 @@
 #   %python    the Python that runs lit
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
 #   %libdir    where libdopt.so and libdopt_rt.a are
+#   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang.
 
@@ -85,6 +86,7 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%python", config.python),
     ("%libdir", config.lib_dir),
+    ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),
     ("%mpirun", "timeout %d %s" % (MPIRUN_SECONDS, config.mpirun)),
     ("%plugin", "%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
         % (config.cc, cflags, config.lib_dir)),
