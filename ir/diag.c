@@ -58,9 +58,12 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 		out_of_memory();
 	struct diag_source *s = &d->source[d->nsources++];
 	s->name = talloc_strdup(d, name);
-	s->text = talloc_strndup(d, text, length);
-	if (!s->name || !s->text)
+	char *copy = talloc_size(d, length + 1); /* it may hold zero bytes */
+	if (!s->name || !copy)
 		out_of_memory();
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	s->text = copy;
 	s->base = d->next_base;
 	s->length = (uint32_t)length;
 	d->next_base += s->length + 1; /* one more: the end of the text is a place too */

@@ -330,6 +330,9 @@ ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value);
  */
 bool
 ir_verify(struct ir_module *m);
+/* The same without types: for a module whose ops have just been inferred. */
+bool
+ir_verify_structure(struct ir_module *m);
 
 /* Prints the module; the text parses to an equal module. ir_print_op prints one line. */
 #include <stdio.h>

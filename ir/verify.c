@@ -151,8 +151,8 @@ verify_updates(struct verifier *v, const struct ir_func *f)
 	}
 }
 
-bool
-ir_verify(struct ir_module *m)
+static bool
+verify_module(struct ir_module *m, bool types)
 {
 	struct verifier v = {.m = m, .ok = true};
 	uint32_t next_scope = 0;
@@ -160,7 +160,7 @@ ir_verify(struct ir_module *m)
 	for (struct ir_func *f = m->func; f; f = f->next) {
 		bool typed = strcmp(f->name, "main") == 0;
 		v.scope = ++next_scope;
-		verify_block(&v, &f->body, typed, &next_scope);
+		verify_block(&v, &f->body, typed && types, &next_scope);
 		if (!typed)
 			continue;
 		verify_names(&v, f, WRITTEN, "op");
@@ -168,4 +168,16 @@ ir_verify(struct ir_module *m)
 		verify_updates(&v, f);
 	}
 	return v.ok;
+}
+
+bool
+ir_verify(struct ir_module *m)
+{
+	return verify_module(m, true);
+}
+
+bool
+ir_verify_structure(struct ir_module *m)
+{
+	return verify_module(m, false);
 }
