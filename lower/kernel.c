@@ -62,8 +62,8 @@ open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 }
 
 /* What a reduction starts with. */
-static char *
-identity(struct kernel_text *w, const struct scheme_op *o)
+char *
+kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 {
 	static const int64_t low[] = {[IR_i64] = INT64_MIN, [IR_i32] = INT32_MIN, [IR_i8] = -128};
 	static const int64_t high[] = {[IR_i64] = INT64_MAX, [IR_i32] = INT32_MAX, [IR_i8] = 127, [IR_u8] = 255,
@@ -82,8 +82,8 @@ identity(struct kernel_text *w, const struct scheme_op *o)
 }
 
 /* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows. */
-static char *
-combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator)
+char *
+kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator)
 {
 	if (o->f.reduce == REDUCE_SUM)
 		return talloc_asprintf(w->scratch, "%s + %s", a, b);
@@ -94,21 +94,21 @@ combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const 
 }
 
 /* memory element = reduce(memory element, value) */
-static void
-accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value)
+void
+kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value)
 {
 	const struct scheme_tensor *t = &w->s->tensor[o->out];
 	const char *to = kernel_element(w, o, -1);
 	const bool half = t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16);
 	const char *old = half ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), to) : to;
-	const char *sum = combined(w, o, old, value, false);
+	const char *sum = kernel_combined(w, o, old, value, false);
 
 	kernel_line(w, "%s = %s;", to, half ? kernel_stored(w, t->dtype, sum) : sum);
 }
 
 /* Stores value `v<out>` where somebody outside its loop reads it. */
-static void
-store(struct kernel_text *w, const struct scheme_op *o)
+void
+kernel_store(struct kernel_text *w, const struct scheme_op *o)
 {
 	const struct scheme_tensor *t = &w->s->tensor[o->out];
 	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
@@ -120,8 +120,8 @@ store(struct kernel_text *w, const struct scheme_op *o)
 }
 
 /* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
-static char *
-declare_pick(struct kernel_text *w, const struct scheme_op *o)
+char *
+kernel_pick(struct kernel_text *w, const struct scheme_op *o)
 {
 	const int n = (int)(o - w->s->op), index = o->pick.index;
 	const char *value = kernel_expr(w, o, o->pick.value);
@@ -140,19 +140,19 @@ declare_pick(struct kernel_text *w, const struct scheme_op *o)
 }
 
 /* The value of op o at the present indices. */
-static char *
-value_text(struct kernel_text *w, const struct scheme_op *o)
+char *
+kernel_value(struct kernel_text *w, const struct scheme_op *o)
 {
 	if (o->pick.index < 0)
 		return kernel_expr(w, o, o->f.body);
-	const char *test = declare_pick(w, o);
+	const char *test = kernel_pick(w, o);
 	return talloc_asprintf(w->scratch, "(%s ? %s : 0)", test, kernel_expr(w, o, o->f.body));
 }
 
 static void
 write_scatter(struct kernel_text *w, const struct scheme_op *o)
 {
-	const char *test = declare_pick(w, o);
+	const char *test = kernel_pick(w, o);
 
 	open_brace(w, talloc_asprintf(w->scratch, "if (%s)", test));
 	const char *value = kernel_expr(w, o, o->f.body);
@@ -160,7 +160,7 @@ write_scatter(struct kernel_text *w, const struct scheme_op *o)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
 			kernel_stored(w, (enum ir_dtype)o->f.dtype, value));
 	else
-		accumulate(w, o, value);
+		kernel_accumulate(w, o, value);
 	close_brace(w);
 }
 
@@ -205,7 +205,7 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 		write_scatter(w, o);
 		return;
 	}
-	const char *value = value_text(w, o);
+	const char *value = kernel_value(w, o);
 	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0) {
 		const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
 		if (o->f.reduce == REDUCE_SUM) {
@@ -214,12 +214,12 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 		}
 		const char *x = talloc_asprintf(w->scratch, "x%d", o->out);
 		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), x, value);
-		kernel_line(w, "%s = %s;", v, combined(w, o, v, x, true));
+		kernel_line(w, "%s = %s;", v, kernel_combined(w, o, v, x, true));
 	} else if (o->red_set) {
-		accumulate(w, o, value);
+		kernel_accumulate(w, o, value);
 	} else {
 		kernel_line(w, "const %s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out, value);
-		store(w, o);
+		kernel_store(w, o);
 	}
 }
 
@@ -235,7 +235,7 @@ fill_rows(struct kernel_text *w, const struct stage *st)
 			if (o->out_set >> st->loop[i] & 1)
 				open_loop(w, st->g, st->loop[i]);
 		const struct scheme_tensor *t = &w->s->tensor[o->out];
-		const char *zero = identity(w, o);
+		const char *zero = kernel_identity(w, o);
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
 			t->where == SCHEME_MEMORY ? kernel_stored(w, t->dtype, zero) : zero);
 		while (w->indent > before)
@@ -249,7 +249,7 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	FOR_STAGE(w, st, o)
 		if (reduces_inside(st, o) && suffix_depth(st, o) == depth)
 			kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out,
-				identity(w, o));
+				kernel_identity(w, o));
 }
 
 static void
@@ -259,9 +259,9 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
 		if (o->red_set & st->outer)
-			accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
+			kernel_accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
 		else
-			store(w, o);
+			kernel_store(w, o);
 	}
 }
 
@@ -325,7 +325,7 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 		const struct scheme_op *o = &w->s->op[g->op[k]];
 		if (!(o->red_set & scheme_outer_set(g)) && !(o->pick.index >= 0 && o->pick.scatter))
 			continue;
-		const char *zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, identity(w, o));
+		const char *zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, kernel_identity(w, o));
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
 		kernel_line(w, "\t%s[i] = %s;", kernel_memory(w, o->out), zero);
@@ -393,8 +393,8 @@ declare_scratch(struct kernel_text *w)
 }
 
 /* Number of the tensor that result r of the kernel is. */
-static int
-result_tensor(const struct scheme *s, int r)
+int
+kernel_result(const struct scheme *s, int r)
 {
 	const struct ir_op *k = s->kernel;
 	const struct ir_value *v = k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[0];
@@ -409,7 +409,7 @@ static void
 copy_results(struct kernel_text *w)
 {
 	for (int r = 0; r < w->s->kernel->nresults; r++) {
-		const int t = result_tensor(w->s, r);
+		const int t = kernel_result(w->s, r);
 		const struct scheme_tensor *x = &w->s->tensor[t];
 		const char *from = kernel_memory(w, t), *to = talloc_asprintf(w->scratch, "r%d", r);
 		if (strcmp(from, to) != 0)

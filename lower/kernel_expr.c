@@ -128,7 +128,10 @@ kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
 {
 	const int tensor = j < 0 ? o->out : o->in[j];
 	const struct scheme_tensor *t = &w->s->tensor[tensor];
+	char *other = w->element ? w->element(w, o, j) : NULL;
 
+	if (other)
+		return other;
 	if (t->where == SCHEME_ROW)
 		return talloc_asprintf(w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
 	return talloc_asprintf(w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
@@ -147,7 +150,7 @@ is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 	uint32_t outer = 0;
 	for (int i = 0; i < g->nouter; i++)
 		outer |= 1u << g->order[i];
-	if (t->where == SCHEME_LOCAL)
+	if (t->where == SCHEME_LOCAL || w->all_local)
 		return true;
 	if (maker->red_set & outer || maker->pick.scatter)
 		return false;

@@ -11,6 +11,11 @@ struct kernel_text {
 	void *scratch; /* talloc: texts of this kernel */
 	int indent;
 	int ntemps;
+	/* For targets that keep values elsewhere: every value of a segment is a local of its reader; the text
+	 * of an element, NULL where it is the usual one. */
+	bool all_local;
+	char *(*element)(struct kernel_text *w, const struct scheme_op *o, int j);
+	void *data; /* of `element` */
 };
 
 /* printf at the present indentation, with a line end behind it. */
@@ -40,6 +45,32 @@ kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 /* The value of an expression of op o; parts used twice become locals, written first. */
 char *
 kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
+
+/* The value of op o at the present indices, 0 where its pick is out of range. */
+char *
+kernel_value(struct kernel_text *w, const struct scheme_op *o);
+
+/* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
+char *
+kernel_pick(struct kernel_text *w, const struct scheme_op *o);
+
+/* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
+void
+kernel_store(struct kernel_text *w, const struct scheme_op *o);
+
+/* What a reduction starts with; `a` and `b` reduced (an accumulator: max and min are plain comparisons). */
+char *
+kernel_identity(struct kernel_text *w, const struct scheme_op *o);
+char *
+kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator);
+
+/* Element of op o's result = reduce(element, value). */
+void
+kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value);
+
+/* Number of the tensor that result r of the kernel is. */
+int
+kernel_result(const struct scheme *s, int r);
 
 /* A constant of that type. */
 char *
