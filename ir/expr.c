@@ -348,7 +348,7 @@ expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, i
 		const struct expr *inner = expr_derivative(a, ctx, e->arg[i], j, -1);
 		if (is_const(inner, 0))
 			continue;
-		const struct expr *outer = instantiate(a, ctx->derivative[e->id][i], e->arg, r, t);
+		const struct expr *outer = expr_convert(a, t, instantiate(a, ctx->derivative[e->id][i], e->arg, r, t));
 		sum = expr_call(a, FN_add, sum, expr_call(a, FN_mul, outer, expr_convert(a, t, inner), NULL), NULL);
 	}
 	return sum;
