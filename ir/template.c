@@ -21,7 +21,8 @@ struct memo {
 	int nargs;
 	const struct ir_attr *size; /* the sizes that the call sets */
 	int nsizes;
-	bool ok; /* false: its fault was reported */
+	bool running; /* its instance is being made */
+	bool ok;      /* false: its fault was reported */
 	const struct ir_type **result;
 };
 
@@ -499,13 +500,15 @@ ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *con
 		return false;
 	struct memo *memo = f ? memo_find(m, f, call) : NULL;
 	f = call_check(m, call);
-	if (!f || (memo && !memo->ok))
+	if (!f || (memo && !memo->ok && !memo->running))
 		return false;
-	if (!memo) {
+	if (!memo || memo->running) {
 		if (!template_enter(m, call, f))
 			return false;
 		memo = memo_create(m, f, call);
+		memo->running = true;
 		bool ok = memo_fill(m, memo, call);
+		memo->running = false;
 		t->nactive--;
 		if (!ok)
 			return false;

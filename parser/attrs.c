@@ -77,6 +77,15 @@ attr_misfit(struct parser *p, const char *what, const char *want, const struct i
 	return false;
 }
 
+static bool
+is_let(const struct parser *p, const char *name)
+{
+	for (int i = 0; i < p->m->nlets; i++)
+		if (p->m->let[i].name == name)
+			return true;
+	return false;
+}
+
 /* An integer: a number, or an expression, which a template keeps. */
 static bool
 attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr *a)
@@ -85,7 +94,7 @@ attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr
 
 	if (a->kind == ATTR_INT)
 		return true;
-	if (a->kind == ATTR_NAME) {
+	if (a->kind == ATTR_NAME && (p->template || is_let(p, a->s))) {
 		struct symbol name = {.name = a->s};
 		size_name(p, &name, a->loc, &s);
 	} else if (a->kind == ATTR_SIZE) {

@@ -8,6 +8,8 @@
 }
 
 %code {
+#include <string.h>
+
 int
 dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
 int
@@ -173,8 +175,8 @@ string:
 ;
 
 operands:
-  VALUE				{ stmt_operand(p, WORD($1, @1)); }
-| operands ',' VALUE		{ stmt_operand(p, WORD($3, @3)); }
+  VALUE				{ PUSH(p, &p->word, struct named, {$1, @1}); }
+| operands ',' VALUE		{ PUSH(p, &p->word, struct named, {$3, @3}); }
 ;
 
 body:
@@ -275,17 +277,27 @@ place:
 
 %%
 
-enum { EXPECTED_MAX = 5 }; /* a longer list helps nobody */
+enum { EXPECTED_TOKENS = 16 }; /* more than any state of the grammar waits for */
+
+/* Arithmetic can follow nearly every number and name: saying so helps nobody. */
+static bool
+is_arithmetic(yysymbol_kind_t kind)
+{
+	const char *name = yysymbol_name(kind);
+
+	return name[0] == '\'' && name[2] == '\'' && strchr("+-*/", name[1]);
+}
 
 static int
 yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 {
-	yysymbol_kind_t kind[EXPECTED_MAX + 1];
-	const char *name[EXPECTED_MAX + 1];
-	int n = yypcontext_expected_tokens(context, kind, EXPECTED_MAX + 1);
+	yysymbol_kind_t kind[EXPECTED_TOKENS];
+	const char *name[EXPECTED_TOKENS];
+	int all = yypcontext_expected_tokens(context, kind, EXPECTED_TOKENS), n = 0;
 
-	for (int i = 0; i < n; i++)
-		name[i] = yysymbol_name(kind[i]);
+	for (int i = 0; i < all; i++)
+		if (!is_arithmetic(kind[i]))
+			name[n++] = yysymbol_name(kind[i]);
 	message_syntax(p, *yypcontext_location(context), name, n);
 	return 0;
 }

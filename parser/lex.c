@@ -129,15 +129,22 @@ struct resync {
 	bool in_func;
 	bool fresh;    /* nothing but blanks so far on this line */
 	bool in_attrs; /* between the braces of attributes */
+	size_t error_line; /* start of the line with the error */
 	int depth;     /* bodies opened */
 };
 
-/* Can reading go on at text[at]? */
+/*
+ * Can reading go on at text[at]? Not before the line with the error, nor again at a statement that was
+ * tried.
+ */
 static bool
-resync_here(const struct resync *r, size_t at)
+resync_here(const struct resync *r, const struct lexer *lx, size_t at, bool tried)
 {
 	const char *s = r->text + at;
 	bool first_column = at == 0 || s[-1] == '\n';
+
+	if (at < (tried ? lx->last : r->error_line) || at + 1 <= lx->last_sync)
+		return false;
 
 	if (first_column && starts_with_word(s, "func"))
 		return true;
@@ -185,12 +192,15 @@ resync(struct parser *p, struct ir_loc *loc)
 	struct lexer *lx = p->lex;
 	struct resync r = {.text = lx->text, .in_func = p->func != NULL, .fresh = lx->sync_from == 0};
 	size_t at = lx->sync_from;
+	bool tried = true; /* what comes first is the statement with the error */
 
+	for (r.error_line = lx->last; r.error_line && lx->text[r.error_line - 1] != '\n'; r.error_line--)
+		;
 	while (at < lx->n) {
-		if (strchr(" \t\r\n", lx->text[at]) == NULL || lx->text[at] == '\0') {
-			if (at >= lx->last && at + 1 != lx->last_sync && resync_here(&r, at))
-				break;
-		}
+		bool blank = isspace((unsigned char)lx->text[at]) || (lx->text[at] == '/' && lx->text[at + 1] == '/');
+		if (!blank && resync_here(&r, lx, at, tried))
+			break;
+		tried = tried && blank;
 		at = resync_step(&r, at, lx->n);
 	}
 	if (at > lx->n)

@@ -238,8 +238,6 @@ void
 func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
-void
-stmt_operand(struct parser *p, struct named name);
 /*
  * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns how
  * many bodies are open around the statement.

@@ -37,17 +37,17 @@ stmt_give_up(struct parser *p)
 	stmt_reset(p);
 }
 
-void
-stmt_operand(struct parser *p, struct named name)
+/* The values that the names in the parentheses stand for. */
+static void
+find_operands(struct parser *p)
 {
-	struct ir_value *v = symbol_value(p, name);
-
-	PUSH(p, &p->word, struct symbol *, name.symbol);
-	if (!v || v == &p->poison) {
-		p->stmt.poisoned = true;
-		return;
+	for (int i = 0; i < p->word.n; i++) {
+		struct ir_value *v = symbol_value(p, VECTOR(&p->word, struct named)[i]);
+		if (v && v != &p->poison)
+			PUSH(p, &p->operand, struct ir_value *, v);
+		else
+			p->stmt.poisoned = true;
 	}
-	PUSH(p, &p->operand, struct ir_value *, v);
 }
 
 static int
@@ -219,11 +219,11 @@ fuse_open(struct parser *p)
 	}
 	region_open(p, body);
 	for (int i = 0; i < p->word.n; i++) {
-		struct symbol *s = VECTOR(&p->word, struct symbol *)[i];
+		struct named name = VECTOR(&p->word, struct named)[i];
 		if (!op)
-			symbol_poison(p, s);
-		else if (s->scope != p->scope) /* an operand that is there twice: the first */
-			symbol_define(p, (struct named){s, op->loc}, &body->arg[i]);
+			symbol_poison(p, name.symbol);
+		else if (name.symbol->scope != p->scope) /* an operand that is there twice: the first */
+			symbol_define(p, name, &body->arg[i]);
 	}
 	stmt_reset(p);
 }
@@ -246,6 +246,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 	}
 	s->pending = true;
 	s->loc = loc;
+	find_operands(p);
 	s->code = find_op(p, op);
 	if (s->code < 0) {
 		s->poisoned = true;
