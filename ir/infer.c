@@ -189,7 +189,7 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, cons
 static bool
 set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t, const struct ir_type *written)
 {
-	const struct ir_type *type = ir_type_intern(m->ctx, t);
+	const struct ir_type *type = written && ir_type_equal(t, written) ? written : ir_type_intern(m->ctx, t);
 
 	if (written && written != type) {
 		char *a = ir_type_text(NULL, m, type), *b = ir_type_text(NULL, m, written);

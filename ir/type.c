@@ -44,24 +44,17 @@ ir_dtype_find(const char *name)
 	return -1;
 }
 
-static bool
-state_equal(struct ir_state a, struct ir_state b)
+bool
+ir_type_equal(const struct ir_type *a, const struct ir_type *b)
 {
-	return a.kind == b.kind && a.dim == b.dim && a.order == b.order;
+	return ir_type_same_meaning(a, b) && memcmp(a->axis, b->axis, sizeof a->axis) == 0;
 }
 
 static bool
 type_equal(const void *item, const void *key, size_t n)
 {
-	const struct ir_type *a = item, *b = key;
-
 	(void)n;
-	if (!ir_type_same_meaning(a, b))
-		return false;
-	for (int i = 0; i < IR_MAX_AXES; i++)
-		if (!state_equal(a->axis[i], b->axis[i]))
-			return false;
-	return true;
+	return ir_type_equal(item, key);
 }
 
 const struct ir_type *

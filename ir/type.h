@@ -76,6 +76,10 @@ ir_dtype_find(const char *name);
 const struct ir_type *
 ir_type_intern(struct ir_context *ctx, const struct ir_type *t);
 
+/* Equal in all: for interned types the same as ==. */
+bool
+ir_type_equal(const struct ir_type *a, const struct ir_type *b);
+
 /* The same tensor, copied on every axis: its meaning. */
 const struct ir_type *
 ir_type_meaning(struct ir_context *ctx, const struct ir_type *t);

@@ -15,6 +15,9 @@ struct verifier {
 	struct ir_module *m;
 	uint32_t scope; /* of the block at work; every block has its own, from 1 */
 	bool ok;
+	bool in_main;
+	struct ir_op **named; /* ops of @main with a name in quotes; talloc array */
+	size_t nnamed, room;
 };
 
 #define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
@@ -52,6 +55,18 @@ verify_types(struct verifier *v, struct ir_op *op)
 		v->ok = false;
 	if (written != type)
 		talloc_free(written);
+}
+
+static void
+collect_named(struct verifier *v, struct ir_op *op)
+{
+	if (v->nnamed == v->room) {
+		v->room = v->room ? 2 * v->room : 64;
+		v->named = talloc_realloc(NULL, v->named, struct ir_op *, v->room);
+		if (!v->named)
+			out_of_memory();
+	}
+	v->named[v->nnamed++] = op;
 }
 
 static void
@@ -95,49 +110,46 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL) || op->code == OP_input))
 			FAULT(v, op, "%s: cannot stand in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
+		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))
+			collect_named(v, op);
 		prev = op;
 	}
 	if (b->last != prev)
 		v->ok = false;
 }
 
+/* Outputs are apart from what comes in: each kind has names of its own. */
 static int
 compare_symbols(const void *a, const void *b)
 {
 	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
-	int order = strcmp(x->symbol, y->symbol);
+	int order = (int)op_is(x, EFFECT) - (int)op_is(y, EFFECT);
 
+	if (!order)
+		order = strcmp(x->symbol, y->symbol);
 	return order ? order : (x->loc.begin > y->loc.begin) - (x->loc.begin < y->loc.begin);
 }
 
 /* No two params, states or inputs, and no two outputs, of one name. */
 static void
-verify_names(struct verifier *v, const struct ir_func *f, unsigned traits, const char *what)
+verify_names(struct verifier *v)
 {
-	struct ir_op **op = NULL;
-	size_t n = 0;
-
-	IR_FOR_OPS(o, &f->body)
-		n += op_is(o, NAMED) && o->symbol && op_is(o, traits);
-	op = talloc_array(NULL, struct ir_op *, n + 1);
-	n = 0;
-	IR_FOR_OPS(o, &f->body)
-		if (op_is(o, NAMED) && o->symbol && op_is(o, traits))
-			op[n++] = o;
-	qsort(op, n, sizeof *op, compare_symbols);
-	for (size_t i = 1; i < n; i++)
-		if (op[i]->symbol == op[i - 1]->symbol) {
-			FAULT(v, op[i], "%s: the name \"%s\" is taken", op_name(op[i]->code), op[i]->symbol);
-			diag_note(v->m->ctx->diag, op[i - 1]->loc, "by this %s", what);
-		}
-	talloc_free(op);
+	qsort(v->named, v->nnamed, sizeof *v->named, compare_symbols);
+	for (size_t i = 1; i < v->nnamed; i++) {
+		const struct ir_op *op = v->named[i], *before = v->named[i - 1];
+		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
+			continue;
+		FAULT(v, op, "%s: the name \"%s\" is taken", op_name(op->code), op->symbol);
+		diag_note(v->m->ctx->diag, before->loc, "by this %s", op_is(op, EFFECT) ? "output" : "op");
+	}
 }
 
 /* A tensor has one next value. */
 static void
-verify_updates(struct verifier *v, const struct ir_func *f)
+verify_updates(struct verifier *v)
 {
-	IR_FOR_OPS(op, &f->body) {
+	for (size_t i = 0; i < v->nnamed; i++) {
+		const struct ir_op *op = v->named[i];
 		if (!op_is(op, PERSISTENT))
 			continue;
 		const struct ir_op *first = NULL;
@@ -160,13 +172,14 @@ verify_module(struct ir_module *m, bool types)
 	for (struct ir_func *f = m->func; f; f = f->next) {
 		bool typed = strcmp(f->name, "main") == 0;
 		v.scope = ++next_scope;
+		v.in_main = typed;
 		verify_block(&v, &f->body, typed && types, &next_scope);
 		if (!typed)
 			continue;
-		verify_names(&v, f, WRITTEN, "op");
-		verify_names(&v, f, EFFECT, "output");
-		verify_updates(&v, f);
+		verify_names(&v);
+		verify_updates(&v);
 	}
+	talloc_free(v.named);
 	return v.ok;
 }
 

@@ -20,7 +20,17 @@ vector_grow(const void *owner, struct vector *v, size_t size)
 		out_of_memory();
 }
 
-/* Eight bytes at a time, multiplied and folded; names are short. */
+/* Two rounds, as low bits of a product know nothing of the high bits of its factors. */
+static uint64_t
+hash_mix(uint64_t hash)
+{
+	hash *= UINT64_C(0x9E3779B97F4A7C15);
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0xD6E8FEB86659FD93);
+	return hash ^ hash >> 32;
+}
+
+/* Eight bytes at a time; names are short. */
 static uint64_t
 symbol_hash(const char *s, size_t n)
 {
@@ -28,13 +38,11 @@ symbol_hash(const char *s, size_t n)
 
 	for (; n >= sizeof word; n -= sizeof word, s += sizeof word) {
 		memcpy(&word, s, sizeof word);
-		hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-		hash ^= hash >> 32;
+		hash = hash_mix(hash ^ word);
 	}
 	word = 0;
 	memcpy(&word, s, n);
-	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-	return hash ^ hash >> 32;
+	return hash_mix(hash ^ word);
 }
 
 static void

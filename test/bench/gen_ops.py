@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Writes a module of many ops, for timing what reads, checks and prints modules.
+
+    gen_ops.py 100000 > /tmp/big.dir
+
+A stack of perceptron layers over a mesh of two axes, with every name and type written as the printer
+writes them: about two operands an op, an attribute on every third.
+"""
+import sys
+
+DIMS, ROWS, CLASSES = 64, 256, 64
+
+
+def layer(k):
+    """Ten ops from %x{k} to %x{k+1}."""
+    rows = f"f32[{ROWS}/dp,{DIMS}]"
+    yield f'%w{k} = param("w{k}") {{init = "he", seed = {k}}} : f32[{DIMS},{DIMS}/tp]'
+    yield f"%g{k} = allgather(%w{k}) {{axis = tp}} : f32[{DIMS},{DIMS}]"
+    yield f"%h{k} = matmul(%x{k}, %g{k}) : {rows}"
+    yield f"%m{k} = mean(%h{k}) {{dims = [1], keep = true}} : f32[{ROWS}/dp,1]"
+    yield f"%c{k} = sub(%h{k}, %m{k}) : {rows}"
+    yield f"%r{k} = relu(%c{k}) : {rows}"
+    yield f"%t{k} = tanh(%r{k}) : {rows}"
+    yield f"%p{k} = mul(%t{k}, %c{k}) : {rows}"
+    yield f"%s{k} = maximum(%p{k}, %h{k}) : {rows}"
+    yield f"%x{k + 1} = add(%s{k}, %x{k}) : {rows}"
+
+
+def main():
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+    print("module @big\nmesh [dp = 4, tp = 2]\n\nfunc @main() {")
+    print(f'  %x0 = input("x") : f32[{ROWS}/dp,{DIMS}]')
+    for k in range(n // 10):
+        for op in layer(k):
+            print("  " + op)
+    print(f"  %loss = mean(%x{n // 10}) : f32[]+dp")
+    print("  %all = allreduce(%loss) {axis = dp} : f32[]")
+    print('  output("loss", %all)\n}')
+
+
+if __name__ == "__main__":
+    main()
