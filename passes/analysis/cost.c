@@ -142,8 +142,11 @@ arithmetic_seconds(const struct device *d, const struct ir_module *m, const stru
 static double
 kernel_bytes(const struct ir_module *m, const struct ir_op *op)
 {
-	if (op->code == OP_partition) /* only the slice is read */
+	/* Of what is whole only the slice is read or written. */
+	if (op->code == OP_partition)
 		return 2 * (double)ir_type_local_bytes(m, op->result[0].type);
+	if (op->code == OP_combine)
+		return 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
 	return op_work(m, op).bytes;
 }
 

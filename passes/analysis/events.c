@@ -14,7 +14,8 @@ struct record {
 	const struct ir_op *source; /* a view: of this op's result; else the op itself, or NULL */
 	uint32_t over, turns;       /* its loop */
 	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
-	bool *waited;               /* the same for collectives: has the compute stream waited? */
+	uint32_t *done;             /* collectives, the same: their end for every party */
+	bool *waited;               /* the same: has the compute stream waited for that? */
 };
 
 struct builder {
@@ -122,6 +123,17 @@ slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t
 	return t * b->e->ndevices + device;
 }
 
+/* The compute stream waits for a collective, once. */
+static void
+wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint32_t device)
+{
+	if (!r->done || r->done[slot] == NO_EVENT || r->waited[slot])
+		return;
+	r->waited[slot] = true;
+	event_add(b, r->source, EVENT_WAIT, turn, device, b->times->async ? 0 : b->times->wait);
+	dep_add(b, r->done[slot]);
+}
+
 /* Where a thread computes: it waits for the collectives that op reads. */
 static void
 wait_for_operands(
@@ -129,14 +141,8 @@ wait_for_operands(
 {
 	for (int i = 0; !b->times->async && i < op->noperands; i++) {
 		struct record *r = record_of(b, ir_operand(op, i));
-		if (!r || !r->waited)
-			continue;
-		uint32_t slot = slot_of(b, r, over, turn, device);
-		if (r->waited[slot] || r->ready[slot] == NO_EVENT)
-			continue;
-		r->waited[slot] = true;
-		event_add(b, op, EVENT_WAIT, turn, device, b->times->wait);
-		dep_add(b, r->ready[slot]);
+		if (r)
+			wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
 	}
 }
 
@@ -207,6 +213,7 @@ emit_alike(
 		dep_add(b, post);
 	depend_on_operands(b, op, r->over, turn, device);
 	r->ready[turn * b->e->ndevices + device] = e;
+	r->done[turn * b->e->ndevices + device] = e;
 }
 
 /* Places of the axis that send or receive. */
@@ -243,6 +250,7 @@ emit_group(struct builder *b, const struct ir_op *op, const struct cost_collecti
 		uint32_t e =
 			event_add(b, op, EVENT_COLLECTIVE, turn, party[k], b->times->op[op->order]);
 		dep_add(b, join);
+		r->done[turn * b->e->ndevices + party[k]] = e;
 		if (holds(b, op->result[0].type, party[k], -1))
 			r->ready[turn * b->e->ndevices + party[k]] = e;
 	}
@@ -295,10 +303,14 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 			continue;
 		struct record *r = &b->record[op->order];
 		uint32_t slots = turns * b->e->ndevices;
-		*r = (struct record){op, l->over, turns, NEW_ARRAY(b, uint32_t, slots), NULL};
+		*r = (struct record){.source = op, .over = l->over, .turns = turns};
+		r->ready = NEW_ARRAY(b, uint32_t, slots);
 		memset(r->ready, 0xff, sizeof *r->ready * slots);
-		if (kind == COST_COLLECTIVE && !b->times->async)
-			r->waited = must_have(talloc_zero_array(b, bool, slots));
+		if (kind != COST_COLLECTIVE)
+			continue;
+		r->done = NEW_ARRAY(b, uint32_t, slots);
+		memset(r->done, 0xff, sizeof *r->done * slots);
+		r->waited = must_have(talloc_zero_array(b, bool, slots));
 	}
 }
 
@@ -311,14 +323,14 @@ count_events(const struct builder *b, const struct issue *o)
 	return events;
 }
 
-/* The step's end: updates and outputs need what they read. */
+/* The end of a turn: what it posted is waited for, so that every turn starts alike. */
 static void
-wait_at_the_end(struct builder *b, const struct ir_block *block)
+wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turn)
 {
-	for (const struct ir_op *op = block->first; op; op = op->next)
-		if (op_is(op, EFFECT) && op->noperands)
-			for (uint32_t d = 0; d < b->e->ndevices; d++)
-				wait_for_operands(b, op, 0, 0, d);
+	for (uint32_t p = l->first; p < l->end; p++)
+		for (uint32_t d = 0; d < b->e->ndevices; d++)
+			wait_for(
+				b, &b->record[o->op[p]->order], turn * b->e->ndevices + d, turn, d);
 }
 
 static void
@@ -326,9 +338,12 @@ emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	uint32_t turns = b->e->collapsed ? 1 : l->turns, first_event = b->e->graph.n;
 	record_work(b, o, l, turns);
-	for (uint32_t turn = 0; turn < turns; turn++)
+	for (uint32_t turn = 0; turn < turns; turn++) {
 		for (uint32_t p = l->first; p < l->end; p++)
 			emit(b, o->op[p], turn);
+		if (l->over)
+			wait_for_all(b, o, l, turn);
+	}
 	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
 		b->duration[e] *= l->turns;
 }
@@ -344,7 +359,9 @@ emit_loops(struct builder *b, const struct ir_block *block)
 		b->e->turns[o->op[p]->order] = o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
 		emit_loop(b, o, &o->loop[i]);
-	wait_at_the_end(b, block);
+	for (uint32_t i = 0; i < o->nloops; i++)
+		if (!o->loop[i].over)
+			wait_for_all(b, o, &o->loop[i], 0);
 }
 
 static uint64_t

@@ -35,9 +35,16 @@ memory_peak(const struct memory_buffer *b, uint32_t n, uint32_t positions, uint3
 
 #define NO_BUFFER UINT32_MAX
 
+/* Moments: 2p is when what op p needs is waited for, 2p + 1 when it runs. */
+static uint32_t
+moment(uint32_t p)
+{
+	return 2 * p + 1;
+}
+
 struct buffer {
 	uint64_t bytes;
-	uint32_t first, last; /* positions of all accesses so far; first > last: none */
+	uint32_t first, last; /* moments of all accesses so far; first > last: none */
 	uint32_t loop;        /* of all of them, or MIXED */
 	bool persistent;
 	const struct ir_value *newest; /* of the values that lie there */
@@ -247,18 +254,19 @@ place_all(struct lives *l)
 			place_results(l, l->o->op[p]);
 }
 
+/* The buffer is in use at that moment. */
 static void
-access_at(struct lives *l, uint32_t buffer, uint32_t p)
+access_at(struct lives *l, uint32_t buffer, uint32_t at)
 {
 	if (buffer == NO_BUFFER)
 		return;
 	struct buffer *b = &l->buffer[buffer];
 	if (b->first > b->last)
-		b->loop = loop_at(l, p);
-	else if (b->loop != loop_at(l, p))
+		b->loop = loop_at(l, at / 2);
+	else if (b->loop != loop_at(l, at / 2))
 		b->loop = MIXED;
-	b->first = p < b->first ? p : b->first;
-	b->last = p > b->last ? p : b->last;
+	b->first = at < b->first ? at : b->first;
+	b->last = at > b->last ? at : b->last;
 }
 
 /* The position at which the end of a collective is waited for: of the first use of a result. */
@@ -276,22 +284,28 @@ wait_position(const struct lives *l, const struct ir_op *op)
 }
 
 static void
+access_operand(struct lives *l, const struct ir_op *op, int i, uint32_t until)
+{
+	uint32_t buffer = buffer_of(l, ir_operand(op, i)), end = moment(l->o->n);
+	/* Next values are copied, outputs reported, at the end of the step. */
+	bool copied = is_next_value(&op->operand[i]);
+	access_at(l, buffer, copied ? end : moment(position(l, op)));
+	access_at(l, buffer, copied || op->code == OP_output ? end : until);
+}
+
+static void
 access_all(struct lives *l)
 {
 	for (uint32_t p = 0; p < l->o->n; p++) {
 		const struct ir_op *op = l->o->op[p];
 		bool message = cost_op_kind(l->m, op) == COST_COLLECTIVE;
-		uint32_t wait = message ? wait_position(l, op) : p;
+		uint32_t until = message ? 2 * wait_position(l, op) : moment(p);
 		for (int r = 0; r < op->nresults; r++) {
-			access_at(l, buffer_of(l, &op->result[r]), p);
-			access_at(l, buffer_of(l, &op->result[r]), wait);
+			access_at(l, buffer_of(l, &op->result[r]), moment(p));
+			access_at(l, buffer_of(l, &op->result[r]), until);
 		}
-		for (int i = 0; i < op->noperands; i++) {
-			bool next = is_next_value(&op->operand[i]);
-			uint32_t at = next ? l->o->n : p;
-			access_at(l, buffer_of(l, ir_operand(op, i)), at);
-			access_at(l, buffer_of(l, ir_operand(op, i)), next ? at : wait);
-		}
+		for (int i = 0; i < op->noperands; i++)
+			access_operand(l, op, i, until);
 	}
 }
 
@@ -307,30 +321,16 @@ live(const struct lives *l, struct memory_buffer *list, uint32_t *n)
 			continue;
 		}
 		uint32_t first = b->first, last = b->last;
-		const struct issue_loop *from = &l->o->loop[loop_at(l, first)];
+		const struct issue_loop *from = &l->o->loop[loop_at(l, first / 2)];
+		const struct issue_loop *to =
+			last / 2 < l->o->n ? &l->o->loop[loop_at(l, last / 2)] : NULL;
 		if (b->loop == MIXED && from->over)
-			first = from->first;
-		if (b->loop == MIXED && last < l->o->n && l->o->loop[loop_at(l, last)].over)
-			last = l->o->loop[loop_at(l, last)].end - 1;
+			first = moment(from->first);
+		if (b->loop == MIXED && to && to->over)
+			last = moment(to->end - 1);
 		list[(*n)++] = (struct memory_buffer){b->bytes, first, last};
 	}
 	return persistent;
-}
-
-/* Outputs are kept until they are reported, each in a buffer of its own. */
-static uint64_t
-output_bytes(const struct lives *l)
-{
-	uint64_t bytes = 0;
-	for (uint32_t p = 0; p < l->o->n; p++) {
-		const struct ir_op *op = l->o->op[p];
-		if (op->code != OP_output)
-			continue;
-		const struct ir_type *t = ir_operand_type(op, 0);
-		bytes += aligned((uint64_t)ir_type_local_bytes(l->m, t) *
-				 issue_turns(l->m, issue_axes(l->m, t)));
-	}
-	return bytes;
 }
 
 void
@@ -354,8 +354,9 @@ memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report 
 	place_all(l);
 	access_all(l);
 	struct memory_buffer *list = NEW_ARRAY(l, struct memory_buffer, nvalues);
-	uint64_t persistent = live(l, list, &nlist) + output_bytes(l);
-	uint64_t peak = memory_peak(list, nlist, n + 1, &at);
-	*r = (struct memory_report){peak + persistent, persistent, at < n ? l->o->op[at] : NULL};
+	uint64_t persistent = live(l, list, &nlist);
+	uint64_t peak = memory_peak(list, nlist, 2 * (n + 1), &at);
+	const struct ir_op *op = at / 2 < n ? l->o->op[at / 2] : NULL;
+	*r = (struct memory_report){peak + persistent, persistent, op};
 	talloc_free(l);
 }

@@ -2,7 +2,7 @@
  * Memory of a step at one place, by liveness in issue order. Every place runs the same program with
  * the same buffers, so one answer holds for all.
  *
- * - Params, states, inputs and outputs are there all the time.
+ * - Params, states and inputs are there all the time; outputs from their op to the end of the step.
  * - Any other value lives from its op to its last use; a release is a use.
  * - The operands of a collective live until a result is used: only then its end is waited for.
  *   Without a use, to the end of the step.

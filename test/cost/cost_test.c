@@ -1,0 +1,442 @@
+/*
+ * The cost of whole steps, worked out by hand for a device with round numbers:
+ * 1 TFLOP/s, 100 GB/s, 1 us a kernel; links of 10 us and 10 GB/s.
+ */
+#include "parser/parse.h"
+#include "passes/analysis/cost.h"
+#include "passes/analysis/memory.h"
+#include "passes/analysis/profile.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <talloc.h>
+#include <cmocka.h>
+
+#define DEVICE "launch = 1us\nlink_latency = 10us\nlink_bandwidth = 10GB/s\n"
+
+struct fixture {
+	struct ir_context *ctx;
+	struct cost_model *model;
+	char message[512];
+};
+
+static void
+keep_message(void *data, const struct diag_message *m)
+{
+	struct fixture *f = data;
+	snprintf(f->message, sizeof f->message, "%u:%u: %s", m->line, m->column, m->text);
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = talloc_zero(NULL, struct fixture);
+	f->ctx = ir_context_create(f);
+	f->model = cost_model_of(f, device_parse(f, f->ctx->diag, "test.device", DEVICE));
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	return talloc_free(*state);
+}
+
+static struct ir_module *
+module(struct fixture *f, const char *text)
+{
+	struct ir_module *m = parse_module(f, f->ctx, "test.dir", text, strlen(text), NULL);
+	assert_non_null(m);
+	return m;
+}
+
+static struct cost_report
+evaluate(struct fixture *f, const struct cost_model *model, struct ir_module *m)
+{
+	(void)f;
+	struct cost_report r;
+	memset(&r, 0, sizeof r);
+	assert_true(cost_evaluate(model, m, &r));
+	return r;
+}
+
+static void
+assert_us(double seconds, double us)
+{
+	if (fabs(seconds * 1e6 - us) > 1e-5)
+		fail_msg("%.6f us, expected %.6f us", seconds * 1e6, us);
+}
+
+static const struct ir_op *
+op_named(const struct ir_module *m, const char *result)
+{
+	for (const struct ir_op *op = ir_func_find(m, "main")->body.first; op; op = op->next)
+		if (op->nresults && op->result[0].name && !strcmp(op->result[0].name, result))
+			return op;
+	fail_msg("no %%%s", result);
+	return NULL;
+}
+
+/*
+ * matmul: 32 x 1000 x 1000, 2 operations each, 64 us (its 4.3 MB take 43); add of 4 MB: 120 us.
+ * allreduce of 4 MB between 2: 2 (10 us + 2 MB / 10 GB/s) = 420 us.
+ */
+static const char data_parallel[] = "module @m\n"
+				    "mesh [dp = 2]\n"
+				    "func @main() {\n"
+				    "  %x = input(\"x\") : f32[64/dp,1000]\n"
+				    "  %w = param(\"w\") : f32[1000,1000]\n"
+				    "  %y = matmul(%x, %w)\n"
+				    "  %g = contract(%x, %y) {spec = \"bi,bj->ij\"}\n"
+				    "  %s = allreduce(%g) {axis = dp}\n"
+				    "  %h = matmul(%y, %w)\n"
+				    "  %n = sub(%w, %s)\n"
+				    "  update(%w, %n)\n"
+				    "  output(\"h\", %h)\n"
+				    "}\n";
+
+static void
+a_collective_hides_behind_a_kernel(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f, data_parallel);
+	struct cost_report r = evaluate(f, f->model, m);
+	/* y 65, g 65, then s 420 beside h 65, then n 121. */
+	assert_us(r.iteration, 65 + 65 + 420 + 121);
+	assert_us(r.compute, 3 * 65 + 121);
+	assert_us(r.communication, 420);
+	assert_us(r.exposed, 420 - 65);
+	assert_int_equal(r.ops, 9);
+	assert_int_equal(r.events, 5);
+	assert_int_equal(r.estimated, 5);
+	assert_int_equal(r.measured, 0);
+	assert_us(r.estimated_time, 3 * 65 + 121 + 420);
+	/* 2 places, 3 products and a subtraction that both do. */
+	assert_true(r.flops == 2 * (3 * 64e6 + 1e6));
+}
+
+static void
+the_timeline_is_that_of_the_report(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f, data_parallel);
+	struct cost_timeline *t = cost_timeline(f, f->model, m);
+	const struct {
+		const char *op;
+		double start, end;
+		bool communication, critical;
+	} want[] = {{"y", 0, 65, false, true}, {"g", 65, 130, false, true},
+		{"s", 130, 550, true, true}, {"h", 130, 195, false, false},
+		{"n", 550, 671, false, true}};
+	assert_int_equal(t->n, 5);
+	assert_int_equal(t->ndevices, 1);
+	assert_us(t->iteration, 671);
+	for (int i = 0; i < 5; i++) {
+		assert_ptr_equal(t->event[i].op, op_named(m, want[i].op));
+		assert_us(t->event[i].start, want[i].start);
+		assert_us(t->event[i].end, want[i].end);
+		assert_int_equal(t->event[i].communication, want[i].communication);
+		assert_int_equal(t->event[i].critical, want[i].critical);
+	}
+}
+
+static void
+a_thread_that_computes_posts_and_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct device *d = device_parse(f, f->ctx->diag, "host.device",
+		DEVICE "async = 0\npost = 2us\nwait = 3us\nstep = 7us\n");
+	struct cost_model *host = cost_model_of(f, d);
+	struct cost_report r = evaluate(f, host, module(f, data_parallel));
+	/* step 7, y 65, g 65, post 2, s 420 beside h 65, wait 3, n 121. */
+	assert_us(r.iteration, 7 + 65 + 65 + 2 + 420 + 3 + 121);
+	assert_us(r.compute, 3 * 65 + 121);
+	assert_us(r.exposed, 420 + 2 + 3 - 65);
+	/* A collective is posted behind the kernels before it, though its operand is ready. */
+	static const char text[] = "module @m\n"
+				   "mesh [dp = 2]\n"
+				   "func @main() {\n"
+				   "  %x = input(\"x\") : f32[64/dp,1000]\n"
+				   "  %w = param(\"w\") : f32[1000,1000]\n"
+				   "  %y = matmul(%x, %w)\n"
+				   "  %a = allgather(%x) {axis = dp}\n"
+				   "  output(\"y\", %y)\n"
+				   "  output(\"a\", %a)\n"
+				   "}\n";
+	struct ir_module *m = module(f, text);
+	/* allgather of 256 KB: 10 us + 128 KB / 10 GB/s = 22.8 us. */
+	assert_us(evaluate(f, f->model, m).iteration, 65);
+	/* step, y, post, a, and a wait at the end of the step */
+	assert_us(evaluate(f, host, m).iteration, 7 + 65 + 2 + 22.8 + 3);
+}
+
+/*
+ * Two stages, four micro-batches of 250 x 1000: a product takes 501 us, a send 10 + 100 = 110 us,
+ * and putting a slice of 1 MB into the whole 21 us.
+ */
+static const char pipeline[] = "module @p\n"
+			       "mesh [pp = 2]\n"
+			       "steps [mb = 4]\n"
+			       "func @main() {\n"
+			       "  %x = input(\"x\") : f32[1000/mb,1000]@pp=0\n"
+			       "  %w = param(\"w\") : f32[1000,1000]@pp=0\n"
+			       "  %v = param(\"v\") : f32[1000,1000]@pp=1\n"
+			       "  %y = matmul(%x, %w)\n"
+			       "  %z = send(%y) {axis = pp, from = 0, to = 1}\n"
+			       "  %u = matmul(%z, %v)\n"
+			       "  %c = combine(%u) {axis = mb}\n"
+			       "  output(\"c\", %c)\n"
+			       "}\n";
+
+static void
+stages_of_a_pipeline_overlap(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f, pipeline);
+	struct cost_report r = evaluate(f, f->model, m);
+	/* The first stage waits for each send; the second is behind by its own product. */
+	assert_us(r.iteration, 4 * (501 + 110) + 501 + 21);
+	assert_us(r.compute, 4 * (501 + 21));
+	assert_us(r.communication, 4 * 110);
+	assert_int_equal(r.events, 4 * (1 + 2 + 2));
+	struct cost_timeline *t = cost_timeline(f, f->model, m);
+	assert_int_equal(t->ndevices, 2);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct cost_event *e = &t->event[i];
+		if (e->communication)
+			assert_us(e->start, 611.0 * e->turn + 501);
+		else if (e->op->code == OP_matmul)
+			assert_us(e->start, 611.0 * e->turn + (e->device ? 611 : 0));
+		else
+			assert_us(e->start, 611.0 * (e->turn + 1) + 501);
+	}
+}
+
+static void
+sums_over_micro_batches_are_complete_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f, "module @a\n"
+					"mesh [dp = 2]\n"
+					"steps [mb = 4]\n"
+					"func @main() {\n"
+					"  %x = input(\"x\") : f32[256/dp/mb,1000]\n"
+					"  %w = param(\"w\") : f32[1000,1000]\n"
+					"  %y = matmul(%x, %w)\n"
+					"  %g = contract(%x, %y) {spec = \"bi,bj->ij\"}\n"
+					"  %a = reduce(%g) {axis = mb}\n"
+					"  %s = allreduce(%a) {axis = dp}\n"
+					"  %n = sub(%w, %s)\n"
+					"  update(%w, %n)\n"
+					"}\n");
+	struct cost_report r = evaluate(f, f->model, m);
+	/* Four turns of y 65, g 65, a (8 MB: 81 us); then s 420 and n 121. */
+	assert_us(r.iteration, 4 * (65 + 65 + 81) + 420 + 121);
+	assert_int_equal(r.events, 4 * 3 + 2);
+	assert_us(r.exposed, 420);
+}
+
+static void
+keys_tell_work_apart_and_nothing_else(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m =
+		module(f, "module @k\n"
+			  "mesh [dp = 2, tp = 4]\n"
+			  "func @main() {\n"
+			  "  %x = input(\"x\") : f32[64/dp,32]\n"
+			  "  %z = input(\"z\") : f32[32,32]\n"
+			  "  %w = param(\"w\") : f32[32,16]\n"
+			  "  %v = param(\"v\") : f32[32,64/tp]\n"
+			  "  %a = matmul(%x, %w)\n"
+			  "  %b = matmul(%z, %v)\n"
+			  "  %c = matmul(%z, %z)\n"
+			  "  %d = sum(%z) {dims = [0]}\n"
+			  "  %e = sum(%z) {dims = [1]}\n"
+			  "  %f = fuse(%x, %w) { %p = matmul(%x, %w) %q = relu(%p) yield(%q) }\n"
+			  "  %g = fuse(%z, %v) { %i = matmul(%z, %v) %j = relu(%i) yield(%j) }\n"
+			  "  %h = fuse(%x, %w) { %p = matmul(%x, %w) %q = tanh(%p) yield(%q) }\n"
+			  "  %s = allgather(%x) {axis = dp}\n"
+			  "  %r = reshape(%z) {shape = [1024]}\n"
+			  "  output(\"a\", %a)\n"
+			  "}\n");
+	const char *key[128] = {NULL};
+	for (const char *n = "abcdefghsr"; *n; n++)
+		key[(int)*n] = cost_op_key(f, m, op_named(m, (char[]){*n, 0}));
+	/* The same local shapes, under other names and in another layout. */
+	assert_string_equal(key['a'], key['b']);
+	assert_string_equal(key['f'], key['g']);
+	assert_string_equal(key['a'], "matmul (f32[32,32], f32[32,16]) -> f32[32,16]");
+	assert_string_equal(key['f'],
+		"fuse (f32[32,32], f32[32,16]) { 2 = matmul(0, 1); 3 = relu(2); yield(3); } -> "
+		"f32[32,16]");
+	assert_string_equal(key['s'], "allgather 2 x 8192");
+	assert_null(key['r']); /* a view */
+	const char *different = "acdefhs";
+	for (const char *p = different; *p; p++)
+		for (const char *q = p + 1; *q; q++)
+			assert_string_not_equal(key[(int)*p], key[(int)*q]);
+}
+
+static void
+measured_times_take_the_place_of_estimates(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/costXXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	struct ir_module *m = module(f, data_parallel);
+	const char *key = cost_op_key(f, m, op_named(m, "y"));
+	struct profile *p = profile_open(f, f->ctx->diag, path, PROFILE_WRITE);
+	assert_non_null(p);
+	const struct profile_op ops[] = {{key, 1, 30e-6, 0, 9, 0, 0}, {key, 2, 50e-6, 0, 9, 0, 0},
+		{key, 8, 90e-6, 0, 9, 0, 0}};
+	for (int i = 0; i < 3; i++)
+		assert_true(profile_put_op(p, "cpu", &ops[i]));
+	const struct profile_link l = {"threads", COLL_ALLREDUCE, 2, 100e-6, 40e9, 0};
+	assert_true(profile_put_link(p, "cpu", &l));
+	const struct profile_field launch = {"launch", 0};
+	assert_true(profile_put_field(p, "cpu", &launch));
+	talloc_free(p);
+	struct cost_model *model = cost_model_create(f, f->ctx->diag, NULL, path);
+	assert_non_null(model);
+	assert_string_equal(cost_model_device(model)->name, "cpu");
+	struct cost_report r = evaluate(f, model, m);
+	/* y and h have the key, with 2 ranks; the collective 100 us + 4 MB / 40 GB/s. */
+	assert_us(r.iteration, 50 + 64 + 200 + 120);
+	assert_int_equal(r.measured, 3);
+	assert_int_equal(r.estimated, 2);
+	assert_us(r.measured_time, 50 + 50 + 200);
+	assert_us(r.estimated_time, 64 + 120);
+	assert_string_equal(cost_report_header(f, model, &r),
+		"times: 3 of 5 ops (62.0 % of the time) measured on cpu, the others estimated");
+	/* A size that was measured itself counts more than the fit. */
+	p = profile_open(f, f->ctx->diag, path, PROFILE_WRITE);
+	const struct profile_collective c = {"threads", COLL_ALLREDUCE, 2, 4e6, 300e-6, 0, 5};
+	assert_true(profile_put_collective(p, "cpu", &c));
+	assert_true(profile_put_op(p, "gpu", &ops[0]));
+	talloc_free(p);
+	diag_set_handler(f->ctx->diag, keep_message, f);
+	assert_null(cost_model_create(f, f->ctx->diag, NULL, path));
+	assert_non_null(strstr(f->message, "it has entries of device gpu"));
+	unlink(path);
+	char wal[sizeof path + 8];
+	snprintf(wal, sizeof wal, "%s-wal", path), unlink(wal);
+	snprintf(wal, sizeof wal, "%s-shm", path), unlink(wal);
+}
+
+static void
+what_cannot_be_evaluated(void **state)
+{
+	struct fixture *f = *state;
+	struct cost_report r;
+	struct ir_module *m = module(f, "module @m\n"
+					"func @main() {\n"
+					"  %x = input(\"x\") : f32[4]\n"
+					"  %y = call @t(%x)\n"
+					"  output(\"y\", %y)\n"
+					"}\n"
+					"func @t(%a) { return(%a) }\n");
+	diag_set_handler(f->ctx->diag, keep_message, f);
+	assert_false(cost_evaluate(f->model, m, &r));
+	assert_non_null(strstr(f->message, "4:8: a call has no cost before it is inlined"));
+	assert_false(cost_evaluate(f->model, ir_module_create(f, f->ctx, "empty"), &r));
+	assert_non_null(strstr(f->message, "no @main"));
+}
+
+static void
+an_empty_step_costs_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct cost_report r = evaluate(f, f->model, module(f, "module @m\nfunc @main() {\n}\n"));
+	assert_true(r.iteration == 0 && r.peak_bytes == 0 && r.exposed == 0 && r.events == 0);
+	assert_true(r.fits);
+}
+
+/* A random step of products, sums and collectives over dp = 2 and four micro-batches. */
+static char *
+random_text(void *owner, uint64_t *seed)
+{
+	char *t = talloc_strdup(owner, "module @r\n"
+				       "mesh [dp = 2]\n"
+				       "steps [mb = 4]\n"
+				       "func @main() {\n"
+				       "  %v0 = input(\"x\") : f32[64/mb/dp,64]\n"
+				       "  %w = param(\"w\") : f32[64,64]\n");
+	int n = 1;
+	for (int i = 0; i < 12; i++) {
+		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+		unsigned kind = (unsigned)(*seed >> 33) % 4,
+			 a = (unsigned)(*seed >> 40) % (unsigned)n;
+		unsigned b = (unsigned)(*seed >> 50) % (unsigned)n;
+		if (kind == 0)
+			t = talloc_asprintf_append(t, "  %%v%d = add(%%v%u, %%v%u)\n", n++, a, b);
+		else if (kind == 1)
+			t = talloc_asprintf_append(t, "  %%v%d = matmul(%%v%u, %%w)\n", n++, a);
+		else if (kind == 2)
+			t = talloc_asprintf_append(t,
+				"  %%g%d = allgather(%%v%u) {axis = dp}\n"
+				"  %%v%d = partition(%%g%d) {dim = 0, axis = dp}\n",
+				n, a, n, n),
+			n++;
+		else
+			t = talloc_asprintf_append(t,
+				"  %%p%d = contract(%%v%u, %%v%u) {spec = \"bi,bj->ij\"}\n"
+				"  %%a%d = reduce(%%p%d) {axis = mb}\n"
+				"  %%r%d = allreduce(%%a%d) {axis = dp}\n"
+				"  output(\"o%d\", %%r%d)\n",
+				i, a, b, i, i, i, i, i, i);
+	}
+	return talloc_asprintf_append(t, "}\n");
+}
+
+static void
+random_steps_keep_their_bounds(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t seed = 11;
+	for (int trial = 0; trial < 300; trial++) {
+		char *text = random_text(f, &seed);
+		struct ir_module *m = module(f, text);
+		struct cost_report r = evaluate(f, f->model, m), again;
+		double all = r.compute + r.communication;
+		assert_true(r.iteration >= r.compute && r.iteration >= r.communication);
+		assert_true(r.iteration <= all + 1e-12);
+		assert_true(fabs(r.iteration - r.compute - r.exposed) < 1e-12);
+		assert_true(r.exposed <= r.communication + 1e-12);
+		assert_true(fabs(r.estimated_time - all) < 1e-12);
+		assert_true(r.peak_bytes >= r.persistent_bytes);
+		/* To the bit: again, and of a second copy of the module. */
+		again = evaluate(f, f->model, m);
+		assert_memory_equal(&again, &r, offsetof(struct cost_report, fits));
+		again = evaluate(f, f->model, module(f, text));
+		assert_memory_equal(&again, &r, offsetof(struct cost_report, fits));
+	}
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_collective_hides_behind_a_kernel),
+		TEST(the_timeline_is_that_of_the_report),
+		TEST(a_thread_that_computes_posts_and_waits),
+		TEST(stages_of_a_pipeline_overlap),
+		TEST(sums_over_micro_batches_are_complete_at_the_end),
+		TEST(keys_tell_work_apart_and_nothing_else),
+		TEST(measured_times_take_the_place_of_estimates),
+		TEST(what_cannot_be_evaluated),
+		TEST(an_empty_step_costs_nothing),
+		TEST(random_steps_keep_their_bounds),
+	};
+	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
+}
