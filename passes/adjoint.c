@@ -127,8 +127,9 @@ build_transpose(struct adjoint *x, struct factor f, const struct form_access *ou
 }
 
 /*
- * Repeats f along the dims of the operand that it lacks. A dim that f does not have may be made in
- * slices at once: where f is copied on an axis and the operand split by it on such a dim, so is the result.
+ * Repeats f along the dims of the operand that it lacks or has with size 1. A dim that f does not have may
+ * be made in slices at once: where f is copied on an axis and the operand split by it on such a dim, so
+ * is the result.
  */
 static struct ir_value *
 build_broadcast(struct adjoint *x, struct factor f)
@@ -138,12 +139,14 @@ build_broadcast(struct adjoint *x, struct factor f)
 	unsigned covered = 0;
 	int n = 0;
 
-	if (!f.v || f.access.rank == out->rank)
+	if (!f.v || (f.access.rank == out->rank && !memchr(f.access.index, -1, f.access.rank)))
 		return f.v;
 	for (int d = 0; d < out->rank; d++)
 		if (has_index(&f.access, out->index[d])) {
 			dims[n++] = d;
 			covered |= 1u << d;
+		} else if (f.access.rank == out->rank) {
+			dims[n++] = d;
 		}
 	struct ir_type t = *x->type;
 	t.dtype = f.v->type->dtype;
@@ -156,7 +159,20 @@ build_broadcast(struct adjoint *x, struct factor f)
 	}
 	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "shape", x->type->dim, x->type->rank),
 		ir_make_ints(x->b->m, "dims", dims, n)};
-	return ir_build_typed(x->b, OP_broadcast, NULL, &f.v, 1, attr, 2, ir_type_intern(x->b->m->ctx, &t));
+	return ir_build_typed(x->b, OP_broadcast, NULL, &f.v, 1, attr, f.access.rank == out->rank ? 1 : 2,
+		ir_type_intern(x->b->m->ctx, &t));
+}
+
+/* The result's dims are the operand's, some of them reduced to size 1 in place (keep = true). */
+static bool
+keeps_dims(const struct adjoint *x)
+{
+	const struct form_access *in = &x->f.in[x->operand], *out = &x->f.out;
+
+	for (int d = 0; d < out->rank; d++)
+		if (out->rank != in->rank || (out->index[d] >= 0 && out->index[d] != in->index[d]))
+			return false;
+	return out->rank == in->rank;
 }
 
 /* Splits a derivative into a constant and loads; false if it is anything but a product of these. */
@@ -191,6 +207,10 @@ build_scaled(struct adjoint *x, struct ir_value *v, double scale)
 {
 	if (scale == 1 || !v)
 		return v;
+	if (v->op && v->op->code == OP_constant) {
+		struct ir_attr value = ir_make_float(x->b->m->ctx, "value", scale * ir_attr_float(v->op, "value", 0));
+		return ir_build_typed(x->b, OP_constant, NULL, NULL, 0, &value, 1, v->type);
+	}
 	if (scale == -1)
 		return ir_build1(x->b, OP_neg, v);
 	return ir_build2(x->b, OP_mul, v, ir_build_scalar(x->b, (enum ir_dtype)v->type->dtype, scale));
@@ -203,6 +223,8 @@ product_adjoint(struct adjoint *x, double scale, const int *load, int nloads)
 	struct form_access out = {0};
 	int n = 0;
 
+	if (!nloads && keeps_dims(x))
+		return build_broadcast(x, (struct factor){build_scaled(x, x->g, scale), x->f.out});
 	f[n++] = squeeze(x, (struct factor){build_scaled(x, x->g, scale), x->f.out});
 	for (int i = 0; i < nloads; i++)
 		f[n++] = squeeze(x, (struct factor){ir_operand(x->op, load[i]), x->f.in[load[i]]});
@@ -267,7 +289,9 @@ guard_adjoint(struct adjoint *x, int guarded)
 static struct ir_value *
 build_repeat(struct adjoint *x, struct ir_value *v)
 {
-	return build_broadcast(x, squeeze(x, (struct factor){v, x->f.out}));
+	struct factor f = {v, x->f.out};
+
+	return build_broadcast(x, keeps_dims(x) ? f : squeeze(x, f));
 }
 
 static struct ir_value *

@@ -5,8 +5,8 @@
  *     partial                      allreduce, right behind the op that makes the value: there a
  *                                  gradient becomes available. A sum of partials alone stays partial,
  *                                  so that a gradient of several terms is communicated once.
- *     copied beside a split one    a slice (partition): nothing is communicated. A constant or a
- *                                  broadcast is made in slices from the start.
+ *     copied beside a split one    a slice (partition): nothing is communicated. Constants,
+ *                                  broadcasts and what is made of them are made in slices from the start.
  *     split in a way that no rule of the op fits    allgather
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
@@ -57,35 +57,100 @@ change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 	return new;
 }
 
-/* Can the op that makes v make it in slices along this dim? Then such a copy of the op. */
 static struct ir_value *
-slice_source(struct dp *p, struct ir_value *v, int dim)
-{
-	struct ir_value *operand[1] = {v->op->noperands ? ir_operand(v->op, 0) : NULL};
-	struct ir_type t = *v->type;
+slice(struct dp *p, struct ir_value *v, int dim);
 
-	if (v->op->code != OP_broadcast && !(op_is(v->op, WRITTEN) && op_is(v->op, PURE)))
+static int
+access_dim(const struct form_access *a, int index)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] == index)
+			return d;
+	return -1;
+}
+
+/*
+ * A copy of the pointwise op that makes v, on slices of its operands, or NULL. Only where nobody else
+ * reads v, so that nothing is computed twice.
+ */
+static struct ir_op *
+slice_op(struct dp *p, struct ir_value *v, int dim)
+{
+	struct ir_op *op = v->op;
+	struct ir_value *operand[FORM_MAX_INPUTS];
+	struct form f;
+
+	if (v->uses->next || !op_is(op, PURE) || op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
+		!form_shape(p->m, op, v->type, &f, NULL) || f.reduce != REDUCE_NONE)
 		return NULL;
-	struct ir_op *copy = ir_op_clone(p->m, v->op, operand);
-	t.axis[p->axis] = (struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, (int[IR_MAX_AXES]){0})};
+	for (int j = 0; j < f.ninputs; j++) {
+		int at = access_dim(&f.in[j], f.out.index[dim]);
+		operand[j] = ir_operand(op, j);
+		if (operand[j]->type->axis[p->axis].kind != IR_COPIED)
+			return NULL;
+		if (at >= 0 && !(operand[j] = slice(p, operand[j], at)))
+			return NULL;
+	}
+	return ir_op_clone(p->m, op, operand);
+}
+
+/*
+ * The slice of a copied value along dim that a place needs: made as such where the ops behind it can (a
+ * constant, a broadcast, pointwise ops on those), else cut out.
+ */
+static struct ir_value *
+slice(struct dp *p, struct ir_value *v, int dim)
+{
+	struct ir_op *op = v->op, *copy = NULL;
+	struct ir_type t = *v->type;
+	int list[IR_MAX_AXES];
+
+	if (!op_is(op, WRITTEN))
+		copy = slice_op(p, v, dim);
+	else if (op_is(op, PURE))
+		copy = ir_op_clone(p->m, op, NULL);
+	if (!copy)
+		return change(p, v, OP_partition, dim);
+	t.axis[p->axis] = (struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, list)};
 	const struct ir_type *type = ir_type_intern(p->m->ctx, &t);
 	bool before = diag_mute(p->m->ctx->diag, true);
 	bool fits = ir_infer(p->m, copy, &type);
 	diag_mute(p->m->ctx->diag, before);
 	if (!fits) {
 		ir_op_erase(copy);
-		return NULL;
+		return change(p, v, OP_partition, dim);
 	}
-	ir_insert_after(v->op, copy);
+	ir_insert_after(op, copy);
 	return &copy->result[0];
+}
+
+/* Erases the op of a value that nobody reads any more, and what was there for it alone. */
+static void
+drop_dead(struct ir_value *v)
+{
+	struct ir_op *op = v->op;
+
+	if (v->uses || !op_is(op, PURE) || op->nresults != 1)
+		return;
+	struct ir_value *operand[FORM_MAX_INPUTS];
+	int n = op->noperands < FORM_MAX_INPUTS ? op->noperands : FORM_MAX_INPUTS;
+	for (int j = 0; j < n; j++)
+		operand[j] = ir_operand(op, j);
+	ir_op_erase(op);
+	for (int j = 0; j < n; j++)
+		if (operand[j]->op->block)
+			drop_dead(operand[j]);
 }
 
 static bool
 set_fitted(struct ir_op *op, int operand, struct ir_value *v)
 {
+	struct ir_value *old = ir_operand(op, operand);
+
 	if (!v)
 		return false;
 	ir_set_operand(op, operand, v);
+	drop_dead(old);
 	return true;
 }
 
@@ -110,20 +175,11 @@ fit_partials(struct dp *p, struct ir_op *op)
 	return true;
 }
 
-static int
-access_dim(const struct form_access *a, int index)
-{
-	for (int d = 0; d < a->rank; d++)
-		if (a->index[d] == index)
-			return d;
-	return -1;
-}
-
 /* Operand j to a split on its dim of `index`, or to copied where it has none. */
 static bool
 fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 {
-	struct ir_value *v = ir_operand(op, j), *slice;
+	struct ir_value *v = ir_operand(op, j);
 	struct ir_state s = state_of(p, v);
 
 	if (s.kind == IR_SPLIT && s.dim == want_dim)
@@ -132,9 +188,7 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 		return false;
 	if (want_dim < 0)
 		return true;
-	v = ir_operand(op, j);
-	slice = slice_source(p, v, want_dim);
-	return set_fitted(op, j, slice ? slice : change(p, v, OP_partition, want_dim));
+	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim));
 }
 
 /* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be split. */

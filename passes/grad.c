@@ -25,12 +25,28 @@ struct sweep {
 	struct arena *a;
 	struct ir_value **grad; /* by value->mark: the gradient so far, or NULL */
 	uint32_t *left;         /* by value->mark: uses still to be taken back */
+	bool *wanted;           /* by value->mark: does a gradient lead on to a param? */
 };
 
 static bool
 is_float(const struct ir_type *t)
 {
 	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
+}
+
+/*
+ * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed for the
+ * others, such as inputs; stop_gradient ends what leads on.
+ */
+static bool
+leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_value *v)
+{
+	if (!is_float(v->type) || op->code == OP_stop_gradient)
+		return false;
+	for (int j = 0; j < op->noperands; j++)
+		if (s->wanted[ir_operand(op, j)->mark])
+			return true;
+	return op->code == OP_param;
 }
 
 /* Adds a contribution. Two in different layouts are brought to the wanted one before they meet. */
@@ -77,7 +93,8 @@ back_parallel(struct sweep *s, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
 		struct ir_value *g = complete(s, &op->result[i]);
-		if (s->b.failed || (g && is_float(ir_operand_type(op, i)) && !accumulate(s, ir_operand(op, i), g)))
+		bool wanted = g && s->wanted[ir_operand(op, i)->mark];
+		if (s->b.failed || (wanted && !accumulate(s, ir_operand(op, i), g)))
 			return false;
 	}
 	return true;
@@ -94,8 +111,8 @@ back_uses(struct sweep *s, struct ir_op *op)
 	if (s->b.failed || !g)
 		return !s->b.failed;
 	for (int j = 0; j < op->noperands; j++) {
-		bool none = false;
-		struct ir_value *d = adjoint(&s->b, s->a, op, j, g, &none);
+		bool none = !s->wanted[ir_operand(op, j)->mark];
+		struct ir_value *d = none ? NULL : adjoint(&s->b, s->a, op, j, g, &none);
 		if (none)
 			continue;
 		if (!d || !accumulate(s, ir_operand(op, j), d))
@@ -139,7 +156,7 @@ find_loss(struct pass_run *run, struct ir_func *f)
 	return NULL;
 }
 
-/* Numbers the values and counts their uses. */
+/* Numbers the values, counts their uses, finds out which are wanted. */
 static void
 number_values(struct sweep *s, struct ir_block *block)
 {
@@ -150,11 +167,15 @@ number_values(struct sweep *s, struct ir_block *block)
 			op->result[i].mark = n++;
 	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
 	s->left = talloc_zero_array(s->run->scratch, uint32_t, n + 1u);
-	if (!s->grad || !s->left)
+	s->wanted = talloc_zero_array(s->run->scratch, bool, n + 1u);
+	if (!s->grad || !s->left || !s->wanted)
 		out_of_memory();
-	IR_FOR_OPS(op, block)
+	IR_FOR_OPS(op, block) {
 		for (int j = 0; j < op->noperands; j++)
 			s->left[ir_operand(op, j)->mark]++;
+		for (int i = 0; i < op->nresults; i++)
+			s->wanted[op->result[i].mark] = leads_to_param(s, op, &op->result[i]);
+	}
 }
 
 /* d loss / d loss: 1, known at every micro-batch. */

@@ -12,6 +12,8 @@
  *     the place of its last op, so this is what keeps definitions before uses; a path from the group
  *     through a collective back into it would have such a reader, so no cycle can arise.
  *
+ * A scalar constant is no operand: every kernel that reads it gets its own.
+ *
  * Right because a fuse means its body. Collectives, inputs, params, updates are never in a group.
  */
 #include "ir/form.h"
@@ -94,6 +96,12 @@ reads_in_order(const struct form *f)
 	return true;
 }
 
+static bool
+is_scalar_constant(const struct ir_op *op)
+{
+	return op && op->code == OP_constant && op->result[0].type->rank == 0;
+}
+
 /* The role of an op, and its iteration space: the dims of its result, then what it reduces. */
 static enum role
 classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK])
@@ -103,7 +111,7 @@ classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK
 	int load, index;
 
 	*rank = 0;
-	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || op->nresults != 1 ||
+	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || is_scalar_constant(op) || op->nresults != 1 ||
 		!form_make(u->m, u->a, op, NULL, &f))
 		return ROLE_NONE;
 	form_localize(u->m, op, &f, offset);
@@ -273,7 +281,7 @@ find_interface(struct fuser *u, const struct group *g, uint32_t number, struct i
 	for (int i = 0; i < g->n; i++) {
 		for (int j = 0; j < g->op[i]->noperands; j++) {
 			struct ir_value *v = ir_operand(g->op[i], j);
-			bool known = v->op && v->op->mark == number;
+			bool known = is_scalar_constant(v->op) || (v->op && v->op->mark == number);
 			for (int k = 0; k < f->nin && !known; k++)
 				known = f->in[k] == v;
 			if (!known)
@@ -287,13 +295,25 @@ find_interface(struct fuser *u, const struct group *g, uint32_t number, struct i
 	}
 }
 
+/* The kernel's own copy of a scalar constant, made once, before the op that reads it. */
 static struct ir_value *
-inside(const struct ir_op *fuse, const struct interface *f, struct ir_value *v)
+own_constant(struct fuser *u, struct ir_op *reader, struct ir_value *v)
+{
+	IR_FOR_OPS(op, reader->block)
+		if (op->code == OP_constant && op->result[0].type == v->type && ir_attr_equal(&op->attr[0], &v->op->attr[0]))
+			return &op->result[0];
+	struct ir_op *copy = ir_op_clone(u->m, v->op, NULL);
+	ir_insert_before(reader, copy);
+	return &copy->result[0];
+}
+
+static struct ir_value *
+inside(struct fuser *u, const struct ir_op *fuse, const struct interface *f, struct ir_op *reader, struct ir_value *v)
 {
 	for (int k = 0; k < f->nin; k++)
 		if (f->in[k] == v)
 			return &fuse->body->arg[k];
-	return v;
+	return is_scalar_constant(v->op) ? own_constant(u, reader, v) : v;
 }
 
 static void
@@ -303,7 +323,7 @@ move_inside(struct fuser *u, const struct group *g, struct ir_op *fuse, struct i
 		ir_op_unlink(g->op[i]);
 		ir_block_append(fuse->body, g->op[i]);
 		for (int j = 0; j < g->op[i]->noperands; j++)
-			ir_set_operand(g->op[i], j, inside(fuse, f, ir_operand(g->op[i], j)));
+			ir_set_operand(g->op[i], j, inside(u, fuse, f, g->op[i], ir_operand(g->op[i], j)));
 	}
 	struct ir_op *yield = ir_op_create(u->m, OP_yield, fuse->loc, f->out, f->nout, NULL, 0, 0);
 	ir_block_append(fuse->body, yield);
@@ -356,6 +376,9 @@ run(struct pass_run *run, struct ir_module *m)
 	for (uint32_t i = 1; i <= u.ngroups; i++)
 		if (u.group[i].n > 1)
 			make_fuse(&u, &u.group[i], i);
+	IR_FOR_OPS_SAFE(op, block)
+		if (is_scalar_constant(op) && !op->result[0].uses)
+			ir_op_erase(op); /* every reader has its own */
 	return true;
 }
 
