@@ -3,7 +3,6 @@
 #include "lower/host.h"
 #include "lower/kernel.h"
 #include "lower/lower.h"
-#include "lower/tables.h"
 
 #include <inttypes.h>
 #include <talloc.h>
@@ -48,7 +47,7 @@ lower_emit_program(struct ir_module *m, const struct lower_options *o)
 
 	if (!p)
 		return false;
-	bool ok = lower_check(p) && tables_check(p);
+	bool ok = lower_check(p);
 	if (ok && o->target == LOWER_CUDA) {
 		diag_error(m->ctx->diag, LOC_NONE, "this build of dopt has no cuda target");
 		ok = false;

@@ -98,7 +98,7 @@ write_kernel(struct host *h, const struct lower_action *a)
 	h->function_of[a->kernel] = h->nfunctions;
 	struct function *f = &h->function[h->nfunctions];
 	f->text = text;
-	f->name = talloc_asprintf(h->function, "%s%s_%d", h->prefix, op_name((enum op_code)a->op->code), h->nfunctions++);
+	f->name = talloc_asprintf(h->function, "%sk_%s_%d", h->prefix, op_name((enum op_code)a->op->code), h->nfunctions++);
 	char *op = tables_op_text(NULL, h->p->module, a->op);
 	fprintf(h->kernels, "\n/* %s */\n", op);
 	talloc_free(op);
@@ -221,7 +221,7 @@ write_add(struct host *h, int indent, const struct lower_action *a)
 	for (int x = 0; x < p->module->naxes; x++)
 		if (a->over >> x & 1)
 			first = talloc_asprintf_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
-	line(h, indent, "add_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", name, type,
+	line(h, indent, "%sadd_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", h->prefix, name, type,
 		address(scratch, p, &p->value[a->dst]), type, address(scratch, p, &p->value[a->src]),
 		ir_type_local_elements(p->module, t), first);
 	talloc_free(scratch);
@@ -294,8 +294,8 @@ write_helpers(struct host *h)
 		const bool half = t == IR_f16 || t == IR_bf16;
 		if (!needed[t])
 			continue;
-		fprintf(h->step, "static void\nadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)\n{\n", name,
-			kernel_ctype((enum ir_dtype)t), kernel_ctype((enum ir_dtype)t));
+		fprintf(h->step, "static void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)\n{\n",
+			h->prefix, name, kernel_ctype((enum ir_dtype)t), kernel_ctype((enum ir_dtype)t));
 		fprintf(h->step, "\tfor (int64_t i = 0; i < n; i++)\n");
 		if (half)
 			fprintf(h->step, "\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + rt_%s_to_f32(x[i]));\n}\n\n",
@@ -317,13 +317,13 @@ write_step(struct host *h, const struct lower_options *o)
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->step, "#include \"kernels.h\"\n\n");
 	write_helpers(h);
-	fprintf(h->step, "static void\nstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = c->arena;\n\n\t(void)m;\n");
+	fprintf(h->step, "static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = c->arena;\n\n\t(void)m;\n", h->prefix);
 	for (int i = 0; i < h->p->nactions; i++)
 		write_action(h, &indent, &h->p->action[i]);
 	fprintf(h->step, "}\n\n");
 	if (o->entry)
 		fprintf(h->step, "extern const struct rt_program %s;\n", o->entry);
-	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", o->predicted);
+	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", h->prefix, o->predicted);
 	if (!o->entry)
 		fprintf(h->step,
 			"\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");
@@ -335,7 +335,7 @@ host_write(const struct lower_plan *p, const struct lower_options *o, const char
 {
 	struct host h = {.p = p, .folder = folder};
 
-	h.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "k_";
+	h.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
 	h.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
 	h.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
 	h.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);

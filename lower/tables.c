@@ -38,9 +38,9 @@ write_string(FILE *out, const char *s)
 }
 
 static void
-write_axes(FILE *out, const struct ir_module *m)
+write_axes(FILE *out, const struct ir_module *m, const char *prefix)
 {
-	fprintf(out, "static const struct rt_axis axes[] = {\n");
+	fprintf(out, "static const struct rt_axis %saxes[] = {\n", prefix);
 	for (int a = 0; a < m->naxes; a++)
 		fprintf(out, "\t{\"%s\", %d, %s},\n", m->axis[a].name, m->axis[a].size, m->axis[a].time ? "true" : "false");
 	fprintf(out, "\t{0}\n};\n\n");
@@ -118,11 +118,11 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 }
 
 static int
-write_tensors(FILE *out, const struct lower_plan *p)
+write_tensors(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	int n = 0;
 
-	fprintf(out, "static const struct rt_tensor tensors[] = {\n");
+	fprintf(out, "static const struct rt_tensor %stensors[] = {\n", prefix);
 	IR_FOR_OPS(op, &p->main->body) {
 		if (op->code != OP_output && op->code != OP_input && !op_is(op, PERSISTENT))
 			continue;
@@ -134,9 +134,9 @@ write_tensors(FILE *out, const struct lower_plan *p)
 }
 
 static void
-write_kernels(FILE *out, const struct lower_plan *p)
+write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 {
-	fprintf(out, "static const struct rt_kernel kernels[] = {\n");
+	fprintf(out, "static const struct rt_kernel %skernels[] = {\n", prefix);
 	for (int i = 0; i < p->nactions; i++) {
 		const struct lower_action *a = &p->action[i];
 		if (a->kind != LOWER_KERNEL)
@@ -164,11 +164,11 @@ coll_name(int kind)
 }
 
 static void
-write_bufs(FILE *out, const struct lower_plan *p, int i)
+write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, int i)
 {
 	const struct lower_coll *c = &p->coll[i];
 
-	fprintf(out, "static const struct rt_buf bufs_%d[] = {\n", i);
+	fprintf(out, "static const struct rt_buf %sbufs_%d[] = {\n", prefix, i);
 	for (int b = 0; b < c->nbufs; b++) {
 		const struct lower_coll_buf *x = &c->buf[b];
 		fprintf(out, "\t{.src = %" PRIu64 ", .dst = %" PRIu64 ", .outer = %" PRId64 ", .n = %" PRId64 ", .inner = %" PRId64,
@@ -182,20 +182,20 @@ write_bufs(FILE *out, const struct lower_plan *p, int i)
 }
 
 static void
-write_colls(FILE *out, const struct lower_plan *p)
+write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	for (int i = 0; i < p->ncolls; i++)
-		write_bufs(out, p, i);
-	fprintf(out, "static const struct rt_coll colls[] = {\n");
+		write_bufs(out, p, prefix, i);
+	fprintf(out, "static const struct rt_coll %scolls[] = {\n", prefix);
 	for (int i = 0; i < p->ncolls; i++) {
 		const struct lower_coll *c = &p->coll[i];
 		const char *name = c->op->result[0].name;
 		char *text = tables_op_text(NULL, p->module, c->op);
 		fprintf(out, "\t/* %s */\n", text);
 		talloc_free(text);
-		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, bufs_%d, %" PRIu64 ", %u},\n",
+		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%d, %" PRIu64 ", %u},\n",
 			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "", coll_name(c->kind), c->axis,
-			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, i, c->bytes, c->op->order);
+			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, prefix, i, c->bytes, c->op->order);
 	}
 	fprintf(out, "\t{0}\n};\n\n");
 }
@@ -210,33 +210,19 @@ batch_of(const struct lower_plan *p)
 	return 0;
 }
 
-bool
-tables_check(const struct lower_plan *p)
-{
-	const int64_t batch = batch_of(p);
-
-	IR_FOR_OPS(op, &p->main->body) {
-		if (op->code != OP_input || (op->result[0].type->rank && op->result[0].type->dim[0] == batch))
-			continue;
-		diag_error(p->module->ctx->diag, op->loc,
-			"input \"%s\" has no first dimension of size %" PRId64 ": all inputs of a program are batches of one size",
-			op->symbol, batch);
-		return false;
-	}
-	return true;
-}
-
 void
-tables_write(FILE *out, const struct lower_plan *p, const char *name, double predicted)
+tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix, double predicted)
 {
-	write_axes(out, p->module);
-	const int ntensors = write_tensors(out, p);
-	write_kernels(out, p);
-	write_colls(out, p);
+	write_axes(out, p->module, prefix);
+	const int ntensors = write_tensors(out, p, prefix);
+	write_kernels(out, p, prefix);
+	write_colls(out, p, prefix);
 	fprintf(out, "const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\",\n", name,
 		p->module->name ? p->module->name : "main");
-	fprintf(out, "\t.naxes = %d, .axes = axes,\n\t.ntensors = %d, .tensors = tensors,\n", p->module->naxes, ntensors);
-	fprintf(out, "\t.nkernels = %d, .kernels = kernels,\n\t.ncolls = %d, .colls = colls,\n", p->nkernels, p->ncolls);
-	fprintf(out, "\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64 ",\n\t.predicted = %.17g,\n\t.step = step,\n};\n",
-		p->arena_bytes, batch_of(p), predicted);
+	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n", p->module->naxes, prefix,
+		ntensors, prefix);
+	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n", p->nkernels, prefix,
+		p->ncolls, prefix);
+	fprintf(out, "\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64 ",\n\t.predicted = %.17g,\n\t.step = %sstep,\n};\n",
+		p->arena_bytes, batch_of(p), predicted, prefix);
 }

@@ -9,16 +9,15 @@
 
 #include <stdio.h>
 
-/* Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step function is `step`. */
+/*
+ * Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step function is
+ * PREFIXstep; the names of all tables begin with `prefix`.
+ */
 void
-tables_write(FILE *out, const struct lower_plan *p, const char *name, double predicted);
+tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix, double predicted);
 
 /* An op as one line of text without what would end a C comment; owned by `owner`. */
 char *
 tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op);
-
-/* Are all inputs batches of one size? Reports the first that is not. */
-bool
-tables_check(const struct lower_plan *p);
 
 #endif

@@ -1,0 +1,274 @@
+/*
+ * Programs of many modules in one compile: each module becomes sources with an entry of its own, all are
+ * one translation unit or a few, linked as a library, loaded, and run with rt_main in a child process. What
+ * a program dumps and saves is compared with the interpreter.
+ */
+#ifndef TEST_LOWER_PROGRAM_H
+#define TEST_LOWER_PROGRAM_H
+
+#include "ir/interp.h"
+#include "lower/lower.h"
+#include "lower/plan.h"
+#include "parser/parse.h"
+#include "runtime/half.h"
+#include "runtime/rt_program.h"
+#include "runtime/safetensors.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <talloc.h>
+#include <unistd.h>
+
+enum {
+	PROGRAM_SECONDS = 60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
+	PROGRAM_STEPS = 3,    /* of every program: states and params must have moved on */
+	PROGRAM_FILES = 2,    /* translation units of a batch: a compiler each, on two cores */
+};
+
+struct program {
+	const char *what; /* for messages */
+	struct ir_module *m;
+};
+
+struct batch {
+	char *folder;
+	struct ir_context *ctx;
+	struct program *program;
+	int n;
+	char *message; /* the last error, "" before one */
+	void *library;
+};
+
+static inline void
+keep_message(void *data, const struct diag_message *m)
+{
+	struct batch *b = data;
+	if (m->level == DIAG_ERROR)
+		b->message = talloc_asprintf(b, "%u:%u: %s", m->line, m->column, m->text);
+}
+
+/* An empty batch; its files are in a new folder under the working directory. */
+static inline struct batch *
+batch_create(void)
+{
+	struct batch *b = talloc_zero(NULL, struct batch);
+	b->ctx = ir_context_create(b);
+	b->message = talloc_strdup(b, "");
+	diag_set_handler(b->ctx->diag, keep_message, b);
+	char *here = realpath(".", NULL);
+	assert_non_null(here);
+	b->folder = talloc_asprintf(b, "%s/lower-test-XXXXXX", here);
+	free(here);
+	assert_non_null(mkdtemp(b->folder));
+	return b;
+}
+
+static inline struct ir_module *
+module_of(struct batch *b, const char *what, const char *text)
+{
+	const struct parse_options o = {.inline_calls = true};
+	struct ir_module *m = parse_module(b, b->ctx, what, text, strlen(text), &o);
+	if (!m || !ir_verify(m))
+		fail_msg("%s: %s\n%s", what, b->message, text);
+	return m;
+}
+
+/* Adds a module; its sources are written at once. */
+static inline void
+batch_add_module(struct batch *b, const char *what, struct ir_module *m)
+{
+	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n), *entry = talloc_asprintf(b, "p%d", b->n);
+	const struct lower_options o = {.output = output, .entry = entry};
+	if (!lower_emit_program(m, &o))
+		fail_msg("%s: %s", what, b->message);
+	b->program = talloc_realloc(b, b->program, struct program, (size_t)b->n + 1);
+	b->program[b->n++] = (struct program){talloc_strdup(b, what), m};
+}
+
+static inline void
+batch_add(struct batch *b, const char *what, const char *text)
+{
+	batch_add_module(b, what, module_of(b, what, text));
+}
+
+/* Every PROGRAM_FILES-th program, from `first` on. */
+static inline void
+write_unit(struct batch *b, int first)
+{
+	char *path = talloc_asprintf(b, "%s/unit%d.c", b->folder, first);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (int i = first; i < b->n; i += PROGRAM_FILES) {
+		struct stat st;
+		for (int k = 0;; k++) {
+			char *name = talloc_asprintf(b, "%s/p%d.src/kernels_%d.c", b->folder, i, k);
+			if (stat(name, &st) != 0)
+				break;
+			fprintf(f, "#include \"p%d.src/kernels_%d.c\"\n", i, k);
+		}
+		fprintf(f, "#include \"p%d.src/step.c\"\n", i);
+	}
+	fclose(f);
+}
+
+/* Compiles and loads all programs. -O1: it is about values; the same loops are vectorized at -O3 elsewhere. */
+static inline void
+batch_build(struct batch *b, const char *level)
+{
+	char *cc = lower_compile_command(b), *command = talloc_asprintf(b, "cd %s && {", b->folder);
+	for (int i = 0; i < PROGRAM_FILES; i++) {
+		write_unit(b, i);
+		command = talloc_asprintf_append(command, " %s %s -fPIC -c unit%d.c & p%d=$!;", cc, level, i, i);
+	}
+	for (int i = 0; i < PROGRAM_FILES; i++)
+		command = talloc_asprintf_append(command, " wait $p%d || exit 1;", i);
+	command = talloc_asprintf_append(command, " %s -shared -o all.so", cc);
+	for (int i = 0; i < PROGRAM_FILES; i++)
+		command = talloc_asprintf_append(command, " unit%d.o", i);
+	command = talloc_asprintf_append(command, " %s; }", lower_link_flags(b));
+	if (system(command) != 0)
+		fail_msg("the compiler failed: %s", command);
+	b->library = dlopen(talloc_asprintf(b, "%s/all.so", b->folder), RTLD_NOW | RTLD_LOCAL);
+	if (!b->library)
+		fail_msg("%s", dlerror());
+}
+
+/* Runs program i in a child process; its dump and its params are in files behind. */
+static inline void
+run_program(struct batch *b, int i, const char *dump, const char *save)
+{
+	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
+	int (*run)(const struct rt_program *, const struct rt_device *, int, char **) =
+		(int (*)(const struct rt_program *, const struct rt_device *, int, char **))dlsym(b->library, "rt_main");
+	const struct rt_device *host = dlsym(b->library, "rt_device_host");
+	assert_true(p && run && host);
+	char steps[16];
+	snprintf(steps, sizeof steps, "%d", PROGRAM_STEPS);
+	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save", (char *)save, NULL};
+	fflush(NULL);
+	const pid_t child = fork();
+	if (child == 0) {
+		alarm(PROGRAM_SECONDS);
+		const int null = open("/dev/null", O_WRONLY);
+		dup2(null, 1);
+		dup2(null, 2);
+		_exit(run(p, host, 8, argv));
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (status != 0)
+		fail_msg("%s: the program ended with status %d", b->program[i].what, status);
+}
+
+static inline double
+element(const struct rt_st_tensor *t, enum ir_dtype type, int64_t i)
+{
+	const unsigned char *at = (const unsigned char *)t->data + (size_t)i * ir_dtype_bytes(type);
+	union {
+		double f64;
+		float f32;
+		uint16_t u16;
+		int64_t i64;
+		int32_t i32;
+		int8_t i8;
+		uint8_t u8;
+	} v;
+	memcpy(&v, at, ir_dtype_bytes(type));
+	switch (type) {
+	case IR_f64: return v.f64;
+	case IR_f32: return v.f32;
+	case IR_f16: return rt_f16_to_f32(v.u16);
+	case IR_bf16: return rt_bf16_to_f32(v.u16);
+	case IR_i64: return (double)v.i64;
+	case IR_i32: return v.i32;
+	case IR_i8: return v.i8;
+	default: return v.u8;
+	}
+}
+
+/* A tensor of a file as the interpreter has them. */
+static inline struct tensor *
+from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *like)
+{
+	struct tensor *r = tensor_create(owner, like->dtype, like->rank, like->dim);
+	for (int64_t i = 0; i < tensor_elements(r); i++)
+		if (ir_dtype_class(like->dtype) == IR_FLOAT)
+			r->data[i].f = element(t, like->dtype, i);
+		else if (like->dtype == IR_i64)
+			memcpy(&r->data[i].i, (const char *)t->data + i * 8, 8);
+		else
+			r->data[i].i = (int64_t)element(t, like->dtype, i);
+	return r;
+}
+
+/* Sums in another order, polynomials of another degree: what a program may differ by, over the interpreter's own. */
+#define PROGRAM_TOLERANCE 8
+
+static inline void
+compare_with_file(const char *what, const char *name, const struct rt_st_file *f, const struct tensor *want)
+{
+	const struct rt_st_tensor *t = rt_st_find(f, name);
+	struct tensor_diff diff;
+	if (!t)
+		fail_msg("%s: the program has no %s", what, name);
+	struct tensor *have = from_file(want, t, want);
+	const double tolerance = PROGRAM_TOLERANCE * tensor_tolerance(want->dtype, false);
+	if (!tensor_compare(want, have, tolerance, &diff))
+		fail_msg("%s: %s%s differs from the interpreter: %g and %g", what, name,
+			tensor_index_text(want, want, diff.worst), diff.a, diff.b);
+}
+
+/* Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they give. */
+static inline void
+check_program(struct batch *b, int i)
+{
+	const struct program *p = &b->program[i];
+	char *dump = talloc_asprintf(b, "%s/dump%d", b->folder, i), *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
+	const struct interp_options o = {.mode = INTERP_MEANING};
+	struct interp *it = interp_create(b, p->m, &o);
+	struct rt_status st = {0};
+	struct rt_st_file file;
+	const char *name;
+
+	run_program(b, i, dump, save);
+	for (int s = 0; s < PROGRAM_STEPS; s++)
+		if (!it || !interp_step(it, s))
+			fail_msg("%s: the interpreter: %s", p->what, b->message);
+	if (interp_output_name(it, 0, NULL)) {
+		assert_true(rt_st_open(&file, dump, &st));
+		for (int k = 0; (name = interp_output_name(it, k, NULL)); k++)
+			compare_with_file(p->what, name, &file, interp_output(it, name));
+		rt_st_close(&file);
+	}
+	if (interp_persistent_name(it, 0, NULL)) {
+		assert_true(rt_st_open(&file, save, &st));
+		for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++)
+			compare_with_file(p->what, name, &file, interp_persistent(it, name));
+		rt_st_close(&file);
+	}
+	talloc_free(it);
+}
+
+/* All of it, then removes the files. */
+static inline void
+batch_check(struct batch *b, const char *level)
+{
+	batch_build(b, level);
+	for (int i = 0; i < b->n; i++)
+		check_program(b, i);
+	dlclose(b->library);
+	char *command = talloc_asprintf(b, "rm -rf %s", b->folder);
+	assert_int_equal(system(command), 0);
+	talloc_free(b);
+}
+
+#endif
