@@ -106,7 +106,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 		s->tensor[t].alias = from;
 		return true;
 	}
-	struct scheme_op o = {.op = op, .segment = -1};
+	struct scheme_op o = {.op = op, .segment = -1, .pick.index = -1};
 	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
 		return false;
 	form_localize(s->module, op, &o.f, o.offset);

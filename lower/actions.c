@@ -210,7 +210,10 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 			b->failed = true;
 		}
 		fill_buf(p, op, r, axis, &c->buf[r]);
+		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
+	c->row = p->nrows;
+	p->nrows += (int32_t)lower_set_size(p->module, c->time);
 	plan_add_action(p, LOWER_POST, op)->coll = p->ncolls++;
 }
 

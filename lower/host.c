@@ -127,19 +127,44 @@ write_kernels(struct host *h)
 	return ok;
 }
 
-/* "m + 4096 + 128 * (c->coord[1])": the address of a value in the present iteration. */
+/* The slot over these time axes in the present iteration, row-major; NULL for none. */
+static char *
+slot_text(void *scratch, const struct ir_module *m, uint32_t time)
+{
+	char *slot = NULL;
+
+	for (int a = 0; a < m->naxes; a++) {
+		if (!(time >> a & 1))
+			continue;
+		slot = slot ? talloc_asprintf(scratch, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
+			    : talloc_asprintf(scratch, "c->coord[%d]", a);
+	}
+	return slot;
+}
+
+/* "m + 4096 + c->coord[1] * 128": the address of a value in the present iteration. */
 static char *
 address(void *scratch, const struct lower_plan *p, const struct lower_value *v)
 {
-	char *text = talloc_asprintf(scratch, "m + %" PRIu64, p->buffer[v->buffer].offset), *slot = NULL;
+	char *text = talloc_asprintf(scratch, "m + %" PRIu64, p->buffer[v->buffer].offset);
+	const char *slot = slot_text(scratch, p->module, v->time);
 
-	for (int a = 0; a < p->module->naxes; a++) {
-		if (!(v->time >> a & 1))
-			continue;
-		slot = slot ? talloc_asprintf(scratch, "(%s * %d + c->coord[%d])", slot, p->module->axis[a].size, a)
-			    : talloc_asprintf(scratch, "c->coord[%d]", a);
-	}
 	return slot ? talloc_asprintf_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
+}
+
+/* rt_post or rt_wait of the collective's row for this iteration. */
+static void
+write_coll(struct host *h, int indent, const struct lower_action *a)
+{
+	const struct lower_coll *coll = &h->p->coll[a->coll];
+	const char *name = a->kind == LOWER_POST ? "post" : "wait";
+	char *slot = slot_text(NULL, h->p->module, coll->time);
+
+	if (slot)
+		line(h, indent, "rt_%s(c, (int32_t)(%d + %s));", name, coll->row, slot);
+	else
+		line(h, indent, "rt_%s(c, %d);", name, coll->row);
+	talloc_free(slot);
 }
 
 static void
@@ -265,8 +290,8 @@ write_action(struct host *h, int *indent, const struct lower_action *a)
 	switch (a->kind) {
 	case LOWER_LOOP: write_loop(h, indent, a); return;
 	case LOWER_END: write_end(h, indent, a); return;
-	case LOWER_POST: line(h, *indent, "rt_post(c, %d);", a->coll); return;
-	case LOWER_WAIT: line(h, *indent, "rt_wait(c, %d);", a->coll); return;
+	case LOWER_POST:
+	case LOWER_WAIT: write_coll(h, *indent, a); return;
 	default: break;
 	}
 	write_guard(h, indent, &a->guard);

@@ -95,6 +95,8 @@ struct lower_coll {
 	int nbufs;
 	struct lower_coll_buf *buf;
 	uint64_t bytes; /* of the message */
+	uint32_t time;  /* set of time axes that number the slots of its values */
+	int32_t row;    /* its first row in the program's table; one row a slot, row-major over `time` */
 };
 
 struct lower_plan {
@@ -109,6 +111,7 @@ struct lower_plan {
 	int nactions;
 	struct lower_coll *coll;
 	int ncolls;
+	int nrows; /* of the program's table of collectives */
 	int nkernels;
 	uint64_t arena_bytes;
 };

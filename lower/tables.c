@@ -163,16 +163,42 @@ coll_name(int kind)
 	return name[kind];
 }
 
+/* Coordinates of slot number `slot` on the axes of a set. */
 static void
-write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, int i)
+slot_coord(const struct ir_module *m, uint32_t time, int64_t slot, int64_t coord[IR_MAX_AXES])
 {
-	const struct lower_coll *c = &p->coll[i];
+	for (int a = m->naxes; a-- > 0;) {
+		coord[a] = 0;
+		if (!(time >> a & 1))
+			continue;
+		coord[a] = slot % m->axis[a].size;
+		slot /= m->axis[a].size;
+	}
+}
 
-	fprintf(out, "static const struct rt_buf %sbufs_%d[] = {\n", prefix, i);
+static uint64_t
+slot_offset(const struct lower_plan *p, int32_t value, const int64_t *coord)
+{
+	const struct lower_value *v = &p->value[value];
+	uint64_t slot = 0;
+
+	for (int a = 0; a < p->module->naxes; a++)
+		if (v->time >> a & 1)
+			slot = slot * (uint64_t)p->module->axis[a].size + (uint64_t)coord[a];
+	return p->buffer[v->buffer].offset + slot * v->stride;
+}
+
+static void
+write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, const struct lower_coll *c, int64_t slot)
+{
+	int64_t coord[IR_MAX_AXES];
+
+	slot_coord(p->module, c->time, slot, coord);
+	fprintf(out, "static const struct rt_buf %sbufs_%" PRId64 "[] = {\n", prefix, c->row + slot);
 	for (int b = 0; b < c->nbufs; b++) {
 		const struct lower_coll_buf *x = &c->buf[b];
 		fprintf(out, "\t{.src = %" PRIu64 ", .dst = %" PRIu64 ", .outer = %" PRId64 ", .n = %" PRId64 ", .inner = %" PRId64,
-			value_offset(p, x->src), value_offset(p, x->dst), x->outer, x->n, x->inner);
+			slot_offset(p, x->src, coord), slot_offset(p, x->dst, coord), x->outer, x->n, x->inner);
 		if (c->kind == RT_ALLTOALL)
 			fprintf(out, ", .d1 = %" PRId64 ", .mid = %" PRId64 ", .d2 = %" PRId64 ", .first_split = %s", x->d1, x->mid,
 				x->d2, x->first_split ? "true" : "false");
@@ -182,21 +208,28 @@ write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, int i)
 }
 
 static void
+write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const struct lower_coll *c)
+{
+	const char *name = c->op->result[0].name;
+	char *text = tables_op_text(NULL, p->module, c->op);
+
+	fprintf(out, "\t/* %s */\n", text);
+	talloc_free(text);
+	for (int64_t slot = 0; slot < lower_set_size(p->module, c->time); slot++)
+		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64 ", %u},\n",
+			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "", coll_name(c->kind), c->axis,
+			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, prefix, c->row + slot, c->bytes, c->op->order);
+}
+
+static void
 write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	for (int i = 0; i < p->ncolls; i++)
-		write_bufs(out, p, prefix, i);
+		for (int64_t slot = 0; slot < lower_set_size(p->module, p->coll[i].time); slot++)
+			write_bufs(out, p, prefix, &p->coll[i], slot);
 	fprintf(out, "static const struct rt_coll %scolls[] = {\n", prefix);
-	for (int i = 0; i < p->ncolls; i++) {
-		const struct lower_coll *c = &p->coll[i];
-		const char *name = c->op->result[0].name;
-		char *text = tables_op_text(NULL, p->module, c->op);
-		fprintf(out, "\t/* %s */\n", text);
-		talloc_free(text);
-		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%d, %" PRIu64 ", %u},\n",
-			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "", coll_name(c->kind), c->axis,
-			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, prefix, i, c->bytes, c->op->order);
-	}
+	for (int i = 0; i < p->ncolls; i++)
+		write_coll(out, p, prefix, &p->coll[i]);
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
@@ -222,7 +255,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n", p->module->naxes, prefix,
 		ntensors, prefix);
 	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n", p->nkernels, prefix,
-		p->ncolls, prefix);
+		p->nrows, prefix);
 	fprintf(out, "\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64 ",\n\t.predicted = %.17g,\n\t.step = %sstep,\n};\n",
 		p->arena_bytes, batch_of(p), predicted, prefix);
 }
