@@ -265,13 +265,18 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 	return !yes ? LINEAR_CONST : other ? LINEAR_NO : LINEAR_YES;
 }
 
-/* Rounds to integers or loses the sum otherwise. */
+/*
+ * Is the sum of the converted the converted sum? Not where it is rounded to integers, and not where the
+ * summands wrapped: of 8 bits they may well have; those of 32 and 64 are taken not to overflow.
+ */
 static bool
 convert_keeps_sums(const struct expr *e)
 {
 	enum ir_dclass to = ir_dtype_class((enum ir_dtype)e->dtype);
 	enum ir_dclass from = ir_dtype_class((enum ir_dtype)e->arg[0]->dtype);
 
+	if (from != IR_FLOAT && ir_dtype_bytes((enum ir_dtype)e->arg[0]->dtype) == 1)
+		return e->dtype == e->arg[0]->dtype && to != IR_BOOL;
 	return to == from ? to != IR_BOOL : to == IR_FLOAT && from != IR_BOOL;
 }
 

@@ -97,7 +97,8 @@ void
 form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
 	struct form_offset offset[FORM_MAX_INDICES]);
 
-/* Result type's layout from the operands' layouts: ir/layout.c. Reports and returns false where none fits. */
+/* Result type's layout from the operands' layouts and its element type: ir/layout.c. Reports and returns false
+ * where none fits. */
 bool
 form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, const struct ir_type *written,
 	struct ir_type *result);

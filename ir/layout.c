@@ -25,6 +25,7 @@ struct judge {
 	const struct ir_op *op;
 	const struct form *f;
 	int axis;
+	enum ir_dtype dtype; /* of the result */
 	const char *op_name, *axis_name;
 };
 
@@ -102,7 +103,9 @@ linear_in(const struct judge *j, uint32_t loads)
 {
 	struct arena *a = arena_create(j->m);
 	struct form f;
-	enum expr_linear l = form_shape(j->m, j->op, NULL, &f, a) ? expr_linearity(f.body, loads) : LINEAR_NO;
+	enum expr_linear l = LINEAR_NO;
+	if (form_shape(j->m, j->op, NULL, &f, a))
+		l = expr_linearity(expr_convert(a, j->dtype, f.body), loads);
 
 	talloc_free(a);
 	return l;
@@ -170,6 +173,8 @@ form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, c
 {
 	struct judge j = {.m = m, .op = op, .f = f, .op_name = op_name((enum op_code)op->code)};
 	bool ok = true;
+
+	j.dtype = (enum ir_dtype)result->dtype;
 
 	for (int i = 0; i < m->naxes; i++) {
 		int split = -1;
