@@ -1,0 +1,86 @@
+/*
+ * Random programs: typed modules on mesh [dp = 2, tp = 2 or 3], steps [mb = 2] with sources in
+ * random layouts, ops of the table on values that were made before, and parallelization ops where
+ * they fit. What fits is asked of ir_infer: whatever it lets pass must be right.
+ *
+ * Values are kept bounded and compared values free of rounding, so that by layout and by meaning
+ * results differ by rounding alone, and a difference is a bug.
+ */
+#ifndef TEST_RANDOM_GENERATE_H
+#define TEST_RANDOM_GENERATE_H
+
+#include "ir/ir.h"
+
+#include <stdint.h>
+
+struct random_options {
+	int steps;     /* things to try: an op, a source or a parallelization op each */
+	bool parallel; /* layouts and parallelization ops; else all is copied */
+};
+
+/*
+ * The program of that seed, owned by `owner`. The same seed with fewer steps gives a beginning of
+ * the same program, which is how a failure is made smaller. Messages of refused tries go to
+ * ctx->diag.
+ */
+struct ir_module *random_module(
+	const void *owner, struct ir_context *ctx, uint64_t seed, const struct random_options *o);
+
+/* --- between the files of the generator ---------------------------------------------------------
+ */
+
+/* A value to be used as an operand. */
+struct pooled {
+	struct ir_value *v;
+	double bound; /* no element is larger */
+	bool exact;   /* the same to the bit in every layout: no float was summed */
+};
+
+struct gen {
+	struct ir_context *ctx;
+	struct ir_module *m;
+	struct ir_builder b;
+	uint64_t state; /* of the random numbers */
+	bool parallel;
+	struct pooled *pool;
+	int npool, nnames;
+};
+
+enum { GEN_MAX_ELEMENTS = 600 /* of a tensor: thousands of programs a minute */ };
+
+/* 0 .. n-1 */
+int gen_below(struct gen *g, int n);
+/* True in `percent` of 100 cases. */
+bool gen_chance(struct gen *g, int percent);
+/* A shape with at most GEN_MAX_ELEMENTS elements; returns its rank. */
+int gen_shape(struct gen *g, int64_t *dim);
+/* A new input, param, state or computed source of that shape, in a random layout. */
+struct pooled gen_source(struct gen *g, enum ir_dtype t, int rank, const int64_t *dim);
+/*
+ * A source for an op that has an operand `with` already: of[d] is the dim of that one with the same
+ * index as dim d of this one, -1: none. Mostly split as the other is, so that the op fits.
+ */
+struct pooled gen_matching(
+	struct gen *g, int rank, const int64_t *dim, const struct ir_type *with, const int *of);
+/* An integer input for indices of a dim of `range`, some of them out of range. */
+struct pooled gen_indices(struct gen *g, int rank, const int64_t *dim, int range);
+/* A pooled value whose type fits the letter of a row (N, F, I, b, T); a new source if there is
+ * none. */
+struct pooled gen_operand(struct gen *g, char letter);
+bool gen_is_partial(const struct gen *g, const struct ir_value *v);
+/* The result of an op that is NULL where inference refuses it. */
+struct ir_value *gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v,
+	int nattrs, const struct ir_attr *attr);
+void gen_add(struct gen *g, struct pooled p);
+
+/* shared_ops.c: tries one op of the table; shared_plan.c: tries one parallelization op. */
+void gen_op(struct gen *g);
+void gen_parallel(struct gen *g);
+/* shared_fuse.c: puts some runs of neighbouring ops into fuses. */
+void gen_fuse(struct gen *g);
+/* The value as outputs may have it: not partial, not split over time. */
+struct ir_value *gen_settle(struct gen *g, struct ir_value *v);
+/* The value in another layout that has no single axis; NULL where it cannot be had. */
+struct ir_value *gen_relayout(struct gen *g, struct ir_value *v, const struct ir_type *to);
+
+#endif

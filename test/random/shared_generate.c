@@ -1,0 +1,320 @@
+/* Random programs: numbers, sources, and the program as a whole. See generate.h. */
+#include "test/random/generate.h"
+#include "runtime/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+int
+gen_below(struct gen *g, int n)
+{
+	g->state++;
+	return (int)(rt_mix64(g->state) % (uint64_t)n);
+}
+
+bool
+gen_chance(struct gen *g, int percent)
+{
+	return gen_below(g, 100) < percent;
+}
+
+int
+gen_shape(struct gen *g, int64_t *dim)
+{
+	static const int64_t sizes[] = {1, 2, 3, 4, 4, 6, 8, 8, 12};
+	const int rank = gen_chance(g, 8) ? 0 : 1 + gen_below(g, 3);
+	int64_t elements = 1;
+	for (int d = 0; d < rank; d++) {
+		dim[d] = sizes[gen_below(g, 9)];
+		if (elements * dim[d] > GEN_MAX_ELEMENTS)
+			dim[d] = 1;
+		elements *= dim[d];
+	}
+	return rank;
+}
+
+/* A split of a dim that the axis still divides, or nothing. */
+static struct ir_state
+random_split(struct gen *g, const struct ir_type *t, int axis)
+{
+	if (!t->rank)
+		return (struct ir_state){0};
+	const int d = gen_below(g, t->rank);
+	int list[IR_MAX_AXES];
+	if (t->dim[d] % (ir_type_split_factor(g->m, t, d) * g->m->axis[axis].size))
+		return (struct ir_state){0};
+	return (struct ir_state){IR_SPLIT, (uint8_t)d, (uint16_t)ir_type_split_axes(t, d, list)};
+}
+
+static void
+random_layout(struct gen *g, struct ir_type *t, bool persistent)
+{
+	int order[IR_MAX_AXES];
+	for (int x = 0; x < g->m->naxes; x++) {
+		const int at = gen_below(g, x + 1);
+		order[x] = order[at];
+		order[at] = x;
+	}
+	for (int i = 0; i < g->m->naxes; i++) {
+		const int x = order[i], how = gen_below(g, 100);
+		if (!g->parallel || (persistent && g->m->axis[x].time))
+			continue;
+		if (how < 35)
+			t->axis[x] = random_split(g, t, x);
+		else if (how < 45)
+			t->axis[x] = (struct ir_state){.kind = IR_SINGLE,
+				.order = (uint16_t)gen_below(g, g->m->axis[x].size)};
+	}
+}
+
+static const char *
+new_name(struct gen *g, const char *what)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%s%d", what, g->nnames++);
+	return ir_name(g->ctx, text);
+}
+
+static double
+largest_dim(const struct ir_type *t)
+{
+	double most = 1;
+	for (int d = 0; d < t->rank; d++)
+		most = (double)t->dim[d] > most ? (double)t->dim[d] : most;
+	return most;
+}
+
+/* Which op makes it, with what attributes, and how large its elements are. */
+static enum op_code
+choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattrs, double *bound)
+{
+	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT, isbool = t->dtype == IR_bool;
+	const int how = gen_below(g, 100);
+	*bound = 8; /* of a normal number: eight sigma */
+	if (isbool || how < 40 || (!isfloat && how < 70)) {
+		if (!isfloat && !isbool)
+			attr[(*nattrs)++] = ir_make_int(g->ctx, "range", 5);
+		return OP_input;
+	}
+	if (how < 70) {
+		attr[(*nattrs)++] =
+			ir_make_string(g->ctx, "init", gen_chance(g, 50) ? "normal" : "xavier");
+		return how < 60 ? OP_param : OP_state;
+	}
+	if (how < 80 && t->rank) {
+		attr[(*nattrs)++] = ir_make_int(g->ctx, "dim", gen_below(g, t->rank));
+		*bound = largest_dim(t);
+		return OP_iota;
+	}
+	if (how < 90 || !isfloat) {
+		attr[(*nattrs)++] = isfloat ? ir_make_float(g->ctx, "value", 0.5 + gen_below(g, 4))
+					    : ir_make_int(g->ctx, "value", gen_below(g, 7) - 3);
+		return OP_constant;
+	}
+	attr[(*nattrs)++] = ir_make_int(g->ctx, "seed", gen_below(g, 100));
+	return gen_chance(g, 50) ? OP_uniform : OP_normal;
+}
+
+static struct pooled
+source(struct gen *g, struct ir_type *t, bool choose_layout)
+{
+	struct ir_attr attr[2];
+	int nattrs = 0;
+	struct pooled p = {.exact = true};
+	enum op_code code = choose_source(g, t, attr, &nattrs, &p.bound);
+	if (choose_layout && gen_chance(g, 70))
+		random_layout(g, t, op_traits(code) & PERSISTENT);
+	for (int x = 0; x < g->m->naxes; x++)
+		if (g->m->axis[x].time && t->axis[x].kind != IR_COPIED &&
+			(op_traits(code) & PERSISTENT)) {
+			code = OP_input;
+			nattrs = 0;
+		}
+	const char *name = op_traits(code) & NAMED ? new_name(g, op_name(code)) : NULL;
+	p.v = ir_build_typed(&g->b, code, name, NULL, 0, attr, nattrs, ir_type_intern(g->ctx, t));
+	gen_add(g, p);
+	return p;
+}
+
+struct pooled
+gen_source(struct gen *g, enum ir_dtype dtype, int rank, const int64_t *dim)
+{
+	struct ir_type t = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
+	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
+	return source(g, &t, true);
+}
+
+struct pooled
+gen_matching(struct gen *g, int rank, const int64_t *dim, const struct ir_type *with, const int *of)
+{
+	struct ir_type t = {.dtype = with->dtype, .rank = (uint8_t)rank};
+	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
+	const bool match = gen_chance(g, 60);
+	for (int x = 0; x < g->m->naxes && match; x++)
+		for (int d = 0; d < rank; d++)
+			if (with->axis[x].kind == IR_SPLIT && of[d] == with->axis[x].dim &&
+				dim[d] == with->dim[of[d]])
+				t.axis[x] = (struct ir_state){
+					IR_SPLIT, (uint8_t)d, with->axis[x].order};
+	return source(g, &t, !match);
+}
+
+struct pooled
+gen_indices(struct gen *g, int rank, const int64_t *dim, int range)
+{
+	struct ir_type t = {.dtype = gen_chance(g, 80) ? IR_i32 : IR_i8, .rank = (uint8_t)rank};
+	const struct ir_attr attr = ir_make_int(g->ctx, "range", range + gen_below(g, 3));
+	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
+	random_layout(g, &t, false);
+	struct pooled p = {.bound = range + 2, .exact = true};
+	p.v = ir_build_typed(&g->b, OP_input, new_name(g, "index"), NULL, 0, &attr, 1,
+		ir_type_intern(g->ctx, &t));
+	return p;
+}
+
+static bool
+letter_fits(char letter, enum ir_dtype t)
+{
+	const enum ir_dclass c = ir_dtype_class(t);
+	switch (letter) {
+	case 'N': return c != IR_BOOL;
+	case 'F': return c == IR_FLOAT;
+	case 'I': return c == IR_INT || c == IR_UINT;
+	case 'b': return c == IR_BOOL;
+	default: return true;
+	}
+}
+
+bool
+gen_is_partial(const struct gen *g, const struct ir_value *v)
+{
+	for (int x = 0; x < g->m->naxes; x++)
+		if (v->type->axis[x].kind == IR_PARTIAL)
+			return true;
+	return false;
+}
+
+struct pooled
+gen_operand(struct gen *g, char letter)
+{
+	const bool partial = gen_chance(g, 25); /* the state that fewest ops take */
+	for (int i = g->npool - 1; i >= 0 && partial; i--)
+		if (gen_is_partial(g, g->pool[i].v) &&
+			letter_fits(letter, (enum ir_dtype)g->pool[i].v->type->dtype) &&
+			gen_chance(g, 60))
+			return g->pool[i];
+	const bool late = gen_chance(g, 50); /* builds chains */
+	for (int i = 0; i < 12 && g->npool; i++) {
+		const int recent = g->npool < 6 || !late ? g->npool : 6;
+		const struct pooled p = g->pool[g->npool - 1 - gen_below(g, recent)];
+		if (letter_fits(letter, (enum ir_dtype)p.v->type->dtype))
+			return p;
+	}
+	static const enum ir_dtype floats[] = {IR_f32, IR_f32, IR_f64, IR_bf16, IR_f16},
+				   ints[] = {IR_i32, IR_i32, IR_i64, IR_i8, IR_u8};
+	int64_t dim[IR_MAX_RANK];
+	const int rank = gen_shape(g, dim);
+	if ((letter == 'N' || letter == 'T') && gen_chance(g, 35))
+		letter = letter == 'T' && gen_chance(g, 30) ? 'b' : 'I';
+	const enum ir_dtype t = letter == 'b'   ? IR_bool
+				: letter == 'I' ? ints[gen_below(g, 5)]
+						: floats[gen_below(g, 5)];
+	return gen_source(g, t, rank, dim);
+}
+
+void
+gen_add(struct gen *g, struct pooled p)
+{
+	if (!p.v)
+		return;
+	g->pool = talloc_realloc(g->m, g->pool, struct pooled, (size_t)g->npool + 1);
+	g->pool[g->npool++] = p;
+}
+
+struct ir_value *
+gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v, int nattrs,
+	const struct ir_attr *attr)
+{
+	for (int i = 0; i < n; i++)
+		if (!v[i])
+			return NULL;
+	struct ir_value *r = ir_build(&g->b, code, v, n, attr, nattrs);
+	if (!r || ir_type_elements(r->type) <= GEN_MAX_ELEMENTS)
+		return r;
+	ir_op_erase(r->op);
+	return NULL;
+}
+
+static void
+effect(struct gen *g, enum op_code code, const char *symbol, int n, struct ir_value *const *v)
+{
+	struct ir_op *op = ir_op_create(g->m, code, LOC_NONE, v, n, NULL, 0, 0);
+	op->symbol = symbol;
+	if (ir_infer(g->m, op, NULL))
+		ir_block_append(g->b.block, op);
+	else
+		ir_op_erase(op);
+}
+
+static bool
+has_single(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int x = 0; x < m->naxes; x++)
+		if (t->axis[x].kind == IR_SINGLE)
+			return true;
+	return false;
+}
+
+/* Some params get a next value: another value of the same element type and shape. */
+static void
+add_updates(struct gen *g, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct ir_value *w = g->pool[i].v;
+		const struct pooled *from = &g->pool[gen_below(g, n)];
+		if (!op_is(w->op, PERSISTENT) || has_single(g->m, w->type) ||
+			!ir_type_same_meaning(w->type, from->v->type) || from->bound > 100)
+			continue;
+		struct ir_value *next = gen_relayout(g, from->v, w->type);
+		if (next)
+			effect(g, OP_update, NULL, 2, (struct ir_value *[]){w, next});
+	}
+}
+
+static void
+add_outputs(struct gen *g, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct ir_value *v = g->pool[i].v;
+		if (!v->uses && (v = gen_settle(g, v)))
+			effect(g, OP_output, new_name(g, "out"), 1, &v);
+	}
+}
+
+struct ir_module *
+random_module(
+	const void *owner, struct ir_context *ctx, uint64_t seed, const struct random_options *o)
+{
+	struct gen g = {
+		.ctx = ctx, .m = ir_module_create(owner, ctx, "random"), .parallel = o->parallel};
+	g.state = rt_mix64(seed);
+	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
+	static const char *const names[] = {"dp", "tp", "mb"};
+	for (int x = 0; x < 3; x++)
+		g.m->axis[g.m->naxes++] = (struct ir_axis){
+			.name = ir_name(ctx, names[x]), .size = sizes[x], .time = x == 2};
+	g.b = (struct ir_builder){.m = g.m, .block = &ir_func_create(g.m, "main", LOC_NONE)->body};
+	for (int i = 0; i < o->steps; i++)
+		if (gen_chance(&g, 12))
+			gen_operand(&g, "FNTIb"[gen_below(&g, 5)]);
+		else if (o->parallel && gen_chance(&g, 35))
+			gen_parallel(&g);
+		else
+			gen_op(&g);
+	const int n = g.npool;
+	add_updates(&g, n);
+	add_outputs(&g, n);
+	gen_fuse(&g);
+	return g.m;
+}
