@@ -1,11 +1,13 @@
 /*
- * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where only
- * the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in rounding.
+ * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
+ * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
+ * rounding.
  */
 #include "ir/interp_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -13,8 +15,9 @@
 static const int64_t default_steps = 2;
 
 /*
- * Tolerances relative to the largest element. A step is a chain of some hundred ops, each of which adds
- * rounding and may amplify what came in, so we allow some hundred to a thousand units in the last place.
+ * Tolerances relative to the largest element. A step is a chain of some hundred ops, each of which
+ * adds rounding and may amplify what came in, so we allow some hundred to a thousand units in the
+ * last place.
  */
 double
 tensor_tolerance(enum ir_dtype t, bool f64)
@@ -25,6 +28,12 @@ tensor_tolerance(enum ir_dtype t, bool f64)
 		return 1e-9;
 	return t == IR_f32 ? 1e-4 : t == IR_f16 ? 0.02 : 0.1;
 }
+
+/*
+ * Tensors with no larger element are compared as if they had one. Where terms of size one cancel,
+ * what is left is their rounding, which an order of summation may change altogether.
+ */
+static const double least_scale = 1e-3;
 
 static double
 element(const struct tensor *t, int64_t i)
@@ -56,13 +65,16 @@ distance(const struct tensor *a, const struct tensor *b, int64_t i)
 }
 
 bool
-tensor_compare(const struct tensor *a, const struct tensor *b, double tolerance, struct tensor_diff *diff)
+tensor_compare(
+	const struct tensor *a, const struct tensor *b, double tolerance, struct tensor_diff *diff)
 {
 	struct tensor_diff d = {.first = -1, .worst = -1};
 	d.shape = a->dtype != b->dtype || a->rank != b->rank ||
-		memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) != 0;
+		  memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) != 0;
 	const bool isfloat = ir_dtype_class(a->dtype) == IR_FLOAT;
-	const double limit = d.shape || !isfloat ? 0 : tolerance * fmax(largest(a), largest(b));
+	const double limit = d.shape || !isfloat
+				     ? 0
+				     : tolerance * fmax(least_scale, fmax(largest(a), largest(b)));
 	const int64_t n = d.shape ? 0 : tensor_elements(a);
 	double most = limit;
 	for (int64_t i = 0; i < n; i++) {
@@ -91,14 +103,16 @@ tensor_index_text(const void *owner, const struct tensor *t, int64_t at)
 	tensor_strides(t, stride);
 	char *text = talloc_strdup(owner, "[");
 	for (int d = 0; d < t->rank; d++)
-		text = talloc_asprintf_append(text, "%s%" PRId64, d ? "," : "", at / stride[d] % t->dim[d]);
+		text = talloc_asprintf_append(
+			text, "%s%" PRId64, d ? "," : "", at / stride[d] % t->dim[d]);
 	text = talloc_strdup_append(text, "]");
 	if (!text)
 		out_of_memory();
 	return text;
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------
+ */
 
 static void
 report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct tensor *a,
@@ -110,13 +124,15 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 	}
 	void *scratch = talloc_new(NULL);
 	diag_error(diag, loc,
-		"%s: %" PRId64 " of %" PRId64 " elements differ, first at %s, most at %s: %.17g and %.17g",
+		"%s: %" PRId64 " of %" PRId64
+		" elements differ, first at %s, most at %s: %.17g and %.17g",
 		what, d->count, tensor_elements(a), tensor_index_text(scratch, a, d->first),
 		tensor_index_text(scratch, a, d->worst), d->a, d->b);
 	talloc_free(scratch);
 }
 
-/* --- two modules -------------------------------------------------------------------------------- */
+/* --- two modules --------------------------------------------------------------------------------
+ */
 
 struct pair {
 	struct interp *before, *after;
@@ -135,7 +151,8 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 	}
 	if (tensor_compare(a, b, tensor_tolerance(a->dtype, p->f64), &d))
 		return true;
-	char *what = talloc_asprintf(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
+	char *what =
+		talloc_asprintf(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
 	report_diff(p->diag, loc, what, a, &d);
 	talloc_free(what);
 	return false;
@@ -144,7 +161,7 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 static bool
 is_updated(const struct ir_op *op)
 {
-	IR_FOR_USES(u, &op->result[0])
+	IR_FOR_USES (u, &op->result[0])
 		if (u->op->code == OP_update && ir_operand(u->op, 0) == &op->result[0])
 			return true;
 	return false;
@@ -177,25 +194,28 @@ compare_step(const struct pair *p)
 	bool ok = true;
 	for (int i = 0; i < p->before->noutputs; i++) {
 		const struct named *n = &p->before->output[i];
-		ok &= compare_named(p, "output", n->name, n->op->loc, n->now, interp_output(p->after, n->name));
+		ok &= compare_named(
+			p, "output", n->name, n->op->loc, n->now, interp_output(p->after, n->name));
 	}
 	for (int i = 0; i < p->before->npersistents; i++) {
 		const struct named *n = &p->before->persistent[i];
 		const struct ir_op *op = persistent_op(p->after, n->name);
 		if (!is_updated(n->op) && (!op || is_updated(op)))
 			continue;
-		ok &= compare_named(p, op_name((enum op_code)n->op->code), n->name, n->op->loc, n->now,
-			interp_persistent(p->after, n->name));
+		ok &= compare_named(p, op_name((enum op_code)n->op->code), n->name, n->op->loc,
+			n->now, interp_persistent(p->after, n->name));
 	}
 	return ok;
 }
 
-/* Both start from the values of `before`: a pass may have changed an element type or an initial value's name. */
+/* Both start from the values of `before`: a pass may have changed an element type or an initial
+ * value's name. */
 static void
 share_values(const struct pair *p)
 {
 	for (int i = 0; i < p->before->npersistents; i++)
-		interp_set_persistent(p->after, p->before->persistent[i].name, p->before->persistent[i].now);
+		interp_set_persistent(
+			p->after, p->before->persistent[i].name, p->before->persistent[i].now);
 }
 
 static struct interp_options
@@ -237,26 +257,48 @@ interp_check_modules(const struct ir_module *before, const struct ir_module *aft
 	return ok;
 }
 
-/* --- a layout ----------------------------------------------------------------------------------- */
+/* --- a layout -----------------------------------------------------------------------------------
+ */
+
+/* The op as it is printed, without its line's end; owned by `owner`. */
+static char *
+op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		out_of_memory();
+	ir_print_op(out, m, op);
+	fclose(out);
+	char *copy = talloc_strndup(
+		owner, text + strspn(text, " "), strcspn(text + strspn(text, " "), "\n"));
+	free(text);
+	if (!copy)
+		out_of_memory();
+	return copy;
+}
 
 static bool
-check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a, const struct ir_op *b,
-	int i)
+check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a,
+	const struct ir_op *b, int i)
 {
 	void *scratch = talloc_new(NULL);
 	const struct ir_value *v = &b->result[i];
-	struct diag *diag = layout->m->ctx->diag;
 	struct tensor *const *place = interp_places(layout, v);
 	const struct tensor *want = interp_places(meaning, &a->result[i])[0];
 	const struct tensor *have = interp_assemble(layout, scratch, v->type, place);
-	char *what = talloc_asprintf(scratch, "%s: by layout %%%s is not what it means",
-		op_name((enum op_code)b->code), v->name ? v->name : "(unnamed)");
 	struct tensor_diff d;
 	bool ok = tensor_compare(want, have, tensor_tolerance(want->dtype, layout->o.f64), &d);
 	if (!ok)
-		report_diff(diag, b->loc, what, want, &d);
+		report_diff(layout->m->ctx->diag, b->loc,
+			talloc_asprintf(scratch, "by meaning and by layout, result %d of `%s`",
+				i + 1, op_text(scratch, layout->m, b)),
+			want, &d);
 	else if (!(ok = interp_copies_agree(layout, v->type, place)))
-		diag_error(diag, b->loc, "%s: places that hold copies disagree", what);
+		diag_error(layout->m->ctx->diag, b->loc,
+			"places that hold copies of result %d of `%s` disagree", i + 1,
+			op_text(scratch, layout->m, b));
 	talloc_free(scratch);
 	return ok;
 }

@@ -1,6 +1,6 @@
 /*
- * The interpreter: see ir/interp.h. Ops are run one by one in the order of the text; a value's tensors
- * live in its slot from its op to its last use.
+ * The interpreter: see ir/interp.h. Ops are run one by one in the order of the text; a value's
+ * tensors live in its slot from its op to its last use.
  */
 #include "ir/interp_internal.h"
 #include "ir/template.h"
@@ -18,7 +18,8 @@ zeroed(const void *owner, size_t size, size_t n)
 	return p;
 }
 
-/* --- creation ----------------------------------------------------------------------------------- */
+/* --- creation -----------------------------------------------------------------------------------
+ */
 
 /* Numbers values and ops (bodies of fuses too) in value->mark and op->mark. */
 static void
@@ -26,7 +27,7 @@ number(struct interp *it, struct ir_block *b)
 {
 	for (uint32_t i = 0; i < b->nargs; i++)
 		b->arg[i].mark = it->nslots++;
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		op->mark = it->nplans++;
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = it->nslots++;
@@ -40,11 +41,11 @@ static struct named *
 collect_named(struct interp *it, bool output, int *n)
 {
 	int count = 0;
-	IR_FOR_OPS(op, &it->main->body)
+	IR_FOR_OPS (op, &it->main->body)
 		count += output ? op->code == OP_output : op_is(op, PERSISTENT);
 	struct named *list = zeroed(it, sizeof *list, (size_t)count);
 	*n = 0;
-	IR_FOR_OPS(op, &it->main->body)
+	IR_FOR_OPS (op, &it->main->body)
 		if (output ? op->code == OP_output : op_is(op, PERSISTENT))
 			list[(*n)++] = (struct named){.name = op->symbol, .op = op};
 	return list;
@@ -87,7 +88,8 @@ set_up(struct interp *it)
 		diag_error(it->m->ctx->diag, LOC_NONE, "the module has no @main to run");
 		return false;
 	}
-	if (!inline_calls(it->m, it->main) || !set_places(it) || (it->o.data && !interp_data_open(it)))
+	if (!inline_calls(it->m, it->main) || !set_places(it) ||
+		(it->o.data && !interp_data_open(it)))
 		return false;
 	number(it, &it->main->body);
 	it->slot = zeroed(it, sizeof *it->slot, it->nslots);
@@ -117,7 +119,8 @@ interp_create(const void *owner, const struct ir_module *m, const struct interp_
 	return NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------
+ */
 
 static struct slot *
 slot_of(struct interp *it, const struct ir_value *v)
@@ -143,7 +146,7 @@ slot_new(struct interp *it, const struct ir_value *v)
 	s->place = zeroed(it, sizeof(struct tensor *), (size_t)it->nplaces);
 	s->released = false;
 	s->uses = 0;
-	IR_FOR_USES(u, v)
+	IR_FOR_USES (u, v)
 		s->uses++;
 	return s->place;
 }
@@ -155,7 +158,8 @@ all_readable(struct interp *it, const struct ir_op *op)
 		const struct slot *s = slot_of(it, ir_operand(op, i));
 		if (s->place && !s->released)
 			continue;
-		diag_error(it->m->ctx->diag, op->loc, "%s reads %%%s, %s", op_name((enum op_code)op->code),
+		diag_error(it->m->ctx->diag, op->loc, "%s reads %%%s, %s",
+			op_name((enum op_code)op->code),
 			ir_operand(op, i)->name ? ir_operand(op, i)->name : "(unnamed)",
 			s->released ? "which was released before" : "which has no value yet");
 		return false;
@@ -163,16 +167,18 @@ all_readable(struct interp *it, const struct ir_op *op)
 	return true;
 }
 
-/* --- one op ------------------------------------------------------------------------------------- */
+/* --- one op -------------------------------------------------------------------------------------
+ */
 
-/* May an operand be absent at a place where the result is not? Where it is single on an axis on which the
- * result is partial, it counts as zero at the other places. */
+/* May an operand be absent at a place where the result is not? Where it is single on an axis on
+ * which the result is partial, it counts as zero at the other places. */
 static bool
 counts_as_zero(const struct interp *it, const struct ir_type *operand, const struct ir_type *result,
 	int64_t place)
 {
 	for (int x = 0; x < it->m->naxes; x++)
-		if (operand->axis[x].kind == IR_SINGLE && it->coord[place][x] != operand->axis[x].order &&
+		if (operand->axis[x].kind == IR_SINGLE &&
+			it->coord[place][x] != operand->axis[x].order &&
 			result->axis[x].kind != IR_PARTIAL)
 			return false;
 	return true;
@@ -273,14 +279,15 @@ run_update(struct interp *it, struct ir_op *op)
 {
 	const struct ir_op *of = ir_operand(op, 0)->op;
 	struct named *n = of && op_is(of, PERSISTENT)
-		? find_named(it->persistent, it->npersistents, of->symbol)
-		: NULL;
+				  ? find_named(it->persistent, it->npersistents, of->symbol)
+				  : NULL;
 	if (!n || n->next) {
 		diag_error(it->m->ctx->diag, op->loc, "update: the first operand %s",
 			n ? "is updated twice in a step" : "is no param or state");
 		return false;
 	}
-	n->next = interp_assemble(it, it, ir_operand_type(op, 1), interp_places(it, ir_operand(op, 1)));
+	n->next = interp_assemble(
+		it, it, ir_operand_type(op, 1), interp_places(it, ir_operand(op, 1)));
 	return true;
 }
 
@@ -289,19 +296,20 @@ run_output(struct interp *it, struct ir_op *op)
 {
 	struct named *n = find_named(it->output, it->noutputs, op->symbol);
 	talloc_free(n->now);
-	n->now = interp_assemble(it, it, ir_operand_type(op, 0), interp_places(it, ir_operand(op, 0)));
+	n->now = interp_assemble(
+		it, it, ir_operand_type(op, 0), interp_places(it, ir_operand(op, 0)));
 	return true;
 }
 
-static bool
-run_block(struct interp *it, struct ir_block *b);
+static bool run_block(struct interp *it, struct ir_block *b);
 
 static bool
 run_fuse(struct interp *it, struct ir_op *op)
 {
 	for (int i = 0; i < op->noperands; i++) {
 		struct tensor **place = interp_places(it, ir_operand(op, i));
-		*slot_of(it, &op->body->arg[i]) = (struct slot){.place = place, .uses = 1, .borrowed = true};
+		*slot_of(it, &op->body->arg[i]) =
+			(struct slot){.place = place, .uses = 1, .borrowed = true};
 	}
 	if (!run_block(it, op->body))
 		return false;
@@ -313,7 +321,7 @@ run_fuse(struct interp *it, struct ir_op *op)
 			place[p] = t ? tensor_copy(place, t) : NULL;
 		}
 	}
-	IR_FOR_OPS(inner, op->body)
+	IR_FOR_OPS (inner, op->body)
 		for (int i = 0; i < inner->nresults; i++)
 			slot_free(slot_of(it, &inner->result[i]));
 	return true;
@@ -360,13 +368,14 @@ interp_op_done(struct interp *it, struct ir_op *op)
 static bool
 run_block(struct interp *it, struct ir_block *b)
 {
-	IR_FOR_OPS(op, b)
+	IR_FOR_OPS (op, b)
 		if (!interp_op(it, op))
 			return false;
 	return true;
 }
 
-/* --- steps -------------------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------------
+ */
 
 void
 interp_begin(struct interp *it, int64_t step)
@@ -399,7 +408,7 @@ bool
 interp_step(struct interp *it, int64_t step)
 {
 	interp_begin(it, step);
-	IR_FOR_OPS(op, &it->main->body) {
+	IR_FOR_OPS (op, &it->main->body) {
 		if (!interp_op(it, op))
 			return false;
 		interp_op_done(it, op);
@@ -408,7 +417,8 @@ interp_step(struct interp *it, int64_t step)
 	return true;
 }
 
-/* --- tensors by name ---------------------------------------------------------------------------- */
+/* --- tensors by name ----------------------------------------------------------------------------
+ */
 
 const struct tensor *
 interp_output(const struct interp *it, const char *name)
@@ -450,7 +460,7 @@ static bool
 fits(const struct tensor *t, const struct ir_type *type)
 {
 	return t->dtype == (enum ir_dtype)type->dtype && t->rank == type->rank &&
-		memcmp(t->dim, type->dim, sizeof(int64_t) * type->rank) == 0;
+	       memcmp(t->dim, type->dim, sizeof(int64_t) * type->rank) == 0;
 }
 
 bool
@@ -467,7 +477,7 @@ interp_set_persistent(struct interp *it, const char *name, const struct tensor *
 static const struct ir_op *
 find_input(const struct interp *it, const char *name)
 {
-	IR_FOR_OPS(op, &it->main->body)
+	IR_FOR_OPS (op, &it->main->body)
 		if (op->code == OP_input && strcmp(op->symbol, name) == 0)
 			return op;
 	return NULL;

@@ -1,4 +1,5 @@
-/* Rows of the data set: a safetensors file, in the order that programs read it (runtime/batch.h). */
+/* Rows of the data set: a safetensors file, in the order that programs read it (runtime/batch.h).
+ */
 #include "ir/interp_internal.h"
 #include "runtime/batch.h"
 #include "runtime/safetensors.h"
@@ -56,7 +57,7 @@ read_element(enum ir_dtype t, const struct rt_st_tensor *source, int64_t i)
 static int64_t
 batch_rows(const struct interp *it)
 {
-	IR_FOR_OPS(op, &it->main->body)
+	IR_FOR_OPS (op, &it->main->body)
 		if (op->code == OP_input && op->result[0].type->rank > 0)
 			return op->result[0].type->dim[0];
 	return 0;
@@ -77,8 +78,8 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 	const struct rt_st_tensor *source = rt_st_find(file, name);
 	if (!source)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, name);
-	else if (rt_st_check(file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) && batched &&
-		source->dims[0] == 0)
+	else if (rt_st_check(file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) &&
+		 batched && source->dims[0] == 0)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: tensor '%s' has no rows", file->path, name);
 	talloc_free(name);
 	if (!st.code)
@@ -88,11 +89,12 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 }
 
 /*
- * train.NAME for an input: where its first dimension is the batch, the rows of this step, else the whole
- * tensor, the same at every step.
+ * train.NAME for an input: where its first dimension is the batch, the rows of this step, else the
+ * whole tensor, the same at every step.
  */
 struct tensor *
-interp_rows(const struct interp *it, const void *owner, const struct ir_op *op, const struct ir_type *type)
+interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
+	const struct ir_type *type)
 {
 	const bool batched = type->rank > 0 && type->dim[0] == batch_rows(it);
 	const struct rt_st_tensor *source = find_source(it, op, batched);
@@ -101,7 +103,8 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op, 
 	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
 	const int64_t rows = batched ? t->dim[0] : 1, width = tensor_elements(t) / rows;
 	for (int64_t i = 0; i < rows; i++) {
-		const int64_t row = batched ? rt_batch_row(it->o.seed, it->step, i, source->dims[0], rows) : 0;
+		const int64_t row =
+			batched ? rt_batch_row(it->o.seed, it->step, i, source->dims[0], rows) : 0;
 		for (int64_t k = 0; k < width; k++)
 			t->data[i * width + k] = read_element(t->dtype, source, row * width + k);
 	}

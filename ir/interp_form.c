@@ -1,14 +1,16 @@
 /*
- * An op by its form. The body becomes a program over registers, each a strip of cells along one index:
+ * An op by its form. The body becomes a program over registers, each a strip of cells along one
+ * index:
  *
  *     for the other indices                     the odometer
  *       for strips of at most INTERP_STRIP      along the longest index
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
- * Guards. In a sum over v of t[v,..] * (i == v), or where v is an index of the result, only v = i adds
- * anything. Such a v is bound: it is no loop, its position is the value of i, and where that is not a
- * position of this place nothing is added. So a gather costs what it reads, not vocabulary times that.
+ * Guards. In a sum over v of t[v,..] * (i == v), or where v is an index of the result, only v = i
+ * adds anything. Such a v is bound: it is no loop, its position is the value of i, and where that
+ * is not a position of this place nothing is added. So a gather costs what it reads, not vocabulary
+ * times that.
  *
  * A sum of products of two float operands goes to interp_gemm.c.
  */
@@ -19,7 +21,10 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { MAX_REGISTERS = 256 /* nodes of one op's body: the longest row has 7, a derivative some tens */ };
+enum {
+	MAX_REGISTERS =
+		256 /* nodes of one op's body: the longest row has 7, a derivative some tens */
+};
 
 struct insn {
 	const struct expr *e;
@@ -31,14 +36,15 @@ struct form_plan {
 	struct form_offset offset[FORM_MAX_INDICES];
 	struct insn *insn; /* instruction i writes register i */
 	int ninsns;
-	int strip;            /* the index along which registers lie, -1: there is none */
-	int bound;            /* the bound index, -1: there is none */
-	int guard;            /* register that holds the bound index's position */
+	int strip;                   /* the index along which registers lie, -1: there is none */
+	int bound;                   /* the bound index, -1: there is none */
+	int guard;                   /* register that holds the bound index's position */
 	const struct expr *is_guard; /* the comparison, true by construction */
-	int product[2];       /* loads of a sum of products, -1: it is none */
+	int product[2];              /* loads of a sum of products, -1: it is none */
 };
 
-/* --- guards ------------------------------------------------------------------------------------- */
+/* --- guards -------------------------------------------------------------------------------------
+ */
 
 static const struct expr *
 without_conversions(const struct expr *e)
@@ -71,7 +77,8 @@ binds(const struct form *f, const struct expr *e, const struct expr **position, 
 		return false;
 	for (int side = 0; side < 2; side++) {
 		const struct expr *v = without_conversions(e->arg[side]), *x = e->arg[1 - side];
-		if (v->kind != EXPR_INDEX || depends(f, x, v->id) || ir_dtype_class(x->dtype) == IR_FLOAT)
+		if (v->kind != EXPR_INDEX || depends(f, x, v->id) ||
+			ir_dtype_class(x->dtype) == IR_FLOAT)
 			continue;
 		const int64_t last = f->size[v->id] - 1;
 		if (tensor_wrap((enum ir_dtype)e->arg[side]->dtype, last) != last)
@@ -99,7 +106,8 @@ find_guard(const struct form *f, const struct expr *e, const struct expr **posit
 	return g ? g : find_guard(f, e->arg[1], position, index);
 }
 
-/* --- making a plan ------------------------------------------------------------------------------ */
+/* --- making a plan ------------------------------------------------------------------------------
+ */
 
 static int
 compile(struct form_plan *p, const struct expr *e)
@@ -147,7 +155,8 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	const struct ir_type *written = op->nresults ? op->result[0].type : NULL;
 	if (!form_make(it->m, it->arena, op, written, &p->f)) {
 		if (diag_errors(it->m->ctx->diag) == errors)
-			diag_error(it->m->ctx->diag, op->loc, "%s: it has no meaning that can be interpreted",
+			diag_error(it->m->ctx->diag, op->loc,
+				"%s: it has no meaning that can be interpreted",
 				op_name((enum op_code)op->code));
 		return NULL;
 	}
@@ -166,7 +175,8 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	return p;
 }
 
-/* --- running it --------------------------------------------------------------------------------- */
+/* --- running it ---------------------------------------------------------------------------------
+ */
 
 /* One run at one place. */
 struct run {
@@ -174,14 +184,15 @@ struct run {
 	const struct interp *it;
 	struct tensor *const *in;
 	struct tensor *out;
-	int64_t start[FORM_MAX_INDICES];  /* where the place's range of an index starts */
+	int64_t start[FORM_MAX_INDICES]; /* where the place's range of an index starts */
 	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
-	int64_t at[FORM_MAX_INDICES];     /* odometer */
+	int64_t at[FORM_MAX_INDICES];                          /* odometer */
 	union cell (*reg)[INTERP_STRIP];
 };
 
 static void
-access_strides(const struct form *f, const struct form_access *access, const struct tensor *t, int64_t *stride)
+access_strides(const struct form *f, const struct form_access *access, const struct tensor *t,
+	int64_t *stride)
 {
 	int64_t of_dim[IR_MAX_RANK];
 	tensor_strides(t, of_dim);
@@ -268,12 +279,14 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 	case EXPR_INDEX: run_index(r, e->id, reg, n); return;
 	case EXPR_CONST: run_const(r, e, reg, n); return;
 	}
-	/* select's type of arguments is that of its branches; a comparison's that of what it compares */
+	/* select's type of arguments is that of its branches; a comparison's that of what it
+	 * compares */
 	const enum ir_dtype arg = (enum ir_dtype)e->arg[0]->dtype;
 	const union cell *x = r->reg[in->arg[0]];
 	const union cell *y = e->nargs > 1 ? r->reg[in->arg[1]] : x;
 	const union cell *z = e->nargs > 2 ? r->reg[in->arg[2]] : x;
-	scalar_run((enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, r->it->o.f64, reg, x, y, z, n);
+	scalar_run(
+		(enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, r->it->o.f64, reg, x, y, z, n);
 }
 
 static void
@@ -383,8 +396,8 @@ run_product(const struct run *r)
 		return false;
 	struct product_index index[FORM_MAX_INDICES];
 	for (int i = 0; i < f->nindices; i++)
-		index[i] = (struct product_index){
-			f->size[i], r->stride[a][i], r->stride[b][i], r->stride[FORM_MAX_INPUTS][i]};
+		index[i] = (struct product_index){f->size[i], r->stride[a][i], r->stride[b][i],
+			r->stride[FORM_MAX_INPUTS][i]};
 	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
 }
 

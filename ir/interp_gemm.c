@@ -1,8 +1,8 @@
 /*
- * out += sum of a * b in double, as a batched matrix product [m,k] x [k,n]: whatever the strides, the
- * operands are first packed into dense panels, so that the inner loop runs over contiguous cells.
- * Order of summation: k ascending, one accumulator an element. The interpreter spends nearly all its
- * time here, and only here does it care about speed.
+ * out += sum of a * b in double, as a batched matrix product [m,k] x [k,n]: whatever the strides,
+ * the operands are first packed into dense panels, so that the inner loop runs over contiguous
+ * cells. Order of summation: k ascending, one accumulator an element. The interpreter spends nearly
+ * all its time here, and only here does it care about speed.
  */
 #include "ir/interp_internal.h"
 
@@ -10,8 +10,10 @@
 #include <talloc.h>
 
 enum {
-	TILE_M = 4, TILE_N = 8, /* accumulators of the inner loop: they fit 16 vector registers of 2 doubles */
-	BLOCK_K = 256,          /* rows of a panel: a panel of 256 x 8 doubles stays in the first-level cache */
+	TILE_M = 4,
+	TILE_N = 8, /* accumulators of the inner loop: they fit 16 vector registers of 2 doubles */
+	BLOCK_K = 256, /* rows of a panel: a panel of 256 x 8 doubles stays in the first-level cache
+			*/
 };
 
 enum role { BATCH, ROW, COLUMN, INNER, NROLES };
@@ -99,11 +101,13 @@ tile_add(const struct product *p, union cell *out, const double *a, const double
 	const int64_t rows = p->role[ROW].size - row, columns = p->role[COLUMN].size - column;
 	for (int i = 0; i < TILE_M && i < rows; i++)
 		for (int j = 0; j < TILE_N && j < columns; j++)
-			result[i * TILE_N + j] = out[p->out_row[row + i] + p->out_column[column + j]].f;
+			result[i * TILE_N + j] =
+				out[p->out_row[row + i] + p->out_column[column + j]].f;
 	tile(a, b, k, result);
 	for (int i = 0; i < TILE_M && i < rows; i++)
 		for (int j = 0; j < TILE_N && j < columns; j++)
-			out[p->out_row[row + i] + p->out_column[column + j]].f = result[i * TILE_N + j];
+			out[p->out_row[row + i] + p->out_column[column + j]].f =
+				result[i * TILE_N + j];
 }
 
 static int
@@ -120,8 +124,8 @@ matrix_product(const struct product *p, const union cell *a, const union cell *b
 	for (int64_t k0 = 0; k0 < p->role[INNER].size; k0 += BLOCK_K) {
 		const int64_t k = at_most(p->role[INNER].size - k0, BLOCK_K);
 		for (int64_t i = 0; i < rows; i += TILE_M)
-			pack(p->panel + i * BLOCK_K, TILE_M, a, p->a_row + i, at_most(rows - i, TILE_M),
-				p->a_inner + k0, k);
+			pack(p->panel + i * BLOCK_K, TILE_M, a, p->a_row + i,
+				at_most(rows - i, TILE_M), p->a_inner + k0, k);
 		for (int64_t j = 0; j < columns; j += TILE_N) {
 			pack(b_panel, TILE_N, b, p->b_column + j, at_most(columns - j, TILE_N),
 				p->b_inner + k0, k);

@@ -19,13 +19,16 @@
 #include "ir/interp.h"
 
 enum interp_limit {
-	INTERP_MAX_PLACES = 4096, /* places in LAYOUT; each holds its tensors, so more would not fit in memory */
-	INTERP_STRIP = 256,       /* elements of one run of a form's program: registers stay in the first-level cache */
+	INTERP_MAX_PLACES = 4096, /* places in LAYOUT; each holds its tensors, so more would not fit
+				     in memory */
+	INTERP_STRIP = 256,       /* elements of one run of a form's program: registers stay in the
+				     first-level cache */
 };
 
 /* What the interpreter holds of a value; its number is value->mark. */
 struct slot {
-	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL: no value now */
+	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL:
+				  no value now */
 	int uses;              /* still to come in this step */
 	bool borrowed;         /* the tensors belong to another slot: an argument of a fuse */
 	bool released;
@@ -58,15 +61,12 @@ struct interp {
 	int64_t step;
 };
 
-/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads any more. */
-void
-interp_begin(struct interp *it, int64_t step);
-bool
-interp_op(struct interp *it, struct ir_op *op);
-void
-interp_op_done(struct interp *it, struct ir_op *op);
-void
-interp_end(struct interp *it);
+/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads
+ * any more. */
+void interp_begin(struct interp *it, int64_t step);
+bool interp_op(struct interp *it, struct ir_op *op);
+void interp_op_done(struct interp *it, struct ir_op *op);
+void interp_end(struct interp *it);
 
 /* The tensors of a value at all places; never NULL for one that has been computed and not freed. */
 static inline struct tensor **
@@ -76,78 +76,68 @@ interp_places(const struct interp *it, const struct ir_value *v)
 }
 
 /* interp_data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
-struct tensor *
-interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
-struct tensor *
-interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
+struct tensor *interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
+struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
 /* interp_file.c: opens the data file of the options, owned by `it`; the rows of this step. */
-bool
-interp_data_open(struct interp *it);
-struct tensor *
-interp_rows(const struct interp *it, const void *owner, const struct ir_op *op, const struct ir_type *type);
+bool interp_data_open(struct interp *it);
+struct tensor *interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
+	const struct ir_type *type);
 
 /* interp_tensor.c */
 /* Rounds and wraps all elements to the tensor's type; floats are left alone with f64. */
-void
-tensor_settle(struct tensor *t, bool f64);
+void tensor_settle(struct tensor *t, bool f64);
 /* Row-major strides, in elements. */
-void
-tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK]);
+void tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK]);
 /* The same elements in another shape, owned by `owner`. */
-struct tensor *
-tensor_reshape(const void *owner, const struct tensor *t, int rank, const int64_t *dim);
-/* Copies the box of `size` at `from` in `src` to the box at `to` in `dst`; with `add` it is added there. */
-void
-tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src, const int64_t *from,
-	const int64_t *size, bool add);
+struct tensor *tensor_reshape(
+	const void *owner, const struct tensor *t, int rank, const int64_t *dim);
+/* Copies the box of `size` at `from` in `src` to the box at `to` in `dst`; with `add` it is added
+ * there. */
+void tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
+	const int64_t *from, const int64_t *size, bool add);
 
 /* interp_place.c */
 /* Local shape of a value at a place: the whole shape in MEANING. */
-void
-interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
+void interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Does the place hold such a value: is it at k on every axis where the value is single(k)? */
-bool
-interp_holds(const struct interp *it, const struct ir_type *t, int64_t place);
-/* What a place holds of a whole tensor. Where it is partial, place 0 holds it and the others zeros. */
-struct tensor *
-interp_cut(const struct interp *it, const void *owner, const struct ir_type *t, const struct tensor *whole,
-	int64_t place);
+bool interp_holds(const struct interp *it, const struct ir_type *t, int64_t place);
+/* What a place holds of a whole tensor. Where it is partial, place 0 holds it and the others zeros.
+ */
+struct tensor *interp_cut(const struct interp *it, const void *owner, const struct ir_type *t,
+	const struct tensor *whole, int64_t place);
 /* The whole tensor from the places. */
-struct tensor *
-interp_assemble(const struct interp *it, const void *owner, const struct ir_type *t,
+struct tensor *interp_assemble(const struct interp *it, const void *owner, const struct ir_type *t,
 	struct tensor *const *place);
 /* Do all copies of a value agree? */
-bool
-interp_copies_agree(const struct interp *it, const struct ir_type *t, struct tensor *const *place);
-/* Operand i of a parallelization op with its new layout, at all places; result[] has nplaces entries. */
-void
-interp_move(const struct interp *it, const void *owner, const struct ir_op *op, int i,
+bool interp_copies_agree(
+	const struct interp *it, const struct ir_type *t, struct tensor *const *place);
+/* Operand i of a parallelization op with its new layout, at all places; result[] has nplaces
+ * entries. */
+void interp_move(const struct interp *it, const void *owner, const struct ir_op *op, int i,
 	struct tensor **result);
 
 /* interp_form.c: an op with a form. */
 struct form_plan;
 /* NULL and a report where the op has no form. */
-struct form_plan *
-form_plan_make(struct interp *it, const struct ir_op *op);
+struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
 /* The op at one place; in[] are its operands there. The result is owned by `owner`. */
-struct tensor *
-form_plan_run(const struct interp *it, const struct form_plan *plan, const void *owner,
-	struct tensor *const *in, const struct ir_type *result, int64_t place);
+struct tensor *form_plan_run(const struct interp *it, const struct form_plan *plan,
+	const void *owner, struct tensor *const *in, const struct ir_type *result, int64_t place);
 
-/* interp_scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the type of x. */
-void
-scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
+/* interp_scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the
+ * type of x. */
+void scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
 	const union cell *x, const union cell *y, const union cell *z, int n);
 
 /*
- * interp_gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0: it has
- * no such index). Returns false, doing nothing, where an index does not fit a batched matrix product.
+ * interp_gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
+ * it has no such index). Returns false, doing nothing, where an index does not fit a batched matrix
+ * product.
  */
 struct product_index {
 	int64_t size, a, b, out;
 };
-bool
-product_run(const struct product_index *index, int n, const union cell *a, const union cell *b,
+bool product_run(const struct product_index *index, int n, const union cell *a, const union cell *b,
 	union cell *out);
 
 #endif

@@ -2,16 +2,17 @@
  * Places: what each of them holds of a tensor, the whole tensor from all of them, and how a
  * parallelization op moves data between them.
  *
- * Time axes are treated as device axes are. A program runs the places in time one after another and we
- * run them in lockstep, an op at all places before the next op. That gives the same values: an op at a
- * place reads values at that place only, so it cannot tell when the other places run; and an op that
- * reads other places on a time axis (reduce, combine ...) gives a value that exists when all of them
- * are done, in a program as here. Sums are made in the order of the places, in both.
+ * Time axes are treated as device axes are. A program runs the places in time one after another and
+ * we run them in lockstep, an op at all places before the next op. That gives the same values: an
+ * op at a place reads values at that place only, so it cannot tell when the other places run; and
+ * an op that reads other places on a time axis (reduce, combine ...) gives a value that exists when
+ * all of them are done, in a program as here. Sums are made in the order of the places, in both.
  *
- * A split that is added is always the innermost of its dimension, and only an innermost one is taken
- * away. So on one axis a local tensor with the split taken away is just the slices of the places behind
- * one another, whatever else splits the dimension; and a parallelization op is two steps that need not
- * know its name: collect the tensor over the axis, then cut it as the result wants it.
+ * A split that is added is always the innermost of its dimension, and only an innermost one is
+ * taken away. So on one axis a local tensor with the split taken away is just the slices of the
+ * places behind one another, whatever else splits the dimension; and a parallelization op is two
+ * steps that need not know its name: collect the tensor over the axis, then cut it as the result
+ * wants it.
  */
 #include "ir/interp_internal.h"
 
@@ -46,8 +47,8 @@ part_start(const struct interp *it, const struct ir_type *t, int64_t place, cons
 {
 	for (int d = 0; d < t->rank; d++)
 		start[d] = it->o.mode == INTERP_MEANING
-			? 0
-			: local[d] * ir_type_slice(it->m, t, d, it->coord[place]);
+				   ? 0
+				   : local[d] * ir_type_slice(it->m, t, d, it->coord[place]);
 }
 
 /* Is the place at 0 on every axis of that kind? */
@@ -62,8 +63,8 @@ is_first(const struct interp *it, const struct ir_type *t, enum ir_state_kind ki
 }
 
 struct tensor *
-interp_cut(const struct interp *it, const void *owner, const struct ir_type *t, const struct tensor *whole,
-	int64_t place)
+interp_cut(const struct interp *it, const void *owner, const struct ir_type *t,
+	const struct tensor *whole, int64_t place)
 {
 	if (!interp_holds(it, t, place))
 		return NULL;
@@ -122,8 +123,8 @@ interp_copies_agree(const struct interp *it, const struct ir_type *t, struct ten
 
 /* All that the places along an axis hold together, in shape of the type without that axis. */
 static struct tensor *
-collect(const struct interp *it, const void *owner, const struct ir_type *t, struct tensor *const *from,
-	int axis, int64_t place)
+collect(const struct interp *it, const void *owner, const struct ir_type *t,
+	struct tensor *const *from, int axis, int64_t place)
 {
 	const struct ir_state s = t->axis[axis];
 	if (s.kind == IR_COPIED)

@@ -1,8 +1,8 @@
 /*
- * The scalar functions of ir/scalar.def over strips of cells. Floats are computed in double, integers in
- * 128 bits and then wrapped, so that no intermediate result overflows. A row's C text is expanded twice:
- * once with x, y, z as doubles and once as integers; what makes no sense for integers is 0 there and
- * never reached, because kind F takes floats only.
+ * The scalar functions of ir/scalar.def over strips of cells. Floats are computed in double,
+ * integers in 128 bits and then wrapped, so that no intermediate result overflows. A row's C text
+ * is expanded twice: once with x, y, z as doubles and once as integers; what makes no sense for
+ * integers is 0 there and never reached, because kind F takes floats only.
  */
 #include "ir/interp_internal.h"
 #include "runtime/rng.h"
@@ -108,8 +108,8 @@ float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union ce
 #define M_pow(x, y) 0
 
 static void
-int_run(enum scalar_fn fn, enum ir_dtype t, union cell *r, const union cell *xs, const union cell *ys,
-	const union cell *zs, int n)
+int_run(enum scalar_fn fn, enum ir_dtype t, union cell *r, const union cell *xs,
+	const union cell *ys, const union cell *zs, int n)
 {
 	switch (fn) {
 #define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
@@ -143,7 +143,8 @@ float_to_int(enum ir_dtype t, double v)
 }
 
 static void
-convert_run(enum ir_dtype to, enum ir_dtype from, bool f64, union cell *r, const union cell *x, int n)
+convert_run(
+	enum ir_dtype to, enum ir_dtype from, bool f64, union cell *r, const union cell *x, int n)
 {
 	const bool f = ir_dtype_class(from) == IR_FLOAT;
 	if (ir_dtype_class(to) != IR_FLOAT) {

@@ -1,4 +1,5 @@
-/* Tensors of the interpreter: one cell an element, whatever its type; types show in the rounding. */
+/* Tensors of the interpreter: one cell an element, whatever its type; types show in the rounding.
+ */
 #include "ir/interp_internal.h"
 
 #include <assert.h>
@@ -57,8 +58,8 @@ tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK])
 }
 
 /*
- * Rounds to `bits` bits of mantissa (the hidden one included), to nearest even; `least` is the exponent
- * of the smallest normal number as frexp gives it, `largest` the largest finite one.
+ * Rounds to `bits` bits of mantissa (the hidden one included), to nearest even; `least` is the
+ * exponent of the smallest normal number as frexp gives it, `largest` the largest finite one.
  */
 static double
 round_to_bits(double v, int bits, int least, double largest)
@@ -128,8 +129,8 @@ copy_row(union cell *dst, const union cell *src, int64_t n, bool add, bool isflo
 }
 
 void
-tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src, const int64_t *from,
-	const int64_t *size, bool add)
+tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
+	const int64_t *from, const int64_t *size, bool add)
 {
 	const bool isfloat = ir_dtype_class(dst->dtype) == IR_FLOAT;
 	int64_t ds[IR_MAX_RANK], ss[IR_MAX_RANK], at[IR_MAX_RANK] = {0};

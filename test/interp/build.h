@@ -41,9 +41,10 @@ bench_create(void)
 	x->m = ir_module_create(x, x->ctx, "test");
 	static const char *const name[] = {"dp", "tp", "mb"};
 	for (int i = 0; i < 3; i++)
-		x->m->axis[x->m->naxes++] =
-			(struct ir_axis){.name = ir_name(x->ctx, name[i]), .size = 2, .time = i == MB};
-	x->b = (struct ir_builder){.m = x->m, .block = &ir_func_create(x->m, "main", LOC_NONE)->body};
+		x->m->axis[x->m->naxes++] = (struct ir_axis){
+			.name = ir_name(x->ctx, name[i]), .size = 2, .time = i == MB};
+	x->b = (struct ir_builder){
+		.m = x->m, .block = &ir_func_create(x->m, "main", LOC_NONE)->body};
 	diag_set_handler(x->ctx->diag, keep_message, x);
 	return x;
 }
@@ -62,7 +63,11 @@ teardown(void **state)
 	return 0;
 }
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+	(int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[])                                   \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 #define SCALAR_DIMS 0, NULL
 #define COPIED ((struct ir_state){0})
 #define SPLIT(d, o) ((struct ir_state){IR_SPLIT, d, o})
@@ -95,7 +100,8 @@ input(struct bench *x, const char *name, enum ir_dtype t, int rank, const int64_
 }
 
 static inline struct ir_value *
-build(struct bench *x, enum op_code code, int n, struct ir_value *const *v, int nattrs, const struct ir_attr *attr)
+build(struct bench *x, enum op_code code, int n, struct ir_value *const *v, int nattrs,
+	const struct ir_attr *attr)
 {
 	struct ir_value *r = ir_build(&x->b, code, v, n, attr, nattrs);
 	if (!r)
@@ -103,12 +109,23 @@ build(struct bench *x, enum op_code code, int n, struct ir_value *const *v, int 
 	return r;
 }
 
-#define OPERANDS(...) (int)(sizeof((struct ir_value *[]){__VA_ARGS__}) / sizeof(void *)), (struct ir_value *[]){__VA_ARGS__}
-#define ATTRS(...) (int)(sizeof((struct ir_attr[]){__VA_ARGS__}) / sizeof(struct ir_attr)), (struct ir_attr[]){__VA_ARGS__}
+#define OPERANDS(...)                                                                              \
+	(int)(sizeof((struct ir_value *[]){__VA_ARGS__}) / sizeof(void *)), (struct ir_value *[])  \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define ATTRS(...)                                                                                 \
+	(int)(sizeof((struct ir_attr[]){__VA_ARGS__}) / sizeof(struct ir_attr)),                   \
+		(struct ir_attr[])                                                                 \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 #define NO_ATTRS 0, NULL
 #define AXIS(x, a) ir_make_axis((x)->ctx, "axis", a)
 #define INT(x, k, v) ir_make_int((x)->ctx, k, v)
-#define INTS(x, k, ...) ir_make_ints((x)->m, k, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8))
+#define INTS(x, k, ...)                                                                            \
+	ir_make_ints(                                                                              \
+		(x)->m, k, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8))
 
 static inline void
 effect(struct bench *x, enum op_code code, const char *symbol, int n, struct ir_value *const *v)

@@ -30,7 +30,8 @@ close_to(double have, double want)
 		fail_msg("%.17g is not %.17g", have, want);
 }
 
-/* --- pointwise ---------------------------------------------------------------------------------- */
+/* --- pointwise ----------------------------------------------------------------------------------
+ */
 
 static double
 relu(double v)
@@ -72,10 +73,11 @@ static const struct {
 	enum op_code op;
 	double (*f)(double);
 	double (*in)(int64_t);
-} unary[] = {{OP_neg, minus, wave}, {OP_abs, fabs, wave}, {OP_exp, exp, wave}, {OP_log, log, positive},
-	{OP_tanh, tanh, wave}, {OP_erf, erf, wave}, {OP_sqrt, sqrt, positive}, {OP_rsqrt, rsqrt, positive},
-	{OP_sigmoid, sigmoid, wave}, {OP_sin, sin, wave}, {OP_cos, cos, wave}, {OP_relu, relu, wave},
-	{OP_gelu, gelu, wave}, {OP_stop_gradient, same, wave}};
+} unary[] = {{OP_neg, minus, wave}, {OP_abs, fabs, wave}, {OP_exp, exp, wave},
+	{OP_log, log, positive}, {OP_tanh, tanh, wave}, {OP_erf, erf, wave},
+	{OP_sqrt, sqrt, positive}, {OP_rsqrt, rsqrt, positive}, {OP_sigmoid, sigmoid, wave},
+	{OP_sin, sin, wave}, {OP_cos, cos, wave}, {OP_relu, relu, wave}, {OP_gelu, gelu, wave},
+	{OP_stop_gradient, same, wave}};
 
 /* Longer than a strip of registers, so that its border is met. */
 static void
@@ -170,9 +172,9 @@ static const struct {
 	double (*f)(double, double);
 	bool compares;
 } binary[] = {{OP_add, f_add, false}, {OP_sub, f_sub, false}, {OP_mul, f_mul, false},
-	{OP_div, f_div, false}, {OP_maximum, fmax, false}, {OP_minimum, fmin, false}, {OP_pow, pow, false},
-	{OP_eq, f_eq, true}, {OP_ne, f_ne, true}, {OP_lt, f_lt, true}, {OP_le, f_le, true},
-	{OP_gt, f_gt, true}, {OP_ge, f_ge, true}};
+	{OP_div, f_div, false}, {OP_maximum, fmax, false}, {OP_minimum, fmin, false},
+	{OP_pow, pow, false}, {OP_eq, f_eq, true}, {OP_ne, f_ne, true}, {OP_lt, f_lt, true},
+	{OP_le, f_le, true}, {OP_gt, f_gt, true}, {OP_ge, f_ge, true}};
 
 /* [2,3,4] with [3,1]: dims are matched from the right, a size of 1 is repeated. */
 static void
@@ -182,7 +184,8 @@ two_operands_broadcast(void **state)
 	for (size_t k = 0; k < sizeof binary / sizeof binary[0]; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *v = input(x, "a", IR_f64, DIMS(2, 3, 4));
-		output(x, "r", ir_build2(&x->b, binary[k].op, v, input(x, "b", IR_f64, DIMS(3, 1))));
+		output(x, "r",
+			ir_build2(&x->b, binary[k].op, v, input(x, "b", IR_f64, DIMS(3, 1))));
 		struct interp *it = interpreter(x, false);
 		const struct tensor *a = filled(x, IR_f64, DIMS(2, 3, 4), positive);
 		const struct tensor *b = filled(x, IR_f64, DIMS(3, 1), positive);
@@ -207,15 +210,18 @@ integers(void **state)
 		enum op_code op;
 		enum ir_dtype t;
 		int64_t a, b, want;
-	} table[] = {{OP_add, IR_i8, 100, 100, -56}, {OP_add, IR_u8, 200, 100, 44}, {OP_sub, IR_u8, 1, 2, 255},
-		{OP_mul, IR_i32, 65536, 65536, 0}, {OP_div, IR_i32, -7, 2, -3}, {OP_div, IR_i32, 7, 0, 0},
+	} table[] = {{OP_add, IR_i8, 100, 100, -56}, {OP_add, IR_u8, 200, 100, 44},
+		{OP_sub, IR_u8, 1, 2, 255}, {OP_mul, IR_i32, 65536, 65536, 0},
+		{OP_div, IR_i32, -7, 2, -3}, {OP_div, IR_i32, 7, 0, 0},
 		{OP_maximum, IR_i64, -5, 3, 3}, {OP_minimum, IR_i64, -5, 3, -5},
-		{OP_add, IR_i64, INT64_MAX, 1, INT64_MIN}, {OP_mul, IR_i64, INT64_MIN, -1, INT64_MIN},
+		{OP_add, IR_i64, INT64_MAX, 1, INT64_MIN},
+		{OP_mul, IR_i64, INT64_MIN, -1, INT64_MIN},
 		{OP_div, IR_i64, INT64_MIN, -1, INT64_MIN}, {OP_lt, IR_i32, -1, 1, 1}};
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *a = input(x, "a", table[k].t, SCALAR_DIMS);
-		output(x, "r", ir_build2(&x->b, table[k].op, a, input(x, "b", table[k].t, SCALAR_DIMS)));
+		output(x, "r",
+			ir_build2(&x->b, table[k].op, a, input(x, "b", table[k].t, SCALAR_DIMS)));
 		struct interp *it = interpreter(x, false);
 		struct tensor *t = tensor_create(x, table[k].t, SCALAR_DIMS);
 		t->data->i = table[k].a;
@@ -233,13 +239,15 @@ logic_and_select(void **state)
 {
 	struct bench *x = *state;
 	struct ir_value *p = input(x, "p", IR_bool, DIMS(4)), *q = input(x, "q", IR_bool, DIMS(4));
-	struct ir_value *a = input(x, "a", IR_i32, DIMS(4)), *b = input(x, "b", IR_i32, SCALAR_DIMS);
+	struct ir_value *a = input(x, "a", IR_i32, DIMS(4)),
+			*b = input(x, "b", IR_i32, SCALAR_DIMS);
 	output(x, "and", ir_build2(&x->b, OP_and, p, q));
 	output(x, "or", ir_build2(&x->b, OP_or, p, q));
 	output(x, "not", ir_build1(&x->b, OP_not, p));
 	output(x, "select", build(x, OP_select, OPERANDS(p, a, b), NO_ATTRS));
 	struct interp *it = interpreter(x, false);
-	struct tensor *tp = tensor_create(x, IR_bool, DIMS(4)), *tq = tensor_create(x, IR_bool, DIMS(4));
+	struct tensor *tp = tensor_create(x, IR_bool, DIMS(4)),
+		      *tq = tensor_create(x, IR_bool, DIMS(4));
 	for (int i = 0; i < 4; i++) {
 		tp->data[i].i = i >> 1;
 		tq->data[i].i = i & 1;
@@ -256,7 +264,8 @@ logic_and_select(void **state)
 		assert_int_equal(interp_output(it, "and")->data[i].i, i == 3);
 		assert_int_equal(interp_output(it, "or")->data[i].i, i != 0);
 		assert_int_equal(interp_output(it, "not")->data[i].i, i < 2);
-		assert_int_equal(interp_output(it, "select")->data[i].i, i < 2 ? 77 : ta->data[i].i);
+		assert_int_equal(
+			interp_output(it, "select")->data[i].i, i < 2 ? 77 : ta->data[i].i);
 	}
 }
 
@@ -268,9 +277,11 @@ convert(void **state)
 		enum ir_dtype from, to;
 		double v, want;
 	} table[] = {{IR_f32, IR_i32, -2.75, -2}, {IR_f32, IR_i8, 300, 127}, {IR_f32, IR_u8, -4, 0},
-		{IR_f64, IR_i64, 1e30, 9223372036854775807.0}, {IR_f64, IR_i32, NAN, 0}, {IR_f32, IR_bool, 0.5, 1},
-		{IR_i32, IR_i8, 300, 44}, {IR_i32, IR_f32, 16777217, 16777216}, {IR_i32, IR_bool, 2, 1},
-		{IR_f64, IR_f32, 0.1, 0.1f}, {IR_f64, IR_f16, 1e6, INFINITY}, {IR_f64, IR_bf16, 1.00390625, 1}};
+		{IR_f64, IR_i64, 1e30, 9223372036854775807.0}, {IR_f64, IR_i32, NAN, 0},
+		{IR_f32, IR_bool, 0.5, 1}, {IR_i32, IR_i8, 300, 44},
+		{IR_i32, IR_f32, 16777217, 16777216}, {IR_i32, IR_bool, 2, 1},
+		{IR_f64, IR_f32, 0.1, 0.1f}, {IR_f64, IR_f16, 1e6, INFINITY},
+		{IR_f64, IR_bf16, 1.00390625, 1}};
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *a = input(x, "a", table[k].from, SCALAR_DIMS);
@@ -291,7 +302,8 @@ convert(void **state)
 	}
 }
 
-/* --- sources ------------------------------------------------------------------------------------ */
+/* --- sources ------------------------------------------------------------------------------------
+ */
 
 static void
 sources(void **state)
@@ -309,12 +321,15 @@ sources(void **state)
 	for (int i = 0; i < 15; i++) {
 		assert_true(interp_output(it, "constant")->data[i].f == 2.5);
 		assert_true(interp_output(it, "iota")->data[i].f == i % 5);
-		assert_true(interp_output(it, "uniform")->data[i].f == rt_uniform(rt_mix64(9), (uint64_t)i));
-		assert_true(interp_output(it, "normal")->data[i].f == rt_normal(rt_mix64(9), (uint64_t)i));
+		assert_true(interp_output(it, "uniform")->data[i].f ==
+			    rt_uniform(rt_mix64(9), (uint64_t)i));
+		assert_true(interp_output(it, "normal")->data[i].f ==
+			    rt_normal(rt_mix64(9), (uint64_t)i));
 	}
 }
 
-/* --- products ----------------------------------------------------------------------------------- */
+/* --- products -----------------------------------------------------------------------------------
+ */
 
 /* Sizes that no tile divides, and more inner elements than a panel holds. */
 static void
@@ -322,9 +337,11 @@ matmul(void **state)
 {
 	struct bench *x = *state;
 	enum { B = 2, M = 7, K = 300, N = 11 };
-	struct ir_value *va = input(x, "a", IR_f64, DIMS(B, M, K)), *vb = input(x, "b", IR_f64, DIMS(K, N));
+	struct ir_value *va = input(x, "a", IR_f64, DIMS(B, M, K)),
+			*vb = input(x, "b", IR_f64, DIMS(K, N));
 	output(x, "r", ir_build2(&x->b, OP_matmul, va, vb));
-	const struct tensor *a = filled(x, IR_f64, DIMS(B, M, K), wave), *b = filled(x, IR_f64, DIMS(K, N), wave);
+	const struct tensor *a = filled(x, IR_f64, DIMS(B, M, K), wave),
+			    *b = filled(x, IR_f64, DIMS(K, N), wave);
 	struct interp *it = interpreter(x, false);
 	set(it, "a", a);
 	set(it, "b", b);
@@ -344,9 +361,11 @@ static void
 matmul_of_integers(void **state)
 {
 	struct bench *x = *state;
-	struct ir_value *va = input(x, "a", IR_i32, DIMS(3, 4)), *vb = input(x, "b", IR_i32, DIMS(4, 2));
+	struct ir_value *va = input(x, "a", IR_i32, DIMS(3, 4)),
+			*vb = input(x, "b", IR_i32, DIMS(4, 2));
 	output(x, "r", ir_build2(&x->b, OP_matmul, va, vb));
-	const struct tensor *a = filled(x, IR_i32, DIMS(3, 4), ramp), *b = filled(x, IR_i32, DIMS(4, 2), ramp);
+	const struct tensor *a = filled(x, IR_i32, DIMS(3, 4), ramp),
+			    *b = filled(x, IR_i32, DIMS(4, 2), ramp);
 	struct interp *it = interpreter(x, false);
 	set(it, "a", a);
 	set(it, "b", b);
@@ -362,7 +381,8 @@ matmul_of_integers(void **state)
 static struct tensor *
 contraction(struct bench *x, const char *spec, const struct tensor *a, const struct tensor *b)
 {
-	struct ir_value *v[2] = {input(x, "a", IR_f64, a->rank, a->dim), b ? input(x, "b", IR_f64, b->rank, b->dim) : NULL};
+	struct ir_value *v[2] = {input(x, "a", IR_f64, a->rank, a->dim),
+		b ? input(x, "b", IR_f64, b->rank, b->dim) : NULL};
 	struct ir_attr attr = ir_make_string(x->ctx, "spec", spec);
 	output(x, "r", build(x, OP_contract, b ? 2 : 1, v, 1, &attr));
 	struct interp *it = interpreter(x, false);
@@ -386,7 +406,8 @@ contract_attention(void **state)
 		const int t = i % T, s = i / T % S, h = i / T / S % H, n = i / T / S / H;
 		double sum = 0;
 		for (int d = 0; d < D; d++)
-			sum += a->data[((n * S + s) * H + h) * D + d].f * b->data[((n * T + t) * H + h) * D + d].f;
+			sum += a->data[((n * S + s) * H + h) * D + d].f *
+			       b->data[((n * T + t) * H + h) * D + d].f;
 		close_to(r->data[i].f, sum);
 	}
 }
@@ -396,7 +417,8 @@ static void
 contract_sums_out(void **state)
 {
 	struct bench *x = *state;
-	const struct tensor *a = filled(x, IR_f64, DIMS(3, 4), wave), *b = filled(x, IR_f64, DIMS(3, 5), wave);
+	const struct tensor *a = filled(x, IR_f64, DIMS(3, 4), wave),
+			    *b = filled(x, IR_f64, DIMS(3, 5), wave);
 	const struct tensor *r = contraction(x, "ij,ik->k", a, b);
 	for (int k = 0; k < 5; k++) {
 		double sum = 0;
@@ -407,7 +429,8 @@ contract_sums_out(void **state)
 	}
 }
 
-/* --- reductions --------------------------------------------------------------------------------- */
+/* --- reductions ---------------------------------------------------------------------------------
+ */
 
 static double
 reduce4(enum op_code op, const double *v, int n)
@@ -432,7 +455,8 @@ reductions(void **state)
 		const struct ir_attr keep = ir_make_bool(x->ctx, "keep", true);
 		output(x, "all", build(x, ops[k], OPERANDS(v), NO_ATTRS));
 		output(x, "middle", build(x, ops[k], OPERANDS(v), ATTRS(INTS(x, "dims", 1))));
-		output(x, "kept", build(x, ops[k], OPERANDS(v), ATTRS(INTS(x, "dims", 0, -1), keep)));
+		output(x, "kept",
+			build(x, ops[k], OPERANDS(v), ATTRS(INTS(x, "dims", 0, -1), keep)));
 		struct interp *it = interpreter(x, false);
 		const struct tensor *a = filled(x, IR_f64, DIMS(2, 3, 4), wave);
 		set(it, "a", a);
@@ -457,37 +481,45 @@ reductions(void **state)
 	}
 }
 
-/* --- shapes ------------------------------------------------------------------------------------- */
+/* --- shapes -------------------------------------------------------------------------------------
+ */
 
 static void
 shapes(void **state)
 {
 	struct bench *x = *state;
 	struct ir_value *v = input(x, "a", IR_i32, DIMS(2, 3));
-	output(x, "broadcast", build(x, OP_broadcast, OPERANDS(v), ATTRS(INTS(x, "shape", 2, 4, 3), INTS(x, "dims", 0, 2))));
+	output(x, "broadcast",
+		build(x, OP_broadcast, OPERANDS(v),
+			ATTRS(INTS(x, "shape", 2, 4, 3), INTS(x, "dims", 0, 2))));
 	output(x, "leading", build(x, OP_broadcast, OPERANDS(v), ATTRS(INTS(x, "shape", 4, 2, 3))));
 	output(x, "transpose", build(x, OP_transpose, OPERANDS(v), NO_ATTRS));
 	output(x, "reshape", build(x, OP_reshape, OPERANDS(v), ATTRS(INTS(x, "shape", 3, 2))));
 	struct ir_value *w = input(x, "w", IR_i32, DIMS(2, 3, 4));
 	output(x, "perm", build(x, OP_transpose, OPERANDS(w), ATTRS(INTS(x, "perm", 2, 0, 1))));
 	struct interp *it = interpreter(x, false);
-	const struct tensor *a = filled(x, IR_i32, DIMS(2, 3), ramp), *b = filled(x, IR_i32, DIMS(2, 3, 4), ramp);
+	const struct tensor *a = filled(x, IR_i32, DIMS(2, 3), ramp),
+			    *b = filled(x, IR_i32, DIMS(2, 3, 4), ramp);
 	set(it, "a", a);
 	set(it, "w", b);
 	step(x, it, 0);
 	for (int i = 0; i < 24; i++) {
-		assert_int_equal(interp_output(it, "broadcast")->data[i].i, a->data[i / 12 * 3 + i % 3].i);
+		assert_int_equal(
+			interp_output(it, "broadcast")->data[i].i, a->data[i / 12 * 3 + i % 3].i);
 		assert_int_equal(interp_output(it, "leading")->data[i].i, a->data[i % 6].i);
 		/* perm[p][q][r] with sizes 4,2,3 is w[q][r][p] */
-		assert_int_equal(interp_output(it, "perm")->data[i].i, b->data[i % 6 * 4 + i / 6].i);
+		assert_int_equal(
+			interp_output(it, "perm")->data[i].i, b->data[i % 6 * 4 + i / 6].i);
 	}
 	for (int i = 0; i < 6; i++) {
-		assert_int_equal(interp_output(it, "transpose")->data[i].i, a->data[i % 2 * 3 + i / 2].i);
+		assert_int_equal(
+			interp_output(it, "transpose")->data[i].i, a->data[i % 2 * 3 + i / 2].i);
 		assert_int_equal(interp_output(it, "reshape")->data[i].i, a->data[i].i);
 	}
 }
 
-/* --- by index ----------------------------------------------------------------------------------- */
+/* --- by index -----------------------------------------------------------------------------------
+ */
 
 enum { V = 5, W = 3, NI = 6 };
 static const int64_t places[NI] = {4, 0, -1, 2, 5, 2}; /* -1 and 5 are out of range */
@@ -502,8 +534,10 @@ static void
 by_index(void **state)
 {
 	struct bench *x = *state;
-	struct ir_value *t = input(x, "t", IR_f64, DIMS(V, W)), *i = input(x, "i", IR_i32, DIMS(NI));
-	struct ir_value *u = input(x, "u", IR_f64, DIMS(NI, W)), *s = input(x, "s", IR_f64, DIMS(NI, V));
+	struct ir_value *t = input(x, "t", IR_f64, DIMS(V, W)),
+			*i = input(x, "i", IR_i32, DIMS(NI));
+	struct ir_value *u = input(x, "u", IR_f64, DIMS(NI, W)),
+			*s = input(x, "s", IR_f64, DIMS(NI, V));
 	struct ir_value *e = input(x, "e", IR_f64, DIMS(NI));
 	const struct ir_attr size = INT(x, "size", V), to = ir_make_dtype(x->ctx, "to", IR_f32);
 	output(x, "gather", ir_build2(&x->b, OP_gather, t, i));
@@ -512,8 +546,10 @@ by_index(void **state)
 	output(x, "put", build(x, OP_put, OPERANDS(e, i), 1, &size));
 	output(x, "one_hot", build(x, OP_one_hot, OPERANDS(i), ATTRS(size, to)));
 	struct interp *it = interpreter(x, false);
-	const struct tensor *tt = filled(x, IR_f64, DIMS(V, W), wave), *tu = filled(x, IR_f64, DIMS(NI, W), positive);
-	const struct tensor *ts = filled(x, IR_f64, DIMS(NI, V), wave), *te = filled(x, IR_f64, DIMS(NI), wave);
+	const struct tensor *tt = filled(x, IR_f64, DIMS(V, W), wave),
+			    *tu = filled(x, IR_f64, DIMS(NI, W), positive);
+	const struct tensor *ts = filled(x, IR_f64, DIMS(NI, V), wave),
+			    *te = filled(x, IR_f64, DIMS(NI), wave);
 	struct tensor *ti = tensor_create(x, IR_i32, DIMS(NI));
 	for (int k = 0; k < NI; k++)
 		ti->data[k].i = places[k];
@@ -527,13 +563,16 @@ by_index(void **state)
 	for (int k = 0; k < NI; k++) {
 		const int64_t v = places[k];
 		for (int w = 0; w < W; w++) {
-			close_to(interp_output(it, "gather")->data[k * W + w].f, inside(v) ? tt->data[v * W + w].f : 0);
+			close_to(interp_output(it, "gather")->data[k * W + w].f,
+				inside(v) ? tt->data[v * W + w].f : 0);
 			if (inside(v))
 				added[v * W + w] += tu->data[k * W + w].f;
 		}
-		close_to(interp_output(it, "pick")->data[k].f, inside(v) ? ts->data[k * V + v].f : 0);
+		close_to(interp_output(it, "pick")->data[k].f,
+			inside(v) ? ts->data[k * V + v].f : 0);
 		for (int w = 0; w < V; w++) {
-			close_to(interp_output(it, "put")->data[k * V + w].f, v == w ? te->data[k].f : 0);
+			close_to(interp_output(it, "put")->data[k * V + w].f,
+				v == w ? te->data[k].f : 0);
 			close_to(interp_output(it, "one_hot")->data[k * V + w].f, v == w);
 		}
 	}
@@ -563,9 +602,10 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_operand), TEST(results_are_rounded),
-		cmocka_unit_test(two_operands_broadcast), cmocka_unit_test(integers), TEST(logic_and_select),
-		cmocka_unit_test(convert), TEST(sources), TEST(matmul), TEST(matmul_of_integers),
-		TEST(contract_attention), TEST(contract_sums_out), cmocka_unit_test(reductions), TEST(shapes),
-		TEST(by_index), TEST(narrow_index_of_a_long_dim)};
+		cmocka_unit_test(two_operands_broadcast), cmocka_unit_test(integers),
+		TEST(logic_and_select), cmocka_unit_test(convert), TEST(sources), TEST(matmul),
+		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
+		cmocka_unit_test(reductions), TEST(shapes), TEST(by_index),
+		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

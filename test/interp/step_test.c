@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-/* --- initial values ----------------------------------------------------------------------------- */
+/* --- initial values -----------------------------------------------------------------------------
+ */
 
 static void
 initial_values_are_the_runtimes(void **state)
@@ -18,25 +19,32 @@ initial_values_are_the_runtimes(void **state)
 	static const struct {
 		const char *name;
 		enum rt_init init;
-	} kinds[] = {{"zeros", RT_INIT_ZEROS}, {"ones", RT_INIT_ONES}, {"constant", RT_INIT_CONSTANT},
-		{"normal", RT_INIT_NORMAL}, {"uniform", RT_INIT_UNIFORM}, {"he", RT_INIT_HE},
-		{"xavier", RT_INIT_XAVIER}};
+	} kinds[] = {{"zeros", RT_INIT_ZEROS}, {"ones", RT_INIT_ONES},
+		{"constant", RT_INIT_CONSTANT}, {"normal", RT_INIT_NORMAL},
+		{"uniform", RT_INIT_UNIFORM}, {"he", RT_INIT_HE}, {"xavier", RT_INIT_XAVIER}};
 	for (int k = 0; k < 7; k++) {
-		const struct ir_attr attr[] = {ir_make_string(x->ctx, "init", kinds[k].name), INT(x, "seed", k),
-			ir_make_float(x->ctx, "scale", 0.5), ir_make_float(x->ctx, "value", 0.25)};
+		const struct ir_attr attr[] = {ir_make_string(x->ctx, "init", kinds[k].name),
+			INT(x, "seed", k), ir_make_float(x->ctx, "scale", 0.5),
+			ir_make_float(x->ctx, "value", 0.25)};
 		ir_build_typed(&x->b, k % 2 ? OP_param : OP_state, kinds[k].name, NULL, 0, attr, 4,
-			type_of(x, IR_f32, DIMS(6, 4), k % 3 ? COPIED : SPLIT(0, 0), COPIED, COPIED));
+			type_of(x, IR_f32, DIMS(6, 4), k % 3 ? COPIED : SPLIT(0, 0), COPIED,
+				COPIED));
 	}
 	const struct interp_options o = {.seed = 11};
 	struct interp *it = interp_create(x, x->m, &o);
 	assert_non_null(it);
 	for (int k = 0; k < 7; k++) {
-		const struct rt_tensor t = {.name = kinds[k].name, .rank = 2, .dims = {6, 4}, .init = kinds[k].init,
-			.scale = 0.5, .mean = 0.25, .seed = (uint64_t)k};
+		const struct rt_tensor t = {.name = kinds[k].name,
+			.rank = 2,
+			.dims = {6, 4},
+			.init = kinds[k].init,
+			.scale = 0.5,
+			.mean = 0.25,
+			.seed = (uint64_t)k};
 		const struct rt_initer in = rt_initer_of(&t, 11);
 		for (int i = 0; i < 24; i++)
 			assert_true(interp_persistent(it, kinds[k].name)->data[i].f ==
-				(double)(float)rt_init_value(&in, (uint64_t)i));
+				    (double)(float)rt_init_value(&in, (uint64_t)i));
 	}
 }
 
@@ -54,7 +62,8 @@ an_unknown_init_is_reported(void **state)
 	assert_non_null(strstr(x->message, "xavier"));
 }
 
-/* --- inputs ------------------------------------------------------------------------------------- */
+/* --- inputs -------------------------------------------------------------------------------------
+ */
 
 static void
 random_inputs_are_by_name_and_seed(void **state)
@@ -62,8 +71,9 @@ random_inputs_are_by_name_and_seed(void **state)
 	struct bench *x = *state;
 	const struct ir_attr range = INT(x, "range", 10);
 	output(x, "x", input(x, "x", IR_f32, DIMS(100)));
-	output(x, "i", ir_build_typed(&x->b, OP_input, "i", NULL, 0, &range, 1,
-		type_of(x, IR_i32, DIMS(100), SPLIT(0, 0), COPIED, COPIED)));
+	output(x, "i",
+		ir_build_typed(&x->b, OP_input, "i", NULL, 0, &range, 1,
+			type_of(x, IR_i32, DIMS(100), SPLIT(0, 0), COPIED, COPIED)));
 	output(x, "b", input(x, "b", IR_bool, DIMS(100)));
 	const struct interp_options o = {.seed = 5}, l = {.seed = 5, .mode = INTERP_LAYOUT};
 	struct interp *it = interp_create(x, x->m, &o), *layout = interp_create(x, x->m, &l);
@@ -75,7 +85,8 @@ random_inputs_are_by_name_and_seed(void **state)
 	for (int k = 0; k < 100; k++) {
 		const double want = rt_normal(rt_key(5, 0, "x"), (uint64_t)k);
 		assert_true(interp_output(it, "x")->data[k].f == (double)(float)want);
-		const int64_t i = interp_output(it, "i")->data[k].i, b = interp_output(it, "b")->data[k].i;
+		const int64_t i = interp_output(it, "i")->data[k].i,
+			      b = interp_output(it, "b")->data[k].i;
 		assert_int_equal(interp_output(layout, "i")->data[k].i, i);
 		assert_in_range(i, 0, 9);
 		assert_in_range(b, 0, 1);
@@ -105,7 +116,9 @@ rows_of_a_data_set(void **state)
 	if (!rt_st_open(&file, path, &st))
 		fail_msg("%s", st.text);
 	enum { B = 1000, N = 1500, W = 64 };
-	output(x, "x", source(x, OP_input, "x", type_of(x, IR_f32, DIMS(B, W), SPLIT(0, 0), COPIED, COPIED)));
+	output(x, "x",
+		source(x, OP_input, "x",
+			type_of(x, IR_f32, DIMS(B, W), SPLIT(0, 0), COPIED, COPIED)));
 	output(x, "y", input(x, "y", IR_i32, DIMS(B)));
 	const struct interp_options o = {.seed = 4, .mode = INTERP_LAYOUT, .data = path};
 	struct interp *it = interp_create(x, x->m, &o);
@@ -117,7 +130,8 @@ rows_of_a_data_set(void **state)
 		const int64_t row = rt_batch_row(4, 1, i, N, B);
 		assert_int_equal(interp_output(it, "y")->data[i].i, labels[row]);
 		for (int k = 0; k < W; k++)
-			assert_true(interp_output(it, "x")->data[i * W + k].f == (double)images[row * W + k]);
+			assert_true(interp_output(it, "x")->data[i * W + k].f ==
+				    (double)images[row * W + k]);
 	}
 	rt_st_close(&file);
 }
@@ -127,7 +141,8 @@ a_data_set_that_does_not_fit_is_reported(void **state)
 {
 	struct bench *x = *state;
 	input(x, "x", IR_f32, DIMS(10, 63));
-	const struct interp_options o = {.data = digits(x)}, none = {.data = "/nowhere.safetensors"};
+	const struct interp_options o = {.data = digits(x)},
+				    none = {.data = "/nowhere.safetensors"};
 	struct interp *it = interp_create(x, x->m, &o);
 	assert_non_null(it);
 	assert_false(interp_step(it, 0));
@@ -136,15 +151,18 @@ a_data_set_that_does_not_fit_is_reported(void **state)
 	assert_non_null(strstr(x->message, "/nowhere.safetensors"));
 }
 
-/* --- from step to step -------------------------------------------------------------------------- */
+/* --- from step to step --------------------------------------------------------------------------
+ */
 
 /* Reading a state behind its update gives the old value; the new one is there in the next step. */
 static void
 updates_take_effect_after_the_step(void **state)
 {
 	struct bench *x = *state;
-	struct ir_value *s = source(x, OP_state, "n", type_of(x, IR_i32, SCALAR_DIMS, COPIED, COPIED, COPIED));
-	effect(x, OP_update, NULL, OPERANDS(s, ir_build2(&x->b, OP_add, s, ir_build_scalar(&x->b, IR_i32, 3))));
+	struct ir_value *s =
+		source(x, OP_state, "n", type_of(x, IR_i32, SCALAR_DIMS, COPIED, COPIED, COPIED));
+	effect(x, OP_update, NULL,
+		OPERANDS(s, ir_build2(&x->b, OP_add, s, ir_build_scalar(&x->b, IR_i32, 3))));
 	output(x, "n", ir_build2(&x->b, OP_add, s, s));
 	struct interp *it = interpreter(x, false);
 	for (int i = 0; i < 4; i++) {
@@ -174,7 +192,8 @@ a_released_value_cannot_be_read(void **state)
 	assert_non_null(strstr(x->message, "released"));
 }
 
-/* --- rounding ----------------------------------------------------------------------------------- */
+/* --- rounding -----------------------------------------------------------------------------------
+ */
 
 /* Every f16 and bf16 is its own rounding; what lies halfway goes to the even one. */
 static void
@@ -182,7 +201,8 @@ rounding_to_half_precision(void **state)
 {
 	(void)state;
 	for (uint32_t h = 0; h < 0x10000; h++) {
-		const double f16 = (double)rt_f16_to_f32((uint16_t)h), bf16 = (double)rt_bf16_to_f32((uint16_t)h);
+		const double f16 = (double)rt_f16_to_f32((uint16_t)h),
+			     bf16 = (double)rt_bf16_to_f32((uint16_t)h);
 		assert_true(f16 != f16 || tensor_round(IR_f16, f16) == f16);
 		assert_true(bf16 != bf16 || tensor_round(IR_bf16, bf16) == bf16);
 		const double n16 = (double)rt_f16_to_f32((uint16_t)(h + 1)), mid = (f16 + n16) / 2;
@@ -196,16 +216,19 @@ rounding_to_half_precision(void **state)
 	assert_true(isinf(tensor_round(IR_f16, 65520)));
 }
 
-/* --- comparisons -------------------------------------------------------------------------------- */
+/* --- comparisons --------------------------------------------------------------------------------
+ */
 
 /* y = (a * b) * scale, by another association where `other`. */
 static void
 products(struct bench *x, double scale, bool other)
 {
-	struct ir_value *a = input(x, "a", IR_f32, DIMS(4, 3)), *b = input(x, "b", IR_f32, DIMS(4, 3));
+	struct ir_value *a = input(x, "a", IR_f32, DIMS(4, 3)),
+			*b = input(x, "b", IR_f32, DIMS(4, 3));
 	struct ir_value *s = ir_build_scalar(&x->b, IR_f32, scale);
-	output(x, "y", other ? ir_build2(&x->b, OP_mul, a, ir_build2(&x->b, OP_mul, b, s))
-			     : ir_build2(&x->b, OP_mul, ir_build2(&x->b, OP_mul, a, b), s));
+	output(x, "y",
+		other ? ir_build2(&x->b, OP_mul, a, ir_build2(&x->b, OP_mul, b, s))
+		      : ir_build2(&x->b, OP_mul, ir_build2(&x->b, OP_mul, a, b), s));
 }
 
 static void
@@ -229,7 +252,8 @@ equal_modules_and_others(void **state)
 static void
 decay(struct bench *x, double rate)
 {
-	struct ir_value *w = source(x, OP_param, "w", type_of(x, IR_f32, DIMS(4), COPIED, COPIED, COPIED));
+	struct ir_value *w =
+		source(x, OP_param, "w", type_of(x, IR_f32, DIMS(4), COPIED, COPIED, COPIED));
 	output(x, "w", w);
 	if (rate == 0)
 		return;
@@ -247,7 +271,7 @@ updates_are_compared(void **state)
 	assert_true(interp_check_modules(x->m, x->m, NULL));
 	assert_false(interp_check_modules(x->m, y->m, NULL));
 	assert_non_null(strstr(y->message, "param \"w\""));
-	assert_true(interp_check_modules(none->m, y->m, NULL)); /* an optimizer was added */
+	assert_true(interp_check_modules(none->m, y->m, NULL));  /* an optimizer was added */
 	assert_false(interp_check_modules(y->m, none->m, NULL)); /* and here one was lost */
 	talloc_free(y);
 	talloc_free(none);
@@ -257,7 +281,8 @@ static void
 differences_are_located(void **state)
 {
 	struct bench *x = *state;
-	struct tensor *a = tensor_create(x, IR_f64, DIMS(3, 4)), *b = tensor_create(x, IR_f64, DIMS(3, 4));
+	struct tensor *a = tensor_create(x, IR_f64, DIMS(3, 4)),
+		      *b = tensor_create(x, IR_f64, DIMS(3, 4));
 	struct tensor_diff d;
 	a->data[0].f = b->data[0].f = 100;
 	a->data[2].f = b->data[2].f = NAN;
@@ -280,12 +305,15 @@ static void
 printing_a_run(void **state)
 {
 	struct bench *x = *state;
-	struct ir_value *s = source(x, OP_state, "n", type_of(x, IR_i32, SCALAR_DIMS, COPIED, COPIED, COPIED));
-	effect(x, OP_update, NULL, OPERANDS(s, ir_build2(&x->b, OP_add, s, ir_build_scalar(&x->b, IR_i32, 1))));
+	struct ir_value *s =
+		source(x, OP_state, "n", type_of(x, IR_i32, SCALAR_DIMS, COPIED, COPIED, COPIED));
+	effect(x, OP_update, NULL,
+		OPERANDS(s, ir_build2(&x->b, OP_add, s, ir_build_scalar(&x->b, IR_i32, 1))));
 	output(x, "n", s);
 	struct ir_type t = {.dtype = IR_f32, .rank = 2, .dim = {2, 3}};
-	output(x, "iota", ir_build_typed(&x->b, OP_iota, NULL, NULL, 0, (struct ir_attr[]){INT(x, "dim", 1)}, 1,
-		ir_type_intern(x->ctx, &t)));
+	output(x, "iota",
+		ir_build_typed(&x->b, OP_iota, NULL, NULL, 0, (struct ir_attr[]){INT(x, "dim", 1)},
+			1, ir_type_intern(x->ctx, &t)));
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -300,11 +328,11 @@ int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(initial_values_are_the_runtimes), TEST(an_unknown_init_is_reported),
-		TEST(random_inputs_are_by_name_and_seed), TEST(rows_of_a_data_set),
-		TEST(a_data_set_that_does_not_fit_is_reported), TEST(updates_take_effect_after_the_step),
-		TEST(a_released_value_cannot_be_read), cmocka_unit_test(rounding_to_half_precision),
-		TEST(equal_modules_and_others), TEST(updates_are_compared), TEST(differences_are_located),
-		TEST(printing_a_run)};
+	const struct CMUnitTest tests[] = {TEST(initial_values_are_the_runtimes),
+		TEST(an_unknown_init_is_reported), TEST(random_inputs_are_by_name_and_seed),
+		TEST(rows_of_a_data_set), TEST(a_data_set_that_does_not_fit_is_reported),
+		TEST(updates_take_effect_after_the_step), TEST(a_released_value_cannot_be_read),
+		cmocka_unit_test(rounding_to_half_precision), TEST(equal_modules_and_others),
+		TEST(updates_are_compared), TEST(differences_are_located), TEST(printing_a_run)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
