@@ -93,7 +93,7 @@ communicate(void *arg)
 			give(e);
 			continue;
 		}
-		rt_event_wait(&e->work, seen, RT_SPIN_SHORT);
+		rt_event_wait(&e->work, seen, NULL);
 	}
 }
 
@@ -113,7 +113,7 @@ wait_for(struct rt_engine *e, uint32_t n)
 		}
 		const uint32_t done = rt_event_value(&e->done);
 		if ((int32_t)(done - n) < 0)
-			rt_event_wait(&e->done, done, RT_SPIN_LONG);
+			rt_event_wait(&e->done, done, &e->setup.transport->urgent);
 	}
 	atomic_store_explicit(&e->setup.transport->urgent, false, memory_order_relaxed);
 }

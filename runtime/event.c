@@ -5,6 +5,7 @@
 #include "runtime/event.h"
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,12 +26,17 @@ rt_event_bump(struct rt_event *e)
 }
 
 void
-rt_event_wait(struct rt_event *e, uint32_t old, unsigned spins)
+rt_event_wait(struct rt_event *e, uint32_t old, const _Atomic bool *urgent)
 {
-	for (unsigned i = 0; i < spins; i++) {
+	for (unsigned i = 0; i < RT_PAUSES + RT_YIELDS; i++) {
 		if (rt_event_value(e) != old)
 			return;
-		pause_cpu();
+		if (i < RT_PAUSES)
+			pause_cpu();
+		else if (urgent && atomic_load_explicit(urgent, memory_order_relaxed))
+			sched_yield();
+		else
+			break;
 	}
 	atomic_fetch_add(&e->sleepers, 1);
 	while (atomic_load(&e->value) == old)
@@ -39,7 +45,7 @@ rt_event_wait(struct rt_event *e, uint32_t old, unsigned spins)
 }
 
 void
-rt_barrier_wait(struct rt_barrier *b, unsigned spins)
+rt_barrier_wait(struct rt_barrier *b, const _Atomic bool *urgent)
 {
 	const uint32_t phase = rt_event_value(&b->phase);
 	if (atomic_fetch_add(&b->arrived, 1) + 1 == b->count) {
@@ -47,5 +53,5 @@ rt_barrier_wait(struct rt_barrier *b, unsigned spins)
 		rt_event_bump(&b->phase);
 		return;
 	}
-	rt_event_wait(&b->phase, phase, spins);
+	rt_event_wait(&b->phase, phase, urgent);
 }

@@ -4,13 +4,15 @@
 #define RUNTIME_EVENT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-/* How often a waiter looks before it sleeps. A look with a pause is some 20-40 ns. Short: about what
- * falling asleep and waking costs, for a thread whose rank has something to compute. Long: for one
- * whose rank has nothing else to do. */
-#define RT_SPIN_SHORT 50
-#define RT_SPIN_LONG 1000
+/* How often a waiter looks before it sleeps. First with a pause between looks, some 15 ns each: not longer
+ * than falling asleep takes. Then, if its rank has nothing else to do (*urgent, which may change
+ * meanwhile), offering the core to others: sleeping and being woken costs 50 us and more where cores are
+ * shared, a yield that finds nobody a microsecond or less. */
+#define RT_PAUSES 100
+#define RT_YIELDS 500
 
 struct rt_event {
 	_Atomic uint32_t value;
@@ -28,9 +30,9 @@ rt_event_value(const struct rt_event *e)
 void
 rt_event_bump(struct rt_event *e);
 
-/* Returns once the value is no longer `old`. */
+/* Returns once the value is no longer `old`. urgent may be NULL: it is not. */
 void
-rt_event_wait(struct rt_event *e, uint32_t old, unsigned spins);
+rt_event_wait(struct rt_event *e, uint32_t old, const _Atomic bool *urgent);
 
 /* A barrier of `count` threads that may be passed again and again. */
 struct rt_barrier {
@@ -40,6 +42,6 @@ struct rt_barrier {
 };
 
 void
-rt_barrier_wait(struct rt_barrier *b, unsigned spins);
+rt_barrier_wait(struct rt_barrier *b, const _Atomic bool *urgent);
 
 #endif

@@ -45,13 +45,6 @@ struct threads {
 	const void **sources;   /* [most places of an axis]: of a sum */
 };
 
-static unsigned
-patience(struct threads *t)
-{
-	return atomic_load_explicit(&t->base.urgent, memory_order_relaxed) ? RT_SPIN_LONG
-									   : RT_SPIN_SHORT;
-}
-
 static void
 run_moves(struct threads *t, const struct group *g, const struct rt_coll *c, int me)
 {
@@ -148,7 +141,7 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	struct group *g = t->groups[c->axis];
 	const int me = t->place[c->axis];
 	g->ready[me] = posted_ns > t->link_free ? posted_ns : t->link_free;
-	rt_barrier_wait(&g->barrier, patience(t));
+	rt_barrier_wait(&g->barrier, &t->base.urgent);
 	int64_t start = g->ready[0];
 	for (int p = 1; p < g->places; p++)
 		start = g->ready[p] > start ? g->ready[p] : start;
@@ -158,7 +151,7 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 		sum_slice(t, g, c, me);
 	else
 		run_moves(t, g, c, me);
-	rt_barrier_wait(&g->barrier, patience(t));
+	rt_barrier_wait(&g->barrier, &t->base.urgent);
 	if (t->hub->link.bytes_per_second > 0 && g->places > 1)
 		hold(t, c, g->places, start);
 }

@@ -255,6 +255,9 @@ check_buffer(struct fixture *f, int r, const struct rt_coll *c, const struct rt_
 {
 	const size_t bytes = rt_dtype_bytes(c->dtype);
 	const int64_t n = local_elements(c, b, f->places, false);
+	if (b->dst != b->src)
+		assert_memory_equal(f->after[r] + b->src, f->before[r] + b->src,
+			(size_t)local_elements(c, b, f->places, true) * bytes);
 	for (int64_t i = 0; i < n; i++) {
 		unsigned char want[8];
 		const unsigned char *got = f->after[r] + b->dst + (size_t)i * bytes;

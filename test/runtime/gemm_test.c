@@ -1,0 +1,102 @@
+/* Matrix products against three loops: transposed or not, rows longer than needed, alpha and beta. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "runtime/gemm.h"
+#include "runtime/rng.h"
+
+enum { PAD = 3, BATCH = 3, ROOM = BATCH * 700 * 40 };
+
+struct operands {
+	double a[ROOM], b[ROOM], c[ROOM], want[ROOM];
+	float fa[ROOM], fb[ROOM], fc[ROOM];
+};
+
+/* Numbers of few bits, so that single precision sums of products are exact. */
+static double
+small_number(uint64_t key, uint64_t i)
+{
+	return floor(rt_uniform(key, i) * 16) / 4 - 2;
+}
+
+static void
+expect_product(struct operands *o, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
+	double beta, int64_t lda, int64_t ldb, int64_t ldc, int64_t at[3])
+{
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++) {
+			double sum = 0;
+			for (int64_t l = 0; l < k; l++)
+				sum += o->a[at[0] + (ta ? l * lda + i : i * lda + l)] *
+					o->b[at[1] + (tb ? j * ldb + l : l * ldb + j)];
+			double *c = &o->want[at[2] + i * ldc + j];
+			*c = alpha * sum + (beta != 0 ? beta * *c : 0);
+		}
+}
+
+static void
+check_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, double beta)
+{
+	struct operands *o = malloc(sizeof *o);
+	const int64_t lda = (ta ? m : k) + PAD, ldb = (tb ? k : n) + PAD, ldc = n + PAD;
+	const int64_t sa = lda * (ta ? k : m), sb = 0, sc = ldc * m + 1;
+	assert_true(o && BATCH * sa <= ROOM && ldb * (tb ? n : k) <= ROOM && BATCH * sc <= ROOM);
+	for (uint64_t i = 0; i < ROOM; i++) {
+		o->fa[i] = (float)(o->a[i] = small_number(1, i));
+		o->fb[i] = (float)(o->b[i] = small_number(2, i));
+		o->fc[i] = (float)(o->c[i] = o->want[i] = small_number(3, i));
+	}
+	for (int64_t i = 0; i < BATCH; i++)
+		expect_product(o, ta, tb, m, n, k, alpha, beta, lda, ldb, ldc,
+			(int64_t[]){i * sa, i * sb, i * sc});
+	rt_gemm_batch_f64(ta, tb, m, n, k, alpha, o->a, lda, sa, o->b, ldb, sb, beta, o->c, ldc, sc,
+		BATCH);
+	rt_gemm_batch_f32(ta, tb, m, n, k, (float)alpha, o->fa, lda, sa, o->fb, ldb, sb, (float)beta,
+		o->fc, ldc, sc, BATCH);
+	for (int i = 0; i < ROOM; i++) {
+		assert_true(o->c[i] == o->want[i]);
+		assert_true(o->fc[i] == o->want[i]);
+	}
+	free(o);
+}
+
+static void
+products_equal_three_loops(void **state)
+{
+	(void)state;
+	static const int64_t sizes[][3] = {{1, 1, 1}, {5, 7, 3}, {1, 600, 9}, {33, 1, 17}, {16, 16, 16}};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (int t = 0; t < 4; t++) {
+			const int64_t *s = sizes[i];
+			check_product(t & 1, t & 2, s[0], s[1], s[2], 1, 0);
+			check_product(t & 1, t & 2, s[0], s[1], s[2], 0.5, 1);
+			check_product(t & 1, t & 2, s[0], s[1], s[2], -2, 0.25);
+		}
+}
+
+static void
+with_beta_0_the_result_need_not_be_initialized(void **state)
+{
+	(void)state;
+	const float a[] = {1, 2}, b[] = {3, 4};
+	float c[] = {NAN};
+	rt_gemm_f32(false, false, 1, 1, 2, 1, a, 2, b, 1, 0, c, 1);
+	assert_true(c[0] == 11);
+	const double x[] = {1, 2}, y[] = {3, 4};
+	double z[] = {NAN};
+	rt_gemm_f64(false, true, 1, 1, 2, 1, x, 2, y, 2, 0, z, 1);
+	assert_true(z[0] == 11);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(products_equal_three_loops),
+		cmocka_unit_test(with_beta_0_the_result_need_not_be_initialized),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
