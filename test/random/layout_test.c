@@ -1,8 +1,10 @@
 /*
  * Random programs: by layout they are what they mean, and so are they with the parallelization ops
- * erased. DOPT_RANDOM_SEED and DOPT_RANDOM_COUNT run others than the default ones.
+ * erased; printed and parsed they are the same text. DOPT_RANDOM_SEED and DOPT_RANDOM_COUNT run
+ * others than the default ones.
  */
 #include "ir/interp.h"
+#include "parser/parse.h"
 #include "test/random/generate.h"
 
 #include <setjmp.h>
@@ -60,6 +62,36 @@ erased(const void *owner, const struct ir_module *m)
 	return r;
 }
 
+static char *
+printed(const void *owner, const struct ir_module *m)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	ir_print(out, m);
+	fclose(out);
+	char *copy = talloc_strdup(owner, text);
+	free(text);
+	return copy;
+}
+
+/* Does the printed text parse to a module that prints the same? */
+static bool
+is_fixed_point(
+	const void *owner, struct log *log, struct ir_context *ctx, const struct ir_module *m)
+{
+	const char *text = printed(owner, m);
+	const struct ir_module *again =
+		parse_module(owner, ctx, "random.dir", text, strlen(text), NULL);
+	if (!again)
+		return false;
+	const char *second = printed(owner, again);
+	if (strcmp(text, second) == 0)
+		return true;
+	log->text = talloc_asprintf_append(log->text, "parsed and printed again:\n%s", second);
+	return false;
+}
+
 /* One program through all checks; what went wrong, or NULL. */
 static char *
 check_program(const void *owner, uint64_t seed, int steps, struct ir_module **made)
@@ -71,7 +103,7 @@ check_program(const void *owner, uint64_t seed, int steps, struct ir_module **ma
 	struct ir_module *m = random_module(log, ctx, seed, &(struct random_options){steps, true});
 	*made = m;
 	log->keep = true;
-	if (ir_verify(m) && interp_check_layout(m, NULL)) {
+	if (ir_verify(m) && is_fixed_point(log, log, ctx, m) && interp_check_layout(m, NULL)) {
 		struct ir_module *plain = erased(log, m);
 		const struct interp_options once = {.f64 = true, .perturb = true, .steps = 2};
 		if (ir_verify(plain) && interp_check_modules(plain, m, &once))

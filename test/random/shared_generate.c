@@ -226,8 +226,11 @@ gen_operand(struct gen *g, char letter)
 void
 gen_add(struct gen *g, struct pooled p)
 {
+	static const char *const names[] = {"h", "h_1", "x", "grad.w", "r"};
 	if (!p.v)
 		return;
+	if (gen_chance(g, 30)) /* the printer makes them unique */
+		p.v->name = ir_name(g->ctx, names[gen_below(g, 5)]);
 	g->pool = talloc_realloc(g->m, g->pool, struct pooled, (size_t)g->npool + 1);
 	g->pool[g->npool++] = p;
 }
