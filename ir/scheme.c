@@ -218,49 +218,114 @@ outer_product(const struct scheme_segment *g)
 	return n;
 }
 
-/* Does op i go well into the last segment? If so it is in it afterwards. */
+/* Do these ops go well into the last segment? If so they are in it afterwards. */
 static bool
-try_join(struct scheme *s, struct scheme_build *b, int i)
+try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 {
 	if (s->nsegments == 0)
 		return false;
 	struct scheme_segment *g = &s->segment[s->nsegments - 1];
-	if (g->kind != SCHEME_LOOPS || s->op[i].pick.scatter || s->op[g->op[0]].pick.scatter)
+	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].pick.scatter)
 		return false;
 	const struct scheme_segment before = *g;
-	scheme_append(s, g, i);
-	if (scheme_analyse(s, b, g)
+	bool scatter = false;
+	for (int i = 0; i < n; i++) {
+		scatter |= s->op[op[i]].pick.scatter;
+		scheme_append(s, g, op[i]);
+	}
+	if (!scatter && scheme_analyse(s, b, g)
 		&& (g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
 		return true;
 	int *list = g->op;
 	*g = before;
 	g->op = list;
-	s->op[i].segment = -1;
+	for (int i = 0; i < n; i++)
+		s->op[op[i]].segment = -1;
 	if (!scheme_analyse(s, b, g))
 		assert(!"a segment stays possible");
 	return false;
 }
 
+/* A segment of its own for op i. */
+static void
+start_segment(struct scheme *s, struct scheme_build *b, int i)
+{
+	struct scheme_gemm gemm;
+	const bool product = scheme_find_gemm(s, &s->op[i], &gemm);
+	struct scheme_segment *g = new_segment(s, product ? SCHEME_GEMM : SCHEME_LOOPS);
+
+	scheme_append(s, g, i);
+	if (product)
+		g->gemm = gemm;
+	else if (!scheme_analyse(s, b, g))
+		assert(!"every op has a segment of its own");
+}
+
+/* Can op i wait for its first reader: it works element by element on operands of the kernel? */
+static bool
+can_wait(const struct scheme *s, int i)
+{
+	const struct scheme_op *o = &s->op[i];
+
+	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || o->pick.scatter)
+		return false;
+	for (int j = 0; j < o->f.ninputs; j++) {
+		const int maker = s->tensor[o->in[j]].op;
+		if (scheme_reads(o) >> j & 1 && maker >= 0 && !s->op[maker].waits)
+			return false;
+	}
+	return true;
+}
+
+/* Adds op i behind all that it waits for to list[]; returns the new length. */
+static int
+gather_waiting(struct scheme *s, int i, int *list, int n)
+{
+	struct scheme_op *o = &s->op[i];
+
+	for (int j = 0; j < o->f.ninputs; j++) {
+		const int maker = s->tensor[o->in[j]].op;
+		if (scheme_reads(o) >> j & 1 && maker >= 0 && s->op[maker].waits)
+			n = gather_waiting(s, maker, list, n);
+	}
+	o->waits = false;
+	list[n++] = i;
+	return n;
+}
+
+/* Puts op i, and what has waited for it, into the last segment together, or one by one. */
 static void
 place_op(struct scheme *s, struct scheme_build *b, int i)
 {
-	struct scheme_op *o = &s->op[i];
-	const bool single = s->kernel->code != OP_fuse;
 	struct scheme_gemm gemm;
-	if (scheme_find_gemm(s, o, &gemm)) {
-		struct scheme_segment *g = new_segment(s, SCHEME_GEMM);
-		g->gemm = gemm;
-		o->pick.index = -1;
-		scheme_append(s, g, i);
+	const bool product = scheme_find_gemm(s, &s->op[i], &gemm);
+	const int n = gather_waiting(s, i, b->list, 0);
+
+	if (!product && try_join(s, b, b->list, n))
 		return;
+	for (int k = 0; k < n; k++) {
+		const int op = b->list[k];
+		if ((product && op == i) || !try_join(s, b, &op, 1))
+			start_segment(s, b, op);
 	}
-	scheme_find_pick(s, o, single || o->f.reduce == REDUCE_SUM);
-	if (try_join(s, b, i))
-		return;
-	struct scheme_segment *g = new_segment(s, SCHEME_LOOPS);
-	scheme_append(s, g, i);
-	if (!scheme_analyse(s, b, g))
-		assert(!"every op has a segment of its own");
+}
+
+static void
+place_or_wait(struct scheme *s, struct scheme_build *b, int i)
+{
+	struct scheme_op *o = &s->op[i];
+	struct scheme_gemm gemm;
+
+	if (!scheme_find_gemm(s, o, &gemm)) {
+		scheme_find_pick(s, o, s->kernel->code != OP_fuse || o->f.reduce == REDUCE_SUM);
+		if (can_wait(s, i) && !try_join(s, b, &i, 1)) {
+			o->waits = true;
+			return;
+		}
+		if (o->segment >= 0)
+			return;
+	}
+	place_op(s, b, i);
 }
 
 struct scheme *
@@ -279,8 +344,8 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 		return NULL;
 	}
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
-	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes)};
-	if (!b.parent || !b.saved)
+	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes), talloc_array(s, int, nodes)};
+	if (!b.parent || !b.saved || !b.list)
 		out_of_memory();
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
@@ -288,8 +353,11 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 		if (held || !is_used(s, i))
 			s->op[i].segment = -1;
 		else
-			place_op(s, &b, i);
+			place_or_wait(s, &b, i);
 	}
+	for (int i = 0; i < s->nops; i++)
+		if (s->op[i].waits)
+			place_op(s, &b, i);
 	scheme_finish(s);
 	return s;
 }
@@ -307,6 +375,18 @@ same_place(const struct scheme_op *reader, int j, const struct scheme_op *writer
 			return false;
 	}
 	return true;
+}
+
+/* Position of an op in its segment. */
+static int
+position(const struct scheme *s, int op)
+{
+	const struct scheme_segment *g = &s->segment[s->op[op].segment];
+	int at = 0;
+
+	while (g->op[at] != op)
+		at++;
+	return at;
 }
 
 bool
@@ -331,8 +411,8 @@ scheme_in_place(const struct scheme *s, int j, int r)
 		for (int k = 0; k < o->f.ninputs; k++) {
 			if (o->in[k] != j || o->segment < 0 || !(scheme_reads(o) >> k & 1))
 				continue;
-			if (i > writer || o->segment != w->segment || o->stage != w->stage || !same_place(o, k, w)
-				|| (o->pick.index >= 0))
+			if (o->segment != w->segment || position(s, i) > position(s, writer) || o->stage != w->stage
+				|| !same_place(o, k, w) || o->pick.index >= 0)
 				return false;
 		}
 	}

@@ -70,6 +70,7 @@ struct scheme_op {
 	uint32_t absent;                              /* loads that only the place which holds them has: else 0 */
 	int8_t cls[FORM_MAX_INDICES];                 /* class in its segment; -1: no loop (size 1, or picked) */
 	int segment, stage;                           /* stage -1: before the outer loops */
+	bool waits;                                   /* for its first reader, while segments are made */
 	uint32_t out_set, red_set;                    /* classes of its result, classes it reduces */
 };
 

@@ -9,6 +9,7 @@
 struct scheme_build {
 	int *parent; /* union-find over (op of the scheme, index of the op) */
 	int *saved;  /* room to undo a step */
+	int *list;   /* ops that are placed together */
 };
 
 /* Adds op number `op` to the last segment. */

@@ -303,6 +303,53 @@ assign_stages(struct scheme *s, struct scheme_segment *g)
 	}
 }
 
+/* Is all that op o reads from the segment without inner loops, so that moving it costs no row? */
+static bool
+reads_scalars(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
+{
+	for (int j = 0; j < o->f.ninputs; j++)
+		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment)
+			&& s->op[s->tensor[o->in[j]].op].out_set & ~outer)
+			return false;
+	return true;
+}
+
+/* The first stage that reads op o's value; -1 for none. */
+static int
+first_reader(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, uint32_t *space)
+{
+	int stage = -1;
+
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *reader = &s->op[g->op[k]];
+		for (int j = 0; j < reader->f.ninputs; j++) {
+			if (reader->in[j] != o->out || !(scheme_reads(reader) >> j & 1)
+				|| (stage >= 0 && reader->stage >= stage))
+				continue;
+			stage = reader->stage;
+			*space = reader->out_set | reader->red_set;
+		}
+	}
+	return stage;
+}
+
+/* Moves values down into the stage that reads them first, where that saves a row buffer. */
+static void
+sink_stages(struct scheme *s, struct scheme_segment *g)
+{
+	const uint32_t outer = scheme_outer_set(g);
+
+	for (int k = g->nops; k-- > 0;) {
+		struct scheme_op *o = &s->op[g->op[k]];
+		uint32_t space = 0;
+		if (o->stage < 0 || o->red_set || !reads_scalars(s, o, outer))
+			continue;
+		const int stage = first_reader(s, g, o, &space);
+		if (stage > o->stage && (space & ~outer) == (o->out_set & ~outer))
+			o->stage = stage;
+	}
+}
+
 /* Bytes of the row buffers: values that a later stage reads and that are not scalars there. */
 static int64_t
 row_bytes(const struct scheme *s, const struct scheme_segment *g)
@@ -340,5 +387,6 @@ scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *
 	while (g->nouter < g->norder && can_be_outer(s, g, g->nouter))
 		g->nouter++;
 	assign_stages(s, g);
+	sink_stages(s, g);
 	return g->nops == 1 || row_bytes(s, g) <= SCHEME_ROW_BYTES;
 }
