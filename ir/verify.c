@@ -72,6 +72,18 @@ collect_named(struct verifier *v, struct ir_op *op)
 static void
 verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
 
+/* Marks of an earlier run would look like definitions that came before. */
+static void
+clear_marks(struct ir_block *b)
+{
+	IR_FOR_OPS(op, b) {
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = 0;
+		if (op->body)
+			clear_marks(op->body);
+	}
+}
+
 static void
 verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope)
 {
@@ -173,6 +185,7 @@ verify_module(struct ir_module *m, bool types)
 		bool typed = strcmp(f->name, "main") == 0;
 		v.scope = ++next_scope;
 		v.in_main = typed;
+		clear_marks(&f->body);
 		verify_block(&v, &f->body, typed && types, &next_scope);
 		if (!typed)
 			continue;
