@@ -47,11 +47,25 @@ has_optimizer(const struct ir_module *m)
 	return false;
 }
 
+static bool
+has_fuse(const struct ir_module *m)
+{
+	const struct ir_func *f = main_of(m);
+
+	if (f)
+		IR_FOR_OPS(op, &f->body)
+			if (op->code == OP_fuse)
+				return true;
+	return false;
+}
+
 const struct pass_fact pass_facts[] = {
-	{"no-calls", "@main calls no template", has_no_calls, "inline"},
-	{"grad", "@main reports the gradient of each param w as output(\"grad.w\")", has_gradients, NULL},
-	{"optimizer", "@main updates a param", has_optimizer, NULL},
-	{NULL, NULL, NULL, NULL},
+	{"no-calls", "@main calls no template", has_no_calls, "inline", true},
+	{"grad", "@main reports the gradient of each param w as output(\"grad.w\")", has_gradients, NULL,
+		false},
+	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
+	{"fused", "@main has a fuse", has_fuse, NULL, false},
+	{NULL, NULL, NULL, NULL, false},
 };
 
 const struct pass_fact *

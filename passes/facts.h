@@ -9,6 +9,7 @@ struct pass_fact {
 	const char *name, *summary; /* "is so": what the fact says of a module */
 	bool (*holds)(const struct ir_module *m);
 	const char *provider; /* pass that is put in by itself where a pass needs the fact; or NULL */
+	bool sure; /* a pass that provides it brings it about in every module, even with nothing to do */
 };
 
 /* The table, ended by a row without a name. */

@@ -39,7 +39,7 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 	while (pass_fact_next(&at, &word, &length)) {
 		bool absent = *word == '!';
 		const struct pass_fact *fact = pass_fact_find(word + absent, length - absent);
-		if (!fact || fact->holds(m) != absent)
+		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
 			continue;
 		diag_error(manager->ctx->diag, e->loc,
 			"bug in pass '%s': it should provide '%.*s' and does not", e->pass->name, (int)length,
