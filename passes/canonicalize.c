@@ -212,8 +212,7 @@ fold_constants(struct canon *c, struct ir_op *op)
 	if (!is_float && (fabs(r) >= exact || (double)tensor_wrap(dtype, (int64_t)r) != r))
 		return NULL;
 	struct ir_attr value = is_float ? ir_make_float(c->m->ctx, "value", tensor_round(dtype, r))
-			     : dtype == IR_bool ? ir_make_bool(c->m->ctx, "value", r != 0)
-						: ir_make_int(c->m->ctx, "value", (int64_t)r);
+				       : ir_make_int(c->m->ctx, "value", (int64_t)r);
 	if (is_float && !isfinite(value.f))
 		return NULL;
 	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, &value, 1, t);
