@@ -1,0 +1,338 @@
+/*
+ * dopt: reads a module, runs passes on it, writes it or builds a program.
+ *
+ *     command line -> text -> parts -> module -> passes -> module as text, program, or results
+ */
+#include "passes/driver.h"
+
+#include "lower/lower.h"
+#include "parser/parse.h"
+#include "passes/driver_input.h"
+#include "ir/suggest.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <talloc.h>
+#include <unistd.h>
+
+static const char version[] = "0.1.0";
+
+/* "B=128" */
+static bool
+read_define(const void *owner, const char *text, struct parse_define *define)
+{
+	const char *equals = strchr(text, '=');
+	char *end;
+
+	if (equals && equals > text) {
+		errno = 0;
+		define->name = talloc_strndup(owner, text, (size_t)(equals - text));
+		define->value = strtoll(equals + 1, &end, 10);
+		if (equals[1] && !*end && !errno)
+			return true;
+	}
+	driver_error("option -D: expected NAME=N, found '%s'", text);
+	return false;
+}
+
+/* Every name in the list is a pass, or "all", or `special`. */
+static bool
+check_pass_names(const void *owner, const struct pass_registry *r, const char *option,
+	const char *list, const char *special)
+{
+	char *copy = talloc_strdup(owner, list ? list : ""), *word;
+
+	while (list && (word = strsep(&copy, ","))) {
+		if (!strcmp(word, "all") || !strcmp(word, special) || pass_registry_find(r, word))
+			continue;
+		struct suggestion near = suggestion_for(word);
+		for (int i = 0; i < pass_registry_count(r); i++)
+			suggestion_add(&near, pass_registry_get(r, i)->name);
+		driver_error("option -%s: unknown pass '%s'%s", option, word, suggestion_text(owner, &near));
+		return false;
+	}
+	return true;
+}
+
+/* Plugins, pipelines, names of passes: what the command line says that needs the registry. */
+static enum driver_exit
+set_up_passes(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+	bool ok = true;
+
+	for (int i = 0; i < o->load.n; i++)
+		if (!pass_plugin_load(t->manager->registry, t->ctx->diag, o->load.item[i]))
+			return DRIVER_INPUT;
+	for (int i = 0; i < o->pass.n; i++)
+		ok &= pass_pipeline_parse(t->pipeline, t->manager, "pipeline", o->pass.item[i]);
+	ok &= check_pass_names(
+		t->pipeline, t->manager->registry, "print-before", o->print_before, "all");
+	ok &= check_pass_names(
+		t->pipeline, t->manager->registry, "print-after", o->print_after, "changed");
+	return ok ? DRIVER_OK : DRIVER_USAGE;
+}
+
+static struct ir_module *
+read_module(struct driver *t, const struct driver_input *in)
+{
+	struct parse_define *define =
+		talloc_zero_array(t->pipeline, struct parse_define, (size_t)t->o->define.n + 1);
+
+	for (int i = 0; i < t->o->define.n; i++)
+		if (!read_define(define, t->o->define.item[i], &define[i]))
+			return NULL;
+	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
+	struct ir_module *m =
+		parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
+	return m && ir_verify(m) ? m : NULL;
+}
+
+static bool
+write_result(struct driver *t, struct ir_module *m, FILE *out)
+{
+	const struct driver_options *o = t->o;
+
+	if (o->run) {
+		struct interp_options io = driver_interp_options(o);
+		return interp_run_print(m, &io, out);
+	}
+	if (o->emit == DRIVER_EMIT_PROGRAM) {
+		struct cost_report report = {0};
+		struct lower_options lo = {
+			.target = o->target == 2 ? LOWER_CUDA : LOWER_HOST, .output = o->output};
+		if (!cost_evaluate(t->cost, m, &report))
+			return false;
+		lo.predicted = report.iteration;
+		return lower_emit_program(m, &lo);
+	}
+	if (o->emit != DRIVER_EMIT_NONE)
+		ir_print(out, m);
+	return true;
+}
+
+static bool
+write_remarks(const struct driver *t)
+{
+	struct driver_output yaml;
+
+	if (!t->manager->keep_remarks)
+		return true;
+	if (!driver_output_open(t->pipeline, &yaml, t->o->remarks))
+		return false;
+	pass_remarks_yaml(yaml.file, t->manager);
+	return driver_output_close(&yaml);
+}
+
+static void
+write_stats(const struct driver *t)
+{
+	bool quiet = t->o->emit == DRIVER_EMIT_NONE;
+
+	if (t->stats && (t->o->stats || t->o->time))
+		driver_stats_print(quiet ? stdout : stderr, t->stats, t->o->stats ? t->cost : NULL,
+			t->o->stats == DRIVER_STATS_JSON);
+}
+
+/* Everything between a text and a result. */
+static enum driver_exit
+transform(struct driver *t, const struct driver_input *in, FILE *out)
+{
+	enum driver_exit exit = set_up_passes(t);
+	struct ir_module *m;
+
+	if (exit != DRIVER_OK)
+		return exit;
+	t->cost = cost_model_create(t->manager, t->ctx->diag, t->o->device, t->o->profile);
+	t->manager->cost = t->cost;
+	if (!t->cost || !(m = read_module(t, in)))
+		return DRIVER_INPUT;
+	if (!pass_pipeline_check(t->pipeline, t->manager, m))
+		return DRIVER_INPUT;
+	if (t->o->emit == DRIVER_EMIT_PROGRAM)
+		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
+	exit = driver_passes_run(t, &m);
+	if (!write_remarks(t))
+		return DRIVER_INPUT;
+	if (exit != DRIVER_OK)
+		return exit;
+	write_stats(t);
+	/* With -verify-diagnostics messages are all that counts. */
+	return t->o->verify_diagnostics || write_result(t, m, out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static enum driver_exit
+transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out)
+{
+	void *scratch = talloc_new(NULL);
+	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
+	struct driver_expect *expect = NULL;
+
+	t.manager = pass_manager_create(scratch, t.ctx);
+	t.manager->verify_each = o->verify_each;
+	t.manager->seed = (uint64_t)o->seed;
+	t.manager->show_remarks = o->remarks && !*o->remarks;
+	t.manager->keep_remarks = o->remarks && *o->remarks;
+	t.pipeline = pass_pipeline_create(scratch);
+	if (o->stats || o->time || o->keep == DRIVER_KEEP_BETTER)
+		t.stats = talloc_zero(scratch, struct driver_stats);
+	if (o->verify_diagnostics)
+		expect = driver_expect_create(scratch, t.ctx->diag, in->name, in->text);
+	enum driver_exit exit = transform(&t, in, out);
+	if (expect && exit != DRIVER_USAGE)
+		exit = driver_expect_finish(expect) ? DRIVER_OK : DRIVER_INPUT;
+	talloc_free(scratch);
+	return exit;
+}
+
+static enum driver_exit
+worse(enum driver_exit a, enum driver_exit b)
+{
+	return a > b ? a : b;
+}
+
+static enum driver_exit
+transform_parts(const struct driver_options *o, const struct driver_input *in, FILE *out)
+{
+	enum driver_exit exit = DRIVER_OK;
+	struct driver_input part;
+	size_t at = 0;
+
+	if (!o->split)
+		return transform_part(o, in, out);
+	for (bool first = true; driver_input_part(in->text, in, &at, &part); first = false) {
+		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics)
+			fputs("// -----\n", out);
+		exit = worse(exit, transform_part(o, &part, out));
+		if (exit == DRIVER_USAGE || (exit != DRIVER_OK && o->reproducer))
+			break;
+	}
+	return exit;
+}
+
+/* The program is written under the name in -o by the compiler, everything else by us. */
+static bool
+has_own_output(const struct driver_options *o)
+{
+	return o->run || (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
+}
+
+static enum driver_exit
+transform_file(const void *scratch, const struct driver_options *o)
+{
+	struct driver_output out;
+	struct driver_input in;
+
+	if (!driver_input_read(scratch, &in, o->input))
+		return DRIVER_INPUT;
+	if (!driver_output_open(scratch, &out, has_own_output(o) ? o->output : NULL))
+		return DRIVER_INPUT;
+	enum driver_exit exit = transform_parts(o, &in, out.file);
+	if (exit == DRIVER_OK || out.file == stdout)
+		return driver_output_close(&out) ? exit : worse(exit, DRIVER_INPUT);
+	driver_output_discard(&out);
+	return exit;
+}
+
+/* The first line of the reproducer names the pass: `... -pass=NAME ...`. */
+static void
+report_crash(const struct driver_options *o, int signal)
+{
+	driver_error("killed by signal %d (%s)", signal, strsignal(signal));
+	if (access(o->reproducer, F_OK))
+		return;
+	fprintf(stderr, "dopt: note: the command in the first line of %s runs the pass alone\n",
+		o->reproducer);
+}
+
+/* In a child, so that there is somebody left to say what happened when it crashes. */
+static enum driver_exit
+transform_in_child(const void *scratch, const struct driver_options *o)
+{
+	int status = 0;
+
+	unlink(o->reproducer);
+	pid_t child = fork();
+	if (child == 0)
+		return transform_file(scratch, o);
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		driver_error("cannot run a process: %s", strerror(errno));
+		return DRIVER_INPUT;
+	}
+	if (WIFEXITED(status))
+		return (enum driver_exit)WEXITSTATUS(status);
+	report_crash(o, WTERMSIG(status));
+	return DRIVER_BUG;
+}
+
+/* -help, -version and the lists: true where the command line asks for one, with *exit set. */
+static bool
+answer(const void *scratch, const struct driver_options *o, enum driver_exit *exit)
+{
+	const char *topic = o->help && *o->help ? o->help : o->input;
+	struct driver_output out;
+	bool ok = true;
+
+	if (!o->help && !o->version && !o->list_passes && !o->list_ops)
+		return false;
+	struct ir_context *ctx = ir_context_create(scratch);
+	struct pass_manager *manager = pass_manager_create(scratch, ctx);
+	for (int i = 0; i < o->load.n; i++)
+		ok &= pass_plugin_load(manager->registry, ctx->diag, o->load.item[i]);
+	ok = ok && driver_output_open(scratch, &out, o->output);
+	*exit = DRIVER_INPUT;
+	if (!ok)
+		return true;
+	if (o->version)
+		fprintf(out.file, "dopt %s, plugin interface %d\n", version, DOPT_API_VERSION);
+	else if (o->help && topic)
+		ok = driver_help_topic(out.file, manager->registry, topic);
+	else if (o->help)
+		driver_options_help(out.file);
+	else if (o->list_passes)
+		driver_list_passes(out.file, manager->registry, o->list_passes == DRIVER_LIST_MD);
+	else
+		driver_list_ops(out.file, o->list_ops == DRIVER_LIST_MD);
+	*exit = ok ? DRIVER_OK : DRIVER_USAGE;
+	if (!driver_output_close(&out))
+		*exit = DRIVER_INPUT;
+	return true;
+}
+
+/* Options that do not go together. */
+static bool
+options_agree(const struct driver_options *o)
+{
+	bool program = o->emit == DRIVER_EMIT_PROGRAM;
+
+	if (program && o->run)
+		driver_error("-emit=program and -run do not go together");
+	else if (program && (!o->output || !strcmp(o->output, "-")))
+		driver_error("-emit=program needs a file for the program: -o FILE");
+	else if (program && o->split)
+		driver_error("-emit=program and -split-input-file do not go together");
+	else if (o->target && !program)
+		driver_error("-target goes with -emit=program");
+	else
+		return true;
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	void *scratch = talloc_new(NULL);
+	struct driver_options o;
+	enum driver_exit exit = DRIVER_USAGE;
+
+	/* A reader that goes away is a failed write with a message, not a silent end. */
+	signal(SIGPIPE, SIG_IGN);
+	if (driver_options_read(scratch, &o, argc, argv) && !answer(scratch, &o, &exit)
+		&& options_agree(&o))
+		exit = o.reproducer ? transform_in_child(scratch, &o) : transform_file(scratch, &o);
+	talloc_free(scratch);
+	return exit;
+}

@@ -1,0 +1,25 @@
+/* The input file and its parts. */
+#ifndef PASSES_DRIVER_INPUT_H
+#define PASSES_DRIVER_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct driver_input {
+	const char *name, *text; /* name as messages show it */
+	size_t length;
+};
+
+/* Reads a file, or standard input for "-". Says on stderr why not and returns false. */
+bool
+driver_input_read(const void *owner, struct driver_input *in, const char *path);
+
+/*
+ * The next part of the text, up to a line `// -----`, as an input of its own in which every line
+ * keeps its number. *at starts at 0; false after the last part.
+ */
+bool
+driver_input_part(const void *owner, const struct driver_input *in, size_t *at,
+	struct driver_input *part);
+
+#endif
