@@ -12,6 +12,7 @@
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
 #   %libdir    where libdopt.so and libdopt_rt.a are
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
+#   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang.
 
@@ -91,5 +92,6 @@ config.substitutions += [
     ("%plugin", "%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
         % (config.cc, cflags, config.lib_dir)),
     ("%cflags", cflags),
+    ("%sanitize", config.sanitize_flags),
     ("%cc", config.cc),
 ]
