@@ -55,6 +55,7 @@ load_fields(struct cost_model *model, struct profile *p, const char *name)
 	return n >= 0;
 }
 
+/* With a device that is described, only ops come from the profile. */
 static bool
 load_profile(struct cost_model *model, struct diag *d, const char *path, bool described)
 {
@@ -63,11 +64,12 @@ load_profile(struct cost_model *model, struct diag *d, const char *path, bool de
 	if (!name)
 		return false;
 	model->nops = profile_ops(model, p, name, &model->op);
-	model->ncollectives = profile_collectives(model, p, name, &model->collective);
-	model->nlinks = profile_links(model, p, name, &model->link);
-	bool good = model->nops >= 0 && model->ncollectives >= 0 && model->nlinks >= 0 &&
-		    load_fields(model, p, name);
+	bool good = model->nops >= 0;
 	if (!described) {
+		model->ncollectives = profile_collectives(model, p, name, &model->collective);
+		model->nlinks = profile_links(model, p, name, &model->link);
+		good = good && model->ncollectives >= 0 && model->nlinks >= 0 &&
+		       load_fields(model, p, name);
 		talloc_free(model->device->name);
 		model->device->name = TEXT(model->device, "%s", name);
 	}
@@ -243,7 +245,8 @@ replay_module(const void *owner, const struct cost_model *model, struct ir_modul
 			replay_from_seconds(cost_op_seconds(model, m, op, &s->measured[op->order]));
 	const struct device *d = model->device;
 	const struct event_times times = {s->op, replay_from_seconds(d->post),
-		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0};
+		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
+		d->overlap != 0};
 	s->events = events_create(s, m, &main->body, &times);
 	if (!s->events) {
 		talloc_free(s);
@@ -273,7 +276,7 @@ report_streams(const struct replayed *s, struct cost_report *r)
 		if (kind != EVENT_KERNEL && kind != EVENT_COLLECTIVE)
 			continue;
 		r->events++;
-		sum[e->graph.stream[i]] += e->graph.duration[i];
+		sum[2 * e->event[i].device + (kind == EVENT_COLLECTIVE)] += e->graph.duration[i];
 		if (s->measured[e->event[i].op->order])
 			measured += e->graph.duration[i];
 		else

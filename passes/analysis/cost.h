@@ -17,7 +17,9 @@ struct cost_model;
 
 /*
  * A model owned by `owner`. `device`: a file, or NULL for the default device `generic`; `profile`:
- * a profile data base, or NULL for none. NULL after reporting to `d` what is wrong with a file.
+ * a profile data base, or NULL for none. With both, ops have the times that the profile has of the
+ * device of that name, and all else is from the file; with a profile alone its only device is
+ * taken, with its links and overheads. NULL after reporting to `d` what is wrong with a file.
  */
 struct cost_model *cost_model_create(
 	const void *owner, struct diag *d, const char *device, const char *profile);

@@ -18,6 +18,12 @@ struct record {
 	bool *waited;               /* the same: has the compute stream waited for that? */
 };
 
+/* A collective that was posted and runs where it is waited for. */
+struct pending {
+	const struct ir_op *op; /* NULL: it has run */
+	uint32_t over, turn, device;
+};
+
 struct builder {
 	const struct ir_module *m;
 	const struct event_times *times;
@@ -28,6 +34,8 @@ struct builder {
 	replay_time *duration;
 	uint32_t *dep_first, *dep;
 	uint32_t axes; /* set of device axes along which places differ */
+	struct pending *pending;
+	uint32_t npending, pending_room, pending_first; /* those before it have run */
 };
 
 /* Device axes on which some value is single. */
@@ -123,11 +131,45 @@ slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t
 	return t * b->e->ndevices + device;
 }
 
+static void depend_on_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device);
+
+static void
+run_pending(struct builder *b, struct pending *w)
+{
+	struct record *r = &b->record[w->op->order];
+	uint32_t slot = w->turn * b->e->ndevices + w->device;
+	uint32_t e = event_add(
+		b, w->op, EVENT_COLLECTIVE, w->turn, w->device, b->times->op[w->op->order]);
+	b->stream[e] = (uint16_t)(2 * w->device);
+	depend_on_operands(b, w->op, w->over, w->turn, w->device);
+	r->ready[slot] = r->done[slot] = e;
+	w->op = NULL;
+}
+
+/* Runs what a device has posted up to that collective. */
+static void
+run_pending_up_to(struct builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
+{
+	uint32_t last = b->pending_first;
+	while (last < b->npending && (b->pending[last].op != op || b->pending[last].turn != turn ||
+					     b->pending[last].device != device))
+		last++;
+	for (uint32_t i = b->pending_first; last < b->npending && i <= last; i++)
+		if (b->pending[i].op && b->pending[i].device == device)
+			run_pending(b, &b->pending[i]);
+	while (b->pending_first < b->npending && !b->pending[b->pending_first].op)
+		b->pending_first++;
+}
+
 /* The compute stream waits for a collective, once. */
 static void
 wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint32_t device)
 {
-	if (!r->done || r->done[slot] == NO_EVENT || r->waited[slot])
+	if (!r->done || r->waited[slot])
+		return;
+	run_pending_up_to(b, r->source, turn, device);
+	if (r->done[slot] == NO_EVENT)
 		return;
 	r->waited[slot] = true;
 	event_add(b, r->source, EVENT_WAIT, turn, device, b->times->async ? 0 : b->times->wait);
@@ -207,6 +249,14 @@ emit_alike(
 	if (!takes_part(b, op, device))
 		return;
 	emit_post(b, op, r, turn, device);
+	if (!b->times->async && !b->times->overlap) {
+		if (b->npending == b->pending_room) {
+			b->pending_room = b->pending_room ? 2 * b->pending_room : 64;
+			b->pending = RESIZE(b, b->pending, struct pending, b->pending_room);
+		}
+		b->pending[b->npending++] = (struct pending){op, r->over, turn, device};
+		return;
+	}
 	uint32_t post = b->e->graph.n - 1;
 	uint32_t e = event_add(b, op, EVENT_COLLECTIVE, turn, device, b->times->op[op->order]);
 	if (!b->times->async)

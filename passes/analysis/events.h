@@ -59,6 +59,7 @@ struct event_times {
 	const replay_time *op; /* by op->order: one run of the op at one place */
 	replay_time post, wait, step;
 	bool async;
+	bool overlap; /* false: collectives run on the compute stream, where they are waited for */
 };
 
 /*

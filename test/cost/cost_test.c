@@ -177,6 +177,50 @@ a_thread_that_computes_posts_and_waits(void **state)
 	assert_us(evaluate(f, host, m).iteration, 7 + 65 + 2 + 22.8 + 3);
 }
 
+static void
+cores_that_compute_also_move_messages(void **state)
+{
+	struct fixture *f = *state;
+	struct device *d = device_parse(f, f->ctx->diag, "host.device",
+		DEVICE "async = 0\npost = 2us\nwait = 3us\noverlap = 0\n");
+	struct cost_model *host = cost_model_of(f, d);
+	struct cost_report r = evaluate(f, host, module(f, data_parallel));
+	/* y 65, g 65, post 2, h 65, s 420, wait 3, n 121, one after another. */
+	assert_us(r.iteration, 65 + 65 + 2 + 65 + 420 + 3 + 121);
+	assert_us(r.compute, 3 * 65 + 121);
+	assert_us(r.communication, 420);
+	assert_us(r.exposed, 420 + 2 + 3);
+}
+
+static void
+collectives_run_in_the_order_of_their_posts(void **state)
+{
+	struct fixture *f = *state;
+	struct device *d =
+		device_parse(f, f->ctx->diag, "host.device", DEVICE "async = 0\noverlap = 0\n");
+	struct ir_module *m = module(f, "module @m\n"
+					"mesh [dp = 2]\n"
+					"func @main() {\n"
+					"  %x = input(\"x\") : f32[64/dp,1000]\n"
+					"  %w = param(\"w\") : f32[1000,1000]\n"
+					"  %a = allgather(%x) {axis = dp}\n"
+					"  %y = matmul(%x, %w)\n"
+					"  %b = allgather(%y) {axis = dp}\n"
+					"  %c = exp(%b)\n"
+					"  %d = exp(%a)\n"
+					"  output(\"c\", %c)\n"
+					"  output(\"d\", %d)\n"
+					"}\n");
+	struct cost_timeline *t = cost_timeline(f, cost_model_of(f, d), m);
+	/* a is posted first and so runs first, though b is what c waits for. */
+	const char *const order[] = {"y", "a", "b", "c", "d"};
+	assert_int_equal(t->n, 5);
+	for (int i = 0; i < 5; i++) {
+		assert_ptr_equal(t->event[i].op, op_named(m, order[i]));
+		assert_us(t->event[i].start, i ? t->event[i - 1].end * 1e6 : 0);
+	}
+}
+
 /*
  * Two stages, four micro-batches of 250 x 1000: a product takes 501 us, a send 10 + 100 = 110 us,
  * and putting a slice of 1 MB into the whole 21 us.
@@ -430,6 +474,8 @@ main(void)
 		TEST(a_collective_hides_behind_a_kernel),
 		TEST(the_timeline_is_that_of_the_report),
 		TEST(a_thread_that_computes_posts_and_waits),
+		TEST(cores_that_compute_also_move_messages),
+		TEST(collectives_run_in_the_order_of_their_posts),
 		TEST(stages_of_a_pipeline_overlap),
 		TEST(sums_over_micro_batches_are_complete_at_the_end),
 		TEST(keys_tell_work_apart_and_nothing_else),
