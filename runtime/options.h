@@ -14,6 +14,7 @@ struct rt_options {
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;
+	bool graph, tf32;     /* cuda */
 	bool help;
 };
 

@@ -149,6 +149,7 @@ struct rt_program {
 	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
 	double predicted;   /* seconds an iteration; 0: unknown */
 	void (*step)(struct rt_ctx *ctx);
+	const void *target; /* what the device's backend needs of the program; NULL on the host */
 };
 
 /* What a step function gets. One for each rank; only that rank's thread uses it. */

@@ -9,8 +9,8 @@
 #define RUNTIME_CUDA_DEVICE_H
 
 #ifndef DOPT_KERNEL
-#define DOPT_KERNEL(name, threads)                                                                 \
-	extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ name##_args k)
+#define DOPT_KERNEL(name, args, threads)                                                                 \
+	extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args k)
 #define DEV static __device__ __forceinline__
 #endif
 #define RT_INLINE static __host__ __device__ inline

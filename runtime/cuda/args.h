@@ -1,0 +1,33 @@
+/* Arguments of the kernels that are in every program (runtime/cuda/support.h), for both sides. */
+#ifndef RUNTIME_CUDA_ARGS_H
+#define RUNTIME_CUDA_ARGS_H
+
+#include <stdint.h>
+
+/* Places of an axis whose devices read each other's memory: pointers of all of them are arguments. */
+#define RT_CUDA_MAX_PEERS 64
+/* Threads of a block of these kernels. */
+#define RT_CUDA_SUPPORT_BLOCK 256
+
+/* struct rt_region without its base: runs of elements. */
+struct dopt_region {
+	int64_t counts[3], strides[3], run;
+};
+
+/* to[q][i] = from[0][i] + from[1][i] + ... in this order; sources are regions, results n elements in a row. */
+struct dopt_sum_args {
+	const void *from[RT_CUDA_MAX_PEERS];
+	void *to[RT_CUDA_MAX_PEERS];
+	int64_t nfrom, nto, n;
+	struct dopt_region region;
+};
+
+/* Copies n elements between regions. */
+struct dopt_move_args {
+	const void *from;
+	void *to;
+	int64_t n;
+	struct dopt_region from_region, to_region;
+};
+
+#endif

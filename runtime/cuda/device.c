@@ -1,0 +1,194 @@
+/* CUDA devices for the runtime's main loop, and the program's entry: see runtime/cuda/rt_cuda.h. */
+#include "runtime/cuda/cuda.h"
+#include "runtime/rank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void
+rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why)
+{
+	fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
+	if (d->world)
+		rt_abort(d->world, RT_EXIT_RUN);
+	_Exit(RT_EXIT_RUN);
+}
+
+void
+rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what)
+{
+	if (error != cudaSuccess)
+		rt_cuda_fatal(d, what, cudaGetErrorString(error));
+}
+
+/* The number of devices; fails where there is none that can be used, and says why. */
+static bool
+count_devices(int *count, struct rt_status *st)
+{
+	*count = 0;
+	const cudaError_t error = cudaGetDeviceCount(count);
+	if (error != cudaSuccess)
+		return rt_fail(st, RT_EXIT_DEVICE, "no CUDA device: %s", cudaGetErrorString(error));
+	return *count > 0 || rt_fail(st, RT_EXIT_DEVICE, "no CUDA device: the driver shows none");
+}
+
+static bool
+cuda_available(int needed, struct rt_status *st)
+{
+	int count;
+	(void)needed; /* ranks of one process may share a device */
+	return count_devices(&count, st);
+}
+
+/* Number of this process among those of its machine, where the starter of the processes says so. */
+static int
+local_number(int otherwise)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *text = getenv(names[i]);
+		if (text && *text >= '0' && *text <= '9')
+			return atoi(text);
+	}
+	return otherwise;
+}
+
+static bool
+fail_call(struct rt_status *st, const char *what, cudaError_t error)
+{
+	return error == cudaSuccess
+		|| rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
+}
+
+static void
+cuda_close(void *dev)
+{
+	struct rt_cuda *d = dev;
+	if (!d)
+		return;
+	if (d->compute)
+		cudaStreamDestroy(d->compute);
+	if (d->communication)
+		cudaStreamDestroy(d->communication);
+	free(d);
+}
+
+static bool
+cuda_open(int local, void **dev, struct rt_status *st)
+{
+	int count;
+	*dev = NULL;
+	if (!count_devices(&count, st))
+		return false;
+	struct rt_cuda *d = calloc(1, sizeof *d);
+	if (!d)
+		return rt_fail_memory(st, sizeof *d, "a device");
+	*dev = d;
+	d->number = (rt_mpi_started() ? local_number(local) : local) % count;
+	return fail_call(st, "cudaSetDevice", cudaSetDevice(d->number))
+		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking))
+		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->communication, cudaStreamNonBlocking));
+}
+
+static void *
+cuda_alloc(void *dev, size_t bytes)
+{
+	struct rt_cuda *d = dev;
+	void *memory = NULL;
+	if (cudaMalloc(&memory, bytes ? bytes : 1) != cudaSuccess)
+		return NULL;
+	rt_cuda_check(d, cudaMemset(memory, 0, bytes), "clearing memory");
+	rt_cuda_check(d, cudaDeviceSynchronize(), "clearing memory");
+	return memory;
+}
+
+static void
+cuda_free(void *dev, void *memory)
+{
+	(void)dev;
+	cudaFree(memory);
+}
+
+static void
+cuda_sync(void *dev)
+{
+	struct rt_cuda *d = dev;
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "the compute stream");
+	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "the communication stream");
+}
+
+static void
+cuda_upload(void *dev, void *to, const void *host, size_t bytes)
+{
+	struct rt_cuda *d = dev;
+	rt_cuda_check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, d->compute), "a copy to the device");
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a copy to the device");
+}
+
+static void
+cuda_download(void *dev, void *host, const void *from, size_t bytes)
+{
+	struct rt_cuda *d = dev;
+	cuda_sync(d);
+	rt_cuda_check(d, cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, d->compute),
+		"a copy from the device");
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a copy from the device");
+}
+
+static const struct rt_device cuda_device = {
+	.name = "cuda",
+	.available = cuda_available,
+	.open = cuda_open,
+	.close = cuda_close,
+	.alloc = cuda_alloc,
+	.free = cuda_free,
+	.upload = cuda_upload,
+	.download = cuda_download,
+	.sync = cuda_sync,
+	.is_host = false,
+	.engine = &rt_cuda_engine,
+};
+
+/* Captures the whole step; what it puts into the communication stream must have joined the compute stream. */
+static void
+capture(struct rt_cuda *d, struct rt_ctx *ctx)
+{
+	cudaGraph_t graph;
+	d->capturing = true;
+	rt_cuda_check(d, cudaStreamBeginCapture(d->compute, cudaStreamCaptureModeThreadLocal), "capturing the step");
+	d->target->prog->step(ctx);
+	rt_cuda_check(d, cudaStreamEndCapture(d->compute, &graph), "capturing the step");
+	d->capturing = false;
+	rt_cuda_check(d, cudaGraphInstantiate(&d->graph, graph, 0), "instantiating the step");
+	rt_cuda_check(d, cudaGraphDestroy(graph), "a graph");
+}
+
+/* One step: as one graph if that is wanted and can be. The first step loads code and chooses algorithms, and
+ * steps whose kernels are timed are not captured. */
+static void
+cuda_step(struct rt_ctx *ctx)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	d->probe = ctx->probe;
+	const bool wanted = ctx->rank->options->graph && !d->in_process && !ctx->probe && d->steps > 0;
+	if (!ctx->probe)
+		d->steps++;
+	if (!wanted) {
+		d->target->prog->step(ctx);
+		return;
+	}
+	if (!d->graph)
+		capture(d, ctx);
+	rt_cuda_check(d, cudaGraphLaunch(d->graph, d->compute), "launching the step");
+}
+
+int
+rt_cuda_main(const struct rt_program *prog, const struct rt_cuda_program *cuda, int argc, char **argv)
+{
+	const struct rt_cuda_target target = {prog, cuda};
+	struct rt_program whole = *prog;
+	whole.target = &target;
+	whole.step = cuda_step;
+	whole.arena_bytes = (prog->arena_bytes + RT_CUDA_ALIGN - 1) / RT_CUDA_ALIGN * RT_CUDA_ALIGN + cuda->scratch_bytes;
+	return rt_main(&whole, &cuda_device, argc, argv);
+}

@@ -1,0 +1,122 @@
+/* Collectives on a device: each is put into the communication stream behind the event that marks its post in
+ * the compute stream; waiting for it makes the compute stream wait for its end. The host waits for
+ * neither. NCCL carries where ranks are MPI processes; ranks of one process read each other's memory. */
+#include "runtime/cuda/cuda.h"
+
+#include "runtime/clock.h"
+#include "runtime/layout.h"
+
+#include <stdlib.h>
+
+struct rt_engine {
+	struct rt_engine_setup setup;
+	struct rt_cuda *device;
+	struct rt_cuda_carrier *carrier;
+	cudaEvent_t posted;
+	cudaEvent_t *complete; /* [ncolls] */
+	int64_t count;         /* collectives so far */
+};
+
+struct rt_cuda_group
+rt_cuda_group_of(const struct rt_engine_setup *setup, int axis)
+{
+	const struct rt_axis *a = &setup->prog->axes[axis];
+	if (a->is_time)
+		return (struct rt_cuda_group){1, 0, setup->world->rank, 0};
+	const int stride = (int)rt_axis_stride(setup->prog, axis), me = (int)setup->coord[axis];
+	return (struct rt_cuda_group){(int)a->size, me, setup->world->rank - me * stride, stride};
+}
+
+static bool
+make_events(struct rt_engine *e, struct rt_status *st)
+{
+	const int n = e->setup.prog->ncolls;
+	e->complete = calloc((size_t)n + 1, sizeof *e->complete);
+	if (!e->complete)
+		return rt_fail_memory(st, (size_t)n * sizeof *e->complete, "collectives");
+	cudaError_t error = cudaEventCreateWithFlags(&e->posted, cudaEventDisableTiming);
+	for (int i = 0; i < n && error == cudaSuccess; i++)
+		error = cudaEventCreateWithFlags(&e->complete[i], cudaEventDisableTiming);
+	return error == cudaSuccess || rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
+}
+
+static void
+cuda_destroy(struct rt_engine *e)
+{
+	if (e->carrier)
+		e->carrier->ops->free(e->carrier);
+	for (int i = 0; e->complete && i < e->setup.prog->ncolls; i++)
+		if (e->complete[i])
+			cudaEventDestroy(e->complete[i]);
+	if (e->posted)
+		cudaEventDestroy(e->posted);
+	rt_cuda_unload(e->device);
+	free(e->complete);
+	free(e);
+}
+
+static struct rt_engine *
+cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
+{
+	struct rt_engine *e = calloc(1, sizeof *e);
+	if (!e)
+		rt_fail_memory(st, sizeof *e, "the communication stream");
+	else {
+		e->setup = *setup;
+		e->device = setup->device;
+		if (rt_cuda_load(e->device, setup, st))
+			make_events(e, st);
+	}
+	/* All ranks make their carriers together, so none may be missing. */
+	if (!rt_agree(setup->world, st)) {
+		if (e)
+			cuda_destroy(e);
+		return NULL;
+	}
+	e->device->in_process = !rt_mpi_started();
+	e->carrier = e->device->in_process ? rt_cuda_peers(e->device, &e->setup, st)
+					   : rt_cuda_nccl(e->device, &e->setup, st);
+	if (e->carrier)
+		return e;
+	cuda_destroy(e);
+	return NULL;
+}
+
+static void
+cuda_post(struct rt_engine *e, int32_t coll)
+{
+	struct rt_cuda *d = e->device;
+	const struct rt_coll *c = &e->setup.prog->colls[coll];
+	const struct rt_cuda_span what = {.track = RT_TRACK_COMMUNICATION, .kind = RT_EVENT_COLLECTIVE, .index = coll,
+		.posted = d->probe ? rt_now_ns() : 0, .detail = e->count++};
+	rt_cuda_check(d, cudaEventRecord(e->posted, d->compute), "posting a collective");
+	rt_cuda_check(d, cudaStreamWaitEvent(d->communication, e->posted, 0), "posting a collective");
+	const int span = rt_cuda_span_begin(d, d->communication, &what);
+	e->carrier->ops->run(e->carrier, c);
+	rt_cuda_span_end(d, d->communication, span);
+	rt_cuda_check(d, cudaEventRecord(e->complete[coll], d->communication), "ending a collective");
+}
+
+static void
+cuda_wait(struct rt_engine *e, int32_t coll)
+{
+	struct rt_cuda *d = e->device;
+	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, e->complete[coll], 0), "waiting for a collective");
+}
+
+static void
+cuda_drain(struct rt_engine *e)
+{
+	struct rt_cuda *d = e->device;
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel of the step");
+	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "a collective of the step");
+	rt_cuda_resolve_spans(d);
+}
+
+const struct rt_engine_ops rt_cuda_engine = {
+	.create = cuda_create,
+	.post = cuda_post,
+	.wait = cuda_wait,
+	.drain = cuda_drain,
+	.destroy = cuda_destroy,
+};

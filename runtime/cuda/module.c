@@ -1,0 +1,174 @@
+/* The program's code on the device, and what launches it. */
+#include "runtime/cuda/cuda.h"
+#include "runtime/rank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool
+fail_load(struct rt_status *st, const char *what, cudaError_t error)
+{
+	return error == cudaSuccess
+		|| rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
+}
+
+/* The kernels that every program has, by their names. */
+static bool
+load_support(struct rt_cuda *d, struct rt_status *st)
+{
+	char name[64];
+	bool ok = true;
+	for (int t = 0; t < RT_DTYPES && ok; t++) {
+		snprintf(name, sizeof name, "dopt_sum_%s", rt_dtype_info((enum rt_dtype)t)->name);
+		ok = fail_load(st, name, cudaLibraryGetKernel(&d->sum[t], d->library, name));
+	}
+	for (int bytes = 1; bytes <= 8 && ok; bytes *= 2) {
+		snprintf(name, sizeof name, "dopt_move_%d", bytes);
+		ok = fail_load(st, name, cudaLibraryGetKernel(&d->move[bytes], d->library, name));
+	}
+	return ok;
+}
+
+bool
+rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st)
+{
+	d->target = setup->prog->target;
+	d->world = setup->world;
+	d->trace = setup->trace;
+	const struct rt_cuda_program *p = d->target->cuda;
+	d->kernels = calloc((size_t)p->nkernels + 1, sizeof(cudaKernel_t));
+	d->products = calloc((size_t)p->ngemms + 1, sizeof *d->products);
+	if (!d->kernels || !d->products)
+		return rt_fail_memory(st, (size_t)p->nkernels * sizeof(cudaKernel_t), "kernels");
+	bool ok = fail_load(st, "the program's kernels (built for another device?)",
+		cudaLibraryLoadData(&d->library, p->image, NULL, NULL, 0, NULL, NULL, 0));
+	for (int i = 0; i < p->nkernels && ok; i++)
+		ok = fail_load(st, p->kernels[i].name,
+			cudaLibraryGetKernel(&d->kernels[i], d->library, p->kernels[i].name));
+	ok = ok && load_support(d, st);
+	if (ok && cublasLtCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
+		ok = rt_fail(st, RT_EXIT_RUN, "cuBLASLt cannot be started");
+	return ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
+}
+
+void
+rt_cuda_unload(struct rt_cuda *d)
+{
+	if (d->graph)
+		cudaGraphExecDestroy(d->graph);
+	rt_cuda_free_products(d);
+	rt_cuda_free_spans(d);
+	cudaFree(d->workspace);
+	if (d->blas)
+		cublasLtDestroy(d->blas);
+	if (d->library)
+		cudaLibraryUnload(d->library);
+	free(d->kernels);
+	free(d->products);
+	d->graph = NULL;
+	d->workspace = NULL;
+	d->blas = NULL;
+	d->library = NULL;
+	d->kernels = NULL;
+	d->products = NULL;
+}
+
+static void
+launch(const struct rt_cuda *d, cudaKernel_t kernel, cudaStream_t stream, int64_t grid, uint32_t threads, void *args,
+	const char *name)
+{
+	void *params[] = {args};
+	rt_cuda_check(d, cudaLaunchKernel((const void *)kernel, (dim3){(unsigned)grid, 1, 1}, (dim3){threads, 1, 1},
+		params, 0, stream), name);
+}
+
+void
+rt_cuda_launch(struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *args, size_t bytes)
+{
+	const struct rt_cuda *d = rt_cuda_of(ctx);
+	const struct rt_cuda_kernel *k = &d->target->cuda->kernels[kernel];
+	(void)bytes;
+	launch(d, d->kernels[kernel], d->compute, grid, k->threads, (void *)(uintptr_t)args, k->name);
+}
+
+/* Blocks for n elements of a support kernel. */
+static int64_t
+support_grid(int64_t n)
+{
+	const int64_t blocks = (n + RT_CUDA_SUPPORT_BLOCK - 1) / RT_CUDA_SUPPORT_BLOCK;
+	return blocks < RT_CUDA_SUPPORT_GRID ? blocks : RT_CUDA_SUPPORT_GRID;
+}
+
+void
+rt_cuda_put_sum(const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args)
+{
+	if (args->n > 0)
+		launch(d, d->sum[t], stream, support_grid(args->n), RT_CUDA_SUPPORT_BLOCK, args, "a sum over places");
+}
+
+static struct dopt_region
+region_of(const struct rt_region *r)
+{
+	struct dopt_region out = {.run = r->run};
+	for (int i = 0; i < 3; i++) {
+		out.counts[i] = r->counts[i];
+		out.strides[i] = r->strides[i];
+	}
+	return out;
+}
+
+void
+rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
+	const struct rt_region *from_region, void *to, const struct rt_region *to_region)
+{
+	const char *source = (const char *)from + from_region->base;
+	char *target = (char *)to + to_region->base;
+	const int64_t n = rt_region_elements(from_region);
+	if (!n || source == target)
+		return;
+	if (rt_cuda_is_run(from_region) && rt_cuda_is_run(to_region)) {
+		rt_cuda_check(d, cudaMemcpyAsync(target, source, (size_t)n * bytes, cudaMemcpyDefault, stream),
+			"a copy between places");
+		return;
+	}
+	struct dopt_move_args args = {source, target, n, region_of(from_region), region_of(to_region)};
+	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args, "a move between places");
+}
+
+void
+rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes)
+{
+	const struct rt_cuda *d = rt_cuda_of(ctx);
+	rt_cuda_check(d, cudaMemsetAsync(to, 0, bytes, d->compute), "clearing memory");
+}
+
+void
+rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes)
+{
+	const struct rt_cuda *d = rt_cuda_of(ctx);
+	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, d->compute), "a copy");
+}
+
+void
+rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from, size_t from_stride,
+	size_t bytes, int64_t outer)
+{
+	const struct rt_cuda *d = rt_cuda_of(ctx);
+	if (outer == 1)
+		rt_cuda_copy(ctx, to, from, bytes);
+	else
+		rt_cuda_check(d, cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)outer,
+			cudaMemcpyDeviceToDevice, d->compute), "a copy of blocks");
+}
+
+void
+rt_cuda_add(struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64_t n, bool first)
+{
+	if (first) {
+		rt_cuda_copy(ctx, sum, x, (size_t)n * rt_dtype_bytes(t));
+		return;
+	}
+	struct dopt_sum_args args = {.from = {sum, x}, .to = {sum}, .nfrom = 2, .nto = 1, .n = n,
+		.region = {{1, 1, 1}, {0, 0, 0}, n}};
+	rt_cuda_put_sum(rt_cuda_of(ctx), rt_cuda_of(ctx)->compute, t, &args);
+}
