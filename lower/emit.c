@@ -1,5 +1,6 @@
 /* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure them. */
 #include "lower/build.h"
+#include "lower/cuda.h"
 #include "lower/host.h"
 #include "lower/kernel.h"
 #include "lower/lower.h"
@@ -40,6 +41,19 @@ emit_host(const struct lower_plan *p, const struct lower_options *o)
 		&& (o->sources_only || o->entry || build_host(d, o, folder, nfiles));
 }
 
+static bool
+emit_cuda(const struct lower_plan *p, const struct lower_options *o)
+{
+	struct diag *d = p->module->ctx->diag;
+	char *folder = talloc_asprintf(p, "%s.src", o->output);
+
+	if (o->entry) {
+		diag_error(d, LOC_NONE, "only programs of the host can be linked into one");
+		return false;
+	}
+	return lower_make_dir(d, folder) && cuda_write(p, o, folder) && (o->sources_only || cuda_build(d, o, folder));
+}
+
 bool
 lower_emit_program(struct ir_module *m, const struct lower_options *o)
 {
@@ -48,12 +62,8 @@ lower_emit_program(struct ir_module *m, const struct lower_options *o)
 	if (!p)
 		return false;
 	bool ok = lower_check(p);
-	if (ok && o->target == LOWER_CUDA) {
-		diag_error(m->ctx->diag, LOC_NONE, "this build of dopt has no cuda target");
-		ok = false;
-	} else if (ok) {
-		ok = emit_host(p, o);
-	}
+	if (ok)
+		ok = o->target == LOWER_CUDA ? emit_cuda(p, o) : emit_host(p, o);
 	talloc_free(p);
 	return ok;
 }

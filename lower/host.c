@@ -6,10 +6,10 @@
 
 #include "lower/build.h"
 #include "lower/kernel.h"
+#include "lower/step.h"
 #include "lower/tables.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -29,24 +29,7 @@ struct host {
 	int *function_of;         /* by kernel */
 	struct kernel_args *args; /* by kernel */
 	FILE *header, *kernels, *step;
-	int loops;
 };
-
-static void
-line(struct host *h, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void
-line(struct host *h, int indent, const char *format, ...)
-{
-	va_list ap;
-
-	for (int i = 0; i <= indent; i++)
-		fputc('\t', h->step);
-	va_start(ap, format);
-	vfprintf(h->step, format, ap);
-	va_end(ap);
-	fputc('\n', h->step);
-}
 
 /* The function as it would be named "K", to compare with others. */
 static char *
@@ -127,61 +110,10 @@ write_kernels(struct host *h)
 	return ok;
 }
 
-/* The slot over these time axes in the present iteration, row-major; NULL for none. */
-static char *
-slot_text(void *scratch, const struct ir_module *m, uint32_t time)
-{
-	char *slot = NULL;
-
-	for (int a = 0; a < m->naxes; a++) {
-		if (!(time >> a & 1))
-			continue;
-		slot = slot ? talloc_asprintf(scratch, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
-			    : talloc_asprintf(scratch, "c->coord[%d]", a);
-	}
-	return slot;
-}
-
-/* "m + 4096 + c->coord[1] * 128": the address of a value in the present iteration. */
-static char *
-address(void *scratch, const struct lower_plan *p, const struct lower_value *v)
-{
-	char *text = talloc_asprintf(scratch, "m + %" PRIu64, p->buffer[v->buffer].offset);
-	const char *slot = slot_text(scratch, p->module, v->time);
-
-	return slot ? talloc_asprintf_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
-}
-
-/* rt_post or rt_wait of the collective's row for this iteration. */
 static void
-write_coll(struct host *h, int indent, const struct lower_action *a)
+write_call(struct step_writer *w, const struct lower_action *a)
 {
-	const struct lower_coll *coll = &h->p->coll[a->coll];
-	const char *name = a->kind == LOWER_POST ? "post" : "wait";
-	char *slot = slot_text(NULL, h->p->module, coll->time);
-
-	if (slot)
-		line(h, indent, "rt_%s(c, (int32_t)(%d + %s));", name, coll->row, slot);
-	else
-		line(h, indent, "rt_%s(c, %d);", name, coll->row);
-	talloc_free(slot);
-}
-
-static void
-write_guard(struct host *h, int *indent, const struct lower_guard *g)
-{
-	char *text = talloc_strdup(NULL, "");
-
-	for (int i = 0; i < g->n; i++)
-		text = talloc_asprintf_append(text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
-	if (g->n)
-		line(h, (*indent)++, "if (%s) {", text);
-	talloc_free(text);
-}
-
-static void
-write_call(struct host *h, int indent, const struct lower_action *a)
-{
+	const struct host *h = w->data;
 	const struct lower_plan *p = h->p;
 	void *scratch = talloc_new(NULL);
 	char *call = talloc_asprintf(scratch, "%s(", h->function[h->function_of[a->kernel]].name);
@@ -192,12 +124,12 @@ write_call(struct host *h, int indent, const struct lower_action *a)
 		if (v->buffer < 0)
 			call = talloc_asprintf_append(call, "NULL, ");
 		else
-			call = talloc_asprintf_append(call, "(const %s *)(%s), ", type, address(scratch, p, v));
+			call = talloc_asprintf_append(call, "(const %s *)(%s), ", type, step_address(scratch, p, v));
 	}
 	for (int r = 0; r < a->op->nresults; r++)
 		call = talloc_asprintf_append(call, "(%s *)(%s), ",
 			kernel_ctype((enum ir_dtype)a->op->result[r].type->dtype),
-			address(scratch, p, lower_value_of(p, &a->op->result[r])));
+			step_address(scratch, p, lower_value_of(p, &a->op->result[r])));
 	if (a->scratch >= 0)
 		call = talloc_asprintf_append(call, "m + %" PRIu64, p->buffer[a->scratch].offset);
 	else
@@ -205,104 +137,44 @@ write_call(struct host *h, int indent, const struct lower_action *a)
 	for (int i = 0; i < h->args[a->kernel].n; i++)
 		call = talloc_asprintf_append(call, ", %s",
 			kernel_arg_text(scratch, p->module, &h->args[a->kernel].at[i], "c->coord"));
-	line(h, indent, "rt_kernel_begin(c, %d);", a->kernel);
-	line(h, indent, "%s);", call);
-	line(h, indent, "rt_kernel_end(c, %d);", a->kernel);
+	step_line(w, "rt_kernel_begin(c, %d);", a->kernel);
+	step_line(w, "%s);", call);
+	step_line(w, "rt_kernel_end(c, %d);", a->kernel);
 	talloc_free(scratch);
 }
 
 static void
-write_copy(struct host *h, int indent, const struct lower_action *a)
+write_copy(struct step_writer *w, const struct lower_action *a)
 {
-	const struct lower_plan *p = h->p;
 	void *scratch = talloc_new(NULL);
-	char *src = address(scratch, p, &p->value[a->src]), *dst = address(scratch, p, &p->value[a->dst]);
+	const char *tab = "";
+	char *src, *dst;
 
-	if (a->copy.slice_axis >= 0) {
-		char **side = a->copy.slice_src ? &src : &dst;
-		*side = talloc_asprintf_append(*side, " + c->coord[%d] * %" PRIu64, a->copy.slice_axis, a->copy.slice_bytes);
-	}
-	if (a->copy.outer > 1)
-		line(h, indent, "for (int64_t i = 0; i < %" PRId64 "; i++)", a->copy.outer);
-	const int deeper = indent + (a->copy.outer > 1);
+	step_copy_sides(scratch, w->p, a, &src, &dst);
 	if (a->copy.outer > 1) {
+		step_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)", a->copy.outer);
+		tab = "\t";
 		src = talloc_asprintf_append(src, " + i * %" PRIu64, a->copy.src_stride);
 		dst = talloc_asprintf_append(dst, " + i * %" PRIu64, a->copy.dst_stride);
 	}
-	line(h, deeper, "memcpy(%s, %s, %" PRIu64 ");", dst, src, a->copy.bytes);
+	step_line(w, "%smemcpy(%s, %s, %" PRIu64 ");", tab, dst, src, a->copy.bytes);
 	talloc_free(scratch);
 }
 
 /* Sums over time: the first iteration writes, the others add. */
 static void
-write_add(struct host *h, int indent, const struct lower_action *a)
+write_add(struct step_writer *w, const struct lower_action *a)
 {
-	const struct lower_plan *p = h->p;
+	const struct host *h = w->data;
+	const struct lower_plan *p = w->p;
 	void *scratch = talloc_new(NULL);
 	const struct ir_type *t = p->value[a->src].value->type;
 	const char *type = kernel_ctype((enum ir_dtype)t->dtype), *name = ir_dtype_name((enum ir_dtype)t->dtype);
-	char *first = talloc_strdup(scratch, "");
 
-	for (int x = 0; x < p->module->naxes; x++)
-		if (a->over >> x & 1)
-			first = talloc_asprintf_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
-	line(h, indent, "%sadd_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", h->prefix, name, type,
-		address(scratch, p, &p->value[a->dst]), type, address(scratch, p, &p->value[a->src]),
-		ir_type_local_elements(p->module, t), first);
+	step_line(w, "%sadd_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", h->prefix, name, type,
+		step_address(scratch, p, &p->value[a->dst]), type, step_address(scratch, p, &p->value[a->src]),
+		ir_type_local_elements(p->module, t), step_is_first(scratch, p, a));
 	talloc_free(scratch);
-}
-
-static void
-write_loop(struct host *h, int *indent, const struct lower_action *a)
-{
-	for (int x = 0; x < h->p->module->naxes; x++)
-		if (a->over >> x & 1)
-			line(h, (*indent)++, "for (c->coord[%d] = 0; c->coord[%d] < %d; c->coord[%d]++) {", x, x,
-				h->p->module->axis[x].size, x);
-}
-
-static void
-write_end(struct host *h, int *indent, const struct lower_action *a)
-{
-	int last[IR_MAX_AXES], n = 0;
-
-	for (int x = 0; x < h->p->module->naxes; x++)
-		if (a->over >> x & 1)
-			last[n++] = x;
-	while (n-- > 0) {
-		line(h, --*indent, "}");
-		/* What follows the loop is done at the last iteration's place in time. */
-		line(h, *indent, "c->coord[%d] = %d;", last[n], h->p->module->axis[last[n]].size - 1);
-	}
-}
-
-static void
-write_action(struct host *h, int *indent, const struct lower_action *a)
-{
-	const int before = *indent;
-
-	if (a->op && a->kind != LOWER_WAIT) {
-		char *text = tables_op_text(NULL, h->p->module, a->op);
-		fputc('\n', h->step);
-		line(h, *indent, "/* %s */", text);
-		talloc_free(text);
-	}
-	switch (a->kind) {
-	case LOWER_LOOP: write_loop(h, indent, a); return;
-	case LOWER_END: write_end(h, indent, a); return;
-	case LOWER_POST:
-	case LOWER_WAIT: write_coll(h, *indent, a); return;
-	default: break;
-	}
-	write_guard(h, indent, &a->guard);
-	if (a->kind == LOWER_KERNEL)
-		write_call(h, *indent, a);
-	else if (a->kind == LOWER_COPY)
-		write_copy(h, *indent, a);
-	else
-		write_add(h, *indent, a);
-	if (*indent > before)
-		line(h, --*indent, "}");
 }
 
 /* The helpers for sums over time that this plan needs. */
@@ -333,8 +205,6 @@ write_helpers(struct host *h)
 static bool
 write_step(struct host *h, const struct lower_options *o)
 {
-	int indent = 0;
-
 	h->step = lower_open(h->p->module->ctx->diag, h->folder, "step.c");
 	if (!h->step)
 		return false;
@@ -342,10 +212,9 @@ write_step(struct host *h, const struct lower_options *o)
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->step, "#include \"kernels.h\"\n\n");
 	write_helpers(h);
-	fprintf(h->step, "static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = c->arena;\n\n\t(void)m;\n", h->prefix);
-	for (int i = 0; i < h->p->nactions; i++)
-		write_action(h, &indent, &h->p->action[i]);
-	fprintf(h->step, "}\n\n");
+	struct step_writer w = {.out = h->step, .p = h->p, .prefix = h->prefix, .kernel = write_call, .copy = write_copy,
+		.add = write_add, .data = h};
+	step_write(&w);
 	if (o->entry)
 		fprintf(h->step, "extern const struct rt_program %s;\n", o->entry);
 	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", h->prefix, o->predicted);

@@ -15,6 +15,11 @@
 #endif
 #define RT_INLINE static __host__ __device__ inline
 
+/* Indices are declared where a loop begins, whether or not all of its statements use them. */
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 177
+#endif
+
 #include "runtime/half.h"
 #include "runtime/rng.h"
 

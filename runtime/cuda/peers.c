@@ -108,7 +108,7 @@ peers_run(struct rt_cuda_carrier *base, const struct rt_coll *c)
 	const struct rt_cuda *d = base->device;
 	struct side *s = &p->sides[c->axis];
 	rt_cuda_check(d, cudaEventRecord(s->ready, d->communication), "a collective");
-	rt_barrier_wait(&s->meeting->barrier, RT_SPIN_SHORT);
+	rt_barrier_wait(&s->meeting->barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
 		rt_cuda_check(d, cudaStreamWaitEvent(d->communication, s->meeting->members[q]->sides[c->axis].ready, 0),
 			"a collective");
@@ -119,7 +119,7 @@ peers_run(struct rt_cuda_carrier *base, const struct rt_coll *c)
 	else
 		put_moves(p, s, c);
 	rt_cuda_check(d, cudaEventRecord(s->done, d->communication), "a collective");
-	rt_barrier_wait(&s->meeting->barrier, RT_SPIN_SHORT);
+	rt_barrier_wait(&s->meeting->barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
 		rt_cuda_check(d, cudaStreamWaitEvent(d->communication, s->meeting->members[q]->sides[c->axis].done, 0),
 			"a collective");

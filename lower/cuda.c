@@ -1,0 +1,247 @@
+/*
+ * The cuda target: kernels.cu with the kernels of all ops (equal ops share theirs), step.c with their
+ * launches, the step function, the tables and main. step.c is plain C and holds the compiled kernels as bytes.
+ */
+#include "lower/cuda.h"
+
+#include "dopt_config.h"
+#include "lower/build.h"
+#include "lower/cuda_kernel.h"
+#include "lower/step.h"
+#include "lower/tables.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* One launch function; `key` tells equal ops: what the host's kernel would be. */
+struct function {
+	char *key, *name;
+	struct kernel_args args;
+};
+
+struct cuda {
+	const struct lower_plan *p;
+	struct cuda_sources *src;
+	struct function *function;
+	int nfunctions;
+	int *function_of; /* by kernel */
+	uint64_t scratch; /* where it starts in the arena */
+};
+
+static bool
+is_aligned(const struct lower_plan *p, const struct ir_value *v)
+{
+	const struct lower_value *x = lower_value_of(p, v);
+
+	return x->buffer < 0 || !x->time || x->stride % 16 == 0;
+}
+
+/* Do all operands and results start at multiples of 16 bytes, in every slot? */
+static bool
+all_aligned(const struct lower_plan *p, const struct ir_op *op)
+{
+	bool aligned = true;
+
+	for (int j = 0; j < op->noperands; j++)
+		aligned &= is_aligned(p, ir_operand(op, j));
+	for (int r = 0; r < op->nresults; r++)
+		aligned &= is_aligned(p, &op->result[r]);
+	return aligned;
+}
+
+static char *
+key_of(const struct cuda *c, const struct lower_action *a)
+{
+	struct kernel_args args;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		out_of_memory();
+	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place, &args);
+	fclose(f);
+	char *copy = talloc_strdup(c->function, text);
+	free(text);
+	return copy;
+}
+
+static void
+write_kernel(struct cuda *c, const struct lower_action *a)
+{
+	char *key = key_of(c, a);
+
+	for (int i = 0; i < c->nfunctions; i++) {
+		if (strcmp(c->function[i].key, key) == 0) {
+			c->function_of[a->kernel] = i;
+			return;
+		}
+	}
+	const int n = c->nfunctions++;
+	struct function *f = &c->function[n];
+	c->function_of[a->kernel] = n;
+	f->key = key;
+	f->name = talloc_asprintf(c->function, "k_%s_%d", op_name((enum op_code)a->op->code), n);
+	char *text = tables_op_text(NULL, c->p->module, a->op);
+	fprintf(c->src->kernels, "\n/* %s */\n", text);
+	fprintf(c->src->host, "/* %s */\n", text);
+	talloc_free(text);
+	/* A scheme of its own: this target decides otherwise where values lie. */
+	struct scheme *s = scheme_create(c->src, c->p->module, c->p->arena, a->op);
+	cuda_kernel_write(c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+}
+
+static void
+write_call(struct step_writer *w, const struct lower_action *a)
+{
+	const struct cuda *c = w->data;
+	const struct function *f = &c->function[c->function_of[a->kernel]];
+	void *owner = talloc_new(NULL);
+	char *call = talloc_asprintf(owner, "%s(c, ", f->name);
+
+	for (int j = 0; j < a->op->noperands; j++) {
+		const struct lower_value *v = lower_value_of(w->p, ir_operand(a->op, j));
+		call = talloc_asprintf_append(call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
+	}
+	for (int r = 0; r < a->op->nresults; r++)
+		call = talloc_asprintf_append(call, "%s, ",
+			step_address(owner, w->p, lower_value_of(w->p, &a->op->result[r])));
+	call = talloc_asprintf_append(call, "m + %" PRIu64, c->scratch);
+	for (int i = 0; i < f->args.n; i++)
+		call = talloc_asprintf_append(call, ", %s",
+			kernel_arg_text(owner, w->p->module, &f->args.at[i], "c->coord"));
+	step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
+	step_line(w, "%s);", call);
+	step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);
+	talloc_free(owner);
+}
+
+static void
+write_copy(struct step_writer *w, const struct lower_action *a)
+{
+	void *owner = talloc_new(NULL);
+	char *src, *dst;
+
+	step_copy_sides(owner, w->p, a, &src, &dst);
+	step_line(w, "rt_cuda_copy_blocks(c, %s, %" PRIu64 ", %s, %" PRIu64 ", %" PRIu64 ", %" PRId64 ");", dst,
+		a->copy.dst_stride, src, a->copy.src_stride, a->copy.bytes, a->copy.outer);
+	talloc_free(owner);
+}
+
+static void
+write_add(struct step_writer *w, const struct lower_action *a)
+{
+	void *owner = talloc_new(NULL);
+	const struct ir_type *t = w->p->value[a->src].value->type;
+
+	step_line(w, "rt_cuda_add(c, RT_%s, %s, %s, %" PRId64 ", %s);", ir_dtype_name((enum ir_dtype)t->dtype),
+		step_address(owner, w->p, &w->p->value[a->dst]), step_address(owner, w->p, &w->p->value[a->src]),
+		ir_type_local_elements(w->p->module, t), step_is_first(owner, w->p, a));
+	talloc_free(owner);
+}
+
+/* The tables of launches and of matrix products. */
+static void
+write_tables(FILE *out, const struct cuda_sources *src)
+{
+	fprintf(out, "static const struct rt_cuda_kernel launches[] = {\n");
+	for (int i = 0; i < src->nlaunches; i++)
+		fprintf(out, "\t{\"%s\", %d},\n", src->launch[i].name, src->launch[i].threads);
+	fprintf(out, "\t{0}\n};\n\n");
+	for (int i = 0; i < src->ngemms; i++)
+		if (src->gemm[i].loops)
+			fprintf(out, "static const struct rt_cuda_gemm_loop loops_%d[] = {%s};\n", i, src->gemm[i].loops);
+	fprintf(out, "static const struct rt_cuda_gemm products[] = {\n");
+	for (int i = 0; i < src->ngemms; i++)
+		fprintf(out, src->gemm[i].loops ? "\t{%s, loops_%d},\n" : "\t{%s, NULL},\n", src->gemm[i].text, i);
+	fprintf(out, "\t{0}\n};\n\n");
+}
+
+static void
+write_main(FILE *out, const struct cuda_sources *src)
+{
+	fprintf(out, "/* The compiled kernels. */\n"
+		"__asm__(\".pushsection .rodata\\n\\t.balign 64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
+		"\\t.popsection\");\nextern const unsigned char dopt_image[];\n\n");
+	fprintf(out, "int\nmain(int argc, char **argv)\n{\n\tconst struct rt_cuda_program cuda = {\n"
+		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = launches,\n"
+		"\t\t.ngemms = %d, .gemms = products,\n\t\t.scratch_bytes = %" PRId64 ",\n\t};\n\n"
+		"\treturn rt_cuda_main(&dopt_program, &cuda, argc, argv);\n}\n", src->nlaunches, src->ngemms, src->scratch);
+}
+
+static bool
+write_step(struct cuda *c, const struct lower_options *o, const char *folder, const char *functions)
+{
+	FILE *out = lower_open(c->p->module->ctx->diag, folder, "step.c");
+
+	if (!out)
+		return false;
+	fprintf(out, "/* One training step of module @%s on a CUDA device, and what the runtime must know of it. */\n",
+		c->p->module->name ? c->p->module->name : "main");
+	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
+	fputs(functions, out);
+	write_tables(out, c->src);
+	struct step_writer w = {.out = out, .p = c->p, .prefix = "", .kernel = write_call, .copy = write_copy, .add = write_add,
+		.data = c};
+	step_write(&w);
+	tables_write(out, c->p, "dopt_program", "", o->predicted);
+	fputc('\n', out);
+	write_main(out, c->src);
+	return fclose(out) == 0;
+}
+
+bool
+cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder)
+{
+	struct cuda c = {.p = p, .src = talloc_zero(p, struct cuda_sources)};
+	char *functions = NULL;
+	size_t size = 0;
+
+	c.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
+	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
+	if (!c.src || !c.function || !c.function_of)
+		out_of_memory();
+	c.scratch = (p->arena_bytes + CUDA_SCRATCH_START - 1) / CUDA_SCRATCH_START * CUDA_SCRATCH_START;
+	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
+	if (!c.src->kernels)
+		return false;
+	c.src->host = open_memstream(&functions, &size);
+	if (!c.src->host)
+		out_of_memory();
+	fprintf(c.src->kernels, "/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. */\n"
+		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/support.h\"\n",
+		p->module->name ? p->module->name : "main");
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == LOWER_KERNEL)
+			write_kernel(&c, &p->action[i]);
+	fclose(c.src->host);
+	const bool ok = fclose(c.src->kernels) == 0 && write_step(&c, o, folder, functions);
+	free(functions);
+	return ok;
+}
+
+bool
+cuda_build(struct diag *d, const struct lower_options *o, const char *folder)
+{
+	if (!*DOPT_NVCC) {
+		diag_error(d, LOC_NONE, "this build of dopt has no CUDA runtime: it found no nvcc with NCCL and cuDNN");
+		return false;
+	}
+	void *owner = talloc_new(NULL);
+	const char *arch = getenv("DOPT_CUDA_ARCH"), *in = lower_quote(owner, folder);
+	const char *cc = lower_compile_command(owner), *flags = o->cflags ? o->cflags : "";
+	char *command = talloc_asprintf(owner, "cd %s && %s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu", in,
+		DOPT_NVCC, lower_quote(owner, arch && *arch ? arch : CUDA_ARCH), lower_quote(owner, lower_include_dir(owner)));
+	bool ok = lower_run_command(d, command, o->verbose);
+
+	/* Sums and scalar functions are the kernels' work; this file only launches them. */
+	command = talloc_asprintf(owner, "cd %s && %s -O1 %s -c step.c", in, cc, flags);
+	ok = ok && lower_run_command(d, command, o->verbose);
+	command = talloc_asprintf(owner, "%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s", cc,
+		lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)), DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	ok = ok && lower_run_command(d, command, o->verbose);
+	talloc_free(owner);
+	return ok;
+}

@@ -1,0 +1,139 @@
+/*
+ * Results at places that data give: filled with zeros, then added to in the order of the source.
+ *
+ *     no sum              every source element has a place of its own
+ *     rows by number      the first source row of each target row has a warp that finds the others: no two
+ *                         warps write one row, and rows are added in order (an embedding's gradient)
+ *     anything else       a thread an element of what is not summed walks all of the sum
+ */
+#include "lower/cuda_text.h"
+
+#include <inttypes.h>
+
+/* Does the place depend on loops of the result? */
+static bool
+place_varies(const struct cuda_text *t, const struct scheme_op *o)
+{
+	const uint32_t loads = scheme_loads(o->pick.value);
+
+	for (int i = 0; i < o->f.nindices; i++) {
+		if (o->cls[i] < 0 || !(o->out_set >> o->cls[i] & 1))
+			continue;
+		if (expr_uses_index(o->pick.value, i))
+			return true;
+		for (int j = 0; j < o->f.ninputs; j++)
+			if (loads >> j & 1 && scheme_stride(t->s, o, j, o->cls[i]))
+				return true;
+	}
+	return false;
+}
+
+static int64_t
+blocks(int64_t units, int per_block)
+{
+	return (units + per_block - 1) / per_block;
+}
+
+static void
+open_threads(struct cuda_text *t, int64_t n)
+{
+	const char *type = cuda_index_type(n + (int64_t)CUDA_GRID * CUDA_BLOCK);
+
+	cuda_block(t, "for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64 "; at += gridDim.x * %d)", type,
+		type, CUDA_BLOCK, n, CUDA_BLOCK);
+}
+
+static void
+write_own(struct cuda_text *t, const struct scheme_op *o)
+{
+	const struct cuda_space all = cuda_space_of(t->g, cuda_all(t->g));
+
+	cuda_open(t);
+	open_threads(t, all.size);
+	cuda_unflatten(t, &all, "at");
+	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
+	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	cuda_end(t);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, blocks(all.size, CUDA_BLOCK));
+}
+
+static void
+write_walk(struct cuda_text *t, const struct scheme_op *o)
+{
+	const struct cuda_space kept = cuda_space_of(t->g, o->out_set), over = cuda_space_of(t->g, o->red_set);
+
+	cuda_open(t);
+	open_threads(t, kept.size);
+	cuda_unflatten(t, &kept, "at");
+	cuda_block(t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
+	cuda_unflatten(t, &over, "q");
+	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
+	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	cuda_end(t);
+	cuda_end(t);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, blocks(kept.size, CUDA_BLOCK));
+}
+
+/* A function of the number of a source row: its place, -1 where that is out of range. */
+static void
+declare_target(struct cuda_text *t, const struct scheme_op *o, const struct cuda_space *over)
+{
+	cuda_block(t, "const auto target = [&](uint32_t source) -> int64_t");
+	cuda_unflatten(t, over, "source");
+	const char *test = kernel_pick(&t->w, o);
+	kernel_line(&t->w, "return %s ? p%d : -1;", test, (int)(o - t->s->op));
+	t->w.indent--;
+	kernel_line(&t->w, "};");
+}
+
+static void
+write_rows(struct cuda_text *t, const struct scheme_op *o)
+{
+	const struct cuda_space kept = cuda_space_of(t->g, o->out_set), over = cuda_space_of(t->g, o->red_set);
+	const int warps = CUDA_BLOCK / CUDA_LANES;
+	const int64_t n = over.size;
+
+	cuda_open(t);
+	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% 32;");
+	declare_target(t, o, &over);
+	cuda_block(t, "for (uint32_t unit = blockIdx.x * %d + threadIdx.x / 32; unit < %" PRId64 "; unit += gridDim.x * %d)",
+		warps, n, warps);
+	kernel_line(&t->w, "const int64_t p%d = target(unit);", (int)(o - t->s->op));
+	kernel_line(&t->w, "bool first = p%d >= 0;", (int)(o - t->s->op));
+	kernel_line(&t->w, "for (uint32_t from = 0; first && from < unit; from += 32)");
+	kernel_line(&t->w, "\tfirst = !__any_sync(0xFFFFFFFFu, from + lane < unit && target(from + lane) == p%d);",
+		(int)(o - t->s->op));
+	cuda_block(t, "for (uint32_t from = unit / 32 * 32; first && from < %" PRId64 "; from += 32)", n);
+	kernel_line(&t->w, "const uint32_t here = from + lane;");
+	kernel_line(&t->w, "uint32_t same = __ballot_sync(0xFFFFFFFFu, here >= unit && here < %" PRId64
+		" && target(here) == p%d);", n, (int)(o - t->s->op));
+	cuda_block(t, "for (; same; same &= same - 1)");
+	kernel_line(&t->w, "const uint32_t source = from + __ffs((int)same) - 1;");
+	cuda_unflatten(t, &over, "source");
+	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += 32)", kept.size);
+	cuda_unflatten(t, &kept, "q");
+	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	cuda_end(t);
+	cuda_end(t);
+	cuda_end(t);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, blocks(n, warps));
+}
+
+void
+cuda_scatter(struct cuda_text *t)
+{
+	const struct scheme_op *o = &t->s->op[t->g->op[0]];
+	const struct scheme_tensor *result = &t->s->tensor[o->out];
+	const int64_t bytes = scheme_elements(result) * (int64_t)ir_dtype_bytes(result->dtype);
+
+	fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_host_pointer(t, o->out), bytes);
+	if (!o->red_set)
+		write_own(t, o);
+	else if (place_varies(t, o))
+		write_walk(t, o);
+	else
+		write_rows(t, o);
+}
