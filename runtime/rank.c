@@ -138,7 +138,11 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 void
 rt_post(struct rt_ctx *ctx, int32_t coll)
 {
+	struct rt_probe *p = ctx->probe;
+	const int64_t begin = p ? rt_now_ns() : 0;
 	ctx->rank->device->engine->post(ctx->rank->engine, coll);
+	if (p) /* the communication thread may have taken the core */
+		p->busy_ns += rt_now_ns() - begin;
 }
 
 void

@@ -19,6 +19,8 @@
 
 /* Between two looks while the rank computes: seldom enough to cost it less than a few percent. */
 #define POLL_NS 50000
+/* Looks before the first such pause: short messages are through by then. */
+#define EAGER_LOOKS 30
 /* Looks at messages before the core is offered to another thread at each further one: there may be more
  * ranks than cores. */
 #define LOOKS 200
@@ -72,7 +74,9 @@ finish_all(struct mpi *m)
 		MPI_Testall(m->started, m->requests, &done, MPI_STATUSES_IGNORE);
 		if (done)
 			break;
-		if (!atomic_load_explicit(&m->base.urgent, memory_order_relaxed))
+		const bool urgent =
+			atomic_load_explicit(&m->base.urgent, memory_order_relaxed);
+		if (!urgent && looks > EAGER_LOOKS)
 			rt_sleep_until_ns(rt_now_ns() + POLL_NS);
 		else if (looks > LOOKS)
 			sched_yield();
