@@ -47,7 +47,8 @@ check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_te
 	for (int i = 1; i < from->rank; i++)
 		per_row *= from->dims[i];
 	const int ranks = r->world->nranks, me = r->world->rank;
-	const int64_t begin = rows / ranks * me, end = me + 1 == ranks ? rows : begin + rows / ranks;
+	const int64_t begin = rows / ranks * me,
+		      end = me + 1 == ranks ? rows : begin + rows / ranks;
 	for (int64_t i = begin * per_row; i < end * per_row; i++) {
 		/* Tensors in a file need not be aligned. */
 		const size_t bytes = rt_dtype_bytes(t->dtype);
@@ -57,8 +58,8 @@ check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_te
 		if (value < 0 || value >= t->range)
 			return rt_fail(r->status, RT_EXIT_USAGE,
 				"%s: tensor '%s': value %" PRId64 " in row %" PRId64
-				" is outside 0..%" PRId64, d->file.path, from->name, value, i / per_row,
-				t->range - 1);
+				" is outside 0..%" PRId64,
+				d->file.path, from->name, value, i / per_row, t->range - 1);
 	}
 	return true;
 }
@@ -73,7 +74,8 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 		return rt_fail_memory(r->status, strlen(t->name), "a name");
 	const struct rt_st_tensor *from = rt_st_find(&d->file, name);
 	if (!from)
-		rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'", d->file.path, name);
+		rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'", d->file.path,
+			name);
 	free(name);
 	if (!from)
 		return false;
@@ -91,7 +93,8 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 				d->file.path, from->name);
 		if (d->rows[part] && d->rows[part] != rows)
 			return rt_fail(r->status, RT_EXIT_USAGE,
-				"%s: tensor '%s' has %" PRId64 " rows, the inputs before it have %" PRId64,
+				"%s: tensor '%s' has %" PRId64
+				" rows, the inputs before it have %" PRId64,
 				d->file.path, from->name, rows, d->rows[part]);
 		d->rows[part] = rows;
 	}
@@ -194,7 +197,8 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 			if (has_batch(p, t))
 				fill_slice(t, &box, o, from, to);
 			else
-				rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), to, from->data);
+				rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), to,
+					from->data);
 			rt_rank_put(r, t, slice);
 		}
 	}
@@ -203,7 +207,8 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 void
 rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 {
-	const struct order o = {RT_TRAIN, r->options->seed, step, d->rows[RT_TRAIN], r->prog->batch};
+	const struct order o = {
+		RT_TRAIN, r->options->seed, step, d->rows[RT_TRAIN], r->prog->batch};
 	if (d->sources[RT_TRAIN])
 		fill(d, r, &o);
 }
@@ -246,8 +251,8 @@ rt_data_random(struct rt_rank *r)
 		for (int64_t slice = 0; slice < rt_tensor_slices(p, t); slice++) {
 			struct rt_box box;
 			rt_tensor_box(p, t, r->ctx.coord, slice, &box);
-			struct random f = {t, rt_key(r->options->seed, 0, t->name),
-				rt_rank_room(r, t, slice)};
+			struct random f = {
+				t, rt_key(r->options->seed, 0, t->name), rt_rank_room(r, t, slice)};
 			rt_box_runs(t->rank, t->dims, &box, random_run, &f);
 			rt_rank_put(r, t, slice);
 		}

@@ -8,10 +8,11 @@
 
 struct rt_device {
 	const char *name;
-	/* Are there `needed` of them on this machine? If not, fails with RT_EXIT_RUN and says why. */
+	/* Are there `needed` of them on this machine? If not, fails with RT_EXIT_RUN and says
+	 * why. */
 	bool (*available)(int needed, struct rt_status *st);
-	/* Opens the device of the rank that is number `local` on this machine; *dev becomes what the
-	 * other functions and rt_ctx.device get. */
+	/* Opens the device of the rank that is number `local` on this machine; *dev becomes what
+	 * the other functions and rt_ctx.device get. */
 	bool (*open)(int local, void **dev, struct rt_status *st);
 	void (*close)(void *dev); /* also of NULL, where open failed */
 	/* RT_ARENA_ALIGN-aligned zeroed memory, or NULL. */

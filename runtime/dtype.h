@@ -16,8 +16,8 @@ enum rt_dtype {
 enum rt_dtype_class { RT_CLASS_FLOAT, RT_CLASS_INT, RT_CLASS_UINT, RT_CLASS_BOOL };
 
 struct rt_dtype_info {
-	const char *name;        /* as the language writes it: "f32" */
-	size_t bytes;            /* of one element */
+	const char *name; /* as the language writes it: "f32" */
+	size_t bytes;     /* of one element */
 	enum rt_dtype_class kind;
 	const char *safetensors; /* as a safetensors header writes it: "F32" */
 };
@@ -27,8 +27,7 @@ static inline const struct rt_dtype_info *
 rt_dtype_info(enum rt_dtype t)
 {
 	static const struct rt_dtype_info table[RT_DTYPES] = {
-#define DTYPE(name, bytes, ctype, kind, safetensors)                                              \
-	{#name, bytes, RT_CLASS_##kind, safetensors},
+#define DTYPE(name, bytes, ctype, kind, safetensors) {#name, bytes, RT_CLASS_##kind, safetensors},
 #include "runtime/dtype.def"
 #undef DTYPE
 	};

@@ -1,11 +1,12 @@
-/* Collectives on the host: posted into a ring, executed in that order, one at a time, by whoever holds
- * the transport: a communication thread a rank, so that they overlap with computation, or the
+/* Collectives on the host: posted into a ring, executed in that order, one at a time, by whoever
+ * holds the transport: a communication thread a rank, so that they overlap with computation, or the
  * computing thread itself while it waits, which saves two changes of thread where nothing overlaps.
  *
  *	compute thread   post -> ring -> bump(work)            wait: owner? run until done
  *	comm. thread     sleeps on work; owner? run until the ring is empty
  *
- * Whoever gives the transport up while something is posted bumps `work`, so nothing is left lying. */
+ * Whoever gives the transport up while something is posted bumps `work`, so nothing is left
+ * lying. */
 #include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/event.h"

@@ -1,7 +1,8 @@
 /* Events and barriers: see runtime/event.h.
  *
- * A sleeper announces itself before it looks at the value for the last time, a waker changes the value
- * before it looks for sleepers; with sequentially consistent order one of them sees the other. */
+ * A sleeper announces itself before it looks at the value for the last time, a waker changes the
+ * value before it looks for sleepers; with sequentially consistent order one of them sees the
+ * other. */
 #include "runtime/event.h"
 #include <limits.h>
 #include <linux/futex.h>

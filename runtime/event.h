@@ -1,5 +1,6 @@
-/* A counter that threads wait for: spin briefly, then sleep in the kernel (futex), so that a waiting
- * thread does not take the core that computes. Waking costs a system call only if somebody sleeps. */
+/* A counter that threads wait for: spin briefly, then sleep in the kernel (futex), so that a
+ * waiting thread does not take the core that computes. Waking costs a system call only if somebody
+ * sleeps. */
 #ifndef RUNTIME_EVENT_H
 #define RUNTIME_EVENT_H
 
@@ -7,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How often a waiter looks before it sleeps. First with a pause between looks, some 15 ns each: not longer
- * than falling asleep takes. Then, if its rank has nothing else to do (*urgent, which may change
- * meanwhile), offering the core to others: sleeping and being woken costs 50 us and more where cores are
- * shared, a yield that finds nobody a microsecond or less. */
+/* How often a waiter looks before it sleeps. First with a pause between looks, some 15 ns each: not
+ * longer than falling asleep takes. Then, if its rank has nothing else to do (*urgent, which may
+ * change meanwhile), offering the core to others: sleeping and being woken costs 50 us and more
+ * where cores are shared, a yield that finds nobody a microsecond or less. */
 #define RT_PAUSES 100
 #define RT_YIELDS 500
 

@@ -1,6 +1,6 @@
-/* Matrix products for generated host code: row-major, on oneDNN (f32) and OpenBLAS (f64), one thread
- * a rank. op(A) is m x k, op(B) k x n, C m x n; lda, ldb, ldc are the lengths of the rows as stored.
- * C = alpha * op(A) * op(B) + beta * C; with beta 0 C need not be initialized. */
+/* Matrix products for generated host code: row-major, on oneDNN (f32) or a plain loop
+ * (f64), one thread a rank. op(A) is m x k, op(B) k x n, C m x n; lda, ldb, ldc are the lengths of the rows as
+ * stored. C = alpha * op(A) * op(B) + beta * C; with beta 0 C need not be initialized. */
 #ifndef RUNTIME_GEMM_H
 #define RUNTIME_GEMM_H
 
@@ -9,21 +9,23 @@
 
 void
 rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
-	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+	int64_t ldc);
 
 void
 rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
+	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+	int64_t ldc);
 
 /* `batch` products; operand number i is at pointer + i * stride (in elements, 0 repeats it). */
 void
 rt_gemm_batch_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
-	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
-	float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
+	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
+	int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
 void
 rt_gemm_batch_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
-	double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch);
+	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
+	int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
 #endif

@@ -55,8 +55,8 @@ rt_f16_to_f32(uint16_t h)
 	return rt_bits_float(sign | (body >= 0x0F800000u ? special : finite));
 }
 
-/* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that of a
- * subnormal f16; others get their bias changed and half a last place added. */
+/* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that
+ * of a subnormal f16; others get their bias changed and half a last place added. */
 RT_INLINE uint16_t
 rt_f32_to_f16(float x)
 {

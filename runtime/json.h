@@ -18,8 +18,8 @@ rt_json_take(struct rt_json *j, char c);
 bool
 rt_json_next(struct rt_json *j, char c);
 
-/* A string, its escapes resolved to UTF-8, zero-terminated and from malloc; NULL if there is no valid
- * one (also: one that contains a zero character) or no memory. */
+/* A string, its escapes resolved to UTF-8, zero-terminated and from malloc; NULL if there is no
+ * valid one (also: one that contains a zero character) or no memory. */
 char *
 rt_json_string(struct rt_json *j);
 

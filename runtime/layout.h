@@ -43,8 +43,8 @@ rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const int6
 bool
 rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
-/* Copies a box of `bytes`-sized elements between the row-major global tensor of shape dims[rank] and
- * the row-major local one. */
+/* Copies a box of `bytes`-sized elements between the row-major global tensor of shape dims[rank]
+ * and the row-major local one. */
 void
 rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
 	const void *global);

@@ -1,11 +1,11 @@
 /* A program from its command line to its exit code.
  *
- *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> data -> parameters
- *	-> training -> evaluation -> files -> traces
+ *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> data
+ *	-> parameters -> training -> evaluation -> files -> traces
  *
- * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0 prints
- * the one message "NAME: error: ..." on stderr, and all return the same exit code: 0; 1 if something
- * failed while running; 2 if what was asked for is wrong. */
+ * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0
+ * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0; 1 if
+ * something failed while running; 2 if what was asked for is wrong. */
 #include "runtime/params.h"
 #include "runtime/threads.h"
 #include "runtime/train.h"
@@ -44,7 +44,8 @@ prepare_values(struct rt_rank *r, struct rt_data *d)
 	if (!r->options->data && r->prog->batch) {
 		rt_data_random(r);
 		if (!r->world->rank)
-			fprintf(stderr, "%s: note: no -data: inputs are random numbers\n", r->prog->name);
+			fprintf(stderr, "%s: note: no -data: inputs are random numbers\n",
+				r->prog->name);
 	}
 	if (r->options->load)
 		rt_params_load(r, r->options->load);
@@ -76,8 +77,11 @@ run(struct rt_rank *r, const struct rt_data *d)
 static void
 rank_main(struct job *job)
 {
-	struct rt_rank r = {.prog = job->prog, .device = job->device, .options = job->options,
-		.world = job->world, .status = &job->status};
+	struct rt_rank r = {.prog = job->prog,
+		.device = job->device,
+		.options = job->options,
+		.world = job->world,
+		.status = &job->status};
 	struct rt_data d = {0};
 	rt_single_threaded_libraries();
 	if (rt_rank_open(&r, job->transport) && prepare_files(&r) && prepare_values(&r, &d))
@@ -154,11 +158,12 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 			(long long)o->ranks, mesh, (long long)places);
 	if (world && world->nranks != places)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"started as %d processes: the program's mesh [%s] needs %lld", world->nranks, mesh,
-			(long long)places);
+			"started as %d processes: the program's mesh [%s] needs %lld",
+			world->nranks, mesh, (long long)places);
 	if (world && o->link_bw > 0)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"-link: only ranks in one process have an emulated link; start without mpirun");
+			"-link: only ranks in one process have an emulated link; start without "
+			"mpirun");
 	if (o->dump && !o->steps)
 		return rt_fail(st, RT_EXIT_USAGE, "-dump: there is no last step with -steps 0");
 	return true;
@@ -173,8 +178,9 @@ run_program(const struct rt_program *prog, const struct rt_device *device, struc
 	const bool speaks = !world || !world->rank;
 	struct job job = {.prog = prog, .device = device, .options = &options, .world = world};
 	if (!st->code && prog->abi != RT_ABI_VERSION)
-		rt_fail(st, RT_EXIT_USAGE, "made for version %u of the runtime, linked with version %u",
-			prog->abi, RT_ABI_VERSION);
+		rt_fail(st, RT_EXIT_USAGE,
+			"made for version %u of the runtime, linked with version %u", prog->abi,
+			RT_ABI_VERSION);
 	if (!st->code && rt_options_parse(&options, argc, argv, st) && options.help) {
 		if (speaks)
 			rt_options_help(prog->name);

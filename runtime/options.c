@@ -34,7 +34,8 @@ static const struct row rows[] = {
 	{"link", LINK, AT(link_bw), 0, 0, "BW,LAT",
 		"let collectives take as long as over such a link: 1GB/s,20us"},
 	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N", "training steps (100)"},
-	{"seed", UNSIGNED, AT(seed), 0, 0, "N", "of initial values and of the order of the rows (0)"},
+	{"seed", UNSIGNED, AT(seed), 0, 0, "N",
+		"of initial values and of the order of the rows (0)"},
 	{"data", TEXT, AT(data), 0, 0, "FILE", "safetensors with train.NAME and test.NAME"},
 	{"save", TEXT, AT(save), 0, 0, "FILE", "write parameters and states at the end"},
 	{"load", TEXT, AT(load), 0, 0, "FILE", "start from parameters and states that -save wrote"},
@@ -55,7 +56,8 @@ struct unit {
 
 static const struct unit bandwidth_units[] = {
 	{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
-static const struct unit time_units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+static const struct unit time_units[] = {
+	{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
 
 /* A number with one of `units` that ends at `end`; is it one? */
 static bool
@@ -66,7 +68,8 @@ parse_unit(const char *text, const char *end, const struct unit *units, double *
 	if (rest == text || !isfinite(x) || x < 0 || (*text != '.' && (*text < '0' || *text > '9')))
 		return false;
 	for (const struct unit *u = units; u->name; u++)
-		if (strlen(u->name) == (size_t)(end - rest) && !strncmp(u->name, rest, strlen(u->name))) {
+		if (strlen(u->name) == (size_t)(end - rest) &&
+			!strncmp(u->name, rest, strlen(u->name))) {
 			*out = x * u->factor;
 			return true;
 		}
@@ -123,7 +126,8 @@ parse_value(const struct row *row, struct rt_options *o, const char *text, struc
 	case TEXT: break;
 	}
 	if (!*text)
-		return rt_fail(st, RT_EXIT_USAGE, "-%s: expected %s, found nothing", row->name, row->value);
+		return rt_fail(st, RT_EXIT_USAGE, "-%s: expected %s, found nothing", row->name,
+			row->value);
 	*(const char **)field = text;
 	return true;
 }
@@ -144,20 +148,23 @@ rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i];
 		if (*name != '-')
-			return rt_fail(st, RT_EXIT_USAGE, "'%s': expected an option; see -help", name);
+			return rt_fail(
+				st, RT_EXIT_USAGE, "'%s': expected an option; see -help", name);
 		name += name[1] == '-' ? 2 : 1;
 		const size_t length = strcspn(name, "=");
 		const struct row *row = find_row(name, length);
 		if (!row)
-			return rt_fail(st, RT_EXIT_USAGE, "-%.*s: no such option; see -help", (int)length, name);
+			return rt_fail(st, RT_EXIT_USAGE, "-%.*s: no such option; see -help",
+				(int)length, name);
 		const char *value = name[length] ? name + length + 1 : NULL;
 		if (row->kind == FLAG && value)
-			return rt_fail(st, RT_EXIT_USAGE, "-%s: takes no value, found '%s'", row->name, value);
+			return rt_fail(st, RT_EXIT_USAGE, "-%s: takes no value, found '%s'",
+				row->name, value);
 		if (row->kind != FLAG && !value && ++i < argc)
 			value = argv[i];
 		if (row->kind != FLAG && !value)
-			return rt_fail(st, RT_EXIT_USAGE, "-%s: expected %s behind it, found nothing",
-				row->name, row->value);
+			return rt_fail(st, RT_EXIT_USAGE,
+				"-%s: expected %s behind it, found nothing", row->name, row->value);
 		if (!parse_value(row, o, value, st))
 			return false;
 	}

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 struct rt_options {
-	int64_t ranks;        /* 0: as many as the mesh has places */
-	double link_bw;       /* bytes a second of the emulated link; 0: none is emulated */
-	double link_latency;  /* seconds */
+	int64_t ranks;       /* 0: as many as the mesh has places */
+	double link_bw;      /* bytes a second of the emulated link; 0: none is emulated */
+	double link_latency; /* seconds */
 	int64_t steps;
 	uint64_t seed;
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
-	int64_t report_every; /* 0: a tenth of the steps */
+	int64_t report_every;                          /* 0: a tenth of the steps */
 	bool no_eval;
 	bool graph, tf32;     /* cuda */
 	bool help;

@@ -16,7 +16,8 @@ init_run(void *arg, int64_t global, int64_t local, int64_t n)
 {
 	const struct filler *f = arg;
 	for (int64_t i = 0; i < n; i++)
-		rt_value_set(f->dtype, f->to, local + i, rt_init_value(&f->init, (uint64_t)(global + i)));
+		rt_value_set(f->dtype, f->to, local + i,
+			rt_init_value(&f->init, (uint64_t)(global + i)));
 }
 
 void
@@ -29,7 +30,8 @@ rt_params_init(struct rt_rank *r)
 			continue;
 		struct rt_box box;
 		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
-		struct filler f = {rt_initer_of(t, r->options->seed), t->dtype, rt_rank_room(r, t, 0)};
+		struct filler f = {
+			rt_initer_of(t, r->options->seed), t->dtype, rt_rank_room(r, t, 0)};
 		rt_box_runs(t->rank, t->dims, &box, init_run, &f);
 		rt_rank_put(r, t, 0);
 	}
@@ -45,8 +47,8 @@ load_all(struct rt_rank *r, const struct rt_st_file *file)
 			continue;
 		const struct rt_st_tensor *from = rt_st_find(file, t->name);
 		if (!from)
-			return rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path,
-				t->name);
+			return rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'",
+				file->path, t->name);
 		if (!rt_st_check(file, from, t->dtype, t->rank, t->dims, r->status))
 			return false;
 		if (!rt_tensor_here(p, t, r->ctx.coord))
@@ -93,7 +95,8 @@ rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global)
 			struct rt_box box;
 			rt_tensor_box(p, t, coord, slice, &box);
 			if (!me)
-				rt_box_store(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), local, global);
+				rt_box_store(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype),
+					local, global);
 		}
 	}
 }
@@ -126,12 +129,14 @@ prepare(struct output *out, struct rt_rank *r, bool outputs)
 		if (outputs ? t->role != RT_OUTPUT : !rt_is_kept(t))
 			continue;
 		out->tensors[out->count] = t;
-		out->entries[out->count++] = (struct rt_st_entry){t->name, t->dtype, t->rank, t->dims};
+		out->entries[out->count++] =
+			(struct rt_st_entry){t->name, t->dtype, t->rank, t->dims};
 		largest = whole_bytes(t) > largest ? whole_bytes(t) : largest;
 	}
 	if (!r->world->rank)
 		out->global = malloc(largest);
-	return r->world->rank || out->global || rt_fail_memory(r->status, largest, "a tensor to save");
+	return r->world->rank || out->global ||
+	       rt_fail_memory(r->status, largest, "a tensor to save");
 }
 
 /* Everybody hands over its slices, also when rank 0 can no longer write. */

@@ -14,12 +14,13 @@ rt_is_kept(const struct rt_tensor *t)
 void
 rt_params_init(struct rt_rank *r);
 
-/* Takes all parameters and states from a file of global tensors; other tensors in it are ignored. */
+/* Takes all parameters and states from a file of global tensors; other tensors in it are
+ * ignored. */
 bool
 rt_params_load(struct rt_rank *r, const char *path);
 
-/* Writes all parameters and states, or all outputs, as global tensors: rank 0 collects and writes. All
- * ranks call it together; failures show in the status of rank 0. */
+/* Writes all parameters and states, or all outputs, as global tensors: rank 0 collects and writes.
+ * All ranks call it together; failures show in the status of rank 0. */
 bool
 rt_params_save(struct rt_rank *r, const char *path);
 bool

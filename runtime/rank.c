@@ -26,7 +26,8 @@ rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
 	if (r->device->is_host)
 		return place_of(r, t, slice);
-	r->device->download(r->ctx.device, r->stage, place_of(r, t, slice), rt_slice_bytes(r->prog, t));
+	r->device->download(
+		r->ctx.device, r->stage, place_of(r, t, slice), rt_slice_bytes(r->prog, t));
 	return r->stage;
 }
 
@@ -40,8 +41,8 @@ void
 rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
 	if (!r->device->is_host)
-		r->device->upload(r->ctx.device, place_of(r, t, slice), r->stage,
-			rt_slice_bytes(r->prog, t));
+		r->device->upload(
+			r->ctx.device, place_of(r, t, slice), r->stage, rt_slice_bytes(r->prog, t));
 }
 
 static bool
@@ -132,7 +133,8 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 	const int64_t now = rt_now_ns();
 	p->busy_ns += now - p->begin;
 	if (p->trace)
-		rt_trace_add(p->trace, RT_TRACK_COMPUTE, RT_EVENT_KERNEL, kernel, p->begin, now, 0, ctx->step);
+		rt_trace_add(p->trace, RT_TRACK_COMPUTE, RT_EVENT_KERNEL, kernel, p->begin, now, 0,
+			ctx->step);
 }
 
 void
@@ -156,5 +158,6 @@ rt_wait(struct rt_ctx *ctx, int32_t coll)
 	const int64_t now = rt_now_ns();
 	p->busy_ns += now - begin;
 	if (p->trace)
-		rt_trace_add(p->trace, RT_TRACK_COMPUTE, RT_EVENT_WAIT, coll, begin, now, 0, ctx->step);
+		rt_trace_add(
+			p->trace, RT_TRACK_COMPUTE, RT_EVENT_WAIT, coll, begin, now, 0, ctx->step);
 }

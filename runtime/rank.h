@@ -18,18 +18,18 @@ struct rt_rank {
 	const struct rt_device *device;
 	const struct rt_options *options;
 	struct rt_world *world;
-	struct rt_status *status;       /* of this rank, until all agree */
+	struct rt_status *status; /* of this rank, until all agree */
 	struct rt_transport *transport;
 	struct rt_engine *engine;
-	struct rt_trace *trace;         /* NULL: none */
+	struct rt_trace *trace; /* NULL: none */
 	struct rt_probe probe;
 	struct rt_ctx ctx;
 	void *stage; /* host memory for the largest slice of a tensor */
 };
 
-/* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where the
- * device brings an engine of its own or MPI carries. All ranks call it together and agree on the
- * result. The rank is released with rt_rank_close in any case. */
+/* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where
+ * the device brings an engine of its own or MPI carries. All ranks call it together and agree on
+ * the result. The rank is released with rt_rank_close in any case. */
 bool
 rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
 void

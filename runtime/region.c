@@ -30,8 +30,8 @@ static struct rt_region
 slice_of_whole(const struct rt_buf *b, size_t base, int places, int k, size_t bytes)
 {
 	const int64_t run = b->n * b->inner;
-	return (struct rt_region){base + (size_t)(k * run) * bytes, {1, 1, b->outer},
-		{0, 0, places * run}, run};
+	return (struct rt_region){
+		base + (size_t)(k * run) * bytes, {1, 1, b->outer}, {0, 0, places * run}, run};
 }
 
 /* Of an alltoall's local tensor [outer][x][mid][y][inner]: block k of `places` along x (first) or
@@ -43,12 +43,12 @@ block(const struct rt_buf *b, size_t base, bool first, int64_t x, int64_t y, int
 	const int64_t row = y * b->inner, plane = b->mid * row;
 	if (first) {
 		const int64_t run = x / places * plane;
-		return (struct rt_region){base + (size_t)(k * run) * bytes, {1, 1, b->outer},
-			{0, 0, x * plane}, run};
+		return (struct rt_region){
+			base + (size_t)(k * run) * bytes, {1, 1, b->outer}, {0, 0, x * plane}, run};
 	}
 	const int64_t run = y / places * b->inner;
-	return (struct rt_region){base + (size_t)(k * run) * bytes, {1, 1, b->outer * x * b->mid},
-		{0, 0, row}, run};
+	return (struct rt_region){
+		base + (size_t)(k * run) * bytes, {1, 1, b->outer * x * b->mid}, {0, 0, row}, run};
 }
 
 struct rt_region
@@ -114,8 +114,7 @@ rt_region_copy(char *to, const struct rt_region *to_region, const char *from,
 	const struct rt_region *from_region, size_t bytes)
 {
 	struct rt_run source = {.region = from_region}, target = {.region = to_region};
-	const int64_t piece =
-		from_region->run < to_region->run ? from_region->run : to_region->run;
+	const int64_t piece = from_region->run < to_region->run ? from_region->run : to_region->run;
 	size_t at, there = 0;
 	for (int64_t n; (n = rt_run_next(&source, bytes, piece, &at)) > 0;)
 		while (n > 0) {

@@ -1,5 +1,5 @@
-/* What moves in a collective: for each kind, who gives which part of its buffers to whom, as regions of
- * the arena. Transports share it, and so do the same thing. */
+/* What moves in a collective: for each kind, who gives which part of its buffers to whom, as
+ * regions of the arena. Transports share it, and so do the same thing. */
 #ifndef RUNTIME_REGION_H
 #define RUNTIME_REGION_H
 
@@ -52,8 +52,9 @@ struct rt_run {
 int64_t
 rt_run_next(struct rt_run *run, size_t bytes, int64_t limit, size_t *offset);
 
-/* Bytes that a rank's link carries for this collective by the ring algorithms: 2(P-1)/P of the message
- * for an allreduce, (P-1)/P where slices are exchanged, all of it where one has the whole. */
+/* Bytes that a rank's link carries for this collective by the ring algorithms: 2(P-1)/P of the
+ * message for an allreduce, (P-1)/P where slices are exchanged, all of it where one has the
+ * whole. */
 double
 rt_coll_wire_bytes(const struct rt_coll *c, int places);
 

@@ -1,7 +1,7 @@
-/* Random numbers by position: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
- * easy as 1, 2, 3; SC 2011). The counter is the element's number in the global tensor and the key comes
- * from seeds and a name, so a number depends on neither the layout, nor the target, nor on who asks
- * first. */
+/* Random numbers by position: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers:
+ * as easy as 1, 2, 3; SC 2011). The counter is the element's number in the global tensor and the
+ * key comes from seeds and a name, so a number depends on neither the layout, nor the target, nor
+ * on who asks first. */
 #ifndef RUNTIME_RNG_H
 #define RUNTIME_RNG_H
 

@@ -98,20 +98,23 @@ enum rt_coll_kind {
  *	allreduce, reduce, broadcast, send: src and dst are slices (outer*n*inner elements in a row)
  *	allgather, gather:                  src is a slice, dst a whole
  *	scatter, reducescatter:             src is a whole, dst a slice
- *	alltoall: with first_split, src [outer][d1/P][mid][d2][inner], dst [outer][d1][mid][d2/P][inner];
+ *	alltoall: with first_split,
+ *	          src [outer][d1/P][mid][d2][inner], dst [outer][d1][mid][d2/P][inner];
  *	          without, src [outer][d1][mid][d2/P][inner], dst [outer][d1/P][mid][d2][inner]
- * src and dst are the same or do not overlap; the same only where both are slices. A place that
- * is no receiver (gather, reduce, send) leaves its dst alone, and one that is no sender (broadcast,
+ * src and dst are the same or do not overlap; the same only where both are slices. A place that is
+ * no receiver (gather, reduce, send) leaves its dst alone, and one that is no sender (broadcast,
  * scatter, send) its src unread: their offsets must be valid all the same. */
 struct rt_buf {
 	size_t src, dst;
 	int64_t outer, n, inner;
-	int64_t d1, mid, d2; /* alltoall only, before and after are counted as if not split by axis */
+	int64_t d1, mid,
+		d2; /* alltoall only, before and after are counted as if not split by axis */
 	bool first_split;
 };
 
 /* A collective on the groups of ranks that differ only in their coordinate on `axis`. Several
- * buffers travel as one message. Sums run in the order of the places 0 .. P-1 on every transport. */
+ * buffers travel as one message. Sums run in the order of the places 0 .. P-1 on every
+ * transport. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
@@ -154,14 +157,14 @@ struct rt_program {
 
 /* What a step function gets. One for each rank; only that rank's thread uses it. */
 struct rt_ctx {
-	unsigned char *arena;          /* on the device, RT_ARENA_ALIGN aligned */
-	int64_t coord[RT_MAX_AXES];    /* of this rank; a time axis's entry is the generated code's */
-	int64_t step;                  /* 0, 1, ... */
-	uint64_t seed;                 /* of the program: -seed */
+	unsigned char *arena;       /* on the device, RT_ARENA_ALIGN aligned */
+	int64_t coord[RT_MAX_AXES]; /* of this rank; a time axis's entry is the generated code's */
+	int64_t step;               /* 0, 1, ... */
+	uint64_t seed;              /* of the program: -seed */
 	const struct rt_program *prog;
-	void *device;                  /* the device backend's own; NULL on the host */
-	struct rt_probe *probe;        /* NULL in steps whose kernels are not timed */
-	struct rt_rank *rank;          /* the runtime's own */
+	void *device;           /* the device backend's own; NULL on the host */
+	struct rt_probe *probe; /* NULL in steps whose kernels are not timed */
+	struct rt_rank *rank;   /* the runtime's own */
 };
 
 /* Slow path of the two below. */
@@ -170,8 +173,8 @@ rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
 void
 rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
 
-/* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step is
- * not timed. Kernels do not nest. */
+/* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step
+ * is not timed. Kernels do not nest. */
 static inline void
 rt_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
 {
@@ -188,8 +191,8 @@ rt_kernel_end(struct rt_ctx *ctx, int32_t kernel)
 
 /* Starts a collective (its index in rt_program.colls) and returns at once. Until the matching
  * rt_wait its sources must not be written and its results not be touched. Every rank posts the same
- * collectives in the same order; they run one after another in that order. The same collective may be
- * posted again, also before it was waited for. */
+ * collectives in the same order; they run one after another in that order. The same collective may
+ * be posted again, also before it was waited for. */
 void
 rt_post(struct rt_ctx *ctx, int32_t coll);
 
@@ -200,9 +203,9 @@ rt_wait(struct rt_ctx *ctx, int32_t coll);
 struct rt_device;
 extern const struct rt_device rt_device_host;
 
-/* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while running)
- * or 2 (wrong option, data or number of ranks). See runtime/options.h and runtime/main.c for options
- * and the lines that are printed. */
+/* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while
+ * running) or 2 (wrong option, data or number of ranks). See runtime/options.h and runtime/main.c
+ * for options and the lines that are printed. */
 int
 rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
 

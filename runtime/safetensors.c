@@ -22,8 +22,9 @@ struct reader {
 static bool
 bad(struct reader *r, const char *what)
 {
-	return rt_fail(r->st, RT_EXIT_USAGE, "%s: not a safetensors file: %s (byte %td of the header)",
-		r->f->path, what, r->json.at - r->json.begin);
+	return rt_fail(r->st, RT_EXIT_USAGE,
+		"%s: not a safetensors file: %s (byte %td of the header)", r->f->path, what,
+		r->json.at - r->json.begin);
 }
 
 /* {"name": "text", ...}, of which nothing is kept. */
@@ -114,7 +115,7 @@ read_tensor(struct reader *r, struct rt_st_tensor *t)
 			return false;
 	} while (rt_json_take(j, ','));
 	return (rt_json_take(j, '}') && seen == 7) ||
-		bad(r, "expected dtype, shape and data_offsets, each once");
+	       bad(r, "expected dtype, shape and data_offsets, each once");
 }
 
 /* The next free tensor, owned by the file; NULL without memory. */
@@ -214,14 +215,15 @@ check_tensor(struct reader *r, struct rt_st_tensor *t)
 	if (t->begin > t->end || t->end > r->data_bytes)
 		return rt_fail(r->st, RT_EXIT_USAGE,
 			"%s: tensor '%s': its offsets %" PRIu64 " to %" PRIu64
-			" are outside the file's %" PRIu64 " bytes of data", r->f->path, t->name,
-			t->begin, t->end, r->data_bytes);
+			" are outside the file's %" PRIu64 " bytes of data",
+			r->f->path, t->name, t->begin, t->end, r->data_bytes);
 	if (!tensor_bytes(t, &bytes))
-		return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s': its shape is too large", r->f->path,
-			t->name);
+		return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s': its shape is too large",
+			r->f->path, t->name);
 	if (bytes != t->end - t->begin)
 		return rt_fail(r->st, RT_EXIT_USAGE,
-			"%s: tensor '%s': its offsets span %" PRIu64 " bytes, its shape needs %" PRIu64,
+			"%s: tensor '%s': its offsets span %" PRIu64
+			" bytes, its shape needs %" PRIu64,
 			r->f->path, t->name, t->end - t->begin, bytes);
 	t->data = r->data + t->begin;
 	return true;
@@ -237,21 +239,22 @@ check_list(struct reader *r, const struct rt_st_tensor **list)
 	qsort(list, (size_t)f->count, sizeof *list, by_name);
 	for (int i = 1; i < f->count; i++)
 		if (!strcmp(list[i - 1]->name, list[i]->name))
-			return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s' is there twice", f->path,
-				list[i]->name);
+			return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s' is there twice",
+				f->path, list[i]->name);
 	qsort(list, (size_t)f->count, sizeof *list, by_begin);
 	uint64_t at = 0;
 	for (int i = 0; i < f->count; i++) {
 		if (list[i]->begin != at)
 			return rt_fail(r->st, RT_EXIT_USAGE,
-				"%s: tensor '%s' begins at byte %" PRIu64 ", the one before ends at %" PRIu64,
+				"%s: tensor '%s' begins at byte %" PRIu64
+				", the one before ends at %" PRIu64,
 				f->path, list[i]->name, list[i]->begin, at);
 		at = list[i]->end;
 	}
 	if (at != r->data_bytes)
 		return rt_fail(r->st, RT_EXIT_USAGE,
-			"%s: the tensors end at byte %" PRIu64 " of %" PRIu64 " bytes of data", f->path, at,
-			r->data_bytes);
+			"%s: the tensors end at byte %" PRIu64 " of %" PRIu64 " bytes of data",
+			f->path, at, r->data_bytes);
 	return true;
 }
 
@@ -280,7 +283,8 @@ read_mapped(struct rt_st_file *f, struct rt_status *st)
 	if (length > RT_SAFETENSORS_HEADER_MAX || length > f->map_bytes - 8)
 		return rt_fail(st, RT_EXIT_USAGE,
 			"%s: not a safetensors file, or truncated: a header of %" PRIu64
-			" bytes in a file of %zu", f->path, length, f->map_bytes);
+			" bytes in a file of %zu",
+			f->path, length, f->map_bytes);
 	const char *header = (const char *)bytes + 8;
 	struct reader r = {
 		.f = f,
@@ -305,14 +309,16 @@ map_file(struct rt_st_file *f, struct rt_status *st)
 		ok = rt_fail(st, RT_EXIT_USAGE, "%s: not a file", f->path);
 	else if (info.st_size < 8)
 		ok = rt_fail(st, RT_EXIT_USAGE,
-			"%s: not a safetensors file: it has %lld bytes, the header's length alone takes 8",
+			"%s: not a safetensors file: it has %lld bytes, the header's length alone "
+			"takes 8",
 			f->path, (long long)info.st_size);
 	if (ok) {
 		f->map_bytes = (size_t)info.st_size;
 		f->map = mmap(NULL, f->map_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (f->map == MAP_FAILED) {
 			f->map = NULL;
-			ok = rt_fail(st, RT_EXIT_RUN, "%s: cannot map: %s", f->path, strerror(errno));
+			ok = rt_fail(
+				st, RT_EXIT_RUN, "%s: cannot map: %s", f->path, strerror(errno));
 		}
 	}
 	close(fd);
@@ -359,7 +365,8 @@ shape_text(char *text, size_t size, int rank, const int64_t *dims)
 	size_t at = (size_t)snprintf(text, size, "[");
 	for (int d = 0; d < rank && at < size; d++)
 		at += (size_t)(dims[d] < 0 ? snprintf(text + at, size - at, "%sN", d ? "," : "")
-					   : snprintf(text + at, size - at, "%s%" PRId64, d ? "," : "", dims[d]));
+					   : snprintf(text + at, size - at, "%s%" PRId64,
+						     d ? "," : "", dims[d]));
 	if (at < size)
 		snprintf(text + at, size - at, "]");
 }
@@ -370,8 +377,9 @@ rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dt
 {
 	const char *want = rt_dtype_info(dtype)->safetensors;
 	if (strcmp(want, t->dtype))
-		return rt_fail(st, RT_EXIT_USAGE, "%s: tensor '%s': expected elements of type %s, found %s",
-			f->path, t->name, want, t->dtype);
+		return rt_fail(st, RT_EXIT_USAGE,
+			"%s: tensor '%s': expected elements of type %s, found %s", f->path, t->name,
+			want, t->dtype);
 	bool same = t->rank == rank;
 	for (int d = 0; d < rank && same; d++)
 		same = dims[d] < 0 || dims[d] == t->dims[d];
@@ -380,6 +388,6 @@ rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dt
 	char expected[200], found[200];
 	shape_text(expected, sizeof expected, rank, dims);
 	shape_text(found, sizeof found, t->rank, t->dims);
-	return rt_fail(st, RT_EXIT_USAGE, "%s: tensor '%s': expected the shape %s, found %s", f->path,
-		t->name, expected, found);
+	return rt_fail(st, RT_EXIT_USAGE, "%s: tensor '%s': expected the shape %s, found %s",
+		f->path, t->name, expected, found);
 }

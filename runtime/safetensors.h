@@ -13,11 +13,11 @@
 
 struct rt_st_tensor {
 	char *name;
-	char dtype[8];         /* as written; a type that we do not know is an error when it is used */
+	char dtype[8]; /* as written; a type that we do not know is an error when it is used */
 	int rank;
 	int64_t dims[RT_MAX_RANK];
-	uint64_t begin, end;   /* bytes of the data part */
-	const void *data;      /* in the mapped file; not necessarily aligned */
+	uint64_t begin, end; /* bytes of the data part */
+	const void *data;    /* in the mapped file; not necessarily aligned */
 };
 
 struct rt_st_file {
@@ -28,8 +28,8 @@ struct rt_st_file {
 	struct rt_st_tensor *tensors;
 };
 
-/* Opens and checks a whole file. On failure `f` is empty and the message starts with the path. Close
- * what was opened with rt_st_close. Tensors are in the order of the header. */
+/* Opens and checks a whole file. On failure `f` is empty and the message starts with the path.
+ * Close what was opened with rt_st_close. Tensors are in the order of the header. */
 bool
 rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st);
 
@@ -46,8 +46,8 @@ rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dt
 	const int64_t *dims, struct rt_status *st);
 
 /* Writing: the tensors that will follow are declared first, then their bytes are appended in that
- * order. The file is written under a temporary name in the same folder and renamed at the end, so that
- * a reader never meets half of one. */
+ * order. The file is written under a temporary name in the same folder and renamed at the end, so
+ * that a reader never meets half of one. */
 struct rt_st_entry {
 	const char *name;
 	enum rt_dtype dtype;

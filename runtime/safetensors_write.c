@@ -38,7 +38,8 @@ put_header(FILE *out, const struct rt_st_entry *entries, int count)
 		uint64_t bytes = rt_dtype_bytes(e->dtype);
 		fputs(i ? "," : "", out);
 		put_string(out, e->name);
-		fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", rt_dtype_info(e->dtype)->safetensors);
+		fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[",
+			rt_dtype_info(e->dtype)->safetensors);
 		for (int d = 0; d < e->rank; d++) {
 			fprintf(out, "%s%" PRId64, d ? "," : "", e->dims[d]);
 			bytes *= (uint64_t)e->dims[d];
@@ -51,8 +52,8 @@ put_header(FILE *out, const struct rt_st_entry *entries, int count)
 
 /* Length and header, padded with spaces as the format allows. */
 static bool
-write_header(struct rt_st_writer *w, const struct rt_st_entry *entries, int count,
-	struct rt_status *st)
+write_header(
+	struct rt_st_writer *w, const struct rt_st_entry *entries, int count, struct rt_status *st)
 {
 	char *text = NULL;
 	size_t length = 0;

@@ -1,6 +1,6 @@
 /* Scalar functions for generated host kernels: branch-free, so that a loop over them becomes vector
- * code at -O3 without -ffast-math. Single precision has polynomials of its own (minimax, fitted with
- * Remez' exchange against 40-digit values); double precision is libm's.
+ * code at -O3 without -ffast-math. Single precision has polynomials of its own (minimax, fitted
+ * with Remez' exchange against 40-digit values); double precision is libm's.
  *
  *	error over all floats: exp, log <= 2 ULP, tanh, erf, sigmoid <= 4 ULP
  *	infinities, NaN and subnormal results as libm has them
@@ -31,7 +31,8 @@ m_float_f32(uint32_t u)
 	return x;
 }
 
-/* c ? a : b on bits: where a costs arithmetic the compiler would otherwise compute it in a branch. */
+/* c ? a : b on bits: where a costs arithmetic the compiler would otherwise compute it in a
+ * branch. */
 static inline float
 m_select_f32(int c, float a, float b)
 {
@@ -67,8 +68,8 @@ m_with_sign_f32(float x, float s)
 	return m_float_f32(m_bits_f32(x) | (m_bits_f32(s) & 0x80000000u));
 }
 
-/* exp(x) = 2^n * exp(r), |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer that the low bits then
- * hold. 2^n is two factors, because the result may be subnormal or n = 128. */
+/* exp(x) = 2^n * exp(r), |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer that the low bits
+ * then hold. 2^n is two factors, because the result may be subnormal or n = 128. */
 static inline float
 m_exp_f32(float x)
 {
@@ -90,8 +91,8 @@ m_exp_f32(float x)
 	return p * m_float_f32((k1 + 127u) << 23) * m_float_f32((k2 + 127u) << 23);
 }
 
-/* log(x) = e * ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). ln(2) is two parts: the first has so
- * few bits that its product with e is exact. */
+/* log(x) = e * ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). ln(2) is two parts: the first has
+ * so few bits that its product with e is exact. */
 static inline float
 m_log_f32(float x)
 {
@@ -135,7 +136,8 @@ m_tanh_f32(float x)
 	return m_with_sign_f32(m_select_f32(a < 0.55f, near, far), x);
 }
 
-/* An odd polynomial below 0.9; 1 - exp(-g(a)) above, g fitted to -log(erfc). From 3.95 on erf is 1. */
+/* An odd polynomial below 0.9; 1 - exp(-g(a)) above, g fitted to -log(erfc). From 3.95 on erf is
+ * 1. */
 static inline float
 m_erf_f32(float x)
 {
@@ -254,6 +256,7 @@ m_abs_i64(int64_t a)
 	return (int64_t)(a < 0 ? (uint64_t)0 - (uint64_t)a : (uint64_t)a);
 }
 
+/* clang-format off */
 #define M_FLOATS_1(x, f32, f64) _Generic((x), float: f32, double: f64)(x)
 #define M_ALL_1(x, f32, f64, i32, i64)                                                             \
 	_Generic((x), float: f32, double: f64, long: i64, long long: i64, default: i32)(x)
@@ -276,5 +279,6 @@ m_abs_i64(int64_t a)
 #define M_min(x, y) M_ALL_2(x, y, m_min_f32, m_min_f64, m_min_i32, m_min_i64)
 #define M_pow(x, y) _Generic((x) + (y), float: powf, double: pow)(x, y)
 #define M_fma(x, y, z) _Generic((x) * (y) + (z), float: m_fma_f32, double: m_fma_f64)(x, y, z)
+/* clang-format on */
 
 #endif

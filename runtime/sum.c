@@ -1,5 +1,5 @@
-/* Sums in order: see runtime/sum.h. Two and three sources, the frequent cases, are added in one pass;
- * more go through a tile that stays in the first-level cache. */
+/* Sums in order: see runtime/sum.h. Two and three sources, the frequent cases, are added in one
+ * pass; more go through a tile that stays in the first-level cache. */
 #include "runtime/sum.h"
 #include "runtime/half.h"
 #include <stdbool.h>

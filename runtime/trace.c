@@ -1,5 +1,5 @@
-/* Traces: see runtime/trace.h. The format is that of Chrome's trace viewer: complete events ("ph":"X")
- * with times in microseconds, process = rank, thread 0 = compute, 1 = communication. */
+/* Traces: see runtime/trace.h. The format is that of Chrome's trace viewer: complete events
+ * ("ph":"X") with times in microseconds, process = rank, thread 0 = compute, 1 = communication. */
 #include "runtime/trace.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -94,19 +94,23 @@ put_args(FILE *out, const struct rt_program *p, const struct record *r)
 	case RT_EVENT_KERNEL:
 		fputs("\"op\":", out);
 		put_string(out, p->kernels[r->index].op);
-		fprintf(out, ",\"kernel\":%d,\"flops\":%.17g,\"bytes\":%.17g,\"step\":%" PRId64, r->index,
-			p->kernels[r->index].flops, p->kernels[r->index].bytes, r->detail);
+		fprintf(out, ",\"kernel\":%d,\"flops\":%.17g,\"bytes\":%.17g,\"step\":%" PRId64,
+			r->index, p->kernels[r->index].flops, p->kernels[r->index].bytes,
+			r->detail);
 		break;
 	case RT_EVENT_COLLECTIVE: {
 		const struct rt_coll *c = &p->colls[r->index];
 		fprintf(out, "\"kind\":\"%s\",\"axis\":", coll_names[c->kind]);
 		put_string(out, p->axes[c->axis].name);
-		fprintf(out, ",\"bytes\":%zu,\"coll\":%d,\"op\":%d,\"sequence\":%" PRId64
-			",\"posted\":%.3f", c->bytes, r->index, c->op, r->detail,
-			(double)r->posted / 1e3);
+		fprintf(out,
+			",\"bytes\":%zu,\"coll\":%d,\"op\":%d,\"sequence\":%" PRId64
+			",\"posted\":%.3f",
+			c->bytes, r->index, c->op, r->detail, (double)r->posted / 1e3);
 		break;
 	}
-	case RT_EVENT_WAIT: fprintf(out, "\"coll\":%d,\"step\":%" PRId64, r->index, r->detail); break;
+	case RT_EVENT_WAIT:
+		fprintf(out, "\"coll\":%d,\"step\":%" PRId64, r->index, r->detail);
+		break;
 	case RT_EVENT_STEP: fprintf(out, "\"step\":%" PRId64, r->detail); break;
 	}
 }
@@ -116,13 +120,15 @@ put_record(FILE *out, const struct rt_trace *t, int track, const struct record *
 {
 	static const char *const categories[] = {"kernel", "wait", "collective", "step"};
 	const char *name = r->kind == RT_EVENT_KERNEL ? t->prog->kernels[r->index].name
-		: r->kind == RT_EVENT_STEP            ? "step"
+			   : r->kind == RT_EVENT_STEP ? "step"
 						      : t->prog->colls[r->index].name;
 	fputs(",\n{\"name\":", out);
 	put_string(out, name);
-	fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,\"tid\":%d,\"args\":{",
-		categories[r->kind], (double)r->begin / 1e3, (double)(r->end - r->begin) / 1e3, t->rank,
-		track);
+	fprintf(out,
+		",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,\"tid\":%d,"
+		"\"args\":{",
+		categories[r->kind], (double)r->begin / 1e3, (double)(r->end - r->begin) / 1e3,
+		t->rank, track);
 	put_args(out, t->prog, r);
 	fputs("}}", out);
 }
@@ -133,12 +139,16 @@ put_trace(FILE *out, const struct rt_trace *t)
 	static const char *const names[] = {"compute", "communication"};
 	const struct rt_program *p = t->prog;
 	uint64_t dropped = 0;
-	fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
+	fprintf(out,
+		"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank "
+		"%d\"}}",
 		t->rank, t->rank);
 	for (int i = 0; i < RT_TRACKS; i++)
-		fprintf(out, ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
-			"\"args\":{\"name\":\"%s\"}}", t->rank, i, names[i]);
+		fprintf(out,
+			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+			"\"args\":{\"name\":\"%s\"}}",
+			t->rank, i, names[i]);
 	for (int i = 0; i < RT_TRACKS; i++) {
 		const struct track *track = &t->tracks[i];
 		const uint64_t lost = track->count > t->room ? track->count - t->room : 0;
@@ -148,13 +158,13 @@ put_trace(FILE *out, const struct rt_trace *t)
 	}
 	fputs("\n],\"otherData\":{\"program\":", out);
 	put_string(out, p->name);
-	fprintf(out, ",\"rank\":%d,\"predicted_us\":%.17g,\"dropped\":%" PRIu64 ",\"axes\":[", t->rank,
-		p->predicted * 1e6, dropped);
+	fprintf(out, ",\"rank\":%d,\"predicted_us\":%.17g,\"dropped\":%" PRIu64 ",\"axes\":[",
+		t->rank, p->predicted * 1e6, dropped);
 	for (int a = 0; a < p->naxes; a++) {
 		fprintf(out, "%s{\"name\":", a ? "," : "");
 		put_string(out, p->axes[a].name);
-		fprintf(out, ",\"size\":%" PRId64 ",\"time\":%s,\"place\":%" PRId64 "}", p->axes[a].size,
-			p->axes[a].is_time ? "true" : "false", t->coord[a]);
+		fprintf(out, ",\"size\":%" PRId64 ",\"time\":%s,\"place\":%" PRId64 "}",
+			p->axes[a].size, p->axes[a].is_time ? "true" : "false", t->coord[a]);
 	}
 	fputs("]}}\n", out);
 }

@@ -1,13 +1,14 @@
-/* Collectives between MPI processes, on point-to-point messages and sums of our own, because a sum must
- * run in the order of the places whatever their number is.
+/* Collectives between MPI processes, on point-to-point messages and sums of our own, because a sum
+ * must run in the order of the places whatever their number is.
  *
  *	moves: every place sends each other one its part
- *	sums:  the message is cut into one part a place; everybody sends each place that place's part,
- *	       adds up its own, and sends the result to all that get it (allreduce, reduce)
+ *	sums:  the message is cut into one part a place; everybody sends each place that place's
+ *	       part, adds up its own, and sends the result to all that get it
  *
  * Parts go straight from and to the arena where they lie in one piece there, else through staging
- * memory, which is allocated once, for the largest collective. While the rank computes, messages are
- * looked after every POLL_NS only; MPI makes no progress otherwise, and the core is the computation's. */
+ * memory, which is allocated once, for the largest collective. While the rank computes, messages
+ * are looked after every POLL_NS only; MPI makes no progress otherwise, and the core is the
+ * computation's. */
 #include "runtime/clock.h"
 #include "runtime/layout.h"
 #include "runtime/region.h"
@@ -21,8 +22,8 @@
 #define POLL_NS 50000
 /* Looks before the first such pause: short messages are through by then. */
 #define EAGER_LOOKS 30
-/* Looks at messages before the core is offered to another thread at each further one: there may be more
- * ranks than cores. */
+/* Looks at messages before the core is offered to another thread at each further one: there may be
+ * more ranks than cores. */
 #define LOOKS 200
 /* MPI counts in int: longer parts go in pieces of this many bytes. */
 #define PIECE ((size_t)1 << 30)
@@ -31,10 +32,10 @@ struct mpi {
 	struct rt_transport base;
 	MPI_Comm comms[RT_MAX_AXES]; /* MPI_COMM_NULL for time axes */
 	int places[RT_MAX_AXES], place[RT_MAX_AXES];
-	char *out, *in;          /* staging: what is sent, a slot a place of what is received */
-	MPI_Request *requests;   /* [2 * most pieces of a collective] */
-	int started;             /* requests that are on their way */
-	const void **sources;    /* [most places of an axis] */
+	char *out, *in;        /* staging: what is sent, a slot a place of what is received */
+	MPI_Request *requests; /* [2 * most pieces of a collective] */
+	int started;           /* requests that are on their way */
+	const void **sources;  /* [most places of an axis] */
 };
 
 /* One collective on its way. */
@@ -52,8 +53,8 @@ start_send(struct job *j, const char *from, size_t bytes, int to)
 {
 	struct mpi *m = j->m;
 	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Isend(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to, 0,
-			j->comm, &m->requests[m->started++]);
+		MPI_Isend(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to,
+			0, j->comm, &m->requests[m->started++]);
 }
 
 static void
@@ -61,8 +62,8 @@ start_receive(struct job *j, char *to, size_t bytes, int from)
 {
 	struct mpi *m = j->m;
 	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Irecv(to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, from, 0,
-			j->comm, &m->requests[m->started++]);
+		MPI_Irecv(to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, from,
+			0, j->comm, &m->requests[m->started++]);
 }
 
 /* Until everything that was started is complete. */
@@ -74,8 +75,7 @@ finish_all(struct mpi *m)
 		MPI_Testall(m->started, m->requests, &done, MPI_STATUSES_IGNORE);
 		if (done)
 			break;
-		const bool urgent =
-			atomic_load_explicit(&m->base.urgent, memory_order_relaxed);
+		const bool urgent = atomic_load_explicit(&m->base.urgent, memory_order_relaxed);
 		if (!urgent && looks > EAGER_LOOKS)
 			rt_sleep_until_ns(rt_now_ns() + POLL_NS);
 		else if (looks > LOOKS)
@@ -89,7 +89,7 @@ static bool
 solid(const struct rt_region *r)
 {
 	return r->counts[0] == 1 && r->counts[1] == 1 &&
-		(r->counts[2] == 1 || r->strides[2] == r->run);
+	       (r->counts[2] == 1 || r->strides[2] == r->run);
 }
 
 /* What this place gives to q, in one piece: in the arena, or packed into `room`. */
@@ -231,7 +231,8 @@ exchange_and_add(struct job *j, const char *row, char *result)
 			start_receive(j, m->in + (size_t)p * mine, mine, p);
 	for (int q = 0; q < j->places; q++)
 		if (q != j->me)
-			start_send(j, row + (size_t)part_begin(j, q) * j->bytes, part_bytes(j, q), q);
+			start_send(
+				j, row + (size_t)part_begin(j, q) * j->bytes, part_bytes(j, q), q);
 	finish_all(m);
 	sum_parts(j, row + (size_t)part_begin(j, j->me) * j->bytes, result,
 		part_begin(j, j->me + 1) - part_begin(j, j->me));
@@ -253,7 +254,8 @@ run_sums(struct job *j)
 	exchange_and_add(j, row, result);
 	for (int p = 0; p < j->places && gets; p++)
 		if (p != j->me)
-			start_receive(j, sum + (size_t)part_begin(j, p) * j->bytes, part_bytes(j, p), p);
+			start_receive(
+				j, sum + (size_t)part_begin(j, p) * j->bytes, part_bytes(j, p), p);
 	for (int q = 0; q < j->places; q++)
 		if (q != j->me && rt_coll_moves(c, 0, q))
 			start_send(j, result, part_bytes(j, j->me), q);
@@ -267,8 +269,12 @@ mpi_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_ns)
 {
 	(void)posted_ns;
 	struct mpi *m = (struct mpi *)base;
-	struct job j = {.m = m, .c = c, .comm = m->comms[c->axis], .places = m->places[c->axis],
-		.me = m->place[c->axis], .bytes = rt_dtype_bytes(c->dtype)};
+	struct job j = {.m = m,
+		.c = c,
+		.comm = m->comms[c->axis],
+		.places = m->places[c->axis],
+		.me = m->place[c->axis],
+		.bytes = rt_dtype_bytes(c->dtype)};
 	if (c->kind == RT_REDUCESCATTER)
 		run_reducescatter(&j);
 	else if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE)

@@ -4,9 +4,9 @@
  *	moves: every place copies what it gets straight out of the others' arenas
  *	sums:  every place adds up one part of the message and writes it to all that get it
  *
- * An emulated link lets the second barrier pass no earlier than start + latency + bytes / bandwidth,
- * where start is when the last place had posted and was done with the collective before. Every place
- * computes the same moment from the same numbers. */
+ * An emulated link lets the second barrier pass no earlier than start + latency + bytes /
+ * bandwidth, where start is when the last place had posted and was done with the collective before.
+ * Every place computes the same moment from the same numbers. */
 #include "runtime/clock.h"
 #include "runtime/event.h"
 #include "runtime/layout.h"
@@ -15,7 +15,8 @@
 #include "runtime/transport.h"
 #include <stdlib.h>
 
-/* Bytes that are added before they are handed round: source and result stay in the first-level cache. */
+/* Bytes that are added before they are handed round: source and result stay in the first-level
+ * cache. */
 #define PIECE_BYTES 8192
 /* Parts of a sum begin at multiples of this many elements: no two threads write one cache line. */
 #define PART_ALIGN 64

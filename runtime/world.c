@@ -29,8 +29,8 @@ struct shared {
 	pthread_barrier_t barrier;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	const void **mine;      /* [nranks], of an allgather */
-	struct mailbox *boxes;  /* [to * nranks + from] */
+	const void **mine;     /* [nranks], of an allgather */
+	struct mailbox *boxes; /* [to * nranks + from] */
 };
 
 static void

@@ -1,7 +1,7 @@
 /* The ranks of a run as a group: who am I, and small exchanges in host memory outside of a step
- * (agreement on errors, gathering tensors for files, an id for another library). Threads of one process
- * and MPI processes look the same. Calls come from each rank's main thread, while no collective of a
- * step is on its way. */
+ * (agreement on errors, gathering tensors for files, an id for another library). Threads of one
+ * process and MPI processes look the same. Calls come from each rank's main thread, while no
+ * collective of a step is on its way. */
 #ifndef RUNTIME_WORLD_H
 #define RUNTIME_WORLD_H
 
@@ -21,17 +21,17 @@ struct rt_world_ops {
 struct rt_world {
 	const struct rt_world_ops *ops;
 	int rank, nranks;
-	int local; /* number of this rank among those on this machine */
+	int local;    /* number of this rank among those on this machine */
 	void *shared; /* the implementation's */
 };
 
-/* All ranks take over the failure of the lowest rank that has one. Returns true if there is none. Every
- * rank calls it at the same points. */
+/* All ranks take over the failure of the lowest rank that has one. Returns true if there is none.
+ * Every rank calls it at the same points. */
 bool
 rt_agree(struct rt_world *w, struct rt_status *st);
 
-/* The ranks of this process as threads: makes `nranks` worlds (an array from malloc, whose threads the
- * caller starts). NULL without memory. Free with rt_threads_world_free. */
+/* The ranks of this process as threads: makes `nranks` worlds (an array from malloc, whose threads
+ * the caller starts). NULL without memory. Free with rt_threads_world_free. */
 struct rt_world *
 rt_threads_world(int nranks);
 void

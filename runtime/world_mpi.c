@@ -1,5 +1,5 @@
-/* Ranks as MPI processes: see runtime/world.h. The main thread calls MPI here, the communication thread
- * in transport_mpi.c; never both at a time (MPI_THREAD_SERIALIZED). */
+/* Ranks as MPI processes: see runtime/world.h. The main thread calls MPI here, the communication
+ * thread in transport_mpi.c; never both at a time (MPI_THREAD_SERIALIZED). */
 #include "runtime/world.h"
 #include <mpi.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ mpi_send(struct rt_world *w, const void *from, size_t bytes, int to)
 {
 	(void)w;
 	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Send((const char *)from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE,
-			to, TAG, MPI_COMM_WORLD);
+		MPI_Send((const char *)from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE),
+			MPI_BYTE, to, TAG, MPI_COMM_WORLD);
 }
 
 static void
@@ -30,8 +30,8 @@ mpi_receive(struct rt_world *w, void *to, size_t bytes, int from)
 {
 	(void)w;
 	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Recv((char *)to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, from,
-			TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Recv((char *)to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE,
+			from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static const struct rt_world_ops mpi_ops = {mpi_allgather, mpi_send, mpi_receive};

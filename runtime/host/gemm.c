@@ -1,5 +1,5 @@
-/* Matrix products: see runtime/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's vector
- * unit; it has no double precision, whose only user is checking, so that is a loop here. */
+/* Matrix products: see runtime/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's
+ * vector unit; it has no double precision, whose only user is checking, so that is a loop here. */
 #include "runtime/gemm.h"
 #include "runtime/threads.h"
 #include <dnnl.h>
@@ -36,7 +36,8 @@ rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float a
 
 void
 rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc)
+	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+	int64_t ldc)
 {
 	const int64_t a_row = trans_a ? 1 : lda, a_step = trans_a ? lda : 1;
 	const int64_t b_row = trans_b ? 1 : ldb, b_step = trans_b ? ldb : 1;
@@ -59,20 +60,20 @@ rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double 
 
 void
 rt_gemm_batch_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
-	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
-	float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch)
+	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
+	int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch)
 {
 	for (int64_t i = 0; i < batch; i++)
-		rt_gemm_f32(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
-			beta, c + i * stride_c, ldc);
+		rt_gemm_f32(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda,
+			b + i * stride_b, ldb, beta, c + i * stride_c, ldc);
 }
 
 void
 rt_gemm_batch_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
-	double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch)
+	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
+	int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch)
 {
 	for (int64_t i = 0; i < batch; i++)
-		rt_gemm_f64(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
-			beta, c + i * stride_c, ldc);
+		rt_gemm_f64(trans_a, trans_b, m, n, k, alpha, a + i * stride_a, lda,
+			b + i * stride_b, ldb, beta, c + i * stride_c, ldc);
 }

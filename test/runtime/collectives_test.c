@@ -1,5 +1,6 @@
-/* Every collective on 1 to 4 places, alone and as one of several groups, in every element type, with
- * several buffers and strided ones, against loops that follow the definition in runtime/rt_program.h. */
+/* Every collective on 1 to 4 places, alone and as one of several groups, in every element type,
+ * with several buffers and strided ones, against loops that follow the definition in
+ * runtime/rt_program.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,19 +53,30 @@ add_collective(struct fixture *f, enum rt_coll_kind kind, int nbufs, bool first_
 {
 	const int index = f->prog.ncolls++;
 	struct rt_coll *c = &f->colls[index];
-	*c = (struct rt_coll){.name = "c", .kind = kind, .axis = (uint8_t)axis, .dtype = dtype,
-		.from = f->places - 1, .to = f->places / 2, .nbufs = nbufs, .bufs = f->bufs[index]};
+	*c = (struct rt_coll){.name = "c",
+		.kind = kind,
+		.axis = (uint8_t)axis,
+		.dtype = dtype,
+		.from = f->places - 1,
+		.to = f->places / 2,
+		.nbufs = nbufs,
+		.bufs = f->bufs[index]};
 	for (int b = 0; b < nbufs; b++) {
 		struct rt_buf *buf = &f->bufs[index][b];
-		*buf = (struct rt_buf){.outer = 3 - b, .n = 5 + 40 * b, .inner = 7,
-			.d1 = 2 * f->places, .mid = 3 - b, .d2 = 3 * f->places, .first_split = first_split};
+		*buf = (struct rt_buf){.outer = 3 - b,
+			.n = 5 + 40 * b,
+			.inner = 7,
+			.d1 = 2 * f->places,
+			.mid = 3 - b,
+			.d2 = 3 * f->places,
+			.first_split = first_split};
 		const size_t bytes = rt_dtype_bytes(dtype);
 		const int64_t from = local_elements(c, buf, f->places, true);
 		const int64_t to = local_elements(c, buf, f->places, false);
 		buf->src = place_buffer(&f->prog, (size_t)from * bytes);
 		buf->dst = place_buffer(&f->prog, (size_t)to * bytes);
-		const bool slices = kind == RT_ALLREDUCE || kind == RT_REDUCE || kind == RT_BROADCAST ||
-			kind == RT_SEND;
+		const bool slices = kind == RT_ALLREDUCE || kind == RT_REDUCE ||
+				    kind == RT_BROADCAST || kind == RT_SEND;
 		if (f->in_place && slices)
 			buf->dst = buf->src;
 		c->bytes += (size_t)(from > to ? from : to) * bytes;
@@ -89,7 +101,8 @@ static void
 set_up(struct fixture *f, int places, int others_before, int others_after, enum rt_dtype dtype,
 	bool in_place)
 {
-	*f = (struct fixture){.places = places, .in_place = in_place,
+	*f = (struct fixture){.places = places,
+		.in_place = in_place,
 		.axes = {{"before", others_before, false}, {"axis", places, false},
 			{"after", others_after, false}}};
 	f->ranks = others_before * places * others_after;
@@ -132,8 +145,11 @@ run_rank(void *arg)
 	rt_place_coords(prog, j->world->rank, coord);
 	j->transport->arena = (char *)j->f->after[j->world->rank];
 	struct rt_status st = {0};
-	const struct rt_engine_setup setup = {.prog = prog, .world = j->world, .coord = coord,
-		.arena = j->f->after[j->world->rank], .transport = j->transport};
+	const struct rt_engine_setup setup = {.prog = prog,
+		.world = j->world,
+		.coord = coord,
+		.arena = j->f->after[j->world->rank],
+		.transport = j->transport};
 	rt_agree(j->world, &st);
 	struct rt_engine *e = rt_engine_host.create(&setup, &st);
 	rt_agree(j->world, &st);
@@ -160,7 +176,9 @@ run(struct fixture *f, int repeats)
 	struct rt_transport **transports = rt_threads_transports(&f->prog, f->ranks, f->link);
 	assert_true(worlds && transports);
 	for (int r = 0; r < f->ranks; r++) {
-		jobs[r] = (struct job){.f = f, .world = &worlds[r], .transport = transports[r],
+		jobs[r] = (struct job){.f = f,
+			.world = &worlds[r],
+			.transport = transports[r],
 			.repeats = repeats};
 		pthread_create(&jobs[r].thread, NULL, run_rank, &jobs[r]);
 	}
@@ -194,7 +212,8 @@ expect_sum(struct fixture *f, int r, enum rt_dtype t, size_t offset, int64_t i, 
 
 /* What element i of the result of buffer b must be at rank r; false: what it was before. */
 static bool
-expect(struct fixture *f, int r, const struct rt_coll *c, const struct rt_buf *b, int64_t i, void *out)
+expect(struct fixture *f, int r, const struct rt_coll *c, const struct rt_buf *b, int64_t i,
+	void *out)
 {
 	const int P = f->places;
 	const int me = r / (int)rt_axis_stride(&f->prog, 1) % P;
@@ -264,9 +283,11 @@ check_buffer(struct fixture *f, int r, const struct rt_coll *c, const struct rt_
 		if (!expect(f, r, c, b, i, want))
 			memcpy(want, f->before[r] + b->dst + (size_t)i * bytes, bytes);
 		if (memcmp(got, want, bytes))
-			fail_msg("kind %d, %d buffers, type %s, rank %d of %d, element %lld: %g, expected %g",
-				c->kind, c->nbufs, rt_dtype_info(c->dtype)->name, r, f->ranks, (long long)i,
-				rt_value_get(c->dtype, got, 0), rt_value_get(c->dtype, want, 0));
+			fail_msg("kind %d, %d buffers, type %s, rank %d of %d, element %lld: %g, "
+				 "expected %g",
+				c->kind, c->nbufs, rt_dtype_info(c->dtype)->name, r, f->ranks,
+				(long long)i, rt_value_get(c->dtype, got, 0),
+				rt_value_get(c->dtype, want, 0));
 	}
 }
 

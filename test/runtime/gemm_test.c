@@ -1,4 +1,5 @@
-/* Matrix products against three loops: transposed or not, rows longer than needed, alpha and beta. */
+/* Matrix products against three loops: transposed or not, rows longer than needed, alpha and
+ * beta. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ expect_product(struct operands *o, bool ta, bool tb, int64_t m, int64_t n, int64
 			double sum = 0;
 			for (int64_t l = 0; l < k; l++)
 				sum += o->a[at[0] + (ta ? l * lda + i : i * lda + l)] *
-					o->b[at[1] + (tb ? j * ldb + l : l * ldb + j)];
+				       o->b[at[1] + (tb ? j * ldb + l : l * ldb + j)];
 			double *c = &o->want[at[2] + i * ldc + j];
 			*c = alpha * sum + (beta != 0 ? beta * *c : 0);
 		}
@@ -52,10 +53,10 @@ check_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, d
 	for (int64_t i = 0; i < BATCH; i++)
 		expect_product(o, ta, tb, m, n, k, alpha, beta, lda, ldb, ldc,
 			(int64_t[]){i * sa, i * sb, i * sc});
-	rt_gemm_batch_f64(ta, tb, m, n, k, alpha, o->a, lda, sa, o->b, ldb, sb, beta, o->c, ldc, sc,
-		BATCH);
-	rt_gemm_batch_f32(ta, tb, m, n, k, (float)alpha, o->fa, lda, sa, o->fb, ldb, sb, (float)beta,
-		o->fc, ldc, sc, BATCH);
+	rt_gemm_batch_f64(
+		ta, tb, m, n, k, alpha, o->a, lda, sa, o->b, ldb, sb, beta, o->c, ldc, sc, BATCH);
+	rt_gemm_batch_f32(ta, tb, m, n, k, (float)alpha, o->fa, lda, sa, o->fb, ldb, sb,
+		(float)beta, o->fc, ldc, sc, BATCH);
 	for (int i = 0; i < ROOM; i++) {
 		assert_true(o->c[i] == o->want[i]);
 		assert_true(o->fc[i] == o->want[i]);
@@ -67,7 +68,8 @@ static void
 products_equal_three_loops(void **state)
 {
 	(void)state;
-	static const int64_t sizes[][3] = {{1, 1, 1}, {5, 7, 3}, {1, 600, 9}, {33, 1, 17}, {16, 16, 16}};
+	static const int64_t sizes[][3] = {
+		{1, 1, 1}, {5, 7, 3}, {1, 600, 9}, {33, 1, 17}, {16, 16, 16}};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		for (int t = 0; t < 4; t++) {
 			const int64_t *s = sizes[i];

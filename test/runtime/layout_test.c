@@ -27,7 +27,10 @@ places_count_the_last_device_axis_innermost(void **state)
 }
 
 /* f32[12/c/a, 5, 4/t]: slices of the first dimension count c first. */
-static const struct rt_tensor tensor = {.name = "x", .dtype = RT_i32, .rank = 3, .dims = {12, 5, 4},
+static const struct rt_tensor tensor = {.name = "x",
+	.dtype = RT_i32,
+	.rank = 3,
+	.dims = {12, 5, 4},
 	.split = {{2, {2, 0}}, {0, {0}}, {1, {1}}}};
 
 static void
@@ -40,7 +43,8 @@ boxes_follow_the_order_of_the_axes(void **state)
 			int64_t coord[RT_MAX_AXES];
 			struct rt_box box;
 			rt_place_coords(&program, place, coord);
-			assert_int_equal(rt_tensor_box(&program, &tensor, coord, t, &box), 2 * 5 * 2);
+			assert_int_equal(
+				rt_tensor_box(&program, &tensor, coord, t, &box), 2 * 5 * 2);
 			assert_int_equal(box.start[0], 2 * (coord[2] * 2 + coord[0]));
 			assert_int_equal(box.start[1], 0);
 			assert_int_equal(box.start[2], 2 * t);
@@ -67,8 +71,9 @@ slices_of_all_places_are_the_whole_tensor(void **state)
 			rt_tensor_box(&program, &tensor, coord, t, &box);
 			rt_box_load(3, tensor.dims, &box, 4, local, global);
 			for (int i = 0; i < 20; i++)
-				assert_int_equal(local[i], ((box.start[0] + i / 10) * 5 + i / 2 % 5) * 4 +
-					box.start[2] + i % 2);
+				assert_int_equal(
+					local[i], ((box.start[0] + i / 10) * 5 + i / 2 % 5) * 4 +
+							  box.start[2] + i % 2);
 			rt_box_store(3, tensor.dims, &box, 4, local, again);
 		}
 	assert_memory_equal(global, again, sizeof global);

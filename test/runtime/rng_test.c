@@ -19,7 +19,8 @@ philox_gives_the_published_vectors(void **state)
 		struct rt_philox want;
 	} cases[] = {
 		{{{0, 0, 0, 0}}, {0, 0}, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}},
-		{{{~0u, ~0u, ~0u, ~0u}}, {~0u, ~0u}, {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
+		{{{~0u, ~0u, ~0u, ~0u}}, {~0u, ~0u},
+			{{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
 		{{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {0xa4093822, 0x299f31d0},
 			{{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}},
 	};
@@ -30,7 +31,8 @@ philox_gives_the_published_vectors(void **state)
 	}
 }
 
-/* Mean, variance and fourth moment of n numbers within five standard errors of what they should be. */
+/* Mean, variance and fourth moment of n numbers within five standard errors of what they should
+ * be. */
 static void
 check_moments(double (*draw)(uint64_t, uint64_t), double mean, double variance, double fourth)
 {
@@ -92,7 +94,8 @@ every_initial_value_has_the_documented_scale(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		t.init = cases[i].init;
 		const struct rt_initer in = rt_initer_of(&t, 9);
-		const double unit = cases[i].normal ? rt_normal(key, 77) : 2 * rt_uniform(key, 77) - 1;
+		const double unit =
+			cases[i].normal ? rt_normal(key, 77) : 2 * rt_uniform(key, 77) - 1;
 		assert_true(fabs(rt_init_value(&in, 77) - (3 + cases[i].factor * unit)) < 1e-12);
 	}
 	t.init = RT_INIT_CONSTANT;

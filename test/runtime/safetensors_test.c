@@ -105,7 +105,8 @@ escapes_spaces_and_metadata_are_understood(void **state)
 	char *path = temporary();
 	static const char *const good[] = {
 		"{}  ",
-		" { \"__metadata__\" : { \"x\" : \"y\", \"z\":\"\" } , \"a\" : { \"shape\" : [ 2 ] ,"
+		" { \"__metadata__\" : { \"x\" : \"y\", \"z\":\"\" } , \"a\" : { \"shape\" : [ 2 ] "
+		","
 		"\"data_offsets\":[0,8] ,\t\"dtype\":\"F32\" } }\n",
 		"{\"\\u0061\\/\\u00e9\\ud83d\\ude00\":{" GOOD "}}",
 	};
@@ -153,8 +154,10 @@ broken_headers_are_refused_with_their_place(void **state)
 		{"{\"a\":{" GOOD "},^}", "expected a name and ':'"},
 		{"{\"a\":{" GOOD "}} ^x", "text behind the header's object"},
 		{"{\"a\":{" GOOD "}^", "expected ',' or '}' behind a tensor"},
-		{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}^}", "expected dtype, shape and data_offsets, each once"},
-		{ONE(GOOD ",\"dtype\"^:\"F32\""), "expected dtype, shape and data_offsets, each once"},
+		{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}^}",
+			"expected dtype, shape and data_offsets, each once"},
+		{ONE(GOOD ",\"dtype\"^:\"F32\""),
+			"expected dtype, shape and data_offsets, each once"},
 		{ONE("\"dtype\":^7"), "expected an element type such as \"F32\""},
 		{ONE("\"shape\":[2,^]"), "expected a dimension"},
 		{ONE("\"shape\":[^-2]"), "expected a dimension"},
@@ -170,7 +173,8 @@ broken_headers_are_refused_with_their_place(void **state)
 		const size_t place = strcspn(cases[i].header, "^");
 		snprintf(header, sizeof header, "%.*s%s", (int)place, cases[i].header,
 			cases[i].header + place + 1);
-		snprintf(want, sizeof want, "%s: not a safetensors file: %s (byte %zu of the header)", path,
+		snprintf(want, sizeof want,
+			"%s: not a safetensors file: %s (byte %zu of the header)", path,
 			cases[i].message, place);
 		write_header(path, header, 8);
 		expect_open_failure(path, want);
@@ -188,19 +192,22 @@ tensors_that_do_not_fit_the_file_are_refused(void **state)
 		size_t data;
 		const char *message; /* behind the path */
 	} cases[] = {
-		{ONE(GOOD), 7, "tensor 'a': its offsets 0 to 8 are outside the file's 7 bytes of data"},
+		{ONE(GOOD), 7,
+			"tensor 'a': its offsets 0 to 8 are outside the file's 7 bytes of data"},
 		{ONE("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]"), 8,
 			"tensor 'a': its offsets 8 to 0 are outside the file's 8 bytes of data"},
 		{ONE("\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]"), 8,
 			"tensor 'a': its offsets span 8 bytes, its shape needs 12"},
-		{ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]"), 0,
-			"tensor 'a': its shape is too large"},
+		{ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]"),
+			0, "tensor 'a': its shape is too large"},
 		{ONE(GOOD), 9, "the tensors end at byte 8 of 9 bytes of data"},
 		{"{\"a\":{" GOOD "},\"a\":{" GOOD "}}", 8, "tensor 'a' is there twice"},
-		{"{\"a\":{" GOOD "},\"b\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[4,12]}}", 12,
-			"tensor 'b' begins at byte 4, the one before ends at 8"},
-		{"{\"a\":{" GOOD "},\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[9,10]}}", 10,
-			"tensor 'b' begins at byte 9, the one before ends at 8"},
+		{"{\"a\":{" GOOD
+		 "},\"b\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[4,12]}}",
+			12, "tensor 'b' begins at byte 4, the one before ends at 8"},
+		{"{\"a\":{" GOOD
+		 "},\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[9,10]}}",
+			10, "tensor 'b' begins at byte 9, the one before ends at 8"},
 	};
 	char *path = temporary();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -222,11 +229,15 @@ files_that_are_none_are_refused(void **state)
 		size_t size;
 		const char *message; /* behind the path */
 	} cases[] = {
-		{"", 0, "not a safetensors file: it has 0 bytes, the header's length alone takes 8"},
+		{"", 0,
+			"not a safetensors file: it has 0 bytes, the header's length alone takes "
+			"8"},
 		{"\x10\0\0\0\0\0\0\0{}", 10,
-			"not a safetensors file, or truncated: a header of 16 bytes in a file of 10"},
+			"not a safetensors file, or truncated: a header of 16 bytes in a file of "
+			"10"},
 		{"\xff\xff\xff\xff\xff\xff\xff\xff{}", 10,
-			"not a safetensors file, or truncated: a header of 18446744073709551615 bytes in a "
+			"not a safetensors file, or truncated: a header of 18446744073709551615 "
+			"bytes in a "
 			"file of 10"},
 	};
 	char *path = temporary(), want[RT_STATUS_TEXT];
@@ -255,7 +266,8 @@ types_and_shapes_are_compared(void **state)
 	assert_true(rt_st_check(&f, f.tensors, RT_f32, 2, any, &st));
 	char want[RT_STATUS_TEXT];
 	assert_false(rt_st_check(&f, f.tensors, RT_i32, 2, any, &st));
-	snprintf(want, sizeof want, "%s: tensor 'a': expected elements of type I32, found F32", path);
+	snprintf(want, sizeof want, "%s: tensor 'a': expected elements of type I32, found F32",
+		path);
 	assert_string_equal(st.text, want);
 	st.code = 0;
 	assert_false(rt_st_check(&f, f.tensors, RT_f32, 2, other, &st));
@@ -268,15 +280,16 @@ types_and_shapes_are_compared(void **state)
 	free(path);
 }
 
-/* Bytes of a good file are changed, cut off and repeated at random: the reader says yes or no and reads
- * nothing that is not there (AddressSanitizer watches). */
+/* Bytes of a good file are changed, cut off and repeated at random: the reader says yes or no and
+ * reads nothing that is not there (AddressSanitizer watches). */
 static void
 damaged_files_do_no_harm(void **state)
 {
 	(void)state;
 	enum { DATA = 16, TRIES = 5000 };
-	static const char good[] = "{\"__metadata__\":{\"x\":\"\\u00e9\"},\"a\":{" GOOD "},"
-				   "\"b\":{\"dtype\":\"I32\",\"shape\":[1,2],\"data_offsets\":[8,16]}}";
+	static const char good[] =
+		"{\"__metadata__\":{\"x\":\"\\u00e9\"},\"a\":{" GOOD "},"
+		"\"b\":{\"dtype\":\"I32\",\"shape\":[1,2],\"data_offsets\":[8,16]}}";
 	char *path = temporary();
 	int opened = 0;
 	for (uint64_t i = 0; i < TRIES; i++) {

@@ -40,8 +40,9 @@ check_one(const char *name, float x, float got, double want, double limit)
 static void
 sweep(const char *name, float (*f)(float), double (*exact)(double), double limit)
 {
-	static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 88.7f, 88.73f, -87.3f, -103.9f,
-		-104.0f, 0x1p-126f, 0x1p-149f, 0x1.fffffep127f, -0x1.fffffep127f, INFINITY, -INFINITY, NAN};
+	static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 88.7f, 88.73f, -87.3f,
+		-103.9f, -104.0f, 0x1p-126f, 0x1p-149f, 0x1.fffffep127f, -0x1.fffffep127f, INFINITY,
+		-INFINITY, NAN};
 	for (size_t i = 0; i < sizeof special / sizeof *special; i++)
 		check_one(name, special[i], f(special[i]), exact(special[i]), limit);
 	for (uint64_t u = 0; u < (uint64_t)1 << 32; u += STRIDE) {
@@ -156,20 +157,23 @@ every_f16_has_its_value_and_comes_back(void **state)
 	}
 }
 
-/* Between two neighbours of either half type the nearer one is taken, in the middle the even one. */
+/* Between two neighbours of either half type the nearer one is taken, in the middle the even
+ * one. */
 static void
 halves_round_to_nearest_even(void **state)
 {
 	(void)state;
 	for (unsigned h = 0; h < 0x7BFF; h++) {
-		const float low = rt_f16_to_f32((uint16_t)h), high = rt_f16_to_f32((uint16_t)(h + 1));
+		const float low = rt_f16_to_f32((uint16_t)h),
+			    high = rt_f16_to_f32((uint16_t)(h + 1));
 		const float middle = (low + high) / 2;
 		assert_int_equal(rt_f32_to_f16(middle), h + (h & 1));
 		assert_int_equal(rt_f32_to_f16(nextafterf(middle, low)), h);
 		assert_int_equal(rt_f32_to_f16(nextafterf(middle, high)), h + 1);
 	}
 	for (unsigned h = 0x80; h < 0x7F7F; h++) {
-		const float low = rt_bf16_to_f32((uint16_t)h), high = rt_bf16_to_f32((uint16_t)(h + 1));
+		const float low = rt_bf16_to_f32((uint16_t)h),
+			    high = rt_bf16_to_f32((uint16_t)(h + 1));
 		const float middle = low + (high - low) / 2;
 		assert_int_equal(rt_f32_to_bf16(middle), h + (h & 1));
 		assert_int_equal(rt_f32_to_bf16(nextafterf(middle, low)), h);

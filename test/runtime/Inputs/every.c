@@ -1,6 +1,6 @@
-/* Every kind of collective on both axes of mesh [a = 2, b = 2], with one buffer and with two, strided,
- * from numbers that differ on every rank (the param `source`) to an output that keeps what each rank
- * got. Generated code would write the same tables out. */
+/* Every kind of collective on both axes of mesh [a = 2, b = 2], with one buffer and with two,
+ * strided, from numbers that differ on every rank (the param `source`) to an output that keeps what
+ * each rank got. Generated code would write the same tables out. */
 #include "runtime/rt_program.h"
 
 enum {
@@ -16,10 +16,10 @@ enum {
 static const struct rt_axis axes[] = {{"a", 2, false}, {"b", 2, false}};
 
 static const struct rt_tensor tensors[] = {
-	{.name = "source", .role = RT_PARAM, .dtype = RT_f32, .rank = 2, .dims = {4, SOURCE_ELEMENTS},
-		.split = {{2, {0, 1}}}, .init = RT_INIT_NORMAL, .scale = 1, .offset = SOURCE},
-	{.name = "result", .role = RT_OUTPUT, .dtype = RT_f32, .rank = 2, .dims = {4, RESULT_ELEMENTS},
-		.split = {{2, {0, 1}}}, .offset = RESULT},
+	{.name = "source", .role = RT_PARAM, .dtype = RT_f32, .rank = 2,
+		.dims = {4, SOURCE_ELEMENTS}, .split = {{2, {0, 1}}}, .init = RT_INIT_NORMAL, .scale = 1, .offset = SOURCE},
+	{.name = "result", .role = RT_OUTPUT, .dtype = RT_f32, .rank = 2,
+		.dims = {4, RESULT_ELEMENTS}, .split = {{2, {0, 1}}}, .offset = RESULT},
 };
 
 #define BUF(i, b, first)                                                                           \
@@ -32,8 +32,9 @@ static const struct rt_tensor tensors[] = {
 		BUFS(4 * (k) + 3, first)
 
 static const struct rt_buf bufs[COLLS][2] = {BUFS_OF_KIND(0, false), BUFS_OF_KIND(1, false),
-	BUFS_OF_KIND(2, false), BUFS_OF_KIND(3, false), BUFS_OF_KIND(4, false), BUFS_OF_KIND(5, false),
-	BUFS_OF_KIND(6, false), BUFS_OF_KIND(7, false), BUFS_OF_KIND(8, false), BUFS_OF_KIND(9, true)};
+	BUFS_OF_KIND(2, false), BUFS_OF_KIND(3, false), BUFS_OF_KIND(4, false),
+	BUFS_OF_KIND(5, false), BUFS_OF_KIND(6, false), BUFS_OF_KIND(7, false),
+	BUFS_OF_KIND(8, false), BUFS_OF_KIND(9, true)};
 
 #define COLL(i, kind_, axis_, nbufs_)                                                              \
 	{                                                                                          \

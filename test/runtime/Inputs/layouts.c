@@ -1,5 +1,6 @@
-/* Tensors in many layouts on mesh [a = A, c = C] with steps [t = T]. A step only copies: an output is what
- * the rank has of an input or a parameter, in the same layout, so that files show it as a whole. */
+/* Tensors in many layouts on mesh [a = A, c = C] with steps [t = T]. A step only copies: an output
+ * is what the rank has of an input or a parameter, in the same layout, so that files show it as a
+ * whole. */
 #include "runtime/rt_program.h"
 
 #ifndef A
@@ -12,15 +13,16 @@
 #define T 1
 #endif
 
-enum { P0 = 0, P1 = 256, P2 = 512, P3 = 768, S0 = 832, IN = 1024, OUT0 = 2048, OUT1 = 3072, BYTES = 4096 };
+enum { P0 = 0, P1 = 256, P2 = 512, P3 = 768, S0 = 832 };
+enum { IN = 1024, OUT0 = 2048, OUT1 = 3072, BYTES = 4096 };
 
 static const struct rt_axis axes[] = {{"a", A, false}, {"t", T, true}, {"c", C, false}};
 
 static const struct rt_tensor tensors[] = {
 	{.name = "p0", .role = RT_PARAM, .dtype = RT_f32, .rank = 2, .dims = {4, 6},
 		.split = {{1, {0}}, {1, {2}}}, .init = RT_INIT_HE, .scale = 1, .offset = P0},
-	{.name = "p1", .role = RT_PARAM, .dtype = RT_f64, .rank = 1, .dims = {8}, .split = {{2, {2, 0}}},
-		.init = RT_INIT_UNIFORM, .scale = 2, .mean = 1, .seed = 5, .offset = P1},
+	{.name = "p1", .role = RT_PARAM, .dtype = RT_f64, .rank = 1, .dims = {8},
+		.split = {{2, {2, 0}}}, .init = RT_INIT_UNIFORM, .scale = 2, .mean = 1, .seed = 5, .offset = P1},
 	{.name = "p2", .role = RT_PARAM, .dtype = RT_f32, .rank = 2, .dims = {3, 4},
 		.split = {{0, {0}}, {1, {2}}}, .single = {A}, .init = RT_INIT_XAVIER, .scale = 1,
 		.offset = P2},

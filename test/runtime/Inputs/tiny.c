@@ -1,7 +1,8 @@
-/* The smallest program that trains: z = x . w + b on integer labels, data parallel over PLACES places,
- * MICRO micro-batches, as generated code would be. Rows with label -1 count as 0.
+/* The smallest program that trains: z = x . w + b on integer labels, data parallel over PLACES
+ * places, MICRO micro-batches, as generated code would be. Rows with label -1 count as 0.
  *
- *	loss = 1/B sum (z - y)^2, dw = 2/B sum (z - y) x, db = 2/B sum (z - y); sgd with rate 0.05 */
+ *	loss = 1/B sum (z - y)^2, dw = 2/B sum (z - y) x, db = 2/B sum (z - y); sgd with rate
+ * 0.05 */
 #include "runtime/rt_program.h"
 
 #ifndef PLACES
@@ -41,8 +42,8 @@ static const struct rt_buf losses[] = {{LOSS, LOSS, 1, 1, 1, 0, 0, 0, false}};
 static const struct rt_coll colls[] = {
 	{.name = "gradients", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 2,
 		.bufs = gradients, .bytes = 16, .op = 4},
-	{.name = "loss", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 1, .bufs = losses,
-		.bytes = 4, .op = 5},
+	{.name = "loss", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 1,
+		.bufs = losses, .bytes = 4, .op = 5},
 };
 
 static void
