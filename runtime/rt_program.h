@@ -107,8 +107,7 @@ enum rt_coll_kind {
 struct rt_buf {
 	size_t src, dst;
 	int64_t outer, n, inner;
-	int64_t d1, mid,
-		d2; /* alltoall only, before and after are counted as if not split by axis */
+	int64_t d1, mid, d2; /* alltoall only; d1 and d2 as if the axis did not split them */
 	bool first_split;
 };
 

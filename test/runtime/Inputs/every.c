@@ -17,7 +17,8 @@ static const struct rt_axis axes[] = {{"a", 2, false}, {"b", 2, false}};
 
 static const struct rt_tensor tensors[] = {
 	{.name = "source", .role = RT_PARAM, .dtype = RT_f32, .rank = 2,
-		.dims = {4, SOURCE_ELEMENTS}, .split = {{2, {0, 1}}}, .init = RT_INIT_NORMAL, .scale = 1, .offset = SOURCE},
+		.dims = {4, SOURCE_ELEMENTS}, .split = {{2, {0, 1}}}, .init = RT_INIT_NORMAL,
+		.scale = 1, .offset = SOURCE},
 	{.name = "result", .role = RT_OUTPUT, .dtype = RT_f32, .rank = 2,
 		.dims = {4, RESULT_ELEMENTS}, .split = {{2, {0, 1}}}, .offset = RESULT},
 };
