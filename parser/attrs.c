@@ -50,6 +50,7 @@ attr_push(struct parser *p, struct named key, struct ir_attr value)
 		p->stmt.poisoned = true;
 	}
 	PUSH(p, &p->attr, struct ir_attr, value);
+	PUSH(p, &p->key, struct ir_loc, key.loc);
 }
 
 /* What a value is, for messages. */
@@ -227,14 +228,14 @@ attr_convert(struct parser *p, const char *what, enum row_attr_type type, struct
 }
 
 static bool
-attr_unknown(struct parser *p, const struct ir_row *row, const struct ir_attr *a)
+attr_unknown(struct parser *p, const struct ir_row *row, const struct ir_attr *a, struct ir_loc loc)
 {
 	struct suggestion near = suggestion_for(a->key);
 
 	for (int i = 0; i < row->nattrs; i++)
 		suggestion_add(&near, row->attr[i].key);
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(p, a->loc, "%s has no attribute '%s'%s", row->name, a->key, text);
+	PARSE_ERROR(p, loc, "%s has no attribute '%s'%s", row->name, a->key, text);
 	talloc_free(text);
 	return false;
 }
@@ -252,7 +253,7 @@ attrs_resolve(struct parser *p, const struct ir_row *row)
 		else if (row->more_attrs)
 			ok = attr_to_int(p, a->key, "a size", a) && ok;
 		else
-			ok = attr_unknown(p, row, a) && ok;
+			ok = attr_unknown(p, row, a, VECTOR(&p->key, struct ir_loc)[i]) && ok;
 	}
 	return ok;
 }

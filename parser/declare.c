@@ -114,16 +114,13 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 		.attr = {{.key = "devices", .type = ROW_INTS}},
 		.nattrs = 1};
 	struct ir_module *m = p->m;
-	int n = p->attr.n;
 
-	p->attr.n = 0;
 	if (p->time)
 		PARSE_ERROR(p, loc, "time axes have no attributes");
 	else if (m->nmesh_attrs)
 		PARSE_ERROR(p, loc, "the devices are given already");
-	p->attr.n = n;
 	bool ok = attrs_resolve(p, &row) && !p->time && !m->nmesh_attrs;
-	p->attr.n = 0;
+	p->attr.n = p->key.n = 0;
 	if (!ok)
 		return;
 	const struct ir_attr *devices = VECTOR(&p->attr, struct ir_attr);
@@ -196,7 +193,7 @@ func_end(struct parser *p, struct ir_loc loc)
 		PARSE_ERROR(p, loc, "@%s must end in return(...)", f->name);
 		p->func_bad = true;
 	}
-	if (p->func_bad)
+	if (p->func_bad && p->template)
 		ir_template_poison(p->m, f);
 	func_close(p);
 }

@@ -57,6 +57,7 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 %token START_MODULE START_TYPE
 %token SYNC
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
+%token DIM "'dim('"
 %token <symbol> NAME "a name" VALUE "a value" FUNCNAME "'@' and a name" TYPE "a type"
 %token <size> INT "an integer"
 %token <attr> FLOAT "a number" STRING "a string" QUANTITY "a quantity"
@@ -234,7 +235,7 @@ type_list:
 size:
   INT
 | NAME				{ GIVE_UP(size_name(p, $1, @1, &$$)); }
-| NAME '(' VALUE ',' size ')'	{ GIVE_UP(size_dim(p, WORD($1, @1), WORD($3, @3), $5, @$, &$$)); }
+| DIM VALUE ',' size ')'	{ GIVE_UP(size_dim(p, WORD($2, @2), $4, @$, &$$)); }
 | '(' size ')'			{ $$ = $2; }
 | '-' size %prec NEGATIVE	{ GIVE_UP(size_join(p, SIZE_NEG, $2, @2, (struct size_value){0}, @$, &$$)); }
 | size '+' size			{ GIVE_UP(size_join(p, SIZE_ADD, $1, @1, $3, @3, &$$)); }

@@ -53,6 +53,16 @@ lexer_recover(struct parser *p)
 	p->lex->recovering = true;
 }
 
+bool
+lexer_at_line_start(const struct parser *p)
+{
+	const char *s = p->lex->text + p->lex->last;
+
+	while (s > p->lex->text && (s[-1] == ' ' || s[-1] == '\t'))
+		s--;
+	return s == p->lex->text || s[-1] == '\n';
+}
+
 static bool
 word_char(char c)
 {

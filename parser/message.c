@@ -39,7 +39,9 @@ message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected,
 {
 	char *found = token_text(NULL, p, loc);
 
-	if (n == 0 || n > MESSAGE_MAX_EXPECTED) {
+	if (p->func && lexer_at_line_start(p) && strcmp(found, "'func'") == 0) {
+		PARSE_ERROR(p, loc, "expected '}' to end @%s, found %s", p->func->name, found);
+	} else if (n == 0 || n > MESSAGE_MAX_EXPECTED) {
 		PARSE_ERROR(p, loc, "%s is not expected here", found);
 	} else {
 		char *names = join_names(found, expected, n);

@@ -82,6 +82,7 @@ struct typed {
 /* The statement being read. */
 struct stmt {
 	bool pending; /* its head was read: op and operands */
+	bool attrs_done;
 	int code;     /* enum op_code, or -1 */
 	const char *symbol;
 	struct ir_loc loc, symbol_loc;
@@ -137,7 +138,7 @@ struct parser {
 	bool deferred;
 
 	struct stmt stmt;
-	struct vector result, operand, word, attr, type, item, undo, call, dim, suffix;
+	struct vector result, operand, word, attr, key, type, item, undo, call, dim, suffix;
 	struct ir_value poison; /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
 	uint32_t prelude_base; /* of the prelude among the sources; 0: not yet there */
@@ -163,6 +164,9 @@ lexer_close(struct lexer *lx);
 /* The statement or declaration that ends at `loc` is done, well or badly. */
 void
 lexer_done(struct parser *p, struct ir_loc loc);
+/* Is the last token the first on its line? */
+bool
+lexer_at_line_start(const struct parser *p);
 /* After an error: the next token is SYNC, at the next statement. */
 void
 lexer_recover(struct parser *p);
@@ -191,8 +195,7 @@ symbol_value(struct parser *p, struct named name);
 bool
 size_name(struct parser *p, struct symbol *s, struct ir_loc loc, struct size_value *to);
 bool
-size_dim(struct parser *p, struct named word, struct named value, struct size_value dim, struct ir_loc loc,
-	struct size_value *to);
+size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc, struct size_value *to);
 bool
 size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc, struct size_value y,
 	struct ir_loc yloc, struct size_value *to);
@@ -249,7 +252,7 @@ stmt_attrs(struct parser *p);
 /* The end of the innermost body. */
 void
 stmt_body(struct parser *p);
-/* The statement was given up: closes the bodies that it opened. */
+/* The statement was given up: closes the bodies that it opened. One that was whole is kept. */
 void
 stmt_abandon(struct parser *p, int depth);
 /* The end of a statement whose head returned `depth`. */

@@ -47,13 +47,8 @@ size_name(struct parser *p, struct symbol *symbol, struct ir_loc loc, struct siz
 }
 
 bool
-size_dim(struct parser *p, struct named word, struct named value, struct size_value dim, struct ir_loc loc,
-	struct size_value *to)
+size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc, struct size_value *to)
 {
-	if (strcmp(symbol_name(p, word.symbol), "dim") != 0) {
-		PARSE_ERROR(p, word.loc, "the only function of sizes is dim(%%value, number)");
-		return false;
-	}
 	if (!p->func || !p->template) {
 		PARSE_ERROR(p, loc, "dim is for templates: here the sizes are known");
 		return false;

@@ -15,7 +15,7 @@ enum { STMT_TYPES = 16 }; /* results of an op that need no allocation to infer *
 static void
 stmt_reset(struct parser *p)
 {
-	p->result.n = p->operand.n = p->word.n = p->attr.n = p->type.n = p->item.n = 0;
+	p->result.n = p->operand.n = p->word.n = p->attr.n = p->key.n = p->type.n = p->item.n = 0;
 	p->stmt = (struct stmt){.code = -1};
 }
 
@@ -164,14 +164,14 @@ make_op(struct parser *p)
 	return op;
 }
 
-/* Opens a body of the statement at hand. */
+/* Opens a body of the statement at hand; in one of its own scope values outside are not seen. */
 static void
-region_open(struct parser *p, struct ir_block *body)
+region_open(struct parser *p, struct ir_block *body, bool own_scope)
 {
 	struct region *r = ARENA_NEW(p->scratch, struct region);
 
 	*r = (struct region){.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->undo.n};
-	r->scope = scope_open(p);
+	r->scope = own_scope ? scope_open(p) : p->scope;
 	p->region = r;
 	p->nregions++;
 	p->block = body;
@@ -217,7 +217,7 @@ fuse_open(struct parser *p)
 		define_results(p, op);
 		body = ir_op_make_body(p->m, op);
 	}
-	region_open(p, body);
+	region_open(p, body, true);
 	for (int i = 0; i < p->word.n; i++) {
 		struct named name = VECTOR(&p->word, struct named)[i];
 		if (!op)
@@ -239,7 +239,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 			PARSE_ERROR(p, s->loc, "%s has no body", op_name((enum op_code)s->code));
 		s->poisoned = true;
 		poison_results(p);
-		region_open(p, lost_block(p));
+		region_open(p, lost_block(p), false);
 		stmt_reset(p);
 		s->poisoned = true;
 		depth++;
@@ -268,6 +268,7 @@ stmt_attrs(struct parser *p)
 
 	if (s->code >= 0 && !attrs_resolve(p, &p->ctx->row[s->code]))
 		s->poisoned = true;
+	s->attrs_done = true;
 	if (s == &p->stmt)
 		return;
 	s->poisoned = s->poisoned || p->stmt.poisoned;
@@ -285,16 +286,6 @@ stmt_body(struct parser *p)
 	if (p->stmt.poisoned || (body->last && body->last->code == OP_yield))
 		return;
 	STMT_FAIL(p, p->stmt.loc, "the body of %s must end in yield(...)", op_name((enum op_code)p->stmt.code));
-}
-
-void
-stmt_abandon(struct parser *p, int depth)
-{
-	while (p->nregions > depth) {
-		region_close(p);
-		if (p->stmt.op)
-			ir_op_unlink(p->stmt.op);
-	}
 }
 
 static void
@@ -406,4 +397,29 @@ stmt_finish(struct parser *p, int depth)
 	if (!p->template && !p->deferred)
 		stmt_type(p, op);
 	stmt_reset(p);
+}
+
+/*
+ * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and on
+ * a line of its own, the statement before it is not to blame.
+ */
+static bool
+stmt_is_whole(const struct parser *p, int depth)
+{
+	return p->nregions == depth && p->stmt.pending && (p->stmt.attrs_done || !p->attr.n) &&
+		lexer_at_line_start(p);
+}
+
+void
+stmt_abandon(struct parser *p, int depth)
+{
+	if (stmt_is_whole(p, depth)) {
+		stmt_finish(p, depth);
+		return;
+	}
+	while (p->nregions > depth) {
+		region_close(p);
+		if (p->stmt.op)
+			ir_op_unlink(p->stmt.op);
+	}
 }

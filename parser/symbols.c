@@ -170,6 +170,8 @@ symbol_value(struct parser *p, struct named name)
 
 	if (s->scope == p->scope)
 		return s->value;
+	if (s->scope && s->value == &p->poison)
+		return NULL;
 	if (s->scope && symbol_is_outside(p, s))
 		PARSE_ERROR(p, name.loc, "%%%.*s is outside the body of the fuse; make it an operand", (int)s->n, s->text);
 	else
