@@ -8,6 +8,7 @@
 #include "lower/lower.h"
 #include "parser/parse.h"
 #include "passes/driver_input.h"
+#include "passes/driver_measure.h"
 #include "ir/suggest.h"
 
 #include <errno.h>
@@ -100,6 +101,10 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		struct interp_options io = driver_interp_options(o);
 		return interp_run_print(m, &io, out);
 	}
+	if (o->measure) {
+		struct measure_options mo = {o->profile, o->measure == DRIVER_MEASURE_ALL, false};
+		return driver_measure(m, &mo, out);
+	}
 	if (o->emit == DRIVER_EMIT_PROGRAM) {
 		struct cost_report report = {0};
 		struct lower_options lo = {
@@ -146,13 +151,16 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 
 	if (exit != DRIVER_OK)
 		return exit;
-	t->cost = cost_model_create(t->manager, t->ctx->diag, t->o->device, t->o->profile);
+	/* What is to be measured may be the first in its profile. */
+	bool profiled = t->o->profile && (!t->o->measure || !access(t->o->profile, F_OK));
+	t->cost = cost_model_create(
+		t->manager, t->ctx->diag, t->o->device, profiled ? t->o->profile : NULL);
 	t->manager->cost = t->cost;
 	if (!t->cost || !(m = read_module(t, in)))
 		return DRIVER_INPUT;
 	if (!pass_pipeline_check(t->pipeline, t->manager, m))
 		return DRIVER_INPUT;
-	if (t->o->emit == DRIVER_EMIT_PROGRAM)
+	if (t->o->emit == DRIVER_EMIT_PROGRAM || t->o->measure)
 		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
 	exit = driver_passes_run(t, &m);
 	if (!write_remarks(t))
@@ -217,7 +225,7 @@ transform_parts(const struct driver_options *o, const struct driver_input *in, F
 static bool
 has_own_output(const struct driver_options *o)
 {
-	return o->run || (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
+	return o->run || o->measure || (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
 }
 
 static enum driver_exit
@@ -310,6 +318,10 @@ options_agree(const struct driver_options *o)
 
 	if (program && o->run)
 		driver_error("-emit=program and -run do not go together");
+	else if (o->measure && (program || o->run))
+		driver_error("-measure goes with neither -run nor -emit=program");
+	else if (o->measure && !o->profile)
+		driver_error("-measure needs a file to put the times into: -profile=FILE");
 	else if (program && (!o->output || !strcmp(o->output, "-")))
 		driver_error("-emit=program needs a file for the program: -o FILE");
 	else if (program && o->split)

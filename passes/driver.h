@@ -5,6 +5,7 @@
  *     driver.c           main: every part of the input, one after another
  *     driver_passes.c    runs the pipeline: prints, checks, keeps what is better, counts
  *     driver_stats.c     one row a pass
+ *     driver_measure.c   -measure: times kernels and messages for a profile
  *     driver_expect.c    -verify-diagnostics
  *     driver_list.c      -list-passes, -list-ops, -help
  *     driver_output.c    files that are there whole or not at all
@@ -34,12 +35,13 @@ struct driver_list {
 /* Choices count from 1, in the order of the option's table row; 0: not given. */
 enum { DRIVER_EMIT_DIR = 1, DRIVER_EMIT_PROGRAM, DRIVER_EMIT_NONE };
 enum { DRIVER_KEEP_ALL = 1, DRIVER_KEEP_BETTER };
+enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL };
 enum { DRIVER_STATS_TABLE = 1, DRIVER_STATS_JSON };
 enum { DRIVER_LIST_TEXT = 1, DRIVER_LIST_MD };
 
 struct driver_options {
 	const char *input, *output;
-	int emit, target, stats, keep, list_passes, list_ops;
+	int emit, target, stats, keep, measure, list_passes, list_ops;
 	struct driver_list pass, load, define;
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */

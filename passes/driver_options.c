@@ -51,6 +51,8 @@ static const struct flag flags[] = {
 	{"device", "FILE", "description of the device that times are estimated for", FLAG_TEXT,
 		AT(device)},
 	{"profile", "FILE", "measured times of ops, used before estimates", FLAG_TEXT, AT(profile)},
+	{"measure", "missing|all", "time the ops that the profile lacks (or all) and put them into it; "
+		"writes no module", FLAG_CHOICE_1, AT(measure)},
 	{"What passes do", NULL, NULL, FLAG_GROUP, 0},
 	{"stats", "table|json", "a row a pass: step time, communication, memory; on standard output with "
 		"-emit=none, else on standard error", FLAG_CHOICE_1, AT(stats)},
