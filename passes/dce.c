@@ -107,9 +107,9 @@ shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 		ir_replace_uses(&body->arg[i], &arg[n]);
 		n++;
 	}
+	body->arg = arg; /* the uses are there now */
 	if (n < body->nargs) {
 		pass_count(run, "operands dropped", body->nargs - n);
-		body->arg = arg;
 		body->nargs = n;
 		ir_set_operands(m, op, v, (int)n);
 	}
