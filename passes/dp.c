@@ -36,20 +36,23 @@ static struct ir_value *
 find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int dim)
 {
 	IR_FOR_USES(u, v)
-		if (u->op->code == code && ir_attr_int(u->op, "axis", -1) == p->axis && ir_attr_int(u->op, "dim", dim) == dim)
+		if (u->op->code == code && u->op->noperands == 1 && ir_attr_int(u->op, "axis", -1) == p->axis && ir_attr_int(u->op, "dim", dim) == dim)
 			return &u->op->result[0];
 	return NULL;
 }
 
-/* Behind v, or what stands there already. */
+/* Behind v, or what there is already, moved there: whoever asks may stand before it. */
 static struct ir_value *
 change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 {
 	struct ir_value *have = find_change(p, v, code, dim);
 	struct ir_attr attr[2] = {ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
 
-	if (have)
+	if (have) {
+		ir_op_unlink(have->op);
+		ir_insert_after(v->op, have->op);
 		return have;
+	}
 	struct ir_builder b = {.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
 	struct ir_value *new = ir_build(&b, code, &v, 1, attr, code == OP_partition ? 2 : 1);
 	if (new)
