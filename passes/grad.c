@@ -194,10 +194,12 @@ seed(struct sweep *s, struct ir_value *loss)
 	return g != NULL;
 }
 
-/* output("grad.w", %g) behind everything, in the order of the params. */
+/* output("grad.w", %g) behind everything, in the order of the params. A step without any has nothing to train. */
 static bool
-report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *last)
+report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *last, struct ir_loc loss)
 {
+	int n = 0;
+
 	IR_FOR_OPS(op, block) {
 		if (op->code != OP_param)
 			continue;
@@ -207,13 +209,16 @@ report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *la
 			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
 			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
 			pass_count(s->run, "gradients", 1);
+			n++;
 		} else {
 			pass_remark(s->run, op, PASS_MISSED, "param %s: the loss does not depend on it", op->symbol);
 		}
 		if (op == last)
 			break;
 	}
-	return !s->b.failed;
+	if (!n)
+		diag_error(s->run->ctx->diag, loss, "grad: the loss depends on no param");
+	return n && !s->b.failed;
 }
 
 static bool
@@ -233,7 +238,7 @@ run(struct pass_run *run, struct ir_module *m)
 	for (struct ir_op *op = last; op; op = op->prev)
 		if (!back_op(&s, op))
 			return false;
-	return report_gradients(&s, &f->body, last);
+	return report_gradients(&s, &f->body, last, loss->loc);
 }
 
 static const struct pass_option options[] = {

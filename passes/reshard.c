@@ -70,6 +70,23 @@ complain(struct resharder *r, int axis)
 	return false;
 }
 
+/*
+ * Copied to single is no transition of the table, for it moves nothing: one place keeps its copy. A product
+ * with a 1 that is single there says so, and costs no message.
+ */
+static bool
+keep_one_copy(struct resharder *r, int axis, int place)
+{
+	struct ir_context *ctx = r->b->m->ctx;
+	struct ir_type t = {.dtype = r->v->type->dtype};
+	const struct ir_attr one = ir_make_float(ctx, "value", 1);
+
+	t.axis[axis] = (struct ir_state){.kind = IR_SINGLE, .order = (uint16_t)place};
+	r->v = ir_build2(r->b, OP_mul, r->v,
+		ir_build_typed(r->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(ctx, &t)));
+	return r->v != NULL;
+}
+
 /* The one op from state to state. Splits are innermost, and the new one gets its place. */
 static bool
 move_axis(struct resharder *r, int axis)
@@ -97,7 +114,7 @@ move_axis(struct resharder *r, int axis)
 			return step(r, OP_combine, axis, "to", want.order, NULL, 0);
 		if (have.kind == IR_SINGLE)
 			return step(r, OP_send, axis, "from", have.order, "to", want.order);
-		break;
+		return keep_one_copy(r, axis, want.order);
 	case IR_PARTIAL: break;
 	}
 	return complain(r, axis);
