@@ -5,6 +5,7 @@
 #include "ir/template.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
@@ -170,6 +171,22 @@ result_dtype(const struct ir_op *op, const struct ir_row *row, const struct ir_t
 	return (enum ir_dtype)ir_operand_type(op, operand)->dtype;
 }
 
+/* Is the value one that the element type holds? Floats are rounded; integers are what they are. */
+static bool
+check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
+{
+	const struct ir_attr *a = ir_attr_find(op, "value");
+	const double v = a->kind == ATTR_INT || a->kind == ATTR_BOOL ? (double)a->i : a->f;
+	const int bits = ir_dtype_class(t) == IR_BOOL ? 1 : (int)(8 * ir_dtype_bytes(t));
+	const bool is_signed = ir_dtype_class(t) == IR_INT;
+	const double top = is_signed ? ldexp(1, bits - 1) : ldexp(1, bits), bottom = is_signed ? -top : 0;
+
+	if (ir_dtype_class(t) == IR_FLOAT || (v >= bottom && v < top && v == floor(v)))
+		return true;
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "constant: %.17g is no value of %s", v, ir_dtype_name(t));
+	return false;
+}
+
 static bool
 infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, const struct ir_type *written,
 	struct ir_type *t)
@@ -179,6 +196,8 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, cons
 	if (!form_shape(m, op, written, &f, NULL))
 		return false;
 	t->dtype = (uint8_t)result_dtype(op, row, written);
+	if (op->code == OP_constant && !check_constant(m, op, (enum ir_dtype)t->dtype))
+		return false;
 	t->rank = f.out.rank;
 	for (int d = 0; d < f.out.rank; d++)
 		t->dim[d] = f.out.index[d] < 0 ? 1 : f.size[f.out.index[d]];
