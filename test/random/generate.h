@@ -16,6 +16,8 @@
 struct random_options {
 	int steps;     /* things to try: an op, a source or a parallelization op each */
 	bool parallel; /* layouts and parallelization ops; else all is copied */
+	bool fuse;     /* puts some ops into fuses */
+	bool loss;     /* output("loss"): a sum of means of some values; and no updates */
 };
 
 /*
@@ -42,6 +44,7 @@ struct gen {
 	struct ir_builder b;
 	uint64_t state; /* of the random numbers */
 	bool parallel;
+	bool smooth; /* where derivatives jump, values must be exact */
 	struct pooled *pool;
 	int npool, nnames;
 };

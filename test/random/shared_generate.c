@@ -107,9 +107,11 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 		*bound = largest_dim(t);
 		return OP_iota;
 	}
-	if (how < 90 || !isfloat) {
-		attr[(*nattrs)++] = isfloat ? ir_make_float(g->ctx, "value", 0.5 + gen_below(g, 4))
-					    : ir_make_int(g->ctx, "value", gen_below(g, 7) - 3);
+	if (how < 90 || !isfloat) { /* powers of 2, so that folding rounds nothing */
+		attr[(*nattrs)++] =
+			isfloat ? ir_make_float(g->ctx, "value", 0.5 * (1 << gen_below(g, 4)))
+				: ir_make_int(g->ctx, "value",
+					  gen_below(g, 7) - (t->dtype == IR_u8 ? 0 : 3));
 		return OP_constant;
 	}
 	attr[(*nattrs)++] = ir_make_int(g->ctx, "seed", gen_below(g, 100));
@@ -295,12 +297,40 @@ add_outputs(struct gen *g, int n)
 	}
 }
 
+/* The mean of a value as a copied f32, or NULL. */
+static struct ir_value *
+copied_mean(struct gen *g, const struct pooled *p)
+{
+	const struct ir_attr to = ir_make_dtype(g->ctx, "to", IR_f32);
+	struct ir_value *v = p->v;
+	if (ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT || p->bound > 100)
+		return NULL;
+	v = gen_relayout(g, v, ir_type_meaning(g->ctx, v->type));
+	v = gen_build(g, OP_mean, 1, &v, 0, NULL);
+	return gen_build(g, OP_convert, 1, &v, 1, &to);
+}
+
+static void
+add_loss(struct gen *g, int n)
+{
+	struct ir_value *loss = ir_build_scalar(&g->b, IR_f32, 0);
+	for (int i = 0; i < n; i++) {
+		struct ir_value *v = !g->pool[i].v->uses && gen_chance(g, 60)
+					     ? copied_mean(g, &g->pool[i])
+					     : NULL;
+		if (v)
+			loss = ir_build2(&g->b, OP_add, loss, v);
+	}
+	effect(g, OP_output, "loss", 1, &loss);
+}
+
 struct ir_module *
 random_module(
 	const void *owner, struct ir_context *ctx, uint64_t seed, const struct random_options *o)
 {
 	struct gen g = {
 		.ctx = ctx, .m = ir_module_create(owner, ctx, "random"), .parallel = o->parallel};
+	g.smooth = o->loss;
 	g.state = rt_mix64(seed);
 	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
 	static const char *const names[] = {"dp", "tp", "mb"};
@@ -316,8 +346,12 @@ random_module(
 		else
 			gen_op(&g);
 	const int n = g.npool;
-	add_updates(&g, n);
+	if (o->loss)
+		add_loss(&g, n);
+	else
+		add_updates(&g, n);
 	add_outputs(&g, n);
-	gen_fuse(&g);
+	if (o->fuse)
+		gen_fuse(&g);
 	return g.m;
 }

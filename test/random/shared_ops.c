@@ -53,6 +53,14 @@ grows_linearly(enum op_code code)
 	return false;
 }
 
+/* Their derivative jumps where an operand is 0, or where two are equal. */
+static bool
+has_kink(enum op_code code)
+{
+	return code == OP_abs || code == OP_relu || code == OP_maximum || code == OP_minimum ||
+	       code == OP_max || code == OP_min;
+}
+
 static double
 bound_of(enum op_code code, const struct pooled *in, int n)
 {
@@ -185,6 +193,8 @@ pointwise(struct gen *g, enum op_code code)
 	if (bound_of(code, in, row->noperands) > LARGEST ||
 		(compares(row) && !may_step(g, in, row->noperands)))
 		return;
+	if (g->smooth && has_kink(code) && !all_exact(in, row->noperands))
+		return;
 	finish(g, gen_build(g, code, row->noperands, v, 0, NULL), in, row->noperands, 1);
 }
 
@@ -294,7 +304,7 @@ try_reduction(struct gen *g, enum op_code code)
 	if (gen_chance(g, 30))
 		attr[nattrs++] = ir_make_bool(g->ctx, "keep", true);
 	const double times = code == OP_sum ? (double)ir_type_elements(p.v->type) : 1;
-	if (p.bound * times < LARGEST)
+	if (p.bound * times < LARGEST && !(g->smooth && has_kink(code) && !p.exact))
 		finish(g, gen_build(g, code, 1, &p.v, nattrs, attr), &p, 1, times);
 }
 
