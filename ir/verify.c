@@ -146,7 +146,8 @@ compare_symbols(const void *a, const void *b)
 static void
 verify_names(struct verifier *v)
 {
-	qsort(v->named, v->nnamed, sizeof *v->named, compare_symbols);
+	if (v->nnamed)
+		qsort(v->named, v->nnamed, sizeof *v->named, compare_symbols);
 	for (size_t i = 1; i < v->nnamed; i++) {
 		const struct ir_op *op = v->named[i], *before = v->named[i - 1];
 		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
