@@ -87,14 +87,19 @@ complete(struct sweep *s, struct ir_value *v)
 	return g;
 }
 
-/* An identity on meaning: result i is operand i. */
+/*
+ * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled there, so a
+ * sum that arrives partial behind an allgather is scattered at once.
+ */
 static bool
 back_parallel(struct sweep *s, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
-		struct ir_value *g = complete(s, &op->result[i]);
-		bool wanted = g && s->wanted[ir_operand(op, i)->mark];
-		if (s->b.failed || (wanted && !accumulate(s, ir_operand(op, i), g)))
+		struct ir_value *g = s->grad[op->result[i].mark];
+		if (!g || !s->wanted[ir_operand(op, i)->mark])
+			continue;
+		name_gradient(s, &op->result[i], g);
+		if (!accumulate(s, ir_operand(op, i), g))
 			return false;
 	}
 	return true;

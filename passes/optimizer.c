@@ -26,6 +26,7 @@ run_one(struct optimizer_step *s, struct ir_op *gradient, optimizer_rule *rule, 
 		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"", s->run->pass->name, name);
 		return false;
 	}
+	s->last_state = s->param;
 	s->w = &s->param->result[0];
 	s->g = ir_operand(gradient, 0);
 	b->loc = gradient->loc;
@@ -62,11 +63,13 @@ optimizer_state(struct optimizer_step *s, const char *what, bool scalar)
 	struct ir_type t = {.dtype = s->w->type->dtype};
 	const struct ir_type *type = scalar ? ir_type_intern(b.m->ctx, &t) : s->w->type;
 
-	b.before = s->param->next;
+	b.before = s->last_state->next;
 	struct ir_value *v = ir_build_typed(&b, OP_state, name, NULL, 0, NULL, 0, type);
 	s->b.failed = s->b.failed || b.failed;
-	if (v)
+	if (v) {
 		v->name = ir_name(b.m->ctx, name);
+		s->last_state = v->op;
+	}
 	return v;
 }
 

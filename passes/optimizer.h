@@ -9,6 +9,7 @@ struct optimizer_step {
 	struct pass_run *run;
 	struct ir_builder b;
 	struct ir_op *param;
+	struct ir_op *last_state; /* behind which the next state goes: the param, then its states */
 	struct ir_value *w, *g; /* of one element type, shape and layout (time axes aside) */
 };
 
@@ -23,7 +24,8 @@ typedef struct ir_value *optimizer_rule(struct optimizer_step *s, void *data);
 bool
 optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data);
 
-/* A state of the param's type, or a scalar one, named "pass.what.param", initially zero; put behind the param. */
+/* A state of the param's type, or a scalar one, named "pass.what.param", initially zero; put behind the param and its
+ * other states. */
 struct ir_value *
 optimizer_state(struct optimizer_step *s, const char *what, bool scalar);
 
