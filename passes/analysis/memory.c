@@ -1,7 +1,7 @@
 /* Memory by liveness: see memory.h. */
 #include "passes/analysis/memory.h"
 
-#include "ir/form.h"
+#include "ir/scheme.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
 #include "passes/analysis/issue.h"
@@ -137,28 +137,23 @@ collective_in_place(const struct lives *l, const struct ir_op *op, int r)
 	       !used_from(l, from, op, position(l, op));
 }
 
-/* Does the op compute each element of its result from the same element of operand j? */
+/* Does the kernel read what lies in `buffer` only where it then writes result v? */
 static bool
-is_elementwise(const struct lives *l, const struct ir_op *op, int j)
+reads_in_place(
+	const struct lives *l, const struct ir_op *op, uint32_t buffer, const struct ir_value *v)
 {
-	struct form f;
-	if (op->body) {
-		IR_FOR_OPS (inner, op->body)
-			for (int i = 0; i < inner->noperands && !op_is(inner, TERMINATOR); i++)
-				if (!is_elementwise(l, inner, i))
-					return false;
-		return true;
+	struct scheme *s = NULL;
+	bool safe = true;
+	for (int j = 0; j < op->noperands && safe; j++) {
+		if (buffer_of(l, ir_operand(op, j)) != buffer)
+			continue;
+		if (ir_operand_type(op, j) != v->type)
+			safe = false;
+		s = safe && !s ? scheme_create(l, l->m, l->arena, op) : s;
+		safe = safe && s && scheme_in_place(s, j, (int)v->index);
 	}
-	if (!form_exists((enum op_code)op->code) || op_is(op, PARALLEL) ||
-		!form_make(l->m, l->arena, op, NULL, &f) || f.reduce != REDUCE_NONE)
-		return false;
-	/* A smaller operand that is repeated is read by itself and does no harm. */
-	if (ir_operand_type(op, j) != op->result[0].type)
-		return true;
-	for (int d = 0; d < f.out.rank; d++)
-		if (f.in[j].index[d] != f.out.index[d])
-			return false;
-	return true;
+	talloc_free(s);
+	return safe;
 }
 
 /* The buffer of the param whose next value v is, if v may be made there; else NO_BUFFER. */
@@ -177,11 +172,8 @@ param_buffer(const struct lives *l, const struct ir_value *v)
 	for (int r = 0; r < op->nresults; r++)
 		if (&op->result[r] != v && buffer_of(l, &op->result[r]) == home)
 			return NO_BUFFER;
-	for (int j = 0; j < op->noperands; j++)
-		if (buffer_of(l, ir_operand(op, j)) == home &&
-			(ir_operand_type(op, j) != v->type || !is_elementwise(l, op, j)))
-			return NO_BUFFER;
-	return used_from(l, home, op, position(l, op)) ? NO_BUFFER : home;
+	bool free = !used_from(l, home, op, position(l, op)) && reads_in_place(l, op, home, v);
+	return free ? home : NO_BUFFER;
 }
 
 /* Are all readers in the loop that makes the value? Views read for their readers. */
@@ -278,7 +270,8 @@ wait_position(const struct lives *l, const struct ir_op *op)
 		IR_FOR_USES (u, &op->result[r]) {
 			uint32_t p =
 				is_view(l, u->op) ? wait_position(l, u->op) : position(l, u->op);
-			first = p < first && !is_next_value(u) ? p : first;
+			bool at_end = is_next_value(u) || u->op->code == OP_output;
+			first = p < first && !at_end ? p : first;
 		}
 	return first;
 }
@@ -333,6 +326,22 @@ live(const struct lives *l, struct memory_buffer *list, uint32_t *n)
 	return persistent;
 }
 
+/* What kernels keep inside, for as long as they run. */
+static void
+list_scratch(const struct lives *l, struct memory_buffer *list, uint32_t *n)
+{
+	for (uint32_t p = 0; p < l->o->n; p++) {
+		const struct ir_op *op = l->o->op[p];
+		if (cost_op_kind(l->m, op) != COST_COMPUTE || op_is(op, PARALLEL))
+			continue;
+		struct scheme *s = scheme_create(l, l->m, l->arena, op);
+		if (s && s->scratch_bytes)
+			list[(*n)++] = (struct memory_buffer){
+				aligned((uint64_t)s->scratch_bytes), moment(p), moment(p)};
+		talloc_free(s);
+	}
+}
+
 void
 memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report *r)
 {
@@ -353,7 +362,8 @@ memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report 
 	l->buffer = NEW_ARRAY(l, struct buffer, nvalues);
 	place_all(l);
 	access_all(l);
-	struct memory_buffer *list = NEW_ARRAY(l, struct memory_buffer, nvalues);
+	struct memory_buffer *list = NEW_ARRAY(l, struct memory_buffer, nvalues + n);
+	list_scratch(l, list, &nlist);
 	uint64_t persistent = live(l, list, &nlist);
 	uint64_t peak = memory_peak(list, nlist, 2 * (n + 1), &at);
 	const struct ir_op *op = at / 2 < n ? l->o->op[at / 2] : NULL;

@@ -12,6 +12,7 @@
  *   the old one later; else it lives to the end of the step and is copied.
  * - A value of one turn of a loop that is read behind the loop has a slot for every turn. What is
  *   read or made in a loop and outside of it lives through the whole loop.
+ * - What a kernel keeps inside (ir/scheme.h) lives while it runs.
  *
  * The same as lower/plan.h, which gives buffers their places; test/cost compares the two.
  */
