@@ -23,6 +23,7 @@ struct function {
 
 struct cuda {
 	const struct lower_plan *p;
+	const char *prefix; /* of all names */
 	struct cuda_sources *src;
 	struct function *function;
 	int nfunctions;
@@ -83,7 +84,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	struct function *f = &c->function[n];
 	c->function_of[a->kernel] = n;
 	f->key = key;
-	f->name = talloc_asprintf(c->function, "k_%s_%d", op_name((enum op_code)a->op->code), n);
+	f->name = talloc_asprintf(c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p->module, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
@@ -144,31 +145,42 @@ write_add(struct step_writer *w, const struct lower_action *a)
 
 /* The tables of launches and of matrix products. */
 static void
-write_tables(FILE *out, const struct cuda_sources *src)
+write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 {
-	fprintf(out, "static const struct rt_cuda_kernel launches[] = {\n");
+	fprintf(out, "static const struct rt_cuda_kernel %slaunches[] = {\n", prefix);
 	for (int i = 0; i < src->nlaunches; i++)
 		fprintf(out, "\t{\"%s\", %d},\n", src->launch[i].name, src->launch[i].threads);
 	fprintf(out, "\t{0}\n};\n\n");
 	for (int i = 0; i < src->ngemms; i++)
 		if (src->gemm[i].loops)
-			fprintf(out, "static const struct rt_cuda_gemm_loop loops_%d[] = {%s};\n", i, src->gemm[i].loops);
-	fprintf(out, "static const struct rt_cuda_gemm products[] = {\n");
-	for (int i = 0; i < src->ngemms; i++)
-		fprintf(out, src->gemm[i].loops ? "\t{%s, loops_%d},\n" : "\t{%s, NULL},\n", src->gemm[i].text, i);
+			fprintf(out, "static const struct rt_cuda_gemm_loop %sloops_%d[] = {%s};\n", prefix, i, src->gemm[i].loops);
+	fprintf(out, "static const struct rt_cuda_gemm %sproducts[] = {\n", prefix);
+	for (int i = 0; i < src->ngemms; i++) {
+		if (src->gemm[i].loops)
+			fprintf(out, "\t{%s, %sloops_%d},\n", src->gemm[i].text, prefix, i);
+		else
+			fprintf(out, "\t{%s, NULL},\n", src->gemm[i].text);
+	}
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
+/* main with the compiled kernels; with an entry ENTRY_main without them: whoever wants that links them. */
 static void
-write_main(FILE *out, const struct cuda_sources *src)
+write_main(FILE *out, const struct cuda *c, const char *entry)
 {
-	fprintf(out, "/* The compiled kernels. */\n"
-		"__asm__(\".pushsection .rodata\\n\\t.balign 64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
-		"\\t.popsection\");\nextern const unsigned char dopt_image[];\n\n");
-	fprintf(out, "int\nmain(int argc, char **argv)\n{\n\tconst struct rt_cuda_program cuda = {\n"
-		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = launches,\n"
-		"\t\t.ngemms = %d, .gemms = products,\n\t\t.scratch_bytes = %" PRId64 ",\n\t};\n\n"
-		"\treturn rt_cuda_main(&dopt_program, &cuda, argc, argv);\n}\n", src->nlaunches, src->ngemms, src->scratch);
+	const struct cuda_sources *src = c->src;
+
+	if (entry)
+		fprintf(out, "int %s_main(int argc, char **argv);\n\nint\n%s_main(int argc, char **argv)\n", entry, entry);
+	else
+		fprintf(out, "/* The compiled kernels. */\n"
+			"__asm__(\".pushsection .rodata\\n\\t.balign 64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
+			"\\t.popsection\");\nextern const unsigned char dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
+	fprintf(out, "{\n\tconst struct rt_cuda_program cuda = {\n"
+		"\t\t.image = %s,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
+		"\t\t.ngemms = %d, .gemms = %sproducts,\n\t\t.scratch_bytes = %" PRId64 ",\n\t};\n\n"
+		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n", entry ? "NULL" : "dopt_image", src->nlaunches, c->prefix,
+		src->ngemms, c->prefix, src->scratch, entry ? entry : "dopt_program");
 }
 
 static bool
@@ -182,13 +194,15 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 		c->p->module->name ? c->p->module->name : "main");
 	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
 	fputs(functions, out);
-	write_tables(out, c->src);
-	struct step_writer w = {.out = out, .p = c->p, .prefix = "", .kernel = write_call, .copy = write_copy, .add = write_add,
+	write_tables(out, c->src, c->prefix);
+	struct step_writer w = {.out = out, .p = c->p, .prefix = c->prefix, .kernel = write_call, .copy = write_copy, .add = write_add,
 		.data = c};
 	step_write(&w);
-	tables_write(out, c->p, "dopt_program", "", o->predicted);
+	if (o->entry)
+		fprintf(out, "extern const struct rt_program %s;\n", o->entry);
+	tables_write(out, c->p, o->entry ? o->entry : "dopt_program", c->prefix, o->predicted);
 	fputc('\n', out);
-	write_main(out, c->src);
+	write_main(out, c, o->entry);
 	return fclose(out) == 0;
 }
 
@@ -199,6 +213,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	char *functions = NULL;
 	size_t size = 0;
 
+	c.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
 	c.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
 	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
 	if (!c.src || !c.function || !c.function_of)

@@ -109,13 +109,14 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 	}
 }
 
+/* The ops whose loops are all among the kernel's: those of smaller kernels read no larger ones. */
 static void
 write_all(struct cuda_text *t)
 {
 	bool *need = cuda_need_none(t);
 
 	for (int k = 0; k < t->g->nops; k++)
-		need[t->g->op[k]] = true;
+		need[t->g->op[k]] = !(t->s->op[t->g->op[k]].out_set & ~t->space);
 	cuda_pointwise(t, 0, need, true);
 }
 
@@ -140,34 +141,65 @@ write_vectors(struct cuda_text *t, int cls, int width)
 		kernel_line(&t->w, "vec_store(&%s, %s);", v.at[i].element, v.at[i].name);
 }
 
+/* A kernel over the classes of t->space. */
+static void
+write_space(struct cuda_text *t)
+{
+	struct cuda_space all = cuda_space_of(t->g, t->space);
+	const int last = all.n ? all.cls[all.n - 1] : -1;
+	int width = 1;
+	const bool vectors = t->space == cuda_all(t->g) && all.n && fits(t, last, &width);
+	const int64_t n = all.size / (vectors ? width : 1);
+	const char *type = cuda_index_type(all.size + (int64_t)CUDA_GRID * CUDA_BLOCK);
+
+	cuda_open(t);
+	cuda_prologue(t, false);
+	cuda_block(t, "for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64 "; at += gridDim.x * %d)", type, type,
+		CUDA_BLOCK, n, CUDA_BLOCK);
+	if (vectors)
+		kernel_line(&t->w, "const %s element = at * %d;", type, width);
+	cuda_unflatten(t, &all, vectors ? "element" : "at");
+	if (vectors)
+		write_vectors(t, last, width);
+	else
+		write_all(t);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
+}
+
+/* The stored results with fewer loops than the segment has, each set of loops once. */
+static void
+write_smaller(struct cuda_text *t)
+{
+	uint32_t *done = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	int ndone = 0;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		bool known = o->stage < 0 || !cuda_is_stored(t, o) || o->out_set == cuda_all(t->g);
+		for (int i = 0; i < ndone; i++)
+			known |= done[i] == o->out_set;
+		if (known)
+			continue;
+		done[ndone++] = t->space = o->out_set;
+		write_space(t);
+	}
+}
+
+/*
+ * One kernel over all loops; results with fewer loops are written by the first iteration of the others, but
+ * where results may lie on operands by kernels behind it, when nobody reads those operands any more.
+ */
 void
 cuda_flat(struct cuda_text *t)
 {
-	struct cuda_space all = cuda_space_of(t->g, cuda_all(t->g));
-	const int last = all.n ? all.cls[all.n - 1] : -1;
-	int width = 1;
-	const bool vectors = all.n && fits(t, last, &width);
-	const int64_t n = all.size / (vectors ? width : 1);
-
-	cuda_open(t);
 	t->w.all_local = true;
-	cuda_prologue(t, true);
-	if (all.n) {
-		const char *type = cuda_index_type(n + (int64_t)CUDA_GRID * CUDA_BLOCK);
-		cuda_block(t, "for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64 "; at += gridDim.x * %d)",
-			type, type, CUDA_BLOCK, n, CUDA_BLOCK);
-		const char *flat = "at";
-		if (vectors) {
-			kernel_line(&t->w, "const %s element = at * %d;", type, width);
-			flat = "element";
-		}
-		cuda_unflatten(t, &all, flat);
-		if (vectors)
-			write_vectors(t, last, width);
-		else
-			write_all(t);
-		cuda_end(t);
+	t->space = cuda_all(t->g);
+	if (t->space) {
+		write_space(t);
+		if (t->in_place)
+			write_smaller(t);
 	}
 	t->w.all_local = false;
-	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
+	cuda_prologue_results(t);
 }

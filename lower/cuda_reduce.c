@@ -66,7 +66,7 @@ open_units(struct cuda_text *t, const struct spread *x)
 	if (x->lanes > 1)
 		kernel_line(&t->w, "const int lane = threadIdx.x %% %d;", x->lanes);
 	if (x->lanes == CUDA_BLOCK)
-		kernel_line(&t->w, "__shared__ alignas(8) unsigned char room[DEV_ROOM];");
+		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
 	cuda_block(t, "for (%s unit = blockIdx.x * (%s)%d%s; unit < %" PRId64 "; unit += gridDim.x * %d)", type, type,
 		per_block, mine, units, per_block);
 	if (x->chunks > 1)
@@ -181,7 +181,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 	for (int i = 0; i < nops && x.chunks > 1; i++)
 		cuda_scratch(t, cuda_type(op[i]), cuda_printf(t, "part%d", op[i]->out), x.kept.size * x.chunks * 8);
 	cuda_open(t);
-	cuda_prologue(t, store);
+	cuda_prologue(t, false);
 	open_units(t, &x);
 	for (int i = 0; i < nops; i++)
 		kernel_line(&t->w, "%s v%d = %s;", cuda_type(op[i]), op[i]->out, kernel_identity(&t->w, op[i]));
@@ -199,20 +199,22 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 		cuda_reduce_parts(t, &(struct cuda_parts){op, nops, x.kept, x.chunks});
 }
 
+/* Pointwise results are written by the last launch: the others compute them from operands they may lie on. */
 void
 cuda_reduce(struct cuda_text *t)
 {
-	uint32_t *done = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops);
-	int ndone = 0;
+	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	int n = 0;
 
 	for (int k = 0; k < t->g->nops; k++) {
-		const uint32_t set = t->s->op[t->g->op[k]].red_set;
-		bool known = set == 0;
-		for (int i = 0; i < ndone; i++)
-			known |= done[i] == set;
-		if (known)
-			continue;
-		write_launch(t, set, ndone == 0);
-		done[ndone++] = set;
+		const uint32_t mine = t->s->op[t->g->op[k]].red_set;
+		bool known = mine == 0;
+		for (int i = 0; i < n; i++)
+			known |= set[i] == mine;
+		if (!known)
+			set[n++] = mine;
 	}
+	for (int i = 0; i < n; i++)
+		write_launch(t, set[i], i + 1 == n);
+	cuda_prologue_results(t);
 }

@@ -96,7 +96,7 @@ declare_rows(struct cuda_text *t, const struct rows *x)
 	if (!x->row_bytes)
 		return;
 	if (x->shared) {
-		kernel_line(&t->w, "__shared__ alignas(%d) unsigned char rows[%" PRId64 "];", CUDA_VECTOR,
+		kernel_line(&t->w, "alignas(%d) __shared__ unsigned char rows[%" PRId64 "];", CUDA_VECTOR,
 			x->row_bytes * x->per_block);
 		kernel_line(&t->w, "unsigned char *const row = rows%s;",
 			x->per_block == 1 ? "" : cuda_printf(t, " + threadIdx.x / 32 * %" PRId64, x->row_bytes));
@@ -232,6 +232,8 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
+	if (t->in_place) /* the other lanes have read what is overwritten */
+		barrier(t, x);
 	cuda_block(t, "if (lane == 0)");
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
@@ -316,42 +318,41 @@ write_pass(struct cuda_text *t, const struct rows *x, struct pass p)
 		write_sums(t, x, &p);
 }
 
-/* The passes of a stage: one for each set of inner loops that its ops reduce. */
+/*
+ * The passes of a stage: one for each set of inner loops that its ops reduce, and one that reduces none
+ * where there are such ops. The last one stores pointwise results: the others compute them again, from
+ * operands they may lie on.
+ */
 static void
 write_stage(struct cuda_text *t, const struct rows *x, int stage)
 {
-	uint32_t *done = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1), space = 0;
-	int ndone = 0;
+	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1), space = 0;
+	int n = 0;
 	bool store = false, pointwise = false;
 
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		if (o->stage != stage)
 			continue;
+		const uint32_t mine = o->red_set & ~x->outer;
 		space |= (o->out_set | o->red_set) & ~x->outer;
 		store |= !o->red_set && cuda_is_stored(t, o);
-		pointwise |= o->red_set && !(o->red_set & ~x->outer);
+		pointwise |= o->red_set && !mine;
+		bool known = !mine;
+		for (int i = 0; i < n; i++)
+			known |= set[i] == mine;
+		if (!known)
+			set[n++] = mine;
 	}
-	struct pass p = {.stage = stage, .all = cuda_space_of(t->g, space), .store = true};
-	if (!p.all.n) {
-		write_pass(t, x, p);
-		return;
+	if (!n || pointwise)
+		set[n++] = 0;
+	struct pass p = {.stage = stage, .all = cuda_space_of(t->g, space)};
+	for (int i = 0; i < n; i++) {
+		p.set = set[i];
+		p.store = i + 1 == n;
+		if (p.set || pointwise || store || !p.all.n)
+			write_pass(t, x, p);
 	}
-	for (int k = 0; k < t->g->nops; k++) {
-		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		p.set = o->red_set & ~x->outer;
-		bool known = o->stage != stage || !p.set;
-		for (int i = 0; i < ndone; i++)
-			known |= done[i] == p.set;
-		if (known)
-			continue;
-		write_pass(t, x, p);
-		p.store = false;
-		done[ndone++] = p.set;
-	}
-	p.set = 0;
-	if ((store && p.store) || pointwise)
-		write_pass(t, x, p);
 }
 
 static void
@@ -375,9 +376,9 @@ cuda_rows(struct cuda_text *t)
 	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% %d;", x.lanes);
 	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;", x.per_block == 1 ? "" : " * 4 + threadIdx.x / 32");
 	if (x.lanes > CUDA_LANES)
-		kernel_line(&t->w, "__shared__ alignas(8) unsigned char room[DEV_ROOM];");
+		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
 	declare_rows(t, &x);
-	cuda_prologue(t, true);
+	cuda_prologue(t, false);
 	cuda_block(t, "if (group < %" PRId64 ")", x.groups);
 	if (fill_parts(t, &x))
 		barrier(t, &x);
@@ -392,4 +393,5 @@ cuda_rows(struct cuda_text *t)
 	cuda_end(t);
 	cuda_close(t, threads, (x.groups + x.per_block - 1) / x.per_block);
 	write_parts(t, &x);
+	cuda_prologue_results(t);
 }

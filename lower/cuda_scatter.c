@@ -52,7 +52,9 @@ write_own(struct cuda_text *t, const struct scheme_op *o)
 	open_threads(t, all.size);
 	cuda_unflatten(t, &all, "at");
 	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
-	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	const char *value = kernel_expr(&t->w, o, o->f.body);
+	kernel_line(&t->w, "%s = %s;", kernel_element(&t->w, o, -1),
+		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, value));
 	cuda_end(t);
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, blocks(all.size, CUDA_BLOCK));

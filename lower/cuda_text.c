@@ -173,16 +173,28 @@ cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store)
 		if (!store || !cuda_is_stored(t, o))
 			continue;
 		/* In a kernel over more loops than the result has, the first iteration of the others writes. */
-		const struct cuda_space rest = cuda_space_of(t->g, t->w.all_local ? cuda_all(t->g) & ~o->out_set : 0);
+		const struct cuda_space rest = cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
 		char *first = NULL;
 		for (int d = 0; d < rest.n; d++)
 			first = cuda_printf(t, "%s%si%d == 0", first ? first : "", first ? " && " : "", rest.cls[d]);
+		if (first && t->in_place)
+			continue; /* others still read what it would overwrite: see cuda_flat */
 		if (first)
 			cuda_block(t, "if (%s)", first);
 		kernel_store(&t->w, o);
 		if (first)
 			cuda_end(t);
 	}
+}
+
+static bool
+has_stored_prologue(const struct cuda_text *t)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++)
+		any |= t->s->op[t->g->op[k]].stage == -1 && cuda_is_stored(t, &t->s->op[t->g->op[k]]);
+	return any;
 }
 
 void
@@ -194,12 +206,21 @@ cuda_prologue(struct cuda_text *t, bool store)
 			continue;
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
-		if (!store || !cuda_is_stored(t, o))
-			continue;
-		cuda_block(t, "if (blockIdx.x == 0 && threadIdx.x == 0)");
-		kernel_store(&t->w, o);
-		cuda_end(t);
+		if (store && cuda_is_stored(t, o))
+			kernel_store(&t->w, o);
 	}
+}
+
+void
+cuda_prologue_results(struct cuda_text *t)
+{
+	if (!has_stored_prologue(t))
+		return;
+	cuda_open(t);
+	cuda_block(t, "if (threadIdx.x == 0)");
+	cuda_prologue(t, true);
+	cuda_end(t);
+	cuda_close(t, CUDA_LANES, 1);
 }
 
 void

@@ -66,6 +66,7 @@ struct cuda_text {
 	const char *name;     /* of the op's launch function */
 	FILE *host;           /* its statements */
 	bool in_place, aligned;
+	uint32_t space;       /* classes of a flat kernel */
 	struct cuda_pointer *pointer;
 	int npointers;
 	int64_t scratch;      /* bytes that are taken */
@@ -123,9 +124,14 @@ cuda_need_none(struct cuda_text *t);
 void
 cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store);
 
-/* The ops without loops, at the start of a kernel; the first thread of the grid stores where `store`. */
+/*
+ * The ops without loops, at the start of a kernel: all threads compute them. Their results are written by a
+ * kernel of its own behind the others, because they may lie where the others' prologues read.
+ */
 void
 cuda_prologue(struct cuda_text *t, bool store);
+void
+cuda_prologue_results(struct cuda_text *t);
 
 /* `to` = reduce(`to`, `value`) for op o. */
 void

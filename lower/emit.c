@@ -47,11 +47,8 @@ emit_cuda(const struct lower_plan *p, const struct lower_options *o)
 	struct diag *d = p->module->ctx->diag;
 	char *folder = talloc_asprintf(p, "%s.src", o->output);
 
-	if (o->entry) {
-		diag_error(d, LOC_NONE, "only programs of the host can be linked into one");
-		return false;
-	}
-	return lower_make_dir(d, folder) && cuda_write(p, o, folder) && (o->sources_only || cuda_build(d, o, folder));
+	return lower_make_dir(d, folder) && cuda_write(p, o, folder)
+		&& (o->sources_only || o->entry || cuda_build(d, o, folder));
 }
 
 bool

@@ -28,6 +28,11 @@
 #include <talloc.h>
 #include <unistd.h>
 
+/* Tests of another target include the test of the host behind a definition of this: test/cuda/. */
+#ifndef BATCH_TARGET
+#define BATCH_TARGET LOWER_HOST
+#endif
+
 enum {
 	PROGRAM_SECONDS = 60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
 	PROGRAM_STEPS = 3,    /* of every program: states and params must have moved on */
@@ -87,7 +92,7 @@ static inline void
 batch_add_module(struct batch *b, const char *what, struct ir_module *m)
 {
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n), *entry = talloc_asprintf(b, "p%d", b->n);
-	const struct lower_options o = {.output = output, .entry = entry};
+	const struct lower_options o = {.target = BATCH_TARGET, .output = output, .entry = entry};
 	if (!lower_emit_program(m, &o))
 		fail_msg("%s: %s", what, b->message);
 	b->program = talloc_realloc(b, b->program, struct program, (size_t)b->n + 1);
@@ -117,7 +122,7 @@ write_unit(struct batch *b, int first)
 		}
 		fprintf(f, "#include \"p%d.src/step.c\"\n", i);
 	}
-	if (first == 0)
+	if (first == 0 && BATCH_TARGET == LOWER_HOST)
 		fputs("int batch_run(const struct rt_program *p, int argc, char **argv);\n"
 		      "int batch_run(const struct rt_program *p, int argc, char **argv)\n"
 		      "{\n\treturn rt_main(p, &rt_device_host, argc, argv);\n}\n", f);
@@ -129,6 +134,10 @@ static inline void
 batch_build(struct batch *b, const char *level)
 {
 	char *cc = lower_compile_command(b), *command = talloc_asprintf(b, "cd %s && {", b->folder);
+	char *more = talloc_strdup(b, "");
+#ifdef BATCH_MORE
+	more = BATCH_MORE(b, level);
+#endif
 	for (int i = 0; i < PROGRAM_FILES; i++) {
 		write_unit(b, i);
 		command = talloc_asprintf_append(command, " %s %s -fPIC -c unit%d.c & p%d=$!;", cc, level, i, i);
@@ -138,7 +147,7 @@ batch_build(struct batch *b, const char *level)
 	command = talloc_asprintf_append(command, " %s -shared -o all.so", cc);
 	for (int i = 0; i < PROGRAM_FILES; i++)
 		command = talloc_asprintf_append(command, " unit%d.o", i);
-	command = talloc_asprintf_append(command, " %s; }", lower_link_flags(b));
+	command = talloc_asprintf_append(command, " %s %s; }", more, lower_link_flags(b));
 	if (system(command) != 0)
 		fail_msg("the compiler failed: %s", command);
 	b->library = dlopen(talloc_asprintf(b, "%s/all.so", b->folder), RTLD_NOW | RTLD_LOCAL);
@@ -153,7 +162,8 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
 	int (*run)(const struct rt_program *, int, char **) =
 		(int (*)(const struct rt_program *, int, char **))dlsym(b->library, "batch_run");
-	assert_true(p && run);
+	int (*own)(int, char **) = (int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
+	assert_true(p && (run || own));
 	char steps[16];
 	snprintf(steps, sizeof steps, "%d", PROGRAM_STEPS);
 	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save", (char *)save, NULL};
@@ -164,7 +174,7 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 		const int null = open("/dev/null", O_WRONLY);
 		dup2(null, 1);
 		dup2(null, 2);
-		_exit(run(p, 8, argv));
+		_exit(own ? own(8, argv) : run(p, 8, argv));
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);

@@ -1,0 +1,48 @@
+/*
+ * The tests of the host target (test/lower/) for the cuda target: the same modules, lowered to CUDA, their
+ * kernels run on this processor by test/cuda/shim/. What such a test includes is the host's test itself.
+ */
+#ifndef TEST_CUDA_BATCH_H
+#define TEST_CUDA_BATCH_H
+
+#include "dopt_config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <talloc.h>
+
+#define BATCH_TARGET LOWER_CUDA
+#define BATCH_MORE(batch, level) shim_build(batch, (batch)->folder, (batch)->n, level)
+
+enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: a compiler each */
+
+/*
+ * Compiles the kernels of programs p0.src ... in a folder, and the shim, in front of which the real CUDA
+ * libraries are not linked; returns what to link.
+ */
+static inline char *
+shim_build(const void *owner, const char *folder, int n, const char *level)
+{
+	const char *shim = DOPT_BUILD_INCLUDE "/test/cuda/shim";
+	char *command = talloc_asprintf(owner, "cd %s && c() { %s -std=c11 -D_GNU_SOURCE -O1 -fPIC %s %s -I%s -c %s/$1.c; } && "
+		"c fibers && c cudart && c nccl", folder, DOPT_CC, DOPT_CUDA_INCLUDES, DOPT_CC_INCLUDES, shim, shim);
+	char *objects = talloc_strdup(owner, "");
+
+	for (int i = 0; i < SHIM_FILES; i++) {
+		FILE *f = fopen(talloc_asprintf(owner, "%s/all%d.cc", folder, i), "w");
+		for (int k = i; f && k < n; k += SHIM_FILES)
+			fprintf(f, "#include \"p%d.src/kernels.cu\"\n", k);
+		if (f)
+			fclose(f);
+		command = talloc_asprintf_append(command, " && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
+			"-Wno-unused -Wno-unknown-pragmas -include %s/kernels.h -I%s -c all%d.cc", level, shim, DOPT_BUILD_INCLUDE, i);
+		objects = talloc_asprintf_append(objects, " all%d.o", i);
+	}
+	if (system(command) != 0)
+		fprintf(stderr, "the compiler failed: %s\n", command);
+	return talloc_asprintf(owner, "%s fibers.o cudart.o nccl.o -L%s -ldopt_rt_cuda -lstdc++", objects, DOPT_BUILD_LIBDIR);
+}
+
+#endif
