@@ -58,7 +58,7 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 %token SYNC
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
 %token DIM "'dim('"
-%token <symbol> NAME "a name" VALUE "a value" FUNCNAME "'@' and a name" TYPE "a type"
+%token <symbol> NAME "a name" VALUE "a value" FUNCNAME "@name" TYPE "a type"
 %token <size> INT "an integer"
 %token <attr> FLOAT "a number" STRING "a string" QUANTITY "a quantity"
 %type <size> size place
