@@ -73,7 +73,7 @@ static const struct flag flags[] = {
 	{"steps", "N", "training steps of -run and -check", FLAG_INT, AT(steps)},
 	{"data", "FILE", "inputs of -run, -check from a safetensors file (default: random)", FLAG_TEXT,
 		AT(data)},
-	{"f64", NULL, "-run, -check: compute floats in double precision", FLAG_BOOL, AT(f64)},
+	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL, AT(f64)},
 	{"layout", NULL, "-run: place by place, as the layouts say (default: by meaning)", FLAG_BOOL,
 		AT(layout)},
 	{"reproducer", "FILE", "if a pass fails or crashes, write its input there, with the command "
