@@ -125,7 +125,7 @@ char *tensor_index_text(const void *owner, const struct tensor *t, int64_t eleme
  * by meaning, `after` by layout (by meaning where it has too many places), for options->steps steps
  * (default 2). Compared are every output of `before`, and every param and state that `before`
  * updates or neither does. Where `after` updates more (it was given an optimizer) only one step is
- * run. Reports the first tensor that differs, with the first and the worst element, and returns
+ * run, and an output grad.w may be gone where w is updated. Reports the first tensor that differs, with the first and the worst element, and returns
  * false.
  */
 bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
