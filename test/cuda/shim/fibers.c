@@ -1,7 +1,9 @@
 /* See fibers.h. The threads of a block take turns; a thread gives way where it waits. Every second block
- * runs them in reverse, so that a missing barrier shows one way or the other. */
+ * runs them in reverse, so that a missing barrier shows one way or the other. A fiber is entered by ucontext and
+ * left and continued by jumps, which make no system calls; it runs its thread of one block after the other. */
 #include "fibers.h"
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +23,14 @@ struct warp {
 
 struct fiber {
 	ucontext_t context;
+	jmp_buf place;
 	struct shim_thread self;
-	bool done;
+	bool entered, done;
 	unsigned warp_phase, block_phase;
 };
 
 struct block {
-	ucontext_t home;
+	jmp_buf home;
 	struct fiber fiber[MOST_THREADS];
 	struct warp warp[MOST_THREADS / 32];
 	unsigned arrived, phase, size, progress;
@@ -73,7 +76,8 @@ static void
 give_way(void)
 {
 	struct block *b = at_work;
-	swapcontext(&b->now->context, &b->home);
+	if (!_setjmp(b->now->place))
+		_longjmp(b->home, 1);
 }
 
 void
@@ -113,23 +117,33 @@ shim_warp_exchange(uint64_t mine)
 static void
 start(void)
 {
-	struct block *b = at_work;
-	b->kernel(b->args);
-	b->now->done = true;
-	b->progress++;
-	swapcontext(&b->now->context, &b->home);
+	for (;;) {
+		struct block *b = at_work;
+		b->kernel(b->args);
+		b->now->done = true;
+		b->progress++;
+		give_way();
+	}
+}
+
+/* Continues a fiber until it gives way. */
+static void
+turn(struct block *b, struct fiber *f)
+{
+	b->now = f;
+	if (_setjmp(b->home))
+		return;
+	if (f->entered)
+		_longjmp(f->place, 1);
+	f->entered = true;
+	setcontext(&f->context);
 }
 
 static void
-prepare(struct block *b, unsigned number, unsigned grid)
+make_fibers(struct block *b)
 {
-	b->arrived = b->phase = 0;
-	memset(b->warp, 0, sizeof b->warp);
 	for (unsigned i = 0; i < b->size; i++) {
 		struct fiber *f = &b->fiber[i];
-		f->self = (struct shim_thread){{i, 0, 0}, {number, 0, 0}, {grid, 1, 1}};
-		f->done = false;
-		f->warp_phase = f->block_phase = 0;
 		getcontext(&f->context);
 		f->context.uc_stack.ss_sp = b->stacks + (size_t)i * STACK_BYTES;
 		f->context.uc_stack.ss_size = STACK_BYTES;
@@ -142,15 +156,22 @@ static void
 run_block(struct block *b, unsigned number, unsigned grid)
 {
 	unsigned left = b->size;
-	prepare(b, number, grid);
+	b->arrived = b->phase = 0;
+	memset(b->warp, 0, sizeof b->warp);
+	for (unsigned i = 0; i < b->size; i++) {
+		struct fiber *f = &b->fiber[i];
+		f->self = (struct shim_thread){{i, 0, 0}, {number, 0, 0}, {grid, 1, 1}};
+		f->done = false;
+		f->warp_phase = f->block_phase = 0;
+	}
 	while (left) {
 		const unsigned before = b->progress;
 		for (unsigned i = 0; i < b->size; i++) {
-			b->now = &b->fiber[number & 1 ? b->size - 1 - i : i];
-			if (b->now->done)
+			struct fiber *f = &b->fiber[number & 1 ? b->size - 1 - i : i];
+			if (f->done)
 				continue;
-			swapcontext(&b->home, &b->now->context);
-			left -= b->now->done;
+			turn(b, f);
+			left -= f->done;
 		}
 		if (left && before == b->progress) {
 			fprintf(stderr, "shim: %u threads wait at a barrier that others do not reach\n", left);
@@ -170,6 +191,7 @@ shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block)
 	b->kernel = kernel;
 	b->args = args;
 	at_work = b;
+	make_fibers(b);
 	for (unsigned i = 0; i < grid; i++)
 		run_block(b, i, grid);
 	free(b->stacks);
