@@ -25,14 +25,29 @@ ir_context_create(const void *owner)
 	return ctx;
 }
 
+/* Two rounds, as low bits of a product know nothing of the high bits of its factors. */
+static uint64_t
+hash_mix(uint64_t hash)
+{
+	hash *= UINT64_C(0x9E3779B97F4A7C15);
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0xD6E8FEB86659FD93);
+	return hash ^ hash >> 32;
+}
+
 uint64_t
 intern_hash(uint64_t hash, const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
+	const char *p = bytes;
+	uint64_t word;
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ p[i]) * 1099511628211u;
-	return hash;
+	for (hash ^= n; n >= sizeof word; n -= sizeof word, p += sizeof word) {
+		memcpy(&word, p, sizeof word);
+		hash = hash_mix(hash ^ word);
+	}
+	word = 0;
+	memcpy(&word, p, n);
+	return hash_mix(hash ^ word);
 }
 
 static void

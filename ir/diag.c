@@ -81,6 +81,12 @@ diag_find_source(const struct diag *d, uint32_t offset)
 	return NULL;
 }
 
+const char *
+diag_source_text(const struct diag *d, uint32_t base)
+{
+	return diag_find_source(d, base)->text;
+}
+
 /* Start of the line that holds byte `at` of the source. */
 static uint32_t
 diag_line_start(const struct diag_source *s, uint32_t at)

@@ -52,6 +52,10 @@ diag_mute(struct diag *d, bool muted);
 uint32_t
 diag_add_source(struct diag *d, const char *name, const char *text, size_t length);
 
+/* The reporter's copy of the source that starts at `base`: zero-terminated, as long as the reporter. */
+const char *
+diag_source_text(const struct diag *d, uint32_t base);
+
 /* Reports a message; `loc` {0,0} for one without a place. printf-like. */
 void
 diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)

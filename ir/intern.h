@@ -1,4 +1,4 @@
-/* Hash tables of names and types behind a context. For ir/context.c and ir/type.c only. */
+/* Hash tables of names and types behind a context, for ir/context.c and ir/type.c; the hash also for the parser. */
 #ifndef IR_INTERN_H
 #define IR_INTERN_H
 
@@ -19,7 +19,7 @@ struct ir_intern {
 	struct intern_table names, types;
 };
 
-/* FNV-1a, continued from `hash`. */
+/* Continued from `hash`, eight bytes at a time. */
 uint64_t
 intern_hash(uint64_t hash, const void *bytes, size_t n);
 

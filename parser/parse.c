@@ -136,13 +136,8 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	}
 	struct ir_module *m = ir_module_create(NULL, ctx, "");
 	struct parser *p = parser_create(m, m, o);
-	char *copy = talloc_size(p, n + 1);
-	if (!copy)
-		out_of_memory();
-	memcpy(copy, text, n);
-	copy[n] = '\0';
-	uint32_t base = diag_add_source(ctx->diag, file_name, copy, n);
-	parse_text(p, copy, n, base);
+	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
+	parse_text(p, diag_source_text(ctx->diag, base), n, base);
 	parse_end(p, file_name, (struct ir_loc){base, base});
 	talloc_free(p);
 	bool ok = diag_errors(ctx->diag) == errors && ir_verify_structure(m);
@@ -163,11 +158,8 @@ parse_type_text(struct ir_module *m, const char *name, const char *text, size_t 
 	const struct ir_size_scope scope = {.m = m};
 	const struct ir_type *type = NULL;
 	struct lexer lx;
-	char *copy = talloc_strndup(p, text, n);
 
-	if (!copy)
-		out_of_memory();
-	lexer_open(p, &lx, copy, strlen(copy), base, START_TYPE);
+	lexer_open(p, &lx, diag_source_text(m->ctx->diag, base), n, base, START_TYPE);
 	p->lex = &lx;
 	if (!dir_parse(p))
 		type = ir_type_resolve(&scope, p->written);

@@ -39,8 +39,8 @@ struct symbol {
 enum { SYMBOL_UNKNOWN = -2 };
 
 struct symbol_slot {
-	uint64_t hash;
-	struct symbol *symbol;
+	uint32_t hash;
+	uint32_t number; /* of the symbol, from 1; 0: free */
 };
 
 /* A size in the making: a constant, or a tree. */
@@ -124,6 +124,7 @@ struct parser {
 	struct lexer *lex;
 	struct symbol_slot *slot;
 	size_t nslots, nsymbols;
+	struct vector symbols; /* chunks */
 	bool named, in_prelude;
 	bool *defined; /* which -D found their let */
 	bool time;     /* axes being declared are time axes */

@@ -4,10 +4,15 @@
  * closing it brings back those that it redefined. */
 #include "parser/parser.h"
 
+#include "ir/intern.h"
+
 #include <string.h>
 #include <talloc.h>
 
-enum { SYMBOLS_FIRST = 1024 }; /* slots: a small file has some hundred words */
+enum {
+	SYMBOLS_FIRST = 1024, /* slots: a small file has some hundred words */
+	SYMBOLS_CHUNK = 256,  /* symbols allocated together */
+};
 
 void
 vector_grow(const void *owner, struct vector *v, size_t size)
@@ -18,31 +23,6 @@ vector_grow(const void *owner, struct vector *v, size_t size)
 	v->data = talloc_realloc_size(owner, v->data, size * (size_t)v->room);
 	if (!v->data)
 		out_of_memory();
-}
-
-/* Two rounds, as low bits of a product know nothing of the high bits of its factors. */
-static uint64_t
-hash_mix(uint64_t hash)
-{
-	hash *= UINT64_C(0x9E3779B97F4A7C15);
-	hash ^= hash >> 32;
-	hash *= UINT64_C(0xD6E8FEB86659FD93);
-	return hash ^ hash >> 32;
-}
-
-/* Eight bytes at a time; names are short. */
-static uint64_t
-symbol_hash(const char *s, size_t n)
-{
-	uint64_t hash = n, word;
-
-	for (; n >= sizeof word; n -= sizeof word, s += sizeof word) {
-		memcpy(&word, s, sizeof word);
-		hash = hash_mix(hash ^ word);
-	}
-	word = 0;
-	memcpy(&word, s, n);
-	return hash_mix(hash ^ word);
 }
 
 static void
@@ -56,33 +36,49 @@ symbols_grow(struct parser *p)
 	if (!p->slot)
 		out_of_memory();
 	for (size_t i = 0; i < n; i++) {
-		if (!old[i].symbol)
+		if (!old[i].number)
 			continue;
 		size_t at = old[i].hash & (p->nslots - 1);
-		while (p->slot[at].symbol)
+		while (p->slot[at].number)
 			at = (at + 1) & (p->nslots - 1);
 		p->slot[at] = old[i];
 	}
 	talloc_free(old);
 }
 
+/* The symbol of a slot's number. Symbols are in chunks, so that a slot takes 8 bytes and none moves. */
+static struct symbol *
+symbol_of(const struct parser *p, uint32_t number)
+{
+	return &VECTOR(&p->symbols, struct symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+}
+
+static struct symbol *
+symbol_create(struct parser *p, uint32_t number)
+{
+	if (number / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
+		PUSH(p, &p->symbols, struct symbol *, ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
+	return symbol_of(p, number);
+}
+
 struct symbol *
 symbol_find(struct parser *p, const char *text, size_t n)
 {
-	uint64_t hash = symbol_hash(text, n);
+	uint32_t hash = (uint32_t)intern_hash(INTERN_SEED, text, n);
 
 	if (3 * p->nslots <= 4 * p->nsymbols)
 		symbols_grow(p);
 	size_t at = hash & (p->nslots - 1);
-	for (; p->slot[at].symbol; at = (at + 1) & (p->nslots - 1)) {
-		struct symbol *s = p->slot[at].symbol;
-		if (p->slot[at].hash == hash && s->n == n && memcmp(s->text, text, n) == 0)
+	for (; p->slot[at].number; at = (at + 1) & (p->nslots - 1)) {
+		if (p->slot[at].hash != hash)
+			continue;
+		struct symbol *s = symbol_of(p, p->slot[at].number - 1);
+		if (s->n == n && memcmp(s->text, text, n) == 0)
 			return s;
 	}
-	struct symbol *s = ARENA_NEW(p->scratch, struct symbol);
+	struct symbol *s = symbol_create(p, (uint32_t)p->nsymbols);
 	*s = (struct symbol){.text = text, .n = (uint32_t)n, .op = SYMBOL_UNKNOWN};
-	p->slot[at] = (struct symbol_slot){hash, s};
-	p->nsymbols++;
+	p->slot[at] = (struct symbol_slot){hash, (uint32_t)++p->nsymbols};
 	return s;
 }
 
