@@ -34,6 +34,10 @@ enum {
 	/* Kernels stop by themselves after seconds; what takes minutes hangs. */
 	RUN_SECONDS = 300,
 	POLL_MS = 5,
+	/* Messages of up to so many bytes are latency; those up to the next fit beside what is
+	   computed. */
+	SHORT_BYTES = 4096,
+	LONG_BYTES = 4 << 20,
 	/* A kernel compiles in a tenth of a second; several files would compile side by side. */
 	MAX_KEYS = 2000,
 };
@@ -51,8 +55,8 @@ struct message {
 	enum collective kind;
 	int places;
 	int64_t bytes;
-	double median;
-	bool fitted; /* for the fit of alpha and beta */
+	double median, beside; /* alone; what it adds to computation beside it */
+	bool fitted;           /* for the fit of alpha and beta */
 };
 
 struct measure {
@@ -148,7 +152,7 @@ add_message(struct measure *s, enum collective kind, int places, int64_t bytes, 
 		}
 	}
 	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
-	s->message[s->nmessages++] = (struct message){kind, places, bytes, 0, fitted};
+	s->message[s->nmessages++] = (struct message){kind, places, bytes, 0, 0, fitted};
 }
 
 static bool
@@ -387,6 +391,14 @@ store_message(struct measure *s, int places, int i, double median, double spread
 	return profile_put_collective(s->profile, s->device, &c);
 }
 
+static void
+set_beside(struct measure *s, int places, int i, double seconds)
+{
+	struct message *x = message_at(s, places, i);
+	if (x)
+		x->beside = seconds;
+}
+
 static bool
 store_field(struct measure *s, const char *name, double value)
 {
@@ -409,6 +421,9 @@ read_result(struct measure *s, int places)
 		else if (sscanf(line, "collective %d %lf %lf %d", &number, &median, &spread,
 				 &runs) == 4)
 			good = store_message(s, places, number, median, spread, runs);
+		else if (sscanf(line, "beside %d %lf %lf %d", &number, &median, &spread, &runs) ==
+			 4)
+			set_beside(s, places, number, median);
 		else if (sscanf(line, "field %63s %lf", name, &median) == 2)
 			good = store_field(s, name, median);
 	}
@@ -500,6 +515,27 @@ store_rates(struct measure *s)
 	       store_field(s, "async", 0);
 }
 
+/*
+ * What posting costs: a message beside computation takes that much more than alone, for the change
+ * of threads; the median of those that are short. And whether computation hides messages: whether
+ * most of the longer ones add less than half of their time to it.
+ */
+static bool
+store_overlap(struct measure *s)
+{
+	double *post = NEW_ARRAY(s, double, s->nmessages);
+	int nshort = 0, nlong = 0, hidden = 0;
+	for (int i = 0; i < s->nmessages; i++) {
+		const struct message *x = &s->message[i];
+		if (x->bytes <= SHORT_BYTES)
+			post[nshort++] = x->beside > x->median ? x->beside - x->median : 0;
+		else if (x->bytes <= LONG_BYTES)
+			nlong++, hidden += x->beside < x->median / 2;
+	}
+	return store_rate(s, "post", post, nshort) &&
+	       (nlong == 0 || store_field(s, "overlap", 2 * hidden > nlong));
+}
+
 /* Numbers of places among the messages, each once. */
 static int
 list_places(const struct measure *s, int *list, int max)
@@ -524,7 +560,7 @@ measure_all(struct measure *s)
 		good = measure_places(s, places[i], i == 0 && s->nkeys);
 	if (n == 0 && s->nkeys)
 		good = measure_places(s, 1, true);
-	return good && fit_links(s) && store_rates(s);
+	return good && fit_links(s) && store_rates(s) && store_overlap(s);
 }
 
 static bool

@@ -17,6 +17,8 @@
 /* A collective takes as long as its slowest place: more samples than for a kernel are not needed.
  */
 #define COLL_ROUNDS 60
+/* Computation beside a collective: longer than most messages take, so that it could hide them. */
+#define BUSY_NS 200000
 /* Pairs of clock readings whose median is what reading the clock itself takes. */
 #define CLOCK_PAIRS 1000
 
@@ -34,7 +36,10 @@ struct measuring {
 	int64_t *kernels;        /* [ranks][KERNEL_ROUNDS][ncalls] ns */
 	int32_t *rounds;         /* [ranks] */
 	int64_t *gaps;           /* [KERNEL_ROUNDS] between two steps, of rank 0 */
-	struct sample *messages; /* [ncolls][COLL_ROUNDS][places] */
+	struct sample *messages; /* [ncolls][COLL_ROUNDS][places] alone */
+	struct sample *besides;  /* the same, with computation between post and wait */
+	struct sample *alone;    /* the same, that computation without a collective */
+	int64_t busy;            /* turns of compute() that take BUSY_NS */
 	int64_t *began, *left;   /* [ranks]: when kernels began; when the last step ended */
 	bool failed;
 };
@@ -54,7 +59,7 @@ static void
 write_median(FILE *f, int64_t *v, int64_t n)
 {
 	qsort(v, (size_t)n, sizeof *v, by_value);
-	const double median = (double)(v[(n - 1) / 2] + v[n / 2]) / 2;
+	const double median = ((double)v[(n - 1) / 2] + (double)v[n / 2]) / 2;
 	const double spread = (double)(v[n * 3 / 4] - v[n / 4]);
 	fprintf(f, " %.4g %.3g %lld\n", median * 1e-9, median > 0 ? spread / median : 0,
 		(long long)n);
@@ -148,19 +153,63 @@ meet(struct rt_ctx *ctx)
 	}
 }
 
+/* A chain of dependent operations: no memory, no vectors. */
+static void
+compute(int64_t turns)
+{
+	volatile double sink;
+	double x = 1;
+	for (int64_t i = 0; i < turns; i++)
+		x = x * 0.999999 + 1e-6;
+	sink = x;
+	(void)sink;
+}
+
+static int64_t
+turns_of_busy(void)
+{
+	const int64_t turns = 100000;
+	int64_t best = INT64_MAX;
+	for (int i = 0; i < 5; i++) {
+		const int64_t begin = rt_now_ns();
+		compute(turns);
+		const int64_t ns = rt_now_ns() - begin;
+		best = ns < best ? ns : best;
+	}
+	return best > 0 ? turns * BUSY_NS / best : turns;
+}
+
+/* Post, computation, wait; coll -1: only the computation. */
+static struct sample
+time_message(struct rt_ctx *ctx, int coll, int64_t busy)
+{
+	struct sample x;
+	meet(ctx);
+	x.begin = rt_now_ns();
+	if (coll >= 0)
+		rt_post(ctx, coll);
+	x.posted = rt_now_ns();
+	if (busy)
+		compute(busy);
+	if (coll >= 0)
+		rt_wait(ctx, coll);
+	x.end = rt_now_ns();
+	return x;
+}
+
 static void
 message_round(struct measuring *s, struct rt_ctx *ctx, int round)
 {
 	for (int i = 0; i < s->m->ncolls; i++) {
-		struct sample x;
-		meet(ctx);
-		x.begin = rt_now_ns();
-		rt_post(ctx, MEETINGS + i);
-		x.posted = rt_now_ns();
-		rt_wait(ctx, MEETINGS + i);
-		x.end = rt_now_ns();
-		if (ctx->coord[1] == 0)
-			s->messages[(i * COLL_ROUNDS + round) * s->m->places + ctx->coord[0]] = x;
+		const struct sample message = time_message(ctx, MEETINGS + i, 0);
+		const struct sample beside = time_message(ctx, MEETINGS + i, s->busy);
+		const struct sample alone = time_message(ctx, -1, s->busy);
+		if (ctx->coord[1] != 0)
+			continue;
+		const int64_t at = (i * COLL_ROUNDS + round) * s->m->places + ctx->coord[0];
+		s->messages[at] = message;
+		s->besides[at] = beside;
+		s->alone[at] = alone;
 	}
 }
 
@@ -185,35 +234,35 @@ write_kernels(FILE *f, const struct measuring *s)
 	free(v);
 }
 
-/* From the last begin to the last end; a post by itself, over all of them. */
+/* From the last begin to the last end of all places. */
+static int64_t
+duration(const struct sample *x, int places)
+{
+	int64_t begin = x[0].begin, end = x[0].end;
+	for (int p = 1; p < places; p++) {
+		begin = x[p].begin > begin ? x[p].begin : begin;
+		end = x[p].end > end ? x[p].end : end;
+	}
+	return end - begin;
+}
+
 static void
 write_messages(FILE *f, const struct measuring *s)
 {
-	const struct rt_measure *m = s->m;
-	int64_t *v = malloc((size_t)(m->ncolls + 1) * COLL_ROUNDS * (size_t)m->places * sizeof *v);
-	int64_t n = 0;
-	for (int i = 0; v && i < m->ncolls; i++) {
-		n = 0;
-		for (int k = 0; k < COLL_ROUNDS; k++) {
-			const struct sample *x = &s->messages[(i * COLL_ROUNDS + k) * m->places];
-			int64_t begin = x[0].begin, end = x[0].end;
-			for (int p = 1; p < m->places; p++) {
-				begin = x[p].begin > begin ? x[p].begin : begin;
-				end = x[p].end > end ? x[p].end : end;
-			}
-			v[n++] = end - begin;
-		}
+	const int places = s->m->places;
+	int64_t v[COLL_ROUNDS];
+	for (int i = 0; i < s->m->ncolls; i++) {
+		const int64_t first = (int64_t)i * COLL_ROUNDS * places;
+		for (int k = 0; k < COLL_ROUNDS; k++)
+			v[k] = duration(&s->messages[first + k * places], places);
 		fprintf(f, "collective %d", i);
-		write_median(f, v, n);
+		write_median(f, v, COLL_ROUNDS);
+		for (int k = 0; k < COLL_ROUNDS; k++)
+			v[k] = duration(&s->besides[first + k * places], places) -
+			       duration(&s->alone[first + k * places], places);
+		fprintf(f, "beside %d", i);
+		write_median(f, v, COLL_ROUNDS);
 	}
-	n = 0;
-	for (int i = 0; v && i < m->ncolls * COLL_ROUNDS * m->places; i++)
-		v[n++] = s->messages[i].posted - s->messages[i].begin;
-	if (n) {
-		qsort(v, (size_t)n, sizeof *v, by_value);
-		fprintf(f, "field post %.4g\n", (double)v[n / 2] * 1e-9);
-	}
-	free(v);
 }
 
 static void
@@ -318,7 +367,11 @@ prepare(struct measuring *s)
 	s->left = calloc(ranks, sizeof *s->left);
 	s->gaps = calloc(KERNEL_ROUNDS + 1, sizeof *s->gaps);
 	s->messages = calloc(messages + 1, sizeof *s->messages);
-	if (!s->kernels || !s->rounds || !s->began || !s->left || !s->gaps || !s->messages)
+	s->besides = calloc(messages + 1, sizeof *s->besides);
+	s->alone = calloc(messages + 1, sizeof *s->alone);
+	s->busy = turns_of_busy();
+	if (!s->kernels || !s->rounds || !s->began || !s->left || !s->gaps || !s->messages ||
+		!s->besides || !s->alone)
 		return false;
 	for (int i = 0; i < m->ncalls; i++)
 		if (m->calls[i].noperands + m->calls[i].nresults > POINTERS)

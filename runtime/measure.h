@@ -47,6 +47,7 @@ struct rt_measure {
 /* Measures and writes the result, a line each, times in seconds:
  *	kernel NUMBER MEDIAN SPREAD RUNS
  *	collective NUMBER MEDIAN SPREAD RUNS
+ *	beside NUMBER MEDIAN SPREAD RUNS      what it adds to computation between post and wait
  *	field NAME VALUE
  * SPREAD is the distance between the quartiles over the median. Returns the exit code. */
 int rt_measure_main(const struct rt_measure *m);
