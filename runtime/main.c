@@ -35,13 +35,23 @@ prepare_files(struct rt_rank *r)
 	return rt_agree(r->world, r->status);
 }
 
+/* A program may have inputs without a batch: scalars. */
+static bool
+has_inputs(const struct rt_program *p)
+{
+	for (int i = 0; i < p->ntensors; i++)
+		if (p->tensors[i].role == RT_INPUT)
+			return true;
+	return false;
+}
+
 static bool
 prepare_values(struct rt_rank *r, struct rt_data *d)
 {
 	rt_data_open(d, r);
 	if (!rt_agree(r->world, r->status))
 		return false;
-	if (!r->options->data && r->prog->batch) {
+	if (!r->options->data && has_inputs(r->prog)) {
 		rt_data_random(r);
 		if (!r->world->rank)
 			fprintf(stderr, "%s: note: no -data: inputs are random numbers\n",
