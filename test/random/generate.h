@@ -17,7 +17,9 @@ struct random_options {
 	int steps;     /* things to try: an op, a source or a parallelization op each */
 	bool parallel; /* layouts and parallelization ops; else all is copied */
 	bool fuse;     /* puts some ops into fuses */
-	bool loss;     /* output("loss"): a sum of means of some values; and no updates */
+	bool wide; /* floats of 32 and 64 bits alone, small, and no steps on what was computed: for
+		      programs */
+	bool loss; /* output("loss"): a sum of means of some values; and no updates */
 };
 
 /*
@@ -44,6 +46,7 @@ struct gen {
 	struct ir_builder b;
 	uint64_t state; /* of the random numbers */
 	bool parallel;
+	bool wide;
 	bool smooth; /* where derivatives jump, values must be exact */
 	struct pooled *pool;
 	int npool, nnames;

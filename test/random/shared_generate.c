@@ -221,7 +221,7 @@ gen_operand(struct gen *g, char letter)
 		letter = letter == 'T' && gen_chance(g, 30) ? 'b' : 'I';
 	const enum ir_dtype t = letter == 'b'   ? IR_bool
 				: letter == 'I' ? ints[gen_below(g, 5)]
-						: floats[gen_below(g, 5)];
+						: floats[gen_below(g, g->wide ? 2 : 5)];
 	return gen_source(g, t, rank, dim);
 }
 
@@ -331,6 +331,7 @@ random_module(
 	struct gen g = {
 		.ctx = ctx, .m = ir_module_create(owner, ctx, "random"), .parallel = o->parallel};
 	g.smooth = o->loss;
+	g.wide = o->wide;
 	g.state = rt_mix64(seed);
 	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
 	static const char *const names[] = {"dp", "tp", "mb"};

@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST = 1000000 /* no element grows beyond: f64 leaves ten digits for a sum of such */ };
+/* No element grows beyond: of a sum of such f64 leaves ten digits, f32 five. */
+static double
+largest(const struct gen *g)
+{
+	return g->wide ? 100 : 1e6;
+}
 
 /* --- operands that keep results bounded ---------------------------------------------------------
  */
@@ -112,7 +117,7 @@ finish(struct gen *g, struct ir_value *r, const struct pooled *in, int n, double
 	if (!r)
 		return;
 	gen_add(g, (struct pooled){r, bound_of((enum op_code)r->op->code, in, n) * times,
-			   all_exact(in, n) && !sums(g, r)});
+			   all_exact(in, n) && !sums(g, r) && !(g->wide && is_float(r))});
 }
 
 /* --- pointwise ops ------------------------------------------------------------------------------
@@ -190,7 +195,7 @@ pointwise(struct gen *g, enum op_code code)
 		if (!(v[j] = in[j].v))
 			return;
 	}
-	if (bound_of(code, in, row->noperands) > LARGEST ||
+	if (bound_of(code, in, row->noperands) > largest(g) ||
 		(compares(row) && !may_step(g, in, row->noperands)))
 		return;
 	if (g->smooth && has_kink(code) && !all_exact(in, row->noperands))
@@ -206,6 +211,8 @@ try_convert(struct gen *g)
 {
 	const struct pooled p = gen_operand(g, 'T');
 	const enum ir_dtype to = (enum ir_dtype)gen_below(g, IR_NDTYPES);
+	if (g->wide && ir_dtype_class(to) == IR_FLOAT && to != IR_f32)
+		return;
 	const struct ir_attr attr = ir_make_dtype(g->ctx, "to", to);
 	/* steps of a float that was rounded differently, and integers that do not fit, are not the
 	 * same */
@@ -237,7 +244,7 @@ try_matmul(struct gen *g)
 	in[1] = gen_matching(g, rank, dim, t, of);
 	struct ir_value *v[] = {in[0].v, in[1].v};
 	const double times = (double)t->dim[t->rank - 1];
-	if (bound_of(OP_matmul, in, 2) * times < LARGEST)
+	if (bound_of(OP_matmul, in, 2) * times < largest(g))
 		finish(g, gen_build(g, OP_matmul, 2, v, 0, NULL), in, 2, times);
 }
 
@@ -285,7 +292,7 @@ try_contract(struct gen *g)
 	in[1] = gen_matching(g, rank, dim, t, of);
 	struct ir_value *v[] = {in[0].v, in[1].v};
 	const struct ir_attr attr = ir_make_string(g->ctx, "spec", spec);
-	if (bound_of(OP_contract, in, 2) * times < LARGEST)
+	if (bound_of(OP_contract, in, 2) * times < largest(g))
 		finish(g, gen_build(g, OP_contract, 2, v, 1, &attr), in, 2, times);
 }
 
@@ -304,7 +311,7 @@ try_reduction(struct gen *g, enum op_code code)
 	if (gen_chance(g, 30))
 		attr[nattrs++] = ir_make_bool(g->ctx, "keep", true);
 	const double times = code == OP_sum ? (double)ir_type_elements(p.v->type) : 1;
-	if (p.bound * times < LARGEST && !(g->smooth && has_kink(code) && !p.exact))
+	if (p.bound * times < largest(g) && !(g->smooth && has_kink(code) && !p.exact))
 		finish(g, gen_build(g, code, 1, &p.v, nattrs, attr), &p, 1, times);
 }
 
@@ -394,7 +401,7 @@ try_spread(struct gen *g, enum op_code code)
 	struct ir_attr attr[2] = {
 		ir_make_int(g->ctx, "size", size), ir_make_dtype(g->ctx, "to", IR_f32)};
 	const double times = code == OP_scatter_add ? (double)ir_type_elements(t) : 1;
-	if (in[0].bound * times > LARGEST)
+	if (in[0].bound * times > largest(g))
 		return;
 	if (code == OP_one_hot)
 		finish(g, gen_build(g, code, 1, &v[1], 2, attr), in + 1, 1, 1);
