@@ -4,8 +4,8 @@
  * included, and the same meaning; its proof stands above it. None undoes another: each takes an op
  * away or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
  *
- * Exact: results are the same numbers, up to the sign of a zero. So x * 0 stays (x may be infinite), and
- * sums are not put in another order.
+ * Exact: results are the same numbers, up to the sign of a zero. So x * 0 stays (x may be
+ * infinite), and sums are not put in another order.
  *
  * The rows for parallelization ops stand in canonicalize_parallel.c.
  */
@@ -58,7 +58,9 @@ static struct ir_value *
 add_zero(struct canon *c, struct ir_op *op)
 {
 	(void)c;
-	return operand_is(op, 1, 0) ? ir_operand(op, 0) : operand_is(op, 0, 0) ? ir_operand(op, 1) : NULL;
+	return operand_is(op, 1, 0)   ? ir_operand(op, 0)
+	       : operand_is(op, 0, 0) ? ir_operand(op, 1)
+				      : NULL;
 }
 
 /* x - 0 = x. */
@@ -74,7 +76,9 @@ static struct ir_value *
 mul_one(struct canon *c, struct ir_op *op)
 {
 	(void)c;
-	return operand_is(op, 1, 1) ? ir_operand(op, 0) : operand_is(op, 0, 1) ? ir_operand(op, 1) : NULL;
+	return operand_is(op, 1, 1)   ? ir_operand(op, 0)
+	       : operand_is(op, 0, 1) ? ir_operand(op, 1)
+				      : NULL;
 }
 
 /* x / 1 = x, x to the power 1 = x. */
@@ -100,9 +104,9 @@ logic_neutral(struct canon *c, struct ir_op *op)
 	double neutral = op->code == OP_and;
 
 	(void)c;
-	return operand_is(op, 1, neutral) ? ir_operand(op, 0)
-		: operand_is(op, 0, neutral) ? ir_operand(op, 1)
-					     : NULL;
+	return operand_is(op, 1, neutral)   ? ir_operand(op, 0)
+	       : operand_is(op, 0, neutral) ? ir_operand(op, 1)
+					    : NULL;
 }
 
 /* The opposite of the opposite of x is x: negative, not. */
@@ -157,8 +161,9 @@ convert_back(struct canon *c, struct ir_op *op)
 	if (!inner || ir_operand_type(inner, 0) != op->result[0].type)
 		return NULL;
 	enum ir_dtype narrow = (enum ir_dtype)op->result[0].type->dtype;
-	return holds_exactly(narrow, (enum ir_dtype)ir_operand_type(op, 0)->dtype) ? canon_operand(inner)
-										   : NULL;
+	return holds_exactly(narrow, (enum ir_dtype)ir_operand_type(op, 0)->dtype)
+		       ? canon_operand(inner)
+		       : NULL;
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -188,10 +193,11 @@ fold(const struct ir_op *op, double x, double y, double *r)
 }
 
 /*
- * The op on constants is a constant. One operation in doubles, rounded to the type, is that operation in
- * the type: a double has more than twice the digits of the narrower floats (S. Figueroa, "When is
- * double rounding innocuous?", SIGNUM 30(3), 1995). Integers fold while doubles hold them exactly. A partial
- * result stays: the place that would hold the constant is not known here.
+ * The op on constants is a constant. One operation in doubles, rounded to the type, is that
+ * operation in the type: a double has more than twice the digits of the narrower floats (S.
+ * Figueroa, "When is double rounding innocuous?", SIGNUM 30(3), 1995). Integers fold while doubles
+ * hold them exactly. A partial result stays: the place that would hold the constant is not known
+ * here.
  */
 static struct ir_value *
 fold_constants(struct canon *c, struct ir_op *op)
@@ -212,7 +218,7 @@ fold_constants(struct canon *c, struct ir_op *op)
 	if (!is_float && (fabs(r) >= exact || (double)tensor_wrap(dtype, (int64_t)r) != r))
 		return NULL;
 	struct ir_attr value = is_float ? ir_make_float(c->m->ctx, "value", tensor_round(dtype, r))
-				       : ir_make_int(c->m->ctx, "value", (int64_t)r);
+					: ir_make_int(c->m->ctx, "value", (int64_t)r);
 	if (is_float && !isfinite(value.f))
 		return NULL;
 	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, &value, 1, t);
@@ -226,8 +232,8 @@ move_constant(struct canon *c, struct ir_op *op)
 
 	if (!from || is_partial(c->m, op->result[0].type))
 		return NULL;
-	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, from->attr, from->nattrs,
-		op->result[0].type);
+	return ir_build_typed(
+		&c->b, OP_constant, NULL, NULL, 0, from->attr, from->nattrs, op->result[0].type);
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -245,7 +251,9 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	struct ir_value *x = canon_operand(inner);
 	if (x->type == op->result[0].type)
 		return x;
-	/* Where dims are split, slices may stay together step by step and not at once: leave those. */
+	/*
+	 * Where dims are split, slices may stay together step by step and not at once: leave those.
+	 */
 	if (is_split(c->m, x->type))
 		return NULL;
 	const struct ir_type *t = op->result[0].type;
@@ -264,8 +272,8 @@ permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK])
 }
 
 /*
- * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. Where that is i for
- * all i the result is x.
+ * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. Where that is i
+ * for all i the result is x.
  */
 static struct ir_value *
 transpose_twice(struct canon *c, struct ir_op *op)
@@ -403,7 +411,9 @@ rewrite_op(struct canon *c, struct ir_op *op)
 	return false;
 }
 
-/* One walk over a block and its bodies. A new op stands before the old one and is looked at next. */
+/*
+ * One walk over a block and its bodies. A new op stands before the old one and is looked at next.
+ */
 static bool
 walk(struct canon *c, struct ir_block *b)
 {

@@ -28,8 +28,9 @@ static inline struct ir_op *
 canon_made_by(const struct ir_op *op, int i, enum op_code code)
 {
 	struct ir_op *from = ir_operand(op, i)->op;
+	bool fits = from && from->code == code && from->nresults == 1 && from->noperands <= 1;
 
-	return from && from->code == code && from->nresults == 1 && from->noperands <= 1 ? from : NULL;
+	return fits ? from : NULL;
 }
 
 static inline struct ir_value *

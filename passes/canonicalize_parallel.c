@@ -132,14 +132,18 @@ join_allgather(struct canon *c, struct ir_op *op)
 	return NULL;
 }
 
-/* combine: split -> single. The pair with a partition cancels where it ends at the place it began at. */
+/*
+ * combine: split -> single. The pair with a partition cancels where it ends at the place it began
+ * at.
+ */
 static struct ir_value *
 join_combine(struct canon *c, struct ir_op *op)
 {
 	struct ir_op *inner = made_on_axis(op, OP_partition);
 
 	(void)c;
-	return inner && canon_operand(inner)->type == op->result[0].type ? canon_operand(inner) : NULL;
+	return inner && canon_operand(inner)->type == op->result[0].type ? canon_operand(inner)
+									 : NULL;
 }
 
 /* Exchanged and exchanged back: the type says where the slices are. */
@@ -149,7 +153,8 @@ join_alltoall(struct canon *c, struct ir_op *op)
 	struct ir_op *inner = made_on_axis(op, OP_alltoall);
 
 	(void)c;
-	return inner && canon_operand(inner)->type == op->result[0].type ? canon_operand(inner) : NULL;
+	return inner && canon_operand(inner)->type == op->result[0].type ? canon_operand(inner)
+									 : NULL;
 }
 
 /* From a to b to c is from a to c; where c is a it is no way at all. */

@@ -1,23 +1,25 @@
 /*
  * Common subexpression elimination by value numbering (J. Cocke, "Global common subexpression
- * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block, O(ops +
- * uses).
+ * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block, O(ops
+ * + uses).
  *
- * Two ops are one where code, symbol, operands, attributes and result types are equal; the types hold
- * the layouts, so the same tensor laid out in two ways stays two values. Operands of ops that commute are
- * compared in either order. Only pure ops, collectives among them: the second of two equal messages
- * brings nothing new. In one block the earlier op stands before every use of the later one.
+ * Two ops are one where code, symbol, operands, attributes and result types are equal; the types
+ * hold the layouts, so the same tensor laid out in two ways stays two values. Operands of ops that
+ * commute are compared in either order. Only pure ops, collectives among them: the second of two
+ * equal messages brings nothing new. In one block the earlier op stands before every use of the
+ * later one.
  *
- * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in its
- * body there is a table of its own). A value that takes over the uses of another lives longer: the price
- * of not computing it twice, which -keep=better weighs.
+ * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in
+ * its body there is a table of its own). A value that takes over the uses of another lives longer:
+ * the price of not computing it twice, which -keep=better weighs.
  */
 #include "passes/pass.h"
 
 #include <string.h>
 #include <talloc.h>
 
-enum { TABLE_SLACK = 2 }; /* slots an op: at most half of the table is full, so probing stays short */
+/* Slots an op: at most half of the table is full, so probing stays short. */
+enum { TABLE_SLACK = 2 };
 
 struct table {
 	struct ir_op **slot;
@@ -71,16 +73,16 @@ same_operands(const struct ir_op *a, const struct ir_op *b)
 
 	for (int i = 0; i < a->noperands; i++)
 		same = same && ir_operand(a, i) == ir_operand(b, i);
-	return same
-		|| (op_is(a, COMMUTES) && a->noperands == 2 && ir_operand(a, 0) == ir_operand(b, 1)
-			&& ir_operand(a, 1) == ir_operand(b, 0));
+	return same ||
+	       (op_is(a, COMMUTES) && a->noperands == 2 && ir_operand(a, 0) == ir_operand(b, 1) &&
+		       ir_operand(a, 1) == ir_operand(b, 0));
 }
 
 static bool
 same_op(const struct ir_op *a, const struct ir_op *b)
 {
-	if (a->code != b->code || a->symbol != b->symbol || a->noperands != b->noperands
-		|| a->nresults != b->nresults || a->nattrs != b->nattrs || !same_operands(a, b))
+	if (a->code != b->code || a->symbol != b->symbol || a->noperands != b->noperands ||
+		a->nresults != b->nresults || a->nattrs != b->nattrs || !same_operands(a, b))
 		return false;
 	for (int i = 0; i < a->nattrs; i++)
 		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))

@@ -1,16 +1,16 @@
 /*
- * Dead code elimination: drops ops whose results nothing uses, in one walk from the last op to the first.
- * All uses of a value stand behind its op, so when the walk meets an op every dead user is gone: one
- * walk finds all, O(ops + uses).
+ * Dead code elimination: drops ops whose results nothing uses, in one walk from the last op to the
+ * first. All uses of a value stand behind its op, so when the walk meets an op every dead user is
+ * gone: one walk finds all, O(ops + uses).
  *
- * Kept: ops with an effect (update, output), terminators, and params, states and inputs even without a
- * use. These three are the step's interface: a data file, a checkpoint and other passes name them, and
- * an optimizer may not have been put in yet. A value whose only uses are releases is dead, and its
- * releases with it.
+ * Kept: ops with an effect (update, output), terminators, and params, states and inputs even
+ * without a use. These three are the step's interface: a data file, a checkpoint and other passes
+ * name them, and an optimizer may not have been put in yet. A value whose only uses are releases is
+ * dead, and its releases with it.
  *
  * Ops with several results lose those that nothing uses: a collective their operands too, since it
- * moves each by itself; a fuse the yields, then the ops of its body that served them alone, then the
- * operands that no op of the body reads.
+ * moves each by itself; a fuse the yields, then the ops of its body that served them alone, then
+ * the operands that no op of the body reads.
  */
 #include "passes/pass.h"
 
@@ -49,7 +49,9 @@ live_results(const struct ir_op *op)
 	return n;
 }
 
-/* Gives the live results of `op` to `to`, an op in its place that has only those, and drops `op`. */
+/*
+ * Gives the live results of `op` to `to`, an op in its place that has only those, and drops `op`.
+ */
 static void
 hand_over(struct ir_op *op, struct ir_op *to)
 {
@@ -77,16 +79,15 @@ shrink_collective(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 	for (int i = 0; i < op->noperands; i++)
 		if (!is_dead(&op->result[i]))
 			v[n++] = ir_operand(op, i);
-	struct ir_op *to = ir_op_create(
-		m, (enum op_code)op->code, op->loc, v, n, op->attr, op->nattrs, n);
+	struct ir_op *to =
+		ir_op_create(m, (enum op_code)op->code, op->loc, v, n, op->attr, op->nattrs, n);
 	pass_count(run, "results dropped", op->nresults - n);
 	ir_insert_before(op, to);
 	hand_over(op, to);
 	talloc_free(v);
 }
 
-static void
-sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b);
+static void sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 
 /* Drops operands of a fuse whose argument nothing in the body reads. */
 static void
@@ -130,8 +131,8 @@ shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 	for (int i = 0; i < op->nresults; i++)
 		if (!is_dead(&op->result[i]))
 			kept[k++] = ir_operand(yield, i);
-	struct ir_op *to = ir_op_create(
-		m, OP_fuse, op->loc, v, op->noperands, op->attr, op->nattrs, n);
+	struct ir_op *to =
+		ir_op_create(m, OP_fuse, op->loc, v, op->noperands, op->attr, op->nattrs, n);
 	to->body = op->body;
 	to->body->parent = to;
 	ir_set_operands(m, yield, kept, n);

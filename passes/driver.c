@@ -52,7 +52,8 @@ check_pass_names(const void *owner, const struct pass_registry *r, const char *o
 		struct suggestion near = suggestion_for(word);
 		for (int i = 0; i < pass_registry_count(r); i++)
 			suggestion_add(&near, pass_registry_get(r, i)->name);
-		driver_error("option -%s: unknown pass '%s'%s", option, word, suggestion_text(owner, &near));
+		driver_error("option -%s: unknown pass '%s'%s", option, word,
+			suggestion_text(owner, &near));
 		return false;
 	}
 	return true;
@@ -87,8 +88,7 @@ read_module(struct driver *t, const struct driver_input *in)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
 			return NULL;
 	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
-	struct ir_module *m =
-		parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
+	struct ir_module *m = parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
 	return m && ir_verify(m) ? m : NULL;
 }
 
@@ -225,7 +225,8 @@ transform_parts(const struct driver_options *o, const struct driver_input *in, F
 static bool
 has_own_output(const struct driver_options *o)
 {
-	return o->run || o->measure || (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
+	return o->run || o->measure ||
+	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
 }
 
 static enum driver_exit
@@ -342,8 +343,8 @@ main(int argc, char **argv)
 
 	/* A reader that goes away is a failed write with a message, not a silent end. */
 	signal(SIGPIPE, SIG_IGN);
-	if (driver_options_read(scratch, &o, argc, argv) && !answer(scratch, &o, &exit)
-		&& options_agree(&o))
+	if (driver_options_read(scratch, &o, argc, argv) && !answer(scratch, &o, &exit) &&
+		options_agree(&o))
 		exit = o.reproducer ? transform_in_child(scratch, &o) : transform_file(scratch, &o);
 	talloc_free(scratch);
 	return exit;

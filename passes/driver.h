@@ -51,8 +51,8 @@ struct driver_options {
 };
 
 /*
- * Reads the command line into *o, texts owned by `owner` or argv. Returns false after saying on stderr what
- * is wrong with it.
+ * Reads the command line into *o, texts owned by `owner` or argv. Returns false after saying on
+ * stderr what is wrong with it.
  */
 bool
 driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
@@ -96,7 +96,8 @@ struct driver_stats {
 
 /* The rows as a table or as JSON. */
 void
-driver_stats_print(FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json);
+driver_stats_print(
+	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json);
 
 /* The state of one run over one part of the input. */
 struct driver {

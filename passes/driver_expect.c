@@ -16,8 +16,8 @@
 
 struct expected {
 	enum diag_level level;
-	unsigned line;       /* 0: a message without a line in this text */
-	unsigned at;         /* line of the comment */
+	unsigned line; /* 0: a message without a line in this text */
+	unsigned at;   /* line of the comment */
 	const char *text;
 	bool seen;
 };
@@ -30,8 +30,7 @@ struct driver_expect {
 	bool ok;
 };
 
-static void
-complain(struct driver_expect *e, unsigned line, const char *format, ...)
+static void complain(struct driver_expect *e, unsigned line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 static void
@@ -116,7 +115,8 @@ read_expected(struct driver_expect *e, const char *at, unsigned here)
 	struct expected x = {.at = here};
 
 	if (!read_level(&at, &x.level) || !read_where(&at, here, &x.line)) {
-		complain(e, here, "this is none of expected-error, -warning, -remark, -note, alone or with "
+		complain(e, here,
+			"this is none of expected-error, -warning, -remark, -note, alone or with "
 			"@+N, @-N, @above, @below, @unknown");
 		return;
 	}
@@ -167,7 +167,8 @@ driver_expect_finish(struct driver_expect *e)
 	for (int i = 0; i < e->n; i++) {
 		const struct expected *x = &e->expected[i];
 		if (!x->seen)
-			complain(e, x->at, "expected %s did not come: %s", diag_level_name(x->level), x->text);
+			complain(e, x->at, "expected %s did not come: %s",
+				diag_level_name(x->level), x->text);
 	}
 	return e->ok;
 }

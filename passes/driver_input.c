@@ -70,8 +70,8 @@ is_separator(const char *line, const char *end)
 }
 
 bool
-driver_input_part(const void *owner, const struct driver_input *in, size_t *at,
-	struct driver_input *part)
+driver_input_part(
+	const void *owner, const struct driver_input *in, size_t *at, struct driver_input *part)
 {
 	const char *begin = in->text + *at, *line = begin, *end = in->text + in->length;
 	size_t lines = 0;

@@ -54,7 +54,8 @@ option_text(FILE *out, const struct pass_option *o)
 		left = talloc_asprintf(type, "%s=%s", o->name, type);
 	else
 		left = talloc_asprintf(type, "%s=%s", o->name, *o->fallback ? o->fallback : type);
-	fprintf(out, "    %-*s %s%s\n", OPTION_COLUMN, left, o->help, o->fallback ? "" : " (required)");
+	fprintf(out, "    %-*s %s%s\n", OPTION_COLUMN, left, o->help,
+		o->fallback ? "" : " (required)");
 	talloc_free(type);
 }
 
@@ -151,13 +152,16 @@ static void
 facts_md(FILE *out)
 {
 	fputs("\n## Facts\n\n"
-	      "A pass needs, provides and conflicts with facts. These are also read off the module that "
-	      "a pipeline\nstarts from; where a pass needs one that is missing and has a provider, that "
+	      "A pass needs, provides and conflicts with facts. These are also read off the module "
+	      "that "
+	      "a pipeline\nstarts from; where a pass needs one that is missing and has a provider, "
+	      "that "
 	      "pass is put in before it.\n\n"
 	      "| fact | holds when | put in by itself |\n| --- | --- | --- |\n",
 		out);
 	for (const struct pass_fact *f = pass_facts; f->name; f++)
-		fprintf(out, "| `%s` | %s | %s |\n", f->name, f->summary, f->provider ? f->provider : "");
+		fprintf(out, "| `%s` | %s | %s |\n", f->name, f->summary,
+			f->provider ? f->provider : "");
 }
 
 void
@@ -201,8 +205,10 @@ void
 driver_list_ops(FILE *out, bool markdown)
 {
 	if (markdown)
-		fputs("# Operations\n\nThis page is written by `dopt -list-ops=md` from `ir/ops.def`.\n"
-		      "A meaning `@name` is a rule in code; an empty layout follows from the indices.\n\n"
+		fputs("# Operations\n\nThis page is written by `dopt -list-ops=md` from "
+		      "`ir/ops.def`.\n"
+		      "A meaning `@name` is a rule in code; an empty layout follows from the "
+		      "indices.\n\n"
 		      "| op | types | meaning | layout | attributes | traits | |\n"
 		      "| --- | --- | --- | --- | --- | --- | --- |\n",
 			out);
@@ -210,7 +216,8 @@ driver_list_ops(FILE *out, bool markdown)
 		if (markdown)
 			op_md(out, &op_texts[i]);
 		else
-			fprintf(out, "  %-*s %s\n", NAME_COLUMN, op_texts[i].name, op_texts[i].summary);
+			fprintf(out, "  %-*s %s\n", NAME_COLUMN, op_texts[i].name,
+				op_texts[i].summary);
 	}
 }
 

@@ -31,8 +31,8 @@ struct flag {
 
 static const struct flag flags[] = {
 	{"Output", NULL, NULL, FLAG_GROUP, 0},
-	{"o", "FILE", "write to FILE, under its name once it is whole; -: standard output", FLAG_TEXT,
-		AT(output)},
+	{"o", "FILE", "write to FILE, under its name once it is whole; -: standard output",
+		FLAG_TEXT, AT(output)},
 	{"emit", "dir|program|none", "write the module (default), build a program, or neither",
 		FLAG_CHOICE, AT(emit)},
 	{"target", "host|cuda", "what -emit=program builds for (default: host)", FLAG_CHOICE,
@@ -42,47 +42,57 @@ static const struct flag flags[] = {
 	{"split-input-file", NULL, "treat the parts between lines `// -----` one by one", FLAG_BOOL,
 		AT(split)},
 	{"Passes", NULL, NULL, FLAG_GROUP, 0},
-	{"pass", "TEXT", "run these passes: 'grad,adam{lr=3e-4}'; repeated: one after another", FLAG_LIST,
-		AT(pass)},
+	{"pass", "TEXT", "run these passes: 'grad,adam{lr=3e-4}'; repeated: one after another",
+		FLAG_LIST, AT(pass)},
 	{"load", "FILE", "load a plugin with more passes", FLAG_LIST, AT(load)},
-	{"keep", "all|better", "better: undo a pass that makes the step slower, or too big for the device",
+	{"keep", "all|better",
+		"better: undo a pass that makes the step slower, or too big for the device",
 		FLAG_CHOICE, AT(keep)},
 	{"seed", "N", "of everything random (default: 0)", FLAG_INT, AT(seed)},
 	{"device", "FILE", "description of the device that times are estimated for", FLAG_TEXT,
 		AT(device)},
 	{"profile", "FILE", "measured times of ops, used before estimates", FLAG_TEXT, AT(profile)},
-	{"measure", "missing|all", "time the ops that the profile lacks (or all) and put them into it; "
-		"writes no module", FLAG_CHOICE_1, AT(measure)},
+	{"measure", "missing|all",
+		"time the ops that the profile lacks (or all) and put them into it; "
+		"writes no module",
+		FLAG_CHOICE_1, AT(measure)},
 	{"What passes do", NULL, NULL, FLAG_GROUP, 0},
-	{"stats", "table|json", "a row a pass: step time, communication, memory; on standard output with "
-		"-emit=none, else on standard error", FLAG_CHOICE_1, AT(stats)},
+	{"stats", "table|json",
+		"a row a pass: step time, communication, memory; on standard output with "
+		"-emit=none, else on standard error",
+		FLAG_CHOICE_1, AT(stats)},
 	{"time", NULL, "what each pass took, on standard error", FLAG_BOOL, AT(time)},
 	{"remarks", "FILE", "what passes did and did not do, and why; with FILE: there, as YAML",
 		FLAG_MAYBE, AT(remarks)},
 	{"print-before", "NAME,..|all", "print the module before these passes, on standard error",
 		FLAG_TEXT, AT(print_before)},
-	{"print-after", "NAME,..|all|changed", "and after them; changed: after passes that changed it",
-		FLAG_TEXT, AT(print_after)},
+	{"print-after", "NAME,..|all|changed",
+		"and after them; changed: after passes that changed it", FLAG_TEXT,
+		AT(print_after)},
 	{"Checks", NULL, NULL, FLAG_GROUP, 0},
 	{"verify-each", "0|1", "verify the module after every pass (default: 1)", FLAG_BOOL,
 		AT(verify_each)},
-	{"check", NULL, "compare results before and after every pass, in the interpreter", FLAG_BOOL,
-		AT(check)},
+	{"check", NULL, "compare results before and after every pass, in the interpreter",
+		FLAG_BOOL, AT(check)},
 	{"run", NULL, "run the result in the interpreter and print its outputs; writes no module",
 		FLAG_BOOL, AT(run)},
 	{"steps", "N", "training steps of -run and -check", FLAG_INT, AT(steps)},
-	{"data", "FILE", "inputs of -run, -check from a safetensors file (default: random)", FLAG_TEXT,
-		AT(data)},
-	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL, AT(f64)},
-	{"layout", NULL, "-run: place by place, as the layouts say (default: by meaning)", FLAG_BOOL,
-		AT(layout)},
-	{"reproducer", "FILE", "if a pass fails or crashes, write its input there, with the command "
-		"that runs it", FLAG_TEXT, AT(reproducer)},
+	{"data", "FILE", "inputs of -run, -check from a safetensors file (default: random)",
+		FLAG_TEXT, AT(data)},
+	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL,
+		AT(f64)},
+	{"layout", NULL, "-run: place by place, as the layouts say (default: by meaning)",
+		FLAG_BOOL, AT(layout)},
+	{"reproducer", "FILE",
+		"if a pass fails or crashes, write its input there, with the command "
+		"that runs it",
+		FLAG_TEXT, AT(reproducer)},
 	{"verify-diagnostics", NULL, "check messages against comments `expected-error@+1 {{text}}`",
 		FLAG_BOOL, AT(verify_diagnostics)},
 	{"Help", NULL, NULL, FLAG_GROUP, 0},
 	{"help", "PASS|OP", "this text; with a name: about that pass or op", FLAG_MAYBE, AT(help)},
-	{"list-passes", "text|md", "list the passes with their options", FLAG_CHOICE_1, AT(list_passes)},
+	{"list-passes", "text|md", "list the passes with their options", FLAG_CHOICE_1,
+		AT(list_passes)},
 	{"list-ops", "text|md", "list the operations", FLAG_CHOICE_1, AT(list_ops)},
 	{"version", NULL, "print the version", FLAG_BOOL, AT(version)},
 };
@@ -140,7 +150,8 @@ driver_options_help(FILE *out)
 {
 	fputs("usage: dopt [options] FILE\n"
 	      "Transforms, checks, costs and compiles a training step. FILE -: standard input.\n"
-	      "Options may begin with - or --; -x=VALUE may be written -x VALUE where no [] stand.\n",
+	      "Options may begin with - or --; -x=VALUE may be written -x VALUE where no [] "
+	      "stand.\n",
 		out);
 	for (const struct flag *f = flags; f < flags + NFLAGS; f++) {
 		if (f->kind == FLAG_GROUP)
@@ -149,7 +160,8 @@ driver_options_help(FILE *out)
 			help_flag(out, f);
 	}
 	fputs("\nExit status: 0 done; 1 the input is wrong, or a file cannot be read or written;\n"
-	      "2 the command line is wrong; 3 a pass is: it crashed, broke the module or its meaning.\n",
+	      "2 the command line is wrong; 3 a pass is: it crashed, broke the module or its "
+	      "meaning.\n",
 		out);
 }
 
@@ -242,9 +254,7 @@ flag_store(const void *owner, const struct flag *f, struct driver_options *o, co
 	case FLAG_LIST: list_append(owner, field, value); return true;
 	case FLAG_TEXT: *(const char **)field = value; return true;
 	case FLAG_MAYBE: *(const char **)field = value ? value : ""; return true;
-	case FLAG_CHOICE_1:
-		*(int *)field = 1;
-		return !value || read_choice(owner, f, field, value);
+	case FLAG_CHOICE_1: *(int *)field = 1; return !value || read_choice(owner, f, field, value);
 	case FLAG_GROUP: break;
 	}
 	return false;
@@ -253,8 +263,8 @@ flag_store(const void *owner, const struct flag *f, struct driver_options *o, co
 static bool
 takes_next(const struct flag *f)
 {
-	return f->kind == FLAG_TEXT || f->kind == FLAG_LIST || f->kind == FLAG_INT
-		|| f->kind == FLAG_CHOICE;
+	return f->kind == FLAG_TEXT || f->kind == FLAG_LIST || f->kind == FLAG_INT ||
+	       f->kind == FLAG_CHOICE;
 }
 
 /* Reads argv[*i], an option, and the argument behind it where it takes that. */
@@ -274,7 +284,8 @@ read_flag(const void *owner, struct driver_options *o, int argc, char **argv, in
 		return false;
 	if (!value && takes_next(f)) {
 		if (*i + 1 >= argc) {
-			driver_error("option -%s needs a value: -%s=%s", f->name, f->name, f->argument);
+			driver_error(
+				"option -%s needs a value: -%s=%s", f->name, f->name, f->argument);
 			return false;
 		}
 		value = argv[++*i];

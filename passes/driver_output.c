@@ -1,4 +1,6 @@
-/* Output files: written beside their place and renamed into it, so that a failure leaves no half. */
+/*
+ * Output files: written beside their place and renamed into it, so that a failure leaves no half.
+ */
 #include "passes/driver.h"
 
 #include <errno.h>

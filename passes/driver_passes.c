@@ -34,7 +34,8 @@ names_pass(const char *list, const char *name)
 	size_t n;
 
 	while (pass_fact_next(&list, &word, &n))
-		if ((strlen(name) == n && !memcmp(word, name, n)) || (n == 3 && !memcmp(word, "all", 3)))
+		if ((strlen(name) == n && !memcmp(word, name, n)) ||
+			(n == 3 && !memcmp(word, "all", 3)))
 			return true;
 	return false;
 }
@@ -153,8 +154,8 @@ driver_interp_options(const struct driver_options *o)
 
 /* Does the step still compute what it did, and do its layouts? */
 static bool
-check_meaning(struct driver *t, const struct pass_entry *e, struct ir_module *input,
-	struct ir_module *m)
+check_meaning(
+	struct driver *t, const struct pass_entry *e, struct ir_module *input, struct ir_module *m)
 {
 	struct interp_options o = driver_interp_options(t->o);
 

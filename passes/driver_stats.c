@@ -109,7 +109,8 @@ print_row(FILE *out, const struct driver_row *row, int width, bool cost)
 {
 	int n = fprintf(out, row->automatic ? "(%s)" : "%s", row->name ? row->name : "input");
 
-	fprintf(out, "%*s", width - n, "");
+	if (cost || row->name)
+		fprintf(out, "%*s", width - n, "");
 	if (cost) {
 		fprintf(out, " %8u", row->cost.ops);
 		print_seconds(out, row->cost.iteration);
@@ -125,7 +126,8 @@ print_row(FILE *out, const struct driver_row *row, int width, bool cost)
 	else if (row->name && !row->changed)
 		fputs("  no change", out);
 	for (int i = 0; i < row->ncounters; i++)
-		fprintf(out, "%s %" PRId64 " %s", i ? "," : " ", row->counter[i].n, row->counter[i].what);
+		fprintf(out, "%s %" PRId64 " %s", i ? "," : " ", row->counter[i].n,
+			row->counter[i].what);
 	fputc('\n', out);
 }
 
@@ -170,7 +172,8 @@ json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
 	fputs("  {\"pass\": ", out);
 	json_text(out, row->name ? row->name : "input");
 	if (row->name)
-		fprintf(out, ", \"automatic\": %s, \"changed\": %s, \"dropped\": %s, \"seconds\": %.9g",
+		fprintf(out,
+			", \"automatic\": %s, \"changed\": %s, \"dropped\": %s, \"seconds\": %.9g",
 			row->automatic ? "true" : "false", row->changed ? "true" : "false",
 			row->dropped ? "true" : "false", row->seconds);
 	if (row->ncounters) {
@@ -190,7 +193,8 @@ json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
 }
 
 void
-driver_stats_print(FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json)
+driver_stats_print(
+	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json)
 {
 	if (!json) {
 		print_table(out, s, cost);

@@ -41,8 +41,8 @@ has_optimizer(const struct ir_module *m)
 
 	if (f)
 		IR_FOR_OPS(op, &f->body)
-			if (op->code == OP_update && ir_operand(op, 0)->op
-				&& ir_operand(op, 0)->op->code == OP_param)
+			if (op->code == OP_update && ir_operand(op, 0)->op &&
+				ir_operand(op, 0)->op->code == OP_param)
 				return true;
 	return false;
 }
@@ -61,8 +61,8 @@ has_fuse(const struct ir_module *m)
 
 const struct pass_fact pass_facts[] = {
 	{"no-calls", "@main calls no template", has_no_calls, "inline", true},
-	{"grad", "@main reports the gradient of each param w as output(\"grad.w\")", has_gradients, NULL,
-		false},
+	{"grad", "@main reports the gradient of each param w as output(\"grad.w\")", has_gradients,
+		NULL, false},
 	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
 	{"fused", "@main has a fuse", has_fuse, NULL, false},
 	{NULL, NULL, NULL, NULL, false},

@@ -8,8 +8,8 @@
 struct pass_fact {
 	const char *name, *summary; /* "is so": what the fact says of a module */
 	bool (*holds)(const struct ir_module *m);
-	const char *provider; /* pass that is put in by itself where a pass needs the fact; or NULL */
-	bool sure; /* a pass that provides it brings it about in every module, even with nothing to do */
+	const char *provider; /* pass that is put in where another needs the fact; or NULL */
+	bool sure; /* who provides it brings it about in every module, even with nothing to do */
 };
 
 /* The table, ended by a row without a name. */
@@ -20,8 +20,8 @@ const struct pass_fact *
 pass_fact_find(const char *name, size_t length);
 
 /*
- * A comma-separated list, word by word: sets *word, *length to the next one and returns true. *at starts
- * at the list (NULL: empty).
+ * A comma-separated list, word by word: sets *word, *length to the next one and returns true. *at
+ * starts at the list (NULL: empty).
  */
 bool
 pass_fact_next(const char **at, const char **word, size_t *length);

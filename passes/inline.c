@@ -1,10 +1,10 @@
 /*
- * Replaces every call in @main by the ops of its function, innermost last, then drops the functions that
- * nothing calls any more.
+ * Replaces every call in @main by the ops of its function, innermost last, then drops the functions
+ * that nothing calls any more.
  *
- * Right because a template means its body with sizes and operands put in; ir_inline_call does that for one
- * call (ir/template.h). Calls among the ops put in are replaced in turn: the walk goes on at the first
- * of them. Recursion ends with the error of ir_inline_call, which bounds the depth.
+ * Right because a template means its body with sizes and operands put in; ir_inline_call does that
+ * for one call (ir/template.h). Calls among the ops put in are replaced in turn: the walk goes on
+ * at the first of them. Recursion ends with the error of ir_inline_call, which bounds the depth.
  */
 #include "ir/template.h"
 #include "passes/pass.h"

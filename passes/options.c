@@ -38,8 +38,8 @@ checked(char *text)
 char *
 pass_option_type_text(const void *owner, const struct pass_option *o)
 {
-	char *text = checked(talloc_strdup(
-		owner, o->type == PASS_ENUM ? o->choices : type_table[o->type].name));
+	char *text = checked(
+		talloc_strdup(owner, o->type == PASS_ENUM ? o->choices : type_table[o->type].name));
 
 	for (char *s = text; o->type == PASS_ENUM && *s; s++)
 		if (*s == ',')
@@ -61,8 +61,7 @@ fault_range(const void *owner, const struct pass_option *o, double number, const
 		return NULL;
 	if (o->max >= DBL_MAX)
 		return checked(talloc_asprintf(owner, "%s is less than %g", text, o->min));
-	return checked(
-		talloc_asprintf(owner, "%s is not between %g and %g", text, o->min, o->max));
+	return checked(talloc_asprintf(owner, "%s is not between %g and %g", text, o->min, o->max));
 }
 
 static char *
@@ -78,8 +77,8 @@ parse_int(const void *owner, const struct pass_option *o, const char *text, stru
 }
 
 /*
- * A decimal number in base units: with a unit of that kind; with none for kind -1, and for bytes, which
- * a bare number means too.
+ * A decimal number in base units: with a unit of that kind; with none for kind -1, and for bytes,
+ * which a bare number means too.
  */
 static bool
 parse_quantity(const char *text, int kind, double *number)
@@ -148,15 +147,16 @@ parse_axes(const void *owner, const struct pass_option *o, const char *text, str
 	size_t n = strlen(text);
 	bool list = n >= 2 && text[0] == '[' && text[n - 1] == ']';
 
-	v->text = checked(list ? talloc_strndup(owner, text + 1, n - 2) : talloc_strdup(owner, text));
+	v->text =
+		checked(list ? talloc_strndup(owner, text + 1, n - 2) : talloc_strdup(owner, text));
 	if (strpbrk(v->text, o->type == PASS_AXIS ? "[],\"" : "[]\"") || (list && n == 2))
 		return fault_expected(owner, o, text);
 	return NULL;
 }
 
 char *
-pass_value_parse(const void *owner, const struct pass_option *o, const char *text,
-	struct pass_value *v)
+pass_value_parse(
+	const void *owner, const struct pass_option *o, const char *text, struct pass_value *v)
 {
 	switch (o->type) {
 	case PASS_INT: return parse_int(owner, o, text, v);
@@ -208,7 +208,8 @@ report_axis(const struct pass *p, const struct pass_option *o, const struct pass
 	}
 	diag_error(m->ctx->diag, v->loc, "%s: option '%s': the module has no axis '%s'%s", p->name,
 		o->name, name, suggestion_text(scratch, &near));
-	diag_note(m->ctx->diag, LOC_NONE, "%s%s", m->naxes ? "its axes: " : "it has no axes", known);
+	diag_note(
+		m->ctx->diag, LOC_NONE, "%s%s", m->naxes ? "its axes: " : "it has no axes", known);
 	talloc_free(scratch);
 }
 

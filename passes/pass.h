@@ -7,9 +7,9 @@
  *         |  pass_pipeline_run       run, verify, next
  *     module                         plus remarks and statistics, one row a pass
  *
- * A pass is one file passes/NAME.c that ends in `const struct pass pass_NAME`, one row PASS(NAME) in
- * passes/passes.def and one test test/passes/NAME.dir. All state lives in its struct pass_run or on
- * the stack: nothing outlives a run.
+ * A pass is one file passes/NAME.c that ends in `const struct pass pass_NAME`, one row PASS(NAME)
+ * in passes/passes.def and one test test/passes/NAME.dir. All state lives in its struct pass_run or
+ * on the stack: nothing outlives a run.
  */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
@@ -50,10 +50,11 @@ struct pass_option {
 struct pass_run;
 
 /*
- * A pass. `needs`, `provides`, `conflicts` are comma-separated facts; NULL is none. A fact in `needs`
- * must hold before the pass, one in `conflicts` must not; one in `provides` holds after it, `!fact`
- * no longer does. Facts hold for a module, too: passes/facts.c lists those that are read off it, and
- * which pass is put in by itself where one is missing. A pass that declares axes provides "axes".
+ * A pass. `needs`, `provides`, `conflicts` are comma-separated facts; NULL is none. A fact in
+ * `needs` must hold before the pass, one in `conflicts` must not; one in `provides` holds after it,
+ * `!fact` no longer does. Facts hold for a module, too: passes/facts.c lists those that are read
+ * off it, and which pass is put in by itself where one is missing. A pass that declares axes
+ * provides "axes".
  */
 struct pass {
 	const char *name;

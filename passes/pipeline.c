@@ -42,8 +42,8 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
 			continue;
 		diag_error(manager->ctx->diag, e->loc,
-			"bug in pass '%s': it should provide '%.*s' and does not", e->pass->name, (int)length,
-			word);
+			"bug in pass '%s': it should provide '%.*s' and does not", e->pass->name,
+			(int)length, word);
 		return false;
 	}
 	return true;
@@ -73,7 +73,8 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 	if (run->pass->run(run, m))
 		return PASS_DONE;
 	if (diag_errors(d) == errors) {
-		diag_error(d, e->loc, "bug in pass '%s': it failed without saying why", e->pass->name);
+		diag_error(
+			d, e->loc, "bug in pass '%s': it failed without saying why", e->pass->name);
 		return PASS_BUG;
 	}
 	diag_note(d, e->loc, "in pass '%s'", e->pass->name);
@@ -97,8 +98,8 @@ run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m
 	double seconds = seconds_now() - start;
 	if (status == PASS_DONE)
 		status = check_output(e, run->manager, *m);
-	if (status == PASS_DONE && hooks->after
-		&& !hooks->after(hooks->data, run, e, input, *m, seconds, &drop))
+	if (status == PASS_DONE && hooks->after &&
+		!hooks->after(hooks->data, run, e, input, *m, seconds, &drop))
 		status = PASS_FAILED;
 	if (drop && input) {
 		talloc_free(*m);
@@ -147,8 +148,8 @@ pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
 		out_of_memory();
 	inner->counter = NULL;
 	inner->ncounters = 0;
-	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m)
-		&& pass_pipeline_run(p, inner, &result, NULL) == PASS_DONE;
+	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m) &&
+		  pass_pipeline_run(p, inner, &result, NULL) == PASS_DONE;
 	run->manager->remark = talloc_steal(run->manager, inner->remark);
 	run->manager->nremarks = inner->nremarks;
 	talloc_free(p);

@@ -4,9 +4,10 @@
  *     grad,adam{lr=3e-4},tensorfuse{bucket=25MB}
  *     ^name     ^option  ^entry
  *
- * Checked before anything runs: names, types and ranges of options, and facts: from those that the module
- * has, through what each pass provides. A fact that is missing and has a provider (passes/facts.c) gets
- * the provider put in before the pass that needs it: such an entry is `automatic`.
+ * Checked before anything runs: names, types and ranges of options, and facts: from those that the
+ * module has, through what each pass provides. A fact that is missing and has a provider
+ * (passes/facts.c) gets the provider put in before the pass that needs it: such an entry is
+ * `automatic`.
  */
 #ifndef PASSES_PIPELINE_H
 #define PASSES_PIPELINE_H
@@ -75,11 +76,17 @@ bool
 pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, const char *source,
 	const char *text);
 
-/* Checks needs and conflicts from the facts of `m` on, and puts providers in. Reports, returns false. */
+/*
+ * Checks needs and conflicts from the facts of `m` on, and puts providers in. Reports, returns
+ * false.
+ */
 bool
-pass_pipeline_check(struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m);
+pass_pipeline_check(
+	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m);
 
-/* Makes sure that the fact holds at the end of the pipeline: adds its provider where it does not. */
+/*
+ * Makes sure that the fact holds at the end of the pipeline: adds its provider where it does not.
+ */
 bool
 pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
 	const struct ir_module *m, const char *fact);
@@ -98,8 +105,9 @@ struct pass_hooks {
 	/* False: stop, reported. */
 	bool (*before)(void *data, const struct pass_entry *e, struct ir_module *m);
 	/*
-	 * After the pass has run and its output was verified; `seconds` is what the pass took. `input` is
-	 * NULL without keep_input. *drop = true: go on with the input. False: stop, reported.
+	 * After the pass has run and its output was verified; `seconds` is what the pass took.
+	 * `input` is NULL without keep_input. *drop = true: go on with the input. False: stop,
+	 * reported.
 	 */
 	bool (*after)(void *data, const struct pass_run *run, const struct pass_entry *e,
 		struct ir_module *input, struct ir_module *m, double seconds, bool *drop);
@@ -117,7 +125,9 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 char *
 pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);
 
-/* All remarks kept, as a stream of YAML documents in the form of LLVM's -fsave-optimization-record. */
+/*
+ * All remarks kept, as a stream of YAML documents in the form of LLVM's -fsave-optimization-record.
+ */
 void
 pass_remarks_yaml(FILE *out, const struct pass_manager *manager);
 

@@ -100,7 +100,9 @@ advice(const void *owner, const struct pass_registry *r, const char *fact, size_
 	return text;
 }
 
-/* The pass that can be put in before entry i to provide the fact: all that it needs itself holds. */
+/*
+ * The pass that can be put in before entry i to provide the fact: all that it needs itself holds.
+ */
 static const struct pass *
 provider_of(const struct pass_manager *manager, const struct facts *held, const char *fact,
 	size_t length)
@@ -161,7 +163,8 @@ check_needs(struct checker *c, int *i)
 		}
 		char *text = advice(c->p, c->manager->registry, word, length);
 		diag_error(c->manager->ctx->diag, loc,
-			"pass '%s' needs '%.*s', which neither the module nor an earlier pass provides%s",
+			"pass '%s' needs '%.*s', which neither the module nor an earlier pass "
+			"provides%s",
 			pass->name, (int)length, word, text);
 		talloc_free(text);
 		ok = false;
@@ -185,13 +188,13 @@ check_conflicts(struct checker *c, int i)
 		ok = false;
 		if (since < 0) {
 			diag_error(c->manager->ctx->diag, e->loc,
-				"pass '%s' cannot run with '%.*s', which the module has", e->pass->name,
-				(int)length, word);
+				"pass '%s' cannot run with '%.*s', which the module has",
+				e->pass->name, (int)length, word);
 			continue;
 		}
 		diag_error(c->manager->ctx->diag, e->loc,
-			"pass '%s' cannot run with '%.*s', which '%s' before it provides", e->pass->name,
-			(int)length, word, c->p->entry[since].pass->name);
+			"pass '%s' cannot run with '%.*s', which '%s' before it provides",
+			e->pass->name, (int)length, word, c->p->entry[since].pass->name);
 		diag_note(c->manager->ctx->diag, c->p->entry[since].loc, "'%s' is here",
 			c->p->entry[since].pass->name);
 	}
@@ -199,7 +202,8 @@ check_conflicts(struct checker *c, int i)
 }
 
 bool
-pass_pipeline_check(struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m)
+pass_pipeline_check(
+	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m)
 {
 	struct checker c = {p, manager, facts_of_module(p, m)};
 	bool ok = true;

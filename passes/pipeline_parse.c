@@ -87,7 +87,8 @@ static bool
 fault_expected(struct reader *r, const char *what)
 {
 	if (!*r->at)
-		return fault(r, r->at, r->at + 1, "expected %s, found the end of the pipeline", what);
+		return fault(
+			r, r->at, r->at + 1, "expected %s, found the end of the pipeline", what);
 	return fault(r, r->at, r->at + 1, "expected %s, found '%c'", what, *r->at);
 }
 
@@ -103,8 +104,8 @@ read_value(struct reader *r, struct ir_loc *loc, char **value)
 		cut = *begin == '"';
 		end = strchr(begin + 1, cut ? '"' : ']');
 		if (!end)
-			return fault(r, begin, begin + 1, "no %s ends this %s", cut ? "'\"'" : "']'",
-				cut ? "text" : "list");
+			return fault(r, begin, begin + 1, "no %s ends this %s",
+				cut ? "'\"'" : "']'", cut ? "text" : "list");
 		end++;
 	} else if (end == begin) {
 		return fault_expected(r, "a value");
@@ -136,8 +137,8 @@ fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, 
 	}
 	fault(r, begin, end, "pass '%s' has no option '%s'%s", p->name, near.wrong,
 		suggestion_text(r->pipeline, &near));
-	diag_note(r->manager->ctx->diag, LOC_NONE, "%s%s", *known ? "its options: " : "it has no options",
-		known);
+	diag_note(r->manager->ctx->diag, LOC_NONE, "%s%s",
+		*known ? "its options: " : "it has no options", known);
 }
 
 /*
@@ -179,7 +180,8 @@ read_option(struct reader *r, struct pass_entry *e)
 	v->given = true;
 	v->loc = loc;
 	if (why) {
-		diag_error(r->manager->ctx->diag, loc, "option '%s' of %s: %s", o->name, e->pass->name, why);
+		diag_error(r->manager->ctx->diag, loc, "option '%s' of %s: %s", o->name,
+			e->pass->name, why);
 		r->ok = false;
 	}
 	return true;
@@ -214,7 +216,8 @@ find_pass(struct reader *r, const char *begin, const char *end)
 		return p;
 	for (int i = 0; i < pass_registry_count(r->manager->registry); i++)
 		suggestion_add(&near, pass_registry_get(r->manager->registry, i)->name);
-	fault(r, begin, end, "unknown pass '%s'%s", near.wrong, suggestion_text(r->pipeline, &near));
+	fault(r, begin, end, "unknown pass '%s'%s", near.wrong,
+		suggestion_text(r->pipeline, &near));
 	return NULL;
 }
 
@@ -231,7 +234,8 @@ default_values(struct pass_pipeline *owner, const struct pass *p)
 		out_of_memory();
 	for (int i = 0; i < n; i++)
 		if (p->options[i].fallback && *p->options[i].fallback)
-			talloc_free(pass_value_parse(v, &p->options[i], p->options[i].fallback, &v[i]));
+			talloc_free(
+				pass_value_parse(v, &p->options[i], p->options[i].fallback, &v[i]));
 	return v;
 }
 
@@ -263,8 +267,8 @@ check_required(struct reader *r, const struct pass_entry *e)
 		if (o->fallback || e->value[i].given)
 			continue;
 		char *type = pass_option_type_text(r->pipeline, o);
-		diag_error(r->manager->ctx->diag, e->loc, "pass '%s' needs %s=%s: %s", e->pass->name,
-			o->name, type, o->help);
+		diag_error(r->manager->ctx->diag, e->loc, "pass '%s' needs %s=%s: %s",
+			e->pass->name, o->name, type, o->help);
 		r->ok = false;
 	}
 }
@@ -306,8 +310,8 @@ pass_pipeline_create(const void *owner)
 }
 
 bool
-pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, const char *source,
-	const char *text)
+pass_pipeline_parse(
+	struct pass_pipeline *p, struct pass_manager *manager, const char *source, const char *text)
 {
 	struct reader r = {.pipeline = p, .manager = manager, .text = text, .at = text, .ok = true};
 

@@ -19,7 +19,9 @@ plugin_close(struct plugin_handle *h)
 static const struct dopt_plugin *
 plugin_open(struct pass_registry *r, struct diag *d, const char *path)
 {
-	/* All symbols at once: a plugin that misses one is refused here and not when its pass runs. */
+	/*
+	 * All symbols at once: a plugin that misses one is refused here and not when its pass runs.
+	 */
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
@@ -34,7 +36,8 @@ plugin_open(struct pass_registry *r, struct diag *d, const char *path)
 	const struct dopt_plugin *p = dlsym(library, "dopt_plugin");
 	if (!p)
 		diag_error(d, LOC_NONE,
-			"%s is no plugin: it defines no `const struct dopt_plugin dopt_plugin`", path);
+			"%s is no plugin: it defines no `const struct dopt_plugin dopt_plugin`",
+			path);
 	return p;
 }
 
@@ -47,8 +50,9 @@ pass_plugin_load(struct pass_registry *r, struct diag *d, const char *path)
 		return false;
 	if (p->api_version != DOPT_API_VERSION) {
 		diag_error(d, LOC_NONE,
-			"%s was built for version %d of the plugin interface; this dopt has version %d", path,
-			p->api_version, DOPT_API_VERSION);
+			"%s was built for version %d of the plugin interface; this dopt has "
+			"version %d",
+			path, p->api_version, DOPT_API_VERSION);
 		return false;
 	}
 	for (const struct pass *const *pass = p->passes; pass && *pass; pass++)

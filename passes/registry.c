@@ -94,7 +94,8 @@ pass_is_sound(struct diag *d, const char *from, const struct pass *p)
 					     : talloc_strdup(d, "its name is not a word");
 		if (!why)
 			continue;
-		diag_error(d, LOC_NONE, "%s: pass '%s', option '%s': %s", from, p->name, o->name, why);
+		diag_error(
+			d, LOC_NONE, "%s: pass '%s', option '%s': %s", from, p->name, o->name, why);
 		talloc_free(why);
 		return false;
 	}

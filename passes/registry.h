@@ -22,16 +22,17 @@ const struct pass *
 pass_registry_find(const struct pass_registry *r, const char *name);
 
 /*
- * Adds a pass; `from` says in messages where it comes from. Reports and returns false where its name is
- * taken or its description is not sound: words as names, defaults of the declared types, a run function.
+ * Adds a pass; `from` says in messages where it comes from. Reports and returns false where its
+ * name is taken or its description is not sound: words as names, defaults of the declared types, a
+ * run function.
  */
 bool
 pass_registry_add(struct pass_registry *r, struct diag *d, const char *from, const struct pass *p);
 
 /*
- * Loads the shared library at `path` (as dlopen finds it) and adds its passes; it is unloaded with the
- * registry. Reports and returns false where it cannot be loaded, defines no dopt_plugin, or was built
- * for another DOPT_API_VERSION.
+ * Loads the shared library at `path` (as dlopen finds it) and adds its passes; it is unloaded with
+ * the registry. Reports and returns false where it cannot be loaded, defines no dopt_plugin, or was
+ * built for another DOPT_API_VERSION.
  */
 bool
 pass_plugin_load(struct pass_registry *r, struct diag *d, const char *path);

@@ -6,7 +6,8 @@
 #include <talloc.h>
 
 static const struct {
-	const char *word, *tag; /* in a message; of the YAML document, as LLVM's opt-viewer reads it */
+	const char *word,
+		*tag; /* in a message; of the YAML document, as LLVM's opt-viewer reads it */
 } remark_kind[] = {
 	[PASS_APPLIED] = {"applied", "Passed"},
 	[PASS_MISSED] = {"missed", "Missed"},

@@ -1,4 +1,6 @@
-/* A plugin of passes that each do one thing wrong, for the tests of what the driver does about it. */
+/*
+ * A plugin of passes that each do one thing wrong, for the tests of what the driver does about it.
+ */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -153,8 +155,11 @@ static const struct pass_option all_options[] = {
 };
 
 #define BAD(id, ...)                                                                               \
-	static const struct pass pass_##id = {.name = #id, .family = "test", .summary = "does " #id,   \
-		.run = id##_run, __VA_ARGS__}
+	static const struct pass pass_##id = {.name = #id,                                         \
+		.family = "test",                                                                  \
+		.summary = "does " #id,                                                            \
+		.run = id##_run,                                                                   \
+		__VA_ARGS__}
 
 BAD(break, .needs = NULL);
 BAD(lie, .needs = NULL);
@@ -166,21 +171,37 @@ BAD(asks, .needs = NULL);
 BAD(options, .options = all_options);
 BAD(nested, .options = nested_options);
 
-static const struct pass pass_promises = {.name = "promises", .family = "test",
-	.summary = "promises what it does not do", .provides = "!optimizer", .run = nothing_run};
-static const struct pass pass_required = {.name = "required", .family = "test",
-	.summary = "requires options", .options = need_options, .run = nothing_run};
-static const struct pass pass_plain = {.name = "plain", .family = "test",
-	.summary = "needs no calls", .needs = "no-calls", .run = nothing_run};
-static const struct pass pass_red = {.name = "red", .family = "test",
-	.summary = "provides red", .provides = "red", .conflicts = "red", .run = nothing_run};
-static const struct pass pass_blue = {.name = "blue", .family = "test",
-	.summary = "needs red, takes it away", .needs = "red", .provides = "!red,blue",
+static const struct pass pass_promises = {.name = "promises",
+	.family = "test",
+	.summary = "promises what it does not do",
+	.provides = "!optimizer",
+	.run = nothing_run};
+static const struct pass pass_required = {.name = "required",
+	.family = "test",
+	.summary = "requires options",
+	.options = need_options,
+	.run = nothing_run};
+static const struct pass pass_plain = {.name = "plain",
+	.family = "test",
+	.summary = "needs no calls",
+	.needs = "no-calls",
+	.run = nothing_run};
+static const struct pass pass_red = {.name = "red",
+	.family = "test",
+	.summary = "provides red",
+	.provides = "red",
+	.conflicts = "red",
+	.run = nothing_run};
+static const struct pass pass_blue = {.name = "blue",
+	.family = "test",
+	.summary = "needs red, takes it away",
+	.needs = "red",
+	.provides = "!red,blue",
 	.run = nothing_run};
 
 static const struct pass *const passes[] = {&pass_break, &pass_lie, &pass_crash, &pass_silent,
-	&pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises, &pass_required,
-	&pass_plain, &pass_red, &pass_blue, NULL};
+	&pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises,
+	&pass_required, &pass_plain, &pass_red, &pass_blue, NULL};
 
 extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "bad", passes};

@@ -15,12 +15,10 @@
 #endif
 
 #ifdef CALL
-void
-CALL(void);
+void CALL(void);
 #endif
 
-extern bool
-run(struct pass_run *r, struct ir_module *m);
+extern bool run(struct pass_run *r, struct ir_module *m);
 
 bool
 run(struct pass_run *r, struct ir_module *m)
