@@ -1,0 +1,12 @@
+"""Prints a module of about N ops in groups of four: N is the first argument."""
+import sys
+
+groups = int(sys.argv[1]) // 4
+out = ["module @large", "func @main() {",
+       '  %x = input("x") : f32[4]', '  %y = input("y") : f32[4]',
+       "  %zero = constant() {value = 0.0} : f32[]", "  %v0 = relu(%x)"]
+for i in range(groups):
+    out += ["  %%a%d = add(%%v%d, %%y)" % (i, i), "  %%b%d = add(%%y, %%v%d)" % (i, i),
+            "  %%c%d = mul(%%a%d, %%b%d)" % (i, i, i), "  %%v%d = add(%%c%d, %%zero)" % (i + 1, i)]
+out += ['  output("o", %%v%d)' % groups, "}"]
+print("\n".join(out))
