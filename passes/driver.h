@@ -5,7 +5,8 @@
  *     driver.c           main: every part of the input, one after another
  *     driver_passes.c    runs the pipeline: prints, checks, keeps what is better, counts
  *     driver_stats.c     one row a pass
- *     driver_measure.c   -measure: times kernels and messages for a profile
+ *     driver_measure.c   -measure: times kernels and messages for a profile;
+ *     driver_measure_source.c writes the program that does
  *     driver_expect.c    -verify-diagnostics
  *     driver_list.c      -list-passes, -list-ops, -help
  *     driver_output.c    files that are there whole or not at all
