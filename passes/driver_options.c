@@ -46,7 +46,8 @@ static const struct flag flags[] = {
 		FLAG_LIST, AT(pass)},
 	{"load", "FILE", "load a plugin with more passes", FLAG_LIST, AT(load)},
 	{"keep", "all|better",
-		"better: undo a pass that makes the step slower, or too big for the device",
+		"better: undo a pass that makes the step slower, or too big for the device, unless "
+		"it provides what other passes need",
 		FLAG_CHOICE, AT(keep)},
 	{"seed", "N", "of everything random (default: 0)", FLAG_INT, AT(seed)},
 	{"device", "FILE", "description of the device that times are estimated for", FLAG_TEXT,
@@ -72,7 +73,7 @@ static const struct flag flags[] = {
 	{"Checks", NULL, NULL, FLAG_GROUP, 0},
 	{"verify-each", "0|1", "verify the module after every pass (default: 1)", FLAG_BOOL,
 		AT(verify_each)},
-	{"check", NULL, "compare results before and after every pass, in the interpreter",
+	{"check", NULL, "compare results before and after every pass, and layouts with meanings",
 		FLAG_BOOL, AT(check)},
 	{"run", NULL, "run the result in the interpreter and print its outputs; writes no module",
 		FLAG_BOOL, AT(run)},

@@ -152,17 +152,34 @@ driver_interp_options(const struct driver_options *o)
 		.data = o->data};
 }
 
+/* In doubles: with the rounding of floats a comparison of two sums may come out either way. */
+static struct interp_options
+check_options(const struct driver *t)
+{
+	struct interp_options o = driver_interp_options(t->o);
+
+	o.f64 = true;
+	o.perturb = true;
+	return o;
+}
+
+/* Does every value have the meaning that its layout says? For a verified module it must. */
+static bool
+check_layouts(struct driver *t, struct ir_module *m)
+{
+	struct interp_options o = check_options(t);
+
+	return interp_check_layout(m, &o);
+}
+
 /* Does the step still compute what it did, and do its layouts? */
 static bool
 check_meaning(
 	struct driver *t, const struct pass_entry *e, struct ir_module *input, struct ir_module *m)
 {
-	struct interp_options o = driver_interp_options(t->o);
+	struct interp_options o = check_options(t);
 
-	/* In doubles: with the rounding of floats a comparison of two sums may come out either way. */
-	o.f64 = true;
-	o.perturb = true;
-	if (interp_check_modules(input, m, &o) && interp_check_layout(m, &o))
+	if (interp_check_modules(input, m, &o) && check_layouts(t, m))
 		return true;
 	diag_error(t->ctx->diag, e->loc, "bug in pass '%s': it changed what the module computes",
 		e->pass->name);
@@ -183,6 +200,16 @@ is_worse(const struct driver_stats *s)
 	return now->cost.iteration > old->cost.iteration;
 }
 
+/*
+ * A pass that provides a fact is there for it, whatever it costs, and later passes may need it:
+ * grad always makes the step slower.
+ */
+static bool
+may_drop(const struct pass_entry *e)
+{
+	return !e->pass->provides;
+}
+
 static bool
 after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
@@ -193,7 +220,7 @@ after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 		return false;
 	if (t->stats && !driver_stats_add(t, m, run, e, seconds))
 		return false;
-	if (t->o->keep == DRIVER_KEEP_BETTER && is_worse(t->stats)) {
+	if (t->o->keep == DRIVER_KEEP_BETTER && may_drop(e) && is_worse(t->stats)) {
 		*drop = true;
 		t->stats->row[t->stats->n - 1].dropped = true;
 	}
@@ -212,6 +239,8 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 
 	if (t->stats && !driver_stats_add(t, *m, NULL, NULL, 0))
 		return DRIVER_INPUT;
+	if (o->check && !check_layouts(t, *m))
+		return DRIVER_BUG;
 	enum pass_status status = pass_pipeline_run(t->pipeline, t->manager, m, &hooks);
 	if (status == PASS_BUG || t->bug)
 		return DRIVER_BUG;
