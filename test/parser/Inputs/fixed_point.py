@@ -1,0 +1,39 @@
+"""Prints every module below a folder, parses that and prints it again: the texts must be the same.
+
+    fixed_point.py FOLDER SCRATCH
+
+Files hold several modules with lines `// -----` between them. Modules that are wrong on purpose are
+passed over; there must be many that are right.
+"""
+import pathlib
+import subprocess
+import sys
+
+LEAST_RIGHT = 20  # modules: there are more in the tests of the parser and the passes alone
+
+
+def dopt(path):
+    done = subprocess.run(["dopt", str(path)], capture_output=True, text=True, timeout=60)
+    return done.stdout if done.returncode == 0 else None
+
+
+def main():
+    folder, scratch = (pathlib.Path(p) for p in sys.argv[1:])
+    right = failed = 0
+    for path in sorted(folder.rglob("*.dir")):
+        for i, text in enumerate(path.read_text(errors="surrogateescape").split("\n// -----\n")):
+            piece = scratch / "piece.dir"
+            piece.write_text(text, errors="surrogateescape")
+            once = dopt(piece)
+            if once is None:
+                continue
+            right += 1
+            piece.write_text(once)
+            if dopt(piece) != once:
+                failed += 1
+                print(f"module {i} of {path} does not print as a fixed point")
+    print(f"{right - failed} of {right} modules")
+    sys.exit(failed > 0 or right < LEAST_RIGHT)
+
+
+main()
