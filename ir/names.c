@@ -1,7 +1,7 @@
 /*
- * Unique names. One hash table holds two kinds of keys: names, with the value that owns each, and the
- * values that do not own the name they carry, with what they are called instead. So a value with a
- * name of its own, nearly every one, costs one entry and one look-up.
+ * Unique names. One hash table holds two kinds of keys: names, with the value that owns each, and
+ * the values that do not own the name they carry, with what they are called instead. So a value
+ * with a name of its own, nearly every one, costs one entry and one look-up.
  */
 #include "ir/names.h"
 
@@ -60,7 +60,8 @@ names_insert(struct names *n, struct name_slot entry)
 static const struct ir_value *
 names_origin(const struct ir_value *v)
 {
-	while (!v->op && v->block && v->block->parent && (int)v->index < v->block->parent->noperands)
+	while (!v->op && v->block && v->block->parent &&
+		(int)v->index < v->block->parent->noperands)
 		v = ir_operand(v->block->parent, (int)v->index);
 	return v;
 }
@@ -115,7 +116,7 @@ names_add_block(struct names *n, const struct ir_block *b, bool rest)
 {
 	for (uint32_t i = 0; i < b->nargs && !b->parent; i++)
 		names_add(n, &b->arg[i], rest);
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nresults; i++)
 			names_add(n, &op->result[i], rest);
 		if (op->body)
@@ -128,7 +129,7 @@ count_values(const struct ir_block *b)
 {
 	size_t n = b->nargs;
 
-	IR_FOR_OPS(op, b)
+	IR_FOR_OPS (op, b)
 		n += op->nresults + (op->body ? count_values(op->body) : 0);
 	return n;
 }

@@ -1,7 +1,7 @@
 /*
- * The names that values have in the text: unique in a function, whatever names they carry. The first
- * value of a name has it as it is, the next ones %x_1, %x_2 ...; values without a name are counted.
- * An argument of a fuse's body is called as the operand that it stands for.
+ * The names that values have in the text: unique in a function, whatever names they carry. The
+ * first value of a name has it as it is, the next ones %x_1, %x_2 ...; values without a name are
+ * counted. An argument of a fuse's body is called as the operand that it stands for.
  */
 #ifndef IR_NAMES_H
 #define IR_NAMES_H

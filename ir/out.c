@@ -102,7 +102,9 @@ out_string(struct out *o, const char *s)
 		else if (*s == '\n' || *s == '\t')
 			out_text(o, *s == '\n' ? "\\n" : "\\t");
 		else if ((unsigned char)*s < ' ' || *s == 127)
-			out_bytes(o, escape, (size_t)snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)*s));
+			out_bytes(o, escape,
+				(size_t)snprintf(
+					escape, sizeof escape, "\\x%02x", (unsigned char)*s));
 		else
 			out_char(o, *s);
 	}

@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 enum out_limit {
-	OUT_BUFFER = 32 << 10, /* large enough that fwrite does not show, small enough for the stack */
-	OUT_NUMBER = 32,       /* longest number: -1.7976931348623157e+308 and an int64 fit */
+	OUT_BUFFER =
+		32 << 10, /* large enough that fwrite does not show, small enough for the stack */
+	OUT_NUMBER = 32,  /* longest number: -1.7976931348623157e+308 and an int64 fit */
 };
 
 struct out {
@@ -33,7 +34,7 @@ out_char(struct out *o, char c);
 void
 out_int(struct out *o, int64_t i);
 
-/* The shortest decimal that reads back to the same bits, always with a point, an exponent, inf or nan. */
+/* A short decimal that reads back to the same bits, with a point or an exponent; inf, nan. */
 void
 out_float(struct out *o, double d);
 

@@ -1,7 +1,7 @@
 /*
- * The printer. What it writes is the canonical text: it parses to an equal module, and printing that
- * gives the same text. One op a line, indented by two, types always written, attributes in the order
- * of the op's row.
+ * The printer. What it writes is the canonical text: it parses to an equal module, and printing
+ * that gives the same text. One op a line, indented by two, types always written, attributes in the
+ * order of the op's row.
  */
 #include "ir/ir.h"
 
@@ -88,7 +88,8 @@ size_level(const struct ir_size *s)
 static void
 print_size(struct printer *p, const struct ir_size *s, int level)
 {
-	static const char sign[] = {[SIZE_ADD] = '+', [SIZE_SUB] = '-', [SIZE_MUL] = '*', [SIZE_DIV] = '/'};
+	static const char sign[] = {
+		[SIZE_ADD] = '+', [SIZE_SUB] = '-', [SIZE_MUL] = '*', [SIZE_DIV] = '/'};
 	int own = size_level(s);
 
 	if (own < level)
@@ -138,7 +139,8 @@ print_type_text(struct printer *p, const struct ir_type_text *t)
 	}
 }
 
-/* A number x so that x * scale is the quantity to the bit; where there is none, in the base unit. */
+/* A number x so that x * scale is the quantity to the bit; where there is none, in the base unit.
+ */
 static void
 print_quantity(struct printer *p, double f, enum ir_unit unit)
 {
@@ -149,7 +151,8 @@ print_quantity(struct printer *p, double f, enum ir_unit unit)
 	for (int step = 0; step < 3 && x * scale != f; step++)
 		x = step == 0 ? nextafter(f / scale, INFINITY) : nextafter(f / scale, -INFINITY);
 	if (x * scale != f) {
-		static const enum ir_unit base[] = {[UNIT_BYTES] = UNIT_B, [UNIT_SECONDS] = UNIT_s, [UNIT_RATE] = UNIT_B_s};
+		static const enum ir_unit base[] = {
+			[UNIT_BYTES] = UNIT_B, [UNIT_SECONDS] = UNIT_s, [UNIT_RATE] = UNIT_B_s};
 		unit = base[ir_unit_kind(unit)];
 		x = f;
 	}
@@ -250,7 +253,7 @@ print_head(struct printer *p, const struct ir_op *op)
 static void
 print_block(struct printer *p, const struct ir_block *b, int depth)
 {
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		print_indent(p, depth);
 		print_head(p, op);
 		if (op->body) {
@@ -303,7 +306,7 @@ need_let(void *data, const char *name)
 static bool
 block_calls(const struct ir_block *b, const char *name)
 {
-	IR_FOR_OPS(op, b)
+	IR_FOR_OPS (op, b)
 		if (op_is(op, CALLS) && op->symbol == name)
 			return true;
 	return false;

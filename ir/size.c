@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-	/* Elements of a written tensor: far above any machine, far below what overflows in bytes. */
+	/* Elements of a written tensor: far above any machine, far below what overflows in bytes.
+	 */
 	SIZE_MAX_ELEMENTS_LOG2 = 50,
 };
 
@@ -27,7 +28,8 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 		}
 	if (ir_axis_find(scope->m, s->name) >= 0)
 		return SIZE_FAIL(scope, s->loc,
-			"'%s' is an axis: it can only split a size, as the last thing behind it", s->name);
+			"'%s' is an axis: it can only split a size, as the last thing behind it",
+			s->name);
 	return SIZE_FAIL(scope, s->loc, "the size '%s' is not set", s->name);
 }
 
@@ -41,13 +43,15 @@ size_dim(const struct ir_size_scope *scope, const struct ir_size *s, int64_t at,
 		return SIZE_FAIL(scope, s->loc, "the type of %%%s is not known here", s->name);
 	int64_t dim = at < 0 ? at + t->rank : at;
 	if (dim < 0 || dim >= t->rank)
-		return SIZE_FAIL(scope, s->loc, "%%%s has %d dims, there is no dim %" PRId64, s->name, t->rank, at);
+		return SIZE_FAIL(scope, s->loc, "%%%s has %d dims, there is no dim %" PRId64,
+			s->name, t->rank, at);
 	*value = t->dim[dim];
 	return true;
 }
 
 static bool
-size_divide(const struct ir_size_scope *scope, const struct ir_size *s, int64_t x, int64_t y, int64_t *value)
+size_divide(const struct ir_size_scope *scope, const struct ir_size *s, int64_t x, int64_t y,
+	int64_t *value)
 {
 	if (y == 0)
 		return SIZE_FAIL(scope, s->loc, "division by 0");
@@ -111,7 +115,8 @@ resolve_dim(const struct ir_size_scope *scope, struct ir_type *t, int dim, const
 	if (!ir_size_eval(scope, s, &t->dim[dim]))
 		return false;
 	if (t->dim[dim] < 1)
-		return SIZE_FAIL(scope, s->loc, "a size must be at least 1, this one is %" PRId64, t->dim[dim]);
+		return SIZE_FAIL(scope, s->loc, "a size must be at least 1, this one is %" PRId64,
+			t->dim[dim]);
 	for (int order = 0; order < n; order++) {
 		const struct ir_size *name = axis[n - 1 - order];
 		struct ir_state *state = resolve_axis(scope, t, name->name, name->loc);
@@ -138,8 +143,8 @@ resolve_suffix(const struct ir_size_scope *scope, struct ir_type *t, const struc
 	if (!ir_size_eval(scope, suffix->place, &place))
 		return false;
 	if (place < 0 || place >= size)
-		return SIZE_FAIL(scope, suffix->loc, "axis '%s' has places 0 to %d, not %" PRId64, suffix->axis,
-			size - 1, place);
+		return SIZE_FAIL(scope, suffix->loc, "axis '%s' has places 0 to %d, not %" PRId64,
+			suffix->axis, size - 1, place);
 	*state = (struct ir_state){IR_SINGLE, 0, (uint16_t)place};
 	return true;
 }
@@ -156,8 +161,10 @@ ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *te
 	for (int i = 0; i < text->rank; i++) {
 		if (!resolve_dim(scope, &t, i, text->dim[i]))
 			return NULL;
-		if (__builtin_mul_overflow(elements, t.dim[i], &elements) || elements >> SIZE_MAX_ELEMENTS_LOG2) {
-			diag_error(scope->m->ctx->diag, text->loc, "a tensor of this type has more than 2^%d elements",
+		if (__builtin_mul_overflow(elements, t.dim[i], &elements) ||
+			elements >> SIZE_MAX_ELEMENTS_LOG2) {
+			diag_error(scope->m->ctx->diag, text->loc,
+				"a tensor of this type has more than 2^%d elements",
 				SIZE_MAX_ELEMENTS_LOG2);
 			return NULL;
 		}
@@ -192,7 +199,7 @@ names_of_attr(const struct ir_attr *a, void (*see)(void *, const char *), void *
 static void
 names_of_block(const struct ir_block *b, void (*see)(void *, const char *), void *data)
 {
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nattrs; i++)
 			names_of_attr(&op->attr[i], see, data);
 		for (const struct ir_type_text *t = op->written; t; t = t->next) {

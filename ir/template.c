@@ -5,6 +5,7 @@
  */
 #include "ir/template.h"
 
+#include "ir/instance.h"
 #include "ir/row.h"
 
 #include <inttypes.h>
@@ -35,18 +36,6 @@ struct ir_templates {
 	int npoisoned;
 };
 
-/* An instance in the making. */
-struct instance {
-	struct ir_module *m; /* that its ops belong to */
-	const struct ir_op *call;
-	const struct ir_func *func;
-	const char *prefix;          /* of names of what persists, "" or "h3." */
-	struct ir_value **value;     /* by mark of the template's values; NULL: not there yet */
-	const struct ir_block *from; /* block of the template at work */
-	struct ir_size_scope scope;
-	struct arena *scratch;
-};
-
 #define CALL_FAIL(m, op, ...) (diag_error((m)->ctx->diag, (op)->loc, __VA_ARGS__), false)
 
 static struct ir_templates *
@@ -64,7 +53,8 @@ ir_template_poison(struct ir_module *m, const struct ir_func *f)
 {
 	struct ir_templates *t = templates_of(m);
 
-	t->poisoned = talloc_realloc(t, t->poisoned, const struct ir_func *, (size_t)t->npoisoned + 1);
+	t->poisoned =
+		talloc_realloc(t, t->poisoned, const struct ir_func *, (size_t)t->npoisoned + 1);
 	if (!t->poisoned)
 		out_of_memory();
 	t->poisoned[t->npoisoned++] = f;
@@ -112,17 +102,11 @@ check_sizes(struct ir_module *m, const struct ir_op *call, const struct ir_func 
 		ir_template_names(f, name_seen, &search);
 		if (search.found)
 			continue;
-		diag_error(m->ctx->diag, a->loc.begin ? a->loc : call->loc, "@%s has no size '%s'", f->name, a->key);
+		diag_error(m->ctx->diag, a->loc.begin ? a->loc : call->loc, "@%s has no size '%s'",
+			f->name, a->key);
 		ok = false;
 	}
 	return ok;
-}
-
-/* The return of a function; NULL where it has none. */
-static const struct ir_op *
-template_return(const struct ir_func *f)
-{
-	return f->body.last && f->body.last->code == OP_return ? f->body.last : NULL;
 }
 
 /* What does not depend on types. Returns the function, or NULL after an error. */
@@ -139,25 +123,32 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	}
 	const struct ir_op *ret = template_return(f);
 	if (!ret) {
-		diag_error(diag, call->loc, "@%s is not a template: it does not end in return", f->name);
+		diag_error(diag, call->loc, "@%s is not a template: it does not end in return",
+			f->name);
 		diag_note(diag, f->loc, "@%s is here", f->name);
 		return NULL;
 	}
 	if (call->noperands != (int)f->body.nargs || call->nresults != ret->noperands) {
 		bool args = call->noperands != (int)f->body.nargs;
-		int want = args ? (int)f->body.nargs : ret->noperands, have = args ? call->noperands : call->nresults;
-		diag_error(diag, call->loc, "@%s %s %d value%s, %s %d", f->name, args ? "takes" : "returns", want,
-			want == 1 ? "" : "s", args ? "the call gives it" : "the call names", have);
+		int want = args ? (int)f->body.nargs : ret->noperands,
+		    have = args ? call->noperands : call->nresults;
+		diag_error(diag, call->loc, "@%s %s %d value%s, %s %d", f->name,
+			args ? "takes" : "returns", want, want == 1 ? "" : "s",
+			args ? "the call gives it" : "the call names", have);
 		diag_note(diag, f->loc, "@%s is here", f->name);
 		return NULL;
 	}
 	if (repeat < 1 || repeat > TEMPLATE_MAX_REPEAT) {
-		diag_error(diag, call->loc, "call: repeat must be 1 to %d, not %" PRId64, TEMPLATE_MAX_REPEAT, repeat);
+		diag_error(diag, call->loc, "call: repeat must be 1 to %d, not %" PRId64,
+			TEMPLATE_MAX_REPEAT, repeat);
 		return NULL;
 	}
 	if (repeat > 1 && call->nresults > call->noperands) {
-		diag_error(diag, call->loc, "repeat: @%s returns %d values for %d arguments; a block of a chain returns its "
-			"first arguments", f->name, call->nresults, call->noperands);
+		diag_error(diag, call->loc,
+			"repeat: @%s returns %d values for %d arguments; a block of a chain "
+			"returns its "
+			"first arguments",
+			f->name, call->nresults, call->noperands);
 		return NULL;
 	}
 	return check_sizes(m, call, f) ? f : NULL;
@@ -171,215 +162,12 @@ template_enter(struct ir_module *m, const struct ir_op *call, const struct ir_fu
 
 	for (int i = 0; i < t->nactive; i++)
 		if (t->active[i] == f)
-			return CALL_FAIL(m, call, "recursion: @%s would be put into itself without end", f->name);
+			return CALL_FAIL(m, call,
+				"recursion: @%s would be put into itself without end", f->name);
 	if (t->nactive == TEMPLATE_MAX_DEPTH)
 		return CALL_FAIL(m, call, "calls are nested more than %d deep", TEMPLATE_MAX_DEPTH);
 	t->active[t->nactive++] = f;
 	return true;
-}
-
-/* Gives all values of a block their numbers, bodies included; returns the next number. */
-static uint32_t
-number_values(const struct ir_block *b, uint32_t n)
-{
-	for (uint32_t i = 0; i < b->nargs; i++)
-		b->arg[i].mark = n++;
-	IR_FOR_OPS(op, b) {
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = n++;
-		if (op->body)
-			n = number_values(op->body, n);
-	}
-	return n;
-}
-
-static const struct ir_type *
-instance_type_of(const void *data, const char *name)
-{
-	const struct instance *inst = data;
-	const struct ir_value *v = NULL;
-
-	for (uint32_t i = 0; i < inst->from->nargs && !v; i++)
-		if (inst->from->arg[i].name == name)
-			v = &inst->from->arg[i];
-	for (const struct ir_op *op = inst->from->first; op && !v; op = op->next)
-		for (int i = 0; i < op->nresults; i++)
-			if (op->result[i].name == name)
-				v = &op->result[i];
-	return v && inst->value[v->mark] ? inst->value[v->mark]->type : NULL;
-}
-
-static const char *
-prefixed(const struct instance *inst, const char *name)
-{
-	if (!name || !*inst->prefix)
-		return name;
-	char *text = talloc_asprintf(NULL, "%s%s", inst->prefix, name);
-	if (!text)
-		out_of_memory();
-	name = ir_name(inst->m->ctx, text);
-	talloc_free(text);
-	return name;
-}
-
-/* Numbers stand for values without a name. */
-static const char *
-value_name(const struct instance *inst, const char *name)
-{
-	if (!name || (name[0] >= '0' && name[0] <= '9'))
-		return NULL;
-	return prefixed(inst, name);
-}
-
-static bool
-instance_attr(struct instance *inst, const struct ir_attr *from, bool as_float, struct ir_attr *to)
-{
-	*to = *from;
-	if (from->kind == ATTR_SIZE) {
-		int64_t value;
-		if (!ir_size_eval(&inst->scope, from->size, &value))
-			return false;
-		to->kind = as_float ? ATTR_FLOAT : ATTR_INT;
-		if (as_float)
-			to->f = (double)value;
-		else
-			to->i = value;
-	} else if (from->kind == ATTR_LIST) {
-		struct ir_attr *list = ARENA_ARRAY(inst->m->arena, struct ir_attr, from->n);
-		for (int i = 0; i < from->n; i++)
-			if (!instance_attr(inst, &from->list[i], false, &list[i]))
-				return false;
-		to->list = list;
-	}
-	return true;
-}
-
-/* The attributes of a template's op; a call gets the prefix in front of its own. */
-static struct ir_attr *
-instance_attrs(struct instance *inst, const struct ir_op *op, int *n)
-{
-	struct ir_attr *attr = ARENA_ARRAY(inst->scratch, struct ir_attr, op->nattrs + 1);
-	bool prefix = op->code == OP_call && *inst->prefix;
-
-	*n = op->nattrs;
-	for (int i = 0; i < op->nattrs; i++) {
-		const struct row_attr *row = row_attr_find(op_row(inst->m->ctx, op), op->attr[i].key);
-		if (!instance_attr(inst, &op->attr[i], row && row->type == ROW_FLOAT, &attr[i]))
-			return NULL;
-		if (prefix && strcmp(attr[i].key, "as") == 0) {
-			attr[i].s = prefixed(inst, attr[i].s);
-			prefix = false;
-		}
-	}
-	if (prefix) {
-		const char *as = ir_name_n(inst->m->ctx, inst->prefix, strlen(inst->prefix) - 1);
-		attr[(*n)++] = ir_make_string(inst->m->ctx, "as", as);
-	}
-	return attr;
-}
-
-static bool
-instance_block(struct instance *inst, const struct ir_block *from, struct ir_block *to, struct ir_op *before);
-
-/* Body of a fuse: its arguments have the types of the operands. */
-static bool
-instance_body(struct instance *inst, const struct ir_op *from, struct ir_op *to)
-{
-	const struct ir_block *outer = inst->from;
-	struct ir_block *body = ir_op_make_body(inst->m, to);
-
-	for (uint32_t i = 0; i < body->nargs; i++) {
-		body->arg[i].name = value_name(inst, from->body->arg[i].name);
-		inst->value[from->body->arg[i].mark] = &body->arg[i];
-	}
-	inst->from = from->body;
-	bool ok = instance_block(inst, from->body, body, NULL);
-	inst->from = outer;
-	return ok;
-}
-
-/* The written types of an op, worked out; NULL entries where none is written. */
-static bool
-instance_written(struct instance *inst, const struct ir_op *op, const struct ir_type **written)
-{
-	const struct ir_type_text *t = op->written;
-
-	for (int i = 0; i < op->nresults && t; i++, t = t->next) {
-		written[i] = ir_type_resolve(&inst->scope, t);
-		if (!written[i])
-			return false;
-	}
-	return true;
-}
-
-/* An op of the instance, typed, outside any block; NULL after an error. */
-static struct ir_op *
-instance_op(struct instance *inst, const struct ir_op *from)
-{
-	struct ir_value **operands = ARENA_ARRAY(inst->scratch, struct ir_value *, from->noperands + 1);
-	const struct ir_type **written = ARENA_ARRAY(inst->scratch, const struct ir_type *, from->nresults + 1);
-	int nattrs;
-	struct ir_attr *attr = instance_attrs(inst, from, &nattrs);
-
-	if (!attr || !instance_written(inst, from, written))
-		return NULL;
-	for (int i = 0; i < from->noperands; i++)
-		operands[i] = inst->value[ir_operand(from, i)->mark];
-	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands, from->noperands,
-		attr, nattrs, from->nresults);
-	op->symbol = op_is(op, PERSISTENT) ? prefixed(inst, from->symbol) : from->symbol;
-	for (int i = 0; i < op->nresults; i++) {
-		op->result[i].name = value_name(inst, from->result[i].name);
-		inst->value[from->result[i].mark] = &op->result[i];
-	}
-	bool ok = !from->body || instance_body(inst, from, op);
-	if (ok && ir_infer(inst->m, op, from->written ? written : NULL))
-		return op;
-	ir_op_erase(op);
-	return NULL;
-}
-
-static bool
-instance_block(struct instance *inst, const struct ir_block *from, struct ir_block *to, struct ir_op *before)
-{
-	IR_FOR_OPS(op, from) {
-		if (op->code == OP_return)
-			break;
-		struct ir_op *copy = instance_op(inst, op);
-		if (!copy)
-			return false;
-		if (before)
-			ir_insert_before(before, copy);
-		else
-			ir_block_append(to, copy);
-		templates_of(inst->m)->made++;
-	}
-	return true;
-}
-
-/*
- * Makes an instance of the call's function on these operands, in block `to` in front of `before`
- * (NULL: at the end), and puts the returned values into result[].
- */
-static bool
-instance_make(struct ir_module *m, const struct ir_op *call, const struct ir_func *f, const char *prefix,
-	struct ir_value *const *operands, struct ir_block *to, struct ir_op *before, struct ir_value **result)
-{
-	struct arena *scratch = arena_create(NULL);
-	struct instance inst = {.m = m, .call = call, .func = f, .prefix = prefix, .from = &f->body, .scratch = scratch};
-
-	inst.value = ARENA_ARRAY(scratch, struct ir_value *, number_values(&f->body, 0) + 1);
-	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};
-	for (uint32_t i = 0; i < f->body.nargs; i++)
-		inst.value[i] = operands[i];
-	bool ok = instance_block(&inst, &f->body, to, before);
-	const struct ir_op *ret = template_return(f);
-	for (int i = 0; ok && i < ret->noperands; i++)
-		result[i] = inst.value[ir_operand(ret, i)->mark];
-	if (!ok)
-		diag_note(m->ctx->diag, call->loc, "in this call of @%s", f->name);
-	talloc_free(scratch);
-	return ok;
 }
 
 static bool
@@ -414,7 +202,8 @@ static struct memo *
 memo_create(struct ir_module *m, const struct ir_func *f, const struct ir_op *call)
 {
 	struct ir_templates *t = templates_of(m);
-	struct memo *memo = talloc_zero(t, struct memo), **bucket = &t->bucket[memo_bucket(f, call)];
+	struct memo *memo = talloc_zero(t, struct memo),
+		    **bucket = &t->bucket[memo_bucket(f, call)];
 
 	if (!memo)
 		out_of_memory();
@@ -450,7 +239,9 @@ memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 		arg[i] = ARENA_NEW(side.arena, struct ir_value);
 		arg[i]->type = memo->arg[i];
 	}
-	if (instance_make(&side, call, memo->func, "", arg, &block, NULL, result)) {
+	struct instance_place place = {
+		.block = &block, .prefix = "", .made = &templates_of(m)->made};
+	if (instance_make(&side, &place, call, memo->func, arg, result)) {
 		for (int i = 0; i < call->nresults; i++)
 			memo->result[i] = result[i]->type;
 		memo->ok = true;
@@ -471,7 +262,8 @@ memo_find(struct ir_module *m, const struct ir_func *f, const struct ir_op *call
 
 /* A result is as written, and in a chain as the argument that it will be for the next block. */
 static bool
-set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type *t, const struct ir_type *written)
+set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type *t,
+	const struct ir_type *written)
 {
 	const struct ir_type *want = written;
 	const char *why = "as written";
@@ -484,7 +276,8 @@ set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type 
 	if (!want || want == t)
 		return true;
 	char *a = ir_type_text(NULL, m, t), *b = ir_type_text(NULL, m, want);
-	diag_error(m->ctx->diag, call->loc, "call: result %d of @%s is %s, not %s %s", i + 1, call->symbol, a, b, why);
+	diag_error(m->ctx->diag, call->loc, "call: result %d of @%s is %s, not %s %s", i + 1,
+		call->symbol, a, b, why);
 	talloc_free(a);
 	talloc_free(b);
 	return false;
@@ -569,14 +362,16 @@ ir_inline_call(struct ir_module *m, struct ir_op *call)
 
 	if (!f)
 		return false;
-	struct ir_value **v = talloc_array(NULL, struct ir_value *, (size_t)call->noperands + call->nresults + 1);
+	struct ir_value **v =
+		talloc_array(NULL, struct ir_value *, (size_t)call->noperands + call->nresults + 1);
 	if (!v)
 		out_of_memory();
 	for (int i = 0; i < call->noperands; i++)
 		v[i] = ir_operand(call, i);
 	for (int64_t k = 0; ok && k < repeat; k++) {
 		char *prefix = call_prefix(v, call, k);
-		ok = instance_make(m, call, f, prefix, v, call->block, call, v);
+		struct instance_place place = {call->block, call, prefix, &t->made};
+		ok = instance_make(m, &place, call, f, v, v);
 		talloc_free(prefix);
 		if (ok && t->made > TEMPLATE_MAX_OPS)
 			ok = CALL_FAIL(m, call, "the module grows beyond %d ops", TEMPLATE_MAX_OPS);

@@ -1,6 +1,6 @@
 /*
- * Templates: functions that `call` puts in place. In a template sizes and types are expression trees
- * and no value has a type; an instance has both worked out:
+ * Templates: functions that `call` puts in place. In a template sizes and types are expression
+ * trees and no value has a type; an instance has both worked out:
  *
  *     func @dense(%x) {                                 call @dense(%h) {N = 10, as = "fc"}
  *       %w = param("w") : f32[dim(%x, -1),N]    -->     %fc.w = param("fc.w")  : f32[512,10]
@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum template_limit {
-	SIZE_MAX_DEPTH = 200,          /* nesting of an expression; evaluation recurses */
-	TEMPLATE_MAX_DEPTH = 100,      /* calls within calls; real models have five */
-	TEMPLATE_MAX_REPEAT = 100000,  /* blocks in a chain */
-	TEMPLATE_MAX_OPS = 50000000,   /* ops that inlining may add to a module: nested repeats multiply */
+	SIZE_MAX_DEPTH = 200,         /* nesting of an expression; evaluation recurses */
+	TEMPLATE_MAX_DEPTH = 100,     /* calls within calls; real models have five */
+	TEMPLATE_MAX_REPEAT = 100000, /* blocks in a chain */
+	TEMPLATE_MAX_OPS = 5000000,   /* ops of all instances: nested repeats multiply */
 };
 
 /* Every function but @main, whose values have types. */
@@ -70,7 +70,7 @@ struct ir_size_scope {
 	const void *data;
 };
 
-/* The value of a size. Reports at its place and returns false where a name is not set or numbers do not fit. */
+/* The value of a size. False, reported at its place: a name is not set or a number does not fit. */
 bool
 ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
 
@@ -78,22 +78,23 @@ ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t
 const struct ir_type *
 ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *t);
 
-/* Calls `see` for every name in the sizes of a template: in types and in attributes, bodies included. */
+/* Calls `see` for every name in the sizes of a template, in types and in attributes. */
 void
 ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
 
 /*
  * Types of the results of a call that stays in the IR, found by an instance made on the side; calls
- * alike share one. `written` as for ir_infer, which calls this. Reports, with a note at the call, and returns false where the call is wrong:
- * unknown function, recursion, number of arguments or results, a size not set, an op that does not fit.
- * A fault inside a template is reported once for each set of argument types and sizes.
+ * alike share one. `written` as for ir_infer, which calls this. Reports, with a note at the call,
+ * and returns false where the call is wrong: unknown function, recursion, number of arguments or
+ * results, a size not set, an op that does not fit. A fault inside a template is reported once for
+ * each set of argument types and sizes.
  */
 bool
 ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
 
 /*
- * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false after
- * an error, with the call still there.
+ * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false
+ * after an error, with the call still there.
  */
 bool
 ir_inline_call(struct ir_module *m, struct ir_op *call);

@@ -7,32 +7,33 @@
 
 #include <stddef.h>
 
-/* UNIT(enumerator, text, kind, scale): a quantity of x units is x * scale bytes, seconds or bytes/s. */
-#define IR_UNITS(UNIT) \
-	UNIT(B, "B", BYTES, 1.0) \
-	UNIT(KB, "KB", BYTES, 1e3) \
-	UNIT(MB, "MB", BYTES, 1e6) \
-	UNIT(GB, "GB", BYTES, 1e9) \
-	UNIT(TB, "TB", BYTES, 1e12) \
-	UNIT(KiB, "KiB", BYTES, 1024.0) \
-	UNIT(MiB, "MiB", BYTES, 1048576.0) \
-	UNIT(GiB, "GiB", BYTES, 1073741824.0) \
-	UNIT(TiB, "TiB", BYTES, 1099511627776.0) \
-	UNIT(s, "s", SECONDS, 1.0) \
-	UNIT(ms, "ms", SECONDS, 1e-3) \
-	UNIT(us, "us", SECONDS, 1e-6) \
-	UNIT(ns, "ns", SECONDS, 1e-9) \
-	UNIT(B_s, "B/s", RATE, 1.0) \
-	UNIT(KB_s, "KB/s", RATE, 1e3) \
-	UNIT(MB_s, "MB/s", RATE, 1e6) \
-	UNIT(GB_s, "GB/s", RATE, 1e9) \
+/* UNIT(enumerator, text, kind, scale): a quantity of x units is x * scale bytes, seconds or
+ * bytes/s. */
+#define IR_UNITS(UNIT)                                                                             \
+	UNIT(B, "B", BYTES, 1.0)                                                                   \
+	UNIT(KB, "KB", BYTES, 1e3)                                                                 \
+	UNIT(MB, "MB", BYTES, 1e6)                                                                 \
+	UNIT(GB, "GB", BYTES, 1e9)                                                                 \
+	UNIT(TB, "TB", BYTES, 1e12)                                                                \
+	UNIT(KiB, "KiB", BYTES, 1024.0)                                                            \
+	UNIT(MiB, "MiB", BYTES, 1048576.0)                                                         \
+	UNIT(GiB, "GiB", BYTES, 1073741824.0)                                                      \
+	UNIT(TiB, "TiB", BYTES, 1099511627776.0)                                                   \
+	UNIT(s, "s", SECONDS, 1.0)                                                                 \
+	UNIT(ms, "ms", SECONDS, 1e-3)                                                              \
+	UNIT(us, "us", SECONDS, 1e-6)                                                              \
+	UNIT(ns, "ns", SECONDS, 1e-9)                                                              \
+	UNIT(B_s, "B/s", RATE, 1.0)                                                                \
+	UNIT(KB_s, "KB/s", RATE, 1e3)                                                              \
+	UNIT(MB_s, "MB/s", RATE, 1e6)                                                              \
+	UNIT(GB_s, "GB/s", RATE, 1e9)                                                              \
 	UNIT(TB_s, "TB/s", RATE, 1e12)
 
 enum ir_unit {
 #define UNIT(name, text, kind, scale) UNIT_##name,
 	IR_UNITS(UNIT)
 #undef UNIT
-	UNIT_COUNT
+		UNIT_COUNT
 };
 
 enum ir_unit_kind { UNIT_BYTES, UNIT_SECONDS, UNIT_RATE };

@@ -1,6 +1,7 @@
 /*
- * Attributes. What a bare word means, and which values fit, the row of the op says: an axis, an element
- * type, true or false, a size. In a template sizes that are not plain numbers stay expressions.
+ * Attributes. What a bare word means, and which values fit, the row of the op says: an axis, an
+ * element type, true or false, a size. In a template sizes that are not plain numbers stay
+ * expressions.
  */
 #include "parser/parser.h"
 
@@ -15,7 +16,8 @@ struct ir_attr
 attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc)
 {
 	if (s.minimum) /* said when the number is asked for */
-		return (struct ir_attr){.kind = ATTR_SIZE, .loc = loc, .size = size_tree(p, s, loc)};
+		return (struct ir_attr){
+			.kind = ATTR_SIZE, .loc = loc, .size = size_tree(p, s, loc)};
 	if (!s.tree)
 		return (struct ir_attr){.kind = ATTR_INT, .loc = loc, .i = s.i};
 	if (s.tree->kind == SIZE_NAME)
@@ -97,7 +99,7 @@ attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr
 		return true;
 	if (a->kind == ATTR_NAME && (p->template || is_let(p, a->s))) {
 		struct symbol name = {.name = a->s};
-		size_name(p, &name, a->loc, &s);
+		s = size_name(p, &name, a->loc);
 	} else if (a->kind == ATTR_SIZE) {
 		s.tree = a->size;
 	} else {
@@ -116,7 +118,8 @@ attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr
 static bool
 attr_is_special(const struct ir_attr *a, double *value)
 {
-	bool minus = a->kind == ATTR_SIZE && a->size->kind == SIZE_NEG && a->size->arg[0]->kind == SIZE_NAME;
+	bool minus = a->kind == ATTR_SIZE && a->size->kind == SIZE_NEG &&
+		     a->size->arg[0]->kind == SIZE_NAME;
 	const char *name = a->kind == ATTR_NAME ? a->s : minus ? a->size->arg[0]->name : "";
 
 	if (strcmp(name, "inf") != 0 && strcmp(name, "nan") != 0)
@@ -197,7 +200,8 @@ attr_to_bool(struct parser *p, const char *what, struct ir_attr *a)
 static bool
 attr_to_list(struct parser *p, const char *what, enum row_attr_type type, struct ir_attr *a)
 {
-	struct ir_attr *list = ARENA_ARRAY(p->m->arena, struct ir_attr, a->kind == ATTR_LIST ? a->n : 0);
+	struct ir_attr *list =
+		ARENA_ARRAY(p->m->arena, struct ir_attr, a->kind == ATTR_LIST ? a->n : 0);
 	bool ok = true;
 
 	if (a->kind != ATTR_LIST)
@@ -222,7 +226,8 @@ attr_convert(struct parser *p, const char *what, enum row_attr_type type, struct
 	case ROW_DTYPE: return attr_to_dtype(p, what, a);
 	case ROW_INTS:
 	case ROW_SIZES: return attr_to_list(p, what, type, a);
-	case ROW_STRING: return a->kind == ATTR_STRING || attr_misfit(p, what, "a string in quotes", a);
+	case ROW_STRING:
+		return a->kind == ATTR_STRING || attr_misfit(p, what, "a string in quotes", a);
 	}
 	return false;
 }

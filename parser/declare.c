@@ -26,7 +26,7 @@ declare_check(struct parser *p, const char *what, struct ir_loc loc)
 		PARSE_ERROR(p, loc, "%s must stand before the first function", what);
 }
 
-/* Names of lets and axes meet in types: each stands for one thing, and not for a word of the language. */
+/* Names of lets and axes meet in types: each stands for one thing, and for no word of ours. */
 static bool
 name_is_free(struct parser *p, struct named name)
 {
@@ -103,16 +103,16 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 		PARSE_ERROR(p, loc, "the axes have more than %d places together", PARSE_MAX_PLACES);
 		return;
 	}
-	m->axis[m->naxes++] = (struct ir_axis){symbol_name(p, name.symbol), (int32_t)n, p->time, name.loc};
+	m->axis[m->naxes++] =
+		(struct ir_axis){symbol_name(p, name.symbol), (int32_t)n, p->time, name.loc};
 }
 
 /* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
 void
 declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 {
-	static const struct ir_row row = {.name = "mesh",
-		.attr = {{.key = "devices", .type = ROW_INTS}},
-		.nattrs = 1};
+	static const struct ir_row row = {
+		.name = "mesh", .attr = {{.key = "devices", .type = ROW_INTS}}, .nattrs = 1};
 	struct ir_module *m = p->m;
 
 	if (p->time)
@@ -130,8 +130,10 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 		for (int j = 0; j < i; j++)
 			twice = twice || devices->list[j].i == a->i;
 		if (a->i < 0 || a->i > INT32_MAX || twice)
-			PARSE_ERROR(p, a->loc, twice ? "device %" PRId64 " is twice in the list"
-				: "there is no device %" PRId64, a->i);
+			PARSE_ERROR(p, a->loc,
+				twice ? "device %" PRId64 " is twice in the list"
+				      : "there is no device %" PRId64,
+				a->i);
 	}
 	struct ir_attr *copy = ARENA_NEW(m->arena, struct ir_attr);
 	*copy = *devices;
@@ -159,14 +161,16 @@ func_begin(struct parser *p, struct named name)
 	p->block = &f->body;
 	p->template = ir_func_is_template(f);
 	if (!p->template && n)
-		PARSE_ERROR(p, VECTOR(&p->result, struct named)[0].loc, "@main has no parameters; use input(\"name\")");
+		PARSE_ERROR(p, VECTOR(&p->result, struct named)[0].loc,
+			"@main has no parameters; use input(\"name\")");
 	scope_open(p);
 	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
 	f->body.nargs = (uint32_t)n;
 	for (int i = 0; i < n; i++) {
 		struct named arg = VECTOR(&p->result, struct named)[i];
-		f->body.arg[i] = (struct ir_value){
-			.name = symbol_name(p, arg.symbol), .block = &f->body, .index = (uint32_t)i};
+		f->body.arg[i] = (struct ir_value){.name = symbol_name(p, arg.symbol),
+			.block = &f->body,
+			.index = (uint32_t)i};
 		symbol_define(p, arg, &f->body.arg[i]);
 	}
 	p->result.n = 0;

@@ -1,7 +1,7 @@
 /*
- * The grammar of .dir texts. START_MODULE and START_TYPE, which the lexer delivers first, say what is
- * parsed; a type is one token for the module's grammar and is parsed by itself, so that types that
- * repeat are parsed once.
+ * The grammar of .dir texts. START_MODULE and START_TYPE, which the lexer delivers first, say what
+ * is parsed; a type is one token for the module's grammar and is parsed by itself, so that types
+ * that repeat are parsed once.
  */
 %code requires {
 #include "parser/parser.h"
@@ -234,10 +234,10 @@ type_list:
 
 size:
   INT
-| NAME				{ GIVE_UP(size_name(p, $1, @1, &$$)); }
+| NAME				{ $$ = size_name(p, $1, @1); }
 | DIM VALUE ',' size ')'	{ GIVE_UP(size_dim(p, WORD($2, @2), $4, @$, &$$)); }
 | '(' size ')'			{ $$ = $2; }
-| '-' size %prec NEGATIVE	{ GIVE_UP(size_join(p, SIZE_NEG, $2, @2, (struct size_value){0}, @$, &$$)); }
+| '-' size %prec NEGATIVE	{ GIVE_UP(size_negate(p, $2, @2, @$, &$$)); }
 | size '+' size			{ GIVE_UP(size_join(p, SIZE_ADD, $1, @1, $3, @3, &$$)); }
 | size '-' size			{ GIVE_UP(size_join(p, SIZE_SUB, $1, @1, $3, @3, &$$)); }
 | size '*' size			{ GIVE_UP(size_join(p, SIZE_MUL, $1, @1, $3, @3, &$$)); }
@@ -250,13 +250,12 @@ type:
 
 dims:
   %empty
-| dim
-| dims_more
+| dim_list
 ;
 
-dims_more:
-  dim ',' dim
-| dims_more ',' dim
+dim_list:
+  dim
+| dim_list ',' dim
 ;
 
 dim:
@@ -265,14 +264,13 @@ dim:
 
 suffixes:
   %empty
-| suffixes '+' NAME		{ PUSH(p, &p->suffix, struct ir_type_suffix, {symbol_name(p, $3), NULL, @3}); }
-| suffixes FUNCNAME '=' place
-	{ PUSH(p, &p->suffix, struct ir_type_suffix, {symbol_name(p, $2), size_tree(p, $4, @4), @2}); }
+| suffixes '+' NAME		{ type_suffix(p, WORD($3, @3), NULL); }
+| suffixes FUNCNAME '=' place	{ type_suffix(p, WORD($2, @2), size_tree(p, $4, @4)); }
 ;
 
 place:
   INT
-| NAME				{ GIVE_UP(size_name(p, $1, @1, &$$)); }
+| NAME				{ $$ = size_name(p, $1, @1); }
 | '(' size ')'			{ $$ = $2; }
 ;
 

@@ -1,7 +1,7 @@
 /*
- * Delivers tokens to the grammar, and after an error finds the place where reading goes on: the next
- * line that looks like a statement (a declaration, outside functions) and is not inside braces that
- * were opened since the last good one.
+ * Delivers tokens to the grammar, and after an error finds the place where reading goes on: the
+ * next line that looks like a statement (a declaration, outside functions) and is not inside braces
+ * that were opened since the last good one.
  */
 #include "parser/parser.h"
 
@@ -12,18 +12,16 @@
 #include <string.h>
 #include <talloc.h>
 
-int
-dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
-int
-dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
+int dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
+int dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
 /* Back to the scanner's first state. */
-void
-dir_restart(void *scanner);
+void dir_restart(void *scanner);
 
 void
 lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start)
 {
-	*lx = (struct lexer){.text = text, .n = n, .base = base, .start = start, .is_type = start == START_TYPE};
+	*lx = (struct lexer){
+		.text = text, .n = n, .base = base, .start = start, .is_type = start == START_TYPE};
 	lx->copy = talloc_size(p, n + 2);
 	if (!lx->copy || dir_yylex_init(&lx->scanner))
 		out_of_memory();
@@ -137,15 +135,15 @@ opens_attrs(const char *s)
 struct resync {
 	const char *text;
 	bool in_func;
-	bool fresh;    /* nothing but blanks so far on this line */
-	bool in_attrs; /* between the braces of attributes */
+	bool fresh;        /* nothing but blanks so far on this line */
+	bool in_attrs;     /* between the braces of attributes */
 	size_t error_line; /* start of the line with the error */
-	int depth;     /* bodies opened */
+	int depth;         /* bodies opened */
 };
 
 /*
- * Can reading go on at text[at]? Not before the line with the error, nor again at a statement that was
- * tried.
+ * Can reading go on at text[at]? Not before the line with the error, nor again at a statement that
+ * was tried.
  */
 static bool
 resync_here(const struct resync *r, const struct lexer *lx, size_t at, bool tried)
@@ -200,14 +198,17 @@ static void
 resync(struct parser *p, struct ir_loc *loc)
 {
 	struct lexer *lx = p->lex;
-	struct resync r = {.text = lx->text, .in_func = p->func != NULL, .fresh = lx->sync_from == 0};
+	struct resync r = {
+		.text = lx->text, .in_func = p->func != NULL, .fresh = lx->sync_from == 0};
 	size_t at = lx->sync_from;
 	bool tried = true; /* what comes first is the statement with the error */
 
-	for (r.error_line = lx->last; r.error_line && lx->text[r.error_line - 1] != '\n'; r.error_line--)
+	for (r.error_line = lx->last; r.error_line && lx->text[r.error_line - 1] != '\n';
+		r.error_line--)
 		;
 	while (at < lx->n) {
-		bool blank = isspace((unsigned char)lx->text[at]) || (lx->text[at] == '/' && lx->text[at + 1] == '/');
+		bool blank = isspace((unsigned char)lx->text[at]) ||
+			     (lx->text[at] == '/' && lx->text[at + 1] == '/');
 		if (!blank && resync_here(&r, lx, at, tried))
 			break;
 		tried = tried && blank;
@@ -220,7 +221,8 @@ resync(struct parser *p, struct ir_loc *loc)
 	lx->last_sync = (uint32_t)at + 1;
 	lx->recovering = false;
 	*loc = (struct ir_loc){lx->base + (uint32_t)at, lx->base + (uint32_t)at};
-	/* On with a new buffer: the same bytes from there on. flex ends a token with a zero: put it back. */
+	/* On with a new buffer: the same bytes from there on. flex ends a token with a zero: put it
+	 * back. */
 	if (lx->last_end < lx->n)
 		lx->copy[lx->last_end] = lx->text[lx->last_end];
 	dir_yypop_buffer_state(lx->scanner);

@@ -17,10 +17,12 @@ token_text(const void *owner, const struct parser *p, struct ir_loc loc)
 	size_t n = 0;
 
 	if (loc.begin - p->lex->base >= p->lex->n)
-		return talloc_strdup(owner, p->lex->is_type ? "the end of the type" : "the end of the text");
+		return talloc_strdup(
+			owner, p->lex->is_type ? "the end of the type" : "the end of the text");
 	while (n < loc.end - loc.begin && n < MESSAGE_MAX_TOKEN && text[n] != '\n')
 		n++;
-	return talloc_asprintf(owner, "'%.*s%s'", (int)n, text, n == MESSAGE_MAX_TOKEN ? "..." : "");
+	return talloc_asprintf(
+		owner, "'%.*s%s'", (int)n, text, n == MESSAGE_MAX_TOKEN ? "..." : "");
 }
 
 /* Joins "a", "b", "c" to "a, b or c". */
@@ -30,7 +32,11 @@ join_names(const void *owner, const char *const *name, int n)
 	char *s = talloc_strdup(owner, "");
 
 	for (int i = 0; i < n; i++)
-		s = talloc_asprintf_append(s, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", name[i]);
+		s = talloc_asprintf_append(s, "%s%s",
+			i == 0       ? ""
+			: i + 1 == n ? " or "
+				     : ", ",
+			name[i]);
 	return s;
 }
 

@@ -49,8 +49,8 @@ check_defines(struct parser *p)
 		for (int j = 0; j < p->m->nlets; j++)
 			suggestion_add(&near, p->m->let[j].name);
 		char *text = suggestion_text(NULL, &near);
-		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to define as %" PRId64 "%s", p->o->define[i].name,
-			p->o->define[i].value, text);
+		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to define as %" PRId64 "%s",
+			p->o->define[i].name, p->o->define[i].value, text);
 		talloc_free(text);
 	}
 }
@@ -61,10 +61,11 @@ check_devices(struct parser *p)
 	const struct ir_attr *a = p->m->mesh_attr;
 
 	if (a && a->n != ir_devices(p->m))
-		PARSE_ERROR(p, a->loc, "%d devices for %" PRId64 " places of the mesh", a->n, ir_devices(p->m));
+		PARSE_ERROR(p, a->loc, "%d devices for %" PRId64 " places of the mesh", a->n,
+			ir_devices(p->m));
 }
 
-/* Every call has its function, from the module or else the prelude, whose functions may call others. */
+/* Every call has its function: of the module, else of the prelude. */
 static bool
 find_callees(struct parser *p)
 {
@@ -125,13 +126,14 @@ parse_end(struct parser *p, const char *file_name, struct ir_loc whole)
 }
 
 struct ir_module *
-parse_module(const void *owner, struct ir_context *ctx, const char *file_name, const char *text, size_t n,
-	const struct parse_options *o)
+parse_module(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n, const struct parse_options *o)
 {
 	unsigned errors = diag_errors(ctx->diag);
 
 	if (n > PARSE_MAX_BYTES) {
-		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", file_name, PARSE_MAX_BYTES);
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", file_name,
+			PARSE_MAX_BYTES);
 		return NULL;
 	}
 	struct ir_module *m = ir_module_create(NULL, ctx, "");

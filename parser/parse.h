@@ -1,10 +1,11 @@
 /*
  * Text to module: docs/language.md says what the language is.
  *
- *     text --lexer (dir.l)--> tokens --grammar (dir.y)--> statements --build.c--> typed ops of a module
+ *     text --lexer (dir.l)--> tokens --grammar (dir.y)--> statements --build.c--> typed ops of a
+ * module
  *
- * All errors of a text are reported, one a cause: after a syntax error reading goes on with the next
- * statement, and a value whose definition failed is used without further messages.
+ * All errors of a text are reported, one a cause: after a syntax error reading goes on with the
+ * next statement, and a value whose definition failed is used without further messages.
  */
 #ifndef PARSER_PARSE_H
 #define PARSER_PARSE_H
@@ -28,12 +29,12 @@ struct parse_options {
  * NULL. After an error, which was reported, NULL.
  */
 struct ir_module *
-parse_module(const void *owner, struct ir_context *ctx, const char *file_name, const char *text, size_t n,
-	const struct parse_options *o);
+parse_module(const void *owner, struct ir_context *ctx, const char *file_name,
+	const char *text, size_t n, const struct parse_options *o);
 
 /*
- * A type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is what messages show as the
- * file. NULL after an error.
+ * A type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is what messages show as
+ * the file. NULL after an error.
  */
 const struct ir_type *
 parse_type_text(struct ir_module *m, const char *name, const char *text, size_t n);

@@ -16,11 +16,11 @@
 #include "parser/parse.h"
 
 enum parse_limit {
-	PARSE_MAX_BYTES = 1 << 30,    /* of a text: locations have 32 bits, for all texts together */
-	PARSE_MAX_AXIS = 1 << 16,     /* places of an axis: a layout names one in 16 bits */
-	PARSE_MAX_PLACES = 1 << 30,   /* of all axes together */
-	PARSE_MAX_REGIONS = 32,       /* fuse in fuse; passes and printer recurse */
-	PARSE_MAX_LIST = UINT16_MAX,  /* operands, attributes, items of a list: counted in 16 bits */
+	PARSE_MAX_BYTES = 1 << 30,   /* of a text: locations have 32 bits, for all texts together */
+	PARSE_MAX_AXIS = 1 << 16,    /* places of an axis: a layout names one in 16 bits */
+	PARSE_MAX_PLACES = 1 << 30,  /* of all axes together */
+	PARSE_MAX_REGIONS = 32,      /* fuse in fuse; passes and printer recurse */
+	PARSE_MAX_LIST = UINT16_MAX, /* operands, attributes, items of a list: counted in 16 bits */
 };
 
 /* A word of the text: the name of a value, an op, an axis ..., or the text of a type. */
@@ -56,9 +56,9 @@ struct lexer {
 	char *copy; /* what flex writes into */
 	const char *text;
 	size_t n;
-	uint32_t base; /* location of text[0] */
-	int start;     /* the token that says what is parsed; 0 once it was delivered */
-	bool is_type;  /* START_TYPE: messages speak of the type */
+	uint32_t base;           /* location of text[0] */
+	int start;               /* the token that says what is parsed; 0 once it was delivered */
+	bool is_type;            /* START_TYPE: messages speak of the type */
 	uint32_t last, last_end; /* of the last token */
 	bool recovering;
 	uint32_t sync_from; /* end of the last statement that was fine, or resumed at */
@@ -83,7 +83,7 @@ struct typed {
 struct stmt {
 	bool pending; /* its head was read: op and operands */
 	bool attrs_done;
-	int code;     /* enum op_code, or -1 */
+	int code; /* enum op_code, or -1 */
 	const char *symbol;
 	struct ir_loc loc, symbol_loc;
 	struct ir_op *op; /* of a fuse: made before its body; NULL where poisoned */
@@ -113,7 +113,7 @@ struct vector {
 };
 
 #define VECTOR(v, type) ((type *)(v)->data)
-#define PUSH(p, v, type, ...) \
+#define PUSH(p, v, type, ...)                                                                      \
 	(vector_grow((p), (v), sizeof(type)), VECTOR(v, type)[(v)->n++] = (type)__VA_ARGS__)
 
 struct parser {
@@ -140,9 +140,9 @@ struct parser {
 
 	struct stmt stmt;
 	struct vector result, operand, word, attr, key, type, item, undo, call, dim, suffix;
-	struct ir_value poison; /* stands for values whose definition failed */
+	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
-	uint32_t prelude_base; /* of the prelude among the sources; 0: not yet there */
+	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
 };
 
 void
@@ -193,13 +193,17 @@ struct ir_value *
 symbol_value(struct parser *p, struct named name);
 
 /* sizes.c. False: a reported error. */
+struct size_value
+size_name(struct parser *p, struct symbol *s, struct ir_loc loc);
 bool
-size_name(struct parser *p, struct symbol *s, struct ir_loc loc, struct size_value *to);
+size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
+	struct size_value *to);
 bool
-size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc, struct size_value *to);
+size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
+	struct size_value y, struct ir_loc yloc, struct size_value *to);
 bool
-size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc, struct size_value y,
-	struct ir_loc yloc, struct size_value *to);
+size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
+	struct size_value *to);
 const struct ir_size *
 size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
 /* Its value, with the lets of the module. */
@@ -207,6 +211,8 @@ bool
 size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
 void
 type_push(struct parser *p, struct symbol *s, struct ir_loc loc);
+void
+type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
 bool
 type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
@@ -243,8 +249,8 @@ func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
 /*
- * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns how
- * many bodies are open around the statement.
+ * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns
+ * how many bodies are open around the statement.
  */
 int
 stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);

@@ -1,4 +1,4 @@
-/* The prelude: templates that every module can call. Only those that are called enter the module. */
+/* The prelude: templates that every module can call. Only those called enter the module. */
 #include "parser/parser.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ prelude_load(struct parser *p, const char *name)
 		return false;
 	size_t n = (size_t)(strstr(start, "\n}\n") + 3 - start);
 	if (!p->prelude_base)
-		p->prelude_base = diag_add_source(p->ctx->diag, "prelude.dir", dopt_prelude, strlen(dopt_prelude));
+		p->prelude_base = diag_add_source(
+			p->ctx->diag, "prelude.dir", dopt_prelude, strlen(dopt_prelude));
 	p->in_prelude = true;
 	parse_text(p, start, n, p->prelude_base + (uint32_t)(start - dopt_prelude));
 	p->in_prelude = false;

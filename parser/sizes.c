@@ -36,18 +36,18 @@ size_tree(struct parser *p, struct size_value v, struct ir_loc loc)
 	return s;
 }
 
-bool
-size_name(struct parser *p, struct symbol *symbol, struct ir_loc loc, struct size_value *to)
+struct size_value
+size_name(struct parser *p, struct symbol *symbol, struct ir_loc loc)
 {
 	struct ir_size *s = size_node(p, SIZE_NAME, loc);
 
 	s->name = symbol_name(p, symbol);
-	*to = (struct size_value){.tree = s};
-	return true;
+	return (struct size_value){.tree = s};
 }
 
 bool
-size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc, struct size_value *to)
+size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
+	struct size_value *to)
 {
 	if (!p->func || !p->template) {
 		PARSE_ERROR(p, loc, "dim is for templates: here the sizes are known");
@@ -82,16 +82,13 @@ size_fold(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
 }
 
 bool
-size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc, struct size_value y,
-	struct ir_loc yloc, struct size_value *to)
+size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
+	struct size_value y, struct ir_loc yloc, struct size_value *to)
 {
 	struct size_value folded = {0};
 
-	if (kind == SIZE_NEG && x.minimum) {
-		*to = (struct size_value){.i = x.i};
-		return true;
-	}
-	if (!x.tree && !y.tree && !x.minimum && !y.minimum && size_fold(kind, x.i, y.i, &folded.i)) {
+	if (!x.tree && !y.tree && !x.minimum && !y.minimum &&
+		size_fold(kind, x.i, y.i, &folded.i)) {
 		*to = folded;
 		return true;
 	}
@@ -104,11 +101,28 @@ size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_
 			s->depth = s->arg[1]->depth;
 	}
 	if (++s->depth > SIZE_MAX_DEPTH) {
-		PARSE_ERROR(p, s->loc, "the expression is nested more than %d deep", SIZE_MAX_DEPTH);
+		PARSE_ERROR(
+			p, s->loc, "the expression is nested more than %d deep", SIZE_MAX_DEPTH);
 		return false;
 	}
 	*to = (struct size_value){.tree = s};
 	return true;
+}
+
+bool
+size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
+	struct size_value *to)
+{
+	if (!x.minimum)
+		return size_join(p, SIZE_NEG, x, loc_join(loc, xloc), x, loc, to);
+	*to = (struct size_value){.i = x.i};
+	return true;
+}
+
+void
+type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
+{
+	PUSH(p, &p->suffix, struct ir_type_suffix, {symbol_name(p, axis.symbol), place, axis.loc});
 }
 
 bool
@@ -151,7 +165,8 @@ type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, str
 	if (t < 0)
 		return false;
 	if (rank > IR_MAX_RANK) {
-		PARSE_ERROR(p, loc, "the type has %d dims; a tensor has at most %d", rank, IR_MAX_RANK);
+		PARSE_ERROR(
+			p, loc, "the type has %d dims; a tensor has at most %d", rank, IR_MAX_RANK);
 		return false;
 	}
 	struct ir_type_text *text = ARENA_NEW(arena, struct ir_type_text);
@@ -161,8 +176,12 @@ type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, str
 		dim[i] = VECTOR(&p->dim, const struct ir_size *)[i];
 	for (int i = 0; i < n; i++)
 		suffix[i] = VECTOR(&p->suffix, struct ir_type_suffix)[i];
-	*text = (struct ir_type_text){
-		.dtype = (enum ir_dtype)t, .rank = rank, .nsuffixes = n, .loc = loc, .dim = dim, .suffix = suffix};
+	*text = (struct ir_type_text){.dtype = (enum ir_dtype)t,
+		.rank = rank,
+		.nsuffixes = n,
+		.loc = loc,
+		.dim = dim,
+		.suffix = suffix};
 	p->written = text;
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
- * Statements: from names, operands, attributes and types to an op in the block at hand. An op of @main
- * is typed as soon as it is read, until the first call: functions may come later in the text, so the
- * rest waits for its end.
+ * Statements: from names, operands, attributes and types to an op in the block at hand. An op of
+ * @main is typed as soon as it is read, until the first call: functions may come later in the text,
+ * so the rest waits for its end.
  */
 #include "parser/parser.h"
 
@@ -99,12 +99,16 @@ check_place(struct parser *p)
 	const char *op = op_name((enum op_code)s->code);
 
 	if (p->block->last && op_is(p->block->last, TERMINATOR))
-		STMT_FAIL(p, s->loc, "nothing can follow %s", op_name((enum op_code)p->block->last->code));
+		STMT_FAIL(p, s->loc, "nothing can follow %s",
+			op_name((enum op_code)p->block->last->code));
 	if (s->code == OP_return && (p->region || !p->template))
-		STMT_FAIL(p, s->loc, p->region ? "a fuse ends in yield(...)" : "@main returns nothing; use output(\"name\", %%value)");
+		STMT_FAIL(p, s->loc,
+			p->region ? "a fuse ends in yield(...)"
+				  : "@main returns nothing; use output(\"name\", %%value)");
 	if (s->code == OP_yield && !p->region)
 		STMT_FAIL(p, s->loc, "yield ends the body of a fuse; there is none here");
-	if (p->region && ((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL)) || s->code == OP_input))
+	if (p->region &&
+		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL)) || s->code == OP_input))
 		STMT_FAIL(p, s->loc, "%s cannot stand in a fuse", op);
 	if ((traits & REGION) && p->nregions == PARSE_MAX_REGIONS)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
@@ -118,15 +122,17 @@ check_counts(struct parser *p)
 	int want = p->ctx->row[s->code].nresults, have = p->result.n;
 
 	if (want != ROW_ANY && want != have && !want)
-		STMT_FAIL(p, VECTOR(&p->result, struct named)[0].loc, "%s has no result to name", op_name((enum op_code)s->code));
+		STMT_FAIL(p, VECTOR(&p->result, struct named)[0].loc, "%s has no result to name",
+			op_name((enum op_code)s->code));
 	else if (want != ROW_ANY && want != have)
 		STMT_FAIL(p, s->loc, "%s has %d result, %s", op_name((enum op_code)s->code), want,
-			have ? "more names stand before it" : "which needs a name: write %name = ...");
+			have ? "more names stand before it"
+			     : "which needs a name: write %name = ...");
 	if (p->operand.n > PARSE_MAX_LIST || have > PARSE_MAX_LIST)
 		STMT_FAIL(p, s->loc, "an op has at most %d operands and results", PARSE_MAX_LIST);
 }
 
-/* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are no names. */
+/* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are none. */
 static const char *
 value_name(struct parser *p, struct symbol *s)
 {
@@ -150,8 +156,9 @@ static struct ir_op *
 make_op(struct parser *p)
 {
 	struct stmt *s = &p->stmt;
-	struct ir_op *op = ir_op_create(p->m, (enum op_code)s->code, s->loc, VECTOR(&p->operand, struct ir_value *),
-		p->operand.n, VECTOR(&p->attr, struct ir_attr), p->attr.n, p->result.n);
+	struct ir_op *op = ir_op_create(p->m, (enum op_code)s->code, s->loc,
+		VECTOR(&p->operand, struct ir_value *), p->operand.n,
+		VECTOR(&p->attr, struct ir_attr), p->attr.n, p->result.n);
 
 	op->symbol = s->symbol;
 	if (op_is(op, CALLS)) {
@@ -170,7 +177,8 @@ region_open(struct parser *p, struct ir_block *body, bool own_scope)
 {
 	struct region *r = ARENA_NEW(p->scratch, struct region);
 
-	*r = (struct region){.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->undo.n};
+	*r = (struct region){
+		.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->undo.n};
 	r->scope = own_scope ? scope_open(p) : p->scope;
 	p->region = r;
 	p->nregions++;
@@ -222,7 +230,7 @@ fuse_open(struct parser *p)
 		struct named name = VECTOR(&p->word, struct named)[i];
 		if (!op)
 			symbol_poison(p, name.symbol);
-		else if (name.symbol->scope != p->scope) /* an operand that is there twice: the first */
+		else if (name.symbol->scope != p->scope) /* of equal operands the first */
 			symbol_define(p, name, &body->arg[i]);
 	}
 	stmt_reset(p);
@@ -285,7 +293,8 @@ stmt_body(struct parser *p)
 	region_close(p);
 	if (p->stmt.poisoned || (body->last && body->last->code == OP_yield))
 		return;
-	STMT_FAIL(p, p->stmt.loc, "the body of %s must end in yield(...)", op_name((enum op_code)p->stmt.code));
+	STMT_FAIL(p, p->stmt.loc, "the body of %s must end in yield(...)",
+		op_name((enum op_code)p->stmt.code));
 }
 
 static void
@@ -294,8 +303,8 @@ check_types(struct parser *p)
 	int types = p->type.n, results = p->stmt.op ? p->stmt.op->nresults : p->result.n;
 
 	if (types && types != results)
-		STMT_FAIL(p, VECTOR(&p->type, struct typed)[0].loc, "%d type%s for %d result%s", types, types == 1 ? "" : "s",
-			results, results == 1 ? "" : "s");
+		STMT_FAIL(p, VECTOR(&p->type, struct typed)[0].loc, "%d type%s for %d result%s",
+			types, types == 1 ? "" : "s", results, results == 1 ? "" : "s");
 }
 
 /* @main: the results carry the written types until they are inferred. A template keeps the text. */
@@ -322,12 +331,13 @@ values_typed(const struct ir_op *op)
 	return true;
 }
 
-/* Infers an op of @main. One that uses a value without a type fails in silence: that was reported. */
+/* Infers an op of @main. One that uses a value without a type fails in silence, as was said. */
 static void
 stmt_type(struct parser *p, struct ir_op *op)
 {
 	const struct ir_type *few[STMT_TYPES], **written = few;
-	bool known = values_typed(op) && !(op->body && op->body->last && !values_typed(op->body->last));
+	bool known =
+		values_typed(op) && !(op->body && op->body->last && !values_typed(op->body->last));
 
 	if (op->nresults > STMT_TYPES)
 		written = ARENA_ARRAY(p->scratch, const struct ir_type *, op->nresults);
@@ -400,14 +410,14 @@ stmt_finish(struct parser *p, int depth)
 }
 
 /*
- * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and on
- * a line of its own, the statement before it is not to blame.
+ * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and
+ * on a line of its own, the statement before it is not to blame.
  */
 static bool
 stmt_is_whole(const struct parser *p, int depth)
 {
 	return p->nregions == depth && p->stmt.pending && (p->stmt.attrs_done || !p->attr.n) &&
-		lexer_at_line_start(p);
+	       lexer_at_line_start(p);
 }
 
 void

@@ -46,18 +46,20 @@ symbols_grow(struct parser *p)
 	talloc_free(old);
 }
 
-/* The symbol of a slot's number. Symbols are in chunks, so that a slot takes 8 bytes and none moves. */
+/* Symbols are in chunks, so that a slot takes 8 bytes and no symbol moves. */
 static struct symbol *
 symbol_of(const struct parser *p, uint32_t number)
 {
-	return &VECTOR(&p->symbols, struct symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+	return &VECTOR(
+		&p->symbols, struct symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
 }
 
 static struct symbol *
 symbol_create(struct parser *p, uint32_t number)
 {
 	if (number / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
-		PUSH(p, &p->symbols, struct symbol *, ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
+		PUSH(p, &p->symbols, struct symbol *,
+			ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
 	return symbol_of(p, number);
 }
 
@@ -169,7 +171,9 @@ symbol_value(struct parser *p, struct named name)
 	if (s->scope && s->value == &p->poison)
 		return NULL;
 	if (s->scope && symbol_is_outside(p, s))
-		PARSE_ERROR(p, name.loc, "%%%.*s is outside the body of the fuse; make it an operand", (int)s->n, s->text);
+		PARSE_ERROR(p, name.loc,
+			"%%%.*s is outside the body of the fuse; make it an operand", (int)s->n,
+			s->text);
 	else
 		PARSE_ERROR(p, name.loc, "%%%.*s is not defined", (int)s->n, s->text);
 	symbol_poison(p, s);

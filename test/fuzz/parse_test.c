@@ -1,7 +1,8 @@
 /*
- * The parser against damaged texts: the .dir files of the tests and the prelude, mutated some 20,000
- * times in a fixed sequence. Each must give errors and no module, or no error and a module that
- * verifies and whose text is a fixed point of printing and parsing. Sanitized builds see the rest.
+ * The parser against damaged texts: the .dir files of the tests and the prelude, mutated some
+ * 20,000 times in a fixed sequence. Each must give errors and no module, or no error and a module
+ * that verifies and whose text is a fixed point of printing and parsing. Sanitized builds see the
+ * rest.
  *
  * With an argument N it makes N mutations; with N and S from seed S.
  */
@@ -18,10 +19,10 @@
 #include <cmocka.h>
 
 enum {
-	FUZZ_MUTATIONS = 20000,    /* half a minute with sanitizers */
-	FUZZ_MAX_TEXT = 6000,      /* bytes: longer files are cut at a line, so that each is quick */
-	FUZZ_MAX_DAMAGE = 4,       /* mutations of one text: more only makes nonsense */
-	FUZZ_CONTEXT_LIFE = 200,   /* texts a context sees, as its reporter keeps them */
+	FUZZ_MUTATIONS = 20000,  /* half a minute with sanitizers */
+	FUZZ_MAX_TEXT = 6000,    /* bytes: longer files are cut at a line, so that each is quick */
+	FUZZ_MAX_DAMAGE = 4,     /* mutations of one text: more only makes nonsense */
+	FUZZ_CONTEXT_LIFE = 200, /* texts a context sees, as its reporter keeps them */
 	FUZZ_MAX_SEEDS = 400,
 };
 
@@ -38,14 +39,18 @@ struct fuzz {
 	uint64_t random;
 };
 
-static const char *const token[] = {"(", ")", "{", "}", "[", "]", "%x", "%", "@f", "@", "=", ":", ",", "+", "-", "*", "/",
-	"\n", " ", "//", "\"", "\\", "\0", "\xff", "func @g(%a) {", "func", "let N = 3", "mesh [q = 2]", "steps [r = 2]",
-	"module @m", "call @softmax(%x)", "call @f(%x) {repeat = 3}", "fuse(%x) {", "yield(%x)", "return(%x)", "input(\"i\")",
-	"f32[2]", ": f32[B/dp,4]+dp@tp=1", "dim(%x, 0)", "9223372036854775807", "99999999999999999999", "-1", "0", "1e999", "nan",
-	"inf", "25MB", "{axis = dp}", "{dims = [0, -1], keep = true}", "{spec = \"ab,bc->ac\"}", "{as = \"h\", repeat = 2, N = 3}",
-	"matmul(%x, %x)", "reshape(%x) {shape = [-1]}", "output(\"o\", %x)", "update(%x, %x)", "param(\"w\") : f32[2]"};
+static const char *const token[] = {"(", ")", "{", "}", "[", "]", "%x", "%", "@f", "@", "=", ":",
+	",", "+", "-", "*", "/", "\n", " ", "//", "\"", "\\", "\0", "\xff", "func @g(%a) {", "func",
+	"let N = 3", "mesh [q = 2]", "steps [r = 2]", "module @m", "call @softmax(%x)",
+	"call @f(%x) {repeat = 3}", "fuse(%x) {", "yield(%x)", "return(%x)", "input(\"i\")",
+	"f32[2]", ": f32[B/dp,4]+dp@tp=1", "dim(%x, 0)", "9223372036854775807",
+	"99999999999999999999", "-1", "0", "1e999", "nan", "inf", "25MB", "{axis = dp}",
+	"{dims = [0, -1], keep = true}", "{spec = \"ab,bc->ac\"}",
+	"{as = \"h\", repeat = 2, N = 3}", "matmul(%x, %x)", "reshape(%x) {shape = [-1]}",
+	"output(\"o\", %x)", "update(%x, %x)", "param(\"w\") : f32[2]"};
 
-/* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016. */
+/* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators,
+ * scrambled", 2016. */
 static uint64_t
 fuzz_random(struct fuzz *f, uint64_t below)
 {
@@ -125,7 +130,8 @@ mutate(struct fuzz *f, struct text *t)
 	size_t at = fuzz_random(f, t->n + 1), left = t->n - at;
 	size_t few = left ? fuzz_random(f, left < 12 ? left : 12) : 0;
 	const struct text *other = &f->seed[fuzz_random(f, (uint64_t)f->nseeds)];
-	size_t from = fuzz_random(f, other->n), length = fuzz_random(f, other->n - from < 200 ? other->n - from : 200);
+	size_t from = fuzz_random(f, other->n),
+	       length = fuzz_random(f, other->n - from < 200 ? other->n - from : 200);
 	size_t which = fuzz_random(f, sizeof token / sizeof *token);
 	char byte = (char)fuzz_random(f, 256);
 
@@ -164,7 +170,8 @@ print_text(const struct ir_module *m, size_t *n)
 	return s;
 }
 
-/* A chain of blocks may be long: putting it in place would take the test's time, not the parser's. */
+/* A chain of blocks may be long: putting it in place would take the test's time, not the parser's.
+ */
 static bool
 has_long_chain(const char *text)
 {

@@ -56,19 +56,21 @@ static void
 names_that_meet(void **state)
 {
 	struct ir_context *ctx = *state;
-	struct ir_module *m = parse(ctx, "module @m\nfunc @main() {\n"
-					 "%a = input(\"a\") : f32[2]\n%a_1 = relu(%a)\n%b = relu(%a_1)\n%c = relu(%b)\n"
-					 "%d = relu(%c)\n%3 = relu(%d)\noutput(\"e\", %3)\n}\n");
+	struct ir_module *m = parse(ctx,
+		"module @m\nfunc @main() {\n"
+		"%a = input(\"a\") : f32[2]\n%a_1 = relu(%a)\n%b = relu(%a_1)\n%c = relu(%b)\n"
+		"%d = relu(%c)\n%3 = relu(%d)\noutput(\"e\", %3)\n}\n");
 	struct ir_op *op = ir_func_find(m, "main")->body.first;
 	const char *name[] = {"a", "a_1", "a", "a", NULL};
 
 	for (int i = 0; i < 5; i++, op = op->next)
 		op->result[0].name = name[i] ? ir_name(ctx, name[i]) : NULL;
 	char *text = print(m);
-	assert_string_equal(text, "module @m\n\nfunc @main() {\n"
-				  "  %a = input(\"a\") : f32[2]\n  %a_1 = relu(%a) : f32[2]\n"
-				  "  %a_2 = relu(%a_1) : f32[2]\n  %a_3 = relu(%a_2) : f32[2]\n"
-				  "  %0 = relu(%a_3) : f32[2]\n  %1 = relu(%0) : f32[2]\n  output(\"e\", %1)\n}\n");
+	assert_string_equal(text,
+		"module @m\n\nfunc @main() {\n"
+		"  %a = input(\"a\") : f32[2]\n  %a_1 = relu(%a) : f32[2]\n"
+		"  %a_2 = relu(%a_1) : f32[2]\n  %a_3 = relu(%a_2) : f32[2]\n"
+		"  %0 = relu(%a_3) : f32[2]\n  %1 = relu(%0) : f32[2]\n  output(\"e\", %1)\n}\n");
 	char *again = print(parse(ctx, text));
 	assert_string_equal(text, again);
 	talloc_free(text);
@@ -80,15 +82,17 @@ static void
 arguments_follow_operands(void **state)
 {
 	struct ir_context *ctx = *state;
-	struct ir_module *m = parse(ctx, "module @m\nfunc @main() {\n"
-					 "%a = input(\"a\") : f32[2]\n%b = input(\"b\") : f32[2]\n"
-					 "%c = fuse(%a) {\n%d = relu(%a)\nyield(%d)\n}\noutput(\"c\", %c)\n}\n");
+	struct ir_module *m =
+		parse(ctx, "module @m\nfunc @main() {\n"
+			   "%a = input(\"a\") : f32[2]\n%b = input(\"b\") : f32[2]\n"
+			   "%c = fuse(%a) {\n%d = relu(%a)\nyield(%d)\n}\noutput(\"c\", %c)\n}\n");
 	struct ir_op *a = ir_func_find(m, "main")->body.first, *fuse = a->next->next;
 
 	ir_set_operand(fuse, 0, &a->next->result[0]);
 	fuse->body->first->result[0].name = ir_name(ctx, "b");
 	char *text = print(m);
-	assert_non_null(strstr(text, "  %c = fuse(%b) {\n    %b_1 = relu(%b) : f32[2]\n    yield(%b_1)\n  } : f32[2]\n"));
+	assert_non_null(strstr(text, "  %c = fuse(%b) {\n    %b_1 = relu(%b) : f32[2]\n    "
+				     "yield(%b_1)\n  } : f32[2]\n"));
 	char *again = print(parse(ctx, text));
 	assert_string_equal(text, again);
 	talloc_free(text);
@@ -99,8 +103,9 @@ static void
 one_op(void **state)
 {
 	struct ir_context *ctx = *state;
-	struct ir_module *m = parse(ctx, "module @m\nmesh [dp = 2]\nfunc @main() {\n"
-					 "%0 = input(\"a\") {range = 3} : i32[2/dp]\n%1 = relu(%0)\noutput(\"c\", %1)\n}\n");
+	struct ir_module *m = parse(ctx,
+		"module @m\nmesh [dp = 2]\nfunc @main() {\n"
+		"%0 = input(\"a\") {range = 3} : i32[2/dp]\n%1 = relu(%0)\noutput(\"c\", %1)\n}\n");
 	char *s = NULL;
 	size_t n;
 	FILE *f = open_memstream(&s, &n);
@@ -108,7 +113,8 @@ one_op(void **state)
 	ir_print_op(f, m, ir_func_find(m, "main")->body.first);
 	ir_print_op(f, m, ir_func_find(m, "main")->body.first->next);
 	fclose(f);
-	assert_string_equal(s, "%0 = input(\"a\") {range = 3} : i32[2/dp]\n%1 = relu(%0) : i32[2/dp]\n");
+	assert_string_equal(
+		s, "%0 = input(\"a\") {range = 3} : i32[2/dp]\n%1 = relu(%0) : i32[2/dp]\n");
 	free(s);
 }
 
@@ -116,7 +122,8 @@ one_op(void **state)
 static void
 floats(void **state)
 {
-	double value[] = {0, -0.0, 1, -1.5, 0.1, 0.30000000000000004, 1e300, 5e-324, 1.7976931348623157e308, 123456789012345680};
+	double value[] = {0, -0.0, 1, -1.5, 0.1, 0.30000000000000004, 1e300, 5e-324,
+		1.7976931348623157e308, 123456789012345680};
 	uint64_t bits = 1;
 
 	(void)state;
@@ -155,9 +162,11 @@ integers(void **state)
 static void
 quantity(struct ir_context *ctx, double f, enum ir_unit unit, const char *want)
 {
-	struct ir_module *m = parse(ctx, "module @m\nfunc @main() {\n%a = input(\"a\") : f32[2]\noutput(\"a\", %a)\n}\n");
+	struct ir_module *m = parse(ctx,
+		"module @m\nfunc @main() {\n%a = input(\"a\") : f32[2]\noutput(\"a\", %a)\n}\n");
 	struct ir_op *op = ir_func_find(m, "main")->body.first;
-	struct ir_attr attr = {.key = ir_name(ctx, "range"), .kind = ATTR_QUANTITY, .n = (uint16_t)unit, .f = f};
+	struct ir_attr attr = {
+		.key = ir_name(ctx, "range"), .kind = ATTR_QUANTITY, .n = (uint16_t)unit, .f = f};
 	char *text;
 
 	ir_attr_set(m, op, &attr);
@@ -199,8 +208,10 @@ types(void **state)
 	struct ir_context *ctx = *state;
 	struct ir_module *m = parse(ctx, "module @m\nmesh [dp = 2, tp = 4]\nfunc @main() {\n}\n");
 	unsigned errors = diag_errors(ctx->diag);
-	const char *good[] = {"f32[]", "bf16[8/dp/tp,3]", "i32[8/tp/dp]", "f64[2]+dp+tp", "f32[2]+tp@dp=1", NULL};
-	const char *bad[] = {"f32", "f32[", "f32[1] x", "f32[1]+", "", "f32[3/dp]", "f32[1]@dp", NULL};
+	const char *good[] = {
+		"f32[]", "bf16[8/dp/tp,3]", "i32[8/tp/dp]", "f64[2]+dp+tp", "f32[2]+tp@dp=1", NULL};
+	const char *bad[] = {
+		"f32", "f32[", "f32[1] x", "f32[1]+", "", "f32[3/dp]", "f32[1]@dp", NULL};
 
 	for (int i = 0; good[i]; i++) {
 		const struct ir_type *t = parse_type_text(m, "type", good[i], strlen(good[i]));

@@ -1,0 +1,236 @@
+/*
+ * Copies the ops of a template with everything worked out: sizes, types, names. The values of the
+ * template are numbered in their marks; a table by that number says what stands for each.
+ */
+#include "ir/instance.h"
+
+#include "ir/row.h"
+
+#include <string.h>
+#include <talloc.h>
+
+/* An instance in the making. */
+struct instance {
+	struct ir_module *m;         /* that its ops belong to */
+	const char *prefix;          /* of names of what persists, "" or "h3." */
+	struct ir_value **value;     /* by mark of the template's values; NULL: not there yet */
+	const struct ir_block *from; /* block of the template at work */
+	struct ir_size_scope scope;
+	struct arena *scratch;
+	int64_t *made; /* counts ops */
+};
+
+/* The return of a function; NULL where it has none. */
+const struct ir_op *
+template_return(const struct ir_func *f)
+{
+	return f->body.last && f->body.last->code == OP_return ? f->body.last : NULL;
+}
+
+/* Gives all values of a block their numbers, bodies included; returns the next number. */
+static uint32_t
+number_values(const struct ir_block *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < b->nargs; i++)
+		b->arg[i].mark = n++;
+	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = n++;
+		if (op->body)
+			n = number_values(op->body, n);
+	}
+	return n;
+}
+
+static const struct ir_type *
+instance_type_of(const void *data, const char *name)
+{
+	const struct instance *inst = data;
+	const struct ir_value *v = NULL;
+
+	for (uint32_t i = 0; i < inst->from->nargs && !v; i++)
+		if (inst->from->arg[i].name == name)
+			v = &inst->from->arg[i];
+	for (const struct ir_op *op = inst->from->first; op && !v; op = op->next)
+		for (int i = 0; i < op->nresults; i++)
+			if (op->result[i].name == name)
+				v = &op->result[i];
+	return v && inst->value[v->mark] ? inst->value[v->mark]->type : NULL;
+}
+
+static const char *
+prefixed(const struct instance *inst, const char *name)
+{
+	if (!name || !*inst->prefix)
+		return name;
+	char *text = talloc_asprintf(NULL, "%s%s", inst->prefix, name);
+	if (!text)
+		out_of_memory();
+	name = ir_name(inst->m->ctx, text);
+	talloc_free(text);
+	return name;
+}
+
+/* Numbers stand for values without a name. */
+static const char *
+value_name(const struct instance *inst, const char *name)
+{
+	if (!name || (name[0] >= '0' && name[0] <= '9'))
+		return NULL;
+	return prefixed(inst, name);
+}
+
+static bool
+instance_attr(struct instance *inst, const struct ir_attr *from, bool as_float, struct ir_attr *to)
+{
+	*to = *from;
+	if (from->kind == ATTR_SIZE) {
+		int64_t value;
+		if (!ir_size_eval(&inst->scope, from->size, &value))
+			return false;
+		to->kind = as_float ? ATTR_FLOAT : ATTR_INT;
+		if (as_float)
+			to->f = (double)value;
+		else
+			to->i = value;
+	} else if (from->kind == ATTR_LIST) {
+		struct ir_attr *list = ARENA_ARRAY(inst->m->arena, struct ir_attr, from->n);
+		for (int i = 0; i < from->n; i++)
+			if (!instance_attr(inst, &from->list[i], false, &list[i]))
+				return false;
+		to->list = list;
+	}
+	return true;
+}
+
+/* The attributes of a template's op; a call gets the prefix in front of its own. */
+static struct ir_attr *
+instance_attrs(struct instance *inst, const struct ir_op *op, int *n)
+{
+	struct ir_attr *attr = ARENA_ARRAY(inst->scratch, struct ir_attr, op->nattrs + 1);
+	bool prefix = op->code == OP_call && *inst->prefix;
+
+	*n = op->nattrs;
+	for (int i = 0; i < op->nattrs; i++) {
+		const struct row_attr *row =
+			row_attr_find(op_row(inst->m->ctx, op), op->attr[i].key);
+		if (!instance_attr(inst, &op->attr[i], row && row->type == ROW_FLOAT, &attr[i]))
+			return NULL;
+		if (prefix && strcmp(attr[i].key, "as") == 0) {
+			attr[i].s = prefixed(inst, attr[i].s);
+			prefix = false;
+		}
+	}
+	if (prefix) {
+		const char *as = ir_name_n(inst->m->ctx, inst->prefix, strlen(inst->prefix) - 1);
+		attr[(*n)++] = ir_make_string(inst->m->ctx, "as", as);
+	}
+	return attr;
+}
+
+static bool instance_block(struct instance *inst, const struct ir_block *from, struct ir_block *to,
+	struct ir_op *before);
+
+/* Body of a fuse: its arguments have the types of the operands. */
+static bool
+instance_body(struct instance *inst, const struct ir_op *from, struct ir_op *to)
+{
+	const struct ir_block *outer = inst->from;
+	struct ir_block *body = ir_op_make_body(inst->m, to);
+
+	for (uint32_t i = 0; i < body->nargs; i++) {
+		body->arg[i].name = value_name(inst, from->body->arg[i].name);
+		inst->value[from->body->arg[i].mark] = &body->arg[i];
+	}
+	inst->from = from->body;
+	bool ok = instance_block(inst, from->body, body, NULL);
+	inst->from = outer;
+	return ok;
+}
+
+/* The written types of an op, worked out; NULL entries where none is written. */
+static bool
+instance_written(struct instance *inst, const struct ir_op *op, const struct ir_type **written)
+{
+	const struct ir_type_text *t = op->written;
+
+	for (int i = 0; i < op->nresults && t; i++, t = t->next) {
+		written[i] = ir_type_resolve(&inst->scope, t);
+		if (!written[i])
+			return false;
+	}
+	return true;
+}
+
+/* An op of the instance, typed, outside any block; NULL after an error. */
+static struct ir_op *
+instance_op(struct instance *inst, const struct ir_op *from)
+{
+	struct ir_value **operands =
+		ARENA_ARRAY(inst->scratch, struct ir_value *, from->noperands + 1);
+	const struct ir_type **written =
+		ARENA_ARRAY(inst->scratch, const struct ir_type *, from->nresults + 1);
+	int nattrs;
+	struct ir_attr *attr = instance_attrs(inst, from, &nattrs);
+
+	if (!attr || !instance_written(inst, from, written))
+		return NULL;
+	for (int i = 0; i < from->noperands; i++)
+		operands[i] = inst->value[ir_operand(from, i)->mark];
+	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands,
+		from->noperands, attr, nattrs, from->nresults);
+	op->symbol = op_is(op, PERSISTENT) ? prefixed(inst, from->symbol) : from->symbol;
+	for (int i = 0; i < op->nresults; i++) {
+		op->result[i].name = value_name(inst, from->result[i].name);
+		inst->value[from->result[i].mark] = &op->result[i];
+	}
+	bool ok = !from->body || instance_body(inst, from, op);
+	if (ok && ir_infer(inst->m, op, from->written ? written : NULL))
+		return op;
+	ir_op_erase(op);
+	return NULL;
+}
+
+static bool
+instance_block(struct instance *inst, const struct ir_block *from, struct ir_block *to,
+	struct ir_op *before)
+{
+	IR_FOR_OPS (op, from) {
+		if (op->code == OP_return)
+			break;
+		struct ir_op *copy = instance_op(inst, op);
+		if (!copy)
+			return false;
+		if (before)
+			ir_insert_before(before, copy);
+		else
+			ir_block_append(to, copy);
+		(*inst->made)++;
+	}
+	return true;
+}
+
+bool
+instance_make(struct ir_module *m, const struct instance_place *place, const struct ir_op *call,
+	const struct ir_func *f, struct ir_value *const *operands, struct ir_value **result)
+{
+	struct arena *scratch = arena_create(NULL);
+	struct instance inst = {.m = m,
+		.prefix = place->prefix,
+		.from = &f->body,
+		.scratch = scratch,
+		.made = place->made};
+
+	inst.value = ARENA_ARRAY(scratch, struct ir_value *, number_values(&f->body, 0) + 1);
+	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};
+	for (uint32_t i = 0; i < f->body.nargs; i++)
+		inst.value[i] = operands[i];
+	bool ok = instance_block(&inst, &f->body, place->block, place->before);
+	const struct ir_op *ret = template_return(f);
+	for (int i = 0; ok && i < ret->noperands; i++)
+		result[i] = inst.value[ir_operand(ret, i)->mark];
+	if (!ok)
+		diag_note(m->ctx->diag, call->loc, "in this call of @%s", f->name);
+	talloc_free(scratch);
+	return ok;
+}
