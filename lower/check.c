@@ -168,8 +168,20 @@ finish_collective(struct checker *c, int coll)
 			c->pending[i--] = c->pending[--c->npending];
 }
 
+/* What earlier iterations have put into a sum or a whole must still be there. */
 static void
-check_action(struct checker *c, int at)
+check_kept(struct checker *c, const struct lower_action *a)
+{
+	const bool keeps = a->kind == LOWER_ADD
+		|| (a->kind == LOWER_COPY && a->copy.slice_axis >= 0 && !a->copy.slice_src);
+
+	if (keeps && !c->valid[c->p->value[a->dst].buffer])
+		FAULT(c, a, "what earlier iterations put into %%%s is overwritten before the next adds to it",
+			name_of(c->p, c->p->value[a->dst].buffer));
+}
+
+static void
+check_action(struct checker *c, int at, bool again)
 {
 	const struct lower_action *a = &c->p->action[at];
 	const int n = lower_accesses(c->p, a, c->list);
@@ -179,6 +191,8 @@ check_action(struct checker *c, int at)
 		return;
 	}
 	check_pending(c, a, n);
+	if (again)
+		check_kept(c, a);
 	if (a->kind == LOWER_KERNEL)
 		check_kernel(c, a);
 	perform(c, at, n);
@@ -214,10 +228,11 @@ check_actions(struct checker *c)
 			FAULT(c, &p->action[i], "action %d: a loop without its end, or an end without its loop", i);
 			return;
 		}
-		for (int pass = p->action[i].kind == LOWER_LOOP ? 0 : 1; pass < 2; pass++)
+		const int passes = p->action[i].kind == LOWER_LOOP ? 2 : 1;
+		for (int pass = 0; pass < passes; pass++)
 			for (int k = i; k <= end; k++)
 				if (p->action[k].kind != LOWER_LOOP && p->action[k].kind != LOWER_END)
-					check_action(c, k);
+					check_action(c, k, pass > 0);
 		i = end;
 	}
 }

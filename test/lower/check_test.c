@@ -1,0 +1,254 @@
+/* The checker finds what a planner could get wrong: sound plans are broken in one place each. */
+#include "test/lower/program.h"
+
+struct fixture {
+	struct ir_context *ctx;
+	struct lower_plan *plan;
+	char *messages;
+};
+
+static void
+collect_message(void *data, const struct diag_message *m)
+{
+	struct fixture *x = data;
+	x->messages = talloc_asprintf_append(x->messages, "%u: %s\n", m->line, m->text);
+}
+
+static struct fixture *
+plan_of(const char *text)
+{
+	struct fixture *x = talloc_zero(NULL, struct fixture);
+	const struct parse_options o = {.inline_calls = true};
+	x->ctx = ir_context_create(x);
+	x->messages = talloc_strdup(x, "");
+	diag_set_handler(x->ctx->diag, collect_message, x);
+	struct ir_module *m = parse_module(x, x->ctx, "t.dir", text, strlen(text), &o);
+	x->plan = m && ir_verify(m) ? lower_plan_create(x, m) : NULL;
+	if (!x->plan || !lower_check(x->plan))
+		fail_msg("%s", x->messages);
+	return x;
+}
+
+/* The checker must refuse the plan and say `why`. */
+static void
+refused(struct fixture *x, const char *why)
+{
+	if (lower_check(x->plan))
+		fail_msg("the broken plan passed; it should fail with: %s", why);
+	if (!strstr(x->messages, why))
+		fail_msg("expected '%s' in:\n%s", why, x->messages);
+	talloc_free(x);
+}
+
+static const char step[] =
+	"module @t\nmesh [dp = 2]\nsteps [mb = 2]\nfunc @main() {\n"
+	"%x = input(\"x\") : f32[8/dp,4]\n%w = param(\"w\") {init = \"ones\"} : f32[4,4]\n"
+	"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n%a = allreduce(%g) {axis = dp}\n"
+	"%e = exp(%h)\n%s = sum(%e)\n%l = allreduce(%s) {axis = dp}\n%n = sub(%w, %a)\nupdate(%w, %n)\noutput(\"l\", %l)\n}\n";
+
+static const char slices[] =
+	"module @t\nsteps [mb = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/mb,4]\n%e = exp(%x)\n%f = neg(%e)\n%s = sum(%f) {dims = [0]}\n"
+	"%r = reduce(%s) {axis = mb}\noutput(\"r\", %r)\n}\n";
+
+/* The n-th action of a kind (from 0). */
+static int
+find(const struct lower_plan *p, enum lower_action_kind kind, int n)
+{
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == kind && n-- == 0)
+			return i;
+	fail_msg("the plan has no such action");
+	return -1;
+}
+
+static int
+find_op(const struct lower_plan *p, enum lower_action_kind kind, enum op_code code)
+{
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == kind && p->action[i].op->code == code)
+			return i;
+	fail_msg("the plan has no such action");
+	return -1;
+}
+
+static void
+swap(struct lower_plan *p, int i, int k)
+{
+	const struct lower_action a = p->action[i];
+	p->action[i] = p->action[k];
+	p->action[k] = a;
+}
+
+/* Takes action i out; lives stay as they are. */
+static void
+drop(struct lower_plan *p, int i)
+{
+	memmove(&p->action[i], &p->action[i + 1], sizeof *p->action * (size_t)(p->nactions - i - 1));
+	p->nactions--;
+}
+
+static int
+buffer_of(const struct lower_plan *p, const char *name)
+{
+	for (int i = 0; i < p->nbuffers; i++)
+		if (p->buffer[i].value && p->buffer[i].value->name && strcmp(p->buffer[i].value->name, name) == 0)
+			return i;
+	fail_msg("no buffer %s", name);
+	return -1;
+}
+
+static void
+a_missing_wait(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	drop(x->plan, find_op(x->plan, LOWER_WAIT, OP_allreduce));
+	refused(x, "while a posted allreduce uses");
+}
+
+static void
+no_wait_at_the_end(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	drop(x->plan, find(x->plan, LOWER_WAIT, 1));
+	refused(x, "without a wait for a posted allreduce");
+}
+
+static void
+a_read_before_the_write(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_matmul), find_op(x->plan, LOWER_KERNEL, OP_contract));
+	refused(x, "which nothing has written");
+}
+
+static void
+two_lives_in_one_place(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	x->plan->buffer[buffer_of(x->plan, "e")].offset = x->plan->buffer[buffer_of(x->plan, "h")].offset;
+	refused(x, "share bytes while both live");
+}
+
+/* The lives say that all is well, but they are wrong. */
+static void
+a_life_that_ends_too_early(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	struct lower_buffer *h = &x->plan->buffer[buffer_of(x->plan, "h")];
+	h->last = h->first;
+	refused(x, "outside its life");
+}
+
+/* The collective still reads %g when %e is written over it. */
+static void
+an_operand_freed_under_a_collective(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	struct lower_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")], *e = &x->plan->buffer[buffer_of(x->plan, "e")];
+	g->last = find(x->plan, LOWER_POST, 0);
+	e->offset = g->offset;
+	e->first = g->last + 1;
+	refused(x, "while a posted allreduce uses %g");
+}
+
+static void
+a_post_at_some_places_only(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_POST, 0)].guard;
+	g->axis[g->n++] = 0;
+	refused(x, "only some places post this allreduce");
+}
+
+static void
+a_param_overwritten(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	struct lower_plan *p = x->plan;
+	p->buffer[buffer_of(p, "e")].offset = p->buffer[buffer_of(p, "w")].offset;
+	refused(x, "(%w), which nothing has written or something else overwrote");
+}
+
+static void
+an_output_overwritten(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
+				    "output(\"f\", %f)\n}\n");
+	struct lower_plan *p = x->plan;
+	p->buffer[buffer_of(p, "f")].offset = p->buffer[buffer_of(p, "e")].offset;
+	refused(x, "which outlives the step, is overwritten");
+}
+
+static void
+out_of_the_arena(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	x->plan->arena_bytes = 64;
+	refused(x, "outside the arena or not aligned");
+}
+
+/* A matrix product reads all of its operand for every element that it writes. */
+static void
+in_place_where_it_must_not_be(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = matmul(%w, %w)\nupdate(%w, %n)\n}\n");
+	struct lower_plan *p = x->plan;
+	struct lower_action *a = &p->action[find_op(p, LOWER_KERNEL, OP_matmul)];
+	lower_value_of(p, &a->op->result[0])->buffer = buffer_of(p, "w");
+	a->in_place = true;
+	refused(x, "is written over operand 1");
+}
+
+/* %e would survive the first iteration only. */
+static void
+a_loop_meets_its_next_iteration(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(slices);
+	struct lower_plan *p = x->plan;
+	struct lower_buffer *r = &p->buffer[buffer_of(p, "r")];
+	r->first = find(p, LOWER_ADD, 0);
+	p->buffer[buffer_of(p, "f")].offset = r->offset;
+	refused(x, "what earlier iterations put into %r is overwritten");
+}
+
+static void
+a_loop_without_end(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(slices);
+	drop(x->plan, find(x->plan, LOWER_END, 0));
+	refused(x, "a loop without its end");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_missing_wait),
+		cmocka_unit_test(no_wait_at_the_end),
+		cmocka_unit_test(a_read_before_the_write),
+		cmocka_unit_test(two_lives_in_one_place),
+		cmocka_unit_test(a_life_that_ends_too_early),
+		cmocka_unit_test(an_operand_freed_under_a_collective),
+		cmocka_unit_test(a_post_at_some_places_only),
+		cmocka_unit_test(a_param_overwritten),
+		cmocka_unit_test(an_output_overwritten),
+		cmocka_unit_test(out_of_the_arena),
+		cmocka_unit_test(in_place_where_it_must_not_be),
+		cmocka_unit_test(a_loop_meets_its_next_iteration),
+		cmocka_unit_test(a_loop_without_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
