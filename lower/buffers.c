@@ -59,6 +59,37 @@ used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, in
 	return false;
 }
 
+/* Are all readers of the value in the iteration that makes it? Views read for their readers. */
+static bool
+stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
+{
+	IR_FOR_USES(u, v) {
+		if (b->loop_of[u->op->order] != loop)
+			return false;
+		if (plan_is_view(b->p->module, u->op) && !stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
+			return false;
+	}
+	return true;
+}
+
+static enum lower_role
+role_of(const struct ir_op *op)
+{
+	return op->code == OP_input ? LOWER_INPUT : op_is(op, PERSISTENT) ? LOWER_PERSISTENT : LOWER_TEMP;
+}
+
+/* The time axes for which a value needs slots: none if every iteration has done with it what is to be done. */
+static uint32_t
+slot_axes(const struct plan_build *b, const struct ir_value *v)
+{
+	const uint32_t time = lower_time_set(b->p->module, v->type);
+	const int loop = b->loop_of[v->op->order];
+	const bool one = !time || (role_of(v->op) == LOWER_TEMP && loop >= 0 && b->order.over[loop] == time
+		&& stays_in_loop(b, v, loop));
+
+	return one ? 0 : time;
+}
+
 bool
 plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 {
@@ -69,6 +100,8 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 	if (p->module->axis[ir_attr_int(op, "axis", 0)].time)
 		return false;
 	const struct lower_value *from = lower_value_of(p, ir_operand(op, r));
+	if (from->time != slot_axes(b, &op->result[r]))
+		return false;
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && lower_value_of(p, ir_operand(op, i))->buffer == from->buffer)
 			return false;
@@ -90,41 +123,18 @@ is_held(const struct ir_op *op)
 	return true;
 }
 
-/* Are all readers of the value in the iteration that makes it? Views read for their readers. */
-static bool
-stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
-{
-	IR_FOR_USES(u, v) {
-		if (b->loop_of[u->op->order] != loop)
-			return false;
-		if (plan_is_view(b->p->module, u->op) && !stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
-			return false;
-	}
-	return true;
-}
-
-static enum lower_role
-role_of(const struct ir_op *op)
-{
-	return op->code == OP_input ? LOWER_INPUT : op_is(op, PERSISTENT) ? LOWER_PERSISTENT : LOWER_TEMP;
-}
-
 /* A buffer of its own for a value. */
 static void
 own_buffer(struct plan_build *b, const struct ir_value *v)
 {
 	struct lower_plan *p = b->p;
-	const uint32_t time = lower_time_set(p->module, v->type);
-	const int loop = b->loop_of[v->op->order];
+	const uint32_t time = slot_axes(b, v);
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
-	const enum lower_role role = role_of(v->op);
-	const bool one = !time || (role == LOWER_TEMP && loop >= 0 && b->order.over[loop] == time
-		&& stays_in_loop(b, v, loop));
-	const int64_t slots = one ? 1 : lower_set_size(p->module, time);
-	const int32_t buffer = plan_add_buffer(p, role, v, bytes, slots);
+	const int32_t buffer = plan_add_buffer(p, role_of(v->op), v, bytes, lower_set_size(p->module, time));
 	const int32_t n = plan_add_value(p, v, buffer);
-	p->value[n].time = one ? 0 : time;
-	p->value[n].stride = one ? 0 : bytes;
+
+	p->value[n].time = time;
+	p->value[n].stride = time ? bytes : 0;
 }
 
 static void

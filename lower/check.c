@@ -13,6 +13,8 @@ struct checker {
 	const struct lower_plan *p;
 	struct diag *diag;
 	bool *valid;
+	int *written_in; /* the loop (its first action) in which a buffer was last written, -1: none */
+	int loop;        /* the one at work */
 	int **meets; /* of each buffer: others that share bytes, ended by -1 */
 	int *pending, npending;
 	struct lower_access *list, *other;
@@ -138,6 +140,15 @@ check_life(struct checker *c, const struct lower_action *a, int at, int buffer)
 			name_of(c->p, buffer), b->first, b->last);
 }
 
+/* Does the buffer hold one slice in time of its value, another one in every iteration? */
+static bool
+is_slice(const struct lower_plan *p, int buffer)
+{
+	const struct lower_buffer *b = &p->buffer[buffer];
+
+	return b->slots == 1 && b->value && b->value->op && lower_time_set(p->module, b->value->type);
+}
+
 static void
 perform(struct checker *c, int at, int n)
 {
@@ -149,12 +160,16 @@ perform(struct checker *c, int at, int n)
 		if (!c->list[k].write && !c->valid[b])
 			FAULT(c, a, "action %d reads buffer %d (%%%s), which nothing has written or something else overwrote",
 				at, b, name_of(c->p, b));
+		if (!c->list[k].write && is_slice(c->p, b) && c->written_in[b] != c->loop)
+			FAULT(c, a, "action %d reads buffer %d (%%%s), which holds the slice of another loop's last iteration",
+				at, b, name_of(c->p, b));
 	}
 	for (int k = 0; k < n; k++) {
 		const int b = c->list[k].buffer;
 		if (!c->list[k].write)
 			continue;
 		c->valid[b] = true;
+		c->written_in[b] = c->loop;
 		for (int *other = c->meets[b]; *other >= 0; other++)
 			c->valid[*other] = false;
 	}
@@ -229,6 +244,7 @@ check_actions(struct checker *c)
 			return;
 		}
 		const int passes = p->action[i].kind == LOWER_LOOP ? 2 : 1;
+		c->loop = passes > 1 ? i : -1;
 		for (int pass = 0; pass < passes; pass++)
 			for (int k = i; k <= end; k++)
 				if (p->action[k].kind != LOWER_LOOP && p->action[k].kind != LOWER_END)
@@ -264,7 +280,8 @@ lower_check(const struct lower_plan *p)
 	c.pending = talloc_array(scratch, int, 2 * (size_t)p->nactions + 1);
 	c.list = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
 	c.other = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
-	if (!c.valid || !c.meets || !c.pending || !c.list || !c.other)
+	c.written_in = talloc_zero_array(scratch, int, (size_t)p->nbuffers + 1);
+	if (!c.valid || !c.written_in || !c.meets || !c.pending || !c.list || !c.other)
 		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++)
 		c.valid[i] = p->buffer[i].role == LOWER_INPUT || p->buffer[i].role == LOWER_PERSISTENT;

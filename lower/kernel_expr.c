@@ -31,13 +31,28 @@ is_half(enum ir_dtype t)
 	return t == IR_f16 || t == IR_bf16;
 }
 
+/* The integer that type t holds for v: integers wrap. */
+static int64_t
+wrapped(enum ir_dtype t, double v)
+{
+	const int64_t i = (int64_t)v;
+
+	switch (t) {
+	case IR_bool: return v != 0;
+	case IR_u8: return (uint8_t)i;
+	case IR_i8: return (int8_t)i;
+	case IR_i32: return (int32_t)i;
+	default: return i;
+	}
+}
+
 char *
 kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
 {
 	const bool single = t == IR_f32 || is_half(t);
 
 	if (ir_dtype_class(t) != IR_FLOAT) {
-		const int64_t i = t == IR_bool ? v != 0 : (int64_t)v;
+		const int64_t i = wrapped(t, v);
 		return talloc_asprintf(w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
 	}
 	if (isnan(v))

@@ -64,7 +64,7 @@ write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 		fprintf(out, "}},\n");
 	}
 	for (int a = 0; a < m->naxes; a++)
-		if (t->axis[a].kind == IR_SINGLE)
+		if (t->axis[a].kind == IR_SINGLE && !m->axis[a].time)
 			fprintf(out, "\t\t.single[%d] = %d,\n", a, t->axis[a].order + 1);
 }
 
@@ -233,14 +233,20 @@ write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
-/* Rows of a step: the first dimension of the inputs. */
+/* Rows of a step: the first dimension of the inputs; 1 where all are scalars. */
 static int64_t
 batch_of(const struct lower_plan *p)
 {
-	IR_FOR_OPS(op, &p->main->body)
-		if (op->code == OP_input && op->result[0].type->rank)
+	int64_t batch = 0;
+
+	IR_FOR_OPS(op, &p->main->body) {
+		if (op->code != OP_input)
+			continue;
+		batch = 1;
+		if (op->result[0].type->rank)
 			return op->result[0].type->dim[0];
-	return 0;
+	}
+	return batch;
 }
 
 void

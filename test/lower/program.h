@@ -35,7 +35,6 @@
 
 enum {
 	PROGRAM_SECONDS = 60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_STEPS = 3,    /* of every program: states and params must have moved on */
 	PROGRAM_FILES = 2,    /* translation units of a batch: a compiler each, on two cores */
 };
 
@@ -48,7 +47,7 @@ struct batch {
 	char *folder;
 	struct ir_context *ctx;
 	struct program *program;
-	int n;
+	int n, steps; /* programs; steps of each: 3, so that states and params move on */
 	char *message; /* the last error, "" before one */
 	void *library;
 };
@@ -68,6 +67,7 @@ batch_create(void)
 	struct batch *b = talloc_zero(NULL, struct batch);
 	b->ctx = ir_context_create(b);
 	b->message = talloc_strdup(b, "");
+	b->steps = 3;
 	diag_set_handler(b->ctx->diag, keep_message, b);
 	char *here = realpath(".", NULL);
 	assert_non_null(here);
@@ -87,16 +87,24 @@ module_of(struct batch *b, const char *what, const char *text)
 	return m;
 }
 
-/* Adds a module; its sources are written at once. */
-static inline void
-batch_add_module(struct batch *b, const char *what, struct ir_module *m)
+/* Adds a module; its sources are written at once. False, with b->message, where it cannot be lowered. */
+static inline bool
+batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 {
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n), *entry = talloc_asprintf(b, "p%d", b->n);
 	const struct lower_options o = {.target = BATCH_TARGET, .output = output, .entry = entry};
 	if (!lower_emit_program(m, &o))
-		fail_msg("%s: %s", what, b->message);
+		return false;
 	b->program = talloc_realloc(b, b->program, struct program, (size_t)b->n + 1);
 	b->program[b->n++] = (struct program){talloc_strdup(b, what), m};
+	return true;
+}
+
+static inline void
+batch_add_module(struct batch *b, const char *what, struct ir_module *m)
+{
+	if (!batch_try_module(b, what, m))
+		fail_msg("%s: %s", what, b->message);
 }
 
 static inline void
@@ -165,7 +173,7 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	int (*own)(int, char **) = (int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
 	assert_true(p && (run || own));
 	char steps[16];
-	snprintf(steps, sizeof steps, "%d", PROGRAM_STEPS);
+	snprintf(steps, sizeof steps, "%d", b->steps);
 	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save", (char *)save, NULL};
 	fflush(NULL);
 	const pid_t child = fork();
@@ -226,15 +234,29 @@ from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *
 /* Sums in another order, polynomials of another degree: what a program may differ by, over the interpreter's own. */
 #define PROGRAM_TOLERANCE 8
 
+/* That of the narrowest floats in the module: a rounding of theirs shows in all that comes behind. */
+static inline double
+tolerance_of(const struct ir_module *m)
+{
+	double most = tensor_tolerance(IR_f32, false);
+	IR_FOR_OPS(op, &ir_func_find(m, "main")->body)
+		for (int r = 0; r < op->nresults; r++) {
+			const enum ir_dtype t = (enum ir_dtype)op->result[r].type->dtype;
+			if (ir_dtype_class(t) == IR_FLOAT && tensor_tolerance(t, false) > most)
+				most = tensor_tolerance(t, false);
+		}
+	return most * PROGRAM_TOLERANCE;
+}
+
 static inline void
-compare_with_file(const char *what, const char *name, const struct rt_st_file *f, const struct tensor *want)
+compare_with_file(const char *what, const char *name, const struct rt_st_file *f, const struct tensor *want,
+	double tolerance)
 {
 	const struct rt_st_tensor *t = rt_st_find(f, name);
 	struct tensor_diff diff;
 	if (!t)
 		fail_msg("%s: the program has no %s", what, name);
 	struct tensor *have = from_file(want, t, want);
-	const double tolerance = PROGRAM_TOLERANCE * tensor_tolerance(want->dtype, false);
 	if (!tensor_compare(want, have, tolerance, &diff))
 		fail_msg("%s: %s%s differs from the interpreter: %g and %g", what, name,
 			tensor_index_text(want, want, diff.worst), diff.a, diff.b);
@@ -250,22 +272,23 @@ check_program(struct batch *b, int i)
 	struct interp *it = interp_create(b, p->m, &o);
 	struct rt_status st = {0};
 	struct rt_st_file file;
+	const double tolerance = tolerance_of(p->m);
 	const char *name;
 
 	run_program(b, i, dump, save);
-	for (int s = 0; s < PROGRAM_STEPS; s++)
+	for (int s = 0; s < b->steps; s++)
 		if (!it || !interp_step(it, s))
 			fail_msg("%s: the interpreter: %s", p->what, b->message);
 	if (interp_output_name(it, 0, NULL)) {
 		assert_true(rt_st_open(&file, dump, &st));
 		for (int k = 0; (name = interp_output_name(it, k, NULL)); k++)
-			compare_with_file(p->what, name, &file, interp_output(it, name));
+			compare_with_file(p->what, name, &file, interp_output(it, name), tolerance);
 		rt_st_close(&file);
 	}
 	if (interp_persistent_name(it, 0, NULL)) {
 		assert_true(rt_st_open(&file, save, &st));
 		for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++)
-			compare_with_file(p->what, name, &file, interp_persistent(it, name));
+			compare_with_file(p->what, name, &file, interp_persistent(it, name), tolerance);
 		rt_st_close(&file);
 	}
 	talloc_free(it);
