@@ -109,6 +109,23 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 		&& !used_from(b, from->buffer, op, position_of(b, op));
 }
 
+/* Does the op take a constant as a number, whatever its operand's memory? */
+static bool
+takes_number(const struct ir_use *u)
+{
+	const struct ir_op *op = u->op;
+
+	if (op->code == OP_stop_gradient || op_is(op, PARALLEL)
+		|| (op->code == OP_convert && op->result[0].type == u->value->type))
+		return false;
+	if (op->code != OP_fuse)
+		return form_exists((enum op_code)op->code);
+	IR_FOR_USES(inner, &op->body->arg[u - op->operand])
+		if (!form_exists((enum op_code)inner->op->code))
+			return false;
+	return true;
+}
+
 /* A constant that only kernels read lies nowhere: they hold it. */
 static bool
 is_held(const struct ir_op *op)
@@ -116,9 +133,7 @@ is_held(const struct ir_op *op)
 	if (op->code != OP_constant)
 		return false;
 	IR_FOR_USES(u, &op->result[0])
-		if (!(u->op->code == OP_fuse || form_exists((enum op_code)u->op->code)) || op_is(u->op, PARALLEL)
-			|| u->op->code == OP_stop_gradient
-			|| (u->op->code == OP_convert && u->op->result[0].type == op->result[0].type))
+		if (!takes_number(u))
 			return false;
 	return true;
 }

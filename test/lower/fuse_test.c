@@ -73,6 +73,8 @@ static const struct text_case cases[] = {
 	{"an operand handed through, a value twice", ONE ROWS "%a, %b, %c = fuse(%x) {\n%e = exp(%x)\nyield(%x, %e, %e)\n}\noutput(\"a\", %a)\noutput(\"b\", %b)\noutput(\"c\", %c)\n}\n"},
 	{"integers and logic", ONE "%k = input(\"k\") {range = 7} : i32[11,13]\n%r, %s = fuse(%k) {\n%c = constant() {value = 3} : i32[]\n%p = lt(%k, %c)\n%q = eq(%k, %c)\n%o = or(%p, %q)\n%n = select(%o, %k, %c)\n"
 		"%m = max(%n) {dims = [1]}\n%t = sum(%n) {dims = [0]}\nyield(%m, %t)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
+	{"constants as memory and as numbers", ONE "%c = constant() {value = 3.5} : f32[6,4]\n%x = input(\"x\") : f32[6,4]\n%r, %s, %t = fuse(%x, %c) {\n%a = add(%x, %c)\n"
+		"%b = reshape(%c) {shape = [24]}\nyield(%a, %b, %c)\n}\n%d = constant() {value = 0.5} : f32[4,3]\n%u = fuse(%x, %d) {\n%m = matmul(%x, %d)\n%e = mul(%m, %m)\nyield(%e)\n}\noutput(\"u\", %u)\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\n}\n"},
 	{"positions inside", TWO "%r = fuse() {\n%i = iota() {dim = 0} : f32[8/dp,12]\n%u = uniform() {seed = 3} : f32[8/dp,12]\n%a = add(%i, %u)\nyield(%a)\n}\noutput(\"r\", %r)\n}\n"},
 };
 

@@ -15,6 +15,7 @@
 #include "runtime/safetensors.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
@@ -179,6 +180,8 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	const pid_t child = fork();
 	if (child == 0) {
 		alarm(PROGRAM_SECONDS);
+		signal(SIGSEGV, SIG_DFL); /* the test runner's handlers are not for the child */
+		signal(SIGABRT, SIG_DFL);
 		const int null = open("/dev/null", O_WRONLY);
 		dup2(null, 1);
 		dup2(null, 2);
