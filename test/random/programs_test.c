@@ -31,8 +31,9 @@ programs_compute_what_they_mean(void **state)
 	(void)state;
 	struct batch *b = batch_create();
 	const char *text = getenv("DOPT_RANDOM_SEED");
-	const int first = text ? atoi(text) : 0;
-	for (int seed = first; seed < first + COUNT; seed++) {
+	const char *many = getenv("DOPT_RANDOM_COUNT");
+	const int first = text ? atoi(text) : 0, count = many ? atoi(many) : COUNT;
+	for (int seed = first; seed < first + count; seed++) {
 		const bool train = seed % 4 == 3;
 		const struct random_options o = {.steps = STEPS,
 			.parallel = seed % 8 != 0,
