@@ -12,6 +12,7 @@
  */
 #include "passes/driver_measure_impl.h"
 
+#include "dopt_config.h"
 #include "lower/build.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
@@ -54,7 +55,7 @@ driver_measure_device(const void *owner)
 	if (f)
 		fclose(f);
 	name = name ? name : TEXT(owner, "cpu");
-	return TEXT(owner, "%s, host", name);
+	return TEXT(owner, "%s, host " DOPT_VERSION, name);
 }
 
 static bool

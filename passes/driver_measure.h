@@ -19,7 +19,8 @@ struct measure_options {
  */
 bool driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out);
 
-/* The name of this machine in a profile: its processor, and the backend. */
+/* The name of this machine in a profile: its processor, the backend and the version of its kernels.
+ */
 char *driver_measure_device(const void *owner);
 
 #endif
