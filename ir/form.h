@@ -51,6 +51,22 @@ struct form_access {
 	int8_t index[IR_MAX_RANK]; /* index of each dimension; -1: size 1, no index */
 };
 
+/* Which dimension has the index; -1: none has. */
+static inline int
+form_access_dim(const struct form_access *a, int index)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] == index)
+			return d;
+	return -1;
+}
+
+static inline bool
+form_access_has(const struct form_access *a, int index)
+{
+	return index >= 0 && form_access_dim(a, index) >= 0;
+}
+
 struct form {
 	uint8_t nindices, ninputs;
 	uint8_t reduce;      /* enum form_reduce */

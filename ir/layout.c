@@ -48,21 +48,6 @@ operand_state(const struct judge *j, int operand)
 	return ir_operand_type(j->op, operand)->axis[j->axis];
 }
 
-static bool
-access_has(const struct form_access *a, int index)
-{
-	return index >= 0 && memchr(a->index, index, a->rank) != NULL;
-}
-
-static int
-access_dim(const struct form_access *a, int index)
-{
-	for (int d = 0; d < a->rank; d++)
-		if (a->index[d] == index)
-			return d;
-	return -1;
-}
-
 /* Operand `first` is split: every operand with that index must be split there, the others copied. */
 static bool
 judge_split(const struct judge *j, int first, struct ir_state *result)
@@ -74,21 +59,21 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 		return complain(j, first, "a dim of size 1 that is repeated cannot be split");
 	for (int k = 0; k < f->ninputs; k++) {
 		struct ir_state s = operand_state(j, k);
-		if (!access_has(&f->in[k], index)) {
+		if (!form_access_has(&f->in[k], index)) {
 			if (s.kind != IR_COPIED)
 				return complain(j, k, "it must be copied, because another operand is split and this one "
 						      "lacks the index that is split");
 		} else if (s.kind != IR_SPLIT || f->in[k].index[s.dim] != index) {
 			char text[96];
 			snprintf(text, sizeof text, "operand %d is split there, so it must be split on dim %d", first + 1,
-				access_dim(&f->in[k], index));
+				form_access_dim(&f->in[k], index));
 			return complain(j, k, text);
 		} else if (s.order != operand_state(j, first).order) {
 			return complain(j, k, "the axes that split this dim stand in another order than in another operand");
 		}
 	}
 	if (!(f->reduced >> index & 1)) {
-		*result = (struct ir_state){IR_SPLIT, (uint8_t)access_dim(&f->out, index), operand_state(j, first).order};
+		*result = (struct ir_state){IR_SPLIT, (uint8_t)form_access_dim(&f->out, index), operand_state(j, first).order};
 		return true;
 	}
 	if (f->reduce != REDUCE_SUM)
@@ -149,7 +134,7 @@ static bool
 index_in_operands(const struct form *f, int index)
 {
 	for (int k = 0; k < f->ninputs; k++)
-		if (access_has(&f->in[k], index))
+		if (form_access_has(&f->in[k], index))
 			return true;
 	return false;
 }

@@ -35,12 +35,6 @@ struct factor {
 	struct form_access access;
 };
 
-static bool
-has_index(const struct form_access *x, int index)
-{
-	return index >= 0 && memchr(x->index, index, x->rank) != NULL;
-}
-
 static void
 append_letters(char *spec, const struct form_access *x)
 {
@@ -96,7 +90,7 @@ build_sum(struct adjoint *x, struct factor f, const struct form_access *out)
 	int n = 0;
 
 	for (int d = 0; d < f.access.rank; d++)
-		if (has_index(out, f.access.index[d]))
+		if (form_access_has(out, f.access.index[d]))
 			rest.index[rest.rank++] = f.access.index[d];
 		else
 			dims[n++] = d;
@@ -142,7 +136,7 @@ build_broadcast(struct adjoint *x, struct factor f)
 	if (!f.v || (f.access.rank == out->rank && !memchr(f.access.index, -1, f.access.rank)))
 		return f.v;
 	for (int d = 0; d < out->rank; d++)
-		if (has_index(&f.access, out->index[d])) {
+		if (form_access_has(&f.access, out->index[d])) {
 			dims[n++] = d;
 			covered |= 1u << d;
 		} else if (f.access.rank == out->rank) {
@@ -235,7 +229,7 @@ product_adjoint(struct adjoint *x, double scale, const int *load, int nloads)
 	for (int d = 0; d < want.rank; d++) {
 		bool found = false;
 		for (int i = 0; i < n; i++)
-			found = found || has_index(&f[i].access, want.index[d]);
+			found = found || form_access_has(&f[i].access, want.index[d]);
 		if (found)
 			out.index[out.rank++] = want.index[d];
 	}

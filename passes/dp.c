@@ -63,15 +63,6 @@ change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 static struct ir_value *
 slice(struct dp *p, struct ir_value *v, int dim);
 
-static int
-access_dim(const struct form_access *a, int index)
-{
-	for (int d = 0; d < a->rank; d++)
-		if (a->index[d] == index)
-			return d;
-	return -1;
-}
-
 /*
  * A copy of the pointwise op that makes v, on slices of its operands, or NULL. Only where nobody else
  * reads v, so that nothing is computed twice.
@@ -87,7 +78,7 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 		!form_shape(p->m, op, v->type, &f, NULL) || f.reduce != REDUCE_NONE)
 		return NULL;
 	for (int j = 0; j < f.ninputs; j++) {
-		int at = access_dim(&f.in[j], f.out.index[dim]);
+		int at = form_access_dim(&f.in[j], f.out.index[dim]);
 		operand[j] = ir_operand(op, j);
 		if (operand[j]->type->axis[p->axis].kind != IR_COPIED)
 			return NULL;
@@ -217,7 +208,7 @@ fit_splits(struct dp *p, struct ir_op *op)
 		return false;
 	int index = picked_index(p, op, &f);
 	for (int j = 0; j < f.ninputs; j++)
-		if (!fit_operand(p, op, j, index < 0 ? -1 : access_dim(&f.in[j], index)))
+		if (!fit_operand(p, op, j, index < 0 ? -1 : form_access_dim(&f.in[j], index)))
 			return false;
 	return true;
 }

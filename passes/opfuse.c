@@ -84,10 +84,7 @@ reads_in_order(const struct form *f)
 			int index = f->in[j].index[d];
 			if (index < 0)
 				continue;
-			int at = -1;
-			for (int o = 0; o < f->out.rank; o++)
-				if (f->out.index[o] == index)
-					at = o;
+			int at = form_access_dim(&f->out, index);
 			if (at <= last)
 				return false;
 			last = at;
