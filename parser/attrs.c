@@ -134,7 +134,7 @@ attr_to_number(struct parser *p, const char *what, enum row_attr_type type, stru
 	double special;
 	bool word = a->kind == ATTR_NAME && type == ROW_SCALAR;
 
-	if (a->kind == ATTR_FLOAT)
+	if (a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY)
 		return true;
 	if (attr_is_special(a, &special)) {
 		a->kind = ATTR_FLOAT;

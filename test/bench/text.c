@@ -1,0 +1,97 @@
+/*
+ * Times reading, checking and printing a module: text FILE, as gen_ops.py writes it. Processor
+ * time, the best of several runs; memory is what the module and the context hold afterwards,
+ * without the reporter's copy of the text.
+ */
+#include "parser/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+#include <time.h>
+
+enum { RUNS = 10 }; /* the best of ten is steady to a few percent on an idle machine */
+
+enum stage { PARSE, VERIFY, PRINT, STAGES };
+
+struct result {
+	double seconds[STAGES];
+	size_t ops, bytes;
+};
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static char *
+read_file(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "r");
+
+	if (!f || fseek(f, 0, SEEK_END))
+		return NULL;
+	*n = (size_t)ftell(f);
+	rewind(f);
+	char *text = malloc(*n + 1);
+	if (text)
+		*n = fread(text, 1, *n, f);
+	fclose(f);
+	return text;
+}
+
+static bool
+run(const char *path, const char *text, size_t n, FILE *nowhere, struct result *r)
+{
+	struct ir_context *ctx = ir_context_create(NULL);
+	double start = now();
+	struct ir_module *m = parse_module(ctx, ctx, path, text, n, NULL);
+	double parsed = now();
+
+	if (!m || !ir_verify(m))
+		return false;
+	double verified = now();
+	ir_print(nowhere, m);
+	fflush(nowhere);
+	double stage[STAGES] = {parsed - start, verified - parsed, now() - verified};
+	for (int i = 0; i < STAGES; i++)
+		if (!r->seconds[i] || stage[i] < r->seconds[i])
+			r->seconds[i] = stage[i];
+	r->ops = ir_block_number(&ir_func_find(m, "main")->body);
+	r->bytes = talloc_total_size(ctx) - n;
+	talloc_free(ctx);
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char *const name[] = {"parse", "verify", "print"};
+	struct result r = {0};
+	size_t n = 0;
+	char *text = argc == 2 ? read_file(argv[1], &n) : NULL;
+	FILE *nowhere = fopen("/dev/null", "w");
+	double all = 0;
+
+	if (!text || !nowhere) {
+		fprintf(stderr, "usage: text FILE\n");
+		return 1;
+	}
+	for (int i = 0; i < RUNS; i++)
+		if (!run(argv[1], text, n, nowhere, &r))
+			return 1;
+	for (int i = 0; i < STAGES; i++) {
+		all += r.seconds[i];
+		printf("%-7s %6.0f ns/op\n", name[i], 1e9 * r.seconds[i] / (double)r.ops);
+	}
+	printf("all     %6.0f ns/op, %.2f M ops/s, %zu ops, %.0f bytes/op\n",
+		1e9 * all / (double)r.ops, (double)r.ops / all / 1e6, r.ops,
+		(double)r.bytes / (double)r.ops);
+	fclose(nowhere);
+	free(text);
+	return 0;
+}
