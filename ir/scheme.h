@@ -28,8 +28,8 @@ enum scheme_limit {
 	SCHEME_MAX_CLASSES = 32,  /* of a segment: sets of classes are bits of a word */
 	SCHEME_ROW_BYTES = 1 << 19, /* row buffers of a segment: half of a usual second-level cache */
 	SCHEME_ALIGN = 64,        /* of scratch */
-	SCHEME_BLOCK_BYTES = 1 << 18, /* of a matrix product that is used up block by block */
-	SCHEME_BLOCK_ROWS = 32,   /* at least: each call packs the other factor again */
+	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
+	SCHEME_BLOCK_ROWS = 64,   /* at least: each call packs the other factor again */
 };
 
 /* Where a tensor lies. */

@@ -92,9 +92,11 @@ choose_block(struct scheme *s, int i)
 {
 	const struct scheme_gemm *p = &s->segment[i - 1].gemm;
 	const int64_t row = p->n * ir_dtype_bytes(s->tensor[s->op[s->segment[i - 1].op[0]].out].dtype);
-	int64_t rows = SCHEME_BLOCK_BYTES / row / SCHEME_BLOCK_ROWS * SCHEME_BLOCK_ROWS;
+	int64_t rows = SCHEME_BLOCK_BYTES / row;
 	if (rows < SCHEME_BLOCK_ROWS)
 		rows = SCHEME_BLOCK_ROWS;
+	const int64_t blocks = (p->m + rows - 1) / rows;
+	rows = ((p->m + blocks - 1) / blocks + 7) / 8 * 8; /* blocks of about one size */
 	if (walks_rows(s, i) && rows < p->m)
 		s->segment[i].block = rows;
 }

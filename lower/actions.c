@@ -92,15 +92,18 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 				== lower_value_of(p, ir_operand(op, j))->buffer;
 }
 
-/* A parallelization op on a time axis. */
+/*
+ * A parallelization op on a time axis, one operand. What takes a slice is a copy in every iteration; what
+ * puts slices together or sums them up is complete when the loop is.
+ */
 static void
-add_time_op(struct plan_build *b, const struct ir_op *op, int axis)
+add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 {
 	struct lower_plan *p = b->p;
 	const struct ir_module *m = p->module;
-	const int32_t src = value_number(p, ir_operand(op, 0)), dst = value_number(p, &op->result[0]);
+	const int32_t src = value_number(p, ir_operand(op, r)), dst = value_number(p, &op->result[r]);
 
-	if (op->code == OP_reduce) {
+	if (op->code == OP_reduce || op->code == OP_allreduce) {
 		struct lower_action *a = plan_add_action(p, LOWER_ADD, op);
 		a->src = src;
 		a->dst = dst;
@@ -109,7 +112,7 @@ add_time_op(struct plan_build *b, const struct ir_op *op, int axis)
 		return;
 	}
 	const bool take = op->code == OP_partition;
-	const struct ir_type *slice = take ? op->result[0].type : ir_operand_type(op, 0);
+	const struct ir_type *slice = take ? op->result[r].type : ir_operand_type(op, r);
 	add_copy(p, op, src, dst, slice_copy(m, slice, slice->axis[axis].dim, axis, take), guard_of(m, op));
 }
 
@@ -224,7 +227,8 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	const int axis = (int)ir_attr_int(op, "axis", 0);
 
 	if (p->module->axis[axis].time) {
-		add_time_op(b, op, axis);
+		for (int r = 0; r < op->nresults; r++)
+			add_time_op(b, op, r, axis);
 	} else if (op->code == OP_partition && ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
 		const struct ir_type *slice = op->result[0].type;
 		add_copy(p, op, value_number(p, ir_operand(op, 0)), value_number(p, &op->result[0]),

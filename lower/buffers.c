@@ -105,7 +105,9 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && lower_value_of(p, ir_operand(op, i))->buffer == from->buffer)
 			return false;
-	return p->buffer[from->buffer].role == LOWER_TEMP && b->loop_of[op->order] == b->loop_of[ir_operand(op, r)->op->order]
+	const int loop = b->loop_of[op->order]; /* a loop would find its own result the second time */
+	return p->buffer[from->buffer].role == LOWER_TEMP
+		&& (loop < 0 || loop == b->loop_of[ir_operand(op, r)->op->order])
 		&& !used_from(b, from->buffer, op, position_of(b, op));
 }
 
@@ -194,7 +196,7 @@ reads_in_place(struct plan_build *b, const struct ir_op *op, int32_t buffer, int
 	for (int j = 0; j < op->noperands && safe; j++) {
 		if (lower_value_of(b->p, ir_operand(op, j))->buffer != buffer)
 			continue;
-		if (ir_operand_type(op, j) != op->result[r].type)
+		if (!ir_type_same_meaning(ir_operand_type(op, j), op->result[r].type))
 			return false;
 		s = s ? s : scheme_create(b->p, b->p->module, b->p->arena, op);
 		safe = s && scheme_in_place(s, j, r);

@@ -55,11 +55,11 @@ can_lower(struct ir_module *m, struct ir_func *main)
 		if (op->code == OP_call)
 			diag_error(d, op->loc, "call of @%s: inline the calls before lowering (pass inline)",
 				op->symbol ? op->symbol : "?");
-		const bool over_time = op_is(op, PARALLEL) && m->axis[ir_attr_int(op, "axis", 0)].time;
-		if (over_time && op_is(op, VARIADIC))
+		if ((op->code == OP_reducescatter || op->code == OP_alltoall) && m->axis[ir_attr_int(op, "axis", 0)].time)
 			diag_error(d, op->loc,
-				"%s over time axis %s cannot be lowered; on a time axis use reduce or combine, and replicate",
-				op_name((enum op_code)op->code), m->axis[ir_attr_int(op, "axis", 0)].name);
+				"%s over time axis %s cannot be lowered; on a time axis use %s, and partition the result",
+				op_name((enum op_code)op->code), m->axis[ir_attr_int(op, "axis", 0)].name,
+				op->code == OP_alltoall ? "combine" : "reduce");
 	}
 	return diag_errors(d) == before;
 }

@@ -89,6 +89,10 @@ static const struct text_case cases[] = {
 		"output(\"u\", %u)\noutput(\"y\", %y)\n}\n"},
 	{"indices know their slice", TIME "%i = iota() {dim = 0} : f32[16/dp/mb,3]\n%u = uniform() {seed = 2} : f32[16/dp/mb,3]\n%a = add(%i, %u)\n"
 		"%c = combine(%a) {axis = mb}\noutput(\"c\", %c)\n}\n"},
+	{"allgather and allreduce in time", TIME "%x = input(\"x\") : f32[16/mb,6]\n%k = input(\"k\") : f32[4,8/mb]\n%s = sum(%x) {dims = [0]}\n%t = sum(%k)\n"
+		"%a, %b = allreduce(%s, %t) {axis = mb}\n%g, %h = allgather(%x, %k) {axis = mb}\n%e = exp(%g)\n%m = mul(%a, %b)\n"
+		"%f = mul(%x, %a)\n%c = combine(%f) {axis = mb}\n"
+		"output(\"e\", %e)\noutput(\"m\", %m)\noutput(\"h\", %h)\noutput(\"c\", %c)\n}\n"},
 	{"two time axes", "module @t\nmesh [dp = 2]\nsteps [mb = 2, t = 3]\nfunc @main() {\n%x = input(\"x\") : f32[4/dp/mb,6/t]\n%e = exp(%x)\n"
 		"%s = sum(%e) {dims = [1]}\n%r = reduce(%s) {axis = t}\n%f = exp(%r)\n%g = sum(%f)\n%h = reduce(%g) {axis = mb}\n%a = allreduce(%h) {axis = dp}\n"
 		"%c = combine(%e) {axis = t}\n%c2 = combine(%c) {axis = mb}\noutput(\"a\", %a)\noutput(\"c\", %c2)\n}\n"},
