@@ -23,6 +23,7 @@ struct names {
 	struct name_slot *slot; /* a power of two of them, at most three quarters used */
 	size_t mask, used;
 	uint32_t next; /* number */
+	bool clash;    /* a name is carried by several values */
 	struct ir_context *ctx;
 };
 
@@ -71,8 +72,10 @@ names_claim(struct names *n, const char *name, const struct ir_value *v)
 {
 	struct name_slot *slot = names_slot(n, name);
 
-	if (slot->key)
+	if (slot->key) {
+		n->clash |= slot->owner != v;
 		return slot->owner == v;
+	}
 	names_insert(n, (struct name_slot){.key = name, .owner = v});
 	return true;
 }
@@ -95,6 +98,13 @@ names_suffix(struct names *n, const struct ir_value *v)
 	return name;
 }
 
+/* Is it called by the name that it carries? Only where names clash is there a need to look. */
+static bool
+names_owns(const struct names *n, const struct ir_value *v)
+{
+	return v->name && (!n->clash || names_slot(n, v->name)->owner == v);
+}
+
 /* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
 static void
 names_add(struct names *n, const struct ir_value *v, bool rest)
@@ -104,7 +114,7 @@ names_add(struct names *n, const struct ir_value *v, bool rest)
 			names_claim(n, v->name, v);
 		return;
 	}
-	if (v->name && names_slot(n, v->name)->owner == v)
+	if (names_owns(n, v))
 		return;
 	const char *called = v->name ? names_suffix(n, v) : NULL;
 	names_insert(n, (struct name_slot){.key = v, .called = called, .number = n->next});
@@ -157,7 +167,7 @@ const char *
 names_find(const struct names *n, const struct ir_value *v, uint32_t *number)
 {
 	v = names_origin(v);
-	if (v->name && names_slot(n, v->name)->owner == v)
+	if (names_owns(n, v))
 		return v->name;
 	const struct name_slot *slot = names_slot(n, v);
 	*number = slot->number;
