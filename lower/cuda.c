@@ -164,23 +164,24 @@ write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
-/* main with the compiled kernels; with an entry ENTRY_main without them: whoever wants that links them. */
+/* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in dopt_image. */
 static void
 write_main(FILE *out, const struct cuda *c, const char *entry)
 {
 	const struct cuda_sources *src = c->src;
 
 	if (entry)
-		fprintf(out, "int %s_main(int argc, char **argv);\n\nint\n%s_main(int argc, char **argv)\n", entry, entry);
+		fprintf(out, "extern const unsigned char dopt_image[] __attribute__((weak));\nint %s_main(int argc, char **argv);\n\n"
+			"int\n%s_main(int argc, char **argv)\n", entry, entry);
 	else
 		fprintf(out, "/* The compiled kernels. */\n"
 			"__asm__(\".pushsection .rodata\\n\\t.balign 64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
 			"\\t.popsection\");\nextern const unsigned char dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
 	fprintf(out, "{\n\tconst struct rt_cuda_program cuda = {\n"
-		"\t\t.image = %s,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
+		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
 		"\t\t.ngemms = %d, .gemms = %sproducts,\n\t\t.scratch_bytes = %" PRId64 ",\n\t};\n\n"
-		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n", entry ? "NULL" : "dopt_image", src->nlaunches, c->prefix,
-		src->ngemms, c->prefix, src->scratch, entry ? entry : "dopt_program");
+		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n", src->nlaunches, c->prefix, src->ngemms,
+		c->prefix, src->scratch, entry ? entry : "dopt_program");
 }
 
 static bool

@@ -57,7 +57,7 @@ struct rt_cuda {
 	int nspans, room;
 	cudaEvent_t base;                  /* the first event of a timed step, and the host's clock there */
 	int64_t base_ns;
-	bool in_process;                   /* collectives need the host: the step cannot be captured */
+	bool needs_host;                   /* collectives wait for other threads: the step cannot be captured */
 	bool capturing;
 	cudaGraphExec_t graph;             /* the whole step, NULL: not yet */
 	int64_t steps;                     /* that ran without timing */

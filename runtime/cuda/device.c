@@ -36,21 +36,8 @@ static bool
 cuda_available(int needed, struct rt_status *st)
 {
 	int count;
-	(void)needed; /* ranks of one process may share a device */
+	(void)needed;
 	return count_devices(&count, st);
-}
-
-/* Number of this process among those of its machine, where the starter of the processes says so. */
-static int
-local_number(int otherwise)
-{
-	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *text = getenv(names[i]);
-		if (text && *text >= '0' && *text <= '9')
-			return atoi(text);
-	}
-	return otherwise;
 }
 
 static bool
@@ -84,7 +71,7 @@ cuda_open(int local, void **dev, struct rt_status *st)
 	if (!d)
 		return rt_fail_memory(st, sizeof *d, "a device");
 	*dev = d;
-	d->number = (rt_mpi_started() ? local_number(local) : local) % count;
+	d->number = local % count; /* ranks of one process may share a device */
 	return fail_call(st, "cudaSetDevice", cudaSetDevice(d->number))
 		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking))
 		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->communication, cudaStreamNonBlocking));
@@ -170,7 +157,7 @@ cuda_step(struct rt_ctx *ctx)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	d->probe = ctx->probe;
-	const bool wanted = ctx->rank->options->graph && !d->in_process && !ctx->probe && d->steps > 0;
+	const bool wanted = ctx->rank->options->graph && !d->needs_host && !ctx->probe && d->steps > 0;
 	if (!ctx->probe)
 		d->steps++;
 	if (!wanted) {

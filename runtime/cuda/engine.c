@@ -73,9 +73,9 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 			cuda_destroy(e);
 		return NULL;
 	}
-	e->device->in_process = !rt_mpi_started();
-	e->carrier = e->device->in_process ? rt_cuda_peers(e->device, &e->setup, st)
-					   : rt_cuda_nccl(e->device, &e->setup, st);
+	const bool processes = rt_mpi_started();
+	e->device->needs_host = !processes && setup->world->nranks > 1;
+	e->carrier = processes ? rt_cuda_nccl(e->device, &e->setup, st) : rt_cuda_peers(e->device, &e->setup, st);
 	if (e->carrier)
 		return e;
 	cuda_destroy(e);

@@ -19,8 +19,8 @@
 enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: a compiler each */
 
 /*
- * Compiles the kernels of programs p0.src ... in a folder, and the shim, in front of which the real CUDA
- * libraries are not linked; returns what to link.
+ * Compiles the kernels of programs p0.src ... in a folder, and the shim, which is linked instead of the real
+ * CUDA libraries; returns what to link. The real compiler must take the kernels too, without a warning.
  */
 static inline char *
 shim_build(const void *owner, const char *folder, int n, const char *level)
@@ -38,6 +38,8 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 			fclose(f);
 		command = talloc_asprintf_append(command, " && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
 			"-Wno-unused -Wno-unknown-pragmas -include %s/kernels.h -I%s -c all%d.cc", level, shim, DOPT_BUILD_INCLUDE, i);
+		command = talloc_asprintf_append(command, " && %s -x cu -arch=sm_90 -Xptxas -O1 -Werror all-warnings -I%s -cubin "
+			"-o all%d.cubin all%d.cc", DOPT_NVCC, DOPT_BUILD_INCLUDE, i, i);
 		objects = talloc_asprintf_append(objects, " all%d.o", i);
 	}
 	if (system(command) != 0)

@@ -297,7 +297,7 @@ check_program(struct batch *b, int i)
 	talloc_free(it);
 }
 
-/* All of it, then removes the files. */
+/* All of it, then removes the files; or moves them to the folder BATCH_KEEP, for machines that test/gpu/run is for. */
 static inline void
 batch_check(struct batch *b, const char *level)
 {
@@ -306,6 +306,14 @@ batch_check(struct batch *b, const char *level)
 		check_program(b, i);
 	dlclose(b->library);
 	char *command = talloc_asprintf(b, "rm -rf %s", b->folder);
+	if (getenv("BATCH_KEEP")) {
+		FILE *names = fopen(talloc_asprintf(b, "%s/names", b->folder), "w");
+		for (int i = 0; names && i < b->n; i++)
+			fprintf(names, "%s\n", b->program[i].what);
+		if (names)
+			fclose(names);
+		command = talloc_asprintf(b, "mv %s %s", b->folder, getenv("BATCH_KEEP"));
+	}
 	assert_int_equal(system(command), 0);
 	talloc_free(b);
 }

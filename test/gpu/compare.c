@@ -1,0 +1,94 @@
+/*
+ * compare WANT HAVE: are the tensors of two safetensors files equal? Floats but for rounding, relative to the
+ * largest element of the tensor; everything else exactly. Prints the worst tensor of each kind of failure.
+ */
+#include "runtime/half.h"
+#include "runtime/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* What sums in another order and other polynomials make of one element, over the largest of its tensor. */
+static double
+tolerance(const char *type)
+{
+	static const struct {
+		const char *type;
+		double most;
+	} rows[] = {{"F64", 1e-10}, {"F32", 5e-5}, {"F16", 1e-2}, {"BF16", 5e-2}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].type, type))
+			return rows[i].most;
+	return 0;
+}
+
+static double
+element(const struct rt_st_tensor *t, int64_t i)
+{
+	const char *at = t->data;
+	double f64;
+	float f32;
+	uint16_t half;
+	int64_t i64;
+	int32_t i32;
+
+	if (!strcmp(t->dtype, "F64"))
+		return memcpy(&f64, at + i * 8, 8), f64;
+	if (!strcmp(t->dtype, "F32"))
+		return memcpy(&f32, at + i * 4, 4), f32;
+	if (!strcmp(t->dtype, "F16"))
+		return memcpy(&half, at + i * 2, 2), rt_f16_to_f32(half);
+	if (!strcmp(t->dtype, "BF16"))
+		return memcpy(&half, at + i * 2, 2), rt_bf16_to_f32(half);
+	if (!strcmp(t->dtype, "I64"))
+		return memcpy(&i64, at + i * 8, 8), (double)i64;
+	if (!strcmp(t->dtype, "I32"))
+		return memcpy(&i32, at + i * 4, 4), i32;
+	return !strcmp(t->dtype, "I8") ? (signed char)at[i] : (unsigned char)at[i];
+}
+
+/* Prints what is wrong with a tensor; is it right? */
+static bool
+compare(const struct rt_st_tensor *want, const struct rt_st_tensor *have)
+{
+	if (!have || strcmp(want->dtype, have->dtype) || want->end - want->begin != have->end - have->begin) {
+		printf("%s: not there, or of another type or size\n", want->name);
+		return false;
+	}
+	int64_t n = 1, worst = -1;
+	double largest = 0, most = 0;
+	for (int d = 0; d < want->rank; d++)
+		n *= want->dims[d];
+	for (int64_t i = 0; i < n; i++) {
+		const double x = element(want, i), y = element(have, i);
+		if (isfinite(x) && fabs(x) > largest)
+			largest = fabs(x);
+		const double difference = (isnan(x) && isnan(y)) || x == y ? 0 : isfinite(x - y) ? fabs(x - y) : INFINITY;
+		if (difference > most) {
+			most = difference;
+			worst = i;
+		}
+	}
+	if (most <= tolerance(want->dtype) * largest)
+		return true;
+	printf("%s[%lld]: %.9g wanted, %.9g found\n", want->name, (long long)worst, element(want, worst),
+		element(have, worst));
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rt_st_file want, have;
+	struct rt_status st = {0};
+
+	if (argc != 3 || !rt_st_open(&want, argv[1], &st) || !rt_st_open(&have, argv[2], &st)) {
+		printf("%s\n", st.code ? st.text : "usage: compare WANT HAVE");
+		return 2;
+	}
+	bool same = true;
+	for (int i = 0; i < want.count; i++)
+		same &= compare(&want.tensors[i], rt_st_find(&have, want.tensors[i].name));
+	return !same;
+}
