@@ -102,8 +102,8 @@ expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
 	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});
 }
 
-static bool
-is_const(const struct expr *e, double v)
+bool
+expr_is_const(const struct expr *e, double v)
 {
 	return e->kind == EXPR_CONST && e->value == v;
 }
@@ -167,15 +167,15 @@ simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr 
 		(floating || fn != FN_div))
 		return expr_const(a, t, fold_constants(fn, x->value, fn == FN_neg ? 0 : y->value));
 	switch (fn) {
-	case FN_add: return is_const(x, 0) ? y : is_const(y, 0) ? x : NULL;
-	case FN_sub: return is_const(y, 0) ? x : is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL) : NULL;
-	case FN_div: return is_const(y, 1) || is_const(x, 0) ? x : NULL;
+	case FN_add: return expr_is_const(x, 0) ? y : expr_is_const(y, 0) ? x : NULL;
+	case FN_sub: return expr_is_const(y, 0) ? x : expr_is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL) : NULL;
+	case FN_div: return expr_is_const(y, 1) || expr_is_const(x, 0) ? x : NULL;
 	case FN_mul:
-		if (is_const(x, 0) || is_const(y, 0))
+		if (expr_is_const(x, 0) || expr_is_const(y, 0))
 			return expr_const(a, t, 0);
-		if (is_const(x, -1) || is_const(y, -1))
-			return expr_call(a, FN_neg, is_const(x, -1) ? y : x, NULL, NULL);
-		return is_const(x, 1) ? y : is_const(y, 1) ? x : NULL;
+		if (expr_is_const(x, -1) || expr_is_const(y, -1))
+			return expr_call(a, FN_neg, expr_is_const(x, -1) ? y : x, NULL, NULL);
+		return expr_is_const(x, 1) ? y : expr_is_const(y, 1) ? x : NULL;
 	case FN_neg: return x->kind == EXPR_CALL && x->id == FN_neg ? x->arg[0] : NULL;
 	default: return NULL;
 	}
@@ -260,7 +260,7 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 		if (l == LINEAR_NO)
 			return LINEAR_NO;
 		yes = yes || l == LINEAR_YES;
-		other = other || (l == LINEAR_CONST && !is_const(e->arg[i], 0));
+		other = other || (l == LINEAR_CONST && !expr_is_const(e->arg[i], 0));
 	}
 	return !yes ? LINEAR_CONST : other ? LINEAR_NO : LINEAR_YES;
 }
@@ -351,7 +351,7 @@ expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, i
 	const struct expr *r = result_load >= 0 ? expr_load(a, t, result_load) : e, *sum = expr_const(a, t, 0);
 	for (int i = 0; i < e->nargs; i++) {
 		const struct expr *inner = expr_derivative(a, ctx, e->arg[i], j, -1);
-		if (is_const(inner, 0))
+		if (expr_is_const(inner, 0))
 			continue;
 		const struct expr *outer = expr_convert(a, t, instantiate(a, ctx->derivative[e->id][i], e->arg, r, t));
 		sum = expr_call(a, FN_add, sum, expr_call(a, FN_mul, outer, expr_convert(a, t, inner), NULL), NULL);

@@ -448,28 +448,28 @@ form_make(struct ir_module *m, struct arena *a, const struct ir_op *op, const st
 	return true;
 }
 
+static const struct expr *
+skip_convert(const struct expr *e)
+{
+	while (e->kind == EXPR_CALL && e->id == FN_convert)
+		e = e->arg[0];
+	return e;
+}
+
 bool
 form_guard(const struct form *f, int *load, int *index)
 {
-	const struct expr *e = f->body, *guard;
+	const struct expr *e = skip_convert(f->body);
 
-	while (e->kind == EXPR_CALL && e->id == FN_convert)
-		e = e->arg[0];
-	if (e->kind != EXPR_CALL || e->id != FN_mul)
+	if (e->kind != EXPR_CALL || e->id != FN_select || !expr_is_const(e->arg[2], 0))
 		return false;
-	for (int i = 0; i < 2; i++) {
-		for (guard = e->arg[i]; guard->kind == EXPR_CALL && guard->id == FN_convert;)
-			guard = guard->arg[0];
-		if (guard->kind != EXPR_CALL || guard->id != FN_eq)
-			continue;
-		const struct expr *x = guard->arg[0], *y = guard->arg[1];
-		while (x->kind == EXPR_CALL && x->id == FN_convert)
-			x = x->arg[0];
-		if (x->kind == EXPR_LOAD && y->kind == EXPR_INDEX) {
-			*load = x->id;
-			*index = y->id;
-			return true;
-		}
-	}
-	return false;
+	const struct expr *guard = skip_convert(e->arg[0]);
+	if (guard->kind != EXPR_CALL || guard->id != FN_eq)
+		return false;
+	const struct expr *x = skip_convert(guard->arg[0]), *y = guard->arg[1];
+	if (x->kind != EXPR_LOAD || y->kind != EXPR_INDEX)
+		return false;
+	*load = x->id;
+	*index = y->id;
+	return true;
 }

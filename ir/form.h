@@ -147,6 +147,8 @@ expr_substitute(struct arena *a, const struct expr *e, const struct expr *const 
 int
 expr_flops(const struct expr *e);
 bool
+expr_is_const(const struct expr *e, double v);
+bool
 expr_uses_index(const struct expr *e, int index);
 /*
  * Is the body linear in the set of loads (bit j = load j), all together?
@@ -164,8 +166,8 @@ struct term;
 const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
 
 /*
- * Is the body a product with a guard, other * (load == index)? Then a sum over the index takes one
- * term, the one where index has the value of the load. Sets which load and which index.
+ * Is the body guarded, load == index ? other : 0? Then a sum over the index takes one term, the one where
+ * index has the value of the load. Sets which load and which index.
  */
 bool
 form_guard(const struct form *f, int *load, int *index);

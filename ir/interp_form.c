@@ -7,7 +7,7 @@
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
- * Guards. In a sum over v of t[v,..] * (i == v), or where v is an index of the result, only v = i
+ * Guards. In a sum over v of i == v ? t[v,..] : 0, or where v is an index of the result, only v = i
  * adds anything. Such a v is bound: it is no loop, its position is the value of i, and where that
  * is not a position of this place nothing is added. So a gather costs what it reads, not vocabulary
  * times that.
@@ -90,7 +90,7 @@ binds(const struct form *f, const struct expr *e, const struct expr **position, 
 	return false;
 }
 
-/* A comparison that is a factor of the body, so that nothing remains where it does not hold. */
+/* The comparison that guards the body, so that nothing remains where it does not hold. */
 static const struct expr *
 find_guard(const struct form *f, const struct expr *e, const struct expr **position, int *index)
 {
@@ -100,10 +100,9 @@ find_guard(const struct form *f, const struct expr *e, const struct expr **posit
 		return e;
 	if (e->id == FN_convert)
 		return find_guard(f, e->arg[0], position, index);
-	if (e->id != FN_mul)
+	if (e->id != FN_select || !expr_is_const(e->arg[2], 0))
 		return NULL;
-	const struct expr *g = find_guard(f, e->arg[0], position, index);
-	return g ? g : find_guard(f, e->arg[1], position, index);
+	return find_guard(f, e->arg[0], position, index);
 }
 
 /* --- making a plan ------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /*
- * Sums with a condition: sum(v) t[v,..] * (i == v) reads t at v = i and nowhere else. The loop over v
+ * Sums with a condition: sum(v) i == v ? t[v,..] : 0 reads t at v = i and nowhere else. The loop over v
  * goes, and v becomes the value of i where that is in range. The other way round, when v is an index of
  * the result (scatter_add, put, one_hot), the result is zero but where v = i.
  */
@@ -80,11 +80,9 @@ scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone)
 	const struct expr *x = condition(body, &v), *rest = NULL;
 	if (x) {
 		rest = expr_const(s->arena, (enum ir_dtype)body->dtype, 1);
-	} else if (body->kind == EXPR_CALL && body->id == FN_mul) {
-		for (int i = 0; i < 2 && !x; i++) {
-			x = condition(body->arg[i], &v);
-			rest = body->arg[1 - i];
-		}
+	} else if (body->kind == EXPR_CALL && body->id == FN_select && expr_is_const(body->arg[2], 0)) {
+		x = condition(body->arg[0], &v);
+		rest = body->arg[1];
 	}
 	if (!x || expr_uses_index(rest, v) || !pick_fits(s, o, x, v, alone))
 		return;

@@ -6,7 +6,7 @@
  * which is index notation again. It is written with the ops of the table, by what the derivative is:
  *
  *   a product of operands   contract, or sum, transpose, broadcast where one factor is left
- *   a product with a guard  the row whose notation says the adjoint (gather <-> scatter_add, pick <-> put)
+ *   a guarded operand       the row whose notation says the adjoint (gather <-> scatter_add, pick <-> put)
  *   max, min                the gradient goes to the operands that attain it, in equal shares
  *   anything else           pointwise ops on the operands, then a sum over the dims that were repeated
  */
@@ -259,7 +259,7 @@ find_adjoint_row(const struct ir_context *ctx, const struct pattern *p)
 		const struct pattern *q = ctx->row[c].pattern;
 		if (q && q->ninputs == 2 && q != p && same_items(&q->in[0], &p->out) &&
 			same_items(&q->in[1], &p->in[1]) && same_items(&q->out, &p->in[0]) &&
-			q->body->kind == TERM_CALL && q->body->fn == FN_mul && q->body->arg[1]->fn == FN_eq)
+			q->body->kind == TERM_CALL && q->body->fn == FN_select && q->body->arg[0]->fn == FN_eq)
 			return c;
 	}
 	return -1;
