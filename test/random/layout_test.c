@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 enum {
-	COUNT = 3000, /* programs: some seconds */
+	COUNT = 1000, /* programs: seconds, also under sanitizers */
 	STEPS = 30,   /* tries of a program: about twenty ops */
 };
 
