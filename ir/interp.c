@@ -21,6 +21,37 @@ zeroed(const void *owner, size_t size, size_t n)
 /* --- creation -----------------------------------------------------------------------------------
  */
 
+/* Is the tensor one that fits in memory, and not empty? */
+static bool
+check_size(struct interp *it, const struct ir_op *op, const struct ir_type *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++) {
+		if (t->dim[d] >= 1 && t->dim[d] <= INTERP_MAX_ELEMENTS / n) {
+			n *= t->dim[d];
+			continue;
+		}
+		diag_error(it->m->ctx->diag, op->loc,
+			"the interpreter takes tensors of 1 to %d elements, and %s makes another",
+			INTERP_MAX_ELEMENTS, op_name((enum op_code)op->code));
+		return false;
+	}
+	return true;
+}
+
+static bool
+check_sizes(struct interp *it, const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->nresults; i++)
+			if (!check_size(it, op, op->result[i].type))
+				return false;
+		if (op->body && !check_sizes(it, op->body))
+			return false;
+	}
+	return true;
+}
+
 /* Numbers values and ops (bodies of fuses too) in value->mark and op->mark. */
 static void
 number(struct interp *it, struct ir_block *b)
@@ -90,6 +121,8 @@ set_up(struct interp *it)
 	}
 	if (!inline_calls(it->m, it->main) || !set_places(it) ||
 		(it->o.data && !interp_data_open(it)))
+		return false;
+	if (!check_sizes(it, &it->main->body))
 		return false;
 	number(it, &it->main->body);
 	it->slot = zeroed(it, sizeof *it->slot, it->nslots);

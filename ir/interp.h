@@ -65,8 +65,8 @@ struct interp;
 /*
  * An interpreter of `m`, owned by `owner`. Params and states have their initial values. The module
  * must have passed the verifier. Reports and returns NULL where it cannot be run: no @main, a call
- * that cannot be inlined, a data file that does not fit, more than INTERP_MAX_PLACES places in
- * LAYOUT.
+ * that cannot be inlined, a data file that cannot be read, a tensor that is empty or very large, in
+ * LAYOUT more than 4096 places.
  */
 struct interp *interp_create(
 	const void *owner, const struct ir_module *m, const struct interp_options *options);
@@ -125,8 +125,8 @@ char *tensor_index_text(const void *owner, const struct tensor *t, int64_t eleme
  * by meaning, `after` by layout (by meaning where it has too many places), for options->steps steps
  * (default 2). Compared are every output of `before`, and every param and state that `before`
  * updates or neither does. Where `after` updates more (it was given an optimizer) only one step is
- * run, and an output grad.w may be gone where w is updated. Reports the first tensor that differs, with the first and the worst element, and returns
- * false.
+ * run, and an output grad.w may be gone where w is updated. Reports the first tensor that differs,
+ * with the first and the worst element, and returns false.
  */
 bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
 	const struct interp_options *options);
