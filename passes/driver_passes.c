@@ -93,8 +93,10 @@ reproducer_write(const struct driver *t, const struct pass_entry *e, const struc
 	reproducer_option(out, "profile", o->profile);
 	if (o->seed)
 		fprintf(out, " -seed=%lld", (long long)o->seed);
-	if (o->check)
-		fputs(" -check", out);
+	if (o->check) {
+		fprintf(out, " -check -steps=%lld", (long long)o->steps);
+		reproducer_option(out, "data", o->data);
+	}
 	reproducer_option(out, "pass", e->text);
 	fputc(' ', out);
 	shell_word(out, o->reproducer);
