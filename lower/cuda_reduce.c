@@ -37,7 +37,7 @@ static struct spread
 choose(struct cuda_space kept, struct cuda_space over, bool inner)
 {
 	struct spread x = {kept, over, 1, 1, over.size};
-	int64_t most = divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS / 2;
+	int64_t most = divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
 
 	if (over.size >= CUDA_LANES && (inner || kept.size < CUDA_LANES)) {
 		x.lanes = over.size >= 8 * CUDA_BLOCK || kept.size < CUDA_GROUPS ? CUDA_BLOCK : CUDA_LANES;
@@ -97,7 +97,7 @@ open_sum(struct cuda_text *t, const struct spread *x)
 		end = "end";
 	}
 	if (x->lanes == 1)
-		kernel_line(&t->w, "#pragma unroll 4");
+		kernel_line(&t->w, "#pragma unroll 8");
 	cuda_block(t, "for (%s at = %s; at < %s; at += %d)", type, first, end, x->lanes);
 	cuda_unflatten(t, &x->over, "at");
 }

@@ -37,7 +37,7 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 		if (f)
 			fclose(f);
 		command = talloc_asprintf_append(command, " && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
-			"-Wno-unused -Wno-unknown-pragmas -include %s/kernels.h -I%s -c all%d.cc", level, shim, DOPT_BUILD_INCLUDE, i);
+			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include %s/kernels.h -I%s -c all%d.cc", level, shim, DOPT_BUILD_INCLUDE, i);
 		command = talloc_asprintf_append(command, " && %s -x cu -arch=sm_90 -Xptxas -O1 -Werror all-warnings -I%s -cubin "
 			"-o all%d.cubin all%d.cc", DOPT_NVCC, DOPT_BUILD_INCLUDE, i, i);
 		objects = talloc_asprintf_append(objects, " all%d.o", i);

@@ -17,7 +17,7 @@ struct kernel_case {
 	"%e = exp(%d)\n%s = sum(%e) {dims = [1], keep = true}\n%y = div(%e, %s)\nyield(%y)\n}\n"
 
 static const struct kernel_case cases[] = {
-	{1, "column sums in chunks", "%x = input(\"x\") : f32[5000,40]\n%r = sum(%x) {dims = [0]}\n", "part1|#pragma unroll 4|_1,"},
+	{1, "column sums in chunks", "%x = input(\"x\") : f32[5000,40]\n%r = sum(%x) {dims = [0]}\n", "part1|#pragma unroll 8|_1,"},
 	{2, "column sums in chunks, a product inside",
 		"%x = input(\"x\") : f32[3001,40]\n%y = input(\"y\") : f32[3001,40]\n%r, %s = fuse(%x, %y) {\n%p = mul(%x, %y)\n"
 		"%s = sum(%p) {dims = [0]}\n%t = sum(%x) {dims = [0]}\nyield(%s, %t)\n}\n", "part3|part4"},
