@@ -14,7 +14,7 @@ import os
 import subprocess
 import tempfile
 
-MODEL = os.path.join(os.path.dirname(__file__), "..", "models", "digits_mlp.dir")
+MODEL = os.path.join(os.path.dirname(__file__), "..", "models", "digits_plain.dir")
 FUSE = ",opfuse,tensorfuse"
 CASES = [
     ("1 rank", "grad,sgd", 1, []),
