@@ -197,7 +197,7 @@ new_segment(struct scheme *s, enum scheme_kind kind)
 {
 	s->segment = talloc_realloc(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
 	struct scheme_segment *g = &s->segment[s->nsegments++];
-	*g = (struct scheme_segment){.kind = kind};
+	*g = (struct scheme_segment){.kind = kind, .tile = -1};
 	return g;
 }
 

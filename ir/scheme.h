@@ -29,6 +29,7 @@ enum scheme_limit {
 	SCHEME_ROW_BYTES = 1 << 19, /* row buffers of a segment: half of a usual second-level cache */
 	SCHEME_ALIGN = 64,        /* of scratch */
 	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
+	SCHEME_TILE = 16,         /* a cache line of floats: what a transposed read brings in is used up at once */
 	SCHEME_BLOCK_ROWS = 64,   /* at least: each call packs the other factor again */
 };
 
@@ -100,6 +101,7 @@ struct scheme_segment {
 	int norder, nouter;               /* the first nouter are the outer nest */
 	uint32_t dropped;                 /* classes merged into a neighbour */
 	int nstages;
+	int tile;                         /* class to go through in tiles together with the innermost one; -1: none */
 	struct scheme_gemm gemm;          /* SCHEME_GEMM */
 	int64_t block;                    /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no */
 };

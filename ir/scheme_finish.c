@@ -170,6 +170,38 @@ merge_classes(struct scheme *s, struct scheme_segment *g)
 			merge(s, g, at);
 }
 
+/* The class along which a read that is not contiguous in the innermost loop is contiguous; -1: none. */
+static int
+crossing_class(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, int inner)
+{
+	for (int j = 0; j < o->f.ninputs; j++) {
+		if (!(scheme_reads(o) >> j & 1) || s->tensor[o->in[j]].where != SCHEME_MEMORY
+			|| scheme_stride(s, o, j, inner) <= 1)
+			continue;
+		for (int i = 0; i < g->norder; i++)
+			if (scheme_stride(s, o, j, g->order[i]) == 1)
+				return g->order[i];
+	}
+	return -1;
+}
+
+/* A transposed read in a plain nest of loops: two loops go in tiles. */
+static void
+choose_tile(const struct scheme *s, struct scheme_segment *g)
+{
+	if (g->norder < 2 || g->nouter < g->norder || g->block || s->op[g->op[0]].pick.scatter)
+		return;
+	const int inner = g->order[g->norder - 1];
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &s->op[g->op[k]];
+		const int c = crossing_class(s, g, o, inner);
+		if (o->red_set)
+			return;
+		if (c >= 0 && c != inner && g->size[c] >= 2 * SCHEME_TILE && g->size[inner] >= 2 * SCHEME_TILE)
+			g->tile = c;
+	}
+}
+
 /* Bytes of tensor t in scratch: whole, a row of its segment, or the block of a product. */
 static int64_t
 bytes_in_scratch(const struct scheme *s, int t)
@@ -219,8 +251,10 @@ scheme_finish(struct scheme *s)
 		if (s->segment[i - 1].kind == SCHEME_GEMM)
 			choose_block(s, i);
 	for (int i = 0; i < s->nsegments; i++)
-		if (s->segment[i].kind == SCHEME_LOOPS)
+		if (s->segment[i].kind == SCHEME_LOOPS) {
 			merge_classes(s, &s->segment[i]);
+			choose_tile(s, &s->segment[i]);
+		}
 	for (int t = 0; t < s->ntensors; t++) {
 		struct scheme_tensor *x = &s->tensor[t];
 		const bool whole = x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;

@@ -332,13 +332,46 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 	}
 }
 
+/* The loop over tiles of a class, or within one. */
+static void
+open_tile(struct kernel_text *w, const struct scheme_segment *g, int c, bool within)
+{
+	const int64_t n = g->size[c];
+
+	if (within)
+		kernel_line(w, "for (int64_t i%d = o%d; i%d < (o%d + %d < %" PRId64 " ? o%d + %d : %" PRId64 "); i%d++) {", c, c, c, c,
+			SCHEME_TILE, n, c, SCHEME_TILE, n, c);
+	else
+		kernel_line(w, "for (int64_t o%d = 0; o%d < %" PRId64 "; o%d += %d) {", c, c, n, c, SCHEME_TILE);
+	w->indent++;
+}
+
+/* All loops are outer ones: the others, tiles of two classes, what is in a tile. */
+static void
+open_tiled(struct kernel_text *w, const struct scheme_segment *g)
+{
+	const int inner = g->order[g->norder - 1];
+
+	for (int i = 0; i < g->nouter - 1; i++)
+		if (g->order[i] != g->tile)
+			open_loop(w, g, g->order[i]);
+	open_tile(w, g, g->tile, false);
+	open_tile(w, g, inner, false);
+	open_tile(w, g, g->tile, true);
+	kernel_line(w, "#pragma omp simd");
+	open_tile(w, g, inner, true);
+}
+
 static void
 open_outer(struct kernel_text *w, const struct scheme_segment *g)
 {
-	bool scatter = false;
+	const struct scheme_op *first = &w->s->op[g->op[0]];
+	const bool scatter = first->pick.index >= 0 && first->pick.scatter; /* it is alone then */
 
-	for (int k = 0; k < g->nops; k++)
-		scatter |= w->s->op[g->op[k]].pick.index >= 0 && w->s->op[g->op[k]].pick.scatter;
+	if (g->tile >= 0) {
+		open_tiled(w, g);
+		return;
+	}
 	for (int i = 0; i < g->nouter; i++) {
 		const int c = g->order[i];
 		if (i == g->nouter - 1 && g->nouter == g->norder && !scatter)

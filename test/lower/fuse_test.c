@@ -48,6 +48,8 @@ static const struct text_case cases[] = {
 		"%e = exp(%d)\n%u = sum(%e) {dims = [3], keep = true}\n%p = div(%e, %u)\n%o = contract(%p, %v) {spec = \"bhst,bthd->bshd\"}\nyield(%o)\n}\noutput(\"r\", %r)\n}\n"},
 	{"a value and its transpose", ONE "%x = input(\"x\") : f32[20,20]\n%r = fuse(%x) {\n%e = exp(%x)\n%t = transpose(%e)\n%y = add(%e, %t)\n%z = transpose(%x)\n%w = mul(%y, %z)\n"
 		"%v = add(%w, %x)\nyield(%v)\n}\noutput(\"r\", %r)\n}\n"},
+	{"transposes in tiles", ONE "%x = input(\"x\") : f32[40,70]\n%y = input(\"y\") : f32[70,40]\n%z = input(\"z\") : f32[3,33,70]\n%r = transpose(%x)\n%s = fuse(%x, %y) {\n%t = transpose(%x)\n%e = exp(%t)\n"
+		"%a = add(%e, %y)\nyield(%a)\n}\n%t = transpose(%z) {perm = [0,2,1]}\n%u = transpose(%z) {perm = [2,1,0]}\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\noutput(\"u\", %u)\n}\n"},
 	{"reshapes inside", ONE "%x = input(\"x\") : f32[20,24]\n%r, %s, %a = fuse(%x) {\n%a = reshape(%x) {shape = [20,4,6]}\n%e = exp(%a)\n%m = sum(%e) {dims = [2]}\n"
 		"%b = reshape(%m) {shape = [80]}\n%c = neg(%b)\n%d = reshape(%c) {shape = [8,10]}\nyield(%c, %d, %a)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"a\", %a)\n}\n"},
 	{"rows made once, used in all columns", ONE ROWS "%y = input(\"y\") : f32[50]\n%r = fuse(%x, %y) {\n%a = exp(%y)\n%b = tanh(%a)\n%c = add(%x, %b)\n%d = mul(%c, %a)\n%s = sum(%d) {dims = [1]}\n"
