@@ -1,6 +1,6 @@
 /*
- * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before it
- * if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
+ * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
+ * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
  */
 #include "ir/scheme_build.h"
 
@@ -28,8 +28,14 @@ scheme_dim_stride(const struct scheme_tensor *t, int d)
 static int
 add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 {
-	struct scheme_tensor t = {.value = v, .dtype = (enum ir_dtype)v->type->dtype, .rank = v->type->rank,
-		.op = op, .operand = operand, .result = -1, .alias = -1, .scratch = -1};
+	struct scheme_tensor t = {.value = v,
+		.dtype = (enum ir_dtype)v->type->dtype,
+		.rank = v->type->rank,
+		.op = op,
+		.operand = operand,
+		.result = -1,
+		.alias = -1,
+		.scratch = -1};
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
 	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
@@ -62,8 +68,8 @@ absent_loads(const struct ir_module *m, const struct ir_op *op)
 	uint32_t set = 0;
 	for (int j = 0; j < op->noperands; j++)
 		for (int a = 0; a < m->naxes; a++)
-			if (ir_operand_type(op, j)->axis[a].kind == IR_SINGLE
-				&& op->result[0].type->axis[a].kind != IR_SINGLE)
+			if (ir_operand_type(op, j)->axis[a].kind == IR_SINGLE &&
+				op->result[0].type->axis[a].kind != IR_SINGLE)
 				set |= 1u << j;
 	return set;
 }
@@ -74,7 +80,8 @@ constant_of(struct scheme *s, const struct ir_value *v)
 {
 	struct form f;
 
-	if (!v->op || v->op->code != OP_constant || !form_make(s->module, s->arena, v->op, v->type, &f))
+	if (!v->op || v->op->code != OP_constant ||
+		!form_make(s->module, s->arena, v->op, v->type, &f))
 		return NULL;
 	return f.body;
 }
@@ -150,7 +157,7 @@ collect(struct scheme *s)
 		add_tensor(s, &kernel->body->arg[j], -1, (int)j);
 		s->tensor[j].constant = constant_of(s, ir_operand(kernel, (int)j));
 	}
-	IR_FOR_OPS(op, kernel->body) {
+	IR_FOR_OPS (op, kernel->body) {
 		if (op->code == OP_yield) {
 			for (int r = 0; r < op->noperands; r++)
 				add_result(s, find_tensor(s, ir_operand(op, r)), r);
@@ -233,8 +240,8 @@ try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 		scatter |= s->op[op[i]].pick.scatter;
 		scheme_append(s, g, op[i]);
 	}
-	if (!scatter && scheme_analyse(s, b, g)
-		&& (g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
+	if (!scatter && scheme_analyse(s, b, g) &&
+		(g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
 		return true;
 	int *list = g->op;
 	*g = before;
@@ -331,7 +338,8 @@ place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 struct scheme *
 scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !form_exists((enum op_code)kernel->code))
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape &&
+		!form_exists((enum op_code)kernel->code))
 		return NULL;
 	struct scheme *s = talloc_zero(owner, struct scheme);
 	if (!s)
@@ -344,7 +352,8 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 		return NULL;
 	}
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
-	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes), talloc_array(s, int, nodes)};
+	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes),
+		talloc_array(s, int, nodes)};
 	if (!b.parent || !b.saved || !b.list)
 		out_of_memory();
 	for (int i = 0; i < s->nops; i++) {
@@ -399,20 +408,21 @@ scheme_in_place(const struct scheme *s, int j, int r)
 		if (s->tensor[t].alias >= 0 && s->tensor[scheme_root(s, t)].operand == j)
 			return false;
 	}
-	if (out < 0 || s->tensor[out].alias >= 0 || s->tensor[j].result >= 0
-		|| s->tensor[out].dtype != s->tensor[j].dtype)
+	if (out < 0 || s->tensor[out].alias >= 0 || s->tensor[j].result >= 0 ||
+		s->tensor[out].dtype != s->tensor[j].dtype)
 		return false;
 	const int writer = s->tensor[out].op;
 	const struct scheme_op *w = &s->op[writer];
-	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set || w->pick.scatter)
+	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set ||
+		w->pick.scatter)
 		return false;
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];
 		for (int k = 0; k < o->f.ninputs; k++) {
 			if (o->in[k] != j || o->segment < 0 || !(scheme_reads(o) >> k & 1))
 				continue;
-			if (o->segment != w->segment || position(s, i) > position(s, writer) || o->stage != w->stage
-				|| !same_place(o, k, w) || o->pick.index >= 0)
+			if (o->segment != w->segment || position(s, i) > position(s, writer) ||
+				o->stage != w->stage || !same_place(o, k, w) || o->pick.index >= 0)
 				return false;
 		}
 	}

@@ -1,7 +1,7 @@
 /*
- * The scheme of a kernel: how the ops of one kernel (one op, or the body of a fuse) become loops. It is
- * derived from the forms alone and knows no target: host and cuda sources are written from it, and a
- * fusion pass asks it what a body would cost.
+ * The scheme of a kernel: how the ops of one kernel (one op, or the body of a fuse) become loops.
+ * It is derived from the forms alone and knows no target: host and cuda sources are written from
+ * it, and a fusion pass asks it what a body would cost.
  *
  *     segment   one outer loop nest over the indices that all its ops share; or one matrix product
  *       stage   one inner loop nest; its pointwise values are scalars, its reductions accumulators
@@ -14,10 +14,10 @@
  *       y = div(e, s)     stage 2                for c   y[r,c] = e[c] / s
  *
  * Indices of different ops that walk together are one class. A value that a later stage of the same
- * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment reads lies
- * whole in scratch memory. A reduction over an outer class whose result only leaves the kernel (the
- * gradient of a bias) accumulates into its result. Ops that fit no segment with others get one of their
- * own, so a scheme exists for every body.
+ * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment
+ * reads lies whole in scratch memory. A reduction over an outer class whose result only leaves the
+ * kernel (the gradient of a bias) accumulates into its result. Ops that fit no segment with others
+ * get one of their own, so a scheme exists for every body.
  */
 #ifndef IR_SCHEME_H
 #define IR_SCHEME_H
@@ -25,12 +25,14 @@
 #include "ir/form.h"
 
 enum scheme_limit {
-	SCHEME_MAX_CLASSES = 32,  /* of a segment: sets of classes are bits of a word */
-	SCHEME_ROW_BYTES = 1 << 19, /* row buffers of a segment: half of a usual second-level cache */
-	SCHEME_ALIGN = 64,        /* of scratch */
+	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */
+	SCHEME_ROW_BYTES =
+		1 << 19,   /* row buffers of a segment: half of a usual second-level cache */
+	SCHEME_ALIGN = 64, /* of scratch */
 	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
-	SCHEME_TILE = 16,         /* a cache line of floats: what a transposed read brings in is used up at once */
-	SCHEME_BLOCK_ROWS = 64,   /* at least: each call packs the other factor again */
+	SCHEME_TILE = 16, /* a cache line of floats: what a transposed read brings in is used up at
+			     once */
+	SCHEME_BLOCK_ROWS = 64, /* at least: each call packs the other factor again */
 };
 
 /* Where a tensor lies. */
@@ -51,7 +53,7 @@ struct scheme_tensor {
 	int result;               /* number among its results, or -1 */
 	int alias;                /* the tensor whose memory it is (a reshape), or -1 */
 	enum scheme_where where;
-	int64_t scratch;          /* byte offset in scratch; -1: not there */
+	int64_t scratch; /* byte offset in scratch; -1: not there */
 	const struct expr *constant;
 };
 
@@ -59,20 +61,21 @@ struct scheme_tensor {
 struct scheme_pick {
 	int index; /* -1: none */
 	const struct expr *value;
-	bool scatter; /* the index is one of the result: it is filled with zeros first, then added to */
+	bool scatter; /* the index is one of the result: it is filled with zeros first, then added
+			 to */
 };
 
 struct scheme_op {
 	const struct ir_op *op;
-	struct form f;                                /* local sizes; body without the condition of a pick */
-	struct form_offset offset[FORM_MAX_INDICES];  /* where the index values start */
-	int in[FORM_MAX_INPUTS], out;                 /* tensors */
+	struct form f; /* local sizes; body without the condition of a pick */
+	struct form_offset offset[FORM_MAX_INDICES]; /* where the index values start */
+	int in[FORM_MAX_INPUTS], out;                /* tensors */
 	struct scheme_pick pick;
-	uint32_t absent;                              /* loads that only the place which holds them has: else 0 */
-	int8_t cls[FORM_MAX_INDICES];                 /* class in its segment; -1: no loop (size 1, or picked) */
-	int segment, stage;                           /* stage -1: before the outer loops */
-	bool waits;                                   /* for its first reader, while segments are made */
-	uint32_t out_set, red_set;                    /* classes of its result, classes it reduces */
+	uint32_t absent;              /* loads that only the place which holds them has: else 0 */
+	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or picked) */
+	int segment, stage;           /* stage -1: before the outer loops */
+	bool waits;                   /* for its first reader, while segments are made */
+	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
 };
 
 enum scheme_kind { SCHEME_LOOPS, SCHEME_GEMM, SCHEME_VIEW };
@@ -82,7 +85,8 @@ struct scheme_gemm_loop {
 	int64_t size, a, b, c;
 };
 
-/* C[m,n] = op(A)[m,k] op(B)[k,n], A and B loads first and second; loops around it, those over k last. */
+/* C[m,n] = op(A)[m,k] op(B)[k,n], A and B loads first and second; loops around it, those over k
+ * last. */
 struct scheme_gemm {
 	int first, second; /* loads of the op */
 	bool trans_a, trans_b;
@@ -97,13 +101,15 @@ struct scheme_segment {
 	int *op, nops;
 	int nclasses;
 	int64_t size[SCHEME_MAX_CLASSES];
-	int8_t order[SCHEME_MAX_CLASSES]; /* of the loops, outermost first; classes that were merged away are not in it */
+	int8_t order[SCHEME_MAX_CLASSES]; /* of the loops, outermost first; classes that were merged
+					     away are not in it */
 	int norder, nouter;               /* the first nouter are the outer nest */
 	uint32_t dropped;                 /* classes merged into a neighbour */
 	int nstages;
-	int tile;                         /* class to go through in tiles together with the innermost one; -1: none */
-	struct scheme_gemm gemm;          /* SCHEME_GEMM */
-	int64_t block;                    /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no */
+	int tile; /* class to go through in tiles together with the innermost one; -1: none */
+	struct scheme_gemm gemm; /* SCHEME_GEMM */
+	int64_t block; /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
+			*/
 };
 
 struct scheme {
@@ -120,39 +126,33 @@ struct scheme {
 };
 
 /*
- * The scheme of a typed op or fuse; a talloc child of `owner`, its expressions come from `a`. NULL where
- * the op is no kernel: it has no form and is no fuse (reports only if a form cannot be made).
+ * The scheme of a typed op or fuse; a talloc child of `owner`, its expressions come from `a`. NULL
+ * where the op is no kernel: it has no form and is no fuse (reports only if a form cannot be made).
  */
-struct scheme *
-scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+struct scheme *scheme_create(
+	const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
-/* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j = -1). */
-int64_t
-scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls);
+/* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j =
+ * -1). */
+int64_t scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls);
 
 /* Stride in elements of dimension `d` of a tensor, row-major. */
-int64_t
-scheme_dim_stride(const struct scheme_tensor *t, int d);
+int64_t scheme_dim_stride(const struct scheme_tensor *t, int d);
 
 /* Elements of a tensor at one place. */
-int64_t
-scheme_elements(const struct scheme_tensor *t);
+int64_t scheme_elements(const struct scheme_tensor *t);
 
 /*
- * Is result `r` of the kernel written at an index only after every read of operand `j` at that index,
- * and operand j read nowhere else? Then both may share memory.
+ * Is result `r` of the kernel written at an index only after every read of operand `j` at that
+ * index, and operand j read nowhere else? Then both may share memory.
  */
-bool
-scheme_in_place(const struct scheme *s, int j, int r);
+bool scheme_in_place(const struct scheme *s, int j, int r);
 
 /* Is tensor t a matrix product of which only a block of rows exists at a time? */
-bool
-scheme_is_block(const struct scheme *s, int t);
+bool scheme_is_block(const struct scheme *s, int t);
 
 /* Parts of scheme_create: ir/scheme_pick.c and ir/scheme_gemm.c. */
-void
-scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone);
-bool
-scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
+void scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone);
+bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 
 #endif

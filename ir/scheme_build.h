@@ -13,29 +13,25 @@ struct scheme_build {
 };
 
 /* Adds op number `op` to the last segment. */
-void
-scheme_append(struct scheme *s, struct scheme_segment *g, int op);
+void scheme_append(struct scheme *s, struct scheme_segment *g, int op);
 
 /*
- * Classes, loop order, outer nest and stages of a segment of loops from its list of ops. False where the
- * ops do not go together: two indices of one op would be one loop, or the rows would not fit the cache.
+ * Classes, loop order, outer nest and stages of a segment of loops from its list of ops. False
+ * where the ops do not go together: two indices of one op would be one loop, or the rows would not
+ * fit the cache.
  */
-bool
-scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *g);
+bool scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *g);
 
-/* Where every tensor lies, which classes become one, which products go by blocks: once all segments are there. */
-void
-scheme_finish(struct scheme *s);
+/* Where every tensor lies, which classes become one, which products go by blocks: once all segments
+ * are there. */
+void scheme_finish(struct scheme *s);
 
 /* Loads in an expression; loads that an op reads at all. */
-uint32_t
-scheme_loads(const struct expr *e);
-uint32_t
-scheme_reads(const struct scheme_op *o);
+uint32_t scheme_loads(const struct expr *e);
+uint32_t scheme_reads(const struct scheme_op *o);
 
 /* The tensor whose memory t is. */
-int
-scheme_root(const struct scheme *s, int t);
+int scheme_root(const struct scheme *s, int t);
 
 /* Is tensor t made by an op of segment number `segment`? */
 static inline bool

@@ -1,6 +1,7 @@
 /*
- * What is decided once all segments are there: where tensors lie, which products are used up block by
- * block, and which neighbouring classes are one loop because they are one contiguous range everywhere.
+ * What is decided once all segments are there: where tensors lie, which products are used up block
+ * by block, and which neighbouring classes are one loop because they are one contiguous range
+ * everywhere.
  */
 #include "ir/scheme_build.h"
 
@@ -17,7 +18,8 @@ read_elsewhere(const struct scheme *s, int t)
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];
 		for (int j = 0; j < o->f.ninputs; j++)
-			if (o->in[j] == t && o->segment >= 0 && o->segment != home && scheme_reads(o) >> j & 1)
+			if (o->in[j] == t && o->segment >= 0 && o->segment != home &&
+				scheme_reads(o) >> j & 1)
 				return true;
 	}
 	return false;
@@ -78,8 +80,9 @@ walks_rows(const struct scheme *s, int i)
 			if (!(scheme_reads(o) >> j & 1) || scheme_root(s, o->in[j]) != p->out)
 				continue;
 			const int index = o->f.in[j].index[d];
-			if (o->in[j] != p->out || index < 0 || o->cls[index] != g->order[0]
-				|| scheme_stride(s, o, j, g->order[0]) != scheme_dim_stride(&s->tensor[p->out], d))
+			if (o->in[j] != p->out || index < 0 || o->cls[index] != g->order[0] ||
+				scheme_stride(s, o, j, g->order[0]) !=
+					scheme_dim_stride(&s->tensor[p->out], d))
 				return false;
 			any = true;
 		}
@@ -91,7 +94,8 @@ static void
 choose_block(struct scheme *s, int i)
 {
 	const struct scheme_gemm *p = &s->segment[i - 1].gemm;
-	const int64_t row = p->n * ir_dtype_bytes(s->tensor[s->op[s->segment[i - 1].op[0]].out].dtype);
+	const int64_t row =
+		p->n * ir_dtype_bytes(s->tensor[s->op[s->segment[i - 1].op[0]].out].dtype);
 	int64_t rows = SCHEME_BLOCK_BYTES / row;
 	if (rows < SCHEME_BLOCK_ROWS)
 		rows = SCHEME_BLOCK_ROWS;
@@ -105,15 +109,17 @@ static bool
 uses_value(const struct scheme_op *o, int cls)
 {
 	for (int i = 0; i < o->f.nindices; i++)
-		if (o->cls[i] == cls && (expr_uses_index(o->f.body, i)
-			|| (o->pick.index >= 0 && expr_uses_index(o->pick.value, i))))
+		if (o->cls[i] == cls &&
+			(expr_uses_index(o->f.body, i) ||
+				(o->pick.index >= 0 && expr_uses_index(o->pick.value, i))))
 			return true;
 	return false;
 }
 
 /* Are outer class p and inner class q one contiguous range in everything op o touches in memory? */
 static bool
-contiguous(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, int p, int q)
+contiguous(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, int p,
+	int q)
 {
 	const uint32_t both = 1u << p | 1u << q;
 	const uint32_t out = o->out_set & both, red = o->red_set & both;
@@ -170,13 +176,15 @@ merge_classes(struct scheme *s, struct scheme_segment *g)
 			merge(s, g, at);
 }
 
-/* The class along which a read that is not contiguous in the innermost loop is contiguous; -1: none. */
+/* The class along which a read that is not contiguous in the innermost loop is contiguous; -1:
+ * none. */
 static int
-crossing_class(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, int inner)
+crossing_class(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
+	int inner)
 {
 	for (int j = 0; j < o->f.ninputs; j++) {
-		if (!(scheme_reads(o) >> j & 1) || s->tensor[o->in[j]].where != SCHEME_MEMORY
-			|| scheme_stride(s, o, j, inner) <= 1)
+		if (!(scheme_reads(o) >> j & 1) || s->tensor[o->in[j]].where != SCHEME_MEMORY ||
+			scheme_stride(s, o, j, inner) <= 1)
 			continue;
 		for (int i = 0; i < g->norder; i++)
 			if (scheme_stride(s, o, j, g->order[i]) == 1)
@@ -197,7 +205,8 @@ choose_tile(const struct scheme *s, struct scheme_segment *g)
 		const int c = crossing_class(s, g, o, inner);
 		if (o->red_set)
 			return;
-		if (c >= 0 && c != inner && g->size[c] >= 2 * SCHEME_TILE && g->size[inner] >= 2 * SCHEME_TILE)
+		if (c >= 0 && c != inner && g->size[c] >= 2 * SCHEME_TILE &&
+			g->size[inner] >= 2 * SCHEME_TILE)
 			g->tile = c;
 	}
 }
@@ -210,7 +219,9 @@ bytes_in_scratch(const struct scheme *s, int t)
 	const struct scheme_op *o = &s->op[x->op];
 	const struct scheme_segment *g = &s->segment[o->segment];
 	const bool half = x->dtype == IR_f16 || x->dtype == IR_bf16;
-	const int64_t size = half && x->where == SCHEME_ROW ? 4 : ir_dtype_bytes(x->dtype); /* rows hold floats */
+	const int64_t size = half && x->where == SCHEME_ROW
+				     ? 4
+				     : ir_dtype_bytes(x->dtype); /* rows hold floats */
 	if (x->where == SCHEME_ROW) {
 		int64_t n = size;
 		for (int i = g->nouter; i < g->norder; i++)
@@ -237,7 +248,8 @@ scheme_is_block(const struct scheme *s, int t)
 			return false;
 	for (int i = 0; i < s->nops; i++)
 		for (int j = 0; j < s->op[i].f.ninputs; j++)
-			if (s->op[i].in[j] == t && s->op[i].segment != next && s->op[i].segment >= 0)
+			if (s->op[i].in[j] == t && s->op[i].segment != next &&
+				s->op[i].segment >= 0)
 				return false;
 	return s->segment[next - 1].kind == SCHEME_GEMM;
 }
@@ -257,10 +269,12 @@ scheme_finish(struct scheme *s)
 		}
 	for (int t = 0; t < s->ntensors; t++) {
 		struct scheme_tensor *x = &s->tensor[t];
-		const bool whole = x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;
+		const bool whole =
+			x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;
 		if (!whole && x->where != SCHEME_ROW)
 			continue;
 		x->scratch = s->scratch_bytes;
-		s->scratch_bytes += (bytes_in_scratch(s, t) + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
+		s->scratch_bytes +=
+			(bytes_in_scratch(s, t) + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
 	}
 }

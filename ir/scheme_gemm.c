@@ -1,8 +1,9 @@
 /*
  * Which sums of products are matrix products? Every index of  out = sum(k) a * b  is of one of four
- * groups by where it stands: batch (a, b, out), m (a, out), n (b, out), k (a, b). Indices of a group that
- * lie next to each other everywhere are joined; one of each group becomes a side of the matrices, so
- * that in each matrix one of its two sides is contiguous; what is left over are loops around the call.
+ * groups by where it stands: batch (a, b, out), m (a, out), n (b, out), k (a, b). Indices of a
+ * group that lie next to each other everywhere are joined; one of each group becomes a side of the
+ * matrices, so that in each matrix one of its two sides is contiguous; what is left over are loops
+ * around the call.
  */
 #include "ir/scheme.h"
 
@@ -34,7 +35,8 @@ index_stride(const struct scheme *s, const struct form_access *x, int tensor, in
 
 /* The sides of the product, or false: an index stands where none of a matrix product does. */
 static bool
-find_sides(const struct scheme *s, const struct scheme_op *o, int first, int second, struct sides *out)
+find_sides(
+	const struct scheme *s, const struct scheme_op *o, int first, int second, struct sides *out)
 {
 	out->n = 0;
 	for (int i = 0; i < o->f.nindices; i++) {
@@ -66,8 +68,8 @@ join_sides(struct sides *x)
 	for (int i = 0; i < x->n; i++) {
 		for (int j = 0; j < x->n; j++) {
 			struct side *p = &x->at[i], *q = &x->at[j];
-			if (i == j || p->group != q->group || !adjacent(p->a, q, q->a)
-				|| !adjacent(p->b, q, q->b) || !adjacent(p->c, q, q->c))
+			if (i == j || p->group != q->group || !adjacent(p->a, q, q->a) ||
+				!adjacent(p->b, q, q->b) || !adjacent(p->c, q, q->c))
 				continue;
 			q->size *= p->size;
 			q->index = -1;
@@ -79,7 +81,8 @@ join_sides(struct sides *x)
 	}
 }
 
-/* A matrix of `rows` x `cols` with these strides as (transposed, leading dimension); false if neither side is contiguous. */
+/* A matrix of `rows` x `cols` with these strides as (transposed, leading dimension); false if
+ * neither side is contiguous. */
 static bool
 matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride, bool *trans, int64_t *ld)
 {
@@ -109,9 +112,9 @@ fits(const struct side *m, const struct side *n, const struct side *k, struct sc
 	g->n = n->size;
 	g->k = k->size;
 	g->m_index = m->index;
-	return matrix(g->m, g->k, m->a, k->a, &g->trans_a, &g->lda)
-		&& matrix(g->k, g->n, k->b, n->b, &g->trans_b, &g->ldb)
-		&& matrix(g->m, g->n, m->c, n->c, &trans_c, &g->ldc) && !trans_c;
+	return matrix(g->m, g->k, m->a, k->a, &g->trans_a, &g->lda) &&
+	       matrix(g->k, g->n, k->b, n->b, &g->trans_b, &g->ldb) &&
+	       matrix(g->m, g->n, m->c, n->c, &trans_c, &g->ldc) && !trans_c;
 }
 
 static bool
@@ -152,7 +155,8 @@ choose(const struct sides *x, struct scheme_gemm *best)
 				const struct side *m = side_of(x, M, i), *n = side_of(x, N, j);
 				const struct side *k = side_of(x, K, l);
 				struct scheme_gemm g = *best;
-				if (!fits(m, n, k, &g) || (double)g.m * (double)g.n * (double)g.k <= most)
+				if (!fits(m, n, k, &g) ||
+					(double)g.m * (double)g.n * (double)g.k <= most)
 					continue;
 				most = (double)g.m * (double)g.n * (double)g.k;
 				add_loops(x, m, n, k, &g);
@@ -171,16 +175,17 @@ bool
 scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g)
 {
 	const struct expr *e = o->f.body;
-	if (o->f.reduce != REDUCE_SUM || o->absent || (o->f.dtype != IR_f32 && o->f.dtype != IR_f64))
+	if (o->f.reduce != REDUCE_SUM || o->absent ||
+		(o->f.dtype != IR_f32 && o->f.dtype != IR_f64))
 		return false;
-	if (e->kind != EXPR_CALL || e->id != FN_mul || e->arg[0]->kind != EXPR_LOAD
-		|| e->arg[1]->kind != EXPR_LOAD || e->arg[0]->id == e->arg[1]->id)
+	if (e->kind != EXPR_CALL || e->id != FN_mul || e->arg[0]->kind != EXPR_LOAD ||
+		e->arg[1]->kind != EXPR_LOAD || e->arg[0]->id == e->arg[1]->id)
 		return false;
 	for (int swap = 0; swap < 2; swap++) {
 		const int first = e->arg[swap]->id, second = e->arg[!swap]->id;
 		struct sides x;
-		if (e->arg[0]->dtype != o->f.dtype || e->arg[1]->dtype != o->f.dtype
-			|| !find_sides(s, o, first, second, &x))
+		if (e->arg[0]->dtype != o->f.dtype || e->arg[1]->dtype != o->f.dtype ||
+			!find_sides(s, o, first, second, &x))
 			return false;
 		join_sides(&x);
 		*g = (struct scheme_gemm){.first = first, .second = second};

@@ -1,7 +1,7 @@
 /*
- * Sums with a condition: sum(v) i == v ? t[v,..] : 0 reads t at v = i and nowhere else. The loop over v
- * goes, and v becomes the value of i where that is in range. The other way round, when v is an index of
- * the result (scatter_add, put, one_hot), the result is zero but where v = i.
+ * Sums with a condition: sum(v) i == v ? t[v,..] : 0 reads t at v = i and nowhere else. The loop
+ * over v goes, and v becomes the value of i where that is in range. The other way round, when v is
+ * an index of the result (scatter_add, put, one_hot), the result is zero but where v = i.
  */
 #include "ir/scheme.h"
 
@@ -50,9 +50,11 @@ loads_of(const struct expr *e)
 	return set;
 }
 
-/* Can index v be the value of x? A reduced one needs whole tensors to read from; one of the result none. */
+/* Can index v be the value of x? A reduced one needs whole tensors to read from; one of the result
+ * none. */
 static bool
-pick_fits(const struct scheme *s, const struct scheme_op *o, const struct expr *x, int v, bool alone)
+pick_fits(
+	const struct scheme *s, const struct scheme_op *o, const struct expr *x, int v, bool alone)
 {
 	const bool scatter = !(o->f.reduced >> v & 1);
 	uint32_t of_x = loads_of(x);
@@ -66,8 +68,8 @@ pick_fits(const struct scheme *s, const struct scheme_op *o, const struct expr *
 }
 
 /*
- * Finds the condition of o's body and takes it out. `alone`: o has a segment of its own, so that its
- * result may be filled in any order.
+ * Finds the condition of o's body and takes it out. `alone`: o has a segment of its own, so that
+ * its result may be filled in any order.
  */
 void
 scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone)
@@ -80,7 +82,8 @@ scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone)
 	const struct expr *x = condition(body, &v), *rest = NULL;
 	if (x) {
 		rest = expr_const(s->arena, (enum ir_dtype)body->dtype, 1);
-	} else if (body->kind == EXPR_CALL && body->id == FN_select && expr_is_const(body->arg[2], 0)) {
+	} else if (body->kind == EXPR_CALL && body->id == FN_select &&
+		   expr_is_const(body->arg[2], 0)) {
 		x = condition(body->arg[0], &v);
 		rest = body->arg[1];
 	}

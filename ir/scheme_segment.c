@@ -1,11 +1,11 @@
 /*
  * The analysis of one segment.
  *
- * Classes: the indices with which a value is written and read are one class; so are the indices with which
- * two ops read one operand, as long as that makes no two indices of an op equal (x + transpose(x)).
- * Order: outermost the class with the longest stride, innermost the one that makes most accesses contiguous.
- * Outer nest: classes from the outside in, as long as every op has them in its result, or reduces them
- * into a result that nobody in the segment reads.
+ * Classes: the indices with which a value is written and read are one class; so are the indices
+ * with which two ops read one operand, as long as that makes no two indices of an op equal (x +
+ * transpose(x)). Order: outermost the class with the longest stride, innermost the one that makes
+ * most accesses contiguous. Outer nest: classes from the outside in, as long as every op has them
+ * in its result, or reduces them into a result that nobody in the segment reads.
  */
 #include "ir/scheme_build.h"
 
@@ -28,7 +28,8 @@ node_of(int op, int index)
 static bool
 is_loop(const struct scheme_op *o, int index)
 {
-	return index >= 0 && index < o->f.nindices && o->f.size[index] > 1 && index != o->pick.index;
+	return index >= 0 && index < o->f.nindices && o->f.size[index] > 1 &&
+	       index != o->pick.index;
 }
 
 /* Would op `op` still have different classes for different indices? */
@@ -38,8 +39,8 @@ distinct(const struct scheme *s, const struct scheme_build *b, int op)
 	const struct scheme_op *o = &s->op[op];
 	for (int i = 0; i < o->f.nindices; i++)
 		for (int j = 0; j < i; j++)
-			if (is_loop(o, i) && is_loop(o, j)
-				&& root_of(b, node_of(op, i)) == root_of(b, node_of(op, j)))
+			if (is_loop(o, i) && is_loop(o, j) &&
+				root_of(b, node_of(op, i)) == root_of(b, node_of(op, j)))
 				return false;
 	return true;
 }
@@ -55,20 +56,22 @@ all_distinct(const struct scheme *s, const struct scheme_build *b, const struct 
 
 /* Makes the indices of two accesses of a tensor one class each, dimension by dimension. */
 static void
-unite_access(const struct scheme *s, struct scheme_build *b, int op1, const struct form_access *x1, int op2,
-	const struct form_access *x2)
+unite_access(const struct scheme *s, struct scheme_build *b, int op1, const struct form_access *x1,
+	int op2, const struct form_access *x2)
 {
 	for (int d = 0; d < x1->rank && d < x2->rank; d++) {
 		if (!is_loop(&s->op[op1], x1->index[d]) || !is_loop(&s->op[op2], x2->index[d]))
 			continue;
-		const int p = root_of(b, node_of(op1, x1->index[d])), q = root_of(b, node_of(op2, x2->index[d]));
+		const int p = root_of(b, node_of(op1, x1->index[d])),
+			  q = root_of(b, node_of(op2, x2->index[d]));
 		b->parent[p < q ? q : p] = p < q ? p : q;
 	}
 }
 
 /* Unites with the first op that reads the same operand, if nothing gets in the way. */
 static void
-unite_reader(const struct scheme *s, struct scheme_build *b, const struct scheme_segment *g, int k, int j)
+unite_reader(const struct scheme *s, struct scheme_build *b, const struct scheme_segment *g, int k,
+	int j)
 {
 	const int op = g->op[k], tensor = s->op[op].in[j];
 	for (int i = 0; i < k; i++) {
@@ -108,8 +111,8 @@ unite(const struct scheme *s, struct scheme_build *b, const struct scheme_segmen
 		return false;
 	for (int k = 0; k < g->nops; k++)
 		for (int j = 0; j < s->op[g->op[k]].f.ninputs; j++)
-			if (scheme_reads(&s->op[g->op[k]]) >> j & 1
-				&& !scheme_made_in(s, s->op[g->op[k]].in[j], s->op[g->op[k]].segment))
+			if (scheme_reads(&s->op[g->op[k]]) >> j & 1 &&
+				!scheme_made_in(s, s->op[g->op[k]].in[j], s->op[g->op[k]].segment))
 				unite_reader(s, b, g, k, j);
 	return true;
 }
@@ -170,7 +173,8 @@ narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 	return set;
 }
 
-/* What walking along class c costs where it is the innermost: not contiguous reads 2, writes 4, reductions 1. */
+/* What walking along class c costs where it is the innermost: not contiguous reads 2, writes 4,
+ * reductions 1. */
 static int
 inner_cost(const struct scheme *s, const struct scheme_segment *g, int c, int64_t *longest)
 {
@@ -179,8 +183,10 @@ inner_cost(const struct scheme *s, const struct scheme_segment *g, int c, int64_
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &s->op[g->op[k]];
 		for (int j = -1; j < o->f.ninputs; j++) {
-			const bool memory = j < 0 ? s->tensor[o->out].result >= 0
-				: scheme_reads(o) >> j & 1 && !scheme_made_in(s, o->in[j], o->segment);
+			const bool memory =
+				j < 0 ? s->tensor[o->out].result >= 0
+				      : scheme_reads(o) >> j & 1 &&
+						!scheme_made_in(s, o->in[j], o->segment);
 			const int64_t stride = scheme_stride(s, o, j, c);
 			if (memory && stride > *longest)
 				*longest = stride;
@@ -242,8 +248,8 @@ is_prologue(const struct scheme *s, const struct scheme_op *o)
 	if (o->out_set | o->red_set || o->pick.scatter)
 		return false;
 	for (int j = 0; j < o->f.ninputs; j++)
-		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment)
-			&& s->op[s->tensor[o->in[j]].op].stage >= 0)
+		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment) &&
+			s->op[s->tensor[o->in[j]].op].stage >= 0)
 			return false;
 	return true;
 }
@@ -264,7 +270,8 @@ can_be_outer(const struct scheme *s, const struct scheme_segment *g, int at)
 	return true;
 }
 
-/* The first stage op o can be in: behind what it reads, in the same one only where it reads scalars of its own loops. */
+/* The first stage op o can be in: behind what it reads, in the same one only where it reads scalars
+ * of its own loops. */
 static int
 first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 {
@@ -275,8 +282,9 @@ first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 		const struct scheme_op *p = &s->op[s->tensor[o->in[j]].op];
 		if (p->stage < 0)
 			continue;
-		const bool together = ((p->out_set | p->red_set) & ~outer) == ((o->out_set | o->red_set) & ~outer)
-			&& !(p->red_set & ~outer);
+		const bool together = ((p->out_set | p->red_set) & ~outer) ==
+					      ((o->out_set | o->red_set) & ~outer) &&
+				      !(p->red_set & ~outer);
 		const int stage = p->stage + (together ? 0 : 1);
 		bound = stage > bound ? stage : bound;
 	}
@@ -308,23 +316,24 @@ static bool
 reads_scalars(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 {
 	for (int j = 0; j < o->f.ninputs; j++)
-		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment)
-			&& s->op[s->tensor[o->in[j]].op].out_set & ~outer)
+		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment) &&
+			s->op[s->tensor[o->in[j]].op].out_set & ~outer)
 			return false;
 	return true;
 }
 
 /* The first stage that reads op o's value; -1 for none. */
 static int
-first_reader(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o, uint32_t *space)
+first_reader(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
+	uint32_t *space)
 {
 	int stage = -1;
 
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *reader = &s->op[g->op[k]];
 		for (int j = 0; j < reader->f.ninputs; j++) {
-			if (reader->in[j] != o->out || !(scheme_reads(reader) >> j & 1)
-				|| (stage >= 0 && reader->stage >= stage))
+			if (reader->in[j] != o->out || !(scheme_reads(reader) >> j & 1) ||
+				(stage >= 0 && reader->stage >= stage))
 				continue;
 			stage = reader->stage;
 			*space = reader->out_set | reader->red_set;
@@ -367,7 +376,8 @@ row_bytes(const struct scheme *s, const struct scheme_segment *g)
 		bool crosses = false;
 		for (int i = 0; i < g->nops; i++)
 			for (int j = 0; j < s->op[g->op[i]].f.ninputs; j++)
-				crosses |= s->op[g->op[i]].in[j] == o->out && s->op[g->op[i]].stage != o->stage;
+				crosses |= s->op[g->op[i]].in[j] == o->out &&
+					   s->op[g->op[i]].stage != o->stage;
 		sum += crosses ? bytes : 0;
 	}
 	return sum;

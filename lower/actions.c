@@ -20,8 +20,9 @@ guard_of(const struct ir_module *m, const struct ir_op *op)
 	for (int a = 0; a < m->naxes; a++) {
 		bool all = op->nresults > 0 && !m->axis[a].time;
 		for (int r = 0; r < op->nresults && all; r++)
-			all = op->result[r].type->axis[a].kind == IR_SINGLE
-				&& op->result[r].type->axis[a].order == op->result[0].type->axis[a].order;
+			all = op->result[r].type->axis[a].kind == IR_SINGLE &&
+			      op->result[r].type->axis[a].order ==
+				      op->result[0].type->axis[a].order;
 		if (!all)
 			continue;
 		g.axis[g.n] = (uint8_t)a;
@@ -32,7 +33,8 @@ guard_of(const struct ir_module *m, const struct ir_op *op)
 
 /* Blocks of a slice along `dim` of a whole: [outer][n][inner] of [outer][parts * n][inner]. */
 static struct lower_copy
-slice_copy(const struct ir_module *m, const struct ir_type *slice, int dim, int axis, bool slice_src)
+slice_copy(
+	const struct ir_module *m, const struct ir_type *slice, int dim, int axis, bool slice_src)
 {
 	struct lower_copy c = {.outer = 1, .slice_axis = axis, .slice_src = slice_src};
 	uint64_t bytes = ir_dtype_bytes((enum ir_dtype)slice->dtype);
@@ -49,8 +51,8 @@ slice_copy(const struct ir_module *m, const struct ir_type *slice, int dim, int 
 }
 
 static void
-add_copy(struct lower_plan *p, const struct ir_op *op, int32_t src, int32_t dst, struct lower_copy c,
-	struct lower_guard guard)
+add_copy(struct lower_plan *p, const struct ir_op *op, int32_t src, int32_t dst,
+	struct lower_copy c, struct lower_guard guard)
 {
 	struct lower_action *a = plan_add_action(p, LOWER_COPY, op);
 
@@ -75,12 +77,14 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 	struct scheme *s = scheme_create(p, p->module, p->arena, op);
 
 	if (!s) {
-		diag_error(p->module->ctx->diag, op->loc, "%s has no kernel", op_name((enum op_code)op->code));
+		diag_error(p->module->ctx->diag, op->loc, "%s has no kernel",
+			op_name((enum op_code)op->code));
 		b->failed = true;
 		return;
 	}
-	const int32_t scratch = s->scratch_bytes
-		? plan_add_buffer(p, LOWER_TEMP, NULL, (uint64_t)s->scratch_bytes, 1) : -1;
+	const int32_t scratch = s->scratch_bytes ? plan_add_buffer(p, LOWER_TEMP, NULL,
+							   (uint64_t)s->scratch_bytes, 1)
+						 : -1;
 	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op);
 	a->scheme = s;
 	a->scratch = scratch;
@@ -88,20 +92,21 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 	a->guard = guard_of(p->module, op);
 	for (int r = 0; r < op->nresults; r++)
 		for (int j = 0; j < op->noperands; j++)
-			a->in_place |= lower_value_of(p, &op->result[r])->buffer
-				== lower_value_of(p, ir_operand(op, j))->buffer;
+			a->in_place |= lower_value_of(p, &op->result[r])->buffer ==
+				       lower_value_of(p, ir_operand(op, j))->buffer;
 }
 
 /*
- * A parallelization op on a time axis, one operand. What takes a slice is a copy in every iteration; what
- * puts slices together or sums them up is complete when the loop is.
+ * A parallelization op on a time axis, one operand. What takes a slice is a copy in every
+ * iteration; what puts slices together or sums them up is complete when the loop is.
  */
 static void
 add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 {
 	struct lower_plan *p = b->p;
 	const struct ir_module *m = p->module;
-	const int32_t src = value_number(p, ir_operand(op, r)), dst = value_number(p, &op->result[r]);
+	const int32_t src = value_number(p, ir_operand(op, r)),
+		      dst = value_number(p, &op->result[r]);
 
 	if (op->code == OP_reduce || op->code == OP_allreduce) {
 		struct lower_action *a = plan_add_action(p, LOWER_ADD, op);
@@ -113,7 +118,8 @@ add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 	}
 	const bool take = op->code == OP_partition;
 	const struct ir_type *slice = take ? op->result[r].type : ir_operand_type(op, r);
-	add_copy(p, op, src, dst, slice_copy(m, slice, slice->axis[axis].dim, axis, take), guard_of(m, op));
+	add_copy(p, op, src, dst, slice_copy(m, slice, slice->axis[axis].dim, axis, take),
+		guard_of(m, op));
 }
 
 static enum rt_coll_kind
@@ -145,8 +151,8 @@ fill_slice(const struct ir_module *m, const struct ir_type *t, int dim, struct l
 
 /* [outer][d1][mid][d2][inner]: the two dims of an alltoall, as if axis split neither. */
 static void
-fill_alltoall(const struct ir_module *m, const struct ir_type *from, const struct ir_type *to, int axis,
-	struct lower_coll_buf *x)
+fill_alltoall(const struct ir_module *m, const struct ir_type *from, const struct ir_type *to,
+	int axis, struct lower_coll_buf *x)
 {
 	const int was = from->axis[axis].dim, is = to->axis[axis].dim;
 	const int first = was < is ? was : is, second = was < is ? is : was;
@@ -155,19 +161,26 @@ fill_alltoall(const struct ir_module *m, const struct ir_type *from, const struc
 	x->n = 1;
 	x->first_split = was < is;
 	for (int d = 0; d < from->rank; d++) {
-		const int64_t n = ir_type_local_dim(m, from, d) * (d == was ? m->axis[axis].size : 1);
-		*(d < first ? &x->outer : d == first ? &x->d1 : d < second ? &x->mid : d == second ? &x->d2 : &x->inner) *= n;
+		const int64_t n =
+			ir_type_local_dim(m, from, d) * (d == was ? m->axis[axis].size : 1);
+		*(d < first           ? &x->outer
+			: d == first  ? &x->d1
+			: d < second  ? &x->mid
+			: d == second ? &x->d2
+				      : &x->inner) *= n;
 	}
 }
 
 static void
-fill_buf(const struct lower_plan *p, const struct ir_op *op, int r, int axis, struct lower_coll_buf *x)
+fill_buf(const struct lower_plan *p, const struct ir_op *op, int r, int axis,
+	struct lower_coll_buf *x)
 {
 	const struct ir_module *m = p->module;
 	const struct ir_type *from = ir_operand_type(op, r), *to = op->result[r].type;
 
 	*x = (struct lower_coll_buf){.src = value_number(p, ir_operand(op, r)),
-		.dst = value_number(p, &op->result[r]), .n = 1};
+		.dst = value_number(p, &op->result[r]),
+		.n = 1};
 	if (op->code == OP_alltoall)
 		fill_alltoall(m, from, to, axis, x);
 	else if (from->axis[axis].kind == IR_SPLIT)
@@ -196,19 +209,25 @@ static void
 add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 {
 	struct lower_plan *p = b->p;
-	const struct ir_state before = ir_operand_type(op, 0)->axis[axis], after = op->result[0].type->axis[axis];
+	const struct ir_state before = ir_operand_type(op, 0)->axis[axis],
+			      after = op->result[0].type->axis[axis];
 
 	p->coll = talloc_realloc(p, p->coll, struct lower_coll, (size_t)p->ncolls + 1);
 	struct lower_coll *c = &p->coll[p->ncolls];
-	*c = (struct lower_coll){.op = op, .kind = coll_kind(op), .axis = axis,
-		.from = before.kind == IR_SINGLE ? before.order : 0, .to = after.kind == IR_SINGLE ? after.order : 0,
-		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype, .nbufs = op->nresults,
+	*c = (struct lower_coll){.op = op,
+		.kind = coll_kind(op),
+		.axis = axis,
+		.from = before.kind == IR_SINGLE ? before.order : 0,
+		.to = after.kind == IR_SINGLE ? after.order : 0,
+		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype,
+		.nbufs = op->nresults,
 		.bytes = message_bytes(p->module, op)};
 	c->buf = talloc_array(p, struct lower_coll_buf, (size_t)op->nresults);
 	for (int r = 0; r < op->nresults; r++) {
 		if (ir_operand_type(op, r)->dtype != c->dtype) {
 			diag_error(p->module->ctx->diag, op->loc,
-				"%s: operands %d and 1 have different element types; one message has one",
+				"%s: operands %d and 1 have different element types; one message "
+				"has one",
 				op_name((enum op_code)op->code), r + 1);
 			b->failed = true;
 		}
@@ -229,22 +248,25 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	if (p->module->axis[axis].time) {
 		for (int r = 0; r < op->nresults; r++)
 			add_time_op(b, op, r, axis);
-	} else if (op->code == OP_partition && ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
+	} else if (op->code == OP_partition &&
+		   ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
 		const struct ir_type *slice = op->result[0].type;
 		add_copy(p, op, value_number(p, ir_operand(op, 0)), value_number(p, &op->result[0]),
-			slice_copy(p->module, slice, slice->axis[axis].dim, axis, true), guard_of(p->module, op));
+			slice_copy(p->module, slice, slice->axis[axis].dim, axis, true),
+			guard_of(p->module, op));
 	} else {
 		add_collective(b, op, axis);
 	}
 }
 
-/* Is what lies in the param's buffer at the end of the step another value than v, which lies there now? */
+/* Is what lies in the param's buffer at the end of the step another value than v, which lies there
+ * now? */
 static bool
 is_overwritten(const struct lower_plan *p, const struct ir_value *v, int32_t buffer)
 {
 	const struct ir_value *param = p->buffer[buffer].value;
 
-	IR_FOR_USES(u, param)
+	IR_FOR_USES (u, param)
 		if (u->op->code == OP_update && &u->op->operand[0] == u)
 			return lower_value_of(p, ir_operand(u->op, 1)) != lower_value_of(p, v);
 	return false;
@@ -264,7 +286,8 @@ add_output(struct plan_build *b, const struct ir_op *op)
 		return;
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
 	const int32_t copy = plan_add_value(p, NULL, plan_add_buffer(p, LOWER_OUTPUT, v, bytes, 1));
-	add_copy(p, op, value_number(p, v), copy, whole_copy(p->module, v->type), (struct lower_guard){0});
+	add_copy(p, op, value_number(p, v), copy, whole_copy(p->module, v->type),
+		(struct lower_guard){0});
 }
 
 static void
@@ -276,13 +299,15 @@ add_op(struct plan_build *b, const struct ir_op *op)
 		return;
 	else if (op_is(op, PARALLEL))
 		add_parallel(b, op);
-	else if (lower_value_of(b->p, &op->result[0]) && lower_value_of(b->p, &op->result[0])->buffer >= 0)
+	else if (lower_value_of(b->p, &op->result[0]) &&
+		 lower_value_of(b->p, &op->result[0])->buffer >= 0)
 		add_kernel(b, op);
 }
 
 /*
- * New values that were not made in place are copied behind everything else. Those that lie in another
- * param's buffer go through a buffer of their own first, as that param may get its new value too.
+ * New values that were not made in place are copied behind everything else. Those that lie in
+ * another param's buffer go through a buffer of their own first, as that param may get its new
+ * value too.
  */
 static void
 add_updates(struct plan_build *b)
@@ -290,22 +315,25 @@ add_updates(struct plan_build *b)
 	struct lower_plan *p = b->p;
 
 	for (int pass = 0; pass < 2; pass++) {
-		IR_FOR_OPS(op, &p->main->body) {
+		IR_FOR_OPS (op, &p->main->body) {
 			if (op->code != OP_update)
 				continue;
 			const struct ir_value *param = ir_operand(op, 0), *new = ir_operand(op, 1);
-			const int32_t from = lower_value_of(p, new)->buffer, to = lower_value_of(p, param)->buffer;
+			const int32_t from = lower_value_of(p, new)->buffer,
+				      to = lower_value_of(p, param)->buffer;
 			if (from == to)
 				continue;
 			const bool through = p->buffer[from].role == LOWER_PERSISTENT;
 			const struct lower_copy c = whole_copy(p->module, param->type);
 			if (pass == 0 && through) {
-				const int32_t t = plan_add_value(p, NULL, plan_add_buffer(p, LOWER_TEMP, new, c.bytes, 1));
-				add_copy(p, op, value_number(p, new), t, c, (struct lower_guard){0});
+				const int32_t t = plan_add_value(
+					p, NULL, plan_add_buffer(p, LOWER_TEMP, new, c.bytes, 1));
+				add_copy(
+					p, op, value_number(p, new), t, c, (struct lower_guard){0});
 				op->mark = (uint32_t)t;
 			} else if (pass == 1) {
-				add_copy(p, op, through ? (int32_t)op->mark : value_number(p, new), value_number(p, param), c,
-					(struct lower_guard){0});
+				add_copy(p, op, through ? (int32_t)op->mark : value_number(p, new),
+					value_number(p, param), c, (struct lower_guard){0});
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 /*
- * Which values share a buffer: views of one tensor; the operand and the result of a collective, where
- * nobody else needs the operand; a param and its new value, where that is made element by element.
+ * Which values share a buffer: views of one tensor; the operand and the result of a collective,
+ * where nobody else needs the operand; a param and its new value, where that is made element by
+ * element.
  */
 #include "lower/plan_build.h"
 
@@ -51,9 +52,9 @@ used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, in
 		const struct lower_value *v = &b->p->value[i];
 		if (v->buffer != buffer || !v->value)
 			continue;
-		IR_FOR_USES(u, v->value)
-			if (u->op != op && use_position(b, u) >= at
-				&& !(u->op->code == OP_update && &u->op->operand[0] == u))
+		IR_FOR_USES (u, v->value)
+			if (u->op != op && use_position(b, u) >= at &&
+				!(u->op->code == OP_update && &u->op->operand[0] == u))
 				return true;
 	}
 	return false;
@@ -63,10 +64,11 @@ used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, in
 static bool
 stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
 {
-	IR_FOR_USES(u, v) {
+	IR_FOR_USES (u, v) {
 		if (b->loop_of[u->op->order] != loop)
 			return false;
-		if (plan_is_view(b->p->module, u->op) && !stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
+		if (plan_is_view(b->p->module, u->op) &&
+			!stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
 			return false;
 	}
 	return true;
@@ -75,17 +77,20 @@ stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
 static enum lower_role
 role_of(const struct ir_op *op)
 {
-	return op->code == OP_input ? LOWER_INPUT : op_is(op, PERSISTENT) ? LOWER_PERSISTENT : LOWER_TEMP;
+	return op->code == OP_input    ? LOWER_INPUT
+	       : op_is(op, PERSISTENT) ? LOWER_PERSISTENT
+				       : LOWER_TEMP;
 }
 
-/* The time axes for which a value needs slots: none if every iteration has done with it what is to be done. */
+/* The time axes for which a value needs slots: none if every iteration has done with it what is to
+ * be done. */
 static uint32_t
 slot_axes(const struct plan_build *b, const struct ir_value *v)
 {
 	const uint32_t time = lower_time_set(b->p->module, v->type);
 	const int loop = b->loop_of[v->op->order];
-	const bool one = !time || (role_of(v->op) == LOWER_TEMP && loop >= 0 && b->order.over[loop] == time
-		&& stays_in_loop(b, v, loop));
+	const bool one = !time || (role_of(v->op) == LOWER_TEMP && loop >= 0 &&
+					  b->order.over[loop] == time && stays_in_loop(b, v, loop));
 
 	return one ? 0 : time;
 }
@@ -95,7 +100,8 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 {
 	const struct lower_plan *p = b->p;
 
-	if (op->code != OP_allreduce && op->code != OP_reduce && op->code != OP_replicate && op->code != OP_send)
+	if (op->code != OP_allreduce && op->code != OP_reduce && op->code != OP_replicate &&
+		op->code != OP_send)
 		return false;
 	if (p->module->axis[ir_attr_int(op, "axis", 0)].time)
 		return false;
@@ -105,10 +111,11 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && lower_value_of(p, ir_operand(op, i))->buffer == from->buffer)
 			return false;
-	const int loop = b->loop_of[op->order]; /* a loop would find its own result the second time */
-	return p->buffer[from->buffer].role == LOWER_TEMP
-		&& (loop < 0 || loop == b->loop_of[ir_operand(op, r)->op->order])
-		&& !used_from(b, from->buffer, op, position_of(b, op));
+	const int loop =
+		b->loop_of[op->order]; /* a loop would find its own result the second time */
+	return p->buffer[from->buffer].role == LOWER_TEMP &&
+	       (loop < 0 || loop == b->loop_of[ir_operand(op, r)->op->order]) &&
+	       !used_from(b, from->buffer, op, position_of(b, op));
 }
 
 /* Does the op take a constant as a number, whatever its operand's memory? */
@@ -117,12 +124,12 @@ takes_number(const struct ir_use *u)
 {
 	const struct ir_op *op = u->op;
 
-	if (op->code == OP_stop_gradient || op_is(op, PARALLEL)
-		|| (op->code == OP_convert && op->result[0].type == u->value->type))
+	if (op->code == OP_stop_gradient || op_is(op, PARALLEL) ||
+		(op->code == OP_convert && op->result[0].type == u->value->type))
 		return false;
 	if (op->code != OP_fuse)
 		return form_exists((enum op_code)op->code);
-	IR_FOR_USES(inner, &op->body->arg[u - op->operand])
+	IR_FOR_USES (inner, &op->body->arg[u - op->operand])
 		if (!form_exists((enum op_code)inner->op->code))
 			return false;
 	return true;
@@ -134,7 +141,7 @@ is_held(const struct ir_op *op)
 {
 	if (op->code != OP_constant)
 		return false;
-	IR_FOR_USES(u, &op->result[0])
+	IR_FOR_USES (u, &op->result[0])
 		if (!takes_number(u))
 			return false;
 	return true;
@@ -147,7 +154,8 @@ own_buffer(struct plan_build *b, const struct ir_value *v)
 	struct lower_plan *p = b->p;
 	const uint32_t time = slot_axes(b, v);
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
-	const int32_t buffer = plan_add_buffer(p, role_of(v->op), v, bytes, lower_set_size(p->module, time));
+	const int32_t buffer =
+		plan_add_buffer(p, role_of(v->op), v, bytes, lower_set_size(p->module, time));
 	const int32_t n = plan_add_value(p, v, buffer);
 
 	p->value[n].time = time;
@@ -168,7 +176,7 @@ share_buffer(struct plan_build *b, const struct ir_value *v, const struct ir_val
 static const struct ir_op *
 update_of(const struct ir_value *param)
 {
-	IR_FOR_USES(u, param)
+	IR_FOR_USES (u, param)
 		if (u->op->code == OP_update && &u->op->operand[0] == u)
 			return u->op;
 	return NULL;
@@ -180,7 +188,7 @@ updates_param(const struct ir_value *v)
 {
 	const struct ir_value *first = NULL;
 
-	IR_FOR_USES(u, v)
+	IR_FOR_USES (u, v)
 		if (u->op->code == OP_update && &u->op->operand[1] == u)
 			first = ir_operand(u->op, 0);
 	return first;
@@ -211,16 +219,19 @@ update_in_place(struct plan_build *b, const struct ir_op *op, int r)
 {
 	const struct ir_value *v = &op->result[r], *param = updates_param(v);
 
-	if (!param || b->loop_of[op->order] >= 0 || !(op->code == OP_fuse || form_exists((enum op_code)op->code))
-		|| op_is(op, PARALLEL))
+	if (!param || b->loop_of[op->order] >= 0 ||
+		!(op->code == OP_fuse || form_exists((enum op_code)op->code)) ||
+		op_is(op, PARALLEL))
 		return false;
 	const struct lower_value *home = lower_value_of(b->p, param);
 	if (!home || lower_time_set(b->p->module, v->type) || !update_of(param))
 		return false;
 	for (int i = 0; i < op->nresults; i++)
-		if (i != r && lower_value_of(b->p, &op->result[i]) && lower_value_of(b->p, &op->result[i])->buffer == home->buffer)
+		if (i != r && lower_value_of(b->p, &op->result[i]) &&
+			lower_value_of(b->p, &op->result[i])->buffer == home->buffer)
 			return false;
-	return !used_from(b, home->buffer, op, position_of(b, op)) && reads_in_place(b, op, home->buffer, r);
+	return !used_from(b, home->buffer, op, position_of(b, op)) &&
+	       reads_in_place(b, op, home->buffer, r);
 }
 
 static void

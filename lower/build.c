@@ -18,12 +18,14 @@ lower_target_find(const char *name)
 	return strcmp(name, "host") == 0 ? LOWER_HOST : strcmp(name, "cuda") == 0 ? LOWER_CUDA : -1;
 }
 
-/* Is the library that runs this the one of the build tree? Then so are the runtime and its headers. */
+/* Is the library that runs this the one of the build tree? Then so are the runtime and its headers.
+ */
 static bool
 in_build_tree(void)
 {
 	Dl_info info;
-	char *real = dladdr((void *)&lower_target_find, &info) ? realpath(info.dli_fname, NULL) : NULL;
+	char *real =
+		dladdr((void *)&lower_target_find, &info) ? realpath(info.dli_fname, NULL) : NULL;
 	const size_t n = strlen(DOPT_BUILD_LIBDIR);
 	const bool found = real && strncmp(real, DOPT_BUILD_LIBDIR, n) == 0 && real[n] == '/';
 
@@ -48,7 +50,8 @@ installed(const void *owner, const char *below)
 char *
 lower_include_dir(const void *owner)
 {
-	return in_build_tree() ? talloc_strdup(owner, DOPT_BUILD_INCLUDE) : talloc_strdup(owner, DOPT_INSTALL_INCLUDE);
+	return in_build_tree() ? talloc_strdup(owner, DOPT_BUILD_INCLUDE)
+			       : talloc_strdup(owner, DOPT_INSTALL_INCLUDE);
 }
 
 char *
@@ -62,9 +65,10 @@ lower_compile_command(const void *owner)
 {
 	char *include = lower_include_dir(owner);
 
-	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats. */
-	return talloc_asprintf(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s", DOPT_CC, DOPT_CC_FLAGS,
-		include, DOPT_CC_INCLUDES);
+	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats.
+	 */
+	return talloc_asprintf(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
+		DOPT_CC, DOPT_CC_FLAGS, include, DOPT_CC_INCLUDES);
 }
 
 char *
@@ -116,6 +120,7 @@ lower_quote(const void *owner, const char *s)
 	char *text = talloc_strdup(owner, "'");
 
 	for (; *s; s++)
-		text = *s == '\'' ? talloc_strdup_append(text, "'\\''") : talloc_strndup_append(text, s, 1);
+		text = *s == '\'' ? talloc_strdup_append(text, "'\\''")
+				  : talloc_strndup_append(text, s, 1);
 	return talloc_strdup_append(text, "'");
 }

@@ -1,8 +1,8 @@
 /*
- * The checker: runs the actions on a model of the arena in which every buffer is valid or not. A write
- * makes its buffer valid and all others that share bytes with it invalid; a read needs a valid one. Loop
- * bodies run twice, so that what one iteration leaves behind meets the next. Nothing here relies on how
- * the planner came to its lives and offsets.
+ * The checker: runs the actions on a model of the arena in which every buffer is valid or not. A
+ * write makes its buffer valid and all others that share bytes with it invalid; a read needs a
+ * valid one. Loop bodies run twice, so that what one iteration leaves behind meets the next.
+ * Nothing here relies on how the planner came to its lives and offsets.
  */
 #include "lower/plan.h"
 
@@ -13,9 +13,10 @@ struct checker {
 	const struct lower_plan *p;
 	struct diag *diag;
 	bool *valid;
-	int *written_in; /* the loop (its first action) in which a buffer was last written, -1: none */
+	int *written_in; /* the loop (its first action) in which a buffer was last written, -1: none
+			  */
 	int loop;        /* the one at work */
-	int **meets; /* of each buffer: others that share bytes, ended by -1 */
+	int **meets;     /* of each buffer: others that share bytes, ended by -1 */
 	int *pending, npending;
 	struct lower_access *list, *other;
 	unsigned faults;
@@ -38,7 +39,9 @@ name_of(const struct lower_plan *p, int buffer)
 }
 
 #define FAULT(c, a, ...)                                                                           \
-	((c)->faults++ < CHECK_MAX_FAULTS ? diag_error((c)->diag, loc_of(a), "lowered plan: " __VA_ARGS__) : (void)0)
+	((c)->faults++ < CHECK_MAX_FAULTS                                                          \
+			? diag_error((c)->diag, loc_of(a), "lowered plan: " __VA_ARGS__)           \
+			: (void)0)
 
 static uint64_t
 end_of(const struct lower_buffer *b)
@@ -67,8 +70,10 @@ check_buffers(struct checker *c)
 		if (x->first < 0)
 			continue;
 		if (x->offset % LOWER_ALIGN || end_of(x) > p->arena_bytes)
-			FAULT(c, &none, "buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned", i,
-				name_of(p, i), x->offset);
+			FAULT(c, &none,
+				"buffer %d (%%%s) lies at %" PRIu64
+				", outside the arena or not aligned",
+				i, name_of(p, i), x->offset);
 		for (int k = 0; k < p->nbuffers; k++) {
 			const struct lower_buffer *y = &p->buffer[k];
 			if (k == i || y->first < 0 || !share_bytes(x, y))
@@ -77,8 +82,10 @@ check_buffers(struct checker *c)
 			c->meets[i][n++] = k;
 			c->meets[i][n] = -1;
 			if (k < i && x->first <= y->last && y->first <= x->last)
-				FAULT(c, &none, "buffers %d (%%%s) and %d (%%%s) share bytes while both live", k,
-					name_of(p, k), i, name_of(p, i));
+				FAULT(c, &none,
+					"buffers %d (%%%s) and %d (%%%s) share bytes while both "
+					"live",
+					k, name_of(p, k), i, name_of(p, i));
 		}
 	}
 }
@@ -87,8 +94,8 @@ check_buffers(struct checker *c)
 static bool
 harmful(const struct checker *c, struct lower_access x, struct lower_access y)
 {
-	return (x.write || y.write)
-		&& (x.buffer == y.buffer || share_bytes(&c->p->buffer[x.buffer], &c->p->buffer[y.buffer]));
+	return (x.write || y.write) && (x.buffer == y.buffer || share_bytes(&c->p->buffer[x.buffer],
+									&c->p->buffer[y.buffer]));
 }
 
 /* The collectives on their way must not notice the action. */
@@ -101,14 +108,18 @@ check_pending(struct checker *c, const struct lower_action *a, int n)
 		for (int k = 0; k < n; k++)
 			for (int l = 0; l < m; l++)
 				if (harmful(c, c->list[k], c->other[l]))
-					FAULT(c, a, "action %s buffer %%%s while a posted %s uses %%%s",
-						c->list[k].write ? "writes" : "reads", name_of(c->p, c->list[k].buffer),
-						op_name((enum op_code)c->p->coll[c->pending[i]].op->code),
+					FAULT(c, a,
+						"action %s buffer %%%s while a posted %s uses %%%s",
+						c->list[k].write ? "writes" : "reads",
+						name_of(c->p, c->list[k].buffer),
+						op_name((enum op_code)c->p->coll[c->pending[i]]
+								.op->code),
 						name_of(c->p, c->other[l].buffer));
 	}
 }
 
-/* Results and operands of one kernel in one place: only where the kernel works element by element. */
+/* Results and operands of one kernel in one place: only where the kernel works element by element.
+ */
 static void
 check_kernel(struct checker *c, const struct lower_action *a)
 {
@@ -118,11 +129,14 @@ check_kernel(struct checker *c, const struct lower_action *a)
 		const int to = lower_value_of(p, &a->op->result[r])->buffer;
 		for (int j = 0; j < a->op->noperands; j++) {
 			const int from = lower_value_of(p, ir_operand(a->op, j))->buffer;
-			if (from < 0 || (from != to && !share_bytes(&p->buffer[from], &p->buffer[to])))
+			if (from < 0 ||
+				(from != to && !share_bytes(&p->buffer[from], &p->buffer[to])))
 				continue;
 			if (from != to || !a->in_place || !scheme_in_place(a->scheme, j, r))
-				FAULT(c, a, "result %d of %s is written over operand %d, which it still reads", r + 1,
-					op_name((enum op_code)a->op->code), j + 1);
+				FAULT(c, a,
+					"result %d of %s is written over operand %d, which it "
+					"still reads",
+					r + 1, op_name((enum op_code)a->op->code), j + 1);
 		}
 		for (int k = 0; k < r; k++)
 			if (lower_value_of(p, &a->op->result[k])->buffer == to)
@@ -146,7 +160,8 @@ is_slice(const struct lower_plan *p, int buffer)
 {
 	const struct lower_buffer *b = &p->buffer[buffer];
 
-	return b->slots == 1 && b->value && b->value->op && lower_time_set(p->module, b->value->type);
+	return b->slots == 1 && b->value && b->value->op &&
+	       lower_time_set(p->module, b->value->type);
 }
 
 static void
@@ -158,10 +173,14 @@ perform(struct checker *c, int at, int n)
 		const int b = c->list[k].buffer;
 		check_life(c, a, at, b);
 		if (!c->list[k].write && !c->valid[b])
-			FAULT(c, a, "action %d reads buffer %d (%%%s), which nothing has written or something else overwrote",
+			FAULT(c, a,
+				"action %d reads buffer %d (%%%s), which nothing has written or "
+				"something else overwrote",
 				at, b, name_of(c->p, b));
 		if (!c->list[k].write && is_slice(c->p, b) && c->written_in[b] != c->loop)
-			FAULT(c, a, "action %d reads buffer %d (%%%s), which holds the slice of another loop's last iteration",
+			FAULT(c, a,
+				"action %d reads buffer %d (%%%s), which holds the slice of "
+				"another loop's last iteration",
 				at, b, name_of(c->p, b));
 	}
 	for (int k = 0; k < n; k++) {
@@ -187,11 +206,13 @@ finish_collective(struct checker *c, int coll)
 static void
 check_kept(struct checker *c, const struct lower_action *a)
 {
-	const bool keeps = a->kind == LOWER_ADD
-		|| (a->kind == LOWER_COPY && a->copy.slice_axis >= 0 && !a->copy.slice_src);
+	const bool keeps = a->kind == LOWER_ADD ||
+			   (a->kind == LOWER_COPY && a->copy.slice_axis >= 0 && !a->copy.slice_src);
 
 	if (keeps && !c->valid[c->p->value[a->dst].buffer])
-		FAULT(c, a, "what earlier iterations put into %%%s is overwritten before the next adds to it",
+		FAULT(c, a,
+			"what earlier iterations put into %%%s is overwritten before the next adds "
+			"to it",
 			name_of(c->p, c->p->value[a->dst].buffer));
 }
 
@@ -240,14 +261,16 @@ check_actions(struct checker *c)
 	for (int i = 0; i < p->nactions; i++) {
 		const int end = p->action[i].kind == LOWER_LOOP ? loop_end(p, i) : i;
 		if (end < 0 || p->action[i].kind == LOWER_END) {
-			FAULT(c, &p->action[i], "action %d: a loop without its end, or an end without its loop", i);
+			FAULT(c, &p->action[i],
+				"action %d: a loop without its end, or an end without its loop", i);
 			return;
 		}
 		const int passes = p->action[i].kind == LOWER_LOOP ? 2 : 1;
 		c->loop = passes > 1 ? i : -1;
 		for (int pass = 0; pass < passes; pass++)
 			for (int k = i; k <= end; k++)
-				if (p->action[k].kind != LOWER_LOOP && p->action[k].kind != LOWER_END)
+				if (p->action[k].kind != LOWER_LOOP &&
+					p->action[k].kind != LOWER_END)
 					check_action(c, k, pass > 0);
 		i = end;
 	}
@@ -264,8 +287,9 @@ check_end(struct checker *c)
 	for (int i = 0; i < c->p->nbuffers; i++) {
 		const struct lower_buffer *b = &c->p->buffer[i];
 		if (b->first >= 0 && b->role != LOWER_TEMP && !c->valid[i])
-			FAULT(c, &none, "buffer %d (%%%s), which outlives the step, is overwritten in it", i,
-				name_of(c->p, i));
+			FAULT(c, &none,
+				"buffer %d (%%%s), which outlives the step, is overwritten in it",
+				i, name_of(c->p, i));
 	}
 }
 
@@ -284,7 +308,8 @@ lower_check(const struct lower_plan *p)
 	if (!c.valid || !c.written_in || !c.meets || !c.pending || !c.list || !c.other)
 		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++)
-		c.valid[i] = p->buffer[i].role == LOWER_INPUT || p->buffer[i].role == LOWER_PERSISTENT;
+		c.valid[i] =
+			p->buffer[i].role == LOWER_INPUT || p->buffer[i].role == LOWER_PERSISTENT;
 	check_buffers(&c);
 	check_actions(&c);
 	check_end(&c);

@@ -1,4 +1,5 @@
-/* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure them. */
+/* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure
+ * them. */
 #include "lower/build.h"
 #include "lower/cuda.h"
 #include "lower/host.h"
@@ -15,13 +16,16 @@ build_host(struct diag *d, const struct lower_options *o, const char *folder, in
 	void *scratch = talloc_new(NULL);
 	const char *cc = lower_compile_command(scratch), *in = lower_quote(scratch, folder);
 	const char *flags = o->cflags ? o->cflags : "";
-	char *command = talloc_asprintf(scratch, "cd %s && { %s -O1 %s -c step.c & p=$!; ok=0", in, cc, flags);
+	char *command = talloc_asprintf(
+		scratch, "cd %s && { %s -O1 %s -c step.c & p=$!; ok=0", in, cc, flags);
 
 	for (int i = 0; i < nfiles; i++)
-		command = talloc_asprintf_append(command, "; %s %s -c kernels_%d.c || ok=1", cc, flags, i);
+		command = talloc_asprintf_append(
+			command, "; %s %s -c kernels_%d.c || ok=1", cc, flags, i);
 	command = talloc_asprintf_append(command, "; wait $p || ok=1; test $ok = 0; }");
 	bool ok = lower_run_command(d, command, o->verbose);
-	command = talloc_asprintf(scratch, "%s -o %s %s/step.o", cc, lower_quote(scratch, o->output), in);
+	command = talloc_asprintf(
+		scratch, "%s -o %s %s/step.o", cc, lower_quote(scratch, o->output), in);
 	for (int i = 0; i < nfiles; i++)
 		command = talloc_asprintf_append(command, " %s/kernels_%d.o", in, i);
 	command = talloc_asprintf_append(command, " %s", lower_link_flags(scratch));
@@ -37,8 +41,8 @@ emit_host(const struct lower_plan *p, const struct lower_options *o)
 	char *folder = talloc_asprintf(p, "%s.src", o->output);
 	int nfiles = 0;
 
-	return lower_make_dir(d, folder) && host_write(p, o, folder, &nfiles)
-		&& (o->sources_only || o->entry || build_host(d, o, folder, nfiles));
+	return lower_make_dir(d, folder) && host_write(p, o, folder, &nfiles) &&
+	       (o->sources_only || o->entry || build_host(d, o, folder, nfiles));
 }
 
 static bool
@@ -47,8 +51,8 @@ emit_cuda(const struct lower_plan *p, const struct lower_options *o)
 	struct diag *d = p->module->ctx->diag;
 	char *folder = talloc_asprintf(p, "%s.src", o->output);
 
-	return lower_make_dir(d, folder) && cuda_write(p, o, folder)
-		&& (o->sources_only || o->entry || cuda_build(d, o, folder));
+	return lower_make_dir(d, folder) && cuda_write(p, o, folder) &&
+	       (o->sources_only || o->entry || cuda_build(d, o, folder));
 }
 
 bool
@@ -67,14 +71,20 @@ lower_emit_program(struct ir_module *m, const struct lower_options *o)
 
 /* The wrapper with arrays of pointers around a kernel. */
 static void
-write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char *name, const struct kernel_args *args)
+write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char *name,
+	const struct kernel_args *args)
 {
-	fprintf(out, "\nvoid\n%s(void *const *operand, void *const *result, void *scratch, const int64_t *coord)\n{\n", name);
+	fprintf(out,
+		"\nvoid\n%s(void *const *operand, void *const *result, void *scratch, const "
+		"int64_t *coord)\n{\n",
+		name);
 	fprintf(out, "\t(void)operand, (void)coord;\n\t%s_kernel(", name);
 	for (int j = 0; j < op->noperands; j++)
-		fprintf(out, "(const %s *)operand[%d], ", kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
+		fprintf(out, "(const %s *)operand[%d], ",
+			kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
 	for (int r = 0; r < op->nresults; r++)
-		fprintf(out, "(%s *)result[%d], ", kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
+		fprintf(out, "(%s *)result[%d], ",
+			kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
 	fprintf(out, "(unsigned char *)scratch");
 	for (int i = 0; i < args->n; i++) {
 		char *text = kernel_arg_text(NULL, m, &args->at[i], "coord");
@@ -85,7 +95,8 @@ write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char
 }
 
 bool
-lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out, uint64_t *scratch_bytes)
+lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
+	uint64_t *scratch_bytes)
 {
 	if (op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL) || op->code == OP_reshape)
 		return false;

@@ -1,6 +1,6 @@
 /*
- * The host target: kernels.h and kernels_N.c with one C function a kernel (equal kernels share one),
- * step.c with the step function, the tables and main.
+ * The host target: kernels.h and kernels_N.c with one C function a kernel (equal kernels share
+ * one), step.c with the step function, the tables and main.
  */
 #include "lower/host.h"
 
@@ -14,7 +14,9 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { HOST_KERNELS_A_FILE = 40 }; /* a file compiles in about a second; files compile side by side */
+enum {
+	HOST_KERNELS_A_FILE = 40
+}; /* a file compiles in about a second; files compile side by side */
 
 /* One function; `text` is its body with a fixed name, which tells equal ones. */
 struct function {
@@ -81,7 +83,8 @@ write_kernel(struct host *h, const struct lower_action *a)
 	h->function_of[a->kernel] = h->nfunctions;
 	struct function *f = &h->function[h->nfunctions];
 	f->text = text;
-	f->name = talloc_asprintf(h->function, "%sk_%s_%d", h->prefix, op_name((enum op_code)a->op->code), h->nfunctions++);
+	f->name = talloc_asprintf(h->function, "%sk_%s_%d", h->prefix,
+		op_name((enum op_code)a->op->code), h->nfunctions++);
 	char *op = tables_op_text(NULL, h->p->module, a->op);
 	fprintf(h->kernels, "\n/* %s */\n", op);
 	talloc_free(op);
@@ -97,7 +100,9 @@ write_kernels(struct host *h)
 	h->header = lower_open(d, h->folder, "kernels.h");
 	if (!h->header)
 		return false;
-	fprintf(h->header, "/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. */\n",
+	fprintf(h->header,
+		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
+		"*/\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->header, "#include \"runtime/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
 	bool ok = true;
@@ -124,7 +129,8 @@ write_call(struct step_writer *w, const struct lower_action *a)
 		if (v->buffer < 0)
 			call = talloc_asprintf_append(call, "NULL, ");
 		else
-			call = talloc_asprintf_append(call, "(const %s *)(%s), ", type, step_address(scratch, p, v));
+			call = talloc_asprintf_append(
+				call, "(const %s *)(%s), ", type, step_address(scratch, p, v));
 	}
 	for (int r = 0; r < a->op->nresults; r++)
 		call = talloc_asprintf_append(call, "(%s *)(%s), ",
@@ -169,11 +175,13 @@ write_add(struct step_writer *w, const struct lower_action *a)
 	const struct lower_plan *p = w->p;
 	void *scratch = talloc_new(NULL);
 	const struct ir_type *t = p->value[a->src].value->type;
-	const char *type = kernel_ctype((enum ir_dtype)t->dtype), *name = ir_dtype_name((enum ir_dtype)t->dtype);
+	const char *type = kernel_ctype((enum ir_dtype)t->dtype),
+		   *name = ir_dtype_name((enum ir_dtype)t->dtype);
 
-	step_line(w, "%sadd_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", h->prefix, name, type,
-		step_address(scratch, p, &p->value[a->dst]), type, step_address(scratch, p, &p->value[a->src]),
-		ir_type_local_elements(p->module, t), step_is_first(scratch, p, a));
+	step_line(w, "%sadd_%s((%s *)(%s), (const %s *)(%s), %" PRId64 ", %s);", h->prefix, name,
+		type, step_address(scratch, p, &p->value[a->dst]), type,
+		step_address(scratch, p, &p->value[a->src]), ir_type_local_elements(p->module, t),
+		step_is_first(scratch, p, a));
 	talloc_free(scratch);
 }
 
@@ -191,11 +199,16 @@ write_helpers(struct host *h)
 		const bool half = t == IR_f16 || t == IR_bf16;
 		if (!needed[t])
 			continue;
-		fprintf(h->step, "static void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)\n{\n",
-			h->prefix, name, kernel_ctype((enum ir_dtype)t), kernel_ctype((enum ir_dtype)t));
+		fprintf(h->step,
+			"static void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, "
+			"bool first)\n{\n",
+			h->prefix, name, kernel_ctype((enum ir_dtype)t),
+			kernel_ctype((enum ir_dtype)t));
 		fprintf(h->step, "\tfor (int64_t i = 0; i < n; i++)\n");
 		if (half)
-			fprintf(h->step, "\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + rt_%s_to_f32(x[i]));\n}\n\n",
+			fprintf(h->step,
+				"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + "
+				"rt_%s_to_f32(x[i]));\n}\n\n",
 				name, name, name);
 		else
 			fprintf(h->step, "\t\tsum[i] = first ? x[i] : sum[i] + x[i];\n}\n\n");
@@ -208,24 +221,31 @@ write_step(struct host *h, const struct lower_options *o)
 	h->step = lower_open(h->p->module->ctx->diag, h->folder, "step.c");
 	if (!h->step)
 		return false;
-	fprintf(h->step, "/* One training step of module @%s, and what the runtime must know of it. */\n",
+	fprintf(h->step,
+		"/* One training step of module @%s, and what the runtime must know of it. */\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->step, "#include \"kernels.h\"\n\n");
 	write_helpers(h);
-	struct step_writer w = {.out = h->step, .p = h->p, .prefix = h->prefix, .kernel = write_call, .copy = write_copy,
-		.add = write_add, .data = h};
+	struct step_writer w = {.out = h->step,
+		.p = h->p,
+		.prefix = h->prefix,
+		.kernel = write_call,
+		.copy = write_copy,
+		.add = write_add,
+		.data = h};
 	step_write(&w);
 	if (o->entry)
 		fprintf(h->step, "extern const struct rt_program %s;\n", o->entry);
 	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", h->prefix, o->predicted);
 	if (!o->entry)
-		fprintf(h->step,
-			"\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");
+		fprintf(h->step, "\nint\nmain(int argc, char **argv)\n{\n\treturn "
+				 "rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");
 	return fclose(h->step) == 0;
 }
 
 bool
-host_write(const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles)
+host_write(
+	const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles)
 {
 	struct host h = {.p = p, .folder = folder};
 

@@ -6,10 +6,10 @@
 #include "lower/plan.h"
 
 /*
- * Writes kernels.h, kernels_0.c ... and step.c of a checked plan into `folder`. `nfiles` receives the
- * number of kernel files. Reports and returns false where a file cannot be written.
+ * Writes kernels.h, kernels_0.c ... and step.c of a checked plan into `folder`. `nfiles` receives
+ * the number of kernel files. Reports and returns false where a file cannot be written.
  */
-bool
-host_write(const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles);
+bool host_write(
+	const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A scheme as a C function: segments one after the other, each an outer nest with its stages inside.
- * A stage is one loop nest; what it reduces over its innermost loops is an accumulator declared where
- * those begin, so that the innermost loop is `omp simd reduction`; what it reduces over loops further
- * out accumulates in memory, which is filled first.
+ * A scheme as a C function: segments one after the other, each an outer nest with its stages
+ * inside. A stage is one loop nest; what it reduces over its innermost loops is an accumulator
+ * declared where those begin, so that the innermost loop is `omp simd reduction`; what it reduces
+ * over loops further out accumulates in memory, which is filled first.
  */
 #include "lower/kernel_text.h"
 
@@ -32,8 +32,8 @@ kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
 	struct kernel_args *l = w->args;
 
 	for (int i = 0; i < l->n; i++)
-		if (l->at[i].kind == arg->kind && l->at[i].type == arg->type && l->at[i].dim == arg->dim
-			&& l->at[i].other == arg->other)
+		if (l->at[i].kind == arg->kind && l->at[i].type == arg->type &&
+			l->at[i].dim == arg->dim && l->at[i].other == arg->other)
 			return i;
 	assert(l->n < KERNEL_MAX_ARGS);
 	l->at[l->n] = *arg;
@@ -57,7 +57,8 @@ close_brace(struct kernel_text *w)
 static void
 open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 {
-	kernel_line(w, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++) {", cls, cls, g->size[cls], cls);
+	kernel_line(w, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++) {", cls, cls, g->size[cls],
+		cls);
 	w->indent++;
 }
 
@@ -66,7 +67,10 @@ char *
 kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 {
 	static const int64_t low[] = {[IR_i64] = INT64_MIN, [IR_i32] = INT32_MIN, [IR_i8] = -128};
-	static const int64_t high[] = {[IR_i64] = INT64_MAX, [IR_i32] = INT32_MAX, [IR_i8] = 127, [IR_u8] = 255,
+	static const int64_t high[] = {[IR_i64] = INT64_MAX,
+		[IR_i32] = INT32_MAX,
+		[IR_i8] = 127,
+		[IR_u8] = 255,
 		[IR_bool] = 1};
 	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
 	const bool max = o->f.reduce == REDUCE_MAX;
@@ -81,16 +85,19 @@ kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 	return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", v);
 }
 
-/* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows. */
+/* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows.
+ */
 char *
-kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator)
+kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b,
+	bool accumulator)
 {
 	if (o->f.reduce == REDUCE_SUM)
 		return talloc_asprintf(w->scratch, "%s + %s", a, b);
 	if (accumulator)
-		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a, o->f.reduce == REDUCE_MAX ? ">" : "<",
-			b, a, b);
-	return talloc_asprintf(w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
+		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a,
+			o->f.reduce == REDUCE_MAX ? ">" : "<", b, a, b);
+	return talloc_asprintf(
+		w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
 }
 
 /* memory element = reduce(memory element, value) */
@@ -100,7 +107,9 @@ kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *
 	const struct scheme_tensor *t = &w->s->tensor[o->out];
 	const char *to = kernel_element(w, o, -1);
 	const bool half = t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16);
-	const char *old = half ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), to) : to;
+	const char *old =
+		half ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), to)
+		     : to;
 	const char *sum = kernel_combined(w, o, old, value, false);
 
 	kernel_line(w, "%s = %s;", to, half ? kernel_stored(w, t->dtype, sum) : sum);
@@ -128,12 +137,14 @@ kernel_pick(struct kernel_text *w, const struct scheme_op *o)
 	const char *start = "";
 
 	if (o->offset[index].type) {
-		const struct kernel_arg arg = {KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+		const struct kernel_arg arg = {
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
 		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
 	}
 	const char *name = o->pick.scatter ? "p" : "n";
 	kernel_line(w, "const int64_t %s%d = (int64_t)%s%s;", name, n, value, start);
-	char *test = talloc_asprintf(w->scratch, "(uint64_t)%s%d < %" PRId64, name, n, o->f.size[index]);
+	char *test =
+		talloc_asprintf(w->scratch, "(uint64_t)%s%d < %" PRId64, name, n, o->f.size[index]);
 	if (!o->pick.scatter)
 		kernel_line(w, "const int64_t p%d = %s ? n%d : 0;", n, test, n);
 	return test;
@@ -213,12 +224,14 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 			return;
 		}
 		const char *x = talloc_asprintf(w->scratch, "x%d", o->out);
-		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), x, value);
+		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
+			x, value);
 		kernel_line(w, "%s = %s;", v, kernel_combined(w, o, v, x, true));
 	} else if (o->red_set) {
 		kernel_accumulate(w, o, value);
 	} else {
-		kernel_line(w, "const %s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out, value);
+		kernel_line(w, "const %s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
+			o->out, value);
 		kernel_store(w, o);
 	}
 }
@@ -227,7 +240,8 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 static void
 fill_rows(struct kernel_text *w, const struct stage *st)
 {
-	FOR_STAGE(w, st, o) {
+	FOR_STAGE(w, st, o)
+	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) >= 0 || o->red_set & st->outer)
 			continue;
 		const int before = w->indent;
@@ -247,15 +261,16 @@ static void
 declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 {
 	FOR_STAGE(w, st, o)
-		if (reduces_inside(st, o) && suffix_depth(st, o) == depth)
-			kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out,
-				kernel_identity(w, o));
+	if (reduces_inside(st, o) && suffix_depth(st, o) == depth)
+		kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
+			o->out, kernel_identity(w, o));
 }
 
 static void
 finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 {
-	FOR_STAGE(w, st, o) {
+	FOR_STAGE(w, st, o)
+	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
 		if (o->red_set & st->outer)
@@ -265,29 +280,33 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	}
 }
 
-/* Is the innermost loop free of writes to one element by two iterations, but for its accumulators? */
+/* Is the innermost loop free of writes to one element by two iterations, but for its accumulators?
+ */
 static bool
 is_vector_loop(const struct kernel_text *w, const struct stage *st)
 {
 	const uint32_t last = 1u << st->loop[st->nloops - 1];
 
 	FOR_STAGE(w, st, o)
-		if ((o->pick.index >= 0 && o->pick.scatter) || (o->red_set & last && suffix_depth(st, o) < 0))
-			return false;
+	if ((o->pick.index >= 0 && o->pick.scatter) ||
+		(o->red_set & last && suffix_depth(st, o) < 0))
+		return false;
 	return true;
 }
 
 static void
 write_pragma(struct kernel_text *w, const struct stage *st)
 {
-	static const char *const sign[] = {[REDUCE_SUM] = "+", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
+	static const char *const sign[] = {
+		[REDUCE_SUM] = "+", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
 	char *text = talloc_strdup(w->scratch, "#pragma omp simd");
 
 	if (!is_vector_loop(w, st))
 		return;
 	FOR_STAGE(w, st, o)
-		if (reduces_inside(st, o) && suffix_depth(st, o) >= 0 && suffix_depth(st, o) < st->nloops)
-			text = talloc_asprintf_append(text, " reduction(%s:v%d)", sign[o->f.reduce], o->out);
+	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0 && suffix_depth(st, o) < st->nloops)
+		text = talloc_asprintf_append(
+			text, " reduction(%s:v%d)", sign[o->f.reduce], o->out);
 	kernel_line(w, "%s", text);
 }
 
@@ -298,7 +317,7 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 	uint32_t space = 0;
 
 	FOR_STAGE(w, &st, o)
-		space |= (o->out_set | o->red_set) & ~st.outer;
+	space |= (o->out_set | o->red_set) & ~st.outer;
 	for (int i = g->nouter; i < g->norder; i++)
 		if (space >> g->order[i] & 1)
 			st.loop[st.nloops++] = g->order[i];
@@ -310,7 +329,7 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 		open_loop(w, g, st.loop[depth]);
 	}
 	FOR_STAGE(w, &st, o)
-		write_op(w, &st, o);
+	write_op(w, &st, o);
 	for (int depth = st.nloops - 1; depth >= 0; depth--) {
 		close_brace(w);
 		finish_accumulators(w, &st, depth);
@@ -325,7 +344,8 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 		const struct scheme_op *o = &w->s->op[g->op[k]];
 		if (!(o->red_set & scheme_outer_set(g)) && !(o->pick.index >= 0 && o->pick.scatter))
 			continue;
-		const char *zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, kernel_identity(w, o));
+		const char *zero =
+			kernel_stored(w, (enum ir_dtype)o->f.dtype, kernel_identity(w, o));
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
 		kernel_line(w, "\t%s[i] = %s;", kernel_memory(w, o->out), zero);
@@ -339,10 +359,13 @@ open_tile(struct kernel_text *w, const struct scheme_segment *g, int c, bool wit
 	const int64_t n = g->size[c];
 
 	if (within)
-		kernel_line(w, "for (int64_t i%d = o%d; i%d < (o%d + %d < %" PRId64 " ? o%d + %d : %" PRId64 "); i%d++) {", c, c, c, c,
-			SCHEME_TILE, n, c, SCHEME_TILE, n, c);
+		kernel_line(w,
+			"for (int64_t i%d = o%d; i%d < (o%d + %d < %" PRId64
+			" ? o%d + %d : %" PRId64 "); i%d++) {",
+			c, c, c, c, SCHEME_TILE, n, c, SCHEME_TILE, n, c);
 	else
-		kernel_line(w, "for (int64_t o%d = 0; o%d < %" PRId64 "; o%d += %d) {", c, c, n, c, SCHEME_TILE);
+		kernel_line(w, "for (int64_t o%d = 0; o%d < %" PRId64 "; o%d += %d) {", c, c, n, c,
+			SCHEME_TILE);
 	w->indent++;
 }
 
@@ -394,12 +417,15 @@ write_loops(struct kernel_text *w, int number)
 
 	fill_results(w, g);
 	FOR_STAGE(w, &prologue, o)
-		write_op(w, &prologue, o);
+	write_op(w, &prologue, o);
 	if (g->block) {
 		const int64_t rows = g[-1].gemm.m;
-		kernel_line(w, "for (int64_t b0 = 0; b0 < %" PRId64 "; b0 += %" PRId64 ") {", rows, g->block);
+		kernel_line(w, "for (int64_t b0 = 0; b0 < %" PRId64 "; b0 += %" PRId64 ") {", rows,
+			g->block);
 		w->indent++;
-		kernel_line(w, "const int64_t b1 = b0 + %" PRId64 " < %" PRId64 " ? b0 + %" PRId64 " : %" PRId64 ";",
+		kernel_line(w,
+			"const int64_t b1 = b0 + %" PRId64 " < %" PRId64 " ? b0 + %" PRId64
+			" : %" PRId64 ";",
 			g->block, rows, g->block, rows);
 		kernel_gemm(w, &g[-1], true);
 	}
@@ -420,8 +446,8 @@ declare_scratch(struct kernel_text *w)
 			continue;
 		const bool row = x->where == SCHEME_ROW;
 		const char *type = row ? kernel_compute_type(x->dtype) : kernel_ctype(x->dtype);
-		kernel_line(w, "%s *restrict %c%d = (%s *)(scratch + %" PRId64 ");", type, row ? 'w' : 'm', t, type,
-			x->scratch);
+		kernel_line(w, "%s *restrict %c%d = (%s *)(scratch + %" PRId64 ");", type,
+			row ? 'w' : 'm', t, type, x->scratch);
 	}
 }
 
@@ -430,7 +456,8 @@ int
 kernel_result(const struct scheme *s, int r)
 {
 	const struct ir_op *k = s->kernel;
-	const struct ir_value *v = k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[0];
+	const struct ir_value *v =
+		k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[0];
 
 	for (int t = s->ntensors; t-- > 0;)
 		if (s->tensor[t].value == v)
@@ -474,9 +501,11 @@ write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, i
 
 	fprintf(out, "void\n%s(", name);
 	for (int j = 0; j < k->noperands; j++)
-		fprintf(out, "const %s *%sa%d, ", kernel_ctype((enum ir_dtype)ir_operand_type(k, j)->dtype), restricted, j);
+		fprintf(out, "const %s *%sa%d, ",
+			kernel_ctype((enum ir_dtype)ir_operand_type(k, j)->dtype), restricted, j);
 	for (int r = 0; r < k->nresults; r++)
-		fprintf(out, "%s *%sr%d, ", kernel_ctype((enum ir_dtype)k->result[r].type->dtype), restricted, r);
+		fprintf(out, "%s *%sr%d, ", kernel_ctype((enum ir_dtype)k->result[r].type->dtype),
+			restricted, r);
 	fprintf(out, "unsigned char *restrict scratch");
 	for (int i = 0; i < nargs; i++)
 		fprintf(out, ", int64_t s%d", i);
@@ -510,7 +539,8 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 }
 
 char *
-kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg, const char *coord)
+kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
+	const char *coord)
 {
 	if (arg->kind == KERNEL_START) {
 		int axis[IR_MAX_AXES];
@@ -518,15 +548,17 @@ kernel_arg_text(const void *owner, const struct ir_module *m, const struct kerne
 		char *text = talloc_strdup(owner, "");
 		for (int i = 0; i < n; i++)
 			text = i == 0 ? talloc_asprintf_append(text, "%s[%d]", coord, axis[i])
-				      : talloc_asprintf(owner, "(%s * %d + %s[%d])", text, m->axis[axis[i]].size, coord,
-						axis[i]);
-		return talloc_asprintf(owner, "%s * %" PRId64, text, ir_type_local_dim(m, arg->type, arg->dim));
+				      : talloc_asprintf(owner, "(%s * %d + %s[%d])", text,
+						m->axis[axis[i]].size, coord, axis[i]);
+		return talloc_asprintf(
+			owner, "%s * %" PRId64, text, ir_type_local_dim(m, arg->type, arg->dim));
 	}
 	char *text = talloc_strdup(owner, "");
 	for (int a = 0; a < m->naxes; a++) {
 		const struct ir_state x = arg->type->axis[a];
 		if (x.kind == IR_SINGLE && arg->other->axis[a].kind != IR_SINGLE)
-			text = talloc_asprintf_append(text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
+			text = talloc_asprintf_append(
+				text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
 	}
 	return text;
 }

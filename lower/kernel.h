@@ -5,7 +5,8 @@
  *     NAME(const float *restrict a0, const int32_t *restrict a1, float *restrict r0,
  *             unsigned char *restrict scratch, int64_t s0, int64_t s1)
  *
- * a: operands, r: results, local tensors row-major. s: what depends on the place, one for each kernel_arg.
+ * a: operands, r: results, local tensors row-major. s: what depends on the place, one for each
+ * kernel_arg.
  */
 #ifndef LOWER_KERNEL_H
 #define LOWER_KERNEL_H
@@ -22,8 +23,9 @@ enum kernel_arg_kind {
 struct kernel_arg {
 	enum kernel_arg_kind kind;
 	const struct ir_type *type;
-	int dim;                          /* KERNEL_START */
-	const struct ir_type *other;      /* KERNEL_HELD: the result, where both are single the guard has decided */
+	int dim; /* KERNEL_START */
+	const struct ir_type
+		*other; /* KERNEL_HELD: the result, where both are single the guard has decided */
 };
 
 enum kernel_limit { KERNEL_MAX_ARGS = 64 };
@@ -34,21 +36,18 @@ struct kernel_args {
 };
 
 /*
- * Writes the function to `out`, without a comment, and its declaration to `prototype`, if that is not
- * NULL. `in_place`: operands and results may be the same
- * memory. `args` receives what to pass for s0, s1 ...
+ * Writes the function to `out`, without a comment, and its declaration to `prototype`, if that is
+ * not NULL. `in_place`: operands and results may be the same memory. `args` receives what to pass
+ * for s0, s1 ...
  */
-void
-kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name, bool in_place,
-	struct kernel_args *args);
+void kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name,
+	bool in_place, struct kernel_args *args);
 
 /* The value of an argument as a C expression of `coord`, an array of int64_t. */
-char *
-kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
+char *kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
 	const char *coord);
 
 /* The C type that holds an element in memory: "float", "uint16_t" ... */
-const char *
-kernel_ctype(enum ir_dtype t);
+const char *kernel_ctype(enum ir_dtype t);
 
 #endif

@@ -53,12 +53,14 @@ kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
 
 	if (ir_dtype_class(t) != IR_FLOAT) {
 		const int64_t i = wrapped(t, v);
-		return talloc_asprintf(w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
+		return talloc_asprintf(
+			w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
 	}
 	if (isnan(v))
 		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
 	if (isinf(v))
-		return talloc_asprintf(w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
+		return talloc_asprintf(
+			w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
 	char *text = talloc_asprintf(w->scratch, "%.*g", single ? 9 : 17, v);
 	if (!strpbrk(text, ".e"))
 		text = talloc_strdup_append(text, ".0");
@@ -115,7 +117,8 @@ memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
 				talloc_asprintf(w->scratch, "p%d", (int)(o - w->s->op)));
 		else if (index >= 0 && o->cls[index] >= 0)
 			text = add_term(text, stride,
-				class_variable(w, o->cls[index], block && o->cls[index] == g->order[0]));
+				class_variable(
+					w, o->cls[index], block && o->cls[index] == g->order[0]));
 	}
 	return *text ? text : talloc_strdup(w->scratch, "0");
 }
@@ -148,8 +151,10 @@ kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
 	if (other)
 		return other;
 	if (t->where == SCHEME_ROW)
-		return talloc_asprintf(w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
-	return talloc_asprintf(w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
+		return talloc_asprintf(
+			w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
+	return talloc_asprintf(
+		w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
 }
 
 /* Is the value of tensor t a local where op o stands? */
@@ -182,10 +187,12 @@ kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
 		return talloc_asprintf(w->scratch, "v%d", tensor);
 	char *text = kernel_element(w, o, j);
 	if (is_half(t->dtype) && t->where != SCHEME_ROW)
-		text = talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
+		text = talloc_asprintf(
+			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
 	if (!(o->absent >> j & 1))
 		return text;
-	const struct kernel_arg held = {KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type};
+	const struct kernel_arg held = {
+		KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type};
 	return talloc_asprintf(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
 }
 
@@ -266,17 +273,19 @@ index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 	if (o->cls[index] >= 0)
 		text = talloc_asprintf(w->scratch, "i%d", o->cls[index]);
 	if (o->offset[index].type) {
-		const struct kernel_arg start = {KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+		const struct kernel_arg start = {
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
 		text = talloc_asprintf(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
 	}
 	return text;
 }
 
-static char *
-node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e);
+static char *node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
+	const struct expr *e);
 
 static char *
-call_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+call_text(
+	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
 {
 	const enum ir_dtype t = (enum ir_dtype)e->dtype;
 	char *arg[3] = {NULL, NULL, NULL};
@@ -285,14 +294,17 @@ call_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
 		arg[i] = node_text(w, o, l, e->arg[i]);
 	if (e->id == FN_convert)
 		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
-	char *text = talloc_asprintf(w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg));
+	char *text = talloc_asprintf(
+		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg));
 	if (t == IR_i8 || t == IR_u8)
 		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
-	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text) : text;
+	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text)
+			  : text;
 }
 
 static char *
-node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+node_text(
+	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
 {
 	int at = 0;
 
@@ -310,7 +322,8 @@ node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
 	if (l->uses[at] == 1)
 		return text;
 	l->name[at] = talloc_asprintf(w->scratch, "t%d", w->ntemps++);
-	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype), l->name[at], text);
+	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
+		l->name[at], text);
 	return l->name[at];
 }
 

@@ -7,7 +7,8 @@
 
 /* "a0 + g0 * 1024 + g1 * 4": the start of a matrix inside the loops g0, g1 ... */
 static char *
-start_text(struct kernel_text *w, const char *name, const struct scheme_gemm *g, int nloops, char which)
+start_text(struct kernel_text *w, const char *name, const struct scheme_gemm *g, int nloops,
+	char which)
 {
 	char *text = talloc_strdup(w->scratch, name);
 
@@ -22,18 +23,21 @@ start_text(struct kernel_text *w, const char *name, const struct scheme_gemm *g,
 
 /* One call; the last loop outside the sums is the library's own batch. */
 static void
-write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme_gemm *g, bool batch, bool block)
+write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme_gemm *g,
+	bool batch, bool block)
 {
 	const int nloops = g->nloops - batch;
 	const char *type = o->f.dtype == IR_f64 ? "f64" : "f32";
 	char *a = start_text(w, kernel_memory(w, o->in[g->first]), g, nloops, 'a');
 	char *b = start_text(w, kernel_memory(w, o->in[g->second]), g, nloops, 'b');
 	char *c = start_text(w, kernel_memory(w, o->out), g, nloops, 'c');
-	char *rows = talloc_asprintf(w->scratch, "%" PRId64, g->m), *beta = talloc_strdup(w->scratch, "0");
+	char *rows = talloc_asprintf(w->scratch, "%" PRId64, g->m),
+	     *beta = talloc_strdup(w->scratch, "0");
 
 	if (block) {
 		rows = talloc_strdup(w->scratch, "b1 - b0");
-		a = talloc_asprintf(w->scratch, "%s + b0 * %" PRId64, a, g->trans_a ? INT64_C(1) : g->lda);
+		a = talloc_asprintf(
+			w->scratch, "%s + b0 * %" PRId64, a, g->trans_a ? INT64_C(1) : g->lda);
 		if (!scheme_is_block(w->s, o->out))
 			c = talloc_asprintf(w->scratch, "%s + b0 * %" PRId64, c, g->ldc);
 	}
@@ -45,13 +49,17 @@ write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	}
 	const struct scheme_gemm_loop *l = batch ? &g->loop[g->nloops - 1] : NULL;
 	const char *comma = batch ? talloc_asprintf(w->scratch, ", %" PRId64, l->a) : "";
-	kernel_line(w, "rt_gemm_%s%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64 "%s,", batch ? "batch_" : "",
-		type, g->trans_a ? "true" : "false", g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda, comma);
+	kernel_line(w, "rt_gemm_%s%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64 "%s,",
+		batch ? "batch_" : "", type, g->trans_a ? "true" : "false",
+		g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda, comma);
 	if (batch)
-		kernel_line(w, "\t%s, %" PRId64 ", %" PRId64 ", %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ");", b,
-			g->ldb, l->b, beta, c, g->ldc, l->c, l->size);
+		kernel_line(w,
+			"\t%s, %" PRId64 ", %" PRId64 ", %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64
+			");",
+			b, g->ldb, l->b, beta, c, g->ldc, l->c, l->size);
 	else
-		kernel_line(w, "\t%s, %" PRId64 ", %s, %s, %" PRId64 ");", b, g->ldb, beta, c, g->ldc);
+		kernel_line(
+			w, "\t%s, %" PRId64 ", %s, %s, %" PRId64 ");", b, g->ldb, beta, c, g->ldc);
 }
 
 void
@@ -63,7 +71,8 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 	const int nloops = g->nloops - batch;
 
 	for (int i = 0; i < nloops; i++) {
-		kernel_line(w, "for (int64_t g%d = 0; g%d < %" PRId64 "; g%d++) {", i, i, g->loop[i].size, i);
+		kernel_line(w, "for (int64_t g%d = 0; g%d < %" PRId64 "; g%d++) {", i, i,
+			g->loop[i].size, i);
 		w->indent++;
 	}
 	write_call(w, o, g, batch, block);

@@ -11,77 +11,64 @@ struct kernel_text {
 	void *scratch; /* talloc: texts of this kernel */
 	int indent;
 	int ntemps;
-	/* For targets that keep values elsewhere: every value of a segment is a local of its reader; the text
-	 * of an element, NULL where it is the usual one. */
+	/* For targets that keep values elsewhere: every value of a segment is a local of its
+	 * reader; the text of an element, NULL where it is the usual one. */
 	bool all_local;
 	char *(*element)(struct kernel_text *w, const struct scheme_op *o, int j);
 	void *data; /* of `element` */
 };
 
 /* printf at the present indentation, with a line end behind it. */
-void
-kernel_line(struct kernel_text *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void kernel_line(struct kernel_text *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Number of the argument; it is added if it is new. */
-int
-kernel_arg(struct kernel_text *w, const struct kernel_arg *arg);
+int kernel_arg(struct kernel_text *w, const struct kernel_arg *arg);
 
 /* The C type in which elements of type t are computed. */
-const char *
-kernel_compute_type(enum ir_dtype t);
+const char *kernel_compute_type(enum ir_dtype t);
 
-/* The element of memory tensor or row `t` that op o reads as load j (j = -1: writes), as an lvalue. */
-char *
-kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
+/* The element of memory tensor or row `t` that op o reads as load j (j = -1: writes), as an lvalue.
+ */
+char *kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
 
 /* What op o gets as load j: a local or an element, converted to the type it is computed in. */
-char *
-kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
+char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
 
 /* An assignment target `to` of element type t = `value`, rounded to t. */
-char *
-kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
+char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 
 /* The value of an expression of op o; parts used twice become locals, written first. */
-char *
-kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
+char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
 
 /* The value of op o at the present indices, 0 where its pick is out of range. */
-char *
-kernel_value(struct kernel_text *w, const struct scheme_op *o);
+char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
 
 /* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
-char *
-kernel_pick(struct kernel_text *w, const struct scheme_op *o);
+char *kernel_pick(struct kernel_text *w, const struct scheme_op *o);
 
 /* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
-void
-kernel_store(struct kernel_text *w, const struct scheme_op *o);
+void kernel_store(struct kernel_text *w, const struct scheme_op *o);
 
-/* What a reduction starts with; `a` and `b` reduced (an accumulator: max and min are plain comparisons). */
-char *
-kernel_identity(struct kernel_text *w, const struct scheme_op *o);
-char *
-kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b, bool accumulator);
+/* What a reduction starts with; `a` and `b` reduced (an accumulator: max and min are plain
+ * comparisons). */
+char *kernel_identity(struct kernel_text *w, const struct scheme_op *o);
+char *kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
+	const char *b, bool accumulator);
 
 /* Element of op o's result = reduce(element, value). */
-void
-kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value);
+void kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value);
 
 /* Number of the tensor that result r of the kernel is. */
-int
-kernel_result(const struct scheme *s, int r);
+int kernel_result(const struct scheme *s, int r);
 
 /* A constant of that type. */
-char *
-kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
+char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
 
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
-void
-kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
+void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 
 /* Name of a tensor's memory. */
-char *
-kernel_memory(struct kernel_text *w, int tensor);
+char *kernel_memory(struct kernel_text *w, int tensor);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * Lowering: a module becomes the sources of a program, and they are compiled and linked.
  *
- *     @main --plan.h--> buffers and actions --check.h--> proven sound --host.c--> C sources --build.c--> train
+ *     @main --plan.h--> buffers and actions --check.h--> proven sound --host.c--> C sources
+ * --build.c--> train
  *
  * Every rank runs the same step function; what differs is its coordinate on each axis.
  */
@@ -16,25 +17,24 @@ enum lower_target { LOWER_HOST, LOWER_CUDA };
 
 struct lower_options {
 	enum lower_target target;
-	const char *output;   /* the executable, e.g. "train"; its sources go to "train.src/" */
-	bool sources_only;    /* write the sources, do not compile */
-	bool verbose;         /* print the compiler's command lines on stderr */
-	const char *cflags;   /* further flags of the compiler, behind the others; NULL: none */
-	double predicted;     /* seconds an iteration, for the program's report; 0: unknown */
-	const char *entry;    /* NULL: a program with a main. Else no main, but a `const struct rt_program` of that
-	                       * name, which also begins the names of the kernels: to link many into one;
-	                       * cuda: and an `int NAME_main(int, char **)`, the kernels by whoever links it */
+	const char *output; /* the executable, e.g. "train"; its sources go to "train.src/" */
+	bool sources_only;  /* write the sources, do not compile */
+	bool verbose;       /* print the compiler's command lines on stderr */
+	const char *cflags; /* further flags of the compiler, behind the others; NULL: none */
+	double predicted;   /* seconds an iteration, for the program's report; 0: unknown */
+	const char *entry;  /* NULL: a program with a main. Else no main, but a `const struct
+			     * rt_program` of that  name, which also begins the names of the kernels:
+			     * to link many into one;  cuda: and an `int NAME_main(int, char **)`, the
+			     * kernels by whoever links it */
 };
 
 /*
  * Writes and builds the program of @main. The module must be verified and hold no calls (inline
  * first). Reports what is wrong at its op and returns false; sources that were written stay.
  */
-bool
-lower_emit_program(struct ir_module *m, const struct lower_options *o);
+bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
 
 /* The name of a target, or -1: "host", "cuda". */
-int
-lower_target_find(const char *name);
+int lower_target_find(const char *name);
 
 #endif

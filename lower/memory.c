@@ -1,10 +1,10 @@
 /*
  * Lives and offsets. A buffer lives from the first action that touches it to the last; a collective
- * touches its buffers until its WAIT. A buffer that a loop touches lives through the whole loop if its
- * contents must outlast an iteration: it is touched outside too, has slots, or accumulates.
+ * touches its buffers until its WAIT. A buffer that a loop touches lives through the whole loop if
+ * its contents must outlast an iteration: it is touched outside too, has slots, or accumulates.
  *
- * Offsets: what lives from step to step first, then the others from large to small, each at the lowest
- * offset where it meets no living neighbour, in the smallest gap that holds it (best fit).
+ * Offsets: what lives from step to step first, then the others from large to small, each at the
+ * lowest offset where it meets no living neighbour, in the smallest gap that holds it (best fit).
  */
 #include "lower/plan_build.h"
 
@@ -60,8 +60,9 @@ accumulates(const struct lower_plan *p, int begin, int end, int buffer)
 {
 	for (int i = begin; i <= end; i++) {
 		const struct lower_action *a = &p->action[i];
-		const bool partly = a->kind == LOWER_ADD || (a->kind == LOWER_COPY && a->copy.slice_axis >= 0
-			&& !a->copy.slice_src);
+		const bool partly =
+			a->kind == LOWER_ADD ||
+			(a->kind == LOWER_COPY && a->copy.slice_axis >= 0 && !a->copy.slice_src);
 		if (partly && p->value[a->dst].buffer == buffer)
 			return true;
 	}
@@ -164,7 +165,8 @@ plan_memory(struct lower_plan *p)
 	find_lives(p);
 	for (int i = 0; i < p->nbuffers; i++) {
 		const enum lower_role role = p->buffer[i].role;
-		key[i] = (struct sort_key){role == LOWER_PERSISTENT || role == LOWER_INPUT ? 0 : 1, room(&p->buffer[i]), i};
+		key[i] = (struct sort_key){role == LOWER_PERSISTENT || role == LOWER_INPUT ? 0 : 1,
+			room(&p->buffer[i]), i};
 	}
 	qsort(key, (size_t)p->nbuffers, sizeof *key, compare);
 	for (int k = 0; k < p->nbuffers; k++) {

@@ -1,7 +1,7 @@
 /*
- * Order of issue. The order of the text is kept but for ops without slices in time that stand among ops
- * with slices: a loop runs all its ops many times, so what it does not depend on goes before it and what
- * depends on its results behind it.
+ * Order of issue. The order of the text is kept but for ops without slices in time that stand among
+ * ops with slices: a loop runs all its ops many times, so what it does not depend on goes before it
+ * and what depends on its results behind it.
  *
  *     a(mb)  w  b(mb)  r = reduce(mb)  c(r)  d(mb)      ->      w  loop { a b r d }  c
  */
@@ -26,7 +26,8 @@ lower_time_set(const struct ir_module *m, const struct ir_type *t)
 	uint32_t set = 0;
 
 	for (int a = 0; a < m->naxes; a++)
-		if (m->axis[a].time && (t->axis[a].kind == IR_SPLIT || t->axis[a].kind == IR_PARTIAL))
+		if (m->axis[a].time &&
+			(t->axis[a].kind == IR_SPLIT || t->axis[a].kind == IR_PARTIAL))
 			set |= 1u << a;
 	return set;
 }
@@ -141,7 +142,7 @@ order_create(const void *owner, struct ir_func *main)
 	s.late = talloc_zero_array(scratch, uint8_t, n + 1);
 	if (!o.item || !s.body || !s.behind || !s.late)
 		out_of_memory();
-	IR_FOR_OPS(op, &main->body)
+	IR_FOR_OPS (op, &main->body)
 		place(&s, op);
 	close_loop(&s);
 	talloc_steal(owner, o.over);

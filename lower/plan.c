@@ -10,18 +10,24 @@ plan_add_action(struct lower_plan *p, enum lower_action_kind kind, const struct 
 {
 	p->action = talloc_realloc(p, p->action, struct lower_action, (size_t)p->nactions + 1);
 	struct lower_action *a = &p->action[p->nactions++];
-	*a = (struct lower_action){.kind = kind, .op = op, .coll = -1, .kernel = -1, .src = -1, .dst = -1,
-		.scratch = -1, .copy.slice_axis = -1};
+	*a = (struct lower_action){.kind = kind,
+		.op = op,
+		.coll = -1,
+		.kernel = -1,
+		.src = -1,
+		.dst = -1,
+		.scratch = -1,
+		.copy.slice_axis = -1};
 	return a;
 }
 
 int32_t
-plan_add_buffer(struct lower_plan *p, enum lower_role role, const struct ir_value *v, uint64_t bytes,
-	int64_t slots)
+plan_add_buffer(struct lower_plan *p, enum lower_role role, const struct ir_value *v,
+	uint64_t bytes, int64_t slots)
 {
 	p->buffer = talloc_realloc(p, p->buffer, struct lower_buffer, (size_t)p->nbuffers + 1);
-	p->buffer[p->nbuffers] = (struct lower_buffer){.role = role, .value = v, .bytes = bytes, .slots = slots,
-		.first = -1, .last = -1};
+	p->buffer[p->nbuffers] = (struct lower_buffer){
+		.role = role, .value = v, .bytes = bytes, .slots = slots, .first = -1, .last = -1};
 	return p->nbuffers++;
 }
 
@@ -49,16 +55,20 @@ can_lower(struct ir_module *m, struct ir_func *main)
 	const unsigned before = diag_errors(d);
 
 	if (m->naxes > RT_MAX_AXES)
-		diag_error(d, m->axis[RT_MAX_AXES].loc, "a program has at most %d axes, this module has %d", RT_MAX_AXES,
-			m->naxes);
-	IR_FOR_OPS(op, &main->body) {
+		diag_error(d, m->axis[RT_MAX_AXES].loc,
+			"a program has at most %d axes, this module has %d", RT_MAX_AXES, m->naxes);
+	IR_FOR_OPS (op, &main->body) {
 		if (op->code == OP_call)
-			diag_error(d, op->loc, "call of @%s: inline the calls before lowering (pass inline)",
-				op->symbol ? op->symbol : "?");
-		if ((op->code == OP_reducescatter || op->code == OP_alltoall) && m->axis[ir_attr_int(op, "axis", 0)].time)
 			diag_error(d, op->loc,
-				"%s over time axis %s cannot be lowered; on a time axis use %s, and partition the result",
-				op_name((enum op_code)op->code), m->axis[ir_attr_int(op, "axis", 0)].name,
+				"call of @%s: inline the calls before lowering (pass inline)",
+				op->symbol ? op->symbol : "?");
+		if ((op->code == OP_reducescatter || op->code == OP_alltoall) &&
+			m->axis[ir_attr_int(op, "axis", 0)].time)
+			diag_error(d, op->loc,
+				"%s over time axis %s cannot be lowered; on a time axis use %s, "
+				"and partition the result",
+				op_name((enum op_code)op->code),
+				m->axis[ir_attr_int(op, "axis", 0)].name,
 				op->code == OP_alltoall ? "combine" : "reduce");
 	}
 	return diag_errors(d) == before;

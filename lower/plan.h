@@ -1,6 +1,6 @@
 /*
- * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the same
- * plan; actions that only some places perform have a guard.
+ * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the
+ * same plan; actions that only some places perform have a guard.
  *
  *     buffers   ranges of the arena: one for a tensor that lives from step to step, one for an
  *               input or output, one shared by values whose lives do not overlap
@@ -17,7 +17,8 @@
 #include <stdio.h>
 
 enum lower_limit {
-	LOWER_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no smaller */
+	LOWER_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no
+			     smaller */
 };
 
 /* Which places perform an action: those with coord[axis] == place for every condition. */
@@ -31,28 +32,31 @@ enum lower_role { LOWER_TEMP, LOWER_INPUT, LOWER_PERSISTENT, LOWER_OUTPUT };
 
 struct lower_buffer {
 	enum lower_role role;
-	const struct ir_value *value; /* the first one that lies there, for names; NULL: scratch of an op */
-	uint64_t bytes;               /* of one slot, not rounded */
-	int64_t slots;                /* one for each iteration of the loops it crosses, else 1 */
-	uint64_t offset;              /* into the arena */
-	int32_t first, last;          /* actions of its life; a buffer that lives from step to step: the whole step */
+	const struct ir_value
+		*value;      /* the first one that lies there, for names; NULL: scratch of an op */
+	uint64_t bytes;      /* of one slot, not rounded */
+	int64_t slots;       /* one for each iteration of the loops it crosses, else 1 */
+	uint64_t offset;     /* into the arena */
+	int32_t first, last; /* actions of its life; a buffer that lives from step to step: the
+				whole step */
 };
 
 /* Where a value lies. Slot s of a value starts at offset(buffer) + s * stride bytes. */
 struct lower_value {
 	const struct ir_value *value;
-	int32_t buffer;    /* -1: the value has none (a constant that kernels hold, a value nobody reads) */
-	uint32_t time;     /* set of time axes that number its slots, row-major in declared order */
-	uint64_t stride;   /* bytes from slot to slot; 0: one slot */
+	int32_t buffer;  /* -1: the value has none (a constant that kernels hold, a value nobody
+			    reads) */
+	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
+	uint64_t stride; /* bytes from slot to slot; 0: one slot */
 };
 
 enum lower_action_kind {
-	LOWER_KERNEL,   /* op: computed by a kernel */
-	LOWER_COPY,     /* src to dst: blocks of `copy` */
-	LOWER_ADD,      /* dst = (coord of every axis in `over` is 0 ? 0 : dst) + src */
-	LOWER_POST,     /* starts collective `coll` */
-	LOWER_WAIT,     /* waits for its last post */
-	LOWER_LOOP,     /* iterations over the time axes in `over`, flattened, up to the matching END */
+	LOWER_KERNEL, /* op: computed by a kernel */
+	LOWER_COPY,   /* src to dst: blocks of `copy` */
+	LOWER_ADD,    /* dst = (coord of every axis in `over` is 0 ? 0 : dst) + src */
+	LOWER_POST,   /* starts collective `coll` */
+	LOWER_WAIT,   /* waits for its last post */
+	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END */
 	LOWER_END,
 };
 
@@ -60,21 +64,22 @@ enum lower_action_kind {
 struct lower_copy {
 	int64_t outer;
 	uint64_t bytes, src_stride, dst_stride;
-	int slice_axis;       /* -1: none; else the side below starts at coord[axis] * slice_bytes */
+	int slice_axis; /* -1: none; else the side below starts at coord[axis] * slice_bytes */
 	uint64_t slice_bytes;
-	bool slice_src;       /* the source is a slice of a whole, else the destination is */
+	bool slice_src; /* the source is a slice of a whole, else the destination is */
 };
 
 struct lower_action {
 	enum lower_action_kind kind;
-	const struct ir_op *op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
+	const struct ir_op
+		*op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
 	struct lower_guard guard;
-	uint32_t over;          /* LOOP, END, ADD: set of time axes */
-	int32_t coll;           /* POST, WAIT */
-	int32_t kernel;         /* KERNEL: number; index of its row in the program's table */
-	int32_t src, dst;       /* COPY, ADD: values (indices of plan->value) */
-	int32_t scratch;        /* KERNEL: buffer of what it keeps inside, or -1 */
-	bool in_place;          /* KERNEL: a result lies where an operand lies */
+	uint32_t over;               /* LOOP, END, ADD: set of time axes */
+	int32_t coll;                /* POST, WAIT */
+	int32_t kernel;              /* KERNEL: number; index of its row in the program's table */
+	int32_t src, dst;            /* COPY, ADD: values (indices of plan->value) */
+	int32_t scratch;             /* KERNEL: buffer of what it keeps inside, or -1 */
+	bool in_place;               /* KERNEL: a result lies where an operand lies */
 	const struct scheme *scheme; /* KERNEL */
 	struct lower_copy copy;
 };
@@ -88,7 +93,7 @@ struct lower_coll_buf {
 
 struct lower_coll {
 	const struct ir_op *op;
-	int kind;  /* enum rt_coll_kind */
+	int kind; /* enum rt_coll_kind */
 	int axis;
 	int from, to;
 	enum ir_dtype dtype;
@@ -96,7 +101,8 @@ struct lower_coll {
 	struct lower_coll_buf *buf;
 	uint64_t bytes; /* of the message */
 	uint32_t time;  /* set of time axes that number the slots of its values */
-	int32_t row;    /* its first row in the program's table; one row a slot, row-major over `time` */
+	int32_t row; /* its first row in the program's table; one row a slot, row-major over `time`
+		      */
 };
 
 struct lower_plan {
@@ -122,38 +128,35 @@ struct lower_access {
 	bool write;
 };
 
-enum { LOWER_MAX_ACCESSES = 4096 }; /* of one action: a fused optimizer of a large model has a thousand operands */
+enum {
+	LOWER_MAX_ACCESSES = 4096
+}; /* of one action: a fused optimizer of a large model has a thousand operands */
 
 /*
- * Buffers that an action reads and writes while it runs; for POST, what the collective does until its
- * WAIT; nothing for WAIT, LOOP and END. Returns how many, at most LOWER_MAX_ACCESSES.
+ * Buffers that an action reads and writes while it runs; for POST, what the collective does until
+ * its WAIT; nothing for WAIT, LOOP and END. Returns how many, at most LOWER_MAX_ACCESSES.
  */
-int
-lower_accesses(const struct lower_plan *p, const struct lower_action *a, struct lower_access *list);
+int lower_accesses(
+	const struct lower_plan *p, const struct lower_action *a, struct lower_access *list);
 
 /* The value's entry in the plan; NULL: it has none. */
-struct lower_value *
-lower_value_of(const struct lower_plan *p, const struct ir_value *v);
+struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_value *v);
 
 /* Set of the time axes on which a type is split or partial. */
-uint32_t
-lower_time_set(const struct ir_module *m, const struct ir_type *t);
+uint32_t lower_time_set(const struct ir_module *m, const struct ir_type *t);
 
 /* Product of the sizes of the axes in a set. */
-int64_t
-lower_set_size(const struct ir_module *m, uint32_t axes);
+int64_t lower_set_size(const struct ir_module *m, uint32_t axes);
 
 /*
- * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be lowered.
- * Uses the marks of values and the order of ops of the module, which must stay unchanged while the
- * plan is in use.
+ * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be
+ * lowered. Uses the marks of values and the order of ops of the module, which must stay unchanged
+ * while the plan is in use.
  */
-struct lower_plan *
-lower_plan_create(const void *owner, struct ir_module *m);
+struct lower_plan *lower_plan_create(const void *owner, struct ir_module *m);
 
 /* Prints the plan, a line an action and a line a buffer: for tests and for people. */
-void
-lower_plan_print(FILE *out, const struct lower_plan *p);
+void lower_plan_print(FILE *out, const struct lower_plan *p);
 
 /*
  * Is the plan sound? Independent of how it was made:
@@ -162,31 +165,29 @@ lower_plan_print(FILE *out, const struct lower_plan *p);
  *  - no buffer that shares bytes with another is used outside its life, and lives that share bytes
  *    do not overlap;
  *  - between POST and WAIT nobody writes the operands of a collective or touches its results;
- *  - all places post the same collectives in the same order: no POST is guarded; all are waited for.
- * Reports every fault at the op and returns false.
+ *  - all places post the same collectives in the same order: no POST is guarded; all are waited
+ * for. Reports every fault at the op and returns false.
  */
-bool
-lower_check(const struct lower_plan *p);
+bool lower_check(const struct lower_plan *p);
 
 /*
- * The C source of one op as a kernel of its own, exactly as programs have it: includes and one function
+ * The C source of one op as a kernel of its own, exactly as programs have it: includes and one
+ * function
  *
  *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
  *
  * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
- * of the place. Written to `out`. `scratch_bytes` receives the size of the scratch buffer (may be 0).
- * Returns false without a message where the op is no kernel (a collective, a source of data, an op that
- * costs nothing).
+ * of the place. Written to `out`. `scratch_bytes` receives the size of the scratch buffer (may be
+ * 0). Returns false without a message where the op is no kernel (a collective, a source of data, an
+ * op that costs nothing).
  */
-bool
-lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
+bool lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
 	uint64_t *scratch_bytes);
 
-/* The command that compiles C sources exactly as programs are compiled, without files: cc, flags, include folders. */
-char *
-lower_compile_command(const void *owner);
+/* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
+ * include folders. */
+char *lower_compile_command(const void *owner);
 /* What to put behind the objects to link against the runtime. */
-char *
-lower_link_flags(const void *owner);
+char *lower_link_flags(const void *owner);
 
 #endif

@@ -34,9 +34,10 @@ print_buffer(FILE *out, const struct lower_plan *p, int i)
 
 	if (b->first < 0)
 		return;
-	fprintf(out, "buffer %d: %%%s %s [%" PRIu64 ", %" PRIu64 ") slots %" PRId64 " life [%d, %d]\n", i,
-		b->value && b->value->name ? b->value->name : "", role[b->role], b->offset, b->offset + b->bytes * (uint64_t)b->slots,
-		b->slots, b->first, b->last);
+	fprintf(out,
+		"buffer %d: %%%s %s [%" PRIu64 ", %" PRIu64 ") slots %" PRId64 " life [%d, %d]\n",
+		i, b->value && b->value->name ? b->value->name : "", role[b->role], b->offset,
+		b->offset + b->bytes * (uint64_t)b->slots, b->slots, b->first, b->last);
 }
 
 static void

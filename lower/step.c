@@ -29,7 +29,8 @@ slot_text(const void *owner, const struct ir_module *m, uint32_t time)
 	for (int a = 0; a < m->naxes; a++) {
 		if (!(time >> a & 1))
 			continue;
-		slot = slot ? talloc_asprintf(owner, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
+		slot = slot ? talloc_asprintf(
+				      owner, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
 			    : talloc_asprintf(owner, "c->coord[%d]", a);
 	}
 	return slot;
@@ -45,14 +46,16 @@ step_address(const void *owner, const struct lower_plan *p, const struct lower_v
 }
 
 void
-step_copy_sides(const void *owner, const struct lower_plan *p, const struct lower_action *a, char **src, char **dst)
+step_copy_sides(const void *owner, const struct lower_plan *p, const struct lower_action *a,
+	char **src, char **dst)
 {
 	*src = step_address(owner, p, &p->value[a->src]);
 	*dst = step_address(owner, p, &p->value[a->dst]);
 	if (a->copy.slice_axis < 0)
 		return;
 	char **side = a->copy.slice_src ? src : dst;
-	*side = talloc_asprintf_append(*side, " + c->coord[%d] * %" PRIu64, a->copy.slice_axis, a->copy.slice_bytes);
+	*side = talloc_asprintf_append(
+		*side, " + c->coord[%d] * %" PRIu64, a->copy.slice_axis, a->copy.slice_bytes);
 }
 
 char *
@@ -62,7 +65,8 @@ step_is_first(const void *owner, const struct lower_plan *p, const struct lower_
 
 	for (int x = 0; x < p->module->naxes; x++)
 		if (a->over >> x & 1)
-			first = talloc_asprintf_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
+			first = talloc_asprintf_append(
+				first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
 	return first;
 }
 
@@ -87,7 +91,8 @@ write_guard(struct step_writer *w, const struct lower_guard *g)
 	char *text = talloc_strdup(NULL, "");
 
 	for (int i = 0; i < g->n; i++)
-		text = talloc_asprintf_append(text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
+		text = talloc_asprintf_append(
+			text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
 	if (g->n) {
 		step_line(w, "if (%s) {", text);
 		w->indent++;
@@ -101,8 +106,8 @@ write_loop(struct step_writer *w, const struct lower_action *a)
 	for (int x = 0; x < w->p->module->naxes; x++) {
 		if (!(a->over >> x & 1))
 			continue;
-		step_line(w, "for (c->coord[%d] = 0; c->coord[%d] < %d; c->coord[%d]++) {", x, x, w->p->module->axis[x].size,
-			x);
+		step_line(w, "for (c->coord[%d] = 0; c->coord[%d] < %d; c->coord[%d]++) {", x, x,
+			w->p->module->axis[x].size, x);
 		w->indent++;
 	}
 }
@@ -157,7 +162,10 @@ write_action(struct step_writer *w, const struct lower_action *a)
 void
 step_write(struct step_writer *w)
 {
-	fprintf(w->out, "static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = c->arena;\n\n\t(void)m;\n", w->prefix);
+	fprintf(w->out,
+		"static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = "
+		"c->arena;\n\n\t(void)m;\n",
+		w->prefix);
 	for (int i = 0; i < w->p->nactions; i++)
 		write_action(w, &w->p->action[i]);
 	fprintf(w->out, "}\n\n");

@@ -42,14 +42,16 @@ write_axes(FILE *out, const struct ir_module *m, const char *prefix)
 {
 	fprintf(out, "static const struct rt_axis %saxes[] = {\n", prefix);
 	for (int a = 0; a < m->naxes; a++)
-		fprintf(out, "\t{\"%s\", %d, %s},\n", m->axis[a].name, m->axis[a].size, m->axis[a].time ? "true" : "false");
+		fprintf(out, "\t{\"%s\", %d, %s},\n", m->axis[a].name, m->axis[a].size,
+			m->axis[a].time ? "true" : "false");
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
 static void
 write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 {
-	fprintf(out, "\t\t.dtype = RT_%s, .rank = %d, .dims = {", ir_dtype_name((enum ir_dtype)t->dtype), t->rank);
+	fprintf(out, "\t\t.dtype = RT_%s, .rank = %d, .dims = {",
+		ir_dtype_name((enum ir_dtype)t->dtype), t->rank);
 	for (int d = 0; d < t->rank; d++)
 		fprintf(out, "%s%" PRId64, d ? ", " : "", t->dim[d]);
 	fprintf(out, "%s},\n", t->rank ? "" : "0");
@@ -72,8 +74,8 @@ write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 static const char *
 init_name(const char *init)
 {
-	static const char *const name[][2] = {{"ones", "ONES"}, {"constant", "CONSTANT"}, {"normal", "NORMAL"},
-		{"uniform", "UNIFORM"}, {"he", "HE"}, {"xavier", "XAVIER"}};
+	static const char *const name[][2] = {{"ones", "ONES"}, {"constant", "CONSTANT"},
+		{"normal", "NORMAL"}, {"uniform", "UNIFORM"}, {"he", "HE"}, {"xavier", "XAVIER"}};
 
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		if (strcmp(init, name[i][0]) == 0)
@@ -102,16 +104,25 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 {
 	const bool output = op->code == OP_output;
 	const struct ir_type *t = output ? ir_operand_type(op, 0) : op->result[0].type;
-	const uint64_t offset = output ? output_offset(p, op) : p->buffer[lower_value_of(p, &op->result[0])->buffer].offset;
+	const uint64_t offset =
+		output ? output_offset(p, op)
+		       : p->buffer[lower_value_of(p, &op->result[0])->buffer].offset;
 
 	fprintf(out, "\t{\n\t\t.name = ");
 	write_string(out, op->symbol);
-	fprintf(out, ", .role = RT_%s,\n", output ? "OUTPUT" : op->code == OP_input ? "INPUT" : op->code == OP_param ? "PARAM" : "STATE");
+	fprintf(out, ", .role = RT_%s,\n",
+		output                 ? "OUTPUT"
+		: op->code == OP_input ? "INPUT"
+		: op->code == OP_param ? "PARAM"
+				       : "STATE");
 	write_layout(out, p->module, t);
 	if (op_is(op, PERSISTENT))
-		fprintf(out, "\t\t.init = RT_INIT_%s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64 ",\n",
-			init_name(ir_attr_string(op, "init", "zeros")), ir_attr_float(op, "scale", 1),
-			ir_attr_float(op, "value", 0), ir_attr_int(op, "seed", 0));
+		fprintf(out,
+			"\t\t.init = RT_INIT_%s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64
+			",\n",
+			init_name(ir_attr_string(op, "init", "zeros")),
+			ir_attr_float(op, "scale", 1), ir_attr_float(op, "value", 0),
+			ir_attr_int(op, "seed", 0));
 	if (op->code == OP_input)
 		fprintf(out, "\t\t.range = %" PRId64 ",\n", ir_attr_int(op, "range", 0));
 	fprintf(out, "\t\t.offset = %" PRIu64 ",\n\t},\n", offset);
@@ -123,7 +134,7 @@ write_tensors(FILE *out, const struct lower_plan *p, const char *prefix)
 	int n = 0;
 
 	fprintf(out, "static const struct rt_tensor %stensors[] = {\n", prefix);
-	IR_FOR_OPS(op, &p->main->body) {
+	IR_FOR_OPS (op, &p->main->body) {
 		if (op->code != OP_output && op->code != OP_input && !op_is(op, PERSISTENT))
 			continue;
 		write_tensor(out, p, op);
@@ -143,7 +154,8 @@ write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 			continue;
 		const struct op_work w = op_work(p->module, a->op);
 		char *text = tables_op_text(NULL, p->module, a->op);
-		fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)a->op->code), a->op->result[0].name ? " " : "",
+		fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)a->op->code),
+			a->op->result[0].name ? " " : "",
 			a->op->result[0].name ? a->op->result[0].name : "");
 		write_string(out, text);
 		fprintf(out, ", %.17g, %.17g},\n", w.flops, w.bytes);
@@ -155,9 +167,14 @@ write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 static const char *
 coll_name(int kind)
 {
-	static const char *const name[] = {[RT_ALLREDUCE] = "ALLREDUCE", [RT_REDUCE] = "REDUCE",
-		[RT_BROADCAST] = "BROADCAST", [RT_ALLGATHER] = "ALLGATHER", [RT_GATHER] = "GATHER",
-		[RT_SCATTER] = "SCATTER", [RT_REDUCESCATTER] = "REDUCESCATTER", [RT_ALLTOALL] = "ALLTOALL",
+	static const char *const name[] = {[RT_ALLREDUCE] = "ALLREDUCE",
+		[RT_REDUCE] = "REDUCE",
+		[RT_BROADCAST] = "BROADCAST",
+		[RT_ALLGATHER] = "ALLGATHER",
+		[RT_GATHER] = "GATHER",
+		[RT_SCATTER] = "SCATTER",
+		[RT_REDUCESCATTER] = "REDUCESCATTER",
+		[RT_ALLTOALL] = "ALLTOALL",
 		[RT_SEND] = "SEND"};
 
 	return name[kind];
@@ -189,19 +206,26 @@ slot_offset(const struct lower_plan *p, int32_t value, const int64_t *coord)
 }
 
 static void
-write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, const struct lower_coll *c, int64_t slot)
+write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, const struct lower_coll *c,
+	int64_t slot)
 {
 	int64_t coord[IR_MAX_AXES];
 
 	slot_coord(p->module, c->time, slot, coord);
-	fprintf(out, "static const struct rt_buf %sbufs_%" PRId64 "[] = {\n", prefix, c->row + slot);
+	fprintf(out, "static const struct rt_buf %sbufs_%" PRId64 "[] = {\n", prefix,
+		c->row + slot);
 	for (int b = 0; b < c->nbufs; b++) {
 		const struct lower_coll_buf *x = &c->buf[b];
-		fprintf(out, "\t{.src = %" PRIu64 ", .dst = %" PRIu64 ", .outer = %" PRId64 ", .n = %" PRId64 ", .inner = %" PRId64,
-			slot_offset(p, x->src, coord), slot_offset(p, x->dst, coord), x->outer, x->n, x->inner);
+		fprintf(out,
+			"\t{.src = %" PRIu64 ", .dst = %" PRIu64 ", .outer = %" PRId64
+			", .n = %" PRId64 ", .inner = %" PRId64,
+			slot_offset(p, x->src, coord), slot_offset(p, x->dst, coord), x->outer,
+			x->n, x->inner);
 		if (c->kind == RT_ALLTOALL)
-			fprintf(out, ", .d1 = %" PRId64 ", .mid = %" PRId64 ", .d2 = %" PRId64 ", .first_split = %s", x->d1, x->mid,
-				x->d2, x->first_split ? "true" : "false");
+			fprintf(out,
+				", .d1 = %" PRId64 ", .mid = %" PRId64 ", .d2 = %" PRId64
+				", .first_split = %s",
+				x->d1, x->mid, x->d2, x->first_split ? "true" : "false");
 		fprintf(out, "},\n");
 	}
 	fprintf(out, "};\n\n");
@@ -216,9 +240,12 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 	fprintf(out, "\t/* %s */\n", text);
 	talloc_free(text);
 	for (int64_t slot = 0; slot < lower_set_size(p->module, c->time); slot++)
-		fprintf(out, "\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64 ", %u},\n",
-			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "", coll_name(c->kind), c->axis,
-			ir_dtype_name(c->dtype), c->from, c->to, c->nbufs, prefix, c->row + slot, c->bytes, c->op->order);
+		fprintf(out,
+			"\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
+			", %u},\n",
+			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "",
+			coll_name(c->kind), c->axis, ir_dtype_name(c->dtype), c->from, c->to,
+			c->nbufs, prefix, c->row + slot, c->bytes, c->op->order);
 }
 
 static void
@@ -239,7 +266,7 @@ batch_of(const struct lower_plan *p)
 {
 	int64_t batch = 0;
 
-	IR_FOR_OPS(op, &p->main->body) {
+	IR_FOR_OPS (op, &p->main->body) {
 		if (op->code != OP_input)
 			continue;
 		batch = 1;
@@ -250,18 +277,22 @@ batch_of(const struct lower_plan *p)
 }
 
 void
-tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix, double predicted)
+tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix,
+	double predicted)
 {
 	write_axes(out, p->module, prefix);
 	const int ntensors = write_tensors(out, p, prefix);
 	write_kernels(out, p, prefix);
 	write_colls(out, p, prefix);
-	fprintf(out, "const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\",\n", name,
-		p->module->name ? p->module->name : "main");
-	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n", p->module->naxes, prefix,
-		ntensors, prefix);
-	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n", p->nkernels, prefix,
-		p->nrows, prefix);
-	fprintf(out, "\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64 ",\n\t.predicted = %.17g,\n\t.step = %sstep,\n};\n",
+	fprintf(out,
+		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\",\n",
+		name, p->module->name ? p->module->name : "main");
+	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n",
+		p->module->naxes, prefix, ntensors, prefix);
+	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n",
+		p->nkernels, prefix, p->nrows, prefix);
+	fprintf(out,
+		"\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64
+		",\n\t.predicted = %.17g,\n\t.step = %sstep,\n};\n",
 		p->arena_bytes, batch_of(p), predicted, prefix);
 }

@@ -1,6 +1,6 @@
 /*
- * The tables of a program as C: struct rt_program and all that hangs from it. Both targets write the
- * same tables.
+ * The tables of a program as C: struct rt_program and all that hangs from it. Both targets write
+ * the same tables.
  */
 #ifndef LOWER_TABLES_H
 #define LOWER_TABLES_H
@@ -10,14 +10,13 @@
 #include <stdio.h>
 
 /*
- * Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step function is
- * PREFIXstep; the names of all tables begin with `prefix`.
+ * Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step
+ * function is PREFIXstep; the names of all tables begin with `prefix`.
  */
-void
-tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix, double predicted);
+void tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix,
+	double predicted);
 
 /* An op as one line of text without what would end a C comment; owned by `owner`. */
-char *
-tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op);
+char *tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op);
 
 #endif

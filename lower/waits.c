@@ -1,7 +1,8 @@
 /*
- * WAITs. A collective is on its way from its POST on; the first action that reads or writes its results
- * or writes its operands needs a WAIT before it. What a loop posts is waited for before the loop ends, so
- * that every iteration starts alike; what is left at the end of the step is waited for there.
+ * WAITs. A collective is on its way from its POST on; the first action that reads or writes its
+ * results or writes its operands needs a WAIT before it. What a loop posts is waited for before the
+ * loop ends, so that every iteration starts alike; what is left at the end of the step is waited
+ * for there.
  */
 #include "lower/plan_build.h"
 
@@ -21,8 +22,14 @@ static void
 wait_for(struct waiter *w, int at)
 {
 	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
-	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT, .op = w->p->coll[w->pending[at]].op,
-		.coll = w->pending[at], .kernel = -1, .src = -1, .dst = -1, .scratch = -1, .copy.slice_axis = -1};
+	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT,
+		.op = w->p->coll[w->pending[at]].op,
+		.coll = w->pending[at],
+		.kernel = -1,
+		.src = -1,
+		.dst = -1,
+		.scratch = -1,
+		.copy.slice_axis = -1};
 	memmove(&w->pending[at], &w->pending[at + 1], sizeof(int) * (size_t)(w->npending - at - 1));
 	w->npending--;
 	if (at < w->loop_start)

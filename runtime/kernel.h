@@ -1,5 +1,5 @@
-/* What generated host kernels include: the scalar functions, element types narrower than the machine
- * computes with, random numbers by position, matrix products. */
+/* What generated host kernels include: the scalar functions, element types narrower than the
+ * machine computes with, random numbers by position, matrix products. */
 #ifndef RUNTIME_KERNEL_H
 #define RUNTIME_KERNEL_H
 
@@ -46,7 +46,10 @@ m_div_f64(double x, double y)
 
 /* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
 #define M_TO_INT(x, type, bottom, top)                                                             \
-	((x) != (x) ? (type)0 : (x) >= (top) ? (type)((top) - 1) : (x) <= (bottom) ? (type)(bottom) : (type)(x))
+	((x) != (x)               ? (type)0                                                        \
+		: (x) >= (top)    ? (type)((top)-1)                                                \
+		: (x) <= (bottom) ? (type)(bottom)                                                 \
+				  : (type)(x))
 
 static inline int64_t
 m_to_i64(double x)

@@ -43,12 +43,14 @@ refused(struct fixture *x, const char *why)
 static const char step[] =
 	"module @t\nmesh [dp = 2]\nsteps [mb = 2]\nfunc @main() {\n"
 	"%x = input(\"x\") : f32[8/dp,4]\n%w = param(\"w\") {init = \"ones\"} : f32[4,4]\n"
-	"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n%a = allreduce(%g) {axis = dp}\n"
-	"%e = exp(%h)\n%s = sum(%e)\n%l = allreduce(%s) {axis = dp}\n%n = sub(%w, %a)\nupdate(%w, %n)\noutput(\"l\", %l)\n}\n";
+	"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n%a = allreduce(%g) "
+	"{axis = dp}\n"
+	"%e = exp(%h)\n%s = sum(%e)\n%l = allreduce(%s) {axis = dp}\n%n = sub(%w, %a)\nupdate(%w, "
+	"%n)\noutput(\"l\", %l)\n}\n";
 
-static const char slices[] =
-	"module @t\nsteps [mb = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/mb,4]\n%e = exp(%x)\n%f = neg(%e)\n%s = sum(%f) {dims = [0]}\n"
-	"%r = reduce(%s) {axis = mb}\noutput(\"r\", %r)\n}\n";
+static const char slices[] = "module @t\nsteps [mb = 2]\nfunc @main() {\n%x = input(\"x\") : "
+			     "f32[8/mb,4]\n%e = exp(%x)\n%f = neg(%e)\n%s = sum(%f) {dims = [0]}\n"
+			     "%r = reduce(%s) {axis = mb}\noutput(\"r\", %r)\n}\n";
 
 /* The n-th action of a kind (from 0). */
 static int
@@ -83,7 +85,8 @@ swap(struct lower_plan *p, int i, int k)
 static void
 drop(struct lower_plan *p, int i)
 {
-	memmove(&p->action[i], &p->action[i + 1], sizeof *p->action * (size_t)(p->nactions - i - 1));
+	memmove(&p->action[i], &p->action[i + 1],
+		sizeof *p->action * (size_t)(p->nactions - i - 1));
 	p->nactions--;
 }
 
@@ -91,7 +94,8 @@ static int
 buffer_of(const struct lower_plan *p, const char *name)
 {
 	for (int i = 0; i < p->nbuffers; i++)
-		if (p->buffer[i].value && p->buffer[i].value->name && strcmp(p->buffer[i].value->name, name) == 0)
+		if (p->buffer[i].value && p->buffer[i].value->name &&
+			strcmp(p->buffer[i].value->name, name) == 0)
 			return i;
 	fail_msg("no buffer %s", name);
 	return -1;
@@ -120,7 +124,8 @@ a_read_before_the_write(void **state)
 {
 	(void)state;
 	struct fixture *x = plan_of(step);
-	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_matmul), find_op(x->plan, LOWER_KERNEL, OP_contract));
+	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_matmul),
+		find_op(x->plan, LOWER_KERNEL, OP_contract));
 	refused(x, "which nothing has written");
 }
 
@@ -129,7 +134,8 @@ two_lives_in_one_place(void **state)
 {
 	(void)state;
 	struct fixture *x = plan_of(step);
-	x->plan->buffer[buffer_of(x->plan, "e")].offset = x->plan->buffer[buffer_of(x->plan, "h")].offset;
+	x->plan->buffer[buffer_of(x->plan, "e")].offset =
+		x->plan->buffer[buffer_of(x->plan, "h")].offset;
 	refused(x, "share bytes while both live");
 }
 
@@ -150,7 +156,8 @@ an_operand_freed_under_a_collective(void **state)
 {
 	(void)state;
 	struct fixture *x = plan_of(step);
-	struct lower_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")], *e = &x->plan->buffer[buffer_of(x->plan, "e")];
+	struct lower_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")],
+			    *e = &x->plan->buffer[buffer_of(x->plan, "e")];
 	g->last = find(x->plan, LOWER_POST, 0);
 	e->offset = g->offset;
 	e->first = g->last + 1;
@@ -181,7 +188,8 @@ static void
 an_output_overwritten(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
+	struct fixture *x = plan_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = "
+				    "exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
 				    "output(\"f\", %f)\n}\n");
 	struct lower_plan *p = x->plan;
 	p->buffer[buffer_of(p, "f")].offset = p->buffer[buffer_of(p, "e")].offset;
@@ -202,7 +210,8 @@ static void
 in_place_where_it_must_not_be(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = matmul(%w, %w)\nupdate(%w, %n)\n}\n");
+	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = "
+				    "matmul(%w, %w)\nupdate(%w, %n)\n}\n");
 	struct lower_plan *p = x->plan;
 	struct lower_action *a = &p->action[find_op(p, LOWER_KERNEL, OP_matmul)];
 	lower_value_of(p, &a->op->result[0])->buffer = buffer_of(p, "w");

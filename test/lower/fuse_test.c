@@ -1,6 +1,6 @@
 /*
- * Fused kernels against the interpreter: bodies for every branch of the scheme, at -O3 as programs have
- * them. That a body gets the scheme meant for it is in fuse.dir.
+ * Fused kernels against the interpreter: bodies for every branch of the scheme, at -O3 as programs
+ * have them. That a body gets the scheme meant for it is in fuse.dir.
  */
 #include "test/lower/program.h"
 
@@ -11,73 +11,168 @@ struct text_case {
 #define ONE "module @t\nfunc @main() {\n"
 #define TWO "module @t\nmesh [dp = 2]\nfunc @main() {\n"
 #define ROWS "%x = input(\"x\") : f32[37,50]\n"
-#define PARAMS "%w = param(\"w\") {init = \"normal\"} : f32[50,24]\n%c = param(\"c\") {init = \"normal\", seed = 1} : f32[24]\n"
+#define PARAMS                                                                                     \
+	"%w = param(\"w\") {init = \"normal\"} : f32[50,24]\n%c = param(\"c\") {init = "           \
+	"\"normal\", seed = 1} : f32[24]\n"
 
 static const struct text_case cases[] = {
-	{"pointwise chain", ONE ROWS "%y = input(\"y\") : f32[50]\n%r = fuse(%x, %y) {\n%a = add(%x, %y)\n%b = relu(%a)\n%c = mul(%b, %b)\nyield(%c)\n}\noutput(\"r\", %r)\n}\n"},
-	{"softmax", ONE ROWS "%r = fuse(%x) {\n%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
-		"%s = sum(%e) {dims = [1], keep = true}\n%y = div(%e, %s)\nyield(%y)\n}\noutput(\"r\", %r)\n}\n"},
-	{"softmax over the first dim", ONE ROWS "%r = fuse(%x) {\n%m = max(%x) {dims = [0]}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
-		"%s = sum(%e) {dims = [0]}\n%y = div(%e, %s)\nyield(%y)\n}\noutput(\"r\", %r)\n}\n"},
-	{"log softmax and its pick, two results", ONE ROWS "%i = input(\"i\") {range = 50} : i32[37]\n%r, %q = fuse(%x, %i) {\n"
-		"%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n%s = sum(%e) {dims = [1], keep = true}\n%l = log(%s)\n"
-		"%y = sub(%d, %l)\n%p = pick(%y, %i)\n%t = sum(%p)\nyield(%t, %y)\n}\noutput(\"r\", %r)\noutput(\"q\", %q)\n}\n"},
-	{"layer norm", ONE ROWS "%g = param(\"g\") {init = \"ones\"} : f32[50]\n%r, %v = fuse(%x, %g) {\n%m = mean(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n"
-		"%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%t = constant() {value = 1e-5} : f32[]\n%u = add(%v, %t)\n%s = rsqrt(%u)\n"
-		"%n = mul(%d, %s)\n%y = mul(%n, %g)\nyield(%y, %s)\n}\noutput(\"r\", %r)\noutput(\"v\", %v)\n}\n"},
-	{"batch norm", ONE ROWS "%r = fuse(%x) {\n%m = mean(%x) {dims = [0]}\n%d = sub(%x, %m)\n%q = mul(%d, %d)\n%v = mean(%q) {dims = [0]}\n"
-		"%t = constant() {value = 1e-5} : f32[]\n%u = add(%v, %t)\n%s = rsqrt(%u)\n%n = mul(%d, %s)\nyield(%n)\n}\noutput(\"r\", %r)\n}\n"},
-	{"columns summed while rows are made", ONE ROWS "%y = input(\"y\") : f32[37,50]\n%r, %s, %t, %u = fuse(%x, %y) {\n%p = gt(%x, %y)\n%z = constant() {value = 0} : f32[]\n"
-		"%g = select(%p, %x, %z)\n%s = sum(%g) {dims = [0]}\n%t = sum(%g) {dims = [1]}\n%u = sum(%g)\nyield(%g, %s, %t, %u)\n}\n"
+	{"pointwise chain",
+		ONE ROWS "%y = input(\"y\") : f32[50]\n%r = fuse(%x, %y) {\n%a = add(%x, %y)\n%b = "
+			 "relu(%a)\n%c = mul(%b, %b)\nyield(%c)\n}\noutput(\"r\", %r)\n}\n"},
+	{"softmax", ONE ROWS "%r = fuse(%x) {\n%m = max(%x) {dims = [1], keep = true}\n%d = "
+			     "sub(%x, %m)\n%e = exp(%d)\n"
+			     "%s = sum(%e) {dims = [1], keep = true}\n%y = div(%e, "
+			     "%s)\nyield(%y)\n}\noutput(\"r\", %r)\n}\n"},
+	{"softmax over the first dim", ONE ROWS
+		"%r = fuse(%x) {\n%m = max(%x) {dims = [0]}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
+		"%s = sum(%e) {dims = [0]}\n%y = div(%e, %s)\nyield(%y)\n}\noutput(\"r\", "
+		"%r)\n}\n"},
+	{"log softmax and its pick, two results",
+		ONE ROWS "%i = input(\"i\") {range = 50} : i32[37]\n%r, %q = fuse(%x, %i) {\n"
+			 "%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = "
+			 "exp(%d)\n%s = sum(%e) {dims = [1], keep = true}\n%l = log(%s)\n"
+			 "%y = sub(%d, %l)\n%p = pick(%y, %i)\n%t = sum(%p)\nyield(%t, "
+			 "%y)\n}\noutput(\"r\", %r)\noutput(\"q\", %q)\n}\n"},
+	{"layer norm",
+		ONE ROWS "%g = param(\"g\") {init = \"ones\"} : f32[50]\n%r, %v = fuse(%x, %g) "
+			 "{\n%m = mean(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n"
+			 "%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%t = "
+			 "constant() {value = 1e-5} : f32[]\n%u = add(%v, %t)\n%s = rsqrt(%u)\n"
+			 "%n = mul(%d, %s)\n%y = mul(%n, %g)\nyield(%y, %s)\n}\noutput(\"r\", "
+			 "%r)\noutput(\"v\", %v)\n}\n"},
+	{"batch norm",
+		ONE ROWS "%r = fuse(%x) {\n%m = mean(%x) {dims = [0]}\n%d = sub(%x, %m)\n%q = "
+			 "mul(%d, %d)\n%v = mean(%q) {dims = [0]}\n"
+			 "%t = constant() {value = 1e-5} : f32[]\n%u = add(%v, %t)\n%s = "
+			 "rsqrt(%u)\n%n = mul(%d, %s)\nyield(%n)\n}\noutput(\"r\", %r)\n}\n"},
+	{"columns summed while rows are made", ONE ROWS
+		"%y = input(\"y\") : f32[37,50]\n%r, %s, %t, %u = fuse(%x, %y) {\n%p = gt(%x, "
+		"%y)\n%z = constant() {value = 0} : f32[]\n"
+		"%g = select(%p, %x, %z)\n%s = sum(%g) {dims = [0]}\n%t = sum(%g) {dims = [1]}\n%u "
+		"= sum(%g)\nyield(%g, %s, %t, %u)\n}\n"
 		"output(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\noutput(\"u\", %u)\n}\n"},
-	{"a sum that goes back into what it is of", ONE ROWS "%r, %n = fuse(%x) {\n%q = mul(%x, %x)\n%s = sum(%q)\n%l = sqrt(%s)\n%y = div(%x, %l)\nyield(%y, %l)\n}\n"
-		"output(\"r\", %r)\noutput(\"n\", %n)\n}\n"},
-	{"a product and what follows", ONE ROWS PARAMS "%r = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = relu(%q)\nyield(%h)\n}\noutput(\"r\", %r)\n}\n"},
-	{"a product by blocks of rows", ONE "%x = input(\"x\") : f32[300,16]\n%w = param(\"w\") {init = \"normal\"} : f32[16,1024]\n%c = param(\"c\") {init = \"normal\"} : f32[1024]\n"
-		"%r, %m = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = gelu(%q)\n%m = max(%q) {dims = [1]}\nyield(%h, %m)\n}\n"
-		"output(\"r\", %r)\noutput(\"m\", %m)\n}\n"},
-	{"a product by blocks that is kept", ONE "%x = input(\"x\") : f32[16,300]\n%w = param(\"w\") {init = \"normal\"} : f32[16,1024]\n"
-		"%r, %p, %s = fuse(%x, %w) {\n%xt = transpose(%x)\n%p = contract(%x, %w) {spec = \"kb,kn->bn\"}\n%h = gelu(%p)\n%s = sum(%h) {dims = [0]}\nyield(%h, %p, %s)\n}\n"
+	{"a sum that goes back into what it is of",
+		ONE ROWS "%r, %n = fuse(%x) {\n%q = mul(%x, %x)\n%s = sum(%q)\n%l = sqrt(%s)\n%y = "
+			 "div(%x, %l)\nyield(%y, %l)\n}\n"
+			 "output(\"r\", %r)\noutput(\"n\", %n)\n}\n"},
+	{"a product and what follows",
+		ONE ROWS PARAMS "%r = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, "
+				"%c)\n%h = relu(%q)\nyield(%h)\n}\noutput(\"r\", %r)\n}\n"},
+	{"a product by blocks of rows",
+		ONE "%x = input(\"x\") : f32[300,16]\n%w = param(\"w\") {init = \"normal\"} : "
+		    "f32[16,1024]\n%c = param(\"c\") {init = \"normal\"} : f32[1024]\n"
+		    "%r, %m = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = "
+		    "gelu(%q)\n%m = max(%q) {dims = [1]}\nyield(%h, %m)\n}\n"
+		    "output(\"r\", %r)\noutput(\"m\", %m)\n}\n"},
+	{"a product by blocks that is kept", ONE
+		"%x = input(\"x\") : f32[16,300]\n%w = param(\"w\") {init = \"normal\"} : "
+		"f32[16,1024]\n"
+		"%r, %p, %s = fuse(%x, %w) {\n%xt = transpose(%x)\n%p = contract(%x, %w) {spec = "
+		"\"kb,kn->bn\"}\n%h = gelu(%p)\n%s = sum(%h) {dims = [0]}\nyield(%h, %p, %s)\n}\n"
 		"output(\"r\", %r)\noutput(\"p\", %p)\noutput(\"s\", %s)\n}\n"},
-	{"a product of what was made before", ONE ROWS PARAMS "%r = fuse(%x, %w) {\n%a = tanh(%x)\n%p = matmul(%a, %w)\n%e = exp(%p)\n%s = sum(%e) {dims = [1], keep = true}\n"
-		"%y = div(%e, %s)\nyield(%y)\n}\noutput(\"r\", %r)\n}\n"},
-	{"two products", ONE ROWS PARAMS "%v = param(\"v\") {init = \"normal\"} : f32[24,9]\n%r, %h = fuse(%x, %w, %c, %v) {\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = relu(%q)\n"
-		"%z = matmul(%h, %v)\n%y = tanh(%z)\nyield(%y, %h)\n}\noutput(\"r\", %r)\noutput(\"h\", %h)\n}\n"},
-	{"attention", ONE "%q = input(\"q\") : f32[2,9,4,8]\n%k = input(\"k\") : f32[2,9,4,8]\n%v = input(\"v\") : f32[2,9,4,8]\n%r = fuse(%q, %k, %v) {\n"
-		"%s = contract(%q, %k) {spec = \"bshd,bthd->bhst\"}\n%c = constant() {value = 0.35} : f32[]\n%t = mul(%s, %c)\n%m = max(%t) {dims = [3], keep = true}\n%d = sub(%t, %m)\n"
-		"%e = exp(%d)\n%u = sum(%e) {dims = [3], keep = true}\n%p = div(%e, %u)\n%o = contract(%p, %v) {spec = \"bhst,bthd->bshd\"}\nyield(%o)\n}\noutput(\"r\", %r)\n}\n"},
-	{"a value and its transpose", ONE "%x = input(\"x\") : f32[20,20]\n%r = fuse(%x) {\n%e = exp(%x)\n%t = transpose(%e)\n%y = add(%e, %t)\n%z = transpose(%x)\n%w = mul(%y, %z)\n"
-		"%v = add(%w, %x)\nyield(%v)\n}\noutput(\"r\", %r)\n}\n"},
-	{"transposes in tiles", ONE "%x = input(\"x\") : f32[40,70]\n%y = input(\"y\") : f32[70,40]\n%z = input(\"z\") : f32[3,33,70]\n%r = transpose(%x)\n%s = fuse(%x, %y) {\n%t = transpose(%x)\n%e = exp(%t)\n"
-		"%a = add(%e, %y)\nyield(%a)\n}\n%t = transpose(%z) {perm = [0,2,1]}\n%u = transpose(%z) {perm = [2,1,0]}\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\noutput(\"u\", %u)\n}\n"},
-	{"reshapes inside", ONE "%x = input(\"x\") : f32[20,24]\n%r, %s, %a = fuse(%x) {\n%a = reshape(%x) {shape = [20,4,6]}\n%e = exp(%a)\n%m = sum(%e) {dims = [2]}\n"
-		"%b = reshape(%m) {shape = [80]}\n%c = neg(%b)\n%d = reshape(%c) {shape = [8,10]}\nyield(%c, %d, %a)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"a\", %a)\n}\n"},
-	{"rows made once, used in all columns", ONE ROWS "%y = input(\"y\") : f32[50]\n%r = fuse(%x, %y) {\n%a = exp(%y)\n%b = tanh(%a)\n%c = add(%x, %b)\n%d = mul(%c, %a)\n%s = sum(%d) {dims = [1]}\n"
-		"yield(%s)\n}\noutput(\"r\", %r)\n}\n"},
-	{"scalars and vectors of different lengths", ONE "%x = input(\"x\") : f32[30]\n%y = input(\"y\") : f32[40]\n%r, %s, %t = fuse(%x, %y) {\n%a = sum(%x)\n%b = sum(%y)\n%c = div(%a, %b)\n"
-		"%d = mul(%x, %c)\n%e = mul(%y, %c)\nyield(%d, %e, %c)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\n}\n"},
-	{"Adam in place", TWO "%w = param(\"w\") {init = \"normal\"} : f32[16/dp,9]\n%m = state(\"m\") : f32[16/dp,9]\n%v = state(\"v\") : f32[16/dp,9]\n%t = state(\"t\") : f32[]\n"
-		"%g = input(\"g\") : f32[16/dp,9]\n%w2, %m2, %v2, %t2 = fuse(%w, %m, %v, %t, %g) {\n%one = constant() {value = 1} : f32[]\n%t2 = add(%t, %one)\n%b1 = constant() {value = 0.9} : f32[]\n"
-		"%b2 = constant() {value = 0.99} : f32[]\n%c1 = constant() {value = 0.1} : f32[]\n%c2 = constant() {value = 0.01} : f32[]\n%p1 = pow(%b1, %t2)\n%p2 = pow(%b2, %t2)\n%q1 = sub(%one, %p1)\n%q2 = sub(%one, %p2)\n"
-		"%ma = mul(%m, %b1)\n%mb = mul(%g, %c1)\n%m2 = add(%ma, %mb)\n%gg = mul(%g, %g)\n%va = mul(%v, %b2)\n%vb = mul(%gg, %c2)\n%v2 = add(%va, %vb)\n%mh = div(%m2, %q1)\n%vh = div(%v2, %q2)\n"
-		"%sv = sqrt(%vh)\n%e = constant() {value = 1e-6} : f32[]\n%se = add(%sv, %e)\n%st = div(%mh, %se)\n%sl = mul(%st, %c2)\n%w2 = sub(%w, %sl)\nyield(%w2, %m2, %v2, %t2)\n}\n"
-		"update(%w, %w2)\nupdate(%m, %m2)\nupdate(%v, %v2)\nupdate(%t, %t2)\n}\n"},
-	{"a param read again after its new value", ONE "%w = param(\"w\") {init = \"normal\"} : f32[12,12]\n%n, %o = fuse(%w) {\n%e = tanh(%w)\n%s = sum(%w) {dims = [0]}\n%o = add(%e, %s)\nyield(%e, %o)\n}\n"
-		"update(%w, %n)\noutput(\"o\", %o)\n}\n"},
-	{"rows by number", ONE "%t = param(\"t\") {init = \"normal\"} : f32[40,8]\n%i = input(\"i\") {range = 40} : i32[6,5]\n%p = param(\"p\") {init = \"normal\"} : f32[5,8]\n%r = fuse(%t, %i, %p) {\n"
-		"%g = gather(%t, %i)\n%a = add(%g, %p)\n%m = mean(%a) {dims = [2], keep = true}\n%d = sub(%a, %m)\nyield(%d)\n}\n%s = fuse(%i, %r) {\n%u = mul(%r, %r)\n%v = scatter_add(%u, %i) {size = 40}\n%w = neg(%v)\nyield(%w)\n}\n"
-		"output(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
-	{"the gradient of cross entropy", TWO "%z = input(\"z\") : f32[16/dp,10]\n%y = input(\"y\") {range = 10} : i32[16/dp]\n%g, %b = fuse(%z, %y) {\n%m = max(%z) {dims = [1], keep = true}\n%d = sub(%z, %m)\n%e = exp(%d)\n"
-		"%s = sum(%e) {dims = [1], keep = true}\n%p = div(%e, %s)\n%o = one_hot(%y) {size = 10, to = f32}\n%g = sub(%p, %o)\n%b = sum(%g) {dims = [0]}\nyield(%g, %b)\n}\n%r = allreduce(%b) {axis = dp}\n"
-		"output(\"g\", %g)\noutput(\"r\", %r)\n}\n"},
-	{"narrow floats", ONE "%x = input(\"x\") : f32[37,50]\n%r, %c = fuse(%x) {\n%a = convert(%x) {to = bf16}\n%b = mul(%a, %a)\n%s = sum(%b) {dims = [1], keep = true}\n%d = sub(%a, %s)\n%c = sum(%d) {dims = [0]}\nyield(%d, %c)\n}\n"
-		"output(\"r\", %r)\noutput(\"c\", %c)\n}\n"},
-	{"an operand handed through, a value twice", ONE ROWS "%a, %b, %c = fuse(%x) {\n%e = exp(%x)\nyield(%x, %e, %e)\n}\noutput(\"a\", %a)\noutput(\"b\", %b)\noutput(\"c\", %c)\n}\n"},
-	{"integers and logic", ONE "%k = input(\"k\") {range = 7} : i32[11,13]\n%r, %s = fuse(%k) {\n%c = constant() {value = 3} : i32[]\n%p = lt(%k, %c)\n%q = eq(%k, %c)\n%o = or(%p, %q)\n%n = select(%o, %k, %c)\n"
-		"%m = max(%n) {dims = [1]}\n%t = sum(%n) {dims = [0]}\nyield(%m, %t)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
-	{"constants as memory and as numbers", ONE "%c = constant() {value = 3.5} : f32[6,4]\n%x = input(\"x\") : f32[6,4]\n%r, %s, %t = fuse(%x, %c) {\n%a = add(%x, %c)\n"
-		"%b = reshape(%c) {shape = [24]}\nyield(%a, %b, %c)\n}\n%d = constant() {value = 0.5} : f32[4,3]\n%u = fuse(%x, %d) {\n%m = matmul(%x, %d)\n%e = mul(%m, %m)\nyield(%e)\n}\noutput(\"u\", %u)\noutput(\"r\", %r)\noutput(\"s\", %s)\noutput(\"t\", %t)\n}\n"},
-	{"positions inside", TWO "%r = fuse() {\n%i = iota() {dim = 0} : f32[8/dp,12]\n%u = uniform() {seed = 3} : f32[8/dp,12]\n%a = add(%i, %u)\nyield(%a)\n}\noutput(\"r\", %r)\n}\n"},
+	{"a product of what was made before",
+		ONE ROWS PARAMS "%r = fuse(%x, %w) {\n%a = tanh(%x)\n%p = matmul(%a, %w)\n%e = "
+				"exp(%p)\n%s = sum(%e) {dims = [1], keep = true}\n"
+				"%y = div(%e, %s)\nyield(%y)\n}\noutput(\"r\", %r)\n}\n"},
+	{"two products", ONE ROWS PARAMS
+		"%v = param(\"v\") {init = \"normal\"} : f32[24,9]\n%r, %h = fuse(%x, %w, %c, %v) "
+		"{\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = relu(%q)\n"
+		"%z = matmul(%h, %v)\n%y = tanh(%z)\nyield(%y, %h)\n}\noutput(\"r\", "
+		"%r)\noutput(\"h\", %h)\n}\n"},
+	{"attention", ONE "%q = input(\"q\") : f32[2,9,4,8]\n%k = input(\"k\") : f32[2,9,4,8]\n%v "
+			  "= input(\"v\") : f32[2,9,4,8]\n%r = fuse(%q, %k, %v) {\n"
+			  "%s = contract(%q, %k) {spec = \"bshd,bthd->bhst\"}\n%c = constant() "
+			  "{value = 0.35} : f32[]\n%t = mul(%s, %c)\n%m = max(%t) {dims = [3], "
+			  "keep = true}\n%d = sub(%t, %m)\n"
+			  "%e = exp(%d)\n%u = sum(%e) {dims = [3], keep = true}\n%p = div(%e, "
+			  "%u)\n%o = contract(%p, %v) {spec = "
+			  "\"bhst,bthd->bshd\"}\nyield(%o)\n}\noutput(\"r\", %r)\n}\n"},
+	{"a value and its transpose",
+		ONE "%x = input(\"x\") : f32[20,20]\n%r = fuse(%x) {\n%e = exp(%x)\n%t = "
+		    "transpose(%e)\n%y = add(%e, %t)\n%z = transpose(%x)\n%w = mul(%y, %z)\n"
+		    "%v = add(%w, %x)\nyield(%v)\n}\noutput(\"r\", %r)\n}\n"},
+	{"transposes in tiles",
+		ONE "%x = input(\"x\") : f32[40,70]\n%y = input(\"y\") : f32[70,40]\n%z = "
+		    "input(\"z\") : f32[3,33,70]\n%r = transpose(%x)\n%s = fuse(%x, %y) {\n%t = "
+		    "transpose(%x)\n%e = exp(%t)\n"
+		    "%a = add(%e, %y)\nyield(%a)\n}\n%t = transpose(%z) {perm = [0,2,1]}\n%u = "
+		    "transpose(%z) {perm = [2,1,0]}\noutput(\"r\", %r)\noutput(\"s\", "
+		    "%s)\noutput(\"t\", %t)\noutput(\"u\", %u)\n}\n"},
+	{"reshapes inside",
+		ONE "%x = input(\"x\") : f32[20,24]\n%r, %s, %a = fuse(%x) {\n%a = reshape(%x) "
+		    "{shape = [20,4,6]}\n%e = exp(%a)\n%m = sum(%e) {dims = [2]}\n"
+		    "%b = reshape(%m) {shape = [80]}\n%c = neg(%b)\n%d = reshape(%c) {shape = "
+		    "[8,10]}\nyield(%c, %d, %a)\n}\noutput(\"r\", %r)\noutput(\"s\", "
+		    "%s)\noutput(\"a\", %a)\n}\n"},
+	{"rows made once, used in all columns",
+		ONE ROWS "%y = input(\"y\") : f32[50]\n%r = fuse(%x, %y) {\n%a = exp(%y)\n%b = "
+			 "tanh(%a)\n%c = add(%x, %b)\n%d = mul(%c, %a)\n%s = sum(%d) {dims = [1]}\n"
+			 "yield(%s)\n}\noutput(\"r\", %r)\n}\n"},
+	{"scalars and vectors of different lengths",
+		ONE "%x = input(\"x\") : f32[30]\n%y = input(\"y\") : f32[40]\n%r, %s, %t = "
+		    "fuse(%x, %y) {\n%a = sum(%x)\n%b = sum(%y)\n%c = div(%a, %b)\n"
+		    "%d = mul(%x, %c)\n%e = mul(%y, %c)\nyield(%d, %e, %c)\n}\noutput(\"r\", "
+		    "%r)\noutput(\"s\", %s)\noutput(\"t\", %t)\n}\n"},
+	{"Adam in place",
+		TWO "%w = param(\"w\") {init = \"normal\"} : f32[16/dp,9]\n%m = state(\"m\") : "
+		    "f32[16/dp,9]\n%v = state(\"v\") : f32[16/dp,9]\n%t = state(\"t\") : f32[]\n"
+		    "%g = input(\"g\") : f32[16/dp,9]\n%w2, %m2, %v2, %t2 = fuse(%w, %m, %v, %t, "
+		    "%g) {\n%one = constant() {value = 1} : f32[]\n%t2 = add(%t, %one)\n%b1 = "
+		    "constant() {value = 0.9} : f32[]\n"
+		    "%b2 = constant() {value = 0.99} : f32[]\n%c1 = constant() {value = 0.1} : "
+		    "f32[]\n%c2 = constant() {value = 0.01} : f32[]\n%p1 = pow(%b1, %t2)\n%p2 = "
+		    "pow(%b2, %t2)\n%q1 = sub(%one, %p1)\n%q2 = sub(%one, %p2)\n"
+		    "%ma = mul(%m, %b1)\n%mb = mul(%g, %c1)\n%m2 = add(%ma, %mb)\n%gg = mul(%g, "
+		    "%g)\n%va = mul(%v, %b2)\n%vb = mul(%gg, %c2)\n%v2 = add(%va, %vb)\n%mh = "
+		    "div(%m2, %q1)\n%vh = div(%v2, %q2)\n"
+		    "%sv = sqrt(%vh)\n%e = constant() {value = 1e-6} : f32[]\n%se = add(%sv, "
+		    "%e)\n%st = div(%mh, %se)\n%sl = mul(%st, %c2)\n%w2 = sub(%w, %sl)\nyield(%w2, "
+		    "%m2, %v2, %t2)\n}\n"
+		    "update(%w, %w2)\nupdate(%m, %m2)\nupdate(%v, %v2)\nupdate(%t, %t2)\n}\n"},
+	{"a param read again after its new value",
+		ONE "%w = param(\"w\") {init = \"normal\"} : f32[12,12]\n%n, %o = fuse(%w) {\n%e = "
+		    "tanh(%w)\n%s = sum(%w) {dims = [0]}\n%o = add(%e, %s)\nyield(%e, %o)\n}\n"
+		    "update(%w, %n)\noutput(\"o\", %o)\n}\n"},
+	{"rows by number",
+		ONE "%t = param(\"t\") {init = \"normal\"} : f32[40,8]\n%i = input(\"i\") {range = "
+		    "40} : i32[6,5]\n%p = param(\"p\") {init = \"normal\"} : f32[5,8]\n%r = "
+		    "fuse(%t, %i, %p) {\n"
+		    "%g = gather(%t, %i)\n%a = add(%g, %p)\n%m = mean(%a) {dims = [2], keep = "
+		    "true}\n%d = sub(%a, %m)\nyield(%d)\n}\n%s = fuse(%i, %r) {\n%u = mul(%r, "
+		    "%r)\n%v = scatter_add(%u, %i) {size = 40}\n%w = neg(%v)\nyield(%w)\n}\n"
+		    "output(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
+	{"the gradient of cross entropy",
+		TWO "%z = input(\"z\") : f32[16/dp,10]\n%y = input(\"y\") {range = 10} : "
+		    "i32[16/dp]\n%g, %b = fuse(%z, %y) {\n%m = max(%z) {dims = [1], keep = "
+		    "true}\n%d = sub(%z, %m)\n%e = exp(%d)\n"
+		    "%s = sum(%e) {dims = [1], keep = true}\n%p = div(%e, %s)\n%o = one_hot(%y) "
+		    "{size = 10, to = f32}\n%g = sub(%p, %o)\n%b = sum(%g) {dims = [0]}\nyield(%g, "
+		    "%b)\n}\n%r = allreduce(%b) {axis = dp}\n"
+		    "output(\"g\", %g)\noutput(\"r\", %r)\n}\n"},
+	{"narrow floats",
+		ONE "%x = input(\"x\") : f32[37,50]\n%r, %c = fuse(%x) {\n%a = convert(%x) {to = "
+		    "bf16}\n%b = mul(%a, %a)\n%s = sum(%b) {dims = [1], keep = true}\n%d = sub(%a, "
+		    "%s)\n%c = sum(%d) {dims = [0]}\nyield(%d, %c)\n}\n"
+		    "output(\"r\", %r)\noutput(\"c\", %c)\n}\n"},
+	{"an operand handed through, a value twice",
+		ONE ROWS "%a, %b, %c = fuse(%x) {\n%e = exp(%x)\nyield(%x, %e, "
+			 "%e)\n}\noutput(\"a\", %a)\noutput(\"b\", %b)\noutput(\"c\", %c)\n}\n"},
+	{"integers and logic",
+		ONE "%k = input(\"k\") {range = 7} : i32[11,13]\n%r, %s = fuse(%k) {\n%c = "
+		    "constant() {value = 3} : i32[]\n%p = lt(%k, %c)\n%q = eq(%k, %c)\n%o = or(%p, "
+		    "%q)\n%n = select(%o, %k, %c)\n"
+		    "%m = max(%n) {dims = [1]}\n%t = sum(%n) {dims = [0]}\nyield(%m, "
+		    "%t)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
+	{"constants as memory and as numbers",
+		ONE "%c = constant() {value = 3.5} : f32[6,4]\n%x = input(\"x\") : f32[6,4]\n%r, "
+		    "%s, %t = fuse(%x, %c) {\n%a = add(%x, %c)\n"
+		    "%b = reshape(%c) {shape = [24]}\nyield(%a, %b, %c)\n}\n%d = constant() {value "
+		    "= 0.5} : f32[4,3]\n%u = fuse(%x, %d) {\n%m = matmul(%x, %d)\n%e = mul(%m, "
+		    "%m)\nyield(%e)\n}\noutput(\"u\", %u)\noutput(\"r\", %r)\noutput(\"s\", "
+		    "%s)\noutput(\"t\", %t)\n}\n"},
+	{"positions inside",
+		TWO "%r = fuse() {\n%i = iota() {dim = 0} : f32[8/dp,12]\n%u = uniform() {seed = "
+		    "3} : f32[8/dp,12]\n%a = add(%i, %u)\nyield(%a)\n}\noutput(\"r\", %r)\n}\n"},
 };
 
 static void

@@ -1,6 +1,6 @@
 /*
- * Every op of the table in a program, against the interpreter. A row of ir/ops.def without a case here fails.
- * All programs are one compile.
+ * Every op of the table in a program, against the interpreter. A row of ir/ops.def without a case
+ * here fails. All programs are one compile.
  */
 #include "test/lower/program.h"
 
@@ -10,60 +10,107 @@ struct op_case {
 	const char *body;
 };
 
-#define BINARY(name) {OP_##name, "%r = " #name "(%a, %b)\n%s = " #name "(%a, %v)\n%t = " #name "(%k, %j)\n"}
-#define FLOAT_BINARY(name) {OP_##name, "%p = exp(%a)\n%r = " #name "(%p, %b)\n%s = " #name "(%p, %v)\n"}
-#define COMPARE(name) {OP_##name, "%r = " #name "(%a, %b)\n%s = " #name "(%k, %j)\n"}
-#define LOGIC(name) {OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%r = " #name "(%x, %y)\n"}
-#define UNARY(name) {OP_##name, "%r = " #name "(%a)\n%d = convert(%a) {to = f64}\n%s = " #name "(%d)\n"}
-#define POSITIVE(name) {OP_##name, "%p = abs(%a)\n%q = add(%p, %h)\n%r = " #name "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"}
-#define REDUCE(name) {OP_##name, "%r = " #name "(%a) {dims = [1]}\n%s = " #name "(%a) {dims = [0], keep = true}\n%t = " #name "(%c) {dims = [0, 2]}\n"}
+#define BINARY(name)                                                                               \
+	{                                                                                          \
+		OP_##name,                                                                         \
+			"%r = " #name "(%a, %b)\n%s = " #name "(%a, %v)\n%t = " #name "(%k, %j)\n" \
+	}
+#define FLOAT_BINARY(name)                                                                         \
+	{                                                                                          \
+		OP_##name, "%p = exp(%a)\n%r = " #name "(%p, %b)\n%s = " #name "(%p, %v)\n"        \
+	}
+#define COMPARE(name)                                                                              \
+	{                                                                                          \
+		OP_##name, "%r = " #name "(%a, %b)\n%s = " #name "(%k, %j)\n"                      \
+	}
+#define LOGIC(name)                                                                                \
+	{                                                                                          \
+		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%r = " #name "(%x, %y)\n"            \
+	}
+#define UNARY(name)                                                                                \
+	{                                                                                          \
+		OP_##name, "%r = " #name "(%a)\n%d = convert(%a) {to = f64}\n%s = " #name "(%d)\n" \
+	}
+#define POSITIVE(name)                                                                             \
+	{                                                                                          \
+		OP_##name, "%p = abs(%a)\n%q = add(%p, %h)\n%r = " #name                           \
+			   "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"               \
+	}
+#define REDUCE(name)                                                                               \
+	{                                                                                          \
+		OP_##name, "%r = " #name "(%a) {dims = [1]}\n%s = " #name                          \
+			   "(%a) {dims = [0], keep = true}\n%t = " #name "(%c) {dims = [0, 2]}\n"  \
+	}
 
 static const struct op_case cases[] = {
-	BINARY(add), BINARY(sub), BINARY(mul), BINARY(div), BINARY(maximum), BINARY(minimum), FLOAT_BINARY(pow),
-	COMPARE(eq), COMPARE(ne), COMPARE(lt), COMPARE(le), COMPARE(gt), COMPARE(ge), LOGIC(and), LOGIC(or),
-	{OP_not, "%x = lt(%a, %b)\n%r = not(%x)\n"},
+	BINARY(add), BINARY(sub), BINARY(mul), BINARY(div), BINARY(maximum), BINARY(minimum),
+	FLOAT_BINARY(pow), COMPARE(eq), COMPARE(ne), COMPARE(lt), COMPARE(le), COMPARE(gt),
+	COMPARE(ge), LOGIC(and), LOGIC(or), {OP_not, "%x = lt(%a, %b)\n%r = not(%x)\n"},
 	{OP_select, "%x = lt(%a, %b)\n%r = select(%x, %a, %v)\n%s = select(%x, %b, %h)\n"},
-	UNARY(neg), UNARY(abs), UNARY(exp), POSITIVE(log), UNARY(tanh), UNARY(erf), POSITIVE(sqrt), POSITIVE(rsqrt),
-	UNARY(sigmoid), UNARY(sin), UNARY(cos), UNARY(relu), UNARY(gelu), UNARY(stop_gradient),
-	{OP_convert, "%x = mul(%a, %hundred)\n%r = convert(%x) {to = i32}\n%s = convert(%k) {to = bf16}\n"
-		"%y = convert(%a) {to = f16}\n%t = add(%y, %y)\n%z = convert(%x) {to = i8}\noutput(\"z\", %z)\n"
-		"%u8 = convert(%x) {to = u8}\noutput(\"u\", %u8)\n%b1 = convert(%k) {to = bool}\noutput(\"b\", %b1)\n"},
-	{OP_constant, "%c1 = constant() {value = 2.5} : f32[6,10]\noutput(\"c1\", %c1)\n%r = add(%a, %c1)\n%s = mul(%c1, %c1)\n"},
+	UNARY(neg), UNARY(abs), UNARY(exp), POSITIVE(log), UNARY(tanh), UNARY(erf), POSITIVE(sqrt),
+	POSITIVE(rsqrt), UNARY(sigmoid), UNARY(sin), UNARY(cos), UNARY(relu), UNARY(gelu),
+	UNARY(stop_gradient),
+	{OP_convert, "%x = mul(%a, %hundred)\n%r = convert(%x) {to = i32}\n%s = convert(%k) {to = "
+		     "bf16}\n"
+		     "%y = convert(%a) {to = f16}\n%t = add(%y, %y)\n%z = convert(%x) {to = "
+		     "i8}\noutput(\"z\", %z)\n"
+		     "%u8 = convert(%x) {to = u8}\noutput(\"u\", %u8)\n%b1 = convert(%k) {to = "
+		     "bool}\noutput(\"b\", %b1)\n"},
+	{OP_constant, "%c1 = constant() {value = 2.5} : f32[6,10]\noutput(\"c1\", %c1)\n%r = "
+		      "add(%a, %c1)\n%s = mul(%c1, %c1)\n"},
 	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"},
 	{OP_uniform, "%r = uniform() {seed = 5} : f32[6,10]\n%s = uniform() : f64[7]\n"},
 	{OP_normal, "%r = normal() {seed = 5} : f32[6,10]\n"},
-	{OP_matmul, "%bt = transpose(%b)\n%r = matmul(%a, %bt)\n%s = matmul(%c, %bt)\n%x = convert(%k) {to = i64}\n%y = transpose(%x)\n"
-		"%t = matmul(%x, %y)\n"},
-	{OP_contract, "%r = contract(%a, %b) {spec = \"ij,kj->ki\"}\n%s = contract(%c, %c) {spec = \"bij,bkj->ikb\"}\n"
-		"%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) {spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
-	REDUCE(sum), {OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n"}, REDUCE(max), REDUCE(min),
-	{OP_broadcast, "%r = broadcast(%v) {shape = [6,10]}\n%s = broadcast(%v) {shape = [10,3], dims = [0]}\n"},
-	{OP_transpose, "%r = transpose(%a)\n%s = transpose(%c) {perm = [1,0,2]}\n%t = transpose(%c) {perm = [2,0,1]}\n"},
-	{OP_reshape, "%r = reshape(%a) {shape = [3,20]}\n%e = exp(%a)\n%s = reshape(%e) {shape = [60]}\n"},
-	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = gather(%a, %big)\n"},
-	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = scatter_add(%u, %big) {size = 4}\n"},
-	{OP_pick, "%r = pick(%a, %i)\n"},
-	{OP_put, "%r = put(%w, %i) {size = 9}\n"},
-	{OP_one_hot, "%r = one_hot(%i) {size = 9, to = f32}\n%s = one_hot(%i2) {size = 7, to = i32}\n"},
-	{OP_input, ""}, {OP_param, "%p = param(\"p\") {init = \"xavier\", seed = 3} : f32[6,10]\n%r = add(%a, %p)\n"},
-	{OP_state, "%p = state(\"p\") {init = \"constant\", value = 3} : f32[6,10]\n%r = add(%a, %p)\n"},
-	{OP_update, "%p = param(\"p\") {init = \"ones\"} : f32[6,10]\n%q = param(\"q\") {init = \"normal\"} : f32[10,6]\n"
-		"%n = add(%p, %a)\nupdate(%p, %n)\n%qt = transpose(%q)\n%m = matmul(%n, %q)\n%m2 = matmul(%q, %m)\nupdate(%q, %m2)\n%r = mul(%qt, %p)\n"},
-	{OP_output, "output(\"a2\", %a)\n"}, {OP_release, "%x = exp(%a)\n%r = add(%x, %b)\nrelease(%x)\n"},
-	{OP_partition, NULL}, {OP_combine, NULL}, {OP_replicate, NULL}, {OP_reduce, NULL}, {OP_allgather, NULL},
-	{OP_allreduce, NULL}, {OP_reducescatter, NULL}, {OP_alltoall, NULL}, {OP_send, NULL}, /* layout_test.c */
+	{OP_matmul, "%bt = transpose(%b)\n%r = matmul(%a, %bt)\n%s = matmul(%c, %bt)\n%x = "
+		    "convert(%k) {to = i64}\n%y = transpose(%x)\n"
+		    "%t = matmul(%x, %y)\n"},
+	{OP_contract, "%r = contract(%a, %b) {spec = \"ij,kj->ki\"}\n%s = contract(%c, %c) {spec = "
+		      "\"bij,bkj->ikb\"}\n"
+		      "%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) "
+		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
+	REDUCE(sum), {OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n"}, REDUCE(max),
+	REDUCE(min),
+	{OP_broadcast, "%r = broadcast(%v) {shape = [6,10]}\n%s = broadcast(%v) {shape = [10,3], "
+		       "dims = [0]}\n"},
+	{OP_transpose, "%r = transpose(%a)\n%s = transpose(%c) {perm = [1,0,2]}\n%t = "
+		       "transpose(%c) {perm = [2,0,1]}\n"},
+	{OP_reshape, "%r = reshape(%a) {shape = [3,20]}\n%e = exp(%a)\n%s = reshape(%e) {shape = "
+		     "[60]}\n"},
+	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = "
+		    "gather(%a, %big)\n"},
+	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
+			 "scatter_add(%u, %big) {size = 4}\n"},
+	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},
+	{OP_one_hot,
+		"%r = one_hot(%i) {size = 9, to = f32}\n%s = one_hot(%i2) {size = 7, to = i32}\n"},
+	{OP_input, ""},
+	{OP_param,
+		"%p = param(\"p\") {init = \"xavier\", seed = 3} : f32[6,10]\n%r = add(%a, %p)\n"},
+	{OP_state, "%p = state(\"p\") {init = \"constant\", value = 3} : f32[6,10]\n%r = add(%a, "
+		   "%p)\n"},
+	{OP_update, "%p = param(\"p\") {init = \"ones\"} : f32[6,10]\n%q = param(\"q\") {init = "
+		    "\"normal\"} : f32[10,6]\n"
+		    "%n = add(%p, %a)\nupdate(%p, %n)\n%qt = transpose(%q)\n%m = matmul(%n, "
+		    "%q)\n%m2 = matmul(%q, %m)\nupdate(%q, %m2)\n%r = mul(%qt, %p)\n"},
+	{OP_output, "output(\"a2\", %a)\n"},
+	{OP_release, "%x = exp(%a)\n%r = add(%x, %b)\nrelease(%x)\n"}, {OP_partition, NULL},
+	{OP_combine, NULL}, {OP_replicate, NULL}, {OP_reduce, NULL}, {OP_allgather, NULL},
+	{OP_allreduce, NULL}, {OP_reducescatter, NULL}, {OP_alltoall, NULL},
+	{OP_send, NULL}, /* layout_test.c */
 	{OP_fuse, "%r = fuse(%a, %b) {\n %x = add(%a, %b)\n %y = exp(%x)\n yield(%y)\n}\n"},
-	{OP_yield, "%r, %s = fuse(%a) {\n %x = exp(%a)\n yield(%x, %a)\n}\n"},
-	{OP_call, NULL}, {OP_return, NULL}, /* inlined before; host_errors.dir has what is said otherwise */
+	{OP_yield, "%r, %s = fuse(%a) {\n %x = exp(%a)\n yield(%x, %a)\n}\n"}, {OP_call, NULL},
+	{OP_return, NULL}, /* inlined before; host_errors.dir has what is said otherwise */
 };
 
 static const char head[] =
 	"module @ops\nfunc @main() {\n"
-	"%a = input(\"a\") : f32[6,10]\n%b = input(\"b\") : f32[6,10]\n%c = input(\"c\") : f32[4,6,10]\n%v = input(\"v\") : f32[10]\n"
+	"%a = input(\"a\") : f32[6,10]\n%b = input(\"b\") : f32[6,10]\n%c = input(\"c\") : "
+	"f32[4,6,10]\n%v = input(\"v\") : f32[10]\n"
 	"%w = input(\"w\") : f32[6]\n%u = input(\"u\") : f32[6,3]\n"
 	"%k = input(\"k\") {range = 5} : i32[6,10]\n%j = input(\"j\") {range = 3} : i32[6,10]\n"
 	"%i = input(\"i\") {range = 6} : i32[6]\n%i2 = input(\"i2\") {range = 6} : i32[2,3]\n"
-	"%h = constant() {value = 0.5} : f32[]\n%seven = constant() {value = 3} : i32[]\n%hundred = constant() {value = 100} : f32[]\n";
+	"%h = constant() {value = 0.5} : f32[]\n%seven = constant() {value = 3} : i32[]\n%hundred "
+	"= constant() {value = 100} : f32[]\n";
 
 /* Outputs for those of r, s, t that the body defines. */
 static char *
@@ -72,9 +119,10 @@ text_of(const void *owner, const char *body)
 	char *text = talloc_asprintf(owner, "%s%s", head, body);
 	static const char *const name[] = {"r", "s", "t"};
 	for (int i = 0; i < 3; i++)
-		if (strstr(body, talloc_asprintf(owner, "%%%s = ", name[i]))
-			|| strstr(body, talloc_asprintf(owner, "%%%s, ", name[i])))
-			text = talloc_asprintf_append(text, "output(\"%s\", %%%s)\n", name[i], name[i]);
+		if (strstr(body, talloc_asprintf(owner, "%%%s = ", name[i])) ||
+			strstr(body, talloc_asprintf(owner, "%%%s, ", name[i])))
+			text = talloc_asprintf_append(
+				text, "output(\"%s\", %%%s)\n", name[i], name[i]);
 	return talloc_strdup_append(text, "}\n");
 }
 

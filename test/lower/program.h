@@ -1,7 +1,7 @@
 /*
- * Programs of many modules in one compile: each module becomes sources with an entry of its own, all are
- * one translation unit or a few, linked as a library, loaded, and run with rt_main in a child process. What
- * a program dumps and saves is compared with the interpreter.
+ * Programs of many modules in one compile: each module becomes sources with an entry of its own,
+ * all are one translation unit or a few, linked as a library, loaded, and run with rt_main in a
+ * child process. What a program dumps and saves is compared with the interpreter.
  */
 #ifndef TEST_LOWER_PROGRAM_H
 #define TEST_LOWER_PROGRAM_H
@@ -35,8 +35,9 @@
 #endif
 
 enum {
-	PROGRAM_SECONDS = 60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_FILES = 2,    /* translation units of a batch: a compiler each, on two cores */
+	PROGRAM_SECONDS =
+		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
+	PROGRAM_FILES = 2, /* translation units of a batch: a compiler each, on two cores */
 };
 
 struct program {
@@ -48,7 +49,7 @@ struct batch {
 	char *folder;
 	struct ir_context *ctx;
 	struct program *program;
-	int n, steps; /* programs; steps of each: 3, so that states and params move on */
+	int n, steps;  /* programs; steps of each: 3, so that states and params move on */
 	char *message; /* the last error, "" before one */
 	void *library;
 };
@@ -88,11 +89,13 @@ module_of(struct batch *b, const char *what, const char *text)
 	return m;
 }
 
-/* Adds a module; its sources are written at once. False, with b->message, where it cannot be lowered. */
+/* Adds a module; its sources are written at once. False, with b->message, where it cannot be
+ * lowered. */
 static inline bool
 batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 {
-	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n), *entry = talloc_asprintf(b, "p%d", b->n);
+	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
+	     *entry = talloc_asprintf(b, "p%d", b->n);
 	const struct lower_options o = {.target = BATCH_TARGET, .output = output, .entry = entry};
 	if (!lower_emit_program(m, &o))
 		return false;
@@ -134,11 +137,13 @@ write_unit(struct batch *b, int first)
 	if (first == 0 && BATCH_TARGET == LOWER_HOST)
 		fputs("int batch_run(const struct rt_program *p, int argc, char **argv);\n"
 		      "int batch_run(const struct rt_program *p, int argc, char **argv)\n"
-		      "{\n\treturn rt_main(p, &rt_device_host, argc, argv);\n}\n", f);
+		      "{\n\treturn rt_main(p, &rt_device_host, argc, argv);\n}\n",
+			f);
 	fclose(f);
 }
 
-/* Compiles and loads all programs. -O1: it is about values; the same loops are vectorized at -O3 elsewhere. */
+/* Compiles and loads all programs. -O1: it is about values; the same loops are vectorized at -O3
+ * elsewhere. */
 static inline void
 batch_build(struct batch *b, const char *level)
 {
@@ -149,7 +154,8 @@ batch_build(struct batch *b, const char *level)
 #endif
 	for (int i = 0; i < PROGRAM_FILES; i++) {
 		write_unit(b, i);
-		command = talloc_asprintf_append(command, " %s %s -fPIC -c unit%d.c & p%d=$!;", cc, level, i, i);
+		command = talloc_asprintf_append(
+			command, " %s %s -fPIC -c unit%d.c & p%d=$!;", cc, level, i, i);
 	}
 	for (int i = 0; i < PROGRAM_FILES; i++)
 		command = talloc_asprintf_append(command, " wait $p%d || exit 1;", i);
@@ -171,11 +177,13 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
 	int (*run)(const struct rt_program *, int, char **) =
 		(int (*)(const struct rt_program *, int, char **))dlsym(b->library, "batch_run");
-	int (*own)(int, char **) = (int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
+	int (*own)(int, char **) =
+		(int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
 	assert_true(p && (run || own));
 	char steps[16];
 	snprintf(steps, sizeof steps, "%d", b->steps);
-	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save", (char *)save, NULL};
+	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save",
+		(char *)save, NULL};
 	fflush(NULL);
 	const pid_t child = fork();
 	if (child == 0) {
@@ -234,15 +242,17 @@ from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *
 	return r;
 }
 
-/* Sums in another order, polynomials of another degree: what a program may differ by, over the interpreter's own. */
+/* Sums in another order, polynomials of another degree: what a program may differ by, over the
+ * interpreter's own. */
 #define PROGRAM_TOLERANCE 8
 
-/* That of the narrowest floats in the module: a rounding of theirs shows in all that comes behind. */
+/* That of the narrowest floats in the module: a rounding of theirs shows in all that comes behind.
+ */
 static inline double
 tolerance_of(const struct ir_module *m)
 {
 	double most = tensor_tolerance(IR_f32, false);
-	IR_FOR_OPS(op, &ir_func_find(m, "main")->body)
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		for (int r = 0; r < op->nresults; r++) {
 			const enum ir_dtype t = (enum ir_dtype)op->result[r].type->dtype;
 			if (ir_dtype_class(t) == IR_FLOAT && tensor_tolerance(t, false) > most)
@@ -252,8 +262,8 @@ tolerance_of(const struct ir_module *m)
 }
 
 static inline void
-compare_with_file(const char *what, const char *name, const struct rt_st_file *f, const struct tensor *want,
-	double tolerance)
+compare_with_file(const char *what, const char *name, const struct rt_st_file *f,
+	const struct tensor *want, double tolerance)
 {
 	const struct rt_st_tensor *t = rt_st_find(f, name);
 	struct tensor_diff diff;
@@ -265,12 +275,14 @@ compare_with_file(const char *what, const char *name, const struct rt_st_file *f
 			tensor_index_text(want, want, diff.worst), diff.a, diff.b);
 }
 
-/* Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they give. */
+/* Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they
+ * give. */
 static inline void
 check_program(struct batch *b, int i)
 {
 	const struct program *p = &b->program[i];
-	char *dump = talloc_asprintf(b, "%s/dump%d", b->folder, i), *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
+	char *dump = talloc_asprintf(b, "%s/dump%d", b->folder, i),
+	     *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
 	const struct interp_options o = {.mode = INTERP_MEANING};
 	struct interp *it = interp_create(b, p->m, &o);
 	struct rt_status st = {0};
@@ -291,7 +303,8 @@ check_program(struct batch *b, int i)
 	if (interp_persistent_name(it, 0, NULL)) {
 		assert_true(rt_st_open(&file, save, &st));
 		for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++)
-			compare_with_file(p->what, name, &file, interp_persistent(it, name), tolerance);
+			compare_with_file(
+				p->what, name, &file, interp_persistent(it, name), tolerance);
 		rt_st_close(&file);
 	}
 	talloc_free(it);
