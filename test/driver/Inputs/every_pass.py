@@ -1,0 +1,30 @@
+"""every_pass.py DOPT MODELS OPTION...: runs `dopt -check` with pipelines that together hold every pass that
+`dopt -list-passes` knows, on every model. Prints a line a run; exits 1 if one differs or a pass is in none."""
+import pathlib
+import re
+import subprocess
+import sys
+
+PIPELINES = [
+    "inline,canonicalize,cse,dce,grad,sgd,canonicalize,cse,dce,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse",
+    "dp{axis=dp},grad,adam,dce,tensorfuse{bucket=1KB},opfuse,cse,canonicalize",
+    "grad,dp{axis=dp},sgd,opfuse{policy=none},tensorfuse,dce",
+]
+
+dopt, models, options = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+listed = subprocess.run([dopt, "-list-passes=md"], capture_output=True, text=True, check=True).stdout
+names = set(re.findall(r"^### (\w+)", listed, re.M))
+used = set(re.findall(r"\w+", re.sub(r"\{[^}]*\}", "", ",".join(PIPELINES))))
+if not names:
+    sys.exit("no passes are listed")
+if names - used:
+    sys.exit(f"in no pipeline: {sorted(names - used)}")
+
+failed = False
+for model in sorted(models.glob("*.dir")):
+    for text in PIPELINES:
+        run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model], capture_output=True, text=True)
+        print(f"{model.name} {text}: {'same' if run.returncode == 0 else 'differs'}")
+        print(run.stderr, end="")
+        failed = failed or run.returncode != 0
+sys.exit(failed)
