@@ -1,6 +1,7 @@
 /*
- * The cuda target: kernels.cu with the kernels of all ops (equal ops share theirs), step.c with their
- * launches, the step function, the tables and main. step.c is plain C and holds the compiled kernels as bytes.
+ * The cuda target: kernels.cu with the kernels of all ops (equal ops share theirs), step.c with
+ * their launches, the step function, the tables and main. step.c is plain C and holds the compiled
+ * kernels as bytes.
  */
 #include "lower/cuda.h"
 
@@ -62,7 +63,8 @@ key_of(const struct cuda *c, const struct lower_action *a)
 
 	if (!f)
 		out_of_memory();
-	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place, &args);
+	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
+		&args);
 	fclose(f);
 	char *copy = talloc_strdup(c->function, text);
 	free(text);
@@ -84,7 +86,8 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	struct function *f = &c->function[n];
 	c->function_of[a->kernel] = n;
 	f->key = key;
-	f->name = talloc_asprintf(c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
+	f->name = talloc_asprintf(
+		c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p->module, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
@@ -104,7 +107,8 @@ write_call(struct step_writer *w, const struct lower_action *a)
 
 	for (int j = 0; j < a->op->noperands; j++) {
 		const struct lower_value *v = lower_value_of(w->p, ir_operand(a->op, j));
-		call = talloc_asprintf_append(call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
+		call = talloc_asprintf_append(
+			call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
 	}
 	for (int r = 0; r < a->op->nresults; r++)
 		call = talloc_asprintf_append(call, "%s, ",
@@ -126,8 +130,10 @@ write_copy(struct step_writer *w, const struct lower_action *a)
 	char *src, *dst;
 
 	step_copy_sides(owner, w->p, a, &src, &dst);
-	step_line(w, "rt_cuda_copy_blocks(c, %s, %" PRIu64 ", %s, %" PRIu64 ", %" PRIu64 ", %" PRId64 ");", dst,
-		a->copy.dst_stride, src, a->copy.src_stride, a->copy.bytes, a->copy.outer);
+	step_line(w,
+		"rt_cuda_copy_blocks(c, %s, %" PRIu64 ", %s, %" PRIu64 ", %" PRIu64 ", %" PRId64
+		");",
+		dst, a->copy.dst_stride, src, a->copy.src_stride, a->copy.bytes, a->copy.outer);
 	talloc_free(owner);
 }
 
@@ -137,8 +143,10 @@ write_add(struct step_writer *w, const struct lower_action *a)
 	void *owner = talloc_new(NULL);
 	const struct ir_type *t = w->p->value[a->src].value->type;
 
-	step_line(w, "rt_cuda_add(c, RT_%s, %s, %s, %" PRId64 ", %s);", ir_dtype_name((enum ir_dtype)t->dtype),
-		step_address(owner, w->p, &w->p->value[a->dst]), step_address(owner, w->p, &w->p->value[a->src]),
+	step_line(w, "rt_cuda_add(c, RT_%s, %s, %s, %" PRId64 ", %s);",
+		ir_dtype_name((enum ir_dtype)t->dtype),
+		step_address(owner, w->p, &w->p->value[a->dst]),
+		step_address(owner, w->p, &w->p->value[a->src]),
 		ir_type_local_elements(w->p->module, t), step_is_first(owner, w->p, a));
 	talloc_free(owner);
 }
@@ -153,7 +161,8 @@ write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 	for (int i = 0; i < src->ngemms; i++)
 		if (src->gemm[i].loops)
-			fprintf(out, "static const struct rt_cuda_gemm_loop %sloops_%d[] = {%s};\n", prefix, i, src->gemm[i].loops);
+			fprintf(out, "static const struct rt_cuda_gemm_loop %sloops_%d[] = {%s};\n",
+				prefix, i, src->gemm[i].loops);
 	fprintf(out, "static const struct rt_cuda_gemm %sproducts[] = {\n", prefix);
 	for (int i = 0; i < src->ngemms; i++) {
 		if (src->gemm[i].loops)
@@ -164,24 +173,33 @@ write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
-/* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in dopt_image. */
+/* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in
+ * dopt_image. */
 static void
 write_main(FILE *out, const struct cuda *c, const char *entry)
 {
 	const struct cuda_sources *src = c->src;
 
 	if (entry)
-		fprintf(out, "extern const unsigned char dopt_image[] __attribute__((weak));\nint %s_main(int argc, char **argv);\n\n"
-			"int\n%s_main(int argc, char **argv)\n", entry, entry);
+		fprintf(out,
+			"extern const unsigned char dopt_image[] __attribute__((weak));\nint "
+			"%s_main(int argc, char **argv);\n\n"
+			"int\n%s_main(int argc, char **argv)\n",
+			entry, entry);
 	else
 		fprintf(out, "/* The compiled kernels. */\n"
-			"__asm__(\".pushsection .rodata\\n\\t.balign 64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
-			"\\t.popsection\");\nextern const unsigned char dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
-	fprintf(out, "{\n\tconst struct rt_cuda_program cuda = {\n"
+			     "__asm__(\".pushsection .rodata\\n\\t.balign "
+			     "64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
+			     "\\t.popsection\");\nextern const unsigned char "
+			     "dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
+	fprintf(out,
+		"{\n\tconst struct rt_cuda_program cuda = {\n"
 		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
-		"\t\t.ngemms = %d, .gemms = %sproducts,\n\t\t.scratch_bytes = %" PRId64 ",\n\t};\n\n"
-		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n", src->nlaunches, c->prefix, src->ngemms,
-		c->prefix, src->scratch, entry ? entry : "dopt_program");
+		"\t\t.ngemms = %d, .gemms = %sproducts,\n\t\t.scratch_bytes = %" PRId64
+		",\n\t};\n\n"
+		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n",
+		src->nlaunches, c->prefix, src->ngemms, c->prefix, src->scratch,
+		entry ? entry : "dopt_program");
 }
 
 static bool
@@ -191,12 +209,19 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 
 	if (!out)
 		return false;
-	fprintf(out, "/* One training step of module @%s on a CUDA device, and what the runtime must know of it. */\n",
+	fprintf(out,
+		"/* One training step of module @%s on a CUDA device, and what the runtime must "
+		"know of it. */\n",
 		c->p->module->name ? c->p->module->name : "main");
 	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
 	fputs(functions, out);
 	write_tables(out, c->src, c->prefix);
-	struct step_writer w = {.out = out, .p = c->p, .prefix = c->prefix, .kernel = write_call, .copy = write_copy, .add = write_add,
+	struct step_writer w = {.out = out,
+		.p = c->p,
+		.prefix = c->prefix,
+		.kernel = write_call,
+		.copy = write_copy,
+		.add = write_add,
 		.data = c};
 	step_write(&w);
 	if (o->entry)
@@ -219,14 +244,17 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
 	if (!c.src || !c.function || !c.function_of)
 		out_of_memory();
-	c.scratch = (p->arena_bytes + CUDA_SCRATCH_START - 1) / CUDA_SCRATCH_START * CUDA_SCRATCH_START;
+	c.scratch =
+		(p->arena_bytes + CUDA_SCRATCH_START - 1) / CUDA_SCRATCH_START * CUDA_SCRATCH_START;
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)
 		return false;
 	c.src->host = open_memstream(&functions, &size);
 	if (!c.src->host)
 		out_of_memory();
-	fprintf(c.src->kernels, "/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. */\n"
+	fprintf(c.src->kernels,
+		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
+		"*/\n"
 		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/support.h\"\n",
 		p->module->name ? p->module->name : "main");
 	for (int i = 0; i < p->nactions; i++)
@@ -242,21 +270,26 @@ bool
 cuda_build(struct diag *d, const struct lower_options *o, const char *folder)
 {
 	if (!*DOPT_NVCC) {
-		diag_error(d, LOC_NONE, "this build of dopt has no CUDA runtime: it found no nvcc with NCCL and cuDNN");
+		diag_error(d, LOC_NONE,
+			"this build of dopt has no CUDA runtime: it found no nvcc with NCCL and "
+			"cuDNN");
 		return false;
 	}
 	void *owner = talloc_new(NULL);
 	const char *arch = getenv("DOPT_CUDA_ARCH"), *in = lower_quote(owner, folder);
 	const char *cc = lower_compile_command(owner), *flags = o->cflags ? o->cflags : "";
-	char *command = talloc_asprintf(owner, "cd %s && %s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu", in,
-		DOPT_NVCC, lower_quote(owner, arch && *arch ? arch : CUDA_ARCH), lower_quote(owner, lower_include_dir(owner)));
+	char *command = talloc_asprintf(owner,
+		"cd %s && %s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu", in, DOPT_NVCC,
+		lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
+		lower_quote(owner, lower_include_dir(owner)));
 	bool ok = lower_run_command(d, command, o->verbose);
 
 	/* Sums and scalar functions are the kernels' work; this file only launches them. */
 	command = talloc_asprintf(owner, "cd %s && %s -O1 %s -c step.c", in, cc, flags);
 	ok = ok && lower_run_command(d, command, o->verbose);
-	command = talloc_asprintf(owner, "%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s", cc,
-		lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)), DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	command = talloc_asprintf(owner, "%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s",
+		cc, lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)),
+		DOPT_CUDA_LIBS, DOPT_RT_LIBS);
 	ok = ok && lower_run_command(d, command, o->verbose);
 	talloc_free(owner);
 	return ok;

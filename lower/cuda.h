@@ -6,18 +6,19 @@
 #include "lower/plan.h"
 
 /*
- * Writes kernels.cu and step.c of a checked plan into `folder`. Reports and returns false where a file
- * cannot be written.
+ * Writes kernels.cu and step.c of a checked plan into `folder`. Reports and returns false where a
+ * file cannot be written.
  */
-bool
-cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder);
+bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder);
 
 /*
- * Compiles both and links them. The architecture is DOPT_CUDA_ARCH of the environment, in nvcc's words;
- * without it CUDA_ARCH. Reports and returns false where this build of dopt knows no nvcc or a command fails.
+ * Compiles both and links them. The architecture is DOPT_CUDA_ARCH of the environment, in nvcc's
+ * words; without it CUDA_ARCH. Reports and returns false where this build of dopt knows no nvcc or
+ * a command fails.
  */
-#define CUDA_ARCH "sm_90" /* H100, H200; the program also holds the code from which newer devices' drivers compile */
-bool
-cuda_build(struct diag *d, const struct lower_options *o, const char *folder);
+#define CUDA_ARCH                                                                                  \
+	"sm_90" /* H100, H200; the program also holds the code from which newer devices' drivers   \
+		   compile */
+bool cuda_build(struct diag *d, const struct lower_options *o, const char *folder);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Segments without reductions: a thread an element of all loops together. Where the innermost loop is
- * contiguous in everything that it walks, a thread has as many neighbours as fit 16 bytes: it loads them
- * at once, computes them one after the other, and stores them at once.
+ * Segments without reductions: a thread an element of all loops together. Where the innermost loop
+ * is contiguous in everything that it walks, a thread has as many neighbours as fit 16 bytes: it
+ * loads them at once, computes them one after the other, and stores them at once.
  */
 #include "lower/cuda_text.h"
 
@@ -31,8 +31,8 @@ is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
 {
 	if (j < 0)
 		return cuda_is_stored(t, o);
-	return scheme_reads(o) >> j & 1 && !scheme_made_in(t->s, o->in[j], o->segment)
-		&& t->s->tensor[o->in[j]].where == SCHEME_MEMORY;
+	return scheme_reads(o) >> j & 1 && !scheme_made_in(t->s, o->in[j], o->segment) &&
+	       t->s->tensor[o->in[j]].where == SCHEME_MEMORY;
 }
 
 /* Can 16 bytes along class c be what a thread takes? Sets the width. */
@@ -50,7 +50,8 @@ fits(const struct cuda_text *t, int c, int *width)
 			if (o->stage < 0 || !is_memory(t, o, j))
 				continue;
 			const int64_t stride = scheme_stride(t->s, o, j, c);
-			const unsigned bytes = ir_dtype_bytes(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
+			const unsigned bytes =
+				ir_dtype_bytes(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
 			if (stride > 1 || (j < 0 && stride != 1))
 				return false;
 			widest = bytes > widest ? bytes : widest;
@@ -88,10 +89,12 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		for (int j = results ? -1 : 0; j < (results ? 0 : o->f.ninputs); j++) {
-			if (o->stage < 0 || !is_memory(t, o, j) || scheme_stride(t->s, o, j, v->cls) != 1)
+			if (o->stage < 0 || !is_memory(t, o, j) ||
+				scheme_stride(t->s, o, j, v->cls) != 1)
 				continue;
 			char *element = kernel_element(&t->w, o, j);
-			const char *type = kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
+			const char *type =
+				kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
 			bool known = false;
 			for (int i = 0; i < v->n; i++)
 				known |= !strcmp(v->at[i].element, element);
@@ -102,8 +105,8 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 			if (results)
 				kernel_line(&t->w, "vec<%s, %d> x%d;", type, v->width, v->n);
 			else
-				kernel_line(&t->w, "const vec<%s, %d> x%d = vec_load<%d>(&%s);", type, v->width, v->n,
-					v->width, element);
+				kernel_line(&t->w, "const vec<%s, %d> x%d = vec_load<%d>(&%s);",
+					type, v->width, v->n, v->width, element);
 			v->n++;
 		}
 	}
@@ -154,8 +157,10 @@ write_space(struct cuda_text *t)
 
 	cuda_open(t);
 	cuda_prologue(t, false);
-	cuda_block(t, "for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64 "; at += gridDim.x * %d)", type, type,
-		CUDA_BLOCK, n, CUDA_BLOCK);
+	cuda_block(t,
+		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
+		"; at += gridDim.x * %d)",
+		type, type, CUDA_BLOCK, n, CUDA_BLOCK);
 	if (vectors)
 		kernel_line(&t->w, "const %s element = at * %d;", type, width);
 	cuda_unflatten(t, &all, vectors ? "element" : "at");
@@ -187,8 +192,9 @@ write_smaller(struct cuda_text *t)
 }
 
 /*
- * One kernel over all loops; results with fewer loops are written by the first iteration of the others, but
- * where results may lie on operands by kernels behind it, when nobody reads those operands any more.
+ * One kernel over all loops; results with fewer loops are written by the first iteration of the
+ * others, but where results may lie on operands by kernels behind it, when nobody reads those
+ * operands any more.
  */
 void
 cuda_flat(struct cuda_text *t)

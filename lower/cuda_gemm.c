@@ -1,6 +1,6 @@
 /*
- * Matrix products of the library. What follows a product and is nothing but a bias along its rows, a relu or
- * both, becomes its epilogue.
+ * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
+ * a relu or both, becomes its epilogue.
  */
 #include "lower/cuda_text.h"
 
@@ -24,7 +24,8 @@ is_inner(const struct scheme *s, int t, int segment)
 			return false;
 	for (int i = 0; i < s->nops; i++)
 		for (int j = 0; j < s->op[i].f.ninputs; j++)
-			if (s->op[i].in[j] == t && s->op[i].segment != segment && s->op[i].segment >= 0)
+			if (s->op[i].in[j] == t && s->op[i].segment != segment &&
+				s->op[i].segment >= 0)
 				return false;
 	return true;
 }
@@ -58,14 +59,15 @@ is_bias(const struct scheme *s, const struct scheme_op *o, int j)
 	return x->index[x->rank - 1] == out->index[out->rank - 1] && t->dim[x->rank - 1] > 1;
 }
 
-/* Does op o add a bias to what the product has become (e->result), or clip it at 0? Then it joins e. */
+/* Does op o add a bias to what the product has become (e->result), or clip it at 0? Then it joins
+ * e. */
 static bool
 join(const struct scheme *s, const struct scheme_op *o, struct epilogue *e)
 {
 	const struct expr *b = o->f.body;
 
-	if (o->f.reduce != REDUCE_NONE || o->pick.index >= 0 || o->absent || b->kind != EXPR_CALL || b->nargs != 2
-		|| b->arg[0]->dtype != b->dtype || e->relu)
+	if (o->f.reduce != REDUCE_NONE || o->pick.index >= 0 || o->absent || b->kind != EXPR_CALL ||
+		b->nargs != 2 || b->arg[0]->dtype != b->dtype || e->relu)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct expr *x = b->arg[i], *y = b->arg[1 - i];
@@ -73,7 +75,8 @@ join(const struct scheme *s, const struct scheme_op *o, struct epilogue *e)
 			continue;
 		if (b->id == FN_maximum && y->kind == EXPR_CONST && y->value == 0)
 			e->relu = true;
-		else if (b->id == FN_add && e->bias < 0 && y->kind == EXPR_LOAD && is_bias(s, o, y->id))
+		else if (b->id == FN_add && e->bias < 0 && y->kind == EXPR_LOAD &&
+			 is_bias(s, o, y->id))
 			e->bias = o->in[y->id];
 		else
 			continue;
@@ -92,9 +95,10 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 	const int out = s->op[product->op[0]].out;
 
 	*e = (struct epilogue){out, -1, false};
-	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS || product->gemm.nloops
-		|| product->gemm.ldc != product->gemm.n || !is_inner(s, out, i + 1)
-		|| product->gemm.m * product->gemm.n != scheme_elements(&s->tensor[out]))
+	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
+		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
+		!is_inner(s, out, i + 1) ||
+		product->gemm.m * product->gemm.n != scheme_elements(&s->tensor[out]))
 		return false;
 	const struct scheme_segment *g = &s->segment[i + 1];
 	for (int k = 0; k < g->nops; k++) {
@@ -105,7 +109,8 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 		if (last ? s->tensor[e->result].where != SCHEME_MEMORY : !inner)
 			return false;
 	}
-	return e->bias < 0 || s->tensor[e->bias].dim[s->tensor[e->bias].rank - 1] == product->gemm.n;
+	return e->bias < 0 ||
+	       s->tensor[e->bias].dim[s->tensor[e->bias].rank - 1] == product->gemm.n;
 }
 
 static char *
@@ -114,7 +119,8 @@ loops_text(const struct cuda_sources *src, const struct scheme_gemm *g)
 	char *text = talloc_strdup(src, "");
 
 	for (int i = 0; i < g->nloops; i++)
-		text = talloc_asprintf_append(text, "%s{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}", i ? ", " : "",
+		text = talloc_asprintf_append(text,
+			"%s{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}", i ? ", " : "",
 			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c);
 	return text;
 }
@@ -135,9 +141,12 @@ cuda_gemm(struct cuda_text *t, int i)
 	if (!src->gemm)
 		out_of_memory();
 	src->gemm[src->ngemms] = (struct cuda_gemm_row){g->nloops ? loops_text(src, g) : NULL,
-		talloc_asprintf(src, "RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-			", %" PRId64 ", %d, %d", ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum)};
+		talloc_asprintf(src,
+			"RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+			", %" PRId64 ", %" PRId64 ", %d, %d",
+			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
+			truth[g->trans_b], truth[e.relu], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
+			g->nloops, g->nsum)};
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms++,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
 		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), cuda_host_pointer(t, e.result));

@@ -22,8 +22,8 @@ has_word(const char *text, const char *name)
 }
 
 /*
- * Where tensors lie on this target: values between launches whole in scratch. Products are never used
- * block by block here, and row buffers are placed by the kernels that have them.
+ * Where tensors lie on this target: values between launches whole in scratch. Products are never
+ * used block by block here, and row buffers are placed by the kernels that have them.
  */
 static void
 place_tensors(struct cuda_text *t)
@@ -34,8 +34,8 @@ place_tensors(struct cuda_text *t)
 		s->segment[i].block = 0;
 	for (int i = 0; i < s->ntensors; i++) {
 		struct scheme_tensor *x = &s->tensor[i];
-		const bool whole = x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0
-			&& s->op[x->op].segment >= 0;
+		const bool whole = x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 &&
+				   x->result < 0 && s->op[x->op].segment >= 0;
 		x->scratch = whole ? t->scratch : -1;
 		if (whole)
 			cuda_scratch(t, kernel_ctype(x->dtype), cuda_printf(t, "m%d", i),
@@ -97,15 +97,19 @@ write_names(struct cuda_text *t, const char *body)
 	for (int j = 0; j < op->noperands; j++)
 		if (has_word(body, cuda_printf(t, "a%d", j)))
 			fprintf(out, "\tconst %s *const %sa%d = k.a%d;\n",
-				kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), restricted, j, j);
+				kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype),
+				restricted, j, j);
 	for (int r = 0; r < op->nresults; r++)
 		if (has_word(body, cuda_printf(t, "r%d", r)))
-			fprintf(out, "\t%s *const %sr%d = k.r%d;\n", kernel_ctype((enum ir_dtype)op->result[r].type->dtype),
-				restricted, r, r);
+			fprintf(out, "\t%s *const %sr%d = k.r%d;\n",
+				kernel_ctype((enum ir_dtype)op->result[r].type->dtype), restricted,
+				r, r);
 	for (int i = 0; i < t->npointers; i++)
 		if (has_word(body, t->pointer[i].name))
-			fprintf(out, "\t%s *const __restrict__ %s = (%s *)(k.scratch + %" PRId64 ");\n", t->pointer[i].type,
-				t->pointer[i].name, t->pointer[i].type, t->pointer[i].offset);
+			fprintf(out,
+				"\t%s *const __restrict__ %s = (%s *)(k.scratch + %" PRId64 ");\n",
+				t->pointer[i].type, t->pointer[i].name, t->pointer[i].type,
+				t->pointer[i].offset);
 	for (int i = 0; i < t->w.args->n; i++)
 		if (has_word(body, cuda_printf(t, "s%d", i)))
 			fprintf(out, "\tconst int64_t s%d = k.s%d;\n", i, i);
@@ -119,15 +123,18 @@ write_kernels(struct cuda_text *t)
 
 	fprintf(out, "struct %s_args {\n", t->name);
 	for (int j = 0; j < op->noperands; j++)
-		fprintf(out, "\tconst %s *a%d;\n", kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
+		fprintf(out, "\tconst %s *a%d;\n",
+			kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
 	for (int r = 0; r < op->nresults; r++)
-		fprintf(out, "\t%s *r%d;\n", kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
+		fprintf(out, "\t%s *r%d;\n", kernel_ctype((enum ir_dtype)op->result[r].type->dtype),
+			r);
 	fprintf(out, "\tunsigned char *scratch;\n");
 	for (int i = 0; i < t->w.args->n; i++)
 		fprintf(out, "\tint64_t s%d;\n", i);
 	fprintf(out, "};\n");
 	for (int i = 0; i < t->nbodies; i++) {
-		fprintf(out, "\nDOPT_KERNEL(%s_%d, %s_args, %d)\n{\n", t->name, i, t->name, t->body[i].threads);
+		fprintf(out, "\nDOPT_KERNEL(%s_%d, %s_args, %d)\n{\n", t->name, i, t->name,
+			t->body[i].threads);
 		write_names(t, t->body[i].text);
 		fputs(t->body[i].text, out);
 		fputs("}\n", out);
@@ -191,11 +198,15 @@ write_host(struct cuda_text *t, const char *statements)
 }
 
 void
-cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place, bool aligned,
-	struct kernel_args *args)
+cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
+	bool aligned, struct kernel_args *args)
 {
-	struct cuda_text t = {.w = {.s = s, .args = args, .scratch = talloc_new(src)}, .src = src, .s = s, .name = name,
-		.in_place = in_place, .aligned = aligned};
+	struct cuda_text t = {.w = {.s = s, .args = args, .scratch = talloc_new(src)},
+		.src = src,
+		.s = s,
+		.name = name,
+		.in_place = in_place,
+		.aligned = aligned};
 	char *statements = NULL;
 	size_t size = 0;
 

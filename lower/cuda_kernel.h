@@ -1,6 +1,6 @@
 /*
- * Kernels of the cuda target: the scheme of an op written as CUDA kernels (kernels.cu) and as a function
- * of the host side that launches them (step.c).
+ * Kernels of the cuda target: the scheme of an op written as CUDA kernels (kernels.cu) and as a
+ * function of the host side that launches them (step.c).
  */
 #ifndef LOWER_CUDA_KERNEL_H
 #define LOWER_CUDA_KERNEL_H
@@ -9,33 +9,34 @@
 
 enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: RT_CUDA_ALIGN of the runtime */
 
-/* What has been written so far, for all ops of a program. A talloc object; the streams are the caller's. */
+/* What has been written so far, for all ops of a program. A talloc object; the streams are the
+ * caller's. */
 struct cuda_sources {
-	FILE *kernels;       /* CUDA */
-	FILE *host;          /* C: launch functions */
-	int nlaunches;       /* rows of the table of kernels */
+	FILE *kernels; /* CUDA */
+	FILE *host;    /* C: launch functions */
+	int nlaunches; /* rows of the table of kernels */
 	struct cuda_launch {
 		char *name;
 		int threads;
-	} *launch;
+	} * launch;
 	int ngemms;
 	struct cuda_gemm_row {
-		char *loops;     /* initializer of the loops, NULL: none */
-		char *text;      /* initializer of the rest */
-	} *gemm;
-	int64_t scratch;     /* the most that an op needs */
+		char *loops; /* initializer of the loops, NULL: none */
+		char *text;  /* initializer of the rest */
+	} * gemm;
+	int64_t scratch; /* the most that an op needs */
 };
 
 /*
  * Writes the kernels of a scheme and the function `name` that launches them:
  *
- *     static void NAME(struct rt_ctx *ctx, void *a0 ..., void *r0 ..., unsigned char *scratch, int64_t s0 ...)
+ *     static void NAME(struct rt_ctx *ctx, void *a0 ..., void *r0 ...,
+ *             unsigned char *scratch, int64_t s0 ...)
  *
- * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands and
- * results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ...
+ * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands
+ * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ...
  */
-void
-cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place, bool aligned,
-	struct kernel_args *args);
+void cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
+	bool aligned, struct kernel_args *args);
 
 #endif

@@ -2,10 +2,10 @@
  * Segments of one stage with reductions. A launch takes the ops that reduce the same loops:
  *
  *     lanes along the sum   the innermost loop is summed: a warp or a block a result
- *     a thread a result     another loop is innermost: neighbouring threads read neighbouring elements
+ *     a thread a result     another loop is innermost: neighbours read neighbouring elements
  *
- * Where there are too few results for a device, each sum is cut into chunks, and a second launch adds
- * those up in order. How many there are depends on the sizes alone.
+ * Where there are too few results for a device, each sum is cut into chunks, and a second launch
+ * adds those up in order. How many there are depends on the sizes alone.
  */
 #include "lower/cuda_text.h"
 
@@ -40,7 +40,8 @@ choose(struct cuda_space kept, struct cuda_space over, bool inner)
 	int64_t most = divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
 
 	if (over.size >= CUDA_LANES && (inner || kept.size < CUDA_LANES)) {
-		x.lanes = over.size >= 8 * CUDA_BLOCK || kept.size < CUDA_GROUPS ? CUDA_BLOCK : CUDA_LANES;
+		x.lanes = over.size >= 8 * CUDA_BLOCK || kept.size < CUDA_GROUPS ? CUDA_BLOCK
+										 : CUDA_LANES;
 		if (over.size < CUDA_BLOCK)
 			x.lanes = CUDA_LANES;
 		most = divide_up(over.size, (int64_t)8 * x.lanes);
@@ -61,17 +62,21 @@ open_units(struct cuda_text *t, const struct spread *x)
 	const int64_t units = x->kept.size * x->chunks;
 	const int per_block = CUDA_BLOCK / x->lanes;
 	const char *type = cuda_index_type(units + (int64_t)CUDA_GRID * CUDA_BLOCK);
-	const char *mine = x->lanes == 1 ? " + threadIdx.x" : x->lanes == CUDA_LANES ? " + threadIdx.x / 32" : "";
+	const char *mine = x->lanes == 1            ? " + threadIdx.x"
+			   : x->lanes == CUDA_LANES ? " + threadIdx.x / 32"
+						    : "";
 
 	if (x->lanes > 1)
 		kernel_line(&t->w, "const int lane = threadIdx.x %% %d;", x->lanes);
 	if (x->lanes == CUDA_BLOCK)
 		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
-	cuda_block(t, "for (%s unit = blockIdx.x * (%s)%d%s; unit < %" PRId64 "; unit += gridDim.x * %d)", type, type,
-		per_block, mine, units, per_block);
+	cuda_block(t,
+		"for (%s unit = blockIdx.x * (%s)%d%s; unit < %" PRId64 "; unit += gridDim.x * %d)",
+		type, type, per_block, mine, units, per_block);
 	if (x->chunks > 1)
-		kernel_line(&t->w, "const %s kept = unit %% %" PRId64 ", chunk = unit / %" PRId64 ";", type, x->kept.size,
-			x->kept.size);
+		kernel_line(&t->w,
+			"const %s kept = unit %% %" PRId64 ", chunk = unit / %" PRId64 ";", type,
+			x->kept.size, x->kept.size);
 	cuda_unflatten(t, &x->kept, x->chunks > 1 ? "kept" : "unit");
 }
 
@@ -86,13 +91,15 @@ static void
 open_sum(struct cuda_text *t, const struct spread *x)
 {
 	const char *type = cuda_index_type(x->over.size + x->length + CUDA_BLOCK);
-	const char *first = x->lanes > 1 ? "lane" : "0", *end = cuda_printf(t, "%" PRId64, x->over.size);
+	const char *first = x->lanes > 1 ? "lane" : "0",
+		   *end = cuda_printf(t, "%" PRId64, x->over.size);
 
 	if (x->chunks > 1) {
-		kernel_line(&t->w, "const %s begin = chunk * (%s)%" PRId64 ", past = begin + %" PRId64 ";", type, type,
-			x->length, x->length);
-		kernel_line(&t->w, "const %s end = past < %" PRId64 " ? past : %" PRId64 ";", type, x->over.size,
-			x->over.size);
+		kernel_line(&t->w,
+			"const %s begin = chunk * (%s)%" PRId64 ", past = begin + %" PRId64 ";",
+			type, type, x->length, x->length);
+		kernel_line(&t->w, "const %s end = past < %" PRId64 " ? past : %" PRId64 ";", type,
+			x->over.size, x->over.size);
 		first = x->lanes > 1 ? "begin + lane" : "begin";
 		end = "end";
 	}
@@ -123,17 +130,23 @@ finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *cons
 void
 cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p)
 {
-	struct spread x = {.kept = p->kept, .over = {.size = p->count}, .lanes = 1, .chunks = 1, .length = p->count};
+	struct spread x = {.kept = p->kept,
+		.over = {.size = p->count},
+		.lanes = 1,
+		.chunks = 1,
+		.length = p->count};
 
 	if (p->count >= CUDA_LANES && p->kept.size < CUDA_GROUPS * CUDA_LANES)
 		x.lanes = CUDA_LANES;
 	cuda_open(t);
 	open_units(t, &x);
 	for (int i = 0; i < p->nops; i++)
-		kernel_line(&t->w, "%s v%d = %s;", cuda_type(p->op[i]), p->op[i]->out, kernel_identity(&t->w, p->op[i]));
+		kernel_line(&t->w, "%s v%d = %s;", cuda_type(p->op[i]), p->op[i]->out,
+			kernel_identity(&t->w, p->op[i]));
 	open_sum(t, &x);
 	for (int i = 0; i < p->nops; i++) {
-		const char *part = cuda_printf(t, "part%d[at * (uint64_t)%" PRId64 " + unit]", p->op[i]->out, p->kept.size);
+		const char *part = cuda_printf(t, "part%d[at * (uint64_t)%" PRId64 " + unit]",
+			p->op[i]->out, p->kept.size);
 		cuda_accumulate(t, p->op[i], cuda_printf(t, "v%d", p->op[i]->out), part);
 	}
 	cuda_end(t);
@@ -174,17 +187,21 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 {
 	const uint32_t all = cuda_all(t->g);
 	const bool inner = set >> t->g->order[t->g->norder - 1] & 1;
-	const struct spread x = choose(cuda_space_of(t->g, all & ~set), cuda_space_of(t->g, set), inner);
-	const struct scheme_op **op = talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+	const struct spread x =
+		choose(cuda_space_of(t->g, all & ~set), cuda_space_of(t->g, set), inner);
+	const struct scheme_op **op =
+		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
 	const int nops = ops_over(t, set, op);
 
 	for (int i = 0; i < nops && x.chunks > 1; i++)
-		cuda_scratch(t, cuda_type(op[i]), cuda_printf(t, "part%d", op[i]->out), x.kept.size * x.chunks * 8);
+		cuda_scratch(t, cuda_type(op[i]), cuda_printf(t, "part%d", op[i]->out),
+			x.kept.size * x.chunks * 8);
 	cuda_open(t);
 	cuda_prologue(t, false);
 	open_units(t, &x);
 	for (int i = 0; i < nops; i++)
-		kernel_line(&t->w, "%s v%d = %s;", cuda_type(op[i]), op[i]->out, kernel_identity(&t->w, op[i]));
+		kernel_line(&t->w, "%s v%d = %s;", cuda_type(op[i]), op[i]->out,
+			kernel_identity(&t->w, op[i]));
 	open_sum(t, &x);
 	cuda_pointwise(t, 0, needed(t, set, store), store);
 	for (int i = 0; i < nops; i++) {
@@ -199,7 +216,8 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 		cuda_reduce_parts(t, &(struct cuda_parts){op, nops, x.kept, x.chunks});
 }
 
-/* Pointwise results are written by the last launch: the others compute them from operands they may lie on. */
+/* Pointwise results are written by the last launch: the others compute them from operands they may
+ * lie on. */
 void
 cuda_reduce(struct cuda_text *t)
 {

@@ -1,15 +1,15 @@
 /*
- * Segments of several stages: a group of lanes (a warp, or a block) an outer iteration. The lanes spread
- * over the inner loops of each stage, with a barrier behind it; values that a later stage reads stand in
- * row buffers in shared memory, or in scratch where they do not fit.
+ * Segments of several stages: a group of lanes (a warp, or a block) an outer iteration. The lanes
+ * spread over the inner loops of each stage, with a barrier behind it; values that a later stage
+ * reads stand in row buffers in shared memory, or in scratch where they do not fit.
  *
  *     softmax, a warp a row      for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
  *                                             lanes over c, y[r,c] = e[c] / s
  *
- * Ops of a stage that reduce different loops get a pass each, which computes the pointwise ops again.
- * A reduction over outer loops leaves one value a group (or a combination of the outer loops that stay)
- * in scratch, and another launch adds those up in order.
+ * Ops of a stage that reduce different loops get a pass each, which computes the pointwise ops
+ * again. A reduction over outer loops leaves one value a group (or a combination of the outer loops
+ * that stay) in scratch, and another launch adds those up in order.
  */
 #include "lower/cuda_text.h"
 
@@ -40,7 +40,8 @@ widest_stage(const struct cuda_text *t, uint32_t outer)
 	return most;
 }
 
-/* A reduction over outer loops that keeps others of them: each outer iteration has a value of its own. */
+/* A reduction over outer loops that keeps others of them: each outer iteration has a value of its
+ * own. */
 static bool
 keeps_outer(const struct scheme_op *o, uint32_t outer)
 {
@@ -84,8 +85,12 @@ place_rows(struct cuda_text *t, struct rows *x)
 			continue;
 		row->scratch = x->row_bytes;
 		const int64_t n = cuda_space_of(t->g, o->out_set & ~x->outer).size;
-		x->row_bytes += (n * (int64_t)ir_dtype_bytes(row->dtype == IR_f16 || row->dtype == IR_bf16 ? IR_f32 : row->dtype)
-			+ CUDA_VECTOR - 1) / CUDA_VECTOR * CUDA_VECTOR;
+		x->row_bytes +=
+			(n * (int64_t)ir_dtype_bytes(row->dtype == IR_f16 || row->dtype == IR_bf16
+							     ? IR_f32
+							     : row->dtype) +
+				CUDA_VECTOR - 1) /
+			CUDA_VECTOR * CUDA_VECTOR;
 	}
 	x->shared = x->row_bytes * x->per_block <= CUDA_SHARED;
 }
@@ -96,21 +101,24 @@ declare_rows(struct cuda_text *t, const struct rows *x)
 	if (!x->row_bytes)
 		return;
 	if (x->shared) {
-		kernel_line(&t->w, "alignas(%d) __shared__ unsigned char rows[%" PRId64 "];", CUDA_VECTOR,
-			x->row_bytes * x->per_block);
+		kernel_line(&t->w, "alignas(%d) __shared__ unsigned char rows[%" PRId64 "];",
+			CUDA_VECTOR, x->row_bytes * x->per_block);
 		kernel_line(&t->w, "unsigned char *const row = rows%s;",
-			x->per_block == 1 ? "" : cuda_printf(t, " + threadIdx.x / 32 * %" PRId64, x->row_bytes));
+			x->per_block == 1
+				? ""
+				: cuda_printf(t, " + threadIdx.x / 32 * %" PRId64, x->row_bytes));
 	} else {
 		const char *name = cuda_printf(t, "rows%d", (int)(t->g - t->s->segment));
 		cuda_scratch(t, "unsigned char", name, x->groups * x->row_bytes);
-		kernel_line(&t->w, "unsigned char *const row = %s + group * (uint64_t)%" PRId64 ";", name, x->row_bytes);
+		kernel_line(&t->w, "unsigned char *const row = %s + group * (uint64_t)%" PRId64 ";",
+			name, x->row_bytes);
 	}
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_tensor *row = &t->s->tensor[t->s->op[t->g->op[k]].out];
 		const char *type = kernel_compute_type(row->dtype);
 		if (row->where == SCHEME_ROW)
-			kernel_line(&t->w, "%s *const w%d = (%s *)(row + %" PRId64 ");", type, t->s->op[t->g->op[k]].out, type,
-				row->scratch);
+			kernel_line(&t->w, "%s *const w%d = (%s *)(row + %" PRId64 ");", type,
+				t->s->op[t->g->op[k]].out, type, row->scratch);
 	}
 }
 
@@ -124,7 +132,8 @@ kept_space(const struct cuda_text *t, const struct scheme_op *o)
 static int64_t
 parts_of(const struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 {
-	return keeps_outer(o, x->outer) ? cuda_space_of(t->g, o->red_set & x->outer).size : x->groups;
+	return keeps_outer(o, x->outer) ? cuda_space_of(t->g, o->red_set & x->outer).size
+					: x->groups;
 }
 
 /* The row-major number of the present iteration in a space. */
@@ -135,7 +144,8 @@ flat_text(struct cuda_text *t, const struct cuda_space *space)
 	int64_t below = 1;
 
 	for (int i = space->n - 1; i >= 0; i--) {
-		text = cuda_printf(t, "%s%si%d * (uint64_t)%" PRId64, text ? text : "", text ? " + " : "", space->cls[i], below);
+		text = cuda_printf(t, "%s%si%d * (uint64_t)%" PRId64, text ? text : "",
+			text ? " + " : "", space->cls[i], below);
 		below *= t->g->size[space->cls[i]];
 	}
 	return text ? text : cuda_printf(t, "0");
@@ -145,10 +155,13 @@ flat_text(struct cuda_text *t, const struct cuda_space *space)
 static char *
 part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 {
-	const struct cuda_space kept = kept_space(t, o), over = cuda_space_of(t->g, o->red_set & x->outer);
-	const char *number = keeps_outer(o, x->outer) ? cuda_printf(t, "(%s)", flat_text(t, &over)) : "group";
+	const struct cuda_space kept = kept_space(t, o),
+				over = cuda_space_of(t->g, o->red_set & x->outer);
+	const char *number =
+		keeps_outer(o, x->outer) ? cuda_printf(t, "(%s)", flat_text(t, &over)) : "group";
 
-	return cuda_printf(t, "part%d[%s * (uint64_t)%" PRId64 " + %s]", o->out, number, kept.size, flat_text(t, &kept));
+	return cuda_printf(t, "part%d[%s * (uint64_t)%" PRId64 " + %s]", o->out, number, kept.size,
+		flat_text(t, &kept));
 }
 
 /* Parts that several outer iterations add to start with the identity. Are there any? */
@@ -162,12 +175,14 @@ fill_parts(struct cuda_text *t, const struct rows *x)
 		if (!(o->red_set & x->outer))
 			continue;
 		const struct cuda_space kept = kept_space(t, o);
-		cuda_scratch(t, cuda_type(o), cuda_printf(t, "part%d", o->out), kept.size * parts_of(t, x, o) * 8);
+		cuda_scratch(t, cuda_type(o), cuda_printf(t, "part%d", o->out),
+			kept.size * parts_of(t, x, o) * 8);
 		if (keeps_outer(o, x->outer))
 			continue;
-		cuda_block(t, "for (int64_t q = lane; q < %" PRId64 "; q += %d)", kept.size, x->lanes);
-		kernel_line(&t->w, "part%d[group * (uint64_t)%" PRId64 " + q] = %s;", o->out, kept.size,
-			kernel_identity(&t->w, o));
+		cuda_block(
+			t, "for (int64_t q = lane; q < %" PRId64 "; q += %d)", kept.size, x->lanes);
+		kernel_line(&t->w, "part%d[group * (uint64_t)%" PRId64 " + q] = %s;", o->out,
+			kept.size, kernel_identity(&t->w, o));
 		cuda_end(t);
 		any = true;
 	}
@@ -193,7 +208,7 @@ struct pass {
 	int stage;
 	struct cuda_space all, kept, over;
 	uint32_t set;
-	bool store; /* pointwise results are stored too */
+	bool store;  /* pointwise results are stored too */
 	bool serial; /* a lane has a sum of its own */
 };
 
@@ -217,7 +232,9 @@ needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const int i = t->g->op[k];
 		const struct scheme_op *o = &t->s->op[i];
 		const bool scalar = !p->all.n && !o->red_set; /* later stages read it as a local */
-		if (o->stage == p->stage && (in_pass(p, x, o) || (!o->red_set && ((p->store && cuda_is_stored(t, o)) || scalar))))
+		if (o->stage == p->stage &&
+			(in_pass(p, x, o) ||
+				(!o->red_set && ((p->store && cuda_is_stored(t, o)) || scalar))))
 			cuda_need(t, need, i);
 	}
 	return need;
@@ -228,7 +245,8 @@ static void
 write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
 	cuda_pointwise(t, p->stage, needed(t, x, p), false);
-	FOR_PASS(t, p, x, o) {
+	FOR_PASS(t, p, x, o)
+	{
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
@@ -250,7 +268,8 @@ write_pointwise(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)", p->all.size, x->lanes);
 	cuda_unflatten(t, &p->all, "q");
 	cuda_pointwise(t, p->stage, needed(t, x, p), p->store);
-	FOR_PASS(t, p, x, o) {
+	FOR_PASS(t, p, x, o)
+	{
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 		put(t, x, o);
@@ -262,19 +281,20 @@ static void
 write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
 	FOR_PASS(t, p, x, o)
-		kernel_line(&t->w, "%s v%d = %s;", cuda_type(o), o->out, kernel_identity(&t->w, o));
-	cuda_block(t, "for (uint32_t at = %s; at < %" PRId64 "; at += %d)", p->serial ? "0" : "lane", p->over.size,
-		p->serial ? 1 : x->lanes);
+	kernel_line(&t->w, "%s v%d = %s;", cuda_type(o), o->out, kernel_identity(&t->w, o));
+	cuda_block(t, "for (uint32_t at = %s; at < %" PRId64 "; at += %d)",
+		p->serial ? "0" : "lane", p->over.size, p->serial ? 1 : x->lanes);
 	cuda_unflatten(t, &p->over, "at");
 	cuda_pointwise(t, p->stage, needed(t, x, p), p->store);
-	FOR_PASS(t, p, x, o) {
+	FOR_PASS(t, p, x, o)
+	{
 		const char *value = kernel_value(&t->w, o);
 		cuda_accumulate(t, o, cuda_printf(t, "v%d", o->out), value);
 	}
 	cuda_end(t);
 	FOR_PASS(t, p, x, o)
-		if (!p->serial)
-			cuda_reduce_lanes(t, o, x->lanes);
+	if (!p->serial)
+		cuda_reduce_lanes(t, o, x->lanes);
 }
 
 static void
@@ -283,18 +303,18 @@ write_sums(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	bool any = false;
 
 	if (p->kept.n) {
-		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)", p->serial ? "lane" : "0", p->kept.size,
-			p->serial ? x->lanes : 1);
+		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)",
+			p->serial ? "lane" : "0", p->kept.size, p->serial ? x->lanes : 1);
 		cuda_unflatten(t, &p->kept, "q");
 	}
 	write_sum(t, x, p);
 	FOR_PASS(t, p, x, o)
-		any |= cuda_is_stored(t, o);
+	any |= cuda_is_stored(t, o);
 	if (any && !p->serial)
 		cuda_block(t, "if (lane == 0)");
 	FOR_PASS(t, p, x, o)
-		if (cuda_is_stored(t, o))
-			put(t, x, o);
+	if (cuda_is_stored(t, o))
+		put(t, x, o);
 	if (any && !p->serial)
 		cuda_end(t);
 	if (p->kept.n)
@@ -319,9 +339,9 @@ write_pass(struct cuda_text *t, const struct rows *x, struct pass p)
 }
 
 /*
- * The passes of a stage: one for each set of inner loops that its ops reduce, and one that reduces none
- * where there are such ops. The last one stores pointwise results: the others compute them again, from
- * operands they may lie on.
+ * The passes of a stage: one for each set of inner loops that its ops reduce, and one that reduces
+ * none where there are such ops. The last one stores pointwise results: the others compute them
+ * again, from operands they may lie on.
  */
 static void
 write_stage(struct cuda_text *t, const struct rows *x, int stage)
@@ -361,7 +381,8 @@ write_parts(struct cuda_text *t, const struct rows *x)
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		if (o->red_set & x->outer)
-			cuda_reduce_parts(t, &(struct cuda_parts){&o, 1, kept_space(t, o), parts_of(t, x, o)});
+			cuda_reduce_parts(t,
+				&(struct cuda_parts){&o, 1, kept_space(t, o), parts_of(t, x, o)});
 	}
 }
 
@@ -374,7 +395,8 @@ cuda_rows(struct cuda_text *t)
 	place_rows(t, &x);
 	cuda_open(t);
 	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% %d;", x.lanes);
-	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;", x.per_block == 1 ? "" : " * 4 + threadIdx.x / 32");
+	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;",
+		x.per_block == 1 ? "" : " * 4 + threadIdx.x / 32");
 	if (x.lanes > CUDA_LANES)
 		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
 	declare_rows(t, &x);

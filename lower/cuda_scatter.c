@@ -1,10 +1,10 @@
 /*
  * Results at places that data give: filled with zeros, then added to in the order of the source.
  *
- *     no sum              every source element has a place of its own
- *     rows by number      the first source row of each target row has a warp that finds the others: no two
- *                         warps write one row, and rows are added in order (an embedding's gradient)
- *     anything else       a thread an element of what is not summed walks all of the sum
+ *     no sum           every source element has a place of its own
+ *     rows by number   the first source row of each target row has a warp that finds the others: no
+ *                      two warps write one row, rows are added in order (gradient of a gather)
+ *     anything else    a thread an element of what is not summed walks all of the sum
  */
 #include "lower/cuda_text.h"
 
@@ -39,8 +39,10 @@ open_threads(struct cuda_text *t, int64_t n)
 {
 	const char *type = cuda_index_type(n + (int64_t)CUDA_GRID * CUDA_BLOCK);
 
-	cuda_block(t, "for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64 "; at += gridDim.x * %d)", type,
-		type, CUDA_BLOCK, n, CUDA_BLOCK);
+	cuda_block(t,
+		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
+		"; at += gridDim.x * %d)",
+		type, type, CUDA_BLOCK, n, CUDA_BLOCK);
 }
 
 static void
@@ -63,12 +65,14 @@ write_own(struct cuda_text *t, const struct scheme_op *o)
 static void
 write_walk(struct cuda_text *t, const struct scheme_op *o)
 {
-	const struct cuda_space kept = cuda_space_of(t->g, o->out_set), over = cuda_space_of(t->g, o->red_set);
+	const struct cuda_space kept = cuda_space_of(t->g, o->out_set),
+				over = cuda_space_of(t->g, o->red_set);
 
 	cuda_open(t);
 	open_threads(t, kept.size);
 	cuda_unflatten(t, &kept, "at");
-	cuda_block(t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
+	cuda_block(
+		t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
 	cuda_unflatten(t, &over, "q");
 	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
 	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
@@ -93,24 +97,32 @@ declare_target(struct cuda_text *t, const struct scheme_op *o, const struct cuda
 static void
 write_rows(struct cuda_text *t, const struct scheme_op *o)
 {
-	const struct cuda_space kept = cuda_space_of(t->g, o->out_set), over = cuda_space_of(t->g, o->red_set);
+	const struct cuda_space kept = cuda_space_of(t->g, o->out_set),
+				over = cuda_space_of(t->g, o->red_set);
 	const int warps = CUDA_BLOCK / CUDA_LANES;
 	const int64_t n = over.size;
 
 	cuda_open(t);
 	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% 32;");
 	declare_target(t, o, &over);
-	cuda_block(t, "for (uint32_t unit = blockIdx.x * %d + threadIdx.x / 32; unit < %" PRId64 "; unit += gridDim.x * %d)",
+	cuda_block(t,
+		"for (uint32_t unit = blockIdx.x * %d + threadIdx.x / 32; unit < %" PRId64
+		"; unit += gridDim.x * %d)",
 		warps, n, warps);
 	kernel_line(&t->w, "const int64_t p%d = target(unit);", (int)(o - t->s->op));
 	kernel_line(&t->w, "bool first = p%d >= 0;", (int)(o - t->s->op));
 	kernel_line(&t->w, "for (uint32_t from = 0; first && from < unit; from += 32)");
-	kernel_line(&t->w, "\tfirst = !__any_sync(0xFFFFFFFFu, from + lane < unit && target(from + lane) == p%d);",
+	kernel_line(&t->w,
+		"\tfirst = !__any_sync(0xFFFFFFFFu, from + lane < unit && target(from + lane) == "
+		"p%d);",
 		(int)(o - t->s->op));
-	cuda_block(t, "for (uint32_t from = unit / 32 * 32; first && from < %" PRId64 "; from += 32)", n);
+	cuda_block(t,
+		"for (uint32_t from = unit / 32 * 32; first && from < %" PRId64 "; from += 32)", n);
 	kernel_line(&t->w, "const uint32_t here = from + lane;");
-	kernel_line(&t->w, "uint32_t same = __ballot_sync(0xFFFFFFFFu, here >= unit && here < %" PRId64
-		" && target(here) == p%d);", n, (int)(o - t->s->op));
+	kernel_line(&t->w,
+		"uint32_t same = __ballot_sync(0xFFFFFFFFu, here >= unit && here < %" PRId64
+		" && target(here) == p%d);",
+		n, (int)(o - t->s->op));
 	cuda_block(t, "for (; same; same &= same - 1)");
 	kernel_line(&t->w, "const uint32_t source = from + __ffs((int)same) - 1;");
 	cuda_unflatten(t, &over, "source");
@@ -131,7 +143,8 @@ cuda_scatter(struct cuda_text *t)
 	const struct scheme_tensor *result = &t->s->tensor[o->out];
 	const int64_t bytes = scheme_elements(result) * (int64_t)ir_dtype_bytes(result->dtype);
 
-	fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_host_pointer(t, o->out), bytes);
+	fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_host_pointer(t, o->out),
+		bytes);
 	if (!o->red_set)
 		write_own(t, o);
 	else if (place_varies(t, o))

@@ -38,23 +38,27 @@ cuda_close(struct cuda_text *t, int threads, int64_t grid)
 	fclose(t->w.out);
 	t->w.out = NULL;
 	t->body = talloc_realloc(t->w.scratch, t->body, struct cuda_body, (size_t)t->nbodies + 1);
-	src->launch = talloc_realloc(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
+	src->launch =
+		talloc_realloc(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
 	if (!t->body || !src->launch)
 		out_of_memory();
 	src->launch[src->nlaunches] =
 		(struct cuda_launch){talloc_asprintf(src, "%s_%d", t->name, t->nbodies), threads};
 	t->body[t->nbodies++] = (struct cuda_body){t->text, threads};
 	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
-	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n", src->nlaunches++, grid);
+	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
+		src->nlaunches++, grid);
 }
 
 void
 cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes)
 {
-	t->pointer = talloc_realloc(t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
+	t->pointer = talloc_realloc(
+		t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
 	if (!t->pointer)
 		out_of_memory();
-	t->pointer[t->npointers++] = (struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch};
+	t->pointer[t->npointers++] =
+		(struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch};
 	t->scratch += (bytes + CUDA_SCRATCH_ALIGN - 1) / CUDA_SCRATCH_ALIGN * CUDA_SCRATCH_ALIGN;
 }
 
@@ -166,17 +170,21 @@ cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store)
 	for (int k = 0; k < t->g->nops; k++) {
 		const int i = t->g->op[k];
 		const struct scheme_op *o = &t->s->op[i];
-		if (!need[i] || o->red_set || (o->stage != stage && !(t->w.all_local && o->stage >= 0)))
+		if (!need[i] || o->red_set ||
+			(o->stage != stage && !(t->w.all_local && o->stage >= 0)))
 			continue;
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 		if (!store || !cuda_is_stored(t, o))
 			continue;
-		/* In a kernel over more loops than the result has, the first iteration of the others writes. */
-		const struct cuda_space rest = cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
+		/* In a kernel over more loops than the result has, the first iteration of the
+		 * others writes. */
+		const struct cuda_space rest =
+			cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
 		char *first = NULL;
 		for (int d = 0; d < rest.n; d++)
-			first = cuda_printf(t, "%s%si%d == 0", first ? first : "", first ? " && " : "", rest.cls[d]);
+			first = cuda_printf(t, "%s%si%d == 0", first ? first : "",
+				first ? " && " : "", rest.cls[d]);
 		if (first && t->in_place)
 			continue; /* others still read what it would overwrite: see cuda_flat */
 		if (first)
@@ -193,7 +201,8 @@ has_stored_prologue(const struct cuda_text *t)
 	bool any = false;
 
 	for (int k = 0; k < t->g->nops; k++)
-		any |= t->s->op[t->g->op[k]].stage == -1 && cuda_is_stored(t, &t->s->op[t->g->op[k]]);
+		any |= t->s->op[t->g->op[k]].stage == -1 &&
+		       cuda_is_stored(t, &t->s->op[t->g->op[k]]);
 	return any;
 }
 
@@ -232,13 +241,14 @@ cuda_accumulate(struct cuda_text *t, const struct scheme_op *o, const char *to, 
 void
 cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes)
 {
-	static const char *const name[] = {[REDUCE_SUM] = "sum", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
+	static const char *const name[] = {
+		[REDUCE_SUM] = "sum", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
 
 	if (lanes == CUDA_LANES)
 		kernel_line(&t->w, "v%d = warp_%s(v%d);", o->out, name[o->f.reduce], o->out);
 	else
-		kernel_line(&t->w, "v%d = block_%s<%d>(v%d, room, (%s)%s);", o->out, name[o->f.reduce], lanes, o->out,
-			cuda_type(o), kernel_identity(&t->w, o));
+		kernel_line(&t->w, "v%d = block_%s<%d>(v%d, room, (%s)%s);", o->out,
+			name[o->f.reduce], lanes, o->out, cuda_type(o), kernel_identity(&t->w, o));
 }
 
 const char *

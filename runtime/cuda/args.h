@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Places of an axis whose devices read each other's memory: pointers of all of them are arguments. */
+/* Places of an axis whose devices read each other's memory: pointers of all of them are arguments.
+ */
 #define RT_CUDA_MAX_PEERS 64
 /* Threads of a block of these kernels. */
 #define RT_CUDA_SUPPORT_BLOCK 256
@@ -14,7 +15,8 @@ struct dopt_region {
 	int64_t counts[3], strides[3], run;
 };
 
-/* to[q][i] = from[0][i] + from[1][i] + ... in this order; sources are regions, results n elements in a row. */
+/* to[q][i] = from[0][i] + from[1][i] + ... in this order; sources are regions, results n elements
+ * in a row. */
 struct dopt_sum_args {
 	const void *from[RT_CUDA_MAX_PEERS];
 	void *to[RT_CUDA_MAX_PEERS];

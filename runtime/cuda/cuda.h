@@ -44,23 +44,23 @@ struct rt_cuda {
 	int number; /* of the device */
 	cudaStream_t compute, communication;
 	cudaLibrary_t library;
-	cudaKernel_t *kernels;             /* of the program's table */
+	cudaKernel_t *kernels;                /* of the program's table */
 	cudaKernel_t sum[RT_DTYPES], move[9]; /* by bytes of an element */
 	cublasLtHandle_t blas;
 	void *workspace;
 	struct rt_cuda_product *products;
 	const struct rt_cuda_target *target;
-	struct rt_world *world;            /* to end all ranks */
-	struct rt_probe *probe;            /* of the step at work; NULL: nothing is timed */
+	struct rt_world *world; /* to end all ranks */
+	struct rt_probe *probe; /* of the step at work; NULL: nothing is timed */
 	struct rt_trace *trace;
-	struct rt_cuda_span *spans;        /* their events are used again */
+	struct rt_cuda_span *spans; /* their events are used again */
 	int nspans, room;
-	cudaEvent_t base;                  /* the first event of a timed step, and the host's clock there */
+	cudaEvent_t base; /* the first event of a timed step, and the host's clock there */
 	int64_t base_ns;
-	bool needs_host;                   /* collectives wait for other threads: the step cannot be captured */
+	bool needs_host; /* collectives wait for other threads: the step cannot be captured */
 	bool capturing;
-	cudaGraphExec_t graph;             /* the whole step, NULL: not yet */
-	int64_t steps;                     /* that ran without timing */
+	cudaGraphExec_t graph; /* the whole step, NULL: not yet */
+	int64_t steps;         /* that ran without timing */
 };
 
 static inline struct rt_cuda *
@@ -70,45 +70,36 @@ rt_cuda_of(const struct rt_ctx *ctx)
 }
 
 /* Ends all ranks with a message if a call has failed. */
-void
-rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what);
+void rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what);
 
 /* The same for a failure with a text of its own. */
-_Noreturn void
-rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why);
+_Noreturn void rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why);
 
 /* Loads the image and makes what needs the program; the device is current. runtime/cuda/module.c */
-bool
-rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
-void
-rt_cuda_unload(struct rt_cuda *d);
+bool rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
+void rt_cuda_unload(struct rt_cuda *d);
 
 /* Puts a sum or a move into a stream. */
-void
-rt_cuda_put_sum(const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args);
-void
-rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
+void rt_cuda_put_sum(
+	const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args);
+void rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
 	const struct rt_region *from_region, void *to, const struct rt_region *to_region);
 
 /* Frees what the matrix products of a program hold. runtime/cuda/gemm.c */
-void
-rt_cuda_free_products(struct rt_cuda *d);
+void rt_cuda_free_products(struct rt_cuda *d);
 
-/* Timing. A span begins and ends in a stream; its times are added to the trace when the streams are idle.
- * Without a probe nothing happens and rt_cuda_span_begin gives -1. runtime/cuda/timing.c */
-int
-rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_cuda_span *what);
-void
-rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
-void
-rt_cuda_resolve_spans(struct rt_cuda *d);
-void
-rt_cuda_free_spans(struct rt_cuda *d);
+/* Timing. A span begins and ends in a stream; its times are added to the trace when the streams are
+ * idle. Without a probe nothing happens and rt_cuda_span_begin gives -1. runtime/cuda/timing.c */
+int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_cuda_span *what);
+void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
+void rt_cuda_resolve_spans(struct rt_cuda *d);
+void rt_cuda_free_spans(struct rt_cuda *d);
 
 /* Collectives: rt_device.engine. runtime/cuda/engine.c */
 extern const struct rt_engine_ops rt_cuda_engine;
 
-/* Who carries them: puts one into the communication stream, which waits for the compute stream's part. */
+/* Who carries them: puts one into the communication stream, which waits for the compute stream's
+ * part. */
 struct rt_cuda_carrier {
 	const struct rt_cuda_carrier_ops *ops;
 	struct rt_cuda *device;
@@ -120,21 +111,20 @@ struct rt_cuda_carrier_ops {
 	void (*free)(struct rt_cuda_carrier *c);
 };
 
-/* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's memory.
- * All ranks call it together. NULL and a status on failure. */
-struct rt_cuda_carrier *
-rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
-struct rt_cuda_carrier *
-rt_cuda_peers(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
+/* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's
+ * memory. All ranks call it together. NULL and a status on failure. */
+struct rt_cuda_carrier *rt_cuda_nccl(
+	struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
+struct rt_cuda_carrier *rt_cuda_peers(
+	struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
 
-/* The places of this rank's group on an axis: their number, the place of this one, the world's rank of place 0 and
- * the distance of the others. */
+/* The places of this rank's group on an axis: their number, the place of this one, the world's rank
+ * of place 0 and the distance of the others. */
 struct rt_cuda_group {
 	int places, me, first, stride;
 };
 
-struct rt_cuda_group
-rt_cuda_group_of(const struct rt_engine_setup *setup, int axis);
+struct rt_cuda_group rt_cuda_group_of(const struct rt_engine_setup *setup, int axis);
 
 /* A region that is one run of elements? */
 static inline bool

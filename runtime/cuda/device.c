@@ -43,8 +43,8 @@ cuda_available(int needed, struct rt_status *st)
 static bool
 fail_call(struct rt_status *st, const char *what, cudaError_t error)
 {
-	return error == cudaSuccess
-		|| rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
+	return error == cudaSuccess ||
+	       rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
 }
 
 static void
@@ -72,9 +72,11 @@ cuda_open(int local, void **dev, struct rt_status *st)
 		return rt_fail_memory(st, sizeof *d, "a device");
 	*dev = d;
 	d->number = local % count; /* ranks of one process may share a device */
-	return fail_call(st, "cudaSetDevice", cudaSetDevice(d->number))
-		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking))
-		&& fail_call(st, "a stream", cudaStreamCreateWithFlags(&d->communication, cudaStreamNonBlocking));
+	return fail_call(st, "cudaSetDevice", cudaSetDevice(d->number)) &&
+	       fail_call(st, "a stream",
+		       cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking)) &&
+	       fail_call(st, "a stream",
+		       cudaStreamCreateWithFlags(&d->communication, cudaStreamNonBlocking));
 }
 
 static void *
@@ -108,7 +110,8 @@ static void
 cuda_upload(void *dev, void *to, const void *host, size_t bytes)
 {
 	struct rt_cuda *d = dev;
-	rt_cuda_check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, d->compute), "a copy to the device");
+	rt_cuda_check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, d->compute),
+		"a copy to the device");
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a copy to the device");
 }
 
@@ -136,13 +139,15 @@ static const struct rt_device cuda_device = {
 	.engine = &rt_cuda_engine,
 };
 
-/* Captures the whole step; what it puts into the communication stream must have joined the compute stream. */
+/* Captures the whole step; what it puts into the communication stream must have joined the compute
+ * stream. */
 static void
 capture(struct rt_cuda *d, struct rt_ctx *ctx)
 {
 	cudaGraph_t graph;
 	d->capturing = true;
-	rt_cuda_check(d, cudaStreamBeginCapture(d->compute, cudaStreamCaptureModeThreadLocal), "capturing the step");
+	rt_cuda_check(d, cudaStreamBeginCapture(d->compute, cudaStreamCaptureModeThreadLocal),
+		"capturing the step");
 	d->target->prog->step(ctx);
 	rt_cuda_check(d, cudaStreamEndCapture(d->compute, &graph), "capturing the step");
 	d->capturing = false;
@@ -150,14 +155,15 @@ capture(struct rt_cuda *d, struct rt_ctx *ctx)
 	rt_cuda_check(d, cudaGraphDestroy(graph), "a graph");
 }
 
-/* One step: as one graph if that is wanted and can be. The first step loads code and chooses algorithms, and
- * steps whose kernels are timed are not captured. */
+/* One step: as one graph if that is wanted and can be. The first step loads code and chooses
+ * algorithms, and steps whose kernels are timed are not captured. */
 static void
 cuda_step(struct rt_ctx *ctx)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	d->probe = ctx->probe;
-	const bool wanted = ctx->rank->options->graph && !d->needs_host && !ctx->probe && d->steps > 0;
+	const bool wanted =
+		ctx->rank->options->graph && !d->needs_host && !ctx->probe && d->steps > 0;
 	if (!ctx->probe)
 		d->steps++;
 	if (!wanted) {
@@ -170,12 +176,15 @@ cuda_step(struct rt_ctx *ctx)
 }
 
 int
-rt_cuda_main(const struct rt_program *prog, const struct rt_cuda_program *cuda, int argc, char **argv)
+rt_cuda_main(
+	const struct rt_program *prog, const struct rt_cuda_program *cuda, int argc, char **argv)
 {
 	const struct rt_cuda_target target = {prog, cuda};
 	struct rt_program whole = *prog;
 	whole.target = &target;
 	whole.step = cuda_step;
-	whole.arena_bytes = (prog->arena_bytes + RT_CUDA_ALIGN - 1) / RT_CUDA_ALIGN * RT_CUDA_ALIGN + cuda->scratch_bytes;
+	whole.arena_bytes =
+		(prog->arena_bytes + RT_CUDA_ALIGN - 1) / RT_CUDA_ALIGN * RT_CUDA_ALIGN +
+		cuda->scratch_bytes;
 	return rt_main(&whole, &cuda_device, argc, argv);
 }

@@ -1,16 +1,17 @@
-/* What generated CUDA kernels use: the scalar functions with the accurate variants of CUDA's own, groups
- * of lanes that add up in a fixed order, vectors of 16 bytes, random numbers by position. A generated
- * kernels.cu includes this and nothing else.
+/* What generated CUDA kernels use: the scalar functions with the accurate variants of CUDA's own,
+ * groups of lanes that add up in a fixed order, vectors of 16 bytes, random numbers by position. A
+ * generated kernels.cu includes this and runtime/cuda/support.h, and nothing else.
  *
- * A kernel has one parameter, a structure of pointers and numbers, so that the host side launches all
- * kernels in one way. A program that runs kernels without a GPU defines DOPT_KERNEL and the device
- * functions itself. */
+ * A kernel has one parameter, a structure of pointers and numbers, so that the host side launches
+ * all kernels in one way. A program that runs kernels without a GPU defines DOPT_KERNEL and the
+ * device functions itself. */
 #ifndef RUNTIME_CUDA_DEVICE_H
 #define RUNTIME_CUDA_DEVICE_H
 
 #ifndef DOPT_KERNEL
-#define DOPT_KERNEL(name, args, threads)                                                                 \
-	extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args k)
+#define DOPT_KERNEL(name, args, threads)                                                           \
+	extern "C" __global__ void __launch_bounds__(threads)                                      \
+	name(const __grid_constant__ args k)
 #define DEV static __device__ __forceinline__
 #endif
 #define RT_INLINE static __host__ __device__ inline
@@ -132,7 +133,7 @@ m_sum(T x, T y)
 	return (T)(x + y);
 }
 
-/* --- groups of lanes ---------------------------------------------------------------------------- */
+/* --- groups of lanes ----------------------------------------------------------------------- */
 
 /* Combines the values of the 32 lanes of a warp in a fixed tree; all lanes get the result. */
 #define DEV_WARP(name, combine)                                                                    \
@@ -146,8 +147,8 @@ m_sum(T x, T y)
 		return x;                                                                          \
 	}
 
-/* The same for a block of LANES threads: warps first, then warp 0 over their results. Begins and ends
- * with a barrier, so that the room can be used again at once. */
+/* The same for a block of LANES threads: warps first, then warp 0 over their results. Begins and
+ * ends with a barrier, so that the room can be used again at once. */
 #define DEV_BLOCK(name, warp)                                                                      \
 	template <int LANES, typename T>                                                           \
 	DEV T name(T x, unsigned char *room, T start)                                              \
@@ -180,7 +181,7 @@ DEV_BLOCK(block_min, warp_min)
 /* Bytes of `room`: a value of 8 bytes from each warp of a block of 1024. */
 #define DEV_ROOM 256
 
-/* --- vectors of 16 bytes ------------------------------------------------------------------------ */
+/* --- vectors of 16 bytes ------------------------------------------------------------------- */
 
 template <typename T, int N>
 struct alignas(sizeof(T) * N) vec {

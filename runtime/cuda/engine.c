@@ -1,6 +1,7 @@
-/* Collectives on a device: each is put into the communication stream behind the event that marks its post in
- * the compute stream; waiting for it makes the compute stream wait for its end. The host waits for
- * neither. NCCL carries where ranks are MPI processes; ranks of one process read each other's memory. */
+/* Collectives on a device: each is put into the communication stream behind the event that marks
+ * its post in the compute stream; waiting for it makes the compute stream wait for its end. The
+ * host waits for neither. NCCL carries where ranks are MPI processes; ranks of one process read
+ * each other's memory. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/clock.h"
@@ -37,7 +38,8 @@ make_events(struct rt_engine *e, struct rt_status *st)
 	cudaError_t error = cudaEventCreateWithFlags(&e->posted, cudaEventDisableTiming);
 	for (int i = 0; i < n && error == cudaSuccess; i++)
 		error = cudaEventCreateWithFlags(&e->complete[i], cudaEventDisableTiming);
-	return error == cudaSuccess || rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
+	return error == cudaSuccess ||
+	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
 }
 
 static void
@@ -75,7 +77,8 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 	}
 	const bool processes = rt_mpi_started();
 	e->device->needs_host = !processes && setup->world->nranks > 1;
-	e->carrier = processes ? rt_cuda_nccl(e->device, &e->setup, st) : rt_cuda_peers(e->device, &e->setup, st);
+	e->carrier = processes ? rt_cuda_nccl(e->device, &e->setup, st)
+			       : rt_cuda_peers(e->device, &e->setup, st);
 	if (e->carrier)
 		return e;
 	cuda_destroy(e);
@@ -87,21 +90,27 @@ cuda_post(struct rt_engine *e, int32_t coll)
 {
 	struct rt_cuda *d = e->device;
 	const struct rt_coll *c = &e->setup.prog->colls[coll];
-	const struct rt_cuda_span what = {.track = RT_TRACK_COMMUNICATION, .kind = RT_EVENT_COLLECTIVE, .index = coll,
-		.posted = d->probe ? rt_now_ns() : 0, .detail = e->count++};
+	const struct rt_cuda_span what = {.track = RT_TRACK_COMMUNICATION,
+		.kind = RT_EVENT_COLLECTIVE,
+		.index = coll,
+		.posted = d->probe ? rt_now_ns() : 0,
+		.detail = e->count++};
 	rt_cuda_check(d, cudaEventRecord(e->posted, d->compute), "posting a collective");
-	rt_cuda_check(d, cudaStreamWaitEvent(d->communication, e->posted, 0), "posting a collective");
+	rt_cuda_check(
+		d, cudaStreamWaitEvent(d->communication, e->posted, 0), "posting a collective");
 	const int span = rt_cuda_span_begin(d, d->communication, &what);
 	e->carrier->ops->run(e->carrier, c);
 	rt_cuda_span_end(d, d->communication, span);
-	rt_cuda_check(d, cudaEventRecord(e->complete[coll], d->communication), "ending a collective");
+	rt_cuda_check(
+		d, cudaEventRecord(e->complete[coll], d->communication), "ending a collective");
 }
 
 static void
 cuda_wait(struct rt_engine *e, int32_t coll)
 {
 	struct rt_cuda *d = e->device;
-	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, e->complete[coll], 0), "waiting for a collective");
+	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, e->complete[coll], 0),
+		"waiting for a collective");
 }
 
 static void

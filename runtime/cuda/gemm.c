@@ -1,5 +1,5 @@
-/* Matrix products by cuBLASLt. Its matrices are by columns, so C = A B is computed as C^T = B^T A^T: what is
- * row-major here is its own transpose there, and no element moves. */
+/* Matrix products by cuBLASLt. Its matrices are by columns, so C = A B is computed as C^T = B^T
+ * A^T: what is row-major here is its own transpose there, and no element moves. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
@@ -27,26 +27,36 @@ batch_of(const struct rt_cuda_gemm *g)
 }
 
 static cublasLtMatrixLayout_t
-new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, int64_t rows, int64_t cols, int64_t ld, int64_t stride)
+new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, int64_t rows, int64_t cols,
+	int64_t ld, int64_t stride)
 {
 	const struct rt_cuda_gemm_loop *batch = batch_of(g);
 	cublasLtMatrixLayout_t layout;
-	check(d, cublasLtMatrixLayoutCreate(&layout, data_type(g), (uint64_t)rows, (uint64_t)cols, ld), "a matrix");
+	check(d,
+		cublasLtMatrixLayoutCreate(
+			&layout, data_type(g), (uint64_t)rows, (uint64_t)cols, ld),
+		"a matrix");
 	if (batch) {
 		const int32_t count = (int32_t)batch->size;
-		check(d, cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+		check(d,
+			cublasLtMatrixLayoutSetAttribute(
+				layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
 			"a batch of matrices");
-		check(d, cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-			sizeof stride), "a batch of matrices");
+		check(d,
+			cublasLtMatrixLayoutSetAttribute(layout,
+				CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+				sizeof stride),
+			"a batch of matrices");
 	}
 	return layout;
 }
 
 static void
-set(const struct rt_cuda *d, cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute,
-	const void *value, size_t bytes)
+set(const struct rt_cuda *d, cublasLtMatmulDesc_t operation,
+	cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes)
 {
-	check(d, cublasLtMatmulDescSetAttribute(operation, attribute, value, bytes), "a matrix product");
+	check(d, cublasLtMatmulDescSetAttribute(operation, attribute, value, bytes),
+		"a matrix product");
 }
 
 static cublasLtMatmulDesc_t
@@ -54,12 +64,12 @@ new_operation(const struct rt_cuda *d, const struct rt_cuda_gemm *g, bool bias, 
 {
 	const cublasOperation_t op[2] = {CUBLAS_OP_N, CUBLAS_OP_T};
 	const cublasComputeType_t compute = g->dtype == RT_f64 ? CUBLAS_COMPUTE_64F
-		: tf32                                          ? CUBLAS_COMPUTE_32F_FAST_TF32
-								: CUBLAS_COMPUTE_32F;
+					    : tf32             ? CUBLAS_COMPUTE_32F_FAST_TF32
+							       : CUBLAS_COMPUTE_32F;
 	const cublasLtEpilogue_t epilogue = bias && g->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
-		: bias                                       ? CUBLASLT_EPILOGUE_BIAS
-		: g->relu                                    ? CUBLASLT_EPILOGUE_RELU
-							     : CUBLASLT_EPILOGUE_DEFAULT;
+					    : bias          ? CUBLASLT_EPILOGUE_BIAS
+					    : g->relu       ? CUBLASLT_EPILOGUE_RELU
+							    : CUBLASLT_EPILOGUE_DEFAULT;
 	cublasLtMatmulDesc_t operation;
 	check(d, cublasLtMatmulDescCreate(&operation, compute, data_type(g)), "a matrix product");
 	set(d, operation, CUBLASLT_MATMUL_DESC_TRANSA, &op[g->trans_b], sizeof *op);
@@ -93,34 +103,38 @@ choose_algorithm(const struct rt_cuda *d, struct rt_cuda_product *p)
 	cublasLtMatmulHeuristicResult_t result;
 	int found = 0;
 	check(d, cublasLtMatmulPreferenceCreate(&preference), "a matrix product");
-	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-		sizeof workspace);
-	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align[1],
-		sizeof *align);
-	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align[0],
-		sizeof *align);
-	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align[2],
-		sizeof *align);
-	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align[2],
-		sizeof *align);
-	const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->c, p->c,
-		preference, 1, &result, &found);
+	cublasLtMatmulPreferenceSetAttribute(
+		preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
+	cublasLtMatmulPreferenceSetAttribute(
+		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align[1], sizeof *align);
+	cublasLtMatmulPreferenceSetAttribute(
+		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align[0], sizeof *align);
+	cublasLtMatmulPreferenceSetAttribute(
+		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align[2], sizeof *align);
+	cublasLtMatmulPreferenceSetAttribute(
+		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align[2], sizeof *align);
+	const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+		d->blas, p->operation, p->a, p->b, p->c, p->c, preference, 1, &result, &found);
 	cublasLtMatmulPreferenceDestroy(preference);
 	check(d, status, "choosing how to multiply matrices");
 	if (!found)
-		rt_cuda_fatal(d, "choosing how to multiply matrices", "cuBLASLt knows no way for these shapes");
+		rt_cuda_fatal(d, "choosing how to multiply matrices",
+			"cuBLASLt knows no way for these shapes");
 	p->algorithm = result.algo;
 }
 
 static void
-prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p, const void *bias, bool tf32)
+prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
+	const void *bias, bool tf32)
 {
 	const struct rt_cuda_gemm_loop none = {0}, *batch = batch_of(g) ? batch_of(g) : &none;
 	p->operation = new_operation(d, g, bias != NULL, tf32);
 	if (bias)
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-	p->a = new_layout(d, g, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k, g->ldb, batch->b);
-	p->b = new_layout(d, g, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m, g->lda, batch->a);
+	p->a = new_layout(
+		d, g, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k, g->ldb, batch->b);
+	p->b = new_layout(
+		d, g, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m, g->lda, batch->a);
 	p->c = new_layout(d, g, g->n, g->m, g->ldc, batch->c);
 	p->nloops = g->nloops - (batch_of(g) != NULL);
 	for (int i = 0; i < 3; i++)
@@ -130,8 +144,8 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 
 /* Chooses an algorithm the first time, and where an operand is less aligned than ever before. */
 static void
-adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p, const void *a, const void *b,
-	const void *c)
+adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
+	const void *a, const void *b, const void *c)
 {
 	const uint32_t now[3] = {alignment(g, a, 'a'), alignment(g, b, 'b'), alignment(g, c, 'c')};
 	bool worse = false;
@@ -144,19 +158,22 @@ adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_prod
 }
 
 static void
-multiply(const struct rt_cuda *d, const struct rt_cuda_gemm *g, const struct rt_cuda_product *p, const void *a,
-	const void *b, void *c, bool add)
+multiply(const struct rt_cuda *d, const struct rt_cuda_gemm *g, const struct rt_cuda_product *p,
+	const void *a, const void *b, void *c, bool add)
 {
 	const double one64 = 1, beta64 = add;
 	const float one32 = 1, beta32 = add;
 	const void *one = g->dtype == RT_f64 ? (const void *)&one64 : &one32;
 	const void *beta = g->dtype == RT_f64 ? (const void *)&beta64 : &beta32;
-	check(d, cublasLtMatmul(d->blas, p->operation, one, b, p->a, a, p->b, beta, c, p->c, c, p->c, &p->algorithm,
-		d->workspace, RT_CUDA_WORKSPACE, d->compute), "a matrix product");
+	check(d,
+		cublasLtMatmul(d->blas, p->operation, one, b, p->a, a, p->b, beta, c, p->c, c, p->c,
+			&p->algorithm, d->workspace, RT_CUDA_WORKSPACE, d->compute),
+		"a matrix product");
 }
 
 void
-rt_cuda_gemm(struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c)
+rt_cuda_gemm(
+	struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_gemm *g = &d->target->cuda->gemms[gemm];
@@ -182,8 +199,9 @@ rt_cuda_gemm(struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, con
 			at_c += index * loop->c;
 			add |= l >= g->nloops - g->nsum && index > 0;
 		}
-		multiply(d, g, p, (const char *)a + (size_t)at_a * bytes, (const char *)b + (size_t)at_b * bytes,
-			(char *)c + (size_t)at_c * bytes, add);
+		multiply(d, g, p, (const char *)a + (size_t)at_a * bytes,
+			(const char *)b + (size_t)at_b * bytes, (char *)c + (size_t)at_c * bytes,
+			add);
 	}
 }
 

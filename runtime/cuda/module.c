@@ -8,8 +8,8 @@
 static bool
 fail_load(struct rt_status *st, const char *what, cudaError_t error)
 {
-	return error == cudaSuccess
-		|| rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
+	return error == cudaSuccess ||
+	       rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
 }
 
 /* The kernels that every program has, by their names. */
@@ -74,12 +74,14 @@ rt_cuda_unload(struct rt_cuda *d)
 }
 
 static void
-launch(const struct rt_cuda *d, cudaKernel_t kernel, cudaStream_t stream, int64_t grid, uint32_t threads, void *args,
-	const char *name)
+launch(const struct rt_cuda *d, cudaKernel_t kernel, cudaStream_t stream, int64_t grid,
+	uint32_t threads, void *args, const char *name)
 {
 	void *params[] = {args};
-	rt_cuda_check(d, cudaLaunchKernel((const void *)kernel, (dim3){(unsigned)grid, 1, 1}, (dim3){threads, 1, 1},
-		params, 0, stream), name);
+	rt_cuda_check(d,
+		cudaLaunchKernel((const void *)kernel, (dim3){(unsigned)grid, 1, 1},
+			(dim3){threads, 1, 1}, params, 0, stream),
+		name);
 }
 
 void
@@ -88,7 +90,8 @@ rt_cuda_launch(struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *arg
 	const struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_kernel *k = &d->target->cuda->kernels[kernel];
 	(void)bytes;
-	launch(d, d->kernels[kernel], d->compute, grid, k->threads, (void *)(uintptr_t)args, k->name);
+	launch(d, d->kernels[kernel], d->compute, grid, k->threads, (void *)(uintptr_t)args,
+		k->name);
 }
 
 /* Blocks for n elements of a support kernel. */
@@ -100,10 +103,12 @@ support_grid(int64_t n)
 }
 
 void
-rt_cuda_put_sum(const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args)
+rt_cuda_put_sum(
+	const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args)
 {
 	if (args->n > 0)
-		launch(d, d->sum[t], stream, support_grid(args->n), RT_CUDA_SUPPORT_BLOCK, args, "a sum over places");
+		launch(d, d->sum[t], stream, support_grid(args->n), RT_CUDA_SUPPORT_BLOCK, args,
+			"a sum over places");
 }
 
 static struct dopt_region
@@ -127,12 +132,16 @@ rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, con
 	if (!n || source == target)
 		return;
 	if (rt_cuda_is_run(from_region) && rt_cuda_is_run(to_region)) {
-		rt_cuda_check(d, cudaMemcpyAsync(target, source, (size_t)n * bytes, cudaMemcpyDefault, stream),
+		rt_cuda_check(d,
+			cudaMemcpyAsync(
+				target, source, (size_t)n * bytes, cudaMemcpyDefault, stream),
 			"a copy between places");
 		return;
 	}
-	struct dopt_move_args args = {source, target, n, region_of(from_region), region_of(to_region)};
-	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args, "a move between places");
+	struct dopt_move_args args = {
+		source, target, n, region_of(from_region), region_of(to_region)};
+	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
+		"a move between places");
 }
 
 void
@@ -146,19 +155,22 @@ void
 rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes)
 {
 	const struct rt_cuda *d = rt_cuda_of(ctx);
-	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, d->compute), "a copy");
+	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, d->compute),
+		"a copy");
 }
 
 void
-rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from, size_t from_stride,
-	size_t bytes, int64_t outer)
+rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from,
+	size_t from_stride, size_t bytes, int64_t outer)
 {
 	const struct rt_cuda *d = rt_cuda_of(ctx);
 	if (outer == 1)
 		rt_cuda_copy(ctx, to, from, bytes);
 	else
-		rt_cuda_check(d, cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)outer,
-			cudaMemcpyDeviceToDevice, d->compute), "a copy of blocks");
+		rt_cuda_check(d,
+			cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)outer,
+				cudaMemcpyDeviceToDevice, d->compute),
+			"a copy of blocks");
 }
 
 void
@@ -168,7 +180,11 @@ rt_cuda_add(struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64
 		rt_cuda_copy(ctx, sum, x, (size_t)n * rt_dtype_bytes(t));
 		return;
 	}
-	struct dopt_sum_args args = {.from = {sum, x}, .to = {sum}, .nfrom = 2, .nto = 1, .n = n,
+	struct dopt_sum_args args = {.from = {sum, x},
+		.to = {sum},
+		.nfrom = 2,
+		.nto = 1,
+		.n = n,
 		.region = {{1, 1, 1}, {0, 0, 0}, n}};
 	rt_cuda_put_sum(rt_cuda_of(ctx), rt_cuda_of(ctx)->compute, t, &args);
 }

@@ -1,7 +1,7 @@
-/* Collectives by NCCL: one rank a GPU, a communicator an axis. The id of a group is the one that its place 0
- * made, handed round by the world (MPI). What NCCL wants in one row and lies in several is packed into
- * a room behind the communication stream, and unpacked there. NCCL adds in an order of its own: sums agree
- * with other transports up to rounding. */
+/* Collectives by NCCL: one rank a GPU, a communicator an axis. The id of a group is the one that
+ * its place 0 made, handed round by the world (MPI). What NCCL wants in one row and lies in several
+ * is packed into a room behind the communication stream, and unpacked there. NCCL adds in an order
+ * of its own: sums agree with other transports up to rounding. */
 #include "runtime/cuda/cuda.h"
 
 #include <nccl.h>
@@ -25,9 +25,15 @@ check(const struct rt_cuda *d, ncclResult_t result, const char *what)
 static ncclDataType_t
 type_of(enum rt_dtype t)
 {
-	static const ncclDataType_t types[RT_DTYPES] = {[RT_f64] = ncclFloat64, [RT_f32] = ncclFloat32,
-		[RT_f16] = ncclFloat16, [RT_bf16] = ncclBfloat16, [RT_i64] = ncclInt64, [RT_i32] = ncclInt32,
-		[RT_i8] = ncclInt8, [RT_u8] = ncclUint8, [RT_bool] = ncclUint8};
+	static const ncclDataType_t types[RT_DTYPES] = {[RT_f64] = ncclFloat64,
+		[RT_f32] = ncclFloat32,
+		[RT_f16] = ncclFloat16,
+		[RT_bf16] = ncclBfloat16,
+		[RT_i64] = ncclInt64,
+		[RT_i32] = ncclInt32,
+		[RT_i8] = ncclInt8,
+		[RT_u8] = ncclUint8,
+		[RT_bool] = ncclUint8};
 	return types[t];
 }
 
@@ -45,7 +51,8 @@ row(size_t base, int64_t n)
 	return (struct rt_region){base, {1, 1, 1}, {0, 0, 0}, n};
 }
 
-/* Where the parts of one buffer start in the room: buffers one after the other, each with a part a place. */
+/* Where the parts of one buffer start in the room: buffers one after the other, each with a part a
+ * place. */
 struct packing {
 	size_t at;    /* of the buffer */
 	int64_t part; /* elements */
@@ -88,14 +95,16 @@ is_whole(const struct rt_region *first, const struct rt_region *second, size_t b
 static bool
 source_is_whole(const struct rt_coll *c, const struct rt_buf *b, int places)
 {
-	const struct rt_region first = rt_coll_source(c, b, places, 0), second = rt_coll_source(c, b, places, 1);
+	const struct rt_region first = rt_coll_source(c, b, places, 0),
+			       second = rt_coll_source(c, b, places, 1);
 	return places == 1 || is_whole(&first, &second, rt_dtype_bytes(c->dtype));
 }
 
 static bool
 target_is_whole(const struct rt_coll *c, const struct rt_buf *b, int places)
 {
-	const struct rt_region first = rt_coll_target(c, b, places, 0), second = rt_coll_target(c, b, places, 1);
+	const struct rt_region first = rt_coll_target(c, b, places, 0),
+			       second = rt_coll_target(c, b, places, 1);
 	return places == 1 || is_whole(&first, &second, rt_dtype_bytes(c->dtype));
 }
 
@@ -110,18 +119,25 @@ put_slices(const struct nccl *n, const struct rt_coll *c, ncclComm_t comm)
 		const void *src = n->arena + buf->src;
 		void *dst = n->arena + buf->dst;
 		if (c->kind == RT_ALLREDUCE)
-			check(d, ncclAllReduce(src, dst, count, type_of(c->dtype), sum_of(c->dtype), comm,
-				d->communication), "allreduce");
+			check(d,
+				ncclAllReduce(src, dst, count, type_of(c->dtype), sum_of(c->dtype),
+					comm, d->communication),
+				"allreduce");
 		else if (c->kind == RT_REDUCE)
-			check(d, ncclReduce(src, dst, count, type_of(c->dtype), sum_of(c->dtype), c->to, comm,
-				d->communication), "reduce");
+			check(d,
+				ncclReduce(src, dst, count, type_of(c->dtype), sum_of(c->dtype),
+					c->to, comm, d->communication),
+				"reduce");
 		else
-			check(d, ncclBroadcast(src, dst, count, type_of(c->dtype), c->from, comm, d->communication),
+			check(d,
+				ncclBroadcast(src, dst, count, type_of(c->dtype), c->from, comm,
+					d->communication),
 				"broadcast");
 	}
 }
 
-/* An allgather of one buffer, or a reducescatter: a row in, a row out, with a detour where one is not. */
+/* An allgather of one buffer, or a reducescatter: a row in, a row out, with a detour where one is
+ * not. */
 static void
 put_gather(const struct nccl *n, const struct rt_coll *c, int b, ncclComm_t comm)
 {
@@ -129,8 +145,11 @@ put_gather(const struct nccl *n, const struct rt_coll *c, int b, ncclComm_t comm
 	const struct rt_buf *buf = &c->bufs[b];
 	const struct packing p = packing_of(c, b, n->group[c->axis].places);
 	const bool whole = target_is_whole(c, buf, n->group[c->axis].places);
-	check(d, ncclAllGather(n->arena + buf->src, whole ? n->arena + buf->dst : n->room + n->half + p.at,
-		(size_t)p.part, type_of(c->dtype), comm, d->communication), "allgather");
+	check(d,
+		ncclAllGather(n->arena + buf->src,
+			whole ? n->arena + buf->dst : n->room + n->half + p.at, (size_t)p.part,
+			type_of(c->dtype), comm, d->communication),
+		"allgather");
 }
 
 static void
@@ -140,8 +159,11 @@ put_scatter(const struct nccl *n, const struct rt_coll *c, int b, ncclComm_t com
 	const struct rt_buf *buf = &c->bufs[b];
 	const struct packing p = packing_of(c, b, n->group[c->axis].places);
 	const bool whole = source_is_whole(c, buf, n->group[c->axis].places);
-	check(d, ncclReduceScatter(whole ? n->arena + buf->src : n->room + p.at, n->arena + buf->dst, (size_t)p.part,
-		type_of(c->dtype), sum_of(c->dtype), comm, d->communication), "reducescatter");
+	check(d,
+		ncclReduceScatter(whole ? n->arena + buf->src : n->room + p.at, n->arena + buf->dst,
+			(size_t)p.part, type_of(c->dtype), sum_of(c->dtype), comm,
+			d->communication),
+		"reducescatter");
 }
 
 /* Everything else, part by part. */
@@ -154,12 +176,20 @@ put_parts(const struct nccl *n, const struct rt_coll *c, int b, ncclComm_t comm)
 	for (int q = 0; q < g->places; q++) {
 		const struct rt_region source = rt_coll_source(c, &c->bufs[b], g->places, q);
 		const struct rt_region target = rt_coll_target(c, &c->bufs[b], g->places, q);
-		const void *from = rt_cuda_is_run(&source) ? n->arena + source.base : n->room + part_at(&p, c, q);
-		void *to = rt_cuda_is_run(&target) ? n->arena + target.base : n->room + n->half + part_at(&p, c, q);
+		const void *from = rt_cuda_is_run(&source) ? n->arena + source.base
+							   : n->room + part_at(&p, c, q);
+		void *to = rt_cuda_is_run(&target) ? n->arena + target.base
+						   : n->room + n->half + part_at(&p, c, q);
 		if (rt_coll_moves(c, g->me, q))
-			check(d, ncclSend(from, (size_t)p.part, type_of(c->dtype), q, comm, d->communication), "a send");
+			check(d,
+				ncclSend(from, (size_t)p.part, type_of(c->dtype), q, comm,
+					d->communication),
+				"a send");
 		if (rt_coll_moves(c, q, g->me))
-			check(d, ncclRecv(to, (size_t)p.part, type_of(c->dtype), q, comm, d->communication), "a receive");
+			check(d,
+				ncclRecv(to, (size_t)p.part, type_of(c->dtype), q, comm,
+					d->communication),
+				"a receive");
 	}
 }
 
@@ -177,7 +207,8 @@ is_packed(const struct nccl *n, const struct rt_coll *c, int b, bool target)
 	case RT_REDUCESCATTER: return !target && !source_is_whole(c, buf, places);
 	default: break;
 	}
-	const struct rt_region r = target ? rt_coll_target(c, buf, places, 0) : rt_coll_source(c, buf, places, 0);
+	const struct rt_region r =
+		target ? rt_coll_target(c, buf, places, 0) : rt_coll_source(c, buf, places, 0);
 	return !rt_cuda_is_run(&r);
 }
 
@@ -193,13 +224,17 @@ pack(const struct nccl *n, const struct rt_coll *c, bool target)
 			continue;
 		const struct packing p = packing_of(c, b, g->places);
 		for (int q = 0; q < g->places; q++) {
-			const struct rt_region there = row((target ? n->half : 0) + part_at(&p, c, q), p.part);
-			const struct rt_region r = target ? rt_coll_target(c, &c->bufs[b], g->places, q)
-							  : rt_coll_source(c, &c->bufs[b], g->places, q);
+			const struct rt_region there =
+				row((target ? n->half : 0) + part_at(&p, c, q), p.part);
+			const struct rt_region r =
+				target ? rt_coll_target(c, &c->bufs[b], g->places, q)
+				       : rt_coll_source(c, &c->bufs[b], g->places, q);
 			if (target && rt_coll_moves(c, q, g->me))
-				rt_cuda_put_move(d, d->communication, bytes, n->room, &there, n->arena, &r);
+				rt_cuda_put_move(
+					d, d->communication, bytes, n->room, &there, n->arena, &r);
 			else if (!target && rt_coll_moves(c, g->me, q))
-				rt_cuda_put_move(d, d->communication, bytes, n->arena, &r, n->room, &there);
+				rt_cuda_put_move(
+					d, d->communication, bytes, n->arena, &r, n->room, &there);
 		}
 	}
 }

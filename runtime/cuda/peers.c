@@ -1,5 +1,5 @@
-/* Collectives between ranks of one process, on one device or several that read each other's memory. Each
- * rank's share of a collective is put into its own communication stream:
+/* Collectives between ranks of one process, on one device or several that read each other's memory.
+ * Each rank's share of a collective is put into its own communication stream:
  *
  *	post          the event `ready` marks that this rank's sources are there
  *	barrier       (of the host threads) all have posted
@@ -7,9 +7,9 @@
  *	barrier       all have put their share into their streams
  *	stream        waits for everybody's `done`
  *
- * The host threads wait for each other's posts only, never for the device. A sum over places adds each
- * element in the order of the places and writes it to all that get it, so that results are those of the
- * host's transports, to the bit, as far as both round alike. */
+ * The host threads wait for each other's posts only, never for the device. A sum over places adds
+ * each element in the order of the places and writes it to all that get it, so that results are
+ * those of the host's transports, to the bit, as far as both round alike. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/event.h"
@@ -55,9 +55,10 @@ put_moves(const struct peers *p, const struct side *s, const struct rt_coll *c)
 		const int from = (me + i) % places;
 		for (int b = 0; b < c->nbufs && rt_coll_moves(c, from, me); b++) {
 			const struct rt_region source = rt_coll_source(c, &c->bufs[b], places, me);
-			const struct rt_region target = rt_coll_target(c, &c->bufs[b], places, from);
-			rt_cuda_put_move(d, d->communication, rt_dtype_bytes(c->dtype), arena_of(s, from), &source,
-				p->arena, &target);
+			const struct rt_region target =
+				rt_coll_target(c, &c->bufs[b], places, from);
+			rt_cuda_put_move(d, d->communication, rt_dtype_bytes(c->dtype),
+				arena_of(s, from), &source, p->arena, &target);
 		}
 	}
 }
@@ -72,12 +73,15 @@ put_share(const struct peers *p, const struct side *s, const struct rt_coll *c)
 		const struct rt_buf *buf = &c->bufs[b];
 		const int64_t n = buf->outer * buf->n * buf->inner;
 		const int64_t share = (n / places + PART_ALIGN) / PART_ALIGN * PART_ALIGN;
-		const int64_t begin = s->group.me * share, end = begin + share < n ? begin + share : n;
-		struct dopt_sum_args args = {.nfrom = places, .n = end - begin, .region = {{1, 1, 1}, {0, 0, 0}, n}};
+		const int64_t begin = s->group.me * share,
+			      end = begin + share < n ? begin + share : n;
+		struct dopt_sum_args args = {
+			.nfrom = places, .n = end - begin, .region = {{1, 1, 1}, {0, 0, 0}, n}};
 		for (int q = 0; q < places; q++) {
 			args.from[q] = arena_of(s, q) + buf->src + (size_t)begin * bytes;
 			if (rt_coll_moves(c, 0, q))
-				args.to[args.nto++] = arena_of(s, q) + buf->dst + (size_t)begin * bytes;
+				args.to[args.nto++] =
+					arena_of(s, q) + buf->dst + (size_t)begin * bytes;
 		}
 		rt_cuda_put_sum(p->base.device, p->base.device->communication, c->dtype, &args);
 	}
@@ -88,9 +92,13 @@ static void
 put_slice(const struct peers *p, const struct side *s, const struct rt_coll *c)
 {
 	for (int b = 0; b < c->nbufs; b++) {
-		const struct rt_region r = rt_coll_source(c, &c->bufs[b], s->group.places, s->group.me);
-		struct dopt_sum_args args = {.to = {p->arena + c->bufs[b].dst}, .nfrom = s->group.places, .nto = 1,
-			.n = rt_region_elements(&r), .region = {.run = r.run}};
+		const struct rt_region r =
+			rt_coll_source(c, &c->bufs[b], s->group.places, s->group.me);
+		struct dopt_sum_args args = {.to = {p->arena + c->bufs[b].dst},
+			.nfrom = s->group.places,
+			.nto = 1,
+			.n = rt_region_elements(&r),
+			.region = {.run = r.run}};
 		for (int i = 0; i < 3; i++) {
 			args.region.counts[i] = r.counts[i];
 			args.region.strides[i] = r.strides[i];
@@ -110,7 +118,9 @@ peers_run(struct rt_cuda_carrier *base, const struct rt_coll *c)
 	rt_cuda_check(d, cudaEventRecord(s->ready, d->communication), "a collective");
 	rt_barrier_wait(&s->meeting->barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
-		rt_cuda_check(d, cudaStreamWaitEvent(d->communication, s->meeting->members[q]->sides[c->axis].ready, 0),
+		rt_cuda_check(d,
+			cudaStreamWaitEvent(
+				d->communication, s->meeting->members[q]->sides[c->axis].ready, 0),
 			"a collective");
 	if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE)
 		put_share(p, s, c);
@@ -121,7 +131,9 @@ peers_run(struct rt_cuda_carrier *base, const struct rt_coll *c)
 	rt_cuda_check(d, cudaEventRecord(s->done, d->communication), "a collective");
 	rt_barrier_wait(&s->meeting->barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
-		rt_cuda_check(d, cudaStreamWaitEvent(d->communication, s->meeting->members[q]->sides[c->axis].done, 0),
+		rt_cuda_check(d,
+			cudaStreamWaitEvent(
+				d->communication, s->meeting->members[q]->sides[c->axis].done, 0),
 			"a collective");
 }
 
@@ -150,8 +162,9 @@ enable_access(const struct rt_cuda *d, const struct rt_cuda *other, struct rt_st
 	cudaDeviceCanAccessPeer(&possible, d->number, other->number);
 	if (!possible)
 		return rt_fail(st, RT_EXIT_RUN,
-			"devices %d and %d cannot read each other's memory: start the ranks with mpirun", d->number,
-			other->number);
+			"devices %d and %d cannot read each other's memory: start the ranks with "
+			"mpirun",
+			d->number, other->number);
 	const cudaError_t error = cudaDeviceEnablePeerAccess(other->number, 0);
 	if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
 		return rt_fail(st, RT_EXIT_RUN, "devices %d and %d: %s", d->number, other->number,
@@ -171,7 +184,8 @@ join(struct peers *p, struct peers *const *all, int axis, struct rt_status *st)
 		s->own.barrier.count = (uint32_t)s->group.places;
 	bool ok = true;
 	for (int q = 0; q < s->group.places && ok; q++)
-		ok = enable_access(p->base.device, all[s->group.first + q * s->group.stride]->base.device, st);
+		ok = enable_access(
+			p->base.device, all[s->group.first + q * s->group.stride]->base.device, st);
 	return ok;
 }
 
@@ -183,13 +197,16 @@ prepare(struct peers *p, const struct rt_engine_setup *setup, struct rt_status *
 	for (int a = 0; a < setup->prog->naxes && error == cudaSuccess; a++) {
 		p->sides[a].group = rt_cuda_group_of(setup, a);
 		if (p->sides[a].group.places > RT_CUDA_MAX_PEERS)
-			return rt_fail(st, RT_EXIT_RUN, "axis %s has %d places: at most %d in one process",
-				setup->prog->axes[a].name, p->sides[a].group.places, RT_CUDA_MAX_PEERS);
+			return rt_fail(st, RT_EXIT_RUN,
+				"axis %s has %d places: at most %d in one process",
+				setup->prog->axes[a].name, p->sides[a].group.places,
+				RT_CUDA_MAX_PEERS);
 		error = cudaEventCreateWithFlags(&p->sides[a].ready, cudaEventDisableTiming);
 		if (error == cudaSuccess)
 			error = cudaEventCreateWithFlags(&p->sides[a].done, cudaEventDisableTiming);
 	}
-	return error == cudaSuccess || rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
+	return error == cudaSuccess ||
+	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
 }
 
 struct rt_cuda_carrier *

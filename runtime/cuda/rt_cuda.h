@@ -1,10 +1,10 @@
-/* What the host side of a generated CUDA program calls, beside runtime/rt_program.h: kernels, matrix
- * products, copies. Everything is put into the rank's compute stream and returns at once. No CUDA header
- * is needed, so step.c is plain C.
+/* What the host side of a generated CUDA program calls, beside runtime/rt_program.h: kernels,
+ * matrix products, copies. Everything is put into the stream of computation and returns at once. No
+ * CUDA header is needed, so step.c is plain C.
  *
- *	step.c                             libdopt_rt_cuda                  libdopt_rt
- *	kernels.fatbin, tables             rt_cuda_main: a device           rt_main: options, data, steps
- *	static void step(struct rt_ctx *)  for rt_main, launches, products  (the same as on the host)
+ *	step.c                      libdopt_rt_cuda                  libdopt_rt
+ *	kernels.fatbin, tables      rt_cuda_main: a device           rt_main: options, data, steps
+ *	step(struct rt_ctx *)       for rt_main, launches, products  (the same as on the host)
  *
  * A failure on the device ends the program: there is no way back from a broken stream. */
 #ifndef RUNTIME_CUDA_RT_CUDA_H
@@ -28,8 +28,8 @@ struct rt_cuda_gemm_loop {
 	int64_t size, a, b, c;
 };
 
-/* C = op(A) op(B) + bias along the rows of C, then not below 0 if `relu`; row-major, op(A) m x k, op(B) k x n.
- * The last `nsum` of the loops add to C. */
+/* C = op(A) op(B) + bias along the rows of C, then not below 0 if `relu`; row-major, op(A) m x k,
+ * op(B) k x n. The last `nsum` of the loops add to C. */
 struct rt_cuda_gemm {
 	enum rt_dtype dtype; /* f32 or f64 */
 	bool trans_a, trans_b, relu;
@@ -44,39 +44,37 @@ struct rt_cuda_program {
 	const struct rt_cuda_kernel *kernels;
 	int32_t ngemms;
 	const struct rt_cuda_gemm *gemms;
-	size_t scratch_bytes; /* of kernels, at the first multiple of RT_CUDA_ALIGN behind the arena */
+	size_t scratch_bytes; /* of kernels, at the first multiple of RT_CUDA_ALIGN behind the arena
+			       */
 };
 
 /* Launches kernel number `kernel` with `grid` blocks; `args` is its one parameter. */
-void
-rt_cuda_launch(struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *args, size_t bytes);
+void rt_cuda_launch(
+	struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *args, size_t bytes);
 
 /* Matrix product number `gemm`. `bias` may be NULL. */
-void
-rt_cuda_gemm(struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c);
+void rt_cuda_gemm(
+	struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c);
 
-void
-rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);
-void
-rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes);
+void rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);
+void rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes);
 
 /* `outer` blocks of `bytes` bytes. */
-void
-rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from, size_t from_stride,
-	size_t bytes, int64_t outer);
+void rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from,
+	size_t from_stride, size_t bytes, int64_t outer);
 
 /* sum[i] = (first ? 0 : sum[i]) + x[i] for n elements. */
-void
-rt_cuda_add(struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64_t n, bool first);
+void rt_cuda_add(
+	struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64_t n, bool first);
 
-/* Around what belongs to a row of rt_program.kernels: as rt_kernel_begin, with the times of the device. */
-void
-rt_cuda_kernel_begin(struct rt_ctx *ctx, int32_t kernel);
-void
-rt_cuda_kernel_end(struct rt_ctx *ctx, int32_t kernel);
+/* Around what belongs to a row of rt_program.kernels: as rt_kernel_begin, with the times of the
+ * device. */
+void rt_cuda_kernel_begin(struct rt_ctx *ctx, int32_t kernel);
+void rt_cuda_kernel_end(struct rt_ctx *ctx, int32_t kernel);
 
-/* rt_main on CUDA devices. Without one: the message "no CUDA device: ..." and RT_EXIT_DEVICE on all ranks. */
-int
-rt_cuda_main(const struct rt_program *prog, const struct rt_cuda_program *cuda, int argc, char **argv);
+/* rt_main on CUDA devices. Without one: the message "no CUDA device: ..." and RT_EXIT_DEVICE on all
+ * ranks. */
+int rt_cuda_main(
+	const struct rt_program *prog, const struct rt_cuda_program *cuda, int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
-/* Kernels that are in every program: sums over places and copies between regions, for collectives. One
- * for each element type and size; the host side finds them by name. */
+/* Kernels that are in every program: sums over places and copies between regions, for collectives.
+ * One for each element type and size; the host side finds them by name. */
 #ifndef RUNTIME_CUDA_SUPPORT_H
 #define RUNTIME_CUDA_SUPPORT_H
 
@@ -10,15 +10,16 @@ DEV int64_t
 dopt_region_at(const dopt_region &r, int64_t i)
 {
 	const int64_t run = i / r.run, c = run % r.counts[2], b = run / r.counts[2];
-	return i % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1] + b / r.counts[1] * r.strides[0];
+	return i % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1]
+		+ b / r.counts[1] * r.strides[0];
 }
 
 #define DOPT_SUM(name, type, wide, load, store)                                                    \
 	DOPT_KERNEL(dopt_sum_##name, dopt_sum_args, RT_CUDA_SUPPORT_BLOCK)                         \
 	{                                                                                          \
 		const int64_t step = (int64_t)gridDim.x * RT_CUDA_SUPPORT_BLOCK;                   \
-		for (int64_t i = (int64_t)blockIdx.x * RT_CUDA_SUPPORT_BLOCK + threadIdx.x; i < k.n; \
-			i += step) {                                                               \
+		const int64_t start = (int64_t)blockIdx.x * RT_CUDA_SUPPORT_BLOCK;                 \
+		for (int64_t i = start + threadIdx.x; i < k.n; i += step) {                        \
 			const int64_t at = dopt_region_at(k.region, i);                            \
 			wide sum = load(((const type *)k.from[0])[at]);                            \
 			for (int64_t p = 1; p < k.nfrom; p++)                                      \
@@ -43,8 +44,8 @@ DOPT_SUM(bool, uint8_t, uint32_t, 0u !=, 0u !=)
 	DOPT_KERNEL(dopt_move_##bytes, dopt_move_args, RT_CUDA_SUPPORT_BLOCK)                      \
 	{                                                                                          \
 		const int64_t step = (int64_t)gridDim.x * RT_CUDA_SUPPORT_BLOCK;                   \
-		for (int64_t i = (int64_t)blockIdx.x * RT_CUDA_SUPPORT_BLOCK + threadIdx.x; i < k.n; \
-			i += step)                                                                 \
+		const int64_t start = (int64_t)blockIdx.x * RT_CUDA_SUPPORT_BLOCK;                 \
+		for (int64_t i = start + threadIdx.x; i < k.n; i += step)                          \
 			((type *)k.to)[dopt_region_at(k.to_region, i)] =                           \
 				((const type *)k.from)[dopt_region_at(k.from_region, i)];          \
 	}

@@ -1,5 +1,5 @@
-/* Times of what runs on the device: events around it, read once the streams are idle. The first event of a
- * step is waited for, so that the host's clock and the device's meet there. */
+/* Times of what runs on the device: events around it, read once the streams are idle. The first
+ * event of a step is waited for, so that the host's clock and the device's meet there. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/clock.h"
@@ -84,7 +84,8 @@ rt_cuda_resolve_spans(struct rt_cuda *d)
 		if (s->kind == RT_EVENT_KERNEL)
 			d->probe->busy_ns += end - begin;
 		if (d->trace)
-			rt_trace_add(d->trace, s->track, s->kind, s->index, begin, end, s->posted, s->detail);
+			rt_trace_add(d->trace, s->track, s->kind, s->index, begin, end, s->posted,
+				s->detail);
 	}
 	d->nspans = 0;
 }
@@ -111,7 +112,9 @@ void
 rt_cuda_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
-	const struct rt_cuda_span what = {.track = RT_TRACK_COMPUTE, .kind = RT_EVENT_KERNEL, .index = kernel,
+	const struct rt_cuda_span what = {.track = RT_TRACK_COMPUTE,
+		.kind = RT_EVENT_KERNEL,
+		.index = kernel,
 		.detail = ctx->step};
 	rt_cuda_span_begin(d, d->compute, &what);
 }

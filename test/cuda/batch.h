@@ -1,6 +1,7 @@
 /*
- * The tests of the host target (test/lower/) for the cuda target: the same modules, lowered to CUDA, their
- * kernels run on this processor by test/cuda/shim/. What such a test includes is the host's test itself.
+ * The tests of the host target (test/lower/) for the cuda target: the same modules, lowered to
+ * CUDA, their kernels run on this processor by test/cuda/shim/. What such a test includes is the
+ * host's test itself.
  */
 #ifndef TEST_CUDA_BATCH_H
 #define TEST_CUDA_BATCH_H
@@ -19,15 +20,18 @@
 enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: a compiler each */
 
 /*
- * Compiles the kernels of programs p0.src ... in a folder, and the shim, which is linked instead of the real
- * CUDA libraries; returns what to link. The real compiler must take the kernels too, without a warning.
+ * Compiles the kernels of programs p0.src ... in a folder, and the shim, which is linked instead of
+ * the real CUDA libraries; returns what to link. The real compiler must take the kernels too,
+ * without a warning.
  */
 static inline char *
 shim_build(const void *owner, const char *folder, int n, const char *level)
 {
 	const char *shim = DOPT_BUILD_INCLUDE "/test/cuda/shim";
-	char *command = talloc_asprintf(owner, "cd %s && c() { %s -std=c11 -D_GNU_SOURCE -O1 -fPIC %s %s -I%s -c %s/$1.c; } && "
-		"c fibers && c cudart && c nccl", folder, DOPT_CC, DOPT_CUDA_INCLUDES, DOPT_CC_INCLUDES, shim, shim);
+	char *command = talloc_asprintf(owner,
+		"cd %s && c() { %s -std=c11 -D_GNU_SOURCE -O1 -fPIC %s %s -I%s -c %s/$1.c; } && "
+		"c fibers && c cudart && c nccl",
+		folder, DOPT_CC, DOPT_CUDA_INCLUDES, DOPT_CC_INCLUDES, shim, shim);
 	char *objects = talloc_strdup(owner, "");
 
 	for (int i = 0; i < SHIM_FILES; i++) {
@@ -36,15 +40,21 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 			fprintf(f, "#include \"p%d.src/kernels.cu\"\n", k);
 		if (f)
 			fclose(f);
-		command = talloc_asprintf_append(command, " && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
-			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include %s/kernels.h -I%s -c all%d.cc", level, shim, DOPT_BUILD_INCLUDE, i);
-		command = talloc_asprintf_append(command, " && %s -x cu -arch=sm_90 -Xptxas -O1 -Werror all-warnings -I%s -cubin "
-			"-o all%d.cubin all%d.cc", DOPT_NVCC, DOPT_BUILD_INCLUDE, i, i);
+		command = talloc_asprintf_append(command,
+			" && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
+			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include "
+			"%s/kernels.h -I%s -c all%d.cc",
+			level, shim, DOPT_BUILD_INCLUDE, i);
+		command = talloc_asprintf_append(command,
+			" && %s -x cu -arch=sm_90 -Xptxas -O1 -Werror all-warnings -I%s -cubin "
+			"-o all%d.cubin all%d.cc",
+			DOPT_NVCC, DOPT_BUILD_INCLUDE, i, i);
 		objects = talloc_asprintf_append(objects, " all%d.o", i);
 	}
 	if (system(command) != 0)
 		fprintf(stderr, "the compiler failed: %s\n", command);
-	return talloc_asprintf(owner, "%s fibers.o cudart.o nccl.o -L%s -ldopt_rt_cuda -lstdc++", objects, DOPT_BUILD_LIBDIR);
+	return talloc_asprintf(owner, "%s fibers.o cudart.o nccl.o -L%s -ldopt_rt_cuda -lstdc++",
+		objects, DOPT_BUILD_LIBDIR);
 }
 
 #endif

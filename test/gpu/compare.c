@@ -1,6 +1,7 @@
 /*
- * compare WANT HAVE: are the tensors of two safetensors files equal? Floats but for rounding, relative to the
- * largest element of the tensor; everything else exactly. Prints the worst tensor of each kind of failure.
+ * compare WANT HAVE: are the tensors of two safetensors files equal? Floats but for rounding,
+ * relative to the largest element of the tensor; everything else exactly. Prints the worst tensor
+ * of each kind of failure.
  */
 #include "runtime/half.h"
 #include "runtime/safetensors.h"
@@ -8,7 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What sums in another order and other polynomials make of one element, over the largest of its tensor. */
+/* What sums in another order and other polynomials make of one element, over the largest of its
+ * tensor. */
 static double
 tolerance(const char *type)
 {
@@ -52,7 +54,8 @@ element(const struct rt_st_tensor *t, int64_t i)
 static bool
 compare(const struct rt_st_tensor *want, const struct rt_st_tensor *have)
 {
-	if (!have || strcmp(want->dtype, have->dtype) || want->end - want->begin != have->end - have->begin) {
+	if (!have || strcmp(want->dtype, have->dtype) ||
+		want->end - want->begin != have->end - have->begin) {
 		printf("%s: not there, or of another type or size\n", want->name);
 		return false;
 	}
@@ -64,7 +67,9 @@ compare(const struct rt_st_tensor *want, const struct rt_st_tensor *have)
 		const double x = element(want, i), y = element(have, i);
 		if (isfinite(x) && fabs(x) > largest)
 			largest = fabs(x);
-		const double difference = (isnan(x) && isnan(y)) || x == y ? 0 : isfinite(x - y) ? fabs(x - y) : INFINITY;
+		const double difference = (isnan(x) && isnan(y)) || x == y ? 0
+					  : isfinite(x - y)                ? fabs(x - y)
+									   : INFINITY;
 		if (difference > most) {
 			most = difference;
 			worst = i;
@@ -72,8 +77,8 @@ compare(const struct rt_st_tensor *want, const struct rt_st_tensor *have)
 	}
 	if (most <= tolerance(want->dtype) * largest)
 		return true;
-	printf("%s[%lld]: %.9g wanted, %.9g found\n", want->name, (long long)worst, element(want, worst),
-		element(have, worst));
+	printf("%s[%lld]: %.9g wanted, %.9g found\n", want->name, (long long)worst,
+		element(want, worst), element(have, worst));
 	return false;
 }
 

@@ -1,5 +1,6 @@
-/* In place of what a machine does not have: -DWITHOUT_MPI, -DWITHOUT_NCCL. Ranks are then threads of one process.
- * The matrix products of the host, which a CUDA program does not call, are left out too. */
+/* In place of what a machine does not have: -DWITHOUT_MPI, -DWITHOUT_NCCL. Ranks are then threads
+ * of one process. The matrix products of the host, which a CUDA program does not call, are left out
+ * too. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/threads.h"
 

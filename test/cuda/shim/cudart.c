@@ -1,5 +1,6 @@
-/* The part of the CUDA runtime and of cuBLASLt that libdopt_rt_cuda calls, on a processor: everything is done at
- * once and in memory, streams and events have nothing to wait for. Two devices that see each other. */
+/* The part of the CUDA runtime and of cuBLASLt that libdopt_rt_cuda calls, on a processor:
+ * everything is done at once and in memory, streams and events have nothing to wait for. Two
+ * devices that see each other. */
 #include "fibers.h"
 
 #include <cublasLt.h>
@@ -55,7 +56,8 @@ cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 	return peer < DEVICES && !flags ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-/* --- memory: filled with what shows where nobody wrote -------------------------------------------- */
+/* --- memory: filled with what shows where nobody wrote
+ * -------------------------------------------- */
 
 cudaError_t
 cudaMalloc(void **memory, size_t bytes)
@@ -87,7 +89,8 @@ cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 }
 
 cudaError_t
-cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaMemcpyAsync(
+	void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	(void)kind;
 	memmove(to, from, bytes);
@@ -95,17 +98,19 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind ki
 }
 
 cudaError_t
-cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
-	enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+	size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	if (to_pitch < width || from_pitch < width)
 		return cudaErrorInvalidPitchValue;
 	for (size_t i = 0; i < height; i++)
-		cudaMemcpyAsync((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width, kind, stream);
+		cudaMemcpyAsync((char *)to + i * to_pitch, (const char *)from + i * from_pitch,
+			width, kind, stream);
 	return stream ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* --- streams, events, graphs ---------------------------------------------------------------------- */
+/* --- streams, events, graphs
+ * ---------------------------------------------------------------------- */
 
 cudaError_t
 cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -172,8 +177,10 @@ cudaEventSynchronize(cudaEvent_t event)
 cudaError_t
 cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 {
-	const struct timespec *a = (const struct timespec *)begin, *b = (const struct timespec *)end;
-	*ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) / 1e6);
+	const struct timespec *a = (const struct timespec *)begin,
+			      *b = (const struct timespec *)end;
+	*ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 +
+		      (double)(b->tv_nsec - a->tv_nsec) / 1e6);
 	return cudaSuccess;
 }
 
@@ -225,11 +232,13 @@ cudaGraphExecDestroy(cudaGraphExec_t exec)
 	return cudaSuccess;
 }
 
-/* --- code: kernels that are linked in, by their names --------------------------------------------- */
+/* --- code: kernels that are linked in, by their names
+ * --------------------------------------------- */
 
 cudaError_t
-cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *options, void **values,
-	unsigned noptions, enum cudaLibraryOption *library_options, void **library_values, unsigned nlibrary)
+cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *options,
+	void **values, unsigned noptions, enum cudaLibraryOption *library_options,
+	void **library_values, unsigned nlibrary)
 {
 	(void)code, (void)options, (void)values, (void)noptions;
 	(void)library_options, (void)library_values, (void)nlibrary;
@@ -253,7 +262,8 @@ cudaLibraryUnload(cudaLibrary_t library)
 }
 
 cudaError_t
-cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
+cudaLaunchKernel(
+	const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
 {
 	if (!grid.x || !block.x || block.x > 1024 || shared || !stream)
 		return cudaErrorInvalidConfiguration;
@@ -261,7 +271,8 @@ cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t 
 	return cudaSuccess;
 }
 
-/* --- matrix products -------------------------------------------------------------------------------- */
+/* --- matrix products
+ * -------------------------------------------------------------------------------- */
 
 struct operation {
 	cublasComputeType_t compute;
@@ -306,7 +317,8 @@ cublasLtGetStatusString(cublasStatus_t status)
 }
 
 cublasStatus_t
-cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale)
+cublasLtMatmulDescCreate(
+	cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale)
 {
 	struct operation *o = calloc(1, sizeof *o);
 	(void)scale;
@@ -324,8 +336,8 @@ cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc)
 }
 
 cublasStatus_t
-cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const void *value,
-	size_t bytes)
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute,
+	const void *value, size_t bytes)
 {
 	struct operation *o = (struct operation *)desc;
 	switch (attribute) {
@@ -339,7 +351,8 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttr
 }
 
 cublasStatus_t
-cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
+cublasLtMatrixLayoutCreate(
+	cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
 {
 	struct layout *l = calloc(1, sizeof *l);
 	*l = (struct layout){type, rows, cols, ld, 0, 1};
@@ -355,8 +368,8 @@ cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 }
 
 cublasStatus_t
-cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
-	const void *value, size_t bytes)
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+	cublasLtMatrixLayoutAttribute_t attribute, const void *value, size_t bytes)
 {
 	struct layout *l = (struct layout *)layout;
 	if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
@@ -399,9 +412,10 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 }
 
 cublasStatus_t
-cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-	cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-	cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t results[], int *found)
+cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+	cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+	cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
+	cublasLtMatmulHeuristicResult_t results[], int *found)
 {
 	(void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
 	struct algorithm x;
@@ -431,14 +445,17 @@ put(const struct layout *l, void *data, int64_t at, double x)
 static int64_t
 element(const struct layout *l, cublasOperation_t op, uint64_t i, uint64_t j, int32_t k)
 {
-	return k * l->stride + (op == CUBLAS_OP_N ? (int64_t)(i + j * (uint64_t)l->ld) : (int64_t)(j + i * (uint64_t)l->ld));
+	return k * l->stride + (op == CUBLAS_OP_N ? (int64_t)(i + j * (uint64_t)l->ld)
+						  : (int64_t)(j + i * (uint64_t)l->ld));
 }
 
 static double
 finish(const struct operation *o, const struct layout *l, double x, uint64_t row)
 {
-	const bool bias = o->epilogue == CUBLASLT_EPILOGUE_BIAS || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
-	const bool relu = o->epilogue == CUBLASLT_EPILOGUE_RELU || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+	const bool bias =
+		o->epilogue == CUBLASLT_EPILOGUE_BIAS || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+	const bool relu =
+		o->epilogue == CUBLASLT_EPILOGUE_RELU || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
 	if (bias)
 		x += get(l, o->bias, (int64_t)row);
 	return relu && x < 0 ? 0 : x;
@@ -453,21 +470,26 @@ is_aligned(const void *p, uint32_t bytes)
 
 cublasStatus_t
 cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
-	cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
-	cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo,
-	void *workspace, size_t workspace_bytes, cudaStream_t stream)
+	cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
+	const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
+	cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace,
+	size_t workspace_bytes, cudaStream_t stream)
 {
 	const struct operation *o = (const struct operation *)desc;
-	const struct layout *la = (const struct layout *)a_layout, *lb = (const struct layout *)b_layout;
-	const struct layout *lc = (const struct layout *)c_layout, *ld = (const struct layout *)d_layout;
+	const struct layout *la = (const struct layout *)a_layout,
+			    *lb = (const struct layout *)b_layout;
+	const struct layout *lc = (const struct layout *)c_layout,
+			    *ld = (const struct layout *)d_layout;
 	const struct algorithm *x = (const struct algorithm *)algo;
 	const uint64_t k = o->a == CUBLAS_OP_N ? la->cols : la->rows;
 	(void)handle;
-	if (!workspace || !workspace_bytes || !stream || k != (o->b == CUBLAS_OP_N ? lb->rows : lb->cols)
-		|| (o->a == CUBLAS_OP_N ? la->rows : la->cols) != ld->rows
-		|| (o->b == CUBLAS_OP_N ? lb->cols : lb->rows) != ld->cols)
+	if (!workspace || !workspace_bytes || !stream ||
+		k != (o->b == CUBLAS_OP_N ? lb->rows : lb->cols) ||
+		(o->a == CUBLAS_OP_N ? la->rows : la->cols) != ld->rows ||
+		(o->b == CUBLAS_OP_N ? lb->cols : lb->rows) != ld->cols)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) || !is_aligned(c, x->align[2]))
+	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) ||
+		!is_aligned(c, x->align[2]))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	const double scale = get(ld, alpha, 0), old = get(ld, beta, 0);
 	for (int32_t batch = 0; batch < ld->batch; batch++)
@@ -475,11 +497,14 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 			for (uint64_t i = 0; i < ld->rows; i++) {
 				double sum = 0;
 				for (uint64_t l = 0; l < k; l++)
-					sum += get(la, a, element(la, o->a, i, l, batch)) * get(lb, b, element(lb, o->b, l, j, batch));
+					sum += get(la, a, element(la, o->a, i, l, batch)) *
+					       get(lb, b, element(lb, o->b, l, j, batch));
 				sum *= scale;
 				if (old != 0)
-					sum += old * get(lc, c, element(lc, CUBLAS_OP_N, i, j, batch));
-				put(ld, d, element(ld, CUBLAS_OP_N, i, j, batch), finish(o, ld, sum, i));
+					sum += old *
+					       get(lc, c, element(lc, CUBLAS_OP_N, i, j, batch));
+				put(ld, d, element(ld, CUBLAS_OP_N, i, j, batch),
+					finish(o, ld, sum, i));
 			}
 	return CUBLAS_STATUS_SUCCESS;
 }

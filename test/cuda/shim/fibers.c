@@ -1,6 +1,7 @@
-/* See fibers.h. The threads of a block take turns; a thread gives way where it waits. Every second block
- * runs them in reverse, so that a missing barrier shows one way or the other. A fiber is entered by ucontext and
- * left and continued by jumps, which make no system calls; it runs its thread of one block after the other. */
+/* See fibers.h. The threads of a block take turns; a thread gives way where it waits. Every second
+ * block runs them in reverse, so that a missing barrier shows one way or the other. A fiber is
+ * entered by ucontext and left and continued by jumps, which make no system calls; it runs its
+ * thread of one block after the other. */
 #include "fibers.h"
 
 #include <setjmp.h>
@@ -174,7 +175,9 @@ run_block(struct block *b, unsigned number, unsigned grid)
 			left -= f->done;
 		}
 		if (left && before == b->progress) {
-			fprintf(stderr, "shim: %u threads wait at a barrier that others do not reach\n", left);
+			fprintf(stderr,
+				"shim: %u threads wait at a barrier that others do not reach\n",
+				left);
 			abort();
 		}
 	}

@@ -1,6 +1,6 @@
-/* Runs generated CUDA kernels on a processor: kernels.cu is compiled as C++ with this in front of it. The
- * threads of a block are fibers of one thread (fibers.c), so that barriers and shuffles work as on a
- * device; a barrier that not all threads reach is reported and ends the program. */
+/* Runs generated CUDA kernels on a processor: kernels.cu is compiled as C++ with this in front of
+ * it. The threads of a block are fibers of one thread (fibers.c), so barriers and shuffles work
+ * as on a device; a barrier that not all threads reach is reported and ends the program. */
 #ifndef TEST_CUDA_SHIM_KERNELS_H
 #define TEST_CUDA_SHIM_KERNELS_H
 

@@ -1,5 +1,6 @@
-/* The part of NCCL that libdopt_rt_cuda calls, over MPI: what is in a group runs at its end. A communicator's
- * ranks are those that were given one id, in which the rank that made it has written its number. */
+/* The part of NCCL that libdopt_rt_cuda calls, over MPI: what is in a group runs at its end. A
+ * communicator's ranks are those that were given one id, in which the rank that made it has written
+ * its number. */
 #include <mpi.h>
 #include <nccl.h>
 #include <stdbool.h>
@@ -82,53 +83,56 @@ add(struct call c)
 }
 
 ncclResult_t
-ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-	cudaStream_t stream)
+ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){ALLREDUCE, from, to, count, type, op, 0, comm});
 }
 
 ncclResult_t
-ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm,
-	cudaStream_t stream)
+ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+	ncclComm_t comm, cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){REDUCE, from, to, count, type, op, root, comm});
 }
 
 ncclResult_t
-ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-	cudaStream_t stream)
+ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
+	ncclComm_t comm, cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){BROADCAST, from, to, count, type, ncclSum, root, comm});
 }
 
 ncclResult_t
-ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
+ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
+	cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){ALLGATHER, from, to, count, type, ncclSum, 0, comm});
 }
 
 ncclResult_t
-ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-	cudaStream_t stream)
+ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){REDUCESCATTER, from, to, count, type, op, 0, comm});
 }
 
 ncclResult_t
-ncclSend(const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+ncclSend(const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+	cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){SEND, from, NULL, count, type, ncclSum, peer, comm});
 }
 
 ncclResult_t
-ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+ncclRecv(
+	void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
 	(void)stream;
 	return add((struct call){RECEIVE, NULL, to, count, type, ncclSum, peer, comm});
@@ -156,18 +160,26 @@ run(const struct call *c, MPI_Request *request)
 	const int count = (int)c->count;
 	const bool same = c->from == c->to;
 	switch (c->kind) {
-	case ALLREDUCE: MPI_Allreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm); break;
+	case ALLREDUCE:
+		MPI_Allreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm);
+		break;
 	case REDUCE:
 		MPI_Reduce(same && c->comm->rank == c->other ? MPI_IN_PLACE : c->from,
-			c->comm->rank == c->other ? c->to : NULL, count, type, op, c->other, c->comm->comm);
+			c->comm->rank == c->other ? c->to : NULL, count, type, op, c->other,
+			c->comm->comm);
 		break;
 	case BROADCAST:
 		if (c->comm->rank == c->other && !same)
-			MPI_Sendrecv(c->from, count, type, 0, 1, c->to, count, type, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+			MPI_Sendrecv(c->from, count, type, 0, 1, c->to, count, type, 0, 1,
+				MPI_COMM_SELF, MPI_STATUS_IGNORE);
 		MPI_Bcast(c->to, count, type, c->other, c->comm->comm);
 		break;
-	case ALLGATHER: MPI_Allgather(c->from, count, type, c->to, count, type, c->comm->comm); break;
-	case REDUCESCATTER: MPI_Reduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm); break;
+	case ALLGATHER:
+		MPI_Allgather(c->from, count, type, c->to, count, type, c->comm->comm);
+		break;
+	case REDUCESCATTER:
+		MPI_Reduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm);
+		break;
 	case SEND: MPI_Isend(c->from, count, type, c->other, 0, c->comm->comm, request); break;
 	case RECEIVE: MPI_Irecv(c->to, count, type, c->other, 0, c->comm->comm, request); break;
 	}
