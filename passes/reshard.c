@@ -150,6 +150,30 @@ make_way(struct resharder *r)
 	return false;
 }
 
+/*
+ * The axis to move next, -1 if none may; *done if all are right. Sums over time come first: what is accumulated
+ * over the micro-batches is communicated once, not once for each of them.
+ */
+static int
+next_axis(const struct resharder *r, bool *done)
+{
+	int next = -1;
+
+	*done = true;
+	for (int i = 0; i < r->b->m->naxes; i++) {
+		if (satisfied(r, i))
+			continue;
+		*done = false;
+		if (!may_move(r, i))
+			continue;
+		if (r->b->m->axis[i].time && r->v->type->axis[i].kind == IR_PARTIAL)
+			return i;
+		if (next < 0)
+			next = i;
+	}
+	return next;
+}
+
 struct ir_value *
 reshard(struct ir_builder *b, struct ir_value *v, const struct ir_type *want)
 {
@@ -157,15 +181,9 @@ reshard(struct ir_builder *b, struct ir_value *v, const struct ir_type *want)
 
 	/* Every axis leaves and enters at most twice. */
 	for (int turn = 0; turn < 4 * IR_MAX_AXES; turn++) {
-		int next = -1, open = -1;
-		for (int i = 0; i < b->m->naxes && next < 0; i++) {
-			if (satisfied(&r, i))
-				continue;
-			open = i;
-			if (may_move(&r, i))
-				next = i;
-		}
-		if (open < 0)
+		bool done;
+		int next = next_axis(&r, &done);
+		if (done)
 			return r.v;
 		if (!(next >= 0 ? move_axis(&r, next) : make_way(&r)))
 			return NULL;
