@@ -18,4 +18,9 @@ names_create(const void *owner, const struct ir_func *f);
 const char *
 names_find(const struct names *n, const struct ir_value *v, uint32_t *number);
 
+/* As ir_print_op, with names that were made before: for who prints many ops of one function. */
+#include <stdio.h>
+void
+ir_print_op_named(FILE *out, const struct ir_module *m, const struct ir_op *op, struct names *names);
+
 #endif

@@ -406,12 +406,11 @@ ir_print(FILE *out, const struct ir_module *m)
 }
 
 void
-ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op)
+ir_print_op_named(FILE *out, const struct ir_module *m, const struct ir_op *op, struct names *names)
 {
 	struct printer *p = printer_create(out, m);
 
-	if (op->block && op->block->func)
-		p->names = names_create(p->scratch, op->block->func);
+	p->names = names;
 	print_head(p, op);
 	if (op->body)
 		out_text(&p->out, " { ... }");
@@ -419,4 +418,13 @@ ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op)
 	out_char(&p->out, '\n');
 	out_flush(&p->out);
 	talloc_free(p);
+}
+
+void
+ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op)
+{
+	struct names *names = op->block && op->block->func ? names_create(NULL, op->block->func) : NULL;
+
+	ir_print_op_named(out, m, op, names);
+	talloc_free(names);
 }

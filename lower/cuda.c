@@ -88,7 +88,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	f->key = key;
 	f->name = talloc_asprintf(
 		c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
-	char *text = tables_op_text(NULL, c->p->module, a->op);
+	char *text = tables_op_text(NULL, c->p, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
 	talloc_free(text);

@@ -85,7 +85,7 @@ write_kernel(struct host *h, const struct lower_action *a)
 	f->text = text;
 	f->name = talloc_asprintf(h->function, "%sk_%s_%d", h->prefix,
 		op_name((enum op_code)a->op->code), h->nfunctions++);
-	char *op = tables_op_text(NULL, h->p->module, a->op);
+	char *op = tables_op_text(NULL, h->p, a->op);
 	fprintf(h->kernels, "\n/* %s */\n", op);
 	talloc_free(op);
 	kernel_write(h->kernels, h->header, a->scheme, f->name, a->in_place, args);

@@ -1,6 +1,7 @@
 /* lower_plan_create: what can be lowered at all, then order, buffers, actions, waits, memory. */
 #include "lower/plan_build.h"
 
+#include "ir/names.h"
 #include "runtime/rt_program.h"
 
 #include <talloc.h>
@@ -47,6 +48,8 @@ lower_value_of(const struct lower_plan *p, const struct ir_value *v)
 	return v->mark ? &p->value[v->mark - 1] : NULL;
 }
 
+_Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of its module");
+
 /* Refuses what a program cannot do, at its op. */
 static bool
 can_lower(struct ir_module *m, struct ir_func *main)
@@ -54,9 +57,6 @@ can_lower(struct ir_module *m, struct ir_func *main)
 	struct diag *d = m->ctx->diag;
 	const unsigned before = diag_errors(d);
 
-	if (m->naxes > RT_MAX_AXES)
-		diag_error(d, m->axis[RT_MAX_AXES].loc,
-			"a program has at most %d axes, this module has %d", RT_MAX_AXES, m->naxes);
 	IR_FOR_OPS (op, &main->body) {
 		if (op->code == OP_call)
 			diag_error(d, op->loc,
@@ -90,6 +90,7 @@ lower_plan_create(const void *owner, struct ir_module *m)
 		out_of_memory();
 	p->module = m;
 	p->main = main;
+	p->names = names_create(p, main);
 	p->arena = arena_create(p);
 	struct plan_build b = {.p = p, .order = order_create(p, main)};
 	plan_buffers(&b);

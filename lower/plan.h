@@ -108,6 +108,7 @@ struct lower_coll {
 struct lower_plan {
 	struct ir_module *module;
 	struct ir_func *main;
+	struct names *names; /* of the values of @main, as they are printed */
 	struct arena *arena; /* forms and expressions made while planning */
 	struct lower_buffer *buffer;
 	int nbuffers;

@@ -134,7 +134,7 @@ write_action(struct step_writer *w, const struct lower_action *a)
 	const int before = w->indent;
 
 	if (a->op && a->kind != LOWER_WAIT) {
-		char *text = tables_op_text(NULL, w->p->module, a->op);
+		char *text = tables_op_text(NULL, w->p, a->op);
 		fputc('\n', w->out);
 		step_line(w, "/* %s */", text);
 		talloc_free(text);

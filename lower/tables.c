@@ -1,6 +1,7 @@
 /* struct rt_program as C tables. */
 #include "lower/tables.h"
 
+#include "ir/names.h"
 #include "runtime/rt_program.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #include <talloc.h>
 
 char *
-tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
+tables_op_text(const void *owner, const struct lower_plan *p, const struct ir_op *op)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -17,7 +18,7 @@ tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op 
 
 	if (!f)
 		out_of_memory();
-	ir_print_op(f, m, op);
+	ir_print_op_named(f, p->module, op, p->names);
 	fclose(f);
 	char *begin = text + strspn(text, " \t\n");
 	begin[strcspn(begin, "\n")] = 0;
@@ -153,7 +154,7 @@ write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 		if (a->kind != LOWER_KERNEL)
 			continue;
 		const struct op_work w = op_work(p->module, a->op);
-		char *text = tables_op_text(NULL, p->module, a->op);
+		char *text = tables_op_text(NULL, p, a->op);
 		fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)a->op->code),
 			a->op->result[0].name ? " " : "",
 			a->op->result[0].name ? a->op->result[0].name : "");
@@ -235,7 +236,7 @@ static void
 write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const struct lower_coll *c)
 {
 	const char *name = c->op->result[0].name;
-	char *text = tables_op_text(NULL, p->module, c->op);
+	char *text = tables_op_text(NULL, p, c->op);
 
 	fprintf(out, "\t/* %s */\n", text);
 	talloc_free(text);

@@ -17,6 +17,6 @@ void tables_write(FILE *out, const struct lower_plan *p, const char *name, const
 	double predicted);
 
 /* An op as one line of text without what would end a C comment; owned by `owner`. */
-char *tables_op_text(const void *owner, const struct ir_module *m, const struct ir_op *op);
+char *tables_op_text(const void *owner, const struct lower_plan *p, const struct ir_op *op);
 
 #endif

@@ -24,7 +24,7 @@
 #define RT_ABI_VERSION 1
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
-#define RT_MAX_AXES 8
+#define RT_MAX_AXES 16
 /* Every arena starts at such an address; tensors should start at a multiple of it. */
 #define RT_ARENA_ALIGN 64
 
