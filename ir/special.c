@@ -2,6 +2,7 @@
 #include "ir/special.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -119,6 +120,26 @@ special_output(struct ir_module *m, const struct ir_op *op)
 	return true;
 }
 
+/* Initial values that can be made: of a kind that there is, from finite numbers. */
+static bool
+init_check(struct ir_module *m, const struct ir_op *op)
+{
+	static const char *const kinds[] = {"zeros", "ones", "constant", "normal", "uniform", "he", "xavier"};
+	static const char *const numbers[] = {"value", "scale"};
+	const char *name = op_name((enum op_code)op->code), *init = ir_attr_string(op, "init", "zeros");
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		known = known || strcmp(init, kinds[i]) == 0;
+	if (!known)
+		return FAIL(m, op, "%s: init is \"%s\"; it can be zeros, ones, constant, normal, uniform, he or xavier",
+			name, init);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (!isfinite(ir_attr_float(op, numbers[i], 0)))
+			return FAIL(m, op, "%s: %s must be a finite number", name, numbers[i]);
+	return true;
+}
+
 bool
 special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
 {
@@ -130,5 +151,5 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 			return FAIL(m, op, "%s: a tensor that lives from step to step is copied on a time axis, not %s", op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
-	return true;
+	return !op_is(op, PERSISTENT) || init_check(m, op);
 }

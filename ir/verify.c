@@ -1,7 +1,8 @@
 /*
  * The verifier. Types and layouts are checked by inferring them again; here are structure, dominance,
  * use lists and names. value->mark holds the number of the block in whose scope the value is: a use
- * is right where that block is the user's own and the definition came before.
+ * is right where that block is the user's own and the definition came before. RELEASED is the mark of
+ * a value whose buffer is gone.
  */
 #include "ir/ir.h"
 
@@ -20,6 +21,8 @@ struct verifier {
 	size_t nnamed, room;
 };
 
+static const uint32_t RELEASED = UINT32_MAX;
+
 #define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
 
 static void
@@ -29,6 +32,9 @@ verify_operands(struct verifier *v, const struct ir_op *op)
 		const struct ir_use *u = &op->operand[i];
 		if (!u->value || u->op != op || *u->link != u)
 			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code), i + 1);
+		else if (u->value->mark == RELEASED)
+			FAULT(v, op, "%s: operand %d%s%s was released before", op_name(op->code), i + 1,
+				u->value->name ? " %" : "", u->value->name ? u->value->name : "");
 		else if (u->value->mark != v->scope)
 			FAULT(v, op, "%s: operand %d%s%s is used before it is defined, or outside its block", op_name(op->code), i + 1,
 				u->value->name ? " %" : "", u->value->name ? u->value->name : "");
@@ -107,6 +113,8 @@ verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope
 		verify_types(v, op);
 	for (int i = 0; i < op->nresults; i++)
 		op->result[i].mark = v->scope;
+	if (op->code == OP_release && op->noperands == 1 && op->operand[0].value)
+		op->operand[0].value->mark = RELEASED;
 }
 
 static void

@@ -7,9 +7,11 @@
 #include "lower/plan.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <talloc.h>
 
 int
@@ -87,7 +89,11 @@ lower_run_command(struct diag *d, const char *command, bool verbose)
 	const int status = system(command);
 	if (status == 0)
 		return true;
-	diag_error(d, LOC_NONE, "a command failed with status %d: %s", status, command);
+	if (status < 0)
+		diag_error(d, LOC_NONE, "cannot run a command: %s: %s", strerror(errno), command);
+	else
+		diag_error(d, LOC_NONE, "a command failed with %s %d: %s", WIFEXITED(status) ? "exit status" : "signal",
+			WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), command);
 	return false;
 }
 
@@ -98,7 +104,7 @@ lower_make_dir(struct diag *d, const char *path)
 
 	if (mkdir(path, 0777) == 0 || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
 		return true;
-	diag_error(d, LOC_NONE, "cannot create the folder %s", path);
+	diag_error(d, LOC_NONE, "cannot create the folder %s: %s", path, strerror(errno));
 	return false;
 }
 
@@ -109,9 +115,20 @@ lower_open(struct diag *d, const char *folder, const char *name)
 	FILE *f = fopen(path, "w");
 
 	if (!f)
-		diag_error(d, LOC_NONE, "cannot write %s", path);
+		diag_error(d, LOC_NONE, "cannot write %s: %s", path, strerror(errno));
 	talloc_free(path);
 	return f;
+}
+
+bool
+lower_close(struct diag *d, const char *folder, const char *name, FILE *f)
+{
+	bool ok = !ferror(f);
+
+	ok = !fclose(f) && ok;
+	if (!ok)
+		diag_error(d, LOC_NONE, "cannot write %s/%s: %s", folder, name, strerror(errno));
+	return ok;
 }
 
 char *

@@ -229,7 +229,7 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 	tables_write(out, c->p, o->entry ? o->entry : "dopt_program", c->prefix, o->predicted);
 	fputc('\n', out);
 	write_main(out, c, o->entry);
-	return fclose(out) == 0;
+	return lower_close(c->p->module->ctx->diag, folder, "step.c", out);
 }
 
 bool
@@ -261,7 +261,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 		if (p->action[i].kind == LOWER_KERNEL)
 			write_kernel(&c, &p->action[i]);
 	fclose(c.src->host);
-	const bool ok = fclose(c.src->kernels) == 0 && write_step(&c, o, folder, functions);
+	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) && write_step(&c, o, folder, functions);
 	free(functions);
 	return ok;
 }

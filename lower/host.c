@@ -50,13 +50,30 @@ nameless(const struct host *h, const struct lower_action *a, struct kernel_args 
 	return copy;
 }
 
+static char *
+kernels_name(int file)
+{
+	return talloc_asprintf(NULL, "kernels_%d.c", file);
+}
+
+static bool
+close_kernels(struct host *h)
+{
+	if (!h->kernels)
+		return true;
+	char *name = kernels_name(h->nfiles - 1);
+	const bool ok = lower_close(h->p->module->ctx->diag, h->folder, name, h->kernels);
+	talloc_free(name);
+	h->kernels = NULL;
+	return ok;
+}
+
 static bool
 open_kernels(struct host *h)
 {
-	char *name = talloc_asprintf(NULL, "kernels_%d.c", h->nfiles++);
-
-	if (h->kernels)
-		fclose(h->kernels);
+	if (!close_kernels(h))
+		return false;
+	char *name = kernels_name(h->nfiles++);
 	h->kernels = lower_open(h->p->module->ctx->diag, h->folder, name);
 	talloc_free(name);
 	if (!h->kernels)
@@ -109,10 +126,8 @@ write_kernels(struct host *h)
 	for (int i = 0; i < h->p->nactions && ok; i++)
 		if (h->p->action[i].kind == LOWER_KERNEL)
 			ok = write_kernel(h, &h->p->action[i]);
-	fclose(h->header);
-	if (h->kernels)
-		fclose(h->kernels);
-	return ok;
+	ok = lower_close(d, h->folder, "kernels.h", h->header) && ok;
+	return close_kernels(h) && ok;
 }
 
 static void
@@ -240,7 +255,7 @@ write_step(struct host *h, const struct lower_options *o)
 	if (!o->entry)
 		fprintf(h->step, "\nint\nmain(int argc, char **argv)\n{\n\treturn "
 				 "rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");
-	return fclose(h->step) == 0;
+	return lower_close(h->p->module->ctx->diag, h->folder, "step.c", h->step);
 }
 
 bool

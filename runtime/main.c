@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What a rank's thread gets. */
 struct job {
@@ -25,6 +27,26 @@ struct job {
 	pthread_t thread;
 };
 
+/* Can a file of this name be made? Better asked before hours of training than after them. */
+static bool
+check_writable(const char *path, struct rt_status *st)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	struct stat found;
+	if (!folder)
+		return rt_fail_memory(st, strlen(path), "a file name");
+	bool ok = access(folder, W_OK | X_OK) == 0;
+	if (ok && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+		errno = EISDIR;
+		ok = false;
+	}
+	if (!ok)
+		rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
+	free(folder);
+	return ok;
+}
+
 static bool
 prepare_files(struct rt_rank *r)
 {
@@ -32,6 +54,10 @@ prepare_files(struct rt_rank *r)
 	if (dir && !r->world->rank && mkdir(dir, 0777) && errno != EEXIST)
 		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
 			strerror(errno));
+	const char *written[] = {r->options->dump, r->options->save};
+	for (int i = 0; i < 2 && !r->world->rank; i++)
+		if (written[i])
+			check_writable(written[i], r->status);
 	return rt_agree(r->world, r->status);
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct record {
 	int64_t begin, end, posted, detail;
@@ -186,6 +187,8 @@ rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st)
 	}
 	if (!ok)
 		rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
+	if (out && !ok)
+		unlink(path); /* half of a trace is none */
 	free(path);
 	return ok;
 }
