@@ -95,6 +95,8 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 	const int out = s->op[product->op[0]].out;
 
 	*e = (struct epilogue){out, -1, false};
+	if (s->tensor[out].dtype != IR_f32) /* what the library has epilogues for */
+		return false;
 	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
 		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
 		!is_inner(s, out, i + 1) ||

@@ -240,6 +240,19 @@ needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	return need;
 }
 
+/* Does a stage leave anything in memory or in rows? */
+static bool
+stage_writes(const struct cuda_text *t, int stage)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		any |= o->stage == stage && cuda_is_stored(t, o);
+	}
+	return any;
+}
+
 /* An outer iteration without inner loops: every lane computes it, the first one stores. */
 static void
 write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
@@ -250,6 +263,8 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
+	if (!stage_writes(t, p->stage))
+		return;
 	if (t->in_place) /* the other lanes have read what is overwritten */
 		barrier(t, x);
 	cuda_block(t, "if (lane == 0)");
@@ -409,7 +424,9 @@ cuda_rows(struct cuda_text *t)
 	cuda_unflatten(t, &x.space, "outer");
 	for (int stage = 0; stage < t->g->nstages; stage++) {
 		write_stage(t, &x, stage);
-		barrier(t, &x);
+		/* The last one also keeps the next iteration from rows that are still read. */
+		if (stage_writes(t, stage) || stage + 1 == t->g->nstages)
+			barrier(t, &x);
 	}
 	cuda_end(t);
 	cuda_end(t);
