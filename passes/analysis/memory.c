@@ -47,6 +47,7 @@ struct buffer {
 	uint32_t first, last; /* moments of all accesses so far; first > last: none */
 	uint32_t loop;        /* of all of them, or MIXED */
 	bool persistent;
+	uint32_t slots;                /* set of the time axes whose places have a slot each */
 	const struct ir_value *newest; /* of the values that lie there */
 };
 
@@ -119,6 +120,31 @@ used_from(const struct lives *l, uint32_t buffer, const struct ir_op *op, uint32
 	return false;
 }
 
+/* Are all readers in the loop that makes the value? Views read for their readers. */
+static bool
+stays_in_loop(const struct lives *l, const struct ir_value *v, uint32_t loop)
+{
+	IR_FOR_USES (u, v) {
+		if (loop_at(l, position(l, u->op)) != loop)
+			return false;
+		if (is_view(l, u->op) &&
+			!stays_in_loop(l, &u->op->result[u - u->op->operand], loop))
+			return false;
+	}
+	return true;
+}
+
+/* The time axes for which a value needs slots: none if every turn has done with it what is to do.
+ */
+static uint32_t
+slot_axes(const struct lives *l, const struct ir_value *v)
+{
+	uint32_t loop = loop_at(l, position(l, v->op)), axes = issue_axes(l->m, v->type);
+	bool one =
+		!op_is(v->op, NAMED) && axes == l->o->loop[loop].over && stays_in_loop(l, v, loop);
+	return one ? 0 : axes;
+}
+
 /* May the result of a collective lie where its operand lies? */
 static bool
 collective_in_place(const struct lives *l, const struct ir_op *op, int r)
@@ -132,8 +158,12 @@ collective_in_place(const struct lives *l, const struct ir_op *op, int r)
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && buffer_of(l, ir_operand(op, i)) == from)
 			return false;
-	return from != NO_BUFFER && !l->buffer[from].persistent &&
-	       loop_at(l, position(l, op)) == loop_at(l, position(l, ir_operand(op, r)->op)) &&
+	if (from == NO_BUFFER || l->buffer[from].persistent ||
+		l->buffer[from].slots != slot_axes(l, &op->result[r]))
+		return false;
+	/* A loop would find its own result the second time. */
+	uint32_t loop = loop_at(l, position(l, op));
+	return (!l->o->loop[loop].over || loop == loop_at(l, position(l, ir_operand(op, r)->op))) &&
 	       !used_from(l, from, op, position(l, op));
 }
 
@@ -147,7 +177,7 @@ reads_in_place(
 	for (int j = 0; j < op->noperands && safe; j++) {
 		if (buffer_of(l, ir_operand(op, j)) != buffer)
 			continue;
-		if (ir_operand_type(op, j) != v->type)
+		if (!ir_type_same_meaning(ir_operand_type(op, j), v->type))
 			safe = false;
 		s = safe && !s ? scheme_create(l, l->m, l->arena, op) : s;
 		safe = safe && s && scheme_in_place(s, j, (int)v->index);
@@ -176,20 +206,6 @@ param_buffer(const struct lives *l, const struct ir_value *v)
 	return free ? home : NO_BUFFER;
 }
 
-/* Are all readers in the loop that makes the value? Views read for their readers. */
-static bool
-stays_in_loop(const struct lives *l, const struct ir_value *v, uint32_t loop)
-{
-	IR_FOR_USES (u, v) {
-		if (loop_at(l, position(l, u->op)) != loop)
-			return false;
-		if (is_view(l, u->op) &&
-			!stays_in_loop(l, &u->op->result[u - u->op->operand], loop))
-			return false;
-	}
-	return true;
-}
-
 static uint64_t
 aligned(uint64_t bytes)
 {
@@ -197,14 +213,12 @@ aligned(uint64_t bytes)
 }
 
 static uint32_t
-buffer_add(struct lives *l, const struct ir_value *v, bool persistent)
+buffer_add(struct lives *l, const struct ir_value *v)
 {
-	uint32_t loop = loop_at(l, position(l, v->op)), axes = issue_axes(l->m, v->type);
-	bool one = !persistent && axes == l->o->loop[loop].over && stays_in_loop(l, v, loop);
-	uint64_t slots = one ? 1 : issue_turns(l->m, axes);
-	uint64_t bytes = (uint64_t)ir_type_local_bytes(l->m, v->type);
-	l->buffer[l->nbuffers] =
-		(struct buffer){aligned(bytes * slots), UINT32_MAX, 0, MIXED, persistent, NULL};
+	uint32_t axes = slot_axes(l, v);
+	uint64_t bytes = (uint64_t)ir_type_local_bytes(l->m, v->type) * issue_turns(l->m, axes);
+	l->buffer[l->nbuffers] = (struct buffer){
+		aligned(bytes), UINT32_MAX, 0, MIXED, op_is(v->op, NAMED), axes, NULL};
 	return l->nbuffers++;
 }
 
@@ -217,7 +231,7 @@ place(struct lives *l, const struct ir_op *op, int r)
 	if (is_view(l, op) || collective_in_place(l, op, r))
 		return buffer_of(l, ir_operand(op, r));
 	uint32_t home = param_buffer(l, v);
-	return home != NO_BUFFER ? home : buffer_add(l, v, op_is(op, NAMED));
+	return home != NO_BUFFER ? home : buffer_add(l, v);
 }
 
 static void
