@@ -86,7 +86,7 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 static enum expr_linear
 linear_in(const struct judge *j, uint32_t loads)
 {
-	struct arena *a = arena_create(j->m);
+	struct arena *a = arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
 	struct form f;
 	enum expr_linear l = LINEAR_NO;
 	if (form_shape(j->m, j->op, NULL, &f, a))
