@@ -393,8 +393,8 @@ prepare(struct measuring *s)
 static void
 release(struct measuring *s)
 {
-	void *all[] = {
-		s->bufs, s->colls, s->kernels, s->rounds, s->gaps, s->messages, s->began, s->left};
+	void *all[] = {s->bufs, s->colls, s->kernels, s->rounds, s->gaps, s->messages, s->besides,
+		s->alone, s->began, s->left};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		free(all[i]);
 }
