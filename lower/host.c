@@ -95,7 +95,8 @@ write_kernel(struct host *h, const struct lower_action *a)
 			return true;
 		}
 	}
-	if (h->nfunctions % HOST_KERNELS_A_FILE == 0 && !open_kernels(h))
+	const bool full = h->nfunctions > 0 && h->nfunctions % HOST_KERNELS_A_FILE == 0;
+	if ((!h->kernels || full) && !open_kernels(h))
 		return false;
 	h->function_of[a->kernel] = h->nfunctions;
 	struct function *f = &h->function[h->nfunctions];
@@ -106,6 +107,46 @@ write_kernel(struct host *h, const struct lower_action *a)
 	fprintf(h->kernels, "\n/* %s */\n", op);
 	talloc_free(op);
 	kernel_write(h->kernels, h->header, a->scheme, f->name, a->in_place, args);
+	return true;
+}
+
+/* The function that adds up slices of element type t. */
+static void
+write_sum(struct host *h, enum ir_dtype t)
+{
+	const char *name = ir_dtype_name(t), *type = kernel_ctype(t);
+	char *head = talloc_asprintf(NULL,
+		"void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)",
+		h->prefix, name, type, type);
+
+	fprintf(h->header, "%s;\n", head);
+	fprintf(h->kernels, "\n%s\n{\n\tfor (int64_t i = 0; i < n; i++)\n", head);
+	if (t == IR_f16 || t == IR_bf16)
+		fprintf(h->kernels,
+			"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + "
+			"rt_%s_to_f32(x[i]));\n}\n",
+			name, name, name);
+	else
+		fprintf(h->kernels, "\t\tsum[i] = first ? x[i] : sum[i] + x[i];\n}\n");
+	talloc_free(head);
+}
+
+/* What sums over time need: a function for each element type. */
+static bool
+write_sums(struct host *h)
+{
+	bool needed[IR_NDTYPES] = {false};
+
+	for (int i = 0; i < h->p->nactions; i++)
+		if (h->p->action[i].kind == LOWER_ADD)
+			needed[h->p->value[h->p->action[i].src].value->type->dtype] = true;
+	for (int t = 0; t < IR_NDTYPES; t++) {
+		if (!needed[t])
+			continue;
+		if (!h->kernels && !open_kernels(h))
+			return false;
+		write_sum(h, (enum ir_dtype)t);
+	}
 	return true;
 }
 
@@ -122,7 +163,7 @@ write_kernels(struct host *h)
 		"*/\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->header, "#include \"runtime/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
-	bool ok = true;
+	bool ok = write_sums(h);
 	for (int i = 0; i < h->p->nactions && ok; i++)
 		if (h->p->action[i].kind == LOWER_KERNEL)
 			ok = write_kernel(h, &h->p->action[i]);
@@ -200,36 +241,6 @@ write_add(struct step_writer *w, const struct lower_action *a)
 	talloc_free(scratch);
 }
 
-/* The helpers for sums over time that this plan needs. */
-static void
-write_helpers(struct host *h)
-{
-	bool needed[IR_NDTYPES] = {false};
-
-	for (int i = 0; i < h->p->nactions; i++)
-		if (h->p->action[i].kind == LOWER_ADD)
-			needed[h->p->value[h->p->action[i].src].value->type->dtype] = true;
-	for (int t = 0; t < IR_NDTYPES; t++) {
-		const char *name = ir_dtype_name((enum ir_dtype)t);
-		const bool half = t == IR_f16 || t == IR_bf16;
-		if (!needed[t])
-			continue;
-		fprintf(h->step,
-			"static void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, "
-			"bool first)\n{\n",
-			h->prefix, name, kernel_ctype((enum ir_dtype)t),
-			kernel_ctype((enum ir_dtype)t));
-		fprintf(h->step, "\tfor (int64_t i = 0; i < n; i++)\n");
-		if (half)
-			fprintf(h->step,
-				"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + "
-				"rt_%s_to_f32(x[i]));\n}\n\n",
-				name, name, name);
-		else
-			fprintf(h->step, "\t\tsum[i] = first ? x[i] : sum[i] + x[i];\n}\n\n");
-	}
-}
-
 static bool
 write_step(struct host *h, const struct lower_options *o)
 {
@@ -240,7 +251,6 @@ write_step(struct host *h, const struct lower_options *o)
 		"/* One training step of module @%s, and what the runtime must know of it. */\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->step, "#include \"kernels.h\"\n\n");
-	write_helpers(h);
 	struct step_writer w = {.out = h->step,
 		.p = h->p,
 		.prefix = h->prefix,
