@@ -202,7 +202,8 @@ cuda_flat(struct cuda_text *t)
 	t->w.all_local = true;
 	t->space = cuda_all(t->g);
 	if (t->space) {
-		write_space(t);
+		if (!cuda_tile(t))
+			write_space(t);
 		if (t->in_place)
 			write_smaller(t);
 	}

@@ -9,6 +9,7 @@
  *
  *     cuda_kernel.c    segments of the scheme -> which of the shapes below
  *     cuda_flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
+ *     cuda_tile.c      the same where operands are walked across: tiles in shared memory
  *     cuda_reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
  *     cuda_rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
  *     cuda_scatter.c   results at places that data give, in the order of the source
@@ -142,6 +143,8 @@ char *cuda_host_pointer(struct cuda_text *t, int tensor);
 
 /* The shapes of kernels. */
 void cuda_flat(struct cuda_text *t);
+/* A kernel over t->space by tiles; false, and nothing written, where that is of no use. */
+bool cuda_tile(struct cuda_text *t);
 void cuda_reduce(struct cuda_text *t);
 void cuda_rows(struct cuda_text *t);
 void cuda_scatter(struct cuda_text *t);

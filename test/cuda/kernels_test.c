@@ -130,6 +130,12 @@ static const struct kernel_case cases[] = {
 		"= i64}\n%s = max(%l) {dims = [0]}\n%b = convert(%k) {to = i8}\n%t = min(%b) {dims "
 		"= [0]}\n",
 		"block_sum<256>|int64_t"},
+	{3, "tiles",
+		"%x = input(\"x\") : f32[70,50]\n%y = input(\"y\") : f32[50,70]\n"
+		"%r, %s = fuse(%x, %y) {\n%z = transpose(%x)\n%a = add(%z, %y)\n%b = mul(%a, %z)\n"
+		"yield(%a, %b)\n}\n%u = input(\"u\") : f64[3,40,5,33]\n"
+		"%t = transpose(%u) {perm = [0,3,2,1]}\n",
+		"tile0[u][threadIdx.x % 32]|double tile0[32][33]|__syncthreads"},
 	{2, "transposes",
 		"%x = input(\"x\") : f32[70,50]\n%r = transpose(%x)\n%y = input(\"y\") : "
 		"f32[5,6,7,8]\n%s = transpose(%y) {perm = [2,0,3,1]}\n",
