@@ -11,14 +11,14 @@
  */
 bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder);
 
+/* H100 and its like. The program also holds what the drivers of newer devices compile. */
+#define CUDA_ARCH "sm_90"
+
 /*
  * Compiles both and links them. The architecture is DOPT_CUDA_ARCH of the environment, in nvcc's
  * words; without it CUDA_ARCH. Reports and returns false where this build of dopt knows no nvcc or
  * a command fails.
  */
-#define CUDA_ARCH                                                                                  \
-	"sm_90" /* H100, H200; the program also holds the code from which newer devices' drivers   \
-		   compile */
 bool cuda_build(struct diag *d, const struct lower_options *o, const char *folder);
 
 #endif
