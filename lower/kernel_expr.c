@@ -46,8 +46,8 @@ wrapped(enum ir_dtype t, double v)
 	}
 }
 
-char *
-kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
+static char *
+const_text(struct kernel_text *w, enum ir_dtype t, double v)
 {
 	const bool single = t == IR_f32 || is_half(t);
 
@@ -65,6 +65,14 @@ kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
 	if (!strpbrk(text, ".e"))
 		text = talloc_strdup_append(text, ".0");
 	return single ? talloc_strdup_append(text, "f") : text;
+}
+
+char *
+kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
+{
+	char *text = const_text(w, t, v);
+
+	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text) : text; /* no -- before it */
 }
 
 char *

@@ -57,7 +57,9 @@ static const struct op_case cases[] = {
 		     "%u8 = convert(%x) {to = u8}\noutput(\"u\", %u8)\n%b1 = convert(%k) {to = "
 		     "bool}\noutput(\"b\", %b1)\n"},
 	{OP_constant, "%c1 = constant() {value = 2.5} : f32[6,10]\noutput(\"c1\", %c1)\n%r = "
-		      "add(%a, %c1)\n%s = mul(%c1, %c1)\n"},
+		      "add(%a, %c1)\n%s = mul(%c1, %c1)\n%c2 = constant() {value = -2} : i32[]\n"
+		      "%t = neg(%c2)\n%c3 = constant() {value = -1.5} : f64[3]\n%n = neg(%c3)\n"
+		      "output(\"n\", %n)\n"},
 	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"},
 	{OP_uniform, "%r = uniform() {seed = 5} : f32[6,10]\n%s = uniform() : f64[7]\n"},
 	{OP_normal, "%r = normal() {seed = 5} : f32[6,10]\n"},
