@@ -235,7 +235,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
 	c->row = p->nrows;
-	p->nrows += (int32_t)lower_set_size(p->module, c->time);
+	p->nrows += (int32_t)issue_turns(p->module, c->time);
 	plan_add_action(p, LOWER_POST, op)->coll = p->ncolls++;
 }
 
@@ -339,27 +339,18 @@ add_updates(struct plan_build *b)
 	}
 }
 
-static void
-loop_mark(struct plan_build *b, enum lower_action_kind kind, int loop)
-{
-	if (loop >= 0)
-		plan_add_action(b->p, kind, NULL)->over = b->order.over[loop];
-}
-
 void
 plan_actions(struct plan_build *b)
 {
-	int loop = -1;
+	const struct issue *o = b->order;
 
-	for (int i = 0; i < b->order.nitems; i++) {
-		const struct order_item *item = &b->order.item[i];
-		if (item->loop != loop) {
-			loop_mark(b, LOWER_END, loop);
-			loop_mark(b, LOWER_LOOP, item->loop);
-			loop = item->loop;
-		}
-		add_op(b, item->op);
+	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++) {
+		if (l->over)
+			plan_add_action(b->p, LOWER_LOOP, NULL)->over = l->over;
+		for (uint32_t i = l->first; i < l->end; i++)
+			add_op(b, o->op[i]);
+		if (l->over)
+			plan_add_action(b->p, LOWER_END, NULL)->over = l->over;
 	}
-	loop_mark(b, LOWER_END, loop);
 	add_updates(b);
 }

@@ -1,7 +1,8 @@
 /*
  * Which values share a buffer: views of one tensor; the operand and the result of a collective,
  * where nobody else needs the operand; a param and its new value, where that is made element by
- * element.
+ * element. passes/analysis/memory.c counts by the same rules of sharing and slots, on the module
+ * alone; test/cost/memory_test.c compares the two.
  */
 #include "lower/plan_build.h"
 
@@ -29,24 +30,24 @@ plan_is_view(const struct ir_module *m, const struct ir_op *op)
 	return op->code == OP_send && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
 }
 
-static int
+static uint32_t
 position_of(const struct plan_build *b, const struct ir_op *op)
 {
-	return b->position[op->order];
+	return b->order->position[op->order];
 }
 
 /* The position at which a use reads: an update that copies does so at the end of the step. */
-static int
+static uint32_t
 use_position(const struct plan_build *b, const struct ir_use *u)
 {
 	if (u->op->code == OP_update && &u->op->operand[1] == u)
-		return b->order.nitems;
+		return b->order->n;
 	return position_of(b, u->op);
 }
 
 /* Does anybody but `op` use what lies in `buffer` at or behind position `at`? */
 static bool
-used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, int at)
+used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, uint32_t at)
 {
 	for (int i = 0; i < b->p->nvalues; i++) {
 		const struct lower_value *v = &b->p->value[i];
@@ -62,10 +63,10 @@ used_from(const struct plan_build *b, int32_t buffer, const struct ir_op *op, in
 
 /* Are all readers of the value in the iteration that makes it? Views read for their readers. */
 static bool
-stays_in_loop(const struct plan_build *b, const struct ir_value *v, int loop)
+stays_in_loop(const struct plan_build *b, const struct ir_value *v, const struct issue_loop *loop)
 {
 	IR_FOR_USES (u, v) {
-		if (b->loop_of[u->op->order] != loop)
+		if (issue_loop_of(b->order, u->op) != loop)
 			return false;
 		if (plan_is_view(b->p->module, u->op) &&
 			!stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
@@ -87,10 +88,10 @@ role_of(const struct ir_op *op)
 static uint32_t
 slot_axes(const struct plan_build *b, const struct ir_value *v)
 {
-	const uint32_t time = lower_time_set(b->p->module, v->type);
-	const int loop = b->loop_of[v->op->order];
-	const bool one = !time || (role_of(v->op) == LOWER_TEMP && loop >= 0 &&
-					  b->order.over[loop] == time && stays_in_loop(b, v, loop));
+	const uint32_t time = issue_axes(b->p->module, v->type);
+	const struct issue_loop *loop = issue_loop_of(b->order, v->op);
+	const bool one =
+		role_of(v->op) == LOWER_TEMP && loop->over == time && stays_in_loop(b, v, loop);
 
 	return one ? 0 : time;
 }
@@ -111,10 +112,10 @@ plan_in_place(const struct plan_build *b, const struct ir_op *op, int r)
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && lower_value_of(p, ir_operand(op, i))->buffer == from->buffer)
 			return false;
-	const int loop =
-		b->loop_of[op->order]; /* a loop would find its own result the second time */
+	/* A loop would find its own result the second time. */
+	const struct issue_loop *loop = issue_loop_of(b->order, op);
 	return p->buffer[from->buffer].role == LOWER_TEMP &&
-	       (loop < 0 || loop == b->loop_of[ir_operand(op, r)->op->order]) &&
+	       (!loop->over || loop == issue_loop_of(b->order, ir_operand(op, r)->op)) &&
 	       !used_from(b, from->buffer, op, position_of(b, op));
 }
 
@@ -155,7 +156,7 @@ own_buffer(struct plan_build *b, const struct ir_value *v)
 	const uint32_t time = slot_axes(b, v);
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
 	const int32_t buffer =
-		plan_add_buffer(p, role_of(v->op), v, bytes, lower_set_size(p->module, time));
+		plan_add_buffer(p, role_of(v->op), v, bytes, issue_turns(p->module, time));
 	const int32_t n = plan_add_value(p, v, buffer);
 
 	p->value[n].time = time;
@@ -219,12 +220,12 @@ update_in_place(struct plan_build *b, const struct ir_op *op, int r)
 {
 	const struct ir_value *v = &op->result[r], *param = updates_param(v);
 
-	if (!param || b->loop_of[op->order] >= 0 ||
+	if (!param || issue_loop_of(b->order, op)->over ||
 		!(op->code == OP_fuse || form_exists((enum op_code)op->code)) ||
 		op_is(op, PARALLEL))
 		return false;
 	const struct lower_value *home = lower_value_of(b->p, param);
-	if (!home || lower_time_set(b->p->module, v->type) || !update_of(param))
+	if (!home || issue_axes(b->p->module, v->type) || !update_of(param))
 		return false;
 	for (int i = 0; i < op->nresults; i++)
 		if (i != r && lower_value_of(b->p, &op->result[i]) &&
@@ -255,21 +256,13 @@ place_results(struct plan_build *b, const struct ir_op *op)
 void
 plan_buffers(struct plan_build *b)
 {
-	const size_t n = (size_t)b->order.nitems + 1;
+	const struct issue *o = b->order;
 
-	b->position = talloc_array(b->p, int, n);
-	b->loop_of = talloc_array(b->p, int, n);
-	if (!b->position || !b->loop_of)
-		out_of_memory();
-	for (int i = 0; i < b->order.nitems; i++) {
-		b->position[b->order.item[i].op->order] = i;
-		b->loop_of[b->order.item[i].op->order] = b->order.item[i].loop;
-	}
 	/* Params first: an op may be put into the place of one that stands behind it. */
-	for (int i = 0; i < b->order.nitems; i++)
-		if (role_of(b->order.item[i].op) != LOWER_TEMP)
-			place_results(b, b->order.item[i].op);
-	for (int i = 0; i < b->order.nitems; i++)
-		if (role_of(b->order.item[i].op) == LOWER_TEMP)
-			place_results(b, b->order.item[i].op);
+	for (uint32_t i = 0; i < o->n; i++)
+		if (role_of(o->op[i]) != LOWER_TEMP)
+			place_results(b, o->op[i]);
+	for (uint32_t i = 0; i < o->n; i++)
+		if (role_of(o->op[i]) == LOWER_TEMP)
+			place_results(b, o->op[i]);
 }

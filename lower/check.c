@@ -6,6 +6,8 @@
  */
 #include "lower/plan.h"
 
+#include "ir/issue.h"
+
 #include <inttypes.h>
 #include <talloc.h>
 
@@ -160,8 +162,7 @@ is_slice(const struct lower_plan *p, int buffer)
 {
 	const struct lower_buffer *b = &p->buffer[buffer];
 
-	return b->slots == 1 && b->value && b->value->op &&
-	       lower_time_set(p->module, b->value->type);
+	return b->slots == 1 && b->value && b->value->op && issue_axes(p->module, b->value->type);
 }
 
 static void

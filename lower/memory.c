@@ -2,6 +2,7 @@
  * Lives and offsets. A buffer lives from the first action that touches it to the last; a collective
  * touches its buffers until its WAIT. A buffer that a loop touches lives through the whole loop if
  * its contents must outlast an iteration: it is touched outside too, has slots, or accumulates.
+ * passes/analysis/memory.c finds lives by the same rules; test/cost/memory_test.c compares them.
  *
  * Offsets: what lives from step to step first, then the others from large to small, each at the
  * lowest offset where it meets no living neighbour, in the smallest gap that holds it (best fit).

@@ -92,7 +92,8 @@ lower_plan_create(const void *owner, struct ir_module *m)
 	p->main = main;
 	p->names = names_create(p, main);
 	p->arena = arena_create(p);
-	struct plan_build b = {.p = p, .order = order_create(p, main)};
+	ir_block_number(&main->body);
+	struct plan_build b = {.p = p, .order = issue_create(p, m, &main->body)};
 	plan_buffers(&b);
 	if (!b.failed)
 		plan_actions(&b);

@@ -143,12 +143,6 @@ int lower_accesses(
 /* The value's entry in the plan; NULL: it has none. */
 struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_value *v);
 
-/* Set of the time axes on which a type is split or partial. */
-uint32_t lower_time_set(const struct ir_module *m, const struct ir_type *t);
-
-/* Product of the sizes of the axes in a set. */
-int64_t lower_set_size(const struct ir_module *m, uint32_t axes);
-
 /*
  * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be
  * lowered. Uses the marks of values and the order of ops of the module, which must stay unchanged

@@ -1,37 +1,16 @@
-/* What the files that make a plan share: plan.c, order.c, actions.c, update.c, waits.c, memory.c.
+/* What the files that make a plan share: plan.c, buffers.c, actions.c, update.c, waits.c, memory.c.
  */
 #ifndef LOWER_PLAN_BUILD_H
 #define LOWER_PLAN_BUILD_H
 
+#include "ir/issue.h"
 #include "lower/plan.h"
-
-/* An op at its place in the order of issue: inside loop number `loop`, or in none (-1). */
-struct order_item {
-	const struct ir_op *op;
-	int loop;
-};
-
-struct order {
-	struct order_item *item;
-	int nitems;
-	uint32_t *over; /* time axes of each loop */
-	int nloops;
-};
 
 struct plan_build {
 	struct lower_plan *p;
-	struct order order;
-	int *position; /* of each op (by op->order) in order.item */
-	int *loop_of;  /* loop of each op (by op->order) */
+	const struct issue *order; /* of @main */
 	bool failed;
 };
-
-/*
- * The ops of @main in order of issue with loops around those that work on slices in time: ops
- * without slices that stand between them go before the loop, or behind it if they need its results.
- * Returns an order whose arrays belong to `owner`.
- */
-struct order order_create(const void *owner, struct ir_func *main);
 
 /* The op's result lies where its operand 0 does and nothing has to be done. */
 bool plan_is_view(const struct ir_module *m, const struct ir_op *op);

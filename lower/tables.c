@@ -1,6 +1,7 @@
 /* struct rt_program as C tables. */
 #include "lower/tables.h"
 
+#include "ir/issue.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
 
@@ -246,7 +247,7 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 
 	fprintf(out, "\t/* %s */\n", text);
 	talloc_free(text);
-	for (int64_t slot = 0; slot < lower_set_size(p->module, c->time); slot++)
+	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++)
 		fprintf(out,
 			"\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
 			", %u},\n",
@@ -259,7 +260,7 @@ static void
 write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	for (int i = 0; i < p->ncolls; i++)
-		for (int64_t slot = 0; slot < lower_set_size(p->module, p->coll[i].time); slot++)
+		for (int64_t slot = 0; slot < issue_turns(p->module, p->coll[i].time); slot++)
 			write_bufs(out, p, prefix, &p->coll[i], slot);
 	fprintf(out, "static const struct rt_coll %scolls[] = {\n", prefix);
 	for (int i = 0; i < p->ncolls; i++)

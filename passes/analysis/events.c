@@ -1,9 +1,9 @@
 /* From ops in issue order to events: see events.h. */
 #include "passes/analysis/events.h"
 
+#include "ir/issue.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
-#include "passes/analysis/issue.h"
 
 #include <string.h>
 

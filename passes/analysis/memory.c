@@ -1,10 +1,10 @@
 /* Memory by liveness: see memory.h. */
 #include "passes/analysis/memory.h"
 
+#include "ir/issue.h"
 #include "ir/scheme.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
-#include "passes/analysis/issue.h"
 
 enum {
 	ALIGN = 64 /* bytes that a buffer is rounded up to: LOWER_ALIGN of lower/plan.h */
@@ -216,7 +216,8 @@ static uint32_t
 buffer_add(struct lives *l, const struct ir_value *v)
 {
 	uint32_t axes = slot_axes(l, v);
-	uint64_t bytes = (uint64_t)ir_type_local_bytes(l->m, v->type) * issue_turns(l->m, axes);
+	uint64_t bytes =
+		(uint64_t)ir_type_local_bytes(l->m, v->type) * (uint64_t)issue_turns(l->m, axes);
 	l->buffer[l->nbuffers] = (struct buffer){
 		aligned(bytes), UINT32_MAX, 0, MIXED, op_is(v->op, NAMED), axes, NULL};
 	return l->nbuffers++;

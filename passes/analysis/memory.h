@@ -14,7 +14,8 @@
  *   read or made in a loop and outside of it lives through the whole loop.
  * - What a kernel keeps inside (ir/scheme.h) lives while it runs.
  *
- * The same as lower/plan.h, which gives buffers their places; test/cost compares the two.
+ * The order is that of ir/issue.h. Sharing and slots are as in lower/buffers.c, lives as in
+ * lower/memory.c, which gives buffers their places; test/cost/memory_test.c compares the two.
  */
 #ifndef PASSES_ANALYSIS_MEMORY_H
 #define PASSES_ANALYSIS_MEMORY_H

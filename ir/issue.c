@@ -1,7 +1,7 @@
 /* The order of issue: see issue.h. */
-#include "passes/analysis/issue.h"
+#include "ir/issue.h"
 
-#include "passes/analysis/alloc.h"
+#include <talloc.h>
 
 uint32_t
 issue_axes(const struct ir_module *m, const struct ir_type *t)
@@ -14,14 +14,20 @@ issue_axes(const struct ir_module *m, const struct ir_type *t)
 	return set;
 }
 
-uint32_t
+int64_t
 issue_turns(const struct ir_module *m, uint32_t axes)
 {
-	uint32_t turns = 1;
+	int64_t turns = 1;
 	for (int a = 0; a < m->naxes; a++)
 		if (axes >> a & 1)
-			turns *= (uint32_t)m->axis[a].size;
+			turns *= m->axis[a].size;
 	return turns;
+}
+
+const struct issue_loop *
+issue_loop_of(const struct issue *o, const struct ir_op *op)
+{
+	return &o->loop[o->loop_of[o->position[op->order]]];
 }
 
 uint32_t
@@ -73,7 +79,7 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 		return;
 	if (!o->nloops || over || o->loop[o->nloops - 1].over)
 		o->loop[o->nloops++] =
-			(struct issue_loop){o->n, o->n, over, issue_turns(s->m, over)};
+			(struct issue_loop){o->n, o->n, over, (uint32_t)issue_turns(s->m, over)};
 	for (uint32_t i = 0; i < n; i++) {
 		o->position[op[i]->order] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
@@ -136,19 +142,24 @@ place(struct sorter *s, const struct ir_op *op)
 struct issue *
 issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
-	struct issue *o = NEW(owner, struct issue);
-	uint32_t n = b->last ? b->last->order + 1 : 0;
-	o->op = NEW_ARRAY(o, const struct ir_op *, n);
-	o->position = NEW_ARRAY(o, uint32_t, n);
-	o->loop_of = NEW_ARRAY(o, uint32_t, n);
-	o->loop = NEW_ARRAY(o, struct issue_loop, n);
+	struct issue *o = talloc_zero(owner, struct issue);
+	size_t n = b->last ? b->last->order + 1 : 1;
+	void *scratch = talloc_new(NULL);
 	struct sorter s = {.m = m, .o = o};
-	s.inside = NEW_ARRAY(NULL, const struct ir_op *, n);
-	s.behind = NEW_ARRAY(s.inside, const struct ir_op *, n);
-	s.late = must_have(talloc_zero_array(s.inside, bool, n ? n : 1));
+	if (!o || !scratch)
+		out_of_memory();
+	o->op = talloc_array(o, const struct ir_op *, n);
+	o->position = talloc_array(o, uint32_t, n);
+	o->loop_of = talloc_array(o, uint32_t, n);
+	o->loop = talloc_array(o, struct issue_loop, n);
+	s.inside = talloc_array(scratch, const struct ir_op *, n);
+	s.behind = talloc_array(scratch, const struct ir_op *, n);
+	s.late = talloc_zero_array(scratch, bool, n);
+	if (!o->op || !o->position || !o->loop_of || !o->loop || !s.inside || !s.behind || !s.late)
+		out_of_memory();
 	IR_FOR_OPS (op, b)
 		place(&s, op);
 	close_loop(&s);
-	talloc_free(s.inside);
+	talloc_free(scratch);
 	return o;
 }
