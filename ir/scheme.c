@@ -317,6 +317,18 @@ place_op(struct scheme *s, struct scheme_build *b, int i)
 	}
 }
 
+/* Joins the last segment with all that op i waits for, or waits as well. */
+static void
+join_or_wait(struct scheme *s, struct scheme_build *b, int i)
+{
+	const int n = gather_waiting(s, i, b->list, 0);
+
+	if (try_join(s, b, b->list, n))
+		return;
+	for (int k = 0; k < n; k++)
+		s->op[b->list[k]].waits = true;
+}
+
 static void
 place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 {
@@ -325,12 +337,10 @@ place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 
 	if (!scheme_find_gemm(s, o, &gemm)) {
 		scheme_find_pick(s, o, s->kernel->code != OP_fuse || o->f.reduce == REDUCE_SUM);
-		if (can_wait(s, i) && !try_join(s, b, &i, 1)) {
-			o->waits = true;
+		if (can_wait(s, i)) {
+			join_or_wait(s, b, i);
 			return;
 		}
-		if (o->segment >= 0)
-			return;
 	}
 	place_op(s, b, i);
 }

@@ -254,9 +254,27 @@ scheme_is_block(const struct scheme *s, int t)
 	return s->segment[next - 1].kind == SCHEME_GEMM;
 }
 
+/* A bug of ours if not: everything is made before it is read. */
+static void
+assert_order(const struct scheme *s)
+{
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_op *o = &s->op[i];
+		for (int j = 0; j < o->f.ninputs && o->segment >= 0; j++) {
+			const int maker = s->tensor[o->in[j]].op;
+			if (maker < 0 || !(scheme_reads(o) >> j & 1))
+				continue;
+			const struct scheme_op *p = &s->op[maker];
+			assert(p->segment >= 0 && p->segment <= o->segment);
+			assert(p->segment < o->segment || p->stage <= o->stage);
+		}
+	}
+}
+
 void
 scheme_finish(struct scheme *s)
 {
+	assert_order(s);
 	for (int t = 0; t < s->ntensors; t++)
 		s->tensor[t].where = place(s, t);
 	for (int i = 1; i < s->nsegments; i++)

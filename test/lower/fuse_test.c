@@ -170,6 +170,10 @@ static const struct text_case cases[] = {
 		    "= 0.5} : f32[4,3]\n%u = fuse(%x, %d) {\n%m = matmul(%x, %d)\n%e = mul(%m, "
 		    "%m)\nyield(%e)\n}\noutput(\"u\", %u)\noutput(\"r\", %r)\noutput(\"s\", "
 		    "%s)\noutput(\"t\", %t)\n}\n"},
+	{"what waits for what waits",
+		ONE "%a = input(\"a\") : f32[6]\n%b = input(\"b\") : f32[6]\n%c = input(\"c\") : f32[6]\n%r, %s = "
+		    "fuse(%a, %b, %c) {\n%g = maximum(%a, %b)\n%t = tanh(%c)\n%e = exp(%t)\n%d = div(%b, %e)\n"
+		    "yield(%g, %d)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
 	{"positions inside",
 		TWO "%r = fuse() {\n%i = iota() {dim = 0} : f32[8/dp,12]\n%u = uniform() {seed = "
 		    "3} : f32[8/dp,12]\n%a = add(%i, %u)\nyield(%a)\n}\noutput(\"r\", %r)\n}\n"},
