@@ -117,12 +117,20 @@ now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Memory of `owner` that starts at a cache line. */
+static void *
+aligned(const void *owner, uint64_t bytes)
+{
+	char *p = talloc_size(owner, bytes + 64);
+
+	return p + (64 - (uintptr_t)p % 64) % 64;
+}
+
 static void *
 tensor(const void *owner, int64_t bytes, int seed)
 {
-	float *p = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
+	float *p = aligned(owner, (uint64_t)bytes);
 
-	(void)owner;
 	for (int64_t i = 0; i < bytes / 4; i++)
 		p[i] = (float)sin((double)(i * 7 + seed) * 0.37);
 	return p;
@@ -224,7 +232,7 @@ run_case(const struct bench_case *c)
 		mine[r] = tensor(owner, ir_type_local_bytes(m, op->result[r].type), r);
 		theirs[r] = tensor(owner, ir_type_local_bytes(m, op->result[r].type), r);
 	}
-	void *scratch = aligned_alloc(64, (scratch_bytes + 64) / 64 * 64);
+	void *scratch = aligned(owner, scratch_bytes);
 	double time[2];
 	measure(both, operand, (void *const *const[2]){mine, theirs}, scratch, time);
 	double worst = 0;
