@@ -72,7 +72,8 @@ kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
 {
 	char *text = const_text(w, t, v);
 
-	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text) : text; /* no -- before it */
+	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text)
+			    : text; /* no -- before it */
 }
 
 char *
@@ -185,8 +186,9 @@ is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 	return maker->stage == o->stage || (!(maker->out_set & ~outer) && !maker->red_set);
 }
 
-char *
-kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
+/* Load j as it lies, whether the place holds it or not. */
+static char *
+load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 {
 	const int tensor = o->in[j];
 	const struct scheme_tensor *t = &w->s->tensor[tensor];
@@ -197,6 +199,14 @@ kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
 	if (is_half(t->dtype) && t->where != SCHEME_ROW)
 		text = talloc_asprintf(
 			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
+	return text;
+}
+
+char *
+kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	char *text = load_text(w, o, j);
+
 	if (!(o->absent >> j & 1))
 		return text;
 	const struct kernel_arg held = {

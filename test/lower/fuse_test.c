@@ -171,9 +171,17 @@ static const struct text_case cases[] = {
 		    "%m)\nyield(%e)\n}\noutput(\"u\", %u)\noutput(\"r\", %r)\noutput(\"s\", "
 		    "%s)\noutput(\"t\", %t)\n}\n"},
 	{"what waits for what waits",
-		ONE "%a = input(\"a\") : f32[6]\n%b = input(\"b\") : f32[6]\n%c = input(\"c\") : f32[6]\n%r, %s = "
-		    "fuse(%a, %b, %c) {\n%g = maximum(%a, %b)\n%t = tanh(%c)\n%e = exp(%t)\n%d = div(%b, %e)\n"
+		ONE "%a = input(\"a\") : f32[6]\n%b = input(\"b\") : f32[6]\n%c = input(\"c\") : "
+		    "f32[6]\n%r, %s = "
+		    "fuse(%a, %b, %c) {\n%g = maximum(%a, %b)\n%t = tanh(%c)\n%e = exp(%t)\n%d = "
+		    "div(%b, %e)\n"
 		    "yield(%g, %d)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
+	{"values of two places meet inside",
+		TWO "%x = input(\"x\") : f32[6]@dp=0\n%y = input(\"y\") : f32[6]@dp=1\n%p = "
+		    "fuse(%x, %y) {\n"
+		    "%a = exp(%x)\n%b = tanh(%y)\n%c = sub(%b, %a)\nyield(%c)\n}\n%r = "
+		    "allreduce(%p) {axis = dp}\n"
+		    "output(\"r\", %r)\n}\n"},
 	{"positions inside",
 		TWO "%r = fuse() {\n%i = iota() {dim = 0} : f32[8/dp,12]\n%u = uniform() {seed = "
 		    "3} : f32[8/dp,12]\n%a = add(%i, %u)\nyield(%a)\n}\noutput(\"r\", %r)\n}\n"},
