@@ -10,26 +10,21 @@
 struct arena;
 
 /* A new, empty arena owned by the talloc context `owner`. Never NULL: out of memory is fatal. */
-struct arena *
-arena_create(const void *owner);
+struct arena *arena_create(const void *owner);
 
 /* `size` zeroed bytes, aligned for any object. Never NULL. */
-void *
-arena_alloc(struct arena *a, size_t size);
+void *arena_alloc(struct arena *a, size_t size);
 
 /* A copy of the `n` bytes at `s`, terminated by a NUL. */
-char *
-arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_strndup(struct arena *a, const char *s, size_t n);
 
 /* Bytes handed out so far, alignment included. */
-size_t
-arena_bytes(const struct arena *a);
+size_t arena_bytes(const struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))
 
 /* Ends the program with a message: the one place that handles a failed allocation. */
-_Noreturn void
-out_of_memory(void);
+_Noreturn void out_of_memory(void);
 
 #endif

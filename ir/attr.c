@@ -20,7 +20,8 @@ ir_make_float(struct ir_context *ctx, const char *key, double f)
 struct ir_attr
 ir_make_string(struct ir_context *ctx, const char *key, const char *s)
 {
-	return (struct ir_attr){.key = ir_name(ctx, key), .kind = ATTR_STRING, .s = ir_name(ctx, s)};
+	return (struct ir_attr){
+		.key = ir_name(ctx, key), .kind = ATTR_STRING, .s = ir_name(ctx, s)};
 }
 
 struct ir_attr
@@ -48,7 +49,8 @@ ir_make_ints(struct ir_module *m, const char *key, const int64_t *v, int n)
 
 	for (int i = 0; i < n; i++)
 		list[i] = (struct ir_attr){.kind = ATTR_INT, .i = v[i]};
-	return (struct ir_attr){.key = ir_name(m->ctx, key), .kind = ATTR_LIST, .n = (uint16_t)n, .list = list};
+	return (struct ir_attr){
+		.key = ir_name(m->ctx, key), .kind = ATTR_LIST, .n = (uint16_t)n, .list = list};
 }
 
 /* Ops have few attributes, and keys are interned: compare pointers first. */

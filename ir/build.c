@@ -11,14 +11,16 @@ builder_insert(struct ir_builder *b, struct ir_op *op)
 }
 
 struct ir_value *
-ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol, struct ir_value *const *operands,
-	int noperands, const struct ir_attr *attr, int nattrs, const struct ir_type *type)
+ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol,
+	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
+	const struct ir_type *type)
 {
 	for (int i = 0; i < noperands; i++)
 		if (!operands[i])
 			return NULL; /* an operand failed: that was reported */
 	int nresults = op_traits(code) & (EFFECT | TERMINATOR) ? 0 : 1;
-	struct ir_op *op = ir_op_create(b->m, code, b->loc, operands, noperands, attr, nattrs, nresults);
+	struct ir_op *op =
+		ir_op_create(b->m, code, b->loc, operands, noperands, attr, nattrs, nresults);
 	if (symbol)
 		op->symbol = ir_name(b->m->ctx, symbol);
 	if (!ir_infer(b->m, op, type ? &type : NULL)) {
@@ -57,5 +59,6 @@ ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value)
 
 	if (ir_dtype_class(t) != IR_FLOAT)
 		attr = ir_make_int(b->m->ctx, "value", (int64_t)value);
-	return ir_build_typed(b, OP_constant, NULL, NULL, 0, &attr, 1, ir_type_intern(b->m->ctx, &type));
+	return ir_build_typed(
+		b, OP_constant, NULL, NULL, 0, &attr, 1, ir_type_intern(b->m->ctx, &type));
 }

@@ -39,16 +39,15 @@ clone_list(struct ir_module *m, const struct ir_attr *list, int n)
 	return copy;
 }
 
-static void
-clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block *to);
+static void clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block *to);
 
 /* Everything but the operands. */
 static struct ir_op *
 clone_shell(struct clone_map *map, const struct ir_op *op, struct ir_value *const *operands)
 {
 	struct ir_module *m = map->m;
-	struct ir_op *copy = ir_op_create(m, (enum op_code)op->code, op->loc, operands, op->noperands, NULL, 0,
-		op->nresults);
+	struct ir_op *copy = ir_op_create(
+		m, (enum op_code)op->code, op->loc, operands, op->noperands, NULL, 0, op->nresults);
 
 	copy->symbol = op->symbol;
 	copy->written = op->written;
@@ -72,8 +71,9 @@ clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block 
 {
 	for (uint32_t i = 0; i < from->nargs; i++)
 		map_add(map, &from->arg[i], &to->arg[i]);
-	IR_FOR_OPS(op, from) {
-		struct ir_value **operands = talloc_array(NULL, struct ir_value *, op->noperands + 1u);
+	IR_FOR_OPS (op, from) {
+		struct ir_value **operands =
+			talloc_array(NULL, struct ir_value *, op->noperands + 1u);
 		if (!operands)
 			out_of_memory();
 		for (int i = 0; i < op->noperands; i++)

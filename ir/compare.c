@@ -206,8 +206,8 @@ updates_more(const struct interp *before, const struct interp *after)
 static bool
 is_taken_gradient(const struct pair *p, const char *name)
 {
-	return strncmp(name, "grad.", 5) == 0 && !interp_output(p->after, name)
-		&& updates_more(p->before, p->after);
+	return strncmp(name, "grad.", 5) == 0 && !interp_output(p->after, name) &&
+	       updates_more(p->before, p->after);
 }
 
 static bool

@@ -53,7 +53,8 @@ intern_hash(uint64_t hash, const void *bytes, size_t n)
 static void
 intern_grow(const void *owner, struct intern_table *t)
 {
-	struct intern_table bigger = {.size = t->size ? t->size * 2 : INTERN_FIRST_SIZE, .used = t->used};
+	struct intern_table bigger = {
+		.size = t->size ? t->size * 2 : INTERN_FIRST_SIZE, .used = t->used};
 
 	bigger.slot = talloc_zero_array(owner, struct intern_slot, bigger.size);
 	if (!bigger.slot)
@@ -71,8 +72,8 @@ intern_grow(const void *owner, struct intern_table *t)
 }
 
 struct intern_slot *
-intern_find(const void *owner, struct intern_table *t, uint64_t hash, intern_equal *equal, const void *key,
-	size_t n)
+intern_find(const void *owner, struct intern_table *t, uint64_t hash, intern_equal *equal,
+	const void *key, size_t n)
 {
 	if (t->used * 2 >= t->size)
 		intern_grow(owner, t);

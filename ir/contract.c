@@ -26,23 +26,30 @@ read_operand(struct spec *s, int j)
 	for (; islower((unsigned char)*s->p); s->p++) {
 		int8_t *index = &s->index[*s->p - 'a'];
 		if (access->rank == t->rank)
-			return FAIL(s, "contract: operand %d has %d dims, fewer than its letters in \"%s\"", j + 1, t->rank,
-				s->text);
+			return FAIL(s,
+				"contract: operand %d has %d dims, fewer than its letters in "
+				"\"%s\"",
+				j + 1, t->rank, s->text);
 		if (*index < 0) {
 			if (s->f->nindices == FORM_MAX_INDICES)
-				return FAIL(s, "contract: more than %d letters in \"%s\"", FORM_MAX_INDICES, s->text);
+				return FAIL(s, "contract: more than %d letters in \"%s\"",
+					FORM_MAX_INDICES, s->text);
 			*index = (int8_t)s->f->nindices++;
 			s->f->size[*index] = t->dim[access->rank];
 		}
 		if (memchr(access->index, *index, access->rank))
-			return FAIL(s, "contract: letter %c is twice in operand %d of \"%s\"", *s->p, j + 1, s->text);
+			return FAIL(s, "contract: letter %c is twice in operand %d of \"%s\"",
+				*s->p, j + 1, s->text);
 		if (s->f->size[*index] != t->dim[access->rank])
-			return FAIL(s, "contract: sizes of %c differ: %" PRId64 " and %" PRId64 " (operand %d)", *s->p,
-				s->f->size[*index], t->dim[access->rank], j + 1);
+			return FAIL(s,
+				"contract: sizes of %c differ: %" PRId64 " and %" PRId64
+				" (operand %d)",
+				*s->p, s->f->size[*index], t->dim[access->rank], j + 1);
 		access->index[access->rank++] = *index;
 	}
 	if (access->rank != t->rank)
-		return FAIL(s, "contract: operand %d has %d dims, more than its letters in \"%s\"", j + 1, t->rank, s->text);
+		return FAIL(s, "contract: operand %d has %d dims, more than its letters in \"%s\"",
+			j + 1, t->rank, s->text);
 	return true;
 }
 
@@ -54,9 +61,12 @@ read_result(struct spec *s)
 	for (; islower((unsigned char)*s->p); s->p++) {
 		int8_t index = s->index[*s->p - 'a'];
 		if (index < 0)
-			return FAIL(s, "contract: letter %c of the result is in no operand of \"%s\"", *s->p, s->text);
+			return FAIL(s,
+				"contract: letter %c of the result is in no operand of \"%s\"",
+				*s->p, s->text);
 		if (out->rank == IR_MAX_RANK || memchr(out->index, index, out->rank))
-			return FAIL(s, "contract: letter %c is twice in the result of \"%s\"", *s->p, s->text);
+			return FAIL(s, "contract: letter %c is twice in the result of \"%s\"",
+				*s->p, s->text);
 		out->index[out->rank++] = index;
 	}
 	return *s->p == '\0' || FAIL(s, "contract: \"%s\" goes on after the result", s->text);
@@ -71,16 +81,19 @@ form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struc
 	s.loc = attr->loc.begin ? attr->loc : op->loc;
 	memset(s.index, -1, sizeof s.index);
 	if (op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
-		return FAIL(&s, "contract: takes 1 to %d operands, not %d", FORM_MAX_INPUTS, op->noperands);
+		return FAIL(&s, "contract: takes 1 to %d operands, not %d", FORM_MAX_INPUTS,
+			op->noperands);
 	f->ninputs = (uint8_t)op->noperands;
 	for (int j = 0; j < op->noperands; j++) {
 		if (j > 0 && *s.p++ != ',')
-			return FAIL(&s, "contract: \"%s\" has fewer operands than the %d given", s.text, op->noperands);
+			return FAIL(&s, "contract: \"%s\" has fewer operands than the %d given",
+				s.text, op->noperands);
 		if (!read_operand(&s, j))
 			return false;
 	}
 	if (strncmp(s.p, "->", 2) != 0)
-		return FAIL(&s, "contract: \"%s\" should have \"->\" after operand %d", s.text, op->noperands);
+		return FAIL(&s, "contract: \"%s\" should have \"->\" after operand %d", s.text,
+			op->noperands);
 	s.p += 2;
 	if (!read_result(&s))
 		return false;
@@ -89,7 +102,8 @@ form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struc
 			f->reduced |= 1u << i;
 	f->reduce = f->reduced ? REDUCE_SUM : REDUCE_NONE;
 	for (int j = 0; a && j < op->noperands; j++) {
-		const struct expr *load = expr_load(a, (enum ir_dtype)ir_operand_type(op, j)->dtype, j);
+		const struct expr *load =
+			expr_load(a, (enum ir_dtype)ir_operand_type(op, j)->dtype, j);
 		f->body = j ? expr_call(a, FN_mul, f->body, load, NULL) : load;
 	}
 	return true;

@@ -97,7 +97,8 @@ diag_line_start(const struct diag_source *s, uint32_t at)
 }
 
 bool
-diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line, unsigned *column)
+diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
+	unsigned *column)
 {
 	const struct diag_source *s = diag_find_source(d, loc.begin);
 
@@ -159,7 +160,8 @@ diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char
 	if (d->handler) {
 		d->handler(d->handler_data, &m);
 	} else if (placed) {
-		fprintf(stderr, "%s:%u:%u: %s: %s\n", m.file, m.line, m.column, diag_level_name(level), text);
+		fprintf(stderr, "%s:%u:%u: %s: %s\n", m.file, m.line, m.column,
+			diag_level_name(level), text);
 		diag_print_line(d, loc);
 	} else {
 		fprintf(stderr, "dopt: %s: %s\n", diag_level_name(level), text);
@@ -180,5 +182,6 @@ loc_join(struct ir_loc a, struct ir_loc b)
 		return b;
 	if (!b.begin)
 		return a;
-	return (struct ir_loc){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+	return (struct ir_loc){
+		a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }

@@ -34,51 +34,44 @@ struct diag_message {
 typedef void diag_handler(void *data, const struct diag_message *message);
 
 /* A reporter owned by `owner` that prints to stderr. */
-struct diag *
-diag_create(const void *owner);
+struct diag *diag_create(const void *owner);
 
 /* Sends messages to `handler` instead of stderr; NULL: back to stderr. */
-void
-diag_set_handler(struct diag *d, diag_handler *handler, void *data);
+void diag_set_handler(struct diag *d, diag_handler *handler, void *data);
 
-/* While muted, reports are neither shown nor counted: to try what may fail. Returns the state before. */
-bool
-diag_mute(struct diag *d, bool muted);
+/* While muted, reports are neither shown nor counted: to try what may fail. Returns the state
+ * before. */
+bool diag_mute(struct diag *d, bool muted);
 
 /*
  * Registers a text under the name that messages show. The text is copied. Returns the offset of its
  * first byte in the shared space: byte k of the text is at location base + k.
  */
-uint32_t
-diag_add_source(struct diag *d, const char *name, const char *text, size_t length);
+uint32_t diag_add_source(struct diag *d, const char *name, const char *text, size_t length);
 
-/* The reporter's copy of the source that starts at `base`: zero-terminated, as long as the reporter. */
-const char *
-diag_source_text(const struct diag *d, uint32_t base);
+/* The reporter's copy of the source that starts at `base`: zero-terminated, as long as the
+ * reporter. */
+const char *diag_source_text(const struct diag *d, uint32_t base);
 
 /* Reports a message; `loc` {0,0} for one without a place. printf-like. */
-void
-diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+void diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 #define diag_error(d, loc, ...) diag_report((d), DIAG_ERROR, (loc), __VA_ARGS__)
 #define diag_note(d, loc, ...) diag_report((d), DIAG_NOTE, (loc), __VA_ARGS__)
 
 /* Number of errors reported so far. */
-unsigned
-diag_errors(const struct diag *d);
+unsigned diag_errors(const struct diag *d);
 
 /* File name, line and column (from 1) of a place; false for nowhere. */
-bool
-diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line, unsigned *column);
+bool diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
+	unsigned *column);
 
 /* The text "error", "warning", "remark", "note". */
-const char *
-diag_level_name(enum diag_level level);
+const char *diag_level_name(enum diag_level level);
 
 /* The smallest range that covers both. */
-struct ir_loc
-loc_join(struct ir_loc a, struct ir_loc b);
+struct ir_loc loc_join(struct ir_loc a, struct ir_loc b);
 
 #define LOC_NONE ((struct ir_loc){0, 0})
 

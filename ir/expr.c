@@ -1,4 +1,5 @@
-/* Scalar expressions: building with types and simplification, substitution, linearity, derivatives. */
+/* Scalar expressions: building with types and simplification, substitution, linearity, derivatives.
+ */
 #include "ir/form.h"
 
 #include "ir/row.h"
@@ -16,7 +17,7 @@ static const struct {
 	enum fn_linear linear;
 	const char *derivative[3];
 } fn_row[] = {
-#define SCALAR(name, arity, infix, kind, linear, c, d0, d1, d2) \
+#define SCALAR(name, arity, infix, kind, linear, c, d0, d1, d2)                                    \
 	{#name, #c, arity, KIND_##kind, LIN_##linear, {d0, d1, d2}},
 #include "ir/scalar.def"
 #undef SCALAR
@@ -112,7 +113,8 @@ expr_is_const(const struct expr *e, double v)
 static int
 dtype_rank(enum ir_dtype t)
 {
-	static const int by_class[] = {[IR_FLOAT] = 200, [IR_INT] = 100, [IR_UINT] = 100, [IR_BOOL] = 0};
+	static const int by_class[] = {
+		[IR_FLOAT] = 200, [IR_INT] = 100, [IR_UINT] = 100, [IR_BOOL] = 0};
 
 	return by_class[ir_dtype_class(t)] + (int)ir_dtype_bytes(t);
 }
@@ -124,7 +126,8 @@ common_dtype(const struct expr *const *arg, int first, int n)
 	int best = -1;
 
 	for (int i = first; i < n; i++)
-		if (arg[i]->kind != EXPR_CONST && (best < 0 || dtype_rank(arg[i]->dtype) > dtype_rank((enum ir_dtype)best)))
+		if (arg[i]->kind != EXPR_CONST &&
+			(best < 0 || dtype_rank(arg[i]->dtype) > dtype_rank((enum ir_dtype)best)))
 			best = arg[i]->dtype;
 	for (int i = first; best < 0 && i < n; i++)
 		if (arg[i]->dtype != IR_bool || i == n - 1)
@@ -168,7 +171,10 @@ simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr 
 		return expr_const(a, t, fold_constants(fn, x->value, fn == FN_neg ? 0 : y->value));
 	switch (fn) {
 	case FN_add: return expr_is_const(x, 0) ? y : expr_is_const(y, 0) ? x : NULL;
-	case FN_sub: return expr_is_const(y, 0) ? x : expr_is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL) : NULL;
+	case FN_sub:
+		return expr_is_const(y, 0)   ? x
+		       : expr_is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL)
+					     : NULL;
 	case FN_div: return expr_is_const(y, 1) || expr_is_const(x, 0) ? x : NULL;
 	case FN_mul:
 		if (expr_is_const(x, 0) || expr_is_const(y, 0))
@@ -182,7 +188,8 @@ simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr 
 }
 
 const struct expr *
-expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct expr *y, const struct expr *z)
+expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct expr *y,
+	const struct expr *z)
 {
 	const struct expr *arg[3] = {x, y, z};
 	int n = fn_row[fn].arity, first = fn == FN_select;
@@ -208,14 +215,18 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 }
 
 const struct expr *
-expr_substitute(struct arena *a, const struct expr *e, const struct expr *const *with, const int *index_map)
+expr_substitute(
+	struct arena *a, const struct expr *e, const struct expr *const *with, const int *index_map)
 {
 	const struct expr *arg[3] = {NULL, NULL, NULL};
 	bool same = true;
 
 	switch ((enum expr_kind)e->kind) {
-	case EXPR_LOAD: return with && with[e->id] ? expr_convert(a, (enum ir_dtype)e->dtype, with[e->id]) : e;
-	case EXPR_INDEX: return index_map && index_map[e->id] != e->id ? expr_index(a, index_map[e->id]) : e;
+	case EXPR_LOAD:
+		return with && with[e->id] ? expr_convert(a, (enum ir_dtype)e->dtype, with[e->id])
+					   : e;
+	case EXPR_INDEX:
+		return index_map && index_map[e->id] != e->id ? expr_index(a, index_map[e->id]) : e;
 	case EXPR_CONST: return e;
 	case EXPR_CALL: break;
 	}
@@ -266,8 +277,8 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 }
 
 /*
- * Is the sum of the converted the converted sum? Not where it is rounded to integers, and not where the
- * summands wrapped: of 8 bits they may well have; those of 32 and 64 are taken not to overflow.
+ * Is the sum of the converted the converted sum? Not where it is rounded to integers, and not where
+ * the summands wrapped: of 8 bits they may well have; those of 32 and 64 are taken not to overflow.
  */
 static bool
 convert_keeps_sums(const struct expr *e)
@@ -300,7 +311,8 @@ expr_linearity(const struct expr *e, uint32_t loads)
 		return LINEAR_CONST;
 	if (e->id == FN_convert && !convert_keeps_sums(e))
 		return LINEAR_NO;
-	bool integer_division = e->id == FN_div && ir_dtype_class((enum ir_dtype)e->dtype) != IR_FLOAT;
+	bool integer_division =
+		e->id == FN_div && ir_dtype_class((enum ir_dtype)e->dtype) != IR_FLOAT;
 	switch (fn_row[e->id].linear) {
 	case LIN_ADD: return linear_sum(e, 0, loads);
 	case LIN_MUL: return arg[0] == LINEAR_YES && arg[1] == LINEAR_YES ? LINEAR_NO : LINEAR_YES;
@@ -313,7 +325,8 @@ expr_linearity(const struct expr *e, uint32_t loads)
 
 /* A term of a derivative with x, y, z, r replaced. */
 static const struct expr *
-instantiate(struct arena *a, const struct term *t, const struct expr *const *xyz, const struct expr *r, enum ir_dtype type)
+instantiate(struct arena *a, const struct term *t, const struct expr *const *xyz,
+	const struct expr *r, enum ir_dtype type)
 {
 	const struct expr *arg[3] = {NULL, NULL, NULL};
 
@@ -340,7 +353,8 @@ expr_uses_load(const struct expr *e, int j)
 
 /* The chain rule. */
 const struct expr *
-expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load)
+expr_derivative(
+	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load)
 {
 	enum ir_dtype t = (enum ir_dtype)e->dtype;
 
@@ -348,13 +362,16 @@ expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, i
 		return expr_const(a, t, e->id == j);
 	if (!expr_uses_load(e, j) || ir_dtype_class(t) != IR_FLOAT)
 		return expr_const(a, t, 0);
-	const struct expr *r = result_load >= 0 ? expr_load(a, t, result_load) : e, *sum = expr_const(a, t, 0);
+	const struct expr *r = result_load >= 0 ? expr_load(a, t, result_load) : e,
+			  *sum = expr_const(a, t, 0);
 	for (int i = 0; i < e->nargs; i++) {
 		const struct expr *inner = expr_derivative(a, ctx, e->arg[i], j, -1);
 		if (expr_is_const(inner, 0))
 			continue;
-		const struct expr *outer = expr_convert(a, t, instantiate(a, ctx->derivative[e->id][i], e->arg, r, t));
-		sum = expr_call(a, FN_add, sum, expr_call(a, FN_mul, outer, expr_convert(a, t, inner), NULL), NULL);
+		const struct expr *outer =
+			expr_convert(a, t, instantiate(a, ctx->derivative[e->id][i], e->arg, r, t));
+		sum = expr_call(a, FN_add, sum,
+			expr_call(a, FN_mul, outer, expr_convert(a, t, inner), NULL), NULL);
 	}
 	return sum;
 }

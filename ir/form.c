@@ -18,7 +18,7 @@ struct matcher {
 	struct form *f;
 	int dots_rank, star_rank, dots, star; /* ranks, and the first index of each group */
 	int8_t letter[128];                   /* index of each letter, -1: none yet */
-	int8_t fixed[FORM_MAX_INDICES];       /* sizes that an attribute gives: they do not stretch */
+	int8_t fixed[FORM_MAX_INDICES]; /* sizes that an attribute gives: they do not stretch */
 };
 
 bool
@@ -64,8 +64,8 @@ side_group(const struct pattern_side *s, char name)
 }
 
 /*
- * A list of dims from an attribute: negative ones count from the end, none twice. Returns how many, -1
- * where the attribute is absent, -2 after an error.
+ * A list of dims from an attribute: negative ones count from the end, none twice. Returns how many,
+ * -1 where the attribute is absent, -2 after an error.
  */
 static int
 dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RANK])
@@ -77,13 +77,15 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 	for (int i = 0; i < n; i++) {
 		int64_t d = dims[i] < 0 ? dims[i] + rank : dims[i];
 		if (d < 0 || d >= rank) {
-			diag_error(mt->m->ctx->diag, attr->list[i].loc.begin ? attr->list[i].loc : mt->op->loc,
-				"%s: dim %" PRId64 " in %s is not one of the %d dims", mt->row->name, dims[i], key, rank);
+			diag_error(mt->m->ctx->diag,
+				attr->list[i].loc.begin ? attr->list[i].loc : mt->op->loc,
+				"%s: dim %" PRId64 " in %s is not one of the %d dims",
+				mt->row->name, dims[i], key, rank);
 			return -2;
 		}
 		if (seen >> d & 1) {
-			diag_error(mt->m->ctx->diag, mt->op->loc, "%s: dim %" PRId64 " is twice in %s", mt->row->name, d,
-				key);
+			diag_error(mt->m->ctx->diag, mt->op->loc,
+				"%s: dim %" PRId64 " is twice in %s", mt->row->name, d, key);
 			return -2;
 		}
 		seen |= 1u << d;
@@ -99,12 +101,14 @@ match_both_groups(struct matcher *mt)
 	const struct pattern *p = mt->row->pattern;
 
 	for (int j = 0; j < p->ninputs; j++) {
-		int left = ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]) - mt->dots_rank;
+		int left =
+			ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]) - mt->dots_rank;
 		if (!side_group(&p->in[j], '.') || !side_group(&p->in[j], '*'))
 			continue;
 		if (left < 0)
-			return FAIL(mt, "%s: operand %d has %d dims, it needs at least %d", mt->row->name, j + 1,
-				ir_operand_type(mt->op, j)->rank, side_letters(&p->in[j]) + mt->dots_rank);
+			return FAIL(mt, "%s: operand %d has %d dims, it needs at least %d",
+				mt->row->name, j + 1, ir_operand_type(mt->op, j)->rank,
+				side_letters(&p->in[j]) + mt->dots_rank);
 		mt->star_rank = left;
 	}
 	return true;
@@ -120,11 +124,12 @@ match_groups(struct matcher *mt)
 
 	for (int j = 0; j < p->ninputs; j++) {
 		int left = ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]);
-		const struct pattern_item *dots = side_group(&p->in[j], '.'), *star = side_group(&p->in[j], '*');
+		const struct pattern_item *dots = side_group(&p->in[j], '.'),
+					  *star = side_group(&p->in[j], '*');
 		if (left < 0 || (left > 0 && p->in[j].nitems == side_letters(&p->in[j])))
-			return FAIL(mt, "%s: operand %d has %d dims, it needs %s%d", mt->row->name, j + 1,
-				ir_operand_type(mt->op, j)->rank, left < 0 ? "at least " : "",
-				side_letters(&p->in[j]));
+			return FAIL(mt, "%s: operand %d has %d dims, it needs %s%d", mt->row->name,
+				j + 1, ir_operand_type(mt->op, j)->rank,
+				left < 0 ? "at least " : "", side_letters(&p->in[j]));
 		if (dots && !star && dots->how != ':' && left > mt->dots_rank)
 			mt->dots_rank = left;
 		if (star && !dots)
@@ -139,14 +144,16 @@ match_groups(struct matcher *mt)
 		memcpy(shape, mt->written->dim, sizeof shape);
 	}
 	if (side_letters(&p->out) + mt->dots_rank + mt->star_rank > IR_MAX_RANK)
-		return FAIL(mt, "%s: the result would have more than %d dims", mt->row->name, IR_MAX_RANK);
+		return FAIL(mt, "%s: the result would have more than %d dims", mt->row->name,
+			IR_MAX_RANK);
 	bool given = (out && out->how == '=') || !p->ninputs;
 	mt->dots = mt->f->nindices;
 	for (int i = 0; i < mt->dots_rank; i++) {
 		int index = new_index(mt, given ? shape[i] : 1);
 		mt->fixed[index] = given;
 		if (given && shape[i] < 0)
-			return FAIL(mt, "%s: size %" PRId64 " is negative", mt->row->name, shape[i]);
+			return FAIL(
+				mt, "%s: size %" PRId64 " is negative", mt->row->name, shape[i]);
 	}
 	mt->star = mt->f->nindices;
 	for (int i = 0; i < mt->star_rank; i++)
@@ -154,9 +161,11 @@ match_groups(struct matcher *mt)
 	return true;
 }
 
-/* Which positions of the dots group the dims of a side stand for: the last ones, or as an attribute says. */
+/* Which positions of the dots group the dims of a side stand for: the last ones, or as an attribute
+ * says. */
 static bool
-group_positions(struct matcher *mt, const struct pattern_item *item, int rank, int position[IR_MAX_RANK])
+group_positions(
+	struct matcher *mt, const struct pattern_item *item, int rank, int position[IR_MAX_RANK])
 {
 	int64_t dims[IR_MAX_RANK];
 	int n = item->how == ':' ? dims_attr(mt, item->attr, mt->dots_rank, dims) : -1;
@@ -164,7 +173,8 @@ group_positions(struct matcher *mt, const struct pattern_item *item, int rank, i
 	if (n == -2)
 		return false;
 	if (n >= 0 && n != rank)
-		return FAIL(mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n, rank);
+		return FAIL(
+			mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n, rank);
 	for (int d = 0; d < rank; d++)
 		position[d] = n >= 0 ? (int)dims[d] : mt->dots_rank - rank + d;
 	return true;
@@ -182,8 +192,8 @@ match_dots_dim(struct matcher *mt, int j, int index, int64_t size)
 		*have = size;
 		return true;
 	}
-	return FAIL(mt, "%s: operand %d does not broadcast: size %" PRId64 " meets %" PRId64, mt->row->name, j + 1,
-		size, *have);
+	return FAIL(mt, "%s: operand %d does not broadcast: size %" PRId64 " meets %" PRId64,
+		mt->row->name, j + 1, size, *have);
 }
 
 static bool
@@ -195,8 +205,8 @@ match_letter(struct matcher *mt, int j, char name, int index, int64_t size)
 		*have = size;
 	if (*have == size)
 		return true;
-	return FAIL(mt, "%s: sizes of %c differ: %" PRId64 " and %" PRId64 " (operand %d)", mt->row->name, name, *have,
-		size, j + 1);
+	return FAIL(mt, "%s: sizes of %c differ: %" PRId64 " and %" PRId64 " (operand %d)",
+		mt->row->name, name, *have, size, j + 1);
 }
 
 /* The dims of operand j against the items of its side: fills the access. */
@@ -215,7 +225,8 @@ match_operand(struct matcher *mt, int j)
 		if (item->name == '.') {
 			rest -= side_group(side, '*') ? mt->star_rank : 0;
 			if (rest > mt->dots_rank)
-				return FAIL(mt, "%s: operand %d has %d dims, more than the %d of the shape",
+				return FAIL(mt,
+					"%s: operand %d has %d dims, more than the %d of the shape",
 					mt->row->name, j + 1, rest, mt->dots_rank);
 			if (!group_positions(mt, item, rest, position))
 				return false;
@@ -282,7 +293,8 @@ out_append(struct form *f, int index)
 	f->out.index[f->out.rank++] = (int8_t)index;
 }
 
-/* transpose without perm reverses; a group with dims left out keeps them as size 1 where `keep` says so. */
+/* transpose without perm reverses; a group with dims left out keeps them as size 1 where `keep`
+ * says so. */
 static bool
 match_out_dots(struct matcher *mt, const struct pattern_item *item)
 {
@@ -293,7 +305,8 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 	if (n == -2)
 		return false;
 	if (n > 0 && n != mt->dots_rank)
-		return FAIL(mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n, mt->dots_rank);
+		return FAIL(mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n,
+			mt->dots_rank);
 	for (int i = 0; i < mt->dots_rank; i++) {
 		int at = item->how != ':' ? i : n < 0 ? mt->dots_rank - 1 - i : (int)order[i];
 		if (item->how != '-' || !(mt->f->reduced >> (mt->dots + at) & 1))
@@ -322,7 +335,8 @@ match_out(struct matcher *mt)
 			if (*index < 0 && item->how == '=') {
 				int64_t size = ir_attr_int(mt->op, item->attr, -1);
 				if (size < 0)
-					return FAIL(mt, "%s: %s is negative", mt->row->name, item->attr);
+					return FAIL(mt, "%s: %s is negative", mt->row->name,
+						item->attr);
 				*index = (int8_t)new_index(mt, size);
 			}
 			out_append(mt->f, *index);
@@ -388,7 +402,8 @@ body_expr(struct matcher *mt, struct arena *a, const struct term *t)
 	case TERM_NAME:
 		for (int j = 0; j < p->ninputs; j++)
 			if (t->name == p->name[j])
-				return expr_load(a, (enum ir_dtype)ir_operand_type(mt->op, j)->dtype, j);
+				return expr_load(
+					a, (enum ir_dtype)ir_operand_type(mt->op, j)->dtype, j);
 		return expr_index(a, mt->letter[(int)*t->name]);
 	case TERM_CALL: break;
 	}
@@ -405,14 +420,16 @@ check_at(struct matcher *mt)
 
 	if (mt->op->code != OP_iota || (dim >= -mt->dots_rank && dim < mt->dots_rank))
 		return true;
-	return FAIL(mt, "%s: dim %" PRId64 " is not one of the %d dims", mt->row->name, dim, mt->dots_rank);
+	return FAIL(mt, "%s: dim %" PRId64 " is not one of the %d dims", mt->row->name, dim,
+		mt->dots_rank);
 }
 
 bool
-form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written, struct form *f,
-	struct arena *a)
+form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
+	struct form *f, struct arena *a)
 {
-	struct matcher mt = {.m = m, .op = op, .row = op_row(m->ctx, op), .written = written, .f = f};
+	struct matcher mt = {
+		.m = m, .op = op, .row = op_row(m->ctx, op), .written = written, .f = f};
 	const struct pattern *p = mt.row->pattern;
 
 	memset(f, 0, sizeof *f);
@@ -434,8 +451,8 @@ form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *wr
 }
 
 bool
-form_make(struct ir_module *m, struct arena *a, const struct ir_op *op, const struct ir_type *written,
-	struct form *f)
+form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
+	const struct ir_type *written, struct form *f)
 {
 	if (!form_exists((enum op_code)op->code))
 		return false;

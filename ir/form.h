@@ -1,5 +1,6 @@
 /*
- * The form of an op: its index notation with sizes filled in. Everything derived is derived from it.
+ * The form of an op: its index notation with sizes filled in. Everything derived is derived from
+ * it.
  *
  *     matmul   a[..,m,k], b[..,k,n] -> [..,m,n] = sum(k) a * b        the row
  *     f32[64,784], f32[784,512]                                       the operands
@@ -7,8 +8,8 @@
  *     in[0] = (0, 2)   in[1] = (2, 1)   out = (0, 1)   SUM over {2}
  *     body = mul(load 0, load 1)
  *
- * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j at
- * its own indices; a dimension of access -1 has size 1 there and is read at 0.
+ * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j
+ * at its own indices; a dimension of access -1 has size 1 there and is read at 0.
  */
 #ifndef IR_FORM_H
 #define IR_FORM_H
@@ -23,7 +24,8 @@ enum scalar_fn {
 };
 
 enum form_limit {
-	FORM_MAX_INDICES = 24, /* the indices of one op: a contraction of 8-dimensional operands has at most 24 */
+	FORM_MAX_INDICES = 24, /* the indices of one op: a contraction of 8-dimensional operands has
+				  at most 24 */
 	FORM_MAX_INPUTS = 8,   /* operands of a contract */
 };
 
@@ -69,9 +71,9 @@ form_access_has(const struct form_access *a, int index)
 
 struct form {
 	uint8_t nindices, ninputs;
-	uint8_t reduce;      /* enum form_reduce */
-	uint8_t dtype;       /* of the result */
-	uint32_t reduced;    /* set of indices that are summed away (bit i = index i) */
+	uint8_t reduce;                 /* enum form_reduce */
+	uint8_t dtype;                  /* of the result */
+	uint32_t reduced;               /* set of indices that are summed away (bit i = index i) */
 	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
 	struct form_access in[FORM_MAX_INPUTS], out;
 	const struct expr *body;
@@ -82,101 +84,85 @@ struct form {
  * Expressions come from `a`. Returns false and reports at the op where operands do not fit the row;
  * returns false without a message when the op has no form (form_exists tells).
  */
-bool
-form_make(struct ir_module *m, struct arena *a, const struct ir_op *op, const struct ir_type *written,
-	struct form *f);
+bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
+	const struct ir_type *written, struct form *f);
 
 /* Does the op's row have index notation (in the table or made by code, as for contract)? */
-bool
-form_exists(enum op_code code);
+bool form_exists(enum op_code code);
 
 /*
  * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
  * the form of a contract from its spec: ir/contract.c.
  */
-bool
-form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written, struct form *f,
-	struct arena *a);
-bool
-form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
+	struct form *f, struct arena *a);
+bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
- * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts (see
- * ir_type_slice): start = slice * local size; NULL where the index is not split.
+ * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts
+ * (see ir_type_slice): start = slice * local size; NULL where the index is not split.
  */
 struct form_offset {
 	const struct ir_type *type; /* NULL: starts at 0 */
 	int dim;
 };
-void
-form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
+void form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
 	struct form_offset offset[FORM_MAX_INDICES]);
 
-/* Result type's layout from the operands' layouts and its element type: ir/layout.c. Reports and returns false
- * where none fits. */
-bool
-form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, const struct ir_type *written,
-	struct ir_type *result);
+/* Result type's layout from the operands' layouts and its element type: ir/layout.c. Reports and
+ * returns false where none fits. */
+bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
+	const struct ir_type *written, struct ir_type *result);
 
 /* The scalar functions. */
-const char *
-fn_name(enum scalar_fn f);
-int
-fn_arity(enum scalar_fn f);
+const char *fn_name(enum scalar_fn f);
+int fn_arity(enum scalar_fn f);
 /* Its C expression of x, y, z with M_... for the math functions: see ir/scalar.def. */
-const char *
-fn_c_text(enum scalar_fn f);
+const char *fn_c_text(enum scalar_fn f);
 
 /* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */
-const struct expr *
-expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct expr *y, const struct expr *z);
-const struct expr *
-expr_const(struct arena *a, enum ir_dtype t, double v);
-const struct expr *
-expr_load(struct arena *a, enum ir_dtype t, int operand);
-const struct expr *
-expr_index(struct arena *a, int index);
+const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
+	const struct expr *y, const struct expr *z);
+const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
+const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
+const struct expr *expr_index(struct arena *a, int index);
 /* x as element type t (no node where it is one already). */
-const struct expr *
-expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
-/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how fusion substitutes. */
-const struct expr *
-expr_substitute(struct arena *a, const struct expr *e, const struct expr *const *with, const int *index_map);
+const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
+/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how
+ * fusion substitutes. */
+const struct expr *expr_substitute(struct arena *a, const struct expr *e,
+	const struct expr *const *with, const int *index_map);
 /* Number of arithmetic operations. */
-int
-expr_flops(const struct expr *e);
-bool
-expr_is_const(const struct expr *e, double v);
-bool
-expr_uses_index(const struct expr *e, int index);
+int expr_flops(const struct expr *e);
+bool expr_is_const(const struct expr *e, double v);
+bool expr_uses_index(const struct expr *e, int index);
 /*
  * Is the body linear in the set of loads (bit j = load j), all together?
  * LINEAR_CONST: does not depend on them; LINEAR_YES: homogeneous of degree one; LINEAR_NO.
  */
 enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
-enum expr_linear
-expr_linearity(const struct expr *e, uint32_t loads);
-/* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for the value itself. */
-const struct expr *
-expr_derivative(struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
+enum expr_linear expr_linearity(const struct expr *e, uint32_t loads);
+/* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for
+ * the value itself. */
+const struct expr *expr_derivative(
+	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
 
 /* The derivatives of scalar.def, parsed: one row a function, one entry an argument (NULL: none). */
 struct term;
 const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
 
 /*
- * Is the body guarded, load == index ? other : 0? Then a sum over the index takes one term, the one where
- * index has the value of the load. Sets which load and which index.
+ * Is the body guarded, load == index ? other : 0? Then a sum over the index takes one term, the one
+ * where index has the value of the load. Sets which load and which index.
  */
-bool
-form_guard(const struct form *f, int *load, int *index);
+bool form_guard(const struct form *f, int *load, int *index);
 
-/* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations, bytes read and written. */
+/* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations,
+ * bytes read and written. */
 struct op_work {
 	double flops, bytes;
 };
-struct op_work
-op_work(const struct ir_module *m, const struct ir_op *op);
+struct op_work op_work(const struct ir_module *m, const struct ir_op *op);
 
 #endif

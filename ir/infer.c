@@ -22,8 +22,8 @@ check_count(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 	}
 	if (op->noperands == row->noperands)
 		return true;
-	return FAIL(m, op, "%s: takes %d operand%s, not %d", row->name, row->noperands, row->noperands == 1 ? "" : "s",
-		op->noperands);
+	return FAIL(m, op, "%s: takes %d operand%s, not %d", row->name, row->noperands,
+		row->noperands == 1 ? "" : "s", op->noperands);
 }
 
 static bool
@@ -58,16 +58,18 @@ attr_fits(const struct ir_attr *a, enum row_attr_type type)
 
 /* An attribute that the row does not have. The message lists those it has. */
 static bool
-complain_unknown(struct ir_module *m, const struct ir_op *op, const struct ir_row *row, const struct ir_attr *a)
+complain_unknown(struct ir_module *m, const struct ir_op *op, const struct ir_row *row,
+	const struct ir_attr *a)
 {
 	char list[160] = "";
 
 	for (int i = 0; i < row->nattrs; i++) {
 		size_t n = strlen(list);
-		snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "; it has: ", row->attr[i].key);
+		snprintf(list + n, sizeof list - n, "%s%s",
+			i ? ", " : "; it has: ", row->attr[i].key);
 	}
-	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: no attribute is named %s%s", row->name, a->key,
-		row->nattrs ? list : "; it has none");
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: no attribute is named %s%s",
+		row->name, a->key, row->nattrs ? list : "; it has none");
 	return false;
 }
 
@@ -88,7 +90,8 @@ check_attrs(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 		}
 		found += !r->optional;
 		if (!attr_fits(a, r->type)) {
-			diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: %s must be %s", row->name, a->key,
+			diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+				"%s: %s must be %s", row->name, a->key,
 				row_attr_type_name(r->type));
 			ok = false;
 		}
@@ -99,8 +102,8 @@ check_attrs(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 		return ok;
 	for (int i = 0; i < row->nattrs; i++)
 		if (!row->attr[i].optional && !ir_attr_find(op, row->attr[i].key))
-			ok = FAIL(m, op, "%s: attribute %s is missing: %s", row->name, row->attr[i].key,
-				row_attr_type_name(row->attr[i].type));
+			ok = FAIL(m, op, "%s: attribute %s is missing: %s", row->name,
+				row->attr[i].key, row_attr_type_name(row->attr[i].type));
 	return ok;
 }
 
@@ -130,7 +133,8 @@ letter_fits(char letter, enum ir_dtype t)
 	}
 }
 
-/* Operand types against the row's letters; a letter stands for one type throughout (I and b aside). */
+/* Operand types against the row's letters; a letter stands for one type throughout (I and b aside).
+ */
 static bool
 check_dtypes(struct ir_module *m, const struct ir_op *op, const struct ir_row *row)
 {
@@ -145,13 +149,16 @@ check_dtypes(struct ir_module *m, const struct ir_op *op, const struct ir_row *r
 		if (letter == '*')
 			return true;
 		if (!letter_fits(letter, t))
-			return FAIL(m, op, "%s: operand %d must be %s, it is %s", row->name, i + 1, letter_words(letter),
-				ir_dtype_name(t));
+			return FAIL(m, op, "%s: operand %d must be %s, it is %s", row->name, i + 1,
+				letter_words(letter), ir_dtype_name(t));
 		if (letter == 'I' || letter == 'b')
 			continue;
 		if (bound >= 0 && bound != (int)t)
-			return FAIL(m, op, "%s: operand %d is %s, but an operand before is %s; convert one of them", row->name,
-				i + 1, ir_dtype_name(t), ir_dtype_name((enum ir_dtype)bound));
+			return FAIL(m, op,
+				"%s: operand %d is %s, but an operand before is %s; convert one of "
+				"them",
+				row->name, i + 1, ir_dtype_name(t),
+				ir_dtype_name((enum ir_dtype)bound));
 		bound = (int)t;
 	}
 	return true;
@@ -179,17 +186,19 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 	const double v = a->kind == ATTR_INT || a->kind == ATTR_BOOL ? (double)a->i : a->f;
 	const int bits = ir_dtype_class(t) == IR_BOOL ? 1 : (int)(8 * ir_dtype_bytes(t));
 	const bool is_signed = ir_dtype_class(t) == IR_INT;
-	const double top = is_signed ? ldexp(1, bits - 1) : ldexp(1, bits), bottom = is_signed ? -top : 0;
+	const double top = is_signed ? ldexp(1, bits - 1) : ldexp(1, bits),
+		     bottom = is_signed ? -top : 0;
 
 	if (ir_dtype_class(t) == IR_FLOAT || (v >= bottom && v < top && v == floor(v)))
 		return true;
-	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "constant: %.17g is no value of %s", v, ir_dtype_name(t));
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+		"constant: %.17g is no value of %s", v, ir_dtype_name(t));
 	return false;
 }
 
 static bool
-infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, const struct ir_type *written,
-	struct ir_type *t)
+infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
+	const struct ir_type *written, struct ir_type *t)
 {
 	struct form f;
 
@@ -206,13 +215,16 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row, cons
 
 /* The type is as written, where it is written. */
 static bool
-set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t, const struct ir_type *written)
+set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t,
+	const struct ir_type *written)
 {
-	const struct ir_type *type = written && ir_type_equal(t, written) ? written : ir_type_intern(m->ctx, t);
+	const struct ir_type *type =
+		written && ir_type_equal(t, written) ? written : ir_type_intern(m->ctx, t);
 
 	if (written && written != type) {
 		char *a = ir_type_text(NULL, m, type), *b = ir_type_text(NULL, m, written);
-		diag_error(m->ctx->diag, op->loc, "%s: the result is %s, not %s as written", op_name(op->code), a, b);
+		diag_error(m->ctx->diag, op->loc, "%s: the result is %s, not %s as written",
+			op_name(op->code), a, b);
 		talloc_free(a);
 		talloc_free(b);
 		return false;
@@ -231,7 +243,8 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 	if (!yield || yield->code != OP_yield)
 		return FAIL(m, op, "fuse: the body must end in yield");
 	if (yield->noperands != op->nresults)
-		return FAIL(m, op, "fuse: yields %d values for %d results", yield->noperands, op->nresults);
+		return FAIL(m, op, "fuse: yields %d values for %d results", yield->noperands,
+			op->nresults);
 	for (int i = 0; i < op->nresults; i++)
 		if (!set_result(m, op, i, ir_operand_type(yield, i), written ? written[i] : NULL))
 			return false;
@@ -242,11 +255,12 @@ static bool
 infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	if (op->nresults != op->noperands)
-		return FAIL(m, op, "%s: %d operands need as many results, not %d", op_name(op->code), op->noperands,
-			op->nresults);
+		return FAIL(m, op, "%s: %d operands need as many results, not %d",
+			op_name(op->code), op->noperands, op->nresults);
 	for (int i = 0; i < op->nresults; i++) {
 		struct ir_type t;
-		if (!layout_transition(m, op, i, &t) || !set_result(m, op, i, &t, written ? written[i] : NULL))
+		if (!layout_transition(m, op, i, &t) ||
+			!set_result(m, op, i, &t, written ? written[i] : NULL))
 			return false;
 	}
 	return true;
@@ -258,7 +272,9 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	struct ir_type t;
 
 	switch ((enum op_code)op->code) {
-	case OP_reshape: return special_reshape(m, op, &t) && set_result(m, op, 0, &t, written ? written[0] : NULL);
+	case OP_reshape:
+		return special_reshape(m, op, &t) &&
+		       set_result(m, op, 0, &t, written ? written[0] : NULL);
 	case OP_update: return special_update(m, op);
 	case OP_output: return special_output(m, op);
 	case OP_fuse: return infer_fuse(m, op, written);
@@ -281,12 +297,12 @@ ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *wri
 	if ((row->traits & WRITTEN) && !(written && written[0]))
 		return FAIL(m, op, "%s: its type must be written behind it", row->name);
 	if (row->nresults != ROW_ANY && op->nresults != row->nresults)
-		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults, row->nresults == 1 ? "" : "s",
-			op->nresults);
+		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults,
+			row->nresults == 1 ? "" : "s", op->nresults);
 	if (row->traits & PARALLEL)
 		return infer_parallel(m, op, written);
 	if (!form_exists((enum op_code)op->code))
 		return infer_special(m, op, written);
 	return infer_form(m, op, row, written ? written[0] : NULL, &t) &&
-		set_result(m, op, 0, &t, written ? written[0] : NULL);
+	       set_result(m, op, 0, &t, written ? written[0] : NULL);
 }

@@ -5,8 +5,7 @@
 #include "ir/template.h"
 
 /* The return of a function; NULL where it has none. */
-const struct ir_op *
-template_return(const struct ir_func *f);
+const struct ir_op *template_return(const struct ir_func *f);
 
 struct instance_place {
 	struct ir_block *block;
@@ -19,8 +18,7 @@ struct instance_place {
  * Makes an instance of the call's function `f` on these operands and puts the returned values into
  * result[], which may be the same array. False after an error; the ops made so far stay.
  */
-bool
-instance_make(struct ir_module *m, const struct instance_place *place,
+bool instance_make(struct ir_module *m, const struct instance_place *place,
 	const struct ir_op *call, const struct ir_func *f, struct ir_value *const *operands,
 	struct ir_value **result);
 

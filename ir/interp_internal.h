@@ -22,8 +22,8 @@ enum interp_limit {
 	INTERP_MAX_PLACES = 4096, /* places in LAYOUT; each holds its tensors, so more would not fit
 				     in memory */
 	INTERP_MAX_ELEMENTS = 1 << 28, /* of a tensor: 2 GiB of cells, minutes of work */
-	INTERP_STRIP = 256,       /* elements of one run of a form's program: registers stay in the
-				     first-level cache */
+	INTERP_STRIP = 256, /* elements of one run of a form's program: registers stay in the
+			       first-level cache */
 };
 
 /* What the interpreter holds of a value; its number is value->mark. */

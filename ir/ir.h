@@ -52,7 +52,8 @@ enum attr_kind {
 	ATTR_AXIS,     /* an axis of the module, by number in .i */
 	ATTR_DTYPE,    /* an element type, enum ir_dtype in .i */
 	ATTR_BOOL,     /* .i is 0 or 1 */
-	ATTR_QUANTITY, /* a number with a unit, 25MB, 3us, 450GB/s: .f in base units (bytes, s, bytes/s), .n the unit */
+	ATTR_QUANTITY, /* a number with a unit, 25MB, 3us, 450GB/s: .f in base units (bytes, s,
+			  bytes/s), .n the unit */
 	ATTR_LIST,     /* .n items in .list, of any kind */
 	ATTR_SIZE,     /* in templates: a size expression still to be evaluated */
 };
@@ -105,14 +106,14 @@ struct ir_op {
 	uint16_t nattrs;
 	uint16_t noperands, nresults;
 	struct ir_loc loc;
-	struct ir_use *operand;   /* array of noperands */
-	struct ir_attr *attr;     /* array of nattrs, in the order of the op's row */
-	struct ir_value *result;  /* array of nresults */
-	struct ir_block *body;    /* of a fuse */
-	const char *symbol;       /* interned: the name of a param, the callee of a call ... */
+	struct ir_use *operand;  /* array of noperands */
+	struct ir_attr *attr;    /* array of nattrs, in the order of the op's row */
+	struct ir_value *result; /* array of nresults */
+	struct ir_block *body;   /* of a fuse */
+	const char *symbol;      /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
-	uint32_t mark;            /* scratch of the pass at work */
-	uint32_t order;           /* position in its block, ascending, after ir_block_number */
+	uint32_t mark;                      /* scratch of the pass at work */
+	uint32_t order; /* position in its block, ascending, after ir_block_number */
 };
 
 struct ir_func {
@@ -141,52 +142,40 @@ struct ir_module {
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
-	struct ir_templates *templates;    /* types of calls seen so far: ir/template.c; NULL: none */
+	struct ir_templates *templates; /* types of calls seen so far: ir/template.c; NULL: none */
 };
 
 struct ir_context {
 	struct arena *arena;
 	struct diag *diag;
-	struct ir_intern *intern; /* names and types: ir/context.c */
-	const struct ir_row *row; /* the op table, parsed: ir/row.h */
+	struct ir_intern *intern;            /* names and types: ir/context.c */
+	const struct ir_row *row;            /* the op table, parsed: ir/row.h */
 	const struct term *(*derivative)[3]; /* of every scalar function by each argument */
 };
 
 /* A new context under `owner`, with a reporter of its own. Never NULL. */
-struct ir_context *
-ir_context_create(const void *owner);
+struct ir_context *ir_context_create(const void *owner);
 
 /* The one copy of that name; equal names are one pointer. */
-const char *
-ir_name(struct ir_context *ctx, const char *s);
-const char *
-ir_name_n(struct ir_context *ctx, const char *s, size_t n);
+const char *ir_name(struct ir_context *ctx, const char *s);
+const char *ir_name_n(struct ir_context *ctx, const char *s, size_t n);
 
 /* Modules and functions. The module is a talloc child of `owner`. */
-struct ir_module *
-ir_module_create(const void *owner, struct ir_context *ctx, const char *name);
-struct ir_func *
-ir_func_create(struct ir_module *m, const char *name, struct ir_loc loc);
-struct ir_func *
-ir_func_find(const struct ir_module *m, const char *name); /* NULL if there is none */
-int
-ir_axis_find(const struct ir_module *m, const char *name); /* -1 if there is none */
+struct ir_module *ir_module_create(const void *owner, struct ir_context *ctx, const char *name);
+struct ir_func *ir_func_create(struct ir_module *m, const char *name, struct ir_loc loc);
+struct ir_func *ir_func_find(
+	const struct ir_module *m, const char *name);          /* NULL if there is none */
+int ir_axis_find(const struct ir_module *m, const char *name); /* -1 if there is none */
 /* Device places: the product of the device axes. Places: of all axes. */
-int64_t
-ir_devices(const struct ir_module *m);
-int64_t
-ir_places(const struct ir_module *m);
+int64_t ir_devices(const struct ir_module *m);
+int64_t ir_places(const struct ir_module *m);
 /* Coordinates of a place, row-major over the axes in declared order, the last innermost. */
-void
-ir_place_coord(const struct ir_module *m, int64_t place, int coord[IR_MAX_AXES]);
+void ir_place_coord(const struct ir_module *m, int64_t place, int coord[IR_MAX_AXES]);
 
 /* What the table says of an op code. */
-const char *
-op_name(enum op_code c);
-unsigned
-op_traits(enum op_code c);
-int
-op_find(const char *name); /* op code, or -1 */
+const char *op_name(enum op_code c);
+unsigned op_traits(enum op_code c);
+int op_find(const char *name); /* op code, or -1 */
 
 static inline bool
 op_is(const struct ir_op *op, unsigned trait)
@@ -196,42 +185,33 @@ op_is(const struct ir_op *op, unsigned trait)
 
 /*
  * Making and changing ops. An op is made apart from any block, then put in. Results get types from
- * ir_infer or by hand. `attr` is copied and put in the order of the row; missing ones are not added.
+ * ir_infer or by hand. `attr` is copied and put in the order of the row; missing ones are not
+ * added.
  */
-struct ir_op *
-ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc, struct ir_value *const *operands,
-	int noperands, const struct ir_attr *attr, int nattrs, int nresults);
-void
-ir_block_append(struct ir_block *b, struct ir_op *op);
-void
-ir_insert_before(struct ir_op *at, struct ir_op *op);
-void
-ir_insert_after(struct ir_op *at, struct ir_op *op);
+struct ir_op *ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
+	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
+	int nresults);
+void ir_block_append(struct ir_block *b, struct ir_op *op);
+void ir_insert_before(struct ir_op *at, struct ir_op *op);
+void ir_insert_after(struct ir_op *at, struct ir_op *op);
 /* Takes the op out of its block; its uses stay. To move it: take out, insert. */
-void
-ir_op_unlink(struct ir_op *op);
+void ir_op_unlink(struct ir_op *op);
 /* Takes the op out and drops its uses. Its results must have no uses. */
-void
-ir_op_erase(struct ir_op *op);
-void
-ir_set_operand(struct ir_op *op, int i, struct ir_value *v);
+void ir_op_erase(struct ir_op *op);
+void ir_set_operand(struct ir_op *op, int i, struct ir_value *v);
 /* Replaces all operands; the number may change. */
-void
-ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v, int n);
-void
-ir_replace_uses(struct ir_value *from, struct ir_value *to);
-/* A copy outside any block with the same attributes, symbol, types and (fuse) body, on operands of the copier. */
-struct ir_op *
-ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
+void ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v, int n);
+void ir_replace_uses(struct ir_value *from, struct ir_value *to);
+/* A copy outside any block with the same attributes, symbol, types and (fuse) body, on operands of
+ * the copier. */
+struct ir_op *ir_op_clone(
+	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
 /* Gives a fuse op its empty body with one argument an operand (types and names of the operands). */
-struct ir_block *
-ir_op_make_body(struct ir_module *m, struct ir_op *op);
+struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
-struct ir_module *
-ir_module_clone(const void *owner, const struct ir_module *m);
+struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
 /* Sets op->order to 0, 1, 2 ... in the block (not inside bodies); returns the number of ops. */
-uint32_t
-ir_block_number(struct ir_block *b);
+uint32_t ir_block_number(struct ir_block *b);
 
 static inline struct ir_value *
 ir_operand(const struct ir_op *op, int i)
@@ -247,55 +227,39 @@ ir_operand_type(const struct ir_op *op, int i)
 
 #define IR_FOR_OPS(op, block) for (struct ir_op *op = (block)->first; op; op = op->next)
 /* Allows the op to be erased or moved in the loop. */
-#define IR_FOR_OPS_SAFE(op, block) \
-	for (struct ir_op *op = (block)->first, *op##_next = op ? op->next : NULL; op; \
+#define IR_FOR_OPS_SAFE(op, block)                                                                 \
+	for (struct ir_op *op = (block)->first, *op##_next = op ? op->next : NULL; op;             \
 		op = op##_next, op##_next = op ? op->next : NULL)
 #define IR_FOR_USES(u, value) for (struct ir_use *u = (value)->uses; u; u = u->next)
 
 /* Attributes. Getters return `otherwise` where the op has none of that name. */
-const struct ir_attr *
-ir_attr_find(const struct ir_op *op, const char *key); /* NULL if absent */
-int64_t
-ir_attr_int(const struct ir_op *op, const char *key, int64_t otherwise);
-double
-ir_attr_float(const struct ir_op *op, const char *key, double otherwise);
-const char *
-ir_attr_string(const struct ir_op *op, const char *key, const char *otherwise);
+const struct ir_attr *ir_attr_find(const struct ir_op *op, const char *key); /* NULL if absent */
+int64_t ir_attr_int(const struct ir_op *op, const char *key, int64_t otherwise);
+double ir_attr_float(const struct ir_op *op, const char *key, double otherwise);
+const char *ir_attr_string(const struct ir_op *op, const char *key, const char *otherwise);
 /* A list of integers into out[max]; returns how many, -1 if the attribute is absent. */
-int
-ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max);
+int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max);
 /* Sets or replaces one attribute (copied). attr->key names it. */
-void
-ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
-void
-ir_attr_remove(struct ir_op *op, const char *key);
-bool
-ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b);
+void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
+void ir_attr_remove(struct ir_op *op, const char *key);
+bool ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b);
 
 /* Attribute values for ir_op_create. Names must be interned: they use the context. */
-struct ir_attr
-ir_make_int(struct ir_context *ctx, const char *key, int64_t i);
-struct ir_attr
-ir_make_float(struct ir_context *ctx, const char *key, double f);
-struct ir_attr
-ir_make_string(struct ir_context *ctx, const char *key, const char *s);
-struct ir_attr
-ir_make_axis(struct ir_context *ctx, const char *key, int axis);
-struct ir_attr
-ir_make_dtype(struct ir_context *ctx, const char *key, enum ir_dtype t);
-struct ir_attr
-ir_make_bool(struct ir_context *ctx, const char *key, bool b);
-struct ir_attr
-ir_make_ints(struct ir_module *m, const char *key, const int64_t *v, int n);
+struct ir_attr ir_make_int(struct ir_context *ctx, const char *key, int64_t i);
+struct ir_attr ir_make_float(struct ir_context *ctx, const char *key, double f);
+struct ir_attr ir_make_string(struct ir_context *ctx, const char *key, const char *s);
+struct ir_attr ir_make_axis(struct ir_context *ctx, const char *key, int axis);
+struct ir_attr ir_make_dtype(struct ir_context *ctx, const char *key, enum ir_dtype t);
+struct ir_attr ir_make_bool(struct ir_context *ctx, const char *key, bool b);
+struct ir_attr ir_make_ints(struct ir_module *m, const char *key, const int64_t *v, int n);
 
 /*
  * Types of the results of an op from its operands, attributes and, for ops that need it or where a
- * choice is open, the written types (NULL: none; an array with one entry a result, entries may be NULL).
- * Reports and returns false where the op is wrong or the written type is not one that fits.
+ * choice is open, the written types (NULL: none; an array with one entry a result, entries may be
+ * NULL). Reports and returns false where the op is wrong or the written type is not one that fits.
  * Sets result types. Works for every op but call (ir/template.h).
  */
-bool
-ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written);
+bool ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written);
 
 /*
  * Builds ops at a place, in order, with inferred types: what passes use.
@@ -309,36 +273,30 @@ struct ir_builder {
 	bool failed;
 };
 
-struct ir_value *
-ir_build(struct ir_builder *b, enum op_code code, struct ir_value *const *operands, int noperands,
-	const struct ir_attr *attr, int nattrs);
+struct ir_value *ir_build(struct ir_builder *b, enum op_code code, struct ir_value *const *operands,
+	int noperands, const struct ir_attr *attr, int nattrs);
 /* The same for ops whose type must be written (constant, iota, state ...) or is a choice. */
-struct ir_value *
-ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol, struct ir_value *const *operands,
-	int noperands, const struct ir_attr *attr, int nattrs, const struct ir_type *type);
-struct ir_value *
-ir_build1(struct ir_builder *b, enum op_code code, struct ir_value *x);
-struct ir_value *
-ir_build2(struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir_value *y);
+struct ir_value *ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol,
+	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
+	const struct ir_type *type);
+struct ir_value *ir_build1(struct ir_builder *b, enum op_code code, struct ir_value *x);
+struct ir_value *ir_build2(
+	struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir_value *y);
 /* A scalar constant of that element type. */
-struct ir_value *
-ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value);
+struct ir_value *ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value);
 
 /*
  * Verifier: types and layouts (by inferring again), dominance, operand counts, attributes (known,
- * typed, none missing), names of persistent tensors unique, terminators, use lists. Reports every fault.
+ * typed, none missing), names of persistent tensors unique, terminators, use lists. Reports every
+ * fault.
  */
-bool
-ir_verify(struct ir_module *m);
+bool ir_verify(struct ir_module *m);
 /* The same without types: for a module whose ops have just been inferred. */
-bool
-ir_verify_structure(struct ir_module *m);
+bool ir_verify_structure(struct ir_module *m);
 
 /* Prints the module; the text parses to an equal module. ir_print_op prints one line. */
 #include <stdio.h>
-void
-ir_print(FILE *out, const struct ir_module *m);
-void
-ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op);
+void ir_print(FILE *out, const struct ir_module *m);
+void ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op);
 
 #endif

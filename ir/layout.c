@@ -36,8 +36,9 @@ complain(const struct judge *j, int operand, const char *expected)
 	struct ir_value *v = ir_operand(j->op, operand);
 	char *state = ir_state_text(NULL, v->type->axis[j->axis]);
 
-	diag_error(d, j->op->loc, "%s: operand %d%s%s is %s on axis %s; %s", j->op_name, operand + 1,
-		v->name ? " %" : "", v->name ? v->name : "", state, j->axis_name, expected);
+	diag_error(d, j->op->loc, "%s: operand %d%s%s is %s on axis %s; %s", j->op_name,
+		operand + 1, v->name ? " %" : "", v->name ? v->name : "", state, j->axis_name,
+		expected);
 	talloc_free(state);
 	return false;
 }
@@ -48,7 +49,8 @@ operand_state(const struct judge *j, int operand)
 	return ir_operand_type(j->op, operand)->axis[j->axis];
 }
 
-/* Operand `first` is split: every operand with that index must be split there, the others copied. */
+/* Operand `first` is split: every operand with that index must be split there, the others copied.
+ */
 static bool
 judge_split(const struct judge *j, int first, struct ir_state *result)
 {
@@ -61,23 +63,30 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 		struct ir_state s = operand_state(j, k);
 		if (!form_access_has(&f->in[k], index)) {
 			if (s.kind != IR_COPIED)
-				return complain(j, k, "it must be copied, because another operand is split and this one "
-						      "lacks the index that is split");
+				return complain(j, k,
+					"it must be copied, because another operand is split and "
+					"this one "
+					"lacks the index that is split");
 		} else if (s.kind != IR_SPLIT || f->in[k].index[s.dim] != index) {
 			char text[96];
-			snprintf(text, sizeof text, "operand %d is split there, so it must be split on dim %d", first + 1,
-				form_access_dim(&f->in[k], index));
+			snprintf(text, sizeof text,
+				"operand %d is split there, so it must be split on dim %d",
+				first + 1, form_access_dim(&f->in[k], index));
 			return complain(j, k, text);
 		} else if (s.order != operand_state(j, first).order) {
-			return complain(j, k, "the axes that split this dim stand in another order than in another operand");
+			return complain(j, k,
+				"the axes that split this dim stand in another order than in "
+				"another operand");
 		}
 	}
 	if (!(f->reduced >> index & 1)) {
-		*result = (struct ir_state){IR_SPLIT, (uint8_t)form_access_dim(&f->out, index), operand_state(j, first).order};
+		*result = (struct ir_state){IR_SPLIT, (uint8_t)form_access_dim(&f->out, index),
+			operand_state(j, first).order};
 		return true;
 	}
 	if (f->reduce != REDUCE_SUM)
-		return complain(j, first, "a reduction other than a sum over a split dim needs an allgather before");
+		return complain(j, first,
+			"a reduction other than a sum over a split dim needs an allgather before");
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
 }
@@ -86,7 +95,8 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 static enum expr_linear
 linear_in(const struct judge *j, uint32_t loads)
 {
-	struct arena *a = arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
+	struct arena *a =
+		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
 	struct form f;
 	enum expr_linear l = LINEAR_NO;
 	if (form_shape(j->m, j->op, NULL, &f, a))
@@ -123,9 +133,12 @@ judge_whole(const struct judge *j, struct ir_state *result)
 		*result = (struct ir_state){.kind = IR_SINGLE, .order = (uint16_t)place};
 		return true;
 	}
-	if (j->f->reduce == REDUCE_MAX || j->f->reduce == REDUCE_MIN || linear_in(j, loads) != LINEAR_YES)
-		return complain(j, first, "the op is not linear in its partial operands alone, so the sum over the places "
-					  "must be made first (allreduce or reduce)");
+	if (j->f->reduce == REDUCE_MAX || j->f->reduce == REDUCE_MIN ||
+		linear_in(j, loads) != LINEAR_YES)
+		return complain(j, first,
+			"the op is not linear in its partial operands alone, so the sum over the "
+			"places "
+			"must be made first (allreduce or reduce)");
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
 }
@@ -139,7 +152,8 @@ index_in_operands(const struct form *f, int index)
 	return false;
 }
 
-/* May the result be as written although the operands say copied? Where the index is the result's own. */
+/* May the result be as written although the operands say copied? Where the index is the result's
+ * own. */
 static bool
 choice_fits(const struct judge *j, const struct ir_type *written, struct ir_state inferred)
 {
@@ -153,8 +167,8 @@ choice_fits(const struct judge *j, const struct ir_type *written, struct ir_stat
 }
 
 bool
-form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, const struct ir_type *written,
-	struct ir_type *result)
+form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
+	const struct ir_type *written, struct ir_type *result)
 {
 	struct judge j = {.m = m, .op = op, .f = f, .op_name = op_name((enum op_code)op->code)};
 	bool ok = true;
@@ -168,7 +182,8 @@ form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f, c
 		for (int k = 0; k < f->ninputs && split < 0; k++)
 			if (operand_state(&j, k).kind == IR_SPLIT)
 				split = k;
-		bool fits = split >= 0 ? judge_split(&j, split, &result->axis[i]) : judge_whole(&j, &result->axis[i]);
+		bool fits = split >= 0 ? judge_split(&j, split, &result->axis[i])
+				       : judge_whole(&j, &result->axis[i]);
 		if (fits && written && choice_fits(&j, written, result->axis[i]))
 			result->axis[i] = written->axis[i];
 		ok = ok && fits;
@@ -213,7 +228,8 @@ transition_dim(const struct judge *j, const struct ir_type *t, const char *key, 
 	if (d >= 0 && d < t->rank)
 		return true;
 	diag_error(j->m->ctx->diag, a->loc.begin ? a->loc : j->op->loc,
-		"%s: dim %" PRId64 " is not one of the %d dims of the operand", j->op_name, a->i, t->rank);
+		"%s: dim %" PRId64 " is not one of the %d dims of the operand", j->op_name, a->i,
+		t->rank);
 	return false;
 }
 
@@ -242,7 +258,8 @@ leave_state(const struct judge *j, int operand, const struct ir_type *t)
 	if (!check_from(j, operand, s))
 		return false;
 	if (s.kind == IR_SPLIT && s.order != split_depth(t, s.dim) - 1)
-		return complain(j, operand, "another axis splits its slices again; take that one off first");
+		return complain(j, operand,
+			"another axis splits its slices again; take that one off first");
 	if (j->op->code == OP_alltoall) {
 		if (!transition_dim(j, t, "from", &dim))
 			return false;
@@ -268,7 +285,8 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 	case IR_PARTIAL: return true;
 	case IR_SINGLE:
 		if (place < 0 || place >= axis->size) {
-			diag_error(j->m->ctx->diag, j->op->loc, "%s: place %" PRId64 " of axis %s does not exist: it has %d",
+			diag_error(j->m->ctx->diag, j->op->loc,
+				"%s: place %" PRId64 " of axis %s does not exist: it has %d",
 				j->op_name, place, axis->name, axis->size);
 			return false;
 		}
@@ -278,7 +296,8 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 		if (!transition_dim(j, t, j->op->code == OP_alltoall ? "to" : "dim", &dim))
 			return false;
 		if (j->op->code == OP_alltoall && dim == t->axis[j->axis].dim) {
-			diag_error(j->m->ctx->diag, j->op->loc, "alltoall: from and to are the same dim");
+			diag_error(j->m->ctx->diag, j->op->loc,
+				"alltoall: from and to are the same dim");
 			return false;
 		}
 		s->dim = (uint8_t)dim;
@@ -291,7 +310,10 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 bool
 layout_transition(struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result)
 {
-	struct judge j = {.m = m, .op = op, .axis = (int)ir_attr_find(op, "axis")->i, .op_name = op_name((enum op_code)op->code)};
+	struct judge j = {.m = m,
+		.op = op,
+		.axis = (int)ir_attr_find(op, "axis")->i,
+		.op_name = op_name((enum op_code)op->code)};
 	const struct ir_type *t = ir_operand_type(op, operand);
 
 	j.axis_name = m->axis[j.axis].name;

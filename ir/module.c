@@ -104,8 +104,9 @@ use_unlink(struct ir_use *u)
 }
 
 struct ir_op *
-ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc, struct ir_value *const *operands,
-	int noperands, const struct ir_attr *attr, int nattrs, int nresults)
+ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
+	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
+	int nresults)
 {
 	struct ir_op *op = ARENA_NEW(m->arena, struct ir_op);
 
@@ -229,7 +230,7 @@ ir_block_number(struct ir_block *b)
 {
 	uint32_t n = 0;
 
-	IR_FOR_OPS(op, b)
+	IR_FOR_OPS (op, b)
 		op->order = n++;
 	return n;
 }

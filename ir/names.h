@@ -11,16 +11,14 @@
 struct names;
 
 /* The names of the values of a function as it is now, owned by `owner`. */
-struct names *
-names_create(const void *owner, const struct ir_func *f);
+struct names *names_create(const void *owner, const struct ir_func *f);
 
 /* The printed name of a value of the function; for a numbered one NULL, with its number. */
-const char *
-names_find(const struct names *n, const struct ir_value *v, uint32_t *number);
+const char *names_find(const struct names *n, const struct ir_value *v, uint32_t *number);
 
 /* As ir_print_op, with names that were made before: for who prints many ops of one function. */
 #include <stdio.h>
-void
-ir_print_op_named(FILE *out, const struct ir_module *m, const struct ir_op *op, struct names *names);
+void ir_print_op_named(
+	FILE *out, const struct ir_module *m, const struct ir_op *op, struct names *names);
 
 #endif

@@ -8,8 +8,8 @@
  *     expr    = C's operators ?: | & == != < <= > >= + - * / unary - !, scalar functions,
  *               numbers, operands, index letters, $attribute, size(attr), at(attr), position()
  *
- * size(dims) is the product of the sizes of these dims, at(dim) the index along a dim, position() the
- * row-major number of the element in the whole result. The text is ours: a fault in it aborts.
+ * size(dims) is the product of the sizes of these dims, at(dim) the index along a dim, position()
+ * the row-major number of the element in the whole result. The text is ours: a fault in it aborts.
  */
 #include "ir/row.h"
 
@@ -28,8 +28,8 @@ struct reader {
 static _Noreturn void
 fault(const struct reader *r, const char *what)
 {
-	fprintf(stderr, "dopt: bug in the op table: %s at column %d of: %s\n", what, (int)(r->p - r->text) + 1,
-		r->text);
+	fprintf(stderr, "dopt: bug in the op table: %s at column %d of: %s\n", what,
+		(int)(r->p - r->text) + 1, r->text);
 	abort();
 }
 
@@ -100,8 +100,7 @@ read_side(struct reader *r, struct pattern_side *side, const char *open, const c
 	expect(r, close);
 }
 
-static const struct term *
-read_expr(struct reader *r, int level);
+static const struct term *read_expr(struct reader *r, int level);
 
 static struct term *
 new_term(struct reader *r, enum term_kind kind, const char *name)
@@ -114,7 +113,8 @@ new_term(struct reader *r, enum term_kind kind, const char *name)
 }
 
 static const struct term *
-call_term(struct reader *r, int fn, const struct term *x, const struct term *y, const struct term *z)
+call_term(
+	struct reader *r, int fn, const struct term *x, const struct term *y, const struct term *z)
 {
 	struct term *t = new_term(r, TERM_CALL, NULL);
 
@@ -148,7 +148,8 @@ read_named(struct reader *r)
 		return new_term(r, TERM_POSITION, NULL);
 	}
 	if (strcmp(name, "size") == 0 || strcmp(name, "at") == 0) {
-		const struct term *t = new_term(r, *name == 's' ? TERM_SIZE : TERM_AT, read_name(r));
+		const struct term *t =
+			new_term(r, *name == 's' ? TERM_SIZE : TERM_AT, read_name(r));
 		expect(r, ")");
 		return t;
 	}

@@ -19,33 +19,24 @@ struct out {
 };
 
 /* Writes what is in the buffer to the file. */
-void
-out_flush(struct out *o);
+void out_flush(struct out *o);
 
-void
-out_bytes(struct out *o, const char *s, size_t n);
+void out_bytes(struct out *o, const char *s, size_t n);
 
-void
-out_text(struct out *o, const char *s);
+void out_text(struct out *o, const char *s);
 
-void
-out_char(struct out *o, char c);
+void out_char(struct out *o, char c);
 
-void
-out_int(struct out *o, int64_t i);
+void out_int(struct out *o, int64_t i);
 
 /* A short decimal that reads back to the same bits, with a point or an exponent; inf, nan. */
-void
-out_float(struct out *o, double d);
+void out_float(struct out *o, double d);
 
 /* In quotes, with escapes for quotes, backslashes and control characters. */
-void
-out_string(struct out *o, const char *s);
+void out_string(struct out *o, const char *s);
 
 /* The text of out_int or out_float in `text`; returns its length. */
-size_t
-number_of_int(char text[OUT_NUMBER], int64_t i);
-size_t
-number_of_float(char text[OUT_NUMBER], double d);
+size_t number_of_int(char text[OUT_NUMBER], int64_t i);
+size_t number_of_float(char text[OUT_NUMBER], double d);
 
 #endif

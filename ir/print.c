@@ -423,7 +423,8 @@ ir_print_op_named(FILE *out, const struct ir_module *m, const struct ir_op *op, 
 void
 ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op)
 {
-	struct names *names = op->block && op->block->func ? names_create(NULL, op->block->func) : NULL;
+	struct names *names =
+		op->block && op->block->func ? names_create(NULL, op->block->func) : NULL;
 
 	ir_print_op_named(out, m, op, names);
 	talloc_free(names);

@@ -12,7 +12,7 @@ static const struct {
 	unsigned traits;
 	const char *summary;
 } table[] = {
-#define OP(name, types, notation, layout, attrs, traits, summary) \
+#define OP(name, types, notation, layout, attrs, traits, summary)                                  \
 	{#name, types, notation, layout, attrs, traits, summary},
 #include "ir/ops.def"
 #undef OP
@@ -79,7 +79,8 @@ attr_type_find(const char *s, size_t n)
 }
 
 static struct ir_attr
-attr_default(struct ir_context *ctx, enum row_attr_type type, const char *key, const char *text, size_t n)
+attr_default(struct ir_context *ctx, enum row_attr_type type, const char *key, const char *text,
+	size_t n)
 {
 	switch (type) {
 	case ROW_INT: return ir_make_int(ctx, key, strtoll(text, NULL, 10));
@@ -90,7 +91,8 @@ attr_default(struct ir_context *ctx, enum row_attr_type type, const char *key, c
 	}
 }
 
-/* "key:type", "key:type?" or "key:type=default", separated by ", "; "..." for any other integers. */
+/* "key:type", "key:type?" or "key:type=default", separated by ", "; "..." for any other integers.
+ */
 static void
 parse_attrs(struct ir_context *ctx, struct ir_row *row, const char *s)
 {
@@ -107,7 +109,8 @@ parse_attrs(struct ir_context *ctx, struct ir_row *row, const char *s)
 			a->has_default = s[end] == '=';
 			a->optional = a->has_default || s[end] == '?';
 			if (a->has_default)
-				a->otherwise = attr_default(ctx, a->type, a->key, s + end + 1, n - end - 1);
+				a->otherwise = attr_default(
+					ctx, a->type, a->key, s + end + 1, n - end - 1);
 		}
 		s += n;
 		s += strspn(s, ", ");

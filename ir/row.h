@@ -30,11 +30,12 @@ struct row_attr {
 	struct ir_attr otherwise; /* where has_default */
 };
 
-/* One item between the brackets of an operand or of the result: an index, or a group of any number. */
+/* One item between the brackets of an operand or of the result: an index, or a group of any number.
+ */
 struct pattern_item {
-	char name;           /* a letter; '.' for "..", '*' for "*" */
-	char how;            /* 0, or the sign before an attribute: ':' order, '=' sizes, '-' left out */
-	const char *attr;    /* of `how`: key, interned */
+	char name; /* a letter; '.' for "..", '*' for "*" */
+	char how;  /* 0, or the sign before an attribute: ':' order, '=' sizes, '-' left out */
+	const char *attr; /* of `how`: key, interned */
 };
 
 struct pattern_side {
@@ -47,7 +48,7 @@ enum term_kind { TERM_CONST, TERM_NAME, TERM_ATTR, TERM_SIZE, TERM_AT, TERM_POSI
 
 struct term {
 	enum term_kind kind;
-	int fn;           /* TERM_CALL: enum scalar_fn */
+	int fn; /* TERM_CALL: enum scalar_fn */
 	int nargs;
 	double value;     /* TERM_CONST */
 	const char *name; /* TERM_NAME, TERM_ATTR, TERM_SIZE, TERM_AT: interned */
@@ -58,8 +59,8 @@ struct pattern {
 	struct pattern_side in[ROW_MAX_OPERANDS], out;
 	const char *name[ROW_MAX_OPERANDS]; /* of the operands: interned */
 	int ninputs;
-	int reduce;                /* enum form_reduce */
-	struct pattern_side over;  /* what is reduced; item name 0: the dims of attribute `attr` */
+	int reduce;               /* enum form_reduce */
+	struct pattern_side over; /* what is reduced; item name 0: the dims of attribute `attr` */
 	const struct term *body;
 };
 
@@ -68,18 +69,17 @@ struct ir_row {
 	unsigned traits;
 	struct row_attr attr[ROW_MAX_ATTRS];
 	int nattrs;
-	bool more_attrs;         /* "...": any integer attribute besides */
-	int noperands, nresults; /* or ROW_ANY */
-	const char *operand_types; /* one letter an operand */
-	const char *result_type;   /* "T", "b", "to", "written", "*" or "" */
+	bool more_attrs;               /* "...": any integer attribute besides */
+	int noperands, nresults;       /* or ROW_ANY */
+	const char *operand_types;     /* one letter an operand */
+	const char *result_type;       /* "T", "b", "to", "written", "*" or "" */
 	const struct pattern *pattern; /* NULL where the notation is made by code */
-	unsigned from;           /* parallelization: set of 1 << enum ir_state_kind */
-	int to;                  /* and the state after */
+	unsigned from;                 /* parallelization: set of 1 << enum ir_state_kind */
+	int to;                        /* and the state after */
 };
 
 /* Parses ir/ops.def. The rows belong to the context's arena. */
-const struct ir_row *
-ir_rows_parse(struct ir_context *ctx);
+const struct ir_row *ir_rows_parse(struct ir_context *ctx);
 
 /* The row of an op. */
 static inline const struct ir_row *
@@ -89,21 +89,17 @@ op_row(const struct ir_context *ctx, const struct ir_op *op)
 }
 
 /* The row's attribute of that name, or NULL. `key` is interned or not. */
-const struct row_attr *
-row_attr_find(const struct ir_row *row, const char *key);
+const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 
 /* Gives an op without attributes a copy of these, in the order of its row. */
-void
-row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n);
+void row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n);
 
 /* Text of an attribute type for messages and docs: "integer", "axis" ... */
-const char *
-row_attr_type_name(enum row_attr_type t);
+const char *row_attr_type_name(enum row_attr_type t);
 
-/* Parses a row's notation, or just an expression (ir/notation.c). A fault in the text is a bug: it aborts. */
-const struct pattern *
-notation_parse(struct ir_context *ctx, const char *text);
-const struct term *
-notation_parse_expr(struct ir_context *ctx, const char *text);
+/* Parses a row's notation, or just an expression (ir/notation.c). A fault in the text is a bug: it
+ * aborts. */
+const struct pattern *notation_parse(struct ir_context *ctx, const char *text);
+const struct term *notation_parse_expr(struct ir_context *ctx, const char *text);
 
 #endif

@@ -85,7 +85,8 @@ ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t
 
 /* Gives axis `name` its state in the type; an axis has one state only. */
 static struct ir_state *
-resolve_axis(const struct ir_size_scope *scope, struct ir_type *t, const char *name, struct ir_loc loc)
+resolve_axis(
+	const struct ir_size_scope *scope, struct ir_type *t, const char *name, struct ir_loc loc)
 {
 	int axis = ir_axis_find(scope->m, name);
 
@@ -128,7 +129,8 @@ resolve_dim(const struct ir_size_scope *scope, struct ir_type *t, int dim, const
 }
 
 static bool
-resolve_suffix(const struct ir_size_scope *scope, struct ir_type *t, const struct ir_type_suffix *suffix)
+resolve_suffix(
+	const struct ir_size_scope *scope, struct ir_type *t, const struct ir_type_suffix *suffix)
 {
 	struct ir_state *state = resolve_axis(scope, t, suffix->axis, suffix->loc);
 	int64_t place;

@@ -21,7 +21,8 @@ reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *resul
 		if (result->dim[i] == -1 && open < 0)
 			open = i;
 		else if (result->dim[i] < 0)
-			return FAIL(m, op, "reshape: size %" PRId64 " of dim %d is negative", result->dim[i], i);
+			return FAIL(m, op, "reshape: size %" PRId64 " of dim %d is negative",
+				result->dim[i], i);
 		else
 			known *= result->dim[i];
 	}
@@ -31,7 +32,9 @@ reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *resul
 	}
 	if (known == elements && (open < 0 || elements % (known ? known : 1) == 0))
 		return true;
-	return FAIL(m, op, "reshape: %" PRId64 " elements do not fit the shape, which holds %" PRId64, elements, known);
+	return FAIL(m, op,
+		"reshape: %" PRId64 " elements do not fit the shape, which holds %" PRId64,
+		elements, known);
 }
 
 /*
@@ -69,11 +72,14 @@ special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *res
 		int partner = reshape_partner(t, s->dim, result);
 		if (partner < 0)
 			return FAIL(m, op,
-				"reshape: dim %d is split on axis %s and merges behind another dim; its slices would not stay "
+				"reshape: dim %d is split on axis %s and merges behind another "
+				"dim; its slices would not stay "
 				"together (allgather before)",
 				s->dim, m->axis[i].name);
 		if (result->dim[partner] % ir_type_split_factor(m, t, s->dim))
-			return FAIL(m, op, "reshape: axis %s splits dim %d of the operand, but does not divide dim %d of size %" PRId64,
+			return FAIL(m, op,
+				"reshape: axis %s splits dim %d of the operand, but does not "
+				"divide dim %d of size %" PRId64,
 				m->axis[i].name, s->dim, partner, result->dim[partner]);
 		s->dim = (uint8_t)partner;
 	}
@@ -92,7 +98,8 @@ special_update(struct ir_module *m, const struct ir_op *op)
 	for (int i = 0; i < m->naxes; i++) {
 		struct ir_state *s = &want.axis[i];
 		if (m->axis[i].time && s->kind == IR_SINGLE && s->order == m->axis[i].size - 1)
-			*s = (struct ir_state){.kind = IR_COPIED}; /* the value once all micro-batches are done */
+			*s = (struct ir_state){
+				.kind = IR_COPIED}; /* the value once all micro-batches are done */
 	}
 	if (ir_type_intern(m->ctx, &want) == old)
 		return true;
@@ -112,10 +119,14 @@ special_output(struct ir_module *m, const struct ir_op *op)
 	for (int i = 0; i < m->naxes; i++) {
 		struct ir_state s = t->axis[i];
 		if (s.kind == IR_PARTIAL)
-			return FAIL(m, op, "output: the value is partial on axis %s; allreduce or reduce it first",
+			return FAIL(m, op,
+				"output: the value is partial on axis %s; allreduce or reduce it "
+				"first",
 				m->axis[i].name);
 		if (m->axis[i].time && s.kind == IR_SPLIT)
-			return FAIL(m, op, "output: the value is split on time axis %s; combine it first", m->axis[i].name);
+			return FAIL(m, op,
+				"output: the value is split on time axis %s; combine it first",
+				m->axis[i].name);
 	}
 	return true;
 }
@@ -124,15 +135,19 @@ special_output(struct ir_module *m, const struct ir_op *op)
 static bool
 init_check(struct ir_module *m, const struct ir_op *op)
 {
-	static const char *const kinds[] = {"zeros", "ones", "constant", "normal", "uniform", "he", "xavier"};
+	static const char *const kinds[] = {
+		"zeros", "ones", "constant", "normal", "uniform", "he", "xavier"};
 	static const char *const numbers[] = {"value", "scale"};
-	const char *name = op_name((enum op_code)op->code), *init = ir_attr_string(op, "init", "zeros");
+	const char *name = op_name((enum op_code)op->code),
+		   *init = ir_attr_string(op, "init", "zeros");
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		known = known || strcmp(init, kinds[i]) == 0;
 	if (!known)
-		return FAIL(m, op, "%s: init is \"%s\"; it can be zeros, ones, constant, normal, uniform, he or xavier",
+		return FAIL(m, op,
+			"%s: init is \"%s\"; it can be zeros, ones, constant, normal, uniform, he "
+			"or xavier",
 			name, init);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (!isfinite(ir_attr_float(op, numbers[i], 0)))
@@ -145,10 +160,14 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 {
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
-			return FAIL(m, op, "%s: a tensor cannot be partial from the start (axis %s)", op_name((enum op_code)op->code),
-				m->axis[i].name);
+			return FAIL(m, op,
+				"%s: a tensor cannot be partial from the start (axis %s)",
+				op_name((enum op_code)op->code), m->axis[i].name);
 		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, PERSISTENT))
-			return FAIL(m, op, "%s: a tensor that lives from step to step is copied on a time axis, not %s", op_name((enum op_code)op->code),
+			return FAIL(m, op,
+				"%s: a tensor that lives from step to step is copied on a time "
+				"axis, not %s",
+				op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
 	return !op_is(op, PERSISTENT) || init_check(m, op);

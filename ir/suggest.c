@@ -1,6 +1,7 @@
 /*
- * Edit distance with exchanges of neighbours (optimal string alignment: F. Damerau, "A technique for
- * computer detection and correction of spelling errors", CACM 7(3), 1964), three rows of the table.
+ * Edit distance with exchanges of neighbours (optimal string alignment: F. Damerau, "A technique
+ * for computer detection and correction of spelling errors", CACM 7(3), 1964), three rows of the
+ * table.
  */
 #include "ir/suggest.h"
 
@@ -10,7 +11,7 @@
 #include <talloc.h>
 
 enum {
-	SUGGEST_MAX_WORD = 40,  /* names of ours are shorter; longer words get no suggestion */
+	SUGGEST_MAX_WORD = 40,      /* names of ours are shorter; longer words get no suggestion */
 	SUGGEST_LETTERS_A_SLIP = 3, /* one slip for this many letters is a typing error */
 };
 

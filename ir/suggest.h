@@ -9,15 +9,12 @@ struct suggestion {
 };
 
 /* Starts with the wrong word; it is not copied. */
-struct suggestion
-suggestion_for(const char *wrong);
+struct suggestion suggestion_for(const char *wrong);
 
 /* Takes a known word into account; the first of equals wins. */
-void
-suggestion_add(struct suggestion *s, const char *known);
+void suggestion_add(struct suggestion *s, const char *known);
 
 /* "; did you mean 'best'?" or "", in a buffer owned by `owner` (talloc). */
-char *
-suggestion_text(const void *owner, const struct suggestion *s);
+char *suggestion_text(const void *owner, const struct suggestion *s);
 
 #endif

@@ -71,16 +71,15 @@ struct ir_size_scope {
 };
 
 /* The value of a size. False, reported at its place: a name is not set or a number does not fit. */
-bool
-ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
+bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
 
 /* The written type with its sizes worked out, or NULL after an error. */
-const struct ir_type *
-ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *t);
+const struct ir_type *ir_type_resolve(
+	const struct ir_size_scope *scope, const struct ir_type_text *t);
 
 /* Calls `see` for every name in the sizes of a template, in types and in attributes. */
-void
-ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
+void ir_template_names(
+	const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
 
 /*
  * Types of the results of a call that stays in the IR, found by an instance made on the side; calls
@@ -89,18 +88,15 @@ ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *n
  * results, a size not set, an op that does not fit. A fault inside a template is reported once for
  * each set of argument types and sizes.
  */
-bool
-ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
+bool ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
 
 /*
  * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false
  * after an error, with the call still there.
  */
-bool
-ir_inline_call(struct ir_module *m, struct ir_op *call);
+bool ir_inline_call(struct ir_module *m, struct ir_op *call);
 
 /* Says that faults of this function have been reported: calls of it fail without a message. */
-void
-ir_template_poison(struct ir_module *m, const struct ir_func *f);
+void ir_template_poison(struct ir_module *m, const struct ir_func *f);
 
 #endif

@@ -89,7 +89,7 @@ bool
 ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b)
 {
 	return a->dtype == b->dtype && a->rank == b->rank &&
-		memcmp(a->dim, b->dim, sizeof a->dim[0] * a->rank) == 0;
+	       memcmp(a->dim, b->dim, sizeof a->dim[0] * a->rank) == 0;
 }
 
 int
@@ -161,21 +161,25 @@ ir_type_slice(const struct ir_module *m, const struct ir_type *t, int dim, const
 }
 
 static bool
-check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir_loc loc, const char *what)
+check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir_loc loc,
+	const char *what)
 {
 	int list[IR_MAX_AXES], n = ir_type_split_axes(t, dim, list);
 	int64_t size = t->dim[dim];
 
 	if (size < 0) {
-		diag_error(m->ctx->diag, loc, "%s: size %" PRId64 " of dim %d is negative", what, size, dim);
+		diag_error(m->ctx->diag, loc, "%s: size %" PRId64 " of dim %d is negative", what,
+			size, dim);
 		return false;
 	}
 	for (int i = 0; i < n; i++) {
 		const struct ir_axis *axis = &m->axis[list[i]];
 		if (size % axis->size) {
 			diag_error(m->ctx->diag, loc,
-				"%s: axis %s of size %d does not divide the %" PRId64 " elements of dim %d%s", what,
-				axis->name, axis->size, size, dim, i ? " left by the axes before it" : "");
+				"%s: axis %s of size %d does not divide the %" PRId64
+				" elements of dim %d%s",
+				what, axis->name, axis->size, size, dim,
+				i ? " left by the axes before it" : "");
 			return false;
 		}
 		size /= axis->size;
@@ -184,7 +188,8 @@ check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir
 }
 
 bool
-ir_type_check(const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what)
+ir_type_check(
+	const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what)
 {
 	bool ok = true;
 
@@ -193,12 +198,14 @@ ir_type_check(const struct ir_module *m, const struct ir_type *t, struct ir_loc 
 	for (int i = 0; i < m->naxes; i++) {
 		struct ir_state s = t->axis[i];
 		if (s.kind == IR_SINGLE && s.order >= m->axis[i].size) {
-			diag_error(m->ctx->diag, loc, "%s: place %d of axis %s does not exist: it has %d", what, s.order,
+			diag_error(m->ctx->diag, loc,
+				"%s: place %d of axis %s does not exist: it has %d", what, s.order,
 				m->axis[i].name, m->axis[i].size);
 			ok = false;
 		}
 		if (s.kind == IR_PARTIAL && ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL) {
-			diag_error(m->ctx->diag, loc, "%s: a bool cannot be partial: it has no sum", what);
+			diag_error(m->ctx->diag, loc, "%s: a bool cannot be partial: it has no sum",
+				what);
 			ok = false;
 		}
 	}

@@ -37,15 +37,16 @@ enum ir_state_kind { IR_COPIED, IR_SPLIT, IR_PARTIAL, IR_SINGLE };
 struct ir_state {
 	uint8_t kind;   /* enum ir_state_kind */
 	uint8_t dim;    /* IR_SPLIT: the dimension */
-	uint16_t order; /* IR_SPLIT: position among the axes that split this dimension, 0 = outermost */
-	                /* IR_SINGLE: the place */
+	uint16_t order; /* IR_SPLIT: position among the axes that split this dimension, 0 =
+			   outermost */
+			/* IR_SINGLE: the place */
 };
 
 struct ir_type {
 	uint8_t dtype; /* enum ir_dtype */
 	uint8_t rank;
-	int64_t dim[IR_MAX_RANK];           /* whole sizes */
-	struct ir_state axis[IR_MAX_AXES];  /* by axis of the module */
+	int64_t dim[IR_MAX_RANK];          /* whole sizes */
+	struct ir_state axis[IR_MAX_AXES]; /* by axis of the module */
 };
 
 /* A mesh axis (devices) or a steps axis (time). */
@@ -59,72 +60,56 @@ struct ir_axis {
 struct ir_context;
 struct ir_module;
 
-const char *
-ir_dtype_name(enum ir_dtype t);
+const char *ir_dtype_name(enum ir_dtype t);
 
-unsigned
-ir_dtype_bytes(enum ir_dtype t);
+unsigned ir_dtype_bytes(enum ir_dtype t);
 
-enum ir_dclass
-ir_dtype_class(enum ir_dtype t);
+enum ir_dclass ir_dtype_class(enum ir_dtype t);
 
 /* The element type of that name, or -1. */
-int
-ir_dtype_find(const char *name);
+int ir_dtype_find(const char *name);
 
 /* The interned type equal to *t. Unused dims and axes must be zero. */
-const struct ir_type *
-ir_type_intern(struct ir_context *ctx, const struct ir_type *t);
+const struct ir_type *ir_type_intern(struct ir_context *ctx, const struct ir_type *t);
 
 /* Equal in all: for interned types the same as ==. */
-bool
-ir_type_equal(const struct ir_type *a, const struct ir_type *b);
+bool ir_type_equal(const struct ir_type *a, const struct ir_type *b);
 
 /* The same tensor, copied on every axis: its meaning. */
-const struct ir_type *
-ir_type_meaning(struct ir_context *ctx, const struct ir_type *t);
+const struct ir_type *ir_type_meaning(struct ir_context *ctx, const struct ir_type *t);
 
 /* Same element type and whole shape. */
-bool
-ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
+bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 
 /* The axes that split dimension `dim`, outermost first, into list[]; returns how many. */
-int
-ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
+int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 
 /* Product of the sizes of the axes that split `dim`. */
-int64_t
-ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim);
+int64_t ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim);
 
 /* Size of `dim` at one place. */
-int64_t
-ir_type_local_dim(const struct ir_module *m, const struct ir_type *t, int dim);
+int64_t ir_type_local_dim(const struct ir_module *m, const struct ir_type *t, int dim);
 
 /* Elements of the whole tensor; elements and bytes at one place. */
-int64_t
-ir_type_elements(const struct ir_type *t);
-int64_t
-ir_type_local_elements(const struct ir_module *m, const struct ir_type *t);
-int64_t
-ir_type_local_bytes(const struct ir_module *m, const struct ir_type *t);
+int64_t ir_type_elements(const struct ir_type *t);
+int64_t ir_type_local_elements(const struct ir_module *m, const struct ir_type *t);
+int64_t ir_type_local_bytes(const struct ir_module *m, const struct ir_type *t);
 
 /*
  * Which slice of `dim` a place holds, given the coordinate of the place on every axis: a number in
  * mixed radix, the outermost axis most significant. The slice starts at this times the local size.
  */
-int64_t
-ir_type_slice(const struct ir_module *m, const struct ir_type *t, int dim, const int *coord);
+int64_t ir_type_slice(
+	const struct ir_module *m, const struct ir_type *t, int dim, const int *coord);
 
 /* Are sizes divisible, dims in range, orders dense? Reports at `loc` and returns false if not. */
-bool
-ir_type_check(const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what);
+bool ir_type_check(
+	const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what);
 
 /* The type as text, in a buffer owned by `owner` (talloc). */
-char *
-ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type *t);
+char *ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type *t);
 
 /* One state in words for messages: "copied", "split on dim 0", "partial", "single at 3". */
-char *
-ir_state_text(const void *owner, struct ir_state s);
+char *ir_state_text(const void *owner, struct ir_state s);
 
 #endif

@@ -39,17 +39,13 @@ enum ir_unit {
 enum ir_unit_kind { UNIT_BYTES, UNIT_SECONDS, UNIT_RATE };
 
 /* The unit written as these n bytes, or -1. */
-int
-ir_unit_find(const char *text, size_t n);
+int ir_unit_find(const char *text, size_t n);
 
-const char *
-ir_unit_text(enum ir_unit u);
+const char *ir_unit_text(enum ir_unit u);
 
 /* In bytes, seconds or bytes a second. */
-double
-ir_unit_scale(enum ir_unit u);
+double ir_unit_scale(enum ir_unit u);
 
-enum ir_unit_kind
-ir_unit_kind(enum ir_unit u);
+enum ir_unit_kind ir_unit_kind(enum ir_unit u);
 
 #endif

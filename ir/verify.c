@@ -1,8 +1,8 @@
 /*
- * The verifier. Types and layouts are checked by inferring them again; here are structure, dominance,
- * use lists and names. value->mark holds the number of the block in whose scope the value is: a use
- * is right where that block is the user's own and the definition came before. RELEASED is the mark of
- * a value whose buffer is gone.
+ * The verifier. Types and layouts are checked by inferring them again; here are structure,
+ * dominance, use lists and names. value->mark holds the number of the block in whose scope the
+ * value is: a use is right where that block is the user's own and the definition came before.
+ * RELEASED is the mark of a value whose buffer is gone.
  */
 #include "ir/ir.h"
 
@@ -31,13 +31,18 @@ verify_operands(struct verifier *v, const struct ir_op *op)
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_use *u = &op->operand[i];
 		if (!u->value || u->op != op || *u->link != u)
-			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code), i + 1);
+			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code),
+				i + 1);
 		else if (u->value->mark == RELEASED)
-			FAULT(v, op, "%s: operand %d%s%s was released before", op_name(op->code), i + 1,
-				u->value->name ? " %" : "", u->value->name ? u->value->name : "");
+			FAULT(v, op, "%s: operand %d%s%s was released before", op_name(op->code),
+				i + 1, u->value->name ? " %" : "",
+				u->value->name ? u->value->name : "");
 		else if (u->value->mark != v->scope)
-			FAULT(v, op, "%s: operand %d%s%s is used before it is defined, or outside its block", op_name(op->code), i + 1,
-				u->value->name ? " %" : "", u->value->name ? u->value->name : "");
+			FAULT(v, op,
+				"%s: operand %d%s%s is used before it is defined, or outside its "
+				"block",
+				op_name(op->code), i + 1, u->value->name ? " %" : "",
+				u->value->name ? u->value->name : "");
 	}
 }
 
@@ -75,14 +80,13 @@ collect_named(struct verifier *v, struct ir_op *op)
 	v->named[v->nnamed++] = op;
 }
 
-static void
-verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
+static void verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
 
 /* Marks of an earlier run would look like definitions that came before. */
 static void
 clear_marks(struct ir_block *b)
 {
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = 0;
 		if (op->body)
@@ -104,8 +108,8 @@ verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope
 		uint32_t outer = v->scope;
 		v->scope = ++*next_scope;
 		if (op->body->nargs != op->noperands)
-			FAULT(v, op, "%s: the body has %u arguments for %d operands", op_name(op->code), op->body->nargs,
-				op->noperands);
+			FAULT(v, op, "%s: the body has %u arguments for %d operands",
+				op_name(op->code), op->body->nargs, op->noperands);
 		verify_block(v, op->body, typed, next_scope);
 		v->scope = outer;
 	}
@@ -124,10 +128,11 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 
 	for (uint32_t i = 0; i < b->nargs; i++)
 		b->arg[i].mark = v->scope;
-	IR_FOR_OPS(op, b) {
+	IR_FOR_OPS (op, b) {
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
-		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL) || op->code == OP_input))
+		if (b->parent &&
+			(op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL) || op->code == OP_input))
 			FAULT(v, op, "%s: cannot stand in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
 		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))
@@ -161,7 +166,8 @@ verify_names(struct verifier *v)
 		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
 			continue;
 		FAULT(v, op, "%s: the name \"%s\" is taken", op_name(op->code), op->symbol);
-		diag_note(v->m->ctx->diag, before->loc, "by this %s", op_is(op, EFFECT) ? "output" : "op");
+		diag_note(v->m->ctx->diag, before->loc, "by this %s",
+			op_is(op, EFFECT) ? "output" : "op");
 	}
 }
 
@@ -174,7 +180,7 @@ verify_updates(struct verifier *v)
 		if (!op_is(op, PERSISTENT))
 			continue;
 		const struct ir_op *first = NULL;
-		IR_FOR_USES(u, &op->result[0]) {
+		IR_FOR_USES (u, &op->result[0]) {
 			if (u->op->code != OP_update || u != &u->op->operand[0])
 				continue;
 			if (first)

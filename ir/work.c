@@ -3,7 +3,8 @@
 
 #include <talloc.h>
 
-/* Times that the body is evaluated: the product of the local sizes; a guarded index takes one value. */
+/* Times that the body is evaluated: the product of the local sizes; a guarded index takes one
+ * value. */
 static double
 form_points(const struct form *f)
 {
@@ -54,7 +55,7 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 	if (op_is(op, EFFECT | TERMINATOR | NAMED))
 		return w;
 	if (op->body)
-		IR_FOR_OPS(inner, op->body)
+		IR_FOR_OPS (inner, op->body)
 			w.flops += op_work(m, inner).flops;
 	else if (form_exists((enum op_code)op->code) && !op_is(op, PARALLEL))
 		w.flops = form_work(m, op);

@@ -92,7 +92,8 @@ lower_run_command(struct diag *d, const char *command, bool verbose)
 	if (status < 0)
 		diag_error(d, LOC_NONE, "cannot run a command: %s: %s", strerror(errno), command);
 	else
-		diag_error(d, LOC_NONE, "a command failed with %s %d: %s", WIFEXITED(status) ? "exit status" : "signal",
+		diag_error(d, LOC_NONE, "a command failed with %s %d: %s",
+			WIFEXITED(status) ? "exit status" : "signal",
 			WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), command);
 	return false;
 }

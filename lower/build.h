@@ -21,8 +21,7 @@ bool lower_make_dir(struct diag *d, const char *path);
 FILE *lower_open(struct diag *d, const char *folder, const char *name);
 
 /* Closes it; false, after a report, if not all of it has been written. */
-bool
-lower_close(struct diag *d, const char *folder, const char *name, FILE *f);
+bool lower_close(struct diag *d, const char *folder, const char *name, FILE *f);
 
 /* s as one word of the shell. */
 char *lower_quote(const void *owner, const char *s);

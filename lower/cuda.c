@@ -261,7 +261,8 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 		if (p->action[i].kind == LOWER_KERNEL)
 			write_kernel(&c, &p->action[i]);
 	fclose(c.src->host);
-	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) && write_step(&c, o, folder, functions);
+	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) &&
+			write_step(&c, o, folder, functions);
 	free(functions);
 	return ok;
 }

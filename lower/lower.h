@@ -24,8 +24,8 @@ struct lower_options {
 	double predicted;   /* seconds an iteration, for the program's report; 0: unknown */
 	const char *entry;  /* NULL: a program with a main. Else no main, but a `const struct
 			     * rt_program` of that  name, which also begins the names of the kernels:
-			     * to link many into one;  cuda: and an `int NAME_main(int, char **)`, the
-			     * kernels by whoever links it */
+			     * to link many into one;  cuda: and an `int NAME_main(int, char **)`,
+			     * the  kernels by whoever links it */
 };
 
 /*

@@ -36,7 +36,8 @@ write_string(FILE *out, const char *s)
 	fputc('"', out);
 	for (; *s; s++) {
 		const unsigned char c = (unsigned char)*s;
-		/* Octal takes three digits at most, so that what follows is no part of it; ? for trigraphs. */
+		/* Octal takes three digits at most, so that what follows is no part of it; ? for
+		 * trigraphs. */
 		if (c < ' ' || c > '~' || strchr("\"\\?", c))
 			fprintf(out, "\\%03o", c);
 		else

@@ -28,15 +28,14 @@ struct parse_options {
  * The module of a text of n bytes, owned by `owner`; `file_name` is what messages show. `o` may be
  * NULL. After an error, which was reported, NULL.
  */
-struct ir_module *
-parse_module(const void *owner, struct ir_context *ctx, const char *file_name,
+struct ir_module *parse_module(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n, const struct parse_options *o);
 
 /*
  * A type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is what messages show as
  * the file. NULL after an error.
  */
-const struct ir_type *
-parse_type_text(struct ir_module *m, const char *name, const char *text, size_t n);
+const struct ir_type *parse_type_text(
+	struct ir_module *m, const char *name, const char *text, size_t n);
 
 #endif

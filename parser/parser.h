@@ -145,8 +145,7 @@ struct parser {
 	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
 };
 
-void
-vector_grow(const void *owner, struct vector *v, size_t size);
+void vector_grow(const void *owner, struct vector *v, size_t size);
 
 #define PARSE_ERROR(p, loc, ...) diag_error((p)->ctx->diag, (loc), __VA_ARGS__)
 
@@ -158,130 +157,89 @@ text_at(const struct parser *p, struct ir_loc loc)
 }
 
 /* lex.c. Scanning n bytes at `text` whose first has location `base`; `start` is a START_ token. */
-void
-lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start);
-void
-lexer_close(struct lexer *lx);
+void lexer_open(
+	struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start);
+void lexer_close(struct lexer *lx);
 /* The statement or declaration that ends at `loc` is done, well or badly. */
-void
-lexer_done(struct parser *p, struct ir_loc loc);
+void lexer_done(struct parser *p, struct ir_loc loc);
 /* Is the last token the first on its line? */
-bool
-lexer_at_line_start(const struct parser *p);
+bool lexer_at_line_start(const struct parser *p);
 /* After an error: the next token is SYNC, at the next statement. */
-void
-lexer_recover(struct parser *p);
+void lexer_recover(struct parser *p);
 
 /* symbols.c */
-struct symbol *
-symbol_find(struct parser *p, const char *text, size_t n);
-const char *
-symbol_name(struct parser *p, struct symbol *s);
+struct symbol *symbol_find(struct parser *p, const char *text, size_t n);
+const char *symbol_name(struct parser *p, struct symbol *s);
 /* Opens a scope, which must be closed with what was returned. */
-uint32_t
-scope_open(struct parser *p);
-void
-scope_close(struct parser *p, uint32_t outer, int undo);
+uint32_t scope_open(struct parser *p);
+void scope_close(struct parser *p, uint32_t outer, int undo);
 /* Binds a name in the scope at hand. False, after an error, where it is taken. */
-bool
-symbol_define(struct parser *p, struct named name, struct ir_value *v);
+bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
 /* The name stands for the poison from now on, unless it is defined. */
-void
-symbol_poison(struct parser *p, struct symbol *s);
+void symbol_poison(struct parser *p, struct symbol *s);
 /* The value of a name; NULL, after an error, where there is none. May be the poison. */
-struct ir_value *
-symbol_value(struct parser *p, struct named name);
+struct ir_value *symbol_value(struct parser *p, struct named name);
 
 /* sizes.c. False: a reported error. */
-struct size_value
-size_name(struct parser *p, struct symbol *s, struct ir_loc loc);
-bool
-size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
+struct size_value size_name(struct parser *p, struct symbol *s, struct ir_loc loc);
+bool size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
 	struct size_value *to);
-bool
-size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
+bool size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
 	struct size_value y, struct ir_loc yloc, struct size_value *to);
-bool
-size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
+bool size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
 	struct size_value *to);
-const struct ir_size *
-size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
+const struct ir_size *size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
 /* Its value, with the lets of the module. */
-bool
-size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
-void
-type_push(struct parser *p, struct symbol *s, struct ir_loc loc);
-void
-type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
-bool
-type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
+bool size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
+void type_push(struct parser *p, struct symbol *s, struct ir_loc loc);
+void type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
+bool type_finish(
+	struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
 /* attrs.c */
-struct ir_attr
-attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
-struct ir_attr
-attr_of_list(struct parser *p, int n, struct ir_loc loc);
-void
-attr_push(struct parser *p, struct named key, struct ir_attr value);
+struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
+struct ir_attr attr_of_list(struct parser *p, int n, struct ir_loc loc);
+void attr_push(struct parser *p, struct named key, struct ir_attr value);
 /* The attributes read so far belong to an op of this row: checks and converts them. */
-bool
-attrs_resolve(struct parser *p, const struct ir_row *row);
+bool attrs_resolve(struct parser *p, const struct ir_row *row);
 
 /* declare.c */
-void
-declare_module(struct parser *p, struct named name);
-void
-declare_let(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
-void
-declare_axes(struct parser *p, bool time, struct ir_loc loc);
-void
-declare_axis(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
-void
-declare_mesh_attrs(struct parser *p, struct ir_loc loc);
+void declare_module(struct parser *p, struct named name);
+void declare_let(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
+void declare_axes(struct parser *p, bool time, struct ir_loc loc);
+void declare_axis(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
+void declare_mesh_attrs(struct parser *p, struct ir_loc loc);
 /* The parameters are the results read so far. */
-void
-func_begin(struct parser *p, struct named name);
-void
-func_end(struct parser *p, struct ir_loc loc);
+void func_begin(struct parser *p, struct named name);
+void func_end(struct parser *p, struct ir_loc loc);
 /* A function that could not be read: calls of it are silent. */
-void
-func_abandon(struct parser *p, struct named name);
+void func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
 /*
  * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns
  * how many bodies are open around the statement.
  */
-int
-stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
-void
-stmt_attrs(struct parser *p);
+int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
+void stmt_attrs(struct parser *p);
 /* The end of the innermost body. */
-void
-stmt_body(struct parser *p);
+void stmt_body(struct parser *p);
 /* The statement was given up: closes the bodies that it opened. One that was whole is kept. */
-void
-stmt_abandon(struct parser *p, int depth);
+void stmt_abandon(struct parser *p, int depth);
 /* The end of a statement whose head returned `depth`. */
-void
-stmt_finish(struct parser *p, int depth);
+void stmt_finish(struct parser *p, int depth);
 /* After a syntax error: whatever names were read stand for the poison. */
-void
-stmt_give_up(struct parser *p);
+void stmt_give_up(struct parser *p);
 /* Infers the types of the ops of @main that waited for the functions. */
-void
-stmt_type_rest(struct parser *p);
+void stmt_type_rest(struct parser *p);
 
 /* prelude.c. Adds the function of that name to the module if the prelude has it. */
-bool
-prelude_load(struct parser *p, const char *name);
+bool prelude_load(struct parser *p, const char *name);
 
 /* parse.c. Reads declarations and functions from a text in the space of locations. */
-void
-parse_text(struct parser *p, const char *text, size_t n, uint32_t base);
+void parse_text(struct parser *p, const char *text, size_t n, uint32_t base);
 
 /* message.c. `expected` are names of tokens. */
-void
-message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected, int n);
+void message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected, int n);
 
 #endif

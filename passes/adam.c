@@ -6,13 +6,15 @@
  *     w := w - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
  *
  * Each param gets states adam.m.w and adam.v.w of its own type and layout; the step count (a
- * state that the first param carries) and the two corrections are made once. Requires the gradients that grad leaves; takes their outputs away.
+ * state that the first param carries) and the two corrections are made once. Requires the gradients
+ * that grad leaves; takes their outputs away.
  */
 #include "passes/optimizer.h"
 
 struct adam {
 	double lr, beta1, beta2, eps;
-	struct ir_value *fix1, *fix2; /* 1 - beta^t, in the element type of the params made so far */
+	struct ir_value *fix1,
+		*fix2; /* 1 - beta^t, in the element type of the params made so far */
 };
 
 /* 1 - beta^t as a scalar of the param's element type. */
@@ -42,7 +44,8 @@ static struct ir_value *
 moving_average(struct optimizer_step *s, const char *what, double beta, struct ir_value *y)
 {
 	struct ir_value *x = optimizer_state(s, what, false);
-	struct ir_value *old = optimizer_scale(s, x, beta), *fresh = optimizer_scale(s, y, 1 - beta);
+	struct ir_value *old = optimizer_scale(s, x, beta),
+			*fresh = optimizer_scale(s, y, 1 - beta);
 	struct ir_value *new = ir_build2(&s->b, OP_add, old, fresh);
 
 	ir_build(&s->b, OP_update, (struct ir_value *[]){x, new}, 2, NULL, 0);
@@ -60,7 +63,8 @@ rule(struct optimizer_step *s, void *data)
 	struct ir_value *m = moving_average(s, "m", a->beta1, s->g);
 	struct ir_value *v = moving_average(s, "v", a->beta2, ir_build2(b, OP_mul, s->g, s->g));
 	struct ir_value *root = ir_build1(b, OP_sqrt, ir_build2(b, OP_div, v, a->fix2));
-	struct ir_value *divisor = optimizer_shift(s, root, a->eps), *mean = ir_build2(b, OP_div, m, a->fix1);
+	struct ir_value *divisor = optimizer_shift(s, root, a->eps),
+			*mean = ir_build2(b, OP_div, m, a->fix1);
 	struct ir_value *step = ir_build2(b, OP_div, mean, divisor);
 	return ir_build2(b, OP_sub, s->w, optimizer_scale(s, step, a->lr));
 }

@@ -3,12 +3,14 @@
  *
  *     d[j's indices] = sum over all other indices of g[o] * d body / d load j
  *
- * which is index notation again. It is written with the ops of the table, by what the derivative is:
+ * which is index notation again. It is written with the ops of the table, by what the derivative
+ * is:
  *
  *   a product of operands   contract, or sum, transpose, broadcast where one factor is left
- *   a guarded operand       the row whose notation says the adjoint (gather <-> scatter_add, pick <-> put)
- *   max, min                the gradient goes to the operands that attain it, in equal shares
- *   anything else           pointwise ops on the operands, then a sum over the dims that were repeated
+ *   a guarded operand       the row whose notation says the adjoint (gather <-> scatter_add, pick
+ * <-> put) max, min                the gradient goes to the operands that attain it, in equal
+ * shares anything else           pointwise ops on the operands, then a sum over the dims that were
+ * repeated
  */
 #include "passes/adjoint.h"
 
@@ -121,9 +123,9 @@ build_transpose(struct adjoint *x, struct factor f, const struct form_access *ou
 }
 
 /*
- * Repeats f along the dims of the operand that it lacks or has with size 1. A dim that f does not have may
- * be made in slices at once: where f is copied on an axis and the operand split by it on such a dim, so
- * is the result.
+ * Repeats f along the dims of the operand that it lacks or has with size 1. A dim that f does not
+ * have may be made in slices at once: where f is copied on an axis and the operand split by it on
+ * such a dim, so is the result.
  */
 static struct ir_value *
 build_broadcast(struct adjoint *x, struct factor f)
@@ -146,15 +148,16 @@ build_broadcast(struct adjoint *x, struct factor f)
 	t.dtype = f.v->type->dtype;
 	for (int i = 0; i < x->b->m->naxes; i++) {
 		struct ir_state from = f.v->type->axis[i], to = x->type->axis[i];
-		bool slice = from.kind == IR_COPIED && to.kind == IR_SPLIT && !(covered >> to.dim & 1);
+		bool slice =
+			from.kind == IR_COPIED && to.kind == IR_SPLIT && !(covered >> to.dim & 1);
 		t.axis[i] = slice ? to : from;
 		if (from.kind == IR_SPLIT)
 			t.axis[i].dim = (uint8_t)dims[from.dim];
 	}
 	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "shape", x->type->dim, x->type->rank),
 		ir_make_ints(x->b->m, "dims", dims, n)};
-	return ir_build_typed(x->b, OP_broadcast, NULL, &f.v, 1, attr, f.access.rank == out->rank ? 1 : 2,
-		ir_type_intern(x->b->m->ctx, &t));
+	return ir_build_typed(x->b, OP_broadcast, NULL, &f.v, 1, attr,
+		f.access.rank == out->rank ? 1 : 2, ir_type_intern(x->b->m->ctx, &t));
 }
 
 /* The result's dims are the operand's, some of them reduced to size 1 in place (keep = true). */
@@ -184,7 +187,8 @@ is_product(const struct expr *e, double *scale, int *load, int *nloads)
 	case EXPR_CALL: break;
 	}
 	if (e->id == FN_mul)
-		return is_product(e->arg[0], scale, load, nloads) && is_product(e->arg[1], scale, load, nloads);
+		return is_product(e->arg[0], scale, load, nloads) &&
+		       is_product(e->arg[1], scale, load, nloads);
 	if (e->id == FN_neg) {
 		*scale = -*scale;
 		return is_product(e->arg[0], scale, load, nloads);
@@ -202,12 +206,14 @@ build_scaled(struct adjoint *x, struct ir_value *v, double scale)
 	if (scale == 1 || !v)
 		return v;
 	if (v->op && v->op->code == OP_constant) {
-		struct ir_attr value = ir_make_float(x->b->m->ctx, "value", scale * ir_attr_float(v->op, "value", 0));
+		struct ir_attr value = ir_make_float(
+			x->b->m->ctx, "value", scale * ir_attr_float(v->op, "value", 0));
 		return ir_build_typed(x->b, OP_constant, NULL, NULL, 0, &value, 1, v->type);
 	}
 	if (scale == -1)
 		return ir_build1(x->b, OP_neg, v);
-	return ir_build2(x->b, OP_mul, v, ir_build_scalar(x->b, (enum ir_dtype)v->type->dtype, scale));
+	return ir_build2(
+		x->b, OP_mul, v, ir_build_scalar(x->b, (enum ir_dtype)v->type->dtype, scale));
 }
 
 static struct ir_value *
@@ -259,7 +265,8 @@ find_adjoint_row(const struct ir_context *ctx, const struct pattern *p)
 		const struct pattern *q = ctx->row[c].pattern;
 		if (q && q->ninputs == 2 && q != p && same_items(&q->in[0], &p->out) &&
 			same_items(&q->in[1], &p->in[1]) && same_items(&q->out, &p->in[0]) &&
-			q->body->kind == TERM_CALL && q->body->fn == FN_select && q->body->arg[0]->fn == FN_eq)
+			q->body->kind == TERM_CALL && q->body->fn == FN_select &&
+			q->body->arg[0]->fn == FN_eq)
 			return c;
 	}
 	return -1;
@@ -274,7 +281,8 @@ guard_adjoint(struct adjoint *x, int guarded)
 
 	assert(code >= 0); /* guarded rows come in pairs: a test walks over the table */
 	bool sized = row_attr_find(&ctx->row[code], "size") != NULL;
-	return ir_build(x->b, (enum op_code)code, (struct ir_value *[]){x->g, ir_operand(x->op, 1)}, 2, &size, sized);
+	return ir_build(x->b, (enum op_code)code, (struct ir_value *[]){x->g, ir_operand(x->op, 1)},
+		2, &size, sized);
 }
 
 /* ---- max and min ---- */
@@ -293,7 +301,8 @@ extremum_adjoint(struct adjoint *x)
 {
 	struct ir_builder *b = x->b;
 	struct ir_value *in = ir_operand(x->op, 0);
-	struct ir_attr dims = {0}, keep = ir_make_bool(b->m->ctx, "keep", ir_attr_int(x->op, "keep", 0) != 0);
+	struct ir_attr dims = {0},
+		       keep = ir_make_bool(b->m->ctx, "keep", ir_attr_int(x->op, "keep", 0) != 0);
 	const struct ir_attr *d = ir_attr_find(x->op, "dims");
 	struct ir_attr to = ir_make_dtype(b->m->ctx, "to", (enum ir_dtype)x->type->dtype);
 
@@ -310,8 +319,7 @@ extremum_adjoint(struct adjoint *x)
 
 /* ---- pointwise ---- */
 
-static struct ir_value *
-emit_expr(struct adjoint *x, const struct expr *e);
+static struct ir_value *emit_expr(struct adjoint *x, const struct expr *e);
 
 /* A comparison used as a number: its other factor where it holds, else 0. */
 static const struct expr *
@@ -347,7 +355,8 @@ emit_call(struct adjoint *x, const struct expr *e)
 	for (int i = 0; i < e->nargs; i++)
 		v[i] = emit_expr(x, e->arg[i]);
 	int code = op_find(name);
-	assert(code >= 0); /* every scalar function of a derivative has an op: a test walks over the table */
+	assert(code >= 0); /* every scalar function of a derivative has an op: a test walks over the
+			      table */
 	return ir_build(x->b, (enum op_code)code, v, e->nargs, &to, e->id == FN_convert);
 }
 
@@ -376,7 +385,8 @@ build_unbroadcast(struct adjoint *x, struct ir_value *v)
 			lead[nlead++] = d;
 		else if (x->type->dim[d - extra] == 1 && v->type->dim[d] != 1)
 			ones[nones++] = d - extra;
-	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "dims", lead, nlead), ir_make_bool(x->b->m->ctx, "keep", true)};
+	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "dims", lead, nlead),
+		ir_make_bool(x->b->m->ctx, "keep", true)};
 	if (nlead)
 		v = ir_build(x->b, OP_sum, &v, 1, attr, 1);
 	attr[0] = ir_make_ints(x->b->m, "dims", ones, nones);
@@ -411,7 +421,8 @@ is_pointwise(const struct form *f)
 	for (int j = 0; j < f->ninputs; j++) {
 		int extra = f->out.rank - f->in[j].rank;
 		for (int d = 0; d < f->in[j].rank; d++)
-			if (extra < 0 || (f->in[j].index[d] >= 0 && f->in[j].index[d] != f->out.index[d + extra]))
+			if (extra < 0 || (f->in[j].index[d] >= 0 &&
+						 f->in[j].index[d] != f->out.index[d + extra]))
 				return false;
 	}
 	return true;
@@ -427,8 +438,8 @@ form_adjoint(struct adjoint *x, bool *none)
 		return extremum_adjoint(x);
 	if (form_guard(&x->f, &load, &guarded))
 		return guard_adjoint(x, guarded);
-	const struct expr *d =
-		expr_derivative(x->a, x->b->m->ctx, x->f.body, x->operand, x->f.reduce ? -1 : x->f.ninputs);
+	const struct expr *d = expr_derivative(
+		x->a, x->b->m->ctx, x->f.body, x->operand, x->f.reduce ? -1 : x->f.ninputs);
 	*none = d->kind == EXPR_CONST && d->value == 0;
 	if (*none)
 		return NULL;
@@ -436,7 +447,8 @@ form_adjoint(struct adjoint *x, bool *none)
 	if (is_pointwise(&x->f))
 		return pointwise_adjoint(x, d);
 	bool product = is_product(d, &scale, loads, &nloads);
-	assert(product); /* every row that is not pointwise is a sum of products: a test walks over the table */
+	assert(product); /* every row that is not pointwise is a sum of products: a test walks over
+			    the table */
 	return product ? product_adjoint(x, scale, loads, nloads) : NULL;
 }
 
@@ -449,9 +461,15 @@ reshape_adjoint(struct adjoint *x)
 }
 
 struct ir_value *
-adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, struct ir_value *g, bool *none)
+adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, struct ir_value *g,
+	bool *none)
 {
-	struct adjoint x = {.b = b, .a = a, .op = op, .operand = operand, .g = g, .type = ir_operand_type(op, operand)};
+	struct adjoint x = {.b = b,
+		.a = a,
+		.op = op,
+		.operand = operand,
+		.g = g,
+		.type = ir_operand_type(op, operand)};
 	struct ir_value *v = NULL;
 
 	*none = ir_dtype_class((enum ir_dtype)x.type->dtype) != IR_FLOAT;

@@ -10,7 +10,7 @@
  * Sets *none (and returns NULL) where the result does not depend on the operand, or only through
  * integers. NULL without *none: an error was reported.
  */
-struct ir_value *
-adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, struct ir_value *g, bool *none);
+struct ir_value *adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand,
+	struct ir_value *g, bool *none);
 
 #endif

@@ -97,7 +97,7 @@ static bool
 is_released(const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
-		IR_FOR_USES(u, &op->result[i])
+		IR_FOR_USES (u, &op->result[i])
 			if (u->op->code == OP_release)
 				return true;
 	return false;
@@ -126,7 +126,7 @@ number_values(struct pass_run *run, struct ir_block *b)
 	struct table t = {talloc_zero_array(run->scratch, struct ir_op *, size), size - 1};
 	if (!t.slot)
 		out_of_memory();
-	IR_FOR_OPS_SAFE(op, b) {
+	IR_FOR_OPS_SAFE (op, b) {
 		if (op->body)
 			number_values(run, op->body);
 		if (!op_is(op, PURE) || is_released(op))

@@ -25,7 +25,7 @@ is_interface(const struct ir_op *op)
 static bool
 is_dead(const struct ir_value *v)
 {
-	IR_FOR_USES(u, v)
+	IR_FOR_USES (u, v)
 		if (u->op->code != OP_release)
 			return false;
 	return true;

@@ -1,16 +1,17 @@
 /*
- * dp: data parallelism. Splits dim 0 of every input over a device axis and carries that through the step,
- * op by op in order. Where an op cannot take its operands as they are, a parallelization op goes in:
+ * dp: data parallelism. Splits dim 0 of every input over a device axis and carries that through the
+ * step, op by op in order. Where an op cannot take its operands as they are, a parallelization op
+ * goes in:
  *
  *     partial                      allreduce, right behind the op that makes the value: there a
- *                                  gradient becomes available. A sum of partials alone stays partial,
- *                                  so that a gradient of several terms is communicated once.
- *     copied beside a split one    a slice (partition): nothing is communicated. Constants,
- *                                  broadcasts and what is made of them are made in slices from the start.
- *     split in a way that no rule of the op fits    allgather
+ *                                  gradient becomes available. A sum of partials alone stays
+ * partial, so that a gradient of several terms is communicated once. copied beside a split one    a
+ * slice (partition): nothing is communicated. Constants, broadcasts and what is made of them are
+ * made in slices from the start. split in a way that no rule of the op fits    allgather
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
- * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a report. Works on forward steps and on steps with gradients alike.
+ * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
+ * report. Works on forward steps and on steps with gradients alike.
  */
 #include "ir/form.h"
 #include "ir/special.h"
@@ -35,8 +36,10 @@ state_of(const struct dp *p, const struct ir_value *v)
 static struct ir_value *
 find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int dim)
 {
-	IR_FOR_USES(u, v)
-		if (u->op->code == code && u->op->noperands == 1 && ir_attr_int(u->op, "axis", -1) == p->axis && ir_attr_int(u->op, "dim", dim) == dim)
+	IR_FOR_USES (u, v)
+		if (u->op->code == code && u->op->noperands == 1 &&
+			ir_attr_int(u->op, "axis", -1) == p->axis &&
+			ir_attr_int(u->op, "dim", dim) == dim)
 			return &u->op->result[0];
 	return NULL;
 }
@@ -46,26 +49,27 @@ static struct ir_value *
 change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 {
 	struct ir_value *have = find_change(p, v, code, dim);
-	struct ir_attr attr[2] = {ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
+	struct ir_attr attr[2] = {
+		ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
 
 	if (have) {
 		ir_op_unlink(have->op);
 		ir_insert_after(v->op, have->op);
 		return have;
 	}
-	struct ir_builder b = {.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
+	struct ir_builder b = {
+		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
 	struct ir_value *new = ir_build(&b, code, &v, 1, attr, code == OP_partition ? 2 : 1);
 	if (new)
 		pass_count(p->run, op_name(code), 1);
 	return new;
 }
 
-static struct ir_value *
-slice(struct dp *p, struct ir_value *v, int dim);
+static struct ir_value *slice(struct dp *p, struct ir_value *v, int dim);
 
 /*
- * A copy of the pointwise op that makes v, on slices of its operands, or NULL. Only where nobody else
- * reads v, so that nothing is computed twice.
+ * A copy of the pointwise op that makes v, on slices of its operands, or NULL. Only where nobody
+ * else reads v, so that nothing is computed twice.
  */
 static struct ir_op *
 slice_op(struct dp *p, struct ir_value *v, int dim)
@@ -74,8 +78,9 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 	struct ir_value *operand[FORM_MAX_INPUTS];
 	struct form f;
 
-	if (v->uses->next || !op_is(op, PURE) || op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
-		!form_shape(p->m, op, v->type, &f, NULL) || f.reduce != REDUCE_NONE)
+	if (v->uses->next || !op_is(op, PURE) || op_is(op, PARALLEL | WRITTEN) ||
+		!form_exists((enum op_code)op->code) || !form_shape(p->m, op, v->type, &f, NULL) ||
+		f.reduce != REDUCE_NONE)
 		return NULL;
 	for (int j = 0; j < f.ninputs; j++) {
 		int at = form_access_dim(&f.in[j], f.out.index[dim]);
@@ -89,8 +94,8 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 }
 
 /*
- * The slice of a copied value along dim that a place needs: made as such where the ops behind it can (a
- * constant, a broadcast, pointwise ops on those), else cut out.
+ * The slice of a copied value along dim that a place needs: made as such where the ops behind it
+ * can (a constant, a broadcast, pointwise ops on those), else cut out.
  */
 static struct ir_value *
 slice(struct dp *p, struct ir_value *v, int dim)
@@ -105,7 +110,8 @@ slice(struct dp *p, struct ir_value *v, int dim)
 		copy = ir_op_clone(p->m, op, NULL);
 	if (!copy)
 		return change(p, v, OP_partition, dim);
-	t.axis[p->axis] = (struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, list)};
+	t.axis[p->axis] = (struct ir_state){
+		IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, list)};
 	const struct ir_type *type = ir_type_intern(p->m->ctx, &t);
 	bool before = diag_mute(p->m->ctx->diag, true);
 	bool fits = ir_infer(p->m, copy, &type);
@@ -185,7 +191,8 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim));
 }
 
-/* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be split. */
+/* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be
+ * split. */
 static int
 picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
 {
@@ -244,7 +251,8 @@ carry(struct dp *p, struct ir_op *op)
 		return false;
 	if (op->code == OP_reshape && !fit_reshape(p, op))
 		return false;
-	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) && !fit_splits(p, op))
+	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) &&
+		!fit_splits(p, op))
 		return false;
 	return ir_infer(p->m, op, op_is(op, WRITTEN) ? &written : NULL);
 }
@@ -274,7 +282,7 @@ move_outputs_last(struct ir_block *block)
 {
 	struct ir_op *last = block->last;
 
-	IR_FOR_OPS_SAFE(op, block) {
+	IR_FOR_OPS_SAFE (op, block) {
 		bool done = op == last;
 		if (op->code == OP_output) {
 			ir_op_unlink(op);
@@ -292,14 +300,14 @@ run(struct pass_run *run, struct ir_module *m)
 	struct dp p = {run, m, pass_axis(run, "axis")};
 
 	if (m->axis[p.axis].time) {
-		diag_error(run->ctx->diag, pass_option_loc(run, "axis"), "dp: %s is a time axis; devices are needed",
-			m->axis[p.axis].name);
+		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
+			"dp: %s is a time axis; devices are needed", m->axis[p.axis].name);
 		return false;
 	}
-	IR_FOR_OPS(op, &f->body)
+	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_input && !split_input(&p, op))
 			return false;
-	IR_FOR_OPS(op, &f->body)
+	IR_FOR_OPS (op, &f->body)
 		if (!carry(&p, op))
 			return false;
 	move_outputs_last(&f->body);
@@ -314,7 +322,8 @@ static const struct pass_option options[] = {
 const struct pass pass_dp = {
 	.name = "dp",
 	.family = "parallelize",
-	.summary = "data parallelism: split the batch over an axis, add up the gradients where they become available",
+	.summary = "data parallelism: split the batch over an axis, add up the gradients where "
+		   "they become available",
 	.options = options,
 	.needs = "no-calls",
 	.conflicts = "fused",

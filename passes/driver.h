@@ -55,12 +55,10 @@ struct driver_options {
  * Reads the command line into *o, texts owned by `owner` or argv. Returns false after saying on
  * stderr what is wrong with it.
  */
-bool
-driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
+bool driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
 
 /* Prints what -help prints: usage, the options by group, the exit codes. */
-void
-driver_options_help(FILE *out);
+void driver_options_help(FILE *out);
 
 /* A file being written: under another name, until it is done; or stdout. */
 struct driver_output {
@@ -69,16 +67,13 @@ struct driver_output {
 };
 
 /* Opens `path` for writing (NULL or "-": stdout). Says on stderr why not and returns false. */
-bool
-driver_output_open(const void *owner, struct driver_output *o, const char *path);
+bool driver_output_open(const void *owner, struct driver_output *o, const char *path);
 
 /* Ends writing and gives the file its name; says on stderr what failed and returns false. */
-bool
-driver_output_close(struct driver_output *o);
+bool driver_output_close(struct driver_output *o);
 
 /* Ends writing and removes what was written. */
-void
-driver_output_discard(struct driver_output *o);
+void driver_output_discard(struct driver_output *o);
 
 /* One row of -stats: the module after a pass, or the input. */
 struct driver_row {
@@ -96,8 +91,7 @@ struct driver_stats {
 };
 
 /* The rows as a table or as JSON. */
-void
-driver_stats_print(
+void driver_stats_print(
 	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json);
 
 /* The state of one run over one part of the input. */
@@ -113,43 +107,34 @@ struct driver {
 };
 
 /* Evaluates m and adds a row; run and e are NULL for the input. False: reported. */
-bool
-driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
+bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
 	const struct pass_entry *e, double seconds);
 
 /* What -run and -check tell the interpreter. */
-struct interp_options
-driver_interp_options(const struct driver_options *o);
+struct interp_options driver_interp_options(const struct driver_options *o);
 
 /* Runs the pipeline on *m as the options say. */
-enum driver_exit
-driver_passes_run(struct driver *t, struct ir_module **m);
+enum driver_exit driver_passes_run(struct driver *t, struct ir_module **m);
 
 /* The module as text; talloc. */
-char *
-driver_module_text(const void *owner, const struct ir_module *m);
+char *driver_module_text(const void *owner, const struct ir_module *m);
 
 /* Expected messages of one part of the input. */
 struct driver_expect;
 
 /* Reads the `expected-error {{...}}` comments of a text and takes over its reporter. */
-struct driver_expect *
-driver_expect_create(const void *owner, struct diag *d, const char *name, const char *text);
+struct driver_expect *driver_expect_create(
+	const void *owner, struct diag *d, const char *name, const char *text);
 
 /* Says on stderr which expected messages did not come and which unexpected did; were there none? */
-bool
-driver_expect_finish(struct driver_expect *e);
+bool driver_expect_finish(struct driver_expect *e);
 
-void
-driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown);
-void
-driver_list_ops(FILE *out, bool markdown);
+void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown);
+void driver_list_ops(FILE *out, bool markdown);
 /* What there is to know about one pass or op. False, with a message on stderr, if it is neither. */
-bool
-driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
+bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
 
 /* "dopt: error: ..." on stderr. */
-void
-driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -11,15 +11,13 @@ struct driver_input {
 };
 
 /* Reads a file, or standard input for "-". Says on stderr why not and returns false. */
-bool
-driver_input_read(const void *owner, struct driver_input *in, const char *path);
+bool driver_input_read(const void *owner, struct driver_input *in, const char *path);
 
 /*
  * The next part of the text, up to a line `// -----`, as an input of its own in which every line
  * keeps its number. *at starts at 0; false after the last part.
  */
-bool
-driver_input_part(const void *owner, const struct driver_input *in, size_t *at,
-	struct driver_input *part);
+bool driver_input_part(
+	const void *owner, const struct driver_input *in, size_t *at, struct driver_input *part);
 
 #endif

@@ -15,7 +15,7 @@ has_no_calls(const struct ir_module *m)
 	const struct ir_func *f = main_of(m);
 
 	if (f)
-		IR_FOR_OPS(op, &f->body)
+		IR_FOR_OPS (op, &f->body)
 			if (op_is(op, CALLS))
 				return false;
 	return true;
@@ -28,7 +28,7 @@ has_gradients(const struct ir_module *m)
 	const struct ir_func *f = main_of(m);
 
 	if (f)
-		IR_FOR_OPS(op, &f->body)
+		IR_FOR_OPS (op, &f->body)
 			if (op->code == OP_output && !strncmp(op->symbol, "grad.", 5))
 				return true;
 	return false;
@@ -40,7 +40,7 @@ has_optimizer(const struct ir_module *m)
 	const struct ir_func *f = main_of(m);
 
 	if (f)
-		IR_FOR_OPS(op, &f->body)
+		IR_FOR_OPS (op, &f->body)
 			if (op->code == OP_update && ir_operand(op, 0)->op &&
 				ir_operand(op, 0)->op->code == OP_param)
 				return true;
@@ -53,7 +53,7 @@ has_fuse(const struct ir_module *m)
 	const struct ir_func *f = main_of(m);
 
 	if (f)
-		IR_FOR_OPS(op, &f->body)
+		IR_FOR_OPS (op, &f->body)
 			if (op->code == OP_fuse)
 				return true;
 	return false;

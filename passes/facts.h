@@ -16,14 +16,12 @@ struct pass_fact {
 extern const struct pass_fact pass_facts[];
 
 /* The row of that fact, or NULL: only passes provide it. */
-const struct pass_fact *
-pass_fact_find(const char *name, size_t length);
+const struct pass_fact *pass_fact_find(const char *name, size_t length);
 
 /*
  * A comma-separated list, word by word: sets *word, *length to the next one and returns true. *at
  * starts at the list (NULL: empty).
  */
-bool
-pass_fact_next(const char **at, const char **word, size_t *length);
+bool pass_fact_next(const char **at, const char **word, size_t *length);
 
 #endif

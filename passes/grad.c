@@ -2,11 +2,11 @@
  * grad: the gradient of the loss by every param, in reverse (Griewank and Walther, "Evaluating
  * Derivatives", section 3.2: one backward sweep over the ops).
  *
- * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses give
- * it (passes/adjoint.c); it is made just before the op that defines the value is taken back, so it is
- * complete. Works on meanings: the gradient of a parallelization op is the gradient itself, and an op
- * goes in only where the layout in which a gradient arrives is not the one it must have
- * (passes/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
+ * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses
+ * give it (passes/adjoint.c); it is made just before the op that defines the value is taken back,
+ * so it is complete. Works on meanings: the gradient of a parallelization op is the gradient
+ * itself, and an op goes in only where the layout in which a gradient arrives is not the one it
+ * must have (passes/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
  * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism.
  *
  * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes.
@@ -35,8 +35,8 @@ is_float(const struct ir_type *t)
 }
 
 /*
- * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed for the
- * others, such as inputs; stop_gradient ends what leads on.
+ * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed
+ * for the others, such as inputs; stop_gradient ends what leads on.
  */
 static bool
 leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_value *v)
@@ -88,8 +88,8 @@ complete(struct sweep *s, struct ir_value *v)
 }
 
 /*
- * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled there, so a
- * sum that arrives partial behind an allgather is scattered at once.
+ * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled
+ * there, so a sum that arrives partial behind an allgather is scattered at once.
  */
 static bool
 back_parallel(struct sweep *s, struct ir_op *op)
@@ -148,14 +148,16 @@ find_loss(struct pass_run *run, struct ir_func *f)
 	const char *name = pass_string(run, "loss");
 	struct ir_op *found = NULL;
 
-	IR_FOR_OPS(op, &f->body)
+	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_output && strcmp(op->symbol, name) == 0)
 			found = op;
 	if (!found)
 		diag_error(run->ctx->diag, pass_option_loc(run, "loss"),
-			"grad: no output is named \"%s\"; name the loss with grad{loss=NAME}", name);
+			"grad: no output is named \"%s\"; name the loss with grad{loss=NAME}",
+			name);
 	else if (ir_operand_type(found, 0)->rank != 0 || !is_float(ir_operand_type(found, 0)))
-		diag_error(run->ctx->diag, found->loc, "grad: the loss must be a floating-point scalar");
+		diag_error(run->ctx->diag, found->loc,
+			"grad: the loss must be a floating-point scalar");
 	else
 		return found;
 	return NULL;
@@ -167,7 +169,7 @@ number_values(struct sweep *s, struct ir_block *block)
 {
 	uint32_t n = 0;
 
-	IR_FOR_OPS(op, block)
+	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = n++;
 	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
@@ -175,7 +177,7 @@ number_values(struct sweep *s, struct ir_block *block)
 	s->wanted = talloc_zero_array(s->run->scratch, bool, n + 1u);
 	if (!s->grad || !s->left || !s->wanted)
 		out_of_memory();
-	IR_FOR_OPS(op, block) {
+	IR_FOR_OPS (op, block) {
 		for (int j = 0; j < op->noperands; j++)
 			s->left[ir_operand(op, j)->mark]++;
 		for (int i = 0; i < op->nresults; i++)
@@ -193,19 +195,22 @@ seed(struct sweep *s, struct ir_value *loss)
 	for (int i = 0; i < s->b.m->naxes; i++)
 		if (s->b.m->axis[i].time)
 			t.axis[i] = (struct ir_state){.kind = IR_COPIED};
-	struct ir_value *g = ir_build_typed(&s->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(s->run->ctx, &t));
+	struct ir_value *g = ir_build_typed(
+		&s->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(s->run->ctx, &t));
 	if (g)
 		s->grad[loss->mark] = g;
 	return g != NULL;
 }
 
-/* output("grad.w", %g) behind everything, in the order of the params. A step without any has nothing to train. */
+/* output("grad.w", %g) behind everything, in the order of the params. A step without any has
+ * nothing to train. */
 static bool
-report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *last, struct ir_loc loss)
+report_gradients(
+	struct sweep *s, struct ir_block *block, const struct ir_op *last, struct ir_loc loss)
 {
 	int n = 0;
 
-	IR_FOR_OPS(op, block) {
+	IR_FOR_OPS (op, block) {
 		if (op->code != OP_param)
 			continue;
 		struct ir_value *g = s->grad[op->result[0].mark];
@@ -216,7 +221,8 @@ report_gradients(struct sweep *s, struct ir_block *block, const struct ir_op *la
 			pass_count(s->run, "gradients", 1);
 			n++;
 		} else {
-			pass_remark(s->run, op, PASS_MISSED, "param %s: the loss does not depend on it", op->symbol);
+			pass_remark(s->run, op, PASS_MISSED,
+				"param %s: the loss does not depend on it", op->symbol);
 		}
 		if (op == last)
 			break;

@@ -1,16 +1,16 @@
 /*
- * opfuse: ops become kernels. A group of ops that would pass tensors through memory becomes one `fuse`, whose
- * inner values stay in registers and rows (op fusion: DisCo, section 2.2).
+ * opfuse: ops become kernels. A group of ops that would pass tensors through memory becomes one
+ * `fuse`, whose inner values stay in registers and rows (op fusion: DisCo, section 2.2).
  *
  * policy=greedy joins an op, in issue order, with the groups that make its operands, when
- *   - the op and the group work on one iteration space: the largest shape in the group; other values of
- *     the group have a prefix of it (what a row is reduced to) or are repeated along it;
- *   - a reduction that leaves the iteration space (over leading dims, or to a scalar) ends its group:
- *     nothing of the group reads it;
+ *   - the op and the group work on one iteration space: the largest shape in the group; other
+ * values of the group have a prefix of it (what a row is reduced to) or are repeated along it;
+ *   - a reduction that leaves the iteration space (over leading dims, or to a scalar) ends its
+ * group: nothing of the group reads it;
  *   - a matrix product starts its group: pointwise ops behind it are its epilogue;
- *   - nothing outside the group that stands before the op reads a value of the group. The group moves to
- *     the place of its last op, so this is what keeps definitions before uses; a path from the group
- *     through a collective back into it would have such a reader, so no cycle can arise.
+ *   - nothing outside the group that stands before the op reads a value of the group. The group
+ * moves to the place of its last op, so this is what keeps definitions before uses; a path from the
+ * group through a collective back into it would have such a reader, so no cycle can arise.
  *
  * A scalar constant is no operand: every kernel that reads it gets its own.
  *
@@ -39,7 +39,7 @@ struct group {
 	struct ir_op **op; /* in issue order */
 	int n;
 	bool ended, product, rows; /* holds a LAST, a PRODUCT, a ROW */
-	int rank; /* of the iteration space, local sizes */
+	int rank;                  /* of the iteration space, local sizes */
 	int64_t space[IR_MAX_RANK];
 };
 
@@ -54,8 +54,9 @@ struct fuser {
 static bool
 is_sum_product(const struct form *f)
 {
-	return f->reduce == REDUCE_SUM && f->ninputs > 1 && f->body->kind == EXPR_CALL && f->body->id == FN_mul &&
-		f->body->arg[0]->kind == EXPR_LOAD && f->body->arg[1]->kind == EXPR_LOAD;
+	return f->reduce == REDUCE_SUM && f->ninputs > 1 && f->body->kind == EXPR_CALL &&
+	       f->body->id == FN_mul && f->body->arg[0]->kind == EXPR_LOAD &&
+	       f->body->arg[1]->kind == EXPR_LOAD;
 }
 
 /* Do the indices of the result come first, in order, and the reduced ones last? */
@@ -108,8 +109,8 @@ classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK
 	int load, index;
 
 	*rank = 0;
-	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || is_scalar_constant(op) || op->nresults != 1 ||
-		!form_make(u->m, u->a, op, NULL, &f))
+	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || is_scalar_constant(op) ||
+		op->nresults != 1 || !form_make(u->m, u->a, op, NULL, &f))
 		return ROLE_NONE;
 	form_localize(u->m, op, &f, offset);
 	bool guarded = form_guard(&f, &load, &index);
@@ -155,8 +156,9 @@ static bool
 read_before(const struct group *g, const struct ir_op *op, uint32_t number, uint32_t other)
 {
 	for (int i = 0; i < g->n; i++)
-		IR_FOR_USES(use, &g->op[i]->result[0])
-			if (use->op->mark != number && use->op->mark != other && use->op->order < op->order)
+		IR_FOR_USES (use, &g->op[i]->result[0])
+			if (use->op->mark != number && use->op->mark != other &&
+				use->op->order < op->order)
 				return true;
 	return false;
 }
@@ -181,12 +183,15 @@ append_op(struct fuser *u, struct group *g, struct ir_op *op, uint32_t number)
 	op->mark = number;
 }
 
-/* Does a matrix product of `own` read a value of group `number`? It could not start the kernel then. */
+/* Does a matrix product of `own` read a value of group `number`? It could not start the kernel
+ * then. */
 static bool
 product_reads(const struct group *own, uint32_t number)
 {
 	for (int i = 0; i < own->n; i++)
-		for (int j = 0; j < own->op[i]->noperands && (own->op[i]->code == OP_matmul || own->op[i]->code == OP_contract); j++) {
+		for (int j = 0; j < own->op[i]->noperands &&
+				(own->op[i]->code == OP_matmul || own->op[i]->code == OP_contract);
+			j++) {
 			const struct ir_op *maker = ir_operand(own->op[i], j)->op;
 			if (maker && maker->mark == number)
 				return true;
@@ -199,7 +204,8 @@ static bool
 fits_product(const struct group *product, const struct group *other)
 {
 	return !other->product && !other->rows && !other->ended && other->rank == product->rank &&
-		memcmp(other->space, product->space, sizeof other->space[0] * (size_t)other->rank) == 0;
+	       memcmp(other->space, product->space, sizeof other->space[0] * (size_t)other->rank) ==
+		       0;
 }
 
 /* May group `number` take `op` (already in group `mine`, alone or with others)? */
@@ -210,9 +216,11 @@ may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op
 
 	if (g->ended || role == ROLE_PRODUCT)
 		return false;
-	if ((g->product && !fits_product(g, own)) || (own->product && !fits_product(own, g)) || product_reads(own, number))
+	if ((g->product && !fits_product(g, own)) || (own->product && !fits_product(own, g)) ||
+		product_reads(own, number))
 		return false;
-	if (g->n + own->n > GROUP_MAX_OPS || count_operands(g) + count_operands(own) > GROUP_MAX_OPERANDS + g->n)
+	if (g->n + own->n > GROUP_MAX_OPS ||
+		count_operands(g) + count_operands(own) > GROUP_MAX_OPERANDS + g->n)
 		return false;
 	return spaces_meet(g, own->rank, own->space) && !read_before(g, op, number, mine);
 }
@@ -285,7 +293,7 @@ find_interface(struct fuser *u, const struct group *g, uint32_t number, struct i
 				f->in[f->nin++] = v;
 		}
 		bool read = false;
-		IR_FOR_USES(use, &g->op[i]->result[0])
+		IR_FOR_USES (use, &g->op[i]->result[0])
 			read = read || use->op->mark != number;
 		if (read)
 			f->out[f->nout++] = &g->op[i]->result[0];
@@ -296,8 +304,9 @@ find_interface(struct fuser *u, const struct group *g, uint32_t number, struct i
 static struct ir_value *
 own_constant(struct fuser *u, struct ir_op *reader, struct ir_value *v)
 {
-	IR_FOR_OPS(op, reader->block)
-		if (op->code == OP_constant && op->result[0].type == v->type && ir_attr_equal(&op->attr[0], &v->op->attr[0]))
+	IR_FOR_OPS (op, reader->block)
+		if (op->code == OP_constant && op->result[0].type == v->type &&
+			ir_attr_equal(&op->attr[0], &v->op->attr[0]))
 			return &op->result[0];
 	struct ir_op *copy = ir_op_clone(u->m, v->op, NULL);
 	ir_insert_before(reader, copy);
@@ -305,7 +314,8 @@ own_constant(struct fuser *u, struct ir_op *reader, struct ir_value *v)
 }
 
 static struct ir_value *
-inside(struct fuser *u, const struct ir_op *fuse, const struct interface *f, struct ir_op *reader, struct ir_value *v)
+inside(struct fuser *u, const struct ir_op *fuse, const struct interface *f, struct ir_op *reader,
+	struct ir_value *v)
 {
 	for (int k = 0; k < f->nin; k++)
 		if (f->in[k] == v)
@@ -320,7 +330,8 @@ move_inside(struct fuser *u, const struct group *g, struct ir_op *fuse, struct i
 		ir_op_unlink(g->op[i]);
 		ir_block_append(fuse->body, g->op[i]);
 		for (int j = 0; j < g->op[i]->noperands; j++)
-			ir_set_operand(g->op[i], j, inside(u, fuse, f, g->op[i], ir_operand(g->op[i], j)));
+			ir_set_operand(
+				g->op[i], j, inside(u, fuse, f, g->op[i], ir_operand(g->op[i], j)));
 	}
 	struct ir_op *yield = ir_op_create(u->m, OP_yield, fuse->loc, f->out, f->nout, NULL, 0, 0);
 	ir_block_append(fuse->body, yield);
@@ -346,7 +357,8 @@ make_fuse(struct fuser *u, const struct group *g, uint32_t number)
 		for (struct ir_use *use = f.out[i]->uses; use; use = next) {
 			next = use->next;
 			if (use->op->mark != number)
-				ir_set_operand(use->op, (int)(use - use->op->operand), &fuse->result[i]);
+				ir_set_operand(
+					use->op, (int)(use - use->op->operand), &fuse->result[i]);
 		}
 	}
 	fuse->mark = 0;
@@ -368,19 +380,21 @@ run(struct pass_run *run, struct ir_module *m)
 		out_of_memory();
 	if (pass_enum(run, "policy") == 1) /* none */
 		return true;
-	IR_FOR_OPS(op, block)
+	IR_FOR_OPS (op, block)
 		place_op(&u, op);
 	for (uint32_t i = 1; i <= u.ngroups; i++)
 		if (u.group[i].n > 1)
 			make_fuse(&u, &u.group[i], i);
-	IR_FOR_OPS_SAFE(op, block)
+	IR_FOR_OPS_SAFE (op, block)
 		if (is_scalar_constant(op) && !op->result[0].uses)
 			ir_op_erase(op); /* every reader has its own */
 	return true;
 }
 
 static const struct pass_option options[] = {
-	{"policy", PASS_ENUM, "greedy", "what to fuse: greedy joins producers and consumers, none nothing", "greedy,none", 0, 0},
+	{"policy", PASS_ENUM, "greedy",
+		"what to fuse: greedy joins producers and consumers, none nothing", "greedy,none",
+		0, 0},
 	{0},
 };
 

@@ -9,7 +9,7 @@ static const char prefix[] = "grad.";
 static struct ir_op *
 find_param(struct ir_block *block, const char *name)
 {
-	IR_FOR_OPS(op, block)
+	IR_FOR_OPS (op, block)
 		if (op->code == OP_param && strcmp(op->symbol, name) == 0)
 			return op;
 	return NULL;
@@ -23,7 +23,8 @@ run_one(struct optimizer_step *s, struct ir_op *gradient, optimizer_rule *rule, 
 
 	s->param = find_param(b->block, name);
 	if (!s->param) {
-		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"", s->run->pass->name, name);
+		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"",
+			s->run->pass->name, name);
 		return false;
 	}
 	s->last_state = s->param;
@@ -44,9 +45,10 @@ optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, v
 	struct ir_op *last = f->body.last;
 	struct optimizer_step s = {.run = run, .b = {.m = m, .block = &f->body}};
 
-	IR_FOR_OPS_SAFE(op, &f->body) {
+	IR_FOR_OPS_SAFE (op, &f->body) {
 		bool done = op == last;
-		bool gradient = op->code == OP_output && strncmp(op->symbol, prefix, sizeof prefix - 1) == 0;
+		bool gradient = op->code == OP_output &&
+				strncmp(op->symbol, prefix, sizeof prefix - 1) == 0;
 		if (gradient && !run_one(&s, op, rule, data))
 			return false;
 		if (done)
@@ -58,7 +60,8 @@ optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, v
 struct ir_value *
 optimizer_state(struct optimizer_step *s, const char *what, bool scalar)
 {
-	char *name = talloc_asprintf(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol);
+	char *name = talloc_asprintf(
+		s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol);
 	struct ir_builder b = s->b;
 	struct ir_type t = {.dtype = s->w->type->dtype};
 	const struct ir_type *type = scalar ? ir_type_intern(b.m->ctx, &t) : s->w->type;
@@ -78,7 +81,8 @@ optimizer_scale(struct optimizer_step *s, struct ir_value *x, double factor)
 {
 	if (!x)
 		return NULL;
-	return ir_build2(&s->b, OP_mul, x, ir_build_scalar(&s->b, (enum ir_dtype)x->type->dtype, factor));
+	return ir_build2(
+		&s->b, OP_mul, x, ir_build_scalar(&s->b, (enum ir_dtype)x->type->dtype, factor));
 }
 
 struct ir_value *
@@ -86,5 +90,6 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 {
 	if (!x)
 		return NULL;
-	return ir_build2(&s->b, OP_add, x, ir_build_scalar(&s->b, (enum ir_dtype)x->type->dtype, summand));
+	return ir_build2(
+		&s->b, OP_add, x, ir_build_scalar(&s->b, (enum ir_dtype)x->type->dtype, summand));
 }

@@ -15,23 +15,19 @@ struct pass_value {
 };
 
 /* "int", "size" ...: how help and messages name the type; "a|b" for a choice. talloc. */
-char *
-pass_option_type_text(const void *owner, const struct pass_option *o);
+char *pass_option_type_text(const void *owner, const struct pass_option *o);
 
 /*
  * Reads `text` as a value of that option, into *v (strings owned by `owner`). NULL where it is one;
  * else what is wrong with it, a talloc text of `owner`: "expected a size such as 25MB, found 'x'".
  */
-char *
-pass_value_parse(const void *owner, const struct pass_option *o, const char *text,
-	struct pass_value *v);
+char *pass_value_parse(
+	const void *owner, const struct pass_option *o, const char *text, struct pass_value *v);
 
 /* What is wrong with the description of the option (its default, its choices), or NULL; talloc. */
-char *
-pass_option_fault(const void *owner, const struct pass_option *o);
+char *pass_option_fault(const void *owner, const struct pass_option *o);
 
 /* Looks the axes of the values up in the module. Reports each that it does not have. */
-bool
-pass_values_resolve(const struct pass *p, struct pass_value *v, const struct ir_module *m);
+bool pass_values_resolve(const struct pass *p, struct pass_value *v, const struct ir_module *m);
 
 #endif

@@ -70,11 +70,11 @@ struct pass {
 struct pass_run {
 	const struct pass *pass;
 	struct ir_context *ctx;
-	struct ir_loc loc;       /* of the pass in the pipeline text */
-	struct cost_model *cost; /* NULL where no cluster or profile was given: decide without */
-	uint64_t seed;           /* of everything random: same seed, same result */
-	void *scratch;           /* talloc context that ends with the run */
-	bool changed;            /* set by pass_count, pass_remark(PASS_APPLIED), or by hand */
+	struct ir_loc loc;        /* of the pass in the pipeline text */
+	struct cost_model *cost;  /* NULL where no cluster or profile was given: decide without */
+	uint64_t seed;            /* of everything random: same seed, same result */
+	void *scratch;            /* talloc context that ends with the run */
+	bool changed;             /* set by pass_count, pass_remark(PASS_APPLIED), or by hand */
 	struct pass_value *value; /* of the options, in their order: use the getters */
 	struct pass_manager *manager;
 };
@@ -83,30 +83,20 @@ struct pass_run {
  * Options by name. The manager has checked type and range and filled in defaults; a name that the
  * pass does not have, or of another type, is a bug of the pass and ends the program.
  */
-int64_t
-pass_int(const struct pass_run *run, const char *option);
-double
-pass_float(const struct pass_run *run, const char *option);
-int64_t
-pass_size(const struct pass_run *run, const char *option); /* bytes */
-double
-pass_time(const struct pass_run *run, const char *option); /* seconds */
-bool
-pass_bool(const struct pass_run *run, const char *option);
-const char *
-pass_string(const struct pass_run *run, const char *option); /* "" for none; lives as the run */
-int
-pass_enum(const struct pass_run *run, const char *option); /* position in the choices */
-int
-pass_axis(const struct pass_run *run, const char *option); /* -1: none given */
-int
-pass_axes(const struct pass_run *run, const char *option, int axis[IR_MAX_AXES]); /* how many */
+int64_t pass_int(const struct pass_run *run, const char *option);
+double pass_float(const struct pass_run *run, const char *option);
+int64_t pass_size(const struct pass_run *run, const char *option); /* bytes */
+double pass_time(const struct pass_run *run, const char *option);  /* seconds */
+bool pass_bool(const struct pass_run *run, const char *option);
+const char *pass_string(
+	const struct pass_run *run, const char *option);       /* "" for none; lives as the run */
+int pass_enum(const struct pass_run *run, const char *option); /* position in the choices */
+int pass_axis(const struct pass_run *run, const char *option); /* -1: none given */
+int pass_axes(const struct pass_run *run, const char *option, int axis[IR_MAX_AXES]); /* how many */
 /* Did the pipeline text give this option? Else it is its default. */
-bool
-pass_given(const struct pass_run *run, const char *option);
+bool pass_given(const struct pass_run *run, const char *option);
 /* Where its value stands in the pipeline text, for errors about it; else the pass itself. */
-struct ir_loc
-pass_option_loc(const struct pass_run *run, const char *option);
+struct ir_loc pass_option_loc(const struct pass_run *run, const char *option);
 
 /*
  * Remarks say what a pass did or did not do and why, at an op (or at none: NULL). One sentence with
@@ -114,17 +104,14 @@ pass_option_loc(const struct pass_run *run, const char *option);
  */
 enum pass_remark_kind { PASS_APPLIED, PASS_MISSED };
 
-void
-pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind kind,
+void pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind kind,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Adds n to the statistic of that name, "ops fused"; n > 0 means that the module changed. */
-void
-pass_count(struct pass_run *run, const char *what, int64_t n);
+void pass_count(struct pass_run *run, const char *what, int64_t n);
 
 /* Runs other passes, as pipeline text, inside this one and verifies after each. False: reported. */
-bool
-pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
+bool pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
 
 /*
  * A plugin: a shared library that defines `const struct dopt_plugin dopt_plugin`, built against the

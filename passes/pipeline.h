@@ -51,9 +51,9 @@ struct pass_manager {
 	struct pass_registry *registry;
 	struct cost_model *cost; /* may be NULL */
 	uint64_t seed;
-	bool verify_each;        /* verify after every pass */
-	bool keep_remarks;       /* collect remarks in `remark` */
-	bool show_remarks;       /* and report them as they come */
+	bool verify_each;  /* verify after every pass */
+	bool keep_remarks; /* collect remarks in `remark` */
+	bool show_remarks; /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the pass at work */
@@ -61,34 +61,29 @@ struct pass_manager {
 };
 
 /* A manager with the built-in passes, that verifies. Never NULL. */
-struct pass_manager *
-pass_manager_create(const void *owner, struct ir_context *ctx);
+struct pass_manager *pass_manager_create(const void *owner, struct ir_context *ctx);
 
 /* An empty pipeline owned by `owner`. */
-struct pass_pipeline *
-pass_pipeline_create(const void *owner);
+struct pass_pipeline *pass_pipeline_create(const void *owner);
 
 /*
  * Adds the passes of a text, which is registered with the reporter under `source`. Reports every
  * fault with its place in the text and returns false.
  */
-bool
-pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, const char *source,
+bool pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, const char *source,
 	const char *text);
 
 /*
  * Checks needs and conflicts from the facts of `m` on, and puts providers in. Reports, returns
  * false.
  */
-bool
-pass_pipeline_check(
+bool pass_pipeline_check(
 	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m);
 
 /*
  * Makes sure that the fact holds at the end of the pipeline: adds its provider where it does not.
  */
-bool
-pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
+bool pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
 	const struct ir_module *m, const char *fact);
 
 enum pass_status {
@@ -117,18 +112,15 @@ struct pass_hooks {
  * Runs the pipeline on *m. The result is *m again, or another module with the same owner where
  * one was dropped.
  */
-enum pass_status
-pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
-	const struct pass_hooks *hooks);
+enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
+	struct ir_module **m, const struct pass_hooks *hooks);
 
 /* The pipeline as text that parses to it; talloc. From entry `first` on. */
-char *
-pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);
+char *pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);
 
 /*
  * All remarks kept, as a stream of YAML documents in the form of LLVM's -fsave-optimization-record.
  */
-void
-pass_remarks_yaml(FILE *out, const struct pass_manager *manager);
+void pass_remarks_yaml(FILE *out, const struct pass_manager *manager);
 
 #endif

@@ -5,11 +5,10 @@
 #include "passes/pipeline.h"
 
 /* An entry for the pass with all options at their defaults. */
-struct pass_entry
-pass_entry_default(struct pass_pipeline *p, const struct pass *pass, struct ir_loc loc);
+struct pass_entry pass_entry_default(
+	struct pass_pipeline *p, const struct pass *pass, struct ir_loc loc);
 
 /* Puts a copy of *e in at position `at`. */
-void
-pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e);
+void pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Layout changes, one axis at a time, with the one op whose row leads from the state that is to the
  * state that should be. A split can be put on or taken off only as the innermost of its dimension:
- * axes whose turn has not come are passed over, and when none can move, an innermost one is gathered
- * to make way and put on again later.
+ * axes whose turn has not come are passed over, and when none can move, an innermost one is
+ * gathered to make way and put on again later.
  */
 #include "passes/reshard.h"
 
@@ -38,11 +38,13 @@ satisfied(const struct resharder *r, int axis)
 	if (state_equal(have, want))
 		return true;
 	bool last = have.kind == IR_SINGLE && have.order == a->size - 1;
-	return a->time && (last || have.kind == IR_COPIED) && (want.kind == IR_COPIED || want.kind == IR_SINGLE);
+	return a->time && (last || have.kind == IR_COPIED) &&
+	       (want.kind == IR_COPIED || want.kind == IR_SINGLE);
 }
 
 static bool
-step(struct resharder *r, enum op_code code, int axis, const char *key1, int64_t v1, const char *key2, int64_t v2)
+step(struct resharder *r, enum op_code code, int axis, const char *key1, int64_t v1,
+	const char *key2, int64_t v2)
 {
 	struct ir_context *ctx = r->b->m->ctx;
 	struct ir_attr attr[3] = {ir_make_axis(ctx, "axis", axis)};
@@ -59,9 +61,11 @@ step(struct resharder *r, enum op_code code, int axis, const char *key1, int64_t
 static bool
 complain(struct resharder *r, int axis)
 {
-	char *have = ir_state_text(NULL, r->v->type->axis[axis]), *want = ir_state_text(NULL, r->want->axis[axis]);
+	char *have = ir_state_text(NULL, r->v->type->axis[axis]),
+	     *want = ir_state_text(NULL, r->want->axis[axis]);
 
-	diag_error(r->b->m->ctx->diag, r->b->loc, "no parallelization op leads from %s to %s on axis %s", have, want,
+	diag_error(r->b->m->ctx->diag, r->b->loc,
+		"no parallelization op leads from %s to %s on axis %s", have, want,
 		r->b->m->axis[axis].name);
 	talloc_free(have);
 	talloc_free(want);
@@ -71,8 +75,8 @@ complain(struct resharder *r, int axis)
 }
 
 /*
- * Copied to single is no transition of the table, for it moves nothing: one place keeps its copy. A product
- * with a 1 that is single there says so, and costs no message.
+ * Copied to single is no transition of the table, for it moves nothing: one place keeps its copy. A
+ * product with a 1 that is single there says so, and costs no message.
  */
 static bool
 keep_one_copy(struct resharder *r, int axis, int place)
@@ -92,7 +96,8 @@ static bool
 move_axis(struct resharder *r, int axis)
 {
 	struct ir_state have = r->v->type->axis[axis], want = r->want->axis[axis];
-	bool accumulate = r->b->m->axis[axis].time && have.kind == IR_PARTIAL && want.kind == IR_COPIED;
+	bool accumulate =
+		r->b->m->axis[axis].time && have.kind == IR_PARTIAL && want.kind == IR_COPIED;
 
 	switch ((enum ir_state_kind)want.kind) {
 	case IR_COPIED:
@@ -100,7 +105,8 @@ move_axis(struct resharder *r, int axis)
 			return step(r, OP_allgather, axis, NULL, 0, NULL, 0);
 		if (have.kind == IR_SINGLE)
 			return step(r, OP_replicate, axis, NULL, 0, NULL, 0);
-		return accumulate ? step(r, OP_reduce, axis, NULL, 0, NULL, 0) : step(r, OP_allreduce, axis, NULL, 0, NULL, 0);
+		return accumulate ? step(r, OP_reduce, axis, NULL, 0, NULL, 0)
+				  : step(r, OP_allreduce, axis, NULL, 0, NULL, 0);
 	case IR_SPLIT:
 		if (have.kind == IR_PARTIAL)
 			return step(r, OP_reducescatter, axis, "dim", want.dim, NULL, 0);
@@ -142,7 +148,8 @@ make_way(struct resharder *r)
 	const struct ir_type *t = r->v->type;
 
 	for (int i = 0; i < r->b->m->naxes; i++)
-		if (!satisfied(r, i) && t->axis[i].kind == IR_SPLIT && t->axis[i].order == depth(t, t->axis[i].dim) - 1)
+		if (!satisfied(r, i) && t->axis[i].kind == IR_SPLIT &&
+			t->axis[i].order == depth(t, t->axis[i].dim) - 1)
 			return step(r, OP_allgather, i, NULL, 0, NULL, 0);
 	for (int i = 0; i < r->b->m->naxes; i++)
 		if (t->axis[i].kind == IR_SPLIT && t->axis[i].order == depth(t, t->axis[i].dim) - 1)
@@ -151,8 +158,8 @@ make_way(struct resharder *r)
 }
 
 /*
- * The axis to move next, -1 if none may; *done if all are right. Sums over time come first: what is accumulated
- * over the micro-batches is communicated once, not once for each of them.
+ * The axis to move next, -1 if none may; *done if all are right. Sums over time come first: what is
+ * accumulated over the micro-batches is communicated once, not once for each of them.
  */
 static int
 next_axis(const struct resharder *r, bool *done)

@@ -1,12 +1,14 @@
 /*
- * tensorfuse: several collectives become one over a packed buffer (tensor fusion: Sergeev and Del Balso,
- * "Horovod"; gradient buckets of PyTorch DDP). A collective costs a latency whatever it carries, so few
- * large ones are cheaper than many small ones; but a large one starts only when its last part is ready.
+ * tensorfuse: several collectives become one over a packed buffer (tensor fusion: Sergeev and Del
+ * Balso, "Horovod"; gradient buckets of PyTorch DDP). A collective costs a latency whatever it
+ * carries, so few large ones are cheaper than many small ones; but a large one starts only when its
+ * last part is ready.
  *
- * Collectives of one op, axis, dim and element type are put in a bucket in issue order, up to `bucket`
- * bytes at one place (of the larger of operand and result). The one op of the bucket stands where its last
- * member stood. A bucket is closed before the first op that reads a member's result, so order and
- * dominance hold and nothing else moves. Right because a variadic collective is defined as each alone.
+ * Collectives of one op, axis, dim and element type are put in a bucket in issue order, up to
+ * `bucket` bytes at one place (of the larger of operand and result). The one op of the bucket
+ * stands where its last member stood. A bucket is closed before the first op that reads a member's
+ * result, so order and dominance hold and nothing else moves. Right because a variadic collective
+ * is defined as each alone.
  */
 #include "passes/pass.h"
 
@@ -33,7 +35,8 @@ struct fuser {
 static bool
 same_kind(const struct ir_op *a, const struct ir_op *b)
 {
-	if (a->code != b->code || a->nattrs != b->nattrs || ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
+	if (a->code != b->code || a->nattrs != b->nattrs ||
+		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
 		return false;
 	for (int i = 0; i < a->nattrs; i++)
 		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
@@ -67,7 +70,8 @@ merge(struct fuser *f, struct bucket *k)
 	for (int i = 0; i < k->n; i++)
 		for (int j = 0; j < k->member[i]->noperands; j++)
 			operand[at++] = ir_operand(k->member[i], j);
-	struct ir_op *one = ir_op_create(f->m, (enum op_code)last->code, last->loc, operand, total, last->attr, last->nattrs, total);
+	struct ir_op *one = ir_op_create(f->m, (enum op_code)last->code, last->loc, operand, total,
+		last->attr, last->nattrs, total);
 	ir_insert_before(last, one);
 	at = 0;
 	for (int i = 0; i < k->n; i++)
@@ -80,8 +84,8 @@ merge(struct fuser *f, struct bucket *k)
 	for (int i = 0; i < k->n; i++)
 		ir_op_erase(k->member[i]);
 	pass_count(f->run, "collectives fused", k->n);
-	pass_remark(f->run, one, PASS_APPLIED, "%d %ss in one message of %lld bytes", k->n, op_name((enum op_code)one->code),
-		(long long)k->bytes);
+	pass_remark(f->run, one, PASS_APPLIED, "%d %ss in one message of %lld bytes", k->n,
+		op_name((enum op_code)one->code), (long long)k->bytes);
 }
 
 static void
@@ -135,9 +139,9 @@ run(struct pass_run *run, struct ir_module *m)
 	struct fuser f = {.run = run, .m = m, .limit = pass_size(run, "bucket")};
 	struct ir_block *block = &ir_func_find(m, "main")->body;
 
-	IR_FOR_OPS(op, block)
+	IR_FOR_OPS (op, block)
 		op->mark = 0;
-	IR_FOR_OPS_SAFE(op, block) {
+	IR_FOR_OPS_SAFE (op, block) {
 		for (struct bucket **link = &f.open; *link;)
 			if (reads_member(op, *link))
 				close_bucket(&f, link);
@@ -152,7 +156,8 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"bucket", PASS_SIZE, "25MB", "largest message, as bytes at one place; PyTorch DDP's default", NULL, 0, 1e15},
+	{"bucket", PASS_SIZE, "25MB",
+		"largest message, as bytes at one place; PyTorch DDP's default", NULL, 0, 1e15},
 	{0},
 };
 

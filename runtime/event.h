@@ -28,12 +28,10 @@ rt_event_value(const struct rt_event *e)
 }
 
 /* Adds one and wakes everybody who sleeps. */
-void
-rt_event_bump(struct rt_event *e);
+void rt_event_bump(struct rt_event *e);
 
 /* Returns once the value is no longer `old`. urgent may be NULL: it is not. */
-void
-rt_event_wait(struct rt_event *e, uint32_t old, const _Atomic bool *urgent);
+void rt_event_wait(struct rt_event *e, uint32_t old, const _Atomic bool *urgent);
 
 /* A barrier of `count` threads that may be passed again and again. */
 struct rt_barrier {
@@ -42,7 +40,6 @@ struct rt_barrier {
 	uint32_t count;
 };
 
-void
-rt_barrier_wait(struct rt_barrier *b, const _Atomic bool *urgent);
+void rt_barrier_wait(struct rt_barrier *b, const _Atomic bool *urgent);
 
 #endif

@@ -7,24 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void
-rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+void rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
 	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
 	int64_t ldc);
 
-void
-rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+void rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
 	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
 	int64_t ldc);
 
 /* `batch` products; operand number i is at pointer + i * stride (in elements, 0 repeats it). */
-void
-rt_gemm_batch_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+void rt_gemm_batch_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
 	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
 	int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-void
-rt_gemm_batch_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+void rt_gemm_batch_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
 	const double *a, int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
 	int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch);
 

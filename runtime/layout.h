@@ -11,51 +11,40 @@ struct rt_box {
 };
 
 /* The number of places: the product of the device axes. */
-int64_t
-rt_places(const struct rt_program *p);
+int64_t rt_places(const struct rt_program *p);
 
 /* The coordinates of a place; 0 on time axes. `coord` has RT_MAX_AXES entries. */
-void
-rt_place_coords(const struct rt_program *p, int64_t place, int64_t *coord);
+void rt_place_coords(const struct rt_program *p, int64_t place, int64_t *coord);
 
 /* The distance in place numbers between neighbours on a device axis. */
-int64_t
-rt_axis_stride(const struct rt_program *p, int axis);
+int64_t rt_axis_stride(const struct rt_program *p, int axis);
 
 /* Elements of the global tensor. */
-int64_t
-rt_tensor_elements(const struct rt_tensor *t);
+int64_t rt_tensor_elements(const struct rt_tensor *t);
 
 /* Slices over time that a place keeps: 1 if no time axis splits the tensor. */
-int64_t
-rt_tensor_slices(const struct rt_program *p, const struct rt_tensor *t);
+int64_t rt_tensor_slices(const struct rt_program *p, const struct rt_tensor *t);
 
 /* The box of slice `slice` at the place with these coordinates, and its number of elements. */
-int64_t
-rt_tensor_box(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord,
+int64_t rt_tensor_box(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord,
 	int64_t slice, struct rt_box *box);
 
 /* Does the place with these coordinates hold the tensor? */
-bool
-rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
+bool rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
 /* Is it, of all places that hold the same elements, the one that speaks for them (the first)? */
-bool
-rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
+bool rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
 /* Copies a box of `bytes`-sized elements between the row-major global tensor of shape dims[rank]
  * and the row-major local one. */
-void
-rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
+void rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
 	const void *global);
-void
-rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes,
+void rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes,
 	const void *local, void *global);
 
 /* Calls `run` for every run of the box that is contiguous in the global tensor: the number of its
  * first element there and in the local tensor, and its length. */
-void
-rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
+void rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
 	void (*run)(void *arg, int64_t global, int64_t local, int64_t n), void *arg);
 
 #endif

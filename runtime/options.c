@@ -44,8 +44,10 @@ static const struct row rows[] = {
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
 		"print outputs every N steps (a tenth of the steps)"},
 	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "leave out the evaluation on test.NAME"},
-	{"graph", FLAG, AT(graph), 0, 0, NULL, "cuda: run the step as one CUDA graph (one rank, or mpirun)"},
-	{"tf32", FLAG, AT(tf32), 0, 0, NULL, "cuda: matrix products in TF32, which rounds operands to 10 bits"},
+	{"graph", FLAG, AT(graph), 0, 0, NULL,
+		"cuda: run the step as one CUDA graph (one rank, or mpirun)"},
+	{"tf32", FLAG, AT(tf32), 0, 0, NULL,
+		"cuda: matrix products in TF32, which rounds operands to 10 bits"},
 	{"help", FLAG, AT(help), 0, 0, NULL, "print this"},
 };
 

@@ -14,17 +14,15 @@ struct rt_options {
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
 	int64_t report_every;                          /* 0: a tenth of the steps */
 	bool no_eval;
-	bool graph, tf32;     /* cuda */
+	bool graph, tf32; /* cuda */
 	bool help;
 };
 
 /* Fills `o` with the defaults and then from argv, whose strings it points to. Fails with
  * RT_EXIT_USAGE and a message that names the option. */
-bool
-rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st);
+bool rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st);
 
 /* Prints what the options are to stdout. `program` is its name. */
-void
-rt_options_help(const char *program);
+void rt_options_help(const char *program);
 
 #endif

@@ -30,23 +30,17 @@ struct rt_rank {
 /* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where
  * the device brings an engine of its own or MPI carries. All ranks call it together and agree on
  * the result. The rank is released with rt_rank_close in any case. */
-bool
-rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
-void
-rt_rank_close(struct rt_rank *r);
+bool rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
+void rt_rank_close(struct rt_rank *r);
 
 /* Bytes of one slice of a tensor on this rank. */
-size_t
-rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t);
+size_t rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t);
 
 /* A slice of a tensor in host memory, to read: in the arena itself or copied to the stage. */
-const void *
-rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+const void *rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 
 /* Host memory for a slice, to be written and then handed over with rt_rank_put. */
-void *
-rt_rank_room(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
-void
-rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+void *rt_rank_room(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
+void rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 
 #endif

@@ -21,24 +21,19 @@ rt_region_elements(const struct rt_region *r)
 
 /* Does place p give something to place q (which may be p itself)? For sums: do p's numbers go into
  * what q gets? */
-bool
-rt_coll_moves(const struct rt_coll *c, int p, int q);
+bool rt_coll_moves(const struct rt_coll *c, int p, int q);
 
 /* What place p has to give to place q, in p's arena; `places` is the axis' size. */
-struct rt_region
-rt_coll_source(const struct rt_coll *c, const struct rt_buf *b, int places, int q);
+struct rt_region rt_coll_source(const struct rt_coll *c, const struct rt_buf *b, int places, int q);
 
 /* Where place q puts what it gets from place p, in q's arena. */
-struct rt_region
-rt_coll_target(const struct rt_coll *c, const struct rt_buf *b, int places, int p);
+struct rt_region rt_coll_target(const struct rt_coll *c, const struct rt_buf *b, int places, int p);
 
 /* Elements that a place gives to one other, over all buffers. */
-int64_t
-rt_coll_part(const struct rt_coll *c, int places);
+int64_t rt_coll_part(const struct rt_coll *c, int places);
 
 /* Copies between regions of equally many elements of `bytes` bytes. */
-void
-rt_region_copy(char *to, const struct rt_region *to_region, const char *from,
+void rt_region_copy(char *to, const struct rt_region *to_region, const char *from,
 	const struct rt_region *from_region, size_t bytes);
 
 /* A walk over the runs of a region. */
@@ -49,13 +44,11 @@ struct rt_run {
 };
 
 /* The byte offset of the next piece, and its length, at most `limit`; 0 at the end. */
-int64_t
-rt_run_next(struct rt_run *run, size_t bytes, int64_t limit, size_t *offset);
+int64_t rt_run_next(struct rt_run *run, size_t bytes, int64_t limit, size_t *offset);
 
 /* Bytes that a rank's link carries for this collective by the ring algorithms: 2(P-1)/P of the
  * message for an allreduce, (P-1)/P where slices are exchanged, all of it where one has the
  * whole. */
-double
-rt_coll_wire_bytes(const struct rt_coll *c, int places);
+double rt_coll_wire_bytes(const struct rt_coll *c, int places);
 
 #endif

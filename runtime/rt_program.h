@@ -167,10 +167,8 @@ struct rt_ctx {
 };
 
 /* Slow path of the two below. */
-void
-rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
-void
-rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
+void rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
+void rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
 
 /* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step
  * is not timed. Kernels do not nest. */
@@ -192,12 +190,10 @@ rt_kernel_end(struct rt_ctx *ctx, int32_t kernel)
  * rt_wait its sources must not be written and its results not be touched. Every rank posts the same
  * collectives in the same order; they run one after another in that order. The same collective may
  * be posted again, also before it was waited for. */
-void
-rt_post(struct rt_ctx *ctx, int32_t coll);
+void rt_post(struct rt_ctx *ctx, int32_t coll);
 
 /* Returns when the last post of this collective is complete. At once if there is none. */
-void
-rt_wait(struct rt_ctx *ctx, int32_t coll);
+void rt_wait(struct rt_ctx *ctx, int32_t coll);
 
 struct rt_device;
 extern const struct rt_device rt_device_host;
@@ -205,7 +201,6 @@ extern const struct rt_device rt_device_host;
 /* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while
  * running) or 2 (wrong option, data or number of ranks). See runtime/options.h and runtime/main.c
  * for options and the lines that are printed. */
-int
-rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
+int rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
 
 #endif

@@ -30,20 +30,16 @@ struct rt_st_file {
 
 /* Opens and checks a whole file. On failure `f` is empty and the message starts with the path.
  * Close what was opened with rt_st_close. Tensors are in the order of the header. */
-bool
-rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st);
+bool rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st);
 
-void
-rt_st_close(struct rt_st_file *f);
+void rt_st_close(struct rt_st_file *f);
 
 /* The tensor of that name, or NULL. */
-const struct rt_st_tensor *
-rt_st_find(const struct rt_st_file *f, const char *name);
+const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *name);
 
 /* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */
-bool
-rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype, int rank,
-	const int64_t *dims, struct rt_status *st);
+bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
+	int rank, const int64_t *dims, struct rt_status *st);
 
 /* Writing: the tensors that will follow are declared first, then their bytes are appended in that
  * order. The file is written under a temporary name in the same folder and renamed at the end, so
@@ -61,14 +57,11 @@ struct rt_st_writer {
 	char *temporary;
 };
 
-bool
-rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry *entries, int count,
-	struct rt_status *st);
-bool
-rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st);
+bool rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry *entries,
+	int count, struct rt_status *st);
+bool rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st);
 
 /* Renames the file into its place; with `ok` false, removes it. Frees what the writer has. */
-bool
-rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st);
+bool rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st);
 
 #endif

@@ -18,12 +18,10 @@ struct rt_status {
 };
 
 /* Records a failure, unless there is one already. Returns false, so that a caller can return it. */
-bool
-rt_fail(struct rt_status *st, int code, const char *format, ...)
+bool rt_fail(struct rt_status *st, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* rt_fail for memory that could not be had: `bytes` for `what`. */
-bool
-rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
+bool rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
 
 #endif

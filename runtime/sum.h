@@ -7,7 +7,6 @@
 #include "runtime/dtype.h"
 
 /* dst[i] = src[0][i] + src[1][i] + ... for n elements; dst may be one of the sources. */
-void
-rt_sum(enum rt_dtype t, void *dst, const void *const *src, int places, int64_t n);
+void rt_sum(enum rt_dtype t, void *dst, const void *const *src, int places, int64_t n);
 
 #endif

@@ -4,7 +4,6 @@
 
 /* One thread for OpenMP in what the calling thread calls: the ranks share the cores already. Called
  * first in every thread. */
-void
-rt_single_threaded_libraries(void);
+void rt_single_threaded_libraries(void);
 
 #endif

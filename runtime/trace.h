@@ -16,19 +16,16 @@ struct rt_trace;
 
 /* A trace for one rank with room for `events` events a track (48 bytes each); NULL without
  * memory. */
-struct rt_trace *
-rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size_t events);
-void
-rt_trace_free(struct rt_trace *t);
+struct rt_trace *rt_trace_new(
+	const struct rt_program *prog, int rank, const int64_t *coord, size_t events);
+void rt_trace_free(struct rt_trace *t);
 
 /* Adds an event: its times in ns of rt_now_ns, `detail` the step, or a collective's sequence
  * number; `posted` when a collective was posted. */
-void
-rt_trace_add(struct rt_trace *t, enum rt_track track, enum rt_event_kind kind, int32_t index,
+void rt_trace_add(struct rt_trace *t, enum rt_track track, enum rt_event_kind kind, int32_t index,
 	int64_t begin, int64_t end, int64_t posted, int64_t detail);
 
 /* Writes DIR/rank-N.json. */
-bool
-rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st);
+bool rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st);
 
 #endif

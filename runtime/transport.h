@@ -34,11 +34,11 @@ struct rt_link {
 /* The transports of all ranks of a process: an array from malloc of pointers, in the order of the
  * places. Their arenas are set by their ranks before the first collective, with a barrier between.
  * NULL without memory. Each rank frees its own; the last one frees what they share. */
-struct rt_transport **
-rt_threads_transports(const struct rt_program *prog, int nranks, struct rt_link link);
+struct rt_transport **rt_threads_transports(
+	const struct rt_program *prog, int nranks, struct rt_link link);
 
 /* The transport of an MPI rank. All ranks call it together. NULL without memory. */
-struct rt_transport *
-rt_mpi_transport(const struct rt_program *prog, const struct rt_world *w, const int64_t *coord);
+struct rt_transport *rt_mpi_transport(
+	const struct rt_program *prog, const struct rt_world *w, const int64_t *coord);
 
 #endif

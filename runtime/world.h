@@ -27,28 +27,21 @@ struct rt_world {
 
 /* All ranks take over the failure of the lowest rank that has one. Returns true if there is none.
  * Every rank calls it at the same points. */
-bool
-rt_agree(struct rt_world *w, struct rt_status *st);
+bool rt_agree(struct rt_world *w, struct rt_status *st);
 
 /* The ranks of this process as threads: makes `nranks` worlds (an array from malloc, whose threads
  * the caller starts). NULL without memory. Free with rt_threads_world_free. */
-struct rt_world *
-rt_threads_world(int nranks);
-void
-rt_threads_world_free(struct rt_world *worlds);
+struct rt_world *rt_threads_world(int nranks);
+void rt_threads_world_free(struct rt_world *worlds);
 
 /* Was this process started by mpirun or a like starter? */
-bool
-rt_mpi_started(void);
+bool rt_mpi_started(void);
 
 /* Starts MPI and fills the world. */
-bool
-rt_mpi_world(struct rt_world *w, struct rt_status *st);
-void
-rt_mpi_finish(void);
+bool rt_mpi_world(struct rt_world *w, struct rt_status *st);
+void rt_mpi_finish(void);
 
 /* Ends all ranks at once with this exit code, also those that wait for this one. */
-_Noreturn void
-rt_abort(const struct rt_world *w, int code);
+_Noreturn void rt_abort(const struct rt_world *w, int code);
 
 #endif

@@ -10,8 +10,7 @@
 
 #ifndef DOPT_KERNEL
 #define DOPT_KERNEL(name, args, threads)                                                           \
-	extern "C" __global__ void __launch_bounds__(threads)                                      \
-	name(const __grid_constant__ args k)
+	extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args k)
 #define DEV static __device__ __forceinline__
 #endif
 #define RT_INLINE static __host__ __device__ inline
@@ -27,8 +26,14 @@
 /* --- scalar functions: as runtime/kernel.h has them for the host ------------------------------ */
 
 #define DEV_FLOATS_1(name, f32, f64)                                                               \
-	DEV float name(float x) { return f32; }                                                    \
-	DEV double name(double x) { return f64; }
+	DEV float name(float x)                                                                    \
+	{                                                                                          \
+		return f32;                                                                        \
+	}                                                                                          \
+	DEV double name(double x)                                                                  \
+	{                                                                                          \
+		return f64;                                                                        \
+	}
 
 DEV_FLOATS_1(M_exp, expf(x), exp(x))
 DEV_FLOATS_1(M_log, logf(x), log(x))
@@ -59,22 +64,58 @@ M_sigmoid(double x)
 
 /* The larger and the smaller; a NaN if either is one. */
 #define DEV_EXTREME(name, sign)                                                                    \
-	DEV float name(float x, float y) { return x != x ? x : x sign y ? x : y; }                 \
-	DEV double name(double x, double y) { return x != x ? x : x sign y ? x : y; }              \
-	DEV int32_t name(int32_t x, int32_t y) { return x sign y ? x : y; }                        \
-	DEV int64_t name(int64_t x, int64_t y) { return x sign y ? x : y; }
+	DEV float name(float x, float y)                                                           \
+	{                                                                                          \
+		return x != x ? x : x sign y ? x : y;                                              \
+	}                                                                                          \
+	DEV double name(double x, double y)                                                        \
+	{                                                                                          \
+		return x != x ? x : x sign y ? x : y;                                              \
+	}                                                                                          \
+	DEV int32_t name(int32_t x, int32_t y)                                                     \
+	{                                                                                          \
+		return x sign y ? x : y;                                                           \
+	}                                                                                          \
+	DEV int64_t name(int64_t x, int64_t y)                                                     \
+	{                                                                                          \
+		return x sign y ? x : y;                                                           \
+	}
 
 DEV_EXTREME(M_max, >)
 DEV_EXTREME(M_min, <)
 
-DEV float M_pow(float x, float y) { return powf(x, y); }
-DEV double M_pow(double x, double y) { return pow(x, y); }
-DEV int32_t M_abs(int32_t x) { return (int32_t)(x < 0 ? 0u - (uint32_t)x : (uint32_t)x); }
-DEV int64_t M_abs(int64_t x) { return (int64_t)(x < 0 ? (uint64_t)0 - (uint64_t)x : (uint64_t)x); }
+DEV float
+M_pow(float x, float y)
+{
+	return powf(x, y);
+}
+DEV double
+M_pow(double x, double y)
+{
+	return pow(x, y);
+}
+DEV int32_t
+M_abs(int32_t x)
+{
+	return (int32_t)(x < 0 ? 0u - (uint32_t)x : (uint32_t)x);
+}
+DEV int64_t
+M_abs(int64_t x)
+{
+	return (int64_t)(x < 0 ? (uint64_t)0 - (uint64_t)x : (uint64_t)x);
+}
 
 /* Integers are truncated, and x / 0 is 0; the smallest by -1 is itself. */
-DEV float M_div(float x, float y) { return x / y; }
-DEV double M_div(double x, double y) { return x / y; }
+DEV float
+M_div(float x, float y)
+{
+	return x / y;
+}
+DEV double
+M_div(double x, double y)
+{
+	return x / y;
+}
 
 DEV int32_t
 M_div(int32_t x, int32_t y)
@@ -98,9 +139,10 @@ M_div(int64_t x, int64_t y)
 #define DEV_TO_INT(name, type, bottom, top)                                                        \
 	DEV type name(double x)                                                                    \
 	{                                                                                          \
-		return x != x ? (type)0                                                            \
-			: x >= (top) ? (type)((uint64_t)(top) - 1)                                 \
-			: x <= (bottom) ? (type)(bottom) : (type)x;                                \
+		return x != x          ? (type)0                                                   \
+		       : x >= (top)    ? (type)((uint64_t)(top)-1)                                 \
+		       : x <= (bottom) ? (type)(bottom)                                            \
+				       : (type)x;                                                  \
 	}
 
 DEV_TO_INT(m_to_i64, int64_t, -9223372036854775808.0, 9223372036854775808.0)
@@ -109,22 +151,78 @@ DEV_TO_INT(m_to_i8, int8_t, -128.0, 128.0)
 DEV_TO_INT(m_to_u8, uint8_t, 0.0, 256.0)
 
 /* A float as the narrow type would keep it. */
-DEV float m_round_f16(float x) { return rt_f16_to_f32(rt_f32_to_f16(x)); }
-DEV float m_round_bf16(float x) { return rt_bf16_to_f32(rt_f32_to_bf16(x)); }
+DEV float
+m_round_f16(float x)
+{
+	return rt_f16_to_f32(rt_f32_to_f16(x));
+}
+DEV float
+m_round_bf16(float x)
+{
+	return rt_bf16_to_f32(rt_f32_to_bf16(x));
+}
 
 /* Where a reduction starts. */
-DEV void m_lowest(float &x) { x = -HUGE_VALF; }
-DEV void m_lowest(double &x) { x = -HUGE_VAL; }
-DEV void m_lowest(int64_t &x) { x = (int64_t)((uint64_t)1 << 63); }
-DEV void m_lowest(int32_t &x) { x = (int32_t)(1u << 31); }
-DEV void m_lowest(int8_t &x) { x = -128; }
-DEV void m_lowest(uint8_t &x) { x = 0; }
-DEV void m_highest(float &x) { x = HUGE_VALF; }
-DEV void m_highest(double &x) { x = HUGE_VAL; }
-DEV void m_highest(int64_t &x) { x = (int64_t)~((uint64_t)1 << 63); }
-DEV void m_highest(int32_t &x) { x = (int32_t)~(1u << 31); }
-DEV void m_highest(int8_t &x) { x = 127; }
-DEV void m_highest(uint8_t &x) { x = 255; }
+DEV void
+m_lowest(float &x)
+{
+	x = -HUGE_VALF;
+}
+DEV void
+m_lowest(double &x)
+{
+	x = -HUGE_VAL;
+}
+DEV void
+m_lowest(int64_t &x)
+{
+	x = (int64_t)((uint64_t)1 << 63);
+}
+DEV void
+m_lowest(int32_t &x)
+{
+	x = (int32_t)(1u << 31);
+}
+DEV void
+m_lowest(int8_t &x)
+{
+	x = -128;
+}
+DEV void
+m_lowest(uint8_t &x)
+{
+	x = 0;
+}
+DEV void
+m_highest(float &x)
+{
+	x = HUGE_VALF;
+}
+DEV void
+m_highest(double &x)
+{
+	x = HUGE_VAL;
+}
+DEV void
+m_highest(int64_t &x)
+{
+	x = (int64_t) ~((uint64_t)1 << 63);
+}
+DEV void
+m_highest(int32_t &x)
+{
+	x = (int32_t) ~(1u << 31);
+}
+DEV void
+m_highest(int8_t &x)
+{
+	x = 127;
+}
+DEV void
+m_highest(uint8_t &x)
+{
+	x = 255;
+}
 
 template <typename T>
 DEV T
@@ -137,8 +235,7 @@ m_sum(T x, T y)
 
 /* Combines the values of the 32 lanes of a warp in a fixed tree; all lanes get the result. */
 #define DEV_WARP(name, combine)                                                                    \
-	template <typename T>                                                                      \
-	DEV T name(T x)                                                                            \
+	template <typename T> DEV T name(T x)                                                      \
 	{                                                                                          \
 		for (int step = 16; step > 0; step >>= 1) {                                        \
 			const T other = __shfl_xor_sync(0xFFFFFFFFu, x, step);                     \
@@ -150,8 +247,7 @@ m_sum(T x, T y)
 /* The same for a block of LANES threads: warps first, then warp 0 over their results. Begins and
  * ends with a barrier, so that the room can be used again at once. */
 #define DEV_BLOCK(name, warp)                                                                      \
-	template <int LANES, typename T>                                                           \
-	DEV T name(T x, unsigned char *room, T start)                                              \
+	template <int LANES, typename T> DEV T name(T x, unsigned char *room, T start)             \
 	{                                                                                          \
 		T *const each = (T *)room;                                                         \
 		x = warp(x);                                                                       \
@@ -183,8 +279,7 @@ DEV_BLOCK(block_min, warp_min)
 
 /* --- vectors of 16 bytes ------------------------------------------------------------------- */
 
-template <typename T, int N>
-struct alignas(sizeof(T) * N) vec {
+template <typename T, int N> struct alignas(sizeof(T) * N) vec {
 	T at[N];
 };
 

@@ -10,8 +10,8 @@ DEV int64_t
 dopt_region_at(const dopt_region &r, int64_t i)
 {
 	const int64_t run = i / r.run, c = run % r.counts[2], b = run / r.counts[2];
-	return i % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1]
-		+ b / r.counts[1] * r.strides[0];
+	return i % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1] +
+	       b / r.counts[1] * r.strides[0];
 }
 
 #define DOPT_SUM(name, type, wide, load, store)                                                    \

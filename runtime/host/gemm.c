@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 /* OpenMP's, where the program is linked with an OpenMP runtime at all. */
-extern void
-omp_set_num_threads(int n) __attribute__((weak));
+extern void omp_set_num_threads(int n) __attribute__((weak));
 
 void
 rt_single_threaded_libraries(void)

@@ -33,7 +33,8 @@ setup(void **state)
 	x->m = ir_module_create(x, x->ctx, "test");
 	x->m->axis[x->m->naxes++] = (struct ir_axis){.name = ir_name(x->ctx, "dp"), .size = 2};
 	x->m->axis[x->m->naxes++] = (struct ir_axis){.name = ir_name(x->ctx, "tp"), .size = 4};
-	x->b = (struct ir_builder){.m = x->m, .block = &ir_func_create(x->m, "main", LOC_NONE)->body};
+	x->b = (struct ir_builder){
+		.m = x->m, .block = &ir_func_create(x->m, "main", LOC_NONE)->body};
 	diag_set_handler(x->ctx->diag, keep_message, x);
 	*state = x;
 	return 0;
@@ -49,17 +50,23 @@ teardown(void **state)
 enum { DP, TP };
 
 static struct ir_value *
-param(struct fixture *x, const char *name, int rank, const int64_t *dim, struct ir_state dp, struct ir_state tp)
+param(struct fixture *x, const char *name, int rank, const int64_t *dim, struct ir_state dp,
+	struct ir_state tp)
 {
 	struct ir_type t = {.dtype = IR_f32, .rank = (uint8_t)rank, .axis = {dp, tp}};
 
 	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
-	struct ir_value *v = ir_build_typed(&x->b, OP_input, name, NULL, 0, NULL, 0, ir_type_intern(x->ctx, &t));
+	struct ir_value *v =
+		ir_build_typed(&x->b, OP_input, name, NULL, 0, NULL, 0, ir_type_intern(x->ctx, &t));
 	v->name = ir_name(x->ctx, name);
 	return v;
 }
 
-#define DIMS(...) sizeof((int64_t[]){__VA_ARGS__}) / 8, (int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+	sizeof((int64_t[]){__VA_ARGS__}) / 8, (int64_t[])                                          \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 #define COPIED ((struct ir_state){0})
 #define SPLIT(d) ((struct ir_state){IR_SPLIT, d, 0})
 #define PARTIAL ((struct ir_state){.kind = IR_PARTIAL})
@@ -76,8 +83,10 @@ assert_type(struct fixture *x, struct ir_value *v, const char *want)
 static struct ir_value *
 partial(struct fixture *x, const char *name)
 {
-	struct ir_value *a = param(x, talloc_asprintf(x, "%s.a", name), DIMS(8, 16), SPLIT(1), COPIED);
-	struct ir_value *b = param(x, talloc_asprintf(x, "%s.b", name), DIMS(16, 8), SPLIT(0), COPIED);
+	struct ir_value *a =
+		param(x, talloc_asprintf(x, "%s.a", name), DIMS(8, 16), SPLIT(1), COPIED);
+	struct ir_value *b =
+		param(x, talloc_asprintf(x, "%s.b", name), DIMS(16, 8), SPLIT(0), COPIED);
 
 	return ir_build2(&x->b, OP_matmul, a, b);
 }
@@ -95,7 +104,8 @@ matmul_layouts_follow_its_indices(void **state)
 	assert_type(x, partial(x, "p"), "f32[8,8]+dp");
 	struct ir_value *k = param(x, "k", DIMS(8, 16), SPLIT(1), COPIED);
 	assert_null(ir_build2(&x->b, OP_matmul, k, w));
-	assert_string_equal(x->message, "matmul: operand 2 %w is copied on axis dp; operand 1 is split there, so it must be "
+	assert_string_equal(x->message, "matmul: operand 2 %w is copied on axis dp; operand 1 is "
+					"split there, so it must be "
 					"split on dim 0");
 	struct ir_value *odd = param(x, "odd", DIMS(15, 3), COPIED, COPIED);
 	assert_null(ir_build2(&x->b, OP_matmul, rows, odd));
@@ -124,7 +134,8 @@ static void
 single_at_different_places_adds_to_a_partial(void **state)
 {
 	struct fixture *x = *state;
-	struct ir_value *a = param(x, "a", DIMS(8), SINGLE(0), COPIED), *b = param(x, "b", DIMS(8), SINGLE(1), COPIED);
+	struct ir_value *a = param(x, "a", DIMS(8), SINGLE(0), COPIED),
+			*b = param(x, "b", DIMS(8), SINGLE(1), COPIED);
 	struct ir_value *c = param(x, "c", DIMS(8), COPIED, COPIED);
 
 	assert_type(x, ir_build2(&x->b, OP_add, a, a), "f32[8]@dp=0");
@@ -139,7 +150,8 @@ reductions_over_a_split_dim_are_partial_sums(void **state)
 	struct fixture *x = *state;
 	struct ir_value *a = param(x, "a", DIMS(8, 16), SPLIT(0), COPIED);
 	int64_t zero = 0, one = 1;
-	struct ir_attr d0 = ir_make_ints(x->m, "dims", &zero, 1), d1 = ir_make_ints(x->m, "dims", &one, 1);
+	struct ir_attr d0 = ir_make_ints(x->m, "dims", &zero, 1),
+		       d1 = ir_make_ints(x->m, "dims", &one, 1);
 
 	assert_type(x, ir_build(&x->b, OP_sum, &a, 1, &d0, 1), "f32[16]+dp");
 	assert_type(x, ir_build(&x->b, OP_mean, &a, 1, &d1, 1), "f32[8/dp]");
@@ -157,25 +169,30 @@ parallel_ops_change_the_layout_as_their_row_says(void **state)
 
 	assert_type(x, ir_build(&x->b, OP_allreduce, &p, 1, &dp, 1), "f32[8,8]");
 	assert_type(x, ir_build(&x->b, OP_reduce, &p, 1, &dp, 1), "f32[8,8]@dp=0");
-	assert_type(x, ir_build(&x->b, OP_reducescatter, &p, 1, (struct ir_attr[]){dim, dp}, 2), "f32[8/dp,8]");
+	assert_type(x, ir_build(&x->b, OP_reducescatter, &p, 1, (struct ir_attr[]){dim, dp}, 2),
+		"f32[8/dp,8]");
 	struct ir_value *s = ir_build(&x->b, OP_partition, &c, 1, (struct ir_attr[]){dim, dp}, 2);
 	struct ir_value *st = ir_build(&x->b, OP_partition, &s, 1, (struct ir_attr[]){dim, tp}, 2);
 	assert_type(x, st, "f32[16/dp/tp,8]");
 	assert_type(x, ir_build(&x->b, OP_allgather, &st, 1, &tp, 1), "f32[16/dp,8]");
 	assert_null(ir_build(&x->b, OP_allgather, &st, 1, &dp, 1));
-	assert_string_equal(x->message,
-		"allgather: operand 1 is split on dim 0 on axis dp; another axis splits its slices again; take that one off first");
+	assert_string_equal(
+		x->message, "allgather: operand 1 is split on dim 0 on axis dp; another axis "
+			    "splits its slices again; take that one off first");
 	assert_null(ir_build(&x->b, OP_allreduce, &c, 1, &dp, 1));
-	assert_string_equal(x->message, "allreduce: operand 1 %c is copied on axis dp; it must be partial");
+	assert_string_equal(
+		x->message, "allreduce: operand 1 %c is copied on axis dp; it must be partial");
 }
 
 static void
 reshape_keeps_slices_together(void **state)
 {
 	struct fixture *x = *state;
-	struct ir_value *a = param(x, "a", DIMS(8, 4, 3), SPLIT(0), COPIED), *b = param(x, "b", DIMS(8, 4, 3), COPIED, SPLIT(1));
+	struct ir_value *a = param(x, "a", DIMS(8, 4, 3), SPLIT(0), COPIED),
+			*b = param(x, "b", DIMS(8, 4, 3), COPIED, SPLIT(1));
 	int64_t flat[] = {32, 3}, apart[] = {2, 4, 12}, rows[] = {8, 12};
-	struct ir_attr f = ir_make_ints(x->m, "shape", flat, 2), ap = ir_make_ints(x->m, "shape", apart, 3);
+	struct ir_attr f = ir_make_ints(x->m, "shape", flat, 2),
+		       ap = ir_make_ints(x->m, "shape", apart, 3);
 	struct ir_attr r = ir_make_ints(x->m, "shape", rows, 2);
 
 	assert_type(x, ir_build(&x->b, OP_reshape, &a, 1, &f, 1), "f32[32/dp,3]");
@@ -190,7 +207,8 @@ a_table_split_by_rows_gathers_to_a_partial(void **state)
 	struct fixture *x = *state;
 	struct ir_value *t = param(x, "t", DIMS(16, 8), SPLIT(0), COPIED);
 	struct ir_type it = {.dtype = IR_i32, .rank = 1, .dim = {6}};
-	struct ir_value *i = ir_build_typed(&x->b, OP_input, "i", NULL, 0, NULL, 0, ir_type_intern(x->ctx, &it));
+	struct ir_value *i =
+		ir_build_typed(&x->b, OP_input, "i", NULL, 0, NULL, 0, ir_type_intern(x->ctx, &it));
 
 	assert_type(x, ir_build2(&x->b, OP_gather, t, i), "f32[6,8]+dp");
 }
@@ -202,7 +220,8 @@ guards_are_recognized(void **state)
 	struct arena *a = arena_create(x);
 	struct ir_value *t = param(x, "t", DIMS(16, 8), COPIED, COPIED);
 	struct ir_type it = {.dtype = IR_i32, .rank = 1, .dim = {6}};
-	struct ir_value *i = ir_build_typed(&x->b, OP_input, "i", NULL, 0, NULL, 0, ir_type_intern(x->ctx, &it));
+	struct ir_value *i =
+		ir_build_typed(&x->b, OP_input, "i", NULL, 0, NULL, 0, ir_type_intern(x->ctx, &it));
 	struct ir_value *g = ir_build2(&x->b, OP_gather, t, i);
 	struct form f;
 	int load, index;
@@ -219,7 +238,8 @@ static void
 matmul_work_is_two_flops_a_product(void **state)
 {
 	struct fixture *x = *state;
-	struct ir_value *a = param(x, "a", DIMS(8, 16), SPLIT(0), COPIED), *w = param(x, "w", DIMS(16, 12), COPIED, COPIED);
+	struct ir_value *a = param(x, "a", DIMS(8, 16), SPLIT(0), COPIED),
+			*w = param(x, "w", DIMS(16, 12), COPIED, COPIED);
 	struct ir_value *y = ir_build2(&x->b, OP_matmul, a, w);
 	struct op_work work = op_work(x->m, y->op);
 
@@ -232,14 +252,20 @@ main(void)
 {
 	const struct CMUnitTest test[] = {
 		cmocka_unit_test_setup_teardown(matmul_layouts_follow_its_indices, setup, teardown),
-		cmocka_unit_test_setup_teardown(partial_passes_through_linear_ops_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(single_at_different_places_adds_to_a_partial, setup, teardown),
-		cmocka_unit_test_setup_teardown(reductions_over_a_split_dim_are_partial_sums, setup, teardown),
-		cmocka_unit_test_setup_teardown(parallel_ops_change_the_layout_as_their_row_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			partial_passes_through_linear_ops_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			single_at_different_places_adds_to_a_partial, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			reductions_over_a_split_dim_are_partial_sums, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			parallel_ops_change_the_layout_as_their_row_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(reshape_keeps_slices_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_table_split_by_rows_gathers_to_a_partial, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_table_split_by_rows_gathers_to_a_partial, setup, teardown),
 		cmocka_unit_test_setup_teardown(guards_are_recognized, setup, teardown),
-		cmocka_unit_test_setup_teardown(matmul_work_is_two_flops_a_product, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			matmul_work_is_two_flops_a_product, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(test, NULL, NULL);

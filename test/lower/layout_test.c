@@ -120,9 +120,11 @@ static const struct text_case cases[] = {
 		    "%r = transpose(%q)\nupdate(%q, %r)\n}\n"},
 
 	{"as many axes as the language has",
-		"module @t\nmesh [a = 2, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1, i = 2]\nsteps [t = 1, "
+		"module @t\nmesh [a = 2, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1, i = "
+		"2]\nsteps [t = 1, "
 		"u = 1, v = 1, w = 1, x = 1, y = 1, z = 2]\nfunc @main() {\n"
-		"%x = input(\"x\") : f32[8/i/a/z,6/b]\n%s = sum(%x) {dims = [0]}\n%r = reduce(%s) {axis = z}\n"
+		"%x = input(\"x\") : f32[8/i/a/z,6/b]\n%s = sum(%x) {dims = [0]}\n%r = reduce(%s) "
+		"{axis = z}\n"
 		"%p = allreduce(%r) {axis = i}\n%q = reduce(%p) {axis = a, to = 1}\n"
 		"%o = allgather(%q) {axis = b}\noutput(\"o\", %o)\n}\n"},
 

@@ -310,7 +310,8 @@ check_program(struct batch *b, int i)
 	talloc_free(it);
 }
 
-/* All of it, then removes the files; or moves them to the folder BATCH_KEEP, for machines that test/gpu/run is for. */
+/* All of it, then removes the files; or moves them to the folder BATCH_KEEP, for machines that
+ * test/gpu/run is for. */
 static inline void
 batch_check(struct batch *b, const char *level)
 {

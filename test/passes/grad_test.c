@@ -1,8 +1,8 @@
 /*
  * grad against central finite differences, in double precision, for every differentiable op of the
- * table and every operand. A case is the text of the op on params %a, %b ...; the loss is the sum of
- * its result times fixed weights, so that no two elements of the gradient are alike by chance. An op
- * that has a floating-point operand and no case fails the test.
+ * table and every operand. A case is the text of the op on params %a, %b ...; the loss is the sum
+ * of its result times fixed weights, so that no two elements of the gradient are alike by chance.
+ * An op that has a floating-point operand and no case fails the test.
  */
 #include "ir/interp.h"
 #include "parser/parse.h"
@@ -16,7 +16,8 @@
 #include <string.h>
 #include <talloc.h>
 
-/* The step of the difference quotient: error of order h^2 = 1e-10 from the third derivative, 1e-16 / h = 1e-11 from rounding. */
+/* The step of the difference quotient: error of order h^2 = 1e-10 from the third derivative, 1e-16
+ * / h = 1e-11 from rounding. */
 static const double difference_step = 1e-5;
 /* Allowed error relative to the largest element: well above both, well below any wrong factor. */
 static const double tolerance = 1e-7;
@@ -25,56 +26,89 @@ static const struct {
 	const char *op;
 	const char *text; /* defines %r from params; parameters of uniform init are in [0, 1) */
 } cases[] = {
-	{"add", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4] %r = add(%a, %b)"},
-	{"add", "%a = param(\"a\") {init = \"normal\"} : f64[3,1] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[2,1,4] %r = add(%a, %b)"},
-	{"sub", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[3,1] %r = sub(%a, %b)"},
-	{"mul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[3,1] %r = mul(%a, %b)"},
+	{"add", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"normal\", seed = 1} : f64[4] %r = add(%a, %b)"},
+	{"add", "%a = param(\"a\") {init = \"normal\"} : f64[3,1] %b = param(\"b\") {init = "
+		"\"normal\", seed = 1} : f64[2,1,4] %r = add(%a, %b)"},
+	{"sub", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"normal\", seed = 1} : f64[3,1] %r = sub(%a, %b)"},
+	{"mul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"normal\", seed = 1} : f64[3,1] %r = mul(%a, %b)"},
 	{"mul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = mul(%a, %a)"},
-	{"div", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"uniform\", seed = 1} : f64[4] %one = constant() {value = 1} : f64[] %c = add(%b, %one) %r = div(%a, %c)"},
-	{"maximum", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4] %r = maximum(%a, %b)"},
-	{"minimum", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4] %r = minimum(%a, %b)"},
-	{"pow", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4] %one = constant() {value = 1} : f64[] %c = add(%a, %one) %r = pow(%c, %b)"},
-	{"select", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4] %c = gt(%a, %b) %r = select(%c, %a, %b)"},
+	{"div", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"uniform\", seed = 1} : f64[4] %one = constant() {value = 1} : f64[] %c = "
+		"add(%b, %one) %r = div(%a, %c)"},
+	{"maximum", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		    "\"normal\", seed = 1} : f64[4] %r = maximum(%a, %b)"},
+	{"minimum", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		    "\"normal\", seed = 1} : f64[4] %r = minimum(%a, %b)"},
+	{"pow", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"normal\", seed = 1} : f64[4] %one = constant() {value = 1} : f64[] %c = add(%a, "
+		"%one) %r = pow(%c, %b)"},
+	{"select", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		   "\"normal\", seed = 1} : f64[4] %c = gt(%a, %b) %r = select(%c, %a, %b)"},
 	{"neg", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = neg(%a)"},
 	{"abs", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = abs(%a)"},
 	{"exp", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = exp(%a)"},
-	{"log", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = 0.5} : f64[] %c = add(%a, %one) %r = log(%c)"},
+	{"log", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = 0.5} "
+		": f64[] %c = add(%a, %one) %r = log(%c)"},
 	{"tanh", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = tanh(%a)"},
 	{"erf", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = erf(%a)"},
-	{"sqrt", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = 0.5} : f64[] %c = add(%a, %one) %r = sqrt(%c)"},
-	{"rsqrt", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = 0.5} : f64[] %c = add(%a, %one) %r = rsqrt(%c)"},
+	{"sqrt", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = "
+		 "0.5} : f64[] %c = add(%a, %one) %r = sqrt(%c)"},
+	{"rsqrt", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %one = constant() {value = "
+		  "0.5} : f64[] %c = add(%a, %one) %r = rsqrt(%c)"},
 	{"sigmoid", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = sigmoid(%a)"},
 	{"sin", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = sin(%a)"},
 	{"cos", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = cos(%a)"},
 	{"relu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = relu(%a)"},
 	{"gelu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = gelu(%a)"},
 	{"convert", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = convert(%a) {to = f64}"},
-	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4,5] %r = matmul(%a, %b)"},
-	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4,5] %r = matmul(%a, %b)"},
-	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[2,1,3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[3,4,5] %r = matmul(%a, %b)"},
-	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,2,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[2,5,2,4] %r = contract(%a, %b) {spec = \"bshd,bthd->bhst\"}"},
-	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = contract(%a) {spec = \"ij->j\"}"},
-	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4,5] %c = param(\"c\") {init = \"normal\", seed = 2} : f64[5] %r = contract(%a, %b, %c) {spec = \"ij,jk,k->ik\"}"},
+	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		   "\"normal\", seed = 1} : f64[4,5] %r = matmul(%a, %b)"},
+	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %b = param(\"b\") {init = "
+		   "\"normal\", seed = 1} : f64[4,5] %r = matmul(%a, %b)"},
+	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[2,1,3,4] %b = param(\"b\") {init = "
+		   "\"normal\", seed = 1} : f64[3,4,5] %r = matmul(%a, %b)"},
+	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,2,4] %b = param(\"b\") {init "
+		     "= \"normal\", seed = 1} : f64[2,5,2,4] %r = contract(%a, %b) {spec = "
+		     "\"bshd,bthd->bhst\"}"},
+	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = contract(%a) {spec = "
+		     "\"ij->j\"}"},
+	{"contract", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		     "\"normal\", seed = 1} : f64[4,5] %c = param(\"c\") {init = \"normal\", seed "
+		     "= 2} : f64[5] %r = contract(%a, %b, %c) {spec = \"ij,jk,k->ik\"}"},
 	{"sum", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = sum(%a) {dims = [1]}"},
-	{"sum", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = sum(%a) {dims = [0, 2], keep = true}"},
+	{"sum", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = sum(%a) {dims = [0, 2], "
+		"keep = true}"},
 	{"sum", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %r = sum(%a)"},
 	{"mean", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = mean(%a) {dims = [-1]}"},
 	{"mean", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %r = mean(%a)"},
-	{"max", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = max(%a) {dims = [2], keep = true}"},
+	{"max", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = max(%a) {dims = [2], keep "
+		"= true}"},
 	{"max", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = max(%a) {dims = [0, 1]}"},
 	{"min", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = min(%a) {dims = [1]}"},
-	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,1] %r = broadcast(%a) {shape = [2, 3, 4]}"},
-	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,2] %r = broadcast(%a) {shape = [2, 4, 3], dims = [2, 0]}"},
-	{"transpose", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = transpose(%a) {perm = [2, 0, 1]}"},
+	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,1] %r = broadcast(%a) {shape "
+		      "= [2, 3, 4]}"},
+	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,2] %r = broadcast(%a) {shape "
+		      "= [2, 4, 3], dims = [2, 0]}"},
+	{"transpose", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = transpose(%a) {perm "
+		      "= [2, 0, 1]}"},
 	{"transpose", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = transpose(%a)"},
-	{"reshape", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = reshape(%a) {shape = [6, 4]}"},
-	{"gather", "%a = param(\"a\") {init = \"normal\"} : f64[5,3] %i = input(\"i\") {range = 5} : i32[2,4] %r = gather(%a, %i)"},
-	{"scatter_add", "%a = param(\"a\") {init = \"normal\"} : f64[6,3] %i = input(\"i\") {range = 4} : i32[6] %r = scatter_add(%a, %i) {size = 4}"},
-	{"pick", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,5] %i = input(\"i\") {range = 5} : i32[2,3] %r = pick(%a, %i)"},
-	{"put", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %i = input(\"i\") {range = 5} : i32[2,3] %r = put(%a, %i) {size = 5}"},
+	{"reshape", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = reshape(%a) {shape = "
+		    "[6, 4]}"},
+	{"gather", "%a = param(\"a\") {init = \"normal\"} : f64[5,3] %i = input(\"i\") {range = 5} "
+		   ": i32[2,4] %r = gather(%a, %i)"},
+	{"scatter_add", "%a = param(\"a\") {init = \"normal\"} : f64[6,3] %i = input(\"i\") {range "
+			"= 4} : i32[6] %r = scatter_add(%a, %i) {size = 4}"},
+	{"pick", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,5] %i = input(\"i\") {range = 5} "
+		 ": i32[2,3] %r = pick(%a, %i)"},
+	{"put", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %i = input(\"i\") {range = 5} : "
+		"i32[2,3] %r = put(%a, %i) {size = 5}"},
 };
 
-/* Ops with a floating-point operand that have no gradient: comparisons, and the end of gradients. */
+/* Ops with a floating-point operand that have no gradient: comparisons, and the end of gradients.
+ */
 static const char *const without_gradient[] = {"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient"};
 
 static bool
@@ -119,10 +153,13 @@ parse_case(const void *owner, struct ir_context *ctx, const char *body)
 		if (p[-1] != '(' && p[-1] != ',')
 			*p = '\n';
 	char *text = talloc_asprintf(owner,
-		"module @case\nfunc @main() {\n%s\n%%n = call @weighted(%%r)\noutput(\"loss\", %%n)\noutput(\"r\", %%r)\n}\n"
-		"func @weighted(%%r) {\n%%s = cos(%%r)\n%%q = stop_gradient(%%s)\n%%m = mul(%%r, %%q)\n%%l = sum(%%m)\nreturn(%%l)\n}\n",
+		"module @case\nfunc @main() {\n%s\n%%n = call @weighted(%%r)\noutput(\"loss\", "
+		"%%n)\noutput(\"r\", %%r)\n}\n"
+		"func @weighted(%%r) {\n%%s = cos(%%r)\n%%q = stop_gradient(%%s)\n%%m = mul(%%r, "
+		"%%q)\n%%l = sum(%%m)\nreturn(%%l)\n}\n",
 		lines);
-	struct ir_module *m = parse_module(owner, ctx, "case.dir", text, strlen(text), &(struct parse_options){.inline_calls = true});
+	struct ir_module *m = parse_module(owner, ctx, "case.dir", text, strlen(text),
+		&(struct parse_options){.inline_calls = true});
 	if (!m)
 		fail_msg("does not parse:\n%s", text);
 	return m;
@@ -141,7 +178,8 @@ run_passes(const void *owner, struct ir_context *ctx, struct ir_module *m, const
 	return m;
 }
 
-/* The loss weights, cos of the result, are constants to the gradient: freeze them at the values they had. */
+/* The loss weights, cos of the result, are constants to the gradient: freeze them at the values
+ * they had. */
 static double
 loss_with(struct interp *it, const struct tensor *weight)
 {
@@ -165,9 +203,11 @@ weights_of(const void *owner, struct interp *it)
 }
 
 static void
-check_param(const void *owner, const char *op, struct interp *it, const char *name, const struct tensor *gradient)
+check_param(const void *owner, const char *op, struct interp *it, const char *name,
+	const struct tensor *gradient)
 {
-	struct tensor *weight = weights_of(owner, it), *w = tensor_copy(owner, interp_persistent(it, name));
+	struct tensor *weight = weights_of(owner, it),
+		      *w = tensor_copy(owner, interp_persistent(it, name));
 	double worst = 0, scale = 1e-3;
 
 	assert_non_null(gradient);
@@ -185,7 +225,8 @@ check_param(const void *owner, const char *op, struct interp *it, const char *na
 	}
 	assert_true(interp_set_persistent(it, name, w));
 	if (!(worst <= tolerance * scale))
-		fail_msg("%s: gradient of %s is off by %g where the largest is %g", op, name, worst, scale);
+		fail_msg("%s: gradient of %s is off by %g where the largest is %g", op, name, worst,
+			scale);
 }
 
 static void
@@ -197,15 +238,16 @@ gradients_are_finite_differences(void **state)
 		struct ir_context *ctx = ir_context_create(owner);
 		struct interp_options o = {.mode = INTERP_MEANING, .f64 = true, .seed = 1};
 		struct interp *it = interp_create(owner, parse_case(owner, ctx, cases[i].text), &o);
-		struct interp *grad =
-			interp_create(owner, run_passes(owner, ctx, parse_case(owner, ctx, cases[i].text), "grad"), &o);
+		struct interp *grad = interp_create(owner,
+			run_passes(owner, ctx, parse_case(owner, ctx, cases[i].text), "grad"), &o);
 		assert_non_null(it);
 		assert_non_null(grad);
 		assert_true(interp_step(grad, 0));
 		const char *name;
 		int n = 0;
 		for (; (name = interp_persistent_name(it, n, NULL)); n++)
-			check_param(owner, cases[i].op, it, name, interp_output(grad, talloc_asprintf(owner, "grad.%s", name)));
+			check_param(owner, cases[i].op, it, name,
+				interp_output(grad, talloc_asprintf(owner, "grad.%s", name)));
 		assert_true(n > 0);
 		talloc_free(owner);
 	}

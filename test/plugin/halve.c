@@ -13,7 +13,7 @@ halve_run(struct pass_run *run, struct ir_module *m)
 {
 	const char *prefix = pass_string(run, "prefix");
 
-	IR_FOR_OPS(op, &ir_func_find(m, "main")->body) {
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
 		if (op->code != OP_output || strncmp(op->symbol, prefix, strlen(prefix)) != 0)
 			continue;
 		struct ir_builder b = {.m = m, .block = op->block, .before = op, .loc = op->loc};
