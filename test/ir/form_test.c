@@ -176,9 +176,9 @@ parallel_ops_change_the_layout_as_their_row_says(void **state)
 	assert_type(x, st, "f32[16/dp/tp,8]");
 	assert_type(x, ir_build(&x->b, OP_allgather, &st, 1, &tp, 1), "f32[16/dp,8]");
 	assert_null(ir_build(&x->b, OP_allgather, &st, 1, &dp, 1));
-	assert_string_equal(
-		x->message, "allgather: operand 1 is split on dim 0 on axis dp; another axis "
-			    "splits its slices again; take that one off first");
+	assert_string_equal(x->message,
+		"allgather: operand 1 is split on dim 0 on axis dp; another axis "
+		"splits its slices again; take that one off first");
 	assert_null(ir_build(&x->b, OP_allreduce, &c, 1, &dp, 1));
 	assert_string_equal(
 		x->message, "allreduce: operand 1 %c is copied on axis dp; it must be partial");
