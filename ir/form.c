@@ -465,25 +465,17 @@ form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	return true;
 }
 
-static const struct expr *
-skip_convert(const struct expr *e)
-{
-	while (e->kind == EXPR_CALL && e->id == FN_convert)
-		e = e->arg[0];
-	return e;
-}
-
 bool
 form_guard(const struct form *f, int *load, int *index)
 {
-	const struct expr *e = skip_convert(f->body);
+	const struct expr *e = expr_skip_convert(f->body);
 
 	if (e->kind != EXPR_CALL || e->id != FN_select || !expr_is_const(e->arg[2], 0))
 		return false;
-	const struct expr *guard = skip_convert(e->arg[0]);
+	const struct expr *guard = expr_skip_convert(e->arg[0]);
 	if (guard->kind != EXPR_CALL || guard->id != FN_eq)
 		return false;
-	const struct expr *x = skip_convert(guard->arg[0]), *y = guard->arg[1];
+	const struct expr *x = expr_skip_convert(guard->arg[0]), *y = guard->arg[1];
 	if (x->kind != EXPR_LOAD || y->kind != EXPR_INDEX)
 		return false;
 	*load = x->id;

@@ -209,15 +209,6 @@ form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
 	}
 }
 
-/* How many axes split this dim. */
-static int
-split_depth(const struct ir_type *t, int dim)
-{
-	int list[IR_MAX_AXES];
-
-	return ir_type_split_axes(t, dim, list);
-}
-
 static bool
 transition_dim(const struct judge *j, const struct ir_type *t, const char *key, int *dim)
 {
@@ -257,7 +248,7 @@ leave_state(const struct judge *j, int operand, const struct ir_type *t)
 
 	if (!check_from(j, operand, s))
 		return false;
-	if (s.kind == IR_SPLIT && s.order != split_depth(t, s.dim) - 1)
+	if (s.kind == IR_SPLIT && s.order != ir_type_split_depth(t, s.dim) - 1)
 		return complain(j, operand,
 			"another axis splits its slices again; take that one off first");
 	if (j->op->code == OP_alltoall) {
@@ -301,7 +292,7 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 			return false;
 		}
 		s->dim = (uint8_t)dim;
-		s->order = (uint16_t)split_depth(t, dim);
+		s->order = (uint16_t)ir_type_split_depth(t, dim);
 		return true;
 	}
 	return false;

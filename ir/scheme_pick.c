@@ -5,49 +5,23 @@
  */
 #include "ir/scheme.h"
 
-/* e without conversions around it. */
-static const struct expr *
-skip_convert(const struct expr *e)
-{
-	while (e->kind == EXPR_CALL && e->id == FN_convert)
-		e = e->arg[0];
-	return e;
-}
+#include "ir/scheme_build.h"
 
 /* Is e (x == index v) for an x that does not use index v? Returns x and v. */
 static const struct expr *
 condition(const struct expr *e, int *v)
 {
-	e = skip_convert(e);
+	e = expr_skip_convert(e);
 	if (e->kind != EXPR_CALL || e->id != FN_eq)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		const struct expr *index = skip_convert(e->arg[i]), *x = e->arg[1 - i];
+		const struct expr *index = expr_skip_convert(e->arg[i]), *x = e->arg[1 - i];
 		if (index->kind == EXPR_INDEX && !expr_uses_index(x, index->id)) {
 			*v = index->id;
 			return x;
 		}
 	}
 	return NULL;
-}
-
-/* Does load j of o have index v? */
-static bool
-load_has(const struct scheme_op *o, int j, int v)
-{
-	for (int d = 0; d < o->f.in[j].rank; d++)
-		if (o->f.in[j].index[d] == v)
-			return true;
-	return false;
-}
-
-static uint32_t
-loads_of(const struct expr *e)
-{
-	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
-	for (int i = 0; i < e->nargs; i++)
-		set |= loads_of(e->arg[i]);
-	return set;
 }
 
 /* Can index v be the value of x? A reduced one needs whole tensors to read from; one of the result
@@ -57,9 +31,9 @@ pick_fits(
 	const struct scheme *s, const struct scheme_op *o, const struct expr *x, int v, bool alone)
 {
 	const bool scatter = !(o->f.reduced >> v & 1);
-	uint32_t of_x = loads_of(x);
+	uint32_t of_x = scheme_loads(x);
 	for (int j = 0; j < o->f.ninputs; j++) {
-		if (!load_has(o, j, v))
+		if (!form_access_has(&o->f.in[j], v))
 			continue;
 		if (scatter || of_x >> j & 1 || s->tensor[o->in[j]].op >= 0)
 			return false;

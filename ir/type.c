@@ -105,6 +105,14 @@ ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES])
 	return n;
 }
 
+int
+ir_type_split_depth(const struct ir_type *t, int dim)
+{
+	int list[IR_MAX_AXES];
+
+	return ir_type_split_axes(t, dim, list);
+}
+
 int64_t
 ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim)
 {

@@ -84,6 +84,9 @@ bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 /* The axes that split dimension `dim`, outermost first, into list[]; returns how many. */
 int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 
+/* How many axes split `dim`: the order of the next one. */
+int ir_type_split_depth(const struct ir_type *t, int dim);
+
 /* Product of the sizes of the axes that split `dim`. */
 int64_t ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim);
 

@@ -102,7 +102,6 @@ slice(struct dp *p, struct ir_value *v, int dim)
 {
 	struct ir_op *op = v->op, *copy = NULL;
 	struct ir_type t = *v->type;
-	int list[IR_MAX_AXES];
 
 	if (!op_is(op, WRITTEN))
 		copy = slice_op(p, v, dim);
@@ -110,8 +109,8 @@ slice(struct dp *p, struct ir_value *v, int dim)
 		copy = ir_op_clone(p->m, op, NULL);
 	if (!copy)
 		return change(p, v, OP_partition, dim);
-	t.axis[p->axis] = (struct ir_state){
-		IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_axes(&t, dim, list)};
+	t.axis[p->axis] =
+		(struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_depth(&t, dim)};
 	const struct ir_type *type = ir_type_intern(p->m->ctx, &t);
 	bool before = diag_mute(p->m->ctx->diag, true);
 	bool fits = ir_infer(p->m, copy, &type);
@@ -261,14 +260,13 @@ static bool
 split_input(struct dp *p, struct ir_op *op)
 {
 	struct ir_type t = *op->result[0].type;
-	int list[IR_MAX_AXES];
 
 	if (t.axis[p->axis].kind != IR_COPIED || !t.rank) {
 		pass_remark(p->run, op, PASS_MISSED, "input %s is %s: not split", op->symbol,
 			t.rank ? "laid out over the axis already" : "a scalar");
 		return true;
 	}
-	t.axis[p->axis] = (struct ir_state){IR_SPLIT, 0, (uint16_t)ir_type_split_axes(&t, 0, list)};
+	t.axis[p->axis] = (struct ir_state){IR_SPLIT, 0, (uint16_t)ir_type_split_depth(&t, 0)};
 	if (!ir_type_check(p->m, &t, op->loc, "dp: batch of the input"))
 		return false;
 	op->result[0].type = ir_type_intern(p->m->ctx, &t);

@@ -20,14 +20,6 @@ state_equal(struct ir_state a, struct ir_state b)
 	return a.kind == b.kind && a.dim == b.dim && a.order == b.order;
 }
 
-static int
-depth(const struct ir_type *t, int dim)
-{
-	int list[IR_MAX_AXES];
-
-	return ir_type_split_axes(t, dim, list);
-}
-
 /* Is this good enough on this axis? Time axes: see the header. */
 static bool
 satisfied(const struct resharder *r, int axis)
@@ -133,11 +125,12 @@ may_move(const struct resharder *r, int axis)
 	const struct ir_type *t = r->v->type;
 	struct ir_state have = t->axis[axis], want = r->want->axis[axis];
 
-	if (have.kind == IR_SPLIT && have.order != depth(t, have.dim) - 1)
+	if (have.kind == IR_SPLIT && have.order != ir_type_split_depth(t, have.dim) - 1)
 		return false;
 	if (want.kind != IR_SPLIT)
 		return true;
-	int there = depth(t, want.dim) - (have.kind == IR_SPLIT && have.dim == want.dim);
+	int there =
+		ir_type_split_depth(t, want.dim) - (have.kind == IR_SPLIT && have.dim == want.dim);
 	return want.order == there && !(have.kind == IR_SPLIT && have.dim == want.dim);
 }
 
@@ -149,10 +142,11 @@ make_way(struct resharder *r)
 
 	for (int i = 0; i < r->b->m->naxes; i++)
 		if (!satisfied(r, i) && t->axis[i].kind == IR_SPLIT &&
-			t->axis[i].order == depth(t, t->axis[i].dim) - 1)
+			t->axis[i].order == ir_type_split_depth(t, t->axis[i].dim) - 1)
 			return step(r, OP_allgather, i, NULL, 0, NULL, 0);
 	for (int i = 0; i < r->b->m->naxes; i++)
-		if (t->axis[i].kind == IR_SPLIT && t->axis[i].order == depth(t, t->axis[i].dim) - 1)
+		if (t->axis[i].kind == IR_SPLIT &&
+			t->axis[i].order == ir_type_split_depth(t, t->axis[i].dim) - 1)
 			return step(r, OP_allgather, i, NULL, 0, NULL, 0);
 	return false;
 }
