@@ -29,7 +29,7 @@ MPIRUN_SECONDS = 120
 config.name = "dopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".dir", ".test"]
-config.excludes = ["Inputs", "models", "data", "unit"]
+config.excludes = ["Inputs", "data", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:
     lit_config.maxIndividualTestTime = TEST_SECONDS

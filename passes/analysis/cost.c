@@ -312,6 +312,8 @@ report_ops(const struct ir_module *m, const struct replayed *s, struct cost_repo
 	const uint32_t *turns = s->events->turns;
 	for (const struct ir_op *op = s->main->body.first; op; op = op->next) {
 		r->ops++;
+		if (op->code == OP_param)
+			r->parameters += (double)ir_type_elements(op->result[0].type);
 		if (cost_op_kind(m, op) == COST_NONE)
 			continue;
 		r->measured += s->measured[op->order];

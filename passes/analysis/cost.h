@@ -38,9 +38,10 @@ struct cost_report {
 	double peak_bytes;       /* memory of the device that needs most */
 	double persistent_bytes; /* of these: params, states and inputs */
 	double flops;            /* arithmetic of all devices */
-	uint32_t ops;            /* of @main */
-	uint32_t events; /* that were replayed: kernels and collectives, once for each turn of a
-			    loop */
+	double parameters; /* elements of all params, whole tensors: what a model is said to have */
+	uint32_t ops;      /* of @main */
+	uint32_t events;   /* that were replayed: kernels and collectives, once for each turn of a
+			      loop */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from the device */
 	double measured_time, estimated_time; /* seconds of those, all events together */
 	bool fits;                            /* peak_bytes is not more than the device's memory */

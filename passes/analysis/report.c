@@ -32,6 +32,7 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"peak_bytes", r->peak_bytes},
 		{"persistent_bytes", r->persistent_bytes},
 		{"flops", r->flops},
+		{"parameters", r->parameters},
 		{"ops", r->ops},
 		{"events", r->events},
 		{"measured", r->measured},

@@ -1,5 +1,6 @@
-"""every_pass.py DOPT MODELS OPTION...: runs `dopt -check` with pipelines that together hold every pass that
-`dopt -list-passes` knows, on every model. Prints a line a run; exits 1 if one differs or a pass is in none."""
+"""every_pass.py DOPT MODELS: runs `dopt -check` with pipelines that together hold every pass that
+`dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size. Prints a line a run; exits 1 if one
+differs or a pass is in none."""
 import pathlib
 import re
 import subprocess
@@ -11,7 +12,10 @@ PIPELINES = [
     "grad,dp{axis=dp},sgd,opfuse{policy=none},tensorfuse,dce",
 ]
 
-dopt, models, options = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.append(str(folder / "Inputs"))
+import models
+
 listed = subprocess.run([dopt, "-list-passes=md"], capture_output=True, text=True, check=True).stdout
 names = set(re.findall(r"^### (\w+)", listed, re.M))
 used = set(re.findall(r"\w+", re.sub(r"\{[^}]*\}", "", ",".join(PIPELINES))))
@@ -21,9 +25,11 @@ if names - used:
     sys.exit(f"in no pipeline: {sorted(names - used)}")
 
 failed = False
-for model in sorted(models.glob("*.dir")):
+for model in models.models():
     for text in PIPELINES:
-        run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model], capture_output=True, text=True)
+        options = [*model.defines, *model.toy, "-D", "N=2"]
+        run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model.path],
+                             capture_output=True, text=True)
         print(f"{model.name} {text}: {'same' if run.returncode == 0 else 'differs'}")
         print(run.stderr, end="")
         failed = failed or run.returncode != 0

@@ -1,0 +1,106 @@
+"""The models of test/models/table.txt, and docs/models.md, which has a row for each of them.
+
+    models.py DOPT           prints the page
+    models.py DOPT -counts   checks that each model has as many parameters as was published
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent
+
+HEAD = """\
+# Models
+
+What `test/models/` holds, as forward passes with a loss; passes make training steps of them. This page is generated:
+`python3 test/models/Inputs/models.py dopt > docs/models.md`.
+
+- Parameters are the elements of all `param`s. A test compares them with the published number, whose source stands below;
+  a number in parentheses is ours, for models that are nobody else's.
+- FLOPs of a step are forward and backward, without an optimizer, for the batch `B` of the next column. They are
+  derived from the ops, on one device: a multiplication and an addition count one each, and so does each scalar function.
+- Ops are those of `@main` after `inline`: of the forward pass and loss, and after `grad`.
+
+Each model runs training steps at a toy size in the tests: on one rank and data-parallel on 2 and 4,
+equal to the interpreter in its losses and in every weight (`test/models/Inputs/step.py`).
+
+| model | file | parameters | batch | FLOPs a step | ops | ops after grad |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+"""
+
+
+class Model:
+    """A line of the table."""
+
+    def __init__(self, line):
+        self.name, file, toy, published, self.source = (field.strip() for field in line.split("|"))
+        self.file, *self.sizes = file.split()
+        self.path = FOLDER / self.file
+        self.toy = [part for size in toy.split() for part in ("-D", size)]
+        self.defines = [part for size in self.sizes for part in ("-D", size)]
+        self.published = None if published == "-" else int(published)
+
+    def batch(self):
+        for size in self.sizes:
+            if size.startswith("B="):
+                return int(size[2:])
+        return int(re.search(r"^let B = (\d+)", self.path.read_text(), re.M).group(1))
+
+    def costs(self, dopt):
+        """The cost reports of the forward pass and of the step that grad makes of it."""
+        command = [dopt, "-pass=grad", "-stats=json", "-emit=none", "-D", "N=1", *self.defines, self.path]
+        rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return rows[0]["cost"], rows[-1]["cost"]
+
+
+def models():
+    lines = (FOLDER / "table.txt").read_text().splitlines()
+    return [Model(line) for line in lines if line and not line.startswith("#")]
+
+
+def model(name):
+    return next(m for m in models() if m.name == name)
+
+
+def scaled(x):
+    for unit, name in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if x >= unit:
+            return f"{x / unit:.3g} {name}" if x < 999.5 * unit else f"{x / unit:.0f} {name}"
+    return f"{x:.0f}"
+
+
+def row(m, dopt):
+    forward, step = m.costs(dopt)
+    parameters = f"{forward['parameters']:,.0f}"
+    if m.published is None:
+        parameters = f"({parameters})"
+    file = " ".join([m.file, *(f"-D {size}" for size in m.sizes)])
+    return (f"| {m.name} | `{file}` | {parameters} | {m.batch()} | {scaled(step['flops'])} "
+            f"| {forward['ops']} | {step['ops']} |")
+
+
+def page(dopt):
+    listed = models()
+    print(HEAD + "\n".join(row(m, dopt) for m in listed))
+    print("\n## Where the numbers of parameters are from\n")
+    for m in listed:
+        print(f"- {m.name}: {m.source}")
+
+
+def counts(dopt):
+    wrong = []
+    listed = models()
+    unlisted = {path.name for path in FOLDER.glob("*.dir")} - {m.file for m in listed}
+    if unlisted:
+        wrong.append(f"not in the table: {sorted(unlisted)}")
+    for m in listed:
+        for cost in m.costs(dopt):
+            if m.published is not None and cost["parameters"] != m.published:
+                wrong.append(f"{m.name} has {cost['parameters']:,.0f} parameters, not {m.published:,}")
+    sys.exit("\n".join(wrong) or 0)
+
+
+if __name__ == "__main__":
+    (counts if "-counts" in sys.argv else page)(sys.argv[1])
