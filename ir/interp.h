@@ -56,6 +56,7 @@ struct interp_options {
 			  zeros hide nothing */
 	uint64_t seed; /* of initial values, of the order of the data set and of random inputs */
 	int64_t steps; /* for the calls that run more than one; 0: the default of the call */
+	const char *save; /* interp_run_print: a file for params and states at the end, or NULL */
 	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
 			     inputs */
 };
@@ -90,6 +91,9 @@ const struct tensor *interp_persistent(const struct interp *it, const char *name
  */
 const char *interp_output_name(const struct interp *it, int i, const struct ir_op **op);
 const char *interp_persistent_name(const struct interp *it, int i, const struct ir_op **op);
+
+/* Writes all params and states to a safetensors file. Reports and returns false where it cannot. */
+bool interp_save(const struct interp *it, const char *path);
 
 /*
  * Gives a param or state its value; gives an input its value for all steps to come. The tensor is

@@ -60,7 +60,8 @@ bool
 interp_run_print(const struct ir_module *m, const struct interp_options *options, FILE *out)
 {
 	struct interp *it = interp_create(NULL, m, options);
-	const bool ok = it && run_print(it, options->steps ? options->steps : 1, out);
+	const bool ok = it && run_print(it, options->steps ? options->steps : 1, out) &&
+			(!options->save || interp_save(it, options->save));
 	talloc_free(it);
 	return ok;
 }

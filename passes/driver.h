@@ -46,7 +46,7 @@ struct driver_options {
 	struct driver_list pass, load, define;
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *reproducer, *device, *profile, *data, *help;
+	const char *reproducer, *device, *profile, *data, *save, *help;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
 	int64_t steps, seed;
 };

@@ -80,6 +80,8 @@ static const struct flag flags[] = {
 	{"steps", "N", "training steps of -run and -check", FLAG_INT, AT(steps)},
 	{"data", "FILE", "inputs of -run, -check from a safetensors file (default: random)",
 		FLAG_TEXT, AT(data)},
+	{"save", "FILE", "-run: write params and states at the end, as a program's -save does",
+		FLAG_TEXT, AT(save)},
 	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL,
 		AT(f64)},
 	{"layout", NULL, "-run: place by place, as the layouts say (default: by meaning)",

@@ -151,6 +151,7 @@ driver_interp_options(const struct driver_options *o)
 		.f64 = o->f64,
 		.seed = (uint64_t)o->seed,
 		.steps = o->steps,
+		.save = o->save,
 		.data = o->data};
 }
 

@@ -1,7 +1,8 @@
 """The models of test/models/table.txt, and docs/models.md, which has a row for each of them.
 
     models.py DOPT           prints the page
-    models.py DOPT -counts   checks that each model has as many parameters as was published
+    models.py DOPT -counts   checks that each model has as many parameters as was published, and that
+                             each file is in the table and has a test
 """
 import json
 import pathlib
@@ -95,7 +96,10 @@ def counts(dopt):
     unlisted = {path.name for path in FOLDER.glob("*.dir")} - {m.file for m in listed}
     if unlisted:
         wrong.append(f"not in the table: {sorted(unlisted)}")
+    tests = "".join(path.read_text() for path in FOLDER.glob("*.test"))
     for m in listed:
+        if not re.search(rf"step\.py %dopt {m.name} ", tests):
+            wrong.append(f"{m.name}: no test runs step.py on it")
         for cost in m.costs(dopt):
             if m.published is not None and cost["parameters"] != m.published:
                 wrong.append(f"{m.name} has {cost['parameters']:,.0f} parameters, not {m.published:,}")
