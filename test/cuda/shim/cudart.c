@@ -59,12 +59,16 @@ cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 /* --- memory: filled with what shows where nobody wrote
  * -------------------------------------------- */
 
+/* Of an allocation: programs of tests are small, and a library's workspace would take longer to
+ * fill than they take to run. */
+enum { FILLED_BYTES = 1 << 20 };
+
 cudaError_t
 cudaMalloc(void **memory, size_t bytes)
 {
 	*memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
 	if (*memory)
-		memset(*memory, 0xFF, bytes);
+		memset(*memory, 0xFF, bytes < FILLED_BYTES ? bytes : FILLED_BYTES);
 	return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

@@ -1,7 +1,8 @@
 /* See fibers.h. The threads of a block take turns; a thread gives way where it waits. Every second
  * block runs them in reverse, so that a missing barrier shows one way or the other. A fiber is
- * entered by ucontext and left and continued by jumps, which make no system calls; it runs its
- * thread of one block after the other. */
+ * entered by ucontext and left and continued by jumps, which make no system calls. It goes on with
+ * the next thread when one has ended, so that a kernel without barriers needs one fiber; fibers and
+ * their stacks are kept for the next kernel. */
 #include "fibers.h"
 
 #include <setjmp.h>
@@ -25,20 +26,30 @@ struct warp {
 struct fiber {
 	ucontext_t context;
 	jmp_buf place;
+	struct thread *thread; /* what it runs */
+	char *stack;           /* NULL: never entered */
+};
+
+struct thread {
 	struct shim_thread self;
-	bool entered, done;
+	struct fiber *on;
+	bool done;
 	unsigned warp_phase, block_phase;
 };
 
 struct block {
 	jmp_buf home;
 	struct fiber fiber[MOST_THREADS];
+	struct fiber *idle[MOST_THREADS]; /* fibers without a thread: a stack of them */
+	struct thread thread[MOST_THREADS];
 	struct warp warp[MOST_THREADS / 32];
 	unsigned arrived, phase, size, progress;
+	unsigned nidle, nfibers;
+	unsigned begun, left; /* threads that were begun; that have not ended */
+	bool reverse;
 	struct fiber *now;
 	shim_kernel *kernel;
 	const void *args;
-	char *stacks;
 };
 
 static _Thread_local struct block *at_work;
@@ -70,7 +81,7 @@ shim_find(const char *name)
 const struct shim_thread *
 shim_self(void)
 {
-	return &at_work->now->self;
+	return &at_work->now->thread->self;
 }
 
 static void
@@ -85,14 +96,14 @@ void
 shim_block_barrier(void)
 {
 	struct block *b = at_work;
-	struct fiber *f = b->now;
-	f->block_phase++;
+	struct thread *t = b->now->thread;
+	t->block_phase++;
 	b->progress++;
 	if (++b->arrived == b->size) {
 		b->arrived = 0;
 		b->phase++;
 	}
-	while (b->phase != f->block_phase)
+	while (b->phase != t->block_phase)
 		give_way();
 }
 
@@ -101,18 +112,30 @@ const uint64_t *
 shim_warp_exchange(uint64_t mine)
 {
 	struct block *b = at_work;
-	struct fiber *f = b->now;
-	struct warp *w = &b->warp[f->self.thread.x / 32];
-	const unsigned phase = f->warp_phase++;
+	struct thread *t = b->now->thread;
+	struct warp *w = &b->warp[t->self.thread.x / 32];
+	const unsigned phase = t->warp_phase++;
 	b->progress++;
-	w->slot[phase & 1][f->self.thread.x & 31] = mine;
+	w->slot[phase & 1][t->self.thread.x & 31] = mine;
 	if (++w->arrived == 32) {
 		w->arrived = 0;
 		w->phase++;
 	}
-	while (w->phase != f->warp_phase)
+	while (w->phase != t->warp_phase)
 		give_way();
 	return w->slot[phase & 1];
+}
+
+/* The next thread in the block's order goes to a fiber; false: all have begun. */
+static bool
+begin_thread(struct block *b, struct fiber *f)
+{
+	if (b->begun == b->size)
+		return false;
+	const unsigned i = b->begun++;
+	f->thread = &b->thread[b->reverse ? b->size - 1 - i : i];
+	f->thread->on = f;
+	return true;
 }
 
 static void
@@ -120,9 +143,14 @@ start(void)
 {
 	for (;;) {
 		struct block *b = at_work;
+		struct fiber *f = b->now;
 		b->kernel(b->args);
-		b->now->done = true;
+		f->thread->done = true;
+		b->left--;
 		b->progress++;
+		if (begin_thread(b, f))
+			continue;
+		b->idle[b->nidle++] = f;
 		give_way();
 	}
 }
@@ -134,69 +162,76 @@ turn(struct block *b, struct fiber *f)
 	b->now = f;
 	if (_setjmp(b->home))
 		return;
-	if (f->entered)
+	if (f->stack)
 		_longjmp(f->place, 1);
-	f->entered = true;
+	f->stack = malloc(STACK_BYTES);
+	if (!f->stack)
+		abort();
+	getcontext(&f->context);
+	f->context.uc_stack.ss_sp = f->stack;
+	f->context.uc_stack.ss_size = STACK_BYTES;
+	f->context.uc_link = NULL;
+	makecontext(&f->context, start, 0);
 	setcontext(&f->context);
 }
 
-static void
-make_fibers(struct block *b)
+static struct fiber *
+idle_fiber(struct block *b)
 {
-	for (unsigned i = 0; i < b->size; i++) {
-		struct fiber *f = &b->fiber[i];
-		getcontext(&f->context);
-		f->context.uc_stack.ss_sp = b->stacks + (size_t)i * STACK_BYTES;
-		f->context.uc_stack.ss_size = STACK_BYTES;
-		f->context.uc_link = NULL;
-		makecontext(&f->context, start, 0);
-	}
+	return b->nidle ? b->idle[--b->nidle] : &b->fiber[b->nfibers++];
 }
 
 static void
-run_block(struct block *b, unsigned number, unsigned grid)
+begin_block(struct block *b, unsigned number, unsigned grid)
 {
-	unsigned left = b->size;
-	b->arrived = b->phase = 0;
+	b->arrived = b->phase = b->begun = 0;
+	b->left = b->size;
+	b->reverse = number & 1;
 	memset(b->warp, 0, sizeof b->warp);
-	for (unsigned i = 0; i < b->size; i++) {
-		struct fiber *f = &b->fiber[i];
-		f->self = (struct shim_thread){{i, 0, 0}, {number, 0, 0}, {grid, 1, 1}};
-		f->done = false;
-		f->warp_phase = f->block_phase = 0;
+	for (unsigned i = 0; i < b->size; i++)
+		b->thread[i] = (struct thread){
+			.self = {{i, 0, 0}, {number, 0, 0}, {grid, 1, 1}},
+		};
+}
+
+static void
+run_block(struct block *b)
+{
+	while (b->begun < b->size) {
+		struct fiber *f = idle_fiber(b);
+		begin_thread(b, f);
+		turn(b, f);
 	}
-	while (left) {
+	while (b->left) {
 		const unsigned before = b->progress;
 		for (unsigned i = 0; i < b->size; i++) {
-			struct fiber *f = &b->fiber[number & 1 ? b->size - 1 - i : i];
-			if (f->done)
-				continue;
-			turn(b, f);
-			left -= f->done;
+			struct thread *t = &b->thread[b->reverse ? b->size - 1 - i : i];
+			if (!t->done)
+				turn(b, t->on);
 		}
-		if (left && before == b->progress) {
+		if (b->left && before == b->progress) {
 			fprintf(stderr,
 				"shim: %u threads wait at a barrier that others do not reach\n",
-				left);
+				b->left);
 			abort();
 		}
 	}
 }
 
+/* The thread's fibers live until the program ends. */
 void
 shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block)
 {
-	struct block *b = calloc(1, sizeof *b);
+	if (!at_work)
+		at_work = calloc(1, sizeof *at_work);
+	struct block *b = at_work;
 	if (!b || block > MOST_THREADS || block % 32)
 		abort();
-	b->stacks = malloc((size_t)block * STACK_BYTES);
 	b->size = block;
 	b->kernel = kernel;
 	b->args = args;
-	at_work = b;
-	make_fibers(b);
-	for (unsigned i = 0; i < grid; i++)
-		run_block(b, i, grid);
-	free(b->stacks);
-	free(b);
+	for (unsigned i = 0; i < grid; i++) {
+		begin_block(b, i, grid);
+		run_block(b);
+	}
 }
