@@ -373,26 +373,25 @@ emit_expr(struct adjoint *x, const struct expr *e)
 	return NULL;
 }
 
-/* Sums v, of the result's shape, over what the operand lacks or has with size 1. */
+/* Sums v, of the result's shape, over what the operand lacks or has with size 1: at once. */
 static struct ir_value *
 build_unbroadcast(struct adjoint *x, struct ir_value *v)
 {
-	int64_t lead[IR_MAX_RANK], ones[IR_MAX_RANK];
-	int nlead = 0, nones = 0, extra = v ? v->type->rank - x->type->rank : 0;
+	int64_t dims[IR_MAX_RANK];
+	int n = 0, extra = v ? v->type->rank - x->type->rank : 0;
 
 	for (int d = 0; v && d < v->type->rank; d++)
-		if (d < extra)
-			lead[nlead++] = d;
-		else if (x->type->dim[d - extra] == 1 && v->type->dim[d] != 1)
-			ones[nones++] = d - extra;
-	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "dims", lead, nlead),
-		ir_make_bool(x->b->m->ctx, "keep", true)};
-	if (nlead)
-		v = ir_build(x->b, OP_sum, &v, 1, attr, 1);
-	attr[0] = ir_make_ints(x->b->m, "dims", ones, nones);
-	if (v && nones)
-		v = ir_build(x->b, OP_sum, &v, 1, attr, 2);
-	return v;
+		if (d < extra || (x->type->dim[d - extra] == 1 && v->type->dim[d] != 1))
+			dims[n++] = d;
+	if (!n || !v)
+		return v;
+	struct ir_attr attr[2] = {
+		ir_make_ints(x->b->m, "dims", dims, n), ir_make_bool(x->b->m->ctx, "keep", true)};
+	v = ir_build(x->b, OP_sum, &v, 1, attr, extra ? 1 : 2);
+	if (!v || v->type->rank == x->type->rank)
+		return v;
+	struct ir_attr shape = ir_make_ints(x->b->m, "shape", x->type->dim, x->type->rank);
+	return ir_build(x->b, OP_reshape, &v, 1, &shape, 1);
 }
 
 static struct ir_value *

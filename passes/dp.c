@@ -3,11 +3,12 @@
  * step, op by op in order. Where an op cannot take its operands as they are, a parallelization op
  * goes in:
  *
- *     partial                      allreduce, right behind the op that makes the value: there a
- *                                  gradient becomes available. A sum of partials alone stays
- * partial, so that a gradient of several terms is communicated once. copied beside a split one    a
- * slice (partition): nothing is communicated. Constants, broadcasts and what is made of them are
- * made in slices from the start. split in a way that no rule of the op fits    allgather
+ * - A partial operand: allreduce, right behind the op that makes the value, for there a gradient
+ *   becomes available. A sum of partials alone stays partial, so that a gradient of several terms
+ *   is communicated once; so does what only a further sum or a reshape reads, which is no larger.
+ * - A copied operand beside a split one: a slice (partition); nothing is communicated. Constants,
+ *   broadcasts and what is made of them are made in slices from the start.
+ * - One that is split in a way that no rule of the op fits: allgather.
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
  * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
@@ -19,11 +20,20 @@
 #include "passes/reshard.h"
 
 #include <string.h>
+#include <talloc.h>
+
+/* A value that was made again in slices along a dim. */
+struct sliced {
+	struct sliced *next; /* of the same value, along another dim */
+	struct ir_value *v;
+	int dim;
+};
 
 struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
 	int axis;
+	struct sliced **sliced; /* by value->mark, which is 0 for values made by this pass */
 };
 
 static struct ir_state
@@ -67,9 +77,20 @@ change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 
 static struct ir_value *slice(struct dp *p, struct ir_value *v, int dim);
 
+/* Does the op that makes v read less than it writes? Then to make v again costs no more than to cut
+ * it. */
+static bool
+repeats(const struct ir_op *op, const struct ir_value *v)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (ir_type_elements(ir_operand_type(op, j)) >= ir_type_elements(v->type))
+			return false;
+	return true;
+}
+
 /*
- * A copy of the pointwise op that makes v, on slices of its operands, or NULL. Only where nobody
- * else reads v, so that nothing is computed twice.
+ * A copy of the op without a reduction that makes v, on slices of its operands, or NULL. Only where
+ * nobody else reads v or v only repeats what is smaller, so that little is computed twice.
  */
 static struct ir_op *
 slice_op(struct dp *p, struct ir_value *v, int dim)
@@ -78,9 +99,9 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 	struct ir_value *operand[FORM_MAX_INPUTS];
 	struct form f;
 
-	if (v->uses->next || !op_is(op, PURE) || op_is(op, PARALLEL | WRITTEN) ||
-		!form_exists((enum op_code)op->code) || !form_shape(p->m, op, v->type, &f, NULL) ||
-		f.reduce != REDUCE_NONE)
+	if ((v->uses->next && !repeats(op, v)) || !op_is(op, PURE) ||
+		op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
+		!form_shape(p->m, op, v->type, &f, NULL) || f.reduce != REDUCE_NONE)
 		return NULL;
 	for (int j = 0; j < f.ninputs; j++) {
 		int at = form_access_dim(&f.in[j], f.out.index[dim]);
@@ -93,6 +114,18 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 	return ir_op_clone(p->m, op, operand);
 }
 
+static void
+remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice)
+{
+	struct sliced *s = talloc(p->run->scratch, struct sliced);
+
+	if (!s)
+		out_of_memory();
+	*s = (struct sliced){p->sliced[v->mark], slice, dim};
+	if (v->mark)
+		p->sliced[v->mark] = s;
+}
+
 /*
  * The slice of a copied value along dim that a place needs: made as such where the ops behind it
  * can (a constant, a broadcast, pointwise ops on those), else cut out.
@@ -103,6 +136,9 @@ slice(struct dp *p, struct ir_value *v, int dim)
 	struct ir_op *op = v->op, *copy = NULL;
 	struct ir_type t = *v->type;
 
+	for (const struct sliced *s = p->sliced[v->mark]; s; s = s->next)
+		if (s->dim == dim)
+			return s->v;
 	if (!op_is(op, WRITTEN))
 		copy = slice_op(p, v, dim);
 	else if (op_is(op, PURE))
@@ -120,6 +156,7 @@ slice(struct dp *p, struct ir_value *v, int dim)
 		return change(p, v, OP_partition, dim);
 	}
 	ir_insert_after(op, copy);
+	remember(p, v, dim, &copy->result[0]);
 	return &copy->result[0];
 }
 
@@ -162,10 +199,24 @@ all_partial(const struct dp *p, const struct ir_op *op)
 	return true;
 }
 
+/* Does the op make of one value, that nobody else reads, one that is no larger and a sum over the
+ * places as well? */
+static bool
+passes_partial(const struct dp *p, const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_add: return all_partial(p, op);
+	case OP_sum:
+	case OP_mean:
+	case OP_reshape: return !ir_operand(op, 0)->uses->next;
+	default: return op_is(op, PARALLEL);
+	}
+}
+
 static bool
 fit_partials(struct dp *p, struct ir_op *op)
 {
-	if (op_is(op, PARALLEL) || (op->code == OP_add && all_partial(p, op)))
+	if (passes_partial(p, op))
 		return true;
 	for (int j = 0; j < op->noperands; j++)
 		if (state_of(p, ir_operand(op, j)).kind == IR_PARTIAL &&
@@ -291,17 +342,32 @@ move_outputs_last(struct ir_block *block)
 	}
 }
 
+/* Numbers the values of the step from 1. */
+static void
+number_values(struct dp *p, const struct ir_block *block)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = ++n;
+	p->sliced = talloc_zero_array(p->run->scratch, struct sliced *, n + 1u);
+	if (!p->sliced)
+		out_of_memory();
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	struct ir_func *f = ir_func_find(m, "main");
-	struct dp p = {run, m, pass_axis(run, "axis")};
+	struct dp p = {.run = run, .m = m, .axis = pass_axis(run, "axis")};
 
 	if (m->axis[p.axis].time) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
 			"dp: %s is a time axis; devices are needed", m->axis[p.axis].name);
 		return false;
 	}
+	number_values(&p, &f->body);
 	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_input && !split_input(&p, op))
 			return false;
