@@ -15,7 +15,8 @@ RANKS = (1, 2, 4)
 # Single precision, sums in other orders, through the layers of a deep model.
 OUTPUT_TOLERANCE = 1e-4  # relative; absolute below 1
 CHANGE_TOLERANCE = 2e-3  # of the largest change in the tensor ...
-WEIGHT_TOLERANCE = 2e-6  # ... and of its largest element, whose rounding is in the change
+WEIGHT_TOLERANCE = 2e-6  # ... and of its largest element, whose rounding is in the change ...
+CANCEL_TOLERANCE = 1e-6  # ... and of the largest change of all: a gradient may be 0 but for the rounding of what cancels
 
 FORMATS = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I8": "b", "U8": "B", "BOOL": "?"}
 
@@ -66,9 +67,11 @@ def compare_changes(what, start, expected, found):
     moved = 0
     if expected.keys() != start.keys() or found.keys() != start.keys():
         sys.exit(f"{what}: other params: {sorted(expected)} and {sorted(found)}")
+    changes = {name: max(abs(a - b) for a, b in zip(expected[name], first)) for name, first in start.items()}
     for name, first in start.items():
-        change = max(abs(a - b) for a, b in zip(expected[name], first))
-        allowed = CHANGE_TOLERANCE * change + WEIGHT_TOLERANCE * max(map(abs, first + expected[name]))
+        change = changes[name]
+        allowed = (CHANGE_TOLERANCE * change + WEIGHT_TOLERANCE * max(map(abs, first + expected[name]))
+                   + CANCEL_TOLERANCE * max(changes.values()))
         moved += change > 10 * allowed
         for i, (a, b) in enumerate(zip(expected[name], found[name])):
             if not abs(a - b) <= allowed:
