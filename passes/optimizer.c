@@ -1,27 +1,58 @@
 /* What the optimizer passes share. */
 #include "passes/optimizer.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
 static const char prefix[] = "grad.";
 
-static struct ir_op *
-find_param(struct ir_block *block, const char *name)
+/* The params by name, so that a step with many is not searched through for each. */
+struct params {
+	struct ir_op **op; /* ascending by the address of the name, of which there is one copy */
+	size_t n;
+};
+
+static int
+compare_params(const void *a, const void *b)
 {
+	uintptr_t x = (uintptr_t)(*(struct ir_op *const *)a)->symbol,
+		  y = (uintptr_t)(*(struct ir_op *const *)b)->symbol;
+
+	return (x > y) - (x < y);
+}
+
+static struct params
+collect_params(const void *owner, struct ir_block *block)
+{
+	struct params p = {talloc_array(owner, struct ir_op *, ir_block_number(block) + 1u), 0};
+
+	if (!p.op)
+		out_of_memory();
 	IR_FOR_OPS (op, block)
-		if (op->code == OP_param && strcmp(op->symbol, name) == 0)
-			return op;
-	return NULL;
+		if (op->code == OP_param)
+			p.op[p.n++] = op;
+	qsort(p.op, p.n, sizeof *p.op, compare_params);
+	return p;
+}
+
+static struct ir_op *
+find_param(const struct params *p, const char *name)
+{
+	const struct ir_op wanted = {.symbol = name}, *key = &wanted;
+	struct ir_op **found = bsearch(&key, p->op, p->n, sizeof *p->op, compare_params);
+
+	return found ? *found : NULL;
 }
 
 static bool
-run_one(struct optimizer_step *s, struct ir_op *gradient, optimizer_rule *rule, void *data)
+run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gradient,
+	optimizer_rule *rule, void *data)
 {
 	struct ir_builder *b = &s->b;
-	const char *name = gradient->symbol + sizeof prefix - 1;
+	const char *name = ir_name(b->m->ctx, gradient->symbol + sizeof prefix - 1);
 
-	s->param = find_param(b->block, name);
+	s->param = find_param(params, name);
 	if (!s->param) {
 		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"",
 			s->run->pass->name, name);
@@ -44,12 +75,13 @@ optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, v
 	struct ir_func *f = ir_func_find(m, "main");
 	struct ir_op *last = f->body.last;
 	struct optimizer_step s = {.run = run, .b = {.m = m, .block = &f->body}};
+	const struct params params = collect_params(run->scratch, &f->body);
 
 	IR_FOR_OPS_SAFE (op, &f->body) {
 		bool done = op == last;
 		bool gradient = op->code == OP_output &&
 				strncmp(op->symbol, prefix, sizeof prefix - 1) == 0;
-		if (gradient && !run_one(&s, op, rule, data))
+		if (gradient && !run_one(&s, &params, op, rule, data))
 			return false;
 		if (done)
 			break;
