@@ -14,7 +14,7 @@ enum {
 };
 
 struct arena {
-	char *next, *end;
+	char *start, *next, *end; /* of the chunk at hand */
 	size_t chunk, used;
 };
 
@@ -44,6 +44,7 @@ arena_grow(struct arena *a, size_t size)
 	a->next = talloc_zero_size(a, bytes);
 	if (!a->next)
 		out_of_memory();
+	a->start = a->next;
 	a->end = a->next + bytes;
 	if (a->chunk < ARENA_LAST_CHUNK)
 		a->chunk *= 2;
@@ -68,6 +69,16 @@ arena_strndup(struct arena *a, const char *s, size_t n)
 
 	memcpy(copy, s, n);
 	return copy;
+}
+
+/* Earlier chunks stay unused: together they are smaller than the one at hand. */
+void
+arena_reset(struct arena *a)
+{
+	if (a->next)
+		memset(a->start, 0, (size_t)(a->next - a->start));
+	a->next = a->start;
+	a->used = 0;
 }
 
 size_t

@@ -18,6 +18,9 @@ void *arena_alloc(struct arena *a, size_t size);
 /* A copy of the `n` bytes at `s`, terminated by a NUL. */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 
+/* Ends the life of everything handed out; the memory is used again. For scratch in a loop. */
+void arena_reset(struct arena *a);
+
 /* Bytes handed out so far, alignment included. */
 size_t arena_bytes(const struct arena *a);
 

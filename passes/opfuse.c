@@ -46,9 +46,13 @@ struct group {
 struct fuser {
 	struct pass_run *run;
 	struct ir_module *m;
-	struct arena *a; /* for forms, emptied never: small */
+	struct arena *a; /* for the form of the op at hand */
 	struct group *group;
 	uint32_t ngroups; /* op->mark: its group, from 1; 0: none */
+	/* Who reads a value, in issue order: reader[first[v->mark]] ... reader[first[v->mark + 1]].
+	 */
+	struct ir_op **reader;
+	uint32_t *first;
 };
 
 static bool
@@ -151,15 +155,50 @@ spaces_meet(const struct group *g, int rank, const int64_t *space)
 	return is_prefix(rank, space, g) || is_prefix(g->rank, g->space, &other);
 }
 
-/* Does anything outside both groups, standing before `op`, read a value of g? */
-static bool
-read_before(const struct group *g, const struct ir_op *op, uint32_t number, uint32_t other)
+/* Fills in who reads what; a use list has no order. */
+static void
+find_readers(struct fuser *u, struct ir_block *block)
 {
-	for (int i = 0; i < g->n; i++)
-		IR_FOR_USES (use, &g->op[i]->result[0])
-			if (use->op->mark != number && use->op->mark != other &&
-				use->op->order < op->order)
+	uint32_t n = 0, uses = 0;
+
+	IR_FOR_OPS (op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = n++;
+	u->first = talloc_zero_array(u->run->scratch, uint32_t, n + 2u);
+	if (!u->first)
+		out_of_memory();
+	/* Counts stand two places further on, so that filling in leaves the ends behind. */
+	IR_FOR_OPS (op, block)
+		for (int j = 0; j < op->noperands; j++, uses++)
+			u->first[ir_operand(op, j)->mark + 2]++;
+	for (uint32_t i = 2; i <= n; i++)
+		u->first[i] += u->first[i - 1];
+	u->reader = talloc_array(u->run->scratch, struct ir_op *, uses + 1u);
+	if (!u->reader)
+		out_of_memory();
+	IR_FOR_OPS (op, block)
+		for (int j = 0; j < op->noperands; j++)
+			u->reader[u->first[ir_operand(op, j)->mark + 1]++] = op;
+}
+
+/*
+ * Does anything outside both groups, standing before `op`, read a value of g? The first readers
+ * tell: groups are small, so few of them are inside.
+ */
+static bool
+read_before(const struct fuser *u, const struct group *g, const struct ir_op *op, uint32_t number,
+	uint32_t other)
+{
+	for (int i = 0; i < g->n; i++) {
+		uint32_t v = g->op[i]->result[0].mark;
+		for (uint32_t k = u->first[v]; k < u->first[v + 1]; k++) {
+			const struct ir_op *reader = u->reader[k];
+			if (reader->order >= op->order)
+				break;
+			if (reader->mark != number && reader->mark != other)
 				return true;
+		}
+	}
 	return false;
 }
 
@@ -222,7 +261,7 @@ may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op
 	if (g->n + own->n > GROUP_MAX_OPS ||
 		count_operands(g) + count_operands(own) > GROUP_MAX_OPERANDS + g->n)
 		return false;
-	return spaces_meet(g, own->rank, own->space) && !read_before(g, op, number, mine);
+	return spaces_meet(g, own->rank, own->space) && !read_before(u, g, op, number, mine);
 }
 
 /* All of g goes into the group of `mine`, in issue order. */
@@ -253,6 +292,7 @@ place_op(struct fuser *u, struct ir_op *op)
 {
 	struct group g = {0};
 	enum role role = classify(u, op, &g.rank, g.space);
+	arena_reset(u->a);
 
 	op->mark = 0;
 	if (role == ROLE_NONE)
@@ -380,6 +420,7 @@ run(struct pass_run *run, struct ir_module *m)
 		out_of_memory();
 	if (pass_enum(run, "policy") == 1) /* none */
 		return true;
+	find_readers(&u, block);
 	IR_FOR_OPS (op, block)
 		place_op(&u, op);
 	for (uint32_t i = 1; i <= u.ngroups; i++)
