@@ -7,6 +7,7 @@
 # Substitutions beside lit's own (%s, %t, %S ...):
 #   %dopt      the driver                     %FileCheck  FileCheck
 #   %models    test/models                    %data       test/data
+#   %gpl       the text of the GNU GPL, where the system has it
 #   %source    the top folder                 %mpirun     mpirun under a time limit
 #   %python    the Python that runs lit
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
@@ -14,7 +15,7 @@
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
-# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang.
+# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang, gpl.
 
 import os
 
@@ -25,6 +26,9 @@ import lit.formats
 TEST_SECONDS = 300
 # A run under mpirun, which must end before its test does.
 MPIRUN_SECONDS = 120
+
+# A text of some length that every Debian has (base-files): what char_gpt.dir learns.
+GPL = "/usr/share/common-licenses/GPL-3"
 
 config.name = "dopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -71,6 +75,7 @@ features = {
     "avx512": "avx512f" in cpu_flags(),
     "gcc": config.compiler == "GNU",
     "clang": config.compiler == "Clang",
+    "gpl": os.path.exists(GPL),
 }
 config.available_features.update(name for name, present in features.items() if present)
 
@@ -82,6 +87,7 @@ cflags = "-std=c11 -D_GNU_SOURCE -I%s -I%s %s" % (
 config.substitutions += [
     ("%dopt", os.path.join(config.bin_dir, "dopt")),
     ("%FileCheck", os.path.join(config.llvm_tools, "FileCheck")),
+    ("%gpl", GPL),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%data", os.path.join(config.test_source_root, "data")),
     ("%source", config.source_dir),
