@@ -5,6 +5,7 @@
 #include "ir/row.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum fn_kind { KIND_SAME, KIND_F, KIND_BOOL };
@@ -93,13 +94,27 @@ expr_make_call(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct
 	return e;
 }
 
+/* A float beyond an integer type is the nearest that the type holds, as far as a double tells. */
+static double
+const_converted(enum ir_dtype to, enum ir_dtype from, double v)
+{
+	if (ir_dtype_class(from) != IR_FLOAT || ir_dtype_class(to) == IR_FLOAT || to == IR_bool)
+		return v;
+	const bool is_unsigned = ir_dtype_class(to) == IR_UINT;
+	const int bits = (int)(8 * ir_dtype_bytes(to)) - !is_unsigned;
+	const double top = bits == 63 ? 0x1.fffffffffffffp62 : ldexp(1, bits) - 1;
+	const double bottom = is_unsigned ? 0 : -ldexp(1, bits);
+
+	return v != v ? 0 : v > top ? top : v < bottom ? bottom : v;
+}
+
 const struct expr *
 expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
 {
 	if (x->dtype == t)
 		return x;
 	if (x->kind == EXPR_CONST)
-		return expr_const(a, t, x->value);
+		return expr_const(a, t, const_converted(t, (enum ir_dtype)x->dtype, x->value));
 	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});
 }
 
@@ -138,7 +153,22 @@ common_dtype(const struct expr *const *arg, int first, int n)
 static bool
 is_logic(enum scalar_fn fn)
 {
-	return fn == FN_and || fn == FN_or || fn == FN_not;
+	return fn == FN_and || fn == FN_or || fn == FN_xor || fn == FN_not;
+}
+
+/* Logic of integers is bit by bit, of all else it is of truth values. */
+static enum ir_dtype
+logic_dtype(enum ir_dtype t)
+{
+	return ir_dtype_class(t) == IR_INT || ir_dtype_class(t) == IR_UINT ? t : IR_bool;
+}
+
+/* A bound that bounds nothing. */
+static bool
+is_idle_bound(enum scalar_fn fn, const struct expr *bound)
+{
+	return (fn == FN_maximum && expr_is_const(bound, -INFINITY)) ||
+	       (fn == FN_minimum && expr_is_const(bound, INFINITY));
 }
 
 static bool
@@ -195,8 +225,10 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 	int n = fn_row[fn].arity, first = fn == FN_select;
 	enum ir_dtype t = common_dtype(arg, first, n);
 
+	if (is_idle_bound(fn, y))
+		return x;
 	if (is_logic(fn))
-		t = IR_bool;
+		t = logic_dtype(t);
 	else if (is_arithmetic(fn) && t == IR_bool)
 		t = IR_i32; /* (x > 0) - (x < 0) */
 	if (fn == FN_uniform || fn == FN_normal) {
@@ -204,6 +236,8 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 	} else if (fn_row[fn].kind == KIND_F && ir_dtype_class(t) != IR_FLOAT) {
 		t = IR_f64;
 	}
+	if (fn == FN_not && t != IR_bool)
+		return expr_call(a, FN_xor, x, expr_const(a, t, -1), NULL);
 	for (int i = first; i < n; i++)
 		arg[i] = expr_convert(a, t, arg[i]);
 	const struct expr *simple = simplify(a, fn, t, arg);

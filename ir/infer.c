@@ -114,6 +114,8 @@ letter_words(char letter)
 	case 'N': return "a number";
 	case 'F': return "a floating-point type";
 	case 'I': return "an integer type";
+	case 'Z': return "an integer type";
+	case 'L': return "an integer type or bool";
 	case 'b': return "bool";
 	default: return "any type";
 	}
@@ -127,7 +129,9 @@ letter_fits(char letter, enum ir_dtype t)
 	switch (letter) {
 	case 'N': return c != IR_BOOL;
 	case 'F': return c == IR_FLOAT;
-	case 'I': return c == IR_INT || c == IR_UINT;
+	case 'I':
+	case 'Z': return c == IR_INT || c == IR_UINT;
+	case 'L': return c != IR_FLOAT;
 	case 'b': return c == IR_BOOL;
 	default: return true;
 	}

@@ -1,8 +1,9 @@
 /*
  * The scalar functions of ir/scalar.def over strips of cells. Floats are computed in double,
  * integers in 128 bits and then wrapped, so that no intermediate result overflows. A row's C text
- * is expanded twice: once with x, y, z as doubles and once as integers; what makes no sense for
- * integers is 0 there and never reached, because kind F takes floats only.
+ * is expanded twice: once with x, y, z as doubles and once as integers; the M_ macros choose by
+ * their type. What makes no sense for one of them is `none`, and never reached: a row's letter lets
+ * floats only or integers only pass.
  */
 #include "ir/interp_internal.h"
 #include "runtime/rng.h"
@@ -13,10 +14,81 @@
 typedef __int128 wide;
 
 static double
+none_1(double x)
+{
+	return x;
+}
+
+static double
+none_2(double x, double y)
+{
+	return x + y;
+}
+
+static double
 sigmoid(double x)
 {
 	const double e = exp(-fabs(x));
 	return (x < 0 ? e : 1) / (1 + e);
+}
+
+static double
+rsqrt(double x)
+{
+	return 1 / sqrt(x);
+}
+
+static double
+softplus(double x)
+{
+	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
+/* Halves to the even one, whatever the rounding mode. */
+static double
+nearest_even(double x)
+{
+	const double below = floor(x), rest = x - below;
+	if (!isfinite(x) || rest == 0)
+		return x;
+	const bool up = rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0);
+	return copysign(up ? below + 1 : below, x);
+}
+
+static double
+sign_f(double x)
+{
+	return x > 0 ? 1 : x < 0 ? -1 : x;
+}
+
+static wide
+sign_i(wide x)
+{
+	return (x > 0) - (x < 0);
+}
+
+static wide
+abs_i(wide x)
+{
+	return x < 0 ? -x : x;
+}
+
+static double
+div_f(double x, double y)
+{
+	return x / y;
+}
+
+static wide
+div_i(wide x, wide y)
+{
+	return y == 0 ? 0 : x / y;
+}
+
+static wide
+rem_i(wide x, wide y)
+{
+	return y == 0 ? x : x % y;
 }
 
 /* The larger and the smaller, a NaN if either is one: as runtime/scalar_math.h. */
@@ -32,23 +104,88 @@ min_f(double a, double b)
 	return a != a || a < b ? a : b;
 }
 
-#define M_div(x, y) ((x) / (y))
-#define M_max(x, y) max_f(x, y)
-#define M_min(x, y) min_f(x, y)
-#define M_exp(x) exp(x)
-#define M_log(x) log(x)
-#define M_tanh(x) tanh(x)
-#define M_erf(x) erf(x)
-#define M_sqrt(x) sqrt(x)
-#define M_rsqrt(x) (1 / sqrt(x))
-#define M_sigmoid(x) sigmoid(x)
-#define M_sin(x) sin(x)
-#define M_cos(x) cos(x)
-#define M_abs(x) fabs(x)
-#define M_pow(x, y) pow(x, y)
-#define M_and(x, y) ((x) != 0 && (y) != 0)
-#define M_or(x, y) ((x) != 0 || (y) != 0)
+static wide
+max_i(wide a, wide b)
+{
+	return a > b ? a : b;
+}
+
+static wide
+min_i(wide a, wide b)
+{
+	return a < b ? a : b;
+}
+
+/* Beyond the width nothing is left but what comes in. A product: a negative x has no <<. */
+static wide
+shift_left(wide x, wide y, int w)
+{
+	return y < 0 || y >= w ? 0 : x * ((wide)1 << y);
+}
+
+static wide
+shift_right(wide x, wide y, int w)
+{
+	return x >> (y < 0 || y >= w ? 64 : y);
+}
+
+static wide
+shift_right_logical(wide x, wide y, int w)
+{
+	return y < 0 || y >= w ? 0 : (x & (((wide)1 << w) - 1)) >> y;
+}
+
+#define FLOAT_1(f, x) _Generic((x), double : f, default : none_1)((double)(x))
+#define FLOAT_2(f, x, y) _Generic((x), double : f, default : none_2)((double)(x), (double)(y))
+#define EITHER_1(f, i, x) _Generic((x), double : f, default : i)(x)
+#define EITHER_2(f, i, x, y) _Generic((x), double : f, default : i)(x, y)
+
+#define M_exp(x) FLOAT_1(exp, x)
+#define M_log(x) FLOAT_1(log, x)
+#define M_tanh(x) FLOAT_1(tanh, x)
+#define M_erf(x) FLOAT_1(erf, x)
+#define M_sqrt(x) FLOAT_1(sqrt, x)
+#define M_sin(x) FLOAT_1(sin, x)
+#define M_cos(x) FLOAT_1(cos, x)
+#define M_log1p(x) FLOAT_1(log1p, x)
+#define M_expm1(x) FLOAT_1(expm1, x)
+#define M_log2(x) FLOAT_1(log2, x)
+#define M_exp2(x) FLOAT_1(exp2, x)
+#define M_tan(x) FLOAT_1(tan, x)
+#define M_asin(x) FLOAT_1(asin, x)
+#define M_acos(x) FLOAT_1(acos, x)
+#define M_atan(x) FLOAT_1(atan, x)
+#define M_sinh(x) FLOAT_1(sinh, x)
+#define M_cosh(x) FLOAT_1(cosh, x)
+#define M_asinh(x) FLOAT_1(asinh, x)
+#define M_acosh(x) FLOAT_1(acosh, x)
+#define M_atanh(x) FLOAT_1(atanh, x)
+#define M_cbrt(x) FLOAT_1(cbrt, x)
+#define M_erfc(x) FLOAT_1(erfc, x)
+#define M_floor(x) FLOAT_1(floor, x)
+#define M_ceil(x) FLOAT_1(ceil, x)
+#define M_trunc(x) FLOAT_1(trunc, x)
+#define M_rsqrt(x) FLOAT_1(rsqrt, x)
+#define M_sigmoid(x) FLOAT_1(sigmoid, x)
+#define M_softplus(x) FLOAT_1(softplus, x)
+#define M_round(x) FLOAT_1(nearest_even, x)
+#define M_is_finite(x) isfinite((double)(x))
+#define M_is_inf(x) isinf((double)(x))
+#define M_pow(x, y) FLOAT_2(pow, x, y)
+#define M_atan2(x, y) FLOAT_2(atan2, x, y)
+#define M_abs(x) EITHER_1(fabs, abs_i, x)
+#define M_sign(x) EITHER_1(sign_f, sign_i, x)
+#define M_div(x, y) EITHER_2(div_f, div_i, x, y)
+#define M_rem(x, y) EITHER_2(fmod, rem_i, x, y)
+#define M_max(x, y) EITHER_2(max_f, max_i, x, y)
+#define M_min(x, y) EITHER_2(min_f, min_i, x, y)
+#define M_and(x, y) ((wide)(x) & (wide)(y))
+#define M_or(x, y) ((wide)(x) | (wide)(y))
+#define M_xor(x, y) ((wide)(x) ^ (wide)(y))
 #define M_not(x) ((x) == 0)
+#define M_shift_left(x, y, w) shift_left((wide)(x), (wide)(y), w)
+#define M_shift_right(x, y, w) shift_right((wide)(x), (wide)(y), w)
+#define M_shift_right_logical(x, y, w) shift_right_logical((wide)(x), (wide)(y), w)
 #define M_uniform(x, y) 0
 #define M_normal(x, y) 0
 
@@ -63,6 +200,8 @@ static void
 float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union cell *ys,
 	const union cell *zs, int n)
 {
+	const int w = 64;
+
 	switch (fn) {
 #define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
 	case FN_##name:                                                                            \
@@ -78,39 +217,12 @@ float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union ce
 	}
 }
 
-#undef M_div
-#undef M_max
-#undef M_min
-#undef M_exp
-#undef M_log
-#undef M_tanh
-#undef M_erf
-#undef M_sqrt
-#undef M_rsqrt
-#undef M_sigmoid
-#undef M_sin
-#undef M_cos
-#undef M_abs
-#undef M_pow
-#define M_div(x, y) ((y) == 0 ? 0 : (x) / (y))
-#define M_max(x, y) ((x) > (y) ? (x) : (y))
-#define M_min(x, y) ((x) < (y) ? (x) : (y))
-#define M_exp(x) 0
-#define M_log(x) 0
-#define M_tanh(x) 0
-#define M_erf(x) 0
-#define M_sqrt(x) 0
-#define M_rsqrt(x) 0
-#define M_sigmoid(x) 0
-#define M_sin(x) 0
-#define M_cos(x) 0
-#define M_abs(x) ((x) < 0 ? -(x) : (x))
-#define M_pow(x, y) 0
-
 static void
 int_run(enum scalar_fn fn, enum ir_dtype t, union cell *r, const union cell *xs,
 	const union cell *ys, const union cell *zs, int n)
 {
+	const int w = (int)(8 * ir_dtype_bytes(t));
+
 	switch (fn) {
 #define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
 	case FN_##name:                                                                            \

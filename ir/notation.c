@@ -5,7 +5,7 @@
  *     operand = name side            side = "[" [item {"," item}] "]"
  *     item    = letter | ".." | "*", then nothing or one of ":attr" "=attr" "-attr"
  *     reduce  = "sum" | "max" | "min"; its items are indices, "..", or an attribute with dims
- *     expr    = C's operators ?: | & == != < <= > >= + - * / unary - !, scalar functions,
+ *     expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
  *               numbers, operands, index letters, $attribute, size(attr), at(attr), position()
  *
  * size(dims) is the product of the sizes of these dims, at(dim) the index along a dim, position()
@@ -197,20 +197,21 @@ static const struct {
 	int fn;
 } binary[] = {
 	{1, "|", FN_or},
-	{2, "&", FN_and},
-	{3, "==", FN_eq},
-	{3, "!=", FN_ne},
-	{3, "<=", FN_le},
-	{3, ">=", FN_ge},
-	{3, "<", FN_lt},
-	{3, ">", FN_gt},
-	{4, "+", FN_add},
-	{4, "-", FN_sub},
-	{5, "*", FN_mul},
-	{5, "/", FN_div},
+	{2, "^", FN_xor},
+	{3, "&", FN_and},
+	{4, "==", FN_eq},
+	{4, "!=", FN_ne},
+	{4, "<=", FN_le},
+	{4, ">=", FN_ge},
+	{4, "<", FN_lt},
+	{4, ">", FN_gt},
+	{5, "+", FN_add},
+	{5, "-", FN_sub},
+	{6, "*", FN_mul},
+	{6, "/", FN_div},
 };
 
-enum { LEVEL_PRIMARY = 6 };
+enum { LEVEL_PRIMARY = 7 };
 
 static int
 accept_binary(struct reader *r, int level)

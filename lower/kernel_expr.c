@@ -222,9 +222,10 @@ kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
 	return talloc_strdup(w->scratch, value);
 }
 
-/* x, y, z of a row's C text replaced by the arguments; `_Generic` macros may name one twice. */
+/* x, y, z of a row's C text replaced by the arguments, w by the bits of the result; `_Generic`
+ * macros may name one twice. */
 static char *
-fill_in(struct kernel_text *w, const char *text, char *const *arg)
+fill_in(struct kernel_text *w, const char *text, char *const *arg, enum ir_dtype t)
 {
 	char *out = talloc_strdup(w->scratch, "");
 
@@ -235,6 +236,8 @@ fill_in(struct kernel_text *w, const char *text, char *const *arg)
 				n++;
 		if (n == 1 && *p >= 'x' && *p <= 'z')
 			out = talloc_strdup_append(out, arg[*p - 'x']);
+		else if (n == 1 && *p == 'w')
+			out = talloc_asprintf_append(out, "%d", 8 * (int)ir_dtype_bytes(t));
 		else
 			out = talloc_strndup_append(out, p, n);
 		p += n;
@@ -313,7 +316,7 @@ call_text(
 	if (e->id == FN_convert)
 		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
 	char *text = talloc_asprintf(
-		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg));
+		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
 	if (t == IR_i8 || t == IR_u8)
 		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
 	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text)

@@ -97,11 +97,14 @@ both_same(struct canon *c, struct ir_op *op)
 	return ir_operand(op, 0) == ir_operand(op, 1) ? ir_operand(op, 0) : NULL;
 }
 
-/* x and true = x, x or false = x; the constant on either side. */
+/* x and true = x, x or false = x, x xor false = x, where true is all bits; the constant on either
+ * side. */
 static struct ir_value *
 logic_neutral(struct canon *c, struct ir_op *op)
 {
-	double neutral = op->code == OP_and;
+	const enum ir_dtype t = (enum ir_dtype)op->result[0].type->dtype;
+	const double all = t == IR_bool ? 1 : t == IR_u8 ? UINT8_MAX : -1;
+	double neutral = op->code == OP_and ? all : 0;
 
 	(void)c;
 	return operand_is(op, 1, neutral)   ? ir_operand(op, 0)
@@ -119,7 +122,7 @@ involution(struct canon *c, struct ir_op *op)
 	return inner ? canon_operand(inner) : NULL;
 }
 
-/* What leaves its own results as they are: abs, relu, stop_gradient. */
+/* What leaves its own results as they are: abs, relu, rounding, stop_gradient. */
 static struct ir_value *
 idempotent(struct canon *c, struct ir_op *op)
 {
@@ -172,7 +175,8 @@ convert_back(struct canon *c, struct ir_op *op)
 static bool
 fold(const struct ir_op *op, double x, double y, double *r)
 {
-	bool integer = ir_dtype_class((enum ir_dtype)op->result[0].type->dtype) != IR_FLOAT;
+	const enum ir_dtype dtype = (enum ir_dtype)op->result[0].type->dtype;
+	bool integer = ir_dtype_class(dtype) != IR_FLOAT;
 
 	switch ((enum op_code)op->code) {
 	case OP_add: *r = x + y; return true;
@@ -185,9 +189,9 @@ fold(const struct ir_op *op, double x, double y, double *r)
 	case OP_abs: *r = fabs(x); return true;
 	case OP_sqrt: *r = sqrt(x); return true;
 	case OP_relu: *r = x > 0 ? x : 0; return x == x;
-	case OP_not: *r = x == 0; return true;
-	case OP_and: *r = x != 0 && y != 0; return true;
-	case OP_or: *r = x != 0 || y != 0; return true;
+	case OP_not: *r = x == 0; return dtype == IR_bool;
+	case OP_and: *r = x != 0 && y != 0; return dtype == IR_bool;
+	case OP_or: *r = x != 0 || y != 0; return dtype == IR_bool;
 	default: return false;
 	}
 }
@@ -331,10 +335,16 @@ static const struct rewrite rewrites[] = {
 	{OP_or, both_same, identity},
 	{OP_and, logic_neutral, identity},
 	{OP_or, logic_neutral, identity},
+	{OP_xor, logic_neutral, identity},
 	{OP_neg, involution, identity},
 	{OP_not, involution, identity},
 	{OP_abs, idempotent, identity},
 	{OP_relu, idempotent, identity},
+	{OP_floor, idempotent, identity},
+	{OP_ceil, idempotent, identity},
+	{OP_round, idempotent, identity},
+	{OP_trunc, idempotent, identity},
+	{OP_sign, idempotent, identity},
 	{OP_stop_gradient, idempotent, identity},
 	{OP_select, select_known, identity},
 	{OP_convert, convert_back, identity},

@@ -37,9 +37,70 @@ m_div_f64(double x, double y)
 	return x / y;
 }
 
+/* What that division leaves: x of x / 0. */
+static inline int32_t
+m_rem_i32(int32_t x, int32_t y)
+{
+	return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+
+static inline int64_t
+m_rem_i64(int64_t x, int64_t y)
+{
+	return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+
+/* Shifts of integers of w bits; y is negative or w at least: nothing but what comes in. What is
+ * narrower than 32 bits is an int here, and cut to its type behind. */
+static inline int32_t
+m_shift_left_i32(int32_t x, int32_t y, int w)
+{
+	return (uint32_t)y < (uint32_t)w ? (int32_t)((uint32_t)x << (y & 31)) : 0;
+}
+
+static inline int64_t
+m_shift_left_i64(int64_t x, int64_t y, int w)
+{
+	return (uint64_t)y < (uint64_t)w ? (int64_t)((uint64_t)x << (y & 63)) : 0;
+}
+
+static inline int32_t
+m_shift_right_i32(int32_t x, int32_t y, int w)
+{
+	return x >> ((uint32_t)y < (uint32_t)w ? y : 31);
+}
+
+static inline int64_t
+m_shift_right_i64(int64_t x, int64_t y, int w)
+{
+	return x >> ((uint64_t)y < (uint64_t)w ? y : 63);
+}
+
+static inline int32_t
+m_shift_right_logical_i32(int32_t x, int32_t y, int w)
+{
+	const uint32_t bits = (uint32_t)x & UINT32_MAX >> (32 - w);
+	return (uint32_t)y < (uint32_t)w ? (int32_t)(bits >> (y & 31)) : 0;
+}
+
+static inline int64_t
+m_shift_right_logical_i64(int64_t x, int64_t y, int w)
+{
+	return (uint64_t)y < (uint64_t)w ? (int64_t)((uint64_t)x >> (y & 63)) : 0;
+}
+
+#define M_INTS_2(x, y, w, i32, i64)                                                                \
+	_Generic((x) + (y), long : i64, long long : i64, default : i32)(x, y, w)
+
 #define M_div(x, y) M_ALL_2(x, y, m_div_f32, m_div_f64, m_div_i32, m_div_i64)
-#define M_and(x, y) (((x) != 0) & ((y) != 0))
-#define M_or(x, y) (((x) != 0) | ((y) != 0))
+#define M_rem(x, y) M_ALL_2(x, y, fmodf, fmod, m_rem_i32, m_rem_i64)
+#define M_and(x, y) ((x) & (y))
+#define M_or(x, y) ((x) | (y))
+#define M_xor(x, y) ((x) ^ (y))
+#define M_shift_left(x, y, w) M_INTS_2(x, y, w, m_shift_left_i32, m_shift_left_i64)
+#define M_shift_right(x, y, w) M_INTS_2(x, y, w, m_shift_right_i32, m_shift_right_i64)
+#define M_shift_right_logical(x, y, w)                                                             \
+	M_INTS_2(x, y, w, m_shift_right_logical_i32, m_shift_right_logical_i64)
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
 #define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))

@@ -1,44 +1,25 @@
 /* Scalar functions for generated host kernels: branch-free, so that a loop over them becomes vector
  * code at -O3 without -ffast-math. Single precision has polynomials of its own (minimax, fitted
- * with Remez' exchange against 40-digit values); double precision is libm's.
+ * with Remez' exchange against 40-digit values), or is computed in double (scalar_wide.h); double
+ * precision is libm's.
  *
- *	error over all floats: exp, log <= 2 ULP, tanh, erf, sigmoid <= 4 ULP
+ *	error over all floats: sin, cos, tan, log1p, log2, exp2, pow <= 1 ULP, exp, log, softplus
+ *	<= 2 ULP, expm1 <= 3 ULP, tanh, erf, sigmoid <= 4 ULP
  *	infinities, NaN and subnormal results as libm has them
  *
  * Selections are written as `c ? a : b` over values that exist already: both sides are computed and
- * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only (exact, unlike fast-math); sin, cos,
- * pow are libm's and do not vectorize. The M_ macros choose by their arguments' type. */
+ * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only, the roundings and what uses them
+ *with -fno-trapping-math (nobody reads errno or the flags of exceptions; both are exact, unlike
+ * fast-math). What has libm's name for f32 below is libm's and does not vectorize. The M_ macros
+ * choose by their arguments' type. */
 #ifndef RUNTIME_SCALAR_MATH_H
 #define RUNTIME_SCALAR_MATH_H
+
+#include "runtime/scalar_wide.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-static inline uint32_t
-m_bits_f32(float x)
-{
-	uint32_t u;
-	memcpy(&u, &x, sizeof u);
-	return u;
-}
-
-static inline float
-m_float_f32(uint32_t u)
-{
-	float x;
-	memcpy(&x, &u, sizeof x);
-	return x;
-}
-
-/* c ? a : b on bits: where a costs arithmetic the compiler would otherwise compute it in a
- * branch. */
-static inline float
-m_select_f32(int c, float a, float b)
-{
-	const uint32_t mask = 0u - (uint32_t)c;
-	return m_float_f32((m_bits_f32(a) & mask) | (m_bits_f32(b) & ~mask));
-}
 
 /* a * b + c: one rounding where the machine has it in one instruction, else two. */
 static inline float
@@ -51,16 +32,6 @@ m_fma_f32(float a, float b, float c)
 #endif
 }
 
-static inline double
-m_fma_f64(double a, double b, double c)
-{
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-	return __builtin_fma(a, b, c);
-#else
-	return a * b + c;
-#endif
-}
-
 /* x with the sign of s; x is not negative. */
 static inline float
 m_with_sign_f32(float x, float s)
@@ -68,13 +39,16 @@ m_with_sign_f32(float x, float s)
 	return m_float_f32(m_bits_f32(x) | (m_bits_f32(s) & 0x80000000u));
 }
 
-/* exp(x) = 2^n * exp(r), |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer that the low bits
- * then hold. 2^n is two factors, because the result may be subnormal or n = 128. */
-static inline float
-m_exp_f32(float x)
+/* exp(x) = 2^n * (1 + rest). */
+struct m_power {
+	float rest;
+	uint32_t n;
+};
+
+/* |x| is below 110. Adding 1.5 * 2^23 rounds to an integer that the low bits then hold. */
+static inline struct m_power
+m_power_f32(float v)
 {
-	const float low = x < -104.0f ? -104.0f : x; /* exp is 0 below, infinite above 89 */
-	const float v = low > 89.0f ? 89.0f : low;
 	const float t = m_fma_f32(v, 1.44269504f, 12582912.0f);
 	const float n = t - 12582912.0f;
 	float r = m_fma_f32(n, -0.693359375f, v);
@@ -84,11 +58,29 @@ m_exp_f32(float x)
 	p = m_fma_f32(p, r, 0.04166838799f);
 	p = m_fma_f32(p, r, 0.1666652063f);
 	p = m_fma_f32(p, r, 0.4999999345f);
-	p = m_fma_f32(p, r * r, r) + 1.0f;
-	const uint32_t k = m_bits_f32(t) - 0x4B400000u;
-	const uint32_t k1 = (uint32_t)((int32_t)k >> 1);
-	const uint32_t k2 = k - k1;
-	return p * m_float_f32((k1 + 127u) << 23) * m_float_f32((k2 + 127u) << 23);
+	return (struct m_power){m_fma_f32(p, r * r, r), m_bits_f32(t) - 0x4B400000u};
+}
+
+/* 2^n is two factors, because the result may be subnormal or n = 128. */
+static inline float
+m_exp_f32(float x)
+{
+	const float low = x < -104.0f ? -104.0f : x; /* exp is 0 below, infinite above 89 */
+	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
+	const uint32_t k1 = (uint32_t)((int32_t)e.n >> 1);
+	const uint32_t k2 = e.n - k1;
+	return (e.rest + 1.0f) * m_float_f32((k1 + 127u) << 23) * m_float_f32((k2 + 127u) << 23);
+}
+
+/* 2^n rest + (2^n - 1), by halves, because n may be 128. */
+static inline float
+m_expm1_f32(float x)
+{
+	const float low = x < -20.0f ? -20.0f : x; /* it is -1 below */
+	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
+	const float half = m_float_f32((e.n + 126u) << 23);
+	const float r = 2.0f * m_fma_f32(half, e.rest, half - 0.5f);
+	return m_select_f32(x == 0.0f, x, r); /* -0 */
 }
 
 /* log(x) = e * ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). ln(2) is two parts: the first has
@@ -178,6 +170,70 @@ m_sigmoid_f64(double x)
 	return (x < 0 ? e : 1) / (1 + e);
 }
 
+/* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)) */
+static inline float
+m_softplus_f32(float x)
+{
+	return (x > 0.0f ? x : 0.0f) + m_log1p_f32(m_exp_f32(-fabsf(x)));
+}
+
+static inline double
+m_softplus_f64(double x)
+{
+	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
+/* -1, 0 or 1; a NaN if x is one. */
+static inline float
+m_sign_f32(float x)
+{
+	const float below = x < 0.0f ? -1.0f : x;
+	return x > 0.0f ? 1.0f : below;
+}
+
+static inline double
+m_sign_f64(double x)
+{
+	const double below = x < 0 ? -1 : x;
+	return x > 0 ? 1 : below;
+}
+
+static inline int32_t
+m_sign_i32(int32_t x)
+{
+	return (x > 0) - (x < 0);
+}
+
+static inline int64_t
+m_sign_i64(int64_t x)
+{
+	return (x > 0) - (x < 0);
+}
+
+static inline int
+m_is_finite_f32(float x)
+{
+	return fabsf(x) < INFINITY;
+}
+
+static inline int
+m_is_finite_f64(double x)
+{
+	return fabs(x) < (double)INFINITY;
+}
+
+static inline int
+m_is_inf_f32(float x)
+{
+	return fabsf(x) == INFINITY;
+}
+
+static inline int
+m_is_inf_f64(double x)
+{
+	return fabs(x) == (double)INFINITY;
+}
+
 static inline float
 m_rsqrt_f32(float x)
 {
@@ -258,6 +314,7 @@ m_abs_i64(int64_t a)
 
 /* clang-format off */
 #define M_FLOATS_1(x, f32, f64) _Generic((x), float: f32, double: f64)(x)
+#define M_FLOATS_2(x, y, f32, f64) _Generic((x) + (y), float: f32, double: f64)(x, y)
 #define M_ALL_1(x, f32, f64, i32, i64)                                                             \
 	_Generic((x), float: f32, double: f64, long: i64, long long: i64, default: i32)(x)
 #define M_ALL_2(x, y, f32, f64, i32, i64)                                                          \
@@ -270,14 +327,36 @@ m_abs_i64(int64_t a)
 #define M_sigmoid(x) M_FLOATS_1(x, m_sigmoid_f32, m_sigmoid_f64)
 #define M_sqrt(x) M_FLOATS_1(x, sqrtf, sqrt)
 #define M_rsqrt(x) M_FLOATS_1(x, m_rsqrt_f32, m_rsqrt_f64)
-#define M_sin(x) M_FLOATS_1(x, sinf, sin)
-#define M_cos(x) M_FLOATS_1(x, cosf, cos)
+#define M_sin(x) M_FLOATS_1(x, m_sin_f32, sin)
+#define M_cos(x) M_FLOATS_1(x, m_cos_f32, cos)
+#define M_tan(x) M_FLOATS_1(x, m_tan_f32, tan)
+#define M_log1p(x) M_FLOATS_1(x, m_log1p_f32, log1p)
+#define M_expm1(x) M_FLOATS_1(x, m_expm1_f32, expm1)
+#define M_log2(x) M_FLOATS_1(x, m_log2_f32, log2)
+#define M_exp2(x) M_FLOATS_1(x, m_exp2_f32, exp2)
+#define M_softplus(x) M_FLOATS_1(x, m_softplus_f32, m_softplus_f64)
+#define M_asin(x) M_FLOATS_1(x, asinf, asin)
+#define M_acos(x) M_FLOATS_1(x, acosf, acos)
+#define M_atan(x) M_FLOATS_1(x, atanf, atan)
+#define M_sinh(x) M_FLOATS_1(x, sinhf, sinh)
+#define M_cosh(x) M_FLOATS_1(x, coshf, cosh)
+#define M_asinh(x) M_FLOATS_1(x, asinhf, asinh)
+#define M_acosh(x) M_FLOATS_1(x, acoshf, acosh)
+#define M_atanh(x) M_FLOATS_1(x, atanhf, atanh)
+#define M_cbrt(x) M_FLOATS_1(x, cbrtf, cbrt)
+#define M_erfc(x) M_FLOATS_1(x, erfcf, erfc)
 #define M_floor(x) M_FLOATS_1(x, floorf, floor)
 #define M_ceil(x) M_FLOATS_1(x, ceilf, ceil)
+#define M_trunc(x) M_FLOATS_1(x, truncf, trunc)
+#define M_round(x) M_FLOATS_1(x, rintf, rint) /* halves to even: nobody changes the mode */
+#define M_is_finite(x) M_FLOATS_1(x, m_is_finite_f32, m_is_finite_f64)
+#define M_is_inf(x) M_FLOATS_1(x, m_is_inf_f32, m_is_inf_f64)
+#define M_sign(x) M_ALL_1(x, m_sign_f32, m_sign_f64, m_sign_i32, m_sign_i64)
 #define M_abs(x) M_ALL_1(x, fabsf, fabs, m_abs_i32, m_abs_i64)
 #define M_max(x, y) M_ALL_2(x, y, m_max_f32, m_max_f64, m_max_i32, m_max_i64)
 #define M_min(x, y) M_ALL_2(x, y, m_min_f32, m_min_f64, m_min_i32, m_min_i64)
-#define M_pow(x, y) _Generic((x) + (y), float: powf, double: pow)(x, y)
+#define M_pow(x, y) M_FLOATS_2(x, y, m_pow_f32, pow)
+#define M_atan2(x, y) M_FLOATS_2(x, y, atan2f, atan2)
 #define M_fma(x, y, z) _Generic((x) * (y) + (z), float: m_fma_f32, double: m_fma_f64)(x, y, z)
 /* clang-format on */
 

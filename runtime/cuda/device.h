@@ -45,6 +45,26 @@ DEV_FLOATS_1(M_sin, sinf(x), sin(x))
 DEV_FLOATS_1(M_cos, cosf(x), cos(x))
 DEV_FLOATS_1(M_floor, floorf(x), floor(x))
 DEV_FLOATS_1(M_ceil, ceilf(x), ceil(x))
+DEV_FLOATS_1(M_log1p, log1pf(x), log1p(x))
+DEV_FLOATS_1(M_expm1, expm1f(x), expm1(x))
+DEV_FLOATS_1(M_log2, log2f(x), log2(x))
+DEV_FLOATS_1(M_exp2, exp2f(x), exp2(x))
+DEV_FLOATS_1(M_tan, tanf(x), tan(x))
+DEV_FLOATS_1(M_asin, asinf(x), asin(x))
+DEV_FLOATS_1(M_acos, acosf(x), acos(x))
+DEV_FLOATS_1(M_atan, atanf(x), atan(x))
+DEV_FLOATS_1(M_sinh, sinhf(x), sinh(x))
+DEV_FLOATS_1(M_cosh, coshf(x), cosh(x))
+DEV_FLOATS_1(M_asinh, asinhf(x), asinh(x))
+DEV_FLOATS_1(M_acosh, acoshf(x), acosh(x))
+DEV_FLOATS_1(M_atanh, atanhf(x), atanh(x))
+DEV_FLOATS_1(M_cbrt, cbrtf(x), cbrt(x))
+DEV_FLOATS_1(M_erfc, erfcf(x), erfc(x))
+DEV_FLOATS_1(M_trunc, truncf(x), trunc(x))
+DEV_FLOATS_1(M_round, rintf(x), rint(x))
+DEV_FLOATS_1(M_softplus, (x > 0 ? x : 0.0f) + log1pf(expf(-fabsf(x))),
+	(x > 0 ? x : 0.0) + log1p(exp(-fabs(x))))
+DEV_FLOATS_1(M_sign, x > 0 ? 1.0f : x < 0 ? -1.0f : x, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
 DEV_FLOATS_1(M_abs, fabsf(x), fabs(x))
 
 /* From exp(-|x|), which never overflows. */
@@ -94,6 +114,36 @@ M_pow(double x, double y)
 {
 	return pow(x, y);
 }
+DEV float
+M_atan2(float x, float y)
+{
+	return atan2f(x, y);
+}
+DEV double
+M_atan2(double x, double y)
+{
+	return atan2(x, y);
+}
+DEV int32_t
+M_sign(int32_t x)
+{
+	return (x > 0) - (x < 0);
+}
+DEV int64_t
+M_sign(int64_t x)
+{
+	return (x > 0) - (x < 0);
+}
+DEV bool
+M_is_finite(double x)
+{
+	return fabs(x) < HUGE_VAL;
+}
+DEV bool
+M_is_inf(double x)
+{
+	return fabs(x) == HUGE_VAL;
+}
 DEV int32_t
 M_abs(int32_t x)
 {
@@ -129,8 +179,55 @@ M_div(int64_t x, int64_t y)
 	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
 }
 
-#define M_and(x, y) (((x) != 0) & ((y) != 0))
-#define M_or(x, y) (((x) != 0) | ((y) != 0))
+/* What that division leaves: x of x / 0. */
+DEV float
+M_rem(float x, float y)
+{
+	return fmodf(x, y);
+}
+DEV double
+M_rem(double x, double y)
+{
+	return fmod(x, y);
+}
+DEV int32_t
+M_rem(int32_t x, int32_t y)
+{
+	return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+DEV int64_t
+M_rem(int64_t x, int64_t y)
+{
+	return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+
+/* Shifts of integers of w bits; y is negative or w at least: nothing but what comes in. What is
+ * narrower than 32 bits is an int here, and cut to its type behind. */
+#define DEV_SHIFTS(type, unsigned_type, top)                                                       \
+	DEV type M_shift_left(type x, type y, int w)                                               \
+	{                                                                                          \
+		return (unsigned_type)y < (unsigned_type)w                                         \
+			       ? (type)((unsigned_type)x << (y & (top)))                           \
+			       : (type)0;                                                          \
+	}                                                                                          \
+	DEV type M_shift_right(type x, type y, int w)                                              \
+	{                                                                                          \
+		return x >> ((unsigned_type)y < (unsigned_type)w ? y : (type)(top));               \
+	}                                                                                          \
+	DEV type M_shift_right_logical(type x, type y, int w)                                      \
+	{                                                                                          \
+		const unsigned_type bits =                                                         \
+			(unsigned_type)x & (unsigned_type) ~(unsigned_type)0 >> ((top) + 1 - w);   \
+		return (unsigned_type)y < (unsigned_type)w ? (type)(bits >> (y & (top)))           \
+							   : (type)0;                              \
+	}
+
+DEV_SHIFTS(int32_t, uint32_t, 31)
+DEV_SHIFTS(int64_t, uint64_t, 63)
+
+#define M_and(x, y) ((x) & (y))
+#define M_or(x, y) ((x) | (y))
+#define M_xor(x, y) ((x) ^ (y))
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
 #define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))

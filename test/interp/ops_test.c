@@ -3,6 +3,7 @@
 
 #include "runtime/rng.h"
 
+#include <float.h>
 #include <math.h>
 
 static double
@@ -69,6 +70,76 @@ same(double v)
 	return v;
 }
 
+/* Between -0.95 and 0.95. */
+static double
+below_one(int64_t i)
+{
+	return wave(i) * 0.475;
+}
+
+static double
+above_one(int64_t i)
+{
+	return 1 + positive(i);
+}
+
+/* Halves, both zeros among them, and numbers beside. */
+static double
+halves(int64_t i)
+{
+	return (double)(i % 21 - 10) / 2 + (i % 3 ? 0 : 0.125);
+}
+
+static double
+log_of_1_plus_exp(double v)
+{
+	return log1p(exp(v));
+}
+
+static double
+square(double v)
+{
+	return v * v;
+}
+
+static double
+silu(double v)
+{
+	return v / (1 + exp(-v));
+}
+
+static double
+gelu_tanh(double v)
+{
+	return v / 2 * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * pow(v, 3))));
+}
+
+static double
+leaky_relu(double v)
+{
+	return fmax(v, v / 100);
+}
+
+static double
+elu(double v)
+{
+	return v > 0 ? v : exp(v) - 1;
+}
+
+static double
+sign(double v)
+{
+	return (v > 0) - (v < 0);
+}
+
+/* Halves away from zero but where that is odd. */
+static double
+round_to_even(double v)
+{
+	const double away = round(v);
+	return fabs(v - trunc(v)) == 0.5 && fmod(away, 2) != 0 ? trunc(v) : away;
+}
+
 static const struct {
 	enum op_code op;
 	double (*f)(double);
@@ -77,7 +148,16 @@ static const struct {
 	{OP_log, log, positive}, {OP_tanh, tanh, wave}, {OP_erf, erf, wave},
 	{OP_sqrt, sqrt, positive}, {OP_rsqrt, rsqrt, positive}, {OP_sigmoid, sigmoid, wave},
 	{OP_sin, sin, wave}, {OP_cos, cos, wave}, {OP_relu, relu, wave}, {OP_gelu, gelu, wave},
-	{OP_stop_gradient, same, wave}};
+	{OP_stop_gradient, same, wave}, {OP_log1p, log1p, positive}, {OP_expm1, expm1, wave},
+	{OP_log2, log2, positive}, {OP_exp2, exp2, wave}, {OP_tan, tan, wave},
+	{OP_asin, asin, below_one}, {OP_acos, acos, below_one}, {OP_atan, atan, wave},
+	{OP_sinh, sinh, wave}, {OP_cosh, cosh, wave}, {OP_asinh, asinh, wave},
+	{OP_acosh, acosh, above_one}, {OP_atanh, atanh, below_one}, {OP_cbrt, cbrt, wave},
+	{OP_erfc, erfc, wave}, {OP_floor, floor, halves}, {OP_ceil, ceil, halves},
+	{OP_trunc, trunc, halves}, {OP_round, round_to_even, halves}, {OP_sign, sign, halves},
+	{OP_softplus, log_of_1_plus_exp, wave}, {OP_square, square, wave}, {OP_silu, silu, wave},
+	{OP_gelu_tanh, gelu_tanh, wave}, {OP_leaky_relu, leaky_relu, wave}, {OP_elu, elu, wave},
+	{OP_clamp, same, wave}};
 
 /* Longer than a strip of registers, so that its border is met. */
 static void
@@ -173,8 +253,9 @@ static const struct {
 	bool compares;
 } binary[] = {{OP_add, f_add, false}, {OP_sub, f_sub, false}, {OP_mul, f_mul, false},
 	{OP_div, f_div, false}, {OP_maximum, fmax, false}, {OP_minimum, fmin, false},
-	{OP_pow, pow, false}, {OP_eq, f_eq, true}, {OP_ne, f_ne, true}, {OP_lt, f_lt, true},
-	{OP_le, f_le, true}, {OP_gt, f_gt, true}, {OP_ge, f_ge, true}};
+	{OP_pow, pow, false}, {OP_rem, fmod, false}, {OP_atan2, atan2, false}, {OP_eq, f_eq, true},
+	{OP_ne, f_ne, true}, {OP_lt, f_lt, true}, {OP_le, f_le, true}, {OP_gt, f_gt, true},
+	{OP_ge, f_ge, true}};
 
 /* [2,3,4] with [3,1]: dims are matched from the right, a size of 1 is repeated. */
 static void
@@ -216,7 +297,23 @@ integers(void **state)
 		{OP_maximum, IR_i64, -5, 3, 3}, {OP_minimum, IR_i64, -5, 3, -5},
 		{OP_add, IR_i64, INT64_MAX, 1, INT64_MIN},
 		{OP_mul, IR_i64, INT64_MIN, -1, INT64_MIN},
-		{OP_div, IR_i64, INT64_MIN, -1, INT64_MIN}, {OP_lt, IR_i32, -1, 1, 1}};
+		{OP_div, IR_i64, INT64_MIN, -1, INT64_MIN}, {OP_lt, IR_i32, -1, 1, 1},
+		{OP_rem, IR_i32, -7, 2, -1}, {OP_rem, IR_i32, 7, -2, 1}, {OP_rem, IR_u8, 200, 7, 4},
+		{OP_rem, IR_i64, INT64_MIN, -1, 0}, {OP_rem, IR_i8, 7, 0, 7},
+		{OP_and, IR_i32, 12, 10, 8}, {OP_or, IR_i8, 12, 10, 14}, {OP_xor, IR_u8, 12, 10, 6},
+		{OP_and, IR_i64, -1, INT64_MIN, INT64_MIN}, {OP_xor, IR_i8, -1, 1, -2},
+		{OP_shift_left, IR_i32, 3, 4, 48}, {OP_shift_left, IR_i8, 1, 7, -128},
+		{OP_shift_left, IR_u8, 255, 1, 254}, {OP_shift_left, IR_i32, 1, 32, 0},
+		{OP_shift_left, IR_i64, -3, 62, INT64_C(1) << 62},
+		{OP_shift_left, IR_i32, 1, -1, 0}, {OP_shift_right, IR_i32, -9, 2, -3},
+		{OP_shift_right, IR_u8, 200, 3, 25}, {OP_shift_right, IR_i8, -2, 8, -1},
+		{OP_shift_right, IR_u8, 255, 8, 0}, {OP_shift_right, IR_i64, INT64_MIN, 63, -1},
+		{OP_shift_right, IR_i32, -5, -1, -1}, {OP_shift_right_logical, IR_i8, -2, 1, 127},
+		{OP_shift_right_logical, IR_i32, -1, 28, 15},
+		{OP_shift_right_logical, IR_i64, -1, 63, 1},
+		{OP_shift_right_logical, IR_u8, 255, 4, 15},
+		{OP_shift_right_logical, IR_i8, -1, 8, 0},
+		{OP_shift_right_logical, IR_i32, -1, -1, 0}};
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *a = input(x, "a", table[k].t, SCALAR_DIMS);
@@ -243,7 +340,9 @@ logic_and_select(void **state)
 			*b = input(x, "b", IR_i32, SCALAR_DIMS);
 	output(x, "and", ir_build2(&x->b, OP_and, p, q));
 	output(x, "or", ir_build2(&x->b, OP_or, p, q));
+	output(x, "xor", ir_build2(&x->b, OP_xor, p, q));
 	output(x, "not", ir_build1(&x->b, OP_not, p));
+	output(x, "not_a", ir_build1(&x->b, OP_not, a));
 	output(x, "select", build(x, OP_select, OPERANDS(p, a, b), NO_ATTRS));
 	struct interp *it = interpreter(x, false);
 	struct tensor *tp = tensor_create(x, IR_bool, DIMS(4)),
@@ -263,9 +362,64 @@ logic_and_select(void **state)
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(interp_output(it, "and")->data[i].i, i == 3);
 		assert_int_equal(interp_output(it, "or")->data[i].i, i != 0);
+		assert_int_equal(interp_output(it, "xor")->data[i].i, i == 1 || i == 2);
 		assert_int_equal(interp_output(it, "not")->data[i].i, i < 2);
+		assert_int_equal(interp_output(it, "not_a")->data[i].i, -1 - ta->data[i].i);
 		assert_int_equal(
 			interp_output(it, "select")->data[i].i, i < 2 ? 77 : ta->data[i].i);
+	}
+}
+
+static void
+classes_of_floats(void **state)
+{
+	struct bench *x = *state;
+	static const double v[] = {
+		0, -0.0, 1, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, INFINITY, -INFINITY, NAN};
+	enum { N = sizeof v / sizeof *v };
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(N));
+	output(x, "finite", ir_build1(&x->b, OP_is_finite, a));
+	output(x, "inf", ir_build1(&x->b, OP_is_inf, a));
+	output(x, "nan", ir_build1(&x->b, OP_is_nan, a));
+	struct interp *it = interpreter(x, false);
+	struct tensor *t = tensor_create(x, IR_f64, DIMS(N));
+	for (int i = 0; i < N; i++)
+		t->data[i].f = v[i];
+	set(it, "a", t);
+	step(x, it, 0);
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(interp_output(it, "finite")->data[i].i, i < 6);
+		assert_int_equal(interp_output(it, "inf")->data[i].i, i == 6 || i == 7);
+		assert_int_equal(interp_output(it, "nan")->data[i].i, i == 8);
+	}
+}
+
+/* Bounds that are missing bound nothing; an integer's bound may be none that its type holds. */
+static void
+clamp(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(40)), *i = input(x, "i", IR_i8, DIMS(40));
+	const struct ir_attr low = ir_make_float(x->ctx, "low", -0.5),
+			     high = ir_make_float(x->ctx, "high", 1.25),
+			     far = ir_make_float(x->ctx, "low", -1000), three = INT(x, "high", 3);
+	output(x, "both", build(x, OP_clamp, OPERANDS(a), ATTRS(low, high)));
+	output(x, "low", build(x, OP_clamp, OPERANDS(a), 1, &low));
+	output(x, "high", build(x, OP_clamp, OPERANDS(a), 1, &high));
+	output(x, "int", build(x, OP_clamp, OPERANDS(i), ATTRS(far, three)));
+	struct interp *it = interpreter(x, false);
+	const struct tensor *ta = filled(x, IR_f64, DIMS(40), wave),
+			    *ti = filled(x, IR_i8, DIMS(40), ramp);
+	set(it, "a", ta);
+	set(it, "i", ti);
+	step(x, it, 0);
+	for (int k = 0; k < 40; k++) {
+		const double v = ta->data[k].f;
+		assert_true(interp_output(it, "both")->data[k].f == fmin(fmax(v, -0.5), 1.25));
+		assert_true(interp_output(it, "low")->data[k].f == fmax(v, -0.5));
+		assert_true(interp_output(it, "high")->data[k].f == fmin(v, 1.25));
+		const int64_t n = ti->data[k].i;
+		assert_int_equal(interp_output(it, "int")->data[k].i, n < 3 ? n : 3);
 	}
 }
 
@@ -603,9 +757,9 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_operand), TEST(results_are_rounded),
 		cmocka_unit_test(two_operands_broadcast), cmocka_unit_test(integers),
-		TEST(logic_and_select), cmocka_unit_test(convert), TEST(sources), TEST(matmul),
-		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
-		cmocka_unit_test(reductions), TEST(shapes), TEST(by_index),
-		TEST(narrow_index_of_a_long_dim)};
+		TEST(logic_and_select), TEST(classes_of_floats), TEST(clamp),
+		cmocka_unit_test(convert), TEST(sources), TEST(matmul), TEST(matmul_of_integers),
+		TEST(contract_attention), TEST(contract_sums_out), cmocka_unit_test(reductions),
+		TEST(shapes), TEST(by_index), TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,18 +23,51 @@ struct op_case {
 	{                                                                                          \
 		OP_##name, "%r = " #name "(%a, %b)\n%s = " #name "(%k, %j)\n"                      \
 	}
-#define LOGIC(name)                                                                                \
-	{                                                                                          \
-		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%r = " #name "(%x, %y)\n"            \
-	}
 #define UNARY(name)                                                                                \
 	{                                                                                          \
 		OP_##name, "%r = " #name "(%a)\n%d = convert(%a) {to = f64}\n%s = " #name "(%d)\n" \
+	}
+/* Halves too, of both signs, in three types. */
+#define STEPS(name)                                                                                \
+	{                                                                                          \
+		OP_##name, "%x = sub(%k, %j)\n%y = convert(%x) {to = f32}\n%z = mul(%y, %h)\n%r "  \
+			   "= " #name "(%z)\n%zd = convert(%z) {to = f64}\n%s = " #name            \
+			   "(%zd)\n%zh = convert(%z) {to = f16}\n%t = " #name "(%zh)\n"            \
 	}
 #define POSITIVE(name)                                                                             \
 	{                                                                                          \
 		OP_##name, "%p = abs(%a)\n%q = add(%p, %h)\n%r = " #name                           \
 			   "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"               \
+	}
+#define BELOW_1(name)                                                                              \
+	{                                                                                          \
+		OP_##name, "%q = tanh(%a)\n%r = " #name                                            \
+			   "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"               \
+	}
+/* Of bools, and of integers of three widths; amounts of shifts from below 0 to beyond the width. */
+#define BITS(name)                                                                                 \
+	"%k8 = mul(%k, %many)\n%k1 = convert(%k8) {to = i8}\n%j1 = sub(%j, %one)\n%j8 = "          \
+	"convert(%j1) {to = i8}\n%r = " #name                                                      \
+	"(%k1, %j8)\n%ku = convert(%k8) {to = u8}\n%jm = mul(%j1, %seven)\n%ju = convert(%jm) "    \
+	"{to = u8}\n%s = " #name "(%ku, %ju)\n%jn = mul(%jm, %five)\n%t = " #name                  \
+	"(%k8, %jn)\n%kl = convert(%k8) {to = i64}\n%km = mul(%kl, %huge)\n%jl = convert(%jn) "    \
+	"{to = i64}\n%q = " #name "(%km, %jl)\noutput(\"q\", %q)\n"
+#define SHIFT(name)                                                                                \
+	{                                                                                          \
+		OP_##name, BITS(name)                                                              \
+	}
+#define LOGIC_AND_BITS(name)                                                                       \
+	{                                                                                          \
+		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%p = " #name                         \
+			   "(%x, %y)\noutput(\"p\", %p)\n" BITS(name)                              \
+	}
+/* Of zero, infinities and NaN too. */
+#define CLASS(name)                                                                                \
+	{                                                                                          \
+		OP_##name, "%zs = reshape(%zeros) {shape = [6,1]}\n%p = div(%a, %zs)\n%q = "       \
+			   "log(%a)\n%x = mul(%p, %q)\n%r = " #name                                \
+			   "(%x)\n%d = convert(%q) {to = f64}\n%s = " #name                        \
+			   "(%d)\n%e = convert(%x) {to = bf16}\n%t = " #name "(%e)\n"              \
 	}
 #define REDUCE(name)                                                                               \
 	{                                                                                          \
@@ -45,11 +78,28 @@ struct op_case {
 static const struct op_case cases[] = {
 	BINARY(add), BINARY(sub), BINARY(mul), BINARY(div), BINARY(maximum), BINARY(minimum),
 	FLOAT_BINARY(pow), COMPARE(eq), COMPARE(ne), COMPARE(lt), COMPARE(le), COMPARE(gt),
-	COMPARE(ge), LOGIC(and), LOGIC(or), {OP_not, "%x = lt(%a, %b)\n%r = not(%x)\n"},
+	COMPARE(ge), LOGIC_AND_BITS(and), LOGIC_AND_BITS(or), LOGIC_AND_BITS(xor),
+	{OP_not, "%x = lt(%a, %b)\n%r = not(%x)\n%s = not(%k)\n%k1 = convert(%k) {to = u8}\n%t = "
+		 "not(%k1)\n"},
+	SHIFT(shift_left), SHIFT(shift_right), SHIFT(shift_right_logical), CLASS(is_finite),
+	CLASS(is_inf), CLASS(is_nan),
 	{OP_select, "%x = lt(%a, %b)\n%r = select(%x, %a, %v)\n%s = select(%x, %b, %h)\n"},
 	UNARY(neg), UNARY(abs), UNARY(exp), POSITIVE(log), UNARY(tanh), UNARY(erf), POSITIVE(sqrt),
 	POSITIVE(rsqrt), UNARY(sigmoid), UNARY(sin), UNARY(cos), UNARY(relu), UNARY(gelu),
-	UNARY(stop_gradient),
+	UNARY(stop_gradient), FLOAT_BINARY(atan2),
+	{OP_rem, "%z = mul(%a, %seven_f)\n%r = rem(%z, %b)\n%s = rem(%z, %v)\n%k1 = sub(%j, "
+		 "%seven)\n%j1 = sub(%j, %one)\n%t = rem(%k1, %j1)\n%zd = convert(%z) {to = f64}\n"
+		 "%bd = convert(%b) {to = f64}\n%q = rem(%zd, %bd)\noutput(\"q\", %q)\n"},
+	POSITIVE(log1p), UNARY(expm1), POSITIVE(log2), UNARY(exp2), UNARY(tan), BELOW_1(asin),
+	BELOW_1(acos), UNARY(atan), UNARY(sinh), UNARY(cosh), UNARY(asinh),
+	{OP_acosh, "%q = cosh(%a)\n%r = acosh(%q)\n%d = convert(%q) {to = f64}\n%s = acosh(%d)\n"},
+	BELOW_1(atanh), UNARY(cbrt), UNARY(erfc), STEPS(floor), STEPS(ceil), STEPS(round),
+	STEPS(trunc), UNARY(softplus), STEPS(sign), UNARY(square), UNARY(silu), UNARY(gelu_tanh),
+	{OP_clamp, "%r = clamp(%a) {low = -0.5, high = 0.25}\n%s = clamp(%k) {low = 1, high = "
+		   "3}\n%t = clamp(%a) {high = 0}\n%k8 = convert(%k) {to = i8}\n%q = clamp(%k8) "
+		   "{low = -1000, high = 2}\noutput(\"q\", %q)\n"},
+	{OP_leaky_relu, "%r = leaky_relu(%a)\n%s = leaky_relu(%a) {slope = 0.3}\n"},
+	{OP_elu, "%r = elu(%a)\n%s = elu(%a) {alpha = 0.5}\n"},
 	{OP_convert, "%x = mul(%a, %hundred)\n%r = convert(%x) {to = i32}\n%s = convert(%k) {to = "
 		     "bf16}\n"
 		     "%y = convert(%a) {to = f16}\n%t = add(%y, %y)\n%z = convert(%x) {to = "
@@ -112,7 +162,10 @@ static const char head[] =
 	"%k = input(\"k\") {range = 5} : i32[6,10]\n%j = input(\"j\") {range = 3} : i32[6,10]\n"
 	"%i = input(\"i\") {range = 6} : i32[6]\n%i2 = input(\"i2\") {range = 6} : i32[2,3]\n"
 	"%h = constant() {value = 0.5} : f32[]\n%seven = constant() {value = 3} : i32[]\n%hundred "
-	"= constant() {value = 100} : f32[]\n";
+	"= constant() {value = 100} : f32[]\n%one = constant() {value = 1} : i32[]\n"
+	"%five = constant() {value = 5} : i32[]\n%many = constant() {value = -19088743} : i32[]\n"
+	"%huge = constant() {value = 4294967296} : i64[]\n"
+	"%seven_f = constant() {value = 7} : f32[]\n%zeros = convert(%i) {to = f32}\n";
 
 /* Outputs for those of r, s, t that the body defines. */
 static char *

@@ -63,6 +63,54 @@ static const struct {
 	{"cos", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = cos(%a)"},
 	{"relu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = relu(%a)"},
 	{"gelu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = gelu(%a)"},
+	{"expm1", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = expm1(%a)"},
+	{"exp2", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = exp2(%a)"},
+	{"tan", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = tan(%a)"},
+	{"atan", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = atan(%a)"},
+	{"sinh", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = sinh(%a)"},
+	{"cosh", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = cosh(%a)"},
+	{"asinh", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = asinh(%a)"},
+	{"erfc", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = erfc(%a)"},
+	{"floor",
+		"%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = floor(%a) %r = add(%q, %a)"},
+	{"ceil", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = ceil(%a) %r = add(%q, %a)"},
+	{"round",
+		"%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = round(%a) %r = add(%q, %a)"},
+	{"trunc",
+		"%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = trunc(%a) %r = add(%q, %a)"},
+	{"softplus", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = softplus(%a)"},
+	{"sign", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = sign(%a) %r = add(%q, %a)"},
+	{"square", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = square(%a)"},
+	{"silu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = silu(%a)"},
+	{"gelu_tanh", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = gelu_tanh(%a)"},
+	{"leaky_relu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = leaky_relu(%a)"},
+	{"elu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = elu(%a)"},
+	{"cbrt", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = cbrt(%a)"},
+	{"log1p", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %r = log1p(%a)"},
+	{"log2", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %h = constant() {value = 0.5} "
+		 ": f64[] %c = add(%a, %h) %r = log2(%c)"},
+	{"acosh", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %h = constant() {value = 1.5} "
+		  ": f64[] %c = add(%a, %h) %r = acosh(%c)"},
+	{"asin", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %h = constant() {value = 0.9} "
+		 ": f64[] %c = mul(%a, %h) %r = asin(%c)"},
+	{"acos", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %h = constant() {value = 0.9} "
+		 ": f64[] %c = mul(%a, %h) %r = acos(%c)"},
+	{"atanh", "%a = param(\"a\") {init = \"uniform\"} : f64[3,4] %h = constant() {value = 0.9} "
+		  ": f64[] %c = mul(%a, %h) %r = atanh(%c)"},
+	{"atan2", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		  "\"normal\", seed = 1} : f64[4] %r = atan2(%a, %b)"},
+	{"rem", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"uniform\", seed = 1} : f64[4] %h = constant() {value = 0.3} : f64[] %c = "
+		"add(%b, %h) %r = rem(%a, %c)"},
+	{"clamp", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = clamp(%a) {low = -0.5, "
+		  "high = 0.75}"},
+	{"clamp", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = clamp(%a) {low = 0.1}"},
+	{"leaky_relu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = leaky_relu(%a) "
+		       "{slope = 0.3}"},
+	{"elu", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = elu(%a) {alpha = 0.7}"},
+	{"pow", "%a = param(\"a\") {init = \"zeros\"} : f64[3,4] %b = param(\"b\") {init = "
+		"\"uniform\", seed = 1} : f64[4] %h = constant() {value = 2} : f64[] %c = add(%b, "
+		"%h) %r = pow(%a, %c)"},
 	{"convert", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = convert(%a) {to = f64}"},
 	{"matmul", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %b = param(\"b\") {init = "
 		   "\"normal\", seed = 1} : f64[4,5] %r = matmul(%a, %b)"},
@@ -109,7 +157,8 @@ static const struct {
 
 /* Ops with a floating-point operand that have no gradient: comparisons, and the end of gradients.
  */
-static const char *const without_gradient[] = {"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient"};
+static const char *const without_gradient[] = {
+	"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient", "is_finite", "is_inf", "is_nan"};
 
 static bool
 has_case(const char *op)

@@ -182,7 +182,9 @@ letter_fits(char letter, enum ir_dtype t)
 	switch (letter) {
 	case 'N': return c != IR_BOOL;
 	case 'F': return c == IR_FLOAT;
-	case 'I': return c == IR_INT || c == IR_UINT;
+	case 'I':
+	case 'Z': return c == IR_INT || c == IR_UINT;
+	case 'L': return c != IR_FLOAT;
 	case 'b': return c == IR_BOOL;
 	default: return true;
 	}
@@ -219,9 +221,12 @@ gen_operand(struct gen *g, char letter)
 	const int rank = gen_shape(g, dim);
 	if ((letter == 'N' || letter == 'T') && gen_chance(g, 35))
 		letter = letter == 'T' && gen_chance(g, 30) ? 'b' : 'I';
-	const enum ir_dtype t = letter == 'b'   ? IR_bool
-				: letter == 'I' ? ints[gen_below(g, 5)]
-						: floats[gen_below(g, g->wide ? 2 : 5)];
+	if (letter == 'L')
+		letter = gen_chance(g, 50) ? 'b' : 'I';
+	const enum ir_dtype t = letter == 'b' ? IR_bool
+				: letter == 'I' || letter == 'Z'
+					? ints[gen_below(g, 5)]
+					: floats[gen_below(g, g->wide ? 2 : 5)];
 	return gen_source(g, t, rank, dim);
 }
 

@@ -43,8 +43,9 @@ positive(struct gen *g, struct pooled p)
 static bool
 needs_positive(enum op_code code, int operand)
 {
-	return code == OP_log || code == OP_sqrt || code == OP_rsqrt ||
-	       (code == OP_pow && operand == 0) || (code == OP_div && operand == 1);
+	return code == OP_log || code == OP_sqrt || code == OP_rsqrt || code == OP_log2 ||
+	       code == OP_log1p || code == OP_cbrt || (code == OP_pow && operand == 0) ||
+	       (code == OP_div && operand == 1);
 }
 
 static bool
@@ -56,6 +57,25 @@ grows_linearly(enum op_code code)
 		if (code == list[i])
 			return true;
 	return false;
+}
+
+/* They lose all digits at the ends of their domain, or a result has no bound. */
+static bool
+needs_care(enum op_code code)
+{
+	return code == OP_asin || code == OP_acos || code == OP_acosh || code == OP_atanh ||
+	       code == OP_atan2 || code == OP_shift_left;
+}
+
+/* They jump themselves: a rounding before is a whole number behind. */
+static bool
+has_steps(const struct ir_row *row, enum op_code code)
+{
+	static const enum op_code list[] = {OP_floor, OP_ceil, OP_round, OP_trunc, OP_sign, OP_rem};
+	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+		if (code == list[i])
+			return true;
+	return strcmp(row->result_type, "b") == 0;
 }
 
 /* Their derivative jumps where an operand is 0, or where two are equal. */
@@ -169,7 +189,7 @@ partner(struct gen *g, char letter, const struct ir_value *first)
 	for (int d = 0; d < rank; d++)
 		of[d] = d + first->type->rank - rank;
 	if (letter == 'b' || first->type->dtype == IR_bool)
-		return gen_source(g, letter == 'b' ? IR_bool : IR_f32, rank, dim);
+		return gen_source(g, letter == 'b' || letter == 'L' ? IR_bool : IR_f32, rank, dim);
 	return gen_matching(g, rank, dim, first->type, of);
 }
 
@@ -185,6 +205,8 @@ pointwise(struct gen *g, enum op_code code)
 	const struct ir_row *row = &g->ctx->row[code];
 	struct pooled in[3];
 	struct ir_value *v[3];
+	if (needs_care(code))
+		return;
 	for (int j = 0; j < row->noperands; j++) {
 		const char letter = row->operand_types[j];
 		in[j] = j ? partner(g, letter, in[j - 1].v) : gen_operand(g, letter);
@@ -196,7 +218,7 @@ pointwise(struct gen *g, enum op_code code)
 			return;
 	}
 	if (bound_of(code, in, row->noperands) > largest(g) ||
-		(compares(row) && !may_step(g, in, row->noperands)))
+		(has_steps(row, code) && !may_step(g, in, row->noperands)))
 		return;
 	if (g->smooth && has_kink(code) && !all_exact(in, row->noperands))
 		return;

@@ -58,6 +58,95 @@ exp_macro(float x)
 }
 
 static double
+exact_softplus(double x)
+{
+	return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+static void
+what_is_computed_in_double_is_within_1_ulp(void **state)
+{
+	(void)state;
+	sweep("sin", m_sin_f32, sin, 1);
+	sweep("cos", m_cos_f32, cos, 1);
+	sweep("tan", m_tan_f32, tan, 1);
+	sweep("log1p", m_log1p_f32, log1p, 1);
+	sweep("log2", m_log2_f32, log2, 1);
+	sweep("exp2", m_exp2_f32, exp2, 1);
+}
+
+/* The floats nearest to a multiple of pi/2 among all, and among those below 2^12, lose most. */
+static void
+angles_next_to_quarter_turns(void **state)
+{
+	(void)state;
+	static const float near[] = {0x1.6aca0cp+107f, 0x1.6aca0cp+108f, 0x1.44cfbcp+106f,
+		0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.2d97c8p+2f, 0x1.5fdbbep+2f, 0x1.fffffep+127f};
+	for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+		check_one("sin", near[i], m_sin_f32(near[i]), sin(near[i]), 1);
+		check_one("cos", near[i], m_cos_f32(near[i]), cos(near[i]), 1);
+		check_one("tan", near[i], m_tan_f32(near[i]), tan(near[i]), 1);
+	}
+	/* and around every multiple of pi/2 up to 2^12 */
+	for (int k = 1; k < 2608; k++) {
+		const float x = (float)(k * (M_PI / 2));
+		check_one("sin", x, m_sin_f32(x), sin(x), 1);
+		check_one("cos", x, m_cos_f32(x), cos(x), 1);
+	}
+}
+
+static void
+expm1_is_within_3_ulp(void **state)
+{
+	(void)state;
+	sweep("expm1", m_expm1_f32, expm1, 3);
+}
+
+static void
+softplus_is_within_2_ulp(void **state)
+{
+	(void)state;
+	sweep("softplus", m_softplus_f32, exact_softplus, 2);
+}
+
+static void
+check_pow(float x, float y)
+{
+	const float got = m_pow_f32(x, y);
+	const double want = pow(x, y);
+	char name[64];
+	snprintf(name, sizeof name, "pow of %a by", (double)y);
+	check_one(name, x, got, want, 1);
+	if (!isnan(want) && !signbit(got) != !signbit(want))
+		fail_msg("pow(%a, %a) = %a has the wrong sign", (double)x, (double)y, (double)got);
+}
+
+/* All pairs of special values; random pairs, most of whose results are finite. */
+static void
+pow_is_within_1_ulp(void **state)
+{
+	static const float special[] = {0, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 1.5f, -2.5f,
+		0x1p-149f, -0x1p-149f, 0x1p-126f, 0x1.fffffep127f, -0x1.fffffep127f, 0x1p24f,
+		0x1.000002p0f, 0x1.fffffep-1f, 0x1.fffffep23f, -0x1.fffffep23f, 1e6f, -1e6f,
+		INFINITY, -INFINITY, NAN};
+	enum { N = sizeof special / sizeof *special };
+	uint64_t u = 1;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		for (int j = 0; j < N; j++)
+			check_pow(special[i], special[j]);
+	for (int i = 0; i < 1000000; i++) {
+		u = u * 6364136223846793005u + 1442695040888963407u;
+		const float x = m_float_f32((uint32_t)(u >> 33));
+		const float scale = (float)(fabs(log2((double)x)) + 1e-6);
+		const float y = ((float)(u >> 8 & 0xFFFFFF) * 0x1p-23f - 1) * 160 / scale;
+		check_pow(x, y);
+		check_pow(-x, rintf(y));
+	}
+}
+
+static double
 exact_sigmoid(double x)
 {
 	return 1 / (1 + exp(-x));
@@ -104,6 +193,9 @@ signs_of_zero_survive_odd_functions(void **state)
 	(void)state;
 	assert_true(signbit(M_tanh(-0.0f)) && signbit(M_erf(-0.0f)));
 	assert_false(signbit(M_tanh(0.0f)) || signbit(M_erf(0.0f)));
+	assert_true(signbit(M_sin(-0.0f)) && signbit(M_tan(-0.0f)));
+	assert_true(signbit(M_log1p(-0.0f)) && signbit(M_expm1(-0.0f)));
+	assert_false(signbit(M_sin(0.0f)) || signbit(M_log1p(0.0f)) || signbit(M_expm1(0.0f)));
 }
 
 static void
@@ -115,6 +207,23 @@ max_and_min_pass_nan_on_from_both_sides(void **state)
 	assert_true(isnan(M_min(nan, 1.0f)) && isnan(M_min(1.0f, nan)));
 	assert_true(isnan(M_max((double)nan, 1.0)) && isnan(M_min(1.0, (double)nan)));
 	assert_true(M_max(2.0f, 1.0f) == 2.0f && M_min(2.0f, 1.0f) == 1.0f);
+}
+
+static void
+classes_and_signs(void **state)
+{
+	(void)state;
+	const float inf = INFINITY, nan = NAN;
+	assert_true(M_is_finite(0x1.fffffep127f) && M_is_finite(0x1.fffffffffffffp1023));
+	assert_false(M_is_finite(inf) || M_is_finite(-inf) || M_is_finite(nan));
+	assert_false(M_is_finite((double)inf) || M_is_finite((double)nan));
+	assert_true(M_is_inf(inf) && M_is_inf(-inf) && M_is_inf(-(double)inf));
+	assert_false(M_is_inf(nan) || M_is_inf(0x1.fffffep127f) || M_is_inf((double)nan));
+	assert_true(M_sign(-3) == -1 && M_sign(0) == 0 && M_sign(INT64_MAX) == 1);
+	assert_true(M_sign(-0x1p-149f) == -1 && M_sign(0.0f) == 0 && M_sign(inf) == 1);
+	assert_true(isnan(M_sign(nan)) && isnan(M_sign((double)nan)) && M_sign(-2.0) == -1);
+	assert_true(M_round(2.5f) == 2 && M_round(3.5f) == 4 && M_round(-0.5) == 0);
+	assert_true(M_round(0.49999997f) == 0 && M_trunc(-1.9f) == -1 && M_ceil(-1.5) == -1);
 }
 
 static void
@@ -194,6 +303,12 @@ main(void)
 		cmocka_unit_test(tanh_is_within_4_ulp),
 		cmocka_unit_test(erf_is_within_4_ulp),
 		cmocka_unit_test(sigmoid_is_within_4_ulp),
+		cmocka_unit_test(what_is_computed_in_double_is_within_1_ulp),
+		cmocka_unit_test(angles_next_to_quarter_turns),
+		cmocka_unit_test(expm1_is_within_3_ulp),
+		cmocka_unit_test(softplus_is_within_2_ulp),
+		cmocka_unit_test(pow_is_within_1_ulp),
+		cmocka_unit_test(classes_and_signs),
 		cmocka_unit_test(signs_of_zero_survive_odd_functions),
 		cmocka_unit_test(max_and_min_pass_nan_on_from_both_sides),
 		cmocka_unit_test(macros_choose_by_type),
