@@ -13,14 +13,25 @@ struct rt_initer {
 	uint64_t key;
 };
 
-/* Prepares the initial values of `t` in a program run with `seed`. */
+/* Filters of convolutions, [out,in,height,width], are what has so many dims. */
+enum { RT_FILTER_RANK = 4 };
+
+/*
+ * Prepares the initial values of `t` in a program run with `seed`. Numbers that a result is the sum
+ * of (fan in) and results that a number goes into (fan out): the rows and columns of matrices, the
+ * last two dims; of filters what stands at each position of the window, times its positions.
+ */
 static inline struct rt_initer
 rt_initer_of(const struct rt_tensor *t, uint64_t seed)
 {
 	double fan_in = 1, fan_out = 1;
 	if (t->rank == 1)
 		fan_in = fan_out = (double)t->dims[0];
-	else if (t->rank >= 2) {
+	else if (t->rank == RT_FILTER_RANK) {
+		const double window = (double)(t->dims[2] * t->dims[3]);
+		fan_in = (double)t->dims[1] * window;
+		fan_out = (double)t->dims[0] * window;
+	} else if (t->rank >= 2) {
 		fan_in = (double)t->dims[t->rank - 2];
 		fan_out = (double)t->dims[t->rank - 1];
 	}

@@ -106,6 +106,19 @@ every_initial_value_has_the_documented_scale(void **state)
 	assert_true(rt_init_value(&in, 0) == 1);
 }
 
+/* A filter [out,in,height,width] sums in * height * width numbers; each goes into out * height *
+ * width. */
+static void
+filters_are_scaled_by_what_a_result_sums(void **state)
+{
+	(void)state;
+	struct rt_tensor t = {
+		.name = "w", .rank = 4, .dims = {8, 2, 3, 5}, .scale = 1, .init = RT_INIT_HE};
+	assert_true(fabs(rt_initer_of(&t, 0).scale - sqrt(2.0 / 30)) < 1e-15);
+	t.init = RT_INIT_XAVIER;
+	assert_true(fabs(rt_initer_of(&t, 0).scale - sqrt(6.0 / (30 + 120))) < 1e-15);
+}
+
 static void
 an_epoch_has_every_row_once(void **state)
 {
@@ -146,6 +159,7 @@ main(void)
 		cmocka_unit_test(normal_numbers_have_the_right_moments),
 		cmocka_unit_test(keys_depend_on_both_seeds_and_on_the_name),
 		cmocka_unit_test(every_initial_value_has_the_documented_scale),
+		cmocka_unit_test(filters_are_scaled_by_what_a_result_sums),
 		cmocka_unit_test(an_epoch_has_every_row_once),
 		cmocka_unit_test(seeds_and_epochs_change_the_order),
 	};
