@@ -308,8 +308,12 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	}
 	cuda_end(t);
 	FOR_PASS(t, p, x, o)
-	if (!p->serial)
-		cuda_reduce_lanes(t, o, x->lanes);
+	{
+		if (!p->serial)
+			cuda_reduce_lanes(t, o, x->lanes);
+		if (!(o->red_set & x->outer))
+			kernel_settle(&t->w, o);
+	}
 }
 
 static void

@@ -266,6 +266,15 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 			o->out, kernel_identity(w, o));
 }
 
+/* What was summed in single precision becomes a value of its element type. */
+void
+kernel_settle(struct kernel_text *w, const struct scheme_op *o)
+{
+	if (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16)
+		kernel_line(w, "v%d = m_round_%s(v%d);", o->out,
+			ir_dtype_name((enum ir_dtype)o->f.dtype), o->out);
+}
+
 static void
 finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 {
@@ -273,10 +282,12 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
-		if (o->red_set & st->outer)
+		if (o->red_set & st->outer) {
 			kernel_accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
-		else
-			kernel_store(w, o);
+			continue;
+		}
+		kernel_settle(w, o);
+		kernel_store(w, o);
 	}
 }
 

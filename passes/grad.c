@@ -9,12 +9,18 @@
  * must have (passes/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
  * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism.
  *
- * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes.
+ * With a scaled loss (passes/amp.h) it starts from the scale instead of 1 and divides by it what it
+ * reports: the gradients in between are larger, so that small ones do not vanish in 16 bits.
+ *
+ * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes. A param that the
+ * loss depends on through integers alone has none: an error that names the way.
  * Must not touch the forward ops: they stay as they are, in their order.
  */
 #include "passes/adjoint.h"
+#include "passes/amp.h"
 #include "passes/pass.h"
 #include "passes/reshard.h"
+#include "passes/total.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -26,6 +32,8 @@ struct sweep {
 	struct ir_value **grad; /* by value->mark: the gradient so far, or NULL */
 	uint32_t *left;         /* by value->mark: uses still to be taken back */
 	bool *wanted;           /* by value->mark: does a gradient lead on to a param? */
+	uint32_t nvalues;
+	struct ir_value *scale; /* of the loss, or NULL */
 };
 
 static bool
@@ -172,6 +180,7 @@ number_values(struct sweep *s, struct ir_block *block)
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = n++;
+	s->nvalues = n;
 	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
 	s->left = talloc_zero_array(s->run->scratch, uint32_t, n + 1u);
 	s->wanted = talloc_zero_array(s->run->scratch, bool, n + 1u);
@@ -185,7 +194,7 @@ number_values(struct sweep *s, struct ir_block *block)
 	}
 }
 
-/* d loss / d loss: 1, known at every micro-batch. */
+/* d loss / d loss: 1 or the scale, known at every micro-batch. */
 static bool
 seed(struct sweep *s, struct ir_value *loss)
 {
@@ -197,17 +206,128 @@ seed(struct sweep *s, struct ir_value *loss)
 			t.axis[i] = (struct ir_state){.kind = IR_COPIED};
 	struct ir_value *g = ir_build_typed(
 		&s->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(s->run->ctx, &t));
+	if (s->scale)
+		g = ir_build2(
+			&s->b, OP_mul, g, total_convert(&s->b, s->scale, (enum ir_dtype)t.dtype));
 	if (g)
 		s->grad[loss->mark] = g;
 	return g != NULL;
+}
+
+/* --- ways that end at integers ---------------------------------------------------------------- */
+
+/* As many values of a way are named at each of its ends: a message of a few lines. */
+enum { WAY_SHOWN = 6 };
+
+/*
+ * The op that leads on from a value to the loss, by value->mark; NULL where none does.
+ * stop_gradient is not gone through: who writes it wants no gradient behind it.
+ */
+static struct ir_op **
+find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
+{
+	struct ir_op **way = talloc_zero_array(s->run->scratch, struct ir_op *, s->nvalues + 1u);
+
+	if (!way)
+		out_of_memory();
+	for (struct ir_op *op = last; op; op = op->prev) {
+		bool leads = op == loss;
+		for (int i = 0; i < op->nresults; i++)
+			leads = leads || way[op->result[i].mark];
+		for (int j = 0; leads && op->code != OP_stop_gradient && j < op->noperands; j++)
+			way[ir_operand(op, j)->mark] = op;
+	}
+	return way;
+}
+
+/* The result of op from which the way leads on. */
+static const struct ir_value *
+next_on_way(struct ir_op *const *way, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		if (way[op->result[i].mark])
+			return &op->result[i];
+	return NULL;
+}
+
+/* Where the way from v to the loss leaves floating point: the first value that is none, or NULL. */
+static const struct ir_value *
+first_integer(struct ir_op *const *way, const struct ir_value *v)
+{
+	while (v && is_float(v->type))
+		v = way[v->mark] ? next_on_way(way, way[v->mark]) : NULL;
+	return v;
+}
+
+/* "%w -> %i (convert, i32) -> %f (convert) -> %l (sum) -> the loss". */
+static char *
+way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
+{
+	char *text = talloc_asprintf(s->run->scratch, "%%%s", v->op->symbol);
+	int length = 0, n = 0;
+
+	for (const struct ir_value *x = v; x; x = next_on_way(way, way[x->mark]))
+		length++;
+	while ((v = next_on_way(way, way[v->mark]))) {
+		if (++n == WAY_SHOWN && length > 2 * WAY_SHOWN)
+			text = talloc_strdup_append(text, " -> ...");
+		if (n >= WAY_SHOWN && n <= length - WAY_SHOWN)
+			continue;
+		text = v->name ? talloc_asprintf_append(text, " -> %%%s (%s", v->name,
+					 op_name((enum op_code)v->op->code))
+			       : talloc_asprintf_append(
+					 text, " -> (%s", op_name((enum op_code)v->op->code));
+		if (!is_float(v->type))
+			text = talloc_asprintf_append(
+				text, ", %s", ir_dtype_name((enum ir_dtype)v->type->dtype));
+		text = talloc_strdup_append(text, ")");
+	}
+	return talloc_strdup_append(text, " -> the loss");
+}
+
+/* A param without a gradient: no dependence and stop_gradient are remarks, integers an error. */
+static void
+explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
+{
+	const struct ir_value *v = &param->result[0],
+			      *at = is_float(v->type) ? first_integer(way, v) : NULL;
+
+	if (!at) {
+		pass_remark(s->run, param, PASS_MISSED, "param %s: %s", param->symbol,
+			way[v->mark] && is_float(v->type) ? "its gradient is 0 everywhere"
+			: is_float(v->type)               ? "the loss does not depend on it"
+							  : "it is no floating-point tensor");
+		return;
+	}
+	diag_error(s->run->ctx->diag, param->loc,
+		"grad: param %s gets no gradient, for the loss depends on it through integers "
+		"alone: %s",
+		param->symbol, way_text(s, way, v));
+	diag_note(s->run->ctx->diag, at->op->loc,
+		"here it becomes %s; a stop_gradient before it says that it is not to be trained",
+		ir_dtype_name((enum ir_dtype)at->type->dtype));
+	s->b.failed = true;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* The gradient of the loss itself. */
+static struct ir_value *
+unscaled(struct sweep *s, struct ir_value *g)
+{
+	if (!s->scale)
+		return g;
+	return ir_build2(
+		&s->b, OP_div, g, total_convert(&s->b, s->scale, (enum ir_dtype)g->type->dtype));
 }
 
 /* output("grad.w", %g) behind everything, in the order of the params. A step without any has
  * nothing to train. */
 static bool
 report_gradients(
-	struct sweep *s, struct ir_block *block, const struct ir_op *last, struct ir_loc loss)
+	struct sweep *s, struct ir_block *block, struct ir_op *last, const struct ir_op *loss)
 {
+	struct ir_op **way = find_ways(s, last, loss);
 	int n = 0;
 
 	IR_FOR_OPS (op, block) {
@@ -217,18 +337,18 @@ report_gradients(
 		s->b.loc = op->loc;
 		if (g) {
 			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
+			g = unscaled(s, g);
 			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
 			pass_count(s->run, "gradients", 1);
 			n++;
 		} else {
-			pass_remark(s->run, op, PASS_MISSED,
-				"param %s: the loss does not depend on it", op->symbol);
+			explain(s, op, way);
 		}
 		if (op == last)
 			break;
 	}
-	if (!n)
-		diag_error(s->run->ctx->diag, loss, "grad: the loss depends on no param");
+	if (!n && !s->b.failed)
+		diag_error(s->run->ctx->diag, loss->loc, "grad: the loss depends on no param");
 	return n && !s->b.failed;
 }
 
@@ -240,7 +360,9 @@ run(struct pass_run *run, struct ir_module *m)
 
 	if (!loss)
 		return false;
-	struct sweep s = {.run = run, .b = {.m = m, .block = &f->body, .loc = loss->loc}};
+	struct sweep s = {.run = run,
+		.b = {.m = m, .block = &f->body, .loc = loss->loc},
+		.scale = amp_scale(m)};
 	struct ir_op *last = f->body.last;
 	s.a = arena_create(run->scratch);
 	number_values(&s, &f->body);
@@ -249,7 +371,7 @@ run(struct pass_run *run, struct ir_module *m)
 	for (struct ir_op *op = last; op; op = op->prev)
 		if (!back_op(&s, op))
 			return false;
-	return report_gradients(&s, &f->body, last, loss->loc);
+	return report_gradients(&s, &f->body, last, loss);
 }
 
 static const struct pass_option options[] = {

@@ -7,21 +7,18 @@
 static struct ir_value *
 rule(struct optimizer_step *s, void *data)
 {
-	const double *lr = data;
-
-	return ir_build2(&s->b, OP_sub, s->w, optimizer_scale(s, s->g, *lr));
+	(void)data;
+	return s->g;
 }
 
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	double lr = pass_float(run, "lr");
-
-	return optimizer_run(run, m, rule, &lr);
+	return optimizer_run(run, m, rule, NULL);
 }
 
 static const struct pass_option options[] = {
-	{"lr", PASS_FLOAT, "0.1", "learning rate", NULL, 0, 1e9},
+	OPTIMIZER_OPTIONS("0.1"),
 	{0},
 };
 
