@@ -6,6 +6,7 @@
  * floats only or integers only pass.
  */
 #include "ir/interp_internal.h"
+#include "runtime/half.h"
 #include "runtime/rng.h"
 
 #include <assert.h>
@@ -265,8 +266,10 @@ convert_run(
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		const double v = f ? x[i].f : (double)x[i].i;
-		r[i].f = f64 ? v : tensor_round(to, v);
+		if (f64 || to == IR_f64)
+			r[i].f = f ? x[i].f : (double)x[i].i;
+		else
+			r[i].f = tensor_round(to, f ? x[i].f : rt_i64_to_odd(x[i].i));
 	}
 }
 

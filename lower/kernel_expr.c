@@ -1,6 +1,8 @@
 /* Scalar expressions and element accesses as C. */
 #include "lower/kernel_text.h"
 
+#include "ir/interp.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -56,6 +58,7 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 		return talloc_asprintf(
 			w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
 	}
+	v = tensor_round(t, v); /* decimal digits would round a second time */
 	if (isnan(v))
 		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
 	if (isinf(v))
@@ -253,7 +256,7 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 	if (to == IR_bool)
 		return talloc_asprintf(w->scratch, "(%s != 0)", x);
 	if (is_half(to) && from != to)
-		return talloc_asprintf(w->scratch, "m_round_%s((float)%s)", ir_dtype_name(to), x);
+		return talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
 	if (ir_dtype_class(to) != IR_FLOAT && from_float)
 		return talloc_asprintf(w->scratch, "m_to_%s(%s)", ir_dtype_name(to), x);
 	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type(to), x);

@@ -71,4 +71,44 @@ rt_f32_to_f16(float x)
 	return (uint16_t)(sign | h);
 }
 
+/*
+ * Wider numbers are rounded to odd first: what is not exact gets an odd last place, which marks it
+ * as between two values. With two places more than the type behind has, the second rounding is then
+ * that of the number itself (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded
+ * sums", IEEE Transactions on Computers 57(4), 2008).
+ */
+RT_INLINE float
+rt_f64_to_odd(double x)
+{
+	const float f = (float)x;
+	const double d = (double)f;
+	const double low = x < 0 ? -x : x, near = d < 0 ? -d : d;
+	const uint32_t u = rt_float_bits(f);
+	const uint32_t even = (uint32_t)(d != x) & ~u & 1u;
+	return rt_bits_float(near > low ? u - even : u + even);
+}
+
+/* The same for 64-bit integers: beyond 53 bits the last ten are one that says whether any is set.
+ */
+RT_INLINE double
+rt_i64_to_odd(int64_t x)
+{
+	const uint64_t u = (uint64_t)x;
+	const uint64_t cut = (u & ~(uint64_t)1023) | (((u & 1023) + 1023) & 1024);
+	const uint64_t exact = (uint64_t)1 << 53;
+	return (double)(int64_t)(u + exact <= 2 * exact ? u : cut);
+}
+
+RT_INLINE uint16_t
+rt_f64_to_f16(double x)
+{
+	return rt_f32_to_f16(rt_f64_to_odd(x));
+}
+
+RT_INLINE uint16_t
+rt_f64_to_bf16(double x)
+{
+	return rt_f32_to_bf16(rt_f64_to_odd(x));
+}
+
 #endif

@@ -136,17 +136,27 @@ m_to_u8(double x)
 	return M_TO_INT(x, uint8_t, 0.0, 256.0);
 }
 
-/* A float as the narrow type would keep it. */
-static inline float
-m_round_f16(float x)
-{
-	return rt_f16_to_f32(rt_f32_to_f16(x));
-}
+/* A number as the narrow type would keep it, rounded once. */
+#define M_ROUND(half)                                                                              \
+	static inline float m_round_##half##_f32(float x)                                          \
+	{                                                                                          \
+		return rt_##half##_to_f32(rt_f32_to_##half(x));                                    \
+	}                                                                                          \
+	static inline float m_round_##half##_f64(double x)                                         \
+	{                                                                                          \
+		return rt_##half##_to_f32(rt_f64_to_##half(x));                                    \
+	}                                                                                          \
+	static inline float m_round_##half##_i64(int64_t x)                                        \
+	{                                                                                          \
+		return m_round_##half##_f64(rt_i64_to_odd(x));                                     \
+	}
 
-static inline float
-m_round_bf16(float x)
-{
-	return rt_bf16_to_f32(rt_f32_to_bf16(x));
-}
+M_ROUND(f16)
+M_ROUND(bf16)
+
+#define m_round_f16(x)                                                                             \
+	M_ALL_1(x, m_round_f16_f32, m_round_f16_f64, m_round_f16_f64, m_round_f16_i64)
+#define m_round_bf16(x)                                                                            \
+	M_ALL_1(x, m_round_bf16_f32, m_round_bf16_f64, m_round_bf16_f64, m_round_bf16_i64)
 
 #endif

@@ -1,4 +1,4 @@
-/* Elements as doubles: see runtime/value.h. A double goes to f16 and bf16 by way of f32. */
+/* Elements as doubles: see runtime/value.h. */
 #include "runtime/value.h"
 #include "runtime/half.h"
 #include <math.h>
@@ -28,8 +28,8 @@ rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
 	switch (t) {
 	case RT_f64: ((double *)array)[i] = x; break;
 	case RT_f32: ((float *)array)[i] = (float)x; break;
-	case RT_f16: ((uint16_t *)array)[i] = rt_f32_to_f16((float)x); break;
-	case RT_bf16: ((uint16_t *)array)[i] = rt_f32_to_bf16((float)x); break;
+	case RT_f16: ((uint16_t *)array)[i] = rt_f64_to_f16(x); break;
+	case RT_bf16: ((uint16_t *)array)[i] = rt_f64_to_bf16(x); break;
 	case RT_i64: ((int64_t *)array)[i] = (int64_t)nearbyint(x); break;
 	case RT_i32: ((int32_t *)array)[i] = (int32_t)nearbyint(x); break;
 	case RT_i8: ((int8_t *)array)[i] = (int8_t)nearbyint(x); break;

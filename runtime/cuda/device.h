@@ -247,17 +247,27 @@ DEV_TO_INT(m_to_i32, int32_t, -2147483648.0, 2147483648.0)
 DEV_TO_INT(m_to_i8, int8_t, -128.0, 128.0)
 DEV_TO_INT(m_to_u8, uint8_t, 0.0, 256.0)
 
-/* A float as the narrow type would keep it. */
-DEV float
-m_round_f16(float x)
-{
-	return rt_f16_to_f32(rt_f32_to_f16(x));
-}
-DEV float
-m_round_bf16(float x)
-{
-	return rt_bf16_to_f32(rt_f32_to_bf16(x));
-}
+/* A number as the narrow type would keep it, rounded once. */
+#define DEV_ROUND(half)                                                                            \
+	DEV float m_round_##half(float x)                                                          \
+	{                                                                                          \
+		return rt_##half##_to_f32(rt_f32_to_##half(x));                                    \
+	}                                                                                          \
+	DEV float m_round_##half(double x)                                                         \
+	{                                                                                          \
+		return rt_##half##_to_f32(rt_f64_to_##half(x));                                    \
+	}                                                                                          \
+	DEV float m_round_##half(int64_t x)                                                        \
+	{                                                                                          \
+		return m_round_##half(rt_i64_to_odd(x));                                           \
+	}                                                                                          \
+	DEV float m_round_##half(int32_t x)                                                        \
+	{                                                                                          \
+		return m_round_##half((double)x);                                                  \
+	}
+
+DEV_ROUND(f16)
+DEV_ROUND(bf16)
 
 /* Where a reduction starts. */
 DEV void

@@ -170,9 +170,10 @@ batch_build(struct batch *b, const char *level)
 		fail_msg("%s", dlerror());
 }
 
-/* Runs program i in a child process; its dump and its params are in files behind. */
+/* Runs program i in a child process with the outputs of the last step dumped, and a further option.
+ */
 static inline void
-run_program(struct batch *b, int i, const char *dump, const char *save)
+run_with(struct batch *b, int i, const char *dump, const char *option, const char *file)
 {
 	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
 	int (*run)(const struct rt_program *, int, char **) =
@@ -182,8 +183,8 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	assert_true(p && (run || own));
 	char steps[16];
 	snprintf(steps, sizeof steps, "%d", b->steps);
-	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, "-save",
-		(char *)save, NULL};
+	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, (char *)option,
+		(char *)file, NULL};
 	fflush(NULL);
 	const pid_t child = fork();
 	if (child == 0) {
@@ -199,6 +200,13 @@ run_program(struct batch *b, int i, const char *dump, const char *save)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (status != 0)
 		fail_msg("%s: the program ended with status %d", b->program[i].what, status);
+}
+
+/* Its dump and its params are in files behind. */
+static inline void
+run_program(struct batch *b, int i, const char *dump, const char *save)
+{
+	run_with(b, i, dump, "-save", save);
 }
 
 static inline double
@@ -310,15 +318,13 @@ check_program(struct batch *b, int i)
 	talloc_free(it);
 }
 
-/* All of it, then removes the files; or moves them to the folder BATCH_KEEP, for machines that
- * test/gpu/run is for. */
+/* Removes the files; or moves them to the folder BATCH_KEEP, for machines that test/gpu/run is for.
+ */
 static inline void
-batch_check(struct batch *b, const char *level)
+batch_end(struct batch *b)
 {
-	batch_build(b, level);
-	for (int i = 0; i < b->n; i++)
-		check_program(b, i);
-	dlclose(b->library);
+	if (b->library)
+		dlclose(b->library);
 	char *command = talloc_asprintf(b, "rm -rf %s", b->folder);
 	if (getenv("BATCH_KEEP")) {
 		FILE *names = fopen(talloc_asprintf(b, "%s/names", b->folder), "w");
@@ -330,6 +336,16 @@ batch_check(struct batch *b, const char *level)
 	}
 	assert_int_equal(system(command), 0);
 	talloc_free(b);
+}
+
+/* All of it. */
+static inline void
+batch_check(struct batch *b, const char *level)
+{
+	batch_build(b, level);
+	for (int i = 0; i < b->n; i++)
+		check_program(b, i);
+	batch_end(b);
 }
 
 #endif
