@@ -82,7 +82,7 @@ check_attrs(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 	for (int i = 0; i < op->nattrs; i++) {
 		const struct ir_attr *a = &op->attr[i];
 		const struct row_attr *r = row_attr_find(row, a->key);
-		if (!r && row->more_attrs && a->kind == ATTR_INT)
+		if (!r && row->more_attrs && (a->kind == ATTR_INT || a->kind == ATTR_FLOAT))
 			continue;
 		if (!r) {
 			ok = complain_unknown(m, op, row, a);
@@ -173,8 +173,10 @@ result_dtype(const struct ir_op *op, const struct ir_row *row, const struct ir_t
 {
 	if (strcmp(row->result_type, "b") == 0)
 		return IR_bool;
-	if (strcmp(row->result_type, "to") == 0)
-		return (enum ir_dtype)ir_attr_find(op, "to")->i;
+	if (strcmp(row->result_type, "to") == 0) {
+		const struct ir_attr *to = ir_attr_find(op, "to");
+		return (enum ir_dtype)(to ? to : &row_attr_find(row, "to")->otherwise)->i;
+	}
 	if (strcmp(row->result_type, "written") == 0)
 		return (enum ir_dtype)written->dtype;
 	const char *same = strchr(row->operand_types, *row->result_type);

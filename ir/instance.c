@@ -80,27 +80,54 @@ value_name(const struct instance *inst, const char *name)
 	return prefixed(inst, name);
 }
 
+/* What an attribute of the op takes; a call's own are sizes or numbers of the function it calls. */
+enum wanted { WANT_INT, WANT_FLOAT, WANT_NUMBER };
+
 static bool
-instance_attr(struct instance *inst, const struct ir_attr *from, bool as_float, struct ir_attr *to)
+instance_number(
+	struct instance *inst, const struct ir_size *size, bool as_float, struct ir_attr *to)
+{
+	double value;
+	bool fraction;
+
+	if (!ir_size_number(&inst->scope, size, &value, &fraction))
+		return false;
+	if (!fraction && !as_float) {
+		to->kind = ATTR_INT;
+		return ir_size_eval(&inst->scope, size, &to->i);
+	}
+	to->kind = ATTR_FLOAT;
+	to->f = value;
+	return true;
+}
+
+static bool
+instance_attr(
+	struct instance *inst, const struct ir_attr *from, enum wanted want, struct ir_attr *to)
 {
 	*to = *from;
+	if (from->kind == ATTR_SIZE && want != WANT_INT)
+		return instance_number(inst, from->size, want == WANT_FLOAT, to);
 	if (from->kind == ATTR_SIZE) {
-		int64_t value;
-		if (!ir_size_eval(&inst->scope, from->size, &value))
-			return false;
-		to->kind = as_float ? ATTR_FLOAT : ATTR_INT;
-		if (as_float)
-			to->f = (double)value;
-		else
-			to->i = value;
-	} else if (from->kind == ATTR_LIST) {
+		to->kind = ATTR_INT;
+		return ir_size_eval(&inst->scope, from->size, &to->i);
+	}
+	if (from->kind == ATTR_LIST) {
 		struct ir_attr *list = ARENA_ARRAY(inst->m->arena, struct ir_attr, from->n);
 		for (int i = 0; i < from->n; i++)
-			if (!instance_attr(inst, &from->list[i], false, &list[i]))
+			if (!instance_attr(inst, &from->list[i], WANT_INT, &list[i]))
 				return false;
 		to->list = list;
 	}
 	return true;
+}
+
+static enum wanted
+wanted_of(const struct row_attr *row)
+{
+	if (!row || row->type == ROW_SCALAR)
+		return WANT_NUMBER;
+	return row->type == ROW_FLOAT ? WANT_FLOAT : WANT_INT;
 }
 
 /* The attributes of a template's op; a call gets the prefix in front of its own. */
@@ -114,7 +141,7 @@ instance_attrs(struct instance *inst, const struct ir_op *op, int *n)
 	for (int i = 0; i < op->nattrs; i++) {
 		const struct row_attr *row =
 			row_attr_find(op_row(inst->m->ctx, op), op->attr[i].key);
-		if (!instance_attr(inst, &op->attr[i], row && row->type == ROW_FLOAT, &attr[i]))
+		if (!instance_attr(inst, &op->attr[i], wanted_of(row), &attr[i]))
 			return NULL;
 		if (prefix && strcmp(attr[i].key, "as") == 0) {
 			attr[i].s = prefixed(inst, attr[i].s);
@@ -179,7 +206,7 @@ instance_op(struct instance *inst, const struct ir_op *from)
 		operands[i] = inst->value[ir_operand(from, i)->mark];
 	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands,
 		from->noperands, attr, nattrs, from->nresults);
-	op->symbol = op_is(op, PERSISTENT) ? prefixed(inst, from->symbol) : from->symbol;
+	op->symbol = op_is(op, PERSISTENT | KEYED) ? prefixed(inst, from->symbol) : from->symbol;
 	for (int i = 0; i < op->nresults; i++) {
 		op->result[i].name = value_name(inst, from->result[i].name);
 		inst->value[from->result[i].mark] = &op->result[i];

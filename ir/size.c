@@ -21,6 +21,9 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 		*value = a->i;
 		return true;
 	}
+	if (a && a->kind == ATTR_FLOAT)
+		return SIZE_FAIL(scope, s->loc, "'%s' is %g here, where an integer is needed",
+			s->name, a->f);
 	for (int i = 0; i < scope->m->nlets; i++)
 		if (scope->m->let[i].name == s->name) {
 			*value = scope->m->let[i].value;
@@ -81,6 +84,60 @@ ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t
 	case SIZE_DIV: return size_divide(scope, s, x, y, value);
 	}
 	return !overflow || SIZE_FAIL(scope, s->loc, "the size does not fit in 64 bits");
+}
+
+/* Does the call give a name in the expression a number with a fraction? */
+static bool
+size_has_fraction(const struct ir_size_scope *scope, const struct ir_size *s)
+{
+	const struct ir_attr *a =
+		s->kind == SIZE_NAME && scope->call ? ir_attr_find(scope->call, s->name) : NULL;
+
+	return (a && a->kind == ATTR_FLOAT) || (s->arg[0] && size_has_fraction(scope, s->arg[0])) ||
+	       (s->arg[1] && size_has_fraction(scope, s->arg[1]));
+}
+
+/* In floating point; what names no fraction is an integer of its own. */
+static bool
+size_real(const struct ir_size_scope *scope, const struct ir_size *s, double *value)
+{
+	double x = 0, y = 0;
+	int64_t i = 0;
+
+	if (s->kind == SIZE_NAME && size_has_fraction(scope, s)) {
+		*value = ir_attr_find(scope->call, s->name)->f;
+		return true;
+	}
+	if (s->kind == SIZE_INT || s->kind == SIZE_NAME || s->kind == SIZE_DIM) {
+		const bool ok = ir_size_eval(scope, s, &i);
+		*value = (double)i;
+		return ok;
+	}
+	if (!size_real(scope, s->arg[0], &x) || (s->arg[1] && !size_real(scope, s->arg[1], &y)))
+		return false;
+	switch ((enum size_kind)s->kind) {
+	case SIZE_NEG: *value = -x; break;
+	case SIZE_ADD: *value = x + y; break;
+	case SIZE_SUB: *value = x - y; break;
+	case SIZE_MUL: *value = x * y; break;
+	default: *value = x / y; break;
+	}
+	return y != 0 || s->kind != SIZE_DIV || SIZE_FAIL(scope, s->loc, "division by 0");
+}
+
+bool
+ir_size_number(
+	const struct ir_size_scope *scope, const struct ir_size *s, double *value, bool *fraction)
+{
+	int64_t i = 0;
+
+	*fraction = size_has_fraction(scope, s);
+	if (*fraction)
+		return size_real(scope, s, value);
+	if (!ir_size_eval(scope, s, &i))
+		return false;
+	*value = (double)i;
+	return true;
 }
 
 /* Gives axis `name` its state in the type; an axis has one state only. */

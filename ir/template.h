@@ -8,8 +8,10 @@
  *       return(%y)
  *     }
  *
- * A name in a size is, in this order, an attribute of the call, a let of the module. Trees are
- * immutable and live in the arena of the context, so that clones of a module share them.
+ * A name in a size is, in this order, an attribute of the call, a let of the module. An attribute
+ * of the call may also be a number with a fraction, for attributes that are none of a shape: {rate
+ * = 0.1}. Trees are immutable and live in the arena of the context, so that clones of a module
+ * share them.
  */
 #ifndef IR_TEMPLATE_H
 #define IR_TEMPLATE_H
@@ -69,6 +71,14 @@ struct ir_size_scope {
 	const struct ir_type *(*type_of)(const void *data, const char *name);
 	const void *data;
 };
+
+/*
+ * A number that an attribute asks for: as ir_size_eval where all names in it are integers. Where
+ * the call gives one of them a number with a fraction, it is worked out in floating point, with a
+ * real division, and *fraction is set.
+ */
+bool ir_size_number(
+	const struct ir_size_scope *scope, const struct ir_size *s, double *value, bool *fraction);
 
 /* The value of a size. False, reported at its place: a name is not set or a number does not fit. */
 bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);

@@ -256,7 +256,9 @@ attrs_resolve(struct parser *p, const struct ir_row *row)
 		if (def)
 			ok = attr_convert(p, a->key, def->type, a) && ok;
 		else if (row->more_attrs)
-			ok = attr_to_int(p, a->key, "a size", a) && ok;
+			ok = (a->kind == ATTR_FLOAT ||
+				     attr_to_int(p, a->key, "a size or a number", a)) &&
+			     ok;
 		else
 			ok = attr_unknown(p, row, a, VECTOR(&p->key, struct ir_loc)[i]) && ok;
 	}
