@@ -11,15 +11,17 @@
 #include "lower/step.h"
 #include "lower/tables.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
-/* One launch function; `key` tells equal ops: what the host's kernel would be. */
+/* One launch function; `key` tells equal ops: what the host's kernel would be, with those
+ * arguments. */
 struct function {
 	char *key, *name;
-	struct kernel_args args;
+	struct kernel_args args, key_args;
 };
 
 struct cuda {
@@ -28,8 +30,9 @@ struct cuda {
 	struct cuda_sources *src;
 	struct function *function;
 	int nfunctions;
-	int *function_of; /* by kernel */
-	uint64_t scratch; /* where it starts in the arena */
+	int *function_of;         /* by kernel */
+	struct kernel_args *args; /* by kernel: of its key, in the order of the key */
+	uint64_t scratch;         /* where it starts in the arena */
 };
 
 static bool
@@ -56,7 +59,6 @@ all_aligned(const struct lower_plan *p, const struct ir_op *op)
 static char *
 key_of(const struct cuda *c, const struct lower_action *a)
 {
-	struct kernel_args args;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
@@ -64,7 +66,7 @@ key_of(const struct cuda *c, const struct lower_action *a)
 	if (!f)
 		out_of_memory();
 	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
-		&args);
+		&c->args[a->kernel]);
 	fclose(f);
 	char *copy = talloc_strdup(c->function, text);
 	free(text);
@@ -86,6 +88,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	struct function *f = &c->function[n];
 	c->function_of[a->kernel] = n;
 	f->key = key;
+	f->key_args = c->args[a->kernel];
 	f->name = talloc_asprintf(
 		c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p, a->op);
@@ -95,6 +98,20 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	/* A scheme of its own: this target decides otherwise where values lie. */
 	struct scheme *s = scheme_create(c->src, c->p->module, c->p->arena, a->op);
 	cuda_kernel_write(c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+}
+
+/* Argument i of the function for a kernel: ops with equal keys have arguments of their own, in one
+ * order. */
+static const struct kernel_arg *
+arg_of(const struct cuda *c, const struct lower_action *a, int i)
+{
+	const struct function *f = &c->function[c->function_of[a->kernel]];
+	int j = 0;
+
+	while (j < f->key_args.n && !kernel_arg_equal(&f->key_args.at[j], &f->args.at[i]))
+		j++;
+	assert(j < f->key_args.n && c->args[a->kernel].n == f->key_args.n);
+	return &c->args[a->kernel].at[j];
 }
 
 static void
@@ -116,7 +133,7 @@ write_call(struct step_writer *w, const struct lower_action *a)
 	call = talloc_asprintf_append(call, "m + %" PRIu64, c->scratch);
 	for (int i = 0; i < f->args.n; i++)
 		call = talloc_asprintf_append(call, ", %s",
-			kernel_arg_text(owner, w->p->module, &f->args.at[i], "c->coord"));
+			kernel_arg_text(owner, w->p->module, arg_of(c, a, i), "c->coord"));
 	step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
 	step_line(w, "%s);", call);
 	step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);
@@ -242,7 +259,8 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	c.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
 	c.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
 	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
-	if (!c.src || !c.function || !c.function_of)
+	c.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
+	if (!c.src || !c.function || !c.function_of || !c.args)
 		out_of_memory();
 	c.scratch =
 		(p->arena_bytes + CUDA_SCRATCH_START - 1) / CUDA_SCRATCH_START * CUDA_SCRATCH_START;

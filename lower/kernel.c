@@ -26,14 +26,20 @@ kernel_line(struct kernel_text *w, const char *format, ...)
 	fputc('\n', w->out);
 }
 
+bool
+kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b)
+{
+	return a->kind == b->kind && a->type == b->type && a->dim == b->dim &&
+	       a->other == b->other && a->key == b->key;
+}
+
 int
 kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
 {
 	struct kernel_args *l = w->args;
 
 	for (int i = 0; i < l->n; i++)
-		if (l->at[i].kind == arg->kind && l->at[i].type == arg->type &&
-			l->at[i].dim == arg->dim && l->at[i].other == arg->other)
+		if (kernel_arg_equal(&l->at[i], arg))
 			return i;
 	assert(l->n < KERNEL_MAX_ARGS);
 	l->at[l->n] = *arg;
@@ -138,7 +144,7 @@ kernel_pick(struct kernel_text *w, const struct scheme_op *o)
 
 	if (o->offset[index].type) {
 		const struct kernel_arg arg = {
-			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
 		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
 	}
 	const char *name = o->pick.scatter ? "p" : "n";
@@ -553,6 +559,8 @@ char *
 kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
 	const char *coord)
 {
+	if (arg->kind == KERNEL_KEY)
+		return talloc_asprintf(owner, "INT64_C(%" PRId64 ")", arg->key);
 	if (arg->kind == KERNEL_START) {
 		int axis[IR_MAX_AXES];
 		const int n = ir_type_split_axes(arg->type, arg->dim, axis);

@@ -18,6 +18,7 @@
 enum kernel_arg_kind {
 	KERNEL_START, /* where the local range of a dimension starts: slice * local size */
 	KERNEL_HELD,  /* 1 at places that hold the operand of this type, 0 elsewhere */
+	KERNEL_KEY, /* a constant that differs between ops of one kind: they share a function so */
 };
 
 struct kernel_arg {
@@ -26,6 +27,7 @@ struct kernel_arg {
 	int dim; /* KERNEL_START */
 	const struct ir_type
 		*other; /* KERNEL_HELD: the result, where both are single the guard has decided */
+	int64_t key;    /* KERNEL_KEY */
 };
 
 enum kernel_limit { KERNEL_MAX_ARGS = 64 };
@@ -34,6 +36,8 @@ struct kernel_args {
 	int n;
 	struct kernel_arg at[KERNEL_MAX_ARGS];
 };
+
+bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
 
 /*
  * Writes the function to `out`, without a comment, and its declaration to `prototype`, if that is
