@@ -231,8 +231,8 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 		t = logic_dtype(t);
 	else if (is_arithmetic(fn) && t == IR_bool)
 		t = IR_i32; /* (x > 0) - (x < 0) */
-	if (fn == FN_uniform || fn == FN_normal) {
-		t = IR_i64; /* the arguments are a seed and a position */
+	if (fn_is_random(fn)) {
+		t = IR_i64;
 	} else if (fn_row[fn].kind == KIND_F && ir_dtype_class(t) != IR_FLOAT) {
 		t = IR_f64;
 	}
@@ -243,7 +243,7 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 	const struct expr *simple = simplify(a, fn, t, arg);
 	if (simple)
 		return simple;
-	if (fn == FN_uniform || fn == FN_normal)
+	if (fn_is_random(fn) && fn != FN_draw_bits)
 		t = IR_f64;
 	return expr_make_call(a, fn, fn_row[fn].kind == KIND_BOOL ? IR_bool : t, arg);
 }

@@ -5,6 +5,7 @@
 #include "ir/form.h"
 
 #include "ir/row.h"
+#include "runtime/rng.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -361,6 +362,16 @@ position_expr(struct matcher *mt, struct arena *a)
 	return e;
 }
 
+/* key(): of the op's random numbers. A constant is a double, which holds 53 bits. */
+static const struct expr *
+key_expr(struct matcher *mt, struct arena *a)
+{
+	const uint64_t seed = (uint64_t)ir_attr_int(mt->op, "seed", 0);
+	const uint64_t key = rt_key(0, seed, mt->op->symbol ? mt->op->symbol : "");
+
+	return expr_const(a, IR_i64, (double)(key >> 11));
+}
+
 static double
 reduced_size(const struct form *f)
 {
@@ -395,6 +406,7 @@ body_expr(struct matcher *mt, struct arena *a, const struct term *t)
 	case TERM_ATTR: return attr_expr(mt, a, t->name);
 	case TERM_SIZE: return expr_const(a, IR_f64, reduced_size(mt->f));
 	case TERM_POSITION: return position_expr(mt, a);
+	case TERM_KEY: return key_expr(mt, a);
 	case TERM_AT: {
 		int64_t dim = ir_attr_int(mt->op, t->name, 0);
 		return expr_index(a, mt->dots + (int)(dim < 0 ? dim + mt->dots_rank : dim));

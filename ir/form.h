@@ -116,6 +116,19 @@ bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form 
 	const struct ir_type *written, struct ir_type *result);
 
 /* The scalar functions. */
+/* Random numbers: their arguments are seeds, counters and positions, and so i64. */
+static inline bool
+fn_is_random(int fn)
+{
+	return fn == FN_uniform || fn == FN_normal || fn == FN_draw_uniform ||
+	       fn == FN_draw_normal || fn == FN_draw_bits;
+}
+/* Those whose first argument is the key of an op: a constant that differs from op to op. */
+static inline bool
+fn_is_keyed(int fn)
+{
+	return fn == FN_draw_uniform || fn == FN_draw_normal || fn == FN_draw_bits;
+}
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
 /* Its C expression of x, y, z with M_... for the math functions: see ir/scalar.def. */

@@ -7,6 +7,7 @@
 #include "ir/interp_internal.h"
 #include "runtime/init.h"
 
+#include <math.h>
 #include <string.h>
 
 /* How far above their initial values perturbed tensors start: small against 1 / sqrt(fan), positive
@@ -36,7 +37,7 @@ store(struct tensor *t, int64_t i, double v)
 	if (ir_dtype_class(t->dtype) == IR_FLOAT)
 		t->data[i].f = v;
 	else
-		t->data[i].i = (int64_t)v;
+		t->data[i].i = (int64_t)nearbyint(v); /* as rt_value_set */
 }
 
 struct tensor *

@@ -189,6 +189,9 @@ shift_right_logical(wide x, wide y, int w)
 #define M_shift_right_logical(x, y, w) shift_right_logical((wide)(x), (wide)(y), w)
 #define M_uniform(x, y) 0
 #define M_normal(x, y) 0
+#define M_draw_uniform(x, y, z) 0
+#define M_draw_normal(x, y, z) 0
+#define M_draw_bits(x, y, z) 0
 
 enum { SAME, BOOL, F };
 
@@ -283,6 +286,20 @@ random_run(bool normal, union cell *r, const union cell *seed, const union cell 
 	}
 }
 
+/* The same by key, counter and position. */
+static void
+draw_run(enum scalar_fn fn, union cell *r, const union cell *key, const union cell *count,
+	const union cell *at, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fn == FN_draw_bits)
+			r[i].i = rt_draw_bits(key[i].i, count[i].i, at[i].i);
+		else if (fn == FN_draw_normal)
+			r[i].f = rt_draw_normal(key[i].i, count[i].i, at[i].i);
+		else
+			r[i].f = rt_draw_uniform(key[i].i, count[i].i, at[i].i);
+}
+
 static void
 select_run(union cell *r, const union cell *c, const union cell *a, const union cell *b, int n)
 {
@@ -298,6 +315,8 @@ scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, 
 		convert_run(dtype, arg, f64, r, x, n);
 	else if (fn == FN_uniform || fn == FN_normal)
 		random_run(fn == FN_normal, r, x, y, n);
+	else if (fn_is_keyed(fn))
+		draw_run(fn, r, x, y, z, n);
 	else if (fn == FN_select)
 		select_run(r, x, y, z, n);
 	else if (ir_dtype_class(arg) == IR_FLOAT)

@@ -42,6 +42,8 @@ enum op_trait {
 	REGION = 1 << 8,     /* has a body */
 	TERMINATOR = 1 << 9, /* the last op of a body */
 	CALLS = 1 << 10,     /* a call of a template */
+	KEYED = 1 << 11,     /* has a name in quotes that its random numbers depend on: op->symbol;
+				two ops of one name draw the same numbers */
 };
 
 enum attr_kind {

@@ -6,10 +6,12 @@
  *     item    = letter | ".." | "*", then nothing or one of ":attr" "=attr" "-attr"
  *     reduce  = "sum" | "max" | "min"; its items are indices, "..", or an attribute with dims
  *     expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
- *               numbers, operands, index letters, $attribute, size(attr), at(attr), position()
+ *               numbers, operands, index letters, $attribute, size(attr), at(attr), position(),
+ *               key()
  *
  * size(dims) is the product of the sizes of these dims, at(dim) the index along a dim, position()
- * the row-major number of the element in the whole result. The text is ours: a fault in it aborts.
+ * the row-major number of the element in the whole result, key() a number that comes from the op's
+ * name and its seed. The text is ours: a fault in it aborts.
  */
 #include "ir/row.h"
 
@@ -143,9 +145,9 @@ read_named(struct reader *r)
 
 	if (!accept(r, "("))
 		return new_term(r, TERM_NAME, name);
-	if (strcmp(name, "position") == 0) {
+	if (strcmp(name, "position") == 0 || strcmp(name, "key") == 0) {
 		expect(r, ")");
-		return new_term(r, TERM_POSITION, NULL);
+		return new_term(r, *name == 'k' ? TERM_KEY : TERM_POSITION, NULL);
 	}
 	if (strcmp(name, "size") == 0 || strcmp(name, "at") == 0) {
 		const struct term *t =

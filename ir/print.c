@@ -240,7 +240,7 @@ print_head(struct printer *p, const struct ir_op *op)
 		out_text(&p->out, op->symbol);
 	}
 	out_char(&p->out, '(');
-	if (op_is(op, NAMED) && !op_is(op, CALLS)) {
+	if (op_is(op, NAMED | KEYED) && !op_is(op, CALLS)) {
 		out_string(&p->out, op->symbol ? op->symbol : "");
 		if (op->noperands)
 			out_bytes(&p->out, ", ", 2);

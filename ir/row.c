@@ -87,6 +87,9 @@ attr_default(struct ir_context *ctx, enum row_attr_type type, const char *key, c
 	case ROW_FLOAT: return ir_make_float(ctx, key, strtod(text, NULL));
 	case ROW_BOOL: return ir_make_bool(ctx, key, *text == 't');
 	case ROW_STRING: return ir_make_string(ctx, key, ir_name_n(ctx, text + 1, n - 2));
+	case ROW_DTYPE:
+		return ir_make_dtype(
+			ctx, key, (enum ir_dtype)ir_dtype_find(ir_name_n(ctx, text, n)));
 	default: abort();
 	}
 }

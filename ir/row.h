@@ -44,7 +44,16 @@ struct pattern_side {
 };
 
 /* A scalar expression of a row, before sizes and types are known. */
-enum term_kind { TERM_CONST, TERM_NAME, TERM_ATTR, TERM_SIZE, TERM_AT, TERM_POSITION, TERM_CALL };
+enum term_kind {
+	TERM_CONST,
+	TERM_NAME,
+	TERM_ATTR,
+	TERM_SIZE,
+	TERM_AT,
+	TERM_POSITION,
+	TERM_KEY,
+	TERM_CALL
+};
 
 struct term {
 	enum term_kind kind;

@@ -102,7 +102,7 @@ verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope
 	verify_operands(v, op);
 	if (terminator && op->next)
 		FAULT(v, op, "%s: must be the last op of its block", op_name(op->code));
-	if (op_is(op, NAMED) && !op->symbol)
+	if (op_is(op, NAMED | KEYED) && !op->symbol)
 		FAULT(v, op, "%s: its name is missing", op_name(op->code));
 	if (op->body) {
 		uint32_t outer = v->scope;

@@ -213,7 +213,7 @@ kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
 	if (!(o->absent >> j & 1))
 		return text;
 	const struct kernel_arg held = {
-		KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type};
+		KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type, 0};
 	return talloc_asprintf(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
 }
 
@@ -298,7 +298,7 @@ index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 		text = talloc_asprintf(w->scratch, "i%d", o->cls[index]);
 	if (o->offset[index].type) {
 		const struct kernel_arg start = {
-			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL};
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
 		text = talloc_asprintf(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
 	}
 	return text;
@@ -306,6 +306,17 @@ index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 
 static char *node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
 	const struct expr *e);
+
+/* The key of random numbers is an argument, while there is room for others. */
+static char *
+key_text(struct kernel_text *w, const struct expr *key)
+{
+	const struct kernel_arg arg = {.kind = KERNEL_KEY, .key = (int64_t)key->value};
+
+	if (w->args->n >= KERNEL_MAX_ARGS / 2)
+		return kernel_const(w, IR_i64, key->value);
+	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
+}
 
 static char *
 call_text(
@@ -315,7 +326,8 @@ call_text(
 	char *arg[3] = {NULL, NULL, NULL};
 
 	for (int i = 0; i < e->nargs; i++)
-		arg[i] = node_text(w, o, l, e->arg[i]);
+		arg[i] = i == 0 && fn_is_keyed(e->id) ? key_text(w, e->arg[i])
+						      : node_text(w, o, l, e->arg[i]);
 	if (e->id == FN_convert)
 		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
 	char *text = talloc_asprintf(

@@ -82,9 +82,9 @@ check_symbol(struct parser *p, struct named callee)
 		STMT_FAIL(p, callee.loc, "%s calls no function", op);
 	else if (!callee.symbol && (traits & CALLS))
 		STMT_FAIL(p, s->loc, "which function? write call @name(...)");
-	if (s->symbol && (!(traits & NAMED) || (traits & CALLS)))
+	if (s->symbol && (!(traits & (NAMED | KEYED)) || (traits & CALLS)))
 		STMT_FAIL(p, s->symbol_loc, "%s has no name", op);
-	else if (!s->symbol && (traits & NAMED) && !(traits & CALLS))
+	else if (!s->symbol && (traits & (NAMED | KEYED)) && !(traits & CALLS))
 		STMT_FAIL(p, s->loc, "%s needs a name in quotes, first in the parentheses", op);
 	if (callee.symbol)
 		s->symbol = symbol_name(p, callee.symbol);

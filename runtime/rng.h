@@ -60,6 +60,15 @@ rt_random_block(uint64_t key, uint64_t index)
 	return rt_philox4x32(c, (uint32_t)key, (uint32_t)(key >> 32));
 }
 
+/* The same at step n: a stream of blocks for each element. */
+RT_INLINE struct rt_philox
+rt_random_block_at(uint64_t key, uint64_t n, uint64_t index)
+{
+	const struct rt_philox c = {
+		{(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)n, (uint32_t)(n >> 32)}};
+	return rt_philox4x32(c, (uint32_t)key, (uint32_t)(key >> 32));
+}
+
 /* 53 random bits as a double of [0,1). */
 RT_INLINE double
 rt_unit_double(uint32_t hi, uint32_t lo)
@@ -75,14 +84,45 @@ rt_uniform(uint64_t key, uint64_t index)
 	return rt_unit_double(b.v[0], b.v[1]);
 }
 
-/* A standard normal number (Box-Muller, the cosine half). 1 - u is of (0,1], so it is finite. */
+/* A standard normal number of a block (Box-Muller, the cosine half). 1 - u is of (0,1], so it is
+ * finite. */
 RT_INLINE double
-rt_normal(uint64_t key, uint64_t index)
+rt_block_normal(struct rt_philox b)
 {
-	const struct rt_philox b = rt_random_block(key, index);
 	const double u = 1 - rt_unit_double(b.v[0], b.v[1]);
 	const double v = rt_unit_double(b.v[2], b.v[3]);
 	return sqrt(-2 * log(u)) * cos(6.283185307179586476925 * v);
+}
+
+RT_INLINE double
+rt_normal(uint64_t key, uint64_t index)
+{
+	return rt_block_normal(rt_random_block(key, index));
+}
+
+/* What the ops random_uniform, random_normal and random_bits give for element `index` at count n.
+ * Uniform numbers have 24 bits, so that a float holds them and stays below 1. */
+RT_INLINE double
+rt_draw_uniform(int64_t key, int64_t n, int64_t index)
+{
+	const struct rt_philox b =
+		rt_random_block_at(rt_mix64((uint64_t)key), (uint64_t)n, (uint64_t)index);
+	return (b.v[0] >> 8) * 0x1p-24;
+}
+
+RT_INLINE double
+rt_draw_normal(int64_t key, int64_t n, int64_t index)
+{
+	return rt_block_normal(
+		rt_random_block_at(rt_mix64((uint64_t)key), (uint64_t)n, (uint64_t)index));
+}
+
+RT_INLINE int64_t
+rt_draw_bits(int64_t key, int64_t n, int64_t index)
+{
+	const struct rt_philox b =
+		rt_random_block_at(rt_mix64((uint64_t)key), (uint64_t)n, (uint64_t)index);
+	return (int64_t)((uint64_t)b.v[1] << 32 | b.v[0]);
 }
 
 #endif

@@ -231,6 +231,9 @@ DEV_SHIFTS(int64_t, uint64_t, 63)
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
 #define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
+#define M_draw_uniform(key, n, at) rt_draw_uniform(key, n, at)
+#define M_draw_normal(key, n, at) rt_draw_normal(key, n, at)
+#define M_draw_bits(key, n, at) rt_draw_bits(key, n, at)
 
 /* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
 #define DEV_TO_INT(name, type, bottom, top)                                                        \

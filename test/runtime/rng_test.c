@@ -67,6 +67,62 @@ normal_numbers_have_the_right_moments(void **state)
 	check_moments(rt_normal, 0, 1, 3);
 }
 
+static double
+draw_uniform(uint64_t key, uint64_t i)
+{
+	return rt_draw_uniform((int64_t)key, (int64_t)(i >> 9), (int64_t)(i & 511));
+}
+
+static double
+draw_normal(uint64_t key, uint64_t i)
+{
+	return rt_draw_normal((int64_t)key, (int64_t)(i >> 9), (int64_t)(i & 511));
+}
+
+/* Over steps and positions together. */
+static void
+drawn_numbers_have_the_right_moments(void **state)
+{
+	(void)state;
+	check_moments(draw_uniform, 0.5, 1.0 / 12, 1.0 / 80);
+	check_moments(draw_normal, 0, 1, 3);
+}
+
+/* Chi-square over 256 buckets, 255 degrees of freedom: below 152 and above 377 is one in a million,
+ * for a normal number of mean 255 and variance 510 beyond it. */
+static void
+check_chi_square(const int *count, int total)
+{
+	double chi = 0;
+	for (int i = 0; i < 256; i++)
+		chi += pow(count[i] - total / 256.0, 2) * 256 / total;
+	assert_true(chi > 152 && chi < 377);
+}
+
+/* Neighbours in position, in step, in key: the buckets of one, and of two numbers together. */
+static void
+drawn_numbers_fill_their_buckets_evenly(void **state)
+{
+	(void)state;
+	enum { N = 1 << 16 };
+	for (int along = 0; along < 3; along++) {
+		int one[256] = {0}, pair[256] = {0}, bits[256] = {0}, before = 0;
+		for (int64_t i = 0; i < N; i++) {
+			const int64_t key = along == 2 ? i : 5, n = along == 1 ? i : 3,
+				      at = along == 0 ? i : 9;
+			const double u = rt_draw_uniform(key, n, at);
+			assert_true(u >= 0 && u < 1 && (float)u < 1);
+			one[(int)(u * 256)]++;
+			pair[before * 16 + (int)(u * 16)]++;
+			before = (int)(u * 16);
+			bits[rt_draw_bits(key, n, at) >> 48 & 255]++;
+		}
+		check_chi_square(one, N);
+		check_chi_square(pair, N);
+		check_chi_square(bits, N);
+	}
+}
+
 static void
 keys_depend_on_both_seeds_and_on_the_name(void **state)
 {
@@ -157,6 +213,8 @@ main(void)
 		cmocka_unit_test(philox_gives_the_published_vectors),
 		cmocka_unit_test(uniform_numbers_have_the_right_moments),
 		cmocka_unit_test(normal_numbers_have_the_right_moments),
+		cmocka_unit_test(drawn_numbers_have_the_right_moments),
+		cmocka_unit_test(drawn_numbers_fill_their_buckets_evenly),
 		cmocka_unit_test(keys_depend_on_both_seeds_and_on_the_name),
 		cmocka_unit_test(every_initial_value_has_the_documented_scale),
 		cmocka_unit_test(filters_are_scaled_by_what_a_result_sums),
