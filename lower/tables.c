@@ -132,6 +132,9 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 			init_name(ir_attr_string(op, "init", "zeros")),
 			ir_attr_float(op, "scale", 1), ir_attr_float(op, "value", 0),
 			ir_attr_int(op, "seed", 0));
+	if (ir_attr_find(op, "test"))
+		fprintf(out, "\t\t.has_test = true, .test = %.17g,\n",
+			ir_attr_float(op, "test", 0));
 	if (op->code == OP_input)
 		fprintf(out, "\t\t.range = %" PRId64 ",\n", ir_attr_int(op, "range", 0));
 	fprintf(out, "\t\t.offset = %" PRIu64 ",\n\t},\n", offset);

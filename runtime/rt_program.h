@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 1
+#define RT_ABI_VERSION 2
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -77,6 +77,8 @@ struct rt_tensor {
 	enum rt_init init; /* parameters and states */
 	double scale, mean;
 	uint64_t seed; /* of this tensor: mixed with the program's and with the name */
+	bool has_test; /* a state that is `test` everywhere while the program evaluates */
+	double test;
 	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked */
 	size_t offset; /* bytes from the start of the arena */
 };

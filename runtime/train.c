@@ -170,6 +170,23 @@ kept_bytes(const struct rt_program *p)
 	return bytes;
 }
 
+/* States that have another value while the program evaluates. */
+static void
+put_test_values(struct rt_rank *r)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (!t->has_test || !rt_tensor_here(p, t, r->ctx.coord))
+			continue;
+		const size_t n = rt_slice_bytes(p, t) / rt_dtype_bytes(t->dtype);
+		void *room = rt_rank_room(r, t, 0);
+		for (size_t k = 0; k < n; k++)
+			rt_value_set(t->dtype, room, (int64_t)k, t->test);
+		rt_rank_put(r, t, 0);
+	}
+}
+
 /* Adds the outputs of all batches, each times the rows of a batch: padded rows count as 0. */
 static void
 run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
@@ -178,6 +195,7 @@ run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
 	const int64_t batches = (d->rows[RT_TEST] + p->batch - 1) / p->batch;
 	for (int64_t batch = 0; batch < batches; batch++) {
 		rt_data_test(d, r, batch);
+		put_test_values(r);
 		run_step(r);
 		for (int i = 0; i < p->ntensors; i++)
 			if (is_scalar_output(p, &p->tensors[i]))
