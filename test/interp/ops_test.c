@@ -482,6 +482,47 @@ sources(void **state)
 	}
 }
 
+/* Numbers of a step: name, seed, counter and position decide, and x gives no more than the shape.
+ */
+static void
+random_ops(void **state)
+{
+	struct bench *x = *state;
+	const struct ir_attr seed = INT(x, "seed", 9), bits = ir_make_dtype(x->ctx, "to", IR_i64);
+	struct ir_value *v = input(x, "x", IR_f64, DIMS(3, 5)),
+			*n = input(x, "n", IR_i64, SCALAR_DIMS);
+	static const char *const name[] = {"a", "b"};
+	for (int i = 0; i < 2; i++) {
+		struct ir_value *u = build(x, OP_random_uniform, OPERANDS(n, v), 1, &seed);
+		u->op->symbol = ir_name(x->ctx, name[i]);
+		output(x, i ? "u2" : "u", u);
+	}
+	struct ir_value *normal = build(x, OP_random_normal, OPERANDS(n, v), 1, &seed);
+	struct ir_value *b = build(x, OP_random_bits, OPERANDS(n, v), 1, &bits);
+	normal->op->symbol = b->op->symbol = ir_name(x->ctx, "a");
+	output(x, "normal", normal);
+	output(x, "bits", b);
+	struct interp *it = interpreter(x, false);
+	struct tensor *count = tensor_create(x, IR_i64, SCALAR_DIMS);
+	for (int64_t k = 0; k < 3; k++) {
+		count->data->i = k << 40 | 77;
+		set(it, "n", count);
+		step(x, it, k);
+		for (int64_t i = 0; i < 15; i++) {
+			const int64_t a = (int64_t)(rt_key(0, 9, "a") >> 11),
+				      c = (int64_t)(rt_key(0, 9, "b") >> 11),
+				      d = (int64_t)(rt_key(0, 0, "a") >> 11);
+			const int64_t at = count->data->i;
+			assert_true(interp_output(it, "u")->data[i].f == rt_draw_uniform(a, at, i));
+			assert_true(
+				interp_output(it, "u2")->data[i].f == rt_draw_uniform(c, at, i));
+			assert_true(interp_output(it, "normal")->data[i].f ==
+				    (double)(float)rt_draw_normal(a, at, i));
+			assert_true(interp_output(it, "bits")->data[i].i == rt_draw_bits(d, at, i));
+		}
+	}
+}
+
 /* --- products -----------------------------------------------------------------------------------
  */
 
@@ -758,8 +799,9 @@ main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_operand), TEST(results_are_rounded),
 		cmocka_unit_test(two_operands_broadcast), cmocka_unit_test(integers),
 		TEST(logic_and_select), TEST(classes_of_floats), TEST(clamp),
-		cmocka_unit_test(convert), TEST(sources), TEST(matmul), TEST(matmul_of_integers),
-		TEST(contract_attention), TEST(contract_sums_out), cmocka_unit_test(reductions),
-		TEST(shapes), TEST(by_index), TEST(narrow_index_of_a_long_dim)};
+		cmocka_unit_test(convert), TEST(sources), TEST(random_ops), TEST(matmul),
+		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
+		cmocka_unit_test(reductions), TEST(shapes), TEST(by_index),
+		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,21 @@ static const struct text_case cases[] = {
 		     "f32[8/dp,6/tp]\n"
 		     "%n = normal() {seed = 4} : f32[8/dp,6/tp]\noutput(\"i\", %i)\noutput(\"u\", "
 		     "%u)\noutput(\"n\", %n)\n}\n"},
+	{"equal ops that start at different places",
+		FOUR "%i = iota() {dim = 0} : f32[8/dp,6]\n%j = iota() {dim = 0} : "
+		     "f32[8/tp,6]\noutput(\"i\", %i)\noutput(\"j\", %j)\n}\n"},
+	{"random numbers know their place",
+		FOUR "%n = state(\"n\") : i64[]\n%one = constant() {value = 1} : i64[]\n%next = "
+		     "add(%n, %one)\n%x = input(\"x\") : f32[8/dp,6/tp]\n"
+		     "%u = random_uniform(\"u\", %n, %x)\n%v = random_normal(\"v\", %n, %x)\n"
+		     "%b = random_bits(\"b\", %n, %x)\n%y = call @dropout(%x) {rate = 0.5, as = "
+		     "\"d\"}\nupdate(%n, %next)\noutput(\"u\", %u)\noutput(\"v\", "
+		     "%v)\noutput(\"b\", %b)\noutput(\"y\", %y)\n}\n"},
+	{"random numbers at one place and of a micro-batch",
+		TIME "%n = state(\"n\") : i64[]\n%x = input(\"x\") : f32[16/dp/mb,6]\n%w = "
+		     "input(\"w\") : f32[6]@dp=1\n%u = random_uniform(\"u\", %n, %x)\n%v = "
+		     "random_normal(\"v\", %n, %w)\n%c = combine(%u) {axis = mb}\n"
+		     "output(\"c\", %c)\noutput(\"v\", %v)\n}\n"},
 	{"a table split by rows",
 		FOUR "%t = param(\"t\") {init = \"normal\"} : f32[12/tp,4]\n%i = input(\"i\") "
 		     "{range = 12} : i32[8/dp]\n"

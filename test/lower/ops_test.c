@@ -113,6 +113,19 @@ static const struct op_case cases[] = {
 	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"},
 	{OP_uniform, "%r = uniform() {seed = 5} : f32[6,10]\n%s = uniform() : f64[7]\n"},
 	{OP_normal, "%r = normal() {seed = 5} : f32[6,10]\n"},
+	{OP_random_uniform,
+		"%n = state(\"n\") {init = \"constant\", value = 7} : i64[]\n%up = "
+		"constant() {value = 1} : i64[]\n%next = add(%n, %up)\n"
+		"%r = random_uniform(\"r\", %n, %a) {seed = 5}\n%s = "
+		"random_uniform(\"s\", %next, %c) {to = f64}\n"
+		"%t = random_uniform(\"r\", %next, %k) {seed = 5}\nupdate(%n, %next)\n"},
+	{OP_random_normal, "%n = state(\"n\") : i32[]\n%up = constant() {value = 1} : i32[]\n"
+			   "%next = add(%n, %up)\n%r = random_normal(\"r\", %n, %a)\n"
+			   "%s = random_normal(\"s\", %n, %v) {to = bf16}\nupdate(%n, %next)\n"},
+	{OP_random_bits, "%n = state(\"n\") : i32[]\n%up = constant() {value = 1} : i32[]\n"
+			 "%next = add(%n, %up)\n%r = random_bits(\"r\", %n, %a)\n"
+			 "%s = random_bits(\"r\", %n, %a) {to = u8}\n%t = random_bits(\"t\", %n, "
+			 "%a) {to = i64}\nupdate(%n, %next)\n"},
 	{OP_matmul, "%bt = transpose(%b)\n%r = matmul(%a, %bt)\n%s = matmul(%c, %bt)\n%x = "
 		    "convert(%k) {to = i64}\n%y = transpose(%x)\n"
 		    "%t = matmul(%x, %y)\n"},

@@ -155,10 +155,10 @@ static const struct {
 		"i32[2,3] %r = put(%a, %i) {size = 5}"},
 };
 
-/* Ops with a floating-point operand that have no gradient: comparisons, and the end of gradients.
- */
-static const char *const without_gradient[] = {
-	"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient", "is_finite", "is_inf", "is_nan"};
+/* Ops with a floating-point operand that have no gradient: comparisons, the end of gradients, and
+ * those that do not read it. */
+static const char *const without_gradient[] = {"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient",
+	"is_finite", "is_inf", "is_nan", "random_uniform", "random_normal", "random_bits"};
 
 static bool
 has_case(const char *op)

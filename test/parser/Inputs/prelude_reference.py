@@ -139,6 +139,41 @@ def cross_entropy(t):
     return -sum(log_softmax_row(row)[y] for row, y in zip(z, labels)) / len(z)
 
 
+def mix(x):
+    """The finalizer of splitmix64."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def key_of(name):
+    """With program and tensor seed 0: FNV-1a of the name behind two mixes."""
+    fnv = 0xCBF29CE484222325
+    for byte in name.encode():
+        fnv = (fnv ^ byte) * 0x100000001B3 % 2**64
+    return mix(mix(mix(0)) ^ fnv)
+
+
+def philox(key, low, high):
+    """Philox4x32-10 of a counter of two halves: four words of 32 bits."""
+    c, k = [low % 2**32, low >> 32, high % 2**32, high >> 32], [key % 2**32, key >> 32]
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [q >> 32 ^ c[1] ^ k[0], q % 2**32, p >> 32 ^ c[3] ^ k[1], p % 2**32]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return c
+
+
+def dropout(t):
+    """At the first step, with rate 0.25."""
+    first = philox(key_of("d.draw"), 0, 0)
+    counter = round(1e15 + 1e15 * (2 * ((first[0] << 32 | first[1]) >> 11) / 2**53 - 1))
+    key, x = mix(key_of("d.mask") >> 11), flat(t["x"])
+    kept = [(philox(key, i, counter)[0] >> 8) / 2**24 >= 0.25 for i in range(len(x))]
+    return shaped(shape(t["x"]), [v / 0.75 if keep else 0.0 for v, keep in zip(x, kept)])
+
+
 # name, params, integer inputs and their ranges, the call, the sizes of its result, what it is
 CASES = [
     ("softmax", {"x": [2, 3, 4]}, {}, "softmax(%x)", [2, 3, 4], lambda t: rows(softmax_row, t["x"])),
@@ -168,6 +203,7 @@ CASES = [
      "causal_attention(%q, %k, %v)", [1, 3, 2, 2], lambda t: attention(t, lambda b, i, s: s <= i + 2)),
     ("padded_attention", {"q": [2, 3, 2, 2], "k": [2, 4, 2, 2], "v": [2, 4, 2, 2]}, {"n": ([2, 4], 3)},
      "padded_attention(%q, %k, %v, %seen)", [2, 3, 2, 2], lambda t: attention(t, lambda b, i, s: t["n"][b][s] > 0)),
+    ("dropout", {"x": [2, 3, 8]}, {}, 'dropout(%x) {as = "d", rate = 0.25}', [2, 3, 8], dropout),
 ]
 # What prelude_values.dir looks at: no gradient leads through it.
 ELSEWHERE = {"accuracy"}
