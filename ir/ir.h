@@ -60,6 +60,8 @@ enum attr_kind {
 	ATTR_SIZE,     /* in templates: a size expression still to be evaluated */
 };
 
+enum { IR_MAX_LIST = UINT16_MAX }; /* operands, results, attributes: counted in 16 bits */
+
 struct ir_size;      /* a size expression: ir/template.h */
 struct ir_type_text; /* a written type with size expressions: ir/template.h */
 

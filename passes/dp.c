@@ -29,6 +29,9 @@ struct sliced {
 	int dim;
 };
 
+/* Ops behind one another that are made anew in slices; what is left of a longer chain is cut. */
+enum { SLICE_MAX_DEPTH = 1000 };
+
 struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
@@ -75,7 +78,7 @@ change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 	return new;
 }
 
-static struct ir_value *slice(struct dp *p, struct ir_value *v, int dim);
+static struct ir_value *slice(struct dp *p, struct ir_value *v, int dim, int depth);
 
 /* Does the op that makes v read less than it writes? Then to make v again costs no more than to cut
  * it. */
@@ -93,7 +96,7 @@ repeats(const struct ir_op *op, const struct ir_value *v)
  * nobody else reads v or v only repeats what is smaller, so that little is computed twice.
  */
 static struct ir_op *
-slice_op(struct dp *p, struct ir_value *v, int dim)
+slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
 {
 	struct ir_op *op = v->op;
 	struct ir_value *operand[FORM_MAX_INPUTS];
@@ -108,7 +111,7 @@ slice_op(struct dp *p, struct ir_value *v, int dim)
 		operand[j] = ir_operand(op, j);
 		if (operand[j]->type->axis[p->axis].kind != IR_COPIED)
 			return NULL;
-		if (at >= 0 && !(operand[j] = slice(p, operand[j], at)))
+		if (at >= 0 && !(operand[j] = slice(p, operand[j], at, depth + 1)))
 			return NULL;
 	}
 	return ir_op_clone(p->m, op, operand);
@@ -131,7 +134,7 @@ remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice
  * can (a constant, a broadcast, pointwise ops on those), else cut out.
  */
 static struct ir_value *
-slice(struct dp *p, struct ir_value *v, int dim)
+slice(struct dp *p, struct ir_value *v, int dim, int depth)
 {
 	struct ir_op *op = v->op, *copy = NULL;
 	struct ir_type t = *v->type;
@@ -140,7 +143,7 @@ slice(struct dp *p, struct ir_value *v, int dim)
 		if (s->dim == dim)
 			return s->v;
 	if (!op_is(op, WRITTEN))
-		copy = slice_op(p, v, dim);
+		copy = depth < SLICE_MAX_DEPTH ? slice_op(p, v, dim, depth) : NULL;
 	else if (op_is(op, PURE))
 		copy = ir_op_clone(p->m, op, NULL);
 	if (!copy)
@@ -160,22 +163,37 @@ slice(struct dp *p, struct ir_value *v, int dim)
 	return &copy->result[0];
 }
 
+/* Takes the op of a value that nobody reads any more out of its block, onto the list. */
+static void
+take_dead(struct ir_value *v, struct ir_op **list)
+{
+	struct ir_op *op = v->op;
+
+	if (v->uses || !op->block || !op_is(op, PURE) || op->nresults != 1)
+		return;
+	ir_op_unlink(op);
+	op->next = *list;
+	*list = op;
+}
+
 /* Erases the op of a value that nobody reads any more, and what was there for it alone. */
 static void
 drop_dead(struct ir_value *v)
 {
-	struct ir_op *op = v->op;
-
-	if (v->uses || !op_is(op, PURE) || op->nresults != 1)
-		return;
 	struct ir_value *operand[FORM_MAX_INPUTS];
-	int n = op->noperands < FORM_MAX_INPUTS ? op->noperands : FORM_MAX_INPUTS;
-	for (int j = 0; j < n; j++)
-		operand[j] = ir_operand(op, j);
-	ir_op_erase(op);
-	for (int j = 0; j < n; j++)
-		if (operand[j]->op->block)
-			drop_dead(operand[j]);
+	struct ir_op *list = NULL;
+
+	take_dead(v, &list);
+	while (list) {
+		struct ir_op *op = list;
+		int n = op->noperands < FORM_MAX_INPUTS ? op->noperands : FORM_MAX_INPUTS;
+		list = op->next;
+		for (int j = 0; j < n; j++)
+			operand[j] = ir_operand(op, j);
+		ir_op_erase(op);
+		for (int j = 0; j < n; j++)
+			take_dead(operand[j], &list);
+	}
 }
 
 static bool
@@ -238,7 +256,7 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 		return false;
 	if (want_dim < 0)
 		return true;
-	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim));
+	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim, 0));
 }
 
 /* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be

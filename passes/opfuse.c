@@ -46,9 +46,9 @@ struct group {
 struct fuser {
 	struct pass_run *run;
 	struct ir_module *m;
-	struct arena *a; /* for the form of the op at hand */
-	struct group *group;
-	uint32_t ngroups; /* op->mark: its group, from 1; 0: none */
+	struct arena *a, *groups; /* for the form of the op at hand, for the groups */
+	struct group **group;     /* from 1; one that went into another is empty */
+	uint32_t ngroups;         /* op->mark: its group; 0: none */
 	/* Who reads a value, in issue order: reader[first[v->mark]] ... reader[first[v->mark + 1]].
 	 */
 	struct ir_op **reader;
@@ -251,7 +251,7 @@ fits_product(const struct group *product, const struct group *other)
 static bool
 may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op, enum role role)
 {
-	struct group *g = &u->group[number], *own = &u->group[mine];
+	struct group *g = u->group[number], *own = u->group[mine];
 
 	if (g->ended || role == ROLE_PRODUCT)
 		return false;
@@ -268,7 +268,7 @@ may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op
 static void
 join(struct fuser *u, uint32_t number, uint32_t mine)
 {
-	struct group *g = &u->group[number], *own = &u->group[mine], both = {0};
+	struct group *g = u->group[number], *own = u->group[mine], both = {0};
 	int i = 0, j = 0;
 
 	while (i < g->n || j < own->n) {
@@ -301,8 +301,9 @@ place_op(struct fuser *u, struct ir_op *op)
 	g.ended = role == ROLE_LAST;
 	g.product = role == ROLE_PRODUCT;
 	g.rows = role == ROLE_ROW;
-	u->group[mine] = g;
-	append_op(u, &u->group[mine], op, mine);
+	u->group[mine] = ARENA_NEW(u->groups, struct group);
+	*u->group[mine] = g;
+	append_op(u, u->group[mine], op, mine);
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_op *maker = ir_operand(op, j)->op;
 		uint32_t number = maker && maker->block == op->block ? maker->mark : 0;
@@ -411,11 +412,14 @@ make_fuse(struct fuser *u, const struct group *g, uint32_t number)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct fuser u = {.run = run, .m = m, .a = arena_create(run->scratch)};
+	struct fuser u = {.run = run,
+		.m = m,
+		.a = arena_create(run->scratch),
+		.groups = arena_create(run->scratch)};
 	struct ir_block *block = &ir_func_find(m, "main")->body;
 	uint32_t n = ir_block_number(block);
 
-	u.group = talloc_zero_array(run->scratch, struct group, n + 1u);
+	u.group = talloc_zero_array(run->scratch, struct group *, n + 1u);
 	if (!u.group)
 		out_of_memory();
 	if (pass_enum(run, "policy") == 1) /* none */
@@ -424,8 +428,8 @@ run(struct pass_run *run, struct ir_module *m)
 	IR_FOR_OPS (op, block)
 		place_op(&u, op);
 	for (uint32_t i = 1; i <= u.ngroups; i++)
-		if (u.group[i].n > 1)
-			make_fuse(&u, &u.group[i], i);
+		if (u.group[i]->n > 1)
+			make_fuse(&u, u.group[i], i);
 	IR_FOR_OPS_SAFE (op, block)
 		if (is_scalar_constant(op) && !op->result[0].uses)
 			ir_op_erase(op); /* every reader has its own */

@@ -18,7 +18,7 @@
 struct bucket {
 	struct bucket *next;
 	struct ir_op **member; /* their op->mark is the bucket's number */
-	int n;
+	int n, noperands;
 	uint32_t number; /* from 1 */
 	int64_t bytes;
 };
@@ -62,10 +62,8 @@ static void
 merge(struct fuser *f, struct bucket *k)
 {
 	struct ir_op *last = k->member[k->n - 1];
-	int total = 0, at = 0;
+	int total = k->noperands, at = 0;
 
-	for (int i = 0; i < k->n; i++)
-		total += k->member[i]->noperands;
 	struct ir_value **operand = talloc_array(f->run->scratch, struct ir_value *, (size_t)total);
 	for (int i = 0; i < k->n; i++)
 		for (int j = 0; j < k->member[i]->noperands; j++)
@@ -118,7 +116,8 @@ add_to_bucket(struct fuser *f, struct ir_op *op)
 
 	while (*link && !same_kind((*link)->member[0], op))
 		link = &(*link)->next;
-	if (*link && (*link)->bytes + bytes > f->limit)
+	if (*link && ((*link)->bytes + bytes > f->limit ||
+			     (*link)->noperands + op->noperands > IR_MAX_LIST))
 		close_bucket(f, link);
 	struct bucket *k = *link && same_kind((*link)->member[0], op) ? *link : NULL;
 	if (!k) {
@@ -130,6 +129,7 @@ add_to_bucket(struct fuser *f, struct ir_op *op)
 	k->member = talloc_realloc(k, k->member, struct ir_op *, (size_t)k->n + 1);
 	k->member[k->n++] = op;
 	op->mark = k->number;
+	k->noperands += op->noperands;
 	k->bytes += bytes;
 }
 
