@@ -17,12 +17,28 @@
 #define BATCH_TARGET LOWER_CUDA
 #define BATCH_MORE(batch, level) shim_build(batch, (batch)->folder, (batch)->n, level)
 
+/* Programs of a batch whose kernels the real compiler must take: all, where a test says nothing. */
+#ifndef BATCH_REAL
+#define BATCH_REAL (1 << 20)
+#endif
+
 enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: a compiler each */
+
+/* Every SHIM_FILES-th of n programs, from `first` on. */
+static inline void
+write_list(const char *path, int first, int n)
+{
+	FILE *f = fopen(path, "w");
+	for (int k = first; f && k < n; k += SHIM_FILES)
+		fprintf(f, "#include \"p%d.src/kernels.cu\"\n", k);
+	if (f)
+		fclose(f);
+}
 
 /*
  * Compiles the kernels of programs p0.src ... in a folder, and the shim, which is linked instead of
- * the real CUDA libraries; returns what to link. The real compiler must take the kernels too,
- * without a warning.
+ * the real CUDA libraries; returns what to link. The real compiler must take the kernels of
+ * the first BATCH_REAL programs, too, without a warning.
  */
 static inline char *
 shim_build(const void *owner, const char *folder, int n, const char *level)
@@ -35,11 +51,9 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 	char *objects = talloc_strdup(owner, "");
 
 	for (int i = 0; i < SHIM_FILES; i++) {
-		FILE *f = fopen(talloc_asprintf(owner, "%s/all%d.cc", folder, i), "w");
-		for (int k = i; f && k < n; k += SHIM_FILES)
-			fprintf(f, "#include \"p%d.src/kernels.cu\"\n", k);
-		if (f)
-			fclose(f);
+		write_list(talloc_asprintf(owner, "%s/all%d.cc", folder, i), i, n);
+		write_list(talloc_asprintf(owner, "%s/real%d.cc", folder, i), i,
+			n < BATCH_REAL ? n : BATCH_REAL);
 		command = talloc_asprintf_append(command,
 			" && c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
 			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include "
@@ -47,7 +61,7 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 			level, shim, DOPT_BUILD_INCLUDE, i);
 		command = talloc_asprintf_append(command,
 			" && %s -x cu -arch=sm_90 -Xptxas -O1 -Werror all-warnings -I%s -cubin "
-			"-o all%d.cubin all%d.cc",
+			"-o real%d.cubin real%d.cc",
 			DOPT_NVCC, DOPT_BUILD_INCLUDE, i, i);
 		objects = talloc_asprintf_append(objects, " all%d.o", i);
 	}

@@ -217,8 +217,8 @@ in_a_program(void **state)
 	write_values(b, values);
 	batch_add(b, "converts", program_text(b));
 	b->steps = 1;
-	batch_build(b, "-O2");
-	run_with(b, 0, dump, "-load", values);
+	assert_true(batch_try_build(b, "-O2"));
+	assert_int_equal(run_with(b, 0, dump, "-load", values), 0);
 	assert_true(rt_st_open(&file, dump, &st));
 	for (int i = 0; i < IR_NDTYPES; i++)
 		for (int j = 0; j < IR_NDTYPES; j++) {

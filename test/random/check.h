@@ -1,31 +1,96 @@
-/* What the tests of random programs share: a context that keeps messages, properties, reports. */
+/*
+ * What the tests of random programs share: which program a seed stands for, properties that hold
+ * for every program, random pipelines, and the report of a failure with the least program that
+ * fails.
+ */
 #ifndef TEST_RANDOM_CHECK_H
 #define TEST_RANDOM_CHECK_H
 
+#include "passes/pass.h"
 #include "test/random/generate.h"
 
 struct trial {
 	struct ir_context *ctx;
+	const struct gen_table *table;
 	char *text; /* what was reported since `keep` was set, or found by a check */
 	bool keep;  /* messages; before, they are the generator's refused tries */
 };
 
 /* A trial with a context of its own, owned by `owner`. */
-struct trial *trial_create(const void *owner);
+struct trial *trial_create(const void *owner, const struct gen_table *table);
 
 /* The same program by meaning: every type copied, parallelization ops gone. Owned by `owner`. */
 struct ir_module *trial_erased(const void *owner, const struct ir_module *m);
 
+/* The same, for one device: there are no axes. */
+struct ir_module *trial_single(const void *owner, const struct ir_module *m);
+
 /* Does the printed text parse to a module that prints the same? */
 bool trial_is_fixed_point(struct trial *t, const struct ir_module *m);
 
-/*
- * Runs `check` for the seeds that the environment asks for, DOPT_RANDOM_SEED and DOPT_RANDOM_COUNT,
- * by default 0 to count - 1. Where it returns false the seed, the least number of steps that fails,
- * the message and the program are printed. `check` gets a fresh trial and sets *made. Returns how
- * many seeds were wrong.
+/* --- pipelines: shared_pipeline.c ---------------------------------------------------------------
  */
-int trial_run(int count, int steps,
-	bool (*check)(struct trial *t, uint64_t seed, int steps, struct ir_module **made));
+
+/*
+ * Runs a pipeline on *m. A pass may refuse the program: then *m is NULL. False: a pass is at fault,
+ * and t->text says so.
+ */
+bool trial_apply(struct trial *t, struct ir_module **m, const char *text);
+
+/*
+ * The pass with its required options and, where *random is not 0, some of the others at random;
+ * NULL where it needs what cannot be made up. Advances *random. Owned by `owner`.
+ */
+const char *trial_pass_text(const void *owner, const struct pass *p, uint64_t *random);
+
+/*
+ * Some passes drawn by `seed`, one after the other, each checked against its input: verified, by
+ * layout what it was by meaning, the text a fixed point. Where `train`, first the gradients and an
+ * optimizer. Returns false where one is at fault; *text says which passes ran ("" for none).
+ */
+bool trial_pipeline(
+	struct trial *t, struct ir_module **m, uint64_t seed, bool train, const char **text);
+
+/* --- what programs hold: shared_cover.c ---------------------------------------------------------
+ */
+
+struct trial_cover {
+	int64_t programs, op[OP_NCODES], dtype[IR_NDTYPES], rank[IR_MAX_RANK + 1];
+	int64_t state[2][4]; /* of values on device axes and on time axes: enum ir_state_kind */
+	int64_t ones, odd;   /* dims of size 1, of other odd sizes */
+	int64_t shared;      /* values with more than one use */
+};
+
+void trial_count(struct trial_cover *c, const struct ir_module *m);
+
+/* Prints all of it, and names the ops of the table that no program has and none need have; returns
+ * how many those are. */
+int trial_uncovered(const struct trial_cover *c);
+
+/* --- runs: shared_check.c -----------------------------------------------------------------------
+ */
+
+struct trial_test {
+	int count, steps; /* programs, and tries of each */
+	void (*options)(uint64_t seed, struct random_options *o);
+	/* Is the program right? It must not change *m, and verify nothing by `assert`. */
+	bool (*check)(struct trial *t, const struct ir_module *m, uint64_t seed);
+};
+
+/* The seeds that the environment asks for, DOPT_RANDOM_SEED and DOPT_RANDOM_COUNT; by default 0 to
+ * count - 1. */
+void trial_seeds(const struct trial_test *test, uint64_t *first, int *count);
+
+/* The program of a seed. */
+struct ir_module *trial_module(struct trial *t, const struct trial_test *test, uint64_t seed);
+
+/*
+ * Prints a seed that is wrong: the message, the least program that is wrong too, and how to see it
+ * again.
+ */
+void trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed);
+
+/* Checks all seeds and reports the first that are wrong; returns how many are. */
+int trial_run(const struct trial_test *test);
 
 #endif

@@ -10,17 +10,28 @@
 #define TEST_RANDOM_GENERATE_H
 
 #include "ir/ir.h"
+#include "ir/row.h"
 
 #include <stdint.h>
 
+struct gen_table;
+
 struct random_options {
+	const struct gen_table *table; /* of gen_table_create */
 	int steps;     /* things to try: an op, a source or a parallelization op each */
 	bool parallel; /* layouts and parallelization ops; else all is copied */
 	bool fuse;     /* puts some ops into fuses */
-	bool wide; /* floats of 32 and 64 bits alone, small, and no steps on what was computed: for
-		      programs */
-	bool loss; /* output("loss"): a sum of means of some values; and no updates */
+	bool wide;     /* floats of 32 and 64 bits alone */
+	bool program;  /* small numbers, and no steps on what was computed: a program rounds
+			  otherwise than the interpreter does */
+	bool loss;     /* output("loss"): a sum of means of some values; and no updates */
 };
+
+/*
+ * What is known of the pointwise ops of the table, found by running each: made once for all
+ * programs, because it takes long. Owned by `owner`.
+ */
+const struct gen_table *gen_table_create(const void *owner);
 
 /*
  * The program of that seed, owned by `owner`. The same seed with fewer steps gives a beginning of
@@ -37,16 +48,39 @@ struct ir_module *random_module(
 struct pooled {
 	struct ir_value *v;
 	double bound; /* no element is larger */
+	double low;   /* where positive, no element is smaller */
 	bool exact;   /* the same to the bit in every layout: no float was summed */
+};
+
+/* Ranges of operands where an op is defined and not steep. */
+enum gen_range {
+	GEN_ANY,      /* any bounded number */
+	GEN_UNIT,     /* tanh x */
+	GEN_HALF,     /* tanh x / 2 */
+	GEN_POSITIVE, /* exp(tanh x) */
+	GEN_ABOVE,    /* exp(tanh x) + 1.5 */
+};
+
+/* A pointwise op on floats. */
+struct gen_domain {
+	bool defined; /* somewhere */
+	bool steps;   /* it jumps: what was rounded differently may differ by much */
+	bool bends;   /* its derivative does */
+	enum gen_range range[3];
+};
+
+struct gen_table {
+	struct gen_domain domain[OP_NCODES];
 };
 
 struct gen {
 	struct ir_context *ctx;
+	const struct gen_table *table;
 	struct ir_module *m;
 	struct ir_builder b;
 	uint64_t state; /* of the random numbers */
 	bool parallel;
-	bool wide;
+	bool wide, program;
 	bool smooth; /* where derivatives jump, values must be exact */
 	struct pooled *pool;
 	int npool, nnames;
@@ -78,6 +112,35 @@ bool gen_is_partial(const struct gen *g, const struct ir_value *v);
 struct ir_value *gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v,
 	int nattrs, const struct ir_attr *attr);
 void gen_add(struct gen *g, struct pooled p);
+
+/*
+ * The largest element of an op's results, for operands as bounded as these; infinity where one is
+ * not a number or not finite. Found by running it.
+ */
+double gen_measure(struct ir_context *ctx, const struct ir_op *op, const struct pooled *in);
+/* Does its derivative jump where elements of operands are equal? Found by running it. */
+bool gen_has_kink(struct ir_context *ctx, const struct ir_op *op);
+/* What is known of a pointwise op with those attributes. */
+struct gen_domain gen_probe(
+	struct ir_context *ctx, enum op_code code, const struct ir_attr *attr, int nattrs);
+
+/* shared_rows.c: ops of the table, by what their rows say. */
+/* Is each operand and the result of any shape, and all of one? */
+bool gen_is_pointwise(const struct ir_row *row);
+void gen_pointwise(struct gen *g, enum op_code code);
+/* Any other op: operands and attributes of shapes that may fit. */
+void gen_row(struct gen *g, enum op_code code);
+/*
+ * Attributes for an op whose first operand has that type; -1 where one cannot be made up. What may
+ * be left out is, at times.
+ */
+int gen_attrs(
+	struct gen *g, const struct ir_row *row, const struct ir_type *t, struct ir_attr attr[6]);
+/*
+ * The results join the pool, unless they are too large, or compare what is not exact; then the op
+ * goes. `r` may be NULL.
+ */
+void gen_finish(struct gen *g, struct ir_value *r, const struct pooled *in);
 
 /* shared_ops.c: tries one op of the table; shared_plan.c: tries one parallelization op. */
 void gen_op(struct gen *g);

@@ -1,58 +1,189 @@
 /*
- * Random programs, compiled: what they report and save is what the interpreter computes, whatever
- * the layout. All go into one library, because compilers take long to start.
+ * Random programs through everything: the program of a seed and what a random pipeline makes of it,
+ * for one device and in random layouts for several, compiled and run, are what the interpreter says
+ * it means. test/cuda/random_test.c is the same for kernels of the cuda target.
+ *
+ *     program of the seed ──interpreter: layout = meaning ──────────────> compiled, 4 or 6 devices
+ *       │ random passes ──interpreter: after each as before it ─────────> compiled, 4 or 6 devices
+ *       │ erased ──interpreter: as before it
+ *       └──> no axes ──random passes, interpreter: after each as before─> compiled, 1 device
+ *
+ * Many go into one library, because compilers take long to start.
  */
-#include "passes/pipeline.h"
 #include "test/lower/program.h"
-#include "test/random/generate.h"
+#include "test/random/check.h"
 
 enum {
-	COUNT = 24, /* their compilation takes seconds */
-	STEPS = 22,
+	COUNT = 1000,         /* programs */
+	SANITIZED_COUNT = 50, /* where sanitizers make compilers take many times as long */
+	STEPS = 18,           /* tries of a program: about twelve ops */
+	AT_ONCE = 50,         /* programs in a library */
+	PROGRAM_STEPS = 2,    /* so that states and params move on */
 };
 
-/* What is done to every second program before it is compiled; a pass may refuse it. */
-static struct ir_module *
-transformed(struct batch *b, struct ir_module *m, const char *text)
+static bool
+trains(uint64_t seed)
 {
-	struct pass_manager *manager = pass_manager_create(b, b->ctx);
-	struct pass_pipeline *p = pass_pipeline_create(b);
-	struct ir_module *r = ir_module_clone(b, m);
-	if (!pass_pipeline_parse(p, manager, "pipeline", text) ||
-		!pass_pipeline_check(p, manager, r) ||
-		pass_pipeline_run(p, manager, &r, NULL) != PASS_DONE)
-		return m;
-	return r;
+	return seed % 4 == 3;
+}
+
+static void
+options(uint64_t seed, struct random_options *o)
+{
+	o->parallel = true;
+	o->program = true;
+	o->wide = seed % 5 != 0;
+	o->fuse = seed % 4 == 0;
+	o->loss = trains(seed);
+}
+
+/* A program and what came of it. */
+struct subject {
+	uint64_t seed;
+	struct trial *t;
+	const struct ir_module *m;
+	int first, end; /* what is compiled of it in the batch */
+	bool right;
+};
+
+static bool
+interpreted(struct trial *t, const struct ir_module *m)
+{
+	struct ir_module *copy = ir_module_clone(t, m), *plain = trial_erased(t, m);
+	return ir_verify(copy) && ir_verify(plain) && trial_is_fixed_point(t, m) &&
+	       interp_check_layout(m, NULL) && interp_check_modules(plain, m, NULL);
+}
+
+static bool
+lowered(struct batch *b, struct trial *t, const char *what, const char *text, struct ir_module *m)
+{
+	const char *name = talloc_asprintf(b, "%s%s%s", what, *text ? " after " : "", text);
+	if (batch_try_module(b, name, m))
+		return true;
+	t->text = talloc_asprintf_append(t->text, "%s\n", name);
+	return false;
+}
+
+/* The interpreter's part of the work, and what is to be compiled. */
+static bool
+prepare(struct batch *b, struct subject *s)
+{
+	struct trial *t = s->t;
+	struct ir_module *m = ir_module_clone(t, s->m), *after = ir_module_clone(t, m),
+			 *one = trial_single(t, m);
+	const char *text, *one_text;
+	return interpreted(t, m) && trial_pipeline(t, &after, s->seed, trains(s->seed), &text) &&
+	       trial_pipeline(t, &one, s->seed + 1, trains(s->seed), &one_text) &&
+	       lowered(b, t, "all devices", "", m) && lowered(b, t, "all devices", text, after) &&
+	       lowered(b, t, "one device", one_text, one);
+}
+
+static void
+compare(struct batch *b, struct subject *s)
+{
+	for (int i = s->first; i < s->end && s->right; i++) {
+		const char *wrong = program_difference(b, i);
+		if (!wrong)
+			continue;
+		s->right = false;
+		s->t->text =
+			talloc_asprintf_append(s->t->text, "%s: %s\n", b->program[i].what, wrong);
+	}
+}
+
+/* Checks n programs at once. False: they cannot be compiled together. */
+static bool
+check_subjects(struct subject *s, int n)
+{
+	struct batch *b = batch_create();
+	b->steps = PROGRAM_STEPS;
+	for (int k = 0; k < n; k++) {
+		s[k].first = b->n;
+		s[k].right = prepare(b, &s[k]);
+		s[k].end = b->n;
+	}
+	const bool built = batch_try_build(b, "-O0");
+	for (int k = 0; k < n && built; k++)
+		compare(b, &s[k]);
+	batch_end(b);
+	return built;
+}
+
+static bool
+check_alone(struct trial *t, const struct ir_module *m, uint64_t seed)
+{
+	struct subject s = {.seed = seed, .t = t, .m = m};
+	if (check_subjects(&s, 1))
+		return s.right;
+	t->text = talloc_asprintf_append(t->text, "it does not compile\n");
+	return false;
+}
+
+static const struct trial_test test = {COUNT, STEPS, options, check_alone};
+
+/* Checks count programs from the seed on; returns how many were wrong. */
+static int
+check_range(const struct gen_table *table, uint64_t first, int count)
+{
+	struct subject s[AT_ONCE];
+	int wrong = 0;
+	for (int k = 0; k < count; k++) {
+		s[k] = (struct subject){
+			.seed = first + (uint64_t)k, .t = trial_create(NULL, table)};
+		s[k].m = trial_module(s[k].t, &test, s[k].seed);
+	}
+	const bool built = check_subjects(s, count);
+	for (int k = 0; k < count; k++) {
+		const bool right = built ? s[k].right : check_alone(s[k].t, s[k].m, s[k].seed);
+		wrong += !right;
+		if (!right)
+			trial_report(&test, table, s[k].seed);
+		talloc_free(s[k].t);
+	}
+	return wrong;
+}
+
+/* A whole run meets every op of the table. */
+static void
+programs_hold_every_op(void **state)
+{
+	(void)state;
+	struct trial_cover c = {0};
+	uint64_t first;
+	int count;
+	trial_seeds(&test, &first, &count);
+	const struct gen_table *table = gen_table_create(NULL);
+	for (int k = 0; k < count; k++) {
+		struct trial *t = trial_create(NULL, table);
+		trial_count(&c, trial_module(t, &test, first + (uint64_t)k));
+		talloc_free(t);
+	}
+	talloc_free((void *)table);
+	const int missing = trial_uncovered(&c);
+	assert_true(missing == 0 || count < test.count);
 }
 
 static void
 programs_compute_what_they_mean(void **state)
 {
 	(void)state;
-	struct batch *b = batch_create();
-	const char *text = getenv("DOPT_RANDOM_SEED");
-	const char *many = getenv("DOPT_RANDOM_COUNT");
-	const int first = text ? atoi(text) : 0, count = many ? atoi(many) : COUNT;
-	for (int seed = first; seed < first + count; seed++) {
-		const bool train = seed % 4 == 3;
-		const struct random_options o = {.steps = STEPS,
-			.parallel = seed % 8 != 0,
-			.wide = true,
-			.fuse = seed % 4 == 0,
-			.loss = train};
-		struct ir_module *m = random_module(b, b->ctx, (uint64_t)seed, &o);
-		if (train)
-			m = transformed(b, m, "grad,sgd{lr=0.01},tensorfuse,opfuse");
-		else if (seed % 2)
-			m = transformed(b, m, "canonicalize,cse,dce,opfuse");
-		batch_add_module(b, talloc_asprintf(b, "seed %d", seed), m);
-	}
-	batch_check(b, "-O1");
+	uint64_t first;
+	int count, wrong = 0;
+	trial_seeds(&test, &first, &count);
+	if (!getenv("DOPT_RANDOM_COUNT") && strstr(lower_compile_command(NULL), "-fsanitize"))
+		count = SANITIZED_COUNT;
+	const struct gen_table *table = gen_table_create(NULL);
+	for (int k = 0; k < count && !wrong; k += AT_ONCE)
+		wrong = check_range(
+			table, first + (uint64_t)k, count - k < AT_ONCE ? count - k : AT_ONCE);
+	talloc_free((void *)table);
+	assert_int_equal(wrong, 0);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(programs_compute_what_they_mean)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(programs_hold_every_op),
+		cmocka_unit_test(programs_compute_what_they_mean)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

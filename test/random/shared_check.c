@@ -2,6 +2,7 @@
 #include "test/random/check.h"
 #include "parser/parse.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,10 @@ keep_messages(void *data, const struct diag_message *m)
 }
 
 struct trial *
-trial_create(const void *owner)
+trial_create(const void *owner, const struct gen_table *table)
 {
 	struct trial *t = talloc_zero(owner, struct trial);
+	t->table = table;
 	t->ctx = ir_context_create(t);
 	t->text = talloc_strdup(t, "");
 	diag_set_handler(t->ctx->diag, keep_messages, t);
@@ -51,6 +53,14 @@ trial_erased(const void *owner, const struct ir_module *m)
 {
 	struct ir_module *r = ir_module_clone(owner, m);
 	erase_block(r, &ir_func_find(r, "main")->body);
+	return r;
+}
+
+struct ir_module *
+trial_single(const void *owner, const struct ir_module *m)
+{
+	struct ir_module *r = trial_erased(owner, m);
+	r->naxes = 0;
 	return r;
 }
 
@@ -89,42 +99,139 @@ number(const char *name, long otherwise)
 	return text ? atol(text) : otherwise;
 }
 
-typedef bool checker(struct trial *t, uint64_t seed, int steps, struct ir_module **made);
-
-static bool
-is_right(checker *check, uint64_t seed, int steps)
+void
+trial_seeds(const struct trial_test *test, uint64_t *first, int *count)
 {
-	struct trial *t = trial_create(NULL);
-	struct ir_module *m;
-	const bool right = check(t, seed, steps, &m);
-	talloc_free(t);
-	return right;
+	*first = (uint64_t)number("DOPT_RANDOM_SEED", 0);
+	*count = (int)number("DOPT_RANDOM_COUNT", test->count);
 }
 
-static void
-report(checker *check, uint64_t seed, int most)
+static struct ir_module *
+module_of_steps(struct trial *t, const struct trial_test *test, uint64_t seed, int steps)
 {
-	int steps = 1;
-	while (steps < most && is_right(check, seed, steps))
-		steps++;
-	struct trial *t = trial_create(NULL);
-	struct ir_module *m;
-	check(t, seed, steps, &m);
-	fprintf(stderr, "seed %llu, %d steps: %s", (unsigned long long)seed, steps, t->text);
+	struct random_options o = {.steps = steps, .table = t->table};
+	test->options(seed, &o);
+	struct ir_module *m = random_module(t, t->ctx, seed, &o);
+	t->keep = true;
+	return m;
+}
+
+struct ir_module *
+trial_module(struct trial *t, const struct trial_test *test, uint64_t seed)
+{
+	return module_of_steps(t, test, seed, test->steps);
+}
+
+/* --- making a failure smaller -------------------------------------------------------------------
+ */
+
+static struct ir_op *
+nth_op(const struct ir_module *m, int n)
+{
+	struct ir_op *op = ir_func_find(m, "main")->body.first;
+	while (op && n--)
+		op = op->next;
+	return op;
+}
+
+/* Erases what nothing uses any more. */
+static void
+sweep(struct ir_module *m)
+{
+	for (struct ir_op *op = ir_func_find(m, "main")->body.last, *prev; op; op = prev) {
+		prev = op->prev;
+		bool used = op_is(op, EFFECT);
+		for (int i = 0; i < op->nresults; i++)
+			used = used || op->result[i].uses;
+		if (!used)
+			ir_op_erase(op);
+	}
+}
+
+/* Takes an op out: one that has no result, or whose operand can stand for its result. */
+static bool
+take_out(struct ir_op *op)
+{
+	for (int r = 0; r < op->nresults; r++) {
+		int j = 0;
+		while (j < op->noperands && ir_operand(op, j)->type != op->result[r].type)
+			j++;
+		if (j == op->noperands)
+			return false;
+		ir_replace_uses(&op->result[r], ir_operand(op, j));
+	}
+	ir_op_erase(op);
+	return true;
+}
+
+static bool
+is_wrong(struct trial *t, const struct trial_test *test, struct ir_module *m, uint64_t seed)
+{
+	t->text = talloc_strdup(t, "");
+	return !test->check(t, m, seed);
+}
+
+/* The module with as many ops left out as it stays wrong without; returns how many those are. */
+static int
+shrink(struct trial *t, const struct trial_test *test, struct ir_module **m, uint64_t seed)
+{
+	int n = 0, dropped = 0;
+	while (nth_op(*m, n))
+		n++;
+	for (int i = n; i-- > 0;) {
+		struct ir_module *less = ir_module_clone(t, *m);
+		struct ir_op *op = nth_op(less, i);
+		if (!op || !take_out(op))
+			continue;
+		sweep(less);
+		if (ir_verify(less) && is_wrong(t, test, less, seed)) {
+			*m = less;
+			dropped++;
+		}
+	}
+	return dropped;
+}
+
+void
+trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed)
+{
+	struct trial *t = NULL;
+	struct ir_module *m = NULL;
+	int steps = 0;
+	do {
+		talloc_free(t);
+		t = trial_create(NULL, table);
+		m = module_of_steps(t, test, seed, ++steps);
+	} while (!is_wrong(t, test, m, seed) && steps < test->steps);
+	const int dropped = shrink(t, test, &m, seed);
+	if (is_wrong(t, test, m, seed))
+		fprintf(stderr, "seed %llu, %d steps without %d ops: %s", (unsigned long long)seed,
+			steps, dropped, t->text);
+	else
+		fprintf(stderr, "seed %llu was wrong and is right when it runs alone\n",
+			(unsigned long long)seed);
 	ir_print(stderr, m);
+	fprintf(stderr, "again: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=1 %s\n",
+		(unsigned long long)seed, program_invocation_name);
 	talloc_free(t);
 }
 
 int
-trial_run(int count, int steps, checker *check)
+trial_run(const struct trial_test *test)
 {
-	const long first = number("DOPT_RANDOM_SEED", 0);
-	const long last = first + number("DOPT_RANDOM_COUNT", count);
-	int wrong = 0;
-	for (long seed = first; seed < last && wrong < MOST_REPORTS; seed++)
-		if (!is_right(check, (uint64_t)seed, steps)) {
-			report(check, (uint64_t)seed, steps);
+	uint64_t first;
+	int count, wrong = 0;
+	trial_seeds(test, &first, &count);
+	const struct gen_table *table = gen_table_create(NULL);
+	for (uint64_t seed = first; seed < first + (uint64_t)count && wrong < MOST_REPORTS;
+		seed++) {
+		struct trial *t = trial_create(NULL, table);
+		if (!test->check(t, trial_module(t, test, seed), seed)) {
+			trial_report(test, table, seed);
 			wrong++;
 		}
+		talloc_free(t);
+	}
+	talloc_free((void *)table);
 	return wrong;
 }

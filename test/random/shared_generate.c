@@ -152,7 +152,7 @@ gen_matching(struct gen *g, int rank, const int64_t *dim, const struct ir_type *
 {
 	struct ir_type t = {.dtype = with->dtype, .rank = (uint8_t)rank};
 	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
-	const bool match = gen_chance(g, 60);
+	const bool match = gen_chance(g, 75);
 	for (int x = 0; x < g->m->naxes && match; x++)
 		for (int d = 0; d < rank; d++)
 			if (with->axis[x].kind == IR_SPLIT && of[d] == with->axis[x].dim &&
@@ -182,8 +182,8 @@ letter_fits(char letter, enum ir_dtype t)
 	switch (letter) {
 	case 'N': return c != IR_BOOL;
 	case 'F': return c == IR_FLOAT;
-	case 'I':
-	case 'Z': return c == IR_INT || c == IR_UINT;
+	case 'Z':
+	case 'I': return c == IR_INT || c == IR_UINT;
 	case 'L': return c != IR_FLOAT;
 	case 'b': return c == IR_BOOL;
 	default: return true;
@@ -219,14 +219,11 @@ gen_operand(struct gen *g, char letter)
 				   ints[] = {IR_i32, IR_i32, IR_i64, IR_i8, IR_u8};
 	int64_t dim[IR_MAX_RANK];
 	const int rank = gen_shape(g, dim);
-	if ((letter == 'N' || letter == 'T') && gen_chance(g, 35))
-		letter = letter == 'T' && gen_chance(g, 30) ? 'b' : 'I';
-	if (letter == 'L')
-		letter = gen_chance(g, 50) ? 'b' : 'I';
-	const enum ir_dtype t = letter == 'b' ? IR_bool
-				: letter == 'I' || letter == 'Z'
-					? ints[gen_below(g, 5)]
-					: floats[gen_below(g, g->wide ? 2 : 5)];
+	if (strchr("NTLZ", letter) && (letter == 'L' || letter == 'Z' || gen_chance(g, 35)))
+		letter = (letter == 'T' || letter == 'L') && gen_chance(g, 30) ? 'b' : 'I';
+	const enum ir_dtype t = letter == 'b'   ? IR_bool
+				: letter == 'I' ? ints[gen_below(g, 5)]
+						: floats[gen_below(g, g->wide ? 2 : 5)];
 	return gen_source(g, t, rank, dim);
 }
 
@@ -335,8 +332,10 @@ random_module(
 {
 	struct gen g = {
 		.ctx = ctx, .m = ir_module_create(owner, ctx, "random"), .parallel = o->parallel};
+	g.table = o->table;
 	g.smooth = o->loss;
 	g.wide = o->wide;
+	g.program = o->program;
 	g.state = rt_mix64(seed);
 	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
 	static const char *const names[] = {"dp", "tp", "mb"};

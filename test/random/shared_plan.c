@@ -83,8 +83,10 @@ build_two(struct gen *g, enum op_code code, struct pooled *p, struct pooled *q, 
 		return false;
 	}
 	ir_block_append(g->b.block, op);
-	const struct pooled a = {&op->result[0], p->bound, p->exact && !is_summed(p->v, axis)};
-	const struct pooled b = {&op->result[1], q->bound, q->exact && !is_summed(q->v, axis)};
+	const struct pooled a = {
+		&op->result[0], p->bound, p->low, p->exact && !is_summed(p->v, axis)};
+	const struct pooled b = {
+		&op->result[1], q->bound, q->low, q->exact && !is_summed(q->v, axis)};
 	gen_add(g, a);
 	gen_add(g, b);
 	return true;
@@ -102,12 +104,12 @@ gen_parallel(struct gen *g)
 	const enum op_code code = choose_move(g, p.v, axis, attr, &nattrs);
 	struct pooled *q =
 		(op_traits(code) & VARIADIC) && gen_chance(g, 40) ? companion(g, p.v, axis) : NULL;
-	if (q && build_two(g, code, &p, &(struct pooled){q->v, q->bound, q->exact}, axis, attr,
-			 nattrs))
+	if (q && build_two(g, code, &p, &(struct pooled){q->v, q->bound, q->low, q->exact}, axis,
+			 attr, nattrs))
 		return;
 	const bool summed = is_summed(p.v, axis);
 	struct ir_value *r = gen_build(g, code, 1, &p.v, nattrs, attr);
-	gen_add(g, (struct pooled){r, p.bound, p.exact && !summed});
+	gen_add(g, (struct pooled){r, p.bound, p.low, p.exact && !summed});
 }
 
 static struct ir_value *
@@ -128,13 +130,27 @@ unsplit(struct gen *g, struct ir_value *v, int dim)
 	return move(g, g->m->axis[axis].time ? OP_combine : OP_allgather, v, axis, -1);
 }
 
+/* The sum of a partial value, in place of which it may be split. */
+static struct ir_value *
+summed(struct gen *g, struct ir_value *v, int axis)
+{
+	if (g->m->axis[axis].time)
+		return move(g, OP_reduce, v, axis, -1);
+	if (v->type->rank && gen_chance(g, 40)) {
+		struct ir_value *r = move(g, OP_reducescatter, v, axis, dim_of(g, v));
+		if (r)
+			return r;
+	}
+	return move(g, OP_allreduce, v, axis, -1);
+}
+
 struct ir_value *
 gen_settle(struct gen *g, struct ir_value *v)
 {
 	for (int x = 0; v && x < g->m->naxes; x++) {
 		const bool time = g->m->axis[x].time;
 		if (v->type->axis[x].kind == IR_PARTIAL)
-			v = move(g, time ? OP_reduce : OP_allreduce, v, x, -1);
+			v = summed(g, v, x);
 		while (v && time && v->type->axis[x].kind == IR_SPLIT)
 			v = unsplit(g, v, v->type->axis[x].dim);
 	}

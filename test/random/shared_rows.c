@@ -1,0 +1,502 @@
+/*
+ * Random programs: ops by what their rows in the table say. Operands and attributes are guessed by
+ * their types and names, and inference refuses what does not fit; a new row needs nothing here
+ * unless guesses of its kind never fit. See generate.h.
+ */
+#include "test/random/generate.h"
+#include "ir/form.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+static bool
+is_float(const struct ir_value *v)
+{
+	return ir_dtype_class((enum ir_dtype)v->type->dtype) == IR_FLOAT;
+}
+
+/* No element grows beyond: of a sum of such f64 leaves ten digits, f32 five. */
+static double
+largest(const struct gen *g)
+{
+	return g->program ? 100 : 1e6;
+}
+
+/* --- operands in a range ------------------------------------------------------------------------
+ */
+
+static struct pooled
+constant_like(struct gen *g, const struct ir_value *v, double x)
+{
+	return (struct pooled){
+		ir_build_scalar(&g->b, (enum ir_dtype)v->type->dtype, x), x, x, true};
+}
+
+/* The value of a scalar function of p: NULL where inference does not allow it. */
+static struct pooled
+mapped(struct gen *g, enum op_code code, struct pooled p, const double *with, double low,
+	double high)
+{
+	struct ir_value *v[2] = {p.v, NULL};
+	if (p.v && with)
+		v[1] = constant_like(g, p.v, *with).v;
+	return (struct pooled){gen_build(g, code, with ? 2 : 1, v, 0, NULL), high, low, p.exact};
+}
+
+/* A float made to lie in the range. */
+static struct pooled
+in_range(struct gen *g, struct pooled p, enum gen_range range)
+{
+	static const double half = 0.5, above = 1.5;
+	if (!is_float(p.v) || range == GEN_ANY)
+		return p;
+	if (p.bound > 1 || p.low > 0)
+		p = mapped(g, OP_tanh, p, NULL, 0, 1);
+	if (range == GEN_HALF)
+		return mapped(g, OP_mul, p, &half, 0, 0.5);
+	if (range == GEN_UNIT)
+		return p;
+	p = mapped(g, OP_exp, p, NULL, 0.36, 2.72);
+	return range == GEN_ABOVE ? mapped(g, OP_add, p, &above, 1.86, 4.22) : p;
+}
+
+/* --- results ------------------------------------------------------------------------------------
+ */
+
+static bool
+all_exact(const struct pooled *in, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!in[i].exact)
+			return false;
+	return true;
+}
+
+/* May the op have steps? On partial values inference must refuse it anyway. */
+static bool
+may_step(const struct gen *g, const struct pooled *in, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (gen_is_partial(g, in[i].v))
+			return true;
+	return all_exact(in, n);
+}
+
+/* Does it turn floats into integers or truth, or jump otherwise? */
+static bool
+has_steps(const struct gen *g, const struct ir_op *op)
+{
+	bool floats = false, others = g->table->domain[op->code].steps;
+	for (int j = 0; j < op->noperands; j++)
+		floats = floats || is_float(ir_operand((struct ir_op *)op, j));
+	for (int r = 0; r < op->nresults; r++)
+		others = others || !is_float(&op->result[r]);
+	return floats && others;
+}
+
+static bool
+bends(const struct gen *g, const struct ir_op *op)
+{
+	return gen_is_pointwise(&g->ctx->row[op->code]) ? g->table->domain[op->code].bends
+							: gen_has_kink(g->ctx, op);
+}
+
+/* Sums round: what a float is summed over is not the same to the bit in every layout. */
+static bool
+sums(struct gen *g, const struct ir_value *r)
+{
+	if (!is_float(r))
+		return false;
+	if (gen_is_partial(g, r))
+		return true;
+	const struct pattern *p = g->ctx->row[r->op->code].pattern;
+	return !p ||
+	       (p->reduce != REDUCE_NONE && p->reduce != REDUCE_MAX && p->reduce != REDUCE_MIN);
+}
+
+void
+gen_finish(struct gen *g, struct ir_value *r, const struct pooled *in)
+{
+	if (!r)
+		return;
+	struct ir_op *op = r->op;
+	const int n = op->noperands;
+	const bool exact = all_exact(in, n);
+	const double bound = gen_measure(g->ctx, op, in);
+	if (!(bound <= largest(g)) || (has_steps(g, op) && !may_step(g, in, n)) ||
+		(g->smooth && !exact && is_float(r) && bends(g, op))) {
+		ir_op_erase(op);
+		return;
+	}
+	for (int i = 0; i < op->nresults; i++)
+		gen_add(g, (struct pooled){&op->result[i], bound, 0,
+				   exact && !sums(g, &op->result[i]) &&
+					   !(g->program && is_float(&op->result[i]))});
+}
+
+/* --- pointwise ops ------------------------------------------------------------------------------
+ */
+
+static bool
+only_dots(const struct pattern_side *s)
+{
+	return s->nitems == 1 && s->item[0].name == '.' && !s->item[0].how;
+}
+
+bool
+gen_is_pointwise(const struct ir_row *row)
+{
+	if (!row->pattern || (row->traits & PARALLEL) || row->noperands < 1 ||
+		row->pattern->reduce || strchr(row->operand_types, 'I') ||
+		strcmp(row->result_type, "to") == 0)
+		return false;
+	for (int j = 0; j < row->noperands; j++)
+		if (!only_dots(&row->pattern->in[j]))
+			return false;
+	return only_dots(&row->pattern->out);
+}
+
+/* A shape that broadcasts with another: leading dims gone, some dims 1. */
+static int
+broadcasting_shape(struct gen *g, const struct ir_type *t, int64_t *dim)
+{
+	const int skip = gen_chance(g, 25) ? gen_below(g, t->rank + 1) : 0;
+	for (int d = skip; d < t->rank; d++)
+		dim[d - skip] = gen_chance(g, 10) ? 1 : t->dim[d];
+	return t->rank - skip;
+}
+
+/* Another operand for a pointwise op: a pooled value of a shape that may fit, or a new source. */
+static struct pooled
+partner(struct gen *g, char letter, const struct ir_value *first)
+{
+	const int from = gen_below(g, g->npool), how = gen_below(g, 100);
+	for (int i = 0; i < g->npool && how < 70 && letter != 'b'; i++) {
+		const struct pooled p = g->pool[(from + i) % g->npool];
+		if (how < 50 ? p.v->type == first->type
+			     : p.v->type->dtype == first->type->dtype &&
+					p.v->type->rank == first->type->rank)
+			return p;
+	}
+	int64_t dim[IR_MAX_RANK];
+	int of[IR_MAX_RANK];
+	const int rank = broadcasting_shape(g, first->type, dim);
+	for (int d = 0; d < rank; d++)
+		of[d] = d + first->type->rank - rank;
+	if (letter == 'b')
+		return gen_source(g, IR_bool, rank, dim);
+	if (first->type->dtype == IR_bool && strchr("NF", letter))
+		return gen_source(g, IR_f32, rank, dim);
+	return gen_matching(g, rank, dim, first->type, of);
+}
+
+/*
+ * The first operand with the letter of another has its type: select's third has the second's and
+ * not the condition's.
+ */
+static const struct ir_value *
+model_of(const struct ir_row *row, const struct pooled *in, int j)
+{
+	for (int k = 0; k < j; k++)
+		if (row->operand_types[k] == row->operand_types[j])
+			return in[k].v;
+	return in[j - 1].v;
+}
+
+void
+gen_pointwise(struct gen *g, enum op_code code)
+{
+	const struct ir_row *row = &g->ctx->row[code];
+	const struct gen_domain *domain = &g->table->domain[code];
+	struct pooled in[ROW_MAX_OPERANDS];
+	struct ir_value *v[ROW_MAX_OPERANDS];
+	struct ir_attr attr[ROW_MAX_ATTRS];
+	if (!domain->defined)
+		return;
+	for (int j = 0; j < row->noperands; j++) {
+		const char letter = row->operand_types[j];
+		in[j] = j ? partner(g, letter, model_of(row, in, j)) : gen_operand(g, letter);
+		in[j] = in_range(g, in[j], domain->range[j]);
+		if (!(v[j] = in[j].v))
+			return;
+	}
+	const int nattrs = gen_attrs(g, row, v[0]->type, attr);
+	if (nattrs >= 0)
+		gen_finish(g, gen_build(g, code, row->noperands, v, nattrs, attr), in);
+}
+
+/* --- attributes ---------------------------------------------------------------------------------
+ */
+
+static bool
+is_key(const struct row_attr *a, const char *key)
+{
+	return strcmp(a->key, key) == 0;
+}
+
+static bool
+has_attr(const struct ir_row *row, const char *key)
+{
+	return row_attr_find(row, key);
+}
+
+/* A dim of the operand, at times counted from the end. */
+static int64_t
+random_dim(struct gen *g, const struct ir_type *t)
+{
+	if (!t || !t->rank)
+		return 0;
+	const int d = gen_below(g, t->rank);
+	return gen_chance(g, 25) ? d - t->rank : d;
+}
+
+static int64_t
+random_int(struct gen *g, const struct row_attr *a, const struct ir_type *t)
+{
+	if (is_key(a, "dim") || is_key(a, "axis"))
+		return random_dim(g, t);
+	if (is_key(a, "size") || is_key(a, "k") || is_key(a, "parts") || is_key(a, "groups"))
+		return 1 + gen_below(g, 4);
+	return gen_below(g, 4);
+}
+
+/* What lists of an op have in common: they are about the same dims. */
+struct dims {
+	int n;
+	int64_t dim[IR_MAX_RANK];
+};
+
+/* Windows and strides of images are about the last two dims. */
+static bool
+is_spatial(const struct ir_row *row)
+{
+	return has_attr(row, "stride") || has_attr(row, "window");
+}
+
+static struct dims
+random_dims(struct gen *g, const struct ir_row *row, const struct ir_type *t)
+{
+	struct dims s = {0};
+	const int rank = t ? t->rank : 0;
+	for (int d = is_spatial(row) && rank > 2 ? rank - 2 : 0; d < rank; d++)
+		if (is_spatial(row) || gen_chance(g, 60))
+			s.dim[s.n++] = d;
+	return s;
+}
+
+static int64_t
+random_item(struct gen *g, const struct row_attr *a, const struct ir_type *t, int64_t dim)
+{
+	const int size = t && dim < t->rank ? (int)t->dim[dim] : 1;
+	if (is_key(a, "limit"))
+		return gen_chance(g, 60) ? size : 1 + gen_below(g, size);
+	if (is_key(a, "start"))
+		return gen_chance(g, 50) ? 0 : gen_below(g, size);
+	if (is_key(a, "low") || is_key(a, "high"))
+		return gen_below(g, 4) - 1;
+	if (is_key(a, "interior"))
+		return gen_chance(g, 60) ? 0 : gen_below(g, 3);
+	return 1 + gen_below(g, 3); /* step, stride, dilation, window */
+}
+
+static struct ir_attr
+random_list(struct gen *g, const struct row_attr *a, const struct ir_type *t, const struct dims *s)
+{
+	int64_t v[IR_MAX_RANK];
+	int n = s->n;
+	if (is_key(a, "perm")) {
+		n = t ? t->rank : 0;
+		for (int d = 0; d < n; d++) {
+			const int at = gen_below(g, d + 1);
+			v[d] = v[at];
+			v[at] = d;
+		}
+		return ir_make_ints(g->m, a->key, v, n);
+	}
+	for (int i = 0; i < n; i++)
+		v[i] = is_key(a, "dims") ? s->dim[i] - (gen_chance(g, 20) ? t->rank : 0)
+					 : random_item(g, a, t, s->dim[i]);
+	return ir_make_ints(g->m, a->key, v, n);
+}
+
+static double
+random_float(struct gen *g)
+{
+	/* quarters: gen_probe looks for bends there */
+	static const double list[] = {-0.5, 0.25, 0.5, 1, 1, 2};
+	return list[gen_below(g, 6)];
+}
+
+/* Floats that may be low and high are in this order. */
+static double
+random_bound(struct gen *g, const struct row_attr *a)
+{
+	const double x = random_float(g);
+	return is_key(a, "low") ? -1 - fabs(x) : is_key(a, "high") ? fabs(x) : x;
+}
+
+int
+gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
+	struct ir_attr attr[ROW_MAX_ATTRS])
+{
+	struct dims s = random_dims(g, row, t);
+	const bool all = !has_attr(row, "dims") || !s.n || gen_chance(g, 20);
+	int n = 0;
+	if (all && !is_spatial(row)) {
+		s.n = t ? t->rank : 0;
+		for (int d = 0; d < s.n; d++)
+			s.dim[d] = d;
+	}
+	for (int i = 0; i < row->nattrs; i++) {
+		const struct row_attr *a = &row->attr[i];
+		const bool dims = is_key(a, "dims");
+		/* lists of other dims than all make no sense without them */
+		if (dims ? all : (a->optional || a->has_default) && gen_chance(g, 40))
+			continue;
+		switch (a->type) {
+		case ROW_INT: attr[n] = ir_make_int(g->ctx, a->key, random_int(g, a, t)); break;
+		case ROW_FLOAT: attr[n] = ir_make_float(g->ctx, a->key, random_bound(g, a)); break;
+		case ROW_SCALAR: attr[n] = ir_make_int(g->ctx, a->key, gen_below(g, 3)); break;
+		case ROW_BOOL: attr[n] = ir_make_bool(g->ctx, a->key, gen_chance(g, 70)); break;
+		case ROW_DTYPE:
+			attr[n] = ir_make_dtype(g->ctx, a->key,
+				gen_chance(g, 60) ? IR_f32
+						  : (enum ir_dtype)gen_below(g, IR_NDTYPES));
+			break;
+		case ROW_INTS: attr[n] = random_list(g, a, t, &s); break;
+		default:
+			if (!a->optional && !a->has_default)
+				return -1;
+			continue;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* --- ops of any shape ---------------------------------------------------------------------------
+ */
+
+enum { MOST_VARIADIC = 4 };
+
+/* A shape for another operand, from that of the first. */
+static int
+guessed_shape(struct gen *g, const struct ir_type *t, int64_t *dim, int *of)
+{
+	const int how = gen_below(g, 8);
+	int rank = 0;
+	for (int d = 0; d < t->rank; d++) {
+		if ((how == 0 && d == t->rank - 1) || (how == 1 && d == 0) || how == 2)
+			continue; /* without the last, without the first, a scalar */
+		of[rank] = d;
+		dim[rank++] = t->dim[d];
+	}
+	if (rank && how < 6 && how > 2) { /* one dim of another size */
+		const int d = gen_below(g, rank);
+		dim[d] = how == 3 ? 1 + gen_below(g, (int)dim[d]) : 1 + gen_below(g, 6);
+		of[d] = -1;
+	}
+	return rank;
+}
+
+static struct pooled
+other_operand(struct gen *g, char letter, const struct ir_value *first)
+{
+	int64_t dim[IR_MAX_RANK];
+	int of[IR_MAX_RANK];
+	const struct ir_type *t = first->type;
+	if (gen_chance(g, 30) && letter != 'I')
+		return partner(g, letter, first);
+	const int rank = guessed_shape(g, t, dim, of);
+	if (letter == 'I')
+		return gen_indices(g, rank, dim, t->rank ? (int)t->dim[gen_below(g, t->rank)] : 3);
+	if (letter == 'b')
+		return gen_source(g, IR_bool, rank, dim);
+	return gen_matching(g, rank, dim, t, of);
+}
+
+static char
+letter_of(const struct ir_row *row, int j)
+{
+	const int last = (int)strlen(row->operand_types) - 1;
+	return row->operand_types[j < last ? j : last];
+}
+
+static struct ir_value *
+build_many(struct gen *g, enum op_code code, int n, struct ir_value *const *v, int nattrs,
+	const struct ir_attr *attr)
+{
+	const struct ir_row *row = &g->ctx->row[code];
+	if (row->nresults == 1)
+		return gen_build(g, code, n, v, nattrs, attr);
+	if (row->nresults < 1)
+		return NULL;
+	struct ir_op *op = ir_op_create(g->m, code, LOC_NONE, v, n, attr, nattrs, row->nresults);
+	bool right = ir_infer(g->m, op, NULL);
+	for (int r = 0; right && r < op->nresults; r++)
+		right = ir_type_elements(op->result[r].type) <= GEN_MAX_ELEMENTS;
+	if (right) {
+		ir_block_append(g->b.block, op);
+		return &op->result[0];
+	}
+	ir_op_erase(op);
+	return NULL;
+}
+
+void
+gen_row(struct gen *g, enum op_code code)
+{
+	const struct ir_row *row = &g->ctx->row[code];
+	const int n = row->noperands == ROW_ANY ? 1 + gen_below(g, MOST_VARIADIC) : row->noperands;
+	struct pooled in[MOST_VARIADIC + ROW_MAX_OPERANDS];
+	struct ir_value *v[MOST_VARIADIC + ROW_MAX_OPERANDS];
+	struct ir_attr attr[ROW_MAX_ATTRS];
+	if (n < 1 || !(row->traits & PURE) || (row->traits & (PARALLEL | NAMED)))
+		return;
+	for (int j = 0; j < n; j++) {
+		const char letter = letter_of(row, j);
+		if (!j && letter == 'I') {
+			int64_t dim[IR_MAX_RANK];
+			const int rank = gen_chance(g, 50) ? 0 : gen_shape(g, dim);
+			in[j] = gen_indices(g, rank, dim, 5);
+		} else {
+			in[j] = j ? other_operand(g, letter, in[0].v) : gen_operand(g, letter);
+		}
+		if (j == 0 && gen_chance(g, 30))
+			in[j] = in_range(g, in[j], GEN_UNIT);
+		if (!(v[j] = in[j].v))
+			return;
+	}
+	const int nattrs = gen_attrs(g, row, v[0]->type, attr);
+	if (nattrs >= 0)
+		gen_finish(g, build_many(g, code, n, v, nattrs, attr), in);
+}
+
+/* --- the table ----------------------------------------------------------------------------------
+ */
+
+const struct gen_table *
+gen_table_create(const void *owner)
+{
+	enum { DRAWS = 3 }; /* of attributes */
+	struct gen_table *table = talloc_zero(owner, struct gen_table);
+	struct ir_context *ctx = ir_context_create(table);
+	struct gen g = {.ctx = ctx, .m = ir_module_create(table, ctx, "table")};
+	for (int code = 0; code < OP_NCODES; code++) {
+		const struct ir_row *row = &ctx->row[code];
+		struct gen_domain *d = &table->domain[code];
+		if (!gen_is_pointwise(row))
+			continue;
+		for (int i = 0; i < (row->nattrs ? DRAWS : 1); i++) {
+			struct ir_attr attr[ROW_MAX_ATTRS];
+			const int n = gen_attrs(&g, row, NULL, attr);
+			const struct gen_domain one = gen_probe(ctx, (enum op_code)code, attr, n);
+			const bool steps = d->steps || one.steps, bends = d->bends || one.bends;
+			*d = one;
+			d->steps = steps;
+			d->bends = bends;
+		}
+	}
+	return table;
+}
