@@ -46,7 +46,7 @@ struct expr {
 	const struct expr *arg[3];
 };
 
-enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
+enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
 
 struct form_access {
 	uint8_t rank;

@@ -311,6 +311,12 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, bool isfloat)
 		else
 			out->i = v.i < out->i ? v.i : out->i;
 		return;
+	case REDUCE_PROD:
+		if (isfloat)
+			out->f *= v.f;
+		else
+			out->i = (int64_t)((uint64_t)out->i * (uint64_t)v.i);
+		return;
 	}
 }
 
@@ -371,19 +377,22 @@ run_all(struct run *r)
 	}
 }
 
-/* What a maximum or minimum starts from. */
+/* What a reduction starts from. */
 static void
 fill_identity(struct tensor *t, enum form_reduce how)
 {
-	if (how != REDUCE_MAX && how != REDUCE_MIN)
-		return;
-	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT;
+	static const double f[] = {
+		[REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
+	static const int64_t i[] = {
+		[REDUCE_MAX] = INT64_MIN, [REDUCE_MIN] = INT64_MAX, [REDUCE_PROD] = 1};
 	const int64_t n = tensor_elements(t);
-	for (int64_t i = 0; i < n; i++)
-		if (isfloat)
-			t->data[i].f = how == REDUCE_MAX ? -INFINITY : INFINITY;
+	if (how == REDUCE_NONE || how == REDUCE_SUM)
+		return;
+	for (int64_t k = 0; k < n; k++)
+		if (ir_dtype_class(t->dtype) == IR_FLOAT)
+			t->data[k].f = f[how];
 		else
-			t->data[i].i = how == REDUCE_MAX ? INT64_MIN : INT64_MAX;
+			t->data[k].i = i[how];
 }
 
 static bool

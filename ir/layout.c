@@ -133,7 +133,7 @@ judge_whole(const struct judge *j, struct ir_state *result)
 		*result = (struct ir_state){.kind = IR_SINGLE, .order = (uint16_t)place};
 		return true;
 	}
-	if (j->f->reduce == REDUCE_MAX || j->f->reduce == REDUCE_MIN ||
+	if ((j->f->reduce != REDUCE_NONE && j->f->reduce != REDUCE_SUM) ||
 		linear_in(j, loads) != LINEAR_YES)
 		return complain(j, first,
 			"the op is not linear in its partial operands alone, so the sum over the "

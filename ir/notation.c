@@ -4,8 +4,8 @@
  *     row     = [operand {"," operand}] "->" side "=" [reduce "(" items ")"] expr
  *     operand = name side            side = "[" [item {"," item}] "]"
  *     item    = letter | ".." | "*", then nothing or one of ":attr" "=attr" "-attr"
- *     reduce  = "sum" | "max" | "min"; its items are indices, "..", or an attribute with dims
- *     expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
+ *     reduce  = "sum" | "max" | "min" | "prod"; its items are indices, "..", or an attribute with
+ * dims expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
  *               numbers, operands, index letters, $attribute, size(attr), at(attr), position(),
  *               key()
  *
@@ -248,7 +248,8 @@ read_reduce(struct reader *r, struct pattern *p)
 	static const struct {
 		const char *sign;
 		int reduce;
-	} reducer[] = {{"sum(", REDUCE_SUM}, {"max(", REDUCE_MAX}, {"min(", REDUCE_MIN}};
+	} reducer[] = {{"sum(", REDUCE_SUM}, {"max(", REDUCE_MAX}, {"min(", REDUCE_MIN},
+		{"prod(", REDUCE_PROD}};
 
 	for (size_t i = 0; i < sizeof reducer / sizeof *reducer; i++)
 		if (accept(r, reducer[i].sign)) {

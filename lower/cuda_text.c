@@ -241,8 +241,10 @@ cuda_accumulate(struct cuda_text *t, const struct scheme_op *o, const char *to, 
 void
 cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes)
 {
-	static const char *const name[] = {
-		[REDUCE_SUM] = "sum", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
+	static const char *const name[] = {[REDUCE_SUM] = "sum",
+		[REDUCE_MAX] = "max",
+		[REDUCE_MIN] = "min",
+		[REDUCE_PROD] = "prod"};
 
 	if (lanes == CUDA_LANES)
 		kernel_line(&t->w, "v%d = warp_%s(v%d);", o->out, name[o->f.reduce], o->out);

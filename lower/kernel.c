@@ -83,6 +83,8 @@ kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 
 	if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_NONE)
 		return kernel_const(w, t, 0);
+	if (o->f.reduce == REDUCE_PROD)
+		return kernel_const(w, t, 1);
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return kernel_const(w, t, max ? -__builtin_inf() : __builtin_inf());
 	const int64_t v = max ? (t == IR_u8 || t == IR_bool ? 0 : low[t]) : high[t];
@@ -99,6 +101,8 @@ kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 {
 	if (o->f.reduce == REDUCE_SUM)
 		return talloc_asprintf(w->scratch, "%s + %s", a, b);
+	if (o->f.reduce == REDUCE_PROD)
+		return talloc_asprintf(w->scratch, "%s * %s", a, b);
 	if (accumulator)
 		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a,
 			o->f.reduce == REDUCE_MAX ? ">" : "<", b, a, b);
@@ -225,8 +229,9 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 	const char *value = kernel_value(w, o);
 	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0) {
 		const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
-		if (o->f.reduce == REDUCE_SUM) {
-			kernel_line(w, "%s += %s;", v, value);
+		if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_PROD) {
+			kernel_line(
+				w, "%s %c= %s;", v, o->f.reduce == REDUCE_SUM ? '+' : '*', value);
 			return;
 		}
 		const char *x = talloc_asprintf(w->scratch, "x%d", o->out);
@@ -314,8 +319,10 @@ is_vector_loop(const struct kernel_text *w, const struct stage *st)
 static void
 write_pragma(struct kernel_text *w, const struct stage *st)
 {
-	static const char *const sign[] = {
-		[REDUCE_SUM] = "+", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
+	static const char *const sign[] = {[REDUCE_SUM] = "+",
+		[REDUCE_MAX] = "max",
+		[REDUCE_MIN] = "min",
+		[REDUCE_PROD] = "*"};
 	char *text = talloc_strdup(w->scratch, "#pragma omp simd");
 
 	if (!is_vector_loop(w, st))

@@ -317,6 +317,39 @@ extremum_adjoint(struct adjoint *x)
 	return ir_build(b, OP_select, (struct ir_value *[]){hit, share, zero}, 3, NULL, 0);
 }
 
+/* ---- products over dims ----
+ *
+ * The gradient of a factor is g times the product of the others: that of all factors that are not
+ * 0, divided by this one unless it is 0 itself, where no other is 0; else 0.
+ */
+
+static struct ir_value *
+prod_adjoint(struct adjoint *x)
+{
+	struct ir_builder *b = x->b;
+	const enum ir_dtype t = (enum ir_dtype)x->type->dtype;
+	struct ir_value *in = ir_operand(x->op, 0);
+	const struct ir_attr *d = ir_attr_find(x->op, "dims");
+	struct ir_attr attr[2] = {ir_make_bool(
+		b->m->ctx, "keep", ir_attr_int(x->op, "keep", 0) != 0)},
+		       to = ir_make_dtype(b->m->ctx, "to", t);
+	struct ir_value *zero = ir_build_scalar(b, t, 0), *one = ir_build_scalar(b, t, 1);
+
+	if (d)
+		attr[1] = *d;
+	struct ir_value *hit = ir_build2(b, OP_eq, in, zero);
+	struct ir_value *factor =
+		ir_build(b, OP_select, (struct ir_value *[]){hit, one, in}, 3, NULL, 0);
+	struct ir_value *rest = ir_build(b, OP_prod, &factor, 1, attr, d ? 2 : 1);
+	struct ir_value *mark = ir_build(b, OP_convert, &hit, 1, &to, 1);
+	struct ir_value *zeros = ir_build(b, OP_sum, &mark, 1, attr, d ? 2 : 1);
+	struct ir_value *scaled = build_repeat(x, ir_build2(b, OP_mul, x->g, rest));
+	struct ir_value *others = ir_build2(b, OP_sub, build_repeat(x, zeros), mark);
+	struct ir_value *alone = ir_build2(b, OP_eq, others, zero);
+	struct ir_value *share = ir_build2(b, OP_div, scaled, factor);
+	return ir_build(b, OP_select, (struct ir_value *[]){alone, share, zero}, 3, NULL, 0);
+}
+
 /* ---- pointwise ---- */
 
 static struct ir_value *emit_expr(struct adjoint *x, const struct expr *e);
@@ -435,6 +468,8 @@ form_adjoint(struct adjoint *x, bool *none)
 
 	if (x->f.reduce == REDUCE_MAX || x->f.reduce == REDUCE_MIN)
 		return extremum_adjoint(x);
+	if (x->f.reduce == REDUCE_PROD)
+		return prod_adjoint(x);
 	if (form_guard(&x->f, &load, &guarded))
 		return guard_adjoint(x, guarded);
 	const struct expr *d = expr_derivative(

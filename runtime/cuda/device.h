@@ -341,6 +341,13 @@ m_sum(T x, T y)
 	return (T)(x + y);
 }
 
+template <typename T>
+DEV T
+m_prod(T x, T y)
+{
+	return (T)(x * y);
+}
+
 /* --- groups of lanes ----------------------------------------------------------------------- */
 
 /* Combines the values of the 32 lanes of a warp in a fixed tree; all lanes get the result. */
@@ -380,9 +387,11 @@ m_sum(T x, T y)
 DEV_WARP(warp_sum, m_sum)
 DEV_WARP(warp_max, M_max)
 DEV_WARP(warp_min, M_min)
+DEV_WARP(warp_prod, m_prod)
 DEV_BLOCK(block_sum, warp_sum)
 DEV_BLOCK(block_max, warp_max)
 DEV_BLOCK(block_min, warp_min)
+DEV_BLOCK(block_prod, warp_prod)
 
 /* Bytes of `room`: a value of 8 bytes from each warp of a block of 1024. */
 #define DEV_ROOM 256

@@ -630,21 +630,26 @@ contract_sums_out(void **state)
 static double
 reduce4(enum op_code op, const double *v, int n)
 {
-	double sum = 0, most = v[0], least = v[0];
+	double sum = 0, product = 1, most = v[0], least = v[0];
 	for (int i = 0; i < n; i++) {
 		sum += v[i];
+		product *= v[i];
 		most = fmax(most, v[i]);
 		least = fmin(least, v[i]);
 	}
-	return op == OP_sum ? sum : op == OP_mean ? sum / n : op == OP_max ? most : least;
+	return op == OP_prod   ? product
+	       : op == OP_sum  ? sum
+	       : op == OP_mean ? sum / n
+	       : op == OP_max  ? most
+			       : least;
 }
 
 static void
 reductions(void **state)
 {
 	(void)state;
-	static const enum op_code ops[] = {OP_sum, OP_mean, OP_max, OP_min};
-	for (int k = 0; k < 4; k++) {
+	static const enum op_code ops[] = {OP_sum, OP_mean, OP_max, OP_min, OP_prod};
+	for (int k = 0; k < 5; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *v = input(x, "a", IR_f64, DIMS(2, 3, 4));
 		const struct ir_attr keep = ir_make_bool(x->ctx, "keep", true);
@@ -673,6 +678,37 @@ reductions(void **state)
 			close_to(kept->data[i].f, reduce4(ops[k], list, 8));
 		}
 		talloc_free(x);
+	}
+}
+
+/* Of rows with 0 to 4 that hold. Integers wrap. */
+static void
+reductions_of_truths_and_integers(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *p = input(x, "p", IR_bool, DIMS(5, 4)),
+			*n = input(x, "n", IR_i8, DIMS(5, 4));
+	const struct ir_attr dims = INTS(x, "dims", 1);
+	output(x, "any", build(x, OP_any, OPERANDS(p), 1, &dims));
+	output(x, "all", build(x, OP_all, OPERANDS(p), 1, &dims));
+	output(x, "prod", build(x, OP_prod, OPERANDS(n), 1, &dims));
+	struct interp *it = interpreter(x, false);
+	struct tensor *t = tensor_create(x, IR_bool, DIMS(5, 4)),
+		      *v = tensor_create(x, IR_i8, DIMS(5, 4));
+	for (int i = 0; i < 20; i++) {
+		t->data[i].i = i % 4 < i / 4;
+		v->data[i].i = 3 + i;
+	}
+	set(it, "p", t);
+	set(it, "n", v);
+	step(x, it, 0);
+	for (int i = 0; i < 5; i++) {
+		int product = 1;
+		for (int k = 0; k < 4; k++)
+			product *= 3 + i * 4 + k;
+		assert_int_equal(interp_output(it, "any")->data[i].i, i > 0);
+		assert_int_equal(interp_output(it, "all")->data[i].i, i == 4);
+		assert_int_equal(interp_output(it, "prod")->data[i].i, (int8_t)product);
 	}
 }
 
@@ -801,7 +837,7 @@ main(void)
 		TEST(logic_and_select), TEST(classes_of_floats), TEST(clamp),
 		cmocka_unit_test(convert), TEST(sources), TEST(random_ops), TEST(matmul),
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
-		cmocka_unit_test(reductions), TEST(shapes), TEST(by_index),
-		TEST(narrow_index_of_a_long_dim)};
+		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers), TEST(shapes),
+		TEST(by_index), TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,12 @@ struct op_case {
 			   "(%x)\n%d = convert(%q) {to = f64}\n%s = " #name                        \
 			   "(%d)\n%e = convert(%x) {to = bf16}\n%t = " #name "(%e)\n"              \
 	}
+#define TRUTHS(name)                                                                               \
+	{                                                                                          \
+		OP_##name, "%x = lt(%c, %h)\n%r = " #name "(%x) {dims = [1]}\n%s = " #name         \
+			   "(%x) {dims = [0, 2], keep = true}\n%t = " #name "(%x)\n%y = lt(%a, "   \
+			   "%hundred)\n%q = " #name "(%y) {dims = [0]}\noutput(\"q\", %q)\n"       \
+	}
 #define REDUCE(name)                                                                               \
 	{                                                                                          \
 		OP_##name, "%r = " #name "(%a) {dims = [1]}\n%s = " #name                          \
@@ -134,7 +140,7 @@ static const struct op_case cases[] = {
 		      "%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) "
 		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
 	REDUCE(sum), {OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n"}, REDUCE(max),
-	REDUCE(min),
+	REDUCE(min), REDUCE(prod), TRUTHS(any), TRUTHS(all),
 	{OP_broadcast, "%r = broadcast(%v) {shape = [6,10]}\n%s = broadcast(%v) {shape = [10,3], "
 		       "dims = [0]}\n"},
 	{OP_transpose, "%r = transpose(%a)\n%s = transpose(%c) {perm = [1,0,2]}\n%t = "

@@ -136,6 +136,14 @@ static const struct {
 		"= true}"},
 	{"max", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = max(%a) {dims = [0, 1]}"},
 	{"min", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = min(%a) {dims = [1]}"},
+	{"prod", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = prod(%a) {dims = [1]}"},
+	{"prod", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = prod(%a) {dims = [0, 2], "
+		 "keep = true}"},
+	{"prod", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %r = prod(%a)"},
+	/* no factor of a row is 0, one is, two are, all are */
+	{"prod", "%a = param(\"a\") {init = \"normal\"} : f64[4,3] %z = param(\"z\") : f64[4,3] "
+		 "%row = iota() {dim = 0} : i32[4,1] %col = iota() {dim = 1} : i32[4,3] %keep = "
+		 "ge(%col, %row) %x = select(%keep, %a, %z) %r = prod(%x) {dims = [1]}"},
 	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,1] %r = broadcast(%a) {shape "
 		      "= [2, 3, 4]}"},
 	{"broadcast", "%a = param(\"a\") {init = \"normal\"} : f64[3,2] %r = broadcast(%a) {shape "
