@@ -177,15 +177,31 @@ is_arithmetic(enum scalar_fn fn)
 	return fn == FN_add || fn == FN_sub || fn == FN_mul || fn == FN_div || fn == FN_neg;
 }
 
-static double
-fold_constants(enum scalar_fn fn, double x, double y)
+/* Can a call of constants be its value? Sets it; integers are divided as the ops divide them. */
+static bool
+fold_constants(enum scalar_fn fn, bool floating, double x, double y, double *value)
 {
 	switch (fn) {
-	case FN_add: return x + y;
-	case FN_sub: return x - y;
-	case FN_mul: return x * y;
-	case FN_div: return y == 0 ? 0 : x / y;
-	default: return -x;
+	case FN_add: *value = x + y; return true;
+	case FN_sub: *value = x - y; return true;
+	case FN_mul: *value = x * y; return true;
+	case FN_div:
+		*value = floating ? x / y : y == 0 ? 0 : trunc(x / y);
+		return !floating || y != 0;
+	case FN_neg: *value = -x; return true;
+	case FN_exact: *value = y > 0 && fmod(x, y) == 0 ? x / y : -1; return true;
+	case FN_maximum: *value = x > y ? x : y; return !isunordered(x, y);
+	case FN_minimum: *value = x < y ? x : y; return !isunordered(x, y);
+	case FN_eq: *value = x == y; return true;
+	case FN_ne: *value = x != y; return true;
+	case FN_lt: *value = x < y; return true;
+	case FN_le: *value = x <= y; return true;
+	case FN_gt: *value = x > y; return true;
+	case FN_ge: *value = x >= y; return true;
+	case FN_and: *value = (double)((int64_t)x & (int64_t)y); return true;
+	case FN_or: *value = (double)((int64_t)x | (int64_t)y); return true;
+	case FN_not: *value = x == 0; return true;
+	default: return false;
 	}
 }
 
@@ -194,17 +210,20 @@ static const struct expr *
 simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr *const *arg)
 {
 	const struct expr *x = arg[0], *y = arg[1];
-	bool floating = ir_dtype_class(t) == IR_FLOAT;
+	const bool constant = x->kind == EXPR_CONST && (!y || y->kind == EXPR_CONST);
+	double value;
 
-	if (is_arithmetic(fn) && x->kind == EXPR_CONST && (fn == FN_neg || y->kind == EXPR_CONST) &&
-		(floating || fn != FN_div))
-		return expr_const(a, t, fold_constants(fn, x->value, fn == FN_neg ? 0 : y->value));
+	if (constant && fold_constants(fn, ir_dtype_class(t) == IR_FLOAT, x->value,
+				y ? y->value : 0, &value))
+		return expr_const(a, fn_row[fn].kind == KIND_BOOL ? IR_bool : t, value);
 	switch (fn) {
+	case FN_select: return x->kind != EXPR_CONST ? NULL : x->value != 0 ? y : arg[2];
 	case FN_add: return expr_is_const(x, 0) ? y : expr_is_const(y, 0) ? x : NULL;
 	case FN_sub:
 		return expr_is_const(y, 0)   ? x
 		       : expr_is_const(x, 0) ? expr_call(a, FN_neg, y, NULL, NULL)
 					     : NULL;
+	case FN_exact: return expr_is_const(y, 1) ? x : NULL;
 	case FN_div: return expr_is_const(y, 1) || expr_is_const(x, 0) ? x : NULL;
 	case FN_mul:
 		if (expr_is_const(x, 0) || expr_is_const(y, 0))
@@ -231,7 +250,7 @@ expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x, const struct
 		t = logic_dtype(t);
 	else if (is_arithmetic(fn) && t == IR_bool)
 		t = IR_i32; /* (x > 0) - (x < 0) */
-	if (fn_is_random(fn)) {
+	if (fn_is_random(fn) || fn == FN_exact) {
 		t = IR_i64;
 	} else if (fn_row[fn].kind == KIND_F && ir_dtype_class(t) != IR_FLOAT) {
 		t = IR_f64;

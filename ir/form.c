@@ -2,25 +2,12 @@
  * Makes the form of an op: matches the row's index notation with the shapes of the operands.
  * Groups come first among the indices, then letters in order of appearance.
  */
-#include "ir/form.h"
-
-#include "ir/row.h"
-#include "runtime/rng.h"
+#include "ir/form_match.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
-
-struct matcher {
-	struct ir_module *m;
-	const struct ir_op *op;
-	const struct ir_row *row;
-	const struct ir_type *written;
-	struct form *f;
-	int dots_rank, star_rank, dots, star; /* ranks, and the first index of each group */
-	int8_t letter[128];                   /* index of each letter, -1: none yet */
-	int8_t fixed[FORM_MAX_INDICES]; /* sizes that an attribute gives: they do not stretch */
-};
+#include <talloc.h>
 
 bool
 form_exists(enum op_code code)
@@ -31,13 +18,11 @@ form_exists(enum op_code code)
 #undef OP
 	};
 
-	return notation[code][0] != '@' || code == OP_contract;
+	return notation[code][0] != '@' || code == OP_contract || code == OP_concat;
 }
 
-#define FAIL(mt, ...) (diag_error((mt)->m->ctx->diag, (mt)->op->loc, __VA_ARGS__), false)
-
-static int
-new_index(struct matcher *mt, int64_t size)
+int
+form_new_index(struct matcher *mt, int64_t size)
 {
 	assert(mt->f->nindices < FORM_MAX_INDICES);
 	mt->f->size[mt->f->nindices] = size;
@@ -64,11 +49,7 @@ side_group(const struct pattern_side *s, char name)
 	return NULL;
 }
 
-/*
- * A list of dims from an attribute: negative ones count from the end, none twice. Returns how many,
- * -1 where the attribute is absent, -2 after an error.
- */
-static int
+int
 dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RANK])
 {
 	const struct ir_attr *attr = ir_attr_find(mt->op, key);
@@ -138,7 +119,13 @@ match_groups(struct matcher *mt)
 	}
 	if (!match_both_groups(mt))
 		return false;
-	if (out && out->how == '=') {
+	if (out && out->size) {
+		for (int d = 0; d < mt->dots_rank && !mt->failed; d++)
+			shape[d] = term_size(
+				mt, out->size, &(struct computed){.dim = d, .here = d, .which = d});
+		if (mt->failed)
+			return false;
+	} else if (out && out->how == '=') {
 		mt->dots_rank = ir_attr_ints(mt->op, out->attr, shape, IR_MAX_RANK);
 	} else if (!p->ninputs) {
 		mt->dots_rank = mt->written->rank;
@@ -147,10 +134,10 @@ match_groups(struct matcher *mt)
 	if (side_letters(&p->out) + mt->dots_rank + mt->star_rank > IR_MAX_RANK)
 		return FAIL(mt, "%s: the result would have more than %d dims", mt->row->name,
 			IR_MAX_RANK);
-	bool given = (out && out->how == '=') || !p->ninputs;
+	bool given = (out && (out->how == '=' || out->size)) || !p->ninputs;
 	mt->dots = mt->f->nindices;
 	for (int i = 0; i < mt->dots_rank; i++) {
-		int index = new_index(mt, given ? shape[i] : 1);
+		int index = form_new_index(mt, given ? shape[i] : 1);
 		mt->fixed[index] = given;
 		if (given && shape[i] < 0)
 			return FAIL(
@@ -158,7 +145,7 @@ match_groups(struct matcher *mt)
 	}
 	mt->star = mt->f->nindices;
 	for (int i = 0; i < mt->star_rank; i++)
-		new_index(mt, -1);
+		form_new_index(mt, -1);
 	return true;
 }
 
@@ -210,6 +197,29 @@ match_letter(struct matcher *mt, int j, char name, int index, int64_t size)
 		mt->row->name, name, *have, size, j + 1);
 }
 
+static void
+add_computed(struct matcher *mt, const struct pattern_item *item, int operand, int dim, int which)
+{
+	assert(mt->ncomputed < FORM_MAX_INDICES);
+	mt->computed[mt->ncomputed++] =
+		(struct computed){item, operand, dim, which < 0 ? -1 : mt->dots + which, which};
+}
+
+/* A group of `rank` dims of operand j from dim d on, each read at a computed position. */
+static bool
+match_computed_group(struct matcher *mt, const struct pattern_item *item, int j, int d, int rank)
+{
+	if (rank != mt->dots_rank)
+		return FAIL(mt, "%s: operand %d has %d dims, it needs %d", mt->row->name, j + 1,
+			ir_operand_type(mt->op, j)->rank,
+			ir_operand_type(mt->op, j)->rank - rank + mt->dots_rank);
+	for (int k = 0; k < rank; k++) {
+		mt->f->in[j].index[d + k] = -1;
+		add_computed(mt, item, j, d + k, k);
+	}
+	return true;
+}
+
 /* The dims of operand j against the items of its side: fills the access. */
 static bool
 match_operand(struct matcher *mt, int j)
@@ -229,6 +239,12 @@ match_operand(struct matcher *mt, int j)
 				return FAIL(mt,
 					"%s: operand %d has %d dims, more than the %d of the shape",
 					mt->row->name, j + 1, rest, mt->dots_rank);
+			if (item->at) {
+				if (!match_computed_group(mt, item, j, d, rest))
+					return false;
+				d += rest;
+				continue;
+			}
 			if (!group_positions(mt, item, rest, position))
 				return false;
 			for (int k = 0; k < rest; k++, d++) {
@@ -242,10 +258,13 @@ match_operand(struct matcher *mt, int j)
 				if (!match_letter(mt, j, '*', access->index[d], t->dim[d]))
 					return false;
 			}
+		} else if (item->at) {
+			access->index[d] = -1;
+			add_computed(mt, item, j, d++, -1);
 		} else {
 			int8_t *index = &mt->letter[(int)item->name];
 			if (*index < 0)
-				*index = (int8_t)new_index(mt, -1);
+				*index = (int8_t)form_new_index(mt, -1);
 			access->index[d] = *index;
 			if (!match_letter(mt, j, item->name, *index, t->dim[d++]))
 				return false;
@@ -261,7 +280,8 @@ mark_broadcasts(struct matcher *mt)
 	for (int j = 0; j < mt->f->ninputs; j++)
 		for (int d = 0; d < mt->f->in[j].rank; d++) {
 			int8_t *index = &mt->f->in[j].index[d];
-			if (ir_operand_type(mt->op, j)->dim[d] == 1 && mt->f->size[*index] != 1)
+			if (*index >= 0 && ir_operand_type(mt->op, j)->dim[d] == 1 &&
+				mt->f->size[*index] != 1)
 				*index = -1;
 		}
 }
@@ -276,6 +296,10 @@ match_reduced(struct matcher *mt)
 	for (int i = 0; i < p->over.nitems; i++) {
 		const struct pattern_item *item = &p->over.item[i];
 		if (item->name && item->name != '.') {
+			int8_t *index = &mt->letter[(int)item->name];
+			if (*index < 0)
+				*index =
+					(int8_t)form_new_index(mt, term_size(mt, item->size, NULL));
 			mt->f->reduced |= 1u << mt->letter[(int)item->name];
 			continue;
 		}
@@ -318,6 +342,26 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 	return true;
 }
 
+/* An index of the result alone: an attribute or a term gives its size. */
+static bool
+new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index)
+{
+	int64_t size =
+		item->size ? term_size(mt, item->size, NULL) : ir_attr_int(mt->op, item->attr, -1);
+
+	if (mt->failed)
+		return false;
+	if (size < 0 && item->attr)
+		return FAIL(mt, "%s: %s is negative", mt->row->name, item->attr);
+	if (size < 0)
+		return FAIL(mt,
+			"%s: the operand is too small: dim %d of the result would have size "
+			"%" PRId64,
+			mt->row->name, mt->f->out.rank, size);
+	*index = (int8_t)form_new_index(mt, size);
+	return true;
+}
+
 static bool
 match_out(struct matcher *mt)
 {
@@ -332,108 +376,62 @@ match_out(struct matcher *mt)
 			for (int k = 0; k < mt->star_rank; k++)
 				out_append(mt->f, mt->star + k);
 		} else {
-			int8_t *index = &mt->letter[(int)item->name];
-			if (*index < 0 && item->how == '=') {
-				int64_t size = ir_attr_int(mt->op, item->attr, -1);
-				if (size < 0)
-					return FAIL(mt, "%s: %s is negative", mt->row->name,
-						item->attr);
-				*index = (int8_t)new_index(mt, size);
-			}
+			int8_t none = -1, *index = item->at ? &none : &mt->letter[(int)item->name];
+			if (*index < 0 && !new_out_index(mt, item, index))
+				return false;
+			if (item->at)
+				add_computed(mt, item, -1, mt->f->out.rank, -1);
 			out_append(mt->f, *index);
 		}
 	}
 	return true;
 }
 
-/* position(): row-major number of the element in the whole result. */
-static const struct expr *
-position_expr(struct matcher *mt, struct arena *a)
-{
-	const struct form *f = mt->f;
-	const struct expr *e = expr_const(a, IR_i64, 0);
-
-	for (int d = 0; d < f->out.rank; d++) {
-		int64_t size = f->out.index[d] < 0 ? 1 : f->size[f->out.index[d]];
-		e = expr_call(a, FN_mul, e, expr_const(a, IR_i64, (double)size), NULL);
-		if (f->out.index[d] >= 0)
-			e = expr_call(a, FN_add, e, expr_index(a, f->out.index[d]), NULL);
-	}
-	return e;
-}
-
-/* key(): of the op's random numbers. A constant is a double, which holds 53 bits. */
-static const struct expr *
-key_expr(struct matcher *mt, struct arena *a)
-{
-	const uint64_t seed = (uint64_t)ir_attr_int(mt->op, "seed", 0);
-	const uint64_t key = rt_key(0, seed, mt->op->symbol ? mt->op->symbol : "");
-
-	return expr_const(a, IR_i64, (double)(key >> 11));
-}
-
-static double
-reduced_size(const struct form *f)
-{
-	double n = 1;
-
-	for (int i = 0; i < f->nindices; i++)
-		if (f->reduced >> i & 1)
-			n *= (double)f->size[i];
-	return n;
-}
-
-static const struct expr *
-attr_expr(struct matcher *mt, struct arena *a, const char *key)
-{
-	const struct ir_attr *attr = ir_attr_find(mt->op, key);
-
-	if (!attr)
-		attr = &row_attr_find(mt->row, key)->otherwise;
-	if (attr->kind == ATTR_FLOAT || attr->kind == ATTR_QUANTITY)
-		return expr_const(a, IR_f64, attr->f);
-	return expr_const(a, attr->kind == ATTR_BOOL ? IR_bool : IR_i64, (double)attr->i);
-}
-
-static const struct expr *
-body_expr(struct matcher *mt, struct arena *a, const struct term *t)
+/* The form of the row with sizes; expressions come from mt->a. */
+static bool
+match(struct matcher *mt)
 {
 	const struct pattern *p = mt->row->pattern;
-	const struct expr *arg[3] = {NULL, NULL, NULL};
 
-	switch (t->kind) {
-	case TERM_CONST: return expr_const(a, IR_f64, t->value);
-	case TERM_ATTR: return attr_expr(mt, a, t->name);
-	case TERM_SIZE: return expr_const(a, IR_f64, reduced_size(mt->f));
-	case TERM_POSITION: return position_expr(mt, a);
-	case TERM_KEY: return key_expr(mt, a);
-	case TERM_AT: {
-		int64_t dim = ir_attr_int(mt->op, t->name, 0);
-		return expr_index(a, mt->dots + (int)(dim < 0 ? dim + mt->dots_rank : dim));
-	}
-	case TERM_NAME:
-		for (int j = 0; j < p->ninputs; j++)
-			if (t->name == p->name[j])
-				return expr_load(
-					a, (enum ir_dtype)ir_operand_type(mt->op, j)->dtype, j);
-		return expr_index(a, mt->letter[(int)*t->name]);
-	case TERM_CALL: break;
-	}
-	for (int i = 0; i < t->nargs; i++)
-		arg[i] = body_expr(mt, a, t->arg[i]);
-	return expr_call(a, (enum scalar_fn)t->fn, arg[0], arg[1], arg[2]);
+	if (!match_groups(mt))
+		return false;
+	for (int j = 0; j < p->ninputs; j++)
+		if (!match_operand(mt, j))
+			return false;
+	mark_broadcasts(mt);
+	return match_reduced(mt) && match_out(mt) && (!p->has_terms || term_resolve(mt));
 }
 
-/* A row's `at(dim)` needs a dim that exists. */
 static bool
-check_at(struct matcher *mt)
+by_code(struct matcher *mt, struct arena *a)
 {
-	int64_t dim = ir_attr_int(mt->op, "dim", 0);
+	return mt->op->code == OP_contract ? form_contract(mt->m, mt->op, mt->f, a)
+					   : form_concat(mt->m, mt->op, mt->f, a);
+}
 
-	if (mt->op->code != OP_iota || (dim >= -mt->dots_rank && dim < mt->dots_rank))
-		return true;
-	return FAIL(mt, "%s: dim %" PRId64 " is not one of the %d dims", mt->row->name, dim,
-		mt->dots_rank);
+void
+form_open(struct arena *a, struct form *f, int index)
+{
+	const struct expr *hit = expr_call(a, FN_eq, f->at[index], expr_index(a, index), NULL);
+
+	if (!form_access_has(&f->out, index)) {
+		f->reduced |= 1u << index;
+		f->reduce = REDUCE_SUM;
+	}
+	f->body = expr_call(
+		a, FN_select, hit, f->body, expr_const(a, (enum ir_dtype)f->body->dtype, 0));
+	f->at[index] = NULL;
+}
+
+void
+form_forget(struct form *f)
+{
+	static const struct expr somewhere = {.kind = EXPR_CONST, .dtype = IR_i64};
+
+	for (int i = 0; i < f->nindices; i++)
+		if (f->at[i])
+			f->at[i] = &somewhere;
+	f->body = NULL;
 }
 
 bool
@@ -441,25 +439,27 @@ form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *wr
 	struct form *f, struct arena *a)
 {
 	struct matcher mt = {
-		.m = m, .op = op, .row = op_row(m->ctx, op), .written = written, .f = f};
+		.m = m, .op = op, .row = op_row(m->ctx, op), .written = written, .f = f, .a = a};
 	const struct pattern *p = mt.row->pattern;
+	const bool borrow = !a && p && (p->has_terms || op->code == OP_iota);
 
 	memset(f, 0, sizeof *f);
 	memset(mt.letter, -1, sizeof mt.letter);
-	if (op->code == OP_contract)
-		return form_contract(m, op, f, a);
+	if (!p)
+		return by_code(&mt, a);
 	f->ninputs = (uint8_t)p->ninputs;
-	if (!match_groups(&mt))
-		return false;
-	for (int j = 0; j < p->ninputs; j++)
-		if (!match_operand(&mt, j))
-			return false;
-	mark_broadcasts(&mt);
-	if (!match_reduced(&mt) || !match_out(&mt) || !check_at(&mt))
-		return false;
-	if (a)
-		f->body = body_expr(&mt, a, p->body);
-	return true;
+	if (borrow)
+		mt.a = arena_create(m->ctx); /* the module of an instance is no talloc chunk */
+	bool ok = match(&mt);
+	if (ok && mt.a) {
+		f->body = term_expr(&mt, p->body, NULL, false);
+		ok = !mt.failed;
+	}
+	if (borrow) {
+		form_forget(f);
+		talloc_free(mt.a);
+	}
+	return ok;
 }
 
 bool
@@ -474,23 +474,5 @@ form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 		return false;
 	f->dtype = written ? written->dtype : ir_operand_type(op, op->noperands - 1)->dtype;
 	f->body = expr_convert(a, (enum ir_dtype)f->dtype, f->body);
-	return true;
-}
-
-bool
-form_guard(const struct form *f, int *load, int *index)
-{
-	const struct expr *e = expr_skip_convert(f->body);
-
-	if (e->kind != EXPR_CALL || e->id != FN_select || !expr_is_const(e->arg[2], 0))
-		return false;
-	const struct expr *guard = expr_skip_convert(e->arg[0]);
-	if (guard->kind != EXPR_CALL || guard->id != FN_eq)
-		return false;
-	const struct expr *x = expr_skip_convert(guard->arg[0]), *y = guard->arg[1];
-	if (x->kind != EXPR_LOAD || y->kind != EXPR_INDEX)
-		return false;
-	*load = x->id;
-	*index = y->id;
 	return true;
 }

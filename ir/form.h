@@ -10,6 +10,15 @@
  *
  * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j
  * at its own indices; a dimension of access -1 has size 1 there and is read at 0.
+ *
+ * An index with `at` is computed: it is no loop, its position is the value of that expression.
+ *
+ *     slice    a[..{start + here}] -> [..]          at[1] = start + index 0,   in[0] = (1), out =
+ * (0) gather   t[{i},*], i[..] -> [..,*]            at[2] = load 1, in[0] = (2, 1), in[1] = (0) put
+ * u[..], i[..] -> [..,{i}=size]        the same on the side of the result
+ *
+ * Where a position is outside of the dimension, the load gives `fill`, and a write is dropped; an
+ * element of the result that nothing is written to is what the reduction starts from.
  */
 #ifndef IR_FORM_H
 #define IR_FORM_H
@@ -76,8 +85,45 @@ struct form {
 	uint32_t reduced;               /* set of indices that are summed away (bit i = index i) */
 	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
 	struct form_access in[FORM_MAX_INPUTS], out;
+	const struct expr *at[FORM_MAX_INDICES]; /* i64, of loops and of loads with no computed
+						    index; NULL: the index is a loop */
+	double fill[FORM_MAX_INPUTS]; /* minus infinity: the lowest value of the element type */
 	const struct expr *body;
 };
+
+/* Is the index one that loops go over? */
+static inline bool
+form_is_loop(const struct form *f, int index)
+{
+	return index >= 0 && !f->at[index];
+}
+
+/* Has the access a computed index? */
+static inline bool
+form_is_computed(const struct form *f, const struct form_access *a)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] >= 0 && f->at[a->index[d]])
+			return true;
+	return false;
+}
+
+/* Are elements of the result written at computed positions? */
+static inline bool
+form_is_scatter(const struct form *f)
+{
+	return form_is_computed(f, &f->out);
+}
+
+/* Has the form any computed index? */
+static inline bool
+form_has_computed(const struct form *f)
+{
+	for (int i = 0; i < f->nindices; i++)
+		if (f->at[i])
+			return true;
+	return false;
+}
 
 /*
  * The form of an op with typed operands. `written` gives the shape of an op without operands.
@@ -92,11 +138,23 @@ bool form_exists(enum op_code code);
 
 /*
  * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
- * the form of a contract from its spec: ir/contract.c.
+ * the form of a contract from its spec: ir/contract.c, form_concat
+ * that of a concat: ir/concat.c.
  */
 bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
 bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+/*
+ * Turns a computed index back into a loop with a condition; the body is a sum or no reduction, what
+ * is read outside is 0.
+ *
+ *     pick   y[r] = a[r,{i}]          y[r] = sum(v) i[r] == v ? a[r,v] : 0
+ *     put    y[r,{i}] = u[r]          y[r,v] = i[r] == v ? u[r] : 0
+ */
+void form_open(struct arena *a, struct form *f, int index);
+/* Drops the body; the positions of computed indices are then only known to be there. */
+void form_forget(struct form *f);
+bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
@@ -166,12 +224,6 @@ const struct expr *expr_derivative(
 /* The derivatives of scalar.def, parsed: one row a function, one entry an argument (NULL: none). */
 struct term;
 const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
-
-/*
- * Is the body guarded, load == index ? other : 0? Then a sum over the index takes one term, the one
- * where index has the value of the load. Sets which load and which index.
- */
-bool form_guard(const struct form *f, int *load, int *index);
 
 /* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations,
  * bytes read and written. */

@@ -47,6 +47,9 @@ int64_t tensor_elements(const struct tensor *t);
 double tensor_round(enum ir_dtype t, double v);
 int64_t tensor_wrap(enum ir_dtype t, int64_t v);
 
+/* The lowest value of an integer type. */
+int64_t tensor_lowest(enum ir_dtype t);
+
 enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
 
 struct interp_options {

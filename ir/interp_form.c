@@ -7,10 +7,8 @@
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
- * Guards. In a sum over v of i == v ? t[v,..] : 0, or where v is an index of the result, only v = i
- * adds anything. Such a v is bound: it is no loop, its position is the value of i, and where that
- * is not a position of this place nothing is added. So a gather costs what it reads, not vocabulary
- * times that.
+ * A computed index is no loop: its position is the value of a register. A load outside of what this
+ * place has gives the operand's fill, a store there is dropped.
  *
  * A sum of products of two float operands goes to interp_gemm.c.
  */
@@ -34,76 +32,12 @@ struct insn {
 struct form_plan {
 	struct form f;
 	struct form_offset offset[FORM_MAX_INDICES];
-	struct insn *insn; /* instruction i writes register i */
-	int ninsns;
-	int strip;                   /* the index along which registers lie, -1: there is none */
-	int bound;                   /* the bound index, -1: there is none */
-	int guard;                   /* register that holds the bound index's position */
-	const struct expr *is_guard; /* the comparison, true by construction */
-	int product[2];              /* loads of a sum of products, -1: it is none */
+	struct insn *insn;              /* instruction i writes register i */
+	int ninsns, value;              /* the register of the body */
+	int strip;                      /* the index along which registers lie, -1: there is none */
+	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
+	int product[2];                 /* loads of a sum of products, -1: it is none */
 };
-
-/* --- guards -------------------------------------------------------------------------------------
- */
-
-static const struct expr *
-without_conversions(const struct expr *e)
-{
-	while (e->kind == EXPR_CALL && e->id == FN_convert && ir_dtype_class(e->dtype) != IR_FLOAT)
-		e = e->arg[0];
-	return e;
-}
-
-static bool
-depends(const struct form *f, const struct expr *e, int index)
-{
-	if (e->kind == EXPR_INDEX)
-		return e->id == index;
-	if (e->kind == EXPR_LOAD)
-		for (int d = 0; d < f->in[e->id].rank; d++)
-			if (f->in[e->id].index[d] == index)
-				return true;
-	for (int i = 0; i < e->nargs; i++)
-		if (depends(f, e->arg[i], index))
-			return true;
-	return false;
-}
-
-/* Is `e` the comparison of an index with something that does not depend on it? */
-static bool
-binds(const struct form *f, const struct expr *e, const struct expr **position, int *index)
-{
-	if (e->kind != EXPR_CALL || e->id != FN_eq)
-		return false;
-	for (int side = 0; side < 2; side++) {
-		const struct expr *v = without_conversions(e->arg[side]), *x = e->arg[1 - side];
-		if (v->kind != EXPR_INDEX || depends(f, x, v->id) ||
-			ir_dtype_class(x->dtype) == IR_FLOAT)
-			continue;
-		const int64_t last = f->size[v->id] - 1;
-		if (tensor_wrap((enum ir_dtype)e->arg[side]->dtype, last) != last)
-			continue; /* the index does not fit the type in which it is compared */
-		*position = x;
-		*index = v->id;
-		return true;
-	}
-	return false;
-}
-
-/* The comparison that guards the body, so that nothing remains where it does not hold. */
-static const struct expr *
-find_guard(const struct form *f, const struct expr *e, const struct expr **position, int *index)
-{
-	if (e->kind != EXPR_CALL)
-		return NULL;
-	if (binds(f, e, position, index))
-		return e;
-	if (e->id == FN_convert)
-		return find_guard(f, e->arg[0], position, index);
-	if (e->id != FN_select || !expr_is_const(e->arg[2], 0))
-		return NULL;
-	return find_guard(f, e->arg[0], position, index);
-}
 
 /* --- making a plan ------------------------------------------------------------------------------
  */
@@ -115,7 +49,7 @@ compile(struct form_plan *p, const struct expr *e)
 		if (p->insn[i].e == e)
 			return i;
 	struct insn in = {.e = e};
-	for (int i = 0; i < e->nargs && e != p->is_guard; i++)
+	for (int i = 0; i < e->nargs; i++)
 		in.arg[i] = compile(p, e->arg[i]);
 	assert(p->ninsns < MAX_REGISTERS);
 	p->insn[p->ninsns] = in;
@@ -123,11 +57,11 @@ compile(struct form_plan *p, const struct expr *e)
 }
 
 static int
-longest_index(const struct form *f, int except)
+longest_index(const struct form *f)
 {
 	int best = -1;
 	for (int i = 0; i < f->nindices; i++)
-		if (i != except && (best < 0 || f->size[i] > f->size[best]))
+		if (form_is_loop(f, i) && (best < 0 || f->size[i] > f->size[best]))
 			best = i;
 	return best;
 }
@@ -137,7 +71,8 @@ find_product(struct form_plan *p)
 {
 	const struct expr *e = p->f.body;
 	p->product[0] = p->product[1] = -1;
-	if (p->f.reduce != REDUCE_SUM || e->kind != EXPR_CALL || e->id != FN_mul)
+	if (p->f.reduce != REDUCE_SUM || form_has_computed(&p->f) || e->kind != EXPR_CALL ||
+		e->id != FN_mul)
 		return;
 	if (e->arg[0]->kind != EXPR_LOAD || e->arg[1]->kind != EXPR_LOAD ||
 		ir_dtype_class(e->dtype) != IR_FLOAT)
@@ -159,17 +94,14 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 				op_name((enum op_code)op->code));
 		return NULL;
 	}
-	p->bound = -1;
-	const struct expr *position = NULL;
-	if (p->f.reduce == REDUCE_SUM || p->f.reduce == REDUCE_NONE)
-		p->is_guard = find_guard(&p->f, p->f.body, &position, &p->bound);
 	if (it->o.mode == INTERP_LAYOUT)
 		form_localize(it->m, op, &p->f, p->offset);
 	p->insn = ARENA_ARRAY(it->arena, struct insn, MAX_REGISTERS);
-	if (p->is_guard)
-		p->guard = compile(p, position);
-	compile(p, p->f.body);
-	p->strip = longest_index(&p->f, p->bound);
+	for (int i = 0; i < p->f.nindices; i++)
+		if (p->f.at[i])
+			p->position[i] = compile(p, p->f.at[i]);
+	p->value = compile(p, p->f.body);
+	p->strip = longest_index(&p->f);
 	find_product(p);
 	return p;
 }
@@ -209,17 +141,57 @@ base_of(const struct run *r, const int64_t *stride)
 {
 	int64_t base = 0;
 	for (int i = 0; i < r->p->f.nindices; i++)
-		base += r->at[i] * stride[i];
+		if (form_is_loop(&r->p->f, i))
+			base += r->at[i] * stride[i];
 	return base;
 }
 
-/* Position of the bound index at strip element k, -1 where this place does not have it. */
+/*
+ * What the computed indices of an access add to its offset at strip element k; -1 where one of them
+ * is outside of what this place has.
+ */
 static int64_t
-bound_at(const struct run *r, int k)
+computed_offset(const struct run *r, const struct form_access *access, const int64_t *stride, int k)
 {
-	const int v = r->p->bound;
-	const int64_t at = r->reg[r->p->guard][k].i - r->start[v];
-	return at >= 0 && at < r->p->f.size[v] ? at : -1;
+	const struct form *f = &r->p->f;
+	int64_t offset = 0;
+	for (int d = 0; d < access->rank; d++) {
+		const int i = access->index[d];
+		if (i < 0 || !f->at[i])
+			continue;
+		const int64_t at = r->reg[r->p->position[i]][k].i - r->start[i];
+		if (at < 0 || at >= f->size[i])
+			return -1;
+		offset += at * stride[i];
+	}
+	return offset;
+}
+
+/* What a read outside of operand j gives. */
+static union cell
+fill_of(const struct run *r, int j)
+{
+	const enum ir_dtype t = r->in[j]->dtype;
+	const double v = r->p->f.fill[j];
+	union cell c;
+	if (ir_dtype_class(t) == IR_FLOAT)
+		c.f = r->it->o.f64 ? v : tensor_round(t, v);
+	else
+		c.i = isinf(v) ? tensor_lowest(t) : tensor_wrap(t, (int64_t)v);
+	return c;
+}
+
+static void
+run_computed_load(const struct run *r, int operand, union cell *reg, int n)
+{
+	const int64_t *stride = r->stride[operand];
+	const union cell fill = fill_of(r, operand),
+			 *src = r->in[operand]->data + base_of(r, stride);
+	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
+	for (int k = 0; k < n; k++) {
+		const int64_t at = computed_offset(r, &r->p->f.in[operand], stride, k);
+		reg[k] = at < 0 ? fill : src[k * step + at];
+	}
 }
 
 static void
@@ -228,12 +200,8 @@ run_load(const struct run *r, int operand, union cell *reg, int n)
 	const int64_t *stride = r->stride[operand];
 	const union cell *src = r->in[operand]->data + base_of(r, stride);
 	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
-	const int64_t jump = r->p->bound < 0 ? 0 : stride[r->p->bound];
-	if (jump) {
-		for (int k = 0; k < n; k++) {
-			const int64_t v = bound_at(r, k);
-			reg[k] = src[k * step + (v < 0 ? 0 : v * jump)];
-		}
+	if (form_is_computed(&r->p->f, &r->p->f.in[operand])) {
+		run_computed_load(r, operand, reg, n);
 	} else if (step == 1) {
 		memcpy(reg, src, (size_t)n * sizeof *reg);
 	} else {
@@ -246,10 +214,7 @@ static void
 run_index(const struct run *r, int index, union cell *reg, int n)
 {
 	for (int k = 0; k < n; k++)
-		if (index == r->p->bound)
-			reg[k] = r->reg[r->p->guard][k];
-		else
-			reg[k].i = r->start[index] + r->at[index] + (index == r->p->strip ? k : 0);
+		reg[k].i = r->start[index] + r->at[index] + (index == r->p->strip ? k : 0);
 }
 
 static void
@@ -268,11 +233,6 @@ static void
 run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 {
 	const struct expr *e = in->e;
-	if (e == r->p->is_guard) {
-		for (int k = 0; k < n; k++)
-			reg[k].i = 1;
-		return;
-	}
 	switch (e->kind) {
 	case EXPR_LOAD: run_load(r, e->id, reg, n); return;
 	case EXPR_INDEX: run_index(r, e->id, reg, n); return;
@@ -327,17 +287,16 @@ run_store(const struct run *r, const union cell *reg, int n)
 	const int64_t *stride = r->stride[FORM_MAX_INPUTS];
 	union cell *out = r->out->data + base_of(r, stride);
 	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
-	const int64_t jump = r->p->bound < 0 ? 0 : stride[r->p->bound];
-	const bool isfloat = ir_dtype_class(f->dtype) == IR_FLOAT;
+	const bool isfloat = ir_dtype_class(f->dtype) == IR_FLOAT, scatter = form_is_scatter(f);
 	const enum form_reduce how = (enum form_reduce)f->reduce;
-	if (r->p->bound < 0 && how == REDUCE_NONE && step == 1) {
+	if (!scatter && how == REDUCE_NONE && step == 1) {
 		memcpy(out, reg, (size_t)n * sizeof *out);
 		return;
 	}
 	for (int k = 0; k < n; k++) {
-		const int64_t v = r->p->bound < 0 ? 0 : bound_at(r, k);
-		if (v >= 0)
-			reduce_cell(out + k * step + v * jump, reg[k], how, isfloat);
+		const int64_t at = scatter ? computed_offset(r, &f->out, stride, k) : 0;
+		if (at >= 0)
+			reduce_cell(out + k * step + at, reg[k], how, isfloat);
 	}
 }
 
@@ -352,7 +311,7 @@ run_strips(struct run *r)
 			r->at[s] = done;
 		for (int i = 0; i < r->p->ninsns; i++)
 			run_insn(r, &r->p->insn[i], r->reg[i], n);
-		run_store(r, r->reg[r->p->ninsns - 1], n);
+		run_store(r, r->reg[r->p->value], n);
 	}
 	if (s >= 0)
 		r->at[s] = 0;
@@ -366,7 +325,7 @@ run_all(struct run *r)
 		run_strips(r);
 		int i = f->nindices - 1;
 		for (; i >= 0; i--) {
-			if (i == r->p->strip || i == r->p->bound)
+			if (i == r->p->strip || f->at[i])
 				continue;
 			if (++r->at[i] < f->size[i])
 				break;

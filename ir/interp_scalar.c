@@ -117,6 +117,13 @@ min_i(wide a, wide b)
 	return a < b ? a : b;
 }
 
+/* The quotient where there is no rest, else -1. */
+static wide
+exact_i(wide x, wide y)
+{
+	return y == 0 || x % y ? -1 : x / y;
+}
+
 /* Beyond the width nothing is left but what comes in. A product: a negative x has no <<. */
 static wide
 shift_left(wide x, wide y, int w)
@@ -183,6 +190,7 @@ shift_right_logical(wide x, wide y, int w)
 #define M_and(x, y) ((wide)(x) & (wide)(y))
 #define M_or(x, y) ((wide)(x) | (wide)(y))
 #define M_xor(x, y) ((wide)(x) ^ (wide)(y))
+#define M_exact(x, y) EITHER_2(none_2, exact_i, x, y)
 #define M_not(x) ((x) == 0)
 #define M_shift_left(x, y, w) shift_left((wide)(x), (wide)(y), w)
 #define M_shift_right(x, y, w) shift_right((wide)(x), (wide)(y), w)

@@ -85,6 +85,12 @@ tensor_round(enum ir_dtype t, double v)
 }
 
 int64_t
+tensor_lowest(enum ir_dtype t)
+{
+	return ir_dtype_class(t) == IR_INT ? -(INT64_C(1) << (8 * ir_dtype_bytes(t) - 2)) * 2 : 0;
+}
+
+int64_t
 tensor_wrap(enum ir_dtype t, int64_t v)
 {
 	if (t == IR_bool)

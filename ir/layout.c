@@ -49,6 +49,42 @@ operand_state(const struct judge *j, int operand)
 	return ir_operand_type(j->op, operand)->axis[j->axis];
 }
 
+/* The body, made only here: most ops have no partial operand. */
+static enum expr_linear
+linear_in(const struct judge *j, uint32_t loads)
+{
+	struct arena *a =
+		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
+	struct form f;
+	enum expr_linear l = LINEAR_NO;
+	if (form_shape(j->m, j->op, NULL, &f, a))
+		l = expr_linearity(expr_convert(a, j->dtype, f.body), loads);
+	for (int i = 0; i < f.nindices; i++)
+		if (f.at[i] && expr_linearity(f.at[i], loads) != LINEAR_CONST)
+			l = LINEAR_NO; /* a position cannot be partial */
+
+	talloc_free(a);
+	return l;
+}
+
+/*
+ * Operand `first` is split in a dim that is read at computed positions: what a place does not have
+ * it reads as 0, so the results of all places add up to the whole if the body is linear in it.
+ */
+static bool
+judge_computed(const struct judge *j, int first, struct ir_state *result)
+{
+	const struct form *f = j->f;
+
+	if (f->fill[first] != 0 || f->reduce == REDUCE_MAX || f->reduce == REDUCE_MIN ||
+		linear_in(j, 1u << first) != LINEAR_YES)
+		return complain(j, first,
+			"it is read across the slices there; it must be copied (allgather before), "
+			"or split on another dim");
+	*result = (struct ir_state){.kind = IR_PARTIAL};
+	return true;
+}
+
 /* Operand `first` is split: every operand with that index must be split there, the others copied.
  */
 static bool
@@ -79,6 +115,8 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 				"another operand");
 		}
 	}
+	if (f->at[index])
+		return judge_computed(j, first, result);
 	if (!(f->reduced >> index & 1)) {
 		*result = (struct ir_state){IR_SPLIT, (uint8_t)form_access_dim(&f->out, index),
 			operand_state(j, first).order};
@@ -89,21 +127,6 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 			"a reduction other than a sum over a split dim needs an allgather before");
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
-}
-
-/* The body, made only here: most ops have no partial operand. */
-static enum expr_linear
-linear_in(const struct judge *j, uint32_t loads)
-{
-	struct arena *a =
-		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
-	struct form f;
-	enum expr_linear l = LINEAR_NO;
-	if (form_shape(j->m, j->op, NULL, &f, a))
-		l = expr_linearity(expr_convert(a, j->dtype, f.body), loads);
-
-	talloc_free(a);
-	return l;
 }
 
 /* No operand is split. */

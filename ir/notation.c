@@ -1,23 +1,34 @@
 /*
  * Index notation as text:
  *
- *     row     = [operand {"," operand}] "->" side "=" [reduce "(" items ")"] expr
- *     operand = name side            side = "[" [item {"," item}] "]"
- *     item    = letter | ".." | "*", then nothing or one of ":attr" "=attr" "-attr"
+ *     row     = [operand {"," operand}] "->" side "=" [reduce "(" items ")"] expr ["where" expr]
+ *     operand = name side ["else" expr]        side = "[" [item {"," item}] "]"
+ *     item    = index ["{" expr "}"] | "{" expr "}", then nothing or one of
+ *               ":attr" "=attr" "-attr" "=(expr)"
+ *     index   = letter | ".." | "*"
  *     reduce  = "sum" | "max" | "min" | "prod"; its items are indices, "..", or an attribute with
  * dims expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
- *               numbers, operands, index letters, $attribute, size(attr), at(attr), position(),
- *               key()
+ *               numbers, operands, index letters, $attribute, size(x), extent(operand, dim),
+ *               at(attr), position(), key()
  *
- * size(dims) is the product of the sizes of these dims, at(dim) the index along a dim, position()
- * the row-major number of the element in the whole result, key() a number that comes from the op's
- * name and its seed. The text is ours: a fault in it aborts.
+ * {expr} is a computed position instead of an index: a read outside the tensor gives 0, or what
+ * stands behind "else"; a write outside is dropped. ..{expr} says it for each dim of a group, in
+ * terms of that dim: `here`, the index of the result there, `extent`, the operand's size, `which`,
+ * the dim's number, $list, the list's entry for it. $list.0 is the first entry; given(list, e) is e
+ * where there is none; listed(dims) is whether the dim is one of a list.
+ *
+ * size(k) is the size of an index, size(dims) the product of the sizes of these dims, extent(a, 1)
+ * the size of a's dim 1, extent(a, dim) that along attribute dim; at(dim) is the index along a dim,
+ * position() the row-major number of the element in the whole result; lowest is minus infinity.
+ * key() is a number that comes from the op's name and its seed. `where` is a condition on sizes and
+ * attributes. The text is ours: a fault in it aborts.
  */
 #include "ir/row.h"
 
 #include "ir/form.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +36,7 @@
 struct reader {
 	struct ir_context *ctx;
 	const char *text, *p;
+	bool has_terms;
 };
 
 static _Noreturn void
@@ -67,6 +79,18 @@ read_name(struct reader *r)
 	return name;
 }
 
+static const struct term *read_expr(struct reader *r, int level);
+
+static const struct term *
+read_braces(struct reader *r)
+{
+	r->has_terms = true;
+	const struct term *t = read_expr(r, 0);
+
+	expect(r, "}");
+	return t;
+}
+
 static struct pattern_item
 read_item(struct reader *r)
 {
@@ -76,6 +100,8 @@ read_item(struct reader *r)
 		item.name = '.';
 	else if (accept(r, "*"))
 		item.name = '*';
+	else if (accept(r, "{"))
+		item.at = read_braces(r);
 	else {
 		const char *name = read_name(r);
 		if (name[1] != '\0')
@@ -83,7 +109,13 @@ read_item(struct reader *r)
 		else
 			item.name = name[0];
 	}
-	if (strchr(":=-", *r->p) && *r->p) {
+	if (!item.at && accept(r, "{"))
+		item.at = read_braces(r);
+	if (accept(r, "=(")) {
+		r->has_terms = true;
+		item.size = read_expr(r, 0);
+		expect(r, ")");
+	} else if (*r->p && strchr(":=-", *r->p)) {
 		item.how = *r->p++;
 		item.attr = read_name(r);
 	}
@@ -96,13 +128,13 @@ read_side(struct reader *r, struct pattern_side *side, const char *open, const c
 	expect(r, open);
 	if (accept(r, close))
 		return;
-	do
+	do {
+		if (side->nitems == ROW_MAX_ITEMS)
+			fault(r, "too many items");
 		side->item[side->nitems++] = read_item(r);
-	while (accept(r, ","));
+	} while (accept(r, ","));
 	expect(r, close);
 }
-
-static const struct term *read_expr(struct reader *r, int level);
 
 static struct term *
 new_term(struct reader *r, enum term_kind kind, const char *name)
@@ -111,6 +143,7 @@ new_term(struct reader *r, enum term_kind kind, const char *name)
 
 	t->kind = kind;
 	t->name = name;
+	t->entry = TERM_WHOLE;
 	return t;
 }
 
@@ -137,6 +170,44 @@ find_fn(const char *name)
 	return -1;
 }
 
+/* A word on its own. */
+static const struct term *
+read_word(struct reader *r, const char *name)
+{
+	static const struct {
+		const char *word;
+		enum term_kind kind;
+	} words[] = {{"here", TERM_HERE}, {"extent", TERM_EXTENT}, {"which", TERM_WHICH}};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(name, words[i].word) == 0)
+			return new_term(r, words[i].kind, NULL);
+	if (strcmp(name, "lowest") != 0)
+		return new_term(r, TERM_NAME, name);
+	struct term *t = new_term(r, TERM_CONST, NULL);
+	t->value = -INFINITY;
+	return t;
+}
+
+/* The rest of given(attr, expr) or extent(operand, number or dim). */
+static const struct term *
+read_pair(struct reader *r, enum term_kind kind)
+{
+	struct term *t = new_term(r, kind, read_name(r));
+
+	expect(r, ",");
+	if (kind == TERM_GIVEN)
+		t->arg[0] = read_expr(r, 0);
+	else if (accept(r, "dim"))
+		t->along = true;
+	else if (accept(r, "-"))
+		t->entry = -atoi(read_name(r));
+	else
+		t->entry = atoi(read_name(r));
+	expect(r, ")");
+	return t;
+}
+
 /* name, name(attr) or function(expr, ...) */
 static const struct term *
 read_named(struct reader *r)
@@ -144,10 +215,19 @@ read_named(struct reader *r)
 	const char *name = read_name(r);
 
 	if (!accept(r, "("))
-		return new_term(r, TERM_NAME, name);
+		return read_word(r, name);
 	if (strcmp(name, "position") == 0 || strcmp(name, "key") == 0) {
 		expect(r, ")");
 		return new_term(r, *name == 'k' ? TERM_KEY : TERM_POSITION, NULL);
+	}
+	if (strcmp(name, "given") == 0)
+		return read_pair(r, TERM_GIVEN);
+	if (strcmp(name, "extent") == 0)
+		return read_pair(r, TERM_EXTENT);
+	if (strcmp(name, "listed") == 0) {
+		const struct term *t = new_term(r, TERM_LISTED, read_name(r));
+		expect(r, ")");
+		return t;
 	}
 	if (strcmp(name, "size") == 0 || strcmp(name, "at") == 0) {
 		const struct term *t =
@@ -180,8 +260,12 @@ read_primary(struct reader *r)
 		return call_term(r, FN_neg, read_primary(r), NULL, NULL);
 	if (accept(r, "!"))
 		return call_term(r, FN_not, read_primary(r), NULL, NULL);
-	if (accept(r, "$"))
-		return new_term(r, TERM_ATTR, read_name(r));
+	if (accept(r, "$")) {
+		struct term *t = new_term(r, TERM_ATTR, read_name(r));
+		if (accept(r, "."))
+			t->entry = atoi(read_name(r));
+		return t;
+	}
 	if (isdigit((unsigned char)*r->p)) {
 		struct term *t = new_term(r, TERM_CONST, NULL);
 		char *end;
@@ -218,6 +302,9 @@ enum { LEVEL_PRIMARY = 7 };
 static int
 accept_binary(struct reader *r, int level)
 {
+	accept(r, "");
+	if (strncmp(r->p, "->", 2) == 0)
+		return -1;
 	for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
 		if (binary[i].level == level && accept(r, binary[i].sign))
 			return binary[i].fn;
@@ -262,19 +349,28 @@ read_reduce(struct reader *r, struct pattern *p)
 const struct pattern *
 notation_parse(struct ir_context *ctx, const char *text)
 {
-	struct reader r = {ctx, text, text};
+	struct reader r = {.ctx = ctx, .text = text, .p = text};
 	struct pattern *p = ARENA_NEW(ctx->arena, struct pattern);
 
 	while (!accept(&r, "->")) {
 		if (p->ninputs)
 			expect(&r, ",");
 		p->name[p->ninputs] = read_name(&r);
-		read_side(&r, &p->in[p->ninputs++], "[", "]");
+		read_side(&r, &p->in[p->ninputs], "[", "]");
+		if (accept(&r, "else"))
+			p->fill[p->ninputs] = read_expr(&r, 0);
+		p->ninputs++;
 	}
 	read_side(&r, &p->out, "[", "]");
 	expect(&r, "=");
 	p->reduce = read_reduce(&r, p);
 	p->body = read_expr(&r, 0);
+	if (accept(&r, "where ")) {
+		p->where_text = r.p;
+		p->where = read_expr(&r, 0);
+		r.has_terms = true;
+	}
+	p->has_terms = r.has_terms;
 	if (*r.p)
 		fault(&r, "text after the end");
 	return p;
@@ -283,7 +379,7 @@ notation_parse(struct ir_context *ctx, const char *text)
 const struct term *
 notation_parse_expr(struct ir_context *ctx, const char *text)
 {
-	struct reader r = {ctx, text, text};
+	struct reader r = {.ctx = ctx, .text = text, .p = text};
 	const struct term *t = read_expr(&r, 0);
 
 	if (*r.p)

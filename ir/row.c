@@ -83,7 +83,9 @@ attr_default(struct ir_context *ctx, enum row_attr_type type, const char *key, c
 	size_t n)
 {
 	switch (type) {
+	case ROW_INTS:
 	case ROW_INT: return ir_make_int(ctx, key, strtoll(text, NULL, 10));
+	case ROW_SCALAR:
 	case ROW_FLOAT: return ir_make_float(ctx, key, strtod(text, NULL));
 	case ROW_BOOL: return ir_make_bool(ctx, key, *text == 't');
 	case ROW_STRING: return ir_make_string(ctx, key, ir_name_n(ctx, text + 1, n - 2));

@@ -5,8 +5,9 @@
 #include "ir/ir.h"
 
 enum row_limit {
-	ROW_MAX_ATTRS = 6,
+	ROW_MAX_ATTRS = 8,
 	ROW_MAX_OPERANDS = 3, /* named in a row; "..." rows take any number */
+	ROW_MAX_ITEMS = 6,    /* of one side: a convolution kernel split in groups has 5 */
 	ROW_ANY = -1,         /* any number of operands or results */
 };
 
@@ -35,11 +36,13 @@ struct row_attr {
 struct pattern_item {
 	char name; /* a letter; '.' for "..", '*' for "*" */
 	char how;  /* 0, or the sign before an attribute: ':' order, '=' sizes, '-' left out */
-	const char *attr; /* of `how`: key, interned */
+	const char *attr;        /* of `how`: key, interned */
+	const struct term *size; /* =(expr): the size of an index, or of each of a group */
+	const struct term *at;   /* {expr}: where the dim is read or written; NULL: at an index */
 };
 
 struct pattern_side {
-	struct pattern_item item[4];
+	struct pattern_item item[ROW_MAX_ITEMS];
 	int nitems;
 };
 
@@ -47,20 +50,31 @@ struct pattern_side {
 enum term_kind {
 	TERM_CONST,
 	TERM_NAME,
-	TERM_ATTR,
-	TERM_SIZE,
-	TERM_AT,
-	TERM_POSITION,
-	TERM_KEY,
+	TERM_ATTR,     /* $name: a number; of a list the entry of the dim at hand, or $name.0 */
+	TERM_GIVEN,    /* given(name, arg[0]): the same, arg[0] where it is absent */
+	TERM_LISTED,   /* listed(dims): is the dim at hand one of the attribute? */
+	TERM_SIZE,     /* size(name): of an index; of all that an attribute with dims names */
+	TERM_AT,       /* at(name): the index of the result along the dim in an attribute */
+	TERM_EXTENT,   /* extent(name, k): size of dim k of an operand; `extent`: of the dim at hand
+			*/
+	TERM_HERE,     /* the index of the result in the dim at hand of a group */
+	TERM_WHICH,    /* the number of that dim */
+	TERM_POSITION, /* row-major number of the element in the result */
+	TERM_KEY,      /* a number made of the op's name and seed */
 	TERM_CALL
 };
+
+enum { TERM_WHOLE = -1 }; /* instead of an entry of a list */
 
 struct term {
 	enum term_kind kind;
 	int fn; /* TERM_CALL: enum scalar_fn */
 	int nargs;
+	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written behind the name; dims
+			     count from the end where it is negative */
+	bool along;       /* TERM_EXTENT: along attribute `dim` instead */
 	double value;     /* TERM_CONST */
-	const char *name; /* TERM_NAME, TERM_ATTR, TERM_SIZE, TERM_AT: interned */
+	const char *name; /* interned */
 	const struct term *arg[3];
 };
 
@@ -71,6 +85,10 @@ struct pattern {
 	int reduce;               /* enum form_reduce */
 	struct pattern_side over; /* what is reduced; item name 0: the dims of attribute `attr` */
 	const struct term *body;
+	const struct term *fill[ROW_MAX_OPERANDS]; /* "else": what a read outside gives; NULL: 0 */
+	const struct term *where;                  /* what must hold; NULL: nothing */
+	const char *where_text;
+	bool has_terms; /* positions, sizes or a condition: shapes need expressions */
 };
 
 struct ir_row {

@@ -99,8 +99,12 @@ hold_constants(struct scheme *s, struct scheme_op *o)
 		with[j] = s->tensor[o->in[j]].constant;
 		any |= with[j] != NULL;
 	}
-	if (any)
-		o->f.body = expr_substitute(s->arena, o->f.body, with, same);
+	if (!any)
+		return;
+	o->f.body = expr_substitute(s->arena, o->f.body, with, same);
+	for (int i = 0; i < o->f.nindices; i++)
+		if (o->f.at[i])
+			o->f.at[i] = expr_substitute(s->arena, o->f.at[i], with, same);
 }
 
 /* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
@@ -113,7 +117,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 		s->tensor[t].alias = from;
 		return true;
 	}
-	struct scheme_op o = {.op = op, .segment = -1, .pick.index = -1};
+	struct scheme_op o = {.op = op, .segment = -1};
 	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
 		return false;
 	form_localize(s->module, op, &o.f, o.offset);
@@ -126,6 +130,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
 	s->op[s->nops++] = o;
 	hold_constants(s, &s->op[s->nops - 1]);
+	scheme_classify(s, &s->op[s->nops - 1]);
 	return true;
 }
 
@@ -180,7 +185,11 @@ scheme_loads(const struct expr *e)
 uint32_t
 scheme_reads(const struct scheme_op *o)
 {
-	return scheme_loads(o->f.body) | (o->pick.index >= 0 ? scheme_loads(o->pick.value) : 0);
+	uint32_t set = scheme_loads(o->f.body);
+	for (int i = 0; o->computed && i < o->f.nindices; i++)
+		if (o->f.at[i])
+			set |= scheme_loads(o->f.at[i]);
+	return set;
 }
 
 /* Is anything of op number i wanted: by a reader, or outside? */
@@ -232,12 +241,12 @@ try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 	if (s->nsegments == 0)
 		return false;
 	struct scheme_segment *g = &s->segment[s->nsegments - 1];
-	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].pick.scatter)
+	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scatter)
 		return false;
 	const struct scheme_segment before = *g;
 	bool scatter = false;
 	for (int i = 0; i < n; i++) {
-		scatter |= s->op[op[i]].pick.scatter;
+		scatter |= s->op[op[i]].scatter;
 		scheme_append(s, g, op[i]);
 	}
 	if (!scatter && scheme_analyse(s, b, g) &&
@@ -274,7 +283,7 @@ can_wait(const struct scheme *s, int i)
 {
 	const struct scheme_op *o = &s->op[i];
 
-	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || o->pick.scatter)
+	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || o->scatter)
 		return false;
 	for (int j = 0; j < o->f.ninputs; j++) {
 		const int maker = s->tensor[o->in[j]].op;
@@ -335,14 +344,10 @@ place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 	struct scheme_op *o = &s->op[i];
 	struct scheme_gemm gemm;
 
-	if (!scheme_find_gemm(s, o, &gemm)) {
-		scheme_find_pick(s, o, s->kernel->code != OP_fuse || o->f.reduce == REDUCE_SUM);
-		if (can_wait(s, i)) {
-			join_or_wait(s, b, i);
-			return;
-		}
-	}
-	place_op(s, b, i);
+	if (!scheme_find_gemm(s, o, &gemm) && can_wait(s, i))
+		join_or_wait(s, b, i);
+	else
+		place_op(s, b, i);
 }
 
 struct scheme *
@@ -424,7 +429,7 @@ scheme_in_place(const struct scheme *s, int j, int r)
 	const int writer = s->tensor[out].op;
 	const struct scheme_op *w = &s->op[writer];
 	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set ||
-		w->pick.scatter)
+		w->scatter)
 		return false;
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];
@@ -432,7 +437,7 @@ scheme_in_place(const struct scheme *s, int j, int r)
 			if (o->in[k] != j || o->segment < 0 || !(scheme_reads(o) >> k & 1))
 				continue;
 			if (o->segment != w->segment || position(s, i) > position(s, writer) ||
-				o->stage != w->stage || !same_place(o, k, w) || o->pick.index >= 0)
+				o->stage != w->stage || !same_place(o, k, w) || o->computed)
 				return false;
 		}
 	}

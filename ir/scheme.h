@@ -57,22 +57,15 @@ struct scheme_tensor {
 	const struct expr *constant;
 };
 
-/* What leads from data to an index: index `index` of the op is the value of `value`. */
-struct scheme_pick {
-	int index; /* -1: none */
-	const struct expr *value;
-	bool scatter; /* the index is one of the result: it is filled with zeros first, then added
-			 to */
-};
-
 struct scheme_op {
 	const struct ir_op *op;
-	struct form f; /* local sizes; body without the condition of a pick */
+	struct form f;                               /* local sizes */
 	struct form_offset offset[FORM_MAX_INDICES]; /* where the index values start */
 	int in[FORM_MAX_INPUTS], out;                /* tensors */
-	struct scheme_pick pick;
+	bool computed;                               /* reads or writes at computed positions */
+	bool scatter;                                /* writes there: the result is filled first */
 	uint32_t absent;              /* loads that only the place which holds them has: else 0 */
-	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or picked) */
+	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */
 	int segment, stage;           /* stage -1: before the outer loops */
 	bool waits;                   /* for its first reader, while segments are made */
 	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
@@ -151,8 +144,10 @@ bool scheme_in_place(const struct scheme *s, int j, int r);
 /* Is tensor t a matrix product of which only a block of rows exists at a time? */
 bool scheme_is_block(const struct scheme *s, int t);
 
-/* Parts of scheme_create: ir/scheme_pick.c and ir/scheme_gemm.c. */
-void scheme_find_pick(struct scheme *s, struct scheme_op *o, bool alone);
+/* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
+bool scheme_is_inside(const struct scheme_op *o, int i);
+
+/* Part of scheme_create: ir/scheme_gemm.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 
 #endif

@@ -26,6 +26,13 @@ bool scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segm
  * are there. */
 void scheme_finish(struct scheme *s);
 
+/*
+ * Sets what the positions of an op make it. In a fused kernel a position that data give is turned
+ * back into a loop with a condition where that lets the op share loops with others: when it reads
+ * what the kernel itself makes, or writes each element once.
+ */
+void scheme_classify(struct scheme *s, struct scheme_op *o);
+
 /* Loads in an expression; loads that an op reads at all. */
 uint32_t scheme_loads(const struct expr *e);
 uint32_t scheme_reads(const struct scheme_op *o);

@@ -49,7 +49,7 @@ place(const struct scheme *s, int t)
 		return x->constant ? SCHEME_CONST : SCHEME_LOCAL;
 	const struct scheme_segment *g = &s->segment[o->segment];
 	const uint32_t outer = scheme_outer_set(g);
-	if (g->kind == SCHEME_GEMM || o->pick.scatter || o->red_set & outer || read_elsewhere(s, t))
+	if (g->kind == SCHEME_GEMM || o->scatter || o->red_set & outer || read_elsewhere(s, t))
 		return SCHEME_MEMORY;
 	return o->out_set & ~outer && read_in_other_stage(s, t) ? SCHEME_ROW : SCHEME_LOCAL;
 }
@@ -108,11 +108,15 @@ choose_block(struct scheme *s, int i)
 static bool
 uses_value(const struct scheme_op *o, int cls)
 {
-	for (int i = 0; i < o->f.nindices; i++)
-		if (o->cls[i] == cls &&
-			(expr_uses_index(o->f.body, i) ||
-				(o->pick.index >= 0 && expr_uses_index(o->pick.value, i))))
+	for (int i = 0; i < o->f.nindices; i++) {
+		if (o->cls[i] != cls)
+			continue;
+		if (expr_uses_index(o->f.body, i))
 			return true;
+		for (int k = 0; k < o->f.nindices; k++)
+			if (o->f.at[k] && expr_uses_index(o->f.at[k], i))
+				return true;
+	}
 	return false;
 }
 
@@ -197,7 +201,7 @@ crossing_class(const struct scheme *s, const struct scheme_segment *g, const str
 static void
 choose_tile(const struct scheme *s, struct scheme_segment *g)
 {
-	if (g->norder < 2 || g->nouter < g->norder || g->block || s->op[g->op[0]].pick.scatter)
+	if (g->norder < 2 || g->nouter < g->norder || g->block || s->op[g->op[0]].scatter)
 		return;
 	const int inner = g->order[g->norder - 1];
 	for (int k = 0; k < g->nops; k++) {

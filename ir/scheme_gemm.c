@@ -175,7 +175,7 @@ bool
 scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g)
 {
 	const struct expr *e = o->f.body;
-	if (o->f.reduce != REDUCE_SUM || o->absent ||
+	if (o->f.reduce != REDUCE_SUM || o->absent || o->computed ||
 		(o->f.dtype != IR_f32 && o->f.dtype != IR_f64))
 		return false;
 	if (e->kind != EXPR_CALL || e->id != FN_mul || e->arg[0]->kind != EXPR_LOAD ||

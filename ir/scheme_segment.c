@@ -29,7 +29,7 @@ static bool
 is_loop(const struct scheme_op *o, int index)
 {
 	return index >= 0 && index < o->f.nindices && o->f.size[index] > 1 &&
-	       index != o->pick.index;
+	       form_is_loop(&o->f, index);
 }
 
 /* Would op `op` still have different classes for different indices? */
@@ -102,7 +102,7 @@ unite(const struct scheme *s, struct scheme_build *b, const struct scheme_segmen
 			const struct scheme_tensor *t = &s->tensor[o->in[j]];
 			if (!(scheme_reads(o) >> j & 1) || !scheme_made_in(s, o->in[j], o->segment))
 				continue;
-			if (t->alias >= 0)
+			if (t->alias >= 0 || form_is_computed(&o->f, &o->f.in[j]))
 				return false;
 			unite_access(s, b, t->op, &s->op[t->op].f.out, op, &o->f.in[j]);
 		}
@@ -245,7 +245,7 @@ read_inside(const struct scheme *s, const struct scheme_segment *g, int t)
 static bool
 is_prologue(const struct scheme *s, const struct scheme_op *o)
 {
-	if (o->out_set | o->red_set || o->pick.scatter)
+	if (o->out_set | o->red_set || o->scatter)
 		return false;
 	for (int j = 0; j < o->f.ninputs; j++)
 		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment) &&

@@ -3,48 +3,48 @@
 
 #include <talloc.h>
 
-/* Times that the body is evaluated: the product of the local sizes; a guarded index takes one
- * value. */
+/* Times that the body is evaluated: the product of the local sizes of the loops. */
 static double
 form_points(const struct form *f)
 {
-	int load, guarded = -1;
 	double n = 1;
 
-	if (!form_guard(f, &load, &guarded) || !(f->reduced >> guarded & 1))
-		guarded = -1;
 	for (int i = 0; i < f->nindices; i++)
-		if (i != guarded)
+		if (form_is_loop(f, i))
 			n *= (double)f->size[i];
 	return n;
 }
 
-static double
+/*
+ * The work of a form: operations, and bytes. Of an operand that is read at computed positions no
+ * more is read than one element at a time.
+ */
+static struct op_work
 form_work(const struct ir_module *m, const struct ir_op *op)
 {
 	struct arena *a = arena_create(m);
 	struct form_offset offset[FORM_MAX_INDICES];
+	struct op_work w = {0, 0};
 	struct form f;
-	double flops = 0;
 
 	if (form_make((struct ir_module *)m, a, op, NULL, &f)) {
 		form_localize(m, op, &f, offset);
-		flops = form_points(&f) * (expr_flops(f.body) + (f.reduce != REDUCE_NONE));
+		w.flops = form_points(&f) * (expr_flops(f.body) + (f.reduce != REDUCE_NONE));
+		for (int j = 0; j < f.ninputs; j++) {
+			const struct ir_type *t = ir_operand_type(op, j);
+			const double all = (double)ir_type_local_bytes(m, t),
+				     picked = form_points(&f) * ir_dtype_bytes(t->dtype);
+			w.bytes += form_is_computed(&f, &f.in[j]) && picked < all ? picked : all;
+		}
 	}
 	talloc_free(a);
-	return flops;
+	return w;
 }
 
-/* Rows that are picked by number are read, not the whole table. */
 static double
-read_bytes(const struct ir_module *m, const struct ir_op *op, int operand)
+value_bytes(const struct ir_module *m, const struct ir_value *v)
 {
-	double all = (double)ir_type_local_bytes(m, ir_operand_type(op, operand));
-
-	if (operand != 0 || (op->code != OP_gather && op->code != OP_pick))
-		return all;
-	double picked = (double)ir_type_local_bytes(m, op->result[0].type);
-	return picked < all ? picked : all;
+	return (double)ir_type_local_bytes(m, v->type);
 }
 
 struct op_work
@@ -54,14 +54,16 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 
 	if (op_is(op, EFFECT | TERMINATOR | NAMED))
 		return w;
+	const bool formed =
+		!op->body && form_exists((enum op_code)op->code) && !op_is(op, PARALLEL);
+	if (formed)
+		w = form_work(m, op);
 	if (op->body)
 		IR_FOR_OPS (inner, op->body)
 			w.flops += op_work(m, inner).flops;
-	else if (form_exists((enum op_code)op->code) && !op_is(op, PARALLEL))
-		w.flops = form_work(m, op);
-	for (int i = 0; i < op->noperands; i++)
-		w.bytes += read_bytes(m, op, i);
+	for (int i = 0; i < op->noperands && !formed; i++)
+		w.bytes += value_bytes(m, ir_operand(op, i));
 	for (int i = 0; i < op->nresults; i++)
-		w.bytes += (double)ir_type_local_bytes(m, op->result[i].type);
+		w.bytes += value_bytes(m, &op->result[i]);
 	return w;
 }

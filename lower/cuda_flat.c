@@ -19,12 +19,6 @@ struct vectors {
 	} at[64];
 };
 
-static bool
-is_pick(const struct scheme_op *o)
-{
-	return o->pick.index >= 0;
-}
-
 /* Does load j of op o (-1: its result) come from memory here? */
 static bool
 is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
@@ -44,7 +38,7 @@ fits(const struct cuda_text *t, int c, int *width)
 
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		if (is_pick(o))
+		if (o->computed)
 			return false;
 		for (int j = -1; j < o->f.ninputs; j++) {
 			if (o->stage < 0 || !is_memory(t, o, j))

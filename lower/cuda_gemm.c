@@ -66,7 +66,7 @@ join(const struct scheme *s, const struct scheme_op *o, struct epilogue *e)
 {
 	const struct expr *b = o->f.body;
 
-	if (o->f.reduce != REDUCE_NONE || o->pick.index >= 0 || o->absent || b->kind != EXPR_CALL ||
+	if (o->f.reduce != REDUCE_NONE || o->computed || o->absent || b->kind != EXPR_CALL ||
 		b->nargs != 2 || b->arg[0]->dtype != b->dtype || e->relu)
 		return false;
 	for (int i = 0; i < 2; i++) {

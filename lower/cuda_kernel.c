@@ -62,7 +62,7 @@ write_loops(struct cuda_text *t)
 	for (int k = 0; k < g->nops; k++)
 		reduces |= t->s->op[g->op[k]].red_set != 0;
 	const struct scheme_op *first = &t->s->op[g->op[0]];
-	if (first->pick.index >= 0 && first->pick.scatter)
+	if (first->scatter)
 		cuda_scatter(t);
 	else if (!reduces)
 		cuda_flat(t);

@@ -14,18 +14,64 @@
 static bool
 place_varies(const struct cuda_text *t, const struct scheme_op *o)
 {
-	const uint32_t loads = scheme_loads(o->pick.value);
+	uint32_t loads = 0;
 
+	for (int i = 0; i < o->f.nindices; i++)
+		if (o->f.at[i])
+			loads |= scheme_loads(o->f.at[i]);
 	for (int i = 0; i < o->f.nindices; i++) {
 		if (o->cls[i] < 0 || !(o->out_set >> o->cls[i] & 1))
 			continue;
-		if (expr_uses_index(o->pick.value, i))
-			return true;
+		for (int k = 0; k < o->f.nindices; k++)
+			if (o->f.at[k] && expr_uses_index(o->f.at[k], i))
+				return true;
 		for (int j = 0; j < o->f.ninputs; j++)
 			if (loads >> j & 1 && scheme_stride(t->s, o, j, o->cls[i]))
 				return true;
 	}
 	return false;
+}
+
+/* Opens a block that runs where the place is inside. */
+static void
+open_inside(struct cuda_text *t, const struct scheme_op *o)
+{
+	const char *test = kernel_positions(&t->w, o, &o->f.out);
+
+	cuda_block(t, "if (%s)", test ? test : "true");
+}
+
+/* The number of the target row: all computed indices as one, row-major. */
+static char *
+target_text(struct cuda_text *t, const struct scheme_op *o)
+{
+	char *text = NULL;
+
+	for (int d = 0; d < o->f.out.rank; d++) {
+		const int i = o->f.out.index[d];
+		if (i < 0 || !o->f.at[i])
+			continue;
+		const char *name = kernel_position_name(&t->w, o, i);
+		text = text ? cuda_printf(t, "(%s * %" PRId64 " + %s)", text, o->f.size[i], name)
+			    : cuda_printf(t, "%s", name);
+	}
+	return text;
+}
+
+/* The computed indices of the target row with that number, once for each. */
+static void
+declare_indices(struct cuda_text *t, const struct scheme_op *o, const char *number)
+{
+	int64_t behind = 1;
+
+	for (int d = o->f.out.rank; d-- > 0;) {
+		const int i = o->f.out.index[d];
+		if (i < 0 || !o->f.at[i])
+			continue;
+		kernel_line(&t->w, "const int64_t %s = %s / %" PRId64 " %% %" PRId64 ";",
+			kernel_position_name(&t->w, o, i), number, behind, o->f.size[i]);
+		behind *= o->f.size[i];
+	}
 }
 
 static int64_t
@@ -53,7 +99,7 @@ write_own(struct cuda_text *t, const struct scheme_op *o)
 	cuda_open(t);
 	open_threads(t, all.size);
 	cuda_unflatten(t, &all, "at");
-	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
+	open_inside(t, o);
 	const char *value = kernel_expr(&t->w, o, o->f.body);
 	kernel_line(&t->w, "%s = %s;", kernel_element(&t->w, o, -1),
 		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, value));
@@ -74,7 +120,7 @@ write_walk(struct cuda_text *t, const struct scheme_op *o)
 	cuda_block(
 		t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
 	cuda_unflatten(t, &over, "q");
-	cuda_block(t, "if (%s)", kernel_pick(&t->w, o));
+	open_inside(t, o);
 	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
 	cuda_end(t);
 	cuda_end(t);
@@ -88,8 +134,8 @@ declare_target(struct cuda_text *t, const struct scheme_op *o, const struct cuda
 {
 	cuda_block(t, "const auto target = [&](uint32_t source) -> int64_t");
 	cuda_unflatten(t, over, "source");
-	const char *test = kernel_pick(&t->w, o);
-	kernel_line(&t->w, "return %s ? p%d : -1;", test, (int)(o - t->s->op));
+	const char *test = kernel_positions(&t->w, o, &o->f.out);
+	kernel_line(&t->w, "return %s ? %s : -1;", test ? test : "true", target_text(t, o));
 	t->w.indent--;
 	kernel_line(&t->w, "};");
 }
@@ -109,23 +155,23 @@ write_rows(struct cuda_text *t, const struct scheme_op *o)
 		"for (uint32_t unit = blockIdx.x * %d + threadIdx.x / 32; unit < %" PRId64
 		"; unit += gridDim.x * %d)",
 		warps, n, warps);
-	kernel_line(&t->w, "const int64_t p%d = target(unit);", (int)(o - t->s->op));
-	kernel_line(&t->w, "bool first = p%d >= 0;", (int)(o - t->s->op));
+	kernel_line(&t->w, "const int64_t row = target(unit);");
+	kernel_line(&t->w, "bool first = row >= 0;");
 	kernel_line(&t->w, "for (uint32_t from = 0; first && from < unit; from += 32)");
 	kernel_line(&t->w,
 		"\tfirst = !__any_sync(0xFFFFFFFFu, from + lane < unit && target(from + lane) == "
-		"p%d);",
-		(int)(o - t->s->op));
+		"row);");
 	cuda_block(t,
 		"for (uint32_t from = unit / 32 * 32; first && from < %" PRId64 "; from += 32)", n);
 	kernel_line(&t->w, "const uint32_t here = from + lane;");
 	kernel_line(&t->w,
 		"uint32_t same = __ballot_sync(0xFFFFFFFFu, here >= unit && here < %" PRId64
-		" && target(here) == p%d);",
-		n, (int)(o - t->s->op));
+		" && target(here) == row);",
+		n);
 	cuda_block(t, "for (; same; same &= same - 1)");
 	kernel_line(&t->w, "const uint32_t source = from + __ffs((int)same) - 1;");
 	cuda_unflatten(t, &over, "source");
+	declare_indices(t, o, "row");
 	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += 32)", kept.size);
 	cuda_unflatten(t, &kept, "q");
 	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));

@@ -49,7 +49,7 @@ fits(const struct cuda_text *t, int along, int across)
 
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		if (o->pick.index >= 0 || (cuda_is_stored(t, o) && o->out_set != t->space))
+		if (o->computed || (cuda_is_stored(t, o) && o->out_set != t->space))
 			return false;
 		for (int j = 0; j < o->f.ninputs; j++) {
 			if (!is_load(t, o, j) || scheme_stride(t->s, o, j, along) <= 1)

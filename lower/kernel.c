@@ -68,6 +68,17 @@ open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 	w->indent++;
 }
 
+char *
+kernel_lowest(struct kernel_text *w, enum ir_dtype t)
+{
+	const int bits = (int)(8 * ir_dtype_bytes(t));
+
+	if (t == IR_i64)
+		return talloc_strdup(w->scratch, "INT64_MIN");
+	return talloc_asprintf(w->scratch, "(%s)INT64_C(%" PRId64 ")", kernel_ctype(t),
+		ir_dtype_class(t) == IR_INT ? -(INT64_C(1) << (bits - 1)) : 0);
+}
+
 /* What a reduction starts with. */
 char *
 kernel_identity(struct kernel_text *w, const struct scheme_op *o)
@@ -138,44 +149,19 @@ kernel_store(struct kernel_text *w, const struct scheme_op *o)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), v);
 }
 
-/* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
-char *
-kernel_pick(struct kernel_text *w, const struct scheme_op *o)
-{
-	const int n = (int)(o - w->s->op), index = o->pick.index;
-	const char *value = kernel_expr(w, o, o->pick.value);
-	const char *start = "";
-
-	if (o->offset[index].type) {
-		const struct kernel_arg arg = {
-			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
-		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
-	}
-	const char *name = o->pick.scatter ? "p" : "n";
-	kernel_line(w, "const int64_t %s%d = (int64_t)%s%s;", name, n, value, start);
-	char *test =
-		talloc_asprintf(w->scratch, "(uint64_t)%s%d < %" PRId64, name, n, o->f.size[index]);
-	if (!o->pick.scatter)
-		kernel_line(w, "const int64_t p%d = %s ? n%d : 0;", n, test, n);
-	return test;
-}
-
 /* The value of op o at the present indices. */
 char *
 kernel_value(struct kernel_text *w, const struct scheme_op *o)
 {
-	if (o->pick.index < 0)
-		return kernel_expr(w, o, o->f.body);
-	const char *test = kernel_pick(w, o);
-	return talloc_asprintf(w->scratch, "(%s ? %s : 0)", test, kernel_expr(w, o, o->f.body));
+	return kernel_expr(w, o, o->f.body);
 }
 
 static void
 write_scatter(struct kernel_text *w, const struct scheme_op *o)
 {
-	const char *test = kernel_pick(w, o);
+	const char *test = kernel_positions(w, o, &o->f.out);
 
-	open_brace(w, talloc_asprintf(w->scratch, "if (%s)", test));
+	open_brace(w, test ? talloc_asprintf(w->scratch, "if (%s)", test) : "");
 	const char *value = kernel_expr(w, o, o->f.body);
 	if (o->f.reduce == REDUCE_NONE)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
@@ -209,7 +195,7 @@ suffix_depth(const struct stage *st, const struct scheme_op *o)
 static bool
 reduces_inside(const struct stage *st, const struct scheme_op *o)
 {
-	return (o->red_set & ~st->outer) != 0 && !o->pick.scatter;
+	return (o->red_set & ~st->outer) != 0 && !o->scatter;
 }
 
 /* Calls `for every op of the stage`. */
@@ -222,7 +208,7 @@ reduces_inside(const struct stage *st, const struct scheme_op *o)
 static void
 write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *o)
 {
-	if (o->pick.index >= 0 && o->pick.scatter) {
+	if (o->scatter) {
 		write_scatter(w, o);
 		return;
 	}
@@ -310,8 +296,7 @@ is_vector_loop(const struct kernel_text *w, const struct stage *st)
 	const uint32_t last = 1u << st->loop[st->nloops - 1];
 
 	FOR_STAGE(w, st, o)
-	if ((o->pick.index >= 0 && o->pick.scatter) ||
-		(o->red_set & last && suffix_depth(st, o) < 0))
+	if (o->scatter || (o->red_set & last && suffix_depth(st, o) < 0))
 		return false;
 	return true;
 }
@@ -366,7 +351,7 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 {
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &w->s->op[g->op[k]];
-		if (!(o->red_set & scheme_outer_set(g)) && !(o->pick.index >= 0 && o->pick.scatter))
+		if (!(o->red_set & scheme_outer_set(g)) && !o->scatter)
 			continue;
 		const char *zero =
 			kernel_stored(w, (enum ir_dtype)o->f.dtype, kernel_identity(w, o));
@@ -413,7 +398,7 @@ static void
 open_outer(struct kernel_text *w, const struct scheme_segment *g)
 {
 	const struct scheme_op *first = &w->s->op[g->op[0]];
-	const bool scatter = first->pick.index >= 0 && first->pick.scatter; /* it is alone then */
+	const bool scatter = first->scatter; /* it is alone then */
 
 	if (g->tile >= 0) {
 		open_tiled(w, g);

@@ -2,6 +2,7 @@
 #include "lower/kernel_text.h"
 
 #include "ir/interp.h"
+#include "ir/scheme_build.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -124,9 +125,8 @@ memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
 	for (int d = 0; d < x->rank; d++) {
 		const int index = x->index[d];
 		const int64_t stride = scheme_dim_stride(&w->s->tensor[tensor], d);
-		if (index >= 0 && index == o->pick.index)
-			text = add_term(text, stride,
-				talloc_asprintf(w->scratch, "p%d", (int)(o - w->s->op)));
+		if (index >= 0 && o->f.at[index])
+			text = add_term(text, stride, kernel_position_name(w, o, index));
 		else if (index >= 0 && o->cls[index] >= 0)
 			text = add_term(text, stride,
 				class_variable(
@@ -184,9 +184,73 @@ is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 		outer |= 1u << g->order[i];
 	if (t->where == SCHEME_LOCAL || w->all_local)
 		return true;
-	if (maker->red_set & outer || maker->pick.scatter)
+	if (maker->red_set & outer || maker->scatter)
 		return false;
 	return maker->stage == o->stage || (!(maker->out_set & ~outer) && !maker->red_set);
+}
+
+char *
+kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	return talloc_asprintf(w->scratch, "p%d_%d", (int)(o - w->s->op), index);
+}
+
+/*
+ * Declares the position of a computed index: p<op>_<index>. Where data give it, it is kept inside,
+ * so that a read there is safe whether it counts or not, and vector loads can be made of it.
+ * Returns the condition under which it is inside, NULL where it always is.
+ */
+static char *
+declare_position(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	const char *name = kernel_position_name(w, o, index), *start = "";
+	const char *value = kernel_expr(w, o, o->f.at[index]);
+
+	if (o->offset[index].type) {
+		const struct kernel_arg arg = {
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
+		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
+	}
+	if (scheme_is_inside(o, index) || !scheme_loads(o->f.at[index]) || o->scatter) {
+		kernel_line(w, "const int64_t %s = (int64_t)%s%s;", name, value, start);
+		return scheme_is_inside(o, index)
+			       ? NULL
+			       : talloc_asprintf(w->scratch, "(uint64_t)%s < %" PRId64, name,
+					 o->f.size[index]);
+	}
+	char *test =
+		talloc_asprintf(w->scratch, "(uint64_t)n%s < %" PRId64, name, o->f.size[index]);
+	kernel_line(w, "const int64_t n%s = (int64_t)%s%s;", name, value, start);
+	kernel_line(w, "const int64_t %s = %s ? n%s : 0;", name, test, name);
+	return test;
+}
+
+char *
+kernel_positions(struct kernel_text *w, const struct scheme_op *o, const struct form_access *x)
+{
+	char *all = NULL;
+
+	for (int d = 0; d < x->rank; d++) {
+		const int index = x->index[d];
+		if (index < 0 || !o->f.at[index])
+			continue;
+		const char *test = declare_position(w, o, index);
+		if (test)
+			all = all ? talloc_asprintf(w->scratch, "%s && %s", all, test)
+				  : talloc_strdup(w->scratch, test);
+	}
+	return all;
+}
+
+/* What a read outside gives. */
+static char *
+fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const enum ir_dtype t = w->s->tensor[o->in[j]].dtype;
+
+	return isinf(o->f.fill[j]) && ir_dtype_class(t) != IR_FLOAT
+		       ? kernel_lowest(w, t)
+		       : kernel_const(w, t, o->f.fill[j]);
 }
 
 /* Load j as it lies, whether the place holds it or not. */
@@ -198,11 +262,15 @@ load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 
 	if (is_local(w, o, tensor))
 		return talloc_asprintf(w->scratch, "v%d", tensor);
+	const char *inside =
+		form_is_computed(&o->f, &o->f.in[j]) ? kernel_positions(w, o, &o->f.in[j]) : NULL;
 	char *text = kernel_element(w, o, j);
 	if (is_half(t->dtype) && t->where != SCHEME_ROW)
 		text = talloc_asprintf(
 			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
-	return text;
+	return inside ? talloc_asprintf(
+				w->scratch, "(%s ? %s : %s)", inside, text, fill_text(w, o, j))
+		      : text;
 }
 
 char *

@@ -41,11 +41,19 @@ char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 /* The value of an expression of op o; parts used twice become locals, written first. */
 char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
 
-/* The value of op o at the present indices, 0 where its pick is out of range. */
+/* The value of op o at the present indices. */
 char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
 
-/* Declares the index that data gives: p<op>. Returns the condition under which it is in range. */
-char *kernel_pick(struct kernel_text *w, const struct scheme_op *o);
+/* Declares the positions of an access's computed indices, once each. Returns the condition under
+ * which all are inside of what the place has, NULL where they always are. */
+char *kernel_positions(
+	struct kernel_text *w, const struct scheme_op *o, const struct form_access *x);
+
+/* The name of the local that holds the position of a computed index. */
+char *kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index);
+
+/* The lowest value of an integer type. */
+char *kernel_lowest(struct kernel_text *w, enum ir_dtype t);
 
 /* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
 void kernel_store(struct kernel_text *w, const struct scheme_op *o);

@@ -7,28 +7,18 @@
  * is:
  *
  *   a product of operands   contract, or sum, transpose, broadcast where one factor is left
- *   a guarded operand       the row whose notation says the adjoint (gather <-> scatter_add, pick
+ *   computed positions      the row whose notation says the adjoint (gather <-> scatter_add, pick
  * <-> put) max, min                the gradient goes to the operands that attain it, in equal
  * shares anything else           pointwise ops on the operands, then a sum over the dims that were
  * repeated
  */
-#include "passes/adjoint.h"
+#include "passes/adjoint_internal.h"
 
 #include "ir/row.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-struct adjoint {
-	struct ir_builder *b;
-	struct arena *a;
-	struct ir_op *op;
-	int operand;
-	struct ir_value *g;
-	struct form f;
-	const struct ir_type *type; /* of the operand */
-};
 
 /* ---- values with named indices: what contract, broadcast and transpose work on ---- */
 
@@ -244,7 +234,7 @@ product_adjoint(struct adjoint *x, double scale, const int *load, int nloads)
 	return build_broadcast(x, build_transpose(x, build_sum(x, f[0], &out), &out));
 }
 
-/* ---- guards ---- */
+/* ---- computed positions ---- */
 
 static bool
 same_items(const struct pattern_side *a, const struct pattern_side *b)
@@ -252,7 +242,7 @@ same_items(const struct pattern_side *a, const struct pattern_side *b)
 	if (a->nitems != b->nitems)
 		return false;
 	for (int i = 0; i < a->nitems; i++)
-		if (a->item[i].name != b->item[i].name)
+		if (a->item[i].name != b->item[i].name || !a->item[i].at != !b->item[i].at)
 			return false;
 	return true;
 }
@@ -263,23 +253,27 @@ find_adjoint_row(const struct ir_context *ctx, const struct pattern *p)
 {
 	for (int c = 0; c < OP_NCODES; c++) {
 		const struct pattern *q = ctx->row[c].pattern;
-		if (q && q->ninputs == 2 && q != p && same_items(&q->in[0], &p->out) &&
-			same_items(&q->in[1], &p->in[1]) && same_items(&q->out, &p->in[0]) &&
-			q->body->kind == TERM_CALL && q->body->fn == FN_select &&
-			q->body->arg[0]->fn == FN_eq)
+		if (q && q->ninputs == 2 && p->ninputs == 2 && q != p &&
+			same_items(&q->in[0], &p->out) && same_items(&q->in[1], &p->in[1]) &&
+			same_items(&q->out, &p->in[0]) && q->body->kind == TERM_NAME)
 			return c;
 	}
 	return -1;
 }
 
+/* gather and scatter_add, pick and put: reading at a position and writing there. */
 static struct ir_value *
-guard_adjoint(struct adjoint *x, int guarded)
+mirror_adjoint(struct adjoint *x)
 {
 	struct ir_context *ctx = x->b->m->ctx;
 	int code = find_adjoint_row(ctx, op_row(ctx, x->op)->pattern);
-	struct ir_attr size = ir_make_int(ctx, "size", x->f.size[guarded]);
 
-	assert(code >= 0); /* guarded rows come in pairs: a test walks over the table */
+	assert(code >=
+		0); /* the other rows have a rule of their own: a test walks over the table */
+	struct ir_attr size = {0};
+	for (int d = 0; d < x->f.in[0].rank; d++)
+		if (x->f.in[0].index[d] >= 0 && x->f.at[x->f.in[0].index[d]])
+			size = ir_make_int(ctx, "size", x->type->dim[d]);
 	bool sized = row_attr_find(&ctx->row[code], "size") != NULL;
 	return ir_build(x->b, (enum op_code)code, (struct ir_value *[]){x->g, ir_operand(x->op, 1)},
 		2, &size, sized);
@@ -463,15 +457,15 @@ is_pointwise(const struct form *f)
 static struct ir_value *
 form_adjoint(struct adjoint *x, bool *none)
 {
-	int load, guarded, loads[FORM_MAX_INPUTS], nloads = 0;
+	int loads[FORM_MAX_INPUTS], nloads = 0;
 	double scale = 1;
 
 	if (x->f.reduce == REDUCE_MAX || x->f.reduce == REDUCE_MIN)
 		return extremum_adjoint(x);
 	if (x->f.reduce == REDUCE_PROD)
 		return prod_adjoint(x);
-	if (form_guard(&x->f, &load, &guarded))
-		return guard_adjoint(x, guarded);
+	if (form_has_computed(&x->f))
+		return mirror_adjoint(x);
 	const struct expr *d = expr_derivative(
 		x->a, x->b->m->ctx, x->f.body, x->operand, x->f.reduce ? -1 : x->f.ninputs);
 	*none = d->kind == EXPR_CONST && d->value == 0;
@@ -511,6 +505,8 @@ adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, st
 		return NULL;
 	if (op->code == OP_reshape)
 		v = reshape_adjoint(&x);
+	else if (adjoint_rule_of((enum op_code)op->code))
+		v = adjoint_rule_of((enum op_code)op->code)(&x, none);
 	else if (form_make(b->m, a, op, NULL, &x.f))
 		v = form_adjoint(&x, none);
 	else

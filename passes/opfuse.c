@@ -104,20 +104,28 @@ is_scalar_constant(const struct ir_op *op)
 	return op && op->code == OP_constant && op->result[0].type->rank == 0;
 }
 
+static void
+form_open_all(struct arena *a, struct form *f)
+{
+	for (int i = 0; i < f->nindices; i++)
+		if (f->at[i])
+			form_open(a, f, i);
+}
+
 /* The role of an op, and its iteration space: the dims of its result, then what it reduces. */
 static enum role
 classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK])
 {
 	struct form f;
 	struct form_offset offset[FORM_MAX_INDICES];
-	int load, index;
 
 	*rank = 0;
 	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || is_scalar_constant(op) ||
 		op->nresults != 1 || !form_make(u->m, u->a, op, NULL, &f))
 		return ROLE_NONE;
 	form_localize(u->m, op, &f, offset);
-	bool guarded = form_guard(&f, &load, &index);
+	if (op->code == OP_pick || op->code == OP_put)
+		form_open_all(u->a, &f); /* a kernel goes over the row and takes the one element */
 	const struct form_access *whole = f.reduce != REDUCE_NONE && f.ninputs ? &f.in[0] : &f.out;
 	if (is_sum_product(&f))
 		whole = &f.out;
@@ -125,8 +133,8 @@ classify(struct fuser *u, struct ir_op *op, int *rank, int64_t space[IR_MAX_RANK
 		space[(*rank)++] = whole->index[d] < 0 ? 1 : f.size[whole->index[d]];
 	if (is_sum_product(&f))
 		return ROLE_PRODUCT;
-	if (guarded && op->code != OP_pick && op->code != OP_put)
-		return ROLE_NONE; /* gather and scatter_add read or write rows out of order */
+	if (form_has_computed(&f))
+		return ROLE_NONE; /* what is read or written out of order shares no loops */
 	if (f.reduce == REDUCE_NONE)
 		return reads_in_order(&f) ? ROLE_MAP : ROLE_NONE;
 	return reduces_trailing(&f) ? ROLE_ROW : ROLE_LAST;

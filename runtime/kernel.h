@@ -25,6 +25,13 @@ m_div_i64(int64_t x, int64_t y)
 	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
 }
 
+/* The quotient of y > 0 where there is no rest, else -1. */
+static inline int64_t
+m_exact(int64_t x, int64_t y)
+{
+	return x % y ? -1 : x / y;
+}
+
 static inline float
 m_div_f32(float x, float y)
 {
@@ -101,6 +108,7 @@ m_shift_right_logical_i64(int64_t x, int64_t y, int w)
 #define M_shift_right(x, y, w) M_INTS_2(x, y, w, m_shift_right_i32, m_shift_right_i64)
 #define M_shift_right_logical(x, y, w)                                                             \
 	M_INTS_2(x, y, w, m_shift_right_logical_i32, m_shift_right_logical_i64)
+#define M_exact(x, y) m_exact(x, y)
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
 #define M_normal(seed, at) rt_normal(rt_mix64((uint64_t)(seed)), (uint64_t)(at))

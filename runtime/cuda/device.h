@@ -225,6 +225,13 @@ M_rem(int64_t x, int64_t y)
 DEV_SHIFTS(int32_t, uint32_t, 31)
 DEV_SHIFTS(int64_t, uint64_t, 63)
 
+/* The quotient of y > 0 where there is no rest, else -1. */
+DEV int64_t
+M_exact(int64_t x, int64_t y)
+{
+	return x % y ? -1 : x / y;
+}
+
 #define M_and(x, y) ((x) & (y))
 #define M_or(x, y) ((x) | (y))
 #define M_xor(x, y) ((x) ^ (y))

@@ -214,7 +214,7 @@ a_table_split_by_rows_gathers_to_a_partial(void **state)
 }
 
 static void
-guards_are_recognized(void **state)
+a_gather_reads_at_computed_positions(void **state)
 {
 	struct fixture *x = *state;
 	struct arena *a = arena_create(x);
@@ -224,14 +224,17 @@ guards_are_recognized(void **state)
 		ir_build_typed(&x->b, OP_input, "i", NULL, 0, NULL, 0, ir_type_intern(x->ctx, &it));
 	struct ir_value *g = ir_build2(&x->b, OP_gather, t, i);
 	struct form f;
-	int load, index;
 
 	assert_true(form_make(x->m, a, g->op, NULL, &f));
-	assert_true(form_guard(&f, &load, &index));
-	assert_int_equal(load, 1);
-	assert_int_equal(f.size[index], 16);
-	/* one multiply, one compare and one add for each of the 6 x 8 results */
-	assert_true(op_work(x->m, g->op).flops == 6 * 8 * 3);
+	const int rows = f.in[0].index[0], columns = f.in[0].index[1];
+	assert_non_null(f.at[rows]);
+	assert_int_equal(f.at[rows]->kind, EXPR_CALL); /* the number as i64 */
+	assert_int_equal(f.at[rows]->arg[0]->id, 1);
+	assert_int_equal(f.size[rows], 16);
+	assert_null(f.at[columns]);
+	/* of the 16 rows it reads 6, one for each number, and does no arithmetic */
+	assert_true(op_work(x->m, g->op).flops == 0);
+	assert_true(op_work(x->m, g->op).bytes == 4.0 * (6 * 8 + 6 + 6 * 8));
 }
 
 static void
@@ -263,7 +266,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(reshape_keeps_slices_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_table_split_by_rows_gathers_to_a_partial, setup, teardown),
-		cmocka_unit_test_setup_teardown(guards_are_recognized, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_gather_reads_at_computed_positions, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			matmul_work_is_two_flops_a_product, setup, teardown),
 	};

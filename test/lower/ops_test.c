@@ -81,6 +81,12 @@ struct op_case {
 			   "(%a) {dims = [0], keep = true}\n%t = " #name "(%c) {dims = [0, 2]}\n"  \
 	}
 
+/* Images %x and filters of 6 and of 2 channels. */
+#define IMAGES                                                                                     \
+	"%x0 = iota() {dim = 0} : f32[420]\n%x1 = mul(%x0, %h)\n%x2 = sin(%x1)\n%x = "             \
+	"reshape(%x2) {shape = [2,6,5,7]}\n%f0 = slice(%x2) {start = [7], limit = [223]}\n%f = "   \
+	"reshape(%f0) {shape = [4,6,3,3]}\n%f2 = reshape(%f0) {shape = [12,2,3,3]}\n"
+
 static const struct op_case cases[] = {
 	BINARY(add), BINARY(sub), BINARY(mul), BINARY(div), BINARY(maximum), BINARY(minimum),
 	FLOAT_BINARY(pow), COMPARE(eq), COMPARE(ne), COMPARE(lt), COMPARE(le), COMPARE(gt),
@@ -147,6 +153,50 @@ static const struct op_case cases[] = {
 		       "transpose(%c) {perm = [2,0,1]}\n"},
 	{OP_reshape, "%r = reshape(%a) {shape = [3,20]}\n%e = exp(%a)\n%s = reshape(%e) {shape = "
 		     "[60]}\n"},
+	{OP_slice,
+		"%r = slice(%a) {start = [1,2], limit = [6,9], step = [2,3]}\n%e = exp(%a)\n%s = "
+		"slice(%e) {dims = [1], start = [7]}\n%t = slice(%k) {dims = [0], limit = [2]}\n"},
+	{OP_split, "%r = split(%a) {parts = 5, index = 3}\n%s = split(%c) {parts = 2, index = 0, "
+		   "dim = 0}\n"},
+	{OP_pad, "%r = pad(%a) {low = [1,-2], high = [-1,3], interior = [0,2], value = 7}\n%s = "
+		 "pad(%k) {dims = [1], low = [2]}\n"},
+	{OP_reverse, "%r = reverse(%a)\n%s = reverse(%c) {dims = [1]}\n"},
+	{OP_concat, "%r = concat(%a, %b, %v2)\n%s = concat(%a, %cs) {dim = 1}\n%t = concat(%k, %j, "
+		    "%k)\n"},
+	{OP_dynamic_slice, "%n = min(%i)\n%r = dynamic_slice(%a, %n) {size = 4}\n%m = max(%i)\n%s "
+			   "= dynamic_slice(%a, %m) {size = 7, dim = 1}\n"},
+	{OP_dynamic_update_slice, "%n = min(%i)\n%r = dynamic_update_slice(%a, %v2, %n)\n%m = "
+				  "mul(%n, %hundreds)\n%s = dynamic_update_slice(%a, %v2, %m)\n"},
+	{OP_dynamic_pad, "%n = min(%i)\n%r = dynamic_pad(%a, %n) {size = 9}\n"},
+	{OP_cumsum, "%r = cumsum(%a)\n%s = cumsum(%c) {dim = 1, exclusive = true}\n%t = cumsum(%k) "
+		    "{dim = 1, reverse = true}\n"},
+	{OP_conv2d, IMAGES "%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
+			   "dilation = [1,2]}\n%s = conv2d(%x, %f2) {groups = 3}\n"},
+	{OP_conv2d_data,
+		IMAGES "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
+		       "[1,2]}\n%r = conv2d_data(%g, %f) {height = 5, width = 7, stride = [2,1], "
+		       "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
+		       "conv2d_data(%gg, %f2) {height = 5, width = 7, groups = 3}\n"},
+	{OP_conv2d_filter,
+		IMAGES "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
+		       "[1,2]}\n%r = conv2d_filter(%x, %g) {height = 3, width = 3, stride = [2,1], "
+		       "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
+		       "conv2d_filter(%x, %gg) {height = 3, width = 3, groups = 3}\n"},
+	{OP_avg_pool, IMAGES "%r = avg_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
+			     "= [1,0]}\n%s = avg_pool(%a) {window = [2,3]}\n"},
+	{OP_avg_pool_grad, IMAGES "%y = avg_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
+				  "high = [1,1]}\n%r = avg_pool_grad(%y) {window = [3,2], stride = "
+				  "[2,2], low = [1,0], height = 5, width = 7}\n"},
+	{OP_max_pool, IMAGES "%r = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
+			     "= [1,0]}\n%s = max_pool(%k) {window = [2,3], low = [1,2]}\n"},
+	{OP_max_pool_count, "%m = max_pool(%k) {window = [2,2]}\n%r = max_pool_count(%k, %m) "
+			    "{window = [2,2]}\n"},
+	{OP_max_pool_pick, IMAGES "%m = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
+				  "high = [1,0]}\n%e = exp(%x)\n%r = max_pool_pick(%x, %m, %e) "
+				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
+	{OP_max_pool_grad, IMAGES "%m = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
+				  "high = [1,0]}\n%e = exp(%m)\n%r = max_pool_grad(%x, %m, %e) "
+				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
 	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = "
 		    "gather(%a, %big)\n"},
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
@@ -184,7 +234,10 @@ static const char head[] =
 	"= constant() {value = 100} : f32[]\n%one = constant() {value = 1} : i32[]\n"
 	"%five = constant() {value = 5} : i32[]\n%many = constant() {value = -19088743} : i32[]\n"
 	"%huge = constant() {value = 4294967296} : i64[]\n"
-	"%seven_f = constant() {value = 7} : f32[]\n%zeros = convert(%i) {to = f32}\n";
+	"%seven_f = constant() {value = 7} : f32[]\n%zeros = convert(%i) {to = f32}\n"
+	"%hundreds = constant() {value = 100} : i32[]\n"
+	"%v2 = reshape(%v) {shape = [1,10]}\n%cm = max(%c) {dims = [0]}\n%cs = slice(%cm) {limit = "
+	"[6,4]}\n";
 
 /* Outputs for those of r, s, t that the body defines. */
 static char *

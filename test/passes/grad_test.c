@@ -153,6 +153,78 @@ static const struct {
 	{"transpose", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = transpose(%a)"},
 	{"reshape", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %r = reshape(%a) {shape = "
 		    "[6, 4]}"},
+	{"slice", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[5,4] %r = slice(%a) "
+		  "{start = [1,0], limit = [5,3], step = [2,1]}"},
+	{"slice", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[5,4] %r = slice(%a) {dims "
+		  "= [-1], start = [2]}"},
+	{"split", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,6] %r = split(%a) "
+		  "{parts = 3, index = 1}"},
+	{"pad", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = pad(%a) {low = "
+		"[1,-1], high = [0,2], interior = [2,0], value = 3}"},
+	{"pad", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = pad(%a) {dims = "
+		"[0], low = [-1], high = [-1]}"},
+	{"reverse", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = reverse(%a) "
+		    "{dims = [1]}"},
+	{"reverse", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = reverse(%a)"},
+	{"concat", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4] %b = param(\"b\") "
+		   "{init = \"normal\", seed = 1} : f64[3,4] %c = param(\"c\") {init = \"normal\", "
+		   "seed = 2} : f64[1,4] %r = concat(%a, %b, %c)"},
+	{"concat", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4] %b = param(\"b\") "
+		   "{init = \"normal\", seed = 1} : f64[2,1] %r = concat(%a, %b) {dim = -1}"},
+	{"dynamic_slice", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[6,3] %i = "
+			  "input(\"i\") {range = 3} : i32[] %r = dynamic_slice(%a, %i) {size = 4}"},
+	{"dynamic_pad",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,2] %i = input(\"i\") "
+		"{range = 3} : i32[] %r = dynamic_pad(%a, %i) {size = 5, dim = 1}"},
+	{"dynamic_update_slice",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[6,3] %b = param(\"b\") "
+		"{init = \"normal\", seed = 1} : f64[2,3] %i = input(\"i\") {range = 4} : i32[] %r "
+		"= dynamic_update_slice(%a, %b, %i)"},
+	{"cumsum", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = cumsum(%a) "
+		   "{dim = 1}"},
+	{"cumsum", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[3,4] %r = cumsum(%a) "
+		   "{exclusive = true, reverse = true}"},
+	{"conv2d", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %b = "
+		   "param(\"b\") {init = \"normal\", seed = 1} : f64[4,3,3,2] %r = conv2d(%a, %b) "
+		   "{stride = [2,1], low = [1,0], high = [1,1], dilation = [1,2]}"},
+	{"conv2d", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4,4,4] %b = "
+		   "param(\"b\") {init = \"normal\", seed = 1} : f64[6,2,3,3] %r = conv2d(%a, %b) "
+		   "{groups = 2, low = [1,1], high = [1,1]}"},
+	{"conv2d", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,4,4] %b = "
+		   "param(\"b\") {init = \"normal\", seed = 1} : f64[3,1,2,2] %r = conv2d(%a, %b) "
+		   "{groups = 3, stride = [2,2]}"},
+	{"conv2d_data", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4,3,4] %b = "
+			"param(\"b\") {init = \"normal\", seed = 1} : f64[4,3,3,2] %r = "
+			"conv2d_data(%a, %b) {height = 6, width = 5, stride = [2,1], low = [1,0]}"},
+	{"conv2d_data",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,6,2,2] %b = param(\"b\") "
+		"{init = \"normal\", seed = 1} : f64[6,2,2,2] %r = conv2d_data(%a, %b) {height = "
+		"3, width = 4, groups = 2, dilation = [1,2]}"},
+	{"conv2d_filter",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %b = param(\"b\") "
+		"{init = \"normal\", seed = 1} : f64[2,4,3,5] %r = conv2d_filter(%a, %b) {height = "
+		"2, width = 2, stride = [2,1], low = [1,0]}"},
+	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4,3,3] %b = "
+			  "param(\"b\") {init = \"normal\", seed = 1} : f64[2,6,3,3] %r = "
+			  "conv2d_filter(%a, %b) {height = 3, width = 3, low = [1,1], groups = 2}"},
+	{"avg_pool", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %r = "
+		     "avg_pool(%a) {window = [3,2], stride = [2,2], low = [1,0], high = [1,0]}"},
+	{"avg_pool_grad", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,2,3] %r = "
+			  "avg_pool_grad(%a) {window = [3,2], stride = [2,2], low = [1,0], height "
+			  "= 4, width = 6}"},
+	{"max_pool", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %r = "
+		     "max_pool(%a) {window = [3,2], stride = [2,2], low = [1,0], high = [1,0]}"},
+	{"max_pool", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[4,5] %r = max_pool(%a) "
+		     "{window = [2,2]}"},
+	{"max_pool_count",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[4,5] %m = max_pool(%a) "
+		"{window = [2,2]} %c = max_pool_count(%a, %m) {window = [2,2]} %r = mul(%m, %c)"},
+	{"max_pool_pick", "%a = input(\"a\") : f64[4,5] %b = param(\"b\") {init = \"normal\", seed "
+			  "= 1} : f64[4,5] %m = max_pool(%a) {window = [2,2]} %r = "
+			  "max_pool_pick(%a, %m, %b) {window = [2,2]}"},
+	{"max_pool_grad", "%a = input(\"a\") : f64[4,4] %b = param(\"b\") {init = \"normal\", seed "
+			  "= 1} : f64[2,2] %m = max_pool(%a) {window = [2,2], stride = [2,2]} %r = "
+			  "max_pool_grad(%a, %m, %b) {window = [2,2], stride = [2,2]}"},
 	{"gather", "%a = param(\"a\") {init = \"normal\"} : f64[5,3] %i = input(\"i\") {range = 5} "
 		   ": i32[2,4] %r = gather(%a, %i)"},
 	{"scatter_add", "%a = param(\"a\") {init = \"normal\"} : f64[6,3] %i = input(\"i\") {range "

@@ -134,8 +134,8 @@ void gen_row(struct gen *g, enum op_code code);
  * Attributes for an op whose first operand has that type; -1 where one cannot be made up. What may
  * be left out is, at times.
  */
-int gen_attrs(
-	struct gen *g, const struct ir_row *row, const struct ir_type *t, struct ir_attr attr[6]);
+int gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
+	struct ir_attr attr[ROW_MAX_ATTRS]);
 /*
  * The results join the pool, unless they are too large, or compare what is not exact; then the op
  * goes. `r` may be NULL.
