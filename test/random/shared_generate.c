@@ -247,6 +247,8 @@ gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v, in
 		if (!v[i])
 			return NULL;
 	struct ir_value *r = ir_build(&g->b, code, v, n, attr, nattrs);
+	if (r && op_is(r->op, KEYED))
+		r->op->symbol = new_name(g, "key");
 	if (!r || ir_type_elements(r->type) <= GEN_MAX_ELEMENTS)
 		return r;
 	ir_op_erase(r->op);

@@ -171,7 +171,7 @@ broadcasting_shape(struct gen *g, const struct ir_type *t, int64_t *dim)
 static struct pooled
 partner(struct gen *g, char letter, const struct ir_value *first)
 {
-	const int from = gen_below(g, g->npool), how = gen_below(g, 100);
+	const int from = g->npool ? gen_below(g, g->npool) : 0, how = gen_below(g, 100);
 	for (int i = 0; i < g->npool && how < 70 && letter != 'b'; i++) {
 		const struct pooled p = g->pool[(from + i) % g->npool];
 		if (how < 50 ? p.v->type == first->type
@@ -400,12 +400,15 @@ guessed_shape(struct gen *g, const struct ir_type *t, int64_t *dim, int *of)
 	return rank;
 }
 
+/* `model` is the letter of the first operand, whose element type others of that letter have. */
 static struct pooled
-other_operand(struct gen *g, char letter, const struct ir_value *first)
+other_operand(struct gen *g, char letter, char model, const struct ir_value *first)
 {
 	int64_t dim[IR_MAX_RANK];
 	int of[IR_MAX_RANK];
 	const struct ir_type *t = first->type;
+	if (letter != 'I' && letter != 'b' && letter != model)
+		return gen_operand(g, letter);
 	if (gen_chance(g, 30) && letter != 'I')
 		return partner(g, letter, first);
 	const int rank = guessed_shape(g, t, dim, of);
@@ -461,7 +464,8 @@ gen_row(struct gen *g, enum op_code code)
 			const int rank = gen_chance(g, 50) ? 0 : gen_shape(g, dim);
 			in[j] = gen_indices(g, rank, dim, 5);
 		} else {
-			in[j] = j ? other_operand(g, letter, in[0].v) : gen_operand(g, letter);
+			in[j] = j ? other_operand(g, letter, letter_of(row, 0), in[0].v)
+				  : gen_operand(g, letter);
 		}
 		if (j == 0 && gen_chance(g, 30))
 			in[j] = in_range(g, in[j], GEN_UNIT);
