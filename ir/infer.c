@@ -1,5 +1,6 @@
 /* Types of results from operands and attributes; the checks that every op gets. */
 #include "ir/form.h"
+#include "ir/infer_memo.h"
 #include "ir/row.h"
 #include "ir/special.h"
 #include "ir/template.h"
@@ -292,10 +293,10 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	return special_written(m, op, written[0]) && set_result(m, op, 0, written[0], NULL);
 }
 
-bool
-ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+static bool
+infer_op(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
+	const struct ir_type *const *written)
 {
-	const struct ir_row *row = op_row(m->ctx, op);
 	struct ir_type t = {0};
 
 	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row))
@@ -311,4 +312,25 @@ ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *wri
 		return infer_special(m, op, written);
 	return infer_form(m, op, row, written ? written[0] : NULL, &t) &&
 	       set_result(m, op, 0, &t, written ? written[0] : NULL);
+}
+
+bool
+ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	const struct ir_row *row = op_row(m->ctx, op);
+	struct infer_key key;
+
+	/* Not where a body, a name or other ops count. */
+	if (op->nresults != 1 || !(row->traits & PURE))
+		return infer_op(m, op, row, written);
+	infer_key_make(&key, op, written ? written[0] : NULL);
+	const struct ir_type *known = infer_recall(m, &key);
+	if (known) {
+		op->result[0].type = known;
+		return true;
+	}
+	if (!infer_op(m, op, row, written))
+		return false;
+	infer_remember(m, &key, op->result[0].type);
+	return true;
 }

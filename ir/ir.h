@@ -146,6 +146,7 @@ struct ir_module {
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
+	struct infer_memo *memo;        /* ir/infer_memo.h */
 	struct ir_templates *templates; /* types of calls seen so far: ir/template.c; NULL: none */
 };
 

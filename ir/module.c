@@ -1,6 +1,7 @@
 /* Modules, functions, ops, use lists. */
 #include "ir/ir.h"
 
+#include "ir/infer_memo.h"
 #include "ir/row.h"
 
 #include <string.h>
@@ -15,6 +16,9 @@ ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
 		out_of_memory();
 	m->ctx = ctx;
 	m->arena = arena_create(m);
+	m->memo = talloc_zero(m, struct infer_memo);
+	if (!m->memo)
+		out_of_memory();
 	m->name = ir_name(ctx, name);
 	m->last_func = &m->func;
 	return m;

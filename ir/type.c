@@ -195,12 +195,40 @@ check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir
 	return true;
 }
 
+/* The same without a message, in one walk over the axes. */
+static bool
+type_fits(const struct ir_module *m, const struct ir_type *t)
+{
+	int64_t left[IR_MAX_RANK];
+
+	for (int d = 0; d < t->rank; d++) {
+		left[d] = t->dim[d];
+		if (left[d] < 0)
+			return false;
+	}
+	for (int i = 0; i < m->naxes; i++) {
+		struct ir_state s = t->axis[i];
+		int32_t size = m->axis[i].size;
+		if (s.kind == IR_COPIED)
+			continue;
+		if (s.kind == IR_SINGLE        ? s.order >= size
+			: s.kind == IR_PARTIAL ? ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL
+					       : s.dim >= t->rank || left[s.dim] % size)
+			return false;
+		if (s.kind == IR_SPLIT)
+			left[s.dim] /= size;
+	}
+	return true;
+}
+
 bool
 ir_type_check(
 	const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what)
 {
 	bool ok = true;
 
+	if (type_fits(m, t))
+		return true;
 	for (int d = 0; d < t->rank; d++)
 		ok = check_dim(m, t, d, loc, what) && ok;
 	for (int i = 0; i < m->naxes; i++) {

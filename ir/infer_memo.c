@@ -1,0 +1,99 @@
+/* A table of types by what they follow from; an entry gives way to the next with its hash. */
+#include "ir/infer_memo.h"
+
+#include "ir/intern.h"
+#include "ir/row.h"
+
+#include <string.h>
+#include <talloc.h>
+
+static void
+key_add(struct infer_key *key, uint64_t word)
+{
+	if (key->n < INFER_KEY_WORDS)
+		key->word[key->n] = word;
+	key->n++;
+}
+
+static void
+key_add_attr(struct infer_key *key, const struct ir_attr *a)
+{
+	key_add(key, (uintptr_t)a->key);
+	key_add(key, (uint64_t)a->kind << 16 | a->n);
+	if (a->kind == ATTR_LIST) {
+		for (int i = 0; i < a->n && key->n < INFER_KEY_WORDS; i++)
+			key_add(key, (uint64_t)a->list[i].i);
+		return;
+	}
+	/* Integers, floats and pointers to interned text lie in the same eight bytes. */
+	key_add(key, (uint64_t)a->i);
+}
+
+/* A list of anything but integers has no place in a key. */
+static bool
+attrs_are_plain(const struct ir_op *op)
+{
+	for (int i = 0; i < op->nattrs; i++) {
+		const struct ir_attr *a = &op->attr[i];
+		for (int j = 0; a->kind == ATTR_LIST && j < a->n; j++)
+			if (a->list[j].kind != ATTR_INT)
+				return false;
+		if (a->kind == ATTR_SIZE || a->kind == ATTR_NAME)
+			return false;
+	}
+	return true;
+}
+
+void
+infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_type *written)
+{
+	key->n = 0;
+	if (!attrs_are_plain(op))
+		return;
+	key_add(key, (uint64_t)op->code << 32 | (uint64_t)op->noperands << 16 | op->nattrs);
+	key_add(key, (uintptr_t)written);
+	for (int i = 0; i < op->noperands && key->n < INFER_KEY_WORDS; i++)
+		key_add(key, (uintptr_t)ir_operand_type(op, i));
+	for (int i = 0; i < op->nattrs && key->n < INFER_KEY_WORDS; i++)
+		key_add_attr(key, &op->attr[i]);
+	if (key->n >= INFER_KEY_WORDS)
+		key->n = 0;
+}
+
+static unsigned
+key_slot(const struct infer_key *key)
+{
+	return intern_hash(INTERN_SEED, key->word, key->n * sizeof *key->word) % INFER_MEMO;
+}
+
+const struct ir_type *
+infer_recall(const struct ir_module *m, const struct infer_key *key)
+{
+	if (!key->n)
+		return NULL;
+	unsigned at = key_slot(key);
+	const struct infer_key *have = &m->memo->entry[at].key;
+	bool same =
+		have->n == key->n && memcmp(have->word, key->word, key->n * sizeof *key->word) == 0;
+
+	return same ? m->memo->entry[at].type : NULL;
+}
+
+void
+infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir_type *type)
+{
+	if (!key->n)
+		return;
+	unsigned at = key_slot(key);
+
+	m->memo->entry[at].key.n = key->n;
+	memcpy(m->memo->entry[at].key.word, key->word, key->n * sizeof *key->word);
+	m->memo->entry[at].type = type;
+}
+
+void
+infer_forget(struct ir_module *m)
+{
+	for (int i = 0; i < INFER_MEMO; i++)
+		m->memo->entry[i].key.n = 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * What inference found lately, for ir/infer.c: layers repeat, so most ops are like one before. The
+ * type of a result follows from the op code, the types of the operands, the attributes and the
+ * written type; these are the key. Only what fitted is kept. The verifier starts with an empty
+ * memo, so what it accepts does not depend on what was there before.
+ */
+#ifndef IR_INFER_MEMO_H
+#define IR_INFER_MEMO_H
+
+#include "ir/ir.h"
+
+enum {
+	INFER_KEY_WORDS = 24, /* of an op of three operands with two short lists */
+	INFER_MEMO = 256,     /* entries: a model has some dozens of different ops */
+};
+
+struct infer_key {
+	uint64_t word[INFER_KEY_WORDS];
+	unsigned n; /* 0: the op cannot be looked up */
+};
+
+struct infer_memo {
+	struct {
+		struct infer_key key;
+		const struct ir_type *type;
+	} entry[INFER_MEMO];
+};
+
+/* The key of an op with one result. */
+void infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_type *written);
+/* The type of its result, or NULL where it is not known. */
+const struct ir_type *infer_recall(const struct ir_module *m, const struct infer_key *key);
+void infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir_type *type);
+/* Makes the memo empty. */
+void infer_forget(struct ir_module *m);
+
+#endif
