@@ -9,6 +9,17 @@
 #include <string.h>
 #include <talloc.h>
 
+typedef bool form_maker(
+	struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+
+/* Rows whose notation depends on how many operands there are. */
+static form_maker *const by_code[OP_NCODES] = {
+	[OP_contract] = form_contract,
+	[OP_concat] = form_concat,
+	[OP_gather_nd] = form_gather_nd,
+	[OP_scatter_nd] = form_scatter_nd,
+};
+
 bool
 form_exists(enum op_code code)
 {
@@ -18,7 +29,7 @@ form_exists(enum op_code code)
 #undef OP
 	};
 
-	return notation[code][0] != '@' || code == OP_contract || code == OP_concat;
+	return notation[code][0] != '@' || by_code[code];
 }
 
 int
@@ -402,13 +413,6 @@ match(struct matcher *mt)
 	return match_reduced(mt) && match_out(mt) && (!p->has_terms || term_resolve(mt));
 }
 
-static bool
-by_code(struct matcher *mt, struct arena *a)
-{
-	return mt->op->code == OP_contract ? form_contract(mt->m, mt->op, mt->f, a)
-					   : form_concat(mt->m, mt->op, mt->f, a);
-}
-
 void
 form_open(struct arena *a, struct form *f, int index)
 {
@@ -446,7 +450,7 @@ form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *wr
 	memset(f, 0, sizeof *f);
 	memset(mt.letter, -1, sizeof mt.letter);
 	if (!p)
-		return by_code(&mt, a);
+		return by_code[op->code](m, op, f, a);
 	f->ninputs = (uint8_t)p->ninputs;
 	if (borrow)
 		mt.a = arena_create(m->ctx); /* the module of an instance is no talloc chunk */

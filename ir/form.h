@@ -139,7 +139,7 @@ bool form_exists(enum op_code code);
 /*
  * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
  * the form of a contract from its spec: ir/contract.c, form_concat
- * that of a concat: ir/concat.c.
+ * that of a concat: ir/concat.c, the last two: ir/gather_nd.c.
  */
 bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
@@ -155,6 +155,8 @@ void form_open(struct arena *a, struct form *f, int index);
 /* Drops the body; the positions of computed indices are then only known to be there. */
 void form_forget(struct form *f);
 bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_scatter_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.

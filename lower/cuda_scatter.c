@@ -1,5 +1,6 @@
 /*
- * Results at places that data give: filled with zeros, then added to in the order of the source.
+ * Results at places that data give: filled with what the reduction starts with, then added to in
+ * the order of the source.
  *
  *     no sum           every source element has a place of its own
  *     rows by number   the first source row of each target row has a warp that finds the others: no
@@ -182,6 +183,20 @@ write_rows(struct cuda_text *t, const struct scheme_op *o)
 	cuda_close(t, CUDA_BLOCK, blocks(n, warps));
 }
 
+/* The whole result as what the reduction starts with. */
+static void
+write_fill(struct cuda_text *t, const struct scheme_op *o)
+{
+	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
+
+	cuda_open(t);
+	open_threads(t, n);
+	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
+		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, kernel_identity(&t->w, o)));
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, blocks(n, CUDA_BLOCK));
+}
+
 void
 cuda_scatter(struct cuda_text *t)
 {
@@ -189,8 +204,11 @@ cuda_scatter(struct cuda_text *t)
 	const struct scheme_tensor *result = &t->s->tensor[o->out];
 	const int64_t bytes = scheme_elements(result) * (int64_t)ir_dtype_bytes(result->dtype);
 
-	fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_host_pointer(t, o->out),
-		bytes);
+	if (o->f.reduce == REDUCE_NONE || o->f.reduce == REDUCE_SUM)
+		fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n",
+			cuda_host_pointer(t, o->out), bytes);
+	else
+		write_fill(t, o);
 	if (!o->red_set)
 		write_own(t, o);
 	else if (place_varies(t, o))

@@ -68,6 +68,20 @@ dim_of(const struct ir_op *op, int64_t otherwise)
 	return (int)(d < 0 ? d + ir_operand_type(op, 0)->rank : d);
 }
 
+/* The attributes of these names that the op has. */
+static int
+copy_attrs(const struct ir_op *op, const char *const *key, struct ir_attr *attr)
+{
+	int n = 0;
+
+	for (; *key; key++) {
+		const struct ir_attr *a = ir_attr_find(op, *key);
+		if (a)
+			attr[n++] = *a;
+	}
+	return n;
+}
+
 /* Zeros around g, so that it has the operand's size and lies `step` apart from low on. */
 static struct ir_value *
 pad_to_operand(struct adjoint *x, struct lists *l)
@@ -205,21 +219,78 @@ cumsum_rule(struct adjoint *x, bool *none)
 	return ir_build(x->b, OP_cumsum, &x->g, 1, attr, 3);
 }
 
-/* ---- convolution and pooling: images a, filters f, results g ---- */
+/* ---- several numbers ---- */
 
-/* The attributes of these names that the op has. */
-static int
-copy_attrs(const struct ir_op *op, const char *const *key, struct ir_attr *attr)
+/* The numbers of x's op behind `v`. */
+static struct ir_value *
+build_numbers(struct adjoint *x, enum op_code code, struct ir_value *v)
 {
-	int n = 0;
+	struct ir_value *arg[FORM_MAX_INPUTS] = {v};
+	struct ir_attr attr[4];
+	int64_t sizes[IR_MAX_RANK];
+	static const char *const keys[] = {"dims", "batch", NULL};
+	int n = copy_attrs(x->op, keys, attr);
 
-	for (; *key; key++) {
-		const struct ir_attr *a = ir_attr_find(op, *key);
-		if (a)
-			attr[n++] = *a;
+	if (!v)
+		return NULL;
+	for (int j = 1; j < x->op->noperands; j++)
+		arg[j] = ir_operand(x->op, j);
+	if (code == OP_scatter_nd && x->op->code == OP_scatter_nd) {
+		attr[n++] = *ir_attr_find(x->op, "sizes");
+	} else if (code == OP_scatter_nd) {
+		int64_t dims[IR_MAX_RANK];
+		const int given = ir_attr_ints(x->op, "dims", dims, IR_MAX_RANK),
+			  batch = (int)ir_attr_int(x->op, "batch", 0);
+		for (int k = 0; k + 1 < x->op->noperands; k++) {
+			const int64_t d = given < 0 ? batch + k : dims[k];
+			sizes[k] = x->type->dim[d < 0 ? d + x->type->rank : d];
+		}
+		attr[n++] = ir_make_ints(x->b->m, "sizes", sizes, x->op->noperands - 1);
 	}
-	return n;
+	return ir_build(x->b, code, arg, x->op->noperands, attr, n);
 }
+
+static struct ir_value *
+gather_nd_rule(struct adjoint *x, bool *none)
+{
+	(void)none;
+	return build_numbers(x, OP_scatter_nd, x->g);
+}
+
+/* Of max and min: in equal shares to all that attain it, as in a reduction. */
+static struct ir_value *
+extremum_shares(struct adjoint *x)
+{
+	struct ir_value *u = ir_operand(x->op, 0),
+			*there = build_numbers(x, OP_gather_nd, &x->op->result[0]);
+	struct ir_value *hit = ir_build2(x->b, OP_eq, u, there);
+	struct ir_attr to = ir_make_dtype(x->b->m->ctx, "to", (enum ir_dtype)x->type->dtype);
+	struct ir_value *ones = ir_build(x->b, OP_convert, &hit, 1, &to, 1),
+			*count = build_numbers(x, OP_scatter_nd, ones),
+			*share = ir_build2(x->b, OP_div, x->g, count),
+			*back = build_numbers(x, OP_gather_nd, share);
+	struct ir_value *zero = ir_build_scalar(x->b, (enum ir_dtype)x->type->dtype, 0);
+
+	return back ? ir_build(x->b, OP_select, (struct ir_value *[]){hit, back, zero}, 3, NULL, 0)
+		    : NULL;
+}
+
+static struct ir_value *
+scatter_nd_rule(struct adjoint *x, bool *none)
+{
+	const char *how = ir_attr_string(x->op, "how", "add");
+
+	(void)none;
+	if (strcmp(how, "add") == 0)
+		return build_numbers(x, OP_gather_nd, x->g);
+	if (strcmp(how, "mul") != 0)
+		return extremum_shares(x);
+	diag_error(x->b->m->ctx->diag, x->op->loc,
+		"grad: scatter_nd has no gradient for how = \"mul\"");
+	return NULL;
+}
+
+/* ---- convolution and pooling: images a, filters f, results g ---- */
 
 static const char *const conv_keys[] = {"stride", "low", "dilation", "groups", NULL};
 static const char *const pool_keys[] = {"window", "stride", "low", NULL};
@@ -383,6 +454,8 @@ adjoint_rule_of(enum op_code code)
 		[OP_dynamic_pad] = dynamic_pad_rule,
 		[OP_dynamic_update_slice] = dynamic_update_rule,
 		[OP_cumsum] = cumsum_rule,
+		[OP_gather_nd] = gather_nd_rule,
+		[OP_scatter_nd] = scatter_nd_rule,
 		[OP_conv2d] = conv_rule,
 		[OP_conv2d_data] = conv_data_rule,
 		[OP_conv2d_filter] = conv_filter_rule,

@@ -199,6 +199,13 @@ static const struct op_case cases[] = {
 				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
 	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = "
 		    "gather(%a, %big)\n"},
+	{OP_gather_nd, "%r = gather_nd(%a, %i, %i)\n%s = gather_nd(%c, %i2) {dims = [1]}\n"
+		       "%n = reshape(%i) {shape = [6,1]}\n%t = gather_nd(%a, %n) {batch = 1}\n"},
+	{OP_scatter_nd,
+		"%r = scatter_nd(%w, %i, %i) {sizes = [5,7]}\n%s = scatter_nd(%u, %i) {sizes = "
+		"[7], dims = [-1]}\n%t = scatter_nd(%a, %k) {batch = 1, sizes = [5], how = "
+		"\"max\"}\n%p = scatter_nd(%u, %i) {sizes = [6], how = \"mul\"}\n"
+		"output(\"p\", %p)\n"},
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
 			 "scatter_add(%u, %big) {size = 4}\n"},
 	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},

@@ -227,6 +227,23 @@ static const struct {
 			  "max_pool_grad(%a, %m, %b) {window = [2,2], stride = [2,2]}"},
 	{"gather", "%a = param(\"a\") {init = \"normal\"} : f64[5,3] %i = input(\"i\") {range = 5} "
 		   ": i32[2,4] %r = gather(%a, %i)"},
+	{"gather_nd", "%a = param(\"a\") {init = \"normal\"} : f64[5,2,3] %i = input(\"i\") {range "
+		      "= 5} : "
+		      "i32[2,4] %j = input(\"j\") {range = 3} : i32[2,4] %r = gather_nd(%a, %i, "
+		      "%j) {dims = "
+		      "[0,-1]}"},
+	{"gather_nd", "%a = param(\"a\") {init = \"normal\"} : f64[3,4,2] %i = input(\"i\") {range "
+		      "= 4} : "
+		      "i32[3,5] %r = gather_nd(%a, %i) {batch = 1}"},
+	{"scatter_nd",
+		"%a = param(\"a\") {init = \"normal\"} : f64[2,4,2] %i = input(\"i\") {range = 3} "
+		": "
+		"i32[2,4] %j = input(\"j\") {range = 3} : i32[2,4] %r = scatter_nd(%a, %i, %j) "
+		"{dims = [2,0], sizes = [3,3]}"},
+	{"scatter_nd",
+		"%a = param(\"a\") {init = \"normal\"} : f64[2,6] %i = input(\"i\") {range = 3} : "
+		"i32[2,6] %m = scatter_nd(%a, %i) {batch = 1, sizes = [3], how = \"max\"} %r = "
+		"gather_nd(%m, %i) {batch = 1}"},
 	{"scatter_add", "%a = param(\"a\") {init = \"normal\"} : f64[6,3] %i = input(\"i\") {range "
 			"= 4} : i32[6] %r = scatter_add(%a, %i) {size = 4}"},
 	{"pick", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,5] %i = input(\"i\") {range = 5} "
