@@ -241,7 +241,7 @@ try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 	if (s->nsegments == 0)
 		return false;
 	struct scheme_segment *g = &s->segment[s->nsegments - 1];
-	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scatter)
+	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scatter || g->library)
 		return false;
 	const struct scheme_segment before = *g;
 	bool scatter = false;
@@ -275,6 +275,7 @@ start_segment(struct scheme *s, struct scheme_build *b, int i)
 		g->gemm = gemm;
 	else if (!scheme_analyse(s, b, g))
 		assert(!"every op has a segment of its own");
+	g->library = scheme_find_conv(s, &s->op[i], &g->conv);
 }
 
 /* Can op i wait for its first reader: it works element by element on operands of the kernel? */
@@ -309,12 +310,21 @@ gather_waiting(struct scheme *s, int i, int *list, int n)
 	return n;
 }
 
+/* Is op i work for a library, in a segment of its own? */
+static bool
+is_product(const struct scheme *s, int i)
+{
+	struct scheme_gemm gemm;
+	struct rt_conv_shape conv;
+
+	return scheme_find_gemm(s, &s->op[i], &gemm) || scheme_find_conv(s, &s->op[i], &conv);
+}
+
 /* Puts op i, and what has waited for it, into the last segment together, or one by one. */
 static void
 place_op(struct scheme *s, struct scheme_build *b, int i)
 {
-	struct scheme_gemm gemm;
-	const bool product = scheme_find_gemm(s, &s->op[i], &gemm);
+	const bool product = is_product(s, i);
 	const int n = gather_waiting(s, i, b->list, 0);
 
 	if (!product && try_join(s, b, b->list, n))
@@ -341,10 +351,7 @@ join_or_wait(struct scheme *s, struct scheme_build *b, int i)
 static void
 place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 {
-	struct scheme_op *o = &s->op[i];
-	struct scheme_gemm gemm;
-
-	if (!scheme_find_gemm(s, o, &gemm) && can_wait(s, i))
+	if (!is_product(s, i) && can_wait(s, i))
 		join_or_wait(s, b, i);
 	else
 		place_op(s, b, i);
@@ -429,7 +436,7 @@ scheme_in_place(const struct scheme *s, int j, int r)
 	const int writer = s->tensor[out].op;
 	const struct scheme_op *w = &s->op[writer];
 	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set ||
-		w->scatter)
+		s->segment[w->segment].library || w->scatter)
 		return false;
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];

@@ -23,6 +23,7 @@
 #define IR_SCHEME_H
 
 #include "ir/form.h"
+#include "runtime/conv.h"
 
 enum scheme_limit {
 	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */
@@ -101,8 +102,11 @@ struct scheme_segment {
 	int nstages;
 	int tile; /* class to go through in tiles together with the innermost one; -1: none */
 	struct scheme_gemm gemm; /* SCHEME_GEMM */
-	int64_t block; /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
-			*/
+	bool library;            /* SCHEME_LOOPS: also the convolution `conv`, of one op alone */
+	struct rt_conv_shape conv;
+	int64_t conv_at; /* byte offset of the library's memory in scratch */
+	int64_t block;   /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
+			  */
 };
 
 struct scheme {
@@ -147,7 +151,11 @@ bool scheme_is_block(const struct scheme *s, int t);
 /* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
 bool scheme_is_inside(const struct scheme_op *o, int i);
 
-/* Part of scheme_create: ir/scheme_gemm.c. */
+/* Parts of scheme_create: ir/scheme_gemm.c, ir/scheme_conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
+bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
+
+/* Bytes of scratch that a library is given for a convolution. */
+int64_t scheme_conv_scratch(const struct rt_conv_shape *c);
 
 #endif

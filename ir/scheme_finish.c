@@ -299,4 +299,9 @@ scheme_finish(struct scheme *s)
 		s->scratch_bytes +=
 			(bytes_in_scratch(s, t) + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
 	}
+	for (int i = 0; i < s->nsegments; i++)
+		if (s->segment[i].library) {
+			s->segment[i].conv_at = s->scratch_bytes;
+			s->scratch_bytes += scheme_conv_scratch(&s->segment[i].conv);
+		}
 }

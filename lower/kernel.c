@@ -494,7 +494,9 @@ write_body(struct kernel_text *w)
 	declare_scratch(w);
 	for (int i = 0; i < w->s->nsegments; i++) {
 		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;
-		if (w->s->segment[i].kind == SCHEME_LOOPS)
+		if (w->s->segment[i].library)
+			kernel_conv(w, i);
+		else if (w->s->segment[i].kind == SCHEME_LOOPS)
 			write_loops(w, i);
 		else if (!blocked)
 			kernel_gemm(w, &w->s->segment[i], false);

@@ -79,6 +79,9 @@ char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 
+/* The convolution of segment `number`. */
+void kernel_conv(struct kernel_text *w, int number);
+
 /* Name of a tensor's memory. */
 char *kernel_memory(struct kernel_text *w, int tensor);
 

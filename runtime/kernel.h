@@ -3,6 +3,7 @@
 #ifndef RUNTIME_KERNEL_H
 #define RUNTIME_KERNEL_H
 
+#include "runtime/conv.h"
 #include "runtime/gemm.h"
 #include "runtime/half.h"
 #include "runtime/rng.h"
