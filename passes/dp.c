@@ -5,9 +5,9 @@
  *
  * - A partial operand: allreduce, right behind the op that makes the value, for there a gradient
  *   becomes available. A sum of partials alone stays partial, so that a gradient of several terms
- *   is communicated once; so does what only a further sum or a reshape reads, which is no larger.
+ *   is communicated once; so does what is read only by ops that make it smaller.
  * - A copied operand beside a split one: a slice (partition); nothing is communicated. Constants,
- *   broadcasts and what is made of them are made in slices from the start.
+ *   broadcasts and what is made of copied values alone are made in slices from the start.
  * - One that is split in a way that no rule of the op fits: allgather.
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
@@ -92,8 +92,8 @@ repeats(const struct ir_op *op, const struct ir_value *v)
 }
 
 /*
- * A copy of the op without a reduction that makes v, on slices of its operands, or NULL. Only where
- * nobody else reads v or v only repeats what is smaller, so that little is computed twice.
+ * A copy of the op that makes v, on slices of its operands, or NULL. Only where nobody else reads v
+ * or v only repeats what is smaller, so that little is computed twice.
  */
 static struct ir_op *
 slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
@@ -104,7 +104,7 @@ slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
 
 	if ((v->uses->next && !repeats(op, v)) || !op_is(op, PURE) ||
 		op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
-		!form_shape(p->m, op, v->type, &f, NULL) || f.reduce != REDUCE_NONE)
+		!form_shape(p->m, op, v->type, &f, NULL))
 		return NULL;
 	for (int j = 0; j < f.ninputs; j++) {
 		int at = form_access_dim(&f.in[j], f.out.index[dim]);
@@ -217,18 +217,59 @@ all_partial(const struct dp *p, const struct ir_op *op)
 	return true;
 }
 
-/* Does the op make of one value, that nobody else reads, one that is no larger and a sum over the
- * places as well? */
+/* How far ahead dp looks for what makes a partial value smaller: a gradient is sliced, summed and
+ * reshaped within a few ops. */
+static const int max_ahead = 6;
+
+/* Does the op make of a sum over the places one that is no larger? */
+static bool
+shrinks(const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_sum:
+	case OP_mean:
+	case OP_slice:
+	case OP_split:
+	case OP_reverse:
+	case OP_reshape:
+	case OP_transpose: return true;
+	default: return false;
+	}
+}
+
+/*
+ * Is nothing lost by communicating the partial value v only behind the ops that read it? All of
+ * them shrink it, to no more elements together than it has. `message` is what has to be
+ * communicated then, or now.
+ */
+static bool
+can_wait(const struct ir_value *v, int ahead, int64_t *message)
+{
+	int64_t later = 0, behind = 0;
+
+	*message = ir_type_elements(v->type);
+	IR_FOR_USES (u, v) {
+		if (!shrinks(u->op) || !ahead)
+			return false;
+		can_wait(&u->op->result[0], ahead - 1, &behind);
+		later += behind;
+	}
+	if (later > *message)
+		return false;
+	*message = later;
+	return true;
+}
+
+/* Does the op take partial values as they are? */
 static bool
 passes_partial(const struct dp *p, const struct ir_op *op)
 {
-	switch (op->code) {
-	case OP_add: return all_partial(p, op);
-	case OP_sum:
-	case OP_mean:
-	case OP_reshape: return !ir_operand(op, 0)->uses->next;
-	default: return op_is(op, PARALLEL);
-	}
+	int64_t message;
+
+	if (op->code == OP_add)
+		return all_partial(p, op);
+	return op_is(op, PARALLEL) ||
+	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 
 static bool
