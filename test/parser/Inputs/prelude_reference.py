@@ -174,6 +174,48 @@ def dropout(t):
     return shaped(shape(t["x"]), [v / 0.75 if keep else 0.0 for v, keep in zip(x, kept)])
 
 
+def rope(t):
+    def row(b, i, h):
+        x = t["x"][b][i][h]
+        half = len(x) // 2
+        angle = [i / 100 ** (j / half) for j in range(half)]
+        turned = [complex(x[j], x[j + half]) * complex(math.cos(a), math.sin(a)) for j, a in enumerate(angle)]
+        return [z.real for z in turned] + [z.imag for z in turned]
+    return build(shape(t["x"])[:3], row)
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def cell(h, c, xw, w):
+    n, gates = len(h), [x + dot(h, column) for x, column in zip(xw, zip(*w))]
+    c = [sigmoid(gates[n + i]) * c[i] + sigmoid(gates[i]) * math.tanh(gates[2 * n + i]) for i in range(n)]
+    return [sigmoid(gates[3 * n + i]) * math.tanh(c[i]) for i in range(n)], c
+
+
+def lstm_cell(t, part):
+    return [cell(h, c, x, t["w"])[part] for h, c, x in zip(t["h"], t["c"], t["x"])]
+
+
+def lstm(t, part):
+    """part 0: h of every step; 1: the last h; 2: the last c."""
+    all_h, last_h, last_c = [], [], []
+    for b in range(len(t["x"])):
+        h, c, steps = t["h"][b], t["c"][b], []
+        for x in t["x"][b]:
+            xw = [dot(x, column) + bias for column, bias in zip(zip(*t["l.wx"]), t["l.b"])]
+            h, c = cell(h, c, xw, t["l.wh"])
+            steps.append(h)
+        all_h.append(steps)
+        last_h.append(h)
+        last_c.append(c)
+    return (all_h, last_h, last_c)[part]
+
+
+LSTM_CELL = {"h": [2, 3], "c": [2, 3], "x": [2, 12], "w": [3, 12]}
+LSTM = {"x": [2, 4, 2], "h": [2, 3], "c": [2, 3]}
+
 # name, params, integer inputs and their ranges, the call, the sizes of its result, what it is
 CASES = [
     ("softmax", {"x": [2, 3, 4]}, {}, "softmax(%x)", [2, 3, 4], lambda t: rows(softmax_row, t["x"])),
@@ -204,9 +246,15 @@ CASES = [
     ("padded_attention", {"q": [2, 3, 2, 2], "k": [2, 4, 2, 2], "v": [2, 4, 2, 2]}, {"n": ([2, 4], 3)},
      "padded_attention(%q, %k, %v, %seen)", [2, 3, 2, 2], lambda t: attention(t, lambda b, i, s: t["n"][b][s] > 0)),
     ("dropout", {"x": [2, 3, 8]}, {}, 'dropout(%x) {as = "d", rate = 0.25}', [2, 3, 8], dropout),
+    ("rope", {"x": [1, 4, 2, 6]}, {}, "rope(%x) {theta = 100}", [1, 4, 2, 6], rope),
+    ("lstm_cell", LSTM_CELL, {}, "%r, %c1 = lstm_cell(%h, %c, %x, %w)", [2, 3], lambda t: lstm_cell(t, 0)),
+    ("lstm_cell, c", LSTM_CELL, {}, "%h1, %r = lstm_cell(%h, %c, %x, %w)", [2, 3], lambda t: lstm_cell(t, 1)),
+    ("lstm", LSTM, {}, '%r, %h1, %c1 = lstm(%x, %h, %c) {as = "l"}', [2, 4, 3], lambda t: lstm(t, 0)),
+    ("lstm, last h", LSTM, {}, '%y, %r, %c1 = lstm(%x, %h, %c) {as = "l"}', [2, 3], lambda t: lstm(t, 1)),
+    ("lstm, last c", LSTM, {}, '%y, %h1, %r = lstm(%x, %h, %c) {as = "l"}', [2, 3], lambda t: lstm(t, 2)),
 ]
-# What prelude_values.dir looks at: no gradient leads through it.
-ELSEWHERE = {"accuracy"}
+# What prelude_values.dir looks at, for no gradient leads through it; and a part of lstm.
+ELSEWHERE = {"accuracy", "lstm_step"}
 
 
 # ---- running them ----
@@ -228,7 +276,8 @@ def module(name, params, inputs, call, result):
     if "n" in inputs:
         lines += ["%zero = constant() {value = 0} : i32[]", "%seen = gt(%n, %zero)"]
     weight = 'input("weight") : f32[' + ",".join(map(str, result)) + "]"
-    lines += [f"%r = call @{call}", f"%weight = {weight}", "%each = mul(%r, %weight)", "%loss = sum(%each)", 'output("loss", %loss)',
+    results, call = call.split(" = ", 1) if call.startswith("%") else ("%r", call)
+    lines += [f"{results} = call @{call}", f"%weight = {weight}", "%each = mul(%r, %weight)", "%loss = sum(%each)", 'output("loss", %loss)',
               'output("r", %r)', 'output("weight", %weight)', "}"]
     text = dopt("\n".join(lines), "-pass=inline")
     shown = re.findall(r"(%[\w.]+) = (?:param|input)\(\"([\w.]+)\"", text)
@@ -290,7 +339,7 @@ def check(name, params, inputs, call, result, function):
 
 
 listed = set(re.findall(r"^func @(\w+)", open(sys.argv[2]).read(), re.M))
-missing = listed - ELSEWHERE - {re.match(r"\w+", case[3]).group() for case in CASES}
+missing = listed - ELSEWHERE - {re.search(r"(\w+)\(", case[3]).group(1) for case in CASES}
 if not listed or missing:
     sys.exit(f"no case for {sorted(missing)}")
 for case in CASES:
