@@ -7,10 +7,12 @@
  * is:
  *
  *   a product of operands   contract, or sum, transpose, broadcast where one factor is left
- *   computed positions      the row whose notation says the adjoint (gather <-> scatter_add, pick
- * <-> put) max, min                the gradient goes to the operands that attain it, in equal
- * shares anything else           pointwise ops on the operands, then a sum over the dims that were
- * repeated
+ *   computed positions      the row whose notation says the adjoint: gather and scatter_add, pick
+ *                           and put; the others have a rule in adjoint_rules.c
+ *   max, min                the gradient goes to what attains it, in equal shares
+ *   prod                    the product of the others
+ *   anything else           pointwise ops on the operands, then a sum over the dims that were
+ *                           repeated
  */
 #include "passes/adjoint_internal.h"
 

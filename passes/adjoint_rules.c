@@ -2,10 +2,11 @@
  * Gradients of ops that read at computed positions: what was read somewhere is written back there,
  * and that is again an op that reads, of the other tensor.
  *
- *     slice  <-> pad          conv2d, conv2d_data, conv2d_filter: bilinear, each the gradient of
- * the others split   -> pad          avg_pool <-> avg_pool_grad concat  -> slice        max_pool ->
- * max_pool_grad, in equal shares where several are the largest reverse, cumsum, dynamic_slice <->
- * dynamic_pad
+ *     slice <-> pad, split -> pad, concat -> slice, reverse, cumsum: themselves
+ *     dynamic_slice <-> dynamic_pad, gather_nd <-> scatter_nd
+ *     conv2d, conv2d_data, conv2d_filter: bilinear, each the gradient of the others
+ *     avg_pool <-> avg_pool_grad
+ *     max_pool -> max_pool_grad, in equal shares where several are the largest
  */
 #include "passes/adjoint_internal.h"
 

@@ -7,10 +7,13 @@
  * Exact: results are the same numbers, up to the sign of a zero. So x * 0 stays (x may be
  * infinite), and sums are not put in another order.
  *
- * The rows for parallelization ops stand in canonicalize_parallel.c.
+ * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
+ * in canonicalize_products.c.
  */
 #include "ir/interp.h"
 #include "passes/canonicalize.h"
+
+#include "ir/form.h"
 
 #include <math.h>
 
@@ -370,13 +373,31 @@ static const struct rewrite rewrites[] = {
 	{0},
 };
 
-/* Drops an op that nothing uses any more, and then what only it used. */
+static bool
+is_unused(const struct ir_op *op)
+{
+	return op && op_is(op, PURE) && op->nresults == 1 && !op->result[0].uses;
+}
+
+/* Drops an op that nothing uses any more, and then what only it used: a chain, or the transposes in
+ * front of a product. */
 static void
 drop_unused(struct ir_op *op)
 {
-	while (op && op_is(op, PURE) && op->nresults == 1 && !op->result[0].uses) {
+	while (is_unused(op)) {
 		struct ir_op *next = op->noperands == 1 ? ir_operand(op, 0)->op : NULL;
+		struct ir_op *from[FORM_MAX_INPUTS];
+		const int n =
+			op->noperands > 1 && op->noperands <= FORM_MAX_INPUTS ? op->noperands : 0;
+		for (int i = 0; i < n; i++) {
+			from[i] = canon_made_by(op, i, OP_transpose);
+			for (int k = 0; k < i; k++)
+				from[i] = from[k] == from[i] ? NULL : from[i];
+		}
 		ir_op_erase(op);
+		for (int i = 0; i < n; i++)
+			if (is_unused(from[i]))
+				ir_op_erase(from[i]);
 		op = next;
 	}
 }
@@ -412,12 +433,14 @@ apply_row(struct canon *c, const struct rewrite *r, struct ir_op *op)
 static bool
 rewrite_op(struct canon *c, struct ir_op *op)
 {
-	const struct rewrite *table = op_is(op, PARALLEL) ? canon_parallel : rewrites;
+	const struct rewrite *const tables[] = {
+		op_is(op, PARALLEL) ? canon_parallel : rewrites, canon_products};
 
 	c->b = (struct ir_builder){.m = c->m, .block = op->block, .before = op, .loc = op->loc};
-	for (const struct rewrite *r = table; r->apply; r++)
-		if (r->code == op->code && apply_row(c, r, op))
-			return true;
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		for (const struct rewrite *r = tables[i]; r->apply; r++)
+			if (r->code == op->code && apply_row(c, r, op))
+				return true;
 	return false;
 }
 

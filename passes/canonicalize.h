@@ -1,4 +1,5 @@
-/* What the rewrites of canonicalize share: canonicalize.c, canonicalize_parallel.c. */
+/* What the rewrites of canonicalize share: canonicalize.c, canonicalize_parallel.c,
+ * canonicalize_products.c. */
 #ifndef PASSES_CANONICALIZE_H
 #define PASSES_CANONICALIZE_H
 
@@ -22,6 +23,9 @@ struct rewrite {
 
 /* The rows for parallelization ops, ended by one without a function. */
 extern const struct rewrite canon_parallel[];
+
+/* The rows for matrix products and transposes, ended likewise. */
+extern const struct rewrite canon_products[];
 
 /* The op of that code with one result and at most one operand that makes operand i; else NULL. */
 static inline struct ir_op *
