@@ -477,6 +477,21 @@ form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	if (!form_shape(m, op, written, f, a))
 		return false;
 	f->dtype = written ? written->dtype : ir_operand_type(op, op->noperands - 1)->dtype;
-	f->body = expr_convert(a, (enum ir_dtype)f->dtype, f->body);
+	if (!form_reduce_is_place((enum form_reduce)f->reduce))
+		f->body = expr_convert(a, (enum ir_dtype)f->dtype, f->body);
 	return true;
+}
+
+const struct expr *
+form_place(struct arena *a, const struct form *f)
+{
+	const struct expr *e = expr_const(a, IR_i64, 0);
+
+	for (int i = 0; i < f->nindices; i++) {
+		if (!(f->reduced >> i & 1))
+			continue;
+		e = expr_call(a, FN_mul, e, expr_const(a, IR_i64, (double)f->size[i]), NULL);
+		e = expr_call(a, FN_add, e, expr_index(a, i), NULL);
+	}
+	return e;
 }

@@ -55,7 +55,14 @@ struct expr {
 	const struct expr *arg[3];
 };
 
-enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
+enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ARGMAX, REDUCE_ARGMIN };
+
+/* Is the result where in the reduced indices something is, and not a value of the body's type? */
+static inline bool
+form_reduce_is_place(enum form_reduce r)
+{
+	return r == REDUCE_ARGMAX || r == REDUCE_ARGMIN;
+}
 
 struct form_access {
 	uint8_t rank;
@@ -132,6 +139,9 @@ form_has_computed(const struct form *f)
  */
 bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	const struct ir_type *written, struct form *f);
+
+/* The row-major number of the element among those that are reduced together; i64. */
+const struct expr *form_place(struct arena *a, const struct form *f);
 
 /* Does the op's row have index notation (in the table or made by code, as for contract)? */
 bool form_exists(enum op_code code);

@@ -180,6 +180,8 @@ result_dtype(const struct ir_op *op, const struct ir_row *row, const struct ir_t
 	}
 	if (strcmp(row->result_type, "written") == 0)
 		return (enum ir_dtype)written->dtype;
+	if (strcmp(row->result_type, "i32") == 0)
+		return IR_i32;
 	const char *same = strchr(row->operand_types, *row->result_type);
 	int operand = (int)(same - row->operand_types);
 	return (enum ir_dtype)ir_operand_type(op, operand)->dtype;

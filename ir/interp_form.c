@@ -119,6 +119,7 @@ struct run {
 	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
 	int64_t at[FORM_MAX_INDICES];                          /* odometer */
 	union cell (*reg)[INTERP_STRIP];
+	union cell *best; /* of an argmax or argmin: the value whose place the result has; else NULL */
 };
 
 static void
@@ -271,6 +272,8 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, bool isfloat)
 		else
 			out->i = v.i < out->i ? v.i : out->i;
 		return;
+	case REDUCE_ARGMAX: /* run_place */
+	case REDUCE_ARGMIN: return;
 	case REDUCE_PROD:
 		if (isfloat)
 			out->f *= v.f;
@@ -300,6 +303,39 @@ run_store(const struct run *r, const union cell *reg, int n)
 	}
 }
 
+/* Is v to be taken for `best`? NaN before all others, the first of equals. */
+static bool
+is_better(union cell v, union cell best, bool isfloat, bool largest, bool first)
+{
+	if (!isfloat)
+		return v.i == best.i ? first : (v.i > best.i) == largest;
+	if (v.f != v.f || best.f != best.f)
+		return v.f != v.f && (best.f == best.f || first);
+	return v.f == best.f ? first : (v.f > best.f) == largest;
+}
+
+/* The places of what is reduced, -1 before the first: loops may come in any order. */
+static void
+run_place(const struct run *r, const union cell *reg, int n)
+{
+	const struct form *f = &r->p->f;
+	const bool isfloat = ir_dtype_class(f->body->dtype) == IR_FLOAT;
+	const int64_t *stride = r->stride[FORM_MAX_INPUTS], base = base_of(r, stride);
+	for (int k = 0; k < n; k++) {
+		int64_t place = 0;
+		for (int i = 0; i < f->nindices; i++)
+			if (f->reduced >> i & 1)
+				place = place * f->size[i] + r->at[i] + (i == r->p->strip ? k : 0);
+		const int64_t at = base + (r->p->strip < 0 ? 0 : k * stride[r->p->strip]);
+		union cell *out = &r->out->data[at];
+		if (out->i >= 0 && !is_better(reg[k], r->best[at], isfloat,
+					   f->reduce == REDUCE_ARGMAX, place < out->i))
+			continue;
+		out->i = place;
+		r->best[at] = reg[k];
+	}
+}
+
 static void
 run_strips(struct run *r)
 {
@@ -311,7 +347,7 @@ run_strips(struct run *r)
 			r->at[s] = done;
 		for (int i = 0; i < r->p->ninsns; i++)
 			run_insn(r, &r->p->insn[i], r->reg[i], n);
-		run_store(r, r->reg[r->p->value], n);
+		(r->best ? run_place : run_store)(r, r->reg[r->p->value], n);
 	}
 	if (s >= 0)
 		r->at[s] = 0;
@@ -343,7 +379,7 @@ fill_identity(struct tensor *t, enum form_reduce how)
 	static const double f[] = {
 		[REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
 	static const int64_t i[] = {
-		[REDUCE_MAX] = INT64_MIN, [REDUCE_MIN] = INT64_MAX, [REDUCE_PROD] = 1};
+		[REDUCE_MAX] = INT64_MIN, [REDUCE_MIN] = INT64_MAX, [REDUCE_PROD] = 1, [REDUCE_ARGMAX] = -1, [REDUCE_ARGMIN] = -1};
 	const int64_t n = tensor_elements(t);
 	if (how == REDUCE_NONE || how == REDUCE_SUM)
 		return;
@@ -386,6 +422,8 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 	if (!run_product(&r)) {
 		fill_identity(r.out, (enum form_reduce)p->f.reduce);
 		r.reg = talloc_size(NULL, sizeof *r.reg * (size_t)p->ninsns);
+		if (form_reduce_is_place((enum form_reduce)p->f.reduce))
+			r.best = talloc_array(r.out, union cell, (size_t)tensor_elements(r.out));
 		if (!r.reg)
 			out_of_memory();
 		run_all(&r);

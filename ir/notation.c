@@ -6,8 +6,9 @@
  *     item    = index ["{" expr "}"] | "{" expr "}", then nothing or one of
  *               ":attr" "=attr" "-attr" "=(expr)"
  *     index   = letter | ".." | "*"
- *     reduce  = "sum" | "max" | "min" | "prod"; its items are indices, "..", or an attribute with
- * dims expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
+ *     reduce  = "sum" | "max" | "min" | "prod" | "argmax" | "argmin"; its items are indices,
+ *               "..", or an attribute with dims
+ *     expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
  *               numbers, operands, index letters, $attribute, size(x), extent(operand, dim),
  *               at(attr), position(), key()
  *
@@ -336,7 +337,7 @@ read_reduce(struct reader *r, struct pattern *p)
 		const char *sign;
 		int reduce;
 	} reducer[] = {{"sum(", REDUCE_SUM}, {"max(", REDUCE_MAX}, {"min(", REDUCE_MIN},
-		{"prod(", REDUCE_PROD}};
+		{"prod(", REDUCE_PROD}, {"argmax(", REDUCE_ARGMAX}, {"argmin(", REDUCE_ARGMIN}};
 
 	for (size_t i = 0; i < sizeof reducer / sizeof *reducer; i++)
 		if (accept(r, reducer[i].sign)) {

@@ -43,6 +43,17 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 	return s->ntensors++;
 }
 
+/* A value between the ops that one op is split into, of the same shape as its result. */
+static int
+add_part(struct scheme *s, const struct ir_value *result, enum ir_dtype t, int op)
+{
+	const int part = add_tensor(s, result, op, -1);
+
+	s->tensor[part].value = NULL;
+	s->tensor[part].dtype = t;
+	return part;
+}
+
 static int
 find_tensor(const struct scheme *s, const struct ir_value *v)
 {
@@ -107,6 +118,43 @@ hold_constants(struct scheme *s, struct scheme_op *o)
 			o->f.at[i] = expr_substitute(s->arena, o->f.at[i], with, same);
 }
 
+static void
+push_op(struct scheme *s, const struct scheme_op *o)
+{
+	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
+	s->op[s->nops++] = *o;
+	hold_constants(s, &s->op[s->nops - 1]);
+	scheme_classify(s, &s->op[s->nops - 1]);
+}
+
+/*
+ * The place of the largest is two reductions: the largest, and of the places that hold it the first.
+ * Where the largest is NaN, those places do that hold one.
+ */
+static void
+split_place(struct scheme *s, struct scheme_op *o)
+{
+	struct arena *a = s->arena;
+	const struct expr *v = o->f.body, *place = form_place(a, &o->f);
+	struct scheme_op best = *o;
+
+	best.f.dtype = v->dtype;
+	best.f.reduce = o->f.reduce == REDUCE_ARGMAX ? REDUCE_MAX : REDUCE_MIN;
+	best.out = add_part(s, &o->op->result[0], (enum ir_dtype)v->dtype, s->nops);
+	push_op(s, &best);
+	const struct expr *top = expr_load(a, (enum ir_dtype)v->dtype, 1);
+	const struct expr *hit = expr_call(a, FN_eq, v, top, NULL),
+			  *nan = expr_call(a, FN_ne, v, v, NULL);
+	if (ir_dtype_class((enum ir_dtype)v->dtype) == IR_FLOAT)
+		hit = expr_call(a, FN_or, hit, nan, NULL);
+	o->in[1] = best.out;
+	o->f.in[1] = o->f.out;
+	o->f.ninputs = 2;
+	o->f.reduce = REDUCE_MIN;
+	o->f.body = expr_call(a, FN_select, hit, expr_convert(a, IR_i32, place),
+		expr_const(a, IR_i32, INT32_MAX));
+}
+
 /* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
 static bool
 add_op(struct scheme *s, const struct ir_op *op, bool single)
@@ -124,13 +172,12 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	for (int j = 0; j < op->noperands; j++)
 		o.in[j] = single ? j : find_tensor(s, ir_operand(op, j));
 	o.absent = absent_loads(s->module, op);
+	if (form_reduce_is_place((enum form_reduce)o.f.reduce))
+		split_place(s, &o);
 	o.out = add_tensor(s, &op->result[0], s->nops, -1);
 	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
 		s->tensor[o.out].constant = o.f.body;
-	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
-	s->op[s->nops++] = o;
-	hold_constants(s, &s->op[s->nops - 1]);
-	scheme_classify(s, &s->op[s->nops - 1]);
+	push_op(s, &o);
 	return true;
 }
 

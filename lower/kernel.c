@@ -9,6 +9,7 @@
 #include "ir/scheme_build.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <talloc.h>
@@ -204,6 +205,15 @@ reduces_inside(const struct stage *st, const struct scheme_op *o)
 		for (const struct scheme_op *o = &(w)->s->op[(st)->g->op[k_]]; o; o = NULL)        \
 			if (o->stage == (st)->number)
 
+/* The largest and the smallest of floats in an accumulator: plain comparisons drop a NaN, so u<out>
+ * says whether one came. */
+static bool
+marks_nan(const struct scheme_op *o)
+{
+	return (o->f.reduce == REDUCE_MAX || o->f.reduce == REDUCE_MIN) &&
+	       ir_dtype_class((enum ir_dtype)o->f.dtype) == IR_FLOAT;
+}
+
 /* The op at the innermost indices. */
 static void
 write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *o)
@@ -224,6 +234,8 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
 			x, value);
 		kernel_line(w, "%s = %s;", v, kernel_combined(w, o, v, x, true));
+		if (marks_nan(o))
+			kernel_line(w, "u%d |= %s != %s;", o->out, x, x);
 	} else if (o->red_set) {
 		kernel_accumulate(w, o, value);
 	} else {
@@ -258,9 +270,14 @@ static void
 declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 {
 	FOR_STAGE(w, st, o)
-	if (reduces_inside(st, o) && suffix_depth(st, o) == depth)
+	{
+		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
+			continue;
 		kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
 			o->out, kernel_identity(w, o));
+		if (marks_nan(o))
+			kernel_line(w, "int u%d = 0;", o->out);
+	}
 }
 
 /* What was summed in single precision becomes a value of its element type. */
@@ -279,6 +296,9 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
+		if (marks_nan(o))
+			kernel_line(w, "v%d = u%d ? %s : v%d;", o->out, o->out,
+				kernel_const(w, (enum ir_dtype)o->f.dtype, NAN), o->out);
 		if (o->red_set & st->outer) {
 			kernel_accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
 			continue;
@@ -313,9 +333,15 @@ write_pragma(struct kernel_text *w, const struct stage *st)
 	if (!is_vector_loop(w, st))
 		return;
 	FOR_STAGE(w, st, o)
-	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0 && suffix_depth(st, o) < st->nloops)
+	{
+		if (!reduces_inside(st, o) || suffix_depth(st, o) < 0 ||
+			suffix_depth(st, o) == st->nloops)
+			continue;
 		text = talloc_asprintf_append(
 			text, " reduction(%s:v%d)", sign[o->f.reduce], o->out);
+		if (marks_nan(o))
+			text = talloc_asprintf_append(text, " reduction(|:u%d)", o->out);
+	}
 	kernel_line(w, "%s", text);
 }
 

@@ -712,6 +712,56 @@ reductions_of_truths_and_integers(void **state)
 	}
 }
 
+/* The first of equals; NaN before all; over several dims the row-major number. */
+static void
+places_of_extremes(void **state)
+{
+	struct bench *x = *state;
+	static const double rows[6][4] = {{1, 3, 2, 3}, {2, 0, 0, 1}, {NAN, 1, NAN, 5},
+		{-INFINITY, -INFINITY, -1, -2}, {7, 7, 7, 7}, {0, -0.0, -5, 9}};
+	static const int largest[6] = {1, 0, 0, 2, 0, 3}, smallest[6] = {0, 1, 0, 0, 0, 2};
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(6, 4)),
+			*i = input(x, "i", IR_i8, DIMS(3, 2, 4));
+	const struct ir_attr last = INTS(x, "dims", -1), keep = ir_make_bool(x->ctx, "keep", true);
+	output(x, "max", build(x, OP_argmax, OPERANDS(a), 1, &last));
+	output(x, "min", build(x, OP_argmin, OPERANDS(a), 1, &last));
+	output(x, "first", build(x, OP_argmax, OPERANDS(i), ATTRS(INTS(x, "dims", 0), keep)));
+	output(x, "both", build(x, OP_argmin, OPERANDS(i), ATTRS(INTS(x, "dims", 0, 2))));
+	output(x, "all", build(x, OP_argmax, OPERANDS(i), NO_ATTRS));
+	struct interp *it = interpreter(x, false);
+	struct tensor *t = tensor_create(x, IR_f64, DIMS(6, 4));
+	const struct tensor *n = filled(x, IR_i8, DIMS(3, 2, 4), ramp);
+	for (int k = 0; k < 24; k++)
+		t->data[k].f = rows[k / 4][k % 4];
+	set(it, "a", t);
+	set(it, "i", n);
+	step(x, it, 0);
+	for (int k = 0; k < 6; k++) {
+		assert_int_equal(interp_output(it, "max")->data[k].i, largest[k]);
+		assert_int_equal(interp_output(it, "min")->data[k].i, smallest[k]);
+	}
+	assert_int_equal(interp_output(it, "first")->rank, 3);
+	for (int k = 0; k < 8; k++) {
+		int best = 0;
+		for (int d = 1; d < 3; d++)
+			if (n->data[d * 8 + k].i > n->data[best * 8 + k].i)
+				best = d;
+		assert_int_equal(interp_output(it, "first")->data[k].i, best);
+	}
+	for (int r = 0; r < 2; r++) {
+		int best = 0;
+		for (int k = 1; k < 12; k++)
+			if (n->data[(k / 4 * 2 + r) * 4 + k % 4].i <
+				n->data[(best / 4 * 2 + r) * 4 + best % 4].i)
+				best = k;
+		assert_int_equal(interp_output(it, "both")->data[r].i, best);
+	}
+	int best = 0;
+	for (int k = 1; k < 24; k++)
+		best = n->data[k].i > n->data[best].i ? k : best;
+	assert_int_equal(interp_output(it, "all")->data->i, best);
+}
+
 /* --- shapes -------------------------------------------------------------------------------------
  */
 
@@ -837,7 +887,8 @@ main(void)
 		TEST(logic_and_select), TEST(classes_of_floats), TEST(clamp),
 		cmocka_unit_test(convert), TEST(sources), TEST(random_ops), TEST(matmul),
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
-		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers), TEST(shapes),
-		TEST(by_index), TEST(narrow_index_of_a_long_dim)};
+		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
+		TEST(places_of_extremes), TEST(shapes), TEST(by_index),
+		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

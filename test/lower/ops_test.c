@@ -75,6 +75,19 @@ struct op_case {
 			   "(%x) {dims = [0, 2], keep = true}\n%t = " #name "(%x)\n%y = lt(%a, "   \
 			   "%hundred)\n%q = " #name "(%y) {dims = [0]}\noutput(\"q\", %q)\n"       \
 	}
+/* Of equals, of NaN, of narrow and of truth; along inner, outer and all dims. */
+#define PLACE(name)                                                                                \
+	{                                                                                          \
+		OP_##name,                                                                         \
+			"%r = " #name "(%a) {dims = [1]}\n%s = " #name                             \
+			"(%k) {dims = [0], keep = true}\n%t = " #name                              \
+			"(%c) {dims = [0, 2]}\n%l = log(%c)\n%p = " #name                          \
+			"(%l) {dims = [-1]}\noutput(\"p\", %p)\n%x = lt(%a, %h)\n%q = " #name      \
+			"(%x) {dims = [1]}\noutput(\"q\", %q)\n%e = convert(%k) {to = bf16}\n%o "  \
+			"= " #name "(%e)\noutput(\"o\", %o)\n%i1 = " #name                         \
+			"(%l) {dims = [1]}\noutput(\"i1\", %i1)\n%m = max(%l) {dims = [-1]}\n"     \
+			"output(\"m\", %m)\n%n = min(%l)\noutput(\"n\", %n)\n"                     \
+	}
 #define REDUCE(name)                                                                               \
 	{                                                                                          \
 		OP_##name, "%r = " #name "(%a) {dims = [1]}\n%s = " #name                          \
@@ -146,7 +159,7 @@ static const struct op_case cases[] = {
 		      "%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) "
 		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
 	REDUCE(sum), {OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n"}, REDUCE(max),
-	REDUCE(min), REDUCE(prod), TRUTHS(any), TRUTHS(all),
+	REDUCE(min), REDUCE(prod), TRUTHS(any), TRUTHS(all), PLACE(argmax), PLACE(argmin),
 	{OP_broadcast, "%r = broadcast(%v) {shape = [6,10]}\n%s = broadcast(%v) {shape = [10,3], "
 		       "dims = [0]}\n"},
 	{OP_transpose, "%r = transpose(%a)\n%s = transpose(%c) {perm = [1,0,2]}\n%t = "

@@ -255,7 +255,8 @@ static const struct {
 /* Ops with a floating-point operand that have no gradient: comparisons, the end of gradients, and
  * those that do not read it. */
 static const char *const without_gradient[] = {"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient",
-	"is_finite", "is_inf", "is_nan", "random_uniform", "random_normal", "random_bits"};
+	"is_finite", "is_inf", "is_nan", "argmax", "argmin", "random_uniform", "random_normal",
+	"random_bits"};
 
 static bool
 has_case(const char *op)
