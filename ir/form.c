@@ -482,6 +482,19 @@ form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	return true;
 }
 
+double
+form_take_divisor(struct form *f)
+{
+	const struct expr *e = f->body;
+
+	if (f->reduce != REDUCE_SUM || form_is_scatter(f) || e->kind != EXPR_CALL ||
+		e->id != FN_div || e->arg[1]->kind != EXPR_CONST ||
+		ir_dtype_class((enum ir_dtype)e->dtype) != IR_FLOAT)
+		return 0;
+	f->body = e->arg[0];
+	return e->arg[1]->value;
+}
+
 const struct expr *
 form_place(struct arena *a, const struct form *f)
 {

@@ -55,7 +55,15 @@ struct expr {
 	const struct expr *arg[3];
 };
 
-enum form_reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ARGMAX, REDUCE_ARGMIN };
+enum form_reduce {
+	REDUCE_NONE,
+	REDUCE_SUM,
+	REDUCE_MAX,
+	REDUCE_MIN,
+	REDUCE_PROD,
+	REDUCE_ARGMAX,
+	REDUCE_ARGMIN
+};
 
 /* Is the result where in the reduced indices something is, and not a value of the body's type? */
 static inline bool
@@ -139,6 +147,12 @@ form_has_computed(const struct form *f)
  */
 bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	const struct ir_type *written, struct form *f);
+
+/*
+ * Takes a constant that every summand is divided by out of the sum: the body is what was divided
+ * then, and the sum is to be divided once. Returns the constant, 0 where there is none.
+ */
+double form_take_divisor(struct form *f);
 
 /* The row-major number of the element among those that are reduced together; i64. */
 const struct expr *form_place(struct arena *a, const struct form *f);

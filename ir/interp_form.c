@@ -36,6 +36,7 @@ struct form_plan {
 	int ninsns, value;              /* the register of the body */
 	int strip;                      /* the index along which registers lie, -1: there is none */
 	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
+	double divisor;                 /* of the whole sum; 0: there is none */
 	int product[2];                 /* loads of a sum of products, -1: it is none */
 };
 
@@ -100,6 +101,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	for (int i = 0; i < p->f.nindices; i++)
 		if (p->f.at[i])
 			p->position[i] = compile(p, p->f.at[i]);
+	p->divisor = form_take_divisor(&p->f);
 	p->value = compile(p, p->f.body);
 	p->strip = longest_index(&p->f);
 	find_product(p);
@@ -119,7 +121,8 @@ struct run {
 	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
 	int64_t at[FORM_MAX_INDICES];                          /* odometer */
 	union cell (*reg)[INTERP_STRIP];
-	union cell *best; /* of an argmax or argmin: the value whose place the result has; else NULL */
+	union cell
+		*best; /* of an argmax or argmin: the value whose place the result has; else NULL */
 };
 
 static void
@@ -378,8 +381,11 @@ fill_identity(struct tensor *t, enum form_reduce how)
 {
 	static const double f[] = {
 		[REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
-	static const int64_t i[] = {
-		[REDUCE_MAX] = INT64_MIN, [REDUCE_MIN] = INT64_MAX, [REDUCE_PROD] = 1, [REDUCE_ARGMAX] = -1, [REDUCE_ARGMIN] = -1};
+	static const int64_t i[] = {[REDUCE_MAX] = INT64_MIN,
+		[REDUCE_MIN] = INT64_MAX,
+		[REDUCE_PROD] = 1,
+		[REDUCE_ARGMAX] = -1,
+		[REDUCE_ARGMIN] = -1};
 	const int64_t n = tensor_elements(t);
 	if (how == REDUCE_NONE || how == REDUCE_SUM)
 		return;
@@ -429,6 +435,8 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 		run_all(&r);
 		talloc_free(r.reg);
 	}
+	for (int64_t i = 0; p->divisor != 0 && i < tensor_elements(r.out); i++)
+		r.out->data[i].f /= p->divisor;
 	tensor_settle(r.out, it->o.f64);
 	return r.out;
 }

@@ -128,8 +128,8 @@ push_op(struct scheme *s, const struct scheme_op *o)
 }
 
 /*
- * The place of the largest is two reductions: the largest, and of the places that hold it the first.
- * Where the largest is NaN, those places do that hold one.
+ * The place of the largest is two reductions: the largest, and of the places that hold it the
+ * first. Where the largest is NaN, those places do that hold one.
  */
 static void
 split_place(struct scheme *s, struct scheme_op *o)
@@ -155,6 +155,16 @@ split_place(struct scheme *s, struct scheme_op *o)
 		expr_const(a, IR_i32, INT32_MAX));
 }
 
+/* Is there a loop to sum over? A place may have but one summand. */
+static bool
+sums_in_loops(const struct form *f)
+{
+	for (int i = 0; i < f->nindices; i++)
+		if (f->reduced >> i & 1 && form_is_loop(f, i) && f->size[i] > 1)
+			return true;
+	return false;
+}
+
 /* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
 static bool
 add_op(struct scheme *s, const struct ir_op *op, bool single)
@@ -174,6 +184,8 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	o.absent = absent_loads(s->module, op);
 	if (form_reduce_is_place((enum form_reduce)o.f.reduce))
 		split_place(s, &o);
+	if (sums_in_loops(&o.f) && (o.f.dtype == IR_f32 || o.f.dtype == IR_f64))
+		o.divisor = form_take_divisor(&o.f); /* a narrow sum might overflow in memory */
 	o.out = add_tensor(s, &op->result[0], s->nops, -1);
 	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
 		s->tensor[o.out].constant = o.f.body;

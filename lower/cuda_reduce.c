@@ -115,6 +115,8 @@ finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *cons
 {
 	for (int i = 0; i < nops && x->lanes > 1; i++)
 		cuda_reduce_lanes(t, op[i], x->lanes);
+	for (int i = 0; i < nops && x->chunks == 1; i++)
+		kernel_settle(&t->w, op[i]);
 	if (x->lanes > 1)
 		cuda_block(t, "if (lane == 0)");
 	for (int i = 0; i < nops; i++) {

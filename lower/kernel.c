@@ -266,6 +266,26 @@ fill_rows(struct kernel_text *w, const struct stage *st)
 	}
 }
 
+/* Divides what was summed in the rows of this stage. */
+static void
+divide_rows(struct kernel_text *w, const struct stage *st)
+{
+	FOR_STAGE(w, st, o)
+	{
+		if (o->divisor == 0 || !reduces_inside(st, o) || suffix_depth(st, o) >= 0 ||
+			o->red_set & st->outer)
+			continue;
+		const int before = w->indent;
+		for (int i = 0; i < st->nloops; i++)
+			if (o->out_set >> st->loop[i] & 1)
+				open_loop(w, st->g, st->loop[i]);
+		kernel_line(w, "%s /= %s;", kernel_element(w, o, -1),
+			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+		while (w->indent > before)
+			close_brace(w);
+	}
+}
+
 static void
 declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 {
@@ -280,10 +300,13 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	}
 }
 
-/* What was summed in single precision becomes a value of its element type. */
+/* What was summed in single precision becomes a value of its element type; a mean is divided. */
 void
 kernel_settle(struct kernel_text *w, const struct scheme_op *o)
 {
+	if (o->divisor != 0)
+		kernel_line(w, "v%d /= %s;", o->out,
+			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
 	if (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16)
 		kernel_line(w, "v%d = m_round_%s(v%d);", o->out,
 			ir_dtype_name((enum ir_dtype)o->f.dtype), o->out);
@@ -369,6 +392,7 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 		close_brace(w);
 		finish_accumulators(w, &st, depth);
 	}
+	divide_rows(w, &st);
 }
 
 /* Fills what the whole segment accumulates into: reductions over outer loops, scatters. */
@@ -384,6 +408,21 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
 		kernel_line(w, "\t%s[i] = %s;", kernel_memory(w, o->out), zero);
+	}
+}
+
+/* Divides what the whole segment summed. */
+static void
+divide_results(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &w->s->op[g->op[k]];
+		if (o->divisor == 0 || !(o->red_set & scheme_outer_set(g)))
+			continue;
+		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
+			scheme_elements(&w->s->tensor[o->out]));
+		kernel_line(w, "\t%s[i] /= %s;", kernel_memory(w, o->out),
+			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
 	}
 }
 
@@ -469,6 +508,7 @@ write_loops(struct kernel_text *w, int number)
 		write_stage(w, g, i);
 	while (w->indent > before)
 		close_brace(w);
+	divide_results(w, g);
 }
 
 /* Pointers into scratch; results that are another tensor's memory are copied at the end. */

@@ -64,7 +64,8 @@ char *kernel_identity(struct kernel_text *w, const struct scheme_op *o);
 char *kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 	const char *b, bool accumulator);
 
-/* Rounds accumulator v<out> of op o to its element type, once it is complete. */
+/* Accumulator v<out> of op o, once it is complete: divided where the op says so, rounded to its
+ * element type. */
 void kernel_settle(struct kernel_text *w, const struct scheme_op *o);
 
 /* Element of op o's result = reduce(element, value). */

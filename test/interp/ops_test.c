@@ -681,6 +681,22 @@ reductions(void **state)
 	}
 }
 
+/* Divided once: of ones it is 1, whatever their number. */
+static void
+means_of_ones(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *v = input(x, "a", IR_f32, DIMS(1437));
+	output(x, "r", build(x, OP_mean, OPERANDS(v), NO_ATTRS));
+	struct interp *it = interpreter(x, false);
+	struct tensor *a = tensor_create(x, IR_f32, DIMS(1437));
+	for (int i = 0; i < 1437; i++)
+		a->data[i].f = 1;
+	set(it, "a", a);
+	step(x, it, 0);
+	assert_true(interp_output(it, "r")->data->f == 1);
+}
+
 /* Of rows with 0 to 4 that hold. Integers wrap. */
 static void
 reductions_of_truths_and_integers(void **state)
@@ -888,7 +904,7 @@ main(void)
 		cmocka_unit_test(convert), TEST(sources), TEST(random_ops), TEST(matmul),
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
 		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
-		TEST(places_of_extremes), TEST(shapes), TEST(by_index),
+		TEST(places_of_extremes), TEST(means_of_ones), TEST(shapes), TEST(by_index),
 		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,8 +158,12 @@ static const struct op_case cases[] = {
 		      "\"bij,bkj->ikb\"}\n"
 		      "%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) "
 		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
-	REDUCE(sum), {OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n"}, REDUCE(max),
-	REDUCE(min), REDUCE(prod), TRUTHS(any), TRUTHS(all), PLACE(argmax), PLACE(argmin),
+	REDUCE(sum),
+	{OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n%t = mean(%c) {dims = [0, 2]}\n%p = "
+		  "mean(%c) {dims = [0], keep = true}\noutput(\"p\", %p)\n%e = convert(%a) {to = "
+		  "bf16}\n%q = mean(%e) {dims = [0]}\noutput(\"q\", %q)\n"},
+	REDUCE(max), REDUCE(min), REDUCE(prod), TRUTHS(any), TRUTHS(all), PLACE(argmax),
+	PLACE(argmin),
 	{OP_broadcast, "%r = broadcast(%v) {shape = [6,10]}\n%s = broadcast(%v) {shape = [10,3], "
 		       "dims = [0]}\n"},
 	{OP_transpose, "%r = transpose(%a)\n%s = transpose(%c) {perm = [1,0,2]}\n%t = "
