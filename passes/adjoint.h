@@ -13,4 +13,7 @@
 struct ir_value *adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand,
 	struct ir_value *g, bool *none);
 
+/* Has the op a rule of its own, beside what its notation gives? */
+bool adjoint_has_rule(enum op_code code);
+
 #endif

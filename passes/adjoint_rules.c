@@ -470,3 +470,9 @@ adjoint_rule_of(enum op_code code)
 
 	return rule[code];
 }
+
+bool
+adjoint_has_rule(enum op_code code)
+{
+	return adjoint_rule_of(code) != NULL;
+}

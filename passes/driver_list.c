@@ -1,24 +1,11 @@
-/* Passes and operations for people: lists, pages of the manual, one topic. */
-#include "passes/driver.h"
+/* Passes for people: the list, a page of the manual, one topic. Operations: driver_ops.c. */
+#include "passes/driver_list.h"
 
 #include "passes/facts.h"
 #include "ir/suggest.h"
 
 #include <string.h>
 #include <talloc.h>
-
-struct op_text {
-	const char *name, *types, *notation, *layout, *attributes, *traits, *summary;
-};
-
-static const struct op_text op_texts[] = {
-#define OP(name, types, notation, layout, attributes, traits, summary)                             \
-	{#name, types, notation, layout, attributes, #traits, summary},
-#include "ir/ops.def"
-#undef OP
-};
-
-enum { NAME_COLUMN = 16, OPTION_COLUMN = 26 };
 
 static const struct {
 	const char *name, *about;
@@ -77,9 +64,8 @@ pass_text(FILE *out, const struct pass *p)
 	facts_text(out, "conflicts", p->conflicts);
 }
 
-/* Text for a cell of a Markdown table: a bar would end the cell. */
-static void
-md_cell(FILE *out, const char *s)
+void
+driver_md_cell(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '|')
@@ -88,14 +74,13 @@ md_cell(FILE *out, const char *s)
 	}
 }
 
-/* As code; nothing for nothing. */
-static void
-md_code(FILE *out, const char *s)
+void
+driver_md_code(FILE *out, const char *s)
 {
 	if (!*s)
 		return;
 	fputc('`', out);
-	md_cell(out, s);
+	driver_md_cell(out, s);
 	fputc('`', out);
 }
 
@@ -108,14 +93,14 @@ md_options(FILE *out, const struct pass_option *o)
 	for (; o->name; o++) {
 		char *type = pass_option_type_text(NULL, o);
 		fprintf(out, "| `%s` | ", o->name);
-		md_cell(out, type);
+		driver_md_cell(out, type);
 		fputs(" | ", out);
 		if (o->fallback)
-			md_code(out, o->fallback);
+			driver_md_code(out, o->fallback);
 		else
 			fputs("required", out);
 		fputs(" | ", out);
-		md_cell(out, o->help);
+		driver_md_cell(out, o->help);
 		fputs(" |\n", out);
 		talloc_free(type);
 	}
@@ -186,53 +171,6 @@ driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 		facts_md(out);
 }
 
-static void
-op_md(FILE *out, const struct op_text *op)
-{
-	const char *const cell[] = {
-		op->name, op->types, op->notation, op->layout, op->attributes, op->traits};
-
-	fputs("| ", out);
-	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
-		md_code(out, cell[i]);
-		fputs(" | ", out);
-	}
-	md_cell(out, op->summary);
-	fputs(" |\n", out);
-}
-
-void
-driver_list_ops(FILE *out, bool markdown)
-{
-	if (markdown)
-		fputs("# Operations\n\nThis page is written by `dopt -list-ops=md` from "
-		      "`ir/ops.def`.\n"
-		      "A meaning `@name` is a rule in code; an empty layout follows from the "
-		      "indices.\n\n"
-		      "| op | types | meaning | layout | attributes | traits | |\n"
-		      "| --- | --- | --- | --- | --- | --- | --- |\n",
-			out);
-	for (size_t i = 0; i < sizeof op_texts / sizeof *op_texts; i++) {
-		if (markdown)
-			op_md(out, &op_texts[i]);
-		else
-			fprintf(out, "  %-*s %s\n", NAME_COLUMN, op_texts[i].name,
-				op_texts[i].summary);
-	}
-}
-
-static void
-op_help(FILE *out, const struct op_text *op)
-{
-	const char *const line[][2] = {{"types", op->types}, {"meaning", op->notation},
-		{"layout", op->layout}, {"attributes", op->attributes}, {"traits", op->traits}};
-
-	fprintf(out, "%s: %s\n", op->name, op->summary);
-	for (size_t i = 0; i < sizeof line / sizeof *line; i++)
-		if (*line[i][1])
-			fprintf(out, "  %-11s %s\n", line[i][0], line[i][1]);
-}
-
 bool
 driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 {
@@ -243,13 +181,13 @@ driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 	if (p)
 		pass_text(out, p);
 	if (code >= 0)
-		op_help(out, &op_texts[code]);
+		driver_help_op(out, code);
 	if (p || code >= 0)
 		return true;
 	for (int i = 0; i < pass_registry_count(r); i++)
 		suggestion_add(&near, pass_registry_get(r, i)->name);
-	for (size_t i = 0; i < sizeof op_texts / sizeof *op_texts; i++)
-		suggestion_add(&near, op_texts[i].name);
+	for (int i = 0; i < OP_NCODES; i++)
+		suggestion_add(&near, op_name((enum op_code)i));
 	char *text = suggestion_text(NULL, &near);
 	driver_error("'%s' is neither a pass nor an op%s", topic, text);
 	talloc_free(text);
