@@ -168,15 +168,15 @@ choose(const struct sides *x, struct scheme_gemm *best)
 }
 
 /*
- * Is o a matrix product of two of its operands? f32 and f64 only; both may be one tensor. A product
- * without a sum, or without m and n, is no work for a library.
+ * Is o a matrix product of two of its operands? Of floating point; both may be one tensor. A
+ * product without a sum, or without m and n, is no work for a library.
  */
 bool
 scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g)
 {
 	const struct expr *e = o->f.body;
 	if (o->f.reduce != REDUCE_SUM || o->absent || o->computed ||
-		(o->f.dtype != IR_f32 && o->f.dtype != IR_f64))
+		ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
 		return false;
 	if (e->kind != EXPR_CALL || e->id != FN_mul || e->arg[0]->kind != EXPR_LOAD ||
 		e->arg[1]->kind != EXPR_LOAD || e->arg[0]->id == e->arg[1]->id)

@@ -16,7 +16,12 @@ check(const struct rt_cuda *d, cublasStatus_t status, const char *what)
 static cudaDataType_t
 data_type(const struct rt_cuda_gemm *g)
 {
-	return g->dtype == RT_f64 ? CUDA_R_64F : CUDA_R_32F;
+	switch (g->dtype) {
+	case RT_f64: return CUDA_R_64F;
+	case RT_f16: return CUDA_R_16F;
+	case RT_bf16: return CUDA_R_16BF;
+	default: return CUDA_R_32F;
+	}
 }
 
 /* The loop that is the library's batch: the last one, if no loop adds. */
@@ -64,14 +69,17 @@ new_operation(const struct rt_cuda *d, const struct rt_cuda_gemm *g, bool bias, 
 {
 	const cublasOperation_t op[2] = {CUBLAS_OP_N, CUBLAS_OP_T};
 	const cublasComputeType_t compute = g->dtype == RT_f64 ? CUBLAS_COMPUTE_64F
-					    : tf32             ? CUBLAS_COMPUTE_32F_FAST_TF32
-							       : CUBLAS_COMPUTE_32F;
+					    : tf32 && g->dtype == RT_f32
+						    ? CUBLAS_COMPUTE_32F_FAST_TF32
+						    : CUBLAS_COMPUTE_32F;
 	const cublasLtEpilogue_t epilogue = bias && g->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
 					    : bias          ? CUBLASLT_EPILOGUE_BIAS
 					    : g->relu       ? CUBLASLT_EPILOGUE_RELU
 							    : CUBLASLT_EPILOGUE_DEFAULT;
 	cublasLtMatmulDesc_t operation;
-	check(d, cublasLtMatmulDescCreate(&operation, compute, data_type(g)), "a matrix product");
+	/* 16-bit floats are multiplied and added up in f32, and so are alpha and beta */
+	const cudaDataType_t scale = g->dtype == RT_f64 ? CUDA_R_64F : CUDA_R_32F;
+	check(d, cublasLtMatmulDescCreate(&operation, compute, scale), "a matrix product");
 	set(d, operation, CUBLASLT_MATMUL_DESC_TRANSA, &op[g->trans_b], sizeof *op);
 	set(d, operation, CUBLASLT_MATMUL_DESC_TRANSB, &op[g->trans_a], sizeof *op);
 	set(d, operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);

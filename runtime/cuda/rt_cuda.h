@@ -31,7 +31,7 @@ struct rt_cuda_gemm_loop {
 /* C = op(A) op(B) + bias along the rows of C, then not below 0 if `relu`; row-major, op(A) m x k,
  * op(B) k x n. The last `nsum` of the loops add to C. */
 struct rt_cuda_gemm {
-	enum rt_dtype dtype; /* f32 or f64 */
+	enum rt_dtype dtype; /* of floating point */
 	bool trans_a, trans_b, relu;
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;

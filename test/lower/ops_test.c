@@ -153,11 +153,18 @@ static const struct op_case cases[] = {
 			 "%a) {to = i64}\nupdate(%n, %next)\n"},
 	{OP_matmul, "%bt = transpose(%b)\n%r = matmul(%a, %bt)\n%s = matmul(%c, %bt)\n%x = "
 		    "convert(%k) {to = i64}\n%y = transpose(%x)\n"
-		    "%t = matmul(%x, %y)\n"},
+		    "%t = matmul(%x, %y)\n%a16 = convert(%a) {to = f16}\n%b16 = convert(%bt) {to = "
+		    "f16}\n%q = matmul(%a16, %b16)\noutput(\"q\", %q)\n%c8 = convert(%c) {to = "
+		    "bf16}\n%b8 = convert(%bt) {to = bf16}\n%p = matmul(%c8, %b8)\n%o = "
+		    "relu(%p)\noutput(\"p\", %p)\noutput(\"o\", %o)\n"},
 	{OP_contract, "%r = contract(%a, %b) {spec = \"ij,kj->ki\"}\n%s = contract(%c, %c) {spec = "
 		      "\"bij,bkj->ikb\"}\n"
 		      "%t = contract(%a, %b, %v) {spec = \"ij,ij,j->i\"}\n%q = contract(%c, %a) "
-		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n"},
+		      "{spec = \"bij,kj->bk\"}\noutput(\"q\", %q)\n%c8 = convert(%c) {to = "
+		      "bf16}\n%a8 = convert(%a) {to = bf16}\n%p = contract(%c8, %a8) {spec = "
+		      "\"bij,kj->bk\"}\noutput(\"p\", %p)\n%o = contract(%c8, %c8) {spec = "
+		      "\"bij,kij->bk\"}\noutput(\"o\", %o)\n%c6 = convert(%c) {to = f16}\n%n = "
+		      "contract(%c6, %c6) {spec = \"bij,bkj->ikb\"}\noutput(\"n\", %n)\n"},
 	REDUCE(sum),
 	{OP_mean, "%r = mean(%a) {dims = [1]}\n%s = mean(%a)\n%t = mean(%c) {dims = [0, 2]}\n%p = "
 		  "mean(%c) {dims = [0], keep = true}\noutput(\"p\", %p)\n%e = convert(%a) {to = "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "runtime/gemm.h"
+#include "runtime/half.h"
 #include "runtime/rng.h"
 
 enum { PAD = 3, BATCH = 3, ROOM = BATCH * 700 * 40 };
@@ -79,6 +80,51 @@ products_equal_three_loops(void **state)
 		}
 }
 
+/* Sums of few-bit numbers are exact in f32; what is expected is their one rounding. */
+static void
+check_half(bool bf16, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int nsums)
+{
+	struct operands *o = malloc(sizeof *o);
+	uint16_t *half = calloc(3 * ROOM, sizeof *half), *a = half, *b = half + ROOM,
+		 *c = half + 2 * ROOM;
+	const int64_t lda = (ta ? m : k) + PAD, ldb = (tb ? k : n) + PAD, ldc = n + PAD;
+	const struct rt_gemm_sum sum = {BATCH, lda * (ta ? k : m), 1};
+	assert_true(o && half && BATCH * sum.a <= ROOM && ldb * (tb ? n : k) + BATCH <= ROOM);
+	assert_true(ldc * m <= ROOM);
+	for (uint64_t i = 0; i < ROOM; i++) {
+		o->a[i] = small_number(1, i);
+		o->b[i] = small_number(2, i);
+		o->want[i] = 0;
+		a[i] = bf16 ? rt_f32_to_bf16((float)o->a[i]) : rt_f32_to_f16((float)o->a[i]);
+		b[i] = bf16 ? rt_f32_to_bf16((float)o->b[i]) : rt_f32_to_f16((float)o->b[i]);
+	}
+	for (int64_t i = 0; i < (nsums ? BATCH : 1); i++)
+		expect_product(o, ta, tb, m, n, k, 1, 1, lda, ldb, ldc,
+			(int64_t[]){i * sum.a, i * sum.b, 0});
+	(bf16 ? rt_gemm_bf16 : rt_gemm_f16)(
+		ta, tb, m, n, k, a, lda, b, ldb, c, ldc, nsums, nsums ? &sum : NULL);
+	for (int i = 0; i < ROOM; i++) {
+		const float want = (float)o->want[i];
+		assert_int_equal(c[i], bf16 ? rt_f32_to_bf16(want) : rt_f32_to_f16(want));
+	}
+	free(half);
+	free(o);
+}
+
+/* Sizes beyond the blocks of rows, columns and sums. */
+static void
+products_of_16_bits_are_summed_in_single_precision(void **state)
+{
+	(void)state;
+	static const int64_t sizes[][3] = {
+		{1, 1, 1}, {5, 7, 3}, {2, 1600, 9}, {600, 3, 17}, {4, 5, 1300}, {33, 40, 600}};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (int t = 0; t < 16; t++) {
+			const int64_t *s = sizes[i];
+			check_half(t & 4, t & 1, t & 2, s[0], s[1], s[2], t / 8);
+		}
+}
+
 static void
 with_beta_0_the_result_need_not_be_initialized(void **state)
 {
@@ -98,6 +144,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_equal_three_loops),
+		cmocka_unit_test(products_of_16_bits_are_summed_in_single_precision),
 		cmocka_unit_test(with_beta_0_the_result_need_not_be_initialized),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * everything is done at once and in memory, streams and events have nothing to wait for. Two
  * devices that see each other. */
 #include "fibers.h"
+#include "../../../runtime/half.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -280,6 +281,7 @@ cudaLaunchKernel(
 
 struct operation {
 	cublasComputeType_t compute;
+	cudaDataType scale;
 	cublasOperation_t a, b;
 	cublasLtEpilogue_t epilogue;
 	const void *bias;
@@ -325,8 +327,8 @@ cublasLtMatmulDescCreate(
 	cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale)
 {
 	struct operation *o = calloc(1, sizeof *o);
-	(void)scale;
 	o->compute = compute;
+	o->scale = scale;
 	o->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 	*desc = (cublasLtMatmulDesc_t)o;
 	return CUBLAS_STATUS_SUCCESS;
@@ -431,18 +433,25 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 }
 
 static double
-get(const struct layout *l, const void *data, int64_t at)
+get(cudaDataType type, const void *data, int64_t at)
 {
-	return l->type == CUDA_R_64F ? ((const double *)data)[at] : ((const float *)data)[at];
+	switch (type) {
+	case CUDA_R_64F: return ((const double *)data)[at];
+	case CUDA_R_16F: return rt_f16_to_f32(((const uint16_t *)data)[at]);
+	case CUDA_R_16BF: return rt_bf16_to_f32(((const uint16_t *)data)[at]);
+	default: return ((const float *)data)[at];
+	}
 }
 
 static void
-put(const struct layout *l, void *data, int64_t at, double x)
+put(cudaDataType type, void *data, int64_t at, double x)
 {
-	if (l->type == CUDA_R_64F)
-		((double *)data)[at] = x;
-	else
-		((float *)data)[at] = (float)x;
+	switch (type) {
+	case CUDA_R_64F: ((double *)data)[at] = x; break;
+	case CUDA_R_16F: ((uint16_t *)data)[at] = rt_f32_to_f16((float)x); break;
+	case CUDA_R_16BF: ((uint16_t *)data)[at] = rt_f32_to_bf16((float)x); break;
+	default: ((float *)data)[at] = (float)x;
+	}
 }
 
 /* Element (i, j) of op(matrix) of batch k. */
@@ -461,7 +470,7 @@ finish(const struct operation *o, const struct layout *l, double x, uint64_t row
 	const bool relu =
 		o->epilogue == CUBLASLT_EPILOGUE_RELU || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
 	if (bias)
-		x += get(l, o->bias, (int64_t)row);
+		x += get(l->type, o->bias, (int64_t)row);
 	return relu && x < 0 ? 0 : x;
 }
 
@@ -495,19 +504,19 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) ||
 		!is_aligned(c, x->align[2]))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	const double scale = get(ld, alpha, 0), old = get(ld, beta, 0);
+	const double scale = get(o->scale, alpha, 0), old = get(o->scale, beta, 0);
 	for (int32_t batch = 0; batch < ld->batch; batch++)
 		for (uint64_t j = 0; j < ld->cols; j++)
 			for (uint64_t i = 0; i < ld->rows; i++) {
 				double sum = 0;
 				for (uint64_t l = 0; l < k; l++)
-					sum += get(la, a, element(la, o->a, i, l, batch)) *
-					       get(lb, b, element(lb, o->b, l, j, batch));
+					sum += get(la->type, a, element(la, o->a, i, l, batch)) *
+					       get(lb->type, b, element(lb, o->b, l, j, batch));
 				sum *= scale;
 				if (old != 0)
-					sum += old *
-					       get(lc, c, element(lc, CUBLAS_OP_N, i, j, batch));
-				put(ld, d, element(ld, CUBLAS_OP_N, i, j, batch),
+					sum += old * get(lc->type, c,
+							     element(lc, CUBLAS_OP_N, i, j, batch));
+				put(ld->type, d, element(ld, CUBLAS_OP_N, i, j, batch),
 					finish(o, ld, sum, i));
 			}
 	return CUBLAS_STATUS_SUCCESS;
