@@ -35,7 +35,8 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 		.operand = operand,
 		.result = -1,
 		.alias = -1,
-		.scratch = -1};
+		.scratch = -1,
+		.wide = -1};
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
 	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);

@@ -55,6 +55,7 @@ struct scheme_tensor {
 	int alias;                /* the tensor whose memory it is (a reshape), or -1 */
 	enum scheme_where where;
 	int64_t scratch; /* byte offset in scratch; -1: not there */
+	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
 	const struct expr *constant;
 };
 

@@ -275,6 +275,52 @@ assert_order(const struct scheme *s)
 	}
 }
 
+/* A place of that many bytes in scratch. */
+static int64_t
+take_scratch(struct scheme *s, int64_t bytes)
+{
+	const int64_t at = s->scratch_bytes;
+
+	s->scratch_bytes += (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
+	return at;
+}
+
+/* Are the loops that o reduces the innermost ones of its stage? Then its sum is a local. */
+static bool
+sums_innermost(const struct scheme *s, const struct scheme_op *o)
+{
+	const struct scheme_segment *g = &s->segment[o->segment];
+	uint32_t space = 0;
+	bool inner = true;
+
+	if (o->scatter || o->red_set & scheme_outer_set(g))
+		return false;
+	for (int k = 0; k < g->nops; k++)
+		if (s->op[g->op[k]].stage == o->stage)
+			space |= s->op[g->op[k]].out_set | s->op[g->op[k]].red_set;
+	for (int i = g->norder - 1; i >= g->nouter; i--) {
+		if (!(space >> g->order[i] & 1))
+			continue;
+		inner = inner && o->red_set >> g->order[i] & 1;
+		if (!inner && o->red_set >> g->order[i] & 1)
+			return false;
+	}
+	return true;
+}
+
+/* Is t a sum of 16-bit floats that loops add to in memory? It must not be rounded each time: a bf16
+ * of 256 takes no further 1. */
+static bool
+needs_wide(const struct scheme *s, int t)
+{
+	const struct scheme_tensor *x = &s->tensor[t];
+	const struct scheme_op *o = &s->op[x->op < 0 ? 0 : x->op];
+
+	return (x->dtype == IR_f16 || x->dtype == IR_bf16) && x->where == SCHEME_MEMORY &&
+	       x->op >= 0 && x->alias < 0 && o->segment >= 0 && o->f.reduce == REDUCE_SUM &&
+	       s->segment[o->segment].kind == SCHEME_LOOPS && !sums_innermost(s, o);
+}
+
 void
 scheme_finish(struct scheme *s)
 {
@@ -293,11 +339,10 @@ scheme_finish(struct scheme *s)
 		struct scheme_tensor *x = &s->tensor[t];
 		const bool whole =
 			x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;
-		if (!whole && x->where != SCHEME_ROW)
-			continue;
-		x->scratch = s->scratch_bytes;
-		s->scratch_bytes +=
-			(bytes_in_scratch(s, t) + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
+		if (needs_wide(s, t))
+			x->wide = take_scratch(s, scheme_elements(x) * 4);
+		if (whole || x->where == SCHEME_ROW)
+			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
 	}
 	for (int i = 0; i < s->nsegments; i++)
 		if (s->segment[i].library) {

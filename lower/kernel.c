@@ -122,19 +122,39 @@ kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 		w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
 }
 
-/* memory element = reduce(memory element, value) */
+/* Where op o accumulates: f32 beside its result, if that is of 16 bits. */
+static char *
+accumulator(struct kernel_text *w, const struct scheme_op *o)
+{
+	char *element = kernel_element(w, o, -1), *index = strchr(element, '[');
+
+	if (!w->wide_sums || w->s->tensor[o->out].wide < 0)
+		return element;
+	return talloc_asprintf(w->scratch, "f%d%s", o->out, index);
+}
+
+/* Does the accumulator have the result's own 16 bits? */
+static bool
+is_narrow(const struct kernel_text *w, const struct scheme_op *o)
+{
+	const struct scheme_tensor *t = &w->s->tensor[o->out];
+
+	return t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16) &&
+	       !(w->wide_sums && t->wide >= 0);
+}
+
+/* accumulator = reduce(accumulator, value) */
 void
 kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value)
 {
-	const struct scheme_tensor *t = &w->s->tensor[o->out];
-	const char *to = kernel_element(w, o, -1);
-	const bool half = t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16);
+	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+	const char *to = accumulator(w, o);
+	const bool narrow = is_narrow(w, o);
 	const char *old =
-		half ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), to)
-		     : to;
+		narrow ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t), to) : to;
 	const char *sum = kernel_combined(w, o, old, value, false);
 
-	kernel_line(w, "%s = %s;", to, half ? kernel_stored(w, t->dtype, sum) : sum);
+	kernel_line(w, "%s = %s;", to, narrow ? kernel_stored(w, t, sum) : sum);
 }
 
 /* Stores value `v<out>` where somebody outside its loop reads it. */
@@ -245,9 +265,11 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 	}
 }
 
-/* Fills the memory of ops that accumulate there inside this stage. */
+/* Calls `for every op of the stage that accumulates in memory or a row inside of it`, in loops over
+ * what it adds to. */
 static void
-fill_rows(struct kernel_text *w, const struct stage *st)
+write_rows(struct kernel_text *w, const struct stage *st,
+	void (*write)(struct kernel_text *w, const struct scheme_op *o))
 {
 	FOR_STAGE(w, st, o)
 	{
@@ -257,33 +279,38 @@ fill_rows(struct kernel_text *w, const struct stage *st)
 		for (int i = 0; i < st->nloops; i++)
 			if (o->out_set >> st->loop[i] & 1)
 				open_loop(w, st->g, st->loop[i]);
-		const struct scheme_tensor *t = &w->s->tensor[o->out];
-		const char *zero = kernel_identity(w, o);
-		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
-			t->where == SCHEME_MEMORY ? kernel_stored(w, t->dtype, zero) : zero);
+		write(w, o);
 		while (w->indent > before)
 			close_brace(w);
 	}
 }
 
-/* Divides what was summed in the rows of this stage. */
 static void
-divide_rows(struct kernel_text *w, const struct stage *st)
+fill_row(struct kernel_text *w, const struct scheme_op *o)
 {
-	FOR_STAGE(w, st, o)
-	{
-		if (o->divisor == 0 || !reduces_inside(st, o) || suffix_depth(st, o) >= 0 ||
-			o->red_set & st->outer)
-			continue;
-		const int before = w->indent;
-		for (int i = 0; i < st->nloops; i++)
-			if (o->out_set >> st->loop[i] & 1)
-				open_loop(w, st->g, st->loop[i]);
-		kernel_line(w, "%s /= %s;", kernel_element(w, o, -1),
+	const char *zero = kernel_identity(w, o);
+
+	kernel_line(w, "%s = %s;", accumulator(w, o),
+		is_narrow(w, o) ? kernel_stored(w, (enum ir_dtype)o->f.dtype, zero) : zero);
+}
+
+/* The whole sum of a mean is divided; one of 16-bit floats is rounded, and where it was beside its
+ * result goes there. */
+static void
+settle_row(struct kernel_text *w, const struct scheme_op *o)
+{
+	const char *name = ir_dtype_name((enum ir_dtype)o->f.dtype);
+	const char *from = accumulator(w, o);
+
+	if (o->divisor != 0)
+		kernel_line(w, "%s /= %s;", from,
 			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
-		while (w->indent > before)
-			close_brace(w);
-	}
+	if (o->f.dtype != IR_f16 && o->f.dtype != IR_bf16)
+		return;
+	if (w->s->tensor[o->out].where == SCHEME_ROW)
+		kernel_line(w, "%s = m_round_%s(%s);", from, name, from);
+	else if (!is_narrow(w, o))
+		kernel_line(w, "%s = rt_f32_to_%s(%s);", kernel_element(w, o, -1), name, from);
 }
 
 static void
@@ -379,7 +406,7 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 	for (int i = g->nouter; i < g->norder; i++)
 		if (space >> g->order[i] & 1)
 			st.loop[st.nloops++] = g->order[i];
-	fill_rows(w, &st);
+	write_rows(w, &st, fill_row);
 	for (int depth = 0; depth < st.nloops; depth++) {
 		declare_accumulators(w, &st, depth);
 		if (depth == st.nloops - 1)
@@ -392,37 +419,57 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 		close_brace(w);
 		finish_accumulators(w, &st, depth);
 	}
-	divide_rows(w, &st);
+	write_rows(w, &st, settle_row);
 }
 
-/* Fills what the whole segment accumulates into: reductions over outer loops, scatters. */
+/* Does op o accumulate over the whole segment: over outer loops, or by number? */
+static bool
+accumulates_outside(const struct scheme_segment *g, const struct scheme_op *o)
+{
+	return o->red_set & scheme_outer_set(g) || o->scatter;
+}
+
+/* Fills what the whole segment accumulates into, beside the results where sums are kept there. */
 static void
 fill_results(struct kernel_text *w, const struct scheme_segment *g)
 {
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &w->s->op[g->op[k]];
-		if (!(o->red_set & scheme_outer_set(g)) && !o->scatter)
+		if (!accumulates_outside(g, o))
 			continue;
-		const char *zero =
-			kernel_stored(w, (enum ir_dtype)o->f.dtype, kernel_identity(w, o));
+		const bool beside = w->s->tensor[o->out].wide >= 0;
+		const char *zero = kernel_identity(w, o), *name = kernel_memory(w, o->out);
+		if (beside)
+			name = talloc_asprintf(w->scratch, "f%d", o->out);
+		else
+			zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, zero);
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
-		kernel_line(w, "\t%s[i] = %s;", kernel_memory(w, o->out), zero);
+		kernel_line(w, "\t%s[i] = %s;", name, zero);
 	}
 }
 
-/* Divides what the whole segment summed. */
+/* What the whole segment summed is divided, if it is a mean; sums that were kept beside the results
+ * go there. */
 static void
-divide_results(struct kernel_text *w, const struct scheme_segment *g)
+settle_results(struct kernel_text *w, const struct scheme_segment *g)
 {
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &w->s->op[g->op[k]];
-		if (o->divisor == 0 || !(o->red_set & scheme_outer_set(g)))
+		const bool beside = w->s->tensor[o->out].wide >= 0;
+		if (!accumulates_outside(g, o) || (!beside && o->divisor == 0))
 			continue;
+		const char *to = kernel_memory(w, o->out);
+		const char *sum = beside ? talloc_asprintf(w->scratch, "f%d[i]", o->out)
+					 : talloc_asprintf(w->scratch, "%s[i]", to);
+		if (o->divisor != 0)
+			sum = talloc_asprintf(w->scratch, "%s / %s", sum,
+				kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+		if (beside)
+			sum = kernel_stored(w, (enum ir_dtype)o->f.dtype, sum);
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
-		kernel_line(w, "\t%s[i] /= %s;", kernel_memory(w, o->out),
-			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+		kernel_line(w, "\t%s[i] = %s;", to, sum);
 	}
 }
 
@@ -508,7 +555,7 @@ write_loops(struct kernel_text *w, int number)
 		write_stage(w, g, i);
 	while (w->indent > before)
 		close_brace(w);
-	divide_results(w, g);
+	settle_results(w, g);
 }
 
 /* Pointers into scratch; results that are another tensor's memory are copied at the end. */
@@ -517,6 +564,9 @@ declare_scratch(struct kernel_text *w)
 {
 	for (int t = 0; t < w->s->ntensors; t++) {
 		const struct scheme_tensor *x = &w->s->tensor[t];
+		if (x->wide >= 0)
+			kernel_line(w, "float *restrict f%d = (float *)(scratch + %" PRId64 ");", t,
+				x->wide);
 		if (x->scratch < 0)
 			continue;
 		const bool row = x->where == SCHEME_ROW;
@@ -595,7 +645,8 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 {
 	char *body = NULL;
 	size_t size = 0;
-	struct kernel_text w = {.s = s, .args = args, .scratch = talloc_new(NULL)};
+	struct kernel_text w = {
+		.s = s, .args = args, .scratch = talloc_new(NULL), .wide_sums = true};
 
 	args->n = 0;
 	w.out = open_memstream(&body, &size);

@@ -11,6 +11,7 @@ struct kernel_text {
 	void *scratch; /* talloc: texts of this kernel */
 	int indent;
 	int ntemps;
+	bool wide_sums; /* sums of 16-bit floats accumulate in f32 beside their results */
 	/* For targets that keep values elsewhere: every value of a segment is a local of its
 	 * reader; the text of an element, NULL where it is the usual one. */
 	bool all_local;
