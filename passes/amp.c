@@ -51,20 +51,30 @@ static const struct {
 	{OP_minimum, FOLLOWS},
 	{OP_relu, FOLLOWS},
 	{OP_gelu, FOLLOWS},
+	{OP_gelu_tanh, FOLLOWS},
+	{OP_silu, FOLLOWS},
+	{OP_elu, FOLLOWS},
+	{OP_leaky_relu, FOLLOWS},
+	{OP_clamp, FOLLOWS},
+	{OP_sign, FOLLOWS},
+	{OP_floor, FOLLOWS},
+	{OP_ceil, FOLLOWS},
+	{OP_round, FOLLOWS},
+	{OP_trunc, FOLLOWS},
 	{OP_tanh, FOLLOWS},
 	{OP_erf, FOLLOWS},
 	{OP_sigmoid, FOLLOWS},
 	{OP_sin, FOLLOWS},
 	{OP_cos, FOLLOWS},
-	{OP_select, FOLLOWS},
 	{OP_put, FOLLOWS},
-	/* elements in other places */
+	/* elements in other places, or one of two */
 	{OP_reshape, MOVES},
 	{OP_transpose, MOVES},
 	{OP_broadcast, MOVES},
 	{OP_gather, MOVES},
 	{OP_pick, MOVES},
 	{OP_stop_gradient, MOVES},
+	{OP_select, MOVES},
 	{OP_partition, MOVES},
 	{OP_combine, MOVES},
 	{OP_replicate, MOVES},
@@ -191,7 +201,7 @@ visit(struct amp *a, struct ir_op *op)
 {
 	const enum kind kind = a->kind[op->code];
 
-	if (op->code == OP_release)
+	if (op->code == OP_release || op_is(op, KEYED)) /* they read no numbers */
 		return true;
 	if (kind == PRODUCT && reads_any(a, op))
 		return lower_op(a, op);

@@ -3,18 +3,19 @@
 
 #include "passes/total.h"
 
-/* 1 - beta^t as a scalar of the param's element type, computed in no narrower one than f32. */
+#include <math.h>
+
+/* 1 - beta^t = -expm1(t log beta), which loses no digits at the first steps, as a scalar of the
+ * param's element type, computed in no narrower one than f32. */
 static struct ir_value *
 correction(struct optimizer_step *s, double beta)
 {
-	struct ir_builder *b = &s->b;
-	struct ir_value *t = optimizer_count(s);
-	enum ir_dtype wide = (enum ir_dtype)(t ? t->type->dtype : IR_f32);
-	struct ir_value *base = optimizer_constant(s, wide, beta),
-			*one = optimizer_constant(s, wide, 1);
-	struct ir_value *power = ir_build2(b, OP_pow, base, t);
+	struct ir_value *power = optimizer_scale(s, optimizer_count(s), log(beta));
+	struct ir_value *less = power ? ir_build1(&s->b, OP_expm1, power) : NULL;
 
-	return total_convert(b, ir_build2(b, OP_sub, one, power), (enum ir_dtype)s->w->type->dtype);
+	return less ? total_convert(&s->b, ir_build1(&s->b, OP_neg, less),
+			      (enum ir_dtype)s->w->type->dtype)
+		    : NULL;
 }
 
 /* beta x + (1 - beta) y, and the update of the state x. */
