@@ -41,6 +41,7 @@ static const struct {
 	/* sums of products: what tensor cores and vector units do in 16 bits */
 	{OP_matmul, PRODUCT},
 	{OP_contract, PRODUCT},
+	{OP_conv2d, PRODUCT},
 	/* arithmetic and activations that lose no more than the rounding of their result */
 	{OP_add, FOLLOWS},
 	{OP_sub, FOLLOWS},
@@ -67,10 +68,19 @@ static const struct {
 	{OP_sin, FOLLOWS},
 	{OP_cos, FOLLOWS},
 	{OP_put, FOLLOWS},
+	{OP_avg_pool, FOLLOWS},
+	{OP_max_pool, FOLLOWS},
 	/* elements in other places, or one of two */
 	{OP_reshape, MOVES},
 	{OP_transpose, MOVES},
 	{OP_broadcast, MOVES},
+	{OP_slice, MOVES},
+	{OP_split, MOVES},
+	{OP_pad, MOVES},
+	{OP_reverse, MOVES},
+	{OP_concat, MOVES},
+	{OP_dynamic_slice, MOVES},
+	{OP_dynamic_update_slice, MOVES},
 	{OP_gather, MOVES},
 	{OP_pick, MOVES},
 	{OP_stop_gradient, MOVES},
