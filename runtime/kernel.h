@@ -6,6 +6,7 @@
 #include "runtime/conv.h"
 #include "runtime/gemm.h"
 #include "runtime/half.h"
+#include "runtime/order.h"
 #include "runtime/rng.h"
 #include "runtime/scalar_math.h"
 
