@@ -1,5 +1,5 @@
 /* Building typed ops at a place: what passes use. */
-#include "ir/ir.h"
+#include "ir/row.h"
 
 static void
 builder_insert(struct ir_builder *b, struct ir_op *op)
@@ -18,7 +18,9 @@ ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol,
 	for (int i = 0; i < noperands; i++)
 		if (!operands[i])
 			return NULL; /* an operand failed: that was reported */
-	int nresults = op_traits(code) & (EFFECT | TERMINATOR) ? 0 : 1;
+	int nresults = b->m->ctx->row[code].nresults;
+	if (nresults == ROW_ANY)
+		nresults = op_traits(code) & TERMINATOR ? 0 : 1;
 	struct ir_op *op =
 		ir_op_create(b->m, code, b->loc, operands, noperands, attr, nattrs, nresults);
 	if (symbol)

@@ -5,6 +5,7 @@
 #include "ir/special.h"
 #include "ir/template.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -276,10 +277,26 @@ infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *cons
 }
 
 static bool
+infer_own(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	struct ir_type t[OWN_MAX_RESULTS];
+
+	assert(op->nresults <= OWN_MAX_RESULTS);
+	if (!special_op((enum op_code)op->code)->infer(m, op, t))
+		return false;
+	for (int i = 0; i < op->nresults; i++)
+		if (!set_result(m, op, i, &t[i], written ? written[i] : NULL))
+			return false;
+	return true;
+}
+
+static bool
 infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	struct ir_type t;
 
+	if (op_is(op, OWN))
+		return infer_own(m, op, written);
 	switch ((enum op_code)op->code) {
 	case OP_reshape:
 		return special_reshape(m, op, &t) &&

@@ -3,6 +3,7 @@
  * tensors live in its slot from its op to its last use.
  */
 #include "ir/interp_internal.h"
+#include "ir/special.h"
 #include "ir/template.h"
 
 #include <assert.h>
@@ -258,6 +259,35 @@ run_form(struct interp *it, struct ir_op *op)
 	return ok;
 }
 
+/* An op with functions of its own. */
+static bool
+run_own(struct interp *it, struct ir_op *op)
+{
+	struct tensor **place[OWN_MAX_RESULTS];
+	for (int r = 0; r < op->nresults; r++)
+		place[r] = slot_new(it, &op->result[r]);
+	void *scratch = talloc_new(NULL);
+	bool ok = true;
+	for (int64_t p = 0; p < it->nplaces && ok; p++) {
+		struct tensor *in[FORM_MAX_INPUTS], *out[OWN_MAX_RESULTS];
+		if (!interp_holds(it, op->result[0].type, p))
+			continue;
+		for (int i = 0; i < op->noperands && ok; i++)
+			ok = (in[i] = operand_at(it, op, i, scratch, p)) != NULL;
+		for (int r = 0; r < op->nresults && ok; r++) {
+			const struct ir_type *t = op->result[r].type;
+			int64_t dim[IR_MAX_RANK];
+			interp_local_shape(it, t, dim);
+			out[r] = place[r][p] =
+				tensor_create(place[r], (enum ir_dtype)t->dtype, t->rank, dim);
+		}
+		if (ok)
+			special_op((enum op_code)op->code)->run(op, in, out);
+	}
+	talloc_free(scratch);
+	return ok;
+}
+
 static bool
 run_reshape(struct interp *it, struct ir_op *op)
 {
@@ -374,7 +404,10 @@ run_op(struct interp *it, struct ir_op *op)
 	case OP_fuse: return run_fuse(it, op);
 	case OP_yield:
 	case OP_return: return true;
-	default: return op_is(op, PARALLEL) ? run_move(it, op) : run_form(it, op);
+	default:
+		if (op_is(op, OWN))
+			return run_own(it, op);
+		return op_is(op, PARALLEL) ? run_move(it, op) : run_form(it, op);
 	}
 }
 

@@ -131,6 +131,8 @@ parse_types(struct ir_context *ctx, struct ir_row *row, const char *s)
 
 	row->result_type = ir_name(ctx, arrow + 2);
 	row->nresults = !arrow[2] ? 0 : arrow[2] == '*' || (row->traits & VARIADIC) ? ROW_ANY : 1;
+	for (const char *p = arrow; row->nresults > 0 && (p = strchr(p, ',')); p++)
+		row->nresults++;
 	for (; s < arrow; s++)
 		if (*s != ',' && *s != '.')
 			letters[n++] = *s;

@@ -3,6 +3,7 @@
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
  */
 #include "ir/scheme_build.h"
+#include "ir/special.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -417,10 +418,24 @@ place_or_wait(struct scheme *s, struct scheme_build *b, int i)
 		place_op(s, b, i);
 }
 
+/* Operands, results, and one segment. */
+static void
+fill_own(struct scheme *s)
+{
+	const struct ir_op *op = s->kernel;
+
+	for (int j = 0; j < op->noperands; j++)
+		add_tensor(s, ir_operand(op, j), -1, j);
+	for (int r = 0; r < op->nresults; r++)
+		add_result(s, add_tensor(s, &op->result[r], -1, -1), r);
+	new_segment(s, SCHEME_OWN);
+	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
+}
+
 struct scheme *
 scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	if (kernel->code != OP_fuse && kernel->code != OP_reshape &&
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, OWN) &&
 		!form_exists((enum op_code)kernel->code))
 		return NULL;
 	struct scheme *s = talloc_zero(owner, struct scheme);
@@ -429,6 +444,10 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 	s->module = m;
 	s->arena = a;
 	s->kernel = kernel;
+	if (op_is(kernel, OWN)) {
+		fill_own(s);
+		return s;
+	}
 	if (!collect(s)) {
 		talloc_free(s);
 		return NULL;

@@ -74,7 +74,12 @@ struct scheme_op {
 	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
 };
 
-enum scheme_kind { SCHEME_LOOPS, SCHEME_GEMM, SCHEME_VIEW };
+enum scheme_kind {
+	SCHEME_LOOPS,
+	SCHEME_GEMM,
+	SCHEME_VIEW,
+	SCHEME_OWN, /* the whole kernel is one op with functions of its own: lower/own.h */
+};
 
 /* A loop around the matrix products of one op: strides in elements. */
 struct scheme_gemm_loop {
@@ -126,7 +131,8 @@ struct scheme {
 
 /*
  * The scheme of a typed op or fuse; a talloc child of `owner`, its expressions come from `a`. NULL
- * where the op is no kernel: it has no form and is no fuse (reports only if a form cannot be made).
+ * where the op is no kernel: it has no form, no functions of its own and is no fuse (reports only
+ * if a form cannot be made).
  */
 struct scheme *scheme_create(
 	const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);

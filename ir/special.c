@@ -1,6 +1,8 @@
 /* Ops whose meaning is not an index expression, and what lives outside a step. */
 #include "ir/special.h"
 
+#include "ir/order.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -171,4 +173,27 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
 	return !op_is(op, PERSISTENT) || init_check(m, op);
+}
+
+/* Values as order_infer says, positions of i32. */
+static bool
+infer_order(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+{
+	if (!order_infer(m, op, &result[0]))
+		return false;
+	result[1] = result[0];
+	result[1].dtype = IR_i32;
+	return true;
+}
+
+const struct special_op *
+special_op(enum op_code code)
+{
+	static const struct special_op order = {infer_order, order_run, order_flops, order_scratch};
+	static const struct special_op *const table[OP_NCODES] = {
+		[OP_sort] = &order,
+		[OP_topk] = &order,
+	};
+
+	return table[code];
 }

@@ -15,6 +15,25 @@ bool special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type
 bool special_update(struct ir_module *m, const struct ir_op *op);
 bool special_output(struct ir_module *m, const struct ir_op *op);
 
+/*
+ * An op whose meaning is no index expression but which is a kernel (trait OWN): what the
+ * interpreter, the type checker and the cost model ask of it. lower/own.h has how it is computed.
+ */
+struct tensor;
+enum { OWN_MAX_RESULTS = 2 };
+struct special_op {
+	/* Types of all results. Reports failures. */
+	bool (*infer)(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
+	/* At one place: in[] are the operands there, out[] results of local shape to be filled. */
+	void (*run)(const struct ir_op *op, struct tensor *const *in, struct tensor *const *out);
+	double (*flops)(const struct ir_module *m, const struct ir_op *op);
+	/* Bytes of scratch of the host's kernel. */
+	int64_t (*scratch)(const struct ir_module *m, const struct ir_op *op);
+};
+
+/* Those functions; NULL for any other op. */
+const struct special_op *special_op(enum op_code code);
+
 /* A param, state or input: its written type. */
 bool special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 

@@ -132,8 +132,8 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 	IR_FOR_OPS (op, b) {
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
-		if (b->parent &&
-			(op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL) || op->code == OP_input))
+		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL | OWN) ||
+					 op->code == OP_input))
 			FAULT(v, op, "%s: cannot stand in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
 		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))

@@ -1,5 +1,6 @@
 /* FLOPs and bytes of an op at one place, from its form. */
 #include "ir/form.h"
+#include "ir/special.h"
 
 #include <talloc.h>
 
@@ -61,6 +62,8 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 	if (op->body)
 		IR_FOR_OPS (inner, op->body)
 			w.flops += op_work(m, inner).flops;
+	else if (op_is(op, OWN))
+		w.flops = special_op((enum op_code)op->code)->flops(m, op);
 	for (int i = 0; i < op->noperands && !formed; i++)
 		w.bytes += value_bytes(m, ir_operand(op, i));
 	for (int i = 0; i < op->nresults; i++)

@@ -273,7 +273,8 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	fprintf(c.src->kernels,
 		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
 		"*/\n"
-		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/support.h\"\n",
+		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
+		"\"runtime/cuda/support.h\"\n",
 		p->module->name ? p->module->name : "main");
 	for (int i = 0; i < p->nactions; i++)
 		if (p->action[i].kind == LOWER_KERNEL)

@@ -1,5 +1,6 @@
 /* A scheme as CUDA: its segments one after the other. */
 #include "lower/cuda_text.h"
+#include "lower/own.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -221,7 +222,10 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 			i += cuda_gemm(&t, i);
 			continue;
 		}
-		write_loops(&t);
+		if (t.g->kind == SCHEME_OWN)
+			own_cuda(&t);
+		else
+			write_loops(&t);
 		i++;
 	}
 	copy_results(&t);

@@ -13,6 +13,7 @@
  *     cuda_reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
  *     cuda_rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
  *     cuda_scatter.c   results at places that data give, in the order of the source
+ *     cuda_order.c     sort and topk
  *     cuda_gemm.c      products for the library, with bias and relu as its epilogue
  *
  * No float is added by an atomic operation, and no order of additions depends on the device or on
@@ -148,6 +149,7 @@ bool cuda_tile(struct cuda_text *t);
 void cuda_reduce(struct cuda_text *t);
 void cuda_rows(struct cuda_text *t);
 void cuda_scatter(struct cuda_text *t);
+void cuda_order(struct cuda_text *t);
 /* The product of segment `i`; returns how many segments it has done: 2 where the next one is its
  * epilogue. */
 int cuda_gemm(struct cuda_text *t, int i);

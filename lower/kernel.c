@@ -7,6 +7,7 @@
 #include "lower/kernel_text.h"
 
 #include "ir/scheme_build.h"
+#include "lower/own.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -582,7 +583,7 @@ kernel_result(const struct scheme *s, int r)
 {
 	const struct ir_op *k = s->kernel;
 	const struct ir_value *v =
-		k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[0];
+		k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[r];
 
 	for (int t = s->ntensors; t-- > 0;)
 		if (s->tensor[t].value == v)
@@ -610,7 +611,9 @@ write_body(struct kernel_text *w)
 	declare_scratch(w);
 	for (int i = 0; i < w->s->nsegments; i++) {
 		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;
-		if (w->s->segment[i].library)
+		if (w->s->segment[i].kind == SCHEME_OWN)
+			own_host(w);
+		else if (w->s->segment[i].library)
 			kernel_conv(w, i);
 		else if (w->s->segment[i].kind == SCHEME_LOOPS)
 			write_loops(w, i);

@@ -108,7 +108,7 @@ check_place(struct parser *p)
 	if (s->code == OP_yield && !p->region)
 		STMT_FAIL(p, s->loc, "yield ends the body of a fuse; there is none here");
 	if (p->region &&
-		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL)) || s->code == OP_input))
+		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL | OWN)) || s->code == OP_input))
 		STMT_FAIL(p, s->loc, "%s cannot stand in a fuse", op);
 	if ((traits & REGION) && p->nregions == PARSE_MAX_REGIONS)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
@@ -125,9 +125,11 @@ check_counts(struct parser *p)
 		STMT_FAIL(p, VECTOR(&p->result, struct named)[0].loc, "%s has no result to name",
 			op_name((enum op_code)s->code));
 	else if (want != ROW_ANY && want != have)
-		STMT_FAIL(p, s->loc, "%s has %d result, %s", op_name((enum op_code)s->code), want,
-			have ? "more names stand before it"
-			     : "which needs a name: write %name = ...");
+		STMT_FAIL(p, s->loc, "%s has %d result%s, %s", op_name((enum op_code)s->code), want,
+			want == 1 ? "" : "s",
+			have > want ? "more names stand before it"
+			: want == 1 ? "which needs a name: write %name = ..."
+				    : "each of which needs a name: write %a, %b = ...");
 	if (p->operand.n > PARSE_MAX_LIST || have > PARSE_MAX_LIST)
 		STMT_FAIL(p, s->loc, "an op has at most %d operands and results", PARSE_MAX_LIST);
 }

@@ -442,6 +442,38 @@ max_pool_grad_rule(struct adjoint *x, bool *none)
 			       x->g);
 }
 
+/* v with dims `a` and `b` exchanged. */
+static struct ir_value *
+build_exchange(struct adjoint *x, struct ir_value *v, int a, int b)
+{
+	int64_t perm[IR_MAX_RANK];
+
+	if (a == b || !v)
+		return v;
+	for (int d = 0; d < v->type->rank; d++)
+		perm[d] = d == a ? b : d == b ? a : d;
+	struct ir_attr attr = ir_make_ints(x->b->m, "perm", perm, v->type->rank);
+	return ir_build(x->b, OP_transpose, &v, 1, &attr, 1);
+}
+
+/* Of sort and topk: each value's gradient goes back to where the value was. */
+static struct ir_value *
+order_rule(struct adjoint *x, bool *none)
+{
+	const struct ir_op *op = x->op;
+	const int last = x->type->rank - 1;
+	const int64_t d = ir_attr_int(op, "dim", -1);
+	const int dim = (int)(d < 0 ? d + last + 1 : d);
+	struct ir_attr size = ir_make_int(x->b->m->ctx, "size", x->type->dim[dim]);
+	struct ir_value *g = build_exchange(x, x->g, dim, last);
+	struct ir_value *at = build_exchange(x, &x->op->result[1], dim, last);
+	struct ir_value *v =
+		ir_build(x->b, OP_put_along, (struct ir_value *[]){g, at}, 2, &size, 1);
+
+	(void)none;
+	return build_exchange(x, v, dim, last);
+}
+
 adjoint_rule *
 adjoint_rule_of(enum op_code code)
 {
@@ -466,6 +498,8 @@ adjoint_rule_of(enum op_code code)
 		[OP_max_pool_count] = max_pool_count_rule,
 		[OP_max_pool_pick] = max_pool_pick_rule,
 		[OP_max_pool_grad] = max_pool_grad_rule,
+		[OP_sort] = order_rule,
+		[OP_topk] = order_rule,
 	};
 
 	return rule[code];

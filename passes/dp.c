@@ -349,6 +349,20 @@ fit_reshape(struct dp *p, struct ir_op *op)
 	return fits || fit_operand(p, op, 0, -1);
 }
 
+/* Ops with rules of their own take a split that fits them, else a whole operand. */
+static bool
+fit_own(struct dp *p, struct ir_op *op)
+{
+	struct ir_type t[OWN_MAX_RESULTS];
+	bool before = diag_mute(p->m->ctx->diag, true), ok = true;
+	bool fits = special_op((enum op_code)op->code)->infer(p->m, op, t);
+
+	diag_mute(p->m->ctx->diag, before);
+	for (int j = 0; j < op->noperands && !fits && ok; j++)
+		ok = fit_operand(p, op, j, -1);
+	return ok;
+}
+
 static bool
 carry(struct dp *p, struct ir_op *op)
 {
@@ -359,6 +373,8 @@ carry(struct dp *p, struct ir_op *op)
 	if (op->code == OP_update && !fit_update(p, op))
 		return false;
 	if (op->code == OP_reshape && !fit_reshape(p, op))
+		return false;
+	if (op_is(op, OWN) && !fit_own(p, op))
 		return false;
 	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) &&
 		!fit_splits(p, op))

@@ -68,6 +68,8 @@ way_of(int code)
 		return way;
 	if (op_traits((enum op_code)code) & PARALLEL)
 		return (struct op_way){"by layout", "message, slice", "message, slice"};
+	if (op_traits((enum op_code)code) & OWN)
+		return (struct op_way){"rule", "call of the runtime", "kernel of its own"};
 	if (!form_exists((enum op_code)code))
 		return (struct op_way){"?", "?", "?"}; /* the test of the page finds these */
 	way.host = way.cuda = "loops";

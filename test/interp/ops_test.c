@@ -877,6 +877,111 @@ by_index(void **state)
 		close_to(interp_output(it, "scatter_add")->data[k].f, added[k]);
 }
 
+/* By a selection of its own: the smallest that is left, the first of equals. */
+static bool
+goes_first(double a, double b, bool descending)
+{
+	if (a != a || b != b)
+		return a == a ? !descending && b != b : descending && b == b;
+	return descending ? a > b : a < b;
+}
+
+static double
+few(int64_t i)
+{
+	return i % 5 == 3 ? NAN : i % 7 == 2 ? -0.0 : (double)(i * 11 % 6) - 2;
+}
+
+static void
+check_order(struct interp *it, const char *values, const char *positions, const struct tensor *a,
+	int dim, bool descending)
+{
+	const struct tensor *v = interp_output(it, values), *p = interp_output(it, positions);
+	int64_t inner = 1, outer = 1;
+	for (int d = 0; d < a->rank; d++)
+		*(d < dim ? &outer : &inner) *= d == dim ? 1 : a->dim[d];
+	const int64_t n = a->dim[dim], k = v->dim[dim];
+	for (int64_t r = 0; r < outer * inner; r++) {
+		bool taken[64] = {false};
+		for (int64_t i = 0; i < k; i++) {
+			int64_t best = -1;
+			for (int64_t c = 0; c < n; c++) {
+				const int64_t row = r / inner * n * inner + r % inner;
+				if (!taken[c] && (best < 0 || goes_first(a->data[row + c * inner].f,
+								      a->data[row + best * inner].f,
+								      descending)))
+					best = c;
+			}
+			taken[best] = true;
+			const int64_t at = (r / inner * k + i) * inner + r % inner;
+			const double want = a->data[(r / inner * n + best) * inner + r % inner].f;
+			assert_int_equal(p->data[at].i, best);
+			assert_true(v->data[at].f == want ||
+				    (want != want && v->data[at].f != v->data[at].f));
+		}
+	}
+}
+
+static void
+in_order(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(3, 17, 2));
+	const struct ir_attr dim = INT(x, "dim", 1), k = INT(x, "k", 4),
+			     down = ir_make_bool(x->ctx, "descending", true);
+	struct ir_value *s = build(x, OP_sort, OPERANDS(a), 1, &dim);
+	struct ir_value *d = build(x, OP_sort, OPERANDS(a), ATTRS(dim, down));
+	struct ir_value *t = build(x, OP_topk, OPERANDS(a), ATTRS(k, dim));
+	struct ir_value *l = build(x, OP_sort, OPERANDS(a), NO_ATTRS);
+	output(x, "s", s);
+	output(x, "sp", &s->op->result[1]);
+	output(x, "d", d);
+	output(x, "dp", &d->op->result[1]);
+	output(x, "t", t);
+	output(x, "tp", &t->op->result[1]);
+	output(x, "l", l);
+	output(x, "lp", &l->op->result[1]);
+	struct interp *it = interpreter(x, false);
+	const struct tensor *ta = filled(x, IR_f64, DIMS(3, 17, 2), few);
+	set(it, "a", ta);
+	step(x, it, 0);
+	check_order(it, "s", "sp", ta, 1, false);
+	check_order(it, "d", "dp", ta, 1, true);
+	check_order(it, "t", "tp", ta, 1, true);
+	check_order(it, "l", "lp", ta, 2, false);
+}
+
+static void
+along_rows(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(2, V)),
+			*i = input(x, "i", IR_i32, DIMS(2, NI)),
+			*u = input(x, "u", IR_f64, DIMS(2, NI));
+	const struct ir_attr size = INT(x, "size", V);
+	output(x, "pick", ir_build2(&x->b, OP_pick_along, a, i));
+	output(x, "put", build(x, OP_put_along, OPERANDS(u, i), 1, &size));
+	struct interp *it = interpreter(x, false);
+	const struct tensor *ta = filled(x, IR_f64, DIMS(2, V), wave),
+			    *tu = filled(x, IR_f64, DIMS(2, NI), positive);
+	struct tensor *ti = tensor_create(x, IR_i32, DIMS(2, NI));
+	double added[2 * V] = {0};
+	for (int r = 0; r < 2 * NI; r++) {
+		ti->data[r].i = places[(r + r / NI) % NI];
+		if (inside(ti->data[r].i))
+			added[r / NI * V + ti->data[r].i] += tu->data[r].f;
+	}
+	set(it, "a", ta);
+	set(it, "i", ti);
+	set(it, "u", tu);
+	step(x, it, 0);
+	for (int r = 0; r < 2 * NI; r++)
+		close_to(interp_output(it, "pick")->data[r].f,
+			inside(ti->data[r].i) ? ta->data[r / NI * V + ti->data[r].i].f : 0);
+	for (int r = 0; r < 2 * V; r++)
+		close_to(interp_output(it, "put")->data[r].f, added[r]);
+}
+
 /* An i8 can name 128 rows; of more it must not be taken modulo 256. */
 static void
 narrow_index_of_a_long_dim(void **state)
@@ -905,6 +1010,6 @@ main(void)
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
 		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
 		TEST(places_of_extremes), TEST(means_of_ones), TEST(shapes), TEST(by_index),
-		TEST(narrow_index_of_a_long_dim)};
+		TEST(in_order), TEST(along_rows), TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

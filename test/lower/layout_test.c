@@ -83,6 +83,15 @@ static const struct text_case cases[] = {
 		     "i32[8/dp]\n%p = pick(%x, %i)\n"
 		     "%a = allreduce(%p) {axis = tp}\n%q = put(%a, %i) {size = 6} : "
 		     "f32[8/dp,6/tp]\noutput(\"a\", %a)\noutput(\"q\", %q)\n}\n"},
+	{"rows in order where another dim is split", FOUR
+		"%x = input(\"x\") : f32[8/dp,7,6/tp]\n%v, %p = sort(%x) {dim = 1}\n%t, %q = "
+		"topk(%v) {k = 2, dim = 1}\n%g = allgather(%x) {axis = tp}\n%w, %r = topk(%g) {k "
+		"= 3}\n%e = pick_along(%g, %r)\noutput(\"v\", %v)\noutput(\"p\", "
+		"%p)\noutput(\"t\", %t)\noutput(\"q\", %q)\noutput(\"r\", %r)\noutput(\"e\", "
+		"%e)\n}\n"},
+	{"positions alone, at one place",
+		TWO "%x = input(\"x\") : f32[4,9]@dp=1\n%v, %p = sort(%x) {descending = true}\n"
+		    "output(\"p\", %p)\n}\n"},
 	{"matrix products by columns and rows",
 		FOUR "%x = input(\"x\") : f32[8/dp,6]\n%w1 = param(\"w1\") {init = \"he\"} : "
 		     "f32[6,10/tp]\n"

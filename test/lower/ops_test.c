@@ -233,6 +233,27 @@ static const struct op_case cases[] = {
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
 			 "scatter_add(%u, %big) {size = 4}\n"},
 	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},
+	{OP_pick_along, "%m = convert(%k) {to = f64}\n%r = pick_along(%a, %k)\n%s = pick_along(%m, "
+			"%j)\n%big = mul(%k, %seven)\n%t = pick_along(%a, %big)\n"},
+	{OP_put_along,
+		"%r = put_along(%a, %k) {size = 5}\n%s = put_along(%k, %j) {size = 4}\n%big = "
+		"mul(%k, %seven)\n%t = put_along(%a, %big) {size = 7}\n"},
+	/* few values, so that equals are common; no power of two, rows within, long rows */
+	{OP_sort,
+		"%r, %p1 = sort(%a)\n%s, %p2 = sort(%k) {dim = 0, descending = true}\n%t, %p3 = "
+		"sort(%c) {dim = 1}\noutput(\"p1\", %p1)\noutput(\"p2\", %p2)\noutput(\"p3\", "
+		"%p3)\n"
+		"%n = mul(%a, %hundred)\n%i8 = convert(%n) {to = i8}\n%q1, %q2 = sort(%i8)\n"
+		"output(\"q1\", %q1)\noutput(\"q2\", %q2)\n%root = sqrt(%a)\n%h1 = convert(%root) "
+		"{to = f16}\n%n1, %n2 = sort(%h1) {descending = true}\noutput(\"n1\", "
+		"%n1)\noutput(\"n2\", %n2)\n%l = input(\"l\") {range = 1000} : i32[3,2500]\n"
+		"%l1, %l2 = sort(%l)\noutput(\"l1\", %l1)\noutput(\"l2\", %l2)\n"},
+	{OP_topk, "%r, %p1 = topk(%a) {k = 3}\n%s, %p2 = topk(%k) {k = 2, dim = 0}\n%t, %p3 = "
+		  "topk(%c) {k = 6, dim = 1}\noutput(\"p1\", %p1)\noutput(\"p2\", "
+		  "%p2)\noutput(\"p3\", "
+		  "%p3)\n%root = log(%a)\n%d = convert(%root) {to = f64}\n%d1, %d2 = topk(%d) {k = "
+		  "7}\noutput(\"d1\", %d1)\noutput(\"d2\", %d2)\n%l = input(\"l\") {range = 50} : "
+		  "i32[3,2500]\n%l1, %l2 = topk(%l) {k = 5}\noutput(\"l2\", %l2)\n"},
 	{OP_one_hot,
 		"%r = one_hot(%i) {size = 9, to = f32}\n%s = one_hot(%i2) {size = 7, to = i32}\n"},
 	{OP_input, ""},
