@@ -2,6 +2,7 @@
 and programs on one rank and data-parallel on 2 and 4. Their outputs must be equal step by step, and so must
 what the steps changed in each param and state. Inputs are random numbers, the same in all of them."""
 import json
+import math
 import pathlib
 import struct
 import subprocess
@@ -17,6 +18,12 @@ OUTPUT_TOLERANCE = 1e-4  # relative; absolute below 1
 CHANGE_TOLERANCE = 2e-3  # of the largest change in the tensor ...
 WEIGHT_TOLERANCE = 2e-6  # ... and of its largest element, whose rounding is in the change ...
 CANCEL_TOLERANCE = 1e-6  # ... and of the largest change of all: a gradient may be 0 but for the rounding of what cancels
+
+# In models.DEEP, among 100,000 elements before a relu some are within rounding of 0, and whether such an element passes
+# its gradient on is all or nothing. It is a few percent of the gradients below it. What the forward pass leaves,
+# the running statistics, is compared as closely as elsewhere; of params the error of the whole change, and one
+# step only, as the gradients of an untrained network are too large for a second to start at the same place.
+KINK_TOLERANCE = 0.15  # of the norm of a param's change; a term that is missing or doubled makes more
 
 FORMATS = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I8": "b", "U8": "B", "BOOL": "?"}
 
@@ -63,7 +70,15 @@ def compare_outputs(what, expected, found):
             sys.exit(f"{what}: {key} is {found[key]}, by the interpreter {value}")
 
 
-def compare_changes(what, start, expected, found):
+def norm(numbers):
+    return math.sqrt(sum(x * x for x in numbers))
+
+
+def is_statistic(name):
+    return name.endswith((".mean", ".variance"))
+
+
+def compare_changes(what, start, expected, found, kinked):
     moved = 0
     if expected.keys() != start.keys() or found.keys() != start.keys():
         sys.exit(f"{what}: other params: {sorted(expected)} and {sorted(found)}")
@@ -73,6 +88,12 @@ def compare_changes(what, start, expected, found):
         allowed = (CHANGE_TOLERANCE * change + WEIGHT_TOLERANCE * max(map(abs, first + expected[name]))
                    + CANCEL_TOLERANCE * max(changes.values()))
         moved += change > 10 * allowed
+        if kinked and not is_statistic(name):
+            whole = norm(a - b for a, b in zip(expected[name], first))
+            error = norm(a - b for a, b in zip(expected[name], found[name]))
+            if not error <= KINK_TOLERANCE * whole + allowed * math.sqrt(len(first)):
+                sys.exit(f"{what}: the change of {name} is {whole:.3g}, its error {error:.3g}")
+            continue
         for i, (a, b) in enumerate(zip(expected[name], found[name])):
             if not abs(a - b) <= allowed:
                 sys.exit(f"{what}: {name} element {i} of {len(first)}: {b}, by the interpreter {a}; it was {first[i]}")
@@ -85,11 +106,12 @@ def main():
     dopt, name, scratch = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     seed = sys.argv[4] if len(sys.argv) > 4 else "0"
     m = models.model(name)
+    steps = 1 if name in models.DEEP else STEPS
     scratch.mkdir(exist_ok=True)
     sizes = [*m.defines, *m.toy]
     saved = scratch / "interpreter.safetensors"
     train = "grad,sgd{lr=0.1}"
-    expected = outputs(run(dopt, "-run", f"-steps={STEPS}", f"-save={saved}", f"-pass={train}",
+    expected = outputs(run(dopt, "-run", f"-steps={steps}", f"-save={saved}", f"-pass={train}",
                            *sizes, "-D", "N=1", m.path))
     for ranks in RANKS:
         program, weights = scratch / f"train{ranks}", scratch / f"{ranks}.safetensors"
@@ -99,9 +121,9 @@ def main():
         options = ("-ranks", str(ranks), "-seed", seed, "-no-eval")
         run(program, *options, "-steps", "0", "-save", weights)
         start = tensors(weights)
-        log = run(program, *options, "-steps", str(STEPS), "-report-every", "1", "-save", weights)
+        log = run(program, *options, "-steps", str(steps), "-report-every", "1", "-save", weights)
         compare_outputs(f"{ranks} ranks", expected, outputs(log))
-        moved = compare_changes(f"{ranks} ranks", start, tensors(saved), tensors(weights))
+        moved = compare_changes(f"{ranks} ranks", start, tensors(saved), tensors(weights), name in models.DEEP)
         print(f"{name} on {ranks} ranks: same outputs, same changes in {moved} of {len(start)} params and states")
 
 
