@@ -213,8 +213,31 @@ def lstm(t, part):
     return (all_h, last_h, last_c)[part]
 
 
+def router(t, part, places=2, choices=2):
+    """part 0: which place a token takes; 1: with its share; 2: the balance."""
+    x, experts = t["x"], len(t["r.w"][0])
+    p = rows(softmax_row, matmul(x, t["r.w"]))
+    ranked = rows(lambda q: sorted(range(experts), key=lambda e: -q[e])[:choices], p)
+    out = build([len(x), len(x[0]), experts, places], lambda *_: 0)
+    for b in range(len(x)):
+        taken = [0] * experts
+        for choice in range(choices):
+            for i, best in enumerate(ranked[b]):
+                e = best[choice]
+                if taken[e] < places:
+                    share = p[b][i][e] / sum(p[b][i][f] for f in best)
+                    out[b][i][e][taken[e]] = share if part == 1 else 1
+                taken[e] += 1
+    if part < 2:
+        return out
+    tokens, chosen = [q for row in p for q in row], flat(ranked)
+    likely = [sum(q[e] for q in tokens) / len(tokens) for e in range(experts)]
+    return experts * sum(chosen.count(e) / len(chosen) * likely[e] for e in range(experts))
+
+
 LSTM_CELL = {"h": [2, 3], "c": [2, 3], "x": [2, 12], "w": [3, 12]}
 LSTM = {"x": [2, 4, 2], "h": [2, 3], "c": [2, 3]}
+ROUTER = 'moe_router(%x) {as = "r", E = 3, K = 2, C = 2}'
 
 # name, params, integer inputs and their ranges, the call, the sizes of its result, what it is
 CASES = [
@@ -252,6 +275,9 @@ CASES = [
     ("lstm", LSTM, {}, '%r, %h1, %c1 = lstm(%x, %h, %c) {as = "l"}', [2, 4, 3], lambda t: lstm(t, 0)),
     ("lstm, last h", LSTM, {}, '%y, %r, %c1 = lstm(%x, %h, %c) {as = "l"}', [2, 3], lambda t: lstm(t, 1)),
     ("lstm, last c", LSTM, {}, '%y, %h1, %r = lstm(%x, %h, %c) {as = "l"}', [2, 3], lambda t: lstm(t, 2)),
+    ("moe_router, places", {"x": [2, 4, 3]}, {}, "%r, %f, %b = " + ROUTER, [2, 4, 3, 2], lambda t: router(t, 0)),
+    ("moe_router, shares", {"x": [2, 4, 3]}, {}, "%to, %r, %b = " + ROUTER, [2, 4, 3, 2], lambda t: router(t, 1)),
+    ("moe_router, balance", {"x": [2, 4, 3]}, {}, "%to, %f, %r = " + ROUTER, [], lambda t: router(t, 2)),
 ]
 # What prelude_values.dir looks at, for no gradient leads through it; and a part of lstm.
 ELSEWHERE = {"accuracy", "lstm_step"}
@@ -277,7 +303,8 @@ def module(name, params, inputs, call, result):
         lines += ["%zero = constant() {value = 0} : i32[]", "%seen = gt(%n, %zero)"]
     weight = 'input("weight") : f32[' + ",".join(map(str, result)) + "]"
     results, call = call.split(" = ", 1) if call.startswith("%") else ("%r", call)
-    lines += [f"{results} = call @{call}", f"%weight = {weight}", "%each = mul(%r, %weight)", "%loss = sum(%each)", 'output("loss", %loss)',
+    lines += [f"{results} = call @{call}", f"%weight = {weight}", "%each = mul(%r, %weight)", "%loss = sum(%each)",
+              'output("loss", %loss)',
               'output("r", %r)', 'output("weight", %weight)', "}"]
     text = dopt("\n".join(lines), "-pass=inline")
     shown = re.findall(r"(%[\w.]+) = (?:param|input)\(\"([\w.]+)\"", text)
@@ -326,7 +353,8 @@ def running(name, out, tensors):
 
 
 def check(name, params, inputs, call, result, function):
-    out = outputs(dopt(module(name, params, inputs, call, result), "-run", "-f64", "-pass=grad"))
+    passes = [] if name.endswith("places") else ["-pass=grad"]  # to places leads no gradient, and grad says so
+    out = outputs(dopt(module(name, params, inputs, call, result), "-run", "-f64", *passes))
     tensors = {key[3:]: value for key, value in out.items() if key.startswith("in ")}
     close(name, "the result", out["r"], function(tensors), VALUE_TOLERANCE)
     for key in out:
