@@ -99,7 +99,8 @@ constant_of(struct scheme *s, const struct ir_value *v)
 	return f.body;
 }
 
-/* Replaces loads of constants by their value. */
+/* Replaces loads of constants by their value, but where a load may give something else: outside of
+ * the tensor, or on a place that does not have it. */
 static void
 hold_constants(struct scheme *s, struct scheme_op *o)
 {
@@ -109,7 +110,8 @@ hold_constants(struct scheme *s, struct scheme_op *o)
 	for (int i = 0; i < FORM_MAX_INDICES; i++)
 		same[i] = i;
 	for (int j = 0; j < o->f.ninputs; j++) {
-		with[j] = s->tensor[o->in[j]].constant;
+		if (!form_is_computed(&o->f, &o->f.in[j]) && !(o->absent >> j & 1))
+			with[j] = s->tensor[o->in[j]].constant;
 		any |= with[j] != NULL;
 	}
 	if (!any)

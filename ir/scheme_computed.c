@@ -22,7 +22,8 @@ static bool
 reads_made(const struct scheme *s, const struct scheme_op *o, int index)
 {
 	for (int j = 0; j < o->f.ninputs; j++)
-		if (form_access_has(&o->f.in[j], index) && s->tensor[o->in[j]].op >= 0)
+		if (form_access_has(&o->f.in[j], index) && s->tensor[o->in[j]].op >= 0 &&
+			!s->tensor[o->in[j]].constant)
 			return o->f.fill[j] == 0;
 	return false;
 }

@@ -79,9 +79,9 @@ scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_co
 	pair(op, "low", 0, c->low);
 	pair(op, "dilation", 1, c->dilation);
 	return o->f.dtype == IR_f32 && first->dtype == IR_f32 && second->dtype == IR_f32 &&
-	       scheme_loads(o->f.body) == BOTH && !o->absent && !is_shifted(o) &&
-	       y->dim[0] == c->n && y->dim[1] == c->o && c->c == f->dim[1] * c->groups &&
-	       c->o % c->groups == 0 &&
+	       scheme_loads(o->f.body) == BOTH && !first->constant && !second->constant &&
+	       !o->absent && !is_shifted(o) && y->dim[0] == c->n && y->dim[1] == c->o &&
+	       c->c == f->dim[1] * c->groups && c->o % c->groups == 0 &&
 	       fits_padding(c->h, c->kh, c->oh, c->stride[0], c->low[0], c->dilation[0]) &&
 	       fits_padding(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]);
 }

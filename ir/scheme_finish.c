@@ -266,7 +266,8 @@ assert_order(const struct scheme *s)
 		const struct scheme_op *o = &s->op[i];
 		for (int j = 0; j < o->f.ninputs && o->segment >= 0; j++) {
 			const int maker = s->tensor[o->in[j]].op;
-			if (maker < 0 || !(scheme_reads(o) >> j & 1))
+			if (maker < 0 || !(scheme_reads(o) >> j & 1) ||
+				s->tensor[o->in[j]].constant)
 				continue;
 			const struct scheme_op *p = &s->op[maker];
 			assert(p->segment >= 0 && p->segment <= o->segment);

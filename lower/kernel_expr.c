@@ -264,8 +264,9 @@ load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 		return talloc_asprintf(w->scratch, "v%d", tensor);
 	const char *inside =
 		form_is_computed(&o->f, &o->f.in[j]) ? kernel_positions(w, o, &o->f.in[j]) : NULL;
-	char *text = kernel_element(w, o, j);
-	if (is_half(t->dtype) && t->where != SCHEME_ROW)
+	char *text = t->constant ? kernel_const(w, t->dtype, t->constant->value)
+				 : kernel_element(w, o, j);
+	if (is_half(t->dtype) && t->where != SCHEME_ROW && !t->constant)
 		text = talloc_asprintf(
 			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
 	return inside ? talloc_asprintf(
