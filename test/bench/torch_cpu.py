@@ -65,7 +65,40 @@ class CharGPT(nn.Module):
         return F.cross_entropy(z.view(-1, self.V), y.view(-1))
 
 
-CASES = {"gpt": CharGPT}
+def between(at, k):
+    return F.relu(1 - (at - k).abs())
+
+
+class DigitsCNN(nn.Module):
+    """test/models/digits_cnn.dir, with the images moved in the same way"""
+
+    file = "digits_cnn.dir"
+    B, C, H = 60, 32, 128
+
+    def __init__(self):
+        super().__init__()
+        self.c1, self.c2 = nn.Conv2d(1, self.C, 3, padding=1), nn.Conv2d(self.C, 2 * self.C, 3, padding=1)
+        self.f1, self.f2 = nn.Linear(2 * self.C * 16, self.H), nn.Linear(self.H, 10)
+        self.i, self.j = torch.arange(8.0).view(8, 1), torch.arange(8.0)
+
+    def batch(self):
+        return torch.rand(self.B, 64), torch.randint(10, (self.B,))
+
+    def moved(self, x):
+        down, right, lean = 2 * torch.rand(3, len(x), 1, 1) - 1
+        at = torch.bmm(between(self.i + down, self.j), x.view(-1, 8, 8))
+        off = (torch.arange(8.0).view(8, 1) - 3.5) * 0.25 * lean + right
+        cols = between(self.i + off.unsqueeze(-1), self.j)
+        return torch.einsum("bijk,bik->bij", cols, at).unsqueeze(1)
+
+    def forward(self, x, y):
+        with torch.no_grad():
+            x = self.moved(x)
+        x = F.max_pool2d(F.relu(self.c2(F.relu(self.c1(x)))), 2)
+        return F.cross_entropy(self.f2(F.relu(self.f1(x.flatten(1)))), y)
+
+
+CASES = {"gpt": CharGPT, "cnn": DigitsCNN}
 
 
 class Torch:
