@@ -5,9 +5,10 @@
  * policy=greedy joins an op, in issue order, with the groups that make its operands, when
  *   - the op and the group work on one iteration space: the largest shape in the group; other
  * values of the group have a prefix of it (what a row is reduced to) or are repeated along it;
- *   - a reduction that leaves the iteration space (over leading dims, or to a scalar) ends its
- * group: nothing of the group reads it;
- *   - a matrix product starts its group: pointwise ops behind it are its epilogue;
+ *   - nothing of the group reads a reduction that leaves the iteration space (over leading dims, or
+ * to a scalar): it is complete only when the kernel ends;
+ *   - a product (of matrices, a convolution) starts its group, and ops on the space of its result
+ * are its epilogue: pointwise ones, reductions of its rows, sums over them;
  *   - nothing outside the group that stands before the op reads a value of the group. The group
  * moves to the place of its last op, so this is what keeps definitions before uses; a path from the
  * group through a collective back into it would have such a reader, so no cycle can arise.
@@ -25,21 +26,24 @@
 enum opfuse_limit {
 	GROUP_MAX_OPS = 64,      /* longer bodies gain nothing and compile slowly */
 	GROUP_MAX_OPERANDS = 24, /* pointers that a kernel holds in registers, roughly */
+	GROUP_MAX_LAST = 8,      /* sums that a kernel adds to in turn, in first-level cache */
 };
 
 enum role {
 	ROLE_NONE,    /* never in a group */
 	ROLE_MAP,     /* result as large as the iteration space of the op */
 	ROLE_ROW,     /* a reduction over trailing dims */
-	ROLE_LAST,    /* a reduction over others: ends its group */
-	ROLE_PRODUCT, /* a matrix product: starts its group */
+	ROLE_LAST,    /* a reduction over others: nothing of its group reads it */
+	ROLE_PRODUCT, /* a product: starts its group */
 };
 
 struct group {
 	struct ir_op **op; /* in issue order */
 	int n;
-	bool ended, product, rows; /* holds a LAST, a PRODUCT, a ROW */
-	int rank;                  /* of the iteration space, local sizes */
+	struct ir_op *last[GROUP_MAX_LAST]; /* its reductions that leave the space */
+	int nlast;
+	struct ir_op *product; /* the PRODUCT that it holds; NULL: none */
+	int rank;              /* of the iteration space, local sizes */
 	int64_t space[IR_MAX_RANK];
 };
 
@@ -230,29 +234,34 @@ append_op(struct fuser *u, struct group *g, struct ir_op *op, uint32_t number)
 	op->mark = number;
 }
 
-/* Does a matrix product of `own` read a value of group `number`? It could not start the kernel
- * then. */
 static bool
-product_reads(const struct group *own, uint32_t number)
+reads_group(const struct ir_op *op, uint32_t number)
 {
-	for (int i = 0; i < own->n; i++)
-		for (int j = 0; j < own->op[i]->noperands &&
-				(own->op[i]->code == OP_matmul || own->op[i]->code == OP_contract);
-			j++) {
-			const struct ir_op *maker = ir_operand(own->op[i], j)->op;
-			if (maker && maker->mark == number)
-				return true;
-		}
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_op *maker = ir_operand(op, j)->op;
+		if (maker && maker->mark == number)
+			return true;
+	}
 	return false;
 }
 
-/* A product and its epilogue: maps of the product's own space, nothing else. */
+/* Does an op of `own` read a reduction of g that leaves the iteration space? */
+static bool
+reads_last(const struct group *own, const struct group *g)
+{
+	for (int i = 0; i < own->n; i++)
+		for (int j = 0; j < own->op[i]->noperands; j++)
+			for (int k = 0; k < g->nlast; k++)
+				if (ir_operand(own->op[i], j)->op == g->last[k])
+					return true;
+	return false;
+}
+
+/* A product and its epilogue: ops on the product's own space, or on its rows. */
 static bool
 fits_product(const struct group *product, const struct group *other)
 {
-	return !other->product && !other->rows && !other->ended && other->rank == product->rank &&
-	       memcmp(other->space, product->space, sizeof other->space[0] * (size_t)other->rank) ==
-		       0;
+	return !other->product && is_prefix(other->rank, other->space, product);
 }
 
 /* May group `number` take `op` (already in group `mine`, alone or with others)? */
@@ -261,10 +270,11 @@ may_join(struct fuser *u, uint32_t number, uint32_t mine, const struct ir_op *op
 {
 	struct group *g = u->group[number], *own = u->group[mine];
 
-	if (g->ended || role == ROLE_PRODUCT)
+	if (role == ROLE_PRODUCT || g->nlast + own->nlast > GROUP_MAX_LAST || reads_last(own, g))
 		return false;
+	/* A product that reads the group could not start the kernel. */
 	if ((g->product && !fits_product(g, own)) || (own->product && !fits_product(own, g)) ||
-		product_reads(own, number))
+		(own->product && reads_group(own->product, number)))
 		return false;
 	if (g->n + own->n > GROUP_MAX_OPS ||
 		count_operands(g) + count_operands(own) > GROUP_MAX_OPERANDS + g->n)
@@ -283,12 +293,13 @@ join(struct fuser *u, uint32_t number, uint32_t mine)
 		bool first = j == own->n || (i < g->n && g->op[i]->order < own->op[j]->order);
 		append_op(u, &both, first ? g->op[i++] : own->op[j++], mine);
 	}
-	const struct group *larger = g->rank > own->rank ? g : own;
+	const struct group *larger = is_prefix(own->rank, own->space, g) ? g : own;
 	both.rank = larger->rank;
 	memcpy(both.space, larger->space, sizeof both.space);
-	both.ended = own->ended || g->ended;
-	both.product = own->product || g->product;
-	both.rows = own->rows || g->rows;
+	both.product = own->product ? own->product : g->product;
+	for (const struct group *x = g; x; x = x == g ? own : NULL)
+		for (int k = 0; k < x->nlast; k++)
+			both.last[both.nlast++] = x->last[k];
 	talloc_free(g->op);
 	talloc_free(own->op);
 	*g = (struct group){0};
@@ -306,9 +317,9 @@ place_op(struct fuser *u, struct ir_op *op)
 	if (role == ROLE_NONE)
 		return;
 	uint32_t mine = ++u->ngroups;
-	g.ended = role == ROLE_LAST;
-	g.product = role == ROLE_PRODUCT;
-	g.rows = role == ROLE_ROW;
+	if (role == ROLE_LAST)
+		g.last[g.nlast++] = op;
+	g.product = role == ROLE_PRODUCT ? op : NULL;
 	u->group[mine] = ARENA_NEW(u->groups, struct group);
 	*u->group[mine] = g;
 	append_op(u, u->group[mine], op, mine);
