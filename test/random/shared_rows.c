@@ -83,11 +83,41 @@ may_step(const struct gen *g, const struct pooled *in, int n)
 	return all_exact(in, n);
 }
 
+/* Is an element of an operand in the expression? */
+static bool
+has_operand(const struct pattern *p, const struct term *e)
+{
+	for (int j = 0; j < p->ninputs && e->kind == TERM_NAME; j++)
+		if (e->name == p->name[j])
+			return true;
+	for (int i = 0; i < e->nargs; i++)
+		if (has_operand(p, e->arg[i]))
+			return true;
+	return false;
+}
+
+/* Are elements compared anywhere in it? */
+static bool
+compares(const struct pattern *p, const struct term *e)
+{
+	static const enum scalar_fn list[] = {FN_eq, FN_ne, FN_lt, FN_le, FN_gt, FN_ge};
+	for (size_t i = 0; i < sizeof list / sizeof *list && e->kind == TERM_CALL; i++)
+		if (e->fn == (int)list[i] && has_operand(p, e))
+			return true;
+	for (int i = 0; i < e->nargs; i++)
+		if (compares(p, e->arg[i]))
+			return true;
+	return false;
+}
+
 /* Does it turn floats into integers or truth, or jump otherwise? */
 static bool
 has_steps(const struct gen *g, const struct ir_op *op)
 {
+	const struct ir_row *row = &g->ctx->row[op->code];
 	bool floats = false, others = g->table->domain[op->code].steps;
+	if (!gen_is_pointwise(row) && row->pattern)
+		others = others || compares(row->pattern, row->pattern->body);
 	for (int j = 0; j < op->noperands; j++)
 		floats = floats || is_float(ir_operand((struct ir_op *)op, j));
 	for (int r = 0; r < op->nresults; r++)
@@ -141,7 +171,8 @@ gen_finish(struct gen *g, struct ir_value *r, const struct pooled *in)
 static bool
 only_dots(const struct pattern_side *s)
 {
-	return s->nitems == 1 && s->item[0].name == '.' && !s->item[0].how;
+	return s->nitems == 1 && s->item[0].name == '.' && !s->item[0].how && !s->item[0].at &&
+	       !s->item[0].size;
 }
 
 bool
@@ -256,6 +287,8 @@ random_int(struct gen *g, const struct row_attr *a, const struct ir_type *t)
 {
 	if (is_key(a, "dim") || is_key(a, "axis"))
 		return random_dim(g, t);
+	if (is_key(a, "height") || is_key(a, "width"))
+		return 1 + gen_below(g, 6);
 	if (is_key(a, "size") || is_key(a, "k") || is_key(a, "parts") || is_key(a, "groups"))
 		return 1 + gen_below(g, 4);
 	return gen_below(g, 4);
@@ -380,6 +413,113 @@ gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
 
 enum { MOST_VARIADIC = 4 };
 
+/* --- operands that the notation tells the shapes of */
+
+/* Which item stands for any number of dims; -1: none. */
+static int
+group_of(const struct pattern_side *s)
+{
+	for (int i = 0; i < s->nitems; i++)
+		if (s->item[i].name == '.' || s->item[i].name == '*')
+			return i;
+	return -1;
+}
+
+/* The dim that item i of an operand of that rank is, or begins with. */
+static int
+dim_of_item(const struct pattern_side *s, int rank, int i)
+{
+	const int group = group_of(s);
+	return group >= 0 && i > group ? rank - (s->nitems - i) : i;
+}
+
+/* The size that an index has in the operands before j; 0: none has it. */
+static int64_t
+bound_size(const struct pattern *p, const struct pooled *in, int j, char letter)
+{
+	for (int k = 0; k < j; k++)
+		for (int i = 0; i < p->in[k].nitems; i++) {
+			const struct pattern_item *item = &p->in[k].item[i];
+			if (item->name != letter || item->at || !letter)
+				continue;
+			const struct ir_type *t = in[k].v->type;
+			return t->dim[dim_of_item(&p->in[k], t->rank, i)];
+		}
+	return 0;
+}
+
+static int64_t
+item_size(struct gen *g, const struct ir_type *first, int dim, int groups)
+{
+	const int64_t size = dim < first->rank ? first->dim[dim] : 0;
+	if (dim == 1 && size && gen_chance(g, 75))
+		return size % groups ? size : size / groups;
+	return (dim == 0 ? groups : 1) * (1 + gen_below(g, 3));
+}
+
+/* The shape of operand j > 0 as the notation has it; -1 where it does not say. */
+static int
+noted_shape(struct gen *g, const struct pattern *p, const struct pooled *in, int j, int groups,
+	int64_t *dim, int *of)
+{
+	const struct ir_type *first = in[0].v->type;
+	const struct pattern_side *s = &p->in[j], *model = &p->in[0];
+	int rank = 0;
+	for (int i = 0; i < s->nitems; i++) {
+		const struct pattern_item *item = &s->item[i];
+		const int group = group_of(model);
+		if (item->name != '.' && item->name != '*') {
+			const int64_t size = item->at ? 0 : bound_size(p, in, j, item->name);
+			of[rank] = rank < first->rank && size == first->dim[rank] ? rank : -1;
+			dim[rank] = size ? size : item_size(g, first, rank, groups);
+			rank++;
+			continue;
+		}
+		if (group < 0 || model->item[group].name != item->name)
+			return -1;
+		for (int n = first->rank - model->nitems + 1; n > 0; n--) {
+			of[rank] = group + rank < first->rank ? group + rank : -1;
+			dim[rank] = first->dim[of[rank] < 0 ? 0 : of[rank]];
+			if (item->at && gen_chance(g, 30)) {
+				dim[rank] = 1 + gen_below(g, (int)dim[rank]);
+				of[rank] = -1;
+			}
+			rank++;
+		}
+	}
+	return rank;
+}
+
+/* An operand of at least so many dims, or of just as many. */
+static struct pooled
+ranked(struct gen *g, char letter, int rank, bool just)
+{
+	int64_t dim[IR_MAX_RANK];
+	for (int i = 0; i < 6; i++) {
+		const struct pooled p = gen_operand(g, letter);
+		if (just ? p.v->type->rank == rank : p.v->type->rank >= rank)
+			return p;
+	}
+	for (int d = 0; d < rank; d++)
+		dim[d] = d < rank - 2 ? 1 + gen_below(g, 4) : 2 + gen_below(g, 5);
+	return gen_source(g, gen_chance(g, 70) ? IR_f32 : IR_f64, rank, dim);
+}
+
+static struct pooled
+first_operand(struct gen *g, const struct ir_row *row, char letter)
+{
+	int64_t dim[IR_MAX_RANK];
+	if (letter == 'I') {
+		const int rank = gen_chance(g, 50) ? 0 : gen_shape(g, dim);
+		return gen_indices(g, rank, dim, 5);
+	}
+	if (!row->pattern || !strchr("NFT", letter))
+		return gen_operand(g, letter);
+	const struct pattern_side *s = &row->pattern->in[0];
+	const bool just = group_of(s) < 0;
+	return ranked(g, letter, s->nitems - (just ? 0 : 1), just);
+}
+
 /* A shape for another operand, from that of the first. */
 static int
 guessed_shape(struct gen *g, const struct ir_type *t, int64_t *dim, int *of)
@@ -400,30 +540,36 @@ guessed_shape(struct gen *g, const struct ir_type *t, int64_t *dim, int *of)
 	return rank;
 }
 
-/* `model` is the letter of the first operand, whose element type others of that letter have. */
-static struct pooled
-other_operand(struct gen *g, char letter, char model, const struct ir_value *first)
-{
-	int64_t dim[IR_MAX_RANK];
-	int of[IR_MAX_RANK];
-	const struct ir_type *t = first->type;
-	if (letter != 'I' && letter != 'b' && letter != model)
-		return gen_operand(g, letter);
-	if (gen_chance(g, 30) && letter != 'I')
-		return partner(g, letter, first);
-	const int rank = guessed_shape(g, t, dim, of);
-	if (letter == 'I')
-		return gen_indices(g, rank, dim, t->rank ? (int)t->dim[gen_below(g, t->rank)] : 3);
-	if (letter == 'b')
-		return gen_source(g, IR_bool, rank, dim);
-	return gen_matching(g, rank, dim, t, of);
-}
-
 static char
 letter_of(const struct ir_row *row, int j)
 {
 	const int last = (int)strlen(row->operand_types) - 1;
 	return row->operand_types[j < last ? j : last];
+}
+
+/* Operand j > 0. */
+static struct pooled
+other_operand(struct gen *g, const struct ir_row *row, const struct pooled *in, int j, int groups)
+{
+	const char letter = letter_of(row, j), model = letter_of(row, 0);
+	const struct ir_value *first = in[0].v;
+	int64_t dim[IR_MAX_RANK];
+	int of[IR_MAX_RANK];
+	const struct ir_type *t = first->type;
+	if (letter != 'I' && letter != 'b' && letter != model)
+		return gen_operand(g, letter);
+	int rank = -1;
+	if (row->pattern && j < row->pattern->ninputs && gen_chance(g, 80))
+		rank = noted_shape(g, row->pattern, in, j, groups, dim, of);
+	if (rank < 0 && gen_chance(g, 30) && letter != 'I')
+		return partner(g, letter, first);
+	if (rank < 0)
+		rank = guessed_shape(g, t, dim, of);
+	if (letter == 'I')
+		return gen_indices(g, rank, dim, t->rank ? (int)t->dim[gen_below(g, t->rank)] : 3);
+	if (letter == 'b')
+		return gen_source(g, IR_bool, rank, dim);
+	return gen_matching(g, rank, dim, t, of);
 }
 
 static struct ir_value *
@@ -457,22 +603,19 @@ gen_row(struct gen *g, enum op_code code)
 	struct ir_attr attr[ROW_MAX_ATTRS];
 	if (n < 1 || !(row->traits & PURE) || (row->traits & (PARALLEL | NAMED)))
 		return;
-	for (int j = 0; j < n; j++) {
-		const char letter = letter_of(row, j);
-		if (!j && letter == 'I') {
-			int64_t dim[IR_MAX_RANK];
-			const int rank = gen_chance(g, 50) ? 0 : gen_shape(g, dim);
-			in[j] = gen_indices(g, rank, dim, 5);
-		} else {
-			in[j] = j ? other_operand(g, letter, letter_of(row, 0), in[0].v)
-				  : gen_operand(g, letter);
-		}
-		if (j == 0 && gen_chance(g, 30))
-			in[j] = in_range(g, in[j], GEN_UNIT);
-		if (!(v[j] = in[j].v))
-			return;
-	}
+	in[0] = first_operand(g, row, letter_of(row, 0));
+	if (gen_chance(g, 30))
+		in[0] = in_range(g, in[0], GEN_UNIT);
+	if (!(v[0] = in[0].v))
+		return;
 	const int nattrs = gen_attrs(g, row, v[0]->type, attr);
+	int groups = 1;
+	for (int i = 0; i < nattrs; i++)
+		if (strcmp(attr[i].key, "groups") == 0)
+			groups = (int)attr[i].i;
+	for (int j = 1; j < n; j++)
+		if (!(v[j] = (in[j] = other_operand(g, row, in, j, groups)).v))
+			return;
 	if (nattrs >= 0)
 		gen_finish(g, build_many(g, code, n, v, nattrs, attr), in);
 }
