@@ -57,11 +57,15 @@ linear_in(const struct judge *j, uint32_t loads)
 		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
 	struct form f;
 	enum expr_linear l = LINEAR_NO;
-	if (form_shape(j->m, j->op, NULL, &f, a))
+	const bool made = form_shape(j->m, j->op, NULL, &f, a);
+	if (made)
 		l = expr_linearity(expr_convert(a, j->dtype, f.body), loads);
-	for (int i = 0; i < f.nindices; i++)
+	for (int i = 0; made && i < f.nindices; i++)
 		if (f.at[i] && expr_linearity(f.at[i], loads) != LINEAR_CONST)
 			l = LINEAR_NO; /* a position cannot be partial */
+	for (int k = 0; made && k < f.ninputs; k++)
+		if ((loads >> k & 1) && f.fill[k] != 0 && form_is_computed(&f, &f.in[k]))
+			l = LINEAR_NO; /* every place would add what stands outside */
 
 	talloc_free(a);
 	return l;

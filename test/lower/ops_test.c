@@ -183,7 +183,8 @@ static const struct op_case cases[] = {
 	{OP_split, "%r = split(%a) {parts = 5, index = 3}\n%s = split(%c) {parts = 2, index = 0, "
 		   "dim = 0}\n"},
 	{OP_pad, "%r = pad(%a) {low = [1,-2], high = [-1,3], interior = [0,2], value = 7}\n%s = "
-		 "pad(%k) {dims = [1], low = [2]}\n"},
+		 "pad(%k) {dims = [1], low = [2]}\n%ones = constant() {value = 1} : f32[3]\n%t = "
+		 "pad(%ones) {low = [1], high = [2], value = 4}\n"},
 	{OP_reverse, "%r = reverse(%a)\n%s = reverse(%c) {dims = [1]}\n"},
 	{OP_concat, "%r = concat(%a, %b, %v2)\n%s = concat(%a, %cs) {dim = 1}\n%t = concat(%k, %j, "
 		    "%k)\n"},
