@@ -60,12 +60,11 @@ excuse(int code)
 }
 
 static void
-print_states(const struct trial_cover *c, const char *what, const int64_t *n)
+print_states(const char *what, const int64_t *n)
 {
 	printf("%s: copied %lld, split %lld, partial %lld, single %lld\n", what,
 		(long long)n[IR_COPIED], (long long)n[IR_SPLIT], (long long)n[IR_PARTIAL],
 		(long long)n[IR_SINGLE]);
-	(void)c;
 }
 
 int
@@ -80,8 +79,8 @@ trial_uncovered(const struct trial_cover *c)
 	for (int t = 0; t < IR_NDTYPES; t++)
 		printf(" %s %lld", ir_dtype_name((enum ir_dtype)t), (long long)c->dtype[t]);
 	printf("\n");
-	print_states(c, "device axes", c->state[0]);
-	print_states(c, "time axes", c->state[1]);
+	print_states("device axes", c->state[0]);
+	print_states("time axes", c->state[1]);
 	printf("ops:");
 	for (int code = 0; code < OP_NCODES; code++)
 		if (c->op[code])
@@ -90,8 +89,9 @@ trial_uncovered(const struct trial_cover *c)
 	for (int code = 0; code < OP_NCODES; code++) {
 		if (c->op[code] || excuse(code))
 			continue;
-		printf("op %s is in no program\n", op_name((enum op_code)code));
-		missing++;
+		printf("%s%s", missing++ ? ", " : "in no program: ", op_name((enum op_code)code));
 	}
+	if (missing)
+		printf("\n");
 	return missing;
 }

@@ -369,6 +369,21 @@ random_bound(struct gen *g, const struct row_attr *a)
 	return is_key(a, "low") ? -1 - fabs(x) : is_key(a, "high") ? fabs(x) : x;
 }
 
+static struct ir_attr
+random_sizes(struct gen *g, const struct row_attr *a)
+{
+	const int64_t v[] = {2 + gen_below(g, 5), 2 + gen_below(g, 3)};
+	return ir_make_ints(g->m, a->key, v, gen_chance(g, 70) ? 1 : 2);
+}
+
+/* How a scatter_nd joins what goes to one place. */
+static const char *
+random_word(struct gen *g)
+{
+	static const char *const list[] = {"add", "max", "min", "mul"};
+	return list[gen_below(g, 4)];
+}
+
 int
 gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
 	struct ir_attr attr[ROW_MAX_ATTRS])
@@ -398,6 +413,12 @@ gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
 						  : (enum ir_dtype)gen_below(g, IR_NDTYPES));
 			break;
 		case ROW_INTS: attr[n] = random_list(g, a, t, &s); break;
+		case ROW_SIZES: attr[n] = random_sizes(g, a); break;
+		case ROW_STRING:
+			if (!is_key(a, "how"))
+				continue;
+			attr[n] = ir_make_string(g->ctx, a->key, random_word(g));
+			break;
 		default:
 			if (!a->optional && !a->has_default)
 				return -1;
