@@ -508,7 +508,7 @@ adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, st
 	if (op->code == OP_reshape)
 		v = reshape_adjoint(&x);
 	else if (adjoint_rule_of((enum op_code)op->code))
-		v = adjoint_rule_of((enum op_code)op->code)(&x, none);
+		v = build_unbroadcast(&x, adjoint_rule_of((enum op_code)op->code)(&x, none));
 	else if (form_make(b->m, a, op, NULL, &x.f))
 		v = form_adjoint(&x, none);
 	else

@@ -66,6 +66,7 @@ struct gen_domain {
 	bool defined; /* somewhere */
 	bool steps;   /* it jumps: what was rounded differently may differ by much */
 	bool bends;   /* its derivative does */
+	bool steep;   /* its derivative has no bound, within the range or at its ends */
 	enum gen_range range[3];
 };
 
@@ -78,7 +79,8 @@ struct gen {
 	const struct gen_table *table;
 	struct ir_module *m;
 	struct ir_builder b;
-	uint64_t state; /* of the random numbers */
+	uint64_t state;         /* of the random numbers */
+	enum op_code favourite; /* tried often: every op has its programs */
 	bool parallel;
 	bool wide, program;
 	bool smooth; /* where derivatives jump, values must be exact */

@@ -339,6 +339,7 @@ random_module(
 	g.wide = o->wide;
 	g.program = o->program;
 	g.state = rt_mix64(seed);
+	g.favourite = (enum op_code)(seed % OP_NCODES);
 	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
 	static const char *const names[] = {"dp", "tp", "mb"};
 	for (int x = 0; x < 3; x++)

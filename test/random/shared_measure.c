@@ -346,6 +346,26 @@ has_bend(struct bench *b, const enum gen_range *range, int operand)
 	return false;
 }
 
+/* Is there a place, in the range or outside, where a small step is a large one, or leads out of the
+ * domain? Those are at quarters: 0, 1, -1. */
+static bool
+is_steep(struct bench *b)
+{
+	static const double h = 1e-6;
+	double x[MOST_OPERANDS][LINE], y[2][LINE];
+	for (int k = 0; k < 2; k++) {
+		for (int j = 0; j < b->n; j++)
+			for (int i = 0; i < LINE; i++)
+				x[j][i] = (i / 2 - LINE / 4) * 0.25 + (k ? 0 : i & 1 ? h : -h);
+		if (!line(b, x, y[k]))
+			return true;
+	}
+	for (int i = 0; i < LINE; i++)
+		if (!(fabs(y[0][i] - y[1][i]) < 100 * h * (1 + fabs(y[1][i]))))
+			return true;
+	return false;
+}
+
 /* Operand ranges, tried in this order: the first that is tame. */
 static const enum gen_range choices[][3] = {
 	{GEN_ANY, GEN_ANY, GEN_ANY},
@@ -388,6 +408,7 @@ gen_probe(struct ir_context *ctx, enum op_code code, const struct ir_attr *attr,
 			s.steps = s.steps || has_jump(b, s.range, j);
 			s.bends = s.bends || has_bend(b, s.range, j);
 		}
+	s.steep = s.defined && is_steep(b);
 	talloc_free(b);
 	return s;
 }

@@ -217,9 +217,15 @@ gen_op(struct gen *g)
 	static const enum op_code frequent[] = {OP_matmul, OP_matmul, OP_contract, OP_contract,
 		OP_sum, OP_sum, OP_mean, OP_reshape, OP_add, OP_mul, OP_convert, OP_div};
 	enum { FREQUENT = sizeof frequent / sizeof *frequent };
-	if (gen_chance(g, 40))
+	const int how = gen_below(g, 100);
+	if (how < 35)
 		code = frequent[gen_below(g, FREQUENT)];
 	/* most tries are refused: layouts do not fit */
-	for (int i = 0, n = g->npool; i < 6 && g->npool == n; i++)
+	int tries = 6;
+	if (how >= 90) {
+		code = g->favourite;
+		tries = 40;
+	}
+	for (int i = 0, n = g->npool; i < tries && g->npool == n; i++)
 		try_op(g, code);
 }

@@ -18,9 +18,9 @@ is_float(const struct ir_value *v)
 
 /* No element grows beyond: of a sum of such f64 leaves ten digits, f32 five. */
 static double
-largest(const struct gen *g)
+largest(const struct gen *g, const struct ir_value *v)
 {
-	return g->program ? 100 : 1e6;
+	return g->program && is_float(v) ? 100 : 1e6;
 }
 
 /* --- operands in a range ------------------------------------------------------------------------
@@ -154,7 +154,7 @@ gen_finish(struct gen *g, struct ir_value *r, const struct pooled *in)
 	const int n = op->noperands;
 	const bool exact = all_exact(in, n);
 	const double bound = gen_measure(g->ctx, op, in);
-	if (!(bound <= largest(g)) || (has_steps(g, op) && !may_step(g, in, n)) ||
+	if (!(bound <= largest(g, r)) || (has_steps(g, op) && !may_step(g, in, n)) ||
 		(g->smooth && !exact && is_float(r) && bends(g, op))) {
 		ir_op_erase(op);
 		return;
@@ -661,7 +661,9 @@ gen_table_create(const void *owner)
 			const int n = gen_attrs(&g, row, NULL, attr);
 			const struct gen_domain one = gen_probe(ctx, (enum op_code)code, attr, n);
 			const bool steps = d->steps || one.steps, bends = d->bends || one.bends;
+			const bool steep = d->steep || one.steep;
 			*d = one;
+			d->steep = steep;
 			d->steps = steps;
 			d->bends = bends;
 		}
