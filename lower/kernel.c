@@ -70,6 +70,21 @@ open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 	w->indent++;
 }
 
+/* The loop over what counts of a class. */
+static void
+open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls)
+{
+	if (w->range[cls].inside) {
+		kernel_open_range(w, &w->range[cls]);
+	} else if (w->range[cls].backwards) {
+		kernel_line(w, "for (int64_t i%d = %" PRId64 "; i%d >= 0; i%d--) {", cls,
+			g->size[cls] - 1, cls, cls);
+		w->indent++;
+	} else {
+		open_loop(w, g, cls);
+	}
+}
+
 char *
 kernel_lowest(struct kernel_text *w, enum ir_dtype t)
 {
@@ -412,7 +427,7 @@ write_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 		declare_accumulators(w, &st, depth);
 		if (depth == st.nloops - 1)
 			write_pragma(w, &st);
-		open_loop(w, g, st.loop[depth]);
+		open_counted(w, g, st.loop[depth]);
 	}
 	FOR_STAGE(w, &st, o)
 	write_op(w, &st, o);
@@ -522,7 +537,7 @@ open_outer(struct kernel_text *w, const struct scheme_segment *g)
 		if (i == g->nouter - 1 && g->nouter == g->norder && !scatter)
 			kernel_line(w, "#pragma omp simd");
 		if (i > 0 || !g->block) {
-			open_loop(w, g, c);
+			open_counted(w, g, c);
 			continue;
 		}
 		kernel_line(w, "for (int64_t i%d = b0; i%d < b1; i%d++) {", c, c, c);
@@ -537,6 +552,7 @@ write_loops(struct kernel_text *w, int number)
 	const int before = w->indent;
 	const struct stage prologue = {.g = g, .number = -1};
 
+	kernel_find_ranges(w, g);
 	fill_results(w, g);
 	FOR_STAGE(w, &prologue, o)
 	write_op(w, &prologue, o);

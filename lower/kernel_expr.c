@@ -204,19 +204,20 @@ static char *
 declare_position(struct kernel_text *w, const struct scheme_op *o, int index)
 {
 	const char *name = kernel_position_name(w, o, index), *start = "";
-	const char *value = kernel_expr(w, o, o->f.at[index]);
+	char *ranged = NULL;
+	const bool inside = kernel_is_ranged(w, index, &ranged) || scheme_is_inside(o, index);
+	const char *value = ranged ? ranged : kernel_expr(w, o, o->f.at[index]);
 
 	if (o->offset[index].type) {
 		const struct kernel_arg arg = {
 			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
 		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
 	}
-	if (scheme_is_inside(o, index) || !scheme_loads(o->f.at[index]) || o->scatter) {
+	if (inside || !scheme_loads(o->f.at[index]) || o->scatter) {
 		kernel_line(w, "const int64_t %s = (int64_t)%s%s;", name, value, start);
-		return scheme_is_inside(o, index)
-			       ? NULL
-			       : talloc_asprintf(w->scratch, "(uint64_t)%s < %" PRId64, name,
-					 o->f.size[index]);
+		return inside ? NULL
+			      : talloc_asprintf(w->scratch, "(uint64_t)%s < %" PRId64, name,
+					o->f.size[index]);
 	}
 	char *test =
 		talloc_asprintf(w->scratch, "(uint64_t)n%s < %" PRId64, name, o->f.size[index]);

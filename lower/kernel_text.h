@@ -4,6 +4,16 @@
 
 #include "lower/kernel.h"
 
+/* A loop of a stage, and the part of it that counts: lower/kernel_range.c. */
+struct kernel_range {
+	int cls;
+	int64_t size, most; /* of the class; of the loop's variable */
+	uint32_t inside;    /* computed indices that are inside in all of it; 0: all counts */
+	bool backwards;     /* all counts, from the last to the first */
+	char *low, *high;
+	char *value; /* where the loop is over the position: the class's index */
+};
+
 struct kernel_text {
 	FILE *out;
 	const struct scheme *s;
@@ -12,6 +22,7 @@ struct kernel_text {
 	int indent;
 	int ntemps;
 	bool wide_sums; /* sums of 16-bit floats accumulate in f32 beside their results */
+	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the segment at work, by class */
 	/* For targets that keep values elsewhere: every value of a segment is a local of its
 	 * reader; the text of an element, NULL where it is the usual one. */
 	bool all_local;
@@ -80,6 +91,15 @@ char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
 
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
+
+/*
+ * Finds the ranges of the loops of a segment that has one op. Opens a loop that has one. Is
+ * computed index `index` inside by them, and is its position the variable of a loop (else `value`
+ * stays)?
+ */
+void kernel_find_ranges(struct kernel_text *w, const struct scheme_segment *g);
+void kernel_open_range(struct kernel_text *w, const struct kernel_range *r);
+bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
 
 /* The convolution of segment `number`. */
 void kernel_conv(struct kernel_text *w, int number);

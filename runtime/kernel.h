@@ -34,6 +34,25 @@ m_exact(int64_t x, int64_t y)
 	return x % y ? -1 : x / y;
 }
 
+/* x / y downwards, y > 0; the larger and the smaller: bounds of loops. */
+static inline int64_t
+m_floor(int64_t x, int64_t y)
+{
+	return x / y - (x % y < 0);
+}
+
+static inline int64_t
+m_larger(int64_t x, int64_t y)
+{
+	return x > y ? x : y;
+}
+
+static inline int64_t
+m_smaller(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
 static inline float
 m_div_f32(float x, float y)
 {
