@@ -47,6 +47,11 @@ static const char *const token[] = {"(", ")", "{", "}", "[", "]", "%x", "%", "@f
 	"99999999999999999999", "-1", "0", "1e999", "nan", "inf", "25MB", "{axis = dp}",
 	"{dims = [0, -1], keep = true}", "{spec = \"ab,bc->ac\"}",
 	"{as = \"h\", repeat = 2, N = 3}", "matmul(%x, %x)", "reshape(%x) {shape = [-1]}",
+	"slice(%x) {start = [1], limit = [3], step = [2]}",
+	"pad(%x) {low = [-1], high = [9], interior = [1], value = 2}",
+	"conv2d(%x, %x) {stride = [2,1], low = [1,1], groups = 3}", "max_pool(%x) {window = [3,3]}",
+	"concat(%x, %x) {dim = -1}", "topk(%x) {k = 2}", "random_uniform(\"k\", %n, %x)",
+	"dynamic_slice(%x, %n) {size = 4}", "{stride = [0,-1]}", "{value = inf}",
 	"output(\"o\", %x)", "update(%x, %x)", "param(\"w\") : f32[2]"};
 
 /* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators,
