@@ -15,7 +15,7 @@
 #include <talloc.h>
 
 enum {
-	COUNT = 100, /* programs, each through every pass: seconds, also under sanitizers */
+	COUNT = 1000, /* programs, each through every pass: half a minute under sanitizers */
 	STEPS = 25,
 };
 

@@ -170,9 +170,9 @@ programs_compute_what_they_mean(void **state)
 	uint64_t first;
 	int count, wrong = 0;
 	trial_seeds(&test, &first, &count);
-	if (!getenv("DOPT_RANDOM_COUNT") && strstr(lower_compile_command(NULL), "-fsanitize"))
-		count = SANITIZED_COUNT;
 	const struct gen_table *table = gen_table_create(NULL);
+	if (!getenv("DOPT_RANDOM_COUNT") && strstr(lower_compile_command(table), "-fsanitize"))
+		count = SANITIZED_COUNT;
 	for (int k = 0; k < count && !wrong; k += AT_ONCE)
 		wrong = check_range(
 			table, first + (uint64_t)k, count - k < AT_ONCE ? count - k : AT_ONCE);
