@@ -400,6 +400,11 @@ call_text(
 						      : node_text(w, o, l, e->arg[i]);
 	if (e->id == FN_convert)
 		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
+	/* Loops over positions are short: what data choose there would be a branch that nobody can
+	 * predict, in a loop that is not made into vectors. */
+	if (e->id == FN_select && t == IR_f32 && kernel_goes_by_position(w))
+		return talloc_asprintf(
+			w->scratch, "m_select_f32(%s, %s, %s)", arg[0], arg[1], arg[2]);
 	char *text = talloc_asprintf(
 		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
 	if (t == IR_i8 || t == IR_u8)

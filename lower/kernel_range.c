@@ -287,3 +287,12 @@ kernel_is_ranged(const struct kernel_text *w, int index, char **value)
 	}
 	return false;
 }
+
+bool
+kernel_goes_by_position(const struct kernel_text *w)
+{
+	for (int c = 0; c < SCHEME_MAX_CLASSES; c++)
+		if (w->range[c].value)
+			return true;
+	return false;
+}

@@ -101,6 +101,9 @@ void kernel_find_ranges(struct kernel_text *w, const struct scheme_segment *g);
 void kernel_open_range(struct kernel_text *w, const struct kernel_range *r);
 bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
 
+/* Is a loop of the segment at work over positions, not over the index that it belongs to? */
+bool kernel_goes_by_position(const struct kernel_text *w);
+
 /* The convolution of segment `number`. */
 void kernel_conv(struct kernel_text *w, int number);
 
