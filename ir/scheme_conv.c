@@ -1,6 +1,6 @@
 /*
  * Which ops of a kernel are convolutions that a library does? By their rows' names: conv2d and its
- * two gradients, in single precision, where what the place has is a convolution by itself: no
+ * two gradients, in f32, f16 or bf16, where what the place has is a convolution by itself: no
  * computed index is split, and no position depends on where a slice begins.
  */
 #include "ir/scheme_build.h"
@@ -52,6 +52,13 @@ fits_padding(
 	       dilation > 0 && (size - reach + low + high) / stride + 1 == out;
 }
 
+/* Element types of the libraries; f16 and bf16 are summed in f32. The host's has f32 alone. */
+static bool
+is_narrow(uint8_t t)
+{
+	return t == IR_f32 || t == IR_f16 || t == IR_bf16;
+}
+
 bool
 scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c)
 {
@@ -78,7 +85,7 @@ scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_co
 	pair(op, "stride", 1, c->stride);
 	pair(op, "low", 0, c->low);
 	pair(op, "dilation", 1, c->dilation);
-	return o->f.dtype == IR_f32 && first->dtype == IR_f32 && second->dtype == IR_f32 &&
+	return is_narrow(o->f.dtype) && first->dtype == o->f.dtype && second->dtype == o->f.dtype &&
 	       scheme_loads(o->f.body) == BOTH && !first->constant && !second->constant &&
 	       !o->absent && !is_shifted(o) && y->dim[0] == c->n && y->dim[1] == c->o &&
 	       c->c == f->dim[1] * c->groups && c->o % c->groups == 0 &&

@@ -188,6 +188,12 @@ write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 			fprintf(out, "\t{%s, NULL},\n", src->gemm[i].text);
 	}
 	fprintf(out, "\t{0}\n};\n\n");
+	if (!src->nconvs)
+		return;
+	fprintf(out, "static const struct rt_cuda_conv %sconvs[] = {\n", prefix);
+	for (int i = 0; i < src->nconvs; i++)
+		fprintf(out, "\t{%s},\n", src->conv[i]);
+	fprintf(out, "};\n\n");
 }
 
 /* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in
@@ -209,13 +215,18 @@ write_main(FILE *out, const struct cuda *c, const char *entry)
 			     "64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
 			     "\\t.popsection\");\nextern const unsigned char "
 			     "dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
+	char *convs = talloc_strdup(src, "");
+	if (src->nconvs)
+		convs = talloc_asprintf(src,
+			"\t\t.nconvs = %d, .convs = %sconvs, .close_convs = rt_cuda_close_convs,\n",
+			src->nconvs, c->prefix);
 	fprintf(out,
 		"{\n\tconst struct rt_cuda_program cuda = {\n"
 		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
-		"\t\t.ngemms = %d, .gemms = %sproducts,\n\t\t.scratch_bytes = %" PRId64
+		"\t\t.ngemms = %d, .gemms = %sproducts,\n%s\t\t.scratch_bytes = %" PRId64
 		",\n\t};\n\n"
 		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n",
-		src->nlaunches, c->prefix, src->ngemms, c->prefix, src->scratch,
+		src->nlaunches, c->prefix, src->ngemms, c->prefix, convs, src->scratch,
 		entry ? entry : "dopt_program");
 }
 
@@ -250,7 +261,8 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 }
 
 bool
-cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder)
+cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
+	bool *convolves)
 {
 	struct cuda c = {.p = p, .src = talloc_zero(p, struct cuda_sources)};
 	char *functions = NULL;
@@ -283,16 +295,17 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) &&
 			write_step(&c, o, folder, functions);
 	free(functions);
+	*convolves = c.src->nconvs > 0;
 	return ok;
 }
 
 bool
-cuda_build(struct diag *d, const struct lower_options *o, const char *folder)
+cuda_build(struct diag *d, const struct lower_options *o, const char *folder, bool convolves)
 {
 	if (!*DOPT_NVCC) {
 		diag_error(d, LOC_NONE,
-			"this build of dopt has no CUDA runtime: it found no nvcc with NCCL and "
-			"cuDNN");
+			"this build of dopt has no CUDA runtime: it found no nvcc with cuBLASLt "
+			"and NCCL");
 		return false;
 	}
 	void *owner = talloc_new(NULL);
@@ -307,9 +320,10 @@ cuda_build(struct diag *d, const struct lower_options *o, const char *folder)
 	/* Sums and scalar functions are the kernels' work; this file only launches them. */
 	command = talloc_asprintf(owner, "cd %s && %s -O1 %s -c step.c", in, cc, flags);
 	ok = ok && lower_run_command(d, command, o->verbose);
-	command = talloc_asprintf(owner, "%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s",
-		cc, lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)),
-		DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	command = talloc_asprintf(owner,
+		"%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s", cc,
+		lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)),
+		convolves ? DOPT_CUDNN_LIBS : "", DOPT_CUDA_LIBS, DOPT_RT_LIBS);
 	ok = ok && lower_run_command(d, command, o->verbose);
 	talloc_free(owner);
 	return ok;

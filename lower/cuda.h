@@ -7,9 +7,10 @@
 
 /*
  * Writes kernels.cu and step.c of a checked plan into `folder`. Reports and returns false where a
- * file cannot be written.
+ * file cannot be written. *convolves: the program calls convolutions of cuDNN.
  */
-bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder);
+bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
+	bool *convolves);
 
 /* H100 and its like. The program also holds what the drivers of newer devices compile. */
 #define CUDA_ARCH "sm_90"
@@ -19,6 +20,6 @@ bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const
  * words; without it CUDA_ARCH. Reports and returns false where this build of dopt knows no nvcc or
  * a command fails.
  */
-bool cuda_build(struct diag *d, const struct lower_options *o, const char *folder);
+bool cuda_build(struct diag *d, const struct lower_options *o, const char *folder, bool convolves);
 
 #endif

@@ -224,7 +224,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 		}
 		if (t.g->kind == SCHEME_OWN)
 			own_cuda(&t);
-		else
+		else if (!cuda_conv(&t))
 			write_loops(&t);
 		i++;
 	}

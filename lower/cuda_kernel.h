@@ -24,6 +24,8 @@ struct cuda_sources {
 		char *loops; /* initializer of the loops, NULL: none */
 		char *text;  /* initializer of the rest */
 	} * gemm;
+	int nconvs;
+	char **conv;     /* initializers */
 	int64_t scratch; /* the most that an op needs */
 };
 

@@ -14,6 +14,7 @@
  *     cuda_rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
  *     cuda_scatter.c   results at places that data give, in the order of the source
  *     cuda_order.c     sort and topk
+ *     cuda_conv.c      convolutions for the library
  *     cuda_gemm.c      products for the library, with bias and relu as its epilogue
  *
  * No float is added by an atomic operation, and no order of additions depends on the device or on
@@ -153,6 +154,11 @@ void cuda_order(struct cuda_text *t);
 /* The product of segment `i`; returns how many segments it has done: 2 where the next one is its
  * epilogue. */
 int cuda_gemm(struct cuda_text *t, int i);
+
+/* The convolution of the segment at work by a library; false, and nothing written, where it has
+ * none.
+ */
+bool cuda_conv(struct cuda_text *t);
 
 /*
  * Writes the kernel that ends reductions which were cut: result[kept] = the `count` values at

@@ -55,8 +55,10 @@ emit_cuda(const struct lower_plan *p, const struct lower_options *o)
 	struct diag *d = p->module->ctx->diag;
 	char *folder = talloc_asprintf(p, "%s.src", o->output);
 
-	return lower_make_dir(d, folder) && cuda_write(p, o, folder) &&
-	       (o->sources_only || o->entry || cuda_build(d, o, folder));
+	bool convolves = false;
+
+	return lower_make_dir(d, folder) && cuda_write(p, o, folder, &convolves) &&
+	       (o->sources_only || o->entry || cuda_build(d, o, folder, convolves));
 }
 
 bool

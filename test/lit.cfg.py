@@ -15,7 +15,7 @@
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
-# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), gpu, root, mpi, asan, avx512, gcc, clang, gpl.
+# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl.
 
 import os
 
@@ -68,6 +68,7 @@ def cpu_flags():
 
 features = {
     "cuda": bool(config.nvcc),
+    "cudnn": bool(config.cudnn),
     "gpu": os.path.exists("/dev/nvidiactl"),
     "root": os.geteuid() == 0,
     "mpi": os.access(config.mpirun, os.X_OK),

@@ -49,6 +49,7 @@ struct rt_cuda {
 	cublasLtHandle_t blas;
 	void *workspace;
 	struct rt_cuda_product *products;
+	struct rt_cuda_convs *convs; /* of runtime/cuda/conv.c; NULL: none yet */
 	const struct rt_cuda_target *target;
 	struct rt_world *world; /* to end all ranks */
 	struct rt_probe *probe; /* of the step at work; NULL: nothing is timed */

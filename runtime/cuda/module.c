@@ -57,6 +57,8 @@ rt_cuda_unload(struct rt_cuda *d)
 	if (d->graph)
 		cudaGraphExecDestroy(d->graph);
 	rt_cuda_free_products(d);
+	if (d->target && d->target->cuda->close_convs)
+		d->target->cuda->close_convs(d);
 	rt_cuda_free_spans(d);
 	cudaFree(d->workspace);
 	if (d->blas)

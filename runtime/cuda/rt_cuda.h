@@ -10,6 +10,7 @@
 #ifndef RUNTIME_CUDA_RT_CUDA_H
 #define RUNTIME_CUDA_RT_CUDA_H
 
+#include "runtime/conv.h"
 #include "runtime/rt_program.h"
 
 /* Exit code where no device can be used: neither the program nor its input is at fault. */
@@ -38,12 +39,27 @@ struct rt_cuda_gemm {
 	const struct rt_cuda_gemm_loop *loops;
 };
 
+/* A convolution of the library; all its tensors have one element type, f32, f16 or bf16, and what
+ * is summed is kept in f32. Padding is as far as the windows reach, at most as much behind as
+ * before. */
+struct rt_cuda_conv {
+	enum rt_dtype dtype;
+	struct rt_conv_shape shape;
+};
+
+struct rt_cuda;
+
 struct rt_cuda_program {
 	const void *image; /* fatbin or cubin of kernels.cu */
 	int32_t nkernels;
 	const struct rt_cuda_kernel *kernels;
 	int32_t ngemms;
 	const struct rt_cuda_gemm *gemms;
+	int32_t nconvs;
+	const struct rt_cuda_conv *convs;
+	/* rt_cuda_close_convs where there are any: programs without them are linked without cuDNN.
+	 */
+	void (*close_convs)(struct rt_cuda *d);
 	size_t scratch_bytes; /* of kernels, at the first multiple of RT_CUDA_ALIGN behind the arena
 			       */
 };
@@ -55,6 +71,10 @@ void rt_cuda_launch(
 /* Matrix product number `gemm`. `bias` may be NULL. */
 void rt_cuda_gemm(
 	struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c);
+
+/* Convolution number `conv`: `a` and `b` in the order of rt_conv_f32. Frees what they hold. */
+void rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out);
+void rt_cuda_close_convs(struct rt_cuda *d);
 
 void rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);
 void rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes);

@@ -45,9 +45,11 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 {
 	const char *shim = DOPT_BUILD_INCLUDE "/test/cuda/shim";
 	char *command = talloc_asprintf(owner,
-		"cd %s && c() { %s -std=c11 -D_GNU_SOURCE -O1 -fPIC %s %s -I%s -c %s/$1.c; } && "
-		"c fibers && c cudart && c nccl",
-		folder, DOPT_CC, DOPT_CUDA_INCLUDES, DOPT_CC_INCLUDES, shim, shim);
+		"cd %s && c() { %s -std=c11 -D_GNU_SOURCE -O1 -fPIC %s %s -I%s -I%s -c %s/$1.c; } "
+		"&& "
+		"c fibers && c cudart && c nccl && c cudnn",
+		folder, DOPT_CC, DOPT_CUDA_INCLUDES, DOPT_CC_INCLUDES, DOPT_BUILD_INCLUDE, shim,
+		shim);
 	char *objects = talloc_strdup(owner, "");
 
 	for (int i = 0; i < SHIM_FILES; i++) {
@@ -67,8 +69,9 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 	}
 	if (system(command) != 0)
 		fprintf(stderr, "the compiler failed: %s\n", command);
-	return talloc_asprintf(owner, "%s fibers.o cudart.o nccl.o -L%s -ldopt_rt_cuda -lstdc++",
-		objects, DOPT_BUILD_LIBDIR);
+	return talloc_asprintf(owner,
+		"%s fibers.o cudart.o nccl.o cudnn.o -L%s -ldopt_rt_cuda -lstdc++", objects,
+		DOPT_BUILD_LIBDIR);
 }
 
 #endif

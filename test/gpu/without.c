@@ -1,6 +1,6 @@
-/* In place of what a machine does not have: -DWITHOUT_MPI, -DWITHOUT_NCCL. Ranks are then threads
- * of one process. The matrix products of the host, which a CUDA program does not call, are left out
- * too. */
+/* In place of what a machine does not have: -DWITHOUT_MPI, -DWITHOUT_NCCL, -DWITHOUT_CUDNN. Ranks
+ * are then threads of one process. The matrix products of the host, which a CUDA program does not
+ * call, are left out too. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/threads.h"
 
@@ -55,5 +55,20 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	(void)setup;
 	rt_fail(st, RT_EXIT_RUN, "built without NCCL");
 	return NULL;
+}
+#endif
+
+#ifdef WITHOUT_CUDNN
+void
+rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out)
+{
+	(void)conv, (void)a, (void)b, (void)out;
+	rt_cuda_fatal(rt_cuda_of(ctx), "a convolution", "built without cuDNN");
+}
+
+void
+rt_cuda_close_convs(struct rt_cuda *d)
+{
+	(void)d;
 }
 #endif
