@@ -176,6 +176,16 @@ bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, 
  *     put    y[r,{i}] = u[r]          y[r,v] = i[r] == v ? u[r] : 0
  */
 void form_open(struct arena *a, struct form *f, int index);
+/*
+ * Where a localized form is a prefix sum along an index of its result, makes it what is summed up
+ * along that index, from its first to its last element or the other way: ir/form_scan.c.
+ */
+struct form_scan {
+	bool found, reverse;
+	int index;
+};
+struct form_offset;
+struct form_scan form_take_scan(struct arena *a, struct form *f, const struct form_offset *offset);
 /* Drops the body; the positions of computed indices are then only known to be there. */
 void form_forget(struct form *f);
 bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);

@@ -36,6 +36,7 @@ struct form_plan {
 	int ninsns, value;              /* the register of the body */
 	int strip;                      /* the index along which registers lie, -1: there is none */
 	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
+	struct form_scan scan;          /* what is summed up along an index in the end */
 	double divisor;                 /* of the whole sum; 0: there is none */
 	int product[2];                 /* loads of a sum of products, -1: it is none */
 };
@@ -97,6 +98,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	}
 	if (it->o.mode == INTERP_LAYOUT)
 		form_localize(it->m, op, &p->f, p->offset);
+	p->scan = form_take_scan(it->arena, &p->f, p->offset);
 	p->insn = ARENA_ARRAY(it->arena, struct insn, MAX_REGISTERS);
 	for (int i = 0; i < p->f.nindices; i++)
 		if (p->f.at[i])
@@ -396,6 +398,23 @@ fill_identity(struct tensor *t, enum form_reduce how)
 			t->data[k].i = i[how];
 }
 
+/* Sums up along the index of a scan. */
+static void
+run_scan(const struct run *r)
+{
+	const struct form_scan *s = &r->p->scan;
+	const int64_t n = r->p->f.size[s->index], stride = r->stride[FORM_MAX_INPUTS][s->index],
+		      all = tensor_elements(r->out);
+	union cell *data = r->out->data;
+	for (int64_t k = 0; k < all; k++) {
+		/* in either direction what comes before is complete */
+		const int64_t at = s->reverse ? all - 1 - k : k, i = at / stride % n;
+		if (i != (s->reverse ? n - 1 : 0))
+			reduce_cell(&data[at], data[s->reverse ? at + stride : at - stride],
+				REDUCE_SUM, ir_dtype_class(r->out->dtype) == IR_FLOAT);
+	}
+}
+
 static bool
 run_product(const struct run *r)
 {
@@ -435,6 +454,8 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 		run_all(&r);
 		talloc_free(r.reg);
 	}
+	if (p->scan.found)
+		run_scan(&r);
 	for (int64_t i = 0; p->divisor != 0 && i < tensor_elements(r.out); i++)
 		r.out->data[i].f /= p->divisor;
 	tensor_settle(r.out, it->o.f64);

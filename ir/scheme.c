@@ -183,6 +183,9 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
 		return false;
 	form_localize(s->module, op, &o.f, o.offset);
+	o.scan = form_take_scan(s->arena, &o.f, o.offset);
+	if (o.scan.found && o.f.size[o.scan.index] <= 1)
+		o.scan.found = false;
 	for (int j = 0; j < op->noperands; j++)
 		o.in[j] = single ? j : find_tensor(s, ir_operand(op, j));
 	o.absent = absent_loads(s->module, op);
@@ -304,15 +307,15 @@ try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 	if (s->nsegments == 0)
 		return false;
 	struct scheme_segment *g = &s->segment[s->nsegments - 1];
-	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scatter || g->library)
+	if (g->kind != SCHEME_LOOPS || scheme_is_alone(&s->op[g->op[0]]) || g->library)
 		return false;
 	const struct scheme_segment before = *g;
-	bool scatter = false;
+	bool alone = false;
 	for (int i = 0; i < n; i++) {
-		scatter |= s->op[op[i]].scatter;
+		alone |= scheme_is_alone(&s->op[op[i]]);
 		scheme_append(s, g, op[i]);
 	}
-	if (!scatter && scheme_analyse(s, b, g) &&
+	if (!alone && scheme_analyse(s, b, g) &&
 		(g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
 		return true;
 	int *list = g->op;
@@ -347,7 +350,7 @@ can_wait(const struct scheme *s, int i)
 {
 	const struct scheme_op *o = &s->op[i];
 
-	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || o->scatter)
+	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || scheme_is_alone(o))
 		return false;
 	for (int j = 0; j < o->f.ninputs; j++) {
 		const int maker = s->tensor[o->in[j]].op;

@@ -66,6 +66,7 @@ struct scheme_op {
 	int in[FORM_MAX_INPUTS], out;                /* tensors */
 	bool computed;                               /* reads or writes at computed positions */
 	bool scatter;                                /* writes there: the result is filled first */
+	struct form_scan scan;        /* the result is summed up along this index, where found */
 	double divisor;               /* of the whole sum, once it is there; 0: there is none */
 	uint32_t absent;              /* loads that only the place which holds them has: else 0 */
 	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */

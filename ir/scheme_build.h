@@ -33,6 +33,20 @@ void scheme_finish(struct scheme *s);
  */
 void scheme_classify(struct scheme *s, struct scheme_op *o);
 
+/* Has op o loops of its own kind, and so a segment of its own? */
+static inline bool
+scheme_is_alone(const struct scheme_op *o)
+{
+	return o->scatter || o->scan.found;
+}
+
+/* The class that op o sums up along; -1: it does not. */
+static inline int
+scheme_scan_class(const struct scheme_op *o)
+{
+	return o->scan.found ? o->cls[o->scan.index] : -1;
+}
+
 /* Loads in an expression; loads that an op reads at all. */
 uint32_t scheme_loads(const struct expr *e);
 uint32_t scheme_reads(const struct scheme_op *o);

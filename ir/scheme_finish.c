@@ -49,7 +49,8 @@ place(const struct scheme *s, int t)
 		return x->constant ? SCHEME_CONST : SCHEME_LOCAL;
 	const struct scheme_segment *g = &s->segment[o->segment];
 	const uint32_t outer = scheme_outer_set(g);
-	if (g->kind == SCHEME_GEMM || o->scatter || o->red_set & outer || read_elsewhere(s, t))
+	if (g->kind == SCHEME_GEMM || scheme_is_alone(o) || o->red_set & outer ||
+		read_elsewhere(s, t))
 		return SCHEME_MEMORY;
 	return o->out_set & ~outer && read_in_other_stage(s, t) ? SCHEME_ROW : SCHEME_LOCAL;
 }
@@ -127,7 +128,8 @@ contiguous(const struct scheme *s, const struct scheme_segment *g, const struct 
 {
 	const uint32_t both = 1u << p | 1u << q;
 	const uint32_t out = o->out_set & both, red = o->red_set & both;
-	if ((out && out != both) || (red && red != both) || uses_value(o, p) || uses_value(o, q))
+	if ((out && out != both) || (red && red != both) || uses_value(o, p) || uses_value(o, q) ||
+		scheme_scan_class(o) == p || scheme_scan_class(o) == q)
 		return false;
 	for (int j = -1; j < o->f.ninputs; j++) {
 		const struct scheme_tensor *t = &s->tensor[j < 0 ? o->out : o->in[j]];
@@ -201,7 +203,7 @@ crossing_class(const struct scheme *s, const struct scheme_segment *g, const str
 static void
 choose_tile(const struct scheme *s, struct scheme_segment *g)
 {
-	if (g->norder < 2 || g->nouter < g->norder || g->block || s->op[g->op[0]].scatter)
+	if (g->norder < 2 || g->nouter < g->norder || g->block || scheme_is_alone(&s->op[g->op[0]]))
 		return;
 	const int inner = g->order[g->norder - 1];
 	for (int k = 0; k < g->nops; k++) {

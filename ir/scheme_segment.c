@@ -168,7 +168,7 @@ narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &s->op[g->op[k]];
 		if (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16)
-			set |= o->red_set;
+			set |= o->scan.found ? 1u << scheme_scan_class(o) : o->red_set;
 	}
 	return set;
 }

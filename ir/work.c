@@ -30,7 +30,9 @@ form_work(const struct ir_module *m, const struct ir_op *op)
 
 	if (form_make((struct ir_module *)m, a, op, NULL, &f)) {
 		form_localize(m, op, &f, offset);
-		w.flops = form_points(&f) * (expr_flops(f.body) + (f.reduce != REDUCE_NONE));
+		const bool sums = f.reduce != REDUCE_NONE;
+		form_take_scan(a, &f, offset);
+		w.flops = form_points(&f) * (expr_flops(f.body) + sums);
 		for (int j = 0; j < f.ninputs; j++) {
 			const struct ir_type *t = ir_operand_type(op, j);
 			const double all = (double)ir_type_local_bytes(m, t),

@@ -65,6 +65,8 @@ write_loops(struct cuda_text *t)
 	const struct scheme_op *first = &t->s->op[g->op[0]];
 	if (first->scatter)
 		cuda_scatter(t);
+	else if (first->scan.found)
+		cuda_scan(t);
 	else if (!reduces)
 		cuda_flat(t);
 	else if (g->nstages == 1)

@@ -13,6 +13,7 @@
  *     cuda_reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
  *     cuda_rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
  *     cuda_scatter.c   results at places that data give, in the order of the source
+ *     cuda_scan.c      sums up to each element: a block, a warp or a thread a row
  *     cuda_order.c     sort and topk
  *     cuda_conv.c      convolutions for the library
  *     cuda_gemm.c      products for the library, with bias and relu as its epilogue
@@ -150,6 +151,7 @@ bool cuda_tile(struct cuda_text *t);
 void cuda_reduce(struct cuda_text *t);
 void cuda_rows(struct cuda_text *t);
 void cuda_scatter(struct cuda_text *t);
+void cuda_scan(struct cuda_text *t);
 void cuda_order(struct cuda_text *t);
 /* The product of segment `i`; returns how many segments it has done: 2 where the next one is its
  * epilogue. */

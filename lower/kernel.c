@@ -638,6 +638,9 @@ write_body(struct kernel_text *w)
 			own_host(w);
 		else if (w->s->segment[i].library && is_single(w->s, i))
 			kernel_conv(w, i);
+		else if (w->s->segment[i].kind == SCHEME_LOOPS &&
+			 w->s->op[w->s->segment[i].op[0]].scan.found)
+			kernel_scan(w, i);
 		else if (w->s->segment[i].kind == SCHEME_LOOPS)
 			write_loops(w, i);
 		else if (!blocked)

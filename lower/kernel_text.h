@@ -104,6 +104,9 @@ bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
 /* Is a loop of the segment at work over positions, not over the index that it belongs to? */
 bool kernel_goes_by_position(const struct kernel_text *w);
 
+/* The running sums of segment `number`. */
+void kernel_scan(struct kernel_text *w, int number);
+
 /* The convolution of segment `number`. */
 void kernel_conv(struct kernel_text *w, int number);
 

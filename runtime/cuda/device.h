@@ -401,6 +401,52 @@ DEV_BLOCK(block_max, warp_max)
 DEV_BLOCK(block_min, warp_min)
 DEV_BLOCK(block_prod, warp_prod)
 
+/* The sum of the lanes up to and with each, in a fixed tree. */
+template <typename T>
+DEV T
+warp_scan(T x)
+{
+	for (unsigned step = 1; step < 32; step <<= 1) {
+		const T other = __shfl_up_sync(0xFFFFFFFFu, x, step);
+		if ((threadIdx.x & 31) >= step)
+			x = (T)(other + x);
+	}
+	return x;
+}
+
+/*
+ * The same for a group of LANES threads, a warp or a block, behind `carry`, which becomes the sum
+ * of them all. Ends with a barrier, so that the room can be used again at once.
+ */
+template <int LANES, typename T>
+DEV T
+scan(T x, T &carry, unsigned char *room)
+{
+	x = warp_scan(x);
+	if (LANES == 32) {
+		x = (T)(carry + x);
+		carry = __shfl_sync(0xFFFFFFFFu, x, 31);
+		return x;
+	}
+	T *const each = (T *)room;
+	if ((threadIdx.x & 31) == 31)
+		each[threadIdx.x >> 5] = x;
+	__syncthreads();
+	if (threadIdx.x < 32) {
+		const T sum = threadIdx.x < LANES / 32 ? each[threadIdx.x] : (T)0;
+		const T upto = warp_scan(sum);
+		if (threadIdx.x < LANES / 32)
+			each[threadIdx.x] = upto;
+	}
+	__syncthreads();
+	if (threadIdx.x >= 32)
+		x = (T)(each[(threadIdx.x >> 5) - 1] + x);
+	x = (T)(carry + x);
+	carry = (T)(carry + each[LANES / 32 - 1]);
+	__syncthreads();
+	return x;
+}
+
 /* Bytes of `room`: a value of 8 bytes from each warp of a block of 1024. */
 #define DEV_ROOM 256
 

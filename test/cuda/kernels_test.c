@@ -136,6 +136,13 @@ static const struct kernel_case cases[] = {
 		"yield(%a, %b)\n}\n%u = input(\"u\") : f64[3,40,5,33]\n"
 		"%t = transpose(%u) {perm = [0,3,2,1]}\n",
 		"tile0[u][threadIdx.x % 32]|double tile0[32][33]|__syncthreads"},
+	{3, "running sums, a warp, a block and a large block a row",
+		"%x = input(\"x\") : f32[1100,300]\n%r = cumsum(%x) {dim = 1}\n%y = "
+		"input(\"y\") : f64[3,2500]\n%s = cumsum(%y) {dim = 1, reverse = true}\n"
+		"%z = input(\"z\") : f32[30000]\n%t = cumsum(%z) {exclusive = true}\n",
+		"scan<32>|scan<256>|scan<1024>"},
+	{1, "running sums, a thread a row",
+		"%x = input(\"x\") : f32[2,5,17000]\n%r = cumsum(%x) {dim = 1}\n", "at++"},
 	{2, "transposes",
 		"%x = input(\"x\") : f32[70,50]\n%r = transpose(%x)\n%y = input(\"y\") : "
 		"f32[5,6,7,8]\n%s = transpose(%y) {perm = [2,0,3,1]}\n",

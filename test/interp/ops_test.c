@@ -951,6 +951,43 @@ in_order(void **state)
 	check_order(it, "l", "lp", ta, 2, false);
 }
 
+/* Sums of all up to each element, from both ends, with and without it, one by one. */
+static void
+running_sums(void **state)
+{
+	enum { ROWS = 3, LENGTH = 700, COLUMNS = 2 };
+	struct bench *x = *state;
+	static const char *const name[] = {"with", "without", "back", "back without"};
+	struct ir_value *a = input(x, "a", IR_f64, DIMS(ROWS, LENGTH, COLUMNS));
+	const struct ir_attr dim = INT(x, "dim", 1);
+	for (int k = 0; k < 4; k++) {
+		const struct ir_attr exclusive = ir_make_bool(x->ctx, "exclusive", k & 1),
+				     reverse = ir_make_bool(x->ctx, "reverse", k >> 1);
+		output(x, name[k],
+			build(x, OP_cumsum, OPERANDS(a), ATTRS(dim, exclusive, reverse)));
+	}
+	struct interp *it = interpreter(x, false);
+	const struct tensor *ta = filled(x, IR_f64, DIMS(ROWS, LENGTH, COLUMNS), wave);
+	set(it, "a", ta);
+	step(x, it, 0);
+	for (int row = 0; row < ROWS; row++)
+		for (int column = 0; column < COLUMNS; column++) {
+			const int64_t base = row * LENGTH * COLUMNS + column;
+			double up = 0, all = 0;
+			for (int i = 0; i < LENGTH; i++)
+				all += ta->data[base + i * COLUMNS].f;
+			for (int i = 0; i < LENGTH; i++) {
+				const int64_t at = base + i * COLUMNS;
+				const double v = ta->data[at].f;
+				close_to(interp_output(it, name[0])->data[at].f, up + v);
+				close_to(interp_output(it, name[1])->data[at].f, up);
+				close_to(interp_output(it, name[2])->data[at].f, all - up);
+				close_to(interp_output(it, name[3])->data[at].f, all - up - v);
+				up += v;
+			}
+		}
+}
+
 static void
 along_rows(void **state)
 {
@@ -1010,6 +1047,7 @@ main(void)
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
 		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
 		TEST(places_of_extremes), TEST(means_of_ones), TEST(shapes), TEST(by_index),
-		TEST(in_order), TEST(along_rows), TEST(narrow_index_of_a_long_dim)};
+		TEST(in_order), TEST(running_sums), TEST(along_rows),
+		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,6 +250,19 @@ matmul_work_is_two_flops_a_product(void **state)
 	assert_true(work.bytes == 4.0 * (4 * 16 + 16 * 12 + 4 * 12));
 }
 
+/* Its row says a sum of n for each of n; running sums are n additions. */
+static void
+cumsum_work_is_an_addition_an_element(void **state)
+{
+	struct fixture *x = *state;
+	struct ir_value *a = param(x, "a", DIMS(8, 16), SPLIT(0), COPIED);
+	const struct ir_attr attr[] = {
+		ir_make_int(x->m->ctx, "dim", 1), ir_make_bool(x->m->ctx, "exclusive", true)};
+	struct ir_value *y = ir_build(&x->b, OP_cumsum, &a, 1, attr, 2);
+
+	assert_true(op_work(x->m, y->op).flops == 4.0 * 16);
+}
+
 int
 main(void)
 {
@@ -270,6 +283,8 @@ main(void)
 			a_gather_reads_at_computed_positions, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			matmul_work_is_two_flops_a_product, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			cumsum_work_is_an_addition_an_element, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(test, NULL, NULL);

@@ -89,6 +89,11 @@ static const struct text_case cases[] = {
 		"= 3}\n%e = pick_along(%g, %r)\noutput(\"v\", %v)\noutput(\"p\", "
 		"%p)\noutput(\"t\", %t)\noutput(\"q\", %q)\noutput(\"r\", %r)\noutput(\"e\", "
 		"%e)\n}\n"},
+	{"running sums, of a split dim and beside one",
+		FOUR "%x = input(\"x\") : f32[8/dp,6/tp]\n%y = cumsum(%x) {dim = 1}\n%a = "
+		     "allreduce(%y) {axis = tp}\n%z = cumsum(%x) {exclusive = true, reverse = "
+		     "true}\n%b = allreduce(%z) {axis = dp}\n%w = cumsum(%a) {dim = 1, exclusive "
+		     "= true}\noutput(\"a\", %a)\noutput(\"b\", %b)\noutput(\"w\", %w)\n}\n"},
 	{"positions alone, at one place",
 		TWO "%x = input(\"x\") : f32[4,9]@dp=1\n%v, %p = sort(%x) {descending = true}\n"
 		    "output(\"p\", %p)\n}\n"},

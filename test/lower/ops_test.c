@@ -193,8 +193,17 @@ static const struct op_case cases[] = {
 	{OP_dynamic_update_slice, "%n = min(%i)\n%r = dynamic_update_slice(%a, %v2, %n)\n%m = "
 				  "mul(%n, %hundreds)\n%s = dynamic_update_slice(%a, %v2, %m)\n"},
 	{OP_dynamic_pad, "%n = min(%i)\n%r = dynamic_pad(%a, %n) {size = 9}\n"},
-	{OP_cumsum, "%r = cumsum(%a)\n%s = cumsum(%c) {dim = 1, exclusive = true}\n%t = cumsum(%k) "
-		    "{dim = 1, reverse = true}\n"},
+	{OP_cumsum,
+		"%r = cumsum(%a)\n%s = cumsum(%c) {dim = 1, exclusive = true}\n%t = cumsum(%k) "
+		"{dim = 1, reverse = true}\n%b8 = convert(%k) {to = i8}\n%m = "
+		"mul(%b8, %b8)\n%n = cumsum(%m) {dim = 1, exclusive = true, reverse = "
+		"true}\noutput(\"n\", %n)\n%a16 = convert(%c) {to = f16}\n%hr = cumsum(%a16) "
+		"{dim = 1, reverse = true}\noutput(\"hr\", %hr)\n%e = exp(%a)\n%o = cumsum(%e) "
+		"{dim = 1}\n%d = cumsum(%o)\noutput(\"d\", %d)\n%z = cumsum(%hundred1)\n"
+		"output(\"z\", %z)\n%p = cumsum(%tens) {dim = 1}\noutput(\"p\", %p)\n"
+		"%l = input(\"l\") {range = 9} : i32[100000]\n%l1 = cumsum(%l)\n%f = convert(%l) "
+		"{to = f32}\n%l2 = cumsum(%f) {exclusive = true, reverse = true}\n"
+		"output(\"l1\", %l1)\noutput(\"l2\", %l2)\n"},
 	{OP_conv2d, IMAGES "%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
 			   "dilation = [1,2]}\n%s = conv2d(%x, %f2) {groups = 3}\n"},
 	{OP_conv2d_data,
@@ -289,6 +298,8 @@ static const char head[] =
 	"%huge = constant() {value = 4294967296} : i64[]\n"
 	"%seven_f = constant() {value = 7} : f32[]\n%zeros = convert(%i) {to = f32}\n"
 	"%hundreds = constant() {value = 100} : i32[]\n"
+	"%hundred1 = constant() {value = 100} : f32[1]\n%tens = constant() {value = 10} : "
+	"f32[3,7]\n"
 	"%v2 = reshape(%v) {shape = [1,10]}\n%cm = max(%c) {dims = [0]}\n%cs = slice(%cm) {limit = "
 	"[6,4]}\n";
 

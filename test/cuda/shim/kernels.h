@@ -57,6 +57,26 @@ __shfl_xor_sync(unsigned, T x, int step)
 	return other;
 }
 
+template <typename T>
+static inline T
+__shfl_sync(unsigned, T x, unsigned lane)
+{
+	uint64_t bits = 0;
+	memcpy(&bits, &x, sizeof x);
+	const uint64_t *all = shim_warp_exchange(bits);
+	T other;
+	memcpy(&other, &all[lane & 31], sizeof other);
+	return other;
+}
+
+template <typename T>
+static inline T
+__shfl_up_sync(unsigned mask, T x, unsigned step)
+{
+	const unsigned lane = threadIdx.x & 31;
+	return __shfl_sync(mask, x, lane >= step ? lane - step : lane);
+}
+
 static inline unsigned
 __ballot_sync(unsigned, bool x)
 {
