@@ -72,7 +72,8 @@ walks_rows(const struct scheme *s, int i)
 	const struct scheme_segment *product = &s->segment[i - 1], *g = &s->segment[i];
 	const struct scheme_op *p = &s->op[product->op[0]];
 	const int d = row_dim(p, product->gemm.m_index);
-	if (g->kind != SCHEME_LOOPS || !g->nouter || product->gemm.nloops || d < 0)
+	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scan.found || !g->nouter ||
+		product->gemm.nloops || d < 0)
 		return false;
 	bool any = false;
 	for (int k = 0; k < g->nops; k++) {

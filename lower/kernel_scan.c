@@ -47,6 +47,7 @@ kernel_scan(struct kernel_text *w, int number)
 	const char *type = kernel_compute_type((enum ir_dtype)o->f.dtype);
 	const bool local = g->order[last] == along;
 
+	kernel_find_ranges(w, g); /* it has none, but the segment before it may have */
 	for (int i = 0; i <= last; i++) {
 		if (i == last && local)
 			kernel_line(w, "%s v%d = 0;", type, o->out);

@@ -64,6 +64,16 @@ static const struct text_case cases[] = {
 		    "%r, %m = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, %c)\n%h = "
 		    "gelu(%q)\n%m = max(%q) {dims = [1]}\nyield(%h, %m)\n}\n"
 		    "output(\"r\", %r)\noutput(\"m\", %m)\n}\n"},
+	{"running sums of a product that would go by blocks",
+		ONE "%x = input(\"x\") : f32[300,16]\n%w = param(\"w\") {init = \"normal\"} : "
+		    "f32[16,1024]\n%r = fuse(%x, %w) {\n%p = matmul(%x, %w)\n%s = "
+		    "cumsum(%p)\nyield(%s)\n}\noutput(\"r\", %r)\n}\n"},
+	{"running sums behind windows and before a row's sum",
+		ONE "%x = input(\"x\") : f32[2,3,9,8]\n%r, %s, %m = fuse(%x) {\n%p = avg_pool(%x) "
+		    "{window = [3,3], low = [1,1], high = [1,1]}\n%q = cumsum(%p) {dim = 2, "
+		    "exclusive = true}\n%e = exp(%q)\n%s = sum(%e) {dims = [3]}\n%z = "
+		    "cumsum(%e) {dim = -1, reverse = true}\nyield(%z, %s, %q)\n}\n"
+		    "output(\"r\", %r)\noutput(\"s\", %s)\noutput(\"m\", %m)\n}\n"},
 	{"a product by blocks that is kept", ONE
 		"%x = input(\"x\") : f32[16,300]\n%w = param(\"w\") {init = \"normal\"} : "
 		"f32[16,1024]\n"
