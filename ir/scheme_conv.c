@@ -59,6 +59,17 @@ is_narrow(uint8_t t)
 	return t == IR_f32 || t == IR_f16 || t == IR_bf16;
 }
 
+/* All dims before channels, height and width are one. */
+static int64_t
+images(const struct scheme_tensor *t)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < t->rank - 3; d++)
+		n *= t->dim[d];
+	return n;
+}
+
 bool
 scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c)
 {
@@ -78,16 +89,17 @@ scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_co
 	} else {
 		return false;
 	}
-	c->n = x->dim[0], c->c = x->dim[1], c->h = x->dim[2], c->w = x->dim[3];
+	const int64_t *image = x->dim + x->rank - 3, *result = y->dim + y->rank - 3;
+	c->n = images(x), c->c = image[0], c->h = image[1], c->w = image[2];
 	c->o = f->dim[0], c->kh = f->dim[2], c->kw = f->dim[3];
-	c->oh = y->dim[2], c->ow = y->dim[3];
+	c->oh = result[1], c->ow = result[2];
 	c->groups = ir_attr_int(op, "groups", 1);
 	pair(op, "stride", 1, c->stride);
 	pair(op, "low", 0, c->low);
 	pair(op, "dilation", 1, c->dilation);
 	return is_narrow(o->f.dtype) && first->dtype == o->f.dtype && second->dtype == o->f.dtype &&
 	       scheme_loads(o->f.body) == BOTH && !first->constant && !second->constant &&
-	       !o->absent && !is_shifted(o) && y->dim[0] == c->n && y->dim[1] == c->o &&
+	       !o->absent && !is_shifted(o) && images(y) == c->n && result[0] == c->o &&
 	       c->c == f->dim[1] * c->groups && c->o % c->groups == 0 &&
 	       fits_padding(c->h, c->kh, c->oh, c->stride[0], c->low[0], c->dilation[0]) &&
 	       fits_padding(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]);

@@ -4,8 +4,9 @@
  * goes in:
  *
  * - A partial operand: allreduce, right behind the op that makes the value, for there a gradient
- *   becomes available. A sum of partials alone stays partial, so that a gradient of several terms
- *   is communicated once; so does what is read only by ops that make it smaller.
+ *   becomes available; reducescatter where another operand is split and a slice is all that is
+ * read. A sum of partials alone stays partial, so that a gradient of several terms is communicated
+ * once; so does what is read only by ops that make it smaller.
  * - A copied operand beside a split one: a slice (partition); nothing is communicated. Constants,
  *   broadcasts and what is made of copied values alone are made in slices from the start.
  * - One that is split in a way that no rule of the op fits: allgather.
@@ -16,7 +17,7 @@
  */
 #include "ir/form.h"
 #include "ir/special.h"
-#include "passes/pass.h"
+#include "passes/dp.h"
 #include "passes/reshard.h"
 
 #include <string.h>
@@ -72,7 +73,8 @@ change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
 	}
 	struct ir_builder b = {
 		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
-	struct ir_value *new = ir_build(&b, code, &v, 1, attr, code == OP_partition ? 2 : 1);
+	const bool along = code == OP_partition || code == OP_reducescatter;
+	struct ir_value *new = ir_build(&b, code, &v, 1, attr, along ? 2 : 1);
 	if (new)
 		pass_count(p->run, op_name(code), 1);
 	return new;
@@ -272,18 +274,6 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 
-static bool
-fit_partials(struct dp *p, struct ir_op *op)
-{
-	if (passes_partial(p, op))
-		return true;
-	for (int j = 0; j < op->noperands; j++)
-		if (state_of(p, ir_operand(op, j)).kind == IR_PARTIAL &&
-			!set_fitted(op, j, change(p, ir_operand(op, j), OP_allreduce, 0)))
-			return false;
-	return true;
-}
-
 /* Operand j to a split on its dim of `index`, or to copied where it has none. */
 static bool
 fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
@@ -313,6 +303,43 @@ picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
 			return index;
 	}
 	return -1;
+}
+
+/* The dim of operand j in which it is going to be split because another operand is; -1: none. */
+static int
+dim_beside_split(struct dp *p, const struct ir_op *op, int j)
+{
+	struct form f;
+
+	if (!op->nresults || !form_exists((enum op_code)op->code) || op_is(op, PARALLEL) ||
+		!form_shape(p->m, op, NULL, &f, NULL))
+		return -1;
+	const int index = picked_index(p, op, &f);
+	return index < 0 || f.at[index] ? -1 : form_access_dim(&f.in[j], index);
+}
+
+static bool
+divides(const struct dp *p, const struct ir_value *v, int dim)
+{
+	return ir_type_local_dim(p->m, v->type, dim) % p->m->axis[p->axis].size == 0;
+}
+
+static bool
+fit_partials(struct dp *p, struct ir_op *op)
+{
+	if (passes_partial(p, op))
+		return true;
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		if (state_of(p, v).kind != IR_PARTIAL)
+			continue;
+		const int dim = dim_beside_split(p, op, j);
+		const bool slice = dim >= 0 && !v->uses->next && divides(p, v, dim);
+		if (!set_fitted(op, j,
+			    change(p, v, slice ? OP_reducescatter : OP_allreduce, slice ? dim : 0)))
+			return false;
+	}
+	return true;
 }
 
 static bool
@@ -383,7 +410,7 @@ carry(struct dp *p, struct ir_op *op)
 }
 
 static bool
-split_input(struct dp *p, struct ir_op *op)
+split_input(struct dp *p, struct ir_op *op, int dim)
 {
 	struct ir_type t = *op->result[0].type;
 
@@ -392,8 +419,10 @@ split_input(struct dp *p, struct ir_op *op)
 			t.rank ? "laid out over the axis already" : "a scalar");
 		return true;
 	}
-	t.axis[p->axis] = (struct ir_state){IR_SPLIT, 0, (uint16_t)ir_type_split_depth(&t, 0)};
-	if (!ir_type_check(p->m, &t, op->loc, "dp: batch of the input"))
+	t.axis[p->axis] =
+		(struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_depth(&t, dim)};
+	if (!ir_type_check(p->m, &t, op->loc,
+		    dim ? "spatial: height of the input" : "dp: batch of the input"))
 		return false;
 	op->result[0].type = ir_type_intern(p->m->ctx, &t);
 	pass_count(p->run, "inputs split", 1);
@@ -431,26 +460,34 @@ number_values(struct dp *p, const struct ir_block *block)
 		out_of_memory();
 }
 
-static bool
-run(struct pass_run *run, struct ir_module *m)
+bool
+dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
 {
 	struct ir_func *f = ir_func_find(m, "main");
 	struct dp p = {.run = run, .m = m, .axis = pass_axis(run, "axis")};
 
 	if (m->axis[p.axis].time) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
-			"dp: %s is a time axis; devices are needed", m->axis[p.axis].name);
+			"%s: %s is a time axis; devices are needed", run->pass->name,
+			m->axis[p.axis].name);
 		return false;
 	}
 	number_values(&p, &f->body);
 	IR_FOR_OPS (op, &f->body)
-		if (op->code == OP_input && !split_input(&p, op))
+		if (op->code == OP_input && op->result[0].type->rank >= rank &&
+			!split_input(&p, op, dim))
 			return false;
 	IR_FOR_OPS (op, &f->body)
 		if (!carry(&p, op))
 			return false;
 	move_outputs_last(&f->body);
 	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return dp_split(run, m, 0, 0);
 }
 
 static const struct pass_option options[] = {

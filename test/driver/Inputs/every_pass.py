@@ -13,6 +13,7 @@ PIPELINES = [
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse",
+    "spatial{axis=dp},grad,sgd,canonicalize,cse",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])
