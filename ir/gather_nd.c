@@ -205,8 +205,8 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 		if (d >= x->batch && k < 0)
 			append(&f->in[0], index);
 	}
-	if (!f->reduced)
-		f->reduce = REDUCE_NONE;
+	if (!f->reduced && f->reduce == REDUCE_SUM)
+		f->reduce = REDUCE_NONE; /* the others leave no 0 where nothing goes to */
 	f->body = expr_load(a, (enum ir_dtype)t->dtype, 0);
 	return true;
 }
