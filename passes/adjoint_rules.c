@@ -464,11 +464,12 @@ order_rule(struct adjoint *x, bool *none)
 	const int last = x->type->rank - 1;
 	const int64_t d = ir_attr_int(op, "dim", -1);
 	const int dim = (int)(d < 0 ? d + last + 1 : d);
-	struct ir_attr size = ir_make_int(x->b->m->ctx, "size", x->type->dim[dim]);
+	const struct ir_attr attr[] = {ir_make_int(x->b->m->ctx, "batch", last),
+		ir_make_ints(x->b->m, "sizes", &x->type->dim[dim], 1)};
 	struct ir_value *g = build_exchange(x, x->g, dim, last);
 	struct ir_value *at = build_exchange(x, &x->op->result[1], dim, last);
 	struct ir_value *v =
-		ir_build(x->b, OP_put_along, (struct ir_value *[]){g, at}, 2, &size, 1);
+		ir_build(x->b, OP_scatter_nd, (struct ir_value *[]){g, at}, 2, attr, 2);
 
 	(void)none;
 	return build_exchange(x, v, dim, last);

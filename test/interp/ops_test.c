@@ -995,9 +995,9 @@ along_rows(void **state)
 	struct ir_value *a = input(x, "a", IR_f64, DIMS(2, V)),
 			*i = input(x, "i", IR_i32, DIMS(2, NI)),
 			*u = input(x, "u", IR_f64, DIMS(2, NI));
-	const struct ir_attr size = INT(x, "size", V);
-	output(x, "pick", ir_build2(&x->b, OP_pick_along, a, i));
-	output(x, "put", build(x, OP_put_along, OPERANDS(u, i), 1, &size));
+	const struct ir_attr batch = INT(x, "batch", 1), sizes = INTS(x, "sizes", V);
+	output(x, "pick", build(x, OP_gather_nd, OPERANDS(a, i), ATTRS(batch)));
+	output(x, "put", build(x, OP_scatter_nd, OPERANDS(u, i), ATTRS(batch, sizes)));
 	struct interp *it = interpreter(x, false);
 	const struct tensor *ta = filled(x, IR_f64, DIMS(2, V), wave),
 			    *tu = filled(x, IR_f64, DIMS(2, NI), positive);

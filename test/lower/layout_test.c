@@ -86,7 +86,7 @@ static const struct text_case cases[] = {
 	{"rows in order where another dim is split", FOUR
 		"%x = input(\"x\") : f32[8/dp,7,6/tp]\n%v, %p = sort(%x) {dim = 1}\n%t, %q = "
 		"topk(%v) {k = 2, dim = 1}\n%g = allgather(%x) {axis = tp}\n%w, %r = topk(%g) {k "
-		"= 3}\n%e = pick_along(%g, %r)\noutput(\"v\", %v)\noutput(\"p\", "
+		"= 3}\n%e = gather_nd(%g, %r) {batch = 1}\noutput(\"v\", %v)\noutput(\"p\", "
 		"%p)\noutput(\"t\", %t)\noutput(\"q\", %q)\noutput(\"r\", %r)\noutput(\"e\", "
 		"%e)\n}\n"},
 	{"running sums, of a split dim and beside one",

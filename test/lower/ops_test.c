@@ -233,21 +233,24 @@ static const struct op_case cases[] = {
 				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
 	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = "
 		    "gather(%a, %big)\n"},
-	{OP_gather_nd, "%r = gather_nd(%a, %i, %i)\n%s = gather_nd(%c, %i2) {dims = [1]}\n"
-		       "%n = reshape(%i) {shape = [6,1]}\n%t = gather_nd(%a, %n) {batch = 1}\n"},
+	{OP_gather_nd,
+		"%r = gather_nd(%a, %i, %i)\n%s = gather_nd(%c, %i2) {dims = [1]}\n"
+		"%n = reshape(%i) {shape = [6,1]}\n%t = gather_nd(%a, %n) {batch = 1}\n"
+		"%p = gather_nd(%a, %k) {batch = 1}\noutput(\"p\", %p)\n%m = convert(%k) {to = "
+		"f64}\n%big = mul(%k, %seven)\n%q = gather_nd(%m, %big) {batch = 1}\n"
+		"output(\"q\", %q)\n"},
 	{OP_scatter_nd,
 		"%r = scatter_nd(%w, %i, %i) {sizes = [5,7]}\n%s = scatter_nd(%u, %i) {sizes = "
 		"[7], dims = [-1]}\n%t = scatter_nd(%a, %k) {batch = 1, sizes = [5], how = "
 		"\"max\"}\n%p = scatter_nd(%u, %i) {sizes = [6], how = \"mul\"}\n"
-		"output(\"p\", %p)\n"},
+		"output(\"p\", %p)\n%q = scatter_nd(%k, %j) {batch = 1, sizes = [4]}\n"
+		"output(\"q\", %q)\n%big = mul(%k, %seven)\n%n0 = min(%i)\n%l = scatter_nd(%v, "
+		"%n0) {sizes = [7], how = \"min\"}\noutput(\"l\", %l)\n%o = scatter_nd(%a, %big) "
+		"{batch = "
+		"1, sizes = [7]}\noutput(\"o\", %o)\n"},
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
 			 "scatter_add(%u, %big) {size = 4}\n"},
 	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},
-	{OP_pick_along, "%m = convert(%k) {to = f64}\n%r = pick_along(%a, %k)\n%s = pick_along(%m, "
-			"%j)\n%big = mul(%k, %seven)\n%t = pick_along(%a, %big)\n"},
-	{OP_put_along,
-		"%r = put_along(%a, %k) {size = 5}\n%s = put_along(%k, %j) {size = 4}\n%big = "
-		"mul(%k, %seven)\n%t = put_along(%a, %big) {size = 7}\n"},
 	/* few values, so that equals are common; no power of two, rows within, long rows */
 	{OP_sort,
 		"%r, %p1 = sort(%a)\n%s, %p2 = sort(%k) {dim = 0, descending = true}\n%t, %p3 = "

@@ -250,12 +250,6 @@ static const struct {
 		 ": i32[2,3] %r = pick(%a, %i)"},
 	{"put", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %i = input(\"i\") {range = 5} : "
 		"i32[2,3] %r = put(%a, %i) {size = 5}"},
-	{"pick_along",
-		"%a = param(\"a\") {init = \"normal\"} : f64[2,3,5] %i = input(\"i\") {range "
-		"= 5} : i32[2,3,4] %r = pick_along(%a, %i)"},
-	{"put_along",
-		"%a = param(\"a\") {init = \"normal\"} : f64[2,3,4] %i = input(\"i\") {range = "
-		"5} : i32[2,3,4] %r = put_along(%a, %i) {size = 5}"},
 	{"sort", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,7] %r, %at = sort(%a)"},
 	{"sort", "%a = param(\"a\") {init = \"normal\"} : f64[5,3,2] %r, %at = sort(%a) {dim = 0, "
 		 "descending = true}"},

@@ -125,7 +125,7 @@ try_reshape(struct gen *g)
 	gen_finish(g, gen_build(g, OP_reshape, 1, &p.v, 1, &attr), &p);
 }
 
-/* gather, pick, pick_along: a table and indices of one of its dims. */
+/* gather, pick: a table and indices of one of its dims. */
 static void
 try_lookup(struct gen *g, enum op_code code)
 {
@@ -135,11 +135,9 @@ try_lookup(struct gen *g, enum op_code code)
 	if (t->rank < 1)
 		return;
 	const int last = t->rank - 1;
-	int rank = code == OP_gather ? gen_shape(g, dim) : code == OP_pick ? last : t->rank;
+	int rank = code == OP_gather ? gen_shape(g, dim) : last;
 	if (code != OP_gather)
 		memcpy(dim, t->dim, sizeof *dim * (size_t)last);
-	if (code == OP_pick_along)
-		dim[last] = 2 + 2 * gen_below(g, 2);
 	in[1] = gen_indices(g, rank, dim, (int)t->dim[code == OP_gather ? 0 : last]);
 	struct ir_value *v[] = {in[0].v, in[1].v};
 	gen_finish(g, gen_build(g, code, 2, v, 0, NULL), in);
@@ -160,7 +158,7 @@ try_order(struct gen *g, enum op_code code)
 	gen_finish(g, gen_build(g, code, 1, &p.v, 2, attr), &p);
 }
 
-/* scatter_add, put, put_along, one_hot: a new dim; it may be split as written. */
+/* scatter_add, put, one_hot: a new dim; it may be split as written. */
 static void
 try_spread(struct gen *g, enum op_code code)
 {
@@ -172,8 +170,6 @@ try_spread(struct gen *g, enum op_code code)
 	struct ir_value *v[] = {in[0].v, in[1].v};
 	struct ir_attr attr[2] = {
 		ir_make_int(g->ctx, "size", size), ir_make_dtype(g->ctx, "to", IR_f32)};
-	if (code == OP_put_along && t->rank < 1)
-		return;
 	if (code == OP_one_hot)
 		gen_finish(g, gen_build(g, code, 1, &v[1], 2, attr), in + 1);
 	else
@@ -193,13 +189,11 @@ try_op(struct gen *g, enum op_code code)
 	case OP_broadcast: try_broadcast(g); return;
 	case OP_reshape: try_reshape(g); return;
 	case OP_gather:
-	case OP_pick:
-	case OP_pick_along: try_lookup(g, code); return;
+	case OP_pick: try_lookup(g, code); return;
 	case OP_sort:
 	case OP_topk: try_order(g, code); return;
 	case OP_scatter_add:
 	case OP_put:
-	case OP_put_along:
 	case OP_one_hot: try_spread(g, code); return;
 	default:
 		if (gen_is_pointwise(&g->ctx->row[code]))
