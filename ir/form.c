@@ -150,9 +150,11 @@ match_groups(struct matcher *mt)
 	for (int i = 0; i < mt->dots_rank; i++) {
 		int index = form_new_index(mt, given ? shape[i] : 1);
 		mt->fixed[index] = given;
-		if (given && shape[i] < 0)
-			return FAIL(
-				mt, "%s: size %" PRId64 " is negative", mt->row->name, shape[i]);
+		if (given && shape[i] < 1)
+			return FAIL(mt,
+				"%s: dim %d of the result would be empty, or from outside of the "
+				"operand (size %" PRId64 ")",
+				mt->row->name, i, shape[i]);
 	}
 	mt->star = mt->f->nindices;
 	for (int i = 0; i < mt->star_rank; i++)
@@ -362,9 +364,10 @@ new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index
 
 	if (mt->failed)
 		return false;
-	if (size < 0 && item->attr)
-		return FAIL(mt, "%s: %s is negative", mt->row->name, item->attr);
-	if (size < 0)
+	if (size < 1 && item->attr)
+		return FAIL(mt, "%s: %s must be at least 1, not %" PRId64, mt->row->name,
+			item->attr, size);
+	if (size < 1)
 		return FAIL(mt,
 			"%s: the operand is too small: dim %d of the result would have size "
 			"%" PRId64,

@@ -59,8 +59,10 @@ static int
 entry_of_dim(struct matcher *mt, int which)
 {
 	int64_t dims[IR_MAX_RANK];
-	const int n = dims_attr(mt, "dims", mt->dots_rank, dims);
 
+	if (mt->failed) /* and said so */
+		return -1;
+	const int n = dims_attr(mt, "dims", mt->dots_rank, dims);
 	if (n == -2)
 		mt->failed = true;
 	for (int i = 0; i < n; i++)
@@ -76,6 +78,8 @@ check_list(struct matcher *mt, const struct ir_attr *list, const struct term *t)
 	int64_t dims[IR_MAX_RANK];
 	int need = SPATIAL_DIMS;
 
+	if (mt->failed)
+		return false;
 	if (t->entry == TERM_WHOLE) {
 		need = dims_attr(mt, "dims", mt->dots_rank, dims);
 		need = need < 0 ? mt->dots_rank : need;

@@ -195,9 +195,9 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 	}
 	for (int d = 0; d < x->rank; d++) {
 		const int k = x->which[d];
-		if (k >= 0 && sizes[k] < 0)
-			return FAIL(
-				x->m, x->op, "%s: size %" PRId64 " is negative", x->name, sizes[k]);
+		if (k >= 0 && sizes[k] < 1)
+			return FAIL(x->m, x->op, "%s: a size must be at least 1, not %" PRId64,
+				x->name, sizes[k]);
 		const int index = d < x->batch ? d
 				  : k >= 0     ? add_lookup(f, a, x, k, sizes[k])
 					       : add_index(f, t->dim[f->in[0].rank]);
