@@ -6,6 +6,8 @@
  *     rows by number   the first source row of each target row has a warp that finds the others: no
  *                      two warps write one row, rows are added in order (gradient of a gather)
  *     anything else    a thread an element of what is not summed walks all of the sum
+ *
+ * Sums of 16-bit floats are kept in f32 beside the result, which they go to in the end.
  */
 #include "lower/cuda_text.h"
 
@@ -197,14 +199,44 @@ write_fill(struct cuda_text *t, const struct scheme_op *o)
 	cuda_close(t, CUDA_BLOCK, blocks(n, CUDA_BLOCK));
 }
 
+/* Sums beside the result: zeros. */
+static void
+open_wide(struct cuda_text *t, const struct scheme_op *o)
+{
+	const int64_t bytes =
+		scheme_elements(&t->s->tensor[o->out]) * (int64_t)ir_dtype_bytes(IR_f32);
+
+	fprintf(t->host, "\trt_cuda_zero(ctx, scratch + %" PRId64 ", %" PRId64 ");\n", t->scratch,
+		bytes);
+	cuda_scratch(t, "float", cuda_printf(t, "f%d", o->out), bytes);
+	t->w.wide_sums = true;
+}
+
+static void
+close_wide(struct cuda_text *t, const struct scheme_op *o)
+{
+	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
+
+	t->w.wide_sums = false;
+	cuda_open(t);
+	open_threads(t, n);
+	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
+		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, cuda_printf(t, "f%d[at]", o->out)));
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, blocks(n, CUDA_BLOCK));
+}
+
 void
 cuda_scatter(struct cuda_text *t)
 {
 	const struct scheme_op *o = &t->s->op[t->g->op[0]];
 	const struct scheme_tensor *result = &t->s->tensor[o->out];
 	const int64_t bytes = scheme_elements(result) * (int64_t)ir_dtype_bytes(result->dtype);
+	const bool wide = result->wide >= 0 && o->red_set;
 
-	if (o->f.reduce == REDUCE_NONE || o->f.reduce == REDUCE_SUM)
+	if (wide)
+		open_wide(t, o);
+	else if (o->f.reduce == REDUCE_NONE || o->f.reduce == REDUCE_SUM)
 		fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n",
 			cuda_host_pointer(t, o->out), bytes);
 	else
@@ -215,4 +247,6 @@ cuda_scatter(struct cuda_text *t)
 		write_walk(t, o);
 	else
 		write_rows(t, o);
+	if (wide)
+		close_wide(t, o);
 }

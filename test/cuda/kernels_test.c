@@ -93,6 +93,12 @@ static const struct kernel_case cases[] = {
 		"%u = input(\"u\") : f32[30,40,5]\n%i = input(\"i\") {range = 60} : i64[30,40]\n%r "
 		"= scatter_add(%u, %i) {size = 60}\n",
 		"__ballot_sync"},
+	{2, "thousands of narrow ones by number",
+		"%u = constant() {value = 1} : bf16[3000,2]\n%v = constant() {value = 1} : "
+		"bf16[2,3000]\n%i = input(\"i\") {range = 3} : i32[3000]\n%j = input(\"j\") {range "
+		"= 3} : i32[2,3000]\n%r = scatter_add(%u, %i) {size = 3}\n%s = scatter_nd(%v, %j) "
+		"{batch = 1, sizes = [3]}\n",
+		"rt_f32_to_bf16(f2[at])"},
 	{3, "numbers of rows",
 		"%t = input(\"t\") : f32[500,64]\n%i = input(\"i\") {range = 600} : i32[9,70]\n%r "
 		"= gather(%t, %i)\n%s = one_hot(%i) {size = 600, to = f32}\n",
