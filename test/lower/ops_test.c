@@ -135,7 +135,14 @@ static const struct op_case cases[] = {
 		      "add(%a, %c1)\n%s = mul(%c1, %c1)\n%c2 = constant() {value = -2} : i32[]\n"
 		      "%t = neg(%c2)\n%c3 = constant() {value = -1.5} : f64[3]\n%n = neg(%c3)\n"
 		      "output(\"n\", %n)\n"},
-	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"},
+	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"
+		  "%h0 = iota() {dim = 1} : u8[3,40]\noutput(\"h0\", %h0)\n"
+		  "%h1 = iota() {dim = 1} : i8[3,40]\noutput(\"h1\", %h1)\n"
+		  "%h2 = iota() {dim = 1} : f16[3,40]\noutput(\"h2\", %h2)\n"
+		  "%h3 = iota() {dim = 1} : bf16[3,40]\noutput(\"h3\", %h3)\n"
+		  "%h4 = iota() {dim = 1} : f64[3,40]\noutput(\"h4\", %h4)\n"
+		  "%h5 = iota() {dim = 1} : f32[3,40]\noutput(\"h5\", %h5)\n"
+		  "%h6 = iota() {dim = 1} : i64[3,40]\noutput(\"h6\", %h6)\n"},
 	{OP_uniform, "%r = uniform() {seed = 5} : f32[6,10]\n%s = uniform() : f64[7]\n"},
 	{OP_normal, "%r = normal() {seed = 5} : f32[6,10]\n"},
 	{OP_random_uniform,
@@ -268,7 +275,14 @@ static const struct op_case cases[] = {
 		  "7}\noutput(\"d1\", %d1)\noutput(\"d2\", %d2)\n%l = input(\"l\") {range = 50} : "
 		  "i32[3,2500]\n%l1, %l2 = topk(%l) {k = 5}\noutput(\"l2\", %l2)\n"},
 	{OP_one_hot,
-		"%r = one_hot(%i) {size = 9, to = f32}\n%s = one_hot(%i2) {size = 7, to = i32}\n"},
+		"%r = one_hot(%i) {size = 9, to = f32}\n%s = one_hot(%i2) {size = 7, to = i32}\n"
+		"%h0 = one_hot(%i2) {size = 7, to = bool}\noutput(\"h0\", %h0)\n"
+		"%h1 = one_hot(%i2) {size = 7, to = u8}\noutput(\"h1\", %h1)\n"
+		"%h2 = one_hot(%i2) {size = 7, to = i8}\noutput(\"h2\", %h2)\n"
+		"%h3 = one_hot(%i2) {size = 7, to = i64}\noutput(\"h3\", %h3)\n"
+		"%h4 = one_hot(%i2) {size = 7, to = f16}\noutput(\"h4\", %h4)\n"
+		"%h5 = one_hot(%i2) {size = 7, to = bf16}\noutput(\"h5\", %h5)\n"
+		"%h6 = one_hot(%i2) {size = 7, to = f64}\noutput(\"h6\", %h6)\n"},
 	{OP_input, ""},
 	{OP_param,
 		"%p = param(\"p\") {init = \"xavier\", seed = 3} : f32[6,10]\n%r = add(%a, %p)\n"},
