@@ -1,6 +1,6 @@
 """every_pass.py DOPT MODELS: runs `dopt -check` with pipelines that together hold every pass that
-`dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size, but for the deep ones, whose own tests
-check a shorter pipeline. Prints a line a run; exits 1 if one differs or a pass is in none."""
+`dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size, but for the deep ones, which would take
+minutes; their own tests check one pipeline. Prints a line a run; exits 1 if one differs or a pass is in none."""
 import pathlib
 import re
 import subprocess

@@ -12,7 +12,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
-# Many layers of batchnorm and relu: too large for every test, and their gradients are sensitive to rounding.
+# Many layers of batchnorm and relu: their gradients are so sensitive to rounding that step.py computes in doubles.
 DEEP = ("resnet50", "resnext50", "inception_v3")
 
 HEAD = """\
@@ -28,7 +28,8 @@ What `test/models/` holds, as forward passes with a loss; passes make training s
 - Ops are those of `@main` after `inline`: of the forward pass and loss, and after `grad`.
 
 Each model runs training steps at a toy size in the tests: on one rank and data-parallel on 2 and 4,
-equal to the interpreter in its losses and in every weight (`test/models/Inputs/step.py`).
+equal to the interpreter in its losses and in every weight (`test/models/Inputs/step.py`). The deep convolutional
+networks, which amplify rounding, do so in double precision.
 
 | model | file | parameters | batch | FLOPs a step | ops | ops after grad |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |

@@ -12,6 +12,8 @@ import models
 
 STEPS = 2  # the second starts from the weights that the first has changed
 RANKS = (1, 2, 4)
+DEEP_RANKS = {False: (2,), True: (1, 4)}  # by whether in double precision
+TRAIN = "grad,sgd{lr=0.1}"
 
 # Single precision, sums in other orders, through the layers of a deep model.
 OUTPUT_TOLERANCE = 1e-4  # relative; absolute below 1
@@ -19,11 +21,13 @@ CHANGE_TOLERANCE = 2e-3  # of the largest change in the tensor ...
 WEIGHT_TOLERANCE = 2e-6  # ... and of its largest element, whose rounding is in the change ...
 CANCEL_TOLERANCE = 1e-6  # ... and of the largest change of all: a gradient may be 0 but for the rounding of what cancels
 
-# In models.DEEP, among 100,000 elements before a relu some are within rounding of 0, and whether such an element passes
-# its gradient on is all or nothing. It is a few percent of the gradients below it. What the forward pass leaves,
-# the running statistics, is compared as closely as elsewhere; of params the error of the whole change, and one
-# step only, as the gradients of an untrained network are too large for a second to start at the same place.
-KINK_TOLERANCE = 0.15  # of the norm of a param's change; a term that is missing or doubled makes more
+# models.DEEP amplify rounding some hundred (ResNet) to a million times (Inception), and among 100,000 elements before a
+# relu some come within single rounding of 0, where whether an element passes its gradient on is all or nothing.
+# So they are compared in double precision, in which neither can be seen: their text with f64 for f32. In single
+# precision the outputs and running statistics of a step are compared as elsewhere, of params only the norm of
+# the change's error: kinks make some percent of it.
+DOUBLE = 1e-4  # times all tolerances of changes: measured are 1e-13 to 1e-10 of a tensor's largest element
+KINK_TOLERANCE = 0.15  # of the norm of a param's change, in single precision
 
 FORMATS = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I8": "b", "U8": "B", "BOOL": "?"}
 
@@ -78,15 +82,16 @@ def is_statistic(name):
     return name.endswith((".mean", ".variance"))
 
 
-def compare_changes(what, start, expected, found, kinked):
+def compare_changes(what, start, expected, found, scale, kinked):
+    """Are the changes from start to expected and to found equal? scale: times the tolerances."""
     moved = 0
     if expected.keys() != start.keys() or found.keys() != start.keys():
         sys.exit(f"{what}: other params: {sorted(expected)} and {sorted(found)}")
     changes = {name: max(abs(a - b) for a, b in zip(expected[name], first)) for name, first in start.items()}
     for name, first in start.items():
         change = changes[name]
-        allowed = (CHANGE_TOLERANCE * change + WEIGHT_TOLERANCE * max(map(abs, first + expected[name]))
-                   + CANCEL_TOLERANCE * max(changes.values()))
+        allowed = scale * (CHANGE_TOLERANCE * change + WEIGHT_TOLERANCE * max(map(abs, first + expected[name]))
+                           + CANCEL_TOLERANCE * max(changes.values()))
         moved += change > 10 * allowed
         if kinked and not is_statistic(name):
             whole = norm(a - b for a, b in zip(expected[name], first))
@@ -102,29 +107,54 @@ def compare_changes(what, start, expected, found, kinked):
     return moved
 
 
-def main():
-    dopt, name, scratch = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    seed = sys.argv[4] if len(sys.argv) > 4 else "0"
-    m = models.model(name)
-    steps = 1 if name in models.DEEP else STEPS
-    scratch.mkdir(exist_ok=True)
-    sizes = [*m.defines, *m.toy]
-    saved = scratch / "interpreter.safetensors"
-    train = "grad,sgd{lr=0.1}"
-    expected = outputs(run(dopt, "-run", f"-steps={steps}", f"-save={saved}", f"-pass={train}",
-                           *sizes, "-D", "N=1", m.path))
-    for ranks in RANKS:
-        program, weights = scratch / f"train{ranks}", scratch / f"{ranks}.safetensors"
+class Training:
+    """A model at its toy size, in single or double precision, and what the interpreter makes of it."""
+
+    def __init__(self, dopt, name, scratch, double):
+        m = models.model(name)
+        self.dopt, self.scratch, self.double = dopt, scratch, double
+        self.what = f"{name}{' in double precision' if double else ''}"
+        self.deep = name in models.DEEP
+        self.steps = 1 if self.deep else STEPS
+        self.source = [*m.defines, *m.toy, m.path]
+        saved = scratch / "interpreter.safetensors"
+        self.outputs = outputs(run(dopt, "-run", f"-steps={self.steps}", f"-save={saved}", f"-pass={TRAIN}",
+                                   *(["-f64"] if double else []), *self.module(1)))
+        self.weights = tensors(saved)
+
+    def module(self, ranks):
+        """The file, and its options for so many ranks."""
+        if not self.double:
+            return ["-D", f"N={ranks}", *self.source]
+        path = self.scratch / f"double{ranks}.dir"
+        path.write_text(run(self.dopt, "-pass=inline", "-D", f"N={ranks}", *self.source).replace("f32", "f64"))
+        return [path]
+
+    def compare(self, ranks, seed):
+        what = f"{self.what} on {ranks} ranks"
+        program, weights = self.scratch / f"train{ranks}", self.scratch / f"{ranks}.safetensors"
         parallel = ",dp{axis=dp}" if ranks > 1 else ""
-        run(dopt, "-emit=program", f"-pass={train}{parallel},canonicalize,cse,dce,opfuse,tensorfuse",
-            *sizes, "-D", f"N={ranks}", "-o", program, m.path)
+        run(self.dopt, "-emit=program", f"-pass={TRAIN}{parallel},canonicalize,cse,dce,opfuse,tensorfuse",
+            "-o", program, *self.module(ranks))
         options = ("-ranks", str(ranks), "-seed", seed, "-no-eval")
         run(program, *options, "-steps", "0", "-save", weights)
         start = tensors(weights)
-        log = run(program, *options, "-steps", str(steps), "-report-every", "1", "-save", weights)
-        compare_outputs(f"{ranks} ranks", expected, outputs(log))
-        moved = compare_changes(f"{ranks} ranks", start, tensors(saved), tensors(weights), name in models.DEEP)
-        print(f"{name} on {ranks} ranks: same outputs, same changes in {moved} of {len(start)} params and states")
+        log = run(program, *options, "-steps", str(self.steps), "-report-every", "1", "-save", weights)
+        compare_outputs(what, self.outputs, outputs(log))
+        moved = compare_changes(what, start, self.weights, tensors(weights), DOUBLE if self.double else 1,
+                                self.deep and not self.double)
+        print(f"{what}: same outputs, same changes in {moved} of {len(start)} params and states")
+
+
+def main():
+    dopt, name, scratch = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    seed = sys.argv[4] if len(sys.argv) > 4 else "0"
+    scratch.mkdir(exist_ok=True)
+    deep = name in models.DEEP
+    for double in (False, True) if deep else (False,):
+        training = Training(dopt, name, scratch, double)
+        for ranks in DEEP_RANKS[double] if deep else RANKS:
+            training.compare(ranks, seed)
 
 
 main()
