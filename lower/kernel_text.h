@@ -34,6 +34,22 @@ struct kernel_text {
 void kernel_line(struct kernel_text *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Opens a block behind `head`, a loop over a class, the loop over what counts of it; closes one. */
+void kernel_open(struct kernel_text *w, const char *head);
+void kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls);
+void kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls);
+void kernel_close(struct kernel_text *w);
+
+/* A segment's ops without loops, in front of its nest; stage `number` inside of the outer nest:
+ * lower/kernel_stage.c. */
+void kernel_prologue(struct kernel_text *w, const struct scheme_segment *g);
+void kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number);
+
+/* Where op o accumulates: f32 beside its result, if that is of 16 bits. Has it the result's own 16
+ * bits? */
+char *kernel_accumulator(struct kernel_text *w, const struct scheme_op *o);
+bool kernel_is_narrow(const struct kernel_text *w, const struct scheme_op *o);
+
 /* Number of the argument; it is added if it is new. */
 int kernel_arg(struct kernel_text *w, const struct kernel_arg *arg);
 
