@@ -52,7 +52,7 @@ fits_padding(
 	       dilation > 0 && (size - reach + low + high) / stride + 1 == out;
 }
 
-/* Element types of the libraries; f16 and bf16 are summed in f32. The host's has f32 alone. */
+/* Element types of the libraries; f16 and bf16 are summed in f32. */
 static bool
 is_narrow(uint8_t t)
 {

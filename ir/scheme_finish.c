@@ -349,7 +349,7 @@ scheme_finish(struct scheme *s)
 			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
 	}
 	for (int i = 0; i < s->nsegments; i++)
-		if (s->segment[i].library && s->op[s->segment[i].op[0]].f.dtype == IR_f32) {
+		if (s->segment[i].library) {
 			s->segment[i].conv_at = s->scratch_bytes;
 			s->scratch_bytes += scheme_conv_scratch(&s->segment[i].conv);
 		}

@@ -370,13 +370,6 @@ copy_results(struct kernel_text *w)
 	}
 }
 
-/* The host's library convolves single precision. */
-static bool
-is_single(const struct scheme *s, int segment)
-{
-	return s->op[s->segment[segment].op[0]].f.dtype == IR_f32;
-}
-
 static void
 write_body(struct kernel_text *w)
 {
@@ -386,7 +379,7 @@ write_body(struct kernel_text *w)
 		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;
 		if (w->s->segment[i].kind == SCHEME_OWN)
 			own_host(w);
-		else if (w->s->segment[i].library && is_single(w->s, i))
+		else if (w->s->segment[i].library)
 			kernel_conv(w, i);
 		else if (w->s->segment[i].kind == SCHEME_LOOPS &&
 			 w->s->op[w->s->segment[i].op[0]].scan.found)

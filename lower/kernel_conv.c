@@ -27,8 +27,11 @@ kernel_conv(struct kernel_text *w, int number)
 		"\t.stride = {%" PRId64 ", %" PRId64 "}, .low = {%" PRId64 ", %" PRId64
 		"}, .dilation = {%" PRId64 ", %" PRId64 "}};",
 		c->stride[0], c->stride[1], c->low[0], c->low[1], c->dilation[0], c->dilation[1]);
+	const char *call = o->f.dtype == IR_f32   ? "f32("
+			   : o->f.dtype == IR_f16 ? "half(RT_CONV_F16, "
+						  : "half(RT_CONV_BF16, ";
 	kernel_line(w,
-		"rt_conv_f32(&conv%d, &shape%d, %s, %s, %s, scratch + %" PRId64 ", %" PRId64 ");",
-		number, number, kernel_memory(w, o->in[0]), kernel_memory(w, o->in[1]),
+		"rt_conv_%s&conv%d, &shape%d, %s, %s, %s, scratch + %" PRId64 ", %" PRId64 ");",
+		call, number, number, kernel_memory(w, o->in[0]), kernel_memory(w, o->in[1]),
 		kernel_memory(w, o->out), g->conv_at, scheme_conv_scratch(c));
 }

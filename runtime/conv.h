@@ -39,4 +39,10 @@ struct rt_conv;
 void rt_conv_f32(struct rt_conv *_Atomic *prepared, const struct rt_conv_shape *shape,
 	const float *a, const float *b, float *out, void *scratch, size_t bytes);
 
+/* The same of 16-bit floats, summed in f32 and rounded once. */
+enum rt_conv_half { RT_CONV_F16, RT_CONV_BF16 };
+void rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
+	const struct rt_conv_shape *shape, const uint16_t *a, const uint16_t *b, uint16_t *out,
+	void *scratch, size_t bytes);
+
 #endif

@@ -211,8 +211,13 @@ static const struct op_case cases[] = {
 		"%l = input(\"l\") {range = 9} : i32[100000]\n%l1 = cumsum(%l)\n%f = convert(%l) "
 		"{to = f32}\n%l2 = cumsum(%f) {exclusive = true, reverse = true}\n"
 		"output(\"l1\", %l1)\noutput(\"l2\", %l2)\n"},
-	{OP_conv2d, IMAGES "%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
-			   "dilation = [1,2]}\n%s = conv2d(%x, %f2) {groups = 3}\n"},
+	{OP_conv2d, IMAGES
+		"%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
+		"dilation = [1,2]}\n%s = conv2d(%x, %f2) {groups = 3}\n%x8 = convert(%x) {to = "
+		"bf16}\n%f8 = convert(%f) {to = bf16}\n%y8 = conv2d(%x8, %f8)\noutput(\"y8\", "
+		"%y8)\n%d8 = conv2d_data(%y8, %f8) {height = 5, width = 7}\noutput(\"d8\", "
+		"%d8)\n%x6 = convert(%x) {to = f16}\n%y6 = convert(%y8) {to = f16}\n%e6 = "
+		"conv2d_filter(%x6, %y6) {height = 3, width = 3}\noutput(\"e6\", %e6)\n"},
 	{OP_conv2d_data,
 		IMAGES "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
 		       "[1,2]}\n%r = conv2d_data(%g, %f) {height = 5, width = 7, stride = [2,1], "

@@ -1,0 +1,79 @@
+/* Convolutions of f16 and bf16: see runtime/conv.h. Both tensors are widened to f32 whole and
+ * convolved there, so sums are in f32, and are rounded once at the end. An element is used for
+ * hundreds of products, which hides what widening costs. */
+#include "runtime/conv.h"
+#include "runtime/half.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum tensor { X, F, Y, TENSORS };
+
+enum { ALIGN = 64 }; /* bytes: what the library takes as it lies must start at a multiple */
+
+static int64_t
+elements(const struct rt_conv_shape *s, enum tensor t)
+{
+	switch (t) {
+	case X: return s->n * s->c * s->h * s->w;
+	case F: return s->o * (s->c / s->groups) * s->kh * s->kw;
+	default: return s->n * s->o * s->oh * s->ow;
+	}
+}
+
+/* Floats that a tensor of n takes, up to the next one's start. */
+static int64_t
+padded(int64_t n)
+{
+	const int64_t line = ALIGN / (int64_t)sizeof(float);
+
+	return (n + line - 1) / line * line;
+}
+
+static void
+widen(enum rt_conv_half type, const uint16_t *from, int64_t n, float *restrict to)
+{
+	if (type == RT_CONV_BF16)
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_bf16_to_f32(from[i]);
+	else
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_f16_to_f32(from[i]);
+}
+
+static void
+narrow(enum rt_conv_half type, const float *from, int64_t n, uint16_t *restrict to)
+{
+	if (type == RT_CONV_BF16)
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_f32_to_bf16(from[i]);
+	else
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_f32_to_f16(from[i]);
+}
+
+void
+rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
+	const struct rt_conv_shape *shape, const uint16_t *a, const uint16_t *b, uint16_t *out,
+	void *scratch, size_t bytes)
+{
+	static const enum tensor order[][TENSORS] = {[RT_CONV_FORWARD] = {X, F, Y},
+		[RT_CONV_DATA] = {Y, F, X},
+		[RT_CONV_FILTER] = {X, Y, F}};
+	const enum tensor *at = order[shape->kind];
+	const int64_t na = elements(shape, at[0]), nb = elements(shape, at[1]),
+		      nout = elements(shape, at[2]);
+	const int64_t b_at = padded(na), out_at = b_at + padded(nb);
+	float *room = aligned_alloc(ALIGN, (size_t)(out_at + padded(nout)) * sizeof *room);
+
+	if (!room) {
+		fprintf(stderr, "error: convolution of %lld images: no memory\n",
+			(long long)shape->n);
+		_Exit(1);
+	}
+	widen(type, a, na, room);
+	widen(type, b, nb, room + b_at);
+	rt_conv_f32(prepared, shape, room, room + b_at, room + out_at, scratch, bytes);
+	narrow(type, room + out_at, nout, out);
+	free(room);
+}
