@@ -67,6 +67,8 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 	int n = ir_attr_ints(mt->op, key, dims, IR_MAX_RANK);
 	unsigned seen = 0;
 
+	if (mt->failed)
+		return -2;
 	for (int i = 0; i < n; i++) {
 		int64_t d = dims[i] < 0 ? dims[i] + rank : dims[i];
 		if (d < 0 || d >= rank) {
@@ -74,11 +76,13 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 				attr->list[i].loc.begin ? attr->list[i].loc : mt->op->loc,
 				"%s: dim %" PRId64 " in %s is not one of the %d dims",
 				mt->row->name, dims[i], key, rank);
+			mt->failed = true;
 			return -2;
 		}
 		if (seen >> d & 1) {
 			diag_error(mt->m->ctx->diag, mt->op->loc,
 				"%s: dim %" PRId64 " is twice in %s", mt->row->name, d, key);
+			mt->failed = true;
 			return -2;
 		}
 		seen |= 1u << d;
@@ -128,7 +132,7 @@ match_groups(struct matcher *mt)
 		if (star && !dots)
 			mt->star_rank = left;
 	}
-	if (!match_both_groups(mt))
+	if (!match_both_groups(mt) || !term_check(mt))
 		return false;
 	if (out && out->size) {
 		for (int d = 0; d < mt->dots_rank && !mt->failed; d++)

@@ -42,8 +42,10 @@ const struct expr *term_expr(
 /* The value of a term of sizes and attributes alone. */
 int64_t term_size(struct matcher *mt, const struct term *t, const struct computed *at);
 
-/* Turns the computed dims into positions, or plain indices where they are no more than that; checks
- * the row's condition. */
+/* Do the row's conditions hold? Reports the first that does not. */
+bool term_check(struct matcher *mt);
+
+/* Turns the computed dims into positions, or plain indices where they are no more than that. */
 bool term_resolve(struct matcher *mt);
 
 /*

@@ -5,9 +5,11 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { SPATIAL_DIMS = 2 }; /* of convolution and pooling: entries of lists read as $list.0, .1 */
+enum { MESSAGE_MAX = 400 }; /* words of a condition with its numbers */
+enum { SPATIAL_DIMS = 2 };  /* of convolution and pooling: entries of lists read as $list.0, .1 */
 
 /* row-major number of the element in the whole result */
 static const struct expr *
@@ -84,10 +86,11 @@ check_list(struct matcher *mt, const struct ir_attr *list, const struct term *t)
 		need = dims_attr(mt, "dims", mt->dots_rank, dims);
 		need = need < 0 ? mt->dots_rank : need;
 	}
-	if (list->n == need)
-		return true;
+	if (list->n == need || mt->failed)
+		return !mt->failed;
 	diag_error(mt->m->ctx->diag, list->loc.begin ? list->loc : mt->op->loc,
-		"%s: %s has %d entries, it needs %d", mt->row->name, list->key, list->n, need);
+		"%s: %s has %d %s, it needs %d", mt->row->name, list->key, list->n,
+		list->n == 1 ? "entry" : "entries", need);
 	return false;
 }
 
@@ -267,6 +270,44 @@ resolve(struct matcher *mt, const struct computed *c)
 	return !mt->failed;
 }
 
+/* The words of a condition that does not hold, with their numbers. */
+static bool
+fail_condition(struct matcher *mt, const struct condition *c, const struct computed *at)
+{
+	char text[MESSAGE_MAX];
+	size_t n = 0;
+	int number = 0;
+
+	for (const char *w = c->words; *w && n + 1 < sizeof text; w++)
+		if (*w == '%')
+			n += (size_t)snprintf(text + n, sizeof text - n, "%" PRId64,
+				term_size(mt, c->number[number++], at));
+		else
+			text[n++] = *w;
+	text[n < sizeof text ? n : sizeof text - 1] = '\0';
+	mt->failed = true;
+	return FAIL(mt, "%s: %s", mt->row->name, text);
+}
+
+bool
+term_check(struct matcher *mt)
+{
+	const struct pattern *p = mt->row->pattern;
+
+	for (int i = 0; i < p->nwhere; i++)
+		for (int d = 0; d < (p->where[i].each ? mt->dots_rank : 1); d++) {
+			const struct condition *c = &p->where[i];
+			const struct computed dim = {.dim = d, .here = -1, .which = d},
+					      *at = c->each ? &dim : NULL;
+			const bool holds = term_size(mt, c->holds, at) != 0;
+			if (mt->failed)
+				return false;
+			if (!holds)
+				return fail_condition(mt, c, at);
+		}
+	return true;
+}
+
 bool
 term_resolve(struct matcher *mt)
 {
@@ -278,7 +319,5 @@ term_resolve(struct matcher *mt)
 	for (int j = 0; j < p->ninputs; j++)
 		if (p->fill[j])
 			mt->f->fill[j] = term_expr(mt, p->fill[j], NULL, false)->value;
-	if (p->where && !term_size(mt, p->where, NULL))
-		return FAIL(mt, "%s: it must hold that %s", mt->row->name, p->where_text);
 	return !mt->failed;
 }

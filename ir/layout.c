@@ -71,6 +71,10 @@ linear_in(const struct judge *j, uint32_t loads)
 	return l;
 }
 
+static const char across_slices[] =
+	"it is read across the slices there; it must be copied (allgather "
+	"before), or split on another dim";
+
 /*
  * Operand `first` is split in a dim that is read at computed positions: what a place does not have
  * it reads as 0, so the results of all places add up to the whole if the body is linear in it.
@@ -82,11 +86,23 @@ judge_computed(const struct judge *j, int first, struct ir_state *result)
 
 	if (f->fill[first] != 0 || f->reduce == REDUCE_MAX || f->reduce == REDUCE_MIN ||
 		linear_in(j, 1u << first) != LINEAR_YES)
-		return complain(j, first,
-			"it is read across the slices there; it must be copied (allgather before), "
-			"or split on another dim");
+		return complain(j, first, across_slices);
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
+}
+
+/* The state of operand k, which lacks the index that another operand is split on, is not copied. */
+static bool
+complain_apart(const struct judge *j, int k)
+{
+	const struct ir_state s = operand_state(j, k);
+	const int index = s.kind == IR_SPLIT ? j->f->in[k].index[s.dim] : -1;
+
+	return complain(j, k,
+		index >= 0 && j->f->at[index]
+			? across_slices
+			: "it must be copied, because another operand is split and this one "
+			  "lacks the index that is split");
 }
 
 /* Operand `first` is split: every operand with that index must be split there, the others copied.
@@ -103,10 +119,7 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 		struct ir_state s = operand_state(j, k);
 		if (!form_access_has(&f->in[k], index)) {
 			if (s.kind != IR_COPIED)
-				return complain(j, k,
-					"it must be copied, because another operand is split and "
-					"this one "
-					"lacks the index that is split");
+				return complain_apart(j, k);
 		} else if (s.kind != IR_SPLIT || f->in[k].index[s.dim] != index) {
 			char text[96];
 			snprintf(text, sizeof text,

@@ -1,11 +1,12 @@
 /*
  * Index notation as text:
  *
- *     row     = [operand {"," operand}] "->" side "=" [reduce "(" items ")"] expr ["where" expr]
+ *     row     = [operand {"," operand}] "->" side "=" [reduce "(" items ")"] expr {where}
  *     operand = name side ["else" expr]        side = "[" [item {"," item}] "]"
  *     item    = index ["{" expr "}"] | "{" expr "}", then nothing or one of
  *               ":attr" "=attr" "-attr" "=(expr)"
  *     index   = letter | ".." | "*"
+ *     where   = "where" ["each"] expr "'" {words | "{" expr "}"} "'"
  *     reduce  = "sum" | "max" | "min" | "prod" | "argmax" | "argmin"; its items are indices,
  *               "..", or an attribute with dims
  *     expr    = C's operators ?: | ^ & == != < <= > >= + - * / unary - !, scalar functions,
@@ -22,7 +23,8 @@
  * the size of a's dim 1, extent(a, dim) that along attribute dim; at(dim) is the index along a dim,
  * position() the row-major number of the element in the whole result; lowest is minus infinity.
  * key() is a number that comes from the op's name and its seed. `where` is a condition on sizes and
- * attributes. The text is ours: a fault in it aborts.
+ * attributes, in words for the error where it does not hold; `where each` is one on every dim of
+ * the group "..", in terms of that dim. The text is ours: a fault in it aborts.
  */
 #include "ir/row.h"
 
@@ -33,6 +35,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORDS_MAX = 160 }; /* of a condition: a line of a message */
 
 struct reader {
 	struct ir_context *ctx;
@@ -347,6 +351,45 @@ read_reduce(struct reader *r, struct pattern *p)
 	return REDUCE_NONE;
 }
 
+/* The words of a condition, from behind the quote on. */
+static void
+read_words(struct reader *r, struct condition *c)
+{
+	char words[WORDS_MAX];
+	size_t n = 0;
+
+	for (; *r->p != '\''; r->p++) {
+		if (!*r->p || n == sizeof words)
+			fault(r, "words without an end");
+		words[n++] = *r->p == '{' ? '%' : *r->p;
+		if (*r->p != '{')
+			continue;
+		if (c->nnumbers == ROW_MAX_NUMBERS)
+			fault(r, "too many numbers");
+		r->p++;
+		c->number[c->nnumbers++] = read_expr(r, 0);
+		accept(r, "");
+		if (*r->p != '}')
+			fault(r, "}");
+	}
+	r->p++;
+	c->words = ir_name_n(r->ctx, words, n);
+}
+
+static void
+read_where(struct reader *r, struct pattern *p)
+{
+	struct condition *c = &p->where[p->nwhere++];
+
+	if (p->nwhere > ROW_MAX_WHERE)
+		fault(r, "too many conditions");
+	r->has_terms = true;
+	c->each = accept(r, "each ");
+	c->holds = read_expr(r, 0);
+	expect(r, "'");
+	read_words(r, c);
+}
+
 const struct pattern *
 notation_parse(struct ir_context *ctx, const char *text)
 {
@@ -366,11 +409,8 @@ notation_parse(struct ir_context *ctx, const char *text)
 	expect(&r, "=");
 	p->reduce = read_reduce(&r, p);
 	p->body = read_expr(&r, 0);
-	if (accept(&r, "where ")) {
-		p->where_text = r.p;
-		p->where = read_expr(&r, 0);
-		r.has_terms = true;
-	}
+	while (accept(&r, "where "))
+		read_where(&r, p);
 	p->has_terms = r.has_terms;
 	if (*r.p)
 		fault(&r, "text after the end");

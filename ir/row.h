@@ -8,6 +8,8 @@ enum row_limit {
 	ROW_MAX_ATTRS = 8,
 	ROW_MAX_OPERANDS = 3, /* named in a row; "..." rows take any number */
 	ROW_MAX_ITEMS = 6,    /* of one side: a convolution kernel split in groups has 5 */
+	ROW_MAX_WHERE = 5,    /* conditions */
+	ROW_MAX_NUMBERS = 5,  /* in the words of one condition */
 	ROW_ANY = -1,         /* any number of operands or results */
 };
 
@@ -78,6 +80,15 @@ struct term {
 	const struct term *arg[3];
 };
 
+/* What must hold of sizes and attributes, and what an error says where it does not. */
+struct condition {
+	const struct term *holds;
+	bool each;         /* of each dim of the operands' group ".." */
+	const char *words; /* with a '%' for each number; interned */
+	const struct term *number[ROW_MAX_NUMBERS];
+	int nnumbers;
+};
+
 struct pattern {
 	struct pattern_side in[ROW_MAX_OPERANDS], out;
 	const char *name[ROW_MAX_OPERANDS]; /* of the operands: interned */
@@ -86,8 +97,8 @@ struct pattern {
 	struct pattern_side over; /* what is reduced; item name 0: the dims of attribute `attr` */
 	const struct term *body;
 	const struct term *fill[ROW_MAX_OPERANDS]; /* "else": what a read outside gives; NULL: 0 */
-	const struct term *where;                  /* what must hold; NULL: nothing */
-	const char *where_text;
+	struct condition where[ROW_MAX_WHERE];
+	int nwhere;
 	bool has_terms; /* positions, sizes or a condition: shapes need expressions */
 };
 

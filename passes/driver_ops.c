@@ -5,6 +5,7 @@
 #include "passes/adjoint.h"
 
 #include <string.h>
+#include <talloc.h>
 
 struct op_text {
 	const char *name, *types, *notation, *layout, *attributes, *traits, *summary;
@@ -79,12 +80,23 @@ way_of(int code)
 	return way;
 }
 
+/* A notation without its conditions, which are for those that an error names. */
+static char *
+meaning_alone(const char *notation)
+{
+	const char *where = strstr(notation, " where ");
+
+	return talloc_strndup(
+		NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
+}
+
 static void
 op_md(FILE *out, int code)
 {
 	const struct op_text *op = &op_texts[code];
 	const struct op_way way = way_of(code);
-	const char *const cell[] = {op->name, op->types, op->notation},
+	char *meaning = meaning_alone(op->notation);
+	const char *const cell[] = {op->name, op->types, meaning},
 			  *const words[] = {
 				  *op->layout ? op->layout
 				  : *op->notation == '@' && !form_exists((enum op_code)code)
@@ -105,6 +117,7 @@ op_md(FILE *out, int code)
 	fputs(" | ", out);
 	driver_md_cell(out, op->summary);
 	fputs(" |\n", out);
+	talloc_free(meaning);
 }
 
 static const char page[] =
@@ -112,7 +125,12 @@ static const char page[] =
 	"This page is written by `dopt -list-ops=md` from `ir/ops.def`. A meaning `@name` is made, "
 	"or its "
 	"rule given,\n"
-	"by code; [architecture.md](architecture.md) says how to read the others.\n\n"
+	"by code; [architecture.md](architecture.md) says how to read the others. Conditions on "
+	"sizes "
+	"are\n"
+	"left out: `dopt -help OP` has them. [language.md](language.md#operations) goes through "
+	"the ops "
+	"by family.\n\n"
 	"- layout: `indices`: it follows from the meaning; `from -> to`: what the op does to it.\n"
 	"- gradient: `derived` from the meaning; `rule`: a line of `passes/adjoint_rules.c`; `by "
 	"layout`: "
