@@ -7,18 +7,10 @@
  */
 #include "passes/moments.h"
 
-static struct ir_value *
-rule(struct optimizer_step *s, void *data)
-{
-	return moments_direction(s, data);
-}
-
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct moments moments = {0};
-
-	return optimizer_run(run, m, rule, &moments);
+	return moments_run(run, m, NULL);
 }
 
 static const struct pass_option options[] = {
@@ -29,11 +21,8 @@ static const struct pass_option options[] = {
 
 const struct pass pass_adam = {
 	.name = "adam",
-	.family = "train",
+	OPTIMIZER_FACTS,
 	.summary = "update every param by Adam, with its two moments as states",
 	.options = options,
-	.needs = "grad",
-	.provides = "optimizer,!grad",
-	.conflicts = "optimizer",
 	.run = run,
 };

@@ -20,9 +20,7 @@ rule(struct optimizer_step *s, void *data)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct moments moments = {0};
-
-	return optimizer_run(run, m, rule, &moments);
+	return moments_run(run, m, rule);
 }
 
 static const struct pass_option options[] = {
@@ -34,11 +32,8 @@ static const struct pass_option options[] = {
 
 const struct pass pass_adamw = {
 	.name = "adamw",
-	.family = "train",
+	OPTIMIZER_FACTS,
 	.summary = "update every param by Adam, and let it decay beside that",
 	.options = options,
-	.needs = "grad",
-	.provides = "optimizer,!grad",
-	.conflicts = "optimizer",
 	.run = run,
 };

@@ -53,9 +53,7 @@ rule(struct optimizer_step *s, void *data)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct moments moments = {0};
-
-	return optimizer_run(run, m, rule, &moments);
+	return moments_run(run, m, rule);
 }
 
 static const struct pass_option options[] = {
@@ -67,11 +65,8 @@ static const struct pass_option options[] = {
 
 const struct pass pass_lamb = {
 	.name = "lamb",
-	.family = "train",
+	OPTIMIZER_FACTS,
 	.summary = "update every param by Adam, as far as its own norm says",
 	.options = options,
-	.needs = "grad",
-	.provides = "optimizer,!grad",
-	.conflicts = "optimizer",
 	.run = run,
 };

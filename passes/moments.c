@@ -47,3 +47,17 @@ moments_direction(struct optimizer_step *s, struct moments *c)
 	struct ir_value *divisor = optimizer_shift(s, root, pass_float(s->run, "eps"));
 	return ir_build2(b, OP_div, ir_build2(b, OP_div, m, c->fix1), divisor);
 }
+
+static struct ir_value *
+plain_rule(struct optimizer_step *s, void *data)
+{
+	return moments_direction(s, data);
+}
+
+bool
+moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule)
+{
+	struct moments moments = {0};
+
+	return optimizer_run(run, m, rule ? rule : plain_rule, &moments);
+}

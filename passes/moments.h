@@ -21,6 +21,9 @@ struct moments {
  */
 struct ir_value *moments_direction(struct optimizer_step *s, struct moments *m);
 
+/* optimizer_run with fresh moments as the rule's data; NULL: the direction is theirs alone. */
+bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule);
+
 /* clang-format off */
 /* Defaults: the paper's; `eps` as text. */
 #define MOMENTS_OPTIONS(eps)                                                                       \

@@ -43,11 +43,8 @@ static const struct pass_option options[] = {
 
 const struct pass pass_momentum = {
 	.name = "momentum",
-	.family = "train",
+	OPTIMIZER_FACTS,
 	.summary = "update every param by a velocity that gradients add to",
 	.options = options,
-	.needs = "grad",
-	.provides = "optimizer,!grad",
-	.conflicts = "optimizer",
 	.run = run,
 };

@@ -53,6 +53,10 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *ru
 	{"end", PASS_FLOAT, "0", "the rate at its end, as part of lr", NULL, 0, 1},                \
 	{"clip", PASS_FLOAT, "0", "largest norm of all gradients together; 0: any", NULL, 0, 1e30}
 
+/* What the description of every optimizer says. */
+#define OPTIMIZER_FACTS                                                                            \
+	.family = "train", .needs = "grad", .provides = "optimizer,!grad", .conflicts = "optimizer"
+
 /* Options of those that let params decay. `rate` is the default, as text. */
 #define OPTIMIZER_DECAY(rate)                                                                      \
 	{"weight_decay", PASS_FLOAT, rate, "part of a param that is added to its direction", NULL, \

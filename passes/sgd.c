@@ -24,11 +24,8 @@ static const struct pass_option options[] = {
 
 const struct pass pass_sgd = {
 	.name = "sgd",
-	.family = "train",
+	OPTIMIZER_FACTS,
 	.summary = "update every param by its gradient times a learning rate",
 	.options = options,
-	.needs = "grad",
-	.provides = "optimizer,!grad",
-	.conflicts = "optimizer",
 	.run = run,
 };
