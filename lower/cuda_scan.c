@@ -6,6 +6,7 @@
  */
 #include "lower/cuda_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum {
@@ -75,6 +76,8 @@ cuda_scan(struct cuda_text *t)
 {
 	const struct scheme_op *o = &t->s->op[t->g->op[0]];
 	const int c = scheme_scan_class(o);
+
+	assert(c >= 0); /* a scan along a dim of size 1 is none */
 	const int64_t n = t->g->size[c];
 	const struct cuda_space rows = cuda_space_of(t->g, cuda_all(t->g) & ~(1u << c));
 	const int lanes = lanes_of(n, rows.size, scheme_stride(t->s, o, -1, c) == 1);
