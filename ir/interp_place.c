@@ -84,12 +84,15 @@ interp_assemble(const struct interp *it, const void *owner, const struct ir_type
 	struct tensor *whole = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, t->dim);
 	int64_t local[IR_MAX_RANK], start[IR_MAX_RANK];
 	interp_local_shape(it, t, local);
+	bool add = false; /* parts that lie side by side are copied: 0 + -0 would be 0 */
+	for (int i = 0; i < it->m->naxes; i++)
+		add = add || t->axis[i].kind == IR_PARTIAL;
 	for (int64_t p = 0; p < it->nplaces; p++) {
 		if (!interp_holds(it, t, p) || !is_first(it, t, IR_COPIED, p))
 			continue;
 		assert(place[p]);
 		part_start(it, t, p, local, start);
-		tensor_copy_box(whole, start, place[p], origin, local, true);
+		tensor_copy_box(whole, start, place[p], origin, local, add);
 	}
 	tensor_settle(whole, it->o.f64);
 	return whole;

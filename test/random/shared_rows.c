@@ -289,6 +289,8 @@ random_int(struct gen *g, const struct row_attr *a, const struct ir_type *t)
 		return random_dim(g, t);
 	if (is_key(a, "height") || is_key(a, "width"))
 		return 1 + gen_below(g, 6);
+	if (is_key(a, "groups") && gen_chance(g, 70))
+		return 1; /* others divide few numbers of channels */
 	if (is_key(a, "size") || is_key(a, "k") || is_key(a, "parts") || is_key(a, "groups"))
 		return 1 + gen_below(g, 4);
 	return gen_below(g, 4);
