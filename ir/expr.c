@@ -290,14 +290,6 @@ expr_substitute(
 	return same ? e : expr_make_call(a, (enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg);
 }
 
-const struct expr *
-expr_skip_convert(const struct expr *e)
-{
-	while (e->kind == EXPR_CALL && e->id == FN_convert)
-		e = e->arg[0];
-	return e;
-}
-
 int
 expr_flops(const struct expr *e)
 {

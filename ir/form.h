@@ -240,8 +240,6 @@ const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct e
  * fusion substitutes. */
 const struct expr *expr_substitute(struct arena *a, const struct expr *e,
 	const struct expr *const *with, const int *index_map);
-/* e without the conversions around it. */
-const struct expr *expr_skip_convert(const struct expr *e);
 /* Number of arithmetic operations. */
 int expr_flops(const struct expr *e);
 bool expr_is_const(const struct expr *e, double v);

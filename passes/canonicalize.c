@@ -268,8 +268,8 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	return ir_build_typed(&c->b, OP_reshape, NULL, &x, 1, &shape, 1, t);
 }
 
-static int
-permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK])
+int
+canon_permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK])
 {
 	int rank = ir_operand_type(op, 0)->rank, n = ir_attr_ints(op, "perm", perm, IR_MAX_RANK);
 
@@ -287,11 +287,11 @@ transpose_twice(struct canon *c, struct ir_op *op)
 {
 	struct ir_op *inner = canon_made_by(op, 0, OP_transpose);
 	int64_t p[IR_MAX_RANK], q[IR_MAX_RANK];
-	int rank = permutation(op, p);
+	int rank = canon_permutation(op, p);
 	bool idle = true;
 
 	if (inner)
-		permutation(inner, q);
+		canon_permutation(inner, q);
 	for (int i = 0; i < rank; i++) {
 		p[i] = inner ? q[p[i]] : p[i];
 		idle = idle && p[i] == i;

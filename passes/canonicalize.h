@@ -37,6 +37,9 @@ canon_made_by(const struct ir_op *op, int i, enum op_code code)
 	return fits ? from : NULL;
 }
 
+/* Dim i of a transpose's result is dim perm[i] of its operand; returns how many dims there are. */
+int canon_permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK]);
+
 static inline struct ir_value *
 canon_operand(const struct ir_op *op)
 {

@@ -59,19 +59,6 @@ build_product(struct canon *c, const struct product *p)
 	return ir_build(&c->b, OP_contract, p->v, p->n, &attr, 1);
 }
 
-/* Dim i of the transposed is dim perm[i] of what it was made of. */
-static void
-permutation(const struct ir_op *transpose, int64_t perm[IR_MAX_RANK])
-{
-	const int rank = transpose->result[0].type->rank;
-
-	if (ir_attr_ints(transpose, "perm", perm, IR_MAX_RANK) < 0)
-		for (int i = 0; i < rank; i++)
-			perm[i] = rank - 1 - i;
-	for (int i = 0; i < rank; i++)
-		perm[i] += perm[i] < 0 ? rank : 0;
-}
-
 /* A factor that is transposed is read where it lies. */
 static struct ir_value *
 product_of_transposes(struct canon *c, struct ir_op *op)
@@ -89,7 +76,7 @@ product_of_transposes(struct canon *c, struct ir_op *op)
 		char before[IR_MAX_RANK];
 		if (!t)
 			continue;
-		permutation(t, perm);
+		canon_permutation(t, perm);
 		memcpy(before, p.in[j], sizeof before);
 		for (int d = 0; d < p.rank[j]; d++)
 			p.in[j][perm[d]] = before[d];
@@ -110,7 +97,7 @@ transpose_of_product(struct canon *c, struct ir_op *op)
 	if (!made->op || (made->op->code != OP_matmul && made->op->code != OP_contract) ||
 		made->uses->next || !read_product(c, made->op, &p))
 		return NULL;
-	permutation(op, perm);
+	canon_permutation(op, perm);
 	memcpy(before, p.out, sizeof before);
 	for (int d = 0; d < p.out_rank; d++)
 		p.out[d] = before[perm[d]];

@@ -2,7 +2,7 @@
  * convolved there, so sums are in f32, and are rounded once at the end. An element is used for
  * hundreds of products, which hides what widening costs. */
 #include "runtime/conv.h"
-#include "runtime/half.h"
+#include "runtime/host/half_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,28 +30,6 @@ padded(int64_t n)
 	return (n + line - 1) / line * line;
 }
 
-static void
-widen(enum rt_conv_half type, const uint16_t *from, int64_t n, float *restrict to)
-{
-	if (type == RT_CONV_BF16)
-		for (int64_t i = 0; i < n; i++)
-			to[i] = rt_bf16_to_f32(from[i]);
-	else
-		for (int64_t i = 0; i < n; i++)
-			to[i] = rt_f16_to_f32(from[i]);
-}
-
-static void
-narrow(enum rt_conv_half type, const float *from, int64_t n, uint16_t *restrict to)
-{
-	if (type == RT_CONV_BF16)
-		for (int64_t i = 0; i < n; i++)
-			to[i] = rt_f32_to_bf16(from[i]);
-	else
-		for (int64_t i = 0; i < n; i++)
-			to[i] = rt_f32_to_f16(from[i]);
-}
-
 void
 rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
 	const struct rt_conv_shape *shape, const uint16_t *a, const uint16_t *b, uint16_t *out,
@@ -63,6 +41,7 @@ rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
 	const enum tensor *at = order[shape->kind];
 	const int64_t na = elements(shape, at[0]), nb = elements(shape, at[1]),
 		      nout = elements(shape, at[2]);
+	const bool bf16 = type == RT_CONV_BF16;
 	const int64_t b_at = padded(na), out_at = b_at + padded(nb);
 	float *room = aligned_alloc(ALIGN, (size_t)(out_at + padded(nout)) * sizeof *room);
 
@@ -71,9 +50,9 @@ rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
 			(long long)shape->n);
 		_Exit(1);
 	}
-	widen(type, a, na, room);
-	widen(type, b, nb, room + b_at);
+	rt_widen_row(bf16, a, na, room);
+	rt_widen_row(bf16, b, nb, room + b_at);
 	rt_conv_f32(prepared, shape, room, room + b_at, room + out_at, scratch, bytes);
-	narrow(type, room + out_at, nout, out);
+	rt_narrow_row(bf16, room + out_at, nout, out);
 	free(room);
 }

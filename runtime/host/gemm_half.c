@@ -2,7 +2,7 @@
  * and multiplied there, so sums are in f32, and are rounded once at the end. A block is used for
  * hundreds of products an element, which hides what widening costs. */
 #include "runtime/gemm.h"
-#include "runtime/half.h"
+#include "runtime/host/half_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,24 +32,14 @@ static void
 widen(bool bf16, const uint16_t *from, int64_t ld, int64_t rows, int64_t cols, float *restrict to)
 {
 	for (int64_t i = 0; i < rows; i++, from += ld, to += cols)
-		if (bf16)
-			for (int64_t j = 0; j < cols; j++)
-				to[j] = rt_bf16_to_f32(from[j]);
-		else
-			for (int64_t j = 0; j < cols; j++)
-				to[j] = rt_f16_to_f32(from[j]);
+		rt_widen_row(bf16, from, cols, to);
 }
 
 static void
 narrow(bool bf16, const float *from, int64_t rows, int64_t cols, uint16_t *restrict to, int64_t ld)
 {
 	for (int64_t i = 0; i < rows; i++, from += cols, to += ld)
-		if (bf16)
-			for (int64_t j = 0; j < cols; j++)
-				to[j] = rt_f32_to_bf16(from[j]);
-		else
-			for (int64_t j = 0; j < cols; j++)
-				to[j] = rt_f32_to_f16(from[j]);
+		rt_narrow_row(bf16, from, cols, to);
 }
 
 /* room_c (+)= rows [i, i + m) and columns [j, j + n) of one op(A) op(B). */
