@@ -175,6 +175,23 @@ ir_attr_remove(struct ir_op *op, const char *key)
 	memmove(&op->attr[at], &op->attr[at + 1], sizeof *op->attr * (size_t)(op->nattrs - at));
 }
 
+uint32_t
+ir_parts(const struct ir_op *op)
+{
+	return (uint32_t)ir_attr_int(op, "parts", 1);
+}
+
+void
+ir_set_parts(struct ir_module *m, struct ir_op *op, uint32_t parts)
+{
+	const struct ir_attr attr = ir_make_int(m->ctx, "parts", parts);
+
+	if (parts > 1)
+		ir_attr_set(m, op, &attr);
+	else
+		ir_attr_remove(op, "parts");
+}
+
 bool
 ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b)
 {

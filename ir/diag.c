@@ -11,6 +11,8 @@
 struct diag_source {
 	const char *name, *text;
 	uint32_t base, length;
+	uint32_t seen; /* the last byte whose line was asked for */
+	unsigned seen_line;
 };
 
 struct diag {
@@ -66,11 +68,13 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 	s->text = copy;
 	s->base = d->next_base;
 	s->length = (uint32_t)length;
+	s->seen = 0;
+	s->seen_line = 1;
 	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
 	return s->base;
 }
 
-static const struct diag_source *
+static struct diag_source *
 diag_find_source(const struct diag *d, uint32_t offset)
 {
 	if (!offset)
@@ -96,11 +100,24 @@ diag_line_start(const struct diag_source *s, uint32_t at)
 	return at;
 }
 
+/* The line of byte `at`, counted from the last one asked for: messages mostly go down the text. */
+static unsigned
+line_of(struct diag_source *s, uint32_t at)
+{
+	if (at < s->seen) {
+		s->seen = 0;
+		s->seen_line = 1;
+	}
+	for (; s->seen < at; s->seen++)
+		s->seen_line += s->text[s->seen] == '\n';
+	return s->seen_line;
+}
+
 bool
 diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
 	unsigned *column)
 {
-	const struct diag_source *s = diag_find_source(d, loc.begin);
+	struct diag_source *s = diag_find_source(d, loc.begin);
 
 	if (!s)
 		return false;
@@ -108,9 +125,7 @@ diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned 
 	if (at > s->length)
 		at = s->length;
 	*file = s->name;
-	*line = 1;
-	for (uint32_t i = 0; i < at; i++)
-		*line += s->text[i] == '\n';
+	*line = line_of(s, at);
 	*column = at - diag_line_start(s, at) + 1;
 	return true;
 }
@@ -123,6 +138,9 @@ diag_level_name(enum diag_level level)
 	return name[level];
 }
 
+/* Of a longer line, as machines write them, only what is around the place is shown. */
+enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
+
 /* The source line and, under it, ^~~~ as far as the range reaches on that line. */
 static void
 diag_print_line(const struct diag *d, struct ir_loc loc)
@@ -132,6 +150,10 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 
 	while (end < s->length && s->text[end] != '\n')
 		end++;
+	if (end - start > DIAG_LINE) {
+		start = at - start > DIAG_BEFORE ? at - DIAG_BEFORE : start;
+		end = end - at > DIAG_BEHIND ? at + DIAG_BEHIND : end;
+	}
 	fprintf(stderr, "  %.*s\n  ", (int)(end - start), s->text + start);
 	for (uint32_t i = start; i < at; i++)
 		fputc(s->text[i] == '\t' ? '\t' : ' ', stderr);

@@ -261,12 +261,36 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 	return true;
 }
 
+/* The parts of a message, where the op says them. */
+static bool
+check_parts(struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_attr *a = op_is(op, VARIADIC) ? ir_attr_find(op, "parts") : NULL;
+
+	if (!a || a->i == 1)
+		return true;
+	const struct ir_axis *axis = &m->axis[ir_attr_int(op, "axis", 0)];
+	if (a->i < 1 || a->i > IR_MAX_PARTS)
+		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+			"%s: a message goes in 1 to %d parts, not %" PRId64, op_name(op->code),
+			IR_MAX_PARTS, a->i);
+	else if (axis->time)
+		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+			"%s: no message goes along %s, which is time, so it has no parts",
+			op_name(op->code), axis->name);
+	else
+		return true;
+	return false;
+}
+
 static bool
 infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	if (op->nresults != op->noperands)
 		return FAIL(m, op, "%s: %d operands need as many results, not %d",
 			op_name(op->code), op->noperands, op->nresults);
+	if (!check_parts(m, op))
+		return false;
 	for (int i = 0; i < op->nresults; i++) {
 		struct ir_type t;
 		if (!layout_transition(m, op, i, &t) ||

@@ -383,8 +383,9 @@ fill_identity(struct tensor *t, enum form_reduce how)
 {
 	static const double f[] = {
 		[REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
-	static const int64_t i[] = {[REDUCE_MAX] = INT64_MIN,
-		[REDUCE_MIN] = INT64_MAX,
+	const int64_t low = tensor_lowest(t->dtype);
+	const int64_t i[] = {[REDUCE_MAX] = low,
+		[REDUCE_MIN] = tensor_wrap(t->dtype, ~low),
 		[REDUCE_PROD] = 1,
 		[REDUCE_ARGMAX] = -1,
 		[REDUCE_ARGMIN] = -1};

@@ -63,6 +63,10 @@ enum attr_kind {
 
 enum { IR_MAX_LIST = UINT16_MAX }; /* operands, results, attributes: counted in 16 bits */
 
+/* Parts of a message: with more, even 64 MB go in pieces of 16 KB, which latencies outweigh on all
+ * links that there are. */
+enum { IR_MAX_PARTS = 4096 };
+
 struct ir_size;      /* a size expression: ir/template.h */
 struct ir_type_text; /* a written type with size expressions: ir/template.h */
 
@@ -147,7 +151,7 @@ struct ir_module {
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
-	struct infer_memo *memo;        /* ir/infer_memo.h */
+	struct infer_memo *memo;           /* ir/infer_memo.h */
 	struct ir_templates *templates; /* types of calls seen so far: ir/template.c; NULL: none */
 };
 
@@ -249,6 +253,11 @@ int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max)
 void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
 void ir_attr_remove(struct ir_op *op, const char *key);
 bool ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b);
+
+/* In how many parts the message of a collective goes; 1 where the op says nothing. */
+uint32_t ir_parts(const struct ir_op *op);
+/* The op must have the attribute in its row; with 1 it is left out. */
+void ir_set_parts(struct ir_module *m, struct ir_op *op, uint32_t parts);
 
 /* Attribute values for ir_op_create. Names must be interned: they use the context. */
 struct ir_attr ir_make_int(struct ir_context *ctx, const char *key, int64_t i);

@@ -91,6 +91,37 @@ out_float(struct out *o, double d)
 	out_bytes(o, text, number_of_float(text, d));
 }
 
+size_t
+number_of_quantity(char text[OUT_QUANTITY], double f, enum ir_unit unit)
+{
+	double scale = ir_unit_scale(unit), x = f / scale;
+
+	/* A number x so that x * scale is f to the bit; where there is none, in the base unit. */
+	for (int step = 0; step < 3 && x * scale != f; step++)
+		x = step == 0 ? nextafter(f / scale, INFINITY) : nextafter(f / scale, -INFINITY);
+	if (x * scale != f) {
+		static const enum ir_unit base[] = {[UNIT_BYTES] = UNIT_B,
+			[UNIT_SECONDS] = UNIT_s,
+			[UNIT_RATE] = UNIT_B_s,
+			[UNIT_FLOPS] = UNIT_FLOP_s};
+		unit = base[ir_unit_kind(unit)];
+		x = f;
+	}
+	size_t n = number_of_float(text, x);
+	if (n > 2 && memcmp(text + n - 2, ".0", 2) == 0)
+		n -= 2;
+	strcpy(text + n, ir_unit_text(unit));
+	return n + strlen(text + n);
+}
+
+void
+out_quantity(struct out *o, double f, enum ir_unit unit)
+{
+	char text[OUT_QUANTITY];
+
+	out_bytes(o, text, number_of_quantity(text, f, unit));
+}
+
 void
 out_string(struct out *o, const char *s)
 {
@@ -109,4 +140,16 @@ out_string(struct out *o, const char *s)
 			out_char(o, *s);
 	}
 	out_char(o, '"');
+}
+
+void
+fput_quoted(FILE *file, const char *s)
+{
+	fputc('"', file);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fputc('\\', file);
+		fputc(*s, file);
+	}
+	fputc('"', file);
 }

@@ -139,30 +139,6 @@ print_type_text(struct printer *p, const struct ir_type_text *t)
 	}
 }
 
-/* A number x so that x * scale is the quantity to the bit; where there is none, in the base unit.
- */
-static void
-print_quantity(struct printer *p, double f, enum ir_unit unit)
-{
-	double scale = ir_unit_scale(unit), x = f / scale;
-	char text[OUT_NUMBER];
-	size_t n;
-
-	for (int step = 0; step < 3 && x * scale != f; step++)
-		x = step == 0 ? nextafter(f / scale, INFINITY) : nextafter(f / scale, -INFINITY);
-	if (x * scale != f) {
-		static const enum ir_unit base[] = {
-			[UNIT_BYTES] = UNIT_B, [UNIT_SECONDS] = UNIT_s, [UNIT_RATE] = UNIT_B_s};
-		unit = base[ir_unit_kind(unit)];
-		x = f;
-	}
-	n = number_of_float(text, x);
-	if (n > 2 && memcmp(text + n - 2, ".0", 2) == 0)
-		n -= 2;
-	out_bytes(&p->out, text, n);
-	out_text(&p->out, ir_unit_text(unit));
-}
-
 static void
 print_attr_value(struct printer *p, const struct ir_attr *a)
 {
@@ -174,7 +150,7 @@ print_attr_value(struct printer *p, const struct ir_attr *a)
 	case ATTR_AXIS: out_text(&p->out, p->m->axis[a->i].name); break;
 	case ATTR_DTYPE: out_text(&p->out, ir_dtype_name((enum ir_dtype)a->i)); break;
 	case ATTR_BOOL: out_text(&p->out, a->i ? "true" : "false"); break;
-	case ATTR_QUANTITY: print_quantity(p, a->f, (enum ir_unit)a->n); break;
+	case ATTR_QUANTITY: out_quantity(&p->out, a->f, (enum ir_unit)a->n); break;
 	case ATTR_SIZE: print_size(p, a->size, LEVEL_SUM); break;
 	case ATTR_LIST:
 		out_char(&p->out, '[');

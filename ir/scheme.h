@@ -112,9 +112,9 @@ struct scheme_segment {
 	struct scheme_gemm gemm; /* SCHEME_GEMM */
 	bool library;            /* SCHEME_LOOPS: also the convolution `conv`, of one op alone */
 	struct rt_conv_shape conv;
-	int64_t conv_at; /* byte offset of the library's memory in scratch */
-	int64_t block;   /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
-			  */
+	int64_t library_at; /* byte offset in scratch of the memory that a library call is given */
+	int64_t block; /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
+			*/
 };
 
 struct scheme {
@@ -164,7 +164,7 @@ bool scheme_is_inside(const struct scheme_op *o, int i);
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
 
-/* Bytes of scratch that a library is given for a convolution. */
-int64_t scheme_conv_scratch(const struct rt_conv_shape *c);
+/* Bytes of scratch that a library is given for a convolution of that element type. */
+int64_t scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t);
 
 #endif

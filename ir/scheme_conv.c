@@ -112,7 +112,7 @@ blocked(int64_t channels)
 }
 
 int64_t
-scheme_conv_scratch(const struct rt_conv_shape *c)
+scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t)
 {
 	const int64_t x = c->n * blocked(c->c) * c->h * c->w,
 		      y = c->n * blocked(c->o) * c->oh * c->ow;
@@ -120,5 +120,6 @@ scheme_conv_scratch(const struct rt_conv_shape *c)
 
 	/* A library also needs room of its own, of the size of a filter or of some images. */
 	const int64_t bytes = 4 * (x + y + 2 * f + (x + y) / c->n) + 8 * SCHEME_ALIGN;
-	return (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
+	const int64_t widened = t == IR_f32 ? 0 : rt_conv_half_room(c);
+	return (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN + widened;
 }

@@ -4,6 +4,7 @@
  * everywhere.
  */
 #include "ir/scheme_build.h"
+#include "runtime/gemm.h"
 
 #include <talloc.h>
 
@@ -279,6 +280,21 @@ assert_order(const struct scheme *s)
 	}
 }
 
+/* What the library call of a segment is given: products of 16-bit floats are done in f32, by
+ * blocks.
+ */
+static int64_t
+library_bytes(const struct scheme *s, const struct scheme_segment *g)
+{
+	const enum ir_dtype t = (enum ir_dtype)s->op[g->op[0]].f.dtype;
+
+	if (g->library)
+		return scheme_conv_scratch(&g->conv, t);
+	if (g->kind == SCHEME_GEMM && (t == IR_f16 || t == IR_bf16))
+		return rt_gemm_half_room(g->gemm.m, g->gemm.n, g->gemm.k);
+	return 0;
+}
+
 /* A place of that many bytes in scratch. */
 static int64_t
 take_scratch(struct scheme *s, int64_t bytes)
@@ -349,8 +365,5 @@ scheme_finish(struct scheme *s)
 			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
 	}
 	for (int i = 0; i < s->nsegments; i++)
-		if (s->segment[i].library) {
-			s->segment[i].conv_at = s->scratch_bytes;
-			s->scratch_bytes += scheme_conv_scratch(&s->segment[i].conv);
-		}
+		s->segment[i].library_at = take_scratch(s, library_bytes(s, &s->segment[i]));
 }

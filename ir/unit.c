@@ -1,6 +1,8 @@
 /* The table of units. */
 #include "ir/unit.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -38,4 +40,23 @@ enum ir_unit_kind
 ir_unit_kind(enum ir_unit u)
 {
 	return unit[u].kind;
+}
+
+const char *
+ir_quantity_read(const char *text, int kind, double *number)
+{
+	char *end;
+
+	if (strspn(text, "+-.0123456789") == 0) /* no inf, no nan */
+		return text;
+	*number = strtod(text, &end);
+	if (end == text || !isfinite(*number))
+		return text;
+	if (!*end)
+		return kind < 0 || kind == UNIT_BYTES ? NULL : end;
+	const int found = ir_unit_find(end, strlen(end));
+	if (found < 0 || kind < 0 || (int)unit[found].kind != kind)
+		return end;
+	*number *= unit[found].scale;
+	return isfinite(*number) ? NULL : text;
 }

@@ -42,6 +42,7 @@ lower_accesses(const struct lower_plan *p, const struct lower_action *a, struct 
 	switch (a->kind) {
 	case LOWER_KERNEL: touch_kernel(&l, a); break;
 	case LOWER_COPY:
+	case LOWER_PACK:
 	case LOWER_ADD:
 		touch(&l, a->src, false);
 		touch(&l, a->dst, true);

@@ -5,6 +5,13 @@
 
 #include <talloc.h>
 
+/* The moment at which an op is done; past the last one: the end of the step. */
+static int32_t
+moment_of(const struct plan_build *b, const struct ir_op *op)
+{
+	return (int32_t)(2 * b->order->position[op->order] + 1);
+}
+
 static int32_t
 value_number(const struct lower_plan *p, const struct ir_value *v)
 {
@@ -51,10 +58,10 @@ slice_copy(
 }
 
 static void
-add_copy(struct lower_plan *p, const struct ir_op *op, int32_t src, int32_t dst,
+add_copy(struct lower_plan *p, const struct ir_op *op, int32_t at, int32_t src, int32_t dst,
 	struct lower_copy c, struct lower_guard guard)
 {
-	struct lower_action *a = plan_add_action(p, LOWER_COPY, op);
+	struct lower_action *a = plan_add_action(p, LOWER_COPY, op, at);
 
 	a->src = src;
 	a->dst = dst;
@@ -82,12 +89,9 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 		b->failed = true;
 		return;
 	}
-	const int32_t scratch = s->scratch_bytes ? plan_add_buffer(p, LOWER_TEMP, NULL,
-							   (uint64_t)s->scratch_bytes, 1)
-						 : -1;
-	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op);
+	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op, moment_of(b, op));
 	a->scheme = s;
-	a->scratch = scratch;
+	a->scratch = p->storage->extra[op->order];
 	a->kernel = p->nkernels++;
 	a->guard = guard_of(p->module, op);
 	for (int r = 0; r < op->nresults; r++)
@@ -109,7 +113,7 @@ add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 		      dst = value_number(p, &op->result[r]);
 
 	if (op->code == OP_reduce || op->code == OP_allreduce) {
-		struct lower_action *a = plan_add_action(p, LOWER_ADD, op);
+		struct lower_action *a = plan_add_action(p, LOWER_ADD, op, moment_of(b, op));
 		a->src = src;
 		a->dst = dst;
 		a->over = 1u << axis;
@@ -118,8 +122,8 @@ add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 	}
 	const bool take = op->code == OP_partition;
 	const struct ir_type *slice = take ? op->result[r].type : ir_operand_type(op, r);
-	add_copy(p, op, src, dst, slice_copy(m, slice, slice->axis[axis].dim, axis, take),
-		guard_of(m, op));
+	add_copy(p, op, moment_of(b, op), src, dst,
+		slice_copy(m, slice, slice->axis[axis].dim, axis, take), guard_of(m, op));
 }
 
 static enum rt_coll_kind
@@ -178,9 +182,11 @@ fill_buf(const struct lower_plan *p, const struct ir_op *op, int r, int axis,
 	const struct ir_module *m = p->module;
 	const struct ir_type *from = ir_operand_type(op, r), *to = op->result[r].type;
 
-	*x = (struct lower_coll_buf){.src = value_number(p, ir_operand(op, r)),
-		.dst = value_number(p, &op->result[r]),
-		.n = 1};
+	const int32_t dst = value_number(p, &op->result[r]);
+	const bool in_row = storage_is_row(m, op);
+
+	*x = (struct lower_coll_buf){
+		.src = in_row ? dst : value_number(p, ir_operand(op, r)), .dst = dst, .n = 1};
 	if (op->code == OP_alltoall)
 		fill_alltoall(m, from, to, axis, x);
 	else if (from->axis[axis].kind == IR_SPLIT)
@@ -205,6 +211,23 @@ message_bytes(const struct ir_module *m, const struct ir_op *op)
 	return sum;
 }
 
+/* What could not be made in the row of a message is copied into it. */
+static void
+add_packs(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+
+	for (int r = 0; r < op->nresults; r++) {
+		if (!storage_is_packed(p->module, op, r))
+			continue;
+		struct lower_action *a = plan_add_action(p, LOWER_PACK, op, moment_of(b, op));
+		a->src = value_number(p, ir_operand(op, r));
+		a->dst = value_number(p, &op->result[r]);
+		a->copy = whole_copy(p->module, op->result[r].type);
+		a->guard = guard_of(p->module, op);
+	}
+}
+
 static void
 add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 {
@@ -221,6 +244,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		.to = after.kind == IR_SINGLE ? after.order : 0,
 		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype,
 		.nbufs = op->nresults,
+		.in_row = storage_is_row(p->module, op),
 		.bytes = message_bytes(p->module, op)};
 	c->buf = talloc_array(p, struct lower_coll_buf, (size_t)op->nresults);
 	for (int r = 0; r < op->nresults; r++) {
@@ -234,9 +258,11 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		fill_buf(p, op, r, axis, &c->buf[r]);
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
+	if (c->in_row)
+		add_packs(b, op);
 	c->row = p->nrows;
 	p->nrows += (int32_t)issue_turns(p->module, c->time);
-	plan_add_action(p, LOWER_POST, op)->coll = p->ncolls++;
+	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
 }
 
 static void
@@ -251,7 +277,8 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	} else if (op->code == OP_partition &&
 		   ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
 		const struct ir_type *slice = op->result[0].type;
-		add_copy(p, op, value_number(p, ir_operand(op, 0)), value_number(p, &op->result[0]),
+		add_copy(p, op, moment_of(b, op), value_number(p, ir_operand(op, 0)),
+			value_number(p, &op->result[0]),
 			slice_copy(p->module, slice, slice->axis[axis].dim, axis, true),
 			guard_of(p->module, op));
 	} else {
@@ -259,35 +286,17 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	}
 }
 
-/* Is what lies in the param's buffer at the end of the step another value than v, which lies there
- * now? */
-static bool
-is_overwritten(const struct lower_plan *p, const struct ir_value *v, int32_t buffer)
-{
-	const struct ir_value *param = p->buffer[buffer].value;
-
-	IR_FOR_USES (u, param)
-		if (u->op->code == OP_update && &u->op->operand[0] == u)
-			return lower_value_of(p, ir_operand(u->op, 1)) != lower_value_of(p, v);
-	return false;
-}
-
-/* An output lies where its value lies, or, if that is a param that gets a new value, in a copy. */
+/* The storage has a copy of an output whose place gets another value before the step is over. */
 static void
 add_output(struct plan_build *b, const struct ir_op *op)
 {
 	struct lower_plan *p = b->p;
 	const struct ir_value *v = ir_operand(op, 0);
-	const int32_t buffer = lower_value_of(p, v)->buffer;
+	const int32_t copy = p->storage->extra[op->order];
 
-	if (p->buffer[buffer].role == LOWER_TEMP)
-		p->buffer[buffer].role = LOWER_OUTPUT;
-	if (p->buffer[buffer].role != LOWER_PERSISTENT || !is_overwritten(p, v, buffer))
-		return;
-	const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, v->type);
-	const int32_t copy = plan_add_value(p, NULL, plan_add_buffer(p, LOWER_OUTPUT, v, bytes, 1));
-	add_copy(p, op, value_number(p, v), copy, whole_copy(p->module, v->type),
-		(struct lower_guard){0});
+	if (copy >= 0)
+		add_copy(p, op, moment_of(b, op), value_number(p, v), plan_add_value(p, NULL, copy),
+			whole_copy(p->module, v->type), (struct lower_guard){0});
 }
 
 static void
@@ -295,7 +304,7 @@ add_op(struct plan_build *b, const struct ir_op *op)
 {
 	if (op->code == OP_output)
 		add_output(b, op);
-	else if (op_is(op, EFFECT) || op_is(op, NAMED) || plan_is_view(b->p->module, op))
+	else if (op_is(op, EFFECT) || op_is(op, NAMED) || storage_is_view(b->p->module, op))
 		return;
 	else if (op_is(op, PARALLEL))
 		add_parallel(b, op);
@@ -323,16 +332,17 @@ add_updates(struct plan_build *b)
 				      to = lower_value_of(p, param)->buffer;
 			if (from == to)
 				continue;
-			const bool through = p->buffer[from].role == LOWER_PERSISTENT;
+			const int32_t through = p->storage->extra[op->order],
+				      end = (int32_t)(2 * b->order->n + 1);
 			const struct lower_copy c = whole_copy(p->module, param->type);
-			if (pass == 0 && through) {
-				const int32_t t = plan_add_value(
-					p, NULL, plan_add_buffer(p, LOWER_TEMP, new, c.bytes, 1));
-				add_copy(
-					p, op, value_number(p, new), t, c, (struct lower_guard){0});
+			if (pass == 0 && through >= 0) {
+				const int32_t t = plan_add_value(p, NULL, through);
+				add_copy(p, op, end, value_number(p, new), t, c,
+					(struct lower_guard){0});
 				op->mark = (uint32_t)t;
 			} else if (pass == 1) {
-				add_copy(p, op, through ? (int32_t)op->mark : value_number(p, new),
+				add_copy(p, op, end,
+					through >= 0 ? (int32_t)op->mark : value_number(p, new),
 					value_number(p, param), c, (struct lower_guard){0});
 			}
 		}
@@ -346,11 +356,13 @@ plan_actions(struct plan_build *b)
 
 	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++) {
 		if (l->over)
-			plan_add_action(b->p, LOWER_LOOP, NULL)->over = l->over;
+			plan_add_action(b->p, LOWER_LOOP, NULL, (int32_t)(2 * l->first))->over =
+				l->over;
 		for (uint32_t i = l->first; i < l->end; i++)
 			add_op(b, o->op[i]);
 		if (l->over)
-			plan_add_action(b->p, LOWER_END, NULL)->over = l->over;
+			plan_add_action(b->p, LOWER_END, NULL, (int32_t)(2 * l->end))->over =
+				l->over;
 	}
 	add_updates(b);
 }

@@ -9,7 +9,13 @@
 #include "ir/issue.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <talloc.h>
+
+/* Other buffers that share bytes with one. */
+struct meetings {
+	int *other, n, room;
+};
 
 struct checker {
 	const struct lower_plan *p;
@@ -18,7 +24,7 @@ struct checker {
 	int *written_in; /* the loop (its first action) in which a buffer was last written, -1: none
 			  */
 	int loop;        /* the one at work */
-	int **meets;     /* of each buffer: others that share bytes, ended by -1 */
+	struct meetings *meets; /* of each buffer */
 	int *pending, npending;
 	struct lower_access *list, *other;
 	unsigned faults;
@@ -46,15 +52,58 @@ name_of(const struct lower_plan *p, int buffer)
 			: (void)0)
 
 static uint64_t
-end_of(const struct lower_buffer *b)
+end_of(const struct storage_buffer *b)
 {
 	return b->offset + b->bytes * (uint64_t)b->slots;
 }
 
 static bool
-share_bytes(const struct lower_buffer *a, const struct lower_buffer *b)
+share_bytes(const struct storage_buffer *a, const struct storage_buffer *b)
 {
 	return a->offset < end_of(b) && b->offset < end_of(a);
+}
+
+static void
+add_meeting(struct checker *c, int buffer, int other)
+{
+	struct meetings *m = &c->meets[buffer];
+
+	if (m->n == m->room) {
+		m->room = m->room ? 2 * m->room : 8;
+		m->other = talloc_realloc(c->meets, m->other, int, (size_t)m->room);
+		if (!m->other)
+			out_of_memory();
+	}
+	m->other[m->n++] = other;
+}
+
+static void
+check_pair(struct checker *c, int i, int k)
+{
+	const struct storage_buffer *x = &c->p->buffer[i], *y = &c->p->buffer[k];
+	const struct lower_action none = {.op = NULL};
+	const int low = i < k ? i : k, high = i < k ? k : i;
+
+	add_meeting(c, i, k);
+	add_meeting(c, k, i);
+	if (x->first <= y->last && y->first <= x->last)
+		FAULT(c, &none, "buffers %d (%%%s) and %d (%%%s) share bytes while both live", low,
+			name_of(c->p, low), high, name_of(c->p, high));
+}
+
+struct place {
+	uint64_t offset;
+	int buffer;
+};
+
+static int
+by_offset(const void *x, const void *y)
+{
+	const struct place *a = x, *b = y;
+
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->buffer - b->buffer;
 }
 
 /* Lives, offsets, alignment, and the table of neighbours. */
@@ -63,33 +112,30 @@ check_buffers(struct checker *c)
 {
 	const struct lower_plan *p = c->p;
 	const struct lower_action none = {.op = NULL};
+	struct place *place = talloc_array(c->meets, struct place, (size_t)p->nbuffers + 1);
+	int n = 0;
 
+	if (!place)
+		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++) {
-		const struct lower_buffer *x = &p->buffer[i];
-		int n = 0;
-		c->meets[i] = talloc_array(c->meets, int, 1);
-		c->meets[i][0] = -1;
+		const struct storage_buffer *x = &p->buffer[i];
 		if (x->first < 0)
 			continue;
-		if (x->offset % LOWER_ALIGN || end_of(x) > p->arena_bytes)
+		if (x->offset % p->storage->align || end_of(x) > p->arena_bytes)
 			FAULT(c, &none,
 				"buffer %d (%%%s) lies at %" PRIu64
 				", outside the arena or not aligned",
 				i, name_of(p, i), x->offset);
-		for (int k = 0; k < p->nbuffers; k++) {
-			const struct lower_buffer *y = &p->buffer[k];
-			if (k == i || y->first < 0 || !share_bytes(x, y))
-				continue;
-			c->meets[i] = talloc_realloc(c->meets, c->meets[i], int, (size_t)n + 2);
-			c->meets[i][n++] = k;
-			c->meets[i][n] = -1;
-			if (k < i && x->first <= y->last && y->first <= x->last)
-				FAULT(c, &none,
-					"buffers %d (%%%s) and %d (%%%s) share bytes while both "
-					"live",
-					k, name_of(p, k), i, name_of(p, i));
-		}
+		place[n++] = (struct place){x->offset, i};
 	}
+	qsort(place, (size_t)n, sizeof *place, by_offset);
+	for (int i = 0; i < n; i++) {
+		const uint64_t end = end_of(&p->buffer[place[i].buffer]);
+		for (int k = i + 1; k < n && place[k].offset < end; k++)
+			if (share_bytes(&p->buffer[place[i].buffer], &p->buffer[place[k].buffer]))
+				check_pair(c, place[i].buffer, place[k].buffer);
+	}
+	talloc_free(place);
 }
 
 /* Do accesses x and y harm each other when done at once? */
@@ -147,20 +193,21 @@ check_kernel(struct checker *c, const struct lower_action *a)
 }
 
 static void
-check_life(struct checker *c, const struct lower_action *a, int at, int buffer)
+check_life(struct checker *c, const struct lower_action *a, int number, int buffer)
 {
-	const struct lower_buffer *b = &c->p->buffer[buffer];
+	const struct storage_buffer *b = &c->p->buffer[buffer];
 
-	if (at < b->first || at > b->last)
-		FAULT(c, a, "action %d uses buffer %d (%%%s) outside its life [%d, %d]", at, buffer,
-			name_of(c->p, buffer), b->first, b->last);
+	if (a->at < b->first || a->at > b->last)
+		FAULT(c, a,
+			"action %d, at moment %d, uses buffer %d (%%%s) outside its life [%d, %d]",
+			number, a->at, buffer, name_of(c->p, buffer), b->first, b->last);
 }
 
 /* Does the buffer hold one slice in time of its value, another one in every iteration? */
 static bool
 is_slice(const struct lower_plan *p, int buffer)
 {
-	const struct lower_buffer *b = &p->buffer[buffer];
+	const struct storage_buffer *b = &p->buffer[buffer];
 
 	return b->slots == 1 && b->value && b->value->op && issue_axes(p->module, b->value->type);
 }
@@ -190,9 +237,20 @@ perform(struct checker *c, int at, int n)
 			continue;
 		c->valid[b] = true;
 		c->written_in[b] = c->loop;
-		for (int *other = c->meets[b]; *other >= 0; other++)
-			c->valid[*other] = false;
+		for (int i = 0; i < c->meets[b].n; i++)
+			c->valid[c->meets[b].other[i]] = false;
 	}
+}
+
+/* Until now the collective used its buffers. */
+static void
+check_waited(struct checker *c, const struct lower_action *a, int at)
+{
+	const struct lower_action post = {.kind = LOWER_POST, .coll = a->coll};
+	const int n = lower_accesses(c->p, &post, c->other);
+
+	for (int k = 0; k < n; k++)
+		check_life(c, a, at, c->other[k].buffer);
 }
 
 static void
@@ -224,6 +282,7 @@ check_action(struct checker *c, int at, bool again)
 	const int n = lower_accesses(c->p, a, c->list);
 
 	if (a->kind == LOWER_WAIT) {
+		check_waited(c, a, at);
 		finish_collective(c, a->coll);
 		return;
 	}
@@ -286,12 +345,39 @@ check_end(struct checker *c)
 		FAULT(c, &none, "the step ends without a wait for a posted %s",
 			op_name((enum op_code)c->p->coll[c->pending[i]].op->code));
 	for (int i = 0; i < c->p->nbuffers; i++) {
-		const struct lower_buffer *b = &c->p->buffer[i];
-		if (b->first >= 0 && b->role != LOWER_TEMP && !c->valid[i])
+		const struct storage_buffer *b = &c->p->buffer[i];
+		if (b->first >= 0 && b->role != STORAGE_TEMP && !c->valid[i])
 			FAULT(c, &none,
 				"buffer %d (%%%s), which outlives the step, is overwritten in it",
 				i, name_of(c->p, i));
 	}
+}
+
+/* Buffers that share bytes of the message's range: its own, which fill it up to their alignment. */
+static void
+check_row(struct checker *c, const struct lower_coll *coll)
+{
+	const struct lower_plan *p = c->p;
+	const struct lower_action post = {.op = coll->op};
+	const struct lower_row row = lower_row_of(p, coll);
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < coll->nbufs; i++) {
+		const struct lower_value *v = &p->value[coll->buf[i].dst];
+		bytes += storage_bytes(p->storage, &p->buffer[v->buffer]);
+		if (coll->buf[i].src != coll->buf[i].dst || v->time)
+			FAULT(c, &post, "result %d of the %s does not lie in the message's row",
+				i + 1, op_name((enum op_code)coll->op->code));
+		for (int k = 0; k < i; k++)
+			if (p->value[coll->buf[k].dst].buffer == v->buffer)
+				FAULT(c, &post, "results %d and %d of the %s lie in one buffer",
+					k + 1, i + 1, op_name((enum op_code)coll->op->code));
+	}
+	if (row.bytes > bytes || bytes - row.bytes >= p->storage->align)
+		FAULT(c, &post,
+			"the %s is a message of %" PRIu64 " bytes from %" PRIu64
+			" on, but its buffers need %" PRIu64,
+			op_name((enum op_code)coll->op->code), row.bytes, row.offset, bytes);
 }
 
 bool
@@ -301,7 +387,7 @@ lower_check(const struct lower_plan *p)
 	struct checker c = {.p = p, .diag = p->module->ctx->diag};
 
 	c.valid = talloc_zero_array(scratch, bool, (size_t)p->nbuffers + 1);
-	c.meets = talloc_array(scratch, int *, (size_t)p->nbuffers + 1);
+	c.meets = talloc_zero_array(scratch, struct meetings, (size_t)p->nbuffers + 1);
 	c.pending = talloc_array(scratch, int, 2 * (size_t)p->nactions + 1);
 	c.list = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
 	c.other = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
@@ -309,9 +395,12 @@ lower_check(const struct lower_plan *p)
 	if (!c.valid || !c.written_in || !c.meets || !c.pending || !c.list || !c.other)
 		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++)
-		c.valid[i] =
-			p->buffer[i].role == LOWER_INPUT || p->buffer[i].role == LOWER_PERSISTENT;
+		c.valid[i] = p->buffer[i].role == STORAGE_INPUT ||
+			     p->buffer[i].role == STORAGE_PERSISTENT;
 	check_buffers(&c);
+	for (int i = 0; i < p->ncolls; i++)
+		if (p->coll[i].in_row)
+			check_row(&c, &p->coll[i]);
 	check_actions(&c);
 	check_end(&c);
 	talloc_free(scratch);

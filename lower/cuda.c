@@ -10,6 +10,7 @@
 #include "lower/cuda_kernel.h"
 #include "lower/step.h"
 #include "lower/tables.h"
+#include "runtime/cuda/rt_cuda.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -32,8 +33,10 @@ struct cuda {
 	int nfunctions;
 	int *function_of;         /* by kernel */
 	struct kernel_args *args; /* by kernel: of its key, in the order of the key */
-	uint64_t scratch;         /* where it starts in the arena */
 };
+
+const struct storage_target cuda_storage = {
+	.align = CUDA_SCRATCH_START, .scratch = cuda_kernel_scratch, .beside = RT_CUDA_WORKSPACE};
 
 static bool
 is_aligned(const struct lower_plan *p, const struct ir_value *v)
@@ -97,7 +100,10 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	talloc_free(text);
 	/* A scheme of its own: this target decides otherwise where values lie. */
 	struct scheme *s = scheme_create(c->src, c->p->module, c->p->arena, a->op);
-	cuda_kernel_write(c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+	const uint64_t scratch = cuda_kernel_write(
+		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+	assert(scratch <= (a->scratch >= 0 ? c->p->buffer[a->scratch].bytes : 0));
+	(void)scratch;
 }
 
 /* Argument i of the function for a kernel: ops with equal keys have arguments of their own, in one
@@ -130,13 +136,15 @@ write_call(struct step_writer *w, const struct lower_action *a)
 	for (int r = 0; r < a->op->nresults; r++)
 		call = talloc_asprintf_append(call, "%s, ",
 			step_address(owner, w->p, lower_value_of(w->p, &a->op->result[r])));
-	call = talloc_asprintf_append(call, "m + %" PRIu64, c->scratch);
+	if (a->scratch >= 0)
+		call = talloc_asprintf_append(
+			call, "m + %" PRIu64, w->p->buffer[a->scratch].offset);
+	else
+		call = talloc_strdup_append(call, "NULL");
 	for (int i = 0; i < f->args.n; i++)
 		call = talloc_asprintf_append(call, ", %s",
 			kernel_arg_text(owner, w->p->module, arg_of(c, a, i), "c->coord"));
-	step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
 	step_line(w, "%s);", call);
-	step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);
 	talloc_free(owner);
 }
 
@@ -168,9 +176,8 @@ write_add(struct step_writer *w, const struct lower_action *a)
 	talloc_free(owner);
 }
 
-/* The tables of launches and of matrix products. */
-static void
-write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
+void
+cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 {
 	fprintf(out, "static const struct rt_cuda_kernel %slaunches[] = {\n", prefix);
 	for (int i = 0; i < src->nlaunches; i++)
@@ -196,37 +203,46 @@ write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "};\n\n");
 }
 
+void
+cuda_write_image(FILE *out)
+{
+	fprintf(out, "/* The compiled kernels. */\n"
+		     "__asm__(\".pushsection .rodata\\n\\t.balign "
+		     "64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
+		     "\\t.popsection\");\nextern const unsigned char dopt_image[];\n\n");
+}
+
+void
+cuda_write_program(FILE *out, const struct cuda_sources *src, const char *prefix)
+{
+	fprintf(out,
+		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
+		"\t\t.ngemms = %d, .gemms = %sproducts,\n",
+		src->nlaunches, prefix, src->ngemms, prefix);
+	if (src->nconvs)
+		fprintf(out,
+			"\t\t.nconvs = %d, .convs = %sconvs, .close_convs = rt_cuda_close_convs,\n",
+			src->nconvs, prefix);
+}
+
 /* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in
  * dopt_image. */
 static void
 write_main(FILE *out, const struct cuda *c, const char *entry)
 {
-	const struct cuda_sources *src = c->src;
-
-	if (entry)
+	if (entry) {
 		fprintf(out,
 			"extern const unsigned char dopt_image[] __attribute__((weak));\nint "
 			"%s_main(int argc, char **argv);\n\n"
 			"int\n%s_main(int argc, char **argv)\n",
 			entry, entry);
-	else
-		fprintf(out, "/* The compiled kernels. */\n"
-			     "__asm__(\".pushsection .rodata\\n\\t.balign "
-			     "64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
-			     "\\t.popsection\");\nextern const unsigned char "
-			     "dopt_image[];\n\nint\nmain(int argc, char **argv)\n");
-	char *convs = talloc_strdup(src, "");
-	if (src->nconvs)
-		convs = talloc_asprintf(src,
-			"\t\t.nconvs = %d, .convs = %sconvs, .close_convs = rt_cuda_close_convs,\n",
-			src->nconvs, c->prefix);
-	fprintf(out,
-		"{\n\tconst struct rt_cuda_program cuda = {\n"
-		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
-		"\t\t.ngemms = %d, .gemms = %sproducts,\n%s\t\t.scratch_bytes = %" PRId64
-		",\n\t};\n\n"
-		"\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n",
-		src->nlaunches, c->prefix, src->ngemms, c->prefix, convs, src->scratch,
+	} else {
+		cuda_write_image(out);
+		fprintf(out, "int\nmain(int argc, char **argv)\n");
+	}
+	fprintf(out, "{\n\tconst struct rt_cuda_program cuda = {\n");
+	cuda_write_program(out, c->src, c->prefix);
+	fprintf(out, "\t};\n\n\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n",
 		entry ? entry : "dopt_program");
 }
 
@@ -243,10 +259,11 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 		c->p->module->name ? c->p->module->name : "main");
 	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
 	fputs(functions, out);
-	write_tables(out, c->src, c->prefix);
+	cuda_write_tables(out, c->src, c->prefix);
 	struct step_writer w = {.out = out,
 		.p = c->p,
 		.prefix = c->prefix,
+		.timer = "rt_cuda_kernel",
 		.kernel = write_call,
 		.copy = write_copy,
 		.add = write_add,
@@ -254,10 +271,21 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 	step_write(&w);
 	if (o->entry)
 		fprintf(out, "extern const struct rt_program %s;\n", o->entry);
-	tables_write(out, c->p, o->entry ? o->entry : "dopt_program", c->prefix, o->predicted);
+	tables_write(out, c->p, o->entry ? o->entry : "dopt_program", c->prefix, o);
 	fputc('\n', out);
 	write_main(out, c, o->entry);
 	return lower_close(c->p->module->ctx->diag, folder, "step.c", out);
+}
+
+void
+cuda_write_head(FILE *kernels, const struct ir_module *m)
+{
+	fprintf(kernels,
+		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
+		"*/\n"
+		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
+		"\"runtime/cuda/support.h\"\n",
+		m->name ? m->name : "main");
 }
 
 bool
@@ -274,20 +302,13 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	c.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
 	if (!c.src || !c.function || !c.function_of || !c.args)
 		out_of_memory();
-	c.scratch =
-		(p->arena_bytes + CUDA_SCRATCH_START - 1) / CUDA_SCRATCH_START * CUDA_SCRATCH_START;
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)
 		return false;
 	c.src->host = open_memstream(&functions, &size);
 	if (!c.src->host)
 		out_of_memory();
-	fprintf(c.src->kernels,
-		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
-		"*/\n"
-		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
-		"\"runtime/cuda/support.h\"\n",
-		p->module->name ? p->module->name : "main");
+	cuda_write_head(c.src->kernels, p->module);
 	for (int i = 0; i < p->nactions; i++)
 		if (p->action[i].kind == LOWER_KERNEL)
 			write_kernel(&c, &p->action[i]);

@@ -200,7 +200,7 @@ write_host(struct cuda_text *t, const char *statements)
 	fprintf(out, "}\n\n");
 }
 
-void
+uint64_t
 cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
 	bool aligned, struct kernel_args *args)
 {
@@ -234,7 +234,35 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	fclose(t.host);
 	write_kernels(&t);
 	write_host(&t, statements);
-	src->scratch = t.scratch > src->scratch ? t.scratch : src->scratch;
 	free(statements);
 	talloc_free(t.w.scratch);
+	return (uint64_t)t.scratch;
+}
+
+/* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
+ */
+uint64_t
+cuda_kernel_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op)
+{
+	struct cuda_sources *src = talloc_zero(NULL, struct cuda_sources);
+	struct kernel_args args;
+	char *text[2] = {NULL, NULL};
+	size_t size[2];
+
+	if (!src)
+		out_of_memory();
+	struct scheme *s = scheme_create(src, m, a, op);
+	uint64_t bytes = 0;
+	src->kernels = open_memstream(&text[0], &size[0]);
+	src->host = open_memstream(&text[1], &size[1]);
+	if (!src->kernels || !src->host)
+		out_of_memory();
+	if (s)
+		bytes = cuda_kernel_write(src, s, "k", false, true, &args);
+	fclose(src->kernels);
+	fclose(src->host);
+	free(text[0]);
+	free(text[1]);
+	talloc_free(src);
+	return bytes;
 }

@@ -7,7 +7,7 @@
 
 #include "lower/kernel.h"
 
-enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: RT_CUDA_ALIGN of the runtime */
+enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: what cudaMalloc gives */
 
 /* What has been written so far, for all ops of a program. A talloc object; the streams are the
  * caller's. */
@@ -25,8 +25,7 @@ struct cuda_sources {
 		char *text;  /* initializer of the rest */
 	} * gemm;
 	int nconvs;
-	char **conv;     /* initializers */
-	int64_t scratch; /* the most that an op needs */
+	char **conv; /* initializers */
 };
 
 /*
@@ -36,9 +35,13 @@ struct cuda_sources {
  *             unsigned char *scratch, int64_t s0 ...)
  *
  * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands
- * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ...
+ * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ... Returns
+ * the bytes of scratch that they need.
  */
-void cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
-	bool aligned, struct kernel_args *args);
+uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,
+	bool in_place, bool aligned, struct kernel_args *args);
+
+/* The bytes that it would return, whether in place and aligned or not. */
+uint64_t cuda_kernel_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op);
 
 #endif

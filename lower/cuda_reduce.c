@@ -205,11 +205,14 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 		kernel_line(&t->w, "%s v%d = %s;", cuda_type(op[i]), op[i]->out,
 			kernel_identity(&t->w, op[i]));
 	open_sum(t, &x);
-	cuda_pointwise(t, 0, needed(t, set, store), store);
+	const bool *need = needed(t, set, store);
+	cuda_pointwise(t, 0, need, false);
 	for (int i = 0; i < nops; i++) {
 		const char *value = kernel_value(&t->w, op[i]);
 		cuda_accumulate(t, op[i], cuda_printf(t, "v%d", op[i]->out), value);
 	}
+	if (store)
+		cuda_store_pointwise(t, 0, need);
 	cuda_end(t);
 	finish(t, &x, op, nops);
 	cuda_end(t);

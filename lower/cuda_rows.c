@@ -282,13 +282,16 @@ write_pointwise(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
 	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)", p->all.size, x->lanes);
 	cuda_unflatten(t, &p->all, "q");
-	cuda_pointwise(t, p->stage, needed(t, x, p), p->store);
+	const bool *need = needed(t, x, p);
+	cuda_pointwise(t, p->stage, need, false);
 	FOR_PASS(t, p, x, o)
 	{
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 		put(t, x, o);
 	}
+	if (p->store)
+		cuda_store_pointwise(t, p->stage, need);
 	cuda_end(t);
 }
 
@@ -300,12 +303,15 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	cuda_block(t, "for (uint32_t at = %s; at < %" PRId64 "; at += %d)",
 		p->serial ? "0" : "lane", p->over.size, p->serial ? 1 : x->lanes);
 	cuda_unflatten(t, &p->over, "at");
-	cuda_pointwise(t, p->stage, needed(t, x, p), p->store);
+	const bool *need = needed(t, x, p);
+	cuda_pointwise(t, p->stage, need, false);
 	FOR_PASS(t, p, x, o)
 	{
 		const char *value = kernel_value(&t->w, o);
 		cuda_accumulate(t, o, cuda_printf(t, "v%d", o->out), value);
 	}
+	if (p->store)
+		cuda_store_pointwise(t, p->stage, need);
 	cuda_end(t);
 	FOR_PASS(t, p, x, o)
 	{

@@ -164,34 +164,57 @@ cuda_need(const struct cuda_text *t, bool *need, int i)
 	}
 }
 
+/* Is op i one that cuda_pointwise writes? */
+static bool
+is_pointwise(const struct cuda_text *t, int stage, const bool *need, int i)
+{
+	const struct scheme_op *o = &t->s->op[i];
+
+	return need[i] && !o->red_set && (o->stage == stage || (t->w.all_local && o->stage >= 0));
+}
+
+static void
+store_pointwise(struct cuda_text *t, const struct scheme_op *o)
+{
+	/* In a kernel over more loops than the result has, the first iteration of the others
+	 * writes. */
+	const struct cuda_space rest =
+		cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
+	char *first = NULL;
+
+	for (int d = 0; d < rest.n; d++)
+		first = cuda_printf(
+			t, "%s%si%d == 0", first ? first : "", first ? " && " : "", rest.cls[d]);
+	if (first && t->in_place)
+		return; /* others still read what it would overwrite: see cuda_flat */
+	if (first)
+		cuda_block(t, "if (%s)", first);
+	kernel_store(&t->w, o);
+	if (first)
+		cuda_end(t);
+}
+
 void
 cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store)
 {
 	for (int k = 0; k < t->g->nops; k++) {
-		const int i = t->g->op[k];
-		const struct scheme_op *o = &t->s->op[i];
-		if (!need[i] || o->red_set ||
-			(o->stage != stage && !(t->w.all_local && o->stage >= 0)))
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (!is_pointwise(t, stage, need, t->g->op[k]))
 			continue;
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
-		if (!store || !cuda_is_stored(t, o))
-			continue;
-		/* In a kernel over more loops than the result has, the first iteration of the
-		 * others writes. */
-		const struct cuda_space rest =
-			cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
-		char *first = NULL;
-		for (int d = 0; d < rest.n; d++)
-			first = cuda_printf(t, "%s%si%d == 0", first ? first : "",
-				first ? " && " : "", rest.cls[d]);
-		if (first && t->in_place)
-			continue; /* others still read what it would overwrite: see cuda_flat */
-		if (first)
-			cuda_block(t, "if (%s)", first);
-		kernel_store(&t->w, o);
-		if (first)
-			cuda_end(t);
+		if (store && cuda_is_stored(t, o))
+			store_pointwise(t, o);
+	}
+}
+
+void
+cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (is_pointwise(t, stage, need, t->g->op[k]) && cuda_is_stored(t, o))
+			store_pointwise(t, o);
 	}
 }
 

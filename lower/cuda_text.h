@@ -120,6 +120,12 @@ bool *cuda_need_none(struct cuda_text *t);
 void cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store);
 
 /*
+ * The stores alone, behind sums of the same loops: a result may lie where an operand does that they
+ * read.
+ */
+void cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need);
+
+/*
  * The ops without loops, at the start of a kernel: all threads compute them. Their results are
  * written by a kernel of its own behind the others, because they may lie where the others'
  * prologues read.

@@ -61,10 +61,16 @@ emit_cuda(const struct lower_plan *p, const struct lower_options *o)
 	       (o->sources_only || o->entry || cuda_build(d, o, folder, convolves));
 }
 
+const struct storage_target *
+lower_storage_target(enum lower_target t)
+{
+	return t == LOWER_CUDA ? &cuda_storage : &storage_host;
+}
+
 bool
 lower_emit_program(struct ir_module *m, const struct lower_options *o)
 {
-	struct lower_plan *p = lower_plan_create(NULL, m);
+	struct lower_plan *p = lower_plan_create_for(NULL, m, lower_storage_target(o->target));
 
 	if (!p)
 		return false;
@@ -92,11 +98,10 @@ write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char
 		fprintf(out, "(%s *)result[%d], ",
 			kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
 	fprintf(out, "(unsigned char *)scratch");
-	for (int i = 0; i < args->n; i++) {
-		char *text = kernel_arg_text(NULL, m, &args->at[i], "coord");
-		fprintf(out, ", %s", text);
-		talloc_free(text);
-	}
+	void *owner = talloc_new(NULL);
+	for (int i = 0; i < args->n; i++)
+		fprintf(out, ", %s", kernel_arg_text(owner, m, &args->at[i], "coord"));
+	talloc_free(owner);
 	fprintf(out, ");\n}\n");
 }
 

@@ -199,9 +199,7 @@ write_call(struct step_writer *w, const struct lower_action *a)
 	for (int i = 0; i < h->args[a->kernel].n; i++)
 		call = talloc_asprintf_append(call, ", %s",
 			kernel_arg_text(scratch, p->module, &h->args[a->kernel].at[i], "c->coord"));
-	step_line(w, "rt_kernel_begin(c, %d);", a->kernel);
 	step_line(w, "%s);", call);
-	step_line(w, "rt_kernel_end(c, %d);", a->kernel);
 	talloc_free(scratch);
 }
 
@@ -254,6 +252,7 @@ write_step(struct host *h, const struct lower_options *o)
 	struct step_writer w = {.out = h->step,
 		.p = h->p,
 		.prefix = h->prefix,
+		.timer = "rt_kernel",
 		.kernel = write_call,
 		.copy = write_copy,
 		.add = write_add,
@@ -261,7 +260,7 @@ write_step(struct host *h, const struct lower_options *o)
 	step_write(&w);
 	if (o->entry)
 		fprintf(h->step, "extern const struct rt_program %s;\n", o->entry);
-	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", h->prefix, o->predicted);
+	tables_write(h->step, h->p, o->entry ? o->entry : "dopt_program", h->prefix, o);
 	if (!o->entry)
 		fprintf(h->step, "\nint\nmain(int argc, char **argv)\n{\n\treturn "
 				 "rt_main(&dopt_program, &rt_device_host, argc, argv);\n}\n");

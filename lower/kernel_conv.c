@@ -33,5 +33,6 @@ kernel_conv(struct kernel_text *w, int number)
 	kernel_line(w,
 		"rt_conv_%s&conv%d, &shape%d, %s, %s, %s, scratch + %" PRId64 ", %" PRId64 ");",
 		call, number, number, kernel_memory(w, o->in[0]), kernel_memory(w, o->in[1]),
-		kernel_memory(w, o->out), g->conv_at, scheme_conv_scratch(c));
+		kernel_memory(w, o->out), g->library_at,
+		scheme_conv_scratch(c, (enum ir_dtype)o->f.dtype));
 }

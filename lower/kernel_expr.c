@@ -325,6 +325,10 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 
 	if (to == IR_bool)
 		return talloc_asprintf(w->scratch, "(%s != 0)", x);
+	/* A number of what data choose: a branch that nobody can predict, unless it is said on
+	 * bits. */
+	if (from == IR_bool && to == IR_f32)
+		return talloc_asprintf(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
 	if (is_half(to) && from != to)
 		return talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
 	if (ir_dtype_class(to) != IR_FLOAT && from_float)

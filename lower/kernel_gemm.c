@@ -38,9 +38,10 @@ loops_outside(const struct scheme_op *o, const struct scheme_gemm *g)
 }
 
 static void
-write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme_gemm *g,
+write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme_segment *s,
 	const char *a, const char *b, const char *c, const char *rows)
 {
+	const struct scheme_gemm *g = &s->gemm;
 	char *sums = talloc_strdup(w->scratch, g->nsum ? "(const struct rt_gemm_sum[]){" : "NULL");
 
 	for (int i = g->nloops - g->nsum; i < g->nloops; i++)
@@ -49,15 +50,16 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	kernel_line(w, "rt_gemm_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ",",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), g->trans_a ? "true" : "false",
 		g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda);
-	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s);", b, g->ldb, c, g->ldc,
-		g->nsum, sums, g->nsum ? "}" : "");
+	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s, scratch + %" PRId64 ");", b,
+		g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at);
 }
 
 /* One call; the last loop outside the sums is the library's own batch. */
 static void
-write_call(
-	struct kernel_text *w, const struct scheme_op *o, const struct scheme_gemm *g, bool block)
+write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme_segment *s,
+	bool block)
 {
+	const struct scheme_gemm *g = &s->gemm;
 	const bool half = is_half(o), batch = !half && g->nloops > 0 && g->nsum == 0;
 	const int nloops = loops_outside(o, g);
 	const char *type = o->f.dtype == IR_f64 ? "f64" : "f32";
@@ -75,7 +77,7 @@ write_call(
 			c = talloc_asprintf(w->scratch, "%s + b0 * %" PRId64, c, g->ldc);
 	}
 	if (half) {
-		write_half(w, o, g, a, b, c, rows);
+		write_half(w, o, s, a, b, c, rows);
 		return;
 	}
 	if (g->nsum) {
@@ -112,7 +114,7 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 			g->loop[i].size, i);
 		w->indent++;
 	}
-	write_call(w, o, g, block);
+	write_call(w, o, s, block);
 	for (int i = 0; i < nloops; i++) {
 		w->indent--;
 		kernel_line(w, "}");

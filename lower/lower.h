@@ -9,7 +9,7 @@
 #ifndef LOWER_LOWER_H
 #define LOWER_LOWER_H
 
-#include "ir/ir.h"
+#include "ir/storage.h"
 
 #include <stdbool.h>
 
@@ -17,15 +17,16 @@ enum lower_target { LOWER_HOST, LOWER_CUDA };
 
 struct lower_options {
 	enum lower_target target;
-	const char *output; /* the executable, e.g. "train"; its sources go to "train.src/" */
-	bool sources_only;  /* write the sources, do not compile */
-	bool verbose;       /* print the compiler's command lines on stderr */
-	const char *cflags; /* further flags of the compiler, behind the others; NULL: none */
-	double predicted;   /* seconds an iteration, for the program's report; 0: unknown */
-	const char *entry;  /* NULL: a program with a main. Else no main, but a `const struct
-			     * rt_program` of that  name, which also begins the names of the kernels:
-			     * to link many into one;  cuda: and an `int NAME_main(int, char **)`,
-			     * the  kernels by whoever links it */
+	const char *output;       /* the executable, e.g. "train"; its sources go to "train.src/" */
+	bool sources_only;        /* write the sources, do not compile */
+	bool verbose;             /* print the compiler's command lines on stderr */
+	const char *cflags;       /* further flags of the compiler, behind the others; NULL: none */
+	double predicted;         /* seconds an iteration, for the program's report; 0: unknown */
+	uint64_t predicted_bytes; /* that a rank allocates on its device; 0: unknown */
+	const char *entry;        /* NULL: a program with a main. Else no main, but a `const struct
+				   * rt_program` of that  name, which also begins the names of the kernels:
+				   * to link many into one;  cuda: and an `int NAME_main(int, char **)`,
+				   * the  kernels by whoever links it */
 };
 
 /*
@@ -33,6 +34,9 @@ struct lower_options {
  * first). Reports what is wrong at its op and returns false; sources that were written stay.
  */
 bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
+
+/* Where a target's programs put their tensors: ir/storage.h. */
+const struct storage_target *lower_storage_target(enum lower_target t);
 
 /* The name of a target, or -1: "host", "cuda". */
 int lower_target_find(const char *name);

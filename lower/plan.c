@@ -1,4 +1,4 @@
-/* lower_plan_create: what can be lowered at all, then order, buffers, actions, waits, memory. */
+/* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
 #include "lower/plan_build.h"
 
 #include "ir/names.h"
@@ -6,12 +6,20 @@
 
 #include <talloc.h>
 
+enum { PLAN_GROWTH = 1024 }; /* entries by which tables grow */
+
 struct lower_action *
-plan_add_action(struct lower_plan *p, enum lower_action_kind kind, const struct ir_op *op)
+plan_add_action(
+	struct lower_plan *p, enum lower_action_kind kind, const struct ir_op *op, int32_t at)
 {
-	p->action = talloc_realloc(p, p->action, struct lower_action, (size_t)p->nactions + 1);
+	if (p->nactions % PLAN_GROWTH == 0)
+		p->action = talloc_realloc(
+			p, p->action, struct lower_action, (size_t)p->nactions + PLAN_GROWTH);
+	if (!p->action)
+		out_of_memory();
 	struct lower_action *a = &p->action[p->nactions++];
 	*a = (struct lower_action){.kind = kind,
+		.at = at,
 		.op = op,
 		.coll = -1,
 		.kernel = -1,
@@ -23,19 +31,13 @@ plan_add_action(struct lower_plan *p, enum lower_action_kind kind, const struct 
 }
 
 int32_t
-plan_add_buffer(struct lower_plan *p, enum lower_role role, const struct ir_value *v,
-	uint64_t bytes, int64_t slots)
-{
-	p->buffer = talloc_realloc(p, p->buffer, struct lower_buffer, (size_t)p->nbuffers + 1);
-	p->buffer[p->nbuffers] = (struct lower_buffer){
-		.role = role, .value = v, .bytes = bytes, .slots = slots, .first = -1, .last = -1};
-	return p->nbuffers++;
-}
-
-int32_t
 plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer)
 {
-	p->value = talloc_realloc(p, p->value, struct lower_value, (size_t)p->nvalues + 1);
+	if (p->nvalues % PLAN_GROWTH == 0)
+		p->value = talloc_realloc(
+			p, p->value, struct lower_value, (size_t)p->nvalues + PLAN_GROWTH);
+	if (!p->value)
+		out_of_memory();
 	p->value[p->nvalues] = (struct lower_value){.value = v, .buffer = buffer};
 	if (v)
 		((struct ir_value *)v)->mark = (uint32_t)p->nvalues + 1;
@@ -74,8 +76,45 @@ can_lower(struct ir_module *m, struct ir_func *main)
 	return diag_errors(d) == before;
 }
 
+/* Where the storage has put the values of @main. */
+static void
+add_values(struct lower_plan *p)
+{
+	IR_FOR_OPS (op, &p->main->body)
+		for (int r = 0; r < op->nresults; r++) {
+			const struct storage_value *x = storage_of(p->storage, &op->result[r]);
+			const int32_t n = plan_add_value(p, x->value, x->buffer);
+			p->value[n].time = x->time;
+			p->value[n].stride = x->stride;
+		}
+}
+
+struct lower_row
+lower_row_of(const struct lower_plan *p, const struct lower_coll *c)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (int i = 0; i < c->nbufs; i++) {
+		const struct storage_buffer *b = &p->buffer[p->value[c->buf[i].dst].buffer];
+		begin = b->offset < begin ? b->offset : begin;
+		end = b->offset + b->bytes > end ? b->offset + b->bytes : end;
+	}
+	return (struct lower_row){begin, end - begin};
+}
+
+/* What is timed beside kernels has numbers behind theirs. */
+static void
+number_moves(struct lower_plan *p)
+{
+	for (int i = 0; i < p->nactions; i++) {
+		struct lower_action *a = &p->action[i];
+		if (a->op && (a->kind == LOWER_COPY || a->kind == LOWER_ADD))
+			a->kernel = p->nkernels + p->nmoves++;
+	}
+}
+
 struct lower_plan *
-lower_plan_create(const void *owner, struct ir_module *m)
+lower_plan_create_for(const void *owner, struct ir_module *m, const struct storage_target *target)
 {
 	struct ir_func *main = ir_func_find(m, "main");
 
@@ -92,16 +131,24 @@ lower_plan_create(const void *owner, struct ir_module *m)
 	p->main = main;
 	p->names = names_create(p, main);
 	p->arena = arena_create(p);
-	ir_block_number(&main->body);
-	struct plan_build b = {.p = p, .order = issue_create(p, m, &main->body)};
-	plan_buffers(&b);
-	if (!b.failed)
-		plan_actions(&b);
+	p->storage = storage_create(p, m, main, target);
+	p->buffer = p->storage->buffer;
+	p->nbuffers = (int)p->storage->nbuffers;
+	p->arena_bytes = p->storage->arena_bytes;
+	add_values(p);
+	struct plan_build b = {.p = p, .order = p->storage->order};
+	plan_actions(&b);
 	if (b.failed) {
 		talloc_free(p);
 		return NULL;
 	}
 	plan_waits(&b);
-	plan_memory(p);
+	number_moves(p);
 	return p;
+}
+
+struct lower_plan *
+lower_plan_create(const void *owner, struct ir_module *m)
+{
+	return lower_plan_create_for(owner, m, &storage_host);
 }

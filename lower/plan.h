@@ -2,43 +2,26 @@
  * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the
  * same plan; actions that only some places perform have a guard.
  *
- *     buffers   ranges of the arena: one for a tensor that lives from step to step, one for an
- *               input or output, one shared by values whose lives do not overlap
- *     actions   KERNEL, POST and WAIT of collectives, COPY of blocks, LOOP ... END over time axes
- *
- * A buffer is a life: two buffers may have overlapping offsets if their lives [first, last] do not.
+ *     buffers   ranges of the arena and their lives: ir/storage.h
+ *     actions   KERNEL, POST and WAIT of collectives, PACK of what they carry, COPY of blocks,
+ *               LOOP ... END over time axes
  */
 #ifndef LOWER_PLAN_H
 #define LOWER_PLAN_H
 
 #include "ir/ir.h"
 #include "ir/scheme.h"
+#include "ir/storage.h"
 
 #include <stdio.h>
 
-enum lower_limit {
-	LOWER_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no
-			     smaller */
-};
+enum lower_limit { LOWER_ALIGN = STORAGE_ALIGN }; /* of buffers, at least */
 
 /* Which places perform an action: those with coord[axis] == place for every condition. */
 struct lower_guard {
 	uint8_t n;
 	uint8_t axis[IR_MAX_AXES];
 	uint16_t place[IR_MAX_AXES];
-};
-
-enum lower_role { LOWER_TEMP, LOWER_INPUT, LOWER_PERSISTENT, LOWER_OUTPUT };
-
-struct lower_buffer {
-	enum lower_role role;
-	const struct ir_value
-		*value;      /* the first one that lies there, for names; NULL: scratch of an op */
-	uint64_t bytes;      /* of one slot, not rounded */
-	int64_t slots;       /* one for each iteration of the loops it crosses, else 1 */
-	uint64_t offset;     /* into the arena */
-	int32_t first, last; /* actions of its life; a buffer that lives from step to step: the
-				whole step */
 };
 
 /* Where a value lies. Slot s of a value starts at offset(buffer) + s * stride bytes. */
@@ -54,6 +37,7 @@ enum lower_action_kind {
 	LOWER_KERNEL, /* op: computed by a kernel */
 	LOWER_COPY,   /* src to dst: blocks of `copy` */
 	LOWER_ADD,    /* dst = (coord of every axis in `over` is 0 ? 0 : dst) + src */
+	LOWER_PACK,   /* src to dst: an operand into the row of the message that is posted next */
 	LOWER_POST,   /* starts collective `coll` */
 	LOWER_WAIT,   /* waits for its last post */
 	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END */
@@ -71,15 +55,16 @@ struct lower_copy {
 
 struct lower_action {
 	enum lower_action_kind kind;
+	int32_t at; /* the moment of ir/storage.h at which it is done */
 	const struct ir_op
 		*op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
 	struct lower_guard guard;
-	uint32_t over;               /* LOOP, END, ADD: set of time axes */
-	int32_t coll;                /* POST, WAIT */
-	int32_t kernel;              /* KERNEL: number; index of its row in the program's table */
-	int32_t src, dst;            /* COPY, ADD: values (indices of plan->value) */
-	int32_t scratch;             /* KERNEL: buffer of what it keeps inside, or -1 */
-	bool in_place;               /* KERNEL: a result lies where an operand lies */
+	uint32_t over;    /* LOOP, END, ADD: set of time axes */
+	int32_t coll;     /* POST, WAIT */
+	int32_t kernel;   /* KERNEL, and COPY and ADD with an op: row of the program's table */
+	int32_t src, dst; /* COPY, PACK, ADD: values (indices of plan->value) */
+	int32_t scratch;  /* KERNEL: buffer of what it keeps inside, or -1 */
+	bool in_place;    /* KERNEL: a result lies where an operand lies */
 	const struct scheme *scheme; /* KERNEL */
 	struct lower_copy copy;
 };
@@ -98,6 +83,7 @@ struct lower_coll {
 	int from, to;
 	enum ir_dtype dtype;
 	int nbufs;
+	bool in_row; /* its buffers lie in a row: one in the program's table */
 	struct lower_coll_buf *buf;
 	uint64_t bytes; /* of the message */
 	uint32_t time;  /* set of time axes that number the slots of its values */
@@ -110,7 +96,8 @@ struct lower_plan {
 	struct ir_func *main;
 	struct names *names; /* of the values of @main, as they are printed */
 	struct arena *arena; /* forms and expressions made while planning */
-	struct lower_buffer *buffer;
+	struct storage *storage;
+	struct storage_buffer *buffer; /* of the storage */
 	int nbuffers;
 	struct lower_value *value; /* value->mark of an ir_value is its index + 1; 0: none */
 	int nvalues;
@@ -120,7 +107,8 @@ struct lower_plan {
 	int ncolls;
 	int nrows; /* of the program's table of collectives */
 	int nkernels;
-	uint64_t arena_bytes;
+	int nmoves; /* COPY and ADD of an op: rows of the table behind those of the kernels */
+	uint64_t arena_bytes; /* of the storage */
 };
 
 /* What an action touches: part of a buffer's bytes is all of it. */
@@ -144,10 +132,20 @@ int lower_accesses(
 struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_value *v);
 
 /*
- * The plan of @main, a talloc child of `owner`. Reports and returns NULL where an op cannot be
- * lowered. Uses the marks of values and the order of ops of the module, which must stay unchanged
- * while the plan is in use.
+ * The plan of @main for a target, a talloc child of `owner`. Reports and returns NULL where an op
+ * cannot be lowered. Uses the marks of values and the order of ops of the module, which must stay
+ * unchanged while the plan is in use.
  */
+struct lower_plan *lower_plan_create_for(
+	const void *owner, struct ir_module *m, const struct storage_target *target);
+
+/* The buffers of a message in a row as one: its range of the arena. */
+struct lower_row {
+	uint64_t offset, bytes;
+};
+struct lower_row lower_row_of(const struct lower_plan *p, const struct lower_coll *c);
+
+/* The plan for the host. */
 struct lower_plan *lower_plan_create(const void *owner, struct ir_module *m);
 
 /* Prints the plan, a line an action and a line a buffer: for tests and for people. */
@@ -161,7 +159,9 @@ void lower_plan_print(FILE *out, const struct lower_plan *p);
  *    do not overlap;
  *  - between POST and WAIT nobody writes the operands of a collective or touches its results;
  *  - all places post the same collectives in the same order: no POST is guarded; all are waited
- * for. Reports every fault at the op and returns false.
+ * for;
+ *  - a message in a row is one range of the arena that holds its buffers and nothing else.
+ * Reports every fault at the op and returns false.
  */
 bool lower_check(const struct lower_plan *p);
 

@@ -30,7 +30,7 @@ static void
 print_buffer(FILE *out, const struct lower_plan *p, int i)
 {
 	static const char *const role[] = {"temp", "input", "persistent", "output"};
-	const struct lower_buffer *b = &p->buffer[i];
+	const struct storage_buffer *b = &p->buffer[i];
 
 	if (b->first < 0)
 		return;
@@ -55,7 +55,8 @@ print_values(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 static void
 print_action(FILE *out, const struct lower_plan *p, int i)
 {
-	static const char *const kind[] = {"kernel", "copy", "add", "post", "wait", "loop", "end"};
+	static const char *const kind[] = {
+		"kernel", "copy", "add", "pack", "post", "wait", "loop", "end"};
 	const struct lower_action *a = &p->action[i];
 
 	fprintf(out, "action %d: %s", i, kind[a->kind]);
@@ -64,11 +65,13 @@ print_action(FILE *out, const struct lower_plan *p, int i)
 	print_axes(out, p->module, a->over);
 	if (a->kind == LOWER_KERNEL || a->kind == LOWER_POST)
 		print_values(out, p, a->op);
-	if (a->kind == LOWER_COPY || a->kind == LOWER_ADD)
+	if (a->kind == LOWER_COPY || a->kind == LOWER_PACK || a->kind == LOWER_ADD)
 		fprintf(out, " %%%s:%d -> %%%s:%d", value_name(p, a->src), p->value[a->src].buffer,
 			value_name(p, a->dst), p->value[a->dst].buffer);
 	if (a->coll >= 0)
 		fprintf(out, " coll %d", a->coll);
+	if (a->kind == LOWER_POST && p->coll[a->coll].in_row)
+		fprintf(out, " in a row");
 	if (a->in_place)
 		fprintf(out, " in place");
 	print_guard(out, p, &a->guard);

@@ -147,12 +147,16 @@ write_action(struct step_writer *w, const struct lower_action *a)
 	default: break;
 	}
 	write_guard(w, &a->guard);
+	if (a->kernel >= 0)
+		step_line(w, "%s_begin(c, %d);", w->timer, a->kernel);
 	if (a->kind == LOWER_KERNEL)
 		w->kernel(w, a);
-	else if (a->kind == LOWER_COPY)
+	else if (a->kind == LOWER_COPY || a->kind == LOWER_PACK)
 		w->copy(w, a);
 	else
 		w->add(w, a);
+	if (a->kernel >= 0)
+		step_line(w, "%s_end(c, %d);", w->timer, a->kernel);
 	if (w->indent > before) {
 		w->indent = before;
 		step_line(w, "}");

@@ -15,6 +15,7 @@ struct step_writer {
 	FILE *out;
 	const struct lower_plan *p;
 	const char *prefix; /* of the function */
+	const char *timer;  /* what begins the names of the functions around what is timed */
 	int indent;         /* beyond the function's own */
 	/* Write one action each: LOWER_KERNEL, LOWER_COPY, LOWER_ADD. */
 	void (*kernel)(struct step_writer *w, const struct lower_action *a);

@@ -1,6 +1,7 @@
 /* struct rt_program as C tables. */
 #include "lower/tables.h"
 
+#include "ir/digest.h"
 #include "ir/issue.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
@@ -157,22 +158,31 @@ write_tensors(FILE *out, const struct lower_plan *p, const char *prefix)
 }
 
 static void
+write_kernel(FILE *out, const struct lower_plan *p, const struct ir_op *op)
+{
+	const struct op_work w = op_work(p->module, op);
+	const char *name = op->nresults ? op->result[0].name : NULL;
+	char *text = tables_op_text(NULL, p, op);
+
+	fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)op->code), name ? " " : "",
+		name ? name : "");
+	write_string(out, text);
+	fprintf(out, ", %.17g, %.17g, %u},\n", w.flops, w.bytes, op->order);
+	talloc_free(text);
+}
+
+/* Kernels, then what else takes time: copies, and sums over time. */
+static void
 write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	fprintf(out, "static const struct rt_kernel %skernels[] = {\n", prefix);
-	for (int i = 0; i < p->nactions; i++) {
-		const struct lower_action *a = &p->action[i];
-		if (a->kind != LOWER_KERNEL)
-			continue;
-		const struct op_work w = op_work(p->module, a->op);
-		char *text = tables_op_text(NULL, p, a->op);
-		fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)a->op->code),
-			a->op->result[0].name ? " " : "",
-			a->op->result[0].name ? a->op->result[0].name : "");
-		write_string(out, text);
-		fprintf(out, ", %.17g, %.17g},\n", w.flops, w.bytes);
-		talloc_free(text);
-	}
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == LOWER_KERNEL)
+			write_kernel(out, p, p->action[i].op);
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].op &&
+			(p->action[i].kind == LOWER_COPY || p->action[i].kind == LOWER_ADD))
+			write_kernel(out, p, p->action[i].op);
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
@@ -223,6 +233,15 @@ write_bufs(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 {
 	int64_t coord[IR_MAX_AXES];
 
+	if (c->in_row) {
+		const struct lower_row row = lower_row_of(p, c);
+		fprintf(out,
+			"static const struct rt_buf %sbufs_%" PRId64 "[] = {\n\t{.src = %" PRIu64
+			", .dst = %" PRIu64 ", .outer = 1, .n = %" PRIu64 ", .inner = 1},\n};\n\n",
+			prefix, c->row + slot, row.offset, row.offset,
+			row.bytes / ir_dtype_bytes(c->dtype));
+		return;
+	}
 	slot_coord(p->module, c->time, slot, coord);
 	fprintf(out, "static const struct rt_buf %sbufs_%" PRId64 "[] = {\n", prefix,
 		c->row + slot);
@@ -254,10 +273,11 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++)
 		fprintf(out,
 			"\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
-			", %u},\n",
+			", %u, %u},\n",
 			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "",
 			coll_name(c->kind), c->axis, ir_dtype_name(c->dtype), c->from, c->to,
-			c->nbufs, prefix, c->row + slot, c->bytes, c->op->order);
+			c->in_row ? 1 : c->nbufs, prefix, c->row + slot, c->bytes, c->op->order,
+			ir_parts(c->op));
 }
 
 static void
@@ -290,21 +310,30 @@ batch_of(const struct lower_plan *p)
 
 void
 tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix,
-	double predicted)
+	const struct lower_options *o)
 {
+	const struct storage *s = p->storage;
+	const struct storage_buffer *stage = s->stage >= 0 ? &s->buffer[s->stage] : NULL;
+
+	char build[IR_DIGEST_DIGITS + 1];
+
+	ir_digest(p->module, build);
 	write_axes(out, p->module, prefix);
 	const int ntensors = write_tensors(out, p, prefix);
 	write_kernels(out, p, prefix);
 	write_colls(out, p, prefix);
 	fprintf(out,
-		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\",\n",
-		name, p->module->name ? p->module->name : "main");
+		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\", "
+		".build = \"%s\",\n",
+		name, p->module->name ? p->module->name : "main", build);
 	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n",
 		p->module->naxes, prefix, ntensors, prefix);
 	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n",
-		p->nkernels, prefix, p->nrows, prefix);
+		p->nkernels + p->nmoves, prefix, p->nrows, prefix);
 	fprintf(out,
 		"\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64
-		",\n\t.predicted = %.17g,\n\t.step = %sstep,\n};\n",
-		p->arena_bytes, batch_of(p), predicted, prefix);
+		",\n\t.predicted = %.17g, .predicted_bytes = %" PRIu64 ",\n\t.stage = %" PRIu64
+		", .stage_bytes = %" PRIu64 ",\n\t.step = %sstep,\n};\n",
+		p->arena_bytes, batch_of(p), o->predicted, o->predicted_bytes,
+		stage ? stage->offset : 0, stage ? stage->bytes : 0, prefix);
 }

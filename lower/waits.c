@@ -18,11 +18,13 @@ struct waiter {
 	int npending, loop_start;
 };
 
+/* Waits for entry `at` of those that are pending, before the action at a moment. */
 static void
-wait_for(struct waiter *w, int at)
+wait_for(struct waiter *w, int at, int32_t before)
 {
 	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
 	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT,
+		.at = before - 1,
 		.op = w->p->coll[w->pending[at]].op,
 		.coll = w->pending[at],
 		.kernel = -1,
@@ -55,18 +57,18 @@ wait_before(struct waiter *w, const struct lower_action *a)
 	for (int i = 0; i < w->npending;) {
 		const struct lower_action post = {.kind = LOWER_POST, .coll = w->pending[i]};
 		if (conflict(w->list, n, w->other, lower_accesses(w->p, &post, w->other)))
-			wait_for(w, i);
+			wait_for(w, i, a->at);
 		else
 			i++;
 	}
 }
 
-/* Waits for all that is pending from entry `from` on. */
+/* The same for all that is pending from entry `from` on. */
 static void
-wait_all(struct waiter *w, int from)
+wait_all(struct waiter *w, int from, int32_t before)
 {
 	while (w->npending > from)
-		wait_for(w, from);
+		wait_for(w, from, before);
 }
 
 static void
@@ -75,7 +77,7 @@ walk(struct waiter *w, const struct lower_action *a)
 	if (a->kind == LOWER_LOOP)
 		w->loop_start = w->npending;
 	if (a->kind == LOWER_END)
-		wait_all(w, w->loop_start);
+		wait_all(w, w->loop_start, a->at);
 	wait_before(w, a);
 	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
 	w->out[w->nout++] = *a;
@@ -96,7 +98,7 @@ plan_waits(struct plan_build *b)
 		out_of_memory();
 	for (int i = 0; i < b->p->nactions; i++)
 		walk(&w, &b->p->action[i]);
-	wait_all(&w, 0);
+	wait_all(&w, 0, (int32_t)(2 * b->order->n + 2));
 	talloc_free(b->p->action);
 	b->p->action = w.out;
 	b->p->nactions = w.nout;

@@ -1,9 +1,10 @@
 /*
- * The grammar of .dir texts. START_MODULE and START_TYPE, which the lexer delivers first, say what
- * is parsed; a type is one token for the module's grammar and is parsed by itself, so that types
+ * The grammar of .dir and .cluster texts. START_MODULE, START_CLUSTER and START_TYPE, which the lexer
+ * delivers first, say what is parsed; a type is one token for the module's grammar and is parsed by itself, so that types
  * that repeat are parsed once.
  */
 %code requires {
+#include "parser/cluster_tree.h"
 #include "parser/parser.h"
 }
 
@@ -51,10 +52,13 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 	struct size_value size;
 	struct ir_attr attr;
 	int count, depth;
+	struct cluster_end *end;
+	struct cluster_group *group;
+	struct cluster_item *item;
 }
 
 %token END 0 "the end"
-%token START_MODULE START_TYPE
+%token START_MODULE START_CLUSTER START_TYPE
 %token SYNC
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
 %token DIM "'dim('"
@@ -66,6 +70,9 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 %type <count> items
 %type <depth> head
 %type <symbol> func_head
+%type <end> end ends
+%type <group> group groups
+%type <item> fine_item item fine_items item_list
 
 %left '+' '-'
 %left '*' '/'
@@ -78,6 +85,7 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 
 start:
   START_MODULE declarations END	{ (void)yynerrs; }
+| START_CLUSTER cluster END
 | START_TYPE type END
 ;
 
@@ -207,6 +215,7 @@ attr_value:
   size				{ $$ = attr_of_size(p, $1, @1); }
 | FLOAT
 | '-' FLOAT			{ $$ = $2; $$.f = -$$.f; $$.loc = @$; }
+| '-' QUANTITY			{ $$ = $2; $$.f = -$$.f; $$.loc = @$; }
 | STRING
 | QUANTITY
 | list
@@ -242,6 +251,55 @@ size:
 | size '-' size			{ GIVE_UP(size_join(p, SIZE_SUB, $1, @1, $3, @3, &$$)); }
 | size '*' size			{ GIVE_UP(size_join(p, SIZE_MUL, $1, @1, $3, @3, &$$)); }
 | size '/' size			{ GIVE_UP(size_join(p, SIZE_DIV, $1, @1, $3, @3, &$$)); }
+;
+
+cluster: /* what the words mean, parser/cluster_build.c says */
+  NAME FUNCNAME func_open item_list '}'
+	{ tree_finish(p, WORD($1, @1), WORD($2, @2), $4); }
+;
+
+item_list:
+  item				{ $$ = $1; lexer_done(p, @1); }
+| item_list item		{ $$ = tree_join($1, $2); lexer_done(p, @2); }
+;
+
+item:
+  fine_item
+| error SYNC			{ $$ = tree_give_up(p); yyerrok; }
+;
+
+fine_items: /* as in `statements` */
+  fine_item			{ $$ = $1; lexer_done(p, @1); }
+| fine_items item		{ $$ = tree_join($1, $2); lexer_done(p, @2); }
+;
+
+fine_item:
+  NAME STRING			{ $$ = tree_text(p, WORD($1, @1), $2); }
+| NAME ends			{ $$ = tree_item(p, WORD($1, @1), $2, NULL, NULL); }
+| NAME ends groups		{ $$ = tree_item(p, WORD($1, @1), $2, $3, NULL); }
+| NAME ends '{' fine_items '}'	{ $$ = tree_item(p, WORD($1, @1), $2, NULL, $4); }
+| NAME groups			{ $$ = tree_bare(p, WORD($1, @1)); }
+| NAME '{' fine_items '}'	{ $$ = tree_bare(p, WORD($1, @1)); }
+;
+
+ends:
+  end
+| ends ',' end			{ $$ = tree_ends($1, $3); }
+;
+
+end:
+  NAME				{ $$ = tree_end(p, WORD($1, @1), NULL, @$); }
+| NAME '[' items ']'		{ $$ = tree_indexed(p, WORD($1, @1), $3, @$); }
+;
+
+groups:
+  group
+| groups group			{ $$ = tree_groups($1, $2); }
+;
+
+group:
+  '{' '}'			{ $$ = tree_group(p); }
+| '{' attrs '}'			{ $$ = tree_group(p); }
 ;
 
 type:

@@ -20,8 +20,12 @@ void dir_restart(void *scanner);
 void
 lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start)
 {
-	*lx = (struct lexer){
-		.text = text, .n = n, .base = base, .start = start, .is_type = start == START_TYPE};
+	*lx = (struct lexer){.text = text,
+		.n = n,
+		.base = base,
+		.start = start,
+		.is_type = start == START_TYPE,
+		.is_cluster = start == START_CLUSTER};
 	lx->copy = talloc_size(p, n + 2);
 	if (!lx->copy || dir_yylex_init(&lx->scanner))
 		out_of_memory();
@@ -122,6 +126,15 @@ looks_like_declaration(const char *s)
 	return false;
 }
 
+/* "h100 g[8]", "switch spine {", "source "..."", but not "bandwidth = " */
+static bool
+looks_like_item(const char *s)
+{
+	const char *end = skip_word(s), *next = skip_blanks(end);
+
+	return end > s && next > end && *next != '=' && *next != '\n';
+}
+
 /* Is this brace that of attributes, "{key = " or "{}", and not that of a body? */
 static bool
 opens_attrs(const char *s)
@@ -154,6 +167,9 @@ resync_here(const struct resync *r, const struct lexer *lx, size_t at, bool trie
 	if (at < (tried ? lx->last : r->error_line) || at + 1 <= lx->last_sync)
 		return false;
 
+	if (lx->is_cluster)
+		return r->depth == 0 && !r->in_attrs &&
+		       (*s == '}' || (r->fresh && looks_like_item(s)));
 	if (first_column && starts_with_word(s, "func"))
 		return true;
 	if (r->in_func && *s == '}' && r->depth == 0 && !r->in_attrs)

@@ -43,8 +43,11 @@ join_names(const void *owner, const char *const *name, int n)
 void
 message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected, int n)
 {
+	static const char *const cluster[] = {"'cluster'"};
 	char *found = token_text(NULL, p, loc);
 
+	if (p->lex->is_cluster && !p->lex->sync_from && n == 1 && !strcmp(expected[0], "a name"))
+		expected = cluster; /* its first word is no keyword, as modules may use it */
 	if (p->func && lexer_at_line_start(p) && strcmp(found, "'func'") == 0) {
 		PARSE_ERROR(p, loc, "expected '}' to end @%s, found %s", p->func->name, found);
 	} else if (n == 0 || n > MESSAGE_MAX_EXPECTED) {

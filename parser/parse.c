@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-static struct parser *
+struct parser *
 parser_create(const void *owner, struct ir_module *m, const struct parse_options *o)
 {
 	struct parser *p = talloc_zero(owner, struct parser);

@@ -59,6 +59,7 @@ struct lexer {
 	uint32_t base;           /* location of text[0] */
 	int start;               /* the token that says what is parsed; 0 once it was delivered */
 	bool is_type;            /* START_TYPE: messages speak of the type */
+	bool is_cluster;         /* START_CLUSTER: reading goes on at items */
 	uint32_t last, last_end; /* of the last token */
 	bool recovering;
 	uint32_t sync_from; /* end of the last statement that was fine, or resumed at */
@@ -142,6 +143,8 @@ struct parser {
 	struct vector result, operand, word, attr, key, type, item, undo, call, dim, suffix;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
+	struct cluster_tree *tree;    /* result of parsing a cluster */
+	bool tree_lacks;              /* items that were wrong, and with them names */
 	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
 };
 
@@ -236,7 +239,10 @@ void stmt_type_rest(struct parser *p);
 /* prelude.c. Adds the function of that name to the module if the prelude has it. */
 bool prelude_load(struct parser *p, const char *name);
 
-/* parse.c. Reads declarations and functions from a text in the space of locations. */
+/* parse.c. A parser of a text that belongs to the module m; `o` may be NULL. */
+struct parser *parser_create(
+	const void *owner, struct ir_module *m, const struct parse_options *o);
+/* Reads declarations and functions from a text in the space of locations. */
 void parse_text(struct parser *p, const char *text, size_t n, uint32_t base);
 
 /* message.c. `expected` are names of tokens. */

@@ -457,6 +457,8 @@ walk(struct canon *c, struct ir_block *b)
 		struct ir_op *prev = op->prev, *next = op->next;
 		if (op->body)
 			changed |= walk(c, op->body);
+		if (op_is(op, VARIADIC) && ir_parts(op) == 1)
+			ir_attr_remove(op, "parts"); /* which is what no word says */
 		bool message = op_is(op, VARIADIC) && op->noperands != 1;
 		if (op->nresults != 1 || message || !rewrite_op(c, op)) {
 			op = next;

@@ -9,6 +9,7 @@
 #include "parser/parse.h"
 #include "passes/driver_input.h"
 #include "passes/driver_measure.h"
+#include "passes/driver_report.h"
 #include "ir/suggest.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 #include <sys/wait.h>
 #include <talloc.h>
 #include <unistd.h>
+
+const char driver_name[] = "dopt";
 
 static const char version[] = "0.1.0";
 
@@ -71,6 +74,9 @@ set_up_passes(struct driver *t)
 			return DRIVER_INPUT;
 	for (int i = 0; i < o->pass.n; i++)
 		ok &= pass_pipeline_parse(t->pipeline, t->manager, "pipeline", o->pass.item[i]);
+	ok &= driver_budget_read(t);
+	ok &= driver_search_read(t);
+	ok &= driver_whatif_read(t);
 	ok &= check_pass_names(
 		t->pipeline, t->manager->registry, "print-before", o->print_before, "all");
 	ok &= check_pass_names(
@@ -92,6 +98,45 @@ read_module(struct driver *t, const struct driver_input *in)
 	return m && ir_verify(m) ? m : NULL;
 }
 
+/* Is the result what a step is predicted to do? */
+static bool
+emits_view(const struct driver_options *o)
+{
+	return o->emit == DRIVER_EMIT_TIMELINE || o->emit == DRIVER_EMIT_REPORT;
+}
+
+static bool
+write_view(struct driver *t, struct ir_module *m, FILE *out)
+{
+	const struct cost_model *cost = t->whatif ? t->stats->whatif->model : t->cost;
+	struct view *v = view_create(t->pipeline, cost, m);
+
+	if (v && t->o->emit == DRIVER_EMIT_REPORT)
+		driver_report_write(out, t, v);
+	else if (v)
+		driver_timeline_write(out, v);
+	return v != NULL;
+}
+
+static bool
+measures(const struct driver_options *o)
+{
+	return o->measure || o->emit == DRIVER_EMIT_MEASURE;
+}
+
+static bool
+measure(const struct driver_options *o, struct ir_module *m, FILE *out)
+{
+	const struct measure_options mo = {.profile = o->profile,
+		.program = o->emit == DRIVER_EMIT_MEASURE ? o->output : NULL,
+		.mpi = o->measure_mpi,
+		.all = o->measure == DRIVER_MEASURE_ALL,
+		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.cuda = o->target == 2};
+
+	return driver_measure(m, &mo, out);
+}
+
 static bool
 write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
@@ -101,10 +146,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		struct interp_options io = driver_interp_options(o);
 		return interp_run_print(m, &io, out);
 	}
-	if (o->measure) {
-		struct measure_options mo = {o->profile, o->measure == DRIVER_MEASURE_ALL, false};
-		return driver_measure(m, &mo, out);
-	}
+	if (measures(o))
+		return measure(o, m, out);
 	if (o->emit == DRIVER_EMIT_PROGRAM) {
 		struct cost_report report = {0};
 		struct lower_options lo = {
@@ -112,8 +155,11 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		if (!cost_evaluate(t->cost, m, &report))
 			return false;
 		lo.predicted = report.iteration;
+		lo.predicted_bytes = (uint64_t)report.peak_bytes;
 		return lower_emit_program(m, &lo);
 	}
+	if (emits_view(o))
+		return write_view(t, m, out);
 	if (o->emit != DRIVER_EMIT_NONE)
 		ir_print(out, m);
 	return true;
@@ -124,7 +170,7 @@ write_remarks(const struct driver *t)
 {
 	struct driver_output yaml;
 
-	if (!t->manager->keep_remarks)
+	if (!t->o->remarks || !*t->o->remarks)
 		return true;
 	if (!driver_output_open(t->pipeline, &yaml, t->o->remarks))
 		return false;
@@ -135,11 +181,13 @@ write_remarks(const struct driver *t)
 static void
 write_stats(const struct driver *t)
 {
-	bool quiet = t->o->emit == DRIVER_EMIT_NONE;
+	FILE *out = t->o->emit == DRIVER_EMIT_NONE ? stdout : stderr;
 
 	if (t->stats && (t->o->stats || t->o->time))
-		driver_stats_print(quiet ? stdout : stderr, t->stats, t->o->stats ? t->cost : NULL,
+		driver_stats_print(out, t->stats, t->o->stats ? t->cost : NULL,
 			t->o->stats == DRIVER_STATS_JSON);
+	else if (t->whatif)
+		driver_whatif_print(out, t->stats->whatif);
 }
 
 /* Everything between a text and a result. */
@@ -151,42 +199,99 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 
 	if (exit != DRIVER_OK)
 		return exit;
-	/* What is to be measured may be the first in its profile. */
-	bool profiled = t->o->profile && (!t->o->measure || !access(t->o->profile, F_OK));
-	t->cost = cost_model_create(
-		t->manager, t->ctx->diag, t->o->device, profiled ? t->o->profile : NULL);
-	t->manager->cost = t->cost;
-	if (!t->cost || !(m = read_module(t, in)))
+	if (!driver_cost_create(t) || !(m = read_module(t, in)))
 		return DRIVER_INPUT;
 	if (!pass_pipeline_check(t->pipeline, t->manager, m))
 		return DRIVER_INPUT;
-	if (t->o->emit == DRIVER_EMIT_PROGRAM || t->o->measure)
+	if (t->o->emit == DRIVER_EMIT_PROGRAM || emits_view(t->o) || measures(t->o))
 		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
 	exit = driver_passes_run(t, &m);
 	if (!write_remarks(t))
 		return DRIVER_INPUT;
 	if (exit != DRIVER_OK)
 		return exit;
+	if (t->whatif && !driver_whatif_run(t, m))
+		return DRIVER_INPUT;
 	write_stats(t);
+	if (!driver_budget_check(t, m))
+		return DRIVER_INPUT;
 	/* With -verify-diagnostics messages are all that counts. */
 	return t->o->verify_diagnostics || write_result(t, m, out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+/* A driver for one text, owned by `scratch`. */
+static struct driver
+make_driver(void *scratch, const struct driver_options *o)
+{
+	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
+
+	t.manager = pass_manager_create(scratch, t.ctx);
+	t.manager->verify_each = o->verify_each;
+	t.manager->seed = (uint64_t)o->seed;
+	t.pipeline = pass_pipeline_create(scratch);
+	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
+		o->keep == DRIVER_KEEP_BETTER)
+		t.stats = talloc_zero(scratch, struct driver_stats);
+	return t;
+}
+
+/*
+ * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
+ * plan of a search is one, are measured as far as the profile lacks them; *stored receives how many
+ * these were.
+ */
+static bool
+measure_round(const struct driver_options *o, const struct driver_input *in, int *stored)
+{
+	void *scratch = talloc_new(NULL);
+	struct driver t = make_driver(scratch, o);
+	struct ir_module *m = NULL;
+	bool good = set_up_passes(&t) == DRIVER_OK && driver_cost_create(&t) &&
+		    (m = read_module(&t, in)) != NULL &&
+		    pass_pipeline_check(t.pipeline, t.manager, m);
+	if (good) {
+		pass_pipeline_require(t.pipeline, t.manager, m, "no-calls");
+		good = driver_passes_run(&t, &m) == DRIVER_OK;
+	}
+	const struct measure_options mo = {.profile = o->profile,
+		.mpi = o->measure_mpi,
+		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.cuda = o->target == 2,
+		.stored = stored};
+	good = good && driver_measure(m, &mo, stderr);
+	talloc_free(scratch);
+	return good;
+}
+
+/*
+ * What was measured changes what is best, and what is best then may have kernels that were not
+ * measured: so again, until it has none, or until so many rounds are over. A search settles within
+ * three or four in our steps; the rest of the time is better spent on searching.
+ */
+enum { MEASURE_ROUNDS = 8 };
+
+static bool
+measure_plans(const struct driver_options *o, const struct driver_input *in)
+{
+	int stored = 1;
+
+	for (int i = 0; i < MEASURE_ROUNDS && stored > 0; i++)
+		if (!measure_round(o, in, &stored))
+			return false;
+	return true;
 }
 
 static enum driver_exit
 transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out)
 {
+	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
+		return DRIVER_INPUT;
 	void *scratch = talloc_new(NULL);
-	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
+	struct driver t = make_driver(scratch, o);
 	struct driver_expect *expect = NULL;
 
-	t.manager = pass_manager_create(scratch, t.ctx);
-	t.manager->verify_each = o->verify_each;
-	t.manager->seed = (uint64_t)o->seed;
 	t.manager->show_remarks = o->remarks && !*o->remarks;
-	t.manager->keep_remarks = o->remarks && *o->remarks;
-	t.pipeline = pass_pipeline_create(scratch);
-	if (o->stats || o->time || o->keep == DRIVER_KEEP_BETTER)
-		t.stats = talloc_zero(scratch, struct driver_stats);
+	t.manager->keep_remarks = (o->remarks && *o->remarks) || o->emit == DRIVER_EMIT_REPORT;
 	if (o->verify_diagnostics)
 		expect = driver_expect_create(scratch, t.ctx->diag, in->name, in->text);
 	enum driver_exit exit = transform(&t, in, out);
@@ -226,7 +331,8 @@ static bool
 has_own_output(const struct driver_options *o)
 {
 	return o->run || o->measure ||
-	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE);
+	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE &&
+		       o->emit != DRIVER_EMIT_MEASURE);
 }
 
 static enum driver_exit
@@ -285,7 +391,7 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	struct driver_output out;
 	bool ok = true;
 
-	if (!o->help && !o->version && !o->list_passes && !o->list_ops)
+	if (!o->help && !o->version && !o->list_passes && !o->list_ops && !o->list_clusters)
 		return false;
 	struct ir_context *ctx = ir_context_create(scratch);
 	struct pass_manager *manager = pass_manager_create(scratch, ctx);
@@ -303,9 +409,11 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 		driver_options_help(out.file);
 	else if (o->list_passes)
 		driver_list_passes(out.file, manager->registry, o->list_passes == DRIVER_LIST_MD);
+	else if (o->list_clusters)
+		ok = driver_list_clusters(out.file, ctx, o->list_clusters);
 	else
 		driver_list_ops(out.file, o->list_ops == DRIVER_LIST_MD);
-	*exit = ok ? DRIVER_OK : DRIVER_USAGE;
+	*exit = ok ? DRIVER_OK : o->list_clusters ? DRIVER_INPUT : DRIVER_USAGE;
 	if (!driver_output_close(&out))
 		*exit = DRIVER_INPUT;
 	return true;
@@ -315,20 +423,29 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 static bool
 options_agree(const struct driver_options *o)
 {
-	bool program = o->emit == DRIVER_EMIT_PROGRAM;
+	bool program = o->emit == DRIVER_EMIT_PROGRAM || o->emit == DRIVER_EMIT_MEASURE;
+	const char *what = o->emit == DRIVER_EMIT_MEASURE ? "measure" : "program";
 
 	if (program && o->run)
-		driver_error("-emit=program and -run do not go together");
+		driver_error("-emit=%s and -run do not go together", what);
+	else if (emits_view(o) && (o->run || o->measure || o->split))
+		driver_error("-emit=%s goes with none of -run, -measure and -split-input-file",
+			o->emit == DRIVER_EMIT_REPORT ? "report" : "timeline");
 	else if (o->measure && (program || o->run))
-		driver_error("-measure goes with neither -run nor -emit=program");
+		driver_error("-measure goes with neither -run nor -emit=%s", what);
+	else if (o->measure && o->whatif)
+		driver_error("-measure and -whatif do not go together");
 	else if (o->measure && !o->profile)
 		driver_error("-measure needs a file to put the times into: -profile=FILE");
 	else if (program && (!o->output || !strcmp(o->output, "-")))
-		driver_error("-emit=program needs a file for the program: -o FILE");
+		driver_error("-emit=%s needs a file for the program: -o FILE", what);
 	else if (program && o->split)
-		driver_error("-emit=program and -split-input-file do not go together");
-	else if (o->target && !program)
-		driver_error("-target goes with -emit=program");
+		driver_error("-emit=%s and -split-input-file do not go together", what);
+	else if (o->target && !program && !o->measure)
+		driver_error("-target goes with -emit=program, -emit=measure and -measure");
+	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))
+		driver_error(
+			"-measure-buffers and -measure-mpi go with -measure and -emit=measure");
 	else
 		return true;
 	return false;

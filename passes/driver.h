@@ -1,14 +1,19 @@
 /*
  * The tool `dopt`: options, and what its parts share.
  *
- *     driver_options.c   the command line, from one table
+ *     driver_command_line.h  command lines, each from one table; those of the other tools too
+ *     driver_options.c   the command line of dopt: its table
  *     driver.c           main: every part of the input, one after another
  *     driver_passes.c    runs the pipeline: prints, checks, keeps what is better, counts
+ *     driver_cost.c      the cost model: cluster, profile, how messages are replayed
  *     driver_stats.c     one row a pass
- *     driver_measure.c   -measure: times kernels and messages for a profile;
- *     driver_measure_source.c writes the program that does
+ *     driver_budget.c    -budget: what a step may take
+ *     driver_whatif.c    -whatif: the step with other costs
+ *     driver_measure.c   -measure: which kernels and messages a profile lacks;
+ *     driver_measure_source.c writes the program that times them, driver_measure_run.c runs it
  *     driver_expect.c    -verify-diagnostics
  *     driver_list.c      -list-passes, -list-ops, -help
+ *     driver_report.h    -emit=timeline, -emit=report
  *     driver_output.c    files that are there whole or not at all
  */
 #ifndef PASSES_DRIVER_H
@@ -34,19 +39,39 @@ struct driver_list {
 };
 
 /* Choices count from 1, in the order of the option's table row; 0: not given. */
-enum { DRIVER_EMIT_DIR = 1, DRIVER_EMIT_PROGRAM, DRIVER_EMIT_NONE };
+enum {
+	DRIVER_EMIT_DIR = 1,
+	DRIVER_EMIT_PROGRAM,
+	DRIVER_EMIT_TIMELINE,
+	DRIVER_EMIT_REPORT,
+	DRIVER_EMIT_NONE,
+	DRIVER_EMIT_MEASURE
+};
 enum { DRIVER_KEEP_ALL = 1, DRIVER_KEEP_BETTER };
 enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL };
+enum { DRIVER_ESTIMATE_ANALYTIC = 1, DRIVER_ESTIMATE_NETWORK, DRIVER_ESTIMATE_MEASURE };
+enum { DRIVER_REPLAY_COARSE = 1, DRIVER_REPLAY_FINE };
+enum { DRIVER_BUFFERS_STEP = 1, DRIVER_BUFFERS_ROTATE };
 enum { DRIVER_STATS_TABLE = 1, DRIVER_STATS_JSON };
 enum { DRIVER_LIST_TEXT = 1, DRIVER_LIST_MD };
 
+enum { DRIVER_PROGRESS_AUTO = 1, DRIVER_PROGRESS_ALWAYS, DRIVER_PROGRESS_NEVER };
+
 struct driver_options {
 	const char *input, *output;
+	const char *transport;
+	int algorithm, replay; /* algorithm: one more than enum collective_algorithm */
 	int emit, target, stats, keep, measure, list_passes, list_ops;
 	struct driver_list pass, load, define;
+	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *reproducer, *device, *profile, *data, *save, *help;
+	const char *budget, *time_limit;
+	int progress;
+	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
+	int measure_buffers, estimator;
+	const char *estimator_weights;
+	const char *measure_mpi;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
 	int64_t steps, seed;
 };
@@ -79,15 +104,24 @@ void driver_output_discard(struct driver_output *o);
 struct driver_row {
 	const char *name; /* NULL: the input */
 	bool automatic, changed, dropped;
+	bool over;      /* it needs more memory than -budget */
 	double seconds; /* what the pass took */
 	struct cost_report cost;
 	struct pass_counter *counter;
 	int ncounters;
 };
 
+/* -whatif: the step as it is, and with other costs. */
+struct driver_whatif {
+	const struct whatif *items;
+	const struct cost_model *model; /* of the other costs */
+	struct cost_report now, then;
+};
+
 struct driver_stats {
 	struct driver_row *row; /* talloc array */
 	int n;
+	struct driver_whatif *whatif; /* NULL: none */
 };
 
 /* The rows as a table or as JSON. */
@@ -101,14 +135,44 @@ struct driver {
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
 	struct cost_model *cost;
+	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */
 };
 
+/* Makes t->cost, the cost model that the options ask for. False: reported. */
+bool driver_cost_create(struct driver *t);
+
 /* Evaluates m and adds a row; run and e are NULL for the input. False: reported. */
 bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
 	const struct pass_entry *e, double seconds);
+
+/* The module with its calls inlined: itself where it has none, else a copy that lives as long as
+ * `owner`. NULL: reported. */
+struct ir_module *driver_without_calls(const void *owner, struct driver *t, struct ir_module *m);
+
+/* Reads -budget into t->manager. False: reported. */
+bool driver_budget_read(struct driver *t);
+
+/* Reads -time-limit and -progress into t->manager. False: reported. */
+bool driver_search_read(struct driver *t);
+
+/* Does the step stay within the budget? False: reported, with what takes most of it. */
+bool driver_budget_check(struct driver *t, struct ir_module *m);
+
+/* Reads -whatif into t->whatif. False: reported. */
+bool driver_whatif_read(struct driver *t);
+
+/*
+ * Evaluates a module without calls as it is and with the costs that -whatif changes, into
+ * t->stats->whatif. False: reported.
+ */
+bool driver_whatif_run(struct driver *t, struct ir_module *m);
+
+/* Both side by side, as a table; as a row of the JSON of -stats. */
+void driver_whatif_print(FILE *out, const struct driver_whatif *w);
+void driver_whatif_json(FILE *out, const struct driver_whatif *w);
 
 /* What -run and -check tell the interpreter. */
 struct interp_options driver_interp_options(const struct driver_options *o);
@@ -133,6 +197,13 @@ void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 void driver_list_ops(FILE *out, bool markdown);
 /* What there is to know about one pass or op. False, with a message on stderr, if it is neither. */
 bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
+
+/* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a
+ * file. False: reported. */
+bool driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name);
+
+/* Of the tool, as its messages begin; beside its `main`. */
+extern const char driver_name[];
 
 /* "dopt: error: ..." on stderr. */
 void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,8 +1,9 @@
 /* Passes for people: the list, a page of the manual, one topic. Operations: driver_ops.c. */
 #include "passes/driver_list.h"
 
-#include "passes/facts.h"
 #include "ir/suggest.h"
+#include "parser/cluster.h"
+#include "passes/facts.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -169,6 +170,19 @@ driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 	}
 	if (markdown)
 		facts_md(out);
+}
+
+bool
+driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name)
+{
+	if (!*name) {
+		cluster_list(out);
+		return true;
+	}
+	const struct cluster *c = cluster_open(ctx, ctx, name);
+	if (c)
+		cluster_print(out, c);
+	return c != NULL;
 }
 
 bool

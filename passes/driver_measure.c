@@ -1,8 +1,7 @@
 /*
  * Measuring: a program with exactly the kernels that a profile lacks, compiled and run once.
  *
- *     @main -> keys that the profile lacks -> measure.c: kernels, tables -> cc -> ./measure ->
- * profile
+ *     @main -> keys that the profile lacks -> kernels, tables -> cc -> measure -> lines -> profile
  *
  * Operands lie where the lowered program has them (lower_plan), and kernels run in its order, so
  * that each finds in the caches what it will find in training; with buffers of its own in a loop a
@@ -12,424 +11,331 @@
  */
 #include "passes/driver_measure_impl.h"
 
-#include "dopt_config.h"
 #include "lower/build.h"
+#include "lower/cuda.h"
+#include "lower/lower.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
+#include "passes/analysis/profile_derive.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	/* Kernels stop by themselves after seconds; what takes minutes hangs. */
-	RUN_SECONDS = 300,
-	POLL_MS = 5,
-	/* Messages of up to so many bytes are latency; those up to the next fit beside what is
-	   computed. */
-	SHORT_BYTES = 4096,
-	LONG_BYTES = 4 << 20,
-	/* A kernel compiles in a tenth of a second; several files would compile side by side. */
-	MAX_KEYS = 2000,
+	/* A compiler needs this much memory for a file of kernels. */
+	COMPILER_BYTES = 512 << 20,
 };
 
 /* Sizes of messages for the fit: from where latency is all to where bandwidth is. */
 static const int64_t ladder[] = {256, 4096, 65536, 1 << 20, 16 << 20};
 
-char *
-driver_measure_device(const void *owner)
-{
-	FILE *f = fopen("/proc/cpuinfo", "r");
-	char line[256], *name = NULL;
-	while (f && !name && fgets(line, sizeof line, f))
-		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
-			char *text = strchr(line, ':') + 1;
-			text += strspn(text, " \t");
-			text[strcspn(text, "\n")] = 0;
-			name = TEXT(owner, "%s", text);
-		}
-	if (f)
-		fclose(f);
-	name = name ? name : TEXT(owner, "cpu");
-	return TEXT(owner, "%s, host " DOPT_VERSION, name);
-}
+/* What the profile has already, sorted as profile.h gives it. */
+struct known {
+	struct profile_op *op; /* of the buffers that are asked for */
+	struct profile_collective *collective;
+	struct profile_link *link;
+	int nops, ncollectives, nlinks;
+};
 
-static bool
-is_known(const struct measure *s, const char *key)
-{
-	for (int i = 0; i < s->nknown && !s->o->all; i++)
-		if (s->known[i].ranks == s->ranks && strcmp(s->known[i].key, key) == 0)
-			return true;
-	return false;
-}
-
-static bool
-collect_keys(struct measure *s)
-{
-	s->key = NEW_ARRAY(s, struct key, s->plan->nactions);
-	for (int i = 0; i < s->plan->nactions; i++) {
-		const struct lower_action *a = &s->plan->action[i];
-		if (a->kind != LOWER_KERNEL)
-			continue;
-		char *text = cost_op_key(s, s->m, a->op);
-		if (!text || is_known(s, text) || measure_key(s, text) >= 0)
-			continue;
-		s->key[s->nkeys++] = (struct key){text, a->op, op_work(s->m, a->op)};
-	}
-	if (s->nkeys > MAX_KEYS)
-		diag_error(s->diag, LOC_NONE,
-			"%d kernels to measure; at most %d are measured at once", s->nkeys,
-			MAX_KEYS);
-	return s->nkeys <= MAX_KEYS;
-}
-
-/* Adds a message unless it is there or known. Bytes become a multiple of an element of every place.
- */
-static void
-add_message(struct measure *s, enum collective kind, int places, int64_t bytes, bool fitted)
-{
-	for (int i = 0; i < s->nknown_messages && !s->o->all && !fitted; i++) {
-		const struct profile_collective *k = &s->known_messages[i];
-		if (k->kind == kind && k->places == places && k->bytes == (double)bytes)
-			return;
-	}
-	for (int i = 0; i < s->nmessages; i++) {
-		struct message *x = &s->message[i];
-		if (x->kind == kind && x->places == places && x->bytes == bytes) {
-			x->fitted |= fitted;
-			return;
-		}
-	}
-	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
-	s->message[s->nmessages++] = (struct message){kind, places, bytes, 0, 0, fitted};
-}
-
-static bool
-link_is_known(const struct measure *s, enum collective kind, int places)
-{
-	for (int i = 0; i < s->nknown_links && !s->o->all; i++)
-		if (s->known_links[i].kind == kind && s->known_links[i].places == places)
-			return true;
-	return false;
-}
-
-static void
-collect_messages(struct measure *s)
-{
-	for (int i = 0; i < s->plan->ncolls; i++) {
-		struct cost_collective c;
-		if (!cost_op_collective(s->m, s->plan->coll[i].op, &c) || c.places > s->ranks ||
-			s->ranks % c.places)
-			continue;
-		add_message(s, c.kind, c.places, (int64_t)c.bytes, false);
-		for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
-			if (!link_is_known(s, c.kind, c.places))
-				add_message(s, c.kind, c.places, ladder[k], true);
-	}
-}
-
-/* Runs a shell command; false after reporting that it failed or took too long. */
-static bool
-run_child(struct measure *s, const char *command)
-{
-	if (s->o->verbose)
-		diag_report(s->diag, DIAG_REMARK, LOC_NONE, "%s", command);
-	pid_t pid = fork();
-	if (pid < 0) {
-		diag_error(s->diag, LOC_NONE, "cannot start a process: %s", strerror(errno));
-		return false;
-	}
-	if (pid == 0) {
-		setpgid(0, 0);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	int status = 0;
-	for (int ms = 0; waitpid(pid, &status, WNOHANG) == 0; ms += POLL_MS) {
-		const struct timespec pause = {0, POLL_MS * 1000000};
-		nanosleep(&pause, NULL);
-		if (ms < RUN_SECONDS * 1000)
-			continue;
-		kill(-pid, SIGKILL);
-		waitpid(pid, &status, 0);
-		diag_error(s->diag, LOC_NONE, "measuring took longer than %d s and was stopped",
-			RUN_SECONDS);
-		return false;
-	}
-	if (status)
-		diag_error(
-			s->diag, LOC_NONE, "a command failed with status %d: %s", status, command);
-	return status == 0;
-}
-
-/* Number `index` of the messages with that many places. */
-static struct message *
-message_at(struct measure *s, int places, int index)
-{
-	for (int i = 0; i < s->nmessages; i++)
-		if (s->message[i].places == places && index-- == 0)
-			return &s->message[i];
-	return NULL;
-}
-
-static bool
-store_kernel(struct measure *s, int k, double median, double spread, int runs)
-{
-	if (k < 0 || k >= s->nkeys)
-		return true;
-	const struct key *key = &s->key[k];
-	const struct profile_op op = {
-		key->text, s->ranks, median, spread, runs, key->work.flops, key->work.bytes};
-	return profile_put_op(s->profile, s->device, &op);
-}
-
-static bool
-store_message(struct measure *s, int places, int i, double median, double spread, int runs)
-{
-	struct message *x = message_at(s, places, i);
-	if (!x)
-		return true;
-	x->median = median;
-	const struct profile_collective c = {
-		"threads", x->kind, places, (double)x->bytes, median, spread, runs};
-	return profile_put_collective(s->profile, s->device, &c);
-}
-
-static void
-set_beside(struct measure *s, int places, int i, double seconds)
-{
-	struct message *x = message_at(s, places, i);
-	if (x)
-		x->beside = seconds;
-}
-
-static bool
-store_field(struct measure *s, const char *name, double value)
-{
-	const struct profile_field f = {name, value};
-	return profile_put_field(s->profile, s->device, &f);
-}
-
-/* The lines that rt_measure_main writes. */
-static bool
-read_result(struct measure *s, int places)
-{
-	FILE *f = fopen(TEXT(s, "%s/result", s->folder), "r");
-	char line[256], name[64];
-	bool good = f != NULL;
-	while (good && fgets(line, sizeof line, f)) {
-		int number, runs;
-		double median, spread;
-		if (sscanf(line, "kernel %d %lf %lf %d", &number, &median, &spread, &runs) == 4)
-			good = store_kernel(s, number, median, spread, runs);
-		else if (sscanf(line, "collective %d %lf %lf %d", &number, &median, &spread,
-				 &runs) == 4)
-			good = store_message(s, places, number, median, spread, runs);
-		else if (sscanf(line, "beside %d %lf %lf %d", &number, &median, &spread, &runs) ==
-			 4)
-			set_beside(s, places, number, median);
-		else if (sscanf(line, "field %63s %lf", name, &median) == 2)
-			good = store_field(s, name, median);
-	}
-	if (f)
-		fclose(f);
-	else
-		diag_error(s->diag, LOC_NONE, "the program that measures wrote no result");
-	return good;
-}
-
-static bool
-measure_places(struct measure *s, int places, bool kernels)
-{
-	FILE *out = lower_open(s->diag, s->folder, "measure.c");
-	if (!out)
-		return false;
-	bool good = measure_write(s, out, places, kernels);
-	good = fclose(out) == 0 && good;
-	char *command = TEXT(s, "cd %s && %s -o measure measure.c %s && ./measure > log 2>&1",
-		lower_quote(s, s->folder), lower_compile_command(s), lower_link_flags(s));
-	return good && run_child(s, command) && read_result(s, places);
-}
-
-/* alpha and beta of each kind of message that the ladder was measured for. */
-static bool
-fit_links(struct measure *s)
-{
-	enum { STEPS = sizeof ladder / sizeof *ladder };
-	bool good = true;
-	for (int i = 0; i < s->nmessages && good; i++) {
-		const struct message *x = &s->message[i];
-		double bytes[STEPS], seconds[STEPS];
-		int n = 0;
-		if (!x->fitted || x->bytes != ladder[0])
-			continue;
-		for (int k = 0; k < s->nmessages; k++) {
-			const struct message *y = &s->message[k];
-			if (y->fitted && y->kind == x->kind && y->places == x->places &&
-				n < STEPS && y->median > 0) {
-				bytes[n] = (double)y->bytes;
-				seconds[n++] = y->median;
-			}
-		}
-		struct profile_link l = {"threads", x->kind, x->places, 0, 0, 0};
-		l.error = profile_fit(bytes, seconds, n, &l.alpha, &l.beta);
-		good = profile_put_link(s->profile, s->device, &l);
-	}
-	return good;
-}
+/* A kernel of the plan, while equal ones are found. */
+struct found {
+	char *text;
+	int action;
+};
 
 static int
-by_value(const void *a, const void *b)
+by_text(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	const struct found *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+	return order ? order : (x->action > y->action) - (x->action < y->action);
 }
 
-/* Stores the median of n > 0 rates. */
 static bool
-store_rate(struct measure *s, const char *name, double *rate, int n)
+op_is_known(const struct measure *s, const struct known *k, const char *key)
 {
-	if (n == 0)
-		return true;
-	qsort(rate, (size_t)n, sizeof *rate, by_value);
-	return store_field(s, name, rate[n / 2]);
+	const struct profile_op *op =
+		s->o->all ? NULL : profile_find_op(k->op, k->nops, key, s->ranks);
+	return op && op->ranks == s->ranks;
 }
 
-/*
- * What kernels that nobody has measured are estimated with: the median rate of matrix products, and
- * of bytes in the kernels that have none. There is no launch: a call is part of the measured time.
- */
-static bool
-store_rates(struct measure *s)
+/* Numbers the kernels that are to be measured in the order of the step. */
+static void
+collect_keys(struct measure *s, const struct known *known)
 {
-	struct profile_op *op;
-	int n = profile_ops(s, s->profile, s->device, &op), nproducts = 0, nothers = 0;
-	double *product = NEW_ARRAY(s, double, n > 0 ? n : 1),
-	       *other = NEW_ARRAY(s, double, n > 0 ? n : 1);
+	int n = s->plan->nactions, nfound = 0;
+	struct found *found = NEW_ARRAY(s, struct found, n);
+	int *first = NEW_ARRAY(s, int, n); /* the action that has the same key first */
+	s->key_of = NEW_ARRAY(s, int, n);
 	for (int i = 0; i < n; i++) {
-		if (op[i].median <= 0 || op[i].ranks != s->ranks)
+		const struct lower_action *a = &s->plan->action[i];
+		s->key_of[i] = first[i] = -1;
+		char *text = a->kind == LOWER_KERNEL ? cost_op_key(found, s->m, a->op) : NULL;
+		if (text && !op_is_known(s, known, text))
+			found[nfound++] = (struct found){text, i};
+	}
+	qsort(found, (size_t)nfound, sizeof *found, by_text);
+	s->key = NEW_ARRAY(s, struct key, nfound);
+	for (int i = 0; i < nfound; i++) {
+		bool same = i > 0 && strcmp(found[i].text, found[i - 1].text) == 0;
+		first[found[i].action] = same ? first[found[i - 1].action] : found[i].action;
+	}
+	char **text = NEW_ARRAY(s, char *, n);
+	for (int i = 0; i < nfound; i++)
+		text[found[i].action] = found[i].text;
+	for (int i = 0; i < n; i++) {
+		if (first[i] < 0)
 			continue;
-		if (strncmp(op[i].key, "matmul", 6) == 0 || strncmp(op[i].key, "contract", 8) == 0)
-			product[nproducts++] = op[i].flops / op[i].median;
-		else if (op[i].bytes > 0)
-			other[nothers++] = op[i].bytes / op[i].median;
+		if (first[i] == i) {
+			const struct ir_op *op = s->plan->action[i].op;
+			s->key[s->nkeys++] = (struct key){text[i], op, op_work(s->m, op), 0};
+		}
+		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];
 	}
-	return n >= 0 && store_rate(s, "flops", product, nproducts) &&
-	       store_rate(s, "bandwidth", other, nothers) && store_field(s, "launch", 0) &&
-	       store_field(s, "async", 0);
 }
 
-/*
- * What posting costs: a message beside computation takes that much more than alone, for the change
- * of threads; the median of those that are short. And whether computation hides messages: whether
- * most of the longer ones add less than half of their time to it.
- */
+/* Along different axes messages take the same ways where all ranks are on one machine. */
 static bool
-store_overlap(struct measure *s)
+is_same_message(const struct measure *s, const struct message *a, const struct message *b)
 {
-	double *post = NEW_ARRAY(s, double, s->nmessages);
-	int nshort = 0, nlong = 0, hidden = 0;
-	for (int i = 0; i < s->nmessages; i++) {
-		const struct message *x = &s->message[i];
-		if (x->bytes <= SHORT_BYTES)
-			post[nshort++] = x->beside > x->median ? x->beside - x->median : 0;
-		else if (x->bytes <= LONG_BYTES)
-			nlong++, hidden += x->beside < x->median / 2;
-	}
-	return store_rate(s, "post", post, nshort) &&
-	       (nlong == 0 || store_field(s, "overlap", 2 * hidden > nlong));
+	bool one_machine = !s->o->mpi && !s->o->program;
+	return a->kind == b->kind && a->bytes == b->bytes && a->places == b->places &&
+	       (one_machine || a->axis == b->axis);
 }
 
-/* Numbers of places among the messages, each once. */
+static void
+add_message(struct measure *s, const struct known *k, struct message x, bool fitted)
+{
+	bool known = !s->o->all && !fitted &&
+		     profile_find_collective(
+			     k->collective, k->ncollectives, x.kind, x.places, (double)x.bytes);
+	for (int i = 0; i < s->nmessages; i++)
+		known |= is_same_message(s, &s->message[i], &x);
+	if (known)
+		return;
+	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
+	s->message[s->nmessages++] = x;
+}
+
+static bool
+link_is_known(const struct measure *s, const struct known *k, const struct message *x)
+{
+	for (int i = 0; i < k->nlinks && !s->o->all; i++)
+		if (k->link[i].kind == x->kind && k->link[i].places == x->places)
+			return true;
+	return false;
+}
+
+/* Bytes of a part of a message, whole elements for each place. */
+static int64_t
+part_bytes(const struct cost_collective *c)
+{
+	const int64_t unit = (int64_t)sizeof(float) * c->places;
+	const int64_t n = (int64_t)ceil(c->bytes / c->parts / (double)unit);
+	return c->parts < 2 ? (int64_t)c->bytes : n * unit;
+}
+
+static void
+collect_messages(struct measure *s, const struct known *k)
+{
+	for (int i = 0; i < s->plan->ncolls && s->ranks == ir_devices(s->m); i++) {
+		struct cost_collective c;
+		if (!cost_op_collective(s->m, s->plan->coll[i].op, &c))
+			continue;
+		struct message x = {c.kind, c.axis, c.places, part_bytes(&c)};
+		add_message(s, k, x, false);
+		if (link_is_known(s, k, &x))
+			continue;
+		for (size_t j = 0; j < sizeof ladder / sizeof *ladder; j++) {
+			x.bytes = ladder[j];
+			add_message(s, k, x, true);
+		}
+	}
+}
+
+/* Of ops measured the other way, nothing is known. */
 static int
-list_places(const struct measure *s, int *list, int max)
+drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
 {
-	int n = 0;
-	for (int i = 0; i < s->nmessages && n < max; i++) {
-		int k = 0;
-		while (k < n && list[k] != s->message[i].places)
-			k++;
-		if (k == n)
-			list[n++] = s->message[i].places;
+	int kept = 0;
+	for (int i = 0; i < n; i++)
+		if ((op[i].buffers == PROFILE_ROTATE) == s->o->rotate)
+			op[kept++] = op[i];
+	return kept;
+}
+
+/* The transports that a program of this target measures, as runtime/measure.c has them. */
+static const char *
+transport_of(const struct measure *s)
+{
+	if (s->o->cuda)
+		return s->o->mpi ? "nccl" : "peers";
+	return s->o->mpi ? "mpi" : "threads";
+}
+
+/* This machine; for CUDA the device of the profile that was measured with this backend: what
+ * devices there are only the program can tell. */
+static bool
+find_device(struct measure *s)
+{
+	s->device = profile_this_device(s);
+	if (!s->o->cuda || !s->profile)
+		return true;
+	char **device, **backend;
+	int n = profile_devices(s, s->profile, &device);
+	for (int i = 0; i < n; i++) {
+		int nbackends = profile_backends(s, s->profile, device[i], &backend);
+		for (int k = 0; k < nbackends; k++)
+			if (strcmp(backend[k], s->backend) == 0)
+				s->device = device[i];
 	}
-	return n;
+	return n >= 0;
 }
 
 static bool
-measure_all(struct measure *s)
+load_known(struct measure *s, struct known *k)
 {
-	int places[IR_MAX_AXES], n = list_places(s, places, IR_MAX_AXES);
-	bool good = true;
-	for (int i = 0; i < n && good; i++)
-		good = measure_places(s, places[i], i == 0 && s->nkeys);
-	if (n == 0 && s->nkeys)
-		good = measure_places(s, 1, true);
-	return good && fit_links(s) && store_rates(s) && store_overlap(s);
+	if (!s->profile)
+		return true;
+	profile_select(s->profile, s->backend, transport_of(s));
+	int n = profile_ops(s, s->profile, s->device, &k->op);
+	k->nops = drop_other_buffers(s, k->op, n);
+	k->ncollectives = profile_collectives(s, s->profile, s->device, &k->collective);
+	k->nlinks = profile_links(s, s->profile, s->device, &k->link);
+	return n >= 0 && k->ncollectives >= 0 && k->nlinks >= 0;
 }
 
+/* Where the sources go: beside a program that stays, or into a folder of their own for a while. */
 static bool
-load_known(struct measure *s)
-{
-	s->nknown = profile_ops(s, s->profile, s->device, &s->known);
-	s->nknown_messages = profile_collectives(s, s->profile, s->device, &s->known_messages);
-	s->nknown_links = profile_links(s, s->profile, s->device, &s->known_links);
-	return s->nknown >= 0 && s->nknown_messages >= 0 && s->nknown_links >= 0;
-}
-
-static char *
 make_folder(struct measure *s)
 {
+	if (s->o->program) {
+		s->folder = TEXT(s, "%s.src", s->o->program);
+		s->program = TEXT(s, "%s", s->o->program);
+		return lower_make_dir(s->diag, s->folder);
+	}
 	const char *tmp = getenv("TMPDIR");
 	char *path = TEXT(s, "%s/dopt-measure-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (mkdtemp(path))
-		return path;
-	diag_error(s->diag, LOC_NONE, "cannot make the folder %s: %s", path, strerror(errno));
-	return NULL;
+	if (!mkdtemp(path)) {
+		diag_error(
+			s->diag, LOC_NONE, "cannot make the folder %s: %s", path, strerror(errno));
+		return false;
+	}
+	s->folder = path;
+	s->program = TEXT(s, "%s/measure", path);
+	return true;
 }
 
-static void
-remove_folder(const struct measure *s)
+/* Compilers that may run side by side: as many as there are processors, and memory for. */
+static long
+jobs(void)
 {
-	static const char *const names[] = {"measure.c", "measure", "result", "log"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		unlink(TEXT(s, "%s/%s", s->folder, names[i]));
-	rmdir(s->folder);
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	long fit = sysconf(_SC_AVPHYS_PAGES) / (COMPILER_BYTES / sysconf(_SC_PAGESIZE));
+	n = fit < n ? fit : n;
+	return n > 1 ? n : 1;
 }
 
-/* More ranks than cores would measure the scheduler. */
+bool
+measure_build(struct measure *s, int nfiles)
+{
+	if (s->o->cuda) {
+		const struct lower_options o = {
+			.target = LOWER_CUDA, .output = s->program, .verbose = s->o->verbose};
+		return cuda_build(s->diag, &o, s->folder, s->convolves);
+	}
+	char *command = TEXT(s,
+		"cd %s && rm -f *.o && { %s -O1 -c measure.c & p=$!; ok=0; "
+		"test %d = 0 || seq 0 %d | xargs -P %ld -I{} %s -c kernels_{}.c || ok=1; "
+		"wait $p || ok=1; test $ok = 0; } && %s -o measure *.o %s",
+		lower_quote(s, s->folder), lower_compile_command(s), nfiles, nfiles - 1, jobs(),
+		lower_compile_command(s), lower_compile_command(s), lower_link_flags(s));
+	bool good = lower_run_command(s->diag, command, s->o->verbose);
+	if (!good || !s->o->program)
+		return good;
+	command =
+		TEXT(s, "mv %s/measure %s", lower_quote(s, s->folder), lower_quote(s, s->program));
+	return lower_run_command(s->diag, command, s->o->verbose);
+}
+
+void
+measure_clean(struct measure *s)
+{
+	if (s->folder && !s->o->program) {
+		char *command = TEXT(s, "rm -rf %s", lower_quote(s, s->folder));
+		lower_run_command(s->diag, command, s->o->verbose);
+	}
+	s->folder = NULL;
+}
+
+/* In threads more ranks than processors would measure the scheduler. Who starts processes knows
+ * what there is. */
 static int
-ranks_of(const struct ir_module *m)
+ranks_of(const struct ir_module *m, const struct measure_options *o)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t devices = ir_devices(m);
-	return (int)(devices <= cores ? devices : 1);
+	return (int)(devices <= cores || o->mpi || o->program || o->cuda ? devices : 1);
+}
+
+static bool
+store_all(struct measure *s)
+{
+	bool good = measure_run(s);
+	/* Also of what came before it failed. */
+	profile_select(s->profile, s->backend, NULL);
+	return profile_derive(s->profile, s->device, true) && good;
+}
+
+static bool
+measure_missing(struct measure *s)
+{
+	int nfiles = 0;
+	bool good = make_folder(s) && measure_write(s, &nfiles) && measure_build(s, nfiles);
+	if (good && !s->o->program)
+		good = store_all(s);
+	measure_clean(s);
+	return good;
+}
+
+static void
+print_summary(const struct measure *s, FILE *out)
+{
+	if (s->o->program)
+		fprintf(out, "%s measures %d kernels and %d messages with %d ranks\n",
+			s->o->program, s->nkeys, s->nmessages, s->ranks);
+	else
+		fprintf(out, "measured: %d kernels and %d messages with %d ranks on %s\n",
+			s->kernels_stored, s->messages_stored, s->ranks, s->device);
 }
 
 bool
 driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 {
 	struct measure *s = NEW(NULL, struct measure);
+	struct known known = {0};
 	s->o = o, s->m = m, s->diag = m->ctx->diag;
-	s->device = driver_measure_device(s);
-	s->ranks = ranks_of(m);
-	s->plan = lower_plan_create(s, m);
-	s->profile = s->plan ? profile_open(s, s->diag, o->profile, PROFILE_WRITE) : NULL;
-	bool good = s->profile && load_known(s) && collect_keys(s);
-	if (good)
-		collect_messages(s);
-	if (good && s->nkeys + s->nmessages > 0) {
-		s->folder = make_folder(s);
-		good = s->folder && measure_all(s);
-		if (s->folder)
-			remove_folder(s);
+	s->backend = profile_backend(o->cuda);
+	s->ranks = ranks_of(m, o);
+	s->plan = lower_plan_create_for(
+		s, m, lower_storage_target(o->cuda ? LOWER_CUDA : LOWER_HOST));
+	bool good = s->plan != NULL;
+	if (good && o->profile)
+		good = (s->profile = profile_open(s, s->diag, o->profile, PROFILE_WRITE)) != NULL;
+	good = good && find_device(s) && load_known(s, &known);
+	if (good) {
+		collect_keys(s, &known);
+		collect_messages(s, &known);
+		if (s->nkeys + s->nmessages > 0 || o->program)
+			good = measure_missing(s);
 	}
 	if (good)
-		fprintf(out, "measured: %d kernels and %d messages with %d ranks on %s\n", s->nkeys,
-			s->nmessages, s->ranks, s->device);
+		print_summary(s, out);
+	if (o->stored)
+		*o->stored = s->kernels_stored;
 	talloc_free(s);
 	return good;
 }

@@ -7,20 +7,22 @@
 #include <stdio.h>
 
 struct measure_options {
-	const char *profile; /* the file; made if it is not there */
+	const char *profile; /* the file; made if it is not there; with a program NULL: none */
+	const char *program; /* only build it, under this name, to be run elsewhere; NULL: run it */
+	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
 	bool all;            /* measure also what the profile has */
+	bool rotate;         /* kernels alone, on buffers larger than the caches */
+	bool cuda;           /* the kernels of that target */
 	bool verbose;        /* show the commands */
+	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
 };
 
 /*
- * Times the kernels and collectives of @main that the profile does not have on this machine, with
- * as many ranks at once as the module has devices, and stores them. No calls may be left in the
- * module. Prints a line on what it did. False: reported.
+ * Times the kernels and collectives of @main that the profile does not have of this device and
+ * backend, with as many ranks at once as the module has devices, and stores each as soon as it is
+ * measured. No calls may be left in the module. Prints a line on what it did. False: reported; what
+ * was measured until then is in the profile.
  */
 bool driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out);
-
-/* The name of this machine in a profile: its processor, the backend and the version of its kernels.
- */
-char *driver_measure_device(const void *owner);
 
 #endif

@@ -7,18 +7,18 @@
 #include "passes/analysis/profile.h"
 #include "passes/driver_measure.h"
 
+/* A kernel to measure. */
 struct key {
-	char *text;
+	const char *text;
 	const struct ir_op *op;
 	struct op_work work;
+	uint64_t scratch; /* bytes */
 };
 
 struct message {
 	enum collective kind;
-	int places;
+	int axis, places;
 	int64_t bytes;
-	double median, beside; /* alone; what it adds to computation beside it */
-	bool fitted;           /* for the fit of alpha and beta */
 };
 
 struct measure {
@@ -26,27 +26,32 @@ struct measure {
 	struct ir_module *m;
 	struct diag *diag;
 	struct lower_plan *plan;
-	struct profile *profile;
+	struct profile *profile; /* NULL: none */
+	const char *backend;
 	char *device, *folder;
+	char *program; /* the path of what measures */
 	int ranks;
 	struct key *key;
 	int nkeys;
+	int *key_of; /* [plan->nactions]: number of the key; -1: nothing to measure */
 	struct message *message;
 	int nmessages;
 	uint64_t arena; /* of the program that is being written */
-	struct profile_op *known;
-	struct profile_collective *known_messages;
-	struct profile_link *known_links;
-	int nknown, nknown_messages, nknown_links;
+	int kernels_stored, messages_stored;
+	bool convolves; /* cuda: with the library */
 };
 
-/* The number of the key of that text, or -1. */
-int measure_key(const struct measure *s, const char *text);
+/* Writes the sources of the program that measures into s->folder; *nfiles receives the number of
+ * files kernels_0.c ... False: reported. */
+bool measure_write(struct measure *s, int *nfiles);
 
-/*
- * Writes the program that measures: the kernels of all keys, if `kernels`, and the messages between
- * so many places. False: reported.
- */
-bool measure_write(struct measure *s, FILE *out, int places, bool kernels);
+/* Compiles and links s->program from them. False: reported. */
+bool measure_build(struct measure *s, int nfiles);
+
+/* Runs s->program and stores what it writes, line by line. False: reported. */
+bool measure_run(struct measure *s);
+
+/* Removes the folder with the sources, if it was made for this run. */
+void measure_clean(struct measure *s);
 
 #endif

@@ -1,21 +1,20 @@
-/* The program that measures: kernels and tables for runtime/measure.h. */
+/* The program that measures: kernels, and the tables for runtime/measure.h. */
 #include "passes/driver_measure_impl.h"
 
-#include "lower/plan.h"
+#include "ir/out.h"
+#include "lower/build.h"
+#include "lower/cuda_alone.h"
 #include "passes/analysis/alloc.h"
-#include "passes/analysis/cost.h"
+#include "passes/analysis/collective.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-int
-measure_key(const struct measure *s, const char *text)
-{
-	for (int i = 0; i < s->nkeys; i++)
-		if (strcmp(s->key[i].text, text) == 0)
-			return i;
-	return -1;
-}
+enum {
+	/* In a file: it compiles in seconds and in some hundred megabytes; files compile side by
+	   side. */
+	KERNELS_A_FILE = 40,
+};
 
 static int64_t
 offset_of(const struct measure *s, const struct ir_value *v)
@@ -51,30 +50,98 @@ result_offset(struct measure *s, const struct lower_action *a, int r)
 }
 
 static bool
-write_kernels(struct measure *s, FILE *out, uint64_t *scratch)
+write_kernel(struct measure *s, FILE *out, int k)
 {
-	for (int k = 0; k < s->nkeys; k++) {
-		char *name = TEXT(s, "kernel_%d", k);
-		fprintf(out, "rt_measure_fn %s;\n", name);
-		if (!lower_kernel_source(s->m, s->key[k].op, name, out, &scratch[k])) {
-			diag_error(s->diag, s->key[k].op->loc, "%s cannot be measured alone",
-				op_name((enum op_code)s->key[k].op->code));
-			return false;
-		}
-	}
-	return true;
+	struct key *key = &s->key[k];
+	if (lower_kernel_source(s->m, key->op, TEXT(s, "kernel_%d", k), out, &key->scratch))
+		return true;
+	diag_error(s->diag, key->op->loc, "%s cannot be measured alone",
+		op_name((enum op_code)key->op->code));
+	return false;
 }
 
-/* Offsets and calls, in the order of the step; returns the number of calls. */
+/* kernels_0.c ... */
+static bool
+write_kernel_files(struct measure *s, int *nfiles)
+{
+	bool good = true;
+	for (int k = 0; k < s->nkeys && good; *nfiles += 1) {
+		char *name = TEXT(s, "kernels_%d.c", *nfiles);
+		FILE *out = lower_open(s->diag, s->folder, name);
+		if (!out)
+			return false;
+		for (int i = 0; i < KERNELS_A_FILE && k < s->nkeys && good; i++)
+			good = write_kernel(s, out, k++);
+		good = lower_close(s->diag, s->folder, name, out) && good;
+	}
+	return good;
+}
+
+/* Functions call_0 ... that runtime/measure.h calls. */
+static void
+write_host_calls(const struct measure *s, FILE *out)
+{
+	for (int k = 0; k < s->nkeys; k++)
+		fprintf(out,
+			"void kernel_%d(void *const *, void *const *, void *, const int64_t *);\n"
+			"static void\ncall_%d(struct rt_ctx *c, void *const *a, void *const *r, "
+			"void *s)\n{\n\tkernel_%d(a, r, s, c->coord);\n}\n\n",
+			k, k, k);
+}
+
+static bool
+write_cuda_calls(struct measure *s, FILE *out)
+{
+	const struct ir_op **op = NEW_ARRAY(s, const struct ir_op *, s->nkeys);
+	uint64_t *scratch = NEW_ARRAY(s, uint64_t, s->nkeys);
+	for (int k = 0; k < s->nkeys; k++)
+		op[k] = s->key[k].op;
+	bool good = cuda_alone_write(s->plan, op, s->nkeys, s->folder, out, scratch, &s->convolves);
+	for (int k = 0; k < s->nkeys && good; k++)
+		s->key[k].scratch = scratch[k];
+	return good;
+}
+
+static void
+write_tensor(const struct measure *s, FILE *out, const struct ir_value *v)
+{
+	fprintf(out, "{%" PRId64 ", RT_%s}, ",
+		offset_of(s, v) < 0 ? 0 : ir_type_local_elements(s->m, v->type),
+		ir_dtype_name((enum ir_dtype)v->type->dtype));
+}
+
+static void
+write_kernel_table(const struct measure *s, FILE *out)
+{
+	for (int k = 0; k < s->nkeys; k++) {
+		const struct ir_op *op = s->key[k].op;
+		fprintf(out, "static const struct rt_measure_tensor tensors_%d[] = {", k);
+		for (int j = 0; j < op->noperands; j++)
+			write_tensor(s, out, ir_operand(op, j));
+		for (int r = 0; r < op->nresults; r++)
+			write_tensor(s, out, &op->result[r]);
+		fprintf(out, "};\n");
+	}
+	fprintf(out, "static const struct rt_measure_kernel kernels[] = {\n");
+	for (int k = 0; k < s->nkeys; k++) {
+		const struct key *key = &s->key[k];
+		fprintf(out, "\t{call_%d, ", k);
+		fput_quoted(out, key->text);
+		fprintf(out, ", %.17g, %.17g, %d, %d, tensors_%d, %" PRIu64 "},\n", key->work.flops,
+			key->work.bytes, key->op->noperands, key->op->nresults, k, key->scratch);
+	}
+	fprintf(out, "\t{0}};\n");
+}
+
+/* The calls, in the order of the step; returns how many. */
 static int
-write_calls(struct measure *s, FILE *out, const uint64_t *scratch)
+write_calls(struct measure *s, FILE *out)
 {
 	int n = 0;
 	char *calls = TEXT(s, "static const struct rt_measure_call calls[] = {\n");
 	for (int i = 0; i < s->plan->nactions; i++) {
 		const struct lower_action *a = &s->plan->action[i];
-		char *text = a->kind == LOWER_KERNEL ? cost_op_key(s, s->m, a->op) : NULL;
-		int k = text ? measure_key(s, text) : -1;
+		int k = s->key_of[i];
 		if (k < 0)
 			continue;
 		fprintf(out, "static const int64_t offsets_%d[] = {", n);
@@ -83,13 +150,11 @@ write_calls(struct measure *s, FILE *out, const uint64_t *scratch)
 		for (int r = 0; r < a->op->nresults; r++)
 			fprintf(out, "%" PRId64 ", ", result_offset(s, a, r));
 		fprintf(out, "};\n");
-		calls = talloc_asprintf_append_buffer(calls,
-			"\t{kernel_%d, %d, %d, %d, offsets_%d, %" PRId64 "},\n", k, k,
-			a->op->noperands, a->op->nresults, n,
-			scratch[k] ? new_room(s, scratch[k]) : (int64_t)-1);
+		calls = talloc_asprintf_append_buffer(calls, "\t{%d, offsets_%d, %" PRId64 "},\n",
+			k, n, s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);
 		n++;
 	}
-	fprintf(out, "%s\t{0, 0, 0, 0, 0, 0}};\n", (char *)must_have(calls));
+	fprintf(out, "%s\t{0}};\n", (char *)must_have(calls));
 	return n;
 }
 
@@ -100,15 +165,14 @@ write_fills(const struct measure *s, FILE *out)
 	fprintf(out, "static const struct rt_measure_fill fills[] = {\n");
 	IR_FOR_OPS (op, &s->plan->main->body) {
 		const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
-		if (!op_is(op, NAMED) || !v || offset_of(s, v) < 0 ||
-			(v->type->dtype != IR_f32 && v->type->dtype != IR_f64))
+		if (!op_is(op, NAMED) || !v || offset_of(s, v) < 0)
 			continue;
-		fprintf(out, "\t{%" PRId64 ", %" PRId64 ", RT_%s},\n", offset_of(s, v),
-			ir_type_local_elements(s->m, v->type),
-			ir_dtype_name((enum ir_dtype)v->type->dtype));
+		fprintf(out, "\t{%" PRId64 ", ", offset_of(s, v));
+		write_tensor(s, out, v);
+		fprintf(out, "},\n");
 		n++;
 	}
-	fprintf(out, "\t{0, 0, RT_f32}};\n");
+	fprintf(out, "\t{0}};\n");
 	return n;
 }
 
@@ -121,43 +185,76 @@ kind_text(enum collective c)
 	return name[c];
 }
 
-static int
-write_messages(const struct measure *s, FILE *out, int places)
+static void
+write_messages(const struct measure *s, FILE *out)
 {
-	int n = 0;
 	fprintf(out, "static const struct rt_measure_coll colls[] = {\n");
-	for (int i = 0; i < s->nmessages; i++)
-		if (s->message[i].places == places) {
-			/* Of elements, as many for every place. */
-			int64_t unit = 4 * (int64_t)places;
-			int64_t bytes = (s->message[i].bytes + unit - 1) / unit * unit;
-			fprintf(out, "\t{%s, %" PRId64 "},\n", kind_text(s->message[i].kind),
-				bytes);
-			n++;
-		}
-	fprintf(out, "\t{RT_ALLREDUCE, 0}};\n");
-	return n;
+	for (int i = 0; i < s->nmessages; i++) {
+		const struct message *x = &s->message[i];
+		fprintf(out, "\t{%s, \"%s\", %d, %" PRId64 "},\n", kind_text(x->kind),
+			collective_name(x->kind), x->axis, x->bytes);
+	}
+	fprintf(out, "\t{0}};\n");
+}
+
+/* The axes of the module: ranks have the coordinates that they have in training. */
+static void
+write_axes(const struct measure *s, FILE *out)
+{
+	bool all = s->ranks == ir_devices(s->m);
+	fprintf(out, "static const struct rt_axis axes[] = {\n");
+	for (int a = 0; a < s->m->naxes; a++) {
+		bool time = s->m->axis[a].time;
+		fprintf(out, "\t{\"%s\", %" PRId64 ", %s},\n", s->m->axis[a].name,
+			all || time ? (int64_t)s->m->axis[a].size : (int64_t)1,
+			time ? "true" : "false");
+	}
+	fprintf(out, "\t{\"\", 1, false}};\n");
+}
+
+static void
+write_main(const struct measure *s, FILE *out, int ncalls, int nfills)
+{
+	fprintf(out,
+		"\nint\nmain(int argc, char **argv)\n{\n\tconst struct rt_measure m = {\n\t\t");
+	fput_quoted(out, s->backend);
+	fprintf(out,
+		", %s, %d, axes,\n\t\t%d, %d, %d, %d, kernels, calls, fills, colls, %" PRIu64
+		"};\n",
+		s->o->rotate ? "true" : "false", s->m->naxes, s->nkeys, ncalls, nfills,
+		s->nmessages, s->arena);
+	fprintf(out, "\treturn rt_%smeasure_main(&m, %sargc, argv);\n}\n",
+		s->o->cuda ? "cuda_" : "", s->o->cuda ? "&cuda, " : "");
+}
+
+/* measure.c, or step.c of a CUDA program. */
+static bool
+write_tables(struct measure *s)
+{
+	const char *name = s->o->cuda ? "step.c" : "measure.c";
+	FILE *out = lower_open(s->diag, s->folder, name);
+	if (!out)
+		return false;
+	bool good = true;
+	fprintf(out, "/* Kernels and messages of module @%s, to be timed. */\n",
+		s->m->name ? s->m->name : "main");
+	fprintf(out, "#include \"runtime/%smeasure.h\"\n\n", s->o->cuda ? "cuda/" : "");
+	if (s->o->cuda)
+		good = write_cuda_calls(s, out);
+	else
+		write_host_calls(s, out);
+	s->arena = s->plan->arena_bytes;
+	write_kernel_table(s, out);
+	int ncalls = write_calls(s, out);
+	int nfills = write_fills(s, out);
+	write_messages(s, out);
+	write_axes(s, out);
+	write_main(s, out, ncalls, nfills);
+	return lower_close(s->diag, s->folder, name, out) && good;
 }
 
 bool
-measure_write(struct measure *s, FILE *out, int places, bool kernels)
+measure_write(struct measure *s, int *nfiles)
 {
-	uint64_t *scratch = NEW_ARRAY(s, uint64_t, s->nkeys);
-	int ncalls = 0, nfills = 0;
-	s->arena = s->plan->arena_bytes;
-	fprintf(out, "#include \"runtime/measure.h\"\n\n");
-	if (kernels) {
-		if (!write_kernels(s, out, scratch))
-			return false;
-		ncalls = write_calls(s, out, scratch);
-		nfills = write_fills(s, out);
-	}
-	int ncolls = write_messages(s, out, places);
-	fprintf(out,
-		"\nint\nmain(void)\n{\n\tconst struct rt_measure m = {%d, %d, %d, %d, %d, %d,\n",
-		s->ranks, places, ncalls ? s->nkeys : 0, ncalls, nfills, ncolls);
-	fprintf(out, "\t\t%s, %s, colls, %" PRIu64 ", \"result\"};\n", ncalls ? "calls" : "0",
-		ncalls ? "fills" : "0", ncalls ? s->arena : 0);
-	fprintf(out, "\treturn rt_measure_main(&m);\n}\n");
-	return true;
+	return (s->o->cuda || write_kernel_files(s, nfiles)) && write_tables(s);
 }

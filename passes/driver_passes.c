@@ -89,7 +89,7 @@ reproducer_write(const struct driver *t, const struct pass_entry *e, const struc
 	fputs("// dopt", out);
 	for (int i = 0; i < o->load.n; i++)
 		reproducer_option(out, "load", o->load.item[i]);
-	reproducer_option(out, "device", o->device);
+	reproducer_option(out, "cluster", o->cluster);
 	reproducer_option(out, "profile", o->profile);
 	if (o->seed)
 		fprintf(out, " -seed=%lld", (long long)o->seed);

@@ -5,7 +5,7 @@
  *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
  *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
  */
-#include "passes/driver.h"
+#include "passes/driver_report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,21 +14,32 @@
 
 enum { CELL = 10 }; /* columns of a number with its unit, and a blank */
 
-/* The cost model wants no calls: it gets a copy where the module has some. */
+struct ir_module *
+driver_without_calls(const void *owner, struct driver *t, struct ir_module *m)
+{
+	struct pass_pipeline *p = pass_pipeline_create(owner);
+	struct pass_manager *manager = pass_manager_create(p, t->ctx);
+
+	if (!pass_pipeline_require(p, manager, m, "no-calls"))
+		return NULL;
+	if (!p->n)
+		return m;
+	struct ir_module *copy = ir_module_clone(p, m);
+	return pass_pipeline_run(p, manager, &copy, NULL) == PASS_DONE ? copy : NULL;
+}
+
 static bool
 evaluate(struct driver *t, struct ir_module *m, struct cost_report *report)
 {
-	struct pass_pipeline *p = pass_pipeline_create(t->stats);
-	struct pass_manager *manager = pass_manager_create(p, t->ctx);
-	struct ir_module *copy = m;
-	bool ok = pass_pipeline_require(p, manager, m, "no-calls");
+	void *scratch = talloc_new(t->stats);
+	struct ir_module *copy = driver_without_calls(scratch, t, m);
+	bool ok = copy && cost_evaluate(t->cost, copy, report);
+	const double budget = (double)t->manager->budget;
 
-	if (p->n) {
-		copy = ir_module_clone(p, m);
-		ok = pass_pipeline_run(p, manager, &copy, NULL) == PASS_DONE;
-	}
-	ok = ok && cost_evaluate(t->cost, copy, report);
-	talloc_free(p);
+	if (budget > 0 && report->peak_bytes > budget)
+		report->fits = false;
+
+	talloc_free(scratch);
 	return ok;
 }
 
@@ -52,42 +63,27 @@ driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *r
 		run->manager->counter = NULL;
 		run->manager->ncounters = 0;
 	}
-	if (t->o->stats || t->o->keep == DRIVER_KEEP_BETTER)
-		return evaluate(t, m, &row->cost);
-	return true;
-}
-
-/* A number in the largest unit that leaves digits before the point, "1.24ms", right-aligned. */
-static void
-print_scaled(FILE *out, double x, const char *const *unit, double step)
-{
-	char text[32];
-
-	while (unit[1] && x < 1 && x > 0) {
-		x *= step;
-		unit++;
-	}
-	snprintf(text, sizeof text, "%.3g%s", x, x > 0 ? *unit : "");
-	/* Three digits, and no exponent where there are four before the point. */
-	if (x >= 999.5)
-		snprintf(text, sizeof text, "%.0f%s", x, *unit);
-	fprintf(out, " %*s", CELL, text);
+	if (!t->o->stats && t->o->emit != DRIVER_EMIT_REPORT && t->o->keep != DRIVER_KEEP_BETTER)
+		return true;
+	bool ok = evaluate(t, m, &row->cost);
+	row->over = t->manager->budget && row->cost.peak_bytes > (double)t->manager->budget;
+	return ok;
 }
 
 static void
 print_seconds(FILE *out, double s)
 {
-	static const char *const unit[] = {"s", "ms", "us", "ns", NULL};
+	char text[TEXT_NUMBER];
 
-	print_scaled(out, s, unit, 1e3);
+	fprintf(out, " %*s", CELL, text_seconds(text, s));
 }
 
 static void
 print_bytes(FILE *out, double bytes)
 {
-	static const char *const unit[] = {"TB", "GB", "MB", "KB", "B", NULL};
+	char text[TEXT_NUMBER];
 
-	print_scaled(out, bytes / 1e12, unit, 1e3);
+	fprintf(out, " %*s", CELL, text_bytes(text, bytes));
 }
 
 static int
@@ -121,6 +117,8 @@ print_row(FILE *out, const struct driver_row *row, int width, bool cost)
 	}
 	if (row->name)
 		print_seconds(out, row->seconds);
+	if (row->over)
+		fputs("  over budget", out);
 	if (row->dropped)
 		fputs("  dropped", out);
 	else if (row->name && !row->changed)
@@ -155,22 +153,10 @@ print_table(FILE *out, const struct driver_stats *s, const struct cost_model *co
 }
 
 static void
-json_text(FILE *out, const char *s)
-{
-	fputc('"', out);
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			fputc('\\', out);
-		fputc(*s, out);
-	}
-	fputc('"', out);
-}
-
-static void
 json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
 {
 	fputs("  {\"pass\": ", out);
-	json_text(out, row->name ? row->name : "input");
+	text_json(out, row->name ? row->name : "input");
 	if (row->name)
 		fprintf(out,
 			", \"automatic\": %s, \"changed\": %s, \"dropped\": %s, \"seconds\": %.9g",
@@ -180,13 +166,13 @@ json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
 		fputs(", \"counts\": {", out);
 		for (int i = 0; i < row->ncounters; i++) {
 			fputs(i ? ", " : "", out);
-			json_text(out, row->counter[i].what);
+			text_json(out, row->counter[i].what);
 			fprintf(out, ": %" PRId64, row->counter[i].n);
 		}
 		fputc('}', out);
 	}
 	if (cost) {
-		fputs(", \"cost\": ", out);
+		fprintf(out, ", \"over_budget\": %s, \"cost\": ", row->over ? "true" : "false");
 		cost_report_json(out, cost, &row->cost);
 	}
 	fputc('}', out);
@@ -198,12 +184,16 @@ driver_stats_print(
 {
 	if (!json) {
 		print_table(out, s, cost);
+		if (s->whatif)
+			driver_whatif_print(out, s->whatif);
 		return;
 	}
 	fputs("[\n", out);
 	for (int i = 0; i < s->n; i++) {
 		json_row(out, &s->row[i], cost);
-		fputs(i + 1 < s->n ? ",\n" : "\n", out);
+		fputs(i + 1 < s->n || s->whatif ? ",\n" : "\n", out);
 	}
+	if (s->whatif)
+		driver_whatif_json(out, s->whatif);
 	fputs("]\n", out);
 }

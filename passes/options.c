@@ -76,35 +76,12 @@ parse_int(const void *owner, const struct pass_option *o, const char *text, stru
 	return fault_range(owner, o, (double)v->i, text);
 }
 
-/*
- * A decimal number in base units: with a unit of that kind; with none for kind -1, and for bytes,
- * which a bare number means too.
- */
-static bool
-parse_quantity(const char *text, int kind, double *number)
-{
-	char *end;
-
-	if (strspn(text, "+-.0123456789") == 0) /* no inf, no nan */
-		return false;
-	*number = strtod(text, &end);
-	if (end == text)
-		return false;
-	if (!*end)
-		return isfinite(*number) && kind != UNIT_SECONDS;
-	int unit = ir_unit_find(end, strlen(end));
-	if (unit < 0 || kind < 0 || (int)ir_unit_kind((enum ir_unit)unit) != kind)
-		return false;
-	*number *= ir_unit_scale((enum ir_unit)unit);
-	return isfinite(*number);
-}
-
 static char *
 parse_number(const void *owner, const struct pass_option *o, const char *text, struct pass_value *v)
 {
 	int kind = o->type == PASS_SIZE ? UNIT_BYTES : o->type == PASS_TIME ? UNIT_SECONDS : -1;
 
-	if (!parse_quantity(text, kind, &v->f))
+	if (ir_quantity_read(text, kind, &v->f))
 		return fault_expected(owner, o, text);
 	if (o->type == PASS_FLOAT)
 		return fault_range(owner, o, v->f, text);

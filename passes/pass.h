@@ -18,9 +18,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Changes whenever a plugin built against an older pass.h or ir.h would no longer work. */
-#define DOPT_API_VERSION 1
+#define DOPT_API_VERSION 2
 
 struct cost_model;   /* passes/analysis/cost.h */
 struct pass_manager; /* passes/pipeline.h */
@@ -64,6 +65,9 @@ struct pass {
 	const char *needs, *provides, *conflicts;
 	/* Changes the module. False: it reported an error and the module is not to be used. */
 	bool (*run)(struct pass_run *run, struct ir_module *m);
+	/* A PASS_BOOL option with which the pass takes back what it provides: those facts hold no
+	 * longer then, and nothing is in conflict. NULL: none. */
+	const char *undo;
 };
 
 /* One run of a pass on a module. */
@@ -109,6 +113,18 @@ void pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_
 
 /* Adds n to the statistic of that name, "ops fused"; n > 0 means that the module changed. */
 void pass_count(struct pass_run *run, const char *what, int64_t n);
+
+/* Bytes that the step may take on a device in the end, as `dopt -budget` says; 0: any number. */
+uint64_t pass_budget(const struct pass_run *run);
+
+/* Seconds that a search may take, as `dopt -time-limit` says; 0: any. */
+double pass_time_limit(const struct pass_run *run);
+
+/* Replays that a search may take, where the pass does not say; 0: any. */
+uint64_t pass_evaluations(const struct pass_run *run);
+
+/* Where a search says how far it is; NULL: nowhere. */
+FILE *pass_progress(const struct pass_run *run);
 
 /* Runs other passes, as pipeline text, inside this one and verifies after each. False: reported. */
 bool pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);

@@ -37,8 +37,8 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 	size_t length;
 
 	while (pass_fact_next(&at, &word, &length)) {
-		bool absent = *word == '!';
-		const struct pass_fact *fact = pass_fact_find(word + absent, length - absent);
+		const bool negated = *word == '!', absent = negated != pass_entry_undoes(e);
+		const struct pass_fact *fact = pass_fact_find(word + negated, length - negated);
 		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
 			continue;
 		diag_error(manager->ctx->diag, e->loc,
@@ -133,6 +133,30 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 		talloc_free(run.scratch);
 	}
 	return status;
+}
+
+double
+pass_time_limit(const struct pass_run *run)
+{
+	return run->manager->time_limit;
+}
+
+uint64_t
+pass_evaluations(const struct pass_run *run)
+{
+	return run->manager->evaluations;
+}
+
+FILE *
+pass_progress(const struct pass_run *run)
+{
+	return run->manager->progress;
+}
+
+uint64_t
+pass_budget(const struct pass_run *run)
+{
+	return run->manager->budget;
 }
 
 bool

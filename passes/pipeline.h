@@ -51,6 +51,10 @@ struct pass_manager {
 	struct pass_registry *registry;
 	struct cost_model *cost; /* may be NULL */
 	uint64_t seed;
+	uint64_t budget;   /* bytes that a step may take on a device; 0: any */
+	double time_limit; /* seconds that a search may take; 0: any */
+	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
+	FILE *progress;    /* where a search says how far it is; NULL: nowhere */
 	bool verify_each;  /* verify after every pass */
 	bool keep_remarks; /* collect remarks in `remark` */
 	bool show_remarks; /* and report them as they come */

@@ -51,19 +51,32 @@ facts_of_module(const void *owner, const struct ir_module *m)
 	return f;
 }
 
+bool
+pass_entry_undoes(const struct pass_entry *e)
+{
+	const struct pass_option *o = e->pass->options;
+
+	for (int i = 0; e->pass->undo && o[i].name; i++)
+		if (!strcmp(o[i].name, e->pass->undo))
+			return e->value[i].i != 0;
+	return false;
+}
+
 /* What holds after entry `i`: `!fact` takes one away. */
 static void
 facts_after(struct facts *f, const struct pass_pipeline *p, int i)
 {
 	const char *at = p->entry[i].pass->provides, *word;
+	const bool undoes = pass_entry_undoes(&p->entry[i]);
 	size_t length;
 
 	while (pass_fact_next(&at, &word, &length)) {
-		if (*word != '!') {
-			facts_add(f, word, length, i);
+		const bool negated = *word == '!';
+		if (negated == undoes) {
+			facts_add(f, word + negated, length - negated, i);
 			continue;
 		}
-		int k = facts_find(f, word + 1, length - 1);
+		int k = facts_find(f, word + negated, length - negated);
 		if (k >= 0)
 			f->held[k] = f->held[--f->n];
 	}
@@ -176,7 +189,7 @@ static bool
 check_conflicts(struct checker *c, int i)
 {
 	const struct pass_entry *e = &c->p->entry[i];
-	const char *at = e->pass->conflicts, *word;
+	const char *at = pass_entry_undoes(e) ? NULL : e->pass->conflicts, *word;
 	size_t length;
 	bool ok = true;
 

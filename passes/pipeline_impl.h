@@ -8,6 +8,9 @@
 struct pass_entry pass_entry_default(
 	struct pass_pipeline *p, const struct pass *pass, struct ir_loc loc);
 
+/* Is it run to take back what its pass provides? */
+bool pass_entry_undoes(const struct pass_entry *e);
+
 /* Puts a copy of *e in at position `at`. */
 void pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e);
 

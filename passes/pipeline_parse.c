@@ -11,67 +11,25 @@
  */
 #include "passes/pipeline_impl.h"
 
+#include "ir/option_text.h"
 #include "ir/suggest.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <talloc.h>
 
 struct reader {
+	struct option_text in;
 	struct pass_pipeline *pipeline;
 	struct pass_manager *manager;
-	const char *text, *at;
-	uint32_t base;
-	bool ok;
 };
-
-static struct ir_loc
-loc_of(const struct reader *r, const char *begin, const char *end)
-{
-	return (struct ir_loc){
-		r->base + (uint32_t)(begin - r->text), r->base + (uint32_t)(end - r->text)};
-}
-
-/* Reports at [begin, end) of the text; returns false. */
-static bool __attribute__((format(printf, 4, 5)))
-fault(struct reader *r, const char *begin, const char *end, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	char *text = talloc_vasprintf(r->pipeline, format, args);
-	va_end(args);
-	if (!text)
-		out_of_memory();
-	diag_error(r->manager->ctx->diag, loc_of(r, begin, end), "%s", text);
-	talloc_free(text);
-	r->ok = false;
-	return false;
-}
-
-static char *
-slice(struct reader *r, const char *begin, const char *end)
-{
-	char *s = talloc_strndup(r->pipeline, begin, (size_t)(end - begin));
-
-	if (!s)
-		out_of_memory();
-	return s;
-}
-
-static void
-skip_blanks(struct reader *r)
-{
-	r->at += strspn(r->at, " \t\r\n");
-}
 
 static bool
 accept(struct reader *r, char c)
 {
-	skip_blanks(r);
-	if (*r->at != c)
+	option_text_skip_blanks(&r->in);
+	if (*r->in.at != c)
 		return false;
-	r->at++;
+	r->in.at++;
 	return true;
 }
 
@@ -86,33 +44,34 @@ word_end(const char *s)
 static bool
 fault_expected(struct reader *r, const char *what)
 {
-	if (!*r->at)
-		return fault(
-			r, r->at, r->at + 1, "expected %s, found the end of the pipeline", what);
-	return fault(r, r->at, r->at + 1, "expected %s, found '%c'", what, *r->at);
+	if (!*r->in.at)
+		return option_text_fault(&r->in, r->in.at, r->in.at + 1,
+			"expected %s, found the end of the pipeline", what);
+	return option_text_fault(
+		&r->in, r->in.at, r->in.at + 1, "expected %s, found '%c'", what, *r->in.at);
 }
 
 /* The place of a value, which is word, "text" or [list]; *value gets its text without quotes. */
 static bool
 read_value(struct reader *r, struct ir_loc *loc, char **value)
 {
-	skip_blanks(r);
-	const char *begin = r->at, *end = word_end(begin);
+	option_text_skip_blanks(&r->in);
+	const char *begin = r->in.at, *end = word_end(begin);
 	int cut = 0;
 
 	if (*begin == '"' || *begin == '[') {
 		cut = *begin == '"';
 		end = strchr(begin + 1, cut ? '"' : ']');
 		if (!end)
-			return fault(r, begin, begin + 1, "no %s ends this %s",
+			return option_text_fault(&r->in, begin, begin + 1, "no %s ends this %s",
 				cut ? "'\"'" : "']'", cut ? "text" : "list");
 		end++;
 	} else if (end == begin) {
 		return fault_expected(r, "a value");
 	}
-	r->at = end;
-	*loc = loc_of(r, begin, end);
-	*value = slice(r, begin + cut, end - cut);
+	r->in.at = end;
+	*loc = option_text_loc(&r->in, begin, end);
+	*value = option_text_slice(&r->in, begin + cut, end - cut);
 	return true;
 }
 
@@ -128,14 +87,14 @@ option_find(const struct pass *p, const char *name)
 static void
 fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, const char *end)
 {
-	struct suggestion near = suggestion_for(slice(r, begin, end));
+	struct suggestion near = suggestion_for(option_text_slice(&r->in, begin, end));
 	char *known = talloc_strdup(r->pipeline, "");
 
 	for (const struct pass_option *o = p->options; o && o->name; o++) {
 		suggestion_add(&near, o->name);
 		known = talloc_asprintf_append(known, o == p->options ? "%s" : ", %s", o->name);
 	}
-	fault(r, begin, end, "pass '%s' has no option '%s'%s", p->name, near.wrong,
+	option_text_fault(&r->in, begin, end, "pass '%s' has no option '%s'%s", p->name, near.wrong,
 		suggestion_text(r->pipeline, &near));
 	diag_note(r->manager->ctx->diag, LOC_NONE, "%s%s",
 		*known ? "its options: " : "it has no options", known);
@@ -148,19 +107,19 @@ fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, 
 static bool
 read_option(struct reader *r, struct pass_entry *e)
 {
-	skip_blanks(r);
-	const char *begin = r->at, *end = word_end(begin);
-	struct ir_loc loc = loc_of(r, begin, end);
+	option_text_skip_blanks(&r->in);
+	const char *begin = r->in.at, *end = word_end(begin);
+	struct ir_loc loc = option_text_loc(&r->in, begin, end);
 	char *value = NULL;
 
 	if (begin == end)
 		return fault_expected(r, "an option");
-	r->at = end;
+	r->in.at = end;
 	if (accept(r, '=') && !read_value(r, &loc, &value))
 		return false;
 	if (!e->pass)
 		return true;
-	int i = option_find(e->pass, slice(r, begin, end));
+	int i = option_find(e->pass, option_text_slice(&r->in, begin, end));
 	if (i < 0) {
 		fault_unknown_option(r, e->pass, begin, end);
 		return true;
@@ -168,12 +127,13 @@ read_option(struct reader *r, struct pass_entry *e)
 	const struct pass_option *o = &e->pass->options[i];
 	struct pass_value *v = &e->value[i];
 	if (v->given) {
-		fault(r, begin, end, "option '%s' is given twice", o->name);
+		option_text_fault(&r->in, begin, end, "option '%s' is given twice", o->name);
 		return true;
 	}
 	char *type = pass_option_type_text(r->pipeline, o);
 	if (!value && o->type != PASS_BOOL) {
-		fault(r, begin, end, "option '%s' needs a value: %s=%s", o->name, o->name, type);
+		option_text_fault(&r->in, begin, end, "option '%s' needs a value: %s=%s", o->name,
+			o->name, type);
 		return true;
 	}
 	char *why = pass_value_parse(r->pipeline, o, value ? value : "true", v);
@@ -182,7 +142,7 @@ read_option(struct reader *r, struct pass_entry *e)
 	if (why) {
 		diag_error(r->manager->ctx->diag, loc, "option '%s' of %s: %s", o->name,
 			e->pass->name, why);
-		r->ok = false;
+		r->in.ok = false;
 	}
 	return true;
 }
@@ -190,7 +150,7 @@ read_option(struct reader *r, struct pass_entry *e)
 static bool
 read_options(struct reader *r, struct pass_entry *e)
 {
-	const char *open = r->at;
+	const char *open = r->in.at;
 
 	if (!accept(r, '{') || accept(r, '}'))
 		return true;
@@ -202,21 +162,22 @@ read_options(struct reader *r, struct pass_entry *e)
 	if (accept(r, '}'))
 		return true;
 	fault_expected(r, "',' or '}'");
-	diag_note(r->manager->ctx->diag, loc_of(r, open, open + 1), "the options began here");
+	diag_note(r->manager->ctx->diag, option_text_loc(&r->in, open, open + 1),
+		"the options began here");
 	return false;
 }
 
 static const struct pass *
 find_pass(struct reader *r, const char *begin, const char *end)
 {
-	struct suggestion near = suggestion_for(slice(r, begin, end));
+	struct suggestion near = suggestion_for(option_text_slice(&r->in, begin, end));
 	const struct pass *p = pass_registry_find(r->manager->registry, near.wrong);
 
 	if (p)
 		return p;
 	for (int i = 0; i < pass_registry_count(r->manager->registry); i++)
 		suggestion_add(&near, pass_registry_get(r->manager->registry, i)->name);
-	fault(r, begin, end, "unknown pass '%s'%s", near.wrong,
+	option_text_fault(&r->in, begin, end, "unknown pass '%s'%s", near.wrong,
 		suggestion_text(r->pipeline, &near));
 	return NULL;
 }
@@ -269,31 +230,31 @@ check_required(struct reader *r, const struct pass_entry *e)
 		char *type = pass_option_type_text(r->pipeline, o);
 		diag_error(r->manager->ctx->diag, e->loc, "pass '%s' needs %s=%s: %s",
 			e->pass->name, o->name, type, o->help);
-		r->ok = false;
+		r->in.ok = false;
 	}
 }
 
 static bool
 read_entry(struct reader *r)
 {
-	skip_blanks(r);
-	const char *begin = r->at, *end = word_end(begin);
+	option_text_skip_blanks(&r->in);
+	const char *begin = r->in.at, *end = word_end(begin);
 
 	if (begin == end)
 		return fault_expected(r, "a pass");
 	const struct pass *pass = find_pass(r, begin, end);
-	struct pass_entry e = {.loc = loc_of(r, begin, end)};
+	struct pass_entry e = {.loc = option_text_loc(&r->in, begin, end)};
 	if (pass)
 		e = pass_entry_default(r->pipeline, pass, e.loc);
-	r->at = end;
-	skip_blanks(r);
+	r->in.at = end;
+	option_text_skip_blanks(&r->in);
 	if (!read_options(r, &e))
 		return false;
 	if (!pass)
 		return true;
-	for (end = r->at; strchr(" \t\r\n", end[-1]); end--)
+	for (end = r->in.at; strchr(" \t\r\n", end[-1]); end--)
 		;
-	e.text = slice(r, begin, end);
+	e.text = option_text_slice(&r->in, begin, end);
 	check_required(r, &e);
 	pass_pipeline_insert(r->pipeline, r->pipeline->n, &e);
 	return true;
@@ -313,17 +274,18 @@ bool
 pass_pipeline_parse(
 	struct pass_pipeline *p, struct pass_manager *manager, const char *source, const char *text)
 {
-	struct reader r = {.pipeline = p, .manager = manager, .text = text, .at = text, .ok = true};
+	struct reader r = {.in = option_text_begin(p, manager->ctx->diag, source, text),
+		.pipeline = p,
+		.manager = manager};
 
-	r.base = diag_add_source(manager->ctx->diag, source, text, strlen(text));
-	skip_blanks(&r);
-	if (!*r.at)
+	option_text_skip_blanks(&r.in);
+	if (!*r.in.at)
 		return true;
 	do {
 		if (!read_entry(&r))
 			return false;
 	} while (accept(&r, ','));
-	if (*r.at)
+	if (*r.in.at)
 		return fault_expected(&r, "',' and another pass");
-	return r.ok;
+	return r.in.ok;
 }

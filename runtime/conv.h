@@ -39,7 +39,24 @@ struct rt_conv;
 void rt_conv_f32(struct rt_conv *_Atomic *prepared, const struct rt_conv_shape *shape,
 	const float *a, const float *b, float *out, void *scratch, size_t bytes);
 
-/* The same of 16-bit floats, summed in f32 and rounded once. */
+/* Floats of a tensor of n, up to a multiple of 64 bytes. */
+static inline int64_t
+rt_conv_padded(int64_t n)
+{
+	return (n + 15) / 16 * 16;
+}
+
+/* Bytes at the end of the scratch of rt_conv_half: the three tensors in f32. */
+static inline int64_t
+rt_conv_half_room(const struct rt_conv_shape *s)
+{
+	return 4 * (rt_conv_padded(s->n * s->c * s->h * s->w) +
+			   rt_conv_padded(s->o * (s->c / s->groups) * s->kh * s->kw) +
+			   rt_conv_padded(s->n * s->o * s->oh * s->ow));
+}
+
+/* The same of 16-bit floats, summed in f32 and rounded once. `bytes` counts rt_conv_half_room, too,
+ * and is a multiple of 64. */
 enum rt_conv_half { RT_CONV_F16, RT_CONV_BF16 };
 void rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
 	const struct rt_conv_shape *shape, const uint16_t *a, const uint16_t *b, uint16_t *out,

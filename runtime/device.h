@@ -25,6 +25,7 @@ struct rt_device {
 	void (*sync)(void *dev);
 	/* The arena is host memory: uploads and downloads may be left out. */
 	bool is_host;
+	size_t beside; /* bytes that a rank allocates on it beside the arena, for libraries */
 	const struct rt_engine_ops *engine; /* &rt_engine_host where is_host */
 };
 

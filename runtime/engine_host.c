@@ -5,11 +5,13 @@
  *	compute thread   post -> ring -> bump(work)            wait: owner? run until done
  *	comm. thread     sleeps on work; owner? run until the ring is empty
  *
- * Whoever gives the transport up while something is posted bumps `work`, so nothing is left
- * lying. */
+ * Whoever gives the transport up bumps `news`, for a computing thread that waits and found it
+ *taken, and `work` while something is posted, so nothing is left lying. A lazy transport leaves all
+ *to the computing thread until another rank wants something. */
 #include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/event.h"
+#include "runtime/parts.h"
 #include "runtime/threads.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,24 +30,25 @@ struct rt_engine {
 	struct posted ring[RING];
 	uint64_t count;          /* collectives so far: the compute thread's own */
 	_Atomic uint32_t posted; /* the same for everybody, wrapping around like `done` */
-	struct rt_event done;    /* how many of them are complete */
-	struct rt_event work;    /* changes when there is something to do */
+	_Atomic uint32_t done;   /* how many of them are complete */
 	_Atomic bool owned;      /* somebody executes */
+	struct rt_event news;    /* `done` or `owned` have changed */
 	_Atomic bool stop;
-	uint64_t *last; /* [ncolls]: `count` after its last post, 0: never posted */
+	uint64_t *last;      /* [ncolls]: `count` after its last post, 0: never posted */
+	struct rt_buf *room; /* of the part at work */
 };
 
 /* Has collective number n (counted from 1) been completed? Counters wrap around. */
 static bool
 is_done(const struct rt_engine *e, uint32_t n)
 {
-	return (int32_t)(rt_event_value(&e->done) - n) >= 0;
+	return (int32_t)(atomic_load(&e->done) - n) >= 0;
 }
 
 static bool
 pending(const struct rt_engine *e)
 {
-	return rt_event_value(&e->done) != atomic_load(&e->posted);
+	return atomic_load(&e->done) != atomic_load(&e->posted);
 }
 
 static bool
@@ -54,81 +57,122 @@ take(struct rt_engine *e)
 	return !atomic_exchange(&e->owned, true);
 }
 
+/* Is that something for the communication thread? */
+static bool
+is_due(const struct rt_engine *e)
+{
+	const struct rt_transport *t = e->setup.transport;
+	return pending(e) && (!t->lazy || atomic_load(&t->wanted));
+}
+
 static void
 give(struct rt_engine *e)
 {
 	atomic_store(&e->owned, false);
-	if (pending(e))
-		rt_event_bump(&e->work);
+	rt_event_bump(&e->news);
+	if (is_due(e))
+		rt_event_bump(&e->setup.transport->work);
+}
+
+/* The parts of a collective, one after the other. */
+static void
+run_parts(struct rt_engine *e, const struct rt_coll *c, int64_t posted)
+{
+	struct rt_transport *t = e->setup.transport;
+	const int places = (int)e->setup.prog->axes[c->axis].size;
+	int64_t began = 0;
+	for (int i = 0; i < rt_parts(c); i++) {
+		const struct rt_coll part = rt_part(c, places, i, e->room);
+		if (!part.nbufs)
+			continue;
+		t->ops->run(t, &part, posted);
+		began = began ? began : t->began;
+	}
+	t->began = began;
 }
 
 /* Executes the oldest collective that is posted. */
 static void
 run_one(struct rt_engine *e)
 {
-	const uint32_t number = rt_event_value(&e->done);
+	const uint32_t number = atomic_load(&e->done);
 	const struct posted p = e->ring[number % RING];
 	const struct rt_coll *c = &e->setup.prog->colls[p.coll];
-	struct rt_trace *trace = e->setup.trace;
+	struct rt_transport *t = e->setup.transport;
+	struct rt_trace *trace = rt_trace_active(e->setup.trace) ? e->setup.trace : NULL;
+	atomic_store(&t->wanted, false);
+	t->began = t->ended = 0;
 	const int64_t begin = trace ? rt_now_ns() : 0;
-	e->setup.transport->ops->run(e->setup.transport, c, p.at);
+	run_parts(e, c, p.at);
 	if (trace)
-		rt_trace_add(trace, RT_TRACK_COMMUNICATION, RT_EVENT_COLLECTIVE, p.coll, begin,
-			rt_now_ns(), p.at, number);
-	rt_event_bump(&e->done);
+		rt_trace_add(trace, RT_TRACK_COMMUNICATION,
+			&(struct rt_trace_event){.begin = t->began ? t->began : begin,
+				.end = t->ended ? t->ended : rt_now_ns(),
+				.posted = p.at,
+				.sequence = rt_trace_sequence(trace, p.coll),
+				.index = p.coll,
+				.kind = RT_EVENT_COLLECTIVE});
+	atomic_store(&e->done, number + 1);
+	rt_event_bump(&e->news);
 }
 
 static void *
 communicate(void *arg)
 {
 	struct rt_engine *e = arg;
+	struct rt_event *work = &e->setup.transport->work;
 	rt_single_threaded_libraries();
 	rt_precise_sleep();
 	for (;;) {
-		const uint32_t seen = rt_event_value(&e->work);
+		const uint32_t seen = rt_event_value(work);
 		if (atomic_load(&e->stop))
 			return NULL;
-		if (pending(e) && take(e)) {
-			while (pending(e))
+		if (is_due(e) && take(e)) {
+			while (is_due(e))
 				run_one(e);
 			give(e);
 			continue;
 		}
-		rt_event_wait(&e->work, seen, NULL);
+		rt_event_wait(work, seen, NULL);
 	}
 }
 
-/* Waits for collective number n, as the executor if nobody else is. */
+/* Waits for collective number n, as the executor if nobody else is. The communication thread may be
+ * on the same core, which is left to it. */
 static void
 wait_for(struct rt_engine *e, uint32_t n)
 {
+	struct rt_haste *haste = &e->setup.transport->haste;
 	if (is_done(e, n))
 		return;
-	atomic_store_explicit(&e->setup.transport->urgent, true, memory_order_relaxed);
-	while (!is_done(e, n)) {
+	rt_event_bump(&haste->changes);
+	for (;;) {
+		/* Before the look at both: what happens after it is not slept over. */
+		const uint32_t seen = rt_event_value(&e->news);
+		if (is_done(e, n))
+			break;
 		if (take(e)) {
 			while (!is_done(e, n))
 				run_one(e);
 			give(e);
 			break;
 		}
-		const uint32_t done = rt_event_value(&e->done);
-		if ((int32_t)(done - n) < 0)
-			rt_event_wait(&e->done, done, &e->setup.transport->urgent);
+		rt_event_wait(&e->news, seen, haste->crowded ? haste : NULL);
 	}
-	atomic_store_explicit(&e->setup.transport->urgent, false, memory_order_relaxed);
+	rt_event_bump(&haste->changes);
 }
 
 static void
 host_post(struct rt_engine *e, int32_t coll)
 {
 	const uint32_t number = (uint32_t)e->count;
-	if (number - rt_event_value(&e->done) >= RING)
+	if (number - atomic_load(&e->done) >= RING)
 		wait_for(e, number - RING + 1);
 	e->ring[number % RING] = (struct posted){coll, rt_now_ns()};
 	e->last[coll] = ++e->count;
 	atomic_store(&e->posted, number + 1);
-	rt_event_bump(&e->work);
+	if (is_due(e))
+		rt_event_bump(&e->setup.transport->work);
 }
 
 static void
@@ -150,9 +194,10 @@ static void
 host_destroy(struct rt_engine *e)
 {
 	atomic_store(&e->stop, true);
-	rt_event_bump(&e->work);
+	rt_event_bump(&e->setup.transport->work);
 	pthread_join(e->thread, NULL);
 	free(e->last);
+	free(e->room);
 	free(e);
 }
 
@@ -165,14 +210,17 @@ host_create(const struct rt_engine_setup *setup, struct rt_status *st)
 		return NULL;
 	}
 	e->setup = *setup;
+	rt_precise_sleep(); /* the thread that computes executes, too */
 	e->last = calloc((size_t)setup->prog->ncolls + 1, sizeof *e->last);
-	if (!e->last)
+	e->room = calloc((size_t)rt_parts_room(setup->prog) + 1, sizeof *e->room);
+	if (!e->last || !e->room)
 		rt_fail_memory(st, (size_t)setup->prog->ncolls * sizeof *e->last, "collectives");
 	else if (pthread_create(&e->thread, NULL, communicate, e))
 		rt_fail(st, RT_EXIT_RUN, "cannot start a communication thread");
 	else
 		return e;
 	free(e->last);
+	free(e->room);
 	free(e);
 	return NULL;
 }

@@ -30,13 +30,32 @@ struct rt_gemm_sum {
 	int64_t size, a, b;
 };
 
-/* C = the sum over all `sums` of op(A) * op(B), in f32, rounded once. f16 and bf16 as bits. */
+/* Rows and columns of C and length of the sum that products of 16-bit floats have in f32 at a time:
+ * 3 MB in all, so that they stay in the caches that a core has to itself or nearly so. */
+enum rt_gemm_half_block {
+	RT_GEMM_HALF_ROWS = 256,
+	RT_GEMM_HALF_COLUMNS = 768,
+	RT_GEMM_HALF_SUM = 512
+};
+
+/* Bytes of memory that such a product is given. */
+static inline int64_t
+rt_gemm_half_room(int64_t m, int64_t n, int64_t k)
+{
+	m = m < RT_GEMM_HALF_ROWS ? m : RT_GEMM_HALF_ROWS;
+	n = n < RT_GEMM_HALF_COLUMNS ? n : RT_GEMM_HALF_COLUMNS;
+	k = k < RT_GEMM_HALF_SUM ? k : RT_GEMM_HALF_SUM;
+	return (m * k + k * n + m * n) * (int64_t)sizeof(float);
+}
+
+/* C = the sum over all `sums` of op(A) * op(B), in f32, rounded once. f16 and bf16 as bits. `room`
+ * is rt_gemm_half_room of the same sizes. */
 void rt_gemm_bf16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums);
+	const struct rt_gemm_sum *sums, void *room);
 
 void rt_gemm_f16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums);
+	const struct rt_gemm_sum *sums, void *room);
 
 #endif

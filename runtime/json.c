@@ -1,12 +1,21 @@
 /* JSON tokens: see runtime/json.h. */
 #include "runtime/json.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Values inside values: nothing that we read has more than five. */
+#define DEPTH 64
+/* Characters of a number: a double has 24. */
+#define NUMBER_BYTES 64
+/* Below it ten times a number, and a digit, are still of 64 bits. */
+#define FIXED_LIMIT (INT64_MAX / 10 - 1)
 
 static void
 skip_space(struct rt_json *j)
 {
-	while (j->at < j->end && memchr(" \t\r\n", *j->at, 4))
+	while (j->at < j->end &&
+		(*j->at == ' ' || *j->at == '\n' || *j->at == '\t' || *j->at == '\r'))
 		j->at++;
 }
 
@@ -142,4 +151,176 @@ rt_json_count(struct rt_json *j, int64_t *out)
 	}
 	*out = x;
 	return j->at > start && !(j->at - start > 1 && *start == '0');
+}
+
+bool
+rt_json_span(struct rt_json *j, const char **text, size_t *length)
+{
+	if (!rt_json_take(j, '"'))
+		return false;
+	const char *s = j->at;
+	while (s < j->end && *s != '"' && *s != '\\' && (unsigned char)*s >= 0x20)
+		s++;
+	if (s == j->end || *s != '"') {
+		j->at = s;
+		return false;
+	}
+	*text = j->at;
+	*length = (size_t)(s - j->at);
+	j->at = s + 1;
+	return true;
+}
+
+/* Digits; at least one. */
+static bool
+skip_digits(struct rt_json *j)
+{
+	const char *start = j->at;
+	while (j->at < j->end && *j->at >= '0' && *j->at <= '9')
+		j->at++;
+	return j->at > start;
+}
+
+/* A number by the grammar of JSON: where it starts. */
+static bool
+skip_number(struct rt_json *j)
+{
+	if (j->at < j->end && *j->at == '-')
+		j->at++;
+	const char *start = j->at;
+	if (!skip_digits(j) || (*start == '0' && j->at - start > 1))
+		return false;
+	if (j->at < j->end && *j->at == '.') {
+		j->at++;
+		if (!skip_digits(j))
+			return false;
+	}
+	if (j->at < j->end && (*j->at == 'e' || *j->at == 'E')) {
+		j->at++;
+		if (j->at < j->end && (*j->at == '+' || *j->at == '-'))
+			j->at++;
+		return skip_digits(j);
+	}
+	return true;
+}
+
+bool
+rt_json_number(struct rt_json *j, double *out)
+{
+	char text[NUMBER_BYTES];
+	skip_space(j);
+	const char *start = j->at;
+	if (!skip_number(j) || j->at - start >= NUMBER_BYTES)
+		return false;
+	memcpy(text, start, (size_t)(j->at - start));
+	text[j->at - start] = 0;
+	*out = strtod(text, NULL);
+	return isfinite(*out);
+}
+
+bool
+rt_json_fixed(struct rt_json *j, int digits, int64_t *out)
+{
+	skip_space(j);
+	const char *start = j->at;
+	const bool minus = rt_json_take(j, '-');
+	int64_t x = 0;
+	int behind = -1; /* digits behind the point; -1: there is none yet */
+	for (; j->at < j->end && behind < digits; j->at++) {
+		if (*j->at == '.' && behind < 0 && j->at > start + minus)
+			behind = 0;
+		else if (*j->at >= '0' && *j->at <= '9' && x < FIXED_LIMIT) {
+			x = 10 * x + (*j->at - '0');
+			behind += behind >= 0;
+		} else
+			break;
+	}
+	const bool more = j->at < j->end && memchr("0123456789.eE", *j->at, 13);
+	if (!more && j->at > start + minus && behind) {
+		for (behind = behind < 0 ? 0 : behind; behind < digits && x < FIXED_LIMIT; behind++)
+			x *= 10;
+		*out = minus ? -x : x;
+		return behind == digits;
+	}
+	/* Not of our writing: more digits, or an exponent. */
+	double value, unit = 1;
+	for (int i = 0; i < digits; i++)
+		unit *= 10;
+	j->at = start;
+	if (!rt_json_number(j, &value) || fabs(value * unit) >= (double)FIXED_LIMIT)
+		return false;
+	*out = (int64_t)llround(value * unit);
+	return true;
+}
+
+static bool
+skip_word(struct rt_json *j, const char *word)
+{
+	const size_t n = strlen(word);
+	if ((size_t)(j->end - j->at) < n || memcmp(j->at, word, n) != 0)
+		return false;
+	j->at += n;
+	return true;
+}
+
+/* A string, without a copy of it. */
+static bool
+skip_string(struct rt_json *j)
+{
+	rt_json_take(j, '"');
+	while (j->at < j->end && *j->at != '"') {
+		const char c = *j->at++;
+		if ((unsigned char)c < 0x20 || (c == '\\' && escape(j) < 0))
+			return false;
+	}
+	return rt_json_take(j, '"');
+}
+
+static bool skip_value(struct rt_json *j, int depth);
+
+/* What stands between brackets; the first one is taken. */
+static bool
+skip_items(struct rt_json *j, char close, int depth)
+{
+	if (rt_json_take(j, close))
+		return true;
+	do {
+		if (close == '}' &&
+			(!rt_json_next(j, '"') || !skip_string(j) || !rt_json_take(j, ':')))
+			return false;
+		if (!skip_value(j, depth))
+			return false;
+	} while (rt_json_take(j, ','));
+	return rt_json_take(j, close);
+}
+
+static bool
+skip_value(struct rt_json *j, int depth)
+{
+	skip_space(j);
+	if (j->at == j->end || depth == 0)
+		return false;
+	switch (*j->at) {
+	case '"': return skip_string(j);
+	case '{': j->at++; return skip_items(j, '}', depth - 1);
+	case '[': j->at++; return skip_items(j, ']', depth - 1);
+	case 't': return skip_word(j, "true");
+	case 'f': return skip_word(j, "false");
+	case 'n': return skip_word(j, "null");
+	default: return skip_number(j);
+	}
+}
+
+bool
+rt_json_skip(struct rt_json *j)
+{
+	return skip_value(j, DEPTH);
+}
+
+bool
+rt_json_bool(struct rt_json *j, bool *out)
+{
+	skip_space(j);
+	*out = skip_word(j, "true");
+	return *out || skip_word(j, "false");
 }

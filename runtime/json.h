@@ -1,4 +1,5 @@
-/* As much JSON as a safetensors header needs: a cursor over text and strict steps over tokens. */
+/* JSON as safetensors headers and traces need it: a cursor over text and strict steps over tokens.
+ * Where a step fails the cursor is at what is wrong, or a little before it. */
 #ifndef RUNTIME_JSON_H
 #define RUNTIME_JSON_H
 
@@ -22,5 +23,21 @@ char *rt_json_string(struct rt_json *j);
 
 /* A whole number without sign or exponent, below 2^63. */
 bool rt_json_count(struct rt_json *j, int64_t *out);
+
+/* A string in place, where it has no escapes: most have none. False, with the cursor at the escape,
+ * at what is wrong or at the end, otherwise. */
+bool rt_json_span(struct rt_json *j, const char **text, size_t *length);
+
+/* A number, finite as a double. */
+bool rt_json_number(struct rt_json *j, double *out);
+
+/* A number times 10^digits, exactly where it has no more digits than that behind the point, else
+ * rounded; below 9e17 in size. */
+bool rt_json_fixed(struct rt_json *j, int digits, int64_t *out);
+
+bool rt_json_bool(struct rt_json *j, bool *out);
+
+/* Any value, nested no deeper than 64. */
+bool rt_json_skip(struct rt_json *j);
 
 #endif

@@ -6,6 +6,7 @@
  * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0
  * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0; 1 if
  * something failed while running; 2 if what was asked for is wrong. */
+#include "runtime/bind.h"
 #include "runtime/params.h"
 #include "runtime/threads.h"
 #include "runtime/train.h"
@@ -120,6 +121,8 @@ rank_main(struct job *job)
 		.status = &job->status};
 	struct rt_data d = {0};
 	rt_single_threaded_libraries();
+	if (job->options->bind)
+		rt_bind(job->world->rank, job->world->nranks, &job->status);
 	if (rt_rank_open(&r, job->transport) && prepare_files(&r) && prepare_values(&r, &d))
 		run(&r, &d);
 	rt_data_close(&d);
@@ -200,6 +203,10 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 		return rt_fail(st, RT_EXIT_USAGE,
 			"-link: only ranks in one process have an emulated link; start without "
 			"mpirun");
+	if (world && o->bind)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-bind: only for ranks in one process; mpirun --bind-to core does it for "
+			"its processes");
 	if (o->dump && !o->steps)
 		return rt_fail(st, RT_EXIT_USAGE, "-dump: there is no last step with -steps 0");
 	return true;

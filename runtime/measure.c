@@ -1,356 +1,232 @@
-/* The op profiler: see runtime/measure.h. It is a program whose steps are rounds of measurements.
- */
+/* The op profiler as a program: see runtime/measure.h. To the runtime it is a step that measures
+ * kernels and collectives instead of training: first some warm steps, between which the time that a
+ * step takes beside its kernels is seen, then one that does everything else. */
 #include "runtime/measure.h"
-#include "runtime/clock.h"
 
-#include <stdio.h>
+#include "runtime/clock.h"
+#include "runtime/machine.h"
+#include "runtime/measure_impl.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Quartiles of 100 samples are good to a few percent. */
-#define KERNEL_ROUNDS 100
-/* A rank stops after so long, but not before a few rounds: large models take seconds a round. */
-#define KERNEL_NS 4000000000
-#define KERNEL_ROUNDS_MIN 5
-/* Values are set anew after so many rounds, before updates can let them run off. */
-#define FILL_EVERY 16
-/* A collective takes as long as its slowest place: more samples than for a kernel are not needed.
- */
-#define COLL_ROUNDS 60
-/* Computation beside a collective: longer than most messages take, so that it could hide them. */
-#define BUSY_NS 200000
-/* Pairs of clock readings whose median is what reading the clock itself takes. */
-#define CLOCK_PAIRS 1000
-
-struct sample {
-	int64_t begin, posted, end;
-};
-
-struct measuring {
-	struct rt_program prog; /* first: a step gets at the rest from here */
-	const struct rt_measure *m;
-	struct rt_axis axes[2];
-	struct rt_buf *bufs;
-	struct rt_coll *colls;   /* two that put the ranks in step, then those to measure */
-	int64_t clock_ns;        /* of reading the clock twice */
-	int64_t *kernels;        /* [ranks][KERNEL_ROUNDS][ncalls] ns */
-	int32_t *rounds;         /* [ranks] */
-	int64_t *gaps;           /* [KERNEL_ROUNDS] between two steps, of rank 0 */
-	struct sample *messages; /* [ncolls][COLL_ROUNDS][places] alone */
-	struct sample *besides;  /* the same, with computation between post and wait */
-	struct sample *alone;    /* the same, that computation without a collective */
-	int64_t busy;            /* turns of compute() that take BUSY_NS */
-	int64_t *began, *left;   /* [ranks]: when kernels began; when the last step ended */
-	bool failed;
-};
-
-/* Collectives that only let ranks meet: over each of the axes. */
-enum { MEETINGS = 2 };
+/* The gap between two steps is the median of so many. */
+#define WARM_STEPS 32
+/* Warm steps run no kernels any more after so long: one round of a large model is warm enough. */
+#define WARM_NS INT64_C(500000000)
+/* Timings of nothing whose median is what timing takes. */
+#define EMPTY_RUNS 1000
 
 static int
-by_value(const void *a, const void *b)
+host_main(const struct rt_program *prog, int argc, char **argv)
 {
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
+	return rt_main(prog, &rt_device_host, argc, argv);
 }
 
-/* Writes "median spread runs" of n > 0 values, which it sorts. */
+static const struct rt_program *
+host_program(const struct rt_ctx *ctx)
+{
+	return ctx->prog;
+}
+
 static void
-write_median(FILE *f, int64_t *v, int64_t n)
+host_begin(struct rt_ctx *ctx, int64_t *ns, int i)
 {
-	qsort(v, (size_t)n, sizeof *v, by_value);
-	const double median = ((double)v[(n - 1) / 2] + (double)v[n / 2]) / 2;
-	const double spread = (double)(v[n * 3 / 4] - v[n / 4]);
-	fprintf(f, " %.4g %.3g %lld\n", median * 1e-9, median > 0 ? spread / median : 0,
-		(long long)n);
+	(void)ctx;
+	ns[i] = rt_now_ns();
 }
 
+static void
+host_end(struct rt_ctx *ctx, int64_t *ns, int i)
+{
+	(void)ctx;
+	ns[i] = rt_now_ns() - ns[i];
+}
+
+static void
+host_read(struct rt_ctx *ctx, int64_t *ns, int n)
+{
+	(void)ctx, (void)ns, (void)n;
+}
+
+static void host_step(struct rt_ctx *ctx);
+
+static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
+	host_read, rt_machine_name, rt_machine_cache, "threads", "mpi", true};
+
+/* What a rank keeps from one warm step to the next. */
+struct warm {
+	int64_t gap[WARM_STEPS], begin, left;
+	int ngaps;
+};
+
+/* Kernels that take nothing, timed as others are. */
 static int64_t
-clock_cost(void)
+empty_ns(struct measurer *w)
 {
-	int64_t v[CLOCK_PAIRS];
-	for (int i = 0; i < CLOCK_PAIRS; i++) {
-		const int64_t t = rt_now_ns();
-		v[i] = rt_now_ns() - t;
+	const struct measure_device *d = w->s->device;
+	int64_t v[EMPTY_RUNS];
+	for (int i = 0; i < EMPTY_RUNS; i++) {
+		d->begin(w->ctx, w->round, 0);
+		d->end(w->ctx, w->round, 0);
+		d->read(w->ctx, w->round, 1);
+		v[i] = w->round[0];
 	}
-	qsort(v, CLOCK_PAIRS, sizeof *v, by_value);
-	return v[CLOCK_PAIRS / 2];
-}
-
-/* Small numbers of both signs, none of them denormal. */
-static void
-fill(const struct rt_measure *m, unsigned char *arena)
-{
-	for (int i = 0; i < m->nfills; i++) {
-		const struct rt_measure_fill *f = &m->fills[i];
-		for (int64_t k = 0; k < f->elements; k++) {
-			const double x = 0.01 * (double)(k % 13 - 6) + 0.003;
-			if (f->dtype == RT_f32)
-				((float *)(arena + f->offset))[k] = (float)x;
-			else
-				((double *)(arena + f->offset))[k] = x;
-		}
-	}
-}
-
-static void *
-at(unsigned char *arena, int64_t offset)
-{
-	return offset < 0 ? NULL : arena + offset;
-}
-
-/* Operands and results of a fused kernel: not more than a message has buffers. */
-#define POINTERS 256
-
-static int64_t
-time_call(const struct measuring *s, const struct rt_measure_call *c, unsigned char *arena)
-{
-	static const int64_t coord[RT_MAX_AXES * 2] = {0};
-	void *pointer[POINTERS];
-	for (int i = 0; i < c->noperands + c->nresults; i++)
-		pointer[i] = at(arena, c->offset[i]);
-	const int64_t begin = rt_now_ns();
-	c->fn(pointer, pointer + c->noperands, at(arena, c->scratch), coord);
-	const int64_t ns = rt_now_ns() - begin - s->clock_ns;
-	return ns > 0 ? ns : 0;
-}
-
-static int
-rank_of(const struct rt_ctx *ctx)
-{
-	return (int)(ctx->coord[0] * ctx->prog->axes[1].size + ctx->coord[1]);
+	return (int64_t)measure_median(v, EMPTY_RUNS).median;
 }
 
 static void
-kernel_round(struct measuring *s, struct rt_ctx *ctx)
+measure_all(struct measurer *w, struct warm *warm)
 {
-	const struct rt_measure *m = s->m;
-	const int rank = rank_of(ctx), round = s->rounds[rank];
+	const struct rt_measure *m = w->s->m;
+	measure_write_device(w);
+	if (warm->ngaps)
+		measure_write_field(
+			w, NULL, "step", measure_median(warm->gap, warm->ngaps).median * 1e-9);
+	measure_write_field(w, NULL, "async", !w->s->device->is_host);
+	if (w->s->device->is_host) /* a call is part of the measured time */
+		measure_write_field(w, NULL, "launch", 0);
+	if (m->rotate)
+		measure_kernels_alone(w);
+	else
+		measure_kernels_in_step(w);
+	if (!w->failed)
+		measure_messages(w);
+	if (w->failed) {
+		fprintf(stderr, "measure: no memory for the samples\n");
+		rt_abort(w->world, RT_EXIT_RUN);
+	}
+}
+
+static void
+warm_step(struct measurer *w, struct warm *warm)
+{
 	const int64_t now = rt_now_ns();
-	if (ctx->step == 0)
-		s->began[rank] = now;
-	if (round >= KERNEL_ROUNDS_MIN && now - s->began[rank] > KERNEL_NS)
-		return;
-	const bool fresh = ctx->step % FILL_EVERY == 0;
-	if (fresh)
-		fill(m, ctx->arena);
-	else if (rank == 0)
-		s->gaps[round] = now - s->left[rank];
-	int64_t *ns = s->kernels + ((int64_t)rank * KERNEL_ROUNDS + round) * m->ncalls;
-	for (int i = 0; i < m->ncalls; i++)
-		ns[i] = time_call(s, &m->calls[i], ctx->arena);
-	/* After a fill the caches are not as a step leaves them. */
-	s->rounds[rank] += !fresh;
-}
-
-/* All ranks meet, so that what follows begins at the same time. */
-static void
-meet(struct rt_ctx *ctx)
-{
-	for (int i = 0; i < MEETINGS; i++) {
-		rt_post(ctx, i);
-		rt_wait(ctx, i);
+	if (!warm->begin)
+		warm->begin = now;
+	if (warm->left)
+		warm->gap[warm->ngaps++] = now - warm->left;
+	if (now - warm->begin < WARM_NS && w->s->m->ncalls && !w->s->m->rotate) {
+		if (!w->ctx->step)
+			measure_fill_step(w);
+		measure_round(w, 0, w->s->m->ncalls);
 	}
 }
 
-/* A chain of dependent operations: no memory, no vectors. */
-static void
-compute(int64_t turns)
-{
-	volatile double sink;
-	double x = 1;
-	for (int64_t i = 0; i < turns; i++)
-		x = x * 0.999999 + 1e-6;
-	sink = x;
-	(void)sink;
-}
+/* One object a rank, made in its first step and freed in its last. */
+struct kept {
+	struct measurer w;
+	struct warm warm;
+};
 
-static int64_t
-turns_of_busy(void)
+static struct kept *
+keep_new(struct measuring *s, struct rt_ctx *ctx)
 {
-	const int64_t turns = 100000;
-	int64_t best = INT64_MAX;
-	for (int i = 0; i < 5; i++) {
-		const int64_t begin = rt_now_ns();
-		compute(turns);
-		const int64_t ns = rt_now_ns() - begin;
-		best = ns < best ? ns : best;
+	struct kept *k = calloc(1, sizeof *k);
+	const int64_t calls = s->m->ncalls + 1;
+	if (k) {
+		k->w = (struct measurer){.s = s, .ctx = ctx, .world = ctx->rank->world};
+		k->w.round = calloc((size_t)calls, sizeof *k->w.round);
+		k->w.all = calloc((size_t)k->w.world->nranks * MEASURE_RUNS_MAX, sizeof *k->w.all);
 	}
-	return best > 0 ? turns * BUSY_NS / best : turns;
+	if (k && k->w.round && k->w.all && measure_make_pattern(&k->w))
+		return k;
+	fprintf(stderr, "measure: no memory for the samples\n");
+	rt_abort(ctx->rank->world, RT_EXIT_RUN);
 }
 
-/* Post, computation, wait; coll -1: only the computation. */
-static struct sample
-time_message(struct rt_ctx *ctx, int coll, int64_t busy)
+void
+measure_step(const struct measure_device *d, struct rt_ctx *ctx)
 {
-	struct sample x;
-	meet(ctx);
-	x.begin = rt_now_ns();
-	if (coll >= 0)
-		rt_post(ctx, coll);
-	x.posted = rt_now_ns();
-	if (busy)
-		compute(busy);
-	if (coll >= 0)
-		rt_wait(ctx, coll);
-	x.end = rt_now_ns();
-	return x;
-}
-
-static void
-message_round(struct measuring *s, struct rt_ctx *ctx, int round)
-{
-	for (int i = 0; i < s->m->ncolls; i++) {
-		const struct sample message = time_message(ctx, MEETINGS + i, 0);
-		const struct sample beside = time_message(ctx, MEETINGS + i, s->busy);
-		const struct sample alone = time_message(ctx, -1, s->busy);
-		if (ctx->coord[1] != 0)
-			continue;
-		const int64_t at = (i * COLL_ROUNDS + round) * s->m->places + ctx->coord[0];
-		s->messages[at] = message;
-		s->besides[at] = beside;
-		s->alone[at] = alone;
+	struct measuring *s = (struct measuring *)d->program(ctx);
+	struct kept **slot = &s->kept[ctx->rank->world->rank];
+	if (!*slot) {
+		*slot = keep_new(s, ctx);
+		(*slot)->w.empty_ns = empty_ns(&(*slot)->w);
 	}
-}
-
-static void
-write_kernels(FILE *f, const struct measuring *s)
-{
-	const struct rt_measure *m = s->m;
-	const int64_t all = (int64_t)m->ranks * KERNEL_ROUNDS * (m->ncalls + 1);
-	int64_t *v = malloc((size_t)all * sizeof *v);
-	for (int k = 0; v && k < m->nkernels; k++) {
-		int64_t n = 0;
-		for (int r = 0; r < m->ranks; r++)
-			for (int64_t i = 0; i < (int64_t)s->rounds[r] * m->ncalls; i++)
-				if (m->calls[i % m->ncalls].kernel == k)
-					v[n++] = s->kernels[(int64_t)r * KERNEL_ROUNDS * m->ncalls +
-							    i];
-		if (!n)
-			continue;
-		fprintf(f, "kernel %d", k);
-		write_median(f, v, n);
-	}
-	free(v);
-}
-
-/* From the last begin to the last end of all places. */
-static int64_t
-duration(const struct sample *x, int places)
-{
-	int64_t begin = x[0].begin, end = x[0].end;
-	for (int p = 1; p < places; p++) {
-		begin = x[p].begin > begin ? x[p].begin : begin;
-		end = x[p].end > end ? x[p].end : end;
-	}
-	return end - begin;
-}
-
-static void
-write_messages(FILE *f, const struct measuring *s)
-{
-	const int places = s->m->places;
-	int64_t v[COLL_ROUNDS];
-	for (int i = 0; i < s->m->ncolls; i++) {
-		const int64_t first = (int64_t)i * COLL_ROUNDS * places;
-		for (int k = 0; k < COLL_ROUNDS; k++)
-			v[k] = duration(&s->messages[first + k * places], places);
-		fprintf(f, "collective %d", i);
-		write_median(f, v, COLL_ROUNDS);
-		for (int k = 0; k < COLL_ROUNDS; k++)
-			v[k] = duration(&s->besides[first + k * places], places) -
-			       duration(&s->alone[first + k * places], places);
-		fprintf(f, "beside %d", i);
-		write_median(f, v, COLL_ROUNDS);
-	}
-}
-
-static void
-write_result(struct measuring *s)
-{
-	FILE *f = fopen(s->m->result, "w");
-	if (!f) {
-		s->failed = true;
+	struct kept *k = *slot;
+	if (ctx->step < WARM_STEPS) {
+		warm_step(&k->w, &k->warm);
+		k->warm.left = rt_now_ns();
 		return;
 	}
-	if (s->m->ncalls) {
-		int64_t n = 0;
-		for (int i = 0; i < s->rounds[0]; i++)
-			if (s->gaps[i])
-				s->gaps[n++] = s->gaps[i];
-		qsort(s->gaps, (size_t)n, sizeof *s->gaps, by_value);
-		if (n)
-			fprintf(f, "field step %.4g\n", (double)s->gaps[n / 2] * 1e-9);
-		write_kernels(f, s);
-	}
-	write_messages(f, s);
-	s->failed = ferror(f) != 0;
-	s->failed |= fclose(f) != 0;
+	measure_all(&k->w, &k->warm);
+	free(k->w.round);
+	free(k->w.all);
+	free(k->w.pattern);
+	free(k);
+	*slot = NULL;
 }
 
 static void
-step(struct rt_ctx *ctx)
+host_step(struct rt_ctx *ctx)
 {
-	struct measuring *s = (struct measuring *)ctx->prog;
-	const int64_t first = s->m->ncalls ? KERNEL_ROUNDS : 0;
-	if (ctx->step < first)
-		kernel_round(s, ctx);
-	else if (ctx->step < first + COLL_ROUNDS)
-		message_round(s, ctx, (int)(ctx->step - first));
-	else {
-		meet(ctx);
-		if (rank_of(ctx) == 0)
-			write_result(s);
-	}
-	s->left[rank_of(ctx)] = rt_now_ns();
+	measure_step(&host, ctx);
 }
 
-/* Buffers of a message of `bytes` bytes between `places` places, behind the arena of the kernels.
- */
+/* Buffers of a message between `places` places, behind what kernels have. */
 static struct rt_buf
-buffer_of(const struct rt_measure *m, const struct rt_measure_coll *c, int64_t target)
+buffer_of(const struct measuring *s, enum rt_coll_kind kind, int64_t elements, int64_t places)
 {
-	const int64_t elements = c->bytes / 4, part = elements / m->places;
-	const size_t src = (size_t)m->arena_bytes, dst = (size_t)target;
-	switch (c->kind) {
+	const int64_t part = elements / places;
+	const size_t src = (size_t)s->kernels, dst = (size_t)(s->kernels + s->room);
+	switch (kind) {
 	case RT_ALLGATHER:
 	case RT_GATHER:
 	case RT_SCATTER:
-	case RT_REDUCESCATTER: return (struct rt_buf){src, dst, 1, part, 1, 0, 0, 0, false};
-	case RT_ALLTOALL:
-		return (struct rt_buf){src, dst, 1, 1, part, m->places, 1, m->places, true};
-	default: return (struct rt_buf){src, src, 1, elements, 1, 0, 0, 0, false};
+	case RT_REDUCESCATTER: return (struct rt_buf){src, dst, 1, part, 1, 0, 0, 0, false, 0};
+	case RT_ALLTOALL: return (struct rt_buf){src, dst, 1, 1, part, places, 1, places, true, 0};
+	default: return (struct rt_buf){src, src, 1, elements, 1, 0, 0, 0, false, 0};
 	}
+}
+
+/* Bytes of a message as elements, as many for every place. */
+static int64_t
+whole_elements(const struct rt_measure_coll *c, int64_t places)
+{
+	const int64_t elements = (c->bytes + 3) / 4;
+	return (elements + places - 1) / places * places;
+}
+
+static void
+make_collective(struct measuring *s, int i, enum rt_coll_kind kind, int axis, int64_t elements)
+{
+	const int64_t places = s->prog.axes[axis].size;
+	s->bufs[i] = buffer_of(s, kind, elements, places);
+	s->colls[i] = (struct rt_coll){.name = "message",
+		.kind = kind,
+		.axis = (uint8_t)axis,
+		.dtype = RT_f32,
+		.to = kind == RT_SEND ? (int32_t)places - 1 : 0,
+		.nbufs = 1,
+		.bufs = &s->bufs[i],
+		.bytes = (size_t)elements * 4};
 }
 
 static bool
 make_collectives(struct measuring *s)
 {
 	const struct rt_measure *m = s->m;
-	int64_t most = 0;
-	for (int i = 0; i < m->ncolls; i++)
-		most = m->colls[i].bytes > most ? m->colls[i].bytes : most;
-	const int64_t room = (most + RT_ARENA_ALIGN) / RT_ARENA_ALIGN * RT_ARENA_ALIGN;
-	const int64_t target = m->arena_bytes + room;
-	s->prog.arena_bytes = (size_t)(target + room + RT_ARENA_ALIGN);
-	s->bufs = calloc((size_t)m->ncolls + MEETINGS, sizeof *s->bufs);
-	s->colls = calloc((size_t)m->ncolls + MEETINGS, sizeof *s->colls);
+	const size_t n = (size_t)(m->ncolls + m->naxes);
+	s->bufs = calloc(n + 1, sizeof *s->bufs);
+	s->colls = calloc(n + 1, sizeof *s->colls);
 	if (!s->bufs || !s->colls)
 		return false;
-	for (int i = 0; i < m->ncolls + MEETINGS; i++) {
-		const bool meeting = i < MEETINGS;
-		const struct rt_measure_coll one = {RT_ALLREDUCE, 4};
-		const struct rt_measure_coll *c = meeting ? &one : &m->colls[i - MEETINGS];
-		s->bufs[i] = buffer_of(m, c, target);
-		s->colls[i] = (struct rt_coll){.name = "message",
-			.kind = c->kind,
-			.axis = (uint8_t)(meeting ? i : 0),
-			.dtype = RT_f32,
-			.from = 0,
-			.to = c->kind == RT_SEND ? m->places - 1 : 0,
-			.nbufs = 1,
-			.bufs = &s->bufs[i],
-			.bytes = (size_t)c->bytes};
+	s->room = RT_ARENA_ALIGN;
+	for (int i = 0; i < m->ncolls; i++) {
+		const int64_t bytes =
+			4 * whole_elements(&m->colls[i], m->axes[m->colls[i].axis].size);
+		if (bytes > s->room)
+			s->room = (bytes + RT_ARENA_ALIGN - 1) / RT_ARENA_ALIGN * RT_ARENA_ALIGN;
+	}
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axes[a].is_time && m->axes[a].size > 1)
+			make_collective(s, s->meetings++, RT_ALLREDUCE, a, 1);
+	for (int i = 0; i < m->ncolls; i++) {
+		const struct rt_measure_coll *c = &m->colls[i];
+		make_collective(s, s->meetings + i, c->kind, c->axis,
+			whole_elements(c, m->axes[c->axis].size));
 	}
 	return true;
 }
@@ -359,56 +235,68 @@ static bool
 prepare(struct measuring *s)
 {
 	const struct rt_measure *m = s->m;
-	const size_t ranks = (size_t)m->ranks;
-	const size_t messages = (size_t)m->ncolls * COLL_ROUNDS * (size_t)m->places;
-	s->kernels = calloc(ranks * KERNEL_ROUNDS * ((size_t)m->ncalls + 1), sizeof *s->kernels);
-	s->rounds = calloc(ranks, sizeof *s->rounds);
-	s->began = calloc(ranks, sizeof *s->began);
-	s->left = calloc(ranks, sizeof *s->left);
-	s->gaps = calloc(KERNEL_ROUNDS + 1, sizeof *s->gaps);
-	s->messages = calloc(messages + 1, sizeof *s->messages);
-	s->besides = calloc(messages + 1, sizeof *s->besides);
-	s->alone = calloc(messages + 1, sizeof *s->alone);
-	s->busy = turns_of_busy();
-	if (!s->kernels || !s->rounds || !s->began || !s->left || !s->gaps || !s->messages ||
-		!s->besides || !s->alone)
-		return false;
-	for (int i = 0; i < m->ncalls; i++)
-		if (m->calls[i].noperands + m->calls[i].nresults > POINTERS)
-			return false;
-	s->axes[0] = (struct rt_axis){"place", m->places, false};
-	s->axes[1] = (struct rt_axis){"group", m->ranks / m->places, false};
+	s->cache = s->device->cache();
+	s->kernels = m->rotate ? measure_alone_bytes(s) : m->arena_bytes;
+	s->kernels = (s->kernels + 255) / 256 * 256;
 	s->prog.abi = RT_ABI_VERSION;
 	s->prog.name = "measure";
-	s->prog.naxes = 2;
-	s->prog.axes = s->axes;
-	s->prog.ncolls = m->ncolls + MEETINGS;
-	s->prog.step = step;
-	if (!make_collectives(s))
+	s->prog.naxes = m->naxes;
+	s->prog.axes = m->axes;
+	s->prog.step = s->device->step;
+	s->kept = calloc((size_t)rt_places(&s->prog), sizeof *s->kept);
+	if (!s->kept || !make_collectives(s))
 		return false;
+	s->prog.ncolls = s->meetings + m->ncolls;
 	s->prog.colls = s->colls;
+	s->prog.arena_bytes = (size_t)(s->kernels + 2 * s->room);
 	return true;
 }
 
-static void
-release(struct measuring *s)
+/* Where results go: -o FILE, or standard output, which the runtime's own lines must not reach. */
+static FILE *
+open_results(int argc, char **argv)
 {
-	void *all[] = {s->bufs, s->colls, s->kernels, s->rounds, s->gaps, s->messages, s->besides,
-		s->alone, s->began, s->left};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		free(all[i]);
+	const char *path = NULL;
+	if (argc == 3 && strcmp(argv[1], "-o") == 0)
+		path = argv[2];
+	else if (argc > 1) {
+		fprintf(stderr, "measure: usage: %s [-o FILE]\n", argv[0]);
+		return NULL;
+	}
+	/* Processes that are not the first write nothing: they must not empty the file. */
+	const int out = dup(STDOUT_FILENO);
+	FILE *f = path ? fopen(path, "a") : out >= 0 ? fdopen(out, "w") : NULL;
+	if (!f || !freopen("/dev/null", "w", stdout)) {
+		perror(path ? path : "measure: standard output");
+		return NULL;
+	}
+	return f;
 }
 
 int
-rt_measure_main(const struct rt_measure *m)
+measure_main(const struct rt_measure *m, const struct measure_device *device, const void *target,
+	int argc, char **argv)
 {
-	struct measuring s = {.m = m, .clock_ns = clock_cost()};
-	char steps[32];
-	snprintf(steps, sizeof steps, "%d", (m->ncalls ? KERNEL_ROUNDS : 0) + COLL_ROUNDS + 1);
-	char *argv[] = {"measure", "-steps", steps, NULL};
-	int code = 1;
-	if (prepare(&s))
-		code = rt_main(&s.prog, &rt_device_host, 3, argv);
-	release(&s);
-	return code ? code : s.failed;
+	struct measuring s = {
+		.m = m, .device = device, .target = target, .out = open_results(argc, argv)};
+	char steps[16];
+	int code = RT_EXIT_USAGE;
+	snprintf(steps, sizeof steps, "%d", WARM_STEPS + 1);
+	char *args[] = {argv[0], "-steps", steps, NULL};
+	if (s.out && prepare(&s))
+		code = device->main(&s.prog, 3, args);
+	else if (s.out)
+		fprintf(stderr, "measure: no memory\n");
+	if (s.out && fclose(s.out) && !code)
+		code = RT_EXIT_RUN;
+	free(s.bufs);
+	free(s.colls);
+	free(s.kept);
+	return code;
+}
+
+int
+rt_measure_main(const struct rt_measure *m, int argc, char **argv)
+{
+	return measure_main(m, &host, NULL, argc, argv);
 }

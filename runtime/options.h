@@ -9,6 +9,7 @@ struct rt_options {
 	int64_t ranks;       /* 0: as many as the mesh has places */
 	double link_bw;      /* bytes a second of the emulated link; 0: none is emulated */
 	double link_latency; /* seconds */
+	bool bind;           /* each rank of this process to cores of its own */
 	int64_t steps;
 	uint64_t seed;
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */

@@ -54,16 +54,40 @@ allocate(struct rt_rank *r)
 		const size_t bytes = rt_slice_bytes(r->prog, &r->prog->tensors[i]);
 		stage = bytes > stage ? bytes : stage;
 	}
-	r->stage = malloc(stage);
-	if (!r->stage)
-		return rt_fail_memory(st, stage, "tensors on their way");
 	r->ctx.arena = r->device->alloc(r->ctx.device, r->prog->arena_bytes);
 	if (!r->ctx.arena)
 		return rt_fail_memory(st, r->prog->arena_bytes, "the arena");
+	r->allocated = r->prog->arena_bytes + r->device->beside;
+	/* A single rank on the host has no tensor on its way. */
+	const bool alone = r->device->is_host && r->world->nranks == 1;
+	r->own_stage = !alone && (!r->device->is_host || r->prog->stage_bytes < stage);
+	r->stage = r->own_stage ? malloc(stage) : r->ctx.arena + r->prog->stage;
+	if (!r->stage)
+		return rt_fail_memory(st, stage, "tensors on their way");
 	if (!r->options->trace)
 		return true;
 	r->trace = rt_trace_new(r->prog, r->world->rank, r->ctx.coord, TRACE_EVENTS);
 	return r->trace || rt_fail_memory(st, TRACE_EVENTS, "the trace");
+}
+
+/* Files of one run have one number: rank 0's. */
+static bool
+number_run(struct rt_rank *r)
+{
+	if (!r->trace)
+		return true;
+	const int64_t mine = rt_trace_run(r->trace);
+	int64_t *all = malloc((size_t)r->world->nranks * sizeof *all);
+	if (!all)
+		rt_fail_memory(r->status, (size_t)r->world->nranks * sizeof *all, "a trace");
+	if (!rt_agree(r->world, r->status)) {
+		free(all);
+		return false;
+	}
+	r->world->ops->allgather(r->world, &mine, all, sizeof mine);
+	rt_trace_set_run(r->trace, all[0]);
+	free(all);
+	return true;
 }
 
 static bool
@@ -95,6 +119,8 @@ rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 		allocate(r);
 	if (!rt_agree(r->world, r->status))
 		return false;
+	if (!number_run(r))
+		return false;
 	open_transport(r, transport);
 	r->probe.trace = r->trace;
 	if (!rt_agree(r->world, r->status))
@@ -115,7 +141,8 @@ rt_rank_close(struct rt_rank *r)
 	rt_trace_free(r->trace);
 	if (r->ctx.arena)
 		r->device->free(r->ctx.device, r->ctx.arena);
-	free(r->stage);
+	if (r->own_stage)
+		free(r->stage);
 	r->device->close(r->ctx.device);
 }
 
@@ -133,8 +160,11 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 	const int64_t now = rt_now_ns();
 	p->busy_ns += now - p->begin;
 	if (p->trace)
-		rt_trace_add(p->trace, RT_TRACK_COMPUTE, RT_EVENT_KERNEL, kernel, p->begin, now, 0,
-			ctx->step);
+		rt_trace_add(p->trace, RT_TRACK_COMPUTE,
+			&(struct rt_trace_event){.begin = p->begin,
+				.end = now,
+				.index = kernel,
+				.kind = RT_EVENT_KERNEL});
 }
 
 void
@@ -158,6 +188,7 @@ rt_wait(struct rt_ctx *ctx, int32_t coll)
 	const int64_t now = rt_now_ns();
 	p->busy_ns += now - begin;
 	if (p->trace)
-		rt_trace_add(
-			p->trace, RT_TRACK_COMPUTE, RT_EVENT_WAIT, coll, begin, now, 0, ctx->step);
+		rt_trace_add(p->trace, RT_TRACK_COMPUTE,
+			&(struct rt_trace_event){
+				.begin = begin, .end = now, .index = coll, .kind = RT_EVENT_WAIT});
 }

@@ -24,7 +24,9 @@ struct rt_rank {
 	struct rt_trace *trace; /* NULL: none */
 	struct rt_probe probe;
 	struct rt_ctx ctx;
-	void *stage; /* host memory for the largest slice of a tensor */
+	void *stage;      /* host memory for the largest slice of a tensor */
+	bool own_stage;   /* it is not in the arena */
+	size_t allocated; /* bytes on the device */
 };
 
 /* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where

@@ -25,13 +25,13 @@ slice(const struct rt_buf *b, size_t base)
 	return (struct rt_region){base, {1, 1, 1}, {0, 0, 0}, b->outer * b->n * b->inner};
 }
 
-/* Slice k of the whole [outer][P*n][inner]. */
+/* Slice k of the whole [outer][P*n][inner], or of places further apart. */
 static struct rt_region
 slice_of_whole(const struct rt_buf *b, size_t base, int places, int k, size_t bytes)
 {
-	const int64_t run = b->n * b->inner;
-	return (struct rt_region){
-		base + (size_t)(k * run) * bytes, {1, 1, b->outer}, {0, 0, places * run}, run};
+	const int64_t run = b->n * b->inner, stride = b->stride ? b->stride : run;
+	return (struct rt_region){base + (size_t)(k * stride) * bytes, {1, 1, b->outer},
+		{0, 0, places * stride}, run};
 }
 
 /* Of an alltoall's local tensor [outer][x][mid][y][inner]: block k of `places` along x (first) or
@@ -142,4 +142,14 @@ rt_coll_wire_bytes(const struct rt_coll *c, int places)
 	case RT_SEND: return places > 1 ? n : 0;
 	}
 	return 0;
+}
+
+double
+rt_coll_wire_turns(const struct rt_coll *c, int places)
+{
+	if (places < 2)
+		return 0;
+	if (c->kind == RT_SEND)
+		return 1;
+	return c->kind == RT_ALLREDUCE ? 2 * (places - 1.0) : places - 1.0;
 }

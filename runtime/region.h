@@ -51,4 +51,8 @@ int64_t rt_run_next(struct rt_run *run, size_t bytes, int64_t limit, size_t *off
  * whole. */
 double rt_coll_wire_bytes(const struct rt_coll *c, int places);
 
+/* Messages that follow each other in the same algorithms, each with the latency of the link:
+ * 2(P-1) for an allreduce, one where one place sends to another, else P-1. */
+double rt_coll_wire_turns(const struct rt_coll *c, int places);
+
 #endif

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 2
+#define RT_ABI_VERSION 5
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -111,6 +111,8 @@ struct rt_buf {
 	int64_t outer, n, inner;
 	int64_t d1, mid, d2; /* alltoall only; d1 and d2 as if the axis did not split them */
 	bool first_split;
+	int64_t stride; /* of a whole: elements between the slices of two places; 0: n*inner, the
+			   slices fill the whole. The outer ones are P times as far apart. */
 };
 
 /* A collective on the groups of ranks that differ only in their coordinate on `axis`. Several
@@ -127,6 +129,9 @@ struct rt_coll {
 	const struct rt_buf *bufs;
 	size_t bytes; /* of the message: slices, or wholes where there are any; for alltoall src */
 	int32_t op;   /* index of its op in the lowered module: traces */
+	/* allreduce, allgather, reducescatter: messages of nearly equal size in which it goes, one
+	 * after the other; 0: 1. The last one's end is its end. */
+	int32_t parts;
 };
 
 /* A kernel, for traces and reports only. */
@@ -134,6 +139,7 @@ struct rt_kernel {
 	const char *name;
 	const char *op; /* the op as the language writes it */
 	double flops, bytes;
+	int32_t order; /* of the op in the lowered module, as rt_coll.op */
 };
 
 struct rt_ctx;
@@ -141,6 +147,7 @@ struct rt_ctx;
 struct rt_program {
 	uint32_t abi; /* RT_ABI_VERSION */
 	const char *name;
+	const char *build; /* which module it was made from: 16 hex digits; NULL: unknown */
 	int32_t naxes;
 	const struct rt_axis *axes;
 	int32_t ntensors;
@@ -152,6 +159,11 @@ struct rt_program {
 	size_t arena_bytes; /* of each rank */
 	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
 	double predicted;   /* seconds an iteration; 0: unknown */
+	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
+	size_t predicted_bytes;
+	/* Part of the arena that no step uses when it is over: for slices of tensors on their way
+	 * between ranks, where the arena is host memory. 0 bytes: there is none. */
+	size_t stage, stage_bytes;
 	void (*step)(struct rt_ctx *ctx);
 	const void *target; /* what the device's backend needs of the program; NULL on the host */
 };

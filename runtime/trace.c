@@ -1,30 +1,31 @@
-/* Traces: see runtime/trace.h. The format is that of Chrome's trace viewer: complete events
- * ("ph":"X") with times in microseconds, process = rank, thread 0 = compute, 1 = communication. */
-#include "runtime/trace.h"
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+/* Events in memory: see runtime/trace.h. */
+#include "runtime/trace_impl.h"
+
+#include "runtime/clock.h"
+
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
-struct record {
-	int64_t begin, end, posted, detail;
-	int32_t index;
-	enum rt_event_kind kind;
-};
+/* Of so many looks at both clocks the quickest counts: others were interrupted. */
+#define ANCHOR_LOOKS 16
 
-struct track {
-	struct record *records; /* [room], a ring */
-	uint64_t count;         /* of all that were added */
-};
-
-struct rt_trace {
-	const struct rt_program *prog;
-	int rank;
-	int64_t coord[RT_MAX_AXES];
-	size_t room;
-	struct track tracks[RT_TRACKS];
-};
+/* Reads the monotonic clock and the wall clock at one moment. */
+static void
+anchor(struct rt_trace *t)
+{
+	int64_t best = INT64_MAX;
+	for (int i = 0; i < ANCHOR_LOOKS; i++) {
+		struct timespec wall;
+		const int64_t before = rt_now_ns();
+		clock_gettime(CLOCK_REALTIME, &wall);
+		const int64_t after = rt_now_ns();
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		t->anchor_ns = before + best / 2;
+		t->wall_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec;
+	}
+}
 
 struct rt_trace *
 rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size_t events)
@@ -34,12 +35,17 @@ rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size
 		return NULL;
 	*t = (struct rt_trace){.prog = prog, .rank = rank, .room = events};
 	memcpy(t->coord, coord, sizeof t->coord);
+	anchor(t);
+	t->run = t->wall_ns;
 	for (int i = 0; i < RT_TRACKS; i++) {
-		t->tracks[i].records = malloc(events * sizeof(struct record));
-		if (!t->tracks[i].records) {
+		const size_t bytes = events * sizeof(struct rt_trace_event);
+		t->tracks[i].events = malloc(bytes);
+		if (!t->tracks[i].events) {
 			rt_trace_free(t);
 			return NULL;
 		}
+		/* The pages are there before the first step, which would else pay for them. */
+		memset(t->tracks[i].events, 0, bytes);
 	}
 	return t;
 }
@@ -50,145 +56,68 @@ rt_trace_free(struct rt_trace *t)
 	if (!t)
 		return;
 	for (int i = 0; i < RT_TRACKS; i++)
-		free(t->tracks[i].records);
+		free(t->tracks[i].events);
 	free(t);
 }
 
+int64_t
+rt_trace_run(const struct rt_trace *t)
+{
+	return t->run;
+}
+
 void
-rt_trace_add(struct rt_trace *t, enum rt_track track, enum rt_event_kind kind, int32_t index,
-	int64_t begin, int64_t end, int64_t posted, int64_t detail)
+rt_trace_set_run(struct rt_trace *t, int64_t run)
 {
-	struct track *to = &t->tracks[track];
-	to->records[to->count++ % t->room] =
-		(struct record){begin, end, posted, detail, index, kind};
+	t->run = run;
 }
 
-static void
-put_string(FILE *out, const char *text)
+void
+rt_trace_step(struct rt_trace *t, int64_t step)
 {
-	fputc('"', out);
-	for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++) {
-		if (*s < 0x20)
-			fprintf(out, "\\u%04x", *s);
-		else
-			fprintf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
-	}
-	fputc('"', out);
+	if (!t)
+		return;
+	t->step = step;
+	t->active = true;
 }
 
-static const char *const coll_names[] = {
-	[RT_ALLREDUCE] = "allreduce",
-	[RT_REDUCE] = "reduce",
-	[RT_BROADCAST] = "broadcast",
-	[RT_ALLGATHER] = "allgather",
-	[RT_GATHER] = "gather",
-	[RT_SCATTER] = "scatter",
-	[RT_REDUCESCATTER] = "reducescatter",
-	[RT_ALLTOALL] = "alltoall",
-	[RT_SEND] = "send",
-};
-
-static void
-put_args(FILE *out, const struct rt_program *p, const struct record *r)
+void
+rt_trace_step_end(struct rt_trace *t, int64_t begin, int64_t end)
 {
-	switch (r->kind) {
-	case RT_EVENT_KERNEL:
-		fputs("\"op\":", out);
-		put_string(out, p->kernels[r->index].op);
-		fprintf(out, ",\"kernel\":%d,\"flops\":%.17g,\"bytes\":%.17g,\"step\":%" PRId64,
-			r->index, p->kernels[r->index].flops, p->kernels[r->index].bytes,
-			r->detail);
-		break;
-	case RT_EVENT_COLLECTIVE: {
-		const struct rt_coll *c = &p->colls[r->index];
-		fprintf(out, "\"kind\":\"%s\",\"axis\":", coll_names[c->kind]);
-		put_string(out, p->axes[c->axis].name);
-		fprintf(out,
-			",\"bytes\":%zu,\"coll\":%d,\"op\":%d,\"sequence\":%" PRId64
-			",\"posted\":%.3f",
-			c->bytes, r->index, c->op, r->detail, (double)r->posted / 1e3);
-		break;
-	}
-	case RT_EVENT_WAIT:
-		fprintf(out, "\"coll\":%d,\"step\":%" PRId64, r->index, r->detail);
-		break;
-	case RT_EVENT_STEP: fprintf(out, "\"step\":%" PRId64, r->detail); break;
-	}
-}
-
-static void
-put_record(FILE *out, const struct rt_trace *t, int track, const struct record *r)
-{
-	static const char *const categories[] = {"kernel", "wait", "collective", "step"};
-	const char *name = r->kind == RT_EVENT_KERNEL ? t->prog->kernels[r->index].name
-			   : r->kind == RT_EVENT_STEP ? "step"
-						      : t->prog->colls[r->index].name;
-	fputs(",\n{\"name\":", out);
-	put_string(out, name);
-	fprintf(out,
-		",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,\"tid\":%d,"
-		"\"args\":{",
-		categories[r->kind], (double)r->begin / 1e3, (double)(r->end - r->begin) / 1e3,
-		t->rank, track);
-	put_args(out, t->prog, r);
-	fputs("}}", out);
-}
-
-static void
-put_trace(FILE *out, const struct rt_trace *t)
-{
-	static const char *const names[] = {"compute", "communication"};
-	const struct rt_program *p = t->prog;
-	uint64_t dropped = 0;
-	fprintf(out,
-		"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank "
-		"%d\"}}",
-		t->rank, t->rank);
-	for (int i = 0; i < RT_TRACKS; i++)
-		fprintf(out,
-			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
-			"\"args\":{\"name\":\"%s\"}}",
-			t->rank, i, names[i]);
-	for (int i = 0; i < RT_TRACKS; i++) {
-		const struct track *track = &t->tracks[i];
-		const uint64_t lost = track->count > t->room ? track->count - t->room : 0;
-		dropped += lost;
-		for (uint64_t n = lost; n < track->count; n++)
-			put_record(out, t, i, &track->records[n % t->room]);
-	}
-	fputs("\n],\"otherData\":{\"program\":", out);
-	put_string(out, p->name);
-	fprintf(out, ",\"rank\":%d,\"predicted_us\":%.17g,\"dropped\":%" PRIu64 ",\"axes\":[",
-		t->rank, p->predicted * 1e6, dropped);
-	for (int a = 0; a < p->naxes; a++) {
-		fprintf(out, "%s{\"name\":", a ? "," : "");
-		put_string(out, p->axes[a].name);
-		fprintf(out, ",\"size\":%" PRId64 ",\"time\":%s,\"place\":%" PRId64 "}",
-			p->axes[a].size, p->axes[a].is_time ? "true" : "false", t->coord[a]);
-	}
-	fputs("]}}\n", out);
+	if (!t)
+		return;
+	rt_trace_add(t, RT_TRACK_COMPUTE,
+		&(struct rt_trace_event){.begin = begin, .end = end, .kind = RT_EVENT_STEP});
+	t->active = false;
 }
 
 bool
-rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st)
+rt_trace_active(const struct rt_trace *t)
 {
-	const size_t length = strlen(dir) + 40;
-	char *path = malloc(length);
-	if (!path)
-		return rt_fail_memory(st, length, "a file name");
-	snprintf(path, length, "%s/rank-%d.json", dir, t->rank);
-	FILE *out = fopen(path, "w");
-	bool ok = out != NULL;
-	if (ok) {
-		put_trace(out, t);
-		ok = !ferror(out);
-		ok = !fclose(out) && ok;
-	}
-	if (!ok)
-		rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
-	if (out && !ok)
-		unlink(path); /* half of a trace is none */
-	free(path);
-	return ok;
+	return t && t->active;
+}
+
+uint32_t
+rt_trace_sequence(struct rt_trace *t, int32_t coll)
+{
+	return t->sequence[t->prog->colls[coll].axis]++;
+}
+
+void
+rt_trace_add(struct rt_trace *t, enum rt_track track, const struct rt_trace_event *e)
+{
+	struct track *to = &t->tracks[track];
+	struct rt_trace_event *at = &to->events[to->next];
+	*at = *e;
+	at->step = t->step;
+	to->count++;
+	if (++to->next == t->room)
+		to->next = 0;
+}
+
+void
+rt_trace_clock_error(struct rt_trace *t, int64_t ns)
+{
+	if (ns > t->clock_error_ns)
+		t->clock_error_ns = ns;
 }

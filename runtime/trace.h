@@ -1,16 +1,28 @@
-/* What a rank did when: kernels, waits and collectives, in memory until the end and then a Chrome
- * trace file. Two tracks, each written by one thread at a time. When a track is full its oldest
- * events go. */
+/* What a rank did when: kernels, waits, collectives and steps, in memory until the end and then a
+ * Chrome trace file; docs/traces.md has its fields. Two tracks, each written by one thread at a
+ * time. When a track is full its oldest events go. */
 #ifndef RUNTIME_TRACE_H
 #define RUNTIME_TRACE_H
 
 #include "runtime/rt_program.h"
 #include "runtime/status.h"
 
+/* Raised whenever a field of the file changes its meaning: dopt-trace reads no other. */
+#define RT_TRACE_VERSION 1
+
 enum rt_track { RT_TRACK_COMPUTE, RT_TRACK_COMMUNICATION, RT_TRACKS };
 
-/* What an event's index means: a row of the program's kernels or of its collectives. */
 enum rt_event_kind { RT_EVENT_KERNEL, RT_EVENT_WAIT, RT_EVENT_COLLECTIVE, RT_EVENT_STEP };
+
+/* One event; times in ns of rt_now_ns. */
+struct rt_trace_event {
+	int64_t begin, end;
+	int64_t posted;    /* when a collective was posted */
+	int64_t step;      /* rt_trace_add fills it in */
+	uint32_t sequence; /* of a collective: rt_trace_sequence */
+	int32_t index;     /* a row of the program's kernels or of its collectives */
+	enum rt_event_kind kind;
+};
 
 struct rt_trace;
 
@@ -20,12 +32,28 @@ struct rt_trace *rt_trace_new(
 	const struct rt_program *prog, int rank, const int64_t *coord, size_t events);
 void rt_trace_free(struct rt_trace *t);
 
-/* Adds an event: its times in ns of rt_now_ns, `detail` the step, or a collective's sequence
- * number; `posted` when a collective was posted. */
-void rt_trace_add(struct rt_trace *t, enum rt_track track, enum rt_event_kind kind, int32_t index,
-	int64_t begin, int64_t end, int64_t posted, int64_t detail);
+/* The number of the run that this rank would give, and the one that all have agreed on. */
+int64_t rt_trace_run(const struct rt_trace *t);
+void rt_trace_set_run(struct rt_trace *t, int64_t run);
 
-/* Writes DIR/rank-N.json. */
+/* Events from here on are of that training step; what comes behind its end is not recorded. `t` may
+ * be NULL. */
+void rt_trace_step(struct rt_trace *t, int64_t step);
+void rt_trace_step_end(struct rt_trace *t, int64_t begin, int64_t end);
+
+/* Is a step being recorded? Not where `t` is NULL. */
+bool rt_trace_active(const struct rt_trace *t);
+
+/* The number of the next collective on the communicator (the axis) of this one. Called once for
+ * each, in the order in which they are posted. */
+uint32_t rt_trace_sequence(struct rt_trace *t, int32_t coll);
+
+void rt_trace_add(struct rt_trace *t, enum rt_track track, const struct rt_trace_event *e);
+
+/* Times of a device's own clock may be wrong by that much: the file has the largest. */
+void rt_trace_clock_error(struct rt_trace *t, int64_t ns);
+
+/* Writes DIR/rank-N.json, under another name until it is whole. */
 bool rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st);
 
 #endif

@@ -77,6 +77,18 @@ by_size(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
+/* What the program has allocated, where dopt has said what that would be. */
+static void
+print_memory(const struct rt_rank *r)
+{
+	if (!r->prog->predicted_bytes)
+		return;
+	printf("memory: %zu bytes a rank (predicted %zu)", r->allocated, r->prog->predicted_bytes);
+	if (r->transport && r->transport->bytes)
+		printf(", %zu for messages", r->transport->bytes);
+	putchar('\n');
+}
+
 static void
 print_times(const struct rt_program *p, struct times *t)
 {
@@ -90,7 +102,6 @@ print_times(const struct rt_program *p, struct times *t)
 	if (t->watched_ns > 0 && p->nkernels)
 		printf("overhead: %.1f %% outside kernels and communication\n",
 			100 * (1 - t->busy_ns / t->watched_ns));
-	fflush(stdout);
 }
 
 /* Is this step's every kernel timed? The first step is not typical. */
@@ -106,12 +117,12 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	r->ctx.step = step;
 	r->ctx.probe = watched(r, step) ? &r->probe : NULL;
 	r->probe.busy_ns = 0;
+	rt_trace_step(r->trace, step);
 	const int64_t begin = rt_now_ns();
 	rt_data_train(d, r, step);
 	run_step(r);
 	const int64_t end = rt_now_ns();
-	if (r->trace)
-		rt_trace_add(r->trace, RT_TRACK_COMPUTE, RT_EVENT_STEP, 0, begin, end, 0, step);
+	rt_trace_step_end(r->trace, begin, end);
 	t->durations[t->count++ % DURATIONS] = (double)(end - begin) / 1e3;
 	if (r->ctx.probe) {
 		t->watched_ns += (double)(end - begin);
@@ -135,8 +146,11 @@ rt_train(struct rt_rank *r, const struct rt_data *d)
 		if ((step + 1) % every == 0 || step + 1 == steps)
 			report(r, step);
 	}
-	if (ok && steps && !r->world->rank)
+	if (ok && steps && !r->world->rank) {
 		print_times(r->prog, &t);
+		print_memory(r);
+		fflush(stdout);
+	}
 	free(t.durations);
 	return ok;
 }

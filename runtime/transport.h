@@ -4,10 +4,10 @@
 #ifndef RUNTIME_TRANSPORT_H
 #define RUNTIME_TRANSPORT_H
 
+#include "runtime/event.h"
 #include "runtime/rt_program.h"
 #include "runtime/status.h"
 #include "runtime/world.h"
-#include <stdatomic.h>
 
 struct rt_transport;
 
@@ -22,8 +22,14 @@ struct rt_transport {
 	const struct rt_program *prog;
 	char *arena;
 	int64_t coord[RT_MAX_AXES];
-	/* The rank has nothing to do but to wait for this collective: it may use the core. */
-	_Atomic bool urgent;
+	size_t bytes;          /* that it has allocated for what is in messages */
+	struct rt_haste haste; /* for the collective at work */
+	/* There are no cores for communication threads: a collective runs where it is waited for,
+	 * unless another rank waits for this one. */
+	bool lazy;
+	_Atomic bool wanted;  /* it does */
+	struct rt_event work; /* wakes the communication thread to look for something to do */
+	int64_t began, ended; /* ns: of the last collective, as far as its transport knows better */
 };
 
 /* An emulated link; bandwidth 0: none. */

@@ -17,13 +17,18 @@
 #include <mpi.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Between two looks while the rank computes: seldom enough to cost it less than a few percent. */
 #define POLL_NS 50000
-/* Looks before the first such pause: short messages are through by then. */
-#define EAGER_LOOKS 30
-/* Looks at messages before the core is offered to another thread at each further one: there may be
- * more ranks than cores. */
+/* Before the first such pause: short messages are through by then. In time, as a look may move
+ * much. */
+#define EAGER_NS 30000
+/* Between two looks at messages from other machines when the rank only waits: the system's network
+ * code may need the core, and who never sleeps lets it wait for the next tick. */
+#define REMOTE_POLL_NS 5000
+/* Looks at messages before the core is offered to another thread at each further one, where there
+ * are more ranks than cores. */
 #define LOOKS 200
 /* MPI counts in int: longer parts go in pieces of this many bytes. */
 #define PIECE ((size_t)1 << 30)
@@ -34,6 +39,7 @@ struct mpi {
 	int places[RT_MAX_AXES], place[RT_MAX_AXES];
 	char *out, *in;        /* staging: what is sent, a slot a place of what is received */
 	MPI_Request *requests; /* [2 * most pieces of a collective] */
+	bool remote;           /* some ranks are on other machines */
 	int started;           /* requests that are on their way */
 	const void **sources;  /* [most places of an axis] */
 };
@@ -71,14 +77,17 @@ static void
 finish_all(struct mpi *m)
 {
 	int done = 0;
+	const int64_t eager = rt_now_ns() + EAGER_NS;
 	for (unsigned looks = 0; m->started; looks++) {
 		MPI_Testall(m->started, m->requests, &done, MPI_STATUSES_IGNORE);
 		if (done)
 			break;
-		const bool urgent = atomic_load_explicit(&m->base.urgent, memory_order_relaxed);
-		if (!urgent && looks > EAGER_LOOKS)
-			rt_sleep_until_ns(rt_now_ns() + POLL_NS);
-		else if (looks > LOOKS)
+		const int64_t now = rt_now_ns();
+		if (!rt_is_urgent(&m->base.haste) && now > eager)
+			rt_sleep_until_ns(now + POLL_NS);
+		else if (m->remote && now > eager)
+			rt_sleep_until_ns(now + REMOTE_POLL_NS);
+		else if (looks > LOOKS && m->base.haste.crowded)
 			sched_yield();
 	}
 	m->started = 0;
@@ -317,6 +326,7 @@ allocate(struct mpi *m)
 		pieces = cuts > pieces ? cuts : pieces;
 		places = n > places ? n : places;
 	}
+	m->base.bytes = out + in;
 	m->out = malloc(out);
 	m->in = malloc(in);
 	m->requests = malloc(pieces * sizeof *m->requests);
@@ -333,6 +343,8 @@ rt_mpi_transport(const struct rt_program *prog, const struct rt_world *w, const 
 	m->base.ops = &mpi_ops;
 	m->base.prog = prog;
 	memcpy(m->base.coord, coord, sizeof m->base.coord);
+	m->remote = w->nlocal < w->nranks;
+	m->base.haste.crowded = w->nlocal > sysconf(_SC_NPROCESSORS_ONLN);
 	for (int a = 0; a < prog->naxes; a++) {
 		m->comms[a] = MPI_COMM_NULL;
 		if (prog->axes[a].is_time)

@@ -4,15 +4,18 @@
  *	moves: every place copies what it gets straight out of the others' arenas
  *	sums:  every place adds up one part of the message and writes it to all that get it
  *
- * An emulated link lets the second barrier pass no earlier than start + latency + bytes /
- * bandwidth, where start is when the last place had posted and was done with the collective before.
- * Every place computes the same moment from the same numbers. */
+ * An emulated link lets a collective end no earlier than start + turns * latency + bytes /
+ * bandwidth, where start is when the last place had posted and was done with the collective before;
+ * turns and bytes are those of the ring algorithms. Every place computes the same moment from the
+ * same numbers. */
+#include "runtime/bind.h"
 #include "runtime/clock.h"
 #include "runtime/event.h"
 #include "runtime/layout.h"
 #include "runtime/region.h"
 #include "runtime/sum.h"
 #include "runtime/transport.h"
+#include <sched.h>
 #include <stdlib.h>
 
 /* Bytes that are added before they are handed round: source and result stay in the first-level
@@ -20,6 +23,11 @@
 #define PIECE_BYTES 8192
 /* Parts of a sum begin at multiples of this many elements: no two threads write one cache line. */
 #define PART_ALIGN 64
+/* The part that one sleep has in the mean of how late sleeps end. */
+#define LATE_SHARE 8
+/* Who waits for others that compute calls them again after so long: they may not have posted yet.
+ */
+#define CALL_NS 1000000
 
 /* The places that differ only on one axis. */
 struct group {
@@ -43,6 +51,7 @@ struct threads {
 	struct group *groups[RT_MAX_AXES];
 	int place[RT_MAX_AXES]; /* in the group */
 	int64_t link_free;      /* ns */
+	int64_t late;           /* ns by which sleeps end too late, lately */
 	const void **sources;   /* [most places of an axis]: of a sum */
 };
 
@@ -124,15 +133,86 @@ sum_slice(struct threads *t, const struct group *g, const struct rt_coll *c, int
 	}
 }
 
+/* A sleeper is late by what its timer takes, which is much the same each time, and one that is
+ * alone on its core by what the core takes to wake, besides: so it gets up early. */
+static int64_t
+early(const struct threads *t, bool alone)
+{
+	return t->link_free - (alone ? RT_WAKE_NS : t->late);
+}
+
 /* Waits until the emulated link has carried the message. */
 static void
-hold(struct threads *t, const struct rt_coll *c, int places, int64_t start)
+hold(struct threads *t)
+{
+	struct rt_haste *haste = &t->base.haste;
+	bool changed = true;
+	while (changed) {
+		const uint32_t seen = rt_event_value(&haste->changes);
+		const bool alone = seen & 1;
+		const int64_t at = early(t, alone);
+		if (rt_now_ns() >= at)
+			break;
+		changed = rt_event_wait_until(&haste->changes, seen, at);
+		const int64_t late = rt_now_ns() - at;
+		if (!changed && !alone && late < RT_WAKE_NS)
+			t->late += (late - t->late) / LATE_SHARE;
+	}
+	while (rt_now_ns() < t->link_free)
+		if (haste->crowded)
+			sched_yield();
+}
+
+/* When the emulated link has carried a message that starts now. */
+static int64_t
+carried(const struct threads *t, const struct rt_coll *c, int places, int64_t start)
 {
 	const struct rt_link *link = &t->hub->link;
-	const double seconds =
-		link->latency + rt_coll_wire_bytes(c, places) / link->bytes_per_second;
-	t->link_free = start + (int64_t)(seconds * 1e9);
-	rt_sleep_until_ns(t->link_free);
+	const double seconds = rt_coll_wire_turns(c, places) * link->latency +
+			       rt_coll_wire_bytes(c, places) / link->bytes_per_second;
+	return start + (int64_t)(seconds * 1e9);
+}
+
+/* Does everybody that takes part wait for the end, sooner or later at about the same time? */
+static bool
+is_alike(const struct rt_coll *c)
+{
+	return c->kind == RT_ALLREDUCE || c->kind == RT_ALLGATHER || c->kind == RT_REDUCESCATTER ||
+	       c->kind == RT_ALLTOALL;
+}
+
+/* Others compute, and have nobody else to take part for them: their communication threads do. */
+static void
+call_others(const struct threads *t, const struct group *g)
+{
+	for (int p = 0; p < g->places; p++) {
+		struct rt_transport *other = &g->members[p]->base;
+		if (other == &t->base)
+			continue;
+		atomic_store(&other->wanted, true);
+		rt_event_bump(&other->work);
+	}
+}
+
+/* All places begin together. Whoever is at work on a lazy transport does it because a rank waits,
+ * its own or another, which it may not know and which cannot call those that are missing here: if
+ * they do not come by themselves it calls them for it. */
+static void
+meet(struct threads *t, struct group *g, const struct rt_coll *c)
+{
+	const struct rt_haste *haste = &t->base.haste;
+	const uint32_t phase = rt_barrier_arrive(&g->barrier);
+	if (!t->base.lazy) {
+		rt_barrier_pass(&g->barrier, phase, haste);
+		return;
+	}
+	bool calls = rt_is_urgent(haste);
+	bool met = (is_alike(c) || !calls) && rt_event_look(&g->barrier.phase, phase, haste);
+	for (; !met; calls = true) {
+		if (calls)
+			call_others(t, g);
+		met = rt_event_wait_until(&g->barrier.phase, phase, rt_now_ns() + CALL_NS);
+	}
 }
 
 static void
@@ -142,19 +222,27 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	struct group *g = t->groups[c->axis];
 	const int me = t->place[c->axis];
 	g->ready[me] = posted_ns > t->link_free ? posted_ns : t->link_free;
-	rt_barrier_wait(&g->barrier, &t->base.urgent);
+	meet(t, g, c);
 	int64_t start = g->ready[0];
 	for (int p = 1; p < g->places; p++)
 		start = g->ready[p] > start ? g->ready[p] : start;
+	const bool slow = t->hub->link.bytes_per_second > 0 && g->places > 1;
+	if (slow) {
+		t->link_free = carried(t, c, g->places, start);
+		t->base.began = start;
+		t->base.ended = t->link_free;
+	}
 	if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE)
 		sum_share(t, g, c, me);
 	else if (c->kind == RT_REDUCESCATTER)
 		sum_slice(t, g, c, me);
 	else
 		run_moves(t, g, c, me);
-	rt_barrier_wait(&g->barrier, &t->base.urgent);
-	if (t->hub->link.bytes_per_second > 0 && g->places > 1)
-		hold(t, c, g->places, start);
+	/* While the link is at work the others arrive, too, and nobody has to be woken for that. */
+	const uint32_t phase = rt_barrier_arrive(&g->barrier);
+	if (slow)
+		hold(t);
+	rt_barrier_pass(&g->barrier, phase, &t->base.haste);
 }
 
 static void
@@ -213,6 +301,8 @@ new_transport(const struct rt_program *prog, struct hub *hub, int r)
 		return NULL;
 	t->base.ops = &threads_ops;
 	t->base.prog = prog;
+	t->base.haste.crowded = hub->nranks > rt_cores();
+	t->base.lazy = 2 * hub->nranks > rt_cores();
 	t->hub = hub;
 	atomic_fetch_add(&hub->users, 1);
 	rt_place_coords(prog, r, t->base.coord);

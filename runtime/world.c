@@ -97,7 +97,7 @@ rt_threads_world(int nranks)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	for (int r = 0; r < nranks; r++)
-		worlds[r] = (struct rt_world){&threads_ops, r, nranks, r, s};
+		worlds[r] = (struct rt_world){&threads_ops, r, nranks, r, nranks, s};
 	return worlds;
 }
 

@@ -21,7 +21,8 @@ struct rt_world_ops {
 struct rt_world {
 	const struct rt_world_ops *ops;
 	int rank, nranks;
-	int local;    /* number of this rank among those on this machine */
+	int local; /* number of this rank among the `nlocal` on this machine */
+	int nlocal;
 	void *shared; /* the implementation's */
 };
 

@@ -59,6 +59,7 @@ rt_mpi_world(struct rt_world *w, struct rt_status *st)
 	MPI_Comm here;
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &here);
 	MPI_Comm_rank(here, &w->local);
+	MPI_Comm_size(here, &w->nlocal);
 	MPI_Comm_free(&here);
 	if (level < MPI_THREAD_SERIALIZED)
 		return rt_fail(st, RT_EXIT_RUN, "this MPI cannot be called by two threads in turn");

@@ -15,9 +15,12 @@
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
-# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl.
+# Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
+# chromium, networks (namespaces and what joins them).
 
 import os
+import shutil
+import subprocess
 
 import lit.formats
 
@@ -66,17 +69,26 @@ def cpu_flags():
         return []
 
 
+def can_have_networks():
+    """May we make network namespaces, and are the tools there that join them?"""
+    if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("ip", "tc", "unshare", "taskset")):
+        return False
+    return subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0
+
+
 features = {
     "cuda": bool(config.nvcc),
     "cudnn": bool(config.cudnn),
     "gpu": os.path.exists("/dev/nvidiactl"),
     "root": os.geteuid() == 0,
+    "networks": can_have_networks(),
     "mpi": os.access(config.mpirun, os.X_OK),
     "asan": "address" in config.sanitize,
     "avx512": "avx512f" in cpu_flags(),
     "gcc": config.compiler == "GNU",
     "clang": config.compiler == "Clang",
     "gpl": os.path.exists(GPL),
+    "chromium": shutil.which("chromium") is not None,
 }
 config.available_features.update(name for name, present in features.items() if present)
 

@@ -9,25 +9,50 @@
 #define PASSES_ANALYSIS_COST_H
 
 #include "ir/ir.h"
-#include "passes/analysis/device.h"
+#include "passes/analysis/collective.h"
+#include "ir/device.h"
 
 #include <stdio.h>
 
 struct cost_model;
+struct storage_target;
+struct whatif;
+
+/* Where times come from. All fields may be 0. */
+struct cost_options {
+	struct cluster *cluster; /* NULL: any number of the devices in the profile, or of `generic`;
+				    must live as long as the model */
+	const char *profile;     /* a profile data base, or NULL for none */
+	const char *transport;   /* whose messages in the profile count; NULL: see profile_select */
+	enum collective_algorithm algorithm;
+	bool fine; /* replay messages as sends that share links: see fine.h */
+	const char *network; /* weights that estimate kernels which nobody has measured; NULL: none
+			      */
+	const struct storage_target *storage; /* where programs put tensors; NULL: storage_host */
+};
 
 /*
- * A model owned by `owner`. `device`: a file, or NULL for the default device `generic`; `profile`:
- * a profile data base, or NULL for none. With both, ops have the times that the profile has of the
- * device of that name, and all else is from the file; with a profile alone its only device is
- * taken, with its links and overheads. NULL after reporting to `d` what is wrong with a file.
+ * A model owned by `owner`. With a cluster, kernels have the times that the profile has of devices
+ * of those names, and so do fields of device.def that the text does not give; messages are computed
+ * from the links. With a profile alone its only device is taken, with messages as they were
+ * measured. NULL after reporting to `d`
+ * what is wrong with the profile.
  */
 struct cost_model *cost_model_create(
-	const void *owner, struct diag *d, const char *device, const char *profile);
+	const void *owner, struct diag *d, const struct cost_options *o);
 
-/* A model of a device that is already there; takes it over. Without a profile. */
-struct cost_model *cost_model_of(const void *owner, struct device *device);
+/*
+ * The same model with other costs. `base` and `w` must live as long as the result, and `w` be bound
+ * to the modules that are evaluated.
+ */
+struct cost_model *cost_model_whatif(
+	const void *owner, const struct cost_model *base, const struct whatif *w);
 
+/* The first kind of device of the cluster; the cluster. */
 const struct device *cost_model_device(const struct cost_model *model);
+struct cluster *cost_model_cluster(const struct cost_model *model);
+/* Where its programs put tensors; NULL: storage_host. */
+const struct storage_target *cost_model_storage(const struct cost_model *model);
 
 /* One step of @main. Seconds and bytes of the device that has most of each. */
 struct cost_report {
@@ -61,22 +86,32 @@ void cost_report_json(FILE *out, const struct cost_model *model, const struct co
 char *cost_report_header(
 	const void *owner, const struct cost_model *model, const struct cost_report *report);
 
-/* Seconds of one run of one op at one place; 0 for ops that are no work. `measured` may be NULL. */
-double cost_op_seconds(const struct cost_model *model, const struct ir_module *m,
-	const struct ir_op *op, bool *measured);
-
 /* The timeline behind a report: one entry an event, in the order of issue. */
 struct cost_event {
 	const struct ir_op *op;
-	int32_t device; /* among the devices that are told apart: see events.h */
-	bool communication;
-	uint32_t turn;     /* of the loops over time axes, 0 first */
-	double start, end; /* seconds */
-	bool critical;     /* on the critical path */
+	int32_t device;     /* among the devices that are told apart: see events.h */
+	bool communication; /* a collective; else a kernel */
+	uint32_t turn;      /* of the loops over time axes, 0 first */
+	double start, end;  /* seconds */
+	double slack;   /* seconds by which it could end later, the iteration staying as it is */
+	double exposed; /* seconds of a collective in which its device computes nothing */
+	double waited;  /* seconds in which devices do nothing because this has not ended */
+	double bytes;   /* of memory that a kernel reads and writes; of a collective's message */
+	bool critical;  /* on the critical path */
+	bool measured;  /* its time is from the profile */
+};
+
+/* How one device spends the iteration, seconds: compute + exposed + idle = iteration. */
+struct cost_device {
+	double compute;       /* its compute stream works, or posts or waits */
+	double communication; /* communicates, hidden or not */
+	double exposed;       /* communicates and computes nothing */
+	double idle;          /* neither */
 };
 
 struct cost_timeline {
 	struct cost_event *event;
+	struct cost_device *device; /* [ndevices] */
 	uint32_t n, ndevices;
 	double iteration;
 };
@@ -88,7 +123,8 @@ struct cost_timeline *cost_timeline(
 /*
  * Key of an op in a profile: its text with names normalized and local shapes in place of types, the
  * same for every op that does the same work at one place. A fuse has its body in it. For
- * collectives: kind, places and bytes. talloc text owned by `owner`; NULL for ops that are no work.
+ * collectives: kind, places, bytes and parts. talloc text owned by `owner`; NULL for ops that are
+ * no work.
  */
 char *cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op);
 
@@ -106,7 +142,8 @@ enum cost_kind cost_op_kind(const struct ir_module *m, const struct ir_op *op);
 struct cost_collective {
 	enum collective kind;
 	int axis, places;
-	double bytes; /* slices, or wholes where there are any; alltoall: the source */
+	double bytes;   /* slices, or wholes where there are any; alltoall: the source */
+	uint32_t parts; /* messages in which they go, at least 1 */
 };
 bool cost_op_collective(
 	const struct ir_module *m, const struct ir_op *op, struct cost_collective *c);

@@ -33,17 +33,46 @@ struct builder {
 	uint16_t *stream;
 	replay_time *duration;
 	uint32_t *dep_first, *dep;
-	uint32_t axes; /* set of device axes along which places differ */
+	uint32_t axes;                      /* set of device axes along which places differ */
+	const struct event_device **device; /* [ndevices] */
 	struct pending *pending;
 	uint32_t npending, pending_room, pending_first; /* those before it have run */
 };
 
-/* Device axes on which some value is single. */
+/* Product of the sizes of the device axes behind `axis`. */
 static uint32_t
-axes_that_differ(const struct ir_module *m, const struct ir_block *b)
+stride_of(const struct ir_module *m, int axis)
 {
+	uint32_t stride = 1;
+	for (int a = axis + 1; a < m->naxes; a++)
+		if (!m->axis[a].time)
+			stride *= (uint32_t)m->axis[a].size;
+	return stride;
+}
+
+/* Are there machines of several kinds along a device axis? */
+static bool
+kinds_differ(const struct builder *b, int axis)
+{
+	const uint16_t *kind_of = b->times->kind_of;
+	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, axis);
+	uint32_t size = (uint32_t)b->m->axis[axis].size;
+	for (uint32_t p = 0; kind_of && p < n; p++)
+		if (kind_of[p] != kind_of[p - p / stride % size * stride])
+			return true;
+	return false;
+}
+
+/* Device axes on which some value is single, or machines are of different kinds. */
+static uint32_t
+axes_that_differ(const struct builder *b, const struct ir_block *block)
+{
+	const struct ir_module *m = b->m;
 	uint32_t set = 0;
-	for (const struct ir_op *op = b->first; op; op = op->next)
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && kinds_differ(b, a))
+			set |= 1u << a;
+	for (const struct ir_op *op = block->first; op; op = op->next)
 		for (int i = 0; i < op->nresults; i++)
 			for (int a = 0; a < m->naxes; a++)
 				if (!m->axis[a].time &&
@@ -73,6 +102,64 @@ neighbour(const struct builder *b, uint32_t device, int axis, uint32_t k)
 	return device + k * weight - coordinate(b, device, axis) * weight;
 }
 
+/* The first of the places that a device stands for. */
+static uint32_t
+first_place(const struct builder *b, uint32_t device)
+{
+	uint32_t place = 0;
+	for (int a = 0; a < b->m->naxes; a++)
+		if (b->axes >> a & 1)
+			place += coordinate(b, device, a) * stride_of(b->m, a);
+	return place;
+}
+
+/* Does device `device` stand for the place, as far as axes other than `except` say? */
+static bool
+stands_for(const struct builder *b, uint32_t device, uint32_t place, int except)
+{
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != except &&
+			place / stride_of(b->m, a) % (uint32_t)b->m->axis[a].size !=
+				coordinate(b, device, a))
+			return false;
+	return true;
+}
+
+/* Lists the groups of the places for which a device stands. */
+static void
+list_places(const struct builder *b, struct event_group *g, uint32_t device)
+{
+	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, g->axis);
+	uint32_t size = g->places;
+
+	for (uint32_t p = 0; p < n; p++) {
+		if (p / stride % size || !stands_for(b, device, p, g->axis))
+			continue;
+		for (uint32_t k = 0; k < size; k++)
+			g->place[g->ngroups * size + k] = p + k * stride;
+		g->ngroups++;
+	}
+}
+
+/* The group of a device along an axis; places are listed when it is first asked for. */
+static uint32_t
+group_of(struct builder *b, int axis, uint32_t device)
+{
+	uint32_t number = (uint32_t)axis * b->e->ndevices + device;
+	struct event_group *g = &b->e->group[number];
+	int64_t alike = ir_devices(b->m);
+
+	if (g->place)
+		return number;
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != axis)
+			alike /= b->m->axis[a].size;
+	*g = (struct event_group){
+		axis, 0, (uint32_t)b->m->axis[axis].size, NEW_ARRAY(b->e, uint32_t, alike)};
+	list_places(b, g, device);
+	return number;
+}
+
 static uint32_t
 event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
 	uint32_t device, replay_time duration)
@@ -91,7 +178,18 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 	b->stream[n] = (uint16_t)(2 * device + communicates);
 	b->duration[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
-	e->event[n] = (struct event){op, turn, (uint16_t)device, (uint8_t)kind};
+	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
+	return n;
+}
+
+/* The message of a collective, as a device sees it. */
+static uint32_t
+collective_add(struct builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
+{
+	uint32_t group = group_of(b, axis, device);
+	replay_time t = b->times->collective(b->times->data, op, &b->e->group[group]);
+	uint32_t n = event_add(b, op, EVENT_COLLECTIVE, turn, device, t);
+	b->e->event[n].group = group;
 	return n;
 }
 
@@ -131,6 +229,12 @@ slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t
 	return t * b->e->ndevices + device;
 }
 
+static int
+axis_of(const struct ir_op *op)
+{
+	return (int)ir_attr_int(op, "axis", 0);
+}
+
 static void depend_on_operands(
 	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device);
 
@@ -139,8 +243,7 @@ run_pending(struct builder *b, struct pending *w)
 {
 	struct record *r = &b->record[w->op->order];
 	uint32_t slot = w->turn * b->e->ndevices + w->device;
-	uint32_t e = event_add(
-		b, w->op, EVENT_COLLECTIVE, w->turn, w->device, b->times->op[w->op->order]);
+	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
 	b->stream[e] = (uint16_t)(2 * w->device);
 	depend_on_operands(b, w->op, w->over, w->turn, w->device);
 	r->ready[slot] = r->done[slot] = e;
@@ -172,7 +275,8 @@ wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint
 	if (r->done[slot] == NO_EVENT)
 		return;
 	r->waited[slot] = true;
-	event_add(b, r->source, EVENT_WAIT, turn, device, b->times->async ? 0 : b->times->wait);
+	const struct event_device *d = b->device[device];
+	event_add(b, r->source, EVENT_WAIT, turn, device, d->async ? 0 : d->wait);
 	dep_add(b, r->done[slot]);
 }
 
@@ -181,7 +285,7 @@ static void
 wait_for_operands(
 	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
 {
-	for (int i = 0; !b->times->async && i < op->noperands; i++) {
+	for (int i = 0; !b->device[device]->async && i < op->noperands; i++) {
 		struct record *r = record_of(b, ir_operand(op, i));
 		if (r)
 			wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
@@ -226,19 +330,28 @@ emit_kernel(
 	if (!takes_part(b, op, device))
 		return;
 	wait_for_operands(b, op, r->over, turn, device);
-	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->times->op[op->order]);
+	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->order]);
 	depend_on_operands(b, op, r->over, turn, device);
 	r->ready[turn * b->e->ndevices + device] = e;
 }
 
-/* A place is ready to communicate: an event on its compute stream, or what the operands need. */
-static void
+/* A place is ready to communicate: an event on its compute stream, or only what the operands need,
+ * NO_EVENT, where kernels are queued ahead and nothing is copied. */
+static uint32_t
 emit_post(
 	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
 {
+	const struct event_device *d = b->device[device];
+	const replay_time copies = d->op[op->order];
+
 	wait_for_operands(b, op, r->over, turn, device);
-	if (!b->times->async)
-		event_add(b, op, EVENT_POST, turn, device, b->times->post);
+	if (!d->async)
+		return event_add(b, op, EVENT_POST, turn, device, d->post + copies);
+	if (!copies)
+		return NO_EVENT;
+	const uint32_t post = event_add(b, op, EVENT_POST, turn, device, copies);
+	depend_on_operands(b, op, r->over, turn, device);
+	return post;
 }
 
 /* All places of the axis do the same: one of them stands for all. */
@@ -248,8 +361,9 @@ emit_alike(
 {
 	if (!takes_part(b, op, device))
 		return;
-	emit_post(b, op, r, turn, device);
-	if (!b->times->async && !b->times->overlap) {
+	const uint32_t post = emit_post(b, op, r, turn, device);
+	const struct event_device *d = b->device[device];
+	if (!d->async && !d->overlap) {
 		if (b->npending == b->pending_room) {
 			b->pending_room = b->pending_room ? 2 * b->pending_room : 64;
 			b->pending = RESIZE(b, b->pending, struct pending, b->pending_room);
@@ -257,9 +371,8 @@ emit_alike(
 		b->pending[b->npending++] = (struct pending){op, r->over, turn, device};
 		return;
 	}
-	uint32_t post = b->e->graph.n - 1;
-	uint32_t e = event_add(b, op, EVENT_COLLECTIVE, turn, device, b->times->op[op->order]);
-	if (!b->times->async)
+	uint32_t e = collective_add(b, op, axis_of(op), turn, device);
+	if (post != NO_EVENT)
 		dep_add(b, post);
 	depend_on_operands(b, op, r->over, turn, device);
 	r->ready[turn * b->e->ndevices + device] = e;
@@ -287,18 +400,18 @@ emit_group(struct builder *b, const struct ir_op *op, const struct cost_collecti
 		if (is_party(op, c, k))
 			party[nparties++] = neighbour(b, first, c->axis, k);
 	for (uint32_t k = 0; k < nparties; k++) {
-		emit_post(b, op, r, turn, party[k]);
+		const uint32_t post = emit_post(b, op, r, turn, party[k]);
 		posted[k] = event_add(b, op, EVENT_JOIN, turn, party[k], 0);
-		if (!b->times->async)
-			dep_add(b, posted[k] - 1);
+		if (post != NO_EVENT)
+			dep_add(b, post);
 		depend_on_operands(b, op, r->over, turn, party[k]);
 	}
 	uint32_t join = event_add(b, op, EVENT_JOIN, turn, party[0], 0);
 	for (uint32_t k = 0; k < nparties; k++)
 		dep_add(b, posted[k]);
 	for (uint32_t k = 0; k < nparties; k++) {
-		uint32_t e =
-			event_add(b, op, EVENT_COLLECTIVE, turn, party[k], b->times->op[op->order]);
+		uint32_t e = collective_add(b, op, c->axis, turn, party[k]);
+		b->e->event[e].leader = e - k;
 		dep_add(b, join);
 		r->done[turn * b->e->ndevices + party[k]] = e;
 		if (holds(b, op->result[0].type, party[k], -1))
@@ -424,13 +537,29 @@ count_devices(const struct builder *b)
 	return devices;
 }
 
+static void
+set_up_devices(struct builder *b, uint32_t n)
+{
+	const struct event_times *times = b->times;
+
+	b->e->ndevices = n;
+	b->e->group =
+		must_have(talloc_zero_array(b->e, struct event_group, (size_t)b->m->naxes * n + 1));
+	b->e->first_place = NEW_ARRAY(b->e, uint32_t, n);
+	b->device = NEW_ARRAY(b, const struct event_device *, n);
+	for (uint32_t d = 0; d < n; d++) {
+		uint32_t place = b->e->first_place[d] = first_place(b, d);
+		b->device[d] = &times->kind[times->kind_of ? times->kind_of[place] : 0];
+	}
+}
+
 struct events *
 events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
 	const struct event_times *times)
 {
 	struct builder *b = NEW(NULL, struct builder);
 	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
-	b->axes = axes_that_differ(m, block);
+	b->axes = axes_that_differ(b, block);
 	uint64_t devices = count_devices(b);
 	if (devices > EVENTS_MAX_DEVICES) {
 		diag_error(m->ctx->diag, LOC_NONE,
@@ -439,12 +568,12 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 		talloc_free(b);
 		return NULL;
 	}
-	b->e->ndevices = (uint32_t)devices;
+	set_up_devices(b, (uint32_t)devices);
 	uint32_t nops = block->last ? block->last->order + 1 : 0;
 	b->record = talloc_zero_array(b, struct record, nops ? nops : 1);
 	must_have(b->record);
 	for (uint32_t d = 0; d < devices; d++)
-		event_add(b, NULL, EVENT_STEP, 0, d, times->step);
+		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, block);
 	struct events *e = talloc_steal(owner, b->e);
 	e->graph.nstreams = 2 * e->ndevices;

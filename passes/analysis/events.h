@@ -3,8 +3,9 @@
  * part, for every turn of the loops over time axes, in the order in which a device issues them.
  *
  * All places run the same program, so one device stands for all of them, except along axes on which
- * some value is single: places on those do different things, and each is a device of its own here.
- * Device d has the streams 2d (compute) and 2d + 1 (communication).
+ * some value is single, or on which the machines are of different kinds: places on those do
+ * different things, or take different times, and each is a device of its own here. Device d has the
+ * streams 2d (compute) and 2d + 1 (communication).
  *
  *     collective along an axis with single values, 2 places:
  *     device 0   post ---+--- join --+-- collective      it starts when the last place has posted
@@ -33,15 +34,28 @@ enum {
 enum event_kind {
 	EVENT_KERNEL,
 	EVENT_COLLECTIVE,
-	EVENT_POST,
+	EVENT_POST, /* and what is copied for it before */
 	EVENT_JOIN, /* takes no time: the last of the places has posted */
 	EVENT_WAIT,
 	EVENT_STEP /* what a step takes besides its ops; it comes first */
 };
 
+/*
+ * The places that a device stands for, in groups along a mesh axis: those that communicate in one
+ * collective, which all groups do at the same time.
+ */
+struct event_group {
+	int axis;
+	uint32_t ngroups, places;
+	uint32_t *place; /* [ngroups * places] numbers of the places of the mesh, row-major over the
+			    device axes */
+};
+
 struct event {
 	const struct ir_op *op;
 	uint32_t turn;
+	uint32_t group;  /* of a collective: its number in events.group */
+	uint32_t leader; /* of a collective: the first event that is a party of it, often itself */
 	uint16_t device;
 	uint8_t kind; /* enum event_kind */
 };
@@ -50,16 +64,30 @@ struct events {
 	struct replay_graph graph; /* in issue order: graph.order is NULL */
 	struct event *event;       /* [graph.n] */
 	uint32_t *turns;           /* by op->order: how often a place does it */
+	struct event_group *group; /* [naxes * ndevices]: axis * ndevices + device; without places
+				      where no collective is along the axis */
+	uint32_t *first_place;     /* [ndevices] one of the places that a device stands for */
 	uint32_t ndevices;
 	bool collapsed; /* loops are one turn: see EVENTS_MAX */
 };
 
-/* What events take. */
-struct event_times {
-	const replay_time *op; /* by op->order: one run of the op at one place */
+/* What one kind of device takes. */
+struct event_device {
+	const replay_time *op; /* by op->order: one run of a kernel at one place; what is copied on
+				  the compute stream before a collective is posted */
 	replay_time post, wait, step;
 	bool async;
 	bool overlap; /* false: collectives run on the compute stream, where they are waited for */
+};
+
+/* What events take. */
+struct event_times {
+	const struct event_device *kind; /* of devices */
+	const uint16_t *kind_of;         /* by place; NULL: all are of kind 0 */
+	/* The time of a collective from the moment when all its places are ready. */
+	replay_time (*collective)(
+		const void *data, const struct ir_op *op, const struct event_group *g);
+	const void *data;
 };
 
 /*

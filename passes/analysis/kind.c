@@ -59,6 +59,7 @@ cost_op_collective(const struct ir_module *m, const struct ir_op *op, struct cos
 	if (c->kind == COLL_NKINDS || to_itself)
 		return false;
 	c->bytes = message_bytes(m, op, c->kind);
+	c->parts = ir_parts(op);
 	return true;
 }
 

@@ -1,46 +1,94 @@
 /*
- * Memory of a step at one place, by liveness in issue order. Every place runs the same program with
- * the same buffers, so one answer holds for all.
+ * Memory of a step on one device, from the places that its tensors have in programs (ir/storage.h):
+ * the peak is what a program allocates, to the byte. And as a curve: what lives at every op, by
+ * kind, and which buffers are the largest where most lives.
  *
- * - Params, states and inputs are there all the time; outputs from their op to the end of the step.
- * - Any other value lives from its op to its last use; a release is a use.
- * - The operands of a collective live until a result is used: only then its end is waited for.
- *   Without a use, to the end of the step.
- * - A view (reshape) shares its operand's buffer; so do the result of an allreduce, reduce,
- * replicate or send and its operand, where nobody needs the operand any more.
- * - A param's next value that is made element by element lies where the param lies, if nobody reads
- *   the old one later; else it lives to the end of the step and is copied.
- * - A value of one turn of a loop that is read behind the loop has a slot for every turn. What is
- *   read or made in a loop and outside of it lives through the whole loop.
- * - What a kernel keeps inside (ir/scheme.h) lives while it runs.
- *
- * The order is that of ir/issue.h. Sharing and slots are as in lower/buffers.c, lives as in
- * lower/memory.c, which gives buffers their places; test/cost/memory_test.c compares the two.
+ *     arena    everything below at its offset; with gaps, where lives do not fit together
+ *     live     what holds something that is still needed
  */
 #ifndef PASSES_ANALYSIS_MEMORY_H
 #define PASSES_ANALYSIS_MEMORY_H
 
-#include "ir/ir.h"
-
-/* A buffer by the positions in issue order at which it is first and last in use. */
-struct memory_buffer {
-	uint64_t bytes;
-	uint32_t first, last;
-};
-
-/*
- * Most bytes in use at one time among n buffers over `positions` positions; *at (may be NULL): the
- * first position that has them.
- */
-uint64_t memory_peak(const struct memory_buffer *b, uint32_t n, uint32_t positions, uint32_t *at);
+#include "ir/storage.h"
 
 struct memory_report {
-	uint64_t peak; /* all, with persistent */
-	uint64_t persistent;
-	const struct ir_op *at; /* at which the peak is first reached; NULL: the end, or no step */
+	uint64_t peak;       /* bytes that a program allocates: the arena, and what is beside it */
+	uint64_t persistent; /* of these: params, states and inputs */
+	uint64_t live;       /* most that lives at one op, and what is beside the arena; the rest of
+				the peak is gaps between buffers */
+	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */
 };
 
-/* Of a typed @main. Writes op->order. */
-void memory_evaluate(struct ir_module *m, struct ir_func *main, struct memory_report *r);
+/* Of a typed @main without calls, for a target (NULL: storage_host). Writes op->order. */
+void memory_evaluate(struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	struct memory_report *r);
+
+/*
+ * What a buffer holds, the first of these that is true:
+ *
+ *  - io: inputs, and outputs, which are kept until the step is over;
+ *  - workspace: what kernels and libraries compute in, next values and tensors on their way;
+ *  - param, state: of a `param`, a `state`: optimizers keep theirs in states;
+ *  - gradient: a temporary of a param's shape from which the next value of that param is made by
+ *    element-by-element ops, collectives and sums over time alone: its gradient and what
+ *    optimizers make of it. A factor of that shape is taken for one too;
+ *  - communication: a temporary that a collective between devices has made: a gathered param, what
+ *    came from another stage;
+ *  - activation: any other temporary: what the forward pass leaves for the backward pass, and
+ *    gradients of such.
+ */
+#define MEMORY_KINDS(KIND)                                                                         \
+	KIND(PARAM, "params", "param")                                                             \
+	KIND(GRADIENT, "gradients", "gradient")                                                    \
+	KIND(STATE, "states", "state")                                                             \
+	KIND(ACTIVATION, "activations", "activation")                                              \
+	KIND(IO, "inputs and outputs", "input or output")                                          \
+	KIND(COMMUNICATION, "communication buffers", "communication buffer")                       \
+	KIND(WORKSPACE, "workspace", "workspace")
+
+enum memory_kind {
+#define KIND(name, many, one) MEMORY_##name,
+	MEMORY_KINDS(KIND)
+#undef KIND
+		MEMORY_NKINDS
+};
+
+/* "activations"; "activation". */
+const char *memory_kind_name(enum memory_kind k);
+const char *memory_kind_one(enum memory_kind k);
+
+/* The kind of every buffer of a storage: an array owned by `owner`. Writes op->order. */
+enum memory_kind *memory_kinds(const void *owner, const struct storage *s);
+
+/* What lives at an op: where it waits for its operands or where it runs, whichever is more. */
+struct memory_point {
+	const struct ir_op *op; /* NULL: the end of the step */
+	uint64_t live;          /* the sum of the kinds */
+	uint64_t bytes[MEMORY_NKINDS];
+};
+
+/* A buffer that lives at the peak. */
+struct memory_held {
+	const char *name; /* "%h", "scratch of %z": for people; several values may lie there */
+	enum memory_kind kind;
+	uint64_t bytes;
+	const struct ir_value *value; /* the first that lies there; NULL: none */
+	const struct ir_op *op; /* that makes it; NULL: the runtime, for itself or its libraries */
+	uint32_t first, last;   /* positions in issue order; n of the curve: the end of the step */
+};
+
+struct memory_curve {
+	struct memory_point *point; /* [n + 1] in issue order, the end of the step last */
+	uint32_t n;
+	uint32_t peak;            /* the first point at which most lives */
+	const char *peak_name;    /* "matmul %h", "output loss"; "the end of the step" */
+	struct memory_held *held; /* [nheld] at the peak, the largest first */
+	uint32_t nheld;
+	uint64_t allocated; /* as the peak of memory_report: the arena and what is beside it */
+};
+
+/* The curve of a typed @main without calls; owned by `owner`. Target and effects as above. */
+struct memory_curve *memory_curve_create(const void *owner, struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target);
 
 #endif

@@ -2,14 +2,13 @@
  * The profile data base on SQLite. Write-ahead logging lets readers go on while one process writes;
  * a writer waits for another one up to BUSY_MS.
  */
-#include "passes/analysis/profile.h"
+#include "passes/analysis/profile_internal.h"
 
 #include "passes/analysis/alloc.h"
+#include "passes/analysis/profile_text.h"
 
-#include <math.h>
-#include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	BUSY_MS = 10000,   /* a writer holds the file for milliseconds: 10 s mean a stuck one */
@@ -18,24 +17,18 @@ enum {
 };
 
 static const char schema[] =
-	"CREATE TABLE op(device TEXT, ranks INTEGER, key TEXT, median REAL, spread REAL, runs "
-	"INTEGER,"
-	" flops REAL, bytes REAL, time INTEGER, PRIMARY KEY(device, key, ranks)) WITHOUT ROWID;"
-	"CREATE TABLE collective(device TEXT, transport TEXT, kind TEXT, places INTEGER, bytes "
-	"REAL,"
-	" median REAL, spread REAL, runs INTEGER, time INTEGER,"
-	" PRIMARY KEY(device, transport, kind, places, bytes)) WITHOUT ROWID;"
-	"CREATE TABLE link(device TEXT, transport TEXT, kind TEXT, places INTEGER, alpha REAL,"
-	" beta REAL, error REAL, time INTEGER,"
-	" PRIMARY KEY(device, transport, kind, places)) WITHOUT ROWID;"
-	"CREATE TABLE field(device TEXT, name TEXT, value REAL, time INTEGER,"
-	" PRIMARY KEY(device, name)) WITHOUT ROWID;";
-
-struct profile {
-	sqlite3 *db;
-	struct diag *diag;
-	char *path;
-};
+	"CREATE TABLE op(device TEXT, backend TEXT, key TEXT, ranks INTEGER, buffers TEXT,"
+	" median REAL, spread REAL, runs INTEGER, flops REAL, bytes REAL, time INTEGER,"
+	" PRIMARY KEY(device, backend, key, ranks, buffers)) WITHOUT ROWID;"
+	"CREATE TABLE collective(device TEXT, backend TEXT, transport TEXT, kind TEXT,"
+	" places INTEGER, nodes INTEGER, bytes REAL, median REAL, spread REAL, runs INTEGER,"
+	" time INTEGER,"
+	" PRIMARY KEY(device, backend, transport, kind, places, bytes, nodes)) WITHOUT ROWID;"
+	"CREATE TABLE link(device TEXT, backend TEXT, transport TEXT, kind TEXT, places INTEGER,"
+	" nodes INTEGER, alpha REAL, beta REAL, error REAL, time INTEGER,"
+	" PRIMARY KEY(device, backend, transport, kind, places, nodes)) WITHOUT ROWID;"
+	"CREATE TABLE field(device TEXT, backend TEXT, transport TEXT, name TEXT, value REAL,"
+	" time INTEGER, PRIMARY KEY(device, backend, transport, name)) WITHOUT ROWID;";
 
 static int
 profile_close(struct profile *p)
@@ -44,8 +37,8 @@ profile_close(struct profile *p)
 	return 0;
 }
 
-static bool
-fail(struct profile *p, const char *doing)
+bool
+profile_fail(struct profile *p, const char *doing)
 {
 	int code = sqlite3_errcode(p->db);
 	const char *what = sqlite3_errmsg(p->db);
@@ -58,7 +51,7 @@ fail(struct profile *p, const char *doing)
 static bool
 execute(struct profile *p, const char *sql, const char *doing)
 {
-	return sqlite3_exec(p->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(p, doing);
+	return sqlite3_exec(p->db, sql, NULL, NULL, NULL) == SQLITE_OK || profile_fail(p, doing);
 }
 
 /* The integer that a pragma answers; -1 after reporting a failure. */
@@ -72,7 +65,7 @@ pragma(struct profile *p, const char *sql)
 	if (good)
 		v = sqlite3_column_int64(s, 0);
 	else
-		fail(p, "read it");
+		profile_fail(p, "read it");
 	sqlite3_finalize(s);
 	return v;
 }
@@ -104,6 +97,14 @@ check_version(struct profile *p, int64_t application, int64_t version)
 	return application == APPLICATION && version == PROFILE_SCHEMA;
 }
 
+/* Another process may make the tables just now: where the first mark is there, so is the second. */
+static bool
+is_ours(struct profile *p)
+{
+	int64_t application = pragma(p, "PRAGMA application_id");
+	return check_version(p, application, pragma(p, "PRAGMA user_version"));
+}
+
 /* An empty file gets its tables; two processes may try at the same time. */
 static bool
 prepare_for_writing(struct profile *p)
@@ -115,8 +116,11 @@ prepare_for_writing(struct profile *p)
 			sqlite3_sleep(BUSY_STEP_MS);
 	}
 	if (code != SQLITE_OK)
-		return fail(p, "open it for writing");
-	if (!execute(p, "BEGIN IMMEDIATE", "write to it"))
+		return profile_fail(p, "open it for writing");
+	/* A crash of the program loses nothing; one of the machine the last entries, not the rest.
+	 */
+	if (!execute(p, "PRAGMA synchronous = NORMAL", "write to it") ||
+		!execute(p, "BEGIN IMMEDIATE", "write to it"))
 		return false;
 	bool good = true;
 	if (pragma(p, "PRAGMA application_id") == 0 && pragma(p, "PRAGMA schema_version") == 0)
@@ -134,8 +138,43 @@ is_foreign(struct profile *p)
 	int64_t tables = pragma(p, "SELECT count(*) FROM sqlite_master");
 	if (tables <= 0)
 		return tables < 0;
-	return !check_version(
-		p, pragma(p, "PRAGMA application_id"), pragma(p, "PRAGMA user_version"));
+	return !is_ours(p);
+}
+
+/* Is it text? Anything else is left to SQLite. */
+static bool
+is_text(const char *path)
+{
+	char head[sizeof PROFILE_TEXT_MARK] = "";
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return false;
+	size_t n = fread(head, 1, strlen(PROFILE_TEXT_MARK), f);
+	fclose(f);
+	return n == strlen(PROFILE_TEXT_MARK) && strcmp(head, PROFILE_TEXT_MARK) == 0;
+}
+
+/* A data base in memory with the entries of a text. */
+static bool
+open_text(struct profile *p)
+{
+	if (sqlite3_open(":memory:", &p->db) != SQLITE_OK)
+		return profile_fail(p, "open it");
+	char *text;
+	return make_tables(p) && profile_text_read_file(p, p->diag, p->path, &text) &&
+	       profile_text_load(p, p->diag, p->path, text, strlen(text));
+}
+
+static bool
+open_file(struct profile *p, enum profile_mode mode)
+{
+	int flags = SQLITE_OPEN_READWRITE | (mode == PROFILE_WRITE ? SQLITE_OPEN_CREATE : 0);
+	if (sqlite3_open_v2(p->path, &p->db, flags, NULL) != SQLITE_OK)
+		return profile_fail(p, "open it");
+	sqlite3_busy_timeout(p->db, BUSY_MS);
+	if (is_foreign(p) || (mode == PROFILE_WRITE && !prepare_for_writing(p)))
+		return false;
+	return is_ours(p);
 }
 
 struct profile *
@@ -145,17 +184,15 @@ profile_open(const void *owner, struct diag *d, const char *path, enum profile_m
 	p->diag = d;
 	p->path = TEXT(p, "%s", path);
 	talloc_set_destructor(p, profile_close);
-	int flags = SQLITE_OPEN_READWRITE | (mode == PROFILE_WRITE ? SQLITE_OPEN_CREATE : 0);
-	bool good = sqlite3_open_v2(path, &p->db, flags, NULL) == SQLITE_OK || fail(p, "open it");
-	if (good) {
-		sqlite3_busy_timeout(p->db, BUSY_MS);
-		good = !is_foreign(p);
+	bool good = true, text = is_text(path);
+	if (text && mode == PROFILE_WRITE) {
+		diag_error(d, LOC_NONE,
+			"profile %s is text, which is only read: put it into a data base with "
+			"dopt-profile load %s FILE",
+			path, path);
+		good = false;
 	}
-	if (good && mode == PROFILE_WRITE)
-		good = prepare_for_writing(p);
-	if (good)
-		good = check_version(
-			p, pragma(p, "PRAGMA application_id"), pragma(p, "PRAGMA user_version"));
+	good = good && (text ? open_text(p) : open_file(p, mode));
 	if (!good) {
 		talloc_free(p);
 		return NULL;
@@ -175,200 +212,16 @@ profile_commit(struct profile *p)
 	return execute(p, "COMMIT", "write to it");
 }
 
-/*
- * Runs a statement whose parameters are given by a letter each: t text, i int, d double, and w for
- * "when", the present time in seconds since 1970.
- */
-static bool
-put(struct profile *p, const char *sql, const char *types, ...)
+bool
+profile_savepoint(struct profile *p)
 {
-	sqlite3_stmt *s = NULL;
-	if (sqlite3_prepare_v2(p->db, sql, -1, &s, NULL) != SQLITE_OK)
-		return fail(p, "write to it");
-	va_list args;
-	va_start(args, types);
-	for (int i = 0; types[i]; i++) {
-		switch (types[i]) {
-		case 't':
-			sqlite3_bind_text(
-				s, i + 1, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
-			break;
-		case 'i': sqlite3_bind_int(s, i + 1, va_arg(args, int)); break;
-		case 'd': sqlite3_bind_double(s, i + 1, va_arg(args, double)); break;
-		default: sqlite3_bind_int64(s, i + 1, (sqlite3_int64)time(NULL));
-		}
-	}
-	va_end(args);
-	bool good = sqlite3_step(s) == SQLITE_DONE || fail(p, "write to it");
-	sqlite3_finalize(s);
-	return good;
+	return execute(p, "SAVEPOINT load", "write to it");
 }
 
 bool
-profile_put_op(struct profile *p, const char *device, const struct profile_op *op)
+profile_release(struct profile *p, bool keep)
 {
-	return put(p, "INSERT OR REPLACE INTO op VALUES(?,?,?,?,?,?,?,?,?)", "titddiddw", device,
-		op->ranks, op->key, op->median, op->spread, op->runs, op->flops, op->bytes);
-}
-
-bool
-profile_put_collective(struct profile *p, const char *device, const struct profile_collective *c)
-{
-	return put(p, "INSERT OR REPLACE INTO collective VALUES(?,?,?,?,?,?,?,?,?)", "tttidddiw",
-		device, c->transport, collective_name(c->kind), c->places, c->bytes, c->median,
-		c->spread, c->runs);
-}
-
-bool
-profile_put_link(struct profile *p, const char *device, const struct profile_link *l)
-{
-	return put(p, "INSERT OR REPLACE INTO link VALUES(?,?,?,?,?,?,?,?)", "tttidddw", device,
-		l->transport, collective_name(l->kind), l->places, l->alpha, l->beta, l->error);
-}
-
-bool
-profile_put_field(struct profile *p, const char *device, const struct profile_field *f)
-{
-	return put(p, "INSERT OR REPLACE INTO field VALUES(?,?,?,?)", "ttdw", device, f->name,
-		f->value);
-}
-
-/* Row by row: fills *entry (zeroed), texts owned by `owner`; false leaves the row out. */
-typedef bool read_row(const void *owner, sqlite3_stmt *s, void *entry);
-
-static int
-get(const void *owner, struct profile *p, const char *sql, const char *device, size_t size,
-	read_row *row, void **list)
-{
-	sqlite3_stmt *s = NULL;
-	if (sqlite3_prepare_v2(p->db, sql, -1, &s, NULL) != SQLITE_OK) {
-		fail(p, "read it");
-		return -1;
-	}
-	if (device)
-		sqlite3_bind_text(s, 1, device, -1, SQLITE_TRANSIENT);
-	int n = 0, room = 16, code;
-	char *array = NEW_ARRAY(owner, char, size *(size_t)room);
-	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-		if (n == room) {
-			room *= 2;
-			array = RESIZE(owner, array, char, size *(size_t)room);
-		}
-		memset(array + size * (size_t)n, 0, size);
-		n += row(array, s, array + size * (size_t)n);
-	}
-	if (code != SQLITE_DONE)
-		fail(p, "read it");
-	sqlite3_finalize(s);
-	if (code != SQLITE_DONE) {
-		talloc_free(array);
-		return -1;
-	}
-	*list = array;
-	return n;
-}
-
-static char *
-column_text(const void *owner, sqlite3_stmt *s, int column)
-{
-	const unsigned char *t = sqlite3_column_text(s, column);
-	return TEXT(owner, "%s", t ? (const char *)t : "");
-}
-
-static bool
-row_op(const void *owner, sqlite3_stmt *s, void *entry)
-{
-	*(struct profile_op *)entry = (struct profile_op){column_text(owner, s, 0),
-		sqlite3_column_int(s, 1), sqlite3_column_double(s, 2), sqlite3_column_double(s, 3),
-		sqlite3_column_int(s, 4), sqlite3_column_double(s, 5), sqlite3_column_double(s, 6)};
-	return true;
-}
-
-int
-profile_ops(const void *owner, struct profile *p, const char *device, struct profile_op **list)
-{
-	return get(owner, p,
-		"SELECT key, ranks, median, spread, runs, flops, bytes FROM op WHERE device = ? "
-		"ORDER BY key, ranks",
-		device, sizeof **list, row_op, (void **)list);
-}
-
-static enum collective
-column_collective(sqlite3_stmt *s, int column)
-{
-	const char *t = (const char *)sqlite3_column_text(s, column);
-	int c = 0;
-	while (t && c < COLL_NKINDS && strcmp(collective_name((enum collective)c), t) != 0)
-		c++;
-	return t ? (enum collective)c : COLL_NKINDS;
-}
-
-static bool
-row_collective(const void *owner, sqlite3_stmt *s, void *entry)
-{
-	*(struct profile_collective *)entry = (struct profile_collective){column_text(owner, s, 0),
-		column_collective(s, 1), sqlite3_column_int(s, 2), sqlite3_column_double(s, 3),
-		sqlite3_column_double(s, 4), sqlite3_column_double(s, 5), sqlite3_column_int(s, 6)};
-	return column_collective(s, 1) != COLL_NKINDS;
-}
-
-int
-profile_collectives(
-	const void *owner, struct profile *p, const char *device, struct profile_collective **list)
-{
-	return get(owner, p,
-		"SELECT transport, kind, places, bytes, median, spread, runs FROM collective "
-		"WHERE device = ? ORDER BY transport, kind, places, bytes",
-		device, sizeof **list, row_collective, (void **)list);
-}
-
-static bool
-row_link(const void *owner, sqlite3_stmt *s, void *entry)
-{
-	*(struct profile_link *)entry = (struct profile_link){column_text(owner, s, 0),
-		column_collective(s, 1), sqlite3_column_int(s, 2), sqlite3_column_double(s, 3),
-		sqlite3_column_double(s, 4), sqlite3_column_double(s, 5)};
-	return column_collective(s, 1) != COLL_NKINDS;
-}
-
-int
-profile_links(const void *owner, struct profile *p, const char *device, struct profile_link **list)
-{
-	return get(owner, p,
-		"SELECT transport, kind, places, alpha, beta, error FROM link WHERE device = ? "
-		"ORDER BY transport, kind, places",
-		device, sizeof **list, row_link, (void **)list);
-}
-
-static bool
-row_field(const void *owner, sqlite3_stmt *s, void *entry)
-{
-	*(struct profile_field *)entry =
-		(struct profile_field){column_text(owner, s, 0), sqlite3_column_double(s, 1)};
-	return true;
-}
-
-int
-profile_fields(
-	const void *owner, struct profile *p, const char *device, struct profile_field **list)
-{
-	return get(owner, p, "SELECT name, value FROM field WHERE device = ? ORDER BY name", device,
-		sizeof **list, row_field, (void **)list);
-}
-
-static bool
-row_device(const void *owner, sqlite3_stmt *s, void *entry)
-{
-	*(char **)entry = column_text(owner, s, 0);
-	return true;
-}
-
-int
-profile_devices(const void *owner, struct profile *p, char ***list)
-{
-	return get(owner, p,
-		"SELECT device FROM op UNION SELECT device FROM collective UNION SELECT device "
-		"FROM link "
-		"UNION SELECT device FROM field ORDER BY 1",
-		NULL, sizeof **list, row_device, (void **)list);
+	if (!keep)
+		sqlite3_exec(p->db, "ROLLBACK TO load", NULL, NULL, NULL);
+	return execute(p, "RELEASE load", "write to it");
 }

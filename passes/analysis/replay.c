@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 replay_time
 replay_from_seconds(double s)
@@ -137,50 +136,6 @@ replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t po
 	for (uint32_t s = 0; s < g->nstreams; s++)
 		r->free_at[s] = r->free_at[s] < 0 ? 0 : r->free_at[s];
 	sweep_from(g, r, position);
-}
-
-struct interval {
-	replay_time start, end;
-};
-
-static int
-interval_compare(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-/* Length of the union of the events on the streams of `set`. */
-static replay_time
-union_length(const struct replay_graph *g, const struct replay_result *r, uint64_t set,
-	struct interval *v)
-{
-	uint32_t n = 0;
-	for (uint32_t e = 0; e < g->n; e++)
-		if ((set >> g->stream[e] & 1) && g->duration[e])
-			v[n++] = (struct interval){r->end[e] - g->duration[e], r->end[e]};
-	qsort(v, n, sizeof *v, interval_compare);
-	replay_time length = 0, covered = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		replay_time from = v[i].start > covered ? v[i].start : covered;
-		if (v[i].end <= from)
-			continue;
-		length += v[i].end - from;
-		covered = v[i].end;
-	}
-	return length;
-}
-
-replay_time
-replay_exposed(
-	const struct replay_graph *g, const struct replay_result *r, uint64_t set, uint64_t cover)
-{
-	struct interval *v = talloc_array(NULL, struct interval, g->n ? g->n : 1);
-	if (!v)
-		out_of_memory();
-	replay_time t = union_length(g, r, set | cover, v) - union_length(g, r, cover, v);
-	talloc_free(v);
-	return t;
 }
 
 /* Did the end of event d let event e start? */

@@ -67,12 +67,48 @@ void replay_run(const struct replay_graph *g, struct replay_result *r);
 void replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t position);
 
 /*
- * Time in which some stream of the set works and none of the set `cover` does, by walking the
- * events: communication that computation does not hide. Sets are bits by stream number: for graphs
- * of up to 64 streams. The result of replay_run is input.
+ * How long event e ran. In a result that has no starts: its duration. Fine replay (fine.h) leaves
+ * results in which events run longer than that.
  */
-replay_time replay_exposed(
-	const struct replay_graph *g, const struct replay_result *r, uint64_t set, uint64_t cover);
+static inline replay_time
+replay_ran(const struct replay_graph *g, const struct replay_result *r, uint32_t e)
+{
+	return r->start ? r->end[e] - r->start[e] : g->duration[e];
+}
+
+/*
+ * How much later each event could end, all others taking as long as they do and in the same order,
+ * with the makespan as it is; 0 on every critical path. slack[n] is filled.
+ */
+void replay_slack(const struct replay_graph *g, const struct replay_result *r, replay_time *slack);
+
+/* How one device spends the makespan: compute + exposed + waiting + after = makespan. */
+struct replay_device {
+	replay_time compute;       /* computes */
+	replay_time exposed;       /* communicates and computes nothing */
+	replay_time waiting;       /* does nothing, though it has events to come */
+	replay_time after;         /* has done all its events */
+	replay_time communication; /* communicates, hidden or not */
+};
+
+/* Arrays of the caller, all of them filled. */
+struct replay_gaps {
+	struct replay_device *device; /* [(nstreams + 1) / 2] */
+	replay_time *exposed; /* [n] for how long the event communicates while its device computes
+				 nothing */
+	replay_time *waited;  /* [n] for how long devices do nothing because this event has not
+				 ended; of an event that started later than all that it waits for,
+				 its own delay */
+};
+
+/*
+ * Charges every moment in which a device does not compute to an event. Device d has the streams 2d
+ * and 2d + 1; what runs on an odd stream communicates, and what runs on an even one computes, but
+ * for events that `communicates` (NULL: none) names. Where both streams communicate, the odd one is
+ * charged. O(events + dependencies).
+ */
+void replay_gaps(const struct replay_graph *g, const bool *communicates,
+	const struct replay_result *r, struct replay_gaps *gaps);
 
 /*
  * The critical path: a chain of events, each starting when the one before it ends, from 0 to the

@@ -10,8 +10,9 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
-/* Workspace of matrix products: what NVIDIA recommends for its largest devices. */
-#define RT_CUDA_WORKSPACE ((size_t)32 << 20)
+/* Alignment of parts of memory that belongs to messages. */
+#define RT_CUDA_ALIGN 256
+
 /* Blocks of a support kernel at most: enough to fill any device, each loops. */
 #define RT_CUDA_SUPPORT_GRID 2048
 
@@ -37,7 +38,8 @@ struct rt_cuda_span {
 	enum rt_track track;
 	enum rt_event_kind kind;
 	int32_t index;
-	int64_t posted, detail;
+	int64_t posted;
+	uint32_t sequence;
 };
 
 struct rt_cuda {

@@ -136,6 +136,7 @@ static const struct rt_device cuda_device = {
 	.download = cuda_download,
 	.sync = cuda_sync,
 	.is_host = false,
+	.beside = RT_CUDA_WORKSPACE,
 	.engine = &rt_cuda_engine,
 };
 
@@ -183,8 +184,5 @@ rt_cuda_main(
 	struct rt_program whole = *prog;
 	whole.target = &target;
 	whole.step = cuda_step;
-	whole.arena_bytes =
-		(prog->arena_bytes + RT_CUDA_ALIGN - 1) / RT_CUDA_ALIGN * RT_CUDA_ALIGN +
-		cuda->scratch_bytes;
 	return rt_main(&whole, &cuda_device, argc, argv);
 }

@@ -243,6 +243,13 @@ M_exact(int64_t x, int64_t y)
 #define M_draw_normal(key, n, at) rt_draw_normal(key, n, at)
 #define M_draw_bits(key, n, at) rt_draw_bits(key, n, at)
 
+/* A truth value as a number: processors say it on bits (scalar_wide.h), a device has predicates. */
+DEV float
+m_select_f32(int c, float a, float b)
+{
+	return c ? a : b;
+}
+
 /* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
 #define DEV_TO_INT(name, type, bottom, top)                                                        \
 	DEV type name(double x)                                                                    \

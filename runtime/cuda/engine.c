@@ -6,6 +6,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/layout.h"
+#include "runtime/parts.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ struct rt_engine {
 	struct rt_cuda_carrier *carrier;
 	cudaEvent_t posted;
 	cudaEvent_t *complete; /* [ncolls] */
-	int64_t count;         /* collectives so far */
+	struct rt_buf *room;   /* of the part at work */
 };
 
 struct rt_cuda_group
@@ -33,7 +34,8 @@ make_events(struct rt_engine *e, struct rt_status *st)
 {
 	const int n = e->setup.prog->ncolls;
 	e->complete = calloc((size_t)n + 1, sizeof *e->complete);
-	if (!e->complete)
+	e->room = calloc((size_t)rt_parts_room(e->setup.prog) + 1, sizeof *e->room);
+	if (!e->complete || !e->room)
 		return rt_fail_memory(st, (size_t)n * sizeof *e->complete, "collectives");
 	cudaError_t error = cudaEventCreateWithFlags(&e->posted, cudaEventDisableTiming);
 	for (int i = 0; i < n && error == cudaSuccess; i++)
@@ -54,6 +56,7 @@ cuda_destroy(struct rt_engine *e)
 		cudaEventDestroy(e->posted);
 	rt_cuda_unload(e->device);
 	free(e->complete);
+	free(e->room);
 	free(e);
 }
 
@@ -85,6 +88,18 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 	return NULL;
 }
 
+/* The parts of a collective, one behind the other in the stream. */
+static void
+run_parts(struct rt_engine *e, const struct rt_coll *c)
+{
+	const int places = (int)e->setup.prog->axes[c->axis].size;
+	for (int i = 0; i < rt_parts(c); i++) {
+		const struct rt_coll part = rt_part(c, places, i, e->room);
+		if (part.nbufs)
+			e->carrier->ops->run(e->carrier, &part);
+	}
+}
+
 static void
 cuda_post(struct rt_engine *e, int32_t coll)
 {
@@ -94,12 +109,12 @@ cuda_post(struct rt_engine *e, int32_t coll)
 		.kind = RT_EVENT_COLLECTIVE,
 		.index = coll,
 		.posted = d->probe ? rt_now_ns() : 0,
-		.detail = e->count++};
+		.sequence = d->probe && d->trace ? rt_trace_sequence(d->trace, coll) : 0};
 	rt_cuda_check(d, cudaEventRecord(e->posted, d->compute), "posting a collective");
 	rt_cuda_check(
 		d, cudaStreamWaitEvent(d->communication, e->posted, 0), "posting a collective");
 	const int span = rt_cuda_span_begin(d, d->communication, &what);
-	e->carrier->ops->run(e->carrier, c);
+	run_parts(e, c);
 	rt_cuda_span_end(d, d->communication, span);
 	rt_cuda_check(
 		d, cudaEventRecord(e->complete[coll], d->communication), "ending a collective");

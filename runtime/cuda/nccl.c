@@ -4,6 +4,8 @@
  * of its own: sums agree with other transports up to rounding. */
 #include "runtime/cuda/cuda.h"
 
+#include "runtime/parts.h"
+
 #include <nccl.h>
 #include <stdlib.h>
 
@@ -295,18 +297,33 @@ join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_st
 	return rt_agree(setup->world, st);
 }
 
+/* Bytes of room that a collective, or a part of one, needs. */
+static size_t
+packed_bytes(const struct nccl *n, const struct rt_coll *c)
+{
+	bool packed = false;
+	for (int b = 0; b < c->nbufs; b++)
+		packed |= is_packed(n, c, b, false) || is_packed(n, c, b, true);
+	return packed ? room_bytes(c, n->group[c->axis].places) : 0;
+}
+
 /* Room for the largest collective that is packed. */
 static bool
 make_room(struct nccl *n, const struct rt_program *prog, struct rt_status *st)
 {
+	const size_t nbufs = (size_t)rt_parts_room(prog) + 1;
+	struct rt_buf *bufs = calloc(nbufs, sizeof *bufs);
+	if (!bufs)
+		return rt_fail_memory(st, nbufs * sizeof *bufs, "parts of messages");
 	for (int i = 0; i < prog->ncolls; i++) {
 		const struct rt_coll *c = &prog->colls[i];
-		bool packed = false;
-		for (int b = 0; b < c->nbufs; b++)
-			packed |= is_packed(n, c, b, false) || is_packed(n, c, b, true);
-		const size_t bytes = packed ? room_bytes(c, n->group[c->axis].places) : 0;
-		n->half = bytes > n->half ? bytes : n->half;
+		for (int k = 0; k < rt_parts(c); k++) {
+			const struct rt_coll part = rt_part(c, n->group[c->axis].places, k, bufs);
+			const size_t bytes = packed_bytes(n, &part);
+			n->half = bytes > n->half ? bytes : n->half;
+		}
 	}
+	free(bufs);
 	if (n->half && cudaMalloc((void **)&n->room, 2 * n->half) != cudaSuccess)
 		return rt_fail_memory(st, 2 * n->half, "packed messages");
 	return true;

@@ -15,8 +15,9 @@
 
 /* Exit code where no device can be used: neither the program nor its input is at fault. */
 #define RT_EXIT_DEVICE 3
-/* Alignment of the scratch memory behind the arena's own bytes. */
-#define RT_CUDA_ALIGN 256
+/* Bytes that every rank allocates beside the arena, as workspace of matrix products and
+ * convolutions: what NVIDIA recommends for its largest devices. */
+#define RT_CUDA_WORKSPACE ((size_t)32 << 20)
 
 /* A kernel of the image: `threads` a block. */
 struct rt_cuda_kernel {
@@ -60,8 +61,6 @@ struct rt_cuda_program {
 	/* rt_cuda_close_convs where there are any: programs without them are linked without cuDNN.
 	 */
 	void (*close_convs)(struct rt_cuda *d);
-	size_t scratch_bytes; /* of kernels, at the first multiple of RT_CUDA_ALIGN behind the arena
-			       */
 };
 
 /* Launches kernel number `kernel` with `grid` blocks; `args` is its one parameter. */

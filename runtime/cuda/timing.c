@@ -1,5 +1,6 @@
 /* Times of what runs on the device: events around it, read once the streams are idle. The first
- * event of a step is waited for, so that the host's clock and the device's meet there. */
+ * event of a step is waited for, so that the host's clock and the device's meet there: between two
+ * looks at the clock, which bound how wrong a time can be. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/clock.h"
@@ -7,14 +8,21 @@
 
 #include <stdlib.h>
 
+/* cudaEventElapsedTime is documented to resolve half a microsecond; two of them make a time. */
+#define EVENT_ERROR_NS 1000
+
 static void
 start_step(struct rt_cuda *d)
 {
 	if (!d->base)
 		rt_cuda_check(d, cudaEventCreate(&d->base), "an event");
+	const int64_t before = rt_now_ns();
 	rt_cuda_check(d, cudaEventRecord(d->base, d->compute), "an event");
 	rt_cuda_check(d, cudaEventSynchronize(d->base), "an event");
-	d->base_ns = rt_now_ns();
+	const int64_t after = rt_now_ns();
+	d->base_ns = before + (after - before) / 2;
+	if (d->trace)
+		rt_trace_clock_error(d->trace, (after - before) / 2 + EVENT_ERROR_NS);
 }
 
 /* A span with events, new or used before; -1 without memory: then this one is not timed. */
@@ -84,8 +92,13 @@ rt_cuda_resolve_spans(struct rt_cuda *d)
 		if (s->kind == RT_EVENT_KERNEL)
 			d->probe->busy_ns += end - begin;
 		if (d->trace)
-			rt_trace_add(d->trace, s->track, s->kind, s->index, begin, end, s->posted,
-				s->detail);
+			rt_trace_add(d->trace, s->track,
+				&(struct rt_trace_event){.begin = begin,
+					.end = end,
+					.posted = s->posted,
+					.sequence = s->sequence,
+					.index = s->index,
+					.kind = s->kind});
 	}
 	d->nspans = 0;
 }
@@ -112,10 +125,8 @@ void
 rt_cuda_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
-	const struct rt_cuda_span what = {.track = RT_TRACK_COMPUTE,
-		.kind = RT_EVENT_KERNEL,
-		.index = kernel,
-		.detail = ctx->step};
+	const struct rt_cuda_span what = {
+		.track = RT_TRACK_COMPUTE, .kind = RT_EVENT_KERNEL, .index = kernel};
 	rt_cuda_span_begin(d, d->compute, &what);
 }
 

@@ -4,12 +4,7 @@
 #include "runtime/conv.h"
 #include "runtime/host/half_rows.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum tensor { X, F, Y, TENSORS };
-
-enum { ALIGN = 64 }; /* bytes: what the library takes as it lies must start at a multiple */
 
 static int64_t
 elements(const struct rt_conv_shape *s, enum tensor t)
@@ -19,15 +14,6 @@ elements(const struct rt_conv_shape *s, enum tensor t)
 	case F: return s->o * (s->c / s->groups) * s->kh * s->kw;
 	default: return s->n * s->o * s->oh * s->ow;
 	}
-}
-
-/* Floats that a tensor of n takes, up to the next one's start. */
-static int64_t
-padded(int64_t n)
-{
-	const int64_t line = ALIGN / (int64_t)sizeof(float);
-
-	return (n + line - 1) / line * line;
 }
 
 void
@@ -42,17 +28,12 @@ rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,
 	const int64_t na = elements(shape, at[0]), nb = elements(shape, at[1]),
 		      nout = elements(shape, at[2]);
 	const bool bf16 = type == RT_CONV_BF16;
-	const int64_t b_at = padded(na), out_at = b_at + padded(nb);
-	float *room = aligned_alloc(ALIGN, (size_t)(out_at + padded(nout)) * sizeof *room);
+	const int64_t b_at = rt_conv_padded(na), out_at = b_at + rt_conv_padded(nb);
+	const size_t rest = bytes - (size_t)rt_conv_half_room(shape);
+	float *room = (float *)((char *)scratch + rest);
 
-	if (!room) {
-		fprintf(stderr, "error: convolution of %lld images: no memory\n",
-			(long long)shape->n);
-		_Exit(1);
-	}
 	rt_widen_row(bf16, a, na, room);
 	rt_widen_row(bf16, b, nb, room + b_at);
-	rt_conv_f32(prepared, shape, room, room + b_at, room + out_at, scratch, bytes);
+	rt_conv_f32(prepared, shape, room, room + b_at, room + out_at, scratch, rest);
 	rt_narrow_row(bf16, room + out_at, nout, out);
-	free(room);
 }

@@ -29,7 +29,8 @@ static void *
 host_alloc(void *dev, size_t bytes)
 {
 	(void)dev;
-	const size_t whole = (bytes + RT_ARENA_ALIGN) / RT_ARENA_ALIGN * RT_ARENA_ALIGN;
+	const size_t least = bytes ? bytes : 1;
+	const size_t whole = (least + RT_ARENA_ALIGN - 1) / RT_ARENA_ALIGN * RT_ARENA_ALIGN;
 	void *memory = whole < bytes ? NULL : aligned_alloc(RT_ARENA_ALIGN, whole);
 	if (memory)
 		memset(memory, 0, whole);

@@ -4,12 +4,7 @@
 #include "runtime/gemm.h"
 #include "runtime/host/half_rows.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-/* Rows and columns of C and length of the sum that are in f32 at a time: 3 MB in all, so that they
- * stay in the caches that a core has to itself or nearly so. */
-enum { ROWS = 256, COLUMNS = 768, SUM = 512 };
+enum { ROWS = RT_GEMM_HALF_ROWS, COLUMNS = RT_GEMM_HALF_COLUMNS, SUM = RT_GEMM_HALF_SUM };
 
 struct half_product {
 	bool bf16, trans_a, trans_b;
@@ -84,39 +79,34 @@ one_block(const struct half_product *p, int64_t i, int64_t j)
 }
 
 static void
-run(struct half_product *p)
+run(struct half_product *p, void *room)
 {
 	const int64_t m = least(ROWS, p->m), n = least(COLUMNS, p->n), k = least(SUM, p->k);
-	float *room = malloc((size_t)(m * k + k * n + m * n) * sizeof *room);
 
-	if (!room) {
-		fprintf(stderr, "error: matrix product of %lldx%lldx%lld: no memory\n",
-			(long long)p->m, (long long)p->n, (long long)p->k);
-		_Exit(1);
-	}
 	p->room_a = room;
-	p->room_b = room + m * k;
-	p->room_c = room + m * k + k * n;
+	p->room_b = p->room_a + m * k;
+	p->room_c = p->room_b + k * n;
 	for (int64_t j = 0; j < p->n; j += COLUMNS)
 		for (int64_t i = 0; i < p->m; i += ROWS)
 			one_block(p, i, j);
-	free(room);
 }
 
 void
 rt_gemm_bf16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums)
+	const struct rt_gemm_sum *sums, void *room)
 {
 	run(&(struct half_product){true, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc, nsums,
-		sums, NULL, NULL, NULL});
+		    sums, NULL, NULL, NULL},
+		room);
 }
 
 void
 rt_gemm_f16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums)
+	const struct rt_gemm_sum *sums, void *room)
 {
 	run(&(struct half_product){false, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc, nsums,
-		sums, NULL, NULL, NULL});
+		    sums, NULL, NULL, NULL},
+		room);
 }

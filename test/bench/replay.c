@@ -27,8 +27,24 @@ array(size_t n, size_t size)
 	return p;
 }
 
+enum kind { IN_PLACE, BY_AN_ORDER, ENDS_ONLY, SCATTERED, KINDS };
+
+enum { STREAMS = 128 }; /* of which the graphs of two use the first */
+
+/* Any stream, and up to two events from anywhere before. */
+static uint32_t
+scatter(struct bench *b, uint32_t e, uint32_t random, uint32_t ndeps)
+{
+	b->stream[e] = (random >> 8) % STREAMS;
+	for (uint32_t k = (random >> 16) % 3; e && k; k--) {
+		random = random * 1664525u + 1013904223u;
+		b->dep[ndeps++] = (uint32_t)((uint64_t)random * e >> 32);
+	}
+	return ndeps;
+}
+
 static void
-bench_make(struct bench *b, uint32_t n, bool ordered)
+bench_make(struct bench *b, uint32_t n, enum kind kind)
 {
 	b->stream = array(n, sizeof *b->stream);
 	b->duration = array(n, sizeof *b->duration);
@@ -42,18 +58,22 @@ bench_make(struct bench *b, uint32_t n, bool ordered)
 		b->duration[e] = 1000 + (random >> 12);
 		b->dep_first[e] = ndeps;
 		b->order[e] = e;
+		if (kind == SCATTERED) {
+			ndeps = scatter(b, e, random, ndeps);
+			continue;
+		}
 		if (e)
 			b->dep[ndeps++] = e - 1 - (e % 8 == 0);
 		if (e % 8 == 3 && e > 20)
 			b->dep[ndeps++] = e - 12; /* the collective before the last one */
 	}
 	b->dep_first[n] = ndeps;
-	b->g = (struct replay_graph){
-		n, 2, b->stream, b->duration, b->dep_first, b->dep, ordered ? b->order : NULL};
+	b->g = (struct replay_graph){n, STREAMS, b->stream, b->duration, b->dep_first, b->dep,
+		kind == BY_AN_ORDER ? b->order : NULL};
 	b->r = (struct replay_result){.start = array(n, sizeof(replay_time)),
 		.end = array(n, sizeof(replay_time)),
-		.busy = array(2, sizeof(replay_time)),
-		.free_at = array(2, sizeof(replay_time))};
+		.busy = array(STREAMS, sizeof(replay_time)),
+		.free_at = array(STREAMS, sizeof(replay_time))};
 }
 
 static void
@@ -92,17 +112,17 @@ main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 0.5;
 	const uint32_t sizes[] = {1000, 20000, 1000000};
-	printf("%10s  %22s  %22s  %22s\n", "events", "in place (M/s, us)", "by an order (M/s, us)",
-		"ends only (M/s, us)");
+	printf("%10s  %22s  %22s  %22s  %22s\n", "events", "in place (M/s, us)",
+		"by an order (M/s, us)", "ends only (M/s, us)", "scattered (M/s, us)");
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		printf("%10u", sizes[i]);
-		for (int kind = 0; kind < 3; kind++) {
+		for (int kind = 0; kind < KINDS; kind++) {
 			struct bench b;
-			bench_make(&b, sizes[i], kind == 1);
+			bench_make(&b, sizes[i], (enum kind)kind);
 			replay_time *start = b.r.start, *busy = b.r.busy;
 			if (!replay_check(&b.g))
 				return 1;
-			if (kind == 2)
+			if (kind == ENDS_ONLY)
 				b.r.start = NULL, b.r.busy = NULL;
 			double t = fastest(&b, seconds);
 			printf("  %12.1f %9.1f", sizes[i] / t / 1e6, t * 1e6);

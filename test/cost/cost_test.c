@@ -2,6 +2,7 @@
  * The cost of whole steps, worked out by hand for a device with round numbers:
  * 1 TFLOP/s, 100 GB/s, 1 us a kernel; links of 10 us and 10 GB/s.
  */
+#include "parser/cluster.h"
 #include "parser/parse.h"
 #include "passes/analysis/cost.h"
 #include "passes/analysis/memory.h"
@@ -18,7 +19,7 @@
 #include <talloc.h>
 #include <cmocka.h>
 
-#define DEVICE "launch = 1us\nlink_latency = 10us\nlink_bandwidth = 10GB/s\n"
+#define DEVICE "launch = 1us, link_latency = 10us, link_bandwidth = 10GB/s"
 
 struct fixture {
 	struct ir_context *ctx;
@@ -33,12 +34,22 @@ keep_message(void *data, const struct diag_message *m)
 	snprintf(f->message, sizeof f->message, "%u:%u: %s", m->line, m->column, m->text);
 }
 
+/* A device alone with these attributes. */
+static struct cost_model *
+model_of(struct fixture *f, const char *attributes)
+{
+	char *text = talloc_asprintf(f, "cluster @t {\n device test {%s}\n}\n", attributes);
+	struct cluster *c = cluster_parse(f, f->ctx, "t.cluster", text, strlen(text));
+	assert_non_null(c);
+	return cost_model_create(f, f->ctx->diag, &(struct cost_options){.cluster = c});
+}
+
 static int
 setup(void **state)
 {
 	struct fixture *f = talloc_zero(NULL, struct fixture);
 	f->ctx = ir_context_create(f);
-	f->model = cost_model_of(f, device_parse(f, f->ctx->diag, "test.device", DEVICE));
+	f->model = model_of(f, DEVICE);
 	*state = f;
 	return 0;
 }
@@ -122,6 +133,40 @@ a_collective_hides_behind_a_kernel(void **state)
 	assert_true(r.flops == 2 * (3 * 64e6 + 1e6));
 }
 
+/* Two tensors of 4 MB in one message, or one of them twice. What is there twice cannot be made in
+ * the message: each time it is copied, 1 us and 8 MB at 100 GB/s, before the message is posted. */
+static char *
+two_in_one(struct fixture *f, const char *second)
+{
+	return talloc_asprintf(f,
+		"module @two\nmesh [dp = 2]\nfunc @main() {\n"
+		"  %%x = input(\"x\") : f32[20/dp,1000]\n"
+		"  %%a = contract(%%x, %%x) {spec = \"bi,bj->ij\"}\n%s"
+		"  output(\"A\", %%A)\n  output(\"B\", %%B)\n}\n",
+		second);
+}
+
+static void
+copies_into_a_message_take_their_time(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *made = module(
+				 f, two_in_one(f, "  %b = contract(%x, %x) {spec = \"bi,bj->ji\"}\n"
+						  "  %A, %B = allreduce(%a, %b) {axis = dp}\n")),
+			 *copied = module(
+				 f, two_in_one(f, "  %A, %B = allreduce(%a, %a) {axis = dp}\n"));
+	static const char *const how[] = {DEVICE, DEVICE ", async = 1",
+		DEVICE ", async = 0, post = 3us, wait = 2us", DEVICE ", async = 0, overlap = 0"};
+	for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+		const struct cost_model *model = model_of(f, how[i]);
+		struct cost_report m = evaluate(f, model, made), c = evaluate(f, model, copied);
+		const double kernel = m.compute - c.compute;
+		assert_true(kernel > 0);
+		assert_us(c.iteration - m.iteration, 2 * (1 + 80) - kernel * 1e6);
+		assert_us(c.communication - m.communication, 0);
+	}
+}
+
 static void
 the_timeline_is_that_of_the_report(void **state)
 {
@@ -151,9 +196,8 @@ static void
 a_thread_that_computes_posts_and_waits(void **state)
 {
 	struct fixture *f = *state;
-	struct device *d = device_parse(f, f->ctx->diag, "host.device",
-		DEVICE "async = 0\npost = 2us\nwait = 3us\nstep = 7us\n");
-	struct cost_model *host = cost_model_of(f, d);
+	struct cost_model *host =
+		model_of(f, DEVICE ", async = 0, post = 2us, wait = 3us, step = 7us");
 	struct cost_report r = evaluate(f, host, module(f, data_parallel));
 	/* step 7, y 65, g 65, post 2, s 420 beside h 65, wait 3, n 121. */
 	assert_us(r.iteration, 7 + 65 + 65 + 2 + 420 + 3 + 121);
@@ -181,9 +225,8 @@ static void
 cores_that_compute_also_move_messages(void **state)
 {
 	struct fixture *f = *state;
-	struct device *d = device_parse(f, f->ctx->diag, "host.device",
-		DEVICE "async = 0\npost = 2us\nwait = 3us\noverlap = 0\n");
-	struct cost_model *host = cost_model_of(f, d);
+	struct cost_model *host =
+		model_of(f, DEVICE ", async = 0, post = 2us, wait = 3us, overlap = 0");
 	struct cost_report r = evaluate(f, host, module(f, data_parallel));
 	/* y 65, g 65, post 2, h 65, s 420, wait 3, n 121, one after another. */
 	assert_us(r.iteration, 65 + 65 + 2 + 65 + 420 + 3 + 121);
@@ -196,8 +239,7 @@ static void
 collectives_run_in_the_order_of_their_posts(void **state)
 {
 	struct fixture *f = *state;
-	struct device *d =
-		device_parse(f, f->ctx->diag, "host.device", DEVICE "async = 0\noverlap = 0\n");
+	struct cost_model *host = model_of(f, DEVICE ", async = 0, overlap = 0");
 	struct ir_module *m = module(f, "module @m\n"
 					"mesh [dp = 2]\n"
 					"func @main() {\n"
@@ -211,7 +253,7 @@ collectives_run_in_the_order_of_their_posts(void **state)
 					"  output(\"c\", %c)\n"
 					"  output(\"d\", %d)\n"
 					"}\n");
-	struct cost_timeline *t = cost_timeline(f, cost_model_of(f, d), m);
+	struct cost_timeline *t = cost_timeline(f, host, m);
 	/* a is posted first and so runs first, though b is what c waits for. */
 	const char *const order[] = {"y", "a", "b", "c", "d"};
 	assert_int_equal(t->n, 5);
@@ -341,16 +383,18 @@ measured_times_take_the_place_of_estimates(void **state)
 	const char *key = cost_op_key(f, m, op_named(m, "y"));
 	struct profile *p = profile_open(f, f->ctx->diag, path, PROFILE_WRITE);
 	assert_non_null(p);
-	const struct profile_op ops[] = {{key, 1, 30e-6, 0, 9, 0, 0}, {key, 2, 50e-6, 0, 9, 0, 0},
-		{key, 8, 90e-6, 0, 9, 0, 0}};
+	const struct profile_op ops[] = {{key, 1, 30e-6, 0, 9, 0, 0, PROFILE_STEP, 0},
+		{key, 2, 50e-6, 0, 9, 0, 0, PROFILE_STEP, 0},
+		{key, 8, 90e-6, 0, 9, 0, 0, PROFILE_STEP, 0}};
 	for (int i = 0; i < 3; i++)
 		assert_true(profile_put_op(p, "cpu", &ops[i]));
-	const struct profile_link l = {"threads", COLL_ALLREDUCE, 2, 100e-6, 40e9, 0};
+	const struct profile_link l = {"threads", COLL_ALLREDUCE, 2, 100e-6, 40e9, 0, 1, 0};
 	assert_true(profile_put_link(p, "cpu", &l));
-	const struct profile_field launch = {"launch", 0};
+	const struct profile_field launch = {"launch", 0, NULL, 0};
 	assert_true(profile_put_field(p, "cpu", &launch));
 	talloc_free(p);
-	struct cost_model *model = cost_model_create(f, f->ctx->diag, NULL, path);
+	struct cost_model *model =
+		cost_model_create(f, f->ctx->diag, &(struct cost_options){.profile = path});
 	assert_non_null(model);
 	assert_string_equal(cost_model_device(model)->name, "cpu");
 	struct cost_report r = evaluate(f, model, m);
@@ -364,12 +408,12 @@ measured_times_take_the_place_of_estimates(void **state)
 		"times: 3 of 5 ops (62.0 % of the time) measured on cpu, the others estimated");
 	/* A size that was measured itself counts more than the fit. */
 	p = profile_open(f, f->ctx->diag, path, PROFILE_WRITE);
-	const struct profile_collective c = {"threads", COLL_ALLREDUCE, 2, 4e6, 300e-6, 0, 5};
+	const struct profile_collective c = {"threads", COLL_ALLREDUCE, 2, 4e6, 300e-6, 0, 5, 1, 0};
 	assert_true(profile_put_collective(p, "cpu", &c));
 	assert_true(profile_put_op(p, "gpu", &ops[0]));
 	talloc_free(p);
 	diag_set_handler(f->ctx->diag, keep_message, f);
-	assert_null(cost_model_create(f, f->ctx->diag, NULL, path));
+	assert_null(cost_model_create(f, f->ctx->diag, &(struct cost_options){.profile = path}));
 	assert_non_null(strstr(f->message, "it has entries of device gpu"));
 	unlink(path);
 	char wal[sizeof path + 8];
@@ -472,6 +516,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_collective_hides_behind_a_kernel),
+		TEST(copies_into_a_message_take_their_time),
 		TEST(the_timeline_is_that_of_the_report),
 		TEST(a_thread_that_computes_posts_and_waits),
 		TEST(cores_that_compute_also_move_messages),

@@ -41,6 +41,20 @@ run(const struct graph *g, struct result *r)
 	replay_run(&g->g, &r->r);
 }
 
+struct gaps {
+	struct replay_device device[(MAX_STREAMS + 1) / 2];
+	replay_time exposed[MAX_N], waited[MAX_N];
+};
+
+static void
+find_gaps(
+	const struct graph *g, const bool *communicates, const struct result *r, struct gaps *found)
+{
+	struct replay_gaps gaps = {found->device, found->exposed, found->waited};
+	memset(found, 0x5a, sizeof *found);
+	replay_gaps(&g->g, communicates, &r->r, &gaps);
+}
+
 static uint64_t
 next(uint64_t *state)
 {
@@ -145,13 +159,21 @@ hand_computed_overlap(void **state)
 	assert_memory_equal(r.start, start, sizeof start);
 	assert_int_equal(r.busy[0], 30);
 	assert_int_equal(r.busy[1], 30);
-	/* c1 runs 10..40, a2 hides 10..25 of it. */
-	assert_int_equal(replay_exposed(&g.g, &r.r, 1 << 1, 1 << 0), 15);
-	assert_int_equal(replay_exposed(&g.g, &r.r, 1 << 0, 1 << 1), 15);
 	uint32_t path[4];
 	assert_int_equal(replay_critical_path(&g.g, &r.r, path), 3);
 	const uint32_t critical[] = {0, 1, 3};
 	assert_memory_equal(path, critical, sizeof critical);
+	/* a2 has time until a3 starts; c1 runs 10..40, a2 hides 10..25 of it. */
+	replay_time slack[4];
+	replay_slack(&g.g, &r.r, slack);
+	const replay_time slacks[] = {0, 0, 15, 0};
+	assert_memory_equal(slack, slacks, sizeof slack);
+	struct gaps gaps;
+	find_gaps(&g, NULL, &r, &gaps);
+	const replay_time exposed[] = {0, 15, 0, 0};
+	assert_memory_equal(gaps.exposed, exposed, sizeof exposed);
+	const struct replay_device device = {.compute = 30, .exposed = 15, .communication = 30};
+	assert_memory_equal(&gaps.device[0], &device, sizeof device);
 }
 
 static void
@@ -187,7 +209,6 @@ nothing_takes_no_time(void **state)
 	assert_true(replay_check(&g.g));
 	run(&g, &r);
 	assert_int_equal(r.r.makespan, 0);
-	assert_int_equal(replay_exposed(&g.g, &r.r, 2, 1), 0);
 }
 
 static void
@@ -253,29 +274,142 @@ bounds_hold(void **state)
 }
 
 static void
-exposed_counts_instants(void **state)
+slack_is_what_an_event_can_grow_by(void **state)
+{
+	(void)state;
+	uint64_t seed = 7;
+	for (int trial = 0; trial < 400; trial++) {
+		struct graph g;
+		struct result r, longer;
+		replay_time slack[MAX_N];
+		graph_random(&g, &seed, trial & 1);
+		run(&g, &r);
+		replay_slack(&g.g, &r.r, slack);
+		for (uint32_t e = 0; e < g.g.n; e++) {
+			g.duration[e] += slack[e];
+			run(&g, &longer);
+			assert_int_equal(longer.r.makespan, r.r.makespan);
+			g.duration[e]++;
+			run(&g, &longer);
+			assert_int_equal(longer.r.makespan, r.r.makespan + 1);
+			g.duration[e] -= slack[e] + 1;
+		}
+	}
+}
+
+/* The event that runs on a stream at time t, or n. */
+static uint32_t
+running(const struct graph *g, const struct result *r, uint32_t stream, replay_time t)
+{
+	for (uint32_t e = 0; e < g->g.n; e++)
+		if (g->stream[e] == stream && r->start[e] <= t && t < r->end[e])
+			return e;
+	return g->g.n;
+}
+
+/* What one device does at one moment is added to what is expected of it. */
+static void
+count_instant(const struct graph *g, const struct result *r, const bool *communicates, uint32_t d,
+	replay_time t, struct gaps *expected)
+{
+	uint32_t n = g->g.n, a = running(g, r, 2 * d, t), b = running(g, r, 2 * d + 1, t);
+	bool later = false;
+	for (uint32_t e = 0; e < n; e++)
+		later |= g->stream[e] / 2 == d && r->end[e] > t;
+	struct replay_device *sum = &expected->device[d];
+	bool a_communicates = a < n && communicates && communicates[a];
+	sum->communication += (b < n) + a_communicates;
+	if (a < n && !a_communicates)
+		sum->compute++;
+	else if (b < n || a < n)
+		sum->exposed++, expected->exposed[b < n ? b : a]++;
+	else if (later)
+		sum->waiting++;
+	else
+		sum->after++;
+}
+
+static void
+gaps_count_instants(void **state)
 {
 	(void)state;
 	uint64_t seed = 3;
 	for (int trial = 0; trial < 2000; trial++) {
 		struct graph g;
 		struct result r;
+		struct gaps found, expected = {0};
+		bool communicates[MAX_N];
 		graph_random(&g, &seed, trial & 1);
 		run(&g, &r);
-		uint64_t set = next(&seed) % 64, cover = next(&seed) % 64;
-		replay_time counted = 0;
-		for (replay_time t = 0; t < r.r.makespan; t++) {
-			bool in_set = false, in_cover = false;
-			for (uint32_t e = 0; e < g.g.n; e++) {
-				bool active = r.start[e] <= t && t < r.end[e];
-				in_set |= active && (set >> g.stream[e] & 1);
-				in_cover |= active && (cover >> g.stream[e] & 1);
-			}
-			counted += in_set && !in_cover;
+		for (uint32_t e = 0; e < g.g.n; e++)
+			communicates[e] = next(&seed) % 3 == 0;
+		const bool *some = trial & 2 ? communicates : NULL;
+		find_gaps(&g, some, &r, &found);
+		replay_time waiting = 0, waited = 0;
+		for (uint32_t d = 0; d < (g.g.nstreams + 1) / 2; d++) {
+			for (replay_time t = 0; t < r.r.makespan; t++)
+				count_instant(&g, &r, some, d, t, &expected);
+			waiting += expected.device[d].waiting;
+			assert_memory_equal(
+				&found.device[d], &expected.device[d], sizeof expected.device[d]);
 		}
-		assert_int_equal(replay_exposed(&g.g, &r.r, set, cover), counted);
-		/* What cost.c relies on: at every instant somebody works. */
-		assert_int_equal(replay_exposed(&g.g, &r.r, 62, 1), r.r.makespan - r.busy[0]);
+		assert_memory_equal(found.exposed, expected.exposed, g.g.n * sizeof *found.exposed);
+		for (uint32_t e = 0; e < g.g.n; e++) {
+			waited += found.waited[e];
+			/* To blame is what takes time and is on another stream than the waiter. */
+			assert_true(!found.waited[e] || g.duration[e] > 0);
+		}
+		assert_int_equal(waited, waiting);
+	}
+}
+
+static void
+a_gap_is_charged_through_what_takes_no_time(void **state)
+{
+	(void)state;
+	/* Device 1 waits at 0..40 for event 1 of device 0, by way of a join that takes no time;
+	 * then for nothing at all. */
+	struct graph g = {.stream = {0, 0, 1, 2, 0},
+		.duration = {10, 30, 0, 5, 20},
+		.dep_first = {0, 0, 0, 1, 2, 2},
+		.dep = {1, 2}};
+	struct result r;
+	struct gaps gaps;
+	graph_bind(&g, 5, 3, false);
+	run(&g, &r);
+	assert_int_equal(r.r.makespan, 60);
+	find_gaps(&g, NULL, &r, &gaps);
+	const replay_time waited[] = {0, 40, 0, 0, 0};
+	assert_memory_equal(gaps.waited, waited, sizeof waited);
+	const struct replay_device device[] = {
+		{.compute = 60}, {.compute = 5, .waiting = 40, .after = 15}};
+	assert_memory_equal(gaps.device, device, sizeof device);
+}
+
+static void
+devices_by_the_thousand(void **state)
+{
+	(void)state;
+	/* One event on each stream of 1,000 devices: c waits for a and is exposed in full. */
+	enum { DEVICES = 1000, N = 2 * DEVICES };
+	static uint16_t stream[N];
+	static replay_time duration[N], start[N], end[N], free_at[N], exposed[N], waited[N];
+	static uint32_t dep_first[N + 1], dep[N];
+	static struct replay_device device[DEVICES];
+	for (uint32_t e = 0; e < N; e++) {
+		stream[e] = (uint16_t)e;
+		duration[e] = 1 + e;
+		dep[e / 2] = e - e % 2;
+		dep_first[e + 1] = dep_first[e] + e % 2;
+	}
+	struct replay_graph g = {N, N, stream, duration, dep_first, dep, NULL};
+	struct replay_result r = {.start = start, .end = end, .free_at = free_at};
+	struct replay_gaps gaps = {device, exposed, waited};
+	replay_run(&g, &r);
+	replay_gaps(&g, NULL, &r, &gaps);
+	for (uint32_t d = 0; d < DEVICES; d++) {
+		assert_int_equal(exposed[2 * d + 1], 2 * d + 2);
+		assert_int_equal(device[d].after, r.makespan - (4 * d + 3));
 	}
 }
 
@@ -396,7 +530,10 @@ main(void)
 		cmocka_unit_test(nothing_takes_no_time),
 		cmocka_unit_test(equals_a_simulation_with_a_clock),
 		cmocka_unit_test(bounds_hold),
-		cmocka_unit_test(exposed_counts_instants),
+		cmocka_unit_test(slack_is_what_an_event_can_grow_by),
+		cmocka_unit_test(gaps_count_instants),
+		cmocka_unit_test(a_gap_is_charged_through_what_takes_no_time),
+		cmocka_unit_test(devices_by_the_thousand),
 		cmocka_unit_test(critical_path_has_no_gap),
 		cmocka_unit_test(resuming_equals_running),
 		cmocka_unit_test(optional_results_change_nothing),

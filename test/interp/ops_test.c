@@ -1019,6 +1019,42 @@ along_rows(void **state)
 		close_to(interp_output(it, "put")->data[r].f, added[r]);
 }
 
+/* What nothing goes to is the highest, or the lowest, of the element type. */
+static void
+extremes_of_nothing(void **state)
+{
+	static const struct {
+		enum ir_dtype t;
+		int64_t low, high;
+	} type[] = {{IR_i32, INT32_MIN, INT32_MAX}, {IR_i8, -128, 127}, {IR_u8, 0, 255},
+		{IR_i64, INT64_MIN, INT64_MAX}};
+	struct bench *x = *state;
+	const struct ir_attr sizes = INTS(x, "sizes", 2),
+			     min = ir_make_string(x->ctx, "how", "min"),
+			     max = ir_make_string(x->ctx, "how", "max");
+	struct ir_value *i = input(x, "i", IR_i32, DIMS(1));
+	for (int k = 0; k < 4; k++) {
+		char name[3][8];
+		for (int n = 0; n < 3; n++)
+			snprintf(name[n], sizeof *name, "%c%d", "uab"[n], k);
+		struct ir_value *u = input(x, name[0], type[k].t, DIMS(1));
+		output(x, name[1], build(x, OP_scatter_nd, OPERANDS(u, i), ATTRS(sizes, min)));
+		output(x, name[2], build(x, OP_scatter_nd, OPERANDS(u, i), ATTRS(sizes, max)));
+	}
+	struct interp *it = interpreter(x, false);
+	struct tensor *one = tensor_create(x, IR_i32, DIMS(1));
+	one->data->i = 1;
+	set(it, "i", one);
+	step(x, it, 0);
+	for (int k = 0; k < 4; k++) {
+		char name[2][8];
+		for (int n = 0; n < 2; n++)
+			snprintf(name[n], sizeof *name, "%c%d", "ab"[n], k);
+		assert_int_equal(interp_output(it, name[0])->data[0].i, type[k].high);
+		assert_int_equal(interp_output(it, name[1])->data[0].i, type[k].low);
+	}
+}
+
 /* An i8 can name 128 rows; of more it must not be taken modulo 256. */
 static void
 narrow_index_of_a_long_dim(void **state)
@@ -1047,7 +1083,7 @@ main(void)
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
 		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
 		TEST(places_of_extremes), TEST(means_of_ones), TEST(shapes), TEST(by_index),
-		TEST(in_order), TEST(running_sums), TEST(along_rows),
+		TEST(in_order), TEST(running_sums), TEST(along_rows), TEST(extremes_of_nothing),
 		TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,7 +145,7 @@ a_life_that_ends_too_early(void **state)
 {
 	(void)state;
 	struct fixture *x = plan_of(step);
-	struct lower_buffer *h = &x->plan->buffer[buffer_of(x->plan, "h")];
+	struct storage_buffer *h = &x->plan->buffer[buffer_of(x->plan, "h")];
 	h->last = h->first;
 	refused(x, "outside its life");
 }
@@ -156,9 +156,9 @@ an_operand_freed_under_a_collective(void **state)
 {
 	(void)state;
 	struct fixture *x = plan_of(step);
-	struct lower_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")],
-			    *e = &x->plan->buffer[buffer_of(x->plan, "e")];
-	g->last = find(x->plan, LOWER_POST, 0);
+	struct storage_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")],
+			      *e = &x->plan->buffer[buffer_of(x->plan, "e")];
+	g->last = x->plan->action[find(x->plan, LOWER_POST, 0)].at;
 	e->offset = g->offset;
 	e->first = g->last + 1;
 	refused(x, "while a posted allreduce uses %g");
@@ -226,8 +226,8 @@ a_loop_meets_its_next_iteration(void **state)
 	(void)state;
 	struct fixture *x = plan_of(slices);
 	struct lower_plan *p = x->plan;
-	struct lower_buffer *r = &p->buffer[buffer_of(p, "r")];
-	r->first = find(p, LOWER_ADD, 0);
+	struct storage_buffer *r = &p->buffer[buffer_of(p, "r")];
+	r->first = p->action[find(p, LOWER_ADD, 0)].at;
 	p->buffer[buffer_of(p, "f")].offset = r->offset;
 	refused(x, "what earlier iterations put into %r is overwritten");
 }

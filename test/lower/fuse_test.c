@@ -143,6 +143,18 @@ static const struct text_case cases[] = {
 		ONE "%w = param(\"w\") {init = \"normal\"} : f32[12,12]\n%n, %o = fuse(%w) {\n%e = "
 		    "tanh(%w)\n%s = sum(%w) {dims = [0]}\n%o = add(%e, %s)\nyield(%e, %o)\n}\n"
 		    "update(%w, %n)\noutput(\"o\", %o)\n}\n"},
+	{"a param summed and updated", ONE
+		"%w = param(\"w\") {init = \"normal\"} : f32[12,40]\n%s, %t, %n = fuse(%w) {\n%s "
+		"= sum(%w)\n%t = sum(%w) {dims = [0]}\n%n = add(%w, %w)\nyield(%s, %t, "
+		"%n)\n}\nupdate(%w, %n)\noutput(\"s\", %s)\noutput(\"t\", %t)\n}\n"},
+	{"rows of a param summed, its new value from the sum and not",
+		ONE "%w = param(\"w\") {init = \"normal\"} : f32[12,40]\n%v = param(\"v\") {init = "
+		    "\"normal\", seed = 3} : f32[12,40]\n%s, %n, %o, %p = fuse(%w, %v) {\n%s = "
+		    "sum(%w) {dims = "
+		    "[1], keep = true}\n%n = add(%w, %w)\n%o = sub(%v, %s)\n%p = sum(%v) {dims = "
+		    "[0]}\nyield(%s, %n, "
+		    "%o, %p)\n}\nupdate(%w, %n)\nupdate(%v, %o)\noutput(\"s\", %s)\noutput(\"p\", "
+		    "%p)\n}\n"},
 	{"rows by number",
 		ONE "%t = param(\"t\") {init = \"normal\"} : f32[40,8]\n%i = input(\"i\") {range = "
 		    "40} : i32[6,5]\n%p = param(\"p\") {init = \"normal\"} : f32[5,8]\n%r = "

@@ -10,6 +10,7 @@
 #include "lower/lower.h"
 #include "lower/plan.h"
 #include "parser/parse.h"
+#include "passes/analysis/memory.h"
 #include "runtime/half.h"
 #include "runtime/rt_program.h"
 #include "runtime/safetensors.h"
@@ -97,7 +98,12 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 {
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
-	const struct lower_options o = {.target = BATCH_TARGET, .output = output, .entry = entry};
+	struct memory_report memory;
+	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), &memory);
+	const struct lower_options o = {.target = BATCH_TARGET,
+		.output = output,
+		.entry = entry,
+		.predicted_bytes = memory.peak};
 	if (!lower_emit_program(m, &o))
 		return false;
 	b->program = talloc_realloc(b, b->program, struct program, (size_t)b->n + 1);
@@ -173,6 +179,27 @@ batch_try_build(struct batch *b, const char *level)
 	return true;
 }
 
+/* Does the output of a program say that it has allocated what was predicted? Of nothing it says
+ * nothing. */
+static inline void
+check_memory(const char *path, const struct rt_program *p)
+{
+	char line[256];
+	size_t allocated = 0, predicted = 1;
+	if (!p->predicted_bytes)
+		return;
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "memory: %zu bytes a rank (predicted %zu)", &allocated,
+			    &predicted) == 2)
+			break;
+	fclose(f);
+	if (allocated != predicted)
+		fail_msg("a program has allocated %zu bytes, predicted were %zu", allocated,
+			predicted);
+}
+
 /* Runs program i in a child process with the outputs of the last step dumped, and a further option.
  * Returns its status, 0 where all went well. */
 static inline int
@@ -184,7 +211,7 @@ run_with(struct batch *b, int i, const char *dump, const char *option, const cha
 	int (*own)(int, char **) =
 		(int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
 	assert_true(p && (run || own));
-	char steps[16];
+	char steps[16], *log = talloc_asprintf(b, "%s/log", b->folder);
 	snprintf(steps, sizeof steps, "%d", b->steps);
 	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, (char *)option,
 		(char *)file, NULL};
@@ -194,13 +221,14 @@ run_with(struct batch *b, int i, const char *dump, const char *option, const cha
 		alarm(PROGRAM_SECONDS);
 		signal(SIGSEGV, SIG_DFL); /* the test runner's handlers are not for the child */
 		signal(SIGABRT, SIG_DFL);
-		const int null = open("/dev/null", O_WRONLY);
-		dup2(null, 1);
-		dup2(null, 2);
+		dup2(open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+		dup2(open("/dev/null", O_WRONLY), 2);
 		_exit(own ? own(8, argv) : run(p, 8, argv));
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
+	if (status == 0)
+		check_memory(log, p);
 	return status;
 }
 
@@ -349,6 +377,18 @@ difference_of_params(
 	return wrong;
 }
 
+/* How a program ended that did not end well. */
+static inline const char *
+ending(const struct batch *b, int status)
+{
+	if (!WIFSIGNALED(status))
+		return talloc_asprintf(b, "the program returned %d", WEXITSTATUS(status));
+	if (WTERMSIG(status) == SIGALRM)
+		return talloc_asprintf(b, "the program did not end within %d s", PROGRAM_SECONDS);
+	return talloc_asprintf(b, "the program was ended by signal %d, %s", WTERMSIG(status),
+		strsignal(WTERMSIG(status)));
+}
+
 /*
  * Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they
  * give. Returns NULL where all agrees, else what is wrong.
@@ -369,7 +409,7 @@ program_difference(struct batch *b, int i)
 			return talloc_asprintf(b, "the interpreter: %s", b->message);
 	const int status = run_program(b, i, dump, save);
 	if (status != 0)
-		return talloc_asprintf(b, "the program ended with status %d", status);
+		return ending(b, status);
 	const char *wrong = difference_of_outputs(b, &r, dump, tolerance);
 	if (!wrong)
 		wrong = difference_of_params(b, &r, save, tolerance);

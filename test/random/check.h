@@ -86,9 +86,10 @@ struct ir_module *trial_module(struct trial *t, const struct trial_test *test, u
 
 /*
  * Prints a seed that is wrong: the message, the least program that is wrong too, and how to see it
- * again.
+ * again. `found` is what the check said, which is printed first.
  */
-void trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed);
+void trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed,
+	const char *found);
 
 /* Checks all seeds and reports the first that are wrong; returns how many are. */
 int trial_run(const struct trial_test *test);

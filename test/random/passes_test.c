@@ -23,7 +23,9 @@ enum {
  */
 
 static const char *const combined[] = {"canonicalize,cse,dce",
-	"canonicalize,tensorfuse,canonicalize", "canonicalize,cse,opfuse,dce"};
+	"canonicalize,tensorfuse,canonicalize", "opfuse{undo}", "canonicalize,cse,opfuse,dce",
+	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse"};
+enum { COMBINED = sizeof combined / sizeof *combined, FOR_FUSED = 3 };
 
 static bool
 keeps_meaning(struct trial *t, const struct ir_module *m, const char *text)
@@ -53,7 +55,7 @@ all_keep_meaning(struct trial *t, const struct ir_module *m, bool fused)
 {
 	const struct pass_registry *r = pass_registry_create(t);
 	uint64_t none = 0;
-	const size_t n = sizeof combined / sizeof *combined - (fused ? 1 : 0);
+	const int n = fused ? FOR_FUSED : COMBINED;
 	for (int i = 0; i < pass_registry_count(r); i++) {
 		const struct pass *p = pass_registry_get(r, i);
 		const char *text = trial_pass_text(t, p, &none);
@@ -63,7 +65,7 @@ all_keep_meaning(struct trial *t, const struct ir_module *m, bool fused)
 		if (!try_pipeline(t, m, text))
 			return false;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (!try_pipeline(t, m, combined[i]))
 			return false;
 	return true;

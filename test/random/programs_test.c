@@ -137,7 +137,7 @@ check_range(const struct gen_table *table, uint64_t first, int count)
 		const bool right = built ? s[k].right : check_alone(s[k].t, s[k].m, s[k].seed);
 		wrong += !right;
 		if (!right)
-			trial_report(&test, table, s[k].seed);
+			trial_report(&test, table, s[k].seed, s[k].t->text);
 		talloc_free(s[k].t);
 	}
 	return wrong;

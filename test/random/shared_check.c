@@ -193,11 +193,15 @@ shrink(struct trial *t, const struct trial_test *test, struct ir_module **m, uin
 }
 
 void
-trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed)
+trial_report(const struct trial_test *test, const struct gen_table *table, uint64_t seed,
+	const char *found)
 {
 	struct trial *t = NULL;
 	struct ir_module *m = NULL;
 	int steps = 0;
+	/* First of all: what was wrong once may be right from now on, or end the test. */
+	fprintf(stderr, "seed %llu is wrong: %s", (unsigned long long)seed, found);
+	fflush(stderr);
 	do {
 		talloc_free(t);
 		t = trial_create(NULL, table);
@@ -208,7 +212,7 @@ trial_report(const struct trial_test *test, const struct gen_table *table, uint6
 		fprintf(stderr, "seed %llu, %d steps without %d ops: %s", (unsigned long long)seed,
 			steps, dropped, t->text);
 	else
-		fprintf(stderr, "seed %llu was wrong and is right when it runs alone\n",
+		fprintf(stderr, "seed %llu is right when it runs alone\n",
 			(unsigned long long)seed);
 	ir_print(stderr, m);
 	fprintf(stderr, "again: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=1 %s\n",
@@ -227,7 +231,7 @@ trial_run(const struct trial_test *test)
 		seed++) {
 		struct trial *t = trial_create(NULL, table);
 		if (!test->check(t, trial_module(t, test, seed), seed)) {
-			trial_report(test, table, seed);
+			trial_report(test, table, seed, t->text);
 			wrong++;
 		}
 		talloc_free(t);

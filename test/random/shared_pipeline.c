@@ -7,7 +7,10 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { MOST_PASSES = 4 /* of a pipeline: their pairs meet soon enough */ };
+enum {
+	MOST_PASSES = 4,  /* of a pipeline: their pairs meet soon enough */
+	EVALUATIONS = 40, /* of a search: what makes it right, not what makes it good */
+};
 
 bool
 trial_apply(struct trial *t, struct ir_module **m, const char *text)
@@ -15,6 +18,7 @@ trial_apply(struct trial *t, struct ir_module **m, const char *text)
 	struct pass_manager *manager = pass_manager_create(t, t->ctx);
 	struct pass_pipeline *p = pass_pipeline_create(t);
 	manager->verify_each = true;
+	manager->evaluations = EVALUATIONS;
 	if (!pass_pipeline_parse(p, manager, "pipeline", text) ||
 		!pass_pipeline_check(p, manager, *m)) {
 		*m = NULL;

@@ -92,6 +92,16 @@ build_two(struct gen *g, enum op_code code, struct pooled *p, struct pooled *q, 
 	return true;
 }
 
+/* Now and then the message goes in parts, where it may; returns how many attributes there are. */
+static int
+add_parts(struct gen *g, enum op_code code, int axis, struct ir_attr *attr, int n)
+{
+	const bool may = code == OP_allreduce || code == OP_allgather || code == OP_reducescatter;
+	if (may && !g->m->axis[axis].time && gen_chance(g, 25))
+		attr[n++] = ir_make_int(g->ctx, "parts", 2 + gen_below(g, 6));
+	return n;
+}
+
 void
 gen_parallel(struct gen *g)
 {
@@ -99,9 +109,10 @@ gen_parallel(struct gen *g)
 	int axis = gen_below(g, g->m->naxes);
 	for (int i = 0; i < 4 && p.v->type->axis[axis].kind == IR_COPIED; i++)
 		axis = gen_below(g, g->m->naxes);
-	struct ir_attr attr[3] = {ir_make_axis(g->ctx, "axis", axis)};
+	struct ir_attr attr[4] = {ir_make_axis(g->ctx, "axis", axis)};
 	int nattrs = 1;
 	const enum op_code code = choose_move(g, p.v, axis, attr, &nattrs);
+	nattrs = add_parts(g, code, axis, attr, nattrs);
 	struct pooled *q =
 		(op_traits(code) & VARIADIC) && gen_chance(g, 40) ? companion(g, p.v, axis) : NULL;
 	if (q && build_two(g, code, &p, &(struct pooled){q->v, q->bound, q->low, q->exact}, axis,
@@ -115,10 +126,12 @@ gen_parallel(struct gen *g)
 static struct ir_value *
 move(struct gen *g, enum op_code code, struct ir_value *v, int axis, int dim)
 {
-	struct ir_attr attr[2] = {ir_make_axis(g->ctx, "axis", axis)};
+	struct ir_attr attr[3] = {ir_make_axis(g->ctx, "axis", axis)};
+	int nattrs = 1;
 	if (dim >= 0)
-		attr[1] = ir_make_int(g->ctx, "dim", dim);
-	return gen_build(g, code, 1, &v, dim >= 0 ? 2 : 1, attr);
+		attr[nattrs++] = ir_make_int(g->ctx, "dim", dim);
+	nattrs = add_parts(g, code, axis, attr, nattrs);
+	return gen_build(g, code, 1, &v, nattrs, attr);
 }
 
 /* Takes the innermost split of a dim off. */

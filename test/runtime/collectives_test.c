@@ -1,6 +1,6 @@
 /* Every collective on 1 to 4 places, alone and as one of several groups, in every element type,
- * with several buffers and strided ones, against loops that follow the definition in
- * runtime/rt_program.h. */
+ * with several buffers and strided ones, in one message and in several parts, against loops that
+ * follow the definition in runtime/rt_program.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +8,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "passes/analysis/collective.h"
 #include "runtime/engine.h"
 #include "runtime/half.h"
 #include "runtime/layout.h"
+#include "runtime/parts.h"
+#include "runtime/region.h"
 #include "runtime/rng.h"
 #include "runtime/value.h"
 
@@ -300,6 +303,12 @@ check(struct fixture *f)
 				check_buffer(f, r, &f->colls[i], &f->bufs[i][b]);
 }
 
+static bool
+has_parts(const struct rt_coll *c)
+{
+	return c->kind == RT_ALLREDUCE || c->kind == RT_ALLGATHER || c->kind == RT_REDUCESCATTER;
+}
+
 static void
 all_kinds_on_1_to_4_places(void **state)
 {
@@ -339,6 +348,54 @@ all_kinds_in_all_types(void **state)
 	}
 }
 
+/* In parts: of one element, of a few in several runs and buffers, more parts than elements. */
+static void
+parts_change_no_result(void **state)
+{
+	(void)state;
+	static const int parts[] = {2, 3, 7, 64, 945, 4096};
+	for (int places = 1; places <= 4; places++)
+		for (size_t i = 0; i < 2 * sizeof parts / sizeof *parts; i++) {
+			struct fixture f;
+			set_up(&f, places, 1, 1, i % 2 ? RT_f32 : RT_bf16, i % 2);
+			for (int k = 0; k < f.prog.ncolls; k++)
+				if (has_parts(&f.colls[k]))
+					f.colls[k].parts = parts[i / 2];
+			run(&f, 0);
+			check(&f);
+			tear_down(&f);
+		}
+}
+
+/* Parts are all of the message, and as equal as elements let them be. */
+static void
+parts_are_nearly_equal(void **state)
+{
+	(void)state;
+	struct fixture f;
+	set_up(&f, 3, 1, 1, RT_f32, false);
+	struct rt_buf room[3 * BUFS];
+	for (int k = 0; k < f.prog.ncolls; k++)
+		for (int n = 1; n < 50 && has_parts(&f.colls[k]); n++) {
+			struct rt_coll c = f.colls[k];
+			c.parts = n;
+			const struct rt_program one = {.ncolls = 1, .colls = &c};
+			assert_int_equal(rt_parts_room(&one), n > 1 ? 3 * c.nbufs : 0);
+			size_t sum = 0, least = SIZE_MAX, most = 0;
+			for (int i = 0; i < n; i++) {
+				const struct rt_coll part = rt_part(&c, f.places, i, room);
+				assert_true(part.nbufs <= (n > 1 ? 3 : 1) * c.nbufs);
+				sum += part.bytes;
+				least = part.bytes < least ? part.bytes : least;
+				most = part.bytes > most ? part.bytes : most;
+			}
+			const size_t unit = c.kind == RT_ALLREDUCE ? 4 : 12;
+			assert_int_equal(sum, c.bytes);
+			assert_true(most - least <= unit);
+		}
+	tear_down(&f);
+}
+
 static void
 groups_on_inner_and_outer_axes_stay_apart(void **state)
 {
@@ -376,6 +433,34 @@ an_emulated_link_changes_no_result(void **state)
 	tear_down(&f);
 }
 
+/* What a description of the link says of a ring is what the emulated link takes. */
+static void
+an_emulated_link_takes_as_long_as_the_cost_model_says(void **state)
+{
+	(void)state;
+	static const enum collective kinds[KINDS] = {
+		[RT_ALLREDUCE] = COLL_ALLREDUCE,
+		[RT_REDUCE] = COLL_REDUCE,
+		[RT_BROADCAST] = COLL_BROADCAST,
+		[RT_ALLGATHER] = COLL_ALLGATHER,
+		[RT_GATHER] = COLL_GATHER,
+		[RT_SCATTER] = COLL_SCATTER,
+		[RT_REDUCESCATTER] = COLL_REDUCESCATTER,
+		[RT_ALLTOALL] = COLL_ALLTOALL,
+		[RT_SEND] = COLL_SEND,
+	};
+	const double alpha = 3e-5, beta = 2e9;
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int places = 1; places <= MAX_RANKS; places++) {
+			const struct rt_coll c = {.kind = (enum rt_coll_kind)kind, .bytes = 840000};
+			const double emulated = rt_coll_wire_turns(&c, places) * alpha +
+						rt_coll_wire_bytes(&c, places) / beta;
+			const double model = collective_ring_seconds(
+				kinds[kind], places, (double)c.bytes, alpha, beta);
+			assert_float_equal(emulated, model, 1e-12);
+		}
+}
+
 int
 main(void)
 {
@@ -383,9 +468,12 @@ main(void)
 		cmocka_unit_test(all_kinds_on_1_to_4_places),
 		cmocka_unit_test(all_kinds_in_place),
 		cmocka_unit_test(all_kinds_in_all_types),
+		cmocka_unit_test(parts_change_no_result),
+		cmocka_unit_test(parts_are_nearly_equal),
 		cmocka_unit_test(groups_on_inner_and_outer_axes_stay_apart),
 		cmocka_unit_test(more_posts_than_the_ring_holds),
 		cmocka_unit_test(an_emulated_link_changes_no_result),
+		cmocka_unit_test(an_emulated_link_takes_as_long_as_the_cost_model_says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

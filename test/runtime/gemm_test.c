@@ -101,8 +101,11 @@ check_half(bool bf16, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int nsu
 	for (int64_t i = 0; i < (nsums ? BATCH : 1); i++)
 		expect_product(o, ta, tb, m, n, k, 1, 1, lda, ldb, ldc,
 			(int64_t[]){i * sum.a, i * sum.b, 0});
+	void *room = malloc((size_t)rt_gemm_half_room(m, n, k));
+	assert_non_null(room);
 	(bf16 ? rt_gemm_bf16 : rt_gemm_f16)(
-		ta, tb, m, n, k, a, lda, b, ldb, c, ldc, nsums, nsums ? &sum : NULL);
+		ta, tb, m, n, k, a, lda, b, ldb, c, ldc, nsums, nsums ? &sum : NULL, room);
+	free(room);
 	for (int i = 0; i < ROOM; i++) {
 		const float want = (float)o->want[i];
 		assert_int_equal(c[i], bf16 ? rt_f32_to_bf16(want) : rt_f32_to_f16(want));

@@ -1,7 +1,8 @@
-"""every_pass.py DOPT MODELS [-rotate]: runs `dopt -check` with pipelines that together hold every pass that
+"""every_pass.py DOPT MODELS [-rotate|-everything]: runs `dopt -check` with pipelines that together hold every pass that
 `dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size, but for the deep ones, which would take
 minutes; their own tests check one pipeline. With -rotate each model has one
-pipeline, another than the one before it. Prints a line a run; exits 1 if one differs or a pass is in none."""
+pipeline and one policy, others than the one before it. Policies are all that passes list, of fusion and of the search,
+each behind a data-parallel training step. Prints a line a run; exits 1 if one differs or a pass is in none."""
 import pathlib
 import re
 import subprocess
@@ -10,11 +11,13 @@ import sys
 PIPELINES = [
     "inline,canonicalize,cse,dce,grad,sgd,canonicalize,cse,dce,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse",
     "dp{axis=dp},grad,adam,dce,tensorfuse{bucket=1KB},opfuse,cse,canonicalize",
+    "grad,dp{axis=dp},sgd,samplefuse,tensorfuse,dce",
     "grad,dp{axis=dp},sgd,opfuse{policy=none},tensorfuse,dce",
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
-    "grad,adamw{warmup=3},dp{axis=dp},tensorfuse",
+    "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3}",
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
+    "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -29,10 +32,31 @@ if not names:
 if names - used:
     sys.exit(f"in no pipeline: {sorted(names - used)}")
 
-rotate = "-rotate" in sys.argv[3:]
+SHARE = 3  # of the policies a model has one in three, so that the test takes a minute or two; -everything: all
+# The choices of `policy` of every pass that has it, and the engines of the search but for the one that
+# tries everything; a search ends soon.
+TRAIN = "grad,sgd,dp{axis=dp},"
+CHOICES = re.compile(r"^\| `(policy|engine)` \| ([^ ]+) \|", re.M)
+policies = []
+for section in re.split(r"^### ", listed, flags=re.M)[1:]:
+    found = CHOICES.search(section)
+    for choice in found[2].replace("\\", "").split("|") if found else []:
+        limit = ",evaluations=200" if found[1] == "engine" else ""
+        if choice != "exhaust":
+            policies.append(f"{TRAIN}{section.split()[0]}{{{found[1]}={choice}{limit}}}")
+if not any("policy" in p for p in policies) or not any("engine" in p for p in policies):
+    sys.exit("no policies or no engines are listed")
+
+everything = "-everything" in sys.argv[3:]
+rotate = "-rotate" in sys.argv[3:] in sys.argv[3:]
 failed = False
 for number, model in enumerate(m for m in models.models() if m.name not in models.DEEP):
-    for text in [PIPELINES[number % len(PIPELINES)]] if rotate else PIPELINES:
+    texts = [PIPELINES[number % len(PIPELINES)], policies[number % len(policies)]]
+    if everything:
+        texts = PIPELINES + policies
+    elif not rotate:
+        texts = PIPELINES + policies[number % SHARE :: SHARE]
+    for text in texts:
         options = [*model.defines, *model.toy, "-D", "N=2"]
         run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model.path],
                              capture_output=True, text=True)

@@ -96,6 +96,11 @@ def of_channels(n, c, h, w):
     return [[(i, j, y, z) for i in range(n) for y in range(h) for z in range(w)] for j in range(c)]
 
 
+def of_halves(n, c, h, w):
+    return [[(i, j, y, z) for i in range(b, b + n // 2) for y in range(h) for z in range(w)]
+            for b in (0, n // 2) for j in range(c)]
+
+
 def of_groups(n, c, h, w):
     return [[(i, j, y, z) for j in range(g, g + 2) for y in range(h) for z in range(w)]
             for i in range(n) for g in range(0, c, 2)]
@@ -253,6 +258,10 @@ CASES = [
     ("batchnorm", {"x": [3, 4, 2, 2]}, {}, 'batchnorm(%x) {as = "n"}', [3, 4, 2, 2],
      lambda t: channels(t, of_channels)),
     ("batchnorm, evaluated", {"x": [3, 4, 2, 2]}, {}, 'batchnorm(%x) {as = "n"}', [3, 4, 2, 2], evaluated),
+    ("batchnorm_apart", {"x": [4, 3, 2, 2]}, {}, 'batchnorm_apart(%x) {as = "n", S = 2}', [4, 3, 2, 2],
+     lambda t: channels(t, of_halves)),
+    ("batchnorm_apart, evaluated", {"x": [4, 3, 2, 2]}, {}, 'batchnorm_apart(%x) {as = "n", S = 2}', [4, 3, 2, 2],
+     evaluated),
     ("groupnorm", {"x": [2, 6, 2, 2]}, {}, 'groupnorm(%x) {as = "n", G = 3}', [2, 6, 2, 2],
      lambda t: channels(t, of_groups)),
     ("embedding", {}, {"i": ([2, 3], 5)}, 'embedding(%i) {as = "e", V = 5, N = 4}', [2, 3, 4],
@@ -280,7 +289,7 @@ CASES = [
     ("moe_router, balance", {"x": [2, 4, 3]}, {}, "%to, %f, %r = " + ROUTER, [], lambda t: router(t, 2)),
 ]
 # What prelude_values.dir looks at, for no gradient leads through it; and a part of lstm.
-ELSEWHERE = {"accuracy", "lstm_step"}
+ELSEWHERE = {"accuracy", "lstm_step", "mean_apart", "spread_apart"}
 
 
 # ---- running them ----
@@ -343,12 +352,15 @@ def quotients(function, tensors, weight, name):
     return shaped(dims, result)
 
 
-def running(name, out, tensors):
-    """What batchnorm keeps: a tenth of the way from mean 0 and variance 1 to those of a sample."""
-    x = tensors["x"]
-    values = [[v for image in x for v in flat(image[c])] for c in range(len(x[0]))]
-    close(name, "mean", out["new_mean"], [0.1 * sum(v) / len(v) for v in values], VALUE_TOLERANCE)
-    sample = [variance(v) * len(v) / (len(v) - 1) for v in values]
+def running(name, out, tensors, parts):
+    """What batchnorm keeps: a tenth of the way from mean 0 and variance 1 to those of a sample, the mean over parts."""
+    x, of_parts = tensors["x"], []
+    for b in range(parts):
+        images = x[b * len(x) // parts:(b + 1) * len(x) // parts]
+        values = [[v for image in images for v in flat(image[c])] for c in range(len(x[0]))]
+        of_parts.append([(sum(v) / len(v), variance(v) * len(v) / (len(v) - 1)) for v in values])
+    means, sample = [[sum(row[k] for row in channel) / parts for channel in zip(*of_parts)] for k in (0, 1)]
+    close(name, "mean", out["new_mean"], [0.1 * v for v in means], VALUE_TOLERANCE)
     close(name, "variance", out["new_variance"], [1 + 0.1 * (v - 1) for v in sample], VALUE_TOLERANCE)
 
 
@@ -362,7 +374,7 @@ def check(name, params, inputs, call, result, function):
             want = quotients(function, tensors, out["weight"], key[5:])
             close(name, f"the gradient of {key[5:]}", out[key], want, GRADIENT_TOLERANCE)
     if "new_mean" in out:
-        running(name, out, tensors)
+        running(name, out, tensors, 2 if "apart" in name else 1)
     print(f"{name}: as in Python, {sum(key.startswith('grad.') for key in out)} gradients")
 
 

@@ -1,5 +1,5 @@
 /* Every kind of collective on both axes of mesh [a = 2, b = 2], with one buffer and with two,
- * strided, from numbers that differ on every rank (the param `source`) to an output that keeps what
+ * strided, and in PARTS parts, from numbers that differ on every rank (the param `source`) to an output that keeps what
  * each rank got. Generated code would write the same tables out. */
 #include "runtime/rt_program.h"
 
@@ -25,7 +25,8 @@ static const struct rt_tensor tensors[] = {
 
 #define BUF(i, b, first)                                                                           \
 	{                                                                                          \
-		SOURCE + (b)*SLOT * 4, RESULT + ((i)*2 + (b)) * SLOT * 4, 3, 5, 7, 4, 3, 6, first  \
+		SOURCE + (b)*SLOT * 4, RESULT + ((i)*2 + (b)) * SLOT * 4, 3, 5, 7, 4, 3, 6, first, \
+			0                                                                          \
 	}
 #define BUFS(i, first) {BUF(i, 0, first), BUF(i, 1, first)}
 #define BUFS_OF_KIND(k, first)                                                                     \
@@ -37,10 +38,17 @@ static const struct rt_buf bufs[COLLS][2] = {BUFS_OF_KIND(0, false), BUFS_OF_KIN
 	BUFS_OF_KIND(5, false), BUFS_OF_KIND(6, false), BUFS_OF_KIND(7, false),
 	BUFS_OF_KIND(8, false), BUFS_OF_KIND(9, true)};
 
+#ifndef PARTS
+#define PARTS 1
+#endif
+#define PARTS_OF(kind)                                                                             \
+	((kind) == RT_ALLREDUCE || (kind) == RT_ALLGATHER || (kind) == RT_REDUCESCATTER ? PARTS : 0)
+
 #define COLL(i, kind_, axis_, nbufs_)                                                              \
 	{                                                                                          \
 		.name = #kind_, .kind = RT_##kind_, .axis = axis_, .dtype = RT_f32, .from = 1,     \
-		.to = (i) / 4 % 2, .nbufs = nbufs_, .bufs = bufs[i], .bytes = 840, .op = i         \
+		.to = (i) / 4 % 2, .nbufs = nbufs_, .bufs = bufs[i], .bytes = 840, .op = i,        \
+		.parts = PARTS_OF(RT_##kind_)                                                      \
 	}
 #define COLLS_OF_KIND(k, kind)                                                                     \
 	COLL(4 * (k), kind, 0, 1), COLL(4 * (k) + 1, kind, 0, 2), COLL(4 * (k) + 2, kind, 1, 1),   \

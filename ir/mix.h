@@ -1,0 +1,34 @@
+/* Numbers that look random, the same everywhere: splitmix64 (Steele, Lea, Flood 2014). For hashes
+ * and for searches and samples that a seed makes; programs draw theirs from runtime/rng.h. */
+#ifndef IR_MIX_H
+#define IR_MIX_H
+
+#include <stdint.h>
+
+/* Every bit of x reaches every bit of the result. */
+static inline uint64_t
+mix64(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* The next number of a sequence, which any state begins. */
+static inline uint64_t
+mix64_next(uint64_t *state)
+{
+	const uint64_t x = mix64(*state);
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	return x;
+}
+
+/* The same, 0 ... n - 1; n > 0. */
+static inline uint32_t
+mix64_below(uint64_t *state, uint32_t n)
+{
+	return (uint32_t)((mix64_next(state) >> 32) * n >> 32);
+}
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Text to cluster: docs/clusters.md says what the language is.
+ *
+ *     cluster @pair {
+ *       device card {f32 = 10TFLOP/s, memory = 16GB, source = "data sheet"}
+ *       link pcie {bandwidth = 12GB/s, latency = 2us}
+ *       switch root
+ *       card g[2]
+ *       connect g, root {link = pcie}
+ *     }
+ *
+ * All errors of a text are reported, one a cause, at their place.
+ */
+#ifndef PARSER_CLUSTER_H
+#define PARSER_CLUSTER_H
+
+#include "ir/cluster.h"
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+/* Sizes are checked before anything is built. Devices: CLUSTER_DEVICES_MAX. */
+enum cluster_limit {
+	CLUSTER_BYTES_MAX = 1 << 20, /* of a text: more is another kind of file */
+	CLUSTER_PARTS_MAX = 1 << 20, /* devices, hosts, switches and repetitions of nodes */
+	CLUSTER_LINKS_MAX = 1 << 22, /* a direction each; two thousand devices, each with each */
+	CLUSTER_KINDS_MAX = 1 << 10, /* of devices */
+};
+
+/*
+ * The cluster of a text of n bytes and a zero behind them, in the language or in FlexFlow's; owned
+ * by `owner`; `file_name` is what messages show. NULL after an error, which was reported.
+ */
+struct cluster *cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name,
+	const char *text, size_t n);
+
+/*
+ * The cluster that the tool is asked for: one that is shipped, by its name, or else a file. NULL
+ * after an error, which was reported.
+ */
+struct cluster *cluster_open(const void *owner, struct ir_context *ctx, const char *name);
+
+/* The canonical text of a cluster that was parsed: parsing that gives the same text again. */
+void cluster_print(FILE *out, const struct cluster *c);
+
+/* The names of the clusters that are shipped and what each of them is, a line each. */
+void cluster_list(FILE *out);
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * The analytic estimate of a kernel that does several ops. See estimate.h.
+ *
+ *     T = launch + max(sum of the arithmetic of its ops, bytes that pass its boundary / bandwidth)
+ *
+ * the roofline of the loop nest: values that stay inside cost no memory. Where ops of the kernel
+ * were measured alone, T is multiplied by what these took over their own rooflines, all together,
+ * which weights each by its time. It does not go below what memory permits: a byte costs no less
+ * than at the bandwidth, or at the rate of the fastest of its ops if that was measured to be
+ * higher (tensors that stay in a cache); a kernel takes no less than the launch, or than the
+ * shortest of its ops.
+ *
+ * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
+ * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
+ * the network, which gets the same features either way (estimate_kernel.c). A kernel that may be in
+ * the profile is made in a copy of the module, and looked up there.
+ */
+#include "passes/analysis/estimate.h"
+
+#include "ir/form.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/estimate_internal.h"
+#include "passes/analysis/estimate_memo.h"
+#include "passes/analysis/estimate_measured.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the ops of a kernel, so far. */
+struct sums {
+	double arithmetic, bytes;
+	double measured, roofline; /* of the ops that were measured */
+	double shortest, rate;     /* of these */
+};
+
+struct estimator {
+	const struct cost_model *model;
+	uint32_t kind;
+	uint32_t nops, nvalues, nreads;
+	struct estimate_op *op; /* [nops] by op->order */
+	double *whole;          /* [nops] what the cost model says of it, what-ifs included */
+	/* What op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
+	uint32_t *first, *read;
+	double *value_bytes;
+	uint32_t *maker; /* by value: op->order */
+	/* The last question that had an op in it, and that counted a value. */
+	uint32_t question;
+	uint32_t *asked, *counted;
+	struct estimator_counts counts;
+	struct network *network;            /* NULL: analytic */
+	struct estimate_kernel *kernel;     /* for it */
+	uint32_t *number;                   /* [nops] in the kernel of the question */
+	struct estimate_measured *measured; /* kernels of the profile; NULL: none */
+	struct estimate_memo *memo;
+};
+
+static struct sums
+sums_begin(void)
+{
+	return (struct sums){.shortest = INFINITY};
+}
+
+static void
+sums_add(struct sums *s, const struct estimate_op *op)
+{
+	s->arithmetic += op->arithmetic;
+	if (!op->measured)
+		return;
+	s->measured += op->seconds;
+	s->roofline += op->roofline;
+	s->shortest = fmin(s->shortest, op->seconds);
+	s->rate = fmax(s->rate, op->bytes / op->seconds);
+}
+
+static double
+sums_seconds(const struct sums *s, const struct device *d)
+{
+	const double roofline = d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
+
+	if (!(s->roofline > 0))
+		return roofline;
+	const double least = fmin(d->launch, s->shortest) + s->bytes / fmax(d->bandwidth, s->rate);
+	return fmax(least, roofline * (s->measured / s->roofline));
+}
+
+double
+estimate_analytic(const struct estimate_kernel *k, const struct device *d)
+{
+	struct sums s = sums_begin();
+
+	for (uint32_t i = 0; i < k->n; i++)
+		sums_add(&s, k->op[i]);
+	s.bytes = k->bytes;
+	return sums_seconds(&s, d);
+}
+
+double
+estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *fuse)
+{
+	const struct device *d = model->cluster->kind[kind];
+	struct estimate_kernel *k =
+		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL);
+	const double t =
+		model->network ? estimate_network(model->network, k, d) : estimate_analytic(k, d);
+
+	talloc_free(k);
+	return t;
+}
+
+/* --- kernels of a block --- */
+
+static bool
+is_scalar_constant(const struct ir_op *op)
+{
+	return op->code == OP_constant && op->result[0].type->rank == 0;
+}
+
+static void
+count(struct estimator *e, const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b) {
+		e->nops++;
+		e->nvalues += op->nresults;
+		e->nreads += op->noperands;
+	}
+}
+
+/* What an op reads, each once, scalar constants left out: a kernel has its own. */
+static void
+add_reads(struct estimator *e, const struct ir_op *op, const uint32_t *value)
+{
+	const uint32_t begin = e->nreads;
+
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_value *v = ir_operand(op, j);
+		if (!v->op || is_scalar_constant(v->op))
+			continue;
+		const uint32_t number = value[v->op->order] + v->index;
+		bool known = false;
+		for (uint32_t k = begin; k < e->nreads && !known; k++)
+			known = e->read[k] == number;
+		if (!known)
+			e->read[e->nreads++] = number;
+	}
+}
+
+static void
+fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
+{
+	void *scratch = talloc_new(NULL);
+	struct arena *a = e->network ? arena_create(scratch) : NULL;
+	uint32_t *value = NEW_ARRAY(scratch, uint32_t, e->nops); /* the first of an op */
+	uint32_t nvalues = 0;
+	bool measured;
+
+	e->nreads = 0;
+	IR_FOR_OPS (op, b) {
+		value[op->order] = nvalues;
+		for (int i = 0; i < op->nresults; i++) {
+			e->maker[nvalues] = op->order;
+			e->value_bytes[nvalues++] =
+				(double)ir_type_local_bytes(m, op->result[i].type);
+		}
+		e->first[op->order] = e->nreads;
+		add_reads(e, op, value);
+		e->op[op->order] = estimate_op(e->model, e->kind, m, op, a);
+		if (cost_op_kind(m, op) == COST_COMPUTE)
+			e->whole[op->order] =
+				cost_kernel_seconds(e->model, e->kind, m, op, &measured);
+	}
+	e->first[e->nops] = e->nreads;
+	talloc_free(scratch);
+}
+
+/* What one of the estimators alone may change. */
+static void
+add_own(struct estimator *e)
+{
+	e->asked = must_have(talloc_zero_array(e, uint32_t, e->nops + 1));
+	e->counted = must_have(talloc_zero_array(e, uint32_t, e->nvalues + 1));
+	e->number = NEW_ARRAY(e, uint32_t, e->nops);
+	e->question = 0;
+	e->counts = (struct estimator_counts){0};
+	e->kernel = e->network ? NEW(e, struct estimate_kernel) : NULL;
+	e->memo = e->network || e->measured ? estimate_memo_create(e) : NULL;
+}
+
+struct estimator *
+estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
+	struct ir_module *m, const struct ir_block *b)
+{
+	struct estimator *e = NEW(owner, struct estimator);
+
+	e->model = model;
+	e->kind = kind;
+	count(e, b);
+	e->op = must_have(talloc_zero_array(e, struct estimate_op, e->nops + 1));
+	e->whole = must_have(talloc_zero_array(e, double, e->nops + 1));
+	e->first = NEW_ARRAY(e, uint32_t, e->nops + 1);
+	e->read = NEW_ARRAY(e, uint32_t, e->nreads);
+	e->maker = NEW_ARRAY(e, uint32_t, e->nvalues);
+	e->value_bytes = NEW_ARRAY(e, double, e->nvalues);
+	e->network = model->network ? network_clone(e, model->network) : NULL;
+	fill(e, m, b);
+	e->measured = estimate_measured_create(e, model, kind, m, b);
+	add_own(e);
+	return e;
+}
+
+static void *
+copy_of(const void *owner, const void *array)
+{
+	return must_have(talloc_memdup(owner, array, talloc_get_size(array)));
+}
+
+struct estimator *
+estimator_clone(const void *owner, const struct estimator *e)
+{
+	struct estimator *c = must_have(talloc_memdup(owner, e, sizeof *e));
+
+	talloc_set_name_const(c, "struct estimator");
+	c->op = copy_of(c, e->op);
+	c->whole = copy_of(c, e->whole);
+	c->first = copy_of(c, e->first);
+	c->read = copy_of(c, e->read);
+	c->maker = copy_of(c, e->maker);
+	c->value_bytes = copy_of(c, e->value_bytes);
+	c->network = e->network ? network_clone(c, e->network) : NULL;
+	c->measured = e->measured ? estimate_measured_clone(c, e->measured) : NULL;
+	add_own(c);
+	return c;
+}
+
+/* A number for a question that no stamp has. */
+static uint32_t
+next_question(struct estimator *e)
+{
+	if (++e->question == 0) {
+		memset(e->asked, 0, sizeof *e->asked * (e->nops + 1));
+		memset(e->counted, 0, sizeof *e->counted * (e->nvalues + 1));
+		e->question = 1;
+	}
+	return e->question;
+}
+
+/* Bytes that an op reads from outside of the kernel, but for what was counted before. */
+static double
+outer_bytes(struct estimator *e, uint32_t op)
+{
+	double bytes = 0;
+
+	for (uint32_t k = e->first[op]; k < e->first[op + 1]; k++) {
+		const uint32_t v = e->read[k];
+		if (e->asked[e->maker[v]] == e->question || e->counted[v] == e->question)
+			continue;
+		e->counted[v] = e->question;
+		bytes += e->value_bytes[v];
+	}
+	return bytes;
+}
+
+static void
+ask(struct estimator *e, const uint32_t *op, uint32_t n)
+{
+	const uint32_t question = next_question(e);
+
+	for (uint32_t i = 0; i < n; i++) {
+		e->asked[op[i]] = question;
+		e->number[op[i]] = i;
+	}
+}
+
+static double
+analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	struct sums s = sums_begin();
+
+	ask(e, op, n);
+	for (uint32_t i = 0; i < n; i++) {
+		sums_add(&s, &e->op[op[i]]);
+		s.bytes += outer_bytes(e, op[i]);
+		if (out[i])
+			s.bytes += e->op[op[i]].results;
+	}
+	return sums_seconds(&s, e->model->cluster->kind[e->kind]);
+}
+
+/* What op number i of the kernel reads, inside and outside. */
+static void
+put_reads(struct estimator *e, struct estimate_kernel *k, uint32_t i, uint32_t op)
+{
+	uint32_t nreads = k->first[i];
+	double outer = 0;
+
+	for (uint32_t r = e->first[op]; r < e->first[op + 1]; r++) {
+		const uint32_t v = e->read[r], maker = e->maker[v];
+		if (e->asked[maker] == e->question) {
+			k->read[nreads++] = e->number[maker];
+			continue;
+		}
+		outer += e->value_bytes[v];
+		if (e->counted[v] == e->question)
+			continue;
+		e->counted[v] = e->question;
+		k->bytes += e->value_bytes[v];
+		k->operands++;
+	}
+	k->outer[i] = outer;
+	k->first[i + 1] = nreads;
+}
+
+static double
+by_network(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	struct estimate_kernel *k = e->kernel;
+	uint32_t reads = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		reads += e->first[op[i] + 1] - e->first[op[i]];
+	estimate_kernel_grow(k, k, n, reads);
+	ask(e, op, n);
+	k->n = n;
+	k->bytes = k->operands = k->first[0] = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		k->op[i] = &e->op[op[i]];
+		k->out[i] = out[i];
+		put_reads(e, k, i, op[i]);
+		if (out[i])
+			k->bytes += e->op[op[i]].results;
+	}
+	return estimate_network(e->network, k, e->model->cluster->kind[e->kind]);
+}
+
+static struct estimate_answer
+look_up(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	double t;
+
+	if (e->measured && estimate_measured_seconds(e->measured, op, n, out, &t))
+		return (struct estimate_answer){t, ESTIMATE_MEASURED};
+	if (e->network)
+		return (struct estimate_answer){by_network(e, op, n, out), ESTIMATE_NETWORK};
+	return (struct estimate_answer){analytic(e, op, n, out), ESTIMATE_ANALYTIC};
+}
+
+static struct estimate_answer
+remembered(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	const struct estimate_question q = estimate_question(op, n, out);
+	const struct estimate_answer *known = estimate_memo_find(e->memo, q);
+
+	if (known)
+		return *known;
+	const struct estimate_answer a = look_up(e, op, n, out);
+	estimate_memo_put(e->memo, q, a);
+	return a;
+}
+
+static struct estimate_answer
+alone(const struct estimator *e, uint32_t op)
+{
+	return (struct estimate_answer){
+		e->whole[op], e->op[op].measured ? ESTIMATE_MEASURED : ESTIMATE_ANALYTIC};
+}
+
+double
+estimator_seconds(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	const struct estimate_answer a = n == 1    ? alone(e, op[0])
+					 : e->memo ? remembered(e, op, n, out)
+						   : look_up(e, op, n, out);
+
+	e->counts.measured += a.source == ESTIMATE_MEASURED;
+	e->counts.network += a.source == ESTIMATE_NETWORK;
+	e->counts.analytic += a.source == ESTIMATE_ANALYTIC;
+	return a.seconds;
+}
+
+struct estimator_counts
+estimator_counts(const struct estimator *e)
+{
+	return e->counts;
+}

@@ -1,0 +1,64 @@
+/* What the files of the estimator share, with each other and with the cost model. See estimate.h.
+ */
+#ifndef PASSES_ANALYSIS_ESTIMATE_INTERNAL_H
+#define PASSES_ANALYSIS_ESTIMATE_INTERNAL_H
+
+#include "passes/analysis/cost_internal.h"
+#include "passes/analysis/network.h"
+#include "passes/fuse_role.h"
+
+/* An op, alone. */
+struct estimate_op {
+	double arithmetic; /* seconds */
+	double flops;
+	double bytes;   /* that it reads and writes */
+	double seconds; /* as the cost model has it, what-ifs of ops not included */
+	double roofline;
+	double results;  /* bytes */
+	double elements; /* of the result */
+	double points;   /* of its loops */
+	uint16_t code;
+	uint8_t noperands, dtype;
+	bool measured;
+	struct fuse_role role; /* with a network only */
+};
+
+/* What a kernel does: the same whether it is a fuse or ops that may become one. */
+struct estimate_kernel {
+	uint32_t n, room, reads_room;
+	const struct estimate_op **op; /* [n] */
+	bool *out;                     /* [n] */
+	double *outer;                 /* [n] bytes that it reads from outside */
+	uint32_t *first, *read;        /* as in struct network_graph */
+	double bytes;                  /* of memory, all together */
+	uint32_t operands;             /* that it has */
+	float *feature;                /* [n][NETWORK_OP_FEATURES] */
+	uint16_t *code;                /* [n] */
+	struct network_graph graph;
+};
+
+/* Looks an op up. `a` is for scratch; NULL: its role is not asked for. */
+struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
+	const struct ir_module *m, const struct ir_op *op, struct arena *a);
+
+/* The analytic estimate, seconds. */
+double estimate_analytic(const struct estimate_kernel *k, const struct device *d);
+
+/* Room for n ops and so many reads among them; owned by `owner`. */
+void estimate_kernel_grow(const void *owner, struct estimate_kernel *k, uint32_t n, uint32_t reads);
+
+/* The kernel of a fuse, owned by `owner`; with what estimate_features needs if `features`. */
+struct estimate_kernel *estimate_kernel_of(const void *owner, const struct cost_model *model,
+	uint32_t kind, const struct ir_module *m, const struct ir_op *fuse, bool features);
+
+/* Fills in k->graph; `analytic`: its estimate. */
+void estimate_features(struct estimate_kernel *k, double analytic, const struct device *d);
+
+/* The network's answer, seconds. */
+double estimate_network(struct network *w, struct estimate_kernel *k, const struct device *d);
+
+/* What a fuse takes that the profile does not have: what estimator_seconds says of its ops. */
+double estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *fuse);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * Does the profile have a kernel that nobody has made yet? To ask by its key it must be made, which
+ * happens in a copy of the module; and only where the profile has a kernel with the same ops, which
+ * is what sums of hashes of their names tell.
+ */
+#include "passes/analysis/estimate_measured.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost_internal.h"
+#include "passes/fuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct estimate_measured {
+	const struct cost_model *model;
+	uint32_t kind;
+	struct ir_module *m; /* a copy of its own */
+	struct ir_op **op;   /* [nops] of the copy */
+	uint32_t nops, nsums;
+	uint64_t *sum; /* [nsums] ascending */
+};
+
+/* FNV-1a, mixed. */
+static uint64_t
+hash(const char *name, size_t n)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	return h * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Of the ops in the body of a key, constants left out: "3 = relu(2);" */
+static uint64_t
+sum_of_key(const char *key)
+{
+	static const char constant[] = "constant(";
+	uint64_t sum = 0;
+
+	for (const char *s = strchr(key, '{'); s && (s = strstr(s, " = "));) {
+		s += strlen(" = ");
+		if (strncmp(s, constant, strlen(constant)) != 0)
+			sum += hash(s, strcspn(s, "("));
+	}
+	return sum;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+load_sums(struct estimate_measured *x)
+{
+	static const char fuse[] = "fuse (";
+	const struct cost_kind_model *k = &x->model->kind[x->kind];
+
+	x->sum = NEW_ARRAY(x, uint64_t, (size_t)k->nops);
+	for (int i = 0; i < k->nops; i++)
+		if (strncmp(k->op[i].key, fuse, strlen(fuse)) == 0)
+			x->sum[x->nsums++] = sum_of_key(k->op[i].key);
+	qsort(x->sum, x->nsums, sizeof *x->sum, by_value);
+}
+
+static void
+copy_module(struct estimate_measured *x, const struct ir_module *m, const char *func)
+{
+	x->m = ir_module_clone(x, m);
+	struct ir_block *b = &ir_func_find(x->m, func)->body;
+	x->nops = ir_block_number(b);
+	x->op = NEW_ARRAY(x, struct ir_op *, x->nops);
+	IR_FOR_OPS (op, b)
+		x->op[op->order] = op;
+}
+
+struct estimate_measured *
+estimate_measured_create(const void *owner, const struct cost_model *model, uint32_t kind,
+	const struct ir_module *m, const struct ir_block *b)
+{
+	struct estimate_measured *x = NEW(owner, struct estimate_measured);
+
+	x->model = model;
+	x->kind = kind;
+	load_sums(x);
+	if (!x->nsums) {
+		talloc_free(x);
+		return NULL;
+	}
+	copy_module(x, m, b->func->name);
+	return x;
+}
+
+struct estimate_measured *
+estimate_measured_clone(const void *owner, const struct estimate_measured *x)
+{
+	struct estimate_measured *c = NEW(owner, struct estimate_measured);
+
+	*c = *x;
+	c->sum = must_have(talloc_memdup(c, x->sum, talloc_get_size(x->sum)));
+	copy_module(c, x->m, x->op[0]->block->func->name);
+	return c;
+}
+
+static bool
+may_be_there(const struct estimate_measured *x, const uint32_t *op, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *name = op_name((enum op_code)x->op[op[i]]->code);
+		sum += hash(name, strlen(name));
+	}
+	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
+}
+
+bool
+estimate_measured_seconds(struct estimate_measured *x, const uint32_t *op, uint32_t n,
+	const bool *out, double *seconds)
+{
+	bool measured = false, any = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		any |= out[i];
+	if (!any || !may_be_there(x, op, n))
+		return false;
+	struct ir_op **of = NEW_ARRAY(NULL, struct ir_op *, n);
+	for (uint32_t i = 0; i < n; i++)
+		of[i] = x->op[op[i]];
+	struct ir_op *fuse = fuse_make(x->m, of, n, out);
+	*seconds = cost_plain_seconds(x->model, x->kind, x->m, fuse, &measured);
+	ir_op_erase(fuse);
+	talloc_free(of);
+	return measured;
+}

@@ -1,0 +1,70 @@
+/* The cost model that the options ask for. */
+#include "passes/driver.h"
+
+#include "lower/lower.h"
+#include "parser/cluster.h"
+#include "passes/analysis/profile.h"
+
+#include <talloc.h>
+#include <unistd.h>
+
+/* Is it not there, or has it no entries yet? What is wrong with it, others find. */
+static bool
+is_empty(struct driver *t, const char *path)
+{
+	char **names;
+	bool muted = diag_mute(t->ctx->diag, true);
+	struct profile *p = profile_open(t->manager, t->ctx->diag, path, PROFILE_READ);
+	bool empty = p ? profile_devices(p, p, &names) == 0 : access(path, F_OK) != 0;
+
+	talloc_free(p);
+	diag_mute(t->ctx->diag, muted);
+	return empty;
+}
+
+/* Do the options of the estimator go together? */
+static bool
+estimator_fits(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+
+	if (o->estimator == DRIVER_ESTIMATE_NETWORK && !o->estimator_weights)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=network needs weights: -estimator-weights=FILE, which "
+			"dopt-profile train writes");
+	else if (o->estimator == DRIVER_ESTIMATE_ANALYTIC && o->estimator_weights)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=analytic uses no weights, but -estimator-weights is given");
+	else if (o->estimator == DRIVER_ESTIMATE_MEASURE && !o->profile)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=measure needs -profile=FILE, into which it measures");
+	else
+		return true;
+	return false;
+}
+
+bool
+driver_cost_create(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+	struct cost_options co = {.profile = o->profile,
+		.transport = o->transport,
+		.algorithm = o->algorithm ? (enum collective_algorithm)(o->algorithm - 1)
+					  : COLLECTIVE_AUTO,
+		.fine = o->replay == DRIVER_REPLAY_FINE,
+		.storage = lower_storage_target(o->target == 2 ? LOWER_CUDA : LOWER_HOST)};
+
+	/* What is to be measured may be the first in its profile. */
+	if ((o->measure || o->emit == DRIVER_EMIT_MEASURE ||
+		    o->estimator == DRIVER_ESTIMATE_MEASURE) &&
+		o->profile && is_empty(t, o->profile))
+		co.profile = NULL;
+	if (!estimator_fits(t))
+		return false;
+	co.network = o->estimator_weights;
+	if (o->cluster && !(co.cluster = cluster_open(t->manager, t->ctx, o->cluster)))
+		return false;
+	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
+	t->manager->cost = t->cost;
+	return t->cost != NULL;
+}

@@ -1,0 +1,106 @@
+/*
+ * joint: which ops share a kernel, which tensors share a message, in how many parts messages go and
+ * in which order, all at once, by searching plans whose step is replayed (DisCo, section 4; dPRO,
+ * section 5). passes/search/search.h has the engines.
+ */
+#include "passes/search/joint.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	unsigned moves;
+} moves[] = {
+	{"fuse", SEARCH_FUSE},
+	{"copy", SEARCH_COPY},
+	{"pack", SEARCH_PACK},
+	{"part", SEARCH_PART},
+	{"order", SEARCH_ORDER},
+	{"all", SEARCH_ALL},
+};
+
+/* The moves that a text names, "fuse,pack"; 0 after reporting a word that is none. */
+static unsigned
+read_moves(struct pass_run *run, const char *text)
+{
+	unsigned set = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, ",+ "), i = 0;
+		while (i < sizeof moves / sizeof *moves &&
+			(strlen(moves[i].name) != n || strncmp(moves[i].name, text, n) != 0))
+			i++;
+		if (i == sizeof moves / sizeof *moves) {
+			diag_error(run->ctx->diag, pass_option_loc(run, "moves"),
+				"joint: '%.*s' is no move; expected some of fuse, copy, pack, "
+				"part, order, "
+				"or all",
+				(int)n, text);
+			return 0;
+		}
+		set |= moves[i].moves;
+		text += n;
+		text += strspn(text, ",+ ");
+	}
+	return set;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct search_options o = joint_moves(read_moves(run, pass_string(run, "moves")));
+
+	o.engine = (enum search_engine)pass_enum(run, "engine");
+	o.evaluations = (uint64_t)pass_int(run, "evaluations");
+	o.time_limit = pass_time(run, "time");
+	o.alpha = pass_float(run, "alpha");
+	o.beta = (uint32_t)pass_int(run, "beta");
+	o.unchanged = (uint32_t)pass_int(run, "unchanged");
+	o.again = pass_bool(run, "again");
+	o.coarsen = pass_bool(run, "coarsen");
+	o.partial = pass_bool(run, "partial");
+	o.symmetry = pass_bool(run, "symmetry");
+	o.workers = (uint32_t)pass_int(run, "workers");
+	return o.moves && joint_run(run, m, o);
+}
+
+static const struct pass_option options[] = {
+	{"engine", PASS_ENUM, "dopt",
+		"how to search: our engine, those of two papers, or every plan of "
+		"a small step",
+		"dopt,disco,dpro,exhaust", 0, 0},
+	{"moves", PASS_STRING, "all",
+		"what may change: fuse and copy (ops), pack and part (messages), order; "
+		"\"fuse,pack\"",
+		NULL, 0, 0},
+	{"evaluations", PASS_INT, "0", "replays at most; 0: until the engine is done", NULL, 0,
+		1e15},
+	{"time", PASS_TIME, "0s", "time at most; 0: that of -time-limit, or any", NULL, 0, 1e6},
+	{"workers", PASS_INT, "2",
+		"dopt: searches in as many threads; each number has its own result", NULL, 1, 256},
+	{"alpha", PASS_FLOAT, "1.05", "disco: plans up to so many times the best are kept", NULL, 1,
+		100},
+	{"beta", PASS_INT, "10", "disco: changes at most between two replays", NULL, 1, 1000},
+	{"unchanged", PASS_INT, "1000", "disco: replays without a better plan that end it", NULL, 1,
+		1e9},
+	{"again", PASS_BOOL, "false",
+		"disco: go on from the best plan when the queue is empty, instead of ending", NULL,
+		0, 0},
+	{"coarsen", PASS_BOOL, "true", "dpro: fuse what is near one gradient before the search",
+		NULL, 0, 0},
+	{"partial", PASS_BOOL, "true", "dpro: replay one tensor instead of the step", NULL, 0, 0},
+	{"symmetry", PASS_BOOL, "true", "dpro: decide once for blocks that are alike", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_joint = {
+	.name = "joint",
+	.family = "fusion",
+	.summary =
+		"search for the fusion of ops and tensors, partitions and order that make the step "
+		"fastest",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "fused",
+	.run = run,
+};

@@ -1,0 +1,171 @@
+/* What was tried for messages that are still exposed: see joint.h. */
+#include "passes/search/joint.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <stdlib.h>
+
+enum {
+	MOST = 10,     /* messages that are told of */
+	TEXT_ROOM = 64 /* of one attempt */
+};
+
+struct exposed {
+	uint32_t node;
+	replay_time time;
+};
+
+/*
+ * How long each message communicates while no kernel runs: its span less the kernels that overlap
+ * it. Both streams are in order, so one sweep over both finds it.
+ */
+static uint32_t
+find_exposed(const struct plan *p, struct exposed *e)
+{
+	uint32_t n = 0, k = 0, count = plan_count(p);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct plan_node message = plan_node(p, plan_at(p, i));
+		if (message.kind != PLAN_MESSAGE)
+			continue;
+		replay_time covered = 0;
+		for (uint32_t j = k; j < count; j++) {
+			struct plan_node kernel = plan_node(p, plan_at(p, j));
+			if (kernel.kind != PLAN_KERNEL)
+				continue;
+			if (kernel.start >= message.end)
+				break;
+			if (kernel.end <= message.start) {
+				k = j;
+				continue;
+			}
+			replay_time from =
+				kernel.start > message.start ? kernel.start : message.start;
+			replay_time to = kernel.end < message.end ? kernel.end : message.end;
+			covered += to - from;
+		}
+		e[n++] = (struct exposed){plan_at(p, i), message.end - message.start - covered};
+	}
+	return n;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct exposed *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? 1 : -1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The step with a change, against that without it, as text; then the change is undone. */
+static char *
+outcome(struct plan *p, char *text, const char *what, bool possible, uint32_t mark, replay_time now)
+{
+	if (!possible)
+		text = talloc_asprintf_append(text, "; %s: not possible", what);
+	else
+		text = talloc_asprintf_append(
+			text, "; %s: %+.4g us", what, replay_seconds(plan_replay(p) - now) * 1e6);
+	plan_undo(p, mark);
+	return must_have(text);
+}
+
+/* The message next to position i, in that direction, with which it may go; PLAN_NONE: none. */
+static uint32_t
+neighbour(const struct plan *p, uint32_t node, int step)
+{
+	for (int64_t i = (int64_t)plan_node(p, node).position + step;
+		i >= 0 && i < (int64_t)plan_count(p); i += step) {
+		uint32_t other = plan_at(p, (uint32_t)i);
+		if (plan_node(p, other).kind == PLAN_MESSAGE && plan_packs(p, node, other))
+			return other;
+	}
+	return PLAN_NONE;
+}
+
+static char *
+try_pack(struct plan *p, char *text, uint32_t node, int step, replay_time now)
+{
+	uint32_t mark = plan_mark(p), other = neighbour(p, node, step);
+	const char *what = step < 0 ? "with the one before" : "with the one behind";
+
+	if (other == PLAN_NONE)
+		return text;
+	return outcome(p, text, what, plan_pack(p, node, other), mark, now);
+}
+
+/* Its last tensor goes by itself. */
+static char *
+try_unpack(struct plan *p, char *text, uint32_t node, replay_time now)
+{
+	struct plan_node n = plan_node(p, node);
+	uint32_t mark = plan_mark(p);
+
+	if (n.nops < 2)
+		return text;
+	uint32_t last = PLAN_OP_OF(n.op[n.nops - 1]);
+	return outcome(p, text, "its last tensor apart",
+		plan_unpack(p, node, &last, 1) != PLAN_NONE, mark, now);
+}
+
+static char *
+try_parts(struct plan *p, char *text, uint32_t node, replay_time now)
+{
+	char what[TEXT_ROOM];
+	uint32_t mark = plan_mark(p), parts = 2 * plan_node(p, node).parts;
+
+	snprintf(what, sizeof what, "in %u parts", parts);
+	return outcome(p, text, what, plan_part(p, node, parts), mark, now);
+}
+
+/* What the op that the message carries shares a kernel with runs apart from it. */
+static char *
+try_producer(struct plan *p, char *text, uint32_t node, replay_time now)
+{
+	struct plan_node n = plan_node(p, node);
+	uint32_t mark = plan_mark(p), rest[2], latest = PLAN_NONE;
+
+	for (uint32_t i = 0; i < n.npreds; i++)
+		if (latest == PLAN_NONE || plan_node(p, n.pred[i]).end > plan_node(p, latest).end)
+			latest = n.pred[i];
+	if (latest == PLAN_NONE || plan_node(p, latest).kind != PLAN_KERNEL ||
+		plan_node(p, latest).nops < 2)
+		return text;
+	struct plan_node kernel = plan_node(p, latest);
+	rest[0] = PLAN_OP_OF(kernel.op[kernel.nops - 1]);
+	return outcome(p, text, "the last op of its producer apart",
+		plan_unfuse(p, latest, rest, 1) != PLAN_NONE, mark, now);
+}
+
+static void
+tell_of(struct pass_run *run, struct plan *p, const struct exposed *e, replay_time now)
+{
+	struct plan_node n = plan_node(p, e->node);
+	const struct ir_op *op = plan_op(p, PLAN_OP_OF(n.op[n.nops - 1]));
+	char *text = talloc_strdup(run->scratch, "");
+
+	text = try_pack(p, text, e->node, -1, now);
+	text = try_pack(p, text, e->node, 1, now);
+	text = try_unpack(p, text, e->node, now);
+	text = try_parts(p, text, e->node, now);
+	text = try_producer(p, text, e->node, now);
+	plan_replay(p);
+	pass_remark(run, op, PASS_MISSED, "%s of %u tensors, %.6g bytes, is exposed for %.4g us%s",
+		op_name((enum op_code)op->code), n.nops, n.bytes, replay_seconds(e->time) * 1e6,
+		text);
+}
+
+void
+joint_remarks(struct pass_run *run, struct plan *p)
+{
+	struct exposed *e = NEW_ARRAY(run->scratch, struct exposed, plan_count(p));
+	replay_time now = plan_replay(p);
+	uint32_t n = find_exposed(p, e);
+
+	qsort(e, n, sizeof *e, by_time);
+	for (uint32_t i = 0; i < n && i < MOST && e[i].time > 0; i++)
+		tell_of(run, p, &e[i], now);
+	talloc_free(e);
+}

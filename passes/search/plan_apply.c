@@ -1,0 +1,229 @@
+/*
+ * A plan becomes IR. Each node is made beside the ops that it stands for: a kernel of several as a
+ * fuse of copies, a message of several as one variadic collective. Then readers are told, the old
+ * ops erased, and the block is put together anew in the order of the plan; what is no work follows
+ * as soon as all that it reads is there.
+ */
+#include "passes/search/plan_impl.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <stdlib.h>
+
+struct maker {
+	const struct plan *p;
+	struct ir_module *m;
+	struct ir_block *block;
+	struct ir_op **op;   /* [nops] of the block, by number */
+	struct ir_op **made; /* [count] by position */
+	uint32_t n;          /* ops of the block now */
+};
+
+static struct ir_op *
+make_kernel(struct maker *k, const struct plan_state *s)
+{
+	const struct plan *p = k->p;
+	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, s->nops);
+	bool *out = NEW_ARRAY(op, bool, s->nops);
+
+	for (uint32_t i = 0; i < s->nops; i++) {
+		op[i] = k->op[p->pool[s->op + i] & PLAN_OP];
+		out[i] = p->pool[s->op + i] & PLAN_OUT;
+	}
+	struct ir_op *fuse = fuse_make(k->m, op, s->nops, out);
+	talloc_free(op);
+	return fuse;
+}
+
+static struct ir_op *
+make_message(struct maker *k, const struct plan_state *s)
+{
+	const struct plan *p = k->p;
+	const struct ir_op *last = k->op[p->pool[s->op + s->nops - 1] & PLAN_OP];
+	struct ir_value *operand[IR_MAX_LIST];
+	int n = 0, at = 0;
+
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct ir_op *op = k->op[p->pool[s->op + i] & PLAN_OP];
+		for (int j = 0; j < op->noperands; j++)
+			operand[n++] = ir_operand(op, j);
+	}
+	struct ir_op *one = ir_op_create(
+		k->m, (enum op_code)last->code, last->loc, operand, n, last->attr, last->nattrs, n);
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct ir_op *op = k->op[p->pool[s->op + i] & PLAN_OP];
+		for (int j = 0; j < op->nresults; j++, at++) {
+			one->result[at].type = op->result[j].type;
+			one->result[at].name = op->result[j].name;
+		}
+	}
+	return one;
+}
+
+static void
+make_nodes(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		struct ir_op *first = k->op[k->p->pool[s->op] & PLAN_OP];
+		if (s->nops == 1)
+			k->made[i] = first;
+		else
+			k->made[i] = s->message ? make_message(k, s) : make_kernel(k, s);
+		if (s->message)
+			ir_set_parts(k->m, k->made[i], s->parts);
+	}
+}
+
+/* Whoever reads the ops that a node stands for reads what was made for it. */
+static void
+tell_readers(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		int at = 0;
+		for (uint32_t j = 0; s->nops > 1 && j < s->nops; j++) {
+			uint32_t member = k->p->pool[s->op + j];
+			struct ir_op *op = k->op[member & PLAN_OP];
+			if (!s->message && !(member & PLAN_OUT))
+				continue;
+			for (int r = 0; r < op->nresults; r++)
+				ir_replace_uses(&op->result[r], &k->made[i]->result[at++]);
+		}
+	}
+}
+
+/* Ops that now stand in fuses and messages, and those that nothing needs, the last first. */
+static void
+erase_old(struct maker *k)
+{
+	bool *stays = must_have(talloc_zero_array(k, bool, k->p->base->nops + 1));
+
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		if (s->nops == 1)
+			stays[k->p->pool[s->op] & PLAN_OP] = true;
+	}
+	for (uint32_t i = k->p->base->nops; i-- > 0;)
+		if (k->p->base->op[i].work && !stays[i]) {
+			ir_op_erase(k->op[i]);
+			k->op[i] = NULL;
+		}
+}
+
+/* Kernels have scalar constants of their own. */
+static void
+erase_constants(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->base->nops; i++)
+		if (k->op[i] && k->op[i]->code == OP_constant && !k->op[i]->result[0].uses) {
+			ir_op_erase(k->op[i]);
+			k->op[i] = NULL;
+		}
+}
+
+/* --- the order --- */
+
+/* op->mark: operands that are not there yet. */
+static bool
+is_ready(const struct ir_op *op)
+{
+	return op->mark == 0;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool
+is_work(const struct maker *k, const struct ir_op *op)
+{
+	return cost_op_kind(k->m, op) != COST_NONE;
+}
+
+/* Puts an op at the end, and behind it what is no work and has all its operands now. */
+static void
+put(struct maker *k, struct ir_op *op)
+{
+	struct ir_op **ready = NEW_ARRAY(k, struct ir_op *, 0);
+	size_t n = 0;
+
+	ir_block_append(k->block, op);
+	for (int i = 0; i < op->nresults; i++)
+		IR_FOR_USES (use, &op->result[i]) {
+			use->op->mark--;
+			if (!is_ready(use->op) || is_work(k, use->op))
+				continue;
+			ready = RESIZE(k, ready, struct ir_op *, n + 1);
+			ready[n++] = use->op;
+		}
+	qsort(ready, n, sizeof(struct ir_op *), by_number);
+	for (size_t i = 0; i < n; i++)
+		put(k, ready[i]);
+	talloc_free(ready);
+}
+
+/* Takes all ops out of the block, and counts what each of them needs. */
+static struct ir_op **
+take_all(struct maker *k)
+{
+	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, k->p->base->nops);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < k->p->base->nops; i++)
+		if (k->op[i]) {
+			k->op[i]->mark = k->op[i]->noperands;
+			ir_op_unlink(k->op[i]);
+			if (!k->p->base->op[i].work)
+				op[n++] = k->op[i];
+		}
+	for (uint32_t i = 0; i < k->p->count; i++)
+		k->made[i]->mark = k->made[i]->noperands;
+	k->n = n;
+	return op;
+}
+
+static void
+put_all(struct maker *k)
+{
+	struct ir_op **rest = take_all(k);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!rest[i]->noperands)
+			put(k, rest[i]);
+	for (uint32_t i = 0; i < k->p->count; i++)
+		put(k, k->made[i]);
+}
+
+void
+plan_apply(const struct plan *p, struct ir_module *m)
+{
+	struct maker *k = NEW(NULL, struct maker);
+	struct ir_func *main = ir_func_find(m, "main");
+
+	*k = (struct maker){.p = p, .m = m, .block = &main->body};
+	k->op = must_have(talloc_zero_array(k, struct ir_op *, p->base->nops + 1));
+	k->made = NEW_ARRAY(k, struct ir_op *, p->count);
+	ir_block_number(k->block);
+	IR_FOR_OPS (op, k->block)
+		k->op[op->order] = op;
+	make_nodes(k);
+	tell_readers(k);
+	erase_old(k);
+	erase_constants(k);
+	put_all(k);
+	talloc_free(k);
+}
+
+/* Work stands in the block in the order of the plan, but for what issues loops. */
+void
+plan_mark_nodes(const struct plan *p, struct ir_module *m)
+{
+	uint32_t i = 0;
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		op->mark = cost_op_kind(m, op) == COST_NONE ? 0 : p->order[i++] + 1;
+}

@@ -1,0 +1,199 @@
+/* What all engines share: see search.h. */
+#include "passes/search/search.h"
+
+#include "ir/mix.h"
+#include "passes/analysis/alloc.h"
+#include "passes/search/search_progress.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+/* Seconds between two looks whether Ctrl-C was pressed: a system call, so not every time. */
+#define SEARCH_LOOK_SECONDS 0.05
+
+/* One row an engine, in the order of enum search_engine. */
+static const struct {
+	const char *name;
+	void (*run)(struct search *s);
+} engines[SEARCH_NENGINES] = {
+	[SEARCH_DOPT] = {"dopt", search_dopt},
+	[SEARCH_DISCO] = {"disco", search_disco},
+	[SEARCH_DPRO] = {"dpro", search_dpro},
+	[SEARCH_EXHAUST] = {"exhaust", search_exhaust},
+};
+
+const char *
+search_engine_name(enum search_engine e)
+{
+	return engines[e].name;
+}
+
+struct search_options
+search_defaults(void)
+{
+	return (struct search_options){
+		.engine = SEARCH_DOPT,
+		.moves = SEARCH_ALL,
+		.alpha = 1.05, /* DisCo, section 6.1 */
+		.beta = 10,
+		.unchanged = 1000, /* DisCo, Algorithm 1, line 5 */
+		/* Ten thousand plans of BERT; a search expands some thousand. */
+		.queue_bytes = (size_t)1 << 30,
+		.coarsen = true,
+		.partial = true,
+		.symmetry = true,
+		.workers = 2, /* the restarts of one machine's cores */
+	};
+}
+
+double
+search_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool
+stop(struct search *s, enum search_end end)
+{
+	s->r.end = end;
+	return false;
+}
+
+/* SIGINT is held back while a search runs, and looked for now and then. */
+static sigset_t
+interrupt_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	return set;
+}
+
+static bool
+key_pressed(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && sigismember(&pending, SIGINT);
+}
+
+/* Takes what came in the meantime, and lets the program have its signals again. */
+static void
+release_keyboard(const sigset_t *before)
+{
+	const struct timespec now = {0, 0};
+	sigset_t set = interrupt_signal();
+
+	sigtimedwait(&set, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+bool
+search_more(struct search *s)
+{
+	const struct search_options *o = s->o;
+	double now = search_clock() - s->started;
+
+	s->r.evaluations = plan_counts(s->plan).replays - s->started_replays + s->elsewhere;
+	s->r.seconds = now;
+	if (o->keyboard && now - s->looked >= SEARCH_LOOK_SECONDS) {
+		s->looked = now;
+		if (key_pressed())
+			return stop(s, SEARCH_INTERRUPTED);
+	}
+	if (o->progress && now - s->told >= SEARCH_TELL_SECONDS) {
+		s->told = now;
+		search_tell(s);
+	}
+	if (o->interrupted && *o->interrupted)
+		return stop(s, SEARCH_INTERRUPTED);
+	if (o->evaluations && s->r.evaluations >= o->evaluations)
+		return stop(s, SEARCH_EVALUATIONS);
+	if (o->time_limit > 0 && now >= o->time_limit)
+		return stop(s, SEARCH_TIME);
+	return true;
+}
+
+bool
+search_found(struct search *s, replay_time t)
+{
+	if (t >= s->r.after || (s->o->fits && !s->o->fits(s->o->fits_data, s->plan)))
+		return false;
+	s->r.after = t;
+	s->r.best_at = search_clock() - s->started;
+	talloc_free(s->best);
+	s->best = plan_save(s->plan, s->plan);
+	return true;
+}
+
+void
+search_begin(struct search *s, struct plan *p, const struct search_options *o)
+{
+	*s = (struct search){.plan = p, .o = o, .started = search_clock()};
+	s->r.before = s->r.after = plan_replay(p);
+	s->started_replays = plan_counts(p).replays;
+	s->best = plan_save(p, p);
+}
+
+void
+search_finish(struct search *s)
+{
+	s->r.evaluations = plan_counts(s->plan).replays - s->started_replays + s->elsewhere;
+	s->r.seconds = search_clock() - s->started;
+	plan_load(s->plan, s->best);
+	plan_replay(s->plan);
+	talloc_free(s->best);
+	s->best = NULL;
+}
+
+/* Half of what there is goes into plans that fit. */
+static void
+fit_first(struct search *s)
+{
+	const struct search_options *o = s->o;
+	struct search_options half = *o;
+
+	half.time_limit /= 2;
+	half.evaluations = (o->evaluations + 1) / 2;
+	s->o = &half;
+	if (plan_count(s->plan))
+		search_fit(s);
+	s->o = o;
+	s->r.end = SEARCH_FINISHED;
+}
+
+void
+search_run(struct plan *p, const struct search_options *o, struct search_result *r)
+{
+	struct search s;
+	sigset_t held = interrupt_signal(), before;
+	struct search_options alone = *o;
+
+	if (o->fits || plan_is_whole(p)) {
+		alone.workers = 1; /* modules are made, and those of one context by one thread */
+		o = &alone;
+	}
+	if (o->keyboard)
+		pthread_sigmask(SIG_BLOCK, &held, &before);
+	search_begin(&s, p, o);
+	if (o->fits)
+		fit_first(&s);
+	engines[o->engine].run(&s);
+	search_finish(&s);
+	if (o->keyboard)
+		release_keyboard(&before);
+	if (o->progress)
+		search_told(&s);
+	*r = s.r;
+}
+
+uint32_t
+search_random_below(struct search_random *r, uint32_t n)
+{
+	return mix64_below(&r->state, n);
+}

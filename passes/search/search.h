@@ -1,0 +1,129 @@
+/*
+ * A search for a faster plan. Engines differ in how they go about it; all take a plan and leave it
+ * at the best that they have found.
+ *
+ *     disco   Algorithm 1 of DisCo (section 4.5): backtracking with a queue of candidates
+ *     dpro    Algorithm 1 of dPRO (section 5.2): along the critical path, by its Theorems 1-3
+ *     dopt    ours: see search_dopt.c
+ *     exhaust every plan of a small step (search_exhaust.h)
+ *
+ * A search ends by its own rule, after `evaluations` replays, when the time is over, or when the
+ * user interrupts it; the best so far counts. For one seed the result is the same on every machine,
+ * unless the time ended it.
+ */
+#ifndef PASSES_SEARCH_SEARCH_H
+#define PASSES_SEARCH_SEARCH_H
+
+#include "passes/search/plan.h"
+
+#include <stdio.h>
+
+/* What a search may change: a set. */
+enum search_moves {
+	SEARCH_FUSE = 1 << 0,  /* non-duplicate op fusion */
+	SEARCH_COPY = 1 << 1,  /* duplicate op fusion */
+	SEARCH_PACK = 1 << 2,  /* tensor fusion */
+	SEARCH_PART = 1 << 3,  /* tensor partition */
+	SEARCH_ORDER = 1 << 4, /* order of messages, and of kernels */
+	SEARCH_ALL = (1 << 5) - 1
+};
+
+enum search_engine { SEARCH_DOPT, SEARCH_DISCO, SEARCH_DPRO, SEARCH_EXHAUST, SEARCH_NENGINES };
+
+struct search_options {
+	enum search_engine engine;
+	unsigned moves; /* set of search_moves */
+	uint64_t seed;
+	double time_limit;    /* seconds; 0: none */
+	uint64_t evaluations; /* replays at most; 0: any number */
+	/* disco */
+	double alpha;       /* candidates up to alpha times the best are kept (1.05) */
+	uint32_t beta;      /* up to so many moves between two replays (10) */
+	uint32_t unchanged; /* steps without a better one that end it (1000) */
+	bool again;         /* when the queue is empty, go on from the best (false) */
+	size_t queue_bytes; /* of candidates that wait; beyond, the most expensive are dropped */
+	/* dpro; each can be switched off, as in its Table 5 */
+	bool coarsen, partial, symmetry;
+	/* dopt */
+	uint32_t workers; /* threads; the result does not depend on how fast each is */
+	FILE *progress;   /* NULL: none; a terminal is updated in place */
+	const volatile int *interrupted; /* not 0: stop and keep the best; NULL: never */
+	/* Is the plan as it is allowed to be the best? NULL: always. */
+	bool (*fits)(const void *data, struct plan *p);
+	const void *fits_data;
+	bool keyboard; /* SIGINT ends the search instead of the program */
+};
+
+/* The defaults, which are those of the papers. */
+struct search_options search_defaults(void);
+
+enum search_end { SEARCH_FINISHED, SEARCH_EVALUATIONS, SEARCH_TIME, SEARCH_INTERRUPTED };
+
+struct search_result {
+	replay_time before, after;
+	uint64_t evaluations;
+	double seconds; /* that the search took */
+	double best_at; /* when the best was found, seconds from its start */
+	enum search_end end;
+};
+
+/* Leaves p at the best plan found, never slower than it was. */
+void search_run(struct plan *p, const struct search_options *o, struct search_result *r);
+
+/*
+ * --- for engines ---
+ * An engine calls search_more before every evaluation, and search_found with what it replayed.
+ */
+struct search {
+	struct plan *plan;
+	const struct search_options *o;
+	struct search_result r;
+	uint64_t elsewhere; /* replays of clones, by engines that have some */
+	/* private to search.c */
+	struct plan_save *best;
+	double started, told, looked;
+	uint64_t started_replays;
+};
+
+/* What search_run does before and after the engine; for engines that search in several threads,
+ * each with a plan of its own. search_finish leaves the plan at its best. */
+void search_begin(struct search *s, struct plan *p, const struct search_options *o);
+void search_finish(struct search *s);
+
+/* Seconds of a clock that never goes back. */
+double search_clock(void);
+
+const char *search_engine_name(enum search_engine e);
+
+/* False: time to stop. */
+bool search_more(struct search *s);
+
+/* The plan as it is takes `t`: remembers it if it is the best so far; returns whether it is. */
+bool search_found(struct search *s, replay_time t);
+
+void search_disco(struct search *s);
+/* Before the engine where o->fits is set: see search_fit.c. */
+void search_fit(struct search *s);
+void search_dpro(struct search *s);
+void search_dopt(struct search *s);
+void search_exhaust(struct search *s);
+
+/*
+ * Full overlap (DisCo, section 6.2): no plan with these kernels and messages is faster than the
+ * larger of what its kernels and its messages take in sum.
+ */
+replay_time search_full_overlap(const struct plan *p);
+
+/*
+ * No order of issue of these kernels and messages is faster: what each waits for counts, too (see
+ * search_bound.c). At least search_full_overlap, and O(messages * edges).
+ */
+replay_time search_order_bound(const struct plan *p);
+
+/* A small generator for engines: the same numbers everywhere. */
+struct search_random {
+	uint64_t state;
+};
+uint32_t search_random_below(struct search_random *r, uint32_t n); /* 0 ... n - 1; n > 0 */
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What closes a bucket of tensorfuse: the policies that others ship, with their published defaults.
+ * tensorfuse.c fills buckets and makes one message of each.
+ */
+#ifndef PASSES_TENSORFUSE_H
+#define PASSES_TENSORFUSE_H
+
+#include "passes/pass.h"
+
+/* In the order of the option's choices. */
+enum fuse_policy_kind { FUSE_NONE, FUSE_SIZE, FUSE_DDP, FUSE_HOROVOD, FUSE_JOINT };
+#define FUSE_POLICIES "none,size,ddp,horovod,joint"
+
+/* A policy with its options. */
+struct fuse_policy {
+	enum fuse_policy_kind kind;
+	int64_t bucket; /* bytes */
+	int64_t first;  /* ddp: bytes of the first bucket of each kind of message */
+	double cycle;   /* horovod: seconds */
+	double *ready;  /* horovod: seconds at which operands are there, by op->order */
+};
+
+/* A bucket as a policy sees it. */
+struct fuse_bucket {
+	int members;
+	int64_t bytes;
+	bool first;    /* of its kind of message */
+	int64_t cycle; /* horovod: of its members */
+};
+
+/*
+ * Reads the options of a run; false where one is given that the policy does not have, reported at
+ * the option, or where the step has no replay that says when tensors are ready. Writes op->order.
+ */
+bool fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
+
+/* Does a message of so many bytes stay alone, whatever is in the bucket? */
+bool fuse_policy_leaves(const struct fuse_policy *p, int64_t bytes);
+
+/* Does the message go into the bucket, which has members? Else the bucket is closed before. */
+bool fuse_policy_takes(const struct fuse_policy *p, const struct fuse_bucket *b,
+	const struct ir_op *op, int64_t bytes);
+
+/* Is the bucket closed now that this is in it? */
+bool fuse_policy_seals(const struct fuse_policy *p, const struct fuse_bucket *b);
+
+/* The cycle in which the operands of a message are ready; 0 for all where the policy has none. */
+int64_t fuse_policy_cycle(const struct fuse_policy *p, const struct ir_op *op);
+
+#endif

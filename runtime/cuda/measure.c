@@ -1,0 +1,132 @@
+/* The clock of the op profiler on a CUDA device: an event before and one behind each call, read
+ * once the stream is idle. What two events with nothing between them take is subtracted by the
+ * profiler as on every device. */
+#include "runtime/cuda/measure.h"
+
+#include "runtime/cuda/cuda.h"
+#include "runtime/measure_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The program that is run, and the events of its calls; ranks of one process have one each. */
+struct cuda_measuring {
+	struct rt_cuda_program cuda; /* first: a call finds the rest from here */
+	struct events {
+		cudaEvent_t *event; /* [2 * room]: before and behind */
+		int room;
+	} * events; /* [ranks] */
+};
+
+static struct events *
+events_of(const struct rt_ctx *ctx)
+{
+	struct cuda_measuring *s = (struct cuda_measuring *)rt_cuda_of(ctx)->target->cuda;
+	return &s->events[ctx->rank->world->rank];
+}
+
+static const struct rt_program *
+cuda_program(const struct rt_ctx *ctx)
+{
+	return rt_cuda_of(ctx)->target->prog;
+}
+
+static cudaEvent_t
+event_at(struct rt_ctx *ctx, int i)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	struct events *e = events_of(ctx);
+	if (i >= e->room) {
+		const int room = 2 * i + 64;
+		e->event = realloc(e->event, (size_t)room * sizeof *e->event);
+		if (!e->event)
+			rt_cuda_fatal(d, "events", "no memory");
+		for (int k = e->room; k < room; k++)
+			rt_cuda_check(d, cudaEventCreate(&e->event[k]), "an event");
+		e->room = room;
+	}
+	return e->event[i];
+}
+
+static void
+cuda_begin(struct rt_ctx *ctx, int64_t *ns, int i)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	(void)ns;
+	rt_cuda_check(d, cudaEventRecord(event_at(ctx, 2 * i), d->compute), "an event");
+}
+
+static void
+cuda_end(struct rt_ctx *ctx, int64_t *ns, int i)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	(void)ns;
+	rt_cuda_check(d, cudaEventRecord(event_at(ctx, 2 * i + 1), d->compute), "an event");
+}
+
+static void
+cuda_read(struct rt_ctx *ctx, int64_t *ns, int n)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel");
+	for (int i = 0; i < n; i++) {
+		float ms = 0;
+		const cudaEvent_t begin = event_at(ctx, 2 * i), end = event_at(ctx, 2 * i + 1);
+		rt_cuda_check(d, cudaEventElapsedTime(&ms, begin, end), "the time of an event");
+		ns[i] = (int64_t)((double)ms * 1e6);
+	}
+}
+
+static void
+cuda_name(char *name, size_t size)
+{
+	struct cudaDeviceProp p;
+	const bool known = cudaGetDeviceProperties(&p, 0) == cudaSuccess;
+	snprintf(name, size, "%s", known ? p.name : "CUDA device");
+}
+
+/* Before a device is open; where none can be asked, as much as the largest have. */
+static int64_t
+cuda_cache(void)
+{
+	int bytes = 0;
+	if (cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0) != cudaSuccess || bytes <= 0)
+		bytes = 128 << 20;
+	return bytes;
+}
+
+/* rt_main with a device has no room for the kernels: they come with the first call's program. */
+static int
+cuda_main(const struct rt_program *prog, int argc, char **argv)
+{
+	const struct measuring *s = (const struct measuring *)prog;
+	return rt_cuda_main(prog, s->target, argc, argv);
+}
+
+static void cuda_step(struct rt_ctx *ctx);
+
+static const struct measure_device device = {cuda_main, cuda_step, cuda_program, cuda_begin,
+	cuda_end, cuda_read, cuda_name, cuda_cache, "peers", "nccl", false};
+
+static void
+cuda_step(struct rt_ctx *ctx)
+{
+	measure_step(&device, ctx);
+}
+
+int
+rt_cuda_measure_main(
+	const struct rt_measure *m, const struct rt_cuda_program *cuda, int argc, char **argv)
+{
+	int64_t ranks = 1;
+	for (int a = 0; a < m->naxes; a++)
+		ranks *= m->axes[a].is_time ? 1 : m->axes[a].size;
+	struct cuda_measuring s = {*cuda, calloc((size_t)ranks, sizeof *s.events)};
+	if (!s.events)
+		return RT_EXIT_RUN;
+	const int code = measure_main(m, &device, &s.cuda, argc, argv);
+	for (int64_t r = 0; r < ranks; r++)
+		free(s.events[r].event); /* the events themselves went with the device */
+	free(s.events);
+	return code;
+}

@@ -1,0 +1,14 @@
+/* What this machine is, for profiles. */
+#ifndef RUNTIME_MACHINE_H
+#define RUNTIME_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "AMD EPYC 9004, 16 processors": at most `size` bytes with the zero, none of them a quote. */
+void rt_machine_name(char *name, size_t size);
+
+/* Bytes of the largest cache that a core uses. */
+int64_t rt_machine_cache(void);
+
+#endif

@@ -1,0 +1,361 @@
+/* Kernels of the op profiler.
+ *
+ * In the step: the calls of the step form a ring, of which a window is run again and again until
+ * its kernels are known. A window touches several times what the caches hold, or is the whole ring,
+ * so that what a call finds in the caches is what it finds in a step.
+ *
+ * Alone: each kernel on copies of its operands and results, used in turn, that together are several
+ * times larger than the caches: nothing is found there but what the kernel itself reads twice. */
+#include "runtime/clock.h"
+#include "runtime/measure_impl.h"
+
+#include <stdlib.h>
+
+/* Operands and results of a fused optimizer of a large model. */
+#define POINTERS 4096
+
+static void *
+at(unsigned char *arena, int64_t offset)
+{
+	return offset < 0 ? NULL : arena + offset;
+}
+
+/* One call on memory at `offset`s from `base`; timed as call number i of a round. */
+static void
+run_call(struct measurer *w, const struct rt_measure_kernel *k, unsigned char *base,
+	const int64_t *offset, int64_t scratch, int i)
+{
+	const struct measure_device *d = w->s->device;
+	void *pointer[POINTERS];
+	for (int j = 0; j < k->noperands + k->nresults; j++)
+		pointer[j] = at(base, offset[j]);
+	d->begin(w->ctx, w->round, i);
+	k->fn(w->ctx, pointer, pointer + k->noperands, at(base, scratch));
+	d->end(w->ctx, w->round, i);
+}
+
+/* The nanoseconds of the round, less what timing itself takes. */
+static void
+read_round(struct measurer *w, int n)
+{
+	w->s->device->read(w->ctx, w->round, n);
+	for (int i = 0; i < n; i++) {
+		const int64_t ns = w->round[i] - w->empty_ns;
+		w->round[i] = ns > 0 ? ns : 0;
+	}
+}
+
+void
+measure_round(struct measurer *w, int first, int n)
+{
+	const struct rt_measure *m = w->s->m;
+	for (int i = 0; i < n; i++) {
+		const struct rt_measure_call *c = &m->calls[(first + i) % m->ncalls];
+		run_call(w, &m->kernels[c->kernel], w->ctx->arena, c->offset, c->scratch, i);
+	}
+	read_round(w, n);
+}
+
+/* Small numbers of both signs, none of them denormal. */
+bool
+measure_make_pattern(struct measurer *w)
+{
+	struct measure_pattern *p = malloc(sizeof *p);
+	w->pattern = p;
+	for (int k = 0; p && k < MEASURE_PATTERN; k++) {
+		p->f64[k] = 0.01 * (k % 13 - 6) + 0.003;
+		p->f32[k] = (float)p->f64[k];
+	}
+	return p != NULL;
+}
+
+static void
+fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t)
+{
+	const struct rt_device *d = w->ctx->rank->device;
+	if (t->dtype != RT_f32 && t->dtype != RT_f64)
+		return;
+	const bool single = t->dtype == RT_f32;
+	const void *from = single ? (const void *)w->pattern->f32 : w->pattern->f64;
+	const int64_t size = single ? 4 : 8;
+	for (int64_t k = 0; k < t->elements; k += MEASURE_PATTERN) {
+		const int64_t n =
+			t->elements - k < MEASURE_PATTERN ? t->elements - k : MEASURE_PATTERN;
+		d->upload(w->ctx->device, w->ctx->arena + offset + k * size, from,
+			(size_t)(n * size));
+	}
+}
+
+void
+measure_fill_step(struct measurer *w)
+{
+	for (int i = 0; i < w->s->m->nfills; i++)
+		fill(w, w->s->m->fills[i].offset, &w->s->m->fills[i].tensor);
+}
+
+/* Samples of the kernels that a window or a turn is about. */
+struct window {
+	int first, n;       /* calls */
+	int64_t **sample;   /* [nkernels]: [MEASURE_RUNS_MAX] of this rank; NULL: not asked for */
+	int32_t *count;     /* [nkernels] */
+	int32_t *unsettled; /* kernels that are still open */
+	int nunsettled;
+	int64_t begin, rounds;
+};
+
+static int64_t
+bytes_of(const struct rt_measure_kernel *k)
+{
+	int64_t bytes = k->scratch_bytes;
+	for (int i = 0; i < k->noperands + k->nresults; i++)
+		bytes += k->tensor[i].elements * (int64_t)rt_dtype_bytes(k->tensor[i].dtype);
+	return bytes;
+}
+
+/* Calls from `first` on that touch enough, or all. */
+static int
+window_length(const struct measuring *s, int first)
+{
+	const struct rt_measure *m = s->m;
+	int64_t bytes = 0;
+	int n = 0;
+	while (n < m->ncalls && bytes < MEASURE_CACHES * s->cache)
+		bytes += bytes_of(&m->kernels[m->calls[(first + n++) % m->ncalls].kernel]);
+	return n;
+}
+
+static void
+open_kernel(struct measurer *w, struct window *v, int kernel)
+{
+	const int64_t room = MEASURE_RUNS_MAX / w->world->nranks + 1;
+	v->sample[kernel] = malloc((size_t)room * sizeof **v->sample);
+	w->failed |= !v->sample[kernel];
+	v->count[kernel] = 0;
+	v->unsettled[v->nunsettled++] = kernel;
+}
+
+/* Samples of a kernel that this rank may take, so that all ranks together stay below the limit. */
+static int
+samples_most(const struct measurer *w)
+{
+	const int n = MEASURE_RUNS_MAX / w->world->nranks;
+	return n > 0 ? n : 1;
+}
+
+static void
+keep(struct measurer *w, struct window *v, int kernel, int64_t ns)
+{
+	if (v->sample[kernel] && v->count[kernel] < samples_most(w))
+		v->sample[kernel][v->count[kernel]++] = ns;
+}
+
+/* Writes the kernels that are known well enough, or all if the time is up. All ranks decide alike,
+ * from the same numbers. */
+static void
+settle(struct measurer *w, struct window *v, bool time_is_up)
+{
+	int open = 0;
+	for (int i = 0; i < v->nunsettled; i++) {
+		const int k = v->unsettled[i];
+		const int64_t n = v->count[k], all = n * w->world->nranks;
+		struct measure_result r = {0};
+		if (n)
+			r = measure_median(measure_gather(w, v->sample[k], n), all);
+		const bool known = r.settled && all >= MEASURE_RUNS_MIN;
+		if (!n || (!known && !time_is_up && n < samples_most(w))) {
+			v->unsettled[open++] = k;
+			continue;
+		}
+		measure_write_op(w, &w->s->m->kernels[k], w->world->nranks, &r);
+		free(v->sample[k]);
+		v->sample[k] = NULL;
+	}
+	v->nunsettled = open;
+}
+
+/* One chunk of rounds; `warm_ns`: what a round takes. */
+static int
+chunk_rounds(int64_t warm_ns)
+{
+	const int64_t n = MEASURE_CHUNK_NS / (warm_ns > 0 ? warm_ns : 1);
+	return n < 1 ? 1 : n > MEASURE_CHUNK ? MEASURE_CHUNK : (int)n;
+}
+
+static void
+run_window(struct measurer *w, struct window *v)
+{
+	const struct rt_measure *m = w->s->m;
+	int64_t since_fill = MEASURE_FILL_EVERY, warm_ns = 0;
+	v->begin = rt_now_ns();
+	while (v->nunsettled) {
+		if (since_fill >= MEASURE_FILL_EVERY) {
+			measure_fill_step(w);
+			since_fill = 0;
+		}
+		/* After a look the caches are not as a step leaves them; where a round is so long
+		 * that this matters not, one such round will do. */
+		if (warm_ns < MEASURE_CHUNK_NS) {
+			const int64_t now = rt_now_ns();
+			measure_round(w, v->first, v->n);
+			warm_ns = measure_most(w, rt_now_ns() - now);
+		}
+		for (int n = chunk_rounds(warm_ns); n > 0; n--) {
+			measure_round(w, v->first, v->n);
+			for (int i = 0; i < v->n; i++)
+				keep(w, v, m->calls[(v->first + i) % m->ncalls].kernel,
+					w->round[i]);
+			since_fill++;
+			v->rounds++;
+		}
+		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
+		settle(w, v, took > MEASURE_KERNEL_NS && v->rounds >= MEASURE_ROUNDS_LEAST);
+	}
+}
+
+static bool
+make_window(struct measurer *w, struct window *v)
+{
+	const size_t n = (size_t)w->s->m->nkernels;
+	*v = (struct window){.sample = calloc(n + 1, sizeof *v->sample),
+		.count = calloc(n + 1, sizeof *v->count),
+		.unsettled = calloc(n + 1, sizeof *v->unsettled)};
+	const bool ok = v->sample && v->count && v->unsettled;
+	return !measure_most(w, !ok);
+}
+
+static void
+free_window(struct window *v)
+{
+	free(v->sample);
+	free(v->count);
+	free(v->unsettled);
+}
+
+void
+measure_kernels_in_step(struct measurer *w)
+{
+	const struct rt_measure *m = w->s->m;
+	char *seen = calloc((size_t)m->nkernels + 1, 1);
+	struct window v;
+	w->failed |= !make_window(w, &v) || measure_most(w, !seen);
+	for (int first = 0; first < m->ncalls && !w->failed; first++) {
+		if (seen[m->calls[first].kernel])
+			continue;
+		v.first = first;
+		v.n = window_length(w->s, first);
+		v.rounds = 0;
+		for (int i = 0; i < v.n; i++) {
+			const int k = m->calls[(first + i) % m->ncalls].kernel;
+			if (!seen[k])
+				open_kernel(w, &v, k);
+			seen[k] = 1;
+		}
+		w->failed = measure_most(w, w->failed);
+		if (!w->failed)
+			run_window(w, &v);
+	}
+	free(seen);
+	free_window(&v);
+}
+
+/* Copies of all that a kernel touches: enough to be larger than the caches, and no more than fit.
+ */
+static int64_t
+copies_of(const struct measuring *s, int64_t bytes)
+{
+	const int64_t n = MEASURE_CACHES * s->cache / bytes + 1;
+	return n < 2 ? 2 : n;
+}
+
+static int64_t
+aligned(int64_t bytes)
+{
+	return (bytes + 255) / 256 * 256; /* as rt_cuda_gemm and vectors like it */
+}
+
+/* A kernel and its copies. */
+struct alone {
+	const struct rt_measure_kernel *kernel;
+	const int64_t *offset; /* in a copy */
+	int64_t scratch, bytes, copies, *next;
+};
+
+/* Offsets of one copy; returns the bytes that it takes. */
+static int64_t
+lay_out(const struct rt_measure_kernel *k, int64_t *offset, int64_t *scratch)
+{
+	int64_t end = 0;
+	for (int i = 0; i < k->noperands + k->nresults; i++) {
+		const struct rt_measure_tensor *t = &k->tensor[i];
+		offset[i] = t->elements ? end : -1;
+		end += aligned(t->elements * (int64_t)rt_dtype_bytes(t->dtype));
+	}
+	*scratch = k->scratch_bytes ? end : -1;
+	return end + aligned(k->scratch_bytes) + 256;
+}
+
+int64_t
+measure_alone_bytes(const struct measuring *s)
+{
+	int64_t most = 0;
+	for (int i = 0; i < s->m->nkernels; i++) {
+		const struct rt_measure_kernel *k = &s->m->kernels[i];
+		int64_t *offset = calloc((size_t)(k->noperands + k->nresults) + 1, sizeof *offset);
+		int64_t scratch, bytes = offset ? lay_out(k, offset, &scratch) : 0;
+		free(offset);
+		bytes *= copies_of(s, bytes);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* A call on the next copy. */
+static int64_t
+run_copy(struct measurer *w, const struct alone *a)
+{
+	unsigned char *base = w->ctx->arena + *a->next * a->bytes;
+	*a->next = (*a->next + 1) % a->copies;
+	run_call(w, a->kernel, base, a->offset, a->scratch, 0);
+	read_round(w, 1);
+	return w->round[0];
+}
+
+static void
+run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
+{
+	const struct rt_measure_kernel *k = &w->s->m->kernels[number];
+	int64_t next = 0;
+	struct alone a = {k, offset, 0, 0, 0, &next};
+	a.bytes = lay_out(k, offset, &a.scratch);
+	a.copies = copies_of(w->s, a.bytes);
+	for (int64_t c = 0; c < a.copies; c++)
+		for (int i = 0; i < k->noperands; i++)
+			if (offset[i] >= 0)
+				fill(w, c * a.bytes + offset[i], &k->tensor[i]);
+	v->begin = rt_now_ns();
+	for (v->rounds = 0; v->nunsettled; v->rounds++) {
+		/* The first call after a look is not counted. */
+		const int64_t warm_ns = measure_most(w, run_copy(w, &a));
+		for (int n = chunk_rounds(warm_ns); n > 0; n--)
+			keep(w, v, number, run_copy(w, &a));
+		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
+		settle(w, v, took > MEASURE_ALONE_NS && v->rounds + 1 >= MEASURE_ROUNDS_LEAST);
+	}
+}
+
+void
+measure_kernels_alone(struct measurer *w)
+{
+	int64_t *offset = calloc(POINTERS, sizeof *offset);
+	struct window v;
+	w->failed |= !make_window(w, &v) || measure_most(w, !offset);
+	for (int k = 0; k < w->s->m->nkernels && !w->failed; k++) {
+		measure_write_comment(w, w->s->m->kernels[k].key);
+		open_kernel(w, &v, k);
+		w->failed = measure_most(w, w->failed);
+		if (!w->failed)
+			run_alone(w, &v, k, offset);
+	}
+	free(offset);
+	free_window(&v);
+}

@@ -1,0 +1,342 @@
+/*
+ * What a kernel of several ops is estimated at: a device of 1 TFLOP/s, 100 GB/s, 1 us a kernel, by
+ * hand; and the same to the bit whether its ops are asked for or the fuse that is made of them.
+ */
+#include "parser/cluster.h"
+#include "parser/parse.h"
+#include "passes/analysis/cost_internal.h"
+#include "passes/analysis/estimate.h"
+#include "passes/analysis/key_read.h"
+#include "passes/analysis/network.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <talloc.h>
+#include <cmocka.h>
+
+/*
+ * A product and what follows; a row reduction; a constant that is a tensor and one that is a
+ * scalar.
+ */
+static const char apart[] = "module @m\n"
+			    "func @main() {\n"
+			    "  %x = input(\"x\") : f32[1000,1000]\n"
+			    "  %w = param(\"w\") : f32[1000,1000]\n"
+			    "  %b = param(\"b\") : f32[1000]\n"
+			    "  %one = constant() {value = 1} : f32[1000]\n"
+			    "  %half = constant() {value = 0.5} : f32[]\n"
+			    "  %y = matmul(%x, %w)\n"
+			    "  %z = add(%y, %b)\n"
+			    "  %h = mul(%z, %half)\n"
+			    "  %k = add(%h, %one)\n"
+			    "  %t = tanh(%k)\n"
+			    "  %s = sum(%t) {dims = [1]}\n"
+			    "  output(\"t\", %t)\n"
+			    "  output(\"s\", %s)\n"
+			    "}\n";
+
+static const char together[] = "module @m\n"
+			       "func @main() {\n"
+			       "  %x = input(\"x\") : f32[1000,1000]\n"
+			       "  %w = param(\"w\") : f32[1000,1000]\n"
+			       "  %b = param(\"b\") : f32[1000]\n"
+			       "  %one = constant() {value = 1} : f32[1000]\n"
+			       "  %y = matmul(%x, %w)\n"
+			       "  %t, %s = fuse(%y, %b, %one) {\n"
+			       "    %z = add(%y, %b)\n"
+			       "    %half = constant() {value = 0.5} : f32[]\n"
+			       "    %h = mul(%z, %half)\n"
+			       "    %k = add(%h, %one)\n"
+			       "    %t = tanh(%k)\n"
+			       "    %s = sum(%t) {dims = [1]}\n"
+			       "    yield(%t, %s)\n"
+			       "  }\n"
+			       "  output(\"t\", %t)\n"
+			       "  output(\"s\", %s)\n"
+			       "}\n";
+
+/* Those of the fuse. */
+static const char *const names[] = {"z", "h", "k", "t", "s"};
+enum { N = sizeof names / sizeof *names };
+
+struct fixture {
+	struct ir_context *ctx;
+	struct ir_module *apart, *together;
+	struct cost_model *described;
+};
+
+static struct ir_module *
+module(struct fixture *f, const char *text)
+{
+	struct ir_module *m = parse_module(f, f->ctx, "test.dir", text, strlen(text), NULL);
+	assert_non_null(m);
+	ir_block_number(&ir_func_find(m, "main")->body);
+	return m;
+}
+
+static int
+setup(void **state)
+{
+	static const char text[] = "cluster @t {\n device test {launch = 1us}\n}\n";
+	struct fixture *f = talloc_zero(NULL, struct fixture);
+	f->ctx = ir_context_create(f);
+	f->apart = module(f, apart);
+	f->together = module(f, together);
+	struct cluster *c = cluster_parse(f, f->ctx, "t.cluster", text, sizeof text - 1);
+	assert_non_null(c);
+	f->described = cost_model_create(f, f->ctx->diag, &(struct cost_options){.cluster = c});
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	return talloc_free(*state);
+}
+
+static const struct ir_op *
+op_named(const struct ir_module *m, const char *result)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->nresults && op->result[0].name && !strcmp(op->result[0].name, result))
+			return op;
+	fail_msg("no %%%s", result);
+	return NULL;
+}
+
+static void
+assert_us(double seconds, double us)
+{
+	if (fabs(seconds * 1e6 - us) > 1e-5)
+		fail_msg("%.6f us, expected %.6f us", seconds * 1e6, us);
+}
+
+/* The ops of the fuse before they are one; the last two are read outside. */
+static double
+of_ops(struct fixture *f, struct estimator *e)
+{
+	uint32_t op[N];
+	const bool out[N] = {false, false, false, true, true};
+
+	for (int i = 0; i < N; i++)
+		op[i] = op_named(f->apart, names[i])->order;
+	return estimator_seconds(e, op, N, out);
+}
+
+static double
+of_fuse(struct fixture *f, const struct cost_model *model)
+{
+	bool measured;
+	double t =
+		cost_kernel_seconds(model, 0, f->together, op_named(f->together, "t"), &measured);
+	assert_false(measured);
+	return t;
+}
+
+static struct estimator *
+estimator(struct fixture *f, const struct cost_model *model)
+{
+	return estimator_create(f, model, 0, f->apart, &ir_func_find(f->apart, "main")->body);
+}
+
+/* 4 MB each of y and t, 4 kB each of b, one and s: 80.12 us at 100 GB/s. */
+static void
+values_that_stay_inside_cost_no_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct estimator *e = estimator(f, f->described);
+
+	assert_us(of_ops(f, e), 1 + 80.12);
+	assert_true(of_ops(f, e) == of_fuse(f, f->described));
+	assert_int_equal(estimator_counts(e).analytic, 2);
+	assert_int_equal(estimator_counts(e).measured, 0);
+}
+
+/* z alone, whose result all others read: 4 MB in, 4 kB, 4 MB out. */
+static void
+one_op_takes_what_the_cost_model_says(void **state)
+{
+	struct fixture *f = *state;
+	struct estimator *e = estimator(f, f->described);
+	const uint32_t op = op_named(f->apart, "z")->order;
+
+	assert_us(estimator_seconds(e, &op, 1, &(bool){true}), 1 + 80.04);
+}
+
+/* z and h: the same operands, and the result of h. With z read outside, that too is written. */
+static void
+a_result_that_is_read_outside_is_written(void **state)
+{
+	struct fixture *f = *state;
+	struct estimator *e = estimator(f, f->described);
+	const uint32_t op[] = {op_named(f->apart, "z")->order, op_named(f->apart, "h")->order};
+
+	assert_us(estimator_seconds(e, op, 2, (bool[]){false, true}), 1 + 80.04);
+	assert_us(estimator_seconds(e, op, 2, (bool[]){true, true}), 1 + 120.04);
+	struct estimator *other = estimator_clone(f, e);
+	assert_us(estimator_seconds(other, op, 2, (bool[]){true, true}), 1 + 120.04);
+	assert_int_equal(estimator_counts(other).analytic, 1);
+}
+
+static const char *
+write_profile(struct fixture *f, const char *entries)
+{
+	const char *path = talloc_asprintf(f, "/tmp/estimate%d.profile", (int)getpid());
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fprintf(out, "dopt-profile 2\n\ndevice \"cpu\" backend \"test\"\n%s", entries);
+	fclose(out);
+	return path;
+}
+
+#define OP(us, key)                                                                                \
+	"op ranks=1 buffers=step median=" us " spread=0 runs=1 flops=0 bytes=0 "                   \
+	"time=2026-01-01T00:00:00Z key=" key "\n"
+#define FIELD(name, value) "field name=" name " value=" value " time=2026-01-01T00:00:00Z\n"
+
+static struct cost_model *
+measured_model(struct fixture *f, const char *entries)
+{
+	const char *path = write_profile(f, entries);
+	struct cost_model *model =
+		cost_model_create(f, f->ctx->diag, &(struct cost_options){.profile = path});
+
+	unlink(path);
+	assert_non_null(model);
+	return model;
+}
+
+/*
+ * z took 162.08 us and t 162: twice their rooflines of 81.04 and 81; that of the kernel is 81.12.
+ * k reads a constant that is a tensor: it has the same key inside of a fuse.
+ */
+static void
+it_is_scaled_by_what_the_ops_took(void **state)
+{
+	struct fixture *f = *state;
+	const char *entries = FIELD("launch", "1e-6") FIELD("bandwidth", "100e9")
+		OP("162.08e-6", "add (f32[1000,1000], f32[1000]) -> f32[1000,1000]")
+			OP("162e-6", "tanh (f32[1000,1000]) -> f32[1000,1000]");
+	struct cost_model *model = measured_model(f, entries);
+
+	assert_us(of_ops(f, estimator(f, model)), 2 * 81.12);
+	assert_true(of_ops(f, estimator(f, model)) == of_fuse(f, model));
+	model = measured_model(
+		f, talloc_strdup_append(talloc_strdup(f, entries),
+			   OP("243.12e-6", "add (f32[1000,1000], f32[1000]=1) -> f32[1000,1000]")));
+	assert_us(
+		of_ops(f, estimator(f, model)), 81.12 * (162.08 + 162 + 243.12) / (81.04 * 2 + 81));
+	assert_true(of_ops(f, estimator(f, model)) == of_fuse(f, model));
+}
+
+/*
+ * h took a third of its roofline of 81 us for 8,000,004 bytes: at that rate the 8,012,000 of the
+ * kernel take 27.0405 us, and a launch 1 us.
+ */
+static void
+it_is_not_faster_than_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct cost_model *model = measured_model(f,
+		FIELD("launch", "1e-6") FIELD("bandwidth", "100e9")
+			OP("27e-6", "mul (f32[1000,1000], f32[]=0.5) -> f32[1000,1000]"));
+
+	assert_us(of_ops(f, estimator(f, model)), 1 + 27 * 8012000.0 / 8000004);
+	assert_true(of_ops(f, estimator(f, model)) == of_fuse(f, model));
+}
+
+/* The kernel itself was measured: its entry counts, whoever asks. */
+static void
+a_kernel_that_was_measured_is_found(void **state)
+{
+	struct fixture *f = *state;
+	char *key = cost_op_key(f, f->together, op_named(f->together, "t"));
+	struct cost_model *model = measured_model(
+		f, talloc_asprintf(f,
+			   FIELD("launch",
+				   "1e-6") "op ranks=1 buffers=step median=5e-05 spread=0 runs=1 "
+					   "flops=0 bytes=0 time=2026-01-01T00:00:00Z key=%s\n",
+			   key));
+	struct estimator *e = estimator_clone(f, estimator(f, model));
+	bool measured;
+
+	assert_true(of_ops(f, e) == 50e-6);
+	assert_true(of_ops(f, e) == 50e-6);
+	assert_int_equal(estimator_counts(e).measured, 2);
+	assert_true(cost_kernel_seconds(
+			    model, 0, f->together, op_named(f->together, "t"), &measured) == 50e-6);
+	assert_true(measured);
+}
+
+/* A key says all of its kernel: what is made of it again has the same estimate. */
+static void
+a_key_is_read_back(void **state)
+{
+	struct fixture *f = *state;
+	char *key = cost_op_key(f, f->together, op_named(f->together, "t"));
+	struct ir_op *op;
+	struct ir_module *m = key_read(f, ir_context_create(f), key, &op);
+	bool measured;
+
+	assert_non_null(m);
+	assert_true(
+		cost_kernel_seconds(f->described, 0, m, op, &measured) == of_fuse(f, f->described));
+	const char *wrong[] = {"", "fuse", "allreduce 2 x 4096",
+		"fuse (f32[4]) { 1 = relu(7); } -> ",
+		"fuse (f32[4]) { 1 = nothing(0); yield(1); } -> f32[4]",
+		"fuse (f32[4/2]) { 1 = relu(0); yield(1); } -> f32[4]",
+		"fuse (f32[4]) { 1 = matmul(0, 0); yield(1); } -> f32[4]"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_null(key_read(f, ir_context_create(f), wrong[i], &op));
+	const char *right = "fuse (f32[4]) { 1 = relu(0); yield(1); } -> f32[4]";
+	assert_non_null(key_read(f, ir_context_create(f), right, &op));
+}
+
+/* Both ways to ask give the network the same. */
+static void
+a_network_answers_to_the_bit(void **state)
+{
+	struct fixture *f = *state;
+	char *path = talloc_asprintf(f, "/tmp/estimate%d.safetensors", (int)getpid());
+	static const char text[] = "cluster @t {\n device test {launch = 1us}\n}\n";
+	struct cluster *c = cluster_parse(f, f->ctx, "t.cluster", text, sizeof text - 1);
+
+	assert_true(network_save(network_create(f, 7), f->ctx->diag, path, "test"));
+	struct cost_model *model = cost_model_create(
+		f, f->ctx->diag, &(struct cost_options){.cluster = c, .network = path});
+	unlink(path);
+	assert_non_null(model);
+	struct estimator *e = estimator(f, model);
+	assert_true(of_ops(f, e) == of_fuse(f, model));
+	assert_true(of_ops(f, estimator_clone(f, e)) == of_fuse(f, model));
+	assert_true(of_ops(f, e) != of_fuse(f, f->described));
+	assert_int_equal(estimator_counts(e).network, 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			values_that_stay_inside_cost_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			one_op_takes_what_the_cost_model_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_result_that_is_read_outside_is_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_is_scaled_by_what_the_ops_took, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_is_not_faster_than_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_kernel_that_was_measured_is_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_key_is_read_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_network_answers_to_the_bit, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

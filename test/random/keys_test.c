@@ -1,0 +1,264 @@
+/*
+ * Keys of a profile: ops with one key have one kernel, up to names, so that a time that was
+ * measured for one holds for the other; and what does not change the kernel does not change the
+ * key: names, positions, the order of the operands of a fuse and of attributes.
+ */
+#include "lower/plan.h"
+#include "parser/parse.h"
+#include "passes/analysis/cost.h"
+#include "test/random/check.h"
+#include "test/random/generate.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+#include <cmocka.h>
+
+enum {
+	COUNT = 600, /* programs: some thousand kernels, most keys several times */
+	STEPS = 20,
+	NAMES = 4096, /* identifiers with a number in one kernel */
+};
+
+struct entry {
+	char *key, *code;
+	uint64_t seed;
+};
+
+struct table {
+	struct entry *entry; /* talloc array */
+	int n;
+};
+
+/* The number of a name, counted from its first use on. */
+static int
+number_of(char (*names)[16], int *n, const char *name)
+{
+	for (int i = 0; i < *n; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	assert_true(*n < NAMES);
+	snprintf(names[*n], sizeof names[*n], "%s", name);
+	return (*n)++;
+}
+
+/* Is p at the seed of a random number? Seeds are part of the code and change no time. */
+static size_t
+seed_at(const char *p, const char *begin)
+{
+	static const char *const functions[] = {"M_normal(", "M_uniform("};
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = strlen(functions[i]);
+		if (p - begin >= (ptrdiff_t)n && memcmp(p - n, functions[i], n) == 0)
+			return strcspn(p, ",");
+	}
+	return 0;
+}
+
+/* The body of the kernel with names such as v12 numbered anew, in the order of their use. */
+static char *
+normalized(const void *owner, const char *source)
+{
+	static char names[NAMES][16];
+	const char *p = strstr(source, "K_kernel("), *end = strstr(source, "\nvoid\nK(");
+	int n = 0;
+	assert_true(p && end);
+	p = strchr(p, '{');
+	const char *begin = p;
+	char *text = talloc_strdup(owner, ""), piece[32];
+	while (p < end) {
+		size_t word = 0;
+		p += seed_at(p, begin);
+		while (isalnum((unsigned char)p[word]) || p[word] == '_')
+			word++;
+		bool numbered = word > 1 && word < 16 && isalpha((unsigned char)*p) &&
+				strspn(p + 1, "0123456789") == word - 1;
+		word = word ? word : 1;
+		if (numbered) {
+			char name[16] = "";
+			memcpy(name, p, word);
+			snprintf(piece, sizeof piece, "%c#%d", *p, number_of(names, &n, name));
+			text = talloc_strdup_append_buffer(text, piece);
+		} else {
+			text = talloc_strndup_append_buffer(text, p, word);
+		}
+		p += word;
+	}
+	return text;
+}
+
+static char *
+code_of(const void *owner, struct ir_module *m, const struct ir_op *op)
+{
+	char *text = NULL;
+	size_t size = 0;
+	uint64_t scratch;
+	FILE *f = open_memstream(&text, &size);
+	bool good = lower_kernel_source(m, op, "K", f, &scratch);
+	fclose(f);
+	char *code = good ? normalized(owner, text) : NULL;
+	free(text);
+	return code;
+}
+
+static void
+add_kernels(struct table *t, uint64_t seed, struct ir_module *m)
+{
+	struct lower_plan *p = lower_plan_create(NULL, m);
+	for (int i = 0; p && i < p->nactions; i++) {
+		const struct ir_op *op = p->action[i].op;
+		if (p->action[i].kind != LOWER_KERNEL)
+			continue;
+		char *key = cost_op_key(t, m, op), *code = code_of(t, m, op);
+		if (!code || !key) /* a constant that must lie in memory costs nothing */
+			continue;
+		t->entry = talloc_realloc(t, t->entry, struct entry, t->n + 1);
+		t->entry[t->n++] = (struct entry){key, code, seed};
+	}
+	talloc_free(p);
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = strcmp(x->key, y->key);
+	return order ? order : (x->seed > y->seed) - (x->seed < y->seed);
+}
+
+static struct table *
+random_kernels(void)
+{
+	struct table *t = talloc_zero(NULL, struct table);
+	const struct gen_table *ops = gen_table_create(t);
+	for (uint64_t seed = 1; seed <= COUNT; seed++) {
+		void *scratch = talloc_new(NULL);
+		struct ir_context *ctx = ir_context_create(scratch);
+		diag_mute(ctx->diag, true);
+		const struct random_options o = {.table = ops,
+			.steps = STEPS,
+			.parallel = seed % 3 != 0,
+			.fuse = seed % 2 == 0,
+			.wide = seed % 5 != 0,
+			.program = true};
+		struct ir_module *m = random_module(scratch, ctx, seed, &o);
+		if (m && ir_verify(m))
+			add_kernels(t, seed, m);
+		talloc_free(scratch);
+	}
+	return t;
+}
+
+static void
+one_key_is_one_kernel(void **state)
+{
+	(void)state;
+	struct table *t = random_kernels();
+	int shared = 0, wrong = 0;
+	qsort(t->entry, (size_t)t->n, sizeof *t->entry, by_key);
+	for (int i = 1; i < t->n; i++) {
+		if (strcmp(t->entry[i].key, t->entry[i - 1].key) != 0)
+			continue;
+		shared++;
+		if (strcmp(t->entry[i].code, t->entry[i - 1].code) != 0 && wrong++ < 8)
+			printf("key %s\nseed %llu: %s\nseed %llu: %s\n", t->entry[i].key,
+				(unsigned long long)t->entry[i - 1].seed, t->entry[i - 1].code,
+				(unsigned long long)t->entry[i].seed, t->entry[i].code);
+	}
+	printf("%d kernels, %d share their key\n", t->n, shared);
+	assert_int_equal(wrong, 0);
+	assert_true(shared > t->n / 20);
+	talloc_free(t);
+}
+
+/* The keys of the kernels of @main in `text`. */
+static int
+keys_of(const void *owner, const char *text, char **key, int most)
+{
+	struct ir_context *ctx = ir_context_create(owner);
+	struct ir_module *m = parse_module(owner, ctx, "keys", text, strlen(text), NULL);
+	int n = 0;
+	assert_true(m && ir_verify(m));
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		char *k = cost_op_key(owner, m, op);
+		if (k && n < most)
+			key[n++] = k;
+	}
+	return n;
+}
+
+/* Two modules that do the same in other words. */
+static void
+what_changes_no_kernel_changes_no_key(void **state)
+{
+	(void)state;
+	void *owner = talloc_new(NULL);
+	char *a[16], *b[16];
+	int n = keys_of(owner,
+		"module @m\nmesh [dp = 2]\n"
+		"func @main() {\n"
+		"  %x = input(\"x\") : f32[16/dp,8]\n"
+		"  %w = param(\"w\") {init = \"he\"} : f32[8]\n"
+		"  %h = fuse(%x, %w) { %a = add(%x, %w) %b = relu(%a) yield(%b) }\n"
+		"  %m = max(%h) {dims = [1], keep = true}\n"
+		"  %s = sub(%h, %m)\n"
+		"  %u = sum(%s) {dims = [1]}\n"
+		"  output(\"u\", %u)\n"
+		"}\n",
+		a, 16);
+	assert_int_equal(n, 4);
+	/* Other names, other places, other axes, the whole tensor half as large, the operands of
+	   the fuse and the attributes the other way round, a default written, ops in between. */
+	assert_int_equal(
+		keys_of(owner,
+			"module @m\nfunc @main() {\n"
+			"  %v = param(\"v\") {init = \"he\"} : f32[8]\n"
+			"  %y = input(\"y\") : f32[8,8]\n"
+			"  %z = fuse(%v, %y) { %p = add(%y, %v) %q = relu(%p) yield(%q) }\n"
+			"  %m = max(%z) {keep = true, dims = [1]}\n"
+			"  %r = sub(%z, %m)\n"
+			"  %t = sum(%r) {keep = false, dims = [1]}\n"
+			"  output(\"t\", %t)\n"
+			"}\n",
+			b, 16),
+		n);
+	for (int i = 0; i < n; i++)
+		assert_string_equal(a[i], b[i]);
+	/* And what changes one: the other operand broadcast, another constant, a slice of a whole.
+	 */
+	n = keys_of(owner,
+		"module @m\nmesh [dp = 2]\n"
+		"func @main() {\n"
+		"  %x = input(\"x\") : f32[16/dp,8]\n"
+		"  %w = param(\"w\") {init = \"he\"} : f32[8]\n"
+		"  %a = add(%x, %w)\n"
+		"  %b = add(%w, %x)\n"
+		"  %two = constant() {value = 2.0} : f32[]\n"
+		"  %ten = constant() {value = 10.0} : f32[]\n"
+		"  %c = mul(%x, %two)\n"
+		"  %d = mul(%x, %ten)\n"
+		"  %e = mul(%x, %x)\n"
+		"  %f = cumsum(%x) {dim = 1}\n"
+		"  output(\"a\", %a) output(\"b\", %b) output(\"c\", %c) output(\"d\", %d)\n"
+		"  output(\"e\", %e) output(\"f\", %f)\n"
+		"}\n",
+		a, 16);
+	assert_int_equal(n, 6);
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(a[i], a[k]);
+	talloc_free(owner);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(one_key_is_one_kernel),
+		cmocka_unit_test(what_changes_no_kernel_changes_no_key)};
+	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
+}
