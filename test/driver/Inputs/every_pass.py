@@ -48,7 +48,7 @@ if not any("policy" in p for p in policies) or not any("engine" in p for p in po
     sys.exit("no policies or no engines are listed")
 
 everything = "-everything" in sys.argv[3:]
-rotate = "-rotate" in sys.argv[3:] in sys.argv[3:]
+rotate = "-rotate" in sys.argv[3:]
 failed = False
 for number, model in enumerate(m for m in models.models() if m.name not in models.DEEP):
     texts = [PIPELINES[number % len(PIPELINES)], policies[number % len(policies)]]
