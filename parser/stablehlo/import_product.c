@@ -1,0 +1,56 @@
+/* Products: dot_general, convolution, solvers. */
+#include "parser/stablehlo/import_ops.h"
+
+bool
+import_dot(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
+
+bool
+import_dot_general(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
+
+bool
+import_convolution(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
+
+bool
+import_triangular_solve(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
+
+bool
+import_cholesky(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
+
+bool
+import_ragged_dot(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	(void)out;
+	return import_unsupported(im, op, NULL);
+}
