@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 # A command builds a program, or trains one for some hundred small steps.
-COMMAND_SECONDS = 120
+COMMAND_SECONDS = 300
 
 
 def dopt(path):

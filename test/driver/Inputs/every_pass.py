@@ -1,7 +1,7 @@
-"""every_pass.py DOPT MODELS [-rotate|-everything]: runs `dopt -check` with pipelines that together hold every pass that
+"""every_pass.py DOPT MODELS pipelines|policies|all [-rotate|-everything]: runs `dopt -check` with pipelines that together hold every pass that
 `dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size, but for the deep ones, which would take
 minutes; their own tests check one pipeline. With -rotate each model has one
-pipeline and one policy, others than the one before it. Policies are all that passes list, of fusion and of the search,
+pipeline or policy, another than the one before it. Policies are all that passes list, of fusion and of the search,
 each behind a data-parallel training step. Prints a line a run; exits 1 if one differs or a pass is in none."""
 import pathlib
 import re
@@ -47,15 +47,17 @@ for section in re.split(r"^### ", listed, flags=re.M)[1:]:
 if not any("policy" in p for p in policies) or not any("engine" in p for p in policies):
     sys.exit("no policies or no engines are listed")
 
-everything = "-everything" in sys.argv[3:]
-rotate = "-rotate" in sys.argv[3:]
+# What each model has: of which list, every how many of it from its own number on.
+CHOSEN = {"pipelines": [(PIPELINES, 1)], "policies": [(policies, SHARE)]}
+CHOSEN["all"] = CHOSEN["pipelines"] + CHOSEN["policies"]
+chosen = CHOSEN[sys.argv[3]]
+if "-rotate" in sys.argv[4:]:
+    chosen = [(texts, len(texts)) for texts, _ in chosen]
+if "-everything" in sys.argv[4:]:
+    chosen = [(texts, 1) for texts, _ in chosen]
 failed = False
 for number, model in enumerate(m for m in models.models() if m.name not in models.DEEP):
-    texts = [PIPELINES[number % len(PIPELINES)], policies[number % len(policies)]]
-    if everything:
-        texts = PIPELINES + policies
-    elif not rotate:
-        texts = PIPELINES + policies[number % SHARE :: SHARE]
+    texts = [text for list, step in chosen for text in list[number % step :: step]]
     for text in texts:
         options = [*model.defines, *model.toy, "-D", "N=2"]
         run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model.path],
