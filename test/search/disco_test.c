@@ -14,23 +14,13 @@ options(unsigned moves)
 	return o;
 }
 
-/* Six pointwise kernels of a million floats: 6 (1 us + 8 MB / 100 GB/s), as one 1 us + 80 us. */
 static void
 test_a_chain_becomes_one_kernel(void **state)
 {
 	(void)state;
-	struct engine_step *s = engine_step(ENGINE_LINKS,
-		"  %x = input(\"x\") : f32[2000000/dp]\n  %a = neg(%x)\n  %b = exp(%a)\n"
-		"  %c = tanh(%b)\n  %d = neg(%c)\n  %e = exp(%d)\n  %f = neg(%e)\n"
-		"  output(\"f\", %f)\n");
 	const struct search_options o = options(SEARCH_ALL);
-	struct search_result r = engine_search(s->plan, &o);
 
-	assert_int_equal(r.before, 6 * 81 * 1000000LL);
-	assert_int_equal(r.after, 81 * 1000000LL);
-	assert_int_equal(r.end, SEARCH_FINISHED);
-	assert_int_equal(plan_count(s->plan), 1);
-	talloc_free(s);
+	engine_joins_a_chain(&o);
 }
 
 /* The time of `layers` kernels and their messages if message i carries `group[i]` layers. */
@@ -279,27 +269,7 @@ static void
 test_it_stops_when_told(void **state)
 {
 	(void)state;
-	struct engine_step *s = engine_layers(ENGINE_LINKS, 8, FLOATS);
-	volatile int interrupted = 1;
-	struct search_options o = options(SEARCH_ALL);
-
-	for (o.evaluations = 1; o.evaluations < 40; o.evaluations += 9) {
-		struct plan *p = plan_clone(s, s->plan);
-		struct search_result r = engine_search(p, &o);
-		assert_int_equal(r.end, SEARCH_EVALUATIONS);
-		assert_int_equal(r.evaluations, o.evaluations);
-	}
-	o.evaluations = 0;
-	o.interrupted = &interrupted;
-	struct search_result r = engine_search(s->plan, &o);
-	assert_int_equal(r.end, SEARCH_INTERRUPTED);
-	assert_int_equal(r.evaluations, 0);
-	interrupted = 0;
-	o.time_limit = 1e-9;
-	r = engine_search(s->plan, &o);
-	assert_int_equal(r.end, SEARCH_TIME);
-	assert_int_equal(r.evaluations, 0);
-	talloc_free(s);
+	engine_stops_when_told(engine_layers(ENGINE_LINKS, 8, FLOATS), options(SEARCH_ALL), 40);
 }
 
 int

@@ -374,23 +374,10 @@ static void
 test_it_stops_when_told(void **state)
 {
 	(void)state;
-	struct engine_step *s = blocks(6);
-	volatile int interrupted = 1;
 	struct search_options o = options();
 
 	o.partial = false;
-	for (o.evaluations = 1; o.evaluations < 20; o.evaluations += 6) {
-		struct plan *p = plan_clone(s, s->plan);
-		struct search_result r = engine_search(p, &o);
-		assert_int_equal(r.end, SEARCH_EVALUATIONS);
-		assert_int_equal(r.evaluations, o.evaluations);
-	}
-	o.evaluations = 0;
-	o.interrupted = &interrupted;
-	struct search_result r = engine_search(s->plan, &o);
-	assert_int_equal(r.end, SEARCH_INTERRUPTED);
-	assert_int_equal(r.evaluations, 0);
-	talloc_free(s);
+	engine_stops_when_told(blocks(6), o, 20);
 }
 
 int
