@@ -2,7 +2,8 @@
  * all_reduce, all_gather, reduce_scatter, all_to_all (StableHLO specification, the ops of these
  * names).
  *
- * Where the groups are a set of axes, the op is what our parallelization ops say about leading dims:
+ * Where the groups are a set of axes, the op is what our parallelization ops say about leading
+ * dims:
  *
  *     all_reduce add      sum over leading dims, partial for free, and an allreduce
  *     all_reduce other    allgather of leading dims, reduced there
@@ -33,19 +34,21 @@ int_attr(struct import *im, const struct mlir_op *op, const char *name, int64_t 
 
 /* A dim of the operands: their rank at one process. */
 static bool
-dim_attr(struct import *im, const struct mlir_op *op, const char *name, int *dim)
+dim_attr(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	const char *name, int *dim)
 {
-	const int rank = op->noperands ? op->operand[0]->type->rank : 0;
+	const int rank = op->noperands ? in[0].type->rank : 0;
 	int64_t d;
 
 	if (!int_attr(im, op, name, &d))
 		return false;
 	if (d < 0 || d >= rank)
-		return import_error(im, op, "%s is %" PRId64 ", the operand has %d dims", name, d, rank);
+		return import_error(
+			im, op, "%s is %" PRId64 ", the operand has %d dims", name, d, rank);
 	for (uint32_t i = 1; i < op->noperands; i++)
-		if (op->operand[i]->type->rank <= d)
-			return import_error(im, op, "%s is %" PRId64 ", operand %u has %d dims", name,
-				d, i + 1, op->operand[i]->type->rank);
+		if (in[i].type->rank <= d)
+			return import_error(im, op, "%s is %" PRId64 ", operand %u has %d dims",
+				name, d, i + 1, in[i].type->rank);
 	*dim = (int)d;
 	return true;
 }
@@ -55,34 +58,21 @@ static bool
 check_counts(struct import *im, const struct mlir_op *op, const struct import_value *in)
 {
 	if (!op->noperands || op->nresults != op->noperands)
-		return import_error(im, op, "%u results for %u operands", op->nresults, op->noperands);
+		return import_error(
+			im, op, "%u results for %u operands", op->nresults, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++)
 		if (!in[i].value)
 			return false;
 	return true;
 }
 
-/* Does the result have the type that the op gives? */
-static bool
-check_result(struct import *im, const struct mlir_op *op, uint32_t i, const struct ir_type *t, int lead)
-{
-	const struct mlir_type *r = op->result[i].type;
-	bool same = r->kind == MLIR_TENSOR && r->rank == t->rank - lead && r->dtype == (int)t->dtype;
-
-	for (int d = 0; same && d < r->rank; d++)
-		same = r->dim[d] == MLIR_DYNAMIC || r->dim[d] == t->dim[d + lead];
-	return same || import_error(im, op, "the result is written as %s, which it is not",
-			       op->result[i].type->text);
-}
-
 static bool
 give(struct import *im, const struct mlir_op *op, uint32_t i, struct ir_value *value,
 	uint32_t varies, struct import_value *out)
 {
-	if (!value || !check_result(im, op, i, value->type, __builtin_popcount(varies)))
-		return false;
+	(void)im;
 	out[i] = import_result(op, (int)i, value, varies);
-	return true;
+	return value != NULL;
 }
 
 static bool
@@ -93,8 +83,8 @@ give_rows(struct import *im, const struct mlir_op *op, uint32_t i, struct ir_val
 
 	if (!whole)
 		return false;
-	out[i] = spmd_spread(im, op, (int)i, whole);
-	return out[i].value && check_result(im, op, i, out[i].value->type, import_lead(&out[i]));
+	out[i] = spmd_spread(im, op, whole);
+	return out[i].value != NULL;
 }
 
 static int64_t
@@ -106,14 +96,6 @@ axes_size(const struct import *im, uint32_t axes)
 		if (axes >> a & 1)
 			n *= im->module->axis[a].size;
 	return n;
-}
-
-/* Groups that are no axes can do with nothing but all processes; one that is alone has none. */
-static bool
-may_gather_all(struct import *im, const struct mlir_op *op)
-{
-	return spmd_of(im)->alone < 0 ||
-	       import_unsupported(im, op, "among processes that run different functions");
 }
 
 /* --- reductions over a group ------------------------------------------------------------------ */
@@ -143,19 +125,29 @@ is_idempotent(enum import_monoid m, enum ir_dtype t)
 	       m == MONOID_SECOND || (t == IR_bool && (m == MONOID_ADD || m == MONOID_MUL));
 }
 
+/* cross-replica-sum has no region. */
+static enum import_monoid
+monoid_of(const struct mlir_op *op)
+{
+	return op->nregions ? import_region_monoid(&op->region[0]) : MONOID_ADD;
+}
+
 /* n values, one after the other through the op's region. */
 static struct ir_value *
-fold(struct import *im, const struct mlir_op *op, uint32_t operand, struct ir_value **v, int64_t n)
+fold(struct import *im, const struct mlir_op *op, struct ir_value **v, int64_t n)
 {
-	const struct mlir_type *t = op->operand[operand]->type;
-	struct import_value acc = {v[0], t, 0};
+	struct import_value acc = {.value = v[0]};
+	const enum op_code code =
+		v[0] ? import_monoid_op(monoid_of(op), (enum ir_dtype)v[0]->type->dtype)
+		     : OP_NCODES;
 
-	for (int64_t k = 1; k < n; k++) {
-		const struct import_value in[] = {acc, {v[k], t, 0}};
-		struct import_value next = {0};
-		if (!v[k] || !import_region(im, op, 0, in, 2, &next, 1))
+	for (int64_t k = 1; acc.value && k < n; k++) {
+		const struct import_value in[] = {acc, {.value = v[k]}};
+		acc = (struct import_value){0};
+		if (code != OP_NCODES)
+			acc.value = v[k] ? ir_build2(&im->builder, code, in[0].value, v[k]) : NULL;
+		else if (!v[k] || !import_region(im, op, 0, in, 2, &acc, 1))
 			return NULL;
-		acc = next;
 	}
 	return acc.value;
 }
@@ -208,7 +200,7 @@ partial_sum(struct import *im, struct import_value v, uint32_t axes)
 
 /* The members of a group of axes, each with the other leading dims: for any region. */
 static struct ir_value *
-fold_axes(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value v, uint32_t axes)
+fold_axes(struct import *im, const struct mlir_op *op, struct import_value v, uint32_t axes)
 {
 	const int64_t n = axes_size(im, axes);
 	int64_t perm[IR_MAX_RANK], dim[IR_MAX_RANK + 1] = {n};
@@ -236,17 +228,17 @@ fold_axes(struct import *im, const struct mlir_op *op, uint32_t i, struct import
 		out_of_memory();
 	for (int64_t k = 0; k < n; k++)
 		row[k] = x ? spmd_row(im, x, k) : NULL;
-	struct ir_value *r = row[0] ? fold(im, op, i, row, n) : NULL;
+	struct ir_value *r = row[0] ? fold(im, op, row, n) : NULL;
 	talloc_free(row);
 	return r;
 }
 
 /* One operand, groups that are axes: what all members get, which varies over the other axes. */
 static struct ir_value *
-reduce_axes(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value v, uint32_t axes)
+reduce_axes(struct import *im, const struct mlir_op *op, struct import_value v, uint32_t axes)
 {
 	const enum ir_dtype t = (enum ir_dtype)v.value->type->dtype;
-	const enum import_monoid m = import_region_monoid(&op->region[0]);
+	const enum import_monoid m = monoid_of(op);
 	const enum op_code code = reduction_of(m, t);
 	int64_t dim[IR_MAX_AXES];
 
@@ -255,14 +247,14 @@ reduce_axes(struct import *im, const struct mlir_op *op, uint32_t i, struct impo
 	if (code == OP_sum)
 		return allreduce(im, partial_sum(im, v, axes), axes & v.varies);
 	if (code == OP_NCODES || (!is_idempotent(m, t) && (axes & ~v.varies)))
-		return fold_axes(im, op, i, v, axes);
+		return fold_axes(im, op, v, axes);
 	const int n = leading_dims(&v, axes, dim);
 	return reduce_dims(im, spmd_allgather(im, v.value, v.varies & axes), code, dim, n);
 }
 
-/* Any groups: row p of result i is what process p gets. Processes that are in no group get NULL. */
+/* Any groups: row p is what process p gets. Processes that are in no group get NULL. */
 static struct ir_value **
-reduce_rows(struct import *im, const struct mlir_op *op, const struct spmd_groups *g, uint32_t i,
+reduce_rows(struct import *im, const struct mlir_op *op, const struct spmd_groups *g,
 	struct import_value v)
 {
 	const int64_t processes = spmd_processes(im);
@@ -277,7 +269,7 @@ reduce_rows(struct import *im, const struct mlir_op *op, const struct spmd_group
 		int64_t n = 0;
 		for (; n < g->size && m[n] >= 0; n++)
 			in[n] = spmd_row(im, whole, m[n]);
-		struct ir_value *r = n ? fold(im, op, i, in, n) : NULL;
+		struct ir_value *r = n ? fold(im, op, in, n) : NULL;
 		if (n && !r) {
 			talloc_free(row);
 			return NULL;
@@ -301,12 +293,24 @@ all_in_groups(struct import *im, const struct mlir_op *op, struct ir_value *cons
 	return true;
 }
 
+/*
+ * The region is one of two scalars of one element type, which the operands are converted to: it may
+ * be a wider one.
+ */
 static bool
-check_region(struct import *im, const struct mlir_op *op)
+prepare(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
 {
-	if (op->nregions == 1 && op->region[0].nargs == 2)
+	if (!op->nregions)
 		return true;
-	return import_error(im, op, "needs a region of two arguments");
+	const struct mlir_block *b = &op->region[0];
+	const int dtype = b->nargs ? b->arg[0].type->dtype : -1;
+	if (dtype < 0)
+		return import_error(im, op, "needs a region of two scalars");
+	const struct mlir_type *t = import_local_type(im, (enum ir_dtype)dtype, 0, NULL);
+	if (!i && !import_check_region(im, op, 0, (const struct mlir_type *[]){t, t}, 2, &t, 1))
+		return false;
+	v->value = import_build_convert(im, v->value, (enum ir_dtype)dtype);
+	return v->value != NULL;
 }
 
 bool
@@ -315,18 +319,19 @@ import_all_reduce(struct import *im, const struct mlir_op *op, const struct impo
 {
 	struct spmd_groups g;
 
-	if (!check_counts(im, op, in) || !check_region(im, op) || !spmd_groups_of(im, op, &g))
+	if (!check_counts(im, op, in) || !spmd_groups_of(im, op, &g))
 		return false;
 	for (uint32_t i = 0; i < op->noperands; i++) {
+		struct import_value v = in[i];
+		if (!prepare(im, op, i, &v))
+			return false;
 		if (g.regular) {
-			if (!give(im, op, i, reduce_axes(im, op, i, in[i], g.axes),
-				    in[i].varies & ~g.axes, out))
+			if (!give(im, op, i, reduce_axes(im, op, v, g.axes), v.varies & ~g.axes,
+				    out))
 				return false;
 			continue;
 		}
-		if (!may_gather_all(im, op))
-			return false;
-		struct ir_value **row = reduce_rows(im, op, &g, i, in[i]);
+		struct ir_value **row = reduce_rows(im, op, &g, v);
 		const bool ok = row && all_in_groups(im, op, row) && give_rows(im, op, i, row, out);
 		talloc_free(row);
 		if (!ok)
@@ -343,21 +348,17 @@ import_collective_reduce(struct import *im, const struct mlir_op *op, const stru
 	struct spmd_groups g;
 	int64_t place;
 
-	if (!check_counts(im, op, in) || !check_region(im, op) || !spmd_groups_of(im, op, &g) ||
-		!may_gather_all(im, op))
+	if (!check_counts(im, op, in) || !spmd_groups_of(im, op, &g))
 		return false;
 	for (uint32_t i = 0; i < op->noperands; i++) {
-		struct ir_value **row = reduce_rows(im, op, &g, i, in[i]), *zeros = NULL;
+		struct import_value v = in[i];
+		if (!prepare(im, op, i, &v))
+			return false;
+		struct ir_value **row = reduce_rows(im, op, &g, v), *zeros = NULL;
 		for (int64_t p = 0; row && p < spmd_processes(im); p++) {
 			if (row[p] && spmd_group_find(&g, p, &place) >= 0 && place == 0)
 				continue;
-			const struct ir_type *t = in[i].value->type;
-			struct ir_type local = {.dtype = t->dtype};
-			local.rank = (uint8_t)(t->rank - import_lead(&in[i]));
-			memcpy(local.dim, t->dim + import_lead(&in[i]),
-				sizeof *t->dim * local.rank);
-			const struct ir_value like = {.type = &local};
-			zeros = zeros ? zeros : spmd_zeros(im, &like);
+			zeros = zeros ? zeros : spmd_zeros(im, row[g.member[0]]);
 			row[p] = zeros;
 		}
 		const bool ok = row && give_rows(im, op, i, row, out);
@@ -412,7 +413,7 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 	struct spmd_groups g;
 	int dim;
 
-	if (!check_counts(im, op, in) || !dim_attr(im, op, "all_gather_dim", &dim) ||
+	if (!check_counts(im, op, in) || !dim_attr(im, op, in, "all_gather_dim", &dim) ||
 		!spmd_groups_of(im, op, &g))
 		return false;
 	for (uint32_t i = 0; i < op->noperands; i++) {
@@ -426,7 +427,7 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 				return false;
 			continue;
 		}
-		struct ir_value *whole = may_gather_all(im, op) ? spmd_whole(im, v) : NULL;
+		struct ir_value *whole = spmd_whole(im, v);
 		struct ir_value **row = talloc_zero_array(im->spmd, struct ir_value *, processes),
 				**part = talloc_array(row, struct ir_value *, g.size);
 		if (!row || !part)
@@ -440,7 +441,8 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 			for (n = 0; n < g.size && m[n] >= 0; n++)
 				row[m[n]] = x;
 		}
-		const bool ok = whole && all_in_groups(im, op, row) && give_rows(im, op, i, row, out);
+		const bool ok =
+			whole && all_in_groups(im, op, row) && give_rows(im, op, i, row, out);
 		talloc_free(row);
 		if (!ok)
 			return false;
@@ -469,8 +471,8 @@ dim_into_parts(struct import *im, struct ir_value *x, int at, uint32_t axes)
 		size[n++] = x->type->dim[d];
 	if (n <= IR_MAX_RANK)
 		return spmd_reshape(im, x, size, n);
-	diag_error(im->diag, im->builder.loc, "a value over the mesh has %d dims; at most %d are possible",
-		n, IR_MAX_RANK);
+	diag_error(im->diag, im->builder.loc,
+		"a value over the mesh has %d dims; at most %d are possible", n, IR_MAX_RANK);
 	return NULL;
 }
 
@@ -507,14 +509,14 @@ scatter(struct import *im, struct ir_value *x, int dim, int axis, bool partial)
 }
 
 static struct ir_value *
-reduce_scatter_axes(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value v,
-	uint32_t axes, int dim)
+reduce_scatter_axes(
+	struct import *im, const struct mlir_op *op, struct import_value v, uint32_t axes, int dim)
 {
 	const uint32_t rest = v.varies & ~axes;
 	const int at = __builtin_popcount(rest) + dim;
-	const enum import_monoid m = import_region_monoid(&op->region[0]);
+	const enum import_monoid m = monoid_of(op);
 	const bool sum = reduction_of(m, (enum ir_dtype)v.value->type->dtype) == OP_sum;
-	struct ir_value *x = sum ? partial_sum(im, v, axes) : reduce_axes(im, op, i, v, axes);
+	struct ir_value *x = sum ? partial_sum(im, v, axes) : reduce_axes(im, op, v, axes);
 
 	x = dim_into_parts(im, x, at, axes);
 	for (int a = 0; x && a < im->module->naxes; a++)
@@ -531,25 +533,26 @@ import_reduce_scatter(struct import *im, const struct mlir_op *op, const struct 
 	struct spmd_groups g;
 	int dim;
 
-	if (!check_counts(im, op, in) || !check_region(im, op) ||
-		!dim_attr(im, op, "scatter_dimension", &dim) || !spmd_groups_of(im, op, &g))
+	if (!check_counts(im, op, in) || !dim_attr(im, op, in, "scatter_dimension", &dim) ||
+		!spmd_groups_of(im, op, &g))
 		return false;
 	for (uint32_t i = 0; i < op->noperands; i++) {
-		const int64_t size = op->operand[i]->type->dim[dim];
+		struct import_value v = in[i];
+		if (!prepare(im, op, i, &v))
+			return false;
+		const int64_t size = in[i].type->dim[dim];
 		if (size % g.size)
 			return import_error(im, op,
 				"dim %d of size %" PRId64 " does not fall into %" PRId64
 				" parts, one a process of a group",
 				dim, size, g.size);
 		if (g.regular && g.ordered) {
-			struct ir_value *x =
-				reduce_scatter_axes(im, op, i, in[i], g.axes, dim);
-			if (!give(im, op, i, x, in[i].varies | g.axes, out))
+			struct ir_value *x = reduce_scatter_axes(im, op, v, g.axes, dim);
+			if (!give(im, op, i, x, v.varies | g.axes, out))
 				return false;
 			continue;
 		}
-		struct ir_value **row =
-			may_gather_all(im, op) ? reduce_rows(im, op, &g, i, in[i]) : NULL;
+		struct ir_value **row = reduce_rows(im, op, &g, v);
 		bool ok = row && all_in_groups(im, op, row);
 		for (int64_t p = 0; ok && p < spmd_processes(im); p++) {
 			int64_t place = 0;
@@ -650,37 +653,41 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 	int from, to;
 	int64_t count;
 
-	if (!check_counts(im, op, in) || !dim_attr(im, op, "split_dimension", &from) ||
-		!dim_attr(im, op, "concat_dimension", &to) ||
+	if (!check_counts(im, op, in) || !dim_attr(im, op, in, "split_dimension", &from) ||
+		!dim_attr(im, op, in, "concat_dimension", &to) ||
 		!int_attr(im, op, "split_count", &count) || !spmd_groups_of(im, op, &g))
 		return false;
 	if (count != g.size)
 		return import_error(im, op,
-			"split_count is %" PRId64 ", a group has %" PRId64 " processes", count, g.size);
+			"split_count is %" PRId64 ", a group has %" PRId64 " processes", count,
+			g.size);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		struct import_value v = in[i];
 		if (g.member[g.n * g.size - 1] < 0)
-			return import_error(im, op, "a group has fewer than %" PRId64 " processes", count);
-		if (op->operand[i]->type->dim[from] % count)
+			return import_error(
+				im, op, "a group has fewer than %" PRId64 " processes", count);
+		if (in[i].type->dim[from] % count)
 			return import_error(im, op,
-				"dim %d of size %" PRId64 " does not fall into %" PRId64 " parts", from,
-				op->operand[i]->type->dim[from], count);
+				"dim %d of size %" PRId64 " does not fall into %" PRId64 " parts",
+				from, in[i].type->dim[from], count);
 		if (g.regular && g.ordered) {
 			if (!spmd_vary(im, &v, g.axes) ||
 				!give(im, op, i, exchange(im, v, g.axes, from, to), v.varies, out))
 				return false;
 			continue;
 		}
-		struct ir_value *whole = may_gather_all(im, op) ? spmd_whole(im, v) : NULL;
+		struct ir_value *whole = spmd_whole(im, v);
 		struct ir_value **row =
 			talloc_zero_array(im->spmd, struct ir_value *, spmd_processes(im));
 		if (!row)
 			out_of_memory();
 		for (int64_t k = 0; whole && k < g.n * g.size; k++)
 			if (g.member[k] >= 0)
-				row[g.member[k]] = collect_parts(im, whole,
-					g.member + k / g.size * g.size, g.size, k % g.size, from, to);
-		const bool ok = whole && all_in_groups(im, op, row) && give_rows(im, op, i, row, out);
+				row[g.member[k]] =
+					collect_parts(im, whole, g.member + k / g.size * g.size,
+						g.size, k % g.size, from, to);
+		const bool ok =
+			whole && all_in_groups(im, op, row) && give_rows(im, op, i, row, out);
 		talloc_free(row);
 		if (!ok)
 			return false;

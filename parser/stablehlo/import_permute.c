@@ -36,7 +36,7 @@ take_rows(struct import *im, const struct mlir_op *op, int i, struct import_valu
 	}
 	whole = spmd_stack(im, row, n);
 	talloc_free(row);
-	out[i] = spmd_spread(im, op, i, whole);
+	out[i] = spmd_spread(im, op, whole);
 	return out[i].value != NULL;
 }
 
@@ -73,8 +73,8 @@ read_pairs(struct import *im, const struct mlir_op *op, int64_t *source)
 		const int64_t from = pair[0].i, to = pair[a->dense->splat ? 0 : 1].i;
 		if (from < 0 || from >= n || to < 0 || to >= n)
 			return import_error(im, op,
-				"the pair %" PRId64 ", %" PRId64 " is not of the %" PRId64 " %s", from,
-				to, n, partitions ? "partitions" : "replicas");
+				"the pair %" PRId64 ", %" PRId64 " is not of the %" PRId64 " %s",
+				from, to, n, partitions ? "partitions" : "replicas");
 		const int64_t first = partitions ? to : to * s->partitions;
 		if (sends[from] || source[first] >= 0)
 			return import_error(im, op, "%s twice in source_target_pairs",
@@ -97,7 +97,8 @@ import_collective_permute(struct import *im, const struct mlir_op *op,
 	bool ok = apart(im, op) && read_pairs(im, op, source);
 
 	if (ok && op->noperands != op->nresults)
-		ok = import_error(im, op, "%u results for %u operands", op->nresults, op->noperands);
+		ok = import_error(
+			im, op, "%u results for %u operands", op->nresults, op->noperands);
 	for (uint32_t i = 0; ok && i < op->noperands; i++)
 		ok = take_rows(im, op, (int)i, in[i], source, out);
 	talloc_free(source);
@@ -142,8 +143,8 @@ take_dynamic(struct import *im, const struct mlir_op *op, int i, struct import_v
 	struct ir_value *whole = v.value && roots ? spmd_whole(im, v) : NULL;
 	struct ir_value **row = talloc_zero_array(im->spmd, struct ir_value *, n),
 			**in = talloc_array(row, struct ir_value *, g->size);
-	const struct ir_attr one[] = {ir_make_int(im->module->ctx, "size", 1),
-		ir_make_int(im->module->ctx, "dim", 0)};
+	const struct ir_attr one[] = {
+		ir_make_int(im->module->ctx, "size", 1), ir_make_int(im->module->ctx, "dim", 0)};
 
 	if (!row || !in)
 		out_of_memory();
@@ -153,8 +154,8 @@ take_dynamic(struct import *im, const struct mlir_op *op, int i, struct import_v
 			row[p] = spmd_zeros(im, spmd_row(im, whole, 0));
 			continue;
 		}
-		for (const int64_t *m = g->member + k * g->size; members < g->size && m[members] >= 0;
-			members++)
+		for (const int64_t *m = g->member + k * g->size;
+			members < g->size && m[members] >= 0; members++)
 			in[members] = spmd_row(im, whole, m[members]);
 		struct ir_value *rows = spmd_stack(im, in, members), *mine = spmd_row(im, roots, p);
 		struct ir_value *root = spmd_slice(im, mine, 0, i, i + 1);
@@ -168,7 +169,7 @@ take_dynamic(struct import *im, const struct mlir_op *op, int i, struct import_v
 	}
 	whole = whole ? spmd_stack(im, row, n) : NULL;
 	talloc_free(row);
-	out[i] = spmd_spread(im, op, i, whole);
+	out[i] = spmd_spread(im, op, whole);
 	return out[i].value != NULL;
 }
 
@@ -204,7 +205,8 @@ import_collective_broadcast(struct import *im, const struct mlir_op *op,
 	if (dynamic && (dynamic->kind != MLIR_BOOL || dynamic->i))
 		return apart(im, op) && broadcast_dynamic(im, op, in, &g, out);
 	if (op->noperands != op->nresults)
-		return import_error(im, op, "%u results for %u operands", op->nresults, op->noperands);
+		return import_error(
+			im, op, "%u results for %u operands", op->nresults, op->noperands);
 	if (g.regular && g.ordered) {
 		for (uint32_t i = 0; ok && i < op->noperands; i++)
 			ok = in[i].value && take_first(im, op, (int)i, in[i], g.axes, out);
@@ -238,12 +240,13 @@ give_number(struct import *im, const struct mlir_op *op, int64_t low, int64_t hi
 	uint32_t axes;
 
 	if (alone >= 0 || low == high) {
-		out[0] = import_result(
-			op, 0, import_scalar(im, dtype, (double)(alone < 0 ? 0 : alone % high / low)), 0);
+		out[0] = import_result(op, 0,
+			import_scalar(im, dtype, (double)(alone < 0 ? 0 : alone % high / low)), 0);
 		return out[0].value != NULL;
 	}
 	if (!spmd_digits(im, low, high, &axes))
-		return import_unsupported(im, op, "on a mesh whose axes mix replicas and partitions");
+		return import_unsupported(
+			im, op, "on a mesh whose axes mix replicas and partitions");
 	for (int a = 0; a < im->module->naxes; a++)
 		if (axes >> a & 1) {
 			t.axis[a] = (struct ir_state){IR_SPLIT, t.rank, 0};

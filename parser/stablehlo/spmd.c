@@ -13,14 +13,18 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { MAX_CUTS = IR_MAX_AXES + 1 };
+enum { MAX_CUTS = IR_MAX_AXES + 1, NSHARDINGS = 5 };
+
+/* Attributes that are shardings, or lists of them. */
+static const char *const shardings[NSHARDINGS] = {
+	"mhlo.sharding", "sdy.sharding", "in_shardings", "out_shardings", "sharding"};
 
 /* What is found on the way through the file. */
 struct survey {
 	struct import *im;
 	struct spmd *s;
-	const char *mesh_op, *sharding, *sdy_sharding, *full_to_shard; /* interned names */
-	const struct mlir_op **collective;                             /* talloc array */
+	const char *mesh_op, *sharding[NSHARDINGS]; /* interned names */
+	const struct mlir_op **collective;          /* talloc array */
 	size_t ncollectives;
 	int64_t cut[MAX_CUTS];
 	int ncuts;
@@ -50,18 +54,13 @@ spmd_digits(const struct import *im, int64_t low, int64_t high, uint32_t *axes)
 }
 
 const struct mlir_op *
-spmd_function(const struct import *im, const char *name)
+spmd_top(const struct import *im)
 {
-	const char *func = ir_name(im->file->ctx, "func.func");
+	const struct mlir_op *op = im->file->module;
 
-	if (!im->file->module->nregions)
-		return NULL;
-	for (const struct mlir_op *op = im->file->module->region[0].first; op; op = op->next) {
-		const struct mlir_attr *a = op->name == func ? mlir_attr_find(op, "sym_name") : NULL;
-		if (a && !strcmp(a->s, name))
-			return op;
-	}
-	return NULL;
+	while (op && !strcmp(op->name, "builtin.module") && !op->next)
+		op = op->nregions ? op->region[0].first : NULL;
+	return op;
 }
 
 /* Puts a cut into the chain if it divides what is above and is divided by what is below. */
@@ -112,13 +111,22 @@ by_number(const void *a, const void *b)
 
 /* --- the way through the file ----------------------------------------------------------------- */
 
+static bool
+is_sharding(const struct survey *v, const char *name)
+{
+	for (int k = 0; k < NSHARDINGS; k++)
+		if (v->sharding[k] == name)
+			return true;
+	return false;
+}
+
 static void
 see_attrs(struct survey *v, const struct mlir_attr *attr, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (attr[i].name == v->sharding || attr[i].name == v->sdy_sharding) {
+		if (is_sharding(v, attr[i].name)) {
 			v->annotated = true;
-			spmd_sharding_cuts(&attr[i], add_cut, v);
+			spmd_sharding_cuts(v->im, &attr[i], add_cut, v);
 		}
 }
 
@@ -174,9 +182,11 @@ see_mesh(struct survey *v, const struct mlir_op *op)
 		const struct mlir_attr *name = mlir_item_find(&axes->item[i], "name");
 		const int64_t low = total / mlir_item_find(&axes->item[i], "size")->i;
 		if (!name || v->s->nnames == SPMD_MAX_NAMES)
-			return import_error(v->im, op, "more than %d axes of meshes", SPMD_MAX_NAMES);
-		v->s->name[v->s->nnames++] = (struct spmd_name){ir_name(v->im->file->ctx, symbol->s),
-			ir_name(v->im->file->ctx, name->s), low, total};
+			return import_error(
+				v->im, op, "more than %d axes of meshes", SPMD_MAX_NAMES);
+		v->s->name[v->s->nnames++] =
+			(struct spmd_name){ir_name(v->im->file->ctx, symbol->s),
+				ir_name(v->im->file->ctx, name->s), low, total};
 		total = low;
 	}
 	return true;
@@ -185,10 +195,7 @@ see_mesh(struct survey *v, const struct mlir_op *op)
 static bool
 see_meshes(struct survey *v)
 {
-	const struct mlir_op *module = v->im->file->module;
-
-	for (const struct mlir_op *op = module->nregions ? module->region[0].first : NULL; op;
-		op = op->next)
+	for (const struct mlir_op *op = spmd_top(v->im); op; op = op->next)
 		if (op->name == v->mesh_op && !see_mesh(v, op))
 			return false;
 	return true;
@@ -199,7 +206,10 @@ see_meshes(struct survey *v)
 static int64_t
 module_count(const struct import *im, const char *name)
 {
-	const struct mlir_attr *a = mlir_attr_find(im->file->module, name);
+	const struct mlir_op *top = spmd_top(im);
+	const struct mlir_attr *a = top && top->block && top->block->parent
+					    ? mlir_attr_find(top->block->parent, name)
+					    : NULL;
 
 	return a && a->kind == MLIR_INT && a->i > 0 ? a->i : 0;
 }
@@ -269,7 +279,8 @@ count_by_grid(struct survey *v, const struct mlir_op *op)
 		return import_error(v->im, op, "programs must be a list of lists of functions");
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->item[i].kind != MLIR_LIST || a->item[i].n != a->item[0].n)
-			return import_error(v->im, op, "replica %u has another number of partitions", i);
+			return import_error(
+				v->im, op, "replica %u has another number of partitions", i);
 	v->s->replicas = a->n;
 	v->s->partitions = a->item[0].n;
 	return true;
@@ -313,7 +324,8 @@ count_processes(struct survey *v, const struct mlir_op *func)
 static bool
 name_taken(const struct ir_module *m, const char *name)
 {
-	static const char *const words[] = {"module", "let", "mesh", "steps", "func", "true", "false"};
+	static const char *const words[] = {
+		"module", "let", "mesh", "steps", "func", "true", "false"};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(words[i], name))
@@ -342,7 +354,8 @@ axis_name(struct import *im, const char *from, int number)
 	return ir_name(im->module->ctx, text);
 }
 
-/* The name for the digits [low, high): that of a mesh, else dp for replicas and p for partitions. */
+/* The name for the digits [low, high): that of a mesh, else dp for replicas and p for partitions.
+ */
 static const char *
 name_for(struct survey *v, int64_t low, int64_t high, const int count[2], int seen[2])
 {
@@ -380,7 +393,6 @@ make_axes(struct survey *v, struct ir_loc loc)
 			.loc = loc};
 		m->naxes++;
 	}
-	v->im->naxes = m->naxes;
 	return true;
 }
 
@@ -423,16 +435,13 @@ spmd_begin(struct import *im, const struct mlir_op *func)
 {
 	struct ir_context *ctx = im->file->ctx;
 	struct spmd *s = talloc_zero(im->module, struct spmd);
-	struct survey v = {.im = im,
-		.s = s,
-		.mesh_op = ir_name(ctx, "sdy.mesh"),
-		.sharding = ir_name(ctx, "mhlo.sharding"),
-		.sdy_sharding = ir_name(ctx, "sdy.sharding"),
-		.full_to_shard = ir_name(ctx, "SPMDFullToShardShape")};
+	struct survey v = {.im = im, .s = s, .mesh_op = ir_name(ctx, "sdy.mesh")};
 
 	if (!s)
 		out_of_memory();
 	im->spmd = s;
+	for (int k = 0; k < NSHARDINGS; k++)
+		v.sharding[k] = ir_name(ctx, shardings[k]);
 	s->replicas = s->partitions = 1;
 	s->alone = -1;
 	if (im->file->module->nregions)
@@ -446,8 +455,8 @@ spmd_begin(struct import *im, const struct mlir_op *func)
 		return false;
 	}
 	find_cuts(&v);
-	/* Arguments are whole where shardings say how they are split, or nothing is exchanged between
-	 * partitions. */
+	/* Arguments are whole where shardings say how they are split, or nothing is exchanged
+	 * between partitions. */
 	if (v.annotated || s->nnames || (s->replicas == 1 && !v.ncollectives))
 		s->explicit = false;
 	talloc_free(v.collective);

@@ -2,16 +2,18 @@
  * Programs of several processes: the mesh they run on, and what differs between processes. How
  * values that do are written is in import.h.
  *
- * A program has replicas x partitions processes (StableHLO, "Parallel execution"). They are numbered
+ * A program has replicas x partitions processes (StableHLO, "Parallel execution"). They are
+ * numbered
  *
  *     process = replica * partitions + partition
  *
- * and the axes of the module, outermost first, are the digits of that number: axis a has a stride in
- * it. The number of processes comes from, in this order: sdy.mesh; interpreter.run_parallel's grid;
- * mhlo.num_replicas and mhlo.num_partitions, or the largest number in replica_groups; `replicas` of
- * the options, where all groups have one member, as a program has that was traced on one device.
- * They are cut into axes such that groups and shardings are sets of axes wherever that is possible:
- * 4 replicas in groups {0,1},{2,3} and {0,2},{1,3} are 2 x 2. An axis of size 1 is none.
+ * and the axes of the module, outermost first, are the digits of that number: axis a has a stride
+ * in it. The number of processes comes from, in this order: sdy.mesh; interpreter.run_parallel's
+ * grid; mhlo.num_replicas and mhlo.num_partitions, or the largest number in replica_groups;
+ * `replicas` of the options, where all groups have one member, as a program has that was traced on
+ * one device. They are cut into axes such that groups and shardings are sets of axes wherever that
+ * is possible: 4 replicas in groups {0,1},{2,3} and {0,2},{1,3} are 2 x 2. An axis of size 1 is
+ * none.
  */
 #ifndef PARSER_STABLEHLO_SPMD_H
 #define PARSER_STABLEHLO_SPMD_H
@@ -46,8 +48,8 @@ uint32_t spmd_argument(
 const struct ir_type *spmd_layout(struct import *im, const struct mlir_op *func, uint32_t i);
 
 /*
- * custom_call @Sharding, @SPMDFullToShardShape, @SPMDShardToFullShape. Returns whether the op is one
- * of them; *ok is then what an import_function returns.
+ * custom_call @Sharding, @SPMDFullToShardShape, @SPMDShardToFullShape. Returns whether the op is
+ * one of them; *ok is then what an import_function returns.
  */
 bool spmd_custom_call(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out, bool *ok);
@@ -71,8 +73,9 @@ struct spmd {
 	int nnames;
 	uint32_t *argument; /* of the step: spmd_argument; NULL before the first call */
 	uint32_t narguments;
-	void *scratch;        /* of the groups made last */
-	struct spmd_wire *wire; /* values under way: import_parallel.c */
+	void *scratch;                  /* of the groups made last */
+	struct spmd_wire *wire;         /* values under way: import_parallel.c */
+	bool parallel;                  /* inside of run_parallel */
 	const struct mlir_attr *infeed; /* LIST of functions that feed in, one a turn */
 	uint32_t fed;
 };
@@ -99,8 +102,8 @@ spmd_coordinate(const struct import *im, int64_t process, int axis)
 /* The axes that are the digits from stride low up to high; false where no set of axes is. */
 bool spmd_digits(const struct import *im, int64_t low, int64_t high, uint32_t *axes);
 
-/* The function of that name in the file; NULL: none. */
-const struct mlir_op *spmd_function(const struct import *im, const char *name);
+/* The ops beside the functions; a module may be the only thing in a module. */
+const struct mlir_op *spmd_top(const struct import *im);
 
 /* How the numbers in replica_groups are meant (StableHLO, "cross_replica" ...). */
 enum spmd_mode { SPMD_REPLICA, SPMD_PARTITION, SPMD_BOTH, SPMD_FLAT };
@@ -128,7 +131,8 @@ bool spmd_groups_of(struct import *im, const struct mlir_op *op, struct spmd_gro
 /* The group that a process is in; -1: none. *place gets its place in it. */
 int64_t spmd_group_find(const struct spmd_groups *g, int64_t process, int64_t *place);
 
-/* --- values: spmd_move.c ------------------------------------------------------------------------ */
+/* --- values: spmd_move.c ------------------------------------------------------------------------
+ */
 
 /* Where the leading dim of an axis stands in a value that varies over these. */
 static inline int
@@ -148,6 +152,9 @@ struct ir_value *spmd_concat(struct import *im, struct ir_value **x, int64_t n, 
 struct ir_value *spmd_partition(struct import *im, struct ir_value *x, int dim, int axis);
 struct ir_value *spmd_allgather(struct import *im, struct ir_value *x, uint32_t axes);
 
+/* x, which is copied where `like` is split, split as that is. */
+struct ir_value *spmd_split_as(struct import *im, struct ir_value *x, const struct ir_value *like);
+
 /* v with leading dims for `axes` as well: copies. */
 bool spmd_vary(struct import *im, struct import_value *v, uint32_t axes);
 
@@ -155,9 +162,9 @@ bool spmd_vary(struct import *im, struct import_value *v, uint32_t axes);
  * the same everywhere. */
 struct ir_value *spmd_whole(struct import *im, struct import_value v);
 
-/* The way back: a value of result i of `op` that varies over all axes. */
+/* The way back: a value that varies over all axes; its type is not filled in. */
 struct import_value spmd_spread(
-	struct import *im, const struct mlir_op *op, int i, struct ir_value *whole);
+	struct import *im, const struct mlir_op *op, struct ir_value *whole);
 
 /* Row p of a whole: [shape]. */
 struct ir_value *spmd_row(struct import *im, struct ir_value *whole, int64_t p);
@@ -166,36 +173,44 @@ struct ir_value *spmd_stack(struct import *im, struct ir_value **x, int64_t n);
 /* Zeros of the shape and element type of x, copied. */
 struct ir_value *spmd_zeros(struct import *im, const struct ir_value *x);
 
-/* --- shardings: spmd_sharding.c ---------------------------------------------------------------- */
+/* --- shardings: spmd_sharding.c ----------------------------------------------------------------
+ */
 
 /* Which axes split each dim, outermost first. */
 struct spmd_sharding {
-	int rank; /* of what is sharded; dims behind it are whole */
 	int n[IR_MAX_RANK];
 	int axis[IR_MAX_RANK][IR_MAX_AXES];
-	bool manual;     /* {manual}: the sharding is that of the op in front */
-	uint32_t unused; /* axes that stand in no dim */
+	uint32_t axes; /* all of these */
+	bool manual;   /* {manual}: nothing is said of whole tensors */
 };
 
 /* Of an sdy sharding (a DICT) or a text as mhlo.sharding has it. `where` is for messages. */
-bool spmd_sharding_read(struct import *im, const struct mlir_op *where,
-	const struct mlir_attr *a, int rank, struct spmd_sharding *s);
+bool spmd_sharding_read(struct import *im, const struct mlir_op *where, const struct mlir_attr *a,
+	int rank, struct spmd_sharding *s);
 
-/* The strides at which shardings of the file cut the process number: each to add(). */
-void spmd_sharding_cuts(
-	const struct mlir_attr *a, void (*add)(void *data, int64_t cut), void *data);
+/* The strides at which shardings cut the process number: each to add(). Names of meshes are known.
+ */
+void spmd_sharding_cuts(const struct import *im, const struct mlir_attr *a,
+	void (*add)(void *data, int64_t cut), void *data);
 
-/* The sharding's splits on a type of that shape, else copied; NULL after an error. */
-const struct ir_type *spmd_sharding_type(struct import *im, const struct mlir_op *where,
-	const struct ir_type *shape, const struct spmd_sharding *s);
+/* The axes that a list of names says (manual_axes), of the mesh of that name or any; false:
+ * unknown. */
+bool spmd_axis_list(const struct import *im, const struct mlir_attr *list, uint32_t *axes);
 
-/* A whole tensor as what each process has of it: dims divided, leading dims in front. `keep` are the
- * axes that count; splits over others stay whole. */
+/* The sharding's splits on a type of that shape, else copied; NULL where they do not divide it. */
+const struct ir_type *spmd_sharding_type(
+	const struct import *im, const struct ir_type *shape, const struct spmd_sharding *s);
+
+/*
+ * A whole tensor as what each process has of it, over the axes `manual`: dims divided, leading dims
+ * in front. What other axes split is whole.
+ */
 bool spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	uint32_t keep, struct import_value *v, const struct mlir_type *local);
+	uint32_t manual, struct import_value *v);
 
-/* And back. What varies over an axis that the sharding does not name is taken from its place 0. */
+/* And back. What varies over an axis of `manual` that the sharding does not name is taken from its
+ * place 0: the program says that it is the same everywhere. */
 bool spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	struct import_value *v, const struct mlir_type *full);
+	uint32_t manual, struct import_value *v);
 
 #endif

@@ -32,7 +32,8 @@ channel_of(const struct mlir_op *op)
 /* How the last part of "stablehlo.all_reduce" forms groups: by its row. */
 static const struct collective {
 	const char *name;
-	bool partitions; /* a channel makes cross_partition of it, not cross_replica_and_partition */
+	bool partitions; /* a channel makes cross_partition of it, not cross_replica_and_partition
+			  */
 } collectives[] = {
 	{"stablehlo.all_reduce", false},
 	{"stablehlo.all_gather", false},
@@ -104,8 +105,8 @@ read_written(struct import *im, const struct mlir_op *op, int64_t all, struct wr
 		return true; /* none given: one group of all */
 	if (n > SPMD_MAX_PROCESSES || size > SPMD_MAX_PROCESSES ||
 		n * size > 2 * SPMD_MAX_PROCESSES)
-		return import_error(im, op, "replica_groups have more than %d members",
-			2 * SPMD_MAX_PROCESSES);
+		return import_error(
+			im, op, "replica_groups have more than %d members", 2 * SPMD_MAX_PROCESSES);
 	if (n == 1 && size == 1 && spmd_of(im)->one_means_all)
 		return true;
 	*w = (struct written){n, size, a->dense};
@@ -228,8 +229,8 @@ spmd_groups_of(struct import *im, const struct mlir_op *op, struct spmd_groups *
 					: w.n;
 	g->size = mode == SPMD_BOTH ? w.size * s->partitions : w.size;
 	if (g->n > SPMD_MAX_PROCESSES || g->n * g->size > 4 * (int64_t)SPMD_MAX_PROCESSES)
-		return import_error(im, op, "the groups have more than %d members",
-			4 * SPMD_MAX_PROCESSES);
+		return import_error(
+			im, op, "the groups have more than %d members", 4 * SPMD_MAX_PROCESSES);
 	talloc_free(s->scratch);
 	int64_t *m = talloc_array(s, int64_t, g->n * g->size);
 	if (!m)
@@ -241,6 +242,8 @@ spmd_groups_of(struct import *im, const struct mlir_op *op, struct spmd_groups *
 	if (!check_members(im, op, m, g, processes, &in_groups))
 		return false;
 	g->member = m;
+	if (s->alone >= 0 && g->size > 1)
+		return import_unsupported(im, op, "among processes that run different functions");
 	if (in_groups == processes)
 		g->regular = is_regular(im, g);
 	return true;

@@ -2,7 +2,8 @@
  * From what each process has to whole tensors and back: the ops that collectives are made of.
  *
  *     varies over dp = 2, tp = 3     f32[2/dp,3/tp,8]      leading dims split, an axis each
- *     whole                          f32[6,8]              row p is process p's, the same everywhere
+ *     whole                          f32[6,8]              row p is process p's, the same
+ * everywhere
  */
 #include "parser/stablehlo/spmd.h"
 
@@ -47,7 +48,8 @@ spmd_slice(struct import *im, struct ir_value *x, int dim, int64_t start, int64_
 	if (start == 0 && limit == x->type->dim[dim])
 		return x;
 	const struct ir_attr attr[] = {ir_make_ints(im->module, "start", &start, 1),
-		ir_make_ints(im->module, "limit", &limit, 1), ir_make_ints(im->module, "dims", &d, 1)};
+		ir_make_ints(im->module, "limit", &limit, 1),
+		ir_make_ints(im->module, "dims", &d, 1)};
 	return ir_build(&im->builder, OP_slice, &x, 1, attr, 3);
 }
 
@@ -115,6 +117,20 @@ spmd_allgather(struct import *im, struct ir_value *x, uint32_t axes)
 	return NULL;
 }
 
+struct ir_value *
+spmd_split_as(struct import *im, struct ir_value *x, const struct ir_value *like)
+{
+	for (int d = 0; x && d < like->type->rank && d < x->type->rank; d++)
+		for (int k = 0; x && k < im->module->naxes; k++) /* orders are dense */
+			for (int a = 0; x && a < im->module->naxes; a++)
+				if (like->type->axis[a].kind == IR_SPLIT &&
+					like->type->axis[a].dim == d &&
+					like->type->axis[a].order == k &&
+					x->type->axis[a].kind == IR_COPIED)
+					x = spmd_partition(im, x, d, a);
+	return x;
+}
+
 bool
 spmd_vary(struct import *im, struct import_value *v, uint32_t axes)
 {
@@ -171,8 +187,8 @@ spmd_whole(struct import *im, struct import_value v)
 	const int lead = import_lead(&v), rank = x->type->rank - lead;
 	if (rank + 1 > IR_MAX_RANK) {
 		diag_error(im->diag, im->builder.loc,
-			"the values of all processes have %d dims; at most %d are possible", rank + 1,
-			IR_MAX_RANK);
+			"the values of all processes have %d dims; at most %d are possible",
+			rank + 1, IR_MAX_RANK);
 		return NULL;
 	}
 	memcpy(dim + 1, x->type->dim + lead, sizeof *dim * (size_t)rank);
@@ -180,7 +196,7 @@ spmd_whole(struct import *im, struct import_value v)
 }
 
 struct import_value
-spmd_spread(struct import *im, const struct mlir_op *op, int i, struct ir_value *whole)
+spmd_spread(struct import *im, const struct mlir_op *op, struct ir_value *whole)
 {
 	const uint32_t all = spmd_of(im)->axes;
 	int64_t dim[2 * IR_MAX_RANK + IR_MAX_AXES];
@@ -202,7 +218,7 @@ spmd_spread(struct import *im, const struct mlir_op *op, int i, struct ir_value 
 	for (int a = 0; a < im->module->naxes; a++)
 		if (all >> a & 1)
 			x = spmd_partition(im, x, spmd_lead(all, a), a);
-	return x ? import_result(op, i, x, all) : (struct import_value){0};
+	return (struct import_value){.value = x, .varies = all, .failed = !x};
 }
 
 struct ir_value *
