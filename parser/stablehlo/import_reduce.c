@@ -1,56 +1,131 @@
-/* Reductions, windows, scans, order. */
+/*
+ * reduce (StableHLO, "reduce"): what is a reduction of ours is one, and the initial value is
+ * combined with what comes out unless it changes nothing; any other body, on several tensors too,
+ * is applied to pairs of neighbours until one element is left (fold.h).
+ */
+#include "parser/stablehlo/build.h"
+#include "parser/stablehlo/fold.h"
 #include "parser/stablehlo/import_ops.h"
+#include "parser/stablehlo/take.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Our reduction for a monoid on that element type; OP_NCODES: none. */
+static enum op_code
+reduction(enum import_monoid m, enum ir_dtype t)
+{
+	const bool logic = t == IR_bool;
+
+	switch (m) {
+	case MONOID_ADD: return logic ? OP_any : OP_sum;
+	case MONOID_MUL: return logic ? OP_all : OP_prod;
+	case MONOID_MAX: return logic ? OP_any : OP_max;
+	case MONOID_MIN: return logic ? OP_all : OP_min;
+	case MONOID_AND: return logic ? OP_all : OP_NCODES;
+	case MONOID_OR: return logic ? OP_any : OP_NCODES;
+	default: return OP_NCODES;
+	}
+}
+
+/* All operands vary over the same axes from here on, the initial values where they do. */
+static bool
+check_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct fold *f, struct dims *dims)
+{
+	const int n = (int)op->noperands / 2;
+
+	if (op->noperands != 2 * op->nresults)
+		return import_error(im, op,
+			"%" PRIu32 " operands and %" PRIu32
+			" results; a result has an operand and an initial value",
+			op->noperands, op->nresults);
+	if (!fold_begin(f, im, op, 0, n) ||
+		!take_dims(im, op, NULL, "dimensions", in[0].type->rank, dims))
+		return false;
+	for (int i = 0; i < n; i++)
+		if (!take_same_shape(im, op, in, i, 0) || !take_scalar(im, op, in, n + i))
+			return false;
+	return true;
+}
+
+/* The results where there is nothing to reduce: the initial values. */
+static bool
+reduce_nothing(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	for (uint32_t i = 0; i < op->nresults; i++) {
+		const struct mlir_type *t = op->result[i].type;
+		const struct import_value *init = &in[op->nresults + i];
+		if (import_is_empty(t))
+			continue;
+		struct ir_value *v = import_build_broadcast(im, init, t->rank, t->dim, NULL);
+		out[i] = import_result(
+			op, (int)i, build_convert(im, v, (enum ir_dtype)t->dtype), init->varies);
+		if (!v)
+			return false;
+	}
+	return true;
+}
+
+static int
+compare_dims(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The last dims first: so neighbours in row-major order stay neighbours. */
+static bool
+reduce_any_body(const struct fold *f, struct ir_value **v, int lead, struct dims *dims)
+{
+	qsort(dims->dim, (size_t)dims->n, sizeof *dims->dim, compare_dims);
+	for (int i = dims->n - 1; i >= 0; i--)
+		if (!fold_dim(f, v, lead + (int)dims->dim[i]))
+			return false;
+	return true;
+}
 
 bool
 import_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
 {
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
-}
+	const int n = (int)op->noperands / 2;
+	struct fold f;
+	struct dims dims;
 
-bool
-import_reduce_window(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
-}
-
-bool
-import_select_and_scatter(struct import *im, const struct mlir_op *op,
-	const struct import_value *in, struct import_value *out)
-{
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
-}
-
-bool
-import_scan(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
-}
-
-bool
-import_top_k(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
-}
-
-bool
-import_sort(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	(void)in;
-	(void)out;
-	return import_unsupported(im, op, NULL);
+	if (!check_reduce(im, op, in, &f, &dims))
+		return false;
+	if (import_is_empty(in[0].type))
+		return reduce_nothing(im, op, in, out);
+	struct import_value *x = ARENA_ARRAY(im->arena, struct import_value, 2 * n);
+	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
+	for (int i = 0; i < 2 * n; i++)
+		x[i] = in[i];
+	import_align(
+		im, x, f.monoid == MONOID_OTHER || x[n].varies & ~x[0].varies ? 2 * n : n, true);
+	f.varies = x[0].varies;
+	for (int i = 0; i < n; i++) {
+		v[i] = build_convert(im, x[i].value, fold_type(&f, n + i));
+		init[i] = build_convert(im, x[n + i].value, fold_type(&f, i));
+		if (!v[i] || !init[i])
+			return false;
+	}
+	const int lead = import_lead(&x[0]);
+	const enum op_code code = reduction(f.monoid, build_dtype(v[0]));
+	if (code != OP_NCODES) {
+		for (int i = 0; i < dims.n; i++)
+			dims.dim[i] += lead;
+		v[0] = build_reduce(im, code, v[0], dims.dim, dims.n);
+	} else if (!reduce_any_body(&f, v, lead, &dims)) {
+		return false;
+	}
+	if (!fold_init(&f, init, v))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = import_result(op, i,
+			build_convert(im, v[i], (enum ir_dtype)op->result[i].type->dtype),
+			f.varies);
+	return true;
 }
