@@ -44,6 +44,7 @@ struct known {
 struct found {
 	char *text;
 	int action;
+	bool known;
 };
 
 static int
@@ -58,11 +59,29 @@ static bool
 op_is_known(const struct measure *s, const struct known *k, const char *key)
 {
 	const struct profile_op *op =
-		s->o->all ? NULL : profile_find_op(k->op, k->nops, key, s->ranks);
+		s->o->all || s->o->again ? NULL : profile_find_op(k->op, k->nops, key, s->ranks);
 	return op && op->ranks == s->ranks;
 }
 
-/* Numbers the kernels that are to be measured in the order of the step. */
+/*
+ * Known kernels stay where others are to be measured between them: what they touch decides what
+ * those find in the caches. Not where each is measured alone, and not on devices whose memory the
+ * program cannot touch from here.
+ */
+static int
+drop_known(const struct measure *s, struct found *found, int n)
+{
+	int missing = 0, kept = 0;
+
+	for (int i = 0; i < n; i++)
+		missing += !found[i].known;
+	for (int i = 0; i < n; i++)
+		if (!found[i].known || (missing && !s->o->rotate && !s->o->cuda))
+			found[kept++] = found[i];
+	return kept;
+}
+
+/* Numbers the kernels that are to be measured, and those between them, in the order of the step. */
 static void
 collect_keys(struct measure *s, const struct known *known)
 {
@@ -74,24 +93,27 @@ collect_keys(struct measure *s, const struct known *known)
 		const struct lower_action *a = &s->plan->action[i];
 		s->key_of[i] = first[i] = -1;
 		char *text = a->kind == LOWER_KERNEL ? cost_op_key(found, s->m, a->op) : NULL;
-		if (text && !op_is_known(s, known, text))
-			found[nfound++] = (struct found){text, i};
+		if (text)
+			found[nfound++] = (struct found){text, i, op_is_known(s, known, text)};
 	}
+	nfound = drop_known(s, found, nfound);
 	qsort(found, (size_t)nfound, sizeof *found, by_text);
 	s->key = NEW_ARRAY(s, struct key, nfound);
 	for (int i = 0; i < nfound; i++) {
 		bool same = i > 0 && strcmp(found[i].text, found[i - 1].text) == 0;
 		first[found[i].action] = same ? first[found[i - 1].action] : found[i].action;
 	}
-	char **text = NEW_ARRAY(s, char *, n);
+	struct found *of = NEW_ARRAY(s, struct found, n);
 	for (int i = 0; i < nfound; i++)
-		text[found[i].action] = found[i].text;
+		of[found[i].action] = found[i];
 	for (int i = 0; i < n; i++) {
 		if (first[i] < 0)
 			continue;
 		if (first[i] == i) {
 			const struct ir_op *op = s->plan->action[i].op;
-			s->key[s->nkeys++] = (struct key){text[i], op, op_work(s->m, op), 0};
+			s->key[s->nkeys++] =
+				(struct key){of[i].text, op, of[i].known, op_work(s->m, op), 0};
+			s->nmissing += !of[i].known;
 		}
 		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];
 	}
@@ -306,7 +328,7 @@ print_summary(const struct measure *s, FILE *out)
 {
 	if (s->o->program)
 		fprintf(out, "%s measures %d kernels and %d messages with %d ranks\n",
-			s->o->program, s->nkeys, s->nmessages, s->ranks);
+			s->o->program, s->nmissing, s->nmessages, s->ranks);
 	else
 		fprintf(out, "measured: %d kernels and %d messages with %d ranks on %s\n",
 			s->kernels_stored, s->messages_stored, s->ranks, s->device);
@@ -327,6 +349,8 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 		good = (s->profile = profile_open(s, s->diag, o->profile, PROFILE_WRITE)) != NULL;
 	good = good && find_device(s) && load_known(s, &known);
 	if (good) {
+		s->op = known.op;
+		s->nops = known.nops;
 		collect_keys(s, &known);
 		collect_messages(s, &known);
 		if (s->nkeys + s->nmessages > 0 || o->program)

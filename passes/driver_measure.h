@@ -11,6 +11,7 @@ struct measure_options {
 	const char *program; /* only build it, under this name, to be run elsewhere; NULL: run it */
 	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
 	bool all;            /* measure also what the profile has */
+	bool again;          /* the same of kernels, and keep the mean of both */
 	bool rotate;         /* kernels alone, on buffers larger than the caches */
 	bool cuda;           /* the kernels of that target */
 	bool verbose;        /* show the commands */

@@ -7,10 +7,11 @@
 #include "passes/analysis/profile.h"
 #include "passes/driver_measure.h"
 
-/* A kernel to measure. */
+/* A kernel to measure, or one that is known and stands between such. */
 struct key {
 	const char *text;
 	const struct ir_op *op;
+	bool known;
 	struct op_work work;
 	uint64_t scratch; /* bytes */
 };
@@ -31,9 +32,11 @@ struct measure {
 	char *device, *folder;
 	char *program; /* the path of what measures */
 	int ranks;
+	const struct profile_op *op; /* [nops] what the profile had */
+	int nops;
 	struct key *key;
-	int nkeys;
-	int *key_of; /* [plan->nactions]: number of the key; -1: nothing to measure */
+	int nkeys, nmissing;
+	int *key_of; /* [plan->nactions]: number of the key; -1: none */
 	struct message *message;
 	int nmessages;
 	uint64_t arena; /* of the program that is being written */

@@ -44,6 +44,16 @@ is_entry(const char *line)
 	return false;
 }
 
+/* What was measured before counts too, each by its runs. */
+static void
+add_earlier(const struct measure *s, struct profile_op *op)
+{
+	const struct profile_op *old = profile_find_op(s->op, s->nops, op->key, op->ranks);
+
+	if (old && old->ranks == op->ranks)
+		*op = profile_op_mean(old, op);
+}
+
 static bool
 store_line(struct run *r)
 {
@@ -64,6 +74,8 @@ store_line(struct run *r)
 		s->device = TEXT(s, "%s", line.device);
 		profile_select(s->profile, line.backend, NULL);
 	}
+	if (s->o->again && line.kind == PROFILE_OP)
+		add_earlier(s, &line.op);
 	bool good =
 		line.kind != PROFILE_WRONG &&
 		(line.kind == PROFILE_DEVICE || profile_text_store(s->profile, s->device, &line));

@@ -60,18 +60,30 @@ write_kernel(struct measure *s, FILE *out, int k)
 	return false;
 }
 
+/* The first kernel from number k on that is to be measured; s->nkeys: none. */
+static int
+next_missing(const struct measure *s, int k)
+{
+	while (k < s->nkeys && s->key[k].known)
+		k++;
+	return k;
+}
+
 /* kernels_0.c ... */
 static bool
 write_kernel_files(struct measure *s, int *nfiles)
 {
 	bool good = true;
-	for (int k = 0; k < s->nkeys && good; *nfiles += 1) {
+	int k = next_missing(s, 0);
+	for (; k < s->nkeys && good; *nfiles += 1) {
 		char *name = TEXT(s, "kernels_%d.c", *nfiles);
 		FILE *out = lower_open(s->diag, s->folder, name);
 		if (!out)
 			return false;
-		for (int i = 0; i < KERNELS_A_FILE && k < s->nkeys && good; i++)
-			good = write_kernel(s, out, k++);
+		for (int i = 0; i < KERNELS_A_FILE && k < s->nkeys && good; i++) {
+			good = write_kernel(s, out, k);
+			k = next_missing(s, k + 1);
+		}
 		good = lower_close(s->diag, s->folder, name, out) && good;
 	}
 	return good;
@@ -81,7 +93,7 @@ write_kernel_files(struct measure *s, int *nfiles)
 static void
 write_host_calls(const struct measure *s, FILE *out)
 {
-	for (int k = 0; k < s->nkeys; k++)
+	for (int k = next_missing(s, 0); k < s->nkeys; k = next_missing(s, k + 1))
 		fprintf(out,
 			"void kernel_%d(void *const *, void *const *, void *, const int64_t *);\n"
 			"static void\ncall_%d(struct rt_ctx *c, void *const *a, void *const *r, "
@@ -125,7 +137,10 @@ write_kernel_table(const struct measure *s, FILE *out)
 	fprintf(out, "static const struct rt_measure_kernel kernels[] = {\n");
 	for (int k = 0; k < s->nkeys; k++) {
 		const struct key *key = &s->key[k];
-		fprintf(out, "\t{call_%d, ", k);
+		if (key->known)
+			fprintf(out, "\t{0, ");
+		else
+			fprintf(out, "\t{call_%d, ", k);
 		fput_quoted(out, key->text);
 		fprintf(out, ", %.17g, %.17g, %d, %d, tensors_%d, %" PRIu64 "},\n", key->work.flops,
 			key->work.bytes, key->op->noperands, key->op->nresults, k, key->scratch);
@@ -148,7 +163,9 @@ write_calls(struct measure *s, FILE *out)
 		for (int j = 0; j < a->op->noperands; j++)
 			fprintf(out, "%" PRId64 ", ", offset_of(s, ir_operand(a->op, j)));
 		for (int r = 0; r < a->op->nresults; r++)
-			fprintf(out, "%" PRId64 ", ", result_offset(s, a, r));
+			fprintf(out, "%" PRId64 ", ",
+				s->key[k].known ? offset_of(s, &a->op->result[r])
+						: result_offset(s, a, r));
 		fprintf(out, "};\n");
 		calls = talloc_asprintf_append_buffer(calls, "\t{%d, offsets_%d, %" PRId64 "},\n",
 			k, n, s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);

@@ -24,8 +24,12 @@ struct rt_measure_tensor {
 	enum rt_dtype dtype;
 };
 
+/*
+ * One that is not to be timed, since its time is known, has no function: where the step calls it,
+ * what it would read and write is touched, so that the others find the caches as in training.
+ */
 struct rt_measure_kernel {
-	rt_measure_fn *fn;
+	rt_measure_fn *fn; /* NULL: only touched */
 	const char *key; /* in a profile */
 	double flops, bytes;
 	int32_t noperands, nresults;

@@ -27,6 +27,8 @@
 #define MEASURE_KERNEL_NS INT64_C(2000000000)
 #define MEASURE_ALONE_NS INT64_C(1000000000)
 #define MEASURE_ROUNDS_LEAST 5
+/* Bytes of a line of the cache, of all processors that we know. */
+#define MEASURE_LINE 64
 /* Rounds between two looks at the samples: a look costs microseconds and disturbs the caches. */
 #define MEASURE_CHUNK 8
 #define MEASURE_CHUNK_NS INT64_C(100000000)

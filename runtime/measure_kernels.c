@@ -20,6 +20,40 @@ at(unsigned char *arena, int64_t offset)
 	return offset < 0 ? NULL : arena + offset;
 }
 
+/* Of `bytes` bytes each line of the cache is read, and written as it is where `writes` is set. */
+static void
+touch_bytes(unsigned char *from, int64_t bytes, bool writes)
+{
+	volatile unsigned char *p = from;
+	for (int64_t i = 0; i < bytes; i += MEASURE_LINE) {
+		const unsigned char x = p[i];
+		if (writes)
+			p[i] = x;
+	}
+}
+
+static int64_t
+tensor_bytes(const struct rt_measure_tensor *t)
+{
+	return t->elements * (int64_t)rt_dtype_bytes(t->dtype);
+}
+
+/* A kernel whose time is known leaves the caches as if it had run. One that reads a part of what it
+ * is given, as rows of a table, has fewer bytes than that: of each tensor as large a part. */
+static void
+touch_call(const struct rt_measure_kernel *k, void *const *pointer)
+{
+	double whole = 0;
+	for (int j = 0; j < k->noperands + k->nresults; j++)
+		whole += (double)tensor_bytes(&k->tensor[j]);
+	const double share = k->bytes < whole ? k->bytes / whole : 1;
+	for (int j = 0; j < k->noperands + k->nresults; j++)
+		if (pointer[j])
+			touch_bytes(pointer[j],
+				(int64_t)(share * (double)tensor_bytes(&k->tensor[j])),
+				j >= k->noperands);
+}
+
 /* One call on memory at `offset`s from `base`; timed as call number i of a round. */
 static void
 run_call(struct measurer *w, const struct rt_measure_kernel *k, unsigned char *base,
@@ -30,7 +64,10 @@ run_call(struct measurer *w, const struct rt_measure_kernel *k, unsigned char *b
 	for (int j = 0; j < k->noperands + k->nresults; j++)
 		pointer[j] = at(base, offset[j]);
 	d->begin(w->ctx, w->round, i);
-	k->fn(w->ctx, pointer, pointer + k->noperands, at(base, scratch));
+	if (k->fn)
+		k->fn(w->ctx, pointer, pointer + k->noperands, at(base, scratch));
+	else
+		touch_call(k, pointer);
 	d->end(w->ctx, w->round, i);
 }
 
@@ -108,7 +145,7 @@ bytes_of(const struct rt_measure_kernel *k)
 {
 	int64_t bytes = k->scratch_bytes;
 	for (int i = 0; i < k->noperands + k->nresults; i++)
-		bytes += k->tensor[i].elements * (int64_t)rt_dtype_bytes(k->tensor[i].dtype);
+		bytes += tensor_bytes(&k->tensor[i]);
 	return bytes;
 }
 
@@ -238,6 +275,8 @@ measure_kernels_in_step(struct measurer *w)
 	char *seen = calloc((size_t)m->nkernels + 1, 1);
 	struct window v;
 	w->failed |= !make_window(w, &v) || measure_most(w, !seen);
+	for (int k = 0; k < m->nkernels && seen; k++)
+		seen[k] = !m->kernels[k].fn;
 	for (int first = 0; first < m->ncalls && !w->failed; first++) {
 		if (seen[m->calls[first].kernel])
 			continue;
@@ -350,6 +389,8 @@ measure_kernels_alone(struct measurer *w)
 	struct window v;
 	w->failed |= !make_window(w, &v) || measure_most(w, !offset);
 	for (int k = 0; k < w->s->m->nkernels && !w->failed; k++) {
+		if (!w->s->m->kernels[k].fn)
+			continue;
 		measure_write_comment(w, w->s->m->kernels[k].key);
 		open_kernel(w, &v, k);
 		w->failed = measure_most(w, w->failed);

@@ -6,10 +6,14 @@
 #include "passes/analysis/events.h"
 #include "passes/analysis/profile.h"
 
+/* Sorts of kernels: estimate_sort() of estimate_internal.h. */
+enum { ESTIMATE_SORTS = 4 };
+
 /* What was measured on a kind of device of the cluster. */
 struct cost_kind_model {
 	struct profile_op *op; /* [nops] sorted by key, then ranks */
 	int nops;
+	double careful[ESTIMATE_SORTS]; /* analytic estimates of kernels are multiplied by it */
 };
 
 /* What messages of one kind between so many places took. */
@@ -63,6 +67,9 @@ struct cost_step *cost_step_create(
 
 /* Bytes of memory that a kernel reads and writes. */
 double cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op);
+
+/* Products of matrices and convolutions, which run at another rate than the rest. */
+bool cost_is_product(const struct ir_op *op);
 
 /* Arithmetic of a kernel on a device. */
 double cost_arithmetic_seconds(

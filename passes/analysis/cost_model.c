@@ -3,6 +3,7 @@
 
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective_fit.h"
+#include "passes/analysis/estimate_internal.h"
 #include "passes/analysis/network.h"
 #include "passes/analysis/whatif.h"
 
@@ -227,6 +228,7 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 		talloc_free(model);
 		return NULL;
 	}
+	estimate_careful_load(model);
 	model->collectives = collective_model_create(model, model->cluster);
 	return talloc_steal(owner, model);
 }

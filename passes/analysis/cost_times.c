@@ -15,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of matrices and convolutions run at another rate than the rest. */
-static bool
-is_product(const struct ir_op *op)
+bool
+cost_is_product(const struct ir_op *op)
 {
 	switch (op->code) {
 	case OP_matmul:
@@ -39,7 +38,7 @@ cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const
 		return t;
 	}
 	double rate =
-		is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
+		cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
 	return op_work(m, op).flops / rate;
 }
 
@@ -119,9 +118,10 @@ cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct i
 	*measured = entry != NULL;
 	if (!entry)
 		return estimate(model, kind, m, op);
+	const double t = profile_op_careful(entry);
 	if (!model->base)
-		return entry->median;
-	return scaled(entry->median, cost_roofline(model->cluster->kind[kind], m, op),
+		return t;
+	return scaled(t, cost_roofline(model->cluster->kind[kind], m, op),
 		cost_roofline(model->base->cluster->kind[kind], m, op));
 }
 

@@ -8,7 +8,8 @@
  * which weights each by its time. It does not go below what memory permits: a byte costs no less
  * than at the bandwidth, or at the rate of the fastest of its ops if that was measured to be
  * higher (tensors that stay in a cache); a kernel takes no less than the launch, or than the
- * shortest of its ops.
+ * shortest of its ops. Where the profile has enough kernels of several ops, T is raised by what
+ * most of these took longer than such an estimate (estimate_careful.c).
  *
  * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
  * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
@@ -31,6 +32,7 @@ struct sums {
 	double arithmetic, bytes;
 	double measured, roofline; /* of the ops that were measured */
 	double shortest, rate;     /* of these */
+	bool product;              /* is one of them */
 };
 
 struct estimator {
@@ -64,6 +66,7 @@ static void
 sums_add(struct sums *s, const struct estimate_op *op)
 {
 	s->arithmetic += op->arithmetic;
+	s->product |= op->product;
 	if (!op->measured)
 		return;
 	s->measured += op->seconds;
@@ -101,8 +104,9 @@ estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_mod
 	const struct device *d = model->cluster->kind[kind];
 	struct estimate_kernel *k =
 		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL);
-	const double t =
-		model->network ? estimate_network(model->network, k, d) : estimate_analytic(k, d);
+	const double t = model->network ? estimate_network(model->network, k, d)
+					: estimate_analytic(k, d) *
+						  model->kind[kind].careful[estimate_sort_of(k)];
 
 	talloc_free(k);
 	return t;
@@ -283,7 +287,8 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 		if (out[i])
 			s.bytes += e->op[op[i]].results;
 	}
-	return sums_seconds(&s, e->model->cluster->kind[e->kind]);
+	return sums_seconds(&s, e->model->cluster->kind[e->kind]) *
+	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
 }
 
 /* What op number i of the kernel reads, inside and outside. */

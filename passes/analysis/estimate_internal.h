@@ -19,7 +19,7 @@ struct estimate_op {
 	double points;   /* of its loops */
 	uint16_t code;
 	uint8_t noperands, dtype;
-	bool measured;
+	bool measured, product;
 	struct fuse_role role; /* with a network only */
 };
 
@@ -43,6 +43,13 @@ struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
 
 /* The analytic estimate, seconds. */
 double estimate_analytic(const struct estimate_kernel *k, const struct device *d);
+
+/* Kernels whose estimates are off alike: of few ops or of many, without a product and with one. */
+uint32_t estimate_sort(uint32_t n, bool product);
+uint32_t estimate_sort_of(const struct estimate_kernel *k);
+
+/* Fills in by how much estimates of each sort are raised, from what the profile has. */
+void estimate_careful_load(struct cost_model *model);
 
 /* Room for n ops and so many reads among them; owned by `owner`. */
 void estimate_kernel_grow(const void *owner, struct estimate_kernel *k, uint32_t n, uint32_t reads);

@@ -36,6 +36,7 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	if (cost_op_kind(m, op) != COST_COMPUTE)
 		return e;
 	e.arithmetic = cost_arithmetic_seconds(d, m, op);
+	e.product = cost_is_product(op);
 	e.bytes = cost_kernel_bytes(m, op);
 	e.roofline = cost_roofline(d, m, op);
 	e.seconds = cost_plain_seconds(model, kind, m, op, &e.measured);

@@ -141,6 +141,21 @@ int profile_devices(const void *owner, struct profile *p, char ***list);
 int profile_backends(const void *owner, struct profile *p, const char *device, char ***list);
 
 /*
+ * One entry for two independent measurements of a kernel, the later one's but for the numbers: the
+ * mean of the medians, each weighted by its runs; the spread is the larger one, or how far the
+ * medians are apart.
+ */
+struct profile_op profile_op_mean(const struct profile_op *a, const struct profile_op *b);
+
+/*
+ * Seconds of a kernel for who chooses among many: who takes the least of many numbers that are off
+ * by chance takes one that is too low. The median; but where runs were so few or so far apart that
+ * its confidence interval (95 %) goes beyond PROFILE_PRECISION, the median and what it goes beyond.
+ */
+#define PROFILE_PRECISION 0.02 /* what measuring ends at: runtime/measure_impl.h */
+double profile_op_careful(const struct profile_op *op);
+
+/*
  * By binary search in a list as above. The op of that key with as many ranks at work, or else with
  * the nearest number; measured in the step rather than rotating. NULL: none.
  */

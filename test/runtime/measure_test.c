@@ -1,0 +1,106 @@
+/* The op profiler: kernels whose time is known are touched and not timed, and numbers that are too
+ * small for full precision are zero while kernels run. In a child, because the profiler takes
+ * standard output away. */
+#include "runtime/measure.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { ELEMENTS = 4096, BYTES = 4 * ELEMENTS, WRONG = 50 };
+
+/* Fails the child: by its status. */
+static void
+expect(bool right, int status)
+{
+	if (!right)
+		_exit(status);
+}
+
+/* It gets what the program is filled with, and its product with a number so small that it has to be
+ * zero. The result of the kernel that is only touched keeps what was written to it last: nothing.
+ */
+static void
+kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scratch)
+{
+	const float *x = operand[0], *touched = operand[1];
+	float *y = result[0];
+
+	(void)ctx;
+	(void)scratch;
+	volatile float tiny = 1e-30f;
+	tiny *= 1e-10f;
+	expect(tiny == 0, WRONG);
+	expect(x[0] != 0, WRONG + 1);
+	for (int i = 0; i < ELEMENTS; i++) {
+		expect(touched[i] == 0, WRONG + 2);
+		y[i] = 2 * x[i];
+	}
+}
+
+static int
+measure(const char *path)
+{
+	static const struct rt_measure_tensor two[] = {{ELEMENTS, RT_f32}, {ELEMENTS, RT_f32}},
+					      three[] = {{ELEMENTS, RT_f32}, {ELEMENTS, RT_f32},
+						      {ELEMENTS, RT_f32}};
+	static const struct rt_measure_kernel kernels[] = {{NULL, "known", 0, BYTES, 1, 1, two, 0},
+		{kernel, "asked for", 0, 3 * BYTES, 2, 1, three, 0}};
+	static const int64_t first[] = {0, BYTES}, second[] = {0, BYTES, 2 * BYTES};
+	static const struct rt_measure_call calls[] = {{0, first, -1}, {1, second, -1}};
+	static const struct rt_measure_fill fills[] = {{0, {ELEMENTS, RT_f32}}};
+	const struct rt_measure m = {.backend = "test",
+		.nkernels = 2,
+		.ncalls = 2,
+		.nfills = 1,
+		.kernels = kernels,
+		.calls = calls,
+		.fills = fills,
+		.arena_bytes = 3 * BYTES};
+	char *argv[] = {"measure", "-o", (char *)path, NULL};
+
+	return rt_measure_main(&m, 3, argv);
+}
+
+static void
+known_kernels_are_touched_and_tiny_numbers_are_zero(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[4096], line[1024], ops[1024] = "";
+	int status = 0, n = 0;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/measureXXXXXX", tmp && *tmp ? tmp : "/tmp");
+	const int file = mkstemp(path);
+	assert_true(file >= 0);
+	close(file);
+	const pid_t child = fork();
+	if (!child)
+		_exit(measure(path));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f))
+		if (!strncmp(line, "op ", 3) && ++n)
+			memcpy(ops, line, sizeof ops);
+	fclose(f);
+	unlink(path);
+	assert_int_equal(n, 1);
+	assert_non_null(strstr(ops, " key=asked for\n"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_kernels_are_touched_and_tiny_numbers_are_zero),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
