@@ -10,6 +10,7 @@
 #include "passes/driver_input.h"
 #include "passes/driver_measure.h"
 #include "passes/driver_report.h"
+#include "passes/driver_trial.h"
 #include "ir/suggest.h"
 
 #include <errno.h>
@@ -131,6 +132,7 @@ measure(const struct driver_options *o, struct ir_module *m, FILE *out)
 		.program = o->emit == DRIVER_EMIT_MEASURE ? o->output : NULL,
 		.mpi = o->measure_mpi,
 		.all = o->measure == DRIVER_MEASURE_ALL,
+		.again = o->measure == DRIVER_MEASURE_AGAIN,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
 		.cuda = o->target == 2};
 
@@ -237,11 +239,12 @@ make_driver(void *scratch, const struct driver_options *o)
 
 /*
  * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
- * plan of a search is one, are measured as far as the profile lacks them; *stored receives how many
- * these were.
+ * plan of a search is one, are measured as far as the profile lacks them, or all of them again;
+ * *stored receives how many these were.
  */
 static bool
-measure_round(const struct driver_options *o, const struct driver_input *in, int *stored)
+measure_round(
+	const struct driver_options *o, const struct driver_input *in, bool again, int *stored)
 {
 	void *scratch = talloc_new(NULL);
 	struct driver t = make_driver(scratch, o);
@@ -255,6 +258,7 @@ measure_round(const struct driver_options *o, const struct driver_input *in, int
 	}
 	const struct measure_options mo = {.profile = o->profile,
 		.mpi = o->measure_mpi,
+		.again = again,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
 		.cuda = o->target == 2,
 		.stored = stored};
@@ -267,17 +271,27 @@ measure_round(const struct driver_options *o, const struct driver_input *in, int
  * What was measured changes what is best, and what is best then may have kernels that were not
  * measured: so again, until it has none, or until so many rounds are over. A search settles within
  * three or four in our steps; the rest of the time is better spent on searching.
+ *
+ * A search takes the kernels whose times came out low. So what it has chosen is measured again, by
+ * another process, before it is believed; if it is still best, that is the end.
  */
-enum { MEASURE_ROUNDS = 8 };
+enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
 
 static bool
 measure_plans(const struct driver_options *o, const struct driver_input *in)
 {
-	int stored = 1;
+	int stored = 1, again = 0;
 
-	for (int i = 0; i < MEASURE_ROUNDS && stored > 0; i++)
-		if (!measure_round(o, in, &stored))
+	for (int i = 0; i < MEASURE_ROUNDS; i++) {
+		if (!measure_round(o, in, false, &stored))
 			return false;
+		if (stored)
+			continue;
+		if (again++ == MEASURE_AGAIN)
+			return true;
+		if (!measure_round(o, in, true, &stored))
+			return false;
+	}
 	return true;
 }
 
@@ -326,6 +340,18 @@ transform_parts(const struct driver_options *o, const struct driver_input *in, F
 	return exit;
 }
 
+/* Of several plans the one that was fastest in fact. */
+static enum driver_exit
+transform_tried(const void *scratch, const struct driver_options *o, const struct driver_input *in,
+	FILE *out)
+{
+	const struct driver_options rest = driver_trial_rest(o);
+	struct driver_input best;
+	enum driver_exit exit = driver_trial(scratch, o, in, transform_parts, &best);
+
+	return exit == DRIVER_OK ? transform_parts(&rest, &best, out) : exit;
+}
+
 /* The program is written under the name in -o by the compiler, everything else by us. */
 static bool
 has_own_output(const struct driver_options *o)
@@ -345,7 +371,8 @@ transform_file(const void *scratch, const struct driver_options *o)
 		return DRIVER_INPUT;
 	if (!driver_output_open(scratch, &out, has_own_output(o) ? o->output : NULL))
 		return DRIVER_INPUT;
-	enum driver_exit exit = transform_parts(o, &in, out.file);
+	enum driver_exit exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)
+					   : transform_parts(o, &in, out.file);
 	if (exit == DRIVER_OK || out.file == stdout)
 		return driver_output_close(&out) ? exit : worse(exit, DRIVER_INPUT);
 	driver_output_discard(&out);
@@ -447,7 +474,7 @@ options_agree(const struct driver_options *o)
 		driver_error(
 			"-measure-buffers and -measure-mpi go with -measure and -emit=measure");
 	else
-		return true;
+		return driver_trial_agrees(o);
 	return false;
 }
 

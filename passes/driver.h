@@ -11,6 +11,8 @@
  *     driver_whatif.c    -whatif: the step with other costs
  *     driver_measure.c   -measure: which kernels and messages a profile lacks;
  *     driver_measure_source.c writes the program that times them, driver_measure_run.c runs it
+ *     driver_trial.c     -trial: plans that are run, of which the fastest is kept;
+ *     driver_trial_run.c runs one
  *     driver_expect.c    -verify-diagnostics
  *     driver_list.c      -list-passes, -list-ops, -help
  *     driver_report.h    -emit=timeline, -emit=report
@@ -48,7 +50,7 @@ enum {
 	DRIVER_EMIT_MEASURE
 };
 enum { DRIVER_KEEP_ALL = 1, DRIVER_KEEP_BETTER };
-enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL };
+enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL, DRIVER_MEASURE_AGAIN };
 enum { DRIVER_ESTIMATE_ANALYTIC = 1, DRIVER_ESTIMATE_NETWORK, DRIVER_ESTIMATE_MEASURE };
 enum { DRIVER_REPLAY_COARSE = 1, DRIVER_REPLAY_FINE };
 enum { DRIVER_BUFFERS_STEP = 1, DRIVER_BUFFERS_ROTATE };
@@ -72,6 +74,8 @@ struct driver_options {
 	int measure_buffers, estimator;
 	const char *estimator_weights;
 	const char *measure_mpi;
+	struct driver_list trial; /* pipelines, and files of modules */
+	const char *trial_run;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
 	int64_t steps, seed;
 };

@@ -49,9 +49,9 @@ static const struct flag flags[] = {
 		"fine: the sends of collectives share links, and communication slows computation "
 		"(default: coarse)",
 		FLAG_CHOICE, AT(replay)},
-	{"measure", "missing|all",
-		"time the ops that the profile lacks (or all) and put them into it; "
-		"writes no module",
+	{"measure", "missing|all|again",
+		"time the ops that the profile lacks (or all) and put them into it; again: all, "
+		"and what the profile has counts as well; writes no module",
 		FLAG_CHOICE_1, AT(measure)},
 	{"budget", "SIZE",
 		"memory that a step may take on each device: an error if it needs more (80GB)",
@@ -69,6 +69,15 @@ static const struct flag flags[] = {
 	{"measure-mpi", "COMMAND",
 		"start the ranks that measure with this: 'mpirun -n 2' (default: threads)",
 		FLAG_TEXT, AT(measure_mpi)},
+	{"trial", "PASSES|FILE.dir",
+		"build what -pass makes, what these passes make of that, and the module in this "
+		"file; run all of them in turn, and go on with the fastest; repeated: one more "
+		"each",
+		FLAG_LIST, AT(trial)},
+	{"trial-run", "COMMAND",
+		"how programs of -trial are started, {} being the program: 'mpirun -n 2 {}' or "
+		"'{} -bind -link 1GB/s,20us' (default: {})",
+		FLAG_TEXT, AT(trial_run)},
 	{"What passes do", NULL, NULL, FLAG_GROUP, 0},
 	{"stats", "table|json",
 		"a row a pass: step time, communication, memory; on standard output with "
