@@ -34,8 +34,14 @@ JOINT_PASS = "joint{{engine=dopt,time={limit:g}s}}"
 STARTS = {"ops": "", "greedy": "opfuse{policy=greedy},", "xla": "opfuse{policy=xla},"}
 # Seconds of a search, at most; these steps are small.
 LIMIT = 2
-# A search chooses kernels that nobody has measured; they are, and it searches again, until all are known.
-SEARCHES = 6
+# A search chooses kernels that nobody has measured; they are, and it searches again, until all are known. What it
+# has chosen then is measured again before it is believed.
+SEARCHES = 4
+# Plans of the searches that are tried in fact, and policies: those that are predicted to be fastest, but not those
+# that are so many times as slow as the fastest.
+TRIED, POLICIES_TRIED, FAR = 4, 3, 1.1
+# What a trial says of a plan, and which it keeps.
+KEPT = re.compile(r"^trial: '(.*)' is kept$", re.M)
 
 
 def file_of(*words):
@@ -60,24 +66,55 @@ class Runs:
         for policy, name in programs.items():
             pair.build(name, pair.path(step_of(model) + ".dir"), POLICIES[policy])
         pair.measure(programs.values())
+        # Messages do not change kernels: these have all that the policies have.
+        pair.measure_again([programs[f"{ops}, none"] for ops in OPS])
         return programs
 
-    def search(self, model, link):
-        """The program that the joint search makes for that link: of several, the best by measured kernels."""
-        pair, found = self.pair, {}
+    def searched(self, model, link):
+        """Plans of the joint search for that link, with what they do."""
+        pair, plans = self.pair, {}
         for start, passes in STARTS.items():
-            for number in range(SEARCHES):
+            again = False
+            for number in range(1, SEARCHES + 1):
                 name = file_of(model, JOINT, link.name, start, str(number))
                 source = pair.path(step_of(model) + ".dir")
                 pair.step(name, source, passes + self.joint, *pair.costs(link))
                 new = pair.measure_more([name])
-                found[name] = pair.predict(name, link).iteration
-                self.say(f"{model}/{link.name}: from {start}, search {number + 1}: {found[name]:.0f} us, {new} new")
-                if not new:
+                plans[name] = f"from {start}, search {number}"
+                self.say(f"{model}/{link.name}: {plans[name]}: {pair.predict(name, link).iteration:.0f} us, {new} new")
+                if not new and again:
                     break
-        best = min(found, key=found.get)
+                if not new:
+                    pair.measure_again([name])
+                    again = True
+        return plans
+
+    def best_of(self, names, link, most, far=None):
+        """Of these steps those that are predicted to be fastest."""
+        said = {name: self.pair.predict(name, link).iteration for name in names}
+        limit = (far or float("inf")) * min(said.values())
+        return [name for name in sorted(said, key=said.get) if said[name] <= limit][:most]
+
+    def search(self, model, link, programs):
+        """The program of joint for that link, and which plan it is: of those that were found and of the policies that
+        may be as fast, the one that a trial found fastest."""
+        pair, plans = self.pair, self.searched(model, link)
+        policies = {name: policy for policy, name in programs.items()}
+        tried = self.best_of(plans, link, TRIED)
+        for start in STARTS:
+            of_start = [name for name in plans if plans[name].startswith(f"from {start},")]
+            tried += [name for name in self.best_of(of_start, link, 1) if name not in tried]
+        tried += self.best_of(policies, link, POLICIES_TRIED, FAR)
+        best = file_of(model, JOINT, link.name)
+        said = pair.trial(tried, link, best)
+        names = {pair.path(name + ".dir"): (plans | policies)[name] for name in tried}
+        names["as it is"] = plans[tried[0]]
+        for path, plan in names.items():
+            said = said.replace(f"'{path}'", f"'{plan}'")
+        for line in said.splitlines():
+            self.say(f"{model}/{link.name}: {line}")
         pair.compile(best)
-        return best
+        return best, KEPT.search(said)[1]
 
     def interleaved(self, programs, link):
         """Iteration times by program: one run of each, then the next one of each."""
@@ -91,7 +128,8 @@ class Runs:
         return took
 
     def case(self, model, link, programs):
-        programs = programs | {JOINT: self.search(model, link)}
+        best, plan = self.search(model, link, programs)
+        programs = programs | {JOINT: best}
         took = self.interleaved(list(programs.values()), link)
         rows = self.results[f"{model}/{link.name}"] = {}
         for policy, name in programs.items():
@@ -105,6 +143,7 @@ class Runs:
                 "messages": len(said.collectives),
             }
             self.say(f"{model}/{link.name}: {policy}: " + ", ".join(f"{k} {v:.0f}" for k, v in rows[policy].items()))
+        rows[JOINT]["plan"] = plan
 
     def cases(self, model, chosen):
         try:
@@ -124,10 +163,13 @@ def shown():
         make,
         "dopt '-pass=opfuse{policy=xla},tensorfuse{policy=size}' step.dir -o policy.dir  # and so each policy",
         "dopt -measure -profile=profile.db policy.dir",
+        "dopt -measure=again -profile=profile.db policy.dir",
         f"dopt {costs} '-pass={JOINT_PASS.format(limit=LIMIT)}' step.dir -o joint.dir",
-        "dopt -measure -profile=profile.db joint.dir",
-        f"dopt {costs} -emit=timeline joint.dir -o timeline.json",
-        "dopt -emit=program joint.dir -o joint",
+        "dopt -measure -profile=profile.db joint.dir  # and again what it searches anew",
+        f"dopt {costs} -trial=another.dir -trial=policy.dir -trial-run='{{}} -bind -link 1000000000B/s,20000ns' "
+        "joint.dir -o fastest.dir",
+        f"dopt {costs} -emit=timeline fastest.dir -o timeline.json",
+        "dopt -emit=program fastest.dir -o joint",
         "./joint -steps 100 -report-every 100 -trace trace -bind -link 1000000000B/s,20000ns",
     ]
 

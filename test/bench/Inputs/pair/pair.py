@@ -1,6 +1,7 @@
 """Programs on two ranks of this machine: built, run over a link, and what is predicted of them."""
 import os
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -16,10 +17,11 @@ SECONDS = 60
 TRIAL_STEPS = 10
 
 
-def run(words, seconds=SECONDS):
-    """Output of a command, which is ended with all that it has started if it takes too long."""
+def run(words, seconds=SECONDS, said=subprocess.PIPE):
+    """Output of a command, which is ended with all that it has started if it takes too long. `said`: a file for
+    what it says beside its output."""
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words, stdout=subprocess.PIPE, stderr=said, text=True, start_new_session=True
     ) as process:
         try:
             out, err = process.communicate(timeout=seconds)
@@ -27,7 +29,7 @@ def run(words, seconds=SECONDS):
             os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
-        raise RuntimeError(f"{' '.join(words)}: exit status {process.returncode}: {err[-500:]}")
+        raise RuntimeError(f"{' '.join(words)}: exit status {process.returncode}: {(err or '')[-500:]}")
     return out
 
 
@@ -79,12 +81,16 @@ class Pair:
             os.remove(self.path("measured.db"))
         self.measure_more(steps)
 
-    def measure_more(self, steps):
+    def measure_again(self, steps):
+        """Times all kernels of these steps, in another process than before; the mean counts."""
+        return self.measure_more(steps, "-measure=again")
+
+    def measure_more(self, steps, how="-measure"):
         """Times the kernels of these steps that have no time yet; how many these were."""
         new = 0
         measured, profile, text = (self.path(name) for name in ("measured.db", "profile.db", "profile.text"))
         for name in steps:
-            said = run([self.dopt, "-measure", "-profile=" + measured, self.path(name + ".dir")], 5 * SECONDS)
+            said = run([self.dopt, how, "-profile=" + measured, self.path(name + ".dir")], 5 * SECONDS)
             new += sum(int(n) for n in re.findall(r"^measured: (\d+) kernels", said, re.M))
         dump = run([self.profile_tool, "dump", measured])
         # The device gets a name that a cluster can have.
@@ -95,6 +101,16 @@ class Pair:
         run([self.profile_tool, "load", text, profile])
         self.fields = {n: float(v) for n, v in re.findall(r"^field name=(\w+) value=(\S+)", dump, re.M)}
         return new
+
+    def trial(self, steps, link, best):
+        """The step that is fastest of these when they run over the link, as BEST.dir and a program; what was said."""
+        first, *others = (self.path(name + ".dir") for name in steps)
+        started = " ".join(w if w == "{}" else shlex.quote(w) for w in link.command(["{}"], SECONDS))
+        words = [f"-trial={other}" for other in others] + ["-trial-run=" + started, first]
+        with tempfile.TemporaryFile("w+") as said:
+            run([self.dopt, *self.costs(link), *words, "-o", self.path(best + ".dir")], 10 * SECONDS, said)
+            said.seek(0)
+            return said.read()
 
     def costs(self, link):
         """Options by which dopt knows the machine and the link."""
