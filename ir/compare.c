@@ -38,7 +38,8 @@ static const double least_scale = 1e-3;
 static double
 element(const struct tensor *t, int64_t i)
 {
-	return ir_dtype_class(t->dtype) == IR_FLOAT ? t->data[i].f : (double)t->data[i].i;
+	return ir_dtype_class(t->dtype) == IR_FLOAT ? t->data[i].f
+						    : tensor_double(t->dtype, t->data[i].i);
 }
 
 static double

@@ -2,6 +2,7 @@
  */
 #include "ir/form.h"
 
+#include "ir/interp.h"
 #include "ir/row.h"
 
 #include <assert.h>
@@ -9,7 +10,11 @@
 #include <string.h>
 
 enum fn_kind { KIND_SAME, KIND_F, KIND_BOOL };
+
 enum fn_linear { LIN_ADD, LIN_MUL, LIN_FIRST, LIN_REST, LIN_NONE };
+
+/* Integers below are doubles without loss. */
+static const double exact = 0x1p53;
 
 static const struct {
 	const char *name, *c_text;
@@ -69,6 +74,18 @@ expr_const(struct arena *a, enum ir_dtype t, double v)
 	struct expr *e = expr_new(a, EXPR_CONST, t, 0);
 
 	e->value = v;
+	if (ir_dtype_class(t) != IR_FLOAT)
+		e->whole = tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v);
+	return e;
+}
+
+const struct expr *
+expr_const_int(struct arena *a, enum ir_dtype t, int64_t v)
+{
+	struct expr *e = expr_new(a, EXPR_CONST, t, 0);
+
+	e->value = tensor_double(t, v);
+	e->whole = v;
 	return e;
 }
 
@@ -84,7 +101,7 @@ expr_index(struct arena *a, int index)
 	return expr_new(a, EXPR_INDEX, IR_i64, index);
 }
 
-static const struct expr *
+static struct expr *
 expr_make_call(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr *const *arg)
 {
 	struct expr *e = expr_new(a, EXPR_CALL, t, fn);
@@ -94,18 +111,16 @@ expr_make_call(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct
 	return e;
 }
 
-/* A float beyond an integer type is the nearest that the type holds, as far as a double tells. */
-static double
-const_converted(enum ir_dtype to, enum ir_dtype from, double v)
+static const struct expr *
+const_converted(struct arena *a, enum ir_dtype to, const struct expr *x)
 {
-	if (ir_dtype_class(from) != IR_FLOAT || ir_dtype_class(to) == IR_FLOAT || to == IR_bool)
-		return v;
-	const bool is_unsigned = ir_dtype_class(to) == IR_UINT;
-	const int bits = (int)(8 * ir_dtype_bytes(to)) - !is_unsigned;
-	const double top = bits == 63 ? 0x1.fffffffffffffp62 : ldexp(1, bits) - 1;
-	const double bottom = is_unsigned ? 0 : -ldexp(1, bits);
+	const enum ir_dtype from = (enum ir_dtype)x->dtype;
 
-	return v != v ? 0 : v > top ? top : v < bottom ? bottom : v;
+	if (ir_dtype_class(to) == IR_FLOAT)
+		return expr_const(a, to, x->value);
+	return expr_const_int(a, to,
+		ir_dtype_class(from) == IR_FLOAT ? tensor_truncated(to, x->value)
+						 : tensor_wrap(to, x->whole));
 }
 
 const struct expr *
@@ -114,8 +129,17 @@ expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
 	if (x->dtype == t)
 		return x;
 	if (x->kind == EXPR_CONST)
-		return expr_const(a, t, const_converted(t, (enum ir_dtype)x->dtype, x->value));
+		return const_converted(a, t, x);
 	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});
+}
+
+const struct expr *
+expr_element(struct arena *a, enum ir_dtype t, const struct expr *at, const struct ir_op *literal)
+{
+	struct expr *e = expr_make_call(a, FN_element, t, &at);
+
+	e->literal = literal;
+	return e;
 }
 
 bool
@@ -134,7 +158,16 @@ dtype_rank(enum ir_dtype t)
 	return by_class[ir_dtype_class(t)] + (int)ir_dtype_bytes(t);
 }
 
-/* The type in which these arguments meet; constants follow the others. */
+/* Is it a size that narrow integers do not hold, such as the bound of a position? */
+static bool
+is_beyond(enum ir_dtype t, const struct expr *e)
+{
+	return e->kind == EXPR_CONST && e->dtype == IR_i64 && ir_dtype_class(t) != IR_FLOAT &&
+	       ir_dtype_class(t) != IR_BOOL && ir_dtype_bytes(t) < ir_dtype_bytes(IR_i64) &&
+	       tensor_wrap(t, e->whole) != e->whole;
+}
+
+/* The type in which these arguments meet; constants follow the others where they fit. */
 static enum ir_dtype
 common_dtype(const struct expr *const *arg, int first, int n)
 {
@@ -147,6 +180,9 @@ common_dtype(const struct expr *const *arg, int first, int n)
 	for (int i = first; best < 0 && i < n; i++)
 		if (arg[i]->dtype != IR_bool || i == n - 1)
 			best = arg[i]->dtype;
+	for (int i = first; i < n; i++)
+		if (is_beyond((enum ir_dtype)best, arg[i]))
+			return IR_i64;
 	return (enum ir_dtype)best;
 }
 
@@ -214,8 +250,14 @@ simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr 
 	double value;
 
 	if (constant && fold_constants(fn, ir_dtype_class(t) == IR_FLOAT, x->value,
-				y ? y->value : 0, &value))
-		return expr_const(a, fn_row[fn].kind == KIND_BOOL ? IR_bool : t, value);
+				y ? y->value : 0, &value)) {
+		const enum ir_dtype result = fn_row[fn].kind == KIND_BOOL ? IR_bool : t;
+		if (ir_dtype_class(t) == IR_FLOAT ||
+			t == IR_i64) /* i64: sizes, checked elsewhere */
+			return expr_const(a, result, value);
+		if (fabs(value) < exact && fabs(x->value) < exact && (!y || fabs(y->value) < exact))
+			return expr_const_int(a, result, tensor_wrap(result, (int64_t)value));
+	}
 	switch (fn) {
 	case FN_select: return x->kind != EXPR_CONST ? NULL : x->value != 0 ? y : arg[2];
 	case FN_add: return expr_is_const(x, 0) ? y : expr_is_const(y, 0) ? x : NULL;
@@ -287,7 +329,11 @@ expr_substitute(
 		arg[i] = expr_substitute(a, e->arg[i], with, index_map);
 		same = same && arg[i] == e->arg[i];
 	}
-	return same ? e : expr_make_call(a, (enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg);
+	if (same)
+		return e;
+	struct expr *copy = expr_make_call(a, (enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg);
+	copy->literal = e->literal;
+	return copy;
 }
 
 int
@@ -299,7 +345,7 @@ expr_flops(const struct expr *e)
 		return 0;
 	for (int i = 0; i < e->nargs; i++)
 		n += expr_flops(e->arg[i]);
-	return n + (e->id != FN_convert && e->id != FN_stop);
+	return n + (e->id != FN_convert && e->id != FN_stop && e->id != FN_element);
 }
 
 bool
@@ -331,7 +377,8 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 
 /*
  * Is the sum of the converted the converted sum? Not where it is rounded to integers, and not where
- * the summands wrapped: of 8 bits they may well have; those of 32 and 64 are taken not to overflow.
+ * the summands wrapped and what they are converted to has room: unsigned ones and those of 8 and 16
+ * bits may well have; signed ones of 32 and 64 are taken not to overflow.
  */
 static bool
 convert_keeps_sums(const struct expr *e)
@@ -339,9 +386,14 @@ convert_keeps_sums(const struct expr *e)
 	enum ir_dclass to = ir_dtype_class((enum ir_dtype)e->dtype);
 	enum ir_dclass from = ir_dtype_class((enum ir_dtype)e->arg[0]->dtype);
 
-	if (from != IR_FLOAT && ir_dtype_bytes((enum ir_dtype)e->arg[0]->dtype) == 1)
-		return e->dtype == e->arg[0]->dtype && to != IR_BOOL;
-	return to == from ? to != IR_BOOL : to == IR_FLOAT && from != IR_BOOL;
+	const unsigned to_bytes = ir_dtype_bytes((enum ir_dtype)e->dtype),
+		       from_bytes = ir_dtype_bytes((enum ir_dtype)e->arg[0]->dtype);
+
+	if (to == IR_BOOL || from == IR_BOOL)
+		return false;
+	if (from == IR_FLOAT || to == IR_FLOAT)
+		return to == IR_FLOAT && (from != IR_UINT && (from == IR_FLOAT || from_bytes >= 4));
+	return to_bytes <= from_bytes || (from == IR_INT && to == IR_INT && from_bytes >= 4);
 }
 
 enum expr_linear

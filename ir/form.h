@@ -52,6 +52,11 @@ struct expr {
 	uint8_t nargs;
 	uint8_t id;
 	double value;
+	union {
+		int64_t whole; /* EXPR_CONST of an integer type: the value exactly; u64 as its bits
+				*/
+		const struct ir_op *literal; /* FN_element: whose */
+	};
 	const struct expr *arg[3];
 };
 
@@ -232,8 +237,13 @@ const char *fn_c_text(enum scalar_fn f);
 const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
 	const struct expr *y, const struct expr *z);
 const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
+/* Of an integer type; u64 as its bits. */
+const struct expr *expr_const_int(struct arena *a, enum ir_dtype t, int64_t v);
 const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
 const struct expr *expr_index(struct arena *a, int index);
+/* Element `at`, i64, of a literal of that type. */
+const struct expr *expr_element(
+	struct arena *a, enum ir_dtype t, const struct expr *at, const struct ir_op *literal);
 /* x as element type t (no node where it is one already). */
 const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
 /* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how

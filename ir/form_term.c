@@ -107,7 +107,7 @@ attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 		if (!check_list(mt, attr, t))
 			return fail_const(mt);
 		if (entry >= 0)
-			return expr_const(mt->a, IR_i64, (double)attr->list[entry].i);
+			return expr_const_int(mt->a, IR_i64, attr->list[entry].i);
 		attr = NULL;
 	}
 	if (!attr && t->kind == TERM_GIVEN)
@@ -116,7 +116,7 @@ attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 		attr = &row->otherwise;
 	if (attr->kind == ATTR_FLOAT || attr->kind == ATTR_QUANTITY)
 		return expr_const(mt->a, IR_f64, attr->f);
-	return expr_const(mt->a, attr->kind == ATTR_BOOL ? IR_bool : IR_i64, (double)attr->i);
+	return expr_const_int(mt->a, attr->kind == ATTR_BOOL ? IR_bool : IR_i64, attr->i);
 }
 
 /* The dim that attribute `name` gives, among the `rank` of the group. */
@@ -220,6 +220,9 @@ term_expr(struct matcher *mt, const struct term *t, const struct computed *at, b
 	}
 	for (int i = 0; i < t->nargs; i++)
 		arg[i] = term_expr(mt, t->arg[i], at, integral);
+	if (t->fn == FN_element)
+		return expr_element(mt->a, (enum ir_dtype)mt->written->dtype,
+			expr_convert(mt->a, IR_i64, arg[0]), mt->op);
 	return expr_call(mt->a, (enum scalar_fn)t->fn, arg[0], arg[1], arg[2]);
 }
 

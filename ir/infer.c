@@ -1,6 +1,7 @@
 /* Types of results from operands and attributes; the checks that every op gets. */
 #include "ir/form.h"
 #include "ir/infer_memo.h"
+#include "ir/literal.h"
 #include "ir/row.h"
 #include "ir/special.h"
 #include "ir/template.h"
@@ -40,6 +41,18 @@ list_of_ints(const struct ir_attr *a)
 }
 
 static bool
+list_of_numbers(const struct ir_attr *a)
+{
+	if (a->kind != ATTR_LIST)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (a->list[i].kind != ATTR_INT && a->list[i].kind != ATTR_FLOAT &&
+			a->list[i].kind != ATTR_BOOL)
+			return false;
+	return true;
+}
+
+static bool
 attr_fits(const struct ir_attr *a, enum row_attr_type type)
 {
 	bool number = a->kind == ATTR_INT || a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY;
@@ -54,6 +67,7 @@ attr_fits(const struct ir_attr *a, enum row_attr_type type)
 	case ROW_SCALAR: return number || a->kind == ATTR_BOOL;
 	case ROW_INTS:
 	case ROW_SIZES: return list_of_ints(a);
+	case ROW_NUMBERS: return list_of_numbers(a);
 	}
 	return false;
 }
@@ -193,6 +207,8 @@ static bool
 check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 {
 	const struct ir_attr *a = ir_attr_find(op, "value");
+	if (!a)
+		return true;
 	const double v = a->kind == ATTR_INT || a->kind == ATTR_BOOL ? (double)a->i : a->f;
 	const int bits = ir_dtype_class(t) == IR_BOOL ? 1 : (int)(8 * ir_dtype_bytes(t));
 	const bool is_signed = ir_dtype_class(t) == IR_INT;
@@ -201,8 +217,8 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 
 	if (ir_dtype_class(t) == IR_FLOAT || (v >= bottom && v < top && v == floor(v)))
 		return true;
-	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
-		"constant: %.17g is no value of %s", v, ir_dtype_name(t));
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: %.17g is no value of %s",
+		op_name(op->code), v, ir_dtype_name(t));
 	return false;
 }
 
@@ -215,7 +231,10 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	if (!form_shape(m, op, written, &f, NULL))
 		return false;
 	t->dtype = (uint8_t)result_dtype(op, row, written);
-	if (op->code == OP_constant && !check_constant(m, op, (enum ir_dtype)t->dtype))
+	if ((op->code == OP_constant || op->code == OP_pad) &&
+		!check_constant(m, op, (enum ir_dtype)t->dtype))
+		return false;
+	if (op->code == OP_literal && !literal_check(m, op, written))
 		return false;
 	t->rank = f.out.rank;
 	for (int d = 0; d < f.out.rank; d++)

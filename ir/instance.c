@@ -115,7 +115,7 @@ instance_attr(
 	if (from->kind == ATTR_LIST) {
 		struct ir_attr *list = ARENA_ARRAY(inst->m->arena, struct ir_attr, from->n);
 		for (int i = 0; i < from->n; i++)
-			if (!instance_attr(inst, &from->list[i], WANT_INT, &list[i]))
+			if (!instance_attr(inst, &from->list[i], want, &list[i]))
 				return false;
 		to->list = list;
 	}
@@ -125,7 +125,7 @@ instance_attr(
 static enum wanted
 wanted_of(const struct row_attr *row)
 {
-	if (!row || row->type == ROW_SCALAR)
+	if (!row || row->type == ROW_SCALAR || row->type == ROW_NUMBERS)
 		return WANT_NUMBER;
 	return row->type == ROW_FLOAT ? WANT_FLOAT : WANT_INT;
 }

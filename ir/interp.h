@@ -46,6 +46,13 @@ int64_t tensor_elements(const struct tensor *t);
  */
 double tensor_round(enum ir_dtype t, double v);
 int64_t tensor_wrap(enum ir_dtype t, int64_t v);
+/* A float as an integer type: the fraction cut off, the nearest end where it is beyond, NaN is 0.
+ */
+int64_t tensor_truncated(enum ir_dtype t, double v);
+/* An integer of type t, whose cell holds u64 as its bits, as a double; is one less than the other?
+ */
+double tensor_double(enum ir_dtype t, int64_t i);
+bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
 
 /* The lowest value of an integer type. */
 int64_t tensor_lowest(enum ir_dtype t);

@@ -44,7 +44,7 @@ read_element(enum ir_dtype t, const struct rt_st_tensor *source, int64_t i)
 	int64_t aligned = 0;
 	const size_t bytes = ir_dtype_bytes(t);
 	memcpy(&aligned, (const char *)source->data + (size_t)i * bytes, bytes);
-	if (t == IR_i64)
+	if (t == IR_i64 || t == IR_u64)
 		c.i = aligned;
 	else if (ir_dtype_class(t) == IR_FLOAT)
 		c.f = rt_value_get((enum rt_dtype)t, &aligned, 0);

@@ -13,6 +13,7 @@
  * A sum of products of two float operands goes to interp_gemm.c.
  */
 #include "ir/interp_internal.h"
+#include "ir/literal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -26,7 +27,8 @@ enum {
 
 struct insn {
 	const struct expr *e;
-	int arg[3]; /* registers */
+	int arg[3];                /* registers */
+	const union cell *element; /* of a literal, all of its elements */
 };
 
 struct form_plan {
@@ -44,15 +46,36 @@ struct form_plan {
 /* --- making a plan ------------------------------------------------------------------------------
  */
 
+static const union cell *
+elements_of(struct arena *a, const struct ir_op *literal)
+{
+	const struct ir_type *t = literal->result[0].type;
+	const int64_t n = ir_type_elements(t);
+	union cell *cell = ARENA_ARRAY(a, union cell, n);
+	unsigned char *bytes = literal_bytes(NULL, literal);
+
+	for (int64_t i = 0; i < n; i++) {
+		const union ir_number v = literal_read((enum ir_dtype)t->dtype, bytes, i);
+		if (ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT)
+			cell[i].f = v.f;
+		else
+			cell[i].i = v.i;
+	}
+	talloc_free(bytes);
+	return cell;
+}
+
 static int
-compile(struct form_plan *p, const struct expr *e)
+compile(struct form_plan *p, struct arena *a, const struct expr *e)
 {
 	for (int i = 0; i < p->ninsns; i++)
 		if (p->insn[i].e == e)
 			return i;
 	struct insn in = {.e = e};
 	for (int i = 0; i < e->nargs; i++)
-		in.arg[i] = compile(p, e->arg[i]);
+		in.arg[i] = compile(p, a, e->arg[i]);
+	if (e->kind == EXPR_CALL && e->id == FN_element)
+		in.element = elements_of(a, e->literal);
 	assert(p->ninsns < MAX_REGISTERS);
 	p->insn[p->ninsns] = in;
 	return p->ninsns++;
@@ -102,9 +125,9 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	p->insn = ARENA_ARRAY(it->arena, struct insn, MAX_REGISTERS);
 	for (int i = 0; i < p->f.nindices; i++)
 		if (p->f.at[i])
-			p->position[i] = compile(p, p->f.at[i]);
+			p->position[i] = compile(p, it->arena, p->f.at[i]);
 	p->divisor = form_take_divisor(&p->f);
-	p->value = compile(p, p->f.body);
+	p->value = compile(p, it->arena, p->f.body);
 	p->strip = longest_index(&p->f);
 	find_product(p);
 	return p;
@@ -183,7 +206,7 @@ fill_of(const struct run *r, int j)
 	if (ir_dtype_class(t) == IR_FLOAT)
 		c.f = r->it->o.f64 ? v : tensor_round(t, v);
 	else
-		c.i = isinf(v) ? tensor_lowest(t) : tensor_wrap(t, (int64_t)v);
+		c.i = tensor_truncated(t, v);
 	return c;
 }
 
@@ -228,7 +251,7 @@ run_const(const struct run *r, const struct expr *e, union cell *reg, int n)
 {
 	union cell c;
 	if (ir_dtype_class(e->dtype) != IR_FLOAT)
-		c.i = tensor_wrap(e->dtype, (int64_t)e->value);
+		c.i = tensor_wrap(e->dtype, e->whole);
 	else
 		c.f = r->it->o.f64 ? e->value : tensor_round(e->dtype, e->value);
 	for (int k = 0; k < n; k++)
@@ -250,13 +273,19 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 	const union cell *x = r->reg[in->arg[0]];
 	const union cell *y = e->nargs > 1 ? r->reg[in->arg[1]] : x;
 	const union cell *z = e->nargs > 2 ? r->reg[in->arg[2]] : x;
+	for (int k = 0; in->element && k < n; k++)
+		reg[k] = in->element[x[k].i];
+	if (in->element)
+		return;
 	scalar_run(
 		(enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, r->it->o.f64, reg, x, y, z, n);
 }
 
 static void
-reduce_cell(union cell *out, union cell v, enum form_reduce how, bool isfloat)
+reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t)
 {
+	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
+
 	switch (how) {
 	case REDUCE_NONE: *out = v; return;
 	case REDUCE_SUM:
@@ -269,13 +298,13 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, bool isfloat)
 		if (isfloat)
 			out->f = v.f != v.f || v.f > out->f ? v.f : out->f;
 		else
-			out->i = v.i > out->i ? v.i : out->i;
+			out->i = tensor_less(t, out->i, v.i) ? v.i : out->i;
 		return;
 	case REDUCE_MIN:
 		if (isfloat)
 			out->f = v.f != v.f || v.f < out->f ? v.f : out->f;
 		else
-			out->i = v.i < out->i ? v.i : out->i;
+			out->i = tensor_less(t, v.i, out->i) ? v.i : out->i;
 		return;
 	case REDUCE_ARGMAX: /* run_place */
 	case REDUCE_ARGMIN: return;
@@ -295,7 +324,7 @@ run_store(const struct run *r, const union cell *reg, int n)
 	const int64_t *stride = r->stride[FORM_MAX_INPUTS];
 	union cell *out = r->out->data + base_of(r, stride);
 	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
-	const bool isfloat = ir_dtype_class(f->dtype) == IR_FLOAT, scatter = form_is_scatter(f);
+	const bool scatter = form_is_scatter(f);
 	const enum form_reduce how = (enum form_reduce)f->reduce;
 	if (!scatter && how == REDUCE_NONE && step == 1) {
 		memcpy(out, reg, (size_t)n * sizeof *out);
@@ -304,16 +333,16 @@ run_store(const struct run *r, const union cell *reg, int n)
 	for (int k = 0; k < n; k++) {
 		const int64_t at = scatter ? computed_offset(r, &f->out, stride, k) : 0;
 		if (at >= 0)
-			reduce_cell(out + k * step + at, reg[k], how, isfloat);
+			reduce_cell(out + k * step + at, reg[k], how, (enum ir_dtype)f->dtype);
 	}
 }
 
 /* Is v to be taken for `best`? NaN before all others, the first of equals. */
 static bool
-is_better(union cell v, union cell best, bool isfloat, bool largest, bool first)
+is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool first)
 {
-	if (!isfloat)
-		return v.i == best.i ? first : (v.i > best.i) == largest;
+	if (ir_dtype_class(t) != IR_FLOAT)
+		return v.i == best.i ? first : tensor_less(t, best.i, v.i) == largest;
 	if (v.f != v.f || best.f != best.f)
 		return v.f != v.f && (best.f == best.f || first);
 	return v.f == best.f ? first : (v.f > best.f) == largest;
@@ -324,7 +353,6 @@ static void
 run_place(const struct run *r, const union cell *reg, int n)
 {
 	const struct form *f = &r->p->f;
-	const bool isfloat = ir_dtype_class(f->body->dtype) == IR_FLOAT;
 	const int64_t *stride = r->stride[FORM_MAX_INPUTS], base = base_of(r, stride);
 	for (int k = 0; k < n; k++) {
 		int64_t place = 0;
@@ -333,7 +361,7 @@ run_place(const struct run *r, const union cell *reg, int n)
 				place = place * f->size[i] + r->at[i] + (i == r->p->strip ? k : 0);
 		const int64_t at = base + (r->p->strip < 0 ? 0 : k * stride[r->p->strip]);
 		union cell *out = &r->out->data[at];
-		if (out->i >= 0 && !is_better(reg[k], r->best[at], isfloat,
+		if (out->i >= 0 && !is_better(reg[k], r->best[at], (enum ir_dtype)f->body->dtype,
 					   f->reduce == REDUCE_ARGMAX, place < out->i))
 			continue;
 		out->i = place;
@@ -412,7 +440,7 @@ run_scan(const struct run *r)
 		const int64_t at = s->reverse ? all - 1 - k : k, i = at / stride % n;
 		if (i != (s->reverse ? n - 1 : 0))
 			reduce_cell(&data[at], data[s->reverse ? at + stride : at - stride],
-				REDUCE_SUM, ir_dtype_class(r->out->dtype) == IR_FLOAT);
+				REDUCE_SUM, r->out->dtype);
 	}
 }
 

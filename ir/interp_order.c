@@ -8,7 +8,8 @@
 struct entry {
 	union cell value;
 	int64_t at;
-	bool isfloat, descending;
+	enum ir_dtype dtype;
+	bool descending;
 };
 
 /* A NaN is the largest. */
@@ -24,8 +25,10 @@ static int
 compare(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
-	const int order = a->isfloat ? compare_floats(a->value.f, b->value.f)
-				     : (a->value.i > b->value.i) - (a->value.i < b->value.i);
+	const int order = ir_dtype_class(a->dtype) == IR_FLOAT
+				  ? compare_floats(a->value.f, b->value.f)
+				  : tensor_less(a->dtype, b->value.i, a->value.i) -
+					    tensor_less(a->dtype, a->value.i, b->value.i);
 
 	if (order)
 		return a->descending ? -order : order;
@@ -37,7 +40,6 @@ run_rows(const struct tensor *in, struct tensor *values, struct tensor *position
 	const struct order *o)
 {
 	struct entry *row = talloc_array(values, struct entry, (size_t)o->n);
-	const bool isfloat = ir_dtype_class(in->dtype) == IR_FLOAT;
 
 	if (!row)
 		out_of_memory();
@@ -46,7 +48,7 @@ run_rows(const struct tensor *in, struct tensor *values, struct tensor *position
 			      to = r / o->inner * o->k * o->inner + r % o->inner;
 		for (int64_t i = 0; i < o->n; i++)
 			row[i] = (struct entry){
-				in->data[from + i * o->inner], i, isfloat, o->descending};
+				in->data[from + i * o->inner], i, in->dtype, o->descending};
 		qsort(row, (size_t)o->n, sizeof *row, compare);
 		for (int64_t i = 0; i < o->k; i++) {
 			values->data[to + i * o->inner] = row[i].value;

@@ -15,6 +15,8 @@ print_element(FILE *out, const struct tensor *t, int64_t i)
 		fprintf(out, "%.9g", t->data[i].f);
 	else if (t->dtype == IR_bool)
 		fputs(t->data[i].i ? "true" : "false", out);
+	else if (t->dtype == IR_u64)
+		fprintf(out, "%" PRIu64, (uint64_t)t->data[i].i);
 	else
 		fprintf(out, "%" PRId64, t->data[i].i);
 }

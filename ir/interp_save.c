@@ -17,7 +17,7 @@ packed(const void *owner, const struct tensor *t, size_t *bytes)
 	if (!data)
 		out_of_memory();
 	for (int64_t i = 0; i < n; i++)
-		if (t->dtype == IR_i64)
+		if (t->dtype == IR_i64 || t->dtype == IR_u64)
 			memcpy(data + i * (int64_t)sizeof t->data[i].i, &t->data[i].i,
 				sizeof t->data[i].i);
 		else

@@ -195,6 +195,7 @@ shift_right_logical(wide x, wide y, int w)
 #define M_shift_left(x, y, w) shift_left((wide)(x), (wide)(y), w)
 #define M_shift_right(x, y, w) shift_right((wide)(x), (wide)(y), w)
 #define M_shift_right_logical(x, y, w) shift_right_logical((wide)(x), (wide)(y), w)
+#define M_element(x) 0 /* interp_form.c */
 #define M_uniform(x, y) 0
 #define M_normal(x, y) 0
 #define M_draw_uniform(x, y, z) 0
@@ -229,17 +230,26 @@ float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union ce
 	}
 }
 
+static wide
+wide_of(union cell c, bool unsigned64)
+{
+	return unsigned64 ? (wide)(uint64_t)c.i : c.i;
+}
+
 static void
-int_run(enum scalar_fn fn, enum ir_dtype t, union cell *r, const union cell *xs,
+int_run(enum scalar_fn fn, enum ir_dtype t, enum ir_dtype arg, union cell *r, const union cell *xs,
 	const union cell *ys, const union cell *zs, int n)
 {
 	const int w = (int)(8 * ir_dtype_bytes(t));
+	/* The low half of a product is the same with a sign, and does not overflow. */
+	const bool unsigned64 = arg == IR_u64 && fn != FN_mul;
 
 	switch (fn) {
 #define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
 	case FN_##name:                                                                            \
 		for (int i = 0; i < n; i++) {                                                      \
-			const wide x = xs[i].i, y = ys[i].i, z = zs[i].i;                          \
+			const wide x = wide_of(xs[i], unsigned64), y = wide_of(ys[i], unsigned64), \
+				   z = wide_of(zs[i], unsigned64);                                 \
 			(void)x, (void)y, (void)z;                                                 \
 			r[i].i = tensor_wrap(t, (int64_t)(C));                                     \
 		}                                                                                  \
@@ -250,20 +260,11 @@ int_run(enum scalar_fn fn, enum ir_dtype t, union cell *r, const union cell *xs,
 	}
 }
 
-/* Truncated, the nearest that the type holds where it is out of range; NaN is 0. */
-static int64_t
-float_to_int(enum ir_dtype t, double v)
+/* An integer as the nearest double that rounds once to a narrower type. */
+static double
+to_odd(enum ir_dtype t, int64_t i)
 {
-	if (t == IR_bool)
-		return v != 0;
-	if (v != v)
-		return 0;
-	const int bits = (int)(8 * ir_dtype_bytes(t));
-	const bool isunsigned = ir_dtype_class(t) == IR_UINT;
-	const double top = ldexp(1, isunsigned ? bits : bits - 1), bottom = isunsigned ? 0 : -top;
-	if (v >= top)
-		return (int64_t)((UINT64_MAX >> 1) >> (isunsigned ? 63 - bits : 64 - bits));
-	return v <= bottom ? (int64_t)bottom : (int64_t)v;
+	return t == IR_u64 ? rt_u64_to_odd((uint64_t)i) : rt_i64_to_odd(i);
 }
 
 static void
@@ -273,14 +274,14 @@ convert_run(
 	const bool f = ir_dtype_class(from) == IR_FLOAT;
 	if (ir_dtype_class(to) != IR_FLOAT) {
 		for (int i = 0; i < n; i++)
-			r[i].i = f ? float_to_int(to, x[i].f) : tensor_wrap(to, x[i].i);
+			r[i].i = f ? tensor_truncated(to, x[i].f) : tensor_wrap(to, x[i].i);
 		return;
 	}
 	for (int i = 0; i < n; i++) {
 		if (f64 || to == IR_f64)
-			r[i].f = f ? x[i].f : (double)x[i].i;
+			r[i].f = f ? x[i].f : tensor_double(from, x[i].i);
 		else
-			r[i].f = tensor_round(to, f ? x[i].f : rt_i64_to_odd(x[i].i));
+			r[i].f = tensor_round(to, f ? x[i].f : to_odd(from, x[i].i));
 	}
 }
 
@@ -330,5 +331,5 @@ scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, 
 	else if (ir_dtype_class(arg) == IR_FLOAT)
 		float_run(fn, r, x, y, z, n);
 	else
-		int_run(fn, dtype, r, x, y, z, n);
+		int_run(fn, dtype, arg, r, x, y, z, n);
 }

@@ -91,6 +91,35 @@ tensor_lowest(enum ir_dtype t)
 }
 
 int64_t
+tensor_truncated(enum ir_dtype t, double v)
+{
+	if (t == IR_bool)
+		return v != 0;
+	if (v != v)
+		return 0;
+	const int bits = (int)(8 * ir_dtype_bytes(t));
+	const bool isunsigned = ir_dtype_class(t) == IR_UINT;
+	const double top = ldexp(1, isunsigned ? bits : bits - 1), bottom = isunsigned ? 0 : -top;
+	if (v >= top)
+		return (int64_t)(UINT64_MAX >> (64 - bits) >> !isunsigned);
+	if (v <= bottom)
+		return (int64_t)bottom;
+	return v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v;
+}
+
+double
+tensor_double(enum ir_dtype t, int64_t i)
+{
+	return t == IR_u64 ? (double)(uint64_t)i : (double)i;
+}
+
+bool
+tensor_less(enum ir_dtype t, int64_t a, int64_t b)
+{
+	return t == IR_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+int64_t
 tensor_wrap(enum ir_dtype t, int64_t v)
 {
 	if (t == IR_bool)

@@ -52,6 +52,7 @@ static const struct {
 	[ROW_SCALAR] = {"scalar", "a number, true or false"},
 	[ROW_INTS] = {"ints", "a list of integers"},
 	[ROW_SIZES] = {"sizes", "a list of sizes"},
+	[ROW_NUMBERS] = {"numbers", "a list of numbers"},
 };
 
 const char *

@@ -20,9 +20,10 @@ enum row_attr_type {
 	ROW_BOOL,
 	ROW_AXIS,
 	ROW_DTYPE,
-	ROW_SCALAR, /* a number, true or false */
-	ROW_INTS,   /* a list of integers, negative ones count from the end */
-	ROW_SIZES,  /* a list of sizes */
+	ROW_SCALAR,  /* a number, true or false */
+	ROW_INTS,    /* a list of integers, negative ones count from the end */
+	ROW_SIZES,   /* a list of sizes */
+	ROW_NUMBERS, /* a list of numbers, true and false */
 };
 
 struct row_attr {

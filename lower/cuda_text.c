@@ -28,6 +28,7 @@ cuda_open(struct cuda_text *t)
 	if (!t->w.out)
 		out_of_memory();
 	t->w.indent = 1;
+	kernel_literals(&t->w);
 }
 
 void

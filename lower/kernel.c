@@ -4,6 +4,7 @@
  */
 #include "lower/kernel_text.h"
 
+#include "ir/interp.h"
 #include "ir/scheme_build.h"
 #include "lower/own.h"
 
@@ -82,27 +83,10 @@ kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int c
 	}
 }
 
-char *
-kernel_lowest(struct kernel_text *w, enum ir_dtype t)
-{
-	const int bits = (int)(8 * ir_dtype_bytes(t));
-
-	if (t == IR_i64)
-		return talloc_strdup(w->scratch, "INT64_MIN");
-	return talloc_asprintf(w->scratch, "(%s)INT64_C(%" PRId64 ")", kernel_ctype(t),
-		ir_dtype_class(t) == IR_INT ? -(INT64_C(1) << (bits - 1)) : 0);
-}
-
 /* What a reduction starts with. */
 char *
 kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 {
-	static const int64_t low[] = {[IR_i64] = INT64_MIN, [IR_i32] = INT32_MIN, [IR_i8] = -128};
-	static const int64_t high[] = {[IR_i64] = INT64_MAX,
-		[IR_i32] = INT32_MAX,
-		[IR_i8] = 127,
-		[IR_u8] = 255,
-		[IR_bool] = 1};
 	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
 	const bool max = o->f.reduce == REDUCE_MAX;
 
@@ -112,10 +96,9 @@ kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 		return kernel_const(w, t, 1);
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return kernel_const(w, t, max ? -__builtin_inf() : __builtin_inf());
-	const int64_t v = max ? (t == IR_u8 || t == IR_bool ? 0 : low[t]) : high[t];
-	if (v == INT64_MIN)
-		return talloc_strdup(w->scratch, "INT64_MIN");
-	return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", v);
+	const int64_t low = tensor_lowest(t);
+	return kernel_const_expr(
+		w, &(struct expr){.dtype = (uint8_t)t, .whole = max ? low : tensor_wrap(t, ~low)});
 }
 
 /* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows.
@@ -374,6 +357,7 @@ static void
 write_body(struct kernel_text *w)
 {
 	w->indent = 1;
+	kernel_literals(w);
 	declare_scratch(w);
 	for (int i = 0; i < w->s->nsegments; i++) {
 		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;

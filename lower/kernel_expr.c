@@ -2,6 +2,7 @@
 #include "lower/kernel_text.h"
 
 #include "ir/interp.h"
+#include "ir/literal.h"
 #include "ir/scheme_build.h"
 
 #include <ctype.h>
@@ -34,18 +35,20 @@ is_half(enum ir_dtype t)
 	return t == IR_f16 || t == IR_bf16;
 }
 
-/* The integer that type t holds for v: integers wrap. */
-static int64_t
-wrapped(enum ir_dtype t, double v)
+/* An integer as its type, or as what C computes with for it. The lowest of 32 and 64 bits have no
+ * number in C. */
+static char *
+int_text(struct kernel_text *w, enum ir_dtype t, int64_t v)
 {
-	const int64_t i = (int64_t)v;
+	const int64_t i = tensor_wrap(t, v);
 
+	if ((t == IR_i64 || t == IR_i32) && i == tensor_lowest(t))
+		return talloc_asprintf(w->scratch, "INT%d_MIN", 8 * (int)ir_dtype_bytes(t));
 	switch (t) {
-	case IR_bool: return v != 0;
-	case IR_u8: return (uint8_t)i;
-	case IR_i8: return (int8_t)i;
-	case IR_i32: return (int32_t)i;
-	default: return i;
+	case IR_i64: return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", i);
+	case IR_u64: return talloc_asprintf(w->scratch, "UINT64_C(%" PRIu64 ")", (uint64_t)i);
+	case IR_u32: return talloc_asprintf(w->scratch, "%" PRId64 "u", i);
+	default: return talloc_asprintf(w->scratch, "%" PRId64, i);
 	}
 }
 
@@ -54,11 +57,8 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 {
 	const bool single = t == IR_f32 || is_half(t);
 
-	if (ir_dtype_class(t) != IR_FLOAT) {
-		const int64_t i = wrapped(t, v);
-		return talloc_asprintf(
-			w->scratch, t == IR_i64 ? "INT64_C(%" PRId64 ")" : "%" PRId64, i);
-	}
+	if (ir_dtype_class(t) != IR_FLOAT)
+		return int_text(w, t, tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v));
 	v = tensor_round(t, v); /* decimal digits would round a second time */
 	if (isnan(v))
 		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
@@ -71,13 +71,26 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 	return single ? talloc_strdup_append(text, "f") : text;
 }
 
+/* No minus behind another one. */
+static char *
+in_parentheses(struct kernel_text *w, char *text)
+{
+	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text) : text;
+}
+
 char *
 kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
 {
-	char *text = const_text(w, t, v);
+	return in_parentheses(w, const_text(w, t, v));
+}
 
-	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text)
-			    : text; /* no -- before it */
+char *
+kernel_const_expr(struct kernel_text *w, const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+
+	return in_parentheses(w, ir_dtype_class(t) == IR_FLOAT ? const_text(w, t, e->value)
+							       : int_text(w, t, e->whole));
 }
 
 char *
@@ -249,9 +262,9 @@ fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
 {
 	const enum ir_dtype t = w->s->tensor[o->in[j]].dtype;
 
-	return isinf(o->f.fill[j]) && ir_dtype_class(t) != IR_FLOAT
-		       ? kernel_lowest(w, t)
-		       : kernel_const(w, t, o->f.fill[j]);
+	return kernel_const_expr(w, &(struct expr){.dtype = (uint8_t)t,
+					    .value = o->f.fill[j],
+					    .whole = tensor_truncated(t, o->f.fill[j])});
 }
 
 /* Load j as it lies, whether the place holds it or not. */
@@ -265,8 +278,7 @@ load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 		return talloc_asprintf(w->scratch, "v%d", tensor);
 	const char *inside =
 		form_is_computed(&o->f, &o->f.in[j]) ? kernel_positions(w, o, &o->f.in[j]) : NULL;
-	char *text = t->constant ? kernel_const(w, t->dtype, t->constant->value)
-				 : kernel_element(w, o, j);
+	char *text = t->constant ? kernel_const_expr(w, t->constant) : kernel_element(w, o, j);
 	if (is_half(t->dtype) && t->where != SCHEME_ROW && !t->constant)
 		text = talloc_asprintf(
 			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
@@ -392,6 +404,66 @@ key_text(struct kernel_text *w, const struct expr *key)
 	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
 }
 
+/* Element `at` of the literal of op o, from the bits that kernel_literals declares. */
+static char *
+element_text(struct kernel_text *w, const struct scheme_op *o, enum ir_dtype t, const char *at)
+{
+	const int number = (int)(o - w->s->op);
+
+	if (is_half(t))
+		return talloc_asprintf(
+			w->scratch, "rt_%s_to_f32(d%d[%s])", ir_dtype_name(t), number, at);
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return talloc_asprintf(
+			w->scratch, "rt_bits_%s(d%d[%s])", kernel_ctype(t), number, at);
+	return talloc_asprintf(w->scratch, "(%s)d%d[%s]", kernel_ctype(t), number, at);
+}
+
+static void
+write_literal(struct kernel_text *w, int number, const struct ir_op *literal)
+{
+	enum { A_LINE = 8 };
+	const struct ir_type *t = literal->result[0].type;
+	const size_t size = ir_dtype_bytes((enum ir_dtype)t->dtype);
+	const int64_t n = ir_type_elements(t);
+	unsigned char *bytes = literal_bytes(NULL, literal);
+
+	fprintf(w->out, "\tstatic const uint%zu_t d%d[] = {", 8 * size, number);
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t bits = 0;
+		memcpy(&bits, bytes + (size_t)i * size, size);
+		fprintf(w->out, "%s0x%" PRIx64 "%s,", i % A_LINE ? " " : "\n\t\t", bits,
+			size == 8 ? "u" : "");
+	}
+	fprintf(w->out, "\n\t};\n");
+	talloc_free(bytes);
+}
+
+static const struct ir_op *
+literal_in(const struct expr *e)
+{
+	const struct ir_op *found = NULL;
+
+	if (e->kind != EXPR_CALL)
+		return NULL;
+	if (e->id == FN_element)
+		return e->literal;
+	for (int i = 0; i < e->nargs && !found; i++)
+		found = literal_in(e->arg[i]);
+	return found;
+}
+
+void
+kernel_literals(struct kernel_text *w)
+{
+	for (int i = 0; i < w->s->nops; i++) {
+		const struct expr *body = w->s->op[i].f.body;
+		const struct ir_op *literal = body ? literal_in(body) : NULL;
+		if (literal)
+			write_literal(w, i, literal);
+	}
+}
+
 static char *
 call_text(
 	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
@@ -402,6 +474,8 @@ call_text(
 	for (int i = 0; i < e->nargs; i++)
 		arg[i] = i == 0 && fn_is_keyed(e->id) ? key_text(w, e->arg[i])
 						      : node_text(w, o, l, e->arg[i]);
+	if (e->id == FN_element)
+		return element_text(w, o, t, arg[0]);
 	if (e->id == FN_convert)
 		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
 	/* Loops over positions are short: what data choose there would be a branch that nobody can
@@ -411,7 +485,7 @@ call_text(
 			w->scratch, "m_select_f32(%s, %s, %s)", arg[0], arg[1], arg[2]);
 	char *text = talloc_asprintf(
 		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
-	if (t == IR_i8 || t == IR_u8)
+	if (ir_dtype_class(t) != IR_FLOAT && t != IR_bool && ir_dtype_bytes(t) < 4)
 		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
 	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text)
 			  : text;
@@ -426,7 +500,7 @@ node_text(
 	switch ((enum expr_kind)e->kind) {
 	case EXPR_LOAD: return kernel_load(w, o, e->id);
 	case EXPR_INDEX: return index_text(w, o, e->id);
-	case EXPR_CONST: return kernel_const(w, (enum ir_dtype)e->dtype, e->value);
+	case EXPR_CONST: return kernel_const_expr(w, e);
 	case EXPR_CALL: break;
 	}
 	while (l->node[at] != e)

@@ -80,8 +80,9 @@ char *kernel_positions(
 /* The name of the local that holds the position of a computed index. */
 char *kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index);
 
-/* The lowest value of an integer type. */
-char *kernel_lowest(struct kernel_text *w, enum ir_dtype t);
+/* Declares the elements of the literals that the scheme reads: arrays of their bits, before code.
+ */
+void kernel_literals(struct kernel_text *w);
 
 /* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
 void kernel_store(struct kernel_text *w, const struct scheme_op *o);
@@ -104,6 +105,8 @@ int kernel_result(const struct scheme *s, int r);
 
 /* A constant of that type. */
 char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
+/* The same of a node EXPR_CONST, exact for all integers. */
+char *kernel_const_expr(struct kernel_text *w, const struct expr *e);
 
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);

@@ -208,7 +208,10 @@ attr_to_list(struct parser *p, const char *what, enum row_attr_type type, struct
 		return attr_misfit(p, what, row_attr_type_name(type), a);
 	for (int i = 0; i < a->n; i++) {
 		list[i] = a->list[i];
-		ok = attr_to_int(p, what, row_attr_type_name(type), &list[i]) && ok;
+		ok = (type == ROW_NUMBERS
+				     ? attr_to_number(p, what, ROW_SCALAR, &list[i])
+				     : attr_to_int(p, what, row_attr_type_name(type), &list[i])) &&
+		     ok;
 	}
 	a->list = list;
 	return ok;
@@ -225,7 +228,8 @@ attr_convert(struct parser *p, const char *what, enum row_attr_type type, struct
 	case ROW_AXIS: return attr_to_axis(p, what, a);
 	case ROW_DTYPE: return attr_to_dtype(p, what, a);
 	case ROW_INTS:
-	case ROW_SIZES: return attr_to_list(p, what, type, a);
+	case ROW_SIZES:
+	case ROW_NUMBERS: return attr_to_list(p, what, type, a);
 	case ROW_STRING:
 		return a->kind == ATTR_STRING || attr_misfit(p, what, "a string in quotes", a);
 	}

@@ -11,6 +11,7 @@
  * in canonicalize_products.c.
  */
 #include "ir/interp.h"
+#include "ir/literal.h"
 #include "passes/canonicalize.h"
 
 #include "ir/form.h"
@@ -106,7 +107,10 @@ static struct ir_value *
 logic_neutral(struct canon *c, struct ir_op *op)
 {
 	const enum ir_dtype t = (enum ir_dtype)op->result[0].type->dtype;
-	const double all = t == IR_bool ? 1 : t == IR_u8 ? UINT8_MAX : -1;
+	const double all = t == IR_bool ? 1
+			   : ir_dtype_class(t) == IR_UINT
+				   ? tensor_double(IR_u64, tensor_wrap(t, -1))
+				   : -1;
 	double neutral = op->code == OP_and ? all : 0;
 
 	(void)c;
@@ -222,7 +226,8 @@ fold_constants(struct canon *c, struct ir_op *op)
 	if (!fold(op, x[0], x[1], &r) || !isfinite(r))
 		return NULL;
 	bool is_float = ir_dtype_class(dtype) == IR_FLOAT;
-	if (!is_float && (fabs(r) >= exact || (double)tensor_wrap(dtype, (int64_t)r) != r))
+	if (!is_float &&
+		(fabs(r) >= exact || tensor_double(dtype, tensor_wrap(dtype, (int64_t)r)) != r))
 		return NULL;
 	struct ir_attr value = is_float ? ir_make_float(c->m->ctx, "value", tensor_round(dtype, r))
 					: ir_make_int(c->m->ctx, "value", (int64_t)r);
@@ -241,6 +246,17 @@ move_constant(struct canon *c, struct ir_op *op)
 		return NULL;
 	return ir_build_typed(
 		&c->b, OP_constant, NULL, NULL, 0, from->attr, from->nattrs, op->result[0].type);
+}
+
+/* Equal elements are a constant's. */
+static struct ir_value *
+equal_elements(struct canon *c, struct ir_op *op)
+{
+	struct ir_attr value;
+
+	if (!literal_is_constant(c->m, op, &value))
+		return NULL;
+	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, &value, 1, op->result[0].type);
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -364,6 +380,7 @@ static const struct rewrite rewrites[] = {
 	{OP_not, fold_constants, folded},
 	{OP_and, fold_constants, folded},
 	{OP_or, fold_constants, folded},
+	{OP_literal, equal_elements, folded},
 	{OP_broadcast, move_constant, folded},
 	{OP_transpose, move_constant, folded},
 	{OP_reshape, move_constant, folded},

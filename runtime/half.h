@@ -27,6 +27,14 @@ rt_bits_float(uint32_t u)
 	return x;
 }
 
+RT_INLINE double
+rt_bits_double(uint64_t u)
+{
+	double x;
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
+
 RT_INLINE float
 rt_bf16_to_f32(uint16_t h)
 {
@@ -97,6 +105,13 @@ rt_i64_to_odd(int64_t x)
 	const uint64_t cut = (u & ~(uint64_t)1023) | (((u & 1023) + 1023) & 1024);
 	const uint64_t exact = (uint64_t)1 << 53;
 	return (double)(int64_t)(u + exact <= 2 * exact ? u : cut);
+}
+
+RT_INLINE double
+rt_u64_to_odd(uint64_t x)
+{
+	const uint64_t cut = (x & ~(uint64_t)2047) | (((x & 2047) + 2047) & 2048);
+	return (double)(x <= (uint64_t)1 << 53 ? x : cut);
 }
 
 RT_INLINE uint16_t

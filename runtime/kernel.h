@@ -117,18 +117,54 @@ m_shift_right_logical_i64(int64_t x, int64_t y, int w)
 	return (uint64_t)y < (uint64_t)w ? (int64_t)((uint64_t)x >> (y & 63)) : 0;
 }
 
-#define M_INTS_2(x, y, w, i32, i64)                                                                \
-	_Generic((x) + (y), long : i64, long long : i64, default : i32)(x, y, w)
+static inline float
+m_rem_f32(float x, float y)
+{
+	return fmodf(x, y);
+}
 
-#define M_div(x, y) M_ALL_2(x, y, m_div_f32, m_div_f64, m_div_i32, m_div_i64)
-#define M_rem(x, y) M_ALL_2(x, y, fmodf, fmod, m_rem_i32, m_rem_i64)
+static inline double
+m_rem_f64(double x, double y)
+{
+	return fmod(x, y);
+}
+
+/* The same without a sign: an amount of w at least shifts all out. */
+#define M_UNSIGNED_BITS(name, type, top)                                                           \
+	static inline type m_div_##name(type x, type y)                                            \
+	{                                                                                          \
+		return y == 0 ? 0 : x / y;                                                         \
+	}                                                                                          \
+	static inline type m_rem_##name(type x, type y)                                            \
+	{                                                                                          \
+		return y == 0 ? x : x % y;                                                         \
+	}                                                                                          \
+	static inline type m_shift_left_##name(type x, type y, int w)                              \
+	{                                                                                          \
+		return y < (type)w ? x << (y & (top)) : 0;                                         \
+	}                                                                                          \
+	static inline type m_shift_right_##name(type x, type y, int w)                             \
+	{                                                                                          \
+		return y < (type)w ? x >> (y & (top)) : 0;                                         \
+	}                                                                                          \
+	static inline type m_shift_right_logical_##name(type x, type y, int w)                     \
+	{                                                                                          \
+		return m_shift_right_##name(x, y, w);                                              \
+	}
+
+M_UNSIGNED_BITS(u32, uint32_t, 31)
+M_UNSIGNED_BITS(u64, uint64_t, 63)
+
+#define M_INTS_2(x, y, w, f) _Generic((x) + (y), M_INTS(f))(x, y, w)
+
+#define M_div(x, y) M_ALL_2(x, y, m_div)
+#define M_rem(x, y) M_ALL_2(x, y, m_rem)
 #define M_and(x, y) ((x) & (y))
 #define M_or(x, y) ((x) | (y))
 #define M_xor(x, y) ((x) ^ (y))
-#define M_shift_left(x, y, w) M_INTS_2(x, y, w, m_shift_left_i32, m_shift_left_i64)
-#define M_shift_right(x, y, w) M_INTS_2(x, y, w, m_shift_right_i32, m_shift_right_i64)
-#define M_shift_right_logical(x, y, w)                                                             \
-	M_INTS_2(x, y, w, m_shift_right_logical_i32, m_shift_right_logical_i64)
+#define M_shift_left(x, y, w) M_INTS_2(x, y, w, m_shift_left)
+#define M_shift_right(x, y, w) M_INTS_2(x, y, w, m_shift_right)
+#define M_shift_right_logical(x, y, w) M_INTS_2(x, y, w, m_shift_right_logical)
 #define M_exact(x, y) m_exact(x, y)
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))
@@ -156,10 +192,34 @@ m_to_i32(double x)
 	return M_TO_INT(x, int32_t, -0x1p31, 0x1p31);
 }
 
+static inline int16_t
+m_to_i16(double x)
+{
+	return M_TO_INT(x, int16_t, -0x1p15, 0x1p15);
+}
+
 static inline int8_t
 m_to_i8(double x)
 {
 	return M_TO_INT(x, int8_t, -128.0, 128.0);
+}
+
+static inline uint64_t
+m_to_u64(double x)
+{
+	return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : 0; /* NaN is not above 0 */
+}
+
+static inline uint32_t
+m_to_u32(double x)
+{
+	return M_TO_INT(x, uint32_t, 0.0, 0x1p32);
+}
+
+static inline uint16_t
+m_to_u16(double x)
+{
+	return M_TO_INT(x, uint16_t, 0.0, 0x1p16);
 }
 
 static inline uint8_t
@@ -181,14 +241,24 @@ m_to_u8(double x)
 	static inline float m_round_##half##_i64(int64_t x)                                        \
 	{                                                                                          \
 		return m_round_##half##_f64(rt_i64_to_odd(x));                                     \
+	}                                                                                          \
+	static inline float m_round_##half##_u64(uint64_t x)                                       \
+	{                                                                                          \
+		return m_round_##half##_f64(rt_u64_to_odd(x));                                     \
+	}                                                                                          \
+	static inline float m_round_##half##_i32(int32_t x)                                        \
+	{                                                                                          \
+		return m_round_##half##_f64(x);                                                    \
+	}                                                                                          \
+	static inline float m_round_##half##_u32(uint32_t x)                                       \
+	{                                                                                          \
+		return m_round_##half##_f64(x);                                                    \
 	}
 
 M_ROUND(f16)
 M_ROUND(bf16)
 
-#define m_round_f16(x)                                                                             \
-	M_ALL_1(x, m_round_f16_f32, m_round_f16_f64, m_round_f16_f64, m_round_f16_i64)
-#define m_round_bf16(x)                                                                            \
-	M_ALL_1(x, m_round_bf16_f32, m_round_bf16_f64, m_round_bf16_f64, m_round_bf16_i64)
+#define m_round_f16(x) M_ALL_1(x, m_round_f16)
+#define m_round_bf16(x) M_ALL_1(x, m_round_bf16)
 
 #endif

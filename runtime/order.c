@@ -33,7 +33,11 @@ key_of(enum rt_dtype t, const void *in, int64_t i)
 	case RT_bf16: return key_of_double(rt_bf16_to_f32(((const uint16_t *)in)[i]));
 	case RT_i64: return key_of_int(((const int64_t *)in)[i]);
 	case RT_i32: return key_of_int(((const int32_t *)in)[i]);
+	case RT_i16: return key_of_int(((const int16_t *)in)[i]);
 	case RT_i8: return key_of_int(((const int8_t *)in)[i]);
+	case RT_u64: return ((const uint64_t *)in)[i];
+	case RT_u32: return ((const uint32_t *)in)[i];
+	case RT_u16: return ((const uint16_t *)in)[i];
 	default: return key_of_int(((const uint8_t *)in)[i]);
 	}
 }

@@ -198,18 +198,6 @@ m_sign_f64(double x)
 	return x > 0 ? 1 : below;
 }
 
-static inline int32_t
-m_sign_i32(int32_t x)
-{
-	return (x > 0) - (x < 0);
-}
-
-static inline int64_t
-m_sign_i64(int64_t x)
-{
-	return (x > 0) - (x < 0);
-}
-
 static inline int
 m_is_finite_f32(float x)
 {
@@ -275,29 +263,55 @@ m_min_f64(double a, double b)
 	return a != a ? a : m;
 }
 
-static inline int32_t
-m_max_i32(int32_t a, int32_t b)
+static inline float
+m_abs_f32(float a)
 {
-	return a > b ? a : b;
+	return fabsf(a);
 }
 
-static inline int64_t
-m_max_i64(int64_t a, int64_t b)
+static inline double
+m_abs_f64(double a)
 {
-	return a > b ? a : b;
+	return fabs(a);
 }
 
-static inline int32_t
-m_min_i32(int32_t a, int32_t b)
-{
-	return a < b ? a : b;
-}
+/* The same of integers, in all widths that C computes with. */
+#define M_INTEGER(name, type)                                                                      \
+	static inline type m_max_##name(type a, type b)                                            \
+	{                                                                                          \
+		return a > b ? a : b;                                                              \
+	}                                                                                          \
+	static inline type m_min_##name(type a, type b)                                            \
+	{                                                                                          \
+		return a < b ? a : b;                                                              \
+	}                                                                                          \
+	static inline type m_sign_##name(type a)                                                   \
+	{                                                                                          \
+		return (type)((a > 0) - (a < 0));                                                  \
+	}
 
-static inline int64_t
-m_min_i64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
+#define M_UNSIGNED(name, type)                                                                     \
+	static inline type m_max_##name(type a, type b)                                            \
+	{                                                                                          \
+		return a > b ? a : b;                                                              \
+	}                                                                                          \
+	static inline type m_min_##name(type a, type b)                                            \
+	{                                                                                          \
+		return a < b ? a : b;                                                              \
+	}                                                                                          \
+	static inline type m_sign_##name(type a)                                                   \
+	{                                                                                          \
+		return a != 0;                                                                     \
+	}                                                                                          \
+	static inline type m_abs_##name(type a)                                                    \
+	{                                                                                          \
+		return a;                                                                          \
+	}
+
+M_INTEGER(i32, int32_t)
+M_INTEGER(i64, int64_t)
+M_UNSIGNED(u32, uint32_t)
+M_UNSIGNED(u64, uint64_t)
 
 /* The smallest integer is its own magnitude, as in numpy. */
 static inline int32_t
@@ -315,10 +329,11 @@ m_abs_i64(int64_t a)
 /* clang-format off */
 #define M_FLOATS_1(x, f32, f64) _Generic((x), float: f32, double: f64)(x)
 #define M_FLOATS_2(x, y, f32, f64) _Generic((x) + (y), float: f32, double: f64)(x, y)
-#define M_ALL_1(x, f32, f64, i32, i64)                                                             \
-	_Generic((x), float: f32, double: f64, long: i64, long long: i64, default: i32)(x)
-#define M_ALL_2(x, y, f32, f64, i32, i64)                                                          \
-	_Generic((x) + (y), float: f32, double: f64, long: i64, long long: i64, default: i32)(x, y)
+#define M_INTS(f)                                                                                  \
+	long: f##_i64, long long: f##_i64, unsigned: f##_u32, unsigned long: f##_u64,              \
+		unsigned long long: f##_u64, default: f##_i32
+#define M_ALL_1(x, f) _Generic((x), float: f##_f32, double: f##_f64, M_INTS(f))(x)
+#define M_ALL_2(x, y, f) _Generic((x) + (y), float: f##_f32, double: f##_f64, M_INTS(f))(x, y)
 
 #define M_exp(x) M_FLOATS_1(x, m_exp_f32, exp)
 #define M_log(x) M_FLOATS_1(x, m_log_f32, log)
@@ -351,10 +366,10 @@ m_abs_i64(int64_t a)
 #define M_round(x) M_FLOATS_1(x, rintf, rint) /* halves to even: nobody changes the mode */
 #define M_is_finite(x) M_FLOATS_1(x, m_is_finite_f32, m_is_finite_f64)
 #define M_is_inf(x) M_FLOATS_1(x, m_is_inf_f32, m_is_inf_f64)
-#define M_sign(x) M_ALL_1(x, m_sign_f32, m_sign_f64, m_sign_i32, m_sign_i64)
-#define M_abs(x) M_ALL_1(x, fabsf, fabs, m_abs_i32, m_abs_i64)
-#define M_max(x, y) M_ALL_2(x, y, m_max_f32, m_max_f64, m_max_i32, m_max_i64)
-#define M_min(x, y) M_ALL_2(x, y, m_min_f32, m_min_f64, m_min_i32, m_min_i64)
+#define M_sign(x) M_ALL_1(x, m_sign)
+#define M_abs(x) M_ALL_1(x, m_abs)
+#define M_max(x, y) M_ALL_2(x, y, m_max)
+#define M_min(x, y) M_ALL_2(x, y, m_min)
 #define M_pow(x, y) M_FLOATS_2(x, y, m_pow_f32, pow)
 #define M_atan2(x, y) M_FLOATS_2(x, y, atan2f, atan2)
 #define M_fma(x, y, z) _Generic((x) * (y) + (z), float: m_fma_f32, double: m_fma_f64)(x, y, z)

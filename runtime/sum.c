@@ -50,6 +50,7 @@ SUM(f64, double)
 SUM(f32, float)
 SUM(i64, uint64_t)
 SUM(i32, uint32_t)
+SUM(i16, uint16_t)
 SUM(i8, uint8_t)
 SUM_HALF(f16, rt_f16_to_f32, rt_f32_to_f16)
 SUM_HALF(bf16, rt_bf16_to_f32, rt_f32_to_bf16)
@@ -73,8 +74,12 @@ rt_sum(enum rt_dtype t, void *dst, const void *const *src, int places, int64_t n
 	case RT_f32: sum_f32(dst, src, places, n); break;
 	case RT_f16: sum_f16(dst, src, places, n); break;
 	case RT_bf16: sum_bf16(dst, src, places, n); break;
-	case RT_i64: sum_i64(dst, src, places, n); break;
-	case RT_i32: sum_i32(dst, src, places, n); break;
+	case RT_i64:
+	case RT_u64: sum_i64(dst, src, places, n); break;
+	case RT_i32:
+	case RT_u32: sum_i32(dst, src, places, n); break;
+	case RT_i16:
+	case RT_u16: sum_i16(dst, src, places, n); break;
 	case RT_i8:
 	case RT_u8: sum_i8(dst, src, places, n); break;
 	case RT_bool: sum_bool(dst, src, places, n); break;

@@ -100,6 +100,14 @@ M_sigmoid(double x)
 	DEV int64_t name(int64_t x, int64_t y)                                                     \
 	{                                                                                          \
 		return x sign y ? x : y;                                                           \
+	}                                                                                          \
+	DEV uint32_t name(uint32_t x, uint32_t y)                                                  \
+	{                                                                                          \
+		return x sign y ? x : y;                                                           \
+	}                                                                                          \
+	DEV uint64_t name(uint64_t x, uint64_t y)                                                  \
+	{                                                                                          \
+		return x sign y ? x : y;                                                           \
 	}
 
 DEV_EXTREME(M_max, >)
@@ -202,6 +210,40 @@ M_rem(int64_t x, int64_t y)
 	return y == 0 ? x : y == -1 ? 0 : x % y;
 }
 
+/* The same without a sign. */
+#define DEV_UNSIGNED(type)                                                                         \
+	DEV type M_sign(type x)                                                                    \
+	{                                                                                          \
+		return x != 0;                                                                     \
+	}                                                                                          \
+	DEV type M_abs(type x)                                                                     \
+	{                                                                                          \
+		return x;                                                                          \
+	}                                                                                          \
+	DEV type M_div(type x, type y)                                                             \
+	{                                                                                          \
+		return y == 0 ? 0 : x / y;                                                         \
+	}                                                                                          \
+	DEV type M_rem(type x, type y)                                                             \
+	{                                                                                          \
+		return y == 0 ? x : x % y;                                                         \
+	}                                                                                          \
+	DEV type M_shift_left(type x, type y, int w)                                               \
+	{                                                                                          \
+		return y < (type)w ? x << y : 0;                                                   \
+	}                                                                                          \
+	DEV type M_shift_right(type x, type y, int w)                                              \
+	{                                                                                          \
+		return y < (type)w ? x >> y : 0;                                                   \
+	}                                                                                          \
+	DEV type M_shift_right_logical(type x, type y, int w)                                      \
+	{                                                                                          \
+		return y < (type)w ? x >> y : 0;                                                   \
+	}
+
+DEV_UNSIGNED(uint32_t)
+DEV_UNSIGNED(uint64_t)
+
 /* Shifts of integers of w bits; y is negative or w at least: nothing but what comes in. What is
  * narrower than 32 bits is an int here, and cut to its type behind. */
 #define DEV_SHIFTS(type, unsigned_type, top)                                                       \
@@ -262,8 +304,17 @@ m_select_f32(int c, float a, float b)
 
 DEV_TO_INT(m_to_i64, int64_t, -9223372036854775808.0, 9223372036854775808.0)
 DEV_TO_INT(m_to_i32, int32_t, -2147483648.0, 2147483648.0)
+DEV_TO_INT(m_to_i16, int16_t, -32768.0, 32768.0)
 DEV_TO_INT(m_to_i8, int8_t, -128.0, 128.0)
+DEV_TO_INT(m_to_u32, uint32_t, 0.0, 4294967296.0)
+DEV_TO_INT(m_to_u16, uint16_t, 0.0, 65536.0)
 DEV_TO_INT(m_to_u8, uint8_t, 0.0, 256.0)
+
+DEV uint64_t
+m_to_u64(double x)
+{
+	return x >= 18446744073709551616.0 ? ~(uint64_t)0 : x > 0 ? (uint64_t)x : 0;
+}
 
 /* A number as the narrow type would keep it, rounded once. */
 #define DEV_ROUND(half)                                                                            \
@@ -279,7 +330,15 @@ DEV_TO_INT(m_to_u8, uint8_t, 0.0, 256.0)
 	{                                                                                          \
 		return m_round_##half(rt_i64_to_odd(x));                                           \
 	}                                                                                          \
+	DEV float m_round_##half(uint64_t x)                                                       \
+	{                                                                                          \
+		return m_round_##half(rt_u64_to_odd(x));                                           \
+	}                                                                                          \
 	DEV float m_round_##half(int32_t x)                                                        \
+	{                                                                                          \
+		return m_round_##half((double)x);                                                  \
+	}                                                                                          \
+	DEV float m_round_##half(uint32_t x)                                                       \
 	{                                                                                          \
 		return m_round_##half((double)x);                                                  \
 	}
@@ -299,26 +358,6 @@ m_lowest(double &x)
 	x = -HUGE_VAL;
 }
 DEV void
-m_lowest(int64_t &x)
-{
-	x = (int64_t)((uint64_t)1 << 63);
-}
-DEV void
-m_lowest(int32_t &x)
-{
-	x = (int32_t)(1u << 31);
-}
-DEV void
-m_lowest(int8_t &x)
-{
-	x = -128;
-}
-DEV void
-m_lowest(uint8_t &x)
-{
-	x = 0;
-}
-DEV void
 m_highest(float &x)
 {
 	x = HUGE_VALF;
@@ -328,26 +367,24 @@ m_highest(double &x)
 {
 	x = HUGE_VAL;
 }
-DEV void
-m_highest(int64_t &x)
-{
-	x = (int64_t) ~((uint64_t)1 << 63);
-}
-DEV void
-m_highest(int32_t &x)
-{
-	x = (int32_t) ~(1u << 31);
-}
-DEV void
-m_highest(int8_t &x)
-{
-	x = 127;
-}
-DEV void
-m_highest(uint8_t &x)
-{
-	x = 255;
-}
+#define DEV_ENDS(type, unsigned_type, lowest)                                                      \
+	DEV void m_lowest(type &x)                                                                 \
+	{                                                                                          \
+		x = (type)(lowest);                                                                \
+	}                                                                                          \
+	DEV void m_highest(type &x)                                                                \
+	{                                                                                          \
+		x = (type)(unsigned_type) ~(unsigned_type)(lowest);                                \
+	}
+
+DEV_ENDS(int64_t, uint64_t, (uint64_t)1 << 63)
+DEV_ENDS(int32_t, uint32_t, (uint32_t)1 << 31)
+DEV_ENDS(int16_t, uint16_t, (uint16_t)(1 << 15))
+DEV_ENDS(int8_t, uint8_t, (uint8_t)(1 << 7))
+DEV_ENDS(uint64_t, uint64_t, 0)
+DEV_ENDS(uint32_t, uint32_t, 0)
+DEV_ENDS(uint16_t, uint16_t, 0)
+DEV_ENDS(uint8_t, uint8_t, 0)
 
 template <typename T>
 DEV T

@@ -33,7 +33,11 @@ type_of(enum rt_dtype t)
 		[RT_bf16] = ncclBfloat16,
 		[RT_i64] = ncclInt64,
 		[RT_i32] = ncclInt32,
+		[RT_i16] = ncclFloat16, /* moved only: can_add */
 		[RT_i8] = ncclInt8,
+		[RT_u64] = ncclUint64,
+		[RT_u32] = ncclUint32,
+		[RT_u16] = ncclFloat16,
 		[RT_u8] = ncclUint8,
 		[RT_bool] = ncclUint8};
 	return types[t];
@@ -307,6 +311,22 @@ packed_bytes(const struct nccl *n, const struct rt_coll *c)
 	return packed ? room_bytes(c, n->group[c->axis].places) : 0;
 }
 
+/* NCCL has no integers of 16 bits: they go as any other 16 bits do, but cannot be added. */
+static bool
+can_add(const struct rt_program *prog, struct rt_status *st)
+{
+	for (int i = 0; i < prog->ncolls; i++) {
+		const struct rt_coll *c = &prog->colls[i];
+		const bool adds = c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE ||
+				  c->kind == RT_REDUCESCATTER;
+		if (adds && (c->dtype == RT_i16 || c->dtype == RT_u16))
+			return rt_fail(st, RT_EXIT_USAGE,
+				"NCCL cannot add %s: convert to 32 bits in front of the sum",
+				rt_dtype_info(c->dtype)->name);
+	}
+	return true;
+}
+
 /* Room for the largest collective that is packed. */
 static bool
 make_room(struct nccl *n, const struct rt_program *prog, struct rt_status *st)
@@ -341,7 +361,7 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	}
 	n->base = (struct rt_cuda_carrier){&nccl_ops, d, setup};
 	n->arena = setup->arena;
-	bool ok = true;
+	bool ok = can_add(setup->prog, st);
 	for (int a = 0; a < setup->prog->naxes && ok; a++) {
 		n->group[a] = rt_cuda_group_of(setup, a);
 		if (!setup->prog->axes[a].is_time)

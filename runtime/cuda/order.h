@@ -22,6 +22,12 @@ order_key(int64_t x)
 	return (uint64_t)x ^ (uint64_t)1 << 63;
 }
 
+DEV uint64_t
+order_key(uint64_t x)
+{
+	return x;
+}
+
 #define ORDER_TYPE(name, ctype, wide, load)                                                        \
 	struct order_##name {                                                                      \
 		typedef ctype type;                                                                \
@@ -37,7 +43,11 @@ ORDER_TYPE(f16, uint16_t, double, rt_f16_to_f32)
 ORDER_TYPE(bf16, uint16_t, double, rt_bf16_to_f32)
 ORDER_TYPE(i64, int64_t, int64_t, )
 ORDER_TYPE(i32, int32_t, int64_t, )
+ORDER_TYPE(i16, int16_t, int64_t, )
 ORDER_TYPE(i8, int8_t, int64_t, )
+ORDER_TYPE(u64, uint64_t, uint64_t, )
+ORDER_TYPE(u32, uint32_t, int64_t, )
+ORDER_TYPE(u16, uint16_t, int64_t, )
 ORDER_TYPE(u8, uint8_t, int64_t, )
 ORDER_TYPE(bool, uint8_t, int64_t, )
 

@@ -313,7 +313,22 @@ integers(void **state)
 		{OP_shift_right_logical, IR_i64, -1, 63, 1},
 		{OP_shift_right_logical, IR_u8, 255, 4, 15},
 		{OP_shift_right_logical, IR_i8, -1, 8, 0},
-		{OP_shift_right_logical, IR_i32, -1, -1, 0}};
+		{OP_shift_right_logical, IR_i32, -1, -1, 0},
+		/* 16 bits; 32 and 64 without a sign: -1 is the largest */
+		{OP_add, IR_i16, 32767, 1, -32768}, {OP_mul, IR_u16, 65535, 65535, 1},
+		{OP_sub, IR_u16, 0, 1, 65535}, {OP_add, IR_u32, UINT32_MAX, 1, 0},
+		{OP_mul, IR_u32, UINT32_MAX, UINT32_MAX, 1}, {OP_add, IR_u64, -1, 1, 0},
+		{OP_mul, IR_u64, -1, -1, 1}, {OP_mul, IR_u64, INT64_MIN, 2, 0},
+		{OP_sub, IR_u64, 0, 1, -1}, {OP_div, IR_u64, -1, 2, INT64_MAX},
+		{OP_div, IR_u64, 7, -1, 0}, {OP_div, IR_u64, -1, 0, 0}, {OP_rem, IR_u64, -1, 10, 5},
+		{OP_rem, IR_u64, -1, 0, -1}, {OP_div, IR_u32, UINT32_MAX, UINT32_MAX, 1},
+		{OP_maximum, IR_u64, -1, 1, -1}, {OP_minimum, IR_u64, -1, 1, 1},
+		{OP_lt, IR_u64, -1, 1, 0}, {OP_gt, IR_u64, INT64_MIN, INT64_MAX, 1},
+		{OP_shift_right, IR_u64, -1, 63, 1}, {OP_shift_right_logical, IR_u64, -1, 63, 1},
+		{OP_shift_right, IR_u64, -1, 64, 0}, {OP_shift_left, IR_u64, 3, 63, INT64_MIN},
+		{OP_shift_left, IR_u64, 1, -1, 0}, {OP_shift_right, IR_u32, UINT32_MAX, 31, 1},
+		{OP_shift_left, IR_u16, 1, 15, 32768}, {OP_shift_right, IR_i16, -32768, 15, -1},
+		{OP_xor, IR_u64, -1, 1, -2}, {OP_div, IR_i16, -32768, -1, -32768}};
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
 		struct bench *x = bench_create();
 		struct ir_value *a = input(x, "a", table[k].t, SCALAR_DIMS);

@@ -34,8 +34,9 @@ static const double floats[] = {0, -0.0, 1, -1, 0.5, -0.5, 0.9999999, -0.9999999
 	/* the ends of the integers */
 	126.99, 127, 127.99, 128, -128, -128.99, -129, 254.5, 255, 255.99, 256, -256, 300,
 	2147483647, 2147483648.0, 2147483520.0, -2147483648.0, -2147483649.0, 2147483647.5,
-	4294967296.0, 16777217, 0x1p53, 0x1p62, 0x1p63, 0x1.fffffffffffffp62, -0x1p63, -0x1.8p63,
-	1e30, -1e30};
+	4294967296.0, 4294967295.0, 4294967295.5, 32767, 32768, -32768, -32769, 65535, 65535.5,
+	65536, 0x1p64, 0x1.fffffffffffffp63, -0.9, 16777217, 0x1p53, 0x1p62, 0x1p63,
+	0x1.fffffffffffffp62, -0x1p63, -0x1.8p63, 1e30, -1e30};
 
 static const int64_t integers[] = {0, 1, -1, 2, 127, 128, -127, -128, -129, 254, 255, 256, -255,
 	-256, 257, 259, 300, -300, 2049, 2051, 65504, 65519, 65520, -65520, 65535, 65536, 16777217,
@@ -47,7 +48,10 @@ static const int64_t integers[] = {0, 1, -1, 2, 127, 128, -127, -128, -129, 254,
 	(1LL << 62) + (1LL << 38) + 1, -(1LL << 62) - (1LL << 38) - 1,
 	(1LL << 62) + (3LL << 38) - 1, (1LL << 40) + (1LL << 32), (1LL << 40) + (1LL << 32) + 1,
 	(1LL << 62) + (1LL << 54) + 1, -(1LL << 62) - (1LL << 54) - 1,
-	(1LL << 30) + (1LL << 22) + 1, (3LL << 29) - (1LL << 22) - 1};
+	/* the ends of 16 bits; of u64 what is beyond an i64, in the middle and beside */
+	32767, 32768, -32768, -32769, UINT32_MAX, INT64_MIN + 1024, INT64_MIN + 1025,
+	INT64_MIN + (1LL << 39), INT64_MIN + (1LL << 39) + 1, INT64_MIN + (1LL << 55) + 1, -1024,
+	-1025, (1LL << 30) + (1LL << 22) + 1, (3LL << 29) - (1LL << 22) - 1};
 
 enum {
 	NFLOATS = sizeof floats / sizeof *floats,
@@ -123,12 +127,19 @@ half_of(enum ir_dtype t, double v)
 	return 0;
 }
 
+/* What the interpreter's cell of an integer holds. */
+static int64_t
+cell_of(enum ir_dtype t, long double v)
+{
+	return t == IR_u64 ? (int64_t)(uint64_t)v : (int64_t)v;
+}
+
 static void
 put_element(enum ir_dtype t, unsigned char *at, long double v)
 {
 	const double f64 = (double)v;
 	const float f32 = (float)v;
-	const int64_t integer = is_float(t) ? 0 : (int64_t)v;
+	const int64_t integer = is_float(t) ? 0 : cell_of(t, v);
 	const uint16_t half = t == IR_f16 || t == IR_bf16 ? half_of(t, f64) : 0;
 	const void *from = t == IR_f64                   ? (const void *)&f64
 			   : t == IR_f32                 ? (const void *)&f32
@@ -141,13 +152,13 @@ static long double
 get_element(const struct rt_st_tensor *file, enum ir_dtype t, int i)
 {
 	int64_t v;
-	if (t != IR_i64)
+	if (t != IR_i64 && t != IR_u64)
 		return element(file, t, i);
 	memcpy(&v, (const char *)file->data + i * 8, sizeof v);
-	return (long double)v;
+	return t == IR_u64 ? (long double)(uint64_t)v : (long double)v;
 }
 
-/* Params p0 ... of all types, and c0_0 ... c8_8: param i as type j. */
+/* Params p0 ... of all types, and c0_0, c0_1 ...: param i as type j. */
 static char *
 program_text(const void *owner)
 {
@@ -250,7 +261,7 @@ in_the_interpreter(void **state)
 			if (is_float((enum ir_dtype)i))
 				t->data[k].f = (double)v[k];
 			else
-				t->data[k].i = (int64_t)v[k];
+				t->data[k].i = cell_of((enum ir_dtype)i, v[k]);
 		assert_true(interp_set_persistent(it, talloc_asprintf(b, "p%d", i), t));
 	}
 	assert_true(interp_step(it, 0));
@@ -263,7 +274,8 @@ in_the_interpreter(void **state)
 				check("interpreter", false, (enum ir_dtype)j, (enum ir_dtype)i,
 					v[k],
 					is_float((enum ir_dtype)j) ? (long double)r->data[k].f
-								   : (long double)r->data[k].i);
+					: j == IR_u64 ? (long double)(uint64_t)r->data[k].i
+						      : (long double)r->data[k].i);
 		}
 	batch_end(b);
 }

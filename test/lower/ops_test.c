@@ -135,6 +135,16 @@ static const struct op_case cases[] = {
 		      "add(%a, %c1)\n%s = mul(%c1, %c1)\n%c2 = constant() {value = -2} : i32[]\n"
 		      "%t = neg(%c2)\n%c3 = constant() {value = -1.5} : f64[3]\n%n = neg(%c3)\n"
 		      "output(\"n\", %n)\n"},
+	{OP_literal,
+		"%r = literal() {values = [1, -2.5, inf, -inf, 0, -0.0]} : f32[2,3]\n%s = "
+		"literal() "
+		"{values = [true, false, true]} : bool[3]\n%t = literal() {hex = "
+		"\"0x00ffffffffffffff0000000000000080\"} : u64[2]\n%q = literal() {hex = "
+		"\"0x003c00c0007c\"} : f16[3]\noutput(\"q\", %q)\n%e = literal() {values = [-7, "
+		"300]} : i16[2]\noutput(\"e\", %e)\n%d = literal() {values = [0.1, 1e-300]} : "
+		"f64[2]\noutput(\"d\", %d)\n%f = fuse(%a) {kind = \"f\"} {\n%l = literal() {values "
+		"= [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]} : f32[10]\n%m = mul(%a, %l)\nyield(%m)\n}\n"
+		"output(\"f\", %f)\n"},
 	{OP_iota, "%r = iota() {dim = 0} : f32[6,10]\n%s = iota() {dim = 1} : i64[6,10]\n"
 		  "%h0 = iota() {dim = 1} : u8[3,40]\noutput(\"h0\", %h0)\n"
 		  "%h1 = iota() {dim = 1} : i8[3,40]\noutput(\"h1\", %h1)\n"

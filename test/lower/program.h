@@ -246,10 +246,13 @@ element(const struct rt_st_tensor *t, enum ir_dtype type, int64_t i)
 	union {
 		double f64;
 		float f32;
-		uint16_t u16;
 		int64_t i64;
 		int32_t i32;
+		int16_t i16;
 		int8_t i8;
+		uint64_t u64;
+		uint32_t u32;
+		uint16_t u16;
 		uint8_t u8;
 	} v;
 	memcpy(&v, at, ir_dtype_bytes(type));
@@ -260,7 +263,11 @@ element(const struct rt_st_tensor *t, enum ir_dtype type, int64_t i)
 	case IR_bf16: return rt_bf16_to_f32(v.u16);
 	case IR_i64: return (double)v.i64;
 	case IR_i32: return v.i32;
+	case IR_i16: return v.i16;
 	case IR_i8: return v.i8;
+	case IR_u64: return (double)v.u64;
+	case IR_u32: return v.u32;
+	case IR_u16: return v.u16;
 	default: return v.u8;
 	}
 }
@@ -273,7 +280,7 @@ from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *
 	for (int64_t i = 0; i < tensor_elements(r); i++)
 		if (ir_dtype_class(like->dtype) == IR_FLOAT)
 			r->data[i].f = element(t, like->dtype, i);
-		else if (like->dtype == IR_i64)
+		else if (like->dtype == IR_i64 || like->dtype == IR_u64)
 			memcpy(&r->data[i].i, (const char *)t->data + i * 8, 8);
 		else
 			r->data[i].i = (int64_t)element(t, like->dtype, i);

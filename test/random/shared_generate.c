@@ -1,5 +1,6 @@
 /* Random programs: numbers, sources, and the program as a whole. See generate.h. */
 #include "test/random/generate.h"
+#include "ir/literal.h"
 #include "runtime/rng.h"
 
 #include <stdio.h>
@@ -85,6 +86,40 @@ largest_dim(const struct ir_type *t)
 	return most;
 }
 
+/* Numbers or bytes for a literal of that type, 0 to 3 and halves. */
+static struct ir_attr
+literal_values(struct gen *g, const struct ir_type *t)
+{
+	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT;
+	const int64_t n = ir_type_elements(t);
+	struct ir_attr *list = ARENA_ARRAY(g->m->arena, struct ir_attr, n);
+
+	if (gen_chance(g, 50)) {
+		char hex[2 + 2 * 8 * GEN_MAX_ELEMENTS + 1] = "0x";
+		char *at = hex + 2;
+		for (int64_t i = 0; i < n; i++) {
+			unsigned char bytes[8];
+			const int half = gen_below(g, 7);
+			literal_write(t->dtype, bytes, 0,
+				isfloat ? (union ir_number){.f = 0.5 * half}
+					: (union ir_number){.i = half / 2});
+			for (unsigned k = 0; k < ir_dtype_bytes(t->dtype); k++)
+				at += sprintf(at, "%02x", bytes[k]);
+		}
+		return ir_make_string(g->ctx, "hex", hex);
+	}
+	for (int64_t i = 0; i < n; i++) {
+		const int half = gen_below(g, 7);
+		list[i] = isfloat ? ir_make_float(g->ctx, "values", 0.5 * half)
+				  : ir_make_int(g->ctx, "values", half / 2);
+		list[i].key = NULL;
+	}
+	return (struct ir_attr){.key = ir_name(g->ctx, "values"),
+		.kind = ATTR_LIST,
+		.n = (uint16_t)n,
+		.list = list};
+}
+
 /* Which op makes it, with what attributes, and how large its elements are. */
 static enum op_code
 choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattrs, double *bound)
@@ -107,11 +142,17 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 		*bound = largest_dim(t);
 		return OP_iota;
 	}
+	if (how < 84) {
+		*nattrs = 1;
+		attr[0] = literal_values(g, t);
+		return OP_literal;
+	}
 	if (how < 90 || !isfloat) { /* powers of 2, so that folding rounds nothing */
 		attr[(*nattrs)++] =
 			isfloat ? ir_make_float(g->ctx, "value", 0.5 * (1 << gen_below(g, 4)))
 				: ir_make_int(g->ctx, "value",
-					  gen_below(g, 7) - (t->dtype == IR_u8 ? 0 : 3));
+					  gen_below(g, 7) -
+						  (ir_dtype_class(t->dtype) == IR_UINT ? 0 : 3));
 		return OP_constant;
 	}
 	attr[(*nattrs)++] = ir_make_int(g->ctx, "seed", gen_below(g, 100));
@@ -165,7 +206,9 @@ gen_matching(struct gen *g, int rank, const int64_t *dim, const struct ir_type *
 struct pooled
 gen_indices(struct gen *g, int rank, const int64_t *dim, int range)
 {
-	struct ir_type t = {.dtype = gen_chance(g, 80) ? IR_i32 : IR_i8, .rank = (uint8_t)rank};
+	static const enum ir_dtype types[] = {IR_i8, IR_i16, IR_i64, IR_u8, IR_u16, IR_u32, IR_u64};
+	struct ir_type t = {.dtype = gen_chance(g, 70) ? IR_i32 : types[gen_below(g, 7)],
+		.rank = (uint8_t)rank};
 	const struct ir_attr attr = ir_make_int(g->ctx, "range", range + gen_below(g, 3));
 	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
 	random_layout(g, &t, false);
@@ -216,13 +259,14 @@ gen_operand(struct gen *g, char letter)
 			return p;
 	}
 	static const enum ir_dtype floats[] = {IR_f32, IR_f32, IR_f64, IR_bf16, IR_f16},
-				   ints[] = {IR_i32, IR_i32, IR_i64, IR_i8, IR_u8};
+				   ints[] = {IR_i32, IR_i32, IR_i64, IR_i8, IR_u8, IR_i16, IR_u16,
+					   IR_u32, IR_u64};
 	int64_t dim[IR_MAX_RANK];
 	const int rank = gen_shape(g, dim);
 	if (strchr("NTLZ", letter) && (letter == 'L' || letter == 'Z' || gen_chance(g, 35)))
 		letter = (letter == 'T' || letter == 'L') && gen_chance(g, 30) ? 'b' : 'I';
 	const enum ir_dtype t = letter == 'b'   ? IR_bool
-				: letter == 'I' ? ints[gen_below(g, 5)]
+				: letter == 'I' ? ints[gen_below(g, 9)]
 						: floats[gen_below(g, g->wide ? 2 : 5)];
 	return gen_source(g, t, rank, dim);
 }

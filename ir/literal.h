@@ -1,0 +1,52 @@
+/*
+ * The op `literal`: a constant with elements of its own.
+ *
+ *     %c = literal() {values = [1, 2.5, -inf]} : f32[3]        row-major numbers
+ *     %d = literal() {hex = "0x0000803f..."} : f32[64]         the same as little-endian bytes
+ *
+ * Bytes are those of the element type as files have it: no padding, row-major, little-endian, a
+ * bool a byte of 0 or 1. Two literals with the same attributes have the same elements.
+ */
+#ifndef IR_LITERAL_H
+#define IR_LITERAL_H
+
+#include "ir/ir.h"
+
+enum {
+	LITERAL_LISTED = 32, /* elements that are written as numbers; more are no longer read by
+				people, and hex is shorter and faster */
+};
+
+/* An element: .f of a float type; .i of any other, u64 as its bits, bool 0 or 1. */
+union ir_number {
+	double f;
+	int64_t i;
+};
+
+/*
+ * A literal of the whole tensor of that type from its bytes, or from its numbers, which are rounded
+ * to the element type; one for each element, row-major. Where all are equal it is a constant.
+ */
+struct ir_value *ir_build_bytes(
+	struct ir_builder *b, const struct ir_type *type, const void *bytes);
+struct ir_value *ir_build_numbers(
+	struct ir_builder *b, const struct ir_type *type, const union ir_number *v);
+
+/* Are there as many elements as the type has, all of them values of it? Reports at the literal. */
+bool literal_check(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
+
+/* The elements of a checked literal as bytes: elements * bytes of one, owned by `owner` (talloc).
+ */
+unsigned char *literal_bytes(const void *owner, const struct ir_op *op);
+
+/* Element i of an array of bytes, and back: an element as the bytes of its type. */
+union ir_number literal_read(enum ir_dtype t, const unsigned char *bytes, int64_t i);
+void literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number v);
+
+/*
+ * The one attribute `value` with which a constant has the elements of the literal; false where they
+ * differ, or where a constant cannot say it to the bit.
+ */
+bool literal_is_constant(struct ir_module *m, const struct ir_op *op, struct ir_attr *value);
+
+#endif
