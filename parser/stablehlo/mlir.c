@@ -1,13 +1,201 @@
 /* Reading MLIR text, and finding things in the tree. */
-#include "parser/stablehlo/mlir.h"
+#include "parser/stablehlo/mlir_parser.h"
+
+#include "parser/stablehlo/mlir.tab.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+#include <talloc.h>
+
+void
+mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	if (p->stop)
+		return;
+	va_start(args, format);
+	char *text = talloc_vasprintf(p, format, args);
+	va_end(args);
+	if (!text)
+		out_of_memory();
+	diag_error(p->ctx->diag, loc, "%s", text);
+	talloc_free(text);
+	if (++p->errors == MLIR_MAX_ERRORS) {
+		diag_error(p->ctx->diag, loc, "too many errors: the rest is not read");
+		p->stop = true;
+	}
+}
+
+void
+mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text)
+{
+	if (!p->stop)
+		diag_note(p->ctx->diag, loc, "%s", text);
+}
+
+/* The module of the text, or one around the ops of its top level. */
+static struct mlir_op *
+top_module(struct mlir_parser *p, struct mlir_block *top)
+{
+	const char *name = ir_name(p->ctx, "builtin.module");
+
+	if (top->first && top->first == top->last && top->first->name == name)
+		return top->first;
+	struct mlir_op *op = ARENA_NEW(p->arena, struct mlir_op);
+	*op = (struct mlir_op){.name = name,
+		.loc = {p->lex.base, p->lex.base},
+		.region = top,
+		.nregions = 1};
+	top->parent = op;
+	p->file->nops++;
+	return op;
+}
+
+static void
+prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
+{
+	p->ctx = ctx;
+	p->file = talloc_zero(owner, struct mlir_file);
+	if (!p->file)
+		out_of_memory();
+	p->arena = arena_create(p->file);
+	p->file->arena = p->arena;
+	p->file->ctx = ctx;
+	p->scratch = arena_create(p);
+	p->scope = p->last_scope = 1;
+	p->bad_type = (struct mlir_type){
+		.kind = MLIR_OTHER, .dtype = -1, .element = ir_name(ctx, "?"), .text = ir_name(ctx, "?")};
+	p->poison = (struct mlir_value){.name = ir_name(ctx, "?"), .type = &p->bad_type};
+	p->block = ARENA_NEW(p->arena, struct mlir_block);
+	MLIR_PUSH(p, &p->frame, struct mlir_frame, {.block = NULL});
+}
 
 struct mlir_file *
 mlir_read(const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n)
 {
-	(void)owner;
-	(void)ctx;
-	(void)name;
-	(void)text;
-	(void)n;
+	unsigned errors = diag_errors(ctx->diag);
+
+	if (n > MLIR_MAX_BYTES) {
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", name, MLIR_MAX_BYTES);
+		return NULL;
+	}
+	struct mlir_parser *p = talloc_zero(NULL, struct mlir_parser);
+	if (!p)
+		out_of_memory();
+	prepare(p, p, ctx);
+	uint32_t base = diag_add_source(ctx->diag, name, text, n);
+	mlir_lexer_open(p, diag_source_text(ctx->diag, base), n, base);
+	mlir_parse(p);
+	mlir_locations_resolve(p);
+	p->file->module = top_module(p, p->block);
+	mlir_lexer_close(p);
+	struct mlir_file *file = diag_errors(ctx->diag) == errors && !p->errors
+		? talloc_steal(owner, p->file) : NULL;
+	talloc_free(p);
+	return file;
+}
+
+/* --- queries --- */
+
+static bool
+starts_with(const char *s, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - s) >= n && !memcmp(s, word, n);
+}
+
+static const char *
+skip_blanks_and_comments(const char *s, const char *end)
+{
+	while (s < end) {
+		if (isspace((unsigned char)*s)) {
+			s++;
+		} else if (starts_with(s, end, "//")) {
+			s = memchr(s, '\n', (size_t)(end - s));
+			if (!s)
+				return end;
+		} else {
+			break;
+		}
+	}
+	return s;
+}
+
+/* `module @m {`, `module attributes {`, but not `module @m` of .dir, which has no brace. */
+static bool
+is_module(const char *s, const char *end)
+{
+	s = skip_blanks_and_comments(s + strlen("module"), end);
+	if (s < end && *s == '@') {
+		bool quoted = false;
+		for (s++; s < end && (quoted || isalnum((unsigned char)*s) || strchr("_$.-\":", *s)); s++)
+			quoted ^= *s == '"';
+		s = skip_blanks_and_comments(s, end);
+	}
+	return s < end && (*s == '{' || starts_with(s, end, "attributes"));
+}
+
+bool
+mlir_is_text(const char *text, size_t n)
+{
+	static const char *const words[] = {"builtin.module", "func.func", "sdy.mesh", "\"builtin.",
+		"\"func.", "#", "!"};
+	const char *end = text + n, *s = skip_blanks_and_comments(text, end);
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (starts_with(s, end, words[i]))
+			return true;
+	return starts_with(s, end, "module") && is_module(s, end);
+}
+
+const struct mlir_attr *
+mlir_attr_find(const struct mlir_op *op, const char *name)
+{
+	for (uint32_t i = 0; i < op->nattrs; i++)
+		if (!strcmp(op->attr[i].name, name))
+			return &op->attr[i];
 	return NULL;
+}
+
+const struct mlir_attr *
+mlir_item_find(const struct mlir_attr *dict, const char *name)
+{
+	for (uint32_t i = 0; dict->kind == MLIR_DICT && i < dict->n; i++)
+		if (dict->item[i].name && !strcmp(dict->item[i].name, name))
+			return &dict->item[i];
+	return NULL;
+}
+
+static int
+dense_ints(const struct mlir_dense *d, int64_t *out, int max)
+{
+	int64_t n = 1;
+
+	if (d->is_float || d->complex)
+		return -1;
+	for (int i = 0; i < d->type->rank; i++)
+		n *= d->type->dim[i];
+	if (n > max)
+		return -1;
+	for (int64_t i = 0; i < n; i++)
+		out[i] = d->number[d->splat ? 0 : i].i;
+	return (int)n;
+}
+
+int
+mlir_attr_ints(const struct mlir_attr *a, int64_t *out, int max)
+{
+	if (a->kind == MLIR_DENSE)
+		return dense_ints(a->dense, out, max);
+	if (a->kind != MLIR_LIST || a->n > (uint32_t)max)
+		return -1;
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (a->item[i].kind != MLIR_INT && a->item[i].kind != MLIR_BOOL)
+			return -1;
+		out[i] = a->item[i].i;
+	}
+	return (int)a->n;
 }

@@ -1,0 +1,43 @@
+/* Numbers as MLIR texts write them, and the bits of element types. */
+#ifndef PARSER_STABLEHLO_MLIR_NUMBER_H
+#define PARSER_STABLEHLO_MLIR_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A number that was read. */
+struct mlir_number_text {
+	size_t used; /* bytes; 0: no number */
+	bool is_float, negative, hex, overflow; /* overflow: beyond -2^63 ... 2^64 - 1 */
+	uint64_t bits;                          /* two's complement */
+	double f;                               /* of an integer too */
+};
+
+/* The number that the n bytes at `text`, behind which there is a zero or another byte that is no
+ * part of a number, begin with. */
+struct mlir_number_text mlir_number_read(const char *text, size_t n);
+
+enum mlir_element_kind {
+	ELEMENT_OTHER, /* tuple, quantized, index ... */
+	ELEMENT_FLOAT,
+	ELEMENT_INT, /* signed or signless */
+	ELEMENT_UINT,
+	ELEMENT_BOOL,
+};
+
+/* What a number is that has the element type of that name: "f32", "ui4", "i1". */
+struct mlir_element {
+	enum mlir_element_kind kind;
+	unsigned bits;
+	unsigned exponent, mantissa; /* of a float whose bits are known; else 0 */
+	int bias;
+
+};
+
+struct mlir_element mlir_element_of(const char *name);
+
+/* The number with those bits. NaN where the format is not known. */
+double mlir_float_of_bits(const struct mlir_element *e, uint64_t bits);
+
+#endif

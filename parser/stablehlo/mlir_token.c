@@ -1,0 +1,52 @@
+/* Tokens that hold numbers. */
+#include "parser/stablehlo/mlir_parser.h"
+
+#include "parser/stablehlo/mlir.tab.h"
+#include "parser/stablehlo/mlir_number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int mlir_lex_number(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n,
+	MLIR_STYPE *value);
+int mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, char mark,
+	MLIR_STYPE *value);
+
+/* An integer is kept in 64 bits: from -2^63 to 2^64 - 1. */
+int
+mlir_lex_number(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n,
+	MLIR_STYPE *value)
+{
+	struct mlir_number_text number = mlir_number_read(text, n);
+
+	if (number.overflow) {
+		mlir_error(p, loc, "the number does not fit in 64 bits");
+		return MLIR_error;
+	}
+	value->number = (struct mlir_attr){
+		.kind = number.is_float ? MLIR_FLOAT : MLIR_INT, .loc = loc};
+	if (number.is_float)
+		value->number.f = number.f;
+	else
+		value->number.i = (int64_t)number.bits;
+	return NUMBER;
+}
+
+/* `%r:2` (mark ':') and `%r#1` (mark '#'). */
+int
+mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, char mark,
+	MLIR_STYPE *value)
+{
+	const char *digits = memchr(text, mark, n);
+	size_t name = (size_t)(digits - text);
+
+	errno = 0;
+	unsigned long long number = strtoull(digits + 1, NULL, 10);
+	if (errno || number > MLIR_MAX_LIST || (mark == ':' && !number)) {
+		mlir_error(p, loc, "a number of results is from 1 to %d", MLIR_MAX_LIST);
+		return MLIR_error;
+	}
+	value->value = (struct mlir_named){mlir_symbol_find(p, text, name), (uint32_t)number};
+	return mark == ':' ? VALUES : VALUE;
+}
