@@ -7,6 +7,7 @@
 
 #include "lower/lower.h"
 #include "parser/parse.h"
+#include "parser/stablehlo/import.h"
 #include "passes/driver_input.h"
 #include "passes/driver_measure.h"
 #include "passes/driver_report.h"
@@ -85,6 +86,32 @@ set_up_passes(struct driver *t)
 	return ok ? DRIVER_OK : DRIVER_USAGE;
 }
 
+/* StableHLO, by the name of the file or by its first words. */
+static bool
+is_mlir(const struct driver_input *in)
+{
+	size_t n = strlen(in->name);
+
+	return (n > 5 && !strcmp(in->name + n - 5, ".mlir")) || mlir_is_text(in->text, in->length);
+}
+
+static struct ir_module *
+import_module(struct driver *t, const struct driver_input *in)
+{
+	const struct driver_options *o = t->o;
+	const struct import_options io = {
+		.carry = o->carry, .replicas = o->replicas, .entry = o->entry, .expect = o->expect};
+
+	if (o->define.n) {
+		driver_error("option -D: '%s' is StableHLO, which has no lets", in->name);
+		return NULL;
+	}
+	struct mlir_file *file = mlir_read(t->manager, t->ctx, in->name, in->text, in->length);
+	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
+	talloc_free(file);
+	return m;
+}
+
 static struct ir_module *
 read_module(struct driver *t, const struct driver_input *in)
 {
@@ -95,7 +122,9 @@ read_module(struct driver *t, const struct driver_input *in)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
 			return NULL;
 	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
-	struct ir_module *m = parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
+	struct ir_module *m =
+		is_mlir(in) ? import_module(t, in)
+			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
 	return m && ir_verify(m) ? m : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Reading MLIR text, and finding things in the tree. */
+/* Reading MLIR text. */
 #include "parser/stablehlo/mlir_parser.h"
 
 #include "parser/stablehlo/mlir.tab.h"
@@ -44,10 +44,8 @@ top_module(struct mlir_parser *p, struct mlir_block *top)
 	if (top->first && top->first == top->last && top->first->name == name)
 		return top->first;
 	struct mlir_op *op = ARENA_NEW(p->arena, struct mlir_op);
-	*op = (struct mlir_op){.name = name,
-		.loc = {p->lex.base, p->lex.base},
-		.region = top,
-		.nregions = 1};
+	*op = (struct mlir_op){
+		.name = name, .loc = {p->lex.base, p->lex.base}, .region = top, .nregions = 1};
 	top->parent = op;
 	p->file->nops++;
 	return op;
@@ -65,8 +63,10 @@ prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 	p->file->ctx = ctx;
 	p->scratch = arena_create(p);
 	p->scope = p->last_scope = 1;
-	p->bad_type = (struct mlir_type){
-		.kind = MLIR_OTHER, .dtype = -1, .element = ir_name(ctx, "?"), .text = ir_name(ctx, "?")};
+	p->bad_type = (struct mlir_type){.kind = MLIR_OTHER,
+		.dtype = -1,
+		.element = ir_name(ctx, "?"),
+		.text = ir_name(ctx, "?")};
 	p->poison = (struct mlir_value){.name = ir_name(ctx, "?"), .type = &p->bad_type};
 	p->block = ARENA_NEW(p->arena, struct mlir_block);
 	MLIR_PUSH(p, &p->frame, struct mlir_frame, {.block = NULL});
@@ -92,12 +92,13 @@ mlir_read(const void *owner, struct ir_context *ctx, const char *name, const cha
 	p->file->module = top_module(p, p->block);
 	mlir_lexer_close(p);
 	struct mlir_file *file = diag_errors(ctx->diag) == errors && !p->errors
-		? talloc_steal(owner, p->file) : NULL;
+					 ? talloc_steal(owner, p->file)
+					 : NULL;
 	talloc_free(p);
 	return file;
 }
 
-/* --- queries --- */
+/* --- is it MLIR? --- */
 
 static bool
 starts_with(const char *s, const char *end, const char *word)
@@ -131,7 +132,9 @@ is_module(const char *s, const char *end)
 	s = skip_blanks_and_comments(s + strlen("module"), end);
 	if (s < end && *s == '@') {
 		bool quoted = false;
-		for (s++; s < end && (quoted || isalnum((unsigned char)*s) || strchr("_$.-\":", *s)); s++)
+		for (s++;
+			s < end && (quoted || isalnum((unsigned char)*s) || strchr("_$.-\":", *s));
+			s++)
 			quoted ^= *s == '"';
 		s = skip_blanks_and_comments(s, end);
 	}
@@ -141,8 +144,8 @@ is_module(const char *s, const char *end)
 bool
 mlir_is_text(const char *text, size_t n)
 {
-	static const char *const words[] = {"builtin.module", "func.func", "sdy.mesh", "\"builtin.",
-		"\"func.", "#", "!"};
+	static const char *const words[] = {
+		"builtin.module", "func.func", "sdy.mesh", "\"builtin.", "\"func.", "#", "!"};
 	const char *end = text + n, *s = skip_blanks_and_comments(text, end);
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -21,7 +21,8 @@ void
 mlir_attr_symbol(
 	struct mlir_parser *p, enum mlir_attr_kind kind, struct mlir_symbol *s, struct ir_loc loc)
 {
-	mlir_attr_push(p, (struct mlir_attr){.kind = kind, .loc = loc, .s = mlir_symbol_name(p, s)});
+	mlir_attr_push(
+		p, (struct mlir_attr){.kind = kind, .loc = loc, .s = mlir_symbol_name(p, s)});
 }
 
 void
@@ -119,8 +120,9 @@ mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n, con
 	if (depth == MLIR_MAX_DEPTH)
 		mlir_error(p, loc, "this is nested too deeply");
 	const struct mlir_attr *item = mlir_attrs_take(p, n);
-	mlir_attr_push(p, (struct mlir_attr){
-		.kind = kind, .n = n, .loc = loc, .dialect = dialect, .item = item});
+	mlir_attr_push(
+		p, (struct mlir_attr){
+			   .kind = kind, .n = n, .loc = loc, .dialect = dialect, .item = item});
 	top(p)->depth = depth + 1;
 }
 
@@ -157,8 +159,9 @@ mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 	/* An attribute without parameters, or a location, which says nothing here. */
 	if (!memchr(s->text, '.', s->n) && strncmp(s->text, "#loc", 4) != 0)
 		mlir_error(p, loc, "%.*s is not defined", (int)s->n, s->text);
-	mlir_attr_push(p, (struct mlir_attr){
-		.kind = MLIR_OPAQUE, .loc = loc, .s = ir_name_n(p->ctx, s->text, s->n)});
+	mlir_attr_push(
+		p, (struct mlir_attr){
+			   .kind = MLIR_OPAQUE, .loc = loc, .s = ir_name_n(p->ctx, s->text, s->n)});
 }
 
 void
@@ -232,11 +235,8 @@ struct mlir_attr
 mlir_make_list(struct mlir_parser *p, const char *name, const struct mlir_attr *item, uint32_t n,
 	struct ir_loc loc)
 {
-	return (struct mlir_attr){.name = ir_name(p->ctx, name),
-		.kind = MLIR_LIST,
-		.n = n,
-		.loc = loc,
-		.item = item};
+	return (struct mlir_attr){
+		.name = ir_name(p->ctx, name), .kind = MLIR_LIST, .n = n, .loc = loc, .item = item};
 }
 
 struct mlir_attr
@@ -275,8 +275,9 @@ conv_side(struct mlir_parser *p, const struct mlir_attr *list, const char *first
 	for (uint32_t i = 0; i < nspace; i++)
 		ok = ok && space[i].i >= 0;
 	if (!ok || at[0] < 0 || at[1] < 0)
-		mlir_error(p, list->loc, "expected %s, %s and the numbers of the spatial dims, each once",
-			first, second);
+		mlir_error(p, list->loc,
+			"expected %s, %s and the numbers of the spatial dims, each once", first,
+			second);
 	mlir_attr_push(p, mlir_make_int(p, first_name, at[0], list->loc));
 	mlir_attr_push(p, mlir_make_int(p, second_name, at[1], list->loc));
 	mlir_attr_push(p, mlir_make_list(p, spatial, space, nspace, list->loc));

@@ -25,7 +25,8 @@ static void
 skip_blanks(struct dense *r)
 {
 	for (;;) {
-		while (r->s < r->end && (*r->s == ' ' || *r->s == '\n' || *r->s == '\t' || *r->s == '\r'))
+		while (r->s < r->end &&
+			(*r->s == ' ' || *r->s == '\n' || *r->s == '\t' || *r->s == '\r'))
 			r->s++;
 		if (r->end - r->s < 2 || r->s[0] != '/' || r->s[1] != '/')
 			return;
@@ -71,7 +72,7 @@ in_range(const struct mlir_element *e, const struct mlir_number_text *number)
 	if (e->bits >= 64)
 		return e->kind == ELEMENT_UINT ? !number->negative || !number->bits
 					       : number->negative || number->hex ||
-							  number->bits <= (uint64_t)INT64_MAX;
+							 number->bits <= (uint64_t)INT64_MAX;
 	if (number->hex && !number->negative)
 		return number->bits >> e->bits == 0;
 	if (number->negative)
@@ -162,8 +163,8 @@ count_error(struct dense *r, int level, int64_t items)
 {
 	mlir_error(r->p, mlir_place(r->p, r->s, 1),
 		"expected %" PRId64 " item%s, as dim %d of %s says, found %" PRId64 "%s",
-		r->type->dim[level], r->type->dim[level] == 1 ? "" : "s", level, r->type->text, items,
-		items > r->type->dim[level] ? " or more" : "");
+		r->type->dim[level], r->type->dim[level] == 1 ? "" : "s", level, r->type->text,
+		items, items > r->type->dim[level] ? " or more" : "");
 	return false;
 }
 
@@ -239,7 +240,8 @@ read_blob(struct dense *r, int64_t elements)
 	int64_t whole = packed ? (numbers + 7) / 8 : numbers * bytes;
 	int64_t splat = bytes * (r->d->complex ? 2 : 1);
 	if ((e->bits % 8 && !packed) || !bytes || (e->kind == ELEMENT_FLOAT && !e->exponent)) {
-		mlir_error(r->p, r->loc, "a string of bytes is not supported for elements of type %s",
+		mlir_error(r->p, r->loc,
+			"a string of bytes is not supported for elements of type %s",
 			r->type->element);
 		return false;
 	}
@@ -248,7 +250,8 @@ read_blob(struct dense *r, int64_t elements)
 			r->type->text, whole, digits / 2);
 		return false;
 	}
-	bool is_splat = digits != 2 * whole || (packed && numbers > 1 && digits == 2 && (s[0] | 32) == 'f' && (s[1] | 32) == 'f');
+	bool is_splat = digits != 2 * whole || (packed && numbers > 1 && digits == 2 &&
+						       (s[0] | 32) == 'f' && (s[1] | 32) == 'f');
 	r->d->splat = is_splat;
 	r->count = is_splat ? (r->d->complex ? 2 : 1) : numbers;
 	r->d->number = ARENA_ARRAY(r->p->arena, union mlir_number, r->count + 1);
@@ -256,7 +259,8 @@ read_blob(struct dense *r, int64_t elements)
 		uint64_t bits = 0;
 		if (packed) {
 			int64_t at = is_splat ? 0 : i / 8;
-			unsigned byte = (unsigned)(hex_digit(s[2 * at]) * 16 + hex_digit(s[2 * at + 1]));
+			unsigned byte =
+				(unsigned)(hex_digit(s[2 * at]) * 16 + hex_digit(s[2 * at + 1]));
 			r->d->number[i].i = is_splat ? byte != 0 : byte >> (i % 8) & 1;
 			continue;
 		}
@@ -319,7 +323,8 @@ read_elements(struct dense *r)
 	if (*r->s == '"')
 		return dense_error(r, "a string that begins with 0x");
 	if (*r->s == '[')
-		return r->type->rank ? read_lists(r) : dense_error(r, "one number, as the type has no dims");
+		return r->type->rank ? read_lists(r)
+				     : dense_error(r, "one number, as the type has no dims");
 	r->d->splat = true;
 	return read_element(r);
 }
@@ -385,7 +390,8 @@ mlir_dense_ints(struct mlir_parser *p, const int64_t *v, int n, int columns)
 	char text[64];
 	int length = snprintf(text, sizeof text, "tensor<%dx%dxi64>", n / columns, columns);
 	t->text = ir_name_n(p->ctx, text, (size_t)length);
-	*d = (struct mlir_dense){.type = t, .n = n, .number = ARENA_ARRAY(p->arena, union mlir_number, n + 1)};
+	*d = (struct mlir_dense){
+		.type = t, .n = n, .number = ARENA_ARRAY(p->arena, union mlir_number, n + 1)};
 	for (int i = 0; i < n; i++)
 		d->number[i].i = v[i];
 	return d;
@@ -407,7 +413,8 @@ mlir_array_push(struct mlir_parser *p, struct ir_loc loc)
 	const char *name = ir_name_n(p->ctx, r.s, (size_t)(element_end - r.s));
 	r.element = mlir_element_of(name);
 	if (r.element.kind == ELEMENT_OTHER || r.element.bits > 64 || !r.element.bits) {
-		mlir_error(p, loc, "the element type of array<> is one of integers or floats, found '%s'",
+		mlir_error(p, loc,
+			"the element type of array<> is one of integers or floats, found '%s'",
 			name);
 		r.s = end;
 	} else {
@@ -419,12 +426,13 @@ mlir_array_push(struct mlir_parser *p, struct ir_loc loc)
 		const char *begin = r.s;
 		if (!read_number(&r, &number))
 			break;
-		mlir_attr_push(p, (struct mlir_attr){
-			.kind = d.is_float || r.element.kind == ELEMENT_FLOAT ? MLIR_FLOAT
-				: r.element.kind == ELEMENT_BOOL              ? MLIR_BOOL
-									      : MLIR_INT,
-			.loc = mlir_place(p, begin, (size_t)(r.s - begin)),
-			.i = number.i});
+		mlir_attr_push(
+			p, (struct mlir_attr){.kind = d.is_float || r.element.kind == ELEMENT_FLOAT
+							      ? MLIR_FLOAT
+						      : r.element.kind == ELEMENT_BOOL ? MLIR_BOOL
+										       : MLIR_INT,
+				   .loc = mlir_place(p, begin, (size_t)(r.s - begin)),
+				   .i = number.i});
 		n++;
 		skip_blanks(&r);
 		if (r.s < r.end && !accept(&r, ',')) {

@@ -89,7 +89,8 @@ looks_like_op(const char *s)
 	if (!isalpha((unsigned char)*s))
 		return false;
 	size_t n = (size_t)(end - s);
-	return memchr(s, '.', n) || (n == 6 && (!memcmp(s, "return", n) || !memcmp(s, "module", n))) ||
+	return memchr(s, '.', n) ||
+	       (n == 6 && (!memcmp(s, "return", n) || !memcmp(s, "module", n))) ||
 	       (n == 4 && !memcmp(s, "call", n));
 }
 
@@ -146,7 +147,8 @@ static void
 resync(struct mlir_parser *p, struct ir_loc *loc)
 {
 	struct mlir_lexer *lx = &p->lex;
-	struct resync r = {.text = lx->text, .n = lx->n, .tried = true, .fresh = lx->sync_from == 0};
+	struct resync r = {
+		.text = lx->text, .n = lx->n, .tried = true, .fresh = lx->sync_from == 0};
 	size_t at = lx->sync_from;
 
 	while (at < lx->n) {

@@ -9,8 +9,7 @@
 #include <string.h>
 
 void
-mlir_location_alias(
-	struct mlir_parser *p, struct mlir_symbol *alias, struct mlir_symbol *location)
+mlir_location_alias(struct mlir_parser *p, struct mlir_symbol *alias, struct mlir_symbol *location)
 {
 	(void)p;
 	alias->location = location;

@@ -119,8 +119,8 @@ mlir_element_of(const char *name)
 	if (*s == 'i' && is_digit(s[1])) {
 		unsigned bits = (unsigned)strtoul(s + 1, NULL, 10);
 		return (struct mlir_element){.kind = is_unsigned ? ELEMENT_UINT
-					: bits == 1      ? ELEMENT_BOOL
-							 : ELEMENT_INT,
+						     : bits == 1 ? ELEMENT_BOOL
+								 : ELEMENT_INT,
 			.bits = bits};
 	}
 	if (*name == 'f' && is_digit(name[1])) /* f8E4M3FN: numbers, but not their bits */

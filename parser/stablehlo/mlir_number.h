@@ -8,7 +8,7 @@
 
 /* A number that was read. */
 struct mlir_number_text {
-	size_t used; /* bytes; 0: no number */
+	size_t used;                            /* bytes; 0: no number */
 	bool is_float, negative, hex, overflow; /* overflow: beyond -2^63 ... 2^64 - 1 */
 	uint64_t bits;                          /* two's complement */
 	double f;                               /* of an integer too */
@@ -32,7 +32,6 @@ struct mlir_element {
 	unsigned bits;
 	unsigned exponent, mantissa; /* of a float whose bits are known; else 0 */
 	int bias;
-
 };
 
 struct mlir_element mlir_element_of(const char *name);

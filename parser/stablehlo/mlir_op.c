@@ -63,8 +63,8 @@ block_arguments(struct mlir_parser *p, uint32_t n)
 static void
 save_heights(struct mlir_parser *p, struct mlir_frame *f)
 {
-	f->heights = (struct mlir_heights){p->operand.n, p->item.n, p->type.n, p->result.n,
-		p->param.n, p->region.n};
+	f->heights = (struct mlir_heights){
+		p->operand.n, p->item.n, p->type.n, p->result.n, p->param.n, p->region.n};
 }
 
 void

@@ -3,8 +3,8 @@
  * (mlir.y) calls the functions below as it recognizes things.
  *
  *     mlir.c         the whole; queries of a tree        mlir_attr.c    attributes
- *     mlir_lex.c     tokens; on after an error           mlir_dense.c   elements of dense<>, array<>
- *     mlir_symbol.c  texts and names to what they mean   mlir_number.c  bits to numbers
+ *     mlir_lex.c     tokens; on after an error           mlir_dense.c   elements of dense<>,
+ * array<> mlir_symbol.c  texts and names to what they mean   mlir_number.c  bits to numbers
  *     mlir_type.c    types                               mlir_sdy.c     meshes and shardings
  *     mlir_op.c      ops and regions                     mlir_special.c func, while, reduce ...
  *     pretty.c       pretty forms to generic ones        mlir_loc.c     loc("...")
@@ -33,14 +33,14 @@ struct mlir_form;
 struct mlir_symbol {
 	const char *text; /* n bytes of the source */
 	uint32_t n;
-	uint32_t scope;          /* in which `value` is defined; 0: in none */
+	uint32_t scope;           /* in which `value` is defined; 0: in none */
 	struct mlir_value *value; /* first of a group `%r:2` */
 	uint32_t nvalues;
 	bool resolving;     /* a location that refers to itself */
 	bool location_read; /* `debug_name` is known */
 	const struct mlir_type *type;
-	const char *name;       /* interned without sigil and escapes, once somebody asked */
-	const char *debug_name; /* of a location */
+	const char *name;              /* interned without sigil and escapes, once somebody asked */
+	const char *debug_name;        /* of a location */
 	const struct mlir_form *form;  /* of an op name */
 	const struct mlir_attr *alias; /* of #name */
 	struct mlir_symbol *location;  /* of #loc1: what it stands for */
@@ -127,7 +127,7 @@ struct mlir_located {
 /* `: (a, b) -> c`: on the stack of types are the inputs, then the outputs. */
 struct mlir_sig {
 	uint32_t nin, nout;
-	bool arrow; /* else all types are inputs */
+	bool arrow;       /* else all types are inputs */
 	const char *name; /* of the head of a generic op */
 	struct ir_loc loc;
 };
@@ -150,9 +150,9 @@ struct mlir_lexer {
 	char *copy; /* what flex writes into */
 	const char *text;
 	size_t n;
-	uint32_t base;   /* location of text[0] */
-	int nested;      /* the token that a text in brackets will be */
-	uint32_t depth;  /* brackets open in it */
+	uint32_t base;           /* location of text[0] */
+	int nested;              /* the token that a text in brackets will be */
+	uint32_t depth;          /* brackets open in it */
 	uint32_t last, last_end; /* of the last token */
 	bool recovering;
 	uint32_t sync_from; /* end of the last op that was fine, or resumed at */
@@ -173,13 +173,13 @@ struct mlir_parser {
 
 	struct mlir_block *block;
 	uint32_t scope, last_scope;
-	uint32_t params;  /* that the next region to be opened has */
-	bool isolated;    /* the next region does not see names of outside */
+	uint32_t params; /* that the next region to be opened has */
+	bool isolated;   /* the next region does not see names of outside */
 	struct mlir_pending pending;
 	struct mlir_stack operand, item, type, result, param, region, frame, undo, located;
 	struct mlir_stack decoded; /* attributes of a pretty form */
 
-	struct mlir_value poison; /* stands for values whose definition failed */
+	struct mlir_value poison;  /* stands for values whose definition failed */
 	struct mlir_type bad_type; /* and for types */
 };
 
@@ -246,8 +246,8 @@ mlir_type_same(const struct mlir_parser *p, const struct mlir_type *a, const str
 /* mlir_dense.c */
 /* The elements in the text at `loc`, `dense<...>`, for a type; pushes nothing. NULL after an error.
  */
-const struct mlir_dense *mlir_dense_read(
-	struct mlir_parser *p, struct ir_loc loc, const struct mlir_type *type, struct ir_loc type_loc);
+const struct mlir_dense *mlir_dense_read(struct mlir_parser *p, struct ir_loc loc,
+	const struct mlir_type *type, struct ir_loc type_loc);
 const struct mlir_dense *mlir_dense_ints(
 	struct mlir_parser *p, const int64_t *v, int n, int columns);
 /* array<i64: 1, 2> at `loc`, pushed as a list. */
@@ -308,8 +308,8 @@ void mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc
 /* All stacks as they were when the region at hand was opened. */
 void mlir_stacks_drop(struct mlir_parser *p);
 /* The form of an op was read; how much of each stack is its. */
-void mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc,
-	struct mlir_counts n, uint32_t regions, struct mlir_sig sig);
+void mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc, struct mlir_counts n,
+	uint32_t regions, struct mlir_sig sig);
 /* It is whole: its results are the last n names. */
 void mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol *location);
 /* After a syntax error: the names of results stand for the poison. */
@@ -333,8 +333,8 @@ uint32_t mlir_while_head(
 	struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc types_loc);
 void mlir_while(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs);
 void mlir_reducer(struct mlir_parser *p, uint32_t n);
-void mlir_reduce(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs,
-	struct mlir_sig sig);
+void mlir_reduce(
+	struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs, struct mlir_sig sig);
 void mlir_reduce_applies(struct mlir_parser *p, struct ir_loc loc, uint32_t n,
 	struct mlir_symbol *name, struct ir_loc name_loc, uint32_t attrs, struct mlir_sig sig);
 void mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t inits,

@@ -27,10 +27,8 @@ sharding_dim(struct mlir_parser *p, const struct mlir_attr *set)
 			axis[n++] = *a;
 	}
 	item[0] = mlir_make_list(p, "axes", axis, n, set->loc);
-	item[1] = (struct mlir_attr){.name = ir_name(p->ctx, "open"),
-		.kind = MLIR_BOOL,
-		.loc = set->loc,
-		.i = open};
+	item[1] = (struct mlir_attr){
+		.name = ir_name(p->ctx, "open"), .kind = MLIR_BOOL, .loc = set->loc, .i = open};
 	item[2] = mlir_make_int(p, "priority", priority, set->loc);
 	return (struct mlir_attr){.kind = MLIR_DICT, .n = 3, .loc = set->loc, .item = item};
 }

@@ -7,8 +7,9 @@
 static void
 attr_string(struct mlir_parser *p, const char *name, const char *s, struct ir_loc loc)
 {
-	mlir_attr_push(p, (struct mlir_attr){
-		.name = ir_name(p->ctx, name), .kind = MLIR_STRING, .loc = loc, .s = s});
+	mlir_attr_push(
+		p, (struct mlir_attr){
+			   .name = ir_name(p->ctx, name), .kind = MLIR_STRING, .loc = loc, .s = s});
 }
 
 static const char *
@@ -69,13 +70,13 @@ mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs)
 		(struct mlir_sig){.arrow = true, .loc = loc});
 }
 
-/* On the stacks: the parameters, the types of the results, a dictionary for each, the attributes. */
+/* On the stacks: the parameters, the types of the results, a dictionary for each, the attributes.
+ */
 uint32_t
 mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f)
 {
 	const struct mlir_param *param = MLIR_TOP(&p->param, struct mlir_param, f->params);
-	const struct mlir_item *out =
-		MLIR_TOP(&p->item, struct mlir_item, f->attrs + f->outputs);
+	const struct mlir_item *out = MLIR_TOP(&p->item, struct mlir_item, f->attrs + f->outputs);
 	struct mlir_attr *dict = ARENA_ARRAY(p->arena, struct mlir_attr, f->outputs);
 	bool any = false, is_public = !f->visibility;
 
@@ -99,16 +100,17 @@ mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f)
 		memcpy(sorted + f->params, type, f->outputs * sizeof *sorted);
 	p->type.n -= f->params + f->outputs;
 	mlir_attr_push(p, (struct mlir_attr){.name = text(p, "function_type"),
-		.kind = MLIR_TYPE,
-		.loc = f->name_loc,
-		.type = mlir_type_function(p, sorted, f->params, f->outputs)});
+				  .kind = MLIR_TYPE,
+				  .loc = f->name_loc,
+				  .type = mlir_type_function(p, sorted, f->params, f->outputs)});
 	attr_string(p, "sym_name", mlir_symbol_name(p, f->name), f->name_loc);
 	uint32_t n = f->attrs + 2;
 	if (!is_public) {
 		const char *word = mlir_symbol_name(p, f->visibility);
 		if (strcmp(word, "public") != 0 && strcmp(word, "private") != 0 &&
 			strcmp(word, "nested") != 0)
-			mlir_error(p, f->visibility_loc, "expected public or private, found '%s'", word);
+			mlir_error(p, f->visibility_loc, "expected public or private, found '%s'",
+				word);
 		attr_string(p, "sym_visibility", word, f->visibility_loc);
 		n++;
 	}
@@ -203,8 +205,8 @@ mlir_reducer(struct mlir_parser *p, uint32_t n)
 }
 
 void
-mlir_reduce(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs,
-	struct mlir_sig sig)
+mlir_reduce(
+	struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs, struct mlir_sig sig)
 {
 	sort_pairs(p, n);
 	mlir_op_form(p, text(p, "stablehlo.reduce"), loc, (struct mlir_counts){2 * n, attrs + 1}, 1,
@@ -259,19 +261,15 @@ applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const s
 	b->nargs = 2;
 	b->arg = ARENA_ARRAY(p->arena, struct mlir_value, 2);
 	for (uint32_t i = 0; i < 2; i++)
-		b->arg[i] = (struct mlir_value){.name = text(p, arg[i]),
-			.type = t,
-			.block = b,
-			.index = i,
-			.loc = loc};
+		b->arg[i] = (struct mlir_value){
+			.name = text(p, arg[i]), .type = t, .block = b, .index = i, .loc = loc};
 	struct mlir_op *op = body_op(p, b, name, loc, 2);
 	struct mlir_value **operand = (struct mlir_value **)op->operand;
 	operand[0] = &b->arg[0];
 	operand[1] = &b->arg[1];
 	op->nresults = 1;
 	op->result = ARENA_ARRAY(p->arena, struct mlir_value, 1);
-	op->result[0] =
-		(struct mlir_value){.name = text(p, "0"), .type = t, .op = op, .loc = loc};
+	op->result[0] = (struct mlir_value){.name = text(p, "0"), .type = t, .op = op, .loc = loc};
 	struct mlir_op *back = body_op(p, b, text(p, "stablehlo.return"), loc, 1);
 	((struct mlir_value **)back->operand)[0] = op->result;
 	return b;
@@ -284,8 +282,9 @@ mlir_reduce_applies(struct mlir_parser *p, struct ir_loc loc, uint32_t n, struct
 	if (n != 1)
 		mlir_error(p, name_loc, "`applies` is for one input, found %u; write a reducer", n);
 	const struct mlir_type *t = sig.nin + sig.nout
-		? MLIR_TOP(&p->type, const struct mlir_type *, sig.nin + sig.nout)[sig.nin > 1]
-		: &p->bad_type;
+					    ? MLIR_TOP(&p->type, const struct mlir_type *,
+						      sig.nin + sig.nout)[sig.nin > 1]
+					    : &p->bad_type;
 	struct mlir_block *b =
 		applied_body(p, mlir_symbol_name(p, name), name_loc, scalar_of(p, t));
 	MLIR_PUSH(p, &p->region, struct mlir_block *, b);
@@ -310,14 +309,15 @@ mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t
 {
 	segments(p, "operandSegmentSizes", inputs, inits, loc);
 	segments(p, "resultSegmentSizes", sig.nout > inits ? sig.nout - inits : 0, inits, loc);
-	mlir_op_form(p, text(p, "chlo.scan"), loc, (struct mlir_counts){inputs + inits, attrs + 3}, 1,
-		sig);
+	mlir_op_form(p, text(p, "chlo.scan"), loc, (struct mlir_counts){inputs + inits, attrs + 3},
+		1, sig);
 }
 
 /* --- sdy --- */
 
 void
-mlir_mesh(struct mlir_parser *p, struct ir_loc loc, struct mlir_symbol *name, struct ir_loc name_loc)
+mlir_mesh(
+	struct mlir_parser *p, struct ir_loc loc, struct mlir_symbol *name, struct ir_loc name_loc)
 {
 	struct mlir_attr *a = &MLIR_TOP(&p->item, struct mlir_item, 1)->attr;
 

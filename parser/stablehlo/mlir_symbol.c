@@ -51,8 +51,8 @@ symbols_grow(struct mlir_parser *p)
 static struct mlir_symbol *
 symbol_of(const struct mlir_parser *p, uint32_t number)
 {
-	return &MLIR_STACK(&p->symbols,
-		struct mlir_symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+	return &MLIR_STACK(
+		&p->symbols, struct mlir_symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
 }
 
 struct mlir_symbol *
@@ -211,8 +211,10 @@ mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc l
 	struct mlir_symbol *s = name.symbol;
 
 	if (s->scope != p->scope) {
-		mlir_error(p, loc, s->scope ? "%.*s is outside the function, which cannot use it" :
-			"%.*s is not defined", (int)s->n, s->text);
+		mlir_error(p, loc,
+			s->scope ? "%.*s is outside the function, which cannot use it"
+				 : "%.*s is not defined",
+			(int)s->n, s->text);
 		mlir_symbol_poison(p, s);
 		return &p->poison;
 	}

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mlir_lex_number(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n,
-	MLIR_STYPE *value);
+int mlir_lex_number(
+	struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, MLIR_STYPE *value);
 int mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, char mark,
 	MLIR_STYPE *value);
 
 /* An integer is kept in 64 bits: from -2^63 to 2^64 - 1. */
 int
-mlir_lex_number(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n,
-	MLIR_STYPE *value)
+mlir_lex_number(
+	struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, MLIR_STYPE *value)
 {
 	struct mlir_number_text number = mlir_number_read(text, n);
 
@@ -24,8 +24,8 @@ mlir_lex_number(struct mlir_parser *p, struct ir_loc loc, const char *text, size
 		mlir_error(p, loc, "the number does not fit in 64 bits");
 		return MLIR_error;
 	}
-	value->number = (struct mlir_attr){
-		.kind = number.is_float ? MLIR_FLOAT : MLIR_INT, .loc = loc};
+	value->number =
+		(struct mlir_attr){.kind = number.is_float ? MLIR_FLOAT : MLIR_INT, .loc = loc};
 	if (number.is_float)
 		value->number.f = number.f;
 	else

@@ -20,8 +20,8 @@ type_error(struct reader *r, const char *what)
 	int n = (int)(r->end - r->s > 40 ? 40 : r->end - r->s);
 
 	if (!r->failed)
-		mlir_error(r->p, r->loc, "%s, found %s%.*s%s", what, n ? "'" : "the end of the type", n,
-			r->s, n ? "'" : "");
+		mlir_error(r->p, r->loc, "%s, found %s%.*s%s", what,
+			n ? "'" : "the end of the type", n, r->s, n ? "'" : "");
 	r->failed = true;
 }
 
@@ -142,8 +142,7 @@ too_large(const struct mlir_type *t)
 	uint64_t n = 1;
 
 	for (int i = 0; i < t->rank; i++)
-		if (t->dim[i] > 0 &&
-			__builtin_mul_overflow(n, (uint64_t)t->dim[i], &n))
+		if (t->dim[i] > 0 && __builtin_mul_overflow(n, (uint64_t)t->dim[i], &n))
 			return true;
 	return n > INT64_MAX / 16; /* sizes in bytes fit too */
 }
@@ -231,7 +230,7 @@ read_type(struct reader *r, int depth)
 		t->element = ir_name_n(r->p->ctx, begin, (size_t)(end - begin));
 		t->dtype = (int8_t)dtype_of(t->element);
 		t->kind = mlir_element_of(t->element).kind != ELEMENT_OTHER ? MLIR_SCALAR
-									  : MLIR_OTHER;
+									    : MLIR_OTHER;
 		if (end == begin)
 			type_error(r, "expected a type");
 		r->s = end;
@@ -293,7 +292,8 @@ mlir_type_function(
 	struct mlir_parser *p, const struct mlir_type *const *item, uint32_t nin, uint32_t nout)
 {
 	struct mlir_type *t = ARENA_NEW(p->arena, struct mlir_type);
-	const struct mlir_type **copy = ARENA_ARRAY(p->arena, const struct mlir_type *, nin + nout + 1);
+	const struct mlir_type **copy =
+		ARENA_ARRAY(p->arena, const struct mlir_type *, nin + nout + 1);
 	size_t length = strlen("() -> ()") + 1, at = 0;
 
 	for (uint32_t i = 0; i < nin + nout; i++) {

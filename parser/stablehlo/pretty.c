@@ -290,11 +290,11 @@ decode_dot(struct mlir_parser *p, const struct mlir_pending *op)
 		    "rhs_contracting_dimensions", item + 2))
 		return false;
 	decoded_push(p, (struct mlir_attr){.name = ir_name(p->ctx, "dot_dimension_numbers"),
-		.kind = MLIR_DICT,
-		.n = 4,
-		.loc = contracting.loc,
-		.dialect = ir_name(p->ctx, "stablehlo.dot"),
-		.item = item});
+				.kind = MLIR_DICT,
+				.n = 4,
+				.loc = contracting.loc,
+				.dialect = ir_name(p->ctx, "stablehlo.dot"),
+				.item = item});
 	return true;
 }
 
@@ -362,8 +362,8 @@ decode_format(struct mlir_parser *p)
 	unsigned e = 0, m = 0;
 	int used = 0;
 
-	if (a.kind != MLIR_WORD || strlen(a.s) > 20 || sscanf(a.s, "e%um%u%n", &e, &m, &used) != 2 ||
-		a.s[used])
+	if (a.kind != MLIR_WORD || strlen(a.s) > 20 ||
+		sscanf(a.s, "e%um%u%n", &e, &m, &used) != 2 || a.s[used])
 		return item_error(p, &a, "bits of exponent and mantissa, e5m10");
 	decoded_push(p, mlir_make_int(p, "exponent_bits", e, a.loc));
 	decoded_push(p, mlir_make_int(p, "mantissa_bits", m, a.loc));
@@ -422,8 +422,8 @@ push_operand_types(struct mlir_parser *p, uint32_t n)
 
 /* A short signature becomes a whole one. `results`: how many names stand before the op. */
 static bool
-decode_sig(struct mlir_parser *p, const struct mlir_form *f, struct mlir_pending *op,
-	uint32_t results)
+decode_sig(
+	struct mlir_parser *p, const struct mlir_form *f, struct mlir_pending *op, uint32_t results)
 {
 	uint32_t written = op->sig.nin, n = op->noperands;
 	const struct mlir_type **from = MLIR_TOP(&p->type, const struct mlir_type *, written);
@@ -509,8 +509,10 @@ check_operand_count(struct mlir_parser *p, const struct mlir_form *f, const stru
 	if (n >= least && (most < 0 || n <= most))
 		return true;
 	mlir_error(p, op->loc, "%s: expected %s%d operand%s, found %d", f->name,
-		most == least ? "" : n < least ? "at least " : "at most ", n < least ? least : most,
-		(n < least ? least : most) == 1 ? "" : "s", n);
+		most == least ? ""
+		: n < least   ? "at least "
+			      : "at most ",
+		n < least ? least : most, (n < least ? least : most) == 1 ? "" : "s", n);
 	return false;
 }
 
