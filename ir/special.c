@@ -40,52 +40,87 @@ reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *resul
 }
 
 /*
- * The dim of the result that starts where dim `dim` of t starts, both behind the same number of
- * elements; -1 where there is none. Dims of size 1 are passed over.
+ * A split by n behind `before` outer positions, of dim `dim` of t: the dim of the result that it
+ * splits there as the next one, which may come behind splits of dims in front that have left one
+ * element each. -1 where there is none; *near is then a dim that starts there and is not divided,
+ * or -1.
+ *
+ *     f32[2/x,12/y] -> f32[24/x/y], f32[4/x/y,6]        f32[24/x/y] -> f32[2/x,12/y]
  */
 static int
-reshape_partner(const struct ir_type *t, int dim, const struct ir_type *result)
+reshape_partner(const struct ir_type *t, int dim, int64_t before, int64_t n,
+	const struct ir_type *result, const int64_t *factor, int *near)
 {
-	int64_t before = 1, other = 1;
+	int64_t other = 1;
 
-	for (int d = 0; d < dim; d++)
-		before *= t->dim[d];
+	*near = -1;
 	for (int d = 0; d < result->rank; d++) {
-		if (other == before && (result->dim[d] != 1 || t->dim[dim] == 1))
-			return d;
+		const bool starts = other * factor[d] == before;
+		if (starts && (result->dim[d] != 1 || t->dim[dim] == 1)) {
+			if (result->dim[d] % (factor[d] * n) == 0)
+				return d;
+			if (factor[d] == 1)
+				*near = d;
+		}
 		other *= result->dim[d];
 	}
 	return -1;
 }
 
+/* Which axis splits dim `dim` as the k-th, outermost first; -1: none. */
+static int
+nth_split(const struct ir_module *m, const struct ir_type *t, int dim, int k)
+{
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind == IR_SPLIT && t->axis[i].dim == dim && t->axis[i].order == k)
+			return i;
+	return -1;
+}
+
+/*
+ * Splits of the result: dims outermost first, and of each dim its axes. A place's slice is then
+ * reshaped as it lies.
+ */
+static bool
+reshape_splits(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+{
+	const struct ir_type *t = ir_operand_type(op, 0);
+	int64_t factor[IR_MAX_RANK], before = 1;
+	int count[IR_MAX_RANK] = {0}, near;
+
+	for (int d = 0; d < IR_MAX_RANK; d++)
+		factor[d] = 1;
+	for (int dim = 0; dim < t->rank; before *= t->dim[dim++]) {
+		int64_t at = before;
+		for (int k = 0, i; (i = nth_split(m, t, dim, k)) >= 0; k++) {
+			const int64_t n = m->axis[i].size;
+			const int partner = reshape_partner(t, dim, at, n, result, factor, &near);
+			if (partner < 0 && near >= 0)
+				return FAIL(m, op,
+					"reshape: axis %s splits dim %d of the operand, but does not "
+					"divide dim %d of size %" PRId64,
+					m->axis[i].name, dim, near, result->dim[near]);
+			if (partner < 0)
+				return FAIL(m, op,
+					"reshape: dim %d is split on axis %s and merges behind another "
+					"dim; its slices would not stay "
+					"together (allgather before)",
+					dim, m->axis[i].name);
+			result->axis[i].dim = (uint8_t)partner;
+			result->axis[i].order = (uint16_t)count[partner]++;
+			factor[partner] *= n;
+			at *= n;
+		}
+	}
+	return true;
+}
+
 bool
 special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
-	const struct ir_type *t = ir_operand_type(op, 0);
-
-	*result = *t;
+	*result = *ir_operand_type(op, 0);
 	memset(result->dim, 0, sizeof result->dim);
-	if (!reshape_shape(m, op, result))
-		return false;
-	for (int i = 0; i < m->naxes; i++) {
-		struct ir_state *s = &result->axis[i];
-		if (s->kind != IR_SPLIT)
-			continue;
-		int partner = reshape_partner(t, s->dim, result);
-		if (partner < 0)
-			return FAIL(m, op,
-				"reshape: dim %d is split on axis %s and merges behind another "
-				"dim; its slices would not stay "
-				"together (allgather before)",
-				s->dim, m->axis[i].name);
-		if (result->dim[partner] % ir_type_split_factor(m, t, s->dim))
-			return FAIL(m, op,
-				"reshape: axis %s splits dim %d of the operand, but does not "
-				"divide dim %d of size %" PRId64,
-				m->axis[i].name, s->dim, partner, result->dim[partner]);
-		s->dim = (uint8_t)partner;
-	}
-	return true;
+	return reshape_shape(m, op, result) && reshape_splits(m, op, result);
 }
 
 bool

@@ -6,8 +6,9 @@
 
 /*
  * Result type of a reshape: shape and layout. A split dim must be the outermost of the dims that
- * are merged or taken apart with it, so that a place's slice is reshaped in place. Reports
- * failures.
+ * are merged or taken apart with it, but for dims that are split down to one element a place, so
+ * that a place's slice is reshaped in place: f32[2/a,4/b,3] is f32[8/a/b,3] where a has 2 places.
+ * Reports failures.
  */
 bool special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
 

@@ -166,8 +166,9 @@ make_argument(struct import *im, struct step *s, uint32_t i)
 			v.value->name = name;
 	}
 	v.failed = !v.value;
-	import_bind(im, arg, &v);
 	s->in[i] = v;
+	v.value = v.value && !v.varies ? spmd_allgather(im, v.value, spmd_axes(im)) : v.value;
+	import_bind(im, arg, &v);
 	return !v.failed;
 }
 
@@ -184,6 +185,7 @@ make_update(struct import *im, const struct step *s, uint32_t i)
 			"is not",
 			i, s->carried[i]);
 	import_align(im, pair, 2, true);
+	pair[1].value = spmd_split_as(im, pair[1].value, pair[0].value);
 	if (!pair[1].value)
 		return false;
 	struct ir_op *op = ir_op_create(im->module, OP_update, s->b->last->loc,

@@ -73,16 +73,21 @@ import_function import_expect_almost;
 import_function import_expect_close;
 import_function import_nothing;
 
-/* import_collective.c */
+/* import_collective.c, import_permute.c, import_parallel.c, import_manual.c */
 import_function import_all_reduce;
 import_function import_all_gather;
 import_function import_reduce_scatter;
 import_function import_all_to_all;
 import_function import_collective_permute;
 import_function import_collective_broadcast;
+import_function import_collective_reduce;
 import_function import_replica_id;
 import_function import_partition_id;
 import_function import_run_parallel;
+import_function import_send;
+import_function import_recv;
+import_function import_infeed;
+import_function import_outfeed;
 import_function import_manual;
 import_function import_sharding;
 
