@@ -8,6 +8,7 @@
 #include "lower/lower.h"
 #include "parser/parse.h"
 #include "parser/stablehlo/import.h"
+#include "passes/driver_checks.h"
 #include "passes/driver_input.h"
 #include "passes/driver_measure.h"
 #include "passes/driver_report.h"
@@ -99,8 +100,11 @@ static struct ir_module *
 import_module(struct driver *t, const struct driver_input *in)
 {
 	const struct driver_options *o = t->o;
-	const struct import_options io = {
-		.carry = o->carry, .replicas = o->replicas, .entry = o->entry, .expect = o->expect};
+	const struct import_options io = {.carry = o->carry,
+		.replicas = o->replicas,
+		.entry = o->entry,
+		.expect = o->expect,
+		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
 	if (o->define.n) {
 		driver_error("option -D: '%s' is StableHLO, which has no lets", in->name);
@@ -173,6 +177,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
 	const struct driver_options *o = t->o;
 
+	if (t->checks)
+		return driver_checks_run(t->checks, m);
 	if (o->run) {
 		struct interp_options io = driver_interp_options(o);
 		return interp_run_print(m, &io, out);
@@ -325,7 +331,8 @@ measure_plans(const struct driver_options *o, const struct driver_input *in)
 }
 
 static enum driver_exit
-transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out)
+transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out,
+	struct driver_checks *checks)
 {
 	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
 		return DRIVER_INPUT;
@@ -337,7 +344,11 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 	t.manager->keep_remarks = (o->remarks && *o->remarks) || o->emit == DRIVER_EMIT_REPORT;
 	if (o->verify_diagnostics)
 		expect = driver_expect_create(scratch, t.ctx->diag, in->name, in->text);
+	if (checks)
+		driver_checks_begin(t.checks = checks, t.ctx->diag, in->text);
 	enum driver_exit exit = transform(&t, in, out);
+	if (checks)
+		exit = driver_checks_end(checks, out, exit);
 	if (expect && exit != DRIVER_USAGE)
 		exit = driver_expect_finish(expect) ? DRIVER_OK : DRIVER_INPUT;
 	talloc_free(scratch);
@@ -354,18 +365,22 @@ static enum driver_exit
 transform_parts(const struct driver_options *o, const struct driver_input *in, FILE *out)
 {
 	enum driver_exit exit = DRIVER_OK;
+	struct driver_checks *checks = o->expect ? driver_checks_create(in->text) : NULL;
 	struct driver_input part;
 	size_t at = 0;
 
 	if (!o->split)
-		return transform_part(o, in, out);
-	for (bool first = true; driver_input_part(in->text, in, &at, &part); first = false) {
-		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics)
+		exit = transform_part(o, in, out, checks);
+	for (bool first = true; o->split && driver_input_part(in->text, in, &at, &part);
+		first = false) {
+		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics && !checks)
 			fputs("// -----\n", out);
-		exit = worse(exit, transform_part(o, &part, out));
+		exit = worse(exit, transform_part(o, &part, out, checks));
 		if (exit == DRIVER_USAGE || (exit != DRIVER_OK && o->reproducer))
 			break;
 	}
+	if (checks)
+		driver_checks_sum(checks, out);
 	return exit;
 }
 
@@ -385,7 +400,7 @@ transform_tried(const void *scratch, const struct driver_options *o, const struc
 static bool
 has_own_output(const struct driver_options *o)
 {
-	return o->run || o->measure ||
+	return o->run || o->measure || o->expect ||
 	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE &&
 		       o->emit != DRIVER_EMIT_MEASURE);
 }
@@ -497,6 +512,10 @@ options_agree(const struct driver_options *o)
 		driver_error("-emit=%s needs a file for the program: -o FILE", what);
 	else if (program && o->split)
 		driver_error("-emit=%s and -split-input-file do not go together", what);
+	else if (o->expect && (program || o->run || o->measure || emits_view(o)))
+		driver_error(
+			"-expect goes with none of -run, -measure and -emit=program, timeline, "
+			"report");
 	else if (o->target && !program && !o->measure)
 		driver_error("-target goes with -emit=program, -emit=measure and -measure");
 	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))

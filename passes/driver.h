@@ -14,6 +14,7 @@
  *     driver_trial.c     -trial: plans that are run, of which the fastest is kept;
  *     driver_trial_run.c runs one
  *     driver_expect.c    -verify-diagnostics
+ *     driver_checks.c    -expect: programs that say what they expect
  *     driver_list.c      -list-passes, -list-ops, -help
  *     driver_report.h    -emit=timeline, -emit=report
  *     driver_output.c    files that are there whole or not at all
@@ -144,6 +145,7 @@ struct driver {
 	struct cost_model *cost;
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
+	struct driver_checks *checks; /* -expect, else NULL */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */
 };

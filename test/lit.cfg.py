@@ -1,4 +1,4 @@
-# How lit runs the tests of this folder: every .dir and .test file below it, except in Inputs.
+# How lit runs the tests of this folder: every .dir, .mlir and .test file below it, except in Inputs.
 #
 # One file or folder by hand:
 #   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v build/gcc/test/passes/prefetch.dir
@@ -35,7 +35,7 @@ GPL = "/usr/share/common-licenses/GPL-3"
 
 config.name = "dopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".dir", ".test"]
+config.suffixes = [".dir", ".test", ".mlir"]
 config.excludes = ["Inputs", "data", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:

@@ -266,6 +266,18 @@ module_name(struct import *im, const struct mlir_file *file)
 	return clean;
 }
 
+/* Of the entry function; of the module where that is main. */
+static const char *
+program_name(struct import *im, const struct mlir_op *entry)
+{
+	const struct mlir_attr *a = mlir_attr_find(im->file->module, "sym_name");
+	const char *name = function_name(entry);
+
+	if (!strcmp(name, "main") && a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL))
+		name = a->s;
+	return ir_name(im->module->ctx, name);
+}
+
 struct ir_module *
 stablehlo_import(
 	const void *owner, const struct mlir_file *file, const struct import_options *options)
@@ -293,7 +305,13 @@ stablehlo_import(
 		im.failed = !make_step(&im, entry) || im.failed;
 		sweep(&f->body);
 	}
+	bool wrong = diag_errors(im.diag) != before;
 	import_missing_report(&im);
+	if (im.options->outcome)
+		*im.options->outcome =
+			(struct import_outcome){.name = entry ? program_name(&im, entry) : NULL,
+				.unsupported = !wrong && diag_errors(im.diag) != before,
+				.checks = im.nchecks};
 	struct ir_module *m = NULL;
 	if (entry && !im.failed && diag_errors(im.diag) == before)
 		m = talloc_steal(owner, im.module);

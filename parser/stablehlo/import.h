@@ -63,6 +63,14 @@ struct import;
 typedef bool import_function(struct import *im, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
+/* What became of an import, for -expect. */
+struct import_outcome {
+	const char *name; /* of the program: its entry function, or where that is main its module;
+			     interned, NULL: not read so far */
+	bool unsupported; /* nothing was wrong with it, but something is not supported */
+	unsigned checks;  /* outputs check.0 ... */
+};
+
 struct import_options {
 	const char
 		*carry; /* -carry: "auto", "none" or "0,2:1,4-6:2-4": argument:result; NULL: auto */
@@ -70,7 +78,8 @@ struct import_options {
 			    */
 	const char *entry; /* -entry: the function that is the step; NULL: main, or the only public
 			      one, or the first */
-	bool expect;       /* outputs check.N.found, .expected and .agrees beside check.N */
+	struct import_outcome *outcome; /* filled in where it is not NULL */
+	bool expect; /* outputs check.N.found, .expected and .agrees beside check.N */
 };
 
 struct import {

@@ -149,15 +149,26 @@ check_op(struct import *im, const struct import_row *row, const struct mlir_op *
 		const struct mlir_type *t = op->result[i].type;
 		if (t->kind == MLIR_TENSOR && t->dtype < 0)
 			return import_unsupported_form(im, op, "tensors of %s", t->element);
+		if (t->kind == MLIR_TENSOR && t->rank > IR_MAX_RANK)
+			return import_unsupported_form(im, op,
+				"a tensor of %d dims; %d are the most", t->rank, IR_MAX_RANK);
 	}
 	return true;
 }
 
-static const char *
-type_words(struct import *im, const struct import_value *v)
+/* Has the IR value the local sizes and the element type of t (where it says them)? */
+static bool
+is_of_type(const struct import_value *v, const struct mlir_type *t)
 {
-	return v->type->text ? v->type->text
-			     : ir_type_text(im->missing, im->module, v->value->type);
+	const struct ir_type *have = v->value->type;
+	int lead = import_lead(v);
+
+	if (t->kind != MLIR_TENSOR || have->dtype != t->dtype || have->rank - lead != t->rank)
+		return false;
+	for (int i = 0; i < t->rank; i++)
+		if (t->dim[i] >= 0 && t->dim[i] != have->dim[lead + i])
+			return false;
+	return true;
 }
 
 /* The type that came out is the one that is written; and is what the value has from now on. */
@@ -168,18 +179,19 @@ check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct imp
 
 	if (!v->type)
 		v->type = written;
-	if (!v->value || im->pointwise || v->type->kind != MLIR_TENSOR)
+	if (!v->value || im->pointwise)
 		return true;
 	const struct ir_type *have = v->value->type;
 	int lead = import_lead(v);
-	v->type = import_local_type(
-		im, (enum ir_dtype)have->dtype, have->rank - lead, have->dim + lead);
-	if (import_same_type(v->type, written)) {
-		v->type = import_is_static(written) ? written : v->type;
+	bool fits = is_of_type(v, written);
+	if (fits && import_is_static(written)) {
+		v->type = written;
 		return true;
 	}
-	return import_error(im, op, "result %u is written as %s, but the op makes %s", i + 1,
-		written->text, type_words(im, v));
+	v->type = import_local_type(
+		im, (enum ir_dtype)have->dtype, have->rank - lead, have->dim + lead);
+	return fits || import_error(im, op, "result %u is written as %s, but the op makes %s",
+			       i + 1, written->text, v->type->text);
 }
 
 /* Nothing is computed where all results are empty. */

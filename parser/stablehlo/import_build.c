@@ -56,15 +56,26 @@ import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_
 {
 	struct mlir_type *t = ARENA_NEW(im->arena, struct mlir_type);
 	int64_t *d = ARENA_ARRAY(im->arena, int64_t, rank + 1);
-	struct ir_type type = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
+	char *text = talloc_strdup(NULL, "tensor<");
 
-	for (int i = 0; i < rank; i++)
-		d[i] = type.dim[i] = dim[i];
+	for (int i = 0; i < rank; i++) {
+		d[i] = dim[i];
+		text = talloc_asprintf_append_buffer(text, "%" PRId64 "x", dim[i]);
+	}
+	const char *name = dtype == IR_bool ? "i1" : ir_dtype_name(dtype);
+	/* ours are u8, theirs ui8 */
+	bool is_unsigned = ir_dtype_class(dtype) == IR_UINT;
+	text = talloc_asprintf_append_buffer(
+		text, "%s%s>", is_unsigned ? "ui" : name, is_unsigned ? name + 1 : "");
 	*t = (struct mlir_type){.kind = MLIR_TENSOR,
 		.dtype = (int8_t)dtype,
 		.rank = (uint16_t)rank,
 		.dim = d,
-		.element = ir_dtype_name(dtype)};
+		.element = ir_dtype_name(dtype),
+		.text = text ? ir_name(im->module->ctx, text) : NULL};
+	talloc_free(text);
+	if (!t->text)
+		out_of_memory();
 	return t;
 }
 
@@ -380,6 +391,11 @@ import_build_point(struct import *im, enum op_code code, const struct import_val
 		x[i] = meets(&v[i], all, rank) ? v[i].value
 					       : spread(im, &v[i], all, rank - local_rank(&v[i]));
 	*varies = all;
+	if (code == OP_NCODES) {
+		diag_error(im->diag, im->builder.loc, "not supported yet");
+		im->failed = im->builder.failed = true;
+		return NULL;
+	}
 	return ir_build(&im->builder, code, x, n, attr, nattrs);
 }
 

@@ -1,13 +1,12 @@
 /* Constants with elements of their own. */
+#include "ir/literal.h"
+
 #include "parser/stablehlo/import.h"
 
 struct ir_value *
 import_build_literal(struct import *im, const struct ir_type *type, const union cell *v, int64_t n)
 {
-	(void)type;
-	(void)v;
+	_Static_assert(sizeof(union cell) == sizeof(union ir_number), "cells are numbers");
 	(void)n;
-	diag_error(im->diag, im->builder.loc, "constants of several values are not supported");
-	im->failed = im->builder.failed = true;
-	return NULL;
+	return ir_build_numbers(&im->builder, type, (const union ir_number *)(const void *)v);
 }

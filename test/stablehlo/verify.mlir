@@ -1,0 +1,611 @@
+// What is wrong with a program is said at its op; nothing wrong reaches the interpreter.
+// RUN: %dopt -verify-diagnostics -split-input-file %s
+
+// operands differ in shape
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) {
+  // expected-error@+1 {{operands 1 and 2 differ: tensor<2x3xf32> and tensor<3x2xf32>}}
+  %0 = "stablehlo.add"(%a, %b) : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// operands differ in element type
+func.func @main(%a: tensor<2xf32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{operands 1 and 2 differ}}
+  %0 = "stablehlo.multiply"(%a, %b) : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// no broadcasting, not even of size 1
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>) {
+  // expected-error@+1 {{operands 1 and 2 differ}}
+  %0 = "stablehlo.add"(%a, %b) : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// result of another shape
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{result 1 is written as tensor<3x2xf32>, but the op makes tensor<2x3xf32>}}
+  %0 = "stablehlo.abs"(%a) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return
+}
+
+// -----
+// result of another element type
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{written as tensor<2xf64>}}
+  %0 = "stablehlo.negate"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  func.return
+}
+
+// -----
+// too few operands
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{takes 2 operands, not 1}}
+  %0 = "stablehlo.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// too many
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{takes 1 operand, not 2}}
+  %0 = "stablehlo.tanh"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// two results
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{has 1 result, not 2}}
+  %0:2 = "stablehlo.tanh"(%a) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  func.return
+}
+
+// -----
+// floats in a logical op
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{stablehlo.and is not supported: on f32}}
+  %0 = "stablehlo.and"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// integers in a transcendental one
+func.func @main(%a: tensor<2xi32>) {
+  // expected-error@+1 {{stablehlo.tanh is not supported: on i32}}
+  %0 = "stablehlo.tanh"(%a) : (tensor<2xi32>) -> tensor<2xi32>
+  func.return
+}
+
+// -----
+// compare: no such direction
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{comparison_direction must be EQ, NE, GE, GT, LE or LT, it is LESS}}
+  %0 = "stablehlo.compare"(%a, %a) {comparison_direction = #stablehlo<comparison_direction LESS>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  func.return
+}
+
+// -----
+// compare: no direction
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{it is missing}}
+  %0 = "stablehlo.compare"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  func.return
+}
+
+// -----
+// compare: a type that does not fit
+func.func @main(%a: tensor<2xi32>) {
+  // expected-error@+1 {{compare_type FLOAT does not fit tensor<2xi32>}}
+  %0 = "stablehlo.compare"(%a, %a) {comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type FLOAT>} : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi1>
+  func.return
+}
+
+// -----
+// compare: the result is i1
+func.func @main(%a: tensor<2xi32>) {
+  // expected-error@+1 {{result 1 is written as tensor<2xi32>}}
+  %0 = "stablehlo.compare"(%a, %a) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  func.return
+}
+
+// -----
+// select: predicate of another type
+func.func @main(%a: tensor<2xi32>) {
+  // expected-error@+1 {{the predicate must be of i1, it is tensor<2xi32>}}
+  %0 = "stablehlo.select"(%a, %a, %a) : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  func.return
+}
+
+// -----
+// select: predicate of another shape
+func.func @main(%p: tensor<3xi1>, %a: tensor<2xi32>) {
+  // expected-error@+1 {{it must be a scalar or have the shape of tensor<2xi32>}}
+  %0 = "stablehlo.select"(%p, %a, %a) : (tensor<3xi1>, tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  func.return
+}
+
+// -----
+// select: branches differ
+func.func @main(%p: tensor<2xi1>, %a: tensor<2xi32>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{operands 2 and 3 differ}}
+  %0 = "stablehlo.select"(%p, %a, %b) : (tensor<2xi1>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  func.return
+}
+
+// -----
+// clamp: a bound of another shape
+func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{a bound is tensor<3xf32>}}
+  %0 = "stablehlo.clamp"(%b, %a, %a) : (tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// reduce_precision: no exponent
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{exponent_bits must be at least 1, it is 0}}
+  %0 = "stablehlo.reduce_precision"(%a) {exponent_bits = 0 : i32, mantissa_bits = 3 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// bitcast_convert: parts that do not fit
+func.func @main(%a: tensor<3xi8>) {
+  // expected-error@+1 {{must have size 4}}
+  %0 = "stablehlo.bitcast_convert"(%a) : (tensor<3xi8>) -> tensor<i32>
+  func.return
+}
+
+// -----
+// popcnt of floats
+func.func @main(%a: tensor<3xf32>) {
+  // expected-error@+1 {{must be of integers, it is tensor<3xf32>}}
+  %0 = "stablehlo.popcnt"(%a) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return
+}
+
+// -----
+// map: a region with other arguments
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{region 1 has 2 arguments, expected 1}}
+  %0 = "stablehlo.map"(%a) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// map: dimensions in another order
+func.func @main(%a: tensor<2x2xf32>) {
+  // expected-error@+1 {{dimensions must be all 2 in order}}
+  %0 = "stablehlo.map"(%a) ({
+  ^bb0(%x: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {dimensions = array<i64: 1, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return
+}
+
+// -----
+// constant of another type
+func.func @main() {
+  // expected-error@+1 {{the elements are tensor<2xf32>, the result tensor<3xf32>}}
+  %0 = "stablehlo.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<3xf32>
+  func.return
+}
+
+// -----
+// iota along no dim
+func.func @main() {
+  // expected-error@+1 {{iota_dimension 2 is not one of the 2 dims}}
+  %0 = "stablehlo.iota"() {iota_dimension = 2 : i64} : () -> tensor<2x3xi32>
+  func.return
+}
+
+// -----
+// iota without a dim
+func.func @main() {
+  // expected-error@+1 {{iota_dimension must be an integer}}
+  %0 = "stablehlo.iota"() : () -> tensor<2x3xi32>
+  func.return
+}
+
+// -----
+// broadcast: too few dims
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{broadcast_dimensions has 1 numbers, expected 2}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// broadcast: no dims
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{the attribute broadcast_dimensions is missing}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// broadcast: a dim twice
+func.func @main(%a: tensor<2x2xf32>) {
+  // expected-error@+1 {{dim 0 is there twice}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 0, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return
+}
+
+// -----
+// broadcast: a dim that is none
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{-1 is not one of the 2 dims}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: -1>} : (tensor<2xf32>) -> tensor<2x2xf32>
+  func.return
+}
+
+// -----
+// broadcast: sizes that do not fit
+func.func @main(%a: tensor<2xf32>) {
+  // expected-error@+1 {{dim 0 of the operand has size 2, dim 1 of the result 6; only size 1 is repeated}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<2xf32>) -> tensor<2x6xf32>
+  func.return
+}
+
+// -----
+// reshape: other elements
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{the operand has 6 elements, the result 5}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<5xf32>
+  func.return
+}
+
+// -----
+// reshape: sizes that overflow
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{a tensor of more than 2^50 elements}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<4294967296x4294967296xf32>
+  func.return
+}
+
+// -----
+// reshape: the element type stays
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{written as tensor<6xi32>, but the op makes tensor<6xf32>}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<6xi32>
+  func.return
+}
+
+// -----
+// transpose: no permutation
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{permutation: dim 0 is there twice}}
+  %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  func.return
+}
+
+// -----
+// transpose: the wrong result
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{but the op makes tensor<3x2xf32>}}
+  %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// reverse: a dim that is none
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{dimensions: 2 is not one of the 2 dims}}
+  %0 = "stablehlo.reverse"(%a) {dimensions = array<i64: 2>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// slice: past the end
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{dim 0 has size 4, 1 to 5 is not inside of it}}
+  %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 1>, limit_indices = array<i64: 5>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// slice: backwards
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{3 to 1 is not inside of it}}
+  %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 3>, limit_indices = array<i64: 1>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// slice: standing still
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{stride 0 of dim 0 must be positive}}
+  %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 0>, limit_indices = array<i64: 4>, strides = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// slice: lists of other lengths
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{start_indices has 2 numbers, expected 1}}
+  %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 0, 0>, limit_indices = array<i64: 4>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// pad: a value that is no scalar
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{it must be a scalar of f32}}
+  %0 = "stablehlo.pad"(%a, %a) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<6xf32>
+  func.return
+}
+
+// -----
+// pad: negative between elements
+func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
+  // expected-error@+1 {{the interior padding -1 of dim 0 is negative}}
+  %0 = "stablehlo.pad"(%a, %v) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: -1>} : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+  func.return
+}
+
+// -----
+// pad: the wrong result
+func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
+  // expected-error@+1 {{dim 0 becomes 9, the result is written as tensor<8xf32>}}
+  %0 = "stablehlo.pad"(%a, %v) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 1>} : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+// pad: numbers that overflow
+func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
+  // expected-error@+1 {{dim 0 would have size}}
+  %0 = "stablehlo.pad"(%a, %v) {edge_padding_low = array<i64: 9223372036854775807>, edge_padding_high = array<i64: 9223372036854775807>, interior_padding = array<i64: 9223372036854775807>} : (tensor<4xf32>, tensor<f32>) -> tensor<?xf32>
+  func.return
+}
+
+// -----
+// concatenate: sizes that do not fit
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>) {
+  // expected-error@+1 {{may differ in dim 0 alone: tensor<2x3xf32> and tensor<2x4xf32>}}
+  %0 = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+// concatenate: a dim that is none
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{dimension -1 is not one of the 2 dims}}
+  %0 = "stablehlo.concatenate"(%a, %a) {dimension = -1 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+// concatenate: the wrong result
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{but the op makes tensor<4x3xf32>}}
+  %0 = "stablehlo.concatenate"(%a, %a) {dimension = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  func.return
+}
+
+// -----
+// concatenate: of nothing
+func.func @main() {
+  // expected-error@+1 {{takes at least 1 operand, not 0}}
+  %0 = "stablehlo.concatenate"() {dimension = 0 : i64} : () -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+// get_dimension_size: a dim that is none
+func.func @main(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{dimension 2 is not one of the 2 dims}}
+  %0 = "stablehlo.get_dimension_size"(%a) {dimension = 2 : i64} : (tensor<2x3xf32>) -> tensor<i32>
+  func.return
+}
+
+// -----
+// dynamic_slice: too few starts
+func.func @main(%a: tensor<4x4xf32>, %i: tensor<i32>) {
+  // expected-error@+1 {{has 1 starts for 2 dims}}
+  %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2, 2>} : (tensor<4x4xf32>, tensor<i32>) -> tensor<2x2xf32>
+  func.return
+}
+
+// -----
+// dynamic_slice: too much
+func.func @main(%a: tensor<4xf32>, %i: tensor<i32>) {
+  // expected-error@+1 {{dim 0 of size 4 has no slice of 5}}
+  %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 5>} : (tensor<4xf32>, tensor<i32>) -> tensor<5xf32>
+  func.return
+}
+
+// -----
+// dynamic_slice: a start that is no integer
+func.func @main(%a: tensor<4xf32>, %i: tensor<f32>) {
+  // expected-error@+1 {{start 0 is tensor<f32>, it must be an integer scalar}}
+  %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// dynamic_update_slice: too much
+func.func @main(%a: tensor<4xf32>, %u: tensor<5xf32>, %i: tensor<i32>) {
+  // expected-error@+1 {{dim 0 of the update has size 5, that of the operand 4}}
+  %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4xf32>, tensor<5xf32>, tensor<i32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// dynamic_update_slice: of another element type
+func.func @main(%a: tensor<4xf32>, %u: tensor<2xi32>, %i: tensor<i32>) {
+  // expected-error@+1 {{the update is tensor<2xi32>, the operand tensor<4xf32>}}
+  %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4xf32>, tensor<2xi32>, tensor<i32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// a shape that an input decides
+func.func @main(%a: tensor<4xf32>, %s: tensor<2xi32>) {
+  // expected-error@+1 {{a shape that no constant decides}}
+  %0 = "stablehlo.dynamic_reshape"(%a, %s) : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  func.return
+}
+
+// -----
+// call of a function that is not there
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{there is no function @nowhere}}
+  %0 = func.call @nowhere(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// tuple of other types
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{operand 1 is tensor<4xf32>, item 0 tensor<3xf32>}}
+  %0 = "stablehlo.tuple"(%a) : (tensor<4xf32>) -> tuple<tensor<3xf32>>
+  func.return
+}
+
+// -----
+// custom call that nobody knows
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{what @mystery does is not known here}}
+  %0 = "stablehlo.custom_call"(%a) {call_target_name = "mystery"} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// while: how often depends on an input
+func.func @main(%n: tensor<i32>) {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  // expected-error@+1 {{how often it runs depends on an input}}
+  %0 = "stablehlo.while"(%n) ({
+  ^bb0(%x: tensor<i32>):
+    %p = "stablehlo.compare"(%x, %c) {comparison_direction = #stablehlo<comparison_direction GT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<i32>):
+    %y = stablehlo.subtract %x, %c : tensor<i32>
+    stablehlo.return %y : tensor<i32>
+  }) : (tensor<i32>) -> tensor<i32>
+  func.return
+}
+
+// -----
+// while: for ever
+func.func @main() {
+  %c = stablehlo.constant dense<true> : tensor<i1>
+  // expected-error@+1 {{unrolled it has more than}}
+  %0 = "stablehlo.while"(%c) ({
+  ^bb0(%x: tensor<i1>):
+    stablehlo.return %x : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<i1>):
+    %y = stablehlo.or %x, %x : tensor<i1>
+    stablehlo.return %y : tensor<i1>
+  }) : (tensor<i1>) -> tensor<i1>
+  func.return
+}
+
+// -----
+// while: a condition that is no i1
+func.func @main(%n: tensor<i32>) {
+  // expected-error@+1 {{the condition must be tensor<i1>, it is tensor<i32>}}
+  %0 = "stablehlo.while"(%n) ({
+  ^bb0(%x: tensor<i32>):
+    stablehlo.return %x : tensor<i32>
+  }, {
+  ^bb0(%x: tensor<i32>):
+    stablehlo.return %x : tensor<i32>
+  }) : (tensor<i32>) -> tensor<i32>
+  func.return
+}
+
+// -----
+// if: branches of other types
+func.func @main(%p: tensor<i1>, %a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{value 1 of region 2 is tensor<3xf32>, the result tensor<2xf32>}}
+  %0 = "stablehlo.if"(%p) ({
+    stablehlo.return %a : tensor<2xf32>
+  }, {
+    stablehlo.return %b : tensor<3xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// case: an index of another type
+func.func @main(%p: tensor<i64>, %a: tensor<2xf32>) {
+  // expected-error@+1 {{the index must be tensor<i32>, it is tensor<i64>}}
+  %0 = "stablehlo.case"(%p) ({
+    stablehlo.return %a : tensor<2xf32>
+  }) : (tensor<i64>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// complex numbers
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{stablehlo.complex is not supported: complex numbers}}
+  %0 = "stablehlo.complex"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  func.return
+}
+
+// -----
+// an op that is misspelt
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{stablehlo.ad is not supported: there is no such op here; did you mean 'stablehlo.add'?}}
+  %0 = "stablehlo.ad"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// one message for an op that occurs often
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{chlo.lgamma is not supported: no such scalar function (3 times, first here)}}
+  %0 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// what depends on a failed op is not reported again
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{chlo.digamma is not supported}}
+  %0 = "chlo.digamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.add %0, %0 : tensor<4xf32>
+  %2 = "stablehlo.reshape"(%1) : (tensor<4xf32>) -> tensor<5xf32>
+  func.return
+}
+
+// -----
+// more dims than there are
+func.func @main(%a: tensor<1xf32>) {
+  // expected-error@+1 {{a tensor of 9 dims; 8 are the most}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<1xf32>) -> tensor<1x1x1x1x1x1x1x1x1xf32>
+  func.return
+}
+
+// -----
+// a function that calls itself
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{calls more than 100 deep, or a function that calls itself}}
+  %0 = func.call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
+// -----
+// an argument of another type
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{argument 1 of @f is tensor<5xf32>, not tensor<4xf32>}}
+  %0 = "func.call"(%a) {callee = @f} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func private @f(%a: tensor<5xf32>) -> tensor<5xf32> {
+  func.return %a : tensor<5xf32>
+}
