@@ -427,6 +427,7 @@ entry:
   key				{ ATTR(.kind = MLIR_UNIT, .loc = @1); mlir_attr_key(p, $1, @1); }
 | key '=' attr			{ mlir_attr_key(p, $1, @$); }
 | STRING '=' attr		{ mlir_attr_key(p, $1, @$); }
+| TYPE '=' attr			{ mlir_attr_key(p, $1, @$); /* index = 0 */ }
 ;
 
 key:

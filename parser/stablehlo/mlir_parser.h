@@ -2,13 +2,14 @@
  * Inside the reader of MLIR texts. One struct mlir_parser holds everything of one read; the grammar
  * (mlir.y) calls the functions below as it recognizes things.
  *
- *     mlir.c         the whole; queries of a tree        mlir_attr.c    attributes
+ *     mlir.c         the whole                           mlir_attr.c    attributes
  *     mlir_lex.c     tokens; on after an error           mlir_dense.c   elements of dense<>,
  * array<> mlir_symbol.c  texts and names to what they mean   mlir_number.c  bits to numbers
  *     mlir_type.c    types                               mlir_sdy.c     meshes and shardings
  *     mlir_op.c      ops and regions                     mlir_special.c func, while, reduce ...
  *     pretty.c       pretty forms to generic ones        mlir_loc.c     loc("...")
- *     mlir_message.c wording of syntax errors            mlir_print.c   a tree as generic text
+ *     mlir_message.c wording of syntax errors            mlir_find.c    queries of a tree
+ *     mlir_print.c   a tree as generic text
  *
  * What is being read lies on stacks: operands, attributes, types, names of results and arguments,
  * regions. A rule of the grammar pushes and its value is how many, so that ops in the regions of an
@@ -327,6 +328,7 @@ uint32_t mlir_module_head(
 void mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
 uint32_t mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f);
 void mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t regions);
+void mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op);
 void mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	struct mlir_named from, struct ir_loc from_loc);
 uint32_t mlir_while_head(

@@ -134,6 +134,31 @@ mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t reg
 		(struct mlir_sig){.arrow = true, .loc = loc});
 }
 
+/* The generic form has the attributes of arguments in one list: they go to the arguments. */
+void
+mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op)
+{
+	const struct mlir_attr *list = mlir_attr_find(op, "arg_attrs");
+
+	if (!list)
+		return;
+	struct mlir_attr *rest = ARENA_ARRAY(p->arena, struct mlir_attr, op->nattrs);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < op->nattrs; i++)
+		if (&op->attr[i] != list)
+			rest[n++] = op->attr[i];
+	uint32_t nargs = op->nregions ? op->region[0].nargs : 0;
+	if (list->kind != MLIR_LIST || (nargs && list->n != nargs))
+		mlir_error(p, list->loc, "expected a list of %u dictionaries, one for each argument",
+			nargs);
+	for (uint32_t i = 0; list->kind == MLIR_LIST && i < nargs && i < list->n; i++) {
+		op->region[0].arg[i].attr = list->item[i].item;
+		op->region[0].arg[i].nattrs = list->item[i].kind == MLIR_DICT ? list->item[i].n : 0;
+	}
+	op->attr = rest;
+	op->nattrs = n;
+}
+
 /* --- while --- */
 
 void
@@ -255,7 +280,7 @@ body_op(struct mlir_parser *p, struct mlir_block *b, const char *name, struct ir
 static struct mlir_block *
 applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const struct mlir_type *t)
 {
-	static const char *const arg[] = {"lhs", "rhs"};
+	static const char *const arg[] = {"applied.lhs", "applied.rhs"};
 	struct mlir_block *b = ARENA_NEW(p->arena, struct mlir_block);
 
 	b->nargs = 2;
@@ -269,7 +294,7 @@ applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const s
 	operand[1] = &b->arg[1];
 	op->nresults = 1;
 	op->result = ARENA_ARRAY(p->arena, struct mlir_value, 1);
-	op->result[0] = (struct mlir_value){.name = text(p, "0"), .type = t, .op = op, .loc = loc};
+	op->result[0] = (struct mlir_value){.name = text(p, "applied"), .type = t, .op = op, .loc = loc};
 	struct mlir_op *back = body_op(p, b, text(p, "stablehlo.return"), loc, 1);
 	((struct mlir_value **)back->operand)[0] = op->result;
 	return b;
