@@ -98,6 +98,7 @@ struct import {
 	struct import_missing *missing; /* unsupported ops: name, first place, how often */
 	struct import_known *known;     /* import_known.c */
 	uint32_t nchecks;               /* import_check.c */
+	struct import_probe *probes;    /* import_check.c: the last one first */
 	bool failed;                    /* something was reported, or is to be */
 	void *spmd;                     /* spmd.c */
 };

@@ -138,12 +138,30 @@ import_result(const struct mlir_op *op, int i, struct ir_value *value, uint32_t 
 
 /* --- constants --- */
 
+/* A constant says numbers of i64; a larger u64 is a literal. */
+static bool
+is_large(enum ir_dtype t, int64_t value)
+{
+	return t == IR_u64 && value < 0;
+}
+
+static struct ir_value *
+large_integer(struct import *im, int64_t value)
+{
+	struct ir_type type = {.dtype = IR_u64};
+	union cell cell = {.i = value};
+
+	return import_build_literal(im, ir_type_intern(im->module->ctx, &type), &cell, 1);
+}
+
 struct ir_value *
 import_integer(struct import *im, enum ir_dtype t, int64_t value)
 {
 	struct ir_type type = {.dtype = (uint8_t)t};
 	struct ir_attr attr = ir_make_int(im->module->ctx, "value", value);
 
+	if (is_large(t, value))
+		return large_integer(im, value);
 	if (ir_dtype_class(t) == IR_FLOAT)
 		attr = ir_make_float(im->module->ctx, "value", (double)value);
 	return ir_build_typed(&im->builder, OP_constant, NULL, NULL, 0, &attr, 1,
@@ -169,6 +187,11 @@ build_constant(struct import *im, const struct ir_type *type, const union cell *
 		same = v[i].i == v[0].i; /* bits, so that NaN and -0 are what they are */
 	if (!same)
 		return import_build_literal(im, type, v, n);
+	if (!real && is_large((enum ir_dtype)type->dtype, v[0].i)) {
+		const struct import_value one = {.value = large_integer(im, v[0].i)};
+		return one.value ? import_build_broadcast(im, &one, type->rank, type->dim, NULL)
+				 : NULL;
+	}
 	struct ir_attr attr =
 		real ? ir_make_float(ctx, "value", v[0].f) : ir_make_int(ctx, "value", v[0].i);
 	return ir_build_typed(&im->builder, OP_constant, NULL, NULL, 0, &attr, 1, type);

@@ -153,12 +153,10 @@ operands(struct import *im, const struct mlir_op *op, const struct import_value 
 }
 
 static bool
-check(struct import *im, const struct mlir_op *op, const struct import_value *in, check_rule *rule)
+compare(struct import *im, const struct mlir_op *op, struct import_value x[2], check_rule *rule)
 {
-	struct import_value x[2], agrees = {0};
+	struct import_value agrees = {0};
 
-	if (!operands(im, op, in, x))
-		return false;
 	if (import_is_empty(x[0].type)) {
 		agrees.value = import_integer(im, IR_bool, 1);
 	} else {
@@ -177,6 +175,14 @@ check(struct import *im, const struct mlir_op *op, const struct import_value *in
 		     report(im, ".expected", &x[1]);
 	im->nchecks++;
 	return ok;
+}
+
+static bool
+check(struct import *im, const struct mlir_op *op, const struct import_value *in, check_rule *rule)
+{
+	struct import_value x[2];
+
+	return operands(im, op, in, x) && compare(im, op, x, rule);
 }
 
 static struct ir_value *
@@ -208,6 +214,59 @@ import_expect_close(struct import *im, const struct mlir_op *op, const struct im
 {
 	(void)out;
 	return check(im, op, in, close_by);
+}
+
+/* --- probes: values kept by name, one more each time; a check compares the one of a number --- */
+
+struct import_probe {
+	const char *id; /* interned */
+	uint32_t iter;
+	struct import_value value;
+	struct import_probe *next;
+};
+
+static const char *
+probe_id(struct import *im, const struct mlir_op *op)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, "probe_id");
+
+	if (a && a->kind == MLIR_STRING)
+		return ir_name(im->module->ctx, a->s);
+	import_error(im, op, "probe_id must be a string");
+	return NULL;
+}
+
+bool
+import_probe(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	struct import_probe *p = ARENA_NEW(im->arena, struct import_probe);
+
+	*p = (struct import_probe){.id = probe_id(im, op), .value = in[0], .next = im->probes};
+	for (const struct import_probe *q = im->probes; q && !p->iter; q = q->next)
+		if (q->id == p->id)
+			p->iter = q->iter + 1;
+	im->probes = p;
+	return p->id && import_identity(im, op, in, out);
+}
+
+bool
+import_expect_probed(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const char *id = probe_id(im, op);
+	double iter = number(op, "iter", 0);
+
+	(void)out;
+	for (const struct import_probe *p = im->probes; id && p; p = p->next)
+		if (p->id == id && p->iter == iter) {
+			struct import_value x[2] = {in[0], p->value};
+			if (!import_same_type(x[0].type, x[1].type))
+				return import_error(im, op, "%s is compared with %s",
+					x[0].type->text, x[1].type->text);
+			return compare(im, op, x, equal);
+		}
+	return id && import_error(im, op, "there is no probe \"%s\" number %.0f", id, iter);
 }
 
 /* What says nothing about values. */

@@ -71,6 +71,8 @@ import_function import_custom_call;
 import_function import_expect_eq;
 import_function import_expect_almost;
 import_function import_expect_close;
+import_function import_probe;
+import_function import_expect_probed;
 import_function import_nothing;
 
 /* import_collective.c, import_permute.c, import_parallel.c, import_manual.c */

@@ -266,7 +266,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // reshape: sizes that overflow
 func.func @main(%a: tensor<2x3xf32>) {
   // expected-error@+1 {{a tensor of more than 2^50 elements}}
-  %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<4294967296x4294967296xf32>
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<67108864x67108864xf32>
   func.return
 }
 
