@@ -6,6 +6,7 @@
 #include "passes/driver.h"
 
 #include "lower/lower.h"
+#include "lower/stablehlo/stablehlo.h"
 #include "parser/parse.h"
 #include "parser/stablehlo/import.h"
 #include "passes/driver_checks.h"
@@ -197,6 +198,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 	}
 	if (emits_view(o))
 		return write_view(t, m, out);
+	if (o->emit == DRIVER_EMIT_STABLEHLO)
+		return stablehlo_write(out, m);
 	if (o->emit != DRIVER_EMIT_NONE)
 		ir_print(out, m);
 	return true;
@@ -240,7 +243,8 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 		return DRIVER_INPUT;
 	if (!pass_pipeline_check(t->pipeline, t->manager, m))
 		return DRIVER_INPUT;
-	if (t->o->emit == DRIVER_EMIT_PROGRAM || emits_view(t->o) || measures(t->o))
+	if (t->o->emit == DRIVER_EMIT_PROGRAM || t->o->emit == DRIVER_EMIT_STABLEHLO ||
+		emits_view(t->o) || measures(t->o))
 		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
 	exit = driver_passes_run(t, &m);
 	if (!write_remarks(t))

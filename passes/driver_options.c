@@ -7,10 +7,10 @@ static const struct flag flags[] = {
 	{"Output", NULL, NULL, FLAG_GROUP, 0},
 	{"o", "FILE", "write to FILE, under its name once it is whole; -: standard output",
 		FLAG_TEXT, AT(output)},
-	{"emit", "dir|program|timeline|report|none|measure",
+	{"emit", "dir|program|timeline|report|none|measure|stablehlo",
 		"write the module (default), build a program, write what a step is predicted to "
 		"do as a Chrome trace, or as an HTML page, or nothing, or build a program that "
-		"measures on another machine",
+		"measures on another machine, or write the module as StableHLO text",
 		FLAG_CHOICE, AT(emit)},
 	{"target", "host|cuda", "what -emit=program and -measure build for (default: host)",
 		FLAG_CHOICE, AT(target)},

@@ -16,7 +16,7 @@
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
-# chromium, networks (namespaces and what joins them).
+# chromium, mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them).
 
 import os
 import shutil
@@ -89,6 +89,7 @@ features = {
     "clang": config.compiler == "Clang",
     "gpl": os.path.exists(GPL),
     "chromium": shutil.which("chromium") is not None,
+    "mlir": shutil.which("mlir-opt-19") is not None,
 }
 config.available_features.update(name for name, present in features.items() if present)
 
@@ -112,5 +113,6 @@ config.substitutions += [
         % (config.cc, cflags, config.lib_dir)),
     ("%cflags", cflags),
     ("%sanitize", config.sanitize_flags),
+    ("%mlir_opt", "mlir-opt-19"),
     ("%cc", config.cc),
 ]

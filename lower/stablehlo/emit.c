@@ -1,0 +1,386 @@
+/*
+ * A module as StableHLO: @main with its arguments and results, and its ops one by one.
+ *
+ *     func.func public @main(%arg0: tensor<8x4xf32> loc("x"),
+ *                            %arg1: tensor<4xf32> {tf.aliasing_output = 1 : i32} loc("b"))
+ *         -> (tensor<f32> {jax.result_info = "loss"}, tensor<4xf32> {jax.result_info = "b"})
+ *
+ * Arguments are inputs, params and states in the order of the text; results are outputs, and then
+ * the next value of each param and state that is updated, in the place of its argument. What an
+ * argument is, and where it starts, stands at it as dopt.input, dopt.param or dopt.state; on a mesh
+ * dopt.mesh and dopt.type say how the replicas share the tensors.
+ */
+#include "lower/stablehlo/hlo.h"
+#include "lower/stablehlo/stablehlo.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* --- what cannot be said ------------------------------------------------------------------------
+ */
+
+struct hlo_missing {
+	const char *op, *why;
+	struct ir_loc first;
+	int count;
+};
+
+bool
+hlo_unsupported(struct hlo *h, const struct ir_op *op, const char *why)
+{
+	const char *name = op_name((enum op_code)op->code);
+
+	for (int i = 0; i < h->nmissing; i++)
+		if (!strcmp(h->missing[i].op, name) && !strcmp(h->missing[i].why, why)) {
+			h->missing[i].count++;
+			return false;
+		}
+	h->missing = talloc_realloc(h, h->missing, struct hlo_missing, (size_t)h->nmissing + 1);
+	if (!h->missing)
+		out_of_memory();
+	h->missing[h->nmissing++] = (struct hlo_missing){name, why, op->loc, 1};
+	return false;
+}
+
+static void
+report_missing(const struct hlo *h)
+{
+	for (int i = 0; i < h->nmissing; i++) {
+		const struct hlo_missing *x = &h->missing[i];
+		if (x->count > 1)
+			diag_error(h->m->ctx->diag, x->first,
+				"%s cannot be written as StableHLO: %s (%d times)", x->op, x->why,
+				x->count);
+		else
+			diag_error(h->m->ctx->diag, x->first,
+				"%s cannot be written as StableHLO: %s", x->op, x->why);
+	}
+}
+
+/* --- ops ----------------------------------------------------------------------------------------
+ */
+
+struct hlo_value
+hlo_local_type(struct hlo *h, const struct ir_type *t)
+{
+	struct hlo_value v = hlo_type((enum ir_dtype)t->dtype, 0, NULL);
+
+	v.rank = t->rank;
+	for (int d = 0; d < t->rank; d++)
+		v.dim[d] = ir_type_local_dim(h->m, t, d);
+	return v;
+}
+
+static bool write_block(struct hlo *h, const struct ir_block *b);
+
+static bool
+write_fuse(struct hlo *h, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++)
+		*hlo_of(h, &op->body->arg[i]) = *hlo_of(h, ir_operand(op, i));
+	if (!write_block(h, op->body))
+		return false;
+	for (int i = 0; i < op->nresults; i++)
+		*hlo_of(h, &op->result[i]) = *hlo_of(h, ir_operand(op->body->last, i));
+	return true;
+}
+
+/* Has an operand a value on some replicas alone, while the result is on others too? It counts as 0
+ * there, and the form says so. */
+static bool
+reads_absent(const struct ir_module *m, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++)
+		for (int a = 0; a < m->naxes; a++)
+			if (ir_operand_type(op, i)->axis[a].kind == IR_SINGLE &&
+				op->result[0].type->axis[a].kind != IR_SINGLE)
+				return true;
+	return false;
+}
+
+static bool
+write_computation(struct hlo *h, const struct ir_op *op)
+{
+	hlo_row *row = hlo_find_row((enum op_code)op->code);
+	struct hlo_value *in =
+		talloc_array(h->scratch, struct hlo_value, (size_t)op->noperands + 1);
+	enum hlo_done done = HLO_OTHER;
+
+	if (!in)
+		out_of_memory();
+	for (int i = 0; i < op->noperands; i++)
+		in[i] = *hlo_of(h, ir_operand(op, i));
+	if (row && !(form_exists((enum op_code)op->code) && reads_absent(h->m, op)))
+		done = row(h, op, in, hlo_of(h, &op->result[0]));
+	if (done == HLO_OTHER && form_exists((enum op_code)op->code))
+		done = hlo_form(h, op, in, hlo_of(h, &op->result[0]));
+	if (done == HLO_OTHER)
+		return hlo_unsupported(h, op, "it has no StableHLO form");
+	return done == HLO_DONE;
+}
+
+static bool
+write_op(struct hlo *h, const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_input:
+	case OP_param:
+	case OP_state:
+	case OP_update:
+	case OP_output:
+	case OP_release:
+	case OP_yield: return true; /* arguments and results, and what only programs ask for */
+	case OP_fuse: return write_fuse(h, op);
+	default: return op_is(op, PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
+	}
+}
+
+/* Gives the op that was written last the name of the value that it makes. */
+static void
+name_value(struct hlo *h, const struct ir_value *v)
+{
+	const struct hlo_value *made = hlo_of(h, v);
+
+	if (!v->name || h->used != h->last || made->argument || made->id != h->last_id)
+		return;
+	h->text[--h->used] = '\0';
+	hlo_print(h, " loc(");
+	hlo_print_string(h, v->name);
+	hlo_print(h, ")\n");
+	h->last = 0;
+}
+
+/* All ops, for all that is wrong with them; values of those that failed are only typed. */
+static bool
+write_block(struct hlo *h, const struct ir_block *b)
+{
+	bool ok = true;
+
+	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->nresults; i++)
+			if (op->result[i].type && !hlo_of(h, &op->result[i])->argument)
+				*hlo_of(h, &op->result[i]) = hlo_local_type(h, op->result[i].type);
+		ok &= write_op(h, op);
+		for (int i = 0; i < op->nresults; i++)
+			name_value(h, &op->result[i]);
+		if (!b->parent)
+			talloc_free_children(h->scratch);
+	}
+	return ok;
+}
+
+/* --- arguments and results ----------------------------------------------------------------------
+ */
+
+struct result {
+	const struct ir_value *value;
+	const char *name;
+	const struct ir_op *of; /* the param or state whose next value it is; NULL: an output */
+};
+
+/* Outputs, then updates. */
+static struct result *
+collect_results(const struct ir_func *f, const void *owner, int *n)
+{
+	int count = 0;
+
+	IR_FOR_OPS (op, &f->body)
+		count += op->code == OP_output || op->code == OP_update;
+	struct result *r = talloc_array(owner, struct result, (size_t)count + 1);
+	if (!r)
+		out_of_memory();
+	*n = 0;
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_output)
+			r[(*n)++] = (struct result){ir_operand(op, 0), op->symbol, NULL};
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_update) {
+			const struct ir_op *of = ir_operand(op, 0)->op;
+			r[(*n)++] = (struct result){ir_operand(op, 1), of->symbol, of};
+		}
+	return r;
+}
+
+static void
+write_attr_value(struct hlo *h, const struct ir_attr *a)
+{
+	switch (a->kind) {
+	case ATTR_INT: hlo_print(h, "%" PRId64 " : i64", a->i); break;
+	case ATTR_BOOL: hlo_print(h, "%s", a->i ? "true" : "false"); break;
+	case ATTR_STRING: hlo_print_string(h, a->s); break;
+	default: hlo_print(h, "%s : f64", hlo_element(h, IR_f64, (union cell){.f = a->f})); break;
+	}
+}
+
+/* dopt.type = "f32[8/dp,4]": the whole tensor, and how the replicas share it. */
+static void
+write_layout(struct hlo *h, const struct ir_type *t)
+{
+	char *text = ir_type_text(h->scratch, h->m, t);
+
+	hlo_print(h, ", dopt.type = ");
+	hlo_print_string(h, text);
+}
+
+/* dopt.param = {init = "he", seed = 3 : i64} */
+static void
+write_kind(struct hlo *h, const struct ir_op *op)
+{
+	hlo_print(h, "dopt.%s = {", op_name((enum op_code)op->code));
+	for (int i = 0; i < op->nattrs; i++) {
+		hlo_print(h, "%s%s = ", i ? ", " : "", op->attr[i].key);
+		write_attr_value(h, &op->attr[i]);
+	}
+	hlo_print(h, "}");
+}
+
+static bool
+is_copied(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (t->axis[a].kind != IR_COPIED && m->axis[a].size > 1)
+			return false;
+	return true;
+}
+
+static void
+write_argument(
+	struct hlo *h, const struct ir_op *op, uint32_t number, const struct result *r, int n)
+{
+	struct hlo_value *v = hlo_of(h, &op->result[0]);
+
+	*v = hlo_local_type(h, op->result[0].type);
+	v->argument = true;
+	v->id = number;
+	hlo_print(h, "%s%%arg%" PRIu32 ": %s {", number ? ",\n      " : "", number,
+		hlo_type_text(h, v));
+	write_kind(h, op);
+	if (ir_devices(h->m) > 1)
+		write_layout(h, op->result[0].type);
+	if (ir_devices(h->m) > 1 && is_copied(h->m, op->result[0].type))
+		hlo_print(h, ", mhlo.is_same_data_across_replicas = true");
+	for (int i = 0; i < n; i++)
+		if (r[i].of == op)
+			hlo_print(h, ", tf.aliasing_output = %d : i32", i);
+	hlo_print(h, "} loc(");
+	hlo_print_string(h, op->symbol);
+	hlo_print(h, ")");
+}
+
+static void
+write_head(struct hlo *h, const struct ir_func *f, const struct result *r, int n)
+{
+	uint32_t narguments = 0;
+
+	hlo_print(h, "module @%s attributes {", h->m->name ? h->m->name : "module");
+	for (int a = 0; a < h->m->naxes && ir_devices(h->m) > 1; a++)
+		hlo_print(h, "%s%s = %d%s", a ? ", " : "dopt.mesh = \"", h->m->axis[a].name,
+			h->m->axis[a].size, a + 1 == h->m->naxes ? "\", " : "");
+	hlo_print(h,
+		"mhlo.num_partitions = 1 : i32, mhlo.num_replicas = %" PRId64
+		" : i32} {\n  func.func public @main(",
+		ir_devices(h->m));
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_input || op_is(op, PERSISTENT))
+			write_argument(h, op, narguments++, r, n);
+	hlo_print(h, ")");
+	for (int i = 0; i < n; i++) {
+		const struct hlo_value type = hlo_local_type(h, r[i].value->type);
+		hlo_print(h, "%s%s {jax.result_info = ", i ? ",\n      " : "\n      -> (",
+			hlo_type_text(h, &type));
+		hlo_print_string(h, r[i].name);
+		if (ir_devices(h->m) > 1)
+			write_layout(h, r[i].value->type);
+		hlo_print(h, "}");
+	}
+	hlo_print(h, "%s {\n", n ? ")" : "");
+}
+
+static void
+write_return(struct hlo *h, const struct result *r, int n)
+{
+	struct hlo_value *in = talloc_array(h->scratch, struct hlo_value, (size_t)n + 1);
+
+	if (!in)
+		out_of_memory();
+	for (int i = 0; i < n; i++)
+		in[i] = *hlo_of(h, r[i].value);
+	hlo_write(h, &(struct hlo_op){.name = "func.return", .in = in, .nin = n});
+}
+
+/* --- the module ---------------------------------------------------------------------------------
+ */
+
+static uint32_t
+number_values(struct ir_block *b, uint32_t next)
+{
+	for (uint32_t i = 0; i < b->nargs; i++)
+		b->arg[i].mark = next++;
+	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = next++;
+		if (op->body)
+			next = number_values(op->body, next);
+	}
+	return next;
+}
+
+static bool
+check_axes(const struct ir_module *m)
+{
+	bool ok = true;
+
+	for (int a = 0; a < m->naxes; a++) {
+		if (!m->axis[a].time || m->axis[a].size == 1)
+			continue;
+		diag_error(m->ctx->diag, m->axis[a].loc,
+			"axis %s is one of time, and a StableHLO program does all of its step at "
+			"once; write it before the batch is split over %s, or with %s = 1",
+			m->axis[a].name, m->axis[a].name, m->axis[a].name);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool
+write_module(struct hlo *h, struct ir_func *f)
+{
+	int n;
+	const uint32_t values = number_values(&f->body, 0);
+	struct result *r = collect_results(f, h, &n);
+
+	h->value = talloc_zero_array(h, struct hlo_value, (size_t)values + 1);
+	if (!h->value)
+		out_of_memory();
+	write_head(h, f, r, n);
+	const bool ok = write_block(h, &f->body);
+	write_return(h, r, n);
+	hlo_print(h, "  }\n}\n");
+	report_missing(h);
+	return ok;
+}
+
+bool
+stablehlo_write(FILE *out, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+
+	if (!f) {
+		diag_error(m->ctx->diag, LOC_NONE, "the module has no @main to write");
+		return false;
+	}
+	if (!check_axes(m))
+		return false;
+	struct hlo *h = talloc_zero(NULL, struct hlo);
+	if (!h)
+		out_of_memory();
+	h->m = m;
+	h->arena = arena_create(h);
+	h->scratch = talloc_new(h);
+	const bool ok = write_module(h, f);
+	if (ok)
+		fwrite(h->text, 1, h->used, out);
+	talloc_free(h);
+	return ok;
+}

@@ -1,0 +1,235 @@
+/*
+ * A module of ours as StableHLO text: what the files of this folder share.
+ *
+ *     emit.c         the whole: module, @main, arguments and results, ops one by one
+ *     write.c        text: values, types, attributes, ops in generic form
+ *     form.c         an op by its form: expressions over the loops, then a reduction or a scatter
+ *     load.c         operands at computed positions: pad, slice, reverse, dynamic_slice, gather
+ *     product.c      sums of products: dot_general
+ *     scalar.c       the scalar functions, a row each
+ *     random.c       those that draw random numbers, by integer arithmetic
+ *     rows.c         ops that StableHLO has as they are
+ *     conv.c         convolutions and windows
+ *     collective.c   parallelization ops as collectives
+ *
+ * The text is what one replica does: shapes are local, and replica_id tells where a replica stands
+ * on the mesh, whose places are numbered row-major over the device axes. With no device axes that
+ * is the program itself.
+ *
+ * Source: the StableHLO specification (ops, their attributes and constraints); the generic form of
+ * ops is MLIR's language reference.
+ */
+#ifndef LOWER_STABLEHLO_HLO_H
+#define LOWER_STABLEHLO_HLO_H
+
+#include "ir/form.h"
+#include "ir/interp.h"
+
+enum hlo_limit {
+	HLO_MAX_RANK = FORM_MAX_INDICES + 1, /* loops of a form, and a dim for index vectors */
+	HLO_MAX_LIST = 512, /* results of an op: messages of a step, values of one fuse */
+};
+
+/* A tensor of the program: an SSA value. */
+struct hlo_value {
+	uint32_t id;
+	int32_t part;  /* of the results of an op that has several; -1: it has one */
+	bool argument; /* of @main */
+	uint8_t dtype, rank;
+	int64_t dim[HLO_MAX_RANK];
+};
+
+/* An op to be written. */
+struct hlo_op {
+	const char *name; /* "stablehlo.add" */
+	const struct hlo_value *in;
+	int nin;
+	const char *attrs;     /* what stands in <{..}>, or NULL */
+	const char *region;    /* text of a region, or NULL */
+	struct hlo_value *out; /* with types; ids are filled in */
+	int nout;
+};
+
+struct hlo_missing;
+
+struct hlo {
+	struct ir_module *m;
+	struct arena *arena; /* expressions */
+	void *scratch;       /* texts of the op at hand */
+	char *text;          /* talloc; `used` bytes of it, the rest is room */
+	size_t used;
+	uint32_t next;           /* id of the next result */
+	size_t last;             /* where the text of the last op ends: a name may follow */
+	uint32_t last_id;        /* what it made */
+	struct hlo_value *value; /* by value->mark */
+	struct hlo_value coord[IR_MAX_AXES]; /* of this replica, i64 scalars */
+	uint32_t coords;                     /* those that are there */
+	struct hlo_missing *missing;         /* what cannot be said: talloc array */
+	int nmissing;
+};
+
+/* --- write.c ----------------------------------------------------------------------------------
+ */
+
+void hlo_print(struct hlo *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A text that lives as long as the op at hand. */
+const char *hlo_text(struct hlo *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints a string in quotes, escaped as MLIR does. */
+void hlo_print_string(struct hlo *h, const char *s);
+/* "tensor<4x5xf32>" */
+const char *hlo_type_text(struct hlo *h, const struct hlo_value *type);
+/* "array<i64: 1, 2>"; "[1, 2]" */
+const char *hlo_array(struct hlo *h, const int64_t *v, int n);
+const char *hlo_list(struct hlo *h, const int64_t *v, int n);
+/* "dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>", rows of `columns`. */
+const char *hlo_matrix(struct hlo *h, const int64_t *v, int64_t rows, int64_t columns);
+/* An element: "1.5", "-2", "true", "0x7F800000". */
+const char *hlo_element(struct hlo *h, enum ir_dtype t, union cell v);
+/* "dense<1.0> : tensor<4xf32>": every element is v. */
+const char *hlo_splat(struct hlo *h, const struct hlo_value *type, union cell v);
+
+/* A type: to be given to what makes values. */
+struct hlo_value hlo_type(enum ir_dtype t, int rank, const int64_t *dim);
+static inline struct hlo_value
+hlo_like(struct hlo_value x, enum ir_dtype t)
+{
+	x.dtype = (uint8_t)t;
+	return x;
+}
+
+/* Writes an op; sets the ids of o->out. */
+void hlo_write(struct hlo *h, const struct hlo_op *o);
+/* An op with one result. */
+struct hlo_value hlo_make(struct hlo *h, const char *name, const struct hlo_value *in, int n,
+	const char *attrs, struct hlo_value type);
+/* Element by element, with the type of x. */
+struct hlo_value hlo_one(struct hlo *h, const char *name, struct hlo_value x);
+struct hlo_value hlo_two(struct hlo *h, const char *name, struct hlo_value x, struct hlo_value y);
+/* "EQ", "LT" ... */
+struct hlo_value hlo_compare(
+	struct hlo *h, const char *direction, struct hlo_value x, struct hlo_value y);
+struct hlo_value hlo_select(
+	struct hlo *h, struct hlo_value c, struct hlo_value a, struct hlo_value b);
+/* No op where x has that element type. */
+struct hlo_value hlo_convert(struct hlo *h, enum ir_dtype t, struct hlo_value x);
+
+/* Constants of that type; a number, an integer. */
+struct hlo_value hlo_constant(struct hlo *h, struct hlo_value type, union cell v);
+struct hlo_value hlo_number(struct hlo *h, struct hlo_value type, double v);
+struct hlo_value hlo_integer(struct hlo *h, struct hlo_value type, int64_t v);
+
+/* Shapes. No op where nothing changes. perm[i] is the dim of x that becomes dim i. */
+struct hlo_value hlo_reshape(struct hlo *h, struct hlo_value x, int rank, const int64_t *dim);
+struct hlo_value hlo_transpose(struct hlo *h, struct hlo_value x, const int64_t *perm);
+struct hlo_value hlo_slice(struct hlo *h, struct hlo_value x, const int64_t *start,
+	const int64_t *limit, const int64_t *stride);
+struct hlo_value hlo_pad(struct hlo *h, struct hlo_value x, struct hlo_value fill,
+	const int64_t *low, const int64_t *high, const int64_t *interior);
+struct hlo_value hlo_concat(struct hlo *h, const struct hlo_value *x, int n, int dim);
+
+/* What two elements become in a reduction: "stablehlo.add"; NULL: the second. */
+const char *hlo_monoid(enum form_reduce how, enum ir_dtype t);
+/* The region that says so, and what a reduction starts from. */
+const char *hlo_region(struct hlo *h, const char *monoid, enum ir_dtype t);
+union cell hlo_identity(enum form_reduce how, enum ir_dtype t);
+/* Reduces over dims (ascending); sums of 16-bit floats are to be made wider before. */
+struct hlo_value hlo_reduce(
+	struct hlo *h, struct hlo_value x, const int64_t *dims, int n, enum form_reduce how);
+
+/* --- emit.c -----------------------------------------------------------------------------------
+ */
+
+/* The op, or a case of it, cannot be said: one message for each op and reason, at the end. `why` is
+ * a sentence's end. Returns false. */
+bool hlo_unsupported(struct hlo *h, const struct ir_op *op, const char *why);
+/* Local shape of a value. */
+struct hlo_value hlo_local_type(struct hlo *h, const struct ir_type *t);
+static inline struct hlo_value *
+hlo_of(struct hlo *h, const struct ir_value *v)
+{
+	return &h->value[v->mark];
+}
+
+/* --- the ops ----------------------------------------------------------------------------------
+ */
+
+/* Writes an op on `in`; sets the results of hlo_of. HLO_OTHER: not in this case, by the form. */
+enum hlo_done { HLO_DONE, HLO_FAILED, HLO_OTHER };
+typedef enum hlo_done hlo_row(
+	struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out);
+
+/* rows.c: the op's own function, NULL: it has none. */
+hlo_row *hlo_find_row(enum op_code code);
+/* conv.c */
+hlo_row hlo_conv2d, hlo_conv2d_data, hlo_conv2d_filter, hlo_max_pool, hlo_avg_pool;
+
+/* form.c: an op by its form. */
+enum hlo_done hlo_form(
+	struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out);
+
+/* collective.c */
+bool hlo_parallel(struct hlo *h, const struct ir_op *op);
+/* This replica's place on an axis; the number of the slice of `dim` that it holds: i64 scalars. */
+struct hlo_value hlo_coordinate(struct hlo *h, int axis);
+struct hlo_value hlo_slice_number(struct hlo *h, const struct ir_type *t, int dim);
+/* x where this replica holds values of that type, 0 elsewhere. */
+struct hlo_value hlo_held(struct hlo *h, const struct ir_type *t, struct hlo_value x);
+
+/* scalar.c: e->id of arguments of one shape. False: StableHLO has no such function. */
+bool hlo_scalar(
+	struct hlo *h, const struct expr *e, const struct hlo_value *arg, struct hlo_value *out);
+/* Has it a row? For tests. */
+bool hlo_scalar_exists(enum scalar_fn fn);
+/* random.c */
+struct hlo_value hlo_random(struct hlo *h, const struct expr *e, const struct hlo_value *arg);
+
+/* --- form.c, load.c, product.c ----------------------------------------------------------------
+ */
+
+/* A tensor whose dims walk indices of a form; no index twice. */
+struct hlo_nest {
+	struct hlo_value v;
+	int8_t index[HLO_MAX_RANK];
+	const struct expr *lazy; /* a constant or an index, not written yet: its shape is open */
+};
+
+struct hlo_memo {
+	const struct expr *e;
+	struct hlo_nest nest;
+};
+
+struct hlo_nests {
+	struct hlo *h;
+	const struct ir_op *op;
+	struct form f;
+	struct form_offset offset[FORM_MAX_INDICES];
+	const struct hlo_value *in;
+	int8_t order[FORM_MAX_INDICES]; /* loops: those of the result, then those reduced */
+	int norder;
+	int8_t rank[FORM_MAX_INDICES]; /* place of a loop in the order; -1: no loop */
+	struct hlo_memo *memo;         /* talloc array */
+	int nmemo;
+	bool failed;
+};
+
+/* The value of an expression. */
+struct hlo_nest hlo_eval(struct hlo_nests *x, const struct expr *e);
+/* Operand j, at its positions. */
+struct hlo_nest hlo_load(struct hlo_nests *x, int j);
+/* The loops that a nest walks, as a set. */
+uint32_t hlo_loops(const struct hlo_nest *n);
+/* The nest as a tensor over exactly these loops, in their order; it has no others. */
+struct hlo_nest hlo_spread(
+	struct hlo_nests *x, const struct hlo_nest *n, const int8_t *index, int rank);
+/* Loops of a set in order; returns how many. */
+int hlo_ordered(const struct hlo_nests *x, uint32_t set, int8_t *index);
+/* Positions of computed indices as one tensor [loops.., n] of i64. */
+struct hlo_value hlo_positions(
+	struct hlo_nests *x, const int *computed, int n, const int8_t *loops, int nloops);
+/* Sums a nest over the loops in the set. */
+struct hlo_nest hlo_reduce_nest(
+	struct hlo_nests *x, const struct hlo_nest *n, uint32_t set, enum form_reduce how);
+/* Is the body a product that is summed over what factors share? Then its sum, in `wide`. */
+bool hlo_product(struct hlo_nests *x, enum ir_dtype wide, struct hlo_nest *sum);
+
+#endif

@@ -1,0 +1,16 @@
+/* -emit=stablehlo: a module as StableHLO text, in generic form, for XLA and its users. */
+#ifndef LOWER_STABLEHLO_STABLEHLO_H
+#define LOWER_STABLEHLO_STABLEHLO_H
+
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+/*
+ * Writes @main of a verified module without calls. On a mesh the text is explicit SPMD: what one of
+ * the replicas does, with collectives. Reports what cannot be said, a message for each op, writes
+ * nothing and returns false.
+ */
+bool stablehlo_write(FILE *out, struct ir_module *m);
+
+#endif

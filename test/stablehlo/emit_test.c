@@ -1,0 +1,29 @@
+/* What -emit=stablehlo needs of every scalar function. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lower/stablehlo/hlo.h"
+
+/* An op of the table is written without code of its own if its functions are known. */
+static void
+every_scalar_function_has_a_row(void **state)
+{
+	(void)state;
+	for (int f = 0; f < FN_COUNT; f++)
+		if (f != FN_element && !hlo_scalar_exists((enum scalar_fn)f))
+			fail_msg("lower/stablehlo/scalar.c: no row for %s",
+				fn_name((enum scalar_fn)f));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_scalar_function_has_a_row),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
