@@ -149,8 +149,8 @@ mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op)
 			rest[n++] = op->attr[i];
 	uint32_t nargs = op->nregions ? op->region[0].nargs : 0;
 	if (list->kind != MLIR_LIST || (nargs && list->n != nargs))
-		mlir_error(p, list->loc, "expected a list of %u dictionaries, one for each argument",
-			nargs);
+		mlir_error(p, list->loc,
+			"expected a list of %u dictionaries, one for each argument", nargs);
 	for (uint32_t i = 0; list->kind == MLIR_LIST && i < nargs && i < list->n; i++) {
 		op->region[0].arg[i].attr = list->item[i].item;
 		op->region[0].arg[i].nattrs = list->item[i].kind == MLIR_DICT ? list->item[i].n : 0;
@@ -294,7 +294,8 @@ applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const s
 	operand[1] = &b->arg[1];
 	op->nresults = 1;
 	op->result = ARENA_ARRAY(p->arena, struct mlir_value, 1);
-	op->result[0] = (struct mlir_value){.name = text(p, "applied"), .type = t, .op = op, .loc = loc};
+	op->result[0] =
+		(struct mlir_value){.name = text(p, "applied"), .type = t, .op = op, .loc = loc};
 	struct mlir_op *back = body_op(p, b, text(p, "stablehlo.return"), loc, 1);
 	((struct mlir_value **)back->operand)[0] = op->result;
 	return b;

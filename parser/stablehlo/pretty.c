@@ -217,14 +217,16 @@ decoded_push(struct mlir_parser *p, struct mlir_attr a)
 	MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = a});
 }
 
-/* The attribute becomes others: it goes. */
+/* The attribute, which is there, becomes others: it goes. */
 static struct mlir_attr
-decoded_take(struct mlir_parser *p, struct mlir_attr *a)
+decoded_take(struct mlir_parser *p, const char *name)
 {
-	struct mlir_attr taken = *a;
-	struct mlir_item *last = &MLIR_STACK(&p->decoded, struct mlir_item)[--p->decoded.n];
+	struct mlir_attr *a = decoded_find(p, name), taken = *a;
+	struct mlir_item *first = MLIR_STACK(&p->decoded, struct mlir_item);
+	struct mlir_item *item = (struct mlir_item *)((char *)a - offsetof(struct mlir_item, attr));
+	size_t behind = --p->decoded.n - (size_t)(item - first);
 
-	*a = last->attr;
+	memmove(item, item + 1, behind * sizeof *item);
 	return taken;
 }
 
@@ -240,7 +242,7 @@ static bool
 decode_slice(struct mlir_parser *p)
 {
 	static const char *const name[] = {"start_indices", "limit_indices", "strides"};
-	const struct mlir_attr ranges = decoded_take(p, decoded_find(p, "ranges"));
+	const struct mlir_attr ranges = decoded_take(p, "ranges");
 	struct mlir_attr *list[3];
 
 	for (int k = 0; k < 3; k++)
@@ -276,13 +278,12 @@ static bool
 decode_dot(struct mlir_parser *p, const struct mlir_pending *op)
 {
 	struct mlir_attr *item = ARENA_ARRAY(p->arena, struct mlir_attr, 4);
-	struct mlir_attr *a = decoded_find(p, "batching");
 	struct mlir_attr batching = {0};
-	bool batched = a != NULL;
+	bool batched = decoded_find(p, "batching") != NULL;
 
-	if (a)
-		batching = decoded_take(p, a);
-	struct mlir_attr contracting = decoded_take(p, decoded_find(p, "contracting"));
+	if (batched)
+		batching = decoded_take(p, "batching");
+	struct mlir_attr contracting = decoded_take(p, "contracting");
 	if (!dot_dims(p, batched ? &batching : NULL, op->loc, "lhs_batching_dimensions",
 		    "rhs_batching_dimensions", item))
 		return false;
@@ -328,13 +329,12 @@ decode_conv(struct mlir_parser *p)
 		{"lhs_dilate", "lhs_dilation"}, {"rhs_dilate", "rhs_dilation"},
 		{"reverse", "window_reversal"}};
 	const struct mlir_attr *numbers = decoded_find(p, "dimension_numbers");
-	struct mlir_attr *found = decoded_find(p, "window");
 
 	if (numbers->kind != MLIR_DICT)
 		return item_error(p, numbers, "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]");
-	if (!found)
+	if (!decoded_find(p, "window"))
 		return true;
-	struct mlir_attr window = decoded_take(p, found);
+	struct mlir_attr window = decoded_take(p, "window");
 	if (window.kind != MLIR_DICT)
 		return item_error(p, &window, "{stride = ..., pad = ...}");
 	for (uint32_t i = 0; i < window.n; i++) {
@@ -358,7 +358,7 @@ decode_conv(struct mlir_parser *p)
 static bool
 decode_format(struct mlir_parser *p)
 {
-	struct mlir_attr a = decoded_take(p, decoded_find(p, "format"));
+	struct mlir_attr a = decoded_take(p, "format");
 	unsigned e = 0, m = 0;
 	int used = 0;
 
@@ -373,7 +373,7 @@ decode_format(struct mlir_parser *p)
 static bool
 decode_index(struct mlir_parser *p)
 {
-	struct mlir_attr a = decoded_take(p, decoded_find(p, "index"));
+	struct mlir_attr a = decoded_take(p, "index");
 
 	if (a.n != 1 || a.item[0].kind != MLIR_INT)
 		return item_error(p, &a, "the number of an item, [0]");
@@ -451,7 +451,7 @@ decode_sig(
 		return true;
 	case SIG_PAIRS:
 		for (uint32_t i = 0; i < written; i++)
-			push_type(p, MLIR_TOP(&p->type, const struct mlir_type *, written)[i]);
+			push_type(p, MLIR_TOP(&p->type, const struct mlir_type *, written + i)[i]);
 		op->sig.nin = op->sig.nout = written;
 		return true;
 	case SIG_SAME:
