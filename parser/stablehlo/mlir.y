@@ -51,7 +51,7 @@ mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *messag
 
 %token END 0 "the end"
 %token SYNC
-%token <value> VALUE "a value" VALUES "a group of values" 
+%token <value> VALUE "a value" VALUES "a group of values" RESULT "a result" /* first on a line, and `=` follows */
 %token <symbol> NAME "a name" ATNAME "@name" STRING "a string" TYPE "a type" LOC "a location"
 %token <symbol> HASH "#name" HASHOPEN "an attribute of a dialect" OPAQUE "an attribute"
 %token CARET "a block" DENSE "dense<...>" ARRAY "array<...>"
@@ -145,6 +145,7 @@ loc_opt:
 
 results:
   VALUE				{ mlir_result_push(p, $1, @1); $$ = 1; }
+| RESULT			{ mlir_result_push(p, $1, @1); $$ = 1; }
 | VALUES			{ mlir_result_push(p, $1, @1); $$ = 1; }
 | results ',' VALUE		{ mlir_result_push(p, $3, @3); $$ = $1 + 1; }
 | results ',' VALUES		{ mlir_result_push(p, $3, @3); $$ = $1 + 1; }
@@ -252,6 +253,7 @@ item:
 
 value:
   plain
+| type				{ mlir_attr_of_type(p, @1); }
 | word				{ mlir_attr_word(p, $1, @1); }
 | list X list			{ mlir_attr_group(p, MLIR_LIST, 2, "x", @$); }
 | list X list ARROW list	{ mlir_attr_conv(p, @$); }
@@ -351,6 +353,7 @@ while_args:
 
 while_arg:
   VALUE '=' VALUE		{ mlir_while_arg(p, $1, @1, $3, @3); }
+| RESULT '=' VALUE		{ mlir_while_arg(p, $1, @1, $3, @3); }
 ;
 
 reduce:
@@ -465,7 +468,6 @@ scalar:
 | DENSE				{ mlir_attr_dense(p, @1); }
 | ARRAY				{ mlir_array_push(p, @1); }
 | '?'				{ ATTR(.kind = MLIR_WORD, .s = "?", .loc = @1); }
-| type				{ mlir_attr_of_type(p, @1); }
 | list
 | set
 | HASHOPEN inside '>'		{ mlir_attr_dialect(p, $1, @$); }

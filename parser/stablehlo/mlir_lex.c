@@ -67,31 +67,54 @@ skip_word(const char *s)
 	return s;
 }
 
-/* "%a, %b:2 = ", ""name"(", "dialect.op ", "return", "module", "}" */
+/* A word with a dot, which in a dictionary would have `=` or `,` behind it; or one that is an op.
+ */
 static bool
-looks_like_op(const char *s)
+looks_like_name(const char *s)
 {
 	const char *end = skip_word(s);
-
-	if (*s == '%') {
-		while (*s == '%' || *s == ',' || *s == ' ')
-			s = skip_word(s + 1);
-		if (*s == ':')
-			s = skip_word(s + 1);
-		return s[strspn(s, " \t,")] == '=' || s[strspn(s, " \t")] == ',';
-	}
-	if (*s == '"') {
-		end = skip_word(s + 1);
-		return end > s + 1 && end[0] == '"' && end[1] == '(';
-	}
-	if (*s == '}' || *s == '#')
-		return true;
-	if (!isalpha((unsigned char)*s))
-		return false;
 	size_t n = (size_t)(end - s);
+	char next = end[strspn(end, " \t")];
+
+	if (!isalpha((unsigned char)*s) || next == '=' || next == ',')
+		return false;
 	return memchr(s, '.', n) ||
 	       (n == 6 && (!memcmp(s, "return", n) || !memcmp(s, "module", n))) ||
 	       (n == 4 && !memcmp(s, "call", n));
+}
+
+/* "%a, %b:2 = ", ""name"(", "dialect.op ", "return", "module", "#loc1 = " */
+static bool
+looks_like_op(const char *s)
+{
+	const char *end = skip_word(s + 1);
+
+	if (*s == '%') {
+		while (*s == '%' || *s == ',' || *s == ' ' || *s == ':')
+			s = skip_word(s + 1);
+		return *s == '=';
+	}
+	if (*s == '"')
+		return end > s + 1 && end[0] == '"' && end[1] == '(';
+	if (*s == '#')
+		return end[strspn(end, " ")] == '=';
+	return looks_like_name(s);
+}
+
+/* Is this brace that of attributes, "{key = ", "{key, ", "{}", and not that of a region? */
+static bool
+opens_attrs(const char *s)
+{
+	s += 1 + strspn(s + 1, " \t\r\n");
+	const char *end = skip_word(s);
+	size_t n = (size_t)(end - s);
+
+	if (*s == '}')
+		return true;
+	if (!n || (n >= 6 && !memcmp(end - 6, "return", 6)))
+		return false;
+	end += strspn(end, " \t");
+	return *end == '=' || *end == ',' || *end == '}';
 }
 
 /* Where the scan for the next op is. */
@@ -100,7 +123,8 @@ struct resync {
 	size_t n;
 	bool fresh; /* nothing but blanks so far on this line */
 	bool tried; /* what comes first is the op with the error */
-	int depth;  /* braces opened */
+	int depth;  /* braces of regions opened */
+	int attrs;  /* braces of attributes opened */
 };
 
 /* Can reading go on at text[at]? Not before the error, nor again where it was tried. */
@@ -111,7 +135,7 @@ resync_here(const struct resync *r, const struct mlir_lexer *lx, size_t at)
 
 	if (at + 1 <= lx->last_sync || r->depth > 0 || at < lx->last + r->tried)
 		return false;
-	return *s == '}' || (r->fresh && looks_like_op(s));
+	return (*s == '}' && !r->attrs) || (r->fresh && looks_like_op(s));
 }
 
 /* Passes over what stands at text[at]; returns where the next thing starts. */
@@ -128,14 +152,20 @@ resync_step(struct resync *r, size_t at)
 		const char *end = memchr(s, '\n', r->n - at);
 		return end ? (size_t)(end - r->text) : r->n;
 	}
+	if (r->fresh && r->attrs && looks_like_op(s))
+		r->attrs = 0; /* their end is missing */
 	r->fresh = false;
 	if (*s == '"') {
 		for (at++; at < r->n && r->text[at] != '"' && r->text[at] != '\n'; at++)
 			at += r->text[at] == '\\' && r->text[at + 1] != '\n';
 		return at < r->n && r->text[at] == '"' ? at + 1 : at;
 	}
-	if (*s == '{')
+	if (*s == '{' && (r->attrs || opens_attrs(s)))
+		r->attrs++;
+	else if (*s == '{')
 		r->depth++;
+	else if (*s == '}' && r->attrs)
+		r->attrs--;
 	else if (*s == '}')
 		r->depth--;
 	size_t word = (size_t)(skip_word(s) - s);

@@ -83,7 +83,7 @@ mlir_stacks_drop(struct mlir_parser *p)
 void
 mlir_region_open(struct mlir_parser *p, struct ir_loc loc)
 {
-	struct mlir_frame f = {.block = p->block, .undo = p->undo.n};
+	struct mlir_frame f = {.block = p->block, .undo = p->undo.n, .loc = loc};
 
 	if (p->frame.n == MLIR_MAX_DEPTH) {
 		mlir_error(p, loc, "regions are nested too deeply");

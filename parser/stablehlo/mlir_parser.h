@@ -103,6 +103,7 @@ struct mlir_heights {
 struct mlir_frame {
 	struct mlir_block *block; /* outside */
 	uint32_t scope, undo;     /* outside */
+	struct ir_loc loc;        /* of the brace */
 	struct mlir_heights heights;
 };
 

@@ -12,6 +12,32 @@ int mlir_lex_number(
 	struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, MLIR_STYPE *value);
 int mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_t n, char mark,
 	MLIR_STYPE *value);
+bool mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n);
+const char *mlir_lex_unclosed(int token);
+
+/* Is the value first on its line, and `=` behind it? Then what stands above it has ended. */
+bool
+mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n)
+{
+	const char *end = text + n;
+
+	if (end[0] != '=' && (end[0] != ' ' || end[1] != '='))
+		return false;
+	while (text > p->lex.text && (text[-1] == ' ' || text[-1] == '\t'))
+		text--;
+	return text == p->lex.text || text[-1] == '\n';
+}
+
+/* What is said of a text in brackets that has no end. */
+const char *
+mlir_lex_unclosed(int token)
+{
+	switch (token) {
+	case TYPE: return "the type has no closing bracket";
+	case LOC: return "the location has no closing bracket";
+	default: return "the attribute has no closing bracket";
+	}
+}
 
 /* An integer is kept in 64 bits: from -2^63 to 2^64 - 1. */
 int

@@ -143,9 +143,10 @@ bad_item(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_ite
 		return false;
 	}
 	for (int i = 0; i < f->n && n < sizeof list; i++)
-		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s%s", i ? ", " : "",
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s%s%s", i ? ", " : "",
+			f->item[i].key ? "'" : "",
 			f->item[i].key ? f->item[i].key : place_text(f->item[i].place),
-			f->item[i].key ? " =" : "");
+			f->item[i].key ? " = ...'" : "");
 	const char *text = mlir_text_at(p, item->attr.loc);
 	int length = (int)(item->attr.loc.end - item->attr.loc.begin);
 	mlir_error(p, item->attr.loc, "%s has no item '%.*s'; %s%s", f->name,
@@ -182,6 +183,8 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 			MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = item[i].attr});
 		} else {
 			ok = bad_item(p, f, &item[i]) && ok;
+			if (!f->row->name)
+				break; /* one message an op */
 		}
 	}
 	for (int i = 0; ok && i < f->n; i++) {
