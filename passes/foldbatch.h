@@ -6,8 +6,8 @@
 
 /*
  * Sums over a dim that is split down to one element a place, made in the op in front where that is
- * a sum as well: a contract, a sum. Transposes, and reshapes that put in or take out dims of size 1,
- * let them through.
+ * a sum as well: a contract, a sum. Transposes, and reshapes that put in or take out dims of size
+ * 1, let them through.
  */
 bool foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 

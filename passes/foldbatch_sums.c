@@ -8,8 +8,8 @@
  *     sum(reshape(x), D)                   reshape(sum(x, D'))       if only dims of size 1 differ
  *     sum(x, D), D of size 1               reshape(x)
  *
- * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes one
- * away, so this ends.
+ * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
+ * one away, so this ends.
  */
 #include "ir/form.h"
 #include "passes/foldbatch.h"
@@ -230,8 +230,7 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 		struct ir_op *next = op->next, *prev = op->prev;
 		struct ir_value *v = NULL;
 		if (op->code == OP_sum && is_wanted(&s, op)) {
-			s.b = (struct ir_builder){
-				.m = m, .block = b, .before = op, .loc = op->loc};
+			s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
 			const bool before = diag_mute(m->ctx->diag, true);
 			v = rewrite(&s, op);
 			diag_mute(m->ctx->diag, before);
@@ -245,7 +244,7 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 			/* A sum that was made is looked at next: it may go on upwards. */
 			struct ir_op *below =
 				v->op && v->op->noperands ? ir_operand(v->op, 0)->op : NULL;
-			op = v->op && v->op->code == OP_sum    ? v->op
+			op = v->op && v->op->code == OP_sum   ? v->op
 			     : below && below->code == OP_sum ? below
 							      : next;
 			continue;

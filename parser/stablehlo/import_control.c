@@ -3,6 +3,7 @@
  * constant picks, else all of them and a select; tuples and tokens.
  */
 #include "parser/stablehlo/import_ops.h"
+#include "parser/stablehlo/spmd.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -317,6 +318,9 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 
 	if (!a || (a->kind != MLIR_STRING && a->kind != MLIR_SYMBOL))
 		return import_error(im, op, "call_target_name must name what is called");
+	bool ok;
+	if (spmd_custom_call(im, op, in, out, &ok))
+		return ok;
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
 		const struct target *t = &targets[i];
 		if (strcmp(t->name, a->s))
