@@ -274,7 +274,8 @@ operand_sharding(const struct mlir_op *op)
 	const struct mlir_op *from = op->operand[0]->op;
 	const struct mlir_attr *target = from ? mlir_attr_find(from, "call_target_name") : NULL;
 
-	if (!target || target->kind != MLIR_STRING || strcmp(target->s, "Sharding"))
+	if (!target || (target->kind != MLIR_STRING && target->kind != MLIR_SYMBOL) ||
+		strcmp(target->s, "Sharding"))
 		return NULL;
 	return mlir_attr_find(from, "mhlo.sharding");
 }
