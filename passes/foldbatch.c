@@ -512,6 +512,23 @@ fold_form(struct foldbatch *p, struct ir_op *op)
 	return true;
 }
 
+/* Does the reshape make a dim of replicas and a batch of a batch that is split over the axis? */
+static bool
+takes_apart(const struct foldbatch *p, const struct ir_op *op)
+{
+	const struct ir_type *from = ir_operand_type(op, 0), *to = op->result[0].type;
+	int64_t dim[IR_MAX_RANK];
+
+	if (to->rank < 2 || to->dim[1] == 1 || merged(to, 0, dim) != from->rank ||
+		memcmp(dim, from->dim, from->rank * sizeof *dim))
+		return false;
+	for (int a = 0; a < p->m->naxes; a++)
+		if (!p->m->axis[a].time && to->axis[a].kind == IR_SPLIT && to->axis[a].dim == 0 &&
+			to->dim[0] == p->m->axis[a].size)
+			return true;
+	return false;
+}
+
 /* A reshape, or several, that leave the pair and what is in front of it. */
 static bool
 fold_reshape(struct foldbatch *p, struct ir_op *op)
@@ -523,6 +540,10 @@ fold_reshape(struct foldbatch *p, struct ir_op *op)
 	while (!folded_of(p, from) && from->op && from->op->code == OP_reshape)
 		from = ir_operand(from->op, 0);
 	const struct folded *have = folded_of(p, from);
+	if (!have && takes_apart(p, op)) {
+		remember(p, &op->result[0], ir_operand(op, 0), 0);
+		return true;
+	}
 	if (!have || to->rank < have->at + 2)
 		return false;
 	for (int d = 0; d <= have->at + 1; d++)

@@ -1,6 +1,8 @@
 /* Ops of ours on whole tensors, a call each: shapes, constants, gathers and scatters. */
 #include "parser/stablehlo/build.h"
 
+#include "parser/stablehlo/spmd.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -249,7 +251,8 @@ build_like(struct import *im, struct ir_value *v, const struct ir_value *like)
 		return NULL;
 	for (int d = 0; d < v->type->rank; d++)
 		dims[d] = like->type->rank - v->type->rank + d;
-	return build_broadcast(im, v, like->type->dim, like->type->rank, dims);
+	return spmd_split_as(
+		im, build_broadcast(im, v, like->type->dim, like->type->rank, dims), like);
 }
 
 struct ir_value *
@@ -267,10 +270,10 @@ build_spread(struct import *im, struct ir_value *v, int rank)
 struct ir_value *
 build_concat(struct import *im, struct ir_value *const *v, int n, int dim)
 {
-	if (n == 1)
-		return v[0];
-	const struct ir_attr attr = ir_make_int(im->module->ctx, "dim", dim);
-	return ir_build(&im->builder, OP_concat, v, n, &attr, 1);
+	struct ir_value **x = ARENA_ARRAY(im->arena, struct ir_value *, n);
+
+	memcpy(x, v, (size_t)n * sizeof *x);
+	return spmd_concat(im, x, n, dim);
 }
 
 struct ir_value *

@@ -39,7 +39,8 @@ struct ir_value *build_transpose(struct import *im, struct ir_value *v, const in
 /* Dim i of v goes to dim dims[i] of the shape. */
 struct ir_value *build_broadcast(
 	struct import *im, struct ir_value *v, const int64_t *shape, int rank, const int64_t *dims);
-/* Repeats missing and size 1 dims until v has the shape of `like`, as numpy does. */
+/* Repeats missing and size 1 dims until v has the shape of `like`, as numpy does, and is split as
+ * that is. */
 struct ir_value *build_like(struct import *im, struct ir_value *v, const struct ir_value *like);
 /* Dims of size 1 behind those of v, which has leading ones alone, until it has `rank`; a scalar
  * stays one. */

@@ -58,6 +58,9 @@ spmd_concat(struct import *im, struct ir_value **x, int64_t n, int dim)
 {
 	const struct ir_attr attr = ir_make_int(im->module->ctx, "dim", dim);
 
+	for (int64_t i = 0; i < n; i++)
+		if (!x[i])
+			return NULL;
 	while (n > 1) {
 		int64_t made = 0;
 		for (int64_t i = 0; i < n; i += AT_ONCE, made++) {
