@@ -44,7 +44,8 @@ mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *messag
 	struct mlir_named value;
 	struct mlir_counts counts;
 	struct mlir_sig sig;
-	struct mlir_attr number;
+	struct mlir_head head;
+	struct mlir_number_token number;
 	uint32_t count;
 	bool boolean;
 }
@@ -68,7 +69,8 @@ mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *messag
 %type <count> elements axes types type_list outputs params param_list block_params pairs while_args while_head
 %type <count> func_outputs output_list reducer_args manual_attrs
 %type <counts> items item
-%type <sig> sig generic_head
+%type <sig> sig
+%type <head> generic_head
 %type <count> region_open module_head func_head
 
 %destructor { mlir_region_abandon(p); } region_open
@@ -175,12 +177,12 @@ use_list:
 
 generic:
   generic_head regions attr_dict ':' sig
-	{ mlir_generic(p, $1, $2, $3, $5); }
+	{ mlir_generic(p, $1, @1, $2, $3, $5); }
 ;
 
-generic_head: /* of the "signature", nin is the number of operands, nout that of properties */
+generic_head:
   STRING '(' uses ')' props
-	{ $$ = mlir_generic_head(p, $1, @1, $3, $5); }
+	{ $$ = mlir_generic_head(p, $1, $3, $5); @$ = @1; }
 ;
 
 props:
@@ -394,7 +396,7 @@ scan:
 ;
 
 dimension:
-  key '=' NUMBER		{ mlir_attr_push(p, $3); mlir_attr_key(p, $1, @$); }
+  key '=' NUMBER		{ mlir_attr_number(p, $3, @3); mlir_attr_key(p, $1, @$); }
 ;
 
 mesh:
@@ -446,7 +448,7 @@ word:
 attr:
   value
 | scalar ':' type		{ mlir_attr_typed(p, @1, @3); }
-| NUMBER ':' type		{ mlir_attr_push(p, $1); mlir_attr_typed(p, @1, @3); }
+| NUMBER ':' type		{ mlir_attr_number(p, $1, @1); mlir_attr_typed(p, @1, @3); }
 | function
 ;
 
@@ -455,7 +457,7 @@ function:
 ;
 
 plain:
-  NUMBER			{ mlir_attr_push(p, $1); }
+  NUMBER			{ mlir_attr_number(p, $1, @1); }
 | scalar
 ;
 
@@ -487,16 +489,20 @@ elements:
 element:
   attr
 | STRING '=' NUMBER		{ mlir_axis_size(p, $1, @1, $3, @$); }
-| NUMBER ':' NUMBER		{ mlir_attr_range(p, &$1, &$3, NULL, @$); }
-| NUMBER ':' NUMBER ':' NUMBER	{ mlir_attr_range(p, &$1, &$3, &$5, @$); }
+| range				{ mlir_attr_range(p, 2, @$); }
+| range ':' NUMBER		{ mlir_attr_number(p, $3, @3); mlir_attr_range(p, 3, @$); }
+;
+
+range:
+  NUMBER ':' NUMBER		{ mlir_attr_number(p, $1, @1); mlir_attr_number(p, $3, @3); }
 ;
 
 set:
   '{' '}'			{ mlir_attr_group(p, MLIR_DICT, 0, NULL, @$); }
 | '{' entries '}'		{ mlir_attr_group(p, MLIR_DICT, $2, NULL, @$); }
 | '{' axes '}'			{ mlir_attr_group(p, MLIR_LIST, $2, "{}", @$); }
-| '{' PRIORITY			{ mlir_attr_push(p, $2); mlir_attr_group(p, MLIR_LIST, 1, "{}", @$); }
-| '{' axes PRIORITY		{ mlir_attr_push(p, $3); mlir_attr_group(p, MLIR_LIST, $2 + 1, "{}", @$); }
+| '{' PRIORITY			{ mlir_attr_number(p, $2, @2); mlir_attr_group(p, MLIR_LIST, 1, "{}", @$); }
+| '{' axes PRIORITY		{ mlir_attr_number(p, $3, @3); mlir_attr_group(p, MLIR_LIST, $2 + 1, "{}", @$); }
 ;
 
 axes:

@@ -137,14 +137,17 @@ mlir_attr_key(struct mlir_parser *p, struct mlir_symbol *key, struct ir_loc loc)
 }
 
 void
-mlir_attr_range(struct mlir_parser *p, const struct mlir_attr *start, const struct mlir_attr *limit,
-	const struct mlir_attr *stride, struct ir_loc loc)
+mlir_attr_number(struct mlir_parser *p, struct mlir_number_token n, struct ir_loc loc)
 {
-	mlir_attr_push(p, *start);
-	mlir_attr_push(p, *limit);
-	if (stride)
-		mlir_attr_push(p, *stride);
-	mlir_attr_group(p, MLIR_LIST, stride ? 3 : 2, ":", loc);
+	mlir_attr_push(p,
+		(struct mlir_attr){
+			.kind = n.is_float ? MLIR_FLOAT : MLIR_INT, .loc = loc, .i = n.number.i});
+}
+
+void
+mlir_attr_range(struct mlir_parser *p, uint32_t n, struct ir_loc loc)
+{
+	mlir_attr_group(p, MLIR_LIST, n, ":", loc);
 }
 
 void
@@ -205,29 +208,33 @@ mlir_attr_named(struct mlir_parser *p, struct mlir_symbol *word, uint32_t n, str
 	mlir_attr_entries(p, n, loc);
 }
 
+static void
+named_number(struct mlir_parser *p, const char *name, struct mlir_number_token n, struct ir_loc loc)
+{
+	mlir_attr_number(p, n, loc);
+	top(p)->attr.name = ir_name(p->ctx, name);
+}
+
 /* "x"=2 in a mesh. */
 void
 mlir_axis_size(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
-	struct mlir_attr size, struct ir_loc loc)
+	struct mlir_number_token size, struct ir_loc loc)
 {
 	mlir_attr_symbol(p, MLIR_STRING, name, name_loc);
 	top(p)->attr.name = ir_name(p->ctx, "name");
-	size.name = ir_name(p->ctx, "size");
-	mlir_attr_push(p, size);
+	named_number(p, "size", size, loc);
 	mlir_attr_group(p, MLIR_DICT, 2, NULL, loc);
 }
 
 /* "x":(1)2, a part of an axis. */
 void
 mlir_axis_part(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
-	struct mlir_attr before, struct mlir_attr size, struct ir_loc loc)
+	struct mlir_number_token before, struct mlir_number_token size, struct ir_loc loc)
 {
 	mlir_attr_symbol(p, MLIR_STRING, name, name_loc);
 	top(p)->attr.name = ir_name(p->ctx, "name");
-	before.name = ir_name(p->ctx, "pre_size");
-	mlir_attr_push(p, before);
-	size.name = ir_name(p->ctx, "size");
-	mlir_attr_push(p, size);
+	named_number(p, "pre_size", before, loc);
+	named_number(p, "size", size, loc);
 	mlir_attr_group(p, MLIR_DICT, 3, NULL, loc);
 }
 

@@ -128,7 +128,7 @@ static bool
 push(struct dense *r, union mlir_number number)
 {
 	if (r->count == r->room) {
-		int64_t room = r->room ? 2 * r->room : 64;
+		int64_t room = r->room ? 2 * r->room : 4;
 		union mlir_number *more = ARENA_ARRAY(r->p->scratch, union mlir_number, room);
 		if (r->count)
 			memcpy(more, r->d->number, (size_t)r->count * sizeof *more);

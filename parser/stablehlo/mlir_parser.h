@@ -128,10 +128,21 @@ struct mlir_located {
 
 /* `: (a, b) -> c`: on the stack of types are the inputs, then the outputs. */
 struct mlir_sig {
-	uint32_t nin, nout;
-	bool arrow;       /* else all types are inputs */
-	const char *name; /* of the head of a generic op */
+	uint32_t nin, nout : 31;
+	bool arrow : 1; /* else all types are inputs */
 	struct ir_loc loc;
+};
+
+/* `"name"(operands) <{properties}>` of a generic op. */
+struct mlir_head {
+	struct mlir_symbol *name;
+	uint32_t noperands, nprops;
+};
+
+/* A number, as a token: small, as the grammar's stack is copied often. */
+struct mlir_number_token {
+	union mlir_number number;
+	bool is_float;
 };
 
 struct mlir_counts {
@@ -269,8 +280,9 @@ void mlir_attr_typed(struct mlir_parser *p, struct ir_loc loc, struct ir_loc typ
 void mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n,
 	const char *dialect, struct ir_loc loc);
 void mlir_attr_key(struct mlir_parser *p, struct mlir_symbol *key, struct ir_loc loc);
-void mlir_attr_range(struct mlir_parser *p, const struct mlir_attr *start,
-	const struct mlir_attr *limit, const struct mlir_attr *stride, struct ir_loc loc);
+void mlir_attr_number(struct mlir_parser *p, struct mlir_number_token n, struct ir_loc loc);
+/* start:limit:stride, of which the last n stand on the stack. */
+void mlir_attr_range(struct mlir_parser *p, uint32_t n, struct ir_loc loc);
 void mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
 void mlir_attr_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
 /* The inside of #stablehlo.NAME<..> was pushed. */
@@ -281,9 +293,9 @@ void mlir_attr_named(
 /* Three lists, [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], become dimension numbers. */
 void mlir_attr_conv(struct mlir_parser *p, struct ir_loc loc);
 void mlir_axis_size(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
-	struct mlir_attr size, struct ir_loc loc);
+	struct mlir_number_token size, struct ir_loc loc);
 void mlir_axis_part(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
-	struct mlir_attr before, struct mlir_attr size, struct ir_loc loc);
+	struct mlir_number_token before, struct mlir_number_token size, struct ir_loc loc);
 /* Takes the last n off the stack into the arena. */
 const struct mlir_attr *mlir_attrs_take(struct mlir_parser *p, uint32_t n);
 struct mlir_attr mlir_make_list(struct mlir_parser *p, const char *name,
@@ -318,10 +330,10 @@ void mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol 
 void mlir_op_give_up(struct mlir_parser *p);
 
 /* mlir_special.c */
-struct mlir_sig mlir_generic_head(struct mlir_parser *p, struct mlir_symbol *name,
-	struct ir_loc loc, uint32_t operands, uint32_t props);
-void mlir_generic(struct mlir_parser *p, struct mlir_sig head, uint32_t regions, uint32_t attrs,
-	struct mlir_sig sig);
+struct mlir_head mlir_generic_head(
+	struct mlir_parser *p, struct mlir_symbol *name, uint32_t operands, uint32_t props);
+void mlir_generic(struct mlir_parser *p, struct mlir_head head, struct ir_loc loc, uint32_t regions,
+	uint32_t attrs, struct mlir_sig sig);
 void mlir_return(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
 	struct mlir_counts n, struct mlir_sig sig);
 uint32_t mlir_module_head(

@@ -20,15 +20,15 @@ text(struct mlir_parser *p, const char *s)
 
 /* --- the generic form --- */
 
-struct mlir_sig
-mlir_generic_head(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
-	uint32_t operands, uint32_t props)
+struct mlir_head
+mlir_generic_head(
+	struct mlir_parser *p, struct mlir_symbol *name, uint32_t operands, uint32_t props)
 {
 	const char *s = mlir_symbol_name(p, name);
 
-	p->isolated = !strcmp(s, "func.func") || !strcmp(s, "builtin.module");
 	/* What has no region leaves the next one alone: mlir_generic. */
-	return (struct mlir_sig){.nin = operands, .nout = props, .name = s, .loc = loc};
+	p->isolated = !strcmp(s, "func.func") || !strcmp(s, "builtin.module");
+	return (struct mlir_head){name, operands, props};
 }
 
 /* `return` alone is that of functions. */
@@ -42,12 +42,12 @@ mlir_return(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
 }
 
 void
-mlir_generic(struct mlir_parser *p, struct mlir_sig head, uint32_t regions, uint32_t attrs,
-	struct mlir_sig sig)
+mlir_generic(struct mlir_parser *p, struct mlir_head head, struct ir_loc loc, uint32_t regions,
+	uint32_t attrs, struct mlir_sig sig)
 {
 	p->isolated = false;
-	mlir_op_form(p, head.name, head.loc, (struct mlir_counts){head.nin, head.nout + attrs},
-		regions, sig);
+	mlir_op_form(p, mlir_symbol_name(p, head.name), loc,
+		(struct mlir_counts){head.noperands, head.nprops + attrs}, regions, sig);
 	if (!sig.arrow)
 		mlir_error(p, sig.loc, "expected a type of a function, (operands) -> results");
 }

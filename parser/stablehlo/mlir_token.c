@@ -50,12 +50,11 @@ mlir_lex_number(
 		mlir_error(p, loc, "the number does not fit in 64 bits");
 		return MLIR_error;
 	}
-	value->number =
-		(struct mlir_attr){.kind = number.is_float ? MLIR_FLOAT : MLIR_INT, .loc = loc};
+	value->number.is_float = number.is_float;
 	if (number.is_float)
-		value->number.f = number.f;
+		value->number.number.f = number.f;
 	else
-		value->number.i = (int64_t)number.bits;
+		value->number.number.i = (int64_t)number.bits;
 	return NUMBER;
 }
 
