@@ -222,7 +222,7 @@ carry_found(struct carry *c)
 {
 	struct ptr_map *names = ptr_map_create(c->carried);
 	struct ir_context *ctx = c->im->module->ctx;
-	uint32_t next = 0;
+	struct ptr_map *next = ptr_map_create(c->carried);
 
 	for (uint32_t i = 0; i < c->b->nargs; i++) {
 		const struct mlir_attr *a = value_attr(&c->b->arg[i], "tf.aliasing_output");
@@ -233,14 +233,14 @@ carry_found(struct carry *c)
 		const struct mlir_attr *a = value_attr(&c->b->arg[i], "jax.buffer_donor");
 		if (c->carried[i] >= 0 || !a || (a->kind == MLIR_BOOL && !a->i))
 			continue;
-		uint32_t r = next;
-		while (r < c->nresults && (c->taken[r] >= 0 || !import_same_type(c->b->arg[i].type,
-								       result_type(c, r))))
+		/* In order among the results of its type. */
+		const char *type = c->b->arg[i].type->text;
+		uint32_t r = (uint32_t)(uintptr_t)ptr_map_get(next, type);
+		while (r < c->nresults && (c->taken[r] >= 0 || result_type(c, r)->text != type))
 			r++;
-		if (r == c->nresults)
-			continue;
-		carry(c, i, r);
-		next = r + 1;
+		ptr_map_set(next, type, (const void *)(uintptr_t)(r + 1));
+		if (r < c->nresults)
+			carry(c, i, r);
 	}
 	for (uint32_t r = 0; r < c->nresults; r++) {
 		const char *text = c->taken[r] < 0 ? import_result_text(c->func, r) : NULL;
