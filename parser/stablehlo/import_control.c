@@ -301,10 +301,6 @@ static const struct target {
 	import_function *function;
 	uint32_t operands, results;
 } targets[] = {
-	{"Sharding", import_sharding, 1, 1},
-	{"SPMDFullToShardShape", import_sharding, 1, 1},
-	{"SPMDShardToFullShape", import_sharding, 1, 1},
-	{"xla.sdy.FuncResultSharding", import_sharding, 1, 1},
 	{"check.expect_eq", import_expect_eq, 2, 0},
 	{"check.expect_almost_eq", import_expect_almost, 2, 0},
 	{"check.expect_close", import_expect_close, 2, 0},
@@ -318,7 +314,7 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 
 	if (!a || (a->kind != MLIR_STRING && a->kind != MLIR_SYMBOL))
 		return import_error(im, op, "call_target_name must name what is called");
-	bool ok;
+	bool ok = false;
 	if (spmd_custom_call(im, op, in, out, &ok))
 		return ok;
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
