@@ -36,6 +36,18 @@ fn_name(enum scalar_fn f)
 }
 
 int
+fn_mantissa_bits(enum ir_dtype t)
+{
+	switch (t) {
+	case IR_f64: return 52;
+	case IR_f32: return 23;
+	case IR_f16: return 10;
+	case IR_bf16: return 7;
+	default: return 0;
+	}
+}
+
+int
 fn_arity(enum scalar_fn f)
 {
 	return fn_row[f].arity;
@@ -131,6 +143,12 @@ expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
 	if (x->kind == EXPR_CONST)
 		return const_converted(a, t, x);
 	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});
+}
+
+const struct expr *
+expr_bitcast(struct arena *a, enum ir_dtype t, const struct expr *x)
+{
+	return x->dtype == t ? x : expr_make_call(a, FN_bitcast, t, &x);
 }
 
 const struct expr *

@@ -18,6 +18,7 @@ static form_maker *const by_code[OP_NCODES] = {
 	[OP_concat] = form_concat,
 	[OP_gather_nd] = form_gather_nd,
 	[OP_scatter_nd] = form_scatter_nd,
+	[OP_window] = form_window,
 };
 
 bool

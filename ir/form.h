@@ -168,7 +168,8 @@ bool form_exists(enum op_code code);
 /*
  * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
  * the form of a contract from its spec: ir/contract.c, form_concat
- * that of a concat: ir/concat.c, the last two: ir/gather_nd.c.
+ * that of a concat: ir/concat.c, those of gather_nd and scatter_nd: ir/gather_nd.c, that of a
+ * window: ir/window.c.
  */
 bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
@@ -196,6 +197,7 @@ void form_forget(struct form *f);
 bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 bool form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 bool form_scatter_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_window(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
@@ -228,6 +230,8 @@ fn_is_keyed(int fn)
 {
 	return fn == FN_draw_uniform || fn == FN_draw_normal || fn == FN_draw_bits;
 }
+/* Bits of the mantissa that a float type stores. */
+int fn_mantissa_bits(enum ir_dtype t);
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
 /* Its C expression of x, y, z with M_... for the math functions: see ir/scalar.def. */
@@ -244,6 +248,8 @@ const struct expr *expr_index(struct arena *a, int index);
 /* Element `at`, i64, of a literal of that type. */
 const struct expr *expr_element(
 	struct arena *a, enum ir_dtype t, const struct expr *at, const struct ir_op *literal);
+/* The bits of x as type t of the same width. */
+const struct expr *expr_bitcast(struct arena *a, enum ir_dtype t, const struct expr *x);
 /* x as element type t (no node where it is one already). */
 const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
 /* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how

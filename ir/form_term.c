@@ -220,6 +220,8 @@ term_expr(struct matcher *mt, const struct term *t, const struct computed *at, b
 	}
 	for (int i = 0; i < t->nargs; i++)
 		arg[i] = term_expr(mt, t->arg[i], at, integral);
+	if (t->fn == FN_bitcast)
+		return expr_bitcast(mt->a, (enum ir_dtype)ir_attr_find(mt->op, "to")->i, arg[0]);
 	if (t->fn == FN_element)
 		return expr_element(mt->a, (enum ir_dtype)mt->written->dtype,
 			expr_convert(mt->a, IR_i64, arg[0]), mt->op);

@@ -10,6 +10,7 @@
  * where dims says which dims {i}, {j} ... are: those behind the batch if it is absent.
  */
 #include "ir/form.h"
+#include "ir/reduce_how.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -149,24 +150,6 @@ gather(struct form *f, struct arena *a, struct numbers *x)
 }
 
 static bool
-read_how(struct form *f, const struct numbers *x)
-{
-	static const struct {
-		const char *name;
-		enum form_reduce reduce;
-	} ways[] = {{"add", REDUCE_SUM}, {"max", REDUCE_MAX}, {"min", REDUCE_MIN},
-		{"mul", REDUCE_PROD}};
-	const char *how = ir_attr_string(x->op, "how", "add");
-
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		if (strcmp(how, ways[i].name) == 0) {
-			f->reduce = (uint8_t)ways[i].reduce;
-			return true;
-		}
-	return FAIL(x->m, x->op, "%s: how is \"%s\"; it can be add, max, min or mul", x->name, how);
-}
-
-static bool
 scatter(struct form *f, struct arena *a, struct numbers *x)
 {
 	const struct ir_type *t = ir_operand_type(x->op, 0);
@@ -180,7 +163,7 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 	if (nsizes != x->n)
 		return FAIL(x->m, x->op, "%s: sizes has %d entries for %d operands of numbers",
 			x->name, nsizes, x->n);
-	if (!read_dims(x) || !read_how(f, x))
+	if (!read_dims(x) || !reduce_how(x->m, x->op, f))
 		return false;
 	add_numbers(f, x);
 	f->in[0] = f->in[1];

@@ -222,6 +222,18 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 	return false;
 }
 
+/* Bits go to a type that has as many; a bool has one. */
+static bool
+check_bits(struct ir_module *m, const struct ir_op *op, enum ir_dtype to)
+{
+	const enum ir_dtype from = (enum ir_dtype)ir_operand_type(op, 0)->dtype;
+
+	if (ir_dtype_bits(from) == ir_dtype_bits(to))
+		return true;
+	return FAIL(m, op, "bitcast: %s has %u bits, %s has %u", ir_dtype_name(from),
+		ir_dtype_bits(from), ir_dtype_name(to), ir_dtype_bits(to));
+}
+
 static bool
 infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	const struct ir_type *written, struct ir_type *t)
@@ -233,6 +245,8 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	t->dtype = (uint8_t)result_dtype(op, row, written);
 	if ((op->code == OP_constant || op->code == OP_pad) &&
 		!check_constant(m, op, (enum ir_dtype)t->dtype))
+		return false;
+	if (op->code == OP_bitcast && !check_bits(m, op, (enum ir_dtype)t->dtype))
 		return false;
 	if (op->code == OP_literal && !literal_check(m, op, written))
 		return false;

@@ -6,6 +6,8 @@
  * floats only or integers only pass.
  */
 #include "ir/interp_internal.h"
+#include "ir/literal.h"
+#include "runtime/bits.h"
 #include "runtime/half.h"
 #include "runtime/rng.h"
 
@@ -117,6 +119,21 @@ min_i(wide a, wide b)
 	return a < b ? a : b;
 }
 
+static wide
+pow_i(wide x, wide y)
+{
+	return y < 0 ? rt_pow_i64((int64_t)x, (int64_t)y)
+		     : (wide)rt_pow_u64((uint64_t)x, (uint64_t)y);
+}
+
+static wide
+mulhi(wide x, wide y, int w)
+{
+	if (x > INT64_MAX || y > INT64_MAX)
+		return rt_mulhi_u64((uint64_t)x, (uint64_t)y, w);
+	return x * y >> w;
+}
+
 /* The quotient where there is no rest, else -1. */
 static wide
 exact_i(wide x, wide y)
@@ -176,10 +193,14 @@ shift_right_logical(wide x, wide y, int w)
 #define M_rsqrt(x) FLOAT_1(rsqrt, x)
 #define M_sigmoid(x) FLOAT_1(sigmoid, x)
 #define M_softplus(x) FLOAT_1(softplus, x)
+#define M_round_away(x) FLOAT_1(round, x)
 #define M_round(x) FLOAT_1(nearest_even, x)
 #define M_is_finite(x) isfinite((double)(x))
 #define M_is_inf(x) isinf((double)(x))
-#define M_pow(x, y) FLOAT_2(pow, x, y)
+#define M_pow(x, y) EITHER_2(pow, pow_i, x, y)
+#define M_mulhi(x, y, w) mulhi((wide)(x), (wide)(y), w)
+#define M_popcnt(x, w) rt_popcnt(rt_low_bits((uint64_t)(wide)(x), w))
+#define M_clz(x, w) rt_clz(rt_low_bits((uint64_t)(wide)(x), w), w)
 #define M_atan2(x, y) FLOAT_2(atan2, x, y)
 #define M_abs(x) EITHER_1(fabs, abs_i, x)
 #define M_sign(x) EITHER_1(sign_f, sign_i, x)
@@ -195,6 +216,8 @@ shift_right_logical(wide x, wide y, int w)
 #define M_shift_left(x, y, w) shift_left((wide)(x), (wide)(y), w)
 #define M_shift_right(x, y, w) shift_right((wide)(x), (wide)(y), w)
 #define M_shift_right_logical(x, y, w) shift_right_logical((wide)(x), (wide)(y), w)
+#define M_bitcast(x) 0
+#define M_reduce_precision(x, y, z) 0
 #define M_element(x) 0 /* interp_form.c */
 #define M_uniform(x, y) 0
 #define M_normal(x, y) 0
@@ -285,6 +308,44 @@ convert_run(
 	}
 }
 
+/* An element as the bits of its type, and back. */
+static uint64_t
+bits_of(enum ir_dtype t, union cell c)
+{
+	uint64_t bits = 0;
+
+	literal_write(t, (unsigned char *)&bits, 0,
+		ir_dtype_class(t) == IR_FLOAT ? (union ir_number){.f = c.f}
+					      : (union ir_number){.i = c.i});
+	return bits;
+}
+
+static union cell
+cell_of(enum ir_dtype t, uint64_t bits)
+{
+	const union ir_number v = literal_read(t, (const unsigned char *)&bits, 0);
+
+	return ir_dtype_class(t) == IR_FLOAT ? (union cell){.f = v.f} : (union cell){.i = v.i};
+}
+
+static void
+bitcast_run(enum ir_dtype to, enum ir_dtype from, union cell *r, const union cell *x, int n)
+{
+	for (int i = 0; i < n; i++)
+		r[i] = cell_of(to, bits_of(from, x[i]));
+}
+
+static void
+reduce_precision_run(enum ir_dtype t, union cell *r, const union cell *x,
+	const union cell *exponent, const union cell *mantissa, int n)
+{
+	const int m = fn_mantissa_bits(t), e = (int)(8 * ir_dtype_bytes(t)) - 1 - m;
+
+	for (int i = 0; i < n; i++)
+		r[i] = cell_of(t, rt_reduce_precision(bits_of(t, x[i]), e, m, (int)exponent[i].f,
+					  (int)mantissa[i].f));
+}
+
 /* Numbers by seed and position: programs have the same key. */
 static void
 random_run(bool normal, union cell *r, const union cell *seed, const union cell *at, int n)
@@ -326,6 +387,10 @@ scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, 
 		random_run(fn == FN_normal, r, x, y, n);
 	else if (fn_is_keyed(fn))
 		draw_run(fn, r, x, y, z, n);
+	else if (fn == FN_bitcast)
+		bitcast_run(dtype, arg, r, x, n);
+	else if (fn == FN_reduce_precision)
+		reduce_precision_run(dtype, r, x, y, z, n);
 	else if (fn == FN_select)
 		select_run(r, x, y, z, n);
 	else if (ir_dtype_class(arg) == IR_FLOAT)

@@ -29,6 +29,12 @@ ir_dtype_bytes(enum ir_dtype t)
 	return dtype_row[t].bytes;
 }
 
+unsigned
+ir_dtype_bits(enum ir_dtype t)
+{
+	return t == IR_bool ? 1 : 8 * ir_dtype_bytes(t);
+}
+
 enum ir_dclass
 ir_dtype_class(enum ir_dtype t)
 {

@@ -64,6 +64,9 @@ const char *ir_dtype_name(enum ir_dtype t);
 
 unsigned ir_dtype_bytes(enum ir_dtype t);
 
+/* Of a value: 1 of bool, else 8 times the bytes. */
+unsigned ir_dtype_bits(enum ir_dtype t);
+
 enum ir_dclass ir_dtype_class(enum ir_dtype t);
 
 /* The element type of that name, or -1. */

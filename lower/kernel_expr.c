@@ -404,19 +404,49 @@ key_text(struct kernel_text *w, const struct expr *key)
 	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
 }
 
+/* A value as the bits of its type, an unsigned integer of its width; of an integer the value. */
+static char *
+bits_text(struct kernel_text *w, enum ir_dtype t, const char *x)
+{
+	switch (t) {
+	case IR_f64: return talloc_asprintf(w->scratch, "rt_double_bits(%s)", x);
+	case IR_f32: return talloc_asprintf(w->scratch, "rt_float_bits(%s)", x);
+	case IR_f16:
+	case IR_bf16: return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), x);
+	default: return talloc_strdup(w->scratch, x);
+	}
+}
+
+/* The value of type t that has these bits. */
+static char *
+value_text(struct kernel_text *w, enum ir_dtype t, const char *bits)
+{
+	if (is_half(t))
+		return talloc_asprintf(
+			w->scratch, "rt_%s_to_f32((uint16_t)%s)", ir_dtype_name(t), bits);
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return talloc_asprintf(w->scratch, "rt_bits_%s((uint%u_t)%s)", kernel_ctype(t),
+			ir_dtype_bits(t), bits);
+	return talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), bits);
+}
+
+static char *
+reduce_precision_text(struct kernel_text *w, const struct expr *e, const char *x)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	const int m = fn_mantissa_bits(t);
+
+	return value_text(w, t,
+		talloc_asprintf(w->scratch, "rt_reduce_precision(%s, %d, %d, %d, %d)",
+			bits_text(w, t, x), (int)ir_dtype_bits(t) - 1 - m, m, (int)e->arg[1]->value,
+			(int)e->arg[2]->value));
+}
+
 /* Element `at` of the literal of op o, from the bits that kernel_literals declares. */
 static char *
 element_text(struct kernel_text *w, const struct scheme_op *o, enum ir_dtype t, const char *at)
 {
-	const int number = (int)(o - w->s->op);
-
-	if (is_half(t))
-		return talloc_asprintf(
-			w->scratch, "rt_%s_to_f32(d%d[%s])", ir_dtype_name(t), number, at);
-	if (ir_dtype_class(t) == IR_FLOAT)
-		return talloc_asprintf(
-			w->scratch, "rt_bits_%s(d%d[%s])", kernel_ctype(t), number, at);
-	return talloc_asprintf(w->scratch, "(%s)d%d[%s]", kernel_ctype(t), number, at);
+	return value_text(w, t, talloc_asprintf(w->scratch, "d%d[%s]", (int)(o - w->s->op), at));
 }
 
 static void
@@ -474,6 +504,10 @@ call_text(
 	for (int i = 0; i < e->nargs; i++)
 		arg[i] = i == 0 && fn_is_keyed(e->id) ? key_text(w, e->arg[i])
 						      : node_text(w, o, l, e->arg[i]);
+	if (e->id == FN_bitcast)
+		return value_text(w, t, bits_text(w, (enum ir_dtype)e->arg[0]->dtype, arg[0]));
+	if (e->id == FN_reduce_precision)
+		return reduce_precision_text(w, e, arg[0]);
 	if (e->id == FN_element)
 		return element_text(w, o, t, arg[0]);
 	if (e->id == FN_convert)

@@ -64,8 +64,13 @@ vanishes(const struct scheme_op *o, int i)
 		if (o->f.reduce == REDUCE_SUM && o->f.fill[j] == 0 &&
 			expr_linearity(o->f.body, 1u << j) == LINEAR_YES)
 			return true;
-		if (o->f.reduce == REDUCE_MAX && o->f.fill[j] == -__builtin_inf() &&
-			o->f.body->kind == EXPR_LOAD && o->f.body->id == j)
+		const double nothing = o->f.reduce == REDUCE_MAX   ? -__builtin_inf()
+				       : o->f.reduce == REDUCE_MIN ? __builtin_inf()
+								   : 1;
+		if ((o->f.reduce == REDUCE_MAX || o->f.reduce == REDUCE_MIN ||
+			    o->f.reduce == REDUCE_PROD) &&
+			o->f.fill[j] == nothing && o->f.body->kind == EXPR_LOAD &&
+			o->f.body->id == j)
 			return true;
 	}
 	return false;

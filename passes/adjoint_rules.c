@@ -220,6 +220,35 @@ cumsum_rule(struct adjoint *x, bool *none)
 	return ir_build(x->b, OP_cumsum, &x->g, 1, attr, 3);
 }
 
+/*
+ * Of a sum: i stride + k dilation - low = p base is p base + k dilation - ((size - 1) dilation -
+ * low) = i stride with the k of the other end, so p sees the results through a window that steps by
+ * base over what lies stride apart. `high` gives it the operand's size.
+ */
+static struct ir_value *
+window_rule(struct adjoint *x, bool *none)
+{
+	struct ir_context *ctx = x->b->m->ctx;
+	const struct ir_op *op = x->op;
+	const int dim = dim_of(op, 0);
+	const int64_t size = ir_attr_int(op, "size", 1), stride = ir_attr_int(op, "stride", 1),
+		      dilation = ir_attr_int(op, "dilation", 1), base = ir_attr_int(op, "base", 1),
+		      reach = (size - 1) * dilation, low = reach - ir_attr_int(op, "low", 0),
+		      behind = low + (x->g->type->dim[dim] - 1) * stride,
+		      high = (x->type->dim[dim] - 1) * base + reach - behind;
+	const struct ir_attr attr[] = {ir_make_int(ctx, "dim", dim), ir_make_int(ctx, "size", size),
+		ir_make_int(ctx, "stride", base), ir_make_int(ctx, "low", low),
+		ir_make_int(ctx, "high", high), ir_make_int(ctx, "dilation", dilation),
+		ir_make_int(ctx, "base", stride)};
+
+	(void)none;
+	if (strcmp(ir_attr_string(op, "how", "add"), "add") == 0)
+		return ir_build(x->b, OP_window, &x->g, 1, attr, 7);
+	diag_error(ctx->diag, op->loc, "grad: window has no gradient for how = \"%s\"",
+		ir_attr_string(op, "how", "add"));
+	return NULL;
+}
+
 /* ---- several numbers ---- */
 
 /* The numbers of x's op behind `v`. */
@@ -488,6 +517,7 @@ adjoint_rule_of(enum op_code code)
 		[OP_dynamic_pad] = dynamic_pad_rule,
 		[OP_dynamic_update_slice] = dynamic_update_rule,
 		[OP_cumsum] = cumsum_rule,
+		[OP_window] = window_rule,
 		[OP_gather_nd] = gather_nd_rule,
 		[OP_scatter_nd] = scatter_nd_rule,
 		[OP_conv2d] = conv_rule,

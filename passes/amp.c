@@ -61,6 +61,7 @@ static const struct {
 	{OP_floor, FOLLOWS},
 	{OP_ceil, FOLLOWS},
 	{OP_round, FOLLOWS},
+	{OP_round_away, FOLLOWS},
 	{OP_trunc, FOLLOWS},
 	{OP_tanh, FOLLOWS},
 	{OP_erf, FOLLOWS},

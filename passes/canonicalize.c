@@ -362,6 +362,7 @@ static const struct rewrite rewrites[] = {
 	{OP_floor, idempotent, identity},
 	{OP_ceil, idempotent, identity},
 	{OP_round, idempotent, identity},
+	{OP_round_away, idempotent, identity},
 	{OP_trunc, idempotent, identity},
 	{OP_sign, idempotent, identity},
 	{OP_stop_gradient, idempotent, identity},

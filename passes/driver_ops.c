@@ -34,6 +34,7 @@ static const struct op_way ways[NOPS] = {
 	[OP_conv2d] = {"rule", "oneDNN, loops", "cuDNN, loops"},
 	[OP_conv2d_data] = {"rule", "oneDNN, loops", "cuDNN, loops"},
 	[OP_conv2d_filter] = {"rule", "oneDNN, loops", "cuDNN, loops"},
+	[OP_bitcast] = {none, "loops", "loops"},
 	[OP_reshape] = {"rule", "in place, copy", "in place, copy"},
 	[OP_stop_gradient] = {"stops", "loops", "loops"},
 	[OP_input] = {none, "runtime", "runtime"},

@@ -31,6 +31,7 @@ is_heavy(const struct expr *e)
 		[FN_floor] = true,
 		[FN_ceil] = true,
 		[FN_round] = true,
+		[FN_round_away] = true,
 		[FN_trunc] = true,
 		[FN_sign] = true,
 		[FN_is_finite] = true,
@@ -50,6 +51,10 @@ is_heavy(const struct expr *e)
 		[FN_shift_right] = true,
 		[FN_shift_right_logical] = true,
 		[FN_select] = true,
+		[FN_popcnt] = true,
+		[FN_clz] = true,
+		[FN_bitcast] = true,
+		[FN_element] = true,
 		[FN_convert] = true,
 		[FN_stop] = true};
 

@@ -27,6 +27,14 @@ rt_bits_float(uint32_t u)
 	return x;
 }
 
+RT_INLINE uint64_t
+rt_double_bits(double x)
+{
+	uint64_t u;
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+
 RT_INLINE double
 rt_bits_double(uint64_t u)
 {

@@ -3,6 +3,7 @@
 #ifndef RUNTIME_KERNEL_H
 #define RUNTIME_KERNEL_H
 
+#include "runtime/bits.h"
 #include "runtime/conv.h"
 #include "runtime/gemm.h"
 #include "runtime/half.h"
@@ -155,6 +156,37 @@ m_rem_f64(double x, double y)
 M_UNSIGNED_BITS(u32, uint32_t, 31)
 M_UNSIGNED_BITS(u64, uint64_t, 63)
 
+/* Counts of bits, upper halves of products, and powers, of types of w bits. */
+#define M_BITS(name, type, sign)                                                                   \
+	static inline type m_popcnt_##name(type x, int w)                                          \
+	{                                                                                          \
+		return (type)rt_popcnt(rt_low_bits((uint64_t)x, w));                               \
+	}                                                                                          \
+	static inline type m_clz_##name(type x, int w)                                             \
+	{                                                                                          \
+		return (type)rt_clz(rt_low_bits((uint64_t)x, w), w);                               \
+	}                                                                                          \
+	static inline type m_mulhi_##name(type x, type y, int w)                                   \
+	{                                                                                          \
+		return (type)rt_mulhi_##sign(x, y, w);                                             \
+	}                                                                                          \
+	static inline type m_pow_##name(type x, type y)                                            \
+	{                                                                                          \
+		return (type)rt_pow_##sign(x, y);                                                  \
+	}
+
+M_BITS(i32, int32_t, i64)
+M_BITS(i64, int64_t, i64)
+M_BITS(u32, uint32_t, u64)
+M_BITS(u64, uint64_t, u64)
+
+static inline double
+m_pow_f64(double x, double y)
+{
+	return pow(x, y);
+}
+
+#define M_INTS_1(x, w, f) _Generic((x), M_INTS(f))(x, w)
 #define M_INTS_2(x, y, w, f) _Generic((x) + (y), M_INTS(f))(x, y, w)
 
 #define M_div(x, y) M_ALL_2(x, y, m_div)
@@ -165,6 +197,10 @@ M_UNSIGNED_BITS(u64, uint64_t, 63)
 #define M_shift_left(x, y, w) M_INTS_2(x, y, w, m_shift_left)
 #define M_shift_right(x, y, w) M_INTS_2(x, y, w, m_shift_right)
 #define M_shift_right_logical(x, y, w) M_INTS_2(x, y, w, m_shift_right_logical)
+#define M_mulhi(x, y, w) M_INTS_2(x, y, w, m_mulhi)
+#define M_popcnt(x, w) M_INTS_1(x, w, m_popcnt)
+#define M_clz(x, w) M_INTS_1(x, w, m_clz)
+#define M_pow(x, y) M_ALL_2(x, y, m_pow)
 #define M_exact(x, y) m_exact(x, y)
 #define M_not(x) ((x) == 0)
 #define M_uniform(seed, at) rt_uniform(rt_mix64((uint64_t)(seed)), (uint64_t)(at))

@@ -21,6 +21,7 @@
 #pragma nv_diag_suppress 177
 #endif
 
+#include "runtime/bits.h"
 #include "runtime/half.h"
 #include "runtime/rng.h"
 
@@ -63,6 +64,7 @@ DEV_FLOATS_1(M_cbrt, cbrtf(x), cbrt(x))
 DEV_FLOATS_1(M_erfc, erfcf(x), erfc(x))
 DEV_FLOATS_1(M_trunc, truncf(x), trunc(x))
 DEV_FLOATS_1(M_round, rintf(x), rint(x))
+DEV_FLOATS_1(M_round_away, roundf(x), round(x))
 DEV_FLOATS_1(M_softplus, (x > 0 ? x : 0.0f) + log1pf(expf(-fabsf(x))),
 	(x > 0 ? x : 0.0) + log1p(exp(-fabs(x))))
 DEV_FLOATS_1(M_sign, x > 0 ? 1.0f : x < 0 ? -1.0f : x, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
@@ -267,6 +269,30 @@ DEV_UNSIGNED(uint64_t)
 
 DEV_SHIFTS(int32_t, uint32_t, 31)
 DEV_SHIFTS(int64_t, uint64_t, 63)
+
+/* Counts of bits, upper halves of products, and powers, of types of w bits. */
+#define DEV_BITS(type, sign)                                                                       \
+	DEV type M_popcnt(type x, int w)                                                           \
+	{                                                                                          \
+		return (type)rt_popcnt(rt_low_bits((uint64_t)x, w));                               \
+	}                                                                                          \
+	DEV type M_clz(type x, int w)                                                              \
+	{                                                                                          \
+		return (type)rt_clz(rt_low_bits((uint64_t)x, w), w);                               \
+	}                                                                                          \
+	DEV type M_mulhi(type x, type y, int w)                                                    \
+	{                                                                                          \
+		return (type)rt_mulhi_##sign(x, y, w);                                             \
+	}                                                                                          \
+	DEV type M_pow(type x, type y)                                                             \
+	{                                                                                          \
+		return (type)rt_pow_##sign(x, y);                                                  \
+	}
+
+DEV_BITS(int32_t, i64)
+DEV_BITS(int64_t, i64)
+DEV_BITS(uint32_t, u64)
+DEV_BITS(uint64_t, u64)
 
 /* The quotient of y > 0 where there is no rest, else -1. */
 DEV int64_t

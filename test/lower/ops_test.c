@@ -56,6 +56,17 @@ struct op_case {
 	{                                                                                          \
 		OP_##name, BITS(name)                                                              \
 	}
+/* Of all integers but i8 and u8, which BITS has: 0 and both signs. */
+#define COUNT(name)                                                                                \
+	{                                                                                          \
+		OP_##name,                                                                         \
+			"%k8 = mul(%k, %many)\n%k1 = convert(%k8) {to = i8}\n%r = " #name          \
+			"(%k1)\n%ku = convert(%k8) {to = u16}\n%s = " #name "(%ku)\n%t = " #name   \
+			"(%k8)\n%kl = convert(%k8) {to = i64}\n%km = mul(%kl, %huge)\n%q = " #name \
+			"(%km)\noutput(\"q\", %q)\n%kx = convert(%km) {to = u64}\n%p = " #name     \
+			"(%kx)\noutput(\"p\", %p)\n%ky = convert(%k8) {to = u32}\n%o = " #name     \
+			"(%ky)\noutput(\"o\", %o)\n"                                               \
+	}
 #define LOGIC_AND_BITS(name)                                                                       \
 	{                                                                                          \
 		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%p = " #name                         \
@@ -102,8 +113,11 @@ struct op_case {
 
 static const struct op_case cases[] = {
 	BINARY(add), BINARY(sub), BINARY(mul), BINARY(div), BINARY(maximum), BINARY(minimum),
-	FLOAT_BINARY(pow), COMPARE(eq), COMPARE(ne), COMPARE(lt), COMPARE(le), COMPARE(gt),
-	COMPARE(ge), LOGIC_AND_BITS(and), LOGIC_AND_BITS(or), LOGIC_AND_BITS(xor),
+	{OP_pow, "%p = exp(%a)\n%fr = pow(%p, %b)\noutput(\"fr\", %fr)\n%fs = pow(%p, %v)\n"
+		 "output(\"fs\", %fs)\n" BITS(pow)},
+	SHIFT(mulhi), COUNT(popcnt), COUNT(count_leading_zeros), COMPARE(eq), COMPARE(ne),
+	COMPARE(lt), COMPARE(le), COMPARE(gt), COMPARE(ge), LOGIC_AND_BITS(and), LOGIC_AND_BITS(or),
+	LOGIC_AND_BITS(xor),
 	{OP_not, "%x = lt(%a, %b)\n%r = not(%x)\n%s = not(%k)\n%k1 = convert(%k) {to = u8}\n%t = "
 		 "not(%k1)\n"},
 	SHIFT(shift_left), SHIFT(shift_right), SHIFT(shift_right_logical), CLASS(is_finite),
@@ -119,7 +133,8 @@ static const struct op_case cases[] = {
 	BELOW_1(acos), UNARY(atan), UNARY(sinh), UNARY(cosh), UNARY(asinh),
 	{OP_acosh, "%q = cosh(%a)\n%r = acosh(%q)\n%d = convert(%q) {to = f64}\n%s = acosh(%d)\n"},
 	BELOW_1(atanh), UNARY(cbrt), UNARY(erfc), STEPS(floor), STEPS(ceil), STEPS(round),
-	STEPS(trunc), UNARY(softplus), STEPS(sign), UNARY(square), UNARY(silu), UNARY(gelu_tanh),
+	STEPS(round_away), STEPS(trunc), UNARY(softplus), STEPS(sign), UNARY(square), UNARY(silu),
+	UNARY(gelu_tanh),
 	{OP_clamp, "%r = clamp(%a) {low = -0.5, high = 0.25}\n%s = clamp(%k) {low = 1, high = "
 		   "3}\n%t = clamp(%a) {high = 0}\n%k8 = convert(%k) {to = i8}\n%q = clamp(%k8) "
 		   "{low = -1000, high = 2}\noutput(\"q\", %q)\n"},
@@ -202,6 +217,67 @@ static const struct op_case cases[] = {
 	{OP_pad, "%r = pad(%a) {low = [1,-2], high = [-1,3], interior = [0,2], value = 7}\n%s = "
 		 "pad(%k) {dims = [1], low = [2]}\n%ones = constant() {value = 1} : f32[3]\n%t = "
 		 "pad(%ones) {low = [1], high = [2], value = 4}\n"},
+	{OP_pad, "%p = lt(%a, %h)\n%r = pad(%p) {low = [1,-2], high = [-1,3], interior = [0,2], "
+		 "value = "
+		 "true}\n%k1 = convert(%k) {to = u64}\n%s = pad(%k1) {low = [1,0], high = [0,0], "
+		 "value = "
+		 "9007199254740992}\n%q = reverse(%p)\noutput(\"q\", %q)\n%n = min(%i)\n%d = "
+		 "dynamic_slice(%p, %n) {size = 4}\noutput(\"d\", %d)\n%e = dynamic_pad(%p, %n) "
+		 "{size = "
+		 "9}\noutput(\"e\", %e)\n"},
+	{OP_window,
+		"%r = window(%a) {dim = 1, size = 3, stride = 2, low = 1, high = 2}\n%s = "
+		"window(%a) "
+		"{size = 2, dilation = 3, base = 2, how = \"max\"}\n%t = window(%k) {dim = -1, "
+		"size = 4, "
+		"low = 3, high = -2, how = \"min\"}\n%q = window(%c) {dim = 1, size = 3, low = 1, "
+		"high = "
+		"1, how = \"mul\"}\noutput(\"q\", %q)\n%p = lt(%a, %h)\n%e = window(%p) {dim = 1, "
+		"size = "
+		"2, how = \"max\"}\noutput(\"e\", %e)\n%d = window(%p) {size = 3, low = 4, how = "
+		"\"min\"}\noutput(\"d\", %d)\n%k1 = convert(%k) {to = u16}\n%o = window(%k1) {dim "
+		"= 1, "
+		"size = 1, base = 2, low = 2, high = 1, how = \"min\"}\noutput(\"o\", %o)\n%n = "
+		"window(%k) {dim = 1, size = 1, base = 2, low = 2, how = \"max\"}\noutput(\"n\", "
+		"%n)\n"
+		"%a1 = convert(%a) {to = f16}\n%m = window(%a1) {dim = 1, size = "
+		"10}\noutput(\"m\", "
+		"%m)\n%w1 = window(%a) {dim = 1, size = 3}\n%w2 = window(%w1) {size = 3, stride = "
+		"2}\n"
+		"output(\"w2\", %w2)\n"},
+	{OP_bitcast,
+		"%r = bitcast(%a) {to = i32}\n%s = bitcast(%a) {to = u32}\n%t = bitcast(%s) {to = "
+		"f32}\n%h1 = convert(%a) {to = f16}\n%e = bitcast(%h1) {to = u16}\noutput(\"e\", "
+		"%e)\n%b1 = convert(%a) {to = bf16}\n%f = bitcast(%b1) {to = i16}\noutput(\"f\", "
+		"%f)\n%g = bitcast(%f) {to = bf16}\noutput(\"g\", %g)\n%d1 = convert(%a) {to = "
+		"f64}\n%d2 = bitcast(%d1) {to = i64}\noutput(\"d2\", %d2)\n%d3 = bitcast(%d2) {to "
+		"= f64}\noutput(\"d3\", %d3)\n%k8 = mul(%k, %many)\n%k1 = convert(%k8) {to = i8}\n"
+		"%k2 = bitcast(%k1) {to = u8}\noutput(\"k2\", %k2)\n%k3 = convert(%k2) {to = "
+		"i32}\noutput(\"k3\", %k3)\n%p = lt(%a, %h)\n%p1 = bitcast(%p) {to = bool}\n"
+		"output(\"p1\", %p1)\n"},
+	{OP_reduce_precision,
+		"%m = mul(%a, %hundred)\n%r = reduce_precision(%m) {exponent = 5, mantissa = "
+		"10}\n%s = "
+		"reduce_precision(%m) {exponent = 3, mantissa = 1}\n%t = reduce_precision(%m) "
+		"{exponent = "
+		"8, mantissa = 30}\n%d = convert(%m) {to = f64}\n%d1 = reduce_precision(%d) "
+		"{exponent = "
+		"5, mantissa = 9}\noutput(\"d1\", %d1)\n%e = convert(%m) {to = f16}\n%e1 = "
+		"reduce_precision(%e) {exponent = 4, mantissa = 3}\noutput(\"e1\", %e1)\n%f = "
+		"convert(%m) {to = bf16}\n%f1 = reduce_precision(%f) {exponent = 4, mantissa = 0}\n"
+		"output(\"f1\", %f1)\n"},
+	{OP_gather,
+		"%p = lt(%a, %h)\n%r = gather(%p, %i)\n%big = mul(%i, %seven)\n%s = gather(%p, "
+		"%big)\n%t = pick(%p, %i)\n%q = gather_nd(%p, %i, %i)\noutput(\"q\", %q)\n%o = "
+		"scatter_nd(%p, %k) {batch = 1, sizes = [5], how = \"max\"}\noutput(\"o\", "
+		"%o)\n%n, "
+		"%n1 = sort(%p)\noutput(\"n\", %n)\noutput(\"n1\", %n1)\n%k1 = convert(%k) {to = "
+		"u64}\n%kh = mul(%k1, %k1)\n%ks = bitcast(%kh) {to = i64}\n%kg = not(%ks)\n%ku = "
+		"bitcast(%kg) {to = u64}\n%ko = concat(%kh, %ku) {dim = 1}\n%s1, %s2 = sort(%ko)\n"
+		"output(\"s1\", %s1)\noutput(\"s2\", %s2)\n%mx = max(%ko) {dims = [1]}\n"
+		"output(\"mx\", %mx)\n%mn = min(%ko)\noutput(\"mn\", %mn)\n%at = argmax(%ko)\n"
+		"output(\"at\", %at)\n%f = convert(%ko) {to = f32}\noutput(\"f\", %f)\n%lt = "
+		"lt(%kh, %ku)\noutput(\"lt\", %lt)\n"},
 	{OP_reverse, "%r = reverse(%a)\n%s = reverse(%c) {dims = [1]}\n"},
 	{OP_concat, "%r = concat(%a, %b, %v2)\n%s = concat(%a, %cs) {dim = 1}\n%t = concat(%k, %j, "
 		    "%k)\n"},

@@ -76,6 +76,8 @@ static const struct {
 	{"ceil", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = ceil(%a) %r = add(%q, %a)"},
 	{"round",
 		"%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = round(%a) %r = add(%q, %a)"},
+	{"round_away", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = round_away(%a) %r = "
+		       "add(%q, %a)"},
 	{"trunc",
 		"%a = param(\"a\") {init = \"normal\"} : f64[3,4] %q = trunc(%a) %r = add(%q, %a)"},
 	{"softplus", "%a = param(\"a\") {init = \"normal\"} : f64[3,4] %r = softplus(%a)"},
@@ -225,6 +227,14 @@ static const struct {
 	{"max_pool_grad", "%a = input(\"a\") : f64[4,4] %b = param(\"b\") {init = \"normal\", seed "
 			  "= 1} : f64[2,2] %m = max_pool(%a) {window = [2,2], stride = [2,2]} %r = "
 			  "max_pool_grad(%a, %m, %b) {window = [2,2], stride = [2,2]}"},
+	{"window", "%a = param(\"a\") {init = \"normal\"} : f64[2,7,3] %r = window(%a) {dim = 1, "
+		   "size = "
+		   "3, low = 2, high = 1}"},
+	{"window", "%a = param(\"a\") {init = \"normal\"} : f64[3,8] %r = window(%a) {dim = -1, "
+		   "size = "
+		   "2, stride = 3, dilation = 2, base = 2, low = -1, high = 3}"},
+	{"window", "%a = param(\"a\") {init = \"normal\"} : f64[9,2] %r = window(%a) {size = 3, "
+		   "stride = 2, base = 3, low = 4, high = -2}"},
 	{"gather", "%a = param(\"a\") {init = \"normal\"} : f64[5,3] %i = input(\"i\") {range = 5} "
 		   ": i32[2,4] %r = gather(%a, %i)"},
 	{"gather_nd", "%a = param(\"a\") {init = \"normal\"} : f64[5,2,3] %i = input(\"i\") {range "
@@ -260,10 +270,11 @@ static const struct {
 };
 
 /* Ops with a floating-point operand that have no gradient: comparisons, the end of gradients, and
- * those that do not read it. */
+ * those that do not read it or take its bits. That of reduce_precision is not the slope, which is
+ * 0: it is the gradient of what is rounded. */
 static const char *const without_gradient[] = {"eq", "ne", "lt", "le", "gt", "ge", "stop_gradient",
-	"is_finite", "is_inf", "is_nan", "argmax", "argmin", "random_uniform", "random_normal",
-	"random_bits"};
+	"is_finite", "is_inf", "is_nan", "bitcast", "argmax", "argmin", "random_uniform",
+	"random_normal", "random_bits", "reduce_precision"};
 
 static bool
 has_case(const char *op)
