@@ -295,7 +295,7 @@ make_op(struct mlir_parser *p, struct mlir_pending *pending, uint32_t results,
 	if (!name_results(p, op, results))
 		return false;
 	if (op->nattrs && !strcmp(op->name, "func.func"))
-		mlir_func_arg_attrs(p, op);
+		mlir_func_finish(p, op);
 	mlir_located(p, &op->debug_name, location);
 	append(p->block, op);
 	p->file->nops++;

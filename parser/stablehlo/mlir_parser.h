@@ -341,7 +341,8 @@ uint32_t mlir_module_head(
 void mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
 uint32_t mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f);
 void mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t regions);
-void mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op);
+/* What the generic form has otherwise: attributes of arguments, an empty region. */
+void mlir_func_finish(struct mlir_parser *p, struct mlir_op *op);
 void mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	struct mlir_named from, struct ir_loc from_loc);
 uint32_t mlir_while_head(

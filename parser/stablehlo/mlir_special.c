@@ -135,8 +135,8 @@ mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t reg
 }
 
 /* The generic form has the attributes of arguments in one list: they go to the arguments. */
-void
-mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op)
+static void
+func_arg_attrs(struct mlir_parser *p, struct mlir_op *op)
 {
 	const struct mlir_attr *list = mlir_attr_find(op, "arg_attrs");
 
@@ -157,6 +157,14 @@ mlir_func_arg_attrs(struct mlir_parser *p, struct mlir_op *op)
 	}
 	op->attr = rest;
 	op->nattrs = n;
+}
+
+void
+mlir_func_finish(struct mlir_parser *p, struct mlir_op *op)
+{
+	func_arg_attrs(p, op);
+	if (op->nregions == 1 && !op->region[0].first && !op->region[0].nargs)
+		op->nregions = 0; /* it is declared */
 }
 
 /* --- while --- */

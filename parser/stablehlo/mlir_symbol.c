@@ -142,8 +142,7 @@ mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s)
 	if (s->name)
 		return s->name;
 	switch (*s->text) {
-	case '%':
-	case '#': s->name = ir_name_n(p->ctx, s->text + 1, s->n - 1); break;
+	case '%': s->name = ir_name_n(p->ctx, s->text + 1, s->n - 1); break;
 	case '@': s->name = symbol_ref_name(p, s->text, s->n); break;
 	case '"': {
 		char *out = arena_alloc(p->scratch, s->n);
