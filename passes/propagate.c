@@ -445,12 +445,16 @@ axis_is_free(const struct propagate *p, const struct ir_op *op)
 static bool
 push_axis(struct propagate *p, struct ir_op *op)
 {
-	if (op->code == OP_partition)
-		return ir_attr_int(op, "axis", -1) == p->axis && push_partition(p, op);
-	if (op_is(op, PARALLEL) || !op->nresults || !op_is(op, PURE) || op->body ||
+	const bool own = op_is(op, PARALLEL) && ir_attr_int(op, "axis", -1) == p->axis;
+
+	if (own)
+		return op->code == OP_partition && push_partition(p, op);
+	/* Of two allgathers none goes first. */
+	if (op->code == OP_allgather || !op->nresults || !op_is(op, PURE) || op->body ||
 		op->noperands < 1 || op->noperands > FORM_MAX_INPUTS || !axis_is_free(p, op))
 		return false;
-	return form_exists((enum op_code)op->code) ? push_form(p, op) : push_other(p, op);
+	return form_exists((enum op_code)op->code) && !op_is(op, PARALLEL) ? push_form(p, op)
+									   : push_other(p, op);
 }
 
 /* A report of slices is one of the whole. */
