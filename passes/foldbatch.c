@@ -45,7 +45,8 @@ struct foldbatch {
 struct pair {
 	int first, second;
 	int64_t nfirst, nsecond;
-	int axis; /* that splits the first */
+	const struct ir_type *like; /* of an operand that has the pair */
+	int at;                     /* and where */
 };
 
 static const struct folded *
@@ -148,8 +149,7 @@ repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
 	for (int d = 0; d < at; d++)
 		if (t->dim[d] != 1)
 			return NULL;
-	if (t->axis[pair->axis].kind != IR_COPIED ||
-		(at >= 0 && t->dim[at] != 1 && t->dim[at] != pair->nsecond))
+	if (at >= 0 && t->dim[at] != 1 && t->dim[at] != pair->nsecond)
 		return NULL;
 	dim[n++] = pair->nfirst * pair->nsecond;
 	for (int d = at + 1; d < t->rank; d++)
@@ -157,10 +157,16 @@ repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
 	memset(type.dim, 0, sizeof type.dim);
 	memcpy(type.dim, dim, (size_t)n * sizeof *dim);
 	type.rank = (uint8_t)n;
-	type.axis[pair->axis] = (struct ir_state){IR_SPLIT, 0, 0};
-	for (int a = 0; a < p->m->naxes; a++)
-		if (a != pair->axis && t->axis[a].kind == IR_SPLIT)
+	for (int a = 0; a < p->m->naxes; a++) {
+		const struct ir_state s = pair->like->axis[a];
+		if (t->axis[a].kind == IR_SPLIT)
 			return NULL; /* slices of slices: leave it */
+		if (s.kind != IR_SPLIT || s.dim != pair->at)
+			continue;
+		if (t->axis[a].kind != IR_COPIED)
+			return NULL;
+		type.axis[a] = (struct ir_state){IR_SPLIT, 0, s.order};
+	}
 	const struct ir_type *want = ir_type_intern(p->m->ctx, &type);
 	if (v->op && v->op->code == OP_constant)
 		return try_build(p, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
@@ -434,12 +440,9 @@ find_pair(const struct foldbatch *p, const struct ir_op *op, const struct form *
 			return false;
 		pair->nfirst = f->size[pair->first];
 		pair->nsecond = f->size[pair->second];
-		const struct ir_type *t = ir_operand_type(op, k);
-		for (pair->axis = 0; pair->axis < p->m->naxes; pair->axis++)
-			if (t->axis[pair->axis].kind == IR_SPLIT &&
-				t->axis[pair->axis].dim == have->at)
-				return true;
-		return false;
+		pair->like = ir_operand_type(op, k);
+		pair->at = have->at;
+		return true;
 	}
 	return false;
 }
@@ -512,6 +515,13 @@ fold_form(struct foldbatch *p, struct ir_op *op)
 	return true;
 }
 
+/* Is the first dim split down to one element? */
+static bool
+is_replicas(const struct foldbatch *p, const struct ir_type *t)
+{
+	return t->rank > 1 && t->dim[0] > 1 && ir_type_split_factor(p->m, t, 0) == t->dim[0];
+}
+
 /* Does the reshape make a dim of replicas and a batch of a batch that is split over the axis? */
 static bool
 takes_apart(const struct foldbatch *p, const struct ir_op *op)
@@ -522,11 +532,7 @@ takes_apart(const struct foldbatch *p, const struct ir_op *op)
 	if (to->rank < 2 || to->dim[1] == 1 || merged(to, 0, dim) != from->rank ||
 		memcmp(dim, from->dim, from->rank * sizeof *dim))
 		return false;
-	for (int a = 0; a < p->m->naxes; a++)
-		if (!p->m->axis[a].time && to->axis[a].kind == IR_SPLIT && to->axis[a].dim == 0 &&
-			to->dim[0] == p->m->axis[a].size)
-			return true;
-	return false;
+	return is_replicas(p, to);
 }
 
 /* A reshape, or several, that leave the pair and what is in front of it. */
@@ -581,10 +587,8 @@ start_at(struct foldbatch *p, struct ir_value *v)
 	int64_t dim[IR_MAX_RANK], close[IR_MAX_RANK];
 	int at = -1, n = 0, k = 0;
 
-	for (int a = 0; a < p->m->naxes; a++)
-		if (!p->m->axis[a].time && t->axis[a].kind == IR_SPLIT && t->axis[a].dim == 0 &&
-			t->dim[0] == p->m->axis[a].size)
-			at = 1;
+	if (is_replicas(p, t))
+		at = 1;
 	while (at > 0 && at < t->rank && t->dim[at] == 1)
 		at++;
 	if (at < 1 || at == t->rank || !v->uses)
@@ -595,6 +599,12 @@ start_at(struct foldbatch *p, struct ir_value *v)
 	dim[n++] = t->dim[0] * t->dim[at];
 	for (int d = at + 1; d < t->rank; d++)
 		dim[n++] = t->dim[d];
+	bool open = false; /* else all who read it have it folded */
+	IR_FOR_USES (u, v)
+		open = open || u->op->code != OP_reshape || u->op->result[0].type->rank != n ||
+		       memcmp(u->op->result[0].type->dim, dim, (size_t)n * sizeof *dim) != 0;
+	if (!open)
+		return;
 	p->b = (struct ir_builder){
 		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
 	struct ir_value *whole = reshape(p, v, dim, n);
@@ -610,37 +620,65 @@ start_at(struct foldbatch *p, struct ir_value *v)
 	remember(p, apart, whole, 0);
 }
 
+/* An input, or what a reshape makes of one. */
 static bool
-run(struct pass_run *run, struct ir_module *m)
+is_start(const struct ir_op *op)
 {
-	struct foldbatch p = {.run = run, .m = m};
-	struct ir_block *b = &ir_func_find(m, "main")->body;
+	const struct ir_op *from = op->code == OP_reshape ? ir_operand(op, 0)->op : NULL;
 
-	if (!foldbatch_join_sums(run, m, b))
+	return op->code == OP_input || (from && from->code == OP_input);
+}
+
+static bool
+fold_op(struct foldbatch *p, struct ir_op *op)
+{
+	if (!op->nresults || !op_is(op, PURE) || op->body || !op->noperands ||
+		op->noperands > FORM_MAX_INPUTS)
 		return false;
+	p->b = (struct ir_builder){.m = p->m, .block = op->block, .before = op, .loc = op->loc};
+	if (op->code == OP_reshape)
+		return fold_reshape(p, op);
+	if (op_is(op, PARALLEL))
+		return fold_parallel(p, op);
+	return form_exists((enum op_code)op->code) && fold_form(p, op);
+}
+
+/* Folds one dim of replicas everywhere; how many ops that changed. */
+static int64_t
+fold_once(struct foldbatch *p, struct ir_block *b)
+{
+	int64_t changed = 0;
+
+	p->n = 0;
 	IR_FOR_OPS (op, b)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = 0;
 	IR_FOR_OPS_SAFE (op, b) {
-		if (op->code == OP_input) {
-			start_at(&p, &op->result[0]);
-			continue;
-		}
-		if (!op->nresults || !op_is(op, PURE) || op->body || !op->noperands ||
-			op->noperands > FORM_MAX_INPUTS)
-			continue;
-		p.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
-		const bool done = op->code == OP_reshape  ? fold_reshape(&p, op)
-				  : op_is(op, PARALLEL)   ? fold_parallel(&p, op)
-				  : form_exists(op->code) ? fold_form(&p, op)
-							  : false;
-		if (done)
-			pass_count(run, "ops on the whole batch", 1);
+		const bool done = fold_op(p, op);
+		changed += done;
+		if (!done && is_start(op))
+			start_at(p, &op->result[0]);
 	}
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
 		if (op->nresults == 1 && !op->result[0].uses && op_is(op, PURE))
 			ir_op_erase(op);
+	}
+	return changed;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct foldbatch p = {.run = run, .m = m};
+	struct ir_block *b = &ir_func_find(m, "main")->body;
+	int64_t changed = 1;
+
+	if (!foldbatch_join_sums(run, m, b))
+		return false;
+	for (int i = 0; i < m->naxes && changed; i++) {
+		changed = fold_once(&p, b);
+		pass_count(run, "ops on the whole batch", changed);
 	}
 	return true;
 }
