@@ -3,7 +3,6 @@
  * the narrower side counts the parts of a wider element, the lowest bits first.
  */
 #include "parser/stablehlo/import_ops.h"
-#include "parser/stablehlo/import_pending.h"
 
 static enum ir_dtype
 unsigned_of(unsigned bytes)
@@ -16,8 +15,6 @@ same_width(struct import *im, struct ir_value *v, enum ir_dtype to)
 {
 	if (!v || v->type->dtype == to)
 		return v;
-	if (OP_bitcast == OP_NCODES)
-		return NULL;
 	struct ir_attr attr = ir_make_dtype(im->module->ctx, "to", to);
 	return ir_build(&im->builder, OP_bitcast, &v, 1, &attr, 1);
 }

@@ -414,11 +414,6 @@ import_build_point(struct import *im, enum op_code code, const struct import_val
 		x[i] = meets(&v[i], all, rank) ? v[i].value
 					       : spread(im, &v[i], all, rank - local_rank(&v[i]));
 	*varies = all;
-	if (code == OP_NCODES) {
-		diag_error(im->diag, im->builder.loc, "not supported yet");
-		im->failed = im->builder.failed = true;
-		return NULL;
-	}
 	return ir_build(&im->builder, code, x, n, attr, nattrs);
 }
 
