@@ -198,6 +198,17 @@ median_of(const struct candidate *c)
 	return trial_median(sorted, c->n);
 }
 
+/* One that something else has disturbed may do better next time. */
+static double
+least_of(const struct candidate *c)
+{
+	double least = c->took[0];
+
+	for (int i = 1; i < c->n; i++)
+		least = c->took[i] < least ? c->took[i] : least;
+	return least;
+}
+
 /* The fastest of those that have run so often; NULL: none has. */
 static struct candidate *
 fastest(const struct trial *t, int rounds)
@@ -228,7 +239,7 @@ run_round(struct trial *t, int round)
 		/* Nobody always runs behind the same one. */
 		struct candidate *c = &t->c[(k + round) % t->n];
 		struct trial_run run;
-		if (!c->program || c->n < round || (best && median_of(c) > most))
+		if (!c->program || c->n < round || (best && least_of(c) > most))
 			continue;
 		run_once(t, c, c->steps, &run);
 		if (c->program)

@@ -32,7 +32,8 @@ struct tool {
 	const char *output, *device;
 	int kind;       /* choice of the option */
 	int64_t places; /* -1: not given */
-	int64_t seed, epochs;
+	int64_t seed, epochs, members;
+	int loss; /* choice of the option */
 	double tolerance;
 	bool help;
 	struct driver_list file;
@@ -203,6 +204,23 @@ show_progress(void *data, uint32_t epoch, double loss)
 	fflush(stdout);
 }
 
+static struct network *
+train_one(struct tool *t, const struct estimate_data *samples, const double *target, uint64_t seed)
+{
+	struct network *w = network_create(t, seed);
+	struct network_training how = network_training_defaults();
+
+	how.seed = seed;
+	how.epochs = (uint32_t)t->epochs;
+	if (t->loss)
+		how.loss = (enum network_loss)(t->loss - 1);
+	how.progress = show_progress;
+	how.data = t;
+	network_normalize(w, samples->graph, samples->n);
+	network_train(w, samples->graph, target, samples->weight, samples->n, &how);
+	return w;
+}
+
 static enum driver_exit
 train(struct tool *t)
 {
@@ -210,20 +228,25 @@ train(struct tool *t)
 		driver_error("train: -o=FILE says where the weights go");
 		return DRIVER_USAGE;
 	}
+	if (t->members < 1 || t->members > NETWORK_MEMBERS) {
+		driver_error("option -members: expected a number from 1 to %d, found %" PRId64,
+			NETWORK_MEMBERS, t->members);
+		return DRIVER_USAGE;
+	}
 	struct estimate_data *samples = load_samples(t, 0, NULL);
 	if (!samples)
 		return DRIVER_INPUT;
 	double *target = NEW_ARRAY(t, double, samples->n);
-	struct network *w = network_create(t, (uint64_t)t->seed);
-	struct network_training how = network_training_defaults();
-	how.seed = (uint64_t)t->seed;
-	how.epochs = (uint32_t)t->epochs;
-	how.progress = show_progress;
-	how.data = t;
+	struct network *w = NULL;
 	estimate_data_targets(samples, target);
 	printf("%" PRIu32 " kernels on %s\n", samples->n, samples->device);
-	network_normalize(w, samples->graph, samples->n);
-	network_train(w, samples->graph, target, samples->n, &how);
+	for (int64_t i = 0; i < t->members; i++) {
+		struct network *member = train_one(t, samples, target, (uint64_t)(t->seed + i));
+		if (w)
+			network_join(w, member);
+		else
+			w = member;
+	}
 	return network_save(w, t->diag, t->output, samples->device) ? DRIVER_OK : DRIVER_INPUT;
 }
 
@@ -251,6 +274,22 @@ print_both(struct tool *t, const char *name, const struct estimate_data *s, stru
 	print_errors(name, "analytic", s, s->analytic);
 }
 
+/* A line a kernel: measured, by the network, analytic in seconds, and its key. */
+static enum driver_exit
+write_each(struct tool *t, const struct estimate_data *s, struct network *w)
+{
+	double *seconds = NEW_ARRAY(t, double, s->n);
+	struct driver_output out;
+
+	if (!driver_output_open(t, &out, t->output))
+		return DRIVER_INPUT;
+	estimate_data_network(s, w, seconds);
+	for (uint32_t i = 0; i < s->n; i++)
+		fprintf(out.file, "%.6g %.6g %.6g %s\n", s->seconds[i], seconds[i], s->analytic[i],
+			s->key[i]);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
 static enum driver_exit
 evaluate(struct tool *t)
 {
@@ -267,7 +306,7 @@ evaluate(struct tool *t)
 	for (int i = 1; i < t->file.n && t->file.n > 2; i++)
 		print_both(t, t->file.item[i], part[i], w);
 	print_both(t, "all", all, w);
-	return DRIVER_OK;
+	return t->output ? write_each(t, all, w) : DRIVER_OK;
 }
 
 #define AT(field) offsetof(struct tool, field)
@@ -278,7 +317,9 @@ evaluate(struct tool *t)
 static const struct flag flags[] = {
 	{"Options", NULL, NULL, FLAG_GROUP, 0},
 	{"o", "FILE",
-		"dump, train: write to FILE, under its name once it is whole; -: standard output",
+		"dump, train: write to FILE, under its name once it is whole; -: standard output; "
+		"evaluate: a line a kernel: seconds measured, of the network, analytic, and its "
+		"key",
 		FLAG_TEXT, AT(output)},
 	{"device", "NAME", "load: of nccl-tests, which do not name it as a profile does", FLAG_TEXT,
 		AT(device)},
@@ -288,8 +329,13 @@ static const struct flag flags[] = {
 		FLAG_SHARE, AT(tolerance)},
 	{"seed", "N", "train: of the first weights and of the order of the samples (default: 1)",
 		FLAG_INT, AT(seed)},
-	{"epochs", "N", "train: so many times through all samples (default: 100)", FLAG_INT,
+	{"epochs", "N", "train: so many times through all samples (default: 60)", FLAG_INT,
 		AT(epochs)},
+	{"members", "N", "train: so many networks, whose mean answer counts (default: 1)", FLAG_INT,
+		AT(members)},
+	{"loss", "square|logcosh",
+		"train: of log(estimated) - log(measured) (default: logcosh)",
+		FLAG_CHOICE, AT(loss)},
 	{"help", NULL, "this text", FLAG_BOOL, AT(help)},
 };
 
@@ -342,6 +388,7 @@ main(int argc, char **argv)
 	t->places = -1;
 	t->seed = network_training_defaults().seed;
 	t->epochs = network_training_defaults().epochs;
+	t->members = 1;
 	if (command_line_read(t, &line, t, argc, argv))
 		exit = command_line_run(&line, t, t->help, &t->file);
 	talloc_free(t);

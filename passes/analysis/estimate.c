@@ -3,13 +3,18 @@
  *
  *     T = launch + max(sum of the arithmetic of its ops, bytes that pass its boundary / bandwidth)
  *
- * the roofline of the loop nest: values that stay inside cost no memory. Where ops of the kernel
- * were measured alone, T is multiplied by what these took over their own rooflines, all together,
- * which weights each by its time. It does not go below what memory permits: a byte costs no less
- * than at the bandwidth, or at the rate of the fastest of its ops if that was measured to be
- * higher (tensors that stay in a cache); a kernel takes no less than the launch, or than the
- * shortest of its ops. Where the profile has enough kernels of several ops, T is raised by what
- * most of these took longer than such an estimate (estimate_careful.c).
+ * the roofline of the loop nest, where nothing was measured: values that stay inside cost no
+ * memory. Where ops of the kernel were measured alone, fusing them saves what values that stay
+ * inside took to write and to read, and all launches but one:
+ *
+ *     T = launch + bytes that pass its boundary / rate
+ *         + sum over its ops of max(0, seconds alone - launch - bytes alone / rate)
+ *
+ * The rate is the bandwidth, or that of the fastest of its ops if it was measured to be higher
+ * (tensors that stay in a cache); the launch is that of the device, or the shortest of its ops. The
+ * sum is what the ops take beside memory; of an op that was not measured that is its arithmetic.
+ * Where the profile has enough kernels of several ops, T is raised by what most of these took
+ * longer than such an estimate (estimate_careful.c).
  *
  * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
  * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
@@ -27,12 +32,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the ops of a kernel, so far. */
+/* Of the ops of a kernel. */
 struct sums {
 	double arithmetic, bytes;
-	double measured, roofline; /* of the ops that were measured */
-	double shortest, rate;     /* of these */
-	bool product;              /* is one of them */
+	double shortest, rate; /* of the ops that were measured; rate 0: none */
+	bool product;          /* is one of them */
 };
 
 struct estimator {
@@ -69,32 +73,62 @@ sums_add(struct sums *s, const struct estimate_op *op)
 	s->product |= op->product;
 	if (!op->measured)
 		return;
-	s->measured += op->seconds;
-	s->roofline += op->roofline;
 	s->shortest = fmin(s->shortest, op->seconds);
 	s->rate = fmax(s->rate, op->bytes / op->seconds);
 }
 
-static double
-sums_seconds(const struct sums *s, const struct device *d)
+static struct estimate_parts
+parts_of(const struct sums *s, const struct device *d)
 {
-	const double roofline = d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
-
-	if (!(s->roofline > 0))
-		return roofline;
-	const double least = fmin(d->launch, s->shortest) + s->bytes / fmax(d->bandwidth, s->rate);
-	return fmax(least, roofline * (s->measured / s->roofline));
+	return (struct estimate_parts){
+		fmin(d->launch, s->shortest), fmax(d->bandwidth, s->rate), 0};
 }
 
 double
-estimate_analytic(const struct estimate_kernel *k, const struct device *d)
+estimate_beside(const struct estimate_parts *p, const struct estimate_op *op)
+{
+	return op->measured ? fmax(0, op->seconds - p->launch - op->bytes / p->rate)
+			    : op->arithmetic;
+}
+
+/* With what ops take beside memory, once all are added. */
+static double
+sums_seconds(const struct sums *s, const struct device *d, const struct estimate_parts *p)
+{
+	if (!(s->rate > 0))
+		return d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
+	return p->launch + s->bytes / p->rate + p->beside;
+}
+
+static struct sums
+sums_of(const struct estimate_kernel *k)
 {
 	struct sums s = sums_begin();
 
 	for (uint32_t i = 0; i < k->n; i++)
 		sums_add(&s, k->op[i]);
 	s.bytes = k->bytes;
-	return sums_seconds(&s, d);
+	return s;
+}
+
+struct estimate_parts
+estimate_parts(const struct estimate_kernel *k, const struct device *d)
+{
+	const struct sums s = sums_of(k);
+	struct estimate_parts p = parts_of(&s, d);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		p.beside += estimate_beside(&p, k->op[i]);
+	return p;
+}
+
+double
+estimate_analytic(const struct estimate_kernel *k, const struct device *d)
+{
+	const struct sums s = sums_of(k);
+	const struct estimate_parts p = estimate_parts(k, d);
+
+	return sums_seconds(&s, d, &p);
 }
 
 double
@@ -278,6 +312,7 @@ ask(struct estimator *e, const uint32_t *op, uint32_t n)
 static double
 analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 {
+	const struct device *d = e->model->cluster->kind[e->kind];
 	struct sums s = sums_begin();
 
 	ask(e, op, n);
@@ -287,7 +322,10 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 		if (out[i])
 			s.bytes += e->op[op[i]].results;
 	}
-	return sums_seconds(&s, e->model->cluster->kind[e->kind]) *
+	struct estimate_parts p = parts_of(&s, d);
+	for (uint32_t i = 0; i < n; i++)
+		p.beside += estimate_beside(&p, &e->op[op[i]]);
+	return sums_seconds(&s, d, &p) *
 	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
 }
 

@@ -13,6 +13,7 @@ struct estimate_data {
 	const struct network_graph **graph; /* [n] */
 	double *seconds;                    /* [n] measured */
 	double *analytic;                   /* [n] the analytic estimate */
+	double *weight;                     /* [n] how much it says: training counts it so often */
 	const char **key;                   /* [n] */
 	uint32_t n;
 	uint32_t unread; /* kernels whose key does not say all: key_read.h */

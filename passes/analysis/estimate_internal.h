@@ -19,6 +19,7 @@ struct estimate_op {
 	double points;   /* of its loops */
 	uint16_t code;
 	uint8_t noperands, dtype;
+	uint8_t narrowest; /* bytes of an element of its operands, the least */
 	bool measured, product;
 	struct fuse_role role; /* with a network only */
 };
@@ -40,6 +41,15 @@ struct estimate_kernel {
 /* Looks an op up. `a` is for scratch; NULL: its role is not asked for. */
 struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
 	const struct ir_module *m, const struct ir_op *op, struct arena *a);
+
+/* What the analytic estimate is made of, seconds and bytes a second. */
+struct estimate_parts {
+	double launch, rate, beside;
+};
+struct estimate_parts estimate_parts(const struct estimate_kernel *k, const struct device *d);
+
+/* What an op takes beside memory and the launch. */
+double estimate_beside(const struct estimate_parts *p, const struct estimate_op *op);
 
 /* The analytic estimate, seconds. */
 double estimate_analytic(const struct estimate_kernel *k, const struct device *d);

@@ -33,6 +33,12 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 		e.elements += elements_of(m, &op->result[i]);
 		e.dtype = op->result[i].type->dtype;
 	}
+	e.narrowest = UINT8_MAX;
+	for (int j = 0; j < op->noperands; j++) {
+		const enum ir_dtype t = (enum ir_dtype)ir_operand_type(op, j)->dtype;
+		const uint8_t bytes = (uint8_t)ir_dtype_bytes(t);
+		e.narrowest = bytes < e.narrowest ? bytes : e.narrowest;
+	}
 	if (cost_op_kind(m, op) != COST_COMPUTE)
 		return e;
 	e.arithmetic = cost_arithmetic_seconds(d, m, op);
@@ -176,16 +182,17 @@ log_ratio(double x)
 
 /* Of all ops of a kernel. */
 struct totals {
+	struct estimate_parts parts;
 	double seconds, longest, flops, bytes, points, written;
 	double of_kind[FUSE_STARTS + 1]; /* seconds */
-	uint32_t count[FUSE_STARTS + 1], outs;
+	uint32_t count[FUSE_STARTS + 1], outs, apart;
 	int64_t inner; /* the last dim of the iteration space */
 };
 
 static struct totals
-totals_of(const struct estimate_kernel *k)
+totals_of(const struct estimate_kernel *k, const struct device *d)
 {
-	struct totals t = {.inner = 1};
+	struct totals t = {.parts = estimate_parts(k, d), .inner = 1};
 
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct estimate_op *e = k->op[i];
@@ -193,6 +200,7 @@ totals_of(const struct estimate_kernel *k)
 		t.longest = fmax(t.longest, e->seconds);
 		t.flops += e->flops;
 		t.bytes += e->bytes;
+		t.apart += e->role.apart != 0;
 		t.written += k->out[i] ? e->results : 0;
 		t.outs += k->out[i];
 		t.of_kind[e->role.kind] += e->seconds;
@@ -216,9 +224,11 @@ count_readers(const struct estimate_kernel *k, uint32_t i)
 }
 
 static void
-op_features(const struct estimate_kernel *k, uint32_t i, const struct totals *t, float *f)
+op_features(const struct estimate_kernel *k, uint32_t i, double analytic, const struct totals *t,
+	float *f)
 {
 	const struct estimate_op *e = k->op[i];
+	const double beside = estimate_beside(&t->parts, e);
 	double inner = 0;
 
 	for (uint32_t r = k->first[i]; r < k->first[i + 1]; r++)
@@ -252,6 +262,10 @@ op_features(const struct estimate_kernel *k, uint32_t i, const struct totals *t,
 		log_of(e->flops / fmax(e->points, 1)),
 		(float)i / (float)k->n,
 		log_ratio(fmax(e->points, 1) / fmax(e->elements, 1)),
+		(float)(beside / analytic),
+		log_of(beside * 1e12 / fmax(e->points, 1)),
+		e->role.apart != 0,
+		e->narrowest < ir_dtype_bytes((enum ir_dtype)e->dtype),
 	};
 	for (int j = 0; j < NETWORK_OP_FEATURES; j++)
 		f[j] = all[j];
@@ -285,6 +299,9 @@ kernel_features(const struct estimate_kernel *k, double analytic, const struct d
 		log_ratio(k->bytes / analytic) - 30,
 		log_ratio(fmax(t->seconds - saved, 0.05 * t->seconds) / analytic),
 		log_ratio((t->of_kind[FUSE_STARTS] + t->of_kind[FUSE_LAST]) / analytic + 0.01),
+		(float)(t->parts.beside / analytic),
+		log_ratio(k->bytes / t->parts.rate / analytic + 0.01),
+		(float)t->apart,
 	};
 	for (int j = 0; j < NETWORK_KERNEL_FEATURES; j++)
 		f[j] = all[j];
@@ -293,10 +310,10 @@ kernel_features(const struct estimate_kernel *k, double analytic, const struct d
 void
 estimate_features(struct estimate_kernel *k, double analytic, const struct device *d)
 {
-	const struct totals t = totals_of(k);
+	const struct totals t = totals_of(k, d);
 
 	for (uint32_t i = 0; i < k->n; i++) {
-		op_features(k, i, &t, &k->feature[i * NETWORK_OP_FEATURES]);
+		op_features(k, i, analytic, &t, &k->feature[i * NETWORK_OP_FEATURES]);
 		k->code[i] = k->op[i]->code;
 	}
 	k->graph = (struct network_graph){k->n, k->feature, k->code, k->first, k->read, {0}};

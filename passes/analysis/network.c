@@ -295,9 +295,16 @@ network_evaluate(
 {
 	if (!n)
 		return;
-	network_forward(w, g, n);
+	double members = 0;
 	for (uint32_t i = 0; i < n; i++)
-		answer[i] = w->b.y[i];
+		answer[i] = 0;
+	for (; w; w = w->next, members++) {
+		network_forward(w, g, n);
+		for (uint32_t i = 0; i < n; i++)
+			answer[i] += w->b.y[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		answer[i] /= members;
 }
 
 /* --- making one --- */
@@ -346,7 +353,16 @@ network_clone(const void *owner, const struct network *w)
 	n->w = w->w;
 	n->norm = w->norm;
 	n->device = TEXT(n, "%s", w->device);
+	n->next = w->next ? network_clone(n, w->next) : NULL;
 	return n;
+}
+
+void
+network_join(struct network *w, struct network *other)
+{
+	while (w->next)
+		w = w->next;
+	w->next = talloc_steal(w, other);
 }
 
 const char *

@@ -8,10 +8,14 @@
  *        -> 3 dense layers with ReLU
  *        -> log(seconds / analytic estimate)
  *
- * Forward and backward are written out here, on the sgemm of oneDNN. The loss is the mean square of
- * log(predicted) - log(measured): an error of 10 % counts the same for a kernel of 1 us and of 1
- * ms. (DisCo prints log((y - y')^2), which falls to minus infinity at the first sample that is met
+ * Forward and backward are written out here, on the sgemm of oneDNN. The loss is of the difference
+ * d = log(predicted) - log(measured): an error of 10 % counts the same for a kernel of 1 us and of
+ * 1 ms. It is d^2, or 2 s^2 log cosh(d/s), which is the same near 0 and a straight line where a
+ * kernel is off by more than s: so few that were measured wrong do not lead away from the rest.
+ * (DisCo prints log((y - y')^2), which falls to minus infinity at the first sample that is met
  * exactly, so that nothing would be left to learn of the others.)
+ *
+ * Several networks may answer together: the mean of their answers.
  */
 #ifndef PASSES_ANALYSIS_NETWORK_H
 #define PASSES_ANALYSIS_NETWORK_H
@@ -25,10 +29,11 @@
 enum network_size {
 	NETWORK_WIDTH = 32, /* of a node; more did not help in our samples */
 	NETWORK_HEADS = 4,
-	NETWORK_LAYERS = 6, /* of attention, as in the paper */
-	NETWORK_DENSE = 64, /* of the dense layers */
-	NETWORK_OP_FEATURES = 28,
-	NETWORK_KERNEL_FEATURES = 22,
+	NETWORK_LAYERS = 6,   /* of attention, as in the paper */
+	NETWORK_DENSE = 64,   /* of the dense layers */
+	NETWORK_MEMBERS = 16, /* that answer together, at most: what a file has is bounded */
+	NETWORK_OP_FEATURES = 32,
+	NETWORK_KERNEL_FEATURES = 25,
 };
 
 /* One kernel. Arrays belong to whoever made it. */
@@ -46,16 +51,28 @@ struct network;
 /* Random weights, the same for a seed everywhere. Owned by `owner`. */
 struct network *network_create(const void *owner, uint64_t seed);
 
+/* `other` answers together with w from now on, which owns it. */
+void network_join(struct network *w, struct network *other);
+
 /* log(seconds / analytic estimate) of each graph. Not by several threads at once. */
 void network_evaluate(
 	struct network *w, const struct network_graph *const *g, uint32_t n, double *answer);
 
+enum network_loss { NETWORK_SQUARE, NETWORK_LOGCOSH };
+
+/* s above: times that were measured twice are seldom apart by more. */
+#define NETWORK_LOGCOSH_SCALE 0.15
+
 /*
- * The mean over the graphs of the squared difference to target[i]; and its gradient by all weights,
- * which is kept for network_step. Not by several threads at once.
+ * The mean over the graphs of the loss of the difference to target[i], times weight[i] (NULL: 1);
+ * and its gradient by all weights, which is kept for network_step. Of w alone, whoever answers with
+ * it. Not by several threads at once.
  */
-double network_gradient(
-	struct network *w, const struct network_graph *const *g, const double *target, uint32_t n);
+double network_gradient(struct network *w, const struct network_graph *const *g,
+	const double *target, const double *weight, uint32_t n);
+
+/* Which loss that is; squares at first. */
+void network_set_loss(struct network *w, enum network_loss loss);
 
 /* One step of Adam, with that rate, along the gradient of the last call. */
 void network_step(struct network *w, double rate);
@@ -75,7 +92,8 @@ struct network *network_clone(const void *owner, const struct network *w);
 struct network_training {
 	uint64_t seed;
 	uint32_t epochs, batch; /* graphs a step */
-	double rate;            /* of Adam at first; it falls to 0 as a cosine */
+	enum network_loss loss;
+	double rate;  /* of Adam at first; it falls to 0 as a cosine */
 	double noise; /* up to so many standard deviations are added to features: what they are
 			 made of was measured, too */
 	/* Called after each epoch with the mean loss; NULL: nobody. */
@@ -86,9 +104,10 @@ struct network_training {
 /* What we train with: docs/estimator.md says why. */
 struct network_training network_training_defaults(void);
 
-/* Trains on these graphs, whose target is log(measured / analytic estimate). Deterministic. */
+/* Trains on these graphs, whose target is log(measured / analytic estimate) and whose errors count
+ * by weight[i] (NULL: 1). Deterministic. */
 void network_train(struct network *w, const struct network_graph *const *g, const double *target,
-	uint32_t n, const struct network_training *t);
+	const double *weight, uint32_t n, const struct network_training *t);
 
 /*
  * Weights as a safetensors file, with `device` beside them: the name of what was measured. False,

@@ -1,6 +1,7 @@
 /*
  * Weights as a safetensors file. Beside the tensors stand, as bytes, `device`, the names of the ops
- * whose codes have weights, and the version of what the features mean.
+ * whose codes have weights, and the version of what the features mean. Where several networks
+ * answer together, the tensors of the second are called member1.in and so on.
  */
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/network_impl.h"
@@ -9,15 +10,16 @@
 #include <string.h>
 
 /* Raised when a feature changes its meaning. */
-static const char version[] = "1";
+static const char version[] = "2";
 
-enum { NTENSORS = 8 * LAYERS + 32 };
+enum { NTENSORS = NETWORK_MEMBERS * (5 * LAYERS + 16) };
 
 /* What the file holds, in its order; rt_st_entry has no place for where the bytes are. */
 struct layout {
 	struct rt_st_entry entry[NTENSORS];
 	int64_t dims[NTENSORS][2];
 	const void *data[NTENSORS];
+	const char *prefix; /* of the names of a member; "" of the first one's */
 	int n;
 };
 
@@ -27,6 +29,8 @@ add(struct layout *l, const char *name, enum rt_dtype dtype, int rank, int64_t r
 {
 	const int i = l->n++;
 
+	if (*l->prefix)
+		name = TEXT(l, "%s%s", l->prefix, name);
 	l->dims[i][0] = rows;
 	l->dims[i][1] = columns;
 	l->entry[i] = (struct rt_st_entry){name, dtype, rank, l->dims[i]};
@@ -39,12 +43,13 @@ add_floats(struct layout *l, const char *name, int64_t rows, int64_t columns, co
 	add(l, name, RT_f32, columns ? 2 : 1, rows, columns, data);
 }
 
-/* All of `w`, but for what belongs to codes. */
+/* All of the member of that number, but for what belongs to codes. */
 static void
-add_weights(const void *owner, struct layout *l, const struct network *w)
+add_weights(const void *owner, struct layout *l, const struct network *w, int number)
 {
 	const struct network_weights *x = &w->w;
 
+	l->prefix = number ? TEXT(owner, "member%d.", number) : "";
 	add_floats(l, "op_shift", OP_FEATURES, 0, w->norm.op_shift);
 	add_floats(l, "op_scale", OP_FEATURES, 0, w->norm.op_scale);
 	add_floats(l, "kernel_shift", KERNEL_FEATURES, 0, w->norm.kernel_shift);
@@ -125,10 +130,15 @@ network_save(const struct network *w, struct diag *d, const char *path, const ch
 	struct rt_st_writer f;
 	struct rt_status st = {0};
 
+	int number = 0;
+
+	l->prefix = "";
 	add_text(l, "version", version);
 	add_text(l, "device", device);
-	add_weights(scratch, l, w);
-	add_codes(scratch, l, w);
+	for (; w; w = w->next) {
+		add_weights(scratch, l, w, number++);
+		add_codes(scratch, l, w);
+	}
 	if (rt_st_create(&f, path, l->entry, l->n, &st))
 		rt_st_finish(&f, write_all(&f, l, &st), &st);
 	if (st.code)
@@ -163,10 +173,11 @@ text_of(const void *owner, const struct rt_st_file *f, const char *name, struct 
 }
 
 static void
-load_codes(struct network *w, const struct rt_st_file *f, char *names, struct rt_status *st)
+load_codes(struct network *w, const struct rt_st_file *f, const char *prefix, char *names,
+	struct rt_status *st)
 {
 	const int64_t dims[] = {-1, WIDTH};
-	const struct rt_st_entry e = {"code", RT_f32, 2, dims};
+	const struct rt_st_entry e = {TEXT(names, "%scode", prefix), RT_f32, 2, dims};
 	const struct rt_st_tensor *t = find(f, &e, st);
 	char *rest = NULL;
 	int64_t n = 0;
@@ -183,29 +194,46 @@ load_codes(struct network *w, const struct rt_st_file *f, char *names, struct rt
 			(long long)n, (long long)t->dims[0]);
 }
 
+/* The weights of one member. */
+static void
+load_member(struct network *w, const struct rt_st_file *f, int number, struct rt_status *st)
+{
+	void *scratch = talloc_new(NULL);
+	struct layout *l = NEW(scratch, struct layout);
+
+	add_weights(scratch, l, w, number);
+	for (int i = 0; i < l->n && !st->code; i++) {
+		const struct rt_st_tensor *t = find(f, &l->entry[i], st);
+		if (t)
+			memcpy((void *)l->data[i], t->data, t->end - t->begin);
+	}
+	char *names = st->code ? NULL : text_of(scratch, f, TEXT(l, "%sops", l->prefix), st);
+	if (names)
+		load_codes(w, f, l->prefix, names, st);
+	talloc_free(scratch);
+}
+
 static void
 load_all(struct network *w, const struct rt_st_file *f, struct rt_status *st)
 {
 	void *scratch = talloc_new(NULL);
-	struct layout *l = NEW(scratch, struct layout);
 	const char *of = text_of(scratch, f, "version", st);
-	char *names = text_of(scratch, f, "ops", st);
 	char *device = text_of(w, f, "device", st);
 
 	if (of && strcmp(of, version) != 0)
 		rt_fail(st, RT_EXIT_USAGE,
 			"%s: weights of version %s, this dopt has %s: train them anew", f->path, of,
 			version);
-	add_weights(scratch, l, w);
-	for (int i = 0; i < l->n && !st->code; i++) {
-		const struct rt_st_tensor *t = find(f, &l->entry[i], st);
-		if (t)
-			memcpy((void *)l->data[i], t->data, t->end - t->begin);
-	}
-	if (!st->code)
-		load_codes(w, f, names, st);
 	if (device)
 		w->device = device;
+	for (int i = 0; !st->code && i < NETWORK_MEMBERS; i++) {
+		if (i && !rt_st_find(f, TEXT(scratch, "member%d.in", i)))
+			break;
+		struct network *member = i ? NEW(scratch, struct network) : w;
+		load_member(member, f, i, st);
+		if (i)
+			network_join(w, member);
+	}
 	talloc_free(scratch);
 }
 

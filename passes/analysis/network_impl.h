@@ -81,7 +81,9 @@ struct network {
 	struct network_batch b;
 	struct network_weights *gradient, *m, *v; /* NULL before training */
 	uint64_t steps;
-	float noise; /* half the width of what training adds to features; 0: nothing */
+	enum network_loss loss;
+	struct network *next; /* answers, too; NULL: none */
+	float noise;          /* half the width of what training adds to features; 0: nothing */
 	struct network_random random;
 };
 

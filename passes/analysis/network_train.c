@@ -131,9 +131,29 @@ prepare(struct network *w)
 	w->v = NEW(w, struct network_weights);
 }
 
+/* Of a difference; *slope receives its derivative. */
+static double
+loss_of(enum network_loss kind, double d, double *slope)
+{
+	const double s = NETWORK_LOGCOSH_SCALE, x = fabs(d) / s;
+
+	if (kind == NETWORK_SQUARE) {
+		*slope = 2 * d;
+		return d * d;
+	}
+	*slope = 2 * s * tanh(d / s);
+	return 2 * s * s * (x + log1p(exp(-2 * x)) - M_LN2);
+}
+
+void
+network_set_loss(struct network *w, enum network_loss loss)
+{
+	w->loss = loss;
+}
+
 double
-network_gradient(
-	struct network *w, const struct network_graph *const *g, const double *target, uint32_t n)
+network_gradient(struct network *w, const struct network_graph *const *g, const double *target,
+	const double *weight, uint32_t n)
 {
 	double loss = 0;
 
@@ -143,9 +163,10 @@ network_gradient(
 		return 0;
 	network_forward(w, g, n);
 	for (uint32_t i = 0; i < n; i++) {
-		const double error = w->b.y[i] - target[i];
-		loss += error * error / n;
-		w->b.gy[i] = (float)(2 * error / n);
+		const double share = (weight ? weight[i] : 1) / n;
+		double slope;
+		loss += share * loss_of(w->loss, w->b.y[i] - target[i], &slope);
+		w->b.gy[i] = (float)(share * slope);
 	}
 	head_back(w);
 	for (int l = LAYERS - 1; l >= 0; l--)
@@ -181,8 +202,12 @@ network_step(struct network *w, double rate)
 struct network_training
 network_training_defaults(void)
 {
-	return (struct network_training){
-		.seed = 1, .epochs = 100, .batch = 32, .rate = 2e-3, .noise = 0.5};
+	return (struct network_training){.seed = 1,
+		.epochs = 60,
+		.batch = 32,
+		.loss = NETWORK_LOGCOSH,
+		.rate = 2e-3,
+		.noise = 0.5};
 }
 
 static uint32_t
@@ -207,23 +232,32 @@ shuffle(uint64_t *state, uint32_t *order, uint32_t n)
 
 struct batch {
 	const struct network_graph **g;
-	double *target;
+	double *target, *weight;
+};
+
+/* What a network learns from. */
+struct lesson {
+	const struct network_graph *const *g;
+	const double *target, *weight;
+	uint32_t n;
 };
 
 static double
-run_epoch(struct network *w, const struct network_graph *const *g, const double *target,
-	const uint32_t *order, uint32_t n, const struct network_training *t, double rate,
-	struct batch *b)
+run_epoch(struct network *w, const struct lesson *x, const uint32_t *order,
+	const struct network_training *t, double rate, struct batch *b)
 {
+	const uint32_t n = x->n;
 	double loss = 0;
 
 	for (uint32_t begin = 0; begin < n; begin += t->batch) {
 		const uint32_t count = n - begin < t->batch ? n - begin : t->batch;
 		for (uint32_t i = 0; i < count; i++) {
-			b->g[i] = g[order[begin + i]];
-			b->target[i] = target[order[begin + i]];
+			const uint32_t k = order[begin + i];
+			b->g[i] = x->g[k];
+			b->target[i] = x->target[k];
+			b->weight[i] = x->weight ? x->weight[k] : 1;
 		}
-		loss += network_gradient(w, b->g, b->target, count) * count;
+		loss += network_gradient(w, b->g, b->target, b->weight, count) * count;
 		network_step(w, rate);
 	}
 	return n ? loss / n : 0;
@@ -231,23 +265,25 @@ run_epoch(struct network *w, const struct network_graph *const *g, const double 
 
 void
 network_train(struct network *w, const struct network_graph *const *g, const double *target,
-	uint32_t n, const struct network_training *t)
+	const double *weight, uint32_t n, const struct network_training *t)
 {
+	const struct lesson x = {g, target, weight, n};
 	void *scratch = talloc_new(NULL);
 	uint32_t *order = NEW_ARRAY(scratch, uint32_t, n);
 	struct batch b = {NEW_ARRAY(scratch, const struct network_graph *, t->batch),
-		NEW_ARRAY(scratch, double, t->batch)};
+		NEW_ARRAY(scratch, double, t->batch), NEW_ARRAY(scratch, double, t->batch)};
 	uint64_t state = t->seed;
 
 	w->noise = (float)t->noise;
+	w->loss = t->loss;
 	w->random.state = t->seed;
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	for (uint32_t epoch = 0; epoch < t->epochs; epoch++) {
 		const double done = (double)epoch / t->epochs;
 		shuffle(&state, order, n);
-		const double loss = run_epoch(
-			w, g, target, order, n, t, t->rate * 0.5 * (1 + cos(M_PI * done)), &b);
+		const double loss =
+			run_epoch(w, &x, order, t, t->rate * 0.5 * (1 + cos(M_PI * done)), &b);
 		if (t->progress)
 			t->progress(t->data, epoch, loss);
 	}

@@ -75,14 +75,24 @@ teardown(void **state)
 	return talloc_free(*state);
 }
 
+/* Samples count differently. */
 static double
-loss_of(struct network *w, const struct samples *s)
+weight_of(int g)
+{
+	return g % 3 * 0.7 + 0.2;
+}
+
+static double
+loss_of(struct network *w, const struct samples *s, enum network_loss kind)
 {
 	double loss = 0, answer[GRAPHS];
 
 	network_evaluate(w, s->pointer, GRAPHS, answer);
-	for (int g = 0; g < GRAPHS; g++)
-		loss += (answer[g] - s->target[g]) * (answer[g] - s->target[g]) / GRAPHS;
+	for (int g = 0; g < GRAPHS; g++) {
+		const double d = answer[g] - s->target[g], c = NETWORK_LOGCOSH_SCALE;
+		loss += weight_of(g) / GRAPHS *
+			(kind == NETWORK_SQUARE ? d * d : 2 * c * c * log(cosh(d / c)));
+	}
 	return loss;
 }
 
@@ -97,7 +107,8 @@ direction(size_t i, size_t n)
 
 /* The loss `step` away in weights [begin, begin + n). */
 static double
-loss_along(struct network *w, const struct samples *s, size_t begin, size_t n, double step)
+loss_along(struct network *w, const struct samples *s, enum network_loss kind, size_t begin,
+	size_t n, double step)
 {
 	float kept[BLOCK];
 
@@ -106,7 +117,7 @@ loss_along(struct network *w, const struct samples *s, size_t begin, size_t n, d
 		kept[i] = *x;
 		*x += (float)(step * direction(begin + i, n));
 	}
-	const double loss = loss_of(w, s);
+	const double loss = loss_of(w, s, kind);
 	for (size_t i = 0; i < n; i++)
 		*network_weight(w, begin + i) = kept[i];
 	return loss;
@@ -120,6 +131,7 @@ training(uint32_t epochs)
 	t.epochs = epochs;
 	t.batch = 8;
 	t.noise = 0;
+	t.loss = NETWORK_SQUARE;
 	return t;
 }
 
@@ -129,30 +141,62 @@ training(uint32_t epochs)
  * so that none hides behind a matrix.
  */
 static void
-the_gradient_is_that_of_the_loss(void **state)
+check_gradient(const struct samples *s, enum network_loss kind)
 {
 	static const double step = 1e-3, error = 2e-4;
-	struct samples *s = *state;
 	struct network *w = network_create(s, 3);
 	const struct network_training t = training(12);
 	const size_t all = network_weights(w);
+	double weight[GRAPHS];
 	int blocks = 0;
 
-	network_train(w, s->pointer, s->target, GRAPHS, &t);
-	network_gradient(w, s->pointer, s->target, GRAPHS);
+	for (int g = 0; g < GRAPHS; g++)
+		weight[g] = weight_of(g);
+
+	network_train(w, s->pointer, s->target, NULL, GRAPHS, &t);
+	network_set_loss(w, kind);
+	const double loss = network_gradient(w, s->pointer, s->target, weight, GRAPHS);
+	assert_true(fabs(loss - loss_of(w, s, kind)) < 1e-6 + 1e-6 * loss);
 	for (size_t begin = 0; begin < all; begin += BLOCK) {
 		const size_t n = all - begin < BLOCK ? all - begin : BLOCK;
 		double is = 0;
 		for (size_t i = begin; i < begin + n; i++)
 			is += network_derivative(w, i) * direction(i, n);
-		const double should =
-			(loss_along(w, s, begin, n, step) - loss_along(w, s, begin, n, -step)) /
-			(2 * step);
+		const double should = (loss_along(w, s, kind, begin, n, step) -
+					      loss_along(w, s, kind, begin, n, -step)) /
+				      (2 * step);
 		if (fabs(is - should) > error + 0.05 * fabs(should))
 			fail_msg("weights from %zu: gradient %g, difference %g", begin, is, should);
 		blocks += fabs(should) > 2 * error;
 	}
 	assert_true(blocks > 200);
+}
+
+static void
+the_gradient_is_that_of_the_loss(void **state)
+{
+	check_gradient(*state, NETWORK_SQUARE);
+	check_gradient(*state, NETWORK_LOGCOSH);
+}
+
+/* The answer of several is the mean of theirs; copies answer alike. */
+static void
+several_answer_together(void **state)
+{
+	struct samples *s = *state;
+	double first[GRAPHS], second[GRAPHS], both[GRAPHS], copied[GRAPHS];
+	struct network *w = network_create(s, 3), *other = network_create(s, 4);
+
+	network_evaluate(w, s->pointer, GRAPHS, first);
+	network_evaluate(other, s->pointer, GRAPHS, second);
+	network_join(w, other);
+	network_evaluate(w, s->pointer, GRAPHS, both);
+	network_evaluate(network_clone(s, w), s->pointer, GRAPHS, copied);
+	for (int g = 0; g < GRAPHS; g++) {
+		assert_true(fabs(both[g] - (first[g] + second[g]) / 2) < 1e-12);
+		assert_true(both[g] == copied[g]);
+		assert_true(g || first[g] != second[g]);
+	}
 }
 
 /* The targets vary by about 1: predicting their mean has a loss of 0.2. */
@@ -163,12 +207,12 @@ it_learns(void **state)
 	struct network *w = network_create(s, 1), *again = network_create(s, 1);
 	const struct network_training t = training(150);
 
-	const double before = network_gradient(w, s->pointer, s->target, GRAPHS);
-	network_train(w, s->pointer, s->target, GRAPHS, &t);
-	const double after = network_gradient(w, s->pointer, s->target, GRAPHS);
+	const double before = network_gradient(w, s->pointer, s->target, NULL, GRAPHS);
+	network_train(w, s->pointer, s->target, NULL, GRAPHS, &t);
+	const double after = network_gradient(w, s->pointer, s->target, NULL, GRAPHS);
 	if (!(after < 0.02 && after < before / 5))
 		fail_msg("loss %g before, %g after", before, after);
-	network_train(again, s->pointer, s->target, GRAPHS, &t);
+	network_train(again, s->pointer, s->target, NULL, GRAPHS, &t);
 	assert_memory_equal(
 		network_weight(w, 0), network_weight(again, 0), network_weights(w) * sizeof(float));
 }
@@ -221,7 +265,10 @@ files_keep_it(void **state)
 	int messages = 0;
 
 	network_normalize(w, s->pointer, GRAPHS);
-	network_train(w, s->pointer, s->target, GRAPHS, &t);
+	network_train(w, s->pointer, s->target, NULL, GRAPHS, &t);
+	struct network *other = network_create(s, 2);
+	network_train(other, s->pointer, s->target, NULL, GRAPHS, &t);
+	network_join(w, other);
 	assert_true(network_save(w, d, path, "a device"));
 	struct network *back = network_load(s, d, path);
 	assert_non_null(back);
@@ -242,6 +289,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_gradient_is_that_of_the_loss, setup, teardown),
+		cmocka_unit_test_setup_teardown(several_answer_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(it_learns, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_order_of_the_ops_does_not_matter, setup, teardown),
