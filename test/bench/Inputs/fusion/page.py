@@ -1,4 +1,5 @@
 """The results as a page of Markdown."""
+import page_imported
 import page_real
 import page_searches
 import searches
@@ -93,6 +94,7 @@ SECTIONS = {
     "beta": (page_searches.beta,),
     "speedups": (page_searches.speedups,),
     "exhausted": (page_searches.exhausted, page_searches.estimator),
+    "imported": (page_imported.section,),
     "real": (page_real.section,),
 }
 
