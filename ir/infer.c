@@ -217,6 +217,8 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 
 	if (ir_dtype_class(t) == IR_FLOAT || (v >= bottom && v < top && v == floor(v)))
 		return true;
+	if (t == IR_i64 && a->kind == ATTR_INT)
+		return true; /* as a double, the largest is rounded up */
 	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: %.17g is no value of %s",
 		op_name(op->code), v, ir_dtype_name(t));
 	return false;

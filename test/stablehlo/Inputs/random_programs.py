@@ -72,6 +72,7 @@ def run(text, args):
 class Program:
     def __init__(self):
         self.args, self.types, self.body, self.results = [], [], [], []
+        self.expected = None  # what numpy computed; else XLA does
 
     def arg(self, a, t):
         self.args.append(np.asarray(a))
@@ -87,7 +88,8 @@ class Program:
         outs = ", ".join(tensor(s, t) for _, s, t in self.results)
         module = "func.func @main(%s) -> (%s) {\n%s\n  return %s : %s\n}\n" % (
             ins, outs, "\n".join(self.body), ", ".join(n for n, _, _ in self.results), outs)
-        got = run(module, self.args)
+        got = self.expected or run(module, self.args)
+        got = [np.asarray(g).astype(NUMPY[t]) for (_, _, t), g in zip(self.results, got)]
         lines = ["func.func @%s() {" % name]
         for i, (a, t) in enumerate(zip(self.args, self.types)):
             lines.append("  %%a%d = stablehlo.constant %s" % (i, dense(a, t)))
@@ -128,12 +130,18 @@ def monoid_region(op, t):
 IDENTITY = {"add": 0, "multiply": 1, "or": 0, "xor": 0}
 
 
-def initial(op, t):
+def initial(op, t, other=0.3):
     """An initial value: the identity, most of the time."""
-    if op in IDENTITY and R.random() < 0.7:
+    if op in IDENTITY and R.random() >= other:
         return np.array(IDENTITY[op]).astype(NUMPY[t])
-    if op in ("maximum", "minimum") and t in FLOATS and R.random() < 0.7:
-        return np.array(-np.inf if op == "maximum" else np.inf).astype(NUMPY[t])
+    if op in ("maximum", "minimum") and R.random() >= other:
+        if t == "i1":
+            return np.array(op == "minimum")
+        if t in FLOATS:
+            return np.array(-np.inf if op == "maximum" else np.inf).astype(NUMPY[t])
+        return np.array(getattr(np.iinfo(NUMPY[t]), "min" if op == "maximum" else "max"))
+    if op == "and" and R.random() >= other:
+        return np.array(True) if t == "i1" else np.array(-1).astype(NUMPY[t])
     return values((), t)
 
 
@@ -218,7 +226,7 @@ def convolution(p):
 def reduce(p):
     kind = R.choice(["monoid", "monoid", "argmax", "two"])
     shape = [R.randint(1, 9) for _ in range(R.randint(1, 4))]
-    dims = sorted(R.sample(range(len(shape)), R.randint(0, len(shape))))
+    dims = sorted(R.sample(range(len(shape)), R.randint(1, len(shape))))
     out = [s for i, s in enumerate(shape) if i not in dims]
     attrs = "{dimensions = array<i64%s>}" % (": " + ", ".join(map(str, dims)) if dims else "")
     if kind == "monoid":
@@ -280,7 +288,9 @@ def reduce_window(p):
         t = any_type()
         op = monoid(t)
         x = p.arg(values(shape, t, -2, 2) if op == "multiply" else values(shape, t), t)
-        i = p.arg(initial(op, t), t)
+        # XLA counts the initial value once, the specification wherever there is padding
+        padded = any(q != (0, 0) for q in pad) or any(b > 1 for b in base)
+        i = p.arg(initial(op, t, 0 if padded else 0.3), t)
         p.body.append('  %%r = "stablehlo.reduce_window"(%s, %s) %s %s : (%s, %s) -> %s' % (
             x, i, attrs, monoid_region(op, t), tensor(shape, t), tensor([], t), tensor(out, t)))
         p.result("%r", out, t)
@@ -306,15 +316,36 @@ def select_and_scatter(p):
     op = R.choice(["add", "add", "add", "maximum", "multiply"])
     x, s = p.arg(values(shape, t), t), p.arg(values(out, t), t)
     i = p.arg(initial(op, t), t)
+    how = R.choice(["GE", "GE", "GT", "LE", "LT"])
     select = region("    %%c = stablehlo.compare %s, %%r0, %%r1 : (tensor<%s>, tensor<%s>) -> tensor<i1>\n"
                     "    stablehlo.return %%c : tensor<i1>" % (
-                        R.choice(["GE", "GE", "GT", "LE", "LT"]), t, t), 2, [t])
+                        how, t, t), 2, [t])
     p.body.append('  %%r = "stablehlo.select_and_scatter"(%s, %s, %s) <{%s, %s, %s}> %s, %s : '
                   '(%s, %s, %s) -> %s' % (
                       x, s, i, ints("window_dimensions", size), ints("window_strides", stride),
                       padding(pad), select[:-1], monoid_region(op, t)[1:], tensor(shape, t),
                       tensor(out, t), tensor([], t), tensor(shape, t)))
     p.result("%r", shape, t)
+    # XLA takes ties and windows of nothing but padding in its own way
+    p.expected = [select_and_scatter_value(p.args, size, stride, pad, how, op)]
+
+
+def select_and_scatter_value(args, size, stride, pad, how, op):
+    x, source, init = args
+    stays = {"GE": np.greater_equal, "GT": np.greater, "LE": np.less_equal, "LT": np.less}[how]
+    combine = {"add": np.add, "maximum": np.maximum, "multiply": np.multiply}[op]
+    r = np.full(x.shape, init, x.dtype)
+    for w in np.ndindex(*source.shape):
+        best = None
+        for k in np.ndindex(*size):
+            q = tuple(a * s + d - l for a, s, d, (l, _) in zip(w, stride, k, pad))
+            if any(a < 0 or a >= n for a, n in zip(q, x.shape)):
+                continue
+            if best is None or not stays(x[best], x[q]):
+                best = q
+        if best is not None:
+            r[best] = combine(r[best], source[w])
+    return r
 
 
 # --- by index ---
