@@ -187,7 +187,8 @@ may_follow(const struct amp *a, const struct ir_op *op)
 static bool
 goes_along(const struct amp *a, const struct ir_op *op)
 {
-	if (op->code == OP_param || op->code == OP_constant || op->code == OP_one_hot)
+	if (op->code == OP_param || op->code == OP_constant || op->code == OP_literal ||
+		op->code == OP_one_hot)
 		return true;
 	if (op->code == OP_convert)
 		return ir_operand_type(op, 0)->dtype == IR_bool;

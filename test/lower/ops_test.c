@@ -277,7 +277,10 @@ static const struct op_case cases[] = {
 		"output(\"s1\", %s1)\noutput(\"s2\", %s2)\n%mx = max(%ko) {dims = [1]}\n"
 		"output(\"mx\", %mx)\n%mn = min(%ko)\noutput(\"mn\", %mn)\n%at = argmax(%ko)\n"
 		"output(\"at\", %at)\n%f = convert(%ko) {to = f32}\noutput(\"f\", %f)\n%lt = "
-		"lt(%kh, %ku)\noutput(\"lt\", %lt)\n"},
+		"lt(%kh, %ku)\noutput(\"lt\", %lt)\n%pc = lt(%b, %h)\n%px = maximum(%p, "
+		"%pc)\noutput(\"px\", %px)\n%pm = minimum(%p, %pc)\noutput(\"pm\", %pm)\n%pl = "
+		"ge(%p, "
+		"%pc)\noutput(\"pl\", %pl)\n"},
 	{OP_reverse, "%r = reverse(%a)\n%s = reverse(%c) {dims = [1]}\n"},
 	{OP_concat, "%r = concat(%a, %b, %v2)\n%s = concat(%a, %cs) {dim = 1}\n%t = concat(%k, %j, "
 		    "%k)\n"},

@@ -218,7 +218,7 @@ gen_op(struct gen *g)
 	int tries = 6;
 	if (how >= 90) {
 		code = g->favourite;
-		tries = 40;
+		tries = 100;
 	}
 	for (int i = 0, n = g->npool; i < tries && g->npool == n; i++)
 		try_op(g, code);
