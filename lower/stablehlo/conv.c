@@ -266,3 +266,52 @@ hlo_avg_pool(
 	*out = hlo_convert(h, t, hlo_two(h, "stablehlo.divide", sum, n));
 	return HLO_DONE;
 }
+
+/* A window along one dim, of elements that may be set apart. */
+enum hlo_done
+hlo_window(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
+{
+	static const struct {
+		const char *how;
+		enum form_reduce reduce;
+	} ways[] = {{"add", REDUCE_SUM}, {"max", REDUCE_MAX}, {"min", REDUCE_MIN},
+		{"mul", REDUCE_PROD}};
+	static const char *const keys[] = {"size", "stride", "base", "dilation"},
+				 *const names[] = {"window_dimensions", "window_strides",
+					 "base_dilations", "window_dilations"};
+	const char *how = ir_attr_string(op, "how", "add"), *attrs = "";
+	const enum ir_dtype t = (enum ir_dtype)in[0].dtype,
+			    wide = t == IR_f16 || t == IR_bf16 ? IR_f32 : t;
+	const int rank = in[0].rank;
+	const int64_t given = ir_attr_int(op, "dim", 0), dim = given < 0 ? given + rank : given;
+	int64_t list[HLO_MAX_RANK], padding[2 * HLO_MAX_RANK] = {0};
+	enum form_reduce reduce = REDUCE_NONE;
+
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (!strcmp(how, ways[i].how))
+			reduce = ways[i].reduce;
+	if (splits(h, op, (int)(rank - dim)) || reduce == REDUCE_NONE)
+		return HLO_OTHER;
+	for (int k = 0; k < 4; k++) {
+		for (int d = 0; d < rank; d++)
+			list[d] = d == dim ? ir_attr_int(op, keys[k], 1) : 1;
+		attrs = hlo_text(h, "%s%s = %s, ", attrs, names[k], hlo_array(h, list, rank));
+	}
+	padding[2 * dim] = ir_attr_int(op, "low", 0);
+	padding[2 * dim + 1] = ir_attr_int(op, "high", 0);
+	const struct hlo_value x = hlo_convert(h, wide, in[0]),
+			       start = hlo_constant(
+				       h, hlo_type(wide, 0, NULL), hlo_identity(reduce, wide)),
+			       operand[] = {x, start};
+	struct hlo_value type = hlo_like(hlo_local_type(h, op->result[0].type), wide);
+	hlo_write(h, &(struct hlo_op){.name = "stablehlo.reduce_window",
+			     .in = operand,
+			     .nin = 2,
+			     .attrs = hlo_text(
+				     h, "%spadding = %s", attrs, hlo_matrix(h, padding, rank, 2)),
+			     .region = hlo_region(h, hlo_monoid(reduce, wide), wide),
+			     .out = &type,
+			     .nout = 1});
+	*out = hlo_convert(h, t, type);
+	return HLO_DONE;
+}

@@ -10,7 +10,6 @@
 #include "lower/stablehlo/hlo.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -105,7 +104,7 @@ fill_cell(const struct hlo_nests *x, int j)
 
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return (union cell){.f = v};
-	return (union cell){.i = isinf(v) ? tensor_lowest(t) : tensor_wrap(t, (int64_t)v)};
+	return (union cell){.i = tensor_truncated(t, v)};
 }
 
 static struct hlo_value

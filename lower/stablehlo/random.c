@@ -118,7 +118,7 @@ hlo_random(struct hlo *h, const struct expr *e, const struct hlo_value *arg)
 		b.v[2] = low_bits(h, arg[1]);
 		b.v[3] = high_bits(h, arg[1]);
 	}
-	b = philox(h, b, rt_mix64((uint64_t)(int64_t)e->arg[0]->value));
+	b = philox(h, b, rt_mix64((uint64_t)e->arg[0]->whole));
 	switch ((enum scalar_fn)e->id) {
 	case FN_uniform: r = unit_double(h, b.v[0], b.v[1]); break;
 	case FN_draw_uniform: r = uniform24(h, &b); break;

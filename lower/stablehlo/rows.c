@@ -241,6 +241,7 @@ hlo_find_row(enum op_code code)
 		[OP_conv2d_filter] = hlo_conv2d_filter,
 		[OP_max_pool] = hlo_max_pool,
 		[OP_avg_pool] = hlo_avg_pool,
+		[OP_window] = hlo_window,
 	};
 
 	return table[code];

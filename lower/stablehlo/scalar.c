@@ -87,6 +87,12 @@ static const struct scalar_row row[FN_COUNT] = {
 	SPECIAL(draw_uniform)
 	SPECIAL(draw_normal)
 	SPECIAL(draw_bits)
+	NUMBER(mulhi, "chlo.mulhi")
+	NUMBER(popcnt, "stablehlo.popcnt")
+	NUMBER(clz, "stablehlo.count_leading_zeros")
+	NUMBER(bitcast, "stablehlo.bitcast_convert")
+	NUMBER(round_away, "stablehlo.round_nearest_afz")
+	SPECIAL(reduce_precision)
 };
 /* clang-format on */
 
@@ -181,6 +187,11 @@ special(struct hlo *h, const struct expr *e, const struct hlo_value *arg)
 	case FN_select: return hlo_select(h, x, arg[1], arg[2]);
 	case FN_convert: return hlo_convert(h, (enum ir_dtype)e->dtype, x);
 	case FN_stop: return x;
+	case FN_reduce_precision:
+		return hlo_make(h, "stablehlo.reduce_precision", &x, 1,
+			hlo_text(h, "exponent_bits = %d : i32, mantissa_bits = %d : i32",
+				(int)e->arg[1]->value, (int)e->arg[2]->value),
+			x);
 	default: return hlo_random(h, e, arg);
 	}
 }

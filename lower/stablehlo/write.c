@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -167,18 +168,18 @@ special_text(struct hlo *h, enum ir_dtype t, double v)
 	return hlo_text(h, "0x%0*" PRIX64, (int)(2 * ir_dtype_bytes(t)), b);
 }
 
-/* With a point, which MLIR asks for, and enough digits to give the same bits. */
+/* With a point, which MLIR asks for, and all digits of the number: who computes in a wider type
+ * than the element's has it unrounded. */
 static const char *
 float_text(struct hlo *h, enum ir_dtype t, double v)
 {
 	char text[40];
 
-	v = tensor_round(t, v);
-	if (!isfinite(v))
-		return special_text(h, t, v);
-	for (int digits = t == IR_f64 ? 15 : 6; digits <= 17; digits++) {
+	if (!isfinite(tensor_round(t, v)))
+		return special_text(h, t, tensor_round(t, v));
+	for (int digits = 6; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, v);
-		if (tensor_round(t, strtod(text, NULL)) == v)
+		if (strtod(text, NULL) == v)
 			break;
 	}
 	if (strchr(text, '.'))

@@ -3,6 +3,7 @@
  * is a param (floating point) or a state (the others) with an update, the rest are inputs and
  * outputs. Functions that it calls are put in place.
  */
+#include "ir/row.h"
 #include "parser/stablehlo/import_block.h"
 #include "parser/stablehlo/import_known.h"
 #include "parser/stablehlo/import_missing.h"
@@ -157,11 +158,23 @@ make_argument(struct import *im, struct step *s, uint32_t i)
 	im->builder.loc = arg->loc;
 	if (!type)
 		type = import_type(im, s->func, t, v.varies);
+	struct ir_attr attr[ROW_MAX_ATTRS];
+	int nattrs, written = import_written(im, arg, attr, &nattrs);
 	if (type && s->carried[i] >= 0)
 		code = ir_dtype_class((enum ir_dtype)type->dtype) == IR_FLOAT ? OP_param : OP_state;
+	if (written >= 0 && (s->carried[i] < 0 || written != OP_input))
+		code = (enum op_code)written;
+	else
+		nattrs = 0;
 	if (type) {
-		const char *name = import_symbol(im, import_argument_text(arg), "argument");
-		v.value = ir_build_typed(&im->builder, code, name, NULL, 0, NULL, 0, type);
+		const char *text = import_argument_text(arg),
+			   *name = import_symbol(im, text, "argument");
+		/* a name of ours stays as it is, whatever it is made of */
+		const char *symbol = written >= 0 && text ? ir_name(im->module->ctx, text) : name;
+		if (symbol != name && ptr_map_get(im->symbols, symbol))
+			symbol = name;
+		ptr_map_set(im->symbols, symbol, (const void *)(uintptr_t)1);
+		v.value = ir_build_typed(&im->builder, code, symbol, NULL, 0, attr, nattrs, type);
 		if (v.value && !v.value->name)
 			v.value->name = name;
 	}
@@ -204,6 +217,7 @@ make_results(struct import *im, const struct step *s)
 	if (!carried)
 		out_of_memory();
 	im->builder.loc = s->b->last->loc;
+	im->symbols = ptr_map_create(im->missing); /* outputs may be called as arguments are */
 	for (uint32_t i = 0; i < s->b->nargs; i++)
 		if (s->carried[i] >= 0) {
 			carried[s->carried[i]] = true;

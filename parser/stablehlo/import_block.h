@@ -14,4 +14,11 @@ void import_name_value(struct import *im, const struct mlir_value *v, struct ir_
 const char *import_argument_text(const struct mlir_value *v);
 const char *import_result_text(const struct mlir_op *func, uint32_t i);
 
+/*
+ * The op that an argument was before it became StableHLO (OP_input, OP_param, OP_state), with its
+ * attributes in attr[ROW_MAX_ATTRS]; -1 where the text does not say: import_written.c.
+ */
+int import_written(
+	struct import *im, const struct mlir_value *arg, struct ir_attr *attr, int *nattrs);
+
 #endif
