@@ -4,7 +4,7 @@
  *
  *     conv2d_filter   the filter is larger than the result: a gradient by filters, where what is
  *                     summed over, c, are the images of a batch
- *     conv2d_data     dilated images at stride 1: a gradient by images, whose filter is reversed
+ *     conv2d_data     dilated images, or a reversed filter, at stride 1: a gradient by images
  *     conv2d          all else; dilated images are dilated first. Batch groups become groups.
  */
 #include "parser/stablehlo/convolution.h"
@@ -102,13 +102,12 @@ turns_filter(const struct convolution *c, const struct ir_op *reverse, const int
 	return true;
 }
 
-/* The filter turned round; where it was turned, what it was before. */
+/* What the filter was before it was turned, *perm apart; NULL: it was not. */
 static struct ir_value *
-build_turned(const struct convolution *c)
+before_turned(const struct convolution *c, int perm[IR_MAX_RANK])
 {
 	const struct ir_op *op = c->f->op;
-	int64_t list[IR_MAX_RANK], dims[IR_MAX_RANK];
-	int perm[IR_MAX_RANK], n = 0;
+	int64_t list[IR_MAX_RANK];
 
 	for (int d = 0; d < IR_MAX_RANK; d++)
 		perm[d] = d;
@@ -118,8 +117,19 @@ build_turned(const struct convolution *c)
 			perm[d] = (int)list[d];
 		op = ir_operand(op, 0)->op;
 	}
-	if (op && op->code == OP_reverse && turns_filter(c, op, perm))
-		return build_transpose(c->im, ir_operand(op, 0), perm);
+	return op && op->code == OP_reverse && turns_filter(c, op, perm) ? ir_operand(op, 0) : NULL;
+}
+
+/* The filter turned round. */
+static struct ir_value *
+build_turned(const struct convolution *c)
+{
+	int64_t dims[IR_MAX_RANK];
+	int perm[IR_MAX_RANK], n = 0;
+	struct ir_value *before = before_turned(c, perm);
+
+	if (before)
+		return build_transpose(c->im, before, perm);
 	for (int d = 0; d < c->rank; d++)
 		if (c->kernel[d] > 1)
 			dims[n++] = 2 + d;
@@ -209,6 +219,8 @@ product(const int64_t *list, int n)
 struct ir_value *
 conv_by_op(struct convolution *c, bool *fits)
 {
+	int perm[IR_MAX_RANK];
+
 	*fits = c->rank >= 1 && c->rank <= 2 && ir_dtype_class(c->type) == IR_FLOAT &&
 		!c->varies[1] && conv_lead(c, 0) + 4 + (c->batch_groups > 1) <= IR_MAX_RANK;
 	if (!*fits)
@@ -216,7 +228,7 @@ conv_by_op(struct convolution *c, bool *fits)
 	if (product(c->kernel, c->rank) > product(c->out, c->rank) && c->groups == 1 &&
 		!c->varies[0] && !is_dilated(c))
 		return by_conv2d_filter(c);
-	if (is_dilated(c) && !has_stride(c))
+	if (!has_stride(c) && (is_dilated(c) || before_turned(c, perm)))
 		return by_conv2d_data(c);
 	return by_conv2d(c);
 }

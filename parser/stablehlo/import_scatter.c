@@ -17,7 +17,7 @@
 #include <talloc.h>
 
 enum {
-	SCATTER_MAX_ROUNDS = 64, /* of a body that is none of the above: some fifteen ops each */
+	SCATTER_MAX_ROUNDS = 256, /* of a body that is none of the above: some fifteen ops each */
 };
 
 struct scatter {
@@ -265,8 +265,8 @@ count_rounds(struct scatter *s, const struct import_value *indices)
 
 	if (s->unique)
 		return 1;
-	for (int d = 0; d < x->nbatch; d++)
-		vectors *= x->batch[d];
+	for (int d = x->index_batch.n; d < x->nbatch; d++)
+		vectors *= x->batch[x->batch_order[d]];
 	for (int p = 0; p < x->npositions; p++)
 		positions *= x->window[x->position_dim[p]];
 	if (vectors <= SCATTER_MAX_ROUNDS)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Random StableHLO programs of products, windows, indices and orders, with the values that XLA gives.
 
-    random_programs.py OP COUNT SEED > programs.mlir
+    random_programs.py OP COUNT SEED [parallel] > programs.mlir
 
 OP is one of those at the end of this file, or "all". A program is one function with constants, the
-op, and check ops with what XLA's CPU client computed. Needs jax and numpy. Numbers are small integers,
+op, and check ops with what XLA's CPU client computed. `parallel`: two replicas run it, which differ in
+some of the constants. Needs jax and numpy. Numbers are small integers,
 also of floats, so that sums are exact in any order.
 """
 import random
@@ -82,22 +83,54 @@ class Program:
     def result(self, name, shape, t):
         self.results.append((name, tuple(shape), t))
 
-    def text(self, name, exact=True):
+    def module(self, name, public=""):
         ins = ", ".join("%%a%d: %s" % (i, tensor(a.shape, t))
                         for i, (a, t) in enumerate(zip(self.args, self.types)))
         outs = ", ".join(tensor(s, t) for _, s, t in self.results)
-        module = "func.func @main(%s) -> (%s) {\n%s\n  return %s : %s\n}\n" % (
-            ins, outs, "\n".join(self.body), ", ".join(n for n, _, _ in self.results), outs)
-        got = self.expected or run(module, self.args)
-        got = [np.asarray(g).astype(NUMPY[t]) for (_, _, t), g in zip(self.results, got)]
+        return "func.func %s@%s(%s) -> (%s) {\n%s\n  return %s : %s\n}\n" % (
+            public, name, ins, outs, "\n".join(self.body),
+            ", ".join(n for n, _, _ in self.results), outs)
+
+    def values(self, args):
+        got = self.expected(args) if self.expected else run(self.module("main"), args)
+        return [np.asarray(g).astype(NUMPY[t]) for (_, _, t), g in zip(self.results, got)]
+
+    def checks(self, names, values, exact):
+        return ["  check.expect_%s_const %s, %s" % (
+            "eq" if t not in FLOATS or exact else "almost_eq", n, dense(g, t))
+            for n, (_, _, t), g in zip(names, self.results, values)]
+
+    def text(self, name, exact=True):
+        got = self.values(self.args)
         lines = ["func.func @%s() {" % name]
         for i, (a, t) in enumerate(zip(self.args, self.types)):
             lines.append("  %%a%d = stablehlo.constant %s" % (i, dense(a, t)))
-        lines += self.body
-        for (n, _, t), g in zip(self.results, got):
-            how = "eq" if t not in FLOATS or exact else "almost_eq"
-            lines.append("  check.expect_%s_const %s, %s" % (how, n, dense(g, t)))
+        lines += self.body + self.checks([n for n, _, _ in self.results], got, exact)
         return "\n".join(lines + ["  return", "}", ""])
+
+    def parallel(self, name, exact=True):
+        """The same at two replicas, the second one with some arguments shuffled."""
+        other = []
+        for a in self.args:
+            shuffled = a.reshape(-1).copy()
+            if exact and R.random() < 0.6:
+                R.shuffle(shuffled)
+            other.append(shuffled.reshape(a.shape))
+        first, second = self.values(self.args), self.values(other)
+        lines = [self.module("replica", "private ") + "func.func @%s() {" % name]
+        operands = []
+        for r, args in enumerate((self.args, other)):
+            for i, (a, t) in enumerate(zip(args, self.types)):
+                operands.append("%%a%d_%d" % (i, r))
+                lines.append("  %s = stablehlo.constant %s" % (operands[-1], dense(a, t)))
+        ins = ", ".join(tensor(a.shape, t) for a, t in zip(self.args, self.types))
+        outs = ", ".join(tensor(s, t) for _, s, t in self.results)
+        n = len(self.results)
+        lines.append('  %%p:%d = "interpreter.run_parallel"(%s) {programs = [[@replica], [@replica]]} '
+                     ": (%s, %s) -> (%s, %s)" % (2 * n, ", ".join(operands), ins, ins, outs, outs))
+        for r, values in enumerate((first, second)):
+            lines += self.checks(["%%p#%d" % (r * n + k) for k in range(n)], values, exact)
+        return "module @parallel {\n" + "\n".join(lines + ["  return", "}", "}", ""])
 
 
 def ints(name, v):
@@ -327,7 +360,7 @@ def select_and_scatter(p):
                       tensor(out, t), tensor([], t), tensor(shape, t)))
     p.result("%r", shape, t)
     # XLA takes ties and windows of nothing but padding in its own way
-    p.expected = [select_and_scatter_value(p.args, size, stride, pad, how, op)]
+    p.expected = lambda args: [select_and_scatter_value(args, size, stride, pad, how, op)]
 
 
 def select_and_scatter_value(args, size, stride, pad, how, op):
@@ -556,6 +589,7 @@ INEXACT = ("triangular_solve", "cholesky")
 def main():
     which, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     R.seed("%s %d" % (which, seed))
+    make = Program.parallel if sys.argv[4:] == ["parallel"] else Program.text
     np.seterr(all="ignore")
     failures = 0
     for i in range(count):
@@ -564,7 +598,7 @@ def main():
             p = Program()
             OPS[name](p)
             try:
-                text = p.text("%s_%d" % (name, i), name not in INEXACT)
+                text = make(p, "%s_%d" % (name, i), name not in INEXACT)
             except Exception as e:  # XLA does not take it: another one
                 print("// %s: %s" % (name, str(e).split("\n")[0]), file=sys.stderr)
                 failures += 1
