@@ -7,6 +7,7 @@
  *     sum(transpose(x, p), D)              transpose(sum(x, p[D]))
  *     sum(reshape(x), D)                   reshape(sum(x, D'))       if only dims of size 1 differ
  *     sum(x, D), D of size 1               reshape(x)
+ *     what foldbatch_linear.c has
  *
  * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
  * one away, so this ends.
@@ -159,6 +160,10 @@ sum_of_reshape(struct sums *s, struct ir_op *op, struct ir_op *inner)
 	uint32_t below = 0;
 	int i = 0;
 
+	if (dims == 1 && from->rank && to->rank && from->dim[0] == to->dim[0]) {
+		struct ir_value *x = build_sum(s, ir_operand(inner, 0), 1);
+		return build_reshape(s, x, op->result[0].type);
+	}
 	for (int d = 0; d < to->rank; d++) {
 		if (to->dim[d] == 1)
 			continue;
@@ -202,7 +207,7 @@ rewrite(struct sums *s, struct ir_op *op)
 	case OP_matmul: return sum_of_product(s, op, inner);
 	case OP_transpose: return sum_of_transpose(s, op, inner);
 	case OP_reshape: return sum_of_reshape(s, op, inner);
-	default: return NULL;
+	default: return foldbatch_sum_of_linear(s->run, &s->b, op, inner);
 	}
 }
 
@@ -228,30 +233,30 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 
 	while (op) {
 		struct ir_op *next = op->next, *prev = op->prev;
+		const struct ir_op *sum;
 		struct ir_value *v = NULL;
-		if (op->code == OP_sum && is_wanted(&s, op)) {
-			s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
-			const bool before = diag_mute(m->ctx->diag, true);
+		s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
+		const bool before = diag_mute(m->ctx->diag, true);
+		if (op->code == OP_sum && is_wanted(&s, op))
 			v = rewrite(&s, op);
-			diag_mute(m->ctx->diag, before);
-		}
-		if (v && v->type == op->result[0].type) {
-			pass_count(run, "sums joined", 1);
-			if (!v->name)
-				v->name = op->result[0].name;
-			ir_replace_uses(&op->result[0], v);
-			foldbatch_drop(op);
-			/* A sum that was made is looked at next: it may go on upwards. */
-			struct ir_op *below =
-				v->op && v->op->noperands ? ir_operand(v->op, 0)->op : NULL;
-			op = v->op && v->op->code == OP_sum   ? v->op
-			     : below && below->code == OP_sum ? below
-							      : next;
+		else if (op->code == OP_allreduce)
+			v = foldbatch_sum_beside(&s.b, op, &sum);
+		diag_mute(m->ctx->diag, before);
+		if (!v || v->type != op->result[0].type) {
+			while (op->prev != prev) /* made for nothing */
+				ir_op_erase(op->prev);
+			op = next;
 			continue;
 		}
-		while (op->prev != prev) /* made for nothing */
-			ir_op_erase(op->prev);
-		op = next;
+		pass_count(run, "sums joined", 1);
+		if (!v->name)
+			v->name = op->result[0].name;
+		ir_replace_uses(&op->result[0], v);
+		/* Sums that were made are looked at next: they may go on upwards. */
+		struct ir_op *made = prev ? prev->next : b->first;
+		const bool none = made == op;
+		foldbatch_drop(op);
+		op = none ? next : made;
 	}
 	return true;
 }
