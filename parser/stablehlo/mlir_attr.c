@@ -8,7 +8,7 @@
 void
 mlir_attr_push(struct mlir_parser *p, struct mlir_attr a)
 {
-	MLIR_PUSH(p, &p->item, struct mlir_item, {.attr = a});
+	MLIR_PUSH(p, &p->item, struct mlir_item, {.attr = a, .loc = a.loc});
 }
 
 static struct mlir_item *
@@ -133,7 +133,7 @@ mlir_attr_key(struct mlir_parser *p, struct mlir_symbol *key, struct ir_loc loc)
 
 	item->key = key;
 	item->attr.name = mlir_symbol_name(p, key);
-	item->attr.loc = loc;
+	item->loc = loc;
 }
 
 void

@@ -280,6 +280,8 @@ static bool
 make_op(struct mlir_parser *p, struct mlir_pending *pending, uint32_t results,
 	struct mlir_symbol *location)
 {
+	if (pending->failed)
+		return false;
 	if (pending->form && !mlir_pretty_decode(p, pending, results))
 		return false;
 	if (!check_operands(p, pending))

@@ -76,6 +76,7 @@ struct mlir_operand {
 struct mlir_item {
 	struct mlir_attr attr;
 	struct mlir_symbol *key; /* of `key = value`; NULL */
+	struct ir_loc loc;       /* with the key */
 	uint32_t depth;          /* of lists in each other */
 };
 
@@ -156,6 +157,7 @@ struct mlir_pending {
 	uint32_t noperands, nattrs, nregions;
 	struct mlir_sig sig;
 	const struct mlir_form *form; /* a pretty one: its items are still to be decoded */
+	bool failed;                  /* reported: there will be no op */
 };
 
 struct mlir_lexer {

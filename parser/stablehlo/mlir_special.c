@@ -48,8 +48,10 @@ mlir_generic(struct mlir_parser *p, struct mlir_head head, struct ir_loc loc, ui
 	p->isolated = false;
 	mlir_op_form(p, mlir_symbol_name(p, head.name), loc,
 		(struct mlir_counts){head.noperands, head.nprops + attrs}, regions, sig);
-	if (!sig.arrow)
-		mlir_error(p, sig.loc, "expected a type of a function, (operands) -> results");
+	if (sig.arrow)
+		return;
+	mlir_error(p, sig.loc, "expected a type of a function, (operands) -> results");
+	p->pending.failed = true;
 }
 
 /* --- module and func --- */

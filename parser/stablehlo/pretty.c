@@ -137,7 +137,7 @@ bad_item(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_ite
 	size_t n = 0;
 
 	if (!f->row->name) {
-		mlir_error(p, item->attr.loc,
+		mlir_error(p, item->loc,
 			"%s: this form of it is not known; its generic one is \"%s\"(...)", f->name,
 			f->name);
 		return false;
@@ -147,10 +147,10 @@ bad_item(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_ite
 			f->item[i].key ? "'" : "",
 			f->item[i].key ? f->item[i].key : place_text(f->item[i].place),
 			f->item[i].key ? " = ...'" : "");
-	const char *text = mlir_text_at(p, item->attr.loc);
-	int length = (int)(item->attr.loc.end - item->attr.loc.begin);
-	mlir_error(p, item->attr.loc, "%s has no item '%.*s'; %s%s", f->name,
-		length > 30 ? 30 : length, text, f->n ? "it has " : "it has only operands", list);
+	const char *text = mlir_text_at(p, item->loc);
+	int length = (int)(item->loc.end - item->loc.begin);
+	mlir_error(p, item->loc, "%s has no item '%.*s'; %s%s", f->name, length > 30 ? 30 : length,
+		text, f->n ? "it has " : "it has only operands", list);
 	return false;
 }
 

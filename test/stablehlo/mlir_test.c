@@ -691,6 +691,299 @@ training_steps(void **state)
 	assert_int_equal(read_folder("steps"), 14);
 }
 
+/* --- errors: each with its line and column, and no other --- */
+
+static const struct wrong {
+	const char *text, *messages;
+} wrongs[] = {
+	/* names */
+	{"func.func @f() {\n  %0 = \"a.b\"(%a) : (i1) -> i1\n  return %0 : i1\n}",
+		"2:14: %a is not defined\n"},
+	{"func.func @f(%a: i1) {\n  %a = \"a.b\"() : () -> i1\n  return\n}",
+		"2:3: %a is defined already\n1:14: note: here\n"},
+	{"func.func @f() {\n  %r:2 = \"a.b\"() : () -> (i1, i1)\n  \"a.b\"(%r#2) : (i1) -> ()\n  "
+	 "return\n}",
+		"3:9: %r has 2 results; #2 counts from 0\n"},
+	{"%a = \"a.b\"() : () -> i1\nfunc.func @f() {\n  return %a : i1\n}",
+		"3:10: %a is outside the function, which cannot use it\n"},
+	{"\"a.b\"() ({\n  %x = \"a.b\"() : () -> i1\n}, {\n  \"a.b\"(%x) : (i1) -> ()\n}) : () -> "
+	 "()",
+		"4:9: %x is not defined\n"},
+	/* counts and types */
+	{"%a = \"a.b\"() : () -> i1\n\"a.b\"(%a) : (i8) -> ()",
+		"2:7: %a is used as i8, but is i1\n1:1: note: defined here\n"},
+	{"%a = \"a.b\"() : () -> i1\n\"a.b\"(%a, %a) : (i1) -> ()",
+		"2:17: a.b has 2 operands, its signature 1\n"},
+	{"%a, %b = \"a.b\"() : () -> i1", "1:1: a.b has 1 result, but 2 are named\n"},
+	{"%a:3 = \"a.b\"() : () -> (i1, i1)", "1:1: a.b has 2 results, but 3 are named\n"},
+	{"%a = \"a.b\"() : () -> tensor<2xi1>\n%b = stablehlo.add %a, %a : tensor<3xi1>",
+		"2:20: %a is used as tensor<3xi1>, but is tensor<2xi1>\n1:1: note: defined here\n"
+		"2:24: %a is used as tensor<3xi1>, but is tensor<2xi1>\n1:1: note: defined here\n"},
+	{"%a = \"a.b\"() : () -> tensor<2xi1>\n%b = stablehlo.add %a : tensor<2xi1>",
+		"2:6: stablehlo.add: expected 2 operands, found 1\n"},
+	{"%a = \"a.b\"() : () -> i1\n%b:2 = stablehlo.while(%i = %a, %j = %a) : i1 cond {\n"
+	 "  stablehlo.return %i : i1\n} do {\n  stablehlo.return %i, %j : i1, i1\n}",
+		"2:44: expected 2 types, one for each argument, found 1\n"},
+	{"\"a.b\"() : i1", "1:11: expected a type of a function, (operands) -> results\n"},
+	/* items of pretty forms */
+	{"%a = \"a.b\"() : () -> tensor<2xi1>\n%b = stablehlo.transpose %a, perm = [0] : "
+	 "(tensor<2xi1>) -> tensor<2xi1>",
+		"2:30: stablehlo.transpose has no item 'perm = [0]'; it has 'dims = ...'\n"},
+	{"%a = stablehlo.iota : tensor<2xi32>", "1:6: stablehlo.iota: expected 'dim = ...'\n"},
+	{"%a = stablehlo.constant 3 : tensor<i32>",
+		"1:25: stablehlo.constant has no item '3'; it has dense<...>\n"},
+	{"%a = \"a.b\"() : () -> tensor<2xi1>\n%b = stablehlo.slice %a [0] : (tensor<2xi1>) -> "
+	 "tensor<1xi1>",
+		"2:26: expected start:limit or start:limit:stride\n"},
+	{"%a = \"a.b\"() : () -> tensor<f32>\n%b = stablehlo.reduce_precision %a, format = m5e2 : "
+	 "tensor<f32>",
+		"2:46: expected bits of exponent and mantissa, e5m10\n"},
+	{"%a = \"a.b\"() : () -> tensor<2x2xi1>\n%b = stablehlo.dot_general %a, %a, "
+	 "contracting_dims = "
+	 "[0] : (tensor<2x2xi1>, tensor<2x2xi1>) -> tensor<2x2xi1>",
+		"2:55: expected dims of both sides, [1] x [0]\n"},
+	{"\"a.b\"() {n = #stablehlo.conv<[b, 0, 2, f]x[0, 1, i, o]->[b, 0, 1, f]>} : () -> ()",
+		"1:30: expected b, f and the numbers of the spatial dims, each once\n"},
+	{"stablehlo.newer @x, \"y\" : i1",
+		"1:17: stablehlo.newer: this form of it is not known; its generic one is "
+		"\"stablehlo.newer\"(...)\n"},
+	/* types */
+	{"%a = \"a.b\"() : () -> tensor<2xq7>", "1:22: expected an element type, found 'q7>'\n"},
+	{"%a = \"a.b\"() : () -> tensor<2yf32>",
+		"1:22: expected 'x' and an element type behind a size, found '2yf32>'\n"},
+	{"%a = \"a.b\"() : () -> tensor<>", "1:22: expected an element type, found '>'\n"},
+	{"%a = \"a.b\"() : () -> tensor<99999999999999999999xi1>",
+		"1:22: expected a size below 2^63, found '99999999999999999999xi1>'\n"},
+	{"%a = \"a.b\"() : () -> tensor<4294967296x4294967296xi1>",
+		"1:22: expected fewer elements than 2^59, found '>'\n"},
+	{"%a = \"a.b\"() : () -> tuple<i1, tensor<2x>>",
+		"1:22: expected an element type, found '>>'\n"},
+	{"%a = \"a.b\"() : () -> tensor<2xi1\n%b = \"a.b\"() : () -> i1",
+		"1:22: the type has no closing bracket\n"},
+	/* numbers and elements */
+	{"%a = stablehlo.constant dense<[1, 2]> : tensor<3xi32>",
+		"1:36: expected 3 items, as dim 0 of tensor<3xi32> says, found 2\n"},
+	{"%a = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
+		"1:39: expected 2 items, as dim 0 of tensor<2xi32> says, found 3 or more\n"},
+	{"%a = stablehlo.constant dense<[[1], 2]> : tensor<2x1xi32>",
+		"1:37: expected '[', found '2]'\n"},
+	{"%a = stablehlo.constant dense<[1]> : tensor<i32>",
+		"1:31: expected one number, as the type has no dims, found '[1]'\n"},
+	{"%a = stablehlo.constant dense<1.5> : tensor<i32>",
+		"1:31: expected an integer, as the element type is, found '1.5'\n"},
+	{"%a = stablehlo.constant dense<128> : tensor<i8>",
+		"1:31: expected a number that fits in the element type, found '128'\n"},
+	{"%a = stablehlo.constant dense<-1> : tensor<ui8>",
+		"1:31: expected a number that fits in the element type, found '-1'\n"},
+	{"%a = stablehlo.constant dense<0x1FFFF> : tensor<bf16>",
+		"1:31: expected as many bits as the element type has, found '0x1FFFF'\n"},
+	{"%a = stablehlo.constant dense<true> : tensor<f32>",
+		"1:31: expected a number, found 'true'\n"},
+	{"%a = stablehlo.constant dense<\"0x00\"> : tensor<2xf32>",
+		"1:25: tensor<2xf32> has 8 bytes, the string 1\n"},
+	{"%a = stablehlo.constant dense<\"0x0g\"> : tensor<2xf32>",
+		"1:35: expected hexadecimal digits, found 'g\"'\n"},
+	{"%a = stablehlo.constant dense<1> : tensor<?xi32>",
+		"1:36: the type of dense<> is a tensor of known sizes, found tensor<?xi32>\n"},
+	{"%a = stablehlo.constant dense_resource<r> : tensor<2xi32>",
+		"1:25: dense_resource<> is not supported: only dense<...> holds its elements in "
+		"the text\n"},
+	{"\"a.b\"() {n = dense<1>} : () -> ()", "1:14: expected ':' and a type behind dense<>\n"},
+	{"\"a.b\"() {n = 18446744073709551616} : () -> ()",
+		"1:14: the number does not fit in 64 bits\n"},
+	{"\"a.b\"() {n = array<i8: 1, 300>} : () -> ()",
+		"1:27: expected a number that fits in the element type, found '300'\n"},
+	/* syntax: reading goes on with the next op */
+	{"%a = \"a.b\" : i1\n%b = \"a.b\"(%a) : (i1) -> i1\n%c = \"a.b\"(%d) : (i1) -> i1",
+		"1:12: expected '(', found ':'\n3:12: %d is not defined\n"},
+	{"%a = stablehlo.iota dim = 0\n%b = \"a.b\"() : () -> i1",
+		"2:1: expected ':' and types of the op above, found '%b'\n"},
+	{"\"a.b\"() {s = \"x} : () -> ()\n\"a.b\"(%a) : (i1) -> ()",
+		"1:14: the string has no closing quote on this line\n2:7: %a is not defined\n"},
+	{"func.func @f( {\n  %0 = nothing\n}\nfunc.func @g() {\n  \"a.b\"(%a) : (i1) -> ()\n  "
+	 "return\n}",
+		"1:15: expected a value, a type or ')', found '{'\n5:9: %a is not defined\n"},
+	{"func.func @f() {\n  return\n", "3:1: expected '}', found the end of the text\n"
+					 "1:16: note: it ends this\n"},
+	{"func.func @f() {\n  return\n}\n}\n\"a.b\"(%a) : (i1) -> ()",
+		"4:1: '}' is not expected here\n5:7: %a is not defined\n"},
+	{"\"a.b\"() ({\n^bb0(%x: i1):\n  \"a.b\"() : () -> ()\n^bb1:\n}) : () -> ()",
+		"4:1: '^bb1': a region has one block here, as nothing branches\n"},
+	{"func.func hidden @f() {\n  return\n}",
+		"1:11: expected public or private, found 'hidden'\n"},
+	{"\"a.b\"() {n = #undefined} : () -> ()", "1:14: #undefined is not defined\n"},
+	{"\"a.b\"() {n = `} : () -> ()", "1:14: '`' means nothing here\n"},
+	{"\"a.b\"() \xff : () -> ()", "1:9: a byte that means nothing here: 0xff\n"},
+};
+
+static void
+errors_have_their_places(void **state)
+{
+	int differ = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+		struct messages m;
+		char *s = read_text(wrongs[i].text, strlen(wrongs[i].text), &m);
+		if (!s && !strcmp(m.text, wrongs[i].messages))
+			continue;
+		print_message(
+			"%s\nexpected:\n%sfound:\n%s", wrongs[i].text, wrongs[i].messages, m.text);
+		free(s);
+		differ++;
+	}
+	assert_int_equal(differ, 0);
+}
+
+/* A zero byte is a byte like another that means nothing; in a comment it does not matter. */
+static void
+zero_bytes(void **state)
+{
+	static const char bare[] = "\"a.b\"() \0 : () -> ()",
+			  comment[] = "// \0\n\"a.b\"() : () -> ()";
+	struct messages m;
+
+	(void)state;
+	assert_null(read_text(bare, sizeof bare - 1, &m));
+	assert_string_equal(m.text, "1:9: a byte that means nothing here: 0x00\n");
+	char *s = read_text(comment, sizeof comment - 1, &m);
+	assert_non_null(s);
+	free(s);
+}
+
+/* --- texts that are cut off, deep, long --- */
+
+/* Of a program with most of the grammar each beginning is an error or a whole text. */
+static void
+beginnings(void **state)
+{
+	static const char text[] =
+		"#loc1 = loc(\"x\")\nmodule @m attributes {a = [1, {b}]} {\n"
+		"  sdy.mesh @mesh = <[\"x\"=2]>\n"
+		"  func.func public @f(%a: tensor<2xf32> {t.u = 0 : i32} loc(#loc1)) -> "
+		"(tensor<f32> "
+		"{r = \"s\"}) attributes {z} {\n"
+		"    %c = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+		"    %r = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = "
+		"[0] : "
+		"(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
+		"    %w:2 = stablehlo.while(%i = %c, %j = %a) : tensor<f32>, tensor<2xf32> cond {\n"
+		"      %k = \"a.b\"() <{n = #stablehlo.dot<l = [1]>}> : () -> tensor<i1>\n"
+		"      stablehlo.return %k : tensor<i1>\n    } do {\n"
+		"      stablehlo.return %i, %j : tensor<f32>, tensor<2xf32>\n    }\n"
+		"    return %w#0 : tensor<f32>\n  }\n}\n";
+
+	(void)state;
+	for (size_t n = 0; n < sizeof text; n++) {
+		struct messages m;
+		char *s = read_text(text, n, &m);
+		assert_true(s || m.errors);
+		free(s);
+	}
+}
+
+/* `open` n times, `middle`, `close` n times: read, or one error that says so. */
+static void
+nested(const char *before, const char *open, size_t n, const char *middle, const char *close,
+	const char *behind, const char *message)
+{
+	size_t nopen = strlen(open), nclose = strlen(close);
+	char *text = talloc_size(NULL, n * (nopen + nclose) + 400), *to = stpcpy(text, before);
+	struct messages m;
+
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, open);
+	to = stpcpy(to, middle);
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, close);
+	to = stpcpy(to, behind);
+	char *s = read_text(text, (size_t)(to - text), &m);
+	assert_true(message ? !s : s != NULL);
+	if (message && !strstr(m.text, message))
+		print_message("%s", m.text);
+	assert_true(!message || strstr(m.text, message));
+	free(s);
+	talloc_free(text);
+}
+
+static void
+depth(void **state)
+{
+	static const char deep[] = "nested too deeply";
+
+	(void)state;
+	for (size_t n = 100; n <= 100000; n *= 1000) {
+		const char *message = n > MLIR_MAX_DEPTH ? deep : NULL;
+		nested("\"a.b\"() {n = ", "[", n, "1", "]", "} : () -> ()", message);
+		nested("\"a.b\"() {n = ", "{a = ", n, "1", "}", "} : () -> ()", message);
+		nested("", "\"a.b\"() ({\n", n, "", "}) : () -> ()\n", "", message);
+		nested("", "module {\n", n, "", "}\n", "", message);
+		nested("%a = \"a.b\"() : () -> ", "tuple<", n, "i1", ">", "", message);
+	}
+	nested("%a = stablehlo.constant dense<", "[", 100000, "1", "]", "> : tensor<1x1xi32>",
+		"expected");
+	nested("\"a.b\"() : () -> () ", "loc(\"a\"(", 1, "#b", "))", "", NULL);
+}
+
+/* Seconds of processor time that a text of n pieces takes. */
+static double
+seconds(const char *before, const char *piece, size_t n, const char *behind)
+{
+	size_t length = strlen(piece);
+	char *text = talloc_size(NULL, strlen(before) + n * length + strlen(behind) + 1);
+	char *to = stpcpy(text, before);
+	struct messages m;
+
+	for (size_t i = 0; i < n; i++, to += length)
+		memcpy(to, piece, length);
+	to = stpcpy(to, behind);
+	clock_t start = clock();
+	free(read_text(text, (size_t)(to - text), &m));
+	double t = (double)(clock() - start) / CLOCKS_PER_SEC;
+	talloc_free(text);
+	return t;
+}
+
+enum {
+	LONG_PIECES = 1 << 13,
+	LONG_TIMES =
+		16, /* more pieces take that much longer, or 256 times as long if it is quadratic */
+	LONG_BOUND = 80,
+};
+
+/* Whatever a line is full of, time grows as its length does. */
+static void
+long_lines(void **state)
+{
+	static const struct {
+		const char *before, *piece, *behind;
+	} lines[] = {{"", "\"a.b\"() : () -> () ", ""}, {"", "\"a.b\"(%a) : (i1) -> () ", ""},
+		{"\"a.b\"() {n = [", "1, ", "1]} : () -> ()"}, {"", "}", ""}, {"", "{", ""},
+		{"", "%a ", ""}, {"", "x\n", ""}, {"", "a.b tensor<<\n", ""},
+		{"", "a.b loc((\n", ""}, {"", "dense<", ""}, {"", "dense<[\n", ""},
+		{"", "\"a\n", ""}, {"", "\"a", ""}, {"", "tensor<2x", ""}, {"", "#a<", ""},
+		{"", "!a<", ""}, {"", "@\"", ""}, {"", "a.b({\n", ""}, {"", "\"a.b\"() ({\n", ""},
+		{"", "\xff", ""}, {"%a = stablehlo.constant dense<[", "1, ", "1]> : tensor<3xi32>"},
+		{"%a = stablehlo.constant dense<\"0x", "00", "\"> : tensor<3xi32>"},
+		{"%a = \"a.b\"() : () -> tuple<", "i1, ", "i1>"},
+		{"%a = \"a.b\"() : () -> tensor<", "1x", "i1>"},
+		{"\"a.b\"() : () -> () loc(fused[", "\"a.py\":1:2, ", "\"b\"])"},
+		{"\"a.b\"() : () -> (", "i1, ", "i1)"},
+		{"\"a.b\"() {s = \"", "\\n", "\"} : () -> ()"}, {"", "module {", ""},
+		{"", "#l = loc(#l)\n", ""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		double few = seconds(lines[i].before, lines[i].piece, LONG_PIECES, lines[i].behind);
+		double many = seconds(
+			lines[i].before, lines[i].piece, LONG_PIECES * LONG_TIMES, lines[i].behind);
+		if (many > LONG_BOUND * (few + 0.001))
+			print_message(
+				"%s%s: %g s, %g s\n", lines[i].before, lines[i].piece, few, many);
+		assert_true(many <= LONG_BOUND * (few + 0.001));
+	}
+}
+
 int
 main(void)
 {
@@ -698,7 +991,10 @@ main(void)
 		cmocka_unit_test(functions_and_modules), cmocka_unit_test(elements_of_dense),
 		cmocka_unit_test(blobs), cmocka_unit_test(element_types_are_ours),
 		cmocka_unit_test(texts_are_told_apart),
-		cmocka_unit_test(programs_of_the_interpreter), cmocka_unit_test(training_steps)};
+		cmocka_unit_test(programs_of_the_interpreter), cmocka_unit_test(training_steps),
+		cmocka_unit_test(errors_have_their_places), cmocka_unit_test(zero_bytes),
+		cmocka_unit_test(beginnings), cmocka_unit_test(depth),
+		cmocka_unit_test(long_lines)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
