@@ -36,10 +36,10 @@ STARTS = {"ops": "", "greedy": "opfuse{policy=greedy},", "xla": "opfuse{policy=x
 LIMIT = 2
 # A search chooses kernels that nobody has measured; they are, and it searches again, until all are known. What it
 # has chosen then is measured again before it is believed.
-SEARCHES = 4
+SEARCHES = 3
 # Plans of the searches that are tried in fact, and policies: those that are predicted to be fastest, but not those
 # that are so many times as slow as the fastest.
-TRIED, POLICIES_TRIED, FAR = 4, 3, 1.1
+TRIED, POLICIES_TRIED, FAR = 3, 3, 1.1
 # What a trial says of a plan, and which it keeps.
 KEPT = re.compile(r"^trial: '(.*)' is kept$", re.M)
 
