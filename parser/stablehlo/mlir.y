@@ -400,7 +400,11 @@ dimension:
 ;
 
 mesh:
-  MESH ATNAME '=' '<' inside '>'	{ mlir_mesh(p, @1, $2, @2); }
+  mesh_head attr_dict		{ mlir_mesh_op(p, @1, $2); }
+;
+
+mesh_head:
+  MESH ATNAME '=' '<' inside '>'	{ mlir_mesh(p, $2, @2); @$ = @1; }
 ;
 
 manual:

@@ -357,8 +357,8 @@ void mlir_reduce_applies(struct mlir_parser *p, struct ir_loc loc, uint32_t n,
 	struct mlir_symbol *name, struct ir_loc name_loc, uint32_t attrs, struct mlir_sig sig);
 void mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t inits,
 	uint32_t attrs, struct mlir_sig sig);
-void mlir_mesh(
-	struct mlir_parser *p, struct ir_loc loc, struct mlir_symbol *name, struct ir_loc name_loc);
+void mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc);
+void mlir_mesh_op(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
 void mlir_manual(struct mlir_parser *p, struct ir_loc loc, uint32_t operands, uint32_t attrs,
 	struct mlir_sig sig);
 

@@ -351,9 +351,9 @@ mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t
 
 /* --- sdy --- */
 
+/* The mesh is on the stack; its name goes there. */
 void
-mlir_mesh(
-	struct mlir_parser *p, struct ir_loc loc, struct mlir_symbol *name, struct ir_loc name_loc)
+mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc)
 {
 	struct mlir_attr *a = &MLIR_TOP(&p->item, struct mlir_item, 1)->attr;
 
@@ -363,7 +363,12 @@ mlir_mesh(
 	}
 	a->name = text(p, "mesh");
 	attr_string(p, "sym_name", mlir_symbol_name(p, name), name_loc);
-	mlir_op_form(p, text(p, "sdy.mesh"), loc, (struct mlir_counts){0, 2}, 0,
+}
+
+void
+mlir_mesh_op(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs)
+{
+	mlir_op_form(p, text(p, "sdy.mesh"), loc, (struct mlir_counts){0, 2 + attrs}, 0,
 		(struct mlir_sig){.arrow = true, .loc = loc});
 }
 
