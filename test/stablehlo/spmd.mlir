@@ -3,7 +3,7 @@
 // RUN: dopt -expect -split-input-file %s | FileCheck %s
 // RUN: dopt -expect -layout -split-input-file %s | FileCheck %s
 // CHECK-NOT: failed:
-// CHECK: {{^}}26 passed, 0 failed, 0 unsupported
+// CHECK: {{^}}28 passed, 0 failed, 0 unsupported
 
 // Groups of neighbours: the inner axis of 2 x 2.
 module @pairs {
@@ -700,6 +700,86 @@ module @numbers {
     check.expect_eq_const %o#3, dense<[11,14]> : tensor<2xi32>
     check.expect_eq_const %o#4, dense<[20,24]> : tensor<2xi32>
     check.expect_eq_const %o#5, dense<[21,26]> : tensor<2xi32>
+    return
+  }
+}
+
+// -----
+
+// Truth values: add is or; what nobody sends is false.
+module @truth_values {
+  func.func @f(%x: tensor<2xi1>) -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<4xi1>, tensor<2xi1>, tensor<2xi1>) {
+    %0 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %c = stablehlo.add %a, %b : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    %1 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %c = stablehlo.xor %a, %b : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    %2 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %c = stablehlo.minimum %a, %b : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    %3 = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    %4 = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<4xi1>
+    %5 = "stablehlo.collective_broadcast"(%x) {replica_groups = dense<[[1]]> : tensor<1x1xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    %6 = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi1>) -> tensor<2xi1>
+    return %0, %1, %2, %3, %4, %5, %6 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<4xi1>, tensor<2xi1>, tensor<2xi1>
+  }
+  func.func @main() {
+    %p = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+    %q = stablehlo.constant dense<[true, true]> : tensor<2xi1>
+    %o:14 = "interpreter.run_parallel"(%p, %q) {programs=[[@f], [@f]]} : (tensor<2xi1>, tensor<2xi1>) -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<4xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<4xi1>, tensor<2xi1>, tensor<2xi1>)
+    check.expect_eq_const %o#0, dense<[true, true]> : tensor<2xi1>
+    check.expect_eq_const %o#1, dense<[false, true]> : tensor<2xi1>
+    check.expect_eq_const %o#2, dense<[true, false]> : tensor<2xi1>
+    check.expect_eq_const %o#3, dense<[false, false]> : tensor<2xi1>
+    check.expect_eq_const %o#10, dense<[true, false]> : tensor<2xi1>
+    check.expect_eq_const %o#4, dense<[true, true, true, false]> : tensor<4xi1>
+    check.expect_eq_const %o#5, dense<[false, false]> : tensor<2xi1>
+    check.expect_eq_const %o#12, dense<[true, true]> : tensor<2xi1>
+    check.expect_eq_const %o#6, dense<[true, true]> : tensor<2xi1>
+    check.expect_eq_const %o#13, dense<[false, true]> : tensor<2xi1>
+    return
+  }
+}
+
+// -----
+
+// A group of one leaves what it has.
+module @one_process {
+  func.func @f(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<ui32>) {
+    %0 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %c = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %c : tensor<i32>
+    }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %1 = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %2 = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64, replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %3 = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %4 = "stablehlo.collective_broadcast"(%x) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %5 = "stablehlo.reduce_scatter"(%x) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %c = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %c : tensor<i32>
+    }) {scatter_dimension = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+    %6 = stablehlo.replica_id : tensor<ui32>
+    return %0, %1, %2, %3, %4, %5, %6 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<ui32>
+  }
+  func.func @main() {
+    %p = stablehlo.constant dense<[3, 4]> : tensor<2xi32>
+    %o:7 = "interpreter.run_parallel"(%p) {programs=[[@f]]} : (tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<ui32>)
+    check.expect_eq_const %o#0, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#1, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#2, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#3, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#4, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#5, dense<[3, 4]> : tensor<2xi32>
+    check.expect_eq_const %o#6, dense<0> : tensor<ui32>
     return
   }
 }
