@@ -286,6 +286,12 @@ static const struct op_case cases[] = {
 		    "%k)\n"},
 	{OP_dynamic_slice, "%n = min(%i)\n%r = dynamic_slice(%a, %n) {size = 4}\n%m = max(%i)\n%s "
 			   "= dynamic_slice(%a, %m) {size = 7, dim = 1}\n"},
+	{OP_dynamic_slice,
+		"%l = iota() : i32[300]\n%n1 = constant() {value = 100} : i8[]\n%r = dynamic_slice(%l, %n1) "
+		"{size = 2}\n%n2 = literal() {hex = \"0xffffffffffffffff\"} : u64[]\n%s = "
+		"dynamic_slice(%l, %n2) {size = 2}\n%n3 = max(%i)\n%n4 = mul(%n3, %hundreds)\n%n5 = "
+		"convert(%n4) {to = u16}\n%t = dynamic_slice(%l, %n5) {size = 3}\n%n6 = convert(%n3) {to "
+		"= u8}\n%m = dynamic_update_slice(%l, %t, %n6)\noutput(\"m\", %m)\n"},
 	{OP_dynamic_update_slice, "%n = min(%i)\n%r = dynamic_update_slice(%a, %v2, %n)\n%m = "
 				  "mul(%n, %hundreds)\n%s = dynamic_update_slice(%a, %v2, %m)\n"},
 	{OP_dynamic_pad, "%n = min(%i)\n%r = dynamic_pad(%a, %n) {size = 9}\n"},
