@@ -218,8 +218,16 @@ gen_op(struct gen *g)
 	int tries = 6;
 	if (how >= 90) {
 		code = g->favourite;
-		tries = 100;
+		tries = 40;
 	}
-	for (int i = 0, n = g->npool; i < tries && g->npool == n; i++)
+	/* The favourite is tried on, with the sources that were made for it, until it is there. */
+	enum { INSISTED = 8 };
+	const struct ir_op *before = g->b.block->last;
+	for (int i = 0, n = g->npool; i < tries; i++) {
+		const struct ir_op *last = g->b.block->last;
+		const bool made = last != before && last->code == code;
+		if (made || (g->npool != n && (code != g->favourite || i >= INSISTED)))
+			break;
 		try_op(g, code);
+	}
 }
