@@ -193,14 +193,44 @@ dynamic_pad_rule(struct adjoint *x, bool *none)
 }
 
 /* By the update: the slice of g where it went; by the whole: g without that. */
+/*
+ * Zeros of the shape of operand 1, laid out so that they may take its place in what is laid out as
+ * g: copied where g is split along dim. NULL without a report where g is partial, which they cannot
+ * be.
+ */
+static struct ir_value *
+zeros_beside(struct adjoint *x, int dim)
+{
+	const struct ir_type *g = x->g->type;
+	struct ir_type t = *ir_operand_type(x->op, 1);
+	struct ir_attr zero = ir_make_float(x->b->m->ctx, "value", 0);
+
+	t.dtype = g->dtype;
+	for (int a = 0; a < x->b->m->naxes; a++) {
+		if (g->axis[a].kind == IR_PARTIAL)
+			return NULL;
+		const bool along = g->axis[a].kind == IR_SPLIT && g->axis[a].dim == dim;
+		t.axis[a] = along ? (struct ir_state){.kind = IR_COPIED} : g->axis[a];
+	}
+	return ir_build_typed(
+		x->b, OP_constant, NULL, NULL, 0, &zero, 1, ir_type_intern(x->b->m->ctx, &t));
+}
+
 static struct ir_value *
 dynamic_update_rule(struct adjoint *x, bool *none)
 {
 	const int dim = dim_of(x->op, 0);
+	struct ir_value *zeros = x->operand == 0 ? zeros_beside(x, dim) : NULL;
+
+	(void)none;
+	if (zeros) {
+		const struct ir_attr attr = ir_make_int(x->b->m->ctx, "dim", dim);
+		struct ir_value *arg[] = {x->g, zeros, ir_operand(x->op, 2)};
+		return ir_build(x->b, OP_dynamic_update_slice, arg, 3, &attr, 1);
+	}
 	struct ir_value *part =
 		build_dynamic(x, OP_dynamic_slice, x->g, 2, ir_operand_type(x->op, 1)->dim[dim]);
 
-	(void)none;
 	if (x->operand == 1)
 		return part;
 	struct ir_value *back =

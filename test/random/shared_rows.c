@@ -235,6 +235,13 @@ model_of(const struct ir_row *row, const struct pooled *in, int j)
 	return in[j - 1].v;
 }
 
+/* Has it a gradient that is not its slope? Finite differences see the slope. */
+static bool
+passes_through(enum op_code code)
+{
+	return code == OP_reduce_precision;
+}
+
 void
 gen_pointwise(struct gen *g, enum op_code code)
 {
@@ -243,7 +250,7 @@ gen_pointwise(struct gen *g, enum op_code code)
 	struct pooled in[ROW_MAX_OPERANDS];
 	struct ir_value *v[ROW_MAX_OPERANDS];
 	struct ir_attr attr[ROW_MAX_ATTRS];
-	if (!domain->defined)
+	if (!domain->defined || (g->smooth && passes_through(code)))
 		return;
 	for (int j = 0; j < row->noperands; j++) {
 		const char letter = row->operand_types[j];
