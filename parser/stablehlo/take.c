@@ -43,7 +43,8 @@ take_list(struct import *im, const struct mlir_op *op, const char *name, int n, 
 		return true;
 	const int count = mlir_attr_ints(a, got, 2 * IR_MAX_RANK);
 	if (count != n)
-		return import_error(im, op, "%s should be a list of %d integers", name, n);
+		return import_error(
+			im, op, "%s should be a list of %d integer%s", name, n, n == 1 ? "" : "s");
 	for (int i = 0; i < n; i++) {
 		if (got[i] < least)
 			return import_error(im, op,

@@ -267,7 +267,9 @@ def reduce(p):
         op = monoid(t)
         high = 1 if op == "multiply" else 4
         x = p.arg(values(shape, t, -high, high), t)
-        i = p.arg(initial(op, t), t)
+        # XLA leaves the initial value out where there is one element
+        one = all(shape[d] == 1 for d in dims)
+        i = p.arg(initial(op, t, 0 if one else 0.3), t)
         p.body.append('  %%r = "stablehlo.reduce"(%s, %s) %s %s : (%s, %s) -> %s' % (
             x, i, monoid_region(op, t), attrs, tensor(shape, t), tensor([], t), tensor(out, t)))
         p.result("%r", out, t)
