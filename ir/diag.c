@@ -11,7 +11,8 @@
 struct diag_source {
 	const char *name, *text;
 	uint32_t base, length;
-	uint32_t seen; /* the last byte whose line was asked for */
+	uint32_t seen;       /* the last byte whose line was asked for */
+	uint32_t seen_start; /* where that line starts */
 	unsigned seen_line;
 };
 
@@ -68,7 +69,7 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 	s->text = copy;
 	s->base = d->next_base;
 	s->length = (uint32_t)length;
-	s->seen = 0;
+	s->seen = s->seen_start = 0;
 	s->seen_line = 1;
 	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
 	return s->base;
@@ -91,26 +92,26 @@ diag_source_text(const struct diag *d, uint32_t base)
 	return diag_find_source(d, base)->text;
 }
 
-/* Start of the line that holds byte `at` of the source. */
-static uint32_t
-diag_line_start(const struct diag_source *s, uint32_t at)
+/*
+ * Finds the line of byte `at`: seen_line, seen_start. From the last one asked for, as messages
+ * mostly go down the text; those of one line, which may be the whole text, cost what lies between
+ * them.
+ */
+static void
+find_line(struct diag_source *s, uint32_t at)
 {
-	while (at > 0 && s->text[at - 1] != '\n')
-		at--;
-	return at;
-}
-
-/* The line of byte `at`, counted from the last one asked for: messages mostly go down the text. */
-static unsigned
-line_of(struct diag_source *s, uint32_t at)
-{
-	if (at < s->seen) {
-		s->seen = 0;
+	if (at < s->seen_start) {
+		s->seen = s->seen_start = 0;
 		s->seen_line = 1;
 	}
-	for (; s->seen < at; s->seen++)
-		s->seen_line += s->text[s->seen] == '\n';
-	return s->seen_line;
+	while (s->seen < at) {
+		const char *end = memchr(s->text + s->seen, '\n', at - s->seen);
+		if (!end)
+			break;
+		s->seen = s->seen_start = (uint32_t)(end - s->text) + 1;
+		s->seen_line++;
+	}
+	s->seen = at;
 }
 
 bool
@@ -125,8 +126,9 @@ diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned 
 	if (at > s->length)
 		at = s->length;
 	*file = s->name;
-	*line = line_of(s, at);
-	*column = at - diag_line_start(s, at) + 1;
+	find_line(s, at);
+	*line = s->seen_line;
+	*column = at - s->seen_start + 1;
 	return true;
 }
 
@@ -145,11 +147,15 @@ enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
 static void
 diag_print_line(const struct diag *d, struct ir_loc loc)
 {
-	const struct diag_source *s = diag_find_source(d, loc.begin);
-	uint32_t at = loc.begin - s->base, start = diag_line_start(s, at), end = start;
+	struct diag_source *s = diag_find_source(d, loc.begin);
+	uint32_t at = loc.begin - s->base;
 
-	while (end < s->length && s->text[end] != '\n')
-		end++;
+	at = at > s->length ? s->length : at;
+	find_line(s, at);
+	uint32_t start = s->seen_start,
+		 most = s->length - at < DIAG_LINE ? s->length - at : DIAG_LINE;
+	const char *newline = memchr(s->text + at, '\n', most);
+	uint32_t end = newline ? (uint32_t)(newline - s->text) : at + most;
 	if (end - start > DIAG_LINE) {
 		start = at - start > DIAG_BEFORE ? at - DIAG_BEFORE : start;
 		end = end - at > DIAG_BEHIND ? at + DIAG_BEHIND : end;
