@@ -1,0 +1,279 @@
+/*
+ * sinktranspose: a transpose goes behind the ops that can do without it, until it meets one that
+ * undoes it or an op that reads any order. A step with images [N,H,W,C] has a transpose on both
+ * sides of each convolution after import; all pointwise ops and sums between them work on [N,C,H,W]
+ * as well.
+ *
+ *     %t = transpose(%x) {perm = [0,2,3,1]}       %y = relu(%x)
+ *     %y = relu(%t)                               %t = transpose(%y) {perm = [0,2,3,1]}
+ *
+ * An op is made anew on what its transposed operands are made of, if every other operand can follow
+ * without a transpose of its own: a scalar, a tensor with one dim larger than 1 (a reshape), a
+ * constant, a broadcast. Of a sum the dims are renumbered, and a transpose remains only if those
+ * left are in another order. Right because an op's form is the same nest with its indices renamed;
+ * slices, pads and concats name their dims.
+ *
+ * Each op is made anew at most once, so the walk is O(ops).
+ */
+#include "ir/form.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+struct sink {
+	struct ir_module *m;
+	struct ir_builder b;
+	int rank;                  /* of what is transposed */
+	int64_t perm[IR_MAX_RANK]; /* dim i of it is dim perm[i] of what it is made of */
+};
+
+/* What a transpose makes v of, and how; NULL: it is none. */
+static struct ir_value *
+transposed(const struct ir_value *v, int64_t perm[IR_MAX_RANK])
+{
+	const struct ir_op *op = v->op;
+
+	if (!op || op->code != OP_transpose)
+		return NULL;
+	const int rank = v->type->rank, n = ir_attr_ints(op, "perm", perm, IR_MAX_RANK);
+	for (int i = 0; i < rank; i++)
+		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
+	return ir_operand(op, 0);
+}
+
+static struct ir_value *
+try_build(struct sink *s, enum op_code code, struct ir_value *x, const struct ir_attr *attr,
+	int nattrs, const struct ir_type *type)
+{
+	const bool before = diag_mute(s->m->ctx->diag, true);
+	struct ir_value *v =
+		ir_build_typed(&s->b, code, NULL, x ? &x : NULL, x ? 1 : 0, attr, nattrs, type);
+
+	diag_mute(s->m->ctx->diag, before);
+	s->b.failed = false;
+	return v;
+}
+
+/* The type of a value of type t, matched from the right, before the transpose. */
+static const struct ir_type *
+type_before(const struct sink *s, const struct ir_type *t)
+{
+	const int missing = s->rank - t->rank;
+	struct ir_type r = *t;
+
+	r.rank = (uint8_t)s->rank;
+	for (int i = 0; i < s->rank; i++)
+		r.dim[s->perm[i]] = i < missing ? 1 : t->dim[i - missing];
+	for (int a = 0; a < s->m->naxes; a++)
+		if (r.axis[a].kind == IR_SPLIT)
+			r.axis[a].dim = (uint8_t)s->perm[r.axis[a].dim + missing];
+	return ir_type_intern(s->m->ctx, &r);
+}
+
+/* An operand beside a transposed one, as it was before the transpose; NULL: it would take another.
+ */
+static struct ir_value *
+follow(struct sink *s, struct ir_value *v)
+{
+	const struct ir_type *t = v->type;
+	int64_t perm[IR_MAX_RANK], dims[IR_MAX_RANK];
+	struct ir_value *x = transposed(v, perm);
+	int larger = 0;
+
+	if (x && t->rank == s->rank && !memcmp(perm, s->perm, (size_t)s->rank * sizeof *perm))
+		return x;
+	if (!t->rank)
+		return v;
+	for (int d = 0; d < t->rank; d++)
+		larger += t->dim[d] != 1;
+	const struct ir_type *want = type_before(s, t);
+	if (v->op && v->op->code == OP_constant)
+		return try_build(s, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
+	if (v->op && v->op->code == OP_broadcast) {
+		x = ir_operand(v->op, 0);
+		const int n = ir_attr_ints(v->op, "dims", dims, IR_MAX_RANK);
+		for (int j = 0; j < x->type->rank; j++) {
+			const int64_t at = n < 0         ? t->rank - x->type->rank + j
+					   : dims[j] < 0 ? dims[j] + t->rank
+							 : dims[j];
+			dims[j] = s->perm[at + s->rank - t->rank];
+		}
+		const struct ir_attr attr[] = {ir_make_ints(s->m, "shape", want->dim, want->rank),
+			ir_make_ints(s->m, "dims", dims, x->type->rank)};
+		return try_build(s, OP_broadcast, x, attr, 2, want);
+	}
+	const struct ir_attr shape = ir_make_ints(s->m, "shape", want->dim, want->rank);
+	x = larger <= 1 ? try_build(s, OP_reshape, v, &shape, 1, NULL) : NULL;
+	return x && x->type == want ? x : NULL;
+}
+
+/* Dims of an attribute before the transpose. */
+static bool
+renumber(struct sink *s, struct ir_op *copy, const char *key, bool needed)
+{
+	int64_t dim[IR_MAX_RANK];
+	const int n = ir_attr_ints(copy, key, dim, IR_MAX_RANK);
+
+	for (int i = 0; i < n; i++)
+		dim[i] = s->perm[dim[i] < 0 ? dim[i] + s->rank : dim[i]];
+	const struct ir_attr attr = ir_make_ints(s->m, key, dim, n);
+	if (n >= 0)
+		ir_attr_set(s->m, copy, &attr);
+	return n >= 0 || !needed;
+}
+
+/* The attributes of an op before the transpose; false where it has no such form. */
+static bool
+renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
+{
+	switch (copy->code) {
+	case OP_sum:
+	case OP_mean:
+	case OP_max:
+	case OP_min:
+	case OP_prod:
+	case OP_any:
+	case OP_all: return !ir_attr_int(copy, "keep", 0) && renumber(s, copy, "dims", false);
+	case OP_slice:
+	case OP_pad:
+	case OP_reverse: return renumber(s, copy, "dims", true);
+	case OP_concat: {
+		const int64_t d = ir_attr_int(copy, "dim", 0);
+		const struct ir_attr attr =
+			ir_make_int(s->m->ctx, "dim", s->perm[d < 0 ? d + s->rank : d]);
+		ir_attr_set(s->m, copy, &attr);
+		return true;
+	}
+	default: break;
+	}
+	for (int i = 0; i < f->nindices; i++)
+		if (f->at[i])
+			return false;
+	return f->reduce == REDUCE_NONE && f->out.rank == s->rank && !op_is(copy, KEYED) &&
+	       copy->code != OP_broadcast && copy->code != OP_transpose &&
+	       copy->code != OP_contract && copy->code != OP_matmul;
+}
+
+/* The perm that leads from the result of the copy to that of the op. */
+static int
+perm_behind(const struct sink *s, const struct ir_op *op, int64_t perm[IR_MAX_RANK])
+{
+	int64_t dim[IR_MAX_RANK];
+	uint32_t gone = 0;
+	int n = op->result[0].type->rank, k = 0;
+
+	if (n == s->rank) {
+		memcpy(perm, s->perm, sizeof s->perm);
+		return n;
+	}
+	if (!n)
+		return 0;
+	n = ir_attr_ints(op, "dims", dim, IR_MAX_RANK);
+	for (int i = 0; i < n; i++)
+		gone |= 1u << (dim[i] < 0 ? dim[i] + s->rank : dim[i]);
+	uint32_t before = 0; /* dims that are gone, before the transpose */
+	for (int i = 0; i < s->rank; i++)
+		before |= gone >> i & 1 ? 1u << s->perm[i] : 0;
+	for (int i = 0; i < s->rank; i++)
+		if (!(gone >> i & 1))
+			perm[k++] =
+				s->perm[i] - __builtin_popcount(before & ((1u << s->perm[i]) - 1));
+	return k;
+}
+
+static bool
+sink_op(struct sink *s, struct ir_op *op)
+{
+	struct ir_value *v[FORM_MAX_INPUTS];
+	int64_t perm[IR_MAX_RANK];
+	struct form f;
+	bool any = false;
+
+	for (int k = 0; k < op->noperands && !any; k++)
+		if ((any = transposed(ir_operand(op, k), s->perm) != NULL))
+			s->rank = ir_operand_type(op, k)->rank;
+	if (!any || !form_shape(s->m, op, op->result[0].type, &f, NULL))
+		return false;
+	for (int k = 0; k < op->noperands; k++)
+		if (ir_operand_type(op, k)->rank > s->rank ||
+			!(v[k] = follow(s, ir_operand(op, k))))
+			return false;
+	struct ir_op *copy = ir_op_clone(s->m, op, v);
+	const bool before = diag_mute(s->m->ctx->diag, true);
+	const bool fits = renumber_all(s, copy, &f) && ir_infer(s->m, copy, NULL);
+	diag_mute(s->m->ctx->diag, before);
+	if (!fits) {
+		ir_op_erase(copy);
+		return false;
+	}
+	ir_insert_before(op, copy);
+	bool idle = true;
+	const int n = perm_behind(s, op, perm);
+	for (int i = 0; i < n; i++)
+		idle = idle && perm[i] == i;
+	const struct ir_attr attr = ir_make_ints(s->m, "perm", perm, n);
+	struct ir_value *r = &copy->result[0];
+	if (!idle)
+		r = try_build(s, OP_transpose, r, &attr, 1, NULL);
+	if (!r || r->type != op->result[0].type)
+		return false;
+	copy->result[0].name = op->result[0].name;
+	ir_replace_uses(&op->result[0], r);
+	return true;
+}
+
+/* Two transposes, one behind the other: none, or one. */
+static bool
+join(struct sink *s, struct ir_op *op)
+{
+	int64_t outer[IR_MAX_RANK], inner[IR_MAX_RANK];
+	struct ir_value *middle = transposed(&op->result[0], outer), *x = transposed(middle, inner);
+	const int rank = op->result[0].type->rank;
+	bool idle = true;
+
+	if (!x)
+		return false;
+	for (int i = 0; i < rank; i++) {
+		outer[i] = inner[outer[i]];
+		idle = idle && outer[i] == i;
+	}
+	const struct ir_attr attr = ir_make_ints(s->m, "perm", outer, rank);
+	struct ir_value *r = idle ? x : try_build(s, OP_transpose, x, &attr, 1, NULL);
+	if (!r || r->type != op->result[0].type)
+		return false;
+	ir_replace_uses(&op->result[0], r);
+	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_block *b = &ir_func_find(m, "main")->body;
+	struct sink s = {.m = m};
+
+	IR_FOR_OPS_SAFE (op, b) {
+		s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
+		if (op->nresults != 1 || !op_is(op, PURE) || op_is(op, PARALLEL | OWN) ||
+			op->body || op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
+			continue;
+		if (op->code == OP_transpose)
+			pass_count(run, "transposes joined", join(&s, op));
+		else if (form_exists((enum op_code)op->code))
+			pass_count(run, "ops in front of a transpose", sink_op(&s, op));
+	}
+	for (struct ir_op *op = b->last, *prev; op; op = prev) {
+		prev = op->prev;
+		if (op->nresults == 1 && !op->result[0].uses && op_is(op, PURE))
+			ir_op_erase(op);
+	}
+	return true;
+}
+
+const struct pass pass_sinktranspose = {
+	.name = "sinktranspose",
+	.family = "prepare",
+	.summary = "move transposes behind the ops that can do without them, until they cancel",
+	.needs = "no-calls",
+	.conflicts = "fused",
+	.run = run,
+};
