@@ -16,6 +16,7 @@ import_function import_round_away;
 import_function import_reduce_precision;
 import_function import_map;
 import_function import_mulhi;
+import_function import_erf_inv;
 import_function import_identity;
 
 /* import_shape.c */
