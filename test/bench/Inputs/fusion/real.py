@@ -29,23 +29,31 @@ POLICIES = {
     for tensors in TENSORS
 }
 JOINT = "joint"
-JOINT_PASS = "joint{{engine=dopt,time={limit:g}s}}"
+JOINT_PASS = "joint{{engine=dopt,time={limit:g}s,moves=\"{moves}\"}}"
 # A search starts from the ops, or from the kernels of a policy, which it takes as they are: all of those were timed.
 STARTS = {"ops": "", "greedy": "opfuse{policy=greedy},", "xla": "opfuse{policy=xla},"}
+# A real link takes cores from computation, more than is predicted where many messages go: there also with one, whose
+# kernels and order alone are searched for.
+ONE = "one message"
+STARTS_REAL = STARTS | {ONE: "opfuse{policy=greedy},tensorfuse{policy=size},"}
 # Seconds of a search, at most; these steps are small.
 LIMIT = 2
 # A search chooses kernels that nobody has measured; they are, and it searches again, until all are known. What it
 # has chosen then is measured again before it is believed.
 SEARCHES = 3
-# Plans of the searches that are tried in fact, and policies: those that are predicted to be fastest, but not those
-# that are so many times as slow as the fastest.
-TRIED, POLICIES_TRIED, FAR = 3, 3, 1.1
+# Plans of the searches that are tried in fact: those that are predicted to be fastest. Beside them, for each policy of
+# messages, the policy of kernels that is.
+TRIED = 3
 # What a trial says of a plan, and which it keeps.
 KEPT = re.compile(r"^trial: '(.*)' is kept$", re.M)
 
 
 def file_of(*words):
     return re.sub(r"\W+", "_", " ".join(words))
+
+
+def starts(link):
+    return STARTS_REAL if link.real else STARTS
 
 
 def step_of(model):
@@ -55,7 +63,7 @@ def step_of(model):
 class Runs:
     def __init__(self, pair, rounds, limit, say):
         self.pair, self.rounds, self.say = pair, rounds, say
-        self.joint = JOINT_PASS.format(limit=min(limit, LIMIT))
+        self.limit = min(limit, LIMIT)
         self.results, self.failures = {}, {}
 
     def build(self, model):
@@ -73,12 +81,13 @@ class Runs:
     def searched(self, model, link):
         """Plans of the joint search for that link, with what they do."""
         pair, plans = self.pair, {}
-        for start, passes in STARTS.items():
+        for start, passes in starts(link).items():
+            joint = JOINT_PASS.format(limit=self.limit, moves="fuse,copy,order" if start == ONE else "all")
             again = False
             for number in range(1, SEARCHES + 1):
                 name = file_of(model, JOINT, link.name, start, str(number))
                 source = pair.path(step_of(model) + ".dir")
-                pair.step(name, source, passes + self.joint, *pair.costs(link))
+                pair.step(name, source, passes + joint, *pair.costs(link))
                 new = pair.measure_more([name])
                 plans[name] = f"from {start}, search {number}"
                 self.say(f"{model}/{link.name}: {plans[name]}: {pair.predict(name, link).iteration:.0f} us, {new} new")
@@ -89,11 +98,10 @@ class Runs:
                     again = True
         return plans
 
-    def best_of(self, names, link, most, far=None):
+    def best_of(self, names, link, most):
         """Of these steps those that are predicted to be fastest."""
         said = {name: self.pair.predict(name, link).iteration for name in names}
-        limit = (far or float("inf")) * min(said.values())
-        return [name for name in sorted(said, key=said.get) if said[name] <= limit][:most]
+        return sorted(said, key=said.get)[:most]
 
     def search(self, model, link, programs):
         """The program of joint for that link, and which plan it is: of those that were found and of the policies that
@@ -101,10 +109,11 @@ class Runs:
         pair, plans = self.pair, self.searched(model, link)
         policies = {name: policy for policy, name in programs.items()}
         tried = self.best_of(plans, link, TRIED)
-        for start in STARTS:
+        for start in starts(link):
             of_start = [name for name in plans if plans[name].startswith(f"from {start},")]
             tried += [name for name in self.best_of(of_start, link, 1) if name not in tried]
-        tried += self.best_of(policies, link, POLICIES_TRIED, FAR)
+        for tensors in TENSORS:
+            tried += self.best_of([programs[f"{ops}, {tensors}"] for ops in OPS], link, 1)
         best = file_of(model, JOINT, link.name)
         said = pair.trial(tried, link, best)
         names = {pair.path(name + ".dir"): (plans | policies)[name] for name in tried}
@@ -164,7 +173,7 @@ def shown():
         "dopt '-pass=opfuse{policy=xla},tensorfuse{policy=size}' step.dir -o policy.dir  # and so each policy",
         "dopt -measure -profile=profile.db policy.dir",
         "dopt -measure=again -profile=profile.db policy.dir",
-        f"dopt {costs} '-pass={JOINT_PASS.format(limit=LIMIT)}' step.dir -o joint.dir",
+        f"dopt {costs} '-pass={JOINT_PASS.format(limit=LIMIT, moves='all')}' step.dir -o joint.dir",
         "dopt -measure -profile=profile.db joint.dir  # and again what it searches anew",
         f"dopt {costs} -trial=another.dir -trial=policy.dir -trial-run='{{}} -bind -link 1000000000B/s,20000ns' "
         "joint.dir -o fastest.dir",
