@@ -97,12 +97,14 @@ reshape_splits(struct ir_module *m, const struct ir_op *op, struct ir_type *resu
 			const int partner = reshape_partner(t, dim, at, n, result, factor, &near);
 			if (partner < 0 && near >= 0)
 				return FAIL(m, op,
-					"reshape: axis %s splits dim %d of the operand, but does not "
+					"reshape: axis %s splits dim %d of the operand, but does "
+					"not "
 					"divide dim %d of size %" PRId64,
 					m->axis[i].name, dim, near, result->dim[near]);
 			if (partner < 0)
 				return FAIL(m, op,
-					"reshape: dim %d is split on axis %s and merges behind another "
+					"reshape: dim %d is split on axis %s and merges behind "
+					"another "
 					"dim; its slices would not stay "
 					"together (allgather before)",
 					dim, m->axis[i].name);

@@ -20,37 +20,13 @@
  * + j for (i, j) everywhere is the same nest. Ops whose form computes with the two indices, or
  * reads at computed positions there, are left alone.
  */
-#include "passes/foldbatch.h"
-
-#include "ir/form.h"
+#include "passes/foldbatch_op.h"
 
 #include <string.h>
 #include <talloc.h>
 
-/* A value that is `whole` with dim `at` taken apart in two. */
-struct folded {
-	struct ir_value *whole;
-	int at;
-};
-
-struct foldbatch {
-	struct pass_run *run;
-	struct ir_module *m;
-	struct folded *folded; /* by value->mark - 1; talloc array */
-	uint32_t n;
-	struct ir_builder b;
-};
-
-/* The two indices of the op at work that become one. */
-struct pair {
-	int first, second;
-	int64_t nfirst, nsecond;
-	const struct ir_type *like; /* of an operand that has the pair */
-	int at;                     /* and where */
-};
-
-static const struct folded *
-folded_of(const struct foldbatch *p, const struct ir_value *v)
+const struct folded *
+foldbatch_folded(const struct foldbatch *p, const struct ir_value *v)
 {
 	const struct folded *f = v->mark && v->mark <= p->n ? &p->folded[v->mark - 1] : NULL;
 
@@ -58,9 +34,9 @@ folded_of(const struct foldbatch *p, const struct ir_value *v)
 }
 
 /* Builds an op, or nothing where its operands do not fit. */
-static struct ir_value *
-try_build(struct foldbatch *p, enum op_code code, struct ir_value *x, const struct ir_attr *attr,
-	int nattrs, const struct ir_type *type)
+struct ir_value *
+foldbatch_try(struct foldbatch *p, enum op_code code, struct ir_value *x,
+	const struct ir_attr *attr, int nattrs, const struct ir_type *type)
 {
 	const bool before = diag_mute(p->m->ctx->diag, true);
 	struct ir_value *v =
@@ -71,19 +47,19 @@ try_build(struct foldbatch *p, enum op_code code, struct ir_value *x, const stru
 	return v;
 }
 
-static struct ir_value *
-reshape(struct foldbatch *p, struct ir_value *x, const int64_t *dim, int rank)
+struct ir_value *
+foldbatch_reshape(struct foldbatch *p, struct ir_value *x, const int64_t *dim, int rank)
 {
 	const struct ir_attr shape = ir_make_ints(p->m, "shape", dim, rank);
 
 	if (!x || (x->type->rank == rank && !memcmp(x->type->dim, dim, (size_t)rank * sizeof *dim)))
 		return x;
-	return try_build(p, OP_reshape, x, &shape, 1, NULL);
+	return foldbatch_try(p, OP_reshape, x, &shape, 1, NULL);
 }
 
 /* The sizes of t with dims `at` and the next as one. */
-static int
-merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
+int
+foldbatch_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 {
 	int n = 0;
 
@@ -109,7 +85,7 @@ remember(struct foldbatch *p, struct ir_value *apart, struct ir_value *whole, in
 static bool
 take_apart(struct foldbatch *p, struct ir_value *old, struct ir_value *v, int at)
 {
-	struct ir_value *apart = reshape(p, v, old->type->dim, old->type->rank);
+	struct ir_value *apart = foldbatch_reshape(p, v, old->type->dim, old->type->rank);
 
 	if (!apart || apart->type != old->type)
 		return false;
@@ -122,305 +98,6 @@ take_apart(struct foldbatch *p, struct ir_value *old, struct ir_value *v, int at
 	return true;
 }
 
-/* --- operands --------------------------------------------------------------------------------- */
-
-/* Where the pair stands in an operand of that rank, by the dims of the result matched from the
- * right; may be negative. */
-static int
-aligned(int at, int rank_out, int rank)
-{
-	return at - (rank_out - rank);
-}
-
-/*
- * A value that is the same for all of the pair, or lacks one of its dims, repeated to have both.
- * `at` is where the second dim of the pair stands in it or would, matched from the right.
- */
-static struct ir_value *
-repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
-{
-	int64_t dim[IR_MAX_RANK], to[IR_MAX_RANK];
-	const struct ir_type *t = v->type;
-	struct ir_type type = *t;
-	struct ir_value *x = v;
-	int n = 0;
-
-	/* The pair as one dim, in front of what is behind it; what is in front has size 1. */
-	for (int d = 0; d < at; d++)
-		if (t->dim[d] != 1)
-			return NULL;
-	if (at >= 0 && t->dim[at] != 1 && t->dim[at] != pair->nsecond)
-		return NULL;
-	dim[n++] = pair->nfirst * pair->nsecond;
-	for (int d = at + 1; d < t->rank; d++)
-		dim[n++] = t->dim[d];
-	memset(type.dim, 0, sizeof type.dim);
-	memcpy(type.dim, dim, (size_t)n * sizeof *dim);
-	type.rank = (uint8_t)n;
-	for (int a = 0; a < p->m->naxes; a++) {
-		const struct ir_state s = pair->like->axis[a];
-		if (t->axis[a].kind == IR_SPLIT)
-			return NULL; /* slices of slices: leave it */
-		if (s.kind != IR_SPLIT || s.dim != pair->at)
-			continue;
-		if (t->axis[a].kind != IR_COPIED)
-			return NULL;
-		type.axis[a] = (struct ir_state){IR_SPLIT, 0, s.order};
-	}
-	const struct ir_type *want = ir_type_intern(p->m->ctx, &type);
-	if (v->op && v->op->code == OP_constant)
-		return try_build(p, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
-	if (at >= 0 && t->dim[at] != 1) {
-		/* A broadcast along the batch is one along both. */
-		int64_t dims[IR_MAX_RANK];
-		const struct ir_op *op = v->op;
-		const bool broadcast = op && op->code == OP_broadcast;
-		const int k = broadcast ? ir_attr_ints(op, "dims", dims, IR_MAX_RANK) : 0;
-		const int have = broadcast ? ir_operand_type(op, 0)->rank : 0;
-		bool fits = broadcast;
-		for (int d = 0; d < have; d++) {
-			const int go = k < 0 ? t->rank - have + d
-					     : (int)(dims[d] < 0 ? dims[d] + t->rank : dims[d]);
-			fits = fits &&
-			       (go > at || (ir_operand_type(op, 0)->dim[d] == 1 && go == at));
-			to[d] = go - at;
-		}
-		if (!fits) {
-			/* [n,..] to [R,n,..], and those as one */
-			int64_t apart[IR_MAX_RANK + 1] = {pair->nfirst};
-			struct ir_type both = type;
-			if (t->rank - at + 1 > IR_MAX_RANK)
-				return NULL;
-			for (int d = at; d < t->rank; d++) {
-				apart[d - at + 1] = t->dim[d];
-				to[d - at] = d - at + 1;
-			}
-			both.rank = (uint8_t)(t->rank - at + 1);
-			memcpy(both.dim, apart, (size_t)both.rank * sizeof *apart);
-			x = reshape(p, v, t->dim + at, t->rank - at);
-			const struct ir_attr attr[] = {
-				ir_make_ints(p->m, "shape", apart, both.rank),
-				ir_make_ints(p->m, "dims", to, t->rank - at)};
-			x = x ? try_build(p, OP_broadcast, x, attr, 2,
-					ir_type_intern(p->m->ctx, &both))
-			      : NULL;
-			return reshape(p, x, dim, n);
-		}
-		x = ir_operand(op, 0);
-		const struct ir_attr attr[] = {
-			ir_make_ints(p->m, "shape", dim, n), ir_make_ints(p->m, "dims", to, have)};
-		return try_build(p, OP_broadcast, x, attr, 2, want);
-	}
-	return NULL;
-}
-
-/*
- * Operand k of the op with the pair as one dim. Ops other than pointwise ones match it by position
- * as well: their leading dims.
- */
-static struct ir_value *
-fold_operand(struct foldbatch *p, struct ir_op *op, const struct form *f, int k,
-	const struct pair *pair, int at_out)
-{
-	struct ir_value *v = ir_operand(op, k);
-	const struct folded *have = folded_of(p, v);
-	const int first = form_access_dim(&f->in[k], pair->first),
-		  second = form_access_dim(&f->in[k], pair->second);
-	int64_t dim[IR_MAX_RANK];
-
-	if (have && have->at == first && second == first + 1)
-		return have->whole;
-	if (first >= 0 && second == first + 1)
-		return reshape(p, v, dim, merged(v->type, first, dim));
-	if (first >= 0 && second >= 0)
-		return NULL;
-	const bool by_letter = op->code == OP_contract;
-	if (by_letter)
-		return first < 0 && second < 0 ? v : NULL;
-	if (at_out < 0)
-		return first < 0 && second < 0 ? v : NULL;
-	const int at = aligned(at_out + 1, f->out.rank, v->type->rank);
-	if (first < 0 && second < 0) {
-		/* Dims of size 1 in the place of the pair become one. */
-		return at <= 0 || op->code == OP_matmul
-			       ? v
-			       : reshape(p, v, dim, merged(v->type, at - 1, dim));
-	}
-	if (first < 0)
-		return repeat(p, v, second, pair);
-	/* The first alone, with size 1 in the place of the second: repeated along the batch. */
-	if (second < 0 && at == first + 1 && v->type->dim[at] == 1) {
-		struct ir_type t = *v->type;
-		t.dim[at] = pair->nsecond;
-		const struct ir_attr attr[] = {ir_make_ints(p->m, "shape", t.dim, t.rank)};
-		struct ir_value *x = try_build(p, OP_broadcast, v, attr, 1, NULL);
-		return x ? reshape(p, x, dim, merged(x->type, first, dim)) : NULL;
-	}
-	return NULL;
-}
-
-/* --- attributes ------------------------------------------------------------------------------- */
-
-/* Dim d of operand or result where `at` and the next become one; -1: it is the second. */
-static int64_t
-renumber(int64_t d, int rank, int at)
-{
-	d = d < 0 ? d + rank : d;
-	return d <= at ? d : d - 1;
-}
-
-/* dims of a reduction: both of the pair or none. */
-static bool
-fold_dims(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, int at, bool both)
-{
-	int64_t dim[IR_MAX_RANK], out[IR_MAX_RANK];
-	const int n = ir_attr_ints(copy, key, dim, IR_MAX_RANK);
-	bool first = false, second = false;
-	int k = 0;
-
-	if (n < 0)
-		return both;
-	for (int i = 0; i < n; i++) {
-		const int64_t d = dim[i] < 0 ? dim[i] + rank : dim[i];
-		first = first || d == at;
-		second = second || d == at + 1;
-		if (d != at + 1)
-			out[k++] = renumber(d, rank, at);
-	}
-	if (first != second || (first && !both))
-		return false;
-	const struct ir_attr attr = ir_make_ints(p->m, key, out, k);
-	ir_attr_set(p->m, copy, &attr);
-	return true;
-}
-
-static bool
-fold_dim(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, int at)
-{
-	const struct ir_attr *a = ir_attr_find(copy, key);
-	const int64_t otherwise =
-		copy->code == OP_sort || copy->code == OP_topk || copy->code == OP_split ? -1 : 0;
-	int64_t d = a ? a->i : otherwise;
-
-	d = d < 0 ? d + rank : d;
-	if (d == at || d == at + 1)
-		return false;
-	const struct ir_attr attr = ir_make_int(p->m->ctx, key, renumber(d, rank, at));
-	ir_attr_set(p->m, copy, &attr);
-	return true;
-}
-
-/* perm of a transpose that keeps the pair together; shape and dims of a broadcast that does. */
-static bool
-fold_perm(struct foldbatch *p, struct ir_op *copy, int rank, int at)
-{
-	int64_t perm[IR_MAX_RANK], out[IR_MAX_RANK];
-	const int n = ir_attr_ints(copy, "perm", perm, IR_MAX_RANK);
-	int k = 0;
-
-	for (int i = 0; i < rank; i++) {
-		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
-		if (perm[i] != at + 1)
-			out[k++] = renumber(perm[i], rank, at);
-	}
-	const struct ir_attr attr = ir_make_ints(p->m, "perm", out, k);
-	ir_attr_set(p->m, copy, &attr);
-	return true;
-}
-
-static bool
-fold_broadcast(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, int at, int at_out)
-{
-	const struct ir_type *t = ir_operand_type(op, 0), *r = op->result[0].type;
-	int64_t dims[IR_MAX_RANK], shape[IR_MAX_RANK], out[IR_MAX_RANK];
-	const int n = ir_attr_ints(op, "dims", dims, IR_MAX_RANK);
-	int k = 0;
-
-	for (int d = 0; d < t->rank; d++) {
-		const int64_t to = n < 0 ? r->rank - t->rank + d : dims[d];
-		if (d != at + 1)
-			out[k++] = renumber(to, r->rank, at_out);
-	}
-	const struct ir_attr attr[] = {ir_make_ints(p->m, "shape", shape, merged(r, at_out, shape)),
-		ir_make_ints(p->m, "dims", out, k)};
-	ir_attr_set(p->m, copy, &attr[0]);
-	ir_attr_set(p->m, copy, &attr[1]);
-	return true;
-}
-
-/* The spec with the letter of the pair's first dim left out. */
-static bool
-fold_spec(struct foldbatch *p, struct ir_op *copy, const struct form *f, const struct pair *pair)
-{
-	char spec[(FORM_MAX_INPUTS + 1) * (IR_MAX_RANK + 2)];
-	int n = 0;
-
-	for (int k = 0; k <= f->ninputs; k++) {
-		const struct form_access *x = k < f->ninputs ? &f->in[k] : &f->out;
-		if (k)
-			spec[n++] = k == f->ninputs ? '-' : ',';
-		if (k == f->ninputs)
-			spec[n++] = '>';
-		for (int d = 0; d < x->rank; d++)
-			if (x->index[d] != pair->first)
-				spec[n++] = (char)('a' + x->index[d]);
-	}
-	spec[n] = '\0';
-	const struct ir_attr attr = ir_make_string(p->m->ctx, "spec", spec);
-	ir_attr_set(p->m, copy, &attr);
-	return true;
-}
-
-/* Attributes that speak of dims, of the operand that has the pair at `at`. */
-static bool
-fold_attrs(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, const struct form *f,
-	const struct pair *pair, int at, int at_out)
-{
-	const int rank = ir_operand_type(op, 0)->rank;
-
-	switch (op->code) {
-	case OP_contract: return fold_spec(p, copy, f, pair);
-	case OP_sum:
-	case OP_mean:
-	case OP_max:
-	case OP_min:
-	case OP_prod:
-	case OP_any:
-	case OP_all: return fold_dims(p, copy, "dims", rank, at, true);
-	case OP_argmax:
-	case OP_argmin:
-	case OP_reverse: return fold_dims(p, copy, "dims", rank, at, false);
-	case OP_slice:
-	case OP_pad: return ir_attr_find(op, "dims") && fold_dims(p, copy, "dims", rank, at, false);
-	case OP_transpose: return fold_perm(p, copy, rank, at);
-	case OP_broadcast: return fold_broadcast(p, copy, op, at, at_out);
-	case OP_split:
-	case OP_concat:
-	case OP_cumsum:
-	case OP_dynamic_slice:
-	case OP_dynamic_update_slice:
-	case OP_dynamic_pad: return fold_dim(p, copy, "dim", rank, at);
-	case OP_matmul: /* by position from the right: leading dims alone */
-	case OP_conv2d:
-	case OP_conv2d_data:
-	case OP_conv2d_filter:
-	case OP_avg_pool:
-	case OP_avg_pool_grad:
-	case OP_max_pool:
-	case OP_max_pool_count:
-	case OP_max_pool_pick:
-	case OP_max_pool_grad:
-	case OP_pick:
-	case OP_put:
-	case OP_gather:
-	case OP_scatter_add:
-	case OP_one_hot: return true;
-	case OP_gather_nd:
-	case OP_scatter_nd: return false;
-	default: return f->reduce == REDUCE_NONE; /* pointwise */
-	}
-}
-
 /* --- ops -------------------------------------------------------------------------------------- */
 
 /* The pair of an op, from its first folded operand; *at is where it stands there. */
@@ -429,7 +106,7 @@ find_pair(const struct foldbatch *p, const struct ir_op *op, const struct form *
 	struct pair *pair, int *operand)
 {
 	for (int k = 0; k < f->ninputs; k++) {
-		const struct folded *have = folded_of(p, ir_operand(op, k));
+		const struct folded *have = foldbatch_folded(p, ir_operand(op, k));
 		if (!have)
 			continue;
 		pair->first = f->in[k].index[have->at];
@@ -489,15 +166,15 @@ fold_form(struct foldbatch *p, struct ir_op *op)
 		uses_position(p, op, &pair))
 		return false;
 	for (int k = 0; k < f.ninputs; k++)
-		if (!(in[k] = fold_operand(p, op, &f, k, &pair, at_out)))
+		if (!(in[k] = foldbatch_operand(p, op, &f, k, &pair, at_out)))
 			return false;
 	struct ir_op *copy = ir_op_clone(p->m, op, in);
 	const struct ir_type *t = op->result[0].type;
 	int64_t dim[IR_MAX_RANK];
-	const int rank = at_out < 0 ? t->rank : merged(t, at_out, dim);
+	const int rank = at_out < 0 ? t->rank : foldbatch_merged(t, at_out, dim);
 	const bool before = diag_mute(p->m->ctx->diag, true);
-	bool ok = fold_attrs(p, copy, op, &f, &pair, form_access_dim(&f.in[operand], pair.first),
-			  at_out) &&
+	bool ok = foldbatch_attrs(p, copy, op, &f, &pair,
+			  form_access_dim(&f.in[operand], pair.first), at_out) &&
 		  ir_infer(p->m, copy, NULL);
 	diag_mute(p->m->ctx->diag, before);
 	ok = ok && copy->result[0].type->rank == rank &&
@@ -529,7 +206,7 @@ takes_apart(const struct foldbatch *p, const struct ir_op *op)
 	const struct ir_type *from = ir_operand_type(op, 0), *to = op->result[0].type;
 	int64_t dim[IR_MAX_RANK];
 
-	if (to->rank < 2 || to->dim[1] == 1 || merged(to, 0, dim) != from->rank ||
+	if (to->rank < 2 || to->dim[1] == 1 || foldbatch_merged(to, 0, dim) != from->rank ||
 		memcmp(dim, from->dim, from->rank * sizeof *dim))
 		return false;
 	return is_replicas(p, to);
@@ -543,9 +220,9 @@ fold_reshape(struct foldbatch *p, struct ir_op *op)
 	const struct ir_value *from = ir_operand(op, 0);
 	int64_t dim[IR_MAX_RANK];
 
-	while (!folded_of(p, from) && from->op && from->op->code == OP_reshape)
+	while (!foldbatch_folded(p, from) && from->op && from->op->code == OP_reshape)
 		from = ir_operand(from->op, 0);
-	const struct folded *have = folded_of(p, from);
+	const struct folded *have = foldbatch_folded(p, from);
 	if (!have && takes_apart(p, op)) {
 		remember(p, &op->result[0], ir_operand(op, 0), 0);
 		return true;
@@ -555,7 +232,8 @@ fold_reshape(struct foldbatch *p, struct ir_op *op)
 	for (int d = 0; d <= have->at + 1; d++)
 		if (from->type->dim[d] != to->dim[d])
 			return false;
-	struct ir_value *v = reshape(p, have->whole, dim, merged(to, have->at, dim));
+	struct ir_value *v =
+		foldbatch_reshape(p, have->whole, dim, foldbatch_merged(to, have->at, dim));
 	return v && take_apart(p, &op->result[0], v, have->at);
 }
 
@@ -563,7 +241,8 @@ fold_reshape(struct foldbatch *p, struct ir_op *op)
 static bool
 fold_parallel(struct foldbatch *p, struct ir_op *op)
 {
-	const struct folded *have = op->noperands == 1 ? folded_of(p, ir_operand(op, 0)) : NULL;
+	const struct folded *have =
+		op->noperands == 1 ? foldbatch_folded(p, ir_operand(op, 0)) : NULL;
 
 	if (!have || (op->code != OP_allgather && op->code != OP_allreduce))
 		return false;
@@ -607,9 +286,9 @@ start_at(struct foldbatch *p, struct ir_value *v)
 		return;
 	p->b = (struct ir_builder){
 		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
-	struct ir_value *whole = reshape(p, v, dim, n);
-	struct ir_value *apart = reshape(p, whole, close, k),
-			*back = reshape(p, apart, t->dim, t->rank);
+	struct ir_value *whole = foldbatch_reshape(p, v, dim, n);
+	struct ir_value *apart = foldbatch_reshape(p, whole, close, k),
+			*back = foldbatch_reshape(p, apart, t->dim, t->rank);
 	if (!back || back == v || back->type != t)
 		return;
 	for (struct ir_use *u = v->uses, *next; u; u = next) {
