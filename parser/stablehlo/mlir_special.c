@@ -87,7 +87,8 @@ mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f)
 		any = any || dict[i].n;
 	}
 	struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, f->attrs + f->outputs);
-	memmove(item, item + f->outputs, f->attrs * sizeof *item);
+	if (f->attrs)
+		memmove(item, item + f->outputs, f->attrs * sizeof *item);
 	p->item.n -= f->outputs;
 
 	for (uint32_t i = 0; i < f->params; i++)
