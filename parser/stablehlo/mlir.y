@@ -524,6 +524,7 @@ inside:
   %empty			{ mlir_attr_group(p, MLIR_DICT, 0, NULL, @$); }
 | entries			{ mlir_attr_entries(p, $1, @$); }
 | NAME entries			{ mlir_attr_named(p, $1, $2, @$); }
+| NAME '{' axes '}'		{ mlir_attr_group(p, MLIR_LIST, $3, NULL, @$); }
 | axes				{ mlir_attr_group(p, MLIR_LIST, $1, NULL, @$); }
 | list
 | list X list ARROW list	{ mlir_attr_conv(p, @$); }

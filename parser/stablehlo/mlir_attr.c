@@ -175,14 +175,33 @@ mlir_attr_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc
 	s->alias = mlir_attrs_take(p, 1);
 }
 
+/* All four lists of #stablehlo.dot<..>: those that are empty need not be written. */
+static void
+whole_dot(struct mlir_parser *p, struct mlir_attr *dot)
+{
+	static const char *const name[] = {"lhs_batching_dimensions", "rhs_batching_dimensions",
+		"lhs_contracting_dimensions", "rhs_contracting_dimensions"};
+	struct mlir_attr *item = ARENA_ARRAY(p->arena, struct mlir_attr, 4);
+
+	for (int i = 0; i < 4; i++) {
+		const struct mlir_attr *a = mlir_item_find(dot, name[i]);
+		item[i] = a ? *a : mlir_make_list(p, name[i], NULL, 0, dot->loc);
+	}
+	dot->item = item;
+	dot->n = 4;
+}
+
 void
 mlir_attr_dialect(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 {
-	struct mlir_attr *a = &top(p)->attr;
+	const char *dialect = mlir_symbol_name(p, s);
 
-	if (s->type == NULL && !s->name)
-		s->name = ir_name_n(p->ctx, s->text, s->n);
-	a->dialect = s->name;
+	if (!strcmp(dialect, "sdy.mesh") && top(p)->attr.kind == MLIR_LIST)
+		mlir_mesh_attr(p, 0, loc);
+	struct mlir_attr *a = &top(p)->attr;
+	if (!strcmp(dialect, "stablehlo.dot") && a->kind == MLIR_DICT)
+		whole_dot(p, a);
+	a->dialect = dialect;
 	a->loc = loc;
 }
 

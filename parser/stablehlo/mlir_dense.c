@@ -220,12 +220,34 @@ hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "0x0000803F": bytes of elements; `s` is behind the 0x. */
+static unsigned
+byte_at(const char *digits, int64_t i)
+{
+	return (unsigned)(hex_digit(digits[2 * i]) * 16 + hex_digit(digits[2 * i + 1]));
+}
+
+static union mlir_number
+number_of_bytes(const struct mlir_element *e, const char *digits, unsigned bytes)
+{
+	uint64_t bits = 0;
+
+	for (unsigned b = 0; b < bytes; b++)
+		bits |= (uint64_t)byte_at(digits, b) << (8 * b);
+	if (e->kind == ELEMENT_FLOAT)
+		return (union mlir_number){.f = mlir_float_of_bits(e, bits)};
+	return (union mlir_number){.i = e->kind == ELEMENT_BOOL ? bits != 0 : int_of_bits(e, bits)};
+}
+
+/*
+ * "0x0000803F": bytes of elements, or those of one, which is all. Booleans are a byte each, or in
+ * older texts a bit, the first least significant.
+ */
 static bool
 read_blob(struct dense *r, int64_t elements)
 {
 	const struct mlir_element *e = &r->element;
-	unsigned bytes = e->kind == ELEMENT_BOOL ? 1 : e->bits / 8;
+	bool boolean = e->kind == ELEMENT_BOOL;
+	unsigned bytes = boolean ? 1 : e->bits / 8, parts = r->d->complex ? 2 : 1;
 	const char *s = r->s + 3, *end = s;
 
 	while (end < r->end && hex_digit(*end) >= 0)
@@ -234,43 +256,31 @@ read_blob(struct dense *r, int64_t elements)
 		r->s = end;
 		return dense_error(r, "hexadecimal digits");
 	}
-	int64_t digits = end - s, numbers = elements * (r->d->complex ? 2 : 1);
-	/* MLIR packs booleans eight to a byte. */
-	bool packed = e->kind == ELEMENT_BOOL;
-	int64_t whole = packed ? (numbers + 7) / 8 : numbers * bytes;
-	int64_t splat = bytes * (r->d->complex ? 2 : 1);
-	if ((e->bits % 8 && !packed) || !bytes || (e->kind == ELEMENT_FLOAT && !e->exponent)) {
+	int64_t digits = end - s, whole = elements * parts * bytes;
+	bool is_whole = digits == 2 * whole,
+	     is_splat = !is_whole && digits == 2 * (int64_t)(bytes * parts);
+	bool packed = boolean && !is_whole && digits == 2 * ((elements + 7) / 8);
+	if ((e->bits % 8 && !boolean) || (e->kind == ELEMENT_FLOAT && !e->exponent)) {
 		mlir_error(r->p, r->loc,
 			"a string of bytes is not supported for elements of type %s",
 			r->type->element);
 		return false;
 	}
-	if (digits != 2 * whole && digits != 2 * splat) {
+	if (!is_whole && !is_splat && !packed) {
 		mlir_error(r->p, r->loc, "%s has %" PRId64 " bytes, the string %" PRId64,
 			r->type->text, whole, digits / 2);
 		return false;
 	}
-	bool is_splat = digits != 2 * whole || (packed && numbers > 1 && digits == 2 &&
-						       (s[0] | 32) == 'f' && (s[1] | 32) == 'f');
-	r->d->splat = is_splat;
-	r->count = is_splat ? (r->d->complex ? 2 : 1) : numbers;
+	if (packed && is_splat) /* of at most eight: all bits, or none, are a splat as well */
+		packed = byte_at(s, 0) != 0xFF && byte_at(s, 0) != 0;
+	r->d->splat = is_splat && !packed;
+	r->count = r->d->splat ? parts : elements * parts;
 	r->d->number = ARENA_ARRAY(r->p->arena, union mlir_number, r->count + 1);
-	for (int64_t i = 0; i < r->count; i++) {
-		uint64_t bits = 0;
-		if (packed) {
-			int64_t at = is_splat ? 0 : i / 8;
-			unsigned byte =
-				(unsigned)(hex_digit(s[2 * at]) * 16 + hex_digit(s[2 * at + 1]));
-			r->d->number[i].i = is_splat ? byte != 0 : byte >> (i % 8) & 1;
-			continue;
-		}
-		for (unsigned b = 0; b < bytes; b++, s += 2)
-			bits |= (uint64_t)(hex_digit(s[0]) * 16 + hex_digit(s[1])) << (8 * b);
-		if (e->kind == ELEMENT_FLOAT)
-			r->d->number[i].f = mlir_float_of_bits(e, bits);
+	for (int64_t i = 0; i < r->count; i++)
+		if (packed)
+			r->d->number[i].i = byte_at(s, i / 8) >> (i % 8) & 1;
 		else
-			r->d->number[i].i = int_of_bits(e, bits);
-	}
+			r->d->number[i] = number_of_bytes(e, s + 2 * i * bytes, bytes);
 	r->s = end + 1;
 	return true;
 }

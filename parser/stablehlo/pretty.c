@@ -37,7 +37,7 @@ struct mlir_form {
 	int n;
 	struct slot {
 		const char *key, *text; /* as written, NULL of a positional one; and for messages */
-		char place;             /* [ @ " . # < of a positional one; else 0 */
+		char place;             /* [ @ $ " . # < of a positional one; else 0 */
 		const char *name;
 		bool optional;
 	} item[FORM_MAX_ITEMS];
@@ -94,6 +94,7 @@ place_text(char place)
 {
 	switch (place) {
 	case '[': return "a list in brackets";
+	case '$':
 	case '@': return "a function, @name";
 	case '"': return "a string";
 	case '.': return "a word";
@@ -107,6 +108,7 @@ fits_place(const struct mlir_attr *a, char place)
 {
 	switch (place) {
 	case '[': return a->kind == MLIR_LIST;
+	case '$':
 	case '@': return a->kind == MLIR_SYMBOL;
 	case '"': return a->kind == MLIR_STRING;
 	case '.': return a->kind == MLIR_WORD;
@@ -176,7 +178,10 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 		if (slot >= 0) {
 			used |= 1u << slot;
 			MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = item[i].attr});
-			MLIR_TOP(&p->decoded, struct mlir_item, 1)->attr.name = f->item[slot].name;
+			struct mlir_attr *a = &MLIR_TOP(&p->decoded, struct mlir_item, 1)->attr;
+			a->name = f->item[slot].name;
+			if (f->item[slot].place == '$')
+				a->kind = MLIR_STRING;
 		} else if (dict) {
 			merge_dict(p, &item[i].attr, &p->decoded);
 		} else if (!f->row->name && item[i].key) {

@@ -264,7 +264,7 @@ static const struct pair {
 	{"%a: tensor<2xf64>",
 		"%r = stablehlo.custom_call @Sharding(%a) {backend_config = \"\", mhlo.sharding = "
 		"\"{replicated}\"} : (tensor<2xf64>) -> tensor<2xf64>",
-		"%r = \"stablehlo.custom_call\"(%a) {call_target_name = @Sharding, backend_config "
+		"%r = \"stablehlo.custom_call\"(%a) {call_target_name = \"Sharding\", backend_config "
 		"= \"\", "
 		"mhlo.sharding = \"{replicated}\"} : (tensor<2xf64>) -> tensor<2xf64>"},
 	{"%a: tensor<2xf64>",
