@@ -35,6 +35,24 @@ build_changed(struct import *im, enum op_code code, struct ir_value *v, const st
 	return ir_build(&im->builder, code, &v, 1, attr, 4);
 }
 
+bool
+build_fits(struct import *im, const int64_t *dim, int rank)
+{
+	const int64_t most = (int64_t)1 << IMPORT_MAX_BITS;
+	int64_t n = 1;
+
+	for (int d = 0; d < rank; d++) {
+		if (dim[d] > 0 && n > most / dim[d]) {
+			diag_error(im->diag, im->builder.loc,
+				"this makes a tensor of more than 2^%d elements", IMPORT_MAX_BITS);
+			im->failed = im->builder.failed = true;
+			return false;
+		}
+		n *= dim[d] > 0 ? dim[d] : 1;
+	}
+	return true;
+}
+
 struct ir_value *
 build_slice(struct import *im, struct ir_value *v, const int64_t *start, const int64_t *limit,
 	const int64_t *step)
@@ -100,6 +118,15 @@ pad(struct import *im, struct ir_value *v, const struct ir_attr *with, const int
 			add_changed(&c, d, low[d], high[d], interior ? interior[d] : 0);
 	if (!c.n)
 		return v;
+	int64_t size[IR_MAX_RANK];
+	for (int d = 0; d < v->type->rank; d++)
+		size[d] = v->type->dim[d];
+	for (int i = 0; i < c.n; i++) {
+		int64_t *s = &size[c.dim[i]];
+		*s = c.entry[0][i] + c.entry[1][i] + *s + (*s > 1 ? (*s - 1) * c.entry[2][i] : 0);
+	}
+	if (!build_fits(im, size, v->type->rank))
+		return NULL;
 	attr[n++] = ir_make_ints(im->module, "low", c.entry[0], c.n);
 	attr[n++] = ir_make_ints(im->module, "high", c.entry[1], c.n);
 	attr[n++] = ir_make_ints(im->module, "interior", c.entry[2], c.n);
@@ -237,6 +264,8 @@ build_broadcast(
 	if (!v || (v->type->rank == rank &&
 			  !memcmp(shape, v->type->dim, (size_t)rank * sizeof *shape)))
 		return v;
+	if (!build_fits(im, shape, rank))
+		return NULL;
 	const struct ir_attr attr[] = {ir_make_ints(im->module, "shape", shape, rank),
 		ir_make_ints(im->module, "dims", dims, v->type->rank)};
 	return ir_build(&im->builder, OP_broadcast, &v, 1, attr, 2);

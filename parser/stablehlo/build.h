@@ -11,6 +11,10 @@
 
 #include "parser/stablehlo/import.h"
 
+/* Would a tensor of these sizes have at most 2^IMPORT_MAX_BITS elements? Reports at the op at hand
+ * where not. What attributes make larger is asked before it is built. */
+bool build_fits(struct import *im, const int64_t *dim, int rank);
+
 /* Elements start, start + step ... below limit of each dim; step NULL: 1. */
 struct ir_value *build_slice(struct import *im, struct ir_value *v, const int64_t *start,
 	const int64_t *limit, const int64_t *step);

@@ -133,6 +133,11 @@ conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 	for (int d = 0; d < c->rank; d++) {
 		c->image[d] = x[c->image_dim[2 + d]];
 		c->kernel[d] = f[c->filter_dim[2 + d]];
+		if (c->image[d] > ((int64_t)1 << IMPORT_MAX_BITS) / c->base[d])
+			return import_error(im, op,
+				"spatial dim %d of size %" PRId64
+				" is too large to be dilated by %" PRId64,
+				d, c->image[d], c->base[d]);
 		const int64_t size = (c->image[d] - 1) * c->base[d] + 1;
 		const int64_t reach = (c->kernel[d] - 1) * c->dilation[d] + 1;
 		c->padded[d] = c->low[d] + size + c->high[d];
@@ -190,6 +195,11 @@ build_convolution(struct convolution *c, const struct import_value *in, struct i
 			return import_error(c->im, c->op,
 				"the filter does not fit the padded image along spatial dim %d", d);
 		}
+	int64_t dim[IR_MAX_RANK] = {c->n, c->filters};
+	for (int d = 0; d < c->rank; d++)
+		dim[2 + d] = c->out[d];
+	if (!build_fits(c->im, dim, c->rank + 2))
+		return false;
 	c->x = build_ordered(c, &in[0], c->image_dim);
 	c->f = build_filters(c, &in[1]);
 	struct ir_value *v = c->x && c->f ? conv_by_op(c, &fits) : NULL;

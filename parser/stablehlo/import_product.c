@@ -111,6 +111,14 @@ build_product(struct import *im, const struct mlir_op *op, const struct import_v
 			op, 0, build_zeros(im, import_type(im, op, op->result[0].type, 0)), 0);
 		return out[0].value != NULL;
 	}
+	int64_t dim[2 * IR_MAX_RANK];
+	int n = 0;
+	for (int side = 0; side < 2; side++)
+		for (int d = 0; d < in[side].type->rank; d++)
+			if (!dims_has(&p->sum[side], d) && (!side || !dims_has(&p->batch[1], d)))
+				dim[n++] = in[side].type->dim[d];
+	if (!build_fits(im, dim, n))
+		return false;
 	if (rank + __builtin_popcount(varies) > IR_MAX_RANK)
 		return import_unsupported(im, op, "a result of more than 8 dims");
 	if (__builtin_popcount(varies) + a->rank + b->rank > 24)

@@ -275,6 +275,10 @@ index_numbers(struct index *x, struct ir_value *indices, bool clamp)
 		shape[rank++] = x->batch[x->batch_order[d]];
 	for (int p = 0; p < x->npositions; p++)
 		shape[rank++] = x->window[x->position_dim[p]];
+	for (int w = 0; w < x->nwhole && rank + w < IR_MAX_RANK; w++)
+		shape[rank + w] = x->table->dim[x->whole_dim[w]];
+	if (!build_fits(x->im, shape, rank + x->nwhole)) /* a slice for each vector */
+		return false;
 	for (int t = x->nshared; t < x->lead + x->table->rank; t++) {
 		const int d = x->table_perm[t] - x->lead;
 		if (!looked_up[d])

@@ -19,6 +19,10 @@ window_take(
 		!take_padding(im, op, t->rank, w->low, w->high))
 		return false;
 	for (int d = 0; d < t->rank; d++) {
+		if (t->dim[d] > ((int64_t)1 << IMPORT_MAX_BITS) / w->base[d])
+			return import_error(im, op,
+				"dim %d of size %" PRId64 " is too large to be dilated by %" PRId64,
+				d, t->dim[d], w->base[d]);
 		const int64_t size = t->dim[d] ? (t->dim[d] - 1) * w->base[d] + 1 : 0;
 		const int64_t reach = (w->size[d] - 1) * w->dilation[d] + 1;
 		w->padded[d] = w->low[d] + size + w->high[d];

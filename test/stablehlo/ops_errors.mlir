@@ -155,3 +155,15 @@ func.func @hidden_state(%a: tensor<f32>, %s: tensor<1xi64>) -> tensor<4xf32> {
   %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @too_large(%a: tensor<2x2x2xf32>, %i: tensor<f32>) -> tensor<?x?x?xf32> {
+  // expected-error@+1 {{this makes a tensor of more than 2^50 elements}}
+  %0 = "stablehlo.reduce_window"(%a, %i) <{padding = dense<2000000000> : tensor<3x2xi64>, window_dimensions = array<i64: 2, 2, 2>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<2x2x2xf32>, tensor<f32>) -> tensor<?x?x?xf32>
+  return %0 : tensor<?x?x?xf32>
+}
