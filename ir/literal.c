@@ -1,6 +1,7 @@
 /* Constants with elements of their own: see ir/literal.h. */
 #include "ir/literal.h"
 
+#include "ir/hex.h"
 #include "ir/interp.h"
 #include "runtime/value.h"
 
@@ -43,15 +44,6 @@ literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number 
 
 /* --- what the attributes say --------------------------------------------------------------------
  */
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool
 fail_at(struct ir_module *m, const struct ir_op *op, const struct ir_attr *a, const char *text)

@@ -233,6 +233,9 @@ enum import_monoid {
 };
 enum import_monoid import_region_monoid(const struct mlir_block *region);
 
+/* The op of ours that reduces with the monoid on that element type; OP_NCODES: none. */
+enum op_code import_monoid_reduction(enum import_monoid m, enum ir_dtype t);
+
 /* The scalar function that a monoid is, of numbers or of bool; OP_NCODES for OTHER and SECOND. */
 enum op_code import_monoid_op(enum import_monoid m, enum ir_dtype t);
 

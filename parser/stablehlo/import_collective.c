@@ -23,23 +23,6 @@
 
 /* --- reductions over a group ------------------------------------------------------------------ */
 
-/* The op of ours that reduces with the monoid, OP_NCODES: none. */
-static enum op_code
-reduction_of(enum import_monoid m, enum ir_dtype t)
-{
-	const bool logic = t == IR_bool;
-
-	switch (m) {
-	case MONOID_ADD: return logic ? OP_any : OP_sum;
-	case MONOID_MUL: return logic ? OP_all : OP_prod;
-	case MONOID_MAX: return logic ? OP_any : OP_max;
-	case MONOID_MIN: return logic ? OP_all : OP_min;
-	case MONOID_AND: return logic ? OP_all : OP_NCODES;
-	case MONOID_OR: return logic ? OP_any : OP_NCODES;
-	default: return OP_NCODES;
-	}
-}
-
 /* Does a value reduced with itself stay what it is? */
 static bool
 is_idempotent(enum import_monoid m, enum ir_dtype t)
@@ -162,7 +145,7 @@ reduce_axes(struct import *im, const struct mlir_op *op, struct import_value v, 
 {
 	const enum ir_dtype t = (enum ir_dtype)v.value->type->dtype;
 	const enum import_monoid m = monoid_of(op);
-	const enum op_code code = reduction_of(m, t);
+	const enum op_code code = import_monoid_reduction(m, t);
 	int64_t dim[IR_MAX_AXES];
 
 	if (!axes || (is_idempotent(m, t) && !(v.varies & axes)))
@@ -324,7 +307,7 @@ reduce_scatter_axes(
 	const uint32_t rest = v.varies & ~axes;
 	const int at = __builtin_popcount(rest) + dim;
 	const enum import_monoid m = monoid_of(op);
-	const bool sum = reduction_of(m, (enum ir_dtype)v.value->type->dtype) == OP_sum;
+	const bool sum = import_monoid_reduction(m, (enum ir_dtype)v.value->type->dtype) == OP_sum;
 	struct ir_value *x = sum ? partial_sum(im, v, axes) : reduce_axes(im, op, v, axes);
 
 	x = collective_parts(im, x, at, axes);

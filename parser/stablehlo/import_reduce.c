@@ -11,23 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Our reduction for a monoid on that element type; OP_NCODES: none. */
-static enum op_code
-reduction(enum import_monoid m, enum ir_dtype t)
-{
-	const bool logic = t == IR_bool;
-
-	switch (m) {
-	case MONOID_ADD: return logic ? OP_any : OP_sum;
-	case MONOID_MUL: return logic ? OP_all : OP_prod;
-	case MONOID_MAX: return logic ? OP_any : OP_max;
-	case MONOID_MIN: return logic ? OP_all : OP_min;
-	case MONOID_AND: return logic ? OP_all : OP_NCODES;
-	case MONOID_OR: return logic ? OP_any : OP_NCODES;
-	default: return OP_NCODES;
-	}
-}
-
 /* All operands vary over the same axes from here on, the initial values where they do. */
 static bool
 check_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
@@ -113,7 +96,7 @@ import_reduce(struct import *im, const struct mlir_op *op, const struct import_v
 			return false;
 	}
 	const int lead = import_lead(&x[0]);
-	const enum op_code code = reduction(f.monoid, build_dtype(v[0]));
+	const enum op_code code = import_monoid_reduction(f.monoid, build_dtype(v[0]));
 	if (code != OP_NCODES) {
 		for (int i = 0; i < dims.n; i++)
 			dims.dim[i] += lead;

@@ -164,3 +164,19 @@ import_monoid_op(enum import_monoid m, enum ir_dtype t)
 	}
 	return OP_NCODES;
 }
+
+enum op_code
+import_monoid_reduction(enum import_monoid m, enum ir_dtype t)
+{
+	const bool logic = t == IR_bool;
+
+	switch (m) {
+	case MONOID_ADD: return logic ? OP_any : OP_sum;
+	case MONOID_MUL: return logic ? OP_all : OP_prod;
+	case MONOID_MAX: return logic ? OP_any : OP_max;
+	case MONOID_MIN: return logic ? OP_all : OP_min;
+	case MONOID_AND: return logic ? OP_all : OP_NCODES;
+	case MONOID_OR: return logic ? OP_any : OP_NCODES;
+	default: return OP_NCODES;
+	}
+}

@@ -6,6 +6,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
+#include "ir/hex.h"
 #include "parser/stablehlo/mlir_number.h"
 
 #include <inttypes.h>
@@ -209,15 +210,6 @@ read_lists(struct dense *r)
 				return dense_error(r, "',' or ']'");
 		}
 	}
-}
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static unsigned

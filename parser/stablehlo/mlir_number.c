@@ -1,18 +1,11 @@
 /* Numbers: text to bits, bits to doubles. */
 #include "parser/stablehlo/mlir_number.h"
 
+#include "ir/hex.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool
 is_digit(char c)

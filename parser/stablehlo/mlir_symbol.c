@@ -6,6 +6,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
+#include "ir/hex.h"
 #include "ir/intern.h"
 
 #include <string.h>
@@ -78,15 +79,6 @@ mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)
 	s->n = (uint32_t)n;
 	p->slot[at] = (struct mlir_symbol_slot){hash, (uint32_t)++p->nsymbols};
 	return s;
-}
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* The characters of a string without its quotes: \" \\ \n \t and \HH. Their number. */
