@@ -410,7 +410,9 @@ mlir_array_push(struct mlir_parser *p, struct ir_loc loc)
 	uint32_t n = 0;
 
 	skip_blanks(&r);
-	while (element_end > r.s && strchr(" \t\r\n", element_end[-1]))
+	if (element_end < r.s) /* in a comment */
+		element_end = r.s;
+	while (element_end > r.s && (unsigned char)element_end[-1] <= ' ')
 		element_end--;
 	const char *name = ir_name_n(p->ctx, r.s, (size_t)(element_end - r.s));
 	r.element = mlir_element_of(name);

@@ -264,7 +264,8 @@ static const struct pair {
 	{"%a: tensor<2xf64>",
 		"%r = stablehlo.custom_call @Sharding(%a) {backend_config = \"\", mhlo.sharding = "
 		"\"{replicated}\"} : (tensor<2xf64>) -> tensor<2xf64>",
-		"%r = \"stablehlo.custom_call\"(%a) {call_target_name = \"Sharding\", backend_config "
+		"%r = \"stablehlo.custom_call\"(%a) {call_target_name = \"Sharding\", "
+		"backend_config "
 		"= \"\", "
 		"mhlo.sharding = \"{replicated}\"} : (tensor<2xf64>) -> tensor<2xf64>"},
 	{"%a: tensor<2xf64>",
@@ -791,6 +792,8 @@ static const struct wrong {
 	{"\"a.b\"() {n = dense<1>} : () -> ()", "1:14: expected ':' and a type behind dense<>\n"},
 	{"\"a.b\"() {n = 18446744073709551616} : () -> ()",
 		"1:14: the number does not fit in 64 bits\n"},
+	{"\"a.b\"() {n = array<// i8: 1\n>} : () -> ()",
+		"1:14: the element type of array<> is one of integers or floats, found ''\n"},
 	{"\"a.b\"() {n = array<i8: 1, 300>} : () -> ()",
 		"1:27: expected a number that fits in the element type, found '300'\n"},
 	/* syntax: reading goes on with the next op */
