@@ -270,9 +270,9 @@ faults_have_their_place(void **state)
 	expect_fault("op=42*2", "1:4: expected the name of a value: op=%NAME\n");
 	expect_fault("op=%*2", "1:4: expected the name of a value: op=%NAME\n");
 	/* One message a fault, and the rest is read. */
-	expect_fault("matmul*-1, bias*2, launch*0, relu*x",
+	expect_fault("matmul*-1, qqqq*2, launch*0, relu*x",
 		"1:8: expected a number of at least 0\n"
-		"1:12: nothing is called 'bias'\n"
+		"1:12: nothing is called 'qqqq'\n"
 		"0:0: what can be changed: net.bandwidth, net.latency, a field of the device "
 		"(f32, launch ...), an op (matmul ...), kernels, collectives, op=%NAME\n"
 		"1:35: expected a number\n");
