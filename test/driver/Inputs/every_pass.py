@@ -18,6 +18,7 @@ PIPELINES = [
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3}",
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
+    "grad,sgd,dp{axis=dp},propagate,foldbatch,sinktranspose,canonicalize,cse,dce",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])
