@@ -223,7 +223,7 @@ type_list:
 ;
 
 type:
-  TYPE				{ MLIR_PUSH(p, &p->type, const struct mlir_type *, mlir_type_of(p, $1, @1)); }
+  TYPE				{ mlir_push_type(p, mlir_type_of(p, $1, @1)); }
 ;
 
 /* --- pretty forms --- */

@@ -58,6 +58,7 @@ struct mlir_stack {
 };
 
 #define MLIR_STACK(s, type) ((type *)(s)->data)
+/* What is pushed must not push there itself while it is worked out: the stack may move. */
 #define MLIR_PUSH(p, s, type, ...)                                                                 \
 	(mlir_stack_grow((p), (s), sizeof(type)), MLIR_STACK(s, type)[(s)->n++] = (type)__VA_ARGS__)
 /* The last n items. */
@@ -248,6 +249,8 @@ void mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo);
 /* The type of a token; the bad type after an error. */
 const struct mlir_type *mlir_type_of(
 	struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+/* Pushes a type. */
+void mlir_push_type(struct mlir_parser *p, const struct mlir_type *t);
 /* A type from a text of ours. */
 const struct mlir_type *mlir_type_make(struct mlir_parser *p, const char *text);
 const struct mlir_type *mlir_type_function(

@@ -184,6 +184,14 @@ read_tensor(struct reader *r, struct mlir_type *t)
 		type_error(r, "expected '>'");
 }
 
+/* A function, so that the type is read before: reading pushes and pops, too, and may move the
+ * stack. */
+void
+mlir_push_type(struct mlir_parser *p, const struct mlir_type *t)
+{
+	MLIR_PUSH(p, &p->type, const struct mlir_type *, t);
+}
+
 static const struct mlir_type *read_type(struct reader *r, int depth);
 
 static void
@@ -197,7 +205,7 @@ read_tuple(struct reader *r, struct mlir_type *t, int depth)
 		if (stack->n > from && !accept(r, ","))
 			type_error(r, "expected ',' or '>'");
 		else
-			MLIR_PUSH(r->p, stack, const struct mlir_type *, read_type(r, depth + 1));
+			mlir_push_type(r->p, read_type(r, depth + 1));
 	}
 	uint32_t n = stack->n - from;
 	if (n > UINT16_MAX)
