@@ -93,7 +93,8 @@ make_module(const struct trial *t, const struct driver_input *in, struct candida
 	o.run = false;
 	if (c->name) {
 		o.pass.item = NEW_ARRAY(t, const char *, o.pass.n + 1);
-		memcpy(o.pass.item, t->o->pass.item, (size_t)o.pass.n * sizeof *o.pass.item);
+		for (int i = 0; i < o.pass.n; i++)
+			o.pass.item[i] = t->o->pass.item[i];
 		o.pass.item[o.pass.n++] = c->name;
 	}
 	FILE *f = open_memstream(&text, &size);
