@@ -3,6 +3,7 @@
 
 #include "parser/stablehlo/take.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 bool
@@ -18,6 +19,44 @@ fold_begin(struct fold *f, struct import *im, const struct mlir_op *op, int regi
 			return import_unsupported_form(
 				im, op, "a region on %s", b->arg[i].type->element);
 	f->monoid = n == 1 ? import_region_monoid(b) : MONOID_OTHER;
+	return true;
+}
+
+bool
+fold_begin_reduction(struct fold *f, struct import *im, const struct mlir_op *op)
+{
+	if (op->noperands != 2 * op->nresults)
+		return import_error(im, op,
+			"%" PRIu32 " operands and %" PRIu32
+			" results; a result has an operand and an initial value",
+			op->noperands, op->nresults);
+	return fold_begin(f, im, op, 0, (int)op->nresults);
+}
+
+bool
+fold_take_inputs(const struct fold *f, const struct import_value *in)
+{
+	for (int i = 0; i < f->n; i++)
+		if (!take_same_shape(f->im, f->op, in, i, 0) ||
+			!take_scalar(f->im, f->op, in, f->n + i))
+			return false;
+	return true;
+}
+
+bool
+fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out)
+{
+	for (int i = 0; i < f->n; i++) {
+		const struct mlir_type *t = f->op->result[i].type;
+		const struct import_value *init = &in[f->n + i];
+		if (import_is_empty(t))
+			continue;
+		struct ir_value *v = import_build_broadcast(f->im, init, t->rank, t->dim, NULL);
+		out[i] = import_result(
+			f->op, i, build_convert(f->im, v, (enum ir_dtype)t->dtype), init->varies);
+		if (!v)
+			return false;
+	}
 	return true;
 }
 

@@ -25,6 +25,15 @@ struct fold {
  */
 bool fold_begin(struct fold *f, struct import *im, const struct mlir_op *op, int region, int n);
 
+/* The same for an op whose operands are a tensor a result and then an initial value a result. */
+bool fold_begin_reduction(struct fold *f, struct import *im, const struct mlir_op *op);
+
+/* Are the tensors of such an op of one shape, its initial values scalars? False after reporting. */
+bool fold_take_inputs(const struct fold *f, const struct import_value *in);
+
+/* The results of such an op where there are no elements to take: the initial values. */
+bool fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out);
+
 /* Element type of argument i of the region. */
 static inline enum ir_dtype
 fold_type(const struct fold *f, int i)

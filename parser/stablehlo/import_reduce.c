@@ -8,7 +8,6 @@
 #include "parser/stablehlo/import_ops.h"
 #include "parser/stablehlo/take.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* All operands vary over the same axes from here on, the initial values where they do. */
@@ -16,39 +15,9 @@ static bool
 check_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct fold *f, struct dims *dims)
 {
-	const int n = (int)op->noperands / 2;
-
-	if (op->noperands != 2 * op->nresults)
-		return import_error(im, op,
-			"%" PRIu32 " operands and %" PRIu32
-			" results; a result has an operand and an initial value",
-			op->noperands, op->nresults);
-	if (!fold_begin(f, im, op, 0, n) ||
-		!take_dims(im, op, NULL, "dimensions", in[0].type->rank, dims))
-		return false;
-	for (int i = 0; i < n; i++)
-		if (!take_same_shape(im, op, in, i, 0) || !take_scalar(im, op, in, n + i))
-			return false;
-	return true;
-}
-
-/* The results where there is nothing to reduce: the initial values. */
-static bool
-reduce_nothing(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	for (uint32_t i = 0; i < op->nresults; i++) {
-		const struct mlir_type *t = op->result[i].type;
-		const struct import_value *init = &in[op->nresults + i];
-		if (import_is_empty(t))
-			continue;
-		struct ir_value *v = import_build_broadcast(im, init, t->rank, t->dim, NULL);
-		out[i] = import_result(
-			op, (int)i, build_convert(im, v, (enum ir_dtype)t->dtype), init->varies);
-		if (!v)
-			return false;
-	}
-	return true;
+	return fold_begin_reduction(f, im, op) &&
+	       take_dims(im, op, NULL, "dimensions", in[0].type->rank, dims) &&
+	       fold_take_inputs(f, in);
 }
 
 static int
@@ -81,7 +50,7 @@ import_reduce(struct import *im, const struct mlir_op *op, const struct import_v
 	if (!check_reduce(im, op, in, &f, &dims))
 		return false;
 	if (import_is_empty(in[0].type))
-		return reduce_nothing(im, op, in, out);
+		return fold_nothing(&f, in, out);
 	struct import_value *x = ARENA_ARRAY(im->arena, struct import_value, 2 * n);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
 	for (int i = 0; i < 2 * n; i++)

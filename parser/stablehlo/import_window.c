@@ -18,24 +18,6 @@
 
 #include <inttypes.h>
 
-/* The result where a window sees nothing but padding: each an initial value's. */
-static bool
-nothing_to_see(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
-{
-	for (uint32_t i = 0; i < op->nresults; i++) {
-		const struct mlir_type *t = op->result[i].type;
-		if (import_is_empty(t))
-			continue;
-		out[i] = import_result(op, (int)i,
-			import_build_broadcast(im, &in[op->nresults + i], t->rank, t->dim, NULL),
-			in[op->nresults + i].varies);
-		if (!out[i].value)
-			return false;
-	}
-	return true;
-}
-
 static bool
 has_no_windows(const struct window *w)
 {
@@ -49,19 +31,8 @@ static bool
 check_reduce_window(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct fold *f, struct window *w)
 {
-	const int n = (int)op->noperands / 2;
-
-	if (op->noperands != 2 * op->nresults)
-		return import_error(im, op,
-			"%" PRIu32 " operands and %" PRIu32
-			" results; a result has an operand and an initial value",
-			op->noperands, op->nresults);
-	if (!fold_begin(f, im, op, 0, n) || !window_take(w, im, op, in[0].type))
-		return false;
-	for (int i = 0; i < n; i++)
-		if (!take_same_shape(im, op, in, i, 0) || !take_scalar(im, op, in, n + i))
-			return false;
-	return true;
+	return fold_begin_reduction(f, im, op) && window_take(w, im, op, in[0].type) &&
+	       fold_take_inputs(f, in);
 }
 
 bool
@@ -75,7 +46,7 @@ import_reduce_window(struct import *im, const struct mlir_op *op, const struct i
 	if (!check_reduce_window(im, op, in, &f, &w))
 		return false;
 	if (import_is_empty(in[0].type) || has_no_windows(&w))
-		return nothing_to_see(im, op, in, out);
+		return fold_nothing(&f, in, out);
 	struct import_value *x = ARENA_ARRAY(im->arena, struct import_value, 2 * n);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
 	for (int i = 0; i < 2 * n; i++)
