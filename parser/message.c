@@ -1,33 +1,34 @@
 /* The wording of syntax errors: what was expected, what was found. */
+#include "parser/message.h"
+
 #include "parser/parser.h"
 
 #include <string.h>
 #include <talloc.h>
 
-enum {
-	MESSAGE_MAX_EXPECTED = 5, /* a longer list helps nobody */
-	MESSAGE_MAX_TOKEN = 30,   /* bytes of the text shown */
-};
-
 /* The start of the text of a token, up to the end of its line. */
 static char *
 token_text(const void *owner, const struct parser *p, struct ir_loc loc)
 {
-	const char *text = text_at(p, loc);
-	size_t n = 0;
-
 	if (loc.begin - p->lex->base >= p->lex->n)
 		return talloc_strdup(
 			owner, p->lex->is_type ? "the end of the type" : "the end of the text");
-	while (n < loc.end - loc.begin && n < MESSAGE_MAX_TOKEN && text[n] != '\n')
+	return message_token(owner, text_at(p, loc), loc.end - loc.begin);
+}
+
+char *
+message_token(const void *owner, const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && n < MESSAGE_MAX_TOKEN && text[n] != '\n')
 		n++;
 	return talloc_asprintf(
 		owner, "'%.*s%s'", (int)n, text, n == MESSAGE_MAX_TOKEN ? "..." : "");
 }
 
-/* Joins "a", "b", "c" to "a, b or c". */
-static char *
-join_names(const void *owner, const char *const *name, int n)
+char *
+message_join(const void *owner, const char *const *name, int n)
 {
 	char *s = talloc_strdup(owner, "");
 
@@ -53,7 +54,7 @@ message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected,
 	} else if (n == 0 || n > MESSAGE_MAX_EXPECTED) {
 		PARSE_ERROR(p, loc, "%s is not expected here", found);
 	} else {
-		char *names = join_names(found, expected, n);
+		char *names = message_join(found, expected, n);
 		PARSE_ERROR(p, loc, "expected %s, found %s", names, found);
 	}
 	talloc_free(found);
