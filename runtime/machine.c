@@ -1,6 +1,8 @@
 /* What this machine is: Linux' descriptions of processors and caches. */
 #include "runtime/machine.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,8 @@
 
 /* Where nobody says how large the last cache is: larger than most. */
 #define CACHE_UNKNOWN ((int64_t)64 << 20)
+/* And the one that a core has to itself. */
+#define OWN_CACHE_UNKNOWN ((int64_t)2 << 20)
 
 void
 rt_machine_name(char *name, size_t size)
@@ -30,22 +34,46 @@ rt_machine_name(char *name, size_t size)
 	snprintf(name, size, "%s, %ld processor%s", model, n, n == 1 ? "" : "s");
 }
 
-int64_t
-rt_machine_cache(void)
+/* What a file of a cache of the first processor says; false: there is no such file. */
+static bool
+cache_says(int index, const char *what, char *text, int size)
+{
+	char path[80];
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+	FILE *f = fopen(path, "r");
+	const bool good = f && fgets(text, size, f);
+	if (f)
+		fclose(f);
+	return good;
+}
+
+/* Bytes of the largest cache of at most that level; 0: unknown. */
+static int64_t
+largest_cache(int level)
 {
 	int64_t most = 0;
 	for (int i = 0; i < 8; i++) {
-		char path[80], text[32] = "";
-		snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-		FILE *f = fopen(path, "r");
-		if (f && fgets(text, sizeof text, f)) {
-			char *unit;
-			int64_t bytes = strtoll(text, &unit, 10);
-			bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
-			most = bytes > most ? bytes : most;
-		}
-		if (f)
-			fclose(f);
+		char of[32], text[32], *unit;
+		if (!cache_says(i, "level", of, sizeof of) || atoi(of) > level ||
+			!cache_says(i, "size", text, sizeof text))
+			continue;
+		int64_t bytes = strtoll(text, &unit, 10);
+		bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
+		most = bytes > most ? bytes : most;
 	}
-	return most > 0 ? most : CACHE_UNKNOWN;
+	return most;
+}
+
+int64_t
+rt_machine_cache(void)
+{
+	const int64_t bytes = largest_cache(INT_MAX);
+	return bytes > 0 ? bytes : CACHE_UNKNOWN;
+}
+
+int64_t
+rt_machine_own_cache(void)
+{
+	const int64_t bytes = largest_cache(2);
+	return bytes > 0 ? bytes : OWN_CACHE_UNKNOWN;
 }

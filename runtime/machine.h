@@ -8,7 +8,9 @@
 /* "AMD EPYC 9004, 16 processors": at most `size` bytes with the zero, none of them a quote. */
 void rt_machine_name(char *name, size_t size);
 
-/* Bytes of the largest cache that a core uses. */
+/* Bytes of the largest cache that a core uses; of the one that it has to itself or nearly so, the
+ * second. */
 int64_t rt_machine_cache(void);
+int64_t rt_machine_own_cache(void);
 
 #endif

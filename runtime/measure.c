@@ -56,7 +56,7 @@ host_read(struct rt_ctx *ctx, int64_t *ns, int n)
 static void host_step(struct rt_ctx *ctx);
 
 static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
-	host_read, rt_machine_name, rt_machine_cache, "threads", "mpi", true};
+	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true};
 
 /*
  * Values that are made up drift: gradients through many layers and states that decay come below
@@ -257,6 +257,7 @@ prepare(struct measuring *s)
 {
 	const struct rt_measure *m = s->m;
 	s->cache = s->device->cache();
+	s->turn = MEASURE_CACHES * s->device->own_cache();
 	s->kernels = m->rotate ? measure_alone_bytes(s) : m->arena_bytes;
 	s->kernels = (s->kernels + 255) / 256 * 256;
 	s->prog.abi = RT_ABI_VERSION;

@@ -34,8 +34,10 @@
 #define MEASURE_CHUNK_NS INT64_C(100000000)
 /* Values are set anew after so many rounds, before updates can let them run off. */
 #define MEASURE_FILL_EVERY 16
-/* What a window touches, and what buffers used in turn have together, in caches: what is read again
- * has been thrown out by then, as it is in a step that is larger than the caches. */
+/* What a window touches, in last caches, and what copies used in turn have together, in caches that a
+ * core has to itself: what is read again has been thrown out by then, as it is in a step that is
+ * larger than the caches. Copies of several last caches take minutes to fill, and where a machine
+ * is shared nobody knows how much of that cache is ours. */
 #define MEASURE_CACHES 4
 /* The messages of a size stop after so many rounds or so long: they take as long as their slowest
  * place, and vary more than kernels. */
@@ -54,7 +56,8 @@ struct measure_device {
 	void (*end)(struct rt_ctx *ctx, int64_t *ns, int i);
 	void (*read)(struct rt_ctx *ctx, int64_t *ns, int n);
 	void (*name)(char *name, size_t size);
-	int64_t (*cache)(void);
+	int64_t (*cache)(void);     /* bytes of the last one */
+	int64_t (*own_cache)(void); /* of the last that a core has to itself */
 	const char *threads; /* the transport of ranks in one process */
 	const char *mpi;     /* of processes */
 	bool is_host;
@@ -68,6 +71,7 @@ struct measuring {
 	struct kept **kept; /* [nranks] */
 	FILE *out;          /* of rank 0 */
 	int64_t cache;      /* bytes */
+	int64_t turn;       /* bytes that copies used in turn have together, at least */
 	int64_t kernels;    /* bytes of the arena that they have */
 	int32_t meetings;   /* collectives that only let ranks meet, one an axis */
 	struct rt_buf *bufs;

@@ -5,7 +5,8 @@
  * so that what a call finds in the caches is what it finds in a step.
  *
  * Alone: each kernel on copies of its operands and results, used in turn, that together are several
- * times larger than the caches: nothing is found there but what the kernel itself reads twice. */
+ * times larger than the caches that a core has to itself: nothing is found there but what the
+ * kernel itself reads twice. */
 #include "runtime/clock.h"
 #include "runtime/measure_impl.h"
 
@@ -297,12 +298,11 @@ measure_kernels_in_step(struct measurer *w)
 	free_window(&v);
 }
 
-/* Copies of all that a kernel touches: enough to be larger than the caches, and no more than fit.
- */
+/* Copies of all that a kernel reads and writes. */
 static int64_t
 copies_of(const struct measuring *s, int64_t bytes)
 {
-	const int64_t n = MEASURE_CACHES * s->cache / bytes + 1;
+	const int64_t n = s->turn / bytes + 1;
 	return n < 2 ? 2 : n;
 }
 
@@ -312,16 +312,16 @@ aligned(int64_t bytes)
 	return (bytes + 255) / 256 * 256; /* as rt_cuda_gemm and vectors like it */
 }
 
-/* A kernel and its copies. */
+/* A kernel and its copies. They have one scratch, behind them: so have the kernels of a step. */
 struct alone {
 	const struct rt_measure_kernel *kernel;
 	const int64_t *offset; /* in a copy */
-	int64_t scratch, bytes, copies, *next;
+	int64_t bytes, copies, *next;
 };
 
 /* Offsets of one copy; returns the bytes that it takes. */
 static int64_t
-lay_out(const struct rt_measure_kernel *k, int64_t *offset, int64_t *scratch)
+lay_out(const struct rt_measure_kernel *k, int64_t *offset)
 {
 	int64_t end = 0;
 	for (int i = 0; i < k->noperands + k->nresults; i++) {
@@ -329,8 +329,7 @@ lay_out(const struct rt_measure_kernel *k, int64_t *offset, int64_t *scratch)
 		offset[i] = t->elements ? end : -1;
 		end += aligned(t->elements * (int64_t)rt_dtype_bytes(t->dtype));
 	}
-	*scratch = k->scratch_bytes ? end : -1;
-	return end + aligned(k->scratch_bytes) + 256;
+	return end + 256;
 }
 
 int64_t
@@ -340,9 +339,9 @@ measure_alone_bytes(const struct measuring *s)
 	for (int i = 0; i < s->m->nkernels; i++) {
 		const struct rt_measure_kernel *k = &s->m->kernels[i];
 		int64_t *offset = calloc((size_t)(k->noperands + k->nresults) + 1, sizeof *offset);
-		int64_t scratch, bytes = offset ? lay_out(k, offset, &scratch) : 0;
+		int64_t bytes = offset ? lay_out(k, offset) : 1;
 		free(offset);
-		bytes *= copies_of(s, bytes);
+		bytes = bytes * copies_of(s, bytes) + aligned(k->scratch_bytes);
 		most = bytes > most ? bytes : most;
 	}
 	return most;
@@ -354,9 +353,18 @@ run_copy(struct measurer *w, const struct alone *a)
 {
 	unsigned char *base = w->ctx->arena + *a->next * a->bytes;
 	*a->next = (*a->next + 1) % a->copies;
-	run_call(w, a->kernel, base, a->offset, a->scratch, 0);
+	const int64_t scratch = a->copies * a->bytes - (base - (unsigned char *)w->ctx->arena);
+	run_call(w, a->kernel, base, a->offset, a->kernel->scratch_bytes ? scratch : -1, 0);
 	read_round(w, 1);
 	return w->round[0];
+}
+
+static void
+fill_copy(struct measurer *w, const struct rt_measure_kernel *k, const int64_t *offset, int64_t at)
+{
+	for (int i = 0; i < k->noperands; i++)
+		if (offset[i] >= 0)
+			fill(w, at + offset[i], &k->tensor[i]);
 }
 
 static void
@@ -364,13 +372,14 @@ run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
 {
 	const struct rt_measure_kernel *k = &w->s->m->kernels[number];
 	int64_t next = 0;
-	struct alone a = {k, offset, 0, 0, 0, &next};
-	a.bytes = lay_out(k, offset, &a.scratch);
+	struct alone a = {k, offset, 0, 0, &next};
+	a.bytes = lay_out(k, offset);
 	a.copies = copies_of(w->s, a.bytes);
 	for (int64_t c = 0; c < a.copies; c++)
-		for (int i = 0; i < k->noperands; i++)
-			if (offset[i] >= 0)
-				fill(w, c * a.bytes + offset[i], &k->tensor[i]);
+		fill_copy(w, k, offset, c * a.bytes);
+	/* A turn before it counts, so that each is where the last turn has left it. */
+	for (int64_t c = 0; c < a.copies; c++)
+		run_copy(w, &a);
 	v->begin = rt_now_ns();
 	for (v->rounds = 0; v->nunsettled; v->rounds++) {
 		/* The first call after a look is not counted. */

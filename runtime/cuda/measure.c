@@ -106,7 +106,7 @@ cuda_main(const struct rt_program *prog, int argc, char **argv)
 static void cuda_step(struct rt_ctx *ctx);
 
 static const struct measure_device device = {cuda_main, cuda_step, cuda_program, cuda_begin,
-	cuda_end, cuda_read, cuda_name, cuda_cache, "peers", "nccl", false};
+	cuda_end, cuda_read, cuda_name, cuda_cache, cuda_cache, "peers", "nccl", false};
 
 static void
 cuda_step(struct rt_ctx *ctx)
