@@ -229,6 +229,14 @@ ir_operand(const struct ir_op *op, int i)
 	return op->operand[i].value;
 }
 
+/* What an argument of the body of a fuse stands for; any other value is itself. */
+static inline const struct ir_value *
+ir_value_outside(const struct ir_value *v)
+{
+	return !v->op && v->block && v->block->parent ? ir_operand(v->block->parent, (int)v->index)
+						      : v;
+}
+
 static inline const struct ir_type *
 ir_operand_type(const struct ir_op *op, int i)
 {

@@ -93,6 +93,7 @@ constant_of(struct scheme *s, const struct ir_value *v)
 {
 	struct form f;
 
+	v = ir_value_outside(v);
 	if (!v->op || v->op->code != OP_constant ||
 		!form_make(s->module, s->arena, v->op, v->type, &f))
 		return NULL;

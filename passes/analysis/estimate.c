@@ -18,8 +18,8 @@
  *
  * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
  * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
- * the network, which gets the same features either way (estimate_kernel.c). A kernel that may be in
- * the profile is made in a copy of the module, and looked up there.
+ * the network, which is shown the kernel itself (estimate_kernel.c): a kernel for it, or that may
+ * be in the profile, is made in a copy of the module.
  */
 #include "passes/analysis/estimate.h"
 
@@ -27,7 +27,7 @@
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/estimate_internal.h"
 #include "passes/analysis/estimate_memo.h"
-#include "passes/analysis/estimate_measured.h"
+#include "passes/analysis/estimate_copy.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,10 +53,9 @@ struct estimator {
 	uint32_t question;
 	uint32_t *asked, *counted;
 	struct estimator_counts counts;
-	struct network *network;            /* NULL: analytic */
-	struct estimate_kernel *kernel;     /* for it */
-	uint32_t *number;                   /* [nops] in the kernel of the question */
-	struct estimate_measured *measured; /* kernels of the profile; NULL: none */
+	struct network *network;    /* NULL: analytic */
+	bool measured;              /* the profile has kernels of several ops */
+	struct estimate_copy *copy; /* for these two */
 	struct estimate_memo *memo;
 };
 
@@ -137,7 +136,7 @@ estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_mod
 {
 	const struct device *d = model->cluster->kind[kind];
 	struct estimate_kernel *k =
-		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL);
+		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL, NULL);
 	const double t = model->network ? estimate_network(model->network, k, d)
 					: estimate_analytic(k, d) *
 						  model->kind[kind].careful[estimate_sort_of(k)];
@@ -217,11 +216,20 @@ add_own(struct estimator *e)
 {
 	e->asked = must_have(talloc_zero_array(e, uint32_t, e->nops + 1));
 	e->counted = must_have(talloc_zero_array(e, uint32_t, e->nvalues + 1));
-	e->number = NEW_ARRAY(e, uint32_t, e->nops);
 	e->question = 0;
 	e->counts = (struct estimator_counts){0};
-	e->kernel = e->network ? NEW(e, struct estimate_kernel) : NULL;
-	e->memo = e->network || e->measured ? estimate_memo_create(e) : NULL;
+	e->memo = e->copy ? estimate_memo_create(e) : NULL;
+}
+
+static bool
+has_kernels(const struct cost_kind_model *k)
+{
+	static const char fuse[] = "fuse (";
+
+	for (int i = 0; i < k->nops; i++)
+		if (!strncmp(k->op[i].key, fuse, strlen(fuse)))
+			return true;
+	return false;
 }
 
 struct estimator *
@@ -241,7 +249,9 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	e->value_bytes = NEW_ARRAY(e, double, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
 	fill(e, m, b);
-	e->measured = estimate_measured_create(e, model, kind, m, b);
+	e->measured = has_kernels(&model->kind[kind]);
+	if (e->network || e->measured)
+		e->copy = estimate_copy_create(e, model, kind, m, b);
 	add_own(e);
 	return e;
 }
@@ -265,7 +275,7 @@ estimator_clone(const void *owner, const struct estimator *e)
 	c->maker = copy_of(c, e->maker);
 	c->value_bytes = copy_of(c, e->value_bytes);
 	c->network = e->network ? network_clone(c, e->network) : NULL;
-	c->measured = e->measured ? estimate_measured_clone(c, e->measured) : NULL;
+	c->copy = e->copy ? estimate_copy_clone(c, e->copy) : NULL;
 	add_own(c);
 	return c;
 }
@@ -303,10 +313,8 @@ ask(struct estimator *e, const uint32_t *op, uint32_t n)
 {
 	const uint32_t question = next_question(e);
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		e->asked[op[i]] = question;
-		e->number[op[i]] = i;
-	}
 }
 
 static double
@@ -329,61 +337,65 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
 }
 
-/* What op number i of the kernel reads, inside and outside. */
-static void
-put_reads(struct estimator *e, struct estimate_kernel *k, uint32_t i, uint32_t op)
+/* The ops as they stand in the body of their fuse: a product comes first. */
+static const struct estimate_op **
+in_body(struct estimator *e, const uint32_t *op, uint32_t n)
 {
-	uint32_t nreads = k->first[i];
-	double outer = 0;
+	const struct estimate_op **of = NEW_ARRAY(NULL, const struct estimate_op *, n);
+	uint32_t product = 0;
 
-	for (uint32_t r = e->first[op]; r < e->first[op + 1]; r++) {
-		const uint32_t v = e->read[r], maker = e->maker[v];
-		if (e->asked[maker] == e->question) {
-			k->read[nreads++] = e->number[maker];
-			continue;
-		}
-		outer += e->value_bytes[v];
-		if (e->counted[v] == e->question)
-			continue;
-		e->counted[v] = e->question;
-		k->bytes += e->value_bytes[v];
-		k->operands++;
-	}
-	k->outer[i] = outer;
-	k->first[i + 1] = nreads;
+	while (product < n && e->op[op[product]].role.kind != FUSE_STARTS)
+		product++;
+	for (uint32_t i = 0, at = product < n; i < n; i++)
+		of[i == product ? 0 : at++] = &e->op[op[i]];
+	return of;
 }
 
 static double
-by_network(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+by_network(struct estimator *e, const uint32_t *op, uint32_t n, struct ir_op *fuse)
 {
-	struct estimate_kernel *k = e->kernel;
-	uint32_t reads = 0;
+	const struct device *d = e->model->cluster->kind[e->kind];
+	const struct estimate_op **known = in_body(e, op, n);
+	struct estimate_kernel *k = estimate_kernel_of(
+		NULL, e->model, e->kind, estimate_copy_module(e->copy), fuse, true, known);
+	const double t = estimate_network(e->network, k, d);
+
+	talloc_free(k);
+	talloc_free(known);
+	return t;
+}
+
+/* Asks for the kernel itself. */
+static bool
+look_at_fuse(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out,
+	struct estimate_answer *answer)
+{
+	const bool known = e->measured && estimate_copy_may_know(e->copy, op, n);
+	bool any = false, measured = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		reads += e->first[op[i] + 1] - e->first[op[i]];
-	estimate_kernel_grow(k, k, n, reads);
-	ask(e, op, n);
-	k->n = n;
-	k->bytes = k->operands = k->first[0] = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		k->op[i] = &e->op[op[i]];
-		k->out[i] = out[i];
-		put_reads(e, k, i, op[i]);
-		if (out[i])
-			k->bytes += e->op[op[i]].results;
-	}
-	return estimate_network(e->network, k, e->model->cluster->kind[e->kind]);
+		any |= out[i];
+	if (!any || (!known && !e->network))
+		return false;
+	struct ir_op *fuse = estimate_copy_make(e->copy, op, n, out);
+	if (known)
+		*answer = (struct estimate_answer){
+			cost_plain_seconds(
+				e->model, e->kind, estimate_copy_module(e->copy), fuse, &measured),
+			ESTIMATE_MEASURED};
+	if (!measured && e->network)
+		*answer = (struct estimate_answer){by_network(e, op, n, fuse), ESTIMATE_NETWORK};
+	ir_op_erase(fuse);
+	return measured || e->network;
 }
 
 static struct estimate_answer
 look_up(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 {
-	double t;
+	struct estimate_answer a;
 
-	if (e->measured && estimate_measured_seconds(e->measured, op, n, out, &t))
-		return (struct estimate_answer){t, ESTIMATE_MEASURED};
-	if (e->network)
-		return (struct estimate_answer){by_network(e, op, n, out), ESTIMATE_NETWORK};
+	if (e->copy && look_at_fuse(e, op, n, out, &a))
+		return a;
 	return (struct estimate_answer){analytic(e, op, n, out), ESTIMATE_ANALYTIC};
 }
 

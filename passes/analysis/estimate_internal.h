@@ -4,6 +4,7 @@
 #define PASSES_ANALYSIS_ESTIMATE_INTERNAL_H
 
 #include "passes/analysis/cost_internal.h"
+#include "passes/analysis/estimate_nest.h"
 #include "passes/analysis/network.h"
 #include "passes/fuse_role.h"
 
@@ -21,13 +22,17 @@ struct estimate_op {
 	uint8_t noperands, dtype;
 	uint8_t narrowest; /* bytes of an element of its operands, the least */
 	bool measured, product;
-	struct fuse_role role; /* with a network only */
+	/* With a network only: */
+	struct fuse_role role;
+	struct nest_op alone; /* its loops where it has a kernel to itself */
 };
 
 /* What a kernel does: the same whether it is a fuse or ops that may become one. */
 struct estimate_kernel {
-	uint32_t n, room, reads_room;
+	uint32_t n;
 	const struct estimate_op **op; /* [n] */
+	struct nest *nest;             /* with a network only */
+	const struct nest_op **loops;  /* [n] of it */
 	bool *out;                     /* [n] */
 	double *outer;                 /* [n] bytes that it reads from outside */
 	uint32_t *first, *read;        /* as in struct network_graph */
@@ -61,12 +66,14 @@ uint32_t estimate_sort_of(const struct estimate_kernel *k);
 /* Fills in by how much estimates of each sort are raised, from what the profile has. */
 void estimate_careful_load(struct cost_model *model);
 
-/* Room for n ops and so many reads among them; owned by `owner`. */
-void estimate_kernel_grow(const void *owner, struct estimate_kernel *k, uint32_t n, uint32_t reads);
-
-/* The kernel of a fuse, owned by `owner`; with what estimate_features needs if `features`. */
+/*
+ * The kernel of a fuse, owned by `owner`; with what estimate_features needs if `features`. `known`:
+ * its ops as they stand in the body, scalar constants left out, which must live as long; NULL: they
+ * are looked up.
+ */
 struct estimate_kernel *estimate_kernel_of(const void *owner, const struct cost_model *model,
-	uint32_t kind, const struct ir_module *m, const struct ir_op *fuse, bool features);
+	uint32_t kind, const struct ir_module *m, const struct ir_op *fuse, bool features,
+	const struct estimate_op *const *known);
 
 /* Fills in k->graph; `analytic`: its estimate. */
 void estimate_features(struct estimate_kernel *k, double analytic, const struct device *d);

@@ -177,8 +177,7 @@ is_absent(const struct ir_module *m, const struct ir_op *op, int j)
 static void
 put_constant(struct text *t, const struct ir_value *v)
 {
-	if (!v->op && v->block && v->block->parent)
-		v = ir_operand(v->block->parent, (int)v->index);
+	v = ir_value_outside(v);
 	const struct ir_attr *value =
 		v->op && v->op->code == OP_constant ? ir_attr_find(v->op, "value") : NULL;
 	if (!value)

@@ -32,8 +32,8 @@ enum network_size {
 	NETWORK_LAYERS = 6,   /* of attention, as in the paper */
 	NETWORK_DENSE = 64,   /* of the dense layers */
 	NETWORK_MEMBERS = 16, /* that answer together, at most: what a file has is bounded */
-	NETWORK_OP_FEATURES = 32,
-	NETWORK_KERNEL_FEATURES = 25,
+	NETWORK_OP_FEATURES = 67,
+	NETWORK_KERNEL_FEATURES = 63,
 };
 
 /* One kernel. Arrays belong to whoever made it. */

@@ -207,7 +207,7 @@ network_training_defaults(void)
 		.batch = 32,
 		.loss = NETWORK_LOGCOSH,
 		.rate = 2e-3,
-		.noise = 0.5};
+		.noise = 0.1};
 }
 
 static uint32_t

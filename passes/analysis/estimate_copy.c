@@ -1,9 +1,9 @@
 /*
- * Does the profile have a kernel that nobody has made yet? To ask by its key it must be made, which
- * happens in a copy of the module; and only where the profile has a kernel with the same ops, which
- * is what sums of hashes of their names tell.
+ * Kernels made in a copy. See estimate_copy.h. To ask the profile by its key a kernel must be made;
+ * only where the profile has one with the same ops is that worth while, which is what sums of
+ * hashes of their names tell.
  */
-#include "passes/analysis/estimate_measured.h"
+#include "passes/analysis/estimate_copy.h"
 
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost_internal.h"
@@ -12,11 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct estimate_measured {
-	const struct cost_model *model;
-	uint32_t kind;
+struct estimate_copy {
 	struct ir_module *m; /* a copy of its own */
-	struct ir_op **op;   /* [nops] of the copy */
+	const char *func;
+	struct ir_op **op; /* [nops] of the copy */
 	uint32_t nops, nsums;
 	uint64_t *sum; /* [nsums] ascending */
 };
@@ -56,10 +55,9 @@ by_value(const void *a, const void *b)
 }
 
 static void
-load_sums(struct estimate_measured *x)
+load_sums(struct estimate_copy *x, const struct cost_kind_model *k)
 {
 	static const char fuse[] = "fuse (";
-	const struct cost_kind_model *k = &x->model->kind[x->kind];
 
 	x->sum = NEW_ARRAY(x, uint64_t, (size_t)k->nops);
 	for (int i = 0; i < k->nops; i++)
@@ -69,9 +67,10 @@ load_sums(struct estimate_measured *x)
 }
 
 static void
-copy_module(struct estimate_measured *x, const struct ir_module *m, const char *func)
+copy_module(struct estimate_copy *x, const struct ir_module *m, const char *func)
 {
 	x->m = ir_module_clone(x, m);
+	x->func = TEXT(x, "%s", func);
 	struct ir_block *b = &ir_func_find(x->m, func)->body;
 	x->nops = ir_block_number(b);
 	x->op = NEW_ARRAY(x, struct ir_op *, x->nops);
@@ -79,36 +78,30 @@ copy_module(struct estimate_measured *x, const struct ir_module *m, const char *
 		x->op[op->order] = op;
 }
 
-struct estimate_measured *
-estimate_measured_create(const void *owner, const struct cost_model *model, uint32_t kind,
+struct estimate_copy *
+estimate_copy_create(const void *owner, const struct cost_model *model, uint32_t kind,
 	const struct ir_module *m, const struct ir_block *b)
 {
-	struct estimate_measured *x = NEW(owner, struct estimate_measured);
+	struct estimate_copy *x = NEW(owner, struct estimate_copy);
 
-	x->model = model;
-	x->kind = kind;
-	load_sums(x);
-	if (!x->nsums) {
-		talloc_free(x);
-		return NULL;
-	}
+	load_sums(x, &model->kind[kind]);
 	copy_module(x, m, b->func->name);
 	return x;
 }
 
-struct estimate_measured *
-estimate_measured_clone(const void *owner, const struct estimate_measured *x)
+struct estimate_copy *
+estimate_copy_clone(const void *owner, const struct estimate_copy *x)
 {
-	struct estimate_measured *c = NEW(owner, struct estimate_measured);
+	struct estimate_copy *c = NEW(owner, struct estimate_copy);
 
-	*c = *x;
+	c->nsums = x->nsums;
 	c->sum = must_have(talloc_memdup(c, x->sum, talloc_get_size(x->sum)));
-	copy_module(c, x->m, x->op[0]->block->func->name);
+	copy_module(c, x->m, x->func);
 	return c;
 }
 
-static bool
-may_be_there(const struct estimate_measured *x, const uint32_t *op, uint32_t n)
+bool
+estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, uint32_t n)
 {
 	uint64_t sum = 0;
 
@@ -119,22 +112,20 @@ may_be_there(const struct estimate_measured *x, const uint32_t *op, uint32_t n)
 	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
 }
 
-bool
-estimate_measured_seconds(struct estimate_measured *x, const uint32_t *op, uint32_t n,
-	const bool *out, double *seconds)
+struct ir_module *
+estimate_copy_module(struct estimate_copy *x)
 {
-	bool measured = false, any = false;
+	return x->m;
+}
 
-	for (uint32_t i = 0; i < n; i++)
-		any |= out[i];
-	if (!any || !may_be_there(x, op, n))
-		return false;
+struct ir_op *
+estimate_copy_make(struct estimate_copy *x, const uint32_t *op, uint32_t n, const bool *out)
+{
 	struct ir_op **of = NEW_ARRAY(NULL, struct ir_op *, n);
+
 	for (uint32_t i = 0; i < n; i++)
 		of[i] = x->op[op[i]];
 	struct ir_op *fuse = fuse_make(x->m, of, n, out);
-	*seconds = cost_plain_seconds(x->model, x->kind, x->m, fuse, &measured);
-	ir_op_erase(fuse);
 	talloc_free(of);
-	return measured;
+	return fuse;
 }
