@@ -177,8 +177,8 @@ network_gradient(struct network *w, const struct network_graph *const *g, const 
 
 /* --- Adam --- */
 
-/* The usual constants; and weights decay, so that what few samples have stays small. docs/estimator.md
- * says what other decays, and other noise and epochs below, come to. */
+/* The usual constants; and weights decay, so that what few samples have stays small.
+ * docs/estimator.md says what other decays, and other noise and epochs below, come to. */
 static const float BETA1 = 0.9f, BETA2 = 0.999f, EPSILON = 1e-8f, DECAY = 0.3f;
 
 void
