@@ -7,7 +7,7 @@
  *     @main --passes--> candidates -> programs -> runs in turn -> medians -> the fastest
  *
  * Runs are interleaved, so that what else the machine does meets all alike. Who is far behind is
- * not run to the end; the others have all rounds.
+ * not run to the end; the others have all rounds, and those that are close then have more.
  */
 #include "passes/driver_trial.h"
 
@@ -25,7 +25,7 @@ struct candidate {
 	struct driver_input module;
 	char *program; /* its path; NULL: it does not run */
 	double predicted;
-	double took[TRIAL_ROUNDS]; /* seconds of a step */
+	double took[TRIAL_ROUNDS_MOST]; /* seconds of a step */
 	int n;
 	int64_t steps;
 };
@@ -193,7 +193,7 @@ warm_up(struct trial *t, struct candidate *c)
 static double
 median_of(const struct candidate *c)
 {
-	double sorted[TRIAL_ROUNDS];
+	double sorted[TRIAL_ROUNDS_MOST];
 
 	memcpy(sorted, c->took, (size_t)c->n * sizeof *sorted);
 	return trial_median(sorted, c->n);
@@ -210,14 +210,14 @@ least_of(const struct candidate *c)
 	return least;
 }
 
-/* The fastest of those that have run so often; NULL: none has. */
+/* The fastest of those that have run so often and still do; NULL: none has. */
 static struct candidate *
 fastest(const struct trial *t, int rounds)
 {
 	struct candidate *best = NULL;
 
 	for (int i = 0; i < t->n; i++)
-		if (t->c[i].n >= rounds && rounds > 0 &&
+		if (t->c[i].program && t->c[i].n >= rounds && rounds > 0 &&
 			(!best || median_of(&t->c[i]) < median_of(best)))
 			best = &t->c[i];
 	return best;
@@ -227,31 +227,49 @@ fastest(const struct trial *t, int rounds)
 static double
 limit_of(int round)
 {
-	return round > TRIAL_ROUNDS / 2 ? TRIAL_NEAR : TRIAL_FAR;
+	return round >= TRIAL_ROUNDS      ? TRIAL_CLOSE
+	       : round > TRIAL_ROUNDS / 2 ? TRIAL_NEAR
+					  : TRIAL_FAR;
 }
 
-static void
+/* Is it to run in this round, if one may take so long? */
+static bool
+takes_part(const struct candidate *c, int round, double most)
+{
+	if (!c->program || c->n < round)
+		return false;
+	return !c->n || (round < TRIAL_ROUNDS ? least_of(c) : median_of(c)) <= most;
+}
+
+/* False: nobody has to be told from another any more. */
+static bool
 run_round(struct trial *t, int round)
 {
 	const struct candidate *best = fastest(t, round);
 	const double most = best ? median_of(best) * limit_of(round) : 0;
+	int n = 0;
 
+	for (int k = 0; k < t->n; k++)
+		n += takes_part(&t->c[k], round, most);
+	if (round >= TRIAL_ROUNDS && n < 2)
+		return false;
 	for (int k = 0; k < t->n; k++) {
 		/* Nobody always runs behind the same one. */
 		struct candidate *c = &t->c[(k + round) % t->n];
 		struct trial_run run;
-		if (!c->program || c->n < round || (best && least_of(c) > most))
+		if (!takes_part(c, round, most))
 			continue;
 		run_once(t, c, c->steps, &run);
 		if (c->program)
 			c->took[c->n++] = run.seconds;
 	}
+	return true;
 }
 
 static void
 tell(const struct candidate *c)
 {
-	double sorted[TRIAL_ROUNDS];
+	double sorted[TRIAL_ROUNDS_MOST];
 
 	if (!c->n)
 		return;
@@ -269,8 +287,8 @@ choose(struct trial *t, struct driver_input *best)
 	for (int i = 0; i < t->n; i++)
 		if (t->c[i].program)
 			warm_up(t, &t->c[i]);
-	for (int round = 0; round < TRIAL_ROUNDS; round++)
-		run_round(t, round);
+	for (int round = 0; round < TRIAL_ROUNDS_MOST && run_round(t, round); round++)
+		;
 	for (int i = 0; i < t->n; i++)
 		tell(&t->c[i]);
 	/* One that failed late has fewer runs; so has one that was given up. */

@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 enum {
-	/* Rounds of a trial: medians of fewer runs are told apart by chance. */
+	/* Rounds of a trial: medians of fewer runs are told apart by chance. Plans that are close
+	 * then have more, until one is alone or they have had so many. */
 	TRIAL_ROUNDS = 7,
+	TRIAL_ROUNDS_MOST = 15,
 	/* Steps of the first run, by which it is known how many fill the time. */
 	TRIAL_STEPS = 10,
 	/* A run that has not ended then hangs. */
@@ -20,6 +22,9 @@ enum {
  * run any more: that is further apart than runs of one program were on a machine that is shared. */
 #define TRIAL_FAR 1.25
 #define TRIAL_NEAR 1.05
+/* Close are plans whose medians are no further apart: about what medians of all rounds differ by
+ * for one program. */
+#define TRIAL_CLOSE 1.02
 
 struct trial_run {
 	double seconds;   /* of a step: the median that the program says */

@@ -52,7 +52,7 @@ work_of(enum scalar_fn fn)
 	}
 }
 
-/* An expression that is used twice is computed once. */
+/* An expression that is used twice is computed once. What comes behind so many is not counted. */
 struct seen {
 	const struct expr *e[64];
 	int n;
@@ -64,8 +64,9 @@ is_seen(struct seen *s, const struct expr *e)
 	for (int i = 0; i < s->n; i++)
 		if (s->e[i] == e)
 			return true;
-	if (s->n < (int)(sizeof s->e / sizeof *s->e))
-		s->e[s->n++] = e;
+	if (s->n == (int)(sizeof s->e / sizeof *s->e))
+		return true;
+	s->e[s->n++] = e;
 	return false;
 }
 
@@ -334,7 +335,7 @@ own(struct nest *n)
 			(struct nest_op){.place = NEST_OWN, .points = 1, .inner = 1, .entries = 1};
 }
 
-/* An op that became two (the place of the largest) counts as its last. */
+/* An op that became two (the place of the largest) has the loops of the last, and what both do. */
 static void
 add_ops(struct nest *n, const struct scheme *s, const struct ir_op *kernel)
 {
