@@ -72,7 +72,7 @@ static const struct flag flags[] = {
 		FLAG_CHOICE, AT(progress)},
 	{"measure-buffers", "step|rotate",
 		"time kernels on the memory of the step, in its order (default), or each alone on "
-		"buffers larger than the caches",
+		"copies used in turn, larger than a core's own caches",
 		FLAG_CHOICE, AT(measure_buffers)},
 	{"measure-mpi", "COMMAND",
 		"start the ranks that measure with this: 'mpirun -n 2' (default: threads)",

@@ -5,7 +5,8 @@
  *
  *	kernels      in the order of the step, on operands that lie where the step has them: each
  *	             finds in the caches what the one before has left there; or each alone, on
- *	             buffers that are larger than the caches together, used in turn
+ *	             copies used in turn that together are several times the cache that a core
+ *	             has to itself
  *	collectives  one at a time, all ranks starting together: from the last post to the last end
  *
  * Every result is written as soon as it is there, as a line of a profile as text
