@@ -12,7 +12,7 @@ struct measure_options {
 	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
 	bool all;            /* measure also what the profile has */
 	bool again;          /* the same of kernels, and keep the mean of both */
-	bool rotate;         /* kernels alone, on buffers larger than the caches */
+	bool rotate;         /* kernels alone, on copies used in turn */
 	bool cuda;           /* the kernels of that target */
 	bool verbose;        /* show the commands */
 	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
