@@ -78,6 +78,11 @@ double cost_arithmetic_seconds(
 /* The roofline: whichever of arithmetic and memory takes longer, and the launch. */
 double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op);
 
+/* What the profile has of this very kernel, if it has it; what-ifs of devices included. Estimates
+ * nothing, so that threads with networks of their own may ask. */
+bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, double *seconds);
+
 /* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not. */
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured);

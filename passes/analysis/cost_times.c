@@ -37,8 +37,8 @@ cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const
 			t += cost_arithmetic_seconds(d, m, inner);
 		return t;
 	}
-	double rate =
-		cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
+	double rate = cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype)
+					  : d->scalar_flops;
 	return op_work(m, op).flops / rate;
 }
 
@@ -103,26 +103,34 @@ estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *
 			: cost_roofline(model->cluster->kind[kind], m, op);
 }
 
+bool
+cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, double *seconds)
+{
+	const struct cost_kind_model *k = &model->kind[kind];
+
+	if (!k->nops)
+		return false;
+	char *key = cost_op_key(NULL, m, op);
+	const struct profile_op *entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
+	talloc_free(key);
+	if (!entry)
+		return false;
+	*seconds = profile_op_careful(entry);
+	if (model->base)
+		*seconds = scaled(*seconds, cost_roofline(model->cluster->kind[kind], m, op),
+			cost_roofline(model->base->cluster->kind[kind], m, op));
+	return true;
+}
+
 double
 cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured)
 {
-	const struct cost_kind_model *k = &model->kind[kind];
-	const struct profile_op *entry = NULL;
+	double t;
 
-	if (k->nops) {
-		char *key = cost_op_key(NULL, m, op);
-		entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
-		talloc_free(key);
-	}
-	*measured = entry != NULL;
-	if (!entry)
-		return estimate(model, kind, m, op);
-	const double t = profile_op_careful(entry);
-	if (!model->base)
-		return t;
-	return scaled(t, cost_roofline(model->cluster->kind[kind], m, op),
-		cost_roofline(model->base->cluster->kind[kind], m, op));
+	*measured = cost_profile_seconds(model, kind, m, op, &t);
+	return *measured ? t : estimate(model, kind, m, op);
 }
 
 double

@@ -370,23 +370,24 @@ static bool
 look_at_fuse(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out,
 	struct estimate_answer *answer)
 {
-	const bool known = e->measured && estimate_copy_may_know(e->copy, op, n);
-	bool any = false, measured = false;
+	const bool may_know = e->measured && estimate_copy_may_know(e->copy, op, n);
+	bool any = false, known = false;
+	double t = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		any |= out[i];
-	if (!any || (!known && !e->network))
+	if (!any || (!may_know && !e->network))
 		return false;
 	struct ir_op *fuse = estimate_copy_make(e->copy, op, n, out);
+	if (may_know)
+		known = cost_profile_seconds(
+			e->model, e->kind, estimate_copy_module(e->copy), fuse, &t);
 	if (known)
-		*answer = (struct estimate_answer){
-			cost_plain_seconds(
-				e->model, e->kind, estimate_copy_module(e->copy), fuse, &measured),
-			ESTIMATE_MEASURED};
-	if (!measured && e->network)
+		*answer = (struct estimate_answer){t, ESTIMATE_MEASURED};
+	else if (e->network)
 		*answer = (struct estimate_answer){by_network(e, op, n, fuse), ESTIMATE_NETWORK};
 	ir_op_erase(fuse);
-	return measured || e->network;
+	return known || e->network;
 }
 
 static struct estimate_answer
