@@ -37,8 +37,8 @@ cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const
 			t += cost_arithmetic_seconds(d, m, inner);
 		return t;
 	}
-	double rate = cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype)
-					  : d->scalar_flops;
+	double rate =
+		cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
 	return op_work(m, op).flops / rate;
 }
 

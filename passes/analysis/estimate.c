@@ -25,9 +25,9 @@
 
 #include "ir/form.h"
 #include "passes/analysis/alloc.h"
+#include "passes/analysis/estimate_copy.h"
 #include "passes/analysis/estimate_internal.h"
 #include "passes/analysis/estimate_memo.h"
-#include "passes/analysis/estimate_copy.h"
 
 #include <math.h>
 #include <string.h>
@@ -224,10 +224,8 @@ add_own(struct estimator *e)
 static bool
 has_kernels(const struct cost_kind_model *k)
 {
-	static const char fuse[] = "fuse (";
-
 	for (int i = 0; i < k->nops; i++)
-		if (!strncmp(k->op[i].key, fuse, strlen(fuse)))
+		if (profile_op_is_fuse(&k->op[i]))
 			return true;
 	return false;
 }

@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	/* Fewer measured kernels of a sort say nothing of the others. */
@@ -76,13 +75,12 @@ add_ratio(struct ratios *r, const struct cost_model *model, uint32_t kind, struc
 static void
 load_kind(struct cost_model *model, uint32_t kind)
 {
-	static const char fuse[] = "fuse (";
 	struct cost_kind_model *k = &model->kind[kind];
 	struct ratios r = {.n = {0}};
 	int n = 0, at = 0;
 
 	for (int i = 0; i < k->nops; i++)
-		n += !strncmp(k->op[i].key, fuse, strlen(fuse));
+		n += profile_op_is_fuse(&k->op[i]);
 	if (n < LEAST_KERNELS)
 		return;
 	struct ir_context *ctx = ir_context_create(NULL);
@@ -90,7 +88,7 @@ load_kind(struct cost_model *model, uint32_t kind)
 	for (int s = 0; s < ESTIMATE_SORTS; s++)
 		r.of[s] = NEW_ARRAY(ctx, double, n);
 	for (int i = 0; i < k->nops; i++)
-		if (!strncmp(k->op[i].key, fuse, strlen(fuse)) && at++ % stride == 0)
+		if (profile_op_is_fuse(&k->op[i]) && at++ % stride == 0)
 			add_ratio(&r, model, kind, ctx, &k->op[i]);
 	for (int s = 0; s < ESTIMATE_SORTS; s++) {
 		if (r.n[s] < LEAST_KERNELS)

@@ -57,11 +57,9 @@ by_value(const void *a, const void *b)
 static void
 load_sums(struct estimate_copy *x, const struct cost_kind_model *k)
 {
-	static const char fuse[] = "fuse (";
-
 	x->sum = NEW_ARRAY(x, uint64_t, (size_t)k->nops);
 	for (int i = 0; i < k->nops; i++)
-		if (strncmp(k->op[i].key, fuse, strlen(fuse)) == 0)
+		if (profile_op_is_fuse(&k->op[i]))
 			x->sum[x->nsums++] = sum_of_key(k->op[i].key);
 	qsort(x->sum, x->nsums, sizeof *x->sum, by_value);
 }

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 const double estimate_share[ESTIMATE_SHARES] = {0.05, 0.10, 0.14, 0.20, 0.50};
 
@@ -63,7 +62,6 @@ make_room(struct estimate_data *s, uint32_t n)
 struct estimate_data *
 estimate_data_load(const void *owner, struct diag *d, const char *profile)
 {
-	static const char fuse[] = "fuse (";
 	struct cost_model *model =
 		cost_model_create(NULL, d, &(struct cost_options){.profile = profile});
 
@@ -75,8 +73,7 @@ estimate_data_load(const void *owner, struct diag *d, const char *profile)
 	s->device = TEXT(s, "%s", cost_model_device(model)->name);
 	make_room(s, (uint32_t)k->nops);
 	for (int i = 0; i < k->nops; i++)
-		if (strncmp(k->op[i].key, fuse, strlen(fuse)) == 0 &&
-			k->op[i].median >= LEAST_SECONDS)
+		if (profile_op_is_fuse(&k->op[i]) && k->op[i].median >= LEAST_SECONDS)
 			add_sample(s, model, ctx, &k->op[i]);
 	talloc_free(model);
 	return s;

@@ -257,11 +257,11 @@ add_product(struct nest_op *x, const struct scheme_segment *g, const struct sche
 
 	x->place = NEST_PRODUCT;
 	x->entries = next && next->block ? ceil((double)p->m / (double)next->block) : 1;
-	for (int i = 0; i < p->nloops; i++)
-		x->entries *= (double)p->loop[i].size;
 	x->points = (double)p->m * (double)p->n * (double)p->k;
-	for (int i = 0; i < p->nloops; i++)
+	for (int i = 0; i < p->nloops; i++) {
+		x->entries *= (double)p->loop[i].size;
 		x->points *= (double)p->loop[i].size;
+	}
 	x->inner = (double)p->k;
 	x->stores = true;
 	x->memory[p->trans_a ? NEST_STRIDES : NEST_NEXT]++;

@@ -155,6 +155,9 @@ struct profile_op profile_op_mean(const struct profile_op *a, const struct profi
 #define PROFILE_PRECISION 0.02 /* what measuring ends at: runtime/measure_impl.h */
 double profile_op_careful(const struct profile_op *op);
 
+/* Is it a kernel of several ops? */
+bool profile_op_is_fuse(const struct profile_op *op);
+
 /*
  * By binary search in a list as above. The op of that key with as many ranks at work, or else with
  * the nearest number; measured in the step rather than rotating. NULL: none.

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 /*
  * Half the width of the confidence interval (95 %) of a median, in spreads over the root of the
@@ -21,6 +22,14 @@ profile_op_mean(const struct profile_op *a, const struct profile_op *b)
 	mean.spread = fmax(fmax(a->spread, b->spread), fabs(a->median - b->median) / mean.median);
 	mean.runs = all < INT_MAX ? (int)all : INT_MAX;
 	return mean;
+}
+
+bool
+profile_op_is_fuse(const struct profile_op *op)
+{
+	static const char fuse[] = "fuse (";
+
+	return !strncmp(op->key, fuse, strlen(fuse));
 }
 
 double
