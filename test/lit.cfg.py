@@ -9,6 +9,7 @@
 #   %models    test/models                    %data       test/data
 #   %gpl       the text of the GNU GPL, where the system has it
 #   %source    the top folder                 %mpirun     mpirun under a time limit
+#   %unit      where the unit tests and what test/random/pipelines.py runs are
 #   %python    the Python that runs lit
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
 #   %libdir    where libdopt.so and libdopt_rt.a are
@@ -27,6 +28,8 @@ import lit.formats
 # One test may take this long. The slowest take two minutes under sanitizers on an idle machine of two
 # cores, and a loaded one may be several times slower; a hang is cut off long before the run as a whole is.
 TEST_SECONDS = 900
+# What pipelines.py hunts for, unless the environment says otherwise.
+PIPELINE_SECONDS = 40
 # A run under mpirun, which must end before its test does.
 MPIRUN_SECONDS = 120
 
@@ -39,7 +42,9 @@ config.suffixes = [".dir", ".test", ".mlir"]
 config.excludes = ["Inputs", "data", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:
-    lit_config.maxIndividualTestTime = TEST_SECONDS
+    lit_config.maxIndividualTestTime = TEST_SECONDS + float(
+        os.environ.get("DOPT_PIPELINE_SECONDS", PIPELINE_SECONDS)
+    )
 else:
     lit_config.note("no time limit for single tests: install python3-psutil")
 
@@ -56,7 +61,8 @@ config.environment.update(environment())
 config.environment["PATH"] = os.pathsep.join(
     [config.bin_dir, config.llvm_tools, config.environment["PATH"]]
 )
-for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH"):
+config.environment["DOPT_PIPELINE_SECONDS"] = str(PIPELINE_SECONDS)
+for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "DOPT_PIPELINE_SECONDS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -106,6 +112,7 @@ config.substitutions += [
     ("%data", os.path.join(config.test_source_root, "data")),
     ("%source", config.source_dir),
     ("%python", config.python),
+    ("%unit", os.path.join(config.test_exec_root, "unit")),
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),
     ("%mpirun", "timeout %d %s" % (MPIRUN_SECONDS, config.mpirun)),

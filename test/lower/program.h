@@ -149,6 +149,16 @@ write_unit(struct batch *b, int first)
 	fclose(f);
 }
 
+/* Are programs compiled with sanitizers, which makes compilers take many times as long? */
+static inline bool
+is_sanitized(void)
+{
+	char *command = lower_compile_command(NULL);
+	const bool sanitized = strstr(command, "-fsanitize") != NULL;
+	talloc_free(command);
+	return sanitized;
+}
+
 /* Compiles and loads all programs. False: the compiler fails, which is on stderr. */
 static inline bool
 batch_try_build(struct batch *b, const char *level)

@@ -44,6 +44,13 @@ bool trial_apply(struct trial *t, struct ir_module **m, const char *text);
 const char *trial_pass_text(const void *owner, const struct pass *p, uint64_t *random);
 
 /*
+ * A pipeline drawn by `seed` out of all passes with all their options: mostly one as people write
+ * them, with some passes left out and some twice; else passes in any order. It may be one that dopt
+ * refuses. Owned by `owner`.
+ */
+const char *trial_pipeline_text(const void *owner, uint64_t seed);
+
+/*
  * Some passes drawn by `seed`, one after the other, each checked against its input: verified, by
  * layout what it was by meaning, the text a fixed point. Where `train`, first the gradients and an
  * optimizer. Returns false where one is at fault; *text says which passes ran ("" for none).
@@ -77,9 +84,26 @@ struct trial_test {
 	bool (*check)(struct trial *t, const struct ir_module *m, uint64_t seed);
 };
 
-/* The seeds that the environment asks for, DOPT_RANDOM_SEED and DOPT_RANDOM_COUNT; by default 0 to
- * count - 1. */
-void trial_seeds(const struct trial_test *test, uint64_t *first, int *count);
+/* Seeds first to first + count - 1. */
+struct trial_seeds {
+	uint64_t first;
+	int count;
+};
+
+enum {
+	TRIAL_FRESH_SHARE = 10, /* one fresh seed for so many fixed ones: a tenth of a test's time */
+	TRIAL_RANGES = 2,       /* the fixed seeds, and the fresh ones */
+};
+
+/*
+ * The seeds of a run whose test has `count` fixed ones: 0 to count - 1, so that a failure is the same
+ * for everybody, and some that no run has had before, which are printed. The environment may ask for
+ * others:
+ *
+ *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
+ *     DOPT_RANDOM_FRESH=N                      so many fresh seeds in each test; 0: none
+ */
+void trial_seeds(int count, struct trial_seeds range[TRIAL_RANGES]);
 
 /* The program of a seed. */
 struct ir_module *trial_module(struct trial *t, const struct trial_test *test, uint64_t seed);

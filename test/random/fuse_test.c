@@ -221,14 +221,13 @@ what_is_possible_compiles_and_means_the_same(void **state)
 {
 	(void)state;
 	const struct gen_table *table = gen_table_create(NULL);
-	uint64_t first;
-	int count, made = 0;
-	trial_seeds(&programs, &first, &count);
-	if (!getenv("DOPT_RANDOM_COUNT") && strstr(lower_compile_command(table), "-fsanitize"))
-		count = SANITIZED_COUNT;
-	for (int k = 0; k < count; k += AT_ONCE)
-		check_range(table, first + (uint64_t)k, count - k < AT_ONCE ? count - k : AT_ONCE,
-			&made);
+	struct trial_seeds range[TRIAL_RANGES];
+	int count = 0, made = 0;
+	trial_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
+	for (int r = 0; r < TRIAL_RANGES; count += range[r++].count)
+		for (int k = 0; k < range[r].count; k += AT_ONCE)
+			check_range(table, range[r].first + (uint64_t)k,
+				range[r].count - k < AT_ONCE ? range[r].count - k : AT_ONCE, &made);
 	printf("%d programs, %d kernels\n", count, made);
 	assert_true(made >= count);
 	talloc_free((void *)table);

@@ -19,6 +19,7 @@ struct gen_table;
 struct random_options {
 	const struct gen_table *table; /* of gen_table_create */
 	int steps;     /* things to try: an op, a source or a parallelization op each */
+	int devices;   /* on axis dp; 0: two. On one, axis tp has one device, too, at times */
 	bool parallel; /* layouts and parallelization ops; else all is copied */
 	bool fuse;     /* puts some ops into fuses */
 	bool wide;     /* floats of 32 and 64 bits alone */

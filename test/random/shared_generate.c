@@ -384,7 +384,9 @@ random_module(
 	g.program = o->program;
 	g.state = rt_mix64(seed);
 	g.favourite = (enum op_code)(seed % OP_NCODES);
-	const int sizes[] = {2, gen_chance(&g, 70) ? 2 : 3, 2};
+	int sizes[] = {o->devices ? o->devices : 2, gen_chance(&g, 70) ? 2 : 3, 2};
+	if (o->devices == 1 && gen_chance(&g, 70))
+		sizes[1] = 1;
 	static const char *const names[] = {"dp", "tp", "mb"};
 	for (int x = 0; x < 3; x++)
 		g.m->axis[g.m->naxes++] = (struct ir_axis){

@@ -1,9 +1,11 @@
 /* Random programs: pipelines. See check.h. */
 #include "ir/interp.h"
 #include "passes/pipeline.h"
+#include "passes/registry.h"
 #include "runtime/rng.h"
 #include "test/random/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -36,26 +38,86 @@ draw(uint64_t *random, int n)
 	return (int)(rt_mix64(++*random) % (uint64_t)n);
 }
 
-/* A value for the option, or NULL. Numbers that are no sizes keep their defaults: a large learning
- * rate is no test. */
 static const char *
-option_value(const void *owner, const struct pass_option *o, uint64_t *random)
+draw_word(uint64_t *random, const char *const *word, int n)
 {
-	static const char *const sizes[] = {"1", "64", "1KB", "1GB"};
-	switch (o->type) {
-	case PASS_AXIS:
-	case PASS_AXES: return "dp";
-	case PASS_BOOL: return *random && draw(random, 2) ? "true" : "false";
-	case PASS_SIZE: return sizes[*random ? draw(random, 4) : 3];
-	case PASS_ENUM: break;
-	default: return NULL;
-	}
+	return word[*random ? draw(random, n) : 0];
+}
+
+#define DRAW_WORD(random, ...)                                                                     \
+	draw_word(random, (const char *const[]){__VA_ARGS__},                                      \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+/* Texts for options whose help says in prose what may stand there; other texts keep their defaults.
+ */
+static const struct {
+	const char *pass, *option, *value[5];
+} texts[] = {
+	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
+};
+
+static const char *
+text_value(const struct pass *p, const struct pass_option *o, uint64_t *random)
+{
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(texts[i].pass, p->name) == 0 && strcmp(texts[i].option, o->name) == 0)
+			return draw_word(random, texts[i].value, 5);
+	return NULL;
+}
+
+static double
+within(const struct pass_option *o, double x)
+{
+	if (o->min == 0 && o->max == 0)
+		return x;
+	return x < o->min ? o->min : x > o->max ? o->max : x;
+}
+
+/* Near the default: a large learning rate is no test of anything. */
+static const char *
+float_value(const void *owner, const struct pass_option *o, uint64_t *random)
+{
+	static const double factor[] = {1, 0.5, 2, 0};
+	const double x = o->fallback ? strtod(o->fallback, NULL) : 1;
+	return talloc_asprintf(owner, "%g", within(o, x * factor[draw(random, 4)]));
+}
+
+static const char *
+int_value(const void *owner, const struct pass_option *o, uint64_t *random)
+{
+	static const int64_t number[] = {0, 1, 2, 3, 7, 50, 200};
+	const double x = (double)number[draw(random, sizeof number / sizeof *number)];
+	return talloc_asprintf(owner, "%.0f", within(o, x));
+}
+
+static const char *
+enum_value(const void *owner, const struct pass_option *o, uint64_t *random)
+{
 	char *list = talloc_strdup(owner, o->choices), *rest = NULL;
 	const char *chosen = strtok_r(list, ",", &rest);
-	for (const char *word = chosen; word && *random; word = strtok_r(NULL, ",", &rest))
-		if (draw(random, 2))
+	int seen = 1;
+	for (const char *word = chosen; word && *random; word = strtok_r(NULL, ",", &rest), seen++)
+		if (draw(random, seen) == 0)
 			chosen = word;
 	return chosen;
+}
+
+/* A value for the option, or NULL. Where *random is 0, the first that comes to mind. */
+static const char *
+option_value(const void *owner, const struct pass *p, const struct pass_option *o, uint64_t *random)
+{
+	switch (o->type) {
+	case PASS_AXIS: return DRAW_WORD(random, "dp", "dp", "dp", "tp", "mb");
+	case PASS_AXES: return DRAW_WORD(random, "dp", "[dp]", "tp", "[dp,tp]");
+	case PASS_BOOL: return *random && draw(random, 2) ? "true" : "false";
+	case PASS_SIZE: return DRAW_WORD(random, "1GB", "1", "64", "1KB");
+	case PASS_TIME: return *random ? DRAW_WORD(random, "1us", "1ms") : NULL;
+	case PASS_INT: return *random ? int_value(owner, o, random) : NULL;
+	case PASS_FLOAT: return *random ? float_value(owner, o, random) : NULL;
+	case PASS_STRING: return text_value(p, o, random);
+	case PASS_ENUM: return enum_value(owner, o, random);
+	}
+	return NULL;
 }
 
 const char *
@@ -64,9 +126,9 @@ trial_pass_text(const void *owner, const struct pass *p, uint64_t *random)
 	char *text = talloc_strdup(owner, p->name);
 	int n = 0;
 	for (const struct pass_option *o = p->options; o && o->name; o++) {
-		if (o->fallback && (!*random || draw(random, 2)))
+		if (o->fallback && (!*random || draw(random, 3) > 0))
 			continue;
-		const char *value = option_value(owner, o, random);
+		const char *value = option_value(owner, p, o, random);
 		if (value)
 			text = talloc_asprintf_append(
 				text, "%s%s=%s", n++ ? "," : "{", o->name, value);
@@ -75,6 +137,91 @@ trial_pass_text(const void *owner, const struct pass *p, uint64_t *random)
 	}
 	return n ? talloc_strdup_append(text, "}") : text;
 }
+
+/* --- pipelines as text --------------------------------------------------------------------------
+ */
+
+static const char *
+text_of(const void *owner, const char *name, uint64_t *random)
+{
+	const struct pass_registry *r = pass_registry_create(owner);
+	for (int i = 0; i < pass_registry_count(r); i++)
+		if (strcmp(pass_registry_get(r, i)->name, name) == 0)
+			return trial_pass_text(owner, pass_registry_get(r, i), random);
+	return name;
+}
+
+static const char *
+any_pass(const void *owner, uint64_t *random)
+{
+	const struct pass_registry *r = pass_registry_create(owner);
+	for (;;) {
+		const int i = draw(random, pass_registry_count(r));
+		const char *text = trial_pass_text(owner, pass_registry_get(r, i), random);
+		if (text)
+			return text;
+	}
+}
+
+/* A place in a pipeline as people write them: one of these passes, or none. */
+static const struct stage {
+	int percent; /* how often it is there */
+	const char *pass[8];
+} sensible[] = {
+	{30, {"inline"}},
+	{30, {"amp"}},
+	{40, {"canonicalize", "cse", "dce"}},
+	{50, {"dp"}},
+	{85, {"grad"}},
+	{80, {"sgd", "momentum", "adam", "adamw", "lamb"}},
+	{30, {"dp", "spatial"}},
+	{20, {"propagate", "foldbatch", "sinktranspose"}},
+	{40, {"canonicalize", "cse", "dce"}},
+	{40, {"opfuse", "opfuse", "samplefuse"}},
+	{40, {"tensorfuse"}},
+	{25, {"tensorpart"}},
+	{30, {"joint"}},
+	{30, {"canonicalize", "cse", "dce", "opfuse"}},
+};
+
+static char *
+join(char *text, const char *pass)
+{
+	return talloc_asprintf_append(text, "%s%s", *text ? "," : "", pass);
+}
+
+static char *
+sensible_pipeline(const void *owner, uint64_t *random)
+{
+	char *text = talloc_strdup(owner, "");
+	for (size_t i = 0; i < sizeof sensible / sizeof *sensible; i++) {
+		int n = 0;
+		while (n < 8 && sensible[i].pass[n])
+			n++;
+		if (draw(random, 100) >= sensible[i].percent)
+			continue;
+		const char *pass = text_of(owner, sensible[i].pass[draw(random, n)], random);
+		text = join(text, pass);
+		if (draw(random, 8) == 0) /* twice */
+			text = join(text, pass);
+	}
+	return text;
+}
+
+const char *
+trial_pipeline_text(const void *owner, uint64_t seed)
+{
+	enum { MOST_ODD = 7 };
+	uint64_t random = rt_mix64(seed ^ UINT64_C(0x6f64642070697065)) | 1;
+	char *text = draw(&random, 100) < 60 ? sensible_pipeline(owner, &random)
+					     : talloc_strdup(owner, "");
+	for (int n = *text ? 0 : 1 + draw(&random, MOST_ODD); n > 0; n--)
+		text = join(text, any_pass(owner, &random));
+	return text;
+}
+
+/* --- pipelines in a process ---------------------------------------------------------------------
+ */
 
 /* Runs one pass on *m, which stays where the pass refuses it, and checks what it did. */
 static bool

@@ -1,0 +1,57 @@
+/*
+ * agree FILE...: compiles the modules in the files as programs, all at once, runs each on as many
+ * ranks as its mesh has devices, and prints a line for each that is refused, or whose results are not
+ * those of the interpreter. Exit status 0: all agree; 1: some do not.
+ */
+#include "test/lower/program.h"
+
+static char *
+text_of_file(const void *owner, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = talloc_strdup(owner, "");
+	size_t n;
+	char piece[4096];
+	while (f && (n = fread(piece, 1, sizeof piece - 1, f)) > 0) {
+		piece[n] = 0;
+		text = talloc_strdup_append(text, piece);
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static bool
+add_file(struct batch *b, const char *path)
+{
+	const struct parse_options o = {.inline_calls = true};
+	const char *text = text_of_file(b, path);
+	struct ir_module *m = parse_module(b, b->ctx, path, text, strlen(text), &o);
+	b->message = m ? b->message : talloc_asprintf(b, "it is not read: %s", b->message);
+	if (m && ir_verify(m) && batch_try_module(b, path, m))
+		return true;
+	printf("%s: %s\n", path, b->message);
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct batch *b = batch_create();
+	bool good = true;
+	b->steps = 2;
+	for (int i = 1; i < argc; i++)
+		good = add_file(b, argv[i]) && good;
+	if (b->n && !batch_try_build(b, "-O0")) {
+		printf("they do not compile together\n");
+		good = false;
+	}
+	for (int i = 0; b->library && i < b->n; i++) {
+		const char *wrong = program_difference(b, i);
+		if (wrong)
+			printf("%s: %s\n", b->program[i].what, wrong);
+		good = good && !wrong;
+	}
+	batch_end(b);
+	return good ? 0 : 1;
+}

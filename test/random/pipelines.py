@@ -1,0 +1,269 @@
+"""pipelines.py DOPT DRAW [option ...]: random pipelines on random programs and on toy models, as a user types them.
+
+    -agree PROGRAM   run some of what comes out with this (agree.c, for one target each); repeated: one more
+    -seconds N       stop after so long (default: 40; the environment's DOPT_PIPELINE_SECONDS goes before it)
+    -seed S          the first seed; without it, half of the time goes to seeds from 0 on and half to fresh ones
+    -count N         so many seeds, whatever they take
+    -refusals        print what dopt refused, and how often
+    -jobs N          seeds at a time (default: the number of cores)
+
+    seed --draw--> program (or a toy model, N = 1, 2, 4) and pipeline --dopt -check--> text --dopt--> the same text
+                                                                                        +--agree--> runs, both targets
+
+dopt must either do what it is asked, with the same results before and after every pass, or refuse with a message; a
+pass that is refused is then left out, and the others have their turn. A crash, an exit status that is neither 0 nor 1, a run without end, a text that does not read back, a result that is not the
+interpreter's: each is a finding, which is made smaller and printed with the command that shows it. Exit status 1 then.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(TESTS / "models" / "Inputs"))
+import models
+
+BLOCK = 24  # seeds that are drawn at once
+AGREE = 6  # of a block that are compiled and run
+RUN_SECONDS = 240  # one run of dopt: a second on an idle machine, ten under sanitizers
+AGREE_SECONDS = 900  # compiling and running those of a block
+SEARCH = "-time-limit=2s"  # a search ends there; toys are searched through in less
+MODEL_EVERY = 3  # every third seed is a toy model
+SHRINK_SECONDS = 180  # for one finding
+MORE = ([], [], [], ["-stats"], ["-keep=better"], ["-replay=fine", "-stats"], ["-algorithm=ring", "-stats"],
+        ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"])
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dopt")
+    parser.add_argument("draw")
+    parser.add_argument("-agree", action="append", default=[])
+    parser.add_argument("-seconds", type=float, default=40)
+    parser.add_argument("-seed", type=int)
+    parser.add_argument("-count", type=int)
+    parser.add_argument("-refusals", action="store_true")
+    parser.add_argument("-jobs", type=int, default=len(os.sched_getaffinity(0)))
+    a = parser.parse_args()
+    a.seconds = float(os.environ.get("DOPT_PIPELINE_SECONDS", a.seconds))
+    return a
+
+
+class Case:
+    """What a seed stands for: a file, options, passes."""
+
+    def __init__(self, seed, folder):
+        self.seed = seed
+        self.refusals = []  # what dopt said of passes that are left out
+        self.file = folder / f"{seed}.dir"
+        self.options = [SEARCH, f"-seed={seed % 5}", *MORE[seed // 7 % len(MORE)]]
+        self.passes = split((folder / f"{seed}.pipeline").read_text().strip())
+        if seed % MODEL_EVERY == 0:
+            toys = [m for m in models.models() if m.name not in models.DEEP]
+            model = toys[seed // MODEL_EVERY % len(toys)]
+            self.file = model.path
+            self.options += [*model.defines, *model.toy, "-D", f"N={(1, 2, 4)[seed // 5 % 3]}"]
+
+    def command(self, dopt, out):
+        passes = [f"-pass={','.join(self.passes)}"] if self.passes else []
+        return [dopt, "-check", *self.options, *passes, str(self.file), "-o", str(out)]
+
+
+def split(pipeline):
+    """The passes of a pipeline, each with its options."""
+    return re.findall(r"[\w-]+(?:\{(?:[^{}\"]|\"[^\"]*\")*\})?", pipeline)
+
+
+def run(command, seconds, **more):
+    """Exit status, or a word where there is none, and what it said on standard error or output."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, **more)
+    except subprocess.TimeoutExpired:
+        return "no end", ""
+    return done.returncode, done.stderr + done.stdout
+
+
+def first_error(text):
+    for line in text.splitlines():
+        if re.search(r"error|bug|Assert|runtime error|Sanitizer", line):
+            return re.sub(r"'?\b[%\w.]*\d[\w.]*\b'?", "#", line[line.find("error"):] if "error" in line else line)
+    return ""
+
+
+def is_refusal(status, said):
+    return status == 1 and "error:" in said and "out of memory" not in said
+
+
+def without_refused(case, said):
+    """The passes without the one that an error in the pipeline text is about; None where it is about none of them."""
+    at = re.search(r"^pipeline:1:(\d+): error", said, re.M)
+    place = 0
+    for i, text in enumerate(case.passes):
+        place += len(text) + 1
+        if at and int(at[1]) <= place:
+            return case.passes[:i] + case.passes[i + 1:]
+    return None
+
+
+def finding(case, dopt, out):
+    """None, or (what kind of finding it is, all that was said). `out` has the module where dopt wrote one."""
+    out.unlink(missing_ok=True)
+    status, said = run(case.command(dopt, out), RUN_SECONDS)
+    while is_refusal(status, said):
+        case.refusals.append(first_error(said))
+        fewer = without_refused(case, said)
+        if not fewer:
+            return None
+        case.passes = fewer
+        status, said = run(case.command(dopt, out), RUN_SECONDS)
+    if status != 0:
+        return (f"exit {status} {first_error(said)}", said)
+    again = out.with_suffix(".again")
+    status, said = run([dopt, str(out), "-o", str(again)], RUN_SECONDS)
+    if status != 0:
+        return (f"what was written does not read back: {first_error(said)}", said)
+    if again.read_bytes() != out.read_bytes():
+        return ("written, read and written again it differs", "")
+    return None
+
+
+def disagreement(program, out, folder):
+    """None where the programs of the modules agree with the interpreter; else what was said."""
+    status, said = run([program, *map(str, out)], AGREE_SECONDS, cwd=folder)
+    return None if status == 0 else f"{pathlib.Path(program).name}: exit {status}\n{said}"
+
+
+def shrunk(case, is_wrong):
+    """The case with fewer passes, options and lines, as long as it is wrong in the same way."""
+    end = time.monotonic() + SHRINK_SECONDS
+
+    def attempt(change):
+        nonlocal case
+        smaller = Case.__new__(Case)
+        smaller.__dict__.update(case.__dict__)
+        change(smaller)
+        good = time.monotonic() < end and is_wrong(smaller)
+        case = smaller if good else case
+        return good
+
+    def without_pass(i):
+        return lambda c: setattr(c, "passes", case.passes[:i] + case.passes[i + 1:])
+
+    def without_options(i):
+        return lambda c: setattr(c, "passes",
+                                 [re.sub(r"\{.*", "", p) if k == i else p for k, p in enumerate(case.passes)])
+
+    for i in reversed(range(len(case.passes))):
+        attempt(without_pass(i))
+    for i in reversed(range(len(case.passes))):
+        if "{" in case.passes[i]:
+            attempt(without_options(i))
+    if models.FOLDER in case.file.parents:
+        return case
+    lines = case.file.read_text().splitlines(keepends=True)
+    small = case.file.with_suffix(".small.dir")
+    for i in reversed(range(len(lines))):
+        fewer = lines[:i] + lines[i + 1:]
+        small.write_text("".join(fewer))
+        if attempt(lambda c: setattr(c, "file", small)):
+            lines = fewer
+    small.write_text("".join(lines))
+    return case
+
+
+def report(case, kind, said, arguments):
+    print(f"seed {case.seed}: {kind}\n{said[-3000:]}")
+    if models.FOLDER not in case.file.parents:
+        print(case.file.read_text())
+    print(f"shrunk: {' '.join(case.command('dopt', 'out.dir'))}".replace(str(case.file.parent) + "/", ""))
+    print(f"again: {sys.argv[0]} {arguments.dopt} {arguments.draw} -seed {case.seed} -count 1", flush=True)
+
+
+class Hunt:
+    def __init__(self, a, folder):
+        self.a, self.folder = a, folder
+        self.counts = collections.Counter()
+        self.kinds = collections.Counter()
+        self.refusals = collections.Counter()
+
+    def found(self, case, kind, said, is_wrong):
+        self.counts["findings"] += 1
+        self.kinds[kind] += 1
+        if self.kinds[kind] == 1:
+            report(shrunk(case, is_wrong), kind, said, self.a)
+
+    def one(self, seed):
+        """A seed through dopt: the file that it wrote, or None."""
+        case, out = Case(seed, self.folder), self.folder / f"{seed}.out"
+        found = finding(case, self.a.dopt, out)
+        self.counts["seeds"] += 1
+        self.counts["written"] += out.exists()
+        self.refusals.update(case.refusals)
+        if found:
+            scratch = self.folder / f"{seed}.scratch"
+            self.found(case, *found, lambda c: (finding(c, self.a.dopt, scratch) or ("",))[0] == found[0])
+        return (case, out) if out.exists() and not found else None
+
+    def agree(self, written):
+        """Some of what was written as programs; which one is wrong is found by running each alone."""
+        chosen = [w for i, w in enumerate(written) if i % max(1, len(written) // AGREE) == 0][:AGREE]
+        for program in self.a.agree if chosen else []:
+            self.counts["programs"] += len(chosen)
+            if not disagreement(program, [out for _, out in chosen], self.folder):
+                continue
+            for case, out in chosen:
+                said = disagreement(program, [out], self.folder)
+                if said:
+                    self.found(case, f"{pathlib.Path(program).name}: {first_error(said) or 'it differs'}", said,
+                               lambda c: not finding(c, self.a.dopt, out)
+                               and out.exists() and disagreement(program, [out], self.folder))
+
+    def block(self, first, count):
+        draw = subprocess.run([self.a.draw, str(first), str(count), str(self.folder)], capture_output=True, text=True)
+        if draw.returncode != 0:
+            sys.exit(f"draw {first} {count}: exit {draw.returncode}\n{draw.stderr}")
+        with concurrent.futures.ThreadPoolExecutor(self.a.jobs) as pool:
+            written = [w for w in pool.map(self.one, range(first, first + count)) if w]
+        self.agree(written)
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def seeds(self, first, count, end):
+        """Seeds from `first` on: so many, or until the end."""
+        done = 0
+        while (count is None or done < count) and time.monotonic() < end:
+            n = BLOCK if count is None else min(BLOCK, count - done)
+            self.block(first + done, n)
+            done += n
+
+
+def main():
+    a = arguments()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="dopt-pipelines-") as folder:
+        hunt = Hunt(a, pathlib.Path(folder))
+        if a.seed is not None or a.count is not None:
+            hunt.seeds(a.seed or 0, a.count, float("inf") if a.count else start + a.seconds)
+        else:
+            fresh = time.time_ns() // 1000 % 10**12
+            print(f"fresh seeds from {fresh} on", flush=True)
+            hunt.seeds(0, None, start + a.seconds / 2)
+            hunt.seeds(fresh, None, start + a.seconds)
+    print(", ".join(f"{hunt.counts[k]} {k}" for k in ("seeds", "written", "programs", "findings")))
+    for kind, n in hunt.kinds.most_common():
+        print(f"  {n} times: {kind}")
+    if a.refusals:
+        for kind, n in hunt.refusals.most_common():
+            print(f"{n:6d} refused: {kind}")
+    sys.exit(1 if hunt.counts["findings"] else 0)
+
+
+if __name__ == "__main__":
+    main()
