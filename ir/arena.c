@@ -1,6 +1,8 @@
 /* Arenas: a list of chunks, each twice as large as the last, up to a limit. */
 #include "ir/arena.h"
 
+#include "ir/array.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +43,7 @@ arena_grow(struct arena *a, size_t size)
 {
 	size_t bytes = size > a->chunk ? size : a->chunk;
 
-	a->next = talloc_zero_size(a, bytes);
-	if (!a->next)
-		out_of_memory();
+	a->next = array_create_zero(a, bytes, 1, "ops, values and attributes");
 	a->start = a->next;
 	a->end = a->next + bytes;
 	if (a->chunk < ARENA_LAST_CHUNK)
