@@ -3,6 +3,9 @@
  * dominance, use lists and names. value->mark holds the number of the block in whose scope the
  * value is: a use is right where that block is the user's own and the definition came before.
  * RELEASED is the mark of a value whose buffer is gone.
+ *
+ * Whatever marks are left from before are cleared first, those of all operands, too: the walk gives
+ * a value its mark when it comes to its op, so an op that stands in no block defines nothing.
  */
 #include "ir/ir.h"
 
@@ -88,6 +91,9 @@ static void
 clear_marks(struct ir_block *b)
 {
 	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->noperands; i++)
+			if (op->operand[i].value)
+				op->operand[i].value->mark = 0;
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = 0;
 		if (op->body)

@@ -75,11 +75,9 @@ put_device(FILE *out, const struct report *r, const struct cost_event *e)
 static const struct ir_op *
 worker(const struct report *r, const struct ir_value *v)
 {
-	const struct ir_op *op = v->op;
-
-	while (op && cost_op_kind(r->v->m, op) == COST_NONE && op->noperands)
-		op = ir_operand(op, 0)->op;
-	return op;
+	for (const struct ir_value *of; (of = cost_viewed(r->v->m, v));)
+		v = of;
+	return v->op;
 }
 
 static bool

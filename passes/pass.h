@@ -78,6 +78,7 @@ struct pass_run {
 	struct cost_model *cost;  /* NULL where no cluster or profile was given: decide without */
 	uint64_t seed;            /* of everything random: same seed, same result */
 	void *scratch;            /* talloc context that ends with the run */
+	bool bug;                 /* set by pass_bug */
 	bool changed;             /* set by pass_count, pass_remark(PASS_APPLIED), or by hand */
 	struct pass_value *value; /* of the options, in their order: use the getters */
 	struct pass_manager *manager;
@@ -101,6 +102,12 @@ int pass_axes(const struct pass_run *run, const char *option, int axis[IR_MAX_AX
 bool pass_given(const struct pass_run *run, const char *option);
 /* Where its value stands in the pipeline text, for errors about it; else the pass itself. */
 struct ir_loc pass_option_loc(const struct pass_run *run, const char *option);
+
+/*
+ * Reports that the pass made a module which it must not make, at that op, and returns false for
+ * `run` to return: dopt ends as it does where a pass is found to be wrong, with status 3.
+ */
+bool pass_bug(struct pass_run *run, const struct ir_op *op, const char *what);
 
 /*
  * Remarks say what a pass did or did not do and why, at an op (or at none: NULL). One sentence with

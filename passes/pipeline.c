@@ -49,6 +49,14 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 	return true;
 }
 
+bool
+pass_bug(struct pass_run *run, const struct ir_op *op, const char *what)
+{
+	diag_error(run->ctx->diag, op->loc, "bug in pass '%s': %s", run->pass->name, what);
+	run->bug = true;
+	return false;
+}
+
 static enum pass_status
 check_output(const struct pass_entry *e, struct pass_manager *manager, struct ir_module *m)
 {
@@ -72,6 +80,8 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 		return PASS_FAILED;
 	if (run->pass->run(run, m))
 		return PASS_DONE;
+	if (run->bug)
+		return PASS_BUG;
 	if (diag_errors(d) == errors) {
 		diag_error(
 			d, e->loc, "bug in pass '%s': it failed without saying why", e->pass->name);

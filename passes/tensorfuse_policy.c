@@ -80,11 +80,9 @@ check_options(const struct fuse_policy *p, struct pass_run *run)
 static const struct ir_op *
 maker_of(const struct ir_module *m, const struct ir_value *v)
 {
-	const struct ir_op *op = v->op;
-
-	while (op && op->noperands && op->nresults && cost_op_kind(m, op) == COST_NONE)
-		op = ir_operand(op, 0)->op;
-	return op;
+	for (const struct ir_value *of; (of = cost_viewed(m, v));)
+		v = of;
+	return v->op;
 }
 
 /* When results are there, by op->order, in the step as it is. */

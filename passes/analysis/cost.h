@@ -137,6 +137,12 @@ enum cost_kind {
 
 enum cost_kind cost_op_kind(const struct ir_module *m, const struct ir_op *op);
 
+/*
+ * The value that v is a view of, where its op is no work: of several operands the one in the place
+ * of v among the results. NULL: v is no view.
+ */
+const struct ir_value *cost_viewed(const struct ir_module *m, const struct ir_value *v);
+
 /* For a collective: its kind, the places that take part, and the bytes of its message at one place.
  */
 struct cost_collective {

@@ -215,7 +215,7 @@ record_of(struct builder *b, const struct ir_value *v)
 			return NULL;
 		if (r->source == v->op)
 			return r->ready ? r : NULL;
-		v = ir_operand(v->op, 0);
+		v = ir_operand(v->op, (int)v->index);
 	}
 	return NULL;
 }

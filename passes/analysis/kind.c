@@ -79,6 +79,14 @@ is_view(const struct ir_op *op)
 	       (op->code == OP_convert && op->result[0].type == ir_operand_type(op, 0));
 }
 
+const struct ir_value *
+cost_viewed(const struct ir_module *m, const struct ir_value *v)
+{
+	const bool view = v->op && v->op->noperands && cost_op_kind(m, v->op) == COST_NONE;
+
+	return view ? ir_operand(v->op, (int)v->index) : NULL;
+}
+
 enum cost_kind
 cost_op_kind(const struct ir_module *m, const struct ir_op *op)
 {

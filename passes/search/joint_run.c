@@ -96,9 +96,8 @@ fits(const void *data, struct plan *p)
 {
 	const struct room *room = data;
 	struct ir_module *m = ir_module_clone(NULL, room->m);
+	bool small = plan_apply(p, m, NULL) && bytes_of(room, m) <= room->bytes;
 
-	plan_apply(p, m);
-	bool small = bytes_of(room, m) <= room->bytes;
 	talloc_free(m);
 	*room->refused += !small;
 	return small;
@@ -166,7 +165,7 @@ joint_run(struct pass_run *run, struct ir_module *m, struct search_options o)
 	joint_remarks(run, p);
 	tell_sources(run, p);
 	count_nodes(run, p);
-	if (r.after < r.before)
-		plan_apply(p, m);
-	return true;
+	const struct ir_op *wrong;
+	return r.after == r.before || plan_apply(p, m, &wrong) ||
+	       pass_bug(run, wrong, "its plan does not issue this op after all of its operands");
 }

@@ -30,8 +30,10 @@ struct plan_save;
 
 /*
  * The plan that is the module as it stands: each op a kernel or a message of its own. @main must
- * have no calls; fuses in it stay as they are, as one op each. The module and the model must live
- * and stay as long as the plan. Owned by `owner`; NULL after reporting.
+ * have no calls; fuses in it stay as they are, as one op each. Collectives of several tensors that
+ * send nothing, over an axis of one device, are split in the module into one for each tensor. The
+ * module and the model must live and stay as long as the plan. Owned by `owner`; NULL after
+ * reporting.
  */
 struct plan *plan_create(const void *owner, const struct cost_model *model, struct ir_module *m);
 
@@ -40,10 +42,13 @@ struct plan *plan_clone(const void *owner, const struct plan *p);
 
 /*
  * Makes the module what the plan says: fuses, variadic collectives with their `parts`, and the
- * order. The module must be that of plan_create, or an equal clone of it, and the plan is void for
- * a module once it is applied to it.
+ * order. The module must be that of plan_create, a clone of it, or of what that was made of; the
+ * plan is void for a module once it is applied to it.
+ *
+ * Each op that stays is found to stand in the block once, after its operands. False: one does not,
+ * and *wrong is it (NULL: not asked). That is a bug of the plan, and the module is broken.
  */
-void plan_apply(const struct plan *p, struct ir_module *m);
+bool plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong);
 
 /* --- what it is now --- */
 

@@ -14,9 +14,10 @@ struct maker {
 	const struct plan *p;
 	struct ir_module *m;
 	struct ir_block *block;
-	struct ir_op **op;   /* [nops] of the block, by number */
-	struct ir_op **made; /* [count] by position */
-	uint32_t n;          /* ops of the block now */
+	struct ir_op **op;         /* [nops] of the block, by number */
+	struct ir_op **made;       /* [count] by position */
+	uint32_t n;                /* ops that are no work */
+	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
 };
 
 static struct ir_op *
@@ -124,7 +125,21 @@ erase_constants(struct maker *k)
 
 /* --- the order --- */
 
-/* op->mark: operands that are not there yet. */
+/* op->mark: what it waits for that is not there yet; the op itself stands in the block. */
+enum { PUT = UINT32_MAX };
+
+/* An op waits for its operands, and a release for all others that read its value. */
+static uint32_t
+count_waits(const struct ir_op *op)
+{
+	uint32_t n = op->noperands;
+
+	for (int j = 0; j < op->noperands && op->code == OP_release; j++)
+		IR_FOR_USES (use, ir_operand(op, j))
+			n += use->op->code != OP_release;
+	return n;
+}
+
 static bool
 is_ready(const struct ir_op *op)
 {
@@ -144,26 +159,53 @@ is_work(const struct maker *k, const struct ir_op *op)
 	return cost_op_kind(k->m, op) != COST_NONE;
 }
 
-/* Puts an op at the end, and behind it what is no work and has all its operands now. */
+/* Ops that are no work, and wait for nothing any more. */
+struct ready {
+	struct ir_op **op;
+	size_t n;
+};
+
+/* The op waits for one thing less. */
+static void
+arrive(struct maker *k, struct ready *r, struct ir_op *op)
+{
+	op->mark--;
+	if (!is_ready(op) || is_work(k, op))
+		return;
+	r->op = RESIZE(k, r->op, struct ir_op *, r->n + 1);
+	r->op[r->n++] = op;
+}
+
+static void
+arrive_all(struct maker *k, struct ready *r, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		IR_FOR_USES (use, &op->result[i])
+			arrive(k, r, use->op);
+	for (int j = 0; j < op->noperands && op->code != OP_release; j++)
+		IR_FOR_USES (use, ir_operand(op, j))
+			if (use->op->code == OP_release)
+				arrive(k, r, use->op);
+}
+
+/* Puts an op at the end, and after it what is no work and waits for nothing any more. */
 static void
 put(struct maker *k, struct ir_op *op)
 {
-	struct ir_op **ready = NEW_ARRAY(k, struct ir_op *, 0);
-	size_t n = 0;
+	struct ready r = {0};
 
+	if (!is_ready(op)) {
+		k->wrong = k->wrong ? k->wrong : op;
+		return;
+	}
+	op->mark = PUT;
 	ir_block_append(k->block, op);
-	for (int i = 0; i < op->nresults; i++)
-		IR_FOR_USES (use, &op->result[i]) {
-			use->op->mark--;
-			if (!is_ready(use->op) || is_work(k, use->op))
-				continue;
-			ready = RESIZE(k, ready, struct ir_op *, n + 1);
-			ready[n++] = use->op;
-		}
-	qsort(ready, n, sizeof(struct ir_op *), by_number);
-	for (size_t i = 0; i < n; i++)
-		put(k, ready[i]);
-	talloc_free(ready);
+	arrive_all(k, &r, op);
+	if (r.n)
+		qsort(r.op, r.n, sizeof(struct ir_op *), by_number);
+	for (size_t i = 0; i < r.n; i++)
+		put(k, r.op[i]);
+	talloc_free(r.op);
 }
 
 /* Takes all ops out of the block, and counts what each of them needs. */
@@ -175,13 +217,13 @@ take_all(struct maker *k)
 
 	for (uint32_t i = 0; i < k->p->base->nops; i++)
 		if (k->op[i]) {
-			k->op[i]->mark = k->op[i]->noperands;
+			k->op[i]->mark = count_waits(k->op[i]);
 			ir_op_unlink(k->op[i]);
 			if (!k->p->base->op[i].work)
 				op[n++] = k->op[i];
 		}
 	for (uint32_t i = 0; i < k->p->count; i++)
-		k->made[i]->mark = k->made[i]->noperands;
+		k->made[i]->mark = count_waits(k->made[i]);
 	k->n = n;
 	return op;
 }
@@ -196,11 +238,15 @@ put_all(struct maker *k)
 			put(k, rest[i]);
 	for (uint32_t i = 0; i < k->p->count; i++)
 		put(k, k->made[i]);
+	for (uint32_t i = 0; i < k->n && !k->wrong; i++)
+		if (rest[i]->mark != PUT)
+			k->wrong = rest[i];
 }
 
-void
-plan_apply(const struct plan *p, struct ir_module *m)
+bool
+plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong)
 {
+	plan_split_views(m);
 	struct maker *k = NEW(NULL, struct maker);
 	struct ir_func *main = ir_func_find(m, "main");
 
@@ -215,7 +261,11 @@ plan_apply(const struct plan *p, struct ir_module *m)
 	erase_old(k);
 	erase_constants(k);
 	put_all(k);
+	const struct ir_op *missing = k->wrong;
 	talloc_free(k);
+	if (wrong)
+		*wrong = missing;
+	return !missing;
 }
 
 /* Work stands in the block in the order of the plan, but for what issues loops. */

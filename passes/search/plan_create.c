@@ -6,6 +6,29 @@
 
 #include <string.h>
 
+static void
+split_view(struct ir_module *m, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_value *operand = ir_operand(op, i);
+		struct ir_op *one = ir_op_create(
+			m, (enum op_code)op->code, op->loc, &operand, 1, op->attr, op->nattrs, 1);
+		one->result[0].type = op->result[i].type;
+		one->result[0].name = op->result[i].name;
+		ir_insert_before(op, one);
+		ir_replace_uses(&op->result[i], &one->result[0]);
+	}
+	ir_op_erase(op);
+}
+
+void
+plan_split_views(struct ir_module *m)
+{
+	IR_FOR_OPS_SAFE (op, &ir_func_find(m, "main")->body)
+		if (op->nresults > 1 && op->noperands && cost_op_kind(m, op) == COST_NONE)
+			split_view(m, op);
+}
+
 /* The work op whose result a value is, behind views; NULL: it is there from the start. */
 static const struct ir_op *
 maker_of(const struct plan_base *b, const struct ir_value *v, bool *view)
@@ -15,7 +38,7 @@ maker_of(const struct plan_base *b, const struct ir_value *v, bool *view)
 		if (!v->op->noperands)
 			return NULL;
 		*view = true;
-		v = ir_operand(v->op, 0);
+		v = ir_operand(v->op, (int)v->index);
 	}
 	return v->op;
 }
@@ -181,6 +204,7 @@ base_create(const void *owner, const struct cost_model *model, struct ir_module 
 	struct plan_base *b = NEW(owner, struct plan_base);
 	struct ir_func *main = ir_func_find(m, "main");
 
+	plan_split_views(m);
 	*b = (struct plan_base){.model = model, .m = m, .step = cost_step_create(b, model, m)};
 	if (!b->step) {
 		talloc_free(b);

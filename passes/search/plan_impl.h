@@ -149,6 +149,12 @@ void plan_set_members(struct plan *p, uint32_t node, const uint32_t *member, uin
 replay_time plan_time_of_message(
 	struct plan *p, uint32_t like, double bytes, uint32_t tensors, uint32_t parts);
 
+/*
+ * A collective of several tensors over an axis of one device sends nothing: each result is a view
+ * of its own operand, and would wait for all of them. It becomes a collective for each.
+ */
+void plan_split_views(struct ir_module *m);
+
 /* After plan_apply: op->mark of each op of @main is its node + 1; 0: it is in none. */
 void plan_mark_nodes(const struct plan *p, struct ir_module *m);
 

@@ -70,7 +70,10 @@ search_module(struct trial *t, const struct ir_module *m, const struct cost_mode
 		return NULL;
 	}
 	struct ir_module *after = ir_module_clone(t, m);
-	plan_apply(p, after);
+	if (!plan_apply(p, after, NULL)) {
+		wrong(t, "the plan does not put every op after its operands");
+		return NULL;
+	}
 	const struct cost_step *step = cost_step_create(t, model, after);
 	if (step && step->r.makespan == r.after)
 		return after;

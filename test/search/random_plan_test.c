@@ -129,8 +129,7 @@ check_on(struct trial *t, const struct ir_module *m, uint64_t seed, const char *
 	if (!try_moves(t, p, seed) || !same_from_the_start(t, p))
 		return false;
 	after = ir_module_clone(t, m);
-	plan_apply(p, after);
-	if (!ir_verify(after))
+	if (!plan_apply(p, after, NULL) || !ir_verify(after))
 		return wrong(t, "what the plan makes does not verify");
 	if (!interp_check_modules(m, after, NULL))
 		return wrong(t, "what the plan makes means something else");
