@@ -394,6 +394,7 @@ plan_set_up(struct plan *p)
 	p->scratch = NEW_ARRAY(p, uint32_t, b->nops);
 	p->member = NEW_ARRAY(p, uint32_t, b->nops);
 	p->moved = NEW_ARRAY(p, uint32_t, b->nops);
+	p->late = NEW_ARRAY(p, uint32_t, 2 * b->room);
 	p->flag = NEW_ARRAY(p, bool, b->nops);
 	p->answer = must_have(talloc_zero_array(p, struct plan_answer, ANSWERS));
 }

@@ -97,6 +97,7 @@ struct plan {
 	uint32_t *stamp; /* [room] scratch of whoever marks nodes */
 	uint32_t now;    /* the stamp in use */
 	uint32_t *scratch, *member, *moved; /* [nops] of a move: ops, members, members of another */
+	uint32_t *late;                     /* [2 * room] of plan_put_behind: nodes, positions */
 	uint32_t *dropped, ndropped, dropped_room; /* ops that nothing needs any more */
 	bool *flag;                                /* [nops] */
 	struct plan_answer *answer;
@@ -117,9 +118,7 @@ void plan_log_node(struct plan *p, uint32_t node); /* before it is changed */
 void plan_set_home(struct plan *p, uint32_t op, uint32_t node);
 void plan_add_copy(struct plan *p, uint32_t op, uint32_t node);
 void plan_drop_copy(struct plan *p, uint32_t op, uint32_t node);
-/* Positions low ... high - 1 are about to change. */
-void plan_log_order(struct plan *p, uint32_t low, uint32_t high);
-/* Logs how many nodes, free numbers, list entries there are. */
+/* Logs how many free numbers and list entries there are. */
 void plan_log_sizes(struct plan *p);
 /* Room for n entries at the end of the pool; their place. */
 uint32_t plan_pool(struct plan *p, uint32_t n);
@@ -127,6 +126,9 @@ void plan_dirty(struct plan *p, uint32_t position);
 void plan_remove(struct plan *p, uint32_t node); /* takes a node out of the order */
 void plan_insert(struct plan *p, uint32_t node, uint32_t position);
 void plan_shift(struct plan *p, uint32_t from, uint32_t to);
+/* Puts the nodes at low ... high - 1 that have the stamp in use behind the one at high, in the
+ * order that they have. */
+void plan_put_behind(struct plan *p, uint32_t low, uint32_t high);
 
 /* Which nodes a node reads from, in the order of its ops and their operands. */
 void plan_find_preds(struct plan *p, uint32_t node);

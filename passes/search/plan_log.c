@@ -2,7 +2,8 @@
  * The values of a plan, and undoing their changes: what is about to change is written to a log of
  * words, each record with its kind, index and length behind it, and put back from the newest on.
  * Lists are never changed where they lie but written anew at the end of the pool, so undoing them
- * is to put back where a node's list begins.
+ * is to put back where a node's list begins. Of the order moves are logged, and undone by moving
+ * back: what stands behind them may be the whole step.
  */
 #include "passes/search/plan_impl.h"
 
@@ -15,7 +16,10 @@ enum plan_log {
 	LOG_HOME,
 	LOG_COPIES,
 	LOG_HOLDER,
-	LOG_ORDER,
+	LOG_TAKEN,  /* a node was taken out of the order at index */
+	LOG_PUT,    /* a node was put into the order at index */
+	LOG_SHIFT,  /* the node at index was put at another position */
+	LOG_BEHIND, /* nodes from index on were put behind another: plan_put_behind */
 	LOG_FREE,
 	LOG_SIZES,
 };
@@ -64,15 +68,8 @@ set_copies(struct plan *p, uint32_t op, uint32_t holder)
 void
 plan_log_sizes(struct plan *p)
 {
-	const uint32_t sizes[] = {p->npool, p->nholders, p->nfree, p->count};
-	log_words(p, LOG_SIZES, 0, sizes, 4);
-}
-
-void
-plan_log_order(struct plan *p, uint32_t low, uint32_t high)
-{
-	log_words(p, LOG_ORDER, low, &p->order[low], high - low);
-	plan_dirty(p, low);
+	const uint32_t sizes[] = {p->npool, p->nholders, p->nfree};
+	log_words(p, LOG_SIZES, 0, sizes, 3);
 }
 
 void
@@ -82,14 +79,61 @@ plan_dirty(struct plan *p, uint32_t position)
 		p->clean = position;
 }
 
+/* --- the order, without the log --- */
+
+/* Nodes low ... high - 1 of the order are where they are now. */
 static void
-put_order(struct plan *p, uint32_t low, const uint32_t *node, uint32_t n)
+number(struct plan *p, uint32_t low, uint32_t high)
 {
-	plan_copy(&p->order[low], node, n);
-	for (uint32_t i = low; i < low + n; i++)
-		if (p->order[i] != PLAN_NONE)
-			p->node[p->order[i]].position = i;
+	for (uint32_t i = low; i < high; i++)
+		p->node[p->order[i]].position = i;
 	plan_dirty(p, low);
+}
+
+static void
+close_gap(struct plan *p, uint32_t at)
+{
+	p->count--;
+	memmove(&p->order[at], &p->order[at + 1], (p->count - at) * sizeof *p->order);
+	number(p, at, p->count);
+}
+
+static void
+open_gap(struct plan *p, uint32_t at, uint32_t node)
+{
+	memmove(&p->order[at + 1], &p->order[at], (p->count - at) * sizeof *p->order);
+	p->order[at] = node;
+	p->count++;
+	number(p, at, p->count);
+}
+
+static void
+shift(struct plan *p, uint32_t from, uint32_t to)
+{
+	const uint32_t node = p->order[from], low = from < to ? from : to,
+		       high = from < to ? to : from;
+
+	if (from < to)
+		memmove(&p->order[from], &p->order[from + 1], (to - from) * sizeof *p->order);
+	else
+		memmove(&p->order[to + 1], &p->order[to], (from - to) * sizeof *p->order);
+	p->order[to] = node;
+	number(p, low, high + 1);
+}
+
+/*
+ * The last n of low ... high get the positions at[n], which ascend; the others are moved up, in
+ * their order.
+ */
+static void
+put_before(struct plan *p, uint32_t low, uint32_t high, const uint32_t *at, uint32_t n)
+{
+	uint32_t *late = p->late, from = high + 1 - n, k = n;
+
+	plan_copy(late, &p->order[from], n);
+	for (uint32_t i = high + 1; i-- > low && k;)
+		p->order[i] = at[k - 1] == i ? late[--k] : p->order[--from];
+	number(p, low, high + 1);
 }
 
 static void
@@ -104,13 +148,15 @@ put_back(struct plan *p, enum plan_log kind, uint32_t index, const uint32_t *wor
 	case LOG_HOME: p->home[index] = *word; break;
 	case LOG_COPIES: p->copies[index] = *word; break;
 	case LOG_HOLDER: p->holder[index].next = *word; break;
-	case LOG_ORDER: put_order(p, index, word, n); break;
+	case LOG_TAKEN: open_gap(p, index, *word); break;
+	case LOG_PUT: close_gap(p, index); break;
+	case LOG_SHIFT: shift(p, *word, index); break;
+	case LOG_BEHIND: put_before(p, index, word[0], &word[1], n - 1); break;
 	case LOG_FREE: p->free[index] = *word; break;
 	case LOG_SIZES:
 		p->npool = word[0];
 		p->nholders = word[1];
 		p->nfree = word[2];
-		p->count = word[3];
 		break;
 	}
 }
@@ -249,13 +295,10 @@ plan_remove(struct plan *p, uint32_t node)
 {
 	uint32_t at = p->node[node].position;
 
-	plan_log_order(p, at, p->count);
+	log_words(p, LOG_TAKEN, at, &node, 1);
 	plan_log_sizes(p);
 	plan_log_node(p, node);
-	memmove(&p->order[at], &p->order[at + 1], (p->count - at - 1) * sizeof *p->order);
-	p->count--;
-	for (uint32_t i = at; i < p->count; i++)
-		p->node[p->order[i]].position = i;
+	close_gap(p, at);
 	p->node[node].position = PLAN_NONE;
 	log_words(p, LOG_FREE, p->nfree, &p->free[p->nfree], 1);
 	p->free[p->nfree++] = node;
@@ -264,28 +307,34 @@ plan_remove(struct plan *p, uint32_t node)
 void
 plan_insert(struct plan *p, uint32_t node, uint32_t position)
 {
-	plan_log_order(p, position, p->count);
-	plan_log_sizes(p);
-	memmove(&p->order[position + 1], &p->order[position],
-		(p->count - position) * sizeof *p->order);
-	p->order[position] = node;
-	p->count++;
-	for (uint32_t i = position; i < p->count; i++)
-		p->node[p->order[i]].position = i;
+	log_words(p, LOG_PUT, position, NULL, 0);
+	open_gap(p, position, node);
 }
 
 /* Takes the node at position `from` to position `to`; those between move by one. */
 void
 plan_shift(struct plan *p, uint32_t from, uint32_t to)
 {
-	uint32_t node = p->order[from], low = from < to ? from : to, high = from < to ? to : from;
+	log_words(p, LOG_SHIFT, from, &to, 1);
+	shift(p, from, to);
+}
 
-	plan_log_order(p, low, high + 1);
-	if (from < to)
-		memmove(&p->order[from], &p->order[from + 1], (to - from) * sizeof *p->order);
-	else
-		memmove(&p->order[to + 1], &p->order[to], (from - to) * sizeof *p->order);
-	p->order[to] = node;
-	for (uint32_t i = low; i <= high; i++)
-		p->node[p->order[i]].position = i;
+void
+plan_put_behind(struct plan *p, uint32_t low, uint32_t high)
+{
+	uint32_t *late = p->late, *was = &p->late[p->base->room], n = 0, at = low;
+
+	was[0] = high;
+	for (uint32_t i = low; i <= high; i++) {
+		const uint32_t node = p->order[i];
+		if (p->stamp[node] == p->now && i != high) {
+			late[n++] = node;
+			was[n] = i;
+		} else {
+			p->order[at++] = node;
+		}
+	}
+	plan_copy(&p->order[at], late, n);
+	log_words(p, LOG_BEHIND, low, was, n + 1);
+	number(p, low, high + 1);
 }

@@ -63,27 +63,6 @@ stamp_between(struct plan *p, uint32_t from, uint32_t to)
 	return !path;
 }
 
-/* Puts `from` and what is stamped behind `to`, which stands behind it, in the order that they have.
- */
-static void
-move_stamped_behind(struct plan *p, uint32_t from, uint32_t to)
-{
-	uint32_t low = p->node[from].position, high = p->node[to].position, at = low;
-	uint32_t *late = p->scratch, n = 0;
-
-	plan_log_order(p, low, high + 1);
-	for (uint32_t i = low; i <= high; i++) {
-		uint32_t node = p->order[i];
-		if (p->stamp[node] == p->now && node != to)
-			late[n++] = node;
-		else
-			p->order[at++] = node;
-	}
-	plan_copy(&p->order[at], late, n);
-	for (uint32_t i = low; i <= high; i++)
-		p->node[p->order[i]].position = i;
-}
-
 /* --- members --- */
 
 /* Both lists in one, ascending, without PLAN_OUT; what either has at home is no copy. */
@@ -235,7 +214,7 @@ merge(struct plan *p, uint32_t a, uint32_t b, const uint32_t *member, uint32_t n
 		return false;
 	uint32_t nmoved = p->node[a].nops;
 	plan_copy(moved, &p->pool[p->node[a].op], nmoved);
-	move_stamped_behind(p, low, high);
+	plan_put_behind(p, p->node[low].position, p->node[high].position);
 	take_over(p, a, b);
 	plan_remove(p, a);
 	plan_set_members(p, b, member, n);
