@@ -15,6 +15,9 @@ enum {
 	ARENA_ALIGN = 8,
 };
 
+/* More than the page tables of a 64-bit machine reach in one process: 128 TiB. */
+static const size_t most_bytes = (size_t)1 << 47;
+
 struct arena {
 	char *start, *next, *end; /* of the chunk at hand */
 	size_t chunk, used;
@@ -50,9 +53,24 @@ arena_grow(struct arena *a, size_t size)
 		a->chunk *= 2;
 }
 
+/* A count was negative or overflowed: a bug, and not a matter of how much memory there is. */
+static _Noreturn void
+absurd_size(size_t size)
+{
+	enum { EXIT_BUG = 3 }; /* as enum driver_exit */
+
+	fprintf(stderr,
+		"dopt: internal error: %zu bytes were asked for ops, values and attributes; no "
+		"machine has that much\n",
+		size);
+	exit(EXIT_BUG);
+}
+
 void *
 arena_alloc(struct arena *a, size_t size)
 {
+	if (size > most_bytes)
+		absurd_size(size);
 	size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (!a->next || size > (size_t)(a->end - a->next))
 		arena_grow(a, size);

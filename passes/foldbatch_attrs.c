@@ -77,7 +77,9 @@ fold_broadcast(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, 
 	int k = 0;
 
 	for (int d = 0; d < t->rank; d++) {
-		const int64_t to = n < 0 ? r->rank - t->rank + d : dims[d];
+		const int64_t to = n < 0         ? r->rank - t->rank + d
+				   : dims[d] < 0 ? dims[d] + r->rank
+						 : dims[d];
 		if (d != at + 1)
 			out[k++] = renumber(to, r->rank, at_out);
 	}

@@ -74,6 +74,8 @@ without_dim(struct ir_module *m, struct ir_op *op, const char *key, int rank, in
 	int64_t dim[IR_MAX_RANK];
 	const int n = ir_attr_ints(op, key, dim, IR_MAX_RANK);
 
+	if (n < 0)
+		return false; /* all dims */
 	for (int i = 0; i < n; i++) {
 		dim[i] = dim[i] < 0 ? dim[i] + rank : dim[i];
 		if (dim[i] == d)
@@ -81,9 +83,8 @@ without_dim(struct ir_module *m, struct ir_op *op, const char *key, int rank, in
 		dim[i] -= dim[i] > d;
 	}
 	const struct ir_attr attr = ir_make_ints(m, key, dim, n);
-	if (n >= 0)
-		ir_attr_set(m, op, &attr);
-	return n >= 0;
+	ir_attr_set(m, op, &attr);
+	return true;
 }
 
 static bool

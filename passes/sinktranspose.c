@@ -107,19 +107,19 @@ follow(struct sink *s, struct ir_value *v)
 	return x && x->type == want ? x : NULL;
 }
 
-/* Dims of an attribute before the transpose. */
-static bool
-renumber(struct sink *s, struct ir_op *copy, const char *key, bool needed)
+/* Dims of an attribute before the transpose. Without it the op is about all dims, in any order. */
+static void
+renumber(struct sink *s, struct ir_op *copy, const char *key)
 {
 	int64_t dim[IR_MAX_RANK];
 	const int n = ir_attr_ints(copy, key, dim, IR_MAX_RANK);
 
+	if (n < 0)
+		return;
 	for (int i = 0; i < n; i++)
 		dim[i] = s->perm[dim[i] < 0 ? dim[i] + s->rank : dim[i]];
 	const struct ir_attr attr = ir_make_ints(s->m, key, dim, n);
-	if (n >= 0)
-		ir_attr_set(s->m, copy, &attr);
-	return n >= 0 || !needed;
+	ir_attr_set(s->m, copy, &attr);
 }
 
 /* The attributes of an op before the transpose; false where it has no such form. */
@@ -133,10 +133,10 @@ renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 	case OP_min:
 	case OP_prod:
 	case OP_any:
-	case OP_all: return !ir_attr_int(copy, "keep", 0) && renumber(s, copy, "dims", false);
+	case OP_all: renumber(s, copy, "dims"); return !ir_attr_int(copy, "keep", 0);
 	case OP_slice:
 	case OP_pad:
-	case OP_reverse: return renumber(s, copy, "dims", true);
+	case OP_reverse: renumber(s, copy, "dims"); return ir_attr_find(copy, "dims") != NULL;
 	case OP_concat: {
 		const int64_t d = ir_attr_int(copy, "dim", 0);
 		const struct ir_attr attr =
