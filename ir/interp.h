@@ -42,6 +42,9 @@ struct tensor *tensor_copy(const void *owner, const struct tensor *t);
 /* Number of elements. */
 int64_t tensor_elements(const struct tensor *t);
 
+/* Adds +0 to each element: -0 becomes +0, and integers stay. */
+void tensor_add_zero(struct tensor *t);
+
 /* `v` as element type `t` holds it: floats rounded to nearest even, integers truncated and wrapped.
  */
 double tensor_round(enum ir_dtype t, double v);

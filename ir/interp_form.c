@@ -427,6 +427,14 @@ fill_identity(struct tensor *t, enum form_reduce how)
 			t->data[k].i = i[how];
 }
 
+/* Is the result made of sums, largest or smallest elements? None of them is ever -0. */
+static bool
+drops_sign(const struct form_plan *p)
+{
+	return p->f.reduce == REDUCE_SUM || p->f.reduce == REDUCE_MAX ||
+	       p->f.reduce == REDUCE_MIN || p->scan.found;
+}
+
 /* Sums up along the index of a scan. */
 static void
 run_scan(const struct run *r)
@@ -488,5 +496,7 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 	for (int64_t i = 0; p->divisor != 0 && i < tensor_elements(r.out); i++)
 		r.out->data[i].f /= p->divisor;
 	tensor_settle(r.out, it->o.f64);
+	if (drops_sign(p))
+		tensor_add_zero(r.out);
 	return r.out;
 }

@@ -143,13 +143,23 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 		assert(ir_type_split_axes(t, s.dim, list) == s.order + 1);
 		dim[s.dim] *= size;
 	}
+	/* A sum starts at +0; one place has nothing to sum, and slices are copied as they are. */
+	const bool add = s.kind == IR_PARTIAL && size > 1;
 	struct tensor *all = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, dim);
 	for (int k = 0; k < size; k++) {
 		if (s.kind == IR_SPLIT)
 			at[s.dim] = k * local[s.dim];
-		tensor_copy_box(all, at, from[place_at(it, place, axis, k)], origin, local, true);
+		tensor_copy_box(all, at, from[place_at(it, place, axis, k)], origin, local, add);
 	}
 	return all;
+}
+
+/* Does the parallelization op sum over its axis? Then no -0 comes out, by meaning either. */
+static bool
+sums_over(const struct interp *it, const struct ir_type *from, const struct ir_type *to, int axis)
+{
+	return axis >= 0 && from->axis[axis].kind == IR_PARTIAL &&
+	       to->axis[axis].kind != IR_PARTIAL && it->m->axis[axis].size > 1;
 }
 
 void
@@ -158,7 +168,8 @@ interp_move(const struct interp *it, const void *owner, const struct ir_op *op, 
 {
 	const struct ir_type *from = ir_operand_type(op, i), *to = op->result[i].type;
 	struct tensor *const *place = interp_places(it, ir_operand(op, i));
-	const int axis = it->o.mode == INTERP_MEANING ? -1 : (int)ir_attr_int(op, "axis", -1);
+	const int over = (int)ir_attr_int(op, "axis", -1),
+		  axis = it->o.mode == INTERP_MEANING ? -1 : over;
 	for (int64_t p = 0; p < it->nplaces; p++) {
 		if (!interp_holds(it, to, p)) {
 			result[p] = NULL;
@@ -166,6 +177,8 @@ interp_move(const struct interp *it, const void *owner, const struct ir_op *op, 
 		}
 		if (axis < 0) {
 			result[p] = tensor_copy(owner, place[p]);
+			if (sums_over(it, from, to, over))
+				tensor_add_zero(result[p]);
 			continue;
 		}
 		struct tensor *all = collect(it, owner, from, place, axis, p);

@@ -149,6 +149,14 @@ tensor_settle(struct tensor *t, bool f64)
 		t->data[i].f = tensor_round(t->dtype, t->data[i].f);
 }
 
+void
+tensor_add_zero(struct tensor *t)
+{
+	const int64_t n = tensor_elements(t);
+	for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < n; i++)
+		t->data[i].f += 0.0;
+}
+
 static void
 copy_row(union cell *dst, const union cell *src, int64_t n, bool add, bool isfloat)
 {

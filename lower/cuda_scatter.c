@@ -103,7 +103,7 @@ write_own(struct cuda_text *t, const struct scheme_op *o)
 	open_threads(t, all.size);
 	cuda_unflatten(t, &all, "at");
 	open_inside(t, o);
-	const char *value = kernel_expr(&t->w, o, o->f.body);
+	const char *value = kernel_value(&t->w, o);
 	kernel_line(&t->w, "%s = %s;", kernel_element(&t->w, o, -1),
 		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, value));
 	cuda_end(t);
@@ -124,7 +124,7 @@ write_walk(struct cuda_text *t, const struct scheme_op *o)
 		t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
 	cuda_unflatten(t, &over, "q");
 	open_inside(t, o);
-	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	kernel_accumulate(&t->w, o, kernel_value(&t->w, o));
 	cuda_end(t);
 	cuda_end(t);
 	cuda_end(t);
@@ -177,7 +177,7 @@ write_rows(struct cuda_text *t, const struct scheme_op *o)
 	declare_indices(t, o, "row");
 	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += 32)", kept.size);
 	cuda_unflatten(t, &kept, "q");
-	kernel_accumulate(&t->w, o, kernel_expr(&t->w, o, o->f.body));
+	kernel_accumulate(&t->w, o, kernel_value(&t->w, o));
 	cuda_end(t);
 	cuda_end(t);
 	cuda_end(t);

@@ -123,11 +123,11 @@ write_sum(struct host *h, enum ir_dtype t)
 	fprintf(h->kernels, "\n%s\n{\n\tfor (int64_t i = 0; i < n; i++)\n", head);
 	if (t == IR_f16 || t == IR_bf16)
 		fprintf(h->kernels,
-			"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(rt_%s_to_f32(sum[i]) + "
+			"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(0 + rt_%s_to_f32(sum[i]) + "
 			"rt_%s_to_f32(x[i]));\n}\n",
 			name, name, name);
 	else
-		fprintf(h->kernels, "\t\tsum[i] = first ? x[i] : sum[i] + x[i];\n}\n");
+		fprintf(h->kernels, "\t\tsum[i] = first ? x[i] : 0 + sum[i] + x[i];\n}\n");
 	talloc_free(head);
 }
 

@@ -166,11 +166,28 @@ kernel_store(struct kernel_text *w, const struct scheme_op *o)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), v);
 }
 
+/* Does what op o reduces need a +0 of its own, so that no -0 comes out: a sum that has no loop, and
+ * so nothing that it starts with; the largest and the smallest, whose loops may take equals in any
+ * order. */
+static bool
+needs_zero(const struct scheme_op *o)
+{
+	if (ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
+		return false;
+	return o->f.reduce == REDUCE_MAX || o->f.reduce == REDUCE_MIN ||
+	       (o->f.reduce == REDUCE_SUM && !o->red_set);
+}
+
 /* The value of op o at the present indices. */
 char *
 kernel_value(struct kernel_text *w, const struct scheme_op *o)
 {
-	return kernel_expr(w, o, o->f.body);
+	char *value = kernel_expr(w, o, o->f.body);
+
+	if (!needs_zero(o))
+		return value;
+	return talloc_asprintf(
+		w->scratch, "(%s + %s)", value, kernel_const(w, (enum ir_dtype)o->f.dtype, 0));
 }
 
 /* Does op o accumulate over the whole segment: over outer loops, or by number? */
@@ -200,6 +217,16 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 	}
 }
 
+/* A mean that underflows to zero is +0, as its sum is. */
+char *
+kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum)
+{
+	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+
+	return talloc_asprintf(w->scratch, "%s / %s + %s", sum, kernel_const(w, t, o->divisor),
+		kernel_const(w, t, 0));
+}
+
 /* What the whole segment summed is divided, if it is a mean; sums that were kept beside the results
  * go there. */
 static void
@@ -214,8 +241,7 @@ settle_results(struct kernel_text *w, const struct scheme_segment *g)
 		const char *sum = beside ? talloc_asprintf(w->scratch, "f%d[i]", o->out)
 					 : talloc_asprintf(w->scratch, "%s[i]", to);
 		if (o->divisor != 0)
-			sum = talloc_asprintf(w->scratch, "%s / %s", sum,
-				kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+			sum = kernel_divided(w, o, sum);
 		if (beside)
 			sum = kernel_stored(w, (enum ir_dtype)o->f.dtype, sum);
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",

@@ -18,7 +18,7 @@ write_scatter(struct kernel_text *w, const struct scheme_op *o)
 	const char *test = kernel_positions(w, o, &o->f.out);
 
 	kernel_open(w, test ? talloc_asprintf(w->scratch, "if (%s)", test) : "");
-	const char *value = kernel_expr(w, o, o->f.body);
+	const char *value = kernel_value(w, o);
 	if (o->f.reduce == REDUCE_NONE)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
 			kernel_stored(w, (enum ir_dtype)o->f.dtype, value));
@@ -138,8 +138,7 @@ settle_row(struct kernel_text *w, const struct scheme_op *o)
 	const char *from = kernel_accumulator(w, o);
 
 	if (o->divisor != 0)
-		kernel_line(w, "%s /= %s;", from,
-			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+		kernel_line(w, "%s = %s;", from, kernel_divided(w, o, from));
 	if (o->f.dtype != IR_f16 && o->f.dtype != IR_bf16)
 		return;
 	if (w->s->tensor[o->out].where == SCHEME_ROW)
@@ -166,9 +165,10 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 void
 kernel_settle(struct kernel_text *w, const struct scheme_op *o)
 {
+	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+
 	if (o->divisor != 0)
-		kernel_line(w, "v%d /= %s;", o->out,
-			kernel_const(w, (enum ir_dtype)o->f.dtype, o->divisor));
+		kernel_line(w, "%s = %s;", v, kernel_divided(w, o, v));
 	if (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16)
 		kernel_line(w, "v%d = m_round_%s(v%d);", o->out,
 			ir_dtype_name((enum ir_dtype)o->f.dtype), o->out);

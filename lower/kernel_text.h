@@ -97,6 +97,9 @@ char *kernel_combined(struct kernel_text *w, const struct scheme_op *o, const ch
  * element type. */
 void kernel_settle(struct kernel_text *w, const struct scheme_op *o);
 
+/* The complete sum of a mean, divided. */
+char *kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum);
+
 /* Element of op o's result = reduce(element, value). */
 void kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value);
 

@@ -13,13 +13,14 @@
 		const type *a = src[0], *b = src[places > 1];                                      \
 		if (places == 2) {                                                                 \
 			for (int64_t i = 0; i < n; i++)                                            \
-				dst[i] = (type)(a[i] + b[i]);                                      \
+				dst[i] = (type)(0 + a[i] + b[i]);                                  \
 			return;                                                                    \
 		}                                                                                  \
 		type tile[TILE];                                                                   \
 		for (int64_t at = 0; at < n; at += TILE) {                                         \
 			const int64_t m = n - at < TILE ? n - at : TILE;                           \
-			memcpy(tile, a + at, (size_t)m * sizeof *tile);                            \
+			for (int64_t i = 0; i < m; i++)                                            \
+				tile[i] = (type)(0 + a[at + i]);                                   \
 			for (int p = 1; p < places; p++) {                                         \
 				const type *s = (const type *)src[p] + at;                         \
 				for (int64_t i = 0; i < m; i++)                                    \
@@ -38,7 +39,7 @@
 			for (int p = 0; p < places; p++) {                                         \
 				const uint16_t *s = (const uint16_t *)src[p] + at;                 \
 				for (int64_t i = 0; i < m; i++)                                    \
-					tile[i] = p ? tile[i] + load(s[i]) : load(s[i]);           \
+					tile[i] = (p ? tile[i] : 0) + load(s[i]);                  \
 			}                                                                          \
 			for (int64_t i = 0; i < m; i++)                                            \
 				dst[at + i] = store(tile[i]);                                      \
@@ -69,6 +70,10 @@ sum_bool(uint8_t *dst, const void *const *src, int places, int64_t n)
 void
 rt_sum(enum rt_dtype t, void *dst, const void *const *src, int places, int64_t n)
 {
+	if (places == 1) { /* nothing is summed */
+		memcpy(dst, *src, (size_t)n * rt_dtype_bytes(t));
+		return;
+	}
 	switch (t) {
 	case RT_f64: sum_f64(dst, src, places, n); break;
 	case RT_f32: sum_f32(dst, src, places, n); break;

@@ -21,7 +21,8 @@ dopt_region_at(const dopt_region &r, int64_t i)
 		const int64_t start = (int64_t)blockIdx.x * RT_CUDA_SUPPORT_BLOCK;                 \
 		for (int64_t i = start + threadIdx.x; i < k.n; i += step) {                        \
 			const int64_t at = dopt_region_at(k.region, i);                            \
-			wide sum = load(((const type *)k.from[0])[at]);                            \
+			const wide one = load(((const type *)k.from[0])[at]);                      \
+			wide sum = k.nfrom > 1 ? (wide)(0 + one) : one;                            \
 			for (int64_t p = 1; p < k.nfrom; p++)                                      \
 				sum = (wide)(sum + load(((const type *)k.from[p])[at]));           \
 			for (int64_t q = 0; q < k.nto; q++)                                        \
