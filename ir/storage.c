@@ -8,8 +8,10 @@
 #include <talloc.h>
 
 static uint64_t
-host_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op)
+host_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op)
 {
+	(void)t;
 	struct scheme *s = scheme_create(NULL, m, a, op);
 	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
 
@@ -92,7 +94,7 @@ is_kernel(const struct storage *s, const struct ir_op *op)
 static void
 add_scratch(struct storage_build *b, const struct ir_op *op)
 {
-	const uint64_t bytes = b->target->scratch(b->s->module, b->arena, op);
+	const uint64_t bytes = b->target->scratch(b->target, b->s->module, b->arena, op);
 
 	if (bytes)
 		b->s->extra[op->order] = storage_add(
@@ -254,6 +256,7 @@ storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 	const uint32_t nops = ir_block_number(&main->body);
 
 	s->module = m;
+	s->target = target;
 	s->align = target->align;
 	s->beside = target->beside;
 	s->order = issue_create(s, m, &main->body);

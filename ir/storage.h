@@ -75,7 +75,12 @@ struct storage_value {
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
 	/* Bytes that the kernel of an op keeps inside; expressions may be made in `a`. */
-	uint64_t (*scratch)(struct ir_module *m, struct arena *a, const struct ir_op *op);
+	uint64_t (*scratch)(const struct storage_target *t, struct ir_module *m, struct arena *a,
+		const struct ir_op *op);
+	struct storage_workspace {
+		uint64_t least, most;
+	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
+			      what its shape needs, but not less and not more than these */
 	uint64_t beside;   /* bytes that the runtime allocates beside the arena, for libraries */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
 };
@@ -85,6 +90,7 @@ extern const struct storage_target storage_host;
 
 struct storage {
 	struct ir_module *module;
+	const struct storage_target *target;
 	const struct issue *order;
 	struct storage_buffer *buffer; /* [nbuffers] */
 	uint32_t nbuffers;
@@ -104,8 +110,8 @@ struct storage {
 };
 
 /*
- * The storage of a typed and verified @main without calls, a talloc child of `owner`. Writes
- * op->order; out of date once the module changes.
+ * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
+ * live as long. Writes op->order; out of date once the module changes.
  */
 struct storage *storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target);

@@ -35,8 +35,10 @@ struct cuda {
 	struct kernel_args *args; /* by kernel: of its key, in the order of the key */
 };
 
-const struct storage_target cuda_storage = {
-	.align = CUDA_SCRATCH_START, .scratch = cuda_kernel_scratch, .beside = RT_CUDA_WORKSPACE};
+const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
+	.scratch = cuda_kernel_scratch,
+	.workspace = {0, CUDA_WORKSPACE_MOST},
+	.beside = RT_CUDA_WORKSPACE};
 
 static bool
 is_aligned(const struct lower_plan *p, const struct ir_value *v)
@@ -305,6 +307,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)
 		return false;
+	c.src->workspace = p->storage->target->workspace;
 	c.src->host = open_memstream(&functions, &size);
 	if (!c.src->host)
 		out_of_memory();

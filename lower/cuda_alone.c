@@ -43,6 +43,7 @@ cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int 
 	if (!src->kernels)
 		return false;
 	cuda_write_head(src->kernels, p->module);
+	src->workspace = p->storage->target->workspace;
 	for (int k = 0; k < n; k++) {
 		struct kernel_args args;
 		struct scheme *s = scheme_create(src, p->module, p->arena, op[k]);

@@ -242,7 +242,8 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 /* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
  */
 uint64_t
-cuda_kernel_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op)
+cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op)
 {
 	struct cuda_sources *src = talloc_zero(NULL, struct cuda_sources);
 	struct kernel_args args;
@@ -253,6 +254,7 @@ cuda_kernel_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op
 		out_of_memory();
 	struct scheme *s = scheme_create(src, m, a, op);
 	uint64_t bytes = 0;
+	src->workspace = t->workspace;
 	src->kernels = open_memstream(&text[0], &size[0]);
 	src->host = open_memstream(&text[1], &size[1]);
 	if (!src->kernels || !src->host)

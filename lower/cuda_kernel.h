@@ -5,9 +5,16 @@
 #ifndef LOWER_CUDA_KERNEL_H
 #define LOWER_CUDA_KERNEL_H
 
+#include "ir/storage.h"
 #include "lower/kernel.h"
+#include "runtime/cuda/rt_cuda.h"
 
 enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: what cudaMalloc gives */
+
+/* Workspace of one convolution at most, where -workspace does not say otherwise: what VGG-19's
+ * largest needs with 64 images for tensor cores (1.7 GB) is allowed. What Winograd's algorithm would
+ * need there (3.7 GB) is not: the step as a whole takes 8.5 GB without. */
+#define CUDA_WORKSPACE_MOST (UINT64_C(2) << 30)
 
 /* What has been written so far, for all ops of a program. A talloc object; the streams are the
  * caller's. */
@@ -26,6 +33,7 @@ struct cuda_sources {
 	} * gemm;
 	int nconvs;
 	char **conv; /* initializers */
+	struct storage_workspace workspace; /* of a convolution */
 };
 
 /*
@@ -42,6 +50,14 @@ uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const cha
 	bool in_place, bool aligned, struct kernel_args *args);
 
 /* The bytes that it would return, whether in place and aligned or not. */
-uint64_t cuda_kernel_scratch(struct ir_module *m, struct arena *a, const struct ir_op *op);
+uint64_t cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op);
+
+/*
+ * Bytes of workspace that a convolution is given: the most that one of the algorithms that its
+ * shape allows can need, within the limits. cuDNN itself is asked at run time only: there may be no
+ * GPU here.
+ */
+uint64_t cuda_conv_workspace(const struct rt_cuda_conv *c, const struct storage_workspace *limits);
 
 #endif

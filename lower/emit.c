@@ -70,7 +70,8 @@ lower_storage_target(enum lower_target t)
 bool
 lower_emit_program(struct ir_module *m, const struct lower_options *o)
 {
-	struct lower_plan *p = lower_plan_create_for(NULL, m, lower_storage_target(o->target));
+	struct lower_plan *p = lower_plan_create_for(
+		NULL, m, o->storage ? o->storage : lower_storage_target(o->target));
 
 	if (!p)
 		return false;

@@ -17,6 +17,7 @@ enum lower_target { LOWER_HOST, LOWER_CUDA };
 
 struct lower_options {
 	enum lower_target target;
+	const struct storage_target *storage; /* NULL: lower_storage_target(target) */
 	const char *output;       /* the executable, e.g. "train"; its sources go to "train.src/" */
 	bool sources_only;        /* write the sources, do not compile */
 	bool verbose;             /* print the compiler's command lines on stderr */

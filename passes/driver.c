@@ -79,6 +79,7 @@ set_up_passes(struct driver *t)
 	for (int i = 0; i < o->pass.n; i++)
 		ok &= pass_pipeline_parse(t->pipeline, t->manager, "pipeline", o->pass.item[i]);
 	ok &= driver_budget_read(t);
+	ok &= driver_storage_create(t);
 	ok &= driver_search_read(t);
 	ok &= driver_whatif_read(t);
 	ok &= check_pass_names(
@@ -160,15 +161,17 @@ measures(const struct driver_options *o)
 }
 
 static bool
-measure(const struct driver_options *o, struct ir_module *m, FILE *out)
+measure(const struct driver *t, struct ir_module *m, FILE *out)
 {
+	const struct driver_options *o = t->o;
 	const struct measure_options mo = {.profile = o->profile,
 		.program = o->emit == DRIVER_EMIT_MEASURE ? o->output : NULL,
 		.mpi = o->measure_mpi,
 		.all = o->measure == DRIVER_MEASURE_ALL,
 		.again = o->measure == DRIVER_MEASURE_AGAIN,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
-		.cuda = o->target == 2};
+		.cuda = o->target == 2,
+		.storage = t->storage};
 
 	return driver_measure(m, &mo, out);
 }
@@ -185,11 +188,12 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		return interp_run_print(m, &io, out);
 	}
 	if (measures(o))
-		return measure(o, m, out);
+		return measure(t, m, out);
 	if (o->emit == DRIVER_EMIT_PROGRAM) {
 		struct cost_report report = {0};
-		struct lower_options lo = {
-			.target = o->target == 2 ? LOWER_CUDA : LOWER_HOST, .output = o->output};
+		struct lower_options lo = {.target = o->target == 2 ? LOWER_CUDA : LOWER_HOST,
+			.storage = t->storage,
+			.output = o->output};
 		if (!cost_evaluate(t->cost, m, &report))
 			return false;
 		lo.predicted = report.iteration;
@@ -300,6 +304,7 @@ measure_round(
 		.again = again,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
 		.cuda = o->target == 2,
+		.storage = t.storage,
 		.stored = stored};
 	good = good && driver_measure(m, &mo, stderr);
 	talloc_free(scratch);
@@ -520,6 +525,9 @@ options_agree(const struct driver_options *o)
 		driver_error(
 			"-expect goes with none of -run, -measure and -emit=program, timeline, "
 			"report");
+	else if (o->workspace && o->target != 2)
+		driver_error(
+			"-workspace goes with -target=cuda: the host's convolutions have none");
 	else if (o->target && !program && !o->measure)
 		driver_error("-target goes with -emit=program, -emit=measure and -measure");
 	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))

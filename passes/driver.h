@@ -70,7 +70,7 @@ struct driver_options {
 	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *budget, *time_limit;
+	const char *budget, *workspace, *time_limit;
 	int progress;
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
 	int measure_buffers, estimator;
@@ -143,6 +143,7 @@ struct driver {
 	struct ir_context *ctx;
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
+	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
@@ -164,6 +165,9 @@ struct ir_module *driver_without_calls(const void *owner, struct driver *t, stru
 
 /* Reads -budget into t->manager. False: reported. */
 bool driver_budget_read(struct driver *t);
+
+/* Makes t->storage, with the limits of -workspace. False: reported. */
+bool driver_storage_create(struct driver *t);
 
 /* Reads -time-limit and -progress into t->manager. False: reported. */
 bool driver_search_read(struct driver *t);

@@ -1,7 +1,7 @@
 /*
- * -budget: what a step may take on each device. One that needs more is an error at the op where
- * most lives, with the three buffers that are largest there, and what would make them smaller where
- * that is certain.
+ * -workspace, and -budget: what a step may take on each device. One that needs more is an error at
+ * the op where most lives, with the three buffers that are largest there, and what would make them
+ * smaller where that is certain.
  */
 #include "passes/driver.h"
 
@@ -50,6 +50,39 @@ driver_budget_read(struct driver *t)
 		return false;
 	t->manager->budget = (uint64_t)(bytes + 0.5);
 	return true;
+}
+
+/* "512MB", or "64MB..512MB". */
+static bool
+read_workspace(struct driver *t, struct storage_workspace *w)
+{
+	const double range[2] = {0, BUDGET_MOST};
+	const char *text = t->o->workspace, *dots = strstr(text, "..");
+	double least = 0, most = 0;
+
+	if (dots && !read_quantity(t, "workspace",
+			    talloc_strndup(t->pipeline, text, (size_t)(dots - text)), UNIT_BYTES,
+			    range, "a size such as 64MB before ..", &least))
+		return false;
+	if (!read_quantity(t, "workspace", dots ? dots + 2 : text, UNIT_BYTES, range,
+		    "a size such as 512MB, or two as in 64MB..512MB", &most))
+		return false;
+	*w = (struct storage_workspace){(uint64_t)(least + 0.5), (uint64_t)(most + 0.5)};
+	if (w->least <= w->most)
+		return true;
+	diag_error(t->ctx->diag, LOC_NONE,
+		"option -workspace: expected the smaller size first, found '%s'", text);
+	return false;
+}
+
+bool
+driver_storage_create(struct driver *t)
+{
+	t->storage = talloc(t->manager, struct storage_target);
+	if (!t->storage)
+		out_of_memory();
+	*t->storage = *lower_storage_target(t->o->target == 2 ? LOWER_CUDA : LOWER_HOST);
+	return !t->o->workspace || read_workspace(t, &t->storage->workspace);
 }
 
 bool
@@ -168,8 +201,6 @@ report(const struct driver *t, const struct memory_curve *c)
 bool
 driver_budget_check(struct driver *t, struct ir_module *m)
 {
-	const int target = t->o->target == 2 ? LOWER_CUDA : LOWER_HOST;
-
 	if (!t->manager->budget)
 		return true;
 	void *scratch = talloc_new(t->pipeline);
@@ -180,8 +211,7 @@ driver_budget_check(struct driver *t, struct ir_module *m)
 			"option -budget: the module has no @main, whose memory could be known");
 	bool fits = main != NULL;
 	if (main) {
-		const struct memory_curve *c = memory_curve_create(
-			scratch, flat, main, lower_storage_target((enum lower_target)target));
+		const struct memory_curve *c = memory_curve_create(scratch, flat, main, t->storage);
 		fits = c->allocated <= t->manager->budget;
 		if (!fits) {
 			report(t, c);

@@ -1,7 +1,6 @@
 /* The cost model that the options ask for. */
 #include "passes/driver.h"
 
-#include "lower/lower.h"
 #include "parser/cluster.h"
 #include "passes/analysis/profile.h"
 
@@ -52,7 +51,7 @@ driver_cost_create(struct driver *t)
 		.algorithm = o->algorithm ? (enum collective_algorithm)(o->algorithm - 1)
 					  : COLLECTIVE_AUTO,
 		.fine = o->replay == DRIVER_REPLAY_FINE,
-		.storage = lower_storage_target(o->target == 2 ? LOWER_CUDA : LOWER_HOST)};
+		.storage = t->storage};
 
 	/* What is to be measured may be the first in its profile. */
 	if ((o->measure || o->emit == DRIVER_EMIT_MEASURE ||

@@ -342,8 +342,7 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 	s->o = o, s->m = m, s->diag = m->ctx->diag;
 	s->backend = profile_backend(o->cuda);
 	s->ranks = ranks_of(m, o);
-	s->plan = lower_plan_create_for(
-		s, m, lower_storage_target(o->cuda ? LOWER_CUDA : LOWER_HOST));
+	s->plan = lower_plan_create_for(s, m, o->storage);
 	bool good = s->plan != NULL;
 	if (good && o->profile)
 		good = (s->profile = profile_open(s, s->diag, o->profile, PROFILE_WRITE)) != NULL;

@@ -2,7 +2,7 @@
 #ifndef PASSES_DRIVER_MEASURE_H
 #define PASSES_DRIVER_MEASURE_H
 
-#include "ir/ir.h"
+#include "ir/storage.h"
 
 #include <stdio.h>
 
@@ -14,6 +14,7 @@ struct measure_options {
 	bool again;          /* the same of kernels, and keep the mean of both */
 	bool rotate;         /* kernels alone, on copies used in turn */
 	bool cuda;           /* the kernels of that target */
+	const struct storage_target *storage; /* where it puts tensors */
 	bool verbose;        /* show the commands */
 	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
 };

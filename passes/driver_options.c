@@ -64,6 +64,10 @@ static const struct flag flags[] = {
 	{"budget", "SIZE",
 		"memory that a step may take on each device: an error if it needs more (80GB)",
 		FLAG_TEXT, AT(budget)},
+	{"workspace", "SIZE|LEAST..SIZE",
+		"cuda: memory for the workspace of a convolution at most (2GiB), and at least; "
+		"within these it is what its shape needs",
+		FLAG_TEXT, AT(workspace)},
 	{"time-limit", "TIME", "time that a search may take; the best so far counts (10s)",
 		FLAG_TEXT, AT(time_limit)},
 	{"progress", "auto|always|never",

@@ -1,10 +1,12 @@
 /* Convolutions by cuDNN: one description a row of the program's table, made by its first call. Only
- * algorithms that give the same bits each time are taken, and no more workspace than products have:
- * both use it in the one stream of computation. */
+ * algorithms that give the same bits each time are taken, and that need no more workspace than the
+ * row has. With TF32 or 16-bit floats those for tensor cores come first and those without them
+ * (which need less) where none of these fits. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
 #include <cudnn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,13 +43,10 @@ data_type(enum rt_dtype t)
 }
 
 static void
-describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared *p, bool tf32)
+describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared *p)
 {
 	const struct rt_conv_shape *s = &c->shape;
 	const cudnnDataType_t type = data_type(c->dtype);
-	const cudnnMathType_t math = c->dtype != RT_f32 ? CUDNN_TENSOR_OP_MATH
-				     : tf32             ? CUDNN_DEFAULT_MATH
-							: CUDNN_FMA_MATH;
 
 	check(d, cudnnCreateTensorDescriptor(&p->x), "images");
 	check(d, cudnnCreateTensorDescriptor(&p->y), "results");
@@ -71,54 +70,112 @@ describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared 
 			(int)s->dilation[1], CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
 		"a convolution");
 	check(d, cudnnSetConvolutionGroupCount(p->conv, (int)s->groups), "groups");
-	check(d, cudnnSetConvolutionMathType(p->conv, math), "a convolution");
 }
 
-/* The first algorithm of a list that may be used becomes that of `p`; the rows of the three kinds
- * have the same members. */
-#define TAKE_FIRST(p, list, n)                                                                     \
-	for (int i = 0; i < (n) && !(p)->ready; i++) {                                             \
-		(p)->ready = (list)[i].status == CUDNN_STATUS_SUCCESS &&                           \
-			     (list)[i].determinism == CUDNN_DETERMINISTIC &&                       \
-			     (list)[i].memory <= RT_CUDA_WORKSPACE;                                \
-		(p)->algorithm = (int)(list)[i].algo;                                              \
-		(p)->workspace = (list)[i].memory;                                                 \
-	}
+/* An algorithm of the list, whatever its kind. */
+struct algorithm {
+	int algorithm;
+	size_t workspace;
+};
 
-static void
-choose(const struct rt_cuda *d, enum rt_conv_kind kind, cudnnHandle_t l, struct prepared *p)
+/* Those of a list that may be used; the rows of the three kinds have the same members. */
+#define TAKE(to, nto, list, n)                                                                     \
+	for (int i = 0; i < (n); i++)                                                              \
+		if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                    \
+			(list)[i].determinism == CUDNN_DETERMINISTIC)                              \
+			(to)[(nto)++] = (struct algorithm){(int)(list)[i].algo, (list)[i].memory};
+
+/* What cuDNN has for the kind, best first, that always gives the same bits. Returns how many. */
+static int
+ask(const struct rt_cuda *d, enum rt_conv_kind kind, cudnnHandle_t l, const struct prepared *p,
+	struct algorithm *to)
 {
-	static const char what[] = "choosing how to convolve";
 	cudnnConvolutionFwdAlgoPerf_t forward[MOST_ALGORITHMS];
 	cudnnConvolutionBwdDataAlgoPerf_t data[MOST_ALGORITHMS];
 	cudnnConvolutionBwdFilterAlgoPerf_t filter[MOST_ALGORITHMS];
-	int n = 0;
+	cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+	int n = 0, nto = 0;
 
 	switch (kind) {
 	case RT_CONV_FORWARD:
-		check(d,
-			cudnnGetConvolutionForwardAlgorithm_v7(
-				l, p->x, p->f, p->conv, p->y, MOST_ALGORITHMS, &n, forward),
-			what);
-		TAKE_FIRST(p, forward, n)
+		status = cudnnGetConvolutionForwardAlgorithm_v7(
+			l, p->x, p->f, p->conv, p->y, MOST_ALGORITHMS, &n, forward);
+		TAKE(to, nto, forward, n)
 		break;
 	case RT_CONV_DATA:
-		check(d,
-			cudnnGetConvolutionBackwardDataAlgorithm_v7(
-				l, p->f, p->y, p->conv, p->x, MOST_ALGORITHMS, &n, data),
-			what);
-		TAKE_FIRST(p, data, n)
+		status = cudnnGetConvolutionBackwardDataAlgorithm_v7(
+			l, p->f, p->y, p->conv, p->x, MOST_ALGORITHMS, &n, data);
+		TAKE(to, nto, data, n)
 		break;
 	case RT_CONV_FILTER:
-		check(d,
-			cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-				l, p->x, p->y, p->conv, p->f, MOST_ALGORITHMS, &n, filter),
-			what);
-		TAKE_FIRST(p, filter, n)
+		status = cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+			l, p->x, p->y, p->conv, p->f, MOST_ALGORITHMS, &n, filter);
+		TAKE(to, nto, filter, n)
 		break;
 	}
-	if (!p->ready)
-		rt_cuda_fatal(d, what, "cuDNN knows no deterministic way for this shape");
+	if (status != CUDNN_STATUS_NOT_SUPPORTED)
+		check(d, status, "choosing how to convolve");
+	return status == CUDNN_STATUS_SUCCESS ? nto : 0;
+}
+
+/* Ends the program: none fits, of which the one that needs least needs that (0: there is none). */
+static _Noreturn void
+refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
+{
+	static const char *const kind[] = {[RT_CONV_FORWARD] = "the convolution",
+		[RT_CONV_DATA] = "the gradient by the images of the convolution",
+		[RT_CONV_FILTER] = "the gradient by the filters of the convolution"};
+	const struct rt_conv_shape *s = &c->shape;
+	char what[256], why[256], option[64];
+
+	snprintf(what, sizeof what,
+		"%s of %s[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "] with filters [%" PRId64
+		",%" PRId64 ",%" PRId64 ",%" PRId64 "], strides %" PRId64 " and %" PRId64,
+		kind[s->kind], rt_dtype_info(c->dtype)->name, s->n, s->c, s->h, s->w, s->o,
+		s->c / s->groups, s->kh, s->kw, s->stride[0], s->stride[1]);
+	/* A larger limit helps only where the limit was what it was given. */
+	const size_t most = c->most > least ? c->most : least;
+	if (c->workspace < c->most)
+		snprintf(option, sizeof option, "%zu..%zu", least, most);
+	else
+		snprintf(option, sizeof option, "%zu", least);
+	if (least)
+		snprintf(why, sizeof why,
+			"cuDNN's deterministic algorithms need a workspace of at least %zu bytes, "
+			"and it has %zu; build the program with dopt -workspace=%s",
+			least, c->workspace, option);
+	else
+		snprintf(why, sizeof why, "cuDNN has no deterministic algorithm for it");
+	rt_cuda_fatal(d, what, why);
+}
+
+/* The first one that fits becomes that of `p`. */
+static void
+choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, struct prepared *p,
+	bool tf32)
+{
+	const cudnnMathType_t math[] = {c->dtype != RT_f32 ? CUDNN_TENSOR_OP_MATH
+					: tf32             ? CUDNN_DEFAULT_MATH
+							   : CUDNN_FMA_MATH,
+		CUDNN_FMA_MATH};
+	size_t least = 0;
+
+	for (int m = 0; m < 2; m++) {
+		struct algorithm list[MOST_ALGORITHMS];
+		check(d, cudnnSetConvolutionMathType(p->conv, math[m]), "a convolution");
+		const int n = ask(d, c->shape.kind, l, p, list);
+		for (int i = 0; i < n; i++) {
+			if (list[i].workspace <= c->workspace) {
+				p->algorithm = list[i].algorithm;
+				p->workspace = list[i].workspace;
+				p->ready = true;
+				return;
+			}
+			if (!least || list[i].workspace < least)
+				least = list[i].workspace;
+		}
+	}
+	refuse(d, c, least);
 }
 
 static struct rt_cuda_convs *
@@ -136,7 +193,8 @@ open_library(const struct rt_cuda *d)
 }
 
 void
-rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out)
+rt_cuda_conv(
+	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_conv *c = &d->target->cuda->convs[conv];
@@ -147,28 +205,30 @@ rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, voi
 	const cudnnHandle_t l = d->convs->library;
 	struct prepared *p = &d->convs->prepared[conv];
 	if (!p->ready) {
-		describe(d, c, p, ctx->rank->options->tf32);
-		choose(d, c->shape.kind, l, p);
+		describe(d, c, p);
+		choose(d, c, l, p, ctx->rank->options->tf32);
 	}
+	if (!workspace)
+		workspace = d->workspace;
 	switch (c->shape.kind) {
 	case RT_CONV_FORWARD:
 		check(d,
 			cudnnConvolutionForward(l, &one, p->x, a, p->f, b, p->conv,
-				(cudnnConvolutionFwdAlgo_t)p->algorithm, d->workspace, p->workspace,
+				(cudnnConvolutionFwdAlgo_t)p->algorithm, workspace, p->workspace,
 				&zero, p->y, out),
 			"a convolution");
 		break;
 	case RT_CONV_DATA:
 		check(d,
 			cudnnConvolutionBackwardData(l, &one, p->f, b, p->y, a, p->conv,
-				(cudnnConvolutionBwdDataAlgo_t)p->algorithm, d->workspace,
+				(cudnnConvolutionBwdDataAlgo_t)p->algorithm, workspace,
 				p->workspace, &zero, p->x, out),
 			"the gradient of a convolution by its images");
 		break;
 	case RT_CONV_FILTER:
 		check(d,
 			cudnnConvolutionBackwardFilter(l, &one, p->x, a, p->y, b, p->conv,
-				(cudnnConvolutionBwdFilterAlgo_t)p->algorithm, d->workspace,
+				(cudnnConvolutionBwdFilterAlgo_t)p->algorithm, workspace,
 				p->workspace, &zero, p->f, out),
 			"the gradient of a convolution by its filters");
 		break;

@@ -15,8 +15,8 @@
 
 /* Exit code where no device can be used: neither the program nor its input is at fault. */
 #define RT_EXIT_DEVICE 3
-/* Bytes that every rank allocates beside the arena, as workspace of matrix products and
- * convolutions: what NVIDIA recommends for its largest devices. */
+/* Bytes that every rank allocates in addition to the arena, as workspace of matrix products and of
+ * convolutions that need no more: what NVIDIA recommends for its largest devices. */
 #define RT_CUDA_WORKSPACE ((size_t)32 << 20)
 
 /* A kernel of the image: `threads` a block. */
@@ -46,6 +46,8 @@ struct rt_cuda_gemm {
 struct rt_cuda_conv {
 	enum rt_dtype dtype;
 	struct rt_conv_shape shape;
+	size_t workspace; /* bytes that it is given */
+	size_t most;      /* the limit under which it was given them: -workspace of dopt */
 };
 
 struct rt_cuda;
@@ -71,8 +73,11 @@ void rt_cuda_launch(
 void rt_cuda_gemm(
 	struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c);
 
-/* Convolution number `conv`: `a` and `b` in the order of rt_conv_f32. Frees what they hold. */
-void rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out);
+/* Convolution number `conv`: `a` and `b` in the order of rt_conv_f32; `workspace` has the bytes of
+ * its row, NULL: that of products, which has RT_CUDA_WORKSPACE, is used. The other function frees
+ * what they hold. */
+void rt_cuda_conv(
+	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace);
 void rt_cuda_close_convs(struct rt_cuda *d);
 
 void rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);

@@ -1,16 +1,23 @@
 /* The part of cuDNN that libdopt_rt_cuda calls, as loops; nothing where cuDNN's headers are not. A
- * program that relies on more than it asked for fails: sizes must agree, and there is one algorithm
- * a kind, besides one that is faster and not deterministic, which must not be taken. */
+ * program that relies on more than it asked for fails: sizes must agree, and the workspace is
+ * overwritten. Each kind has an algorithm that is faster and not deterministic, which must not be
+ * taken, and one that needs a workspace: a little with FMA_MATH, else copies of the three tensors.
+ *
+ * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that a real cuDNN was asked about have the algorithms
+ * that it has named (test/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
 #if __has_include(<cudnn.h>)
 #include "runtime/half.h"
 
 #include <cudnn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORKSPACE = 4096, FAST = 0, SURE = 1 };
+enum { FORWARD, DATA, FILTER }; /* kinds, in the order of the lines of the file */
+enum { ROWS = 8, NAME = 128, LINE = 1024 };
 
 struct cudnnTensorStruct {
 	cudnnDataType_t type;
@@ -25,6 +32,7 @@ struct cudnnFilterStruct {
 struct cudnnConvolutionStruct {
 	int pad[2], stride[2], dilation[2], groups;
 	bool sums_f32, has_math;
+	cudnnMathType_t math;
 };
 
 struct cudnnContext {
@@ -134,7 +142,7 @@ cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t c, int groups)
 cudnnStatus_t
 cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t c, cudnnMathType_t math)
 {
-	(void)math;
+	c->math = math;
 	c->has_math = true;
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -155,52 +163,116 @@ fits(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDescr
 	       is_side(x->w, f->w, y->w, c->pad[1], c->stride[1], c->dilation[1]);
 }
 
-#define ALGORITHMS(name, type)                                                                     \
-	static cudnnStatus_t name(int most, int *n, type *row)                                     \
-	{                                                                                          \
-		*n = 2;                                                                            \
-		if (most < *n)                                                                     \
-			return CUDNN_STATUS_BAD_PARAM;                                             \
-		memset(row, 0, 2 * sizeof *row);                                                   \
-		row[0].algo = FAST;                                                                \
-		row[0].determinism = CUDNN_NON_DETERMINISTIC;                                      \
-		row[1].algo = SURE;                                                                \
-		row[1].determinism = CUDNN_DETERMINISTIC;                                          \
-		row[1].memory = WORKSPACE;                                                         \
-		return CUDNN_STATUS_SUCCESS;                                                       \
+struct row {
+	int algorithm;
+	cudnnStatus_t status;
+	bool deterministic;
+	size_t memory;
+};
+
+static size_t
+bytes_of(cudnnDataType_t type, int64_t elements)
+{
+	return (size_t)elements * (type == CUDNN_DATA_FLOAT ? 4 : 2);
+}
+
+/* "0: [a1 st0 det1 60.8MB] ...". */
+static int
+read_rows(const char *line, struct row *row)
+{
+	int n = 0, status, deterministic;
+	double megabytes;
+
+	for (const char *p = line; n < ROWS && (p = strchr(p, '[')) != NULL; p++, n++) {
+		if (sscanf(p, "[a%d st%d det%d %lfMB]", &row[n].algorithm, &status, &deterministic,
+			    &megabytes) != 4)
+			return 0;
+		row[n].status = (cudnnStatus_t)status;
+		row[n].deterministic = deterministic;
+		row[n].memory = (size_t)(megabytes * 1e6);
+	}
+	return n;
+}
+
+/* What the file says of a convolution of that kind; 0 rows: nothing. */
+static int
+known_rows(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDescriptor_t c,
+	int kind, struct row *row)
+{
+	const char *path = getenv("SHIM_CUDNN_ALGORITHMS");
+	FILE *file = path ? fopen(path, "r") : NULL;
+	char name[NAME], line[LINE];
+	int n = 0;
+
+	snprintf(name, sizeof name, "conv %dx%dx%dx%d o%d k%d s%d %s\n", x->n, x->c, x->h, x->w,
+		f->o, f->h, c->stride[0], c->math == CUDNN_FMA_MATH ? "FMA" : "DEFAULT");
+	while (file && !n && fgets(line, sizeof line, file)) {
+		if (strcmp(line, name) != 0)
+			continue;
+		for (int k = 0; k <= kind && fgets(line, sizeof line, file); k++)
+			n = k == kind ? read_rows(line, row) : 0;
+	}
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* The algorithms of a convolution of that kind, best first. */
+static int
+rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDescriptor_t c,
+	cudnnTensorDescriptor_t y, int kind, struct row *row)
+{
+	const int n = known_rows(x, f, c, kind, row);
+	const size_t copies = bytes_of(x->type, (int64_t)x->n * x->c * x->h * x->w) +
+			      bytes_of(x->type, (int64_t)y->n * y->c * y->h * y->w) +
+			      bytes_of(x->type, (int64_t)f->o * f->c * f->h * f->w);
+
+	if (n)
+		return n;
+	row[0] = (struct row){FAST, CUDNN_STATUS_SUCCESS, false, 0};
+	row[1] = (struct row){SURE, CUDNN_STATUS_SUCCESS, true,
+		c->math == CUDNN_FMA_MATH ? WORKSPACE : WORKSPACE + copies};
+	return 2;
+}
+
+#define GIVE(to, from, n)                                                                          \
+	memset((to), 0, (size_t)(n) * sizeof *(to));                                               \
+	for (int i = 0; i < (n); i++) {                                                            \
+		(to)[i].algo = (from)[i].algorithm;                                                \
+		(to)[i].status = (from)[i].status;                                                 \
+		(to)[i].determinism =                                                              \
+			(from)[i].deterministic ? CUDNN_DETERMINISTIC : CUDNN_NON_DETERMINISTIC;   \
+		(to)[i].memory = (from)[i].memory;                                                 \
 	}
 
-ALGORITHMS(forward_algorithms, cudnnConvolutionFwdAlgoPerf_t)
-ALGORITHMS(data_algorithms, cudnnConvolutionBwdDataAlgoPerf_t)
-ALGORITHMS(filter_algorithms, cudnnConvolutionBwdFilterAlgoPerf_t)
+#define ASK(kind)                                                                                  \
+	struct row from[ROWS];                                                                     \
+	(void)h;                                                                                   \
+	if (!fits(x, f, c, y))                                                                     \
+		return CUDNN_STATUS_BAD_PARAM;                                                     \
+	*n = rows_of(x, f, c, y, kind, from);                                                      \
+	if (most < *n)                                                                             \
+		return CUDNN_STATUS_BAD_PARAM;                                                     \
+	GIVE(row, from, *n)                                                                        \
+	return CUDNN_STATUS_SUCCESS;
 
 cudnnStatus_t
 cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t h, const cudnnTensorDescriptor_t x,
 	const cudnnFilterDescriptor_t f, const cudnnConvolutionDescriptor_t c,
-	const cudnnTensorDescriptor_t y, const int most, int *n, cudnnConvolutionFwdAlgoPerf_t *row)
-{
-	(void)h;
-	return fits(x, f, c, y) ? forward_algorithms(most, n, row) : CUDNN_STATUS_BAD_PARAM;
-}
+	const cudnnTensorDescriptor_t y, const int most, int *n,
+	cudnnConvolutionFwdAlgoPerf_t *row){ASK(FORWARD)}
 
-cudnnStatus_t
-cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t h, const cudnnFilterDescriptor_t f,
-	const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t c,
-	const cudnnTensorDescriptor_t x, const int most, int *n,
-	cudnnConvolutionBwdDataAlgoPerf_t *row)
-{
-	(void)h;
-	return fits(x, f, c, y) ? data_algorithms(most, n, row) : CUDNN_STATUS_BAD_PARAM;
-}
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t h,
+	const cudnnFilterDescriptor_t f, const cudnnTensorDescriptor_t y,
+	const cudnnConvolutionDescriptor_t c, const cudnnTensorDescriptor_t x, const int most,
+	int *n, cudnnConvolutionBwdDataAlgoPerf_t *row){ASK(DATA)}
 
-cudnnStatus_t
-cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t h, const cudnnTensorDescriptor_t x,
-	const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t c,
-	const cudnnFilterDescriptor_t f, const int most, int *n,
-	cudnnConvolutionBwdFilterAlgoPerf_t *row)
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t h,
+	const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,
+	const cudnnConvolutionDescriptor_t c, const cudnnFilterDescriptor_t f, const int most,
+	int *n, cudnnConvolutionBwdFilterAlgoPerf_t *row)
 {
-	(void)h;
-	return fits(x, f, c, y) ? filter_algorithms(most, n, row) : CUDNN_STATUS_BAD_PARAM;
+	ASK(FILTER)
 }
 
 static float
@@ -221,12 +293,26 @@ put(cudnnDataType_t type, void *p, int64_t i, float v)
 		((uint16_t *)p)[i] = type == CUDNN_DATA_HALF ? rt_f32_to_f16(v) : rt_f32_to_bf16(v);
 }
 
-/* The three tensors, and the sums of the one that is computed. */
+/* The three tensors, and the sums of the one that is computed; with what. */
 struct tensors {
 	const void *x, *f, *y;
 	float *sum;
 	char out;
+	int kind, algorithm;
+	void *space;
+	size_t bytes;
 };
+
+/* Does the call have the workspace that its algorithm was said to need? */
+static bool
+has_space(const struct tensors *t, const struct row *row, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (row[i].algorithm == t->algorithm && row[i].status == CUDNN_STATUS_SUCCESS)
+			return row[i].deterministic && t->bytes == row[i].memory &&
+			       (t->space || !t->bytes);
+	return false;
+}
 
 static void
 add_one(struct tensors *t, cudnnDataType_t type, int64_t x, int64_t f, int64_t y)
@@ -262,12 +348,17 @@ add_plane(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t 
 static cudnnStatus_t
 convolve(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f,
 	cudnnConvolutionDescriptor_t c, cudnnTensorDescriptor_t y, void *to, int64_t size,
-	const float *alpha, const float *beta, size_t workspace)
+	const float *alpha, const float *beta)
 {
+	struct row row[ROWS];
 	int at[5];
 
-	if (!fits(x, f, c, y) || *alpha != 1 || *beta != 0 || workspace != WORKSPACE)
+	if (!fits(x, f, c, y) || *alpha != 1 || *beta != 0 ||
+		!has_space(t, row, rows_of(x, f, c, y, t->kind, row)))
 		return CUDNN_STATUS_BAD_PARAM;
+	if (known_rows(x, f, c, t->kind, row))
+		return CUDNN_STATUS_SUCCESS;
+	memset(t->space, 0xFF, t->bytes); /* NaN */
 	t->sum = calloc((size_t)size, sizeof *t->sum);
 	if (!t->sum)
 		return CUDNN_STATUS_ALLOC_FAILED;
@@ -289,11 +380,17 @@ cudnnConvolutionForward(cudnnHandle_t h, const void *alpha, const cudnnTensorDes
 	const cudnnConvolutionDescriptor_t c, cudnnConvolutionFwdAlgo_t algorithm, void *space,
 	size_t bytes, const void *beta, const cudnnTensorDescriptor_t y, void *py)
 {
-	struct tensors t = {.x = px, .f = pf, .out = 'y'};
+	struct tensors t = {.x = px,
+		.f = pf,
+		.out = 'y',
+		.kind = FORWARD,
+		.algorithm = (int)algorithm,
+		.space = space,
+		.bytes = bytes};
 
-	if (!h->stream || (int)algorithm != SURE || !space)
+	if (!h->stream)
 		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, py, (int64_t)y->n * y->c * y->h * y->w, alpha, beta, bytes);
+	return convolve(&t, x, f, c, y, py, (int64_t)y->n * y->c * y->h * y->w, alpha, beta);
 }
 
 cudnnStatus_t
@@ -302,11 +399,17 @@ cudnnConvolutionBackwardData(cudnnHandle_t h, const void *alpha, const cudnnFilt
 	const cudnnConvolutionDescriptor_t c, cudnnConvolutionBwdDataAlgo_t algorithm, void *space,
 	size_t bytes, const void *beta, const cudnnTensorDescriptor_t x, void *px)
 {
-	struct tensors t = {.f = pf, .y = py, .out = 'x'};
+	struct tensors t = {.f = pf,
+		.y = py,
+		.out = 'x',
+		.kind = DATA,
+		.algorithm = (int)algorithm,
+		.space = space,
+		.bytes = bytes};
 
-	if (!h->stream || (int)algorithm != SURE || !space)
+	if (!h->stream)
 		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, px, (int64_t)x->n * x->c * x->h * x->w, alpha, beta, bytes);
+	return convolve(&t, x, f, c, y, px, (int64_t)x->n * x->c * x->h * x->w, alpha, beta);
 }
 
 cudnnStatus_t
@@ -315,11 +418,17 @@ cudnnConvolutionBackwardFilter(cudnnHandle_t h, const void *alpha, const cudnnTe
 	const cudnnConvolutionDescriptor_t c, cudnnConvolutionBwdFilterAlgo_t algorithm,
 	void *space, size_t bytes, const void *beta, const cudnnFilterDescriptor_t f, void *pf)
 {
-	struct tensors t = {.x = px, .y = py, .out = 'f'};
+	struct tensors t = {.x = px,
+		.y = py,
+		.out = 'f',
+		.kind = FILTER,
+		.algorithm = (int)algorithm,
+		.space = space,
+		.bytes = bytes};
 
-	if (!h->stream || (int)algorithm != SURE || !space)
+	if (!h->stream)
 		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, pf, (int64_t)f->o * f->c * f->h * f->w, alpha, beta, bytes);
+	return convolve(&t, x, f, c, y, pf, (int64_t)f->o * f->c * f->h * f->w, alpha, beta);
 }
 #else
 extern const char shim_has_no_cudnn;
