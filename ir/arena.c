@@ -15,8 +15,7 @@ enum {
 	ARENA_ALIGN = 8,
 };
 
-/* More than the page tables of a 64-bit machine reach in one process: 128 TiB. */
-static const size_t most_bytes = (size_t)1 << 47;
+static const char contents[] = "ops, values and attributes"; /* for messages */
 
 struct arena {
 	char *start, *next, *end; /* of the chunk at hand */
@@ -46,31 +45,18 @@ arena_grow(struct arena *a, size_t size)
 {
 	size_t bytes = size > a->chunk ? size : a->chunk;
 
-	a->next = array_create_zero(a, bytes, 1, "ops, values and attributes");
+	a->next = array_create_zero(a, bytes, 1, contents);
 	a->start = a->next;
 	a->end = a->next + bytes;
 	if (a->chunk < ARENA_LAST_CHUNK)
 		a->chunk *= 2;
 }
 
-/* A count was negative or overflowed: a bug, and not a matter of how much memory there is. */
-static _Noreturn void
-absurd_size(size_t size)
-{
-	enum { EXIT_BUG = 3 }; /* as enum driver_exit */
-
-	fprintf(stderr,
-		"dopt: internal error: %zu bytes were asked for ops, values and attributes; no "
-		"machine has that much\n",
-		size);
-	exit(EXIT_BUG);
-}
-
 void *
 arena_alloc(struct arena *a, size_t size)
 {
-	if (size > most_bytes)
-		absurd_size(size);
+	if (size > SIZE_MAX - ARENA_ALIGN) /* rounded up it would be 0 */
+		out_of_memory_for(size, 1, contents);
 	size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (!a->next || size > (size_t)(a->end - a->next))
 		arena_grow(a, size);

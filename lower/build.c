@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <talloc.h>
 
 int
@@ -20,82 +19,74 @@ lower_target_find(const char *name)
 	return strcmp(name, "host") == 0 ? LOWER_HOST : strcmp(name, "cuda") == 0 ? LOWER_CUDA : -1;
 }
 
-/* Is the library that runs this the one of the build tree? Then so are the runtime and its headers.
- */
-static bool
-in_build_tree(void)
+/* The folder of libdopt, links resolved: the runtime library is in the same. NULL: unknown. */
+static char *
+library_folder(const void *owner)
 {
 	Dl_info info;
 	char *real =
 		dladdr((void *)&lower_target_find, &info) ? realpath(info.dli_fname, NULL) : NULL;
-	const size_t n = strlen(DOPT_BUILD_LIBDIR);
-	const bool found = real && strncmp(real, DOPT_BUILD_LIBDIR, n) == 0 && real[n] == '/';
+	char *slash = real ? strrchr(real, '/') : NULL;
+	char *folder = slash ? talloc_strndup(owner, real, (size_t)(slash - real)) : NULL;
 
 	free(real);
-	return found;
+	return folder;
 }
 
-/* Where the library lies tells where the installed tree is: LIB/../include/dopt. */
-static char *
-installed(const void *owner, const char *below)
+/* Then the headers are in the source tree. */
+static bool
+is_build_tree(const char *folder)
 {
-	Dl_info info;
+	char *built = realpath(DOPT_BUILD_LIBDIR, NULL);
+	const bool same = built && strcmp(folder, built) == 0;
 
-	if (!dladdr((void *)&lower_target_find, &info))
-		return talloc_strdup(owner, ".");
-	char *folder = talloc_strdup(owner, info.dli_fname), *slash = strrchr(folder, '/');
-	if (slash)
-		*slash = 0;
-	return talloc_asprintf_append(folder, "%s", below);
-}
-
-char *
-lower_include_dir(const void *owner)
-{
-	return in_build_tree() ? talloc_strdup(owner, DOPT_BUILD_INCLUDE)
-			       : talloc_strdup(owner, DOPT_INSTALL_INCLUDE);
+	free(built);
+	return same;
 }
 
 char *
 lower_lib_dir(const void *owner)
 {
-	return in_build_tree() ? talloc_strdup(owner, DOPT_BUILD_LIBDIR) : installed(owner, "");
+	char *folder = library_folder(owner);
+
+	return folder ? folder : talloc_strdup(owner, DOPT_BUILD_LIBDIR);
+}
+
+char *
+lower_include_dir(const void *owner)
+{
+	char *folder = library_folder(owner);
+
+	if (!folder || is_build_tree(folder)) {
+		talloc_free(folder);
+		return talloc_strdup(owner, DOPT_BUILD_INCLUDE);
+	}
+	return talloc_asprintf_append(folder, "/%s", DOPT_INSTALL_INCLUDE);
 }
 
 char *
 lower_compile_command(const void *owner)
 {
-	char *include = lower_include_dir(owner);
+	void *scratch = talloc_new(owner);
 
 	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats.
 	 */
-	return talloc_asprintf(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
-		DOPT_CC, DOPT_CC_FLAGS, include, DOPT_CC_INCLUDES);
+	char *command = talloc_asprintf(owner,
+		"%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s", lower_quote(scratch, DOPT_CC),
+		DOPT_CC_FLAGS, lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
+	talloc_free(scratch);
+	return command;
 }
 
 char *
 lower_link_flags(const void *owner)
 {
-	char *lib = lower_lib_dir(owner);
+	void *scratch = talloc_new(owner);
+	char *flags = talloc_asprintf(owner, "-L%s -ldopt_rt %s",
+		lower_quote(scratch, lower_lib_dir(scratch)), DOPT_RT_LIBS);
 
-	return talloc_asprintf(owner, "-L%s -ldopt_rt %s", lib, DOPT_RT_LIBS);
-}
-
-bool
-lower_run_command(struct diag *d, const char *command, bool verbose)
-{
-	if (verbose)
-		diag_report(d, DIAG_REMARK, LOC_NONE, "%s", command);
-	const int status = system(command);
-	if (status == 0)
-		return true;
-	if (status < 0)
-		diag_error(d, LOC_NONE, "cannot run a command: %s: %s", strerror(errno), command);
-	else
-		diag_error(d, LOC_NONE, "a command failed with %s %d: %s",
-			WIFEXITED(status) ? "exit status" : "signal",
-			WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), command);
-	return false;
+	talloc_free(scratch);
+	return flags;
 }
 
 bool
@@ -132,11 +123,16 @@ lower_close(struct diag *d, const char *folder, const char *name, FILE *f)
 	return ok;
 }
 
+/* Without quotes where it needs none: command lines are read by people, too. */
 char *
 lower_quote(const void *owner, const char *s)
 {
-	char *text = talloc_strdup(owner, "'");
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "_-+=./:@%,";
 
+	if (*s && !s[strspn(s, plain)])
+		return talloc_strdup(owner, s);
+	char *text = talloc_strdup(owner, "'");
 	for (; *s; s++)
 		text = *s == '\'' ? talloc_strdup_append(text, "'\\''")
 				  : talloc_strndup_append(text, s, 1);

@@ -1,4 +1,4 @@
-/* Files, folders and commands of the lowering. Failures are reported. */
+/* Files, folders and command lines of the lowering. Failures are reported. */
 #ifndef LOWER_BUILD_H
 #define LOWER_BUILD_H
 
@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* The file that a program is linked to, in the folder of its sources, until it gets its name. */
+#define LOWER_PROGRAM "program"
+
 /* Where the headers and the runtime library are: of the build tree, or installed. */
 char *lower_include_dir(const void *owner);
 char *lower_lib_dir(const void *owner);
-
-/* Runs a shell command; `verbose`: shows it first. */
-bool lower_run_command(struct diag *d, const char *command, bool verbose);
 
 /* Creates a folder if it is not there. */
 bool lower_make_dir(struct diag *d, const char *path);
@@ -23,7 +23,7 @@ FILE *lower_open(struct diag *d, const char *folder, const char *name);
 /* Closes it; false, after a report, if not all of it has been written. */
 bool lower_close(struct diag *d, const char *folder, const char *name, FILE *f);
 
-/* s as one word of the shell. */
+/* s as one word of the shell: in quotes where it needs them. */
 char *lower_quote(const void *owner, const char *s);
 
 #endif

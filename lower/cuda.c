@@ -324,7 +324,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 }
 
 bool
-cuda_build(struct diag *d, const struct lower_options *o, const char *folder, bool convolves)
+cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves)
 {
 	if (!*DOPT_NVCC) {
 		diag_error(d, LOC_NONE,
@@ -333,22 +333,22 @@ cuda_build(struct diag *d, const struct lower_options *o, const char *folder, bo
 		return false;
 	}
 	void *owner = talloc_new(NULL);
-	const char *arch = getenv("DOPT_CUDA_ARCH"), *in = lower_quote(owner, folder);
-	const char *cc = lower_compile_command(owner), *flags = o->cflags ? o->cflags : "";
+	const char *arch = getenv("DOPT_CUDA_ARCH"), *flags = o->cflags ? o->cflags : "";
+	const char *cc = lower_compile_command(owner);
 	char *command = talloc_asprintf(owner,
-		"cd %s && %s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu", in, DOPT_NVCC,
-		lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
+		"%s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu",
+		lower_quote(owner, DOPT_NVCC), lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
 		lower_quote(owner, lower_include_dir(owner)));
-	bool ok = lower_run_command(d, command, o->verbose);
+	bool ok = job_run(j, command, o->verbose);
 
 	/* Sums and scalar functions are the kernels' work; this file only launches them. */
-	command = talloc_asprintf(owner, "cd %s && %s -O1 %s -c step.c", in, cc, flags);
-	ok = ok && lower_run_command(d, command, o->verbose);
+	command = talloc_asprintf(owner, "%s -O1 %s -c step.c", cc, flags);
+	ok = ok && job_run(j, command, o->verbose);
 	command = talloc_asprintf(owner,
-		"%s -o %s %s/step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s", cc,
-		lower_quote(owner, o->output), in, lower_quote(owner, lower_lib_dir(owner)),
-		convolves ? DOPT_CUDNN_LIBS : "", DOPT_CUDA_LIBS, DOPT_RT_LIBS);
-	ok = ok && lower_run_command(d, command, o->verbose);
+		"%s -o " LOWER_PROGRAM " step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s", cc,
+		lower_quote(owner, lower_lib_dir(owner)), convolves ? DOPT_CUDNN_LIBS : "",
+		DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	ok = ok && job_run(j, command, o->verbose);
 	talloc_free(owner);
 	return ok;
 }

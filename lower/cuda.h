@@ -2,6 +2,7 @@
 #ifndef LOWER_CUDA_H
 #define LOWER_CUDA_H
 
+#include "lower/job.h"
 #include "lower/lower.h"
 #include "lower/plan.h"
 
@@ -28,10 +29,10 @@ void cuda_write_program(FILE *out, const struct cuda_sources *src, const char *p
 #define CUDA_ARCH "sm_90"
 
 /*
- * Compiles both and links them. The architecture is DOPT_CUDA_ARCH of the environment, in nvcc's
- * words; without it CUDA_ARCH. Reports and returns false where this build of dopt knows no nvcc or
- * a command fails.
+ * Compiles both in the job's folder and links them to LOWER_PROGRAM. The architecture is
+ * DOPT_CUDA_ARCH of the environment, in nvcc's words; without it CUDA_ARCH. Reports and returns
+ * false where this build of dopt knows no nvcc or a command fails.
  */
-bool cuda_build(struct diag *d, const struct lower_options *o, const char *folder, bool convolves);
+bool cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves);
 
 #endif

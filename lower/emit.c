@@ -3,6 +3,7 @@
 #include "lower/build.h"
 #include "lower/cuda.h"
 #include "lower/host.h"
+#include "lower/job.h"
 #include "lower/kernel.h"
 #include "lower/lower.h"
 
@@ -14,51 +15,73 @@
  * call: optimizing it takes time and gains none.
  */
 static bool
-build_host(struct diag *d, const struct lower_options *o, const char *folder, int nfiles)
+build_host(struct job *j, const struct lower_options *o, int nfiles)
 {
 	void *scratch = talloc_new(NULL);
-	const char *cc = lower_compile_command(scratch), *in = lower_quote(scratch, folder);
-	const char *flags = o->cflags ? o->cflags : "";
+	const char *cc = lower_compile_command(scratch), *flags = o->cflags ? o->cflags : "";
 	char *command = talloc_asprintf(
-		scratch, "cd %s && { %s -O0 %s -c step.c & p=$!; ok=0", in, cc, flags);
+		scratch, "{ %s -O0 %s -c step.c & p=$!; ok=0", cc, flags);
 
 	if (nfiles)
 		command = talloc_asprintf_append(command,
 			"; seq 0 %d | xargs -P \"$(nproc)\" -I{} %s %s -c kernels_{}.c || ok=1",
 			nfiles - 1, cc, flags);
 	command = talloc_asprintf_append(command, "; wait $p || ok=1; test $ok = 0; }");
-	bool ok = lower_run_command(d, command, o->verbose);
-	command = talloc_asprintf(
-		scratch, "%s -o %s %s/step.o", cc, lower_quote(scratch, o->output), in);
+	bool ok = job_run(j, command, o->verbose);
+	command = talloc_asprintf(scratch, "%s -o " LOWER_PROGRAM " step.o", cc);
 	for (int i = 0; i < nfiles; i++)
-		command = talloc_asprintf_append(command, " %s/kernels_%d.o", in, i);
+		command = talloc_asprintf_append(command, " kernels_%d.o", i);
 	command = talloc_asprintf_append(command, " %s", lower_link_flags(scratch));
-	ok = ok && lower_run_command(d, command, o->verbose);
+	ok = ok && job_run(j, command, o->verbose);
 	talloc_free(scratch);
 	return ok;
 }
 
-static bool
-emit_host(const struct lower_plan *p, const struct lower_options *o)
-{
-	struct diag *d = p->module->ctx->diag;
-	char *folder = talloc_asprintf(p, "%s.src", o->output);
-	int nfiles = 0;
+/* What a target writes into a folder: sources, and what building them depends on. */
+struct sources {
+	int nfiles;     /* of the host's kernels */
+	bool convolves; /* cuda: with cuDNN */
+};
 
-	return lower_make_dir(d, folder) && host_write(p, o, folder, &nfiles) &&
-	       (o->sources_only || o->entry || build_host(d, o, folder, nfiles));
+static bool
+write_sources(const struct lower_plan *p, const struct lower_options *o, const char *folder,
+	struct sources *s)
+{
+	return o->target == LOWER_CUDA ? cuda_write(p, o, folder, &s->convolves)
+				       : host_write(p, o, folder, &s->nfiles);
 }
 
 static bool
-emit_cuda(const struct lower_plan *p, const struct lower_options *o)
+build(struct job *j, struct diag *d, const struct lower_options *o, const struct sources *s)
+{
+	return o->target == LOWER_CUDA ? cuda_build(j, d, o, s->convolves)
+				       : build_host(j, o, s->nfiles);
+}
+
+/* Sources alone go where they belong: whoever asks for them builds there. */
+static bool
+emit_sources(const struct lower_plan *p, const struct lower_options *o)
+{
+	char *folder = talloc_asprintf(p, "%s.src", o->output);
+	struct sources s = {0};
+
+	return lower_make_dir(p->module->ctx->diag, folder) && write_sources(p, o, folder, &s);
+}
+
+/* Sources that do not compile are left for whoever wants to see why. */
+static bool
+emit_program(const struct lower_plan *p, const struct lower_options *o)
 {
 	struct diag *d = p->module->ctx->diag;
-	char *folder = talloc_asprintf(p, "%s.src", o->output);
+	struct sources s = {0};
+	struct job *j = job_can_publish(d, o->output)
+				? job_create(p, d, job_sources(p, o->output))
+				: NULL;
 
-	bool convolves = false;
-
-	return lower_make_dir(d, folder) && cuda_write(p, o, folder, &convolves) &&
-	       (o->sources_only || o->entry || cuda_build(d, o, folder, convolves));
+	if (!j || !write_sources(p, o, job_folder(j), &s))
+		return false;
+	const bool built = build(j, d, o, &s);
+	return job_publish(j, d, built ? LOWER_PROGRAM : NULL, o->output) && built;
 }
 
 const struct storage_target *
@@ -77,7 +100,7 @@ lower_emit_program(struct ir_module *m, const struct lower_options *o)
 		return false;
 	bool ok = lower_check(p);
 	if (ok)
-		ok = o->target == LOWER_CUDA ? emit_cuda(p, o) : emit_host(p, o);
+		ok = o->sources_only || o->entry ? emit_sources(p, o) : emit_program(p, o);
 	talloc_free(p);
 	return ok;
 }

@@ -18,7 +18,8 @@ enum lower_target { LOWER_HOST, LOWER_CUDA };
 struct lower_options {
 	enum lower_target target;
 	const struct storage_target *storage; /* NULL: lower_storage_target(target) */
-	const char *output;       /* the executable, e.g. "train"; its sources go to "train.src/" */
+	const char *output;       /* the executable, e.g. "train"; its sources go to "train.src/".
+				   * Both get these names when they are complete */
 	bool sources_only;        /* write the sources, do not compile */
 	bool verbose;             /* print the compiler's command lines on stderr */
 	const char *cflags;       /* further flags of the compiler, behind the others; NULL: none */
@@ -32,7 +33,7 @@ struct lower_options {
 
 /*
  * Writes and builds the program of @main. The module must be verified and hold no calls (inline
- * first). Reports what is wrong at its op and returns false; sources that were written stay.
+ * first). Reports what is wrong at its op and returns false; sources that do not compile stay.
  */
 bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
 

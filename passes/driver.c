@@ -10,6 +10,7 @@
 #include "parser/parse.h"
 #include "parser/stablehlo/import.h"
 #include "passes/driver_checks.h"
+#include "passes/driver_crash.h"
 #include "passes/driver_input.h"
 #include "passes/driver_measure.h"
 #include "passes/driver_report.h"
@@ -20,7 +21,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <talloc.h>
 #include <unistd.h>
 
@@ -66,6 +66,17 @@ check_pass_names(const void *owner, const struct pass_registry *r, const char *o
 	return true;
 }
 
+static bool
+load_plugins(const struct driver_options *o, struct pass_registry *r, struct diag *d)
+{
+	for (int i = 0; i < o->load.n; i++) {
+		crash_doing(o->note, "while it loaded the plugin %s", o->load.item[i]);
+		if (!pass_plugin_load(r, d, o->load.item[i]))
+			return false;
+	}
+	return true;
+}
+
 /* Plugins, pipelines, names of passes: what the command line says that needs the registry. */
 static enum driver_exit
 set_up_passes(struct driver *t)
@@ -73,9 +84,8 @@ set_up_passes(struct driver *t)
 	const struct driver_options *o = t->o;
 	bool ok = true;
 
-	for (int i = 0; i < o->load.n; i++)
-		if (!pass_plugin_load(t->manager->registry, t->ctx->diag, o->load.item[i]))
-			return DRIVER_INPUT;
+	if (!load_plugins(o, t->manager->registry, t->ctx->diag))
+		return DRIVER_INPUT;
 	for (int i = 0; i < o->pass.n; i++)
 		ok &= pass_pipeline_parse(t->pipeline, t->manager, "pipeline", o->pass.item[i]);
 	ok &= driver_budget_read(t);
@@ -128,6 +138,7 @@ read_module(struct driver *t, const struct driver_input *in)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
 			return NULL;
 	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
+	crash_doing(t->o->note, "while it read %s", in->name);
 	struct ir_module *m =
 		is_mlir(in) ? import_module(t, in)
 			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
@@ -181,6 +192,7 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
 	const struct driver_options *o = t->o;
 
+	crash_doing(o->note, "after the passes, while it made the result");
 	if (t->checks)
 		return driver_checks_run(t->checks, m);
 	if (o->run) {
@@ -270,6 +282,7 @@ make_driver(void *scratch, const struct driver_options *o)
 {
 	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
 
+	crash_diag(o->note, t.ctx->diag);
 	t.manager = pass_manager_create(scratch, t.ctx);
 	t.manager->verify_each = o->verify_each;
 	t.manager->seed = (uint64_t)o->seed;
@@ -307,6 +320,7 @@ measure_round(
 		.storage = t.storage,
 		.stored = stored};
 	good = good && driver_measure(m, &mo, stderr);
+	crash_diag(o->note, NULL);
 	talloc_free(scratch);
 	return good;
 }
@@ -360,6 +374,7 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 		exit = driver_checks_end(checks, out, exit);
 	if (expect && exit != DRIVER_USAGE)
 		exit = driver_expect_finish(expect) ? DRIVER_OK : DRIVER_INPUT;
+	crash_diag(o->note, NULL);
 	talloc_free(scratch);
 	return exit;
 }
@@ -432,51 +447,19 @@ transform_file(const void *scratch, const struct driver_options *o)
 	return exit;
 }
 
-/* The first line of the reproducer names the pass: `... -pass=NAME ...`. */
-static void
-report_crash(const struct driver_options *o, int signal)
-{
-	driver_error("killed by signal %d (%s)", signal, strsignal(signal));
-	if (access(o->reproducer, F_OK))
-		return;
-	fprintf(stderr, "dopt: note: the command in the first line of %s runs the pass alone\n",
-		o->reproducer);
-}
-
-/* In a child, so that there is somebody left to say what happened when it crashes. */
-static enum driver_exit
-transform_in_child(const void *scratch, const struct driver_options *o)
-{
-	int status = 0;
-
-	unlink(o->reproducer);
-	pid_t child = fork();
-	if (child == 0)
-		return transform_file(scratch, o);
-	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		driver_error("cannot run a process: %s", strerror(errno));
-		return DRIVER_INPUT;
-	}
-	if (WIFEXITED(status))
-		return (enum driver_exit)WEXITSTATUS(status);
-	report_crash(o, WTERMSIG(status));
-	return DRIVER_BUG;
-}
-
 /* -help, -version and the lists: true where the command line asks for one, with *exit set. */
 static bool
 answer(const void *scratch, const struct driver_options *o, enum driver_exit *exit)
 {
 	const char *topic = o->help && *o->help ? o->help : o->input;
 	struct driver_output out;
-	bool ok = true;
+	bool ok;
 
 	if (!o->help && !o->version && !o->list_passes && !o->list_ops && !o->list_clusters)
 		return false;
 	struct ir_context *ctx = ir_context_create(scratch);
 	struct pass_manager *manager = pass_manager_create(scratch, ctx);
-	for (int i = 0; i < o->load.n; i++)
-		ok &= pass_plugin_load(manager->registry, ctx->diag, o->load.item[i]);
+	ok = load_plugins(o, manager->registry, ctx->diag);
 	ok = ok && driver_output_open(scratch, &out, o->output);
 	*exit = DRIVER_INPUT;
 	if (!ok)
@@ -538,6 +521,18 @@ options_agree(const struct driver_options *o)
 	return false;
 }
 
+static enum driver_exit
+work(const void *scratch, const struct driver_options *o)
+{
+	enum driver_exit exit = DRIVER_USAGE;
+
+	if (answer(scratch, o, &exit) || !options_agree(o))
+		return exit;
+	if (o->reproducer)
+		unlink(o->reproducer);
+	return transform_file(scratch, o);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -547,9 +542,8 @@ main(int argc, char **argv)
 
 	/* A reader that goes away is a failed write with a message, not a silent end. */
 	signal(SIGPIPE, SIG_IGN);
-	if (driver_options_read(scratch, &o, argc, argv) && !answer(scratch, &o, &exit) &&
-		options_agree(&o))
-		exit = o.reproducer ? transform_in_child(scratch, &o) : transform_file(scratch, &o);
+	if (driver_options_read(scratch, &o, argc, argv))
+		exit = crash_guarded(scratch, &o, work);
 	talloc_free(scratch);
 	return exit;
 }

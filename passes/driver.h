@@ -13,6 +13,8 @@
  *     driver_measure_source.c writes the program that times them, driver_measure_run.c runs it
  *     driver_trial.c     -trial: plans that are run, of which the fastest is kept;
  *     driver_trial_run.c runs one
+ *     driver_crash.c     the work in a child process, and what a crash says;
+ *     driver_crash_op.c  finds the op at hand
  *     driver_expect.c    -verify-diagnostics
  *     driver_checks.c    -expect: programs that say what they expect
  *     driver_list.c      -list-passes, -list-ops, -help
@@ -83,6 +85,7 @@ struct driver_options {
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import.h */
 	int64_t replicas;
 	bool expect;
+	struct crash_note *note; /* no option: where it stands what dopt is doing; NULL: nowhere */
 };
 
 /*

@@ -18,7 +18,6 @@
 #include "passes/analysis/cost.h"
 #include "passes/analysis/profile_derive.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,23 +231,16 @@ load_known(struct measure *s, struct known *k)
 
 /* Where the sources go: beside a program that stays, or into a folder of their own for a while. */
 static bool
-make_folder(struct measure *s)
+make_job(struct measure *s)
 {
-	if (s->o->program) {
-		s->folder = TEXT(s, "%s.src", s->o->program);
-		s->program = TEXT(s, "%s", s->o->program);
-		return lower_make_dir(s->diag, s->folder);
-	}
-	const char *tmp = getenv("TMPDIR");
-	char *path = TEXT(s, "%s/dopt-measure-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(path)) {
-		diag_error(
-			s->diag, LOC_NONE, "cannot make the folder %s: %s", path, strerror(errno));
+	const char *program = s->o->program;
+
+	if (program && !job_can_publish(s->diag, program))
 		return false;
-	}
-	s->folder = path;
-	s->program = TEXT(s, "%s/measure", path);
-	return true;
+	s->job = program ? job_create(s, s->diag, job_sources(s, program))
+			 : job_create_temporary(s, s->diag, "dopt-measure");
+	s->folder = s->job ? job_folder(s->job) : NULL;
+	return s->job != NULL;
 }
 
 /* Compilers that may run side by side: as many as there are processors, and memory for. */
@@ -265,32 +257,16 @@ bool
 measure_build(struct measure *s, int nfiles)
 {
 	if (s->o->cuda) {
-		const struct lower_options o = {
-			.target = LOWER_CUDA, .output = s->program, .verbose = s->o->verbose};
-		return cuda_build(s->diag, &o, s->folder, s->convolves);
+		const struct lower_options o = {.target = LOWER_CUDA, .verbose = s->o->verbose};
+		return cuda_build(s->job, s->diag, &o, s->convolves);
 	}
+	const char *cc = lower_compile_command(s);
 	char *command = TEXT(s,
-		"cd %s && rm -f *.o && { %s -O1 -c measure.c & p=$!; ok=0; "
+		"{ %s -O1 -c measure.c & p=$!; ok=0; "
 		"test %d = 0 || seq 0 %d | xargs -P %ld -I{} %s -c kernels_{}.c || ok=1; "
-		"wait $p || ok=1; test $ok = 0; } && %s -o measure *.o %s",
-		lower_quote(s, s->folder), lower_compile_command(s), nfiles, nfiles - 1, jobs(),
-		lower_compile_command(s), lower_compile_command(s), lower_link_flags(s));
-	bool good = lower_run_command(s->diag, command, s->o->verbose);
-	if (!good || !s->o->program)
-		return good;
-	command =
-		TEXT(s, "mv %s/measure %s", lower_quote(s, s->folder), lower_quote(s, s->program));
-	return lower_run_command(s->diag, command, s->o->verbose);
-}
-
-void
-measure_clean(struct measure *s)
-{
-	if (s->folder && !s->o->program) {
-		char *command = TEXT(s, "rm -rf %s", lower_quote(s, s->folder));
-		lower_run_command(s->diag, command, s->o->verbose);
-	}
-	s->folder = NULL;
+		"wait $p || ok=1; test $ok = 0; } && %s -o " LOWER_PROGRAM " *.o %s",
+		cc, nfiles, nfiles - 1, jobs(), cc, cc, lower_link_flags(s));
+	return job_run(s->job, command, s->o->verbose);
 }
 
 /* In threads more ranks than processors would measure the scheduler. Who starts processes knows
@@ -316,10 +292,13 @@ static bool
 measure_missing(struct measure *s)
 {
 	int nfiles = 0;
-	bool good = make_folder(s) && measure_write(s, &nfiles) && measure_build(s, nfiles);
-	if (good && !s->o->program)
-		good = store_all(s);
-	measure_clean(s);
+	bool good = make_job(s) && measure_write(s, &nfiles) && measure_build(s, nfiles);
+	if (good)
+		good = s->o->program
+			       ? job_publish(s->job, s->diag, LOWER_PROGRAM, s->o->program)
+			       : store_all(s);
+	talloc_free(s->job);
+	s->job = NULL;
 	return good;
 }
 

@@ -3,6 +3,7 @@
 #define PASSES_DRIVER_MEASURE_IMPL_H
 
 #include "ir/form.h"
+#include "lower/job.h"
 #include "lower/plan.h"
 #include "passes/analysis/profile.h"
 #include "passes/driver_measure.h"
@@ -29,8 +30,9 @@ struct measure {
 	struct lower_plan *plan;
 	struct profile *profile; /* NULL: none */
 	const char *backend;
-	char *device, *folder;
-	char *program; /* the path of what measures */
+	char *device;
+	struct job *job;    /* its folder has the sources and what measures */
+	const char *folder; /* of the job */
 	int ranks;
 	const struct profile_op *op; /* [nops] what the profile had */
 	int nops;
@@ -48,13 +50,10 @@ struct measure {
  * files kernels_0.c ... False: reported. */
 bool measure_write(struct measure *s, int *nfiles);
 
-/* Compiles and links s->program from them. False: reported. */
+/* Compiles and links LOWER_PROGRAM from them. False: reported. */
 bool measure_build(struct measure *s, int nfiles);
 
-/* Runs s->program and stores what it writes, line by line. False: reported. */
+/* Runs it and stores what it writes, line by line. False: reported. */
 bool measure_run(struct measure *s);
-
-/* Removes the folder with the sources, if it was made for this run. */
-void measure_clean(struct measure *s);
 
 #endif

@@ -6,11 +6,10 @@
 #include "passes/analysis/profile_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,9 +62,6 @@ store_line(struct run *r)
 		snprintf(r->in_hand, sizeof r->in_hand, "%s", r->line + strlen(in_hand));
 	if (!is_entry(r->line))
 		return true;
-	/* All ranks run: what they were made from can go. Should dopt be killed, nothing stays. */
-	if (s->folder)
-		measure_clean(s);
 	void *scratch = talloc_new(NULL);
 	struct profile_line line =
 		profile_text_line(scratch, s->diag, LOC_NONE, r->line, r->length);
@@ -108,21 +104,11 @@ start(struct run *r, const char *command)
 {
 	int ends[2];
 	r->errors = tmpfile();
-	if (!r->errors || pipe(ends)) {
+	if (!r->errors || pipe2(ends, O_CLOEXEC)) {
 		diag_error(r->s->diag, LOC_NONE, "cannot start measuring: %s", strerror(errno));
 		return false;
 	}
-	r->pid = fork();
-	if (r->pid == 0) {
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		dup2(ends[1], STDOUT_FILENO);
-		dup2(fileno(r->errors), STDERR_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
+	r->pid = job_start(r->s->job, command, ends[1], fileno(r->errors));
 	close(ends[1]);
 	r->results = ends[0];
 	if (r->pid > 0)
@@ -172,11 +158,7 @@ static bool
 end(struct run *r, bool good)
 {
 	struct diag *d = r->s->diag;
-	int status = 0;
-	if (!good)
-		kill(-r->pid, SIGKILL);
-	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = job_wait(r->s->job, r->pid, !good);
 	close(r->results);
 	if (good && status == 0)
 		return true;
@@ -198,8 +180,8 @@ bool
 measure_run(struct measure *s)
 {
 	struct run r = {.s = s};
-	char *command =
-		TEXT(s, "exec %s %s", s->o->mpi ? s->o->mpi : "", lower_quote(s, s->program));
+	char *command = TEXT(s, "exec %s %s", s->o->mpi ? s->o->mpi : "",
+		lower_quote(s, TEXT(s, "%s/" LOWER_PROGRAM, s->folder)));
 	if (s->o->verbose)
 		diag_report(s->diag, DIAG_REMARK, LOC_NONE, "%s", command);
 	bool good = start(&r, command) && end(&r, read_results(&r));

@@ -1,6 +1,7 @@
 /* Runs the pipeline and does around every pass what the options ask for. */
 #include "passes/driver.h"
 
+#include "passes/driver_crash.h"
 #include "passes/facts.h"
 
 #include <errno.h>
@@ -114,6 +115,7 @@ before_pass(void *data, const struct pass_entry *e, struct ir_module *m)
 	struct driver *t = data;
 	const char *after = t->o->print_after;
 
+	crash_doing(t->o->note, "in pass '%s'", e->pass->name);
 	if (t->o->reproducer && !reproducer_write(t, e, m))
 		return false;
 	if (names_pass(t->o->print_before, e->pass->name)) {
@@ -245,6 +247,7 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 	if (o->check && !check_layouts(t, *m))
 		return DRIVER_BUG;
 	enum pass_status status = pass_pipeline_run(t->pipeline, t->manager, m, &hooks);
+	crash_doing(o->note, "after the passes");
 	if (status == PASS_BUG || t->bug)
 		return DRIVER_BUG;
 	if (status == PASS_FAILED)

@@ -11,14 +11,11 @@
  */
 #include "passes/driver_trial.h"
 
-#include "lower/build.h"
 #include "passes/analysis/alloc.h"
 #include "passes/driver_trial_impl.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct candidate {
 	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
@@ -33,7 +30,7 @@ struct candidate {
 struct trial {
 	const struct driver_options *o;
 	driver_transform *transform;
-	char *folder;
+	struct job *job; /* its folder has the programs */
 	struct candidate *c;
 	int n;
 };
@@ -132,7 +129,7 @@ build(struct trial *t, struct candidate *c)
 	o.run = o.check = false;
 	o.measure = o.stats = 0;
 	o.remarks = NULL;
-	o.output = TEXT(t, "%s/%d", t->folder, (int)(c - t->c));
+	o.output = TEXT(t, "%s/%d", job_folder(t->job), (int)(c - t->c));
 	const enum driver_exit exit = t->transform(&o, &c->module, stdout);
 	if (exit == DRIVER_OK)
 		c->program = TEXT(t, "%s", o.output);
@@ -170,7 +167,7 @@ run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *
 	char *why = NULL;
 	char *command = trial_command(t, t->o->trial_run, c->program, steps);
 
-	if (trial_start(t, command, run, &why))
+	if (trial_start(t, t->job, command, run, &why))
 		return;
 	fprintf(stderr, "trial: '%s' does not run: %s\n", name_of(c), why);
 	c->program = NULL;
@@ -302,28 +299,6 @@ choose(struct trial *t, struct driver_input *best)
 	return DRIVER_OK;
 }
 
-static bool
-make_folder(struct trial *t)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	t->folder = TEXT(t, "%s/dopt-trial-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (mkdtemp(t->folder))
-		return true;
-	driver_error("cannot make the folder %s: %s", t->folder, strerror(errno));
-	t->folder = NULL;
-	return false;
-}
-
-static void
-remove_folder(struct trial *t)
-{
-	struct diag *d = diag_create(t);
-
-	if (t->folder)
-		lower_run_command(d, TEXT(t, "rm -rf %s", lower_quote(t, t->folder)), false);
-}
-
 enum driver_exit
 driver_trial(const void *owner, const struct driver_options *o, const struct driver_input *in,
 	driver_transform *transform, struct driver_input *best)
@@ -333,14 +308,14 @@ driver_trial(const void *owner, const struct driver_options *o, const struct dri
 
 	t->o = o;
 	t->transform = transform;
-	if (make_folder(t)) {
+	t->job = job_create_temporary(t, diag_create(t), "dopt-trial");
+	if (t->job) {
 		exit = make_candidates(t, in);
 		if (exit == DRIVER_OK)
 			exit = choose(t, best);
 		if (exit == DRIVER_OK)
 			best->text = talloc_steal(owner, best->text);
 	}
-	remove_folder(t);
 	talloc_free(t);
 	return exit;
 }

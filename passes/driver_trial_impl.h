@@ -2,6 +2,8 @@
 #ifndef PASSES_DRIVER_TRIAL_IMPL_H
 #define PASSES_DRIVER_TRIAL_IMPL_H
 
+#include "lower/job.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,7 +37,8 @@ struct trial_run {
  * Runs a shell command that starts a program, and reads what it says of its steps. False: it
  * failed, hung, or said nothing; *why is then what to tell, owned by `owner`.
  */
-bool trial_start(const void *owner, const char *command, struct trial_run *run, char **why);
+bool trial_start(const void *owner, struct job *j, const char *command, struct trial_run *run,
+	char **why);
 
 /* The command: of `how`, with the program where it has {}, or in front. */
 char *trial_command(const void *owner, const char *how, const char *program, int64_t steps);

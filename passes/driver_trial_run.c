@@ -5,13 +5,12 @@
 #include "passes/analysis/alloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,25 +44,15 @@ trial_median(double *seconds, int n)
 	return (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
 }
 
-/* A process group that runs a command, with all that it says in a pipe. -1: none. */
+/* All that the command says comes out of a pipe. -1: errno. */
 static pid_t
-start(const char *command, int *output)
+start(struct job *j, const char *command, int *output)
 {
 	int ends[2];
 
-	if (pipe(ends))
+	if (pipe2(ends, O_CLOEXEC))
 		return -1;
-	pid_t pid = fork();
-	if (pid == 0) {
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		dup2(ends[1], STDOUT_FILENO);
-		dup2(ends[1], STDERR_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
+	const pid_t pid = job_start(j, command, ends[1], ends[1]);
 	close(ends[1]);
 	*output = ends[0];
 	if (pid < 0)
@@ -124,12 +113,13 @@ last_line(const void *owner, char *text)
 }
 
 bool
-trial_start(const void *owner, const char *command, struct trial_run *run, char **why)
+trial_start(const void *owner, struct job *j, const char *command, struct trial_run *run,
+	char **why)
 {
 	char *text = NEW_ARRAY(NULL, char, TEXT_BYTES + 1);
-	int output, status = 0;
+	int output;
 	bool good = false;
-	const pid_t pid = start(command, &output);
+	const pid_t pid = start(j, command, &output);
 
 	*text = 0;
 	if (pid < 0) {
@@ -138,10 +128,7 @@ trial_start(const void *owner, const char *command, struct trial_run *run, char 
 		return false;
 	}
 	const bool ended = read_all(output, text);
-	if (!ended)
-		kill(-pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = job_wait(j, pid, !ended);
 	close(output);
 	if (!ended)
 		*why = TEXT(owner, "it had not ended after %d s", TRIAL_SECONDS);

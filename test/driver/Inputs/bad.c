@@ -48,6 +48,38 @@ crash_run(struct pass_run *run, struct ir_module *m)
 	abort();
 }
 
+/* Reads what is not there, of the relu. */
+static bool
+segv_run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_op *op = first_op(m, OP_relu);
+
+	op->body = run->scratch ? NULL : op->body;
+	return op->body->first->code == op->code;
+}
+
+/* Recursion that ends too late, at the relu. */
+static int
+descend(const struct ir_op *op, volatile int depth)
+{
+	return depth < 0 ? 0 : descend(op, depth + 1) + op->code + depth;
+}
+
+static bool
+deep_run(struct pass_run *run, struct ir_module *m)
+{
+	(void)run;
+	return descend(first_op(m, OP_relu), 0) == 0;
+}
+
+static bool
+leave_run(struct pass_run *run, struct ir_module *m)
+{
+	(void)run;
+	(void)m;
+	exit(0);
+}
+
 static bool
 silent_run(struct pass_run *run, struct ir_module *m)
 {
@@ -164,6 +196,9 @@ static const struct pass_option all_options[] = {
 BAD(break, .needs = NULL);
 BAD(lie, .needs = NULL);
 BAD(crash, .needs = NULL);
+BAD(segv, .needs = NULL);
+BAD(deep, .needs = NULL);
+BAD(leave, .needs = NULL);
 BAD(silent, .needs = NULL);
 BAD(fail, .needs = NULL);
 BAD(slow, .options = slow_options);
@@ -199,8 +234,8 @@ static const struct pass pass_blue = {.name = "blue",
 	.provides = "!red,blue",
 	.run = nothing_run};
 
-static const struct pass *const passes[] = {&pass_break, &pass_lie, &pass_crash, &pass_silent,
-	&pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises,
+static const struct pass *const passes[] = {&pass_break, &pass_lie, &pass_crash, &pass_segv,
+	&pass_deep, &pass_leave, &pass_silent, &pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises,
 	&pass_required, &pass_plain, &pass_red, &pass_blue, NULL};
 
 extern const struct dopt_plugin dopt_plugin;

@@ -1,0 +1,168 @@
+/*
+ * What a job has made gets its names: OUTPUT and OUTPUT.src. Each is renamed in one step, so that
+ * of two builds of one name the sources are those of the one or of the other, never some of each.
+ */
+#include "lower/job.h"
+
+#include "ir/arena.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+/* What dopt writes into such a folder: of an earlier build nothing of it stays. */
+static const char *const ours[] = {
+	"kernels.*", "kernels_[0-9]*.[co]", "step.[co]", "measure.[co]"};
+
+/* Another build may take the name away or give it between two calls; each try needs one more. */
+enum { TRIES = 100 };
+
+char *
+job_sources(const void *owner, const char *output)
+{
+	char *name = talloc_asprintf(owner, "%s.src", output);
+
+	if (!name)
+		out_of_memory();
+	char *real = realpath(name, NULL);
+	if (real) {
+		talloc_free(name);
+		name = talloc_strdup(owner, real);
+	}
+	free(real);
+	return name;
+}
+
+bool
+job_can_publish(struct diag *d, const char *output)
+{
+	char *sources = job_sources(NULL, output);
+	struct stat st;
+	bool good = false;
+
+	if (stat(sources, &st) == 0 && !S_ISDIR(st.st_mode))
+		diag_error(d, LOC_NONE, "cannot create the folder %s: %s", sources,
+			strerror(EEXIST));
+	else if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+		diag_error(d, LOC_NONE, "cannot write the program %s: it is not a regular file",
+			output);
+	else
+		good = true;
+	talloc_free(sources);
+	return good;
+}
+
+static bool
+is_ours(const char *name)
+{
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (fnmatch(ours[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+/* Moves the files of others out of the folder that was replaced. */
+static void
+keep_others(const char *old, const char *sources)
+{
+	DIR *d = opendir(old);
+	const int from = d ? dirfd(d) : -1, to = open(sources, O_DIRECTORY | O_CLOEXEC);
+
+	for (struct dirent *e; d && to >= 0 && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+			!is_ours(e->d_name))
+			renameat2(from, e->d_name, to, e->d_name, RENAME_NOREPLACE);
+	if (to >= 0)
+		close(to);
+	if (d)
+		closedir(d);
+}
+
+/*
+ * The new folder under the name, the old one, if there is any, under the temporary name. Where the
+ * file system cannot exchange two names, the old one moves away first.
+ */
+static bool
+put_in_place(const char *folder, const char *sources, const char *aside)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (renameat2(AT_FDCWD, folder, AT_FDCWD, sources, RENAME_EXCHANGE) == 0) {
+			keep_others(folder, sources);
+			return true;
+		}
+		if (rename(folder, sources) == 0)
+			return true;
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return false;
+		if (rename(sources, aside) == 0 && rename(folder, sources) == 0) {
+			keep_others(aside, sources);
+			rename(aside, folder); /* for the guard to remove */
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The rights that mkdir would have given it. */
+static void
+open_up(const char *folder)
+{
+	const mode_t mask = umask(0);
+
+	umask(mask);
+	chmod(folder, 0777 & ~mask);
+}
+
+/*
+ * Builds of one name take turns, so that program and sources are of the same. The lock is the
+ * folder's that both are in: nothing has to be created for it, and it ends with the process.
+ */
+static int
+lock_folder_of(const char *output)
+{
+	char *folder = talloc_strdup(NULL, output), *slash = folder ? strrchr(folder, '/') : NULL;
+
+	if (slash)
+		slash[slash == folder] = 0;
+	const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	talloc_free(folder);
+	return fd;
+}
+
+bool
+job_publish(struct job *j, struct diag *d, const char *program, const char *output)
+{
+	const char *folder = job_folder(j);
+	const int lock = lock_folder_of(output);
+	char *from = talloc_asprintf(j, "%s/%s", folder, program ? program : "");
+	char *sources = job_sources(j, output), *aside = talloc_asprintf(j, "%s.old", folder);
+	bool good = true;
+
+	if (!from || !aside)
+		out_of_memory();
+	if (program && rename(from, output)) {
+		diag_error(d, LOC_NONE, "cannot write the program %s: %s", output, strerror(errno));
+		good = false;
+	}
+	open_up(folder);
+	if (good && !put_in_place(folder, sources, aside)) {
+		diag_error(d, LOC_NONE, "cannot write the folder %s: %s", sources, strerror(errno));
+		good = false;
+	}
+	talloc_free(from);
+	talloc_free(sources);
+	talloc_free(aside);
+	if (lock >= 0)
+		close(lock);
+	return good;
+}
