@@ -36,12 +36,14 @@ _Noreturn void
 out_of_memory_for(size_t n, size_t size, const char *what)
 {
 	const bool absurd = is_absurd(n, size);
+	char each[24];
 
+	snprintf(each, sizeof each, "%zu", size);
 	if (absurd)
 		fprintf(stderr,
-			"dopt: internal error: %zu times %zu bytes were asked for %s; no machine "
-			"has that much\n",
-			n, size, what);
+			"dopt: internal error: %zu%s%s bytes were asked for %s; no machine has that "
+			"much\n",
+			n, size == 1 ? "" : " times ", size == 1 ? "" : each, what);
 	else
 		fprintf(stderr, "dopt: out of memory: cannot allocate %zu bytes for %s\n", n * size,
 			what);
