@@ -37,7 +37,8 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 		.result = -1,
 		.alias = -1,
 		.scratch = -1,
-		.wide = -1};
+		.wide = -1,
+		.deep = -1};
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
 	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
@@ -180,7 +181,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 		s->tensor[t].alias = from;
 		return true;
 	}
-	struct scheme_op o = {.op = op, .segment = -1};
+	struct scheme_op o = {.op = op, .segment = -1, .cut = {.at = -1}};
 	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
 		return false;
 	form_localize(s->module, op, &o.f, o.offset);

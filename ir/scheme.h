@@ -33,6 +33,11 @@ enum scheme_limit {
 	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
 	SCHEME_TILE = 16, /* a cache line of floats: what a transposed read brings in is used up at
 			     once */
+	SCHEME_SUM_BLOCK = 2048, /* summands that a float takes before it is added to a double:
+				    few enough that errors stay some units in the last place, enough
+				    to be worth gathering the lanes of a vector */
+	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
+					  that much coarser */
 	SCHEME_BLOCK_ROWS = 64, /* at least: each call packs the other factor again */
 };
 
@@ -56,7 +61,14 @@ struct scheme_tensor {
 	enum scheme_where where;
 	int64_t scratch; /* byte offset in scratch; -1: not there */
 	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
+	int64_t deep;    /* byte offset of doubles that blocks of a long sum are added to; -1: none */
 	const struct expr *constant;
+};
+
+/* A loop that a long sum is cut along: ir/scheme_sum.c. */
+struct scheme_cut {
+	int at;        /* among the loops; -1: the sum is short */
+	int64_t chunk; /* iterations of that loop at a time */
 };
 
 struct scheme_op {
@@ -73,6 +85,7 @@ struct scheme_op {
 	int segment, stage;           /* stage -1: before the outer loops */
 	bool waits;                   /* for its first reader, while segments are made */
 	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
+	struct scheme_cut cut;        /* of the sum that loops make in memory, by g->order */
 };
 
 enum scheme_kind {

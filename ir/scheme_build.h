@@ -47,6 +47,16 @@ scheme_scan_class(const struct scheme_op *o)
 	return o->scan.found ? o->cls[o->scan.index] : -1;
 }
 
+/* Is op o a sum of floats that is cut where it is long? After how many summands? */
+bool scheme_is_cut(const struct scheme_op *o);
+int64_t scheme_sum_block(const struct scheme_op *o);
+
+/* Where a sum over all of these loops, outermost first, is cut after `most` summands; where the sum
+ * is that op o makes in memory: ir/scheme_sum.c. */
+struct scheme_cut scheme_cut_loops(
+	const struct scheme_segment *g, const int8_t *loop, int n, int64_t most);
+struct scheme_cut scheme_cut_memory(const struct scheme *s, const struct scheme_op *o);
+
 /* Loads in an expression; loads that an op reads at all. */
 uint32_t scheme_loads(const struct expr *e);
 uint32_t scheme_reads(const struct scheme_op *o);

@@ -219,6 +219,23 @@ choose_tile(const struct scheme *s, struct scheme_segment *g)
 	}
 }
 
+/* Elements of tensor t where it is kept: whole, or a row of its segment. */
+static int64_t
+elements_in_scratch(const struct scheme *s, int t)
+{
+	const struct scheme_tensor *x = &s->tensor[t];
+	const struct scheme_op *o = &s->op[x->op];
+	const struct scheme_segment *g = &s->segment[o->segment];
+	int64_t n = 1;
+
+	if (x->where != SCHEME_ROW)
+		return scheme_elements(x);
+	for (int i = g->nouter; i < g->norder; i++)
+		if (o->out_set >> g->order[i] & 1)
+			n *= g->size[g->order[i]];
+	return n;
+}
+
 /* Bytes of tensor t in scratch: whole, a row of its segment, or the block of a product. */
 static int64_t
 bytes_in_scratch(const struct scheme *s, int t)
@@ -230,16 +247,9 @@ bytes_in_scratch(const struct scheme *s, int t)
 	const int64_t size = half && x->where == SCHEME_ROW
 				     ? 4
 				     : ir_dtype_bytes(x->dtype); /* rows hold floats */
-	if (x->where == SCHEME_ROW) {
-		int64_t n = size;
-		for (int i = g->nouter; i < g->norder; i++)
-			if (o->out_set >> g->order[i] & 1)
-				n *= g->size[g->order[i]];
-		return n;
-	}
-	if (scheme_is_block(s, t))
+	if (x->where != SCHEME_ROW && scheme_is_block(s, t))
 		return s->segment[o->segment + 1].block * g->gemm.ldc * size;
-	return scheme_elements(x) * size;
+	return elements_in_scratch(s, t) * size;
 }
 
 bool
@@ -341,6 +351,15 @@ needs_wide(const struct scheme *s, int t)
 	       s->segment[o->segment].kind == SCHEME_LOOPS && !sums_innermost(s, o);
 }
 
+/* Is t a sum that loops make in memory, and that is cut? */
+static bool
+is_long(const struct scheme *s, int t)
+{
+	const struct scheme_tensor *x = &s->tensor[t];
+
+	return x->op >= 0 && x->alias < 0 && s->op[x->op].out == t && s->op[x->op].cut.at >= 0;
+}
+
 void
 scheme_finish(struct scheme *s)
 {
@@ -355,12 +374,17 @@ scheme_finish(struct scheme *s)
 			merge_classes(s, &s->segment[i]);
 			choose_tile(s, &s->segment[i]);
 		}
+	for (int i = 0; i < s->nops; i++)
+		if (s->op[i].segment >= 0)
+			s->op[i].cut = scheme_cut_memory(s, &s->op[i]);
 	for (int t = 0; t < s->ntensors; t++) {
 		struct scheme_tensor *x = &s->tensor[t];
 		const bool whole =
 			x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;
 		if (needs_wide(s, t))
 			x->wide = take_scratch(s, scheme_elements(x) * 4);
+		if (is_long(s, t))
+			x->deep = take_scratch(s, elements_in_scratch(s, t) * (int64_t)sizeof(double));
 		if (whole || x->where == SCHEME_ROW)
 			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
 	}

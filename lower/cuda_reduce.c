@@ -87,12 +87,19 @@ grid_of(const struct spread *x)
 }
 
 /* The loop over a chunk of a sum, `at`. */
-static void
-open_sum(struct cuda_text *t, const struct spread *x)
+static struct cuda_sum
+open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
 {
-	const char *type = cuda_index_type(x->over.size + x->length + CUDA_BLOCK);
-	const char *first = x->lanes > 1 ? "lane" : "0",
-		   *end = cuda_printf(t, "%" PRId64, x->over.size);
+	const char *type =
+		cuda_index_type(x->over.size + x->length + (int64_t)SCHEME_SUM_BLOCK * CUDA_BLOCK);
+	struct cuda_sum sum = {.op = op,
+		.nops = nops,
+		.type = type,
+		.first = x->lanes > 1 ? "lane" : "0",
+		.end = cuda_printf(t, "%" PRId64, x->over.size),
+		.step = x->lanes,
+		.unroll = x->lanes == 1 ? 8 : 0,
+		.count = divide_up(x->length, x->lanes)};
 
 	if (x->chunks > 1) {
 		kernel_line(&t->w,
@@ -100,13 +107,12 @@ open_sum(struct cuda_text *t, const struct spread *x)
 			type, type, x->length, x->length);
 		kernel_line(&t->w, "const %s end = past < %" PRId64 " ? past : %" PRId64 ";", type,
 			x->over.size, x->over.size);
-		first = x->lanes > 1 ? "begin + lane" : "begin";
-		end = "end";
+		sum.first = x->lanes > 1 ? "begin + lane" : "begin";
+		sum.end = "end";
 	}
-	if (x->lanes == 1)
-		kernel_line(&t->w, "#pragma unroll 8");
-	cuda_block(t, "for (%s at = %s; at < %s; at += %d)", type, first, end, x->lanes);
+	cuda_open_sum(t, &sum);
 	cuda_unflatten(t, &x->over, "at");
+	return sum;
 }
 
 /* Reduces v<out> of all ops over the group, and stores it, or leaves it to the second launch. */
@@ -142,16 +148,13 @@ cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p)
 		x.lanes = CUDA_LANES;
 	cuda_open(t);
 	open_units(t, &x);
-	for (int i = 0; i < p->nops; i++)
-		kernel_line(&t->w, "%s v%d = %s;", cuda_type(p->op[i]), p->op[i]->out,
-			kernel_identity(&t->w, p->op[i]));
-	open_sum(t, &x);
+	const struct cuda_sum sum = open_sum(t, &x, p->op, p->nops);
 	for (int i = 0; i < p->nops; i++) {
 		const char *part = cuda_printf(t, "part%d[at * (uint64_t)%" PRId64 " + unit]",
 			p->op[i]->out, p->kept.size);
 		cuda_accumulate(t, p->op[i], cuda_printf(t, "v%d", p->op[i]->out), part);
 	}
-	cuda_end(t);
+	cuda_close_sum(t, &sum);
 	finish(t, &x, p->op, p->nops);
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, grid_of(&x));
@@ -201,10 +204,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 	cuda_open(t);
 	cuda_prologue(t, false);
 	open_units(t, &x);
-	for (int i = 0; i < nops; i++)
-		kernel_line(&t->w, "%s v%d = %s;", cuda_type(op[i]), op[i]->out,
-			kernel_identity(&t->w, op[i]));
-	open_sum(t, &x);
+	const struct cuda_sum sum = open_sum(t, &x, op, nops);
 	const bool *need = needed(t, set, store);
 	cuda_pointwise(t, 0, need, false);
 	for (int i = 0; i < nops; i++) {
@@ -213,7 +213,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 	}
 	if (store)
 		cuda_store_pointwise(t, 0, need);
-	cuda_end(t);
+	cuda_close_sum(t, &sum);
 	finish(t, &x, op, nops);
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, grid_of(&x));

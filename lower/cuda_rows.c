@@ -164,6 +164,15 @@ part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 		flat_text(t, &kept));
 }
 
+/* What iterations of a group add to: a double where they are many. */
+static const char *
+part_type(const struct rows *x, const struct scheme_op *o)
+{
+	const bool is_long = x->space.size / x->groups > SCHEME_SUM_BLOCK && scheme_is_cut(o);
+
+	return is_long && !keeps_outer(o, x->outer) ? "double" : cuda_type(o);
+}
+
 /* Parts that several outer iterations add to start with the identity. Are there any? */
 static bool
 fill_parts(struct cuda_text *t, const struct rows *x)
@@ -175,7 +184,7 @@ fill_parts(struct cuda_text *t, const struct rows *x)
 		if (!(o->red_set & x->outer))
 			continue;
 		const struct cuda_space kept = kept_space(t, o);
-		cuda_scratch(t, cuda_type(o), cuda_printf(t, "part%d", o->out),
+		cuda_scratch(t, part_type(x, o), cuda_printf(t, "part%d", o->out),
 			kept.size * parts_of(t, x, o) * 8);
 		if (keeps_outer(o, x->outer))
 			continue;
@@ -298,10 +307,18 @@ write_pointwise(struct cuda_text *t, const struct rows *x, const struct pass *p)
 static void
 write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
+	const struct scheme_op **op =
+		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+	struct cuda_sum sum = {.op = op,
+		.type = "uint32_t",
+		.first = p->serial ? "0" : "lane",
+		.end = cuda_printf(t, "%" PRId64, p->over.size),
+		.step = p->serial ? 1 : x->lanes,
+		.count = p->over.size / (p->serial ? 1 : x->lanes)};
+
 	FOR_PASS(t, p, x, o)
-	kernel_line(&t->w, "%s v%d = %s;", cuda_type(o), o->out, kernel_identity(&t->w, o));
-	cuda_block(t, "for (uint32_t at = %s; at < %" PRId64 "; at += %d)",
-		p->serial ? "0" : "lane", p->over.size, p->serial ? 1 : x->lanes);
+	op[sum.nops++] = o;
+	cuda_open_sum(t, &sum);
 	cuda_unflatten(t, &p->over, "at");
 	const bool *need = needed(t, x, p);
 	cuda_pointwise(t, p->stage, need, false);
@@ -312,7 +329,7 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	}
 	if (p->store)
 		cuda_store_pointwise(t, p->stage, need);
-	cuda_end(t);
+	cuda_close_sum(t, &sum);
 	FOR_PASS(t, p, x, o)
 	{
 		if (!p->serial)

@@ -38,14 +38,22 @@ declare_index(struct cuda_text *t, const struct scheme_op *o, int64_t n)
 		kernel_line(&t->w, "const int64_t i%d = at;", c);
 }
 
+/* What all before an element sum up to: of floats a double. */
+static const char *
+sum_type(const struct scheme_op *o)
+{
+	return ir_dtype_class((enum ir_dtype)o->f.dtype) == IR_FLOAT ? "double" : cuda_type(o);
+}
+
 static void
 write_thread(struct cuda_text *t, const struct scheme_op *o, int64_t n)
 {
-	kernel_line(&t->w, "%s v%d = 0;", cuda_type(o), o->out);
+	kernel_line(&t->w, "%s sum = 0;", sum_type(o));
 	cuda_block(t, "for (%s at = 0; at < %" PRId64 "; at++)", cuda_index_type(n), n);
 	declare_index(t, o, n);
 	const char *value = kernel_value(&t->w, o);
-	kernel_line(&t->w, "v%d += %s;", o->out, value);
+	kernel_line(&t->w, "sum += %s;", value);
+	kernel_line(&t->w, "const %s v%d = (%s)sum;", cuda_type(o), o->out, cuda_type(o));
 	kernel_store(&t->w, o);
 	cuda_end(t);
 }
@@ -53,7 +61,7 @@ write_thread(struct cuda_text *t, const struct scheme_op *o, int64_t n)
 static void
 write_group(struct cuda_text *t, const struct scheme_op *o, int64_t n, int lanes)
 {
-	kernel_line(&t->w, "%s carry = 0;", cuda_type(o));
+	kernel_line(&t->w, "%s carry = 0;", sum_type(o));
 	cuda_block(t, "for (%s from = 0; from < %" PRId64 "; from += %d)",
 		cuda_index_type(n + lanes), n, lanes);
 	kernel_line(&t->w, "const %s at = from + lane;", cuda_index_type(n + lanes));

@@ -137,6 +137,19 @@ void cuda_prologue_results(struct cuda_text *t);
 void cuda_accumulate(
 	struct cuda_text *t, const struct scheme_op *o, const char *to, const char *value);
 
+/* A loop of a thread over what it reduces: at = first, first + step ... below end. */
+struct cuda_sum {
+	const struct scheme_op *const *op; /* their accumulators are v<out> */
+	int nops;
+	const char *type, *first, *end; /* of the index, with room for SCHEME_SUM_BLOCK more steps */
+	int step, unroll;
+	int64_t count; /* iterations at most */
+};
+
+/* Declares the accumulators and opens the loop; closes it. */
+void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
+void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
+
 /* Reduces v<out> over a group of lanes: a warp, or a block with `room`. All lanes get it. */
 void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes);
 

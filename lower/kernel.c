@@ -69,20 +69,6 @@ kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 	w->indent++;
 }
 
-void
-kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls)
-{
-	if (w->range[cls].inside) {
-		kernel_open_range(w, &w->range[cls]);
-	} else if (w->range[cls].backwards) {
-		kernel_line(w, "for (int64_t i%d = %" PRId64 "; i%d >= 0; i%d--) {", cls,
-			g->size[cls] - 1, cls, cls);
-		w->indent++;
-	} else {
-		kernel_open_loop(w, g, cls);
-	}
-}
-
 /* What a reduction starts with. */
 char *
 kernel_identity(struct kernel_text *w, const struct scheme_op *o)
@@ -214,6 +200,9 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
 			scheme_elements(&w->s->tensor[o->out]));
 		kernel_line(w, "\t%s[i] = %s;", name, zero);
+		if (w->s->tensor[o->out].deep >= 0)
+			kernel_line(w, "memset(z%d, 0, %" PRId64 ");", o->out,
+				scheme_elements(&w->s->tensor[o->out]) * (int64_t)sizeof(double));
 	}
 }
 
@@ -235,11 +224,13 @@ settle_results(struct kernel_text *w, const struct scheme_segment *g)
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &w->s->op[g->op[k]];
 		const bool beside = w->s->tensor[o->out].wide >= 0;
-		if (!accumulates_outside(g, o) || (!beside && o->divisor == 0))
+		if (!accumulates_outside(g, o) ||
+			(!beside && o->divisor == 0 && w->s->tensor[o->out].deep < 0))
 			continue;
 		const char *to = kernel_memory(w, o->out);
 		const char *sum = beside ? talloc_asprintf(w->scratch, "f%d[i]", o->out)
 					 : talloc_asprintf(w->scratch, "%s[i]", to);
+		sum = kernel_sum(w, o, sum);
 		if (o->divisor != 0)
 			sum = kernel_divided(w, o, sum);
 		if (beside)
@@ -297,12 +288,25 @@ open_outer(struct kernel_text *w, const struct scheme_segment *g)
 		const int c = g->order[i];
 		if (i == g->nouter - 1 && g->nouter == g->norder && !scatter)
 			kernel_line(w, "#pragma omp simd");
-		if (i > 0 || !g->block) {
-			kernel_open_counted(w, g, c);
-			continue;
+		const int64_t chunk = kernel_chunk(w, g, i, -1, 0);
+		if (chunk) {
+			kernel_open_chunks(w, g, c, chunk);
+			kernel_line(w, "#pragma GCC unroll 4");
 		}
-		kernel_line(w, "for (int64_t i%d = b0; i%d < b1; i%d++) {", c, c, c);
-		w->indent++;
+		kernel_open_counted(w, g, c, chunk);
+	}
+}
+
+/* Closes the loops of the outer nest; sums that are cut along one go to their doubles. */
+static void
+close_outer(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int i = g->nouter; i-- > 0 && g->tile < 0;) {
+		kernel_close(w);
+		if (!kernel_chunk(w, g, i, -1, 0))
+			continue;
+		kernel_flush(w, g, i, -1);
+		kernel_close(w);
 	}
 }
 
@@ -329,6 +333,7 @@ write_loops(struct kernel_text *w, int number)
 	open_outer(w, g);
 	for (int i = 0; i < g->nstages; i++)
 		kernel_stage(w, g, i);
+	close_outer(w, g);
 	while (w->indent > before)
 		kernel_close(w);
 	settle_results(w, g);
@@ -343,6 +348,9 @@ declare_scratch(struct kernel_text *w)
 		if (x->wide >= 0)
 			kernel_line(w, "float *restrict f%d = (float *)(scratch + %" PRId64 ");", t,
 				x->wide);
+		if (x->deep >= 0)
+			kernel_line(w, "double *restrict z%d = (double *)(scratch + %" PRId64 ");", t,
+				x->deep);
 		if (x->scratch < 0)
 			continue;
 		const bool row = x->where == SCHEME_ROW;

@@ -268,13 +268,13 @@ kernel_find_ranges(struct kernel_text *w, const struct scheme_segment *g)
 }
 
 void
-kernel_open_range(struct kernel_text *w, const struct kernel_range *r)
+kernel_open_range(
+	struct kernel_text *w, const struct kernel_range *r, const char *first, const char *end)
 {
 	const char v = r->value ? 'q' : 'i';
 
-	kernel_line(w,
-		"for (int64_t %c%d = m_larger(%s, 0); %c%d < m_smaller(%s, %" PRId64 "); %c%d++) {",
-		v, r->cls, r->low, v, r->cls, r->high, r->most, v, r->cls);
+	kernel_line(w, "for (int64_t %c%d = m_larger(%s, %s); %c%d < m_smaller(%s, %s); %c%d++) {",
+		v, r->cls, r->low, first, v, r->cls, r->high, end, v, r->cls);
 	w->indent++;
 	if (r->value)
 		kernel_line(w, "const int64_t i%d = %s;", r->cls, r->value);

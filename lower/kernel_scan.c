@@ -1,5 +1,5 @@
 /*
- * Running sums in C. Where the dim is the innermost loop the sum is a local; else it is read back
+ * Running sums in C. Where the dim is the innermost loop the sum is a local, of floats a double; else it is read back
  * from the result, so that the loops behind it are vectors:
  *
  *     for r                                        for i
@@ -45,22 +45,26 @@ kernel_scan(struct kernel_text *w, int number)
 	const struct scheme_op *o = &w->s->op[g->op[0]];
 	const int along = scheme_scan_class(o), before = w->indent, last = g->norder - 1;
 	const char *type = kernel_compute_type((enum ir_dtype)o->f.dtype);
+	const bool isfloat = ir_dtype_class((enum ir_dtype)o->f.dtype) == IR_FLOAT;
+	const char *wide = isfloat ? "double" : type; /* a float is rounded once an element */
 	const bool local = g->order[last] == along;
 
 	kernel_find_ranges(w, g); /* it has none, but the segment before it may have */
 	for (int i = 0; i <= last; i++) {
 		if (i == last && local)
-			kernel_line(w, "%s v%d = 0;", type, o->out);
+			kernel_line(w, "%s z%d = 0;", wide, o->out);
 		else if (i == last)
 			kernel_line(w, "#pragma omp simd");
 		open_loop(w, o, g->size[g->order[i]], g->order[i]);
 	}
 	const char *value = kernel_value(w, o);
-	if (local)
-		kernel_line(w, "v%d += %s;", o->out, value);
-	else
+	if (local) {
+		kernel_line(w, "z%d += %s;", o->out, value);
+		kernel_line(w, "const %s v%d = (%s)z%d;", type, o->out, type, o->out);
+	} else {
 		kernel_line(w, "const %s v%d = %s + %s;", type, o->out,
 			sum_before(w, o, g->size[along], along), value);
+	}
 	kernel_store(w, o);
 	while (w->indent > before) {
 		w->indent--;

@@ -30,6 +30,7 @@ write_scatter(struct kernel_text *w, const struct scheme_op *o)
 struct stage {
 	const struct scheme_segment *g;
 	int number, nloops;
+	struct scheme_cut cut; /* of the accumulators of sums */
 	int8_t loop[SCHEME_MAX_CLASSES]; /* inner classes, outermost first */
 	uint32_t outer;
 };
@@ -52,6 +53,15 @@ static bool
 reduces_inside(const struct stage *st, const struct scheme_op *o)
 {
 	return (o->red_set & ~st->outer) != 0 && !o->scatter;
+}
+
+/* Is the accumulator of op o a sum that is cut? It is added to z<out> behind each chunk then. */
+static bool
+is_cut(const struct stage *st, const struct scheme_op *o)
+{
+	const int depth = suffix_depth(st, o);
+
+	return scheme_is_cut(o) && reduces_inside(st, o) && depth >= 0 && depth <= st->cut.at;
 }
 
 /* Calls `for every op of the stage`. */
@@ -125,8 +135,12 @@ fill_row(struct kernel_text *w, const struct scheme_op *o)
 {
 	const char *zero = kernel_identity(w, o);
 
-	kernel_line(w, "%s = %s;", kernel_accumulator(w, o),
+	const char *to = kernel_accumulator(w, o);
+
+	kernel_line(w, "%s = %s;", to,
 		kernel_is_narrow(w, o) ? kernel_stored(w, (enum ir_dtype)o->f.dtype, zero) : zero);
+	if (w->s->tensor[o->out].deep >= 0)
+		kernel_line(w, "z%d%s = 0;", o->out, strchr(to, '['));
 }
 
 /* The whole sum of a mean is divided; one of 16-bit floats is rounded, and where it was beside its
@@ -135,10 +149,12 @@ static void
 settle_row(struct kernel_text *w, const struct scheme_op *o)
 {
 	const char *name = ir_dtype_name((enum ir_dtype)o->f.dtype);
-	const char *from = kernel_accumulator(w, o);
+	const char *from = kernel_accumulator(w, o), *sum = kernel_sum(w, o, from);
 
 	if (o->divisor != 0)
-		kernel_line(w, "%s = %s;", from, kernel_divided(w, o, from));
+		sum = kernel_divided(w, o, sum);
+	if (strcmp(sum, from) != 0)
+		kernel_line(w, "%s = %s;", from, sum);
 	if (o->f.dtype != IR_f16 && o->f.dtype != IR_bf16)
 		return;
 	if (w->s->tensor[o->out].where == SCHEME_ROW)
@@ -154,6 +170,10 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
+		if (is_cut(st, o)) {
+			kernel_line(w, "double z%d = 0;", o->out);
+			continue;
+		}
 		kernel_line(w, "%s v%d = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
 			o->out, kernel_identity(w, o));
 		if (marks_nan(o))
@@ -181,6 +201,10 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	{
 		if (!reduces_inside(st, o) || suffix_depth(st, o) != depth)
 			continue;
+		if (is_cut(st, o))
+			kernel_line(w, "%s v%d = (%s)z%d;",
+				kernel_compute_type((enum ir_dtype)o->f.dtype), o->out,
+				kernel_compute_type((enum ir_dtype)o->f.dtype), o->out);
 		if (marks_nan(o))
 			kernel_line(w, "v%d = u%d ? %s : v%d;", o->out, o->out,
 				kernel_const(w, (enum ir_dtype)o->f.dtype, NAN), o->out);
@@ -230,10 +254,79 @@ write_pragma(struct kernel_text *w, const struct stage *st)
 	kernel_line(w, "%s", text);
 }
 
+/* Where accumulators are cut, if any is: where the shortest blocks are. */
+static struct scheme_cut
+cut_of(const struct kernel_text *w, const struct stage *st)
+{
+	struct scheme_cut first = {.at = -1};
+
+	FOR_STAGE(w, st, o)
+	{
+		struct stage with = *st;
+		with.cut = scheme_cut_loops(st->g, st->loop, st->nloops, scheme_sum_block(o));
+		if (is_cut(&with, o) &&
+			(with.cut.at > first.at ||
+				(with.cut.at == first.at && with.cut.chunk < first.chunk)))
+			first = with.cut;
+	}
+	return first;
+}
+
+/* Position of the loop of a depth among those of the segment. */
+static int
+position(const struct stage *st, int depth)
+{
+	int at = 0;
+
+	while (st->g->order[at] != st->loop[depth])
+		at++;
+	return at;
+}
+
+/* Iterations of the loop of a depth at a time, because of accumulators or of sums in memory; 0: all.
+ */
+static int64_t
+chunk_of(const struct kernel_text *w, const struct stage *st, int depth)
+{
+	return kernel_chunk(w, st->g, position(st, depth), st->number,
+		depth == st->cut.at ? st->cut.chunk : 0);
+}
+
+static void
+open_depth(struct kernel_text *w, const struct stage *st, int depth)
+{
+	const int64_t chunk = chunk_of(w, st, depth);
+
+	declare_accumulators(w, st, depth);
+	if (chunk)
+		kernel_open_chunks(w, st->g, st->loop[depth], chunk);
+	FOR_STAGE(w, st, o)
+	if (depth == st->cut.at && is_cut(st, o))
+		kernel_line(w, "%s v%d = 0;", kernel_compute_type((enum ir_dtype)o->f.dtype),
+			o->out);
+	if (depth == st->nloops - 1)
+		write_pragma(w, st);
+	kernel_open_counted(w, st->g, st->loop[depth], chunk);
+}
+
+static void
+close_depth(struct kernel_text *w, const struct stage *st, int depth)
+{
+	kernel_close(w);
+	if (chunk_of(w, st, depth)) {
+		FOR_STAGE(w, st, o)
+		if (depth == st->cut.at && is_cut(st, o))
+			kernel_line(w, "z%d += v%d;", o->out, o->out);
+		kernel_flush(w, st->g, position(st, depth), st->number);
+		kernel_close(w);
+	}
+	finish_accumulators(w, st, depth);
+}
+
 void
 kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 {
-	struct stage st = {.g = g, .number = number, .outer = scheme_outer_set(g)};
+	struct stage st = {.g = g, .number = number, .cut = {.at = -1}, .outer = scheme_outer_set(g)};
 	uint32_t space = 0;
 
 	FOR_STAGE(w, &st, o)
@@ -241,26 +334,21 @@ kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 	for (int i = g->nouter; i < g->norder; i++)
 		if (space >> g->order[i] & 1)
 			st.loop[st.nloops++] = g->order[i];
+	st.cut = cut_of(w, &st);
 	write_rows(w, &st, fill_row);
-	for (int depth = 0; depth < st.nloops; depth++) {
-		declare_accumulators(w, &st, depth);
-		if (depth == st.nloops - 1)
-			write_pragma(w, &st);
-		kernel_open_counted(w, g, st.loop[depth]);
-	}
+	for (int depth = 0; depth < st.nloops; depth++)
+		open_depth(w, &st, depth);
 	FOR_STAGE(w, &st, o)
 	write_op(w, &st, o);
-	for (int depth = st.nloops - 1; depth >= 0; depth--) {
-		kernel_close(w);
-		finish_accumulators(w, &st, depth);
-	}
+	for (int depth = st.nloops - 1; depth >= 0; depth--)
+		close_depth(w, &st, depth);
 	write_rows(w, &st, settle_row);
 }
 
 void
 kernel_prologue(struct kernel_text *w, const struct scheme_segment *g)
 {
-	const struct stage prologue = {.g = g, .number = -1};
+	const struct stage prologue = {.g = g, .number = -1, .cut = {.at = -1}};
 
 	FOR_STAGE(w, &prologue, o)
 	write_op(w, &prologue, o);

@@ -34,11 +34,29 @@ struct kernel_text {
 void kernel_line(struct kernel_text *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens a block behind `head`, a loop over a class, the loop over what counts of it; closes one. */
+/* Opens a block behind `head`, a loop over a class; closes one. */
 void kernel_open(struct kernel_text *w, const char *head);
 void kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls);
-void kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls);
 void kernel_close(struct kernel_text *w);
+
+/*
+ * The loop over what counts of a class, cut into chunks where a sum asks for it: lower/kernel_sum.c.
+ * Chunks are opened first, by themselves, so that accumulators can stand between the two loops.
+ */
+void kernel_open_chunks(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+void kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+
+/* Iterations of loop g->order[at] at a time because of sums in memory of the ops of a stage (-1: of
+ * all), at most `chunk`; 0: all. */
+int64_t kernel_chunk(
+	const struct kernel_text *w, const struct scheme_segment *g, int at, int stage, int64_t chunk);
+
+/* Adds what the ops of a stage (-1: of all) summed in memory in a chunk of loop g->order[at] to
+ * their doubles. */
+void kernel_flush(struct kernel_text *w, const struct scheme_segment *g, int at, int stage);
+
+/* The sum that op o made in memory, as a float: of its doubles, where it has such. */
+char *kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumulator);
 
 /* A segment's ops without loops, in front of its nest; stage `number` inside of the outer nest:
  * lower/kernel_stage.c. */
@@ -120,7 +138,8 @@ void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool blo
  * stays)?
  */
 void kernel_find_ranges(struct kernel_text *w, const struct scheme_segment *g);
-void kernel_open_range(struct kernel_text *w, const struct kernel_range *r);
+void kernel_open_range(
+	struct kernel_text *w, const struct kernel_range *r, const char *first, const char *end);
 bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
 
 /* Is a loop of the segment at work over positions, not over the index that it belongs to? */

@@ -488,14 +488,15 @@ warp_scan(T x)
  * The same for a group of LANES threads, a warp or a block, behind `carry`, which becomes the sum
  * of them all. Ends with a barrier, so that the room can be used again at once.
  */
-template <int LANES, typename T>
+template <int LANES, typename T, typename W>
 DEV T
-scan(T x, T &carry, unsigned char *room)
+scan(T x, W &carry, unsigned char *room)
 {
 	x = warp_scan(x);
 	if (LANES == 32) {
+		const T all = __shfl_sync(0xFFFFFFFFu, x, 31);
 		x = (T)(carry + x);
-		carry = __shfl_sync(0xFFFFFFFFu, x, 31);
+		carry = (W)(carry + all);
 		return x;
 	}
 	T *const each = (T *)room;
@@ -512,7 +513,7 @@ scan(T x, T &carry, unsigned char *room)
 	if (threadIdx.x >= 32)
 		x = (T)(each[(threadIdx.x >> 5) - 1] + x);
 	x = (T)(carry + x);
-	carry = (T)(carry + each[LANES / 32 - 1]);
+	carry = (W)(carry + each[LANES / 32 - 1]);
 	__syncthreads();
 	return x;
 }
