@@ -286,6 +286,7 @@ cuda_write_head(FILE *kernels, const struct ir_module *m)
 		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
 		"*/\n"
 		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
+		"\"runtime/cuda/scatter.h\"\n#include "
 		"\"runtime/cuda/support.h\"\n",
 		m->name ? m->name : "main");
 }

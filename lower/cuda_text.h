@@ -12,7 +12,7 @@
  *     cuda_tile.c      the same where operands are walked across: tiles in shared memory
  *     cuda_reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
  *     cuda_rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
- *     cuda_scatter.c   results at places that data give, in the order of the source
+ *     cuda_scatter.c   results at places that data give: sorted by place, summed in equal chunks
  *     cuda_scan.c      sums up to each element: a block, a warp or a thread a row
  *     cuda_order.c     sort and topk
  *     cuda_conv.c      convolutions for the library

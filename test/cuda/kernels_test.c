@@ -88,16 +88,21 @@ static const struct kernel_case cases[] = {
 	{1, "rows by number, many of them equal",
 		"%u = input(\"u\") : f32[3000,20]\n%i = input(\"i\") {range = 50} : i32[3000]\n%r "
 		"= scatter_add(%u, %i) {size = 45}\n",
-		"__ballot_sync"},
+		"scatter_sort<256, 1024>|scatter_merge|scatter_chunk<16, false>|scatter_chunk<16, "
+		"true>"},
 	{1, "rows by number, two indices",
 		"%u = input(\"u\") : f32[30,40,5]\n%i = input(\"i\") {range = 60} : i64[30,40]\n%r "
 		"= scatter_add(%u, %i) {size = 60}\n",
-		"__ballot_sync"},
+		"scatter_merge|scatter_chunk"},
 	{2, "thousands of narrow ones by number",
 		"%u = constant() {value = 1} : bf16[3000,2]\n%v = constant() {value = 1} : "
 		"bf16[2,3000]\n%i = input(\"i\") {range = 3} : i32[3000]\n%j = input(\"j\") {range "
 		"= 3} : i32[2,3000]\n%r = scatter_add(%u, %i) {size = 3}\n%s = scatter_nd(%v, %j) "
 		"{batch = 1, sizes = [3]}\n",
+		"rt_f32_to_bf16(sum)|= to / 3;"},
+	{1, "hundreds of narrow ones, walked by a thread each",
+		"%v = constant() {value = 1} : bf16[2,256]\n%j = input(\"j\") {range = 2} : "
+		"i32[2,256]\n%r = scatter_nd(%v, %j) {batch = 1, sizes = [2]}\n",
 		"rt_f32_to_bf16(f2[at])"},
 	{3, "numbers of rows",
 		"%t = input(\"t\") : f32[500,64]\n%i = input(\"i\") {range = 600} : i32[9,70]\n%r "

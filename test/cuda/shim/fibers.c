@@ -35,6 +35,7 @@ struct thread {
 	struct fiber *on;
 	bool done;
 	unsigned warp_phase, block_phase;
+	unsigned long added;
 };
 
 struct block {
@@ -46,6 +47,7 @@ struct block {
 	unsigned arrived, phase, size, progress;
 	unsigned nidle, nfibers;
 	unsigned begun, left; /* threads that were begun; that have not ended */
+	unsigned long added;  /* most of a thread of this kernel */
 	bool reverse;
 	struct fiber *now;
 	shim_kernel *kernel;
@@ -82,6 +84,12 @@ const struct shim_thread *
 shim_self(void)
 {
 	return &at_work->now->thread->self;
+}
+
+void
+shim_added(void)
+{
+	at_work->now->thread->added++;
 }
 
 static void
@@ -218,6 +226,27 @@ run_block(struct block *b)
 	}
 }
 
+static void
+count_added(struct block *b)
+{
+	for (unsigned i = 0; i < b->size; i++)
+		b->added = b->thread[i].added > b->added ? b->thread[i].added : b->added;
+}
+
+static void
+write_added(const struct block *b)
+{
+	const char *path = getenv("SHIM_ADDED"), *name = "?";
+	FILE *f = path && b->added ? fopen(path, "a") : NULL;
+
+	for (unsigned i = 0; i < nkernels; i++)
+		name = kernels[i].run == b->kernel ? kernels[i].name : name;
+	if (f) {
+		fprintf(f, "%s %lu\n", name, b->added);
+		fclose(f);
+	}
+}
+
 /* The thread's fibers live until the program ends. */
 void
 shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block)
@@ -230,8 +259,11 @@ shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block)
 	b->size = block;
 	b->kernel = kernel;
 	b->args = args;
+	b->added = 0;
 	for (unsigned i = 0; i < grid; i++) {
 		begin_block(b, i, grid);
 		run_block(b);
+		count_added(b);
 	}
+	write_added(b);
 }

@@ -33,6 +33,10 @@ shim_kernel *shim_find(const char *name);
 /* Runs all threads of a grid to their ends. */
 void shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block);
 
+/* The CUDA thread that runs has added a value to a sum. With SHIM_ADDED=FILE each kernel that does so
+ * adds a line to the file: its name, and what the thread with the most has added. */
+void shim_added(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,8 @@
 	} name##_at_start;                                                                         \
 	static void name##_body(const args &k)
 
+#define SCATTER_ADDED() shim_added()
+
 #define threadIdx (shim_self()->thread)
 #define blockIdx (shim_self()->block)
 #define gridDim (shim_self()->grid)
