@@ -62,10 +62,21 @@ op_is_known(const struct measure *s, const struct known *k, const char *key)
 	return op && op->ranks == s->ranks;
 }
 
+/* Does the op make integers? Others may read them as indices, so it runs where they are measured. */
+static bool
+makes_integers(const struct ir_op *op)
+{
+	bool any = false;
+
+	for (int r = 0; r < op->nresults; r++)
+		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT;
+	return any;
+}
+
 /*
  * Known kernels stay where others are to be measured between them: what they touch decides what
- * those find in the caches. Not where each is measured alone, and not on devices whose memory the
- * program cannot touch from here.
+ * those find in the caches. Not where each is measured alone, and on devices whose memory the
+ * program cannot touch from here only those that make integers.
  */
 static int
 drop_known(const struct measure *s, struct found *found, int n)
@@ -75,7 +86,10 @@ drop_known(const struct measure *s, struct found *found, int n)
 	for (int i = 0; i < n; i++)
 		missing += !found[i].known;
 	for (int i = 0; i < n; i++)
-		if (!found[i].known || (missing && !s->o->rotate && !s->o->cuda))
+		if (!found[i].known ||
+			(missing && !s->o->rotate &&
+				(!s->o->cuda ||
+					makes_integers(s->plan->action[found[i].action].op))))
 			found[kept++] = found[i];
 	return kept;
 }
@@ -110,8 +124,8 @@ collect_keys(struct measure *s, const struct known *known)
 			continue;
 		if (first[i] == i) {
 			const struct ir_op *op = s->plan->action[i].op;
-			s->key[s->nkeys++] =
-				(struct key){of[i].text, op, of[i].known, op_work(s->m, op), 0};
+			s->key[s->nkeys++] = (struct key){of[i].text, op, of[i].known,
+				!of[i].known || makes_integers(op), op_work(s->m, op), 0};
 			s->nmissing += !of[i].known;
 		}
 		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];

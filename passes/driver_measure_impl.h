@@ -13,6 +13,7 @@ struct key {
 	const char *text;
 	const struct ir_op *op;
 	bool known;
+	bool runs; /* one that is known: because others read integers that it makes */
 	struct op_work work;
 	uint64_t scratch; /* bytes */
 };
@@ -41,6 +42,7 @@ struct measure {
 	int *key_of; /* [plan->nactions]: number of the key; -1: none */
 	struct message *message;
 	int nmessages;
+	int64_t *range; /* [plan->nvalues]: integers are drawn below it; 0: they are not */
 	uint64_t arena; /* of the program that is being written */
 	int kernels_stored, messages_stored;
 	bool convolves; /* cuda: with the library */

@@ -1,11 +1,13 @@
 /* The program that measures: kernels, and the tables for runtime/measure.h. */
 #include "passes/driver_measure_impl.h"
 
+#include "ir/order.h"
 #include "ir/out.h"
 #include "lower/build.h"
 #include "lower/cuda_alone.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective.h"
+#include "runtime/rt_program.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -60,11 +62,11 @@ write_kernel(struct measure *s, FILE *out, int k)
 	return false;
 }
 
-/* The first kernel from number k on that is to be measured; s->nkeys: none. */
+/* The first kernel from number k on that is to be run; s->nkeys: none. */
 static int
-next_missing(const struct measure *s, int k)
+next_run(const struct measure *s, int k)
 {
-	while (k < s->nkeys && s->key[k].known)
+	while (k < s->nkeys && !s->key[k].runs)
 		k++;
 	return k;
 }
@@ -74,7 +76,7 @@ static bool
 write_kernel_files(struct measure *s, int *nfiles)
 {
 	bool good = true;
-	int k = next_missing(s, 0);
+	int k = next_run(s, 0);
 	for (; k < s->nkeys && good; *nfiles += 1) {
 		char *name = TEXT(s, "kernels_%d.c", *nfiles);
 		FILE *out = lower_open(s->diag, s->folder, name);
@@ -82,7 +84,7 @@ write_kernel_files(struct measure *s, int *nfiles)
 			return false;
 		for (int i = 0; i < KERNELS_A_FILE && k < s->nkeys && good; i++) {
 			good = write_kernel(s, out, k);
-			k = next_missing(s, k + 1);
+			k = next_run(s, k + 1);
 		}
 		good = lower_close(s->diag, s->folder, name, out) && good;
 	}
@@ -93,7 +95,7 @@ write_kernel_files(struct measure *s, int *nfiles)
 static void
 write_host_calls(const struct measure *s, FILE *out)
 {
-	for (int k = next_missing(s, 0); k < s->nkeys; k = next_missing(s, k + 1))
+	for (int k = next_run(s, 0); k < s->nkeys; k = next_run(s, k + 1))
 		fprintf(out,
 			"void kernel_%d(void *const *, void *const *, void *, const int64_t *);\n"
 			"static void\ncall_%d(struct rt_ctx *c, void *const *a, void *const *r, "
@@ -114,12 +116,57 @@ write_cuda_calls(struct measure *s, FILE *out)
 	return good;
 }
 
+/* Where it is kept below which number the integers of a value are. */
+static int64_t *
+range_at(const struct measure *s, const struct ir_value *v)
+{
+	return &s->range[lower_value_of(s->plan, v) - s->plan->value];
+}
+
+static bool
+is_integer(const struct ir_value *v)
+{
+	return ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT;
+}
+
+/*
+ * An input's integers are drawn below its range, as in training. What is made of integers is taken
+ * to have the largest range of those; positions in sorted rows are below the length of the rows.
+ */
+static int64_t
+range_of(const struct measure *s, const struct ir_op *op, const struct ir_value *v)
+{
+	int64_t range = 0;
+
+	if (!is_integer(v))
+		return 0;
+	if (ir_dtype_class((enum ir_dtype)v->type->dtype) == IR_BOOL)
+		return RT_RANDOM_RANGE;
+	if (op->code == OP_input)
+		return ir_attr_int(op, "range", RT_RANDOM_RANGE);
+	if ((op->code == OP_sort || op->code == OP_topk) && v->index == 1)
+		return order_local(s->m, op).n;
+	for (int j = 0; j < op->noperands; j++)
+		if (is_integer(ir_operand(op, j)) && *range_at(s, ir_operand(op, j)) > range)
+			range = *range_at(s, ir_operand(op, j));
+	return range;
+}
+
+static void
+find_ranges(struct measure *s)
+{
+	s->range = NEW_ARRAY(s, int64_t, s->plan->nvalues);
+	IR_FOR_OPS (op, &s->plan->main->body)
+		for (int r = 0; r < op->nresults; r++)
+			*range_at(s, &op->result[r]) = range_of(s, op, &op->result[r]);
+}
+
 static void
 write_tensor(const struct measure *s, FILE *out, const struct ir_value *v)
 {
-	fprintf(out, "{%" PRId64 ", RT_%s}, ",
+	fprintf(out, "{%" PRId64 ", RT_%s, %" PRId64 "}, ",
 		offset_of(s, v) < 0 ? 0 : ir_type_local_elements(s->m, v->type),
-		ir_dtype_name((enum ir_dtype)v->type->dtype));
+		ir_dtype_name((enum ir_dtype)v->type->dtype), *range_at(s, v));
 }
 
 static void
@@ -137,10 +184,10 @@ write_kernel_table(const struct measure *s, FILE *out)
 	fprintf(out, "static const struct rt_measure_kernel kernels[] = {\n");
 	for (int k = 0; k < s->nkeys; k++) {
 		const struct key *key = &s->key[k];
-		if (key->known)
-			fprintf(out, "\t{0, ");
+		if (key->runs)
+			fprintf(out, "\t{call_%d, %s, ", k, key->known ? "true" : "false");
 		else
-			fprintf(out, "\t{call_%d, ", k);
+			fprintf(out, "\t{0, true, ");
 		fput_quoted(out, key->text);
 		fprintf(out, ", %.17g, %.17g, %d, %d, tensors_%d, %" PRIu64 "},\n", key->work.flops,
 			key->work.bytes, key->op->noperands, key->op->nresults, k, key->scratch);
@@ -164,8 +211,8 @@ write_calls(struct measure *s, FILE *out)
 			fprintf(out, "%" PRId64 ", ", offset_of(s, ir_operand(a->op, j)));
 		for (int r = 0; r < a->op->nresults; r++)
 			fprintf(out, "%" PRId64 ", ",
-				s->key[k].known ? offset_of(s, &a->op->result[r])
-						: result_offset(s, a, r));
+				s->key[k].runs ? result_offset(s, a, r)
+					       : offset_of(s, &a->op->result[r]));
 		fprintf(out, "};\n");
 		calls = talloc_asprintf_append_buffer(calls, "\t{%d, offsets_%d, %" PRId64 "},\n",
 			k, n, s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);
@@ -261,6 +308,7 @@ write_tables(struct measure *s)
 	else
 		write_host_calls(s, out);
 	s->arena = s->plan->arena_bytes;
+	find_ranges(s);
 	write_kernel_table(s, out);
 	int ncalls = write_calls(s, out);
 	int nfills = write_fills(s, out);

@@ -231,7 +231,7 @@ random_run(void *arg, int64_t global, int64_t local, int64_t n)
 {
 	const struct random *f = arg;
 	const bool is_float = rt_dtype_info(f->t->dtype)->kind == RT_CLASS_FLOAT;
-	const double range = f->t->range ? (double)f->t->range : 2;
+	const double range = f->t->range ? (double)f->t->range : RT_RANDOM_RANGE;
 	for (int64_t i = 0; i < n; i++) {
 		const uint64_t index = (uint64_t)(global + i);
 		const double x = is_float ? rt_normal(f->key, index)

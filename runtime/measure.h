@@ -23,14 +23,17 @@ typedef void rt_measure_fn(
 struct rt_measure_tensor {
 	int64_t elements; /* 0: there is none */
 	enum rt_dtype dtype;
+	int64_t range; /* integers: drawn from 0 .. range-1, as training draws inputs; 0: left alone */
 };
 
 /*
- * One that is not to be timed, since its time is known, has no function: where the step calls it,
- * what it would read and write is touched, so that the others find the caches as in training.
+ * One that is not to be timed, since its time is known, has no function, unless others read what it
+ * makes as indices: where the step calls it, what it would read and write is touched, so that the
+ * others find the caches as in training.
  */
 struct rt_measure_kernel {
 	rt_measure_fn *fn; /* NULL: only touched */
+	bool known;        /* not timed */
 	const char *key; /* in a profile */
 	double flops, bytes;
 	int32_t noperands, nresults;
@@ -45,7 +48,7 @@ struct rt_measure_call {
 	int64_t scratch;       /* offset, -1: none */
 };
 
-/* Tensors of floats that get other values than zero: the params and inputs of the step. */
+/* Tensors that get other values than zero: the params and inputs of the step. */
 struct rt_measure_fill {
 	int64_t offset;
 	struct rt_measure_tensor tensor;

@@ -2,6 +2,7 @@
  *
  *	measure.c           the program around it: options, the ranks, warm steps
  *	measure_kernels.c   kernels, in windows of the step or alone
+ *	measure_fill.c      the values that kernels read
  *	measure_messages.c  collectives, and what they do to computation
  *	measure_result.c    medians, the rule by which measuring stops, the lines
  *	cuda/measure.c      the clock of a CUDA device
@@ -79,11 +80,12 @@ struct measuring {
 	int64_t room;          /* of each of the two buffers of messages, behind the kernels */
 };
 
-/* What tensors of floats are filled with, piece by piece. */
+/* What tensors are filled with, piece by piece. */
 enum { MEASURE_PATTERN = 4096 };
 struct measure_pattern {
 	float f32[MEASURE_PATTERN];
 	double f64[MEASURE_PATTERN];
+	uint64_t drawn[MEASURE_PATTERN]; /* integers of any type, anew for each piece */
 };
 
 /* Of one rank, while it measures. */
@@ -125,7 +127,11 @@ const char *measure_transport(const struct measurer *w);
 
 bool measure_make_pattern(struct measurer *w);
 
-/* The pattern into the params and inputs of the step. */
+/* Values for a tensor in the arena: the pattern, or integers of its range; none for 16-bit floats
+ * and for integers without a range, which stay as they are. */
+void measure_fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t);
+
+/* The same for the params and inputs of the step. */
 void measure_fill_step(struct measurer *w);
 
 /* Calls [first, first + n) of the step, counted around its end, into w->round[0 .. n). */

@@ -94,43 +94,6 @@ measure_round(struct measurer *w, int first, int n)
 	read_round(w, n);
 }
 
-/* Small numbers of both signs, none of them denormal. */
-bool
-measure_make_pattern(struct measurer *w)
-{
-	struct measure_pattern *p = malloc(sizeof *p);
-	w->pattern = p;
-	for (int k = 0; p && k < MEASURE_PATTERN; k++) {
-		p->f64[k] = 0.01 * (k % 13 - 6) + 0.003;
-		p->f32[k] = (float)p->f64[k];
-	}
-	return p != NULL;
-}
-
-static void
-fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t)
-{
-	const struct rt_device *d = w->ctx->rank->device;
-	if (t->dtype != RT_f32 && t->dtype != RT_f64)
-		return;
-	const bool single = t->dtype == RT_f32;
-	const void *from = single ? (const void *)w->pattern->f32 : w->pattern->f64;
-	const int64_t size = single ? 4 : 8;
-	for (int64_t k = 0; k < t->elements; k += MEASURE_PATTERN) {
-		const int64_t n =
-			t->elements - k < MEASURE_PATTERN ? t->elements - k : MEASURE_PATTERN;
-		d->upload(w->ctx->device, w->ctx->arena + offset + k * size, from,
-			(size_t)(n * size));
-	}
-}
-
-void
-measure_fill_step(struct measurer *w)
-{
-	for (int i = 0; i < w->s->m->nfills; i++)
-		fill(w, w->s->m->fills[i].offset, &w->s->m->fills[i].tensor);
-}
-
 /* Samples of the kernels that a window or a turn is about. */
 struct window {
 	int first, n;       /* calls */
@@ -277,7 +240,7 @@ measure_kernels_in_step(struct measurer *w)
 	struct window v;
 	w->failed |= !make_window(w, &v) || measure_most(w, !seen);
 	for (int k = 0; k < m->nkernels && seen; k++)
-		seen[k] = !m->kernels[k].fn;
+		seen[k] = m->kernels[k].known;
 	for (int first = 0; first < m->ncalls && !w->failed; first++) {
 		if (seen[m->calls[first].kernel])
 			continue;
@@ -364,7 +327,7 @@ fill_copy(struct measurer *w, const struct rt_measure_kernel *k, const int64_t *
 {
 	for (int i = 0; i < k->noperands; i++)
 		if (offset[i] >= 0)
-			fill(w, at + offset[i], &k->tensor[i]);
+			measure_fill(w, at + offset[i], &k->tensor[i]);
 }
 
 static void
@@ -398,7 +361,7 @@ measure_kernels_alone(struct measurer *w)
 	struct window v;
 	w->failed |= !make_window(w, &v) || measure_most(w, !offset);
 	for (int k = 0; k < w->s->m->nkernels && !w->failed; k++) {
-		if (!w->s->m->kernels[k].fn)
+		if (w->s->m->kernels[k].known)
 			continue;
 		measure_write_comment(w, w->s->m->kernels[k].key);
 		open_kernel(w, &v, k);

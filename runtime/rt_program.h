@@ -25,6 +25,8 @@
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
+/* Random integers of inputs without a range are below it: valid for any table, and true and false. */
+#define RT_RANDOM_RANGE 2
 /* Every arena starts at such an address; tensors should start at a multiple of it. */
 #define RT_ARENA_ALIGN 64
 
@@ -79,7 +81,8 @@ struct rt_tensor {
 	uint64_t seed; /* of this tensor: mixed with the program's and with the name */
 	bool has_test; /* a state that is `test` everywhere while the program evaluates */
 	double test;
-	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked */
+	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random ones
+			  are below RT_RANDOM_RANGE */
 	size_t offset; /* bytes from the start of the arena */
 };
 

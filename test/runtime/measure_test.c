@@ -1,5 +1,5 @@
-/* The op profiler: kernels whose time is known are touched and not timed, and numbers that are too
- * small for full precision are zero while kernels run. In a child, because the profiler takes
+/* The op profiler: kernels whose time is known are touched and not timed, numbers that are too small
+ * for full precision are zero while kernels run, and integers are drawn as in training. In a child, because the profiler takes
  * standard output away. */
 #include "runtime/measure.h"
 
@@ -47,14 +47,16 @@ kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scra
 static int
 measure(const char *path)
 {
-	static const struct rt_measure_tensor two[] = {{ELEMENTS, RT_f32}, {ELEMENTS, RT_f32}},
-					      three[] = {{ELEMENTS, RT_f32}, {ELEMENTS, RT_f32},
-						      {ELEMENTS, RT_f32}};
-	static const struct rt_measure_kernel kernels[] = {{NULL, "known", 0, BYTES, 1, 1, two, 0},
-		{kernel, "asked for", 0, 3 * BYTES, 2, 1, three, 0}};
+	static const struct rt_measure_tensor two[] = {{ELEMENTS, RT_f32, 0},
+		{ELEMENTS, RT_f32, 0}},
+					      three[] = {{ELEMENTS, RT_f32, 0},
+						      {ELEMENTS, RT_f32, 0}, {ELEMENTS, RT_f32, 0}};
+	static const struct rt_measure_kernel kernels[] = {
+		{NULL, true, "known", 0, BYTES, 1, 1, two, 0},
+		{kernel, false, "asked for", 0, 3 * BYTES, 2, 1, three, 0}};
 	static const int64_t first[] = {0, BYTES}, second[] = {0, BYTES, 2 * BYTES};
 	static const struct rt_measure_call calls[] = {{0, first, -1}, {1, second, -1}};
-	static const struct rt_measure_fill fills[] = {{0, {ELEMENTS, RT_f32}}};
+	static const struct rt_measure_fill fills[] = {{0, {ELEMENTS, RT_f32, 0}}};
 	const struct rt_measure m = {.backend = "test",
 		.nkernels = 2,
 		.ncalls = 2,
@@ -66,6 +68,69 @@ measure(const char *path)
 	char *argv[] = {"measure", "-o", (char *)path, NULL};
 
 	return rt_measure_main(&m, 3, argv);
+}
+
+/* Indices: each of RANGE numbers is as frequent as it is in training, in a piece that is uploaded and
+ * behind it. A tensor without a range keeps its zeros. */
+enum { INDICES = 3 * 4096 + 100, RANGE = 50, INDEX_BYTES = 4 * INDICES };
+
+static void
+index_kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scratch)
+{
+	const int32_t *index = operand[0], *other = operand[1], *none = operand[2];
+	int count[RANGE] = {0}, same = 0;
+
+	(void)ctx, (void)scratch;
+	for (int i = 0; i < INDICES; i++) {
+		expect(index[i] >= 0 && index[i] < RANGE, WRONG + 3);
+		count[index[i]]++;
+		same += index[i] == other[i];
+		expect(none[i] == 0, WRONG + 4);
+	}
+	/* 248 of each, with a standard deviation of 15.6 */
+	for (int i = 0; i < RANGE; i++)
+		expect(count[i] > 150 && count[i] < 350, WRONG + 5);
+	expect(same < INDICES / 10, WRONG + 6);
+	*(float *)result[0] = 1;
+}
+
+static int
+measure_indices(const char *path, bool rotate)
+{
+	static const struct rt_measure_tensor index = {INDICES, RT_i32, RANGE};
+	const struct rt_measure_tensor tensors[] = {
+		index, index, {INDICES, RT_i32, 0}, {1, RT_f32, 0}};
+	const struct rt_measure_kernel kernels[] = {
+		{index_kernel, false, "asked for", 0, INDEX_BYTES, 3, 1, tensors, 0}};
+	static const int64_t offset[] = {0, INDEX_BYTES, 2 * INDEX_BYTES, 3 * INDEX_BYTES};
+	static const struct rt_measure_call calls[] = {{0, offset, -1}};
+	const struct rt_measure_fill fills[] = {{0, index}, {INDEX_BYTES, index}};
+	const struct rt_measure m = {.backend = "test",
+		.rotate = rotate,
+		.nkernels = 1,
+		.ncalls = 1,
+		.nfills = 2,
+		.kernels = kernels,
+		.calls = calls,
+		.fills = fills,
+		.arena_bytes = 3 * INDEX_BYTES + 4};
+	char *argv[] = {"measure", "-o", (char *)path, NULL};
+
+	return rt_measure_main(&m, 3, argv);
+}
+
+static void
+indices_are_drawn_below_their_range(void **state)
+{
+	(void)state;
+	for (int rotate = 0; rotate < 2; rotate++) {
+		int status = 0;
+		const pid_t child = fork();
+		if (!child)
+			_exit(measure_indices("/dev/null", rotate));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
 }
 
 static void
@@ -101,6 +166,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_kernels_are_touched_and_tiny_numbers_are_zero),
+		cmocka_unit_test(indices_are_drawn_below_their_range),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
