@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +14,20 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <talloc.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	/* Compilers and mpirun remove what they made when they are asked to end; that takes
 	   milliseconds. Then the group is killed. */
 	END_MS = 2000,
-	END_STEP_MS = 10,
 };
 
 struct job {
 	struct diag *diag;
 	char *folder;
 	pid_t guard;
-	int news; /* the guard's socket: the group at work is sent, 0 after it */
+	int news;  /* the guard's socket: the group at work is sent, 0 after it */
+	int alive; /* a pipe's end that commands inherit: the guard sees when the last has ended */
 };
 
 const char *
@@ -39,12 +39,13 @@ job_folder(const struct job *j)
 /* --- the guard: calls nothing that a fork of a process with threads must not call --- */
 
 static void
-end_group(pid_t group)
+end_group(pid_t group, int alive)
 {
-	const struct timespec step = {0, END_STEP_MS * 1000000L};
+	struct pollfd ended = {alive, POLLIN, 0};
 
-	for (int ms = 0; ms < END_MS && kill(-group, SIGTERM) == 0; ms += END_STEP_MS)
-		nanosleep(&step, NULL);
+	kill(-group, SIGTERM);
+	while (poll(&ended, 1, END_MS) < 0 && errno == EINTR)
+		;
 	kill(-group, SIGKILL);
 }
 
@@ -53,7 +54,7 @@ end_group(pid_t group)
  * folders may hold this one's, are then closed after this job's end.
  */
 static void
-guard(int news, const char *folder)
+guard(int news, int alive, const char *folder)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	const int null = open("/dev/null", O_RDWR);
@@ -69,7 +70,7 @@ guard(int news, const char *folder)
 		if (n > 0)
 			group = next;
 	if (group > 0)
-		end_group(group);
+		end_group(group, alive);
 	execlp("rm", "rm", "-rf", "--", folder, (char *)NULL);
 	_exit(127);
 }
@@ -77,17 +78,22 @@ guard(int news, const char *folder)
 static bool
 start_guard(struct job *j)
 {
-	int end[2];
+	int news[2], alive[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, news))
 		return false;
-	j->guard = fork();
-	if (j->guard == 0) {
-		close(end[0]);
-		guard(end[1], j->folder);
+	j->news = news[0];
+	if (pipe2(alive, O_CLOEXEC) == 0) {
+		j->alive = alive[1];
+		j->guard = fork();
+		if (j->guard == 0) {
+			close(news[0]);
+			close(alive[1]);
+			guard(news[1], alive[0], j->folder);
+		}
+		close(alive[0]);
 	}
-	close(end[1]);
-	j->news = end[0];
+	close(news[1]);
 	return j->guard > 0;
 }
 
@@ -96,6 +102,8 @@ job_end(struct job *j)
 {
 	if (j->news >= 0)
 		close(j->news);
+	if (j->alive >= 0)
+		close(j->alive);
 	while (j->guard > 0 && waitpid(j->guard, NULL, 0) < 0 && errno == EINTR)
 		;
 	return 0;
@@ -109,7 +117,7 @@ job_create(const void *owner, struct diag *d, const char *prefix)
 
 	if (!path)
 		out_of_memory();
-	*j = (struct job){.diag = d, .news = -1};
+	*j = (struct job){.diag = d, .news = -1, .alive = -1};
 	if (mkdtemp(path) && realpath(path, real)) {
 		j->folder = talloc_strdup(j, real);
 		talloc_set_destructor(j, job_end);
@@ -152,6 +160,7 @@ start(struct job *j, const char *command, const char *folder, int out, int err)
 
 	if (pid == 0) {
 		setpgid(0, 0);
+		fcntl(j->alive, F_SETFD, 0);
 		dup2(null, STDIN_FILENO);
 		dup2(out, STDOUT_FILENO);
 		dup2(err, STDERR_FILENO);

@@ -4,17 +4,23 @@
 #include "parser/cluster.h"
 #include "passes/analysis/profile.h"
 
+#include <sys/stat.h>
 #include <talloc.h>
-#include <unistd.h>
 
-/* Is it not there, or has it no entries yet? What is wrong with it, others find. */
+/*
+ * Is it not there, or has it no entries yet? What is wrong with it, others find. Another process may
+ * create it meanwhile, so what was there is asked first.
+ */
 static bool
 is_empty(struct driver *t, const char *path)
 {
+	struct stat st;
 	char **names;
+	if (stat(path, &st) != 0 || st.st_size == 0)
+		return true;
 	bool muted = diag_mute(t->ctx->diag, true);
 	struct profile *p = profile_open(t->manager, t->ctx->diag, path, PROFILE_READ);
-	bool empty = p ? profile_devices(p, p, &names) == 0 : access(path, F_OK) != 0;
+	bool empty = p && profile_devices(p, p, &names) == 0;
 
 	talloc_free(p);
 	diag_mute(t->ctx->diag, muted);

@@ -17,7 +17,8 @@
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
-# chromium, mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them).
+# chromium, mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them),
+# mounts (mount namespaces).
 
 import os
 import shutil
@@ -82,12 +83,20 @@ def can_have_networks():
     return subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0
 
 
+def can_mount():
+    """May we mount folders that only one command sees?"""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        return False
+    return subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+
+
 features = {
     "cuda": bool(config.nvcc),
     "cudnn": bool(config.cudnn),
     "gpu": os.path.exists("/dev/nvidiactl"),
     "root": os.geteuid() == 0,
     "networks": can_have_networks(),
+    "mounts": can_mount(),
     "mpi": os.access(config.mpirun, os.X_OK),
     "asan": "address" in config.sanitize,
     "avx512": "avx512f" in cpu_flags(),

@@ -8,7 +8,10 @@
 #include "passes/analysis/profile_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	BUSY_MS = 10000,   /* a writer holds the file for milliseconds: 10 s mean a stuck one */
@@ -165,13 +168,113 @@ open_text(struct profile *p)
 	       profile_text_load(p, p->diag, p->path, text, strlen(text));
 }
 
+/*
+ * Creates the file with its tables, all at once: under another name, which then becomes a link to
+ * it. Of several processes one is first, and the others open what it has made. Where the file
+ * system has no links, the tables are made in place (prepare_for_writing).
+ */
+static bool
+create(struct profile *p)
+{
+	if (access(p->path, F_OK) == 0)
+		return true;
+	struct profile *made = NEW(p, struct profile);
+	*made = (struct profile){.diag = p->diag, .path = TEXT(made, "%s.XXXXXX", p->path)};
+	talloc_set_destructor(made, profile_close);
+	const int fd = mkstemp(made->path);
+	const mode_t mask = umask(0);
+	umask(mask);
+	if (fd < 0) {
+		talloc_free(made);
+		return true; /* opening it says why not */
+	}
+	fchmod(fd, 0666 & ~mask);
+	close(fd);
+	char *name = TEXT(p, "%s", made->path);
+	bool good = sqlite3_open_v2(name, &made->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK
+			    ? prepare_for_writing(made)
+			    : profile_fail(made, "open it");
+	talloc_free(made); /* its log goes with it */
+	if (good)
+		link(name, p->path);
+	unlink(name);
+	talloc_free(name);
+	return good;
+}
+
+/* "file:/a/b%3f?immutable=1" */
+static char *
+uri_of(const void *owner, const char *path, const char *query)
+{
+	char *real = realpath(path, NULL), *uri = TEXT(owner, "file:");
+
+	for (const char *s = real ? real : path; *s; s++)
+		uri = must_have(strchr("?#%", *s)
+					? talloc_asprintf_append_buffer(uri, "%%%02x", *s)
+					: talloc_strndup_append_buffer(uri, s, 1));
+	free(real);
+	return must_have(talloc_asprintf_append_buffer(uri, "?%s", query));
+}
+
+static bool
+has_log(const struct profile *p)
+{
+	struct stat st;
+	char *name = TEXT(NULL, "%s-wal", p->path);
+	const bool found = stat(name, &st) == 0 && st.st_size > 0;
+
+	talloc_free(name);
+	return found;
+}
+
+/*
+ * Opens a file again that cannot be written, nor files beside it, which SQLite needs for what
+ * several processes may read while one writes. Here nobody can write it. A log that a process has
+ * left is read into memory, which SQLite does where nothing is locked; without one the file is all.
+ */
+static bool
+open_immutable(struct profile *p)
+{
+	const bool log = has_log(p);
+	char *uri = uri_of(p, p->path, log ? "vfs=unix-none" : "immutable=1");
+
+	sqlite3_close(p->db);
+	p->db = NULL;
+	const int code = sqlite3_open_v2(
+		uri, &p->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	talloc_free(uri);
+	if (code != SQLITE_OK)
+		return profile_fail(p, "open it");
+	return !log || execute(p, "PRAGMA locking_mode = EXCLUSIVE", "read it");
+}
+
+/* Fails at the first read, as opening reads nothing. */
+static bool
+can_read(struct profile *p)
+{
+	return sqlite3_exec(p->db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
+	       SQLITE_OK;
+}
+
+static bool
+is_write_protected(const struct profile *p)
+{
+	const int code = sqlite3_errcode(p->db);
+
+	return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && access(p->path, R_OK) == 0;
+}
+
 static bool
 open_file(struct profile *p, enum profile_mode mode)
 {
+	if (mode == PROFILE_WRITE && !create(p))
+		return false;
 	int flags = SQLITE_OPEN_READWRITE | (mode == PROFILE_WRITE ? SQLITE_OPEN_CREATE : 0);
 	if (sqlite3_open_v2(p->path, &p->db, flags, NULL) != SQLITE_OK)
 		return profile_fail(p, "open it");
 	sqlite3_busy_timeout(p->db, BUSY_MS);
+	if (mode == PROFILE_READ && !can_read(p) && is_write_protected(p) && !open_immutable(p))
+		return false;
 	if (is_foreign(p) || (mode == PROFILE_WRITE && !prepare_for_writing(p)))
 		return false;
 	return is_ours(p);
