@@ -14,6 +14,7 @@
 #   %cc        this build's C compiler        %cflags     its flags for code that includes our headers
 #   %libdir    where libdopt.so and libdopt_rt.a are
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
+#   %nvcc      the compiler of CUDA; empty without
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
@@ -129,6 +130,7 @@ config.substitutions += [
         % (config.cc, cflags, config.lib_dir)),
     ("%cflags", cflags),
     ("%sanitize", config.sanitize_flags),
+    ("%nvcc", config.nvcc),
     ("%mlir_opt", "mlir-opt-19"),
     ("%cc", config.cc),
 ]
