@@ -8,8 +8,10 @@
  * something failed while running; 2 if what was asked for is wrong. */
 #include "runtime/bind.h"
 #include "runtime/params.h"
+#include "runtime/same.h"
 #include "runtime/threads.h"
 #include "runtime/train.h"
+#include "runtime/watchdog.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,8 +53,8 @@ check_writable(const char *path, struct rt_status *st)
 static bool
 prepare_files(struct rt_rank *r)
 {
-	const char *dir = r->options->trace;
-	if (dir && !r->world->rank && mkdir(dir, 0777) && errno != EEXIST)
+	const char *dir = r->options->trace; /* each rank's own, perhaps */
+	if (dir && mkdir(dir, 0777) && errno != EEXIST)
 		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
 			strerror(errno));
 	const char *written[] = {r->options->dump, r->options->save};
@@ -75,8 +77,9 @@ has_inputs(const struct rt_program *p)
 static bool
 prepare_values(struct rt_rank *r, struct rt_data *d)
 {
+	rt_progress_stage(r->world->progress, RT_STAGE_VALUES);
 	rt_data_open(d, r);
-	if (!rt_agree(r->world, r->status))
+	if (!rt_agree(r->world, r->status) || !rt_same_files(r, d))
 		return false;
 	if (!r->options->data && has_inputs(r->prog)) {
 		rt_data_random(r);
@@ -98,79 +101,19 @@ run(struct rt_rank *r, const struct rt_data *d)
 	const struct rt_options *o = r->options;
 	if (!rt_train(r, d))
 		return false;
+	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
 	if (o->dump)
 		rt_outputs_dump(r, o->dump);
 	if (!rt_agree(r->world, r->status))
 		return false;
 	if (!rt_evaluate(r, d))
 		return false;
+	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
 	if (o->save)
 		rt_params_save(r, o->save);
 	if (r->trace)
 		rt_trace_write(r->trace, o->trace, r->status);
 	return rt_agree(r->world, r->status);
-}
-
-static void
-rank_main(struct job *job)
-{
-	struct rt_rank r = {.prog = job->prog,
-		.device = job->device,
-		.options = job->options,
-		.world = job->world,
-		.status = &job->status};
-	struct rt_data d = {0};
-	rt_single_threaded_libraries();
-	if (job->options->bind)
-		rt_bind(job->world->rank, job->world->nranks, &job->status);
-	if (rt_rank_open(&r, job->transport) && prepare_files(&r) && prepare_values(&r, &d))
-		run(&r, &d);
-	rt_data_close(&d);
-	rt_rank_close(&r);
-}
-
-static void *
-thread_main(void *arg)
-{
-	rank_main(arg);
-	return NULL;
-}
-
-/* Ranks as threads; rank 0 is this one. */
-static bool
-run_threads(const struct job *common, int nranks, struct rt_status *st)
-{
-	const struct rt_link link = {common->options->link_bw, common->options->link_latency};
-	struct job *jobs = calloc((size_t)nranks, sizeof *jobs);
-	struct rt_world *worlds = rt_threads_world(nranks);
-	struct rt_transport **transports =
-		worlds ? rt_threads_transports(common->prog, nranks, link) : NULL;
-	if (!jobs || !transports) {
-		free(jobs);
-		if (worlds)
-			rt_threads_world_free(worlds);
-		return rt_fail_memory(st, (unsigned long long)nranks * sizeof *jobs, "ranks");
-	}
-	for (int i = 0; i < nranks; i++) {
-		jobs[i] = *common;
-		jobs[i].world = &worlds[i];
-		jobs[i].transport = transports[i];
-	}
-	for (int i = 1; i < nranks; i++)
-		if (pthread_create(&jobs[i].thread, NULL, thread_main, &jobs[i])) {
-			/* Those that run already wait for this one: there is no other way out. */
-			fprintf(stderr, "%s: error: cannot start thread %d of %d ranks\n",
-				common->prog->name, i, nranks);
-			_Exit(RT_EXIT_RUN);
-		}
-	rank_main(&jobs[0]);
-	for (int i = 1; i < nranks; i++)
-		pthread_join(jobs[i].thread, NULL);
-	*st = jobs[0].status;
-	free(transports);
-	rt_threads_world_free(worlds);
-	free(jobs);
-	return !st->code;
 }
 
 /* "dp = 2, tp = 4" of the device axes. */
@@ -212,45 +155,133 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 	return true;
 }
 
-/* Everything between the start and the end of MPI. `world` is NULL without MPI. */
-static int
-run_program(const struct rt_program *prog, const struct rt_device *device, struct rt_world *world,
-	int argc, char **argv, struct rt_status *st)
+/* Have all ranks been started alike, and is there something to do? */
+static bool
+may_start(struct rt_rank *r, bool under_mpi)
 {
-	struct rt_options options = {0};
-	const bool speaks = !world || !world->rank;
-	struct job job = {.prog = prog, .device = device, .options = &options, .world = world};
-	if (!st->code && prog->abi != RT_ABI_VERSION)
-		rt_fail(st, RT_EXIT_USAGE,
-			"made for version %u of the runtime, linked with version %u", prog->abi,
-			RT_ABI_VERSION);
-	if (!st->code && rt_options_parse(&options, argc, argv, st) && options.help) {
-		if (speaks)
-			rt_options_help(prog->name);
-		return 0;
+	const struct rt_options *o = r->options;
+	if (!rt_same_start(r->prog, r->device, o, r->world, r->status))
+		return false;
+	if (o->help) {
+		if (!r->world->rank)
+			rt_options_help(r->prog->name);
+		return false;
 	}
-	if (!st->code && check_ranks(prog, &options, world, st)) {
-		if (world) {
-			rank_main(&job);
-			*st = job.status;
-		} else
-			run_threads(&job, (int)rt_places(prog), st);
+	if (under_mpi && !check_ranks(r->prog, o, r->world, r->status))
+		return false;
+	if (o->bind)
+		rt_bind(r->world->rank, r->world->nranks, r->status);
+	return true;
+}
+
+static void
+rank_main(struct job *job)
+{
+	struct rt_rank r = {.prog = job->prog,
+		.device = job->device,
+		.options = job->options,
+		.world = job->world,
+		.status = &job->status};
+	struct rt_data d = {0};
+	rt_single_threaded_libraries();
+	if (may_start(&r, job->transport == NULL) && rt_rank_open(&r, job->transport) &&
+		prepare_files(&r) && prepare_values(&r, &d))
+		run(&r, &d);
+	rt_progress_stage(r.world->progress, RT_STAGE_END);
+	rt_data_close(&d);
+	rt_rank_close(&r);
+}
+
+static void *
+thread_main(void *arg)
+{
+	rank_main(arg);
+	return NULL;
+}
+
+/* Ranks as threads; rank 0 is this one. */
+static bool
+run_threads(const struct job *common, int nranks, struct rt_status *st)
+{
+	const struct rt_link link = {common->options->link_bw, common->options->link_latency};
+	struct job *jobs = calloc((size_t)nranks, sizeof *jobs);
+	struct rt_world *worlds = rt_threads_world(nranks);
+	struct rt_transport **transports =
+		worlds ? rt_threads_transports(common->prog, nranks, link) : NULL;
+	if (!jobs || !transports) {
+		free(jobs);
+		if (worlds)
+			rt_threads_world_free(worlds);
+		return rt_fail_memory(st, (unsigned long long)nranks * sizeof *jobs, "ranks");
 	}
-	if (st->code && speaks)
-		fprintf(stderr, "%s: error: %s\n", prog->name, st->text);
-	return st->code;
+	struct rt_watchdog *dog =
+		rt_watchdog_start(common->prog, worlds, common->options->timeout, st);
+	for (int i = 0; i < nranks; i++) {
+		worlds[i].watchdog = dog;
+		jobs[i] = *common;
+		jobs[i].status = *st;
+		jobs[i].world = &worlds[i];
+		jobs[i].transport = transports[i];
+	}
+	for (int i = 1; i < nranks; i++)
+		if (pthread_create(&jobs[i].thread, NULL, thread_main, &jobs[i])) {
+			/* Those that run already wait for this one: there is no other way out. */
+			fprintf(stderr, "%s: error: cannot start thread %d of %d ranks\n",
+				common->prog->name, i, nranks);
+			_Exit(RT_EXIT_RUN);
+		}
+	rank_main(&jobs[0]);
+	for (int i = 1; i < nranks; i++)
+		pthread_join(jobs[i].thread, NULL);
+	rt_watchdog_stop(dog);
+	*st = jobs[0].status;
+	free(transports);
+	rt_threads_world_free(worlds);
+	free(jobs);
+	return !st->code;
+}
+
+/* The ranks of this process. `world` is NULL without MPI. */
+static void
+run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
+{
+	const struct rt_options *o = job->options;
+	if (world) {
+		struct rt_watchdog *dog = rt_watchdog_start(job->prog, world, o->timeout, st);
+		world->watchdog = dog;
+		job->world = world;
+		job->status = *st;
+		rank_main(job);
+		*st = job->status;
+		/* Nobody ends MPI before all can. */
+		rt_agree(world, st);
+		rt_watchdog_stop(dog);
+	} else if (!st->code && o->help)
+		rt_options_help(job->prog->name);
+	else if (!st->code && check_ranks(job->prog, o, NULL, st))
+		run_threads(job, (int)rt_places(job->prog), st);
 }
 
 int
 rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv)
 {
 	struct rt_status st = {0};
+	struct rt_options options = {0};
 	struct rt_world world;
-	if (!rt_mpi_started())
-		return run_program(prog, device, NULL, argc, argv, &st);
-	if (!rt_mpi_world(&world, &st) && !world.ops)
+	struct job job = {.prog = prog, .device = device, .options = &options};
+	const bool processes = rt_mpi_started();
+	if (prog->abi != RT_ABI_VERSION)
+		rt_fail(&st, RT_EXIT_USAGE,
+			"made for version %u of the runtime, linked with version %u", prog->abi,
+			RT_ABI_VERSION);
+	else
+		rt_options_parse(&options, argc, argv, &st);
+	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
-	const int code = run_program(prog, device, &world, argc, argv, &st);
-	rt_mpi_finish();
-	return code;
+	run_ranks(&job, processes ? &world : NULL, &st);
+	if (st.code && (!processes || !world.rank))
+		fprintf(stderr, "%s: error: %s\n", prog->name, st.text);
+	if (processes)
+		rt_mpi_finish(&world, options.timeout);
+	return st.code;
 }

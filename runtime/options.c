@@ -14,8 +14,12 @@
 #define MAX_STEPS ((int64_t)1 << 53)
 /* Steps if none are given: enough to see a loss fall. */
 #define DEFAULT_STEPS 100
+/* Seconds that a rank waits for others if nothing is given: longer than ranks are apart in real runs, where a
+ * slow file system or a checkpoint takes minutes, and short against a night of devices that do nothing. It is
+ * also what other frameworks allow a collective. */
+#define DEFAULT_TIMEOUT 600
 
-enum kind { FLAG, COUNT, UNSIGNED, TEXT, LINK };
+enum kind { FLAG, COUNT, UNSIGNED, TEXT, LINK, DURATION };
 
 struct row {
 	const char *name;
@@ -46,12 +50,42 @@ static const struct row rows[] = {
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
 		"print outputs every N steps (a tenth of the steps)"},
 	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "leave out the evaluation on test.NAME"},
+	{"timeout", DURATION, AT(timeout), 0, 0, "TIME",
+		"end the run if a rank waits so long for others: 30s, 10min; 0: never (10min)"},
 	{"graph", FLAG, AT(graph), 0, 0, NULL,
 		"cuda: run the step as one CUDA graph (one rank, or mpirun)"},
 	{"tf32", FLAG, AT(tf32), 0, 0, NULL,
 		"cuda: matrix products in TF32, which rounds operands to 10 bits"},
 	{"help", FLAG, AT(help), 0, 0, NULL, "print this"},
 };
+
+/* How far the ranks of a run must agree on an option. */
+enum alike {
+	ALIKE, /* the same value at all of them */
+	GIVEN, /* at all or at none, each with a value of its own */
+	OWN    /* each as it likes */
+};
+
+/* Options on which ranks need not agree in full; on all others they must. */
+static const struct {
+	size_t offset; /* which one: in struct rt_options */
+	enum alike alike;
+	const char *why;
+} exceptions[] = {
+	{AT(ranks), OWN, "given or not, it is checked against the mesh, on which they agree"},
+	{AT(data), GIVEN, "machines may have copies: the contents are compared"},
+	{AT(load), GIVEN, "as -data"},
+	{AT(trace), GIVEN, "each rank writes a file of its own, perhaps to a disk of its machine"},
+};
+
+static enum alike
+alike_of(const struct row *row)
+{
+	for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
+		if (exceptions[i].offset == row->offset)
+			return exceptions[i].alike;
+	return ALIKE;
+}
 
 struct unit {
 	const char *name;
@@ -61,7 +95,7 @@ struct unit {
 static const struct unit bandwidth_units[] = {
 	{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
 static const struct unit time_units[] = {
-	{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+	{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
 
 /* A number with one of `units` that ends at `end`; is it one? */
 static bool
@@ -89,6 +123,19 @@ parse_link(struct rt_options *o, const char *text, struct rt_status *st)
 		return true;
 	return rt_fail(st, RT_EXIT_USAGE,
 		"-link: expected a bandwidth and a latency as in '1GB/s,20us', found '%s'", text);
+}
+
+static bool
+parse_duration(const struct row *row, double *out, const char *text, struct rt_status *st)
+{
+	if (!strcmp(text, "0")) {
+		*out = 0;
+		return true;
+	}
+	if (parse_unit(text, text + strlen(text), time_units, out))
+		return true;
+	return rt_fail(st, RT_EXIT_USAGE,
+		"-%s: expected a time as in '30s' or '10min', or 0, found '%s'", row->name, text);
 }
 
 static bool
@@ -127,6 +174,7 @@ parse_value(const struct row *row, struct rt_options *o, const char *text, struc
 	case COUNT: return parse_count(row, field, text, st);
 	case UNSIGNED: return parse_unsigned(row, field, text, st);
 	case LINK: return parse_link(o, text, st);
+	case DURATION: return parse_duration(row, field, text, st);
 	case TEXT: break;
 	}
 	if (!*text)
@@ -148,7 +196,7 @@ find_row(const char *name, size_t length)
 bool
 rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st)
 {
-	*o = (struct rt_options){.steps = DEFAULT_STEPS};
+	*o = (struct rt_options){.steps = DEFAULT_STEPS, .timeout = DEFAULT_TIMEOUT};
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i];
 		if (*name != '-')
@@ -172,6 +220,53 @@ rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *
 		if (!parse_value(row, o, value, st))
 			return false;
 	}
+	return true;
+}
+
+/* Was the option given? Those with a default of their own always count as given. */
+static bool
+is_given(const struct row *row, const void *field)
+{
+	switch (row->kind) {
+	case FLAG: return *(const bool *)field;
+	case COUNT: return *(const int64_t *)field || !row->min;
+	case TEXT: return *(const char *const *)field != NULL;
+	case LINK: return *(const double *)field > 0;
+	case UNSIGNED:
+	case DURATION: break;
+	}
+	return true;
+}
+
+static void
+put_value(const struct rt_options *o, const struct row *row, const void *field, char *text)
+{
+	const size_t n = RT_OPTION_TEXT;
+	switch (row->kind) {
+	case FLAG: snprintf(text, n, "given"); break;
+	case COUNT: snprintf(text, n, "%lld", (long long)*(const int64_t *)field); break;
+	case UNSIGNED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
+	case TEXT: snprintf(text, n, "%s", *(const char *const *)field); break;
+	case LINK: snprintf(text, n, "%.9g B/s,%.9g s", o->link_bw, o->link_latency); break;
+	case DURATION: snprintf(text, n, "%.9g s", *(const double *)field); break;
+	}
+}
+
+bool
+rt_options_fact(const struct rt_options *o, int i, char *name, char *text)
+{
+	if ((size_t)i >= sizeof rows / sizeof *rows)
+		return false;
+	const struct row *row = &rows[i];
+	const void *field = (const char *)o + row->offset;
+	*name = 0;
+	if (alike_of(row) == OWN)
+		return true;
+	snprintf(name, RT_OPTION_TEXT, "-%s", row->name);
+	if (!is_given(row, field) || alike_of(row) == GIVEN)
+		snprintf(text, RT_OPTION_TEXT, is_given(row, field) ? "given" : "not given");
+	else
+		put_value(o, row, field, text);
 	return true;
 }
 

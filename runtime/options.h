@@ -16,12 +16,20 @@ struct rt_options {
 	int64_t report_every;                          /* 0: a tenth of the steps */
 	bool no_eval;
 	bool graph, tf32; /* cuda */
+	double timeout;   /* seconds that a rank may wait for others; 0: for ever */
 	bool help;
 };
 
 /* Fills `o` with the defaults and then from argv, whose strings it points to. Fails with
  * RT_EXIT_USAGE and a message that names the option. */
 bool rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st);
+
+/* Longest name or value of an option in a comparison of ranks. */
+#define RT_OPTION_TEXT 256
+
+/* What ranks must agree on of option number i: its name and its value, cut to RT_OPTION_TEXT. An empty name
+ * where they need not; false behind the last option. */
+bool rt_options_fact(const struct rt_options *o, int i, char *name, char *text);
 
 /* Prints what the options are to stdout. `program` is its name. */
 void rt_options_help(const char *program);

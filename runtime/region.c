@@ -1,6 +1,23 @@
 /* The geometry of collectives: see runtime/region.h. */
 #include "runtime/region.h"
 
+const char *
+rt_coll_name(enum rt_coll_kind kind)
+{
+	static const char *const names[] = {
+		[RT_ALLREDUCE] = "allreduce",
+		[RT_REDUCE] = "reduce",
+		[RT_BROADCAST] = "broadcast",
+		[RT_ALLGATHER] = "allgather",
+		[RT_GATHER] = "gather",
+		[RT_SCATTER] = "scatter",
+		[RT_REDUCESCATTER] = "reducescatter",
+		[RT_ALLTOALL] = "alltoall",
+		[RT_SEND] = "send",
+	};
+	return names[kind];
+}
+
 bool
 rt_coll_moves(const struct rt_coll *c, int p, int q)
 {

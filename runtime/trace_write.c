@@ -2,6 +2,7 @@
  * ("ph":"X") with times in microseconds, process = rank, thread 0 = compute, 1 = communication;
  * what is the same for all events stands before them in "otherData". */
 #include "runtime/layout.h"
+#include "runtime/region.h"
 #include "runtime/trace_impl.h"
 
 #include <errno.h>
@@ -11,18 +12,6 @@
 #include <unistd.h>
 
 enum { NAME_BYTES = 256 };
-
-static const char *const coll_names[] = {
-	[RT_ALLREDUCE] = "allreduce",
-	[RT_REDUCE] = "reduce",
-	[RT_BROADCAST] = "broadcast",
-	[RT_ALLGATHER] = "allgather",
-	[RT_GATHER] = "gather",
-	[RT_SCATTER] = "scatter",
-	[RT_REDUCESCATTER] = "reducescatter",
-	[RT_ALLTOALL] = "alltoall",
-	[RT_SEND] = "send",
-};
 
 static void
 put_string(FILE *out, const char *text)
@@ -112,7 +101,7 @@ put_collectives(FILE *out, const struct rt_program *p)
 		const struct rt_coll *c = &p->colls[i];
 		fprintf(out, "%s\n{\"op\":%d", i ? "," : "", c->op);
 		put_field(out, "name", c->name);
-		put_field(out, "kind", coll_names[c->kind]);
+		put_field(out, "kind", rt_coll_name(c->kind));
 		put_field(out, "axis", p->axes[c->axis].name);
 		fprintf(out, ",\"bytes\":%zu,\"from\":%d,\"to\":%d}", c->bytes, c->from, c->to);
 	}

@@ -30,6 +30,8 @@
 /* Looks at messages before the core is offered to another thread at each further one, where there
  * are more ranks than cores. */
 #define LOOKS 200
+/* Who is waited for is noted after so long, for the watchdog, and then at each such distance. */
+#define NOTE_NS 500000000
 /* MPI counts in int: longer parts go in pieces of this many bytes. */
 #define PIECE ((size_t)1 << 30)
 
@@ -40,6 +42,7 @@ struct mpi {
 	char *out, *in;        /* staging: what is sent, a slot a place of what is received */
 	MPI_Request *requests; /* [2 * most pieces of a collective] */
 	bool remote;           /* some ranks are on other machines */
+	int *partners;         /* of each request: its place on the axis, -1 for what is sent */
 	int started;           /* requests that are on their way */
 	const void **sources;  /* [most places of an axis] */
 };
@@ -54,13 +57,20 @@ struct job {
 	int64_t total, share; /* of a sum: elements, and how many a place adds */
 };
 
+static MPI_Request *
+add_request(struct mpi *m, int partner)
+{
+	m->partners[m->started] = partner;
+	return &m->requests[m->started++];
+}
+
 static void
 start_send(struct job *j, const char *from, size_t bytes, int to)
 {
 	struct mpi *m = j->m;
 	for (size_t at = 0; at < bytes; at += PIECE)
 		MPI_Isend(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to,
-			0, j->comm, &m->requests[m->started++]);
+			0, j->comm, add_request(m, -1));
 }
 
 static void
@@ -69,20 +79,47 @@ start_receive(struct job *j, char *to, size_t bytes, int from)
 	struct mpi *m = j->m;
 	for (size_t at = 0; at < bytes; at += PIECE)
 		MPI_Irecv(to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, from,
-			0, j->comm, &m->requests[m->started++]);
+			0, j->comm, add_request(m, from));
+}
+
+/* Notes the first rank whose part has not come. */
+static void
+note_missing(struct job *j)
+{
+	struct mpi *m = j->m;
+	int done = 1;
+	for (int i = 0; i < m->started; i++) {
+		if (m->partners[i] >= 0)
+			MPI_Request_get_status(m->requests[i], &done, MPI_STATUS_IGNORE);
+		if (done)
+			continue;
+		const int64_t stride = rt_axis_stride(m->base.prog, j->c->axis);
+		const int64_t rank = RT_GET(m->base.progress->rank);
+		RT_PUT(m->base.progress->from,
+			(int32_t)(rank + (m->partners[i] - j->me) * stride + 1));
+		return;
+	}
 }
 
 /* Until everything that was started is complete. */
 static void
-finish_all(struct mpi *m)
+finish_all(struct job *j)
 {
+	struct mpi *m = j->m;
 	int done = 0;
 	const int64_t eager = rt_now_ns() + EAGER_NS;
+	int64_t note = eager + NOTE_NS;
 	for (unsigned looks = 0; m->started; looks++) {
 		MPI_Testall(m->started, m->requests, &done, MPI_STATUSES_IGNORE);
 		if (done)
 			break;
 		const int64_t now = rt_now_ns();
+		if (now > note && m->base.progress) {
+			note_missing(j);
+			note = now + NOTE_NS;
+		}
+		if (rt_progress_ended(m->base.progress))
+			MPI_Abort(MPI_COMM_WORLD, RT_EXIT_RUN);
 		if (!rt_is_urgent(&m->base.haste) && now > eager)
 			rt_sleep_until_ns(now + POLL_NS);
 		else if (m->remote && now > eager)
@@ -163,7 +200,7 @@ run_moves(struct job *j)
 		else
 			unpack(j, q, packed);
 	}
-	finish_all(m);
+	finish_all(j);
 	for (int p = 0; p < j->places; p++)
 		if (p != j->me && rt_coll_moves(c, p, j->me))
 			unpack(j, p, landing(j, p, m->in + (size_t)p * part));
@@ -210,7 +247,7 @@ run_reducescatter(struct job *j)
 		else
 			start_send(j, packed, part, q);
 	}
-	finish_all(m);
+	finish_all(j);
 	char *result = landing(j, 0, m->in + (size_t)j->me * part);
 	sum_parts(j, own, result, n);
 	unpack(j, 0, result);
@@ -242,7 +279,7 @@ exchange_and_add(struct job *j, const char *row, char *result)
 		if (q != j->me)
 			start_send(
 				j, row + (size_t)part_begin(j, q) * j->bytes, part_bytes(j, q), q);
-	finish_all(m);
+	finish_all(j);
 	sum_parts(j, row + (size_t)part_begin(j, j->me) * j->bytes, result,
 		part_begin(j, j->me + 1) - part_begin(j, j->me));
 }
@@ -268,7 +305,7 @@ run_sums(struct job *j)
 	for (int q = 0; q < j->places; q++)
 		if (q != j->me && rt_coll_moves(c, 0, q))
 			start_send(j, result, part_bytes(j, j->me), q);
-	finish_all(m);
+	finish_all(j);
 	if (!direct && gets)
 		unpack(j, 0, sum);
 }
@@ -302,6 +339,7 @@ mpi_free(struct rt_transport *base)
 	free(m->out);
 	free(m->in);
 	free(m->requests);
+	free(m->partners);
 	free(m->sources);
 	free(m);
 }
@@ -330,8 +368,9 @@ allocate(struct mpi *m)
 	m->out = malloc(out);
 	m->in = malloc(in);
 	m->requests = malloc(pieces * sizeof *m->requests);
+	m->partners = malloc(pieces * sizeof *m->partners);
 	m->sources = malloc(places * sizeof *m->sources);
-	return m->out && m->in && m->requests && m->sources;
+	return m->out && m->in && m->requests && m->partners && m->sources;
 }
 
 struct rt_transport *

@@ -31,6 +31,7 @@ struct shared {
 	pthread_cond_t changed;
 	const void **mine;     /* [nranks], of an allgather */
 	struct mailbox *boxes; /* [to * nranks + from] */
+	struct rt_board board; /* of all ranks */
 };
 
 static void
@@ -38,10 +39,12 @@ threads_allgather(struct rt_world *w, const void *mine, void *all, size_t bytes)
 {
 	struct shared *s = w->shared;
 	s->mine[w->rank] = mine;
+	rt_progress_wait(w->progress, RT_WAIT_ALL, -1);
 	pthread_barrier_wait(&s->barrier);
 	for (int r = 0; r < w->nranks; r++)
 		memcpy((char *)all + (size_t)r * bytes, s->mine[r], bytes);
 	pthread_barrier_wait(&s->barrier);
+	rt_progress_go_on(w->progress);
 }
 
 static void
@@ -50,12 +53,14 @@ threads_send(struct rt_world *w, const void *from, size_t bytes, int to)
 	(void)bytes;
 	struct shared *s = w->shared;
 	struct mailbox *box = &s->boxes[to * w->nranks + w->rank];
+	rt_progress_wait(w->progress, RT_WAIT_ONE, to);
 	pthread_mutex_lock(&s->lock);
 	*box = (struct mailbox){from, true};
 	pthread_cond_broadcast(&s->changed);
 	while (box->full)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
+	rt_progress_go_on(w->progress);
 }
 
 static void
@@ -63,6 +68,7 @@ threads_receive(struct rt_world *w, void *to, size_t bytes, int from)
 {
 	struct shared *s = w->shared;
 	struct mailbox *box = &s->boxes[w->rank * w->nranks + from];
+	rt_progress_wait(w->progress, RT_WAIT_ONE, from);
 	pthread_mutex_lock(&s->lock);
 	while (!box->full)
 		pthread_cond_wait(&s->changed, &s->lock);
@@ -70,9 +76,23 @@ threads_receive(struct rt_world *w, void *to, size_t bytes, int from)
 	box->full = false;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	rt_progress_go_on(w->progress);
 }
 
 static const struct rt_world_ops threads_ops = {threads_allgather, threads_send, threads_receive};
+
+static struct rt_progress *
+new_board(size_t n)
+{
+	const size_t bytes = n * sizeof(struct rt_progress);
+	struct rt_progress *ranks = aligned_alloc(_Alignof(struct rt_progress), bytes);
+	if (!ranks)
+		return NULL;
+	memset(ranks, 0, bytes);
+	for (size_t r = 0; r < n; r++)
+		RT_PUT(ranks[r].rank, (int32_t)r);
+	return ranks;
+}
 
 struct rt_world *
 rt_threads_world(int nranks)
@@ -83,11 +103,13 @@ rt_threads_world(int nranks)
 	if (s) {
 		s->mine = calloc(n, sizeof *s->mine);
 		s->boxes = calloc(n * n, sizeof *s->boxes);
+		s->board = (struct rt_board){new_board(n), nranks, 0, nranks};
 	}
-	if (!s || !worlds || !s->mine || !s->boxes) {
+	if (!s || !worlds || !s->mine || !s->boxes || !s->board.ranks) {
 		if (s) {
 			free(s->mine);
 			free(s->boxes);
+			free(s->board.ranks);
 		}
 		free(s);
 		free(worlds);
@@ -97,7 +119,14 @@ rt_threads_world(int nranks)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	for (int r = 0; r < nranks; r++)
-		worlds[r] = (struct rt_world){&threads_ops, r, nranks, r, nranks, s};
+		worlds[r] = (struct rt_world){.ops = &threads_ops,
+			.rank = r,
+			.nranks = nranks,
+			.local = r,
+			.nlocal = nranks,
+			.progress = &s->board.ranks[r],
+			.board = &s->board,
+			.shared = s};
 	return worlds;
 }
 
@@ -110,6 +139,7 @@ rt_threads_world_free(struct rt_world *worlds)
 	pthread_cond_destroy(&s->changed);
 	free(s->mine);
 	free(s->boxes);
+	free(s->board.ranks);
 	free(s);
 	free(worlds);
 }

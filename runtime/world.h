@@ -5,9 +5,11 @@
 #ifndef RUNTIME_WORLD_H
 #define RUNTIME_WORLD_H
 
+#include "runtime/progress.h"
 #include "runtime/status.h"
 #include <stddef.h>
 
+struct rt_watchdog;
 struct rt_world;
 
 struct rt_world_ops {
@@ -23,7 +25,10 @@ struct rt_world {
 	int rank, nranks;
 	int local; /* number of this rank among the `nlocal` on this machine */
 	int nlocal;
-	void *shared; /* the implementation's */
+	struct rt_progress *progress;   /* this rank's, on the board */
+	const struct rt_board *board;   /* of the ranks of this process or machine */
+	struct rt_watchdog *watchdog;   /* NULL: none */
+	void *shared;                   /* the implementation's */
 };
 
 /* All ranks take over the failure of the lowest rank that has one. Returns true if there is none.
@@ -38,9 +43,10 @@ void rt_threads_world_free(struct rt_world *worlds);
 /* Was this process started by mpirun or a like starter? */
 bool rt_mpi_started(void);
 
-/* Starts MPI and fills the world. */
-bool rt_mpi_world(struct rt_world *w, struct rt_status *st);
-void rt_mpi_finish(void);
+/* Starts MPI and fills the world; ends MPI, where all ranks have arrived already. If other ranks keep it
+ * waiting for `seconds`, which no watchdog can see here, the process ends with a message; 0: never. */
+bool rt_mpi_world(struct rt_world *w, double seconds, struct rt_status *st);
+void rt_mpi_finish(struct rt_world *w, double seconds);
 
 /* Ends all ranks at once with this exit code, also those that wait for this one. */
 _Noreturn void rt_abort(const struct rt_world *w, int code);

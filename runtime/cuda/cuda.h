@@ -112,6 +112,9 @@ struct rt_cuda_carrier {
 struct rt_cuda_carrier_ops {
 	void (*run)(struct rt_cuda_carrier *c, const struct rt_coll *coll);
 	void (*free)(struct rt_cuda_carrier *c);
+	/* Ends collectives that are on their way, from another thread; NULL: they end by themselves
+	 * or with the process. */
+	void (*end)(struct rt_cuda_carrier *c);
 };
 
 /* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's

@@ -8,7 +8,9 @@
 _Noreturn void
 rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why)
 {
-	fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
+	/* What its watchdog has ended has failed, too; the reason has been given. */
+	if (!d->world || !rt_progress_ended(d->world->progress))
+		fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
 	if (d->world)
 		rt_abort(d->world, RT_EXIT_RUN);
 	_Exit(RT_EXIT_RUN);

@@ -7,15 +7,21 @@
 #include "runtime/clock.h"
 #include "runtime/layout.h"
 #include "runtime/parts.h"
+#include "runtime/watchdog.h"
 
 #include <stdlib.h>
+
+/* Collectives in flight that can be told apart: more than a step has. */
+#define RT_CUDA_ORDER 4096
 
 struct rt_engine {
 	struct rt_engine_setup setup;
 	struct rt_cuda *device;
 	struct rt_cuda_carrier *carrier;
-	cudaEvent_t posted;
-	cudaEvent_t *complete; /* [ncolls] */
+	cudaEvent_t *posted, *complete; /* [ncolls] */
+	/* The first collectives since the device was last idle, for the watchdog. */
+	_Atomic int32_t order[RT_CUDA_ORDER];
+	_Atomic uint32_t nposted, before; /* since then, and before that */
 	struct rt_buf *room;   /* of the part at work */
 };
 
@@ -33,31 +39,72 @@ static bool
 make_events(struct rt_engine *e, struct rt_status *st)
 {
 	const int n = e->setup.prog->ncolls;
+	e->posted = calloc((size_t)n + 1, sizeof *e->posted);
 	e->complete = calloc((size_t)n + 1, sizeof *e->complete);
 	e->room = calloc((size_t)rt_parts_room(e->setup.prog) + 1, sizeof *e->room);
-	if (!e->complete || !e->room)
+	if (!e->posted || !e->complete || !e->room)
 		return rt_fail_memory(st, (size_t)n * sizeof *e->complete, "collectives");
-	cudaError_t error = cudaEventCreateWithFlags(&e->posted, cudaEventDisableTiming);
-	for (int i = 0; i < n && error == cudaSuccess; i++)
-		error = cudaEventCreateWithFlags(&e->complete[i], cudaEventDisableTiming);
+	cudaError_t error = cudaSuccess;
+	for (int i = 0; i < n && error == cudaSuccess; i++) {
+		error = cudaEventCreateWithFlags(&e->posted[i], cudaEventDisableTiming);
+		if (error == cudaSuccess)
+			error = cudaEventCreateWithFlags(&e->complete[i], cudaEventDisableTiming);
+	}
 	return error == cudaSuccess ||
 	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
 }
 
 static void
+destroy_events(cudaEvent_t *events, int n)
+{
+	for (int i = 0; events && i < n; i++)
+		if (events[i])
+			cudaEventDestroy(events[i]);
+	free(events);
+}
+
+static void
 cuda_destroy(struct rt_engine *e)
 {
+	const struct rt_world *w = e->setup.world;
+	rt_watchdog_watch(w->watchdog, w->rank, (struct rt_watched){0});
 	if (e->carrier)
 		e->carrier->ops->free(e->carrier);
-	for (int i = 0; e->complete && i < e->setup.prog->ncolls; i++)
-		if (e->complete[i])
-			cudaEventDestroy(e->complete[i]);
-	if (e->posted)
-		cudaEventDestroy(e->posted);
+	destroy_events(e->posted, e->setup.prog->ncolls);
+	destroy_events(e->complete, e->setup.prog->ncolls);
 	rt_cuda_unload(e->device);
-	free(e->complete);
 	free(e->room);
 	free(e);
+}
+
+/* What the device is about: the first collective that is not complete runs if it was posted in the stream,
+ * else kernels before it do. The host waits for the device meanwhile. */
+static enum rt_device_work
+look(void *arg, struct rt_progress *p)
+{
+	struct rt_engine *e = arg;
+	const uint32_t n = RT_GET(e->nposted);
+	if (n > RT_CUDA_ORDER || e->device->capturing || e->device->graph)
+		return RT_DEVICE_UNKNOWN;
+	for (uint32_t i = 0; i < n; i++) {
+		const int32_t coll = RT_GET(e->order[i]);
+		if (cudaEventQuery(e->complete[coll]) == cudaSuccess)
+			continue;
+		RT_PUT(p->coll, coll);
+		RT_PUT(p->collectives, RT_GET(e->before) + i + 1);
+		return cudaEventQuery(e->posted[coll]) == cudaSuccess ? RT_DEVICE_COLLECTIVE
+								      : RT_DEVICE_COMPUTES;
+	}
+	return RT_DEVICE_COMPUTES;
+}
+
+/* Ends what the carrier's library waits for. */
+static void
+end(void *arg)
+{
+	struct rt_engine *e = arg;
+	if (e->carrier->ops->end)
+		e->carrier->ops->end(e->carrier);
 }
 
 static struct rt_engine *
@@ -82,8 +129,11 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 	e->device->needs_host = !processes && setup->world->nranks > 1;
 	e->carrier = processes ? rt_cuda_nccl(e->device, &e->setup, st)
 			       : rt_cuda_peers(e->device, &e->setup, st);
-	if (e->carrier)
+	if (e->carrier) {
+		rt_watchdog_watch(setup->world->watchdog, setup->world->rank,
+			(struct rt_watched){look, end, e});
 		return e;
+	}
 	cuda_destroy(e);
 	return NULL;
 }
@@ -110,11 +160,19 @@ cuda_post(struct rt_engine *e, int32_t coll)
 		.index = coll,
 		.posted = d->probe ? rt_now_ns() : 0,
 		.sequence = d->probe && d->trace ? rt_trace_sequence(d->trace, coll) : 0};
-	rt_cuda_check(d, cudaEventRecord(e->posted, d->compute), "posting a collective");
-	rt_cuda_check(
-		d, cudaStreamWaitEvent(d->communication, e->posted, 0), "posting a collective");
+	struct rt_progress *progress = e->setup.world->progress;
+	const uint32_t number = RT_GET(e->nposted);
+	rt_cuda_check(d, cudaEventRecord(e->posted[coll], d->compute), "posting a collective");
+	rt_cuda_check(d, cudaStreamWaitEvent(d->communication, e->posted[coll], 0),
+		"posting a collective");
 	const int span = rt_cuda_span_begin(d, d->communication, &what);
+	rt_progress_collective(progress, coll);
+	rt_progress_wait(progress, RT_WAIT_COLLECTIVE, -1);
 	run_parts(e, c);
+	rt_progress_go_on(progress);
+	if (number < RT_CUDA_ORDER)
+		RT_PUT(e->order[number], coll);
+	RT_PUT(e->nposted, number + 1);
 	rt_cuda_span_end(d, d->communication, span);
 	rt_cuda_check(
 		d, cudaEventRecord(e->complete[coll], d->communication), "ending a collective");
@@ -132,8 +190,20 @@ static void
 cuda_drain(struct rt_engine *e)
 {
 	struct rt_cuda *d = e->device;
+	struct rt_progress *progress = e->setup.world->progress;
+	const uint32_t all = RT_GET(e->before) + RT_GET(e->nposted);
+	if (progress)
+		RT_PUT(progress->device, (int32_t)RT_DEVICE_UNKNOWN);
+	rt_progress_wait(progress, RT_WAIT_DEVICE, -1);
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel of the step");
 	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "a collective of the step");
+	rt_progress_go_on(progress);
+	if (rt_progress_ended(progress)) /* and so did these waits */
+		rt_abort(e->setup.world, RT_EXIT_RUN);
+	if (progress)
+		RT_PUT(progress->collectives, all);
+	RT_PUT(e->nposted, 0);
+	RT_PUT(e->before, all);
 	rt_cuda_resolve_spans(d);
 }
 

@@ -277,7 +277,17 @@ nccl_free(struct rt_cuda_carrier *base)
 	free(n);
 }
 
-static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free};
+/* The communicators cannot be used any more: the rank leaves by MPI_Abort. */
+static void
+nccl_end(struct rt_cuda_carrier *base)
+{
+	struct nccl *n = (struct nccl *)base;
+	for (int a = 0; a < base->setup->prog->naxes; a++)
+		if (n->comm[a])
+			ncclCommAbort(n->comm[a]);
+}
+
+static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free, nccl_end};
 
 /* The communicator of an axis: everybody offers an id, a group takes that of its place 0. */
 static bool

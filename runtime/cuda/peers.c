@@ -150,7 +150,7 @@ peers_free(struct rt_cuda_carrier *base)
 	free(p);
 }
 
-static const struct rt_cuda_carrier_ops peers_ops = {peers_run, peers_free};
+static const struct rt_cuda_carrier_ops peers_ops = {peers_run, peers_free, NULL};
 
 /* Lets this rank's device read the memory of that one. */
 static bool

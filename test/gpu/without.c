@@ -19,15 +19,18 @@ rt_mpi_started(void)
 }
 
 bool
-rt_mpi_world(struct rt_world *w, struct rt_status *st)
+rt_mpi_world(struct rt_world *w, double seconds, struct rt_status *st)
 {
 	(void)w;
+	(void)seconds;
 	return rt_fail(st, RT_EXIT_USAGE, "built without MPI");
 }
 
 void
-rt_mpi_finish(void)
+rt_mpi_finish(struct rt_world *w, double seconds)
 {
+	(void)w;
+	(void)seconds;
 }
 
 _Noreturn void

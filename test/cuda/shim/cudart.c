@@ -193,6 +193,12 @@ cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 }
 
 cudaError_t
+cudaEventQuery(cudaEvent_t event)
+{
+	return event ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t
 cudaEventSynchronize(cudaEvent_t event)
 {
 	return event ? cudaSuccess : cudaErrorInvalidValue;

@@ -3,6 +3,8 @@
  * its number. */
 #include <mpi.h>
 #include <nccl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,7 @@ struct call {
 
 static struct call calls[MOST_CALLS];
 static int ncalls;
+static _Atomic bool aborted; /* by any thread */
 static int nids; /* made by this process: all processes make them together */
 
 const char *
@@ -63,6 +66,14 @@ ncclCommDestroy(ncclComm_t comm)
 {
 	MPI_Comm_free(&comm->comm);
 	free(comm);
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommAbort(ncclComm_t comm)
+{
+	(void)comm;
+	atomic_store(&aborted, true);
 	return ncclSuccess;
 }
 
@@ -161,24 +172,25 @@ run(const struct call *c, MPI_Request *request)
 	const bool same = c->from == c->to;
 	switch (c->kind) {
 	case ALLREDUCE:
-		MPI_Allreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm);
+		MPI_Iallreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm,
+			request);
 		break;
 	case REDUCE:
-		MPI_Reduce(same && c->comm->rank == c->other ? MPI_IN_PLACE : c->from,
+		MPI_Ireduce(same && c->comm->rank == c->other ? MPI_IN_PLACE : c->from,
 			c->comm->rank == c->other ? c->to : NULL, count, type, op, c->other,
-			c->comm->comm);
+			c->comm->comm, request);
 		break;
 	case BROADCAST:
 		if (c->comm->rank == c->other && !same)
 			MPI_Sendrecv(c->from, count, type, 0, 1, c->to, count, type, 0, 1,
 				MPI_COMM_SELF, MPI_STATUS_IGNORE);
-		MPI_Bcast(c->to, count, type, c->other, c->comm->comm);
+		MPI_Ibcast(c->to, count, type, c->other, c->comm->comm, request);
 		break;
 	case ALLGATHER:
-		MPI_Allgather(c->from, count, type, c->to, count, type, c->comm->comm);
+		MPI_Iallgather(c->from, count, type, c->to, count, type, c->comm->comm, request);
 		break;
 	case REDUCESCATTER:
-		MPI_Reduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm);
+		MPI_Ireduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm, request);
 		break;
 	case SEND: MPI_Isend(c->from, count, type, c->other, 0, c->comm->comm, request); break;
 	case RECEIVE: MPI_Irecv(c->to, count, type, c->other, 0, c->comm->comm, request); break;
@@ -193,6 +205,11 @@ ncclGroupEnd(void)
 		requests[i] = MPI_REQUEST_NULL;
 		run(&calls[i], &requests[i]);
 	}
-	MPI_Waitall(ncalls, requests, MPI_STATUSES_IGNORE);
+	for (int done = 0; !done;) {
+		MPI_Testall(ncalls, requests, &done, MPI_STATUSES_IGNORE);
+		if (atomic_load(&aborted))
+			return ncclInternalError;
+		sched_yield();
+	}
 	return ncclSuccess;
 }
