@@ -52,7 +52,7 @@ interp_save(const struct interp *it, const char *path)
 		entry[i] = (struct rt_st_entry){
 			it->persistent[i].name, (enum rt_dtype)t->dtype, t->rank, t->dim};
 	}
-	bool ok = rt_st_create(&w, path, entry, it->npersistents, &st);
+	bool ok = rt_st_create(&w, path, entry, it->npersistents, NULL, 0, &st);
 	for (int i = 0; ok && i < it->npersistents; i++)
 		ok = append(&w, it->persistent[i].now, &st);
 	ok = rt_st_finish(&w, ok, &st);

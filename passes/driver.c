@@ -228,7 +228,7 @@ write_remarks(const struct driver *t)
 
 	if (!t->o->remarks || !*t->o->remarks)
 		return true;
-	if (!driver_output_open(t->pipeline, &yaml, t->o->remarks))
+	if (!driver_output_open(&yaml, t->o->remarks))
 		return false;
 	pass_remarks_yaml(yaml.file, t->manager);
 	return driver_output_close(&yaml);
@@ -437,7 +437,7 @@ transform_file(const void *scratch, const struct driver_options *o)
 
 	if (!driver_input_read(scratch, &in, o->input))
 		return DRIVER_INPUT;
-	if (!driver_output_open(scratch, &out, has_own_output(o) ? o->output : NULL))
+	if (!driver_output_open(&out, has_own_output(o) ? o->output : NULL))
 		return DRIVER_INPUT;
 	enum driver_exit exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)
 					   : transform_parts(o, &in, out.file);
@@ -460,7 +460,7 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	struct ir_context *ctx = ir_context_create(scratch);
 	struct pass_manager *manager = pass_manager_create(scratch, ctx);
 	ok = load_plugins(o, manager->registry, ctx->diag);
-	ok = ok && driver_output_open(scratch, &out, o->output);
+	ok = ok && driver_output_open(&out, o->output);
 	*exit = DRIVER_INPUT;
 	if (!ok)
 		return true;

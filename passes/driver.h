@@ -27,6 +27,7 @@
 #include "ir/interp.h"
 #include "passes/analysis/cost.h"
 #include "passes/pipeline.h"
+#include "runtime/write_file.h"
 
 #include <stdio.h>
 
@@ -97,20 +98,24 @@ bool driver_options_read(const void *owner, struct driver_options *o, int argc, 
 /* Prints what -help prints: usage, the options by group, the exit codes. */
 void driver_options_help(FILE *out);
 
-/* A file being written: under another name, until it is done; or stdout. */
+/* A file being written, which is there whole or not at all; or stdout. */
 struct driver_output {
 	FILE *file;
-	const char *path, *temporary; /* temporary NULL: written in place */
+	const char *path;
+	struct rt_write out; /* where it is not stdout */
 };
 
 /* Opens `path` for writing (NULL or "-": stdout). Says on stderr why not and returns false. */
-bool driver_output_open(const void *owner, struct driver_output *o, const char *path);
+bool driver_output_open(struct driver_output *o, const char *path);
 
 /* Ends writing and gives the file its name; says on stderr what failed and returns false. */
 bool driver_output_close(struct driver_output *o);
 
 /* Ends writing and removes what was written. */
 void driver_output_discard(struct driver_output *o);
+
+/* Has all that was printed reached stdout? Says on stderr why not and returns false. */
+bool driver_stdout_flush(void);
 
 /* One row of -stats: the module after a pass, or the input. */
 struct driver_row {

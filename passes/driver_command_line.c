@@ -269,7 +269,7 @@ command_line_run(const struct command_line *l, struct tool *t, bool help, struct
 	struct driver_output out;
 
 	if (help) {
-		bool open = driver_output_open(t, &out, NULL);
+		bool open = driver_output_open(&out, NULL);
 		command_line_help(out.file, l);
 		return open && driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 	}
@@ -282,8 +282,10 @@ command_line_run(const struct command_line *l, struct tool *t, bool help, struct
 		return DRIVER_USAGE;
 	words->n--;
 	memmove(words->item, words->item + 1, sizeof *words->item * (size_t)words->n);
-	if (words->n >= c->least && words->n <= c->most)
-		return c->run(t);
+	if (words->n >= c->least && words->n <= c->most) {
+		const enum driver_exit exit = c->run(t);
+		return driver_stdout_flush() || exit != DRIVER_OK ? exit : DRIVER_INPUT;
+	}
 	driver_error("%s: expected %s%d file%s (%s), found %d", c->name,
 		c->most > c->least ? "at least " : "", c->least, c->least == 1 ? "" : "s", c->files,
 		words->n);

@@ -45,7 +45,7 @@ dump(struct tool *t)
 	struct driver_output out;
 	struct profile *p = profile_open(t, t->diag, t->file.item[0], PROFILE_READ);
 
-	if (!p || !driver_output_open(t, &out, t->output))
+	if (!p || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	if (profile_text_write(p, out.file))
 		return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
@@ -165,10 +165,8 @@ diff(struct tool *t)
 		return DRIVER_INPUT;
 	printf("%d changed, %d added, %d removed, %d the same within %g %%\n", found.changed,
 		found.added, found.removed, found.same, 100 * t->tolerance);
-	if (fflush(stdout) || ferror(stdout)) {
-		driver_error("cannot write the result: %s", strerror(errno));
+	if (!driver_stdout_flush())
 		return DRIVER_INPUT;
-	}
 	return found.changed + found.added + found.removed ? DRIVER_INPUT : DRIVER_OK;
 }
 
@@ -281,7 +279,7 @@ write_each(struct tool *t, const struct estimate_data *s, struct network *w)
 	double *seconds = NEW_ARRAY(t, double, s->n);
 	struct driver_output out;
 
-	if (!driver_output_open(t, &out, t->output))
+	if (!driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	estimate_data_network(s, w, seconds);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -54,7 +54,7 @@ align(struct tool *t)
 	struct trace_set *s;
 	struct trace_alignment *a;
 
-	if (!read_traces(t, 0, &s, &a) || !driver_output_open(t, &out, t->output))
+	if (!read_traces(t, 0, &s, &a) || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	trace_print_alignment(out.file, format_of(t), s, a);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
@@ -67,7 +67,7 @@ merge(struct tool *t)
 	struct trace_set *s;
 	struct trace_alignment *a;
 
-	if (!read_traces(t, 0, &s, &a) || !driver_output_open(t, &out, t->output))
+	if (!read_traces(t, 0, &s, &a) || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	trace_print_merged(out.file, s, a);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
@@ -82,7 +82,7 @@ report(struct tool *t)
 
 	struct trace_measured *m =
 		read_traces(t, 0, &s, &a) ? trace_measure(t, t->diag, s, a) : NULL;
-	if (!m || !driver_output_open(t, &out, t->output))
+	if (!m || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	trace_report_print(out.file, format_of(t), s, a, m);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
@@ -131,7 +131,7 @@ compare(struct tool *t)
 	struct driver_output out;
 	struct trace_comparison *c = compare_files(t);
 
-	if (!c || !driver_output_open(t, &out, t->output))
+	if (!c || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	trace_comparison_print(out.file, format_of(t), c);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;

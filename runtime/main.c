@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* What a rank's thread gets. */
 struct job {
@@ -30,24 +29,12 @@ struct job {
 	pthread_t thread;
 };
 
-/* Can a file of this name be made? Better asked before hours of training than after them. */
+/* Can a file of this name be written? Better asked before hours of training than after them. */
 static bool
 check_writable(const char *path, struct rt_status *st)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	struct stat found;
-	if (!folder)
-		return rt_fail_memory(st, strlen(path), "a file name");
-	bool ok = access(folder, W_OK | X_OK) == 0;
-	if (ok && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
-		errno = EISDIR;
-		ok = false;
-	}
-	if (!ok)
-		rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
-	free(folder);
-	return ok;
+	return rt_write_possible(path) ||
+	       rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
 }
 
 static bool

@@ -146,7 +146,7 @@ write_all(struct output *out, struct rt_rank *r, const char *path)
 	struct rt_st_writer w = {0};
 	bool ok = true;
 	if (!r->world->rank)
-		ok = rt_st_create(&w, path, out->entries, out->count, r->status);
+		ok = rt_st_create(&w, path, out->entries, out->count, NULL, 0, r->status);
 	for (int i = 0; i < out->count; i++) {
 		rt_collect(r, out->tensors[i], out->global);
 		if (!r->world->rank && ok)

@@ -27,9 +27,26 @@ bad(struct reader *r, const char *what)
 		r->json.at - r->json.begin);
 }
 
-/* {"name": "text", ...}, of which nothing is kept. */
+/* Takes over a pair of strings from malloc; false without memory, or without one of them. */
 static bool
-skip_metadata(struct reader *r)
+keep_pair(struct rt_st_file *f, struct rt_st_pair pair)
+{
+	struct rt_st_pair *more = NULL;
+	if (pair.key && pair.value)
+		more = realloc(f->pairs, (size_t)(f->npairs + 1) * sizeof *more);
+	if (!more) {
+		free(pair.key);
+		free(pair.value);
+		return false;
+	}
+	f->pairs = more;
+	f->pairs[f->npairs++] = pair;
+	return true;
+}
+
+/* {"name": "text", ...} */
+static bool
+read_metadata(struct reader *r)
 {
 	struct rt_json *j = &r->json;
 	if (!rt_json_take(j, '{'))
@@ -37,12 +54,10 @@ skip_metadata(struct reader *r)
 	if (rt_json_take(j, '}'))
 		return true;
 	do {
-		char *key = rt_json_string(j);
-		char *value = key && rt_json_take(j, ':') ? rt_json_string(j) : NULL;
-		const bool ok = value != NULL;
-		free(key);
-		free(value);
-		if (!ok)
+		struct rt_st_pair pair = {.key = rt_json_string(j)};
+		if (pair.key && rt_json_take(j, ':'))
+			pair.value = rt_json_string(j);
+		if (!keep_pair(r->f, pair))
 			return bad(r, "expected a pair of strings in __metadata__");
 	} while (rt_json_take(j, ','));
 	return rt_json_take(j, '}') || bad(r, "expected ',' or '}' in __metadata__");
@@ -154,7 +169,7 @@ read_header(struct reader *r)
 				if (metadata)
 					return bad(r, "__metadata__ twice");
 				metadata = true;
-				if (!skip_metadata(r))
+				if (!read_metadata(r))
 					return false;
 				continue;
 			}
@@ -321,7 +336,10 @@ map_file(struct rt_st_file *f, struct rt_status *st)
 				st, RT_EXIT_RUN, "%s: cannot map: %s", f->path, strerror(errno));
 		}
 	}
-	close(fd);
+	if (f->map)
+		f->fd = fd;
+	else
+		close(fd);
 	return ok;
 }
 
@@ -343,8 +361,15 @@ rt_st_close(struct rt_st_file *f)
 	for (int i = 0; i < f->count; i++)
 		free(f->tensors[i].name);
 	free(f->tensors);
-	if (f->map)
+	for (int i = 0; i < f->npairs; i++) {
+		free(f->pairs[i].key);
+		free(f->pairs[i].value);
+	}
+	free(f->pairs);
+	if (f->map) {
 		munmap(f->map, f->map_bytes);
+		close(f->fd);
+	}
 	free(f->path);
 	*f = (struct rt_st_file){0};
 }
@@ -356,6 +381,22 @@ rt_st_find(const struct rt_st_file *f, const char *name)
 		if (!strcmp(f->tensors[i].name, name))
 			return &f->tensors[i];
 	return NULL;
+}
+
+const char *
+rt_st_metadata(const struct rt_st_file *f, const char *key)
+{
+	for (int i = 0; i < f->npairs; i++)
+		if (!strcmp(f->pairs[i].key, key))
+			return f->pairs[i].value;
+	return NULL;
+}
+
+bool
+rt_st_is_whole(const struct rt_st_file *f)
+{
+	struct stat now;
+	return !fstat(f->fd, &now) && (size_t)now.st_size >= f->map_bytes;
 }
 
 /* "[2,3]" into text; a dimension of -1 is written as N. */

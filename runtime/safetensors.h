@@ -6,7 +6,7 @@
 
 #include "runtime/rt_program.h"
 #include "runtime/status.h"
-#include <stdio.h>
+#include "runtime/write_file.h"
 
 /* The format's own limit on the header. */
 #define RT_SAFETENSORS_HEADER_MAX 100000000u
@@ -20,10 +20,18 @@ struct rt_st_tensor {
 	const void *data;    /* in the mapped file; not necessarily aligned */
 };
 
+/* A line of __metadata__. */
+struct rt_st_pair {
+	char *key, *value;
+};
+
 struct rt_st_file {
 	char *path;
 	void *map;
 	size_t map_bytes;
+	int fd; /* of the map, if there is one */
+	int npairs;
+	struct rt_st_pair *pairs;
 	int count;
 	struct rt_st_tensor *tensors;
 };
@@ -37,13 +45,19 @@ void rt_st_close(struct rt_st_file *f);
 /* The tensor of that name, or NULL. */
 const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *name);
 
+/* The value of a key in __metadata__, or NULL. */
+const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
+
+/* Is the file still as long as it was when it was opened? What is read of one that is not is zeros, or
+ * SIGBUS: see runtime/shrunk.h. */
+bool rt_st_is_whole(const struct rt_st_file *f);
+
 /* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */
 bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
 	int rank, const int64_t *dims, struct rt_status *st);
 
 /* Writing: the tensors that will follow are declared first, then their bytes are appended in that
- * order. The file is written under a temporary name in the same folder and renamed at the end, so
- * that a reader never meets half of one. */
+ * order. How the file comes to its name: runtime/write_file.h. */
 struct rt_st_entry {
 	const char *name;
 	enum rt_dtype dtype;
@@ -52,16 +66,16 @@ struct rt_st_entry {
 };
 
 struct rt_st_writer {
-	FILE *file;
+	struct rt_write out;
 	const char *path;
-	char *temporary;
 };
 
+/* `pairs` is the file's __metadata__: npairs lines, or 0. */
 bool rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry *entries,
-	int count, struct rt_status *st);
+	int count, const struct rt_st_pair *pairs, int npairs, struct rt_status *st);
 bool rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st);
 
-/* Renames the file into its place; with `ok` false, removes it. Frees what the writer has. */
+/* Puts the file into its place; with `ok` false, drops it. Frees what the writer has. */
 bool rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st);
 
 #endif

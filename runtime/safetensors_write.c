@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Tensors begin at multiples of this many bytes in the file, so that a reader may map them. */
 #define HEADER_ALIGN 64
@@ -29,14 +27,37 @@ put_string(FILE *out, const char *text)
 }
 
 static void
-put_header(FILE *out, const struct rt_st_entry *entries, int count)
+put_metadata(FILE *out, const struct rt_st_pair *pairs, int npairs)
+{
+	fputs("\"__metadata__\":{", out);
+	for (int i = 0; i < npairs; i++) {
+		fputs(i ? "," : "", out);
+		put_string(out, pairs[i].key);
+		fputc(':', out);
+		put_string(out, pairs[i].value);
+	}
+	fputc('}', out);
+}
+
+/* What stands in the header. */
+struct header {
+	const struct rt_st_entry *entries;
+	int count;
+	const struct rt_st_pair *pairs;
+	int npairs;
+};
+
+static void
+put_header(FILE *out, const struct header *h)
 {
 	uint64_t at = 0;
 	fputc('{', out);
-	for (int i = 0; i < count; i++) {
-		const struct rt_st_entry *e = &entries[i];
+	if (h->npairs)
+		put_metadata(out, h->pairs, h->npairs);
+	for (int i = 0; i < h->count; i++) {
+		const struct rt_st_entry *e = &h->entries[i];
 		uint64_t bytes = rt_dtype_bytes(e->dtype);
-		fputs(i ? "," : "", out);
+		fputs(i || h->npairs ? "," : "", out);
 		put_string(out, e->name);
 		fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[",
 			rt_dtype_info(e->dtype)->safetensors);
@@ -52,15 +73,14 @@ put_header(FILE *out, const struct rt_st_entry *entries, int count)
 
 /* Length and header, padded with spaces as the format allows. */
 static bool
-write_header(
-	struct rt_st_writer *w, const struct rt_st_entry *entries, int count, struct rt_status *st)
+write_header(struct rt_st_writer *w, const struct header *h, struct rt_status *st)
 {
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 	if (!out)
 		return rt_fail_memory(st, 1, "a header");
-	put_header(out, entries, count);
+	put_header(out, h);
 	fflush(out);
 	while ((length + 8) % HEADER_ALIGN) {
 		fputc(' ', out);
@@ -79,38 +99,15 @@ write_header(
 	return ok;
 }
 
-/* A new file beside the final one, with the rights that a new file usually gets. */
-static bool
-open_temporary(struct rt_st_writer *w, struct rt_status *st)
-{
-	const size_t length = strlen(w->path) + sizeof ".XXXXXX";
-	w->temporary = malloc(length);
-	if (!w->temporary)
-		return rt_fail_memory(st, length, "a file name");
-	snprintf(w->temporary, length, "%s.XXXXXX", w->path);
-	const int fd = mkstemp(w->temporary);
-	if (fd < 0) {
-		cannot_write(w, st);
-		free(w->temporary);
-		w->temporary = NULL;
-		return false;
-	}
-	const mode_t mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	w->file = fdopen(fd, "wb");
-	if (w->file)
-		return true;
-	close(fd);
-	return cannot_write(w, st);
-}
-
 bool
 rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry *entries, int count,
-	struct rt_status *st)
+	const struct rt_st_pair *pairs, int npairs, struct rt_status *st)
 {
+	const struct header h = {entries, count, pairs, npairs};
 	*w = (struct rt_st_writer){.path = path};
-	if (open_temporary(w, st) && write_header(w, entries, count, st))
+	if (!rt_write_open(&w->out, path))
+		return cannot_write(w, st);
+	if (write_header(w, &h, st))
 		return true;
 	rt_st_finish(w, false, st);
 	return false;
@@ -119,19 +116,14 @@ rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry 
 bool
 rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st)
 {
-	return fwrite(bytes, 1, n, w->file) == n || cannot_write(w, st);
+	return fwrite(bytes, 1, n, w->out.file) == n || cannot_write(w, st);
 }
 
 bool
 rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st)
 {
-	if (w->file && fclose(w->file) && ok)
+	if (w->out.file && !rt_write_close(&w->out, ok) && ok)
 		ok = cannot_write(w, st);
-	if (ok && rename(w->temporary, w->path))
-		ok = cannot_write(w, st);
-	if (!ok && w->temporary)
-		unlink(w->temporary);
-	free(w->temporary);
 	*w = (struct rt_st_writer){0};
 	return ok;
 }

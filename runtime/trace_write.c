@@ -4,6 +4,7 @@
 #include "runtime/layout.h"
 #include "runtime/region.h"
 #include "runtime/trace_impl.h"
+#include "runtime/write_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -211,38 +212,20 @@ put_trace(FILE *out, const struct rt_trace *t)
 	fputs("\n]}\n", out);
 }
 
-/* Half of a trace is none. */
-static bool
-write_whole(const struct rt_trace *t, const char *path, const char *part)
-{
-	FILE *out = fopen(part, "w");
-	if (!out)
-		return false;
-	put_trace(out, t);
-	bool ok = !ferror(out);
-	ok = !fclose(out) && ok;
-	ok = ok && !rename(part, path);
-	if (!ok)
-		unlink(part);
-	return ok;
-}
-
 bool
 rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st)
 {
-	const size_t length = strlen(dir) + 40;
-	char *path = malloc(length), *part = malloc(length);
-	bool ok = path && part;
-	if (!ok)
-		rt_fail_memory(st, length, "a file name");
-	else {
-		snprintf(path, length, "%s/rank-%d.json", dir, t->rank);
-		snprintf(part, length, "%s/rank-%d.part", dir, t->rank);
-		ok = write_whole(t, path, part);
-		if (!ok)
-			rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
+	struct rt_write out;
+	char *path = NULL;
+	if (asprintf(&path, "%s/rank-%d.json", dir, t->rank) < 0)
+		return rt_fail_memory(st, strlen(dir), "a file name");
+	bool ok = rt_write_open(&out, path);
+	if (ok) {
+		put_trace(out.file, t);
+		ok = rt_write_close(&out, true);
 	}
+	if (!ok)
+		rt_fail(st, RT_EXIT_RUN, "%s: cannot write: %s", path, strerror(errno));
 	free(path);
-	free(part);
 	return ok;
 }

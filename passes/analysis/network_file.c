@@ -139,7 +139,7 @@ network_save(const struct network *w, struct diag *d, const char *path, const ch
 		add_weights(scratch, l, w, number++);
 		add_codes(scratch, l, w);
 	}
-	if (rt_st_create(&f, path, l->entry, l->n, &st))
+	if (rt_st_create(&f, path, l->entry, l->n, NULL, 0, &st))
 		rt_st_finish(&f, write_all(&f, l, &st), &st);
 	if (st.code)
 		diag_error(d, LOC_NONE, "%s", st.text);

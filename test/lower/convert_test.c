@@ -189,7 +189,7 @@ write_values(struct batch *b, const char *path)
 		entry[t] = (struct rt_st_entry){
 			talloc_asprintf(b, "p%d", t), (enum rt_dtype)t, 1, &n[t]};
 	}
-	bool ok = rt_st_create(&w, path, entry, IR_NDTYPES, &st);
+	bool ok = rt_st_create(&w, path, entry, IR_NDTYPES, NULL, 0, &st);
 	for (int t = 0; t < IR_NDTYPES && ok; t++) {
 		const size_t bytes = ir_dtype_bytes((enum ir_dtype)t);
 		unsigned char *data = talloc_size(b, bytes * MOST);
