@@ -8,6 +8,7 @@
 
 #include "passes/pass.h"
 #include "test/random/generate.h"
+#include "test/random/seeds.h"
 
 struct trial {
 	struct ir_context *ctx;
@@ -83,27 +84,6 @@ struct trial_test {
 	/* Is the program right? It must not change *m, and verify nothing by `assert`. */
 	bool (*check)(struct trial *t, const struct ir_module *m, uint64_t seed);
 };
-
-/* Seeds first to first + count - 1. */
-struct trial_seeds {
-	uint64_t first;
-	int count;
-};
-
-enum {
-	TRIAL_FRESH_SHARE = 10, /* one fresh seed for so many fixed ones: a tenth of a test's time */
-	TRIAL_RANGES = 2,       /* the fixed seeds, and the fresh ones */
-};
-
-/*
- * The seeds of a run whose test has `count` fixed ones: 0 to count - 1, so that a failure is the same
- * for everybody, and some that no run has had before, which are printed. The environment may ask for
- * others:
- *
- *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
- *     DOPT_RANDOM_FRESH=N                      so many fresh seeds in each test; 0: none
- */
-void trial_seeds(int count, struct trial_seeds range[TRIAL_RANGES]);
 
 /* The program of a seed. */
 struct ir_module *trial_module(struct trial *t, const struct trial_test *test, uint64_t seed);

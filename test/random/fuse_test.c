@@ -221,10 +221,10 @@ what_is_possible_compiles_and_means_the_same(void **state)
 {
 	(void)state;
 	const struct gen_table *table = gen_table_create(NULL);
-	struct trial_seeds range[TRIAL_RANGES];
+	struct random_seeds range[RANDOM_RANGES];
 	int count = 0, made = 0;
-	trial_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
-	for (int r = 0; r < TRIAL_RANGES; count += range[r++].count)
+	random_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
+	for (int r = 0; r < RANDOM_RANGES; count += range[r++].count)
 		for (int k = 0; k < range[r].count; k += AT_ONCE)
 			check_range(table, range[r].first + (uint64_t)k,
 				range[r].count - k < AT_ONCE ? range[r].count - k : AT_ONCE, &made);

@@ -136,11 +136,10 @@ random_kernels(void)
 {
 	struct table *t = talloc_zero(NULL, struct table);
 	const struct gen_table *ops = gen_table_create(t);
-	struct trial_seeds range[TRIAL_RANGES];
-	trial_seeds(COUNT, range);
-	for (int k = 0; k < range[0].count + range[1].count; k++) {
-		const int fresh = k >= range[0].count;
-		const uint64_t seed = range[fresh].first + (uint64_t)(fresh ? k - range[0].count : k);
+	struct random_seeds range[RANDOM_RANGES];
+	random_seeds(COUNT, range);
+	for (int k = 0; k < random_count(range); k++) {
+		const uint64_t seed = random_nth(range, k);
 		void *scratch = talloc_new(NULL);
 		struct ir_context *ctx = ir_context_create(scratch);
 		diag_mute(ctx->diag, true);

@@ -149,8 +149,8 @@ programs_hold_every_op(void **state)
 {
 	(void)state;
 	struct trial_cover c = {0};
-	struct trial_seeds range[TRIAL_RANGES];
-	trial_seeds(test.count, range);
+	struct random_seeds range[RANDOM_RANGES];
+	random_seeds(test.count, range);
 	const struct gen_table *table = gen_table_create(NULL);
 	for (int k = 0; k < range[0].count; k++) {
 		struct trial *t = trial_create(NULL, table);
@@ -166,11 +166,11 @@ static void
 programs_compute_what_they_mean(void **state)
 {
 	(void)state;
-	struct trial_seeds range[TRIAL_RANGES];
+	struct random_seeds range[RANDOM_RANGES];
 	int wrong = 0;
-	trial_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
+	random_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
 	const struct gen_table *table = gen_table_create(NULL);
-	for (int r = 0; r < TRIAL_RANGES; r++)
+	for (int r = 0; r < RANDOM_RANGES; r++)
 		for (int k = 0; k < range[r].count && !wrong; k += AT_ONCE)
 			wrong = check_range(table, range[r].first + (uint64_t)k,
 				range[r].count - k < AT_ONCE ? range[r].count - k : AT_ONCE);

@@ -1,14 +1,12 @@
 /* Random programs: properties and reports. See check.h. */
 #include "test/random/check.h"
 #include "parser/parse.h"
-#include "runtime/rng.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-#include <time.h>
 
 enum { MOST_REPORTS = 5 };
 
@@ -92,40 +90,6 @@ trial_is_fixed_point(struct trial *t, const struct ir_module *m)
 		return true;
 	t->text = talloc_asprintf_append(t->text, "parsed and printed again:\n%s", second);
 	return false;
-}
-
-static uint64_t
-number(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-/* A seed that is another one in every run: a number of twelve digits, which can be typed. */
-static uint64_t
-fresh_seed(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return rt_mix64((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) %
-	       UINT64_C(1000000000000);
-}
-
-void
-trial_seeds(int count, struct trial_seeds range[TRIAL_RANGES])
-{
-	const bool asked = getenv("DOPT_RANDOM_SEED") || getenv("DOPT_RANDOM_COUNT");
-	range[0].first = number("DOPT_RANDOM_SEED", 0);
-	range[0].count =
-		(int)number("DOPT_RANDOM_COUNT", getenv("DOPT_RANDOM_SEED") ? 1 : (uint64_t)count);
-	range[1].first = fresh_seed();
-	range[1].count = asked ? 0
-			       : (int)number("DOPT_RANDOM_FRESH",
-					 (uint64_t)(count + TRIAL_FRESH_SHARE - 1) / TRIAL_FRESH_SHARE);
-	if (range[1].count)
-		printf("%d fresh seeds: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n", range[1].count,
-			(unsigned long long)range[1].first, range[1].count);
-	fflush(stdout);
 }
 
 static struct ir_module *
@@ -244,7 +208,7 @@ trial_report(const struct trial_test *test, const struct gen_table *table, uint6
 
 /* Checks some seeds; returns how many are wrong, MOST_REPORTS at most. */
 static int
-run_seeds(const struct trial_test *test, const struct gen_table *table, struct trial_seeds range)
+run_seeds(const struct trial_test *test, const struct gen_table *table, struct random_seeds range)
 {
 	int wrong = 0;
 	for (int k = 0; k < range.count && wrong < MOST_REPORTS; k++) {
@@ -262,11 +226,11 @@ run_seeds(const struct trial_test *test, const struct gen_table *table, struct t
 int
 trial_run(const struct trial_test *test)
 {
-	struct trial_seeds range[TRIAL_RANGES];
+	struct random_seeds range[RANDOM_RANGES];
 	int wrong = 0;
-	trial_seeds(test->count, range);
+	random_seeds(test->count, range);
 	const struct gen_table *table = gen_table_create(NULL);
-	for (int r = 0; r < TRIAL_RANGES; r++)
+	for (int r = 0; r < RANDOM_RANGES; r++)
 		wrong += run_seeds(test, table, range[r]);
 	talloc_free((void *)table);
 	return wrong;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "runtime/clock.h"
 #include "runtime/rng.h"
+#include "test/random/seeds.h"
 #include "test/runtime/slow.h"
 #include "runtime/engine_host.c"
 
@@ -115,7 +116,10 @@ results_are_there_whoever_is_late(void **state)
 	static const struct rt_axis axes[] = {{"a", 2, false}, {"b", 2, false}};
 	static const enum rt_coll_kind kinds[] = {RT_ALLREDUCE, RT_BROADCAST, RT_SEND};
 	(void)state;
-	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+	struct random_seeds range[RANDOM_RANGES];
+	random_seeds(SEEDS, range);
+	for (int k = 0; k < random_count(range); k++) {
+		const uint64_t seed = random_nth(range, k);
 		struct fixture f = {.seed = seed};
 		for (int c = 0; c < COLLS; c++) {
 			const uint64_t r = rt_mix64(seed * COLLS + (uint64_t)c);

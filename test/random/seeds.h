@@ -1,0 +1,78 @@
+/*
+ * Which seeds a random test tries: fixed ones, so that a failure is the same for everybody, and some that
+ * no run has had before, which are printed. The environment may ask for others:
+ *
+ *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
+ *     DOPT_RANDOM_FRESH=N                      so many fresh seeds in each test; 0: none
+ */
+#ifndef TEST_RANDOM_SEEDS_H
+#define TEST_RANDOM_SEEDS_H
+
+#include "runtime/rng.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Seeds first to first + count - 1. */
+struct random_seeds {
+	uint64_t first;
+	int count;
+};
+
+enum {
+	RANDOM_FRESH_SHARE = 10, /* one fresh seed for so many fixed ones: a tenth of a test's time */
+	RANDOM_RANGES = 2,       /* the fixed seeds, and the fresh ones */
+};
+
+static inline uint64_t
+random_number_of(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* A seed that is another one in every run: a number of twelve digits, which can be typed. */
+static inline uint64_t
+random_fresh_seed(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return rt_mix64((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) %
+	       UINT64_C(1000000000000);
+}
+
+/* The seeds of a run of a test that has `count` fixed ones, 0 to count - 1. */
+static inline void
+random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
+{
+	const char *seed = getenv("DOPT_RANDOM_SEED");
+	const int share = (count + RANDOM_FRESH_SHARE - 1) / RANDOM_FRESH_SHARE;
+	range[0].first = random_number_of("DOPT_RANDOM_SEED", 0);
+	range[0].count = (int)random_number_of("DOPT_RANDOM_COUNT", seed ? 1 : (uint64_t)count);
+	range[1].first = random_fresh_seed();
+	range[1].count = (int)random_number_of("DOPT_RANDOM_FRESH", (uint64_t)share);
+	if (seed || getenv("DOPT_RANDOM_COUNT"))
+		range[1].count = 0;
+	if (range[1].count)
+		printf("%d fresh seeds: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n", range[1].count,
+			(unsigned long long)range[1].first, range[1].count);
+	fflush(stdout);
+}
+
+/* How many those are, and the k-th of them from 0 on. */
+static inline int
+random_count(const struct random_seeds range[RANDOM_RANGES])
+{
+	return range[0].count + range[1].count;
+}
+
+static inline uint64_t
+random_nth(const struct random_seeds range[RANDOM_RANGES], int k)
+{
+	return k < range[0].count ? range[0].first + (uint64_t)k
+				  : range[1].first + (uint64_t)(k - range[0].count);
+}
+
+#endif
