@@ -340,6 +340,24 @@ allowed_error(const struct tensor *want, const struct tensor *fine, double toler
 	return tolerance + PROGRAM_TOLERANCE * rounding / most;
 }
 
+/*
+ * The first zero whose sign is another one; -1: none. Where the interpreter's own rounding makes the
+ * zero, or its sign, the sign may go by the order of sums as well, and is not compared.
+ */
+static inline int64_t
+wrong_sign(const struct tensor *want, const struct tensor *fine, const struct tensor *have)
+{
+	if (ir_dtype_class(want->dtype) != IR_FLOAT)
+		return -1;
+	for (int64_t i = 0; i < tensor_elements(want); i++) {
+		const double w = want->data[i].f, f = fine->data[i].f, h = have->data[i].f;
+		const bool certain = w == 0 && f == 0 && !signbit(w) == !signbit(f);
+		if (certain && h == 0 && !signbit(w) != !signbit(h))
+			return i;
+	}
+	return -1;
+}
+
 /* NULL where they agree, else what differs. */
 static inline const char *
 difference_from_file(const char *name, const struct rt_st_file *f, const struct tensor *want,
@@ -350,6 +368,11 @@ difference_from_file(const char *name, const struct rt_st_file *f, const struct 
 	if (!t)
 		return talloc_asprintf(want, "the program has no %s", name);
 	struct tensor *have = from_file(want, t, want);
+	const int64_t zero = wrong_sign(want, fine, have);
+	if (zero >= 0)
+		return talloc_asprintf(want, "%s%s has the sign of a zero that the interpreter has "
+					     "not, which is %g",
+			name, tensor_index_text(want, want, zero), want->data[zero].f);
 	if (tensor_compare(want, have, allowed_error(want, fine, tolerance), &diff))
 		return NULL;
 	return talloc_asprintf(want, "%s%s differs from the interpreter: %.9g and %.9g", name,

@@ -95,8 +95,8 @@ literal_values(struct gen *g, const struct ir_type *t)
 	struct ir_attr *list = ARENA_ARRAY(g->m->arena, struct ir_attr, n);
 
 	if (gen_chance(g, 50)) {
-		char hex[2 + 2 * 8 * GEN_MAX_ELEMENTS + 1] = "0x";
-		char *at = hex + 2;
+		char *hex = ARENA_ARRAY(g->m->arena, char, 2 + 2 * 8 * n + 1);
+		char *at = stpcpy(hex, "0x");
 		for (int64_t i = 0; i < n; i++) {
 			unsigned char bytes[8];
 			const int half = gen_below(g, 7);
@@ -147,9 +147,11 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 		attr[0] = literal_values(g, t);
 		return OP_literal;
 	}
-	if (how < 90 || !isfloat) { /* powers of 2, so that folding rounds nothing */
+	if (how < 90 || !isfloat) { /* powers of 2, so that folding rounds nothing, and -0 */
+		static const double value[] = {0.5, 1, 2, 4, -0.0};
+		const int n = sizeof value / sizeof *value;
 		attr[(*nattrs)++] =
-			isfloat ? ir_make_float(g->ctx, "value", 0.5 * (1 << gen_below(g, 4)))
+			isfloat ? ir_make_float(g->ctx, "value", value[gen_below(g, n)])
 				: ir_make_int(g->ctx, "value",
 					  gen_below(g, 7) -
 						  (ir_dtype_class(t->dtype) == IR_UINT ? 0 : 3));
