@@ -7,18 +7,20 @@ import sys
 WARM = 3  # steps: code is loaded and algorithms are chosen in the first
 
 with open(sys.argv[1]) as file:
-    events = json.load(file)["traceEvents"]
+    trace = json.load(file)
+kernels = trace["otherData"]["kernels"]  # what they do, by number
 torch = {}
 if len(sys.argv) > 2:
     with open(sys.argv[2]) as file:
         torch = json.load(file)["us"]
 times, work = {}, {}
-for event in events:
+for event in trace["traceEvents"]:
     if event.get("cat") != "kernel" or event["args"]["step"] < WARM:
         continue
     name = event["name"].split()[-1]
     times.setdefault(name, []).append(event["dur"])
-    work[name] = event["args"]["flops"], event["args"]["bytes"]
+    kernel = kernels[event["args"]["kernel"]]
+    work[name] = kernel["flops"], kernel["bytes"]
 print("%-20s %12s %10s %10s %12s %7s" % ("kernel", "us", "GFLOP/s", "GB/s", "PyTorch us", "ratio"))
 for name, all_times in times.items():
     us = statistics.median(all_times)

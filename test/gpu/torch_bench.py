@@ -19,8 +19,9 @@ x, g = torch.rand(16384, n, device=device), torch.rand(16384, n, device=device)
 w, dw = torch.rand(67108864, device=device), torch.rand(67108864, device=device)
 t = torch.rand(50257, 768, device=device)
 i = torch.randint(0, 50000, (16384,), device=device)
+i2 = torch.randint(0, 2, (16384,), device=device)
 e = t[i]
-zeros = torch.zeros(50257, 768, device=device)
+zeros, zeros2 = torch.zeros(50257, 768, device=device), torch.zeros(2, 768, device=device)
 xg = x.clone().requires_grad_(True)
 vg = v.clone().requires_grad_(True)
 y = torch.nn.functional.layer_norm(xg, (n,), vg)
@@ -44,6 +45,7 @@ CASES = {
     "norm_gradient": lambda: torch.autograd.grad(y, (xg, vg), g, retain_graph=True),
     "embedding": lambda: t[i],
     "embedding_gradient": lambda: zeros.index_add(0, i, e),
+    "segment_gradient": lambda: zeros2.index_add(0, i2, e),
     "adam": lambda: adam.step(),
 }
 

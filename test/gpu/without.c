@@ -63,9 +63,10 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 
 #ifdef WITHOUT_CUDNN
 void
-rt_cuda_conv(struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out)
+rt_cuda_conv(
+	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace)
 {
-	(void)conv, (void)a, (void)b, (void)out;
+	(void)conv, (void)a, (void)b, (void)out, (void)workspace;
 	rt_cuda_fatal(rt_cuda_of(ctx), "a convolution", "built without cuDNN");
 }
 

@@ -322,6 +322,20 @@ struct reference {
 	struct interp *fine; /* in double precision: what it differs by is rounding */
 };
 
+/* The most that the interpreter's own rounding has made of an element. */
+static inline double
+rounding_of(const struct tensor *want, const struct tensor *fine)
+{
+	double most = 0;
+	if (ir_dtype_class(want->dtype) != IR_FLOAT)
+		return 0;
+	for (int64_t i = 0; i < tensor_elements(want); i++) {
+		const double off = want->data[i].f - fine->data[i].f;
+		most = isfinite(off) ? fmax(most, fabs(off)) : most;
+	}
+	return most;
+}
+
 /*
  * Of an element: `tolerance` relative to the largest, and a multiple of what the interpreter's own
  * rounding made of it. A chain of ops and a long sum that make much of a rounding do so here, too.
@@ -329,15 +343,52 @@ struct reference {
 static inline double
 allowed_error(const struct tensor *want, const struct tensor *fine, double tolerance)
 {
-	double most = 1e-3, rounding = 0;
+	double most = 1e-3;
 	if (ir_dtype_class(want->dtype) != IR_FLOAT)
 		return tolerance;
-	for (int64_t i = 0; i < tensor_elements(want); i++) {
-		const double x = want->data[i].f, y = fine->data[i].f;
-		most = isfinite(x) ? fmax(most, fabs(x)) : most;
-		rounding = isfinite(x - y) ? fmax(rounding, fabs(x - y)) : rounding;
+	for (int64_t i = 0; i < tensor_elements(want); i++)
+		most = isfinite(want->data[i].f) ? fmax(most, fabs(want->data[i].f)) : most;
+	return tolerance + PROGRAM_TOLERANCE * rounding_of(want, fine) / most;
+}
+
+/* Is a float narrower than f64 computed on the way to a value? Inputs are the same everywhere. */
+static inline bool
+is_from_narrow(const struct ir_value *v)
+{
+	const enum ir_dtype t = (enum ir_dtype)v->type->dtype;
+	if (ir_dtype_class(t) == IR_FLOAT && t != IR_f64 && v->op->noperands)
+		return true;
+	bool any = false;
+	for (int j = 0; j < v->op->noperands; j++) {
+		const struct ir_value *from = ir_operand(v->op, j);
+		any |= is_from_narrow(from) ||
+		       (v->op->code == OP_fuse && from->type->dtype != IR_f64);
 	}
-	return tolerance + PROGRAM_TOLERANCE * rounding / most;
+	return any;
+}
+
+/* For test/gpu/compare, which has no interpreter: what its rounding has made of each tensor of
+ * program i, in addition to its dump and its params. */
+static inline void
+keep_roundings(const struct batch *b, int i, const struct reference *r)
+{
+	FILE *f = fopen(talloc_asprintf(b, "%s/rounding%d", b->folder, i), "w");
+	const struct ir_op *op;
+	const char *name;
+
+	assert_non_null(f);
+	for (int k = 0; (name = interp_output_name(r->it, k, &op)); k++) {
+		const struct tensor *want = interp_output(r->it, name);
+		if (is_from_narrow(ir_operand(op, 0)))
+			fprintf(f, "dump %.3g %s\n",
+				rounding_of(want, interp_output(r->fine, name)), name);
+	}
+	for (int k = 0; (name = interp_persistent_name(r->it, k, NULL)); k++)
+		fprintf(f, "save %.3g %s\n",
+			rounding_of(
+				interp_persistent(r->it, name), interp_persistent(r->fine, name)),
+			name);
+	fclose(f);
 }
 
 /*
@@ -454,6 +505,8 @@ program_difference(struct batch *b, int i)
 	if (!wrong)
 		wrong = difference_of_params(b, &r, save, tolerance);
 	wrong = wrong ? talloc_strdup(b, wrong) : NULL;
+	if (getenv("BATCH_KEEP"))
+		keep_roundings(b, i, &r);
 	talloc_free(r.it);
 	talloc_free(r.fine);
 	return wrong;
