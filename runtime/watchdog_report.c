@@ -81,8 +81,16 @@ is_partner(const struct report *r, const struct rt_seen *s, int rank)
 	return rank != s->rank && rank - its * stride == s->rank - mine * stride;
 }
 
-/* The partners of s that `fits` picks; how many they are. */
-enum pick { BEHIND, STANDING, ELSEWHERE, ANY };
+/* Ranks that s may wait for, those that explain it best first. */
+enum pick {
+	BEHIND,    /* they have not begun what s is in */
+	STANDING,  /* they are in it, and do not respond, or do not wait */
+	NOTED,     /* the one whose part of it has not come */
+	ELSEWHERE, /* what they do is not known here */
+	ANY
+};
+
+/* Picks them into r->in; how many they are. */
 
 static int
 pick(const struct report *r, const struct rt_seen *s, enum pick what)
@@ -95,6 +103,8 @@ pick(const struct report *r, const struct rt_seen *s, enum pick what)
 			in = in && other && is_behind(other, s);
 		else if (what == STANDING)
 			in = in && other && (other->silent || other->wait == RT_WAIT_NONE);
+		else if (what == NOTED)
+			in = q == s->from - 1;
 		else if (what == ELSEWHERE)
 			in = in && !other;
 		r->in[q] = in;
@@ -108,11 +118,7 @@ static void
 put_missing(const struct report *r, const struct rt_seen *s)
 {
 	char text[RT_RANKS_TEXT];
-	if (s->from > 0) {
-		fprintf(r->out, "rank %d", s->from - 1);
-		return;
-	}
-	enum pick what = BEHIND;
+	enum pick what = s->wait == RT_WAIT_ONE ? NOTED : BEHIND;
 	while (what < ANY && !pick(r, s, what))
 		what++;
 	pick(r, s, what);
