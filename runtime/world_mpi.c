@@ -12,6 +12,9 @@
 #define PIECE ((size_t)1 << 30)
 /* Tag of transfers outside of a step, which have MPI_COMM_WORLD to themselves. */
 #define TAG 1
+/* Seconds that MPI may take for its start or its end in any case: they are its own work too, and take seconds on
+ * a machine that is loaded. */
+#define MPI_SECONDS 20
 
 static void
 mpi_allgather(struct rt_world *w, const void *mine, void *all, size_t bytes)
@@ -117,10 +120,12 @@ on_alarm(int number)
 	_exit(RT_EXIT_RUN);
 }
 
-/* Ends the process after so many seconds; 0: no longer. */
+/* Ends the process after so many seconds, or MPI_SECONDS if they are more; 0: no longer. */
 static void
 set_alarm(double seconds)
 {
+	if (seconds > 0 && seconds < MPI_SECONDS)
+		seconds = MPI_SECONDS;
 	struct itimerval t = {.it_value = {(time_t)seconds,
 				      (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
 	signal(SIGALRM, seconds > 0 ? on_alarm : SIG_DFL);

@@ -146,10 +146,10 @@ step_without_rank_3(struct rt_ctx *ctx)
 static void
 a_rank_that_never_comes_is_named(void **state)
 {
-	struct program p = {"1s", NULL, "5", step_without_rank_3};
+	struct program p = {"2s", NULL, "5", step_without_rank_3};
 	const struct result r = in_child(run_program, &p, NULL);
 	(void)state;
-	assert_ended(&r, (const char *const[]){"waits: error: ranks have waited for 1 s (-timeout): the run ends\n",
+	assert_ended(&r, (const char *const[]){"waits: error: ranks have waited for 2 s (-timeout): the run ends\n",
 		"\n  rank 3 does not wait for another rank; for ",
 		" s it has been in step 3; the last that it began is collective 5 (allreduce \"x\" on axis a)\n",
 		"\n  rank 2 waits for rank 3 in collective 6 (allgather \"y\" on axis b), in step 3, for ",
@@ -183,7 +183,7 @@ ranks_that_compute_for_long_are_left_alone(void **state)
 static void
 a_slow_link_is_no_failure(void **state)
 {
-	struct program p = {"1s", "1GB/s,1500ms", "1", both};
+	struct program p = {"2s", "1GB/s,3s", "1", both};
 	const struct result r = in_child(run_program, &p, NULL);
 	(void)state;
 	assert_well(&r);
