@@ -1,22 +1,5 @@
-/*
- * The reader of MLIR against damaged texts: StableHLO programs of the tests, mutated some 20,000
- * times in a fixed sequence. Each must give errors and no tree, or no error and a tree whose
- * generic text reads as the same again. Sanitized builds see the rest.
- *
- * With an argument N it makes N mutations; with N and S from seed S.
- */
-#include "parser/stablehlo/mlir_print.h"
+/* The reader of MLIR against damaged texts: StableHLO programs of the tests. */
 #include "test/fuzz/mutate.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <talloc.h>
-
-#include <cmocka.h>
-
-enum { FUZZ_MUTATIONS = 20000 }; /* a quarter of a minute with sanitizers */
 
 static const char *const token[] = {"(", ")", "{", "}", "[", "]", "<", ">", "<{", "}>", "({", "})",
 	"%a", "%0#1", "%0:2", "%", "@f", "@\"f\"::@g", "@", "=", ":", ",", "->", "x", "?", "#", "!",
@@ -38,97 +21,15 @@ static const char *const token[] = {"(", ")", "{", "}", "[", "]", "<", ">", "<{"
 	"stablehlo.reduce(%a init: %a) applies stablehlo.add across dimensions = [0]",
 	"reducer(%p: i1, %q: i1) {\n}", "applies", "across", "sdy.mesh @m = <[\"x\"=2]>", "{-#"};
 
-struct counter {
-	unsigned errors;
-};
-
-static void
-count_errors(void *data, const struct diag_message *m)
-{
-	struct counter *c = data;
-
-	assert_non_null(m->text);
-	c->errors += m->level == DIAG_ERROR;
-}
-
-static char *
-print_text(const struct mlir_file *f, size_t *n)
-{
-	char *s = NULL;
-	FILE *out = open_memstream(&s, n);
-
-	mlir_print(out, f);
-	fclose(out);
-	return s;
-}
-
-/* Is it a right text? */
-static bool
-check(struct ir_context *ctx, struct counter *c, const struct text *t)
-{
-	size_t n, n2;
-
-	c->errors = 0;
-	mlir_is_text(t->s, t->n);
-	struct mlir_file *f = mlir_read(ctx, ctx, "mutated", t->s, t->n);
-	assert_true(f ? c->errors == 0 : c->errors > 0);
-	if (!f)
-		return false;
-	char *once = print_text(f, &n);
-	struct mlir_file *again = mlir_read(ctx, ctx, "printed", once, n);
-	assert_non_null(again);
-	char *twice = print_text(again, &n2);
-	assert_true(n == n2 && !memcmp(once, twice, n));
-	talloc_free(again);
-	talloc_free(f);
-	free(once);
-	free(twice);
-	return true;
-}
-
-static int mutations = FUZZ_MUTATIONS;
-static uint64_t first_seed = 1;
-
-static void
-mutated_texts(void **state)
-{
-	static struct fuzz fuzz = {
-		.suffix = ".mlir", .token = token, .ntokens = sizeof token / sizeof *token};
-	struct fuzz *f = &fuzz;
-	struct ir_context *ctx = NULL;
-	struct counter counter = {0};
-	char *folder = fuzz_test_folder();
-	int right = 0;
-
-	(void)state;
-	fuzz_add_folder(f, folder);
-	free(folder);
-	assert_true(f->nseeds > 100);
-	f->random = first_seed * UINT64_C(0x9E3779B97F4A7C15);
-	for (int i = 0; i < mutations; i++) {
-		if (i % FUZZ_CONTEXT_LIFE == 0) {
-			talloc_free(ctx);
-			ctx = ir_context_create(NULL);
-			diag_set_handler(ctx->diag, count_errors, &counter);
-		}
-		struct text t = fuzz_text(f);
-		right += check(ctx, &counter, &t);
-		talloc_free(t.s);
-	}
-	talloc_free(ctx);
-	print_message("%d of %d texts are right\n", right, mutations);
-	assert_in_range(right, mutations / 50, mutations / 2); /* both kinds are met */
-	fuzz_end(f);
-}
+static const struct fuzz_test test = {.reader = "mlir",
+	.suffix = ".mlir",
+	.token = token,
+	.ntokens = sizeof token / sizeof *token,
+	.least_seeds = 101,
+	.mutations = 20000};
 
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(mutated_texts)};
-
-	if (argc > 1)
-		mutations = atoi(argv[1]);
-	if (argc > 2)
-		first_seed = strtoull(argv[2], NULL, 10);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return fuzz_main(&test, argc, argv);
 }

@@ -1,28 +1,35 @@
 /* Damaged texts in a fixed sequence. */
 #include "test/fuzz/mutate.h"
 
+#include "test/fuzz/readers.h"
+
 #include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
+#include <cmocka.h>
+
 /* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators,
  * scrambled", 2016. */
-uint64_t
-fuzz_random(struct fuzz *f, uint64_t below)
+static uint64_t
+below(struct fuzz *f, uint64_t n)
 {
 	f->random ^= f->random >> 12;
 	f->random ^= f->random << 25;
 	f->random ^= f->random >> 27;
-	return (f->random * UINT64_C(2685821657736338717) >> 33) % below;
+	return (f->random * UINT64_C(2685821657736338717) >> 33) % n;
 }
 
 void
 fuzz_add_seed(struct fuzz *f, const char *s, size_t n)
 {
-	while (n > FUZZ_MAX_TEXT || (n && s[n - 1] != '\n'))
-		n--;
+	while (n > FUZZ_MAX_TEXT)
+		for (n--; n && s[n - 1] != '\n'; n--)
+			;
 	if (f->nseeds < FUZZ_MAX_SEEDS && n)
 		f->seed[f->nseeds++] = (struct text){talloc_memdup(NULL, s, n), n};
 }
@@ -45,11 +52,11 @@ add_file(struct fuzz *f, const char *path)
 	fclose(in);
 }
 
-void
-fuzz_add_folder(struct fuzz *f, const char *folder)
+static void
+add_folder(struct fuzz *f, const char *folder, const char *suffix)
 {
 	char *name[FUZZ_MAX_SEEDS];
-	size_t suffix = strlen(f->suffix);
+	size_t nsuffix = strlen(suffix);
 	int n = 0;
 	DIR *d = opendir(folder);
 
@@ -61,12 +68,24 @@ fuzz_add_folder(struct fuzz *f, const char *folder)
 	qsort(name, (size_t)n, sizeof *name, compare_names);
 	for (int i = 0; i < n; i++) {
 		size_t length = strlen(name[i]);
-		if (length > suffix && strcmp(name[i] + length - suffix, f->suffix) == 0)
+		if (length > nsuffix && strcmp(name[i] + length - nsuffix, suffix) == 0)
 			add_file(f, name[i]);
 		else if (!strchr(strrchr(name[i], '/'), '.'))
-			fuzz_add_folder(f, name[i]);
+			add_folder(f, name[i], suffix);
 		talloc_free(name[i]);
 	}
+}
+
+void
+fuzz_add_folder(struct fuzz *f, const char *folder, const char *suffix)
+{
+	char *path = talloc_strdup(NULL, __FILE__); /* .../test/fuzz/shared_mutate.c */
+
+	*strrchr(path, '/') = 0;
+	*strrchr(path, '/') = 0;
+	path = talloc_asprintf_append(path, "/%s", folder);
+	add_folder(f, path, suffix);
+	talloc_free(path);
 }
 
 static void
@@ -85,21 +104,21 @@ splice(struct text *t, size_t at, size_t drop, const char *s, size_t n)
 static void
 mutate(struct fuzz *f, struct text *t)
 {
-	size_t at = fuzz_random(f, t->n + 1), left = t->n - at;
-	size_t few = left ? fuzz_random(f, left < 12 ? left : 12) : 0;
-	const struct text *other = &f->seed[fuzz_random(f, (uint64_t)f->nseeds)];
-	size_t from = fuzz_random(f, other->n),
-	       length = fuzz_random(f, other->n - from < 200 ? other->n - from : 200);
-	size_t which = fuzz_random(f, f->ntokens);
-	char byte = (char)fuzz_random(f, 256);
+	size_t at = below(f, t->n + 1), left = t->n - at;
+	size_t few = left ? below(f, left < 12 ? left : 12) : 0;
+	const struct text *other = &f->seed[below(f, (uint64_t)f->nseeds)];
+	size_t from = below(f, other->n),
+	       length = below(f, other->n - from < 200 ? other->n - from : 200);
+	size_t which = below(f, f->test->ntokens);
+	char byte = (char)below(f, 256);
 
-	switch (fuzz_random(f, 7)) {
+	switch (below(f, 7)) {
 	case 0: splice(t, at, few, "", 0); break;
 	case 1:
-		splice(t, at, few, f->token[which], *f->token[which] ? strlen(f->token[which]) : 1);
+		splice(t, at, few, f->test->token[which], *f->test->token[which] ? strlen(f->test->token[which]) : 1);
 		break;
 	case 2:
-		splice(t, at, 0, f->token[which], *f->token[which] ? strlen(f->token[which]) : 1);
+		splice(t, at, 0, f->test->token[which], *f->test->token[which] ? strlen(f->test->token[which]) : 1);
 		break;
 	case 3: splice(t, at, 0, other->s + from, length); break;
 	case 4: splice(t, at, left < 200 ? left : 200, other->s + from, length); break;
@@ -120,31 +139,62 @@ keep(const struct text *t)
 	fclose(f);
 }
 
-char *
-fuzz_test_folder(void)
+static struct text
+damaged_text(struct fuzz *f)
 {
-	char *folder = strdup(__FILE__);
-
-	*strrchr(folder, '/') = '\0';
-	*strrchr(folder, '/') = '\0';
-	return folder;
-}
-
-struct text
-fuzz_text(struct fuzz *f)
-{
-	struct text t = f->seed[fuzz_random(f, (uint64_t)f->nseeds)];
+	struct text t = f->seed[below(f, (uint64_t)f->nseeds)];
 
 	t.s = talloc_memdup(NULL, t.s, t.n);
-	for (uint64_t k = fuzz_random(f, FUZZ_MAX_DAMAGE + 1); k > 0; k--)
+	for (uint64_t k = below(f, FUZZ_MAX_DAMAGE + 1); k > 0; k--)
 		mutate(f, &t);
 	keep(&t);
 	return t;
 }
 
-void
-fuzz_end(struct fuzz *f)
+struct run {
+	struct fuzz fuzz;
+	int mutations;
+};
+
+static void
+damaged_texts(void **state)
 {
+	struct run *r = *state;
+	struct fuzz *f = &r->fuzz;
+	const struct fuzz_test *test = f->test;
+	struct fuzz_session *session = fuzz_session_create(test->reader);
+	int right = 0;
+
+	if (test->suffix)
+		fuzz_add_folder(f, "", test->suffix);
+	if (test->add_seeds)
+		test->add_seeds(f);
+	assert_true(f->nseeds >= test->least_seeds);
+	for (int i = 0; i < f->nseeds; i++)
+		fuzz_read(session, f->seed[i].s, f->seed[i].n);
+	for (int i = 0; i < r->mutations; i++) {
+		struct text t = damaged_text(f);
+		right += fuzz_read(session, t.s, t.n);
+		talloc_free(t.s);
+	}
+	print_message("%d of %d texts are right\n", right, r->mutations);
+	assert_in_range(right, r->mutations / 50, r->mutations / 2); /* both kinds are met */
+	fuzz_session_end(session);
 	for (int i = 0; i < f->nseeds; i++)
 		talloc_free(f->seed[i].s);
+}
+
+int
+fuzz_main(const struct fuzz_test *t, int argc, char **argv)
+{
+	struct run *r = talloc_zero(NULL, struct run);
+	const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(damaged_texts, r)};
+	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+	r->fuzz.test = t;
+	r->fuzz.random = seed * UINT64_C(0x9E3779B97F4A7C15);
+	r->mutations = argc > 1 ? atoi(argv[1]) : t->mutations;
+	const int failed = cmocka_run_group_tests_name(t->reader, tests, NULL, NULL);
+	talloc_free(r);
+	return failed;
 }
