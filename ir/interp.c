@@ -460,6 +460,7 @@ interp_begin(struct interp *it, int64_t step)
 void
 interp_end(struct interp *it)
 {
+	it->done = it->step + 1;
 	for (int i = 0; i < it->npersistents; i++) {
 		struct named *n = &it->persistent[i];
 		if (!n->next)

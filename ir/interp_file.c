@@ -53,14 +53,44 @@ read_element(enum ir_dtype t, const struct rt_st_tensor *source, int64_t i)
 	return c;
 }
 
+/* The first input that has rows, or NULL. */
+static const struct ir_op *
+batch_input(const struct interp *it)
+{
+	IR_FOR_OPS (op, &it->main->body)
+		if (op->code == OP_input && op->result[0].type->rank > 0)
+			return op;
+	return NULL;
+}
+
 /* Rows of a step: dim 0 of the first input that has one. */
 static int64_t
 batch_rows(const struct interp *it)
 {
+	const struct ir_op *input = batch_input(it);
+	return input ? input->result[0].type->dim[0] : 0;
+}
+
+int64_t
+interp_batch(const struct interp *it)
+{
+	int64_t batch = batch_rows(it);
 	IR_FOR_OPS (op, &it->main->body)
-		if (op->code == OP_input && op->result[0].type->rank > 0)
-			return op->result[0].type->dim[0];
-	return 0;
+		if (op->code == OP_input && !batch)
+			batch = 1;
+	return batch;
+}
+
+int64_t
+interp_data_rows(const struct interp *it)
+{
+	const struct ir_op *input = it->data ? batch_input(it) : NULL;
+	if (!input)
+		return 0;
+	char *name = talloc_asprintf(NULL, "train.%s", input->symbol);
+	const struct rt_st_tensor *source = rt_st_find(&it->data->file, name);
+	talloc_free(name);
+	return source && source->rank ? source->dims[0] : 0;
 }
 
 /* The tensor train.NAME, with any number of rows if the input is a batch. */

@@ -60,6 +60,7 @@ struct interp {
 	int noutputs, npersistents, ninputs;
 	struct interp_data *data; /* the open data file, or NULL */
 	int64_t step;
+	int64_t done; /* steps that have ended, counted from step 0 */
 };
 
 /* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads
@@ -81,6 +82,9 @@ struct tensor *interp_initial(const struct interp *it, const void *owner, const 
 struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
 /* interp_file.c: opens the data file of the options, owned by `it`; the rows of this step. */
 bool interp_data_open(struct interp *it);
+/* Rows of a step, 0 without an input; rows of the data set, 0 without one. */
+int64_t interp_batch(const struct interp *it);
+int64_t interp_data_rows(const struct interp *it);
 struct tensor *interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	const struct ir_type *type);
 

@@ -1,6 +1,6 @@
 /* Params and states as a safetensors file, as a program's -save writes it. */
 #include "ir/interp_internal.h"
-#include "runtime/safetensors.h"
+#include "runtime/position.h"
 #include "runtime/value.h"
 
 #include <string.h>
@@ -38,11 +38,24 @@ append(struct rt_st_writer *w, const struct tensor *t, struct rt_status *st)
 	return ok;
 }
 
+/* Where a program that loads the file goes on. */
+static void
+write_progress(const struct interp *it, struct rt_position_text *text)
+{
+	const struct rt_position p = {.step = it->done,
+		.seed = it->o.seed,
+		.row = (uint64_t)it->done * (uint64_t)interp_batch(it),
+		.rows = (uint64_t)interp_data_rows(it)};
+
+	rt_position_write(&p, text);
+}
+
 bool
 interp_save(const struct interp *it, const char *path)
 {
 	struct rt_status st = {0};
 	struct rt_st_writer w;
+	struct rt_position_text progress;
 	struct rt_st_entry *entry = talloc_array(NULL, struct rt_st_entry, it->npersistents + 1);
 
 	if (!entry)
@@ -52,7 +65,9 @@ interp_save(const struct interp *it, const char *path)
 		entry[i] = (struct rt_st_entry){
 			it->persistent[i].name, (enum rt_dtype)t->dtype, t->rank, t->dim};
 	}
-	bool ok = rt_st_create(&w, path, entry, it->npersistents, NULL, 0, &st);
+	write_progress(it, &progress);
+	bool ok = rt_st_create(
+		&w, path, entry, it->npersistents, progress.pairs, RT_POSITION_PAIRS, &st);
 	for (int i = 0; ok && i < it->npersistents; i++)
 		ok = append(&w, it->persistent[i].now, &st);
 	ok = rt_st_finish(&w, ok, &st);

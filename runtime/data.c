@@ -122,7 +122,7 @@ rt_data_open(struct rt_data *d, const struct rt_rank *r)
 		return true;
 	if (!rt_st_open(&d->file, r->options->data, r->status))
 		return false;
-	if (r->options->steps && !open_part(d, r, RT_TRAIN))
+	if (r->steps && !open_part(d, r, RT_TRAIN))
 		return false;
 	return r->options->no_eval || !part_exists(d, RT_TEST) || open_part(d, r, RT_TEST);
 }
@@ -140,6 +140,7 @@ struct order {
 	enum rt_part part;
 	uint64_t seed;
 	int64_t step, rows, batch;
+	int64_t shift; /* rows that were read in addition to `batch` in each step before */
 };
 
 /* The row of the file for row i of the batch; -1: padding. */
@@ -147,7 +148,7 @@ static int64_t
 order_row(const struct order *o, int64_t i)
 {
 	if (o->part == RT_TRAIN)
-		return rt_batch_row(o->seed, o->step, i, o->rows, o->batch);
+		return rt_batch_row(o->seed, o->step, o->shift + i, o->rows, o->batch);
 	const int64_t row = o->step * o->batch + i;
 	return row < o->rows ? row : -1;
 }
@@ -204,20 +205,36 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 	}
 }
 
+/* What has been read of a file that is shorter now may be zeros: see runtime/shrunk.h. */
+static void
+check_whole(const struct rt_data *d, const struct rt_rank *r)
+{
+	if (rt_st_is_whole(&d->file))
+		return;
+	fprintf(stderr, "%s: error: %s: the file became shorter while it was being read\n",
+		r->prog->name, d->file.path);
+	rt_abort(r->world, RT_EXIT_RUN);
+}
+
 void
 rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 {
+	/* Not 0 where the steps before were of another batch. */
+	const uint64_t shift = r->start.row - (uint64_t)r->start.step * (uint64_t)r->prog->batch;
 	const struct order o = {
-		RT_TRAIN, r->options->seed, step, d->rows[RT_TRAIN], r->prog->batch};
-	if (d->sources[RT_TRAIN])
-		fill(d, r, &o);
+		RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch, (int64_t)shift};
+	if (!d->sources[RT_TRAIN])
+		return;
+	fill(d, r, &o);
+	check_whole(d, r);
 }
 
 void
 rt_data_test(const struct rt_data *d, struct rt_rank *r, int64_t batch)
 {
-	const struct order o = {RT_TEST, 0, batch, d->rows[RT_TEST], r->prog->batch};
+	const struct order o = {RT_TEST, 0, batch, d->rows[RT_TEST], r->prog->batch, 0};
 	fill(d, r, &o);
+	check_whole(d, r);
 }
 
 struct random {
@@ -252,7 +269,7 @@ rt_data_random(struct rt_rank *r)
 			struct rt_box box;
 			rt_tensor_box(p, t, r->ctx.coord, slice, &box);
 			struct random f = {
-				t, rt_key(r->options->seed, 0, t->name), rt_rank_room(r, t, slice)};
+				t, rt_key(r->start.seed, 0, t->name), rt_rank_room(r, t, slice)};
 			rt_box_runs(t->rank, t->dims, &box, random_run, &f);
 			rt_rank_put(r, t, slice);
 		}

@@ -1,14 +1,17 @@
 /* A program from its command line to its exit code.
  *
- *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> data
- *	-> parameters -> training -> evaluation -> files -> traces
+ *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> first step
+ *	-> data -> parameters -> training -> files -> evaluation -> traces
  *
  * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0
- * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0; 1 if
- * something failed while running; 2 if what was asked for is wrong. */
+ * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0, or one
+ * of those of runtime/status.h. */
 #include "runtime/bind.h"
 #include "runtime/params.h"
 #include "runtime/same.h"
+#include "runtime/shrunk.h"
+#include "runtime/signals.h"
+#include "runtime/start.h"
 #include "runtime/threads.h"
 #include "runtime/train.h"
 #include "runtime/watchdog.h"
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What a rank's thread gets. */
 struct job {
@@ -26,6 +30,7 @@ struct job {
 	struct rt_world *world;
 	struct rt_transport *transport; /* NULL under MPI */
 	struct rt_status status;
+	int print_error; /* errno of the first line that did not reach stdout */
 	pthread_t thread;
 };
 
@@ -65,9 +70,12 @@ static bool
 prepare_values(struct rt_rank *r, struct rt_data *d)
 {
 	rt_progress_stage(r->world->progress, RT_STAGE_VALUES);
+	if (!rt_start_find(r))
+		return false;
 	rt_data_open(d, r);
 	if (!rt_agree(r->world, r->status) || !rt_same_files(r, d))
 		return false;
+	rt_start_data(r, d);
 	if (!r->options->data && has_inputs(r->prog)) {
 		rt_data_random(r);
 		if (!r->world->rank)
@@ -81,7 +89,7 @@ prepare_values(struct rt_rank *r, struct rt_data *d)
 	return rt_agree(r->world, r->status);
 }
 
-/* -dump comes before the evaluation, which leaves other outputs behind. */
+/* Files come before the evaluation, which leaves other outputs behind and may take long. */
 static bool
 run(struct rt_rank *r, const struct rt_data *d)
 {
@@ -91,13 +99,14 @@ run(struct rt_rank *r, const struct rt_data *d)
 	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
 	if (o->dump)
 		rt_outputs_dump(r, o->dump);
+	if (o->save)
+		rt_params_save(r, o->save, r->start.step + r->steps);
 	if (!rt_agree(r->world, r->status))
 		return false;
+	rt_signals_end();
 	if (!rt_evaluate(r, d))
 		return false;
 	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
-	if (o->save)
-		rt_params_save(r, o->save);
 	if (r->trace)
 		rt_trace_write(r->trace, o->trace, r->status);
 	return rt_agree(r->world, r->status);
@@ -137,8 +146,6 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 		return rt_fail(st, RT_EXIT_USAGE,
 			"-bind: only for ranks in one process; mpirun --bind-to core does it for "
 			"its processes");
-	if (o->dump && !o->steps)
-		return rt_fail(st, RT_EXIT_USAGE, "-dump: there is no last step with -steps 0");
 	return true;
 }
 
@@ -174,6 +181,7 @@ rank_main(struct job *job)
 	if (may_start(&r, job->transport == NULL) && rt_rank_open(&r, job->transport) &&
 		prepare_files(&r) && prepare_values(&r, &d))
 		run(&r, &d);
+	job->print_error = r.print_error;
 	rt_progress_stage(r.world->progress, RT_STAGE_END);
 	rt_data_close(&d);
 	rt_rank_close(&r);
@@ -188,7 +196,7 @@ thread_main(void *arg)
 
 /* Ranks as threads; rank 0 is this one. */
 static bool
-run_threads(const struct job *common, int nranks, struct rt_status *st)
+run_threads(struct job *common, int nranks, struct rt_status *st)
 {
 	const struct rt_link link = {common->options->link_bw, common->options->link_latency};
 	struct job *jobs = calloc((size_t)nranks, sizeof *jobs);
@@ -222,6 +230,7 @@ run_threads(const struct job *common, int nranks, struct rt_status *st)
 		pthread_join(jobs[i].thread, NULL);
 	rt_watchdog_stop(dog);
 	*st = jobs[0].status;
+	common->print_error = jobs[0].print_error;
 	free(transports);
 	rt_threads_world_free(worlds);
 	free(jobs);
@@ -249,6 +258,18 @@ run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
 		run_threads(job, (int)rt_places(job->prog), st);
 }
 
+/* What was printed must have got there: a full disk behind stdout is a failure. */
+static bool
+check_stdout(int error, struct rt_status *st)
+{
+	if (fflush(stdout) && !error)
+		error = errno;
+	if (ferror(stdout) && !error)
+		error = EIO; /* its reason was not kept */
+	return !error ||
+	       rt_fail(st, RT_EXIT_RUN, "standard output: cannot write: %s", strerror(error));
+}
+
 int
 rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv)
 {
@@ -256,18 +277,24 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	struct rt_options options = {0};
 	struct rt_world world;
 	struct job job = {.prog = prog, .device = device, .options = &options};
+	rt_signals_block();
+	rt_shrunk_guard();
 	const bool processes = rt_mpi_started();
 	if (prog->abi != RT_ABI_VERSION)
 		rt_fail(&st, RT_EXIT_USAGE,
 			"made for version %u of the runtime, linked with version %u", prog->abi,
 			RT_ABI_VERSION);
-	else
-		rt_options_parse(&options, argc, argv, &st);
+	else if (rt_options_parse(&options, argc, argv, &st) && !options.save)
+		rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
+	const bool speaks = !processes || !world.rank;
 	run_ranks(&job, processes ? &world : NULL, &st);
-	if (st.code && (!processes || !world.rank))
-		fprintf(stderr, "%s: error: %s\n", prog->name, st.text);
+	if (speaks)
+		check_stdout(job.print_error, &st);
+	if (st.code && speaks)
+		fprintf(stderr, "%s: %s: %s\n", prog->name,
+			st.code == RT_EXIT_STOPPED ? "note" : "error", st.text);
 	if (processes)
 		rt_mpi_finish(&world, options.timeout);
 	return st.code;

@@ -1,6 +1,7 @@
 /* Options: one table row each; see runtime/options.h. `-name value` and `-name=value` are the same,
  * and a second dash is allowed. */
 #include "runtime/options.h"
+#include "runtime/position.h"
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -10,8 +11,7 @@
 
 /* Ranks as threads of one process: more is a mistake in typing. */
 #define MAX_RANKS 4096
-/* Steps: what a double still counts exactly. */
-#define MAX_STEPS ((int64_t)1 << 53)
+#define MAX_STEPS RT_MAX_STEPS
 /* Steps if none are given: enough to see a loss fall. */
 #define DEFAULT_STEPS 100
 /* Seconds that a rank waits for others if nothing is given: longer than ranks are apart in real runs, where a
@@ -19,7 +19,16 @@
  * also what other frameworks allow a collective. */
 #define DEFAULT_TIMEOUT 600
 
-enum kind { FLAG, COUNT, UNSIGNED, TEXT, LINK, DURATION };
+/* Files of -save-every that stay: the newest, and one before it for the case that training had gone
+ * wrong by then. A crash during a save needs no more: the new file is not there until it is whole.
+ */
+#define DEFAULT_KEEP 2
+/* More files than that, and a folder is slow to read. */
+#define MAX_KEEP 1000000
+/* Time between saves: a year. */
+#define MAX_SAVE_SECONDS (366 * 86400.0)
+
+enum kind { FLAG, COUNT, SEED, TEXT, LINK, EVERY, DURATION };
 
 struct row {
 	const char *name;
@@ -39,12 +48,26 @@ static const struct row rows[] = {
 		"let collectives take as long as rings over such links: 1GB/s,20us"},
 	{"bind", FLAG, AT(bind), 0, 0, NULL,
 		"keep each rank on cores of its own (mpirun does that itself: --bind-to core)"},
-	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N", "training steps (100)"},
-	{"seed", UNSIGNED, AT(seed), 0, 0, "N",
-		"of initial values and of the order of the rows (0)"},
+	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N",
+		"training steps of this run, in addition to those before -load (100)"},
+	{"until", COUNT, AT(until), 0, MAX_STEPS, "N",
+		"train up to step N, those before -load included; replaces -steps"},
+	{"seed", SEED, AT(seed), 0, 0, "N",
+		"of initial values and of the order of the rows (that of -load, or 0)"},
 	{"data", TEXT, AT(data), 0, 0, "FILE", "safetensors with train.NAME and test.NAME"},
-	{"save", TEXT, AT(save), 0, 0, "FILE", "write parameters and states at the end"},
-	{"load", TEXT, AT(load), 0, 0, "FILE", "start from parameters and states that -save wrote"},
+	{"save", TEXT, AT(save), 0, 0, "FILE",
+		"write parameters, states and step at the end, and after SIGTERM, which ends the "
+		"run"},
+	{"save-every", EVERY, AT(save_every), 1, MAX_STEPS, "N|TIME",
+		"write FILE.step-N every N steps, or every 30s, 10min, 2h; SIGUSR1: now"},
+	{"keep", COUNT, AT(keep), 1, MAX_KEEP, "K",
+		"files of -save-every that stay, the newest (2)"},
+	{"load", TEXT, AT(load), 0, 0, "FILE",
+		"go on from what -save wrote: its step, seed and place in the data"},
+	{"start-step", COUNT, AT(start_step), 0, MAX_STEPS, "N",
+		"steps done before this run: for their numbers and the place in the data"},
+	{"stop-on-nan", FLAG, AT(stop_on_nan), 0, 0, NULL,
+		"end the run, and save no more, when a scalar output is NaN or infinite"},
 	{"dump", TEXT, AT(dump), 0, 0, "FILE", "write the outputs of the last step"},
 	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace a rank"},
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
@@ -94,8 +117,8 @@ struct unit {
 
 static const struct unit bandwidth_units[] = {
 	{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
-static const struct unit time_units[] = {
-	{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
+static const struct unit time_units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1},
+	{"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 
 /* A number with one of `units` that ends at `end`; is it one? */
 static bool
@@ -153,16 +176,36 @@ parse_count(const struct row *row, int64_t *out, const char *text, struct rt_sta
 }
 
 static bool
-parse_unsigned(const struct row *row, uint64_t *out, const char *text, struct rt_status *st)
+parse_seed(struct rt_options *o, const char *text, struct rt_status *st)
 {
 	char *end;
 	errno = 0;
 	const unsigned long long x = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || errno)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"-%s: expected a whole number below 2^64, found '%s'", row->name, text);
-	*out = x;
+			"-seed: expected a whole number below 2^64, found '%s'", text);
+	o->seed = x;
+	o->seed_given = true;
 	return true;
+}
+
+/* A number of steps or a time. */
+static bool
+parse_every(const struct row *row, struct rt_every *out, const char *text, struct rt_status *st)
+{
+	double seconds;
+	*out = (struct rt_every){0, 0};
+	if (*text && strspn(text, "0123456789") == strlen(text))
+		return parse_count(row, &out->steps, text, st);
+	if (parse_unit(text, text + strlen(text), time_units, &seconds) && seconds >= 1e-3 &&
+		seconds <= MAX_SAVE_SECONDS) {
+		out->ns = (int64_t)(seconds * 1e9);
+		return true;
+	}
+	return rt_fail(st, RT_EXIT_USAGE,
+		"-%s: expected a number of steps or a time from 1ms to 366d as in '10min', found "
+		"'%s'",
+		row->name, text);
 }
 
 static bool
@@ -172,9 +215,10 @@ parse_value(const struct row *row, struct rt_options *o, const char *text, struc
 	switch (row->kind) {
 	case FLAG: *(bool *)field = true; return true;
 	case COUNT: return parse_count(row, field, text, st);
-	case UNSIGNED: return parse_unsigned(row, field, text, st);
+	case SEED: return parse_seed(o, text, st);
 	case LINK: return parse_link(o, text, st);
 	case DURATION: return parse_duration(row, field, text, st);
+	case EVERY: return parse_every(row, field, text, st);
 	case TEXT: break;
 	}
 	if (!*text)
@@ -193,10 +237,24 @@ find_row(const char *name, size_t length)
 	return NULL;
 }
 
+/* Options that need another. */
+static bool
+check_together(const struct rt_options *o, struct rt_status *st)
+{
+	if ((o->save_every.steps || o->save_every.ns) && !o->save)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-save-every: expected -save FILE, which names the files, found none");
+	return true;
+}
+
 bool
 rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st)
 {
-	*o = (struct rt_options){.steps = DEFAULT_STEPS, .timeout = DEFAULT_TIMEOUT};
+	*o = (struct rt_options){.steps = DEFAULT_STEPS,
+		.until = -1,
+		.start_step = -1,
+		.keep = DEFAULT_KEEP,
+		.timeout = DEFAULT_TIMEOUT};
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i];
 		if (*name != '-')
@@ -220,7 +278,7 @@ rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *
 		if (!parse_value(row, o, value, st))
 			return false;
 	}
-	return true;
+	return check_together(o, st);
 }
 
 /* Was the option given? Those with a default of their own always count as given. */
@@ -232,10 +290,20 @@ is_given(const struct row *row, const void *field)
 	case COUNT: return *(const int64_t *)field || !row->min;
 	case TEXT: return *(const char *const *)field != NULL;
 	case LINK: return *(const double *)field > 0;
-	case UNSIGNED:
+	case EVERY: return ((const struct rt_every *)field)->steps || ((const struct rt_every *)field)->ns;
+	case SEED:
 	case DURATION: break;
 	}
 	return true;
+}
+
+static void
+put_every(const struct rt_every *every, char *text)
+{
+	if (every->steps)
+		snprintf(text, RT_OPTION_TEXT, "%lld steps", (long long)every->steps);
+	else
+		snprintf(text, RT_OPTION_TEXT, "%.9g s", (double)every->ns * 1e-9);
 }
 
 static void
@@ -245,7 +313,8 @@ put_value(const struct rt_options *o, const struct row *row, const void *field, 
 	switch (row->kind) {
 	case FLAG: snprintf(text, n, "given"); break;
 	case COUNT: snprintf(text, n, "%lld", (long long)*(const int64_t *)field); break;
-	case UNSIGNED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
+	case SEED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
+	case EVERY: put_every(field, text); break;
 	case TEXT: snprintf(text, n, "%s", *(const char *const *)field); break;
 	case LINK: snprintf(text, n, "%.9g B/s,%.9g s", o->link_bw, o->link_latency); break;
 	case DURATION: snprintf(text, n, "%.9g s", *(const double *)field); break;
@@ -279,4 +348,7 @@ rt_options_help(const char *program)
 		const int width = printf("  -%s %s", r->name, r->value ? r->value : "");
 		printf("%*s%s\n", width < 22 ? 22 - width : 1, "", r->help);
 	}
+	printf("exit status: 0 done; %d failed while running; %d an option, the data or the number "
+	       "of ranks is wrong;\n  %d stopped by SIGTERM, with everything saved by -save\n",
+		RT_EXIT_RUN, RT_EXIT_USAGE, RT_EXIT_STOPPED);
 }

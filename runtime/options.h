@@ -5,15 +5,26 @@
 #include "runtime/status.h"
 #include <stdint.h>
 
+/* -save-every: one of the two, or neither. */
+struct rt_every {
+	int64_t steps, ns;
+};
+
 struct rt_options {
 	int64_t ranks;       /* 0: as many as the mesh has places */
 	double link_bw;      /* bytes a second of the emulated link; 0: none is emulated */
 	double link_latency; /* seconds */
 	bool bind;           /* each rank of this process to cores of its own */
-	int64_t steps;
+	int64_t steps;       /* of this run */
+	int64_t until;       /* steps of this run and those before it; -1: `steps` counts */
+	int64_t start_step;  /* -1: what -load says, or 0 */
 	uint64_t seed;
+	bool seed_given;
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
-	int64_t report_every;                          /* 0: a tenth of the steps */
+	struct rt_every save_every;
+	int64_t keep;
+	bool stop_on_nan;
+	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;
 	bool graph, tf32; /* cuda */
 	double timeout;   /* seconds that a rank may wait for others; 0: for ever */
@@ -31,7 +42,7 @@ bool rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_sta
  * where they need not; false behind the last option. */
 bool rt_options_fact(const struct rt_options *o, int i, char *name, char *text);
 
-/* Prints what the options are to stdout. `program` is its name. */
+/* Prints what the options and the exit statuses are to stdout. `program` is its name. */
 void rt_options_help(const char *program);
 
 #endif

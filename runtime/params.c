@@ -30,8 +30,7 @@ rt_params_init(struct rt_rank *r)
 			continue;
 		struct rt_box box;
 		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
-		struct filler f = {
-			rt_initer_of(t, r->options->seed), t->dtype, rt_rank_room(r, t, 0)};
+		struct filler f = {rt_initer_of(t, r->start.seed), t->dtype, rt_rank_room(r, t, 0)};
 		rt_box_runs(t->rank, t->dims, &box, init_run, &f);
 		rt_rank_put(r, t, 0);
 	}
@@ -139,14 +138,28 @@ prepare(struct output *out, struct rt_rank *r, bool outputs)
 	       rt_fail_memory(r->status, largest, "a tensor to save");
 }
 
+/* Where the run is after so many steps. */
+static struct rt_progress
+progress_at(const struct rt_rank *r, int64_t step)
+{
+	struct rt_position p = r->start;
+	p.step = step;
+	p.row += (uint64_t)(step - r->start.step) * (uint64_t)r->prog->batch;
+	return p;
+}
+
 /* Everybody hands over its slices, also when rank 0 can no longer write. */
 static bool
-write_all(struct output *out, struct rt_rank *r, const char *path)
+write_all(struct output *out, struct rt_rank *r, const char *path, const struct rt_position *where)
 {
+	struct rt_position_text text;
 	struct rt_st_writer w = {0};
 	bool ok = true;
+	if (where)
+		rt_position_write(where, &text);
 	if (!r->world->rank)
-		ok = rt_st_create(&w, path, out->entries, out->count, NULL, 0, r->status);
+		ok = rt_st_create(&w, path, out->entries, out->count, text.pairs,
+			where ? RT_POSITION_PAIRS : 0, r->status);
 	for (int i = 0; i < out->count; i++) {
 		rt_collect(r, out->tensors[i], out->global);
 		if (!r->world->rank && ok)
@@ -157,12 +170,13 @@ write_all(struct output *out, struct rt_rank *r, const char *path)
 	return ok;
 }
 
+/* Params and states with `where` the run is, or outputs without. */
 static bool
-write_file(struct rt_rank *r, const char *path, bool outputs)
+write_file(struct rt_rank *r, const char *path, const struct rt_position *where)
 {
 	struct output out = {0};
-	prepare(&out, r, outputs);
-	const bool ok = rt_agree(r->world, r->status) && write_all(&out, r, path);
+	prepare(&out, r, !where);
+	const bool ok = rt_agree(r->world, r->status) && write_all(&out, r, path, where);
 	free(out.tensors);
 	free(out.entries);
 	free(out.global);
@@ -170,13 +184,14 @@ write_file(struct rt_rank *r, const char *path, bool outputs)
 }
 
 bool
-rt_params_save(struct rt_rank *r, const char *path)
+rt_params_save(struct rt_rank *r, const char *path, int64_t step)
 {
-	return write_file(r, path, false);
+	const struct rt_position where = progress_at(r, step);
+	return write_file(r, path, &where);
 }
 
 bool
 rt_outputs_dump(struct rt_rank *r, const char *path)
 {
-	return write_file(r, path, true);
+	return write_file(r, path, NULL);
 }

@@ -17,9 +17,10 @@ void rt_params_init(struct rt_rank *r);
  * ignored. */
 bool rt_params_load(struct rt_rank *r, const char *path);
 
-/* Writes all parameters and states, or all outputs, as global tensors: rank 0 collects and writes.
- * All ranks call it together; failures show in the status of rank 0. */
-bool rt_params_save(struct rt_rank *r, const char *path);
+/* Writes all parameters and states, with what runtime/position.h says of `step` steps done, or all
+ * outputs of the last step, as global tensors: rank 0 collects and writes. All ranks call it
+ * together; failures show in the status of rank 0. */
+bool rt_params_save(struct rt_rank *r, const char *path, int64_t step);
 bool rt_outputs_dump(struct rt_rank *r, const char *path);
 
 /* Rank 0 gets the whole tensor into `global` (others may pass NULL), from the places that own its

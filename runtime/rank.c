@@ -111,7 +111,6 @@ rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 	rt_progress_stage(r->world->progress, RT_STAGE_OPEN);
 	r->ctx.rank = r;
 	r->ctx.prog = r->prog;
-	r->ctx.seed = r->options->seed;
 	r->probe.trace = NULL;
 	r->transport = transport; /* released with the rank from here on */
 	rt_place_coords(r->prog, r->world->rank, r->ctx.coord);

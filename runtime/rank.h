@@ -5,6 +5,7 @@
 #include "runtime/device.h"
 #include "runtime/layout.h"
 #include "runtime/options.h"
+#include "runtime/position.h"
 
 /* Measures the time in kernels and in waits over the steps that are watched. */
 struct rt_probe {
@@ -19,6 +20,9 @@ struct rt_rank {
 	const struct rt_options *options;
 	struct rt_world *world;
 	struct rt_status *status; /* of this rank, until all agree */
+	struct rt_position start; /* where this run starts */
+	int64_t steps;            /* how many it has */
+	int print_error;          /* errno of the first line that did not reach stdout */
 	struct rt_transport *transport;
 	struct rt_engine *engine;
 	struct rt_trace *trace; /* NULL: none */

@@ -48,8 +48,8 @@ const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *na
 /* The value of a key in __metadata__, or NULL. */
 const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
 
-/* Is the file still as long as it was when it was opened? What is read of one that is not is zeros, or
- * SIGBUS: see runtime/shrunk.h. */
+/* Is the file still as long as it was when it was opened? What is read of one that is not is zeros,
+ * or SIGBUS: see runtime/shrunk.h. */
 bool rt_st_is_whole(const struct rt_st_file *f);
 
 /* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */

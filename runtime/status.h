@@ -8,6 +8,9 @@
 /* Exit codes. */
 #define RT_EXIT_RUN 1   /* failed while running: out of memory, cannot write */
 #define RT_EXIT_USAGE 2 /* what was asked for is wrong: options, data, number of ranks */
+/* SIGTERM ended the run before its last step, and where it was is saved: EX_TEMPFAIL of sysexits.h,
+ * "try again". Not 143, which a shell says of a process that was killed. */
+#define RT_EXIT_STOPPED 75
 
 /* Longest message: two file names and a sentence. Longer ones are cut. */
 #define RT_STATUS_TEXT 1024

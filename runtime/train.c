@@ -1,8 +1,10 @@
 /* The step loop and the evaluation: see runtime/train.h. */
 #include "runtime/train.h"
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/params.h"
 #include "runtime/value.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,12 +20,6 @@ struct times {
 	int64_t count;
 	double watched_ns, busy_ns;
 };
-
-static bool
-is_scalar_output(const struct rt_program *p, const struct rt_tensor *t)
-{
-	return t->role == RT_OUTPUT && t->rank == 0 && rt_tensor_slices(p, t) == 1;
-}
 
 /* A scalar output, on rank 0. */
 static double
@@ -50,6 +46,14 @@ run_step(struct rt_rank *r)
 	r->device->sync(r->ctx.device);
 }
 
+/* Training goes on without its lines, but not without saying so in the end. */
+static void
+flush_lines(struct rt_rank *r)
+{
+	if (fflush(stdout) && !r->print_error)
+		r->print_error = errno;
+}
+
 /* Prints the scalar outputs; all ranks take part. */
 static void
 report(struct rt_rank *r, int64_t step)
@@ -58,7 +62,7 @@ report(struct rt_rank *r, int64_t step)
 		printf("step %" PRId64, step + 1);
 	for (int i = 0; i < r->prog->ntensors; i++) {
 		const struct rt_tensor *t = &r->prog->tensors[i];
-		if (!is_scalar_output(r->prog, t))
+		if (!rt_is_scalar_output(r->prog, t))
 			continue;
 		const double x = scalar(r, t);
 		if (!r->world->rank)
@@ -66,7 +70,7 @@ report(struct rt_rank *r, int64_t step)
 	}
 	if (!r->world->rank) {
 		putchar('\n');
-		fflush(stdout);
+		flush_lines(r);
 	}
 }
 
@@ -108,7 +112,7 @@ print_times(const struct rt_program *p, struct times *t)
 static bool
 watched(const struct rt_rank *r, int64_t step)
 {
-	return r->trace || r->options->steps == 1 || step % WATCH_EVERY == 1;
+	return r->trace || r->steps == 1 || (step - r->start.step) % WATCH_EVERY == 1;
 }
 
 static void
@@ -133,26 +137,37 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	r->ctx.probe = NULL;
 }
 
+/* The steps of this run, numbered on from those before it. */
+static bool
+run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt_control *c)
+{
+	const int64_t tenth = r->steps < 10 ? 1 : r->steps / 10;
+	const int64_t every = r->options->report_every ? r->options->report_every : tenth;
+	const int64_t end = r->start.step + r->steps;
+	for (int64_t step = r->start.step; step < end; step++) {
+		timed_step(r, d, t, step);
+		if ((step + 1) % every == 0 || step + 1 == end)
+			report(r, step);
+		if (!rt_control_after(c, r, step + 1))
+			return false;
+	}
+	return true;
+}
+
 bool
 rt_train(struct rt_rank *r, const struct rt_data *d)
 {
-	const int64_t steps = r->options->steps;
-	const int64_t tenth = steps < 10 ? 1 : steps / 10;
-	const int64_t every = r->options->report_every ? r->options->report_every : tenth;
+	struct rt_control control;
 	struct times t = {.durations = malloc(DURATIONS * sizeof *t.durations)};
 	if (!t.durations)
 		rt_fail_memory(r->status, DURATIONS * sizeof *t.durations, "times");
-	const bool ok = rt_agree(r->world, r->status);
-	for (int64_t step = 0; step < steps && ok; step++) {
-		timed_step(r, d, &t, step);
-		if ((step + 1) % every == 0 || step + 1 == steps)
-			report(r, step);
-	}
-	if (ok && steps && !r->world->rank) {
+	const bool ok = rt_control_open(&control, r) && run_steps(r, d, &t, &control);
+	if (ok && r->steps && !r->world->rank) {
 		print_times(r->prog, &t);
 		print_memory(r);
-		fflush(stdout);
+		flush_lines(r);
 	}
+	rt_control_close(&control);
 	free(t.durations);
 	return ok;
 }
@@ -214,7 +229,7 @@ run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
 		put_test_values(r);
 		run_step(r);
 		for (int i = 0; i < p->ntensors; i++)
-			if (is_scalar_output(p, &p->tensors[i]))
+			if (rt_is_scalar_output(p, &p->tensors[i]))
 				sums[i] += scalar(r, &p->tensors[i]) * (double)p->batch;
 		/* The step has updated them. */
 		copy_kept(r, kept, false);
@@ -239,12 +254,12 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d)
 		run_tests(r, d, kept, sums);
 	}
 	for (int i = 0; i < p->ntensors && ok && !r->world->rank; i++)
-		if (is_scalar_output(p, &p->tensors[i])) {
+		if (rt_is_scalar_output(p, &p->tensors[i])) {
 			fputs("test", stdout);
 			print_value(p->tensors[i].name, sums[i] / (double)d->rows[RT_TEST]);
 			putchar('\n');
 		}
-	fflush(stdout);
+	flush_lines(r);
 	free(kept);
 	free(sums);
 	return ok;

@@ -12,8 +12,8 @@
 
 /* Symbolic links in a row: as many as Linux follows. */
 #define LINKS 40
-/* Names that are tried for a temporary file: those taken are leftovers of processes with our number,
- * or belong to one on another machine. */
+/* Names that are tried for a temporary file: those taken are leftovers of processes with our
+ * number, or belong to one on another machine. */
 #define NAMES 1000
 /* Room for "/proc/self/fd/N". */
 #define FD_NAME 40
@@ -32,8 +32,7 @@ is_magic(const char *link)
 {
 	struct statfs found;
 	char *folder = folder_of(link);
-	const bool magic =
-		folder && !statfs(folder, &found) && found.f_type == PROC_SUPER_MAGIC;
+	const bool magic = folder && !statfs(folder, &found) && found.f_type == PROC_SUPER_MAGIC;
 	free(folder);
 	return magic;
 }
@@ -49,8 +48,8 @@ join(const char *link, const char *text)
 	return path;
 }
 
-/* The path after its symbolic links, from malloc; "" if what is there is written in place; NULL with
- * errno. */
+/* The path after its symbolic links, from malloc; "" if what is there is written in place; NULL
+ * with errno. */
 static char *
 resolve(const char *path)
 {
@@ -102,8 +101,9 @@ make_temporary(struct rt_write *w, int fd)
 		char *name = NULL;
 		if (asprintf(&name, "%s.tmp-%ld-%d", w->target, (long)getpid(), i) < 0)
 			return -1;
-		const int made = fd >= 0 ? name_open(fd, name)
-					 : open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		const int made =
+			fd >= 0 ? name_open(fd, name)
+				: open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (made >= 0) {
 			w->temporary = name;
 			return made;

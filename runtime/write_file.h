@@ -1,10 +1,10 @@
-/* Files that are written whole or not at all: every file that a program or a tool writes by name goes
- * through here.
+/* Files that are written whole or not at all: every file that a program or a tool writes by name
+ * goes through here.
  *
- *	regular, or not there yet   a file without a name in the same folder -> sync -> name -> rename
- *	symbolic link               stays; the file that it names, there or not, is replaced in its folder
- *	device, FIFO, socket        opened and written in place: what stands there is not ours to replace
- *	/dev/stdout, /proc/.../fd   in place as well, after what has been written there already
+ *	regular, or not there yet   file without a name in the same folder, sync, name, rename
+ *	symbolic link               stays; the file that it names is replaced, in its own folder
+ *	device, FIFO, socket        written in place: what stands there is not ours to replace
+ *	/dev/stdout, /proc/.../fd   written in place, after what has been written there already
  *
  * A reader meets the old file or the new one, also after a crash of the machine. A process that is
  * killed leaves nothing behind where the file system has files without names (O_TMPFILE: ext4, xfs,
@@ -31,7 +31,7 @@ bool rt_write_open(struct rt_write *w, const char *path);
  * written, or the file, did not get there; then the old one is as it was. Frees what `w` has. */
 bool rt_write_close(struct rt_write *w, bool ok);
 
-/* Could rt_write_open open it, as far as can be told without doing it? Asked before hours of work. */
+/* Could rt_write_open open it, as far as can be told without trying? Asked before hours of work. */
 bool rt_write_possible(const char *path);
 
 /* Would it be written in place? */

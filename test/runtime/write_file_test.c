@@ -1,5 +1,5 @@
-/* Files that are written whole or not at all. rename and fsync are ours here, to see in which order they
- * are called, and access, to do without /proc. */
+/* Files that are written whole or not at all. rename and fsync are ours here, to see in which order
+ * they are called, and access, to do without /proc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -232,7 +232,7 @@ a_fifo_stays_and_is_written(void **state)
 	assert_string_equal(fixture.calls, "");
 }
 
-/* /dev/stdout, where stdout is a file: what is there already stays, and the file is still the same. */
+/* As /dev/stdout where that is a file: what is there stays, and the file is the same. */
 static void
 what_is_open_is_written_in_place_behind_what_is_there(void **state)
 {

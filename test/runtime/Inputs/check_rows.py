@@ -10,7 +10,8 @@ def read(path):
     length = struct.unpack("<Q", content[:8])[0]
     header = json.loads(content[8 : 8 + length])
     data = content[8 + length :]
-    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__"}
 
 
 dump, saved = read(sys.argv[1]), read(sys.argv[2])

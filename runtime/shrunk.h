@@ -1,0 +1,11 @@
+/* Files that are cut off while they are mapped: the system sends SIGBUS to who reads where the file
+ * has no bytes any more. */
+#ifndef RUNTIME_SHRUNK_H
+#define RUNTIME_SHRUNK_H
+
+/* From here on such a read ends the process with RT_EXIT_RUN and a message that names the file;
+ * other causes of SIGBUS still kill it. The handler has no data of its own: /proc tells the file.
+ */
+void rt_shrunk_guard(void);
+
+#endif

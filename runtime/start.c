@@ -1,0 +1,93 @@
+/* Where a run starts: see runtime/start.h. */
+#include "runtime/start.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What a file says, unless options say otherwise. */
+static bool
+read_start(struct rt_rank *r)
+{
+	const struct rt_options *o = r->options;
+	struct rt_st_file file;
+	r->start = (struct rt_position){.seed = o->seed};
+	if (o->load) {
+		if (!rt_st_open(&file, o->load, r->status))
+			return false;
+		const bool ok = rt_position_read(&r->start, &file, r->status);
+		rt_st_close(&file);
+		if (!ok)
+			return false;
+	}
+	if (o->seed_given)
+		r->start.seed = o->seed;
+	if (o->start_step >= 0) {
+		r->start.step = o->start_step;
+		r->start.row = (uint64_t)o->start_step * (uint64_t)r->prog->batch;
+	}
+	r->ctx.seed = r->start.seed;
+	return true;
+}
+
+/* How many steps this run has. */
+static bool
+count_steps(struct rt_rank *r)
+{
+	const struct rt_options *o = r->options;
+	r->steps = o->steps;
+	if (o->until >= 0)
+		r->steps = o->until > r->start.step ? o->until - r->start.step : 0;
+	if (r->steps > RT_MAX_STEPS - r->start.step)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"-steps %" PRId64 ": from step %" PRId64 " on there are at most %" PRId64,
+			r->steps, r->start.step, RT_MAX_STEPS - r->start.step);
+	if (o->dump && !r->steps)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"-dump: there is no last step with -%s %" PRId64,
+			o->until >= 0 ? "until" : "steps", o->until >= 0 ? o->until : 0);
+	return true;
+}
+
+/* The first rank whose start differs from rank 0's is an error: they may see different files. */
+static bool
+compare(struct rt_rank *r)
+{
+	const int n = r->world->nranks;
+	struct rt_position *all = malloc((size_t)n * sizeof *all);
+	if (!all)
+		rt_fail_memory(r->status, (size_t)n * sizeof *all, "ranks");
+	if (!rt_agree(r->world, r->status)) {
+		free(all);
+		return false;
+	}
+	r->world->ops->allgather(r->world, &r->start, all, sizeof *all);
+	for (int i = 1; i < n && !r->status->code; i++)
+		if (memcmp(&all[i], &all[0], sizeof *all))
+			rt_fail(r->status, RT_EXIT_USAGE,
+				"-load: rank %d starts at step %" PRId64 " with seed %" PRIu64
+				", rank 0 at step %" PRId64 " with seed %" PRIu64
+				": expected the same file on all ranks",
+				i, all[i].step, all[i].seed, all[0].step, all[0].seed);
+	free(all);
+	return !r->status->code;
+}
+
+bool
+rt_start_find(struct rt_rank *r)
+{
+	if (read_start(r))
+		count_steps(r);
+	return rt_agree(r->world, r->status) && compare(r);
+}
+
+void
+rt_start_data(struct rt_rank *r, const struct rt_data *d)
+{
+	const uint64_t was = r->start.rows, now = (uint64_t)d->rows[RT_TRAIN];
+	if (was && now && was != now && !r->world->rank)
+		fprintf(stderr,
+			"%s: note: %s has %" PRIu64 " rows, the run that %s is from had %" PRIu64
+			": the order of the rows is another\n",
+			r->prog->name, r->options->data, now, r->options->load, was);
+	if (r->steps) /* else it was not opened */
+		r->start.rows = now;
+}
