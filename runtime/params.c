@@ -139,8 +139,8 @@ prepare(struct output *out, struct rt_rank *r, bool outputs)
 }
 
 /* Where the run is after so many steps. */
-static struct rt_progress
-progress_at(const struct rt_rank *r, int64_t step)
+static struct rt_position
+position_at(const struct rt_rank *r, int64_t step)
 {
 	struct rt_position p = r->start;
 	p.step = step;
@@ -186,7 +186,7 @@ write_file(struct rt_rank *r, const char *path, const struct rt_position *where)
 bool
 rt_params_save(struct rt_rank *r, const char *path, int64_t step)
 {
-	const struct rt_position where = progress_at(r, step);
+	const struct rt_position where = position_at(r, step);
 	return write_file(r, path, &where);
 }
 
