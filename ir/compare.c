@@ -1,7 +1,8 @@
 /*
  * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
  * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
- * rounding.
+ * rounding. Where the arithmetic is to be the same, modules are compared to the bit, by meaning and
+ * in their own element types: what rounds as it should is seen there alone.
  */
 #include "ir/interp_internal.h"
 
@@ -139,6 +140,7 @@ struct pair {
 	struct interp *before, *after;
 	struct diag *diag;
 	bool f64;
+	bool bits; /* every element is to be the same to the bit */
 };
 
 /* A pass may compute with constants, and rounds what it gets to their type: eight times that. */
@@ -153,6 +155,29 @@ folding_tolerance(enum ir_dtype t)
 	}
 }
 
+/* Is it the same number? A zero has a sign; a NaN is a NaN. */
+static bool
+same_bits(const struct tensor *t, union cell a, union cell b)
+{
+	return a.i == b.i || (ir_dtype_class(t->dtype) == IR_FLOAT && a.f != a.f && b.f != b.f);
+}
+
+static bool
+compare_bits(const struct tensor *a, const struct tensor *b, struct tensor_diff *d)
+{
+	if (!tensor_compare(a, b, 0, d))
+		return false;
+	for (int64_t i = tensor_elements(a) - 1; i >= 0; i--) {
+		if (same_bits(a, a->data[i], b->data[i]))
+			continue;
+		d->count++;
+		d->first = d->worst = i;
+		d->a = element(a, i);
+		d->b = element(b, i);
+	}
+	return d->count == 0;
+}
+
 static bool
 compare_named(const struct pair *p, const char *kind, const char *name, struct ir_loc loc,
 	const struct tensor *a, const struct tensor *b)
@@ -164,7 +189,7 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 	}
 	const double tolerance =
 		fmax(tensor_tolerance(a->dtype, p->f64), folding_tolerance(a->dtype));
-	if (tensor_compare(a, b, tolerance, &d))
+	if (p->bits ? compare_bits(a, b, &d) : tensor_compare(a, b, tolerance, &d))
 		return true;
 	char *what =
 		talloc_asprintf(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
@@ -267,20 +292,43 @@ run_pair(struct pair *p, int64_t steps)
 	return true;
 }
 
-bool
-interp_check_modules(const struct ir_module *before, const struct ir_module *after,
-	const struct interp_options *options)
+/* `before` by meaning, `after` in o.mode. */
+static bool
+check_pair(struct pair p, const struct ir_module *before, const struct ir_module *after,
+	struct interp_options o)
 {
 	void *scratch = talloc_new(NULL);
-	struct interp_options o = check_options(options);
-	struct pair p = {.diag = after->ctx->diag, .f64 = o.f64};
+	const enum interp_mode mode = o.mode;
+	p.diag = after->ctx->diag;
+	p.f64 = o.f64;
 	o.mode = INTERP_MEANING;
 	p.before = interp_create(scratch, before, &o);
-	o.mode = ir_places(after) <= INTERP_MAX_PLACES ? INTERP_LAYOUT : INTERP_MEANING;
+	o.mode = mode;
 	p.after = p.before ? interp_create(scratch, after, &o) : NULL;
 	const bool ok = p.after && run_pair(&p, o.steps);
 	talloc_free(scratch);
 	return ok;
+}
+
+bool
+interp_check_modules(const struct ir_module *before, const struct ir_module *after,
+	const struct interp_options *options)
+{
+	struct interp_options o = check_options(options);
+
+	o.mode = ir_places(after) <= INTERP_MAX_PLACES ? INTERP_LAYOUT : INTERP_MEANING;
+	return check_pair((struct pair){.bits = false}, before, after, o);
+}
+
+bool
+interp_check_bits(const struct ir_module *before, const struct ir_module *after, bool reordered,
+	const struct interp_options *options)
+{
+	struct interp_options o = check_options(options);
+
+	o.mode = INTERP_MEANING;
+	o.f64 = false;
+	return check_pair((struct pair){.bits = !reordered}, before, after, o);
 }
 
 /* --- a layout -----------------------------------------------------------------------------------

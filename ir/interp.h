@@ -60,6 +60,14 @@ bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
 /* The lowest value of an integer type. */
 int64_t tensor_lowest(enum ir_dtype t);
 
+/*
+ * What an element of `op` is where the elements of its operands are in[0], in[1] ...: to the bit
+ * what the interpreter computes in the op's element types. False where op is not pointwise, or its
+ * result does not follow from the operands alone.
+ */
+bool interp_fold(
+	struct ir_module *m, const struct ir_op *op, const union cell *in, union cell *out);
+
 enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
 
 struct interp_options {
@@ -146,6 +154,16 @@ char *tensor_index_text(const void *owner, const struct tensor *t, int64_t eleme
  * with the first and the worst element, and returns false.
  */
 bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
+	const struct interp_options *options);
+
+/*
+ * The same, but both run by meaning and in their own element types (options->f64 is not asked), and
+ * every element must be the same to the bit: a zero has a sign, only NaNs are all alike. For what
+ * may not change arithmetic. Where terms of sums may come in another order, `reordered`, elements
+ * are compared within the tolerance of their type. Layouts are not looked at: interp_check_layout
+ * does that.
+ */
+bool interp_check_bits(const struct ir_module *before, const struct ir_module *after, bool reordered,
 	const struct interp_options *options);
 
 /*

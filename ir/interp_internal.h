@@ -8,6 +8,7 @@
  *   interp_place.c   layouts: cutting, assembling, moving between places
  *   interp_form.c    an op by its form: a small program run over strips of elements
  *   interp_scalar.c  the scalar functions over strips
+ *   interp_fold.c    an op on single numbers
  *   interp_gemm.c    sums of products of two tensors, fast
  *   compare.c        tensors, modules and layouts compared
  *   interp_print.c   dopt -run

@@ -124,14 +124,21 @@ literal_check(struct ir_module *m, const struct ir_op *op, const struct ir_type 
 	return hex ? check_hex(m, op, hex, t) : check_values(m, op, values, t);
 }
 
-static union ir_number
-number_of(enum ir_dtype t, const struct ir_attr *a)
+union ir_number
+literal_number(enum ir_dtype t, const struct ir_attr *a)
 {
 	const bool real = a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY;
 
 	if (is_float(t))
-		return (union ir_number){.f = real ? a->f : (double)a->i};
+		return (union ir_number){.f = tensor_round(t, real ? a->f : (double)a->i)};
 	return (union ir_number){.i = real ? tensor_truncated(t, a->f) : a->i};
+}
+
+union ir_number
+literal_of_constant(const struct ir_op *op)
+{
+	return literal_number(
+		(enum ir_dtype)op->result[0].type->dtype, ir_attr_find(op, "value"));
 }
 
 unsigned char *
@@ -147,7 +154,7 @@ literal_bytes(const void *owner, const struct ir_op *op)
 		out_of_memory();
 	if (values)
 		for (int i = 0; i < values->n; i++)
-			literal_write(t, to, i, number_of(t, &values->list[i]));
+			literal_write(t, to, i, literal_number(t, &values->list[i]));
 	for (size_t i = 0; hex && i < bytes; i++) {
 		const char *at = hex->s + 2 + 2 * i;
 		to[i] = (unsigned char)(hex_digit(at[0]) << 4 | hex_digit(at[1]));

@@ -4,8 +4,8 @@
  * included, and the same meaning; its proof stands above it. None undoes another: each takes an op
  * away or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
  *
- * Exact: results are the same numbers, up to the sign of a zero. So x * 0 stays (x may be
- * infinite), and sums are not put in another order.
+ * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may be
+ * infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
  *
  * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
  * in canonicalize_products.c.
@@ -18,15 +18,24 @@
 
 #include <math.h>
 
+static bool
+is_float_type(const struct ir_type *t)
+{
+	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
+}
+
 /* Is operand i a constant? Then *value is the number that all its elements are. */
 static bool
 constant_operand(const struct ir_op *op, int i, double *value)
 {
 	const struct ir_op *from = canon_made_by(op, i, OP_constant);
 
-	if (from)
-		*value = ir_attr_float(from, "value", 0);
-	return from != NULL;
+	if (!from)
+		return false;
+	const enum ir_dtype t = (enum ir_dtype)from->result[0].type->dtype;
+	const union ir_number n = literal_of_constant(from);
+	*value = ir_dtype_class(t) == IR_FLOAT ? n.f : tensor_double(t, n.i);
+	return true;
 }
 
 static bool
@@ -57,22 +66,49 @@ is_partial(const struct ir_module *m, const struct ir_type *t)
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
-/* x + 0 = 0 + x = x. */
+/* What gives numbers of at least 0, and so never -0. */
+static bool
+is_never_minus_zero(const struct ir_value *v)
+{
+	if (!is_float_type(v->type))
+		return true;
+	switch (v->op ? (enum op_code)v->op->code : OP_NCODES) {
+	case OP_exp:
+	case OP_sigmoid:
+	case OP_softplus:
+	case OP_abs:
+	case OP_square:
+	case OP_relu: return true;
+	default: return false;
+	}
+}
+
+/* Is adding operand i, or its opposite, nothing to x? -0 is nothing; +0 makes +0 of -0. */
+static bool
+adds_nothing(const struct ir_op *op, int i, bool opposite, const struct ir_value *x)
+{
+	double zero;
+
+	return constant_operand(op, i, &zero) && zero == 0 &&
+	       (!signbit(zero) == opposite || is_never_minus_zero(x));
+}
+
+/* x + -0 = -0 + x = x; x + 0 = x where x is never -0. */
 static struct ir_value *
 add_zero(struct canon *c, struct ir_op *op)
 {
+	struct ir_value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
+
 	(void)c;
-	return operand_is(op, 1, 0)   ? ir_operand(op, 0)
-	       : operand_is(op, 0, 0) ? ir_operand(op, 1)
-				      : NULL;
+	return adds_nothing(op, 1, false, x) ? x : adds_nothing(op, 0, false, y) ? y : NULL;
 }
 
-/* x - 0 = x. */
+/* x - 0 = x; x - -0 = x where x is never -0. */
 static struct ir_value *
 sub_zero(struct canon *c, struct ir_op *op)
 {
 	(void)c;
-	return operand_is(op, 1, 0) ? ir_operand(op, 0) : NULL;
+	return adds_nothing(op, 1, true, ir_operand(op, 0)) ? ir_operand(op, 0) : NULL;
 }
 
 /* x * 1 = 1 * x = x. */
@@ -178,61 +214,36 @@ convert_back(struct canon *c, struct ir_op *op)
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* The value of a pointwise op on two numbers; the second is 0 where the op has one operand. */
-static bool
-fold(const struct ir_op *op, double x, double y, double *r)
-{
-	const enum ir_dtype dtype = (enum ir_dtype)op->result[0].type->dtype;
-	bool integer = ir_dtype_class(dtype) != IR_FLOAT;
-
-	switch ((enum op_code)op->code) {
-	case OP_add: *r = x + y; return true;
-	case OP_sub: *r = x - y; return true;
-	case OP_mul: *r = x * y; return true;
-	case OP_div: *r = x / y; return !integer;
-	case OP_maximum: *r = x > y ? x : y; return x == x && y == y;
-	case OP_minimum: *r = x < y ? x : y; return x == x && y == y;
-	case OP_neg: *r = -x; return true;
-	case OP_abs: *r = fabs(x); return true;
-	case OP_sqrt: *r = sqrt(x); return true;
-	case OP_relu: *r = x > 0 ? x : 0; return x == x;
-	case OP_not: *r = x == 0; return dtype == IR_bool;
-	case OP_and: *r = x != 0 && y != 0; return dtype == IR_bool;
-	case OP_or: *r = x != 0 || y != 0; return dtype == IR_bool;
-	default: return false;
-	}
-}
-
 /*
- * The op on constants is a constant. One operation in doubles, rounded to the type, is that
- * operation in the type: a double has more than twice the digits of the narrower floats (S.
- * Figueroa, "When is double rounding innocuous?", SIGNUM 30(3), 1995). Integers fold while doubles
- * hold them exactly. A partial result stays: the place that would hold the constant is not known
- * here.
+ * The op on constants is a constant: what the interpreter computes for their numbers, in the op's
+ * element type, rounding and wrapping included. What is not finite stays, so that it can be seen
+ * where it comes from; so does a u64 that no i64 is, which a constant cannot say. A partial result
+ * stays: the place that would hold the constant is not known here.
  */
 static struct ir_value *
 fold_constants(struct canon *c, struct ir_op *op)
 {
-	static const double exact = 9007199254740992.0; /* 2^53 */
 	const struct ir_type *t = op->result[0].type;
-	enum ir_dtype dtype = (enum ir_dtype)t->dtype;
-	double x[2] = {0, 0}, r;
+	const bool is_float = is_float_type(t);
+	union cell x[2], r;
 
 	if (op->noperands > 2 || is_partial(c->m, t))
 		return NULL;
-	for (int i = 0; i < op->noperands; i++)
-		if (!constant_operand(op, i, &x[i]))
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_op *from = canon_made_by(op, i, OP_constant);
+		if (!from)
 			return NULL;
-	if (!fold(op, x[0], x[1], &r) || !isfinite(r))
+		const union ir_number n = literal_of_constant(from);
+		if (is_float_type(from->result[0].type))
+			x[i].f = n.f;
+		else
+			x[i].i = n.i;
+	}
+	if (!interp_fold(c->m, op, x, &r) || (is_float && !isfinite(r.f)) ||
+		(t->dtype == IR_u64 && r.i < 0))
 		return NULL;
-	bool is_float = ir_dtype_class(dtype) == IR_FLOAT;
-	if (!is_float &&
-		(fabs(r) >= exact || tensor_double(dtype, tensor_wrap(dtype, (int64_t)r)) != r))
-		return NULL;
-	struct ir_attr value = is_float ? ir_make_float(c->m->ctx, "value", tensor_round(dtype, r))
-					: ir_make_int(c->m->ctx, "value", (int64_t)r);
-	if (is_float && !isfinite(value.f))
-		return NULL;
+	struct ir_attr value = is_float ? ir_make_float(c->m->ctx, "value", r.f)
+					: ir_make_int(c->m->ctx, "value", r.i);
 	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, &value, 1, t);
 }
 
@@ -507,4 +518,5 @@ const struct pass pass_canonicalize = {
 	.family = "prepare",
 	.summary = "bring ops into their plain form by local rewrites",
 	.run = canonicalize_run,
+	.keeps_bits = true,
 };

@@ -1,7 +1,8 @@
 /*
  * Transposes around a product: a contract names its dims, so it reads an operand and writes its
  * result in any order, and a library's matrix product takes transposed factors as they lie. The sum
- * is the same one.
+ * is the same one; over several indices its terms may come in another order, which pass_reorders
+ * says.
  */
 #include "ir/form.h"
 #include "passes/canonicalize.h"
@@ -44,6 +45,19 @@ read_product(struct canon *c, struct ir_op *op, struct product *p)
 	return true;
 }
 
+/* Along several indices the terms come in the order in which the spec names those. */
+static bool
+sums_over_several(const struct product *p)
+{
+	unsigned seen = 0;
+
+	for (int j = 0; j < p->n; j++)
+		for (int d = 0; d < p->rank[j]; d++)
+			if (!memchr(p->out, p->in[j][d], (size_t)p->out_rank))
+				seen |= 1u << (p->in[j][d] - 'a');
+	return seen & (seen - 1);
+}
+
 static struct ir_value *
 build_product(struct canon *c, const struct product *p)
 {
@@ -56,6 +70,8 @@ build_product(struct canon *c, const struct product *p)
 	strcat(spec, "->");
 	strncat(spec, p->out, (size_t)p->out_rank);
 	struct ir_attr attr = ir_make_string(c->m->ctx, "spec", spec);
+	if (sums_over_several(p))
+		pass_reorders(c->run);
 	return ir_build(&c->b, OP_contract, p->v, p->n, &attr, 1);
 }
 

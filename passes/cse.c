@@ -157,4 +157,5 @@ const struct pass pass_cse = {
 	.family = "prepare",
 	.summary = "compute equal values once",
 	.run = cse_run,
+	.keeps_bits = true,
 };

@@ -193,4 +193,5 @@ const struct pass pass_dce = {
 	.family = "prepare",
 	.summary = "drop ops whose results nothing uses",
 	.run = dce_run,
+	.keeps_bits = true,
 };

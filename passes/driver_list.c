@@ -63,6 +63,7 @@ pass_text(FILE *out, const struct pass *p)
 	facts_text(out, "needs", p->needs);
 	facts_text(out, "provides", p->provides);
 	facts_text(out, "conflicts", p->conflicts);
+	facts_text(out, "bits", p->keeps_bits ? "kept" : "results may be rounded otherwise");
 }
 
 void
@@ -127,11 +128,11 @@ pass_md(FILE *out, const struct pass *p)
 {
 	fprintf(out, "\n### %s\n\n%s.\n", p->name, p->summary);
 	md_options(out, p->options);
-	if (p->needs || p->provides || p->conflicts)
-		fputc('\n', out);
+	fputc('\n', out);
 	md_facts(out, "Needs ", p->needs);
 	md_facts(out, "Provides ", p->provides);
 	md_facts(out, "Conflicts with ", p->conflicts);
+	fputs(p->keeps_bits ? "Keeps bits.\n" : "Results may be rounded otherwise.\n", out);
 }
 
 static void
@@ -154,7 +155,10 @@ void
 driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 {
 	if (markdown)
-		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`.\n", out);
+		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`. A pass that keeps "
+		      "bits changes nothing of what\nthe module computes, down to the last bit; "
+		      "where others round otherwise, `dopt -check` allows for it.\n",
+			out);
 	for (int family = 0; family <= NFAMILIES; family++) {
 		const char *about = family < NFAMILIES ? families[family].about : "Others";
 		bool first = true;

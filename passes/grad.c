@@ -388,4 +388,5 @@ const struct pass pass_grad = {
 	.provides = "grad",
 	.conflicts = "grad,fused",
 	.run = run,
+	.keeps_bits = true,
 };

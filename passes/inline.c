@@ -73,4 +73,5 @@ const struct pass pass_inline = {
 	.options = options,
 	.provides = "no-calls",
 	.run = inline_run,
+	.keeps_bits = true,
 };

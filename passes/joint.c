@@ -103,4 +103,5 @@ const struct pass pass_joint = {
 	.needs = "no-calls",
 	.provides = "fused",
 	.run = run,
+	.keeps_bits = true,
 };

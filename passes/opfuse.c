@@ -69,4 +69,5 @@ const struct pass pass_opfuse = {
 	.conflicts = "fused",
 	.run = run,
 	.undo = "undo",
+	.keeps_bits = true,
 };

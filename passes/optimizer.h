@@ -55,7 +55,8 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *ru
 
 /* What the description of every optimizer says. */
 #define OPTIMIZER_FACTS                                                                            \
-	.family = "train", .needs = "grad", .provides = "optimizer,!grad", .conflicts = "optimizer"
+	.family = "train", .needs = "grad", .provides = "optimizer,!grad",                         \
+	.conflicts = "optimizer", .keeps_bits = true
 
 /* Options of those that let params decay. `rate` is the default, as text. */
 #define OPTIMIZER_DECAY(rate)                                                                      \

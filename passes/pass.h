@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 /* Changes whenever a plugin built against an older pass.h or ir.h would no longer work. */
-#define DOPT_API_VERSION 2
+#define DOPT_API_VERSION 3
 
 struct cost_model;   /* passes/analysis/cost.h */
 struct pass_manager; /* passes/pipeline.h */
@@ -68,6 +68,13 @@ struct pass {
 	/* A PASS_BOOL option with which the pass takes back what it provides: those facts hold no
 	 * longer then, and nothing is in conflict. NULL: none. */
 	const char *undo;
+	/*
+	 * Whatever the module computed before, it computes to the bit: the pass moves, repeats, drops,
+	 * adds and lays out ops, and evaluates only as the op itself would. `dopt -check` holds it to
+	 * that. False: rounding may differ, and results are compared within the tolerance of their
+	 * type. A pass that keeps bits but for the order of some sums says pass_reorders there.
+	 */
+	bool keeps_bits;
 };
 
 /* One run of a pass on a module. */
@@ -80,6 +87,7 @@ struct pass_run {
 	void *scratch;            /* talloc context that ends with the run */
 	bool bug;                 /* set by pass_bug */
 	bool changed;             /* set by pass_count, pass_remark(PASS_APPLIED), or by hand */
+	bool reordered;           /* set by pass_reorders */
 	struct pass_value *value; /* of the options, in their order: use the getters */
 	struct pass_manager *manager;
 };
@@ -120,6 +128,12 @@ void pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_
 
 /* Adds n to the statistic of that name, "ops fused"; n > 0 means that the module changed. */
 void pass_count(struct pass_run *run, const char *what, int64_t n);
+
+/*
+ * Says that this run puts terms of a sum in another order, which `keeps_bits` would not allow: its
+ * results are compared within the tolerance, not to the bit.
+ */
+void pass_reorders(struct pass_run *run);
 
 /* Bytes that the step may take on a device in the end, as `dopt -budget` says; 0: any number. */
 uint64_t pass_budget(const struct pass_run *run);

@@ -145,6 +145,12 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 	return status;
 }
 
+void
+pass_reorders(struct pass_run *run)
+{
+	run->reordered = true;
+}
+
 double
 pass_time_limit(const struct pass_run *run)
 {
@@ -169,9 +175,22 @@ pass_budget(const struct pass_run *run)
 	return run->manager->budget;
 }
 
+/* What a pass inside does to bits, the outer one does. */
+static bool
+note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
+	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
+{
+	struct pass_run *outer = data;
+
+	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
+	outer->reordered = outer->reordered || inner->reordered || !inner->pass->keeps_bits;
+	return true;
+}
+
 bool
 pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
 {
+	const struct pass_hooks hooks = {.data = run, .after = note_bits};
 	/* The statistics of the inner passes do not go under the name of the outer one. */
 	struct pass_manager *inner = talloc_memdup(run->scratch, run->manager, sizeof *inner);
 	struct pass_pipeline *p = pass_pipeline_create(run->scratch);
@@ -183,7 +202,7 @@ pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
 	inner->counter = NULL;
 	inner->ncounters = 0;
 	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m) &&
-		  pass_pipeline_run(p, inner, &result, NULL) == PASS_DONE;
+		  pass_pipeline_run(p, inner, &result, &hooks) == PASS_DONE;
 	run->manager->remark = talloc_steal(run->manager, inner->remark);
 	run->manager->nremarks = inner->nremarks;
 	talloc_free(p);

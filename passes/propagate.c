@@ -504,4 +504,5 @@ const struct pass pass_propagate = {
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,
+	.keeps_bits = true,
 };

@@ -306,4 +306,5 @@ const struct pass pass_samplefuse = {
 	.provides = "fused",
 	.conflicts = "fused",
 	.run = run,
+	.keeps_bits = true,
 };

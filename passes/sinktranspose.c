@@ -25,6 +25,7 @@ struct sink {
 	struct ir_builder b;
 	int rank;                  /* of what is transposed */
 	int64_t perm[IR_MAX_RANK]; /* dim i of it is dim perm[i] of what it is made of */
+	bool reordered;            /* what some reduction takes in */
 };
 
 /* What a transpose makes v of, and how; NULL: it is none. */
@@ -219,6 +220,7 @@ sink_op(struct sink *s, struct ir_op *op)
 		return false;
 	copy->result[0].name = op->result[0].name;
 	ir_replace_uses(&op->result[0], r);
+	s->reordered = s->reordered || f.reduce != REDUCE_NONE;
 	return true;
 }
 
@@ -261,6 +263,8 @@ run(struct pass_run *run, struct ir_module *m)
 		else if (form_exists((enum op_code)op->code))
 			pass_count(run, "ops in front of a transpose", sink_op(&s, op));
 	}
+	if (s.reordered)
+		pass_reorders(run);
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
 		if (op->nresults == 1 && !op->result[0].uses && op_is(op, PURE))
@@ -276,4 +280,5 @@ const struct pass pass_sinktranspose = {
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,
+	.keeps_bits = true,
 };

@@ -259,4 +259,5 @@ const struct pass pass_spatial = {
 	.needs = "no-calls",
 	.conflicts = "grad,fused",
 	.run = run,
+	.keeps_bits = true,
 };

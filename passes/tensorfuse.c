@@ -252,4 +252,5 @@ const struct pass pass_tensorfuse = {
 	.options = options,
 	.needs = "no-calls",
 	.run = run,
+	.keeps_bits = true,
 };

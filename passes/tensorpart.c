@@ -262,4 +262,5 @@ const struct pass pass_tensorpart = {
 	.options = options,
 	.needs = "no-calls",
 	.run = run,
+	.keeps_bits = true,
 };

@@ -7,6 +7,8 @@
  */
 #include "parser/stablehlo/import_known.h"
 
+#include "ir/literal.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <talloc.h>
@@ -222,7 +224,7 @@ of_scalar(const void *owner, const struct ir_op *op)
 		return NULL;
 	struct tensor *x = tensor_create(owner, (enum ir_dtype)t->dtype, 0, NULL);
 	if (ir_dtype_class(x->dtype) == IR_FLOAT)
-		x->data[0].f = (double)a->i;
+		x->data[0].f = literal_of_constant(op).f;
 	else
 		x->data[0].i = a->i;
 	return x;

@@ -15,6 +15,8 @@ struct trial {
 	const struct gen_table *table;
 	char *text; /* what was reported since `keep` was set, or found by a check */
 	bool keep;  /* messages; before, they are the generator's refused tries */
+	bool bits;  /* does every pass of the last trial_apply keep them? */
+	bool reordered; /* but for the order of some sums */
 };
 
 /* A trial with a context of its own, owned by `owner`. */
@@ -37,6 +39,13 @@ bool trial_is_fixed_point(struct trial *t, const struct ir_module *m);
  * and t->text says so.
  */
 bool trial_apply(struct trial *t, struct ir_module **m, const char *text);
+
+/*
+ * Is `after`, which trial_apply made of `before`, the same? To the bit where its passes keep bits,
+ * else within the tolerance; and by layout it is what it is by meaning.
+ */
+bool trial_same(
+	const struct trial *t, const struct ir_module *before, const struct ir_module *after);
 
 /*
  * The pass with its required options and, where *random is not 0, some of the others at random;

@@ -105,6 +105,8 @@ struct pooled gen_source(struct gen *g, enum ir_dtype t, int rank, const int64_t
  */
 struct pooled gen_matching(
 	struct gen *g, int rank, const int64_t *dim, const struct ir_type *with, const int *of);
+/* A constant of that type, copied, to be folded with others. */
+struct pooled gen_constant(struct gen *g, enum ir_dtype t, int rank, const int64_t *dim);
 /* An integer input for indices of a dim of `range`, some of them out of range. */
 struct pooled gen_indices(struct gen *g, int rank, const int64_t *dim, int range);
 /* A pooled value whose type fits the letter of a row (N, F, I, b, T); a new source if there is

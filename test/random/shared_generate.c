@@ -1,8 +1,11 @@
 /* Random programs: numbers, sources, and the program as a whole. See generate.h. */
 #include "test/random/generate.h"
+#include "ir/form.h"
+#include "ir/interp.h"
 #include "ir/literal.h"
 #include "runtime/rng.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
@@ -120,6 +123,51 @@ literal_values(struct gen *g, const struct ir_type *t)
 		.list = list};
 }
 
+/*
+ * Numbers at which folding goes wrong when it does not round as the element type does: zeros of both
+ * signs, decimals, numbers next to 1, and halfway between two numbers of the type or just beside it.
+ */
+static double
+float_constant(struct gen *g, enum ir_dtype t)
+{
+	static const double decimal[] = {0.1, 0.3, 1.1, 3.7, 0.99999994, 1e-3, 7.0 / 3};
+	const double ulp = ldexp(1, -fn_mantissa_bits(t)), sign = gen_chance(g, 30) ? -1 : 1;
+
+	switch (gen_below(g, 8)) {
+	case 0: return sign * 0.0;
+	case 1: return sign * 1;
+	case 2: return sign * (1 - ulp / 2);
+	case 3: return sign * (1 + (0.5 + gen_below(g, 4)) * ulp);
+	case 4: return sign * (1 + 1.5 * ulp) * (1 + ldexp(gen_below(g, 3) - 1, -45));
+	case 5:
+	case 6: return sign * decimal[gen_below(g, 7)];
+	default: return sign * 0.5 * (1 << gen_below(g, 4));
+	}
+}
+
+/* Small numbers, at times an end of the type: what is added to it wraps. */
+static int64_t
+int_constant(struct gen *g, enum ir_dtype t)
+{
+	const int64_t low = tensor_lowest(t);
+
+	if (t == IR_bool)
+		return gen_below(g, 2);
+	if (!g->program && gen_chance(g, 10))
+		return gen_chance(g, 50) || t == IR_u64 ? low : tensor_wrap(t, ~low);
+	return gen_below(g, 7) - (ir_dtype_class(t) == IR_UINT ? 0 : 3);
+}
+
+static struct ir_attr
+constant_value(struct gen *g, enum ir_dtype t, double *bound)
+{
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return ir_make_float(g->ctx, "value", float_constant(g, t));
+	const struct ir_attr value = ir_make_int(g->ctx, "value", int_constant(g, t));
+	*bound = fmax(*bound, fabs((double)value.i));
+	return value;
+}
+
 /* Which op makes it, with what attributes, and how large its elements are. */
 static enum op_code
 choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattrs, double *bound)
@@ -147,14 +195,8 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 		attr[0] = literal_values(g, t);
 		return OP_literal;
 	}
-	if (how < 90 || !isfloat) { /* powers of 2, so that folding rounds nothing, and -0 */
-		static const double value[] = {0.5, 1, 2, 4, -0.0};
-		const int n = sizeof value / sizeof *value;
-		attr[(*nattrs)++] =
-			isfloat ? ir_make_float(g->ctx, "value", value[gen_below(g, n)])
-				: ir_make_int(g->ctx, "value",
-					  gen_below(g, 7) -
-						  (ir_dtype_class(t->dtype) == IR_UINT ? 0 : 3));
+	if (how < 90 || !isfloat) {
+		attr[(*nattrs)++] = constant_value(g, (enum ir_dtype)t->dtype, bound);
 		return OP_constant;
 	}
 	attr[(*nattrs)++] = ir_make_int(g->ctx, "seed", gen_below(g, 100));
@@ -188,6 +230,18 @@ gen_source(struct gen *g, enum ir_dtype dtype, int rank, const int64_t *dim)
 	struct ir_type t = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
 	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
 	return source(g, &t, true);
+}
+
+struct pooled
+gen_constant(struct gen *g, enum ir_dtype dtype, int rank, const int64_t *dim)
+{
+	struct ir_type t = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
+	struct pooled p = {.bound = 8, .exact = true};
+	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
+	const struct ir_attr value = constant_value(g, dtype, &p.bound);
+	p.v = ir_build_typed(
+		&g->b, OP_constant, NULL, NULL, 0, &value, 1, ir_type_intern(g->ctx, &t));
+	return p;
 }
 
 struct pooled

@@ -14,9 +14,21 @@ enum {
 	EVALUATIONS = 40, /* of a search: what makes it right, not what makes it good */
 };
 
+static bool
+note_bits(void *data, const struct pass_run *run, const struct pass_entry *e,
+	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
+{
+	struct trial *t = data;
+	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
+	t->bits = t->bits && run->pass->keeps_bits;
+	t->reordered = t->reordered || run->reordered;
+	return true;
+}
+
 bool
 trial_apply(struct trial *t, struct ir_module **m, const char *text)
 {
+	const struct pass_hooks hooks = {.data = t, .after = note_bits};
 	struct pass_manager *manager = pass_manager_create(t, t->ctx);
 	struct pass_pipeline *p = pass_pipeline_create(t);
 	manager->verify_each = true;
@@ -26,10 +38,21 @@ trial_apply(struct trial *t, struct ir_module **m, const char *text)
 		*m = NULL;
 		return true;
 	}
-	const enum pass_status status = pass_pipeline_run(p, manager, m, NULL);
+	t->bits = true;
+	t->reordered = false;
+	const enum pass_status status = pass_pipeline_run(p, manager, m, &hooks);
 	if (status == PASS_FAILED)
 		*m = NULL;
 	return status != PASS_BUG;
+}
+
+bool
+trial_same(const struct trial *t, const struct ir_module *before, const struct ir_module *after)
+{
+	if (!t->bits)
+		return interp_check_modules(before, after, NULL);
+	return interp_check_bits(before, after, t->reordered, NULL) &&
+	       interp_check_layout(after, NULL);
 }
 
 static int
@@ -232,7 +255,7 @@ checked_pass(struct trial *t, struct ir_module **m, const char *pass, const char
 	const char *with = talloc_asprintf(t, "%s%s%s", *text, **text ? "," : "", pass);
 	if (trial_apply(t, &after, pass) &&
 		(!after || (trial_is_fixed_point(t, after) && interp_check_layout(after, NULL) &&
-				   interp_check_modules(*m, after, NULL)))) {
+				   trial_same(t, *m, after)))) {
 		if (after) {
 			*m = after;
 			*text = with;

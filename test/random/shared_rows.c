@@ -242,6 +242,16 @@ passes_through(enum op_code code)
 	return code == OP_reduce_precision;
 }
 
+/* A constant of the type of `model` without its layout: what has such operands alone is folded. */
+static struct pooled
+folded_like(struct gen *g, const struct ir_value *model)
+{
+	const struct ir_type *t = model->type;
+	const int rank = gen_chance(g, 50) ? 0 : t->rank;
+
+	return gen_constant(g, (enum ir_dtype)t->dtype, rank, t->dim);
+}
+
 void
 gen_pointwise(struct gen *g, enum op_code code)
 {
@@ -252,9 +262,16 @@ gen_pointwise(struct gen *g, enum op_code code)
 	struct ir_attr attr[ROW_MAX_ATTRS];
 	if (!domain->defined || (g->smooth && passes_through(code)))
 		return;
+	const bool fold = gen_chance(g, 12);
 	for (int j = 0; j < row->noperands; j++) {
 		const char letter = row->operand_types[j];
-		in[j] = j ? partner(g, letter, model_of(row, in, j)) : gen_operand(g, letter);
+		const struct ir_value *model = j ? model_of(row, in, j) : NULL;
+		if (!model)
+			in[j] = gen_operand(g, letter);
+		if (fold)
+			in[j] = folded_like(g, model ? model : in[j].v);
+		else if (model)
+			in[j] = partner(g, letter, model);
 		in[j] = in_range(g, in[j], domain->range[j]);
 		if (!(v[j] = in[j].v))
 			return;
