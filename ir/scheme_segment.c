@@ -10,6 +10,7 @@
 #include "ir/scheme_build.h"
 
 #include <string.h>
+#include <talloc.h>
 
 static int
 root_of(const struct scheme_build *b, int node)
@@ -294,8 +295,12 @@ first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 static void
 assign_stages(struct scheme *s, struct scheme_segment *g)
 {
-	uint32_t space[256]; /* of each stage */
+	/* Of each stage; an op opens one at most. */
+	uint32_t *space = talloc_array(NULL, uint32_t, (size_t)g->nops + 1);
 	const uint32_t outer = scheme_outer_set(g);
+
+	if (!space)
+		out_of_memory();
 	g->nstages = 0;
 	for (int k = 0; k < g->nops; k++) {
 		struct scheme_op *o = &s->op[g->op[k]];
@@ -309,6 +314,7 @@ assign_stages(struct scheme *s, struct scheme_segment *g)
 			space[g->nstages++] = mine;
 		o->stage = at;
 	}
+	talloc_free(space);
 }
 
 /* Is all that op o reads from the segment without inner loops, so that moving it costs no row? */

@@ -1,8 +1,6 @@
 /* What actions touch. */
 #include "lower/plan.h"
 
-#include <assert.h>
-
 struct list {
 	const struct lower_plan *p;
 	struct lower_access *at;
@@ -14,7 +12,6 @@ touch_buffer(struct list *l, int32_t buffer, bool write)
 {
 	if (buffer < 0)
 		return;
-	assert(l->n < LOWER_MAX_ACCESSES);
 	l->at[l->n++] = (struct lower_access){buffer, write};
 }
 
@@ -32,6 +29,23 @@ touch_kernel(struct list *l, const struct lower_action *a)
 	for (int r = 0; r < a->op->nresults; r++)
 		touch_buffer(l, lower_value_of(l->p, &a->op->result[r])->buffer, true);
 	touch_buffer(l, a->scratch, true);
+}
+
+int
+lower_most_accesses(const struct lower_plan *p)
+{
+	int most = 2; /* of a copy */
+
+	for (int i = 0; i < p->nactions; i++) {
+		const struct lower_action *a = &p->action[i];
+		int n = 0;
+		if (a->kind == LOWER_KERNEL)
+			n = a->op->noperands + a->op->nresults + 1;
+		else if (a->kind == LOWER_POST)
+			n = 2 * p->coll[a->coll].nbufs;
+		most = n > most ? n : most;
+	}
+	return most;
 }
 
 int

@@ -389,8 +389,8 @@ lower_check(const struct lower_plan *p)
 	c.valid = talloc_zero_array(scratch, bool, (size_t)p->nbuffers + 1);
 	c.meets = talloc_zero_array(scratch, struct meetings, (size_t)p->nbuffers + 1);
 	c.pending = talloc_array(scratch, int, 2 * (size_t)p->nactions + 1);
-	c.list = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
-	c.other = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
+	c.list = talloc_array(scratch, struct lower_access, (size_t)lower_most_accesses(p));
+	c.other = talloc_array(scratch, struct lower_access, (size_t)lower_most_accesses(p));
 	c.written_in = talloc_zero_array(scratch, int, (size_t)p->nbuffers + 1);
 	if (!c.valid || !c.written_in || !c.meets || !c.pending || !c.list || !c.other)
 		out_of_memory();

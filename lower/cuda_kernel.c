@@ -213,7 +213,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	char *statements = NULL;
 	size_t size = 0;
 
-	args->n = 0;
+	*args = (struct kernel_args){0};
 	t.host = open_memstream(&statements, &size);
 	if (!t.w.scratch || !t.host)
 		out_of_memory();

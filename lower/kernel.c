@@ -42,7 +42,9 @@ kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
 	for (int i = 0; i < l->n; i++)
 		if (kernel_arg_equal(&l->at[i], arg))
 			return i;
-	assert(l->n < KERNEL_MAX_ARGS);
+	l->at = talloc_realloc(w->s, l->at, struct kernel_arg, (size_t)l->n + 1);
+	if (!l->at)
+		out_of_memory();
 	l->at[l->n] = *arg;
 	return l->n++;
 }
@@ -438,7 +440,7 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 	struct kernel_text w = {
 		.s = s, .args = args, .scratch = talloc_new(NULL), .wide_sums = true};
 
-	args->n = 0;
+	*args = (struct kernel_args){0};
 	w.out = open_memstream(&body, &size);
 	if (!w.out || !w.scratch)
 		out_of_memory();

@@ -30,11 +30,13 @@ struct kernel_arg {
 	int64_t key;    /* KERNEL_KEY */
 };
 
-enum kernel_limit { KERNEL_MAX_ARGS = 64 };
+/* A kernel that knows its keys by argument serves all ops that differ in their keys only; with more
+ * keys than this no other op has as many, and they are written as numbers. */
+enum kernel_limit { KERNEL_MAX_KEYS = 32 };
 
 struct kernel_args {
 	int n;
-	struct kernel_arg at[KERNEL_MAX_ARGS];
+	struct kernel_arg *at; /* [n], a talloc child of the scheme of the kernel */
 };
 
 bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
@@ -42,7 +44,7 @@ bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
 /*
  * Writes the function to `out`, without a comment, and its declaration to `prototype`, if that is
  * not NULL. `in_place`: operands and results may be the same memory. `args` receives what to pass
- * for s0, s1 ...
+ * for s0, s1 ... It lasts as long as the scheme does.
  */
 void kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name,
 	bool in_place, struct kernel_args *args);

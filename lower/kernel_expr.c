@@ -399,7 +399,7 @@ key_text(struct kernel_text *w, const struct expr *key)
 {
 	const struct kernel_arg arg = {.kind = KERNEL_KEY, .key = (int64_t)key->value};
 
-	if (w->args->n >= KERNEL_MAX_ARGS / 2)
+	if (w->args->n >= KERNEL_MAX_KEYS)
 		return kernel_const(w, IR_i64, key->value);
 	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
 }

@@ -131,6 +131,7 @@ lower_plan_create_for(const void *owner, struct ir_module *m, const struct stora
 	p->main = main;
 	p->names = names_create(p, main);
 	p->arena = arena_create(p);
+	p->target = target;
 	p->storage = storage_create(p, m, main, target);
 	p->buffer = p->storage->buffer;
 	p->nbuffers = (int)p->storage->nbuffers;

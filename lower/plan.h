@@ -96,6 +96,7 @@ struct lower_plan {
 	struct ir_func *main;
 	struct names *names; /* of the values of @main, as they are printed */
 	struct arena *arena; /* forms and expressions made while planning */
+	const struct storage_target *target;
 	struct storage *storage;
 	struct storage_buffer *buffer; /* of the storage */
 	int nbuffers;
@@ -117,13 +118,12 @@ struct lower_access {
 	bool write;
 };
 
-enum {
-	LOWER_MAX_ACCESSES = 4096
-}; /* of one action: a fused optimizer of a large model has a thousand operands */
+/* The most accesses that one action of the plan has: what a list of them needs. */
+int lower_most_accesses(const struct lower_plan *p);
 
 /*
  * Buffers that an action reads and writes while it runs; for POST, what the collective does until
- * its WAIT; nothing for WAIT, LOOP and END. Returns how many, at most LOWER_MAX_ACCESSES.
+ * its WAIT; nothing for WAIT, LOOP and END. Returns how many, at most lower_most_accesses(p).
  */
 int lower_accesses(
 	const struct lower_plan *p, const struct lower_action *a, struct lower_access *list);

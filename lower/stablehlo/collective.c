@@ -224,11 +224,12 @@ moved(struct hlo *h, const struct ir_op *op, int i, int axis)
 static bool
 all_reduce_list(struct hlo *h, const struct ir_op *op, int axis)
 {
-	struct hlo_value in[HLO_MAX_LIST], out[HLO_MAX_LIST];
-	bool done[HLO_MAX_LIST] = {false};
+	struct hlo_value *in = talloc_array(h->scratch, struct hlo_value, op->noperands),
+			 *out = talloc_array(h->scratch, struct hlo_value, op->noperands);
+	bool *done = talloc_zero_array(h->scratch, bool, op->noperands);
 
-	if (op->noperands > HLO_MAX_LIST)
-		return hlo_unsupported(h, op, "more operands than a message may have");
+	if (!in || !out || !done)
+		out_of_memory();
 	for (int first = 0; first < op->noperands; first++) {
 		const enum ir_dtype t = (enum ir_dtype)ir_operand_type(op, first)->dtype;
 		int n = 0;

@@ -27,7 +27,6 @@
 
 enum hlo_limit {
 	HLO_MAX_RANK = FORM_MAX_INDICES + 1, /* loops of a form, and a dim for index vectors */
-	HLO_MAX_LIST = 512, /* results of an op: messages of a step, values of one fuse */
 };
 
 /* A tensor of the program: an SSA value. */

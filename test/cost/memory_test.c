@@ -501,7 +501,7 @@ static struct life *
 lives_of_actions(const struct lower_plan *p)
 {
 	struct life *l = talloc_array(p, struct life, p->nbuffers + 1);
-	struct lower_access *list = talloc_array(l, struct lower_access, LOWER_MAX_ACCESSES);
+	struct lower_access *list = talloc_array(l, struct lower_access, lower_most_accesses(p));
 	for (int i = 0; i < p->nbuffers; i++) {
 		enum storage_role role = p->buffer[i].role;
 		bool always = role == STORAGE_INPUT || role == STORAGE_PERSISTENT;
