@@ -71,6 +71,17 @@ wait_all(struct waiter *w, int from, int32_t before)
 		wait_for(w, from, before);
 }
 
+/* All that a message in a row waits for is over before the first copy into the row, which may lie in
+ * the bytes of a tensor that is free from then on. */
+static void
+wait_before_row(struct waiter *w, const struct lower_action *pack)
+{
+	const bool first = !w->nout || w->out[w->nout - 1].kind != LOWER_PACK;
+
+	for (; first && pack->kind == LOWER_PACK; pack++)
+		wait_before(w, pack + 1);
+}
+
 static void
 walk(struct waiter *w, const struct lower_action *a)
 {
@@ -78,6 +89,7 @@ walk(struct waiter *w, const struct lower_action *a)
 		w->loop_start = w->npending;
 	if (a->kind == LOWER_END)
 		wait_all(w, w->loop_start, a->at);
+	wait_before_row(w, a);
 	wait_before(w, a);
 	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
 	w->out[w->nout++] = *a;
@@ -91,8 +103,10 @@ plan_waits(struct plan_build *b)
 	struct waiter w = {.p = b->p};
 	void *scratch = talloc_new(NULL);
 
-	w.list = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
-	w.other = talloc_array(scratch, struct lower_access, LOWER_MAX_ACCESSES);
+	const size_t room = (size_t)lower_most_accesses(b->p);
+
+	w.list = talloc_array(scratch, struct lower_access, room);
+	w.other = talloc_array(scratch, struct lower_access, room);
 	w.pending = talloc_array(scratch, int, (size_t)b->p->ncolls + 1);
 	if (!w.list || !w.other || !w.pending)
 		out_of_memory();

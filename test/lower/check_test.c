@@ -241,6 +241,24 @@ a_loop_without_end(void **state)
 	refused(x, "a loop without its end");
 }
 
+/* %3 is on its way, its operand free when it is waited for: the row of the message that carries %3
+ * lies there, so that %h may be copied into it only after that. */
+static void
+a_row_in_bytes_that_a_message_frees(void **state)
+{
+	(void)state;
+	talloc_free(plan_of(
+		"module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
+		"%0 = input(\"x\") : f32[8/dp/tp]\n"
+		"%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
+		"%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
+		"%3 = allreduce(%2) {axis = tp}\n"
+		"%s = sum(%2) {dims = [0], keep = true}\n%h = reshape(%s) {shape = []}\n"
+		"%r, %4, %5 = allreduce(%h, %h, %3) {axis = dp}\noutput(\"a\", %5)\n"
+		"%6 = allreduce(%r) {axis = tp}\noutput(\"b\", %6)\n"
+		"%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
+}
+
 int
 main(void)
 {
@@ -258,6 +276,7 @@ main(void)
 		cmocka_unit_test(in_place_where_it_must_not_be),
 		cmocka_unit_test(a_loop_meets_its_next_iteration),
 		cmocka_unit_test(a_loop_without_end),
+		cmocka_unit_test(a_row_in_bytes_that_a_message_frees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
