@@ -259,6 +259,130 @@ a_row_in_bytes_that_a_message_frees(void **state)
 		"%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
 }
 
+/* --- fields that lives and writes do not show --------------------------------------------------- */
+
+static void
+a_buffer_smaller_than_its_value(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	x->plan->buffer[buffer_of(x->plan, "h")].bytes = 16;
+	refused(x, "(%h) has 16 bytes, a value in it 64");
+}
+
+static void
+half_a_buffer_of_a_collective(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	x->plan->buffer[buffer_of(x->plan, "g")].bytes /= 2;
+	refused(x, "(%g) has 32 bytes, a value in it 64");
+}
+
+static void
+a_kernel_on_one_rank_only(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_KERNEL, 0)].guard;
+	g->axis[g->n++] = 0;
+	refused(x, "is done at dp=0 only, but other ranks hold the result, too");
+}
+
+static void
+a_kernel_on_ranks_without_its_operands(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
+				    "%x = input(\"x\") : f32[4]@dp=1\n%e = exp(%x)\n"
+				    "%r = replicate(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
+	x->plan->action[find_op(x->plan, LOWER_KERNEL, OP_exp)].guard.n = 0;
+	refused(x, "exp is done on ranks that do not hold its result");
+}
+
+/* One field of the first collective. */
+#define A_COLLECTIVE(name, change, why)                                                            \
+	static void name(void **state)                                                             \
+	{                                                                                          \
+		(void)state;                                                                       \
+		struct fixture *x = plan_of(step);                                                 \
+		struct lower_coll *c = &x->plan->coll[0];                                          \
+		change;                                                                            \
+		refused(x, why);                                                                   \
+	}
+
+A_COLLECTIVE(a_collective_on_a_time_axis, c->axis = 1, "which is not one on that axis")
+A_COLLECTIVE(a_collective_of_more_elements, c->buf[0].inner *= 100, "has other extents than its tensor")
+A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64, "has another element type")
+A_COLLECTIVE(a_collective_of_another_kind, c->kind++, "changes its layout otherwise")
+A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout otherwise")
+A_COLLECTIVE(a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "is another tensor's")
+
+/* All ranks post both in one order, so that nobody waits for ever; but %l is not there yet. */
+static void
+two_posts_in_the_other_order(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(step);
+	swap(x->plan, find(x->plan, LOWER_POST, 0), find(x->plan, LOWER_POST, 1));
+	refused(x, "which nothing has written");
+}
+
+/* The buffer of %w holds its next value by then, and it is a whole one. */
+static void
+a_read_of_the_next_value(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4]\n"
+				    "%e = exp(%w)\n%n = neg(%w)\nupdate(%w, %n)\n"
+				    "output(\"e\", %e)\n}\n");
+	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_exp),
+		find_op(x->plan, LOWER_KERNEL, OP_neg));
+	refused(x, "reads %w in buffer 0, which holds %n at that time");
+}
+
+static void
+a_copy_of_more_bytes(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
+				    "%w = param(\"w\") : f32[4]\n"
+				    "%p = partition(%w) {axis = dp, dim = 0}\n%e = exp(%p)\n"
+				    "%r = allgather(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
+	x->plan->action[find(x->plan, LOWER_COPY, 0)].copy.bytes *= 1000;
+	refused(x, "a copy that is not of a rank's slice along dp");
+}
+
+static void
+a_sum_over_no_axis(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(slices);
+	x->plan->action[find(x->plan, LOWER_ADD, 0)].over = 0;
+	refused(x, "a sum over time that is not over the axis of its reduce");
+}
+
+static void
+a_sum_that_is_read_too_early(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of("module @t\nsteps [mb = 2]\nfunc @main() {\n"
+				    "%x = input(\"x\") : f32[8/mb,4]\n%s = sum(%x) {dims = [0]}\n"
+				    "%r = reduce(%s) {axis = mb}\n%n = neg(%r)\n"
+				    "output(\"n\", %n)\n}\n");
+	swap(x->plan, find(x->plan, LOWER_END, 0), find_op(x->plan, LOWER_KERNEL, OP_neg));
+	refused(x, "before the loop is over that completes it");
+}
+
+static void
+a_loop_over_no_axis(void **state)
+{
+	(void)state;
+	struct fixture *x = plan_of(slices);
+	x->plan->action[find(x->plan, LOWER_LOOP, 0)].over = 0;
+	refused(x, "a loop is over time axes, and ends over the same ones");
+}
+
 int
 main(void)
 {
@@ -277,6 +401,22 @@ main(void)
 		cmocka_unit_test(a_loop_meets_its_next_iteration),
 		cmocka_unit_test(a_loop_without_end),
 		cmocka_unit_test(a_row_in_bytes_that_a_message_frees),
+		cmocka_unit_test(a_buffer_smaller_than_its_value),
+		cmocka_unit_test(half_a_buffer_of_a_collective),
+		cmocka_unit_test(a_kernel_on_one_rank_only),
+		cmocka_unit_test(a_kernel_on_ranks_without_its_operands),
+		cmocka_unit_test(a_collective_on_a_time_axis),
+		cmocka_unit_test(a_collective_of_more_elements),
+		cmocka_unit_test(a_collective_of_another_element_type),
+		cmocka_unit_test(a_collective_of_another_kind),
+		cmocka_unit_test(a_collective_to_another_rank),
+		cmocka_unit_test(a_collective_of_another_tensor),
+		cmocka_unit_test(two_posts_in_the_other_order),
+		cmocka_unit_test(a_read_of_the_next_value),
+		cmocka_unit_test(a_copy_of_more_bytes),
+		cmocka_unit_test(a_sum_over_no_axis),
+		cmocka_unit_test(a_sum_that_is_read_too_early),
+		cmocka_unit_test(a_loop_over_no_axis),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
