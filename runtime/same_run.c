@@ -25,7 +25,8 @@ struct subject {
 	const struct rt_program *prog;
 	const struct rt_device *device;
 	const struct rt_options *options;
-	const struct rt_data *data; /* NULL: not open yet */
+	const struct rt_data *data;        /* NULL: not open yet */
+	const struct rt_position *start; /* NULL: not known yet */
 };
 
 static uint64_t
@@ -214,6 +215,13 @@ put_load_file(FILE *out, const struct subject *s)
 	put_file(out, s->options->load);
 }
 
+static void
+put_start(FILE *out, const struct subject *s)
+{
+	fprintf(out, "after step %" PRId64 " with seed %" PRIu64 ", row %" PRIu64, s->start->step,
+		s->start->seed, s->start->row);
+}
+
 /* When a thing is compared. */
 enum when { AT_START, WITH_FILES };
 
@@ -229,6 +237,7 @@ static const struct {
 	{AT_START, "tensors of the program", put_tensors},
 	{AT_START, "kernels of the program", put_kernels},
 	{AT_START, "collectives of the program", put_collectives},
+	{WITH_FILES, "start of the run", put_start},
 	{WITH_FILES, "training set", put_train},
 	{WITH_FILES, "test set", put_test},
 	{WITH_FILES, "contents of -data", put_data_file},
@@ -279,7 +288,7 @@ rt_same_start(const struct rt_program *p, const struct rt_device *device,
 	if (!agree_on_failure(w, st))
 		return false;
 	struct rt_facts f = {0};
-	put_rows(&f, AT_START, &(struct subject){p, device, o, NULL});
+	put_rows(&f, AT_START, &(struct subject){p, device, o, NULL, NULL});
 	put_options(&f, o);
 	return rt_facts_same(&f, w, "the ranks of this run were started differently", st);
 }
@@ -290,6 +299,6 @@ rt_same_files(const struct rt_rank *r, const struct rt_data *d)
 	if (r->world->nranks == 1)
 		return true;
 	struct rt_facts f = {0};
-	put_rows(&f, WITH_FILES, &(struct subject){r->prog, r->device, r->options, d});
+	put_rows(&f, WITH_FILES, &(struct subject){r->prog, r->device, r->options, d, &r->start});
 	return rt_facts_same(&f, r->world, "the ranks of this run read different data", r->status);
 }

@@ -1,7 +1,6 @@
 /* Where a run starts: see runtime/start.h. */
 #include "runtime/start.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* What a file says, unless options say otherwise. */
 static bool
@@ -47,36 +46,12 @@ count_steps(struct rt_rank *r)
 	return true;
 }
 
-/* The first rank whose start differs from rank 0's is an error: they may see different files. */
-static bool
-compare(struct rt_rank *r)
-{
-	const int n = r->world->nranks;
-	struct rt_position *all = malloc((size_t)n * sizeof *all);
-	if (!all)
-		rt_fail_memory(r->status, (size_t)n * sizeof *all, "ranks");
-	if (!rt_agree(r->world, r->status)) {
-		free(all);
-		return false;
-	}
-	r->world->ops->allgather(r->world, &r->start, all, sizeof *all);
-	for (int i = 1; i < n && !r->status->code; i++)
-		if (memcmp(&all[i], &all[0], sizeof *all))
-			rt_fail(r->status, RT_EXIT_USAGE,
-				"-load: rank %d starts at step %" PRId64 " with seed %" PRIu64
-				", rank 0 at step %" PRId64 " with seed %" PRIu64
-				": expected the same file on all ranks",
-				i, all[i].step, all[i].seed, all[0].step, all[0].seed);
-	free(all);
-	return !r->status->code;
-}
-
 bool
 rt_start_find(struct rt_rank *r)
 {
 	if (read_start(r))
 		count_steps(r);
-	return rt_agree(r->world, r->status) && compare(r);
+	return rt_agree(r->world, r->status);
 }
 
 void

@@ -5,7 +5,7 @@
 #include "runtime/data.h"
 
 /* Fills r->start and r->steps from the options and the -load file. All ranks call it together and
- * agree; a rank that has read another file than rank 0 is named. */
+ * agree; whether they have read the same is compared later (rt_same_files). */
 bool rt_start_find(struct rt_rank *r);
 
 /* Takes the number of rows of the data set over into r->start; rank 0 says on stderr if the run
