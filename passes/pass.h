@@ -149,6 +149,9 @@ FILE *pass_progress(const struct pass_run *run);
 
 /* Runs other passes, as pipeline text, inside this one and verifies after each. False: reported. */
 bool pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
+/* The same, without verifying, to see what they would make: remarks, statistics and errors go
+ * nowhere. */
+bool pass_try(struct pass_run *run, struct ir_module *m, const char *pipeline);
 
 /*
  * A plugin: a shared library that defines `const struct dopt_plugin dopt_plugin`, built against the

@@ -175,6 +175,19 @@ pass_budget(const struct pass_run *run)
 	return run->manager->budget;
 }
 
+/* With the statistics of the inner passes not under the name of the outer one. */
+static struct pass_manager *
+inner_manager(struct pass_run *run)
+{
+	struct pass_manager *inner = talloc_memdup(run->scratch, run->manager, sizeof *inner);
+
+	if (!inner)
+		out_of_memory();
+	inner->counter = NULL;
+	inner->ncounters = 0;
+	return inner;
+}
+
 /* What a pass inside does to bits, the outer one does. */
 static bool
 note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
@@ -187,25 +200,43 @@ note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
 	return true;
 }
 
-bool
-pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
+static bool
+apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, const char *text)
 {
 	const struct pass_hooks hooks = {.data = run, .after = note_bits};
-	/* The statistics of the inner passes do not go under the name of the outer one. */
-	struct pass_manager *inner = talloc_memdup(run->scratch, run->manager, sizeof *inner);
 	struct pass_pipeline *p = pass_pipeline_create(run->scratch);
 	char *source = talloc_asprintf(p, "pipeline of %s", run->pass->name);
 	struct ir_module *result = m;
 
-	if (!inner || !source)
+	if (!source)
 		out_of_memory();
-	inner->counter = NULL;
-	inner->ncounters = 0;
 	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m) &&
 		  pass_pipeline_run(p, inner, &result, &hooks) == PASS_DONE;
+	talloc_free(p);
+	return ok;
+}
+
+bool
+pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
+{
+	struct pass_manager *inner = inner_manager(run);
+	bool ok = apply(run, inner, m, text);
+
 	run->manager->remark = talloc_steal(run->manager, inner->remark);
 	run->manager->nremarks = inner->nremarks;
-	talloc_free(p);
+	talloc_free(inner);
+	return ok;
+}
+
+bool
+pass_try(struct pass_run *run, struct ir_module *m, const char *text)
+{
+	struct pass_manager *inner = inner_manager(run);
+	const bool muted = diag_mute(run->ctx->diag, true);
+
+	inner->keep_remarks = inner->show_remarks = inner->verify_each = false;
+	bool ok = apply(run, inner, m, text);
+	diag_mute(run->ctx->diag, muted);
 	talloc_free(inner);
 	return ok;
 }

@@ -1,8 +1,9 @@
 /* See joint.h. */
-#include "passes/search/joint.h"
+#include "passes/search/joint_impl.h"
 
 #include "passes/analysis/memory.h"
 
+#include <math.h>
 #include <talloc.h>
 
 /* Replays of a step that has to be put together for each, where nothing else limits them: at a few
@@ -74,16 +75,8 @@ tell_sources(struct pass_run *run, const struct plan *p)
 		(unsigned long long)c.analytic);
 }
 
-/* What a step may take, where the command line says so. */
-struct room {
-	const struct ir_module *m;
-	const struct storage_target *target;
-	uint64_t bytes;
-	uint32_t *refused; /* faster plans that need more */
-};
-
 static uint64_t
-bytes_of(const struct room *room, struct ir_module *m)
+bytes_of(const struct joint_room *room, struct ir_module *m)
 {
 	struct memory_report report;
 
@@ -91,12 +84,18 @@ bytes_of(const struct room *room, struct ir_module *m)
 	return report.peak;
 }
 
+bool
+joint_fits(const struct joint_room *room, struct ir_module *m)
+{
+	return !room->bytes || bytes_of(room, m) <= room->bytes;
+}
+
 static bool
 fits(const void *data, struct plan *p)
 {
-	const struct room *room = data;
+	const struct joint_room *room = data;
 	struct ir_module *m = ir_module_clone(NULL, room->m);
-	bool small = plan_apply(p, m, NULL) && bytes_of(room, m) <= room->bytes;
+	bool small = plan_apply(p, m, NULL) && joint_fits(room, m);
 
 	talloc_free(m);
 	*room->refused += !small;
@@ -104,7 +103,7 @@ fits(const void *data, struct plan *p)
 }
 
 static void
-tell_refused(struct pass_run *run, const struct room *room)
+tell_refused(struct pass_run *run, const struct joint_room *room)
 {
 	if (*room->refused)
 		pass_remark(run, NULL, PASS_MISSED,
@@ -116,7 +115,7 @@ tell_refused(struct pass_run *run, const struct room *room)
 
 /* The budget, or what the step takes now, if that is more. */
 static uint64_t
-room_of(const struct room *room, uint64_t budget)
+room_of(const struct joint_room *room, uint64_t budget)
 {
 	struct ir_module *m = ir_module_clone(NULL, room->m);
 	uint64_t now = bytes_of(room, m);
@@ -134,13 +133,104 @@ joint_moves(unsigned moves)
 	return o;
 }
 
+/* The options that the pass leaves to the command line. */
+static void
+fill_in(struct pass_run *run, const struct plan *p, struct search_options *o)
+{
+	o->seed = run->seed;
+	if (o->time_limit <= 0)
+		o->time_limit = pass_time_limit(run);
+	if (!o->evaluations)
+		o->evaluations = pass_evaluations(run);
+	if (plan_is_whole(p) && o->time_limit <= 0 && !o->evaluations)
+		o->evaluations = WHOLE_EVALUATIONS;
+	o->progress = pass_progress(run);
+	o->keyboard = true;
+}
+
+static void
+tell_policy(struct pass_run *run, const struct joint_starts *starts, replay_time searched)
+{
+	pass_remark(run, NULL, PASS_APPLIED,
+		"%s makes a step of %.6g ms, the search from the step as it is one of %.6g ms; the "
+		"search goes on from the former",
+		starts->text, replay_seconds(starts->time) * 1e3, replay_seconds(searched) * 1e3);
+}
+
+/*
+ * Of the evaluations and the time this part is kept for a search from what a policy has made, whose
+ * kernels stay: it has only messages and the order to change, so it needs less.
+ */
+enum { KEPT = 4 };
+
+/* What a first search has left of its limits; at least one evaluation. */
+static struct search_options
+rest_of(const struct search_options *o, const struct search_result *first)
+{
+	struct search_options rest = *o;
+
+	rest.start = NULL;
+	rest.nstarts = 0;
+	if (o->evaluations)
+		rest.evaluations = first->evaluations < o->evaluations
+					   ? o->evaluations - first->evaluations
+					   : 1;
+	if (o->time_limit > 0)
+		rest.time_limit = fmax(o->time_limit - first->seconds, 1e-3);
+	return rest;
+}
+
+/*
+ * Searches twice: from the plans of the step, and then from the better of what that found and what
+ * the policies' passes make of the module itself. NULL: a bug of these passes.
+ */
+static struct plan *
+search_twice(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
+	struct plan *p, const struct joint_starts *starts, const struct search_options *o,
+	struct search_result *r)
+{
+	struct search_options most = *o;
+	struct search_result first;
+
+	most.evaluations -= o->evaluations / KEPT;
+	most.time_limit -= o->time_limit / KEPT;
+	search_run(p, &most, &first);
+	const struct search_options rest = rest_of(o, &first);
+	if (starts->time < first.after) {
+		tell_policy(run, starts, first.after);
+		p = pass_try(run, m, starts->text) ? plan_create(run->scratch, model, m) : NULL;
+	}
+	if (!p)
+		return NULL;
+	search_run(p, &rest, r);
+	r->before = first.before;
+	r->evaluations += first.evaluations;
+	return p;
+}
+
+static bool
+finish(struct pass_run *run, struct ir_module *m, struct plan *p, const struct joint_room *room,
+	const struct search_options *o, const struct search_result *r)
+{
+	const struct ir_op *wrong;
+
+	tell(run, p, o, r);
+	tell_refused(run, room);
+	joint_remarks(run, p);
+	tell_sources(run, p);
+	count_nodes(run, p);
+	return r->after == r->before || plan_apply(p, m, &wrong) ||
+	       pass_bug(run, wrong, "its plan does not issue this op after all of its operands");
+}
+
 bool
 joint_run(struct pass_run *run, struct ir_module *m, struct search_options o)
 {
 	const struct cost_model *model = model_of(run);
 	struct plan *p = model ? plan_create(run->scratch, model, m) : NULL;
 	uint32_t refused = 0;
-	struct room room = {m, cost_model_storage(model), 0, &refused};
+	struct joint_room room = {m, cost_model_storage(model), 0, &refused};
+	struct joint_starts starts = {0};
 	struct search_result r;
 
 	if (!p)
@@ -150,22 +240,15 @@ joint_run(struct pass_run *run, struct ir_module *m, struct search_options o)
 		o.fits = fits;
 		o.fits_data = &room;
 	}
-	o.seed = run->seed;
-	if (o.time_limit <= 0)
-		o.time_limit = pass_time_limit(run);
-	if (!o.evaluations)
-		o.evaluations = pass_evaluations(run);
-	if (plan_is_whole(p) && o.time_limit <= 0 && !o.evaluations)
-		o.evaluations = WHOLE_EVALUATIONS;
-	o.progress = pass_progress(run);
-	o.keyboard = true;
-	search_run(p, &o, &r);
-	tell(run, p, &o, &r);
-	tell_refused(run, &room);
-	joint_remarks(run, p);
-	tell_sources(run, p);
-	count_nodes(run, p);
-	const struct ir_op *wrong;
-	return r.after == r.before || plan_apply(p, m, &wrong) ||
-	       pass_bug(run, wrong, "its plan does not issue this op after all of its operands");
+	fill_in(run, p, &o);
+	joint_find_starts(run, model, m, p, &o, &room, &starts);
+	o.start = starts.plan;
+	o.nstarts = starts.n;
+	if (starts.text)
+		p = search_twice(run, m, model, p, &starts, &o, &r);
+	else
+		search_run(p, &o, &r);
+	if (!p)
+		return false;
+	return finish(run, m, p, &room, &o, &r);
 }

@@ -237,10 +237,10 @@ plan_settle(struct plan *p, uint32_t node)
 void
 plan_settle_all(struct plan *p)
 {
-	for (uint32_t i = 0; i < p->count; i++) {
+	for (uint32_t i = 0; i < p->count; i++)
 		mark_outs(p, p->order[i]);
+	for (uint32_t i = 0; i < p->count; i++)
 		find_times(p, p->order[i]);
-	}
 	p->clean = 0;
 	plan_forget(p);
 }

@@ -50,6 +50,14 @@ struct plan *plan_clone(const void *owner, const struct plan *p);
  */
 bool plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong);
 
+/*
+ * A clone of the plan's module for passes to fuse, copy and pack in, and the plan that it is then:
+ * plan_read gives p the kernels, messages and order of the module. False, and p is the plan that
+ * plan_create made: the module has kernels that no plan has, with ops in them that are no work.
+ */
+struct ir_module *plan_module_to_change(const void *owner, const struct plan *p);
+bool plan_read(struct plan *p, struct ir_module *m); /* marks are void */
+
 /* --- what it is now --- */
 
 enum plan_kind { PLAN_KERNEL, PLAN_MESSAGE };

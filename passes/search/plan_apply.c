@@ -94,6 +94,20 @@ tell_readers(struct maker *k)
 	}
 }
 
+/* Is it a view, behind others maybe, of what an op made that goes? Nobody reads it, then. */
+static bool
+views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
+{
+	const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
+
+	while (v && (v = cost_viewed(k->m, v)) && v->op) {
+		const uint32_t i = v->op->order;
+		if (i < k->p->base->nops && k->op[i] == v->op && k->p->base->op[i].work)
+			return !stays[i];
+	}
+	return false;
+}
+
 /* Ops that now stand in fuses and messages, and those that nothing needs, the last first. */
 static void
 erase_old(struct maker *k)
@@ -106,7 +120,7 @@ erase_old(struct maker *k)
 			stays[k->p->pool[s->op] & PLAN_OP] = true;
 	}
 	for (uint32_t i = k->p->base->nops; i-- > 0;)
-		if (k->p->base->op[i].work && !stays[i]) {
+		if (k->p->base->op[i].work ? !stays[i] : views_gone(k, k->op[i], stays)) {
 			ir_op_erase(k->op[i]);
 			k->op[i] = NULL;
 		}

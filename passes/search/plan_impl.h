@@ -1,5 +1,5 @@
 /* What the files of a plan share: plan_create.c, plan_log.c, plan.c, plan_move.c, plan_replay.c,
- * plan_save.c, plan_apply.c. */
+ * plan_save.c, plan_read.c, plan_apply.c. */
 #ifndef PASSES_SEARCH_PLAN_IMPL_H
 #define PASSES_SEARCH_PLAN_IMPL_H
 

@@ -151,6 +151,32 @@ search_finish(struct search *s)
 	s->best = NULL;
 }
 
+/* The best so far is the best of the plans to begin with, which do not count as evaluations. */
+static void
+try_starts(struct search *s)
+{
+	const struct search_options *o = s->o;
+
+	for (uint32_t i = 0; i < o->nstarts; i++) {
+		plan_load(s->plan, o->start[i]);
+		search_found(s, plan_replay(s->plan));
+	}
+}
+
+/*
+ * An engine begins with the plan that search_run got; where little room is, with the best plan that
+ * fits, since changes of it that fit are few.
+ */
+static void
+begin_engine(struct search *s, const struct plan_save *given)
+{
+	if (!s->o->nstarts)
+		return;
+	plan_load(s->plan, s->o->fits ? s->best : given);
+	plan_replay(s->plan);
+	s->started_replays = plan_counts(s->plan).replays;
+}
+
 /* Half of what there is goes into plans that fit. */
 static void
 fit_first(struct search *s)
@@ -181,6 +207,10 @@ search_run(struct plan *p, const struct search_options *o, struct search_result 
 	if (o->keyboard)
 		pthread_sigmask(SIG_BLOCK, &held, &before);
 	search_begin(&s, p, o);
+	struct plan_save *given = plan_save(p, p);
+	try_starts(&s);
+	begin_engine(&s, given);
+	talloc_free(given);
 	if (o->fits)
 		fit_first(&s);
 	engines[o->engine].run(&s);

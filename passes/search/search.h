@@ -45,6 +45,9 @@ struct search_options {
 	/* dpro; each can be switched off, as in its Table 5 */
 	bool coarsen, partial, symmetry;
 	/* dopt */
+	/* Plans to begin with besides the one that it is given, of the same module. */
+	struct plan_save *const *start; /* [nstarts] */
+	uint32_t nstarts;
 	uint32_t workers; /* threads; the result does not depend on how fast each is */
 	FILE *progress;   /* NULL: none; a terminal is updated in place */
 	const volatile int *interrupted; /* not 0: stop and keep the best; NULL: never */
@@ -67,7 +70,7 @@ struct search_result {
 	enum search_end end;
 };
 
-/* Leaves p at the best plan found, never slower than it was. */
+/* Leaves p at the best plan found, never slower than it was, nor than one of the starts. */
 void search_run(struct plan *p, const struct search_options *o, struct search_result *r);
 
 /*

@@ -296,6 +296,20 @@ exchange(struct team *t)
 		t->unchanged = 0;
 }
 
+/* The first searcher knows the best of what the search begins with: all go on from it, unless
+ * something better is made of the plan that was given. */
+static void
+begin_with_best(struct team *t)
+{
+	struct dopt *d = t->d[0];
+
+	if (t->s->r.after >= t->s->r.before)
+		return;
+	go_on_from(d, t->s->best);
+	dopt_evaluate(d);
+	go_on_from(d, t->first);
+}
+
 void
 search_dopt(struct search *s)
 {
@@ -310,6 +324,7 @@ search_dopt(struct search *s)
 			t.d[i]->deadline = s->started + s->o->time_limit;
 		dopt_refresh(t.d[i]);
 	}
+	begin_with_best(&t);
 	for (; t.unchanged < DOPT_PATIENCE && share_quota(&t); t.round++) {
 		/* A plan that is replayed as a module makes one, in a context that threads share.
 		 */

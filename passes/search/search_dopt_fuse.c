@@ -204,7 +204,8 @@ try_inline(struct dopt *d, uint32_t node)
 			continue;
 		mark = plan_mark(d->p);
 		sum = plan_node(d->p, list[i]).duration;
-		if (plan_fuse(d->p, node, list[i], PLAN_FUSE_COPY) &&
+		/* A kernel whose results nobody reads goes when it is looked at. */
+		if (plan_fuse(d->p, node, list[i], PLAN_FUSE_COPY) && plan_exists(d->p, list[i]) &&
 			plan_node(d->p, list[i]).duration >= sum)
 			plan_undo(d->p, mark);
 	}

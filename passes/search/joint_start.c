@@ -1,0 +1,161 @@
+/*
+ * What a search starts from besides the step as it is: what the policies of opfuse, tensorfuse and
+ * tensorpart make of it, each with each. The model says of all of them what it says of the plans of
+ * the search, so that the best of both is never slower than a policy.
+ *
+ * The policies change a clone. Most of what they make is a plan of the step itself (plan_read), to
+ * be changed kernel by kernel. Kernels with ops that are no work, such as the stop_gradient of a
+ * softmax or a tensor of constants, are in no such plan; of what has them, the fastest is
+ * remembered by its text.
+ */
+#include "passes/search/joint_impl.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost_internal.h"
+
+struct policy {
+	const char *text;
+	unsigned moves; /* that it stands for: all must be allowed */
+};
+
+static const struct policy kernels[] = {
+	{"", 0},
+	{"opfuse{policy=greedy}", SEARCH_FUSE | SEARCH_COPY},
+	{"opfuse{policy=xla}", SEARCH_FUSE | SEARCH_COPY},
+};
+
+static const struct policy messages[] = {
+	{"", 0},
+	{"tensorfuse{policy=size}", SEARCH_PACK},
+	{"tensorfuse{policy=ddp}", SEARCH_PACK},
+	{"tensorfuse{policy=horovod}", SEARCH_PACK},
+	{"tensorpart{policy=byteps}", SEARCH_PART},
+	{"tensorpart{policy=replay}", SEARCH_PART},
+};
+
+#define ROWS(table) (sizeof(table) / sizeof *(table))
+
+struct starter {
+	struct pass_run *run;
+	const struct cost_model *model;
+	struct plan *p;
+	const struct search_options *o;
+	const struct joint_room *room;
+	struct joint_starts *starts;
+	bool fused, collectives; /* are there any in the step? */
+	double ends;             /* of the clock; 0: never */
+};
+
+static bool
+is_over(const struct starter *s)
+{
+	return s->ends > 0 && search_clock() >= s->ends;
+}
+
+static bool
+may(const struct starter *s, const struct policy *policy, bool there)
+{
+	return !policy->moves ||
+	       (there && (s->o->moves & policy->moves) == policy->moves && !is_over(s));
+}
+
+/* What the model says of the module; negative: nothing, or it does not fit. */
+static replay_time
+time_of(const struct starter *s, struct ir_module *m)
+{
+	void *scratch = talloc_new(NULL);
+	const struct cost_step *step = cost_step_create(scratch, s->model, m);
+	const bool good = step && !step->unfit && joint_fits(s->room, m);
+	const replay_time t = good ? step->r.makespan : -1;
+
+	talloc_free(scratch);
+	return t;
+}
+
+static void
+add_plan(struct starter *s)
+{
+	struct joint_starts *x = s->starts;
+	const replay_time t = plan_replay(s->p);
+
+	if (x->n == JOINT_STARTS)
+		return;
+	x->plan[x->n++] = plan_save(s->run->scratch, s->p);
+	x->best = t < x->best ? t : x->best;
+}
+
+/* What policies have made of the step. */
+static void
+add_module(struct starter *s, struct ir_module *m, const char *text)
+{
+	struct joint_starts *x = s->starts;
+
+	if (plan_read(s->p, m)) {
+		add_plan(s);
+		return;
+	}
+	const replay_time t = time_of(s, m);
+	if (t >= 0 && (!x->text || t < x->time)) {
+		x->text = text;
+		x->time = t;
+	}
+}
+
+/* Each policy for messages with these kernels, which the module has. */
+static void
+try_messages(struct starter *s, const struct ir_module *m, const struct policy *kernel)
+{
+	for (size_t i = 0; i < ROWS(messages); i++) {
+		const char *after = messages[i].text;
+		if (!may(s, &messages[i], s->collectives) || (!*kernel->text && !*after))
+			continue;
+		struct ir_module *both = ir_module_clone(NULL, m);
+		if (!*after || pass_try(s->run, both, after))
+			add_module(s, both,
+				TEXT(s->run->scratch, "%s%s%s", kernel->text,
+					*kernel->text && *after ? "," : "", after));
+		talloc_free(both);
+	}
+}
+
+static void
+try_kernels(struct starter *s, const struct policy *kernel)
+{
+	struct ir_module *m = plan_module_to_change(NULL, s->p);
+
+	if (!*kernel->text || pass_try(s->run, m, kernel->text))
+		try_messages(s, m, kernel);
+	talloc_free(m);
+}
+
+static void
+look_at_step(struct starter *s, const struct ir_module *m)
+{
+	struct cost_collective c;
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		s->fused |= op->code == OP_fuse;
+		s->collectives |= cost_op_collective(m, op, &c);
+	}
+}
+
+void
+joint_find_starts(struct pass_run *run, const struct cost_model *model, struct ir_module *m,
+	struct plan *p, const struct search_options *o, const struct joint_room *room,
+	struct joint_starts *starts)
+{
+	struct starter s = {run, model, p, o, room, starts, false, false, 0};
+	struct plan_save *now = plan_save(run->scratch, p);
+
+	if (o->time_limit > 0)
+		s.ends = search_clock() + o->time_limit;
+	starts->best = plan_replay(p);
+	look_at_step(&s, m);
+	for (size_t k = 0; k < ROWS(kernels); k++)
+		if (may(&s, &kernels[k], !s.fused))
+			try_kernels(&s, &kernels[k]);
+	if (starts->time >= starts->best)
+		starts->text = NULL;
+	plan_load(p, now);
+	talloc_free(now);
+}

@@ -1,0 +1,112 @@
+/*
+ * `joint` on every model of test/models: by the cost model it is told to believe, no policy makes a
+ * faster step, with few evaluations, on one device and on two, with a profile and without.
+ */
+#include "test/search/policies.h"
+
+#include "parser/cluster.h"
+#include "parser/parse.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { EVALUATIONS = 4, BLOCKS = 2 /* of a network that repeats them: the others are alike */ };
+
+static const char machine[] = "cluster @t {\n device test {launch = 2us, link_latency = 3us, "
+			      "link_bandwidth = 10GB/s}\n}\n";
+
+static char *
+read_text(const void *owner, const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "r");
+	char *text = talloc_zero_size(owner, 1 << 16);
+
+	assert_non_null(f);
+	*n = fread(text, 1, (1 << 16) - 1, f);
+	fclose(f);
+	return text;
+}
+
+/* The model with few blocks and n devices. */
+static struct ir_module *
+read_model(const void *owner, struct ir_context *ctx, const char *name, int devices)
+{
+	static const char *const repeats[] = {"L", "R1", "R2", "R3", "R4"};
+	struct parse_define define[6] = {{"N", devices}};
+	struct parse_options o = {define, 1, true};
+	size_t n;
+	char *path = talloc_asprintf(owner, "%s/%s", MODELS, name);
+	const char *text = read_text(owner, path, &n);
+
+	for (size_t i = 0; i < sizeof repeats / sizeof *repeats; i++)
+		if (strstr(text, talloc_asprintf(owner, "\nlet %s = ", repeats[i])))
+			define[o.ndefines++] = (struct parse_define){repeats[i], BLOCKS};
+	return parse_module(owner, ctx, name, text, n, &o);
+}
+
+/* A training step as the search gets it. */
+static struct ir_module *
+step_of(const void *owner, struct ir_context *ctx, const char *name, int devices)
+{
+	struct ir_module *m = read_model(owner, ctx, name, devices);
+
+	assert_non_null(m);
+	struct ir_module *step = policies_apply(owner, m, NULL,
+		devices > 1 ? "dp{axis=dp},canonicalize,cse,grad,momentum,cse"
+			    : "canonicalize,cse,grad,momentum,canonicalize,cse");
+	assert_non_null(step);
+	return step;
+}
+
+static void
+check(const char *name, int devices, bool profile)
+{
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+	struct ir_module *m = step_of(owner, ctx, name, devices);
+	struct cluster *c = cluster_parse(owner, ctx, "t.cluster", machine, strlen(machine));
+	struct cost_model *model =
+		cost_model_create(owner, ctx->diag, &(struct cost_options){.cluster = c});
+
+	assert_non_null(model);
+	if (profile)
+		model = policies_profiled(owner, m, model, c, "test", 1);
+	assert_non_null(model);
+	char *search = talloc_asprintf(owner, "joint{evaluations=%d}", EVALUATIONS);
+	const char *faster = policies_faster(owner, m, model, search);
+	if (faster)
+		fail_msg("%s on %d devices%s: %s", name, devices, profile ? ", profile" : "",
+			faster);
+	talloc_free(owner);
+}
+
+static void
+no_policy_is_faster_than_the_search(void **state)
+{
+	DIR *folder = opendir(MODELS);
+	int models = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	for (const struct dirent *e; (e = readdir(folder));) {
+		const char *end = strrchr(e->d_name, '.');
+		if (!end || strcmp(end, ".dir") != 0)
+			continue;
+		for (int k = 0; k < 4; k++)
+			check(e->d_name, 1 + k / 2, k % 2);
+		models++;
+	}
+	closedir(folder);
+	assert_true(models >= 17);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(no_policy_is_faster_than_the_search)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
