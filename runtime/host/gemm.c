@@ -16,9 +16,9 @@ rt_single_threaded_libraries(void)
 		omp_set_num_threads(1);
 }
 
-void
-rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
-	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+static void
+call(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+	int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
 	const dnnl_status_t status = dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k,
 		alpha, a, lda, b, ldb, beta, c, ldc);
@@ -28,6 +28,40 @@ rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float a
 	fprintf(stderr, "error: matrix product of %lldx%lldx%lld: oneDNN status %d\n", (long long)m,
 		(long long)n, (long long)k, (int)status);
 	_Exit(1);
+}
+
+/* oneDNN adds up a product of large matrices by blocks of some hundred, but one whose result is
+ * small from one end to the other, which f32 cannot take for long. So products with at most SMALL
+ * results are made SUM summands at a time, which doubles add up. */
+enum { SMALL = 1024, SUM = 8192 };
+
+static void
+call_by_blocks(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	double sum[SMALL] = {0};
+	float part[SMALL];
+	for (int64_t l = 0; l < k; l += SUM) {
+		call(trans_a, trans_b, m, n, k - l < SUM ? k - l : SUM, 1,
+			a + l * (trans_a ? lda : 1), lda, b + l * (trans_b ? 1 : ldb), ldb, 0, part,
+			n);
+		for (int64_t i = 0; i < m * n; i++)
+			sum[i] += part[i];
+	}
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++) {
+			const double old = beta == 0 ? 0 : (double)beta * c[i * ldc + j];
+			c[i * ldc + j] = (float)(alpha * sum[i * n + j] + old);
+		}
+}
+
+void
+rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	const bool is_long = k > SUM && m <= SMALL && n <= SMALL / m;
+	(is_long ? call_by_blocks : call)(
+		trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /* Columns of C that a row of a double precision product goes over at a time: 4 KB, in cache. */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #include "runtime/gemm.h"
@@ -80,6 +81,34 @@ products_equal_three_loops(void **state)
 		}
 }
 
+/* 0.1 a million times, for results of which there are few: the error is that of a block of 8192. */
+static void
+long_products_do_not_drift(void **state)
+{
+	(void)state;
+	enum { K = 1000003, MOST = 8, BLOCK = 8192 };
+	static const int64_t sizes[][2] = {{1, 8}, {8, 8}, {7, 1}};
+	float *a = malloc(sizeof *a * MOST * K), *b = malloc(sizeof *b * MOST * K);
+	assert_true(a && b);
+	for (int64_t i = 0; i < (int64_t)MOST * K; i++) {
+		a[i] = 0.1f;
+		b[i] = 1;
+	}
+	for (int i = 0; i < 12; i++) {
+		const int64_t m = sizes[i / 4][0], n = sizes[i / 4][1];
+		const bool ta = i & 1, tb = i & 2;
+		float c[MOST * MOST];
+		for (int64_t k = 0; k < m * n; k++)
+			c[k] = 1000;
+		rt_gemm_f32(ta, tb, m, n, K, 2, a, ta ? m : K, b, tb ? K : n, 0.5f, c, n);
+		const double want = 2 * K * (double)0.1f + 500;
+		for (int64_t k = 0; k < m * n; k++)
+			assert_true(fabs(c[k] - want) <= ldexp(BLOCK, -24) * want);
+	}
+	free(a);
+	free(b);
+}
+
 /* Sums of few-bit numbers are exact in f32; what is expected is their one rounding. */
 static void
 check_half(bool bf16, bool ta, bool tb, int64_t m, int64_t n, int64_t k, int nsums)
@@ -147,6 +176,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_equal_three_loops),
+		cmocka_unit_test(long_products_do_not_drift),
 		cmocka_unit_test(products_of_16_bits_are_summed_in_single_precision),
 		cmocka_unit_test(with_beta_0_the_result_need_not_be_initialized),
 	};
