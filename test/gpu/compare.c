@@ -129,5 +129,7 @@ main(int argc, char **argv)
 		const double single = argc == 5 ? rounding(argv[3], argv[4], name) : 0;
 		same &= compare(&want.tensors[i], rt_st_find(&have, name), single);
 	}
+	rt_st_close(&want);
+	rt_st_close(&have);
 	return !same;
 }
