@@ -152,16 +152,15 @@ struct lower_plan *lower_plan_create(const void *owner, struct ir_module *m);
 void lower_plan_print(FILE *out, const struct lower_plan *p);
 
 /*
- * Is the plan sound? Independent of how it was made:
- *  - every read follows a write of that buffer in the same step (inputs and persistent tensors are
- *    there from the start);
- *  - no buffer that shares bytes with another is used outside its life, and lives that share bytes
- *    do not overlap;
+ * Is the plan sound, on all ranks? Independent of how it was made:
+ *  - every read finds the value that its op names, on every rank that holds it: written in this
+ *    step (inputs and persistent tensors are there from the start), complete, not overwritten;
+ *  - no buffer is used outside its life, and lives of buffers that share bytes do not overlap;
  *  - between POST and WAIT nobody writes the operands of a collective or touches its results;
- *  - all places post the same collectives in the same order: no POST is guarded; all are waited
- * for;
- *  - a message in a row is one range of the arena that holds its buffers and nothing else.
- * Reports every fault at the op and returns false.
+ *  - no set of ranks waits for ever: all post the same collectives in one order;
+ *  - every field follows from the types of the ops, and every op is done.
+ * docs/checking.md has the proofs. Reports every fault at the op and returns false. Takes
+ * O(n log n) for n actions, operands and buffers, however many ranks there are.
  */
 bool lower_check(const struct lower_plan *p);
 
