@@ -10,7 +10,10 @@
 #include "ir/scheme_build.h"
 
 #include <string.h>
-#include <talloc.h>
+
+/* Longer kernels than passes make become several segments: each op is tried against all that the
+ * segment has. */
+enum { SEGMENT_MAX_OPS = 200 };
 
 static int
 root_of(const struct scheme_build *b, int node)
@@ -295,12 +298,8 @@ first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 static void
 assign_stages(struct scheme *s, struct scheme_segment *g)
 {
-	/* Of each stage; an op opens one at most. */
-	uint32_t *space = talloc_array(NULL, uint32_t, (size_t)g->nops + 1);
+	uint32_t space[SEGMENT_MAX_OPS]; /* of each stage; an op opens one at most */
 	const uint32_t outer = scheme_outer_set(g);
-
-	if (!space)
-		out_of_memory();
 	g->nstages = 0;
 	for (int k = 0; k < g->nops; k++) {
 		struct scheme_op *o = &s->op[g->op[k]];
@@ -314,7 +313,6 @@ assign_stages(struct scheme *s, struct scheme_segment *g)
 			space[g->nstages++] = mine;
 		o->stage = at;
 	}
-	talloc_free(space);
 }
 
 /* Is all that op o reads from the segment without inner loops, so that moving it costs no row? */
@@ -392,7 +390,7 @@ row_bytes(const struct scheme *s, const struct scheme_segment *g)
 bool
 scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *g)
 {
-	if (g->nops > 200 || !unite(s, b, g) || !number_classes(s, b, g))
+	if (g->nops > SEGMENT_MAX_OPS || !unite(s, b, g) || !number_classes(s, b, g))
 		return false;
 	choose_order(s, g);
 	for (int k = 0; k < g->nops; k++) {
