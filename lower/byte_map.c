@@ -76,8 +76,7 @@ static uint32_t
 bit_to(const struct byte_map *m, uint32_t i)
 {
 	for (int k = 0; k < m->nlevels; k++) {
-		const uint64_t word = m->level[k][i / WORD_BITS]
-				      << (WORD_BITS - 1 - i % WORD_BITS);
+		const uint64_t word = m->level[k][i / WORD_BITS] << (WORD_BITS - 1 - i % WORD_BITS);
 		if (!word) {
 			i = i / WORD_BITS - 1;
 			continue;
@@ -131,8 +130,7 @@ byte_map_create(const void *owner, const uint64_t *offset, uint32_t n)
 static uint32_t
 number_of(const struct byte_map *m, uint64_t offset)
 {
-	const uint64_t *at =
-		bsearch(&offset, m->offset, m->n, sizeof *m->offset, by_value);
+	const uint64_t *at = bsearch(&offset, m->offset, m->n, sizeof *m->offset, by_value);
 
 	return at ? (uint32_t)(at - m->offset) : 0;
 }

@@ -6,7 +6,7 @@
  *
  *     owner     -1 |   3   |  7  |  3'  | -1          write 9 over the middle of both 3s
  *     start     *      *      *     *      *
- *     then      -1 | 3 |      9     |3' | -1          a segment is made or removed O(1) times a write
+ *     then      -1 | 3 |      9     |3' | -1          each write makes at most 3 segments
  */
 #ifndef LOWER_BYTE_MAP_H
 #define LOWER_BYTE_MAP_H

@@ -25,9 +25,9 @@ struct check {
 
 /* Reports a fault at an op (NULL: nowhere). */
 #define FAULT(c, from, ...)                                                                        \
-	((c)->faults++ < CHECK_MAX_FAULTS ? diag_error((c)->diag, check_loc(from),                 \
-						    "lowered plan: " __VA_ARGS__)                  \
-					  : (void)0)
+	((c)->faults++ < CHECK_MAX_FAULTS                                                          \
+			? diag_error((c)->diag, check_loc(from), "lowered plan: " __VA_ARGS__)     \
+			: (void)0)
 
 static inline struct ir_loc
 check_loc(const struct ir_op *op)

@@ -106,8 +106,8 @@ check_written(
 			FAULT(w->c, a->op,
 				"%s of %s is done at %s=%d only, but other ranks hold the result, "
 				"too",
-				what, check_op_name(a->op),
-				w->c->p->module->axis[g->axis[i]].name, g->place[i]);
+				what, check_op_name(a->op), w->c->p->module->axis[g->axis[i]].name,
+				g->place[i]);
 }
 
 /* What all results of an op have in common is asked for: other ranks hold no operands to read. */
@@ -171,8 +171,8 @@ check_whole(struct walk *w, const struct lower_action *a, const struct ir_type *
 
 	if (x->outer != 1 || x->bytes != bytes || x->src_stride != bytes ||
 		x->dst_stride != bytes || x->slice_axis != -1 || x->slice_bytes || x->slice_src)
-		FAULT(w->c, a->op, "a copy of %" PRId64 " x %" PRIu64
-			" bytes of a tensor that has %" PRIu64,
+		FAULT(w->c, a->op,
+			"a copy of %" PRId64 " x %" PRIu64 " bytes of a tensor that has %" PRIu64,
 			x->outer, x->bytes, bytes);
 }
 
@@ -341,8 +341,9 @@ check_loop_ends(struct walk *w, const struct lower_action *a)
 {
 	const struct issue *o = w->c->p->storage->order;
 	const bool begins = a->kind == LOWER_LOOP, inside = a->at >= 0 && a->at / 2 < (int)o->n;
-	const struct issue_loop *l =
-		!begins ? w->loop : inside ? &o->loop[o->loop_of[a->at / 2]] : NULL;
+	const struct issue_loop *l = !begins  ? w->loop
+				     : inside ? &o->loop[o->loop_of[a->at / 2]]
+					      : NULL;
 
 	if (!l || l->over != a->over || a->at != (int32_t)(2 * (begins ? l->first : l->end)))
 		FAULT(w->c, NULL, "a loop that %s at moment %d, where none does",

@@ -4,8 +4,8 @@
  *
  *  - all ranks run one list of actions, and no post, wait or loop has a guard (check_shape.c), so
  *    that all ranks post the same collectives in one order: that of the list, loops unrolled;
- *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis, and
- *    all of them have it at the same number of that order;
+ *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis,
+ *    and all of them have it at the same number of that order;
  *  - who sends and who receives are ranks of the row, the same for all of it.
  */
 #include "lower/check.h"
@@ -41,8 +41,8 @@ single_at(struct ir_state s)
 /* [outer][n][inner] of a slice along `dim`; without one (-1) all elements, however they are shared
  * out. */
 static bool
-fits_slice(const struct ir_module *m, const struct ir_type *t, int dim,
-	const struct lower_coll_buf *x)
+fits_slice(
+	const struct ir_module *m, const struct ir_type *t, int dim, const struct lower_coll_buf *x)
 {
 	int64_t outer = 1, n = 1, inner = 1;
 
@@ -63,13 +63,12 @@ fits_alltoall(const struct ir_module *m, const struct ir_type *from, const struc
 	int64_t want[5] = {1, 1, 1, 1, 1};
 
 	for (int d = 0; d < from->rank; d++) {
-		const int64_t n = d == was ? ir_type_local_dim(m, to, d)
-					   : ir_type_local_dim(m, from, d);
+		const int64_t n =
+			d == was ? ir_type_local_dim(m, to, d) : ir_type_local_dim(m, from, d);
 		want[d < low ? 0 : d == low ? 1 : d < high ? 2 : d == high ? 3 : 4] *= n;
 	}
 	return was != is && x->outer == want[0] && x->d1 == want[1] && x->mid == want[2] &&
-	       x->d2 == want[3] && x->inner == want[4] && x->n == 1 &&
-	       x->first_split == (was < is);
+	       x->d2 == want[3] && x->inner == want[4] && x->n == 1 && x->first_split == (was < is);
 }
 
 static void

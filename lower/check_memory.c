@@ -6,10 +6,10 @@
  *     read    all bytes must still be the buffer's, and hold the value that the op asks for
  *     POST    reads its sources and takes its results, until its WAIT
  *
- * A value is right on all ranks that hold it or on none: check_actions.c has seen that whoever holds
- * it does the action that makes it. So one run stands for all ranks. Loop bodies run twice: what the
- * first run leaves is what every later one finds, because the last writer of a byte is the same one
- * each time (docs/checking.md).
+ * A value is right on all ranks that hold it or on none: check_actions.c has seen that whoever
+ * holds it does the action that makes it. So one run stands for all ranks. Loop bodies run twice:
+ * what the first run leaves is what every later one finds, because the last writer of a byte is the
+ * same one each time (docs/checking.md).
  */
 #include "lower/check.h"
 
@@ -34,12 +34,12 @@ struct state {
 struct machine {
 	struct check *c;
 	struct byte_map *map;
-	struct state *state;     /* [nbuffers] */
-	int32_t *posted;         /* [ncolls] loop that has posted it and nobody has waited; else
-				    NOT_POSTED */
-	int32_t loop;            /* the loop at work, by its action, or NONE */
-	int32_t begin, end;      /* moments of its first and last op */
-	bool again;              /* its second run */
+	struct state *state; /* [nbuffers] */
+	int32_t *posted;     /* [ncolls] loop that has posted it and nobody has waited; else
+				NOT_POSTED */
+	int32_t loop;        /* the loop at work, by its action, or NONE */
+	int32_t begin, end;  /* moments of its first and last op */
+	bool again;          /* its second run */
 	const struct lower_action *a;
 	int32_t at; /* number of the action at work */
 	struct touch *touch;
@@ -156,9 +156,8 @@ report_sharing(struct machine *m, const struct touch *x, const struct touch *y)
 			"result %d of %s is written over operand %d, which it still reads",
 			y->number + 1, check_op_name(m->a->op), x->number + 1);
 	else
-		FAULT(m->c, m->a->op,
-			"action %d writes bytes that are both of %%%s and of %%%s", m->at,
-			name_of(m, x->buffer), name_of(m, y->buffer));
+		FAULT(m->c, m->a->op, "action %d writes bytes that are both of %%%s and of %%%s",
+			m->at, name_of(m, x->buffer), name_of(m, y->buffer));
 }
 
 /* One buffer: at most one write, which comes first in the list. True if it is also read. */
@@ -249,7 +248,8 @@ check_time(struct machine *m, int32_t value, int32_t buffer)
 
 	if (s->sums && s->loop == m->loop)
 		FAULT(m->c, m->a->op,
-			"action %d reads buffer %d (%%%s) before the loop is over that completes it",
+			"action %d reads buffer %d (%%%s) before the loop is over that completes "
+			"it",
 			m->at, buffer, name_of(m, buffer));
 	if (is_slice(m, value) && s->loop != m->loop)
 		FAULT(m->c, m->a->op,
@@ -324,7 +324,8 @@ run_kernel(struct machine *m)
 	}
 	touch(m, m->a->scratch, TOUCH_SCRATCH, NONE, 0);
 	if (check_touches(m) != m->a->in_place)
-		FAULT(m->c, op, "the kernel of %s is written for operands and results that %s memory",
+		FAULT(m->c, op,
+			"the kernel of %s is written for operands and results that %s memory",
 			check_op_name(op), m->a->in_place ? "share" : "do not share");
 	for (int j = 0; j < op->noperands; j++)
 		read_value(m, check_number(ir_operand(op, j)));
@@ -366,8 +367,8 @@ run_move(struct machine *m)
 	const struct lower_plan *p = m->c->p;
 	const struct lower_action *a = m->a;
 	const int32_t from = p->value[a->src].buffer, to = p->value[a->dst].buffer;
-	const bool whole = !p->value[a->dst].value || a->kind == LOWER_PACK ||
-			   op_is(a->op, EFFECT), part = completes(m);
+	const bool whole = !p->value[a->dst].value || a->kind == LOWER_PACK || op_is(a->op, EFFECT),
+		   part = completes(m);
 
 	touch(m, from, TOUCH_READ, a->src, 0);
 	touch(m, to, TOUCH_WRITE, a->dst, 0);
@@ -465,7 +466,8 @@ run_loop(struct machine *m, int at)
 	m->loop = at;
 	m->begin = p->action[at].at + 1;
 	m->end = p->action[end].at - 1;
-	for (int pass = 0; pass < (issue_turns(p->module, p->action[at].over) > 1 ? 2 : 1); pass++) {
+	for (int pass = 0; pass < (issue_turns(p->module, p->action[at].over) > 1 ? 2 : 1);
+		pass++) {
 		m->again = pass > 0;
 		for (int k = at + 1; k < end; k++)
 			run_action(m, k);

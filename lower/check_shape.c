@@ -58,7 +58,8 @@ shape_values(struct check *c)
 					check_op_name(op));
 			else if (p->value[i].buffer < 0 && op->code != OP_constant)
 				FAULT(c, op,
-					"result %d of %s has no buffer; only a constant may have none",
+					"result %d of %s has no buffer; only a constant may have "
+					"none",
 					r + 1, check_op_name(op));
 		}
 }
@@ -145,9 +146,8 @@ lacks_fields(const struct check *c, const struct lower_action *a, const struct f
 
 	return (f->op && !in_main(c, a->op)) ||
 	       (f->coll && (a->coll < 0 || a->coll >= p->ncolls)) ||
-	       (f->move && (!has_buffer(p, a->src) || !has_buffer(p, a->dst))) ||
-	       a->scratch < -1 || a->scratch >= p->nbuffers ||
-	       (a->kind == LOWER_KERNEL && !a->scheme);
+	       (f->move && (!has_buffer(p, a->src) || !has_buffer(p, a->dst))) || a->scratch < -1 ||
+	       a->scratch >= p->nbuffers || (a->kind == LOWER_KERNEL && !a->scheme);
 }
 
 static void
@@ -213,8 +213,7 @@ check_shape(struct check *c)
 	if (p->buffer != p->storage->buffer || p->nbuffers != (int)p->storage->nbuffers ||
 		p->storage->stage < -1 || p->storage->stage >= p->nbuffers || p->nvalues < 0 ||
 		p->nactions < 0 || p->ncolls < 0) {
-		FAULT(c, NULL, "%d buffers; its storage has %u", p->nbuffers,
-			p->storage->nbuffers);
+		FAULT(c, NULL, "%d buffers; its storage has %u", p->nbuffers, p->storage->nbuffers);
 		return;
 	}
 	shape_values(c);

@@ -89,9 +89,8 @@ check_entries(struct check *c)
 		FAULT(c, NULL, "%d values and copies; the plan counts %d", n, p->nvalues);
 }
 
-/* Values first, then what is there in addition to them. */
 static void
-find_users(struct check *c, struct user *user)
+find_values(struct check *c, struct user *user)
 {
 	const struct lower_plan *p = c->p;
 
@@ -107,6 +106,14 @@ find_users(struct check *c, struct user *user)
 		u->role = role != STORAGE_TEMP ? role : u->role;
 		u->used = true;
 	}
+}
+
+/* Of kernels, and of next values and outputs that something else overwrites. */
+static void
+find_extras(struct check *c, struct user *user)
+{
+	const struct lower_plan *p = c->p;
+
 	for (int i = 0; i < p->nactions; i++) {
 		const struct lower_action *a = &p->action[i];
 		if (a->scratch >= 0)
@@ -114,17 +121,24 @@ find_users(struct check *c, struct user *user)
 				(struct user){.use = STORAGE_SCRATCH, .op = a->op});
 		if (a->kind != LOWER_COPY || p->value[a->dst].value)
 			continue;
-		const bool output = a->op->code == OP_output;
+		const int operand = a->op->code == OP_output ? 0 : 1;
 		use_buffer(c, user, p->value[a->dst].buffer,
-			(struct user){.role = output ? STORAGE_OUTPUT : STORAGE_TEMP,
+			(struct user){.role = operand ? STORAGE_TEMP : STORAGE_OUTPUT,
 				.use = STORAGE_COPY,
 				.op = a->op,
-				.value = a->op->noperands > !output
-						 ? ir_operand(a->op, output ? 0 : 1)
-						 : NULL});
+				.value = a->op->noperands > operand ? ir_operand(a->op, operand)
+								    : NULL});
 	}
 	if (p->storage->stage >= 0)
 		use_buffer(c, user, p->storage->stage, (struct user){.use = STORAGE_STAGE});
+}
+
+/* What is reported, and nothing else keeps, is an output's. */
+static void
+find_outputs(struct check *c, struct user *user)
+{
+	const struct lower_plan *p = c->p;
+
 	IR_FOR_OPS (op, &p->main->body) {
 		const int32_t b = op->code == OP_output
 					  ? p->value[check_number(ir_operand(op, 0))].buffer
@@ -161,7 +175,8 @@ check_user(struct check *c, int32_t i, const struct user *u)
 
 	if (u->use == STORAGE_VALUES)
 		fits &= v && v->op == b->op && check_number(v) >= 0 &&
-			check_number(v) < c->p->nvalues && c->p->value[check_number(v)].value == v &&
+			check_number(v) < c->p->nvalues &&
+			c->p->value[check_number(v)].value == v &&
 			c->p->value[check_number(v)].buffer == i;
 	else
 		fits &= v == u->value && b->op == u->op && b->slots == 1;
@@ -169,8 +184,8 @@ check_user(struct check *c, int32_t i, const struct user *u)
 		FAULT(c, u->op, "buffer %d is not marked as what its users make of it", i);
 	if (u->use == STORAGE_COPY && v &&
 		b->bytes != (uint64_t)ir_type_local_bytes(c->p->module, v->type))
-		FAULT(c, u->op, "the copy of %%%s has %" PRIu64 " bytes", check_buffer_name(c->p, i),
-			b->bytes);
+		FAULT(c, u->op, "the copy of %%%s has %" PRIu64 " bytes",
+			check_buffer_name(c->p, i), b->bytes);
 	if (u->use == STORAGE_STAGE && b->bytes != stage_bytes(c->p))
 		FAULT(c, NULL, "the stage between steps has %" PRIu64 " bytes", b->bytes);
 }
@@ -185,10 +200,9 @@ check_scratch(struct check *c)
 		const struct lower_action *a = &p->action[i];
 		if (a->kind != LOWER_KERNEL)
 			continue;
-		const uint64_t needs =
-			p->target == &storage_host
-				? (uint64_t)a->scheme->scratch_bytes
-				: p->target->scratch(p->target, p->module, p->arena, a->op),
+		const uint64_t needs = p->target == &storage_host
+					       ? (uint64_t)a->scheme->scratch_bytes
+					       : p->target->scratch(p->target, p->module, p->arena, a->op),
 			       has = a->scratch >= 0 ? p->buffer[a->scratch].bytes : 0;
 		if (needs != has)
 			FAULT(c, a->op, "%s has %" PRIu64 " bytes of scratch and needs %" PRIu64,
@@ -204,8 +218,9 @@ check_place(struct check *c, int i)
 
 	if (b->offset % p->storage->align || b->offset > p->arena_bytes ||
 		end_of(b) > p->arena_bytes || end_of(b) < b->offset)
-		FAULT(c, NULL, "buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned",
-			i, check_buffer_name(p, i), b->offset);
+		FAULT(c, NULL,
+			"buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned", i,
+			check_buffer_name(p, i), b->offset);
 }
 
 static int
@@ -291,12 +306,14 @@ check_values(struct check *c)
 			FAULT(c, NULL, "the copy in buffer %d has slots", v->buffer);
 	}
 	check_entries(c);
-	find_users(c, user);
+	find_values(c, user);
+	find_extras(c, user);
+	find_outputs(c, user);
 	for (int i = 0; i < p->nbuffers; i++)
 		if (user[i].used)
 			check_user(c, i, &user[i]);
 		else
-			FAULT(c, NULL, "nobody uses buffer %d", i);
+			FAULT(c, NULL, "nothing uses buffer %d", i);
 	check_scratch(c);
 	check_lives(c);
 	check_arena(c);

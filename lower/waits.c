@@ -71,8 +71,8 @@ wait_all(struct waiter *w, int from, int32_t before)
 		wait_for(w, from, before);
 }
 
-/* All that a message in a row waits for is over before the first copy into the row, which may lie in
- * the bytes of a tensor that is free from then on. */
+/* All that a message in a row waits for is over before the first copy into the row, which may lie
+ * in the bytes of a tensor that is free from then on. */
 static void
 wait_before_row(struct waiter *w, const struct lower_action *pack)
 {

@@ -247,19 +247,20 @@ static void
 a_row_in_bytes_that_a_message_frees(void **state)
 {
 	(void)state;
-	talloc_free(plan_of(
-		"module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
-		"%0 = input(\"x\") : f32[8/dp/tp]\n"
-		"%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
-		"%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
-		"%3 = allreduce(%2) {axis = tp}\n"
-		"%s = sum(%2) {dims = [0], keep = true}\n%h = reshape(%s) {shape = []}\n"
-		"%r, %4, %5 = allreduce(%h, %h, %3) {axis = dp}\noutput(\"a\", %5)\n"
-		"%6 = allreduce(%r) {axis = tp}\noutput(\"b\", %6)\n"
-		"%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
+	talloc_free(
+		plan_of("module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
+			"%0 = input(\"x\") : f32[8/dp/tp]\n"
+			"%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
+			"%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
+			"%3 = allreduce(%2) {axis = tp}\n"
+			"%s = sum(%2) {dims = [0], keep = true}\n%h = reshape(%s) {shape = []}\n"
+			"%r, %4, %5 = allreduce(%h, %h, %3) {axis = dp}\noutput(\"a\", %5)\n"
+			"%6 = allreduce(%r) {axis = tp}\noutput(\"b\", %6)\n"
+			"%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
 }
 
-/* --- fields that lives and writes do not show --------------------------------------------------- */
+/* --- fields that lives and writes do not show ---------------------------------------------------
+ */
 
 static void
 a_buffer_smaller_than_its_value(void **state)
@@ -312,11 +313,13 @@ a_kernel_on_ranks_without_its_operands(void **state)
 	}
 
 A_COLLECTIVE(a_collective_on_a_time_axis, c->axis = 1, "which is not one on that axis")
-A_COLLECTIVE(a_collective_of_more_elements, c->buf[0].inner *= 100, "has other extents than its tensor")
+A_COLLECTIVE(
+	a_collective_of_more_elements, c->buf[0].inner *= 100, "has other extents than its tensor")
 A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64, "has another element type")
 A_COLLECTIVE(a_collective_of_another_kind, c->kind++, "changes its layout otherwise")
 A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout otherwise")
-A_COLLECTIVE(a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "is another tensor's")
+A_COLLECTIVE(
+	a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "is another tensor's")
 
 /* All ranks post both in one order, so that nobody waits for ever; but %l is not there yet. */
 static void

@@ -1,8 +1,8 @@
 /*
- * Every field of a plan matters, and the checker sees it: in the plans of several programs each field
- * of each struct of lower/plan.h, and of struct storage_buffer, is changed, one at a time. Either the
- * checker refuses the plan, or the change is harmless: the sources of the program are the same to
- * the byte, and the table below says why that is so.
+ * Every field of a plan matters, and the checker sees it: in the plans of several programs each
+ * field of each struct of lower/plan.h, and of struct storage_buffer, is changed, one at a time.
+ * Either the checker refuses the plan, or the table below says why the change is harmless: the
+ * sources of the program are the same to the byte, or the program is another right one.
  *
  * A field without a row in the lists below does not compile: each list is also the initializer of
  * its struct.
@@ -16,15 +16,15 @@
 
 /* How a field is changed. */
 enum how {
-	NUMBER,  /* one more, one less, 0, 1, -1 */
-	FLAG,    /* the other one */
-	AXES,    /* each axis in or out */
-	COUNT,   /* of an array: one less; one more, with an entry of zeros */
-	AN_OP,   /* none, the first op and the last */
-	A_VALUE, /* none, the first value and the last */
-	A_SCHEME, /* none, that of another kernel */
-	INSIDE,  /* a struct with a list of its own */
-	FIXED,   /* not data of the plan: see its row */
+	NUMBER,   /* one more, one less, 0, 1, -1, twice as much, 64 more */
+	FLAG,     /* the other one */
+	AXES,     /* each axis in or out */
+	COUNT,    /* of an array: one less; one more, with an entry of zeros */
+	AN_OP,    /* none, the first op and the last */
+	A_VALUE,  /* none, the first value and another one */
+	A_SCHEME, /* none, those of two kernels */
+	INSIDE,   /* a struct with a list of its own */
+	FIXED,    /* not data of the plan: see its row */
 };
 
 #define GUARD_FIELDS(F)                                                                            \
@@ -120,7 +120,7 @@ enum how {
 	F(buffer, last, 0, NUMBER)                                                                 \
 	F(buffer, row, 0, NUMBER)
 
-/* The structs that are lists, and what is made by functions from them: no part of a plan. */
+/* struct lower_access and struct lower_row are what functions make of a plan, no part of it. */
 typedef struct lower_guard guard_t;
 typedef struct lower_value value_t;
 typedef struct lower_copy copy_t;
@@ -156,6 +156,7 @@ struct field {
 	enum how how;
 };
 
+/* clang-format off */
 #define ROW(type, member, zero, how_)                                                              \
 	{#type "." #member, offsetof(type##_t, member), sizeof(((type##_t *)0)->member),           \
 		_Generic(&((type##_t *)0)->member,                                                 \
@@ -163,8 +164,9 @@ struct field {
 			uint16_t(*)[IR_MAX_AXES]: 2,                                               \
 			default: sizeof(((type##_t *)0)->member)),                                 \
 		how_},
-static const struct field guard_fields[] = {GUARD_FIELDS(ROW)}, value_fields[] = {VALUE_FIELDS(ROW)},
-			  copy_fields[] = {COPY_FIELDS(ROW)},
+/* clang-format on */
+static const struct field guard_fields[] = {GUARD_FIELDS(ROW)},
+			  value_fields[] = {VALUE_FIELDS(ROW)}, copy_fields[] = {COPY_FIELDS(ROW)},
 			  action_fields[] = {ACTION_FIELDS(ROW)},
 			  coll_buf_fields[] = {COLL_BUF_FIELDS(ROW)},
 			  coll_fields[] = {COLL_FIELDS(ROW)}, plan_fields[] = {PLAN_FIELDS(ROW)},
@@ -256,7 +258,8 @@ judge(struct mutant *m, const struct field *f, int instance)
 }
 
 static void
-try_bytes(struct mutant *m, const struct field *f, int instance, void *at, const void *with, size_t n)
+try_bytes(
+	struct mutant *m, const struct field *f, int instance, void *at, const void *with, size_t n)
 {
 	unsigned char before[16];
 	assert_true(n <= sizeof before);
@@ -408,14 +411,17 @@ static const struct {
 } programs[] = {
 	{"gradients over devices and micro-batches",
 		"mesh [dp = 2]\nsteps [mb = 2]\nfunc @main() {\n"
-		"%x = input(\"x\") : f32[16/dp/mb,4]\n%w = param(\"w\") {init = \"ones\"} : f32[4,4]\n"
+		"%x = input(\"x\") : f32[16/dp/mb,4]\n%w = param(\"w\") {init = \"ones\"} : "
+		"f32[4,4]\n"
 		"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n"
 		"%r = reduce(%g) {axis = mb}\n%a = allreduce(%r) {axis = dp}\n"
 		"%n = sub(%w, %a)\nupdate(%w, %n)\n%e = exp(%h)\n%s = sum(%e)\n"
-		"%t = reduce(%s) {axis = mb}\n%l = allreduce(%t) {axis = dp}\noutput(\"l\", %l)\n}\n"},
+		"%t = reduce(%s) {axis = mb}\n%l = allreduce(%t) {axis = dp}\noutput(\"l\", "
+		"%l)\n}\n"},
 	{"collectives in a loop, and slots",
 		"mesh [dp = 2]\nsteps [mb = 4]\nfunc @main() {\n"
-		"%x = input(\"x\") : f32[16/mb/dp,4]\n%w = param(\"w\") {init = \"he\"} : f32[4,4]\n"
+		"%x = input(\"x\") : f32[16/mb/dp,4]\n%w = param(\"w\") {init = \"he\"} : "
+		"f32[4,4]\n"
 		"%y = matmul(%x, %w)\n%s = sum(%y) {dims = [0]}\n%a = allreduce(%s) {axis = dp}\n"
 		"%r = reduce(%a) {axis = mb}\n%q = reduce(%s) {axis = mb}\n"
 		"%b = allreduce(%q) {axis = dp}\n%m = mul(%r, %b)\n%l = sum(%m)\n"
@@ -437,19 +443,22 @@ static const struct {
 		"%s = sum(%x) {dims = [0]}\n%r = reduce(%s) {axis = dp, to = 1}\n"
 		"%p = partition(%r) {axis = tp, dim = 0}\n%z = sum(%p)\n"
 		"%w = allreduce(%z) {axis = tp}\noutput(\"w\", %w)\n"
-		"%m = input(\"m\") : f32[8/dp,4]@tp=1\n%k = sum(%m)\n%n = allreduce(%k) {axis = dp}\n"
+		"%m = input(\"m\") : f32[8/dp,4]@tp=1\n%k = sum(%m)\n%n = allreduce(%k) {axis = "
+		"dp}\n"
 		"%b = replicate(%n) {axis = tp}\noutput(\"b\", %b)\n}\n"},
 	{"every collective",
 		"mesh [dp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4,2]\n"
 		"%a = alltoall(%x) {axis = dp, from = 0, to = 1}\n"
 		"%b = alltoall(%a) {axis = dp, from = 1, to = 2}\n"
-		"%c = combine(%b) {axis = dp, to = 1}\n%d = send(%c) {axis = dp, from = 1, to = 0}\n"
+		"%c = combine(%b) {axis = dp, to = 1}\n%d = send(%c) {axis = dp, from = 1, to = "
+		"0}\n"
 		"%e = partition(%d) {axis = dp, dim = 1}\n%f = allgather(%e) {axis = dp}\n"
 		"output(\"f\", %f)\n%g = sum(%x) {dims = [0]}\n"
 		"%h = reducescatter(%g) {axis = dp, dim = 0}\n%i = allgather(%h) {axis = dp}\n"
 		"output(\"i\", %i)\n%j = reduce(%g) {axis = dp, to = 1}\n"
 		"%k = replicate(%j) {axis = dp}\noutput(\"k\", %k)\n"
-		"%p = partition(%k) {axis = dp, dim = 0}\n%q = exp(%p)\n%r = allgather(%q) {axis = dp}\n"
+		"%p = partition(%k) {axis = dp, dim = 0}\n%q = exp(%p)\n%r = allgather(%q) {axis = "
+		"dp}\n"
 		"output(\"r\", %r)\n}\n"},
 	{"messages of several tensors, packed and not",
 		"mesh [dp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4]\n"
@@ -467,10 +476,14 @@ static const struct {
 		"%j = sum(%i) {dims = [0]}\n%k = allreduce(%j) {axis = dp}\n"
 		"%l = allreduce(%k) {axis = tp}\noutput(\"l\", %l)\n}\n"},
 	{"params that change places, and a fuse",
-		"mesh [dp = 2]\nfunc @main() {\n%a = param(\"a\") : f32[4,4]\n%b = param(\"b\") : f32[4,4]\n"
-		"%c = param(\"c\") : f32[4,4]\n%n = fuse(%a, %c) {kind = \"k\"} {\n%s = add(%a, %c)\n"
-		"%t = exp(%s)\n%m = max(%t) {dims = [1], keep = true}\n%q = sub(%t, %m)\nyield(%q)\n"
-		"} : f32[4,4]\n%o = matmul(%n, %b)\nupdate(%a, %b)\nupdate(%b, %a)\nupdate(%c, %n)\n"
+		"mesh [dp = 2]\nfunc @main() {\n%a = param(\"a\") : f32[4,4]\n%b = param(\"b\") : "
+		"f32[4,4]\n"
+		"%c = param(\"c\") : f32[4,4]\n%n = fuse(%a, %c) {kind = \"k\"} {\n%s = add(%a, "
+		"%c)\n"
+		"%t = exp(%s)\n%m = max(%t) {dims = [1], keep = true}\n%q = sub(%t, "
+		"%m)\nyield(%q)\n"
+		"} : f32[4,4]\n%o = matmul(%n, %b)\nupdate(%a, %b)\nupdate(%b, %a)\nupdate(%c, "
+		"%n)\n"
 		"output(\"a\", %a)\noutput(\"o\", %o)\n}\n"},
 };
 

@@ -45,8 +45,8 @@ is_sound(struct trial *t, const char *after, struct ir_module *m)
 		talloc_free(p);
 		if (sound)
 			continue;
-		t->text = talloc_asprintf_append(
-			t->text, "for %s%s%s\n", i ? "cuda" : "host", *after ? " after " : "", after);
+		t->text = talloc_asprintf_append(t->text, "for %s%s%s\n", i ? "cuda" : "host",
+			*after ? " after " : "", after);
 		return false;
 	}
 	return true;
@@ -69,8 +69,8 @@ is_sound_after(struct trial *t, const struct ir_module *m, const char *passes)
 static bool
 check_program(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
-	static const char *const passes[] = {"dce,opfuse", "opfuse,tensorfuse{bucket=1KB}",
-		"dce,tensorfuse,stage"};
+	static const char *const passes[] = {
+		"dce,opfuse", "opfuse,tensorfuse{bucket=1KB}", "dce,tensorfuse,stage"};
 	static const char *const training[] = {"grad,sgd,opfuse", "grad,adam,tensorfuse,opfuse",
 		"grad,adam,dce,tensorfuse{bucket=1KB}"};
 	const char *const *list = trains(seed) ? training : passes;
