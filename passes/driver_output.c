@@ -39,9 +39,11 @@ driver_output_close(struct driver_output *o)
 bool
 driver_stdout_flush(void)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	/* Where an earlier write has failed its reason was not kept. */
+	const int error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+	if (!error)
 		return true;
-	driver_error("cannot write 'standard output': %s", strerror(errno));
+	driver_error("cannot write 'standard output': %s", strerror(error));
 	clearerr(stdout); /* said once */
 	return false;
 }

@@ -36,6 +36,7 @@ struct tool {
 	int loss; /* choice of the option */
 	double tolerance;
 	bool help;
+	bool lost; /* some of what was printed has not reached stdout */
 	struct driver_list file;
 };
 
@@ -195,11 +196,12 @@ load_samples(struct tool *t, int first, struct estimate_data **part)
 static void
 show_progress(void *data, uint32_t epoch, double loss)
 {
-	const struct tool *t = data;
+	struct tool *t = data;
 
-	if ((epoch + 1) % 20 == 0 || epoch + 1 == (uint32_t)t->epochs)
-		printf("epoch %" PRIu32 ": loss %.5f\n", epoch + 1, loss);
-	fflush(stdout);
+	if (t->lost || ((epoch + 1) % 20 != 0 && epoch + 1 != (uint32_t)t->epochs))
+		return;
+	printf("epoch %" PRIu32 ": loss %.5f\n", epoch + 1, loss);
+	t->lost = !driver_stdout_flush();
 }
 
 static struct network *
@@ -245,7 +247,8 @@ train(struct tool *t)
 		else
 			w = member;
 	}
-	return network_save(w, t->diag, t->output, samples->device) ? DRIVER_OK : DRIVER_INPUT;
+	const bool saved = network_save(w, t->diag, t->output, samples->device);
+	return saved && !t->lost ? DRIVER_OK : DRIVER_INPUT;
 }
 
 static void
