@@ -537,7 +537,7 @@ work(const void *scratch, const struct driver_options *o)
 	if (answer(scratch, o, &exit) || !options_agree(o))
 		return exit;
 	if (o->reproducer)
-		unlink(o->reproducer);
+		rt_write_remove(o->reproducer);
 	return transform_file(scratch, o);
 }
 

@@ -258,6 +258,6 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 	if (status == PASS_FAILED)
 		return DRIVER_INPUT;
 	if (o->reproducer && t->pipeline->n)
-		unlink(o->reproducer);
+		rt_write_remove(o->reproducer);
 	return DRIVER_OK;
 }

@@ -245,3 +245,12 @@ rt_write_in_place(const char *path)
 	free(target);
 	return in_place;
 }
+
+void
+rt_write_remove(const char *path)
+{
+	char *target = resolve(path);
+	if (target && *target)
+		unlink(target);
+	free(target);
+}

@@ -37,4 +37,8 @@ bool rt_write_possible(const char *path);
 /* Would it be written in place? */
 bool rt_write_in_place(const char *path);
 
+/* Removes what rt_write_open would replace, if it is there: a link stays, and what is written in place
+ * does, too. */
+void rt_write_remove(const char *path);
+
 #endif
