@@ -44,7 +44,7 @@ cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, 
 	p->lex = &lx;
 	const struct cluster_tree *tree = parse_tree(p);
 	if (tree && !p->tree_lacks)
-		c = cluster_build(p, p, tree);
+		c = cluster_build(p, p, tree, errors);
 	if (c)
 		c->text = cluster_tree_text(c, p, tree);
 	if (c && diag_errors(ctx->diag) == errors)

@@ -344,10 +344,10 @@ lone_device(struct builder *b, const struct cluster_tree *tree)
 }
 
 struct cluster *
-cluster_build(const void *owner, struct parser *p, const struct cluster_tree *tree)
+cluster_build(
+	const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors)
 {
-	struct builder b = {
-		.p = p, .path = "", .node = CLUSTER_NO_NODE, .errors = diag_errors(p->ctx->diag)};
+	struct builder b = {.p = p, .path = "", .node = CLUSTER_NO_NODE, .errors = errors};
 	const char *name = symbol_name(p, tree->name.symbol);
 
 	b.c = cluster_create(p, name);

@@ -110,7 +110,9 @@ void build_connect(struct builder *b, const struct cluster_item *item);
 /* Switches that are over-subscribed get their bandwidth, once all is connected. */
 void finish_ports(struct builder *b);
 
-/* cluster_build.c. The cluster of a tree, owned by `owner`; NULL after an error. */
-struct cluster *cluster_build(const void *owner, struct parser *p, const struct cluster_tree *tree);
+/* cluster_build.c. The cluster of a tree, owned by `owner`; NULL after an error. `errors`: how many
+ * there had been before its text was parsed. */
+struct cluster *cluster_build(
+	const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors);
 
 #endif

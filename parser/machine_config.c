@@ -440,6 +440,18 @@ build(const void *owner, struct config *k, const char *text)
 	return c;
 }
 
+/* The text that is kept ends at a zero byte, so there may be none. */
+static bool
+is_text(const struct reader *r, size_t n)
+{
+	const char *zero = memchr(r->text, 0, n);
+
+	if (zero)
+		diag_error(r->diag, loc_of(r, (struct word){zero, 1}),
+			"expected a machine configuration as text, found a zero byte");
+	return !zero;
+}
+
 struct cluster *
 machine_config_parse(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n)
@@ -453,7 +465,7 @@ machine_config_parse(const void *owner, struct ir_context *ctx, const char *file
 
 	if (!r.config)
 		out_of_memory();
-	if (read_config(&r, n))
+	if (is_text(&r, n) && read_config(&r, n))
 		return build(owner, r.config, copy);
 	talloc_free(r.config);
 	return NULL;

@@ -36,7 +36,7 @@ enum driver_exit {
 	DRIVER_OK = 0,
 	DRIVER_INPUT = 1, /* the input is wrong, or a file cannot be read or written */
 	DRIVER_USAGE = 2, /* the command line is */
-	DRIVER_BUG = 3,   /* a pass is: it crashed, broke the module or changed its meaning */
+	DRIVER_BUG = 3,   /* a pass or dopt is: it crashed, or broke the module or its meaning */
 };
 
 struct driver_list {

@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -83,7 +82,7 @@ describe(const struct ir_op *op)
 	const char *file;
 	struct ir_value result;
 
-	strncpy(note->op, op_name((enum op_code)op->code), CRASH_TEXT - 1);
+	copy_text(note->op, op_name((enum op_code)op->code));
 	if (op->nresults && copy(&result, op->result, sizeof result) && result.name)
 		copy_text(note->value, result.name);
 	/* Allocates nothing. */

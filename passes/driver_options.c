@@ -149,7 +149,7 @@ static const struct command_line line = {
 		"Options may begin with - or --; -x=VALUE may be written -x VALUE where no [] "
 		"stand.\n",
 	.tail = "Exit status: 0 done; 1 the input is wrong, or a file cannot be read or written;\n"
-		"2 the command line is wrong; 3 a pass is: it crashed, broke the module or its "
+		"2 the command line is wrong; 3 a pass or dopt is: it crashed, or broke the module or its "
 		"meaning.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,

@@ -51,6 +51,7 @@ add_seeds(struct fuzz *f)
 
 	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++)
 		fuzz_add_seed(f, s->text, strlen(s->text));
+	fuzz_add_folder(f, "fuzz/Inputs", ".cluster");
 	for (int i = 0; i < 24; i++) /* as often as the others */
 		fuzz_add_seed(f, texts[i % 3], strlen(texts[i % 3]));
 }
