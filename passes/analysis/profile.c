@@ -318,12 +318,15 @@ profile_commit(struct profile *p)
 bool
 profile_savepoint(struct profile *p)
 {
-	return execute(p, "SAVEPOINT load", "write to it");
+	p->begun = sqlite3_get_autocommit(p->db);
+	return p->begun ? profile_begin(p) : execute(p, "SAVEPOINT load", "write to it");
 }
 
 bool
 profile_release(struct profile *p, bool keep)
 {
+	if (p->begun)
+		return keep ? profile_commit(p) : execute(p, "ROLLBACK", "write to it");
 	if (!keep)
 		sqlite3_exec(p->db, "ROLLBACK TO load", NULL, NULL, NULL);
 	return execute(p, "RELEASE load", "write to it");

@@ -12,12 +12,17 @@ struct profile {
 	char *path;
 	char *backend, *transport; /* NULL: chosen by the entries that there are */
 	char *warned;              /* the device whose backend was last warned about */
+	bool begun;                /* the savepoint is a transaction of its own */
 };
 
 /* Reports what SQLite says about the last call; false. */
 bool profile_fail(struct profile *p, const char *doing);
 
-/* A transaction that may be inside of another; released with or without what it wrote. */
+/*
+ * A transaction that may be inside of another; released with or without what it wrote. Where it is
+ * not, it waits for other writers at once: SQLite fails, and does not wait, where a transaction has
+ * read what another process then changes, and writes after that.
+ */
 bool profile_savepoint(struct profile *p);
 bool profile_release(struct profile *p, bool keep);
 
