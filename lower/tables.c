@@ -1,6 +1,7 @@
 /* struct rt_program as C tables. */
 #include "lower/tables.h"
 
+#include "dopt_backend.h"
 #include "ir/digest.h"
 #include "ir/issue.h"
 #include "ir/names.h"
@@ -315,6 +316,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	const struct storage *s = p->storage;
 	const struct storage_buffer *stage = s->stage >= 0 ? &s->buffer[s->stage] : NULL;
 
+	const char *generator = o->target == LOWER_CUDA ? DOPT_BACKEND_CUDA : DOPT_BACKEND_HOST;
 	char build[IR_DIGEST_DIGITS + 1];
 
 	ir_digest(p->module, build);
@@ -324,8 +326,8 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	write_colls(out, p, prefix);
 	fprintf(out,
 		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\", "
-		".build = \"%s\",\n",
-		name, p->module->name ? p->module->name : "main", build);
+		".build = \"%s\",\n\t.generator = \"%s\",\n",
+		name, p->module->name ? p->module->name : "main", build, generator);
 	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n",
 		p->module->naxes, prefix, ntensors, prefix);
 	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n",

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 5
+#define RT_ABI_VERSION 6
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -168,6 +168,9 @@ struct rt_program {
 	 * between ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
 	void (*step)(struct rt_ctx *ctx);
+	/* What wrote the program's code: dopt's version and code, compilers and libraries. The same module gives
+	 * other roundings where they differ. NULL: unknown. */
+	const char *generator;
 	const void *target; /* what the device's backend needs of the program; NULL on the host */
 };
 

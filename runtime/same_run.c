@@ -79,6 +79,12 @@ put_program(FILE *out, const struct subject *s)
 }
 
 static void
+put_generator(FILE *out, const struct subject *s)
+{
+	fputs(s->prog->generator ? s->prog->generator : "not known", out);
+}
+
+static void
 put_device(FILE *out, const struct subject *s)
 {
 	fputs(s->device->name, out);
@@ -232,6 +238,7 @@ static const struct {
 } rows[] = {
 	{AT_START, "version of the runtime", put_runtime},
 	{AT_START, "program", put_program},
+	{AT_START, "what made the program", put_generator},
 	{AT_START, "device", put_device},
 	{AT_START, "mesh", put_mesh},
 	{AT_START, "tensors of the program", put_tensors},

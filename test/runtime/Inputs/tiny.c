@@ -12,6 +12,10 @@
 #define MICRO 1
 #endif
 
+#ifndef GENERATOR
+#define GENERATOR NULL
+#endif
+
 enum { B = 8, K = 3, ROWS = B / PLACES / MICRO };
 
 enum offset { X = 0, Y = 256, W = 512, BIAS = 576, DW = 640, DB = 704, LOSS = 768, BYTES = 832 };
@@ -107,6 +111,7 @@ static const struct rt_program program = {
 	.arena_bytes = BYTES,
 	.batch = B,
 	.step = step,
+	.generator = GENERATOR,
 };
 
 int
