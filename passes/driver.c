@@ -15,6 +15,7 @@
 #include "passes/driver_measure.h"
 #include "passes/driver_report.h"
 #include "passes/driver_trial.h"
+#include "runtime/write_file.h"
 #include "ir/suggest.h"
 
 #include <errno.h>

@@ -101,7 +101,7 @@ run_one(struct rt_engine *e)
 	struct rt_transport *t = e->setup.transport;
 	struct rt_trace *trace = rt_trace_active(e->setup.trace) ? e->setup.trace : NULL;
 	atomic_store(&t->wanted, false);
-	rt_progress_collective(t->progress, p.coll);
+	rt_activity_collective(t->activity, p.coll);
 	t->began = t->ended = 0;
 	const int64_t begin = trace ? rt_now_ns() : 0;
 	run_parts(e, c, p.at);
@@ -144,11 +144,11 @@ static void
 wait_for(struct rt_engine *e, uint32_t n)
 {
 	struct rt_haste *haste = &e->setup.transport->haste;
-	struct rt_progress *progress = e->setup.transport->progress;
+	struct rt_activity *activity = e->setup.transport->activity;
 	if (is_done(e, n))
 		return;
 	rt_event_bump(&haste->changes);
-	rt_progress_wait(progress, RT_WAIT_COLLECTIVE, -1);
+	rt_activity_wait(activity, RT_WAIT_COLLECTIVE, -1);
 	for (;;) {
 		/* Before the look at both: what happens after it is not slept over. */
 		const uint32_t seen = rt_event_value(&e->news);
@@ -162,7 +162,7 @@ wait_for(struct rt_engine *e, uint32_t n)
 		}
 		rt_event_wait(&e->news, seen, haste->crowded ? haste : NULL);
 	}
-	rt_progress_go_on(progress);
+	rt_activity_go_on(activity);
 	rt_event_bump(&haste->changes);
 }
 

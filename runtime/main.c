@@ -69,7 +69,7 @@ has_inputs(const struct rt_program *p)
 static bool
 prepare_values(struct rt_rank *r, struct rt_data *d)
 {
-	rt_progress_stage(r->world->progress, RT_STAGE_VALUES);
+	rt_activity_stage(r->world->activity, RT_STAGE_VALUES);
 	if (!rt_start_find(r))
 		return false;
 	rt_data_open(d, r);
@@ -96,7 +96,7 @@ run(struct rt_rank *r, const struct rt_data *d)
 	const struct rt_options *o = r->options;
 	if (!rt_train(r, d))
 		return false;
-	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
+	rt_activity_stage(r->world->activity, RT_STAGE_WRITE);
 	if (o->dump)
 		rt_outputs_dump(r, o->dump);
 	if (o->save)
@@ -106,7 +106,7 @@ run(struct rt_rank *r, const struct rt_data *d)
 	rt_signals_end();
 	if (!rt_evaluate(r, d))
 		return false;
-	rt_progress_stage(r->world->progress, RT_STAGE_WRITE);
+	rt_activity_stage(r->world->activity, RT_STAGE_WRITE);
 	if (r->trace)
 		rt_trace_write(r->trace, o->trace, r->status);
 	return rt_agree(r->world, r->status);
@@ -182,7 +182,7 @@ rank_main(struct job *job)
 		prepare_files(&r) && prepare_values(&r, &d))
 		run(&r, &d);
 	job->print_error = r.print_error;
-	rt_progress_stage(r.world->progress, RT_STAGE_END);
+	rt_activity_stage(r.world->activity, RT_STAGE_END);
 	rt_data_close(&d);
 	rt_rank_close(&r);
 }

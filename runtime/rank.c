@@ -101,14 +101,14 @@ open_transport(struct rt_rank *r, struct rt_transport *transport)
 	if (!r->transport)
 		return rt_fail_memory(r->status, r->prog->arena_bytes, "messages");
 	r->transport->arena = (char *)r->ctx.arena;
-	r->transport->progress = r->world->progress;
+	r->transport->activity = r->world->activity;
 	return true;
 }
 
 bool
 rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 {
-	rt_progress_stage(r->world->progress, RT_STAGE_OPEN);
+	rt_activity_stage(r->world->activity, RT_STAGE_OPEN);
 	r->ctx.rank = r;
 	r->ctx.prog = r->prog;
 	r->probe.trace = NULL;

@@ -123,9 +123,9 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	r->probe.busy_ns = 0;
 	rt_trace_step(r->trace, step);
 	const int64_t begin = rt_now_ns();
-	rt_progress_step(r->world->progress, RT_STAGE_BATCH, step);
+	rt_activity_step(r->world->activity, RT_STAGE_BATCH, step);
 	rt_data_train(d, r, step);
-	rt_progress_stage(r->world->progress, RT_STAGE_STEP);
+	rt_activity_stage(r->world->activity, RT_STAGE_STEP);
 	run_step(r);
 	const int64_t end = rt_now_ns();
 	rt_trace_step_end(r->trace, begin, end);
@@ -243,7 +243,7 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d)
 	if (!d->rows[RT_TEST] || !p->batch)
 		return true;
 	const size_t bytes = kept_bytes(p);
-	rt_progress_stage(r->world->progress, RT_STAGE_EVALUATE);
+	rt_activity_stage(r->world->activity, RT_STAGE_EVALUATE);
 	char *kept = malloc(bytes);
 	double *sums = calloc((size_t)p->ntensors + 1, sizeof *sums);
 	if (!kept || !sums)

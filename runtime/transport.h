@@ -29,7 +29,7 @@ struct rt_transport {
 	bool lazy;
 	_Atomic bool wanted;  /* it does */
 	struct rt_event work; /* wakes the communication thread to look for something to do */
-	struct rt_progress *progress; /* of the rank; NULL: nobody looks */
+	struct rt_activity *activity; /* of the rank; NULL: nobody looks */
 	int64_t began, ended; /* ns: of the last collective, as far as its transport knows better */
 };
 

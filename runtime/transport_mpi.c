@@ -94,8 +94,8 @@ note_missing(struct job *j)
 		if (done)
 			continue;
 		const int64_t stride = rt_axis_stride(m->base.prog, j->c->axis);
-		const int64_t rank = RT_GET(m->base.progress->rank);
-		RT_PUT(m->base.progress->from,
+		const int64_t rank = RT_GET(m->base.activity->rank);
+		RT_PUT(m->base.activity->from,
 			(int32_t)(rank + (m->partners[i] - j->me) * stride + 1));
 		return;
 	}
@@ -114,11 +114,11 @@ finish_all(struct job *j)
 		if (done)
 			break;
 		const int64_t now = rt_now_ns();
-		if (now > note && m->base.progress) {
+		if (now > note && m->base.activity) {
 			note_missing(j);
 			note = now + NOTE_NS;
 		}
-		if (rt_progress_ended(m->base.progress))
+		if (rt_activity_ended(m->base.activity))
 			MPI_Abort(MPI_COMM_WORLD, RT_EXIT_RUN);
 		if (!rt_is_urgent(&m->base.haste) && now > eager)
 			rt_sleep_until_ns(now + POLL_NS);

@@ -146,10 +146,10 @@ static void
 hold(struct threads *t)
 {
 	struct rt_haste *haste = &t->base.haste;
-	struct rt_progress *progress = t->base.progress;
+	struct rt_activity *activity = t->base.activity;
 	bool changed = true;
-	if (progress)
-		RT_PUT(progress->held, true);
+	if (activity)
+		RT_PUT(activity->held, true);
 	while (changed) {
 		const uint32_t seen = rt_event_value(&haste->changes);
 		const bool alone = seen & 1;
@@ -164,8 +164,8 @@ hold(struct threads *t)
 	while (rt_now_ns() < t->link_free)
 		if (haste->crowded)
 			sched_yield();
-	if (progress)
-		RT_PUT(progress->held, false);
+	if (activity)
+		RT_PUT(activity->held, false);
 }
 
 /* When the emulated link has carried a message that starts now. */

@@ -41,7 +41,7 @@ struct rt_watchdog {
 
 /* What a rank waits for, with a device's work taken for its own. */
 static enum rt_wait
-wait_of(const struct rt_progress *p)
+wait_of(const struct rt_activity *p)
 {
 	const enum rt_wait wait = (enum rt_wait)RT_GET(p->wait);
 	if (wait != RT_WAIT_DEVICE)
@@ -51,7 +51,7 @@ wait_of(const struct rt_progress *p)
 
 /* Takes over what a rank says; `passed` ns have passed since the last time. */
 static void
-look_at(struct rt_seen *s, const struct rt_progress *p, int64_t passed)
+look_at(struct rt_seen *s, const struct rt_activity *p, int64_t passed)
 {
 	struct rt_seen now = {.rank = RT_GET(p->rank),
 		.collectives = RT_GET(p->collectives),
@@ -77,7 +77,7 @@ static void
 ask_devices(struct rt_watchdog *d)
 {
 	for (int i = 0; i < d->board->nown; i++) {
-		struct rt_progress *p = &d->board->ranks[d->board->own + i];
+		struct rt_activity *p = &d->board->ranks[d->board->own + i];
 		const struct rt_watched *w = &d->watched[i];
 		if (w->look && RT_GET(p->wait) == RT_WAIT_DEVICE)
 			RT_PUT(p->device, (int32_t)w->look(w->arg, p));
@@ -109,7 +109,7 @@ look(struct rt_watchdog *d, int64_t passed)
 	const struct rt_board *b = d->board;
 	ask_devices(d);
 	for (int i = 0; i < b->nown; i++) {
-		struct rt_progress *own = &b->ranks[b->own + i];
+		struct rt_activity *own = &b->ranks[b->own + i];
 		RT_PUT(own->beats, RT_GET(own->beats) + 1);
 	}
 	for (int i = 0; i < b->n; i++) {

@@ -1,5 +1,5 @@
 /* Ends a run in which a rank waits too long for another one: -timeout. A thread of each process looks at the
- * board of its machine now and then (runtime/progress.h). Where a rank has waited for the whole time and
+ * board of its machine now and then (runtime/board.h). Where a rank has waited for the whole time and
  * neither it nor the ranks that it may wait for have made progress, the watchdog says who waits for whom, in
  * which collective of which step, and what is known of those that are missing; then it ends the job.
  *
@@ -12,7 +12,7 @@
 #ifndef RUNTIME_WATCHDOG_H
 #define RUNTIME_WATCHDOG_H
 
-#include "runtime/progress.h"
+#include "runtime/board.h"
 #include "runtime/rt_program.h"
 #include "runtime/world.h"
 
@@ -27,7 +27,7 @@ void rt_watchdog_stop(struct rt_watchdog *d);
 /* How the watchdog reaches into an engine whose collectives a library or a device carries. */
 struct rt_watched {
 	/* What the device is about, while the rank waits for it; says in `p` in which collective. */
-	enum rt_device_work (*look)(void *arg, struct rt_progress *p);
+	enum rt_device_work (*look)(void *arg, struct rt_activity *p);
 	void (*end)(void *arg); /* ends a library's wait */
 	void *arg;
 };

@@ -39,12 +39,12 @@ threads_allgather(struct rt_world *w, const void *mine, void *all, size_t bytes)
 {
 	struct shared *s = w->shared;
 	s->mine[w->rank] = mine;
-	rt_progress_wait(w->progress, RT_WAIT_ALL, -1);
+	rt_activity_wait(w->activity, RT_WAIT_ALL, -1);
 	pthread_barrier_wait(&s->barrier);
 	for (int r = 0; r < w->nranks; r++)
 		memcpy((char *)all + (size_t)r * bytes, s->mine[r], bytes);
 	pthread_barrier_wait(&s->barrier);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static void
@@ -53,14 +53,14 @@ threads_send(struct rt_world *w, const void *from, size_t bytes, int to)
 	(void)bytes;
 	struct shared *s = w->shared;
 	struct mailbox *box = &s->boxes[to * w->nranks + w->rank];
-	rt_progress_wait(w->progress, RT_WAIT_ONE, to);
+	rt_activity_wait(w->activity, RT_WAIT_ONE, to);
 	pthread_mutex_lock(&s->lock);
 	*box = (struct mailbox){from, true};
 	pthread_cond_broadcast(&s->changed);
 	while (box->full)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static void
@@ -68,7 +68,7 @@ threads_receive(struct rt_world *w, void *to, size_t bytes, int from)
 {
 	struct shared *s = w->shared;
 	struct mailbox *box = &s->boxes[w->rank * w->nranks + from];
-	rt_progress_wait(w->progress, RT_WAIT_ONE, from);
+	rt_activity_wait(w->activity, RT_WAIT_ONE, from);
 	pthread_mutex_lock(&s->lock);
 	while (!box->full)
 		pthread_cond_wait(&s->changed, &s->lock);
@@ -76,16 +76,16 @@ threads_receive(struct rt_world *w, void *to, size_t bytes, int from)
 	box->full = false;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static const struct rt_world_ops threads_ops = {threads_allgather, threads_send, threads_receive};
 
-static struct rt_progress *
+static struct rt_activity *
 new_board(size_t n)
 {
-	const size_t bytes = n * sizeof(struct rt_progress);
-	struct rt_progress *ranks = aligned_alloc(_Alignof(struct rt_progress), bytes);
+	const size_t bytes = n * sizeof(struct rt_activity);
+	struct rt_activity *ranks = aligned_alloc(_Alignof(struct rt_activity), bytes);
 	if (!ranks)
 		return NULL;
 	memset(ranks, 0, bytes);
@@ -124,7 +124,7 @@ rt_threads_world(int nranks)
 			.nranks = nranks,
 			.local = r,
 			.nlocal = nranks,
-			.progress = &s->board.ranks[r],
+			.activity = &s->board.ranks[r],
 			.board = &s->board,
 			.shared = s};
 	return worlds;

@@ -5,7 +5,7 @@
 #ifndef RUNTIME_WORLD_H
 #define RUNTIME_WORLD_H
 
-#include "runtime/progress.h"
+#include "runtime/board.h"
 #include "runtime/status.h"
 #include <stddef.h>
 
@@ -25,7 +25,7 @@ struct rt_world {
 	int rank, nranks;
 	int local; /* number of this rank among the `nlocal` on this machine */
 	int nlocal;
-	struct rt_progress *progress;   /* this rank's, on the board */
+	struct rt_activity *activity;   /* this rank's, on the board */
 	const struct rt_board *board;   /* of the ranks of this process or machine */
 	struct rt_watchdog *watchdog;   /* NULL: none */
 	void *shared;                   /* the implementation's */

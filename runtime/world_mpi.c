@@ -19,29 +19,29 @@
 static void
 mpi_allgather(struct rt_world *w, const void *mine, void *all, size_t bytes)
 {
-	rt_progress_wait(w->progress, RT_WAIT_ALL, -1);
+	rt_activity_wait(w->activity, RT_WAIT_ALL, -1);
 	MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static void
 mpi_send(struct rt_world *w, const void *from, size_t bytes, int to)
 {
-	rt_progress_wait(w->progress, RT_WAIT_ONE, to);
+	rt_activity_wait(w->activity, RT_WAIT_ONE, to);
 	for (size_t at = 0; at < bytes; at += PIECE)
 		MPI_Send((const char *)from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE),
 			MPI_BYTE, to, TAG, MPI_COMM_WORLD);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static void
 mpi_receive(struct rt_world *w, void *to, size_t bytes, int from)
 {
-	rt_progress_wait(w->progress, RT_WAIT_ONE, from);
+	rt_activity_wait(w->activity, RT_WAIT_ONE, from);
 	for (size_t at = 0; at < bytes; at += PIECE)
 		MPI_Recv((char *)to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE,
 			from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	rt_progress_go_on(w->progress);
+	rt_activity_go_on(w->activity);
 }
 
 static const struct rt_world_ops mpi_ops = {mpi_allgather, mpi_send, mpi_receive};
@@ -66,17 +66,17 @@ struct machine {
 };
 
 /* The first cache line in a window, which has room for one more. */
-static struct rt_progress *
+static struct rt_activity *
 aligned(void *memory)
 {
-	const uintptr_t line = _Alignof(struct rt_progress);
-	return (struct rt_progress *)(((uintptr_t)memory + line - 1) / line * line);
+	const uintptr_t line = _Alignof(struct rt_activity);
+	return (struct rt_activity *)(((uintptr_t)memory + line - 1) / line * line);
 }
 
 static bool
 share_board(struct machine *m, const struct rt_world *w)
 {
-	const size_t bytes = ((size_t)w->nlocal + 1) * sizeof(struct rt_progress);
+	const size_t bytes = ((size_t)w->nlocal + 1) * sizeof(struct rt_activity);
 	void *own, *first;
 	MPI_Aint size;
 	int unit;
@@ -96,15 +96,15 @@ static bool
 make_board(struct machine *m, struct rt_world *w)
 {
 	if (!share_board(m, w)) {
-		m->memory = malloc(2 * sizeof(struct rt_progress));
+		m->memory = malloc(2 * sizeof(struct rt_activity));
 		if (!m->memory)
 			return false;
 		m->board = (struct rt_board){aligned(m->memory), 1, 0, 1};
 	}
 	w->board = &m->board;
-	w->progress = &m->board.ranks[m->board.own];
-	memset(w->progress, 0, sizeof *w->progress);
-	RT_PUT(w->progress->rank, w->rank);
+	w->activity = &m->board.ranks[m->board.own];
+	memset(w->activity, 0, sizeof *w->activity);
+	RT_PUT(w->activity->rank, w->rank);
 	MPI_Barrier(m->ranks);
 	return true;
 }
@@ -163,7 +163,7 @@ rt_mpi_finish(struct rt_world *w, double seconds)
 {
 	struct machine *m = w->shared;
 	set_alarm(seconds);
-	w->progress = NULL;
+	w->activity = NULL;
 	w->board = NULL;
 	if (m->window != MPI_WIN_NULL)
 		MPI_Win_free(&m->window);

@@ -9,7 +9,7 @@ _Noreturn void
 rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why)
 {
 	/* What its watchdog has ended has failed, too; the reason has been given. */
-	if (!d->world || !rt_progress_ended(d->world->progress))
+	if (!d->world || !rt_activity_ended(d->world->activity))
 		fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
 	if (d->world)
 		rt_abort(d->world, RT_EXIT_RUN);

@@ -80,7 +80,7 @@ cuda_destroy(struct rt_engine *e)
 /* What the device is about: the first collective that is not complete runs if it was posted in the stream,
  * else kernels before it do. The host waits for the device meanwhile. */
 static enum rt_device_work
-look(void *arg, struct rt_progress *p)
+look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
@@ -160,16 +160,16 @@ cuda_post(struct rt_engine *e, int32_t coll)
 		.index = coll,
 		.posted = d->probe ? rt_now_ns() : 0,
 		.sequence = d->probe && d->trace ? rt_trace_sequence(d->trace, coll) : 0};
-	struct rt_progress *progress = e->setup.world->progress;
+	struct rt_activity *activity = e->setup.world->activity;
 	const uint32_t number = RT_GET(e->nposted);
 	rt_cuda_check(d, cudaEventRecord(e->posted[coll], d->compute), "posting a collective");
 	rt_cuda_check(d, cudaStreamWaitEvent(d->communication, e->posted[coll], 0),
 		"posting a collective");
 	const int span = rt_cuda_span_begin(d, d->communication, &what);
-	rt_progress_collective(progress, coll);
-	rt_progress_wait(progress, RT_WAIT_COLLECTIVE, -1);
+	rt_activity_collective(activity, coll);
+	rt_activity_wait(activity, RT_WAIT_COLLECTIVE, -1);
 	run_parts(e, c);
-	rt_progress_go_on(progress);
+	rt_activity_go_on(activity);
 	if (number < RT_CUDA_ORDER)
 		RT_PUT(e->order[number], coll);
 	RT_PUT(e->nposted, number + 1);
@@ -190,18 +190,18 @@ static void
 cuda_drain(struct rt_engine *e)
 {
 	struct rt_cuda *d = e->device;
-	struct rt_progress *progress = e->setup.world->progress;
+	struct rt_activity *activity = e->setup.world->activity;
 	const uint32_t all = RT_GET(e->before) + RT_GET(e->nposted);
-	if (progress)
-		RT_PUT(progress->device, (int32_t)RT_DEVICE_UNKNOWN);
-	rt_progress_wait(progress, RT_WAIT_DEVICE, -1);
+	if (activity)
+		RT_PUT(activity->device, (int32_t)RT_DEVICE_UNKNOWN);
+	rt_activity_wait(activity, RT_WAIT_DEVICE, -1);
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel of the step");
 	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "a collective of the step");
-	rt_progress_go_on(progress);
-	if (rt_progress_ended(progress)) /* and so did these waits */
+	rt_activity_go_on(activity);
+	if (rt_activity_ended(activity)) /* and so did these waits */
 		rt_abort(e->setup.world, RT_EXIT_RUN);
-	if (progress)
-		RT_PUT(progress->collectives, all);
+	if (activity)
+		RT_PUT(activity->collectives, all);
 	RT_PUT(e->nposted, 0);
 	RT_PUT(e->before, all);
 	rt_cuda_resolve_spans(d);

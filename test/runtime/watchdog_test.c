@@ -247,7 +247,7 @@ run_meeting(void *arg)
 	if (!rt_watchdog_start(&prog, worlds, 0.5, &st) ||
 		pthread_create(&thread, NULL, meet, &worlds[1]))
 		return 3;
-	rt_progress_stage(worlds[2].progress, RT_STAGE_VALUES);
+	rt_activity_stage(worlds[2].activity, RT_STAGE_VALUES);
 	if (m->send)
 		worlds->ops->receive(worlds, &byte, 1, 2);
 	else

@@ -2,8 +2,8 @@
  * the rank's own threads with plain stores, so that it costs nothing that can be measured, and read by
  * watchdogs (runtime/watchdog.h). Ranks of one machine share a board; what is on it can be read also when the
  * rank that wrote it is stopped. */
-#ifndef RUNTIME_PROGRESS_H
-#define RUNTIME_PROGRESS_H
+#ifndef RUNTIME_BOARD_H
+#define RUNTIME_BOARD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ enum rt_wait {
 enum rt_device_work { RT_DEVICE_UNKNOWN, RT_DEVICE_COMPUTES, RT_DEVICE_COLLECTIVE };
 
 /* One rank, on a cache line of its own. */
-struct rt_progress {
+struct rt_activity {
 	_Alignas(64) _Atomic int32_t rank; /* of the world */
 	_Atomic int32_t stage, wait;       /* enum rt_stage, enum rt_wait */
 	_Atomic int32_t from;              /* 1 + the rank that it waits for, where it knows; 0: it does not */
@@ -54,7 +54,7 @@ struct rt_progress {
 
 /* All ranks of a machine, or of a process. */
 struct rt_board {
-	struct rt_progress *ranks;
+	struct rt_activity *ranks;
 	int n;
 	int own, nown; /* the first rank of this process, and how many it has */
 };
@@ -64,14 +64,14 @@ struct rt_board {
 #define RT_GET(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
 static inline void
-rt_progress_stage(struct rt_progress *p, enum rt_stage stage)
+rt_activity_stage(struct rt_activity *p, enum rt_stage stage)
 {
 	if (p)
 		RT_PUT(p->stage, (int32_t)stage);
 }
 
 static inline void
-rt_progress_step(struct rt_progress *p, enum rt_stage stage, int64_t step)
+rt_activity_step(struct rt_activity *p, enum rt_stage stage, int64_t step)
 {
 	if (p) {
 		RT_PUT(p->step, step);
@@ -81,7 +81,7 @@ rt_progress_step(struct rt_progress *p, enum rt_stage stage, int64_t step)
 
 /* This rank waits from here on; `from` is the rank, or -1. */
 static inline void
-rt_progress_wait(struct rt_progress *p, enum rt_wait wait, int from)
+rt_activity_wait(struct rt_activity *p, enum rt_wait wait, int from)
 {
 	if (!p)
 		return;
@@ -94,7 +94,7 @@ rt_progress_wait(struct rt_progress *p, enum rt_wait wait, int from)
 
 /* It has got what it waited for. */
 static inline void
-rt_progress_go_on(struct rt_progress *p)
+rt_activity_go_on(struct rt_activity *p)
 {
 	if (p) {
 		RT_PUT(p->waits, RT_GET(p->waits) + 1);
@@ -104,7 +104,7 @@ rt_progress_go_on(struct rt_progress *p)
 
 /* It takes part in a collective from here on. One thread at a time. */
 static inline void
-rt_progress_collective(struct rt_progress *p, int32_t coll)
+rt_activity_collective(struct rt_activity *p, int32_t coll)
 {
 	if (p) {
 		RT_PUT(p->coll, coll);
@@ -115,7 +115,7 @@ rt_progress_collective(struct rt_progress *p, int32_t coll)
 
 /* Has its watchdog given up? */
 static inline bool
-rt_progress_ended(const struct rt_progress *p)
+rt_activity_ended(const struct rt_activity *p)
 {
 	return p && RT_GET(p->ended);
 }
