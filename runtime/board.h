@@ -1,7 +1,7 @@
-/* What every rank says about itself while it runs: which step, which collective, whether it waits. Written by
- * the rank's own threads with plain stores, so that it costs nothing that can be measured, and read by
- * watchdogs (runtime/watchdog.h). Ranks of one machine share a board; what is on it can be read also when the
- * rank that wrote it is stopped. */
+/* What every rank says about itself while it runs: which step, which collective, whether it waits.
+ * Written by the rank's own threads with plain stores, so that it costs nothing that can be
+ * measured, and read by watchdogs (runtime/watchdog.h). Ranks of one machine share a board; what
+ * is on it can be read also when the rank that wrote it is stopped. */
 #ifndef RUNTIME_BOARD_H
 #define RUNTIME_BOARD_H
 
@@ -39,16 +39,19 @@ enum rt_device_work { RT_DEVICE_UNKNOWN, RT_DEVICE_COMPUTES, RT_DEVICE_COLLECTIV
 struct rt_activity {
 	_Alignas(64) _Atomic int32_t rank; /* of the world */
 	_Atomic int32_t stage, wait;       /* enum rt_stage, enum rt_wait */
-	_Atomic int32_t from;              /* 1 + the rank that it waits for, where it knows; 0: it does not */
-	_Atomic int32_t coll;              /* the last collective that it began, in rt_program.colls */
-	_Atomic uint32_t collectives;      /* that it has begun; the same number is the same one at all ranks */
-	_Atomic uint32_t exchanges;        /* with everybody, outside of a step */
-	_Atomic uint32_t waits;            /* begun and ended */
+	/* 1 + the rank that it waits for, where it knows; 0: it does not. */
+	_Atomic int32_t from;
+	/* The last collective that it began, in rt_program.colls, and how many it has begun: the
+	 * same number is the same collective at all ranks. */
+	_Atomic int32_t coll;
+	_Atomic uint32_t collectives;
+	_Atomic uint32_t exchanges; /* with everybody, outside of a step */
+	_Atomic uint32_t waits;     /* begun and ended */
 	_Atomic int64_t step;
 	_Atomic int32_t device; /* enum rt_device_work: its watchdog asks */
-	_Atomic bool held;     /* an emulated link is at work, which ends by itself */
-	_Atomic bool ended;    /* its watchdog has ended the run: to be left at once */
-	_Atomic bool reported; /* the first entry's: a watchdog of this machine has said why */
+	_Atomic bool held;      /* an emulated link is at work, which ends by itself */
+	_Atomic bool ended;     /* its watchdog has ended the run: to be left at once */
+	_Atomic bool reported;  /* the first entry's: a watchdog of this machine has said why */
 	_Atomic uint32_t beats; /* of the watchdog of its process */
 };
 

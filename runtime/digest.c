@@ -32,8 +32,8 @@ mix(uint64_t lane, uint64_t x)
 static uint64_t
 fold(const uint64_t *lane)
 {
-	uint64_t h = rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) +
-		     rotate(lane[3], 18);
+	uint64_t h =
+		rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) + rotate(lane[3], 18);
 	for (int i = 0; i < LANES; i++)
 		h = (h ^ mix(0, lane[i])) * PRIME_1 + PRIME_4;
 	return h;

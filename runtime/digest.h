@@ -1,5 +1,5 @@
-/* A digest of bytes: XXH64 (Yann Collet, xxHash specification 0.2.0), which reads several GB/s on one
- * core. Not against an adversary: two ranks that were started differently by mistake. */
+/* A digest of bytes: XXH64 (Yann Collet, xxHash specification 0.2.0), which reads several GB/s on
+ * one core. Not against an adversary: two ranks that were started differently by mistake. */
 #ifndef RUNTIME_DIGEST_H
 #define RUNTIME_DIGEST_H
 

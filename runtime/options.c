@@ -14,9 +14,9 @@
 #define MAX_STEPS RT_MAX_STEPS
 /* Steps if none are given: enough to see a loss fall. */
 #define DEFAULT_STEPS 100
-/* Seconds that a rank waits for others if nothing is given: longer than ranks are apart in real runs, where a
- * slow file system or a checkpoint takes minutes, and short against a night of devices that do nothing. It is
- * also what other frameworks allow a collective. */
+/* Seconds that a rank waits for others if nothing is given: longer than ranks are apart in real
+ * runs, where a slow file system or a checkpoint takes minutes, and short against a night of
+ * devices that do nothing. It is also what other frameworks allow a collective. */
 #define DEFAULT_TIMEOUT 600
 
 /* Files of -save-every that stay: the newest, and one before it for the case that training had gone
@@ -313,7 +313,9 @@ put_value(const struct rt_options *o, const struct row *row, const void *field, 
 	switch (row->kind) {
 	case FLAG: snprintf(text, n, "given"); break;
 	case COUNT: snprintf(text, n, "%lld", (long long)*(const int64_t *)field); break;
-	case SEED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
+	case SEED:
+		snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field);
+		break;
 	case EVERY: put_every(field, text); break;
 	case TEXT: snprintf(text, n, "%s", *(const char *const *)field); break;
 	case LINK: snprintf(text, n, "%.9g B/s,%.9g s", o->link_bw, o->link_latency); break;

@@ -38,8 +38,8 @@ bool rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_sta
 /* Longest name or value of an option in a comparison of ranks. */
 #define RT_OPTION_TEXT 256
 
-/* What ranks must agree on of option number i: its name and its value, cut to RT_OPTION_TEXT. An empty name
- * where they need not; false behind the last option. */
+/* What ranks must agree on of option number i: its name and its value, cut to RT_OPTION_TEXT. An
+ * empty name where they need not; false behind the last option. */
 bool rt_options_fact(const struct rt_options *o, int i, char *name, char *text);
 
 /* Prints what the options and the exit statuses are to stdout. `program` is its name. */

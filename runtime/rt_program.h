@@ -168,8 +168,8 @@ struct rt_program {
 	 * between ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
 	void (*step)(struct rt_ctx *ctx);
-	/* What wrote the program's code: dopt's version and code, compilers and libraries. The same module gives
-	 * other roundings where they differ. NULL: unknown. */
+	/* What wrote the program's code: dopt's version and code, compilers and libraries. The
+	 * same module gives other roundings where they differ. NULL: unknown. */
 	const char *generator;
 	const void *target; /* what the device's backend needs of the program; NULL on the host */
 };

@@ -1,5 +1,5 @@
-/* Comparing what ranks have: see runtime/same.h. Digests go round first; the texts follow only where those
- * differ, so that the usual case costs one small message. */
+/* Comparing what ranks have: see runtime/same.h. Digests go round first; the texts follow only
+ * where those differ, so that the usual case costs one small message. */
 #include "runtime/same.h"
 #include "runtime/digest.h"
 #include "runtime/ranks_text.h"
@@ -14,7 +14,8 @@
 /* Kept free in a status for how many differences are left out. */
 #define REST_TEXT 40
 
-/* What ranks send first: of one size for all versions, so that ranks of different ones understand it. */
+/* What ranks send first: of one size for all versions, so that ranks of different ones understand
+ * it. */
 struct hello {
 	char magic[8];
 	uint64_t digest, bytes;
@@ -58,8 +59,8 @@ append(struct rt_status *st, const char *line)
 	return true;
 }
 
-/* What the ranks say of one thing, as a line: each value with the ranks that have it. False: they all say
- * the same. */
+/* What the ranks say of one thing, as a line: each value with the ranks that have it. False: they
+ * all say the same. */
 static bool
 difference(const char *name, const char *const *said, int n, bool *in, char *line, size_t size)
 {
@@ -76,9 +77,10 @@ difference(const char *name, const char *const *said, int n, bool *in, char *lin
 		named += rt_ranks_text(ranks, in, n);
 		if (!values && named == n)
 			return false;
-		at += values++ == VALUES ? snprintf(line + at, size - (size_t)at, "; ...")
-					 : snprintf(line + at, size - (size_t)at, "%s %.*s at %s",
-						   values > 1 ? ";" : "", VALUE_TEXT, said[r], ranks);
+		at += values++ == VALUES
+			      ? snprintf(line + at, size - (size_t)at, "; ...")
+			      : snprintf(line + at, size - (size_t)at, "%s %.*s at %s",
+					values > 1 ? ";" : "", VALUE_TEXT, said[r], ranks);
 	}
 	return true;
 }

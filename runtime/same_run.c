@@ -1,12 +1,13 @@
-/* What is compared, and how each thing is written: one table. Options have a column of their own table that
- * says how far they must agree (runtime/options.c).
+/* What is compared, and how each thing is written: one table. Options have a column of their own
+ * table that says how far they must agree (runtime/options.c).
  *
- * Files are compared by what is in them, not by name: every machine may have a copy in a place of its own. A
- * file of up to WHOLE_BYTES is read whole, by each rank: at some GB/s that is less than a second, and ranks of
- * one machine share the system's cache of it. Of a longer one SAMPLES pieces of SAMPLE_BYTES are read, the
- * first, the last and others at equal distances, since reading hundreds of GB before the first step would take
- * minutes. Another data set, another order of rows or another number of them shows in nearly every piece; a few
- * rows that were changed in so large a file may not. */
+ * Files are compared by what is in them, not by name: every machine may have a copy in a place of
+ * its own. A file of up to WHOLE_BYTES is read whole, by each rank: at some GB/s that is less than
+ * a second, and ranks of one machine share the system's cache of it. Of a longer one SAMPLES
+ * pieces of SAMPLE_BYTES are read, the first, the last and others at equal distances, since
+ * reading hundreds of GB before the first step would take minutes. Another data set, another order
+ * of rows or another number of them shows in nearly every piece; a few rows that were changed in
+ * so large a file may not. */
 #include "runtime/digest.h"
 #include "runtime/same.h"
 #include <errno.h>

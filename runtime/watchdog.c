@@ -1,6 +1,6 @@
-/* The thread that looks: see runtime/watchdog.h. Times are its own: sums of what passed between looks, as far
- * as it was not itself kept from looking, so that a process that was stopped for an hour and goes on does not
- * take the others for late. */
+/* The thread that looks: see runtime/watchdog.h. Times are its own: sums of what passed between
+ * looks, as far as it was not itself kept from looking, so that a process that was stopped for an
+ * hour and goes on does not take the others for late. */
 #include "runtime/watchdog.h"
 #include "runtime/clock.h"
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looks within the time that a rank may wait, and the time between two: often enough to be exact to a few
- * percent, and never so often that it takes anything from those that compute. */
+/* Looks within the time that a rank may wait, and the time between two: often enough to be exact
+ * to a few percent, and never so often that it takes anything from those that compute. */
 #define LOOKS 20
 #define MIN_LOOK_NS 10000000
 #define MAX_LOOK_NS 1000000000
@@ -24,14 +24,16 @@
 #define GRACE_NS 2000000000
 /* And until a signal ends what even MPI_Abort and NCCL could not, in seconds. */
 #define LAST_SECONDS 10
+/* More seconds than a clock in nanoseconds counts are for ever. */
+#define MAX_SECONDS 9e9
 
 struct rt_watchdog {
 	const struct rt_program *prog;
 	const struct rt_world *world;
 	const struct rt_board *board;
 	double seconds;
-	int64_t timeout, look; /* ns */
-	struct rt_seen *seen;  /* [board->n] */
+	int64_t timeout, look;      /* ns */
+	struct rt_seen *seen;       /* [board->n] */
 	struct rt_watched *watched; /* [board->nown] */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below, and of `watched` */
@@ -84,8 +86,9 @@ ask_devices(struct rt_watchdog *d)
 	}
 }
 
-/* Does a rank wait too long, and not because others are slow? If all ranks are on this board, somebody must
- * have stood still as long as the one that waits, and not for others; or all of them wait. */
+/* Does a rank wait too long, and not because others are slow? If all ranks are on this board,
+ * somebody must have stood still as long as the one that waits, and not for others; or all of them
+ * wait. */
 static bool
 is_over(const struct rt_watchdog *d)
 {
@@ -202,31 +205,39 @@ release(struct rt_watchdog *d)
 	free(d);
 }
 
-struct rt_watchdog *
-rt_watchdog_start(const struct rt_program *prog, const struct rt_world *w, double seconds,
-	struct rt_status *st)
+static struct rt_watchdog *
+new_watchdog(const struct rt_program *prog, const struct rt_world *w, double seconds)
 {
 	const struct rt_board *b = w->board;
-	if (!(seconds > 0) || w->nranks == 1)
-		return NULL;
 	struct rt_watchdog *d = calloc(1, sizeof *d);
-	if (d) {
-		d->seen = calloc((size_t)b->n, sizeof *d->seen);
-		d->watched = calloc((size_t)b->nown, sizeof *d->watched);
-	}
-	if (!d || !d->seen || !d->watched) {
-		if (d)
-			release(d);
-		rt_fail_memory(st, (size_t)b->n * sizeof *d->seen, "the watchdog");
+	if (!d)
 		return NULL;
-	}
 	d->prog = prog;
 	d->world = w;
 	d->board = b;
 	d->seconds = seconds;
-	d->timeout = seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2;
-	d->look = d->timeout / LOOKS;
-	d->look = d->look < MIN_LOOK_NS ? MIN_LOOK_NS : d->look > MAX_LOOK_NS ? MAX_LOOK_NS : d->look;
+	d->timeout = seconds < MAX_SECONDS ? (int64_t)(seconds * 1e9) : INT64_MAX;
+	const int64_t look = d->timeout / LOOKS;
+	d->look = look < MIN_LOOK_NS ? MIN_LOOK_NS : look > MAX_LOOK_NS ? MAX_LOOK_NS : look;
+	d->seen = calloc((size_t)b->n, sizeof *d->seen);
+	d->watched = calloc((size_t)b->nown, sizeof *d->watched);
+	if (d->seen && d->watched)
+		return d;
+	release(d);
+	return NULL;
+}
+
+struct rt_watchdog *
+rt_watchdog_start(const struct rt_program *prog, const struct rt_world *w, double seconds,
+	struct rt_status *st)
+{
+	if (!(seconds > 0) || w->nranks == 1)
+		return NULL;
+	struct rt_watchdog *d = new_watchdog(prog, w, seconds);
+	if (!d) {
+		rt_fail_memory(st, (size_t)w->board->n * sizeof *d->seen, "the watchdog");
+		return NULL;
+	}
 	pthread_condattr_t clock;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

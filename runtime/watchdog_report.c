@@ -1,5 +1,5 @@
-/* What a watchdog says when it ends a run: first the ranks that others wait for, then those that wait. One
- * write, so that the reports of several machines do not mix. */
+/* What a watchdog says when it ends a run: first the ranks that others wait for, then those that
+ * wait. One write, so that the reports of several machines do not mix. */
 #include "runtime/layout.h"
 #include "runtime/ranks_text.h"
 #include "runtime/region.h"
@@ -145,7 +145,8 @@ put_standing(const struct report *r, const struct rt_seen *s)
 {
 	if (s->silent)
 		fprintf(r->out,
-			"  rank %d does not respond (its process is stopped, or its machine is down); "
+			"  rank %d does not respond (its process is stopped, or its machine is "
+			"down); "
 			"it was last seen ",
 			s->rank);
 	else
@@ -181,8 +182,8 @@ put_sort(const struct report *r, bool waiting)
 }
 
 void
-rt_watchdog_report(
-	const struct rt_program *prog, const struct rt_seen *seen, int n, int nranks, double seconds)
+rt_watchdog_report(const struct rt_program *prog, const struct rt_seen *seen, int n, int nranks,
+	double seconds)
 {
 	char *text = NULL;
 	size_t size = 0;

@@ -43,8 +43,9 @@ void rt_threads_world_free(struct rt_world *worlds);
 /* Was this process started by mpirun or a like starter? */
 bool rt_mpi_started(void);
 
-/* Starts MPI and fills the world; ends MPI, where all ranks have arrived already. If other ranks keep it
- * waiting for `seconds`, which no watchdog can see here, the process ends with a message; 0: never. */
+/* Starts MPI and fills the world; ends MPI, where all ranks have arrived already. If other ranks
+ * keep it waiting for `seconds`, which no watchdog can see here, the process ends with a message;
+ * 0: never. */
 bool rt_mpi_world(struct rt_world *w, double seconds, struct rt_status *st);
 void rt_mpi_finish(struct rt_world *w, double seconds);
 

@@ -12,8 +12,8 @@
 #define PIECE ((size_t)1 << 30)
 /* Tag of transfers outside of a step, which have MPI_COMM_WORLD to themselves. */
 #define TAG 1
-/* Seconds that MPI may take for its start or its end in any case: they are its own work too, and take seconds on
- * a machine that is loaded. */
+/* Seconds that MPI may take for its start or its end in any case: they are its own work too, and
+ * take seconds on a machine that is loaded. */
 #define MPI_SECONDS 20
 
 static void
@@ -81,8 +81,8 @@ share_board(struct machine *m, const struct rt_world *w)
 	MPI_Aint size;
 	int unit;
 	MPI_Comm_set_errhandler(m->ranks, MPI_ERRORS_RETURN);
-	if (MPI_Win_allocate_shared(w->local ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->ranks, &own,
-		    &m->window) != MPI_SUCCESS) {
+	if (MPI_Win_allocate_shared(w->local ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->ranks,
+		    &own, &m->window) != MPI_SUCCESS) {
 		m->window = MPI_WIN_NULL;
 		return false;
 	}
@@ -113,7 +113,8 @@ static void
 on_alarm(int number)
 {
 	static const char text[] =
-		"error: MPI has waited for other ranks at its start or its end (-timeout): the run ends\n";
+		"error: MPI has waited for other ranks at its start or its end (-timeout): the "
+		"run ends\n";
 	(void)number;
 	const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
 	(void)written;

@@ -77,8 +77,8 @@ cuda_destroy(struct rt_engine *e)
 	free(e);
 }
 
-/* What the device is about: the first collective that is not complete runs if it was posted in the stream,
- * else kernels before it do. The host waits for the device meanwhile. */
+/* What the device is about: the first collective that is not complete runs if it was posted in the
+ * stream, else kernels before it do. The host waits for the device meanwhile. */
 static enum rt_device_work
 look(void *arg, struct rt_activity *p)
 {

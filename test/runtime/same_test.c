@@ -1,6 +1,6 @@
 /*
- * What ranks compare, away from programs: digests against published ones, sets of ranks as text, and the
- * message that names the differences.
+ * What ranks compare, away from programs: digests against published ones, sets of ranks as text,
+ * and the message that names the differences.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,8 @@ static void
 a_digest_goes_on_from_another(void **state)
 {
 	(void)state;
-	assert_true(rt_digest("b", 1, rt_digest("a", 1, 0)) != rt_digest("a", 1, rt_digest("b", 1, 0)));
+	assert_true(
+		rt_digest("b", 1, rt_digest("a", 1, 0)) != rt_digest("a", 1, rt_digest("b", 1, 0)));
 	assert_true(rt_digest("", 0, 1) != rt_digest("", 0, 2));
 }
 
@@ -129,8 +130,8 @@ ranks_that_say_the_same_agree(void **state)
 static void
 every_difference_is_named_with_its_ranks(void **state)
 {
-	const char *const values[][RANKS] = {{"a", "b", "a", "a", "a"}, {"x", "x", "x", "x", "x"},
-		{"1", "1", "2", "3", "3"}};
+	const char *const values[][RANKS] = {
+		{"a", "b", "a", "a", "a"}, {"x", "x", "x", "x", "x"}, {"1", "1", "2", "3", "3"}};
 	const struct job j = run(3, values);
 	(void)state;
 	assert_false(j.same);
@@ -146,8 +147,8 @@ many_values_are_cut(void **state)
 	const char *const values[][RANKS] = {{"a", "b", "c", "d", "e"}};
 	const struct job j = run(1, values);
 	(void)state;
-	assert_string_equal(j.status.text,
-		"they differ:\n  first: a at rank 0; b at rank 1; c at rank 2; ...");
+	assert_string_equal(
+		j.status.text, "they differ:\n  first: a at rank 0; b at rank 1; c at rank 2; ...");
 }
 
 /* A text that is the beginning of another one, or that moves between things, is told apart. */

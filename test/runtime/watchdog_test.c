@@ -1,7 +1,7 @@
 /*
- * The watchdog among ranks that are threads: what it says of a rank that never comes, wherever the others wait
- * for it, and that it leaves alone who is slow for a good reason. Each program runs in a child process, which
- * the watchdog ends.
+ * The watchdog among ranks that are threads: what it says of a rank that never comes, wherever the
+ * others wait for it, and that it leaves alone who is slow for a good reason. Each program runs in
+ * a child process, which the watchdog ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,8 @@ struct result {
 	int status;
 };
 
-/* Runs `run(arg)` in a child process, which ends with its result; meanwhile(child) here, if it is not NULL. */
+/* Runs `run(arg)` in a child process, which ends with its result; meanwhile(child) here, if it is
+ * not NULL. */
 static struct result
 in_child(int (*run)(void *arg), void *arg, void (*meanwhile)(pid_t child))
 {
@@ -53,7 +54,7 @@ in_child(int (*run)(void *arg), void *arg, void (*meanwhile)(pid_t child))
 	if (meanwhile)
 		meanwhile(child);
 	size_t have = 0;
-	for (ssize_t n = 1; n > 0 && have < TEXT - 1; have += n > 0 ? (size_t)n : 0)
+	for (ssize_t n = 1; n > 0 && have<TEXT - 1; have += n> 0 ? (size_t)n : 0)
 		n = read(ends[0], r.text + have, TEXT - 1 - have);
 	close(ends[0]);
 	assert_int_equal(waitpid(child, &r.status, 0), child);
@@ -78,14 +79,27 @@ assert_well(const struct result *r)
 	assert_int_equal(r->status, 0);
 }
 
-/* --- programs: four ranks on a mesh of two axes, an allreduce on each ------------------------------- */
+/* --- programs: four ranks on a mesh of two axes, an allreduce on each
+ * ------------------------------- */
 
 static const struct rt_axis axes[] = {{"a", 2, false}, {"b", 2, false}};
 static const struct rt_buf bufs[] = {{.src = 0, .dst = SLOT, .outer = 1, .n = 4, .inner = 1},
 	{.src = 2 * SLOT, .dst = 3 * SLOT, .outer = 1, .n = 4, .inner = 1}};
 static const struct rt_coll colls[] = {
-	{.name = "x", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 1, .bufs = &bufs[0], .bytes = 16},
-	{.name = "y", .kind = RT_ALLGATHER, .axis = 1, .dtype = RT_f32, .nbufs = 1, .bufs = &bufs[1], .bytes = 32},
+	{.name = "x",
+		.kind = RT_ALLREDUCE,
+		.axis = 0,
+		.dtype = RT_f32,
+		.nbufs = 1,
+		.bufs = &bufs[0],
+		.bytes = 16},
+	{.name = "y",
+		.kind = RT_ALLGATHER,
+		.axis = 1,
+		.dtype = RT_f32,
+		.nbufs = 1,
+		.bufs = &bufs[1],
+		.bytes = 32},
 };
 
 struct program {
@@ -105,8 +119,8 @@ run_program(void *arg)
 		.colls = colls,
 		.arena_bytes = 6 * SLOT,
 		.step = p->step};
-	char *argv[] = {"waits", "-timeout", (char *)p->timeout, "-steps", (char *)p->steps, "-link",
-		(char *)p->link, NULL};
+	char *argv[] = {"waits", "-timeout", (char *)p->timeout, "-steps", (char *)p->steps,
+		"-link", (char *)p->link, NULL};
 	return rt_main(&prog, &rt_device_host, p->link ? 7 : 5, argv);
 }
 
@@ -149,14 +163,20 @@ a_rank_that_never_comes_is_named(void **state)
 	struct program p = {"2s", NULL, "5", step_without_rank_3};
 	const struct result r = in_child(run_program, &p, NULL);
 	(void)state;
-	assert_ended(&r, (const char *const[]){"waits: error: ranks have waited for 2 s (-timeout): the run ends\n",
-		"\n  rank 3 does not wait for another rank; for ",
-		" s it has been in step 3; the last that it began is collective 5 (allreduce \"x\" on axis a)\n",
-		"\n  rank 2 waits for rank 3 in collective 6 (allgather \"y\" on axis b), in step 3, for ",
-		/* These have met in the sixth, and wait for the others in the seventh. */
-		"\n  rank 0 waits for rank 2 in collective 7 (allreduce \"x\" on axis a), in step 4, for ",
-		"\n  rank 1 waits for rank 3 in collective 7 (allreduce \"x\" on axis a), in step 4, for ",
-		NULL});
+	assert_ended(&r,
+		(const char *const[]){
+			"waits: error: ranks have waited for 2 s (-timeout): the run ends\n",
+			"\n  rank 3 does not wait for another rank; for ",
+			" s it has been in step 3; the last that it began is collective 5 "
+			"(allreduce \"x\" on axis a)\n",
+			"\n  rank 2 waits for rank 3 in collective 6 (allgather \"y\" on axis b), "
+			"in step 3, for ",
+			/* These have met in the sixth, and wait for the others in the seventh. */
+			"\n  rank 0 waits for rank 2 in collective 7 (allreduce \"x\" on axis a), "
+			"in step 4, for ",
+			"\n  rank 1 waits for rank 3 in collective 7 (allreduce \"x\" on axis a), "
+			"in step 4, for ",
+			NULL});
 	/* It comes first. */
 	assert_true(strstr(r.text, "rank 3 does not wait") < strstr(r.text, "rank 2 waits"));
 }
@@ -178,8 +198,8 @@ ranks_that_compute_for_long_are_left_alone(void **state)
 	assert_well(&r);
 }
 
-/* Ranks 0 and 2 send each other something over a link that takes longer than ranks may wait. Ranks 1 and 3 do
- * so too, or wait for these. */
+/* Ranks 0 and 2 send each other something over a link that takes longer than ranks may wait. Ranks
+ * 1 and 3 do so too, or wait for these. */
 static void
 a_slow_link_is_no_failure(void **state)
 {
@@ -217,7 +237,8 @@ time_in_which_the_process_was_stopped_does_not_count(void **state)
 	assert_well(&r);
 }
 
-/* --- outside of steps: ranks 0 and 1 of three meet, or send, and rank 2 does not come ---------------- */
+/* --- outside of steps: ranks 0 and 1 of three meet, or send, and rank 2 does not come
+ * ---------------- */
 
 enum { MEETING = 3 };
 
@@ -261,11 +282,12 @@ who_does_not_come_to_a_meeting_is_named(void **state)
 	struct meeting m = {.send = false};
 	const struct result r = in_child(run_meeting, &m, NULL);
 	(void)state;
-	assert_ended(&r, (const char *const[]){"meets: error: ranks have waited for 0.5 s (-timeout)",
-		"\n  rank 2 does not wait for another rank; for ",
-		" s it has been reading the data set and initial values\n",
-		"\n  rank 0 waits for rank 2, at the start, for ",
-		"\n  rank 1 waits for rank 2, at the start, for ", NULL});
+	assert_ended(
+		&r, (const char *const[]){"meets: error: ranks have waited for 0.5 s (-timeout)",
+			    "\n  rank 2 does not wait for another rank; for ",
+			    " s it has been reading the data set and initial values\n",
+			    "\n  rank 0 waits for rank 2, at the start, for ",
+			    "\n  rank 1 waits for rank 2, at the start, for ", NULL});
 }
 
 static void
@@ -275,7 +297,7 @@ who_does_not_send_is_named(void **state)
 	const struct result r = in_child(run_meeting, &m, NULL);
 	(void)state;
 	assert_ended(&r, (const char *const[]){"\n  rank 0 waits for rank 2, at the start, for ",
-		"\n  rank 1 waits for ranks 0 and 2, at the start, for ", NULL});
+				 "\n  rank 1 waits for ranks 0 and 2, at the start, for ", NULL});
 }
 
 static void

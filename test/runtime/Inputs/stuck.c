@@ -1,5 +1,5 @@
-/* Linked into a program with -Wl,--wrap=FUNCTION for each function below: STUCK_IN names the one in which rank 1
- * stops, as by a signal, or for rt_data_train never comes back in step 6. */
+/* Linked into a program with -Wl,--wrap=FUNCTION for each function below: STUCK_IN names the one
+ * in which rank 1 stops, as by a signal, or for rt_data_train never comes back in step 6. */
 #include "runtime/data.h"
 #include "runtime/world.h"
 #include <signal.h>
