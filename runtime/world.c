@@ -19,6 +19,17 @@ rt_agree(struct rt_world *w, struct rt_status *st)
 	return !st->code;
 }
 
+void
+rt_meet(struct rt_world *w)
+{
+	const char mine = 0;
+	char *all = malloc((size_t)w->nranks);
+	if (!all)
+		rt_abort(w, RT_EXIT_RUN);
+	w->ops->allgather(w, &mine, all, sizeof mine);
+	free(all);
+}
+
 /* One message between two threads: the sender shows its memory and waits until it was read. */
 struct mailbox {
 	const void *bytes;

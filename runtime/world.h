@@ -35,6 +35,9 @@ struct rt_world {
  * Every rank calls it at the same points. */
 bool rt_agree(struct rt_world *w, struct rt_status *st);
 
+/* Returns when all ranks have called it. */
+void rt_meet(struct rt_world *w);
+
 /* The ranks of this process as threads: makes `nranks` worlds (an array from malloc, whose threads
  * the caller starts). NULL without memory. Free with rt_threads_world_free. */
 struct rt_world *rt_threads_world(int nranks);
