@@ -11,6 +11,8 @@
 #define VALUES 3
 /* Longest text of one value in a message. */
 #define VALUE_TEXT 200
+/* Of a longer one, what is shown before the first difference. */
+#define SHOWN_BEFORE 40
 /* Kept free in a status for how many differences are left out. */
 #define REST_TEXT 40
 
@@ -59,11 +61,27 @@ append(struct rt_status *st, const char *line)
 	return true;
 }
 
+/* Where texts that are too long for a message are shown from: a little before they differ. */
+static size_t
+first_shown(const char *const *said, int n)
+{
+	size_t same = strlen(said[0]), longest = 0;
+	for (int r = 0; r < n; r++) {
+		const size_t length = strlen(said[r]);
+		longest = length > longest ? length : longest;
+		for (size_t i = 0; i < same; i++)
+			if (said[r][i] != said[0][i])
+				same = i;
+	}
+	return longest > VALUE_TEXT && same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
+}
+
 /* What the ranks say of one thing, as a line: each value with the ranks that have it. False: they
  * all say the same. */
 static bool
 difference(const char *name, const char *const *said, int n, bool *in, char *line, size_t size)
 {
+	const size_t skip = first_shown(said, n);
 	int at = snprintf(line, size, "\n  %s:", name), values = 0, named = 0;
 	for (int r = 0; r < n && values <= VALUES; r++) {
 		bool first = true;
@@ -77,10 +95,12 @@ difference(const char *name, const char *const *said, int n, bool *in, char *lin
 		named += rt_ranks_text(ranks, in, n);
 		if (!values && named == n)
 			return false;
-		at += values++ == VALUES
-			      ? snprintf(line + at, size - (size_t)at, "; ...")
-			      : snprintf(line + at, size - (size_t)at, "%s %.*s at %s",
-					values > 1 ? ";" : "", VALUE_TEXT, said[r], ranks);
+		if (values++ == VALUES)
+			at += snprintf(line + at, size - (size_t)at, "; ...");
+		else
+			at += snprintf(line + at, size - (size_t)at, "%s %s%.*s at %s",
+				values > 1 ? ";" : "", skip ? "..." : "", VALUE_TEXT,
+				said[r] + skip, ranks);
 	}
 	return true;
 }

@@ -151,6 +151,24 @@ many_values_are_cut(void **state)
 		j.status.text, "they differ:\n  first: a at rank 0; b at rank 1; c at rank 2; ...");
 }
 
+/* Long texts are shown from a little before where they differ. */
+static void
+long_values_are_shown_where_they_differ(void **state)
+{
+	char one[600], other[600], wanted[600];
+	(void)state;
+	memset(one, 'a', sizeof one);
+	one[sizeof one - 1] = 0;
+	memcpy(other, one, sizeof one);
+	other[550] = 'b';
+	const char *const values[][RANKS] = {{one, other, one, one, one}};
+	const struct job j = run(1, values);
+	snprintf(wanted, sizeof wanted,
+		"they differ:\n  first: ...%s at ranks 0 and 2-4; ...%s at rank 1", one + 510,
+		other + 510);
+	assert_string_equal(j.status.text, wanted);
+}
+
 /* A text that is the beginning of another one, or that moves between things, is told apart. */
 static void
 texts_do_not_run_together(void **state)
@@ -174,6 +192,7 @@ main(void)
 		cmocka_unit_test(ranks_that_say_the_same_agree),
 		cmocka_unit_test(every_difference_is_named_with_its_ranks),
 		cmocka_unit_test(many_values_are_cut),
+		cmocka_unit_test(long_values_are_shown_where_they_differ),
 		cmocka_unit_test(texts_do_not_run_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
