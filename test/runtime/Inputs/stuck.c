@@ -1,5 +1,6 @@
 /* Linked into a program with -Wl,--wrap=FUNCTION for each function below: STUCK_IN names the one
- * in which rank 1 stops, as by a signal, or for rt_data_train never comes back in step 6. */
+ * in which rank 1 stops, as by a signal, or for rt_data_train never comes back in step 6. Every
+ * step takes 10 ms, so that programs run for as long on any machine. */
 #include "runtime/data.h"
 #include "runtime/world.h"
 #include <signal.h>
@@ -20,6 +21,7 @@ void __wrap_rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t st
 void
 __wrap_rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 {
+	usleep(10000);
 	while (step == 5 && is_stuck("rt_data_train", r->world))
 		pause();
 	__real_rt_data_train(d, r, step);
