@@ -237,6 +237,18 @@ run_threads(struct job *common, int nranks, struct rt_status *st)
 	return !st->code;
 }
 
+/* What was printed must have got there: a full disk behind stdout is a failure. */
+static bool
+check_stdout(int error, struct rt_status *st)
+{
+	if (fflush(stdout) && !error)
+		error = errno;
+	if (ferror(stdout) && !error)
+		error = EIO; /* its reason was not kept */
+	return !error ||
+	       rt_fail(st, RT_EXIT_RUN, "standard output: cannot write: %s", strerror(error));
+}
+
 /* The ranks of this process. `world` is NULL without MPI. */
 static void
 run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
@@ -249,25 +261,18 @@ run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
 		job->status = *st;
 		rank_main(job);
 		*st = job->status;
+		if (!world->rank)
+			check_stdout(job->print_error, st);
 		/* Nobody ends MPI before all can. */
 		rt_agree(world, st);
 		rt_watchdog_stop(dog);
-	} else if (!st->code && o->help)
-		rt_options_help(job->prog->name);
-	else if (!st->code && check_ranks(job->prog, o, NULL, st))
-		run_threads(job, (int)rt_places(job->prog), st);
-}
-
-/* What was printed must have got there: a full disk behind stdout is a failure. */
-static bool
-check_stdout(int error, struct rt_status *st)
-{
-	if (fflush(stdout) && !error)
-		error = errno;
-	if (ferror(stdout) && !error)
-		error = EIO; /* its reason was not kept */
-	return !error ||
-	       rt_fail(st, RT_EXIT_RUN, "standard output: cannot write: %s", strerror(error));
+	} else {
+		if (!st->code && o->help)
+			rt_options_help(job->prog->name);
+		else if (!st->code && check_ranks(job->prog, o, NULL, st))
+			run_threads(job, (int)rt_places(job->prog), st);
+		check_stdout(job->print_error, st);
+	}
 }
 
 int
@@ -290,8 +295,6 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 		return st.code;
 	const bool speaks = !processes || !world.rank;
 	run_ranks(&job, processes ? &world : NULL, &st);
-	if (speaks)
-		check_stdout(job.print_error, &st);
 	if (st.code && speaks)
 		fprintf(stderr, "%s: %s: %s\n", prog->name,
 			st.code == RT_EXIT_STOPPED ? "note" : "error", st.text);
