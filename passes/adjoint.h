@@ -13,6 +13,20 @@
 struct ir_value *adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand,
 	struct ir_value *g, bool *none);
 
+/*
+ * The same in a layout that fits: where the ops of the gradient do not fit that of `op`, operands,
+ * result and g are brought to one in which they do (passes/adjoint_layout.c). *axes: those on which
+ * they were made whole for it, 0 mostly. NULL without *none: no layout fits; nothing was reported,
+ * and nothing is left of what was tried.
+ */
+struct ir_value *adjoint_fitted(struct ir_builder *b, struct arena *a, struct ir_op *op,
+	int operand, struct ir_value *g, bool *none, uint32_t *axes);
+
+/*
+ * Why the op has no gradient in any layout, as half a sentence; NULL: it has one.
+ */
+const char *adjoint_lacks(const struct ir_op *op);
+
 /* Has the op a rule of its own, beside what its notation gives? */
 bool adjoint_has_rule(enum op_code code);
 

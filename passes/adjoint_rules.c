@@ -272,11 +272,7 @@ window_rule(struct adjoint *x, bool *none)
 		ir_make_int(ctx, "base", stride)};
 
 	(void)none;
-	if (strcmp(ir_attr_string(op, "how", "add"), "add") == 0)
-		return ir_build(x->b, OP_window, &x->g, 1, attr, 7);
-	diag_error(ctx->diag, op->loc, "grad: window has no gradient for how = \"%s\"",
-		ir_attr_string(op, "how", "add"));
-	return NULL;
+	return ir_build(x->b, OP_window, &x->g, 1, attr, 7);
 }
 
 /* ---- several numbers ---- */
@@ -343,11 +339,7 @@ scatter_nd_rule(struct adjoint *x, bool *none)
 	(void)none;
 	if (strcmp(how, "add") == 0)
 		return build_numbers(x, OP_gather_nd, x->g);
-	if (strcmp(how, "mul") != 0)
-		return extremum_shares(x);
-	diag_error(x->b->m->ctx->diag, x->op->loc,
-		"grad: scatter_nd has no gradient for how = \"mul\"");
-	return NULL;
+	return extremum_shares(x);
 }
 
 /* ---- convolution and pooling: images a, filters f, results g ---- */
@@ -564,6 +556,18 @@ adjoint_rule_of(enum op_code code)
 	};
 
 	return rule[code];
+}
+
+const char *
+adjoint_lacks(const struct ir_op *op)
+{
+	const char *how = ir_attr_string(op, "how", "add");
+
+	if (op->code == OP_window && strcmp(how, "add") != 0)
+		return "it is one of sums alone";
+	if (op->code == OP_scatter_nd && strcmp(how, "mul") == 0)
+		return "it is one of sums, maxima and minima";
+	return NULL;
 }
 
 bool

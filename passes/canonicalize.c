@@ -4,8 +4,8 @@
  * included, and the same meaning; its proof stands above it. None undoes another: each takes an op
  * away or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
  *
- * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may be
- * infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
+ * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may
+ * be infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
  *
  * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
  * in canonicalize_products.c.

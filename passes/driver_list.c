@@ -155,7 +155,8 @@ void
 driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 {
 	if (markdown)
-		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`. A pass that keeps "
+		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`. A pass that "
+		      "keeps "
 		      "bits changes nothing of what\nthe module computes, down to the last bit; "
 		      "where others round otherwise, `dopt -check` allows for it.\n",
 			out);

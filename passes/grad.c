@@ -7,7 +7,10 @@
  * so it is complete. Works on meanings: the gradient of a parallelization op is the gradient
  * itself, and an op goes in only where the layout in which a gradient arrives is not the one it
  * must have (passes/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
- * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism.
+ * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism. Where
+ * the ops of a gradient do not fit the layout of their op, they get one of their own
+ * (passes/adjoint_layout.c). What cannot be differentiated is reported at the op of the program
+ * that it is about, with the reason.
  *
  * With a scaled loss (passes/amp.h) it starts from the scale instead of 1 and divides by it what it
  * reports: the gradients in between are larger, so that small ones do not vanish in 16 bits.
@@ -57,6 +60,67 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 	return op->code == OP_param;
 }
 
+/* --- what cannot be differentiated ------------------------------------------------------------ */
+
+/* " %x", or nothing where the value has no name. */
+static const char *
+name_of(struct sweep *s, const struct ir_value *v)
+{
+	return v->name ? talloc_asprintf(s->run->scratch, " %%%s", v->name) : "";
+}
+
+static const char *
+type_of(struct sweep *s, const struct ir_value *v)
+{
+	return ir_type_text(s->run->scratch, s->b.m, v->type);
+}
+
+/* The op has no gradient by operand j: a fact about the op, or about the layouts that meet at it.
+ */
+static bool
+refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
+{
+	const char *what = op_name((enum op_code)op->code);
+	char *text;
+
+	s->b.failed = true;
+	if (adjoint_lacks(op)) {
+		diag_error(s->run->ctx->diag, op->loc,
+			"grad: %s has no gradient for how = \"%s\": %s", what,
+			ir_attr_string(op, "how", ""), adjoint_lacks(op));
+		return false;
+	}
+	text = talloc_asprintf(s->run->scratch, "the gradient of its result is %s", type_of(s, g));
+	for (int i = 0; i < op->noperands; i++)
+		text = talloc_asprintf_append(text, ", operand %d%s is %s", i + 1,
+			name_of(s, ir_operand(op, i)), type_of(s, ir_operand(op, i)));
+	diag_error(s->run->ctx->diag, op->loc,
+		"grad: %s cannot be differentiated by operand %d%s in this layout: %s, and no "
+		"parallelization op brings them to a layout in which the gradient can be computed",
+		what, j + 1, name_of(s, ir_operand(op, j)), text);
+	return false;
+}
+
+/* The gradient in the layout that it must have, or NULL, reported at the op that made the value. */
+static struct ir_value *
+bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
+{
+	const struct ir_type *want = gradient_type(s->b.m, v->type);
+	const bool before = diag_mute(s->run->ctx->diag, true);
+	struct ir_value *r = reshard(&s->b, g, want);
+
+	diag_mute(s->run->ctx->diag, before);
+	if (r)
+		return r;
+	s->b.failed = true;
+	diag_error(s->run->ctx->diag, v->op->loc,
+		"grad: the gradient of%s, a result of %s, arrives as %s and must be %s; no "
+		"parallelization op leads there",
+		v->name ? name_of(s, v) : " this value", op_name((enum op_code)v->op->code),
+		type_of(s, g), ir_type_text(s->run->scratch, s->b.m, want));
+	return NULL;
+}
+
 /* Adds a contribution. Two in different layouts are brought to the wanted one before they meet. */
 static bool
 accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
@@ -64,9 +128,11 @@ accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
 	struct ir_value **slot = &s->grad[v->mark];
 
 	if (*slot && (*slot)->type != g->type) {
-		const struct ir_type *want = gradient_type(s->b.m, v->type);
-		*slot = reshard(&s->b, *slot, want);
-		g = reshard(&s->b, g, want);
+		struct ir_value *here = *slot;
+		*slot = NULL;
+		if (!(here = bring(s, v, here)) || !(g = bring(s, v, g)))
+			return false;
+		*slot = here;
 	}
 	*slot = *slot ? ir_build2(&s->b, OP_add, *slot, g) : g;
 	return *slot != NULL;
@@ -88,9 +154,7 @@ complete(struct sweep *s, struct ir_value *v)
 	if (!g)
 		return NULL;
 	name_gradient(s, v, g);
-	g = reshard(&s->b, g, gradient_type(s->b.m, v->type));
-	if (!g)
-		s->b.failed = true;
+	g = bring(s, v, g);
 	s->grad[v->mark] = g;
 	return g;
 }
@@ -113,6 +177,25 @@ back_parallel(struct sweep *s, struct ir_op *op)
 	return true;
 }
 
+static struct ir_value *
+operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, bool *none)
+{
+	uint32_t axes = 0;
+	struct ir_value *d =
+		adjoint_lacks(op) ? NULL : adjoint_fitted(&s->b, s->a, op, j, g, none, &axes);
+
+	if (!d && !*none)
+		refuse(s, op, j, g);
+	for (int i = 0; d && i < s->b.m->naxes; i++)
+		if (axes >> i & 1)
+			pass_remark(s->run, op, PASS_MISSED,
+				"the gradient by operand %d%s does not fit the layout of %s, so "
+				"what it reads is made whole on axis %s",
+				j + 1, name_of(s, ir_operand(op, j)),
+				op_name((enum op_code)op->code), s->b.m->axis[i].name);
+	return d;
+}
+
 static bool
 back_uses(struct sweep *s, struct ir_op *op)
 {
@@ -125,7 +208,7 @@ back_uses(struct sweep *s, struct ir_op *op)
 		return !s->b.failed;
 	for (int j = 0; j < op->noperands; j++) {
 		bool none = !s->wanted[ir_operand(op, j)->mark];
-		struct ir_value *d = none ? NULL : adjoint(&s->b, s->a, op, j, g, &none);
+		struct ir_value *d = none ? NULL : operand_gradient(s, op, j, g, &none);
 		if (none)
 			continue;
 		if (!d || !accumulate(s, ir_operand(op, j), d))

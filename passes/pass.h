@@ -69,10 +69,11 @@ struct pass {
 	 * longer then, and nothing is in conflict. NULL: none. */
 	const char *undo;
 	/*
-	 * Whatever the module computed before, it computes to the bit: the pass moves, repeats, drops,
-	 * adds and lays out ops, and evaluates only as the op itself would. `dopt -check` holds it to
-	 * that. False: rounding may differ, and results are compared within the tolerance of their
-	 * type. A pass that keeps bits but for the order of some sums says pass_reorders there.
+	 * Whatever the module computed before, it computes to the bit: the pass moves, repeats,
+	 * drops, adds and lays out ops, and evaluates only as the op itself would. `dopt -check`
+	 * holds it to that. False: rounding may differ, and results are compared within the
+	 * tolerance of their type. A pass that keeps bits but for the order of some sums says
+	 * pass_reorders there.
 	 */
 	bool keeps_bits;
 };

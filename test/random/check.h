@@ -13,9 +13,9 @@
 struct trial {
 	struct ir_context *ctx;
 	const struct gen_table *table;
-	char *text; /* what was reported since `keep` was set, or found by a check */
-	bool keep;  /* messages; before, they are the generator's refused tries */
-	bool bits;  /* does every pass of the last trial_apply keep them? */
+	char *text;     /* what was reported since `keep` was set, or found by a check */
+	bool keep;      /* messages; before, they are the generator's refused tries */
+	bool bits;      /* does every pass of the last trial_apply keep them? */
 	bool reordered; /* but for the order of some sums */
 };
 

@@ -124,8 +124,8 @@ literal_values(struct gen *g, const struct ir_type *t)
 }
 
 /*
- * Numbers at which folding goes wrong when it does not round as the element type does: zeros of both
- * signs, decimals, numbers next to 1, and halfway between two numbers of the type or just beside it.
+ * Numbers at which folding goes wrong when it does not round as the element type does: 0, decimals,
+ * numbers next to 1, and halfway between two numbers of the type or just beside it.
  */
 static double
 float_constant(struct gen *g, enum ir_dtype t)
@@ -134,7 +134,7 @@ float_constant(struct gen *g, enum ir_dtype t)
 	const double ulp = ldexp(1, -fn_mantissa_bits(t)), sign = gen_chance(g, 30) ? -1 : 1;
 
 	switch (gen_below(g, 8)) {
-	case 0: return sign * 0.0;
+	case 0: return 0;
 	case 1: return sign * 1;
 	case 2: return sign * (1 - ulp / 2);
 	case 3: return sign * (1 + (0.5 + gen_below(g, 4)) * ulp);
@@ -173,8 +173,10 @@ static enum op_code
 choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattrs, double *bound)
 {
 	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT, isbool = t->dtype == IR_bool;
-	const int how = gen_below(g, 100);
-	*bound = 8; /* of a normal number: eight sigma */
+	const bool trained = g->smooth && isfloat && gen_chance(g, 40);
+	const int how =
+		trained ? 50 : gen_below(g, 100); /* a loss without a param has no gradient */
+	*bound = 8;                               /* of a normal number: eight sigma */
 	if (isbool || how < 40 || (!isfloat && how < 70)) {
 		if (!isfloat && !isbool)
 			attr[(*nattrs)++] = ir_make_int(g->ctx, "range", 5);
@@ -190,7 +192,7 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 		*bound = largest_dim(t);
 		return OP_iota;
 	}
-	if (how < 84) {
+	if (how < 84 && ir_type_elements(t) <= GEN_MAX_ELEMENTS) {
 		*nattrs = 1;
 		attr[0] = literal_values(g, t);
 		return OP_literal;
@@ -408,6 +410,11 @@ copied_mean(struct gen *g, const struct pooled *p)
 	const struct ir_attr to = ir_make_dtype(g->ctx, "to", IR_f32);
 	struct ir_value *v = p->v;
 	if (ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT || p->bound > 100)
+		return NULL;
+	/* What follows from sums over all micro-batches has a gradient only when they are done. */
+	if (gen_chance(g, 50) && (v = gen_settle(g, v)))
+		v = gen_build(g, OP_tanh, 1, &v, 0, NULL);
+	if (!v)
 		return NULL;
 	v = gen_relayout(g, v, ir_type_meaning(g->ctx, v->type));
 	v = gen_build(g, OP_mean, 1, &v, 0, NULL);
