@@ -63,7 +63,7 @@ pass_text(FILE *out, const struct pass *p)
 	facts_text(out, "needs", p->needs);
 	facts_text(out, "provides", p->provides);
 	facts_text(out, "conflicts", p->conflicts);
-	facts_text(out, "bits", p->keeps_bits ? "kept" : "results may be rounded otherwise");
+	facts_text(out, "results", p->keeps_bits ? "the same to the bit" : NULL);
 }
 
 void
@@ -132,7 +132,8 @@ pass_md(FILE *out, const struct pass *p)
 	md_facts(out, "Needs ", p->needs);
 	md_facts(out, "Provides ", p->provides);
 	md_facts(out, "Conflicts with ", p->conflicts);
-	fputs(p->keeps_bits ? "Keeps bits.\n" : "Results may be rounded otherwise.\n", out);
+	if (p->keeps_bits)
+		fputs("Results are the same to the bit.\n", out);
 }
 
 static void
