@@ -425,13 +425,16 @@ void
 form_open(struct arena *a, struct form *f, int index)
 {
 	const struct expr *hit = expr_call(a, FN_eq, f->at[index], expr_index(a, index), NULL);
+	/* Where all but one element of a sum is nothing, -0 is: x + -0 is x, whatever its sign. */
+	const bool picks = !form_access_has(&f->out, index) && f->reduce == REDUCE_NONE &&
+			   ir_dtype_class((enum ir_dtype)f->body->dtype) == IR_FLOAT;
 
 	if (!form_access_has(&f->out, index)) {
 		f->reduced |= 1u << index;
 		f->reduce = REDUCE_SUM;
 	}
-	f->body = expr_call(
-		a, FN_select, hit, f->body, expr_const(a, (enum ir_dtype)f->body->dtype, 0));
+	f->body = expr_call(a, FN_select, hit, f->body,
+		expr_const(a, (enum ir_dtype)f->body->dtype, picks ? -0.0 : 0));
 	f->at[index] = NULL;
 }
 

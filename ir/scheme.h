@@ -78,6 +78,7 @@ struct scheme_op {
 	int in[FORM_MAX_INPUTS], out;                /* tensors */
 	bool computed;                               /* reads or writes at computed positions */
 	bool scatter;                                /* writes there: the result is filled first */
+	bool picks; /* a sum of which one element counts: it keeps the sign of a zero */
 	struct form_scan scan;        /* the result is summed up along this index, where found */
 	double divisor;               /* of the whole sum, once it is there; 0: there is none */
 	uint32_t absent;              /* loads that only the place which holds them has: else 0 */

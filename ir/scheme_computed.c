@@ -43,8 +43,10 @@ scheme_classify(struct scheme *s, struct scheme_op *o)
 {
 	int index = -1;
 
-	if (count_computed(&o->f, &index) == 1 && becomes_loop(s, o, index))
+	if (count_computed(&o->f, &index) == 1 && becomes_loop(s, o, index)) {
+		o->picks = !form_is_scatter(&o->f) && o->f.reduce == REDUCE_NONE;
 		form_open(s->arena, &o->f, index);
+	}
 	o->computed = form_has_computed(&o->f);
 	o->scatter = form_is_scatter(&o->f);
 }

@@ -20,7 +20,7 @@ bool
 scheme_is_cut(const struct scheme_op *o)
 {
 	return o->f.reduce == REDUCE_SUM && ir_dtype_class((enum ir_dtype)o->f.dtype) == IR_FLOAT &&
-	       !scheme_is_alone(o);
+	       !scheme_is_alone(o) && !o->picks;
 }
 
 int64_t

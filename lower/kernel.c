@@ -78,6 +78,8 @@ kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
 	const bool max = o->f.reduce == REDUCE_MAX;
 
+	if (o->picks && ir_dtype_class(t) == IR_FLOAT)
+		return kernel_const(w, t, -0.0);
 	if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_NONE)
 		return kernel_const(w, t, 0);
 	if (o->f.reduce == REDUCE_PROD)
@@ -163,7 +165,7 @@ needs_zero(const struct scheme_op *o)
 	if (ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
 		return false;
 	return o->f.reduce == REDUCE_MAX || o->f.reduce == REDUCE_MIN ||
-	       (o->f.reduce == REDUCE_SUM && !o->red_set);
+	       (o->f.reduce == REDUCE_SUM && !o->red_set && !o->picks);
 }
 
 /* The value of op o at the present indices. */

@@ -230,13 +230,29 @@ is_vector_loop(const struct kernel_text *w, const struct stage *st)
 	return true;
 }
 
-static void
-write_pragma(struct kernel_text *w, const struct stage *st)
+/* The operator that lanes of op o's accumulator are reduced by. OpenMP's own sum starts lanes at +0, which
+ * is not nothing to -0. */
+static const char *
+lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 {
 	static const char *const sign[] = {[REDUCE_SUM] = "+",
 		[REDUCE_MAX] = "max",
 		[REDUCE_MIN] = "min",
 		[REDUCE_PROD] = "*"};
+
+	if (!o->picks || ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
+		return sign[o->f.reduce];
+	const char *name = talloc_asprintf(w->scratch, "pick%d", o->out);
+	kernel_line(w,
+		"#pragma omp declare reduction(%s : %s : omp_out += omp_in) initializer(omp_priv = "
+		"%s)",
+		name, kernel_compute_type((enum ir_dtype)o->f.dtype), kernel_identity(w, o));
+	return name;
+}
+
+static void
+write_pragma(struct kernel_text *w, const struct stage *st)
+{
 	char *text = talloc_strdup(w->scratch, "#pragma omp simd");
 
 	if (!is_vector_loop(w, st))
@@ -247,7 +263,7 @@ write_pragma(struct kernel_text *w, const struct stage *st)
 			suffix_depth(st, o) == st->nloops)
 			continue;
 		text = talloc_asprintf_append(
-			text, " reduction(%s:v%d)", sign[o->f.reduce], o->out);
+			text, " reduction(%s:v%d)", lanes_operator(w, o), o->out);
 		if (marks_nan(o))
 			text = talloc_asprintf_append(text, " reduction(|:u%d)", o->out);
 	}

@@ -107,6 +107,15 @@ static const struct zero_case cases[] = {
 		"%s = sum(%x) {dims = [0]}\n%n = neg(%s)\n%r = allreduce(%n) {axis = dp}\n"},
 	{MINUS, TIME, "[6/mb,4]", "%r = combine(%x) {axis = mb}\n"},
 	{MINUS, "", "[6,4]", "%r = transpose(%x)\n"},
+	{MINUS, "", "[6,4]",
+		"%i = input(\"i\") {range = 4} : i32[6]\n%r = fuse(%x, %i) {\n%c = ceil(%x)\n%p = "
+		"pick(%c, %i)\nyield(%p)\n}\n"},
+	{MINUS, "", "[6,1]",
+		"%i = input(\"i\") {range = 1} : i32[6]\n%r = fuse(%x, %i) {\n%c = ceil(%x)\n%p = "
+		"pick(%c, %i)\nyield(%p)\n}\n"},
+	{MINUS, "", "[6,300]",
+		"%i = input(\"i\") {range = 300} : i32[6]\n%r = fuse(%x, %i) {\n%h = convert(%x) "
+		"{to = bf16}\n%c = ceil(%h)\n%p = pick(%c, %i)\nyield(%p)\n}\n"},
 	{MINUS, "", "[6,3]", "%r = prod(%x) {dims = [1]}\n"},
 	/* of equals the second one; the angle of a point goes by both signs */
 	{PLUS, "", "[6,4]", "%a = abs(%x)\n%r = maximum(%x, %a)\n"},
