@@ -421,20 +421,37 @@ match(struct matcher *mt)
 	return match_reduced(mt) && match_out(mt) && (!p->has_terms || term_resolve(mt));
 }
 
+/*
+ * What an element that does not count adds where all but one of a sum do not. -0 changes nothing, not
+ * even the sign of a zero; where none counts, because the position is outside, the sum is to be +0.
+ */
+static const struct expr *
+nothing_of(struct arena *a, const struct form *f, int index)
+{
+	const enum ir_dtype t = (enum ir_dtype)f->body->dtype;
+	const struct expr *at = f->at[index], *zero = expr_const(a, t, 0);
+
+	if (form_access_has(&f->out, index) || f->reduce != REDUCE_NONE ||
+		ir_dtype_class(t) != IR_FLOAT)
+		return zero;
+	const struct expr *low = expr_call(a, FN_ge, at, expr_const(a, IR_i64, 0), NULL);
+	const struct expr *high =
+		expr_call(a, FN_lt, at, expr_const(a, IR_i64, (double)f->size[index]), NULL);
+	return expr_call(a, FN_select, expr_call(a, FN_and, low, high, NULL),
+		expr_const(a, t, -0.0), zero);
+}
+
 void
 form_open(struct arena *a, struct form *f, int index)
 {
 	const struct expr *hit = expr_call(a, FN_eq, f->at[index], expr_index(a, index), NULL);
-	/* Where all but one element of a sum is nothing, -0 is: x + -0 is x, whatever its sign. */
-	const bool picks = !form_access_has(&f->out, index) && f->reduce == REDUCE_NONE &&
-			   ir_dtype_class((enum ir_dtype)f->body->dtype) == IR_FLOAT;
+	const struct expr *nothing = nothing_of(a, f, index);
 
 	if (!form_access_has(&f->out, index)) {
 		f->reduced |= 1u << index;
 		f->reduce = REDUCE_SUM;
 	}
-	f->body = expr_call(a, FN_select, hit, f->body,
-		expr_const(a, (enum ir_dtype)f->body->dtype, picks ? -0.0 : 0));
+	f->body = expr_call(a, FN_select, hit, f->body, nothing);
 	f->at[index] = NULL;
 }
 
