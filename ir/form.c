@@ -422,8 +422,9 @@ match(struct matcher *mt)
 }
 
 /*
- * What an element that does not count adds where all but one of a sum do not. -0 changes nothing, not
- * even the sign of a zero; where none counts, because the position is outside, the sum is to be +0.
+ * What an element that does not count adds where all but one of a sum do not. -0 changes nothing,
+ * not even the sign of a zero; where none counts, because the position is outside, the sum is to be
+ * +0.
  */
 static const struct expr *
 nothing_of(struct arena *a, const struct form *f, int index)
@@ -437,8 +438,8 @@ nothing_of(struct arena *a, const struct form *f, int index)
 	const struct expr *low = expr_call(a, FN_ge, at, expr_const(a, IR_i64, 0), NULL);
 	const struct expr *high =
 		expr_call(a, FN_lt, at, expr_const(a, IR_i64, (double)f->size[index]), NULL);
-	return expr_call(a, FN_select, expr_call(a, FN_and, low, high, NULL),
-		expr_const(a, t, -0.0), zero);
+	return expr_call(
+		a, FN_select, expr_call(a, FN_and, low, high, NULL), expr_const(a, t, -0.0), zero);
 }
 
 void

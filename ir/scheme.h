@@ -38,7 +38,7 @@ enum scheme_limit {
 				    to be worth gathering the lanes of a vector */
 	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
 					  that much coarser */
-	SCHEME_BLOCK_ROWS = 64, /* at least: each call packs the other factor again */
+	SCHEME_BLOCK_ROWS = 64,        /* at least: each call packs the other factor again */
 };
 
 /* Where a tensor lies. */
@@ -61,7 +61,7 @@ struct scheme_tensor {
 	enum scheme_where where;
 	int64_t scratch; /* byte offset in scratch; -1: not there */
 	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
-	int64_t deep;    /* byte offset of doubles that blocks of a long sum are added to; -1: none */
+	int64_t deep; /* byte offset of doubles that blocks of a long sum are added to; -1: none */
 	const struct expr *constant;
 };
 
@@ -78,10 +78,10 @@ struct scheme_op {
 	int in[FORM_MAX_INPUTS], out;                /* tensors */
 	bool computed;                               /* reads or writes at computed positions */
 	bool scatter;                                /* writes there: the result is filled first */
-	bool picks; /* a sum of which one element counts: it keeps the sign of a zero */
-	struct form_scan scan;        /* the result is summed up along this index, where found */
-	double divisor;               /* of the whole sum, once it is there; 0: there is none */
-	uint32_t absent;              /* loads that only the place which holds them has: else 0 */
+	bool picks;            /* a sum of which one element counts: it keeps the sign of a zero */
+	struct form_scan scan; /* the result is summed up along this index, where found */
+	double divisor;        /* of the whole sum, once it is there; 0: there is none */
+	uint32_t absent;       /* loads that only the place which holds them has: else 0 */
 	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */
 	int segment, stage;           /* stage -1: before the outer loops */
 	bool waits;                   /* for its first reader, while segments are made */

@@ -384,7 +384,8 @@ scheme_finish(struct scheme *s)
 		if (needs_wide(s, t))
 			x->wide = take_scratch(s, scheme_elements(x) * 4);
 		if (is_long(s, t))
-			x->deep = take_scratch(s, elements_in_scratch(s, t) * (int64_t)sizeof(double));
+			x->deep = take_scratch(
+				s, elements_in_scratch(s, t) * (int64_t)sizeof(double));
 		if (whole || x->where == SCHEME_ROW)
 			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
 	}

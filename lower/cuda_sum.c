@@ -1,5 +1,5 @@
-/* What a thread sums on CUDA. A sum of floats that is long is cut as on the host: what a float has
- * taken goes to a double after each SCHEME_SUM_BLOCK elements, which are the fewest that any element type is cut after. */
+/* What a thread sums on CUDA. A long sum of floats is cut as on the host: what a float has taken is
+ * added to a double after each SCHEME_SUM_BLOCK elements, whatever the element type. */
 #include "lower/cuda_text.h"
 
 #include <inttypes.h>
@@ -40,8 +40,9 @@ cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x)
 	if (cut) {
 		cuda_block(t, "for (%s from = %s; from < %s; from += %" PRId64 ")", x->type,
 			x->first, x->end, chunk);
-		kernel_line(&t->w, "const %s to = %s - from > %" PRId64 " ? from + %" PRId64 " : %s;",
-			x->type, x->end, chunk, chunk, x->end);
+		kernel_line(&t->w,
+			"const %s to = %s - from > %" PRId64 " ? from + %" PRId64 " : %s;", x->type,
+			x->end, chunk, chunk, x->end);
 	}
 	for (int i = 0; i < x->nops; i++)
 		if (is_cut(x, x->op[i]))

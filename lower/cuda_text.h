@@ -141,7 +141,7 @@ void cuda_accumulate(
 struct cuda_sum {
 	const struct scheme_op *const *op; /* their accumulators are v<out> */
 	int nops;
-	const char *type, *first, *end; /* of the index, with room for SCHEME_SUM_BLOCK more steps */
+	const char *type, *first, *end; /* of the index */
 	int step, unroll;
 	int64_t count; /* iterations at most */
 };

@@ -353,8 +353,8 @@ declare_scratch(struct kernel_text *w)
 			kernel_line(w, "float *restrict f%d = (float *)(scratch + %" PRId64 ");", t,
 				x->wide);
 		if (x->deep >= 0)
-			kernel_line(w, "double *restrict z%d = (double *)(scratch + %" PRId64 ");", t,
-				x->deep);
+			kernel_line(w, "double *restrict z%d = (double *)(scratch + %" PRId64 ");",
+				t, x->deep);
 		if (x->scratch < 0)
 			continue;
 		const bool row = x->where == SCHEME_ROW;

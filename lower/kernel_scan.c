@@ -1,6 +1,6 @@
 /*
- * Running sums in C. Where the dim is the innermost loop the sum is a local, of floats a double; else it is read back
- * from the result, so that the loops behind it are vectors:
+ * Running sums in C. Where the dim is the innermost loop the sum is a local, of floats a double;
+ * else it is read back from the result, so that the loops behind it are vectors:
  *
  *     for r                                        for i
  *       v = 0                                        simd for c

@@ -30,7 +30,7 @@ write_scatter(struct kernel_text *w, const struct scheme_op *o)
 struct stage {
 	const struct scheme_segment *g;
 	int number, nloops;
-	struct scheme_cut cut; /* of the accumulators of sums */
+	struct scheme_cut cut;           /* of the accumulators of sums */
 	int8_t loop[SCHEME_MAX_CLASSES]; /* inner classes, outermost first */
 	uint32_t outer;
 };
@@ -230,8 +230,8 @@ is_vector_loop(const struct kernel_text *w, const struct stage *st)
 	return true;
 }
 
-/* The operator that lanes of op o's accumulator are reduced by. OpenMP's own sum starts lanes at +0, which
- * is not nothing to -0. */
+/* The operator that lanes of op o's accumulator are reduced by. OpenMP's own sum starts lanes at
+ * +0, which is not nothing to -0. */
 static const char *
 lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -299,13 +299,14 @@ position(const struct stage *st, int depth)
 	return at;
 }
 
-/* Iterations of the loop of a depth at a time, because of accumulators or of sums in memory; 0: all.
+/* Iterations of the loop of a depth at a time, because of accumulators or of sums in memory; 0:
+ * all.
  */
 static int64_t
 chunk_of(const struct kernel_text *w, const struct stage *st, int depth)
 {
-	return kernel_chunk(w, st->g, position(st, depth), st->number,
-		depth == st->cut.at ? st->cut.chunk : 0);
+	return kernel_chunk(
+		w, st->g, position(st, depth), st->number, depth == st->cut.at ? st->cut.chunk : 0);
 }
 
 static void
@@ -318,8 +319,8 @@ open_depth(struct kernel_text *w, const struct stage *st, int depth)
 		kernel_open_chunks(w, st->g, st->loop[depth], chunk);
 	FOR_STAGE(w, st, o)
 	if (depth == st->cut.at && is_cut(st, o))
-		kernel_line(w, "%s v%d = 0;", kernel_compute_type((enum ir_dtype)o->f.dtype),
-			o->out);
+		kernel_line(
+			w, "%s v%d = 0;", kernel_compute_type((enum ir_dtype)o->f.dtype), o->out);
 	if (depth == st->nloops - 1)
 		write_pragma(w, st);
 	kernel_open_counted(w, st->g, st->loop[depth], chunk);
@@ -342,7 +343,8 @@ close_depth(struct kernel_text *w, const struct stage *st, int depth)
 void
 kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number)
 {
-	struct stage st = {.g = g, .number = number, .cut = {.at = -1}, .outer = scheme_outer_set(g)};
+	struct stage st = {
+		.g = g, .number = number, .cut = {.at = -1}, .outer = scheme_outer_set(g)};
 	uint32_t space = 0;
 
 	FOR_STAGE(w, &st, o)

@@ -27,8 +27,7 @@ end_text(struct kernel_text *w, const struct scheme_segment *g, int cls)
 }
 
 void
-kernel_open_chunks(
-	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk)
+kernel_open_chunks(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk)
 {
 	const char *end = end_text(w, g, cls);
 
@@ -40,8 +39,7 @@ kernel_open_chunks(
 }
 
 void
-kernel_open_counted(
-	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk)
+kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk)
 {
 	const struct kernel_range *r = &w->range[cls];
 	const char *first = is_rows(g, cls) ? "b0" : "0", *end = end_text(w, g, cls);
@@ -58,8 +56,8 @@ kernel_open_counted(
 		kernel_line(w, "for (int64_t i%d = %s - 1; i%d >= %s; i%d--) {", cls, end, cls,
 			first, cls);
 	else
-		kernel_line(w, "for (int64_t i%d = %s; i%d < %s; i%d++) {", cls, first, cls, end,
-			cls);
+		kernel_line(
+			w, "for (int64_t i%d = %s; i%d < %s; i%d++) {", cls, first, cls, end, cls);
 	w->indent++;
 }
 
@@ -94,8 +92,8 @@ kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumul
 {
 	if (w->s->tensor[o->out].deep < 0)
 		return talloc_strdup(w->scratch, accumulator);
-	return talloc_asprintf(w->scratch, "(%s)%s",
-		kernel_compute_type((enum ir_dtype)o->f.dtype), deep_text(w, o, accumulator));
+	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type((enum ir_dtype)o->f.dtype),
+		deep_text(w, o, accumulator));
 }
 
 void

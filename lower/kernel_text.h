@@ -40,16 +40,19 @@ void kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int
 void kernel_close(struct kernel_text *w);
 
 /*
- * The loop over what counts of a class, cut into chunks where a sum asks for it: lower/kernel_sum.c.
- * Chunks are opened first, by themselves, so that accumulators can stand between the two loops.
+ * The loop over what counts of a class, cut into chunks where a sum asks for it:
+ * lower/kernel_sum.c. Chunks are opened first, by themselves, so that accumulators can stand
+ * between the two loops.
  */
-void kernel_open_chunks(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
-void kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+void kernel_open_chunks(
+	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+void kernel_open_counted(
+	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
 
 /* Iterations of loop g->order[at] at a time because of sums in memory of the ops of a stage (-1: of
  * all), at most `chunk`; 0: all. */
-int64_t kernel_chunk(
-	const struct kernel_text *w, const struct scheme_segment *g, int at, int stage, int64_t chunk);
+int64_t kernel_chunk(const struct kernel_text *w, const struct scheme_segment *g, int at, int stage,
+	int64_t chunk);
 
 /* Adds what the ops of a stage (-1: of all) summed in memory in a chunk of loop g->order[at] to
  * their doubles. */

@@ -392,8 +392,8 @@ keep_roundings(const struct batch *b, int i, const struct reference *r)
 }
 
 /*
- * The first zero whose sign is another one; -1: none. Where the interpreter's own rounding makes the
- * zero, or its sign, the sign may go by the order of sums as well, and is not compared.
+ * The first zero whose sign is another one; -1: none. Where the interpreter's own rounding makes
+ * the zero, or its sign, the sign may go by the order of sums as well, and is not compared.
  */
 static inline int64_t
 wrong_sign(const struct tensor *want, const struct tensor *fine, const struct tensor *have)
@@ -421,9 +421,9 @@ difference_from_file(const char *name, const struct rt_st_file *f, const struct 
 	struct tensor *have = from_file(want, t, want);
 	const int64_t zero = wrong_sign(want, fine, have);
 	if (zero >= 0)
-		return talloc_asprintf(want, "%s%s has the sign of a zero that the interpreter has "
-					     "not, which is %g",
-			name, tensor_index_text(want, want, zero), want->data[zero].f);
+		return talloc_asprintf(want,
+			"%s%s is a zero of the wrong sign: the interpreter has %g", name,
+			tensor_index_text(want, want, zero), want->data[zero].f);
 	if (tensor_compare(want, have, allowed_error(want, fine, tolerance), &diff))
 		return NULL;
 	return talloc_asprintf(want, "%s%s differs from the interpreter: %.9g and %.9g", name,

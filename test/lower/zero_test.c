@@ -111,7 +111,8 @@ static const struct zero_case cases[] = {
 		"%i = input(\"i\") {range = 4} : i32[6]\n%r = fuse(%x, %i) {\n%c = ceil(%x)\n%p = "
 		"pick(%c, %i)\nyield(%p)\n}\n"},
 	{PLUS, "", "[6,4]",
-		"%i = input(\"i\") {range = 4} : i32[6]\n%n = add(%i, %i)\n%f = constant() {value = "
+		"%i = input(\"i\") {range = 4} : i32[6]\n%n = add(%i, %i)\n%f = constant() {value "
+		"= "
 		"4} : i32[]\n%j = add(%n, %f)\n%r = fuse(%x, %j) {\n%c = ceil(%x)\n%p = pick(%c, "
 		"%j)\nyield(%p)\n}\n"},
 	{MINUS, "", "[6,1]",
