@@ -121,6 +121,18 @@ array_free(const void *array)
 		talloc_free(block_of(array)->holder);
 }
 
+void
+array_steal(const void *owner, const void *array)
+{
+	talloc_steal(owner, block_of(array)->holder);
+}
+
+void *
+array_context(const void *array)
+{
+	return block_of(array)->holder;
+}
+
 size_t
 array_bytes(const void *array)
 {

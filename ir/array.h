@@ -29,6 +29,12 @@ void array_free(const void *array);
 /* Bytes of all its elements. */
 size_t array_bytes(const void *array);
 
+/* Gives it another owner. */
+void array_steal(const void *owner, const void *array);
+
+/* A talloc context that goes with the array, for what goes with it, too. */
+void *array_context(const void *array);
+
 /* A copy of another owner's array. */
 void *array_copy(const void *owner, const void *array);
 

@@ -4,6 +4,8 @@
  */
 #include "ir/ir.h"
 
+#include "ir/array.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -18,9 +20,7 @@ map_add(struct clone_map *map, struct ir_value *from, struct ir_value *to)
 {
 	if (map->n == map->room) {
 		map->room = map->room ? map->room * 2 : 64;
-		map->value = talloc_realloc(NULL, map->value, struct ir_value *, map->room);
-		if (!map->value)
-			out_of_memory();
+		map->value = ARRAY_RESIZE(NULL, map->value, struct ir_value *, map->room);
 	}
 	from->mark = map->n;
 	map->value[map->n++] = to;
@@ -94,7 +94,7 @@ ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const 
 	struct clone_map map = {.m = m};
 	struct ir_op *copy = clone_shell(&map, op, operands);
 
-	talloc_free(map.value);
+	array_free(map.value);
 	return copy;
 }
 
@@ -113,7 +113,7 @@ clone_func(struct ir_module *to, const struct ir_func *from)
 		f->body.arg[i].block = &f->body;
 	}
 	clone_block(&map, &from->body, &f->body);
-	talloc_free(map.value);
+	array_free(map.value);
 }
 
 /*

@@ -1,6 +1,7 @@
 /* The context: interned names and types, the reporter, the parsed op table. */
 #include "ir/ir.h"
 
+#include "ir/array.h"
 #include "ir/intern.h"
 #include "ir/form.h"
 #include "ir/row.h"
@@ -56,9 +57,7 @@ intern_grow(const void *owner, struct intern_table *t)
 	struct intern_table bigger = {
 		.size = t->size ? t->size * 2 : INTERN_FIRST_SIZE, .used = t->used};
 
-	bigger.slot = talloc_zero_array(owner, struct intern_slot, bigger.size);
-	if (!bigger.slot)
-		out_of_memory();
+	bigger.slot = ARRAY_ZERO(owner, struct intern_slot, bigger.size);
 	for (size_t i = 0; i < t->size; i++) {
 		if (!t->slot[i].item)
 			continue;
@@ -67,7 +66,7 @@ intern_grow(const void *owner, struct intern_table *t)
 			at = (at + 1) & (bigger.size - 1);
 		bigger.slot[at] = t->slot[i];
 	}
-	talloc_free(t->slot);
+	array_free(t->slot);
 	*t = bigger;
 }
 

@@ -1,6 +1,7 @@
 /* Messages with file:line:column, the source line and a caret. */
 #include "ir/diag.h"
 
+#include "ir/array.h"
 #include "ir/arena.h"
 
 #include <stdarg.h>
@@ -61,8 +62,9 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 		out_of_memory();
 	struct diag_source *s = &d->source[d->nsources++];
 	s->name = talloc_strdup(d, name);
-	char *copy = talloc_size(d, length + 1); /* it may hold zero bytes */
-	if (!s->name || !copy)
+	/* It may hold zero bytes. */
+	char *copy = array_create(d, length + 1, 1, "the text of the input");
+	if (!s->name)
 		out_of_memory();
 	memcpy(copy, text, length);
 	copy[length] = '\0';

@@ -13,6 +13,7 @@
  * A sum of products of two float operands goes to interp_gemm.c.
  */
 #include "ir/interp_internal.h"
+#include "ir/array.h"
 #include "ir/literal.h"
 
 #include <assert.h>
@@ -61,7 +62,7 @@ elements_of(struct arena *a, const struct ir_op *literal)
 		else
 			cell[i].i = v.i;
 	}
-	talloc_free(bytes);
+	array_free(bytes);
 	return cell;
 }
 

@@ -1,5 +1,6 @@
 /* Params and states as a safetensors file, as a program's -save writes it. */
 #include "ir/interp_internal.h"
+#include "ir/array.h"
 #include "runtime/position.h"
 #include "runtime/value.h"
 
@@ -12,10 +13,9 @@ packed(const void *owner, const struct tensor *t, size_t *bytes)
 {
 	const int64_t n = tensor_elements(t);
 	const enum rt_dtype type = (enum rt_dtype)t->dtype;
-	char *data = talloc_size(owner, *bytes = (size_t)n * ir_dtype_bytes(t->dtype));
+	*bytes = (size_t)n * ir_dtype_bytes(t->dtype);
+	char *data = array_create(owner, *bytes, 1, "a tensor to save");
 
-	if (!data)
-		out_of_memory();
 	for (int64_t i = 0; i < n; i++)
 		if (t->dtype == IR_i64 || t->dtype == IR_u64)
 			memcpy(data + i * (int64_t)sizeof t->data[i].i, &t->data[i].i,
@@ -34,7 +34,7 @@ append(struct rt_st_writer *w, const struct tensor *t, struct rt_status *st)
 	void *data = packed(NULL, t, &bytes);
 	const bool ok = rt_st_append(w, data, bytes, st);
 
-	talloc_free(data);
+	array_free(data);
 	return ok;
 }
 

@@ -2,6 +2,8 @@
  */
 #include "ir/interp_internal.h"
 
+#include "ir/array.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -17,9 +19,8 @@ tensor_create(const void *owner, enum ir_dtype dtype, int rank, const int64_t *d
 	t->rank = rank;
 	for (int d = 0; d < rank; d++)
 		t->dim[d] = dim[d];
-	t->data = talloc_zero_array(t, union cell, (size_t)tensor_elements(t));
-	if (!t->data)
-		out_of_memory();
+	t->data = array_create_zero(
+		t, (size_t)tensor_elements(t), sizeof *t->data, "a tensor of the interpreter");
 	return t;
 }
 

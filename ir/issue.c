@@ -1,6 +1,8 @@
 /* The order of issue: see issue.h. */
 #include "ir/issue.h"
 
+#include "ir/array.h"
+
 #include <talloc.h>
 
 uint32_t
@@ -148,15 +150,13 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	struct sorter s = {.m = m, .o = o};
 	if (!o || !scratch)
 		out_of_memory();
-	o->op = talloc_array(o, const struct ir_op *, n);
-	o->position = talloc_array(o, uint32_t, n);
-	o->loop_of = talloc_array(o, uint32_t, n);
-	o->loop = talloc_array(o, struct issue_loop, n);
-	s.inside = talloc_array(scratch, const struct ir_op *, n);
-	s.behind = talloc_array(scratch, const struct ir_op *, n);
-	s.late = talloc_zero_array(scratch, bool, n);
-	if (!o->op || !o->position || !o->loop_of || !o->loop || !s.inside || !s.behind || !s.late)
-		out_of_memory();
+	o->op = ARRAY_NEW(o, const struct ir_op *, n);
+	o->position = ARRAY_NEW(o, uint32_t, n);
+	o->loop_of = ARRAY_NEW(o, uint32_t, n);
+	o->loop = ARRAY_NEW(o, struct issue_loop, n);
+	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
+	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
+	s.late = ARRAY_ZERO(scratch, bool, n);
 	IR_FOR_OPS (op, b)
 		place(&s, op);
 	close_loop(&s);

@@ -1,6 +1,7 @@
 /* Constants with elements of their own: see ir/literal.h. */
 #include "ir/literal.h"
 
+#include "ir/array.h"
 #include "ir/hex.h"
 #include "ir/interp.h"
 #include "runtime/value.h"
@@ -148,10 +149,8 @@ literal_bytes(const void *owner, const struct ir_op *op)
 	const struct ir_type *type = op->result[0].type;
 	const enum ir_dtype t = (enum ir_dtype)type->dtype;
 	const size_t bytes = (size_t)ir_type_elements(type) * ir_dtype_bytes(t);
-	unsigned char *to = talloc_size(owner, bytes + 1);
+	unsigned char *to = array_create(owner, bytes + 1, 1, "the elements of a literal");
 
-	if (!to)
-		out_of_memory();
 	if (values)
 		for (int i = 0; i < values->n; i++)
 			literal_write(t, to, i, literal_number(t, &values->list[i]));
@@ -220,10 +219,8 @@ static struct ir_attr
 spelled(struct ir_module *m, const unsigned char *bytes, size_t n)
 {
 	static const char digit[] = "0123456789abcdef";
-	char *text = talloc_size(NULL, 2 * n + 3);
+	char *text = array_create(NULL, 2 * n + 3, 1, "the digits of a literal");
 
-	if (!text)
-		out_of_memory();
 	memcpy(text, "0x", 2);
 	for (size_t i = 0; i < n; i++) {
 		text[2 + 2 * i] = digit[bytes[i] >> 4];
@@ -231,7 +228,7 @@ spelled(struct ir_module *m, const unsigned char *bytes, size_t n)
 	}
 	text[2 + 2 * n] = '\0';
 	const struct ir_attr hex = ir_make_string(m->ctx, "hex", text);
-	talloc_free(text);
+	array_free(text);
 	return hex;
 }
 
@@ -260,14 +257,13 @@ ir_build_numbers(struct ir_builder *b, const struct ir_type *type, const union i
 {
 	const enum ir_dtype t = (enum ir_dtype)type->dtype;
 	const int64_t n = ir_type_elements(type);
-	unsigned char *bytes = talloc_size(NULL, (size_t)n * ir_dtype_bytes(t) + 1);
+	unsigned char *bytes = array_create(
+		NULL, (size_t)n * ir_dtype_bytes(t) + 1, 1, "the elements of a literal");
 
-	if (!bytes)
-		out_of_memory();
 	for (int64_t i = 0; i < n; i++)
 		literal_write(t, bytes, i, v[i]);
 	struct ir_value *made = ir_build_bytes(b, type, bytes);
-	talloc_free(bytes);
+	array_free(bytes);
 	return made;
 }
 
@@ -282,6 +278,6 @@ literal_is_constant(struct ir_module *m, const struct ir_op *op, struct ir_attr 
 
 	if (equal)
 		*value = number_attr(m->ctx, t, bytes, 0);
-	talloc_free(bytes);
+	array_free(bytes);
 	return equal;
 }

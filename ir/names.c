@@ -5,6 +5,8 @@
  */
 #include "ir/names.h"
 
+#include "ir/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,14 +46,12 @@ names_insert(struct names *n, struct name_slot entry)
 	if (4 * (n->used + 1) > 3 * (n->mask + 1)) {
 		struct name_slot *old = n->slot;
 		size_t size = n->mask + 1;
-		n->slot = talloc_zero_array(n, struct name_slot, 2 * size);
-		if (!n->slot)
-			out_of_memory();
+		n->slot = ARRAY_ZERO(n, struct name_slot, 2 * size);
 		n->mask = 2 * size - 1;
 		for (size_t i = 0; i < size; i++)
 			if (old[i].key)
 				*names_slot(n, old[i].key) = old[i];
-		talloc_free(old);
+		array_free(old);
 	}
 	*names_slot(n, entry.key) = entry;
 	n->used++;
@@ -152,10 +152,9 @@ names_create(const void *owner, const struct ir_func *f)
 
 	while (3 * slots < 4 * values)
 		slots *= 2;
-	if (n)
-		n->slot = talloc_zero_array(n, struct name_slot, slots);
-	if (!n || !n->slot)
+	if (!n)
 		out_of_memory();
+	n->slot = ARRAY_ZERO(n, struct name_slot, slots);
 	n->mask = slots - 1;
 	n->ctx = f->module->ctx;
 	names_add_block(n, &f->body, false);

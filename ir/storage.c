@@ -1,6 +1,7 @@
 /* storage_create: order, sharing, lives, offsets. See storage.h. */
 #include "ir/storage_build.h"
 
+#include "ir/array.h"
 #include "ir/scheme.h"
 #include "ir/storage_place.h"
 
@@ -55,9 +56,9 @@ storage_add(struct storage_build *b, struct storage_buffer buffer)
 
 	if (s->nbuffers == b->room) {
 		b->room = b->room ? 2 * b->room : 64;
-		s->buffer = checked(talloc_realloc(s, s->buffer, struct storage_buffer, b->room));
-		b->newest = checked(talloc_realloc(b, b->newest, uint32_t, b->room));
-		b->loop = checked(talloc_realloc(b, b->loop, uint32_t, b->room));
+		s->buffer = ARRAY_RESIZE(s, s->buffer, struct storage_buffer, b->room);
+		b->newest = ARRAY_RESIZE(b, b->newest, uint32_t, b->room);
+		b->loop = ARRAY_RESIZE(b, b->loop, uint32_t, b->room);
 	}
 	buffer.first = buffer.last = -1;
 	s->buffer[s->nbuffers] = buffer;
@@ -70,14 +71,14 @@ storage_add(struct storage_build *b, struct storage_buffer buffer)
 static void
 number_values(struct storage *s, struct ir_func *main, uint32_t nops)
 {
-	s->first_value = checked(talloc_array(s, uint32_t, nops + 1));
-	s->extra = checked(talloc_array(s, int32_t, nops + 1));
+	s->first_value = ARRAY_NEW(s, uint32_t, nops + 1);
+	s->extra = ARRAY_NEW(s, int32_t, nops + 1);
 	IR_FOR_OPS (op, &main->body) {
 		s->first_value[op->order] = s->nvalues;
 		s->extra[op->order] = -1;
 		s->nvalues += op->nresults;
 	}
-	s->value = checked(talloc_array(s, struct storage_value, s->nvalues + 1));
+	s->value = ARRAY_NEW(s, struct storage_value, s->nvalues + 1);
 	IR_FOR_OPS (op, &main->body)
 		for (int r = 0; r < op->nresults; r++)
 			s->value[s->first_value[op->order] + (uint32_t)r] =

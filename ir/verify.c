@@ -9,6 +9,7 @@
  */
 #include "ir/ir.h"
 
+#include "ir/array.h"
 #include "ir/infer_memo.h"
 #include "ir/row.h"
 
@@ -21,7 +22,7 @@ struct verifier {
 	uint32_t scope; /* of the block at work; every block has its own, from 1 */
 	bool ok;
 	bool in_main;
-	struct ir_op **named; /* ops of @main with a name in quotes; talloc array */
+	struct ir_op **named; /* ops of @main with a name in quotes */
 	size_t nnamed, room;
 };
 
@@ -77,9 +78,7 @@ collect_named(struct verifier *v, struct ir_op *op)
 {
 	if (v->nnamed == v->room) {
 		v->room = v->room ? 2 * v->room : 64;
-		v->named = talloc_realloc(NULL, v->named, struct ir_op *, v->room);
-		if (!v->named)
-			out_of_memory();
+		v->named = ARRAY_RESIZE(NULL, v->named, struct ir_op *, v->room);
 	}
 	v->named[v->nnamed++] = op;
 }
@@ -171,9 +170,7 @@ names_repeat(const struct verifier *v)
 
 	while (size < 2 * v->nnamed)
 		size *= 2;
-	uintptr_t *seen = talloc_zero_array(NULL, uintptr_t, size);
-	if (!seen)
-		out_of_memory();
+	uintptr_t *seen = ARRAY_ZERO(NULL, uintptr_t, size);
 	for (size_t i = 0; i < v->nnamed && !repeat; i++) {
 		/* Names are aligned, so the last bit is free. */
 		uintptr_t key = (uintptr_t)v->named[i]->symbol | op_is(v->named[i], EFFECT);
@@ -183,7 +180,7 @@ names_repeat(const struct verifier *v)
 		repeat = seen[at] == key;
 		seen[at] = key;
 	}
-	talloc_free(seen);
+	array_free(seen);
 	return repeat;
 }
 
@@ -242,7 +239,7 @@ verify_module(struct ir_module *m, bool types)
 		verify_names(&v);
 		verify_updates(&v);
 	}
-	talloc_free(v.named);
+	array_free(v.named);
 	return v.ok;
 }
 

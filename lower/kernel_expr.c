@@ -1,6 +1,7 @@
 /* Scalar expressions and element accesses as C. */
 #include "lower/kernel_text.h"
 
+#include "ir/array.h"
 #include "ir/interp.h"
 #include "ir/literal.h"
 #include "ir/scheme_build.h"
@@ -466,7 +467,7 @@ write_literal(struct kernel_text *w, int number, const struct ir_op *literal)
 			size == 8 ? "u" : "");
 	}
 	fprintf(w->out, "\n\t};\n");
-	talloc_free(bytes);
+	array_free(bytes);
 }
 
 static const struct ir_op *

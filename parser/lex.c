@@ -5,6 +5,7 @@
  */
 #include "parser/parser.h"
 
+#include "ir/array.h"
 #include "parser/dir.tab.h"
 #include "parser/dir.lex.h"
 
@@ -26,8 +27,8 @@ lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint3
 		.start = start,
 		.is_type = start == START_TYPE,
 		.is_cluster = start == START_CLUSTER};
-	lx->copy = talloc_size(p, n + 2);
-	if (!lx->copy || dir_yylex_init(&lx->scanner))
+	lx->copy = array_create(p, n + 2, 1, "a copy of the input's text");
+	if (dir_yylex_init(&lx->scanner))
 		out_of_memory();
 	memcpy(lx->copy, text, n);
 	lx->copy[n] = lx->copy[n + 1] = '\0'; /* as flex wants it */
@@ -39,7 +40,7 @@ void
 lexer_close(struct lexer *lx)
 {
 	dir_yylex_destroy(lx->scanner);
-	talloc_free(lx->copy);
+	array_free(lx->copy);
 }
 
 void

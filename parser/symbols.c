@@ -4,6 +4,7 @@
  * closing it brings back those that it redefined. */
 #include "parser/parser.h"
 
+#include "ir/array.h"
 #include "ir/intern.h"
 
 #include <string.h>
@@ -20,9 +21,7 @@ vector_grow(const void *owner, struct vector *v, size_t size)
 	if (v->n < v->room)
 		return;
 	v->room = v->room ? v->room * 2 : 16;
-	v->data = talloc_realloc_size(owner, v->data, size * (size_t)v->room);
-	if (!v->data)
-		out_of_memory();
+	v->data = array_resize(owner, v->data, v->room, size, "what the parser has read");
 }
 
 static void
@@ -32,9 +31,7 @@ symbols_grow(struct parser *p)
 	size_t n = p->nslots;
 
 	p->nslots = n ? 2 * n : SYMBOLS_FIRST;
-	p->slot = talloc_zero_array(p, struct symbol_slot, p->nslots);
-	if (!p->slot)
-		out_of_memory();
+	p->slot = ARRAY_ZERO(p, struct symbol_slot, p->nslots);
 	for (size_t i = 0; i < n; i++) {
 		if (!old[i].number)
 			continue;
@@ -43,7 +40,7 @@ symbols_grow(struct parser *p)
 			at = (at + 1) & (p->nslots - 1);
 		p->slot[at] = old[i];
 	}
-	talloc_free(old);
+	array_free(old);
 }
 
 /* Symbols are in chunks, so that a slot takes 8 bytes and no symbol moves. */

@@ -5,6 +5,7 @@
  */
 #include "passes/driver.h"
 
+#include "ir/array.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/parse.h"
@@ -398,13 +399,13 @@ static enum driver_exit
 transform_parts(const struct driver_options *o, const struct driver_input *in, FILE *out)
 {
 	enum driver_exit exit = DRIVER_OK;
-	struct driver_checks *checks = o->expect ? driver_checks_create(in->text) : NULL;
+	struct driver_checks *checks = o->expect ? driver_checks_create(array_context(in->text)) : NULL;
 	struct driver_input part;
 	size_t at = 0;
 
 	if (!o->split)
 		exit = transform_part(o, in, out, checks);
-	for (bool first = true; o->split && driver_input_part(in->text, in, &at, &part);
+	for (bool first = true; o->split && driver_input_part(array_context(in->text), in, &at, &part);
 		first = false) {
 		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics && !checks)
 			fputs("// -----\n", out);

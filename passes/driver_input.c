@@ -1,6 +1,7 @@
 /* Reading the input, and taking it apart for -split-input-file. */
 #include "passes/driver_input.h"
 
+#include "ir/array.h"
 #include "passes/driver.h"
 
 #include <errno.h>
@@ -16,12 +17,12 @@ static bool
 read_all(const void *owner, struct driver_input *in, FILE *f)
 {
 	char *text = NULL;
-	size_t n = 0, got;
+	size_t n = 0, room = 0, got;
 
 	do {
-		text = talloc_realloc_size(owner, text, n + READ_CHUNK + 1);
-		if (!text)
-			out_of_memory();
+		if (n + READ_CHUNK >= room)
+			text = array_resize(owner, text, room = 2 * room + READ_CHUNK + 1, 1,
+				"the text of the input");
 		got = fread(text + n, 1, READ_CHUNK, f);
 		n += got;
 	} while (got && n <= max_input);
@@ -93,9 +94,7 @@ driver_input_part(
 		lines += *s == '\n';
 	/* Empty lines in place of the parts before keep the numbers of the lines. */
 	size_t n = (size_t)(end - begin);
-	char *text = talloc_zero_size(owner, lines + n + 1);
-	if (!text)
-		out_of_memory();
+	char *text = array_create_zero(owner, lines + n + 1, 1, "a part of the input");
 	memset(text, '\n', lines);
 	memcpy(text + lines, begin, n);
 	*part = (struct driver_input){.name = in->name, .text = text, .length = lines + n};

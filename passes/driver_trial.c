@@ -99,8 +99,10 @@ make_module(const struct trial *t, const struct driver_input *in, struct candida
 		out_of_memory();
 	enum driver_exit exit = t->transform(&o, in, f);
 	fclose(f);
-	c->module = (struct driver_input){in->name, TEXT(t, "%s", text), size};
+	char *copy = array_create(t, size + 1, 1, "the text of a module");
+	memcpy(copy, text, size + 1);
 	free(text);
+	c->module = (struct driver_input){in->name, copy, size};
 	return exit;
 }
 
@@ -314,7 +316,7 @@ driver_trial(const void *owner, const struct driver_options *o, const struct dri
 		if (exit == DRIVER_OK)
 			exit = choose(t, best);
 		if (exit == DRIVER_OK)
-			best->text = talloc_steal(owner, best->text);
+			array_steal(owner, best->text);
 	}
 	talloc_free(t);
 	return exit;

@@ -5,6 +5,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
+#include "ir/array.h"
 #include "parser/stablehlo/mlir.tab.h"
 #include "parser/stablehlo/mlir.lex.h"
 
@@ -23,8 +24,8 @@ mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base
 	struct mlir_lexer *lx = &p->lex;
 
 	*lx = (struct mlir_lexer){.text = text, .n = n, .base = base};
-	lx->copy = talloc_size(p, n + 2);
-	if (!lx->copy || mlir_yylex_init(&lx->scanner))
+	lx->copy = array_create(p, n + 2, 1, "a copy of the input's text");
+	if (mlir_yylex_init(&lx->scanner))
 		out_of_memory();
 	memcpy(lx->copy, text, n);
 	lx->copy[n] = lx->copy[n + 1] = '\0'; /* as flex wants it */
@@ -36,7 +37,7 @@ void
 mlir_lexer_close(struct mlir_parser *p)
 {
 	mlir_yylex_destroy(p->lex.scanner);
-	talloc_free(p->lex.copy);
+	array_free(p->lex.copy);
 }
 
 void

@@ -6,6 +6,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
+#include "ir/array.h"
 #include "ir/hex.h"
 #include "ir/intern.h"
 
@@ -23,9 +24,7 @@ mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size)
 	if (s->n < s->room)
 		return;
 	s->room = s->room ? s->room * 2 : 64;
-	s->data = talloc_realloc_size(owner, s->data, size * (size_t)s->room);
-	if (!s->data)
-		out_of_memory();
+	s->data = array_resize(owner, s->data, s->room, size, "what the parser has read");
 }
 
 static void
@@ -35,9 +34,7 @@ symbols_grow(struct mlir_parser *p)
 	size_t n = p->nslots;
 
 	p->nslots = n ? 2 * n : SYMBOLS_FIRST;
-	p->slot = talloc_zero_array(p, struct mlir_symbol_slot, p->nslots);
-	if (!p->slot)
-		out_of_memory();
+	p->slot = ARRAY_ZERO(p, struct mlir_symbol_slot, p->nslots);
 	for (size_t i = 0; i < n; i++) {
 		if (!old[i].number)
 			continue;
@@ -46,7 +43,7 @@ symbols_grow(struct mlir_parser *p)
 			at = (at + 1) & (p->nslots - 1);
 		p->slot[at] = old[i];
 	}
-	talloc_free(old);
+	array_free(old);
 }
 
 static struct mlir_symbol *

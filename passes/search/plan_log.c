@@ -34,7 +34,7 @@ log_words(struct plan *p, enum plan_log kind, uint32_t index, const void *from, 
 {
 	if (p->nlog + n + RECORD_END > p->log_room) {
 		p->log_room = 2 * p->log_room + n + RECORD_END;
-		p->log = RESIZE(p, p->log, uint32_t, p->log_room);
+		p->log = ARRAY_RESIZE(p, p->log, uint32_t, p->log_room);
 	}
 	plan_copy(&p->log[p->nlog], from, n);
 	p->nlog += n;
@@ -186,7 +186,7 @@ plan_pool(struct plan *p, uint32_t n)
 {
 	if (p->npool + n > p->pool_room) {
 		p->pool_room = 2 * (p->npool + n);
-		p->pool = RESIZE(p, p->pool, uint32_t, p->pool_room);
+		p->pool = ARRAY_RESIZE(p, p->pool, uint32_t, p->pool_room);
 	}
 	p->npool += n;
 	return p->npool - n;
@@ -226,7 +226,7 @@ plan_tidy(struct plan *p)
 		n += p->node[p->order[i]].nops + p->node[p->order[i]].npreds;
 	if (p->npool < 4 * n + 1024)
 		return;
-	uint32_t *pool = NEW_ARRAY(p, uint32_t, 2 * p->npool), at = 0;
+	uint32_t *pool = ARRAY_NEW(p, uint32_t, 2 * p->npool), at = 0;
 	for (uint32_t i = 0; i < p->count; i++) {
 		struct plan_state *s = &p->node[p->order[i]];
 		plan_copy(&pool[at], &p->pool[s->op], s->nops);
@@ -237,7 +237,7 @@ plan_tidy(struct plan *p)
 		at += s->npreds;
 	}
 	p->pool_room = 2 * p->npool;
-	talloc_free(p->pool);
+	array_free(p->pool);
 	p->pool = pool;
 	p->npool = at;
 }

@@ -47,8 +47,9 @@ arrays_are_freed_resized_and_copied_when_empty_too(void **state)
 	array_free(NULL);
 	a = ARRAY_RESIZE(owner, a, uint32_t, 2);
 	memcpy(a, (const uint32_t[]){7, 8}, 2 * sizeof *a);
-	const uint32_t *copy = array_copy(other, a);
+	const uint32_t *copy = array_copy(owner, a);
 	array_free(a);
+	array_steal(other, copy);
 	assert_int_equal(talloc_total_blocks(owner), 1);
 	assert_int_equal(copy[0], 7);
 	assert_int_equal(copy[1], 8);
