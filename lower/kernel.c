@@ -214,7 +214,7 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 char *
 kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum)
 {
-	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+	const enum ir_dtype t = o->f.dtype == IR_f64 ? IR_f64 : IR_f32; /* of the accumulator */
 
 	return talloc_asprintf(w->scratch, "%s / %s + %s", sum, kernel_const(w, t, o->divisor),
 		kernel_const(w, t, 0));

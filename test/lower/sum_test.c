@@ -91,6 +91,11 @@ static const struct sum_case narrow[] = {
 	{"columns, bf16",
 		"%x = constant() {value = 0.1} : bf16[100003,3]\n%r = sum(%x) {dims = [0]}\n",
 		100003, 100003 * HALF_TENTH},
+	{"a mean, bf16", "%x = constant() {value = 0.1} : bf16[400009]\n%r = mean(%x)\n", 400009,
+		HALF_TENTH},
+	{"a mean of columns, bf16",
+		"%x = constant() {value = 0.1} : bf16[100003,3]\n%r = mean(%x) {dims = [0]}\n",
+		100003, HALF_TENTH},
 	{"a mean, f16",
 		"%x = constant() {value = 0.1} : f32[50021]\n%h = convert(%x) {to = f16}\n%w = "
 		"convert(%h) {to = f32}\n%m = mean(%w)\n%r = convert(%m) {to = f16}\n",
