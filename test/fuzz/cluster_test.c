@@ -64,7 +64,7 @@ static const struct fuzz_test test = {.reader = "cluster",
 	.mutations = 12000};
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	return fuzz_main(&test, argc, argv);
+	return fuzz_main(&test);
 }

@@ -1,6 +1,5 @@
 /*
- * The parser against damaged texts: the .dir files of the tests and the prelude, mutated in a fixed
- * sequence.
+ * The parser against damaged texts: the .dir files of the tests and the prelude, mutated.
  */
 #include "test/fuzz/mutate.h"
 
@@ -38,7 +37,7 @@ static const struct fuzz_test test = {.reader = "dir",
 	.mutations = 20000};
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	return fuzz_main(&test, argc, argv);
+	return fuzz_main(&test);
 }

@@ -29,7 +29,7 @@ static const struct fuzz_test test = {.reader = "mlir",
 	.mutations = 20000};
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	return fuzz_main(&test, argc, argv);
+	return fuzz_main(&test);
 }

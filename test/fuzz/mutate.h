@@ -1,5 +1,5 @@
 /*
- * Damaged texts in a fixed sequence: seeds from files, cut, spliced and sprinkled with tokens of
+ * Damaged texts: seeds from files, cut, spliced and sprinkled with tokens of
  * the language. Each is given to a reader (readers.h). A test is a row: fuzz_main.
  */
 #ifndef TEST_FUZZ_MUTATE_H
@@ -38,9 +38,9 @@ struct fuzz_test {
 	int mutations;                     /* in a quarter of a minute or so with sanitizers */
 };
 
-/* The test as a program: with an argument N it makes N mutations; with N and S from seed S. Texts
- * are written to $DOPT_FUZZ_KEEP, where that is set: to find the text at hand after a crash. */
-int fuzz_main(const struct fuzz_test *t, int argc, char **argv);
+/* The test as a program: a text for each of the seeds of test/random/seeds.h. Texts are written to
+ * $DOPT_FUZZ_KEEP, where that is set: to find the text at hand after a crash. */
+int fuzz_main(const struct fuzz_test *t);
 
 void fuzz_add_seed(struct fuzz *f, const char *s, size_t n);
 

@@ -18,7 +18,7 @@ static const struct fuzz_test test = {.reader = "profile",
 	.mutations = 6000};
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	return fuzz_main(&test, argc, argv);
+	return fuzz_main(&test);
 }

@@ -1,5 +1,6 @@
-/* Damaged texts in a fixed sequence. */
+/* Damaged texts: see mutate.h. */
 #include "test/fuzz/mutate.h"
+#include "test/random/seeds.h"
 
 #include "test/fuzz/readers.h"
 
@@ -151,18 +152,13 @@ damaged_text(struct fuzz *f)
 	return t;
 }
 
-struct run {
-	struct fuzz fuzz;
-	int mutations;
-};
-
 static void
 damaged_texts(void **state)
 {
-	struct run *r = *state;
-	struct fuzz *f = &r->fuzz;
+	struct fuzz *f = *state;
 	const struct fuzz_test *test = f->test;
 	struct fuzz_session *session = fuzz_session_create(test->reader);
+	struct random_seeds range[RANDOM_RANGES];
 	int right = 0;
 
 	if (test->suffix)
@@ -172,29 +168,30 @@ damaged_texts(void **state)
 	assert_true(f->nseeds >= test->least_seeds);
 	for (int i = 0; i < f->nseeds; i++)
 		fuzz_read(session, f->seed[i].s, f->seed[i].n);
-	for (int i = 0; i < r->mutations; i++) {
+	random_seeds(test->mutations, range);
+	const int n = random_count(range);
+	for (int k = 0; k < n; k++) {
+		f->random = rt_mix64(random_nth(range, k)) | 1;
 		struct text t = damaged_text(f);
 		right += fuzz_read(session, t.s, t.n);
 		talloc_free(t.s);
 	}
-	print_message("%d of %d texts are right\n", right, r->mutations);
-	assert_in_range(right, r->mutations / 50, r->mutations / 2); /* both kinds are met */
+	print_message("%d of %d texts are right\n", right, n);
+	if (n >= test->mutations)
+		assert_in_range(right, n / 50, n / 2); /* both kinds are met */
 	fuzz_session_end(session);
 	for (int i = 0; i < f->nseeds; i++)
 		talloc_free(f->seed[i].s);
 }
 
 int
-fuzz_main(const struct fuzz_test *t, int argc, char **argv)
+fuzz_main(const struct fuzz_test *t)
 {
-	struct run *r = talloc_zero(NULL, struct run);
-	const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(damaged_texts, r)};
-	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	struct fuzz *f = talloc_zero(NULL, struct fuzz);
+	const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(damaged_texts, f)};
 
-	r->fuzz.test = t;
-	r->fuzz.random = seed * UINT64_C(0x9E3779B97F4A7C15);
-	r->mutations = argc > 1 ? atoi(argv[1]) : t->mutations;
+	f->test = t;
 	const int failed = cmocka_run_group_tests_name(t->reader, tests, NULL, NULL);
-	talloc_free(r);
+	talloc_free(f);
 	return failed;
 }

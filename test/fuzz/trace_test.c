@@ -22,7 +22,7 @@ static const struct fuzz_test test = {.reader = "trace",
 	.mutations = 4000};
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	return fuzz_main(&test, argc, argv);
+	return fuzz_main(&test);
 }
