@@ -493,7 +493,7 @@ try_program(int i, const struct storage_target *target, bool *seen, int *tried, 
 	void *owner = talloc_new(NULL);
 	const struct parse_options o = {.inline_calls = true};
 	char *text = talloc_asprintf(owner, "module @t\n%s", programs[i].text),
-	     *folder = talloc_strdup(owner, "mutation-test-XXXXXX");
+	     *folder = talloc_strdup(owner, "lower-test-XXXXXX");
 	struct ir_context *ctx = ir_context_create(owner);
 	struct ir_module *m = parse_module(owner, ctx, "t.dir", text, strlen(text), &o);
 	assert_true(m && ir_verify(m));
