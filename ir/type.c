@@ -111,6 +111,17 @@ ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES])
 	return n;
 }
 
+void
+ir_type_close_splits(struct ir_type *t)
+{
+	uint16_t next[IR_MAX_RANK] = {0};
+
+	for (int order = 0; order < IR_MAX_AXES; order++)
+		for (int i = 0; i < IR_MAX_AXES; i++)
+			if (t->axis[i].kind == IR_SPLIT && t->axis[i].order == order)
+				t->axis[i].order = next[t->axis[i].dim]++;
+}
+
 int
 ir_type_split_depth(const struct ir_type *t, int dim)
 {

@@ -87,6 +87,9 @@ bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 /* The axes that split dimension `dim`, outermost first, into list[]; returns how many. */
 int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 
+/* Numbers the axes that split each dim 0, 1 ... again, in their order, after some have left it. */
+void ir_type_close_splits(struct ir_type *t);
+
 /* How many axes split `dim`: the order of the next one. */
 int ir_type_split_depth(const struct ir_type *t, int dim);
 

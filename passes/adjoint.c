@@ -146,6 +146,7 @@ build_broadcast(struct adjoint *x, struct factor f)
 		if (from.kind == IR_SPLIT)
 			t.axis[i].dim = (uint8_t)dims[from.dim];
 	}
+	ir_type_close_splits(&t); /* an axis outside of a slice may stay as it is in f */
 	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "shape", x->type->dim, x->type->rank),
 		ir_make_ints(x->b->m, "dims", dims, n)};
 	return ir_build_typed(x->b, OP_broadcast, NULL, &f.v, 1, attr,

@@ -62,14 +62,7 @@ whole(struct ir_builder *b, struct ir_value *v, uint32_t axes)
 						    .order = (uint16_t)(axis->size - 1)}
 					  : (struct ir_state){.kind = IR_COPIED};
 	}
-	/* The axes that stay split are the outermost of their dim now. */
-	for (int d = 0; d < want.rank; d++) {
-		int list[IR_MAX_AXES], order = 0;
-		const int n = ir_type_split_axes(v->type, d, list);
-		for (int i = 0; i < n; i++)
-			if (want.axis[list[i]].kind == IR_SPLIT)
-				want.axis[list[i]].order = (uint16_t)order++;
-	}
+	ir_type_close_splits(&want);
 	return reshard(b, v, ir_type_intern(b->m->ctx, &want));
 }
 
