@@ -61,7 +61,7 @@ fault_range(const void *owner, const struct pass_option *o, double number, const
 		return NULL;
 	if (o->max >= DBL_MAX)
 		return checked(talloc_asprintf(owner, "%s is less than %g", text, o->min));
-	return checked(talloc_asprintf(owner, "%s is not between %g and %g", text, o->min, o->max));
+	return checked(talloc_asprintf(owner, "%s is not between %.9g and %.9g", text, o->min, o->max));
 }
 
 static char *

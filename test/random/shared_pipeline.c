@@ -102,7 +102,7 @@ float_value(const void *owner, const struct pass_option *o, uint64_t *random)
 {
 	static const double factor[] = {1, 0.5, 2, 0};
 	const double x = o->fallback ? strtod(o->fallback, NULL) : 1;
-	return talloc_asprintf(owner, "%g", within(o, x * factor[draw(random, 4)]));
+	return talloc_asprintf(owner, "%.9g", within(o, x * factor[draw(random, 4)]));
 }
 
 static const char *
