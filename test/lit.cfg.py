@@ -44,7 +44,7 @@ config.suffixes = [".dir", ".test", ".mlir"]
 config.excludes = ["Inputs", "data", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:
-    lit_config.maxIndividualTestTime = TEST_SECONDS + float(
+    lit_config.maxIndividualTestTime = TEST_SECONDS + int(
         os.environ.get("DOPT_PIPELINE_SECONDS", PIPELINE_SECONDS)
     )
 else:
