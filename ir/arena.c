@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <talloc.h>
 
 enum {
@@ -25,7 +26,11 @@ struct arena {
 _Noreturn void
 out_of_memory(void)
 {
-	fputs("dopt: out of memory\n", stderr);
+	struct rusage usage = {0};
+
+	getrusage(RUSAGE_SELF, &usage);
+	fprintf(stderr, "dopt: out of memory with %.1f GB in use\n",
+		(double)usage.ru_maxrss * 1024 / 1e9);
 	exit(1);
 }
 
