@@ -7,6 +7,7 @@
 #include "ir/span_set.h"
 
 #include "ir/arena.h"
+#include "ir/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,9 +41,7 @@ span_tree_create(const void *owner, uint32_t moments)
 		out_of_memory();
 	for (t->leaves = 1; t->leaves < moments; t->leaves *= 2)
 		;
-	t->node = talloc_zero_array(t, struct node, 2 * (size_t)t->leaves);
-	if (!t->node)
-		out_of_memory();
+	t->node = ARRAY_ZERO(t, struct node, 2 * (size_t)t->leaves);
 	return t;
 }
 

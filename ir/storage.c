@@ -230,9 +230,9 @@ place_persistent(struct storage *s, struct placed *rest)
 static void
 place(struct storage *s)
 {
-	struct placed *rest = checked(talloc_array(NULL, struct placed, s->nbuffers + 1));
+	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
 	const uint32_t n = place_persistent(s, rest);
-	struct storage_room *room = checked(talloc_array(rest, struct storage_room, n + 1));
+	struct storage_room *room = ARRAY_NEW(NULL, struct storage_room, n + 1);
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -245,7 +245,8 @@ place(struct storage *s)
 	s->arena_bytes = s->persistent_bytes + storage_place(room, n);
 	for (uint32_t i = 0; i < n; i++)
 		s->buffer[rest[i].buffer].offset = s->persistent_bytes + room[i].offset;
-	talloc_free(rest);
+	array_free(room);
+	array_free(rest);
 }
 
 struct storage *

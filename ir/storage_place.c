@@ -8,6 +8,7 @@
 #include "ir/storage_place.h"
 
 #include "ir/arena.h"
+#include "ir/array.h"
 #include "ir/span_set.h"
 
 #include <stdbool.h>
@@ -292,12 +293,10 @@ count_until(const uint32_t *moment, uint32_t n, uint32_t at)
 static void
 number_moments(struct placer *p)
 {
-	uint32_t *moment = talloc_array(p, uint32_t, p->nrooms);
+	uint32_t *moment = ARRAY_NEW(p, uint32_t, p->nrooms);
 
-	p->first = talloc_array(p, uint32_t, p->nrooms);
-	p->last = talloc_array(p, uint32_t, p->nrooms);
-	if (!moment || !p->first || !p->last)
-		out_of_memory();
+	p->first = ARRAY_NEW(p, uint32_t, p->nrooms);
+	p->last = ARRAY_NEW(p, uint32_t, p->nrooms);
 	for (uint32_t i = 0; i < p->nrooms; i++)
 		moment[i] = p->room[i].first;
 	qsort(moment, p->nrooms, sizeof *moment, by_moment);
@@ -308,15 +307,13 @@ number_moments(struct placer *p)
 		p->first[i] = count_until(moment, p->moments, p->room[i].first) - 1;
 		p->last[i] = count_until(moment, p->moments, p->room[i].last) - 1;
 	}
-	talloc_free(moment);
+	array_free(moment);
 }
 
 static void
 make_items(struct placer *p)
 {
-	p->item = talloc_array(p, struct item, p->nrooms);
-	if (!p->item)
-		out_of_memory();
+	p->item = ARRAY_NEW(p, struct item, p->nrooms);
 	for (uint32_t i = 0; i < p->nrooms; i++)
 		if (i && p->room[i].row && p->room[i].row == p->room[i - 1].row)
 			p->item[p->n - 1].n++;
@@ -339,10 +336,8 @@ storage_place(struct storage_room *room, uint32_t n)
 	p->best_end = UINT64_MAX;
 	number_moments(p);
 	p->taken = span_tree_create(p, p->moments);
-	p->order = talloc_array(p, struct key, p->n);
-	p->best = talloc_zero_array(p, uint64_t, n);
-	if (!p->order || !p->best)
-		out_of_memory();
+	p->order = ARRAY_NEW(p, struct key, p->n);
+	p->best = ARRAY_ZERO(p, uint64_t, n);
 	try_orders(p);
 	for (uint32_t i = 0; i < n; i++)
 		room[i].offset = p->best[i];
@@ -367,11 +362,9 @@ by_time(const void *x, const void *y)
 uint64_t
 storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 {
-	struct change *change = talloc_array(NULL, struct change, 2 * (size_t)n + 1);
+	struct change *change = ARRAY_NEW(NULL, struct change, 2 * (size_t)n + 1);
 	uint64_t now = 0, most = 0, when = 0;
 
-	if (!change)
-		out_of_memory();
 	for (uint32_t i = 0; i < n; i++) {
 		change[2 * i] = (struct change){2 * (uint64_t)room[i].first + 1, room[i].bytes};
 		change[2 * i + 1] =
@@ -385,7 +378,7 @@ storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 			when = change[i].at / 2;
 		}
 	}
-	talloc_free(change);
+	array_free(change);
 	if (at)
 		*at = (uint32_t)when;
 	return most;
