@@ -158,8 +158,9 @@ bool interp_check_modules(const struct ir_module *before, const struct ir_module
 
 /*
  * The same, but both run by meaning and in their own element types (options->f64 is not asked), and
- * every element must be the same to the bit: a zero has a sign, only NaNs are all alike. For what
- * may not change arithmetic. Where terms of sums may come in another order, `reordered`, elements
+ * every element must be the same to the bit: only NaNs are all alike, and, where one module has more
+ * collectives that sum than the other, zeros, since a sum is never -0. For what may not change
+ * arithmetic. Where terms of sums may come in another order, `reordered`, elements
  * are compared within the tolerance of their type. Layouts are not looked at: interp_check_layout
  * does that.
  */
