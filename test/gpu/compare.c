@@ -1,6 +1,6 @@
 /*
  * compare WANT HAVE [ROUNDINGS KIND]: are the tensors of two safetensors files equal? Floats but
- * for rounding, everything else exactly. Prints the worst tensor of each kind of failure.
+ * for rounding, zeros with their sign, everything else exactly. Prints the worst tensor of each kind of failure.
  *
  * A float may differ by what another order of sums makes of it, relative to the largest element of
  * its tensor; and by a multiple of what single precision makes of it, which the file ROUNDINGS has
@@ -97,9 +97,10 @@ compare(const struct rt_st_tensor *want, const struct rt_st_tensor *have, double
 		const double x = element(want, i), y = element(have, i);
 		if (isfinite(x) && fabs(x) > largest)
 			largest = fabs(x);
-		const double difference = (isnan(x) && isnan(y)) || x == y ? 0
-					  : isfinite(x - y)                ? fabs(x - y)
-									   : INFINITY;
+		const bool same = x == y ? !signbit(x) == !signbit(y) : isnan(x) && isnan(y);
+		const double difference = same                        ? 0
+					  : isfinite(x - y) && x != y ? fabs(x - y)
+								      : INFINITY;
 		if (difference > most) {
 			most = difference;
 			worst = i;

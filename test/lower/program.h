@@ -512,8 +512,8 @@ program_difference(struct batch *b, int i)
 	return wrong;
 }
 
-/* Removes the files of the batch and the batch; or moves them to the folder BATCH_KEEP, for
- * machines that test/gpu/run is for. */
+/* Removes the files of the batch and the batch; or moves them to the folder BATCH_KEEP, and where that
+ * is there to one with more underlines, for machines that test/gpu/run is for. */
 static inline void
 batch_end(struct batch *b)
 {
@@ -522,11 +522,17 @@ batch_end(struct batch *b)
 	char *command = talloc_asprintf(b, "rm -rf %s", b->folder);
 	if (getenv("BATCH_KEEP")) {
 		FILE *names = fopen(talloc_asprintf(b, "%s/names", b->folder), "w");
-		for (int i = 0; names && i < b->n; i++)
-			fprintf(names, "%s\n", b->program[i].what);
+		for (int i = 0; names && i < b->n; i++) { /* a line each */
+			for (const char *c = b->program[i].what; *c; c++)
+				fputc(*c == '\n' ? ' ' : *c, names);
+			fputc('\n', names);
+		}
 		if (names)
 			fclose(names);
-		command = talloc_asprintf(b, "mv %s %s", b->folder, getenv("BATCH_KEEP"));
+		command = talloc_asprintf(b,
+			"echo %d >%s/steps && to='%s' && while [ -e \"$to\" ]; do to=${to}_; done && "
+			"mv %s \"$to\"",
+			b->steps, b->folder, getenv("BATCH_KEEP"), b->folder);
 	}
 	assert_int_equal(system(command), 0);
 	talloc_free(b);
