@@ -171,6 +171,7 @@ damaged_texts(void **state)
 	random_seeds(test->mutations, range);
 	const int n = random_count(range);
 	for (int k = 0; k < n; k++) {
+		random_try(random_nth(range, k), 1);
 		f->random = rt_mix64(random_nth(range, k)) | 1;
 		struct text t = damaged_text(f);
 		right += fuzz_read(session, t.s, t.n);

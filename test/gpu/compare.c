@@ -1,6 +1,7 @@
 /*
  * compare WANT HAVE [ROUNDINGS KIND]: are the tensors of two safetensors files equal? Floats but
- * for rounding, zeros with their sign, everything else exactly. Prints the worst tensor of each kind of failure.
+ * for rounding, zeros with their sign, everything else exactly. Prints the worst tensor of each
+ * kind of failure.
  *
  * A float may differ by what another order of sums makes of it, relative to the largest element of
  * its tensor; and by a multiple of what single precision makes of it, which the file ROUNDINGS has

@@ -512,8 +512,8 @@ program_difference(struct batch *b, int i)
 	return wrong;
 }
 
-/* Removes the files of the batch and the batch; or moves them to the folder BATCH_KEEP, and where that
- * is there to one with more underlines, for machines that test/gpu/run is for. */
+/* Removes the files of the batch and the batch; or moves them to the folder BATCH_KEEP, and where
+ * that is there to one with more underlines, for machines that test/gpu/run is for. */
 static inline void
 batch_end(struct batch *b)
 {
@@ -530,7 +530,8 @@ batch_end(struct batch *b)
 		if (names)
 			fclose(names);
 		command = talloc_asprintf(b,
-			"echo %d >%s/steps && to='%s' && while [ -e \"$to\" ]; do to=${to}_; done && "
+			"echo %d >%s/steps && to='%s' && while [ -e \"$to\" ]; do to=${to}_; done "
+			"&& "
 			"mv %s \"$to\"",
 			b->steps, b->folder, getenv("BATCH_KEEP"), b->folder);
 	}

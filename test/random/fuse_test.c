@@ -194,6 +194,7 @@ check_range(const struct gen_table *table, uint64_t first, int count, int *made)
 	b->steps = 2;
 	for (int k = 0; k < count; k++) {
 		int sets = 0;
+		random_try(first + (uint64_t)k, 1);
 		t[k] = trial_create(NULL, table);
 		struct ir_module *m = fused(t[k], first + (uint64_t)k, &sets);
 		if (!m)
@@ -205,6 +206,7 @@ check_range(const struct gen_table *table, uint64_t first, int count, int *made)
 			fail_msg("seed %llu is not lowered: %s", (unsigned long long)first + k,
 				t[k]->text);
 	}
+	random_try(first, count);
 	assert_true(batch_try_build(b, "-O0"));
 	for (int i = 0; i < b->n; i++) {
 		const char *wrong = program_difference(b, i);

@@ -140,6 +140,7 @@ random_kernels(void)
 	random_seeds(COUNT, range);
 	for (int k = 0; k < random_count(range); k++) {
 		const uint64_t seed = random_nth(range, k);
+		random_try(seed, 1);
 		void *scratch = talloc_new(NULL);
 		struct ir_context *ctx = ir_context_create(scratch);
 		diag_mute(ctx->diag, true);

@@ -1,6 +1,6 @@
 /*
- * Which seeds a random test tries: fixed ones, so that a failure is the same for everybody, and some that
- * no run has had before, which are printed. The environment may ask for others:
+ * Which seeds a random test tries: fixed ones, so that a failure is the same for everybody, and
+ * some that no run has had before, which are printed. The environment may ask for others:
  *
  *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
  *     DOPT_RANDOM_FRESH=N                      so many fresh seeds in each test; 0: none
@@ -10,10 +10,13 @@
 
 #include "runtime/rng.h"
 
+#include <execinfo.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Seeds first to first + count - 1. */
 struct random_seeds {
@@ -22,8 +25,10 @@ struct random_seeds {
 };
 
 enum {
-	RANDOM_FRESH_SHARE = 10, /* one fresh seed for so many fixed ones: a tenth of a test's time */
-	RANDOM_RANGES = 2,       /* the fixed seeds, and the fresh ones */
+	RANDOM_FRESH_SHARE =
+		10,         /* one fresh seed for so many fixed ones: a tenth of a test's time */
+	RANDOM_RANGES = 2,  /* the fixed seeds, and the fresh ones */
+	RANDOM_FRAMES = 40, /* of a crash, printed: where it was and in which pass */
 };
 
 static inline uint64_t
@@ -56,8 +61,8 @@ random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
 	if (seed || getenv("DOPT_RANDOM_COUNT"))
 		range[1].count = 0;
 	if (range[1].count)
-		printf("%d fresh seeds: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n", range[1].count,
-			(unsigned long long)range[1].first, range[1].count);
+		printf("%d fresh seeds: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n",
+			range[1].count, (unsigned long long)range[1].first, range[1].count);
 	fflush(stdout);
 }
 
@@ -73,6 +78,46 @@ random_nth(const struct random_seeds range[RANDOM_RANGES], int k)
 {
 	return k < range[0].count ? range[0].first + (uint64_t)k
 				  : range[1].first + (uint64_t)(k - range[0].count);
+}
+
+/* The first of the seeds that are being tried and how many those are, for a crash. */
+struct random_trying {
+	unsigned long long first;
+	int count;
+};
+
+static inline struct random_trying *
+random_trying(void)
+{
+	static struct random_trying trying;
+	return &trying;
+}
+
+static inline void
+random_crashed(int signal)
+{
+	void *frame[RANDOM_FRAMES];
+	fprintf(stderr, "signal %d in seed %llu and up to %d after it\n", signal,
+		random_trying()->first, random_trying()->count - 1);
+	backtrace_symbols_fd(frame, backtrace(frame, RANDOM_FRAMES), STDERR_FILENO);
+	_exit(1);
+}
+
+/* From here on seeds first to first + count - 1 are tried: a crash names them and says where it
+ * was. */
+static inline void
+random_try(uint64_t first, int count)
+{
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+	static char stack[1 << 16]; /* for the handler, since the stack may have overflowed */
+	const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+	struct sigaction crashed = {
+		.sa_handler = random_crashed, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+
+	*random_trying() = (struct random_trying){first, count};
+	sigaltstack(&other, NULL);
+	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+		sigaction(fatal[i], &crashed, NULL);
 }
 
 #endif

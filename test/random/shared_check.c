@@ -8,10 +8,7 @@
 #include <string.h>
 #include <talloc.h>
 
-enum {
-	MOST_REPORTS = 5,
-	SAID_EVERY = 100, /* seeds: so that a crash can be found again */
-};
+enum { MOST_REPORTS = 5 };
 
 static void
 keep_messages(void *data, const struct diag_message *m)
@@ -231,10 +228,7 @@ run_seeds(const struct trial_test *test, const struct gen_table *table, struct r
 	for (int k = 0; k < range.count && wrong < MOST_REPORTS; k++) {
 		const uint64_t seed = range.first + (uint64_t)k;
 		struct trial *t = trial_create(NULL, table);
-		if (k % SAID_EVERY == 0) {
-			printf("from seed %llu on\n", (unsigned long long)seed);
-			fflush(stdout);
-		}
+		random_try(seed, 1);
 		if (!test->check(t, trial_module(t, test, seed), seed)) {
 			trial_report(test, table, seed, t->text);
 			wrong++;
