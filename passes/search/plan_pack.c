@@ -106,9 +106,12 @@ has_slices_in_time(const struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
+/* PLAN_NONE, where a collective that nothing reads is at home, is none. */
 static bool
 is_row(const struct plan *p, uint32_t node)
 {
+	if (node == PLAN_NONE)
+		return false;
 	const struct plan_state *s = &p->node[node];
 	const struct ir_op *first = op_of(p, node, 0);
 
