@@ -1,7 +1,7 @@
 /* Attributes: making, finding, comparing. */
 #include "ir/ir.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Building typed ops at a place: what passes use. */
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 static void
 builder_insert(struct ir_builder *b, struct ir_op *op)

@@ -4,7 +4,7 @@
  */
 #include "ir/ir.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 
 #include <string.h>
 #include <talloc.h>

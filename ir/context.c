@@ -1,10 +1,10 @@
 /* The context: interned names and types, the reporter, the parsed op table. */
 #include "ir/ir.h"
 
-#include "ir/array.h"
-#include "ir/intern.h"
-#include "ir/form.h"
-#include "ir/row.h"
+#include "ir/base/array.h"
+#include "ir/base/intern.h"
+#include "ir/ops/form.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 #include <talloc.h>

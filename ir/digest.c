@@ -1,7 +1,7 @@
 /* FNV-1a of 64 bits over the printed text: see digest.h. */
 #include "ir/digest.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Types of results from operands and attributes; the checks that every op gets. */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "ir/infer_memo.h"
-#include "ir/literal.h"
-#include "ir/row.h"
-#include "ir/special.h"
+#include "ir/ops/literal.h"
+#include "ir/ops/row.h"
+#include "ir/ops/special.h"
 #include "ir/template.h"
 
 #include <assert.h>

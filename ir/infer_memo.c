@@ -1,8 +1,8 @@
 /* A table of types by what they follow from; an entry gives way to the next with its hash. */
 #include "ir/infer_memo.h"
 
-#include "ir/intern.h"
-#include "ir/row.h"
+#include "ir/base/intern.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -4,7 +4,7 @@
  */
 #include "ir/instance.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 #include <talloc.h>

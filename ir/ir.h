@@ -15,8 +15,8 @@
 #ifndef IR_IR_H
 #define IR_IR_H
 
-#include "ir/arena.h"
-#include "ir/diag.h"
+#include "ir/base/arena.h"
+#include "ir/base/diag.h"
 #include "ir/type.h"
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 
 enum op_code {
 #define OP(name, ...) OP_##name,
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 #undef OP
 	OP_NCODES
 };
@@ -159,7 +159,7 @@ struct ir_context {
 	struct arena *arena;
 	struct diag *diag;
 	struct ir_intern *intern;            /* names and types: ir/context.c */
-	const struct ir_row *row;            /* the op table, parsed: ir/row.h */
+	const struct ir_row *row;            /* the op table, parsed: ir/ops/row.h */
 	const struct term *(*derivative)[3]; /* of every scalar function by each argument */
 };
 

@@ -2,7 +2,7 @@
 #include "ir/ir.h"
 
 #include "ir/infer_memo.h"
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -5,7 +5,7 @@
  */
 #include "ir/names.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

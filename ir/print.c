@@ -6,10 +6,10 @@
 #include "ir/ir.h"
 
 #include "ir/names.h"
-#include "ir/out.h"
-#include "ir/row.h"
+#include "ir/base/out.h"
+#include "ir/ops/row.h"
 #include "ir/template.h"
-#include "ir/unit.h"
+#include "ir/base/unit.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "ir/template.h"
 
 #include "ir/instance.h"
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Types: interning, layout arithmetic, text. */
 #include "ir/type.h"
 
-#include "ir/intern.h"
+#include "ir/base/intern.h"
 
 #include <inttypes.h>
 #include <string.h>

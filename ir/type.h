@@ -12,7 +12,7 @@
 #ifndef IR_TYPE_H
 #define IR_TYPE_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <stdint.h>

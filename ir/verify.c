@@ -9,9 +9,9 @@
  */
 #include "ir/ir.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 #include "ir/infer_memo.h"
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <stdlib.h>
 #include <string.h>

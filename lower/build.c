@@ -2,7 +2,7 @@
 #include "lower/build.h"
 
 #include "dopt_config.h"
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 #include "lower/lower.h"
 #include "lower/plan.h"
 

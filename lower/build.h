@@ -2,7 +2,7 @@
 #ifndef LOWER_BUILD_H
 #define LOWER_BUILD_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <stdio.h>

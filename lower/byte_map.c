@@ -1,7 +1,7 @@
 /* Owners of bytes: see byte_map.h. */
 #include "lower/byte_map.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

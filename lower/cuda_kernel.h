@@ -5,7 +5,7 @@
 #ifndef LOWER_CUDA_KERNEL_H
 #define LOWER_CUDA_KERNEL_H
 
-#include "ir/storage.h"
+#include "ir/memory/storage.h"
 #include "lower/kernel.h"
 #include "runtime/cuda/rt_cuda.h"
 

@@ -4,7 +4,7 @@
  */
 #include "lower/cuda_text.h"
 
-#include "ir/order.h"
+#include "ir/ops/order.h"
 
 #include <inttypes.h>
 

@@ -27,7 +27,7 @@
 #include "lower/cuda_kernel.h"
 #include "lower/kernel_text.h"
 
-#include "ir/scheme_build.h"
+#include "ir/loops/build.h"
 
 enum cuda_limit {
 	CUDA_LANES = 32,        /* of a warp */

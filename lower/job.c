@@ -1,7 +1,7 @@
 /* Temporary folders and commands that do not outlive this process. */
 #include "lower/job.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

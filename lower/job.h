@@ -13,7 +13,7 @@
 #ifndef LOWER_JOB_H
 #define LOWER_JOB_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

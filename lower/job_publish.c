@@ -4,7 +4,7 @@
  */
 #include "lower/job.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

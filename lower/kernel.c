@@ -4,8 +4,8 @@
  */
 #include "lower/kernel_text.h"
 
-#include "ir/interp.h"
-#include "ir/scheme_build.h"
+#include "ir/interp/interp.h"
+#include "ir/loops/build.h"
 #include "lower/own.h"
 
 #include <inttypes.h>

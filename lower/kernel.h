@@ -11,7 +11,7 @@
 #ifndef LOWER_KERNEL_H
 #define LOWER_KERNEL_H
 
-#include "ir/scheme.h"
+#include "ir/loops/scheme.h"
 
 #include <stdio.h>
 

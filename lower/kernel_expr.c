@@ -1,10 +1,10 @@
 /* Scalar expressions and element accesses as C. */
 #include "lower/kernel_text.h"
 
-#include "ir/array.h"
-#include "ir/interp.h"
-#include "ir/literal.h"
-#include "ir/scheme_build.h"
+#include "ir/base/array.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/literal.h"
+#include "ir/loops/build.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -14,7 +14,7 @@
  */
 #include "lower/kernel_text.h"
 
-#include "ir/scheme_build.h"
+#include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Long sums in C, cut as ir/scheme_sum.c says: loops in chunks, and doubles that take what floats
+/* Long sums in C, cut as ir/loops/sum.c says: loops in chunks, and doubles that take what floats
  * in memory have summed in a chunk. */
 #include "lower/kernel_text.h"
 
-#include "ir/scheme_build.h"
+#include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef LOWER_LOWER_H
 #define LOWER_LOWER_H
 
-#include "ir/storage.h"
+#include "ir/memory/storage.h"
 
 #include <stdbool.h>
 
@@ -37,7 +37,7 @@ struct lower_options {
  */
 bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
 
-/* Where a target's programs put their tensors: ir/storage.h. */
+/* Where a target's programs put their tensors: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
 
 /* The name of a target, or -1: "host", "cuda". */

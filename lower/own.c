@@ -1,7 +1,7 @@
 /* The table of kernels for ops with functions of their own, and those of the host. */
 #include "lower/own.h"
 
-#include "ir/order.h"
+#include "ir/ops/order.h"
 #include "lower/cuda_text.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the
  * same plan; actions that only some places perform have a guard.
  *
- *     buffers   ranges of the arena and their lives: ir/storage.h
+ *     buffers   ranges of the arena and their lives: ir/memory/storage.h
  *     actions   KERNEL, POST and WAIT of collectives, PACK of what they carry, COPY of blocks,
  *               LOOP ... END over time axes
  */
@@ -10,8 +10,8 @@
 #define LOWER_PLAN_H
 
 #include "ir/ir.h"
-#include "ir/scheme.h"
-#include "ir/storage.h"
+#include "ir/loops/scheme.h"
+#include "ir/memory/storage.h"
 
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ struct lower_copy {
 
 struct lower_action {
 	enum lower_action_kind kind;
-	int32_t at; /* the moment of ir/storage.h at which it is done */
+	int32_t at; /* the moment of ir/memory/storage.h at which it is done */
 	const struct ir_op
 		*op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
 	struct lower_guard guard;

@@ -3,7 +3,7 @@
 
 #include "dopt_backend.h"
 #include "ir/digest.h"
-#include "ir/issue.h"
+#include "ir/memory/issue.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
 

@@ -5,7 +5,7 @@
  */
 #include "parser/parser.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>

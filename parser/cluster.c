@@ -4,7 +4,7 @@
 
 #include "parser/dir.tab.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <errno.h>
 #include <string.h>

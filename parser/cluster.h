@@ -14,7 +14,7 @@
 #ifndef PARSER_CLUSTER_H
 #define PARSER_CLUSTER_H
 
-#include "ir/cluster.h"
+#include "ir/cluster/cluster.h"
 #include "ir/ir.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The attributes of a cluster's items: which there are, in which unit, within which bounds. */
 #include "parser/cluster_build.h"
 
-#include "ir/suggest.h"
-#include "ir/unit.h"
+#include "ir/base/suggest.h"
+#include "ir/base/unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const struct {
 static const struct attr_spec device_specs[] = {
 #define DEVICE(name, unit, value, fits, why)                                                       \
 	{#name, TYPE_NUMBER, unit, FITS_##fits, offsetof(struct device, name), false},
-#include "ir/device.def"
+#include "ir/cluster/device.def"
 #undef DEVICE
 	{"name", TYPE_TEXT, "", FITS_FLAG, offsetof(struct device, name), false},
 };

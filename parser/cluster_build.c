@@ -5,7 +5,7 @@
  */
 #include "parser/cluster_build.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef PARSER_CLUSTER_BUILD_H
 #define PARSER_CLUSTER_BUILD_H
 
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "parser/cluster.h"
 #include "parser/cluster_tree.h"
 

@@ -1,7 +1,7 @@
 /* Names of a cluster: what they stand for, how many parts they have, what the parts are called. */
 #include "parser/cluster_build.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "parser/cluster_tree.h"
 
-#include "ir/out.h"
+#include "ir/base/out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "parser/parser.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 #include "parser/dir.tab.h"
 #include "parser/dir.lex.h"
 

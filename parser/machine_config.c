@@ -14,9 +14,9 @@
  */
 #include "parser/cluster_shipped.h"
 
-#include "ir/arena.h"
-#include "ir/device.h"
-#include "ir/suggest.h"
+#include "ir/base/arena.h"
+#include "ir/cluster/device.h"
+#include "ir/base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "parser/dir.tab.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #define PARSER_PARSER_H
 
 #include "ir/ir.h"
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "ir/template.h"
 #include "parser/parse.h"
 

@@ -5,7 +5,7 @@
  */
 #include "parser/parser.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <string.h>
 #include <talloc.h>

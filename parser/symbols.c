@@ -4,8 +4,8 @@
  * closing it brings back those that it redefined. */
 #include "parser/parser.h"
 
-#include "ir/array.h"
-#include "ir/intern.h"
+#include "ir/base/array.h"
+#include "ir/base/intern.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -5,7 +5,7 @@
  */
 #include "parser/cluster_shipped.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 #include "runtime/machine.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@
  */
 #include "passes/adjoint_internal.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <assert.h>
 #include <stdio.h>

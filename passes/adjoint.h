@@ -2,7 +2,7 @@
 #ifndef PASSES_ADJOINT_H
 #define PASSES_ADJOINT_H
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 /*
  * Builds what operand `operand` of `op` gets from the gradient `g` of its result: a value of the

@@ -10,11 +10,11 @@
  * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
  * in canonicalize_products.c.
  */
-#include "ir/interp.h"
-#include "ir/literal.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/literal.h"
 #include "passes/canonicalize.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
  */
 #include "passes/canonicalize.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * is the same one; over several indices its terms may come in another order, which pass_reorders
  * says.
  */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/canonicalize.h"
 
 #include <string.h>

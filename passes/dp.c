@@ -15,8 +15,8 @@
  * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
  * report. Works on forward steps and on steps with gradients alike.
  */
-#include "ir/form.h"
-#include "ir/special.h"
+#include "ir/ops/form.h"
+#include "ir/ops/special.h"
 #include "passes/dp.h"
 #include "passes/reshard.h"
 

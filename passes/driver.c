@@ -5,7 +5,7 @@
  */
 #include "passes/driver.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/parse.h"
@@ -17,7 +17,7 @@
 #include "passes/driver_report.h"
 #include "passes/driver_trial.h"
 #include "runtime/write_file.h"
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -24,7 +24,7 @@
 #ifndef PASSES_DRIVER_H
 #define PASSES_DRIVER_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/analysis/cost.h"
 #include "passes/pipeline.h"
 #include "runtime/write_file.h"

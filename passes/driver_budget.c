@@ -5,7 +5,7 @@
  */
 #include "passes/driver.h"
 
-#include "ir/unit.h"
+#include "ir/base/unit.h"
 #include "lower/lower.h"
 #include "passes/analysis/memory.h"
 #include "passes/driver_report.h"

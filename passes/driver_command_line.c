@@ -1,7 +1,7 @@
 /* Command lines: reading them by a table, and its text for -help. */
 #include "passes/driver_command_line.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 
 #include <errno.h>
 #include <math.h>

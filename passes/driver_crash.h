@@ -10,7 +10,7 @@
 #ifndef PASSES_DRIVER_CRASH_H
 #define PASSES_DRIVER_CRASH_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 #include "passes/driver.h"
 
 struct crash_note;

@@ -2,7 +2,7 @@
 #ifndef PASSES_DRIVER_CRASH_IMPL_H
 #define PASSES_DRIVER_CRASH_IMPL_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 
 #include <stdbool.h>
 

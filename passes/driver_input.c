@@ -1,7 +1,7 @@
 /* Reading the input, and taking it apart for -split-input-file. */
 #include "passes/driver_input.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 #include "passes/driver.h"
 
 #include <errno.h>

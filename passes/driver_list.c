@@ -1,7 +1,7 @@
 /* Passes for people: the list, a page of the manual, one topic. Operations: driver_ops.c. */
 #include "passes/driver_list.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 #include "parser/cluster.h"
 #include "passes/facts.h"
 

@@ -2,7 +2,7 @@
 #ifndef PASSES_DRIVER_MEASURE_H
 #define PASSES_DRIVER_MEASURE_H
 
-#include "ir/storage.h"
+#include "ir/memory/storage.h"
 
 #include <stdio.h>
 

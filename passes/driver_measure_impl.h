@@ -2,7 +2,7 @@
 #ifndef PASSES_DRIVER_MEASURE_IMPL_H
 #define PASSES_DRIVER_MEASURE_IMPL_H
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "lower/job.h"
 #include "lower/plan.h"
 #include "passes/analysis/profile.h"

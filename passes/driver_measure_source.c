@@ -1,8 +1,8 @@
 /* The program that measures: kernels, and the tables for runtime/measure.h. */
 #include "passes/driver_measure_impl.h"
 
-#include "ir/order.h"
-#include "ir/out.h"
+#include "ir/ops/order.h"
+#include "ir/base/out.h"
 #include "lower/build.h"
 #include "lower/cuda_alone.h"
 #include "passes/analysis/alloc.h"

@@ -1,7 +1,7 @@
 /* The operations for people: the list, a page of the manual, one row. */
 #include "passes/driver_list.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/adjoint.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct op_text {
 static const struct op_text op_texts[] = {
 #define OP(name, types, notation, layout, attributes, traits, summary)                             \
 	{#name, types, notation, layout, attributes, #traits, summary},
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 #undef OP
 };
 
@@ -123,7 +123,7 @@ op_md(FILE *out, int code)
 
 static const char page[] =
 	"# Operations\n\n"
-	"This page is written by `dopt -list-ops=md` from `ir/ops.def`. A meaning `@name` is made, "
+	"This page is written by `dopt -list-ops=md` from `ir/ops/ops.def`. A meaning `@name` is made, "
 	"or its "
 	"rule given,\n"
 	"by code; [architecture.md](architecture.md) says how to read the others. Conditions on "

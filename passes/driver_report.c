@@ -5,7 +5,7 @@
  */
 #include "passes/driver_report_impl.h"
 
-#include "ir/cluster.h"
+#include "ir/cluster/cluster.h"
 
 #include <inttypes.h>
 #include <string.h>

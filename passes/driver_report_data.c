@@ -5,7 +5,7 @@
  */
 #include "passes/driver_report_impl.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <inttypes.h>
 #include <math.h>

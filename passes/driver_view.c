@@ -1,8 +1,8 @@
 /* The step that timelines and reports show. */
 #include "passes/driver_report.h"
 
-#include "ir/cluster.h"
-#include "ir/form.h"
+#include "ir/cluster/cluster.h"
+#include "ir/ops/form.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -12,7 +12,7 @@
  */
 #include "passes/foldbatch.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -2,7 +2,7 @@
 #ifndef PASSES_FOLDBATCH_OP_H
 #define PASSES_FOLDBATCH_OP_H
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/foldbatch.h"
 
 /* A value that is `whole` with dim `at` taken apart in two. */

@@ -12,7 +12,7 @@
  * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
  * one away, so this ends.
  */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/foldbatch.h"
 
 #include <string.h>

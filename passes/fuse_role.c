@@ -2,7 +2,7 @@
  */
 #include "passes/fuse_role.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 static bool
 is_sum_product(const struct form *f)

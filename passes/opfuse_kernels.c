@@ -1,5 +1,5 @@
 /* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/opfuse.h"
 
 #include <assert.h>

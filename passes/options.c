@@ -1,8 +1,8 @@
 /* Options of passes: types, units, ranges, defaults, and the getters that passes use. */
 #include "passes/options.h"
 
-#include "ir/suggest.h"
-#include "ir/unit.h"
+#include "ir/base/suggest.h"
+#include "ir/base/unit.h"
 
 #include <errno.h>
 #include <float.h>

@@ -11,8 +11,8 @@
  */
 #include "passes/pipeline_impl.h"
 
-#include "ir/option_text.h"
-#include "ir/suggest.h"
+#include "ir/base/option_text.h"
+#include "ir/base/suggest.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -8,7 +8,7 @@
  *     %y = matmul(%g, %w) : f32[32,4]              %g = allgather(%y) {axis = dp} : f32[32,4]
  *
  * This pass moves the allgathers down, op by op in order, on one axis after another. Of the index
- * that is split in front of an allgather the op's rule (ir/layout.c) says what the other operands
+ * that is split in front of an allgather the op's rule (ir/ops/layout.c) says what the other operands
  * have to be: split there, which a copied value is by a partition, or copied. The result is split,
  * and an allgather goes behind it, or partial, and an allreduce does. Where several indices would
  * do, the one is taken whose messages are fewest; where a result is partial only because others
@@ -23,7 +23,7 @@
  * After GSPMD (Y. Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation
  * Graphs", 2021), forwards alone and with the index rules of the op table in place of rules by op.
  */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/pass.h"
 
 #include <string.h>

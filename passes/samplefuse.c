@@ -13,7 +13,7 @@
  * Right because a fuse means its body.
  */
 #include "passes/fuse.h"
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  *
  * Each op is made anew at most once, so the walk is O(ops).
  */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/pass.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@
  */
 #include "passes/dp.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
  *
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
-#include "ir/storage.h"
+#include "ir/memory/storage.h"
 #include "passes/search/joint.h"
 #include "passes/tensorfuse.h"
 

@@ -1,4 +1,4 @@
-/* Rows put in order, for the ops sort and topk: see ir/order.h for which order. */
+/* Rows put in order, for the ops sort and topk: see ir/ops/order.h for which order. */
 #ifndef RUNTIME_ORDER_H
 #define RUNTIME_ORDER_H
 

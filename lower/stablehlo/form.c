@@ -13,7 +13,7 @@
  */
 #include "lower/stablehlo/hlo.h"
 
-#include "ir/scheme.h"
+#include "ir/loops/scheme.h"
 
 #include <assert.h>
 #include <math.h>

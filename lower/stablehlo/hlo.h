@@ -22,8 +22,8 @@
 #ifndef LOWER_STABLEHLO_HLO_H
 #define LOWER_STABLEHLO_HLO_H
 
-#include "ir/form.h"
-#include "ir/interp.h"
+#include "ir/ops/form.h"
+#include "ir/interp/interp.h"
 
 enum hlo_limit {
 	HLO_MAX_RANK = FORM_MAX_INDICES + 1, /* loops of a form, and a dim for index vectors */

@@ -6,7 +6,7 @@
  *     base + i, always inside dynamic_slice
  *     anything else           gather, and select what is read outside
  */
-#include "ir/scheme.h"
+#include "ir/loops/scheme.h"
 #include "lower/stablehlo/hlo.h"
 
 #include <assert.h>

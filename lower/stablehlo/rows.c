@@ -1,8 +1,8 @@
 /* Ops that StableHLO has as they are, or that no form describes: a function each. */
 #include "lower/stablehlo/hlo.h"
 
-#include "ir/literal.h"
-#include "ir/order.h"
+#include "ir/ops/literal.h"
+#include "ir/ops/order.h"
 
 #include <inttypes.h>
 #include <math.h>

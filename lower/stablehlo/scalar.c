@@ -1,5 +1,5 @@
 /*
- * The scalar functions (ir/scalar.def) as ops of StableHLO. Most have one; the others are written
+ * The scalar functions (ir/ops/scalar.def) as ops of StableHLO. Most have one; the others are written
  * with what there is. Integers divided by 0 are 0 here, which StableHLO leaves open.
  */
 #include "lower/stablehlo/hlo.h"

@@ -70,7 +70,7 @@ struct ir_value *build_int(struct import *im, enum ir_dtype t, int64_t value);
 struct ir_value *build_iota(struct import *im, enum ir_dtype t, int rank, int dim, int64_t n);
 
 /*
- * gather_nd and scatter_nd of ir/ops.def on any element type: n operands of numbers for dims[n] of
+ * gather_nd and scatter_nd of ir/ops/ops.def on any element type: n operands of numbers for dims[n] of
  * the table, behind `batch` shared dims. sizes[n] are those of the dims; how "add", "max" ...
  */
 struct ir_value *build_gather(struct import *im, struct ir_value *table,

@@ -3,7 +3,7 @@
  * is a param (floating point) or a state (the others) with an update, the rest are inputs and
  * outputs. Functions that it calls are put in place.
  */
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "parser/stablehlo/import_block.h"
 #include "parser/stablehlo/import_known.h"
 #include "parser/stablehlo/import_missing.h"

@@ -25,7 +25,7 @@
 #ifndef PARSER_STABLEHLO_IMPORT_H
 #define PARSER_STABLEHLO_IMPORT_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "ir/ir.h"
 #include "parser/stablehlo/mlir.h"
 

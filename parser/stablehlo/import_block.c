@@ -1,7 +1,7 @@
 /* Ops one by one: the table, and what is checked for all of them. */
 #include "parser/stablehlo/import_block.h"
 
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 #include "parser/stablehlo/import_ops.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "parser/stablehlo/import_known.h"
 
-#include "ir/literal.h"
+#include "ir/ops/literal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Constants with elements of their own. */
-#include "ir/literal.h"
+#include "ir/ops/literal.h"
 
 #include "parser/stablehlo/import.h"
 

@@ -1,5 +1,5 @@
 /* Element by element. */
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "parser/stablehlo/import_ops.h"
 #include "parser/stablehlo/import_shape.h"
 

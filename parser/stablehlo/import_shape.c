@@ -1,7 +1,7 @@
 /* Constants, and ops that move elements. */
 #include "parser/stablehlo/import_shape.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "parser/stablehlo/import_ops.h"
 
 #include <inttypes.h>

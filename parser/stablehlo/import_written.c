@@ -6,7 +6,7 @@
  * dopt.input, dopt.param or dopt.state, with the attributes of that op. So reading it again gives
  * the same names and initial values.
  */
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "parser/stablehlo/import_block.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  *               along it add a dim of positions to the numbers
  *     whole     the window is all of it, and begins at 0
  *
- * which is what gather_nd and scatter_nd (ir/ops.def) work on: tables [shared.., looked up and
+ * which is what gather_nd and scatter_nd (ir/ops/ops.def) work on: tables [shared.., looked up and
  * whole..], numbers [shared.., batch dims.., window positions..].
  */
 #ifndef PARSER_STABLEHLO_INDEX_H

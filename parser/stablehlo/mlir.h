@@ -19,7 +19,7 @@
 #ifndef PARSER_STABLEHLO_MLIR_H
 #define PARSER_STABLEHLO_MLIR_H
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 #include "ir/ir.h"
 
 enum mlir_limit {

@@ -6,7 +6,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
-#include "ir/hex.h"
+#include "ir/base/hex.h"
 #include "parser/stablehlo/mlir_number.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
-#include "ir/array.h"
+#include "ir/base/array.h"
 #include "parser/stablehlo/mlir.tab.h"
 #include "parser/stablehlo/mlir.lex.h"
 

@@ -1,7 +1,7 @@
 /* Numbers: text to bits, bits to doubles. */
 #include "parser/stablehlo/mlir_number.h"
 
-#include "ir/hex.h"
+#include "ir/base/hex.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  */
 #include "parser/stablehlo/mlir_parser.h"
 
-#include "ir/array.h"
-#include "ir/hex.h"
-#include "ir/intern.h"
+#include "ir/base/array.h"
+#include "ir/base/hex.h"
+#include "ir/base/intern.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -2,8 +2,8 @@
 #ifndef PASSES_ANALYSIS_ALLOC_H
 #define PASSES_ANALYSIS_ALLOC_H
 
-#include "ir/arena.h"
-#include "ir/array.h"
+#include "ir/base/arena.h"
+#include "ir/base/array.h"
 
 #include <stdint.h>
 #include <talloc.h>
@@ -16,7 +16,7 @@ must_have(void *p)
 	return p;
 }
 
-/* What is small enough for talloc; what grows with the input is an array of ir/array.h. */
+/* What is small enough for talloc; what grows with the input is an array of ir/base/array.h. */
 static inline void *
 new_array(const void *owner, size_t n, size_t size, const char *what)
 {

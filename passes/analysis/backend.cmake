@@ -18,8 +18,8 @@ function(hash_files variable text)
 endfunction()
 
 # The flags of the compiler are in the first of these files.
-set(shared ${CONFIG} ${ROOT}/ir/ops.def ${ROOT}/ir/scalar.def ${ROOT}/ir/form*.[ch] ${ROOT}/ir/expr*.[ch]
-	${ROOT}/ir/scheme*.[ch] ${ROOT}/ir/notation.c ${ROOT}/lower/own.[ch]
+set(shared ${CONFIG} ${ROOT}/ir/ops/ops.def ${ROOT}/ir/ops/scalar.def ${ROOT}/ir/ops/form*.[ch] ${ROOT}/ir/ops/expr.c
+	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/own.[ch]
 	${ROOT}/runtime/scalar_*.h ${ROOT}/runtime/half.h ${ROOT}/runtime/rng.h)
 hash_files(host "${FLAGS}" ${shared} ${ROOT}/lower/kernel*.[ch] ${ROOT}/runtime/host/*.[ch]
 	${ROOT}/runtime/kernel.h)

@@ -6,7 +6,7 @@
 #ifndef PASSES_ANALYSIS_COLLECTIVE_H
 #define PASSES_ANALYSIS_COLLECTIVE_H
 
-#include "ir/cluster.h"
+#include "ir/cluster/cluster.h"
 
 enum collective {
 	COLL_ALLREDUCE,

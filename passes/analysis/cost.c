@@ -1,7 +1,7 @@
 /* The report on a step. See cost.h. */
 #include "passes/analysis/cost_internal.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/memory.h"
 

@@ -10,7 +10,7 @@
 
 #include "ir/ir.h"
 #include "passes/analysis/collective.h"
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  */
 #include "passes/analysis/cost_internal.h"
 
-#include "ir/form.h"
-#include "ir/storage.h"
+#include "ir/ops/form.h"
+#include "ir/memory/storage.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective_fit.h"
 #include "passes/analysis/estimate_internal.h"

@@ -23,7 +23,7 @@
  */
 #include "passes/analysis/estimate.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/estimate_copy.h"
 #include "passes/analysis/estimate_internal.h"

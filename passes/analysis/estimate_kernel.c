@@ -1,5 +1,5 @@
 /* The kernel of a fuse. See estimate_internal.h. */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/estimate_internal.h"
 

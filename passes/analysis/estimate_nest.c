@@ -1,8 +1,8 @@
 /* The loops of a kernel, counted. See estimate_nest.h. */
 #include "passes/analysis/estimate_nest.h"
 
-#include "ir/scheme.h"
-#include "ir/scheme_build.h"
+#include "ir/loops/scheme.h"
+#include "ir/loops/build.h"
 #include "passes/analysis/alloc.h"
 
 #include <math.h>

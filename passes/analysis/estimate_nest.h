@@ -1,5 +1,5 @@
 /*
- * What a kernel does, loop by loop, before anybody has built it: read off its scheme (ir/scheme.h),
+ * What a kernel does, loop by loop, before anybody has built it: read off its scheme (ir/loops/scheme.h),
  * from which both targets are written. Numbers are of one run at one place.
  */
 #ifndef PASSES_ANALYSIS_ESTIMATE_NEST_H

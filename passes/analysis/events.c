@@ -1,7 +1,7 @@
 /* From ops in issue order to events: see events.h. */
 #include "passes/analysis/events.h"
 
-#include "ir/issue.h"
+#include "ir/memory/issue.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
 

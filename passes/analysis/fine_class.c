@@ -6,7 +6,7 @@
  */
 #include "passes/analysis/fine_plan.h"
 
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
 
 #include <string.h>

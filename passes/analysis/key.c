@@ -16,7 +16,7 @@
  */
 #include "passes/analysis/cost.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "passes/analysis/alloc.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  */
 #include "passes/analysis/key_read.h"
 
-#include "ir/row.h"
+#include "ir/ops/row.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost.h"
 

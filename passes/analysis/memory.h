@@ -1,5 +1,5 @@
 /*
- * Memory of a step on one device, from the places that its tensors have in programs (ir/storage.h):
+ * Memory of a step on one device, from the places that its tensors have in programs (ir/memory/storage.h):
  * the peak is what a program allocates, to the byte. And as a curve: what lives at every op, by
  * kind, and which buffers are the largest where most lives.
  *
@@ -9,7 +9,7 @@
 #ifndef PASSES_ANALYSIS_MEMORY_H
 #define PASSES_ANALYSIS_MEMORY_H
 
-#include "ir/storage.h"
+#include "ir/memory/storage.h"
 
 struct memory_report {
 	uint64_t peak;       /* bytes that a program allocates: the arena, and what is beside it */

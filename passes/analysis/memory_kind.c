@@ -1,7 +1,7 @@
 /* What buffers hold: see memory.h. */
 #include "passes/analysis/memory.h"
 
-#include "ir/form.h"
+#include "ir/ops/form.h"
 #include "passes/analysis/alloc.h"
 
 #include <string.h>

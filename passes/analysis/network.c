@@ -1,7 +1,7 @@
 /* The network, forward. See network.h. */
 #include "passes/analysis/network.h"
 
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/network_impl.h"
 

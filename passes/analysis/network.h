@@ -20,7 +20,7 @@
 #ifndef PASSES_ANALYSIS_NETWORK_H
 #define PASSES_ANALYSIS_NETWORK_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

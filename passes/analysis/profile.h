@@ -14,9 +14,9 @@
 #ifndef PASSES_ANALYSIS_PROFILE_H
 #define PASSES_ANALYSIS_PROFILE_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 #include "passes/analysis/collective.h"
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "passes/analysis/profile_internal.h"
 #include "passes/analysis/profile_text.h"
 
-#include "ir/out.h"
+#include "ir/base/out.h"
 #include "passes/analysis/alloc.h"
 
 #include <errno.h>

@@ -242,7 +242,7 @@ profile_field_fault(const struct profile_field *f)
 		enum fits fits;
 	} fields[] = {
 #define DEVICE(name, unit, value, fits, why) {#name, fits},
-#include "ir/device.def"
+#include "ir/cluster/device.def"
 #undef DEVICE
 	};
 	static const char *const fault[] = {"the value is not above 0", NULL,

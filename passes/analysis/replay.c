@@ -6,7 +6,7 @@
  */
 #include "passes/analysis/replay.h"
 
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #ifndef PASSES_ANALYSIS_TRACE_H
 #define PASSES_ANALYSIS_TRACE_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 #include "passes/analysis/collective.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #ifndef PASSES_ANALYSIS_TRACE_JSON_H
 #define PASSES_ANALYSIS_TRACE_JSON_H
 
-#include "ir/diag.h"
+#include "ir/base/diag.h"
 #include "runtime/json.h"
 
 enum {

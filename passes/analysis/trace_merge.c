@@ -2,7 +2,7 @@
  * Many ranks on one clock, as one Chrome trace. An arrow of a collective starts where its last
  * member begins it, and ends at the end of each other one, which waited for that.
  */
-#include "ir/out.h"
+#include "ir/base/out.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/trace_print.h"
 

@@ -1,10 +1,10 @@
 /* What-if: what the items change. See whatif.h. */
 #include "passes/analysis/whatif_impl.h"
 
-#include "ir/cluster.h"
-#include "ir/form.h"
+#include "ir/cluster/cluster.h"
+#include "ir/ops/form.h"
 #include "ir/names.h"
-#include "ir/suggest.h"
+#include "ir/base/suggest.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective.h"
 #include "passes/analysis/cost.h"

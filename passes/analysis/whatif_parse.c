@@ -1,11 +1,11 @@
 /* What-if: reading the items. The grammar is in whatif.h. */
 #include "passes/analysis/whatif_impl.h"
 
-#include "ir/option_text.h"
-#include "ir/suggest.h"
+#include "ir/base/option_text.h"
+#include "ir/base/suggest.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective.h"
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct {
 	enum fits fits;
 } fields[] = {
 #define DEVICE(name, unit, value, fits, why) {#name, unit, fits},
-#include "ir/device.def"
+#include "ir/cluster/device.def"
 #undef DEVICE
 };
 

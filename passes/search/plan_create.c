@@ -1,7 +1,7 @@
 /* A plan of a module as it stands: see plan.h. */
 #include "passes/search/plan_impl.h"
 
-#include "ir/issue.h"
+#include "ir/memory/issue.h"
 #include "passes/analysis/alloc.h"
 
 #include <string.h>

@@ -161,7 +161,7 @@ void plan_split_views(struct ir_module *m);
 void plan_mark_nodes(const struct plan *p, struct ir_module *m);
 
 /*
- * plan_pack.c: what is copied into a message before it is posted, by the rules of ir/storage.h; and
+ * plan_pack.c: what is copied into a message before it is posted, by the rules of ir/memory/storage.h; and
  * the same again for messages that read from a kernel, after it or its readers have changed.
  */
 replay_time plan_packing(const struct plan *p, uint32_t node);

@@ -490,7 +490,7 @@ plan_message_time(struct plan *p, uint32_t node, uint32_t parts)
 		p, p->base->op[p->pool[s->op] & PLAN_OP].like, s->bytes, s->nops, parts);
 }
 
-/* The collectives whose row in ir/ops.def has `parts`. */
+/* The collectives whose row in ir/ops/ops.def has `parts`. */
 static bool
 goes_in_parts(const struct ir_op *op)
 {

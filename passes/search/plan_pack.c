@@ -1,12 +1,12 @@
 /*
- * What has to be copied into a message before it is posted: ir/storage_row.c's rules, asked of a
+ * What has to be copied into a message before it is posted: ir/memory/row.c's rules, asked of a
  * module that is not made yet. A tensor is made in the message where a kernel makes it and nobody
  * but the message reads it; who reads it depends on what is fused.
  */
 #include "passes/search/plan_impl.h"
 
-#include "ir/issue.h"
-#include "ir/storage.h"
+#include "ir/memory/issue.h"
+#include "ir/memory/storage.h"
 
 /* How often a value is read, as far as it matters: 0, 1, or more. */
 struct readers {

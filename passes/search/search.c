@@ -1,7 +1,7 @@
 /* What all engines share: see search.h. */
 #include "passes/search/search.h"
 
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
 #include "passes/search/search_progress.h"
 

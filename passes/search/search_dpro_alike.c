@@ -11,7 +11,7 @@
  */
 #include "passes/search/search_dpro.h"
 
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
 
 #include <string.h>

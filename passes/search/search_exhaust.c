@@ -1,7 +1,7 @@
 /* Sets of kernels and messages, and the best order of each: see search_exhaust.h. */
 #include "passes/search/search_exhaust.h"
 
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
 #include "passes/search/search_exhaust_impl.h"
 

@@ -5,7 +5,7 @@
  *
  *     collective [NODES]     128 unless told
  */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/collective.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  *
  *     fine [SECONDS]     how long to measure each size; 0.5 unless told
  */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/fine.h"
 
 #include <math.h>

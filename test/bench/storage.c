@@ -7,8 +7,8 @@
  * prints a row: name, ops, buffers, MB that live at most, arena over that in percent, milliseconds
  * of storage_create, of storage_place alone.
  */
-#include "ir/storage_place.h"
-#include "ir/storage.h"
+#include "ir/memory/place.h"
+#include "ir/memory/storage.h"
 #include "parser/parse.h"
 #include "passes/pipeline.h"
 

@@ -1,5 +1,5 @@
 /* What a device does with types whose rate is not given. */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

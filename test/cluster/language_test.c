@@ -1,5 +1,5 @@
 /* What texts of clusters mean: which devices, nodes and links there are, worked out by hand. */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "parser/cluster.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Routes through clusters: which links, what latency and bandwidth, worked out by hand. */
-#include "ir/cluster.h"
-#include "ir/device.h"
+#include "ir/cluster/cluster.h"
+#include "ir/cluster/device.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * The clusters that are shipped: each is read, prints as a fixed point, says where its values are
  * from, and has the sizes and the ways that its papers and data sheets say.
  */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "parser/cluster.h"
 #include "parser/cluster_shipped.h"
 #include "passes/analysis/collective.h"
@@ -75,7 +75,7 @@ generic_is_the_default(void **state)
 	assert_true(c->boundless);
 	assert_string_equal(c->kind[0]->name, d->name);
 #define DEVICE(name, unit, value, fits, why) assert_true(c->kind[0]->name == d->name);
-#include "ir/device.def"
+#include "ir/cluster/device.def"
 #undef DEVICE
 	talloc_free(ctx);
 }

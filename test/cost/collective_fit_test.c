@@ -1,5 +1,5 @@
 /* Times between and beyond measured sizes, and links from measurements. */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/collective_fit.h"
 #include "passes/analysis/profile.h"
 

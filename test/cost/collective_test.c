@@ -2,7 +2,7 @@
  * Collectives on clusters: schedules bring every part to where it belongs, and take what closed
  * forms and sums by hand say.
  */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/collective.h"
 #include "passes/analysis/fine.h"
 

@@ -2,7 +2,7 @@
 #ifndef TEST_COST_FINE_STEP_H
 #define TEST_COST_FINE_STEP_H
 
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/fine.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Steps on clusters whose devices or links are not alike, worked out by hand. */
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "parser/parse.h"
 #include "passes/analysis/cost.h"
 #include "passes/analysis/whatif.h"

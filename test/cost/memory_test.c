@@ -2,7 +2,7 @@
  * Memory: rooms against counting every byte at every moment; steps against values worked out by
  * hand; random steps against what the actions of the lowered program touch.
  */
-#include "ir/storage_place.h"
+#include "ir/memory/place.h"
 #include "lower/plan.h"
 #include "parser/parse.h"
 #include "passes/analysis/memory.h"

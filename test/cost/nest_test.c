@@ -1,8 +1,8 @@
 /*
  * The loops of kernels, counted: what passes/analysis/estimate_nest.h says of kernels whose loops
- * were worked out by hand from ir/scheme.h.
+ * were worked out by hand from ir/loops/scheme.h.
  */
-#include "ir/arena.h"
+#include "ir/base/arena.h"
 #include "parser/parse.h"
 #include "passes/analysis/estimate_nest.h"
 
@@ -79,7 +79,7 @@ a_map_is_one_loop(void **state)
 	assert_number(n->scratch, 0);
 }
 
-/* The example of ir/scheme.h: three stages in the rows, exp(d) kept in one row. */
+/* The example of ir/loops/scheme.h: three stages in the rows, exp(d) kept in one row. */
 static void
 a_softmax_has_three_stages(void **state)
 {

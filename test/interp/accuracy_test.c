@@ -5,7 +5,7 @@
  */
 #include "test/interp/build.h"
 
-#include "ir/literal.h"
+#include "ir/ops/literal.h"
 #include "runtime/rng.h"
 
 #include <float.h>

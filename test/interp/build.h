@@ -2,7 +2,7 @@
 #ifndef TEST_INTERP_BUILD_H
 #define TEST_INTERP_BUILD_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

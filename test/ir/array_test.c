@@ -1,6 +1,6 @@
 /* Arrays larger than talloc's chunks, and what is said where memory is not to be had. */
-#include "ir/arena.h"
-#include "ir/array.h"
+#include "ir/base/arena.h"
+#include "ir/base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

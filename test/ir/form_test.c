@@ -1,5 +1,5 @@
 /* Forms, layouts and derivatives of single ops, built by hand. */
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Every op of the table in a program, against the interpreter. A row of ir/ops.def without a case
+ * Every op of the table in a program, against the interpreter. A row of ir/ops/ops.def without a case
  * here fails. All programs are one compile.
  */
 #include "test/lower/program.h"

@@ -6,7 +6,7 @@
 #ifndef TEST_LOWER_PROGRAM_H
 #define TEST_LOWER_PROGRAM_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "lower/lower.h"
 #include "lower/plan.h"
 #include "parser/parse.h"

@@ -5,7 +5,7 @@
  */
 #include "test/lower/program.h"
 
-#include "ir/scheme.h"
+#include "ir/loops/scheme.h"
 
 struct sum_case {
 	const char *what, *body; /* what is called r and s is put out */

@@ -1,6 +1,6 @@
 /* What text cannot reach: names that meet, quantities, numbers to the bit, single ops and types. */
-#include "ir/out.h"
-#include "ir/unit.h"
+#include "ir/base/out.h"
+#include "ir/base/unit.h"
 #include "parser/parse.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * of its result times fixed weights, so that no two elements of the gradient are alike by chance.
  * An op that has a floating-point operand and no case fails the test.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "parser/parse.h"
 #include "passes/pipeline.h"
 
@@ -296,7 +296,7 @@ every_op_of_the_table_has_a_case(void **state)
 		unsigned traits;
 	} row[] = {
 #define OP(name, types, notation, layout, attrs, traits, summary) {#name, types, traits},
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 #undef OP
 	};
 

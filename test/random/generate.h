@@ -10,7 +10,7 @@
 #define TEST_RANDOM_GENERATE_H
 
 #include "ir/ir.h"
-#include "ir/row.h"
+#include "ir/ops/row.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
  * direction of all params at once the loss changes by the sum of gradient times direction. Programs
  * are smooth where a param reaches: shared_rows.c keeps ops with kinks away from it.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "runtime/rng.h"
 #include "test/random/check.h"
 

@@ -2,7 +2,7 @@
  * Random programs: by layout they are what they mean, and so are they with the parallelization ops
  * erased; printed and parsed they are the same text.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "test/random/check.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * where there is none it names an op of the plan; and what a pass leaves is printed and parsed to
  * the same text and can be erased.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/registry.h"
 #include "test/random/check.h"
 

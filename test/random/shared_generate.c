@@ -1,8 +1,8 @@
 /* Random programs: numbers, sources, and the program as a whole. See generate.h. */
 #include "test/random/generate.h"
-#include "ir/form.h"
-#include "ir/interp.h"
-#include "ir/literal.h"
+#include "ir/ops/form.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/literal.h"
 #include "runtime/rng.h"
 
 #include <math.h>

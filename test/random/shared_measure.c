@@ -3,8 +3,8 @@
  * kinks. Nothing of this is written down for any op: each is run by the interpreter, alone, on
  * numbers that show it. See generate.h.
  */
-#include "ir/interp.h"
-#include "ir/row.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/row.h"
 #include "runtime/rng.h"
 #include "test/random/generate.h"
 

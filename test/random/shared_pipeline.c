@@ -1,5 +1,5 @@
 /* Random programs: pipelines. See check.h. */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/pipeline.h"
 #include "passes/registry.h"
 #include "runtime/rng.h"

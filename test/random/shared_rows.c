@@ -4,7 +4,7 @@
  * unless guesses of its kind never fit. See generate.h.
  */
 #include "test/random/generate.h"
-#include "ir/form.h"
+#include "ir/ops/form.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What-if: what a text changes, and its faults. */
-#include "ir/cluster.h"
+#include "ir/cluster/cluster.h"
 #include "parser/parse.h"
-#include "ir/device.h"
+#include "ir/cluster/device.h"
 #include "passes/analysis/whatif.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * Engines on random programs: what they leave a plan at is no slower than the program, takes what
  * they say, makes a module that means what the program means, and is the same for one seed.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "parser/parse.h"
 #include "passes/analysis/cost_internal.h"
 #include "passes/search/search.h"

@@ -3,7 +3,7 @@
  * module that it makes, to the picosecond, after any moves, undone or not; and that module means
  * what it meant before.
  */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "parser/parse.h"
 #include "passes/analysis/cost_internal.h"
 #include "passes/search/plan.h"

@@ -1,0 +1,217 @@
+/* Messages with file:line:column, the source line and a caret. */
+#include "ir/base/diag.h"
+
+#include "ir/base/array.h"
+#include "ir/base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+struct diag_source {
+	const char *name, *text;
+	uint32_t base, length;
+	uint32_t seen;       /* the last byte whose line was asked for */
+	uint32_t seen_start; /* where that line starts */
+	unsigned seen_line;
+};
+
+struct diag {
+	struct diag_source *source; /* ascending by base */
+	int nsources;
+	uint32_t next_base;
+	unsigned errors;
+	bool muted;
+	diag_handler *handler;
+	void *handler_data;
+};
+
+struct diag *
+diag_create(const void *owner)
+{
+	struct diag *d = talloc_zero(owner, struct diag);
+
+	if (!d)
+		out_of_memory();
+	d->next_base = 1; /* 0 is nowhere */
+	return d;
+}
+
+void
+diag_set_handler(struct diag *d, diag_handler *handler, void *data)
+{
+	d->handler = handler;
+	d->handler_data = data;
+}
+
+bool
+diag_mute(struct diag *d, bool muted)
+{
+	bool before = d->muted;
+
+	d->muted = muted;
+	return before;
+}
+
+uint32_t
+diag_add_source(struct diag *d, const char *name, const char *text, size_t length)
+{
+	d->source = talloc_realloc(d, d->source, struct diag_source, (size_t)d->nsources + 1);
+	if (!d->source)
+		out_of_memory();
+	struct diag_source *s = &d->source[d->nsources++];
+	s->name = talloc_strdup(d, name);
+	/* It may hold zero bytes. */
+	char *copy = array_create(d, length + 1, 1, "the text of the input");
+	if (!s->name)
+		out_of_memory();
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	s->text = copy;
+	s->base = d->next_base;
+	s->length = (uint32_t)length;
+	s->seen = s->seen_start = 0;
+	s->seen_line = 1;
+	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
+	return s->base;
+}
+
+static struct diag_source *
+diag_find_source(const struct diag *d, uint32_t offset)
+{
+	if (!offset)
+		return NULL;
+	for (int i = d->nsources - 1; i >= 0; i--)
+		if (offset >= d->source[i].base)
+			return &d->source[i];
+	return NULL;
+}
+
+const char *
+diag_source_text(const struct diag *d, uint32_t base)
+{
+	return diag_find_source(d, base)->text;
+}
+
+/*
+ * Finds the line of byte `at`: seen_line, seen_start. From the last one asked for, as messages
+ * mostly go down the text; those of one line, which may be the whole text, cost what lies between
+ * them.
+ */
+static void
+find_line(struct diag_source *s, uint32_t at)
+{
+	if (at < s->seen_start) {
+		s->seen = s->seen_start = 0;
+		s->seen_line = 1;
+	}
+	while (s->seen < at) {
+		const char *end = memchr(s->text + s->seen, '\n', at - s->seen);
+		if (!end)
+			break;
+		s->seen = s->seen_start = (uint32_t)(end - s->text) + 1;
+		s->seen_line++;
+	}
+	s->seen = at;
+}
+
+bool
+diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
+	unsigned *column)
+{
+	struct diag_source *s = diag_find_source(d, loc.begin);
+
+	if (!s)
+		return false;
+	uint32_t at = loc.begin - s->base;
+	if (at > s->length)
+		at = s->length;
+	*file = s->name;
+	find_line(s, at);
+	*line = s->seen_line;
+	*column = at - s->seen_start + 1;
+	return true;
+}
+
+const char *
+diag_level_name(enum diag_level level)
+{
+	static const char *const name[] = {"error", "warning", "remark", "note"};
+
+	return name[level];
+}
+
+/* Of a longer line, as machines write them, only what is around the place is shown. */
+enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
+
+/* The source line and, under it, ^~~~ as far as the range reaches on that line. */
+static void
+diag_print_line(const struct diag *d, struct ir_loc loc)
+{
+	struct diag_source *s = diag_find_source(d, loc.begin);
+	uint32_t at = loc.begin - s->base;
+
+	at = at > s->length ? s->length : at;
+	find_line(s, at);
+	uint32_t start = s->seen_start,
+		 most = s->length - at < DIAG_LINE ? s->length - at : DIAG_LINE;
+	const char *newline = memchr(s->text + at, '\n', most);
+	uint32_t end = newline ? (uint32_t)(newline - s->text) : at + most;
+	if (end - start > DIAG_LINE) {
+		start = at - start > DIAG_BEFORE ? at - DIAG_BEFORE : start;
+		end = end - at > DIAG_BEHIND ? at + DIAG_BEHIND : end;
+	}
+	fprintf(stderr, "  %.*s\n  ", (int)(end - start), s->text + start);
+	for (uint32_t i = start; i < at; i++)
+		fputc(s->text[i] == '\t' ? '\t' : ' ', stderr);
+	fputc('^', stderr);
+	for (uint32_t i = at + 1; i < end && i + s->base < loc.end; i++)
+		fputc('~', stderr);
+	fputc('\n', stderr);
+}
+
+void
+diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	if (d->muted)
+		return;
+	va_start(args, format);
+	char *text = talloc_vasprintf(d, format, args);
+	va_end(args);
+	if (!text)
+		out_of_memory();
+
+	struct diag_message m = {.level = level, .loc = loc, .text = text};
+	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);
+	d->errors += level == DIAG_ERROR;
+	if (d->handler) {
+		d->handler(d->handler_data, &m);
+	} else if (placed) {
+		fprintf(stderr, "%s:%u:%u: %s: %s\n", m.file, m.line, m.column,
+			diag_level_name(level), text);
+		diag_print_line(d, loc);
+	} else {
+		fprintf(stderr, "dopt: %s: %s\n", diag_level_name(level), text);
+	}
+	talloc_free(text);
+}
+
+unsigned
+diag_errors(const struct diag *d)
+{
+	return d->errors;
+}
+
+struct ir_loc
+loc_join(struct ir_loc a, struct ir_loc b)
+{
+	if (!a.begin)
+		return b;
+	if (!b.begin)
+		return a;
+	return (struct ir_loc){
+		a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}

@@ -1,0 +1,55 @@
+/* Text into a file through a buffer of our own: the printer's. */
+#ifndef IR_OUT_H
+#define IR_OUT_H
+
+#include "ir/base/unit.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum out_limit {
+	OUT_BUFFER =
+		32 << 10,  /* large enough that fwrite does not show, small enough for the stack */
+	OUT_QUANTITY = 48, /* a number with a unit */
+	OUT_NUMBER = 32,   /* longest number: -1.7976931348623157e+308 and an int64 fit */
+};
+
+struct out {
+	FILE *file;
+	size_t used;
+	char buffer[OUT_BUFFER];
+};
+
+/* Writes what is in the buffer to the file. */
+void out_flush(struct out *o);
+
+void out_bytes(struct out *o, const char *s, size_t n);
+
+void out_text(struct out *o, const char *s);
+
+void out_char(struct out *o, char c);
+
+void out_int(struct out *o, int64_t i);
+
+/* A short decimal that reads back to the same bits, with a point or an exponent; inf, nan. */
+void out_float(struct out *o, double d);
+
+/* In the unit, to the same bits when read back; where no number does that, in the base unit. */
+void out_quantity(struct out *o, double f, enum ir_unit unit);
+
+/* In quotes, with escapes for quotes, backslashes and control characters. */
+void out_string(struct out *o, const char *s);
+
+/* Straight into a file: in quotes, with a backslash before quotes and backslashes. What has no
+ * control characters is so a string of C, and of a profile. */
+void fput_quoted(FILE *file, const char *s);
+
+/* The text of out_int or out_float in `text`; returns its length. */
+size_t number_of_int(char text[OUT_NUMBER], int64_t i);
+size_t number_of_float(char text[OUT_NUMBER], double d);
+
+/* The text of out_quantity, with a zero behind it. */
+size_t number_of_quantity(char text[OUT_QUANTITY], double f, enum ir_unit unit);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Is a cluster connected? Trying all pairs takes too long for a thousand devices: where one net of
+ * switches and hosts, connected in itself, touches every device there is a way between any two.
+ */
+#include "ir/base/arena.h"
+#include "ir/cluster/graph.h"
+
+#include <talloc.h>
+
+/* Disjoint sets: the number of the set's first vertex, halving the way to it. */
+static uint32_t
+set_of(uint32_t *set, uint32_t v)
+{
+	while (set[v] != v)
+		v = set[v] = set[set[v]];
+	return v;
+}
+
+/* The sets of vertices that pass messages on to each other. */
+static uint32_t *
+nets_of(const void *owner, const struct cluster_graph *g)
+{
+	uint32_t *set = talloc_array(owner, uint32_t, g->nvertices);
+
+	if (!set)
+		out_of_memory();
+	for (uint32_t v = 0; v < g->nvertices; v++)
+		set[v] = v;
+	for (uint32_t e = 0; e < g->nedges; e++) {
+		uint32_t from = g->edge[e].from, to = g->edge[e].to;
+		if (g->vertex[from].forwards && g->vertex[to].forwards)
+			set[set_of(set, from)] = set_of(set, to);
+	}
+	return set;
+}
+
+/* The net that touches all devices, or GRAPH_NONE. */
+static uint32_t
+common_net(const struct cluster *c, uint32_t *set)
+{
+	const struct cluster_graph *g = c->graph;
+	uint32_t *devices = talloc_zero_array(set, uint32_t, g->nvertices); /* it touches so far */
+	uint32_t *last = talloc_zero_array(set, uint32_t, g->nvertices);    /* of these, plus 1 */
+
+	if (!devices || !last)
+		out_of_memory();
+	for (uint32_t d = 0; d < c->ndevices; d++)
+		for (uint32_t e = g->vertex[g->device[d]].first; e != GRAPH_NONE;
+			e = g->edge[e].next) {
+			uint32_t net = set_of(set, g->edge[e].to);
+			if (!g->vertex[g->edge[e].to].forwards || last[net] == d + 1)
+				continue;
+			last[net] = d + 1;
+			if (++devices[net] == c->ndevices)
+				return net;
+		}
+	return GRAPH_NONE;
+}
+
+static bool
+all_pairs(struct cluster *c, uint32_t *from, uint32_t *to)
+{
+	uint32_t n = c->ndevices + c->nhosts;
+	struct cluster_route r;
+
+	for (*from = 0; *from < n; ++*from)
+		for (*to = 0; *to < n; ++*to)
+			if (!cluster_route(c, *from, *to, &r))
+				return false;
+	return true;
+}
+
+bool
+cluster_connected(struct cluster *c, uint32_t *from, uint32_t *to)
+{
+	const struct cluster_graph *g = c->graph;
+	uint32_t *set = nets_of(NULL, g), net = common_net(c, set);
+	bool connected = net != GRAPH_NONE;
+
+	*from = 0;
+	for (uint32_t h = 0; h < c->nhosts && connected; h++) {
+		*to = c->ndevices + h;
+		connected = set_of(set, g->host[h]) == net;
+	}
+	talloc_free(set);
+	return net == GRAPH_NONE ? all_pairs(c, from, to) : connected;
+}

@@ -1,0 +1,57 @@
+/* A second copy of a cluster, without the routes that are known. */
+#include "ir/base/arena.h"
+#include "ir/cluster/graph.h"
+
+#include <string.h>
+#include <talloc.h>
+
+/* n elements in as much room as ir/cluster/cluster.c has for them, so that more can be added. */
+static void *
+copy(const void *owner, const void *array, size_t size, uint32_t n)
+{
+	size_t room = 1;
+
+	if (!array)
+		return NULL;
+	while (room < n)
+		room *= 2;
+	void *to = talloc_zero_size(owner, size * room);
+	if (!to)
+		out_of_memory();
+	return memcpy(to, array, size * n);
+}
+
+#define COPY(owner, field, n) ((field) = copy((owner), (field), sizeof *(field), (n)))
+
+static struct cluster_graph *
+clone_graph(const struct cluster *c)
+{
+	struct cluster_graph *g = talloc_zero(c, struct cluster_graph);
+
+	if (!g)
+		out_of_memory();
+	*g = *c->graph;
+	COPY(g, g->vertex, g->nvertices);
+	COPY(g, g->edge, g->nedges);
+	COPY(g, g->device, c->ndevices);
+	COPY(g, g->host, c->nhosts);
+	g->routes = NULL;
+	return g;
+}
+
+/* Names and kinds of devices belong to the original, which its copies must not outlive. */
+struct cluster *
+cluster_clone(const void *owner, const struct cluster *from)
+{
+	struct cluster *c = talloc_memdup(owner, from, sizeof *from);
+
+	if (!c)
+		out_of_memory();
+	COPY(c, c->kind, c->nkinds);
+	COPY(c, c->kind_of, c->ndevices);
+	COPY(c, c->node_of, c->ndevices);
+	COPY(c, c->node_of_host, c->nhosts);
+	COPY(c, c->link, c->nlinks);
+	c->graph = clone_graph(c);
+	return c;
+}

@@ -1,0 +1,62 @@
+/* Devices: the table of their fields. */
+#include "ir/cluster/device.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <talloc.h>
+
+static const struct field {
+	const char *name;
+	size_t offset;
+} fields[] = {
+#define DEVICE(name, unit, value, fits, why) {#name, offsetof(struct device, name)},
+#include "ir/cluster/device.def"
+#undef DEVICE
+};
+
+enum { NFIELDS = sizeof fields / sizeof *fields };
+
+_Static_assert(NFIELDS <= 32, "device.given has a bit for each");
+
+struct device *
+device_generic(const void *owner)
+{
+	struct device *d = talloc_zero(owner, struct device);
+	d->name = talloc_strdup(d, "generic");
+#define DEVICE(name, unit, value, fits, why) d->name = value;
+#include "ir/cluster/device.def"
+#undef DEVICE
+	return d;
+}
+
+double
+device_flops(const struct device *d, enum ir_dtype t)
+{
+	double half = d->f16 > 0 ? d->f16 : d->bf16 > 0 ? d->bf16 : d->f32;
+
+	switch (t) {
+	case IR_f64: return d->f64 > 0 ? d->f64 : d->f32;
+	case IR_bf16: return d->bf16 > 0 ? d->bf16 : half;
+	case IR_f16: return half;
+	case IR_i8:
+	case IR_u8: return d->i8 > 0 ? d->i8 : half;
+	default: return d->f32;
+	}
+}
+
+int
+device_field_number(const char *name)
+{
+	for (int i = 0; i < NFIELDS; i++)
+		if (strcmp(fields[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+double *
+device_field(struct device *d, const char *name)
+{
+	int i = device_field_number(name);
+
+	return i < 0 ? NULL : (double *)((char *)d + fields[i].offset);
+}

@@ -1,0 +1,31 @@
+/*
+ * A device, for machines that nobody has measured: what a kernel costs from a few numbers. Declared
+ * in the text of a cluster (docs/clusters.md); a value that is not given there is that of the
+ * default device, `generic`.
+ */
+#ifndef IR_DEVICE_H
+#define IR_DEVICE_H
+
+#include "ir/type.h"
+
+struct device {
+	char *name; /* talloc child of the device */
+#define DEVICE(name, unit, value, fits, why) double name;
+#include "ir/cluster/device.def"
+#undef DEVICE
+	uint32_t given; /* set of the fields, by number in device.def, that a text gives */
+};
+
+/* The default device `generic`, owned by `owner`. */
+struct device *device_generic(const void *owner);
+
+/* FLOP/s of matrix products with operands of that type. */
+double device_flops(const struct device *d, enum ir_dtype t);
+
+/* The number of the field of that name in device.def, or -1. */
+int device_field_number(const char *name);
+
+/* The field of that name in device.def, or NULL. */
+double *device_field(struct device *d, const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/* The graph behind a cluster, for ir/cluster*.c alone. */
+#ifndef IR_CLUSTER_GRAPH_H
+#define IR_CLUSTER_GRAPH_H
+
+#include "ir/cluster/cluster.h"
+
+enum { GRAPH_NONE = UINT32_MAX };
+
+struct graph_vertex {
+	const char *name;
+	uint32_t first; /* edge that leaves, or GRAPH_NONE; the others by `next` */
+	uint32_t exit;  /* where edges leave: itself, or behind the link inside an over-subscribed
+			   switch */
+	double latency; /* of a message that passes */
+	bool forwards;
+};
+
+struct graph_edge {
+	uint32_t from, to, link, next;
+};
+
+struct graph_routes; /* what was computed so far */
+
+struct cluster_graph {
+	struct graph_vertex *vertex;
+	struct graph_edge *edge;
+	uint32_t nvertices, nedges;
+	uint32_t *device, *host; /* their vertices */
+	cluster_router *router;  /* NULL: ways are found on the edges */
+	const void *router_data;
+	struct graph_routes *routes;
+};
+
+#endif

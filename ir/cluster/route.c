@@ -1,0 +1,274 @@
+/*
+ * Routes: breadth-first search from the sender, a level of the graph at a time, as far as the
+ * receiver. What one search found is kept for the other receivers of that sender; a route, once
+ * asked for, stays.
+ */
+#include "ir/base/arena.h"
+#include "ir/cluster/graph.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Searches are kept up to this memory, then the oldest make room: all senders of 1,024 devices in
+ * nodes of eight take a sixth of it. */
+#define TREES_BYTES ((size_t)64 << 20)
+
+/* A search: the edge by which each vertex is reached, GRAPH_NONE if it is not. */
+struct tree {
+	uint32_t source;
+	uint32_t depth; /* right for all vertices that so many links lead to */
+	uint32_t parent[];
+};
+
+struct kept {
+	struct kept *next; /* with the same hash */
+	uint32_t from, to;
+	struct cluster_route route;
+	uint32_t link[];
+};
+
+struct graph_routes {
+	struct arena *arena; /* of what is kept */
+	struct kept **slot;
+	uint32_t nslots, nkept; /* slots: a power of two */
+	struct tree **tree;     /* [ntrees], that of a source at source % ntrees */
+	uint32_t ntrees;
+	uint32_t *level, *queue; /* [nvertices] of the search at hand */
+	double *latency;
+};
+
+static uint32_t
+hash_of(uint32_t from, uint32_t to, uint32_t nslots)
+{
+	uint64_t h = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
+	return (uint32_t)(h >> 32) & (nslots - 1);
+}
+
+static struct graph_routes *
+routes_of(struct cluster_graph *g)
+{
+	if (g->routes)
+		return g->routes;
+	struct graph_routes *r = g->routes = talloc_zero(g, struct graph_routes);
+	r->arena = arena_create(r);
+	r->nslots = 64;
+	r->slot = talloc_zero_array(r, struct kept *, r->nslots);
+	size_t trees = TREES_BYTES / (sizeof(struct tree) + 4 * ((size_t)g->nvertices + 1));
+	r->ntrees = trees < 1 ? 1 : trees > g->nvertices ? g->nvertices : (uint32_t)trees;
+	r->tree = talloc_zero_array(r, struct tree *, r->ntrees);
+	r->level = talloc_array(r, uint32_t, g->nvertices);
+	r->queue = talloc_array(r, uint32_t, g->nvertices);
+	r->latency = talloc_array(r, double, g->nvertices);
+	if (!r->slot || !r->tree || !r->level || !r->queue || !r->latency)
+		out_of_memory();
+	return r;
+}
+
+/* Compares the numbers of links, the first link first, on the ways to two vertices of one level. */
+static int
+compare_ways(const struct cluster_graph *g, const struct tree *t, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return 0;
+	const struct graph_edge *ea = &g->edge[t->parent[a]], *eb = &g->edge[t->parent[b]];
+	int before = compare_ways(g, t, ea->from, eb->from);
+	return before ? before : (ea->link > eb->link) - (ea->link < eb->link);
+}
+
+/* Reaches the far end of an edge, unless a better way to it is known. */
+static void
+relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t *queue_end)
+{
+	const struct cluster_graph *g = c->graph;
+	struct graph_routes *r = g->routes;
+	const struct graph_edge *e = &g->edge[edge];
+	double latency = r->latency[e->from] + passing + c->link[e->link].latency;
+	if (r->level[e->to] == GRAPH_NONE) {
+		r->level[e->to] = r->level[e->from] + 1;
+		r->queue[(*queue_end)++] = e->to;
+	} else {
+		if (r->level[e->to] <= r->level[e->from] || latency > r->latency[e->to])
+			return;
+		const struct graph_edge *known = &g->edge[t->parent[e->to]];
+		int before = compare_ways(g, t, e->from, known->from);
+		if (latency == r->latency[e->to] &&
+			(before > 0 || (before == 0 && e->link >= known->link)))
+			return;
+	}
+	r->latency[e->to] = latency;
+	t->parent[e->to] = edge;
+}
+
+/* When a vertex of some level is taken, the ways to that whole level are the best ones. */
+static void
+search(struct cluster *c, struct tree *t, uint32_t goal)
+{
+	const struct cluster_graph *g = c->graph;
+	struct graph_routes *r = g->routes;
+	memset(r->level, 0xff, g->nvertices * sizeof *r->level);
+	memset(t->parent, 0xff, g->nvertices * sizeof *t->parent);
+	r->level[t->source] = 0;
+	r->latency[t->source] = 0;
+	r->queue[0] = t->source;
+	uint32_t end = 1;
+	for (uint32_t i = 0; i < end; i++) {
+		uint32_t v = r->queue[i];
+		if (r->level[goal] <= r->level[v]) {
+			t->depth = r->level[v];
+			return;
+		}
+		const struct graph_vertex *vertex = &g->vertex[v];
+		if (v != t->source && !vertex->forwards)
+			continue;
+		double passing = v == t->source ? 0 : vertex->latency;
+		for (uint32_t e = vertex->first; e != GRAPH_NONE; e = g->edge[e].next)
+			relax(c, t, e, passing, &end);
+	}
+	t->depth = GRAPH_NONE;
+}
+
+/* The number of links on the way, or GRAPH_NONE. */
+static uint32_t
+links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
+{
+	uint32_t n = 0;
+	for (; vertex != t->source; vertex = g->edge[t->parent[vertex]].from, n++)
+		if (t->parent[vertex] == GRAPH_NONE)
+			return GRAPH_NONE;
+	return n;
+}
+
+/* A search from `source` that says the truth about `goal`. */
+static const struct tree *
+tree_for(struct cluster *c, uint32_t source, uint32_t goal)
+{
+	const struct cluster_graph *g = c->graph;
+	struct tree **slot = &g->routes->tree[source % g->routes->ntrees];
+	struct tree *t = *slot;
+	if (t && t->source == source) {
+		uint32_t n = links_to(g, t, goal);
+		if (t->depth == GRAPH_NONE || n <= t->depth)
+			return t;
+	} else if (!t) {
+		t = *slot = talloc_size(g->routes, sizeof *t + g->nvertices * sizeof *t->parent);
+		if (!t)
+			out_of_memory();
+	}
+	t->source = source;
+	search(c, t, goal);
+	return t;
+}
+
+static void
+rehash(struct graph_routes *r)
+{
+	uint32_t n = 2 * r->nslots;
+	struct kept **slot = talloc_zero_array(r, struct kept *, n);
+	if (!slot)
+		out_of_memory();
+	for (uint32_t i = 0; i < r->nslots; i++)
+		for (struct kept *k = r->slot[i], *next; k; k = next) {
+			next = k->next;
+			uint32_t h = hash_of(k->from, k->to, n);
+			k->next = slot[h];
+			slot[h] = k;
+		}
+	talloc_free(r->slot);
+	r->slot = slot;
+	r->nslots = n;
+}
+
+static struct kept *
+keep(struct graph_routes *r, uint32_t from, uint32_t to, uint32_t nlinks)
+{
+	if (r->nkept++ == r->nslots)
+		rehash(r);
+	struct kept **slot = &r->slot[hash_of(from, to, r->nslots)];
+	struct kept *k = arena_alloc(r->arena, sizeof *k + nlinks * sizeof *k->link);
+	*k = (struct kept){*slot, from, to, {nlinks, k->link, 0, INFINITY}};
+	return *slot = k;
+}
+
+/* Of a boundless cluster: out by one link, in by the other, see cluster_reserve. */
+static struct kept *
+boundless_route(struct cluster *c, uint32_t from, uint32_t to)
+{
+	struct kept *k = keep(c->graph->routes, from, to, from == to ? 0 : 2);
+	if (from != to) {
+		k->link[0] = 2 * from;
+		k->link[1] = 2 * to + 1;
+		k->route.latency = c->link[2 * from].latency + c->link[2 * to + 1].latency;
+	}
+	return k;
+}
+
+static struct kept *
+given_route(struct cluster *c, uint32_t from, uint32_t to)
+{
+	const struct cluster_graph *g = c->graph;
+	uint32_t link[CLUSTER_STEPS_MAX];
+	uint32_t n = from == to ? 0 : g->router(g->router_data, from, to, link);
+	struct kept *k = keep(g->routes, from, to, n);
+	for (uint32_t i = 0; i < n; i++) {
+		k->link[i] = link[i];
+		k->route.latency += c->link[link[i]].latency;
+	}
+	return k;
+}
+
+static struct kept *
+find_route(struct cluster *c, uint32_t from, uint32_t to)
+{
+	const struct cluster_graph *g = c->graph;
+	if (g->router)
+		return given_route(c, from, to);
+	uint32_t source = from < c->ndevices ? g->device[from] : g->host[from - c->ndevices];
+	uint32_t goal = to < c->ndevices ? g->device[to] : g->host[to - c->ndevices];
+	const struct tree *t = tree_for(c, source, goal);
+	uint32_t n = links_to(g, t, goal);
+	if (n == GRAPH_NONE)
+		return NULL;
+	struct kept *k = keep(g->routes, from, to, n);
+	for (uint32_t v = goal; v != source;) {
+		const struct graph_edge *e = &g->edge[t->parent[v]];
+		k->link[--n] = e->link;
+		k->route.latency += c->link[e->link].latency;
+		k->route.latency += e->from == source ? 0 : g->vertex[e->from].latency;
+		v = e->from;
+	}
+	return k;
+}
+
+static double
+narrowest(const struct cluster *c, const struct cluster_route *r)
+{
+	double bandwidth = INFINITY;
+	for (uint32_t i = 0; i < r->nlinks; i++) {
+		uint32_t times = 0;
+		for (uint32_t j = 0; j < r->nlinks; j++)
+			times += r->link[j] == r->link[i];
+		bandwidth = fmin(bandwidth, c->link[r->link[i]].bandwidth / times);
+	}
+	return bandwidth;
+}
+
+bool
+cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster_route *route)
+{
+	uint32_t nends = c->ndevices + c->nhosts;
+	if (from >= nends || to >= nends)
+		return false;
+	struct graph_routes *r = routes_of(c->graph);
+	struct kept *k = r->slot[hash_of(from, to, r->nslots)];
+	while (k && (k->from != from || k->to != to))
+		k = k->next;
+	if (!k) {
+		k = c->boundless ? boundless_route(c, from, to) : find_route(c, from, to);
+		if (!k)
+			return false;
+		k->route.bandwidth = narrowest(c, &k->route);
+	}
+	*route = k->route;
+	return true;
+}

@@ -1,0 +1,441 @@
+/*
+ * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
+ * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
+ * rounding. Where the arithmetic is to be the same, modules are compared to the bit, by meaning and
+ * in their own element types: what rounds as it should is seen there alone.
+ */
+#include "ir/interp/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Steps of a comparison: the second sees what the first's updates did. */
+static const int64_t default_steps = 2;
+
+/*
+ * Tolerances relative to the largest element. A step is a chain of some hundred ops, each of which
+ * adds rounding and may amplify what came in, so we allow some hundred to a thousand units in the
+ * last place.
+ */
+double
+tensor_tolerance(enum ir_dtype t, bool f64)
+{
+	if (ir_dtype_class(t) != IR_FLOAT)
+		return 0;
+	if (f64 || t == IR_f64)
+		return 1e-9;
+	return t == IR_f32 ? 1e-4 : t == IR_f16 ? 0.02 : 0.1;
+}
+
+/*
+ * Tensors with no larger element are compared as if they had one. Where terms of size one cancel,
+ * what is left is their rounding, which an order of summation may change altogether.
+ */
+static const double least_scale = 1e-3;
+
+static double
+element(const struct tensor *t, int64_t i)
+{
+	return ir_dtype_class(t->dtype) == IR_FLOAT ? t->data[i].f
+						    : tensor_double(t->dtype, t->data[i].i);
+}
+
+static double
+largest(const struct tensor *t)
+{
+	const int64_t n = tensor_elements(t);
+	double most = 0;
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(t->data[i].f) && fabs(t->data[i].f) > most)
+			most = fabs(t->data[i].f);
+	return most;
+}
+
+/* 0 where the elements are equal, their distance where not, an infinity where one is no number. */
+static double
+distance(const struct tensor *a, const struct tensor *b, int64_t i)
+{
+	if (ir_dtype_class(a->dtype) != IR_FLOAT)
+		return a->data[i].i == b->data[i].i ? 0 : fabs(element(a, i) - element(b, i)) + 1;
+	const double x = a->data[i].f, y = b->data[i].f;
+	if (x == y || (x != x && y != y))
+		return 0;
+	return isfinite(x) && isfinite(y) ? fabs(x - y) : INFINITY;
+}
+
+bool
+tensor_compare(
+	const struct tensor *a, const struct tensor *b, double tolerance, struct tensor_diff *diff)
+{
+	struct tensor_diff d = {.first = -1, .worst = -1};
+	d.shape = a->dtype != b->dtype || a->rank != b->rank ||
+		  memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) != 0;
+	const bool isfloat = ir_dtype_class(a->dtype) == IR_FLOAT;
+	const double limit = d.shape || !isfloat
+				     ? 0
+				     : tolerance * fmax(least_scale, fmax(largest(a), largest(b)));
+	const int64_t n = d.shape ? 0 : tensor_elements(a);
+	double most = limit;
+	for (int64_t i = 0; i < n; i++) {
+		const double off = distance(a, b, i);
+		if (off <= limit)
+			continue;
+		d.count++;
+		if (d.first < 0)
+			d.first = i;
+		if (off <= most)
+			continue;
+		most = off;
+		d.worst = i;
+		d.a = element(a, i);
+		d.b = element(b, i);
+	}
+	if (diff)
+		*diff = d;
+	return !d.shape && d.count == 0;
+}
+
+char *
+tensor_index_text(const void *owner, const struct tensor *t, int64_t at)
+{
+	int64_t stride[IR_MAX_RANK];
+	tensor_strides(t, stride);
+	char *text = talloc_strdup(owner, "[");
+	for (int d = 0; d < t->rank; d++)
+		text = talloc_asprintf_append(
+			text, "%s%" PRId64, d ? "," : "", at / stride[d] % t->dim[d]);
+	text = talloc_strdup_append(text, "]");
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+/* --- reports ------------------------------------------------------------------------------------
+ */
+
+static void
+report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct tensor *a,
+	const struct tensor_diff *d)
+{
+	if (d->shape) {
+		diag_error(diag, loc, "%s: element type or shape differ", what);
+		return;
+	}
+	void *scratch = talloc_new(NULL);
+	diag_error(diag, loc,
+		"%s: %" PRId64 " of %" PRId64
+		" elements differ, first at %s, most at %s: %.17g and %.17g",
+		what, d->count, tensor_elements(a), tensor_index_text(scratch, a, d->first),
+		tensor_index_text(scratch, a, d->worst), d->a, d->b);
+	talloc_free(scratch);
+}
+
+/* --- two modules --------------------------------------------------------------------------------
+ */
+
+struct pair {
+	struct interp *before, *after;
+	struct diag *diag;
+	bool f64;
+	bool bits;  /* every element is to be the same to the bit, */
+	bool zeros; /* of zeros the sign, too */
+};
+
+/* A pass may compute with constants, and rounds what it gets to their type: eight times that. */
+static double
+folding_tolerance(enum ir_dtype t)
+{
+	switch (t) {
+	case IR_f32: return 0x1p-20;
+	case IR_f16: return 0x1p-7;
+	case IR_bf16: return 0x1p-4;
+	default: return 0;
+	}
+}
+
+/* Is it the same number? A NaN is a NaN. */
+static bool
+same_bits(const struct tensor *t, union cell a, union cell b, bool zeros)
+{
+	if (a.i == b.i || ir_dtype_class(t->dtype) != IR_FLOAT)
+		return a.i == b.i;
+	return (a.f != a.f && b.f != b.f) || (!zeros && a.f == b.f);
+}
+
+static bool
+compare_bits(const struct tensor *a, const struct tensor *b, bool zeros, struct tensor_diff *d)
+{
+	if (!tensor_compare(a, b, 0, d))
+		return false;
+	for (int64_t i = tensor_elements(a) - 1; i >= 0; i--) {
+		if (same_bits(a, a->data[i], b->data[i], zeros))
+			continue;
+		d->count++;
+		d->first = d->worst = i;
+		d->a = element(a, i);
+		d->b = element(b, i);
+	}
+	return d->count == 0;
+}
+
+static bool
+compare_named(const struct pair *p, const char *kind, const char *name, struct ir_loc loc,
+	const struct tensor *a, const struct tensor *b)
+{
+	struct tensor_diff d;
+	if (!b) {
+		diag_error(p->diag, loc, "%s \"%s\" is gone", kind, name);
+		return false;
+	}
+	const double tolerance =
+		fmax(tensor_tolerance(a->dtype, p->f64), folding_tolerance(a->dtype));
+	if (p->bits ? compare_bits(a, b, p->zeros, &d) : tensor_compare(a, b, tolerance, &d))
+		return true;
+	char *what =
+		talloc_asprintf(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
+	report_diff(p->diag, loc, what, a, &d);
+	talloc_free(what);
+	return false;
+}
+
+static bool
+is_updated(const struct ir_op *op)
+{
+	IR_FOR_USES (u, &op->result[0])
+		if (u->op->code == OP_update && ir_operand(u->op, 0) == &op->result[0])
+			return true;
+	return false;
+}
+
+static const struct ir_op *
+persistent_op(const struct interp *it, const char *name)
+{
+	for (int i = 0; i < it->npersistents; i++)
+		if (strcmp(it->persistent[i].name, name) == 0)
+			return it->persistent[i].op;
+	return NULL;
+}
+
+/* Does `after` update something of `before` that `before` leaves alone? */
+static bool
+updates_more(const struct interp *before, const struct interp *after)
+{
+	for (int i = 0; i < before->npersistents; i++) {
+		const struct ir_op *op = persistent_op(after, before->persistent[i].name);
+		if (op && is_updated(op) && !is_updated(before->persistent[i].op))
+			return true;
+	}
+	return false;
+}
+
+/* An optimizer takes the gradients that grad reports, and updates params instead. */
+static bool
+is_taken_gradient(const struct pair *p, const char *name)
+{
+	return strncmp(name, "grad.", 5) == 0 && !interp_output(p->after, name) &&
+	       updates_more(p->before, p->after);
+}
+
+static bool
+compare_step(const struct pair *p)
+{
+	bool ok = true;
+	for (int i = 0; i < p->before->noutputs; i++) {
+		const struct named *n = &p->before->output[i];
+		if (is_taken_gradient(p, n->name))
+			continue;
+		ok &= compare_named(
+			p, "output", n->name, n->op->loc, n->now, interp_output(p->after, n->name));
+	}
+	for (int i = 0; i < p->before->npersistents; i++) {
+		const struct named *n = &p->before->persistent[i];
+		const struct ir_op *op = persistent_op(p->after, n->name);
+		if (!is_updated(n->op) && (!op || is_updated(op)))
+			continue;
+		ok &= compare_named(p, op_name((enum op_code)n->op->code), n->name, n->op->loc,
+			n->now, interp_persistent(p->after, n->name));
+	}
+	return ok;
+}
+
+/* Both start each step from the values of `before`: a pass may have changed an element type or an
+ * initial value's name, and a step may amplify the rounding that the one before it left. */
+static void
+share_values(const struct pair *p)
+{
+	for (int i = 0; i < p->before->npersistents; i++)
+		interp_set_persistent(
+			p->after, p->before->persistent[i].name, p->before->persistent[i].now);
+}
+
+static struct interp_options
+check_options(const struct interp_options *options)
+{
+	struct interp_options o = {.f64 = true, .perturb = true};
+	if (options)
+		o = *options;
+	if (o.steps == 0)
+		o.steps = default_steps;
+	return o;
+}
+
+static bool
+run_pair(struct pair *p, int64_t steps)
+{
+	if (updates_more(p->before, p->after))
+		steps = 1;
+	for (int64_t s = 0; s < steps; s++) {
+		share_values(p);
+		if (!interp_step(p->before, s) || !interp_step(p->after, s) || !compare_step(p))
+			return false;
+	}
+	return true;
+}
+
+/* `before` by meaning, `after` in o.mode. */
+static bool
+check_pair(struct pair p, const struct ir_module *before, const struct ir_module *after,
+	struct interp_options o)
+{
+	void *scratch = talloc_new(NULL);
+	const enum interp_mode mode = o.mode;
+	p.diag = after->ctx->diag;
+	p.f64 = o.f64;
+	o.mode = INTERP_MEANING;
+	p.before = interp_create(scratch, before, &o);
+	o.mode = mode;
+	p.after = p.before ? interp_create(scratch, after, &o) : NULL;
+	const bool ok = p.after && run_pair(&p, o.steps);
+	talloc_free(scratch);
+	return ok;
+}
+
+bool
+interp_check_modules(const struct ir_module *before, const struct ir_module *after,
+	const struct interp_options *options)
+{
+	struct interp_options o = check_options(options);
+
+	o.mode = ir_places(after) <= INTERP_MAX_PLACES ? INTERP_LAYOUT : INTERP_MEANING;
+	return check_pair((struct pair){.bits = false}, before, after, o);
+}
+
+/* The collectives of a block that sum: what they give is never -0. */
+static int
+count_sums(const struct ir_block *b)
+{
+	int n = 0;
+
+	IR_FOR_OPS (op, b) {
+		n += op->code == OP_allreduce || op->code == OP_reduce ||
+		     op->code == OP_reducescatter;
+		if (op->body)
+			n += count_sums(op->body);
+	}
+	return n;
+}
+
+bool
+interp_check_bits(const struct ir_module *before, const struct ir_module *after, bool reordered,
+	const struct interp_options *options)
+{
+	struct interp_options o = check_options(options);
+	const bool zeros = count_sums(&ir_func_find(before, "main")->body) ==
+			   count_sums(&ir_func_find(after, "main")->body);
+
+	o.mode = INTERP_MEANING;
+	o.f64 = false;
+	return check_pair((struct pair){.bits = !reordered, .zeros = zeros}, before, after, o);
+}
+
+/* --- a layout -----------------------------------------------------------------------------------
+ */
+
+/* The op as it is printed, without its line's end; owned by `owner`. */
+static char *
+op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		out_of_memory();
+	ir_print_op(out, m, op);
+	fclose(out);
+	char *copy = talloc_strndup(
+		owner, text + strspn(text, " "), strcspn(text + strspn(text, " "), "\n"));
+	free(text);
+	if (!copy)
+		out_of_memory();
+	return copy;
+}
+
+/*
+ * Later ops of the meaning go on from what the layout came to. So each op is compared for the same
+ * operands, and a step of some hundred ops that amplifies rounding a million times, as deep
+ * networks with batch normalization do, does not make two orders of a sum look like another result.
+ */
+static bool
+check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a,
+	const struct ir_op *b, int i)
+{
+	void *scratch = talloc_new(NULL);
+	const struct ir_value *v = &b->result[i];
+	struct tensor *const *place = interp_places(layout, v);
+	struct tensor *want = interp_places(meaning, &a->result[i])[0];
+	const struct tensor *have = interp_assemble(layout, scratch, v->type, place);
+	struct tensor_diff d;
+	bool ok = tensor_compare(want, have, tensor_tolerance(want->dtype, layout->o.f64), &d);
+	if (!ok)
+		report_diff(layout->m->ctx->diag, b->loc,
+			talloc_asprintf(scratch, "by meaning and by layout, result %d of `%s`",
+				i + 1, op_text(scratch, layout->m, b)),
+			want, &d);
+	else if (!(ok = interp_copies_agree(layout, v->type, place)))
+		diag_error(layout->m->ctx->diag, b->loc,
+			"places that hold copies of result %d of `%s` disagree", i + 1,
+			op_text(scratch, layout->m, b));
+	else
+		memcpy(want->data, have->data, sizeof(union cell) * (size_t)tensor_elements(want));
+	talloc_free(scratch);
+	return ok;
+}
+
+static bool
+check_layout_step(struct interp *meaning, struct interp *layout, int64_t step)
+{
+	interp_begin(meaning, step);
+	interp_begin(layout, step);
+	struct ir_op *b = layout->main->body.first;
+	for (struct ir_op *a = meaning->main->body.first; a; a = a->next, b = b->next) {
+		if (!interp_op(meaning, a) || !interp_op(layout, b))
+			return false;
+		for (int i = 0; i < a->nresults; i++)
+			if (!check_value(meaning, layout, a, b, i))
+				return false;
+		interp_op_done(meaning, a);
+		interp_op_done(layout, b);
+	}
+	interp_end(meaning);
+	interp_end(layout);
+	return true;
+}
+
+bool
+interp_check_layout(const struct ir_module *m, const struct interp_options *options)
+{
+	void *scratch = talloc_new(NULL);
+	struct interp_options o = check_options(options);
+	o.mode = INTERP_MEANING;
+	struct interp *meaning = interp_create(scratch, m, &o);
+	o.mode = INTERP_LAYOUT;
+	struct interp *layout = meaning ? interp_create(scratch, m, &o) : NULL;
+	bool ok = layout != NULL;
+	for (int64_t s = 0; ok && s < o.steps; s++)
+		ok = check_layout_step(meaning, layout, s);
+	talloc_free(scratch);
+	return ok;
+}

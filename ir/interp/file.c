@@ -1,0 +1,142 @@
+/* Rows of the data set: a safetensors file, in the order that programs read it (runtime/batch.h).
+ */
+#include "ir/interp/internal.h"
+#include "runtime/batch.h"
+#include "runtime/safetensors.h"
+#include "runtime/value.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct interp_data {
+	struct rt_st_file file;
+};
+
+static int
+data_close(struct interp_data *d)
+{
+	rt_st_close(&d->file);
+	return 0;
+}
+
+bool
+interp_data_open(struct interp *it)
+{
+	struct rt_status st = {0};
+	struct interp_data *d = talloc_zero(it, struct interp_data);
+	if (!d)
+		out_of_memory();
+	if (!rt_st_open(&d->file, it->o.data, &st)) {
+		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
+		talloc_free(d);
+		return false;
+	}
+	talloc_set_destructor(d, data_close);
+	it->data = d;
+	return true;
+}
+
+/* A file's tensors need not be aligned. */
+static union cell
+read_element(enum ir_dtype t, const struct rt_st_tensor *source, int64_t i)
+{
+	union cell c = {.i = 0};
+	int64_t aligned = 0;
+	const size_t bytes = ir_dtype_bytes(t);
+	memcpy(&aligned, (const char *)source->data + (size_t)i * bytes, bytes);
+	if (t == IR_i64 || t == IR_u64)
+		c.i = aligned;
+	else if (ir_dtype_class(t) == IR_FLOAT)
+		c.f = rt_value_get((enum rt_dtype)t, &aligned, 0);
+	else
+		c.i = (int64_t)rt_value_get((enum rt_dtype)t, &aligned, 0);
+	return c;
+}
+
+/* The first input that has rows, or NULL. */
+static const struct ir_op *
+batch_input(const struct interp *it)
+{
+	IR_FOR_OPS (op, &it->main->body)
+		if (op->code == OP_input && op->result[0].type->rank > 0)
+			return op;
+	return NULL;
+}
+
+/* Rows of a step: dim 0 of the first input that has one. */
+static int64_t
+batch_rows(const struct interp *it)
+{
+	const struct ir_op *input = batch_input(it);
+	return input ? input->result[0].type->dim[0] : 0;
+}
+
+int64_t
+interp_batch(const struct interp *it)
+{
+	int64_t batch = batch_rows(it);
+	IR_FOR_OPS (op, &it->main->body)
+		if (op->code == OP_input && !batch)
+			batch = 1;
+	return batch;
+}
+
+int64_t
+interp_data_rows(const struct interp *it)
+{
+	const struct ir_op *input = it->data ? batch_input(it) : NULL;
+	if (!input)
+		return 0;
+	char *name = talloc_asprintf(NULL, "train.%s", input->symbol);
+	const struct rt_st_tensor *source = rt_st_find(&it->data->file, name);
+	talloc_free(name);
+	return source && source->rank ? source->dims[0] : 0;
+}
+
+/* The tensor train.NAME, with any number of rows if the input is a batch. */
+static const struct rt_st_tensor *
+find_source(const struct interp *it, const struct ir_op *op, bool batched)
+{
+	struct rt_status st = {0};
+	const struct rt_st_file *file = &it->data->file;
+	const struct ir_type *type = op->result[0].type;
+	int64_t dim[IR_MAX_RANK];
+	memcpy(dim, type->dim, sizeof dim);
+	if (batched)
+		dim[0] = -1;
+	char *name = talloc_asprintf(NULL, "train.%s", op->symbol);
+	const struct rt_st_tensor *source = rt_st_find(file, name);
+	if (!source)
+		rt_fail(&st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, name);
+	else if (rt_st_check(file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) &&
+		 batched && source->dims[0] == 0)
+		rt_fail(&st, RT_EXIT_USAGE, "%s: tensor '%s' has no rows", file->path, name);
+	talloc_free(name);
+	if (!st.code)
+		return source;
+	diag_error(it->m->ctx->diag, op->loc, "input: %s", st.text);
+	return NULL;
+}
+
+/*
+ * train.NAME for an input: where its first dimension is the batch, the rows of this step, else the
+ * whole tensor, the same at every step.
+ */
+struct tensor *
+interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
+	const struct ir_type *type)
+{
+	const bool batched = type->rank > 0 && type->dim[0] == batch_rows(it);
+	const struct rt_st_tensor *source = find_source(it, op, batched);
+	if (!source)
+		return NULL;
+	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
+	const int64_t rows = batched ? t->dim[0] : 1, width = tensor_elements(t) / rows;
+	for (int64_t i = 0; i < rows; i++) {
+		const int64_t row =
+			batched ? rt_batch_row(it->o.seed, it->step, i, source->dims[0], rows) : 0;
+		for (int64_t k = 0; k < width; k++)
+			t->data[i * width + k] = read_element(t->dtype, source, row * width + k);
+	}
+	return t;
+}

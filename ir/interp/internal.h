@@ -1,0 +1,149 @@
+/*
+ * What the files of the interpreter share; nobody else includes it.
+ *
+ *   interp.c         the interpreter: steps, ops, the life of values
+ *   ir/interp/tensor.c  whole and local tensors: rounding, copies
+ *   ir/interp/data.c    initial values and random inputs
+ *   ir/interp/file.c    the data set
+ *   ir/interp/place.c   layouts: cutting, assembling, moving between places
+ *   ir/interp/form.c    an op by its form: a small program run over strips of elements
+ *   ir/interp/scalar.c  the scalar functions over strips
+ *   ir/interp/fold.c    an op on single numbers
+ *   ir/interp/gemm.c    sums of products of two tensors, fast
+ *   compare.c        tensors, modules and layouts compared
+ *   ir/interp/print.c   dopt -run
+ */
+#ifndef IR_INTERP_INTERNAL_H
+#define IR_INTERP_INTERNAL_H
+
+#include "ir/ops/form.h"
+#include "ir/interp/interp.h"
+
+enum interp_limit {
+	INTERP_MAX_PLACES = 4096, /* places in LAYOUT; each holds its tensors, so more would not fit
+				     in memory */
+	INTERP_MAX_ELEMENTS = 1 << 28, /* of a tensor: 2 GiB of cells, minutes of work */
+	INTERP_STRIP = 256, /* elements of one run of a form's program: registers stay in the
+			       first-level cache */
+};
+
+/* What the interpreter holds of a value; its number is value->mark. */
+struct slot {
+	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL:
+				  no value now */
+	int uses;              /* still to come in this step */
+	bool borrowed;         /* the tensors belong to another slot: an argument of a fuse */
+	bool released;
+};
+
+/* A param or state, or an output. */
+struct named {
+	const char *name;
+	struct ir_op *op;
+	struct tensor *now;  /* persistent: value in this step; output: value of this step */
+	struct tensor *next; /* persistent: value in the next step, NULL while it has none */
+};
+
+struct interp_data;
+
+struct interp {
+	struct ir_module *m; /* own copy */
+	struct ir_func *main;
+	struct interp_options o;
+	struct arena *arena; /* forms and their programs */
+	int64_t nplaces;     /* 1 in MEANING */
+	int (*coord)[IR_MAX_AXES];
+	struct slot *slot;
+	uint32_t nslots;
+	struct form_plan **plan; /* by op->mark; made when an op is first run */
+	uint32_t nplans;
+	struct named *output, *persistent, *input; /* input: those that were set by hand */
+	int noutputs, npersistents, ninputs;
+	struct interp_data *data; /* the open data file, or NULL */
+	int64_t step;
+	int64_t done; /* steps that have ended, counted from step 0 */
+};
+
+/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads
+ * any more. */
+void interp_begin(struct interp *it, int64_t step);
+bool interp_op(struct interp *it, struct ir_op *op);
+void interp_op_done(struct interp *it, struct ir_op *op);
+void interp_end(struct interp *it);
+
+/* The tensors of a value at all places; never NULL for one that has been computed and not freed. */
+static inline struct tensor **
+interp_places(const struct interp *it, const struct ir_value *v)
+{
+	return it->slot[v->mark].place;
+}
+
+/* ir/interp/data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
+struct tensor *interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
+struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
+/* ir/interp/file.c: opens the data file of the options, owned by `it`; the rows of this step. */
+bool interp_data_open(struct interp *it);
+/* Rows of a step, 0 without an input; rows of the data set, 0 without one. */
+int64_t interp_batch(const struct interp *it);
+int64_t interp_data_rows(const struct interp *it);
+struct tensor *interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
+	const struct ir_type *type);
+
+/* ir/interp/tensor.c */
+/* Rounds and wraps all elements to the tensor's type; floats are left alone with f64. */
+void tensor_settle(struct tensor *t, bool f64);
+/* Row-major strides, in elements. */
+void tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK]);
+/* The same elements in another shape, owned by `owner`. */
+struct tensor *tensor_reshape(
+	const void *owner, const struct tensor *t, int rank, const int64_t *dim);
+/* Copies the box of `size` at `from` in `src` to the box at `to` in `dst`; with `add` it is added
+ * there. */
+void tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
+	const int64_t *from, const int64_t *size, bool add);
+
+/* ir/interp/place.c */
+/* Local shape of a value at a place: the whole shape in MEANING. */
+void interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
+/* Does the place hold such a value: is it at k on every axis where the value is single(k)? */
+bool interp_holds(const struct interp *it, const struct ir_type *t, int64_t place);
+/* What a place holds of a whole tensor. Where it is partial, place 0 holds it and the others zeros.
+ */
+struct tensor *interp_cut(const struct interp *it, const void *owner, const struct ir_type *t,
+	const struct tensor *whole, int64_t place);
+/* The whole tensor from the places. */
+struct tensor *interp_assemble(const struct interp *it, const void *owner, const struct ir_type *t,
+	struct tensor *const *place);
+/* Do all copies of a value agree? */
+bool interp_copies_agree(
+	const struct interp *it, const struct ir_type *t, struct tensor *const *place);
+/* Operand i of a parallelization op with its new layout, at all places; result[] has nplaces
+ * entries. */
+void interp_move(const struct interp *it, const void *owner, const struct ir_op *op, int i,
+	struct tensor **result);
+
+/* ir/interp/form.c: an op with a form. */
+struct form_plan;
+/* NULL and a report where the op has no form. */
+struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
+/* The op at one place; in[] are its operands there. The result is owned by `owner`. */
+struct tensor *form_plan_run(const struct interp *it, const struct form_plan *plan,
+	const void *owner, struct tensor *const *in, const struct ir_type *result, int64_t place);
+
+/* ir/interp/scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the
+ * type of x. */
+void scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
+	const union cell *x, const union cell *y, const union cell *z, int n);
+
+/*
+ * ir/interp/gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
+ * it has no such index). Returns false, doing nothing, where an index does not fit a batched matrix
+ * product.
+ */
+struct product_index {
+	int64_t size, a, b, out;
+};
+bool product_run(const struct product_index *index, int n, const union cell *a, const union cell *b,
+	union cell *out);
+
+#endif

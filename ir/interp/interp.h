@@ -1,0 +1,183 @@
+/*
+ * The reference interpreter: what a module means, computed slowly and plainly. Passes, layouts and
+ * programs are compared with it.
+ *
+ *   MEANING  layouts are ignored and parallelization ops are identities: one place, whole tensors
+ *   LAYOUT   every value is an array of local tensors, one a place (a coordinate on each device
+ * axis and each time axis); parallelization ops move data between places
+ *
+ * Both give the same whole tensors for a module that is right. An interpreter works on a copy of
+ * the module with all calls inlined; the module itself is not touched. Places in time run in
+ * lockstep: see ir/interp/place.c for why that changes nothing.
+ */
+#ifndef IR_INTERP_H
+#define IR_INTERP_H
+
+#include "ir/ir.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* One element: .f for floats (whatever their width), .i for integers and bool (0 or 1). */
+union cell {
+	double f;
+	int64_t i;
+};
+
+/* A dense row-major tensor. `data` is owned by the tensor (talloc). */
+struct tensor {
+	enum ir_dtype dtype;
+	int rank;
+	int64_t dim[IR_MAX_RANK];
+	union cell *data;
+};
+
+/* A tensor of zeros owned by `owner`. Never NULL. */
+struct tensor *tensor_create(const void *owner, enum ir_dtype dtype, int rank, const int64_t *dim);
+
+/* A copy owned by `owner`. */
+struct tensor *tensor_copy(const void *owner, const struct tensor *t);
+
+/* Number of elements. */
+int64_t tensor_elements(const struct tensor *t);
+
+/* Adds +0 to each element: -0 becomes +0, and integers stay. */
+void tensor_add_zero(struct tensor *t);
+
+/* `v` as element type `t` holds it: floats rounded to nearest even, integers truncated and wrapped.
+ */
+double tensor_round(enum ir_dtype t, double v);
+int64_t tensor_wrap(enum ir_dtype t, int64_t v);
+/* A float as an integer type: the fraction cut off, the nearest end where it is beyond, NaN is 0.
+ */
+int64_t tensor_truncated(enum ir_dtype t, double v);
+/* An integer of type t, whose cell holds u64 as its bits, as a double; is one less than the other?
+ */
+double tensor_double(enum ir_dtype t, int64_t i);
+bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
+
+/* The lowest value of an integer type. */
+int64_t tensor_lowest(enum ir_dtype t);
+
+/*
+ * What an element of `op` is where the elements of its operands are in[0], in[1] ...: to the bit
+ * what the interpreter computes in the op's element types. False where op is not pointwise, or its
+ * result does not follow from the operands alone.
+ */
+bool interp_fold(
+	struct ir_module *m, const struct ir_op *op, const union cell *in, union cell *out);
+
+enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
+
+struct interp_options {
+	enum interp_mode mode;
+	bool f64;      /* floats are doubles and never rounded: differences are then real ones */
+	bool perturb;  /* params and float states start a little above their initial values, so that
+			  zeros hide nothing */
+	uint64_t seed; /* of initial values, of the order of the data set and of random inputs */
+	int64_t steps; /* for the calls that run more than one; 0: the default of the call */
+	const char *save; /* interp_run_print: a file for params and states at the end, or NULL */
+	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
+			     inputs */
+};
+
+struct interp;
+
+/*
+ * An interpreter of `m`, owned by `owner`. Params and states have their initial values. The module
+ * must have passed the verifier. Reports and returns NULL where it cannot be run: no @main, a call
+ * that cannot be inlined, a data file that cannot be read, a tensor that is empty or very large, in
+ * LAYOUT more than 4096 places.
+ */
+struct interp *interp_create(
+	const void *owner, const struct ir_module *m, const struct interp_options *options);
+
+/*
+ * Runs one training step, number `step` of the data set's order. `update`s take effect at its end.
+ * Reports at the op and returns false where something is wrong.
+ */
+bool interp_step(struct interp *it, int64_t step);
+
+/*
+ * Whole tensors by name: an output of the last step; the present value of a param or state. NULL if
+ * there is none of that name. Owned by the interpreter, valid until the next step.
+ */
+const struct tensor *interp_output(const struct interp *it, const char *name);
+const struct tensor *interp_persistent(const struct interp *it, const char *name);
+
+/*
+ * The i-th name in the order of the text, NULL after the last. `op` gets the op that makes or
+ * reports it (of the interpreter's copy of the module); it may be NULL.
+ */
+const char *interp_output_name(const struct interp *it, int i, const struct ir_op **op);
+const char *interp_persistent_name(const struct interp *it, int i, const struct ir_op **op);
+
+/* Writes all params and states to a safetensors file. Reports and returns false where it cannot. */
+bool interp_save(const struct interp *it, const char *path);
+
+/*
+ * Gives a param or state its value; gives an input its value for all steps to come. The tensor is
+ * copied. False, without a message, if there is none of that name or type and shape do not fit.
+ */
+bool interp_set_persistent(struct interp *it, const char *name, const struct tensor *value);
+bool interp_set_input(struct interp *it, const char *name, const struct tensor *value);
+
+/* Where two tensors part. Positions are row-major element numbers. */
+struct tensor_diff {
+	int64_t first, worst,
+		count; /* the first and the worst that are over the tolerance; how many */
+	double a, b;   /* the elements at `worst` */
+	bool shape;    /* types or shapes differ, nothing else is set */
+};
+
+/*
+ * Are two tensors equal? Floats: |a - b| <= tolerance * (largest |a| or |b| of both tensors, at
+ * least 0.001); NaN equals NaN and an infinity itself; integers and bool exactly. `diff` may be
+ * NULL.
+ */
+bool tensor_compare(
+	const struct tensor *a, const struct tensor *b, double tolerance, struct tensor_diff *diff);
+
+/* The tolerance for results in element type t, of computations in it; with f64 that of doubles. */
+double tensor_tolerance(enum ir_dtype t, bool f64);
+
+/* "[3,0]": the indices of an element, owned by `owner`. */
+char *tensor_index_text(const void *owner, const struct tensor *t, int64_t element);
+
+/*
+ * Do two modules compute the same, for the same random inputs, params and states? `before` is run
+ * by meaning, `after` by layout (by meaning where it has too many places), for options->steps steps
+ * (default 2). Compared are every output of `before`, and every param and state that `before`
+ * updates or neither does. Where `after` updates more (it was given an optimizer) only one step is
+ * run, and an output grad.w may be gone where w is updated. Reports the first tensor that differs,
+ * with the first and the worst element, and returns false.
+ */
+bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
+	const struct interp_options *options);
+
+/*
+ * The same, but both run by meaning and in their own element types (options->f64 is not asked), and
+ * every element must be the same to the bit: only NaNs are all alike, and, where one module has more
+ * collectives that sum than the other, zeros, since a sum is never -0. For what may not change
+ * arithmetic. Where terms of sums may come in another order, `reordered`, elements
+ * are compared within the tolerance of their type. Layouts are not looked at: interp_check_layout
+ * does that.
+ */
+bool interp_check_bits(const struct ir_module *before, const struct ir_module *after, bool reordered,
+	const struct interp_options *options);
+
+/*
+ * Is every value of @main, assembled from the places of its layout, its meaning? Runs LAYOUT and
+ * MEANING op by op and names the first op that differs. options may be NULL: f64, perturbed, 2
+ * steps.
+ */
+bool interp_check_layout(const struct ir_module *m, const struct interp_options *options);
+
+/*
+ * Runs options->steps steps (default 1) and prints every output of every step, a line each:
+ *     step 0 loss = 2.31402
+ */
+bool interp_run_print(const struct ir_module *m, const struct interp_options *options, FILE *out);
+
+#endif

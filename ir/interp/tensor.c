@@ -1,0 +1,197 @@
+/* Tensors of the interpreter: one cell an element, whatever its type; types show in the rounding.
+ */
+#include "ir/interp/internal.h"
+
+#include "ir/base/array.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+struct tensor *
+tensor_create(const void *owner, enum ir_dtype dtype, int rank, const int64_t *dim)
+{
+	struct tensor *t = talloc_zero(owner, struct tensor);
+	if (!t)
+		out_of_memory();
+	t->dtype = dtype;
+	t->rank = rank;
+	for (int d = 0; d < rank; d++)
+		t->dim[d] = dim[d];
+	t->data = array_create_zero(
+		t, (size_t)tensor_elements(t), sizeof *t->data, "a tensor of the interpreter");
+	return t;
+}
+
+struct tensor *
+tensor_copy(const void *owner, const struct tensor *t)
+{
+	return tensor_reshape(owner, t, t->rank, t->dim);
+}
+
+struct tensor *
+tensor_reshape(const void *owner, const struct tensor *t, int rank, const int64_t *dim)
+{
+	struct tensor *r = tensor_create(owner, t->dtype, rank, dim);
+	assert(tensor_elements(r) == tensor_elements(t));
+	memcpy(r->data, t->data, (size_t)tensor_elements(t) * sizeof *t->data);
+	return r;
+}
+
+int64_t
+tensor_elements(const struct tensor *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++)
+		n *= t->dim[d];
+	return n;
+}
+
+void
+tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK])
+{
+	int64_t n = 1;
+	for (int d = t->rank; d-- > 0;) {
+		stride[d] = n;
+		n *= t->dim[d];
+	}
+}
+
+/*
+ * Rounds to `bits` bits of mantissa (the hidden one included), to nearest even; `least` is the
+ * exponent of the smallest normal number as frexp gives it, `largest` the largest finite one.
+ */
+static double
+round_to_bits(double v, int bits, int least, double largest)
+{
+	if (!isfinite(v) || v == 0)
+		return v;
+	int e;
+	frexp(v, &e);
+	const int last = (e > least ? e : least) - bits;
+	const double r = ldexp(rint(ldexp(v, -last)), last);
+	return fabs(r) > largest ? copysign(INFINITY, v) : r;
+}
+
+double
+tensor_round(enum ir_dtype t, double v)
+{
+	switch (t) {
+	case IR_f32: return (double)(float)v;
+	case IR_f16: return round_to_bits(v, 11, -13, 65504);
+	case IR_bf16: return round_to_bits(v, 8, -125, 0x1.FEp127);
+	default: return v;
+	}
+}
+
+int64_t
+tensor_lowest(enum ir_dtype t)
+{
+	return ir_dtype_class(t) == IR_INT ? -(INT64_C(1) << (8 * ir_dtype_bytes(t) - 2)) * 2 : 0;
+}
+
+int64_t
+tensor_truncated(enum ir_dtype t, double v)
+{
+	if (t == IR_bool)
+		return v != 0;
+	if (v != v)
+		return 0;
+	const int bits = (int)(8 * ir_dtype_bytes(t));
+	const bool isunsigned = ir_dtype_class(t) == IR_UINT;
+	const double top = ldexp(1, isunsigned ? bits : bits - 1), bottom = isunsigned ? 0 : -top;
+	if (v >= top)
+		return (int64_t)(UINT64_MAX >> (64 - bits) >> !isunsigned);
+	if (v <= bottom)
+		return (int64_t)bottom;
+	return v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v;
+}
+
+double
+tensor_double(enum ir_dtype t, int64_t i)
+{
+	return t == IR_u64 ? (double)(uint64_t)i : (double)i;
+}
+
+bool
+tensor_less(enum ir_dtype t, int64_t a, int64_t b)
+{
+	return t == IR_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+int64_t
+tensor_wrap(enum ir_dtype t, int64_t v)
+{
+	if (t == IR_bool)
+		return v != 0;
+	const unsigned spare = 64 - 8 * ir_dtype_bytes(t);
+	const uint64_t up = (uint64_t)v << spare;
+	return ir_dtype_class(t) == IR_UINT ? (int64_t)(up >> spare) : (int64_t)up >> spare;
+}
+
+void
+tensor_settle(struct tensor *t, bool f64)
+{
+	const int64_t n = tensor_elements(t);
+	if (ir_dtype_class(t->dtype) != IR_FLOAT) {
+		for (int64_t i = 0; i < n; i++)
+			t->data[i].i = tensor_wrap(t->dtype, t->data[i].i);
+		return;
+	}
+	if (f64 || t->dtype == IR_f64)
+		return;
+	if (t->dtype == IR_f32) {
+		for (int64_t i = 0; i < n; i++)
+			t->data[i].f = (double)(float)t->data[i].f;
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		t->data[i].f = tensor_round(t->dtype, t->data[i].f);
+}
+
+void
+tensor_add_zero(struct tensor *t)
+{
+	const int64_t n = tensor_elements(t);
+	for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < n; i++)
+		t->data[i].f += 0.0;
+}
+
+static void
+copy_row(union cell *dst, const union cell *src, int64_t n, bool add, bool isfloat)
+{
+	if (!add) {
+		memcpy(dst, src, (size_t)n * sizeof *dst);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		if (isfloat)
+			dst[i].f += src[i].f;
+		else
+			dst[i].i = (int64_t)((uint64_t)dst[i].i + (uint64_t)src[i].i);
+}
+
+void
+tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
+	const int64_t *from, const int64_t *size, bool add)
+{
+	const bool isfloat = ir_dtype_class(dst->dtype) == IR_FLOAT;
+	int64_t ds[IR_MAX_RANK], ss[IR_MAX_RANK], at[IR_MAX_RANK] = {0};
+	tensor_strides(dst, ds);
+	tensor_strides(src, ss);
+	const int last = dst->rank - 1;
+	for (;;) {
+		int64_t d = 0, s = 0;
+		for (int i = 0; i <= last; i++) {
+			d += (to[i] + at[i]) * ds[i];
+			s += (from[i] + at[i]) * ss[i];
+		}
+		copy_row(dst->data + d, src->data + s, last < 0 ? 1 : size[last], add, isfloat);
+		int i = last - 1;
+		while (i >= 0 && ++at[i] == size[i])
+			at[i--] = 0;
+		if (i < 0)
+			return;
+	}
+}

@@ -1,0 +1,125 @@
+/*
+ * Which ops of a kernel are convolutions that a library does? By their rows' names: conv2d and its
+ * two gradients, in f32, f16 or bf16, where what the place has is a convolution by itself: no
+ * computed index is split, and no position depends on where a slice begins.
+ */
+#include "ir/loops/build.h"
+
+/* Channels that a library's layouts are in multiples of. */
+#define CHANNELS 16
+
+/* The two entries of a list of the op; `otherwise` where it is left out, one stands for both. */
+static void
+pair(const struct ir_op *op, const char *key, int64_t otherwise, int64_t out[2])
+{
+	const int n = ir_attr_ints(op, key, out, 2);
+
+	if (n < 1)
+		out[0] = otherwise;
+	if (n < 2)
+		out[1] = out[0];
+}
+
+/* Does an expression need the position of an index that begins somewhere else at each place? */
+static bool
+is_shifted(const struct scheme_op *o)
+{
+	for (int i = 0; i < o->f.nindices; i++) {
+		if (!o->offset[i].type)
+			continue;
+		if (o->f.at[i])
+			return true;
+		for (int k = 0; k < o->f.nindices; k++)
+			if (o->f.at[k] && expr_uses_index(o->f.at[k], i))
+				return true;
+	}
+	return false;
+}
+
+/* Loads of the body: a constant is none, it lies nowhere. */
+#define BOTH 3u
+
+/* Does the result's padding behind the image make sense to a library? It is found from the sizes.
+ */
+static bool
+fits_padding(
+	int64_t size, int64_t kernel, int64_t out, int64_t stride, int64_t low, int64_t dilation)
+{
+	const int64_t reach = (kernel - 1) * dilation + 1;
+	const int64_t high = (out - 1) * stride + reach - size - low;
+
+	return low >= 0 && low < reach && high > -stride && high < reach && stride > 0 &&
+	       dilation > 0 && (size - reach + low + high) / stride + 1 == out;
+}
+
+/* Element types of the libraries; f16 and bf16 are summed in f32. */
+static bool
+is_narrow(uint8_t t)
+{
+	return t == IR_f32 || t == IR_f16 || t == IR_bf16;
+}
+
+/* All dims before channels, height and width are one. */
+static int64_t
+images(const struct scheme_tensor *t)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < t->rank - 3; d++)
+		n *= t->dim[d];
+	return n;
+}
+
+bool
+scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c)
+{
+	const struct scheme_tensor *first = &s->tensor[o->in[0]], *second = &s->tensor[o->in[1]],
+				   *out = &s->tensor[o->out], *x, *f, *y;
+	const struct ir_op *op = o->op;
+
+	if (op->code == OP_conv2d) {
+		c->kind = RT_CONV_FORWARD;
+		x = first, f = second, y = out;
+	} else if (op->code == OP_conv2d_data) {
+		c->kind = RT_CONV_DATA;
+		x = out, f = second, y = first;
+	} else if (op->code == OP_conv2d_filter) {
+		c->kind = RT_CONV_FILTER;
+		x = first, f = out, y = second;
+	} else {
+		return false;
+	}
+	const int64_t *image = x->dim + x->rank - 3, *result = y->dim + y->rank - 3;
+	c->n = images(x), c->c = image[0], c->h = image[1], c->w = image[2];
+	c->o = f->dim[0], c->kh = f->dim[2], c->kw = f->dim[3];
+	c->oh = result[1], c->ow = result[2];
+	c->groups = ir_attr_int(op, "groups", 1);
+	pair(op, "stride", 1, c->stride);
+	pair(op, "low", 0, c->low);
+	pair(op, "dilation", 1, c->dilation);
+	return is_narrow(o->f.dtype) && first->dtype == o->f.dtype && second->dtype == o->f.dtype &&
+	       scheme_loads(o->f.body) == BOTH && !first->constant && !second->constant &&
+	       !o->absent && !is_shifted(o) && images(y) == c->n && result[0] == c->o &&
+	       c->c == f->dim[1] * c->groups && c->o % c->groups == 0 &&
+	       fits_padding(c->h, c->kh, c->oh, c->stride[0], c->low[0], c->dilation[0]) &&
+	       fits_padding(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]);
+}
+
+static int64_t
+blocked(int64_t channels)
+{
+	return (channels + CHANNELS - 1) / CHANNELS * CHANNELS;
+}
+
+int64_t
+scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t)
+{
+	const int64_t x = c->n * blocked(c->c) * c->h * c->w,
+		      y = c->n * blocked(c->o) * c->oh * c->ow;
+	const int64_t f = blocked(c->o) * blocked(c->c / c->groups) * c->kh * c->kw;
+
+	/* A library also needs room of its own, of the size of a filter or of some images. */
+	const int64_t bytes = 4 * (x + y + 2 * f + (x + y) / c->n) + 8 * SCHEME_ALIGN;
+	const int64_t widened = t == IR_f32 ? 0 : rt_conv_half_room(c);
+	return (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN + widened;
+}

@@ -1,0 +1,538 @@
+/*
+ * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
+ * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
+ */
+#include "ir/loops/build.h"
+#include "ir/ops/special.h"
+
+#include <string.h>
+#include <talloc.h>
+
+int64_t
+scheme_elements(const struct scheme_tensor *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++)
+		n *= t->dim[d];
+	return n;
+}
+
+int64_t
+scheme_dim_stride(const struct scheme_tensor *t, int d)
+{
+	int64_t stride = 1;
+	for (int i = d + 1; i < t->rank; i++)
+		stride *= t->dim[i];
+	return stride;
+}
+
+static int
+add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
+{
+	struct scheme_tensor t = {.value = v,
+		.dtype = (enum ir_dtype)v->type->dtype,
+		.rank = v->type->rank,
+		.op = op,
+		.operand = operand,
+		.result = -1,
+		.alias = -1,
+		.scratch = -1,
+		.wide = -1,
+		.deep = -1};
+	for (int d = 0; d < t.rank; d++)
+		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
+	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
+	s->tensor[s->ntensors] = t;
+	return s->ntensors++;
+}
+
+/* A value between the ops that one op is split into, of the same shape as its result. */
+static int
+add_part(struct scheme *s, const struct ir_value *result, enum ir_dtype t, int op)
+{
+	const int part = add_tensor(s, result, op, -1);
+
+	s->tensor[part].value = NULL;
+	s->tensor[part].dtype = t;
+	return part;
+}
+
+static int
+find_tensor(const struct scheme *s, const struct ir_value *v)
+{
+	for (int t = s->ntensors; t-- > 0;)
+		if (s->tensor[t].value == v)
+			return t;
+	assert(!"an operand is defined before its use");
+	return -1;
+}
+
+int
+scheme_root(const struct scheme *s, int t)
+{
+	while (s->tensor[t].alias >= 0)
+		t = s->tensor[t].alias;
+	return t;
+}
+
+/* Loads of operands that only their place has, where the result is on other places too. */
+static uint32_t
+absent_loads(const struct ir_module *m, const struct ir_op *op)
+{
+	uint32_t set = 0;
+	for (int j = 0; j < op->noperands; j++)
+		for (int a = 0; a < m->naxes; a++)
+			if (ir_operand_type(op, j)->axis[a].kind == IR_SINGLE &&
+				op->result[0].type->axis[a].kind != IR_SINGLE)
+				set |= 1u << j;
+	return set;
+}
+
+/* The value of a constant, NULL where v is none. */
+static const struct expr *
+constant_of(struct scheme *s, const struct ir_value *v)
+{
+	struct form f;
+
+	v = ir_value_outside(v);
+	if (!v->op || v->op->code != OP_constant ||
+		!form_make(s->module, s->arena, v->op, v->type, &f))
+		return NULL;
+	return f.body;
+}
+
+/* Replaces loads of constants by their value, but where a load may give something else: outside of
+ * the tensor, or on a place that does not have it. */
+static void
+hold_constants(struct scheme *s, struct scheme_op *o)
+{
+	const struct expr *with[FORM_MAX_INPUTS] = {0};
+	int same[FORM_MAX_INDICES];
+	bool any = false;
+	for (int i = 0; i < FORM_MAX_INDICES; i++)
+		same[i] = i;
+	for (int j = 0; j < o->f.ninputs; j++) {
+		if (!form_is_computed(&o->f, &o->f.in[j]) && !(o->absent >> j & 1))
+			with[j] = s->tensor[o->in[j]].constant;
+		any |= with[j] != NULL;
+	}
+	if (!any)
+		return;
+	o->f.body = expr_substitute(s->arena, o->f.body, with, same);
+	for (int i = 0; i < o->f.nindices; i++)
+		if (o->f.at[i])
+			o->f.at[i] = expr_substitute(s->arena, o->f.at[i], with, same);
+}
+
+static void
+push_op(struct scheme *s, const struct scheme_op *o)
+{
+	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
+	s->op[s->nops++] = *o;
+	hold_constants(s, &s->op[s->nops - 1]);
+	scheme_classify(s, &s->op[s->nops - 1]);
+}
+
+/*
+ * The place of the largest is two reductions: the largest, and of the places that hold it the
+ * first. Where the largest is NaN, those places do that hold one.
+ */
+static void
+split_place(struct scheme *s, struct scheme_op *o)
+{
+	struct arena *a = s->arena;
+	const struct expr *v = o->f.body, *place = form_place(a, &o->f);
+	struct scheme_op best = *o;
+
+	best.f.dtype = v->dtype;
+	best.f.reduce = o->f.reduce == REDUCE_ARGMAX ? REDUCE_MAX : REDUCE_MIN;
+	best.out = add_part(s, &o->op->result[0], (enum ir_dtype)v->dtype, s->nops);
+	push_op(s, &best);
+	const struct expr *top = expr_load(a, (enum ir_dtype)v->dtype, 1);
+	const struct expr *hit = expr_call(a, FN_eq, v, top, NULL),
+			  *nan = expr_call(a, FN_ne, v, v, NULL);
+	if (ir_dtype_class((enum ir_dtype)v->dtype) == IR_FLOAT)
+		hit = expr_call(a, FN_or, hit, nan, NULL);
+	o->in[1] = best.out;
+	o->f.in[1] = o->f.out;
+	o->f.ninputs = 2;
+	o->f.reduce = REDUCE_MIN;
+	o->f.body = expr_call(a, FN_select, hit, expr_convert(a, IR_i32, place),
+		expr_const(a, IR_i32, INT32_MAX));
+}
+
+/* Is there a loop to sum over? A place may have but one summand. */
+static bool
+sums_in_loops(const struct form *f)
+{
+	for (int i = 0; i < f->nindices; i++)
+		if (f->reduced >> i & 1 && form_is_loop(f, i) && f->size[i] > 1)
+			return true;
+	return false;
+}
+
+/* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
+static bool
+add_op(struct scheme *s, const struct ir_op *op, bool single)
+{
+	if (op->code == OP_reshape) {
+		const int from = single ? 0 : find_tensor(s, ir_operand(op, 0));
+		const int t = add_tensor(s, &op->result[0], s->tensor[from].op, -1);
+		s->tensor[t].alias = from;
+		return true;
+	}
+	struct scheme_op o = {.op = op, .segment = -1, .cut = {.at = -1}};
+	if (!form_make(s->module, s->arena, op, op->result[0].type, &o.f))
+		return false;
+	form_localize(s->module, op, &o.f, o.offset);
+	o.scan = form_take_scan(s->arena, &o.f, o.offset);
+	if (o.scan.found && o.f.size[o.scan.index] <= 1)
+		o.scan.found = false;
+	for (int j = 0; j < op->noperands; j++)
+		o.in[j] = single ? j : find_tensor(s, ir_operand(op, j));
+	o.absent = absent_loads(s->module, op);
+	if (form_reduce_is_place((enum form_reduce)o.f.reduce))
+		split_place(s, &o);
+	if (sums_in_loops(&o.f)) /* those of 16 bits are floats until they are complete */
+		o.divisor = form_take_divisor(&o.f);
+	o.out = add_tensor(s, &op->result[0], s->nops, -1);
+	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
+		s->tensor[o.out].constant = o.f.body;
+	push_op(s, &o);
+	return true;
+}
+
+static void
+add_result(struct scheme *s, int t, int result)
+{
+	const int root = scheme_root(s, t);
+	if (s->tensor[root].op >= 0 && s->tensor[root].result < 0)
+		s->tensor[root].result = result;
+	if (s->tensor[t].result < 0)
+		s->tensor[t].result = result;
+}
+
+static bool
+collect(struct scheme *s)
+{
+	const struct ir_op *kernel = s->kernel;
+	if (kernel->code != OP_fuse) {
+		for (int j = 0; j < kernel->noperands; j++) {
+			add_tensor(s, ir_operand(kernel, j), -1, j);
+			s->tensor[j].constant = constant_of(s, ir_operand(kernel, j));
+		}
+		if (!add_op(s, kernel, true))
+			return false;
+		add_result(s, s->ntensors - 1, 0);
+		return true;
+	}
+	for (uint32_t j = 0; j < kernel->body->nargs; j++) {
+		add_tensor(s, &kernel->body->arg[j], -1, (int)j);
+		s->tensor[j].constant = constant_of(s, ir_operand(kernel, (int)j));
+	}
+	IR_FOR_OPS (op, kernel->body) {
+		if (op->code == OP_yield) {
+			for (int r = 0; r < op->noperands; r++)
+				add_result(s, find_tensor(s, ir_operand(op, r)), r);
+		} else if (!add_op(s, op, false)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+uint32_t
+scheme_loads(const struct expr *e)
+{
+	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
+	for (int i = 0; i < e->nargs; i++)
+		set |= scheme_loads(e->arg[i]);
+	return set;
+}
+
+uint32_t
+scheme_reads(const struct scheme_op *o)
+{
+	uint32_t set = scheme_loads(o->f.body);
+	for (int i = 0; o->computed && i < o->f.nindices; i++)
+		if (o->f.at[i])
+			set |= scheme_loads(o->f.at[i]);
+	return set;
+}
+
+/* Is anything of op number i wanted: by a reader, or outside? */
+static bool
+is_used(const struct scheme *s, int i)
+{
+	for (int t = 0; t < s->ntensors; t++)
+		if (s->tensor[t].op == i && s->tensor[t].result >= 0)
+			return true;
+	for (int k = i + 1; k < s->nops; k++) {
+		const uint32_t reads = scheme_reads(&s->op[k]);
+		for (int j = 0; j < s->op[k].f.ninputs; j++)
+			if (reads >> j & 1 && s->tensor[s->op[k].in[j]].op == i)
+				return true;
+	}
+	return false;
+}
+
+static struct scheme_segment *
+new_segment(struct scheme *s, enum scheme_kind kind)
+{
+	s->segment = talloc_realloc(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
+	struct scheme_segment *g = &s->segment[s->nsegments++];
+	*g = (struct scheme_segment){.kind = kind, .tile = -1};
+	return g;
+}
+
+void
+scheme_append(struct scheme *s, struct scheme_segment *g, int op)
+{
+	g->op = talloc_realloc(s, g->op, int, (size_t)g->nops + 1);
+	g->op[g->nops++] = op;
+	s->op[op].segment = s->nsegments - 1;
+}
+
+static int64_t
+outer_product(const struct scheme_segment *g)
+{
+	int64_t n = 1;
+	for (int i = 0; i < g->nouter; i++)
+		n *= g->size[g->order[i]];
+	return n;
+}
+
+/* Do these ops go well into the last segment? If so they are in it afterwards. */
+static bool
+try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
+{
+	if (s->nsegments == 0)
+		return false;
+	struct scheme_segment *g = &s->segment[s->nsegments - 1];
+	if (g->kind != SCHEME_LOOPS || scheme_is_alone(&s->op[g->op[0]]) || g->library)
+		return false;
+	const struct scheme_segment before = *g;
+	bool alone = false;
+	for (int i = 0; i < n; i++) {
+		alone |= scheme_is_alone(&s->op[op[i]]);
+		scheme_append(s, g, op[i]);
+	}
+	if (!alone && scheme_analyse(s, b, g) &&
+		(g->nclasses == before.nclasses || outer_product(g) >= outer_product(&before)))
+		return true;
+	int *list = g->op;
+	*g = before;
+	g->op = list;
+	for (int i = 0; i < n; i++)
+		s->op[op[i]].segment = -1;
+	if (!scheme_analyse(s, b, g))
+		assert(!"a segment stays possible");
+	return false;
+}
+
+/* A segment of its own for op i. */
+static void
+start_segment(struct scheme *s, struct scheme_build *b, int i)
+{
+	struct scheme_gemm gemm;
+	const bool product = scheme_find_gemm(s, &s->op[i], &gemm);
+	struct scheme_segment *g = new_segment(s, product ? SCHEME_GEMM : SCHEME_LOOPS);
+
+	scheme_append(s, g, i);
+	if (product)
+		g->gemm = gemm;
+	else if (!scheme_analyse(s, b, g))
+		assert(!"every op has a segment of its own");
+	g->library = scheme_find_conv(s, &s->op[i], &g->conv);
+}
+
+/* Can op i wait for its first reader: it works element by element on operands of the kernel? */
+static bool
+can_wait(const struct scheme *s, int i)
+{
+	const struct scheme_op *o = &s->op[i];
+
+	if (s->nsegments == 0 || o->f.reduce != REDUCE_NONE || scheme_is_alone(o))
+		return false;
+	for (int j = 0; j < o->f.ninputs; j++) {
+		const int maker = s->tensor[o->in[j]].op;
+		if (scheme_reads(o) >> j & 1 && maker >= 0 && !s->op[maker].waits)
+			return false;
+	}
+	return true;
+}
+
+/* Adds op i behind all that it waits for to list[]; returns the new length. */
+static int
+gather_waiting(struct scheme *s, int i, int *list, int n)
+{
+	struct scheme_op *o = &s->op[i];
+
+	for (int j = 0; j < o->f.ninputs; j++) {
+		const int maker = s->tensor[o->in[j]].op;
+		if (scheme_reads(o) >> j & 1 && maker >= 0 && s->op[maker].waits)
+			n = gather_waiting(s, maker, list, n);
+	}
+	o->waits = false;
+	list[n++] = i;
+	return n;
+}
+
+/* Is op i work for a library, in a segment of its own? */
+static bool
+is_product(const struct scheme *s, int i)
+{
+	struct scheme_gemm gemm;
+	struct rt_conv_shape conv;
+
+	return scheme_find_gemm(s, &s->op[i], &gemm) || scheme_find_conv(s, &s->op[i], &conv);
+}
+
+/* Puts op i, and what has waited for it, into the last segment together, or one by one. */
+static void
+place_op(struct scheme *s, struct scheme_build *b, int i)
+{
+	const bool product = is_product(s, i);
+	const int n = gather_waiting(s, i, b->list, 0);
+
+	if (!product && try_join(s, b, b->list, n))
+		return;
+	for (int k = 0; k < n; k++) {
+		const int op = b->list[k];
+		if ((product && op == i) || !try_join(s, b, &op, 1))
+			start_segment(s, b, op);
+	}
+}
+
+/* Joins the last segment with all that op i waits for, or waits as well. */
+static void
+join_or_wait(struct scheme *s, struct scheme_build *b, int i)
+{
+	const int n = gather_waiting(s, i, b->list, 0);
+
+	if (try_join(s, b, b->list, n))
+		return;
+	for (int k = 0; k < n; k++)
+		s->op[b->list[k]].waits = true;
+}
+
+static void
+place_or_wait(struct scheme *s, struct scheme_build *b, int i)
+{
+	if (!is_product(s, i) && can_wait(s, i))
+		join_or_wait(s, b, i);
+	else
+		place_op(s, b, i);
+}
+
+/* Operands, results, and one segment. */
+static void
+fill_own(struct scheme *s)
+{
+	const struct ir_op *op = s->kernel;
+
+	for (int j = 0; j < op->noperands; j++)
+		add_tensor(s, ir_operand(op, j), -1, j);
+	for (int r = 0; r < op->nresults; r++)
+		add_result(s, add_tensor(s, &op->result[r], -1, -1), r);
+	new_segment(s, SCHEME_OWN);
+	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
+}
+
+struct scheme *
+scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+{
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, OWN) &&
+		!form_exists((enum op_code)kernel->code))
+		return NULL;
+	struct scheme *s = talloc_zero(owner, struct scheme);
+	if (!s)
+		out_of_memory();
+	s->module = m;
+	s->arena = a;
+	s->kernel = kernel;
+	if (op_is(kernel, OWN)) {
+		fill_own(s);
+		return s;
+	}
+	if (!collect(s)) {
+		talloc_free(s);
+		return NULL;
+	}
+	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
+	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes),
+		talloc_array(s, int, nodes)};
+	if (!b.parent || !b.saved || !b.list)
+		out_of_memory();
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
+		const bool held = t->constant && t->result < 0;
+		if (held || !is_used(s, i))
+			s->op[i].segment = -1;
+		else
+			place_or_wait(s, &b, i);
+	}
+	for (int i = 0; i < s->nops; i++)
+		if (s->op[i].waits)
+			place_op(s, &b, i);
+	scheme_finish(s);
+	return s;
+}
+
+static bool
+same_place(const struct scheme_op *reader, int j, const struct scheme_op *writer)
+{
+	const struct form_access *in = &reader->f.in[j], *out = &writer->f.out;
+	if (in->rank != out->rank)
+		return false;
+	for (int d = 0; d < in->rank; d++) {
+		const int a = in->index[d] < 0 ? -1 : reader->cls[in->index[d]];
+		const int b = out->index[d] < 0 ? -1 : writer->cls[out->index[d]];
+		if (a != b)
+			return false;
+	}
+	return true;
+}
+
+/* Position of an op in its segment. */
+static int
+position(const struct scheme *s, int op)
+{
+	const struct scheme_segment *g = &s->segment[s->op[op].segment];
+	int at = 0;
+
+	while (g->op[at] != op)
+		at++;
+	return at;
+}
+
+bool
+scheme_in_place(const struct scheme *s, int j, int r)
+{
+	int out = -1;
+	for (int t = 0; t < s->ntensors; t++) {
+		if (s->tensor[t].result == r && s->tensor[t].op >= 0)
+			out = t;
+		if (s->tensor[t].alias >= 0 && s->tensor[scheme_root(s, t)].operand == j)
+			return false;
+	}
+	if (out < 0 || s->tensor[out].alias >= 0 || s->tensor[j].result >= 0 ||
+		s->tensor[out].dtype != s->tensor[j].dtype)
+		return false;
+	const int writer = s->tensor[out].op;
+	const struct scheme_op *w = &s->op[writer];
+	if (w->segment < 0 || s->segment[w->segment].kind != SCHEME_LOOPS || w->red_set ||
+		s->segment[w->segment].library || w->scatter)
+		return false;
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_op *o = &s->op[i];
+		for (int k = 0; k < o->f.ninputs; k++) {
+			if (o->in[k] != j || o->segment < 0 || !(scheme_reads(o) >> k & 1))
+				continue;
+			if (o->segment != w->segment || position(s, i) > position(s, writer) ||
+				o->stage != w->stage || !same_place(o, k, w) || o->computed)
+				return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,184 @@
+/*
+ * The scheme of a kernel: how the ops of one kernel (one op, or the body of a fuse) become loops.
+ * It is derived from the forms alone and knows no target: host and cuda sources are written from
+ * it, and a fusion pass asks it what a body would cost.
+ *
+ *     segment   one outer loop nest over the indices that all its ops share; or one matrix product
+ *       stage   one inner loop nest; its pointwise values are scalars, its reductions accumulators
+ *
+ *     softmax over rows of x[r,c]:            for r
+ *       m = max(x)        stage 0                for c   m = max(m, x[r,c])
+ *       d = sub(x, m)     stage 1                for c   d = x[r,c] - m;  e[c] = exp(d);  s += e[c]
+ *       e = exp(d)        stage 1
+ *       s = sum(e)        stage 1
+ *       y = div(e, s)     stage 2                for c   y[r,c] = e[c] / s
+ *
+ * Indices of different ops that walk together are one class. A value that a later stage of the same
+ * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment
+ * reads lies whole in scratch memory. A reduction over an outer class whose result only leaves the
+ * kernel (the gradient of a bias) accumulates into its result. Ops that fit no segment with others
+ * get one of their own, so a scheme exists for every body.
+ */
+#ifndef IR_SCHEME_H
+#define IR_SCHEME_H
+
+#include "ir/ops/form.h"
+#include "runtime/conv.h"
+
+enum scheme_limit {
+	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */
+	SCHEME_ROW_BYTES =
+		1 << 19,   /* row buffers of a segment: half of a usual second-level cache */
+	SCHEME_ALIGN = 64, /* of scratch */
+	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
+	SCHEME_TILE = 16, /* a cache line of floats: what a transposed read brings in is used up at
+			     once */
+	SCHEME_SUM_BLOCK = 2048, /* summands that a float takes before it is added to a double:
+				    few enough that errors stay some units in the last place, enough
+				    to be worth gathering the lanes of a vector */
+	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
+					  that much coarser */
+	SCHEME_BLOCK_ROWS = 64,        /* at least: each call packs the other factor again */
+};
+
+/* Where a tensor lies. */
+enum scheme_where {
+	SCHEME_MEMORY, /* an operand, a result or scratch, whole */
+	SCHEME_ROW,    /* a row buffer in scratch: inner classes of its segment */
+	SCHEME_LOCAL,  /* a scalar: read in the stage that makes it, or without inner loops */
+	SCHEME_CONST,  /* a constant that readers hold */
+};
+
+struct scheme_tensor {
+	const struct ir_value *value;
+	enum ir_dtype dtype;
+	uint8_t rank;
+	int64_t dim[IR_MAX_RANK]; /* local */
+	int op;                   /* that makes it (of scheme->op), -1: an operand of the kernel */
+	int operand;              /* number among the operands of the kernel, or -1 */
+	int result;               /* number among its results, or -1 */
+	int alias;                /* the tensor whose memory it is (a reshape), or -1 */
+	enum scheme_where where;
+	int64_t scratch; /* byte offset in scratch; -1: not there */
+	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
+	int64_t deep; /* byte offset of doubles that blocks of a long sum are added to; -1: none */
+	const struct expr *constant;
+};
+
+/* A loop that a long sum is cut along: ir/loops/sum.c. */
+struct scheme_cut {
+	int at;        /* among the loops; -1: the sum is short */
+	int64_t chunk; /* iterations of that loop at a time */
+};
+
+struct scheme_op {
+	const struct ir_op *op;
+	struct form f;                               /* local sizes */
+	struct form_offset offset[FORM_MAX_INDICES]; /* where the index values start */
+	int in[FORM_MAX_INPUTS], out;                /* tensors */
+	bool computed;                               /* reads or writes at computed positions */
+	bool scatter;                                /* writes there: the result is filled first */
+	bool picks;            /* a sum of which one element counts: it keeps the sign of a zero */
+	struct form_scan scan; /* the result is summed up along this index, where found */
+	double divisor;        /* of the whole sum, once it is there; 0: there is none */
+	uint32_t absent;       /* loads that only the place which holds them has: else 0 */
+	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */
+	int segment, stage;           /* stage -1: before the outer loops */
+	bool waits;                   /* for its first reader, while segments are made */
+	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
+	struct scheme_cut cut;        /* of the sum that loops make in memory, by g->order */
+};
+
+enum scheme_kind {
+	SCHEME_LOOPS,
+	SCHEME_GEMM,
+	SCHEME_VIEW,
+	SCHEME_OWN, /* the whole kernel is one op with functions of its own: lower/own.h */
+};
+
+/* A loop around the matrix products of one op: strides in elements. */
+struct scheme_gemm_loop {
+	int64_t size, a, b, c;
+};
+
+/* C[m,n] = op(A)[m,k] op(B)[k,n], A and B loads first and second; loops around it, those over k
+ * last. */
+struct scheme_gemm {
+	int first, second; /* loads of the op */
+	bool trans_a, trans_b;
+	int64_t m, n, k, lda, ldb, ldc;
+	int nloops, nsum; /* the last nsum of the loops accumulate */
+	struct scheme_gemm_loop loop[FORM_MAX_INDICES];
+	int m_index; /* index of the op that m runs over; -1: several or none */
+};
+
+struct scheme_segment {
+	enum scheme_kind kind;
+	int *op, nops;
+	int nclasses;
+	int64_t size[SCHEME_MAX_CLASSES];
+	int8_t order[SCHEME_MAX_CLASSES]; /* of the loops, outermost first; classes that were merged
+					     away are not in it */
+	int norder, nouter;               /* the first nouter are the outer nest */
+	uint32_t dropped;                 /* classes merged into a neighbour */
+	int nstages;
+	int tile; /* class to go through in tiles together with the innermost one; -1: none */
+	struct scheme_gemm gemm; /* SCHEME_GEMM */
+	bool library;            /* SCHEME_LOOPS: also the convolution `conv`, of one op alone */
+	struct rt_conv_shape conv;
+	int64_t library_at; /* byte offset in scratch of the memory that a library call is given */
+	int64_t block; /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
+			*/
+};
+
+struct scheme {
+	struct ir_module *module;
+	struct arena *arena;
+	const struct ir_op *kernel; /* the op or the fuse */
+	struct scheme_op *op;
+	int nops;
+	struct scheme_tensor *tensor;
+	int ntensors;
+	struct scheme_segment *segment;
+	int nsegments;
+	int64_t scratch_bytes;
+};
+
+/*
+ * The scheme of a typed op or fuse; a talloc child of `owner`, its expressions come from `a`. NULL
+ * where the op is no kernel: it has no form, no functions of its own and is no fuse (reports only
+ * if a form cannot be made).
+ */
+struct scheme *scheme_create(
+	const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+
+/* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j =
+ * -1). */
+int64_t scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls);
+
+/* Stride in elements of dimension `d` of a tensor, row-major. */
+int64_t scheme_dim_stride(const struct scheme_tensor *t, int d);
+
+/* Elements of a tensor at one place. */
+int64_t scheme_elements(const struct scheme_tensor *t);
+
+/*
+ * Is result `r` of the kernel written at an index only after every read of operand `j` at that
+ * index, and operand j read nowhere else? Then both may share memory.
+ */
+bool scheme_in_place(const struct scheme *s, int j, int r);
+
+/* Is tensor t a matrix product of which only a block of rows exists at a time? */
+bool scheme_is_block(const struct scheme *s, int t);
+
+/* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
+bool scheme_is_inside(const struct scheme_op *o, int i);
+
+/* Parts of scheme_create: ir/loops/gemm.c, ir/loops/conv.c. */
+bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
+bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
+
+/* Bytes of scratch that a library is given for a convolution of that element type. */
+int64_t scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t);
+
+#endif

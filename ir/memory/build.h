@@ -1,0 +1,58 @@
+/* What the files that make a storage share: storage.c, ir/memory/share.c, ir/memory/life.c. */
+#ifndef IR_STORAGE_BUILD_H
+#define IR_STORAGE_BUILD_H
+
+#include "ir/memory/storage.h"
+
+/* A storage at work. */
+struct storage_build {
+	struct storage *s;
+	const struct storage_target *target;
+	struct arena *arena; /* forms and expressions of kernels */
+	uint32_t *newest;    /* [nbuffers] number of the newest of the values that lie there + 1 */
+	uint32_t *loop;      /* [nbuffers] that has touched it; STORAGE_NO_LOOP, STORAGE_LOOPS */
+	uint32_t room;       /* of the arrays of buffers */
+	int64_t n;           /* positions */
+};
+
+#define STORAGE_NO_LOOP UINT32_MAX     /* not touched yet */
+#define STORAGE_LOOPS (UINT32_MAX - 1) /* what lies there must outlast an iteration */
+
+static inline uint32_t
+storage_position(const struct storage_build *b, const struct ir_op *op)
+{
+	return b->s->order->position[op->order];
+}
+
+static inline uint32_t
+storage_number(const struct storage_build *b, const struct ir_value *v)
+{
+	return b->s->first_value[v->op->order] + v->index;
+}
+
+/* Is the use that of an update, as the param's next value; as the param? */
+static inline bool
+storage_is_next(const struct ir_use *u)
+{
+	return u->op->code == OP_update && u == &u->op->operand[1];
+}
+
+static inline bool
+storage_is_updated(const struct ir_use *u)
+{
+	return u->op->code == OP_update && u == &u->op->operand[0];
+}
+
+/* A new buffer; returns its number. */
+int32_t storage_add(struct storage_build *b, struct storage_buffer buffer);
+
+/* Gives every value its buffer. */
+void storage_share(struct storage_build *b);
+
+/* Adds what is no value: scratch, copies, the stage. */
+void storage_add_extras(struct storage_build *b);
+
+/* Finds first and last moment of every buffer. */
+void storage_live_all(struct storage_build *b);
+
+#endif

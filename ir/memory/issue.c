@@ -1,0 +1,165 @@
+/* The order of issue: see issue.h. */
+#include "ir/memory/issue.h"
+
+#include "ir/base/array.h"
+
+#include <talloc.h>
+
+uint32_t
+issue_axes(const struct ir_module *m, const struct ir_type *t)
+{
+	uint32_t set = 0;
+	for (int a = 0; a < m->naxes; a++)
+		if (m->axis[a].time &&
+			(t->axis[a].kind == IR_SPLIT || t->axis[a].kind == IR_PARTIAL))
+			set |= 1u << a;
+	return set;
+}
+
+int64_t
+issue_turns(const struct ir_module *m, uint32_t axes)
+{
+	int64_t turns = 1;
+	for (int a = 0; a < m->naxes; a++)
+		if (axes >> a & 1)
+			turns *= m->axis[a].size;
+	return turns;
+}
+
+const struct issue_loop *
+issue_loop_of(const struct issue *o, const struct ir_op *op)
+{
+	return &o->loop[o->loop_of[o->position[op->order]]];
+}
+
+uint32_t
+issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
+{
+	uint32_t result = 0, weight = 1;
+	for (int a = m->naxes - 1; a >= 0; a--) {
+		uint32_t size = (uint32_t)m->axis[a].size, at = size - 1;
+		if (from >> a & 1) {
+			at = t % size;
+			t /= size;
+		}
+		if (to >> a & 1) {
+			result += at * weight;
+			weight *= size;
+		}
+	}
+	return result;
+}
+
+/* Time axes over which an op is done. What lives outside a step is done in no loop. */
+static uint32_t
+op_axes(const struct ir_module *m, const struct ir_op *op)
+{
+	uint32_t set = 0;
+	if (op_is(op, EFFECT | NAMED))
+		return 0;
+	for (int i = 0; i < op->noperands; i++)
+		set |= issue_axes(m, ir_operand_type(op, i));
+	for (int i = 0; i < op->nresults; i++)
+		set |= issue_axes(m, op->result[i].type);
+	return set;
+}
+
+struct sorter {
+	const struct ir_module *m;
+	struct issue *o;
+	const struct ir_op **inside, **behind; /* of the loop that is open */
+	uint32_t ninside, nbehind, over;
+	bool *late; /* by op->order: complete only behind the open loop */
+};
+
+/* Appends ops as one loop, or to the last one where both are done once. */
+static void
+append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t over)
+{
+	struct issue *o = s->o;
+	if (n == 0)
+		return;
+	if (!o->nloops || over || o->loop[o->nloops - 1].over)
+		o->loop[o->nloops++] =
+			(struct issue_loop){o->n, o->n, over, (uint32_t)issue_turns(s->m, over)};
+	for (uint32_t i = 0; i < n; i++) {
+		o->position[op[i]->order] = o->n;
+		o->loop_of[o->n] = o->nloops - 1;
+		o->op[o->n++] = op[i];
+		s->late[op[i]->order] = false;
+	}
+	o->loop[o->nloops - 1].end = o->n;
+}
+
+static void
+close_loop(struct sorter *s)
+{
+	append(s, s->inside, s->ninside, s->over);
+	append(s, s->behind, s->nbehind, 0);
+	s->ninside = s->nbehind = s->over = 0;
+}
+
+static bool
+reads_late(const struct sorter *s, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_op *maker = ir_operand(op, i)->op;
+		if (maker && s->late[maker->order])
+			return true;
+	}
+	return false;
+}
+
+/* Is a result of the op complete only when the loop is done? */
+static bool
+is_late(const struct sorter *s, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		if (issue_axes(s->m, op->result[i].type) != s->over)
+			return true;
+	return false;
+}
+
+static void
+place(struct sorter *s, const struct ir_op *op)
+{
+	uint32_t over = op_axes(s->m, op);
+	bool late = s->over && reads_late(s, op);
+	if (!over && !late) {
+		append(s, &op, 1, 0);
+		return;
+	}
+	if (!over) {
+		s->behind[s->nbehind++] = op;
+		s->late[op->order] = true;
+		return;
+	}
+	if (s->over && (over != s->over || late))
+		close_loop(s);
+	s->over = over;
+	s->inside[s->ninside++] = op;
+	s->late[op->order] = is_late(s, op);
+}
+
+struct issue *
+issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
+{
+	struct issue *o = talloc_zero(owner, struct issue);
+	size_t n = b->last ? b->last->order + 1 : 1;
+	void *scratch = talloc_new(NULL);
+	struct sorter s = {.m = m, .o = o};
+	if (!o || !scratch)
+		out_of_memory();
+	o->op = ARRAY_NEW(o, const struct ir_op *, n);
+	o->position = ARRAY_NEW(o, uint32_t, n);
+	o->loop_of = ARRAY_NEW(o, uint32_t, n);
+	o->loop = ARRAY_NEW(o, struct issue_loop, n);
+	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
+	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
+	s.late = ARRAY_ZERO(scratch, bool, n);
+	IR_FOR_OPS (op, b)
+		place(&s, op);
+	close_loop(&s);
+	talloc_free(scratch);
+	return o;
+}

@@ -1,0 +1,175 @@
+/* How long buffers live: see storage.h. */
+#include "ir/memory/build.h"
+
+/* Moments. */
+static int32_t
+runs_at(int64_t position)
+{
+	return (int32_t)(2 * position + 1);
+}
+
+static int32_t
+end_of_updates(const struct storage_build *b)
+{
+	return runs_at(b->n);
+}
+
+static int32_t
+end_of_step(const struct storage_build *b)
+{
+	return end_of_updates(b) + 1;
+}
+
+static const struct issue_loop *
+loop_at(const struct storage_build *b, int32_t moment)
+{
+	const struct issue *o = b->s->order;
+
+	return moment / 2 < b->n ? &o->loop[o->loop_of[moment / 2]] : NULL;
+}
+
+/* The buffer is in use at that moment. */
+static void
+touch(struct storage_build *b, int32_t buffer, int32_t at)
+{
+	if (buffer < 0)
+		return;
+	struct storage_buffer *x = &b->s->buffer[buffer];
+	const struct issue_loop *l = loop_at(b, at);
+	const uint32_t loop = l ? (uint32_t)(l - b->s->order->loop) : STORAGE_LOOPS;
+	if (b->loop[buffer] == STORAGE_NO_LOOP)
+		b->loop[buffer] = loop;
+	else if (b->loop[buffer] != loop)
+		b->loop[buffer] = STORAGE_LOOPS;
+	if (x->first < 0 || at < x->first)
+		x->first = at;
+	if (at > x->last)
+		x->last = at;
+}
+
+static int32_t
+buffer_of(const struct storage_build *b, const struct ir_value *v)
+{
+	return storage_of(b->s, v)->buffer;
+}
+
+/* The position of the first use of a result, of a view of it for the view's; n: only at the end. */
+static int64_t
+first_use(const struct storage_build *b, const struct ir_op *op)
+{
+	int64_t first = b->n;
+
+	for (int r = 0; r < op->nresults; r++)
+		IR_FOR_USES (u, &op->result[r]) {
+			if (op_is(u->op, EFFECT))
+				continue;
+			const int64_t at = storage_is_view(b->s->module, u->op)
+						   ? first_use(b, u->op)
+						   : storage_position(b, u->op);
+			first = at < first ? at : first;
+		}
+	return first;
+}
+
+/* The moment at which the end of a collective is waited for at the latest. */
+static int32_t
+wait_moment(const struct storage_build *b, const struct ir_op *op)
+{
+	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
+	const int64_t use = first_use(b, op);
+	const int32_t wait = use < b->n ? (int32_t)(2 * use) : end_of_updates(b);
+	const int32_t end = runs_at((int64_t)loop->end - 1);
+
+	return loop->over && end < wait ? end : wait;
+}
+
+/* Sums over time and whole tensors that loops put slices into. */
+static bool
+accumulates(const struct storage_build *b, const struct ir_op *op)
+{
+	return op_is(op, PARALLEL) && op->code != OP_partition &&
+	       !storage_is_view(b->s->module, op) && !storage_is_message(b->s->module, op);
+}
+
+static void
+touch_values(struct storage_build *b, const struct ir_op *op, int32_t at)
+{
+	for (int i = 0; i < op->noperands; i++)
+		touch(b, buffer_of(b, ir_operand(op, i)), at);
+	for (int r = 0; r < op->nresults; r++)
+		touch(b, buffer_of(b, &op->result[r]), at);
+}
+
+/* An output is there until the step is over, a copied next value until its param has it. */
+static void
+touch_effect(struct storage_build *b, const struct ir_op *op)
+{
+	const int32_t extra = b->s->extra[op->order];
+
+	if (op->code == OP_update) {
+		touch(b, buffer_of(b, ir_operand(op, 1)), end_of_updates(b));
+		touch(b, extra, end_of_updates(b));
+		return;
+	}
+	const int32_t now = runs_at(storage_position(b, op));
+	touch(b, buffer_of(b, ir_operand(op, 0)), now);
+	touch(b, extra, now);
+	if (op->code == OP_output)
+		touch(b, extra < 0 ? buffer_of(b, ir_operand(op, 0)) : extra, end_of_step(b));
+}
+
+static void
+touch_op(struct storage_build *b, const struct ir_op *op)
+{
+	const int32_t now = runs_at(storage_position(b, op));
+
+	if (op_is(op, EFFECT)) {
+		touch_effect(b, op);
+		return;
+	}
+	if (storage_is_view(b->s->module, op))
+		return;
+	touch_values(b, op, now);
+	touch(b, b->s->extra[op->order], now);
+	if (storage_is_row(b->s->module, op))
+		for (int r = 0; r < op->nresults; r++)
+			touch(b, buffer_of(b, &op->result[r]), wait_moment(b, op));
+	else if (storage_is_message(b->s->module, op))
+		touch_values(b, op, wait_moment(b, op));
+	for (int r = 0; r < op->nresults && accumulates(b, op); r++)
+		b->loop[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
+}
+
+/* What must outlast an iteration lives through the loops in which it begins and ends. */
+static void
+stretch(struct storage_build *b, int32_t buffer)
+{
+	struct storage_buffer *x = &b->s->buffer[buffer];
+	const struct issue_loop *from = loop_at(b, x->first), *to = loop_at(b, x->last);
+
+	if (b->loop[buffer] != STORAGE_LOOPS && x->slots == 1)
+		return;
+	if (from && from->over)
+		x->first = runs_at(from->first);
+	if (to && to->over)
+		x->last = runs_at((int64_t)to->end - 1);
+}
+
+void
+storage_live_all(struct storage_build *b)
+{
+	const struct issue *o = b->s->order;
+
+	for (uint32_t p = 0; p < o->n; p++)
+		touch_op(b, o->op[p]);
+	for (uint32_t i = 0; i < b->s->nbuffers; i++) {
+		struct storage_buffer *x = &b->s->buffer[i];
+		const bool always = x->role == STORAGE_INPUT || x->role == STORAGE_PERSISTENT;
+		if (x->use == STORAGE_STAGE)
+			x->first = x->last = end_of_step(b);
+		else if (always)
+			x->first = 0, x->last = end_of_step(b);
+		else if (x->first >= 0)
+			stretch(b, (int32_t)i);
+	}
+}

@@ -1,0 +1,28 @@
+/*
+ * Offsets for rooms that live for a while, so that no two that live at one time share a byte and
+ * the whole is small: ir/memory/storage.h places buffers so.
+ */
+#ifndef IR_STORAGE_PLACE_H
+#define IR_STORAGE_PLACE_H
+
+#include <stdint.h>
+
+struct storage_room {
+	uint64_t bytes;       /* a multiple of the alignment */
+	uint32_t first, last; /* moments of its life, both included */
+	uint64_t offset;      /* from 0 on: what storage_place finds */
+	int32_t row; /* rooms with the same number follow each other in the array and lie one behind
+			the other; 0: by itself */
+};
+
+/*
+ * Gives every room its offset; returns the end of the last one. The same rooms get the same
+ * offsets. Time: n log^2 n where rooms that live long lie side by side, as they do in steps;
+ * n^2 log n at worst.
+ */
+uint64_t storage_place(struct storage_room *room, uint32_t n);
+
+/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. */
+uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * Which values share a buffer: views of one tensor; the operand and the result of a collective,
+ * where nobody else needs the operand; a param and its next value, where that is made element by
+ * element. And which have a slot for every turn of a loop. See storage.h.
+ */
+#include "ir/memory/build.h"
+
+#include "ir/loops/scheme.h"
+
+#include <talloc.h>
+
+static const struct ir_axis *
+axis_of(const struct ir_module *m, const struct ir_op *op)
+{
+	return &m->axis[ir_attr_int(op, "axis", 0)];
+}
+
+bool
+storage_is_view(const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->code == OP_reshape || op->code == OP_stop_gradient)
+		return true;
+	if (op->code == OP_convert)
+		return op->result[0].type == ir_operand_type(op, 0);
+	if (!op_is(op, PARALLEL))
+		return false;
+	if (axis_of(m, op)->size == 1)
+		return true;
+	if (axis_of(m, op)->time)
+		return op->code == OP_replicate || op->code == OP_send;
+	return op->code == OP_send && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
+}
+
+bool
+storage_is_message(const struct ir_module *m, const struct ir_op *op)
+{
+	if (!op_is(op, PARALLEL) || axis_of(m, op)->time || storage_is_view(m, op))
+		return false;
+	/* A slice of what is there. */
+	const int64_t axis = ir_attr_int(op, "axis", 0);
+	return op->code != OP_partition || ir_operand_type(op, 0)->axis[axis].kind != IR_COPIED;
+}
+
+static struct storage_value *
+value_of(const struct storage_build *b, const struct ir_value *v)
+{
+	return &b->s->value[storage_number(b, v)];
+}
+
+/* The position at which a use reads: an update that copies does so at the end of the step. */
+static uint32_t
+use_position(const struct storage_build *b, const struct ir_use *u)
+{
+	return storage_is_next(u) ? b->s->order->n : storage_position(b, u->op);
+}
+
+/* Does anybody but `op` use what lies in `buffer` at or behind position `at`? */
+static bool
+used_from(const struct storage_build *b, int32_t buffer, const struct ir_op *op, uint32_t at)
+{
+	const uint32_t newest = b->newest[buffer];
+
+	for (const struct ir_value *v = newest ? b->s->value[newest - 1].value : NULL; v;
+		v = value_of(b, v)->next)
+		IR_FOR_USES (u, v)
+			if (u->op != op && !storage_is_updated(u) && use_position(b, u) >= at)
+				return true;
+	return false;
+}
+
+/* Are all readers of the value in the iteration that makes it? Views read for their readers. */
+static bool
+stays_in_loop(
+	const struct storage_build *b, const struct ir_value *v, const struct issue_loop *loop)
+{
+	IR_FOR_USES (u, v) {
+		if (issue_loop_of(b->s->order, u->op) != loop)
+			return false;
+		if (storage_is_view(b->s->module, u->op) &&
+			!stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
+			return false;
+	}
+	return true;
+}
+
+static enum storage_role
+role_of(const struct ir_op *op)
+{
+	return op->code == OP_input    ? STORAGE_INPUT
+	       : op_is(op, PERSISTENT) ? STORAGE_PERSISTENT
+				       : STORAGE_TEMP;
+}
+
+/* The time axes for which a value needs slots: none if every iteration has done with it what is to
+ * be done. */
+static uint32_t
+slot_axes(const struct storage_build *b, const struct ir_value *v)
+{
+	const uint32_t time = issue_axes(b->s->module, v->type);
+	const struct issue_loop *loop = issue_loop_of(b->s->order, v->op);
+	const bool one =
+		role_of(v->op) == STORAGE_TEMP && loop->over == time && stays_in_loop(b, v, loop);
+
+	return one ? 0 : time;
+}
+
+/* Does result r of a parallelization op lie where operand r does, because nobody else needs that?
+ */
+static bool
+message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
+{
+	if (!storage_lies_in_place((enum op_code)op->code))
+		return false;
+	if (axis_of(b->s->module, op)->time)
+		return false;
+	const struct ir_value *from = ir_operand(op, r);
+	const struct storage_value *lies = value_of(b, from);
+	if (lies->buffer < 0 || lies->time != slot_axes(b, &op->result[r]))
+		return false;
+	for (int i = 0; i < op->noperands; i++)
+		if (i != r && value_of(b, ir_operand(op, i))->buffer == lies->buffer)
+			return false;
+	/* A loop would find its own result the second time. */
+	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
+	return b->s->buffer[lies->buffer].role == STORAGE_TEMP &&
+	       (!loop->over || loop == issue_loop_of(b->s->order, from->op)) &&
+	       !used_from(b, lies->buffer, op, storage_position(b, op));
+}
+
+/* Does the op take a constant as a number, whatever its operand's memory? */
+static bool
+takes_number(const struct ir_use *u)
+{
+	const struct ir_op *op = u->op;
+
+	if (op->code == OP_stop_gradient || op_is(op, PARALLEL) ||
+		(op->code == OP_convert && op->result[0].type == u->value->type))
+		return false;
+	if (op->code != OP_fuse)
+		return form_exists((enum op_code)op->code);
+	IR_FOR_USES (inner, &op->body->arg[u - op->operand])
+		if (!form_exists((enum op_code)inner->op->code))
+			return false;
+	return true;
+}
+
+/* A constant that only kernels read lies nowhere: they hold it. */
+static bool
+is_held(const struct ir_op *op)
+{
+	if (op->code != OP_constant)
+		return false;
+	IR_FOR_USES (u, &op->result[0])
+		if (!takes_number(u))
+			return false;
+	return true;
+}
+
+/* The param whose next value v is, first of several; NULL: of none. */
+static const struct ir_value *
+updates_param(const struct ir_value *v)
+{
+	const struct ir_value *first = NULL;
+
+	IR_FOR_USES (u, v)
+		if (storage_is_next(u))
+			first = ir_operand(u->op, 0);
+	return first;
+}
+
+/* Does the kernel of `op` read what lies in `buffer` only where it then writes result r? */
+static bool
+reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, int r)
+{
+	struct scheme *s = NULL;
+	bool safe = true;
+
+	for (int j = 0; j < op->noperands && safe; j++) {
+		if (value_of(b, ir_operand(op, j))->buffer != buffer)
+			continue;
+		safe = ir_type_same_meaning(ir_operand_type(op, j), op->result[r].type);
+		if (safe && !s)
+			s = scheme_create(b->s, b->s->module, b->arena, op);
+		safe = safe && s && scheme_in_place(s, j, r);
+	}
+	talloc_free(s);
+	return safe;
+}
+
+/* May result r of `op` be written where the param lies of which it is the next value? */
+static bool
+update_in_place(struct storage_build *b, const struct ir_op *op, int r)
+{
+	const struct ir_value *v = &op->result[r], *param = updates_param(v);
+
+	if (!param || issue_loop_of(b->s->order, op)->over || op_is(op, PARALLEL) ||
+		!(op->code == OP_fuse || form_exists((enum op_code)op->code)) ||
+		issue_axes(b->s->module, v->type))
+		return false;
+	const int32_t home = value_of(b, param)->buffer;
+	for (int i = 0; i < op->nresults; i++)
+		if (i != r && value_of(b, &op->result[i])->buffer == home)
+			return false;
+	return !used_from(b, home, op, storage_position(b, op)) && reads_in_place(b, op, home, r);
+}
+
+/* Value v lies in `buffer`, in as many slots as `axes` have turns. */
+static void
+put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t axes,
+	uint64_t stride)
+{
+	struct storage_value *x = value_of(b, v);
+
+	x->buffer = buffer;
+	x->time = axes;
+	x->stride = stride;
+	if (buffer < 0)
+		return;
+	x->next = b->newest[buffer] ? b->s->value[b->newest[buffer] - 1].value : NULL;
+	b->newest[buffer] = storage_number(b, v) + 1;
+}
+
+static void
+put_own(struct storage_build *b, const struct ir_value *v)
+{
+	const uint32_t axes = slot_axes(b, v);
+	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
+
+	put(b, v,
+		storage_add(b, (struct storage_buffer){.role = role_of(v->op),
+				       .value = v,
+				       .op = v->op,
+				       .bytes = bytes,
+				       .slots = issue_turns(b->s->module, axes)}),
+		axes, axes ? bytes : 0);
+}
+
+/* The results of a message lie in the row where its operands are made or copied to. */
+static void
+put_row(struct storage_build *b, const struct ir_op *op)
+{
+	for (int r = 0; r < op->nresults; r++)
+		if (storage_is_packed(b->s->module, op, r))
+			put_own(b, &op->result[r]);
+		else
+			put(b, &op->result[r], value_of(b, ir_operand(op, r))->buffer, 0, 0);
+	b->s->nrows++;
+	for (int r = 0; r < op->nresults; r++)
+		b->s->buffer[value_of(b, &op->result[r])->buffer].row = (int32_t)b->s->nrows;
+}
+
+static void
+put_results(struct storage_build *b, const struct ir_op *op)
+{
+	if (storage_is_row(b->s->module, op)) {
+		put_row(b, op);
+		return;
+	}
+	for (int r = 0; r < op->nresults; r++) {
+		const struct ir_value *v = &op->result[r];
+		const bool shares = storage_is_view(b->s->module, op) || message_in_place(b, op, r);
+		if (shares) {
+			const struct storage_value *with = value_of(b, ir_operand(op, r));
+			put(b, v, with->buffer, with->time, with->stride);
+		} else if (is_held(op)) {
+			put(b, v, -1, 0, 0);
+		} else if (update_in_place(b, op, r)) {
+			put(b, v, value_of(b, updates_param(v))->buffer, 0, 0);
+		} else {
+			put_own(b, v);
+		}
+	}
+}
+
+void
+storage_share(struct storage_build *b)
+{
+	const struct issue *o = b->s->order;
+
+	/* Params first: an op may be put into the place of one that stands behind it. */
+	for (uint32_t i = 0; i < o->n; i++)
+		if (role_of(o->op[i]) != STORAGE_TEMP)
+			put_results(b, o->op[i]);
+	for (uint32_t i = 0; i < o->n; i++)
+		if (role_of(o->op[i]) == STORAGE_TEMP)
+			put_results(b, o->op[i]);
+}

@@ -1,0 +1,248 @@
+/*
+ * A segment tree over moments. A life is cut into O(log n) nodes; each of them has the spans of
+ * lives that were cut there (`whole`: taken at all of its moments), and each node the union of all
+ * spans that were cut at or below it (`some`: taken at one of them). What a life meets is `some` of
+ * its own nodes and `whole` of the nodes above them.
+ */
+#include "ir/memory/span_set.h"
+
+#include "ir/base/arena.h"
+#include "ir/base/array.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+struct span_set {
+	struct span *span;
+	uint32_t n, room;
+};
+
+struct node {
+	struct span_set whole, some;
+};
+
+struct span_tree {
+	struct node *node; /* 1 is the root, the children of k are 2k and 2k + 1 */
+	uint32_t leaves;
+	const struct span_set **met; /* by a question */
+	struct span *out, *other;    /* their union so far, and the next one */
+	uint32_t nmet, met_room, room;
+	uint64_t work;
+};
+
+struct span_tree *
+span_tree_create(const void *owner, uint32_t moments)
+{
+	struct span_tree *t = talloc_zero(owner, struct span_tree);
+
+	if (!t)
+		out_of_memory();
+	for (t->leaves = 1; t->leaves < moments; t->leaves *= 2)
+		;
+	t->node = ARRAY_ZERO(t, struct node, 2 * (size_t)t->leaves);
+	return t;
+}
+
+void
+span_tree_clear(struct span_tree *t)
+{
+	for (uint32_t i = 0; i < 2 * t->leaves; i++)
+		t->node[i].whole.n = t->node[i].some.n = 0;
+}
+
+/* The first span that ends at `at` or behind it. */
+static uint32_t
+find_end(const struct span_set *s, uint64_t at)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (s->span[middle].end < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Adds a span, as one with those that it meets or touches. */
+static void
+set_add(struct span_tree *t, struct span_set *s, struct span x)
+{
+	const uint32_t first = find_end(s, x.begin);
+	uint32_t end = first;
+
+	for (; end < s->n && s->span[end].begin <= x.end; end++) {
+		x.begin = s->span[end].begin < x.begin ? s->span[end].begin : x.begin;
+		x.end = s->span[end].end > x.end ? s->span[end].end : x.end;
+	}
+	if (first == end && s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 4;
+		s->span = talloc_realloc(t, s->span, struct span, s->room);
+		if (!s->span)
+			out_of_memory();
+	}
+	memmove(s->span + first + 1, s->span + end, sizeof x * (s->n - end));
+	s->span[first] = x;
+	s->n = s->n - (end - first) + 1;
+	t->work++;
+}
+
+/* What a walk over the nodes of a life carries along. */
+struct walk {
+	struct span_tree *t;
+	uint32_t first, last;
+	struct span x;
+};
+
+static void
+take(const struct walk *w, uint32_t node, uint32_t low, uint32_t high)
+{
+	struct node *k = &w->t->node[node];
+	const uint32_t middle = low + (high - low) / 2;
+
+	set_add(w->t, &k->some, w->x);
+	if (w->first <= low && high <= w->last) {
+		set_add(w->t, &k->whole, w->x);
+		return;
+	}
+	if (w->first <= middle)
+		take(w, 2 * node, low, middle);
+	if (w->last > middle)
+		take(w, 2 * node + 1, middle + 1, high);
+}
+
+void
+span_tree_take(struct span_tree *t, uint32_t first, uint32_t last, uint64_t begin, uint64_t end)
+{
+	const struct walk w = {t, first, last, {begin, end}};
+
+	if (begin < end)
+		take(&w, 1, 0, t->leaves - 1);
+}
+
+static void
+meet(struct span_tree *t, const struct span_set *s)
+{
+	if (!s->n)
+		return;
+	if (t->nmet == t->met_room) {
+		t->met_room = t->met_room ? 2 * t->met_room : 64;
+		t->met = talloc_realloc(t, t->met, const struct span_set *, t->met_room);
+		if (!t->met)
+			out_of_memory();
+	}
+	t->met[t->nmet++] = s;
+}
+
+static void
+ask(const struct walk *w, uint32_t node, uint32_t low, uint32_t high)
+{
+	const struct node *k = &w->t->node[node];
+	const uint32_t middle = low + (high - low) / 2;
+
+	if (!k->some.n)
+		return;
+	if (w->first <= low && high <= w->last) {
+		meet(w->t, &k->some);
+		return;
+	}
+	meet(w->t, &k->whole);
+	if (w->first <= middle)
+		ask(w, 2 * node, low, middle);
+	if (w->last > middle)
+		ask(w, 2 * node + 1, middle + 1, high);
+}
+
+/* The first of n spans, from `at` on, that ends behind `end`: near ones are found soonest. */
+static uint32_t
+skip(const struct span *s, uint32_t n, uint32_t at, uint64_t end)
+{
+	uint32_t step = 1;
+
+	if (at >= n || s[at].end > end)
+		return at;
+	while (at + step < n && s[at + step].end <= end) {
+		at += step;
+		step *= 2;
+	}
+	uint32_t high = at + step < n ? at + step : n;
+	while (at + 1 < high) {
+		const uint32_t middle = at + (high - at) / 2;
+		*(s[middle].end <= end ? &at : &high) = middle;
+	}
+	return high;
+}
+
+/* The union of two sets; returns how many spans it has. */
+static uint32_t
+unite(struct span_tree *t, const struct span *a, uint32_t na, const struct span *b, uint32_t nb,
+	struct span *to)
+{
+	uint32_t n = 0, i = 0, k = 0;
+
+	while (i < na || k < nb) {
+		const bool from_a = k == nb || (i < na && a[i].begin <= b[k].begin);
+		struct span x = from_a ? a[i++] : b[k++];
+		/* What it swallows may swallow more. */
+		for (uint64_t end = 0; end < x.end;) {
+			end = x.end;
+			i = skip(a, na, i, end);
+			k = skip(b, nb, k, end);
+			if (i < na && a[i].begin <= x.end)
+				x.end = a[i++].end;
+			if (k < nb && b[k].begin <= x.end)
+				x.end = b[k].end > x.end ? b[k].end : x.end;
+			t->work++;
+		}
+		to[n++] = x;
+	}
+	return n;
+}
+
+static int
+by_count(const void *x, const void *y)
+{
+	const struct span_set *a = *(const struct span_set *const *)x,
+			      *b = *(const struct span_set *const *)y;
+
+	return a->n != b->n ? (a->n < b->n ? -1 : 1) : 0;
+}
+
+const struct span *
+span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
+{
+	const struct walk w = {t, first, last, {0, 0}};
+	uint32_t all = 0;
+
+	t->nmet = *n = 0;
+	ask(&w, 1, 0, t->leaves - 1);
+	/* Few long spans first: they swallow what the others have many of. */
+	if (t->nmet) /* there may be no array yet */
+		qsort(t->met, t->nmet, sizeof *t->met, by_count);
+	for (uint32_t i = 0; i < t->nmet; i++)
+		all += t->met[i]->n;
+	if (all > t->room) {
+		t->room = 2 * all;
+		t->out = talloc_realloc(t, t->out, struct span, t->room);
+		t->other = talloc_realloc(t, t->other, struct span, t->room);
+		if (!t->out || !t->other)
+			out_of_memory();
+	}
+	for (uint32_t i = 0; i < t->nmet; i++) {
+		struct span *swap = t->out;
+		*n = unite(t, t->out, *n, t->met[i]->span, t->met[i]->n, t->other);
+		t->out = t->other;
+		t->other = swap;
+	}
+	return t->out;
+}
+
+uint64_t
+span_tree_work(const struct span_tree *t)
+{
+	return t->work;
+}

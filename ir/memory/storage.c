@@ -1,0 +1,277 @@
+/* storage_create: order, sharing, lives, offsets. See storage.h. */
+#include "ir/memory/build.h"
+
+#include "ir/base/array.h"
+#include "ir/loops/scheme.h"
+#include "ir/memory/place.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+static uint64_t
+host_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op)
+{
+	(void)t;
+	struct scheme *s = scheme_create(NULL, m, a, op);
+	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
+
+	talloc_free(s);
+	return bytes;
+}
+
+const struct storage_target storage_host = {
+	.align = STORAGE_ALIGN, .scratch = host_scratch, .stage_inside = true};
+
+const struct storage_value *
+storage_of(const struct storage *s, const struct ir_value *v)
+{
+	return &s->value[s->first_value[v->op->order] + v->index];
+}
+
+static uint64_t
+rounded(uint64_t bytes, uint64_t align)
+{
+	return (bytes + align - 1) / align * align;
+}
+
+uint64_t
+storage_bytes(const struct storage *s, const struct storage_buffer *b)
+{
+	return rounded(b->bytes * (uint64_t)b->slots, s->align);
+}
+
+static void *
+checked(void *memory)
+{
+	if (!memory)
+		out_of_memory();
+	return memory;
+}
+
+int32_t
+storage_add(struct storage_build *b, struct storage_buffer buffer)
+{
+	struct storage *s = b->s;
+
+	if (s->nbuffers == b->room) {
+		b->room = b->room ? 2 * b->room : 64;
+		s->buffer = ARRAY_RESIZE(s, s->buffer, struct storage_buffer, b->room);
+		b->newest = ARRAY_RESIZE(b, b->newest, uint32_t, b->room);
+		b->loop = ARRAY_RESIZE(b, b->loop, uint32_t, b->room);
+	}
+	buffer.first = buffer.last = -1;
+	s->buffer[s->nbuffers] = buffer;
+	b->newest[s->nbuffers] = 0;
+	b->loop[s->nbuffers] = STORAGE_NO_LOOP;
+	return (int32_t)s->nbuffers++;
+}
+
+/* Numbers values, all without a buffer. */
+static void
+number_values(struct storage *s, struct ir_func *main, uint32_t nops)
+{
+	s->first_value = ARRAY_NEW(s, uint32_t, nops + 1);
+	s->extra = ARRAY_NEW(s, int32_t, nops + 1);
+	IR_FOR_OPS (op, &main->body) {
+		s->first_value[op->order] = s->nvalues;
+		s->extra[op->order] = -1;
+		s->nvalues += op->nresults;
+	}
+	s->value = ARRAY_NEW(s, struct storage_value, s->nvalues + 1);
+	IR_FOR_OPS (op, &main->body)
+		for (int r = 0; r < op->nresults; r++)
+			s->value[s->first_value[op->order] + (uint32_t)r] =
+				(struct storage_value){.value = &op->result[r], .buffer = -1};
+}
+
+static bool
+is_kernel(const struct storage *s, const struct ir_op *op)
+{
+	return !op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL | CALLS) && op->nresults &&
+	       !storage_is_view(s->module, op) && storage_of(s, &op->result[0])->buffer >= 0;
+}
+
+static void
+add_scratch(struct storage_build *b, const struct ir_op *op)
+{
+	const uint64_t bytes = b->target->scratch(b->target, b->s->module, b->arena, op);
+
+	if (bytes)
+		b->s->extra[op->order] = storage_add(
+			b, (struct storage_buffer){
+				   .use = STORAGE_SCRATCH, .op = op, .bytes = bytes, .slots = 1});
+}
+
+static void
+add_copy(struct storage_build *b, const struct ir_op *op, const struct ir_value *v,
+	enum storage_role role)
+{
+	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
+
+	b->s->extra[op->order] = storage_add(b, (struct storage_buffer){.role = role,
+							.use = STORAGE_COPY,
+							.value = v,
+							.op = op,
+							.bytes = bytes,
+							.slots = 1});
+}
+
+/* Is what lies in the param's buffer at the end of the step another value than v, which lies there
+ * now? */
+static bool
+is_overwritten(const struct ir_value *param, const struct ir_value *v)
+{
+	IR_FOR_USES (u, param)
+		if (storage_is_updated(u))
+			return ir_operand(u->op, 1) != v;
+	return false;
+}
+
+/* An output lies where its value lies, or, if that is a param that gets a new value, in a copy. */
+static void
+add_output(struct storage_build *b, const struct ir_op *op)
+{
+	const struct ir_value *v = ir_operand(op, 0);
+	struct storage_buffer *x = &b->s->buffer[storage_of(b->s, v)->buffer];
+
+	if (x->role == STORAGE_TEMP)
+		x->role = STORAGE_OUTPUT;
+	if (x->role == STORAGE_PERSISTENT && is_overwritten(x->value, v))
+		add_copy(b, op, v, STORAGE_OUTPUT);
+}
+
+/* A next value that lies in another param's buffer goes through a buffer of its own, as that param
+ * may get its next value too. */
+static void
+add_update(struct storage_build *b, const struct ir_op *op)
+{
+	const int32_t to = storage_of(b->s, ir_operand(op, 0))->buffer,
+		      from = storage_of(b->s, ir_operand(op, 1))->buffer;
+
+	if (from != to && b->s->buffer[from].role == STORAGE_PERSISTENT)
+		add_copy(b, op, ir_operand(op, 1), STORAGE_TEMP);
+}
+
+void
+storage_add_extras(struct storage_build *b)
+{
+	for (uint32_t p = 0; p < b->s->order->n; p++) {
+		const struct ir_op *op = b->s->order->op[p];
+		if (op->code == OP_output)
+			add_output(b, op);
+		else if (op->code == OP_update)
+			add_update(b, op);
+		else if (is_kernel(b->s, op))
+			add_scratch(b, op);
+	}
+}
+
+/* The largest slice of a tensor that has a name: other ranks send theirs to the first one. */
+static void
+add_stage(struct storage_build *b)
+{
+	const struct issue *o = b->s->order;
+	int64_t most = 0;
+
+	for (uint32_t p = 0; p < o->n; p++) {
+		const struct ir_op *op = o->op[p];
+		if (!op_is(op, NAMED))
+			continue;
+		const struct ir_type *t =
+			op->nresults ? op->result[0].type : ir_operand_type(op, 0);
+		const int64_t bytes = ir_type_local_bytes(b->s->module, t);
+		most = bytes > most ? bytes : most;
+	}
+	b->s->stage = -1;
+	if (b->target->stage_inside && most && ir_devices(b->s->module) > 1)
+		b->s->stage = storage_add(
+			b, (struct storage_buffer){
+				   .use = STORAGE_STAGE, .bytes = (uint64_t)most, .slots = 1});
+}
+
+/* A buffer that has to be placed. */
+struct placed {
+	uint32_t buffer;
+	int32_t row;
+};
+
+/* Those of a row one behind the other. */
+static int
+by_row(const void *x, const void *y)
+{
+	const struct placed *a = x, *b = y;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return a->buffer < b->buffer ? -1 : 1;
+}
+
+/* Params, states and inputs live always: they come first, in the order of the text. Lists what else
+ * lives; returns how many. */
+static uint32_t
+place_persistent(struct storage *s, struct placed *rest)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		struct storage_buffer *b = &s->buffer[i];
+		if (b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT) {
+			b->offset = s->persistent_bytes;
+			s->persistent_bytes += storage_bytes(s, b);
+		} else if (b->first >= 0) {
+			rest[n++] = (struct placed){i, b->row};
+		}
+	}
+	qsort(rest, n, sizeof *rest, by_row);
+	return n;
+}
+
+static void
+place(struct storage *s)
+{
+	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
+	const uint32_t n = place_persistent(s, rest);
+	struct storage_room *room = ARRAY_NEW(NULL, struct storage_room, n + 1);
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct storage_buffer *b = &s->buffer[rest[i].buffer];
+		room[i] = (struct storage_room){
+			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
+	}
+	s->live_bytes = s->persistent_bytes + storage_live(room, n, &at);
+	s->live_at = at;
+	s->arena_bytes = s->persistent_bytes + storage_place(room, n);
+	for (uint32_t i = 0; i < n; i++)
+		s->buffer[rest[i].buffer].offset = s->persistent_bytes + room[i].offset;
+	array_free(room);
+	array_free(rest);
+}
+
+struct storage *
+storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	struct storage *s = checked(talloc_zero(owner, struct storage));
+	struct storage_build *b = checked(talloc_zero(NULL, struct storage_build));
+	const uint32_t nops = ir_block_number(&main->body);
+
+	s->module = m;
+	s->target = target;
+	s->align = target->align;
+	s->beside = target->beside;
+	s->order = issue_create(s, m, &main->body);
+	b->s = s;
+	b->target = target;
+	b->arena = arena_create(b);
+	b->n = s->order->n;
+	number_values(s, main, nops);
+	storage_share(b);
+	storage_add_extras(b);
+	add_stage(b);
+	storage_live_all(b);
+	place(s);
+	talloc_free(b);
+	return s;
+}

@@ -1,0 +1,140 @@
+/*
+ * Where the tensors of a step lie: the one owner of who shares a buffer, how long it lives and
+ * where in the arena it is. lower/ writes programs that use exactly these places, and
+ * passes/analysis/memory.h says what they cost, so that what is predicted is what is allocated.
+ *
+ *     @main -- issue.h --> positions -- sharing --> buffers -- lives --> offsets --> arena
+ *
+ * Every place runs the same program with the same arena, so one answer holds for all.
+ *
+ * Sharing
+ *  - a view (reshape ...) lies where its operand lies; so do the result of an allreduce, reduce,
+ *    replicate or send and its operand, where nobody needs the operand any more;
+ *  - an allreduce of several tensors has them in a row, one buffer behind the other, so that it is
+ *    one message that nobody packs. What cannot be made in the row (storage_is_packed) is copied
+ *    into it when the message is posted; results lie in the row;
+ *  - a param's next value that is made element by element lies where the param lies, if nobody
+ *    reads the old one later; else it lives to the end of the step and is copied there;
+ *  - a value of one turn of a loop over time axes that is read behind the loop has a slot for every
+ *    turn;
+ *  - a constant that only kernels read lies nowhere: they hold it.
+ *
+ * Lives, in moments: 2p is when what the op at position p needs is waited for, 2p + 1 when it runs,
+ * 2n + 1 when params get their next values, 2n + 2 when the step is over.
+ *  - params, states and inputs live always; outputs from their op until the step is over;
+ *  - any other value from its op to its last use; a release is a use;
+ *  - operands and results of a collective until its end is waited for: before the first use of a
+ *    result, at the end of the loop that posts it, or at the end of the step;
+ *  - what is read or made in a loop and outside of it, has slots or is summed up there, lives
+ *    through the whole loop;
+ *  - what a kernel keeps inside (ir/loops/scheme.h, or what the target says) lives while it runs.
+ */
+#ifndef IR_STORAGE_H
+#define IR_STORAGE_H
+
+#include "ir/memory/issue.h"
+
+enum storage_limit {
+	STORAGE_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no
+			       smaller */
+};
+
+enum storage_role { STORAGE_TEMP, STORAGE_INPUT, STORAGE_PERSISTENT, STORAGE_OUTPUT };
+
+/* What a buffer is there for. */
+enum storage_use {
+	STORAGE_VALUES,  /* values of the step */
+	STORAGE_SCRATCH, /* a kernel, `op`, while it runs */
+	STORAGE_COPY,    /* an output or a next value on its way, which something else overwrites */
+	STORAGE_STAGE,   /* the runtime, between steps: a slice of a tensor on its way to a file */
+};
+
+struct storage_buffer {
+	enum storage_role role;
+	enum storage_use use;
+	const struct ir_value *value; /* the first one that lies there; NULL: none */
+	const struct ir_op *op;       /* that makes it; NULL: the runtime */
+	uint64_t bytes;               /* of one slot, not rounded */
+	int64_t slots;       /* one for each iteration of the loops that it crosses, else 1 */
+	uint64_t offset;     /* into the arena */
+	int32_t first, last; /* moments of its life, both included; first -1: never used, and has no
+				place */
+	int32_t row; /* buffers with the same number lie one behind the other; 0: by itself */
+};
+
+/* Where a value lies. Slot s of it starts at offset(buffer) + s * stride bytes. */
+struct storage_value {
+	const struct ir_value *value;
+	const struct ir_value *next; /* another one in the same buffer, or NULL */
+	int32_t buffer;              /* -1: none, kernels hold it */
+	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
+	uint64_t stride; /* bytes from slot to slot; 0: one slot */
+};
+
+/* What targets do not have in common. */
+struct storage_target {
+	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
+	/* Bytes that the kernel of an op keeps inside; expressions may be made in `a`. */
+	uint64_t (*scratch)(const struct storage_target *t, struct ir_module *m, struct arena *a,
+		const struct ir_op *op);
+	struct storage_workspace {
+		uint64_t least, most;
+	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
+			      what its shape needs, but not less and not more than these */
+	uint64_t beside;   /* bytes that the runtime allocates beside the arena, for libraries */
+	bool stage_inside; /* the arena is memory of the host: the stage is in it */
+};
+
+/* A host with the kernels of ir/loops/scheme.h. */
+extern const struct storage_target storage_host;
+
+struct storage {
+	struct ir_module *module;
+	const struct storage_target *target;
+	const struct issue *order;
+	struct storage_buffer *buffer; /* [nbuffers] */
+	uint32_t nbuffers;
+	struct storage_value *value; /* [nvalues] by number, in order of the text */
+	uint32_t nvalues;
+	uint32_t nrows;        /* buffers have numbers of rows from 1 to that */
+	uint32_t *first_value; /* by op->order: number of its first result */
+	int32_t *extra; /* by op->order: buffer of a kernel's scratch, of the copy that an output or
+			   an update makes; -1: none */
+	int32_t stage;  /* buffer, or -1 */
+	uint64_t align;
+	uint64_t arena_bytes;
+	uint64_t persistent_bytes; /* of these: params, states and inputs */
+	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
+	uint32_t live_at;          /* the first moment that has them */
+	uint64_t beside;           /* bytes that the runtime allocates beside the arena */
+};
+
+/*
+ * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
+ * live as long. Writes op->order; out of date once the module changes.
+ */
+struct storage *storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target);
+
+/* The entry of a value of @main. */
+const struct storage_value *storage_of(const struct storage *s, const struct ir_value *v);
+
+/* Bytes of a buffer, all slots, rounded up. */
+uint64_t storage_bytes(const struct storage *s, const struct storage_buffer *b);
+
+/* The op's results lie where its operands do and nothing has to be done. */
+bool storage_is_view(const struct ir_module *m, const struct ir_op *op);
+
+/* Is the op a message between devices? */
+bool storage_is_message(const struct ir_module *m, const struct ir_op *op);
+
+/* May the results of such a message lie where its operands lie? */
+bool storage_lies_in_place(enum op_code code);
+
+/* Is the op one message of several tensors that lie in a row? */
+bool storage_is_row(const struct ir_module *m, const struct ir_op *op);
+
+/* Has that operand of such a message to be copied into the row? */
+bool storage_is_packed(const struct ir_module *m, const struct ir_op *op, int operand);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * The form of an op: its index notation with sizes filled in. Everything derived is derived from
+ * it.
+ *
+ *     matmul   a[..,m,k], b[..,k,n] -> [..,m,n] = sum(k) a * b        the row
+ *     f32[64,784], f32[784,512]                                       the operands
+ *     index 0 = m: 64, 1 = n: 512, 2 = k: 784                         the form
+ *     in[0] = (0, 2)   in[1] = (2, 1)   out = (0, 1)   SUM over {2}
+ *     body = mul(load 0, load 1)
+ *
+ * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j
+ * at its own indices; a dimension of access -1 has size 1 there and is read at 0.
+ *
+ * An index with `at` is computed: it is no loop, its position is the value of that expression.
+ *
+ *     slice    a[..{start + here}] -> [..]          at[1] = start + index 0,   in[0] = (1), out =
+ * (0) gather   t[{i},*], i[..] -> [..,*]            at[2] = load 1, in[0] = (2, 1), in[1] = (0) put
+ * u[..], i[..] -> [..,{i}=size]        the same on the side of the result
+ *
+ * Where a position is outside of the dimension, the load gives `fill`, and a write is dropped; an
+ * element of the result that nothing is written to is what the reduction starts from.
+ */
+#ifndef IR_FORM_H
+#define IR_FORM_H
+
+#include "ir/ir.h"
+
+enum scalar_fn {
+#define SCALAR(name, ...) FN_##name,
+#include "ir/ops/scalar.def"
+#undef SCALAR
+	FN_COUNT
+};
+
+enum form_limit {
+	FORM_MAX_INDICES = 24, /* the indices of one op: a contraction of 8-dimensional operands has
+				  at most 24 */
+	FORM_MAX_INPUTS = 8,   /* operands of a contract */
+};
+
+enum expr_kind {
+	EXPR_LOAD,  /* operand `id` at its access */
+	EXPR_INDEX, /* the value of index `id`: its position in the whole tensor; i64 */
+	EXPR_CONST, /* `value` */
+	EXPR_CALL,  /* scalar function `id` of arg[] */
+};
+
+/* A scalar expression; nodes live in an arena and are shared freely. */
+struct expr {
+	uint8_t kind;  /* enum expr_kind */
+	uint8_t dtype; /* element type of the value */
+	uint8_t nargs;
+	uint8_t id;
+	double value;
+	union {
+		int64_t whole; /* EXPR_CONST of an integer type: the value exactly; u64 as its bits
+				*/
+		const struct ir_op *literal; /* FN_element: whose */
+	};
+	const struct expr *arg[3];
+};
+
+enum form_reduce {
+	REDUCE_NONE,
+	REDUCE_SUM,
+	REDUCE_MAX,
+	REDUCE_MIN,
+	REDUCE_PROD,
+	REDUCE_ARGMAX,
+	REDUCE_ARGMIN
+};
+
+/* Is the result where in the reduced indices something is, and not a value of the body's type? */
+static inline bool
+form_reduce_is_place(enum form_reduce r)
+{
+	return r == REDUCE_ARGMAX || r == REDUCE_ARGMIN;
+}
+
+struct form_access {
+	uint8_t rank;
+	int8_t index[IR_MAX_RANK]; /* index of each dimension; -1: size 1, no index */
+};
+
+/* Which dimension has the index; -1: none has. */
+static inline int
+form_access_dim(const struct form_access *a, int index)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] == index)
+			return d;
+	return -1;
+}
+
+static inline bool
+form_access_has(const struct form_access *a, int index)
+{
+	return index >= 0 && form_access_dim(a, index) >= 0;
+}
+
+struct form {
+	uint8_t nindices, ninputs;
+	uint8_t reduce;                 /* enum form_reduce */
+	uint8_t dtype;                  /* of the result */
+	uint32_t reduced;               /* set of indices that are summed away (bit i = index i) */
+	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
+	struct form_access in[FORM_MAX_INPUTS], out;
+	const struct expr *at[FORM_MAX_INDICES]; /* i64, of loops and of loads with no computed
+						    index; NULL: the index is a loop */
+	double fill[FORM_MAX_INPUTS]; /* minus infinity: the lowest value of the element type */
+	const struct expr *body;
+};
+
+/* Is the index one that loops go over? */
+static inline bool
+form_is_loop(const struct form *f, int index)
+{
+	return index >= 0 && !f->at[index];
+}
+
+/* Has the access a computed index? */
+static inline bool
+form_is_computed(const struct form *f, const struct form_access *a)
+{
+	for (int d = 0; d < a->rank; d++)
+		if (a->index[d] >= 0 && f->at[a->index[d]])
+			return true;
+	return false;
+}
+
+/* Are elements of the result written at computed positions? */
+static inline bool
+form_is_scatter(const struct form *f)
+{
+	return form_is_computed(f, &f->out);
+}
+
+/* Has the form any computed index? */
+static inline bool
+form_has_computed(const struct form *f)
+{
+	for (int i = 0; i < f->nindices; i++)
+		if (f->at[i])
+			return true;
+	return false;
+}
+
+/*
+ * The form of an op with typed operands. `written` gives the shape of an op without operands.
+ * Expressions come from `a`. Returns false and reports at the op where operands do not fit the row;
+ * returns false without a message when the op has no form (form_exists tells).
+ */
+bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
+	const struct ir_type *written, struct form *f);
+
+/*
+ * Takes a constant that every summand is divided by out of the sum: the body is what was divided
+ * then, and the sum is to be divided once. Returns the constant, 0 where there is none.
+ */
+double form_take_divisor(struct form *f);
+
+/* The row-major number of the element among those that are reduced together; i64. */
+const struct expr *form_place(struct arena *a, const struct form *f);
+
+/* Does the op's row have index notation (in the table or made by code, as for contract)? */
+bool form_exists(enum op_code code);
+
+/*
+ * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
+ * the form of a contract from its spec: ir/ops/contract.c, form_concat
+ * that of a concat: ir/ops/concat.c, those of gather_nd and scatter_nd: ir/ops/gather_nd.c, that of a
+ * window: ir/ops/window.c.
+ */
+bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
+	struct form *f, struct arena *a);
+bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+/*
+ * Turns a computed index back into a loop with a condition; the body is a sum or no reduction, what
+ * is read outside is 0.
+ *
+ *     pick   y[r] = a[r,{i}]          y[r] = sum(v) i[r] == v ? a[r,v] : 0
+ *     put    y[r,{i}] = u[r]          y[r,v] = i[r] == v ? u[r] : 0
+ */
+void form_open(struct arena *a, struct form *f, int index);
+/*
+ * Where a localized form is a prefix sum along an index of its result, makes it what is summed up
+ * along that index, from its first to its last element or the other way: ir/ops/form_scan.c.
+ */
+struct form_scan {
+	bool found, reverse;
+	int index;
+};
+struct form_offset;
+struct form_scan form_take_scan(struct arena *a, struct form *f, const struct form_offset *offset);
+/* Drops the body; the positions of computed indices are then only known to be there. */
+void form_forget(struct form *f);
+bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_scatter_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_window(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+
+/*
+ * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
+ * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts
+ * (see ir_type_slice): start = slice * local size; NULL where the index is not split.
+ */
+struct form_offset {
+	const struct ir_type *type; /* NULL: starts at 0 */
+	int dim;
+};
+void form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
+	struct form_offset offset[FORM_MAX_INDICES]);
+
+/* Result type's layout from the operands' layouts and its element type: ir/ops/layout.c. Reports and
+ * returns false where none fits. */
+bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
+	const struct ir_type *written, struct ir_type *result);
+
+/* The scalar functions. */
+/* Random numbers: their arguments are seeds, counters and positions, and so i64. */
+static inline bool
+fn_is_random(int fn)
+{
+	return fn == FN_uniform || fn == FN_normal || fn == FN_draw_uniform ||
+	       fn == FN_draw_normal || fn == FN_draw_bits;
+}
+/* Those whose first argument is the key of an op: a constant that differs from op to op. */
+static inline bool
+fn_is_keyed(int fn)
+{
+	return fn == FN_draw_uniform || fn == FN_draw_normal || fn == FN_draw_bits;
+}
+/* Bits of the mantissa that a float type stores. */
+int fn_mantissa_bits(enum ir_dtype t);
+const char *fn_name(enum scalar_fn f);
+int fn_arity(enum scalar_fn f);
+/* Its C expression of x, y, z with M_... for the math functions: see ir/ops/scalar.def. */
+const char *fn_c_text(enum scalar_fn f);
+
+/* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */
+const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
+	const struct expr *y, const struct expr *z);
+const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
+/* Of an integer type; u64 as its bits. */
+const struct expr *expr_const_int(struct arena *a, enum ir_dtype t, int64_t v);
+const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
+const struct expr *expr_index(struct arena *a, int index);
+/* Element `at`, i64, of a literal of that type. */
+const struct expr *expr_element(
+	struct arena *a, enum ir_dtype t, const struct expr *at, const struct ir_op *literal);
+/* The bits of x as type t of the same width. */
+const struct expr *expr_bitcast(struct arena *a, enum ir_dtype t, const struct expr *x);
+/* x as element type t (no node where it is one already). */
+const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
+/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how
+ * fusion substitutes. */
+const struct expr *expr_substitute(struct arena *a, const struct expr *e,
+	const struct expr *const *with, const int *index_map);
+/* Number of arithmetic operations. */
+int expr_flops(const struct expr *e);
+bool expr_is_const(const struct expr *e, double v);
+bool expr_uses_index(const struct expr *e, int index);
+/*
+ * Is the body linear in the set of loads (bit j = load j), all together?
+ * LINEAR_CONST: does not depend on them; LINEAR_YES: homogeneous of degree one; LINEAR_NO.
+ */
+enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
+enum expr_linear expr_linearity(const struct expr *e, uint32_t loads);
+/* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for
+ * the value itself. */
+const struct expr *expr_derivative(
+	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
+
+/* The derivatives of scalar.def, parsed: one row a function, one entry an argument (NULL: none). */
+struct term;
+const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
+
+/* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations,
+ * bytes read and written. */
+struct op_work {
+	double flops, bytes;
+};
+struct op_work op_work(const struct ir_module *m, const struct ir_op *op);
+
+#endif

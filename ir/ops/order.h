@@ -1,0 +1,38 @@
+/*
+ * Sorting along a dim: the ops sort and topk. Both put the rows along `dim` in order and keep the
+ * first k of each, with where they were:
+ *
+ *     smaller before larger, or the other way round where `descending`; a NaN counts as the
+ * largest; of equals the one with the lower position goes first, whichever way
+ *
+ * That is a total order, so the interpreter and all targets give the same positions.
+ */
+#ifndef IR_ORDER_H
+#define IR_ORDER_H
+
+#include "ir/ir.h"
+
+/* Local rows: element (o, i, j) of the operand is at (o * n + i) * inner + j, of the results at (o
+ * * k + i) * inner + j. */
+struct order {
+	int dim;
+	int64_t outer, n, inner, k;
+	bool descending;
+};
+
+/* Of a typed sort or topk on a tensor of these dims; on what one place holds of its operand. */
+struct order order_of(const struct ir_op *op, const int64_t *dims);
+struct order order_local(const struct ir_module *m, const struct ir_op *op);
+
+/* Type of the values; that of the positions is the same of i32. Reports failures. */
+bool order_infer(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
+
+/* Comparisons; bytes of scratch that the host needs. */
+double order_flops(const struct ir_module *m, const struct ir_op *op);
+int64_t order_scratch(const struct ir_module *m, const struct ir_op *op);
+
+/* In the interpreter: ir/interp/order.c. */
+struct tensor;
+void order_run(const struct ir_op *op, struct tensor *const *in, struct tensor *const *out);
+
+#endif

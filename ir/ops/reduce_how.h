@@ -1,0 +1,11 @@
+/* The attribute `how` of ops that join several elements to one: scatter_nd, window. */
+#ifndef IR_REDUCE_HOW_H
+#define IR_REDUCE_HOW_H
+
+#include "ir/ops/form.h"
+
+/* Sets f->reduce from "add", "max", "min" or "mul"; absent: add. Reports any other, and what a bool
+ * has none of. */
+bool reduce_how(struct ir_module *m, const struct ir_op *op, struct form *f);
+
+#endif
