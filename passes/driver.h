@@ -83,7 +83,7 @@ struct driver_options {
 	const char *trial_run;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
 	int64_t steps, seed;
-	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import.h */
+	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */
 	int64_t replicas;
 	bool expect;
 	struct crash_note *note; /* no option: where it stands what dopt is doing; NULL: nowhere */

@@ -1,6 +1,6 @@
 /*
  * -expect: programs with check ops, whose outputs check.0, check.1 ... are to be true
- * (parser/stablehlo/import_check.c). A line for each program, and a line at the end:
+ * (parser/stablehlo/import/check.c). A line for each program, and a line at the end:
  *
  *     abs_op_test_si64: passed
  *     add_op_test_f32: failed: abs.mlir:17: check 0, element [2]: found 3, expected 4
@@ -12,7 +12,7 @@
 #ifndef PASSES_DRIVER_CHECKS_H
 #define PASSES_DRIVER_CHECKS_H
 
-#include "parser/stablehlo/import.h"
+#include "parser/stablehlo/import/import.h"
 #include "passes/driver.h"
 
 struct driver_checks;

@@ -1,7 +1,7 @@
 /* The cost model that the options ask for. */
 #include "passes/driver.h"
 
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 #include "passes/analysis/profile.h"
 
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #include "passes/driver_list.h"
 
 #include "ir/base/suggest.h"
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 #include "passes/facts.h"
 
 #include <string.h>

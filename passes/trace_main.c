@@ -6,8 +6,8 @@
  *     dopt-trace report TRACES            what bounds the step
  *     dopt-trace compare MODULE TRACES    measured against predicted
  */
-#include "parser/cluster.h"
-#include "parser/parse.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/trace_compare.h"
 #include "passes/analysis/trace_report.h"

@@ -1,6 +1,6 @@
 /*
  * A cluster: devices, the switches and links between them, and the way a message takes. Declared in
- * text files of their own (docs/clusters.md); parser/cluster.h reads them.
+ * text files of their own (docs/clusters.md); parser/cluster/cluster.h reads them.
  *
  *     node 0              node 1            vertices: devices, hosts (the memories and processors
  *     d0 d1  ─ switch ─┐  d2 d3 ─ switch    beside the devices) and switches

@@ -5,7 +5,7 @@
  *     kernels [name...]
  */
 #include "lower/plan.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <dlfcn.h>
 #include <math.h>

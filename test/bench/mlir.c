@@ -4,7 +4,7 @@
  * runs; in turns with memchr over the same bytes, which says how fast the machine's memory is at
  * the moment.
  */
-#include "parser/stablehlo/mlir.h"
+#include "parser/stablehlo/mlir/mlir.h"
 
 #include <stdio.h>
 #include <stdlib.h>

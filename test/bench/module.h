@@ -2,7 +2,7 @@
 #ifndef TEST_BENCH_MODULE_H
 #define TEST_BENCH_MODULE_H
 
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <stdio.h>
 #include <talloc.h>

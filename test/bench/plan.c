@@ -4,7 +4,7 @@
  *
  *     plan CLUSTER FILE [SECONDS]     a step as dopt prints it; how long to measure each; 0.5
  */
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 #include "passes/search/search.h"
 #include "test/bench/module.h"
 

@@ -9,7 +9,7 @@
  */
 #include "ir/memory/place.h"
 #include "ir/memory/storage.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/pipeline.h"
 
 #include <stdio.h>

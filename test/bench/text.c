@@ -3,7 +3,7 @@
  * time, the best of several runs; memory is what the module and the context hold afterwards,
  * without the reporter's copy of the text.
  */
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What texts of clusters mean: which devices, nodes and links there are, worked out by hand. */
 #include "ir/cluster/device.h"
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The ways of a machine configuration are its paths, over links that are shared as FlexFlow has it.
  */
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
  * from, and has the sizes and the ways that its papers and data sheets say.
  */
 #include "ir/cluster/device.h"
-#include "parser/cluster.h"
-#include "parser/cluster_shipped.h"
+#include "parser/cluster/cluster.h"
+#include "parser/cluster/shipped.h"
 #include "passes/analysis/collective.h"
 
 #include <ctype.h>

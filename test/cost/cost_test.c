@@ -2,8 +2,8 @@
  * The cost of whole steps, worked out by hand for a device with round numbers:
  * 1 TFLOP/s, 100 GB/s, 1 us a kernel; links of 10 us and 10 GB/s.
  */
-#include "parser/cluster.h"
-#include "parser/parse.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost.h"
 #include "passes/analysis/memory.h"
 #include "passes/analysis/profile.h"

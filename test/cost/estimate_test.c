@@ -2,8 +2,8 @@
  * What a kernel of several ops is estimated at: a device of 1 TFLOP/s, 100 GB/s, 1 us a kernel, by
  * hand; and the same to the bit whether its ops are asked for or the fuse that is made of them.
  */
-#include "parser/cluster.h"
-#include "parser/parse.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost_internal.h"
 #include "passes/analysis/estimate.h"
 #include "passes/analysis/key_read.h"

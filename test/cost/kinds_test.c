@@ -1,6 +1,6 @@
 /* Steps on clusters whose devices or links are not alike, worked out by hand. */
 #include "ir/cluster/device.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost.h"
 #include "passes/analysis/whatif.h"
 

@@ -4,7 +4,7 @@
  */
 #include "ir/memory/place.h"
 #include "lower/plan.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/memory.h"
 #include "passes/pipeline.h"
 

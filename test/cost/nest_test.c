@@ -3,7 +3,7 @@
  * were worked out by hand from ir/loops/scheme.h.
  */
 #include "ir/base/arena.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/estimate_nest.h"
 
 #include <setjmp.h>

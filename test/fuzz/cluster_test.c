@@ -2,7 +2,7 @@
  * The readers of clusters against damaged texts: the clusters that are shipped, a machine
  * configuration of FlexFlow and texts with everything in the language.
  */
-#include "parser/cluster_shipped.h"
+#include "parser/cluster/shipped.h"
 #include "test/fuzz/mutate.h"
 
 #include <string.h>

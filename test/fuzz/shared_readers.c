@@ -2,9 +2,9 @@
 #include "test/fuzz/readers.h"
 
 #include "ir/ir.h"
-#include "parser/cluster.h"
-#include "parser/parse.h"
-#include "parser/stablehlo/mlir_print.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
+#include "parser/stablehlo/mlir/print.h"
 #include "passes/analysis/profile_text.h"
 #include "passes/analysis/trace_measure.h"
 #include "passes/analysis/trace_report.h"

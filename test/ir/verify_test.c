@@ -1,6 +1,6 @@
 /* What the verifier refuses of modules that no text can say: ops that stand in no block. */
 #include "ir/ir.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

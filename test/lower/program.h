@@ -9,7 +9,7 @@
 #include "ir/interp/interp.h"
 #include "lower/lower.h"
 #include "lower/plan.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/memory.h"
 #include "runtime/half.h"
 #include "runtime/rt_program.h"

@@ -1,7 +1,7 @@
 /* What text cannot reach: names that meet, quantities, numbers to the bit, single ops and types. */
 #include "ir/base/out.h"
 #include "ir/base/unit.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * on where they stand or on whether they are connected.
  */
 #include "passes/fuse.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

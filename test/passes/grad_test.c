@@ -5,7 +5,7 @@
  * An op that has a floating-point operand and no case fails the test.
  */
 #include "ir/interp/interp.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/pipeline.h"
 
 #include <setjmp.h>

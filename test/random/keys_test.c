@@ -4,7 +4,7 @@
  * key: names, positions, the order of the operands of a fuse and of attributes.
  */
 #include "lower/plan.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost.h"
 #include "test/random/check.h"
 #include "test/random/generate.h"

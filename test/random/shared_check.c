@@ -1,6 +1,6 @@
 /* Random programs: properties and reports. See check.h. */
 #include "test/random/check.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What-if: what a text changes, and its faults. */
 #include "ir/cluster/cluster.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "ir/cluster/device.h"
 #include "passes/analysis/whatif.h"
 

@@ -2,7 +2,7 @@
 #ifndef TEST_SEARCH_DEVICES_H
 #define TEST_SEARCH_DEVICES_H
 
-#include "parser/cluster.h"
+#include "parser/cluster/cluster.h"
 #include "passes/analysis/cost.h"
 #include "test/random/check.h"
 

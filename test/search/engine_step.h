@@ -6,8 +6,8 @@
 #ifndef TEST_SEARCH_ENGINE_STEP_H
 #define TEST_SEARCH_ENGINE_STEP_H
 
-#include "parser/cluster.h"
-#include "parser/parse.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 #include "passes/search/search.h"
 
 #include <setjmp.h>

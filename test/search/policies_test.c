@@ -4,8 +4,8 @@
  */
 #include "test/search/policies.h"
 
-#include "parser/cluster.h"
-#include "parser/parse.h"
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 
 #include <dirent.h>
 #include <setjmp.h>

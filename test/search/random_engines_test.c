@@ -3,7 +3,7 @@
  * they say, makes a module that means what the program means, and is the same for one seed.
  */
 #include "ir/interp/interp.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost_internal.h"
 #include "passes/search/search.h"
 #include "test/random/check.h"

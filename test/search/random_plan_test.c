@@ -4,7 +4,7 @@
  * what it meant before.
  */
 #include "ir/interp/interp.h"
-#include "parser/parse.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost_internal.h"
 #include "passes/search/plan.h"
 #include "passes/search/search.h"

@@ -3,7 +3,7 @@
  * written by hand from the specification; errors with their places; all programs of Inputs;
  * attributes of the tree by their values; texts that are long, deep, cut off or damaged.
  */
-#include "parser/stablehlo/mlir_print.h"
+#include "parser/stablehlo/mlir/print.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -26,7 +26,7 @@ REASONS = [
 
 def rows(source):
     """(op, what it becomes) in the order of the table."""
-    text = open(os.path.join(source, "parser/stablehlo/import.def")).read()
+    text = open(os.path.join(source, "parser/stablehlo/import/import.def")).read()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for kind, args in re.findall(r'^(POINT|IMPORT|REFUSED)\((.*)\)$', text, flags=re.M):
         name, rest = re.match(r'"([^"]+)", (.*)', args).groups()

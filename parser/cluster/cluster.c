@@ -1,0 +1,161 @@
+/* Clusters from text, and those that are shipped. */
+#include "parser/cluster/build.h"
+#include "parser/cluster/shipped.h"
+
+#include "parser/dir/dir.tab.h"
+
+#include "ir/base/suggest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <talloc.h>
+
+static const struct cluster_tree *
+parse_tree(struct parser *p)
+{
+	if (dir_parse(p) || !p->tree)
+		return NULL;
+	const struct named *word = &p->tree->word;
+	if (!strcmp(symbol_name(p, word->symbol), "cluster"))
+		return p->tree;
+	PARSE_ERROR(p, word->loc, "expected 'cluster', found '%s'", symbol_name(p, word->symbol));
+	return NULL;
+}
+
+struct cluster *
+cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n)
+{
+	unsigned errors = diag_errors(ctx->diag);
+	struct cluster *c = NULL;
+
+	if (n > CLUSTER_BYTES_MAX) {
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", file_name,
+			CLUSTER_BYTES_MAX);
+		return NULL;
+	}
+	if (is_machine_config(text))
+		return machine_config_parse(owner, ctx, file_name, text, n);
+	struct ir_module *m = ir_module_create(NULL, ctx, "");
+	struct parser *p = parser_create(m, m, NULL);
+	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
+	struct lexer lx;
+	lexer_open(p, &lx, diag_source_text(ctx->diag, base), n, base, START_CLUSTER);
+	p->lex = &lx;
+	const struct cluster_tree *tree = parse_tree(p);
+	if (tree && !p->tree_lacks)
+		c = cluster_build(p, p, tree, errors);
+	if (c)
+		c->text = cluster_tree_text(c, p, tree);
+	if (c && diag_errors(ctx->diag) == errors)
+		talloc_steal(owner, c);
+	else
+		c = NULL;
+	lexer_close(&lx);
+	talloc_free(m);
+	return c;
+}
+
+void
+cluster_print(FILE *out, const struct cluster *c)
+{
+	fputs(c->text, out);
+}
+
+/* Names of files and of clusters: "h100-x32" is h100_x32. */
+static bool
+same_name(const char *shipped, const char *name)
+{
+	for (; *shipped && *name; shipped++, name++)
+		if (*shipped != *name && !(*shipped == '_' && *name == '-'))
+			return false;
+	return *shipped == *name;
+}
+
+/* The machine at hand, which no file describes. */
+#define THIS_MACHINE "this_machine"
+
+static struct cluster *
+read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f)
+{
+	char *text = talloc_size(NULL, CLUSTER_BYTES_MAX + 2);
+	struct cluster *c = NULL;
+
+	if (!text)
+		out_of_memory();
+	size_t n = fread(text, 1, CLUSTER_BYTES_MAX + 1, f);
+	text[n] = '\0';
+	if (ferror(f))
+		diag_error(ctx->diag, LOC_NONE, "cannot read the cluster '%s': %s", path,
+			strerror(errno));
+	else
+		c = cluster_parse(owner, ctx, path, text, n);
+	talloc_free(text);
+	return c;
+}
+
+/* There is neither a file nor a cluster of that name. */
+static void
+report_missing(struct ir_context *ctx, const char *name)
+{
+	int error = errno;
+	struct suggestion near = suggestion_for(name);
+
+	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++)
+		suggestion_add(&near, s->name);
+	suggestion_add(&near, THIS_MACHINE);
+	char *text = suggestion_text(NULL, &near);
+	diag_error(ctx->diag, LOC_NONE,
+		"'%s' is neither a cluster that is shipped, see -list-clusters, nor a file that "
+		"can be read: %s%s",
+		name, strerror(error), text);
+	talloc_free(text);
+}
+
+/* The text of a shipped cluster of that name, owned by `owner`; NULL: there is none. */
+static char *
+shipped_text(const void *owner, const char *name)
+{
+	if (same_name(THIS_MACHINE, name))
+		return this_machine_text(owner);
+	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++)
+		if (same_name(s->name, name))
+			return talloc_strdup(owner, s->text);
+	return NULL;
+}
+
+struct cluster *
+cluster_open(const void *owner, struct ir_context *ctx, const char *name)
+{
+	void *scratch = talloc_new(NULL);
+	const char *text = shipped_text(scratch, name);
+	struct cluster *c = text ? cluster_parse(owner, ctx, name, text, strlen(text)) : NULL;
+	talloc_free(scratch);
+	if (text)
+		return c;
+	FILE *f = fopen(name, "rb");
+	if (!f) {
+		report_missing(ctx, name);
+		return NULL;
+	}
+	c = read_file(owner, ctx, name, f);
+	fclose(f);
+	return c;
+}
+
+enum { NAME_COLUMN = 18 }; /* where the list says what a cluster is */
+
+void
+cluster_list(FILE *out)
+{
+	struct ir_context *ctx = ir_context_create(NULL);
+
+	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++) {
+		const struct cluster *c = cluster_open(ctx, ctx, s->name);
+		fprintf(out, "%-*s%s\n", NAME_COLUMN, s->name,
+			c && c->source ? c->source : "nobody says");
+	}
+	fprintf(out, "%-*sany number of the cores at hand, probed when it is asked for\n",
+		NAME_COLUMN, THIS_MACHINE);
+	talloc_free(ctx);
+}

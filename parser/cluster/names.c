@@ -1,0 +1,140 @@
+/* Names of a cluster: what they stand for, how many parts they have, what the parts are called. */
+#include "parser/cluster/build.h"
+
+#include "ir/base/suggest.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+#define ENTRIES(b) VECTOR(&(b)->entry, struct entry)
+
+const char *
+builder_text(struct builder *b, struct named name)
+{
+	return symbol_name(b->p, name.symbol);
+}
+
+struct entry *
+entry_find(struct builder *b, const char *name)
+{
+	for (int i = b->entry.n; i-- > 0;)
+		if (ENTRIES(b)[i].name == name)
+			return &ENTRIES(b)[i];
+	return NULL;
+}
+
+static const char *
+kind_text(enum entry_kind kind)
+{
+	static const char *const text[] = {
+		[ENTRY_DEVICE] = "kind of device",
+		[ENTRY_LINK] = "kind of link",
+		[ENTRY_PARTS] = "part",
+		[ENTRY_PLACE] = "node or group",
+	};
+
+	return text[kind];
+}
+
+/* The entry of that kind; NULL after an error. */
+struct entry *
+entry_find_kind(struct builder *b, struct named name, enum entry_kind kind)
+{
+	const char *word = builder_text(b, name);
+	struct entry *e = entry_find(b, word);
+
+	if (e && e->kind == kind)
+		return e;
+	if (e) {
+		PARSE_ERROR(b->p, name.loc, "'%s' is a %s, not a %s", word, kind_text(e->kind),
+			kind_text(kind));
+		return NULL;
+	}
+	struct suggestion near = suggestion_for(word);
+	for (int i = 0; i < b->entry.n; i++)
+		if (ENTRIES(b)[i].kind == kind)
+			suggestion_add(&near, ENTRIES(b)[i].name);
+	char *text = suggestion_text(NULL, &near);
+	PARSE_ERROR(b->p, name.loc, "there is no %s '%s' above%s", kind_text(kind), word, text);
+	talloc_free(text);
+	return NULL;
+}
+
+struct entry *
+entry_define(struct builder *b, struct named name, enum entry_kind kind)
+{
+	const char *word = builder_text(b, name);
+	const struct entry *before = entry_find(b, word);
+
+	if (is_cluster_word(word)) {
+		PARSE_ERROR(b->p, name.loc, "'%s' is a word of clusters, no name", word);
+		return NULL;
+	}
+	if (before) {
+		PARSE_ERROR(b->p, name.loc, "'%s' is defined already", word);
+		diag_note(b->p->ctx->diag, before->loc, "here");
+		return NULL;
+	}
+	PUSH(b->p, &b->entry, struct entry, {.name = word, .loc = name.loc, .kind = kind});
+	return &ENTRIES(b)[b->entry.n - 1];
+}
+
+/* How many `g[8]` are; 0 after an error. */
+uint32_t
+builder_count(struct builder *b, const struct cluster_end *end)
+{
+	const struct ir_attr *a = end->index.list;
+
+	if (!end->indexed)
+		return 1;
+	if (end->index.n == 1 && a->kind == ATTR_INT && a->i >= 1 && a->i <= CLUSTER_PARTS_MAX)
+		return (uint32_t)a->i;
+	PARSE_ERROR(b->p, end->index.loc, "a count is one number from 1 to %d, as in %s[8]",
+		CLUSTER_PARTS_MAX, builder_text(b, end->name));
+	return 0;
+}
+
+/* May there be n more? */
+bool
+builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t most, const char *what,
+	struct ir_loc loc)
+{
+	if (*used + n > most && !b->full) {
+		PARSE_ERROR(b->p, loc, "the cluster has more than %" PRIu32 " %s", most, what);
+		b->full = true;
+	}
+	if (b->full)
+		return false;
+	*used += (uint32_t)n;
+	return true;
+}
+
+/* "n[3].g[1]"; without a count "n[3].g". */
+const char *
+builder_name(struct builder *b, const struct cluster_end *end, uint32_t i)
+{
+	char *s = end->indexed ? talloc_asprintf(NULL, "%s%s[%" PRIu32 "]", b->path,
+					 builder_text(b, end->name), i)
+			       : talloc_asprintf(NULL, "%s%s", b->path, builder_text(b, end->name));
+
+	if (!s)
+		out_of_memory();
+	const char *copy = arena_strndup(b->names, s, strlen(s));
+	talloc_free(s);
+	return copy;
+}
+
+/* Names n parts; their vertices are still to be filled in. NULL after an error. */
+struct entry *
+entry_define_parts(struct builder *b, const struct cluster_end *end)
+{
+	uint32_t n = builder_count(b, end);
+	struct entry *e = n ? entry_define(b, end->name, ENTRY_PARTS) : NULL;
+
+	if (!e || !builder_have_room(b, &b->nparts, n, CLUSTER_PARTS_MAX, "parts", end->loc))
+		return NULL;
+	e->n = n;
+	e->vertex = ARENA_ARRAY(b->p->scratch, uint32_t, n);
+	return e;
+}

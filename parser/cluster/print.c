@@ -1,0 +1,164 @@
+/*
+ * The canonical text of a cluster: an item a line, attributes in the order in which they were
+ * written, several groups of them on lines of their own, lines broken before 100 columns.
+ */
+#include "parser/cluster/tree.h"
+
+#include "ir/base/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	LINE_COLUMNS = 100,
+	ITEM_INDENT = 2,  /* as in the text of modules */
+	GROUP_INDENT = 2, /* of what does not fit on the line of its item, besides */
+};
+
+struct writer {
+	struct parser *p;
+	char *text; /* so far; talloc */
+	size_t column;
+};
+
+static void
+put(struct writer *w, const char *s)
+{
+	const char *line = strrchr(s, '\n');
+
+	w->text = talloc_strdup_append_buffer(w->text, s);
+	if (!w->text)
+		out_of_memory();
+	w->column = line ? strlen(line + 1) : w->column + strlen(s);
+}
+
+static void
+put_indent(struct writer *w, int n)
+{
+	char *s = talloc_asprintf(w->p, "\n%*s", n, "");
+
+	put(w, s);
+	talloc_free(s);
+}
+
+static char *text_of_list(struct parser *p, const struct ir_attr *a);
+
+/* The value as it is written; a talloc child of the parser. */
+static char *
+text_of_value(struct parser *p, const struct ir_attr *a)
+{
+	char number[OUT_QUANTITY];
+	char *buffer = NULL, *copy;
+	size_t size;
+
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: return talloc_strndup(p, number, number_of_int(number, a->i));
+	case ATTR_FLOAT: return talloc_strndup(p, number, number_of_float(number, a->f));
+	case ATTR_QUANTITY:
+		number_of_quantity(number, a->f, (enum ir_unit)a->n);
+		return talloc_strdup(p, number);
+	case ATTR_LIST: return text_of_list(p, a);
+	case ATTR_STRING: break;
+	default: return talloc_strdup(p, a->s);
+	}
+	struct out out = {.file = open_memstream(&buffer, &size)};
+	if (!out.file)
+		out_of_memory();
+	out_string(&out, a->s);
+	out_flush(&out);
+	fclose(out.file);
+	copy = talloc_strdup(p, buffer);
+	free(buffer);
+	return copy;
+}
+
+static char *
+text_of_list(struct parser *p, const struct ir_attr *a)
+{
+	char *s = talloc_strdup(p, "[");
+
+	for (int i = 0; i < a->n; i++) {
+		char *value = text_of_value(p, &a->list[i]);
+		s = talloc_asprintf_append_buffer(s, "%s%s", i ? ", " : "", value);
+		talloc_free(value);
+	}
+	return talloc_strdup_append_buffer(s, "]");
+}
+
+/* A word on this line, or on the next one if it would be too long. */
+static void
+put_word(struct writer *w, const char *s, int indent)
+{
+	if (w->column + 1 + strlen(s) > LINE_COLUMNS)
+		put_indent(w, indent);
+	else
+		put(w, " ");
+	put(w, s);
+}
+
+static void
+put_group(struct writer *w, const struct cluster_group *g, bool alone, int indent)
+{
+	if (!alone)
+		put_indent(w, indent);
+	for (int i = 0; i < g->n; i++) {
+		char *value = text_of_value(w->p, &g->attr[i]);
+		char *s = talloc_asprintf(value, "%s%s = %s%s", i ? "" : "{", g->attr[i].key, value,
+			i + 1 < g->n ? "," : "}");
+		if (i || alone)
+			put_word(w, s, indent + (i ? 1 : 0));
+		else
+			put(w, s);
+		talloc_free(value);
+	}
+}
+
+static void
+put_item(struct writer *w, const struct cluster_item *item, int indent)
+{
+	const char *word = symbol_name(w->p, item->word.symbol);
+
+	put_indent(w, indent);
+	put(w, word);
+	if (item->text) {
+		char *value = text_of_value(w->p, item->text);
+		put(w, " ");
+		put(w, value);
+		talloc_free(value);
+	}
+	for (const struct cluster_end *e = item->ends; e; e = e->next) {
+		char *index = e->indexed ? text_of_list(w->p, &e->index) : talloc_strdup(w->p, "");
+		char *s = talloc_asprintf(index, "%s%s%s", symbol_name(w->p, e->name.symbol), index,
+			e->next ? "," : "");
+		put_word(w, s, indent + GROUP_INDENT);
+		talloc_free(index);
+	}
+	int n = 0;
+	for (const struct cluster_group *g = item->groups; g; g = g->next)
+		n += g->n != 0;
+	for (const struct cluster_group *g = item->groups; g; g = g->next)
+		if (g->n)
+			put_group(w, g, n == 1, indent + GROUP_INDENT);
+	if (!item->body)
+		return;
+	put(w, " {");
+	for (const struct cluster_item *i = item->body; i; i = i->next)
+		put_item(w, i, indent + ITEM_INDENT);
+	put_indent(w, indent);
+	put(w, "}");
+}
+
+char *
+cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree *tree)
+{
+	struct writer w = {.p = p, .text = talloc_strdup(owner, "cluster @")};
+
+	put(&w, symbol_name(p, tree->name.symbol));
+	put(&w, " {");
+	for (const struct cluster_item *i = tree->items; i; i = i->next)
+		put_item(&w, i, ITEM_INDENT);
+	put(&w, "\n}\n");
+	return w.text;
+}

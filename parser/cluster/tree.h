@@ -1,0 +1,70 @@
+/*
+ * The text of a cluster as a tree, inside the parser:
+ *
+ *     text --lexer (dir.l), grammar (dir.y)--> tree (parser/cluster/tree.c) --cluster_build.c--> cluster
+ *                                              tree --cluster_print.c--> canonical text
+ *
+ * All of it is in the arena of the parse.
+ */
+#ifndef PARSER_CLUSTER_TREE_H
+#define PARSER_CLUSTER_TREE_H
+
+#include "parser/dir/parser.h"
+
+/* `g[0,1]`; without index `g`. */
+struct cluster_end {
+	struct named name;
+	struct ir_attr index; /* ATTR_LIST */
+	bool indexed;
+	struct ir_loc loc;
+	struct cluster_end *next, *last; /* last: in the first of a list */
+};
+
+/* `{bandwidth = 450GB/s, source = "data sheet"}` */
+struct cluster_group {
+	struct ir_attr *attr; /* [n] */
+	struct ir_loc *key;   /* [n] */
+	int n;
+	struct cluster_group *next, *last;
+};
+
+/* `word ends groups`, `word ends { body }` or `word "text"`. */
+struct cluster_item {
+	struct named word;
+	struct cluster_end *ends;
+	const struct ir_attr *text;
+	struct cluster_group *groups;
+	struct cluster_item *body;
+	struct cluster_item *next, *last;
+};
+
+struct cluster_tree {
+	struct named word, name;
+	struct cluster_item *items; /* NULL where all of them were wrong */
+};
+
+/* parser/cluster/tree.c: what the grammar calls. */
+void tree_finish(
+	struct parser *p, struct named word, struct named name, struct cluster_item *items);
+struct cluster_item *tree_item(struct parser *p, struct named word, struct cluster_end *ends,
+	struct cluster_group *groups, struct cluster_item *body);
+struct cluster_item *tree_text(struct parser *p, struct named word, struct ir_attr text);
+/* An item without the names that belong behind its word: an error. NULL. */
+struct cluster_item *tree_bare(struct parser *p, struct named word);
+/* Either may be NULL. */
+struct cluster_item *tree_join(struct cluster_item *list, struct cluster_item *item);
+/* After a syntax error: drops what was read of the item. NULL. */
+struct cluster_item *tree_give_up(struct parser *p);
+struct cluster_end *tree_end(
+	struct parser *p, struct named name, const struct ir_attr *index, struct ir_loc loc);
+/* With the last n items that were read as index. */
+struct cluster_end *tree_indexed(struct parser *p, struct named name, int n, struct ir_loc loc);
+struct cluster_end *tree_ends(struct cluster_end *list, struct cluster_end *end);
+/* Of the attributes that were read. */
+struct cluster_group *tree_group(struct parser *p);
+struct cluster_group *tree_groups(struct cluster_group *list, struct cluster_group *group);
+
+/* parser/cluster/print.c: the canonical text, owned by `owner`. */
+char *cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree *tree);
+
+#endif

@@ -1,0 +1,216 @@
+/* Declarations: module, let, mesh, steps, func. All but func stand before the functions. */
+#include "parser/dir/parser.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+void
+declare_module(struct parser *p, struct named name)
+{
+	if (p->named)
+		PARSE_ERROR(p, name.loc, "the module has a name already: @%s", p->m->name);
+	else
+		p->m->name = symbol_name(p, name.symbol);
+	p->named = true;
+}
+
+/* What every declaration asks for: the module has its name, and no function came before. */
+static void
+declare_check(struct parser *p, const char *what, struct ir_loc loc)
+{
+	if (!p->named && !p->in_prelude)
+		PARSE_ERROR(p, loc, "the text must start with 'module @name'");
+	p->named = true;
+	if (*what && p->m->func)
+		PARSE_ERROR(p, loc, "%s must stand before the first function", what);
+}
+
+/* Names of lets and axes meet in types: each stands for one thing, and for no word of ours. */
+static bool
+name_is_free(struct parser *p, struct named name)
+{
+	static const char *const word[] = {"true", "false", "inf", "nan", "dim"};
+	const char *s = symbol_name(p, name.symbol);
+	struct ir_loc before = LOC_NONE;
+	bool taken = ir_dtype_find(s) >= 0;
+
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		taken = taken || strcmp(s, word[i]) == 0;
+	if (taken) {
+		PARSE_ERROR(p, name.loc, "'%s' is a word of the language", s);
+		return false;
+	}
+	for (int i = 0; i < p->m->nlets; i++)
+		if (p->m->let[i].name == s)
+			before = p->m->let[i].loc;
+	for (int i = 0; i < p->m->naxes; i++)
+		if (p->m->axis[i].name == s)
+			before = p->m->axis[i].loc;
+	if (!before.begin)
+		return true;
+	PARSE_ERROR(p, name.loc, "'%s' is declared already", s);
+	diag_note(p->ctx->diag, before, "here");
+	return false;
+}
+
+void
+declare_let(struct parser *p, struct named name, struct size_value size, struct ir_loc loc)
+{
+	struct ir_module *m = p->m;
+	int64_t value = 0;
+
+	declare_check(p, "let", name.loc);
+	if (!name_is_free(p, name))
+		return;
+	if (!size_number(p, size, loc, &value))
+		value = 1; /* reported; what uses the name is not to blame */
+	for (int i = 0; p->o && i < p->o->ndefines; i++)
+		if (strcmp(p->o->define[i].name, symbol_name(p, name.symbol)) == 0) {
+			value = p->o->define[i].value;
+			p->defined[i] = true;
+		}
+	m->let = talloc_realloc(m, m->let, struct ir_let, (size_t)m->nlets + 1);
+	if (!m->let)
+		out_of_memory();
+	m->let[m->nlets++] = (struct ir_let){symbol_name(p, name.symbol), value, name.loc};
+}
+
+void
+declare_axes(struct parser *p, bool time, struct ir_loc loc)
+{
+	declare_check(p, time ? "steps" : "mesh", loc);
+	p->time = time;
+}
+
+void
+declare_axis(struct parser *p, struct named name, struct size_value size, struct ir_loc loc)
+{
+	struct ir_module *m = p->m;
+	int64_t n;
+
+	if (!name_is_free(p, name) || !size_number(p, size, loc, &n))
+		return;
+	if (n < 1 || n > PARSE_MAX_AXIS) {
+		PARSE_ERROR(p, loc, "an axis has 1 to %d places, not %" PRId64, PARSE_MAX_AXIS, n);
+		return;
+	}
+	if (m->naxes == IR_MAX_AXES) {
+		PARSE_ERROR(p, name.loc, "a module has at most %d axes", IR_MAX_AXES);
+		return;
+	}
+	if (ir_places(m) * n > PARSE_MAX_PLACES) {
+		PARSE_ERROR(p, loc, "the axes have more than %d places together", PARSE_MAX_PLACES);
+		return;
+	}
+	m->axis[m->naxes++] =
+		(struct ir_axis){symbol_name(p, name.symbol), (int32_t)n, p->time, name.loc};
+}
+
+/* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
+void
+declare_mesh_attrs(struct parser *p, struct ir_loc loc)
+{
+	static const struct ir_row row = {
+		.name = "mesh", .attr = {{.key = "devices", .type = ROW_INTS}}, .nattrs = 1};
+	struct ir_module *m = p->m;
+
+	if (p->time)
+		PARSE_ERROR(p, loc, "time axes have no attributes");
+	else if (m->nmesh_attrs)
+		PARSE_ERROR(p, loc, "the devices are given already");
+	bool ok = attrs_resolve(p, &row) && !p->time && !m->nmesh_attrs;
+	p->attr.n = p->key.n = 0;
+	if (!ok)
+		return;
+	const struct ir_attr *devices = VECTOR(&p->attr, struct ir_attr);
+	for (int i = 0; i < devices->n; i++) {
+		const struct ir_attr *a = &devices->list[i];
+		bool twice = false;
+		for (int j = 0; j < i; j++)
+			twice = twice || devices->list[j].i == a->i;
+		if (a->i < 0 || a->i > INT32_MAX || twice)
+			PARSE_ERROR(p, a->loc,
+				twice ? "device %" PRId64 " is twice in the list"
+				      : "there is no device %" PRId64,
+				a->i);
+	}
+	struct ir_attr *copy = ARENA_NEW(m->arena, struct ir_attr);
+	*copy = *devices;
+	m->mesh_attr = copy;
+	m->nmesh_attrs = 1;
+}
+
+void
+func_begin(struct parser *p, struct named name)
+{
+	struct ir_module *m = p->m;
+	const char *s = symbol_name(p, name.symbol);
+	const struct ir_func *before = ir_func_find(m, s);
+	int n = p->result.n;
+
+	declare_check(p, "", name.loc);
+	p->func_bad = before != NULL;
+	if (before) {
+		PARSE_ERROR(p, name.loc, "@%s is defined already", s);
+		diag_note(p->ctx->diag, before->loc, "here");
+	}
+	struct ir_func *f = ir_func_create(m, s, name.loc);
+	f->prelude = p->in_prelude;
+	p->func = f;
+	p->block = &f->body;
+	p->template = ir_func_is_template(f);
+	if (!p->template && n)
+		PARSE_ERROR(p, VECTOR(&p->result, struct named)[0].loc,
+			"@main has no parameters; use input(\"name\")");
+	scope_open(p);
+	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
+	f->body.nargs = (uint32_t)n;
+	for (int i = 0; i < n; i++) {
+		struct named arg = VECTOR(&p->result, struct named)[i];
+		f->body.arg[i] = (struct ir_value){.name = symbol_name(p, arg.symbol),
+			.block = &f->body,
+			.index = (uint32_t)i};
+		symbol_define(p, arg, &f->body.arg[i]);
+	}
+	p->result.n = 0;
+}
+
+static void
+func_close(struct parser *p)
+{
+	p->func = NULL;
+	p->block = NULL;
+	p->template = false;
+	p->scope = 0;
+	p->undo.n = 0;
+}
+
+void
+func_end(struct parser *p, struct ir_loc loc)
+{
+	struct ir_func *f = p->func;
+	const struct ir_op *last = f->body.last;
+
+	if (p->template && !p->func_bad && !(last && last->code == OP_return)) {
+		loc.begin = loc.end - 1;
+		PARSE_ERROR(p, loc, "@%s must end in return(...)", f->name);
+		p->func_bad = true;
+	}
+	if (p->func_bad && p->template)
+		ir_template_poison(p->m, f);
+	func_close(p);
+}
+
+void
+func_abandon(struct parser *p, struct named name)
+{
+	struct ir_func *f = p->func;
+
+	p->result.n = 0;
+	p->named = true;
+	if (!f)
+		f = ir_func_create(p->m, symbol_name(p, name.symbol), name.loc);
+	ir_template_poison(p->m, f);
+	func_close(p);
+}

@@ -1,0 +1,171 @@
+/* A parse from end to end: the text, then what needs the whole of it. */
+#include "parser/dir/parser.h"
+
+#include "parser/dir/dir.tab.h"
+
+#include "ir/base/suggest.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+struct parser *
+parser_create(const void *owner, struct ir_module *m, const struct parse_options *o)
+{
+	struct parser *p = talloc_zero(owner, struct parser);
+
+	if (!p)
+		out_of_memory();
+	p->ctx = m->ctx;
+	p->m = m;
+	p->o = o;
+	p->scratch = arena_create(p);
+	p->stmt.code = -1;
+	p->defined = talloc_zero_array(p, bool, o ? (size_t)o->ndefines + 1 : 1);
+	if (!p->defined)
+		out_of_memory();
+	return p;
+}
+
+void
+parse_text(struct parser *p, const char *text, size_t n, uint32_t base)
+{
+	struct lexer lx;
+
+	lexer_open(p, &lx, text, n, base, START_MODULE);
+	p->lex = &lx;
+	dir_parse(p);
+	p->lex = NULL;
+	lexer_close(&lx);
+}
+
+static void
+check_defines(struct parser *p)
+{
+	for (int i = 0; p->o && i < p->o->ndefines; i++) {
+		if (p->defined[i])
+			continue;
+		struct suggestion near = suggestion_for(p->o->define[i].name);
+		for (int j = 0; j < p->m->nlets; j++)
+			suggestion_add(&near, p->m->let[j].name);
+		char *text = suggestion_text(NULL, &near);
+		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to define as %" PRId64 "%s",
+			p->o->define[i].name, p->o->define[i].value, text);
+		talloc_free(text);
+	}
+}
+
+static void
+check_devices(struct parser *p)
+{
+	const struct ir_attr *a = p->m->mesh_attr;
+
+	if (a && a->n != ir_devices(p->m))
+		PARSE_ERROR(p, a->loc, "%d devices for %" PRId64 " places of the mesh", a->n,
+			ir_devices(p->m));
+}
+
+/* Every call has its function: of the module, else of the prelude. */
+static bool
+find_callees(struct parser *p)
+{
+	bool ok = true;
+
+	for (int i = 0; i < p->call.n; i++) {
+		const struct ir_op *call = VECTOR(&p->call, struct ir_op *)[i];
+		if (ir_func_find(p->m, call->symbol) || prelude_load(p, call->symbol))
+			continue;
+		struct suggestion near = suggestion_for(call->symbol);
+		for (const struct ir_func *f = p->m->func; f; f = f->next)
+			if (ir_func_is_template(f))
+				suggestion_add(&near, f->name);
+		char *text = suggestion_text(NULL, &near);
+		PARSE_ERROR(p, call->loc, "there is no function @%s%s", call->symbol, text);
+		talloc_free(text);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool
+inline_calls(struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+
+	for (struct ir_op *op = f->body.first, *next; op; op = next) {
+		struct ir_op *prev = op->prev;
+		next = op->next;
+		if (!op_is(op, CALLS))
+			continue;
+		if (!ir_inline_call(m, op))
+			return false;
+		next = prev ? prev->next : f->body.first; /* calls among what came in */
+	}
+	m->func = f;
+	f->next = NULL;
+	m->last_func = &f->next;
+	return true;
+}
+
+/* What needs the whole text. */
+static void
+parse_end(struct parser *p, const char *file_name, struct ir_loc whole)
+{
+	const struct ir_func *f;
+
+	check_defines(p);
+	check_devices(p);
+	if (!p->named)
+		PARSE_ERROR(p, whole, "%s holds no module", file_name);
+	bool found = find_callees(p);
+	f = ir_func_find(p->m, "main");
+	if (p->named && !f)
+		PARSE_ERROR(p, whole, "the module has no function @main");
+	if (found && p->untyped)
+		stmt_type_rest(p);
+}
+
+struct ir_module *
+parse_module(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n, const struct parse_options *o)
+{
+	unsigned errors = diag_errors(ctx->diag);
+
+	if (n > PARSE_MAX_BYTES) {
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", file_name,
+			PARSE_MAX_BYTES);
+		return NULL;
+	}
+	struct ir_module *m = ir_module_create(NULL, ctx, "");
+	struct parser *p = parser_create(m, m, o);
+	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
+	parse_text(p, diag_source_text(ctx->diag, base), n, base);
+	parse_end(p, file_name, (struct ir_loc){base, base});
+	talloc_free(p);
+	bool ok = diag_errors(ctx->diag) == errors && ir_verify_structure(m);
+	if (ok && o && o->inline_calls)
+		ok = inline_calls(m) && ir_verify_structure(m); /* names may meet only now */
+	if (!ok) {
+		talloc_free(m);
+		return NULL;
+	}
+	return talloc_steal(owner, m);
+}
+
+const struct ir_type *
+parse_type_text(struct ir_module *m, const char *name, const char *text, size_t n)
+{
+	struct parser *p = parser_create(NULL, m, NULL);
+	uint32_t base = diag_add_source(m->ctx->diag, name, text, n);
+	const struct ir_size_scope scope = {.m = m};
+	const struct ir_type *type = NULL;
+	struct lexer lx;
+
+	lexer_open(p, &lx, diag_source_text(m->ctx->diag, base), n, base, START_TYPE);
+	p->lex = &lx;
+	if (!dir_parse(p))
+		type = ir_type_resolve(&scope, p->written);
+	lexer_close(&lx);
+	talloc_free(p);
+	return type;
+}

@@ -1,0 +1,251 @@
+/*
+ * Inside the parser. One struct parser holds everything of one parse; the grammar (dir.y) calls the
+ * functions below as it recognizes things.
+ *
+ *     parse.c    the whole: options, end of the module      symbols.c  names to values, scopes
+ *     lex.c      tokens; where to go on after an error       sizes.c    size expressions and types
+ *     declare.c  let, mesh, steps, func                      attrs.c    attributes by the op's row
+ *     stmt.c     ops and fuse bodies                         message.c  wording of syntax errors
+ */
+#ifndef PARSER_PARSER_H
+#define PARSER_PARSER_H
+
+#include "ir/ir.h"
+#include "ir/ops/row.h"
+#include "ir/template.h"
+#include "parser/dir/parse.h"
+
+enum parse_limit {
+	PARSE_MAX_BYTES = 1 << 30,   /* of a text: locations have 32 bits, for all texts together */
+	PARSE_MAX_AXIS = 1 << 16,    /* places of an axis: a layout names one in 16 bits */
+	PARSE_MAX_PLACES = 1 << 30,  /* of all axes together */
+	PARSE_MAX_REGIONS = 32,      /* fuse in fuse; passes and printer recurse */
+	PARSE_MAX_LIST = IR_MAX_LIST, /* operands, attributes, items of a list */
+};
+
+/* A word of the text: the name of a value, an op, an axis ..., or the text of a type. */
+struct symbol {
+	const char *text; /* n bytes of the source */
+	uint32_t n;
+	uint32_t scope; /* in which `value` is defined; 0: in none */
+	union {
+		struct ir_value *value;
+		const struct ir_type *type; /* of the text of a type */
+	};
+	const char *name; /* interned, once somebody asked */
+	int op;           /* SYMBOL_UNKNOWN, or as op_find */
+};
+
+enum { SYMBOL_UNKNOWN = -2 };
+
+struct symbol_slot {
+	uint32_t hash;
+	uint32_t number; /* of the symbol, from 1; 0: free */
+};
+
+/* A size in the making: a constant, or a tree. */
+struct size_value {
+	const struct ir_size *tree; /* NULL: the constant i */
+	int64_t i;
+	bool minimum; /* the literal 2^63, which is right only behind a minus */
+};
+
+/* A text being scanned. */
+struct lexer {
+	void *scanner;
+	char *copy; /* what flex writes into */
+	const char *text;
+	size_t n;
+	uint32_t base;           /* location of text[0] */
+	int start;               /* the token that says what is parsed; 0 once it was delivered */
+	bool is_type;            /* START_TYPE: messages speak of the type */
+	bool is_cluster;         /* START_CLUSTER: reading goes on at items */
+	uint32_t last, last_end; /* of the last token */
+	bool recovering;
+	uint32_t sync_from; /* end of the last statement that was fine, or resumed at */
+	uint32_t last_sync; /* where reading went on last time, plus 1 */
+	int close;          /* braces to deliver that the text lacks */
+};
+
+/* A name with its place. */
+struct named {
+	struct symbol *symbol;
+	struct ir_loc loc;
+};
+
+/* A written type: worked out in @main, as text in templates. */
+struct typed {
+	const struct ir_type *type;
+	struct ir_type_text *text;
+	struct ir_loc loc;
+};
+
+/* The statement being read. */
+struct stmt {
+	bool pending; /* its head was read: op and operands */
+	bool attrs_done;
+	int code; /* enum op_code, or -1 */
+	const char *symbol;
+	struct ir_loc loc, symbol_loc;
+	struct ir_op *op; /* of a fuse: made before its body; NULL where poisoned */
+	bool poisoned;    /* an error in it, or in what it uses, was reported */
+};
+
+/* The body of a fuse, or of an op that should not have one, being read. */
+struct region {
+	struct region *outer;
+	struct stmt stmt;       /* the fuse */
+	struct ir_block *block; /* outside */
+	uint32_t scope;         /* outside */
+	int undo;               /* length of the undo list outside */
+	bool bad;               /* a statement of the body was dropped */
+};
+
+struct undo {
+	struct symbol *symbol;
+	struct ir_value *value;
+	uint32_t scope;
+};
+
+/* Growing arrays; every one is owned by the parser. */
+struct vector {
+	void *data;
+	int n, room;
+};
+
+#define VECTOR(v, type) ((type *)(v)->data)
+#define PUSH(p, v, type, ...)                                                                      \
+	(vector_grow((p), (v), sizeof(type)), VECTOR(v, type)[(v)->n++] = (type)__VA_ARGS__)
+
+struct parser {
+	struct ir_context *ctx;
+	struct ir_module *m;
+	const struct parse_options *o;
+	struct arena *scratch; /* ends with the parse */
+	struct lexer *lex;
+	struct symbol_slot *slot;
+	size_t nslots, nsymbols;
+	struct vector symbols; /* chunks */
+	bool named, in_prelude;
+	bool *defined; /* which -D found their let */
+	bool time;     /* axes being declared are time axes */
+
+	struct ir_func *func; /* being read, or NULL */
+	bool template, func_bad;
+	struct ir_block *block;
+	struct region *region;
+	int nregions;
+	uint32_t scope, last_scope;
+	struct ir_op *untyped; /* first op of @main that waits for functions further on */
+	bool deferred;
+
+	struct stmt stmt;
+	struct vector result, operand, word, attr, key, type, item, undo, call, dim, suffix;
+	struct ir_value poison;       /* stands for values whose definition failed */
+	struct ir_type_text *written; /* result of parsing a type */
+	struct cluster_tree *tree;    /* result of parsing a cluster */
+	bool tree_lacks;              /* items that were wrong, and with them names */
+	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
+};
+
+void vector_grow(const void *owner, struct vector *v, size_t size);
+
+#define PARSE_ERROR(p, loc, ...) diag_error((p)->ctx->diag, (loc), __VA_ARGS__)
+
+/* The text of a place in the text at hand. */
+static inline const char *
+text_at(const struct parser *p, struct ir_loc loc)
+{
+	return p->lex->text + (loc.begin - p->lex->base);
+}
+
+/* lex.c. Scanning n bytes at `text` whose first has location `base`; `start` is a START_ token. */
+void lexer_open(
+	struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start);
+void lexer_close(struct lexer *lx);
+/* The statement or declaration that ends at `loc` is done, well or badly. */
+void lexer_done(struct parser *p, struct ir_loc loc);
+/* Is the last token the first on its line? */
+bool lexer_at_line_start(const struct parser *p);
+/* After an error: the next token is SYNC, at the next statement. */
+void lexer_recover(struct parser *p);
+
+/* symbols.c */
+struct symbol *symbol_find(struct parser *p, const char *text, size_t n);
+const char *symbol_name(struct parser *p, struct symbol *s);
+/* Opens a scope, which must be closed with what was returned. */
+uint32_t scope_open(struct parser *p);
+void scope_close(struct parser *p, uint32_t outer, int undo);
+/* Binds a name in the scope at hand. False, after an error, where it is taken. */
+bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
+/* The name stands for the poison from now on, unless it is defined. */
+void symbol_poison(struct parser *p, struct symbol *s);
+/* The value of a name; NULL, after an error, where there is none. May be the poison. */
+struct ir_value *symbol_value(struct parser *p, struct named name);
+
+/* sizes.c. False: a reported error. */
+struct size_value size_name(struct parser *p, struct symbol *s, struct ir_loc loc);
+bool size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
+	struct size_value *to);
+bool size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
+	struct size_value y, struct ir_loc yloc, struct size_value *to);
+bool size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
+	struct size_value *to);
+const struct ir_size *size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
+/* Its value, with the lets of the module. */
+bool size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
+void type_push(struct parser *p, struct symbol *s, struct ir_loc loc);
+void type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
+bool type_finish(
+	struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
+
+/* attrs.c */
+struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
+struct ir_attr attr_of_list(struct parser *p, int n, struct ir_loc loc);
+void attr_push(struct parser *p, struct named key, struct ir_attr value);
+/* The attributes read so far belong to an op of this row: checks and converts them. */
+bool attrs_resolve(struct parser *p, const struct ir_row *row);
+
+/* declare.c */
+void declare_module(struct parser *p, struct named name);
+void declare_let(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
+void declare_axes(struct parser *p, bool time, struct ir_loc loc);
+void declare_axis(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
+void declare_mesh_attrs(struct parser *p, struct ir_loc loc);
+/* The parameters are the results read so far. */
+void func_begin(struct parser *p, struct named name);
+void func_end(struct parser *p, struct ir_loc loc);
+/* A function that could not be read: calls of it are silent. */
+void func_abandon(struct parser *p, struct named name);
+
+/* stmt.c */
+/*
+ * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns
+ * how many bodies are open around the statement.
+ */
+int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
+void stmt_attrs(struct parser *p);
+/* The end of the innermost body. */
+void stmt_body(struct parser *p);
+/* The statement was given up: closes the bodies that it opened. One that was whole is kept. */
+void stmt_abandon(struct parser *p, int depth);
+/* The end of a statement whose head returned `depth`. */
+void stmt_finish(struct parser *p, int depth);
+/* After a syntax error: whatever names were read stand for the poison. */
+void stmt_give_up(struct parser *p);
+/* Infers the types of the ops of @main that waited for the functions. */
+void stmt_type_rest(struct parser *p);
+
+/* prelude.c. Adds the function of that name to the module if the prelude has it. */
+bool prelude_load(struct parser *p, const char *name);
+
+/* parse.c. A parser of a text that belongs to the module m; `o` may be NULL. */
+struct parser *parser_create(
+	const void *owner, struct ir_module *m, const struct parse_options *o);
+/* Reads declarations and functions from a text in the space of locations. */
+void parse_text(struct parser *p, const char *text, size_t n, uint32_t base);
+
+/* message.c. `expected` are names of tokens. */
+void message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected, int n);
+
+#endif

@@ -1,0 +1,28 @@
+/* The prelude: templates that every module can call. Only those called enter the module. */
+#include "parser/dir/parser.h"
+
+#include <string.h>
+#include <talloc.h>
+
+extern const char dopt_prelude[];
+
+bool
+prelude_load(struct parser *p, const char *name)
+{
+	char *head = talloc_asprintf(NULL, "\nfunc @%s(", name);
+
+	if (!head)
+		out_of_memory();
+	const char *start = strstr(dopt_prelude, head);
+	talloc_free(head);
+	if (!start)
+		return false;
+	size_t n = (size_t)(strstr(start, "\n}\n") + 3 - start);
+	if (!p->prelude_base)
+		p->prelude_base = diag_add_source(
+			p->ctx->diag, "prelude.dir", dopt_prelude, strlen(dopt_prelude));
+	p->in_prelude = true;
+	parse_text(p, start, n, p->prelude_base + (uint32_t)(start - dopt_prelude));
+	p->in_prelude = false;
+	return true;
+}

@@ -1,0 +1,221 @@
+/* Size expressions and types, as trees; in @main they are worked out at once. */
+#include "parser/dir/parser.h"
+
+#include "parser/dir/dir.tab.h"
+
+#include "ir/base/suggest.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Trees of templates live as long as the context; others are needed for a moment. */
+static struct arena *
+size_arena(const struct parser *p)
+{
+	return p->func && p->template ? p->ctx->arena : p->scratch;
+}
+
+static struct ir_size *
+size_node(struct parser *p, enum size_kind kind, struct ir_loc loc)
+{
+	struct ir_size *s = ARENA_NEW(size_arena(p), struct ir_size);
+
+	s->kind = (uint8_t)kind;
+	s->loc = loc;
+	return s;
+}
+
+const struct ir_size *
+size_tree(struct parser *p, struct size_value v, struct ir_loc loc)
+{
+	if (v.tree)
+		return v.tree;
+	struct ir_size *s = size_node(p, SIZE_INT, loc);
+	s->i = v.i;
+	return s;
+}
+
+struct size_value
+size_name(struct parser *p, struct symbol *symbol, struct ir_loc loc)
+{
+	struct ir_size *s = size_node(p, SIZE_NAME, loc);
+
+	s->name = symbol_name(p, symbol);
+	return (struct size_value){.tree = s};
+}
+
+bool
+size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
+	struct size_value *to)
+{
+	if (!p->func || !p->template) {
+		PARSE_ERROR(p, loc, "dim is for templates: here the sizes are known");
+		return false;
+	}
+	if (!symbol_value(p, value))
+		return false;
+	struct ir_size *s = size_node(p, SIZE_DIM, loc);
+	s->name = symbol_name(p, value.symbol);
+	s->arg[0] = size_tree(p, dim, loc);
+	s->depth = s->arg[0]->depth + 1;
+	*to = (struct size_value){.tree = s};
+	return true;
+}
+
+/* Constants are joined at once where that goes well; else evaluation will say what is wrong. */
+static bool
+size_fold(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
+{
+	switch (kind) {
+	case SIZE_NEG: return !__builtin_sub_overflow((int64_t)0, x, to);
+	case SIZE_ADD: return !__builtin_add_overflow(x, y, to);
+	case SIZE_SUB: return !__builtin_sub_overflow(x, y, to);
+	case SIZE_MUL: return !__builtin_mul_overflow(x, y, to);
+	case SIZE_DIV:
+		if (y == 0 || y == -1 || x % y != 0)
+			return false;
+		*to = x / y;
+		return true;
+	default: return false;
+	}
+}
+
+bool
+size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
+	struct size_value y, struct ir_loc yloc, struct size_value *to)
+{
+	struct size_value folded = {0};
+
+	if (!x.tree && !y.tree && !x.minimum && !y.minimum &&
+		size_fold(kind, x.i, y.i, &folded.i)) {
+		*to = folded;
+		return true;
+	}
+	struct ir_size *s = size_node(p, kind, loc_join(xloc, yloc));
+	s->arg[0] = size_tree(p, x, xloc);
+	s->depth = s->arg[0]->depth;
+	if (kind != SIZE_NEG) {
+		s->arg[1] = size_tree(p, y, yloc);
+		if (s->arg[1]->depth > s->depth)
+			s->depth = s->arg[1]->depth;
+	}
+	if (++s->depth > SIZE_MAX_DEPTH) {
+		PARSE_ERROR(
+			p, s->loc, "the expression is nested more than %d deep", SIZE_MAX_DEPTH);
+		return false;
+	}
+	*to = (struct size_value){.tree = s};
+	return true;
+}
+
+bool
+size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir_loc loc,
+	struct size_value *to)
+{
+	if (!x.minimum)
+		return size_join(p, SIZE_NEG, x, loc_join(loc, xloc), x, loc, to);
+	*to = (struct size_value){.i = x.i};
+	return true;
+}
+
+void
+type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
+{
+	PUSH(p, &p->suffix, struct ir_type_suffix, {symbol_name(p, axis.symbol), place, axis.loc});
+}
+
+bool
+size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value)
+{
+	const struct ir_size_scope scope = {.m = p->m};
+
+	if (s.minimum) {
+		PARSE_ERROR(p, loc, "the number does not fit in 64 bits");
+		return false;
+	}
+	*value = s.i;
+	return !s.tree || ir_size_eval(&scope, s.tree, value);
+}
+
+static int
+find_dtype(struct parser *p, struct symbol *name, struct ir_loc loc)
+{
+	int t = ir_dtype_find(symbol_name(p, name));
+
+	if (t >= 0)
+		return t;
+	struct suggestion near = suggestion_for(symbol_name(p, name));
+	for (int i = 0; i < IR_NDTYPES; i++)
+		suggestion_add(&near, ir_dtype_name((enum ir_dtype)i));
+	char *text = suggestion_text(NULL, &near);
+	PARSE_ERROR(p, loc, "'%s' is no element type%s", symbol_name(p, name), text);
+	talloc_free(text);
+	return -1;
+}
+
+/* The dims and suffixes read so far are those of a type: the result of parsing a type. */
+bool
+type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc)
+{
+	struct arena *arena = size_arena(p);
+	int t = find_dtype(p, dtype, dtype_loc), rank = p->dim.n, n = p->suffix.n;
+
+	p->dim.n = p->suffix.n = 0;
+	if (t < 0)
+		return false;
+	if (rank > IR_MAX_RANK) {
+		PARSE_ERROR(
+			p, loc, "the type has %d dims; a tensor has at most %d", rank, IR_MAX_RANK);
+		return false;
+	}
+	struct ir_type_text *text = ARENA_NEW(arena, struct ir_type_text);
+	const struct ir_size **dim = ARENA_ARRAY(arena, const struct ir_size *, rank);
+	struct ir_type_suffix *suffix = ARENA_ARRAY(arena, struct ir_type_suffix, n);
+	for (int i = 0; i < rank; i++)
+		dim[i] = VECTOR(&p->dim, const struct ir_size *)[i];
+	for (int i = 0; i < n; i++)
+		suffix[i] = VECTOR(&p->suffix, struct ir_type_suffix)[i];
+	*text = (struct ir_type_text){.dtype = (enum ir_dtype)t,
+		.rank = rank,
+		.nsuffixes = n,
+		.loc = loc,
+		.dim = dim,
+		.suffix = suffix};
+	p->written = text;
+	return true;
+}
+
+/* Parses the text of a type, which was one token so far. NULL after an error. */
+static struct ir_type_text *
+type_parse(struct parser *p, struct ir_loc loc)
+{
+	struct lexer inner, *outer = p->lex;
+
+	lexer_open(p, &inner, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
+	p->lex = &inner;
+	p->dim.n = p->suffix.n = 0;
+	p->written = NULL;
+	if (dir_parse(p))
+		p->written = NULL;
+	p->lex = outer;
+	lexer_close(&inner);
+	return p->written;
+}
+
+void
+type_push(struct parser *p, struct symbol *s, struct ir_loc loc)
+{
+	const struct ir_size_scope scope = {.m = p->m};
+	struct typed t = {.loc = loc};
+
+	if (!p->template)
+		t.type = s->type;
+	if (!t.type)
+		t.text = type_parse(p, loc);
+	if (t.text && !p->template)
+		t.type = s->type = ir_type_resolve(&scope, t.text);
+	if (!t.type && !(t.text && p->template))
+		p->stmt.poisoned = true;
+	PUSH(p, &p->type, struct typed, t);
+}

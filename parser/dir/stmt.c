@@ -1,0 +1,437 @@
+/*
+ * Statements: from names, operands, attributes and types to an op in the block at hand. An op of
+ * @main is typed as soon as it is read, until the first call: functions may come later in the text,
+ * so the rest waits for its end.
+ */
+#include "parser/dir/parser.h"
+
+#include "ir/base/suggest.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum { STMT_TYPES = 16 }; /* results of an op that need no allocation to infer */
+
+static void
+stmt_reset(struct parser *p)
+{
+	p->result.n = p->operand.n = p->word.n = p->attr.n = p->key.n = p->type.n = p->item.n = 0;
+	p->stmt = (struct stmt){.code = -1};
+}
+
+/* The names in front of "=" stand for the poison: uses of them are silent. */
+static void
+poison_results(struct parser *p)
+{
+	for (int i = 0; i < p->result.n; i++)
+		symbol_poison(p, VECTOR(&p->result, struct named)[i].symbol);
+	if (p->region)
+		p->region->bad = true;
+	p->func_bad = true;
+}
+
+void
+stmt_give_up(struct parser *p)
+{
+	poison_results(p);
+	stmt_reset(p);
+}
+
+/* The values that the names in the parentheses stand for. */
+static void
+find_operands(struct parser *p)
+{
+	for (int i = 0; i < p->word.n; i++) {
+		struct ir_value *v = symbol_value(p, VECTOR(&p->word, struct named)[i]);
+		if (v && v != &p->poison)
+			PUSH(p, &p->operand, struct ir_value *, v);
+		else
+			p->stmt.poisoned = true;
+	}
+}
+
+static int
+find_op(struct parser *p, struct named name)
+{
+	struct symbol *s = name.symbol;
+
+	if (s->op == SYMBOL_UNKNOWN)
+		s->op = op_find(symbol_name(p, s));
+	if (s->op >= 0)
+		return s->op;
+	struct suggestion near = suggestion_for(symbol_name(p, s));
+	for (int c = 0; c < OP_NCODES; c++)
+		suggestion_add(&near, op_name((enum op_code)c));
+	char *text = suggestion_text(NULL, &near);
+	PARSE_ERROR(p, name.loc, "there is no op '%s'%s", symbol_name(p, s), text);
+	talloc_free(text);
+	return -1;
+}
+
+#define STMT_FAIL(p, loc, ...) (PARSE_ERROR(p, loc, __VA_ARGS__), (p)->stmt.poisoned = true)
+
+/* The name in quotes, or behind @, that some ops have and others have not. */
+static void
+check_symbol(struct parser *p, struct named callee)
+{
+	struct stmt *s = &p->stmt;
+	unsigned traits = op_traits((enum op_code)s->code);
+	const char *op = op_name((enum op_code)s->code);
+
+	if (callee.symbol && !(traits & CALLS))
+		STMT_FAIL(p, callee.loc, "%s calls no function", op);
+	else if (!callee.symbol && (traits & CALLS))
+		STMT_FAIL(p, s->loc, "which function? write call @name(...)");
+	if (s->symbol && (!(traits & (NAMED | KEYED)) || (traits & CALLS)))
+		STMT_FAIL(p, s->symbol_loc, "%s has no name", op);
+	else if (!s->symbol && (traits & (NAMED | KEYED)) && !(traits & CALLS))
+		STMT_FAIL(p, s->loc, "%s needs a name in quotes, first in the parentheses", op);
+	if (callee.symbol)
+		s->symbol = symbol_name(p, callee.symbol);
+}
+
+/* Where the op may stand. */
+static void
+check_place(struct parser *p)
+{
+	struct stmt *s = &p->stmt;
+	unsigned traits = op_traits((enum op_code)s->code);
+	const char *op = op_name((enum op_code)s->code);
+
+	if (p->block->last && op_is(p->block->last, TERMINATOR))
+		STMT_FAIL(p, s->loc, "nothing can follow %s",
+			op_name((enum op_code)p->block->last->code));
+	if (s->code == OP_return && (p->region || !p->template))
+		STMT_FAIL(p, s->loc,
+			p->region ? "a fuse ends in yield(...)"
+				  : "@main returns nothing; use output(\"name\", %%value)");
+	if (s->code == OP_yield && !p->region)
+		STMT_FAIL(p, s->loc, "yield ends the body of a fuse; there is none here");
+	if (p->region &&
+		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL | OWN)) || s->code == OP_input))
+		STMT_FAIL(p, s->loc, "%s cannot stand in a fuse", op);
+	if ((traits & REGION) && p->nregions == PARSE_MAX_REGIONS)
+		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
+}
+
+/* As many names in front of "=" as results; a row that takes any number is checked by inference. */
+static void
+check_counts(struct parser *p)
+{
+	struct stmt *s = &p->stmt;
+	int want = p->ctx->row[s->code].nresults, have = p->result.n;
+
+	if (want != ROW_ANY && want != have && !want)
+		STMT_FAIL(p, VECTOR(&p->result, struct named)[0].loc, "%s has no result to name",
+			op_name((enum op_code)s->code));
+	else if (want != ROW_ANY && want != have)
+		STMT_FAIL(p, s->loc, "%s has %d result%s, %s", op_name((enum op_code)s->code), want,
+			want == 1 ? "" : "s",
+			have > want ? "more names stand before it"
+			: want == 1 ? "which needs a name: write %name = ..."
+				    : "each of which needs a name: write %a, %b = ...");
+	if (p->operand.n > PARSE_MAX_LIST || have > PARSE_MAX_LIST)
+		STMT_FAIL(p, s->loc, "an op has at most %d operands and results", PARSE_MAX_LIST);
+}
+
+/* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are none. */
+static const char *
+value_name(struct parser *p, struct symbol *s)
+{
+	if (!p->template && s->text[0] >= '0' && s->text[0] <= '9')
+		return NULL;
+	return symbol_name(p, s);
+}
+
+static void
+define_results(struct parser *p, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct named name = VECTOR(&p->result, struct named)[i];
+		op->result[i].name = value_name(p, name.symbol);
+		if (!symbol_define(p, name, &op->result[i]))
+			p->func_bad = true;
+	}
+}
+
+static struct ir_op *
+make_op(struct parser *p)
+{
+	struct stmt *s = &p->stmt;
+	struct ir_op *op = ir_op_create(p->m, (enum op_code)s->code, s->loc,
+		VECTOR(&p->operand, struct ir_value *), p->operand.n,
+		VECTOR(&p->attr, struct ir_attr), p->attr.n, p->result.n);
+
+	op->symbol = s->symbol;
+	if (op_is(op, CALLS)) {
+		PUSH(p, &p->call, struct ir_op *, op);
+		if (!p->template && !p->deferred) {
+			p->deferred = true;
+			p->untyped = op;
+		}
+	}
+	return op;
+}
+
+/* Opens a body of the statement at hand; in one of its own scope values outside are not seen. */
+static void
+region_open(struct parser *p, struct ir_block *body, bool own_scope)
+{
+	struct region *r = ARENA_NEW(p->scratch, struct region);
+
+	*r = (struct region){
+		.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->undo.n};
+	r->scope = own_scope ? scope_open(p) : p->scope;
+	p->region = r;
+	p->nregions++;
+	p->block = body;
+}
+
+static void
+region_close(struct parser *p)
+{
+	struct region *r = p->region;
+
+	scope_close(p, r->scope, r->undo);
+	p->region = r->outer;
+	p->nregions--;
+	p->block = r->block;
+	stmt_reset(p);
+	p->stmt = r->stmt;
+	p->stmt.poisoned = r->stmt.poisoned || r->bad;
+}
+
+/* A block for the statements of a body that belongs to no op. */
+static struct ir_block *
+lost_block(struct parser *p)
+{
+	struct ir_block *b = ARENA_NEW(p->m->arena, struct ir_block);
+
+	b->func = p->func;
+	return b;
+}
+
+/* The fuse itself comes first: in its body the names of the operands are those of the arguments. */
+static void
+fuse_open(struct parser *p)
+{
+	struct ir_op *op = NULL;
+	struct ir_block *body = NULL;
+
+	if (p->stmt.poisoned) {
+		poison_results(p);
+		body = lost_block(p);
+	} else {
+		op = p->stmt.op = make_op(p);
+		ir_block_append(p->block, op);
+		define_results(p, op);
+		body = ir_op_make_body(p->m, op);
+	}
+	region_open(p, body, true);
+	for (int i = 0; i < p->word.n; i++) {
+		struct named name = VECTOR(&p->word, struct named)[i];
+		if (!op)
+			symbol_poison(p, name.symbol);
+		else if (name.symbol->scope != p->scope) /* of equal operands the first */
+			symbol_define(p, name, &body->arg[i]);
+	}
+	stmt_reset(p);
+}
+
+int
+stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc)
+{
+	struct stmt *s = &p->stmt;
+	int depth = p->nregions;
+
+	if (s->pending) { /* a statement between braces behind an op that is no fuse */
+		if (s->code >= 0)
+			PARSE_ERROR(p, s->loc, "%s has no body", op_name((enum op_code)s->code));
+		s->poisoned = true;
+		poison_results(p);
+		region_open(p, lost_block(p), false);
+		stmt_reset(p);
+		s->poisoned = true;
+		depth++;
+	}
+	s->pending = true;
+	s->loc = loc;
+	find_operands(p);
+	s->code = find_op(p, op);
+	if (s->code < 0) {
+		s->poisoned = true;
+		return depth;
+	}
+	check_symbol(p, callee);
+	check_place(p);
+	if (!s->poisoned)
+		check_counts(p);
+	if (op_traits((enum op_code)s->code) & REGION)
+		fuse_open(p);
+	return depth;
+}
+
+void
+stmt_attrs(struct parser *p)
+{
+	struct stmt *s = p->stmt.pending ? &p->stmt : &p->region->stmt;
+
+	if (s->code >= 0 && !attrs_resolve(p, &p->ctx->row[s->code]))
+		s->poisoned = true;
+	s->attrs_done = true;
+	if (s == &p->stmt)
+		return;
+	s->poisoned = s->poisoned || p->stmt.poisoned;
+	if (s->op)
+		row_sort_attrs(p->m, s->op, VECTOR(&p->attr, struct ir_attr), p->attr.n);
+	stmt_reset(p);
+}
+
+void
+stmt_body(struct parser *p)
+{
+	struct ir_block *body = p->block;
+
+	region_close(p);
+	if (p->stmt.poisoned || (body->last && body->last->code == OP_yield))
+		return;
+	STMT_FAIL(p, p->stmt.loc, "the body of %s must end in yield(...)",
+		op_name((enum op_code)p->stmt.code));
+}
+
+static void
+check_types(struct parser *p)
+{
+	int types = p->type.n, results = p->stmt.op ? p->stmt.op->nresults : p->result.n;
+
+	if (types && types != results)
+		STMT_FAIL(p, VECTOR(&p->type, struct typed)[0].loc, "%d type%s for %d result%s",
+			types, types == 1 ? "" : "s", results, results == 1 ? "" : "s");
+}
+
+/* @main: the results carry the written types until they are inferred. A template keeps the text. */
+static void
+set_written(struct parser *p, struct ir_op *op)
+{
+	const struct typed *type = VECTOR(&p->type, struct typed);
+
+	for (int i = 0; i < p->type.n; i++) {
+		op->result[i].type = type[i].type;
+		if (p->template && i)
+			type[i - 1].text->next = type[i].text;
+	}
+	if (p->template && p->type.n)
+		op->written = type[0].text;
+}
+
+static bool
+values_typed(const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++)
+		if (!ir_operand_type(op, i))
+			return false;
+	return true;
+}
+
+/* Infers an op of @main. One that uses a value without a type fails in silence, as was said. */
+static void
+stmt_type(struct parser *p, struct ir_op *op)
+{
+	const struct ir_type *few[STMT_TYPES], **written = few;
+	bool known =
+		values_typed(op) && !(op->body && op->body->last && !values_typed(op->body->last));
+
+	if (op->nresults > STMT_TYPES)
+		written = ARENA_ARRAY(p->scratch, const struct ir_type *, op->nresults);
+	for (int i = 0; i < op->nresults; i++) {
+		written[i] = op->result[i].type;
+		op->result[i].type = NULL;
+	}
+	if (known && ir_infer(p->m, op, op->nresults ? written : NULL))
+		return;
+	for (int i = 0; i < op->nresults; i++)
+		op->result[i].type = NULL;
+}
+
+static void
+type_block(struct parser *p, struct ir_op *first)
+{
+	for (struct ir_op *op = first; op; op = op->next) {
+		if (op->body) {
+			for (uint32_t i = 0; i < op->body->nargs; i++)
+				op->body->arg[i].type = ir_operand_type(op, (int)i);
+			type_block(p, op->body->first);
+		}
+		stmt_type(p, op);
+	}
+}
+
+void
+stmt_type_rest(struct parser *p)
+{
+	type_block(p, p->untyped);
+}
+
+/* Nothing comes of a statement with an error; its names are poison, its fuse is taken out. */
+static void
+stmt_drop(struct parser *p)
+{
+	poison_results(p);
+	if (p->stmt.op)
+		ir_op_unlink(p->stmt.op);
+}
+
+void
+stmt_finish(struct parser *p, int depth)
+{
+	struct ir_op *op;
+
+	if (p->nregions > depth) {
+		struct vector type = p->type;
+		p->type.n = 0;
+		region_close(p);
+		p->type.n = type.n;
+		STMT_FAIL(p, p->stmt.loc, "fuse needs a body, { ... yield(...) }");
+	}
+	check_types(p);
+	if (p->stmt.poisoned) {
+		stmt_drop(p);
+		stmt_reset(p);
+		return;
+	}
+	op = p->stmt.op;
+	if (!op) {
+		op = make_op(p);
+		ir_block_append(p->block, op);
+		define_results(p, op);
+	}
+	set_written(p, op);
+	if (!p->template && !p->deferred)
+		stmt_type(p, op);
+	stmt_reset(p);
+}
+
+/*
+ * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and
+ * on a line of its own, the statement before it is not to blame.
+ */
+static bool
+stmt_is_whole(const struct parser *p, int depth)
+{
+	return p->nregions == depth && p->stmt.pending && (p->stmt.attrs_done || !p->attr.n) &&
+	       lexer_at_line_start(p);
+}
+
+void
+stmt_abandon(struct parser *p, int depth)
+{
+	if (stmt_is_whole(p, depth)) {
+		stmt_finish(p, depth);
+		return;
+	}
+	while (p->nregions > depth) {
+		region_close(p);
+		if (p->stmt.op)
+			ir_op_unlink(p->stmt.op);
+	}
+}

@@ -1,0 +1,178 @@
+/*
+ * Names to values. A symbol is found once a token, and holds what the name means in the scope at
+ * hand, so that there is no second look-up. A scope is a number: opening one hides all values, and
+ * closing it brings back those that it redefined. */
+#include "parser/dir/parser.h"
+
+#include "ir/base/array.h"
+#include "ir/base/intern.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	SYMBOLS_FIRST = 1024, /* slots: a small file has some hundred words */
+	SYMBOLS_CHUNK = 256,  /* symbols allocated together */
+};
+
+void
+vector_grow(const void *owner, struct vector *v, size_t size)
+{
+	if (v->n < v->room)
+		return;
+	v->room = v->room ? v->room * 2 : 16;
+	v->data = array_resize(owner, v->data, v->room, size, "what the parser has read");
+}
+
+static void
+symbols_grow(struct parser *p)
+{
+	struct symbol_slot *old = p->slot;
+	size_t n = p->nslots;
+
+	p->nslots = n ? 2 * n : SYMBOLS_FIRST;
+	p->slot = ARRAY_ZERO(p, struct symbol_slot, p->nslots);
+	for (size_t i = 0; i < n; i++) {
+		if (!old[i].number)
+			continue;
+		size_t at = old[i].hash & (p->nslots - 1);
+		while (p->slot[at].number)
+			at = (at + 1) & (p->nslots - 1);
+		p->slot[at] = old[i];
+	}
+	array_free(old);
+}
+
+/* Symbols are in chunks, so that a slot takes 8 bytes and no symbol moves. */
+static struct symbol *
+symbol_of(const struct parser *p, uint32_t number)
+{
+	return &VECTOR(
+		&p->symbols, struct symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+}
+
+static struct symbol *
+symbol_create(struct parser *p, uint32_t number)
+{
+	if (number / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
+		PUSH(p, &p->symbols, struct symbol *,
+			ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
+	return symbol_of(p, number);
+}
+
+struct symbol *
+symbol_find(struct parser *p, const char *text, size_t n)
+{
+	uint32_t hash = (uint32_t)intern_hash(INTERN_SEED, text, n);
+
+	if (3 * p->nslots <= 4 * p->nsymbols)
+		symbols_grow(p);
+	size_t at = hash & (p->nslots - 1);
+	for (; p->slot[at].number; at = (at + 1) & (p->nslots - 1)) {
+		if (p->slot[at].hash != hash)
+			continue;
+		struct symbol *s = symbol_of(p, p->slot[at].number - 1);
+		if (s->n == n && memcmp(s->text, text, n) == 0)
+			return s;
+	}
+	struct symbol *s = symbol_create(p, (uint32_t)p->nsymbols);
+	*s = (struct symbol){.text = text, .n = (uint32_t)n, .op = SYMBOL_UNKNOWN};
+	p->slot[at] = (struct symbol_slot){hash, (uint32_t)++p->nsymbols};
+	return s;
+}
+
+const char *
+symbol_name(struct parser *p, struct symbol *s)
+{
+	if (!s->name)
+		s->name = ir_name_n(p->ctx, s->text, s->n);
+	return s->name;
+}
+
+uint32_t
+scope_open(struct parser *p)
+{
+	uint32_t outer = p->scope;
+
+	p->scope = ++p->last_scope;
+	return outer;
+}
+
+void
+scope_close(struct parser *p, uint32_t outer, int undo)
+{
+	while (p->undo.n > undo) {
+		const struct undo *u = &VECTOR(&p->undo, struct undo)[--p->undo.n];
+		u->symbol->value = u->value;
+		u->symbol->scope = u->scope;
+	}
+	p->scope = outer;
+}
+
+static void
+symbol_bind(struct parser *p, struct symbol *s, struct ir_value *v)
+{
+	if (p->region)
+		PUSH(p, &p->undo, struct undo, {s, s->value, s->scope});
+	s->value = v;
+	s->scope = p->scope;
+}
+
+/* Where a value was defined. */
+static struct ir_loc
+value_loc(const struct parser *p, const struct ir_value *v)
+{
+	if (v->op)
+		return v->op->loc;
+	return v->block && v->block->parent ? v->block->parent->loc : p->func->loc;
+}
+
+bool
+symbol_define(struct parser *p, struct named name, struct ir_value *v)
+{
+	struct symbol *s = name.symbol;
+
+	if (s->scope == p->scope && s->value != &p->poison) {
+		PARSE_ERROR(p, name.loc, "%%%.*s is defined already", (int)s->n, s->text);
+		diag_note(p->ctx->diag, value_loc(p, s->value), "here");
+		return false;
+	}
+	symbol_bind(p, s, v);
+	return true;
+}
+
+void
+symbol_poison(struct parser *p, struct symbol *s)
+{
+	if (s->scope != p->scope)
+		symbol_bind(p, s, &p->poison);
+}
+
+/* Is the name a value of a block around the body being read? */
+static bool
+symbol_is_outside(const struct parser *p, const struct symbol *s)
+{
+	for (const struct region *r = p->region; r; r = r->outer)
+		if (s->scope == r->scope)
+			return true;
+	return false;
+}
+
+struct ir_value *
+symbol_value(struct parser *p, struct named name)
+{
+	struct symbol *s = name.symbol;
+
+	if (s->scope == p->scope)
+		return s->value;
+	if (s->scope && s->value == &p->poison)
+		return NULL;
+	if (s->scope && symbol_is_outside(p, s))
+		PARSE_ERROR(p, name.loc,
+			"%%%.*s is outside the body of the fuse; make it an operand", (int)s->n,
+			s->text);
+	else
+		PARSE_ERROR(p, name.loc, "%%%.*s is not defined", (int)s->n, s->text);
+	symbol_poison(p, s);
+	return NULL;
+}

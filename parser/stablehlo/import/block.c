@@ -1,0 +1,334 @@
+/* Ops one by one: the table, and what is checked for all of them. */
+#include "parser/stablehlo/import/block.h"
+
+#include "ir/base/suggest.h"
+#include "parser/stablehlo/import/ops.h"
+
+#include <string.h>
+#include <talloc.h>
+
+static const struct import_row rows[] = {
+#define POINT(name, numbers, bools) {name, NULL, "t+", 1, 0, OP_##numbers, OP_##bools, NULL},
+#define IMPORT(name, function, operands, results, regions)                                         \
+	{name, function, operands, results, regions, OP_NCODES, OP_NCODES, NULL},
+#define REFUSED(name, why) {name, NULL, "x*", -1, -1, OP_NCODES, OP_NCODES, why},
+#include "parser/stablehlo/import/import.def"
+#undef POINT
+#undef IMPORT
+#undef REFUSED
+};
+
+enum { NROWS = sizeof rows / sizeof *rows };
+
+void
+import_rows(struct import *im)
+{
+	im->rows = ptr_map_create(im->missing);
+	for (int i = 0; i < NROWS; i++)
+		ptr_map_set(im->rows, ir_name(im->module->ctx, rows[i].name), &rows[i]);
+}
+
+const struct import_row *
+import_find(const struct import *im, const char *name)
+{
+	return ptr_map_get(im->rows, name);
+}
+
+char *
+import_suggest(const void *owner, const char *name)
+{
+	struct suggestion near = suggestion_for(name);
+
+	for (int i = 0; i < NROWS; i++)
+		if (!rows[i].refused)
+			suggestion_add(&near, rows[i].name);
+	return suggestion_text(owner, &near);
+}
+
+void
+import_bind(struct import *im, struct mlir_value *v, const struct import_value *value)
+{
+	if (!v->data)
+		v->data = ARENA_NEW(im->arena, struct import_value);
+	*(struct import_value *)v->data = *value;
+}
+
+struct import_value
+import_get(const struct mlir_value *v)
+{
+	if (v->data)
+		return *(const struct import_value *)v->data;
+	return (struct import_value){.type = v->type, .failed = true};
+}
+
+/* Ops that take a scalar's place being a whole tensor as it comes. */
+static bool
+works_pointwise(const struct import_row *row)
+{
+	static import_function *const fine[] = {import_compare, import_select, import_clamp,
+		import_convert, import_bitcast, import_popcnt, import_clz, import_round_away,
+		import_reduce_precision, import_mulhi, import_identity, import_constant, import_if,
+		import_case, import_call, import_composite, import_tuple, import_tuple_element};
+
+	if (!row->function)
+		return true;
+	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+		if (row->function == fine[i])
+			return true;
+	return false;
+}
+
+/* In such a region these do nothing: their results are scalars as their operands are. */
+static bool
+only_shapes(const struct import_row *row, const struct mlir_op *op)
+{
+	return (row->function == import_reshape || row->function == import_broadcast ||
+		       row->function == import_transpose) &&
+	       op->noperands > 0 && op->operand[0]->type->rank == 0 && op->nresults == 1 &&
+	       op->result[0].type->rank == 0;
+}
+
+static const char *
+plural(uint32_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static bool
+check_operand(struct import *im, const struct import_row *row, const struct mlir_op *op, char kind,
+	uint32_t i, const struct import_value *v)
+{
+	(void)row;
+	if (kind == 'x')
+		return true;
+	if (!v->type || v->type->kind != MLIR_TENSOR)
+		return import_error(im, op, "operand %u must be a tensor, it is %s", i + 1,
+			v->type ? v->type->text : "a token");
+	if (v->type->dtype < 0)
+		return import_unsupported_form(im, op, "tensors of %s", v->type->element);
+	if (!v->value && !import_is_empty(v->type))
+		return import_error(im, op, "operand %u has no value", i + 1);
+	if (kind == 't' && import_is_empty(v->type))
+		return import_unsupported(im, op, "an operand without elements");
+	return true;
+}
+
+/* Operands against the row's letters. */
+static bool
+check_operands(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in)
+{
+	const char *letters = row->operands;
+	size_t n = strlen(letters);
+	char last = n ? letters[n - 1] : 0;
+	uint32_t fixed = (uint32_t)n - (last == '*' ? 2 : last == '+' ? 1 : 0);
+	bool open = last == '*' || last == '+';
+
+	if (op->noperands < fixed || (!open && op->noperands > fixed))
+		return import_error(im, op, "takes %s%u operand%s, not %u", open ? "at least " : "",
+			fixed, plural(fixed), op->noperands);
+	for (uint32_t i = 0; i < op->noperands; i++) {
+		char kind = i < fixed ? letters[i] : letters[n - 2];
+		if (!check_operand(im, row, op, kind, i, &in[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Numbers of results and regions; element types that there are. */
+static bool
+check_op(struct import *im, const struct import_row *row, const struct mlir_op *op)
+{
+	if (row->results >= 0 && op->nresults != (uint32_t)row->results)
+		return import_error(im, op, "has %d result%s, not %u", row->results,
+			plural((uint32_t)row->results), op->nresults);
+	if (row->regions >= 0 && op->nregions != (uint32_t)row->regions)
+		return import_error(im, op, "has %d region%s, not %u", row->regions,
+			plural((uint32_t)row->regions), op->nregions);
+	for (uint32_t i = 0; i < op->nresults; i++) {
+		const struct mlir_type *t = op->result[i].type;
+		if (t->kind == MLIR_TENSOR && t->dtype < 0)
+			return import_unsupported_form(im, op, "tensors of %s", t->element);
+		if (t->kind == MLIR_TENSOR && t->rank > IR_MAX_RANK)
+			return import_unsupported_form(im, op,
+				"a tensor of %d dims; %d are the most", t->rank, IR_MAX_RANK);
+	}
+	return true;
+}
+
+/* Has the IR value the local sizes and the element type of t (where it says them)? */
+static bool
+is_of_type(const struct import_value *v, const struct mlir_type *t)
+{
+	const struct ir_type *have = v->value->type;
+	int lead = import_lead(v);
+
+	if (t->kind != MLIR_TENSOR || have->dtype != t->dtype || have->rank - lead != t->rank)
+		return false;
+	for (int i = 0; i < t->rank; i++)
+		if (t->dim[i] >= 0 && t->dim[i] != have->dim[lead + i])
+			return false;
+	return true;
+}
+
+/* The type that came out is the one that is written; and is what the value has from now on. */
+static bool
+check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
+{
+	const struct mlir_type *written = op->result[i].type;
+
+	if (!v->type)
+		v->type = written;
+	if (!v->value || im->pointwise)
+		return true;
+	const struct ir_type *have = v->value->type;
+	int lead = import_lead(v);
+	bool fits = is_of_type(v, written);
+	if (fits && import_is_static(written)) {
+		v->type = written;
+		return true;
+	}
+	v->type = import_local_type(
+		im, (enum ir_dtype)have->dtype, have->rank - lead, have->dim + lead);
+	return fits || import_error(im, op, "result %u is written as %s, but the op makes %s",
+			       i + 1, written->text, v->type->text);
+}
+
+/* Nothing is computed where all results are empty. */
+static bool
+makes_nothing(const struct import_row *row, const struct mlir_op *op)
+{
+	bool empty = op->nresults > 0 && !row->regions && row->function != import_identity &&
+		     row->function != import_tuple;
+
+	for (uint32_t i = 0; i < op->nresults; i++)
+		empty = empty && import_is_empty(op->result[i].type);
+	return empty;
+}
+
+static bool
+dispatch(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out)
+{
+	if (row->refused)
+		return import_unsupported(im, op, row->refused);
+	if (!check_op(im, row, op))
+		return false;
+	if (makes_nothing(row, op))
+		return true;
+	if (!check_operands(im, row, op, in))
+		return false;
+	if (im->pointwise && only_shapes(row, op)) {
+		out[0] = in[0];
+		out[0].type = op->result[0].type;
+		return true;
+	}
+	if (im->pointwise && !works_pointwise(row))
+		return import_unsupported(im, op, "in a region that is applied element by element");
+	return row->function ? row->function(im, op, in, out) : import_point(im, row, op, in, out);
+}
+
+static bool
+unknown_op(struct import *im, const struct mlir_op *op)
+{
+	char *near = import_suggest(NULL, op->name);
+
+	import_unsupported_form(im, op, "there is no such op here%s", near);
+	talloc_free(near);
+	return false;
+}
+
+static bool
+import_values(struct import *im, const struct mlir_op *op, struct import_value *in,
+	struct import_value *out)
+{
+	const struct import_row *row = import_find(im, op->name);
+	bool failed = false;
+
+	for (uint32_t i = 0; i < op->noperands; i++) {
+		in[i] = import_get(op->operand[i]);
+		failed = failed || in[i].failed;
+	}
+	if (!row)
+		return unknown_op(im, op);
+	if (failed)
+		return false; /* that was reported */
+	im->builder.loc = op->loc;
+	im->builder.failed = false;
+	if (!dispatch(im, row, op, in, out) || im->builder.failed)
+		return false;
+	for (uint32_t i = 0; i < op->nresults; i++)
+		if (!check_result(im, op, i, &out[i]))
+			return false;
+	return true;
+}
+
+/* One op; a failed one gives failed values, and the import goes on to find more. */
+static bool
+import_op(struct import *im, const struct mlir_op *op)
+{
+	enum { SMALL = 8 };
+	struct import_value small[2 * SMALL], *in = small, *out = small + SMALL;
+	void *scratch = NULL;
+
+	if (++im->nops > IMPORT_MAX_OPS)
+		return import_error(im, op,
+			"the program has more than %d ops, calls and loops "
+			"counted each time",
+			IMPORT_MAX_OPS);
+	if (op->noperands > SMALL || op->nresults > SMALL) {
+		scratch = talloc_new(NULL);
+		in = talloc_array(
+			scratch, struct import_value, (size_t)op->noperands + op->nresults);
+		if (!in)
+			out_of_memory();
+		out = in + op->noperands;
+	}
+	memset(out, 0, op->nresults * sizeof *out);
+	bool ok = import_values(im, op, in, out);
+	im->failed = im->failed || !ok;
+	for (uint32_t i = 0; i < op->nresults; i++) {
+		if (!out[i].type)
+			out[i].type = op->result[i].type;
+		out[i].failed = !ok;
+		import_bind(im, &op->result[i], &out[i]);
+		if (ok && out[i].value)
+			import_name_value(im, &op->result[i], out[i].value);
+	}
+	talloc_free(scratch);
+	return true;
+}
+
+static bool
+is_return(const struct mlir_op *op)
+{
+	size_t n = strlen(op->name);
+
+	return n >= 7 && !strcmp(op->name + n - 7, ".return");
+}
+
+bool
+import_block(struct import *im, const struct mlir_op *op, const struct mlir_block *b,
+	struct import_value *out, int nout)
+{
+	const struct mlir_op *last = b->last;
+
+	if (!last || !is_return(last))
+		return import_error(im, last ? last : op, "a region must end in return");
+	if (last->noperands != (uint32_t)nout)
+		return import_error(im, last, "returns %u value%s, expected %d", last->noperands,
+			plural(last->noperands), nout);
+	for (const struct mlir_op *o = b->first; o != last; o = o->next) {
+		if (is_return(o))
+			return import_error(im, o, "stands before the end of its region");
+		if (!import_op(im, o))
+			return false;
+	}
+	bool ok = true;
+	for (int i = 0; i < nout; i++) {
+		out[i] = import_get(last->operand[i]);
+		ok = ok && !out[i].failed;
+	}
+	im->builder.loc = op->loc;
+	return ok;
+}

@@ -1,0 +1,24 @@
+/* What parser/stablehlo/import/block.c shares with import.c and parser/stablehlo/import/names.c alone. */
+#ifndef PARSER_STABLEHLO_IMPORT_BLOCK_H
+#define PARSER_STABLEHLO_IMPORT_BLOCK_H
+
+#include "parser/stablehlo/import/import.h"
+
+/* Fills im->rows. */
+void import_rows(struct import *im);
+
+/* Gives an IR value the name that the text has for it, unless that is a number or it has one. */
+void import_name_value(struct import *im, const struct mlir_value *v, struct ir_value *value);
+
+/* How the text calls an argument or result of a function; NULL: it does not. */
+const char *import_argument_text(const struct mlir_value *v);
+const char *import_result_text(const struct mlir_op *func, uint32_t i);
+
+/*
+ * The op that an argument was before it became StableHLO (OP_input, OP_param, OP_state), with its
+ * attributes in attr[ROW_MAX_ATTRS]; -1 where the text does not say: parser/stablehlo/import/written.c.
+ */
+int import_written(
+	struct import *im, const struct mlir_value *arg, struct ir_attr *attr, int *nattrs);
+
+#endif

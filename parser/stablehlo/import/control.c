@@ -1,0 +1,335 @@
+/*
+ * Calls in place; loops unrolled while constants decide their condition; branches: the one that a
+ * constant picks, else all of them and a select; tuples and tokens.
+ */
+#include "parser/stablehlo/import/ops.h"
+#include "parser/stablehlo/spmd/spmd.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* --- calls --- */
+
+static bool
+call_by(struct import *im, const struct mlir_op *op, const char *attr,
+	const struct import_value *in, struct import_value *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, attr);
+
+	if (!a || (a->kind != MLIR_SYMBOL && a->kind != MLIR_STRING))
+		return import_error(im, op, "%s must name a function", attr);
+	const struct mlir_op *func = import_func(im, a->s);
+	if (!func)
+		return import_error(im, op, "there is no function @%s", a->s);
+	return import_call_function(im, op, func, in, (int)op->noperands, out, (int)op->nresults);
+}
+
+bool
+import_call(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	return call_by(im, op, "callee", in, out);
+}
+
+bool
+import_composite(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	return call_by(im, op, "decomposition", in, out);
+}
+
+/* --- loops --- */
+
+static bool
+check_carried(struct import *im, const struct mlir_op *op, const struct import_value *in)
+{
+	for (int r = 0; r < 2; r++) {
+		const struct mlir_block *b = &op->region[r];
+		if (b->nargs != op->noperands)
+			return import_error(im, op, "region %d has %u arguments for %u operands",
+				r + 1, b->nargs, op->noperands);
+		for (uint32_t i = 0; i < b->nargs; i++)
+			if (!import_same_type(b->arg[i].type, in[i].type))
+				return import_error(im, op,
+					"argument %u of region %d is %s, operand %u %s", i + 1,
+					r + 1, b->arg[i].type->text, i + 1, in[i].type->text);
+	}
+	if (op->nresults != op->noperands)
+		return import_error(
+			im, op, "has %u results for %u operands", op->nresults, op->noperands);
+	const struct mlir_op *last = op->region[1].last;
+	if (!last || last->noperands != op->noperands)
+		return import_error(im, op, "the body returns %u values for %u operands",
+			last ? last->noperands : 0, op->noperands);
+	for (uint32_t i = 0; i < op->noperands; i++)
+		if (!import_same_type(last->operand[i]->type, in[i].type))
+			return import_error(im, last, "value %u is %s, the loop carries %s", i + 1,
+				last->operand[i]->type->text, in[i].type->text);
+	return true;
+}
+
+static void
+bind_all(struct import *im, struct mlir_block *b, const struct import_value *v)
+{
+	for (uint32_t i = 0; i < b->nargs; i++)
+		import_bind(im, &b->arg[i], &v[i]);
+}
+
+/* Ops behind `last` that nothing reads: those of a condition. */
+static void
+drop_behind(struct ir_block *b, struct ir_op *last)
+{
+	for (struct ir_op *op = b->last, *prev; op && op != last; op = prev) {
+		bool used = !op_is(op, PURE);
+		prev = op->prev;
+		for (int i = 0; i < op->nresults; i++)
+			used = used || op->result[i].uses;
+		if (!used)
+			ir_op_erase(op);
+	}
+}
+
+/* 1 or 0 where a constant decides the condition; -1 where not, which is reported. */
+static int
+condition(struct import *im, const struct mlir_op *op, const struct import_value *carried)
+{
+	struct ir_op *last = im->builder.block->last;
+	struct import_value c;
+	int64_t go;
+
+	bind_all(im, &op->region[0], carried);
+	if (!import_block(im, op, &op->region[0], &c, 1))
+		return -1;
+	if (c.type->kind != MLIR_TENSOR || c.type->dtype != IR_bool || c.type->rank) {
+		import_error(im, op, "the condition must be tensor<i1>, it is %s", c.type->text);
+		return -1;
+	}
+	if (import_known_ints(im, &c, &go, 1) != 1) {
+		import_unsupported(im, op, "how often it runs depends on an input");
+		return -1;
+	}
+	drop_behind(im->builder.block, last);
+	return go != 0;
+}
+
+/* A scalar that constants decide becomes one, so that what is computed from it stays short. */
+static void
+settle(struct import *im, struct import_value *v)
+{
+	if (!v->value || v->type->kind != MLIR_TENSOR || v->type->rank || v->varies ||
+		!v->value->op || v->value->op->code == OP_constant ||
+		ir_dtype_class((enum ir_dtype)v->type->dtype) == IR_FLOAT)
+		return;
+	struct tensor *t = import_known(NULL, im, v);
+	if (t)
+		v->value = import_tensor_value(im, t);
+	talloc_free(t);
+}
+
+bool
+import_while(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	uint32_t n = op->noperands, before = im->nops;
+
+	if (!check_carried(im, op, in))
+		return false;
+	memcpy(out, in, n * sizeof *in);
+	for (;;) {
+		int go = condition(im, op, out);
+		if (go <= 0)
+			return go == 0;
+		bind_all(im, &op->region[1], out);
+		if (!import_block(im, op, &op->region[1], out, (int)n))
+			return false;
+		for (uint32_t i = 0; i < n; i++)
+			settle(im, &out[i]);
+		if (im->nops - before > IMPORT_MAX_UNROLLED)
+			return import_unsupported_form(
+				im, op, "unrolled it has more than %d ops", IMPORT_MAX_UNROLLED);
+	}
+}
+
+/* --- branches --- */
+
+/* The results of a region without arguments. */
+static bool
+branch(struct import *im, const struct mlir_op *op, uint32_t r, struct import_value *out)
+{
+	const struct mlir_block *b = &op->region[r];
+
+	if (b->nargs)
+		return import_error(im, op, "region %u has arguments", r + 1);
+	if (!b->last || b->last->noperands != op->nresults)
+		return import_error(im, op, "region %u returns %u values, expected %u", r + 1,
+			b->last ? b->last->noperands : 0, op->nresults);
+	for (uint32_t i = 0; i < op->nresults; i++)
+		if (!import_same_type(b->last->operand[i]->type, op->result[i].type))
+			return import_error(im, op, "value %u of region %u is %s, the result %s",
+				i + 1, r + 1, b->last->operand[i]->type->text,
+				op->result[i].type->text);
+	return import_block(im, op, b, out, (int)op->nresults);
+}
+
+/* Both for all elements, where `take` is a scalar. */
+static bool
+choose(struct import *im, const struct mlir_op *op, const struct import_value *take,
+	const struct import_value *yes, struct import_value *out)
+{
+	for (uint32_t i = 0; i < op->nresults; i++) {
+		struct import_value pick[3] = {*take, yes[i], out[i]};
+		if (yes[i].nitems)
+			return import_unsupported(im, op, "tuples of a branch that an input picks");
+		if (!yes[i].value || !out[i].value || yes[i].value == out[i].value)
+			continue; /* a token, nothing, or the same */
+		out[i].value = import_build_point(im, OP_select, pick, 3, NULL, 0, &out[i].varies);
+		if (!out[i].value)
+			return false;
+	}
+	return true;
+}
+
+/* Region 0 ... n - 1 by an index; the last one where it is out of range. */
+static bool
+branches(struct import *im, const struct mlir_op *op, const struct import_value *index,
+	struct import_value *out)
+{
+	uint32_t n = op->nregions;
+	int64_t known;
+
+	if (import_known_ints(im, index, &known, 1) == 1)
+		return branch(im, op, known < 0 || known >= n ? n - 1 : (uint32_t)known, out);
+	if (!branch(im, op, n - 1, out))
+		return false;
+	struct import_value *yes = ARENA_ARRAY(im->arena, struct import_value, op->nresults + 1);
+	for (uint32_t r = 0; r + 1 < n; r++) {
+		struct import_value take = *index;
+		if (!branch(im, op, r, yes))
+			return false;
+		take.value = ir_build2(&im->builder, OP_eq, index->value,
+			import_integer(im, (enum ir_dtype)index->value->type->dtype, r));
+		if (!take.value || !choose(im, op, &take, yes, out))
+			return false;
+	}
+	return true;
+}
+
+bool
+import_if(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	struct import_value index = in[0];
+
+	if (in[0].type->dtype != IR_bool || in[0].type->rank)
+		return import_error(
+			im, op, "the predicate must be tensor<i1>, it is %s", in[0].type->text);
+	/* Region 0 where it holds: index 0. */
+	index.value =
+		import_build_convert(im, ir_build1(&im->builder, OP_not, in[0].value), IR_i32);
+	return index.value && branches(im, op, &index, out);
+}
+
+bool
+import_case(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	if (in[0].type->dtype != IR_i32 || in[0].type->rank)
+		return import_error(
+			im, op, "the index must be tensor<i32>, it is %s", in[0].type->text);
+	if (!op->nregions)
+		return import_error(im, op, "has no branches");
+	return branches(im, op, &in[0], out);
+}
+
+/* --- tuples, tokens --- */
+
+bool
+import_tuple(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_type *t = op->result[0].type;
+	struct import_value *item = ARENA_ARRAY(im->arena, struct import_value, op->noperands + 1);
+
+	if (t->kind != MLIR_TUPLE || t->nitems != op->noperands)
+		return import_error(im, op, "makes a tuple of %u, not %s", op->noperands, t->text);
+	for (uint32_t i = 0; i < op->noperands; i++) {
+		if (!import_same_type(in[i].type, t->item[i]))
+			return import_error(im, op, "operand %u is %s, item %u %s", i + 1,
+				in[i].type->text, i, t->item[i]->text);
+		item[i] = in[i];
+	}
+	out[0] = (struct import_value){.type = t, .nitems = op->noperands, .item = item};
+	return true;
+}
+
+bool
+import_tuple_element(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, "index");
+
+	if (in[0].type->kind != MLIR_TUPLE)
+		return import_error(
+			im, op, "the operand must be a tuple, it is %s", in[0].type->text);
+	if (!a || a->kind != MLIR_INT || a->i < 0 || a->i >= in[0].nitems)
+		return import_error(im, op, "index must be one of the %u items", in[0].nitems);
+	if (!import_same_type(in[0].item[a->i].type, op->result[0].type))
+		return import_error(im, op, "item %" PRId64 " is %s, the result is written as %s",
+			a->i, in[0].item[a->i].type->text, op->result[0].type->text);
+	out[0] = in[0].item[a->i];
+	return true;
+}
+
+bool
+import_token(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	(void)in;
+	if (op->result[0].type->kind != MLIR_OTHER)
+		return import_error(
+			im, op, "the result must be a token, it is %s", op->result[0].type->text);
+	out[0] = (struct import_value){.type = op->result[0].type};
+	return true;
+}
+
+/* --- custom calls --- */
+
+/* Targets whose meaning is known. */
+static const struct target {
+	const char *name;
+	import_function *function;
+	uint32_t operands, results;
+} targets[] = {
+	{"check.expect_eq", import_expect_eq, 2, 0},
+	{"check.expect_almost_eq", import_expect_almost, 2, 0},
+	{"check.expect_close", import_expect_close, 2, 0},
+};
+
+bool
+import_custom_call(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, "call_target_name");
+
+	if (!a || (a->kind != MLIR_STRING && a->kind != MLIR_SYMBOL))
+		return import_error(im, op, "call_target_name must name what is called");
+	bool ok = false;
+	if (spmd_custom_call(im, op, in, out, &ok))
+		return ok;
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		const struct target *t = &targets[i];
+		if (strcmp(t->name, a->s))
+			continue;
+		if (op->noperands != t->operands || op->nresults != t->results)
+			return import_error(im, op, "@%s takes %u operand%s and has %u result%s",
+				a->s, t->operands, t->operands == 1 ? "" : "s", t->results,
+				t->results == 1 ? "" : "s");
+		for (uint32_t k = 0; k < op->noperands; k++)
+			if (in[k].type->kind != MLIR_TENSOR)
+				return import_error(im, op, "operand %u must be a tensor, it is %s",
+					k + 1, in[k].type->text);
+		return t->function(im, op, in, out);
+	}
+	return import_unsupported_form(im, op, "what @%s does is not known here", a->s);
+}

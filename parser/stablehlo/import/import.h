@@ -1,0 +1,307 @@
+/*
+ * From the generic form of StableHLO (mlir.h) to a module of ours: the importer's shared parts.
+ *
+ *     import.c          the whole: the entry function, its arguments and results
+ *     parser/stablehlo/import/names.c    names of arguments and results; which result replaces which argument
+ *     parser/stablehlo/import/block.c    ops one by one: the table (import.def), what is checked for all of them
+ *     parser/stablehlo/import/missing.c  ops that are not supported, counted
+ *     parser/stablehlo/import/local.c    types, alignment of leading dims, constants
+ *     parser/stablehlo/import/region.c   bodies in place; which ones are a known monoid
+ *     parser/stablehlo/import/known.c    values that constants decide
+ *     import_*.c        families: points, shapes, products, reductions, index, control, checks
+ *     spmd.h            the mesh, and which values vary over it
+ *
+ * An explicit SPMD program says what one process does. Here a value that differs between processes
+ * is one whole tensor with one more leading dim for each mesh axis that it varies over, split over
+ * that axis: process (i, j) has element [i, j] of it.
+ *
+ *     tensor<32x784xf32> that varies over dp = 4    ->  f32[4/dp,32,784]
+ *     tensor<32x784xf32> that is the same everywhere ->  f32[32,784]
+ *
+ * Every op is batched over the leading dims, so that dim d of StableHLO is dim `lead + d` here. An
+ * all_reduce sums over leading dims, which is a partial sum for free, and then an allreduce. A
+ * program for one process has no axes and no leading dims.
+ */
+#ifndef PARSER_STABLEHLO_IMPORT_H
+#define PARSER_STABLEHLO_IMPORT_H
+
+#include "ir/interp/interp.h"
+#include "ir/ir.h"
+#include "parser/stablehlo/mlir/mlir.h"
+
+enum import_limit {
+	IMPORT_MAX_UNROLLED = 1 << 16, /* ops that loops and windows may be unrolled to, each */
+	IMPORT_MAX_CALLS = 100,        /* functions in each other */
+	IMPORT_MAX_OPS = 1 << 23,      /* imported, calls and loops counted each time: calls that
+					  double at each level would fill the memory */
+	IMPORT_MAX_BITS = 50,          /* elements of a tensor: 2^50, as in .dir */
+	IMPORT_MAX_MISSING = 200,      /* messages of unsupported ops */
+	IMPORT_MAX_KNOWN = 1 << 20,    /* elements of a value that import_known computes: sizes and
+					  indices are few */
+};
+
+/* What an mlir_value became. */
+struct import_value {
+	struct ir_value *value;       /* NULL: token, tuple, empty tensor, or failed */
+	const struct mlir_type *type; /* at one process; static, also where the text says `?` */
+	uint32_t varies;              /* bit a: it has a leading dim for mesh axis a; ascending */
+	bool failed;                  /* its op failed: no more messages */
+	uint32_t nitems;              /* of a tuple */
+	const struct import_value *item;
+};
+
+struct import;
+
+/*
+ * Imports one op: `in` its operands, `out` its results (zeroed). Returns false after reporting, or
+ * after import_unsupported. The caller has checked the row of import.def: numbers of operands,
+ * results and regions; that operands are tensors with elements (where the row says `t`). It
+ * compares the results' types with those written, and sets .type where out has none. So a function
+ * reads in[i].type, not the type that the text says, and checks what inference would not: element
+ * types, dims in range, signatures of regions.
+ */
+typedef bool import_function(struct import *im, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
+/* What became of an import, for -expect. */
+struct import_outcome {
+	const char *name; /* of the program: its entry function, or where that is main its module;
+			     interned, NULL: not read so far */
+	bool unsupported; /* nothing was wrong with it, but something is not supported */
+	unsigned checks;  /* outputs check.0 ... */
+};
+
+struct import_options {
+	const char
+		*carry; /* -carry: "auto", "none" or "0,2:1,4-6:2-4": argument:result; NULL: auto */
+	int64_t replicas;  /* -replicas: of a program that leaves the number open (groups of one); 0
+			    */
+	const char *entry; /* -entry: the function that is the step; NULL: main, or the only public
+			      one, or the first */
+	struct import_outcome *outcome; /* filled in where it is not NULL */
+	bool expect; /* outputs check.N.found, .expected and .agrees beside check.N */
+};
+
+struct import {
+	const struct mlir_file *file;
+	const struct import_options *options;
+	struct ir_module *module;
+	struct ir_builder builder; /* .loc is that of the op at hand */
+	struct diag *diag;
+	struct arena *arena;     /* of values and scratch, until the import ends */
+	int depth;               /* functions in each other */
+	int pointwise;           /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;           /* imported so far */
+	struct ptr_map *rows;    /* op name -> struct import_row */
+	struct ptr_map *funcs;   /* function name -> func.func */
+	struct ptr_map *symbols; /* names of inputs and outputs that are taken */
+	struct import_missing *missing; /* unsupported ops: name, first place, how often */
+	struct import_known *known;     /* parser/stablehlo/import/known.c */
+	uint32_t nchecks;               /* parser/stablehlo/import/check.c */
+	struct import_probe *probes;    /* parser/stablehlo/import/check.c: the last one first */
+	bool failed;                    /* something was reported, or is to be */
+	void *spmd;                     /* spmd.c */
+};
+
+/* The module of a file; owned by `owner`. NULL after errors. */
+struct ir_module *stablehlo_import(
+	const void *owner, const struct mlir_file *file, const struct import_options *options);
+
+/*
+ * The op, or a form of it, cannot be expressed. Nothing is printed yet: at the end there is one
+ * message for each op and reason, with its first place and how often it occurs. `why` is a
+ * sentence's end, "a comparator that is not an order", or NULL. Returns false.
+ */
+bool import_unsupported(struct import *im, const struct mlir_op *op, const char *why);
+
+/* The same with a reason that is made up: printf-like. */
+bool import_unsupported_form(struct import *im, const struct mlir_op *op, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A message at the op. Returns false. */
+bool import_error(struct import *im, const struct mlir_op *op, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* --- building
+ * ------------------------------------------------------------------------------------- */
+
+/* Number of leading dims. */
+static inline int
+import_lead(const struct import_value *v)
+{
+	return __builtin_popcount(v->varies);
+}
+
+/*
+ * The IR type of a value of that type at one process that varies over these axes: leading dims
+ * split. NULL after reporting: element type that is none of ours, dynamic size, rank above
+ * IR_MAX_RANK.
+ */
+const struct ir_type *import_type(
+	struct import *im, const struct mlir_op *op, const struct mlir_type *t, uint32_t varies);
+
+/* Makes n operands vary over the same axes: missing leading dims come as size 1 (broadcast =
+ * false), which pointwise ops repeat, or repeated to the axis' size and split. */
+void import_align(struct import *im, struct import_value *v, int n, bool broadcast);
+
+/* Result `i` of `op` from an IR value that varies over these axes. The local type is the op's. */
+struct import_value import_result(
+	const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies);
+
+/* A scalar constant of that element type, copied everywhere; integers and bool to the bit. */
+struct ir_value *import_scalar(struct import *im, enum ir_dtype t, double value);
+struct ir_value *import_integer(struct import *im, enum ir_dtype t, int64_t value);
+
+/* A constant from a dense attribute: constant() of a splat, else literal(). NULL after reporting.
+ */
+struct ir_value *import_dense(
+	struct import *im, const struct mlir_op *op, const struct mlir_dense *d);
+
+/* A constant of n elements that are not all the same. */
+struct ir_value *import_build_literal(
+	struct import *im, const struct ir_type *type, const union cell *v, int64_t n);
+
+/* A constant from a tensor. */
+struct ir_value *import_tensor_value(struct import *im, const struct tensor *t);
+
+/* A type at one process, in the file's arena: tensor<4x3xf32>. */
+const struct mlir_type *import_local_type(
+	struct import *im, enum ir_dtype dtype, int rank, const int64_t *dim);
+
+/* Same element type and sizes (those that are known). */
+bool import_same_type(const struct mlir_type *a, const struct mlir_type *b);
+bool import_same_shape(const struct mlir_type *a, const struct mlir_type *b);
+
+/* Has it a dim of size 0? Such a value has no ir_value: ours have elements. */
+bool import_is_empty(const struct mlir_type *t);
+bool import_is_static(const struct mlir_type *t);
+
+/*
+ * Ops over local dims, whatever leading dims v has. Shape changes: reshape to `dim`; broadcast to
+ * `dim`, where local dim i of v goes to dims[i] (any order, size 1 is repeated), NULL: the last
+ * ones; transpose, result dim i is dim perm[i].
+ */
+struct ir_value *import_build_reshape(
+	struct import *im, const struct import_value *v, int rank, const int64_t *dim);
+struct ir_value *import_build_broadcast(struct import *im, const struct import_value *v, int rank,
+	const int64_t *dim, const int64_t *dims);
+struct ir_value *import_build_transpose(
+	struct import *im, const struct import_value *v, const int64_t *perm);
+
+/* Element by element: operands are aligned, scalars and missing dims repeated. */
+struct ir_value *import_build_point(struct import *im, enum op_code code,
+	const struct import_value *v, int n, const struct ir_attr *attr, int nattrs,
+	uint32_t *varies);
+
+/* Another element type, as stablehlo.convert has it: to bool is != 0. */
+struct ir_value *import_build_convert(struct import *im, struct ir_value *v, enum ir_dtype to);
+
+/*
+ * The number that a value is known to be at import: it depends on constants alone, and the
+ * reference interpreter computes it. Fills a tensor owned by `owner`; NULL where it is not
+ * constant. For trip counts, branches, dynamic shapes.
+ */
+struct tensor *import_known(const void *owner, struct import *im, const struct import_value *v);
+
+/* The integers of a known value of rank 1 or 0 into out[max]; how many, -1: not known, or more. */
+int import_known_ints(struct import *im, const struct import_value *v, int64_t *out, int max);
+
+/* --- regions
+ * -------------------------------------------------------------------------------------- */
+
+/*
+ * The body of a region in place, with its arguments being `in` (which may be larger than the
+ * region's scalar arguments: all ops of the body are then taken element by element, and have to be
+ * pointwise). Fills out[] with what its terminator returns. Returns false after reporting or
+ * import_unsupported.
+ */
+bool import_region(struct import *im, const struct mlir_op *op, int region,
+	const struct import_value *in, int nin, struct import_value *out, int nout);
+
+/* What a region of two scalars is, if it is one of these: max is `max` whatever compare or
+ * maximum spells it. */
+enum import_monoid {
+	MONOID_OTHER,
+	MONOID_ADD,
+	MONOID_MUL,
+	MONOID_MAX,
+	MONOID_MIN,
+	MONOID_AND,
+	MONOID_OR,
+	MONOID_XOR,
+	MONOID_SECOND /* returns its second argument */
+};
+enum import_monoid import_region_monoid(const struct mlir_block *region);
+
+/* The op of ours that reduces with the monoid on that element type; OP_NCODES: none. */
+enum op_code import_monoid_reduction(enum import_monoid m, enum ir_dtype t);
+
+/* The scalar function that a monoid is, of numbers or of bool; OP_NCODES for OTHER and SECOND. */
+enum op_code import_monoid_op(enum import_monoid m, enum ir_dtype t);
+
+/*
+ * Is region r of the op one with these scalar arguments and results (arguments n, results nout, all
+ * types given by arg[] and result[])? Reports and returns false where it is not.
+ */
+bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
+	const struct mlir_type *const *arg, int n, const struct mlir_type *const *result, int nout);
+
+/* --- the table
+ * ------------------------------------------------------------------------------------ */
+
+/* A row of import.def. */
+struct import_row {
+	const char *name;
+	import_function *function; /* NULL: element by element, or refused */
+	const char *operands;      /* t: a tensor, e: one that may be empty, x: anything; * and +
+				      behind the last: any number, one or more */
+	int8_t results, regions;   /* -1: any number */
+	int16_t numbers, bools;    /* of POINT: ops of ours, OP_NCODES: none */
+	const char *refused;       /* known, but not supported: why */
+};
+
+/* The row for an op name (interned), NULL: unknown. */
+const struct import_row *import_find(const struct import *im, const char *name);
+/* "; did you mean 'stablehlo.add'?" or "", owned by `owner`. */
+char *import_suggest(const void *owner, const char *name);
+
+/* Gives a value of the tree (an argument, a result) what it is from here on. */
+void import_bind(struct import *im, struct mlir_value *v, const struct import_value *value);
+/* What it was given. */
+struct import_value import_get(const struct mlir_value *v);
+
+/* Imports the ops of a block up to its terminator, whose operands go to out[]. */
+bool import_block(struct import *im, const struct mlir_op *op, const struct mlir_block *b,
+	struct import_value *out, int nout);
+
+/* Element by element: rows of POINT. */
+bool import_point(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
+/* The calls of a function that is found by name; NULL: there is none. */
+const struct mlir_op *import_func(const struct import *im, const char *name);
+bool import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
+	const struct import_value *in, int nin, struct import_value *out, int nout);
+
+/* --- arguments, results, names (parser/stablehlo/import/names.c)
+ * ------------------------------------------------- */
+
+/* A name made valid ("params['w']" -> "params.w") and unique; `otherwise` where nothing is left of
+ * it. Interned. */
+const char *import_symbol(struct import *im, const char *text, const char *otherwise);
+
+/* Which result is the next value of argument i: carried[i], -1: none. False after reporting. */
+bool import_carried(struct import *im, const struct mlir_op *func, int *carried);
+
+/* An output of that name, made unique. */
+bool import_output(struct import *im, const char *name, const struct import_value *v);
+
+/* --- a map from pointers to pointers (ptr_map.c)
+ * ------------------------------------------------ */
+
+struct ptr_map;
+struct ptr_map *ptr_map_create(const void *owner);
+void ptr_map_set(struct ptr_map *m, const void *key, const void *value);
+const void *ptr_map_get(const struct ptr_map *m, const void *key); /* NULL: none */
+
+#endif

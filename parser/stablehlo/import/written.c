@@ -1,0 +1,56 @@
+/*
+ * Arguments of a text that -emit=stablehlo wrote say what they were:
+ *
+ *     %arg2: tensor<6x3xf32> {dopt.param = {init = "he", seed = 2 : i64}, ...}
+ *
+ * dopt.input, dopt.param or dopt.state, with the attributes of that op. So reading it again gives
+ * the same names and initial values.
+ */
+#include "ir/ops/row.h"
+#include "parser/stablehlo/import/block.h"
+
+#include <string.h>
+
+/* Attributes that the op has and that are of its type; others are left out. */
+static int
+read_attrs(struct import *im, enum op_code code, const struct mlir_attr *dict, struct ir_attr *attr)
+{
+	struct ir_context *ctx = im->module->ctx;
+	int n = 0;
+
+	for (uint32_t i = 0; i < dict->n && n < ROW_MAX_ATTRS; i++) {
+		const struct mlir_attr *a = &dict->item[i];
+		const struct row_attr *row =
+			a->name ? row_attr_find(&ctx->row[code], a->name) : NULL;
+		if (!row)
+			continue;
+		if (row->type == ROW_INT && a->kind == MLIR_INT)
+			attr[n++] = ir_make_int(ctx, row->key, a->i);
+		else if (row->type == ROW_FLOAT && a->kind == MLIR_FLOAT)
+			attr[n++] = ir_make_float(ctx, row->key, a->f);
+		else if (row->type == ROW_STRING && a->kind == MLIR_STRING)
+			attr[n++] = ir_make_string(ctx, row->key, a->s);
+	}
+	return n;
+}
+
+int
+import_written(struct import *im, const struct mlir_value *arg, struct ir_attr *attr, int *nattrs)
+{
+	static const struct {
+		const char *key;
+		enum op_code code;
+	} kinds[] = {{"dopt.input", OP_input}, {"dopt.param", OP_param}, {"dopt.state", OP_state}};
+
+	*nattrs = 0;
+	for (uint32_t i = 0; i < arg->nattrs; i++) {
+		const struct mlir_attr *a = &arg->attr[i];
+		for (size_t k = 0; a->name && k < sizeof kinds / sizeof *kinds; k++) {
+			if (strcmp(a->name, kinds[k].key) != 0 || a->kind != MLIR_DICT)
+				continue;
+			*nattrs = read_attrs(im, kinds[k].code, a, attr);
+			return kinds[k].code;
+		}
+	}
+	return -1;
+}

@@ -1,0 +1,163 @@
+/* Reading MLIR text. */
+#include "parser/stablehlo/mlir/parser.h"
+
+#include "parser/stablehlo/mlir/mlir.tab.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+#include <talloc.h>
+
+void
+mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	if (p->stop)
+		return;
+	va_start(args, format);
+	char *text = talloc_vasprintf(p, format, args);
+	va_end(args);
+	if (!text)
+		out_of_memory();
+	diag_error(p->ctx->diag, loc, "%s", text);
+	talloc_free(text);
+	if (++p->errors == MLIR_MAX_ERRORS) {
+		diag_error(p->ctx->diag, loc, "too many errors: the rest is not read");
+		p->stop = true;
+	}
+}
+
+void
+mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text)
+{
+	if (!p->stop)
+		diag_note(p->ctx->diag, loc, "%s", text);
+}
+
+/* The module of the text, or one around the ops of its top level. */
+static struct mlir_op *
+top_module(struct mlir_parser *p, struct mlir_block *top)
+{
+	const char *name = ir_name(p->ctx, "builtin.module");
+
+	if (top->first && top->first == top->last && top->first->name == name)
+		return top->first;
+	struct mlir_op *op = ARENA_NEW(p->arena, struct mlir_op);
+	*op = (struct mlir_op){
+		.name = name, .loc = {p->lex.base, p->lex.base}, .region = top, .nregions = 1};
+	top->parent = op;
+	p->file->nops++;
+	return op;
+}
+
+static void
+prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
+{
+	p->ctx = ctx;
+	p->file = talloc_zero(owner, struct mlir_file);
+	if (!p->file)
+		out_of_memory();
+	p->arena = arena_create(p->file);
+	p->file->arena = p->arena;
+	p->file->ctx = ctx;
+	p->scratch = arena_create(p);
+	p->scope = p->last_scope = 1;
+	p->bad_type = (struct mlir_type){.kind = MLIR_OTHER,
+		.dtype = -1,
+		.element = ir_name(ctx, "?"),
+		.text = ir_name(ctx, "?")};
+	p->poison = (struct mlir_value){.name = ir_name(ctx, "?"), .type = &p->bad_type};
+	p->block = ARENA_NEW(p->arena, struct mlir_block);
+	MLIR_PUSH(p, &p->frame, struct mlir_frame, {.block = NULL});
+	/* None is a null pointer, of which nothing is the top. */
+	mlir_stack_grow(p, &p->operand, sizeof(struct mlir_operand));
+	mlir_stack_grow(p, &p->item, sizeof(struct mlir_item));
+	mlir_stack_grow(p, &p->type, sizeof(const struct mlir_type *));
+	mlir_stack_grow(p, &p->result, sizeof(struct mlir_result));
+	mlir_stack_grow(p, &p->param, sizeof(struct mlir_param));
+	mlir_stack_grow(p, &p->region, sizeof(struct mlir_block *));
+	mlir_stack_grow(p, &p->decoded, sizeof(struct mlir_item));
+}
+
+struct mlir_file *
+mlir_read(const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n)
+{
+	unsigned errors = diag_errors(ctx->diag);
+
+	if (n > MLIR_MAX_BYTES) {
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", name, MLIR_MAX_BYTES);
+		return NULL;
+	}
+	struct mlir_parser *p = talloc_zero(NULL, struct mlir_parser);
+	if (!p)
+		out_of_memory();
+	prepare(p, p, ctx);
+	uint32_t base = diag_add_source(ctx->diag, name, text, n);
+	mlir_lexer_open(p, diag_source_text(ctx->diag, base), n, base);
+	mlir_parse(p);
+	mlir_locations_resolve(p);
+	p->file->module = top_module(p, p->block);
+	mlir_lexer_close(p);
+	struct mlir_file *file = diag_errors(ctx->diag) == errors && !p->errors
+					 ? talloc_steal(owner, p->file)
+					 : NULL;
+	talloc_free(p);
+	return file;
+}
+
+/* --- is it MLIR? --- */
+
+static bool
+starts_with(const char *s, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - s) >= n && !memcmp(s, word, n);
+}
+
+static const char *
+skip_blanks_and_comments(const char *s, const char *end)
+{
+	while (s < end) {
+		if (isspace((unsigned char)*s)) {
+			s++;
+		} else if (starts_with(s, end, "//")) {
+			s = memchr(s, '\n', (size_t)(end - s));
+			if (!s)
+				return end;
+		} else {
+			break;
+		}
+	}
+	return s;
+}
+
+/* `module @m {`, `module attributes {`, but not `module @m` of .dir, which has no brace. */
+static bool
+is_module(const char *s, const char *end)
+{
+	s = skip_blanks_and_comments(s + strlen("module"), end);
+	if (s < end && *s == '@') {
+		bool quoted = false;
+		for (s++;
+			s < end && (quoted || isalnum((unsigned char)*s) || strchr("_$.-\":", *s));
+			s++)
+			quoted ^= *s == '"';
+		s = skip_blanks_and_comments(s, end);
+	}
+	return s < end && (*s == '{' || starts_with(s, end, "attributes"));
+}
+
+bool
+mlir_is_text(const char *text, size_t n)
+{
+	static const char *const words[] = {
+		"builtin.module", "func.func", "sdy.mesh", "\"builtin.", "\"func.", "#", "!"};
+	const char *end = text + n, *s = skip_blanks_and_comments(text, end);
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (starts_with(s, end, words[i]))
+			return true;
+	return starts_with(s, end, "module") && is_module(s, end);
+}

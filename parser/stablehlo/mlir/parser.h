@@ -1,0 +1,385 @@
+/*
+ * Inside the reader of MLIR texts. One struct mlir_parser holds everything of one read; the grammar
+ * (mlir.y) calls the functions below as it recognizes things.
+ *
+ *     mlir.c         the whole                           parser/stablehlo/mlir/attr.c    attributes
+ *     parser/stablehlo/mlir/lex.c     tokens; on after an error           parser/stablehlo/mlir/dense.c   elements of dense<>,
+ * array<> parser/stablehlo/mlir/symbol.c  texts and names to what they mean   parser/stablehlo/mlir/number.c  bits to numbers
+ *     parser/stablehlo/mlir/type.c    types                               parser/stablehlo/mlir/sdy.c     meshes and shardings
+ *     parser/stablehlo/mlir/op.c      ops and regions                     parser/stablehlo/mlir/special.c func, while, reduce ...
+ *     pretty.c       pretty forms to generic ones        parser/stablehlo/mlir/loc.c     loc("...")
+ *     parser/stablehlo/mlir/message.c wording of syntax errors            parser/stablehlo/mlir/find.c    queries of a tree
+ *     parser/stablehlo/mlir/print.c   a tree as generic text
+ *
+ * What is being read lies on stacks: operands, attributes, types, names of results and arguments,
+ * regions. A rule of the grammar pushes and its value is how many, so that ops in the regions of an
+ * op use the stacks above what the op has pushed so far.
+ */
+#ifndef PARSER_STABLEHLO_MLIR_PARSER_H
+#define PARSER_STABLEHLO_MLIR_PARSER_H
+
+#include "parser/stablehlo/mlir/mlir.h"
+
+enum {
+	MLIR_MAX_BYTES = 1 << 30,  /* of a text: locations have 32 bits, for all texts together */
+	MLIR_MAX_ERRORS = 1000,    /* more help nobody, and each shows its line */
+	MLIR_MAX_NESTED = 1 << 20, /* bytes of a type or location: the end of one that lacks its
+				      bracket is not sought further */
+	MLIR_MAX_LIST = 1 << 24,   /* results, operands, dims of one thing: counted in 32 bits */
+};
+
+struct mlir_form;
+
+/* A text that repeats: a name with its sigil, a type, a location. Found once a token. */
+struct mlir_symbol {
+	const char *text; /* n bytes of the source */
+	uint32_t n;
+	uint32_t scope;           /* in which `value` is defined; 0: in none */
+	struct mlir_value *value; /* first of a group `%r:2` */
+	uint32_t nvalues;
+	bool resolving;     /* a location that refers to itself */
+	bool location_read; /* `debug_name` is known */
+	const struct mlir_type *type;
+	const char *name;              /* interned without sigil and escapes, once somebody asked */
+	const char *debug_name;        /* of a location */
+	const struct mlir_form *form;  /* of an op name */
+	const struct mlir_attr *alias; /* of #name */
+	struct mlir_symbol *location;  /* of #loc1: what it stands for */
+};
+
+struct mlir_symbol_slot {
+	uint32_t hash, number; /* of the symbol, from 1; 0: free */
+};
+
+/* Growing arrays; every one is owned by the parser. */
+struct mlir_stack {
+	void *data;
+	uint32_t n, room;
+};
+
+#define MLIR_STACK(s, type) ((type *)(s)->data)
+/* What is pushed must not push there itself while it is worked out: the stack may move. */
+#define MLIR_PUSH(p, s, type, ...)                                                                 \
+	(mlir_stack_grow((p), (s), sizeof(type)), MLIR_STACK(s, type)[(s)->n++] = (type)__VA_ARGS__)
+/* The last n items. */
+#define MLIR_TOP(s, type, count) (MLIR_STACK(s, type) + ((s)->n - (count)))
+
+struct mlir_named {
+	struct mlir_symbol *symbol;
+	uint32_t n; /* `%r:2` and `%r#1`: the number; else 0 */
+};
+
+struct mlir_operand {
+	struct mlir_value *value;
+	struct ir_loc loc;
+};
+
+struct mlir_item {
+	struct mlir_attr attr;
+	struct mlir_symbol *key; /* of `key = value`; NULL */
+	struct ir_loc loc;       /* with the key */
+	uint32_t depth;          /* of lists in each other */
+};
+
+struct mlir_result {
+	struct mlir_named name;
+	struct ir_loc loc;
+};
+
+/* An argument of a block, before the block is opened. */
+struct mlir_param {
+	struct mlir_symbol *symbol; /* NULL: of a function that is declared */
+	struct ir_loc loc;
+	const struct mlir_type *type;
+	const struct mlir_attr *attr;
+	uint32_t nattrs;
+	struct mlir_symbol *location;
+};
+
+/* How much lies on the stacks. */
+struct mlir_heights {
+	uint32_t operand, item, type, result, param, region;
+};
+
+/* A region being read. */
+struct mlir_frame {
+	struct mlir_block *block; /* outside */
+	uint32_t scope, undo;     /* outside */
+	struct ir_loc loc;        /* of the brace */
+	struct mlir_heights heights;
+};
+
+/* The head of a function, before its body. */
+struct mlir_func_text {
+	struct mlir_symbol *visibility, *name; /* visibility may be NULL */
+	struct ir_loc visibility_loc, name_loc;
+	uint32_t params, outputs, attrs;
+};
+
+struct mlir_undo {
+	struct mlir_symbol *symbol;
+	struct mlir_value *value;
+	uint32_t scope, nvalues;
+};
+
+/* A location to look up at the end, when all aliases are known. */
+struct mlir_located {
+	const char **debug_name;
+	struct mlir_symbol *location;
+};
+
+/* `: (a, b) -> c`: on the stack of types are the inputs, then the outputs. */
+struct mlir_sig {
+	uint32_t nin, nout : 31;
+	bool arrow : 1; /* else all types are inputs */
+	struct ir_loc loc;
+};
+
+/* `"name"(operands) <{properties}>` of a generic op. */
+struct mlir_head {
+	struct mlir_symbol *name;
+	uint32_t noperands, nprops;
+};
+
+/* A number, as a token: small, as the grammar's stack is copied often. */
+struct mlir_number_token {
+	union mlir_number number;
+	bool is_float;
+};
+
+struct mlir_counts {
+	uint32_t operands, attrs;
+};
+
+/* An op whose form was read. All its parts are on top of their stacks. */
+struct mlir_pending {
+	const char *name;
+	struct ir_loc loc;
+	uint32_t noperands, nattrs, nregions;
+	struct mlir_sig sig;
+	const struct mlir_form *form; /* a pretty one: its items are still to be decoded */
+	bool failed;                  /* reported: there will be no op */
+};
+
+struct mlir_lexer {
+	void *scanner;
+	char *copy; /* what flex writes into */
+	const char *text;
+	size_t n;
+	uint32_t base;           /* location of text[0] */
+	int nested;              /* the token that a text in brackets will be */
+	uint32_t depth;          /* brackets open in it */
+	uint32_t last, last_end; /* of the last token */
+	bool recovering;
+	uint32_t sync_from; /* end of the last op that was fine, or resumed at */
+	uint32_t last_sync; /* where reading went on last time, plus 1 */
+};
+
+struct mlir_parser {
+	struct ir_context *ctx;
+	struct mlir_file *file;
+	struct arena *arena;   /* of the file */
+	struct arena *scratch; /* ends with the parse */
+	struct mlir_lexer lex;
+	struct mlir_symbol_slot *slot;
+	size_t nslots, nsymbols;
+	struct mlir_stack symbols; /* chunks */
+	unsigned errors;           /* of this text */
+	bool stop;                 /* too many */
+
+	struct mlir_block *block;
+	uint32_t scope, last_scope;
+	uint32_t params; /* that the next region to be opened has */
+	bool isolated;   /* the next region does not see names of outside */
+	struct mlir_pending pending;
+	struct mlir_stack operand, item, type, result, param, region, frame, undo, located;
+	struct mlir_stack decoded; /* attributes of a pretty form */
+
+	struct mlir_value poison;  /* stands for values whose definition failed */
+	struct mlir_type bad_type; /* and for types */
+};
+
+void mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size);
+
+/* Reports an error, unless there were too many. */
+void mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text);
+
+/* The text of a place. */
+static inline const char *
+mlir_text_at(const struct mlir_parser *p, struct ir_loc loc)
+{
+	return p->lex.text + (loc.begin - p->lex.base);
+}
+
+/* A place inside the text: n bytes at s. */
+static inline struct ir_loc
+mlir_place(const struct mlir_parser *p, const char *s, size_t n)
+{
+	uint32_t begin = p->lex.base + (uint32_t)(s - p->lex.text);
+
+	return (struct ir_loc){begin, begin + (uint32_t)n};
+}
+
+/* parser/stablehlo/mlir/lex.c */
+void mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base);
+void mlir_lexer_close(struct mlir_parser *p);
+/* The op that ends at `loc` is done, well or badly. */
+void mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc);
+/* After an error: the next token is SYNC, at the next op. */
+void mlir_lexer_recover(struct mlir_parser *p);
+
+/* parser/stablehlo/mlir/symbol.c. The symbol of a text that lives as long as the parser. */
+struct mlir_symbol *mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n);
+/* What the text means, interned: without its sigil; of a string its characters. */
+const char *mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s);
+/* Binds a name in the scope at hand to `n` values. */
+void mlir_symbol_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
+	struct mlir_value *v, uint32_t n);
+/* The name stands for the poison from now on, unless it is defined. */
+void mlir_symbol_poison(struct mlir_parser *p, struct mlir_symbol *s);
+/* The value of a name; the poison, after an error, where there is none. */
+struct mlir_value *mlir_symbol_value(
+	struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
+uint32_t mlir_scope_open(struct mlir_parser *p, bool isolated);
+void mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo);
+
+/* parser/stablehlo/mlir/type.c */
+/* The type of a token; the bad type after an error. */
+const struct mlir_type *mlir_type_of(
+	struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+/* Pushes a type. */
+void mlir_push_type(struct mlir_parser *p, const struct mlir_type *t);
+/* A type from a text of ours. */
+const struct mlir_type *mlir_type_make(struct mlir_parser *p, const char *text);
+const struct mlir_type *mlir_type_function(
+	struct mlir_parser *p, const struct mlir_type *const *item, uint32_t nin, uint32_t nout);
+static inline bool
+mlir_type_same(const struct mlir_parser *p, const struct mlir_type *a, const struct mlir_type *b)
+{
+	return a == b || a == &p->bad_type || b == &p->bad_type;
+}
+
+/* parser/stablehlo/mlir/dense.c */
+/* The elements in the text at `loc`, `dense<...>`, for a type; pushes nothing. NULL after an error.
+ */
+const struct mlir_dense *mlir_dense_read(struct mlir_parser *p, struct ir_loc loc,
+	const struct mlir_type *type, struct ir_loc type_loc);
+const struct mlir_dense *mlir_dense_ints(
+	struct mlir_parser *p, const int64_t *v, int n, int columns);
+/* array<i64: 1, 2> at `loc`, pushed as a list. */
+void mlir_array_push(struct mlir_parser *p, struct ir_loc loc);
+
+/* parser/stablehlo/mlir/attr.c: all push one attribute, or change the last one. */
+void mlir_attr_push(struct mlir_parser *p, struct mlir_attr a);
+void mlir_attr_symbol(
+	struct mlir_parser *p, enum mlir_attr_kind kind, struct mlir_symbol *s, struct ir_loc loc);
+void mlir_attr_word(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+void mlir_attr_of_type(struct mlir_parser *p, struct ir_loc loc);
+void mlir_attr_function(struct mlir_parser *p, uint32_t nin, uint32_t nout, struct ir_loc loc);
+void mlir_attr_dense(struct mlir_parser *p, struct ir_loc loc);
+/* The last one, at `loc`, gets the type on top: `3 : i64`. */
+void mlir_attr_typed(struct mlir_parser *p, struct ir_loc loc, struct ir_loc type_loc);
+/* The last n become one. `dialect` is a mark for what reads it: NULL, "x", ":", "{}". */
+void mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n,
+	const char *dialect, struct ir_loc loc);
+void mlir_attr_key(struct mlir_parser *p, struct mlir_symbol *key, struct ir_loc loc);
+void mlir_attr_number(struct mlir_parser *p, struct mlir_number_token n, struct ir_loc loc);
+/* start:limit:stride, of which the last n stand on the stack. */
+void mlir_attr_range(struct mlir_parser *p, uint32_t n, struct ir_loc loc);
+void mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+void mlir_attr_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+/* The inside of #stablehlo.NAME<..> was pushed. */
+void mlir_attr_dialect(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
+void mlir_attr_entries(struct mlir_parser *p, uint32_t n, struct ir_loc loc);
+void mlir_attr_named(
+	struct mlir_parser *p, struct mlir_symbol *word, uint32_t n, struct ir_loc loc);
+/* Three lists, [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], become dimension numbers. */
+void mlir_attr_conv(struct mlir_parser *p, struct ir_loc loc);
+void mlir_axis_size(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
+	struct mlir_number_token size, struct ir_loc loc);
+void mlir_axis_part(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc,
+	struct mlir_number_token before, struct mlir_number_token size, struct ir_loc loc);
+/* Takes the last n off the stack into the arena. */
+const struct mlir_attr *mlir_attrs_take(struct mlir_parser *p, uint32_t n);
+struct mlir_attr mlir_make_list(struct mlir_parser *p, const char *name,
+	const struct mlir_attr *item, uint32_t n, struct ir_loc loc);
+struct mlir_attr mlir_make_int(
+	struct mlir_parser *p, const char *name, int64_t i, struct ir_loc loc);
+
+/* parser/stablehlo/mlir/sdy.c. The last attributes, @mesh, [..] and n entries, become a sharding. */
+void mlir_sharding(struct mlir_parser *p, uint32_t entries, struct ir_loc loc);
+void mlir_mesh_attr(struct mlir_parser *p, uint32_t entries, struct ir_loc loc);
+
+/* parser/stablehlo/mlir/op.c */
+void mlir_operand_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
+void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
+/* Its type and attributes are on their stacks. */
+void mlir_param_push(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
+	uint32_t nattrs, struct mlir_symbol *location);
+void mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location);
+/* `p->params` and `p->isolated` say how. */
+void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
+void mlir_region_close(struct mlir_parser *p);
+void mlir_region_abandon(struct mlir_parser *p);
+void mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc);
+/* All stacks as they were when the region at hand was opened. */
+void mlir_stacks_drop(struct mlir_parser *p);
+/* The form of an op was read; how much of each stack is its. */
+void mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc, struct mlir_counts n,
+	uint32_t regions, struct mlir_sig sig);
+/* It is whole: its results are the last n names. */
+void mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol *location);
+/* After a syntax error: the names of results stand for the poison. */
+void mlir_op_give_up(struct mlir_parser *p);
+
+/* parser/stablehlo/mlir/special.c */
+struct mlir_head mlir_generic_head(
+	struct mlir_parser *p, struct mlir_symbol *name, uint32_t operands, uint32_t props);
+void mlir_generic(struct mlir_parser *p, struct mlir_head head, struct ir_loc loc, uint32_t regions,
+	uint32_t attrs, struct mlir_sig sig);
+void mlir_return(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
+	struct mlir_counts n, struct mlir_sig sig);
+uint32_t mlir_module_head(
+	struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc, uint32_t attrs);
+void mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
+uint32_t mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f);
+void mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t regions);
+/* What the generic form has otherwise: attributes of arguments, an empty region. */
+void mlir_func_finish(struct mlir_parser *p, struct mlir_op *op);
+void mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
+	struct mlir_named from, struct ir_loc from_loc);
+uint32_t mlir_while_head(
+	struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc types_loc);
+void mlir_while(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs);
+void mlir_reducer(struct mlir_parser *p, uint32_t n);
+void mlir_reduce(
+	struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs, struct mlir_sig sig);
+void mlir_reduce_applies(struct mlir_parser *p, struct ir_loc loc, uint32_t n,
+	struct mlir_symbol *name, struct ir_loc name_loc, uint32_t attrs, struct mlir_sig sig);
+void mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t inits,
+	uint32_t attrs, struct mlir_sig sig);
+void mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc);
+void mlir_mesh_op(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
+void mlir_manual(struct mlir_parser *p, struct ir_loc loc, uint32_t operands, uint32_t attrs,
+	struct mlir_sig sig);
+
+/* pretty.c */
+void mlir_pretty(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
+	struct mlir_counts n, struct mlir_sig sig);
+/* The pending op is a pretty one with that many names of results: turns its items into generic
+ * attributes and its signature into a whole one. False: reported. */
+bool mlir_pretty_decode(struct mlir_parser *p, struct mlir_pending *op, uint32_t results);
+const struct mlir_form *mlir_form_find(struct mlir_parser *p, struct mlir_symbol *name);
+
+/* parser/stablehlo/mlir/loc.c */
+void mlir_location_alias(
+	struct mlir_parser *p, struct mlir_symbol *alias, struct mlir_symbol *location);
+void mlir_locations_resolve(struct mlir_parser *p);
+
+/* parser/stablehlo/mlir/message.c. `expected` are names of tokens. */
+void mlir_message_syntax(
+	struct mlir_parser *p, struct ir_loc loc, const char *const *expected, int n);
+
+#endif
