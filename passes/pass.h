@@ -23,8 +23,8 @@
 /* Changes whenever a plugin built against an older pass.h or ir.h would no longer work. */
 #define DOPT_API_VERSION 3
 
-struct cost_model;   /* passes/analysis/cost.h */
-struct pass_manager; /* passes/pipeline.h */
+struct cost_model;   /* passes/analysis/cost/cost.h */
+struct pass_manager; /* passes/manager/pipeline.h */
 
 enum pass_option_type {
 	PASS_INT,    /* 12, -3 */
@@ -53,7 +53,7 @@ struct pass_run;
 /*
  * A pass. `needs`, `provides`, `conflicts` are comma-separated facts; NULL is none. A fact in
  * `needs` must hold before the pass, one in `conflicts` must not; one in `provides` holds after it,
- * `!fact` no longer does. Facts hold for a module, too: passes/facts.c lists those that are read
+ * `!fact` no longer does. Facts hold for a module, too: passes/manager/facts.c lists those that are read
  * off it, and which pass is put in by itself where one is missing. A pass that declares axes
  * provides "axes".
  */

@@ -1,7 +1,7 @@
 /* The list of passes: the table's first, then the plugins'. */
 #include "passes/registry.h"
 
-#include "passes/options.h"
+#include "passes/manager/options.h"
 
 #include <ctype.h>
 #include <string.h>

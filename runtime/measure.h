@@ -10,7 +10,7 @@
  *	collectives  one at a time, all ranks starting together: from the last post to the last end
  *
  * Every result is written as soon as it is there, as a line of a profile as text
- * (passes/analysis/profile_text.h), to standard output or to the file behind -o. */
+ * (passes/analysis/profile/text.h), to standard output or to the file behind -o. */
 #ifndef RUNTIME_MEASURE_H
 #define RUNTIME_MEASURE_H
 

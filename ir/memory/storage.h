@@ -1,7 +1,7 @@
 /*
  * Where the tensors of a step lie: the one owner of who shares a buffer, how long it lives and
  * where in the arena it is. lower/ writes programs that use exactly these places, and
- * passes/analysis/memory.h says what they cost, so that what is predicted is what is allocated.
+ * passes/analysis/cost/memory.h says what they cost, so that what is predicted is what is allocated.
  *
  *     @main -- issue.h --> positions -- sharing --> buffers -- lives --> offsets --> arena
  *

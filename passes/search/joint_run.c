@@ -1,7 +1,7 @@
 /* See joint.h. */
 #include "passes/search/joint_impl.h"
 
-#include "passes/analysis/memory.h"
+#include "passes/analysis/cost/memory.h"
 
 #include <math.h>
 #include <talloc.h>

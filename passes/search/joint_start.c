@@ -11,7 +11,7 @@
 #include "passes/search/joint_impl.h"
 
 #include "passes/analysis/alloc.h"
-#include "passes/analysis/cost_internal.h"
+#include "passes/analysis/cost/internal.h"
 
 struct policy {
 	const char *text;

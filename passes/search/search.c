@@ -3,7 +3,7 @@
 
 #include "ir/base/mix.h"
 #include "passes/analysis/alloc.h"
-#include "passes/search/search_progress.h"
+#include "passes/search/progress.h"
 
 #include <pthread.h>
 #include <signal.h>

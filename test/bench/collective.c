@@ -6,7 +6,7 @@
  *     collective [NODES]     128 unless told
  */
 #include "ir/cluster/device.h"
-#include "passes/analysis/collective.h"
+#include "passes/analysis/collective/collective.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  *     fine [SECONDS]     how long to measure each size; 0.5 unless told
  */
 #include "ir/cluster/device.h"
-#include "passes/analysis/fine.h"
+#include "passes/analysis/replay/fine.h"
 
 #include <math.h>
 #include <stdio.h>

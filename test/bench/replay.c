@@ -4,7 +4,7 @@
  *
  *     replay [SECONDS]     how long to measure each size; 0.5 unless told
  */
-#include "passes/analysis/replay.h"
+#include "passes/analysis/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *     step CLUSTER FILE [SECONDS]     a step as dopt prints it; how long to measure each; 0.5
  */
 #include "parser/cluster/cluster.h"
-#include "passes/analysis/cost_internal.h"
-#include "passes/analysis/step.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/step.h"
 #include "test/bench/module.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "ir/memory/place.h"
 #include "ir/memory/storage.h"
 #include "parser/dir/parse.h"
-#include "passes/pipeline.h"
+#include "passes/manager/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

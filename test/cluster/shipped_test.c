@@ -5,7 +5,7 @@
 #include "ir/cluster/device.h"
 #include "parser/cluster/cluster.h"
 #include "parser/cluster/shipped.h"
-#include "passes/analysis/collective.h"
+#include "passes/analysis/collective/collective.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Times between and beyond measured sizes, and links from measurements. */
 #include "ir/cluster/device.h"
-#include "passes/analysis/collective_fit.h"
-#include "passes/analysis/profile.h"
+#include "passes/analysis/collective/fit.h"
+#include "passes/analysis/profile/profile.h"
 
 #include <math.h>
 #include <setjmp.h>

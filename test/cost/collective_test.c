@@ -3,8 +3,8 @@
  * forms and sums by hand say.
  */
 #include "ir/cluster/device.h"
-#include "passes/analysis/collective.h"
-#include "passes/analysis/fine.h"
+#include "passes/analysis/collective/collective.h"
+#include "passes/analysis/replay/fine.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,9 +4,9 @@
  */
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost.h"
-#include "passes/analysis/memory.h"
-#include "passes/analysis/profile.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/analysis/profile/profile.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,10 +4,10 @@
  */
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost_internal.h"
-#include "passes/analysis/estimate.h"
-#include "passes/analysis/key_read.h"
-#include "passes/analysis/network.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/estimate/estimate.h"
+#include "passes/analysis/profile/key_read.h"
+#include "passes/analysis/estimate/network.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #define TEST_COST_FINE_STEP_H
 
 #include "ir/cluster/device.h"
-#include "passes/analysis/fine.h"
+#include "passes/analysis/replay/fine.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Steps on clusters whose devices or links are not alike, worked out by hand. */
 #include "ir/cluster/device.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost.h"
-#include "passes/analysis/whatif.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/whatif.h"
 
 #include <math.h>
 #include <setjmp.h>

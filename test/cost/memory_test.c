@@ -5,8 +5,8 @@
 #include "ir/memory/place.h"
 #include "lower/plan.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/memory.h"
-#include "passes/pipeline.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/manager/pipeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

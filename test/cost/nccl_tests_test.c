@@ -7,8 +7,8 @@
  *   8 x V100, all_gather_perf of 2020: NVIDIA/nccl-tests issue 37
  *   8 GPUs in two nodes, reduce_scatter_perf: NVIDIA/nccl-tests issue 128
  */
-#include "passes/analysis/collective_fit.h"
-#include "passes/analysis/nccl_tests.h"
+#include "passes/analysis/collective/fit.h"
+#include "passes/analysis/profile/nccl_tests.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -156,7 +156,7 @@ an_allreduce_of_two_nodes_is_read(void **state)
 	}
 }
 
-/* Every second size from its neighbours: what collective_fit.h says of curves. */
+/* Every second size from its neighbours: what passes/analysis/collective/fit.h says of curves. */
 static void
 a_curve_foretells_the_sizes_between(void **state)
 {

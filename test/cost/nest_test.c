@@ -1,10 +1,10 @@
 /*
- * The loops of kernels, counted: what passes/analysis/estimate_nest.h says of kernels whose loops
+ * The loops of kernels, counted: what passes/analysis/estimate/nest.h says of kernels whose loops
  * were worked out by hand from ir/loops/scheme.h.
  */
 #include "ir/base/arena.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/estimate_nest.h"
+#include "passes/analysis/estimate/nest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

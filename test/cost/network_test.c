@@ -2,7 +2,7 @@
  * The graph network: its gradient against differences of its loss, that it learns what can be
  * learned, that files keep it, and that it does not see how ops are numbered.
  */
-#include "passes/analysis/network.h"
+#include "passes/analysis/estimate/network.h"
 
 #include <math.h>
 #include <setjmp.h>

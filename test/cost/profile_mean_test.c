@@ -1,5 +1,5 @@
 /* Times of kernels that were measured more than once, or not well. */
-#include "passes/analysis/profile.h"
+#include "passes/analysis/profile/profile.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The profile data base: what is put in comes out, wrong files are refused, processes share it. */
-#include "passes/analysis/profile_derive.h"
-#include "passes/analysis/profile_text.h"
+#include "passes/analysis/profile/derive.h"
+#include "passes/analysis/profile/text.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * Replay against schedules worked out by hand and against a simulation of another kind: one that
  * advances a clock and asks at every instant which streams may start their next event.
  */
-#include "passes/analysis/replay.h"
+#include "passes/analysis/replay/replay.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The times of collectives on links that nobody shares. */
-#include "passes/analysis/collective.h"
+#include "passes/analysis/collective/collective.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * A step that is changed against one that is built anew after every change: a matrix of who waits
  * for whom, groups by name, and a replay of all of it.
  */
-#include "passes/analysis/step.h"
+#include "passes/analysis/cost/step.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

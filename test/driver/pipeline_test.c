@@ -3,7 +3,7 @@
  * the parser either takes it, and then what it prints of it parses to the same, or reports an
  * error.
  */
-#include "passes/pipeline.h"
+#include "passes/manager/pipeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,9 @@
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "parser/stablehlo/mlir/print.h"
-#include "passes/analysis/profile_text.h"
-#include "passes/analysis/trace_measure.h"
-#include "passes/analysis/trace_report.h"
+#include "passes/analysis/profile/text.h"
+#include "passes/analysis/trace/measure.h"
+#include "passes/analysis/trace/report.h"
 #include "runtime/safetensors.h"
 
 #include <math.h>

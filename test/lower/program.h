@@ -10,7 +10,7 @@
 #include "lower/lower.h"
 #include "lower/plan.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/memory.h"
+#include "passes/analysis/cost/memory.h"
 #include "runtime/half.h"
 #include "runtime/rt_program.h"
 #include "runtime/safetensors.h"

@@ -1,8 +1,8 @@
 /*
- * What passes/fuse.h lets be one kernel, a case a rule: ops are named, the verdict does not depend
+ * What passes/fuse/fuse.h lets be one kernel, a case a rule: ops are named, the verdict does not depend
  * on where they stand or on whether they are connected.
  */
-#include "passes/fuse.h"
+#include "passes/fuse/fuse.h"
 #include "parser/dir/parse.h"
 
 #include <setjmp.h>

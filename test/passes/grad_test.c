@@ -6,7 +6,7 @@
  */
 #include "ir/interp/interp.h"
 #include "parser/dir/parse.h"
-#include "passes/pipeline.h"
+#include "passes/manager/pipeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * means what the ops did, is compiled, and computes what the interpreter says; taken apart again it
  * means the same. test/cuda/random_fuse_test.c is the same for kernels of the cuda target.
  */
-#include "passes/fuse.h"
+#include "passes/fuse/fuse.h"
 #include "runtime/rng.h"
 #include "test/lower/program.h"
 #include "test/random/check.h"

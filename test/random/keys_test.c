@@ -5,7 +5,7 @@
  */
 #include "lower/plan.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost.h"
+#include "passes/analysis/cost/cost.h"
 #include "test/random/check.h"
 #include "test/random/generate.h"
 

@@ -1,6 +1,6 @@
 /* Random programs: pipelines. See check.h. */
 #include "ir/interp/interp.h"
-#include "passes/pipeline.h"
+#include "passes/manager/pipeline.h"
 #include "passes/registry.h"
 #include "runtime/rng.h"
 #include "test/random/check.h"

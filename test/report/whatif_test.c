@@ -2,7 +2,7 @@
 #include "ir/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "ir/cluster/device.h"
-#include "passes/analysis/whatif.h"
+#include "passes/analysis/cost/whatif.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "passes/analysis/collective.h"
+#include "passes/analysis/collective/collective.h"
 #include "runtime/engine.h"
 #include "runtime/half.h"
 #include "runtime/layout.h"

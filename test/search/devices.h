@@ -3,7 +3,7 @@
 #define TEST_SEARCH_DEVICES_H
 
 #include "parser/cluster/cluster.h"
-#include "passes/analysis/cost.h"
+#include "passes/analysis/cost/cost.h"
 #include "test/random/check.h"
 
 #include <setjmp.h>

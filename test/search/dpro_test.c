@@ -2,7 +2,7 @@
  * The engine `dpro`: its theorems against replays, what it finds where the optimum is known, and
  * what its three speed-ups change.
  */
-#include "passes/search/search_dpro.h"
+#include "passes/search/papers/dpro.h"
 
 #include "test/search/engine_step.h"
 

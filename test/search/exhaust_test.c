@@ -3,7 +3,7 @@
  * on random steps. No engine may be better than it: each plan that an engine makes is among those
  * that were enumerated.
  */
-#include "passes/search/search_exhaust.h"
+#include "passes/search/exhaust.h"
 #include "test/search/engine_step.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* What plan_apply proves of the block that it puts together. */
-#include "passes/search/plan_impl.h"
+#include "passes/search/plan/impl.h"
 #include "test/search/engine_step.h"
 
 static void

@@ -6,8 +6,8 @@
 #ifndef TEST_SEARCH_POLICIES_H
 #define TEST_SEARCH_POLICIES_H
 
-#include "passes/analysis/cost_internal.h"
-#include "passes/pipeline.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/manager/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "ir/interp/interp.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost_internal.h"
+#include "passes/analysis/cost/internal.h"
 #include "passes/search/search.h"
 #include "test/random/check.h"
 #include "test/search/devices.h"

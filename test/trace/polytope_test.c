@@ -3,7 +3,7 @@
  * there are variables meets in at most one point, and the best of those that violate no row is the
  * optimum.
  */
-#include "passes/analysis/polytope.h"
+#include "passes/analysis/fit/polytope.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -13,7 +13,7 @@ SECONDS = 600
 COSTS = ("iteration", "compute", "communication", "exposed", "peak_bytes", "fits", "ops", "events", "flops")
 
 
-# How a search ends what it says on its way (passes/search/search_progress.c).
+# How a search ends what it says on its way (passes/search/progress.c).
 SEARCHED = re.compile(r", (\d+) evaluations, \d+ a second.*?, ([0-9.]+) s, best after ([0-9.]+) s")
 
 

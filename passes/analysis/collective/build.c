@@ -1,0 +1,59 @@
+/* How schedules are written, and the table of algorithms. */
+#include "passes/analysis/collective/build.h"
+#include "passes/analysis/alloc.h"
+
+void
+build_round(struct builder *b, uint32_t repeat)
+{
+	struct collective_schedule *s = b->schedule;
+	if (s->nrounds && !s->round[s->nrounds - 1].n)
+		s->nrounds--;
+	if (s->nrounds == b->room_rounds) {
+		b->room_rounds = b->room_rounds ? 2 * b->room_rounds : 16;
+		s->round = RESIZE(s, s->round, struct collective_round, b->room_rounds);
+	}
+	s->round[s->nrounds++] = (struct collective_round){s->nsends, 0, repeat, b->stage};
+}
+
+void
+build_stage(struct builder *b)
+{
+	b->stage++;
+}
+
+void
+build_send(struct builder *b, uint32_t from, uint32_t to, double fraction)
+{
+	struct collective_schedule *s = b->schedule;
+	if (from == to)
+		return;
+	if (s->nsends == b->room_sends) {
+		b->room_sends = b->room_sends ? 2 * b->room_sends : 64;
+		s->send = RESIZE(s, s->send, struct collective_send, b->room_sends);
+	}
+	s->send[s->nsends++] = (struct collective_send){from, to, fraction};
+	s->round[s->nrounds - 1].n++;
+}
+
+struct collective_schedule *
+collective_build(const void *owner, struct cluster *c, const struct collective_request *q,
+	const struct placement *at, enum collective_algorithm a, uint32_t variant, bool *pipelined)
+{
+	static bool (*const build[COLLECTIVE_NALGORITHMS])(struct builder *, uint32_t) = {
+		[COLLECTIVE_RING] = build_ring,
+		[COLLECTIVE_TREE] = build_tree,
+		[COLLECTIVE_HALVING] = build_halving,
+		[COLLECTIVE_HIERARCHICAL] = build_hierarchical,
+		[COLLECTIVE_PS] = build_ps,
+	};
+	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), 0, 0, false, 0};
+	b.schedule->chunks = b.schedule->lanes = b.schedule->parts = 1;
+	if (at->places > 1 && !build[a](&b, variant)) {
+		talloc_free(b.schedule);
+		return NULL;
+	}
+	if (b.schedule->nrounds && !b.schedule->round[b.schedule->nrounds - 1].n)
+		b.schedule->nrounds--;
+	*pipelined = b.pipelined;
+	return b.schedule;
+}

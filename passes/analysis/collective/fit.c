@@ -1,0 +1,47 @@
+/* Links from measured collectives: each sample is a row of latencies and bytes by a closed form. */
+#include "passes/analysis/collective/fit.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/profile/profile.h"
+
+#include <math.h>
+
+static bool
+fit_algorithm(const struct collective_sample *sample, uint32_t n, struct collective_links *links)
+{
+	double *row = NEW_ARRAY(NULL, double, 3 * (size_t)n);
+	double *latencies = row, *bytes = row + n, *seconds = row + 2 * n;
+	uint32_t rows = 0;
+	bool fits = true;
+
+	for (uint32_t i = 0; i < n && fits; i++) {
+		double tensors;
+		if (sample[i].places < 2)
+			continue;
+		fits = collective_closed_form(sample[i].kind, links->algorithm, sample[i].places,
+			&latencies[rows], &tensors);
+		bytes[rows] = tensors * sample[i].bytes;
+		seconds[rows++] = sample[i].seconds;
+	}
+	if (fits && rows)
+		links->error = profile_fit_robust(
+			latencies, bytes, seconds, (int)rows, &links->latency, &links->bandwidth);
+	talloc_free(row);
+	return fits && rows;
+}
+
+bool
+collective_fit_links(const struct collective_sample *sample, uint32_t n,
+	enum collective_algorithm a, struct collective_links *links)
+{
+	enum collective_algorithm last = a == COLLECTIVE_AUTO ? COLLECTIVE_HALVING : a;
+	bool found = false;
+
+	for (a = a == COLLECTIVE_AUTO ? COLLECTIVE_RING : a; a <= last; a++) {
+		struct collective_links trial = {a, 0, INFINITY, INFINITY};
+		if (!fit_algorithm(sample, n, &trial) || (found && trial.error >= links->error))
+			continue;
+		*links = trial;
+		found = true;
+	}
+	return found;
+}

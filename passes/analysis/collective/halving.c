@@ -1,0 +1,36 @@
+/*
+ * Recursive vector halving and distance doubling (Rabenseifner 2004; Thakur, Rabenseifner, Gropp
+ * 2005): a reducescatter in log2 P rounds, in each with a partner at twice the distance and half of
+ * what is left; an allgather is the same backwards, an allreduce both. The big pieces go to the
+ * nearest, inside a node. Places: a power of two.
+ */
+#include "passes/analysis/collective/build.h"
+
+static void
+build_partners(struct builder *b, uint32_t distance)
+{
+	uint32_t p = b->at->places;
+	build_round(b, 1);
+	for (uint32_t g = 0; g < b->at->ngroups; g++) {
+		const uint32_t *member = b->at->member + (size_t)g * p;
+		for (uint32_t i = 0; i < p; i++)
+			build_send(b, member[i], member[i ^ distance], 0.5 / distance);
+	}
+}
+
+bool
+build_halving(struct builder *b, uint32_t variant)
+{
+	uint32_t p = b->at->places;
+	enum collective kind = b->request->kind;
+	bool all = kind == COLL_ALLREDUCE;
+
+	if (variant || (p & (p - 1)) ||
+		!(all || kind == COLL_ALLGATHER || kind == COLL_REDUCESCATTER))
+		return false;
+	for (uint32_t d = 1; (all || kind == COLL_REDUCESCATTER) && d < p; d *= 2)
+		build_partners(b, d);
+	for (uint32_t d = p / 2; (all || kind == COLL_ALLGATHER) && d > 0; d /= 2)
+		build_partners(b, d);
+	return true;
+}

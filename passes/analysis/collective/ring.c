@@ -1,0 +1,167 @@
+/*
+ * Rings and what is linear: each kind has a form of this "algorithm", so that it always fits.
+ *
+ * Ring (Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009): in each of P-1 rounds every
+ * place hands one of the P pieces of the tensor to its neighbour; that is an allgather, or a
+ * reducescatter, and an allreduce is both. Broadcast and reduce go along the ring in pieces, a
+ * pipeline. Gather and scatter: the root takes or hands out one piece after the other. Alltoall:
+ * pairwise, in each round with a partner at another distance (Thakur and others, "long messages");
+ * where the nodes are of one size the distance is one in nodes and one inside the node, so that in
+ * a round all sends cross between nodes or none does.
+ *
+ * A ring goes through each node once and so uses one way between nodes, which is all there is if
+ * the members of a node share a network card. Where they have several, libraries lay several rings
+ * (NCCL: channels) which leave each node from another member. The second variant does: with c ways,
+ * ring j carries 1/c of the tensor and takes the members of each node from number j m/c on.
+ */
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/collective/build.h"
+
+/* One way through all members of a group; the root first where there is one. */
+static void
+fill_order(const struct builder *b, uint32_t g, uint32_t shift, bool rooted, uint32_t *order)
+{
+	const struct placement *at = b->at;
+	const uint32_t *member = at->member + (size_t)g * at->places;
+	const uint32_t *node = at->node + (size_t)g * (at->places + 1);
+	uint32_t root = rooted ? at->root[g] : 0, home = 0, n = 0;
+	while (node[home + 1] <= root)
+		home++;
+	for (uint32_t k = 0; k < at->nnodes[g]; k++) {
+		uint32_t here = (home + k) % at->nnodes[g];
+		uint32_t first = node[here], m = node[here + 1] - first;
+		bool fixed = rooted && !k; /* the root's node: the others behind it */
+		if (fixed)
+			order[n++] = member[root];
+		for (uint32_t i = fixed; i < m; i++) {
+			uint32_t at_node =
+				fixed ? root - first + 1 + (i - 1 + shift) % (m - 1) : i + shift;
+			order[n++] = member[first + at_node % m];
+		}
+	}
+}
+
+/* [ways][ngroups][places] */
+static uint32_t *
+all_orders(const void *owner, const struct builder *b, uint32_t ways, bool rooted)
+{
+	const struct placement *at = b->at;
+	uint32_t *order = NEW_ARRAY(owner, uint32_t, (size_t)at->ngroups * ways * at->places);
+	for (uint32_t j = 0; j < ways; j++)
+		for (uint32_t g = 0; g < at->ngroups; g++)
+			fill_order(b, g, ways > 1 ? j * (at->even / ways) : 0, rooted,
+				order + ((size_t)j * at->ngroups + g) * at->places);
+	return order;
+}
+
+static void
+build_rings(struct builder *b, uint32_t ways, uint32_t repeat)
+{
+	uint32_t p = b->at->places, n = b->at->ngroups * ways;
+	uint32_t *order = all_orders(NULL, b, ways, false);
+	b->schedule->lanes = ways;
+	build_round(b, repeat);
+	for (uint32_t r = 0; r < n; r++)
+		for (uint32_t i = 0; i < p; i++)
+			build_send(b, order[r * p + i], order[r * p + (i + 1) % p], 1.0 / p / ways);
+	talloc_free(order);
+}
+
+/* From the root along the ring, or towards it. */
+static void
+build_chains(struct builder *b, uint32_t ways, bool towards)
+{
+	uint32_t p = b->at->places, n = b->at->ngroups * ways;
+	uint32_t *order = all_orders(NULL, b, ways, true);
+	b->pipelined = true;
+	b->schedule->lanes = ways;
+	for (uint32_t i = 0; i + 1 < p; i++) {
+		build_round(b, 1);
+		for (uint32_t r = 0; r < n; r++) {
+			const uint32_t *o = order + (size_t)r * p;
+			if (towards)
+				build_send(b, o[p - 1 - i], o[p - 2 - i], 1.0 / ways);
+			else
+				build_send(b, o[i], o[i + 1], 1.0 / ways);
+		}
+	}
+	talloc_free(order);
+}
+
+/* The root and the others, one after another. */
+static void
+build_linear(struct builder *b, bool towards)
+{
+	uint32_t p = b->at->places;
+	uint32_t *order = all_orders(NULL, b, 1, true);
+	for (uint32_t i = 1; i < p; i++) {
+		build_round(b, 1);
+		for (uint32_t g = 0; g < b->at->ngroups; g++) {
+			uint32_t root = order[g * p], other = order[g * p + i];
+			build_send(b, towards ? other : root, towards ? root : other, 1.0 / p);
+		}
+	}
+	talloc_free(order);
+}
+
+/* Member i of node k sends to member i + inside of node k + across. */
+static void
+build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m)
+{
+	uint32_t p = b->at->places, n = p / m;
+	build_round(b, 1);
+	for (uint32_t g = 0; g < b->at->ngroups; g++) {
+		const uint32_t *member = b->at->member + (size_t)g * p;
+		for (uint32_t k = 0; k < n; k++)
+			for (uint32_t i = 0; i < m; i++)
+				build_send(b, member[k * m + i],
+					member[(k + across) % n * m + (i + inside) % m], 1.0 / p);
+	}
+}
+
+static void
+build_pairwise(struct builder *b)
+{
+	uint32_t m = b->at->even ? b->at->even : b->at->places;
+	for (uint32_t across = 0; across < b->at->places / m; across++)
+		for (uint32_t inside = !across; inside < m; inside++)
+			build_exchange(b, across, inside, m);
+}
+
+static bool
+build_single(struct builder *b)
+{
+	build_round(b, 1);
+	for (uint32_t g = 0; g < b->request->ngroups; g++) {
+		const uint32_t *device = b->request->device + (size_t)g * b->request->places;
+		if (b->request->from >= b->request->places || b->request->to >= b->request->places)
+			return false;
+		build_send(b, device[b->request->from], device[b->request->to], 1);
+	}
+	return true;
+}
+
+bool
+build_ring(struct builder *b, uint32_t variant)
+{
+	uint32_t steps = b->at->places - 1, ways = 1;
+	enum collective kind = b->request->kind;
+	bool rings = kind == COLL_ALLREDUCE || kind == COLL_REDUCE || kind == COLL_BROADCAST ||
+		     kind == COLL_ALLGATHER || kind == COLL_REDUCESCATTER;
+
+	if (variant && (!rings || (ways = placement_ways(b->at, b->cluster)) < 2))
+		return false;
+	switch (kind) {
+	case COLL_ALLREDUCE: build_rings(b, ways, 2 * steps); return true;
+	case COLL_ALLGATHER:
+	case COLL_REDUCESCATTER: build_rings(b, ways, steps); return true;
+	case COLL_BROADCAST: build_chains(b, ways, false); return true;
+	case COLL_REDUCE: build_chains(b, ways, true); return true;
+	case COLL_GATHER: build_linear(b, true); return true;
+	case COLL_SCATTER: build_linear(b, false); return true;
+	case COLL_ALLTOALL: build_pairwise(b); return true;
+	case COLL_SEND: return build_single(b);
+	case COLL_NKINDS: break;
+	}
+	return false;
+}

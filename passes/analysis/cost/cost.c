@@ -1,0 +1,100 @@
+/* The report on a step. See cost.h. */
+#include "passes/analysis/cost/internal.h"
+
+#include "ir/ops/form.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost/memory.h"
+
+#include <math.h>
+
+/* Kernels and collectives of each device; the longest of each. */
+static void
+report_streams(const struct cost_step *s, struct cost_report *r)
+{
+	const struct events *e = s->events;
+	replay_time *sum = talloc_zero_array(NULL, replay_time, e->graph.nstreams);
+	must_have(sum);
+	replay_time step = 0, longest[2] = {0, 0}, measured = 0, estimated = 0;
+	for (uint32_t i = 0; i < e->graph.n; i++) {
+		enum event_kind kind = (enum event_kind)e->event[i].kind;
+		if (kind == EVENT_STEP)
+			step = replay_ran(&e->graph, &s->r, i);
+		if (kind != EVENT_KERNEL && kind != EVENT_COLLECTIVE)
+			continue;
+		r->events++;
+		sum[2 * e->event[i].device + (kind == EVENT_COLLECTIVE)] +=
+			replay_ran(&e->graph, &s->r, i);
+		if (s->measured[e->event[i].op->order])
+			measured += replay_ran(&e->graph, &s->r, i);
+		else
+			estimated += replay_ran(&e->graph, &s->r, i);
+	}
+	for (uint32_t k = 0; k < e->graph.nstreams; k++)
+		if (sum[k] > longest[k % 2])
+			longest[k % 2] = sum[k];
+	talloc_free(sum);
+	r->compute = replay_seconds(longest[0]);
+	r->communication = replay_seconds(longest[1]);
+	r->exposed = replay_seconds(s->r.makespan - longest[0] - step);
+	r->measured_time = replay_seconds(measured);
+	r->estimated_time = replay_seconds(estimated);
+}
+
+/* Places that perform an op: all, less those that do not hold the result. */
+static double
+places_of(const struct ir_module *m, const struct ir_op *op)
+{
+	double places = 1;
+	for (int a = 0; a < m->naxes; a++) {
+		bool alone = op->nresults && op->result[0].type->axis[a].kind == IR_SINGLE;
+		if (!m->axis[a].time && !alone)
+			places *= m->axis[a].size;
+	}
+	return places;
+}
+
+static void
+report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_report *r)
+{
+	const uint32_t *turns = s->events->turns;
+	for (const struct ir_op *op = s->main->body.first; op; op = op->next) {
+		r->ops++;
+		if (op->code == OP_param)
+			r->parameters += (double)ir_type_elements(op->result[0].type);
+		if (cost_op_kind(m, op) == COST_NONE)
+			continue;
+		r->measured += s->measured[op->order];
+		r->estimated += !s->measured[op->order];
+		r->flops += op_work(m, op).flops * places_of(m, op) * turns[op->order];
+	}
+}
+
+/* The memory of the smallest device that takes part. */
+static double
+least_memory(const struct cost_step *s)
+{
+	const struct cluster *c = s->model->cluster;
+	double least = INFINITY;
+
+	for (int64_t p = 0; p < ir_devices(s->m); p++)
+		least = fmin(least, c->kind[s->kind_of[p]]->memory);
+	return least;
+}
+
+bool
+cost_evaluate(const struct cost_model *model, struct ir_module *m, struct cost_report *report)
+{
+	struct cost_step *s = cost_step_create(NULL, model, m);
+	if (!s)
+		return false;
+	*report = (struct cost_report){.iteration = replay_seconds(s->r.makespan)};
+	report_streams(s, report);
+	report_ops(m, s, report);
+	struct memory_report memory;
+	memory_evaluate(m, s->main, model->storage, &memory);
+	report->peak_bytes = (double)memory.peak;
+	report->persistent_bytes = (double)memory.persistent;
+	report->fits = report->peak_bytes <= least_memory(s);
+	talloc_free(s);
+	return true;
+}

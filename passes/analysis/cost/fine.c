@@ -1,0 +1,181 @@
+/* Fine replay of a step: its collectives as requests to fine.h. */
+#include "passes/analysis/cost/internal.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/replay/fine.h"
+
+#include <string.h>
+
+/*
+ * The requests of a step, each once: layers repeat, and what a request needs grows with the number
+ * of places.
+ */
+struct requests {
+	struct cost_step *s;
+	struct fine_request *list;
+	const struct event **first; /* [n] by request: the first event that is it */
+	uint32_t n, room;
+	uint32_t *slot,
+		nslots; /* numbers of requests by hash, or FINE_NO_REQUEST; a power of two */
+	uint32_t *of_event, *leader; /* [graph.n] */
+	uint32_t *last;              /* by op->order: the newest request of the op */
+};
+
+static bool
+same(const struct requests *q, uint32_t i, const struct fine_request *r, const struct event *v)
+{
+	const struct collective_request *a = &q->list[i].request, *b = &r->request;
+
+	return q->first[i]->group == v->group && a->kind == b->kind && a->bytes == b->bytes &&
+	       a->from == b->from && a->to == b->to && a->parts == b->parts &&
+	       q->list[i].alone == r->alone;
+}
+
+static uint32_t
+hash(const struct fine_request *r, uint32_t group)
+{
+	uint64_t h = group;
+
+	h = h * 31 + (uint64_t)r->request.kind;
+	h = h * 31 + r->request.from;
+	h = h * 31 + r->request.to;
+	h = h * 31 + r->request.parts;
+	h = h * 31 + (uint64_t)r->request.bytes;
+	h = (h * 31 + (uint64_t)r->alone) * 0x9e3779b97f4a7c15; /* Fibonacci hashing (Knuth) */
+	return (uint32_t)(h >> 32);
+}
+
+/* The slot of an equal request, or the free one for it. */
+static uint32_t *
+slot_of(struct requests *q, const struct fine_request *r, const struct event *v)
+{
+	uint32_t at = hash(r, v->group) & (q->nslots - 1);
+
+	while (q->slot[at] != FINE_NO_REQUEST && !same(q, q->slot[at], r, v))
+		at = (at + 1) & (q->nslots - 1);
+	return &q->slot[at];
+}
+
+static void
+make_room(struct requests *q)
+{
+	if (q->n < q->room)
+		return;
+	q->room = q->room ? 2 * q->room : 64;
+	q->nslots = 2 * q->room;
+	q->list = RESIZE(q, q->list, struct fine_request, q->room);
+	q->first = RESIZE(q, q->first, const struct event *, q->room);
+	q->slot = RESIZE(q, q->slot, uint32_t, q->nslots);
+	memset(q->slot, 0xff, q->nslots * sizeof *q->slot);
+	for (uint32_t i = 0; i < q->n; i++)
+		*slot_of(q, &q->list[i], q->first[i]) = i;
+}
+
+static uint32_t
+request_add(struct requests *q, uint32_t e)
+{
+	struct cost_step *s = q->s;
+	const struct event *v = &s->events->event[e];
+	replay_time duration = s->events->graph.duration[e];
+	void *scratch = talloc_new(q);
+	/* As the coarse replay has it, measured or changed; 0 would mean the links' own time. */
+	struct fine_request r = {
+		.algorithm = s->model->algorithm, .alone = duration > 0 ? duration : 1};
+
+	make_room(q);
+	r.request = cost_collective_request(
+		scratch, s->m, v->op, &s->events->group[v->group], s->device);
+	uint32_t *slot = slot_of(q, &r, v);
+	if (*slot == FINE_NO_REQUEST) {
+		talloc_steal(q, r.request.device);
+		q->list[q->n] = r;
+		q->first[q->n] = v;
+		*slot = q->n++;
+	}
+	talloc_free(scratch);
+	return *slot;
+}
+
+/* The request of a collective; the last one of its op is mostly it. */
+static uint32_t
+request_of(struct requests *q, uint32_t e)
+{
+	const struct event *v = &q->s->events->event[e];
+	uint32_t *last = &q->last[v->op->order];
+
+	if (v->leader != e)
+		return q->of_event[v->leader];
+	if (*last == FINE_NO_REQUEST || q->first[*last]->group != v->group)
+		*last = request_add(q, e);
+	return *last;
+}
+
+static struct requests *
+list_requests(struct cost_step *s, uint32_t nops)
+{
+	struct requests *q = NEW(s, struct requests);
+	uint32_t n = s->events->graph.n;
+
+	q->s = s;
+	q->of_event = NEW_ARRAY(q, uint32_t, n);
+	q->leader = NEW_ARRAY(q, uint32_t, n);
+	q->last = NEW_ARRAY(q, uint32_t, nops);
+	memset(q->last, 0xff, nops * sizeof *q->last);
+	for (uint32_t e = 0; e < n; e++) {
+		const struct event *v = &s->events->event[e];
+		q->leader[e] = v->leader;
+		q->of_event[e] = v->kind == EVENT_COLLECTIVE ? request_of(q, e) : FINE_NO_REQUEST;
+	}
+	return q;
+}
+
+static double *
+slowdowns(const struct cost_step *s, const void *owner)
+{
+	uint32_t n = s->events->ndevices;
+	double *slowdown = NEW_ARRAY(owner, double, n);
+
+	for (uint32_t d = 0; d < n; d++) {
+		uint16_t kind = s->kind_of[s->events->first_place[d]];
+		slowdown[d] = s->model->cluster->kind[kind]->slowdown;
+	}
+	return slowdown;
+}
+
+static bool
+report(const struct requests *q, enum fine_status status, uint32_t culprit)
+{
+	const struct cost_step *s = q->s;
+	struct diag *d = s->m->ctx->diag;
+
+	if (status == FINE_STUCK)
+		diag_error(d, s->events->event[culprit].op->loc,
+			"never starts: places issue their collectives in different orders");
+	else if (status == FINE_NO_ROUTE)
+		diag_error(d, q->first[culprit]->op->loc,
+			"cluster %s has no way between two of the places that communicate here",
+			s->model->cluster->name);
+	else if (status == FINE_NO_SCHEDULE)
+		cost_report_algorithm(s, q->first[culprit]->op);
+	return status == FINE_OK;
+}
+
+bool
+cost_replay_fine(struct cost_step *s, uint32_t nops)
+{
+	const struct replay_graph *g = &s->events->graph;
+	struct requests *q = list_requests(s, nops);
+	const struct fine_step step = {.graph = g,
+		.request = q->of_event,
+		.leader = q->leader,
+		.requests = q->list,
+		.nrequests = q->n,
+		.cluster = s->model->cluster,
+		.slowdown = slowdowns(s, q)};
+	struct fine_result r = {.start = s->r.start, .end = s->r.end, .busy = s->r.busy};
+	bool good = report(q, fine_replay(&step, &r), r.culprit);
+
+	s->r.makespan = r.makespan;
+	talloc_free(q);
+	return good;
+}

@@ -1,0 +1,128 @@
+/* What the files of the cost model share: passes/analysis/cost/model.c, passes/analysis/cost/times.c, cost.c, passes/analysis/cost/timeline.c. */
+#ifndef PASSES_ANALYSIS_COST_INTERNAL_H
+#define PASSES_ANALYSIS_COST_INTERNAL_H
+
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/replay/events.h"
+#include "passes/analysis/profile/profile.h"
+
+/* Sorts of kernels: estimate_sort() of passes/analysis/estimate/internal.h. */
+enum { ESTIMATE_SORTS = 4 };
+
+/* What was measured on a kind of device of the cluster. */
+struct cost_kind_model {
+	struct profile_op *op; /* [nops] sorted by key, then ranks */
+	int nops;
+	double careful[ESTIMATE_SORTS]; /* analytic estimates of kernels are multiplied by it */
+};
+
+/* What messages of one kind between so many places took. */
+struct cost_curve {
+	enum collective kind;
+	int places;
+	const struct collective_curve *curve;
+};
+
+struct cost_model {
+	struct cluster *cluster;
+	struct cost_kind_model *kind;         /* [cluster->nkinds] */
+	struct collective_model *collectives; /* on the cluster */
+	enum collective_algorithm algorithm;
+	bool fine;
+	const struct storage_target *storage; /* NULL: storage_host */
+	struct network *network;       /* estimates kernels that nobody has measured; NULL: none */
+	const struct whatif *whatif;          /* NULL: as it is */
+	const struct cost_model *base;        /* with whatif: the model that it changes */
+	/* Of the machine that was measured; the links of clusters that are described decide. */
+	struct cost_curve *curve;
+	struct profile_link *link; /* for what has no curve */
+	int ncurves, nlinks;
+};
+
+/* What a collective took when it was last asked for. */
+struct cost_answer {
+	const struct event_group *group; /* NULL: nobody has asked */
+	replay_time time;
+};
+
+/* A step that has been replayed. */
+struct cost_step {
+	const struct cost_model *model;
+	struct ir_module *m;
+	struct ir_func *main;
+	struct event_device *kind;  /* [cluster->nkinds] */
+	bool *measured;             /* by op->order: on the kind of the first place */
+	struct cost_answer *answer; /* by op->order: of collectives */
+	uint32_t *device;           /* by place: device of the cluster */
+	uint16_t *kind_of;          /* by place */
+	const struct ir_op
+		*unfit; /* the first collective that the algorithm does not do, or NULL */
+	struct events *events;
+	struct replay_result r;
+};
+
+/* Evaluates @main; owned by `owner`. NULL after reporting. Writes op->order. */
+struct cost_step *cost_step_create(
+	const void *owner, const struct cost_model *model, struct ir_module *m);
+
+/* Bytes of memory that a kernel reads and writes. */
+double cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op);
+
+/* Products of matrices and convolutions, which run at another rate than the rest. */
+bool cost_is_product(const struct ir_op *op);
+
+/* Arithmetic of a kernel on a device. */
+double cost_arithmetic_seconds(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op);
+
+/* The roofline: whichever of arithmetic and memory takes longer, and the launch. */
+double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op);
+
+/* What the profile has of this very kernel, if it has it; what-ifs of devices included. Estimates
+ * nothing, so that threads with networks of their own may ask. */
+bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, double *seconds);
+
+/* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not. */
+double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, bool *measured);
+
+/* Seconds of a kernel on a kind of device; what-if included. */
+double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, bool *measured);
+
+/*
+ * Seconds of a message that is as the op's, but for what c says of it: bytes of several tensors
+ * that go together, for a search. Places of the group are given as devices of the cluster.
+ */
+double cost_message_seconds(const struct cost_model *model, const struct ir_module *m,
+	const struct ir_op *op, const struct cost_collective *c, const struct event_group *g,
+	const uint32_t *device, bool *measured);
+
+/* A tensor is copied to another place in memory: read and written once. */
+double cost_copy_seconds(
+	const struct device *d, const struct ir_module *m, const struct ir_type *t);
+
+/*
+ * Seconds in which a kind of device copies operands of a message into its row before it posts it:
+ * each is read and written once. 0 where all are made there, and for ops that are no row.
+ */
+double cost_pack_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op);
+
+/* A collective between devices of the cluster; the list of them belongs to `owner`. */
+struct collective_request cost_collective_request(const void *owner, const struct ir_module *m,
+	const struct ir_op *op, const struct event_group *g, const uint32_t *device);
+
+/* Says that the algorithm asked for does not do what a collective needs. */
+void cost_report_algorithm(const struct cost_step *s, const struct ir_op *op);
+
+/* Fills s->r by fine replay of s->events. False: reported. */
+bool cost_replay_fine(struct cost_step *s, uint32_t nops);
+
+/* Seconds of a collective by its groups, places given as devices of the cluster. */
+double cost_collective_seconds(const struct cost_model *model, const struct ir_module *m,
+	const struct ir_op *op, const struct event_group *g, const uint32_t *device,
+	bool *measured);
+
+#endif

@@ -1,0 +1,187 @@
+/* Memory of a step: see memory.h. */
+#include "passes/analysis/cost/memory.h"
+
+#include "ir/names.h"
+#include "passes/analysis/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t
+allocated(const struct storage *s)
+{
+	return s->arena_bytes + s->beside;
+}
+
+void
+memory_evaluate(struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	struct memory_report *r)
+{
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host);
+	const uint32_t p = s->live_at / 2;
+
+	*r = (struct memory_report){.peak = allocated(s),
+		.persistent = s->persistent_bytes,
+		.live = s->live_bytes + s->beside,
+		.at = p < s->order->n ? s->order->op[p] : NULL};
+	talloc_free(s);
+}
+
+/* A storage with the kinds of its buffers, to count what lives. */
+struct counter {
+	const struct storage *s;
+	enum memory_kind *kind;
+	uint64_t (*bytes)[MEMORY_NKINDS]; /* by moment */
+	uint32_t moments;
+};
+
+/* What lives at every moment: changes first, then their sums. */
+static void
+count(struct counter *c)
+{
+	const struct storage *s = c->s;
+
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		const struct storage_buffer *b = &s->buffer[i];
+		if (b->first < 0)
+			continue;
+		c->bytes[b->first][c->kind[i]] += storage_bytes(s, b);
+		c->bytes[b->last + 1][c->kind[i]] -= storage_bytes(s, b);
+	}
+	c->bytes[0][MEMORY_WORKSPACE] += s->beside;
+	for (uint32_t t = 1; t < c->moments; t++)
+		for (int k = 0; k < MEMORY_NKINDS; k++)
+			c->bytes[t][k] += c->bytes[t - 1][k];
+}
+
+static uint64_t
+sum_at(const struct counter *c, uint32_t moment)
+{
+	uint64_t sum = 0;
+
+	for (int k = 0; k < MEMORY_NKINDS; k++)
+		sum += c->bytes[moment][k];
+	return sum;
+}
+
+/* The moment of [first, last] at which most lives, the last of several. */
+static uint32_t
+most_of(const struct counter *c, uint32_t first, uint32_t last)
+{
+	uint32_t most = first;
+
+	for (uint32_t t = first + 1; t <= last; t++)
+		if (sum_at(c, t) >= sum_at(c, most))
+			most = t;
+	return most;
+}
+
+/* The name of a value as it is printed, with its %. */
+static char *
+value_name(const void *owner, const struct names *names, const struct ir_value *v)
+{
+	uint32_t number = 0;
+	const char *name = names_find(names, v, &number);
+
+	return name ? TEXT(owner, "%%%s", name) : TEXT(owner, "%%%u", number);
+}
+
+static char *
+buffer_name(const void *owner, const struct names *names, const struct storage_buffer *b)
+{
+	switch (b->use) {
+	case STORAGE_SCRATCH:
+		return TEXT(owner, "scratch of %s", value_name(owner, names, &b->op->result[0]));
+	case STORAGE_COPY: return TEXT(owner, "copy of %s", value_name(owner, names, b->value));
+	case STORAGE_STAGE: return TEXT(owner, "tensors on their way between ranks");
+	case STORAGE_VALUES: break;
+	}
+	return value_name(owner, names, b->value);
+}
+
+/* An op in two words. */
+static char *
+op_words(const void *owner, const struct names *names, const struct ir_op *op)
+{
+	if (!op)
+		return TEXT(owner, "the end of the step");
+	const char *code = op_name((enum op_code)op->code);
+	if (op->nresults)
+		return TEXT(owner, "%s %s", code, value_name(owner, names, &op->result[0]));
+	return op->symbol ? TEXT(owner, "%s %s", code, op->symbol) : TEXT(owner, "%s", code);
+}
+
+static int
+by_bytes(const void *x, const void *y)
+{
+	const struct memory_held *a = x, *b = y;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return a->first != b->first ? (a->first < b->first ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* The buffers that live at a moment. */
+static void
+list_held(struct memory_curve *curve, const struct counter *c, const struct names *names,
+	int32_t moment)
+{
+	const struct storage *s = c->s;
+	const uint32_t n = s->order->n;
+
+	curve->held = NEW_ARRAY(curve, struct memory_held, s->nbuffers + 1);
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		const struct storage_buffer *b = &s->buffer[i];
+		if (b->first < 0 || moment < b->first || moment > b->last)
+			continue;
+		const uint32_t first = (uint32_t)b->first / 2, last = (uint32_t)b->last / 2;
+		curve->held[curve->nheld++] =
+			(struct memory_held){buffer_name(curve, names, b), c->kind[i],
+				storage_bytes(s, b), b->value, b->op, first, last < n ? last : n};
+	}
+	if (s->beside)
+		curve->held[curve->nheld++] = (struct memory_held){
+			"workspace of libraries", MEMORY_WORKSPACE, s->beside, NULL, NULL, 0, n};
+	qsort(curve->held, curve->nheld, sizeof *curve->held, by_bytes);
+}
+
+static void
+fill_points(struct memory_curve *curve, const struct counter *c, struct ir_func *main)
+{
+	const struct issue *o = c->s->order;
+	uint32_t peak_moment = 0;
+
+	for (uint32_t p = 0; p <= o->n; p++) {
+		const uint32_t t = most_of(c, 2 * p, p < o->n ? 2 * p + 1 : 2 * p + 2);
+		struct memory_point *x = &curve->point[p];
+		x->op = p < o->n ? o->op[p] : NULL;
+		x->live = sum_at(c, t);
+		memcpy(x->bytes, c->bytes[t], sizeof x->bytes);
+		if (p == 0 || x->live > curve->point[curve->peak].live) {
+			curve->peak = p;
+			peak_moment = t;
+		}
+	}
+	const struct names *names = names_create(c->kind, main);
+	list_held(curve, c, names, (int32_t)peak_moment);
+	curve->peak_name = op_words(curve, names, curve->point[curve->peak].op);
+}
+
+struct memory_curve *
+memory_curve_create(const void *owner, struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	struct memory_curve *curve = NEW(owner, struct memory_curve);
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host);
+	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
+	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
+
+	c.bytes = must_have(talloc_zero_size(s, sizeof *c.bytes * c.moments));
+	count(&c);
+	curve->n = s->order->n;
+	curve->point = NEW_ARRAY(curve, struct memory_point, curve->n + 1);
+	curve->allocated = allocated(s);
+	fill_points(curve, &c, main);
+	talloc_free(s);
+	return curve;
+}

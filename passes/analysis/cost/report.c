@@ -1,0 +1,63 @@
+/* A cost report as JSON and as the line above a table. */
+#include "passes/analysis/cost/cost.h"
+
+#include "passes/analysis/alloc.h"
+
+static void
+put_json_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if ((unsigned char)*s < ' ')
+			fprintf(out, "\\u%04x", (unsigned)*s);
+		else
+			fputc(*s, out);
+	}
+	fputc('"', out);
+}
+
+void
+cost_report_json(FILE *out, const struct cost_model *model, const struct cost_report *r)
+{
+	const struct {
+		const char *name;
+		double value;
+	} fields[] = {
+		{"iteration", r->iteration},
+		{"compute", r->compute},
+		{"communication", r->communication},
+		{"exposed", r->exposed},
+		{"peak_bytes", r->peak_bytes},
+		{"persistent_bytes", r->persistent_bytes},
+		{"flops", r->flops},
+		{"parameters", r->parameters},
+		{"ops", r->ops},
+		{"events", r->events},
+		{"measured", r->measured},
+		{"estimated", r->estimated},
+		{"measured_time", r->measured_time},
+		{"estimated_time", r->estimated_time},
+	};
+	fprintf(out, "{\"device\": ");
+	put_json_string(out, cost_model_device(model)->name);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		fprintf(out, ", \"%s\": %.12g", fields[i].name, fields[i].value);
+	fprintf(out, ", \"fits\": %s}", r->fits ? "true" : "false");
+}
+
+char *
+cost_report_header(const void *owner, const struct cost_model *model, const struct cost_report *r)
+{
+	uint32_t all = r->measured + r->estimated;
+	double time = r->measured_time + r->estimated_time;
+	const char *name = cost_model_device(model)->name;
+	if (!r->measured)
+		return TEXT(owner, "times: all %u ops estimated for %s", all, name);
+	if (!r->estimated)
+		return TEXT(owner, "times: all %u ops measured on %s", all, name);
+	return TEXT(owner,
+		"times: %u of %u ops (%.1f %% of the time) measured on %s, the others estimated",
+		r->measured, all, time > 0 ? 100 * r->measured_time / time : 0, name);
+}

@@ -1,0 +1,141 @@
+/* A step, replayed: see cost.h. */
+#include "passes/analysis/cost/internal.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <math.h>
+
+static bool
+check_main(const struct ir_module *m, const struct ir_func *main)
+{
+	if (!main) {
+		diag_error(m->ctx->diag, LOC_NONE, "the module has no @main: nothing to evaluate");
+		return false;
+	}
+	for (const struct ir_op *op = main->body.first; op; op = op->next)
+		if (op_is(op, CALLS)) {
+			diag_error(m->ctx->diag, op->loc,
+				"a call has no cost before it is inlined: run the pass inline "
+				"first");
+			return false;
+		}
+	return true;
+}
+
+static bool
+place_devices(struct cost_step *s)
+{
+	uint32_t n = (uint32_t)ir_devices(s->m);
+
+	s->device = cluster_placement(s, s->m, s->model->cluster);
+	if (!s->device)
+		return false;
+	s->kind_of = NEW_ARRAY(s, uint16_t, n);
+	for (uint32_t p = 0; p < n; p++)
+		s->kind_of[p] = s->model->cluster->kind_of[s->device[p]];
+	return true;
+}
+
+/* What a kind of device takes for its kernels and between them. */
+static void
+set_up_kind(struct cost_step *s, uint32_t kind, uint32_t nops)
+{
+	const struct device *d = s->model->cluster->kind[kind];
+	replay_time *time = must_have(talloc_zero_array(s, replay_time, nops + 1));
+	bool measured;
+
+	IR_FOR_OPS (op, &s->main->body) {
+		const enum cost_kind is = cost_op_kind(s->m, op);
+		if (is == COST_COLLECTIVE)
+			time[op->order] =
+				replay_from_seconds(cost_pack_seconds(s->model, kind, s->m, op));
+		if (is != COST_COMPUTE)
+			continue;
+		time[op->order] = replay_from_seconds(
+			cost_kernel_seconds(s->model, kind, s->m, op, &measured));
+		if (kind == s->kind_of[0])
+			s->measured[op->order] = measured;
+	}
+	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
+		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
+		d->overlap != 0};
+}
+
+/* The last answer is kept for each op: turns of a loop ask for the same. */
+static replay_time
+collective_time(const void *data, const struct ir_op *op, const struct event_group *g)
+{
+	struct cost_step *s = (struct cost_step *)data;
+	struct cost_answer *a = &s->answer[op->order];
+
+	if (a->group != g) {
+		bool measured;
+		double t = cost_collective_seconds(s->model, s->m, op, g, s->device, &measured);
+		if (!isfinite(t) && !s->unfit)
+			s->unfit = op;
+		*a = (struct cost_answer){g, replay_from_seconds(isfinite(t) ? t : 0)};
+		s->measured[op->order] = measured;
+	}
+	return a->time;
+}
+
+void
+cost_report_algorithm(const struct cost_step *s, const struct ir_op *op)
+{
+	struct cost_collective c;
+
+	cost_op_collective(s->m, op, &c);
+	diag_error(s->m->ctx->diag, op->loc, "the algorithm '%s' does not do %s between %d places",
+		collective_algorithm_name(s->model->algorithm), collective_name(c.kind), c.places);
+}
+
+static bool
+replay(struct cost_step *s, uint32_t nops)
+{
+	const struct replay_graph *g = &s->events->graph;
+
+	s->r.start = NEW_ARRAY(s, replay_time, g->n);
+	s->r.end = NEW_ARRAY(s, replay_time, g->n);
+	s->r.busy = NEW_ARRAY(s, replay_time, g->nstreams);
+	s->r.free_at = NEW_ARRAY(s, replay_time, g->nstreams);
+	if (s->model->fine)
+		return cost_replay_fine(s, nops);
+	replay_run(g, &s->r);
+	return true;
+}
+
+static bool
+step_run(struct cost_step *s)
+{
+	const struct cluster *c = s->model->cluster;
+	uint32_t n;
+
+	if (!check_main(s->m, s->main) || !place_devices(s))
+		return false;
+	n = ir_block_number(&s->main->body);
+	s->kind = must_have(talloc_zero_array(s, struct event_device, c->nkinds));
+	s->measured = must_have(talloc_zero_array(s, bool, n + 1));
+	s->answer = must_have(talloc_zero_array(s, struct cost_answer, n + 1));
+	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)
+		if (!s->kind[s->kind_of[p]].op)
+			set_up_kind(s, s->kind_of[p], n);
+	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
+	s->events = events_create(s, s->m, &s->main->body, &times);
+	if (s->unfit)
+		cost_report_algorithm(s, s->unfit);
+	return s->events && !s->unfit && replay(s, n);
+}
+
+struct cost_step *
+cost_step_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+{
+	struct cost_step *s = NEW(owner, struct cost_step);
+
+	s->model = model;
+	s->m = m;
+	s->main = ir_func_find(m, "main");
+	if (step_run(s))
+		return s;
+	talloc_free(s);
+	return NULL;
+}

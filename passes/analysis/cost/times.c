@@ -1,0 +1,232 @@
+/*
+ * What an op takes on a kind of device, and a collective between devices of the cluster: from the
+ * profile where it has that, else from the description.
+ */
+#include "passes/analysis/cost/internal.h"
+
+#include "ir/ops/form.h"
+#include "ir/memory/storage.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/collective/fit.h"
+#include "passes/analysis/estimate/internal.h"
+#include "passes/analysis/cost/whatif.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+cost_is_product(const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_matmul:
+	case OP_contract:
+	case OP_conv2d:
+	case OP_conv2d_data:
+	case OP_conv2d_filter: return true;
+	default: return false;
+	}
+}
+
+double
+cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->body) {
+		double t = 0;
+		IR_FOR_OPS (inner, op->body)
+			t += cost_arithmetic_seconds(d, m, inner);
+		return t;
+	}
+	double rate =
+		cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
+	return op_work(m, op).flops / rate;
+}
+
+double
+cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	/* Of what is whole only the slice is read or written. */
+	if (op->code == OP_partition)
+		return 2 * (double)ir_type_local_bytes(m, op->result[0].type);
+	if (op->code == OP_combine)
+		return 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
+	return op_work(m, op).bytes;
+}
+
+double
+cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+{
+	return d->launch +
+	       fmax(cost_arithmetic_seconds(d, m, op), cost_kernel_bytes(m, op) / d->bandwidth);
+}
+
+double
+cost_copy_seconds(const struct device *d, const struct ir_module *m, const struct ir_type *t)
+{
+	return d->launch + 2 * (double)ir_type_local_bytes(m, t) / d->bandwidth;
+}
+
+double
+cost_pack_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op)
+{
+	const struct device *d = model->cluster->kind[kind];
+	double t = 0;
+
+	if (!storage_is_row(m, op))
+		return 0;
+	for (int i = 0; i < op->noperands; i++)
+		if (storage_is_packed(m, op, i))
+			t += cost_copy_seconds(d, m, ir_operand_type(op, i));
+	return t;
+}
+
+static double
+changed(const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t)
+{
+	return model->whatif ? whatif_seconds(model->whatif, m, op, t) : t;
+}
+
+/* A time that was measured changes as the estimate does. */
+static double
+scaled(double measured, double now, double before)
+{
+	return before > 0 ? measured * (now / before) : measured;
+}
+
+/* What nobody has measured. */
+static double
+estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op)
+{
+	return op->body ? estimate_fuse(model, kind, m, op)
+			: cost_roofline(model->cluster->kind[kind], m, op);
+}
+
+bool
+cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, double *seconds)
+{
+	const struct cost_kind_model *k = &model->kind[kind];
+
+	if (!k->nops)
+		return false;
+	char *key = cost_op_key(NULL, m, op);
+	const struct profile_op *entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
+	talloc_free(key);
+	if (!entry)
+		return false;
+	*seconds = profile_op_careful(entry);
+	if (model->base)
+		*seconds = scaled(*seconds, cost_roofline(model->cluster->kind[kind], m, op),
+			cost_roofline(model->base->cluster->kind[kind], m, op));
+	return true;
+}
+
+double
+cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, bool *measured)
+{
+	double t;
+
+	*measured = cost_profile_seconds(model, kind, m, op, &t);
+	return *measured ? t : estimate(model, kind, m, op);
+}
+
+double
+cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, bool *measured)
+{
+	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, measured));
+}
+
+/* Of the machine that was measured; negative: not measured. */
+static double
+measured_part(const struct cost_model *model, const struct cost_collective *c, double bytes)
+{
+	for (int i = 0; i < model->ncurves; i++)
+		if (model->curve[i].kind == c->kind && model->curve[i].places == c->places)
+			return collective_curve_seconds(model->curve[i].curve, bytes);
+	for (int i = 0; i < model->nlinks; i++) {
+		const struct profile_link *l = &model->link[i];
+		if (l->kind == c->kind && l->places == c->places && l->beta > 0)
+			return l->alpha + bytes / l->beta;
+	}
+	return -1;
+}
+
+/* Programs send parts one after the other, each as a message of its size. */
+static double
+measured_seconds(const struct cost_model *model, const struct cost_collective *c)
+{
+	return c->parts * measured_part(model, c, c->bytes / c->parts);
+}
+
+/* The place that an op sends from, or to, where its type or its attribute names one. */
+static uint32_t
+root_of(const struct ir_op *op, const struct ir_type *t, int axis, const char *attribute)
+{
+	if (t->axis[axis].kind == IR_SINGLE)
+		return t->axis[axis].order;
+	return (uint32_t)ir_attr_int(op, attribute, 0);
+}
+
+static struct collective_request
+request_of(const void *owner, const struct ir_op *op, const struct cost_collective *c,
+	const struct event_group *g, const uint32_t *device)
+{
+	uint32_t n = g->ngroups * g->places, *member = NEW_ARRAY(owner, uint32_t, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		member[i] = device[g->place[i]];
+	return (struct collective_request){c->kind, g->ngroups, g->places, member, c->bytes,
+		root_of(op, ir_operand_type(op, 0), c->axis, "from"),
+		root_of(op, op->result[0].type, c->axis, "to"), c->parts};
+}
+
+struct collective_request
+cost_collective_request(const void *owner, const struct ir_module *m, const struct ir_op *op,
+	const struct event_group *g, const uint32_t *device)
+{
+	struct cost_collective c;
+
+	cost_op_collective(m, op, &c);
+	return request_of(owner, op, &c, g, device);
+}
+
+static double
+computed_seconds(const struct cost_model *model, const struct ir_op *op,
+	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
+{
+	void *scratch = talloc_new(NULL);
+	struct collective_request q = request_of(scratch, op, c, g, device);
+	double t = collective_model_seconds(model->collectives, &q, model->algorithm, NULL);
+	talloc_free(scratch);
+	return t;
+}
+
+double
+cost_message_seconds(const struct cost_model *model, const struct ir_module *m,
+	const struct ir_op *op, const struct cost_collective *c, const struct event_group *g,
+	const uint32_t *device, bool *measured)
+{
+	double t = measured_seconds(model, c);
+
+	*measured = t >= 0;
+	if (!*measured)
+		t = computed_seconds(model, op, c, g, device);
+	else if (model->base)
+		t = scaled(t, computed_seconds(model, op, c, g, device),
+			computed_seconds(model->base, op, c, g, device));
+	return changed(model, m, op, t);
+}
+
+double
+cost_collective_seconds(const struct cost_model *model, const struct ir_module *m,
+	const struct ir_op *op, const struct event_group *g, const uint32_t *device, bool *measured)
+{
+	struct cost_collective c;
+
+	cost_op_collective(m, op, &c);
+	return cost_message_seconds(model, m, op, &c, g, device, measured);
+}

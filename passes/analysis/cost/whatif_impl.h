@@ -1,0 +1,39 @@
+/* What whatif_parse.c reads and whatif.c applies. */
+#ifndef PASSES_ANALYSIS_WHATIF_IMPL_H
+#define PASSES_ANALYSIS_WHATIF_IMPL_H
+
+#include "passes/analysis/cost/whatif.h"
+
+enum whatif_kind {
+	TARGET_NONE, /* a fault was reported */
+	TARGET_LATENCY,
+	TARGET_BANDWIDTH,
+	TARGET_FIELD,
+	TARGET_FLOPS,      /* the rates of matrix products in all element types */
+	TARGET_CODE,       /* ops of one name */
+	TARGET_COLLECTIVE, /* collectives of one kind */
+	TARGET_KERNELS,
+	TARGET_COLLECTIVES,
+	TARGET_VALUE /* the op of one value */
+};
+
+struct whatif_item {
+	enum whatif_kind kind;
+	int number;        /* enum op_code or enum collective */
+	const char *field; /* of the device */
+	double least;      /* the field is no less than that */
+	bool set;          /* `=`, not `*` */
+	double x;
+	const char *text;       /* "matmul*0.5" */
+	const char *name;       /* of a value, without %; digits where it has a number only */
+	struct ir_loc loc;      /* of the target */
+	const struct ir_op *op; /* of the value, after whatif_bind */
+};
+
+struct whatif {
+	struct diag *diag;
+	struct whatif_item *item; /* talloc array */
+	int n;
+};
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * Kernels made in a copy. See passes/analysis/estimate/copy.h. To ask the profile by its key a kernel must be made;
+ * only where the profile has one with the same ops is that worth while, which is what sums of
+ * hashes of their names tell.
+ */
+#include "passes/analysis/estimate/copy.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/fuse/fuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct estimate_copy {
+	struct ir_module *m; /* a copy of its own */
+	const char *func;
+	struct ir_op **op; /* [nops] of the copy */
+	uint32_t nops, nsums;
+	uint64_t *sum; /* [nsums] ascending */
+};
+
+/* FNV-1a, mixed. */
+static uint64_t
+hash(const char *name, size_t n)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	return h * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Of the ops in the body of a key, constants left out: "3 = relu(2);" */
+static uint64_t
+sum_of_key(const char *key)
+{
+	static const char constant[] = "constant(";
+	uint64_t sum = 0;
+
+	for (const char *s = strchr(key, '{'); s && (s = strstr(s, " = "));) {
+		s += strlen(" = ");
+		if (strncmp(s, constant, strlen(constant)) != 0)
+			sum += hash(s, strcspn(s, "("));
+	}
+	return sum;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+load_sums(struct estimate_copy *x, const struct cost_kind_model *k)
+{
+	x->sum = NEW_ARRAY(x, uint64_t, (size_t)k->nops);
+	for (int i = 0; i < k->nops; i++)
+		if (profile_op_is_fuse(&k->op[i]))
+			x->sum[x->nsums++] = sum_of_key(k->op[i].key);
+	qsort(x->sum, x->nsums, sizeof *x->sum, by_value);
+}
+
+static void
+copy_module(struct estimate_copy *x, const struct ir_module *m, const char *func)
+{
+	x->m = ir_module_clone(x, m);
+	x->func = TEXT(x, "%s", func);
+	struct ir_block *b = &ir_func_find(x->m, func)->body;
+	x->nops = ir_block_number(b);
+	x->op = NEW_ARRAY(x, struct ir_op *, x->nops);
+	IR_FOR_OPS (op, b)
+		x->op[op->order] = op;
+}
+
+struct estimate_copy *
+estimate_copy_create(const void *owner, const struct cost_model *model, uint32_t kind,
+	const struct ir_module *m, const struct ir_block *b)
+{
+	struct estimate_copy *x = NEW(owner, struct estimate_copy);
+
+	load_sums(x, &model->kind[kind]);
+	copy_module(x, m, b->func->name);
+	return x;
+}
+
+struct estimate_copy *
+estimate_copy_clone(const void *owner, const struct estimate_copy *x)
+{
+	struct estimate_copy *c = NEW(owner, struct estimate_copy);
+
+	c->nsums = x->nsums;
+	c->sum = must_have(talloc_memdup(c, x->sum, talloc_get_size(x->sum)));
+	copy_module(c, x->m, x->func);
+	return c;
+}
+
+bool
+estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *name = op_name((enum op_code)x->op[op[i]]->code);
+		sum += hash(name, strlen(name));
+	}
+	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
+}
+
+struct ir_module *
+estimate_copy_module(struct estimate_copy *x)
+{
+	return x->m;
+}
+
+struct ir_op *
+estimate_copy_make(struct estimate_copy *x, const uint32_t *op, uint32_t n, const bool *out)
+{
+	struct ir_op **of = NEW_ARRAY(NULL, struct ir_op *, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		of[i] = x->op[op[i]];
+	struct ir_op *fuse = fuse_make(x->m, of, n, out);
+	talloc_free(of);
+	return fuse;
+}

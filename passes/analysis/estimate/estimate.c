@@ -1,0 +1,438 @@
+/*
+ * The analytic estimate of a kernel that does several ops. See estimate.h.
+ *
+ *     T = launch + max(sum of the arithmetic of its ops, bytes that pass its boundary / bandwidth)
+ *
+ * the roofline of the loop nest, where nothing was measured: values that stay inside cost no
+ * memory. Where ops of the kernel were measured alone, fusing them saves what values that stay
+ * inside took to write and to read, and all launches but one:
+ *
+ *     T = launch + bytes that pass its boundary / rate
+ *         + sum over its ops of max(0, seconds alone - launch - bytes alone / rate)
+ *
+ * The rate is the bandwidth, or that of the fastest of its ops if it was measured to be higher
+ * (tensors that stay in a cache); the launch is that of the device, or the shortest of its ops. The
+ * sum is what the ops take beside memory; of an op that was not measured that is its arithmetic.
+ * Where the profile has enough kernels of several ops, T is raised by what most of these took
+ * longer than such an estimate (passes/analysis/estimate/careful.c).
+ *
+ * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
+ * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
+ * the network, which is shown the kernel itself (passes/analysis/estimate/kernel.c): a kernel for it, or that may
+ * be in the profile, is made in a copy of the module.
+ */
+#include "passes/analysis/estimate/estimate.h"
+
+#include "ir/ops/form.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/estimate/copy.h"
+#include "passes/analysis/estimate/internal.h"
+#include "passes/analysis/estimate/memo.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the ops of a kernel. */
+struct sums {
+	double arithmetic, bytes;
+	double shortest, rate; /* of the ops that were measured; rate 0: none */
+	bool product;          /* is one of them */
+};
+
+struct estimator {
+	const struct cost_model *model;
+	uint32_t kind;
+	uint32_t nops, nvalues, nreads;
+	struct estimate_op *op; /* [nops] by op->order */
+	double *whole;          /* [nops] what the cost model says of it, what-ifs included */
+	/* What op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
+	uint32_t *first, *read;
+	double *value_bytes;
+	uint32_t *maker; /* by value: op->order */
+	/* The last question that had an op in it, and that counted a value. */
+	uint32_t question;
+	uint32_t *asked, *counted;
+	struct estimator_counts counts;
+	struct network *network;    /* NULL: analytic */
+	bool measured;              /* the profile has kernels of several ops */
+	struct estimate_copy *copy; /* for these two */
+	struct estimate_memo *memo;
+};
+
+static struct sums
+sums_begin(void)
+{
+	return (struct sums){.shortest = INFINITY};
+}
+
+static void
+sums_add(struct sums *s, const struct estimate_op *op)
+{
+	s->arithmetic += op->arithmetic;
+	s->product |= op->product;
+	if (!op->measured)
+		return;
+	s->shortest = fmin(s->shortest, op->seconds);
+	s->rate = fmax(s->rate, op->bytes / op->seconds);
+}
+
+static struct estimate_parts
+parts_of(const struct sums *s, const struct device *d)
+{
+	return (struct estimate_parts){
+		fmin(d->launch, s->shortest), fmax(d->bandwidth, s->rate), 0};
+}
+
+double
+estimate_beside(const struct estimate_parts *p, const struct estimate_op *op)
+{
+	return op->measured ? fmax(0, op->seconds - p->launch - op->bytes / p->rate)
+			    : op->arithmetic;
+}
+
+/* With what ops take beside memory, once all are added. */
+static double
+sums_seconds(const struct sums *s, const struct device *d, const struct estimate_parts *p)
+{
+	if (!(s->rate > 0))
+		return d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
+	return p->launch + s->bytes / p->rate + p->beside;
+}
+
+static struct sums
+sums_of(const struct estimate_kernel *k)
+{
+	struct sums s = sums_begin();
+
+	for (uint32_t i = 0; i < k->n; i++)
+		sums_add(&s, k->op[i]);
+	s.bytes = k->bytes;
+	return s;
+}
+
+struct estimate_parts
+estimate_parts(const struct estimate_kernel *k, const struct device *d)
+{
+	const struct sums s = sums_of(k);
+	struct estimate_parts p = parts_of(&s, d);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		p.beside += estimate_beside(&p, k->op[i]);
+	return p;
+}
+
+double
+estimate_analytic(const struct estimate_kernel *k, const struct device *d)
+{
+	const struct sums s = sums_of(k);
+	const struct estimate_parts p = estimate_parts(k, d);
+
+	return sums_seconds(&s, d, &p);
+}
+
+double
+estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *fuse)
+{
+	const struct device *d = model->cluster->kind[kind];
+	struct estimate_kernel *k =
+		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL, NULL);
+	const double t = model->network ? estimate_network(model->network, k, d)
+					: estimate_analytic(k, d) *
+						  model->kind[kind].careful[estimate_sort_of(k)];
+
+	talloc_free(k);
+	return t;
+}
+
+/* --- kernels of a block --- */
+
+static bool
+is_scalar_constant(const struct ir_op *op)
+{
+	return op->code == OP_constant && op->result[0].type->rank == 0;
+}
+
+static void
+count(struct estimator *e, const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b) {
+		e->nops++;
+		e->nvalues += op->nresults;
+		e->nreads += op->noperands;
+	}
+}
+
+/* What an op reads, each once, scalar constants left out: a kernel has its own. */
+static void
+add_reads(struct estimator *e, const struct ir_op *op, const uint32_t *value)
+{
+	const uint32_t begin = e->nreads;
+
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_value *v = ir_operand(op, j);
+		if (!v->op || is_scalar_constant(v->op))
+			continue;
+		const uint32_t number = value[v->op->order] + v->index;
+		bool known = false;
+		for (uint32_t k = begin; k < e->nreads && !known; k++)
+			known = e->read[k] == number;
+		if (!known)
+			e->read[e->nreads++] = number;
+	}
+}
+
+static void
+fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
+{
+	void *scratch = talloc_new(NULL);
+	struct arena *a = e->network ? arena_create(scratch) : NULL;
+	uint32_t *value = NEW_ARRAY(scratch, uint32_t, e->nops); /* the first of an op */
+	uint32_t nvalues = 0;
+	bool measured;
+
+	e->nreads = 0;
+	IR_FOR_OPS (op, b) {
+		value[op->order] = nvalues;
+		for (int i = 0; i < op->nresults; i++) {
+			e->maker[nvalues] = op->order;
+			e->value_bytes[nvalues++] =
+				(double)ir_type_local_bytes(m, op->result[i].type);
+		}
+		e->first[op->order] = e->nreads;
+		add_reads(e, op, value);
+		e->op[op->order] = estimate_op(e->model, e->kind, m, op, a);
+		if (cost_op_kind(m, op) == COST_COMPUTE)
+			e->whole[op->order] =
+				cost_kernel_seconds(e->model, e->kind, m, op, &measured);
+	}
+	e->first[e->nops] = e->nreads;
+	talloc_free(scratch);
+}
+
+/* What one of the estimators alone may change. */
+static void
+add_own(struct estimator *e)
+{
+	e->asked = must_have(talloc_zero_array(e, uint32_t, e->nops + 1));
+	e->counted = must_have(talloc_zero_array(e, uint32_t, e->nvalues + 1));
+	e->question = 0;
+	e->counts = (struct estimator_counts){0};
+	e->memo = e->copy ? estimate_memo_create(e) : NULL;
+}
+
+static bool
+has_kernels(const struct cost_kind_model *k)
+{
+	for (int i = 0; i < k->nops; i++)
+		if (profile_op_is_fuse(&k->op[i]))
+			return true;
+	return false;
+}
+
+struct estimator *
+estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
+	struct ir_module *m, const struct ir_block *b)
+{
+	struct estimator *e = NEW(owner, struct estimator);
+
+	e->model = model;
+	e->kind = kind;
+	count(e, b);
+	e->op = must_have(talloc_zero_array(e, struct estimate_op, e->nops + 1));
+	e->whole = must_have(talloc_zero_array(e, double, e->nops + 1));
+	e->first = NEW_ARRAY(e, uint32_t, e->nops + 1);
+	e->read = NEW_ARRAY(e, uint32_t, e->nreads);
+	e->maker = NEW_ARRAY(e, uint32_t, e->nvalues);
+	e->value_bytes = NEW_ARRAY(e, double, e->nvalues);
+	e->network = model->network ? network_clone(e, model->network) : NULL;
+	fill(e, m, b);
+	e->measured = has_kernels(&model->kind[kind]);
+	if (e->network || e->measured)
+		e->copy = estimate_copy_create(e, model, kind, m, b);
+	add_own(e);
+	return e;
+}
+
+static void *
+copy_of(const void *owner, const void *array)
+{
+	return must_have(talloc_memdup(owner, array, talloc_get_size(array)));
+}
+
+struct estimator *
+estimator_clone(const void *owner, const struct estimator *e)
+{
+	struct estimator *c = must_have(talloc_memdup(owner, e, sizeof *e));
+
+	talloc_set_name_const(c, "struct estimator");
+	c->op = copy_of(c, e->op);
+	c->whole = copy_of(c, e->whole);
+	c->first = copy_of(c, e->first);
+	c->read = copy_of(c, e->read);
+	c->maker = copy_of(c, e->maker);
+	c->value_bytes = copy_of(c, e->value_bytes);
+	c->network = e->network ? network_clone(c, e->network) : NULL;
+	c->copy = e->copy ? estimate_copy_clone(c, e->copy) : NULL;
+	add_own(c);
+	return c;
+}
+
+/* A number for a question that no stamp has. */
+static uint32_t
+next_question(struct estimator *e)
+{
+	if (++e->question == 0) {
+		memset(e->asked, 0, sizeof *e->asked * (e->nops + 1));
+		memset(e->counted, 0, sizeof *e->counted * (e->nvalues + 1));
+		e->question = 1;
+	}
+	return e->question;
+}
+
+/* Bytes that an op reads from outside of the kernel, but for what was counted before. */
+static double
+outer_bytes(struct estimator *e, uint32_t op)
+{
+	double bytes = 0;
+
+	for (uint32_t k = e->first[op]; k < e->first[op + 1]; k++) {
+		const uint32_t v = e->read[k];
+		if (e->asked[e->maker[v]] == e->question || e->counted[v] == e->question)
+			continue;
+		e->counted[v] = e->question;
+		bytes += e->value_bytes[v];
+	}
+	return bytes;
+}
+
+static void
+ask(struct estimator *e, const uint32_t *op, uint32_t n)
+{
+	const uint32_t question = next_question(e);
+
+	for (uint32_t i = 0; i < n; i++)
+		e->asked[op[i]] = question;
+}
+
+static double
+analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	const struct device *d = e->model->cluster->kind[e->kind];
+	struct sums s = sums_begin();
+
+	ask(e, op, n);
+	for (uint32_t i = 0; i < n; i++) {
+		sums_add(&s, &e->op[op[i]]);
+		s.bytes += outer_bytes(e, op[i]);
+		if (out[i])
+			s.bytes += e->op[op[i]].results;
+	}
+	struct estimate_parts p = parts_of(&s, d);
+	for (uint32_t i = 0; i < n; i++)
+		p.beside += estimate_beside(&p, &e->op[op[i]]);
+	return sums_seconds(&s, d, &p) *
+	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
+}
+
+/* The ops as they stand in the body of their fuse: a product comes first. */
+static const struct estimate_op **
+in_body(struct estimator *e, const uint32_t *op, uint32_t n)
+{
+	const struct estimate_op **of = NEW_ARRAY(NULL, const struct estimate_op *, n);
+	uint32_t product = 0;
+
+	while (product < n && e->op[op[product]].role.kind != FUSE_STARTS)
+		product++;
+	for (uint32_t i = 0, at = product < n; i < n; i++)
+		of[i == product ? 0 : at++] = &e->op[op[i]];
+	return of;
+}
+
+static double
+by_network(struct estimator *e, const uint32_t *op, uint32_t n, struct ir_op *fuse)
+{
+	const struct device *d = e->model->cluster->kind[e->kind];
+	const struct estimate_op **known = in_body(e, op, n);
+	struct estimate_kernel *k = estimate_kernel_of(
+		NULL, e->model, e->kind, estimate_copy_module(e->copy), fuse, true, known);
+	const double t = estimate_network(e->network, k, d);
+
+	talloc_free(k);
+	talloc_free(known);
+	return t;
+}
+
+/* Asks for the kernel itself. */
+static bool
+look_at_fuse(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out,
+	struct estimate_answer *answer)
+{
+	const bool may_know = e->measured && estimate_copy_may_know(e->copy, op, n);
+	bool any = false, known = false;
+	double t = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		any |= out[i];
+	if (!any || (!may_know && !e->network))
+		return false;
+	struct ir_op *fuse = estimate_copy_make(e->copy, op, n, out);
+	if (may_know)
+		known = cost_profile_seconds(
+			e->model, e->kind, estimate_copy_module(e->copy), fuse, &t);
+	if (known)
+		*answer = (struct estimate_answer){t, ESTIMATE_MEASURED};
+	else if (e->network)
+		*answer = (struct estimate_answer){by_network(e, op, n, fuse), ESTIMATE_NETWORK};
+	ir_op_erase(fuse);
+	return known || e->network;
+}
+
+static struct estimate_answer
+look_up(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	struct estimate_answer a;
+
+	if (e->copy && look_at_fuse(e, op, n, out, &a))
+		return a;
+	return (struct estimate_answer){analytic(e, op, n, out), ESTIMATE_ANALYTIC};
+}
+
+static struct estimate_answer
+remembered(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	const struct estimate_question q = estimate_question(op, n, out);
+	const struct estimate_answer *known = estimate_memo_find(e->memo, q);
+
+	if (known)
+		return *known;
+	const struct estimate_answer a = look_up(e, op, n, out);
+	estimate_memo_put(e->memo, q, a);
+	return a;
+}
+
+static struct estimate_answer
+alone(const struct estimator *e, uint32_t op)
+{
+	return (struct estimate_answer){
+		e->whole[op], e->op[op].measured ? ESTIMATE_MEASURED : ESTIMATE_ANALYTIC};
+}
+
+double
+estimator_seconds(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
+{
+	const struct estimate_answer a = n == 1    ? alone(e, op[0])
+					 : e->memo ? remembered(e, op, n, out)
+						   : look_up(e, op, n, out);
+
+	e->counts.measured += a.source == ESTIMATE_MEASURED;
+	e->counts.network += a.source == ESTIMATE_NETWORK;
+	e->counts.analytic += a.source == ESTIMATE_ANALYTIC;
+	return a.seconds;
+}
+
+struct estimator_counts
+estimator_counts(const struct estimator *e)
+{
+	return e->counts;
+}

@@ -1,0 +1,81 @@
+/*
+ * A profile as text: one entry a line, sorted, numbers exact, so that it can be committed, compared
+ * and merged as text. A line `device` says whose the entries behind it are.
+ *
+ *     dopt-profile 2
+ *     device "AMD EPYC, 2 processors" backend "host 0.1.0, code 1a2b3c4d, gcc 12.2.0, oneDNN 2.6.3"
+ *     op ranks=2 buffers=step median=1.8e-05 spread=0.03 runs=160 flops=25690112 bytes=1806336
+ *         time=2026-11-20T23:55:01Z key=matmul (f32[32,784], f32[784,512]) -> f32[32,512]
+ *     collective transport=threads kind=allreduce places=2 nodes=1 bytes=4096 median=... time=...
+ *     link transport=threads kind=allreduce places=2 nodes=1 alpha=2e-06 beta=1e+10 error=0.1
+ * time=... field transport=threads name=post value=3e-07 time=...
+ *
+ * (An op is one line; it is broken here to fit.) The words of a line may come in any order, but
+ * key=, which takes the rest of it, last. `#` begins a comment line.
+ */
+#ifndef PASSES_ANALYSIS_PROFILE_TEXT_H
+#define PASSES_ANALYSIS_PROFILE_TEXT_H
+
+#include "passes/analysis/profile/profile.h"
+
+#include <stdio.h>
+
+/* What every text begins with; the version behind it is PROFILE_SCHEMA. */
+#define PROFILE_TEXT_MARK "dopt-profile "
+
+/* Writes all entries of all devices and backends. False: reported (reading failed, not writing). */
+bool profile_text_write(struct profile *p, FILE *out);
+
+/* One entry as a line with its newline. */
+void profile_text_op(FILE *out, const struct profile_op *op);
+void profile_text_collective(FILE *out, const struct profile_collective *c);
+void profile_text_link(FILE *out, const struct profile_link *l);
+void profile_text_field(FILE *out, const struct profile_field *f);
+
+/* x as the shortest text that reads back as exactly x; `text` has room for 32 bytes. */
+void profile_number(double x, char *text);
+
+enum profile_kind {
+	PROFILE_NOTHING, /* an empty line, a comment, the first line */
+	PROFILE_DEVICE,
+	PROFILE_OP,
+	PROFILE_COLLECTIVE,
+	PROFILE_LINK,
+	PROFILE_FIELD,
+	PROFILE_WRONG /* reported */
+};
+
+/* What a line says. */
+struct profile_line {
+	enum profile_kind kind;
+	const char *device, *backend; /* PROFILE_DEVICE */
+	union {
+		struct profile_op op;
+		struct profile_collective collective;
+		struct profile_link link;
+		struct profile_field field;
+	};
+};
+
+/*
+ * Reads one line, without its newline. Texts of the result belong to `owner`. `at`: the place of
+ * its first byte for messages. Every fault of the line is reported.
+ */
+struct profile_line profile_text_line(
+	const void *owner, struct diag *d, struct ir_loc at, const char *line, size_t length);
+
+/* Puts what a line says into the profile; `device` is that of the last PROFILE_DEVICE line. */
+bool profile_text_store(struct profile *p, const char *device, const struct profile_line *line);
+
+/*
+ * Puts all entries of a text into a profile, in place of older ones: all, or after reporting every
+ * fault with its place in `name` none. Also inside of a transaction. Nothing is selected
+ * afterwards. p NULL: the text is only checked.
+ */
+bool profile_text_load(
+	struct profile *p, struct diag *d, const char *name, const char *text, size_t length);
+
+/* The whole file as text, owned by `owner`; "-" is standard input. False: reported. */
+bool profile_text_read_file(const void *owner, struct diag *d, const char *path, char **text);
+
+#endif

@@ -1,0 +1,586 @@
+/* From ops in issue order to events: see events.h. */
+#include "passes/analysis/replay/events.h"
+
+#include "ir/memory/issue.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost/cost.h"
+
+#include <string.h>
+
+#define NO_EVENT UINT32_MAX
+
+/* What is known of an op: when its results are ready, by turn and device. */
+struct record {
+	const struct ir_op *source; /* a view: of this op's result; else the op itself, or NULL */
+	uint32_t over, turns;       /* its loop */
+	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
+	uint32_t *done;             /* collectives, the same: their end for every party */
+	bool *waited;               /* the same: has the compute stream waited for that? */
+};
+
+/* A collective that was posted and runs where it is waited for. */
+struct pending {
+	const struct ir_op *op; /* NULL: it has run */
+	uint32_t over, turn, device;
+};
+
+struct builder {
+	const struct ir_module *m;
+	const struct event_times *times;
+	struct events *e;
+	struct record *record; /* by op->order */
+	uint32_t room, deps_room;
+	uint16_t *stream;
+	replay_time *duration;
+	uint32_t *dep_first, *dep;
+	uint32_t axes;                      /* set of device axes along which places differ */
+	const struct event_device **device; /* [ndevices] */
+	struct pending *pending;
+	uint32_t npending, pending_room, pending_first; /* those before it have run */
+};
+
+/* Product of the sizes of the device axes behind `axis`. */
+static uint32_t
+stride_of(const struct ir_module *m, int axis)
+{
+	uint32_t stride = 1;
+	for (int a = axis + 1; a < m->naxes; a++)
+		if (!m->axis[a].time)
+			stride *= (uint32_t)m->axis[a].size;
+	return stride;
+}
+
+/* Are there machines of several kinds along a device axis? */
+static bool
+kinds_differ(const struct builder *b, int axis)
+{
+	const uint16_t *kind_of = b->times->kind_of;
+	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, axis);
+	uint32_t size = (uint32_t)b->m->axis[axis].size;
+	for (uint32_t p = 0; kind_of && p < n; p++)
+		if (kind_of[p] != kind_of[p - p / stride % size * stride])
+			return true;
+	return false;
+}
+
+/* Device axes on which some value is single, or machines are of different kinds. */
+static uint32_t
+axes_that_differ(const struct builder *b, const struct ir_block *block)
+{
+	const struct ir_module *m = b->m;
+	uint32_t set = 0;
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && kinds_differ(b, a))
+			set |= 1u << a;
+	for (const struct ir_op *op = block->first; op; op = op->next)
+		for (int i = 0; i < op->nresults; i++)
+			for (int a = 0; a < m->naxes; a++)
+				if (!m->axis[a].time &&
+					op->result[i].type->axis[a].kind == IR_SINGLE)
+					set |= 1u << a;
+	return set;
+}
+
+/* Coordinate on `axis` of a device; devices are row-major over b->axes. */
+static uint32_t
+coordinate(const struct builder *b, uint32_t device, int axis)
+{
+	for (int a = b->m->naxes - 1; a > axis; a--)
+		if (b->axes >> a & 1)
+			device /= (uint32_t)b->m->axis[a].size;
+	return device % (uint32_t)b->m->axis[axis].size;
+}
+
+/* The device at place k of `axis`, elsewhere where `device` is. */
+static uint32_t
+neighbour(const struct builder *b, uint32_t device, int axis, uint32_t k)
+{
+	uint32_t weight = 1;
+	for (int a = b->m->naxes - 1; a > axis; a--)
+		if (b->axes >> a & 1)
+			weight *= (uint32_t)b->m->axis[a].size;
+	return device + k * weight - coordinate(b, device, axis) * weight;
+}
+
+/* The first of the places that a device stands for. */
+static uint32_t
+first_place(const struct builder *b, uint32_t device)
+{
+	uint32_t place = 0;
+	for (int a = 0; a < b->m->naxes; a++)
+		if (b->axes >> a & 1)
+			place += coordinate(b, device, a) * stride_of(b->m, a);
+	return place;
+}
+
+/* Does device `device` stand for the place, as far as axes other than `except` say? */
+static bool
+stands_for(const struct builder *b, uint32_t device, uint32_t place, int except)
+{
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != except &&
+			place / stride_of(b->m, a) % (uint32_t)b->m->axis[a].size !=
+				coordinate(b, device, a))
+			return false;
+	return true;
+}
+
+/* Lists the groups of the places for which a device stands. */
+static void
+list_places(const struct builder *b, struct event_group *g, uint32_t device)
+{
+	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, g->axis);
+	uint32_t size = g->places;
+
+	for (uint32_t p = 0; p < n; p++) {
+		if (p / stride % size || !stands_for(b, device, p, g->axis))
+			continue;
+		for (uint32_t k = 0; k < size; k++)
+			g->place[g->ngroups * size + k] = p + k * stride;
+		g->ngroups++;
+	}
+}
+
+/* The group of a device along an axis; places are listed when it is first asked for. */
+static uint32_t
+group_of(struct builder *b, int axis, uint32_t device)
+{
+	uint32_t number = (uint32_t)axis * b->e->ndevices + device;
+	struct event_group *g = &b->e->group[number];
+	int64_t alike = ir_devices(b->m);
+
+	if (g->place)
+		return number;
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != axis)
+			alike /= b->m->axis[a].size;
+	*g = (struct event_group){
+		axis, 0, (uint32_t)b->m->axis[axis].size, NEW_ARRAY(b->e, uint32_t, alike)};
+	list_places(b, g, device);
+	return number;
+}
+
+static uint32_t
+event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
+	uint32_t device, replay_time duration)
+{
+	struct events *e = b->e;
+	uint32_t n = e->graph.n++;
+	if (n == b->room) {
+		b->room = b->room ? 2 * b->room : 256;
+		b->stream = RESIZE(e, b->stream, uint16_t, b->room);
+		b->duration = RESIZE(e, b->duration, replay_time, b->room);
+		b->dep_first = RESIZE(e, b->dep_first, uint32_t, b->room + 1);
+		e->event = RESIZE(e, e->event, struct event, b->room);
+		b->dep_first[0] = 0;
+	}
+	bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN;
+	b->stream[n] = (uint16_t)(2 * device + communicates);
+	b->duration[n] = duration;
+	b->dep_first[n + 1] = b->dep_first[n];
+	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
+	return n;
+}
+
+/* The message of a collective, as a device sees it. */
+static uint32_t
+collective_add(struct builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
+{
+	uint32_t group = group_of(b, axis, device);
+	replay_time t = b->times->collective(b->times->data, op, &b->e->group[group]);
+	uint32_t n = event_add(b, op, EVENT_COLLECTIVE, turn, device, t);
+	b->e->event[n].group = group;
+	return n;
+}
+
+/* The newest event waits for `on`. */
+static void
+dep_add(struct builder *b, uint32_t on)
+{
+	uint32_t *end = &b->dep_first[b->e->graph.n];
+	if (*end == b->deps_room) {
+		b->deps_room = b->deps_room ? 2 * b->deps_room : 512;
+		b->dep = RESIZE(b->e, b->dep, uint32_t, b->deps_room);
+	}
+	b->dep[(*end)++] = on;
+}
+
+/* The record of the op that computes v, behind views; NULL: there from the start. */
+static struct record *
+record_of(struct builder *b, const struct ir_value *v)
+{
+	while (v->op) {
+		struct record *r = &b->record[v->op->order];
+		if (!r->source)
+			return NULL;
+		if (r->source == v->op)
+			return r->ready ? r : NULL;
+		v = ir_operand(v->op, (int)v->index);
+	}
+	return NULL;
+}
+
+/* The slot in r->ready of what a consumer at that turn and device reads. */
+static uint32_t
+slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t turn,
+	uint32_t device)
+{
+	uint32_t t = r->turns > 1 ? issue_map(b->m, over, turn, r->over) : 0;
+	return t * b->e->ndevices + device;
+}
+
+static int
+axis_of(const struct ir_op *op)
+{
+	return (int)ir_attr_int(op, "axis", 0);
+}
+
+static void depend_on_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device);
+
+static void
+run_pending(struct builder *b, struct pending *w)
+{
+	struct record *r = &b->record[w->op->order];
+	uint32_t slot = w->turn * b->e->ndevices + w->device;
+	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
+	b->stream[e] = (uint16_t)(2 * w->device);
+	depend_on_operands(b, w->op, w->over, w->turn, w->device);
+	r->ready[slot] = r->done[slot] = e;
+	w->op = NULL;
+}
+
+/* Runs what a device has posted up to that collective. */
+static void
+run_pending_up_to(struct builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
+{
+	uint32_t last = b->pending_first;
+	while (last < b->npending && (b->pending[last].op != op || b->pending[last].turn != turn ||
+					     b->pending[last].device != device))
+		last++;
+	for (uint32_t i = b->pending_first; last < b->npending && i <= last; i++)
+		if (b->pending[i].op && b->pending[i].device == device)
+			run_pending(b, &b->pending[i]);
+	while (b->pending_first < b->npending && !b->pending[b->pending_first].op)
+		b->pending_first++;
+}
+
+/* The compute stream waits for a collective, once. */
+static void
+wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint32_t device)
+{
+	if (!r->done || r->waited[slot])
+		return;
+	run_pending_up_to(b, r->source, turn, device);
+	if (r->done[slot] == NO_EVENT)
+		return;
+	r->waited[slot] = true;
+	const struct event_device *d = b->device[device];
+	event_add(b, r->source, EVENT_WAIT, turn, device, d->async ? 0 : d->wait);
+	dep_add(b, r->done[slot]);
+}
+
+/* Where a thread computes: it waits for the collectives that op reads. */
+static void
+wait_for_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+{
+	for (int i = 0; !b->device[device]->async && i < op->noperands; i++) {
+		struct record *r = record_of(b, ir_operand(op, i));
+		if (r)
+			wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
+	}
+}
+
+/* The newest event waits for the operands of op. */
+static void
+depend_on_operands(
+	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		struct record *r = record_of(b, ir_operand(op, i));
+		uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
+		if (on != NO_EVENT)
+			dep_add(b, on);
+	}
+}
+
+/* Does the device hold the tensor, as far as axes other than `except` say? */
+static bool
+holds(const struct builder *b, const struct ir_type *t, uint32_t device, int except)
+{
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && a != except && t->axis[a].kind == IR_SINGLE &&
+			coordinate(b, device, a) != t->axis[a].order)
+			return false;
+	return true;
+}
+
+static bool
+takes_part(const struct builder *b, const struct ir_op *op, uint32_t device)
+{
+	const struct ir_type *t = op->nresults ? op->result[0].type : ir_operand_type(op, 0);
+	return holds(b, t, device, -1);
+}
+
+static void
+emit_kernel(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	if (!takes_part(b, op, device))
+		return;
+	wait_for_operands(b, op, r->over, turn, device);
+	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->order]);
+	depend_on_operands(b, op, r->over, turn, device);
+	r->ready[turn * b->e->ndevices + device] = e;
+}
+
+/* A place is ready to communicate: an event on its compute stream, or only what the operands need,
+ * NO_EVENT, where kernels are queued ahead and nothing is copied. */
+static uint32_t
+emit_post(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	const struct event_device *d = b->device[device];
+	const replay_time copies = d->op[op->order];
+
+	wait_for_operands(b, op, r->over, turn, device);
+	if (!d->async)
+		return event_add(b, op, EVENT_POST, turn, device, d->post + copies);
+	if (!copies)
+		return NO_EVENT;
+	const uint32_t post = event_add(b, op, EVENT_POST, turn, device, copies);
+	depend_on_operands(b, op, r->over, turn, device);
+	return post;
+}
+
+/* All places of the axis do the same: one of them stands for all. */
+static void
+emit_alike(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	if (!takes_part(b, op, device))
+		return;
+	const uint32_t post = emit_post(b, op, r, turn, device);
+	const struct event_device *d = b->device[device];
+	if (!d->async && !d->overlap) {
+		if (b->npending == b->pending_room) {
+			b->pending_room = b->pending_room ? 2 * b->pending_room : 64;
+			b->pending = RESIZE(b, b->pending, struct pending, b->pending_room);
+		}
+		b->pending[b->npending++] = (struct pending){op, r->over, turn, device};
+		return;
+	}
+	uint32_t e = collective_add(b, op, axis_of(op), turn, device);
+	if (post != NO_EVENT)
+		dep_add(b, post);
+	depend_on_operands(b, op, r->over, turn, device);
+	r->ready[turn * b->e->ndevices + device] = e;
+	r->done[turn * b->e->ndevices + device] = e;
+}
+
+/* Places of the axis that send or receive. */
+static bool
+is_party(const struct ir_op *op, const struct cost_collective *c, uint32_t place)
+{
+	if (c->kind != COLL_SEND)
+		return true;
+	return place == (uint32_t)ir_attr_int(op, "from", 0) ||
+	       place == (uint32_t)ir_attr_int(op, "to", 0);
+}
+
+/* A group of places that differ on the axis, the first of which is `first`: see the drawing. */
+static void
+emit_group(struct builder *b, const struct ir_op *op, const struct cost_collective *c,
+	struct record *r, uint32_t turn, uint32_t first)
+{
+	uint32_t *party = NEW_ARRAY(b->e, uint32_t, c->places), nparties = 0;
+	uint32_t *posted = NEW_ARRAY(party, uint32_t, c->places);
+	for (uint32_t k = 0; k < (uint32_t)c->places; k++)
+		if (is_party(op, c, k))
+			party[nparties++] = neighbour(b, first, c->axis, k);
+	for (uint32_t k = 0; k < nparties; k++) {
+		const uint32_t post = emit_post(b, op, r, turn, party[k]);
+		posted[k] = event_add(b, op, EVENT_JOIN, turn, party[k], 0);
+		if (post != NO_EVENT)
+			dep_add(b, post);
+		depend_on_operands(b, op, r->over, turn, party[k]);
+	}
+	uint32_t join = event_add(b, op, EVENT_JOIN, turn, party[0], 0);
+	for (uint32_t k = 0; k < nparties; k++)
+		dep_add(b, posted[k]);
+	for (uint32_t k = 0; k < nparties; k++) {
+		uint32_t e = collective_add(b, op, c->axis, turn, party[k]);
+		b->e->event[e].leader = e - k;
+		dep_add(b, join);
+		r->done[turn * b->e->ndevices + party[k]] = e;
+		if (holds(b, op->result[0].type, party[k], -1))
+			r->ready[turn * b->e->ndevices + party[k]] = e;
+	}
+	talloc_free(party);
+}
+
+static void
+emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn)
+{
+	struct cost_collective c;
+	cost_op_collective(b->m, op, &c);
+	bool alike = !(b->axes >> c.axis & 1);
+	for (uint32_t d = 0; d < b->e->ndevices; d++) {
+		if (alike)
+			emit_alike(b, op, r, turn, d);
+		else if (coordinate(b, d, c.axis) == 0 && holds(b, op->result[0].type, d, c.axis))
+			emit_group(b, op, &c, r, turn, d);
+	}
+}
+
+static void
+emit(struct builder *b, const struct ir_op *op, uint32_t turn)
+{
+	struct record *r = &b->record[op->order];
+	enum cost_kind kind = cost_op_kind(b->m, op);
+	if (kind == COST_COLLECTIVE)
+		emit_collective(b, op, r, turn);
+	else if (kind == COST_COMPUTE)
+		for (uint32_t d = 0; d < b->e->ndevices; d++)
+			emit_kernel(b, op, r, turn, d);
+}
+
+/* Views read what their operand is a view of. */
+static void
+record_views(struct builder *b, const struct ir_block *block)
+{
+	for (const struct ir_op *op = block->first; op; op = op->next)
+		if (op->nresults && op->noperands && cost_op_kind(b->m, op) == COST_NONE)
+			b->record[op->order].source = ir_operand(op, 0)->op;
+}
+
+/* Records of the work of one loop. */
+static void
+record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turns)
+{
+	for (uint32_t p = l->first; p < l->end; p++) {
+		const struct ir_op *op = o->op[p];
+		enum cost_kind kind = cost_op_kind(b->m, op);
+		if (kind == COST_NONE)
+			continue;
+		struct record *r = &b->record[op->order];
+		uint32_t slots = turns * b->e->ndevices;
+		*r = (struct record){.source = op, .over = l->over, .turns = turns};
+		r->ready = NEW_ARRAY(b, uint32_t, slots);
+		memset(r->ready, 0xff, sizeof *r->ready * slots);
+		if (kind != COST_COLLECTIVE)
+			continue;
+		r->done = NEW_ARRAY(b, uint32_t, slots);
+		memset(r->done, 0xff, sizeof *r->done * slots);
+		r->waited = must_have(talloc_zero_array(b, bool, slots));
+	}
+}
+
+static uint64_t
+count_events(const struct builder *b, const struct issue *o)
+{
+	uint64_t events = 0;
+	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++)
+		events += (uint64_t)(l->end - l->first) * l->turns * b->e->ndevices;
+	return events;
+}
+
+/* The end of a turn: what it posted is waited for, so that every turn starts alike. */
+static void
+wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turn)
+{
+	for (uint32_t p = l->first; p < l->end; p++)
+		for (uint32_t d = 0; d < b->e->ndevices; d++)
+			wait_for(
+				b, &b->record[o->op[p]->order], turn * b->e->ndevices + d, turn, d);
+}
+
+static void
+emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
+{
+	uint32_t turns = b->e->collapsed ? 1 : l->turns, first_event = b->e->graph.n;
+	record_work(b, o, l, turns);
+	for (uint32_t turn = 0; turn < turns; turn++) {
+		for (uint32_t p = l->first; p < l->end; p++)
+			emit(b, o->op[p], turn);
+		if (l->over)
+			wait_for_all(b, o, l, turn);
+	}
+	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
+		b->duration[e] *= l->turns;
+}
+
+static void
+emit_loops(struct builder *b, const struct ir_block *block)
+{
+	const struct issue *o = issue_create(b, b->m, block);
+	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
+	record_views(b, block);
+	b->e->turns = NEW_ARRAY(b->e, uint32_t, o->n);
+	for (uint32_t p = 0; p < o->n; p++)
+		b->e->turns[o->op[p]->order] = o->loop[o->loop_of[p]].turns;
+	for (uint32_t i = 0; i < o->nloops; i++)
+		emit_loop(b, o, &o->loop[i]);
+	for (uint32_t i = 0; i < o->nloops; i++)
+		if (!o->loop[i].over)
+			wait_for_all(b, o, &o->loop[i], 0);
+}
+
+static uint64_t
+count_devices(const struct builder *b)
+{
+	uint64_t devices = 1;
+	for (int a = 0; a < b->m->naxes; a++)
+		if ((b->axes >> a & 1) && devices <= EVENTS_MAX_DEVICES)
+			devices *= (uint64_t)b->m->axis[a].size;
+	return devices;
+}
+
+static void
+set_up_devices(struct builder *b, uint32_t n)
+{
+	const struct event_times *times = b->times;
+
+	b->e->ndevices = n;
+	b->e->group =
+		must_have(talloc_zero_array(b->e, struct event_group, (size_t)b->m->naxes * n + 1));
+	b->e->first_place = NEW_ARRAY(b->e, uint32_t, n);
+	b->device = NEW_ARRAY(b, const struct event_device *, n);
+	for (uint32_t d = 0; d < n; d++) {
+		uint32_t place = b->e->first_place[d] = first_place(b, d);
+		b->device[d] = &times->kind[times->kind_of ? times->kind_of[place] : 0];
+	}
+}
+
+struct events *
+events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
+	const struct event_times *times)
+{
+	struct builder *b = NEW(NULL, struct builder);
+	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
+	b->axes = axes_that_differ(b, block);
+	uint64_t devices = count_devices(b);
+	if (devices > EVENTS_MAX_DEVICES) {
+		diag_error(m->ctx->diag, LOC_NONE,
+			"more than %d places that do different things: the step cannot be replayed",
+			EVENTS_MAX_DEVICES);
+		talloc_free(b);
+		return NULL;
+	}
+	set_up_devices(b, (uint32_t)devices);
+	uint32_t nops = block->last ? block->last->order + 1 : 0;
+	b->record = talloc_zero_array(b, struct record, nops ? nops : 1);
+	must_have(b->record);
+	for (uint32_t d = 0; d < devices; d++)
+		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
+	emit_loops(b, block);
+	struct events *e = talloc_steal(owner, b->e);
+	e->graph.nstreams = 2 * e->ndevices;
+	e->graph.stream = b->stream;
+	e->graph.duration = b->duration;
+	e->graph.dep_first = b->dep_first;
+	e->graph.dep = b->dep;
+	talloc_free(b);
+	return e;
+}

@@ -1,0 +1,100 @@
+/*
+ * Fine replay: the events of a step as in replay.h, but a collective is the sends of its schedule
+ * (collective.h) on the links of a cluster, and what shares a link shares its bandwidth.
+ *
+ *     coarse   [ compute ]              fine   [ compute, slower  ]
+ *                [ collective ]                  [s][s][s][s][s ][s ]  rounds of sends; while
+ * others [s ][s ]      use a link of theirs they take longer
+ *
+ * - An event without a request takes its duration from the graph. On a compute stream, while the
+ *   communication stream of its device works, it makes progress at 1 / slowdown.
+ * - A collective starts when all its parties have what they wait for and their streams are free. It
+ *   ends, for all of them, with its last send.
+ * - A send moves its bytes; its sender is done when the last byte is through, the other end has
+ *   them the latency of the route later. Sends that move bytes share the links max-min fairly: none
+ *   could be faster without making one slower that is not faster than it. Rates change when a send
+ *   starts or ends.
+ *
+ * Times are whole picoseconds, rates whole numbers of units of FINE_RATE_UNIT, what is left of a
+ * send is counted exactly in their product, and a send ends at the first picosecond at which
+ * nothing is left. So neither the order in which simultaneous events are looked at nor a shift in
+ * time changes a bit, and a run is the same on every machine.
+ *
+ * Ranks that do the same are replayed once: devices, links and sends are put into classes such that
+ * every link of a class carries as many sends of each class as the others, and every device of a
+ * class sends and receives as many. All of a class then always have the same rate and the same
+ * state, so one stands for them, exactly. A ring of 1,024 devices in nodes of 8 is 8 sends a round.
+ * A collective which nothing meets on its links is replayed once for all times that it occurs.
+ */
+#ifndef PASSES_ANALYSIS_FINE_H
+#define PASSES_ANALYSIS_FINE_H
+
+#include "passes/analysis/collective/collective.h"
+#include "passes/analysis/replay/replay.h"
+
+#define FINE_NO_REQUEST UINT32_MAX
+
+/* Bytes a second: rates and bandwidths are whole multiples of it, up to 9e15 bytes a second. */
+#define FINE_RATE_UNIT (1.0 / 1024)
+
+/* A collective of the step; several events may be it, one after another or as its parties. */
+struct fine_request {
+	struct collective_request request;
+	enum collective_algorithm algorithm;
+	const struct collective_schedule *schedule; /* or NULL: collective_schedule of the above */
+	replay_time alone; /* what it takes with nothing else on its links: the latencies and bytes
+			      of the schedule are stretched until it does, so that fine replay
+			      agrees with what was measured, or with coarse replay. 0: what the
+			      schedule says */
+};
+
+struct fine_step {
+	/* Device d has the streams 2d (compute) and 2d + 1 (communication). Durations of events
+	 * with a request are not looked at. Must pass replay_check. */
+	const struct replay_graph *graph;
+	const uint32_t *request; /* [graph->n] of each event, or FINE_NO_REQUEST: it computes */
+	/* [graph->n] the event of the collective that is issued first, for events with a request:
+	 * events with the same leader are parties of one collective. They have the same request and
+	 * different streams. NULL: each event is a collective by itself, which is how it is where
+	 * one device of the graph stands for all places. */
+	const uint32_t *leader;
+	const struct fine_request *requests;
+	uint32_t nrequests;
+	struct cluster *cluster; /* its devices are those of the requests */
+	/* [(graph->nstreams + 1) / 2] factors of at least 1 by which a device computes slower while
+	 * its communication stream works; NULL: 1 */
+	const double *slowdown;
+	bool plainly; /* replay every rank and every collective by itself: slow, the same result */
+};
+
+struct fine_result {
+	replay_time makespan;      /* the latest end */
+	replay_time *start, *end;  /* [n], arrays of the caller */
+	replay_time *busy;         /* [nstreams] sum of end - start, array of the caller; or NULL */
+	uint64_t sends;            /* sends that were replayed, those of a class counting as one */
+	uint32_t alone, contended; /* collectives which had their links to themselves; the others */
+	uint32_t culprit;          /* see below */
+};
+
+enum fine_status {
+	FINE_OK,
+	FINE_NO_SCHEDULE, /* of request `culprit`: the algorithm does not fit */
+	FINE_NO_ROUTE,    /* between two devices of request `culprit` */
+	FINE_STUCK        /* event `culprit` never starts: parties of two collectives issue them in
+			     different orders */
+};
+
+/*
+ * Replays a step; fills the result. start and end of it can stand in a struct replay_result, where
+ * the functions that take one understand that events may take longer than their duration.
+ */
+enum fine_status fine_replay(const struct fine_step *s, struct fine_result *r);
+
+/*
+ * What a request takes with nothing else on its links, as its schedule says; -1 where there is none
+ * or no route. collective_seconds says the same of rounds within rounding; of pipelines of chunks
+ * it gives the limit for many.
+ */
+replay_time fine_alone(struct cluster *c, const struct fine_request *q);
+
+#endif

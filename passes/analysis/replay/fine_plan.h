@@ -1,0 +1,136 @@
+/*
+ * Schedules made ready for fine replay: classes of sends, places and links that behave alike, see
+ * fine.h, with what each place has to do one after another.
+ *
+ *     place p    stop 0 (x3)          stop 1         a stop: a round in which p sends or receives,
+ *                out: s0  in: s7      in: s9         so many times in a row
+ */
+#ifndef PASSES_ANALYSIS_FINE_PLAN_H
+#define PASSES_ANALYSIS_FINE_PLAN_H
+
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/replay/fine.h"
+
+/* Rates times picoseconds: 1 MB is 1e21. */
+__extension__ typedef unsigned __int128 fine_amount;
+
+/* What a send takes of a link: so many sends of its class are on each link of the class. */
+struct fine_use {
+	uint32_t link, weight;
+};
+
+struct fine_send {
+	fine_amount amount; /* of one chunk */
+	replay_time latency;
+	uint32_t from, to;           /* places */
+	uint32_t from_stop, to_stop; /* the round, seen from either */
+	uint32_t first_use, nuses;   /* of plans.use */
+	int64_t bound;               /* what it gets where nobody else is */
+};
+
+struct fine_stop {
+	uint32_t first_out, nout, first_in, nin; /* of plan.at_stop */
+	uint32_t repeat, stage;
+};
+
+/* One request. */
+struct fine_plan {
+	uint32_t nplaces, nsends, nstops;
+	uint32_t chunks, parts; /* chunks of all parts together */
+	uint32_t nstages;       /* 0 where there is one part: nobody asks for stages then */
+	uint32_t *in_stage; /* [nplaces * nstages] sends that a place makes or gets there, repeats
+			       counted; where there are stages */
+	struct fine_send *send;
+	struct fine_stop *stop;
+	uint32_t *place_first; /* [nplaces + 1] of stop */
+	uint32_t *at_stop;     /* sends */
+	uint32_t *link;        /* [nlinks] all that it ever uses, each once */
+	uint32_t nlinks;
+	replay_time alone; /* what it takes with nothing else on its links; -1: not known yet */
+	bool stretched;    /* so that this is what the request says */
+};
+
+struct fine_plans {
+	struct fine_plan *plan; /* [nrequests] */
+	uint32_t nlinks;        /* classes of links that are used */
+	int64_t *capacity;      /* [nlinks] units of FINE_RATE_UNIT of one link of the class */
+	struct fine_use *use;
+	uint32_t max_uses; /* of a send */
+};
+
+/*
+ * Plans of all the requests of a step, owned by `owner`; NULL where *status and *culprit say why.
+ * Without `classes` every send, place and link is a class of its own.
+ */
+struct fine_plans *fine_plans_create(const void *owner, struct cluster *c,
+	const struct fine_request *requests, uint32_t n, bool classes, enum fine_status *status,
+	uint32_t *culprit);
+
+/* A send of a schedule on its way, as it is before there are classes. */
+struct fine_raw_send {
+	uint32_t request, round, from, to; /* places of all requests together */
+	double bytes;                      /* of one chunk */
+	replay_time latency;
+	uint32_t first_link, nlinks; /* of raw.way */
+};
+
+struct fine_raw {
+	uint32_t nsends, nplaces, nlinks, nways;
+	struct fine_raw_send *send;
+	uint32_t *request_of; /* [nplaces] */
+	uint32_t *way;        /* links, numbered by first use */
+	int64_t *capacity;    /* [nlinks] */
+};
+
+/* The same bytes, of so many sends in a row. */
+struct fine_bytes {
+	double bytes; /* of one chunk */
+	uint32_t n;
+};
+
+/*
+ * A request: the sends, of which those of requests that differ in their bytes alone are kept once,
+ * with the first of them.
+ */
+struct fine_shape {
+	uint32_t base;            /* the request that has the sends */
+	uint32_t first, end;      /* of raw.send; of the base */
+	uint32_t chunks, parts;   /* chunks of all parts together */
+	struct fine_bytes *bytes; /* [nbytes] of the sends from `first` to `end` */
+	uint32_t nbytes;
+	const struct collective_schedule *schedule; /* of the base */
+};
+
+struct fine_gathered {
+	struct fine_raw raw;
+	struct fine_shape *shape; /* [n] by request */
+};
+
+/* All sends of all requests, owned by `owner`; NULL where *status and *culprit say why. */
+struct fine_gathered *fine_gather(const void *owner, struct cluster *c,
+	const struct fine_request *requests, uint32_t n, enum fine_status *status,
+	uint32_t *culprit);
+
+/* Room for one more element in an array of g. */
+#define FINE_ROOM(g, array, n, room)                                                               \
+	do {                                                                                       \
+		if ((n) == (room)) {                                                               \
+			(room) = (room) ? 2 * (room) : 64;                                         \
+			(array) = must_have(talloc_realloc_size(                                   \
+				(g), (array), sizeof *(array) * (size_t)(room)));                  \
+		}                                                                                  \
+	} while (0)
+
+struct fine_classes {
+	uint32_t nsends, nplaces, nlinks;
+	uint32_t *send, *place, *link; /* the class of each, numbered by first member */
+};
+
+/*
+ * The coarsest classes such that sends of a class have the same request, round, bytes and latency,
+ * go from and to places of the same classes over links of the same classes, and places and links of
+ * a class have the same number of sends of each class. Owned by `owner`.
+ */
+struct fine_classes *fine_classes_find(const void *owner, const struct fine_raw *raw);
+
+#endif

@@ -1,0 +1,232 @@
+/* The events of a trace: "traceEvents". */
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/trace/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An event as it stands there. */
+struct raw {
+	struct trace_span cat, ph;
+	int64_t ts, dur, pid, tid;
+	int64_t step, kernel, collective, group, sequence, posted;
+	const char *where[TRACE_MAX_FIELDS], *args[TRACE_MAX_FIELDS];
+};
+
+#define AT(field) offsetof(struct raw, field)
+
+enum { ARG_STEP, ARG_KERNEL, ARG_COLLECTIVE, ARG_GROUP, ARG_SEQUENCE, ARG_POSTED, NARGS };
+enum { RAW_PH, RAW_CAT, RAW_TS, RAW_DUR, RAW_PID, RAW_TID, RAW_ARGS, NRAW };
+
+static const struct trace_field arg_field[NARGS] = {
+	[ARG_STEP] = {"step", FIELD_INT, AT(step), NULL, NULL},
+	[ARG_KERNEL] = {"kernel", FIELD_INT, AT(kernel), NULL, NULL},
+	[ARG_COLLECTIVE] = {"collective", FIELD_INT, AT(collective), NULL, NULL},
+	[ARG_GROUP] = {"group", FIELD_INT, AT(group), NULL, NULL},
+	[ARG_SEQUENCE] = {"sequence", FIELD_INT, AT(sequence), NULL, NULL},
+	[ARG_POSTED] = {"posted", FIELD_TIME, AT(posted), NULL, NULL},
+};
+static const struct trace_fields arg_fields = {"an event", arg_field, NARGS, AT(args)};
+
+static const struct trace_field raw_field[NRAW] = {
+	[RAW_PH] = {"ph", FIELD_SPAN, AT(ph), NULL, NULL},
+	[RAW_CAT] = {"cat", FIELD_SPAN, AT(cat), NULL, NULL},
+	[RAW_TS] = {"ts", FIELD_TIME, AT(ts), NULL, NULL},
+	[RAW_DUR] = {"dur", FIELD_TIME, AT(dur), NULL, NULL},
+	[RAW_PID] = {"pid", FIELD_INT, AT(pid), NULL, NULL},
+	[RAW_TID] = {"tid", FIELD_INT, AT(tid), NULL, NULL},
+	[RAW_ARGS] = {"args", FIELD_OBJECT, 0, &arg_fields, NULL},
+};
+static const struct trace_fields raw_fields = {"an event", raw_field, NRAW, AT(where)};
+
+/* What a category is. */
+static const struct kind {
+	const char *name;
+	uint32_t needs; /* set of arguments */
+	int64_t tid;    /* the stream that it runs on */
+	int list;       /* of trace_file */
+	int index;      /* the argument that is an index, -1: none */
+} kinds[TRACE_KINDS] = {
+	[TRACE_KERNEL] = {"kernel", 1 << ARG_STEP | 1 << ARG_KERNEL, 0, 1, ARG_KERNEL},
+	[TRACE_WAIT] = {"wait", 1 << ARG_STEP | 1 << ARG_COLLECTIVE, 0, 1, ARG_COLLECTIVE},
+	[TRACE_COLLECTIVE] = {"collective", ((1 << NARGS) - 1) & ~(1 << ARG_KERNEL), 1, 2,
+		ARG_COLLECTIVE},
+	[TRACE_STEP] = {"step", 1 << ARG_STEP, 0, 0, -1},
+};
+
+static bool
+check_times(struct trace_reader *r, const struct raw *e)
+{
+	if (e->ts < 0 || e->ts > TRACE_MAX_TIME)
+		return trace_fail(r, e->where[RAW_TS], "an event begins at 0 us or later");
+	if (e->dur < 0)
+		return trace_fail(r, e->where[RAW_DUR], "a negative duration");
+	if (e->dur > TRACE_MAX_TIME)
+		return trace_fail(r, e->where[RAW_DUR], "a duration of many years");
+	return true;
+}
+
+/* A number from 0 to `end` - 1. */
+static bool
+check_index(struct trace_reader *r, const char *at, const char *what, int64_t value, uint32_t end)
+{
+	if (value >= 0 && value < end)
+		return true;
+	return trace_fail(r, at, "%s %lld of %u, counted from 0", what, (long long)value, end);
+}
+
+static bool
+check_event(struct trace_reader *r, const struct trace_file *f, const struct raw *e,
+	const struct kind *k, const char *at)
+{
+	if (!trace_need(r, &raw_fields, e, (1u << NRAW) - 1, at) ||
+		!trace_need(r, &arg_fields, e, k->needs, at) || !check_times(r, e))
+		return false;
+	if (e->pid != f->t.rank)
+		return trace_fail(r, e->where[RAW_PID], "process %lld in the trace of rank %u",
+			(long long)e->pid, f->t.rank);
+	if (e->tid != k->tid)
+		return trace_fail(
+			r, e->where[RAW_TID], "a %s on thread %lld", k->name, (long long)e->tid);
+	if (!check_index(r, e->args[ARG_STEP], "step", e->step, UINT32_MAX))
+		return false;
+	if (k->index == ARG_KERNEL)
+		return check_index(r, e->args[ARG_KERNEL], "kernel", e->kernel, f->t.nkernels);
+	if (k->index < 0)
+		return true;
+	return check_index(
+		r, e->args[ARG_COLLECTIVE], "collective", e->collective, f->t.ncollectives);
+}
+
+static bool
+check_collective(struct trace_reader *r, const struct trace_file *f, const struct raw *e)
+{
+	if (!check_index(r, e->args[ARG_GROUP], "group", e->group, f->t.ranks) ||
+		!check_index(r, e->args[ARG_SEQUENCE], "number", e->sequence, UINT32_MAX))
+		return false;
+	if (e->posted >= 0 && e->posted <= e->ts + e->dur + 2 * f->t.clock_error)
+		return true;
+	return trace_fail(r, e->args[ARG_POSTED], "posted after its end");
+}
+
+static void
+append(const struct trace_file *f, struct trace_list *l, const struct trace_event *e)
+{
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 1024;
+		l->event = RESIZE(f->trace, l->event, struct trace_event, l->room);
+	}
+	l->event[l->n++] = *e;
+}
+
+bool
+trace_event_read(struct trace_reader *r, struct trace_file *f)
+{
+	struct raw e;
+	int kind = 0;
+
+	rt_json_next(&r->json, '{');
+	const char *at = r->json.at;
+	memset(e.args, 0, sizeof e.args);
+	if (!trace_read_fields(r, &raw_fields, &e))
+		return false;
+	if (!trace_need(r, &raw_fields, &e, 1 << RAW_PH, at))
+		return false;
+	if (!trace_span_is(&e.ph, "X")) /* names, and what other tools have added */
+		return true;
+	if (!trace_need(r, &raw_fields, &e, 1 << RAW_CAT, at))
+		return false;
+	while (kind < TRACE_KINDS && !trace_span_is(&e.cat, kinds[kind].name))
+		kind++;
+	if (kind == TRACE_KINDS)
+		return trace_fail(
+			r, e.where[RAW_CAT], "expected a kernel, wait, collective or step");
+	if (!check_event(r, f, &e, &kinds[kind], at))
+		return false;
+	struct trace_event x = {.begin = e.ts,
+		.end = e.ts + e.dur,
+		.step = (uint32_t)e.step,
+		.at = (uint32_t)(at - r->json.begin),
+		.kind = (uint8_t)kind};
+	if (kind == TRACE_COLLECTIVE) {
+		if (!check_collective(r, f, &e))
+			return false;
+		x.posted = e.posted;
+		x.group = (uint32_t)e.group;
+		x.sequence = (uint32_t)e.sequence;
+	}
+	if (kind != TRACE_STEP)
+		x.index = (uint32_t)(kind == TRACE_KERNEL ? e.kernel : e.collective);
+	append(f, &f->list[kinds[kind].list], &x);
+	return true;
+}
+
+static int
+by_begin(const void *x, const void *y)
+{
+	const struct trace_event *a = x, *b = y;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return a->at < b->at ? -1 : 1;
+}
+
+/* Two events of a list, one behind the other: does the second begin after the first? */
+static bool
+check_order(struct trace_reader *r, const struct trace_file *f, int list,
+	const struct trace_event *a, const struct trace_event *b)
+{
+	static const char *const streams[] = {
+		"one rank", "the compute stream", "the communication stream"};
+
+	/* Two clocks meet once a step: see clock_error. */
+	if (b->begin < a->end - 2 * f->t.clock_error)
+		trace_fail(r, r->json.begin + b->at,
+			"begins before the event of %s that comes before it ends", streams[list]);
+	else if (b->step < a->step || (list == 0 && b->step != a->step + 1))
+		trace_fail(r, r->json.begin + b->at, "step %u behind step %u", b->step, a->step);
+	else
+		return true;
+	trace_report(r->diag, DIAG_NOTE, r->path, a->at, "that one");
+	return false;
+}
+
+static bool
+check_list(struct trace_reader *r, struct trace_file *f, int list)
+{
+	struct trace_list *l = &f->list[list];
+	bool sorted = true;
+
+	for (uint32_t i = 1; i < l->n && sorted; i++)
+		sorted = l->event[i - 1].begin <= l->event[i].begin;
+	if (!sorted)
+		qsort(l->event, l->n, sizeof *l->event, by_begin);
+	for (uint32_t i = 1; i < l->n; i++)
+		if (!check_order(r, f, list, &l->event[i - 1], &l->event[i]))
+			return false;
+	return true;
+}
+
+bool
+trace_events_finish(struct trace_reader *r, struct trace_file *f)
+{
+	struct trace *t = &f->t;
+
+	for (int i = 0; i < TRACE_LISTS; i++)
+		if (!check_list(r, f, i))
+			return false;
+	t->nsteps = f->list[0].n;
+	t->ncompute = t->nsteps + f->list[1].n;
+	t->n = t->ncompute + f->list[2].n;
+	t->event = RESIZE(f->trace, f->list[0].event, struct trace_event, t->n);
+	for (int i = 1; i < TRACE_LISTS; i++) {
+		const struct trace_list *l = &f->list[i];
+		if (l->n)
+			memcpy(t->event + (i == 1 ? t->nsteps : t->ncompute), l->event,
+				l->n * sizeof *l->event);
+		talloc_free(l->event);
+	}
+	return true;
+}

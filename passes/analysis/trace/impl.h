@@ -1,0 +1,49 @@
+/* A file of a trace while it is read, for the files that do. */
+#ifndef PASSES_ANALYSIS_TRACE_IMPL_H
+#define PASSES_ANALYSIS_TRACE_IMPL_H
+
+#include "passes/analysis/trace/trace.h"
+#include "passes/analysis/trace/json.h"
+
+/* Nanoseconds: 30 years, so that sums and differences of times are of 64 bits. */
+#define TRACE_MAX_TIME ((int64_t)1000000000 * 60 * 60 * 24 * 366 * 30)
+
+/* What of "otherData" is not kept as it is. */
+struct trace_header {
+	const char *format;
+	int64_t version, rank, ranks, dropped;
+	const char *where[TRACE_MAX_FIELDS];
+};
+
+/* Events of one kind, as they stand in the file. */
+struct trace_list {
+	struct trace_event *event;
+	uint32_t n, room;
+};
+
+/* Steps, what the compute stream did, communication: each list in order, none over another. */
+enum { TRACE_LISTS = 3 };
+
+/* What one file gives. */
+struct trace_file {
+	struct trace *trace; /* owns it all; t goes there in the end */
+	struct trace t;
+	struct trace_header header;
+	bool checked; /* the header is there and right */
+	struct trace_list list[TRACE_LISTS];
+	const char *where[2]; /* "otherData" and "traceEvents" */
+};
+
+/* The fields of "otherData", into struct trace_file. */
+extern const struct trace_fields trace_header_fields;
+
+/* Is all there, and does it fit together? To be called once the object has been read. */
+bool trace_header_check(struct trace_reader *r, struct trace_file *f);
+
+/* Reads one of "traceEvents" into the lists; the header is right. */
+bool trace_event_read(struct trace_reader *r, struct trace_file *f);
+
+/* Puts the lists together; they must be in order, no event over another. */
+bool trace_events_finish(struct trace_reader *r, struct trace_file *f);
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * Traces of programs: what docs/traces.md describes, in memory.
+ *
+ *     rank-0.json  --trace_read-->  struct trace  \
+ *     rank-1.json  --trace_read-->  struct trace   > struct trace_set --trace_align.h--> one clock
+ *                                                 /      |
+ *                                        collectives, each with the events of all its members
+ *
+ * Times are nanoseconds of the clock of the rank that wrote them until they are aligned.
+ */
+#ifndef PASSES_ANALYSIS_TRACE_H
+#define PASSES_ANALYSIS_TRACE_H
+
+#include "ir/base/diag.h"
+#include "passes/analysis/collective/collective.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trace_kind { TRACE_KERNEL, TRACE_WAIT, TRACE_COLLECTIVE, TRACE_STEP, TRACE_KINDS };
+
+struct trace_event {
+	int64_t begin, end, posted; /* posted: of collectives */
+	uint32_t step;
+	uint32_t index;           /* of the kernel or collective in the tables of the trace */
+	uint32_t group, sequence; /* of collectives */
+	uint32_t at;              /* where its text begins in the file */
+	uint8_t kind;             /* enum trace_kind */
+};
+
+struct trace_axis {
+	const char *name;
+	int64_t size, place; /* place: the rank's coordinate */
+	bool time;
+};
+
+struct trace_kernel {
+	const char *name, *text;
+	uint32_t op; /* its number in @main */
+	double flops, bytes;
+};
+
+struct trace_collective {
+	const char *name;
+	uint32_t op;
+	enum collective kind;
+	int axis;
+	double bytes;
+	int64_t from, to; /* places, where the kind has them */
+};
+
+/* The trace of one rank. */
+struct trace {
+	const char *path;
+	const char *program, *build; /* build: "" where the program does not know it */
+	const char *host, *clock;    /* clock: equal where ranks read one and the same */
+	int64_t run;                 /* the same in all files of a run */
+	int64_t anchor, wall;        /* one moment by the clock, and as ns since 1970 */
+	int64_t clock_error;         /* ns by which a time may be wrong, either way */
+	uint32_t rank, ranks;
+	double predicted; /* seconds a step, by the compiler; 0: unknown */
+	double arena_bytes;
+	uint64_t dropped; /* events for which there was no room: the oldest */
+	struct trace_axis *axis;
+	struct trace_kernel *kernel;
+	struct trace_collective *collective;
+	uint32_t naxes, nkernels, ncollectives;
+	/* Steps, then what the compute stream did, then communication; each in order of time. */
+	struct trace_event *event;
+	uint32_t nsteps, ncompute,
+		n;   /* compute: [nsteps, ncompute); communication: [ncompute, n) */
+	uint32_t at; /* where its header is in the file */
+};
+
+/*
+ * Reads one file; owned by `owner`. NULL after reporting, at its place in the file, what is wrong:
+ * no JSON, no trace of a rank, another version, a broken event, or events of one stream that
+ * overlap.
+ */
+struct trace *trace_read(const void *owner, struct diag *d, const char *path);
+
+/* Reports at byte `at` of a file, which is read again to show the line. printf-like. */
+void trace_report(struct diag *d, enum diag_level level, const char *path, uint32_t at,
+	const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The name of an event: of its kernel or collective, or "step". */
+const char *trace_event_name(const struct trace *t, const struct trace_event *e);
+
+/* One collective, as some of its members ran it. */
+struct trace_instance {
+	uint32_t first, n; /* in trace_set.member, in the order of their ranks */
+	bool whole;        /* all members of its group are there */
+};
+
+struct trace_member {
+	uint32_t trace, event; /* trace_set.trace[trace]->event[event] */
+};
+
+struct trace_set {
+	struct trace **trace; /* in the order of their ranks */
+	uint32_t n;
+	bool complete; /* all ranks of the run are there */
+	struct trace_instance *instance;
+	struct trace_member *member;
+	uint32_t ninstances, nmembers;
+	/* Steps [first_step, end_step) are there as a whole, in all traces. */
+	uint32_t first_step, end_step;
+};
+
+/*
+ * Reads traces of one run: of each folder in `path` all files rank-N.json, which must be of all
+ * ranks; and each file, which need not. Owned by `owner`; NULL after reporting what is wrong with a
+ * file, or that they do not belong together.
+ */
+struct trace_set *trace_set_read(
+	const void *owner, struct diag *d, const char *const *path, int npaths);
+
+/*
+ * Can a collective end at place `to` of its group only once place `from` has begun it? Places that
+ * are no party of it depend on nothing.
+ */
+bool trace_depends(const struct trace_collective *c, int64_t from, int64_t to);
+
+/* Do all members get the same from all: does the collective take as long for each of them? */
+bool trace_symmetric(const struct trace_collective *c);
+
+static inline const struct trace_event *
+trace_member_event(const struct trace_set *s, const struct trace_member *m)
+{
+	return &s->trace[m->trace]->event[m->event];
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* The table of what ops are to kernels, and what is asked of it. What an op is: passes/fuse/role.c. */
+#include "passes/fuse/fuse.h"
+
+#include "passes/fuse/role.h"
+
+#include <assert.h>
+#include <string.h>
+#include <talloc.h>
+
+/* An operand of an op, scalar constants left out. */
+struct operand {
+	uint32_t maker; /* op that makes it; NO_MAKER: none of the block */
+	uint32_t value; /* a number of its own */
+	bool apart;     /* read at positions of its own */
+};
+
+#define NO_MAKER UINT32_MAX
+
+struct fuse_table {
+	uint32_t nops;
+	struct fuse_role *role;  /* [nops] */
+	uint32_t *first;         /* [nops + 1] operands of op i: first[i] to first[i + 1] - 1 */
+	struct operand *operand; /* [first[nops]] */
+};
+
+/* ---- the table ---- */
+
+static uint32_t
+count_operands(const struct ir_block *b, uint32_t *nops)
+{
+	uint32_t n = 0;
+
+	*nops = 0;
+	IR_FOR_OPS (op, b) {
+		assert(op->order == *nops);
+		n += op->noperands;
+		++*nops;
+	}
+	return n;
+}
+
+/* The first number of the values of each op; behind the last, those of the block's arguments. */
+static uint32_t *
+number_values(const void *owner, const struct ir_block *b, uint32_t nops)
+{
+	uint32_t *number = talloc_array(owner, uint32_t, nops + 1u), n = 0;
+
+	if (!number)
+		out_of_memory();
+	IR_FOR_OPS (op, b) {
+		number[op->order] = n;
+		n += op->nresults;
+	}
+	number[nops] = n;
+	return number;
+}
+
+static void
+fill_operands(struct fuse_table *t, const struct ir_block *b, const uint32_t *number)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, b) {
+		t->first[op->order] = n;
+		for (int j = 0; j < op->noperands; j++) {
+			const struct ir_value *v = ir_operand(op, j);
+			if (fuse_is_scalar(v->op))
+				continue;
+			const bool inside = v->op && v->op->block == b;
+			const uint32_t maker = inside ? v->op->order : NO_MAKER;
+			const uint32_t base = number[inside ? maker : t->nops];
+			const bool apart = t->role[op->order].apart >> (j & 15) & 1;
+			t->operand[n++] = (struct operand){maker, base + v->index, apart};
+		}
+	}
+	t->first[t->nops] = n;
+}
+
+struct fuse_table *
+fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block *b)
+{
+	struct fuse_table *t = talloc_zero(owner, struct fuse_table);
+	if (!t)
+		out_of_memory();
+	const uint32_t noperands = count_operands(b, &t->nops);
+	t->role = talloc_array(t, struct fuse_role, t->nops + 1u);
+	t->first = talloc_array(t, uint32_t, t->nops + 1u);
+	t->operand = talloc_array(t, struct operand, noperands + 1u);
+	if (!t->role || !t->first || !t->operand)
+		out_of_memory();
+	struct arena *a = arena_create(t);
+	IR_FOR_OPS (op, b) {
+		t->role[op->order] = fuse_role(m, a, op);
+		arena_reset(a);
+	}
+	talloc_free(a);
+	uint32_t *number = number_values(t, b, t->nops);
+	fill_operands(t, b, number);
+	talloc_free(number);
+	return t;
+}
+
+bool
+fuse_may(const struct fuse_table *t, uint32_t op)
+{
+	assert(op < t->nops);
+	return t->role[op].kind != FUSE_NONE;
+}
+
+const struct fuse_role *
+fuse_table_role(const struct fuse_table *t, uint32_t op)
+{
+	assert(op < t->nops);
+	return &t->role[op];
+}
+
+const char *
+fuse_verdict_text(enum fuse_verdict v)
+{
+	static const char *const text[] = {
+		[FUSE_POSSIBLE] = "they can be one kernel",
+		[FUSE_NO_KERNEL] = "one of them is never in a kernel with others",
+		[FUSE_SPACES] = "they work on different iteration spaces",
+		[FUSE_AFTER_SUM] = "one reads a sum that is complete only when the kernel ends",
+		[FUSE_POSITIONS] = "one reads another at positions of its own, from memory",
+		[FUSE_PRODUCT] =
+			"a product starts its kernel, and what follows works on its result",
+		[FUSE_OPS] = "a kernel has no more than 64 ops",
+		[FUSE_OPERANDS] = "a kernel has no more than 24 operands",
+		[FUSE_SUMS] = "a kernel has no more than 8 sums that only leave it",
+	};
+	_Static_assert(sizeof text / sizeof *text == FUSE_NVERDICTS, "a text for each");
+	_Static_assert(FUSE_MAX_OPS == 64 && FUSE_MAX_OPERANDS == 24 && FUSE_MAX_SUMS == 8,
+		"as the texts say");
+	return text[v];
+}
+
+/* ---- a set of ops ---- */
+
+struct set {
+	const struct fuse_table *t;
+	const uint32_t *op; /* ascending */
+	uint32_t n;
+	uint64_t bits; /* op % 64 of each: most that are not in it are found at once */
+};
+
+static bool
+has(const struct set *s, uint32_t op)
+{
+	uint32_t low = 0, high = s->n;
+
+	if (!(s->bits >> (op & 63) & 1))
+		return false;
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+		if (s->op[middle] < op)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->n && s->op[low] == op;
+}
+
+static bool
+is_prefix(const struct fuse_role *r, const struct fuse_role *of)
+{
+	return r->rank <= of->rank && !memcmp(r->space, of->space, r->rank * sizeof *r->space);
+}
+
+/* Roles and spaces; no op has to be looked at together with what it reads. */
+static enum fuse_verdict
+check_roles(struct set *s)
+{
+	const struct fuse_role *role = s->t->role, *widest = &role[s->op[0]], *product = NULL;
+	uint32_t sums = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct fuse_role *r = &role[s->op[i]];
+		assert(s->op[i] < s->t->nops && (i == 0 || s->op[i - 1] < s->op[i]));
+		if (r->kind == FUSE_NONE)
+			return FUSE_NO_KERNEL;
+		if (r->kind == FUSE_STARTS && product)
+			return FUSE_PRODUCT;
+		if (r->kind == FUSE_STARTS)
+			product = r;
+		sums += r->kind == FUSE_LAST;
+		widest = r->rank > widest->rank ? r : widest;
+		s->bits |= UINT64_C(1) << (s->op[i] & 63);
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!is_prefix(&role[s->op[i]], widest))
+			return FUSE_SPACES;
+	if (product && product->rank < widest->rank)
+		return FUSE_PRODUCT;
+	return sums > FUSE_MAX_SUMS ? FUSE_SUMS : FUSE_POSSIBLE;
+}
+
+/* What is read from the set must be there when it is read. */
+static enum fuse_verdict
+check_inside(const struct set *s, uint32_t reader, const struct operand *o)
+{
+	if (o->apart)
+		return FUSE_POSITIONS;
+	if (s->t->role[o->maker].kind == FUSE_LAST)
+		return FUSE_AFTER_SUM;
+	return s->t->role[reader].kind == FUSE_STARTS ? FUSE_PRODUCT : FUSE_POSSIBLE;
+}
+
+static enum fuse_verdict
+check_operands(const struct set *s)
+{
+	uint32_t seen[FUSE_MAX_OPERANDS], n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const uint32_t reader = s->op[i];
+		for (uint32_t k = s->t->first[reader]; k < s->t->first[reader + 1]; k++) {
+			const struct operand *o = &s->t->operand[k];
+			if (o->maker != NO_MAKER && has(s, o->maker)) {
+				const enum fuse_verdict v = check_inside(s, reader, o);
+				if (v != FUSE_POSSIBLE)
+					return v;
+				continue;
+			}
+			uint32_t at = 0;
+			while (at < n && seen[at] != o->value)
+				at++;
+			if (at == FUSE_MAX_OPERANDS)
+				return FUSE_OPERANDS;
+			if (at == n)
+				seen[n++] = o->value;
+		}
+	}
+	return FUSE_POSSIBLE;
+}
+
+enum fuse_verdict
+fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n)
+{
+	struct set s = {.t = t, .op = op, .n = n};
+
+	if (n <= 1)
+		return FUSE_POSSIBLE;
+	if (n > FUSE_MAX_OPS)
+		return FUSE_OPS;
+	const enum fuse_verdict v = check_roles(&s);
+	return v == FUSE_POSSIBLE ? check_operands(&s) : v;
+}

@@ -1,0 +1,83 @@
+/*
+ * Which ops one kernel can do together, and the `fuse` that says so (op fusion: DisCo, section
+ * 2.2). Policies of opfuse and searches decide what to fuse; what is possible is decided here.
+ *
+ * A set of ops is a kernel when
+ *   - they work on one iteration space: the largest shape among them; others have a prefix of it
+ *     (what a row is reduced to) or are repeated along it;
+ *   - none reads a reduction of the set that leaves the iteration space (over leading dims, or to a
+ *     scalar): it is complete only when the kernel ends;
+ *   - none reads at positions of its own, such as rows by number or a slice, what the set makes;
+ *   - there is at most one product (of matrices, a convolution), which reads nothing of the set: it
+ *     starts the kernel, and what works on the space of its result, or on its rows, is its
+ * epilogue;
+ *   - they are not more than the limits say, ops, operands and sums.
+ * The order of the block is not looked at: whoever fuses sees to it that no path leads from the set
+ * through other ops back into it.
+ */
+#ifndef PASSES_FUSE_H
+#define PASSES_FUSE_H
+
+#include "ir/ir.h"
+
+struct fuse_table;
+struct fuse_role;
+
+enum fuse_limit {
+	FUSE_MAX_OPS = 64,      /* longer bodies gain nothing and compile slowly */
+	FUSE_MAX_OPERANDS = 24, /* pointers that a kernel holds in registers, roughly */
+	FUSE_MAX_SUMS = 8,      /* sums that a kernel adds to in turn, in first-level cache */
+};
+
+/*
+ * What each op of a block is to a kernel. The block must be numbered (ir_block_number); the table
+ * names ops by op->order and holds as long as nobody changes them or their numbers. Owned by
+ * `owner`. Any number of threads may ask it.
+ */
+struct fuse_table *fuse_table_create(
+	const void *owner, struct ir_module *m, const struct ir_block *b);
+
+enum fuse_verdict {
+	FUSE_POSSIBLE,
+	FUSE_NO_KERNEL, /* an op that no kernel does together with others */
+	FUSE_SPACES,    /* iteration spaces that do not meet */
+	FUSE_AFTER_SUM, /* one reads a sum that is complete only when the kernel ends */
+	FUSE_POSITIONS, /* one reads another at positions of its own: rows by number, a slice */
+	FUSE_PRODUCT,  /* two products, or one that does not come first, or too large an epilogue */
+	FUSE_OPS,      /* more ops than a kernel may have */
+	FUSE_OPERANDS, /* more operands */
+	FUSE_SUMS,     /* more sums */
+	FUSE_NVERDICTS
+};
+
+/* Half a sentence: "they work on different iteration spaces". */
+const char *fuse_verdict_text(enum fuse_verdict v);
+
+/* May the op be in a kernel with others at all? */
+bool fuse_may(const struct fuse_table *t, uint32_t op);
+
+/* What it is to one: passes/fuse/role.h. */
+const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op);
+
+/*
+ * Can these n >= 1 ops, all different and in ascending order, be one kernel? One alone always can.
+ * O(ops and their operands), no allocation.
+ */
+enum fuse_verdict fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n);
+
+/*
+ * A `fuse` of copies of the ops, in that order but with a product first, which stands nowhere yet;
+ * its operands are the values that the ops read from outside, scalar constants excepted, of which
+ * it has its own; its results are those of the ops for which out[i] is set (at least one), in
+ * order, with their names. The ops stay where and as they are: the caller puts it into a block,
+ * replaces uses and erases.
+ */
+struct ir_op *fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out);
+
+/*
+ * Puts the ops of a fuse back in its place, one by one; returns how many they are. The fuse is
+ * gone.
+ */
+uint32_t fuse_undo(struct ir_module *m, struct ir_op *fuse);
+
+#endif

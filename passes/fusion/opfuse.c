@@ -1,0 +1,73 @@
+/*
+ * opfuse: ops become kernels. Ops that would pass tensors through memory become one `fuse`, whose
+ * inner values stay in registers and rows (op fusion: DisCo, section 2.2). What one kernel can do
+ * is decided in passes/fuse/fuse.h, what it should do by a policy:
+ *
+ *     greedy   opfuse_greedy.c: joins what passes tensors on, and copies what is cheap to repeat
+ *     xla      opfuse_xla.c: what XLA does for GPUs, as a baseline
+ *     none     nothing
+ *
+ * `undo` takes kernels apart: the ops of each fuse stand in its place.
+ *
+ * Right because a fuse means its body, and no kernel waits for itself. Collectives, inputs, params
+ * and updates are never in a kernel.
+ */
+#include "passes/fusion/opfuse.h"
+#include "passes/search/joint.h"
+
+static void
+undo_all(struct pass_run *run, struct ir_module *m)
+{
+	IR_FOR_OPS_SAFE (op, &ir_func_find(m, "main")->body) {
+		if (op->code != OP_fuse)
+			continue;
+		pass_count(run, "kernels taken apart", 1);
+		pass_count(run, "ops unfused", fuse_undo(m, op));
+	}
+}
+
+enum policy { POLICY_GREEDY, POLICY_XLA, POLICY_NONE, POLICY_JOINT };
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const enum policy policy = (enum policy)pass_enum(run, "policy");
+
+	if (pass_bool(run, "undo")) {
+		undo_all(run, m);
+		return true;
+	}
+	if (policy == POLICY_NONE)
+		return true;
+	if (policy == POLICY_JOINT)
+		return joint_run(run, m, joint_moves(SEARCH_FUSE | SEARCH_COPY));
+	struct opfuse *u = opfuse_create(run, m);
+	if (policy == POLICY_XLA)
+		opfuse_xla(u);
+	else
+		opfuse_greedy(u);
+	opfuse_apply(u);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "greedy",
+		"what to fuse: greedy what passes tensors on or is cheap to repeat, xla what XLA "
+		"does for GPUs, none nothing, joint what a search finds",
+		"greedy,xla,none,joint", 0, 0},
+	{"undo", PASS_BOOL, "false", "take the kernels apart that there are", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_opfuse = {
+	.name = "opfuse",
+	.family = "fusion",
+	.summary = "ops that would pass tensors through memory become one kernel",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "fused",
+	.conflicts = "fused",
+	.run = run,
+	.undo = "undo",
+	.keeps_bits = true,
+};

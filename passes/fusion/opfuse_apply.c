@@ -1,0 +1,292 @@
+/*
+ * Kernels become fuses. Which results leave a kernel, and what is in it at all, follows from who
+ * reads: from the last op to the first, an op of a kernel is alive when an op that is alive reads
+ * it there, or when it is at home there and somebody who is alive has no copy of his own.
+ */
+#include "passes/fusion/opfuse.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+struct apply {
+	struct opfuse *u;
+	bool **live;           /* [nops] of kernel k: of its ops */
+	bool *out;             /* [nops] read outside of its home */
+	struct ir_op **fuse;   /* [nops] of kernel k; NULL: none */
+	struct ir_value **now; /* [nops] what stands for its result; NULL: itself */
+};
+
+static uint32_t
+find(const struct opfuse_kernel *k, uint32_t op)
+{
+	uint32_t i = 0;
+
+	while (k->op[i] != op)
+		i++;
+	return i;
+}
+
+/* Is op, in kernel k, read there by an op that is alive? */
+static bool
+is_read_in(const struct apply *a, uint32_t op, uint32_t k)
+{
+	const struct opfuse *u = a->u;
+
+	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++)
+		if (opfuse_has(u, k, u->reader[r]) && a->live[k][find(&u->kernel[k], u->reader[r])])
+			return true;
+	return false;
+}
+
+/* Is op alive in kernel `in`, and without a copy of `what`? */
+static bool
+reads_from_outside(const struct apply *a, uint32_t op, uint32_t in, uint32_t what)
+{
+	return !opfuse_has(a->u, in, what) && a->live[in][find(&a->u->kernel[in], op)];
+}
+
+static bool
+is_read_outside(const struct apply *a, uint32_t op)
+{
+	const struct opfuse *u = a->u;
+
+	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++) {
+		const uint32_t reader = u->reader[r];
+		if (reads_from_outside(a, reader, u->home[reader], op))
+			return true;
+		for (size_t c = 0; u->copies[reader] && c < talloc_array_length(u->copies[reader]);
+			c++)
+			if (reads_from_outside(a, reader, u->copies[reader][c], op))
+				return true;
+	}
+	return false;
+}
+
+static void
+find_live(struct apply *a)
+{
+	struct opfuse *u = a->u;
+
+	for (uint32_t op = u->nops; op-- > 0;) {
+		const uint32_t home = u->home[op];
+		/* What nobody reads from the start is no business of ours, unless it went into a
+		 * kernel. */
+		const bool alone = u->first[op] == u->first[op + 1] && u->kernel[home].n == 1;
+		a->out[op] = is_read_outside(a, op);
+		a->live[home][find(&u->kernel[home], op)] =
+			alone || a->out[op] || is_read_in(a, op, home);
+		for (size_t c = 0; u->copies[op] && c < talloc_array_length(u->copies[op]); c++) {
+			const uint32_t k = u->copies[op][c];
+			a->live[k][find(&u->kernel[k], op)] = is_read_in(a, op, k);
+		}
+	}
+}
+
+static void
+remark_kernel(struct apply *a, const struct ir_op *fuse, uint32_t n, uint32_t copied)
+{
+	struct pass_run *run = a->u->run;
+
+	pass_count(run, "ops fused", n - copied);
+	pass_count(run, "kernels", 1);
+	if (copied) {
+		pass_count(run, "ops copied", copied);
+		pass_remark(run, fuse, PASS_APPLIED, "%u ops in one kernel, %u of them copies", n,
+			copied);
+	} else {
+		pass_remark(run, fuse, PASS_APPLIED, "%u ops in one kernel", n);
+	}
+}
+
+/* The fuse of kernel k, at the end of the block; none where fewer than two ops are left of it. */
+static void
+make_fuse(struct apply *a, uint32_t k)
+{
+	struct opfuse *u = a->u;
+	const struct opfuse_kernel *own = &u->kernel[k];
+	struct ir_op **op = talloc_array(u, struct ir_op *, own->n);
+	bool *out = talloc_array(op, bool, own->n);
+	uint32_t n = 0, copied = 0;
+	int r = 0;
+
+	if (!op || !out)
+		out_of_memory();
+	for (uint32_t i = 0; i < own->n; i++) {
+		if (!a->live[k][i])
+			continue;
+		op[n] = u->op[own->op[i]];
+		out[n] = u->home[own->op[i]] == k && a->out[own->op[i]];
+		copied += u->home[own->op[i]] != k;
+		n++;
+	}
+	if (n > 1) {
+		a->fuse[k] = fuse_make(u->m, op, n, out);
+		ir_block_append(u->block, a->fuse[k]);
+		for (uint32_t i = 0; i < n; i++)
+			if (out[i])
+				a->now[op[i]->order] = &a->fuse[k]->result[r++];
+	}
+	talloc_free(op);
+	if (n > 1)
+		remark_kernel(a, a->fuse[k], n, copied);
+}
+
+static void
+replace_ops(struct apply *a)
+{
+	struct opfuse *u = a->u;
+
+	for (uint32_t i = 0; i < u->nops; i++)
+		if (a->now[i])
+			ir_replace_uses(&u->op[i]->result[0], a->now[i]);
+	for (uint32_t i = u->nops; i-- > 0;) {
+		const uint32_t home = u->home[i];
+		const bool gone = a->fuse[home] || !a->live[home][find(&u->kernel[home], i)];
+		if (gone)
+			ir_op_erase(u->op[i]);
+	}
+	IR_FOR_OPS_SAFE (op, u->block)
+		if (fuse_is_scalar(op) && !op->result[0].uses)
+			ir_op_erase(op); /* every reader has its own */
+}
+
+/* ---- the order of the block ---- */
+
+struct node {
+	struct ir_op *op;
+	uint32_t key, waits; /* place; operands that are not yet placed */
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* A heap of numbers of nodes, the least first: nodes are in the order of their keys. */
+static void
+push(uint32_t *heap, uint32_t n, uint32_t x)
+{
+	uint32_t at = n;
+
+	for (; at > 0 && heap[(at - 1) / 2] > x; at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = x;
+}
+
+static uint32_t
+pop(uint32_t *heap, uint32_t n)
+{
+	const uint32_t least = heap[0], x = heap[n - 1];
+	uint32_t at = 0;
+
+	for (uint32_t child; (child = 2 * at + 1) < n - 1; at = child) {
+		child += child + 1 < n - 1 && heap[child + 1] < heap[child];
+		if (heap[child] >= x)
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = x;
+	return least;
+}
+
+/* A release comes behind all who use its value. */
+static uint32_t
+count_waits(const struct ir_op *op)
+{
+	uint32_t n = 0;
+
+	for (int j = 0; j < op->noperands; j++) {
+		n += ir_operand(op, j)->op != NULL;
+		if (op->code == OP_release)
+			IR_FOR_USES (use, ir_operand(op, j))
+				n += use->op->code != OP_release;
+	}
+	return n;
+}
+
+/* One operand of the op is there; puts it into the heap with the last one. */
+static uint32_t
+arrive(struct node *node, const struct ir_op *op, uint32_t *heap, uint32_t n)
+{
+	if (--node[op->mark].waits == 0)
+		push(heap, n++, op->mark);
+	return n;
+}
+
+static uint32_t
+tell_readers(struct node *node, const struct ir_op *op, uint32_t *heap, uint32_t n)
+{
+	for (int r = 0; r < op->nresults; r++)
+		IR_FOR_USES (use, &op->result[r])
+			n = arrive(node, use->op, heap, n);
+	if (op->code == OP_release)
+		return n;
+	for (int j = 0; j < op->noperands; j++)
+		IR_FOR_USES (use, ir_operand(op, j))
+			if (use->op->code == OP_release)
+				n = arrive(node, use->op, heap, n);
+	return n;
+}
+
+/* Ops by their places, as far as what they read stands before them. */
+static void
+sort_block(struct apply *a)
+{
+	struct opfuse *u = a->u;
+	struct node *node = talloc_zero_array(u, struct node, 2u * u->nops + 1);
+	uint32_t *heap = talloc_array(u, uint32_t, 2u * u->nops + 1), n = 0, ready = 0, placed = 0;
+
+	if (!node || !heap)
+		out_of_memory();
+	IR_FOR_OPS (op, u->block)
+		node[n++] = (struct node){op, op->order, count_waits(op)};
+	qsort(node, n, sizeof *node, by_key);
+	for (uint32_t i = 0; i < n; i++) {
+		node[i].op->mark = i;
+		if (!node[i].waits)
+			push(heap, ready++, i);
+	}
+	while (ready) {
+		struct ir_op *op = node[pop(heap, ready--)].op;
+		ir_op_unlink(op);
+		ir_block_append(u->block, op);
+		placed++;
+		ready = tell_readers(node, op, heap, ready);
+	}
+	assert(placed == n && "no kernel waits for itself");
+	(void)placed;
+	talloc_free(node);
+	talloc_free(heap);
+}
+
+void
+opfuse_apply(struct opfuse *u)
+{
+	struct apply a = {.u = u};
+
+	a.live = talloc_zero_array(u, bool *, u->nops + 1);
+	a.out = talloc_zero_array(u, bool, u->nops + 1);
+	a.fuse = talloc_zero_array(u, struct ir_op *, u->nops + 1);
+	a.now = talloc_zero_array(u, struct ir_value *, u->nops + 1);
+	if (!a.live || !a.out || !a.fuse || !a.now)
+		out_of_memory();
+	for (uint32_t k = 0; k < u->nops; k++) {
+		a.live[k] = talloc_zero_array(a.live, bool, u->kernel[k].n + 1);
+		if (!a.live[k])
+			out_of_memory();
+	}
+	find_live(&a);
+	for (uint32_t k = 0; k < u->nops; k++)
+		if (u->kernel[k].n > 1)
+			make_fuse(&a, k);
+	replace_ops(&a);
+	for (uint32_t k = 0; k < u->nops; k++)
+		if (a.fuse[k])
+			a.fuse[k]->order = u->kernel[k].place;
+	sort_block(&a);
+}

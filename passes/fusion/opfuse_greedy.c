@@ -1,0 +1,375 @@
+/*
+ * policy=greedy, in three sweeps:
+ *
+ *   chains    in issue order, an op's kernel joins those that make its operands
+ *   siblings  kernels that read one tensor, the largest first, read it once; then chains again,
+ *             now that it is known which kernels there are
+ *   copies    from the last op to the first: what is cheap to compute again is computed by those
+ *             who read it, where that moves fewer bytes (duplicate fusion)
+ *
+ * Two kernels a and b, a before b, become one at the place of b where nobody outside of them who
+ * stands before b reads from a: nobody waits then, no collective among them. Or at the place of a,
+ * where all that b reads stands before a: all its results are there earlier, but those of a wait
+ * for b, so not where a collective reads from a.
+ */
+#include "ir/loops/scheme.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/fusion/opfuse.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+enum greedy_limit {
+	FAR = 64,           /* ops: what is moved further keeps its tensors alive much longer */
+	READERS = 16,       /* of one value are looked at: more of them stand far apart */
+	MISSED_REMARKS = 10 /* tensors that are named because they go through memory */
+};
+
+/* ---- joining ---- */
+
+/* Is everybody outside of both who reads from a placed behind b? */
+static bool
+nobody_waits(struct opfuse *u, uint32_t a, uint32_t b)
+{
+	const struct opfuse_kernel *own = &u->kernel[a];
+
+	for (uint32_t i = 0; i < own->n; i++)
+		for (uint32_t r = u->first[own->op[i]]; r < u->first[own->op[i] + 1]; r++) {
+			const uint32_t in = u->home[u->reader[r]];
+			if (in != a && in != b && u->kernel[in].place < u->kernel[b].place)
+				return false;
+		}
+	return true;
+}
+
+/* Does a collective read from kernel a? */
+static bool
+is_sent(const struct opfuse *u, uint32_t a)
+{
+	const struct opfuse_kernel *own = &u->kernel[a];
+
+	for (uint32_t i = 0; i < own->n; i++)
+		for (uint32_t r = u->first[own->op[i]]; r < u->first[own->op[i] + 1]; r++)
+			if (op_is(u->op[u->reader[r]], PARALLEL))
+				return true;
+	return false;
+}
+
+/* Does all that b reads, but for a, stand before a? */
+static bool
+is_ready(struct opfuse *u, uint32_t a, uint32_t b)
+{
+	uint32_t n, *operand = opfuse_operands(u, b, &n);
+	bool ready = true;
+
+	for (uint32_t i = 0; i < n && ready; i++) {
+		const uint32_t home = u->home[operand[i]];
+		ready = home == a || u->kernel[home].place < u->kernel[a].place;
+	}
+	talloc_free(operand);
+	return ready;
+}
+
+/* Bytes of what kernel k leaves, and of what nobody reads after it but k and `with`. */
+static void
+find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *ended)
+{
+	uint32_t n, *operand = opfuse_operands(u, k, &n);
+
+	*left = *ended = 0;
+	for (uint32_t i = 0; i < u->kernel[k].n; i++) {
+		uint32_t in[1];
+		if (opfuse_readers(u, u->kernel[k].op[i], in, 1))
+			*left += u->bytes[u->kernel[k].op[i]];
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		bool last = !op_is(u->op[operand[i]], NAMED);
+		for (uint32_t r = u->first[operand[i]]; r < u->first[operand[i] + 1] && last; r++) {
+			const uint32_t in = u->home[u->reader[r]];
+			last = in == with || u->kernel[in].place <= u->kernel[k].place;
+		}
+		*ended += last ? u->bytes[operand[i]] : 0;
+	}
+	talloc_free(operand);
+}
+
+/* Would less memory be free between two kernels if a, at first, were done where b is? */
+static bool
+grows_late(struct opfuse *u, uint32_t a, uint32_t b)
+{
+	double left, ended;
+
+	find_bytes(u, a, b, &left, &ended);
+	return ended > left;
+}
+
+/* And if b were done where a is? */
+static bool
+grows_early(struct opfuse *u, uint32_t a, uint32_t b)
+{
+	double left, ended;
+
+	find_bytes(u, b, a, &left, &ended);
+	return left > ended;
+}
+
+/* Has the kernel rows so long that two of them do not fit the cache? It goes over memory several
+ * times then, fused or not. */
+static bool
+has_long_rows(const struct opfuse *u, uint32_t kernel)
+{
+	for (uint32_t i = 0; i < u->kernel[kernel].n; i++) {
+		const uint32_t op = u->kernel[kernel].op[i];
+		const struct fuse_role *r = fuse_table_role(u->table, op);
+		double elements = 1;
+		for (int d = 0; d < r->rank; d++)
+			elements *= (double)r->space[d];
+		const double rows = (double)ir_type_local_bytes(u->m, u->op[op]->result[0].type) /
+				    ir_dtype_bytes(u->op[op]->result[0].type->dtype);
+		if (r->kind == FUSE_ROW && 2 * 8 * elements > SCHEME_ROW_BYTES * rows)
+			return true;
+	}
+	return false;
+}
+
+enum how {
+	HOW_LATE,  /* at the place of the later one */
+	HOW_EITHER /* there, or at that of the first one; not over a long way */
+};
+
+/* Joins kernels x and y where they can be one; which number it has is up to it. */
+static bool
+try_join(struct opfuse *u, uint32_t x, uint32_t y, enum how how)
+{
+	const bool in_order = u->kernel[x].place < u->kernel[y].place;
+	const uint32_t a = in_order ? x : y, b = in_order ? y : x;
+
+	if (how == HOW_EITHER && u->kernel[b].place - u->kernel[a].place > FAR)
+		return false;
+	if (opfuse_check_join(u, a, b) != FUSE_POSSIBLE)
+		return false;
+	if (nobody_waits(u, a, b) && (how == HOW_LATE || !grows_late(u, a, b)))
+		opfuse_join(u, a, b, u->kernel[b].place);
+	else if (how == HOW_EITHER && !is_sent(u, a) && is_ready(u, a, b) &&
+		 !grows_early(u, a, b) && !has_long_rows(u, a))
+		opfuse_join(u, a, b, u->kernel[a].place);
+	else
+		return false;
+	return true;
+}
+
+static void
+join_chains(struct opfuse *u, enum how how)
+{
+	for (uint32_t i = 0; i < u->nops; i++) {
+		const struct ir_op *op = u->op[i];
+		if (!fuse_may(u->table, i))
+			continue;
+		for (int j = 0; j < op->noperands; j++) {
+			const struct ir_op *maker = ir_operand(op, j)->op;
+			if (maker && maker->block == u->block && fuse_may(u->table, maker->order) &&
+				u->home[maker->order] != u->home[i])
+				try_join(u, u->home[maker->order], u->home[i], how);
+		}
+	}
+}
+
+/* ---- siblings ---- */
+
+struct tensor {
+	double bytes;
+	uint32_t op;
+};
+
+static int
+largest_first(const void *a, const void *b)
+{
+	const struct tensor *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+/* All ops with a result, the largest first. */
+static struct tensor *
+by_size(struct opfuse *u)
+{
+	struct tensor *t = talloc_array(u, struct tensor, u->nops + 1);
+
+	if (!t)
+		out_of_memory();
+	for (uint32_t i = 0; i < u->nops; i++)
+		t[i] = (struct tensor){u->bytes[i], i};
+	qsort(t, u->nops, sizeof *t, largest_first);
+	return t;
+}
+
+static void
+join_readers(struct opfuse *u, uint32_t op)
+{
+	uint32_t in[READERS], n = opfuse_readers(u, op, in, READERS);
+
+	for (uint32_t i = 0; i < n && n <= READERS; i++)
+		for (uint32_t j = i + 1; j < n; j++) {
+			const bool both = u->kernel[in[i]].n && u->kernel[in[j]].n;
+			if (both && fuse_may(u->table, u->kernel[in[i]].op[0]) &&
+				fuse_may(u->table, u->kernel[in[j]].op[0]))
+				try_join(u, in[i], in[j], HOW_EITHER);
+		}
+}
+
+static void
+join_siblings(struct opfuse *u)
+{
+	struct tensor *t = by_size(u);
+
+	for (uint32_t i = 0; i < u->nops; i++)
+		if (!fuse_is_scalar(u->op[t[i].op]))
+			join_readers(u, t[i].op);
+	talloc_free(t);
+}
+
+/* ---- copies ---- */
+
+struct copier {
+	struct opfuse *u;
+	double bytes_a_flop; /* that are moved while one number is computed */
+};
+
+/* Bytes that kernel k reads more when it computes op itself. */
+static double
+more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
+{
+	const struct ir_op *o = u->op[op];
+	double sum = 0;
+
+	for (int j = 0; j < o->noperands; j++) {
+		const struct ir_op *maker = ir_operand(o, j)->op;
+		bool known = fuse_is_scalar(maker) || opfuse_has(u, k, maker->order);
+		for (uint32_t r = u->first[maker->order]; r < u->first[maker->order + 1] && !known;
+			r++)
+			known = opfuse_has(u, k, u->reader[r]);
+		sum += known ? 0 : (double)ir_type_local_bytes(u->m, ir_operand_type(o, j));
+	}
+	return sum;
+}
+
+/* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
+static double
+gain(const struct copier *c, uint32_t op, uint32_t k)
+{
+	struct opfuse *u = c->u;
+
+	if (opfuse_check_copy(u, op, k) != FUSE_POSSIBLE)
+		return -1;
+	const double flops = op_work(u->m, u->op[op]).flops;
+	return u->bytes[op] - more_to_read(u, op, k) - flops * c->bytes_a_flop;
+}
+
+/* Is it at home alone, and gone when all have copies? */
+static double
+bytes_to_make(const struct opfuse *u, uint32_t op)
+{
+	double sum = u->bytes[op];
+
+	if (u->kernel[u->home[op]].n == 1)
+		for (int j = 0; j < u->op[op]->noperands; j++)
+			sum += fuse_is_scalar(ir_operand(u->op[op], j)->op)
+				       ? 0
+				       : (double)ir_type_local_bytes(
+						 u->m, ir_operand_type(u->op[op], j));
+	return sum;
+}
+
+/* Gives copies of op to all its readers, or to those who gain by it alone. */
+static void
+place_copies(struct copier *c, uint32_t op)
+{
+	struct opfuse *u = c->u;
+	uint32_t in[READERS], n = opfuse_readers(u, op, in, READERS);
+	double each[READERS], sum = bytes_to_make(u, op);
+	bool all = true;
+
+	if (!n || n > READERS)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		each[i] = gain(c, op, in[i]);
+		all &= each[i] >= 0 || opfuse_check_copy(u, op, in[i]) == FUSE_POSSIBLE;
+		sum += each[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if ((all && sum > 0) || each[i] > 0)
+			opfuse_copy(u, op, in[i]);
+}
+
+static bool
+may_be_copied(const struct opfuse *u, uint32_t op)
+{
+	return fuse_may(u->table, op) && fuse_table_role(u->table, op)->kind == FUSE_MAP &&
+	       !u->heavy[op];
+}
+
+/* A device that computes f32 and moves bytes as that of the cluster does, or the generic one. */
+static double
+bytes_a_flop(const struct opfuse *u)
+{
+	const struct device *d =
+		u->run->cost ? cost_model_device(u->run->cost) : device_generic(u->run->scratch);
+	return d->bandwidth / d->scalar_flops;
+}
+
+static void
+copy_cheap_ops(struct opfuse *u)
+{
+	struct copier c = {u, bytes_a_flop(u)};
+
+	for (uint32_t i = u->nops; i-- > 0;)
+		if (may_be_copied(u, i))
+			place_copies(&c, i);
+}
+
+/* ---- what was not fused ---- */
+
+/* Why the reader in kernel `in` does not share a kernel with op; NULL: nothing to say. */
+static const char *
+reason(struct opfuse *u, uint32_t op, uint32_t in)
+{
+	const uint32_t home = u->home[op];
+
+	if (!fuse_may(u->table, u->kernel[in].op[0]))
+		return NULL;
+	const enum fuse_verdict v = opfuse_check_join(u, home, in);
+	return v == FUSE_POSSIBLE ? "others wait for the first of them" : fuse_verdict_text(v);
+}
+
+static void
+remark_missed(struct opfuse *u)
+{
+	struct tensor *t = by_size(u);
+	int left = MISSED_REMARKS;
+
+	for (uint32_t i = 0; i < u->nops && left; i++) {
+		uint32_t in[1];
+		if (!fuse_may(u->table, t[i].op) || !opfuse_readers(u, t[i].op, in, 1))
+			continue;
+		const char *why = reason(u, t[i].op, in[0]);
+		if (!why)
+			continue;
+		pass_remark(u->run, u->op[t[i].op], PASS_MISSED,
+			"%.3g bytes go through memory to %s: %s", t[i].bytes,
+			op_name((enum op_code)u->op[u->kernel[in[0]].place]->code), why);
+		left--;
+	}
+	talloc_free(t);
+}
+
+void
+opfuse_greedy(struct opfuse *u)
+{
+	join_chains(u, HOW_LATE);
+	join_siblings(u);
+	join_chains(u, HOW_EITHER);
+	copy_cheap_ops(u);
+	remark_missed(u);
+}

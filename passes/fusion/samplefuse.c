@@ -1,0 +1,310 @@
+/*
+ * samplefuse: kernels at random. What opfuse and the searches may make of a step is drawn here
+ * without any judgement, so that kernels of all kinds are there to be measured and an estimator can
+ * learn from them (DisCo, section 4.3):
+ *
+ *     dopt -pass=grad,sgd,samplefuse -seed=1 -measure -profile=FILE model.dir
+ *
+ * Two kernels, each of one op at first, become one if what passes/fuse/fuse.h says of all their ops
+ * allows it and no path leads from them through others back into them. Which two is drawn: an op,
+ * and then one that it reads, or that reads it, or that reads the same as it. How often that is
+ * tried is drawn too, so that steps range from almost apart to almost fused.
+ *
+ * Right because a fuse means its body.
+ */
+#include "passes/fuse/fuse.h"
+#include "ir/base/mix.h"
+#include "passes/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+struct group {
+	uint32_t *op; /* ascending */
+	uint32_t n;
+};
+
+struct sampler {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct fuse_table *table;
+	struct ir_op **op; /* [n] */
+	uint32_t n;
+	struct group **group; /* [n] of each op */
+	uint32_t *seen;       /* [n] the last question that came by */
+	uint32_t question;
+	uint32_t *stack; /* [n] */
+	uint64_t state;
+};
+
+static void *
+must_have(void *p)
+{
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+static uint32_t
+below(struct sampler *s, uint32_t n)
+{
+	return mix64_below(&s->state, n);
+}
+
+static bool
+is_in(const struct sampler *s, const struct ir_op *op)
+{
+	return op && op->order < s->n && s->op[op->order] == op;
+}
+
+/* A random op that makes an operand; NULL: none. */
+static struct ir_op *
+some_maker(struct sampler *s, const struct ir_op *op)
+{
+	if (!op->noperands)
+		return NULL;
+	return ir_operand(op, (int)below(s, op->noperands))->op;
+}
+
+/* A random op that reads a result; NULL: none. */
+static struct ir_op *
+some_reader(struct sampler *s, const struct ir_op *op)
+{
+	uint32_t n = 0;
+
+	if (!op || !op->nresults)
+		return NULL;
+	IR_FOR_USES (use, &op->result[0])
+		n++;
+	if (!n)
+		return NULL;
+	uint32_t i = below(s, n);
+	const struct ir_use *use = op->result[0].uses;
+	for (; i > 0; i--)
+		use = use->next;
+	return use->op;
+}
+
+static const struct ir_op *
+some_neighbour(struct sampler *s, const struct ir_op *op)
+{
+	switch (below(s, 5)) {
+	case 0: return some_reader(s, some_maker(s, op)); /* a sibling */
+	case 1:
+	case 2: return some_reader(s, op);
+	default: return some_maker(s, op);
+	}
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static struct group *
+both_of(struct sampler *s, const struct group *a, const struct group *b)
+{
+	struct group *g = must_have(talloc(s->run->scratch, struct group));
+
+	g->n = a->n + b->n;
+	g->op = must_have(talloc_array(g, uint32_t, g->n));
+	memcpy(g->op, a->op, a->n * sizeof *a->op);
+	memcpy(g->op + a->n, b->op, b->n * sizeof *b->op);
+	qsort(g->op, g->n, sizeof *g->op, by_number);
+	return g;
+}
+
+/* Puts what reads a value on the stack, but for the two groups that are to become one; true: one of
+ * these does. */
+static bool
+push_readers_of(struct sampler *s, const struct ir_value *v, const struct group *a,
+	const struct group *b, uint32_t *top)
+{
+	bool back = false;
+
+	IR_FOR_USES (use, v) {
+		const struct group *g = s->group[use->op->order];
+		if (g == a || g == b) {
+			back = true;
+			continue;
+		}
+		if (s->seen[g->op[0]] == s->question)
+			continue;
+		s->seen[g->op[0]] = s->question;
+		s->stack[(*top)++] = g->op[0];
+	}
+	return back;
+}
+
+/* The same for all results of all ops of a group. */
+static bool
+push_readers(struct sampler *s, const struct group *from, const struct group *a,
+	const struct group *b, uint32_t *top)
+{
+	bool back = false;
+
+	for (uint32_t i = 0; i < from->n; i++)
+		for (int r = 0; r < s->op[from->op[i]]->nresults; r++)
+			back |= push_readers_of(s, &s->op[from->op[i]]->result[r], a, b, top);
+	return back;
+}
+
+/* Does a path lead from the two through others back into them? */
+static bool
+is_cyclic(struct sampler *s, const struct group *a, const struct group *b)
+{
+	uint32_t top = 0;
+
+	s->question++;
+	push_readers(s, a, a, b, &top);
+	push_readers(s, b, a, b, &top);
+	while (top) {
+		const struct group *g = s->group[s->stack[--top]];
+		if (push_readers(s, g, a, b, &top))
+			return true;
+	}
+	return false;
+}
+
+static void
+try_one(struct sampler *s)
+{
+	const uint32_t i = below(s, s->n);
+	const struct ir_op *other = fuse_may(s->table, i) ? some_neighbour(s, s->op[i]) : NULL;
+
+	if (!is_in(s, other) || !fuse_may(s->table, other->order))
+		return;
+	struct group *a = s->group[i], *b = s->group[other->order];
+	if (a == b)
+		return;
+	struct group *g = both_of(s, a, b);
+	if (fuse_check(s->table, g->op, g->n) != FUSE_POSSIBLE || is_cyclic(s, a, b)) {
+		talloc_free(g);
+		return;
+	}
+	for (uint32_t k = 0; k < g->n; k++)
+		s->group[g->op[k]] = g;
+	talloc_free(a);
+	talloc_free(b);
+}
+
+/* --- groups become fuses --- */
+
+static bool
+is_read_outside(const struct sampler *s, const struct group *g, const struct ir_op *op)
+{
+	IR_FOR_USES (use, &op->result[0])
+		if (!is_in(s, use->op) || s->group[use->op->order] != g)
+			return true;
+	return false;
+}
+
+static void
+make_fuse(struct sampler *s, const struct group *g)
+{
+	struct ir_op **op = must_have(talloc_array(s->run->scratch, struct ir_op *, g->n));
+	bool *out = must_have(talloc_array(op, bool, g->n)), any = false;
+	int r = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		op[i] = s->op[g->op[i]];
+		any |= out[i] = is_read_outside(s, g, op[i]);
+	}
+	if (!any)
+		return; /* dead */
+	struct ir_op *fuse = fuse_make(s->m, op, g->n, out);
+	ir_insert_after(op[g->n - 1], fuse);
+	fuse->order = s->n; /* none of the table */
+	for (uint32_t i = 0; i < g->n; i++)
+		if (out[i])
+			ir_replace_uses(&op[i]->result[0], &fuse->result[r++]);
+	for (uint32_t i = g->n; i > 0; i--)
+		ir_op_erase(op[i - 1]);
+	pass_count(s->run, "ops fused", g->n);
+	pass_count(s->run, "kernels", 1);
+	talloc_free(op);
+}
+
+/* All that `op` reads, and what that reads, comes before `at`, unless it stands there already: what
+ * reads an op of a fuse may have stood before its last one. */
+static void
+pull_up(struct ir_op *op, struct ir_op *at)
+{
+	op->mark = 1;
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_op *maker = ir_operand(op, j)->op;
+		if (!maker || maker->mark)
+			continue;
+		pull_up(maker, at);
+		ir_op_unlink(maker);
+		ir_insert_before(at, maker);
+	}
+}
+
+static void
+order_block(struct ir_block *b)
+{
+	IR_FOR_OPS (op, b)
+		op->mark = 0;
+	IR_FOR_OPS (op, b)
+		if (!op->mark)
+			pull_up(op, op);
+}
+
+static void
+set_up(struct sampler *s, struct ir_block *b)
+{
+	s->n = ir_block_number(b);
+	s->table = fuse_table_create(s->run->scratch, s->m, b);
+	s->op = must_have(talloc_array(s->run->scratch, struct ir_op *, s->n + 1u));
+	s->group = must_have(talloc_array(s->run->scratch, struct group *, s->n + 1u));
+	s->seen = must_have(talloc_zero_array(s->run->scratch, uint32_t, s->n + 1u));
+	s->stack = must_have(talloc_array(s->run->scratch, uint32_t, s->n + 1u));
+	IR_FOR_OPS (op, b) {
+		struct group *g = must_have(talloc(s->run->scratch, struct group));
+		g->n = 1;
+		g->op = must_have(talloc_array(g, uint32_t, 1));
+		g->op[0] = op->order;
+		s->op[op->order] = op;
+		s->group[op->order] = g;
+	}
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct sampler s = {.run = run, .m = m, .state = run->seed};
+	struct ir_block *b = &ir_func_find(m, "main")->body;
+
+	set_up(&s, b);
+	const uint32_t most = (uint32_t)(pass_float(run, "tries") * s.n) + 1;
+	for (uint32_t tries = s.n ? 1 + below(&s, most) : 0; tries > 0; tries--)
+		try_one(&s);
+	for (uint32_t i = 0; i < s.n; i++)
+		if (s.group[i]->n > 1 && s.group[i]->op[0] == i)
+			make_fuse(&s, s.group[i]);
+	order_block(b);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"tries", PASS_FLOAT, "4", "up to so many times the number of ops two kernels are drawn",
+		NULL, 0, 1000},
+	{0},
+};
+
+const struct pass pass_samplefuse = {
+	.name = "samplefuse",
+	.family = "fusion",
+	.summary = "ops become kernels at random, to be measured for an estimator",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "fused",
+	.conflicts = "fused",
+	.run = run,
+	.keeps_bits = true,
+};

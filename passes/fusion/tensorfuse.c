@@ -1,0 +1,256 @@
+/*
+ * tensorfuse: several collectives become one message (tensor fusion: Sergeev and Del Balso,
+ * "Horovod"; gradient buckets of PyTorch DDP). A collective costs a latency whatever it carries, so
+ * few large ones are cheaper than many small ones; but a large one starts only when its last part
+ * is ready.
+ *
+ * Collectives of one op, attributes (axis, dim ...) and element type are put in a bucket in issue
+ * order; the policy (tensorfuse.h) says when it is full. The one op of the bucket stands where its
+ * last member stood. A bucket is closed before the first op that reads a member's result, so order
+ * and dominance hold and nothing else moves. Right because a variadic collective is defined as each
+ * alone.
+ *
+ * Bytes of a message are those at one place, of the larger of operand and result.
+ */
+#include "ir/memory/storage.h"
+#include "passes/search/joint.h"
+#include "passes/fusion/tensorfuse.h"
+
+#include <talloc.h>
+
+/* The bucket of a kind of message: one op, its attributes, an element type. */
+struct bucket {
+	struct bucket *next;
+	const struct ir_op *like; /* a message of that kind, in the module */
+	struct ir_op **member;    /* [fill.members]; their op->mark is `number` */
+	int noperands;
+	uint32_t number; /* from 1; another one each time that it is filled */
+	struct fuse_bucket fill;
+};
+
+struct fuser {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct fuse_policy policy;
+	struct bucket *bucket;
+	uint32_t filled;
+};
+
+/* Same op, attributes (axis, dim ...) and element type. */
+static bool
+same_kind(const struct ir_op *a, const struct ir_op *b)
+{
+	if (a->code != b->code || a->nattrs != b->nattrs ||
+		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
+		return false;
+	for (int i = 0; i < a->nattrs; i++)
+		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
+			return false;
+	return true;
+}
+
+static int64_t
+message_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < op->nresults; i++) {
+		int64_t in = ir_type_local_bytes(m, ir_operand_type(op, i));
+		int64_t out = ir_type_local_bytes(m, op->result[i].type);
+		bytes += in > out ? in : out;
+	}
+	return bytes;
+}
+
+/* Bytes that have to be copied into the row of the message. */
+static int64_t
+packed_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < op->noperands && storage_is_row(m, op); i++)
+		if (storage_is_packed(m, op, i))
+			bytes += ir_type_local_bytes(m, ir_operand_type(op, i));
+	return bytes;
+}
+
+static void
+remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket *fill)
+{
+	const int64_t packed = packed_bytes(f->m, one);
+	const char *name = op_name((enum op_code)one->code);
+
+	pass_count(f->run, "collectives fused", fill->members);
+	if (packed)
+		pass_remark(f->run, one, PASS_APPLIED,
+			"%d %ss in one message of %lld bytes, %lld of which are copied into it",
+			fill->members, name, (long long)fill->bytes, (long long)packed);
+	else
+		pass_remark(f->run, one, PASS_APPLIED, "%d %ss in one message of %lld bytes",
+			fill->members, name, (long long)fill->bytes);
+}
+
+/* All members become the last one with all operands; the results keep their names. */
+static void
+merge(struct fuser *f, struct bucket *k)
+{
+	struct ir_op *last = k->member[k->fill.members - 1];
+	int total = k->noperands, at = 0;
+
+	struct ir_value **operand = talloc_array(f->run->scratch, struct ir_value *, (size_t)total);
+	for (int i = 0; i < k->fill.members; i++)
+		for (int j = 0; j < k->member[i]->noperands; j++)
+			operand[at++] = ir_operand(k->member[i], j);
+	struct ir_op *one = ir_op_create(f->m, (enum op_code)last->code, last->loc, operand, total,
+		last->attr, last->nattrs, total);
+	ir_insert_before(last, one);
+	at = 0;
+	for (int i = 0; i < k->fill.members; i++)
+		for (int j = 0; j < k->member[i]->nresults; j++, at++) {
+			struct ir_value *old = &k->member[i]->result[j];
+			one->result[at].type = old->type;
+			one->result[at].name = old->name;
+			ir_replace_uses(old, &one->result[at]);
+		}
+	for (int i = 0; i < k->fill.members; i++)
+		ir_op_erase(k->member[i]);
+	k->like = one;
+	remark_fused(f, one, &k->fill);
+}
+
+static void
+close_bucket(struct fuser *f, struct bucket *k)
+{
+	if (!k->fill.members)
+		return;
+	if (k->fill.members > 1)
+		merge(f, k);
+	k->noperands = 0;
+	k->fill = (struct fuse_bucket){0};
+}
+
+static bool
+reads_member(const struct ir_op *op, const struct bucket *k)
+{
+	if (!k->fill.members)
+		return false;
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_op *maker = ir_operand(op, j)->op;
+		if (maker && maker->mark == k->number)
+			return true;
+	}
+	return false;
+}
+
+/* The bucket of messages of the op's kind. */
+static struct bucket *
+bucket_of(struct fuser *f, const struct ir_op *op)
+{
+	struct bucket *k = f->bucket;
+
+	while (k && !same_kind(k->like, op))
+		k = k->next;
+	if (k)
+		return k;
+	k = talloc_zero(f->run->scratch, struct bucket);
+	k->next = f->bucket;
+	k->like = op;
+	k->fill.first = true;
+	f->bucket = k;
+	return k;
+}
+
+static void
+put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
+{
+	struct fuse_bucket *fill = &k->fill;
+
+	if (!fill->members) {
+		k->number = ++f->filled;
+		fill->cycle = fuse_policy_cycle(&f->policy, op);
+	}
+	k->member = talloc_realloc(
+		f->run->scratch, k->member, struct ir_op *, (size_t)fill->members + 1);
+	k->member[fill->members++] = op;
+	op->mark = k->number;
+	k->noperands += op->noperands;
+	fill->bytes += bytes;
+}
+
+static void
+add_message(struct fuser *f, struct ir_op *op)
+{
+	const int64_t bytes = message_bytes(f->m, op);
+
+	if (fuse_policy_leaves(&f->policy, bytes)) {
+		pass_remark(f->run, op, PASS_MISSED,
+			"%s of %lld bytes stays alone: a message has at most %lld",
+			op_name((enum op_code)op->code), (long long)bytes,
+			(long long)f->policy.bucket);
+		return;
+	}
+	struct bucket *k = bucket_of(f, op);
+	if (k->fill.members && (!fuse_policy_takes(&f->policy, &k->fill, op, bytes) ||
+				       k->noperands + op->noperands > IR_MAX_LIST))
+		close_bucket(f, k);
+	put(f, k, op, bytes);
+	if (fuse_policy_seals(&f->policy, &k->fill))
+		close_bucket(f, k);
+}
+
+static void
+fuse(struct fuser *f, struct ir_block *block)
+{
+	IR_FOR_OPS (op, block)
+		op->mark = 0;
+	IR_FOR_OPS_SAFE (op, block) {
+		for (struct bucket *k = f->bucket; k; k = k->next)
+			if (reads_member(op, k))
+				close_bucket(f, k);
+		if (op_is(op, VARIADIC) && !f->m->axis[ir_attr_int(op, "axis", 0)].time)
+			add_message(f, op);
+	}
+	for (struct bucket *k = f->bucket; k; k = k->next)
+		close_bucket(f, k);
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct fuser f = {.run = run, .m = m};
+
+	if (!fuse_policy_create(&f.policy, run, m))
+		return false;
+	if (f.policy.kind == FUSE_JOINT)
+		return joint_run(run, m, joint_moves(SEARCH_PACK));
+	if (f.policy.kind != FUSE_NONE)
+		fuse(&f, &ir_func_find(m, "main")->body);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "size",
+		"what goes together: none nothing, size as XLA's combiners, ddp as PyTorch's "
+		"gradient buckets, horovod what is ready in one cycle, joint what a search finds",
+		FUSE_POLICIES, 0, 0},
+	{"bucket", PASS_SIZE, "",
+		"bytes of a message at one place: at most (size, horovod), or closed at (ddp); "
+		"default of "
+		"size 30MiB, ddp 25MiB, horovod 64MiB",
+		NULL, 0, 1e15},
+	{"first", PASS_SIZE, "", "policy=ddp: the bucket that is filled first; default 1MiB", NULL,
+		0, 1e15},
+	{"cycle", PASS_TIME, "", "policy=horovod: time between two looks; default 5ms", NULL, 1e-9,
+		1e3},
+	{0},
+};
+
+const struct pass pass_tensorfuse = {
+	.name = "tensorfuse",
+	.family = "fusion",
+	.summary = "several collectives become one message",
+	.options = options,
+	.needs = "no-calls",
+	.run = run,
+	.keeps_bits = true,
+};

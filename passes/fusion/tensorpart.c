@@ -1,0 +1,266 @@
+/*
+ * tensorpart: a collective goes in k parts, each a message (tensor partition: BytePS, Jiang and
+ * others 2020; dPRO, section 5.1). Where an algorithm passes stages that use different links, as
+ * push and pull do, a part is in one stage while the next is in the one before; each part costs the
+ * latencies of a message. Values stay what they are, and so does everything else of the step, so
+ * that a partition can only be judged by time:
+ *
+ *  - replay: t_sync(s, k), what the cost model says of the message of s bytes in k parts, has its
+ *    least at k*, which is found by trying every k (dPRO, Theorem 2 and its grid search). The
+ *    messages that are exposed longest come first; k* is taken where the replay of the whole step
+ *    gets shorter by it.
+ *  - byteps: parts of at most `size` bytes. BYTEPS_PARTITION_BYTES of bytedance/byteps,
+ *    docs/env.md, is 4096000 if nobody says otherwise.
+ *  - fixed: the same number for all.
+ *  - joint: the search of `joint` with this move alone.
+ */
+#include "passes/analysis/cost/cost.h"
+#include "passes/search/joint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+enum policy { REPLAY, BYTEPS, FIXED, JOINT };
+
+/* A message that may go in parts. */
+struct message {
+	struct ir_op *op;
+	struct cost_collective of;
+	double exposed; /* seconds, all turns together */
+	uint32_t parts; /* that it shall have */
+};
+
+struct parter {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct message *message; /* [n] in order of the block */
+	uint32_t n;
+};
+
+static bool
+may_part(const struct ir_op *op)
+{
+	return op->code == OP_allreduce || op->code == OP_allgather || op->code == OP_reducescatter;
+}
+
+static void
+list_messages(struct parter *p, struct ir_block *b)
+{
+	uint32_t n = ir_block_number(b);
+
+	p->message = talloc_zero_array(p->run->scratch, struct message, n);
+	if (!p->message)
+		out_of_memory();
+	IR_FOR_OPS (op, b) {
+		struct message *x = &p->message[p->n];
+		if (may_part(op) && cost_op_collective(p->m, op, &x->of)) {
+			x->op = op;
+			x->parts = x->of.parts;
+			p->n++;
+		}
+	}
+}
+
+/* Gives the messages the parts that they shall have. */
+static void
+set_parts(struct parter *p)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct message *x = &p->message[i];
+		if (x->parts == x->of.parts)
+			continue;
+		ir_set_parts(p->m, x->op, x->parts);
+		pass_count(p->run, "messages parted", 1);
+	}
+}
+
+/* --- by size, by number --- */
+
+/* Elements that a place gives to one other: there is no part without one. */
+static double
+elements_of(const struct message *x)
+{
+	const double wholes = x->of.kind == COLL_ALLREDUCE ? 1 : x->of.places;
+
+	return x->of.bytes / wholes / ir_dtype_bytes(ir_operand_type(x->op, 0)->dtype);
+}
+
+static void
+part_into(struct parter *p, struct message *x, double parts)
+{
+	const double most = fmin(elements_of(x), IR_MAX_PARTS);
+
+	x->parts = (uint32_t)fmax(fmin(parts, most), 1);
+	if (x->parts != x->of.parts)
+		pass_remark(p->run, x->op, PASS_APPLIED, "%.0f bytes go in %u parts", x->of.bytes,
+			x->parts);
+}
+
+static bool
+part_by_number(struct parter *p, enum policy policy)
+{
+	const double size = (double)pass_size(p->run, "size");
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct message *x = &p->message[i];
+		part_into(p, x,
+			policy == FIXED ? (double)pass_int(p->run, "parts")
+					: ceil(x->of.bytes / size));
+	}
+	set_parts(p);
+	return true;
+}
+
+/* --- by replay --- */
+
+static int
+by_exposed(const void *a, const void *b)
+{
+	const struct message *const *x = a, *const *y = b;
+	const double dx = (*x)->exposed, dy = (*y)->exposed;
+
+	if (dx != dy)
+		return dx < dy ? 1 : -1;
+	return ((*x)->op->order > (*y)->op->order) - ((*x)->op->order < (*y)->op->order);
+}
+
+/* How long the device computes nothing while a message is on its way. */
+static bool
+find_exposed(struct parter *p, const struct cost_model *model)
+{
+	const struct cost_timeline *t = cost_timeline(p->run->scratch, model, p->m);
+
+	for (uint32_t i = 0; t && i < t->n; i++) {
+		const struct cost_event *e = &t->event[i];
+		for (uint32_t k = 0; e->communication && k < p->n; k++)
+			if (p->message[k].op == e->op)
+				p->message[k].exposed += e->exposed;
+	}
+	return t != NULL;
+}
+
+/* The least t_sync(s, k), of equals that of fewest parts. */
+static uint32_t
+best_parts(struct parter *p, struct plan *plan, const struct message *x, uint32_t node)
+{
+	const uint32_t most = (uint32_t)fmin((double)pass_int(p->run, "max"), elements_of(x));
+	uint32_t best = x->of.parts;
+	replay_time least = plan_message_time(plan, node, best);
+
+	for (uint32_t k = 1; k <= most; k++) {
+		const replay_time t = plan_message_time(plan, node, k);
+		if (t < least || (t == least && k < best)) {
+			least = t;
+			best = k;
+		}
+	}
+	return best;
+}
+
+static const char *
+parts_text(const void *owner, uint32_t parts)
+{
+	return parts == 1 ? "one message" : talloc_asprintf(owner, "%u parts", parts);
+}
+
+/* Takes k* where the step gets shorter than `step`; returns what the step takes then. */
+static replay_time
+part_one(struct parter *p, struct plan *plan, struct message *x, replay_time step)
+{
+	const double ms = 1e3;
+	const uint32_t node = plan_home(plan, x->op->order), now = x->of.parts;
+	const uint32_t best = best_parts(p, plan, x, node), mark = plan_mark(plan);
+	const double before = replay_seconds(plan_message_time(plan, node, now)) * ms,
+		     after = replay_seconds(plan_message_time(plan, node, best)) * ms;
+	const char *as_now = parts_text(p->run->scratch, now),
+		   *as_best = parts_text(p->run->scratch, best);
+
+	if (best == now) {
+		pass_remark(p->run, x->op, PASS_MISSED,
+			"as %s it takes %.6g ms, and no less as any other number up to %lld",
+			as_now, before, (long long)pass_int(p->run, "max"));
+		return step;
+	}
+	const replay_time t = plan_part(plan, node, best) ? plan_replay(plan) : step;
+	if (t >= step) {
+		plan_undo(plan, mark);
+		pass_remark(p->run, x->op, PASS_MISSED,
+			"stays %s: as %s it takes %.6g ms, not %.6g, but the step no less", as_now,
+			as_best, after, before);
+		return step;
+	}
+	x->parts = best;
+	pass_remark(p->run, x->op, PASS_APPLIED,
+		"as %s it takes %.6g ms, %.6g as %s; the step %.6g ms, %.6g before", as_best, after,
+		before, as_now, replay_seconds(t) * ms, replay_seconds(step) * ms);
+	return t;
+}
+
+static bool
+part_by_replay(struct parter *p)
+{
+	const struct cost_options generic = {0};
+	struct pass_run *run = p->run;
+	const struct cost_model *model =
+		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
+	struct plan *plan = model ? plan_create(run->scratch, model, p->m) : NULL;
+
+	if (!plan || !find_exposed(p, model))
+		return false;
+	struct message **order = talloc_array(run->scratch, struct message *, p->n + 1);
+	if (!order)
+		out_of_memory();
+	for (uint32_t i = 0; i < p->n; i++)
+		order[i] = &p->message[i];
+	qsort(order, p->n, sizeof *order, by_exposed);
+	replay_time step = plan_replay(plan);
+	for (uint32_t i = 0; i < p->n; i++)
+		step = part_one(p, plan, order[i], step);
+	set_parts(p);
+	return true;
+}
+
+static bool
+part_by_search(struct pass_run *run, struct ir_module *m)
+{
+	struct search_options o = search_defaults();
+
+	o.moves = SEARCH_PART;
+	return joint_run(run, m, o);
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const enum policy policy = (enum policy)pass_enum(run, "policy");
+	struct parter p = {.run = run, .m = m};
+
+	if (policy == JOINT)
+		return part_by_search(run, m);
+	list_messages(&p, &ir_func_find(m, "main")->body);
+	if (policy != REPLAY)
+		return part_by_number(&p, policy);
+	return !p.n || part_by_replay(&p);
+}
+
+static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "replay",
+		"how many parts: what makes the step fastest, as BytePS, a number, or by search",
+		"replay,byteps,fixed,joint", 0, 0},
+	{"size", PASS_SIZE, "4096KB", "byteps: largest part; BYTEPS_PARTITION_BYTES", NULL, 1,
+		1e15},
+	{"parts", PASS_INT, "4", "fixed: parts of every message", NULL, 1, IR_MAX_PARTS},
+	{"max", PASS_INT, "64", "replay: most parts that are tried", NULL, 1, IR_MAX_PARTS},
+	{0},
+};
+
+const struct pass pass_tensorpart = {
+	.name = "tensorpart",
+	.family = "fusion",
+	.summary = "messages go in parts, which pass the stages of a collective in a pipeline",
+	.options = options,
+	.needs = "no-calls",
+	.run = run,
+	.keeps_bits = true,
+};

@@ -1,0 +1,254 @@
+/* Running a pipeline: one pass after another, each verified, each with its options and scratch. */
+#include "passes/manager/pipeline_impl.h"
+
+#include "passes/manager/facts.h"
+
+#include <string.h>
+#include <talloc.h>
+#include <time.h>
+
+struct pass_manager *
+pass_manager_create(const void *owner, struct ir_context *ctx)
+{
+	struct pass_manager *manager = talloc_zero(owner, struct pass_manager);
+
+	if (!manager)
+		out_of_memory();
+	manager->ctx = ctx;
+	manager->registry = pass_registry_create(manager);
+	manager->verify_each = true;
+	return manager;
+}
+
+static double
+seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Does the module have what the pass says it provides, as far as that can be read off it? */
+static bool
+check_provided(const struct pass_entry *e, struct pass_manager *manager, const struct ir_module *m)
+{
+	const char *at = e->pass->provides, *word;
+	size_t length;
+
+	while (pass_fact_next(&at, &word, &length)) {
+		const bool negated = *word == '!', absent = negated != pass_entry_undoes(e);
+		const struct pass_fact *fact = pass_fact_find(word + negated, length - negated);
+		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
+			continue;
+		diag_error(manager->ctx->diag, e->loc,
+			"bug in pass '%s': it should provide '%.*s' and does not", e->pass->name,
+			(int)length, word);
+		return false;
+	}
+	return true;
+}
+
+bool
+pass_bug(struct pass_run *run, const struct ir_op *op, const char *what)
+{
+	diag_error(run->ctx->diag, op->loc, "bug in pass '%s': %s", run->pass->name, what);
+	run->bug = true;
+	return false;
+}
+
+static enum pass_status
+check_output(const struct pass_entry *e, struct pass_manager *manager, struct ir_module *m)
+{
+	if (!manager->verify_each)
+		return PASS_DONE;
+	if (!ir_verify(m)) {
+		diag_error(manager->ctx->diag, e->loc, "bug in pass '%s': it broke the module",
+			e->pass->name);
+		return PASS_BUG;
+	}
+	return check_provided(e, manager, m) ? PASS_DONE : PASS_BUG;
+}
+
+static enum pass_status
+run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
+{
+	struct diag *d = run->ctx->diag;
+	unsigned errors = diag_errors(d);
+
+	if (!pass_values_resolve(run->pass, run->value, m))
+		return PASS_FAILED;
+	if (run->pass->run(run, m))
+		return PASS_DONE;
+	if (run->bug)
+		return PASS_BUG;
+	if (diag_errors(d) == errors) {
+		diag_error(
+			d, e->loc, "bug in pass '%s': it failed without saying why", e->pass->name);
+		return PASS_BUG;
+	}
+	diag_note(d, e->loc, "in pass '%s'", e->pass->name);
+	return PASS_FAILED;
+}
+
+/* Runs entry e on *m and asks the hooks; *m becomes the input again where they drop the output. */
+static enum pass_status
+run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m,
+	const struct pass_hooks *hooks)
+{
+	struct ir_module *input = NULL;
+	bool drop = false;
+
+	if (hooks->before && !hooks->before(hooks->data, e, *m))
+		return PASS_FAILED;
+	if (hooks->keep_input)
+		input = ir_module_clone(talloc_parent(*m), *m);
+	double start = seconds_now();
+	enum pass_status status = run_pass(run, e, *m);
+	double seconds = seconds_now() - start;
+	if (status == PASS_DONE)
+		status = check_output(e, run->manager, *m);
+	if (status == PASS_DONE && hooks->after &&
+		!hooks->after(hooks->data, run, e, input, *m, seconds, &drop))
+		status = PASS_FAILED;
+	if (drop && input) {
+		talloc_free(*m);
+		*m = input;
+	} else {
+		talloc_free(input);
+	}
+	return status;
+}
+
+enum pass_status
+pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
+	const struct pass_hooks *hooks)
+{
+	static const struct pass_hooks none = {0};
+	enum pass_status status = PASS_DONE;
+
+	for (int i = 0; i < p->n && status == PASS_DONE; i++) {
+		const struct pass_entry *e = &p->entry[i];
+		struct pass_run run = {.pass = e->pass,
+			.ctx = manager->ctx,
+			.loc = e->loc,
+			.cost = manager->cost,
+			.seed = manager->seed,
+			.scratch = talloc_new(p),
+			.value = e->value,
+			.manager = manager};
+		manager->ncounters = 0;
+		TALLOC_FREE(manager->counter);
+		status = run_entry(&run, e, m, hooks ? hooks : &none);
+		talloc_free(run.scratch);
+	}
+	return status;
+}
+
+void
+pass_reorders(struct pass_run *run)
+{
+	run->reordered = true;
+}
+
+double
+pass_time_limit(const struct pass_run *run)
+{
+	return run->manager->time_limit;
+}
+
+uint64_t
+pass_evaluations(const struct pass_run *run)
+{
+	return run->manager->evaluations;
+}
+
+FILE *
+pass_progress(const struct pass_run *run)
+{
+	return run->manager->progress;
+}
+
+uint64_t
+pass_budget(const struct pass_run *run)
+{
+	return run->manager->budget;
+}
+
+/* With the statistics of the inner passes not under the name of the outer one. */
+static struct pass_manager *
+inner_manager(struct pass_run *run)
+{
+	struct pass_manager *inner = talloc_memdup(run->scratch, run->manager, sizeof *inner);
+
+	if (!inner)
+		out_of_memory();
+	inner->counter = NULL;
+	inner->ncounters = 0;
+	return inner;
+}
+
+/* What a pass inside does to bits, the outer one does. */
+static bool
+note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
+	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
+{
+	struct pass_run *outer = data;
+
+	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
+	outer->reordered = outer->reordered || inner->reordered || !inner->pass->keeps_bits;
+	return true;
+}
+
+static bool
+apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, const char *text)
+{
+	const struct pass_hooks hooks = {.data = run, .after = note_bits};
+	struct pass_pipeline *p = pass_pipeline_create(run->scratch);
+	char *source = talloc_asprintf(p, "pipeline of %s", run->pass->name);
+	struct ir_module *result = m;
+
+	if (!source)
+		out_of_memory();
+	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m) &&
+		  pass_pipeline_run(p, inner, &result, &hooks) == PASS_DONE;
+	talloc_free(p);
+	return ok;
+}
+
+bool
+pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
+{
+	struct pass_manager *inner = inner_manager(run);
+	bool ok = apply(run, inner, m, text);
+
+	run->manager->remark = talloc_steal(run->manager, inner->remark);
+	run->manager->nremarks = inner->nremarks;
+	talloc_free(inner);
+	return ok;
+}
+
+bool
+pass_try(struct pass_run *run, struct ir_module *m, const char *text)
+{
+	struct pass_manager *inner = inner_manager(run);
+	const bool muted = diag_mute(run->ctx->diag, true);
+
+	inner->keep_remarks = inner->show_remarks = inner->verify_each = false;
+	bool ok = apply(run, inner, m, text);
+	diag_mute(run->ctx->diag, muted);
+	talloc_free(inner);
+	return ok;
+}
+
+char *
+pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first)
+{
+	char *text = talloc_strdup(owner, "");
+
+	for (int i = first; i < p->n; i++)
+		text = talloc_asprintf_append(text, i > first ? ",%s" : "%s", p->entry[i].text);
+	if (!text)
+		out_of_memory();
+	return text;
+}

@@ -1,0 +1,130 @@
+/*
+ * The pass manager: pipeline text to a checked list of passes, and running it.
+ *
+ *     grad,adam{lr=3e-4},tensorfuse{bucket=25MB}
+ *     ^name     ^option  ^entry
+ *
+ * Checked before anything runs: names, types and ranges of options, and facts: from those that the
+ * module has, through what each pass provides. A fact that is missing and has a provider
+ * (passes/manager/facts.c) gets the provider put in before the pass that needs it: such an entry is
+ * `automatic`.
+ */
+#ifndef PASSES_PIPELINE_H
+#define PASSES_PIPELINE_H
+
+#include "passes/manager/options.h"
+#include "passes/pass.h"
+#include "passes/registry.h"
+
+#include <stdio.h>
+
+struct pass_entry {
+	const struct pass *pass;
+	struct ir_loc loc;        /* of its name; of the pass that needs it where automatic */
+	struct pass_value *value; /* of its options */
+	const char *text;         /* as in the pipeline: "adam{lr=3e-4}" */
+	bool automatic;
+};
+
+struct pass_pipeline {
+	struct pass_entry *entry; /* talloc array */
+	int n;
+};
+
+/* A remark, kept for a report. */
+struct pass_remark_record {
+	const struct pass *pass;
+	enum pass_remark_kind kind;
+	struct ir_loc loc;
+	const char *op, *text; /* op: name of its code, or NULL */
+};
+
+/* A statistic of one pass. */
+struct pass_counter {
+	const char *what;
+	int64_t n;
+};
+
+/* What the runs of passes share. The owner fills it in; talloc, for what hangs from it. */
+struct pass_manager {
+	struct ir_context *ctx;
+	struct pass_registry *registry;
+	struct cost_model *cost; /* may be NULL */
+	uint64_t seed;
+	uint64_t budget;   /* bytes that a step may take on a device; 0: any */
+	double time_limit; /* seconds that a search may take; 0: any */
+	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
+	FILE *progress;    /* where a search says how far it is; NULL: nowhere */
+	bool verify_each;  /* verify after every pass */
+	bool keep_remarks; /* collect remarks in `remark` */
+	bool show_remarks; /* and report them as they come */
+	struct pass_remark_record *remark;
+	int nremarks;
+	struct pass_counter *counter; /* of the pass at work */
+	int ncounters;
+};
+
+/* A manager with the built-in passes, that verifies. Never NULL. */
+struct pass_manager *pass_manager_create(const void *owner, struct ir_context *ctx);
+
+/* An empty pipeline owned by `owner`. */
+struct pass_pipeline *pass_pipeline_create(const void *owner);
+
+/*
+ * Adds the passes of a text, which is registered with the reporter under `source`. Reports every
+ * fault with its place in the text and returns false.
+ */
+bool pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, const char *source,
+	const char *text);
+
+/*
+ * Checks needs and conflicts from the facts of `m` on, and puts providers in. Reports, returns
+ * false.
+ */
+bool pass_pipeline_check(
+	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m);
+
+/*
+ * Makes sure that the fact holds at the end of the pipeline: adds its provider where it does not.
+ */
+bool pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
+	const struct ir_module *m, const char *fact);
+
+enum pass_status {
+	PASS_DONE,
+	PASS_FAILED, /* the input is at fault: reported */
+	PASS_BUG,    /* a pass is: reported */
+};
+
+/* What the one who runs a pipeline wants to know; each may be NULL. */
+struct pass_hooks {
+	void *data;
+	/* A copy of each pass's input is kept and given to `after`. */
+	bool keep_input;
+	/* False: stop, reported. */
+	bool (*before)(void *data, const struct pass_entry *e, struct ir_module *m);
+	/*
+	 * After the pass has run and its output was verified; `seconds` is what the pass took.
+	 * `input` is NULL without keep_input. *drop = true: go on with the input. False: stop,
+	 * reported.
+	 */
+	bool (*after)(void *data, const struct pass_run *run, const struct pass_entry *e,
+		struct ir_module *input, struct ir_module *m, double seconds, bool *drop);
+};
+
+/*
+ * Runs the pipeline on *m. The result is *m again, or another module with the same owner where
+ * one was dropped.
+ */
+enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
+	struct ir_module **m, const struct pass_hooks *hooks);
+
+/* The pipeline as text that parses to it; talloc. From entry `first` on. */
+char *pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);
+
+/*
+ * All remarks kept, as a stream of YAML documents in the form of LLVM's -fsave-optimization-record.
+ */
+void pass_remarks_yaml(FILE *out, const struct pass_manager *manager);
+
+#endif

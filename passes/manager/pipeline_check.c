@@ -1,0 +1,251 @@
+/* Needs and conflicts, walked from the facts of the module through what every pass provides. */
+#include "passes/manager/pipeline_impl.h"
+
+#include "passes/manager/facts.h"
+
+#include <string.h>
+#include <talloc.h>
+
+/* A fact that holds at a point of the pipeline, and since when. */
+struct held {
+	const char *name;
+	size_t length;
+	int since; /* entry that provides it; -1: the module had it */
+};
+
+struct facts {
+	struct held *held; /* talloc array */
+	int n;
+};
+
+static int
+facts_find(const struct facts *f, const char *name, size_t length)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->held[i].length == length && !memcmp(f->held[i].name, name, length))
+			return i;
+	return -1;
+}
+
+static void
+facts_add(struct facts *f, const char *name, size_t length, int since)
+{
+	if (facts_find(f, name, length) >= 0)
+		return;
+	f->held = talloc_realloc(f, f->held, struct held, (size_t)f->n + 1);
+	if (!f->held)
+		out_of_memory();
+	f->held[f->n++] = (struct held){name, length, since};
+}
+
+static struct facts *
+facts_of_module(const void *owner, const struct ir_module *m)
+{
+	struct facts *f = talloc_zero(owner, struct facts);
+
+	if (!f)
+		out_of_memory();
+	for (const struct pass_fact *fact = pass_facts; fact->name; fact++)
+		if (fact->holds(m))
+			facts_add(f, fact->name, strlen(fact->name), -1);
+	return f;
+}
+
+bool
+pass_entry_undoes(const struct pass_entry *e)
+{
+	const struct pass_option *o = e->pass->options;
+
+	for (int i = 0; e->pass->undo && o[i].name; i++)
+		if (!strcmp(o[i].name, e->pass->undo))
+			return e->value[i].i != 0;
+	return false;
+}
+
+/* What holds after entry `i`: `!fact` takes one away. */
+static void
+facts_after(struct facts *f, const struct pass_pipeline *p, int i)
+{
+	const char *at = p->entry[i].pass->provides, *word;
+	const bool undoes = pass_entry_undoes(&p->entry[i]);
+	size_t length;
+
+	while (pass_fact_next(&at, &word, &length)) {
+		const bool negated = *word == '!';
+		if (negated == undoes) {
+			facts_add(f, word + negated, length - negated, i);
+			continue;
+		}
+		int k = facts_find(f, word + negated, length - negated);
+		if (k >= 0)
+			f->held[k] = f->held[--f->n];
+	}
+}
+
+static bool
+provides(const struct pass *p, const char *fact, size_t length)
+{
+	const char *at = p->provides, *word;
+	size_t n;
+
+	while (pass_fact_next(&at, &word, &n))
+		if (n == length && !memcmp(word, fact, n))
+			return true;
+	return false;
+}
+
+/* "; put 'sgd' or 'adam' before it", from the passes that provide the fact. */
+static char *
+advice(const void *owner, const struct pass_registry *r, const char *fact, size_t length)
+{
+	char *text = talloc_strdup(owner, "");
+
+	for (int i = 0; i < pass_registry_count(r); i++) {
+		const struct pass *p = pass_registry_get(r, i);
+		if (provides(p, fact, length))
+			text = talloc_asprintf_append(
+				text, *text ? " or '%s'" : "; put '%s'", p->name);
+	}
+	if (text && *text)
+		text = talloc_strdup_append(text, " before it");
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+/*
+ * The pass that can be put in before entry i to provide the fact: all that it needs itself holds.
+ */
+static const struct pass *
+provider_of(const struct pass_manager *manager, const struct facts *held, const char *fact,
+	size_t length)
+{
+	const struct pass_fact *row = pass_fact_find(fact, length);
+	const struct pass *p =
+		row && row->provider ? pass_registry_find(manager->registry, row->provider) : NULL;
+	const char *word, *at = p ? p->needs : NULL;
+	size_t n;
+
+	while (pass_fact_next(&at, &word, &n))
+		if (facts_find(held, word, n) < 0)
+			return NULL;
+	at = p ? p->conflicts : NULL;
+	while (pass_fact_next(&at, &word, &n))
+		if (facts_find(held, word, n) >= 0)
+			return NULL;
+	return p;
+}
+
+struct checker {
+	struct pass_pipeline *p;
+	struct pass_manager *manager;
+	struct facts *held;
+};
+
+/* Puts the provider of a missing fact in before entry i. False where there is none. */
+static bool
+put_provider(struct checker *c, int i, const char *fact, size_t length, struct ir_loc loc)
+{
+	const struct pass *provider = provider_of(c->manager, c->held, fact, length);
+
+	if (!provider)
+		return false;
+	struct pass_entry e = pass_entry_default(c->p, provider, loc);
+	e.automatic = true;
+	pass_pipeline_insert(c->p, i, &e);
+	facts_after(c->held, c->p, i);
+	return true;
+}
+
+/* The needs of entry *i; it moves where a provider is put in before it. */
+static bool
+check_needs(struct checker *c, int *i)
+{
+	const struct pass *pass = c->p->entry[*i].pass;
+	const char *at = pass->needs, *word;
+	size_t length;
+	bool ok = true;
+
+	while (pass_fact_next(&at, &word, &length)) {
+		if (facts_find(c->held, word, length) >= 0)
+			continue;
+		struct ir_loc loc = c->p->entry[*i].loc;
+		if (put_provider(c, *i, word, length, loc)) {
+			++*i;
+			continue;
+		}
+		char *text = advice(c->p, c->manager->registry, word, length);
+		diag_error(c->manager->ctx->diag, loc,
+			"pass '%s' needs '%.*s', which neither the module nor an earlier pass "
+			"provides%s",
+			pass->name, (int)length, word, text);
+		talloc_free(text);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool
+check_conflicts(struct checker *c, int i)
+{
+	const struct pass_entry *e = &c->p->entry[i];
+	const char *at = pass_entry_undoes(e) ? NULL : e->pass->conflicts, *word;
+	size_t length;
+	bool ok = true;
+
+	while (pass_fact_next(&at, &word, &length)) {
+		int k = facts_find(c->held, word, length);
+		if (k < 0)
+			continue;
+		int since = c->held->held[k].since;
+		ok = false;
+		if (since < 0) {
+			diag_error(c->manager->ctx->diag, e->loc,
+				"pass '%s' cannot run with '%.*s', which the module has",
+				e->pass->name, (int)length, word);
+			continue;
+		}
+		diag_error(c->manager->ctx->diag, e->loc,
+			"pass '%s' cannot run with '%.*s', which '%s' before it provides",
+			e->pass->name, (int)length, word, c->p->entry[since].pass->name);
+		diag_note(c->manager->ctx->diag, c->p->entry[since].loc, "'%s' is here",
+			c->p->entry[since].pass->name);
+	}
+	return ok;
+}
+
+bool
+pass_pipeline_check(
+	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m)
+{
+	if (!p->n)
+		return true; /* spares the walks over the module */
+	struct checker c = {p, manager, facts_of_module(p, m)};
+	bool ok = true;
+
+	for (int i = 0; i < p->n; i++) {
+		ok &= check_needs(&c, &i);
+		ok &= check_conflicts(&c, i);
+		/* Axes that an earlier pass makes are looked up when the pass runs. */
+		if (facts_find(c.held, "axes", strlen("axes")) < 0)
+			ok &= pass_values_resolve(p->entry[i].pass, p->entry[i].value, m);
+		facts_after(c.held, p, i);
+	}
+	talloc_free(c.held);
+	return ok;
+}
+
+bool
+pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
+	const struct ir_module *m, const char *fact)
+{
+	struct checker c = {p, manager, facts_of_module(p, m)};
+	bool ok = true;
+
+	for (int i = 0; i < p->n; i++)
+		facts_after(c.held, p, i);
+	if (facts_find(c.held, fact, strlen(fact)) < 0)
+		ok = put_provider(&c, p->n, fact, strlen(fact), LOC_NONE);
+	talloc_free(c.held);
+	return ok;
+}

@@ -1,0 +1,508 @@
+/*
+ * dp: data parallelism. Splits dim 0 of every input over a device axis and carries that through the
+ * step, op by op in order. Where an op cannot take its operands as they are, a parallelization op
+ * goes in:
+ *
+ * - A partial operand: allreduce, right behind the op that makes the value, for there a gradient
+ *   becomes available; reducescatter where another operand is split and a slice is all that is
+ * read. A sum of partials alone stays partial, so that a gradient of several terms is communicated
+ * once; so does what is read only by ops that make it smaller.
+ * - A copied operand beside a split one: a slice (partition); nothing is communicated. Constants,
+ *   broadcasts and what is made of copied values alone are made in slices from the start.
+ * - One that is split in a way that no rule of the op fits: allgather.
+ *
+ * Right because these ops never change what a value means; the verifier infers every layout again.
+ * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
+ * report. Works on forward steps and on steps with gradients alike.
+ */
+#include "ir/ops/form.h"
+#include "ir/ops/special.h"
+#include "passes/parallel/dp.h"
+#include "passes/parallel/reshard.h"
+
+#include <string.h>
+#include <talloc.h>
+
+/* A value that was made again in slices along a dim. */
+struct sliced {
+	struct sliced *next; /* of the same value, along another dim */
+	struct ir_value *v;
+	int dim;
+};
+
+/* Ops behind one another that are made anew in slices; what is left of a longer chain is cut. */
+enum { SLICE_MAX_DEPTH = 1000 };
+
+struct dp {
+	struct pass_run *run;
+	struct ir_module *m;
+	int axis;
+	struct sliced **sliced; /* by value->mark, which is 0 for values made by this pass */
+};
+
+static struct ir_state
+state_of(const struct dp *p, const struct ir_value *v)
+{
+	return v->type->axis[p->axis];
+}
+
+/* The result of an op of that code on this axis (and dim, if it has one) that reads v, or NULL. */
+static struct ir_value *
+find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int dim)
+{
+	IR_FOR_USES (u, v)
+		if (u->op->code == code && u->op->noperands == 1 &&
+			ir_attr_int(u->op, "axis", -1) == p->axis &&
+			ir_attr_int(u->op, "dim", dim) == dim)
+			return &u->op->result[0];
+	return NULL;
+}
+
+/* Behind v, or what there is already, moved there: whoever asks may stand before it. */
+static struct ir_value *
+change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
+{
+	struct ir_value *have = find_change(p, v, code, dim);
+	struct ir_attr attr[2] = {
+		ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
+
+	if (have) {
+		ir_op_unlink(have->op);
+		ir_insert_after(v->op, have->op);
+		return have;
+	}
+	struct ir_builder b = {
+		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
+	const bool along = code == OP_partition || code == OP_reducescatter;
+	struct ir_value *new = ir_build(&b, code, &v, 1, attr, along ? 2 : 1);
+	if (new)
+		pass_count(p->run, op_name(code), 1);
+	return new;
+}
+
+static struct ir_value *slice(struct dp *p, struct ir_value *v, int dim, int depth);
+
+/* Does the op that makes v read less than it writes? Then to make v again costs no more than to cut
+ * it. */
+static bool
+repeats(const struct ir_op *op, const struct ir_value *v)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (ir_type_elements(ir_operand_type(op, j)) >= ir_type_elements(v->type))
+			return false;
+	return true;
+}
+
+/*
+ * A copy of the op that makes v, on slices of its operands, or NULL. Only where nobody else reads v
+ * or v only repeats what is smaller, so that little is computed twice.
+ */
+static struct ir_op *
+slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
+{
+	struct ir_op *op = v->op;
+	struct ir_value *operand[FORM_MAX_INPUTS];
+	struct form f;
+
+	if ((v->uses->next && !repeats(op, v)) || !op_is(op, PURE) ||
+		op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
+		!form_shape(p->m, op, v->type, &f, NULL))
+		return NULL;
+	for (int j = 0; j < f.ninputs; j++) {
+		int at = form_access_dim(&f.in[j], f.out.index[dim]);
+		operand[j] = ir_operand(op, j);
+		if (operand[j]->type->axis[p->axis].kind != IR_COPIED)
+			return NULL;
+		if (at >= 0 && !(operand[j] = slice(p, operand[j], at, depth + 1)))
+			return NULL;
+	}
+	return ir_op_clone(p->m, op, operand);
+}
+
+static void
+remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice)
+{
+	struct sliced *s = talloc(p->run->scratch, struct sliced);
+
+	if (!s)
+		out_of_memory();
+	*s = (struct sliced){p->sliced[v->mark], slice, dim};
+	if (v->mark)
+		p->sliced[v->mark] = s;
+}
+
+/*
+ * The slice of a copied value along dim that a place needs: made as such where the ops behind it
+ * can (a constant, a broadcast, pointwise ops on those), else cut out.
+ */
+static struct ir_value *
+slice(struct dp *p, struct ir_value *v, int dim, int depth)
+{
+	struct ir_op *op = v->op, *copy = NULL;
+	struct ir_type t = *v->type;
+
+	for (const struct sliced *s = p->sliced[v->mark]; s; s = s->next)
+		if (s->dim == dim)
+			return s->v;
+	if (!op_is(op, WRITTEN))
+		copy = depth < SLICE_MAX_DEPTH ? slice_op(p, v, dim, depth) : NULL;
+	else if (op_is(op, PURE))
+		copy = ir_op_clone(p->m, op, NULL);
+	if (!copy)
+		return change(p, v, OP_partition, dim);
+	t.axis[p->axis] =
+		(struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_depth(&t, dim)};
+	const struct ir_type *type = ir_type_intern(p->m->ctx, &t);
+	bool before = diag_mute(p->m->ctx->diag, true);
+	bool fits = ir_infer(p->m, copy, &type);
+	diag_mute(p->m->ctx->diag, before);
+	if (!fits) {
+		ir_op_erase(copy);
+		return change(p, v, OP_partition, dim);
+	}
+	ir_insert_after(op, copy);
+	remember(p, v, dim, &copy->result[0]);
+	return &copy->result[0];
+}
+
+/* Takes the op of a value that nobody reads any more out of its block, onto the list. */
+static void
+take_dead(struct ir_value *v, struct ir_op **list)
+{
+	struct ir_op *op = v->op;
+
+	if (v->uses || !op->block || !op_is(op, PURE) || op->nresults != 1)
+		return;
+	ir_op_unlink(op);
+	op->next = *list;
+	*list = op;
+}
+
+/* Erases the op of a value that nobody reads any more, and what was there for it alone. */
+static void
+drop_dead(struct ir_value *v)
+{
+	struct ir_value *operand[FORM_MAX_INPUTS];
+	struct ir_op *list = NULL;
+
+	take_dead(v, &list);
+	while (list) {
+		struct ir_op *op = list;
+		int n = op->noperands < FORM_MAX_INPUTS ? op->noperands : FORM_MAX_INPUTS;
+		list = op->next;
+		for (int j = 0; j < n; j++)
+			operand[j] = ir_operand(op, j);
+		ir_op_erase(op);
+		for (int j = 0; j < n; j++)
+			take_dead(operand[j], &list);
+	}
+}
+
+static bool
+set_fitted(struct ir_op *op, int operand, struct ir_value *v)
+{
+	struct ir_value *old = ir_operand(op, operand);
+
+	if (!v)
+		return false;
+	ir_set_operand(op, operand, v);
+	drop_dead(old);
+	return true;
+}
+
+static bool
+all_partial(const struct dp *p, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (state_of(p, ir_operand(op, j)).kind != IR_PARTIAL)
+			return false;
+	return true;
+}
+
+/* How far ahead dp looks for what makes a partial value smaller: a gradient is sliced, summed and
+ * reshaped within a few ops. */
+static const int max_ahead = 6;
+
+/* Does the op make of a sum over the places one that is no larger? */
+static bool
+shrinks(const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_sum:
+	case OP_mean:
+	case OP_slice:
+	case OP_split:
+	case OP_reverse:
+	case OP_reshape:
+	case OP_transpose: return true;
+	default: return false;
+	}
+}
+
+/*
+ * Is nothing lost by communicating the partial value v only behind the ops that read it? All of
+ * them shrink it, to no more elements together than it has. `message` is what has to be
+ * communicated then, or now.
+ */
+static bool
+can_wait(const struct ir_value *v, int ahead, int64_t *message)
+{
+	int64_t later = 0, behind = 0;
+
+	*message = ir_type_elements(v->type);
+	IR_FOR_USES (u, v) {
+		if (!shrinks(u->op) || !ahead)
+			return false;
+		can_wait(&u->op->result[0], ahead - 1, &behind);
+		later += behind;
+	}
+	if (later > *message)
+		return false;
+	*message = later;
+	return true;
+}
+
+/* Does the op take partial values as they are? */
+static bool
+passes_partial(const struct dp *p, const struct ir_op *op)
+{
+	int64_t message;
+
+	if (op->code == OP_add)
+		return all_partial(p, op);
+	return op_is(op, PARALLEL) ||
+	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
+}
+
+/* Operand j to a split on its dim of `index`, or to copied where it has none. */
+static bool
+fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
+{
+	struct ir_value *v = ir_operand(op, j);
+	struct ir_state s = state_of(p, v);
+
+	if (s.kind == IR_SPLIT && s.dim == want_dim)
+		return true;
+	if (s.kind == IR_SPLIT && !set_fitted(op, j, change(p, v, OP_allgather, 0)))
+		return false;
+	if (want_dim < 0)
+		return true;
+	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim, 0));
+}
+
+/* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be
+ * split. */
+static int
+picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
+{
+	for (int j = 0; j < f->ninputs; j++) {
+		struct ir_state s = state_of(p, ir_operand(op, j));
+		int index = s.kind == IR_SPLIT ? f->in[j].index[s.dim] : -1;
+		bool summed = f->reduce == REDUCE_SUM || f->reduce == REDUCE_NONE;
+		if (index >= 0 && (summed || !(f->reduced >> index & 1)))
+			return index;
+	}
+	return -1;
+}
+
+/* The dim of operand j in which it is going to be split because another operand is; -1: none. */
+static int
+dim_beside_split(struct dp *p, const struct ir_op *op, int j)
+{
+	struct form f;
+
+	if (!op->nresults || !form_exists((enum op_code)op->code) || op_is(op, PARALLEL) ||
+		!form_shape(p->m, op, NULL, &f, NULL))
+		return -1;
+	const int index = picked_index(p, op, &f);
+	return index < 0 || f.at[index] ? -1 : form_access_dim(&f.in[j], index);
+}
+
+static bool
+divides(const struct dp *p, const struct ir_value *v, int dim)
+{
+	return ir_type_local_dim(p->m, v->type, dim) % p->m->axis[p->axis].size == 0;
+}
+
+static bool
+fit_partials(struct dp *p, struct ir_op *op)
+{
+	if (passes_partial(p, op))
+		return true;
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		if (state_of(p, v).kind != IR_PARTIAL)
+			continue;
+		const int dim = dim_beside_split(p, op, j);
+		const bool slice = dim >= 0 && !v->uses->next && divides(p, v, dim);
+		if (!set_fitted(op, j,
+			    change(p, v, slice ? OP_reducescatter : OP_allreduce, slice ? dim : 0)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+fit_splits(struct dp *p, struct ir_op *op)
+{
+	struct form f;
+
+	if (!form_shape(p->m, op, op->result[0].type, &f, NULL))
+		return false;
+	int index = picked_index(p, op, &f);
+	for (int j = 0; j < f.ninputs; j++)
+		if (!fit_operand(p, op, j, index < 0 ? -1 : form_access_dim(&f.in[j], index)))
+			return false;
+	return true;
+}
+
+/* A new value of a param must have the param's layout. */
+static bool
+fit_update(struct dp *p, struct ir_op *op)
+{
+	struct ir_builder b = {.m = p->m, .block = op->block, .before = op, .loc = op->loc};
+
+	return set_fitted(op, 1, reshard(&b, ir_operand(op, 1), ir_operand_type(op, 0)));
+}
+
+static bool
+fit_reshape(struct dp *p, struct ir_op *op)
+{
+	struct ir_type t;
+	bool before = diag_mute(p->m->ctx->diag, true);
+	bool fits = special_reshape(p->m, op, &t);
+
+	diag_mute(p->m->ctx->diag, before);
+	return fits || fit_operand(p, op, 0, -1);
+}
+
+/* Ops with rules of their own take a split that fits them, else a whole operand. */
+static bool
+fit_own(struct dp *p, struct ir_op *op)
+{
+	struct ir_type t[OWN_MAX_RESULTS];
+	bool before = diag_mute(p->m->ctx->diag, true), ok = true;
+	bool fits = special_op((enum op_code)op->code)->infer(p->m, op, t);
+
+	diag_mute(p->m->ctx->diag, before);
+	for (int j = 0; j < op->noperands && !fits && ok; j++)
+		ok = fit_operand(p, op, j, -1);
+	return ok;
+}
+
+static bool
+carry(struct dp *p, struct ir_op *op)
+{
+	const struct ir_type *written = op->nresults ? op->result[0].type : NULL;
+
+	if (!fit_partials(p, op))
+		return false;
+	if (op->code == OP_update && !fit_update(p, op))
+		return false;
+	if (op->code == OP_reshape && !fit_reshape(p, op))
+		return false;
+	if (op_is(op, OWN) && !fit_own(p, op))
+		return false;
+	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) &&
+		!fit_splits(p, op))
+		return false;
+	return ir_infer(p->m, op, op_is(op, WRITTEN) ? &written : NULL);
+}
+
+static bool
+split_input(struct dp *p, struct ir_op *op, int dim)
+{
+	struct ir_type t = *op->result[0].type;
+
+	if (t.axis[p->axis].kind != IR_COPIED || !t.rank) {
+		pass_remark(p->run, op, PASS_MISSED, "input %s is %s: not split", op->symbol,
+			t.rank ? "laid out over the axis already" : "a scalar");
+		return true;
+	}
+	t.axis[p->axis] =
+		(struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_depth(&t, dim)};
+	if (!ir_type_check(p->m, &t, op->loc,
+		    dim ? "spatial: height of the input" : "dp: batch of the input"))
+		return false;
+	op->result[0].type = ir_type_intern(p->m->ctx, &t);
+	pass_count(p->run, "inputs split", 1);
+	return true;
+}
+
+/* A report is not worth waiting for in the middle of a step. */
+static void
+move_outputs_last(struct ir_block *block)
+{
+	struct ir_op *last = block->last;
+
+	IR_FOR_OPS_SAFE (op, block) {
+		bool done = op == last;
+		if (op->code == OP_output) {
+			ir_op_unlink(op);
+			ir_block_append(block, op);
+		}
+		if (done)
+			break;
+	}
+}
+
+/* Numbers the values of the step from 1. */
+static void
+number_values(struct dp *p, const struct ir_block *block)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = ++n;
+	p->sliced = talloc_zero_array(p->run->scratch, struct sliced *, n + 1u);
+	if (!p->sliced)
+		out_of_memory();
+}
+
+bool
+dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+	struct dp p = {.run = run, .m = m, .axis = pass_axis(run, "axis")};
+
+	if (m->axis[p.axis].time) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
+			"%s: %s is a time axis; devices are needed", run->pass->name,
+			m->axis[p.axis].name);
+		return false;
+	}
+	number_values(&p, &f->body);
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_input && op->result[0].type->rank >= rank &&
+			!split_input(&p, op, dim))
+			return false;
+	IR_FOR_OPS (op, &f->body)
+		if (!carry(&p, op))
+			return false;
+	move_outputs_last(&f->body);
+	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return dp_split(run, m, 0, 0);
+}
+
+static const struct pass_option options[] = {
+	{"axis", PASS_AXIS, NULL, "device axis over which the batch is split", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_dp = {
+	.name = "dp",
+	.family = "parallelize",
+	.summary = "data parallelism: split the batch over an axis, add up the gradients where "
+		   "they become available",
+	.options = options,
+	.needs = "no-calls",
+	.conflicts = "fused",
+	.run = run,
+	.keeps_bits = true,
+};

@@ -1,0 +1,192 @@
+/*
+ * What no plan, or no order of a plan, can beat.
+ *
+ * Full overlap (DisCo, section 6.2) asks for kernels and messages of the plan at hand to overlap
+ * wholly, whatever they wait for.
+ *
+ * The bound on orders also knows what they wait for. Each node has a head, before which it cannot
+ * start, and a tail, which must follow it: the longest way to it and from it and, of a message, the
+ * kernels that it waits for, and those that wait for it, in sum, since one stream does them all.
+ * Each stream alone is then one machine with heads and tails, of which Jackson's preemptive
+ * schedule is the best if jobs could be interrupted (Carlier, "The one-machine sequencing problem",
+ * 1982): whenever something is ready, work on what has the longest tail.
+ */
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/replay/fine_heap.h"
+#include "passes/search/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+replay_time
+search_full_overlap(const struct plan *p)
+{
+	replay_time compute = plan_compute(p), communication = plan_communication(p);
+
+	return compute > communication ? compute : communication;
+}
+
+/* Nodes by position, with edges both ways. */
+struct bound {
+	uint32_t n;
+	bool *message;
+	replay_time *duration, *head, *tail;
+	uint32_t *first_pred, *pred, *first_reader, *reader;
+	uint32_t *stack, *stamp, now;
+};
+
+struct job {
+	replay_time head;
+	uint32_t node;
+};
+
+static replay_time
+later(replay_time a, replay_time b)
+{
+	return a > b ? a : b;
+}
+
+static void
+find_readers(struct bound *b)
+{
+	memset(b->first_reader, 0, (b->n + 1) * sizeof *b->first_reader);
+	for (uint32_t e = 0; e < b->first_pred[b->n]; e++)
+		b->first_reader[b->pred[e] + 1]++;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->first_reader[i + 1] += b->first_reader[i];
+	memcpy(b->stack, b->first_reader, b->n * sizeof *b->stack);
+	for (uint32_t i = 0; i < b->n; i++)
+		for (uint32_t e = b->first_pred[i]; e < b->first_pred[i + 1]; e++)
+			b->reader[b->stack[b->pred[e]]++] = i;
+}
+
+static struct bound *
+bound_create(const struct plan *p)
+{
+	struct bound *b = NEW(NULL, struct bound);
+	uint32_t n = b->n = plan_count(p), edges = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		edges += plan_node(p, plan_at(p, i)).npreds;
+	b->message = NEW_ARRAY(b, bool, n);
+	b->duration = NEW_ARRAY(b, replay_time, n);
+	b->head = NEW_ARRAY(b, replay_time, n);
+	b->tail = NEW_ARRAY(b, replay_time, n);
+	b->first_pred = NEW_ARRAY(b, uint32_t, n + 1);
+	b->pred = NEW_ARRAY(b, uint32_t, edges);
+	b->first_reader = NEW_ARRAY(b, uint32_t, n + 1);
+	b->reader = NEW_ARRAY(b, uint32_t, edges);
+	b->stack = NEW_ARRAY(b, uint32_t, n);
+	b->stamp = must_have(talloc_zero_array(b, uint32_t, n + 1));
+	b->first_pred[0] = edges = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct plan_node k = plan_node(p, plan_at(p, i));
+		b->message[i] = k.kind == PLAN_MESSAGE;
+		b->duration[i] = k.duration;
+		for (uint32_t e = 0; e < k.npreds; e++)
+			b->pred[edges++] = plan_node(p, k.pred[e]).position;
+		b->first_pred[i + 1] = edges;
+	}
+	find_readers(b);
+	return b;
+}
+
+/* What kernels take, in sum, to which edges lead from node i on. */
+static replay_time
+sum_of_kernels(struct bound *b, uint32_t i, const uint32_t *first, const uint32_t *next)
+{
+	replay_time sum = 0;
+	uint32_t n = 0;
+
+	b->stamp[i] = ++b->now;
+	for (b->stack[n++] = i; n;) {
+		uint32_t k = b->stack[--n];
+		sum += b->message[k] ? 0 : b->duration[k];
+		for (uint32_t e = first[k]; e < first[k + 1]; e++)
+			if (b->stamp[next[e]] != b->now) {
+				b->stamp[next[e]] = b->now;
+				b->stack[n++] = next[e];
+			}
+	}
+	return sum;
+}
+
+static void
+find_head(struct bound *b, uint32_t i)
+{
+	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_pred, b->pred) : 0;
+
+	for (uint32_t e = b->first_pred[i]; e < b->first_pred[i + 1]; e++)
+		t = later(t, b->head[b->pred[e]] + b->duration[b->pred[e]]);
+	b->head[i] = t;
+}
+
+static void
+find_tail(struct bound *b, uint32_t i)
+{
+	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_reader, b->reader) : 0;
+
+	for (uint32_t e = b->first_reader[i]; e < b->first_reader[i + 1]; e++)
+		t = later(t, b->tail[b->reader[e]] + b->duration[b->reader[e]]);
+	b->tail[i] = t;
+}
+
+static int
+by_head(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	return (x->head > y->head) - (x->head < y->head);
+}
+
+/* Jackson's preemptive schedule of one stream: the latest end, tails included. */
+static replay_time
+one_machine(const struct bound *b, bool message)
+{
+	void *scratch = talloc_new(NULL);
+	struct job *job = NEW_ARRAY(scratch, struct job, b->n);
+	replay_time *left = NEW_ARRAY(scratch, replay_time, b->n), now = 0, bound = 0;
+	struct fine_heap ready = {NEW_ARRAY(scratch, struct fine_heap_entry, b->n),
+		NEW_ARRAY(scratch, uint32_t, b->n), 0};
+	uint32_t n = 0, next = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		ready.at[i] = FINE_NOT_IN_HEAP;
+		left[i] = b->duration[i];
+		if (b->message[i] == message)
+			job[n++] = (struct job){b->head[i], i};
+	}
+	qsort(job, n, sizeof *job, by_head);
+	while (next < n || ready.n) {
+		if (!ready.n)
+			now = later(now, job[next].head);
+		for (; next < n && job[next].head <= now; next++)
+			fine_heap_set(&ready, job[next].node, -b->tail[job[next].node]);
+		uint32_t i = ready.entry[0].number;
+		replay_time until = now + left[i];
+		if (next < n && job[next].head < until) {
+			left[i] -= job[next].head - now;
+			now = job[next].head;
+			continue;
+		}
+		now = until;
+		fine_heap_pop(&ready);
+		bound = later(bound, now + b->tail[i]);
+	}
+	talloc_free(scratch);
+	return bound;
+}
+
+replay_time
+search_order_bound(const struct plan *p)
+{
+	struct bound *b = bound_create(p);
+
+	for (uint32_t i = 0; i < b->n; i++)
+		find_head(b, i);
+	for (uint32_t i = b->n; i-- > 0;)
+		find_tail(b, i);
+	replay_time kernels = one_machine(b, false), messages = one_machine(b, true);
+	talloc_free(b);
+	return later(kernels, messages);
+}

@@ -1,0 +1,227 @@
+/*
+ * Kernels, without regard to messages: what saves most time first. A heap holds pairs of kernels
+ * that may become one, by what that would save: one that reads the other, or two that read the
+ * same. A pair is good as long as neither of the two has changed; what changes puts its new pairs
+ * in. Layers that are alike have pairs that save the same, so all of them are done in turn.
+ *
+ * Then copies: a kernel that several others read is put into each of them, and is gone if none is
+ * left that reads it. Neither step looks at messages: the rest of the engine takes back what delays
+ * one that is needed.
+ */
+#include "passes/search/dopt/impl.h"
+
+#include <string.h>
+
+enum fuse_limit {
+	FUSE_COPIES = 12,  /* more readers than that cost more to compute than to read */
+	FUSE_NOISE = 1024, /* what noise is given in */
+};
+
+struct candidate {
+	replay_time gain;
+	uint32_t a, b;
+	uint32_t age_a, age_b; /* of the kernels when it was found */
+};
+
+struct fuser {
+	struct dopt *d;
+	struct candidate *heap;
+	uint32_t n, room;
+	uint32_t *age; /* [room of the plan] how often a kernel has changed */
+	uint32_t near[DOPT_NEAR], noise;
+	bool alike;
+};
+
+/* More first; of equals, the one with the smaller numbers, so that the order is always the same. */
+static bool
+before(const struct candidate *x, const struct candidate *y)
+{
+	if (x->gain != y->gain)
+		return x->gain > y->gain;
+	return x->b != y->b ? x->b < y->b : x->a < y->a;
+}
+
+static void
+push(struct fuser *f, struct candidate c)
+{
+	if (f->n == f->room) {
+		f->room = 2 * f->room + 64;
+		f->heap = RESIZE(f, f->heap, struct candidate, f->room);
+	}
+	uint32_t i = f->n++;
+	for (; i && before(&c, &f->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		f->heap[i] = f->heap[(i - 1) / 2];
+	f->heap[i] = c;
+}
+
+static struct candidate
+pop(struct fuser *f)
+{
+	struct candidate top = f->heap[0], last = f->heap[--f->n];
+	uint32_t i = 0;
+
+	for (uint32_t child = 1; child < f->n; child = 2 * i + 1) {
+		if (child + 1 < f->n && before(&f->heap[child + 1], &f->heap[child]))
+			child++;
+		if (!before(&f->heap[child], &last))
+			break;
+		f->heap[i] = f->heap[child];
+		i = child;
+	}
+	f->heap[i] = last;
+	return top;
+}
+
+static bool
+is_kernel(const struct fuser *f, uint32_t node)
+{
+	return plan_node(f->d->p, node).kind == PLAN_KERNEL;
+}
+
+static void
+consider(struct fuser *f, uint32_t a, uint32_t b)
+{
+	struct plan *p = f->d->p;
+	replay_time together = plan_fused_time(p, a, b);
+
+	if (together < 0)
+		return;
+	replay_time gain = plan_node(p, a).duration + plan_node(p, b).duration - together;
+	if (f->noise)
+		gain += gain / FUSE_NOISE *
+			((replay_time)search_random_below(&f->d->random, 2 * f->noise + 1) -
+				(replay_time)f->noise);
+	if (gain > 0)
+		push(f, (struct candidate){gain, a, b, f->age[a], f->age[b]});
+}
+
+/* Pairs that a kernel is in; of one that has not changed, only those with what comes before it. */
+static void
+consider_all(struct fuser *f, uint32_t node, bool changed)
+{
+	struct plan *p = f->d->p;
+	struct plan_node k = plan_node(p, node);
+
+	if (k.kind != PLAN_KERNEL)
+		return;
+	for (uint32_t e = 0; e < k.npreds; e++)
+		if (is_kernel(f, k.pred[e]))
+			consider(f, k.pred[e], node);
+	uint32_t n = dopt_near(f->d, node, f->alike, f->near);
+	for (uint32_t i = 0; i < n; i++)
+		if (changed || plan_node(p, f->near[i]).position < k.position)
+			consider(f, f->near[i], node);
+	if (!changed)
+		return;
+	n = plan_readers(p, node, f->d->reader);
+	for (uint32_t i = 0; i < n; i++)
+		if (is_kernel(f, f->d->reader[i]))
+			consider(f, node, f->d->reader[i]);
+}
+
+static struct fuser *
+fuser_create(struct dopt *d, uint32_t noise, bool alike)
+{
+	struct fuser *f = NEW(NULL, struct fuser);
+
+	f->d = d;
+	f->noise = noise;
+	f->alike = alike;
+	f->age = NEW_ARRAY(f, uint32_t, d->room);
+	memset(f->age, 0, d->room * sizeof *f->age);
+	return f;
+}
+
+void
+dopt_fuse_all(struct dopt *d, uint32_t noise, bool alike)
+{
+	if (!dopt_may(d, SEARCH_FUSE))
+		return;
+	struct fuser *f = fuser_create(d, noise, alike);
+	for (uint32_t i = 0; i < plan_count(d->p); i++)
+		consider_all(f, plan_at(d->p, i), false);
+	while (f->n && !dopt_over(d)) {
+		struct candidate c = pop(f);
+		if (f->age[c.a] != c.age_a || f->age[c.b] != c.age_b || !plan_exists(d->p, c.a) ||
+			!plan_exists(d->p, c.b))
+			continue;
+		if (!plan_fuse(d->p, c.a, c.b, PLAN_FUSE))
+			continue;
+		f->age[c.a]++;
+		f->age[c.b]++;
+		if (plan_exists(d->p, c.b))
+			consider_all(f, c.b, true);
+	}
+	talloc_free(f);
+}
+
+/* --- copies --- */
+
+static replay_time
+sum_of(const struct dopt *d, const uint32_t *node, uint32_t n)
+{
+	replay_time sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (plan_exists(d->p, node[i]))
+			sum += plan_node(d->p, node[i]).duration;
+	return sum;
+}
+
+bool
+dopt_inline(struct dopt *d, uint32_t node)
+{
+	uint32_t n = plan_readers(d->p, node, d->reader);
+	bool any = false;
+
+	if (n > FUSE_COPIES)
+		return false;
+	/* What nobody needs any more is gone at once. */
+	for (uint32_t i = 0; i < n && plan_exists(d->p, node); i++)
+		if (plan_exists(d->p, d->reader[i]) &&
+			plan_node(d->p, d->reader[i]).kind == PLAN_KERNEL)
+			any |= plan_fuse(d->p, node, d->reader[i], PLAN_FUSE_COPY);
+	return any;
+}
+
+/* Puts a kernel into its readers if that saves time in sum; else into each that alone gains. */
+static void
+try_inline(struct dopt *d, uint32_t node)
+{
+	uint32_t n = plan_readers(d->p, node, d->reader), *list = d->list;
+
+	if (n < 2 || n > FUSE_COPIES)
+		return;
+	memcpy(list, d->reader, n * sizeof *list);
+	list[n] = node;
+	uint32_t mark = plan_mark(d->p);
+	replay_time sum = sum_of(d, list, n + 1);
+	if (dopt_inline(d, node) && sum_of(d, list, n + 1) < sum)
+		return;
+	plan_undo(d->p, mark);
+	for (uint32_t i = 0; i < n && plan_exists(d->p, node); i++) {
+		if (!plan_exists(d->p, list[i]) || plan_node(d->p, list[i]).kind != PLAN_KERNEL)
+			continue;
+		mark = plan_mark(d->p);
+		sum = plan_node(d->p, list[i]).duration;
+		/* A kernel whose results nobody reads goes when it is looked at. */
+		if (plan_fuse(d->p, node, list[i], PLAN_FUSE_COPY) && plan_exists(d->p, list[i]) &&
+			plan_node(d->p, list[i]).duration >= sum)
+			plan_undo(d->p, mark);
+	}
+}
+
+void
+dopt_inline_all(struct dopt *d)
+{
+	if (!dopt_may(d, SEARCH_COPY))
+		return;
+	/* From the end on: what is put into a kernel goes with it where that is put. */
+	for (uint32_t i = plan_count(d->p); i-- > 0 && !dopt_over(d);) {
+		if (i >= plan_count(d->p))
+			continue;
+		uint32_t node = plan_at(d->p, i);
+		if (plan_node(d->p, node).kind == PLAN_KERNEL)
+			try_inline(d, node);
+	}
+}

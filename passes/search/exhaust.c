@@ -1,0 +1,246 @@
+/* Sets of kernels and messages, and the best order of each: see passes/search/exhaust.h. */
+#include "passes/search/exhaust.h"
+
+#include "ir/base/mix.h"
+#include "passes/analysis/alloc.h"
+#include "passes/search/exhaust_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A hash table of what was seen: 128 bits each, so that two that differ are taken for one never. */
+struct seen {
+	uint64_t (*entry)[2];
+	uint32_t n, room; /* room: a power of two, or 0 */
+};
+
+struct found {
+	replay_time bound;
+	uint32_t number; /* as it was found, to sort by */
+	struct plan_save *save;
+};
+
+struct exhaust {
+	struct search *s;
+	struct plan *p;
+	struct search_exhaust_counts *c;
+	struct seen kernels;
+	struct found *found;
+	uint32_t nfound, room;
+	uint32_t most; /* plans that are kept, before any of them is replayed */
+	bool full;
+};
+
+/* --- seen or not --- */
+
+static uint64_t
+mix(uint64_t h, uint64_t x)
+{
+	return mix64(h ^ x);
+}
+
+static bool
+add(struct seen *s, const void *owner, const uint64_t key[2])
+{
+	if (2 * s->n >= s->room) {
+		struct seen larger = {.room = s->room ? 2 * s->room : 256};
+		larger.entry = must_have(talloc_zero_size(owner, larger.room * sizeof *s->entry));
+		for (uint32_t i = 0; i < s->room; i++)
+			if (s->entry[i][0])
+				add(&larger, owner, s->entry[i]);
+		talloc_free(s->entry);
+		*s = larger;
+	}
+	uint32_t i = (uint32_t)key[0] & (s->room - 1);
+	for (; s->entry[i][0]; i = (i + 1) & (s->room - 1))
+		if (s->entry[i][0] == key[0] && s->entry[i][1] == key[1])
+			return false;
+	s->entry[i][0] = key[0];
+	s->entry[i][1] = key[1];
+	s->n++;
+	return true;
+}
+
+/* What the nodes of a kind have in them, whatever their numbers and their order are. */
+static void
+key_of(const struct plan *p, enum plan_kind kind, uint64_t key[2])
+{
+	key[0] = 1;
+	key[1] = 0;
+	for (uint32_t i = 0; i < plan_count(p); i++) {
+		uint32_t node = plan_at(p, i);
+		struct plan_node k = plan_node(p, node);
+		uint64_t h = 0;
+		if (k.kind != kind)
+			continue;
+		for (uint32_t j = 0; j < k.nops; j++)
+			h = mix(h, k.op[j] & ~PLAN_OUT);
+		key[0] += mix(h, 1);
+		key[1] += mix(h, 2);
+	}
+	key[0] |= 1;
+}
+
+/* --- all sets --- */
+
+static void
+best_parts(struct plan *p)
+{
+	for (uint32_t i = 0; i < plan_count(p); i++) {
+		uint32_t node = plan_at(p, i), best = 1;
+		if (plan_node(p, node).kind != PLAN_MESSAGE)
+			continue;
+		replay_time least = plan_message_time(p, node, 1);
+		for (uint32_t k = 2; k <= EXHAUST_PARTS; k++) {
+			replay_time t = plan_message_time(p, node, k);
+			if (t < least) {
+				least = t;
+				best = k;
+			}
+		}
+		plan_part(p, node, best);
+	}
+}
+
+static void
+keep_plan(struct exhaust *e)
+{
+	struct plan *p = e->p;
+	uint32_t mark = plan_mark(p);
+
+	if (e->nfound == e->most) {
+		e->full = true;
+		return;
+	}
+	if (e->nfound == e->room) {
+		e->room = 2 * e->room + 64;
+		e->found = RESIZE(e, e->found, struct found, e->room);
+	}
+	if (e->s->o->moves & SEARCH_PART)
+		best_parts(p);
+	e->found[e->nfound] = (struct found){exhaust_bound(p), e->nfound, plan_save(e, p)};
+	e->nfound++;
+	plan_undo(p, mark);
+}
+
+static void
+all_packings(struct exhaust *e, struct seen *seen)
+{
+	struct plan *p = e->p;
+	uint64_t key[2];
+
+	key_of(p, PLAN_MESSAGE, key);
+	if (e->full || !add(seen, e, key))
+		return;
+	keep_plan(e);
+	for (uint32_t a = 0; a < plan_room(p) && (e->s->o->moves & SEARCH_PACK); a++)
+		for (uint32_t b = 0; b < plan_room(p); b++) {
+			uint32_t mark = plan_mark(p);
+			if (a == b || !exhaust_has(p, a, PLAN_MESSAGE) ||
+				!exhaust_has(p, b, PLAN_MESSAGE) || !plan_pack(p, a, b))
+				continue;
+			all_packings(e, seen);
+			plan_undo(p, mark);
+		}
+}
+
+static void all_kernels(struct exhaust *e);
+
+static void
+fuse(struct exhaust *e, uint32_t a, uint32_t b, enum plan_fuse how)
+{
+	struct plan *p = e->p;
+	uint32_t mark = plan_mark(p);
+	unsigned needed = how == PLAN_FUSE ? SEARCH_FUSE : SEARCH_COPY;
+
+	if (!(e->s->o->moves & needed) || !exhaust_has(p, a, PLAN_KERNEL) ||
+		!exhaust_has(p, b, PLAN_KERNEL) || !plan_fuse(p, a, b, how))
+		return;
+	all_kernels(e);
+	plan_undo(p, mark);
+}
+
+static void
+all_kernels(struct exhaust *e)
+{
+	struct plan *p = e->p;
+	struct seen packings = {0};
+	uint64_t key[2];
+
+	key_of(p, PLAN_KERNEL, key);
+	if (e->full || !search_more(e->s) || !add(&e->kernels, e, key))
+		return;
+	e->c->kernels++;
+	all_packings(e, &packings);
+	talloc_free(packings.entry);
+	for (uint32_t a = 0; a < plan_room(p); a++)
+		for (uint32_t b = 0; b < plan_room(p); b++) {
+			if (a < b)
+				fuse(e, a, b, PLAN_FUSE);
+			if (a != b)
+				fuse(e, a, b, PLAN_FUSE_COPY);
+		}
+}
+
+static int
+by_bound(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->bound != y->bound)
+		return x->bound < y->bound ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void
+search_orders(struct exhaust *e)
+{
+	for (uint32_t i = 0; i < e->nfound; i++) {
+		if (e->found[i].bound >= e->s->r.after)
+			break;
+		if (!search_more(e->s))
+			return;
+		plan_load(e->p, e->found[i].save);
+		e->c->searched++;
+		if (!exhaust_orders(e->s, &e->c->orders))
+			return;
+	}
+	e->c->complete = !e->full;
+}
+
+/* Few replays cannot look at many plans: those of the least bounds count. */
+static uint32_t
+most_plans(uint64_t evaluations)
+{
+	return evaluations && evaluations < EXHAUST_PLANS / EXHAUST_SHARE
+		       ? (uint32_t)evaluations * EXHAUST_SHARE
+		       : EXHAUST_PLANS;
+}
+
+void
+search_exhaust_counted(struct search *s, struct search_exhaust_counts *c)
+{
+	memset(c, 0, sizeof *c);
+	if (plan_count(s->plan) > EXHAUST_NODES)
+		return;
+	struct exhaust *e = NEW(NULL, struct exhaust);
+	e->s = s;
+	e->p = s->plan;
+	e->c = c;
+	e->most = most_plans(s->o->evaluations);
+	all_kernels(e);
+	bool ended = !search_more(s);
+	c->plans = e->nfound;
+	qsort(e->found, e->nfound, sizeof *e->found, by_bound);
+	search_orders(e);
+	c->complete = c->complete && !ended;
+	talloc_free(e);
+}
+
+void
+search_exhaust(struct search *s)
+{
+	struct search_exhaust_counts c;
+
+	search_exhaust_counted(s, &c);
+}

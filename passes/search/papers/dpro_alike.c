@@ -1,0 +1,175 @@
+/*
+ * Symmetry (dPRO, section 5.3): models repeat blocks, such as the layers of a transformer, and what
+ * is decided for one of them holds for the others. The paper does not say how blocks are found.
+ * Here ops are alike that have the same key (cost_op_key) and whose neighbourhoods are: what they
+ * read and who reads them, RADIUS steps far, which leaves out the first and the last block, whose
+ * neighbours are others. Nodes are alike whose ops are. The first decision of an iteration for two
+ * nodes counts for all pairs like them.
+ *
+ * The numbers are hashes of 64 bits: that two of a million ops that differ agree has a chance of 1
+ * in 37 million, and the harm is a decision that was made for another pair.
+ */
+#include "passes/search/papers/dpro.h"
+
+#include "ir/base/mix.h"
+#include "passes/analysis/alloc.h"
+
+#include <string.h>
+
+enum { RADIUS = 2 };
+
+struct entry {
+	uint64_t what;
+	uint32_t value, now; /* it is there if `now` is that of the table */
+};
+
+struct dpro_alike {
+	uint64_t *op;        /* [plan_ops] */
+	struct entry *entry; /* [room], a power of two */
+	uint32_t n, room, now;
+};
+
+uint64_t
+dpro_alike_mix(const uint64_t *class, uint32_t n)
+{
+	uint64_t hash = n;
+
+	for (uint32_t i = 0; i < n; i++)
+		hash = mix64(hash ^ mix64(class[i]));
+	return hash;
+}
+
+/* --- ops --- */
+
+/* What it is: its key, or, where it is no work, its name in the table and its types. */
+static uint64_t
+hash_op(const struct ir_op *op)
+{
+	char *key = cost_op_key(NULL, op->block->func->module, op);
+	uint64_t hash = mix64(op->code);
+
+	for (const char *s = key; s && *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 0x100000001b3u;
+	for (int i = 0; !key && i < op->nresults; i++) {
+		const struct ir_type *t = op->result[i].type;
+		hash = mix64(hash ^ t->dtype);
+		for (int k = 0; k < t->rank; k++)
+			hash = mix64(hash ^ (uint64_t)t->dim[k]);
+	}
+	talloc_free(key);
+	return mix64(hash);
+}
+
+static uint64_t
+hash_around(const struct ir_op *op, const uint64_t *hash)
+{
+	uint64_t h = hash[op->order], readers = 0;
+
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_op *from = ir_operand(op, i)->op;
+		h = mix64(h ^ mix64(from ? hash[from->order] : 0));
+	}
+	/* The order of readers is no property of a block: a sum. */
+	for (int i = 0; i < op->nresults; i++)
+		IR_FOR_USES (u, &op->result[i])
+			readers += mix64(hash[u->op->order] ^ (uint64_t)(u - u->op->operand));
+	return mix64(h ^ readers);
+}
+
+static void
+hash_ops(struct dpro_alike *a, const struct plan *p)
+{
+	uint32_t n = plan_ops(p);
+	uint64_t *next = NEW_ARRAY(a, uint64_t, n);
+
+	a->op = NEW_ARRAY(a, uint64_t, n);
+	for (uint32_t i = 0; i < n; i++)
+		a->op[i] = hash_op(plan_op(p, i));
+	for (int round = 0; round < RADIUS; round++) {
+		for (uint32_t i = 0; i < n; i++)
+			next[i] = hash_around(plan_op(p, i), a->op);
+		memcpy(a->op, next, n * sizeof *next);
+	}
+	talloc_free(next);
+}
+
+struct dpro_alike *
+dpro_alike_create(const void *owner, const struct plan *p)
+{
+	struct dpro_alike *a = NEW(owner, struct dpro_alike);
+
+	hash_ops(a, p);
+	a->room = 64;
+	a->entry = must_have(talloc_zero_array(a, struct entry, a->room));
+	a->now = 1;
+	return a;
+}
+
+uint64_t
+dpro_alike_class(const struct dpro_alike *a, const struct plan *p, uint32_t node)
+{
+	if (!a || node == PLAN_NONE)
+		return 0;
+	struct plan_node it = plan_node(p, node);
+	uint64_t hash = mix64(it.nops);
+	for (uint32_t i = 0; i < it.nops; i++)
+		hash = mix64(hash ^ a->op[PLAN_OP_OF(it.op[i])]);
+	return hash;
+}
+
+/* --- what was decided --- */
+
+static struct entry *
+entry_of(const struct dpro_alike *a, uint64_t what)
+{
+	uint32_t i = (uint32_t)what & (a->room - 1);
+
+	while (a->entry[i].now == a->now && a->entry[i].what != what)
+		i = (i + 1) & (a->room - 1);
+	return &a->entry[i];
+}
+
+bool
+dpro_alike_find(const struct dpro_alike *a, uint64_t what, uint32_t *value)
+{
+	if (!a)
+		return false;
+	const struct entry *e = entry_of(a, what);
+	if (e->now != a->now)
+		return false;
+	*value = e->value;
+	return true;
+}
+
+static void
+grow(struct dpro_alike *a)
+{
+	struct entry *old = a->entry;
+	uint32_t room = a->room;
+
+	a->room *= 2;
+	a->entry = must_have(talloc_zero_array(a, struct entry, a->room));
+	for (uint32_t i = 0; i < room; i++)
+		if (old[i].now == a->now)
+			*entry_of(a, old[i].what) = old[i];
+	talloc_free(old);
+}
+
+void
+dpro_alike_set(struct dpro_alike *a, uint64_t what, uint32_t value)
+{
+	if (!a)
+		return;
+	if (2 * ++a->n > a->room)
+		grow(a);
+	*entry_of(a, what) = (struct entry){what, value, a->now};
+}
+
+void
+dpro_alike_forget(struct dpro_alike *a)
+{
+	if (!a)
+		return;
+	a->now++;
+	a->n = 0;
+}

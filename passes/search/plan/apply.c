@@ -1,0 +1,293 @@
+/*
+ * A plan becomes IR. Each node is made beside the ops that it stands for: a kernel of several as a
+ * fuse of copies, a message of several as one variadic collective. Then readers are told, the old
+ * ops erased, and the block is put together anew in the order of the plan; what is no work follows
+ * as soon as all that it reads is there.
+ */
+#include "passes/search/plan/impl.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <stdlib.h>
+
+struct maker {
+	const struct plan *p;
+	struct ir_module *m;
+	struct ir_block *block;
+	struct ir_op **op;         /* [nops] of the block, by number */
+	struct ir_op **made;       /* [count] by position */
+	uint32_t n;                /* ops that are no work */
+	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
+};
+
+static struct ir_op *
+make_kernel(struct maker *k, const struct plan_state *s)
+{
+	const struct plan *p = k->p;
+	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, s->nops);
+	bool *out = NEW_ARRAY(op, bool, s->nops);
+
+	for (uint32_t i = 0; i < s->nops; i++) {
+		op[i] = k->op[p->pool[s->op + i] & PLAN_OP];
+		out[i] = p->pool[s->op + i] & PLAN_OUT;
+	}
+	struct ir_op *fuse = fuse_make(k->m, op, s->nops, out);
+	talloc_free(op);
+	return fuse;
+}
+
+static struct ir_op *
+make_message(struct maker *k, const struct plan_state *s)
+{
+	const struct plan *p = k->p;
+	const struct ir_op *last = k->op[p->pool[s->op + s->nops - 1] & PLAN_OP];
+	struct ir_value *operand[IR_MAX_LIST];
+	int n = 0, at = 0;
+
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct ir_op *op = k->op[p->pool[s->op + i] & PLAN_OP];
+		for (int j = 0; j < op->noperands; j++)
+			operand[n++] = ir_operand(op, j);
+	}
+	struct ir_op *one = ir_op_create(
+		k->m, (enum op_code)last->code, last->loc, operand, n, last->attr, last->nattrs, n);
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct ir_op *op = k->op[p->pool[s->op + i] & PLAN_OP];
+		for (int j = 0; j < op->nresults; j++, at++) {
+			one->result[at].type = op->result[j].type;
+			one->result[at].name = op->result[j].name;
+		}
+	}
+	return one;
+}
+
+static void
+make_nodes(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		struct ir_op *first = k->op[k->p->pool[s->op] & PLAN_OP];
+		if (s->nops == 1)
+			k->made[i] = first;
+		else
+			k->made[i] = s->message ? make_message(k, s) : make_kernel(k, s);
+		if (s->message)
+			ir_set_parts(k->m, k->made[i], s->parts);
+	}
+}
+
+/* Whoever reads the ops that a node stands for reads what was made for it. */
+static void
+tell_readers(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		int at = 0;
+		for (uint32_t j = 0; s->nops > 1 && j < s->nops; j++) {
+			uint32_t member = k->p->pool[s->op + j];
+			struct ir_op *op = k->op[member & PLAN_OP];
+			if (!s->message && !(member & PLAN_OUT))
+				continue;
+			for (int r = 0; r < op->nresults; r++)
+				ir_replace_uses(&op->result[r], &k->made[i]->result[at++]);
+		}
+	}
+}
+
+/* Is it a view, behind others maybe, of what an op made that goes? Nobody reads it, then. */
+static bool
+views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
+{
+	const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
+
+	while (v && (v = cost_viewed(k->m, v)) && v->op) {
+		const uint32_t i = v->op->order;
+		if (i < k->p->base->nops && k->op[i] == v->op && k->p->base->op[i].work)
+			return !stays[i];
+	}
+	return false;
+}
+
+/* Ops that now stand in fuses and messages, and those that nothing needs, the last first. */
+static void
+erase_old(struct maker *k)
+{
+	bool *stays = must_have(talloc_zero_array(k, bool, k->p->base->nops + 1));
+
+	for (uint32_t i = 0; i < k->p->count; i++) {
+		const struct plan_state *s = &k->p->node[k->p->order[i]];
+		if (s->nops == 1)
+			stays[k->p->pool[s->op] & PLAN_OP] = true;
+	}
+	for (uint32_t i = k->p->base->nops; i-- > 0;)
+		if (k->p->base->op[i].work ? !stays[i] : views_gone(k, k->op[i], stays)) {
+			ir_op_erase(k->op[i]);
+			k->op[i] = NULL;
+		}
+}
+
+/* Kernels have scalar constants of their own. */
+static void
+erase_constants(struct maker *k)
+{
+	for (uint32_t i = 0; i < k->p->base->nops; i++)
+		if (k->op[i] && k->op[i]->code == OP_constant && !k->op[i]->result[0].uses) {
+			ir_op_erase(k->op[i]);
+			k->op[i] = NULL;
+		}
+}
+
+/* --- the order --- */
+
+/* op->mark: what it waits for that is not there yet; the op itself stands in the block. */
+enum { PUT = UINT32_MAX };
+
+/* An op waits for its operands, and a release for all others that read its value. */
+static uint32_t
+count_waits(const struct ir_op *op)
+{
+	uint32_t n = op->noperands;
+
+	for (int j = 0; j < op->noperands && op->code == OP_release; j++)
+		IR_FOR_USES (use, ir_operand(op, j))
+			n += use->op->code != OP_release;
+	return n;
+}
+
+static bool
+is_ready(const struct ir_op *op)
+{
+	return op->mark == 0;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool
+is_work(const struct maker *k, const struct ir_op *op)
+{
+	return cost_op_kind(k->m, op) != COST_NONE;
+}
+
+/* Ops that are no work, and wait for nothing any more. */
+struct ready {
+	struct ir_op **op;
+	size_t n;
+};
+
+/* The op waits for one thing less. */
+static void
+arrive(struct maker *k, struct ready *r, struct ir_op *op)
+{
+	op->mark--;
+	if (!is_ready(op) || is_work(k, op))
+		return;
+	r->op = RESIZE(k, r->op, struct ir_op *, r->n + 1);
+	r->op[r->n++] = op;
+}
+
+static void
+arrive_all(struct maker *k, struct ready *r, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		IR_FOR_USES (use, &op->result[i])
+			arrive(k, r, use->op);
+	for (int j = 0; j < op->noperands && op->code != OP_release; j++)
+		IR_FOR_USES (use, ir_operand(op, j))
+			if (use->op->code == OP_release)
+				arrive(k, r, use->op);
+}
+
+/* Puts an op at the end, and after it what is no work and waits for nothing any more. */
+static void
+put(struct maker *k, struct ir_op *op)
+{
+	struct ready r = {0};
+
+	if (!is_ready(op)) {
+		k->wrong = k->wrong ? k->wrong : op;
+		return;
+	}
+	op->mark = PUT;
+	ir_block_append(k->block, op);
+	arrive_all(k, &r, op);
+	if (r.n)
+		qsort(r.op, r.n, sizeof(struct ir_op *), by_number);
+	for (size_t i = 0; i < r.n; i++)
+		put(k, r.op[i]);
+	talloc_free(r.op);
+}
+
+/* Takes all ops out of the block, and counts what each of them needs. */
+static struct ir_op **
+take_all(struct maker *k)
+{
+	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, k->p->base->nops);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < k->p->base->nops; i++)
+		if (k->op[i]) {
+			k->op[i]->mark = count_waits(k->op[i]);
+			ir_op_unlink(k->op[i]);
+			if (!k->p->base->op[i].work)
+				op[n++] = k->op[i];
+		}
+	for (uint32_t i = 0; i < k->p->count; i++)
+		k->made[i]->mark = count_waits(k->made[i]);
+	k->n = n;
+	return op;
+}
+
+static void
+put_all(struct maker *k)
+{
+	struct ir_op **rest = take_all(k);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!rest[i]->noperands)
+			put(k, rest[i]);
+	for (uint32_t i = 0; i < k->p->count; i++)
+		put(k, k->made[i]);
+	for (uint32_t i = 0; i < k->n && !k->wrong; i++)
+		if (rest[i]->mark != PUT)
+			k->wrong = rest[i];
+}
+
+bool
+plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong)
+{
+	plan_split_views(m);
+	struct maker *k = NEW(NULL, struct maker);
+	struct ir_func *main = ir_func_find(m, "main");
+
+	*k = (struct maker){.p = p, .m = m, .block = &main->body};
+	k->op = must_have(talloc_zero_array(k, struct ir_op *, p->base->nops + 1));
+	k->made = NEW_ARRAY(k, struct ir_op *, p->count);
+	ir_block_number(k->block);
+	IR_FOR_OPS (op, k->block)
+		k->op[op->order] = op;
+	make_nodes(k);
+	tell_readers(k);
+	erase_old(k);
+	erase_constants(k);
+	put_all(k);
+	const struct ir_op *missing = k->wrong;
+	talloc_free(k);
+	if (wrong)
+		*wrong = missing;
+	return !missing;
+}
+
+/* Work stands in the block in the order of the plan, but for what issues loops. */
+void
+plan_mark_nodes(const struct plan *p, struct ir_module *m)
+{
+	uint32_t i = 0;
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		op->mark = cost_op_kind(m, op) == COST_NONE ? 0 : p->order[i++] + 1;
+}

@@ -1,0 +1,252 @@
+/* A plan of a module as it stands: see plan.h. */
+#include "passes/search/plan/impl.h"
+
+#include "ir/memory/issue.h"
+#include "passes/analysis/alloc.h"
+
+#include <string.h>
+
+static void
+split_view(struct ir_module *m, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_value *operand = ir_operand(op, i);
+		struct ir_op *one = ir_op_create(
+			m, (enum op_code)op->code, op->loc, &operand, 1, op->attr, op->nattrs, 1);
+		one->result[0].type = op->result[i].type;
+		one->result[0].name = op->result[i].name;
+		ir_insert_before(op, one);
+		ir_replace_uses(&op->result[i], &one->result[0]);
+	}
+	ir_op_erase(op);
+}
+
+void
+plan_split_views(struct ir_module *m)
+{
+	IR_FOR_OPS_SAFE (op, &ir_func_find(m, "main")->body)
+		if (op->nresults > 1 && op->noperands && cost_op_kind(m, op) == COST_NONE)
+			split_view(m, op);
+}
+
+/* The work op whose result a value is, behind views; NULL: it is there from the start. */
+static const struct ir_op *
+maker_of(const struct plan_base *b, const struct ir_value *v, bool *view)
+{
+	*view = false;
+	while (v->op && !b->op[v->op->order].work) {
+		if (!v->op->noperands)
+			return NULL;
+		*view = true;
+		v = ir_operand(v->op, (int)v->index);
+	}
+	return v->op;
+}
+
+/* Something that is no work, and no view, needs the values of this one. */
+static void
+keep(struct plan_base *b, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		bool view;
+		const struct ir_op *maker = maker_of(b, ir_operand(op, j), &view);
+		if (maker)
+			b->op[maker->order].kept = true;
+	}
+}
+
+static void
+find_work(struct plan_base *b, struct ir_block *block)
+{
+	struct cost_collective c;
+
+	IR_FOR_OPS (op, block) {
+		struct plan_op *o = &b->op[op->order];
+		enum cost_kind kind = cost_op_kind(b->m, op);
+		*o = (struct plan_op){.op = op, .work = kind != COST_NONE};
+		o->collective = kind == COST_COLLECTIVE;
+		if (o->collective && cost_op_collective(b->m, op, &c))
+			o->bytes = c.bytes;
+		if (o->work)
+			b->first_node[op->order] = b->room++;
+		else
+			b->first_node[op->order] = PLAN_NONE;
+	}
+}
+
+static void
+add_dep(struct plan_base *b, struct plan_op *o, const struct ir_value *v)
+{
+	bool view;
+	const struct ir_op *maker = maker_of(b, v, &view);
+
+	if (!maker)
+		return;
+	uint32_t number = maker->order | (view ? PLAN_THROUGH_VIEW : 0);
+	for (uint32_t k = 0; k < o->ndeps; k++)
+		if ((b->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW) == maker->order) {
+			b->dep[o->first_dep + k] |= number & PLAN_THROUGH_VIEW;
+			return;
+		}
+	b->dep[o->first_dep + o->ndeps++] = number;
+}
+
+static void
+find_deps(struct plan_base *b, struct ir_block *block)
+{
+	uint32_t n = 0, operands = 0;
+
+	IR_FOR_OPS (op, block)
+		operands += op->noperands;
+	b->dep = NEW_ARRAY(b, uint32_t, operands);
+	IR_FOR_OPS (op, block) {
+		struct plan_op *o = &b->op[op->order];
+		o->first_dep = n;
+		if (!o->work) {
+			/* What reads an op only to hand it on as a view needs nothing itself. */
+			if (!op->nresults)
+				keep(b, op);
+			continue;
+		}
+		for (int j = 0; j < op->noperands; j++)
+			add_dep(b, o, ir_operand(op, j));
+		n += o->ndeps;
+	}
+}
+
+static void
+find_readers(struct plan_base *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->nops; i++)
+		for (uint32_t k = 0; k < b->op[i].ndeps; k++)
+			b->op[b->dep[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW].nreaders++;
+	for (uint32_t i = 0; i < b->nops; i++) {
+		b->op[i].first_reader = n;
+		n += b->op[i].nreaders;
+		b->op[i].nreaders = 0;
+	}
+	b->reader = NEW_ARRAY(b, uint32_t, n);
+	for (uint32_t i = 0; i < b->nops; i++)
+		for (uint32_t k = 0; k < b->op[i].ndeps; k++) {
+			struct plan_op *on =
+				&b->op[b->dep[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW];
+			b->reader[on->first_reader + on->nreaders++] = i;
+		}
+}
+
+/* May the two share a message? */
+static bool
+alike(const struct ir_op *a, const struct ir_op *b)
+{
+	if (a->code != b->code || !op_is(a, VARIADIC) ||
+		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
+		return false;
+	for (int i = 0; i < a->nattrs; i++) {
+		const struct ir_attr *other = ir_attr_find(b, a->attr[i].key);
+		if (strcmp(a->attr[i].key, "parts") != 0 &&
+			(!other || !ir_attr_equal(&a->attr[i], other)))
+			return false;
+	}
+	return true;
+}
+
+/* The first collective of each kind stands for it; there are few kinds. */
+static void
+find_kinds(struct plan_base *b)
+{
+	uint32_t *first = NEW_ARRAY(b, uint32_t, b->nops), n = 0;
+
+	for (uint32_t i = 0; i < b->nops; i++) {
+		uint32_t k = 0;
+		if (!b->op[i].collective)
+			continue;
+		while (k < n && (!alike(b->op[first[k]].op, b->op[i].op) ||
+					b->op[first[k]].over != b->op[i].over))
+			k++;
+		if (k == n)
+			first[n++] = i;
+		b->op[i].like = first[k];
+	}
+	talloc_free(first);
+}
+
+static void
+find_loops(struct plan_base *b, const struct ir_block *block)
+{
+	const struct issue *o = issue_create(b, b->m, block);
+
+	for (uint32_t i = 0; i < o->n; i++)
+		b->op[o->op[i]->order].over = o->loop[o->loop_of[i]].over;
+	talloc_free((void *)o);
+}
+
+static bool
+has_loops(const struct plan_base *b)
+{
+	for (uint32_t i = 0; i < b->nops; i++)
+		if (b->op[i].over)
+			return true;
+	return false;
+}
+
+static int
+end_asking(pthread_mutex_t *asking)
+{
+	pthread_mutex_destroy(asking);
+	return 0;
+}
+
+static struct plan_base *
+base_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+{
+	struct plan_base *b = NEW(owner, struct plan_base);
+	struct ir_func *main = ir_func_find(m, "main");
+
+	plan_split_views(m);
+	*b = (struct plan_base){.model = model, .m = m, .step = cost_step_create(b, model, m)};
+	if (!b->step) {
+		talloc_free(b);
+		return NULL;
+	}
+	struct ir_block *block = &main->body;
+	b->asking = NEW(b, pthread_mutex_t);
+	pthread_mutex_init(b->asking, NULL);
+	talloc_set_destructor(b->asking, end_asking);
+	b->nops = ir_block_number(block);
+	b->op = NEW_ARRAY(b, struct plan_op, b->nops);
+	b->first_node = NEW_ARRAY(b, uint32_t, b->nops);
+	b->fuse = fuse_table_create(b, m, block);
+	find_work(b, block);
+	find_deps(b, block);
+	find_readers(b);
+	find_loops(b, block);
+	find_kinds(b);
+	const struct event_device *d = &b->step->kind[b->step->kind_of[0]];
+	b->post = d->post;
+	b->wait = d->wait;
+	b->first = d->step;
+	b->async = d->async;
+	b->overlap = d->overlap;
+	b->whole = b->step->events->ndevices > 1 || has_loops(b);
+	return b;
+}
+
+struct plan *
+plan_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+{
+	struct plan *p = NEW(owner, struct plan);
+	struct plan_base *b = base_create(p, model, m);
+
+	if (!b) {
+		talloc_free(p);
+		return NULL;
+	}
+	p->base = b;
+	p->estimator =
+		estimator_create(p, model, b->step->kind_of[0], m, &ir_func_find(m, "main")->body);
+	plan_set_up(p);
+	plan_reset(p);
+	return p;
+}

@@ -1,0 +1,340 @@
+/*
+ * The values of a plan, and undoing their changes: what is about to change is written to a log of
+ * words, each record with its kind, index and length behind it, and put back from the newest on.
+ * Lists are never changed where they lie but written anew at the end of the pool, so undoing them
+ * is to put back where a node's list begins. Of the order moves are logged, and undone by moving
+ * back: what stands behind them may be the whole step.
+ */
+#include "passes/search/plan/impl.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <string.h>
+
+enum plan_log {
+	LOG_NODE,
+	LOG_HOME,
+	LOG_COPIES,
+	LOG_HOLDER,
+	LOG_TAKEN,  /* a node was taken out of the order at index */
+	LOG_PUT,    /* a node was put into the order at index */
+	LOG_SHIFT,  /* the node at index was put at another position */
+	LOG_BEHIND, /* nodes from index on were put behind another: plan_put_behind */
+	LOG_FREE,
+	LOG_SIZES,
+};
+
+enum { RECORD_END = 3 /* words behind a record: kind, index, length */ };
+
+/* --- the log --- */
+
+/* Copies n words of `from` to the log. */
+static void
+log_words(struct plan *p, enum plan_log kind, uint32_t index, const void *from, uint32_t n)
+{
+	if (p->nlog + n + RECORD_END > p->log_room) {
+		p->log_room = 2 * p->log_room + n + RECORD_END;
+		p->log = ARRAY_RESIZE(p, p->log, uint32_t, p->log_room);
+	}
+	plan_copy(&p->log[p->nlog], from, n);
+	p->nlog += n;
+	p->log[p->nlog++] = kind;
+	p->log[p->nlog++] = index;
+	p->log[p->nlog++] = n;
+}
+
+#define WORDS(type) ((uint32_t)(sizeof(type) / sizeof(uint32_t)))
+
+void
+plan_log_node(struct plan *p, uint32_t node)
+{
+	log_words(p, LOG_NODE, node, &p->node[node], WORDS(struct plan_state));
+}
+
+void
+plan_set_home(struct plan *p, uint32_t op, uint32_t node)
+{
+	log_words(p, LOG_HOME, op, &p->home[op], 1);
+	p->home[op] = node;
+}
+
+static void
+set_copies(struct plan *p, uint32_t op, uint32_t holder)
+{
+	log_words(p, LOG_COPIES, op, &p->copies[op], 1);
+	p->copies[op] = holder;
+}
+
+void
+plan_log_sizes(struct plan *p)
+{
+	const uint32_t sizes[] = {p->npool, p->nholders, p->nfree};
+	log_words(p, LOG_SIZES, 0, sizes, 3);
+}
+
+void
+plan_dirty(struct plan *p, uint32_t position)
+{
+	if (position < p->clean)
+		p->clean = position;
+}
+
+/* --- the order, without the log --- */
+
+/* Nodes low ... high - 1 of the order are where they are now. */
+static void
+number(struct plan *p, uint32_t low, uint32_t high)
+{
+	for (uint32_t i = low; i < high; i++)
+		p->node[p->order[i]].position = i;
+	plan_dirty(p, low);
+}
+
+static void
+close_gap(struct plan *p, uint32_t at)
+{
+	p->count--;
+	memmove(&p->order[at], &p->order[at + 1], (p->count - at) * sizeof *p->order);
+	number(p, at, p->count);
+}
+
+static void
+open_gap(struct plan *p, uint32_t at, uint32_t node)
+{
+	memmove(&p->order[at + 1], &p->order[at], (p->count - at) * sizeof *p->order);
+	p->order[at] = node;
+	p->count++;
+	number(p, at, p->count);
+}
+
+static void
+shift(struct plan *p, uint32_t from, uint32_t to)
+{
+	const uint32_t node = p->order[from], low = from < to ? from : to,
+		       high = from < to ? to : from;
+
+	if (from < to)
+		memmove(&p->order[from], &p->order[from + 1], (to - from) * sizeof *p->order);
+	else
+		memmove(&p->order[to + 1], &p->order[to], (from - to) * sizeof *p->order);
+	p->order[to] = node;
+	number(p, low, high + 1);
+}
+
+/*
+ * The last n of low ... high get the positions at[n], which ascend; the others are moved up, in
+ * their order.
+ */
+static void
+put_before(struct plan *p, uint32_t low, uint32_t high, const uint32_t *at, uint32_t n)
+{
+	uint32_t *late = p->late, from = high + 1 - n, k = n;
+
+	plan_copy(late, &p->order[from], n);
+	for (uint32_t i = high + 1; i-- > low && k;)
+		p->order[i] = at[k - 1] == i ? late[--k] : p->order[--from];
+	number(p, low, high + 1);
+}
+
+static void
+put_back(struct plan *p, enum plan_log kind, uint32_t index, const uint32_t *word, uint32_t n)
+{
+	switch (kind) {
+	case LOG_NODE:
+		memcpy(&p->node[index], word, sizeof p->node[index]);
+		if (p->node[index].position != PLAN_NONE)
+			plan_dirty(p, p->node[index].position);
+		break;
+	case LOG_HOME: p->home[index] = *word; break;
+	case LOG_COPIES: p->copies[index] = *word; break;
+	case LOG_HOLDER: p->holder[index].next = *word; break;
+	case LOG_TAKEN: open_gap(p, index, *word); break;
+	case LOG_PUT: close_gap(p, index); break;
+	case LOG_SHIFT: shift(p, *word, index); break;
+	case LOG_BEHIND: put_before(p, index, word[0], &word[1], n - 1); break;
+	case LOG_FREE: p->free[index] = *word; break;
+	case LOG_SIZES:
+		p->npool = word[0];
+		p->nholders = word[1];
+		p->nfree = word[2];
+		break;
+	}
+}
+
+uint32_t
+plan_mark(const struct plan *p)
+{
+	return p->nlog;
+}
+
+void
+plan_undo(struct plan *p, uint32_t mark)
+{
+	while (p->nlog > mark) {
+		const uint32_t *end = &p->log[p->nlog - RECORD_END];
+		p->nlog -= RECORD_END + end[2];
+		put_back(p, (enum plan_log)end[0], end[1], &p->log[p->nlog], end[2]);
+	}
+	if (p->clean > p->count)
+		p->clean = p->count;
+}
+
+/* --- lists --- */
+
+uint32_t
+plan_pool(struct plan *p, uint32_t n)
+{
+	if (p->npool + n > p->pool_room) {
+		p->pool_room = 2 * (p->npool + n);
+		p->pool = ARRAY_RESIZE(p, p->pool, uint32_t, p->pool_room);
+	}
+	p->npool += n;
+	return p->npool - n;
+}
+
+/* The same for lists of copies. */
+static void
+tidy_holders(struct plan *p)
+{
+	uint32_t n = 0;
+
+	if (p->nholders < 2 * p->base->nops + 1024)
+		return;
+	struct plan_holder *to = NEW_ARRAY(p, struct plan_holder, p->nholders);
+	for (uint32_t op = 0; op < p->base->nops; op++) {
+		uint32_t *link = &p->copies[op];
+		for (uint32_t h = *link; h != PLAN_NONE; h = p->holder[h].next) {
+			to[n] = (struct plan_holder){p->holder[h].node, PLAN_NONE};
+			*link = n;
+			link = &to[n++].next;
+		}
+	}
+	talloc_free(p->holder);
+	p->holder = to;
+	p->holders_room = p->nholders;
+	p->nholders = n;
+}
+
+/* Writes the lists that are in use one behind the other once most of the pool is waste. */
+static void
+plan_tidy(struct plan *p)
+{
+	uint32_t n = 0;
+
+	tidy_holders(p);
+	for (uint32_t i = 0; i < p->count; i++)
+		n += p->node[p->order[i]].nops + p->node[p->order[i]].npreds;
+	if (p->npool < 4 * n + 1024)
+		return;
+	uint32_t *pool = ARRAY_NEW(p, uint32_t, 2 * p->npool), at = 0;
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct plan_state *s = &p->node[p->order[i]];
+		plan_copy(&pool[at], &p->pool[s->op], s->nops);
+		s->op = at;
+		at += s->nops;
+		plan_copy(&pool[at], &p->pool[s->pred], s->npreds);
+		s->pred = at;
+		at += s->npreds;
+	}
+	p->pool_room = 2 * p->npool;
+	array_free(p->pool);
+	p->pool = pool;
+	p->npool = at;
+}
+
+void
+plan_forget(struct plan *p)
+{
+	p->nlog = 0;
+	plan_tidy(p);
+}
+
+void
+plan_add_copy(struct plan *p, uint32_t op, uint32_t node)
+{
+	if (p->nholders == p->holders_room) {
+		p->holders_room = 2 * p->holders_room + 64;
+		p->holder = RESIZE(p, p->holder, struct plan_holder, p->holders_room);
+	}
+	p->holder[p->nholders] = (struct plan_holder){node, p->copies[op]};
+	set_copies(p, op, p->nholders++);
+}
+
+void
+plan_drop_copy(struct plan *p, uint32_t op, uint32_t node)
+{
+	uint32_t at = p->copies[op], before = PLAN_NONE;
+
+	while (p->holder[at].node != node) {
+		before = at;
+		at = p->holder[at].next;
+	}
+	if (before == PLAN_NONE) {
+		set_copies(p, op, p->holder[at].next);
+		return;
+	}
+	log_words(p, LOG_HOLDER, before, &p->holder[before].next, 1);
+	p->holder[before].next = p->holder[at].next;
+}
+
+bool
+plan_holds(const struct plan *p, uint32_t node, uint32_t op)
+{
+	if (p->home[op] == node)
+		return true;
+	for (uint32_t h = p->copies[op]; h != PLAN_NONE; h = p->holder[h].next)
+		if (p->holder[h].node == node)
+			return true;
+	return false;
+}
+
+/* --- the order --- */
+
+void
+plan_remove(struct plan *p, uint32_t node)
+{
+	uint32_t at = p->node[node].position;
+
+	log_words(p, LOG_TAKEN, at, &node, 1);
+	plan_log_sizes(p);
+	plan_log_node(p, node);
+	close_gap(p, at);
+	p->node[node].position = PLAN_NONE;
+	log_words(p, LOG_FREE, p->nfree, &p->free[p->nfree], 1);
+	p->free[p->nfree++] = node;
+}
+
+void
+plan_insert(struct plan *p, uint32_t node, uint32_t position)
+{
+	log_words(p, LOG_PUT, position, NULL, 0);
+	open_gap(p, position, node);
+}
+
+/* Takes the node at position `from` to position `to`; those between move by one. */
+void
+plan_shift(struct plan *p, uint32_t from, uint32_t to)
+{
+	log_words(p, LOG_SHIFT, from, &to, 1);
+	shift(p, from, to);
+}
+
+void
+plan_put_behind(struct plan *p, uint32_t low, uint32_t high)
+{
+	uint32_t *late = p->late, *was = &p->late[p->base->room], n = 0, at = low;
+
+	was[0] = high;
+	for (uint32_t i = low; i <= high; i++) {
+		const uint32_t node = p->order[i];
+		if (p->stamp[node] == p->now && i != high) {
+			late[n++] = node;
+			was[n] = i;
+		} else {
+			p->order[at++] = node;
+		}
+	}
+	plan_copy(&p->order[at], late, n);
+	log_words(p, LOG_BEHIND, low, was, n + 1);
+	number(p, low, high + 1);
+}

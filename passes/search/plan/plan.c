@@ -1,0 +1,443 @@
+/*
+ * The nodes of a plan: who reads what, what each takes, what they are. A kernel whose members or
+ * readers have changed is settled: what nothing needs any more goes, and its time is asked for. How
+ * values change so that they can be undone is in passes/search/plan/log.c.
+ */
+#include "passes/search/plan/impl.h"
+
+#include "passes/analysis/alloc.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANSWERS = 1 << 12 /* messages whose times are remembered: a step has some hundred */ };
+
+/* --- who reads what --- */
+
+/* Through a view, which is of what stands in memory: a copy in the same kernel does not serve. */
+static bool
+reads_by_view(const struct plan *p, uint32_t reader, uint32_t op)
+{
+	const struct plan_op *o = &p->base->op[reader];
+
+	for (uint32_t k = 0; k < o->ndeps; k++)
+		if (p->base->dep[o->first_dep + k] == (op | PLAN_THROUGH_VIEW))
+			return true;
+	return false;
+}
+
+static bool
+reads_home(
+	const struct plan *p, uint32_t node, uint32_t reader, uint32_t op, uint32_t a, uint32_t b)
+{
+	return node != PLAN_NONE && node != a && node != b &&
+	       (!plan_holds(p, node, op) || reads_by_view(p, reader, op));
+}
+
+/* Does a node other than a and b that does `reader`, an op that reads `op`, read it from its home?
+ */
+static bool
+reader_outside(const struct plan *p, uint32_t op, uint32_t reader, uint32_t a, uint32_t b)
+{
+	uint32_t home = p->home[reader];
+
+	if (p->copies[op] == PLAN_NONE && p->copies[reader] == PLAN_NONE)
+		return home != PLAN_NONE && home != a && home != b;
+	if (reads_home(p, home, reader, op, a, b))
+		return true;
+	for (uint32_t h = p->copies[reader]; h != PLAN_NONE; h = p->holder[h].next)
+		if (reads_home(p, p->holder[h].node, reader, op, a, b))
+			return true;
+	return false;
+}
+
+bool
+plan_read_outside(const struct plan *p, uint32_t op, uint32_t a, uint32_t b)
+{
+	const struct plan_op *o = &p->base->op[op];
+
+	if (o->kept)
+		return true;
+	for (uint32_t k = 0; k < o->nreaders; k++)
+		if (reader_outside(p, op, p->base->reader[o->first_reader + k], a, b))
+			return true;
+	return false;
+}
+
+/* --- a node and its times --- */
+
+void
+plan_set_members(struct plan *p, uint32_t node, const uint32_t *member, uint32_t n)
+{
+	plan_log_sizes(p);
+	plan_log_node(p, node);
+	uint32_t at = plan_pool(p, n);
+	plan_copy(&p->pool[at], member, n);
+	p->node[node].op = at;
+	p->node[node].nops = n;
+}
+
+/* Which nodes a node reads from, in the order of its ops and their operands. */
+void
+plan_find_preds(struct plan *p, uint32_t node)
+{
+	struct plan_state *s = &p->node[node];
+	uint32_t n = 0, room = 0;
+
+	plan_log_sizes(p);
+	plan_log_node(p, node);
+	for (uint32_t i = 0; i < s->nops; i++)
+		room += p->base->op[p->pool[s->op + i] & PLAN_OP].ndeps;
+	uint32_t at = plan_pool(p, room), now = ++p->now;
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct plan_op *o = &p->base->op[p->pool[s->op + i] & PLAN_OP];
+		for (uint32_t k = 0; k < o->ndeps; k++) {
+			uint32_t dep = p->base->dep[o->first_dep + k];
+			uint32_t home = p->home[dep & ~PLAN_THROUGH_VIEW];
+			assert(home != PLAN_NONE ||
+				p->copies[dep & ~PLAN_THROUGH_VIEW] != PLAN_NONE);
+			bool inside = home == node ||
+				      (!(dep & PLAN_THROUGH_VIEW) && p->copies[dep] != PLAN_NONE &&
+					      plan_holds(p, node, dep));
+			if (inside || p->stamp[home] == now)
+				continue;
+			p->stamp[home] = now;
+			p->pool[at + n++] = home;
+		}
+	}
+	s->pred = at;
+	s->npreds = n;
+	p->npool = at + n;
+}
+
+/* Is a member, the i-th, read by a later one of its node? */
+static bool
+read_inside(const struct plan *p, const struct plan_state *s, uint32_t i)
+{
+	uint32_t op = p->pool[s->op + i] & PLAN_OP;
+
+	for (uint32_t j = i + 1; j < s->nops; j++) {
+		const struct plan_op *o = &p->base->op[p->pool[s->op + j] & PLAN_OP];
+		for (uint32_t k = 0; k < o->ndeps; k++)
+			if (p->base->dep[o->first_dep + k] == op)
+				return true;
+	}
+	return false;
+}
+
+/* Marks the members that others read. */
+static void
+mark_outs(struct plan *p, uint32_t node)
+{
+	struct plan_state *s = &p->node[node];
+
+	plan_copy(p->scratch, &p->pool[s->op], s->nops);
+	plan_set_members(p, node, p->scratch, s->nops);
+	for (uint32_t i = 0; i < s->nops; i++) {
+		uint32_t *member = &p->pool[s->op + i], op = *member & PLAN_OP;
+		*member &= ~PLAN_OUT;
+		if (!(*member & PLAN_COPY) && plan_read_outside(p, op, node, PLAN_NONE))
+			*member |= PLAN_OUT;
+	}
+}
+
+static void
+push_dropped(struct plan *p, uint32_t op)
+{
+	if (p->ndropped == p->dropped_room) {
+		p->dropped_room = 2 * p->dropped_room + 64;
+		p->dropped = RESIZE(p, p->dropped, uint32_t, p->dropped_room);
+	}
+	p->dropped[p->ndropped++] = op;
+}
+
+/* Drops members that nobody reads any more, the last first. */
+static void
+drop_unread(struct plan *p, uint32_t node)
+{
+	struct plan_state *s = &p->node[node];
+
+	for (uint32_t i = s->nops; i-- > 0;) {
+		uint32_t *member = &p->pool[s->op + i], op = *member & PLAN_OP;
+		if ((*member & PLAN_OUT) || read_inside(p, s, i))
+			continue;
+		if (*member & PLAN_COPY)
+			plan_drop_copy(p, op, node);
+		else
+			plan_set_home(p, op, PLAN_NONE);
+		push_dropped(p, op);
+		s->nops--;
+		memmove(member, member + 1, (s->nops - i) * sizeof *member);
+	}
+}
+
+static replay_time
+kernel_time(struct plan *p, const struct plan_state *s)
+{
+	uint32_t *op = p->scratch;
+
+	for (uint32_t i = 0; i < s->nops; i++) {
+		op[i] = p->pool[s->op + i] & PLAN_OP;
+		p->flag[i] = p->pool[s->op + i] & PLAN_OUT;
+	}
+	return replay_from_seconds(estimator_seconds(p->estimator, op, s->nops, p->flag));
+}
+
+/* Who reads it, what it reads and what it takes, after its members are what they are. */
+static void
+find_times(struct plan *p, uint32_t node)
+{
+	struct plan_state *s = &p->node[node];
+
+	plan_find_preds(p, node);
+	if (!s->message) {
+		s->duration = kernel_time(p, s);
+		return;
+	}
+	s->bytes = 0;
+	for (uint32_t i = 0; i < s->nops; i++)
+		s->bytes += p->base->op[p->pool[s->op + i] & PLAN_OP].bytes;
+	s->duration = plan_time_of_message(
+		p, p->base->op[p->pool[s->op] & PLAN_OP].like, s->bytes, s->nops, s->parts);
+	s->packing = plan_packing(p, node);
+}
+
+static void
+settle(struct plan *p, uint32_t node)
+{
+	plan_dirty(p, p->node[node].position);
+	mark_outs(p, node);
+	if (!p->node[node].message) {
+		plan_pack_again(p, node);
+		drop_unread(p, node);
+	}
+	if (p->node[node].nops)
+		find_times(p, node);
+	else
+		plan_remove(p, node);
+}
+
+void
+plan_settle(struct plan *p, uint32_t node)
+{
+	settle(p, node);
+	/* What dropped ops have read may be read by nobody any more. */
+	while (p->ndropped) {
+		const struct plan_op *o = &p->base->op[p->dropped[--p->ndropped]];
+		for (uint32_t k = 0; k < o->ndeps; k++) {
+			uint32_t home =
+				p->home[p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW];
+			if (home != PLAN_NONE)
+				settle(p, home);
+		}
+	}
+}
+
+void
+plan_settle_all(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		mark_outs(p, p->order[i]);
+	for (uint32_t i = 0; i < p->count; i++)
+		find_times(p, p->order[i]);
+	p->clean = 0;
+	plan_forget(p);
+}
+
+/* --- messages --- */
+
+static replay_time
+ask_for_message(const struct plan *p, uint32_t like, double bytes, uint32_t parts)
+{
+	const struct cost_step *step = p->base->step;
+	const struct ir_op *op = p->base->op[like].op;
+	struct cost_collective c;
+	bool measured;
+
+	cost_op_collective(p->base->m, op, &c);
+	c.bytes = bytes;
+	c.parts = parts;
+	const struct event_group *g =
+		&step->events->group[(uint32_t)c.axis * step->events->ndevices];
+	pthread_mutex_lock(p->base->asking);
+	double t = cost_message_seconds(step->model, step->m, op, &c, g, step->device, &measured);
+	pthread_mutex_unlock(p->base->asking);
+	return replay_from_seconds(t);
+}
+
+replay_time
+plan_time_of_message(struct plan *p, uint32_t like, double bytes, uint32_t tensors, uint32_t parts)
+{
+	uint64_t hash = (uint64_t)bytes * 0x9e3779b97f4a7c15u + like * 0xc2b2ae3d27d4eb4fu +
+			parts * 0x165667b19e3779f9u + tensors;
+	struct plan_answer *a = &p->answer[(hash >> 32) % ANSWERS];
+
+	if (a->parts != parts || a->like != like || a->bytes != bytes || a->tensors != tensors)
+		*a = (struct plan_answer){
+			bytes, like, parts, tensors, ask_for_message(p, like, bytes, parts)};
+	return a->time;
+}
+
+/* --- what it is now --- */
+
+uint32_t
+plan_room(const struct plan *p)
+{
+	return p->base->room;
+}
+
+uint32_t
+plan_count(const struct plan *p)
+{
+	return p->count;
+}
+
+uint32_t
+plan_at(const struct plan *p, uint32_t position)
+{
+	assert(position < p->count);
+	return p->order[position];
+}
+
+uint32_t
+plan_ops(const struct plan *p)
+{
+	return p->base->nops;
+}
+
+const struct ir_op *
+plan_op(const struct plan *p, uint32_t op)
+{
+	return p->base->op[op].op;
+}
+
+uint32_t
+plan_home(const struct plan *p, uint32_t op)
+{
+	return p->home[op];
+}
+
+bool
+plan_exists(const struct plan *p, uint32_t node)
+{
+	return p->node[node].position != PLAN_NONE;
+}
+
+struct plan_node
+plan_node(const struct plan *p, uint32_t node)
+{
+	const struct plan_state *s = &p->node[node];
+	const struct plan_time *t = &p->time[node];
+
+	assert(s->position != PLAN_NONE);
+	return (struct plan_node){&p->pool[s->op], &p->pool[s->pred], s->nops, s->npreds,
+		s->position, s->message ? PLAN_MESSAGE : PLAN_KERNEL, s->parts, s->bytes,
+		s->duration, t->start, t->end};
+}
+
+static uint32_t
+add_reader(struct plan *p, uint32_t node, uint32_t of, uint32_t *reader, uint32_t n)
+{
+	if (node == PLAN_NONE || node == of || p->stamp[node] == p->now)
+		return n;
+	p->stamp[node] = p->now;
+	reader[n] = node;
+	return n + 1;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+uint32_t
+plan_readers(struct plan *p, uint32_t node, uint32_t *reader)
+{
+	const struct plan_state *s = &p->node[node];
+	uint32_t n = 0;
+
+	p->now++;
+	for (uint32_t i = 0; i < s->nops; i++) {
+		uint32_t op = p->pool[s->op + i] & PLAN_OP;
+		const struct plan_op *o = &p->base->op[op];
+		for (uint32_t k = 0; (p->pool[s->op + i] & PLAN_OUT) && k < o->nreaders; k++) {
+			uint32_t r = p->base->reader[o->first_reader + k];
+			if (p->home[r] != PLAN_NONE && !plan_holds(p, p->home[r], op))
+				n = add_reader(p, p->home[r], node, reader, n);
+			for (uint32_t h = p->copies[r]; h != PLAN_NONE; h = p->holder[h].next)
+				if (!plan_holds(p, p->holder[h].node, op))
+					n = add_reader(p, p->holder[h].node, node, reader, n);
+		}
+	}
+	qsort(reader, n, sizeof *reader, ascending);
+	return n;
+}
+
+/* --- made, and as it was made --- */
+
+void
+plan_set_up(struct plan *p)
+{
+	const struct plan_base *b = p->base;
+
+	p->node = NEW_ARRAY(p, struct plan_state, b->room);
+	p->time = NEW_ARRAY(p, struct plan_time, b->room);
+	p->order = NEW_ARRAY(p, uint32_t, b->room);
+	p->home = NEW_ARRAY(p, uint32_t, b->nops);
+	p->copies = NEW_ARRAY(p, uint32_t, b->nops);
+	p->free = NEW_ARRAY(p, uint32_t, b->room);
+	p->waited = NEW_ARRAY(p, bool, b->room);
+	p->stamp = must_have(talloc_zero_array(p, uint32_t, b->room + 1));
+	p->scratch = NEW_ARRAY(p, uint32_t, b->nops);
+	p->member = NEW_ARRAY(p, uint32_t, b->nops);
+	p->moved = NEW_ARRAY(p, uint32_t, b->nops);
+	p->late = NEW_ARRAY(p, uint32_t, 2 * b->room);
+	p->flag = NEW_ARRAY(p, bool, b->nops);
+	p->answer = must_have(talloc_zero_array(p, struct plan_answer, ANSWERS));
+}
+
+void
+plan_clear(struct plan *p)
+{
+	const struct plan_base *b = p->base;
+
+	p->count = p->nfree = p->npool = p->nholders = p->nlog = p->clean = 0;
+	memset(p->home, 0xff, b->nops * sizeof *p->home);
+	memset(p->copies, 0xff, b->nops * sizeof *p->copies);
+	for (uint32_t i = 0; i < b->room; i++)
+		p->node[i].position = PLAN_NONE;
+}
+
+void
+plan_add_node(struct plan *p, uint32_t node, uint32_t parts)
+{
+	p->node[node] = (struct plan_state){.position = p->count, .parts = parts};
+	p->order[p->count++] = node;
+}
+
+void
+plan_reset(struct plan *p)
+{
+	const struct plan_base *b = p->base;
+
+	plan_clear(p);
+	for (uint32_t i = 0; i < b->nops; i++) {
+		uint32_t node = b->first_node[i];
+		if (node == PLAN_NONE)
+			continue;
+		plan_add_node(p, node, ir_parts(b->op[i].op));
+		p->home[i] = node;
+		p->node[node].message = b->op[i].collective;
+		plan_set_members(p, node, &i, 1);
+	}
+	plan_settle_all(p);
+}
+
+struct estimator_counts
+plan_estimates(const struct plan *p)
+{
+	return estimator_counts(p->estimator);
+}

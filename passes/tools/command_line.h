@@ -1,0 +1,67 @@
+/*
+ * The command line of a tool: one table, from which it is read and -help is printed. Options may
+ * begin with - or --. -h is -help.
+ */
+#ifndef PASSES_DRIVER_COMMAND_LINE_H
+#define PASSES_DRIVER_COMMAND_LINE_H
+
+#include "passes/tools/dopt/driver.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum flag_kind {
+	FLAG_GROUP, /* no flag: a heading of -help */
+	FLAG_BOOL,  /* bool: -x, -x=0, -x=1 */
+	FLAG_TEXT,  /* const char *: -x=TEXT or -x TEXT */
+	FLAG_LIST,  /* struct driver_list: the same, any number of times; one letter: also -xTEXT */
+	FLAG_MAYBE, /* const char *: -x or -x=TEXT: "" without */
+	FLAG_INT,   /* int64_t: -x=N or -x N, not negative */
+	FLAG_SHARE, /* double: -x=0.05 or -x=5%, not negative */
+	FLAG_CHOICE,   /* int: -x=a; choices count from 1, 0: not given */
+	FLAG_CHOICE_1, /* the same, or -x: the first choice without */
+};
+
+struct flag {
+	const char *name, *argument, *help; /* argument: choices as "a|b" */
+	enum flag_kind kind;
+	size_t at; /* in the tool's options */
+};
+
+/* What the options of a tool with commands are; each tool has its own. */
+struct tool;
+
+/* What a tool does with between `least` and `most` files. */
+struct command {
+	const char *name, *files, *help; /* files: "BEFORE AFTER" */
+	int least, most;
+	enum driver_exit (*run)(struct tool *t);
+};
+
+struct command_line {
+	const char *head, *tail; /* of -help, before and behind the tables */
+	const struct flag *flag;
+	const struct command *command; /* with commands: the first word is one */
+	size_t nflags, ncommands;
+	size_t words; /* in the options, a struct driver_list: the arguments that are no options */
+};
+
+/*
+ * Reads the arguments into `options`, which has the defaults; texts are owned by `owner` or argv.
+ * Returns false after saying on stderr what is wrong.
+ */
+bool command_line_read(
+	const void *owner, const struct command_line *l, void *options, int argc, char **argv);
+
+/* Usage, commands, options by group, exit status. */
+void command_line_help(FILE *out, const struct command_line *l);
+
+/*
+ * Prints -help on stdout where `help` is set, or on stderr where nothing is asked for; else runs
+ * the command that the words in *words begin with, without that word in front. DRIVER_USAGE where
+ * there is no such command or its files are too few or too many, said on stderr.
+ */
+enum driver_exit command_line_run(
+	const struct command_line *l, struct tool *t, bool help, struct driver_list *words);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * -workspace, and -budget: what a step may take on each device. One that needs more is an error at
+ * the op where most lives, with the three buffers that are largest there, and what would make them
+ * smaller where that is certain.
+ */
+#include "passes/tools/dopt/driver.h"
+
+#include "ir/base/unit.h"
+#include "lower/lower.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/tools/report/report.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <talloc.h>
+
+enum { BUDGET_LARGEST = 3 }; /* buffers that the message names */
+
+/* 2^62: a sum of two sizes must not overflow either, as for options of passes. */
+#define BUDGET_MOST 0x1p62
+#define TIME_LIMIT_MOST 1e6 /* seconds: more than a week is a slip */
+
+/* The value of an option that is a quantity. False: reported. */
+static bool
+read_quantity(struct driver *t, const char *option, const char *text, enum ir_unit_kind unit,
+	const double range[2], const char *expected, double *value)
+{
+	const char *wrong = ir_quantity_read(text, unit, value);
+
+	if (!wrong && (*value < range[0] || *value > range[1]))
+		wrong = text;
+	if (!wrong)
+		return true;
+	const uint32_t length = (uint32_t)strlen(text), begin = (uint32_t)(wrong - text);
+	const uint32_t base = diag_add_source(t->ctx->diag, option, text, length);
+	const struct ir_loc loc = {base + begin, base + (begin < length ? length : begin + 1)};
+	diag_error(
+		t->ctx->diag, loc, "option -%s: expected %s, found '%s'", option, expected, text);
+	return false;
+}
+
+bool
+driver_budget_read(struct driver *t)
+{
+	const double range[2] = {1, BUDGET_MOST};
+	double bytes = 0;
+
+	if (t->o->budget && !read_quantity(t, "budget", t->o->budget, UNIT_BYTES, range,
+				    "a size such as 80GB", &bytes))
+		return false;
+	t->manager->budget = (uint64_t)(bytes + 0.5);
+	return true;
+}
+
+/* "512MB", or "64MB..512MB". */
+static bool
+read_workspace(struct driver *t, struct storage_workspace *w)
+{
+	const double range[2] = {0, BUDGET_MOST};
+	const char *text = t->o->workspace, *dots = strstr(text, "..");
+	double least = 0, most = 0;
+
+	if (dots && !read_quantity(t, "workspace",
+			    talloc_strndup(t->pipeline, text, (size_t)(dots - text)), UNIT_BYTES,
+			    range, "a size such as 64MB before ..", &least))
+		return false;
+	if (!read_quantity(t, "workspace", dots ? dots + 2 : text, UNIT_BYTES, range,
+		    "a size such as 512MB, or two as in 64MB..512MB", &most))
+		return false;
+	*w = (struct storage_workspace){(uint64_t)(least + 0.5), (uint64_t)(most + 0.5)};
+	if (w->least <= w->most)
+		return true;
+	diag_error(t->ctx->diag, LOC_NONE,
+		"option -workspace: expected the smaller size first, found '%s'", text);
+	return false;
+}
+
+bool
+driver_storage_create(struct driver *t)
+{
+	t->storage = talloc(t->manager, struct storage_target);
+	if (!t->storage)
+		out_of_memory();
+	*t->storage = *lower_storage_target(t->o->target == 2 ? LOWER_CUDA : LOWER_HOST);
+	return !t->o->workspace || read_workspace(t, &t->storage->workspace);
+}
+
+bool
+driver_search_read(struct driver *t)
+{
+	const double range[2] = {1e-6, TIME_LIMIT_MOST};
+
+	t->manager->progress = NULL;
+	if (t->o->progress == DRIVER_PROGRESS_ALWAYS ||
+		(t->o->progress <= DRIVER_PROGRESS_AUTO && isatty(STDERR_FILENO)))
+		t->manager->progress = stderr;
+	return !t->o->time_limit || read_quantity(t, "time-limit", t->o->time_limit, UNIT_SECONDS,
+					    range, "a time such as 10s", &t->manager->time_limit);
+}
+
+/* "activations 1.2GB, params 300MB": kinds that live at a point, the largest first. */
+static char *
+kinds_text(const void *owner, const struct memory_point *p)
+{
+	bool done[MEMORY_NKINDS] = {false};
+	char *text = talloc_strdup(owner, ""), number[TEXT_NUMBER];
+
+	for (int n = 0; n < MEMORY_NKINDS; n++) {
+		int most = -1;
+		for (int k = 0; k < MEMORY_NKINDS; k++)
+			if (!done[k] && (most < 0 || p->bytes[k] > p->bytes[most]))
+				most = k;
+		done[most] = true;
+		if (p->bytes[most])
+			text = talloc_asprintf_append(text, "%s%s %s", *text ? ", " : "",
+				memory_kind_name((enum memory_kind)most),
+				text_bytes(number, (double)p->bytes[most]));
+	}
+	return text;
+}
+
+/* Rows of a step that are computed at one time: the first dimension of the inputs, if all have the
+ * same and no time axis splits it; else 0. */
+static int64_t
+batch_of(const struct ir_module *m, const struct ir_func *main)
+{
+	int64_t batch = 0;
+
+	for (const struct ir_op *op = main->body.first; op; op = op->next) {
+		const struct ir_type *t = op->code == OP_input ? op->result[0].type : NULL;
+		if (!t)
+			continue;
+		if (!t->rank || issue_axes(m, t) || (batch && t->dim[0] != batch))
+			return 0;
+		batch = t->dim[0];
+	}
+	return batch;
+}
+
+/* Bytes of activations at the peak whose first dimension counts rows of the batch. */
+static uint64_t
+rows_of_batch(const struct memory_curve *c, int64_t batch)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < c->nheld; i++) {
+		const struct memory_held *h = &c->held[i];
+		const bool rows = batch > 1 && h->kind == MEMORY_ACTIVATION && h->value &&
+				  h->value->type->rank && h->value->type->dim[0] % batch == 0;
+		sum += rows ? h->bytes : 0;
+	}
+	return sum;
+}
+
+/* What would make the step fit, where what lives at the peak says so. */
+static void
+advise(const struct driver *t, const struct memory_curve *c, const struct ir_module *m,
+	const struct ir_func *main)
+{
+	const struct memory_point *p = &c->point[c->peak];
+	const uint64_t kept = p->bytes[MEMORY_PARAM] + p->bytes[MEMORY_STATE];
+	const uint64_t rows = rows_of_batch(c, batch_of(m, main));
+	char number[TEXT_NUMBER];
+
+	if (kept > t->manager->budget)
+		diag_note(t->ctx->diag, LOC_NONE,
+			"params and states alone take %s: no smaller batch helps, splitting them "
+			"over more devices would",
+			text_bytes(number, (double)kept));
+	else if (rows > c->allocated - t->manager->budget)
+		diag_note(t->ctx->diag, LOC_NONE,
+			"activations of all rows of the batch take %s: micro-batches over a time "
+			"axis, or fewer rows, make them smaller",
+			text_bytes(number, (double)rows));
+}
+
+static void
+report(const struct driver *t, const struct memory_curve *c)
+{
+	const struct memory_point *p = &c->point[c->peak];
+	const struct ir_loc at = p->op ? p->op->loc : LOC_NONE;
+	char needs[TEXT_NUMBER], over[TEXT_NUMBER], budget[TEXT_NUMBER], number[TEXT_NUMBER];
+	struct diag *d = t->ctx->diag;
+
+	diag_error(d, at,
+		"the step needs %s on each device, %s more than the budget of %s; most lives at "
+		"%s, here: %s",
+		text_bytes(needs, (double)c->allocated),
+		text_bytes(over, (double)(c->allocated - t->manager->budget)),
+		text_bytes(budget, (double)t->manager->budget), c->peak_name, kinds_text(c, p));
+	for (uint32_t i = 0; i < c->nheld && i < BUDGET_LARGEST; i++) {
+		const struct memory_held *h = &c->held[i];
+		diag_note(d, h->op ? h->op->loc : LOC_NONE, "%s of it: %s (%s)",
+			text_bytes(number, (double)h->bytes), h->name, memory_kind_one(h->kind));
+	}
+	if (c->allocated > p->live)
+		diag_note(d, LOC_NONE, "%s of it are gaps between buffers",
+			text_bytes(number, (double)(c->allocated - p->live)));
+}
+
+bool
+driver_budget_check(struct driver *t, struct ir_module *m)
+{
+	if (!t->manager->budget)
+		return true;
+	void *scratch = talloc_new(t->pipeline);
+	struct ir_module *flat = driver_without_calls(scratch, t, m);
+	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
+	if (flat && !main)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"option -budget: the module has no @main, whose memory could be known");
+	bool fits = main != NULL;
+	if (main) {
+		const struct memory_curve *c = memory_curve_create(scratch, flat, main, t->storage);
+		fits = c->allocated <= t->manager->budget;
+		if (!fits) {
+			report(t, c);
+			advise(t, c, flat, main);
+		}
+	}
+	talloc_free(scratch);
+	return fits;
+}

@@ -1,0 +1,75 @@
+/* The cost model that the options ask for. */
+#include "passes/tools/dopt/driver.h"
+
+#include "parser/cluster/cluster.h"
+#include "passes/analysis/profile/profile.h"
+
+#include <sys/stat.h>
+#include <talloc.h>
+
+/*
+ * Is it not there, or has it no entries yet? What is wrong with it, others find. Another process may
+ * create it meanwhile, so what was there is asked first.
+ */
+static bool
+is_empty(struct driver *t, const char *path)
+{
+	struct stat st;
+	char **names;
+	if (stat(path, &st) != 0 || st.st_size == 0)
+		return true;
+	bool muted = diag_mute(t->ctx->diag, true);
+	struct profile *p = profile_open(t->manager, t->ctx->diag, path, PROFILE_READ);
+	bool empty = p && profile_devices(p, p, &names) == 0;
+
+	talloc_free(p);
+	diag_mute(t->ctx->diag, muted);
+	return empty;
+}
+
+/* Do the options of the estimator go together? */
+static bool
+estimator_fits(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+
+	if (o->estimator == DRIVER_ESTIMATE_NETWORK && !o->estimator_weights)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=network needs weights: -estimator-weights=FILE, which "
+			"dopt-profile train writes");
+	else if (o->estimator == DRIVER_ESTIMATE_ANALYTIC && o->estimator_weights)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=analytic uses no weights, but -estimator-weights is given");
+	else if (o->estimator == DRIVER_ESTIMATE_MEASURE && !o->profile)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-estimator=measure needs -profile=FILE, into which it measures");
+	else
+		return true;
+	return false;
+}
+
+bool
+driver_cost_create(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+	struct cost_options co = {.profile = o->profile,
+		.transport = o->transport,
+		.algorithm = o->algorithm ? (enum collective_algorithm)(o->algorithm - 1)
+					  : COLLECTIVE_AUTO,
+		.fine = o->replay == DRIVER_REPLAY_FINE,
+		.storage = t->storage};
+
+	/* What is to be measured may be the first in its profile. */
+	if ((o->measure || o->emit == DRIVER_EMIT_MEASURE ||
+		    o->estimator == DRIVER_ESTIMATE_MEASURE) &&
+		o->profile && is_empty(t, o->profile))
+		co.profile = NULL;
+	if (!estimator_fits(t))
+		return false;
+	co.network = o->estimator_weights;
+	if (o->cluster && !(co.cluster = cluster_open(t->manager, t->ctx, o->cluster)))
+		return false;
+	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
+	t->manager->cost = t->cost;
+	return t->cost != NULL;
+}

@@ -1,0 +1,167 @@
+/*
+ * Which op was at hand when a pass crashed. Passes do not say which op they work on, and plugins
+ * would not; but who works on an op has its address in a register or on the stack. So on a crash
+ * both are searched, registers first, then the stack from the innermost function on, for the first
+ * word that is the address of an op. What is an op shows in its memory: its results and its
+ * operands' uses point back to it.
+ *
+ * The code runs in a signal handler, in a process whose memory may be broken. So it calls only what
+ * is safe there, and reads nothing by itself that might not be mapped: write(2) into a pipe reads,
+ * and fails where a load would be a second crash.
+ *
+ * Under sanitizers it stays away: their own reports say more.
+ */
+#include "passes/tools/dopt/crash_impl.h"
+
+#include "ir/ir.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum {
+	/* Of the stack: some hundred frames of functions that have the op as an argument. */
+	WORDS_MAX = 8192,
+	PAGE = 4096,
+	/* The handler's own stack: a crash may be one of the other for lack of room. */
+	STACK_BYTES = 64 << 10,
+};
+
+/* A signal handler is given no argument of ours. Written once, before any pass runs. */
+static struct crash_note *note;
+
+/* Copies n <= PAGE bytes; false: they are not all there. */
+static bool
+copy(void *to, const void *from, size_t n)
+{
+	return write(note->probe[1], from, n) == (ssize_t)n &&
+	       read(note->probe[0], to, n) == (ssize_t)n;
+}
+
+static void
+copy_text(char *to, const char *from)
+{
+	for (size_t i = 0; i + 1 < CRASH_TEXT && copy(&to[i], from + i, 1) && to[i]; i++)
+		to[i + 1] = 0;
+}
+
+/* Does memory at `p` look like an op, all through? */
+static bool
+is_op(const struct ir_op *p, struct ir_op *op)
+{
+	struct ir_value result;
+	struct ir_use operand;
+
+	if ((uintptr_t)p < PAGE || (uintptr_t)p % _Alignof(struct ir_op) || !copy(op, p, sizeof *op))
+		return false;
+	if (op->code >= OP_NCODES || op->nresults + op->noperands == 0)
+		return false;
+	if (op->nresults && (!copy(&result, op->result, sizeof result) || result.op != p))
+		return false;
+	return !op->noperands ||
+	       (copy(&operand, op->operand, sizeof operand) && operand.op == p);
+}
+
+static void
+describe(const struct ir_op *op)
+{
+	const char *file;
+	struct ir_value result;
+
+	copy_text(note->op, op_name((enum op_code)op->code));
+	if (op->nresults && copy(&result, op->result, sizeof result) && result.name)
+		copy_text(note->value, result.name);
+	/* Allocates nothing. */
+	if (note->diag && diag_place(note->diag, op->loc, &file, &note->line, &note->column))
+		copy_text(note->file, file);
+}
+
+/* Of words that are mapped. */
+static bool
+search(const uintptr_t *word, size_t n)
+{
+	struct ir_op op;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_op((const struct ir_op *)word[i], &op)) {
+			describe(&op);
+			return true;
+		}
+	return false;
+}
+
+static uintptr_t
+stack_pointer(const ucontext_t *u)
+{
+#if defined(__x86_64__)
+	return (uintptr_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return (uintptr_t)u->uc_mcontext.sp;
+#else
+	(void)u;
+	return 0;
+#endif
+}
+
+static void
+search_stack(uintptr_t at)
+{
+	static const size_t words = PAGE / sizeof(uintptr_t);
+	uintptr_t word[PAGE / sizeof(uintptr_t)];
+
+	at -= at % sizeof(uintptr_t);
+	for (size_t seen = 0; at && seen < WORDS_MAX; seen += words) {
+		const size_t n = (PAGE - at % PAGE) / sizeof(uintptr_t);
+		if (!copy(word, (const void *)at, n * sizeof *word) || search(word, n))
+			return;
+		at += n * sizeof *word;
+	}
+}
+
+/* Handlers of fatal signals are reset when they run: raised again, the signal ends the process. */
+static void
+on_crash(int number, siginfo_t *info, void *context)
+{
+	const ucontext_t *u = context;
+
+	(void)info;
+	if (!search((const uintptr_t *)&u->uc_mcontext,
+		    sizeof u->uc_mcontext / sizeof(uintptr_t)))
+		search_stack(stack_pointer(u));
+	raise(number);
+}
+
+void
+crash_watch_ops(struct crash_note *n)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	struct sigaction a = {
+		.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+	/* Deep recursion leaves no room on the stack that it ran on. */
+	stack_t stack = {.ss_size = STACK_BYTES};
+
+	if (SANITIZED || pipe2(n->probe, O_CLOEXEC | O_NONBLOCK))
+		return;
+	stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
+		return;
+	note = n;
+	sigemptyset(&a.sa_mask);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &a, NULL);
+}

@@ -1,0 +1,559 @@
+/*
+ * dopt: reads a module, runs passes on it, writes it or builds a program.
+ *
+ *     command line -> text -> parts -> module -> passes -> module as text, program, or results
+ */
+#include "passes/tools/dopt/driver.h"
+
+#include "ir/base/array.h"
+#include "lower/lower.h"
+#include "lower/stablehlo/stablehlo.h"
+#include "parser/dir/parse.h"
+#include "parser/stablehlo/import/import.h"
+#include "passes/tools/dopt/checks.h"
+#include "passes/tools/dopt/crash.h"
+#include "passes/tools/input.h"
+#include "passes/tools/dopt/measure.h"
+#include "passes/tools/report/report.h"
+#include "passes/tools/dopt/trial.h"
+#include "runtime/write_file.h"
+#include "ir/base/suggest.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+#include <unistd.h>
+
+const char driver_name[] = "dopt";
+
+static const char version[] = "0.1.0";
+
+/* "B=128" */
+static bool
+read_define(const void *owner, const char *text, struct parse_define *define)
+{
+	const char *equals = strchr(text, '=');
+	char *end;
+
+	if (equals && equals > text) {
+		errno = 0;
+		define->name = talloc_strndup(owner, text, (size_t)(equals - text));
+		define->value = strtoll(equals + 1, &end, 10);
+		if (equals[1] && !*end && !errno)
+			return true;
+	}
+	driver_error("option -D: expected NAME=N, found '%s'", text);
+	return false;
+}
+
+/* Every name in the list is a pass, or "all", or `special`. */
+static bool
+check_pass_names(const void *owner, const struct pass_registry *r, const char *option,
+	const char *list, const char *special)
+{
+	char *copy = talloc_strdup(owner, list ? list : ""), *word;
+
+	while (list && (word = strsep(&copy, ","))) {
+		if (!strcmp(word, "all") || !strcmp(word, special) || pass_registry_find(r, word))
+			continue;
+		struct suggestion near = suggestion_for(word);
+		for (int i = 0; i < pass_registry_count(r); i++)
+			suggestion_add(&near, pass_registry_get(r, i)->name);
+		driver_error("option -%s: unknown pass '%s'%s", option, word,
+			suggestion_text(owner, &near));
+		return false;
+	}
+	return true;
+}
+
+static bool
+load_plugins(const struct driver_options *o, struct pass_registry *r, struct diag *d)
+{
+	for (int i = 0; i < o->load.n; i++) {
+		crash_doing(o->note, "while it loaded the plugin %s", o->load.item[i]);
+		if (!pass_plugin_load(r, d, o->load.item[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Plugins, pipelines, names of passes: what the command line says that needs the registry. */
+static enum driver_exit
+set_up_passes(struct driver *t)
+{
+	const struct driver_options *o = t->o;
+	bool ok = true;
+
+	if (!load_plugins(o, t->manager->registry, t->ctx->diag))
+		return DRIVER_INPUT;
+	for (int i = 0; i < o->pass.n; i++)
+		ok &= pass_pipeline_parse(t->pipeline, t->manager, "pipeline", o->pass.item[i]);
+	ok &= driver_budget_read(t);
+	ok &= driver_storage_create(t);
+	ok &= driver_search_read(t);
+	ok &= driver_whatif_read(t);
+	ok &= check_pass_names(
+		t->pipeline, t->manager->registry, "print-before", o->print_before, "all");
+	ok &= check_pass_names(
+		t->pipeline, t->manager->registry, "print-after", o->print_after, "changed");
+	return ok ? DRIVER_OK : DRIVER_USAGE;
+}
+
+/* StableHLO, by the name of the file or by its first words. */
+static bool
+is_mlir(const struct driver_input *in)
+{
+	size_t n = strlen(in->name);
+
+	return (n > 5 && !strcmp(in->name + n - 5, ".mlir")) || mlir_is_text(in->text, in->length);
+}
+
+static struct ir_module *
+import_module(struct driver *t, const struct driver_input *in)
+{
+	const struct driver_options *o = t->o;
+	const struct import_options io = {.carry = o->carry,
+		.replicas = o->replicas,
+		.entry = o->entry,
+		.expect = o->expect,
+		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
+
+	if (o->define.n) {
+		driver_error("option -D: '%s' is StableHLO, which has no lets", in->name);
+		return NULL;
+	}
+	struct mlir_file *file = mlir_read(t->manager, t->ctx, in->name, in->text, in->length);
+	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
+	talloc_free(file);
+	return m;
+}
+
+static struct ir_module *
+read_module(struct driver *t, const struct driver_input *in)
+{
+	struct parse_define *define =
+		talloc_zero_array(t->pipeline, struct parse_define, (size_t)t->o->define.n + 1);
+
+	for (int i = 0; i < t->o->define.n; i++)
+		if (!read_define(define, t->o->define.item[i], &define[i]))
+			return NULL;
+	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
+	crash_doing(t->o->note, "while it read %s", in->name);
+	struct ir_module *m =
+		is_mlir(in) ? import_module(t, in)
+			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
+	return m && ir_verify(m) ? m : NULL;
+}
+
+/* Is the result what a step is predicted to do? */
+static bool
+emits_view(const struct driver_options *o)
+{
+	return o->emit == DRIVER_EMIT_TIMELINE || o->emit == DRIVER_EMIT_REPORT;
+}
+
+static bool
+write_view(struct driver *t, struct ir_module *m, FILE *out)
+{
+	const struct cost_model *cost = t->whatif ? t->stats->whatif->model : t->cost;
+	struct view *v = view_create(t->pipeline, cost, m);
+
+	if (v && t->o->emit == DRIVER_EMIT_REPORT)
+		driver_report_write(out, t, v);
+	else if (v)
+		driver_timeline_write(out, v);
+	return v != NULL;
+}
+
+static bool
+measures(const struct driver_options *o)
+{
+	return o->measure || o->emit == DRIVER_EMIT_MEASURE;
+}
+
+static bool
+measure(const struct driver *t, struct ir_module *m, FILE *out)
+{
+	const struct driver_options *o = t->o;
+	const struct measure_options mo = {.profile = o->profile,
+		.program = o->emit == DRIVER_EMIT_MEASURE ? o->output : NULL,
+		.mpi = o->measure_mpi,
+		.all = o->measure == DRIVER_MEASURE_ALL,
+		.again = o->measure == DRIVER_MEASURE_AGAIN,
+		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.cuda = o->target == 2,
+		.storage = t->storage};
+
+	return driver_measure(m, &mo, out);
+}
+
+/* Are times predicted for the kind of device that the program will run on? Those of
+ * `generic` are 30 to 60 times too long for a GPU. */
+static bool
+knows_device(const struct driver_options *o)
+{
+	return o->target != 2 || o->cluster || o->profile;
+}
+
+static bool
+write_result(struct driver *t, struct ir_module *m, FILE *out)
+{
+	const struct driver_options *o = t->o;
+
+	crash_doing(o->note, "after the passes, while it made the result");
+	if (t->checks)
+		return driver_checks_run(t->checks, m);
+	if (o->run) {
+		struct interp_options io = driver_interp_options(o);
+		return interp_run_print(m, &io, out);
+	}
+	if (measures(o))
+		return measure(t, m, out);
+	if (o->emit == DRIVER_EMIT_PROGRAM) {
+		struct cost_report report = {0};
+		struct lower_options lo = {.target = o->target == 2 ? LOWER_CUDA : LOWER_HOST,
+			.storage = t->storage,
+			.output = o->output};
+		if (!cost_evaluate(t->cost, m, &report))
+			return false;
+		lo.predicted = knows_device(o) ? report.iteration : 0;
+		lo.predicted_bytes = (uint64_t)report.peak_bytes;
+		return lower_emit_program(m, &lo);
+	}
+	if (emits_view(o))
+		return write_view(t, m, out);
+	if (o->emit == DRIVER_EMIT_STABLEHLO)
+		return stablehlo_write(out, m);
+	if (o->emit != DRIVER_EMIT_NONE)
+		ir_print(out, m);
+	return true;
+}
+
+static bool
+write_remarks(const struct driver *t)
+{
+	struct driver_output yaml;
+
+	if (!t->o->remarks || !*t->o->remarks)
+		return true;
+	if (!driver_output_open(&yaml, t->o->remarks))
+		return false;
+	pass_remarks_yaml(yaml.file, t->manager);
+	return driver_output_close(&yaml);
+}
+
+static void
+write_stats(const struct driver *t)
+{
+	FILE *out = t->o->emit == DRIVER_EMIT_NONE ? stdout : stderr;
+
+	if (t->stats && (t->o->stats || t->o->time))
+		driver_stats_print(out, t->stats, t->o->stats ? t->cost : NULL,
+			t->o->stats == DRIVER_STATS_JSON);
+	else if (t->whatif)
+		driver_whatif_print(out, t->stats->whatif);
+}
+
+/* Everything between a text and a result. */
+static enum driver_exit
+transform(struct driver *t, const struct driver_input *in, FILE *out)
+{
+	enum driver_exit exit = set_up_passes(t);
+	struct ir_module *m;
+
+	if (exit != DRIVER_OK)
+		return exit;
+	if (!driver_cost_create(t) || !(m = read_module(t, in)))
+		return DRIVER_INPUT;
+	if (!pass_pipeline_check(t->pipeline, t->manager, m))
+		return DRIVER_INPUT;
+	if (t->o->emit == DRIVER_EMIT_PROGRAM || t->o->emit == DRIVER_EMIT_STABLEHLO ||
+		emits_view(t->o) || measures(t->o))
+		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
+	exit = driver_passes_run(t, &m);
+	if (!write_remarks(t))
+		return DRIVER_INPUT;
+	if (exit != DRIVER_OK)
+		return exit;
+	if (t->whatif && !driver_whatif_run(t, m))
+		return DRIVER_INPUT;
+	write_stats(t);
+	if (!driver_budget_check(t, m))
+		return DRIVER_INPUT;
+	/* With -verify-diagnostics messages are all that counts. */
+	return t->o->verify_diagnostics || write_result(t, m, out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+/* A driver for one text, owned by `scratch`. */
+static struct driver
+make_driver(void *scratch, const struct driver_options *o)
+{
+	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
+
+	crash_diag(o->note, t.ctx->diag);
+	t.manager = pass_manager_create(scratch, t.ctx);
+	t.manager->verify_each = o->verify_each;
+	t.manager->seed = (uint64_t)o->seed;
+	t.pipeline = pass_pipeline_create(scratch);
+	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
+		o->keep == DRIVER_KEEP_BETTER)
+		t.stats = talloc_zero(scratch, struct driver_stats);
+	return t;
+}
+
+/*
+ * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
+ * plan of a search is one, are measured as far as the profile lacks them, or all of them again;
+ * *stored receives how many these were.
+ */
+static bool
+measure_round(
+	const struct driver_options *o, const struct driver_input *in, bool again, int *stored)
+{
+	void *scratch = talloc_new(NULL);
+	struct driver t = make_driver(scratch, o);
+	struct ir_module *m = NULL;
+	bool good = set_up_passes(&t) == DRIVER_OK && driver_cost_create(&t) &&
+		    (m = read_module(&t, in)) != NULL &&
+		    pass_pipeline_check(t.pipeline, t.manager, m);
+	if (good) {
+		pass_pipeline_require(t.pipeline, t.manager, m, "no-calls");
+		good = driver_passes_run(&t, &m) == DRIVER_OK;
+	}
+	const struct measure_options mo = {.profile = o->profile,
+		.mpi = o->measure_mpi,
+		.again = again,
+		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.cuda = o->target == 2,
+		.storage = t.storage,
+		.stored = stored};
+	good = good && driver_measure(m, &mo, stderr);
+	crash_diag(o->note, NULL);
+	talloc_free(scratch);
+	return good;
+}
+
+/*
+ * What was measured changes what is best, and what is best then may have kernels that were not
+ * measured: so again, until it has none, or until so many rounds are over. A search settles within
+ * three or four in our steps; the rest of the time is better spent on searching.
+ *
+ * A search takes the kernels whose times came out low. So what it has chosen is measured again, by
+ * another process, before it is believed; if it is still best, that is the end.
+ */
+enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
+
+static bool
+measure_plans(const struct driver_options *o, const struct driver_input *in)
+{
+	int stored = 1, again = 0;
+
+	for (int i = 0; i < MEASURE_ROUNDS; i++) {
+		if (!measure_round(o, in, false, &stored))
+			return false;
+		if (stored)
+			continue;
+		if (again++ == MEASURE_AGAIN)
+			return true;
+		if (!measure_round(o, in, true, &stored))
+			return false;
+	}
+	return true;
+}
+
+static enum driver_exit
+transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out,
+	struct driver_checks *checks)
+{
+	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
+		return DRIVER_INPUT;
+	void *scratch = talloc_new(NULL);
+	struct driver t = make_driver(scratch, o);
+	struct driver_expect *expect = NULL;
+
+	t.manager->show_remarks = o->remarks && !*o->remarks;
+	t.manager->keep_remarks = (o->remarks && *o->remarks) || o->emit == DRIVER_EMIT_REPORT;
+	if (o->verify_diagnostics)
+		expect = driver_expect_create(scratch, t.ctx->diag, in->name, in->text);
+	if (checks)
+		driver_checks_begin(t.checks = checks, t.ctx->diag, in->text);
+	enum driver_exit exit = transform(&t, in, out);
+	if (checks)
+		exit = driver_checks_end(checks, out, exit);
+	if (expect && exit != DRIVER_USAGE)
+		exit = driver_expect_finish(expect) ? DRIVER_OK : DRIVER_INPUT;
+	crash_diag(o->note, NULL);
+	talloc_free(scratch);
+	return exit;
+}
+
+static enum driver_exit
+worse(enum driver_exit a, enum driver_exit b)
+{
+	return a > b ? a : b;
+}
+
+static enum driver_exit
+transform_parts(const struct driver_options *o, const struct driver_input *in, FILE *out)
+{
+	enum driver_exit exit = DRIVER_OK;
+	struct driver_checks *checks = o->expect ? driver_checks_create(array_context(in->text)) : NULL;
+	struct driver_input part;
+	size_t at = 0;
+
+	if (!o->split)
+		exit = transform_part(o, in, out, checks);
+	for (bool first = true; o->split && driver_input_part(array_context(in->text), in, &at, &part);
+		first = false) {
+		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics && !checks)
+			fputs("// -----\n", out);
+		exit = worse(exit, transform_part(o, &part, out, checks));
+		if (exit == DRIVER_USAGE || (exit != DRIVER_OK && o->reproducer))
+			break;
+	}
+	if (checks)
+		driver_checks_sum(checks, out);
+	return exit;
+}
+
+/* Of several plans the one that was fastest in fact. */
+static enum driver_exit
+transform_tried(const void *scratch, const struct driver_options *o, const struct driver_input *in,
+	FILE *out)
+{
+	const struct driver_options rest = driver_trial_rest(o);
+	struct driver_input best;
+	enum driver_exit exit = driver_trial(scratch, o, in, transform_parts, &best);
+
+	return exit == DRIVER_OK ? transform_parts(&rest, &best, out) : exit;
+}
+
+/* The program is written under the name in -o by the compiler, everything else by us. */
+static bool
+has_own_output(const struct driver_options *o)
+{
+	return o->run || o->measure || o->expect ||
+	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE &&
+		       o->emit != DRIVER_EMIT_MEASURE);
+}
+
+static enum driver_exit
+transform_file(const void *scratch, const struct driver_options *o)
+{
+	struct driver_output out;
+	struct driver_input in;
+
+	if (!driver_input_read(scratch, &in, o->input))
+		return DRIVER_INPUT;
+	if (!driver_output_open(&out, has_own_output(o) ? o->output : NULL))
+		return DRIVER_INPUT;
+	enum driver_exit exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)
+					   : transform_parts(o, &in, out.file);
+	if (exit == DRIVER_OK || out.file == stdout)
+		return driver_output_close(&out) ? exit : worse(exit, DRIVER_INPUT);
+	driver_output_discard(&out);
+	return exit;
+}
+
+/* -help, -version and the lists: true where the command line asks for one, with *exit set. */
+static bool
+answer(const void *scratch, const struct driver_options *o, enum driver_exit *exit)
+{
+	const char *topic = o->help && *o->help ? o->help : o->input;
+	struct driver_output out;
+	bool ok;
+
+	if (!o->help && !o->version && !o->list_passes && !o->list_ops && !o->list_clusters)
+		return false;
+	struct ir_context *ctx = ir_context_create(scratch);
+	struct pass_manager *manager = pass_manager_create(scratch, ctx);
+	ok = load_plugins(o, manager->registry, ctx->diag);
+	ok = ok && driver_output_open(&out, o->output);
+	*exit = DRIVER_INPUT;
+	if (!ok)
+		return true;
+	if (o->version)
+		fprintf(out.file, "dopt %s, plugin interface %d\n", version, DOPT_API_VERSION);
+	else if (o->help && topic)
+		ok = driver_help_topic(out.file, manager->registry, topic);
+	else if (o->help)
+		driver_options_help(out.file);
+	else if (o->list_passes)
+		driver_list_passes(out.file, manager->registry, o->list_passes == DRIVER_LIST_MD);
+	else if (o->list_clusters)
+		ok = driver_list_clusters(out.file, ctx, o->list_clusters);
+	else
+		driver_list_ops(out.file, o->list_ops == DRIVER_LIST_MD);
+	*exit = ok ? DRIVER_OK : o->list_clusters ? DRIVER_INPUT : DRIVER_USAGE;
+	if (!driver_output_close(&out))
+		*exit = DRIVER_INPUT;
+	return true;
+}
+
+/* Options that do not go together. */
+static bool
+options_agree(const struct driver_options *o)
+{
+	bool program = o->emit == DRIVER_EMIT_PROGRAM || o->emit == DRIVER_EMIT_MEASURE;
+	const char *what = o->emit == DRIVER_EMIT_MEASURE ? "measure" : "program";
+
+	if (program && o->run)
+		driver_error("-emit=%s and -run do not go together", what);
+	else if (emits_view(o) && (o->run || o->measure || o->split))
+		driver_error("-emit=%s goes with none of -run, -measure and -split-input-file",
+			o->emit == DRIVER_EMIT_REPORT ? "report" : "timeline");
+	else if (o->measure && (program || o->run))
+		driver_error("-measure goes with neither -run nor -emit=%s", what);
+	else if (o->measure && o->whatif)
+		driver_error("-measure and -whatif do not go together");
+	else if (o->measure && !o->profile)
+		driver_error("-measure needs a file to put the times into: -profile=FILE");
+	else if (program && (!o->output || !strcmp(o->output, "-")))
+		driver_error("-emit=%s needs a file for the program: -o FILE", what);
+	else if (program && o->split)
+		driver_error("-emit=%s and -split-input-file do not go together", what);
+	else if (o->expect && (program || o->run || o->measure || emits_view(o)))
+		driver_error(
+			"-expect goes with none of -run, -measure and -emit=program, timeline, "
+			"report");
+	else if (o->workspace && o->target != 2)
+		driver_error(
+			"-workspace goes with -target=cuda: the host's convolutions have none");
+	else if (o->target && !program && !o->measure)
+		driver_error("-target goes with -emit=program, -emit=measure and -measure");
+	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))
+		driver_error(
+			"-measure-buffers and -measure-mpi go with -measure and -emit=measure");
+	else
+		return driver_trial_agrees(o);
+	return false;
+}
+
+static enum driver_exit
+work(const void *scratch, const struct driver_options *o)
+{
+	enum driver_exit exit = DRIVER_USAGE;
+
+	if (answer(scratch, o, &exit) || !options_agree(o))
+		return exit;
+	if (o->reproducer)
+		rt_write_remove(o->reproducer);
+	return transform_file(scratch, o);
+}
+
+int
+main(int argc, char **argv)
+{
+	void *scratch = talloc_new(NULL);
+	struct driver_options o;
+	enum driver_exit exit = DRIVER_USAGE;
+
+	/* A reader that goes away is a failed write with a message, not a silent end. */
+	signal(SIGPIPE, SIG_IGN);
+	if (driver_options_read(scratch, &o, argc, argv))
+		exit = crash_guarded(scratch, &o, work);
+	talloc_free(scratch);
+	return exit;
+}

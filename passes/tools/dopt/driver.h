@@ -1,0 +1,233 @@
+/*
+ * The tool `dopt`: options, and what its parts share.
+ *
+ *     passes/tools/command_line.h  command lines, each from one table; those of the other tools too
+ *     passes/tools/dopt/options.c   the command line of dopt: its table
+ *     driver.c           main: every part of the input, one after another
+ *     passes/tools/dopt/passes.c    runs the pipeline: prints, checks, keeps what is better, counts
+ *     passes/tools/dopt/cost.c      the cost model: cluster, profile, how messages are replayed
+ *     passes/tools/dopt/stats.c     one row a pass
+ *     passes/tools/dopt/budget.c    -budget: what a step may take
+ *     passes/tools/dopt/whatif.c    -whatif: the step with other costs
+ *     passes/tools/dopt/measure.c   -measure: which kernels and messages a profile lacks;
+ *     passes/tools/dopt/measure_source.c writes the program that times them, passes/tools/dopt/measure_run.c runs it
+ *     passes/tools/dopt/trial.c     -trial: plans that are run, of which the fastest is kept;
+ *     passes/tools/dopt/trial_run.c runs one
+ *     passes/tools/dopt/crash.c     the work in a child process, and what a crash says;
+ *     passes/tools/dopt/crash_op.c  finds the op at hand
+ *     passes/tools/dopt/expect.c    -verify-diagnostics
+ *     passes/tools/dopt/checks.c    -expect: programs that say what they expect
+ *     passes/tools/dopt/list.c      -list-passes, -list-ops, -help
+ *     passes/tools/report/report.h    -emit=timeline, -emit=report
+ *     passes/tools/output.c    files that are there whole or not at all
+ */
+#ifndef PASSES_DRIVER_H
+#define PASSES_DRIVER_H
+
+#include "ir/interp/interp.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/manager/pipeline.h"
+#include "runtime/write_file.h"
+
+#include <stdio.h>
+
+/* What dopt ends with; -help lists them. */
+enum driver_exit {
+	DRIVER_OK = 0,
+	DRIVER_INPUT = 1, /* the input is wrong, or a file cannot be read or written */
+	DRIVER_USAGE = 2, /* the command line is */
+	DRIVER_BUG = 3,   /* a pass or dopt is: it crashed, or broke the module or its meaning */
+};
+
+struct driver_list {
+	const char **item;
+	int n;
+};
+
+/* Choices count from 1, in the order of the option's table row; 0: not given. */
+enum {
+	DRIVER_EMIT_DIR = 1,
+	DRIVER_EMIT_PROGRAM,
+	DRIVER_EMIT_TIMELINE,
+	DRIVER_EMIT_REPORT,
+	DRIVER_EMIT_NONE,
+	DRIVER_EMIT_MEASURE,
+	DRIVER_EMIT_STABLEHLO
+};
+enum { DRIVER_KEEP_ALL = 1, DRIVER_KEEP_BETTER };
+enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL, DRIVER_MEASURE_AGAIN };
+enum { DRIVER_ESTIMATE_ANALYTIC = 1, DRIVER_ESTIMATE_NETWORK, DRIVER_ESTIMATE_MEASURE };
+enum { DRIVER_REPLAY_COARSE = 1, DRIVER_REPLAY_FINE };
+enum { DRIVER_BUFFERS_STEP = 1, DRIVER_BUFFERS_ROTATE };
+enum { DRIVER_STATS_TABLE = 1, DRIVER_STATS_JSON };
+enum { DRIVER_LIST_TEXT = 1, DRIVER_LIST_MD };
+
+enum { DRIVER_PROGRESS_AUTO = 1, DRIVER_PROGRESS_ALWAYS, DRIVER_PROGRESS_NEVER };
+
+struct driver_options {
+	const char *input, *output;
+	const char *transport;
+	int algorithm, replay; /* algorithm: one more than enum collective_algorithm */
+	int emit, target, stats, keep, measure, list_passes, list_ops;
+	struct driver_list pass, load, define;
+	struct driver_list files; /* as given; `input` is the one that there should be */
+	const char *print_before, *print_after; /* names, comma-separated */
+	const char *remarks;                    /* "": as messages; else a file for YAML */
+	const char *budget, *workspace, *time_limit;
+	int progress;
+	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
+	int measure_buffers, estimator;
+	const char *estimator_weights;
+	const char *measure_mpi;
+	struct driver_list trial; /* pipelines, and files of modules */
+	const char *trial_run;
+	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
+	int64_t steps, seed;
+	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */
+	int64_t replicas;
+	bool expect;
+	struct crash_note *note; /* no option: where it stands what dopt is doing; NULL: nowhere */
+};
+
+/*
+ * Reads the command line into *o, texts owned by `owner` or argv. Returns false after saying on
+ * stderr what is wrong with it.
+ */
+bool driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
+
+/* Prints what -help prints: usage, the options by group, the exit codes. */
+void driver_options_help(FILE *out);
+
+/* A file being written, which is there whole or not at all; or stdout. */
+struct driver_output {
+	FILE *file;
+	const char *path;
+	struct rt_write out; /* where it is not stdout */
+};
+
+/* Opens `path` for writing (NULL or "-": stdout). Says on stderr why not and returns false. */
+bool driver_output_open(struct driver_output *o, const char *path);
+
+/* Ends writing and gives the file its name; says on stderr what failed and returns false. */
+bool driver_output_close(struct driver_output *o);
+
+/* Ends writing and removes what was written. */
+void driver_output_discard(struct driver_output *o);
+
+/* Has all that was printed reached stdout? Says on stderr why not and returns false. */
+bool driver_stdout_flush(void);
+
+/* One row of -stats: the module after a pass, or the input. */
+struct driver_row {
+	const char *name; /* NULL: the input */
+	bool automatic, changed, dropped;
+	bool over;      /* it needs more memory than -budget */
+	double seconds; /* what the pass took */
+	struct cost_report cost;
+	struct pass_counter *counter;
+	int ncounters;
+};
+
+/* -whatif: the step as it is, and with other costs. */
+struct driver_whatif {
+	const struct whatif *items;
+	const struct cost_model *model; /* of the other costs */
+	struct cost_report now, then;
+};
+
+struct driver_stats {
+	struct driver_row *row; /* talloc array */
+	int n;
+	struct driver_whatif *whatif; /* NULL: none */
+};
+
+/* The rows as a table or as JSON. */
+void driver_stats_print(
+	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json);
+
+/* The state of one run over one part of the input. */
+struct driver {
+	const struct driver_options *o;
+	struct ir_context *ctx;
+	struct pass_manager *manager;
+	struct pass_pipeline *pipeline;
+	struct storage_target *storage; /* where programs of the target put tensors */
+	struct cost_model *cost;
+	struct whatif *whatif;      /* NULL: none */
+	struct driver_stats *stats; /* NULL where nothing asks for it */
+	struct driver_checks *checks; /* -expect, else NULL */
+	const char *before; /* text of the module before the pass, for -print-after=changed */
+	bool bug;           /* a check found one */
+};
+
+/* Makes t->cost, the cost model that the options ask for. False: reported. */
+bool driver_cost_create(struct driver *t);
+
+/* Evaluates m and adds a row; run and e are NULL for the input. False: reported. */
+bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
+	const struct pass_entry *e, double seconds);
+
+/* The module with its calls inlined: itself where it has none, else a copy that lives as long as
+ * `owner`. NULL: reported. */
+struct ir_module *driver_without_calls(const void *owner, struct driver *t, struct ir_module *m);
+
+/* Reads -budget into t->manager. False: reported. */
+bool driver_budget_read(struct driver *t);
+
+/* Makes t->storage, with the limits of -workspace. False: reported. */
+bool driver_storage_create(struct driver *t);
+
+/* Reads -time-limit and -progress into t->manager. False: reported. */
+bool driver_search_read(struct driver *t);
+
+/* Does the step stay within the budget? False: reported, with what takes most of it. */
+bool driver_budget_check(struct driver *t, struct ir_module *m);
+
+/* Reads -whatif into t->whatif. False: reported. */
+bool driver_whatif_read(struct driver *t);
+
+/*
+ * Evaluates a module without calls as it is and with the costs that -whatif changes, into
+ * t->stats->whatif. False: reported.
+ */
+bool driver_whatif_run(struct driver *t, struct ir_module *m);
+
+/* Both side by side, as a table; as a row of the JSON of -stats. */
+void driver_whatif_print(FILE *out, const struct driver_whatif *w);
+void driver_whatif_json(FILE *out, const struct driver_whatif *w);
+
+/* What -run and -check tell the interpreter. */
+struct interp_options driver_interp_options(const struct driver_options *o);
+
+/* Runs the pipeline on *m as the options say. */
+enum driver_exit driver_passes_run(struct driver *t, struct ir_module **m);
+
+/* The module as text; talloc. */
+char *driver_module_text(const void *owner, const struct ir_module *m);
+
+/* Expected messages of one part of the input. */
+struct driver_expect;
+
+/* Reads the `expected-error {{...}}` comments of a text and takes over its reporter. */
+struct driver_expect *driver_expect_create(
+	const void *owner, struct diag *d, const char *name, const char *text);
+
+/* Says on stderr which expected messages did not come and which unexpected did; were there none? */
+bool driver_expect_finish(struct driver_expect *e);
+
+void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown);
+void driver_list_ops(FILE *out, bool markdown);
+/* What there is to know about one pass or op. False, with a message on stderr, if it is neither. */
+bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
+
+/* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a
+ * file. False: reported. */
+bool driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name);
+
+/* Of the tool, as its messages begin; beside its `main`. */
+extern const char driver_name[];
+
+/* "dopt: error: ..." on stderr. */
+void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,215 @@
+/* Passes for people: the list, a page of the manual, one topic. Operations: passes/tools/dopt/ops.c. */
+#include "passes/tools/dopt/list.h"
+
+#include "ir/base/suggest.h"
+#include "parser/cluster/cluster.h"
+#include "passes/manager/facts.h"
+
+#include <string.h>
+#include <talloc.h>
+
+static const struct {
+	const char *name, *about;
+} families[] = {
+	{"prepare", "Prepare: make the module plain and small"},
+	{"train", "Train: from a model to a training step"},
+	{"parallelize", "Parallelize: lay the step out over devices"},
+	{"sharded", "Fully sharded: keep params in slices"},
+	{"fusion", "Fusion: fewer kernels and messages"},
+	{"memory", "Memory: fit the step into the device"},
+	{"order", "Order: what is issued when"},
+};
+
+enum { NFAMILIES = sizeof families / sizeof *families };
+
+/* The number of the pass's family; those that no row has come last. */
+static int
+family_of(const struct pass *p)
+{
+	int i = 0;
+
+	while (i < NFAMILIES && strcmp(families[i].name, p->family))
+		i++;
+	return i;
+}
+
+static void
+option_text(FILE *out, const struct pass_option *o)
+{
+	char *type = pass_option_type_text(NULL, o), *left;
+
+	if (!o->fallback)
+		left = talloc_asprintf(type, "%s=%s", o->name, type);
+	else
+		left = talloc_asprintf(type, "%s=%s", o->name, *o->fallback ? o->fallback : type);
+	fprintf(out, "    %-*s %s%s\n", OPTION_COLUMN, left, o->help,
+		o->fallback ? "" : " (required)");
+	talloc_free(type);
+}
+
+static void
+facts_text(FILE *out, const char *label, const char *facts)
+{
+	if (facts && *facts)
+		fprintf(out, "    %s: %s\n", label, facts);
+}
+
+static void
+pass_text(FILE *out, const struct pass *p)
+{
+	fprintf(out, "  %-*s %s\n", NAME_COLUMN, p->name, p->summary);
+	for (const struct pass_option *o = p->options; o && o->name; o++)
+		option_text(out, o);
+	facts_text(out, "needs", p->needs);
+	facts_text(out, "provides", p->provides);
+	facts_text(out, "conflicts", p->conflicts);
+	facts_text(out, "results", p->keeps_bits ? "the same to the bit" : NULL);
+}
+
+void
+driver_md_cell(FILE *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '|')
+			fputc('\\', out);
+		fputc(*s, out);
+	}
+}
+
+void
+driver_md_code(FILE *out, const char *s)
+{
+	if (!*s)
+		return;
+	fputc('`', out);
+	driver_md_cell(out, s);
+	fputc('`', out);
+}
+
+static void
+md_options(FILE *out, const struct pass_option *o)
+{
+	if (!o || !o->name)
+		return;
+	fputs("\n| option | type | default | |\n| --- | --- | --- | --- |\n", out);
+	for (; o->name; o++) {
+		char *type = pass_option_type_text(NULL, o);
+		fprintf(out, "| `%s` | ", o->name);
+		driver_md_cell(out, type);
+		fputs(" | ", out);
+		if (o->fallback)
+			driver_md_code(out, o->fallback);
+		else
+			fputs("required", out);
+		fputs(" | ", out);
+		driver_md_cell(out, o->help);
+		fputs(" |\n", out);
+		talloc_free(type);
+	}
+}
+
+static void
+md_facts(FILE *out, const char *label, const char *facts)
+{
+	const char *word, *at = facts;
+	size_t n;
+	bool first = true;
+
+	while (pass_fact_next(&at, &word, &n)) {
+		fprintf(out, "%s`%.*s`", first ? label : ", ", (int)n, word);
+		first = false;
+	}
+	if (!first)
+		fputs(".\n", out);
+}
+
+static void
+pass_md(FILE *out, const struct pass *p)
+{
+	fprintf(out, "\n### %s\n\n%s.\n", p->name, p->summary);
+	md_options(out, p->options);
+	fputc('\n', out);
+	md_facts(out, "Needs ", p->needs);
+	md_facts(out, "Provides ", p->provides);
+	md_facts(out, "Conflicts with ", p->conflicts);
+	if (p->keeps_bits)
+		fputs("Results are the same to the bit.\n", out);
+}
+
+static void
+facts_md(FILE *out)
+{
+	fputs("\n## Facts\n\n"
+	      "A pass needs, provides and conflicts with facts. These are also read off the module "
+	      "that "
+	      "a pipeline\nstarts from; where a pass needs one that is missing and has a provider, "
+	      "that "
+	      "pass is put in before it.\n\n"
+	      "| fact | holds when | put in by itself |\n| --- | --- | --- |\n",
+		out);
+	for (const struct pass_fact *f = pass_facts; f->name; f++)
+		fprintf(out, "| `%s` | %s | %s |\n", f->name, f->summary,
+			f->provider ? f->provider : "");
+}
+
+void
+driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
+{
+	if (markdown)
+		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`. A pass that "
+		      "keeps "
+		      "bits changes nothing of what\nthe module computes, down to the last bit; "
+		      "where others round otherwise, `dopt -check` allows for it.\n",
+			out);
+	for (int family = 0; family <= NFAMILIES; family++) {
+		const char *about = family < NFAMILIES ? families[family].about : "Others";
+		bool first = true;
+		for (int i = 0; i < pass_registry_count(r); i++) {
+			const struct pass *p = pass_registry_get(r, i);
+			if (family_of(p) != family)
+				continue;
+			if (first)
+				fprintf(out, markdown ? "\n## %s\n" : "%s:\n", about);
+			first = false;
+			(markdown ? pass_md : pass_text)(out, p);
+		}
+	}
+	if (markdown)
+		facts_md(out);
+}
+
+bool
+driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name)
+{
+	if (!*name) {
+		cluster_list(out);
+		return true;
+	}
+	const struct cluster *c = cluster_open(ctx, ctx, name);
+	if (c)
+		cluster_print(out, c);
+	return c != NULL;
+}
+
+bool
+driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
+{
+	const struct pass *p = pass_registry_find(r, topic);
+	int code = op_find(topic);
+	struct suggestion near = suggestion_for(topic);
+
+	if (p)
+		pass_text(out, p);
+	if (code >= 0)
+		driver_help_op(out, code);
+	if (p || code >= 0)
+		return true;
+	for (int i = 0; i < pass_registry_count(r); i++)
+		suggestion_add(&near, pass_registry_get(r, i)->name);
+	for (int i = 0; i < OP_NCODES; i++)
+		suggestion_add(&near, op_name((enum op_code)i));
+	char *text = suggestion_text(NULL, &near);
+	driver_error("'%s' is neither a pass nor an op%s", topic, text);
+	talloc_free(text);
+	return false;
+}

@@ -1,0 +1,17 @@
+/* What passes/tools/dopt/list.c and passes/tools/dopt/ops.c share. */
+#ifndef PASSES_DRIVER_LIST_H
+#define PASSES_DRIVER_LIST_H
+
+#include "passes/tools/dopt/driver.h"
+
+enum { NAME_COLUMN = 16, OPTION_COLUMN = 26 }; /* as long as most names are */
+
+/* Text for a cell of a Markdown table, in which a bar would end the cell; as code, nothing for
+ * nothing. */
+void driver_md_cell(FILE *out, const char *s);
+void driver_md_code(FILE *out, const char *s);
+
+/* One op for -help. */
+void driver_help_op(FILE *out, int code);
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * Measuring: a program with exactly the kernels that a profile lacks, compiled and run once.
+ *
+ *     @main -> keys that the profile lacks -> kernels, tables -> cc -> measure -> lines -> profile
+ *
+ * Operands lie where the lowered program has them (lower_plan), and kernels run in its order, so
+ * that each finds in the caches what it will find in training; with buffers of its own in a loop a
+ * small kernel would be timed in the first-level cache, with buffers larger than the caches never
+ * there. As many ranks as the module has devices run at once: they share memory and caches in
+ * training too.
+ */
+#include "passes/tools/dopt/measure_impl.h"
+
+#include "lower/build.h"
+#include "lower/cuda.h"
+#include "lower/lower.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/profile/derive.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	/* A compiler needs this much memory for a file of kernels. */
+	COMPILER_BYTES = 512 << 20,
+};
+
+/* Sizes of messages for the fit: from where latency is all to where bandwidth is. */
+static const int64_t ladder[] = {256, 4096, 65536, 1 << 20, 16 << 20};
+
+/* What the profile has already, sorted as profile.h gives it. */
+struct known {
+	struct profile_op *op; /* of the buffers that are asked for */
+	struct profile_collective *collective;
+	struct profile_link *link;
+	int nops, ncollectives, nlinks;
+};
+
+/* A kernel of the plan, while equal ones are found. */
+struct found {
+	char *text;
+	int action;
+	bool known;
+};
+
+static int
+by_text(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+	return order ? order : (x->action > y->action) - (x->action < y->action);
+}
+
+static bool
+op_is_known(const struct measure *s, const struct known *k, const char *key)
+{
+	const struct profile_op *op =
+		s->o->all || s->o->again ? NULL : profile_find_op(k->op, k->nops, key, s->ranks);
+	return op && op->ranks == s->ranks;
+}
+
+/* Does the op make integers? Others may read them as indices, so it runs where they are measured. */
+static bool
+makes_integers(const struct ir_op *op)
+{
+	bool any = false;
+
+	for (int r = 0; r < op->nresults; r++)
+		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT;
+	return any;
+}
+
+/*
+ * Known kernels stay where others are to be measured between them: what they touch decides what
+ * those find in the caches. Not where each is measured alone, and on devices whose memory the
+ * program cannot touch from here only those that make integers.
+ */
+static int
+drop_known(const struct measure *s, struct found *found, int n)
+{
+	int missing = 0, kept = 0;
+
+	for (int i = 0; i < n; i++)
+		missing += !found[i].known;
+	for (int i = 0; i < n; i++)
+		if (!found[i].known ||
+			(missing && !s->o->rotate &&
+				(!s->o->cuda ||
+					makes_integers(s->plan->action[found[i].action].op))))
+			found[kept++] = found[i];
+	return kept;
+}
+
+/* Numbers the kernels that are to be measured, and those between them, in the order of the step. */
+static void
+collect_keys(struct measure *s, const struct known *known)
+{
+	int n = s->plan->nactions, nfound = 0;
+	struct found *found = NEW_ARRAY(s, struct found, n);
+	int *first = NEW_ARRAY(s, int, n); /* the action that has the same key first */
+	s->key_of = NEW_ARRAY(s, int, n);
+	for (int i = 0; i < n; i++) {
+		const struct lower_action *a = &s->plan->action[i];
+		s->key_of[i] = first[i] = -1;
+		char *text = a->kind == LOWER_KERNEL ? cost_op_key(found, s->m, a->op) : NULL;
+		if (text)
+			found[nfound++] = (struct found){text, i, op_is_known(s, known, text)};
+	}
+	nfound = drop_known(s, found, nfound);
+	qsort(found, (size_t)nfound, sizeof *found, by_text);
+	s->key = NEW_ARRAY(s, struct key, nfound);
+	for (int i = 0; i < nfound; i++) {
+		bool same = i > 0 && strcmp(found[i].text, found[i - 1].text) == 0;
+		first[found[i].action] = same ? first[found[i - 1].action] : found[i].action;
+	}
+	struct found *of = NEW_ARRAY(s, struct found, n);
+	for (int i = 0; i < nfound; i++)
+		of[found[i].action] = found[i];
+	for (int i = 0; i < n; i++) {
+		if (first[i] < 0)
+			continue;
+		if (first[i] == i) {
+			const struct ir_op *op = s->plan->action[i].op;
+			s->key[s->nkeys++] = (struct key){of[i].text, op, of[i].known,
+				!of[i].known || makes_integers(op), op_work(s->m, op), 0};
+			s->nmissing += !of[i].known;
+		}
+		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];
+	}
+}
+
+/* Along different axes messages take the same ways where all ranks are on one machine. */
+static bool
+is_same_message(const struct measure *s, const struct message *a, const struct message *b)
+{
+	bool one_machine = !s->o->mpi && !s->o->program;
+	return a->kind == b->kind && a->bytes == b->bytes && a->places == b->places &&
+	       (one_machine || a->axis == b->axis);
+}
+
+static void
+add_message(struct measure *s, const struct known *k, struct message x, bool fitted)
+{
+	bool known = !s->o->all && !fitted &&
+		     profile_find_collective(
+			     k->collective, k->ncollectives, x.kind, x.places, (double)x.bytes);
+	for (int i = 0; i < s->nmessages; i++)
+		known |= is_same_message(s, &s->message[i], &x);
+	if (known)
+		return;
+	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
+	s->message[s->nmessages++] = x;
+}
+
+static bool
+link_is_known(const struct measure *s, const struct known *k, const struct message *x)
+{
+	for (int i = 0; i < k->nlinks && !s->o->all; i++)
+		if (k->link[i].kind == x->kind && k->link[i].places == x->places)
+			return true;
+	return false;
+}
+
+/* Bytes of a part of a message, whole elements for each place. */
+static int64_t
+part_bytes(const struct cost_collective *c)
+{
+	const int64_t unit = (int64_t)sizeof(float) * c->places;
+	const int64_t n = (int64_t)ceil(c->bytes / c->parts / (double)unit);
+	return c->parts < 2 ? (int64_t)c->bytes : n * unit;
+}
+
+static void
+collect_messages(struct measure *s, const struct known *k)
+{
+	for (int i = 0; i < s->plan->ncolls && s->ranks == ir_devices(s->m); i++) {
+		struct cost_collective c;
+		if (!cost_op_collective(s->m, s->plan->coll[i].op, &c))
+			continue;
+		struct message x = {c.kind, c.axis, c.places, part_bytes(&c)};
+		add_message(s, k, x, false);
+		if (link_is_known(s, k, &x))
+			continue;
+		for (size_t j = 0; j < sizeof ladder / sizeof *ladder; j++) {
+			x.bytes = ladder[j];
+			add_message(s, k, x, true);
+		}
+	}
+}
+
+/* Of ops measured the other way, nothing is known. */
+static int
+drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
+{
+	int kept = 0;
+	for (int i = 0; i < n; i++)
+		if ((op[i].buffers == PROFILE_ROTATE) == s->o->rotate)
+			op[kept++] = op[i];
+	return kept;
+}
+
+/* The transports that a program of this target measures, as runtime/measure.c has them. */
+static const char *
+transport_of(const struct measure *s)
+{
+	if (s->o->cuda)
+		return s->o->mpi ? "nccl" : "peers";
+	return s->o->mpi ? "mpi" : "threads";
+}
+
+/* This machine; for CUDA the device of the profile that was measured with this backend: what
+ * devices there are only the program can tell. */
+static bool
+find_device(struct measure *s)
+{
+	s->device = profile_this_device(s);
+	if (!s->o->cuda || !s->profile)
+		return true;
+	char **device, **backend;
+	int n = profile_devices(s, s->profile, &device);
+	for (int i = 0; i < n; i++) {
+		int nbackends = profile_backends(s, s->profile, device[i], &backend);
+		for (int k = 0; k < nbackends; k++)
+			if (strcmp(backend[k], s->backend) == 0)
+				s->device = device[i];
+	}
+	return n >= 0;
+}
+
+static bool
+load_known(struct measure *s, struct known *k)
+{
+	if (!s->profile)
+		return true;
+	profile_select(s->profile, s->backend, transport_of(s));
+	int n = profile_ops(s, s->profile, s->device, &k->op);
+	k->nops = drop_other_buffers(s, k->op, n);
+	k->ncollectives = profile_collectives(s, s->profile, s->device, &k->collective);
+	k->nlinks = profile_links(s, s->profile, s->device, &k->link);
+	return n >= 0 && k->ncollectives >= 0 && k->nlinks >= 0;
+}
+
+/* Where the sources go: beside a program that stays, or into a folder of their own for a while. */
+static bool
+make_job(struct measure *s)
+{
+	const char *program = s->o->program;
+
+	if (program && !job_can_publish(s->diag, program))
+		return false;
+	s->job = program ? job_create(s, s->diag, job_sources(s, program))
+			 : job_create_temporary(s, s->diag, "dopt-measure");
+	s->folder = s->job ? job_folder(s->job) : NULL;
+	return s->job != NULL;
+}
+
+/* Compilers that may run side by side: as many as there are processors, and memory for. */
+static long
+jobs(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	long fit = sysconf(_SC_AVPHYS_PAGES) / (COMPILER_BYTES / sysconf(_SC_PAGESIZE));
+	n = fit < n ? fit : n;
+	return n > 1 ? n : 1;
+}
+
+bool
+measure_build(struct measure *s, int nfiles)
+{
+	if (s->o->cuda) {
+		const struct lower_options o = {.target = LOWER_CUDA, .verbose = s->o->verbose};
+		return cuda_build(s->job, s->diag, &o, s->convolves);
+	}
+	const char *cc = lower_compile_command(s);
+	char *command = TEXT(s,
+		"{ %s -O1 -c measure.c & p=$!; ok=0; "
+		"test %d = 0 || seq 0 %d | xargs -P %ld -I{} %s -c kernels_{}.c || ok=1; "
+		"wait $p || ok=1; test $ok = 0; } && %s -o " LOWER_PROGRAM " *.o %s",
+		cc, nfiles, nfiles - 1, jobs(), cc, cc, lower_link_flags(s));
+	return job_run(s->job, command, s->o->verbose);
+}
+
+/* In threads more ranks than processors would measure the scheduler. Who starts processes knows
+ * what there is. */
+static int
+ranks_of(const struct ir_module *m, const struct measure_options *o)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t devices = ir_devices(m);
+	return (int)(devices <= cores || o->mpi || o->program || o->cuda ? devices : 1);
+}
+
+static bool
+store_all(struct measure *s)
+{
+	bool good = measure_run(s);
+	/* Also of what came before it failed. */
+	profile_select(s->profile, s->backend, NULL);
+	return profile_derive(s->profile, s->device, true) && good;
+}
+
+static bool
+measure_missing(struct measure *s)
+{
+	int nfiles = 0;
+	bool good = make_job(s) && measure_write(s, &nfiles) && measure_build(s, nfiles);
+	if (good)
+		good = s->o->program
+			       ? job_publish(s->job, s->diag, LOWER_PROGRAM, s->o->program)
+			       : store_all(s);
+	talloc_free(s->job);
+	s->job = NULL;
+	return good;
+}
+
+static void
+print_summary(const struct measure *s, FILE *out)
+{
+	if (s->o->program)
+		fprintf(out, "%s measures %d kernels and %d messages with %d ranks\n",
+			s->o->program, s->nmissing, s->nmessages, s->ranks);
+	else
+		fprintf(out, "measured: %d kernels and %d messages with %d ranks on %s\n",
+			s->kernels_stored, s->messages_stored, s->ranks, s->device);
+}
+
+bool
+driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
+{
+	struct measure *s = NEW(NULL, struct measure);
+	struct known known = {0};
+	s->o = o, s->m = m, s->diag = m->ctx->diag;
+	s->backend = profile_backend(o->cuda);
+	s->ranks = ranks_of(m, o);
+	s->plan = lower_plan_create_for(s, m, o->storage);
+	bool good = s->plan != NULL;
+	if (good && o->profile)
+		good = (s->profile = profile_open(s, s->diag, o->profile, PROFILE_WRITE)) != NULL;
+	good = good && find_device(s) && load_known(s, &known);
+	if (good) {
+		s->op = known.op;
+		s->nops = known.nops;
+		collect_keys(s, &known);
+		collect_messages(s, &known);
+		if (s->nkeys + s->nmessages > 0 || o->program)
+			good = measure_missing(s);
+	}
+	if (good)
+		print_summary(s, out);
+	if (o->stored)
+		*o->stored = s->kernels_stored;
+	talloc_free(s);
+	return good;
+}

@@ -1,0 +1,179 @@
+/* The operations for people: the list, a page of the manual, one row. */
+#include "passes/tools/dopt/list.h"
+
+#include "ir/ops/form.h"
+#include "passes/train/adjoint.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct op_text {
+	const char *name, *types, *notation, *layout, *attributes, *traits, *summary;
+};
+
+static const struct op_text op_texts[] = {
+#define OP(name, types, notation, layout, attributes, traits, summary)                             \
+	{#name, types, notation, layout, attributes, #traits, summary},
+#include "ir/ops/ops.def"
+#undef OP
+};
+
+enum { NOPS = sizeof op_texts / sizeof *op_texts };
+
+/* How an op gets its gradient, and how programs run it. */
+struct op_way {
+	const char *gradient, *host, *cuda;
+};
+
+static const char none[] = "none";
+
+/* Ops that are more than the loops of their notation, or have none. */
+static const struct op_way ways[NOPS] = {
+	[OP_matmul] = {"derived", "oneDNN, loops", "cuBLASLt, loops"},
+	[OP_contract] = {"derived", "oneDNN, loops", "cuBLASLt, loops"},
+	[OP_conv2d] = {"rule", "oneDNN, loops", "cuDNN, loops"},
+	[OP_conv2d_data] = {"rule", "oneDNN, loops", "cuDNN, loops"},
+	[OP_conv2d_filter] = {"rule", "oneDNN, loops", "cuDNN, loops"},
+	[OP_bitcast] = {none, "loops", "loops"},
+	[OP_reshape] = {"rule", "in place, copy", "in place, copy"},
+	[OP_stop_gradient] = {"stops", "loops", "loops"},
+	[OP_input] = {none, "runtime", "runtime"},
+	[OP_param] = {"what grad gives", "runtime", "runtime"},
+	[OP_state] = {none, "runtime", "runtime"},
+	[OP_update] = {none, "in place, copy", "in place, copy"},
+	[OP_output] = {none, "runtime", "runtime"},
+	[OP_release] = {none, "plan of memory", "plan of memory"},
+	[OP_fuse] = {"comes after grad", "loops", "loops"},
+	[OP_yield] = {"comes after grad", "loops", "loops"},
+	[OP_call] = {"after inline", "after inline", "after inline"},
+	[OP_return] = {"after inline", "after inline", "after inline"},
+};
+
+/* Can a float go in and a float come out? */
+static bool
+is_differentiable(const struct op_text *op)
+{
+	const char *arrow = strstr(op->types, "->");
+	bool in = false;
+
+	for (const char *p = op->types; p < arrow; p++)
+		in = in || strchr("NFT", *p);
+	return in && (strchr("NFT", arrow[2]) || strcmp(arrow + 2, "to") == 0) && arrow[2];
+}
+
+static struct op_way
+way_of(int code)
+{
+	struct op_way way = ways[code];
+
+	if (way.host)
+		return way;
+	if (op_traits((enum op_code)code) & PARALLEL)
+		return (struct op_way){"by layout", "message, slice", "message, slice"};
+	if (op_traits((enum op_code)code) & OWN)
+		return (struct op_way){"rule", "call of the runtime", "kernel of its own"};
+	if (!form_exists((enum op_code)code))
+		return (struct op_way){"?", "?", "?"}; /* the test of the page finds these */
+	way.host = way.cuda = "loops";
+	way.gradient = !is_differentiable(&op_texts[code])    ? none
+		       : adjoint_has_rule((enum op_code)code) ? "rule"
+							      : "derived";
+	return way;
+}
+
+/* A notation without its conditions, which are for those that an error names. */
+static char *
+meaning_alone(const char *notation)
+{
+	const char *where = strstr(notation, " where ");
+
+	return talloc_strndup(
+		NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
+}
+
+static void
+op_md(FILE *out, int code)
+{
+	const struct op_text *op = &op_texts[code];
+	const struct op_way way = way_of(code);
+	char *meaning = meaning_alone(op->notation);
+	const char *const cell[] = {op->name, op->types, meaning},
+			  *const words[] = {
+				  *op->layout ? op->layout
+				  : *op->notation == '@' && !form_exists((enum op_code)code)
+					  ? "rule"
+					  : "indices",
+				  way.gradient, way.host, way.cuda};
+
+	fputs("| ", out);
+	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
+		driver_md_code(out, cell[i]);
+		fputs(" | ", out);
+	}
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		driver_md_cell(out, words[i]);
+		fputs(" | ", out);
+	}
+	driver_md_code(out, op->attributes);
+	fputs(" | ", out);
+	driver_md_cell(out, op->summary);
+	fputs(" |\n", out);
+	talloc_free(meaning);
+}
+
+static const char page[] =
+	"# Operations\n\n"
+	"This page is written by `dopt -list-ops=md` from `ir/ops/ops.def`. A meaning `@name` is made, "
+	"or its "
+	"rule given,\n"
+	"by code; [architecture.md](architecture.md) says how to read the others. Conditions on "
+	"sizes "
+	"are\n"
+	"left out: `dopt -help OP` has them. [language.md](language.md#operations) goes through "
+	"the ops "
+	"by family.\n\n"
+	"- layout: `indices`: it follows from the meaning; `from -> to`: what the op does to it.\n"
+	"- gradient: `derived` from the meaning; `rule`: a line of `passes/train/adjoint_rules.c`; `by "
+	"layout`: "
+	"what\n"
+	"  leads from the layout in which the gradient arrives to the one it must have.\n"
+	"- host, CUDA: what a program runs; the library where it takes the element types and "
+	"sizes.\n"
+	"- tests: `test/lower/ops_test.c` and `test/cuda/ops_test.c` compare every row on both "
+	"targets with "
+	"the\n"
+	"  interpreter, `test/passes/grad_test.c` every gradient with finite differences, the "
+	"random programs "
+	"of\n"
+	"  `test/random/` all of them together. Each fails for a row that it does not have.\n\n"
+	"| op | types | meaning | layout | gradient | host | CUDA | attributes | |\n"
+	"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+
+void
+driver_list_ops(FILE *out, bool markdown)
+{
+	if (markdown)
+		fputs(page, out);
+	for (int i = 0; i < NOPS; i++) {
+		if (markdown)
+			op_md(out, i);
+		else
+			fprintf(out, "  %-*s %s\n", NAME_COLUMN, op_texts[i].name,
+				op_texts[i].summary);
+	}
+}
+
+void
+driver_help_op(FILE *out, int code)
+{
+	const struct op_text *op = &op_texts[code];
+	const struct op_way way = way_of(code);
+	const char *const line[][2] = {{"types", op->types}, {"meaning", op->notation},
+		{"layout", op->layout}, {"gradient", way.gradient}, {"host", way.host},
+		{"CUDA", way.cuda}, {"attributes", op->attributes}, {"traits", op->traits}};
+
+	fprintf(out, "%s: %s\n", op->name, op->summary);
+	for (size_t i = 0; i < sizeof line / sizeof *line; i++)
+		if (*line[i][1])
+			fprintf(out, "  %-11s %s\n", line[i][0], line[i][1]);
+}

@@ -1,0 +1,199 @@
+/*
+ * -stats and -time: one row a pass.
+ *
+ *     pass          ops  iteration    compute       comm    exposed     memory       took  counts
+ *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
+ *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
+ */
+#include "passes/tools/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+enum { CELL = 10 }; /* columns of a number with its unit, and a blank */
+
+struct ir_module *
+driver_without_calls(const void *owner, struct driver *t, struct ir_module *m)
+{
+	struct pass_pipeline *p = pass_pipeline_create(owner);
+	struct pass_manager *manager = pass_manager_create(p, t->ctx);
+
+	if (!pass_pipeline_require(p, manager, m, "no-calls"))
+		return NULL;
+	if (!p->n)
+		return m;
+	struct ir_module *copy = ir_module_clone(p, m);
+	return pass_pipeline_run(p, manager, &copy, NULL) == PASS_DONE ? copy : NULL;
+}
+
+static bool
+evaluate(struct driver *t, struct ir_module *m, struct cost_report *report)
+{
+	void *scratch = talloc_new(t->stats);
+	struct ir_module *copy = driver_without_calls(scratch, t, m);
+	bool ok = copy && cost_evaluate(t->cost, copy, report);
+	const double budget = (double)t->manager->budget;
+
+	if (budget > 0 && report->peak_bytes > budget)
+		report->fits = false;
+
+	talloc_free(scratch);
+	return ok;
+}
+
+bool
+driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
+	const struct pass_entry *e, double seconds)
+{
+	struct driver_stats *s = t->stats;
+
+	s->row = talloc_realloc(s, s->row, struct driver_row, (size_t)s->n + 1);
+	if (!s->row)
+		out_of_memory();
+	struct driver_row *row = &s->row[s->n++];
+	*row = (struct driver_row){.seconds = seconds};
+	if (e) {
+		row->name = e->pass->name;
+		row->automatic = e->automatic;
+		row->changed = run->changed;
+		row->counter = talloc_steal(s, run->manager->counter);
+		row->ncounters = run->manager->ncounters;
+		run->manager->counter = NULL;
+		run->manager->ncounters = 0;
+	}
+	if (!t->o->stats && t->o->emit != DRIVER_EMIT_REPORT && t->o->keep != DRIVER_KEEP_BETTER)
+		return true;
+	bool ok = evaluate(t, m, &row->cost);
+	row->over = t->manager->budget && row->cost.peak_bytes > (double)t->manager->budget;
+	return ok;
+}
+
+static void
+print_seconds(FILE *out, double s)
+{
+	char text[TEXT_NUMBER];
+
+	fprintf(out, " %*s", CELL, text_seconds(text, s));
+}
+
+static void
+print_bytes(FILE *out, double bytes)
+{
+	char text[TEXT_NUMBER];
+
+	fprintf(out, " %*s", CELL, text_bytes(text, bytes));
+}
+
+static int
+name_width(const struct driver_stats *s)
+{
+	int width = (int)strlen("input");
+
+	for (int i = 0; i < s->n; i++) {
+		const struct driver_row *row = &s->row[i];
+		int n = row->name ? (int)strlen(row->name) + 2 * row->automatic : 0;
+		if (n > width)
+			width = n;
+	}
+	return width;
+}
+
+static void
+print_row(FILE *out, const struct driver_row *row, int width, bool cost)
+{
+	int n = fprintf(out, row->automatic ? "(%s)" : "%s", row->name ? row->name : "input");
+
+	if (cost || row->name)
+		fprintf(out, "%*s", width - n, "");
+	if (cost) {
+		fprintf(out, " %8u", row->cost.ops);
+		print_seconds(out, row->cost.iteration);
+		print_seconds(out, row->cost.compute);
+		print_seconds(out, row->cost.communication);
+		print_seconds(out, row->cost.exposed);
+		print_bytes(out, row->cost.peak_bytes);
+	}
+	if (row->name)
+		print_seconds(out, row->seconds);
+	if (row->over)
+		fputs("  over budget", out);
+	if (row->dropped)
+		fputs("  dropped", out);
+	else if (row->name && !row->changed)
+		fputs("  no change", out);
+	for (int i = 0; i < row->ncounters; i++)
+		fprintf(out, "%s %" PRId64 " %s", i ? "," : " ", row->counter[i].n,
+			row->counter[i].what);
+	fputc('\n', out);
+}
+
+static void
+print_table(FILE *out, const struct driver_stats *s, const struct cost_model *cost)
+{
+	static const char *const column[] = {
+		"iteration", "compute", "comm", "exposed", "memory", NULL};
+	int width = name_width(s);
+
+	if (cost && s->n) {
+		char *times = cost_report_header(s, cost, &s->row[s->n - 1].cost);
+		fprintf(out, "%s\n", times);
+		talloc_free(times);
+	}
+	fprintf(out, "%-*s", width, "pass");
+	if (cost) {
+		fprintf(out, " %8s", "ops");
+		for (const char *const *c = column; *c; c++)
+			fprintf(out, " %*s", CELL, *c);
+	}
+	fprintf(out, " %*s\n", CELL, "took");
+	for (int i = 0; i < s->n; i++)
+		print_row(out, &s->row[i], width, cost != NULL);
+}
+
+static void
+json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
+{
+	fputs("  {\"pass\": ", out);
+	text_json(out, row->name ? row->name : "input");
+	if (row->name)
+		fprintf(out,
+			", \"automatic\": %s, \"changed\": %s, \"dropped\": %s, \"seconds\": %.9g",
+			row->automatic ? "true" : "false", row->changed ? "true" : "false",
+			row->dropped ? "true" : "false", row->seconds);
+	if (row->ncounters) {
+		fputs(", \"counts\": {", out);
+		for (int i = 0; i < row->ncounters; i++) {
+			fputs(i ? ", " : "", out);
+			text_json(out, row->counter[i].what);
+			fprintf(out, ": %" PRId64, row->counter[i].n);
+		}
+		fputc('}', out);
+	}
+	if (cost) {
+		fprintf(out, ", \"over_budget\": %s, \"cost\": ", row->over ? "true" : "false");
+		cost_report_json(out, cost, &row->cost);
+	}
+	fputc('}', out);
+}
+
+void
+driver_stats_print(
+	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json)
+{
+	if (!json) {
+		print_table(out, s, cost);
+		if (s->whatif)
+			driver_whatif_print(out, s->whatif);
+		return;
+	}
+	fputs("[\n", out);
+	for (int i = 0; i < s->n; i++) {
+		json_row(out, &s->row[i], cost);
+		fputs(i + 1 < s->n || s->whatif ? ",\n" : "\n", out);
+	}
+	if (s->whatif)
+		driver_whatif_json(out, s->whatif);
+	fputs("]\n", out);
+}

@@ -1,0 +1,323 @@
+/*
+ * Trials: what autotuners do. A prediction orders plans by the times of their kernels, each
+ * measured with an error; the plan of a search is the one of many whose errors came out low, so
+ * that it takes longer than predicted where others do not. Here plans are run, and what counts is
+ * what they took.
+ *
+ *     @main --passes--> candidates -> programs -> runs in turn -> medians -> the fastest
+ *
+ * Runs are interleaved, so that what else the machine does meets all alike. Who is far behind is
+ * not run to the end; the others have all rounds, and those that are close then have more.
+ */
+#include "passes/tools/dopt/trial.h"
+
+#include "passes/analysis/alloc.h"
+#include "passes/tools/dopt/trial_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
+	struct driver_input module;
+	char *program; /* its path; NULL: it does not run */
+	double predicted;
+	double took[TRIAL_ROUNDS_MOST]; /* seconds of a step */
+	int n;
+	int64_t steps;
+};
+
+struct trial {
+	const struct driver_options *o;
+	driver_transform *transform;
+	struct job *job; /* its folder has the programs */
+	struct candidate *c;
+	int n;
+};
+
+bool
+driver_trial_agrees(const struct driver_options *o)
+{
+	if (o->trial_run && !o->trial.n)
+		driver_error("-trial-run goes with -trial");
+	else if (o->trial.n && (o->split || o->verify_diagnostics))
+		driver_error("-trial goes with neither -split-input-file nor -verify-diagnostics");
+	else
+		return true;
+	return false;
+}
+
+struct driver_options
+driver_trial_rest(const struct driver_options *o)
+{
+	struct driver_options rest = *o;
+
+	rest.pass.n = rest.define.n = rest.trial.n = 0;
+	if (rest.estimator == DRIVER_ESTIMATE_MEASURE)
+		rest.estimator = 0; /* what it wanted is in the profile */
+	return rest;
+}
+
+static const char *
+name_of(const struct candidate *c)
+{
+	return c->name ? c->name : "as it is";
+}
+
+/* --- candidates --- */
+
+static bool
+is_file(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, ".dir");
+}
+
+/* Of the passes of the command line, and those of the candidate behind them. */
+static enum driver_exit
+make_module(const struct trial *t, const struct driver_input *in, struct candidate *c)
+{
+	struct driver_options o = *t->o;
+	char *text = NULL;
+	size_t size = 0;
+
+	if (c->name && is_file(c->name))
+		return driver_input_read(t, &c->module, c->name) ? DRIVER_OK : DRIVER_INPUT;
+	o.trial.n = 0;
+	o.emit = DRIVER_EMIT_DIR;
+	o.stats = o.measure = 0;
+	o.run = false;
+	if (c->name) {
+		o.pass.item = NEW_ARRAY(t, const char *, o.pass.n + 1);
+		for (int i = 0; i < o.pass.n; i++)
+			o.pass.item[i] = t->o->pass.item[i];
+		o.pass.item[o.pass.n++] = c->name;
+	}
+	FILE *f = open_memstream(&text, &size);
+	if (!f)
+		out_of_memory();
+	enum driver_exit exit = t->transform(&o, in, f);
+	fclose(f);
+	char *copy = array_create(t, size + 1, 1, "the text of a module");
+	memcpy(copy, text, size + 1);
+	free(text);
+	c->module = (struct driver_input){in->name, copy, size};
+	return exit;
+}
+
+static bool
+is_same_module(const struct candidate *a, const struct candidate *b)
+{
+	return a->module.length == b->module.length && !strcmp(a->module.text, b->module.text);
+}
+
+/* NULL: no earlier one has the same module. */
+static const struct candidate *
+same_module(const struct trial *t, const struct candidate *c)
+{
+	for (const struct candidate *d = t->c; d < c; d++)
+		if (is_same_module(c, d))
+			return d;
+	return NULL;
+}
+
+static enum driver_exit
+build(struct trial *t, struct candidate *c)
+{
+	struct driver_options o = driver_trial_rest(t->o);
+
+	o.emit = DRIVER_EMIT_PROGRAM;
+	o.run = o.check = false;
+	o.measure = o.stats = 0;
+	o.remarks = NULL;
+	o.output = TEXT(t, "%s/%d", job_folder(t->job), (int)(c - t->c));
+	const enum driver_exit exit = t->transform(&o, &c->module, stdout);
+	if (exit == DRIVER_OK)
+		c->program = TEXT(t, "%s", o.output);
+	return exit;
+}
+
+static enum driver_exit
+make_candidates(struct trial *t, const struct driver_input *in)
+{
+	enum driver_exit exit = DRIVER_OK;
+
+	t->n = t->o->trial.n + 1;
+	t->c = NEW_ARRAY(t, struct candidate, t->n);
+	memset(t->c, 0, (size_t)t->n * sizeof *t->c);
+	for (int i = 0; i < t->n && exit == DRIVER_OK; i++) {
+		struct candidate *c = &t->c[i];
+		c->name = i ? t->o->trial.item[i - 1] : NULL;
+		exit = make_module(t, in, c);
+		const struct candidate *same = exit == DRIVER_OK ? same_module(t, c) : NULL;
+		if (same)
+			fprintf(stderr, "trial: '%s' is the plan of '%s'\n", name_of(c),
+				name_of(same));
+		else if (exit == DRIVER_OK)
+			exit = build(t, c);
+	}
+	return exit;
+}
+
+/* --- runs --- */
+
+/* One run; what fails is run no more. */
+static void
+run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *run)
+{
+	char *why = NULL;
+	char *command = trial_command(t, t->o->trial_run, c->program, steps);
+
+	if (trial_start(t, t->job, command, run, &why))
+		return;
+	fprintf(stderr, "trial: '%s' does not run: %s\n", name_of(c), why);
+	c->program = NULL;
+}
+
+/* How many steps fill the time of a run. */
+static void
+warm_up(struct trial *t, struct candidate *c)
+{
+	struct trial_run run = {0};
+
+	run_once(t, c, TRIAL_STEPS, &run);
+	if (!c->program)
+		return;
+	const double steps = TRIAL_RUN_SECONDS / run.seconds;
+	c->steps = steps > TRIAL_STEPS ? (int64_t)steps : TRIAL_STEPS;
+	c->predicted = run.predicted;
+}
+
+static double
+median_of(const struct candidate *c)
+{
+	double sorted[TRIAL_ROUNDS_MOST];
+
+	memcpy(sorted, c->took, (size_t)c->n * sizeof *sorted);
+	return trial_median(sorted, c->n);
+}
+
+/* One that something else has disturbed may do better next time. */
+static double
+least_of(const struct candidate *c)
+{
+	double least = c->took[0];
+
+	for (int i = 1; i < c->n; i++)
+		least = c->took[i] < least ? c->took[i] : least;
+	return least;
+}
+
+/* The fastest of those that have run so often and still do; NULL: none has. */
+static struct candidate *
+fastest(const struct trial *t, int rounds)
+{
+	struct candidate *best = NULL;
+
+	for (int i = 0; i < t->n; i++)
+		if (t->c[i].program && t->c[i].n >= rounds && rounds > 0 &&
+			(!best || median_of(&t->c[i]) < median_of(best)))
+			best = &t->c[i];
+	return best;
+}
+
+/* What one has to stay below to run in this round, as a multiple of the fastest. */
+static double
+limit_of(int round)
+{
+	return round >= TRIAL_ROUNDS      ? TRIAL_CLOSE
+	       : round > TRIAL_ROUNDS / 2 ? TRIAL_NEAR
+					  : TRIAL_FAR;
+}
+
+/* Is it to run in this round, if one may take so long? */
+static bool
+takes_part(const struct candidate *c, int round, double most)
+{
+	if (!c->program || c->n < round)
+		return false;
+	return !c->n || (round < TRIAL_ROUNDS ? least_of(c) : median_of(c)) <= most;
+}
+
+/* False: nobody has to be told from another any more. */
+static bool
+run_round(struct trial *t, int round)
+{
+	const struct candidate *best = fastest(t, round);
+	const double most = best ? median_of(best) * limit_of(round) : 0;
+	int n = 0;
+
+	for (int k = 0; k < t->n; k++)
+		n += takes_part(&t->c[k], round, most);
+	if (round >= TRIAL_ROUNDS && n < 2)
+		return false;
+	for (int k = 0; k < t->n; k++) {
+		/* Nobody always runs behind the same one. */
+		struct candidate *c = &t->c[(k + round) % t->n];
+		struct trial_run run;
+		if (!takes_part(c, round, most))
+			continue;
+		run_once(t, c, c->steps, &run);
+		if (c->program)
+			c->took[c->n++] = run.seconds;
+	}
+	return true;
+}
+
+static void
+tell(const struct candidate *c)
+{
+	double sorted[TRIAL_ROUNDS_MOST];
+
+	if (!c->n)
+		return;
+	memcpy(sorted, c->took, (size_t)c->n * sizeof *sorted);
+	const double median = trial_median(sorted, c->n);
+	fprintf(stderr,
+		"trial: '%s': predicted %.6g us, measured %.6g us (%.6g to %.6g, runs: %d)\n",
+		name_of(c), c->predicted * 1e6, median * 1e6, sorted[0] * 1e6,
+		sorted[c->n - 1] * 1e6, c->n);
+}
+
+static enum driver_exit
+choose(struct trial *t, struct driver_input *best)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->c[i].program)
+			warm_up(t, &t->c[i]);
+	for (int round = 0; round < TRIAL_ROUNDS_MOST && run_round(t, round); round++)
+		;
+	for (int i = 0; i < t->n; i++)
+		tell(&t->c[i]);
+	/* One that failed late has fewer runs; so has one that was given up. */
+	const struct candidate *c = fastest(t, TRIAL_ROUNDS);
+	if (!c) {
+		driver_error("none of the %d plans runs", t->n);
+		return DRIVER_INPUT;
+	}
+	fprintf(stderr, "trial: '%s' is kept\n", name_of(c));
+	*best = c->module;
+	return DRIVER_OK;
+}
+
+enum driver_exit
+driver_trial(const void *owner, const struct driver_options *o, const struct driver_input *in,
+	driver_transform *transform, struct driver_input *best)
+{
+	struct trial *t = NEW(NULL, struct trial);
+	enum driver_exit exit = DRIVER_INPUT;
+
+	t->o = o;
+	t->transform = transform;
+	t->job = job_create_temporary(t, diag_create(t), "dopt-trial");
+	if (t->job) {
+		exit = make_candidates(t, in);
+		if (exit == DRIVER_OK)
+			exit = choose(t, best);
+		if (exit == DRIVER_OK)
+			array_steal(owner, best->text);
+	}
+	talloc_free(t);
+	return exit;
+}

@@ -1,0 +1,78 @@
+/*
+ * -whatif: the finished module's step with other costs. The passes have run with the costs as they
+ * are: the question is what this step would take, not what the passes would make for such a
+ * machine.
+ *
+ *     what if net.bandwidth*2:
+ *                        now    what if    change
+ *     iteration        671us      471us   -29.8 %
+ */
+#include "passes/tools/report/report.h"
+
+#include "passes/analysis/cost/whatif.h"
+
+#include <math.h>
+#include <talloc.h>
+
+bool
+driver_whatif_read(struct driver *t)
+{
+	if (t->o->whatif)
+		t->whatif = whatif_parse(t->manager, t->ctx->diag, "whatif", t->o->whatif);
+	return t->whatif || !t->o->whatif;
+}
+
+bool
+driver_whatif_run(struct driver *t, struct ir_module *m)
+{
+	struct driver_whatif *w = talloc_zero(t->stats, struct driver_whatif);
+
+	if (!w)
+		out_of_memory();
+	struct ir_module *flat = driver_without_calls(w, t, m);
+	if (!flat || !whatif_bind(t->whatif, flat))
+		return false;
+	w->items = t->whatif;
+	w->model = cost_model_whatif(t->manager, t->cost, t->whatif);
+	t->stats->whatif = w;
+	return cost_evaluate(t->cost, flat, &w->now) && cost_evaluate(w->model, flat, &w->then);
+}
+
+static void
+print_row(FILE *out, const char *name, double now, double then)
+{
+	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+
+	fprintf(out, "%-13s %10s %10s", name, text_seconds(a, now), text_seconds(b, then));
+	if (now > 0)
+		fprintf(out, " %+8.1f %%", 100 * (then / now - 1));
+	fputc('\n', out);
+}
+
+void
+driver_whatif_print(FILE *out, const struct driver_whatif *w)
+{
+	fputs("what if ", out);
+	for (int i = 0; i < whatif_count(w->items); i++)
+		fprintf(out, "%s%s", i ? ", " : "", whatif_item_text(w->items, i));
+	fprintf(out, ":\n%-13s %10s %10s %10s\n", "", "now", "what if", "change");
+	print_row(out, "iteration", w->now.iteration, w->then.iteration);
+	print_row(out, "compute", w->now.compute, w->then.compute);
+	print_row(out, "communication", w->now.communication, w->then.communication);
+	print_row(out, "exposed", w->now.exposed, w->then.exposed);
+}
+
+void
+driver_whatif_json(FILE *out, const struct driver_whatif *w)
+{
+	fputs("  {\"whatif\": [", out);
+	for (int i = 0; i < whatif_count(w->items); i++) {
+		fputs(i ? ", " : "", out);
+		text_json(out, whatif_item_text(w->items, i));
+	}
+	fputs("], \"now\": ", out);
+	cost_report_json(out, w->model, &w->now);
+	fputs(", \"cost\": ", out);
+	cost_report_json(out, w->model, &w->then);
+	fputs("}\n", out);
+}

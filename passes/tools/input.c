@@ -1,0 +1,102 @@
+/* Reading the input, and taking it apart for -split-input-file. */
+#include "passes/tools/input.h"
+
+#include "ir/base/array.h"
+#include "passes/tools/dopt/driver.h"
+
+#include <errno.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Offsets in messages are 32 bits wide, and the texts of all parts share them. */
+static const size_t max_input = (size_t)1 << 30;
+
+enum { READ_CHUNK = 1 << 16 };
+
+static bool
+read_all(const void *owner, struct driver_input *in, FILE *f)
+{
+	char *text = NULL;
+	size_t n = 0, room = 0, got;
+
+	do {
+		if (n + READ_CHUNK >= room)
+			text = array_resize(owner, text, room = 2 * room + READ_CHUNK + 1, 1,
+				"the text of the input");
+		got = fread(text + n, 1, READ_CHUNK, f);
+		n += got;
+	} while (got && n <= max_input);
+	text[n] = '\0';
+	in->text = text;
+	in->length = n;
+	if (ferror(f)) {
+		driver_error("cannot read '%s': %s", in->name, strerror(errno));
+		return false;
+	}
+	if (n > max_input)
+		driver_error("'%s' is larger than %zu bytes", in->name, max_input);
+	return n <= max_input;
+}
+
+bool
+driver_input_read(const void *owner, struct driver_input *in, const char *path)
+{
+	if (!strcmp(path, "-")) {
+		in->name = "<stdin>";
+		return read_all(owner, in, stdin);
+	}
+	in->name = path;
+	FILE *f = fopen(path, "r");
+	if (!f) {
+		driver_error("cannot read '%s': %s", path, strerror(errno));
+		return false;
+	}
+	bool ok = read_all(owner, in, f);
+	fclose(f);
+	return ok;
+}
+
+static bool
+is_separator(const char *line, const char *end)
+{
+	static const char mark[] = "// -----";
+	size_t n = sizeof mark - 1;
+
+	if ((size_t)(end - line) < n || memcmp(line, mark, n) != 0)
+		return false;
+	line += n;
+	while (line < end && strchr(" \t\r", *line))
+		line++;
+	return line == end;
+}
+
+bool
+driver_input_part(
+	const void *owner, const struct driver_input *in, size_t *at, struct driver_input *part)
+{
+	const char *begin = in->text + *at, *line = begin, *end = in->text + in->length;
+	size_t lines = 0;
+
+	if (*at > in->length)
+		return false;
+	*at = in->length + 1;
+	while (line < end) {
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next : end;
+		if (is_separator(line, next)) {
+			*at = (size_t)(next - in->text);
+			end = line;
+			break;
+		}
+		line = next < end ? next + 1 : end;
+	}
+	for (const char *s = in->text; s < begin; s++)
+		lines += *s == '\n';
+	/* Empty lines in place of the parts before keep the numbers of the lines. */
+	size_t n = (size_t)(end - begin);
+	char *text = array_create_zero(owner, lines + n + 1, 1, "a part of the input");
+	memset(text, '\n', lines);
+	memcpy(text + lines, begin, n);
+	*part = (struct driver_input){.name = in->name, .text = text, .length = lines + n};
+	return true;
+}

@@ -1,0 +1,397 @@
+/*
+ * dopt-profile: profiles as text, and what differs between two.
+ *
+ *     dopt-profile dump PROFILE                       data base -> text
+ *     dopt-profile load TEXT... PROFILE               text, nccl-tests -> data base
+ *     dopt-profile diff BEFORE AFTER                  a table
+ *     dopt-profile train PROFILE... -o WEIGHTS        an estimator of kernels
+ *     dopt-profile evaluate WEIGHTS PROFILE...        how well it does
+ */
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/estimate/data.h"
+#include "passes/analysis/profile/nccl_tests.h"
+#include "passes/analysis/profile/derive.h"
+#include "passes/analysis/profile/diff.h"
+#include "passes/analysis/profile/text.h"
+#include "passes/tools/command_line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs on a machine that is shared differ by this much: test/bench measures it. */
+#define DEFAULT_TOLERANCE 0.05
+
+const char driver_name[] = "dopt-profile";
+
+struct tool {
+	struct diag *diag;
+	const char *output, *device;
+	int kind;       /* choice of the option */
+	int64_t places; /* -1: not given */
+	int64_t seed, epochs, members;
+	int loss; /* choice of the option */
+	double tolerance;
+	bool help;
+	bool lost; /* some of what was printed has not reached stdout */
+	struct driver_list file;
+};
+
+static enum driver_exit
+dump(struct tool *t)
+{
+	struct driver_output out;
+	struct profile *p = profile_open(t, t->diag, t->file.item[0], PROFILE_READ);
+
+	if (!p || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	if (profile_text_write(p, out.file))
+		return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+	driver_output_discard(&out);
+	return DRIVER_INPUT;
+}
+
+/* What a program that measures leaves to be computed; what is there already stays. Other backends
+ * have what they have. */
+static bool
+derive(struct tool *t, struct profile *p)
+{
+	char **device, **backend;
+	int n = profile_devices(t, p, &device);
+	bool good = n >= 0;
+
+	for (int i = 0; i < n && good; i++) {
+		int nbackends = profile_backends(t, p, device[i], &backend);
+		good = nbackends >= 0;
+		for (int k = 0; k < nbackends && good; k++) {
+			bool ours = !strncmp(backend[k], "host ", 5) ||
+				    !strncmp(backend[k], "cuda ", 5) ||
+				    !strcmp(backend[k], "nccl-tests");
+			profile_select(p, backend[k], NULL);
+			good = !ours || profile_derive(p, device[i], false);
+		}
+	}
+	return good;
+}
+
+/* Output of nccl-tests: a table whose head has the bandwidth of the algorithm. */
+static bool
+is_nccl_tests(const char *text)
+{
+	return strncmp(text, PROFILE_TEXT_MARK, strlen(PROFILE_TEXT_MARK)) != 0 &&
+	       strstr(text, "algbw") != NULL;
+}
+
+static enum collective
+kind_of(const struct tool *t)
+{
+	return t->kind ? (enum collective)(t->kind - 1) : COLL_NKINDS;
+}
+
+/* False: reported. */
+static bool
+places_fit(const struct tool *t)
+{
+	if (t->places < 0 || (t->places > 1 && t->places <= INT_MAX))
+		return true;
+	driver_error("option -places: expected a number from 2 to %d, found %" PRId64, INT_MAX,
+		t->places);
+	return false;
+}
+
+/* Puts what nccl-tests measured into the profile; NULL: only checks it. */
+static bool
+load_nccl_tests(struct tool *t, struct profile *p, const char *name, const char *text)
+{
+	struct profile_collective *list;
+
+	if (!t->device) {
+		diag_error(t->diag, LOC_NONE,
+			"%s is output of nccl-tests, which names no device of a profile: say which "
+			"with -device=NAME",
+			name);
+		return false;
+	}
+	int n = nccl_tests_read(
+		t, t->diag, name, text, kind_of(t), t->places < 0 ? 0 : (int)t->places, &list);
+	bool good = n >= 0;
+	if (p)
+		profile_select(p, "nccl-tests", NULL);
+	for (int i = 0; i < n && p && good; i++)
+		good = profile_put_collective(p, t->device, &list[i]);
+	if (p)
+		profile_select(p, NULL, NULL);
+	return good;
+}
+
+static bool
+load_text(struct tool *t, struct profile *p, const char *name, const char *text)
+{
+	return is_nccl_tests(text) ? load_nccl_tests(t, p, name, text)
+				   : profile_text_load(p, t->diag, name, text, strlen(text));
+}
+
+/* Texts are checked before the data base is made: what is wrong leaves none behind. */
+static enum driver_exit
+load(struct tool *t)
+{
+	int n = t->file.n - 1;
+	char **text = NEW_ARRAY(t, char *, n);
+
+	if (!places_fit(t))
+		return DRIVER_USAGE;
+	for (int i = 0; i < n; i++)
+		if (!profile_text_read_file(t, t->diag, t->file.item[i], &text[i]) ||
+			!load_text(t, NULL, t->file.item[i], text[i]))
+			return DRIVER_INPUT;
+	struct profile *p = profile_open(t, t->diag, t->file.item[n], PROFILE_WRITE);
+	bool good = p && profile_begin(p);
+	for (int i = 0; i < n && good; i++)
+		good = load_text(t, p, t->file.item[i], text[i]);
+	good = good && derive(t, p) && profile_commit(p);
+	return good ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static enum driver_exit
+diff(struct tool *t)
+{
+	struct profile_difference found;
+	struct profile *a = profile_open(t, t->diag, t->file.item[0], PROFILE_READ);
+	struct profile *b = profile_open(t, t->diag, t->file.item[1], PROFILE_READ);
+
+	if (!a || !b || !profile_diff(stdout, a, b, t->tolerance, &found))
+		return DRIVER_INPUT;
+	printf("%d changed, %d added, %d removed, %d the same within %g %%\n", found.changed,
+		found.added, found.removed, found.same, 100 * t->tolerance);
+	if (!driver_stdout_flush())
+		return DRIVER_INPUT;
+	return found.changed + found.added + found.removed ? DRIVER_INPUT : DRIVER_OK;
+}
+
+/* The samples of the files from `first` on, as one; `part`, if it is not NULL, receives those of
+ * each. NULL: reported. */
+static struct estimate_data *
+load_samples(struct tool *t, int first, struct estimate_data **part)
+{
+	struct estimate_data *all = NEW(t, struct estimate_data);
+
+	for (int i = first; i < t->file.n; i++) {
+		struct estimate_data *one = estimate_data_load(all, t->diag, t->file.item[i]);
+		if (!one)
+			return NULL;
+		estimate_data_append(all, one);
+		if (part)
+			part[i] = one;
+	}
+	if (all->n)
+		return all;
+	diag_error(t->diag, LOC_NONE,
+		"no kernels of several ops: measure some, as docs/estimator.md shows");
+	return NULL;
+}
+
+static void
+show_progress(void *data, uint32_t epoch, double loss)
+{
+	struct tool *t = data;
+
+	if (t->lost || ((epoch + 1) % 20 != 0 && epoch + 1 != (uint32_t)t->epochs))
+		return;
+	printf("epoch %" PRIu32 ": loss %.5f\n", epoch + 1, loss);
+	t->lost = !driver_stdout_flush();
+}
+
+static struct network *
+train_one(struct tool *t, const struct estimate_data *samples, const double *target, uint64_t seed)
+{
+	struct network *w = network_create(t, seed);
+	struct network_training how = network_training_defaults();
+
+	how.seed = seed;
+	how.epochs = (uint32_t)t->epochs;
+	if (t->loss)
+		how.loss = (enum network_loss)(t->loss - 1);
+	how.progress = show_progress;
+	how.data = t;
+	network_normalize(w, samples->graph, samples->n);
+	network_train(w, samples->graph, target, samples->weight, samples->n, &how);
+	return w;
+}
+
+static enum driver_exit
+train(struct tool *t)
+{
+	if (!t->output) {
+		driver_error("train: -o=FILE says where the weights go");
+		return DRIVER_USAGE;
+	}
+	if (t->members < 1 || t->members > NETWORK_MEMBERS) {
+		driver_error("option -members: expected a number from 1 to %d, found %" PRId64,
+			NETWORK_MEMBERS, t->members);
+		return DRIVER_USAGE;
+	}
+	struct estimate_data *samples = load_samples(t, 0, NULL);
+	if (!samples)
+		return DRIVER_INPUT;
+	double *target = NEW_ARRAY(t, double, samples->n);
+	struct network *w = NULL;
+	estimate_data_targets(samples, target);
+	printf("%" PRIu32 " kernels on %s\n", samples->n, samples->device);
+	for (int64_t i = 0; i < t->members; i++) {
+		struct network *member = train_one(t, samples, target, (uint64_t)(t->seed + i));
+		if (w)
+			network_join(w, member);
+		else
+			w = member;
+	}
+	const bool saved = network_save(w, t->diag, t->output, samples->device);
+	return saved && !t->lost ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static void
+print_errors(
+	const char *name, const char *who, const struct estimate_data *s, const double *seconds)
+{
+	const struct estimate_errors e = estimate_data_errors(s, seconds);
+
+	printf("%-24s %-8s %7" PRIu32, name, who, s->n);
+	for (int i = 0; i < ESTIMATE_SHARES; i++)
+		printf(" %6.1f", 100 * e.within[i]);
+	printf(" %7.1f\n", 100 * e.median);
+}
+
+static void
+print_both(struct tool *t, const char *name, const struct estimate_data *s, struct network *w)
+{
+	double *seconds = NEW_ARRAY(t, double, s->n);
+	const char *slash = strrchr(name, '/');
+
+	estimate_data_network(s, w, seconds);
+	name = slash ? slash + 1 : name;
+	print_errors(name, "network", s, seconds);
+	print_errors(name, "analytic", s, s->analytic);
+}
+
+/* A line a kernel: measured, by the network, analytic in seconds, and its key. */
+static enum driver_exit
+write_each(struct tool *t, const struct estimate_data *s, struct network *w)
+{
+	double *seconds = NEW_ARRAY(t, double, s->n);
+	struct driver_output out;
+
+	if (!driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	estimate_data_network(s, w, seconds);
+	for (uint32_t i = 0; i < s->n; i++)
+		fprintf(out.file, "%.6g %.6g %.6g %s\n", s->seconds[i], seconds[i], s->analytic[i],
+			s->key[i]);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static enum driver_exit
+evaluate(struct tool *t)
+{
+	struct network *w = network_load(t, t->diag, t->file.item[0]);
+	struct estimate_data **part = NEW_ARRAY(t, struct estimate_data *, t->file.n);
+	struct estimate_data *all = w ? load_samples(t, 1, part) : NULL;
+
+	if (!all)
+		return DRIVER_INPUT;
+	printf("%-24s %-8s %7s", "percent within", "", "kernels");
+	for (int i = 0; i < ESTIMATE_SHARES; i++)
+		printf(" %5.0f%%", 100 * estimate_share[i]);
+	printf(" median%%\n");
+	for (int i = 1; i < t->file.n && t->file.n > 2; i++)
+		print_both(t, t->file.item[i], part[i], w);
+	print_both(t, "all", all, w);
+	return t->output ? write_each(t, all, w) : DRIVER_OK;
+}
+
+#define AT(field) offsetof(struct tool, field)
+
+/* In the order of enum collective. */
+#define KINDS "allreduce|reduce|broadcast|allgather|gather|scatter|reducescatter|alltoall|send"
+
+static const struct flag flags[] = {
+	{"Options", NULL, NULL, FLAG_GROUP, 0},
+	{"o", "FILE",
+		"dump, train: write to FILE, under its name once it is whole; -: standard output; "
+		"evaluate: a line a kernel: seconds measured, of the network, analytic, and its "
+		"key",
+		FLAG_TEXT, AT(output)},
+	{"device", "NAME", "load: of nccl-tests, which do not name it as a profile does", FLAG_TEXT,
+		AT(device)},
+	{"kind", KINDS, "load: of nccl-tests that do not tell", FLAG_CHOICE, AT(kind)},
+	{"places", "N", "load: of nccl-tests that do not list their ranks", FLAG_INT, AT(places)},
+	{"tolerance", "X", "diff: what may differ, a share, 0.05, or percent, 5% (default: 5%)",
+		FLAG_SHARE, AT(tolerance)},
+	{"seed", "N", "train: of the first weights and of the order of the samples (default: 1)",
+		FLAG_INT, AT(seed)},
+	{"epochs", "N", "train: so many times through all samples (default: 60)", FLAG_INT,
+		AT(epochs)},
+	{"members", "N", "train: so many networks, whose mean answer counts (default: 1)", FLAG_INT,
+		AT(members)},
+	{"loss", "square|logcosh",
+		"train: of log(estimated) - log(measured) (default: logcosh)",
+		FLAG_CHOICE, AT(loss)},
+	{"help", NULL, "this text", FLAG_BOOL, AT(help)},
+};
+
+static const struct command commands[] = {
+	{"dump", "PROFILE",
+		"write a profile as text, sorted, one entry a line; it may be committed", 1, 1,
+		dump},
+	{"load", "TEXT... PROFILE",
+		"put text into a profile, which is made if it is not there: what dump wrote, "
+		"what a measuring program wrote (dopt -emit=measure), or nccl-tests for the device "
+		"of that name; all of it or nothing",
+		2, INT_MAX, load},
+	{"diff", "BEFORE AFTER",
+		"show what changed from one profile to another by more than the tolerance and the "
+		"spread, what was added and what was removed",
+		2, 2, diff},
+	{"train", "PROFILE...",
+		"train a graph network on the fused kernels of profiles: -o=WEIGHTS, which "
+		"dopt -estimator=network reads",
+		1, INT_MAX, train},
+	{"evaluate", "WEIGHTS PROFILE...",
+		"compare what weights say of the fused kernels of profiles, and what the analytic "
+		"estimate says, with what was measured",
+		2, INT_MAX, evaluate},
+};
+
+static const struct command_line line = {
+	.head = "usage: dopt-profile COMMAND [options] FILES\n"
+		"Profiles as text, and what differs between two. PROFILE, BEFORE and AFTER are "
+		"data bases;\n"
+		"dump and diff also read text.\n",
+	.tail = "Exit status: 0 done, no difference; 1 differences, or a file is wrong;\n"
+		"2 the command line is wrong.\n",
+	.flag = flags,
+	.nflags = sizeof flags / sizeof *flags,
+	.command = commands,
+	.ncommands = sizeof commands / sizeof *commands,
+	.words = AT(file),
+};
+
+int
+main(int argc, char **argv)
+{
+	struct tool *t = NEW(NULL, struct tool);
+	enum driver_exit exit = DRIVER_USAGE;
+
+	signal(SIGPIPE, SIG_IGN);
+	t->diag = diag_create(t);
+	t->tolerance = DEFAULT_TOLERANCE;
+	t->places = -1;
+	t->seed = network_training_defaults().seed;
+	t->epochs = network_training_defaults().epochs;
+	t->members = 1;
+	if (command_line_read(t, &line, t, argc, argv))
+		exit = command_line_run(&line, t, t->help, &t->file);
+	talloc_free(t);
+	return exit;
+}

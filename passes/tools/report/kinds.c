@@ -1,0 +1,230 @@
+/* The tables about ops by kind: causes of exposed communication, and where the time goes. */
+#include "passes/tools/report/impl.h"
+
+#include "passes/analysis/cost/whatif.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Events of one kind together; seconds are means of the devices. */
+struct group {
+	int number;
+	enum op_code code;
+	bool fuse;
+	const char *axis; /* of collectives */
+	uint32_t count;
+	double bytes, flops, seconds, exposed, waited;
+};
+
+enum { FUSE_OR_NOT = 2, GROUPS = OP_NCODES * FUSE_OR_NOT * (IR_MAX_AXES + 1) };
+
+/* The number of an op's group, which is filled in. */
+static int
+group_of(const struct report *r, struct group *all, const struct ir_op *op)
+{
+	struct cost_collective c;
+	int axis = cost_op_collective(r->v->m, op, &c) ? c.axis : -1;
+	bool fuse = op->code == OP_fuse;
+	enum op_code code = whatif_code(r->v->m, op);
+	int number = ((int)code * FUSE_OR_NOT + fuse) * (IR_MAX_AXES + 1) + axis + 1;
+
+	all[number].number = number;
+	all[number].code = code;
+	all[number].fuse = fuse;
+	all[number].axis = axis >= 0 ? r->v->m->axis[axis].name : NULL;
+	return number;
+}
+
+static int
+group_longer(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->seconds != y->seconds)
+		return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+	if (x->count != y->count)
+		return (x->count < y->count) - (x->count > y->count);
+	return x->number - y->number;
+}
+
+static int
+group_more_exposed(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->exposed != y->exposed)
+		return (x->exposed < y->exposed) - (x->exposed > y->exposed);
+	return group_longer(a, b);
+}
+
+/*
+ * The events that a test picks (NULL: all) by kind, sorted; those with a count come first. talloc,
+ * of the report.
+ */
+static struct group *
+groups(const struct report *r, bool (*test)(const struct cost_event *),
+	int (*order)(const void *, const void *))
+{
+	const struct cost_timeline *line = r->v->line;
+	struct group *all = talloc_zero_array(r, struct group, GROUPS);
+
+	int *number = talloc_array(all, int, (size_t)r->v->total.ops + 1); /* by op->order */
+	if (!all || !number)
+		out_of_memory();
+	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
+	for (uint32_t i = 0; i < line->n; i++) {
+		const struct cost_event *e = &line->event[i];
+		if (test && !test(e))
+			continue;
+		if (number[e->op->order] < 0)
+			number[e->op->order] = group_of(r, all, e->op);
+		struct group *g = &all[number[e->op->order]];
+		g->count++;
+		g->bytes += e->bytes / line->ndevices;
+		g->flops += view_flops(r->v, e) / line->ndevices;
+		g->seconds += (e->end - e->start) / line->ndevices;
+		g->exposed += e->exposed / line->ndevices;
+		g->waited += e->waited / line->ndevices;
+	}
+	uint32_t n = 0;
+	for (int i = 0; i < GROUPS; i++)
+		if (all[i].count)
+			all[n++] = all[i];
+	memset(&all[n], 0, sizeof *all * (GROUPS - n));
+	qsort(all, n, sizeof *all, order);
+	return all;
+}
+
+static void
+put_group(FILE *out, const struct group *g)
+{
+	char text[VIEW_NAME];
+
+	snprintf(text, sizeof text, "%s%s%s%s", g->fuse ? "fuse: " : "", op_name(g->code),
+		g->axis ? " along " : "", g->axis ? g->axis : "");
+	html_text(out, text);
+}
+
+static void
+put_cause(FILE *out, double exposed, double idle, double iteration)
+{
+	html_seconds(out, exposed);
+	html_share(out, exposed, iteration);
+	html_seconds(out, idle);
+	html_share(out, idle, iteration);
+	fputs("</tr>", out);
+}
+
+/* Seconds in which devices are idle and no event is to blame: they have done all. */
+static double
+done_seconds(const struct report *r, const struct group *all)
+{
+	const struct cost_timeline *line = r->v->line;
+	double rest = 0;
+
+	for (uint32_t d = 0; d < line->ndevices; d++)
+		rest += line->device[d].idle / line->ndevices;
+	for (const struct group *g = all; g < all + GROUPS && g->count; g++)
+		rest -= g->waited;
+	/* Sums of picoseconds in doubles: a remainder smaller than that is none. */
+	return rest > 1e-12 * line->iteration ? rest : 0;
+}
+
+void
+report_causes(FILE *out, const struct report *r)
+{
+	struct group *all = groups(r, NULL, group_more_exposed);
+	double iteration = r->v->line->iteration, done = done_seconds(r, all);
+
+	html_section(out, "causes", "Exposed communication by cause",
+		"Exposed: a device communicates and computes nothing. Idle: it does neither, since "
+		"what it waits for has not ended. Means of the devices.");
+	html_table(out,
+		"What devices that compute nothing communicate or wait for; shares of the "
+		"iteration",
+		"cause|>exposed|>share|>idle|>share");
+	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+		if (!(g->exposed > 0) && !(g->waited > 0))
+			continue;
+		html_row(out);
+		put_group(out, g);
+		put_cause(out, g->exposed, g->waited, iteration);
+	}
+	html_row(out);
+	html_text(out, "nothing is left to do");
+	put_cause(out, 0, done, iteration);
+	html_table_end(out);
+	fputs("</section>\n", out);
+	talloc_free(all);
+}
+
+/* A rate in a cell; nothing where it is 0. */
+static void
+put_rate(FILE *out, const char *text, const char *behind)
+{
+	fputs("<td class=\"n\">", out);
+	if (strcmp(text, "0") != 0) {
+		html_unit(out, text);
+		fputs(behind, out);
+	}
+	fputs("</td>", out);
+}
+
+void
+report_kinds(FILE *out, const struct report *r)
+{
+	struct group *all = groups(r, NULL, group_longer);
+	char text[TEXT_NUMBER];
+	uint32_t shown = 0, n = 0;
+
+	html_section(out, "kinds", "Where the time goes",
+		"A fuse counts as the op in it with the most arithmetic.");
+	html_table(out, "Ops by kind; shares of the iteration",
+		"op|>events|>takes|>share|>bytes|>bytes/s|>FLOP/s");
+	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+		if (++n > REPORT_ROWS)
+			continue;
+		shown++;
+		html_row(out);
+		put_group(out, g);
+		html_number(out, "%" PRIu32, g->count);
+		html_seconds(out, g->seconds);
+		html_share(out, g->seconds, r->v->line->iteration);
+		html_bytes(out, g->bytes);
+		put_rate(out, g->seconds > 0 ? text_bytes(text, g->bytes / g->seconds) : "0", "/s");
+		put_rate(out, g->seconds > 0 ? text_flops(text, g->flops / g->seconds) : "0", "");
+		fputs("</tr>", out);
+	}
+	html_table_end(out);
+	html_cut(out, shown, n, "kinds of ops");
+	fputs("</section>\n", out);
+	talloc_free(all);
+}
+
+static bool
+is_critical(const struct cost_event *e)
+{
+	return e->critical;
+}
+
+void
+report_critical_kinds(FILE *out, const struct report *r)
+{
+	struct group *all = groups(r, is_critical, group_longer);
+	uint32_t devices = r->v->line->ndevices;
+
+	html_table(out, "The critical path by kind of op; shares of the iteration",
+		"op|>events|>takes|>share");
+	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+		html_row(out);
+		put_group(out, g);
+		html_number(out, "%" PRIu32, g->count);
+		html_seconds(out, g->seconds * devices);
+		html_share(out, g->seconds * devices, r->v->line->iteration);
+		fputs("</tr>", out);
+	}
+	html_table_end(out);
+	talloc_free(all);
+}

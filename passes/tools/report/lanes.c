@@ -1,0 +1,134 @@
+/*
+ * The lanes of the timeline: events stream by stream, and so few of them that a page can hold them.
+ * Neighbours on a stream that both begin in the same interval of a grid and are both shorter than
+ * it become one bar. The grid is the finest power of two of the iteration with which all bars
+ * together are no more than REPORT_EVENTS.
+ */
+#include "passes/tools/report/impl.h"
+
+#include <math.h>
+#include <talloc.h>
+
+#define FINEST 0x1p-24 /* of the iteration: a millionth of a pixel wide */
+
+static void *
+array(const void *owner, size_t size, size_t n)
+{
+	void *p = talloc_zero_size(owner, size * (n ? n : 1));
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+static bool
+joins(const struct report_bar *bar, const struct cost_event *e, double grid)
+{
+	return grid > 0 && bar->end - bar->start < grid && e->end - e->start < grid &&
+	       floor(bar->start / grid) == floor(e->start / grid);
+}
+
+static void
+lane_add(struct report_lane *lane, const struct cost_event *e, double grid)
+{
+	struct report_bar *last = lane->n ? &lane->bar[lane->n - 1] : NULL;
+	double seconds = e->end - e->start;
+
+	if (!last || !joins(last, e, grid)) {
+		lane->bar[lane->n++] =
+			(struct report_bar){e->start, e->end, e, 1, seconds, e->critical};
+		return;
+	}
+	last->end = e->end;
+	last->n++;
+	last->busy += seconds;
+	last->critical |= e->critical;
+}
+
+static bool
+is_shown(const struct report *r, const struct cost_event *e)
+{
+	return (uint32_t)e->device < r->ndevices;
+}
+
+/* Puts all events into bars; returns how many these are. */
+static uint32_t
+fill(struct report *r, double grid)
+{
+	const struct cost_timeline *line = r->v->line;
+	uint32_t bars = 0;
+
+	for (uint32_t d = 0; d < r->ndevices; d++)
+		r->device[d].lane[0].n = r->device[d].lane[1].n = 0;
+	for (uint32_t i = 0; i < line->n; i++)
+		if (is_shown(r, &line->event[i]))
+			lane_add(&r->device[line->event[i].device]
+					  .lane[line->event[i].communication],
+				&line->event[i], grid);
+	for (uint32_t d = 0; d < r->ndevices; d++)
+		bars += r->device[d].lane[0].n + r->device[d].lane[1].n;
+	return bars;
+}
+
+static void
+allocate(struct report *r)
+{
+	const struct cost_timeline *line = r->v->line;
+
+	r->device = array(r, sizeof *r->device, r->ndevices);
+	for (uint32_t i = 0; i < line->n; i++)
+		if (is_shown(r, &line->event[i]))
+			r->device[line->event[i].device].lane[line->event[i].communication].n++;
+	for (uint32_t d = 0; d < r->ndevices; d++)
+		for (int s = 0; s < 2; s++) {
+			struct report_lane *lane = &r->device[d].lane[s];
+			lane->bar = array(r, sizeof *lane->bar, lane->n);
+		}
+}
+
+static void
+add_span(struct report_device *d, double start, double end)
+{
+	if (end <= start)
+		return;
+	if (d->nexposed && d->exposed[d->nexposed - 1].end >= start)
+		d->exposed[d->nexposed - 1].end = end;
+	else
+		d->exposed[d->nexposed++] = (struct report_span){start, end};
+}
+
+/* What of the second lane the first does not cover. A bar begins or ends each span. */
+static void
+find_exposed(const struct report *r, struct report_device *d)
+{
+	const struct report_lane *compute = &d->lane[0], *communication = &d->lane[1];
+	uint32_t k = 0;
+
+	d->exposed = array(r, sizeof *d->exposed, (size_t)compute->n + communication->n);
+	for (uint32_t i = 0; i < communication->n; i++) {
+		double at = communication->bar[i].start, end = communication->bar[i].end;
+		while (k < compute->n && compute->bar[k].end <= at)
+			k++;
+		for (uint32_t j = k; j < compute->n && compute->bar[j].start < end; j++) {
+			add_span(d, at, compute->bar[j].start);
+			at = fmax(at, compute->bar[j].end);
+		}
+		add_span(d, at, end);
+	}
+}
+
+void
+report_lanes(struct report *r)
+{
+	double grid = 0;
+
+	r->ndevices = r->v->line->ndevices;
+	if (r->ndevices > REPORT_DEVICES)
+		r->ndevices = REPORT_DEVICES;
+	allocate(r);
+	while ((r->nbars = fill(r, grid)) > REPORT_EVENTS)
+		grid = grid > 0 ? 2 * grid : r->v->line->iteration * FINEST;
+	r->merged = grid;
+	for (uint32_t d = 0; d < r->ndevices; d++)
+		find_exposed(r, &r->device[d]);
+}

@@ -1,0 +1,180 @@
+/*
+ * -emit=report: one HTML page about the predicted step, that needs nothing but itself. Tables and
+ * pictures are there without a script; the script (report.js) draws the pictures again so that they
+ * can be zoomed, from the data behind the page.
+ */
+#include "passes/tools/report/impl.h"
+
+#include "ir/cluster/cluster.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+extern const char dopt_report_css[], dopt_report_js[]; /* from passes/tools/report/report.css, report.js */
+
+static void
+put_escaped(FILE *out, const char *tag, const char *s)
+{
+	fprintf(out, "<%s>", tag);
+	text_html(out, s);
+	fprintf(out, "</%s>", tag);
+}
+
+static const char *
+module_name(const struct report *r)
+{
+	return r->v->m->name ? r->v->m->name : "main";
+}
+
+static void
+put_head(FILE *out, const struct report *r)
+{
+	char text[TEXT_NUMBER];
+
+	/* The policy: nothing may be fetched, whatever a name in the module says. */
+	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+		out);
+	text_html(out, module_name(r));
+	fprintf(out, ": %s a step</title>\n<style>\n%s</style></head>\n<body>\n",
+		text_seconds(text, r->v->total.iteration), dopt_report_css);
+}
+
+static void
+put_mesh(FILE *out, const struct ir_module *m)
+{
+	for (int i = 0; i < m->naxes; i++) {
+		fputs(i ? ", " : "; ", out);
+		text_html(out, m->axis[i].name);
+		fprintf(out, " = %d%s", m->axis[i].size, m->axis[i].time ? " micro-batches" : "");
+	}
+}
+
+/* "4 fast and 4 slow of pair" */
+static void
+put_devices(FILE *out, const struct view *v)
+{
+	const struct cluster *c = cost_model_cluster(v->cost);
+	const char *last = NULL;
+
+	for (uint32_t k = 0; k < c->nkinds; k++) {
+		if (v->places[k] == 0)
+			continue;
+		fprintf(out, "%s%" PRIu32 " ", last ? " and " : "", v->places[k]);
+		put_escaped(out, "b", last = c->kind[k]->name);
+	}
+	if (c->name && last && strcmp(c->name, last) != 0) {
+		fputs(" of ", out);
+		put_escaped(out, "b", c->name);
+	}
+}
+
+static void
+put_title(FILE *out, const struct report *r)
+{
+	char *times = cost_report_header(NULL, r->v->cost, &r->v->total);
+
+	fputs("<header>", out);
+	put_escaped(out, "h1", module_name(r));
+	fputs("<p>A training step as it is predicted for ", out);
+	put_devices(out, r->v);
+	put_mesh(out, r->v->m);
+	fputs(".</p><p class=\"q\">", out);
+	text_html(out, times);
+	fputs(".</p></header>\n<main>\n", out);
+	talloc_free(times);
+}
+
+static void
+put_merged(FILE *out, const struct report *r)
+{
+	char text[TEXT_NUMBER];
+
+	if (r->merged > 0)
+		fprintf(out,
+			"<p class=\"q\">%" PRIu32 " events are too many for a page: neighbours "
+			"that are shorter than %s are one bar, %" PRIu32 " bars in all.</p>\n",
+			r->v->line->n, text_seconds(text, r->merged), r->nbars);
+	html_cut(out, r->ndevices, r->v->line->ndevices, "devices");
+}
+
+static void
+put_legend(FILE *out)
+{
+	fputs("<p class=\"legend\"><span><i class=\"k\"></i>kernels</span> "
+	      "<span><i class=\"c\"></i>communication, hidden</span> "
+	      "<span><i class=\"x\"></i>communication, exposed</span> "
+	      "<span><i class=\"p\"></i>critical path</span></p>\n",
+		out);
+}
+
+static void
+put_timeline(FILE *out, const struct report *r)
+{
+	html_section(out, "timeline", "Timeline", NULL);
+	put_legend(out);
+	fputs("<div class=\"tools\" hidden><button type=\"button\" id=\"in\" aria-label=\"zoom "
+	      "in\">+</button><button type=\"button\" id=\"out\" aria-label=\"zoom out\">"
+	      "&minus;</button><button type=\"button\" id=\"all\">whole step</button>"
+	      "<button type=\"button\" id=\"back\" aria-label=\"event before\">&lsaquo;</button>"
+	      "<button type=\"button\" id=\"next\" aria-label=\"next event\">&rsaquo;</button>"
+	      "</div>\n",
+		out);
+	fprintf(out,
+		"<div class=\"s chart\" id=\"chart\" tabindex=\"0\" role=\"group\" "
+		"aria-label=\"Timeline of the step; tables with the same events follow\" "
+		"aria-describedby=\"keys\"><svg id=\"lanes\" aria-hidden=\"true\" "
+		"viewBox=\"0 0 %d %.0f\" style=\"aspect-ratio:%d/%.0f\">\n",
+		REPORT_COLUMNS, report_svg_height(r), REPORT_COLUMNS, report_svg_height(r));
+	report_svg_timeline(out, r);
+	fputs("</svg></div>\n<p id=\"detail\" role=\"status\" hidden></p>\n"
+	      "<p class=\"q\" id=\"keys\" hidden>Drag to move, pinch or Ctrl and wheel to zoom. "
+	      "Keys: + and &minus; zoom, arrows move, n and b go to the next event and back, up "
+	      "and down to other lanes, 0 shows the whole step.</p>\n",
+		out);
+	put_merged(out, r);
+	fputs("</section>\n", out);
+}
+
+static void
+put_script(FILE *out, const struct report *r)
+{
+	fputs("</main>\n<script type=\"application/json\" id=\"data\">", out);
+	report_data(out, r);
+	fprintf(out, "</script>\n<script>\n%s</script>\n</body></html>\n", dopt_report_js);
+}
+
+void
+driver_report_write(FILE *out, const struct driver *t, struct view *v)
+{
+	struct report *r = talloc_zero(v, struct report);
+
+	if (!r)
+		out_of_memory();
+	r->t = t;
+	r->v = v;
+	v->nlevels = view_levels_reduce(v->level, v->nlevels, v->line->iteration, REPORT_LEVELS);
+	r->level = v->level;
+	r->nlevels = v->nlevels;
+	report_lanes(r);
+	put_head(out, r);
+	put_title(out, r);
+	report_totals(out, r);
+	report_whatif(out, r);
+	put_timeline(out, r);
+	report_memory(out, r);
+	report_passes(out, r);
+	report_causes(out, r);
+	report_exposed(out, r);
+	report_kinds(out, r);
+	report_critical(out, r);
+	report_devices(out, r);
+	report_remarks(out, r);
+	put_script(out, r);
+	talloc_free(r);
+}

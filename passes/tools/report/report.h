@@ -1,0 +1,83 @@
+/*
+ * What `-emit=timeline` and `-emit=report` show of a step, and how it is written.
+ *
+ *     passes/tools/report/view.c          the step as it is predicted: events, totals
+ *     passes/tools/report/view_memory.c   memory over time
+ *     passes/tools/report/timeline.c      -emit=timeline: Chrome trace JSON
+ *     passes/tools/report/report.c        -emit=report: the page, with report.css and report.js
+ *     passes/tools/report/lanes.c  its bars, and how many they may be
+ *     passes/tools/report/svg.c    pictures without a script
+ *     passes/tools/report/data.c   data for the script
+ *     passes/tools/report/tables.c, _kinds.c, _events.c, _memory.c, _html.c  tables
+ *     passes/tools/report/text.c   numbers with units, escaped text
+ */
+#ifndef PASSES_DRIVER_REPORT_H
+#define PASSES_DRIVER_REPORT_H
+
+#include "ir/names.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/tools/dopt/driver.h"
+
+/* What lives on a device from a time on. */
+struct view_level {
+	double time; /* s */
+	const struct memory_point *point;
+};
+
+/* A module whose step has been replayed. */
+struct view {
+	struct ir_module *m;
+	struct ir_func *main;
+	struct names *names;
+	const struct cost_model *cost;
+	struct cost_report total;
+	struct cost_timeline *line;
+	double *flops;    /* of one run of a kernel at one place, by op->order */
+	uint32_t *places; /* on each kind of device of the cluster */
+	double rate;      /* FLOP/s of all places together, at the element type of the products */
+	double room;      /* bytes of memory of the device that has least */
+	struct memory_curve *memory;
+	struct view_level *level; /* [nlevels] in order of time, no two at one time */
+	uint32_t nlevels;
+};
+
+/* Fills in the memory of a view that has its timeline. */
+void view_memory(struct view *v);
+
+/* Replays a module without calls; owned by `owner`. NULL: reported. */
+struct view *view_create(const void *owner, const struct cost_model *cost, struct ir_module *m);
+
+/*
+ * At most n levels over an iteration: of those in one n-th of it the one with most. Returns how
+ * many there are then.
+ */
+uint32_t view_levels_reduce(
+	struct view_level *level, uint32_t nlevels, double iteration, uint32_t n);
+
+/* Of what an event does: flops of a kernel at one place; the mesh axis of a collective or NULL. */
+double view_flops(const struct view *v, const struct cost_event *e);
+const char *view_axis(const struct view *v, const struct cost_event *e);
+
+/* "%h", "%42", or "" for an op without results; in `text`, which is returned. */
+enum { VIEW_NAME = 256 }; /* longer names are cut: nobody reads them */
+const char *view_value(const struct view *v, const struct ir_op *op, char text[VIEW_NAME]);
+
+/* The predicted step as a Chrome trace. */
+void driver_timeline_write(FILE *out, const struct view *v);
+
+/* The same as an HTML page, with the passes of `t` and what they said; reduces the levels. */
+void driver_report_write(FILE *out, const struct driver *t, struct view *v);
+
+/* A JSON string in quotes; the text of an HTML element or attribute. Bytes that are no UTF-8 are
+ * written as U+FFFD. */
+void text_json(FILE *out, const char *s);
+void text_html(FILE *out, const char *s);
+
+/* A number of at least 0 in the largest unit that leaves digits before the point, "1.24ms"; 0 is
+ * "0". In `text`, which is returned. */
+enum { TEXT_NUMBER = 32 };
+const char *text_seconds(char text[TEXT_NUMBER], double s);
+const char *text_bytes(char text[TEXT_NUMBER], double bytes);
+const char *text_flops(char text[TEXT_NUMBER], double rate);
+
+#endif

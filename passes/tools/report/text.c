@@ -1,0 +1,123 @@
+/* Text and numbers of timelines and reports. */
+#include "passes/tools/report/report.h"
+
+#include <string.h>
+
+/* The length of the UTF-8 character at s; 0: it is none (RFC 3629: no surrogates, none overlong).
+ */
+static int
+utf8_length(const unsigned char *s)
+{
+	static const struct {
+		unsigned char first, last, low, high; /* of the first byte; of the second */
+		int length;
+	} rows[] = {{0x00, 0x7f, 0, 0, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+		{0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+		{0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+		{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (*s < rows[i].first || *s > rows[i].last)
+			continue;
+		for (int k = 1; k < rows[i].length; k++)
+			if (s[k] < (k == 1 ? rows[i].low : 0x80) ||
+				s[k] > (k == 1 ? rows[i].high : 0xbf))
+				return 0;
+		return rows[i].length;
+	}
+	return 0;
+}
+
+/* One character of text as it stands, or U+FFFD. Returns how many bytes it took. */
+static int
+put_character(FILE *out, const char *s)
+{
+	int n = utf8_length((const unsigned char *)s);
+
+	if (n == 0)
+		fputs("\xef\xbf\xbd", out);
+	else
+		fwrite(s, 1, (size_t)n, out);
+	return n ? n : 1;
+}
+
+void
+text_json(FILE *out, const char *s)
+{
+	fputc('"', out);
+	while (*s) {
+		unsigned char c = (unsigned char)*s;
+		/* "<" too: the page holds JSON in a script element, which "</script" would end. */
+		if (c < ' ' || c == '<' || c == 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else {
+			s += put_character(out, s);
+			continue;
+		}
+		s++;
+	}
+	fputc('"', out);
+}
+
+void
+text_html(FILE *out, const char *s)
+{
+	while (*s) {
+		switch (*s) {
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '&': fputs("&amp;", out); break;
+		case '"': fputs("&quot;", out); break;
+		case '\'': fputs("&#39;", out); break;
+		default:
+			if ((unsigned char)*s < ' ') {
+				fputc(' ', out);
+				break;
+			}
+			s += put_character(out, s);
+			continue;
+		}
+		s++;
+	}
+}
+
+static const char *
+text_scaled(char text[TEXT_NUMBER], double x, const char *const *unit)
+{
+	while (unit[1] && x < 1 && x > 0) {
+		x *= 1e3;
+		unit++;
+	}
+	snprintf(text, TEXT_NUMBER, "%.3g%s", x, x > 0 ? *unit : "");
+	/* Three digits, and no exponent where there are four before the point. */
+	if (x >= 999.5)
+		snprintf(text, TEXT_NUMBER, "%.0f%s", x, *unit);
+	return text;
+}
+
+const char *
+text_seconds(char text[TEXT_NUMBER], double s)
+{
+	static const char *const unit[] = {"s", "ms", "us", "ns", NULL};
+
+	return text_scaled(text, s, unit);
+}
+
+const char *
+text_bytes(char text[TEXT_NUMBER], double bytes)
+{
+	static const char *const unit[] = {"TB", "GB", "MB", "KB", "B", NULL};
+
+	return text_scaled(text, bytes / 1e12, unit);
+}
+
+const char *
+text_flops(char text[TEXT_NUMBER], double rate)
+{
+	static const char *const unit[] = {
+		"PFLOP/s", "TFLOP/s", "GFLOP/s", "MFLOP/s", "KFLOP/s", "FLOP/s", NULL};
+
+	return text_scaled(text, rate / 1e15, unit);
+}

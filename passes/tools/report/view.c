@@ -1,0 +1,108 @@
+/* The step that timelines and reports show. */
+#include "passes/tools/report/report.h"
+
+#include "ir/cluster/cluster.h"
+#include "ir/ops/form.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <talloc.h>
+
+/* FLOP/s of a device in the products of the step: of the fastest type that they have, or of f32. */
+static double
+product_rate(const struct view *v, const struct device *d)
+{
+	double rate = 0;
+
+	for (uint32_t i = 0; i < v->line->n; i++) {
+		const struct ir_op *op = v->line->event[i].op;
+		if (op->code == OP_matmul || op->code == OP_contract)
+			rate = fmax(rate,
+				device_flops(d, (enum ir_dtype)ir_operand_type(op, 0)->dtype));
+	}
+	return rate > 0 ? rate : device_flops(d, IR_f32);
+}
+
+static void
+count_flops(struct view *v)
+{
+	v->flops = talloc_zero_array(v, double, (size_t)v->total.ops + 1);
+	if (!v->flops)
+		out_of_memory();
+	IR_FOR_OPS (op, &v->main->body)
+		if (cost_op_kind(v->m, op) == COST_COMPUTE)
+			v->flops[op->order] = op_work(v->m, op).flops;
+}
+
+/* The devices that the places are on. */
+static bool
+count_places(struct view *v)
+{
+	struct cluster *c = cost_model_cluster(v->cost);
+	uint32_t *device = cluster_placement(v, v->m, c);
+
+	if (!device)
+		return false;
+	v->places = talloc_zero_array(v, uint32_t, c->nkinds);
+	if (!v->places)
+		out_of_memory();
+	for (int64_t i = 0; i < ir_devices(v->m); i++)
+		v->places[c->kind_of[device[i]]]++;
+	v->room = INFINITY;
+	for (uint32_t k = 0; k < c->nkinds; k++) {
+		if (v->places[k] == 0)
+			continue;
+		v->rate += v->places[k] * product_rate(v, c->kind[k]);
+		v->room = fmin(v->room, c->kind[k]->memory);
+	}
+	return true;
+}
+
+struct view *
+view_create(const void *owner, const struct cost_model *cost, struct ir_module *m)
+{
+	struct view *v = talloc_zero(owner, struct view);
+
+	if (!v)
+		out_of_memory();
+	*v = (struct view){.m = m, .main = ir_func_find(m, "main"), .cost = cost};
+	if (!cost_evaluate(cost, m, &v->total) || !(v->line = cost_timeline(v, cost, m)) ||
+		!count_places(v)) {
+		talloc_free(v);
+		return NULL;
+	}
+	v->names = names_create(v, v->main);
+	count_flops(v);
+	view_memory(v);
+	return v;
+}
+
+double
+view_flops(const struct view *v, const struct cost_event *e)
+{
+	return e->communication ? 0 : v->flops[e->op->order];
+}
+
+const char *
+view_axis(const struct view *v, const struct cost_event *e)
+{
+	struct cost_collective c;
+
+	return cost_op_collective(v->m, e->op, &c) ? v->m->axis[c.axis].name : NULL;
+}
+
+const char *
+view_value(const struct view *v, const struct ir_op *op, char text[VIEW_NAME])
+{
+	uint32_t number = 0;
+
+	text[0] = 0;
+	if (op->nresults == 0)
+		return text;
+	const char *name = names_find(v->names, &op->result[0], &number);
+	if (name)
+		snprintf(text, VIEW_NAME, "%%%s", name);
+	else
+		snprintf(text, VIEW_NAME, "%%%" PRIu32, number);
+	return text;
+}

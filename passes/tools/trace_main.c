@@ -1,0 +1,196 @@
+/*
+ * dopt-trace: what the traces of a program say.
+ *
+ *     dopt-trace align TRACES             the clocks of the ranks
+ *     dopt-trace merge TRACES -o FILE     one trace of all ranks, on one clock
+ *     dopt-trace report TRACES            what bounds the step
+ *     dopt-trace compare MODULE TRACES    measured against predicted
+ */
+#include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
+#include "passes/analysis/alloc.h"
+#include "passes/analysis/trace/compare.h"
+#include "passes/analysis/trace/report.h"
+#include "passes/tools/command_line.h"
+#include "passes/tools/input.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+
+const char driver_name[] = "dopt-trace";
+
+struct tool {
+	struct diag *diag;
+	const char *output, *cluster, *profile;
+	int format, clocks; /* choices of the options */
+	bool drift, help;
+	struct driver_list file;
+};
+
+enum { CLOCKS_HOST = 1, CLOCKS_RANK };
+
+static enum trace_format
+format_of(const struct tool *t)
+{
+	return t->format ? (enum trace_format)(t->format - 1) : TRACE_TEXT;
+}
+
+static bool
+read_traces(struct tool *t, int first, struct trace_set **s, struct trace_alignment **a)
+{
+	const struct trace_align_options o = {
+		.by_rank = t->clocks == CLOCKS_RANK, .no_drift = !t->drift};
+
+	*s = trace_set_read(t, t->diag, t->file.item + first, t->file.n - first);
+	*a = *s ? trace_align(t, t->diag, *s, &o) : NULL;
+	return *a;
+}
+
+static enum driver_exit
+align(struct tool *t)
+{
+	struct driver_output out;
+	struct trace_set *s;
+	struct trace_alignment *a;
+
+	if (!read_traces(t, 0, &s, &a) || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	trace_print_alignment(out.file, format_of(t), s, a);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static enum driver_exit
+merge(struct tool *t)
+{
+	struct driver_output out;
+	struct trace_set *s;
+	struct trace_alignment *a;
+
+	if (!read_traces(t, 0, &s, &a) || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	trace_print_merged(out.file, s, a);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+static enum driver_exit
+report(struct tool *t)
+{
+	struct driver_output out;
+	struct trace_set *s;
+	struct trace_alignment *a;
+
+	struct trace_measured *m =
+		read_traces(t, 0, &s, &a) ? trace_measure(t, t->diag, s, a) : NULL;
+	if (!m || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	trace_report_print(out.file, format_of(t), s, a, m);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+/* The module without calls, as the program was built from it. */
+static struct ir_module *
+read_module(struct tool *t, struct ir_context *ctx, const char *path)
+{
+	struct driver_input in;
+	struct parse_options po = {0};
+
+	if (!driver_input_read(t, &in, path))
+		return NULL;
+	struct pass_manager *manager = pass_manager_create(t, ctx);
+	struct pass_pipeline *pipeline = pass_pipeline_create(manager);
+	struct ir_module *m = parse_module(manager, ctx, in.name, in.text, in.length, &po);
+	if (!m || !ir_verify(m))
+		return NULL;
+	pass_pipeline_require(pipeline, manager, m, "no-calls");
+	return pass_pipeline_run(pipeline, manager, &m, NULL) == PASS_FAILED ? NULL : m;
+}
+
+static struct trace_comparison *
+compare_files(struct tool *t)
+{
+	struct ir_context *ctx = ir_context_create(t);
+	struct trace_set *s;
+	struct trace_alignment *a;
+
+	struct ir_module *m = read_module(t, ctx, t->file.item[0]);
+	struct cluster *cluster = t->cluster ? cluster_open(t, ctx, t->cluster) : NULL;
+	if (!m || (t->cluster && !cluster))
+		return NULL;
+	const struct cost_options co = {.cluster = cluster, .profile = t->profile};
+	struct cost_model *model = cost_model_create(t, ctx->diag, &co);
+	if (!model || !read_traces(t, 1, &s, &a))
+		return NULL;
+	struct trace_measured *measured = trace_measure(t, t->diag, s, a);
+	return measured ? trace_compare(t, t->diag, s, measured, model, m) : NULL;
+}
+
+static enum driver_exit
+compare(struct tool *t)
+{
+	struct driver_output out;
+	struct trace_comparison *c = compare_files(t);
+
+	if (!c || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	trace_comparison_print(out.file, format_of(t), c);
+	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+}
+
+#define AT(field) offsetof(struct tool, field)
+
+static const struct flag flags[] = {
+	{"Options", NULL, NULL, FLAG_GROUP, 0},
+	{"o", "FILE", "write to FILE, under its name once it is whole; -: standard output",
+		FLAG_TEXT, AT(output)},
+	{"format", "text|json|md", "of what is shown (default: text)", FLAG_CHOICE, AT(format)},
+	{"clocks", "host|rank", "ranks of one host read one clock (default), or each its own",
+		FLAG_CHOICE, AT(clocks)},
+	{"drift", "0|1", "may clocks run unequally fast? (default: 1)", FLAG_BOOL, AT(drift)},
+	{"cluster", "NAME|FILE", "compare: what times are predicted for", FLAG_TEXT, AT(cluster)},
+	{"profile", "FILE", "compare: measured times of ops, used before estimates", FLAG_TEXT,
+		AT(profile)},
+	{"help", NULL, "this text", FLAG_BOOL, AT(help)},
+};
+
+static const struct command commands[] = {
+	{"align", "TRACES",
+		"show the clocks of the hosts: by how much they are off and how well that is known",
+		1, INT_MAX, align},
+	{"merge", "TRACES", "write one Chrome trace of all ranks, on one clock", 1, INT_MAX, merge},
+	{"report", "TRACES", "say what bounds the step, and where the time of each rank goes", 1,
+		INT_MAX, report},
+	{"compare", "MODULE TRACES",
+		"set the times of each op beside those that are predicted for MODULE, the module "
+		"that the program was built from, after all passes",
+		2, INT_MAX, compare},
+};
+
+static const struct command_line line = {
+	.head = "usage: dopt-trace COMMAND [options] FILES\n"
+		"Says what the traces of a program tell. TRACES are the folder that it wrote with "
+		"-trace,\n"
+		"or files rank-N.json of one run.\n",
+	.tail = "Exit status: 0 done; 1 the input is wrong, or a file cannot be read or written;\n"
+		"2 the command line is wrong.\n",
+	.flag = flags,
+	.nflags = sizeof flags / sizeof *flags,
+	.command = commands,
+	.ncommands = sizeof commands / sizeof *commands,
+	.words = AT(file),
+};
+
+int
+main(int argc, char **argv)
+{
+	struct tool *t = NEW(NULL, struct tool);
+	enum driver_exit exit = DRIVER_USAGE;
+
+	signal(SIGPIPE, SIG_IGN);
+	t->diag = diag_create(t);
+	t->drift = true;
+	if (command_line_read(t, &line, t, argc, argv))
+		exit = command_line_run(&line, t, t->help, &t->file);
+	talloc_free(t);
+	return exit;
+}

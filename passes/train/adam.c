@@ -1,0 +1,28 @@
+/*
+ * adam: Kingma and Ba, "Adam: A Method for Stochastic Optimization", algorithm 1, as ordinary ops:
+ *
+ *     w := w - lr * direction                    (passes/train/moments.h)
+ *
+ * Requires the gradients that grad leaves; takes their outputs away.
+ */
+#include "passes/train/moments.h"
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return moments_run(run, m, NULL);
+}
+
+static const struct pass_option options[] = {
+	OPTIMIZER_OPTIONS("0.001"),
+	MOMENTS_OPTIONS("1e-8"),
+	{0},
+};
+
+const struct pass pass_adam = {
+	.name = "adam",
+	OPTIMIZER_FACTS,
+	.summary = "update every param by Adam, with its two moments as states",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,39 @@
+/*
+ * adamw: Adam with a decay of the params beside it, Loshchilov and Hutter, "Decoupled Weight Decay
+ * Regularization", algorithm 2, as ordinary ops:
+ *
+ *     w := w - lr * (direction + weight_decay w)           (passes/train/moments.h)
+ *
+ * The moments do not see the decay. It is multiplied by the rate, as it is where people train with
+ * it, and so falls with it. Requires the gradients that grad leaves; takes their outputs away.
+ */
+#include "passes/train/moments.h"
+
+static struct ir_value *
+rule(struct optimizer_step *s, void *data)
+{
+	struct ir_value *direction = moments_direction(s, data);
+
+	return direction ? optimizer_decay(s, direction) : NULL;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return moments_run(run, m, rule);
+}
+
+static const struct pass_option options[] = {
+	OPTIMIZER_OPTIONS("0.001"),
+	MOMENTS_OPTIONS("1e-8"),
+	OPTIMIZER_DECAY("0.01"),
+	{0},
+};
+
+const struct pass pass_adamw = {
+	.name = "adamw",
+	OPTIMIZER_FACTS,
+	.summary = "update every param by Adam, and let it decay beside that",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,389 @@
+/*
+ * amp: mixed precision (Micikevicius et al., "Mixed Precision Training"). Params stay in f32; what
+ * costs time is computed in bf16 or f16. Every op on f32 values is of one of three kinds, in the
+ * table below:
+ *
+ *     product   computes in the low type: its operands are converted, its result is low
+ *     follows   computes in the low type where all it reads is low; params, constants and masks
+ *               are converted to go along. With any other f32 value beside a low one it computes in
+ *               f32
+ *     moves     the same; and what is moved of a param still goes along
+ *     wide      (all others: sums, exp, log, division, roots ...) computes in f32
+ *
+ * So activations are low from one product to the next, while softmax, norms and losses, which begin
+ * with a maximum or a mean, are in f32. Conversions are ops: grad differentiates them, and so a
+ * gradient is in the type of its value, and in f32 when it reaches a param.
+ *
+ * Gradients below 2^-24 are 0 in f16, so the loss is scaled (passes/train/amp.h says how grad and the
+ * optimizers learn of it). A static scale is a constant. A dynamic one is a state: doubled after so
+ * many steps with finite gradients, halved after one without, which the optimizer has left out:
+ *
+ *     good  := finite ? good + 1 : 0                          finite: of the step before
+ *     scale := finite ? (good = growth ? 2 scale : scale) : scale / 2
+ *     good  := good = growth ? 0 : good
+ *
+ * Changes element types alone, so it does not matter which layouts there are. Must run before grad.
+ */
+#include "passes/train/amp.h"
+#include "passes/pass.h"
+#include "passes/train/total.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum kind { WIDE, FOLLOWS, MOVES, PRODUCT };
+
+/* Kinds of ops; those that are not here are WIDE. */
+static const struct {
+	enum op_code code;
+	enum kind kind;
+} kinds[] = {
+	/* sums of products: what tensor cores and vector units do in 16 bits */
+	{OP_matmul, PRODUCT},
+	{OP_contract, PRODUCT},
+	{OP_conv2d, PRODUCT},
+	/* arithmetic and activations that lose no more than the rounding of their result */
+	{OP_add, FOLLOWS},
+	{OP_sub, FOLLOWS},
+	{OP_mul, FOLLOWS},
+	{OP_neg, FOLLOWS},
+	{OP_abs, FOLLOWS},
+	{OP_maximum, FOLLOWS},
+	{OP_minimum, FOLLOWS},
+	{OP_relu, FOLLOWS},
+	{OP_gelu, FOLLOWS},
+	{OP_gelu_tanh, FOLLOWS},
+	{OP_silu, FOLLOWS},
+	{OP_elu, FOLLOWS},
+	{OP_leaky_relu, FOLLOWS},
+	{OP_clamp, FOLLOWS},
+	{OP_sign, FOLLOWS},
+	{OP_floor, FOLLOWS},
+	{OP_ceil, FOLLOWS},
+	{OP_round, FOLLOWS},
+	{OP_round_away, FOLLOWS},
+	{OP_trunc, FOLLOWS},
+	{OP_tanh, FOLLOWS},
+	{OP_erf, FOLLOWS},
+	{OP_sigmoid, FOLLOWS},
+	{OP_sin, FOLLOWS},
+	{OP_cos, FOLLOWS},
+	{OP_put, FOLLOWS},
+	{OP_avg_pool, FOLLOWS},
+	{OP_max_pool, FOLLOWS},
+	/* elements in other places, or one of two */
+	{OP_reshape, MOVES},
+	{OP_transpose, MOVES},
+	{OP_broadcast, MOVES},
+	{OP_slice, MOVES},
+	{OP_split, MOVES},
+	{OP_pad, MOVES},
+	{OP_reverse, MOVES},
+	{OP_concat, MOVES},
+	{OP_dynamic_slice, MOVES},
+	{OP_dynamic_update_slice, MOVES},
+	{OP_gather, MOVES},
+	{OP_pick, MOVES},
+	{OP_stop_gradient, MOVES},
+	{OP_select, MOVES},
+	{OP_partition, MOVES},
+	{OP_combine, MOVES},
+	{OP_replicate, MOVES},
+	{OP_reduce, MOVES},
+	{OP_allgather, MOVES},
+	{OP_allreduce, MOVES},
+	{OP_reducescatter, MOVES},
+	{OP_alltoall, MOVES},
+	{OP_send, MOVES},
+};
+
+/* What is known of a value that was there before, by value->mark. */
+struct known {
+	bool lowered;           /* it was f32 and is low now */
+	bool goes_along;        /* f32 that may be had in the low type */
+	struct ir_value *other; /* it in the other of the two types; NULL: nobody has asked */
+};
+
+struct amp {
+	struct pass_run *run;
+	struct ir_module *m;
+	enum ir_dtype low;
+	struct known *known;
+	enum kind kind[OP_NCODES];
+};
+
+/* --- element types ---------------------------------------------------------------------------- */
+
+/* Is v f32, or was it before this pass? Others are none of its business. */
+static bool
+concerns(const struct amp *a, const struct ir_value *v)
+{
+	return v->type->dtype == IR_f32 || a->known[v->mark].lowered;
+}
+
+/* Operands that were f32 to element type t. One conversion serves all who come later. */
+static bool
+set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
+{
+	struct ir_builder b = {.m = a->m, .block = op->block, .before = op, .loc = op->loc};
+
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		struct known *k = &a->known[v->mark];
+		if (!concerns(a, v) || v->type->dtype == t)
+			continue;
+		if (!k->other) {
+			k->other = total_convert(&b, v, t);
+			pass_count(a->run, "conversions", 1);
+		}
+		if (!k->other)
+			return false;
+		k->other->mark = v->mark;
+		ir_set_operand(op, j, k->other);
+	}
+	return true;
+}
+
+/* The op computes in the low type. */
+static bool
+lower_op(struct amp *a, struct ir_op *op)
+{
+	const struct ir_type **written =
+		talloc_array(a->run->scratch, const struct ir_type *, op->nresults + 1u);
+
+	if (!written)
+		out_of_memory();
+	if (!set_operands(a, op, a->low))
+		return false;
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_type t = *op->result[i].type;
+		if (t.dtype == IR_f32) {
+			t.dtype = (uint8_t)a->low;
+			a->known[op->result[i].mark].lowered = true;
+		}
+		written[i] = ir_type_intern(a->m->ctx, &t);
+	}
+	pass_count(a->run, a->kind[op->code] == PRODUCT ? "products" : "other ops", 1);
+	return ir_infer(a->m, op, written);
+}
+
+/* Does the op read a low value, and beside such ones nothing that has to stay wide? */
+static bool
+may_follow(const struct amp *a, const struct ir_op *op)
+{
+	bool low = false;
+
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_value *v = ir_operand(op, j);
+		const struct known *k = &a->known[v->mark];
+		if (concerns(a, v) && !k->lowered && !k->goes_along)
+			return false;
+		low = low || k->lowered;
+	}
+	return low;
+}
+
+/* Params and constants; a mask, whose 0 and 1 are exact; what is moved of these. */
+static bool
+goes_along(const struct amp *a, const struct ir_op *op)
+{
+	if (op->code == OP_param || op->code == OP_constant || op->code == OP_literal ||
+		op->code == OP_one_hot)
+		return true;
+	if (op->code == OP_convert)
+		return ir_operand_type(op, 0)->dtype == IR_bool;
+	for (int j = 0; j < op->noperands; j++)
+		if (ir_operand_type(op, j)->dtype == IR_f32 &&
+			!a->known[ir_operand(op, j)->mark].goes_along)
+			return false;
+	return a->kind[op->code] == MOVES;
+}
+
+static bool
+reads_any(const struct amp *a, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (concerns(a, ir_operand(op, j)))
+			return true;
+	return false;
+}
+
+static bool
+visit(struct amp *a, struct ir_op *op)
+{
+	const enum kind kind = a->kind[op->code];
+
+	if (op->code == OP_release || op_is(op, KEYED)) /* they read no numbers */
+		return true;
+	if (kind == PRODUCT && reads_any(a, op))
+		return lower_op(a, op);
+	if (kind != WIDE && may_follow(a, op))
+		return lower_op(a, op);
+	for (int i = 0; i < op->nresults; i++)
+		a->known[op->result[i].mark].goes_along = goes_along(a, op);
+	return set_operands(a, op, IR_f32);
+}
+
+/* --- the scale of the loss -------------------------------------------------------------------- */
+
+enum { NONE, STATIC, DYNAMIC }; /* as in the choices of `scaling`, behind `auto` */
+
+/* Where a dynamic scale stays: Apex' bounds. Below 1 it would make gradients smaller; 2^24 times a
+ * gradient of 1 is far beyond what f16 holds, and is met only where all gradients are 0. */
+static const double least_scale = 1, most_scale = 16777216;
+
+static struct ir_value *
+new_state(
+	struct ir_builder *b, const char *name, enum ir_dtype dtype, const char *init, double value)
+{
+	const struct ir_type t = {.dtype = (uint8_t)dtype};
+	const struct ir_attr attr[] = {
+		ir_make_string(b->m->ctx, "init", init), ir_make_float(b->m->ctx, "value", value)};
+	struct ir_value *v = ir_build_typed(b, OP_state, name, NULL, 0, attr,
+		dtype == IR_bool ? 1 : 2, ir_type_intern(b->m->ctx, &t));
+
+	if (v)
+		v->name = ir_name(b->m->ctx, name);
+	return v;
+}
+
+static struct ir_value *
+choose(struct ir_builder *b, struct ir_value *condition, struct ir_value *x, struct ir_value *y)
+{
+	return ir_build(b, OP_select, (struct ir_value *[]){condition, x, y}, 3, NULL, 0);
+}
+
+static void
+update(struct ir_builder *b, struct ir_value *state, struct ir_value *next)
+{
+	ir_build(b, OP_update, (struct ir_value *[]){state, next}, 2, NULL, 0);
+}
+
+static struct ir_value *
+dynamic_scale(struct ir_builder *b, double start, double growth)
+{
+	/* -1: the step before the first one was not there to be counted */
+	struct ir_value *scale = new_state(b, AMP_SCALE, IR_f32, "constant", start),
+			*good = new_state(b, "amp.good", IR_f32, "constant", -1),
+			*finite = new_state(b, AMP_FINITE, IR_bool, "ones", 0);
+	struct ir_value *zero = ir_build_scalar(b, IR_f32, 0), *one = ir_build_scalar(b, IR_f32, 1),
+			*two = ir_build_scalar(b, IR_f32, 2),
+			*half = ir_build_scalar(b, IR_f32, 0.5),
+			*least = ir_build_scalar(b, IR_f32, least_scale),
+			*most = ir_build_scalar(b, IR_f32, most_scale),
+			*limit = ir_build_scalar(b, IR_f32, growth);
+	struct ir_value *more = ir_build2(b, OP_add, good, one);
+	struct ir_value *count = choose(b, finite, more, zero);
+	struct ir_value *full = ir_build2(b, OP_ge, count, limit);
+	update(b, good, choose(b, full, zero, count));
+	struct ir_value *twice = ir_build2(b, OP_mul, scale, two);
+	struct ir_value *up = ir_build2(b, OP_minimum, twice, most);
+	struct ir_value *halved = ir_build2(b, OP_mul, scale, half);
+	struct ir_value *down = ir_build2(b, OP_maximum, halved, least);
+	struct ir_value *kept = choose(b, full, up, scale);
+	struct ir_value *next = choose(b, finite, kept, down);
+	update(b, scale, next);
+	return next;
+}
+
+/* The scaling asked for; left to choose: f16 needs it, bf16 has the exponents of f32. */
+static int
+scaling(const struct pass_run *run)
+{
+	const int asked = pass_enum(run, "scaling");
+
+	if (asked > 0)
+		return asked - 1;
+	if (pass_given(run, "scale"))
+		return STATIC;
+	return pass_enum(run, "to") == 1 ? DYNAMIC : NONE;
+}
+
+static bool
+add_scale(struct pass_run *run, struct ir_module *m, struct ir_func *f)
+{
+	struct ir_builder b = {
+		.m = m, .block = &f->body, .before = f->body.first, .loc = f->body.first->loc};
+	const double scale = pass_float(run, "scale");
+	const int how = scaling(run);
+
+	if (how == NONE)
+		return true;
+	struct ir_value *v = how == STATIC
+				     ? ir_build_scalar(&b, IR_f32, scale)
+				     : dynamic_scale(&b, scale, (double)pass_int(run, "growth"));
+	ir_build_typed(&b, OP_output, AMP_SCALE, &v, 1, NULL, 0, NULL);
+	return !b.failed;
+}
+
+struct ir_value *
+amp_scale(const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_output && strcmp(op->symbol, AMP_SCALE) == 0)
+			return ir_operand(op, 0);
+	return NULL;
+}
+
+struct ir_value *
+amp_finite(const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_state && strcmp(op->symbol, AMP_FINITE) == 0)
+			return &op->result[0];
+	return NULL;
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
+
+static void
+number_values(struct amp *a, struct ir_block *block)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = n++;
+	a->known = talloc_zero_array(a->run->scratch, struct known, n + 1u);
+	if (!a->known)
+		out_of_memory();
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	static const enum ir_dtype low[] = {IR_bf16, IR_f16};
+	struct ir_func *f = ir_func_find(m, "main");
+	struct amp a = {.run = run, .m = m, .low = low[pass_enum(run, "to")]};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		a.kind[kinds[i].code] = kinds[i].kind;
+	number_values(&a, &f->body);
+	IR_FOR_OPS_SAFE (op, &f->body)
+		if (!visit(&a, op))
+			return false;
+	return add_scale(run, m, f);
+}
+
+static const struct pass_option options[] = {
+	{"to", PASS_ENUM, "bf16", "element type of products and activations", "bf16,f16", 0, 0},
+	{"scaling", PASS_ENUM, "auto",
+		"of the loss: auto is dynamic for f16, none for bf16, static where scale is given",
+		"auto,none,static,dynamic", 0, 0},
+	{"scale", PASS_FLOAT, "65536", "what the loss is multiplied by, at first if dynamic", NULL,
+		1, 16777216},
+	{"growth", PASS_INT, "2000", "steps with finite gradients until a dynamic scale doubles",
+		NULL, 1, 1e9},
+	{0},
+};
+
+const struct pass pass_amp = {
+	.name = "amp",
+	.family = "train",
+	.summary = "mixed precision: products and activations in 16 bits, params in f32",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "mixed",
+	.conflicts = "mixed,grad,optimizer,fused",
+	.run = run,
+};

@@ -1,0 +1,39 @@
+/*
+ * Clipping: gradients of a large norm are made shorter, all by one factor (Pascanu et al., "On the
+ * difficulty of training recurrent neural networks", algorithm 1), as ordinary ops:
+ *
+ *     n = sqrt(sum of all elements of all gradients, squared)        g := g * clip / max(n, clip)
+ *
+ * The norm is one over all of them in every layout: squares of slices are summed over the devices,
+ * copied ones are counted once (passes/train/total.h). Squares are summed in f32, in f64 where a gradient
+ * is f64. One gradient that is not finite makes some of the shortened ones so, too: mixed precision
+ * then leaves the step out.
+ */
+#include "passes/train/optimizer.h"
+#include "passes/train/total.h"
+
+#include <talloc.h>
+
+struct ir_value *
+clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n)
+{
+	struct ir_builder *b = &s->b;
+	enum ir_dtype wide = IR_f32;
+	struct ir_value **square = talloc_array(s->run->scratch, struct ir_value *, (size_t)n);
+
+	if (!square)
+		out_of_memory();
+	for (int i = 0; i < n; i++)
+		if (gradient[i]->type->dtype == IR_f64)
+			wide = IR_f64;
+	for (int i = 0; i < n; i++) {
+		struct ir_value *g = total_convert(b, gradient[i], wide);
+		square[i] = ir_build2(b, OP_mul, g, g);
+	}
+	if (b->failed)
+		return NULL;
+	struct ir_value *most = optimizer_constant(s, wide, pass_float(s->run, "clip"));
+	struct ir_value *norm = ir_build1(b, OP_sqrt, total_of_all(b, square, n));
+	struct ir_value *longer = ir_build2(b, OP_maximum, norm, most);
+	return ir_build2(b, OP_div, most, longer);
+}

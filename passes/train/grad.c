@@ -1,0 +1,475 @@
+/*
+ * grad: the gradient of the loss by every param, in reverse (Griewank and Walther, "Evaluating
+ * Derivatives", section 3.2: one backward sweep over the ops).
+ *
+ * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses
+ * give it (passes/train/adjoint.c); it is made just before the op that defines the value is taken back,
+ * so it is complete. Works on meanings: the gradient of a parallelization op is the gradient
+ * itself, and an op goes in only where the layout in which a gradient arrives is not the one it
+ * must have (passes/parallel/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
+ * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism. Where
+ * the ops of a gradient do not fit the layout of their op, they get one of their own
+ * (passes/train/adjoint_layout.c). What cannot be differentiated is reported at the op of the program
+ * that it is about, with the reason.
+ *
+ * With a scaled loss (passes/train/amp.h) it starts from the scale instead of 1 and divides by it what it
+ * reports: the gradients in between are larger, so that small ones do not vanish in 16 bits.
+ *
+ * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes. A param that the
+ * loss depends on through integers alone has none: an error that names the way.
+ * Must not touch the forward ops: they stay as they are, in their order.
+ */
+#include "passes/train/adjoint.h"
+#include "passes/train/amp.h"
+#include "passes/pass.h"
+#include "passes/parallel/reshard.h"
+#include "passes/train/total.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct sweep {
+	struct pass_run *run;
+	struct ir_builder b;
+	struct arena *a;
+	struct ir_value **grad; /* by value->mark: the gradient so far, or NULL */
+	uint32_t *left;         /* by value->mark: uses still to be taken back */
+	bool *wanted;           /* by value->mark: does a gradient lead on to a param? */
+	uint32_t nvalues;
+	struct ir_value *scale; /* of the loss, or NULL */
+};
+
+static bool
+is_float(const struct ir_type *t)
+{
+	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
+}
+
+/*
+ * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed
+ * for the others, such as inputs; stop_gradient ends what leads on.
+ */
+static bool
+leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_value *v)
+{
+	if (!is_float(v->type) || op->code == OP_stop_gradient)
+		return false;
+	for (int j = 0; j < op->noperands; j++)
+		if (s->wanted[ir_operand(op, j)->mark])
+			return true;
+	return op->code == OP_param;
+}
+
+/* --- what cannot be differentiated ------------------------------------------------------------ */
+
+/* " %x", or nothing where the value has no name. */
+static const char *
+name_of(struct sweep *s, const struct ir_value *v)
+{
+	return v->name ? talloc_asprintf(s->run->scratch, " %%%s", v->name) : "";
+}
+
+static const char *
+type_of(struct sweep *s, const struct ir_value *v)
+{
+	return ir_type_text(s->run->scratch, s->b.m, v->type);
+}
+
+/* The op has no gradient by operand j: a fact about the op, or about the layouts that meet at it.
+ */
+static bool
+refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
+{
+	const char *what = op_name((enum op_code)op->code);
+	char *text;
+
+	s->b.failed = true;
+	if (adjoint_lacks(op)) {
+		diag_error(s->run->ctx->diag, op->loc,
+			"grad: %s has no gradient for how = \"%s\": %s", what,
+			ir_attr_string(op, "how", ""), adjoint_lacks(op));
+		return false;
+	}
+	text = talloc_asprintf(s->run->scratch, "the gradient of its result is %s", type_of(s, g));
+	for (int i = 0; i < op->noperands; i++)
+		text = talloc_asprintf_append(text, ", operand %d%s is %s", i + 1,
+			name_of(s, ir_operand(op, i)), type_of(s, ir_operand(op, i)));
+	diag_error(s->run->ctx->diag, op->loc,
+		"grad: %s cannot be differentiated by operand %d%s in this layout: %s, and no "
+		"parallelization op brings them to a layout in which the gradient can be computed",
+		what, j + 1, name_of(s, ir_operand(op, j)), text);
+	return false;
+}
+
+/* The gradient in the layout that it must have, or NULL, reported at the op that made the value. */
+static struct ir_value *
+bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
+{
+	const struct ir_type *want = gradient_type(s->b.m, v->type);
+	const bool before = diag_mute(s->run->ctx->diag, true);
+	struct ir_value *r = reshard(&s->b, g, want);
+
+	diag_mute(s->run->ctx->diag, before);
+	if (r)
+		return r;
+	s->b.failed = true;
+	diag_error(s->run->ctx->diag, v->op->loc,
+		"grad: the gradient of%s, a result of %s, arrives as %s and must be %s; no "
+		"parallelization op leads there",
+		v->name ? name_of(s, v) : " this value", op_name((enum op_code)v->op->code),
+		type_of(s, g), ir_type_text(s->run->scratch, s->b.m, want));
+	return NULL;
+}
+
+/* Adds a contribution. Two in different layouts are brought to the wanted one before they meet. */
+static bool
+accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
+{
+	struct ir_value **slot = &s->grad[v->mark];
+
+	if (*slot && (*slot)->type != g->type) {
+		struct ir_value *here = *slot;
+		*slot = NULL;
+		if (!(here = bring(s, v, here)) || !(g = bring(s, v, g)))
+			return false;
+		*slot = here;
+	}
+	*slot = *slot ? ir_build2(&s->b, OP_add, *slot, g) : g;
+	return *slot != NULL;
+}
+
+static void
+name_gradient(struct sweep *s, const struct ir_value *v, struct ir_value *g)
+{
+	if (v->name && !g->name && g->op)
+		g->name = ir_name(s->b.m->ctx, talloc_asprintf(s->run->scratch, "d_%s", v->name));
+}
+
+/* The whole gradient of v in the layout it must have; NULL: none, or an error (b.failed). */
+static struct ir_value *
+complete(struct sweep *s, struct ir_value *v)
+{
+	struct ir_value *g = s->grad[v->mark];
+
+	if (!g)
+		return NULL;
+	name_gradient(s, v, g);
+	g = bring(s, v, g);
+	s->grad[v->mark] = g;
+	return g;
+}
+
+/*
+ * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled
+ * there, so a sum that arrives partial behind an allgather is scattered at once.
+ */
+static bool
+back_parallel(struct sweep *s, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_value *g = s->grad[op->result[i].mark];
+		if (!g || !s->wanted[ir_operand(op, i)->mark])
+			continue;
+		name_gradient(s, &op->result[i], g);
+		if (!accumulate(s, ir_operand(op, i), g))
+			return false;
+	}
+	return true;
+}
+
+static struct ir_value *
+operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, bool *none)
+{
+	uint32_t axes = 0;
+	struct ir_value *d =
+		adjoint_lacks(op) ? NULL : adjoint_fitted(&s->b, s->a, op, j, g, none, &axes);
+
+	if (!d && !*none)
+		refuse(s, op, j, g);
+	for (int i = 0; d && i < s->b.m->naxes; i++)
+		if (axes >> i & 1)
+			pass_remark(s->run, op, PASS_MISSED,
+				"the gradient by operand %d%s does not fit the layout of %s, so "
+				"what it reads is made whole on axis %s",
+				j + 1, name_of(s, ir_operand(op, j)),
+				op_name((enum op_code)op->code), s->b.m->axis[i].name);
+	return d;
+}
+
+static bool
+back_uses(struct sweep *s, struct ir_op *op)
+{
+	if (op_is(op, EFFECT | TERMINATOR) || !op->nresults)
+		return true;
+	if (op_is(op, PARALLEL))
+		return back_parallel(s, op);
+	struct ir_value *g = complete(s, &op->result[0]);
+	if (s->b.failed || !g)
+		return !s->b.failed;
+	for (int j = 0; j < op->noperands; j++) {
+		bool none = !s->wanted[ir_operand(op, j)->mark];
+		struct ir_value *d = none ? NULL : operand_gradient(s, op, j, g, &none);
+		if (none)
+			continue;
+		if (!d || !accumulate(s, ir_operand(op, j), d))
+			return false;
+	}
+	return true;
+}
+
+/* A param's gradient is completed, and so communicated, as soon as its last use is done. */
+static bool
+back_op(struct sweep *s, struct ir_op *op)
+{
+	s->b.loc = op->loc;
+	if (!back_uses(s, op))
+		return false;
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		if (--s->left[v->mark] == 0 && v->op && op_is(v->op, PERSISTENT))
+			complete(s, v);
+	}
+	return !s->b.failed;
+}
+
+/* The output named by the option, which must be a floating-point scalar. */
+static struct ir_op *
+find_loss(struct pass_run *run, struct ir_func *f)
+{
+	const char *name = pass_string(run, "loss");
+	struct ir_op *found = NULL;
+
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_output && strcmp(op->symbol, name) == 0)
+			found = op;
+	if (!found)
+		diag_error(run->ctx->diag, pass_option_loc(run, "loss"),
+			"grad: no output is named \"%s\"; name the loss with grad{loss=NAME}",
+			name);
+	else if (ir_operand_type(found, 0)->rank != 0 || !is_float(ir_operand_type(found, 0)))
+		diag_error(run->ctx->diag, found->loc,
+			"grad: the loss must be a floating-point scalar");
+	else
+		return found;
+	return NULL;
+}
+
+/* Numbers the values, counts their uses, finds out which are wanted. */
+static void
+number_values(struct sweep *s, struct ir_block *block)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, block)
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].mark = n++;
+	s->nvalues = n;
+	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
+	s->left = talloc_zero_array(s->run->scratch, uint32_t, n + 1u);
+	s->wanted = talloc_zero_array(s->run->scratch, bool, n + 1u);
+	if (!s->grad || !s->left || !s->wanted)
+		out_of_memory();
+	IR_FOR_OPS (op, block) {
+		for (int j = 0; j < op->noperands; j++)
+			s->left[ir_operand(op, j)->mark]++;
+		for (int i = 0; i < op->nresults; i++)
+			s->wanted[op->result[i].mark] = leads_to_param(s, op, &op->result[i]);
+	}
+}
+
+/* d loss / d loss: 1 or the scale, known at every micro-batch. */
+static bool
+seed(struct sweep *s, struct ir_value *loss)
+{
+	struct ir_type t = *loss->type;
+	struct ir_attr one = ir_make_float(s->b.m->ctx, "value", 1);
+
+	for (int i = 0; i < s->b.m->naxes; i++)
+		if (s->b.m->axis[i].time)
+			t.axis[i] = (struct ir_state){.kind = IR_COPIED};
+	struct ir_value *g = ir_build_typed(
+		&s->b, OP_constant, NULL, NULL, 0, &one, 1, ir_type_intern(s->run->ctx, &t));
+	if (s->scale)
+		g = ir_build2(
+			&s->b, OP_mul, g, total_convert(&s->b, s->scale, (enum ir_dtype)t.dtype));
+	if (g)
+		s->grad[loss->mark] = g;
+	return g != NULL;
+}
+
+/* --- ways that end at integers ---------------------------------------------------------------- */
+
+/* As many values of a way are named at each of its ends: a message of a few lines. */
+enum { WAY_SHOWN = 6 };
+
+/*
+ * The op that leads on from a value to the loss, by value->mark; NULL where none does.
+ * stop_gradient is not gone through: who writes it wants no gradient behind it.
+ */
+static struct ir_op **
+find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
+{
+	struct ir_op **way = talloc_zero_array(s->run->scratch, struct ir_op *, s->nvalues + 1u);
+
+	if (!way)
+		out_of_memory();
+	for (struct ir_op *op = last; op; op = op->prev) {
+		bool leads = op == loss;
+		for (int i = 0; i < op->nresults; i++)
+			leads = leads || way[op->result[i].mark];
+		for (int j = 0; leads && op->code != OP_stop_gradient && j < op->noperands; j++)
+			way[ir_operand(op, j)->mark] = op;
+	}
+	return way;
+}
+
+/* The result of op from which the way leads on. */
+static const struct ir_value *
+next_on_way(struct ir_op *const *way, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++)
+		if (way[op->result[i].mark])
+			return &op->result[i];
+	return NULL;
+}
+
+/* Where the way from v to the loss leaves floating point: the first value that is none, or NULL. */
+static const struct ir_value *
+first_integer(struct ir_op *const *way, const struct ir_value *v)
+{
+	while (v && is_float(v->type))
+		v = way[v->mark] ? next_on_way(way, way[v->mark]) : NULL;
+	return v;
+}
+
+/* "%w -> %i (convert, i32) -> %f (convert) -> %l (sum) -> the loss". */
+static char *
+way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
+{
+	char *text = talloc_asprintf(s->run->scratch, "%%%s", v->op->symbol);
+	int length = 0, n = 0;
+
+	for (const struct ir_value *x = v; x; x = next_on_way(way, way[x->mark]))
+		length++;
+	while ((v = next_on_way(way, way[v->mark]))) {
+		if (++n == WAY_SHOWN && length > 2 * WAY_SHOWN)
+			text = talloc_strdup_append(text, " -> ...");
+		if (n >= WAY_SHOWN && n <= length - WAY_SHOWN)
+			continue;
+		text = v->name ? talloc_asprintf_append(text, " -> %%%s (%s", v->name,
+					 op_name((enum op_code)v->op->code))
+			       : talloc_asprintf_append(
+					 text, " -> (%s", op_name((enum op_code)v->op->code));
+		if (!is_float(v->type))
+			text = talloc_asprintf_append(
+				text, ", %s", ir_dtype_name((enum ir_dtype)v->type->dtype));
+		text = talloc_strdup_append(text, ")");
+	}
+	return talloc_strdup_append(text, " -> the loss");
+}
+
+/* A param without a gradient: no dependence and stop_gradient are remarks, integers an error. */
+static void
+explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
+{
+	const struct ir_value *v = &param->result[0],
+			      *at = is_float(v->type) ? first_integer(way, v) : NULL;
+
+	if (!at) {
+		pass_remark(s->run, param, PASS_MISSED, "param %s: %s", param->symbol,
+			way[v->mark] && is_float(v->type) ? "its gradient is 0 everywhere"
+			: is_float(v->type)               ? "the loss does not depend on it"
+							  : "it is no floating-point tensor");
+		return;
+	}
+	diag_error(s->run->ctx->diag, param->loc,
+		"grad: param %s gets no gradient, for the loss depends on it through integers "
+		"alone: %s",
+		param->symbol, way_text(s, way, v));
+	diag_note(s->run->ctx->diag, at->op->loc,
+		"here it becomes %s; a stop_gradient before it says that it is not to be trained",
+		ir_dtype_name((enum ir_dtype)at->type->dtype));
+	s->b.failed = true;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* The gradient of the loss itself. */
+static struct ir_value *
+unscaled(struct sweep *s, struct ir_value *g)
+{
+	if (!s->scale)
+		return g;
+	return ir_build2(
+		&s->b, OP_div, g, total_convert(&s->b, s->scale, (enum ir_dtype)g->type->dtype));
+}
+
+/* output("grad.w", %g) behind everything, in the order of the params. A step without any has
+ * nothing to train. */
+static bool
+report_gradients(
+	struct sweep *s, struct ir_block *block, struct ir_op *last, const struct ir_op *loss)
+{
+	struct ir_op **way = find_ways(s, last, loss);
+	int n = 0;
+
+	IR_FOR_OPS (op, block) {
+		if (op->code != OP_param)
+			continue;
+		struct ir_value *g = s->grad[op->result[0].mark];
+		s->b.loc = op->loc;
+		if (g) {
+			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
+			g = unscaled(s, g);
+			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
+			pass_count(s->run, "gradients", 1);
+			n++;
+		} else {
+			explain(s, op, way);
+		}
+		if (op == last)
+			break;
+	}
+	if (!n && !s->b.failed)
+		diag_error(s->run->ctx->diag, loss->loc, "grad: the loss depends on no param");
+	return n && !s->b.failed;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+	struct ir_op *loss = f ? find_loss(run, f) : NULL;
+
+	if (!loss)
+		return false;
+	struct sweep s = {.run = run,
+		.b = {.m = m, .block = &f->body, .loc = loss->loc},
+		.scale = amp_scale(m)};
+	struct ir_op *last = f->body.last;
+	s.a = arena_create(run->scratch);
+	number_values(&s, &f->body);
+	if (!seed(&s, ir_operand(loss, 0)))
+		return false;
+	for (struct ir_op *op = last; op; op = op->prev)
+		if (!back_op(&s, op))
+			return false;
+	return report_gradients(&s, &f->body, last, loss);
+}
+
+static const struct pass_option options[] = {
+	{"loss", PASS_STRING, "loss", "name of the output to differentiate", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_grad = {
+	.name = "grad",
+	.family = "train",
+	.summary = "gradients of the loss by every param, in reverse",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "grad",
+	.conflicts = "grad,fused",
+	.run = run,
+	.keeps_bits = true,
+};

@@ -1,0 +1,272 @@
+/* What the optimizer passes share. */
+#include "passes/train/optimizer.h"
+
+#include "passes/train/amp.h"
+#include "passes/train/total.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+static const char prefix[] = "grad.";
+
+static bool
+is_gradient(const struct ir_op *op)
+{
+	return op->code == OP_output && strncmp(op->symbol, prefix, sizeof prefix - 1) == 0;
+}
+
+static enum ir_dtype
+dtype_of(const struct ir_value *v)
+{
+	return (enum ir_dtype)v->type->dtype;
+}
+
+/* --- all gradients together ------------------------------------------------------------------- */
+
+static struct ir_value **
+find_gradients(struct optimizer_step *s, int *n)
+{
+	struct ir_value **g = NULL;
+
+	*n = 0;
+	IR_FOR_OPS (op, s->b.block) {
+		if (!is_gradient(op))
+			continue;
+		g = talloc_realloc(s->run->scratch, g, struct ir_value *, (size_t)*n + 1);
+		if (!g)
+			out_of_memory();
+		g[(*n)++] = ir_operand(op, 0);
+	}
+	return g;
+}
+
+/*
+ * s->finite, where somebody keeps account of it. x - x is 0 for a number and NaN for what is none,
+ * and one NaN makes the sum over all gradients one.
+ */
+static bool
+test_gradients(struct optimizer_step *s, struct ir_value *const *g, int n)
+{
+	struct ir_value *state = amp_finite(s->b.m);
+	struct ir_value **nothing = talloc_array(s->run->scratch, struct ir_value *, (size_t)n);
+
+	if (!state)
+		return true;
+	if (!nothing)
+		out_of_memory();
+	for (int i = 0; i < n; i++)
+		nothing[i] = total_convert(&s->b, ir_build2(&s->b, OP_sub, g[i], g[i]), IR_f32);
+	struct ir_value *sum = s->b.failed ? NULL : total_of_all(&s->b, nothing, n);
+	s->finite = ir_build2(&s->b, OP_eq, sum, optimizer_constant(s, IR_f32, 0));
+	ir_build(&s->b, OP_update, (struct ir_value *[]){state, s->finite}, 2, NULL, 0);
+	return !s->b.failed;
+}
+
+/* What is found out about all gradients before the first is used. */
+static bool
+look_at_gradients(struct optimizer_step *s)
+{
+	int n;
+	struct ir_value **g = find_gradients(s, &n);
+
+	if (!n)
+		return true;
+	if (!test_gradients(s, g, n))
+		return false;
+	if (pass_float(s->run, "clip") > 0)
+		s->factor = clip_factor(s, g, n);
+	return !s->b.failed;
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+void
+optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh)
+{
+	if (s->finite)
+		fresh = ir_build(
+			&s->b, OP_select, (struct ir_value *[]){s->finite, fresh, old}, 3, NULL, 0);
+	ir_build(&s->b, OP_update, (struct ir_value *[]){old, fresh}, 2, NULL, 0);
+}
+
+static struct ir_value *
+new_state(struct optimizer_step *s, const char *name, const struct ir_type *type)
+{
+	struct ir_builder b = s->b;
+
+	b.before = s->last_state->next;
+	struct ir_value *v = ir_build_typed(&b, OP_state, name, NULL, 0, NULL, 0, type);
+	s->b.failed = s->b.failed || b.failed;
+	if (v) {
+		v->name = ir_name(b.m->ctx, name);
+		s->last_state = v->op;
+	}
+	return v;
+}
+
+struct ir_value *
+optimizer_state(struct optimizer_step *s, const char *what)
+{
+	return new_state(s,
+		talloc_asprintf(
+			s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
+		s->w->type);
+}
+
+/* One count for all params, single precision: exact up to 2^24 steps. The first of them carries it.
+ */
+static void
+start_count(struct optimizer_step *s)
+{
+	const struct ir_type t = {.dtype = IR_f32};
+	struct ir_value *old =
+		new_state(s, talloc_asprintf(s->run->scratch, "%s.t", s->run->pass->name),
+			ir_type_intern(s->b.m->ctx, &t));
+
+	s->count = optimizer_shift(s, old, 1);
+	optimizer_update(s, old, s->count);
+}
+
+struct ir_value *
+optimizer_count(struct optimizer_step *s)
+{
+	if (!s->count)
+		start_count(s);
+	return total_convert(&s->b, s->count, dtype_of(s->w) == IR_f64 ? IR_f64 : IR_f32);
+}
+
+/* --- arithmetic ------------------------------------------------------------------------------- */
+
+struct ir_value *
+optimizer_constant(struct optimizer_step *s, enum ir_dtype t, double value)
+{
+	for (unsigned i = 0; i < s->nconstants && i < OPTIMIZER_CONSTANTS; i++)
+		if (dtype_of(s->constant[i]) == t &&
+			ir_attr_float(s->constant[i]->op, "value", 0) == value)
+			return s->constant[i];
+	struct ir_value *v = ir_build_scalar(&s->b, t, value);
+	if (v)
+		s->constant[s->nconstants++ % OPTIMIZER_CONSTANTS] = v;
+	return v;
+}
+
+struct ir_value *
+optimizer_scale(struct optimizer_step *s, struct ir_value *x, double factor)
+{
+	return x ? ir_build2(&s->b, OP_mul, x, optimizer_constant(s, dtype_of(x), factor)) : NULL;
+}
+
+struct ir_value *
+optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
+{
+	return x ? ir_build2(&s->b, OP_add, x, optimizer_constant(s, dtype_of(x), summand)) : NULL;
+}
+
+struct ir_value *
+optimizer_decay(struct optimizer_step *s, struct ir_value *x)
+{
+	const double decay = pass_float(s->run, "weight_decay");
+
+	if (decay == 0 || s->w->type->rank < pass_int(s->run, "decay_rank"))
+		return x;
+	return ir_build2(&s->b, OP_add, x, optimizer_scale(s, s->w, decay));
+}
+
+/* rate * direction. */
+static struct ir_value *
+apply_rate(struct optimizer_step *s, struct ir_value *direction)
+{
+	if (schedule_is_constant(s->run))
+		return optimizer_scale(s, direction, pass_float(s->run, "lr"));
+	if (!s->rate || dtype_of(s->rate) != dtype_of(s->w))
+		s->rate =
+			total_convert(&s->b, schedule_rate(s, optimizer_count(s)), dtype_of(s->w));
+	return ir_build2(&s->b, OP_mul, direction, s->rate);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+/* The params by name, so that a step with many is not searched through for each. */
+struct params {
+	struct ir_op **op; /* ascending by the address of the name, of which there is one copy */
+	size_t n;
+};
+
+static int
+compare_params(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)(*(struct ir_op *const *)a)->symbol,
+		  y = (uintptr_t)(*(struct ir_op *const *)b)->symbol;
+
+	return (x > y) - (x < y);
+}
+
+static struct params
+collect_params(const void *owner, struct ir_block *block)
+{
+	struct params p = {talloc_array(owner, struct ir_op *, ir_block_number(block) + 1u), 0};
+
+	if (!p.op)
+		out_of_memory();
+	IR_FOR_OPS (op, block)
+		if (op->code == OP_param)
+			p.op[p.n++] = op;
+	qsort(p.op, p.n, sizeof *p.op, compare_params);
+	return p;
+}
+
+static struct ir_op *
+find_param(const struct params *p, const char *name)
+{
+	const struct ir_op wanted = {.symbol = name}, *key = &wanted;
+	struct ir_op **found = bsearch(&key, p->op, p->n, sizeof *p->op, compare_params);
+
+	return found ? *found : NULL;
+}
+
+static bool
+run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gradient,
+	optimizer_rule *rule, void *data)
+{
+	struct ir_builder *b = &s->b;
+	const char *name = ir_name(b->m->ctx, gradient->symbol + sizeof prefix - 1);
+
+	s->param = find_param(params, name);
+	if (!s->param) {
+		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"",
+			s->run->pass->name, name);
+		return false;
+	}
+	s->last_state = s->param;
+	s->w = &s->param->result[0];
+	s->g = ir_operand(gradient, 0);
+	b->loc = gradient->loc;
+	if (s->factor)
+		s->g = ir_build2(b, OP_mul, s->g, total_convert(b, s->factor, dtype_of(s->g)));
+	struct ir_value *step = apply_rate(s, rule(s, data));
+	optimizer_update(s, s->w, ir_build2(b, OP_sub, s->w, step));
+	ir_op_erase(gradient);
+	pass_count(s->run, "params updated", 1);
+	return !b->failed;
+}
+
+bool
+optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data)
+{
+	struct ir_func *f = ir_func_find(m, "main");
+	struct ir_op *last = f->body.last;
+	struct optimizer_step s = {.run = run, .b = {.m = m, .block = &f->body, .loc = last->loc}};
+	const struct params params = collect_params(run->scratch, &f->body);
+
+	if (!schedule_check(run) || !look_at_gradients(&s))
+		return false;
+	IR_FOR_OPS_SAFE (op, &f->body) {
+		bool done = op == last;
+		if (is_gradient(op) && !run_one(&s, &params, op, rule, data))
+			return false;
+		if (done)
+			break;
+	}
+	return true;
+}

@@ -1,0 +1,104 @@
+/*
+ * What the optimizer passes share. All of them are  w := w - rate * direction;  a pass gives the
+ * direction, this file the rest: the gradients that grad left, states, the count of steps, the
+ * learning rate over time, and steps that are left out because a gradient is not finite
+ * (passes/train/amp.h).
+ */
+#ifndef PASSES_OPTIMIZER_H
+#define PASSES_OPTIMIZER_H
+
+#include "passes/pass.h"
+
+enum {
+	OPTIMIZER_CONSTANTS = 16, /* of one update: lamb with a schedule needs 13 */
+};
+
+/* One param with its gradient; the builder stands at the end of the step. */
+struct optimizer_step {
+	struct pass_run *run;
+	struct ir_builder b;
+	struct ir_op *param;
+	struct ir_op *last_state; /* behind which the next state goes: the param, then its states */
+	struct ir_value *w, *g;   /* of one element type, shape and layout (time axes aside) */
+	struct ir_value *count;   /* of steps, this one included; NULL: nobody has asked yet */
+	struct ir_value *rate;    /* the learning rate in the element type of the last param */
+	struct ir_value *finite;  /* bool[]: are all gradients? NULL: nobody wants to know */
+	struct ir_value *factor;  /* of the gradients that are clipped; NULL: they are not */
+	struct ir_value
+		*constant[OPTIMIZER_CONSTANTS]; /* made so far, the latest over the oldest */
+	unsigned nconstants;
+};
+
+/* The direction of this param's step, of w's type; NULL after an error. `data` is the pass's own.
+ */
+typedef struct ir_value *optimizer_rule(struct optimizer_step *s, void *data);
+
+/*
+ * Takes every output("grad.w", %g), asks the rule for the direction of w and appends
+ * update(%w, %new). The ops go behind the whole step: the gradients of later layers are then
+ * communicated while earlier ones are computed, and nothing waits for them before the end.
+ * The pass has OPTIMIZER_OPTIONS.
+ */
+bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data);
+
+/* clang-format off */
+/* Options of all optimizers: the learning rate over time, clipping. `lr` is the default, as text. */
+#define OPTIMIZER_OPTIONS(lr)                                                                      \
+	{"lr", PASS_FLOAT, lr, "learning rate", NULL, 0, 1e9},                                     \
+	{"warmup", PASS_INT, "0", "steps over which the rate rises linearly to lr", NULL, 0, 1e15},\
+	{"schedule", PASS_ENUM, "constant",                                                        \
+		"how the rate goes from lr to its end, between `warmup` and `steps`",              \
+		"constant,linear,cosine", 0, 0},                                                   \
+	{"steps", PASS_INT, "0", "the step at which the rate has reached its end", NULL, 0, 1e15}, \
+	{"end", PASS_FLOAT, "0", "the rate at its end, as part of lr", NULL, 0, 1},                \
+	{"clip", PASS_FLOAT, "0", "largest norm of all gradients together; 0: any", NULL, 0, 1e30}
+
+/* What the description of every optimizer says. */
+#define OPTIMIZER_FACTS                                                                            \
+	.family = "train", .needs = "grad", .provides = "optimizer,!grad",                         \
+	.conflicts = "optimizer", .keeps_bits = true
+
+/* Options of those that let params decay. `rate` is the default, as text. */
+#define OPTIMIZER_DECAY(rate)                                                                      \
+	{"weight_decay", PASS_FLOAT, rate, "part of a param that is added to its direction", NULL, \
+		0, 1e9},                                                                           \
+	{"decay_rank", PASS_INT, "0",                                                              \
+		"params of fewer dims do not decay; 2 spares biases and the scales of norms", NULL,\
+		0, IR_MAX_RANK}
+/* clang-format on */
+
+/* x + weight_decay * w for the params that decay, else x. */
+struct ir_value *optimizer_decay(struct optimizer_step *s, struct ir_value *x);
+
+/* A state of the param's type named "pass.what.param", initially zero, behind the param. */
+struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
+
+/* The next value of a state or param: `fresh`, or what it is where the step is left out. */
+void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
+
+/*
+ * The number of this step, from 1, as a scalar: f64 for an f64 param, else f32. A step that is left
+ * out does not count.
+ */
+struct ir_value *optimizer_count(struct optimizer_step *s);
+
+/* A scalar constant; one op serves all params. */
+struct ir_value *optimizer_constant(struct optimizer_step *s, enum ir_dtype t, double value);
+
+/* x * constant, x + constant: constants of x's element type. */
+struct ir_value *optimizer_scale(struct optimizer_step *s, struct ir_value *x, double factor);
+struct ir_value *optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand);
+
+/* The learning rate at the step of that number (a scalar, from 1), by the pass's options, in the
+ * number's element type; NULL where it is the same at all steps. */
+struct ir_value *schedule_rate(struct optimizer_step *s, struct ir_value *count);
+
+/* clip / max(norm, clip) for the norm of all n gradients together, in f64 where one of them is
+ * that, else in f32: passes/train/clip.c. NULL after an error. */
+struct ir_value *clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n);
+
+/* Do the options of the schedule fit together? Reports. */
+bool schedule_check(const struct pass_run *run);
+bool schedule_is_constant(const struct pass_run *run);
+
+#endif

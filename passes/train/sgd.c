@@ -1,0 +1,31 @@
+/*
+ * sgd: plain stochastic gradient descent, w := w - lr * g, as ordinary ops and an update.
+ * Requires the gradients that grad leaves; takes their outputs away.
+ */
+#include "passes/train/optimizer.h"
+
+static struct ir_value *
+rule(struct optimizer_step *s, void *data)
+{
+	(void)data;
+	return s->g;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return optimizer_run(run, m, rule, NULL);
+}
+
+static const struct pass_option options[] = {
+	OPTIMIZER_OPTIONS("0.1"),
+	{0},
+};
+
+const struct pass pass_sgd = {
+	.name = "sgd",
+	OPTIMIZER_FACTS,
+	.summary = "update every param by its gradient times a learning rate",
+	.options = options,
+	.run = run,
+};
