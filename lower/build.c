@@ -4,7 +4,7 @@
 #include "dopt_config.h"
 #include "ir/base/diag.h"
 #include "lower/lower.h"
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure
  * them. */
 #include "lower/build.h"
-#include "lower/cuda.h"
-#include "lower/host.h"
+#include "lower/cuda/cuda.h"
+#include "lower/host/host.h"
 #include "lower/job.h"
-#include "lower/kernel.h"
+#include "lower/text/kernel.h"
 #include "lower/lower.h"
 
 #include <inttypes.h>

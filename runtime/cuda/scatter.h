@@ -1,5 +1,5 @@
 /*
- * Sums of rows that have the same number, for lower/cuda_scatter.c. Work and order depend on sizes
+ * Sums of rows that have the same number, for lower/cuda/scatter.c. Work and order depend on sizes
  * alone, whether all rows go to one place or each to its own:
  *
  *     keys       number of the target row, then the position in the source, in one word

@@ -4,7 +4,7 @@
  *
  *     kernels [name...]
  */
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * hand; random steps against what the actions of the lowered program touch.
  */
 #include "ir/memory/place.h"
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/manager/pipeline.h"

@@ -1,7 +1,7 @@
 /*
  * Every shape that the cuda target writes kernels in, at sizes that make it choose that shape,
  * against the interpreter. What a case is about is in the text of its kernels, so that a change of
- * a limit in lower/cuda_text.h does not leave a shape without a test: `kernels` must be there.
+ * a limit in lower/cuda/text.h does not leave a shape without a test: `kernels` must be there.
  */
 #include "test/cuda/batch.h"
 #include "test/lower/program.h"

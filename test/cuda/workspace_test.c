@@ -12,7 +12,7 @@
 
 #if __has_include(<cudnn.h>)
 #include "dopt_config.h"
-#include "lower/cuda_kernel.h"
+#include "lower/cuda/kernel.h"
 #include "runtime/cuda/conv.c"
 #include "test/cuda/shim/cudnn.c"
 

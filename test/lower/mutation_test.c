@@ -1,6 +1,6 @@
 /*
  * Every field of a plan matters, and the checker sees it: in the plans of several programs each
- * field of each struct of lower/plan.h, and of struct storage_buffer, is changed, one at a time.
+ * field of each struct of lower/plan/plan.h, and of struct storage_buffer, is changed, one at a time.
  * Either the checker refuses the plan, or the table below says why the change is harmless: the
  * sources of the program are the same to the byte, or the program is another right one.
  *
@@ -9,8 +9,8 @@
  */
 #include "test/lower/program.h"
 
-#include "lower/cuda.h"
-#include "lower/host.h"
+#include "lower/cuda/cuda.h"
+#include "lower/host/host.h"
 
 #include <inttypes.h>
 

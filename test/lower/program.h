@@ -8,7 +8,7 @@
 
 #include "ir/interp/interp.h"
 #include "lower/lower.h"
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/memory.h"
 #include "runtime/half.h"

@@ -3,7 +3,7 @@
  * measured for one holds for the other; and what does not change the kernel does not change the
  * key: names, positions, the order of the operands of a fuse and of attributes.
  */
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
 #include "test/random/check.h"

@@ -3,7 +3,7 @@
  * one that the checker proves. Nothing is compiled or run, so that there are many of them: what
  * programs compute is the matter of programs_test.c.
  */
-#include "lower/cuda.h"
+#include "lower/cuda/cuda.h"
 #include "test/random/check.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * What an op is to the cost model: nothing, a kernel, or a message. Follows lower/plan.h, which
+ * What an op is to the cost model: nothing, a kernel, or a message. Follows lower/plan/plan.h, which
  * makes the program's actions; test/cost compares the two.
  */
 #include "passes/analysis/cost/cost.h"

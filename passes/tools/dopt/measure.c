@@ -12,7 +12,7 @@
 #include "passes/tools/dopt/measure_impl.h"
 
 #include "lower/build.h"
-#include "lower/cuda.h"
+#include "lower/cuda/cuda.h"
 #include "lower/lower.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/cost/cost.h"

@@ -4,7 +4,7 @@
 
 #include "ir/ops/form.h"
 #include "lower/job.h"
-#include "lower/plan.h"
+#include "lower/plan/plan.h"
 #include "passes/analysis/profile/profile.h"
 #include "passes/tools/dopt/measure.h"
 

@@ -4,7 +4,7 @@
 #include "ir/ops/order.h"
 #include "ir/base/out.h"
 #include "lower/build.h"
-#include "lower/cuda_alone.h"
+#include "lower/cuda/alone.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective/collective.h"
 #include "runtime/rt_program.h"

@@ -1,0 +1,355 @@
+/*
+ * The cuda target: kernels.cu with the kernels of all ops (equal ops share theirs), step.c with
+ * their launches, the step function, the tables and main. step.c is plain C and holds the compiled
+ * kernels as bytes.
+ */
+#include "lower/cuda/cuda.h"
+
+#include "dopt_config.h"
+#include "lower/build.h"
+#include "lower/cuda/kernel.h"
+#include "lower/plan/step.h"
+#include "lower/plan/tables.h"
+#include "runtime/cuda/rt_cuda.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* One launch function; `key` tells equal ops: what the host's kernel would be, with those
+ * arguments. */
+struct function {
+	char *key, *name;
+	struct kernel_args args, key_args;
+};
+
+struct cuda {
+	const struct lower_plan *p;
+	const char *prefix; /* of all names */
+	struct cuda_sources *src;
+	struct function *function;
+	int nfunctions;
+	int *function_of;         /* by kernel */
+	struct kernel_args *args; /* by kernel: of its key, in the order of the key */
+};
+
+const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
+	.scratch = cuda_kernel_scratch,
+	.workspace = {0, CUDA_WORKSPACE_MOST},
+	.beside = RT_CUDA_WORKSPACE};
+
+static bool
+is_aligned(const struct lower_plan *p, const struct ir_value *v)
+{
+	const struct lower_value *x = lower_value_of(p, v);
+
+	return x->buffer < 0 || !x->time || x->stride % 16 == 0;
+}
+
+/* Do all operands and results start at multiples of 16 bytes, in every slot? */
+static bool
+all_aligned(const struct lower_plan *p, const struct ir_op *op)
+{
+	bool aligned = true;
+
+	for (int j = 0; j < op->noperands; j++)
+		aligned &= is_aligned(p, ir_operand(op, j));
+	for (int r = 0; r < op->nresults; r++)
+		aligned &= is_aligned(p, &op->result[r]);
+	return aligned;
+}
+
+static char *
+key_of(const struct cuda *c, const struct lower_action *a)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		out_of_memory();
+	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
+		&c->args[a->kernel]);
+	fclose(f);
+	char *copy = talloc_strdup(c->function, text);
+	free(text);
+	return copy;
+}
+
+static void
+write_kernel(struct cuda *c, const struct lower_action *a)
+{
+	char *key = key_of(c, a);
+
+	for (int i = 0; i < c->nfunctions; i++) {
+		if (strcmp(c->function[i].key, key) == 0) {
+			c->function_of[a->kernel] = i;
+			return;
+		}
+	}
+	const int n = c->nfunctions++;
+	struct function *f = &c->function[n];
+	c->function_of[a->kernel] = n;
+	f->key = key;
+	f->key_args = c->args[a->kernel];
+	f->name = talloc_asprintf(
+		c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
+	char *text = tables_op_text(NULL, c->p, a->op);
+	fprintf(c->src->kernels, "\n/* %s */\n", text);
+	fprintf(c->src->host, "/* %s */\n", text);
+	talloc_free(text);
+	/* A scheme of its own: this target decides otherwise where values lie. */
+	struct scheme *s = scheme_create(c->src, c->p->module, c->p->arena, a->op);
+	const uint64_t scratch = cuda_kernel_write(
+		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+	assert(scratch <= (a->scratch >= 0 ? c->p->buffer[a->scratch].bytes : 0));
+	(void)scratch;
+}
+
+/* Argument i of the function for a kernel: ops with equal keys have arguments of their own, in one
+ * order. */
+static const struct kernel_arg *
+arg_of(const struct cuda *c, const struct lower_action *a, int i)
+{
+	const struct function *f = &c->function[c->function_of[a->kernel]];
+	int j = 0;
+
+	while (j < f->key_args.n && !kernel_arg_equal(&f->key_args.at[j], &f->args.at[i]))
+		j++;
+	assert(j < f->key_args.n && c->args[a->kernel].n == f->key_args.n);
+	return &c->args[a->kernel].at[j];
+}
+
+static void
+write_call(struct step_writer *w, const struct lower_action *a)
+{
+	const struct cuda *c = w->data;
+	const struct function *f = &c->function[c->function_of[a->kernel]];
+	void *owner = talloc_new(NULL);
+	char *call = talloc_asprintf(owner, "%s(c, ", f->name);
+
+	for (int j = 0; j < a->op->noperands; j++) {
+		const struct lower_value *v = lower_value_of(w->p, ir_operand(a->op, j));
+		call = talloc_asprintf_append(
+			call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
+	}
+	for (int r = 0; r < a->op->nresults; r++)
+		call = talloc_asprintf_append(call, "%s, ",
+			step_address(owner, w->p, lower_value_of(w->p, &a->op->result[r])));
+	if (a->scratch >= 0)
+		call = talloc_asprintf_append(
+			call, "m + %" PRIu64, w->p->buffer[a->scratch].offset);
+	else
+		call = talloc_strdup_append(call, "NULL");
+	for (int i = 0; i < f->args.n; i++)
+		call = talloc_asprintf_append(call, ", %s",
+			kernel_arg_text(owner, w->p->module, arg_of(c, a, i), "c->coord"));
+	step_line(w, "%s);", call);
+	talloc_free(owner);
+}
+
+static void
+write_copy(struct step_writer *w, const struct lower_action *a)
+{
+	void *owner = talloc_new(NULL);
+	char *src, *dst;
+
+	step_copy_sides(owner, w->p, a, &src, &dst);
+	step_line(w,
+		"rt_cuda_copy_blocks(c, %s, %" PRIu64 ", %s, %" PRIu64 ", %" PRIu64 ", %" PRId64
+		");",
+		dst, a->copy.dst_stride, src, a->copy.src_stride, a->copy.bytes, a->copy.outer);
+	talloc_free(owner);
+}
+
+static void
+write_add(struct step_writer *w, const struct lower_action *a)
+{
+	void *owner = talloc_new(NULL);
+	const struct ir_type *t = w->p->value[a->src].value->type;
+
+	step_line(w, "rt_cuda_add(c, RT_%s, %s, %s, %" PRId64 ", %s);",
+		ir_dtype_name((enum ir_dtype)t->dtype),
+		step_address(owner, w->p, &w->p->value[a->dst]),
+		step_address(owner, w->p, &w->p->value[a->src]),
+		ir_type_local_elements(w->p->module, t), step_is_first(owner, w->p, a));
+	talloc_free(owner);
+}
+
+void
+cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
+{
+	fprintf(out, "static const struct rt_cuda_kernel %slaunches[] = {\n", prefix);
+	for (int i = 0; i < src->nlaunches; i++)
+		fprintf(out, "\t{\"%s\", %d},\n", src->launch[i].name, src->launch[i].threads);
+	fprintf(out, "\t{0}\n};\n\n");
+	for (int i = 0; i < src->ngemms; i++)
+		if (src->gemm[i].loops)
+			fprintf(out, "static const struct rt_cuda_gemm_loop %sloops_%d[] = {%s};\n",
+				prefix, i, src->gemm[i].loops);
+	fprintf(out, "static const struct rt_cuda_gemm %sproducts[] = {\n", prefix);
+	for (int i = 0; i < src->ngemms; i++) {
+		if (src->gemm[i].loops)
+			fprintf(out, "\t{%s, %sloops_%d},\n", src->gemm[i].text, prefix, i);
+		else
+			fprintf(out, "\t{%s, NULL},\n", src->gemm[i].text);
+	}
+	fprintf(out, "\t{0}\n};\n\n");
+	if (!src->nconvs)
+		return;
+	fprintf(out, "static const struct rt_cuda_conv %sconvs[] = {\n", prefix);
+	for (int i = 0; i < src->nconvs; i++)
+		fprintf(out, "\t{%s},\n", src->conv[i]);
+	fprintf(out, "};\n\n");
+}
+
+void
+cuda_write_image(FILE *out)
+{
+	fprintf(out, "/* The compiled kernels. */\n"
+		     "__asm__(\".pushsection .rodata\\n\\t.balign "
+		     "64\\ndopt_image:\\n\\t.incbin \\\"kernels.fatbin\\\"\\n"
+		     "\\t.popsection\");\nextern const unsigned char dopt_image[];\n\n");
+}
+
+void
+cuda_write_program(FILE *out, const struct cuda_sources *src, const char *prefix)
+{
+	fprintf(out,
+		"\t\t.image = dopt_image,\n\t\t.nkernels = %d, .kernels = %slaunches,\n"
+		"\t\t.ngemms = %d, .gemms = %sproducts,\n",
+		src->nlaunches, prefix, src->ngemms, prefix);
+	if (src->nconvs)
+		fprintf(out,
+			"\t\t.nconvs = %d, .convs = %sconvs, .close_convs = rt_cuda_close_convs,\n",
+			src->nconvs, prefix);
+}
+
+/* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in
+ * dopt_image. */
+static void
+write_main(FILE *out, const struct cuda *c, const char *entry)
+{
+	if (entry) {
+		fprintf(out,
+			"extern const unsigned char dopt_image[] __attribute__((weak));\nint "
+			"%s_main(int argc, char **argv);\n\n"
+			"int\n%s_main(int argc, char **argv)\n",
+			entry, entry);
+	} else {
+		cuda_write_image(out);
+		fprintf(out, "int\nmain(int argc, char **argv)\n");
+	}
+	fprintf(out, "{\n\tconst struct rt_cuda_program cuda = {\n");
+	cuda_write_program(out, c->src, c->prefix);
+	fprintf(out, "\t};\n\n\treturn rt_cuda_main(&%s, &cuda, argc, argv);\n}\n",
+		entry ? entry : "dopt_program");
+}
+
+static bool
+write_step(struct cuda *c, const struct lower_options *o, const char *folder, const char *functions)
+{
+	FILE *out = lower_open(c->p->module->ctx->diag, folder, "step.c");
+
+	if (!out)
+		return false;
+	fprintf(out,
+		"/* One training step of module @%s on a CUDA device, and what the runtime must "
+		"know of it. */\n",
+		c->p->module->name ? c->p->module->name : "main");
+	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
+	fputs(functions, out);
+	cuda_write_tables(out, c->src, c->prefix);
+	struct step_writer w = {.out = out,
+		.p = c->p,
+		.prefix = c->prefix,
+		.timer = "rt_cuda_kernel",
+		.kernel = write_call,
+		.copy = write_copy,
+		.add = write_add,
+		.data = c};
+	step_write(&w);
+	if (o->entry)
+		fprintf(out, "extern const struct rt_program %s;\n", o->entry);
+	tables_write(out, c->p, o->entry ? o->entry : "dopt_program", c->prefix, o);
+	fputc('\n', out);
+	write_main(out, c, o->entry);
+	return lower_close(c->p->module->ctx->diag, folder, "step.c", out);
+}
+
+void
+cuda_write_head(FILE *kernels, const struct ir_module *m)
+{
+	fprintf(kernels,
+		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
+		"*/\n"
+		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
+		"\"runtime/cuda/scatter.h\"\n#include "
+		"\"runtime/cuda/support.h\"\n",
+		m->name ? m->name : "main");
+}
+
+bool
+cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
+	bool *convolves)
+{
+	struct cuda c = {.p = p, .src = talloc_zero(p, struct cuda_sources)};
+	char *functions = NULL;
+	size_t size = 0;
+
+	c.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
+	c.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
+	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
+	c.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
+	if (!c.src || !c.function || !c.function_of || !c.args)
+		out_of_memory();
+	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
+	if (!c.src->kernels)
+		return false;
+	c.src->workspace = p->storage->target->workspace;
+	c.src->host = open_memstream(&functions, &size);
+	if (!c.src->host)
+		out_of_memory();
+	cuda_write_head(c.src->kernels, p->module);
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == LOWER_KERNEL)
+			write_kernel(&c, &p->action[i]);
+	fclose(c.src->host);
+	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) &&
+			write_step(&c, o, folder, functions);
+	free(functions);
+	*convolves = c.src->nconvs > 0;
+	return ok;
+}
+
+bool
+cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves)
+{
+	if (!*DOPT_NVCC) {
+		diag_error(d, LOC_NONE,
+			"this build of dopt has no CUDA runtime: it found no nvcc with cuBLASLt "
+			"and NCCL");
+		return false;
+	}
+	void *owner = talloc_new(NULL);
+	const char *arch = getenv("DOPT_CUDA_ARCH"), *flags = o->cflags ? o->cflags : "";
+	const char *cc = lower_compile_command(owner);
+	char *command = talloc_asprintf(owner,
+		"%s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu",
+		lower_quote(owner, DOPT_NVCC), lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
+		lower_quote(owner, lower_include_dir(owner)));
+	bool ok = job_run(j, command, o->verbose);
+
+	/* Sums and scalar functions are the kernels' work; this file only launches them. */
+	command = talloc_asprintf(owner, "%s -O1 %s -c step.c", cc, flags);
+	ok = ok && job_run(j, command, o->verbose);
+	command = talloc_asprintf(owner,
+		"%s -o " LOWER_PROGRAM " step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s", cc,
+		lower_quote(owner, lower_lib_dir(owner)), convolves ? DOPT_CUDNN_LIBS : "",
+		DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	ok = ok && job_run(j, command, o->verbose);
+	talloc_free(owner);
+	return ok;
+}

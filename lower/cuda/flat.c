@@ -1,0 +1,206 @@
+/*
+ * Segments without reductions: a thread an element of all loops together. Where the innermost loop
+ * is contiguous in everything that it walks, a thread has as many neighbours as fit 16 bytes: it
+ * loads them at once, computes them one after the other, and stores them at once.
+ */
+#include "lower/cuda/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Elements that a thread takes together: those of the innermost class. */
+struct vectors {
+	int cls, width;
+	int n;
+	struct {
+		char *element; /* text of the first one */
+		char *name;
+	} at[64];
+};
+
+/* Does load j of op o (-1: its result) come from memory here? */
+static bool
+is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
+{
+	if (j < 0)
+		return cuda_is_stored(t, o);
+	return scheme_reads(o) >> j & 1 && !scheme_made_in(t->s, o->in[j], o->segment) &&
+	       t->s->tensor[o->in[j]].where == SCHEME_MEMORY;
+}
+
+/* Can 16 bytes along class c be what a thread takes? Sets the width. */
+static bool
+fits(const struct cuda_text *t, int c, int *width)
+{
+	unsigned widest = 0;
+	int count = 0;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->computed)
+			return false;
+		for (int j = -1; j < o->f.ninputs; j++) {
+			if (o->stage < 0 || !is_memory(t, o, j))
+				continue;
+			const int64_t stride = scheme_stride(t->s, o, j, c);
+			const unsigned bytes =
+				ir_dtype_bytes(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
+			if (stride > 1 || (j < 0 && stride != 1))
+				return false;
+			widest = bytes > widest ? bytes : widest;
+			count++;
+		}
+	}
+	*width = widest ? CUDA_VECTOR / (int)widest : 0;
+	if (*width > 8)
+		*width = 8;
+	return *width > 1 && t->g->size[c] % *width == 0 && count <= 64 && t->aligned;
+}
+
+/* The name of the vector that holds an element; NULL where it is none. */
+static char *
+vector_element(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	struct cuda_text *t = (struct cuda_text *)w;
+	struct vectors *v = w->data;
+
+	if (!is_memory(t, o, j) || scheme_stride(t->s, o, j, v->cls) != 1)
+		return NULL;
+	w->element = NULL;
+	const char *text = kernel_element(w, o, j);
+	w->element = vector_element;
+	for (int i = 0; i < v->n; i++)
+		if (!strcmp(v->at[i].element, text))
+			return cuda_printf(t, "%s.at[u]", v->at[i].name);
+	return NULL;
+}
+
+/* Declares the vectors of what is read, or of what is written. */
+static void
+declare(struct cuda_text *t, struct vectors *v, bool results)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		for (int j = results ? -1 : 0; j < (results ? 0 : o->f.ninputs); j++) {
+			if (o->stage < 0 || !is_memory(t, o, j) ||
+				scheme_stride(t->s, o, j, v->cls) != 1)
+				continue;
+			char *element = kernel_element(&t->w, o, j);
+			const char *type =
+				kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
+			bool known = false;
+			for (int i = 0; i < v->n; i++)
+				known |= !strcmp(v->at[i].element, element);
+			if (known)
+				continue;
+			v->at[v->n].element = element;
+			v->at[v->n].name = cuda_printf(t, "x%d", v->n);
+			if (results)
+				kernel_line(&t->w, "vec<%s, %d> x%d;", type, v->width, v->n);
+			else
+				kernel_line(&t->w, "const vec<%s, %d> x%d = vec_load<%d>(&%s);",
+					type, v->width, v->n, v->width, element);
+			v->n++;
+		}
+	}
+}
+
+/* The ops whose loops are all among the kernel's: those of smaller kernels read no larger ones. */
+static void
+write_all(struct cuda_text *t)
+{
+	bool *need = cuda_need_none(t);
+
+	for (int k = 0; k < t->g->nops; k++)
+		need[t->g->op[k]] = !(t->s->op[t->g->op[k]].out_set & ~t->space);
+	cuda_pointwise(t, 0, need, true);
+}
+
+static void
+write_vectors(struct cuda_text *t, int cls, int width)
+{
+	struct vectors v = {.cls = cls, .width = width};
+
+	declare(t, &v, false);
+	const int first = v.n;
+	declare(t, &v, true);
+	kernel_line(&t->w, "const int64_t first = i%d;", cls);
+	kernel_line(&t->w, "#pragma unroll");
+	cuda_block(t, "for (int u = 0; u < %d; u++)", width);
+	kernel_line(&t->w, "const int64_t i%d = first + u;", cls);
+	t->w.data = &v;
+	t->w.element = vector_element;
+	write_all(t);
+	t->w.element = NULL;
+	cuda_end(t);
+	for (int i = first; i < v.n; i++)
+		kernel_line(&t->w, "vec_store(&%s, %s);", v.at[i].element, v.at[i].name);
+}
+
+/* A kernel over the classes of t->space. */
+static void
+write_space(struct cuda_text *t)
+{
+	struct cuda_space all = cuda_space_of(t->g, t->space);
+	const int last = all.n ? all.cls[all.n - 1] : -1;
+	int width = 1;
+	const bool vectors = t->space == cuda_all(t->g) && all.n && fits(t, last, &width);
+	const int64_t n = all.size / (vectors ? width : 1);
+	const char *type = cuda_index_type(all.size + (int64_t)CUDA_GRID * CUDA_BLOCK);
+
+	cuda_open(t);
+	cuda_prologue(t, false);
+	cuda_block(t,
+		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
+		"; at += gridDim.x * %d)",
+		type, type, CUDA_BLOCK, n, CUDA_BLOCK);
+	if (vectors)
+		kernel_line(&t->w, "const %s element = at * %d;", type, width);
+	cuda_unflatten(t, &all, vectors ? "element" : "at");
+	if (vectors)
+		write_vectors(t, last, width);
+	else
+		write_all(t);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
+}
+
+/* The stored results with fewer loops than the segment has, each set of loops once. */
+static void
+write_smaller(struct cuda_text *t)
+{
+	uint32_t *done = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	int ndone = 0;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		bool known = o->stage < 0 || !cuda_is_stored(t, o) || o->out_set == cuda_all(t->g);
+		for (int i = 0; i < ndone; i++)
+			known |= done[i] == o->out_set;
+		if (known)
+			continue;
+		done[ndone++] = t->space = o->out_set;
+		write_space(t);
+	}
+}
+
+/*
+ * One kernel over all loops; results with fewer loops are written by the first iteration of the
+ * others, but where results may lie on operands by kernels behind it, when nobody reads those
+ * operands any more.
+ */
+void
+cuda_flat(struct cuda_text *t)
+{
+	t->w.all_local = true;
+	t->space = cuda_all(t->g);
+	if (t->space) {
+		if (!cuda_tile(t))
+			write_space(t);
+		if (t->in_place)
+			write_smaller(t);
+	}
+	t->w.all_local = false;
+	cuda_prologue_results(t);
+}

@@ -1,0 +1,156 @@
+/*
+ * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
+ * a relu or both, becomes its epilogue.
+ */
+#include "lower/cuda/text.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+/* What a product ends with: its result and the tensor of the bias (-1: none). */
+struct epilogue {
+	int result, bias;
+	bool relu;
+};
+
+/* Is tensor t read by segment `segment` alone, and no result? */
+static bool
+is_inner(const struct scheme *s, int t, int segment)
+{
+	if (s->tensor[t].result >= 0)
+		return false;
+	for (int i = 0; i < s->ntensors; i++)
+		if (s->tensor[i].alias == t)
+			return false;
+	for (int i = 0; i < s->nops; i++)
+		for (int j = 0; j < s->op[i].f.ninputs; j++)
+			if (s->op[i].in[j] == t && s->op[i].segment != segment &&
+				s->op[i].segment >= 0)
+				return false;
+	return true;
+}
+
+/* Has access `x` of op o the same dims, one to one, as the op's result? */
+static bool
+is_same(const struct scheme_op *o, int j)
+{
+	const struct form_access *x = &o->f.in[j], *out = &o->f.out;
+
+	if (x->rank != out->rank)
+		return false;
+	for (int d = 0; d < x->rank; d++)
+		if (x->index[d] != out->index[d])
+			return false;
+	return true;
+}
+
+/* Is load j of op o a vector along the last dim of the result? */
+static bool
+is_bias(const struct scheme *s, const struct scheme_op *o, int j)
+{
+	const struct form_access *x = &o->f.in[j], *out = &o->f.out;
+	const struct scheme_tensor *t = &s->tensor[o->in[j]];
+
+	if (t->op >= 0 || t->operand < 0 || out->rank == 0 || x->rank == 0)
+		return false;
+	for (int d = 0; d + 1 < x->rank; d++)
+		if (t->dim[d] != 1)
+			return false;
+	return x->index[x->rank - 1] == out->index[out->rank - 1] && t->dim[x->rank - 1] > 1;
+}
+
+/* Does op o add a bias to what the product has become (e->result), or clip it at 0? Then it joins
+ * e. */
+static bool
+join(const struct scheme *s, const struct scheme_op *o, struct epilogue *e)
+{
+	const struct expr *b = o->f.body;
+
+	if (o->f.reduce != REDUCE_NONE || o->computed || o->absent || b->kind != EXPR_CALL ||
+		b->nargs != 2 || b->arg[0]->dtype != b->dtype || e->relu)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const struct expr *x = b->arg[i], *y = b->arg[1 - i];
+		if (x->kind != EXPR_LOAD || o->in[x->id] != e->result || !is_same(o, x->id))
+			continue;
+		if (b->id == FN_maximum && y->kind == EXPR_CONST && y->value == 0)
+			e->relu = true;
+		else if (b->id == FN_add && e->bias < 0 && y->kind == EXPR_LOAD &&
+			 is_bias(s, o, y->id))
+			e->bias = o->in[y->id];
+		else
+			continue;
+		e->result = o->out;
+		return true;
+	}
+	return false;
+}
+
+/* Is segment i + 1 an epilogue of the product in segment i? */
+static bool
+find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
+{
+	const struct scheme *s = t->s;
+	const struct scheme_segment *product = &s->segment[i];
+	const int out = s->op[product->op[0]].out;
+
+	*e = (struct epilogue){out, -1, false};
+	if (s->tensor[out].dtype != IR_f32) /* what the library has epilogues for */
+		return false;
+	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
+		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
+		!is_inner(s, out, i + 1) ||
+		product->gemm.m * product->gemm.n != scheme_elements(&s->tensor[out]))
+		return false;
+	const struct scheme_segment *g = &s->segment[i + 1];
+	for (int k = 0; k < g->nops; k++) {
+		const bool last = k + 1 == g->nops;
+		if (!join(s, &s->op[g->op[k]], e) || s->op[g->op[k]].out != e->result)
+			return false;
+		const bool inner = s->tensor[e->result].where == SCHEME_LOCAL;
+		if (last ? s->tensor[e->result].where != SCHEME_MEMORY : !inner)
+			return false;
+	}
+	return e->bias < 0 ||
+	       s->tensor[e->bias].dim[s->tensor[e->bias].rank - 1] == product->gemm.n;
+}
+
+static char *
+loops_text(const struct cuda_sources *src, const struct scheme_gemm *g)
+{
+	char *text = talloc_strdup(src, "");
+
+	for (int i = 0; i < g->nloops; i++)
+		text = talloc_asprintf_append(text,
+			"%s{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}", i ? ", " : "",
+			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c);
+	return text;
+}
+
+int
+cuda_gemm(struct cuda_text *t, int i)
+{
+	static const char *const truth[] = {"false", "true"};
+	struct cuda_sources *src = t->src;
+	const struct scheme_op *o = &t->s->op[t->s->segment[i].op[0]];
+	const struct scheme_gemm *g = &t->s->segment[i].gemm;
+	struct epilogue e;
+	const bool joined = find_epilogue(t, i, &e);
+
+	if (!joined)
+		e = (struct epilogue){o->out, -1, false};
+	src->gemm = talloc_realloc(src, src->gemm, struct cuda_gemm_row, (size_t)src->ngemms + 1);
+	if (!src->gemm)
+		out_of_memory();
+	src->gemm[src->ngemms] = (struct cuda_gemm_row){g->nloops ? loops_text(src, g) : NULL,
+		talloc_asprintf(src,
+			"RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+			", %" PRId64 ", %" PRId64 ", %d, %d",
+			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
+			truth[g->trans_b], truth[e.relu], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
+			g->nloops, g->nsum)};
+	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms++,
+		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
+		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), cuda_host_pointer(t, e.result));
+	return joined ? 2 : 1;
+}

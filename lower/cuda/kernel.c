@@ -1,0 +1,270 @@
+/* A scheme as CUDA: its segments one after the other. */
+#include "lower/cuda/text.h"
+#include "lower/plan/own.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* Is `name` a word of `text`? */
+static bool
+has_word(const char *text, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = text; (p = strstr(p, name)) != NULL; p += n) {
+		const bool before = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+		if (!before && !isalnum((unsigned char)p[n]) && p[n] != '_')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where tensors lie on this target: values between launches whole in scratch. Products are never
+ * used block by block here, and row buffers are placed by the kernels that have them.
+ */
+static void
+place_tensors(struct cuda_text *t)
+{
+	struct scheme *s = t->s;
+
+	for (int i = 0; i < s->nsegments; i++)
+		s->segment[i].block = 0;
+	for (int i = 0; i < s->ntensors; i++) {
+		struct scheme_tensor *x = &s->tensor[i];
+		const bool whole = x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 &&
+				   x->result < 0 && s->op[x->op].segment >= 0;
+		x->scratch = whole ? t->scratch : -1;
+		if (whole)
+			cuda_scratch(t, kernel_ctype(x->dtype), cuda_printf(t, "m%d", i),
+				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
+	}
+}
+
+char *
+cuda_host_pointer(struct cuda_text *t, int tensor)
+{
+	const struct scheme_tensor *x = &t->s->tensor[scheme_root(t->s, tensor)];
+
+	if (x->scratch >= 0 && x->where == SCHEME_MEMORY)
+		return cuda_printf(t, "scratch + %" PRId64, x->scratch);
+	return kernel_memory(&t->w, tensor);
+}
+
+static void
+write_loops(struct cuda_text *t)
+{
+	const struct scheme_segment *g = t->g;
+	bool reduces = false;
+
+	for (int k = 0; k < g->nops; k++)
+		reduces |= t->s->op[g->op[k]].red_set != 0;
+	const struct scheme_op *first = &t->s->op[g->op[0]];
+	if (first->scatter)
+		cuda_scatter(t);
+	else if (first->scan.found)
+		cuda_scan(t);
+	else if (!reduces)
+		cuda_flat(t);
+	else if (g->nstages == 1)
+		cuda_reduce(t);
+	else
+		cuda_rows(t);
+}
+
+/* Results that are another result's or an operand's memory. */
+static void
+copy_results(struct cuda_text *t)
+{
+	for (int r = 0; r < t->s->kernel->nresults; r++) {
+		const int tensor = kernel_result(t->s, r);
+		const struct scheme_tensor *x = &t->s->tensor[tensor];
+		const char *from = cuda_host_pointer(t, tensor), *to = cuda_printf(t, "r%d", r);
+		if (strcmp(from, to) != 0)
+			fprintf(t->host, "\trt_cuda_copy(ctx, %s, %s, %" PRId64 ");\n", to, from,
+				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
+	}
+}
+
+/* The pointers and numbers that a kernel uses, out of its arguments. */
+static void
+write_names(struct cuda_text *t, const char *body)
+{
+	const struct ir_op *op = t->s->kernel;
+	FILE *out = t->src->kernels;
+	const char *restricted = t->in_place ? "" : "__restrict__ ";
+
+	for (int j = 0; j < op->noperands; j++)
+		if (has_word(body, cuda_printf(t, "a%d", j)))
+			fprintf(out, "\tconst %s *const %sa%d = k.a%d;\n",
+				kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype),
+				restricted, j, j);
+	for (int r = 0; r < op->nresults; r++)
+		if (has_word(body, cuda_printf(t, "r%d", r)))
+			fprintf(out, "\t%s *const %sr%d = k.r%d;\n",
+				kernel_ctype((enum ir_dtype)op->result[r].type->dtype), restricted,
+				r, r);
+	for (int i = 0; i < t->npointers; i++)
+		if (has_word(body, t->pointer[i].name))
+			fprintf(out,
+				"\t%s *const __restrict__ %s = (%s *)(k.scratch + %" PRId64 ");\n",
+				t->pointer[i].type, t->pointer[i].name, t->pointer[i].type,
+				t->pointer[i].offset);
+	for (int i = 0; i < t->w.args->n; i++)
+		if (has_word(body, cuda_printf(t, "s%d", i)))
+			fprintf(out, "\tconst int64_t s%d = k.s%d;\n", i, i);
+}
+
+static void
+write_kernels(struct cuda_text *t)
+{
+	const struct ir_op *op = t->s->kernel;
+	FILE *out = t->src->kernels;
+
+	fprintf(out, "struct %s_args {\n", t->name);
+	for (int j = 0; j < op->noperands; j++)
+		fprintf(out, "\tconst %s *a%d;\n",
+			kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype), j);
+	for (int r = 0; r < op->nresults; r++)
+		fprintf(out, "\t%s *r%d;\n", kernel_ctype((enum ir_dtype)op->result[r].type->dtype),
+			r);
+	fprintf(out, "\tunsigned char *scratch;\n");
+	for (int i = 0; i < t->w.args->n; i++)
+		fprintf(out, "\tint64_t s%d;\n", i);
+	fprintf(out, "};\n");
+	for (int i = 0; i < t->nbodies; i++) {
+		fprintf(out, "\nDOPT_KERNEL(%s_%d, %s_args, %d)\n{\n", t->name, i, t->name,
+			t->body[i].threads);
+		write_names(t, t->body[i].text);
+		fputs(t->body[i].text, out);
+		fputs("}\n", out);
+		free(t->body[i].text);
+	}
+}
+
+/* Values of a member of the arguments: "{a0, a1}, ". */
+static void
+write_values(FILE *out, char which, int n, const char *behind)
+{
+	for (int i = 0; i < n; i++)
+		fprintf(out, "%s%c%d", i ? ", " : "{", which, i);
+	if (n)
+		fprintf(out, "}%s", behind);
+}
+
+static void
+write_args(struct cuda_text *t)
+{
+	const int nin = t->s->kernel->noperands, nout = t->s->kernel->nresults, n = t->w.args->n;
+	FILE *out = t->src->host;
+
+	fprintf(out, "\tconst struct {\n");
+	if (nin)
+		fprintf(out, "\t\tconst void *in[%d];\n", nin);
+	fprintf(out, "\t\tvoid *out[%d];\n\t\tunsigned char *scratch;\n", nout);
+	if (n)
+		fprintf(out, "\t\tint64_t s[%d];\n", n);
+	fprintf(out, "\t} args = {");
+	write_values(out, 'a', nin, ", ");
+	write_values(out, 'r', nout, ", ");
+	fprintf(out, "scratch%s", n ? ", " : "");
+	write_values(out, 's', n, "");
+	fprintf(out, "};\n\n");
+}
+
+/* The function's head and the structure of arguments that its launches share. */
+static void
+write_host(struct cuda_text *t, const char *statements)
+{
+	const struct ir_op *op = t->s->kernel;
+	FILE *out = t->src->host;
+
+	fprintf(out, "static void\n%s(struct rt_ctx *ctx, ", t->name);
+	for (int j = 0; j < op->noperands; j++)
+		fprintf(out, "const void *a%d, ", j);
+	for (int r = 0; r < op->nresults; r++)
+		fprintf(out, "void *r%d, ", r);
+	fprintf(out, "unsigned char *scratch");
+	for (int i = 0; i < t->w.args->n; i++)
+		fprintf(out, ", int64_t s%d", i);
+	fprintf(out, ")\n{\n");
+	if (t->nbodies) {
+		write_args(t);
+	} else if (!strstr(statements, "scratch")) {
+		fprintf(out, "\t(void)scratch;\n");
+	}
+	fputs(statements, out);
+	fprintf(out, "}\n\n");
+}
+
+uint64_t
+cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
+	bool aligned, struct kernel_args *args)
+{
+	struct cuda_text t = {.w = {.s = s, .args = args, .scratch = talloc_new(src)},
+		.src = src,
+		.s = s,
+		.name = name,
+		.in_place = in_place,
+		.aligned = aligned};
+	char *statements = NULL;
+	size_t size = 0;
+
+	*args = (struct kernel_args){0};
+	t.host = open_memstream(&statements, &size);
+	if (!t.w.scratch || !t.host)
+		out_of_memory();
+	place_tensors(&t);
+	for (int i = 0; i < s->nsegments;) {
+		t.g = &s->segment[i];
+		if (t.g->kind == SCHEME_GEMM) {
+			i += cuda_gemm(&t, i);
+			continue;
+		}
+		if (t.g->kind == SCHEME_OWN)
+			own_cuda(&t);
+		else if (!cuda_conv(&t))
+			write_loops(&t);
+		i++;
+	}
+	copy_results(&t);
+	fclose(t.host);
+	write_kernels(&t);
+	write_host(&t, statements);
+	free(statements);
+	talloc_free(t.w.scratch);
+	return (uint64_t)t.scratch;
+}
+
+/* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
+ */
+uint64_t
+cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op)
+{
+	struct cuda_sources *src = talloc_zero(NULL, struct cuda_sources);
+	struct kernel_args args;
+	char *text[2] = {NULL, NULL};
+	size_t size[2];
+
+	if (!src)
+		out_of_memory();
+	struct scheme *s = scheme_create(src, m, a, op);
+	uint64_t bytes = 0;
+	src->workspace = t->workspace;
+	src->kernels = open_memstream(&text[0], &size[0]);
+	src->host = open_memstream(&text[1], &size[1]);
+	if (!src->kernels || !src->host)
+		out_of_memory();
+	if (s)
+		bytes = cuda_kernel_write(src, s, "k", false, true, &args);
+	fclose(src->kernels);
+	fclose(src->host);
+	free(text[0]);
+	free(text[1]);
+	talloc_free(src);
+	return bytes;
+}

@@ -1,0 +1,63 @@
+/*
+ * Kernels of the cuda target: the scheme of an op written as CUDA kernels (kernels.cu) and as a
+ * function of the host side that launches them (step.c).
+ */
+#ifndef LOWER_CUDA_KERNEL_H
+#define LOWER_CUDA_KERNEL_H
+
+#include "ir/memory/storage.h"
+#include "lower/text/kernel.h"
+#include "runtime/cuda/rt_cuda.h"
+
+enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: what cudaMalloc gives */
+
+/* Workspace of one convolution at most, where -workspace does not say otherwise: what VGG-19's
+ * largest needs with 64 images for tensor cores (1.7 GB) is allowed. What Winograd's algorithm would
+ * need there (3.7 GB) is not: the step as a whole takes 8.5 GB without. */
+#define CUDA_WORKSPACE_MOST (UINT64_C(2) << 30)
+
+/* What has been written so far, for all ops of a program. A talloc object; the streams are the
+ * caller's. */
+struct cuda_sources {
+	FILE *kernels; /* CUDA */
+	FILE *host;    /* C: launch functions */
+	int nlaunches; /* rows of the table of kernels */
+	struct cuda_launch {
+		char *name;
+		int threads;
+	} * launch;
+	int ngemms;
+	struct cuda_gemm_row {
+		char *loops; /* initializer of the loops, NULL: none */
+		char *text;  /* initializer of the rest */
+	} * gemm;
+	int nconvs;
+	char **conv; /* initializers */
+	struct storage_workspace workspace; /* of a convolution */
+};
+
+/*
+ * Writes the kernels of a scheme and the function `name` that launches them:
+ *
+ *     static void NAME(struct rt_ctx *ctx, void *a0 ..., void *r0 ...,
+ *             unsigned char *scratch, int64_t s0 ...)
+ *
+ * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands
+ * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ... Returns
+ * the bytes of scratch that they need.
+ */
+uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,
+	bool in_place, bool aligned, struct kernel_args *args);
+
+/* The bytes that it would return, whether in place and aligned or not. */
+uint64_t cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+	const struct ir_op *op);
+
+/*
+ * Bytes of workspace that a convolution is given: the most that one of the algorithms that its
+ * shape allows can need, within the limits. cuDNN itself is asked at run time only: there may be no
+ * GPU here.
+ */
+uint64_t cuda_conv_workspace(const struct rt_cuda_conv *c, const struct storage_workspace *limits);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Segments of one stage with reductions. A launch takes the ops that reduce the same loops:
+ *
+ *     lanes along the sum   the innermost loop is summed: a warp or a block a result
+ *     a thread a result     another loop is innermost: neighbours read neighbouring elements
+ *
+ * Where there are too few results for a device, each sum is cut into chunks, and a second launch
+ * adds those up in order. How many there are depends on the sizes alone.
+ */
+#include "lower/cuda/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* How results and their sums are spread over threads. */
+struct spread {
+	struct cuda_space kept, over;
+	int lanes;      /* 1, CUDA_LANES or CUDA_BLOCK, of a group that has one result */
+	int64_t chunks; /* of each sum */
+	int64_t length; /* of a chunk */
+};
+
+static int64_t
+divide_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct spread
+choose(struct cuda_space kept, struct cuda_space over, bool inner)
+{
+	struct spread x = {kept, over, 1, 1, over.size};
+	int64_t most = divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
+
+	if (over.size >= CUDA_LANES && (inner || kept.size < CUDA_LANES)) {
+		x.lanes = over.size >= 8 * CUDA_BLOCK || kept.size < CUDA_GROUPS ? CUDA_BLOCK
+										 : CUDA_LANES;
+		if (over.size < CUDA_BLOCK)
+			x.lanes = CUDA_LANES;
+		most = divide_up(over.size, (int64_t)8 * x.lanes);
+		want = CUDA_GROUPS;
+	}
+	x.chunks = least(least(divide_up(want, kept.size), most), CUDA_CHUNKS);
+	if (x.chunks < 1 || kept.size >= want)
+		x.chunks = 1;
+	x.length = divide_up(over.size, x.chunks);
+	x.chunks = divide_up(over.size, x.length);
+	return x;
+}
+
+/* The loop over (result, chunk): `unit`, `kept`, `chunk`, `lane`. */
+static void
+open_units(struct cuda_text *t, const struct spread *x)
+{
+	const int64_t units = x->kept.size * x->chunks;
+	const int per_block = CUDA_BLOCK / x->lanes;
+	const char *type = cuda_index_type(units + (int64_t)CUDA_GRID * CUDA_BLOCK);
+	const char *mine = x->lanes == 1            ? " + threadIdx.x"
+			   : x->lanes == CUDA_LANES ? " + threadIdx.x / 32"
+						    : "";
+
+	if (x->lanes > 1)
+		kernel_line(&t->w, "const int lane = threadIdx.x %% %d;", x->lanes);
+	if (x->lanes == CUDA_BLOCK)
+		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
+	cuda_block(t,
+		"for (%s unit = blockIdx.x * (%s)%d%s; unit < %" PRId64 "; unit += gridDim.x * %d)",
+		type, type, per_block, mine, units, per_block);
+	if (x->chunks > 1)
+		kernel_line(&t->w,
+			"const %s kept = unit %% %" PRId64 ", chunk = unit / %" PRId64 ";", type,
+			x->kept.size, x->kept.size);
+	cuda_unflatten(t, &x->kept, x->chunks > 1 ? "kept" : "unit");
+}
+
+static int64_t
+grid_of(const struct spread *x)
+{
+	return divide_up(x->kept.size * x->chunks * x->lanes, CUDA_BLOCK);
+}
+
+/* The loop over a chunk of a sum, `at`. */
+static struct cuda_sum
+open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
+{
+	const char *type =
+		cuda_index_type(x->over.size + x->length + (int64_t)SCHEME_SUM_BLOCK * CUDA_BLOCK);
+	struct cuda_sum sum = {.op = op,
+		.nops = nops,
+		.type = type,
+		.first = x->lanes > 1 ? "lane" : "0",
+		.end = cuda_printf(t, "%" PRId64, x->over.size),
+		.step = x->lanes,
+		.unroll = x->lanes == 1 ? 8 : 0,
+		.count = divide_up(x->length, x->lanes)};
+
+	if (x->chunks > 1) {
+		kernel_line(&t->w,
+			"const %s begin = chunk * (%s)%" PRId64 ", past = begin + %" PRId64 ";",
+			type, type, x->length, x->length);
+		kernel_line(&t->w, "const %s end = past < %" PRId64 " ? past : %" PRId64 ";", type,
+			x->over.size, x->over.size);
+		sum.first = x->lanes > 1 ? "begin + lane" : "begin";
+		sum.end = "end";
+	}
+	cuda_open_sum(t, &sum);
+	cuda_unflatten(t, &x->over, "at");
+	return sum;
+}
+
+/* Reduces v<out> of all ops over the group, and stores it, or leaves it to the second launch. */
+static void
+finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
+{
+	for (int i = 0; i < nops && x->lanes > 1; i++)
+		cuda_reduce_lanes(t, op[i], x->lanes);
+	for (int i = 0; i < nops && x->chunks == 1; i++)
+		kernel_settle(&t->w, op[i]);
+	if (x->lanes > 1)
+		cuda_block(t, "if (lane == 0)");
+	for (int i = 0; i < nops; i++) {
+		if (x->chunks > 1)
+			kernel_line(&t->w, "part%d[unit] = v%d;", op[i]->out, op[i]->out);
+		else
+			kernel_store(&t->w, op[i]);
+	}
+	if (x->lanes > 1)
+		cuda_end(t);
+}
+
+void
+cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p)
+{
+	struct spread x = {.kept = p->kept,
+		.over = {.size = p->count},
+		.lanes = 1,
+		.chunks = 1,
+		.length = p->count};
+
+	if (p->count >= CUDA_LANES && p->kept.size < CUDA_GROUPS * CUDA_LANES)
+		x.lanes = CUDA_LANES;
+	cuda_open(t);
+	open_units(t, &x);
+	const struct cuda_sum sum = open_sum(t, &x, p->op, p->nops);
+	for (int i = 0; i < p->nops; i++) {
+		const char *part = cuda_printf(t, "part%d[at * (uint64_t)%" PRId64 " + unit]",
+			p->op[i]->out, p->kept.size);
+		cuda_accumulate(t, p->op[i], cuda_printf(t, "v%d", p->op[i]->out), part);
+	}
+	cuda_close_sum(t, &sum);
+	finish(t, &x, p->op, p->nops);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, grid_of(&x));
+}
+
+/* The ops of the segment that reduce exactly `set`; returns how many. */
+static int
+ops_over(const struct cuda_text *t, uint32_t set, const struct scheme_op **op)
+{
+	int n = 0;
+
+	for (int k = 0; k < t->g->nops; k++)
+		if (t->s->op[t->g->op[k]].red_set == set)
+			op[n++] = &t->s->op[t->g->op[k]];
+	return n;
+}
+
+/* What a launch over `set` needs: `store`: also all pointwise results. */
+static const bool *
+needed(struct cuda_text *t, uint32_t set, bool store)
+{
+	bool *need = cuda_need_none(t);
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const int i = t->g->op[k];
+		const struct scheme_op *o = &t->s->op[i];
+		if (o->red_set ? o->red_set == set : store && cuda_is_stored(t, o))
+			cuda_need(t, need, i);
+	}
+	return need;
+}
+
+static void
+write_launch(struct cuda_text *t, uint32_t set, bool store)
+{
+	const uint32_t all = cuda_all(t->g);
+	const bool inner = set >> t->g->order[t->g->norder - 1] & 1;
+	const struct spread x =
+		choose(cuda_space_of(t->g, all & ~set), cuda_space_of(t->g, set), inner);
+	const struct scheme_op **op =
+		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+	const int nops = ops_over(t, set, op);
+
+	for (int i = 0; i < nops && x.chunks > 1; i++)
+		cuda_scratch(t, cuda_type(op[i]), cuda_printf(t, "part%d", op[i]->out),
+			x.kept.size * x.chunks * 8);
+	cuda_open(t);
+	cuda_prologue(t, false);
+	open_units(t, &x);
+	const struct cuda_sum sum = open_sum(t, &x, op, nops);
+	const bool *need = needed(t, set, store);
+	cuda_pointwise(t, 0, need, false);
+	for (int i = 0; i < nops; i++) {
+		const char *value = kernel_value(&t->w, op[i]);
+		cuda_accumulate(t, op[i], cuda_printf(t, "v%d", op[i]->out), value);
+	}
+	if (store)
+		cuda_store_pointwise(t, 0, need);
+	cuda_close_sum(t, &sum);
+	finish(t, &x, op, nops);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, grid_of(&x));
+	if (x.chunks > 1)
+		cuda_reduce_parts(t, &(struct cuda_parts){op, nops, x.kept, x.chunks});
+}
+
+/* Pointwise results are written by the last launch: the others compute them from operands they may
+ * lie on. */
+void
+cuda_reduce(struct cuda_text *t)
+{
+	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	int n = 0;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const uint32_t mine = t->s->op[t->g->op[k]].red_set;
+		bool known = mine == 0;
+		for (int i = 0; i < n; i++)
+			known |= set[i] == mine;
+		if (!known)
+			set[n++] = mine;
+	}
+	for (int i = 0; i < n; i++)
+		write_launch(t, set[i], i + 1 == n);
+	cuda_prologue_results(t);
+}

@@ -1,0 +1,463 @@
+/*
+ * Segments of several stages: a group of lanes (a warp, or a block) an outer iteration. The lanes
+ * spread over the inner loops of each stage, with a barrier behind it; values that a later stage
+ * reads stand in row buffers in shared memory, or in scratch where they do not fit.
+ *
+ *     softmax, a warp a row      for its row: lanes over c, m = warp_max(m)
+ *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
+ *                                             lanes over c, y[r,c] = e[c] / s
+ *
+ * Ops of a stage that reduce different loops get a pass each, which computes the pointwise ops
+ * again. A reduction over outer loops leaves one value a group (or a combination of the outer loops
+ * that stay) in scratch, and another launch adds those up in order.
+ */
+#include "lower/cuda/text.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+struct rows {
+	uint32_t outer;
+	int lanes;         /* of a group */
+	int per_block;     /* groups in a block */
+	int64_t groups;    /* of the launch */
+	int64_t row_bytes; /* row buffers of a group */
+	bool shared;       /* they are in shared memory */
+	struct cuda_space space;
+};
+
+/* Inner iterations of the largest stage. */
+static int64_t
+widest_stage(const struct cuda_text *t, uint32_t outer)
+{
+	int64_t most = 1;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		const int64_t n = cuda_space_of(t->g, (o->out_set | o->red_set) & ~outer).size;
+		most = o->stage >= 0 && n > most ? n : most;
+	}
+	return most;
+}
+
+/* A reduction over outer loops that keeps others of them: each outer iteration has a value of its
+ * own. */
+static bool
+keeps_outer(const struct scheme_op *o, uint32_t outer)
+{
+	return o->red_set & outer && o->out_set & outer;
+}
+
+static struct rows
+choose(const struct cuda_text *t)
+{
+	struct rows x = {.outer = scheme_outer_set(t->g), .lanes = CUDA_LANES, .per_block = 4};
+	const int64_t widest = widest_stage(t, x.outer);
+
+	x.space = cuda_space_of(t->g, x.outer);
+	if (widest > 1024 || (widest >= 4 * CUDA_LANES && x.space.size < CUDA_GROUPS)) {
+		x.per_block = 1;
+		x.lanes = CUDA_BLOCK;
+		while (x.lanes < CUDA_BLOCK_MOST && (int64_t)x.lanes * 8 < widest)
+			x.lanes *= 2;
+	}
+	x.groups = (int64_t)CUDA_GROUPS * x.per_block;
+	if (x.space.size < x.groups)
+		x.groups = x.space.size;
+	return x;
+}
+
+/* What the lanes of a group wait at. */
+static void
+barrier(struct cuda_text *t, const struct rows *x)
+{
+	kernel_line(&t->w, x->lanes == CUDA_LANES ? "__syncwarp();" : "__syncthreads();");
+}
+
+/* Offsets of the row buffers in a group's room. */
+static void
+place_rows(struct cuda_text *t, struct rows *x)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		struct scheme_tensor *row = &t->s->tensor[o->out];
+		if (row->where != SCHEME_ROW)
+			continue;
+		row->scratch = x->row_bytes;
+		const int64_t n = cuda_space_of(t->g, o->out_set & ~x->outer).size;
+		x->row_bytes +=
+			(n * (int64_t)ir_dtype_bytes(row->dtype == IR_f16 || row->dtype == IR_bf16
+							     ? IR_f32
+							     : row->dtype) +
+				CUDA_VECTOR - 1) /
+			CUDA_VECTOR * CUDA_VECTOR;
+	}
+	x->shared = x->row_bytes * x->per_block <= CUDA_SHARED;
+}
+
+static void
+declare_rows(struct cuda_text *t, const struct rows *x)
+{
+	if (!x->row_bytes)
+		return;
+	if (x->shared) {
+		kernel_line(&t->w, "alignas(%d) __shared__ unsigned char rows[%" PRId64 "];",
+			CUDA_VECTOR, x->row_bytes * x->per_block);
+		kernel_line(&t->w, "unsigned char *const row = rows%s;",
+			x->per_block == 1
+				? ""
+				: cuda_printf(t, " + threadIdx.x / 32 * %" PRId64, x->row_bytes));
+	} else {
+		const char *name = cuda_printf(t, "rows%d", (int)(t->g - t->s->segment));
+		cuda_scratch(t, "unsigned char", name, x->groups * x->row_bytes);
+		kernel_line(&t->w, "unsigned char *const row = %s + group * (uint64_t)%" PRId64 ";",
+			name, x->row_bytes);
+	}
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_tensor *row = &t->s->tensor[t->s->op[t->g->op[k]].out];
+		const char *type = kernel_compute_type(row->dtype);
+		if (row->where == SCHEME_ROW)
+			kernel_line(&t->w, "%s *const w%d = (%s *)(row + %" PRId64 ");", type,
+				t->s->op[t->g->op[k]].out, type, row->scratch);
+	}
+}
+
+/* The results of a reduction over outer loops, as cuda_reduce_parts wants them. */
+static struct cuda_space
+kept_space(const struct cuda_text *t, const struct scheme_op *o)
+{
+	return cuda_space_of(t->g, o->out_set);
+}
+
+static int64_t
+parts_of(const struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
+{
+	return keeps_outer(o, x->outer) ? cuda_space_of(t->g, o->red_set & x->outer).size
+					: x->groups;
+}
+
+/* The row-major number of the present iteration in a space. */
+static char *
+flat_text(struct cuda_text *t, const struct cuda_space *space)
+{
+	char *text = NULL;
+	int64_t below = 1;
+
+	for (int i = space->n - 1; i >= 0; i--) {
+		text = cuda_printf(t, "%s%si%d * (uint64_t)%" PRId64, text ? text : "",
+			text ? " + " : "", space->cls[i], below);
+		below *= t->g->size[space->cls[i]];
+	}
+	return text ? text : cuda_printf(t, "0");
+}
+
+/* Where the present value of op o, a reduction over outer loops, goes in its parts. */
+static char *
+part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
+{
+	const struct cuda_space kept = kept_space(t, o),
+				over = cuda_space_of(t->g, o->red_set & x->outer);
+	const char *number =
+		keeps_outer(o, x->outer) ? cuda_printf(t, "(%s)", flat_text(t, &over)) : "group";
+
+	return cuda_printf(t, "part%d[%s * (uint64_t)%" PRId64 " + %s]", o->out, number, kept.size,
+		flat_text(t, &kept));
+}
+
+/* What iterations of a group add to: a double where they are many. */
+static const char *
+part_type(const struct rows *x, const struct scheme_op *o)
+{
+	const bool is_long = x->space.size / x->groups > SCHEME_SUM_BLOCK && scheme_is_cut(o);
+
+	return is_long && !keeps_outer(o, x->outer) ? "double" : cuda_type(o);
+}
+
+/* Parts that several outer iterations add to start with the identity. Are there any? */
+static bool
+fill_parts(struct cuda_text *t, const struct rows *x)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (!(o->red_set & x->outer))
+			continue;
+		const struct cuda_space kept = kept_space(t, o);
+		cuda_scratch(t, part_type(x, o), cuda_printf(t, "part%d", o->out),
+			kept.size * parts_of(t, x, o) * 8);
+		if (keeps_outer(o, x->outer))
+			continue;
+		cuda_block(
+			t, "for (int64_t q = lane; q < %" PRId64 "; q += %d)", kept.size, x->lanes);
+		kernel_line(&t->w, "part%d[group * (uint64_t)%" PRId64 " + q] = %s;", o->out,
+			kept.size, kernel_identity(&t->w, o));
+		cuda_end(t);
+		any = true;
+	}
+	return any;
+}
+
+/* The value v<out> of op o leaves the lane that has it. */
+static void
+put(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
+{
+	const char *v = cuda_printf(t, "v%d", o->out);
+
+	if (!(o->red_set & x->outer))
+		kernel_store(&t->w, o);
+	else if (keeps_outer(o, x->outer))
+		kernel_line(&t->w, "%s = %s;", part_text(t, x, o), v);
+	else
+		cuda_accumulate(t, o, part_text(t, x, o), v);
+}
+
+/* A pass over a stage: the ops that reduce `set` of its inner loops. */
+struct pass {
+	int stage;
+	struct cuda_space all, kept, over;
+	uint32_t set;
+	bool store;  /* pointwise results are stored too */
+	bool serial; /* a lane has a sum of its own */
+};
+
+static bool
+in_pass(const struct pass *p, const struct rows *x, const struct scheme_op *o)
+{
+	return o->stage == p->stage && o->red_set && (o->red_set & ~x->outer) == p->set;
+}
+
+#define FOR_PASS(t, p, x, o)                                                                       \
+	for (int k_ = 0; k_ < (t)->g->nops; k_++)                                                  \
+		for (const struct scheme_op *o = &(t)->s->op[(t)->g->op[k_]]; o; o = NULL)         \
+			if (in_pass(p, x, o))
+
+static const bool *
+needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	bool *need = cuda_need_none(t);
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const int i = t->g->op[k];
+		const struct scheme_op *o = &t->s->op[i];
+		const bool scalar = !p->all.n && !o->red_set; /* later stages read it as a local */
+		if (o->stage == p->stage &&
+			(in_pass(p, x, o) ||
+				(!o->red_set && ((p->store && cuda_is_stored(t, o)) || scalar))))
+			cuda_need(t, need, i);
+	}
+	return need;
+}
+
+/* Does a stage leave anything in memory or in rows? */
+static bool
+stage_writes(const struct cuda_text *t, int stage)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		any |= o->stage == stage && cuda_is_stored(t, o);
+	}
+	return any;
+}
+
+/* An outer iteration without inner loops: every lane computes it, the first one stores. */
+static void
+write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	cuda_pointwise(t, p->stage, needed(t, x, p), false);
+	FOR_PASS(t, p, x, o)
+	{
+		const char *value = kernel_value(&t->w, o);
+		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
+	}
+	if (!stage_writes(t, p->stage))
+		return;
+	if (t->in_place) /* the other lanes have read what is overwritten */
+		barrier(t, x);
+	cuda_block(t, "if (lane == 0)");
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->stage == p->stage && cuda_is_stored(t, o))
+			put(t, x, o);
+	}
+	cuda_end(t);
+}
+
+/* A pass that reduces no inner loop. */
+static void
+write_pointwise(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)", p->all.size, x->lanes);
+	cuda_unflatten(t, &p->all, "q");
+	const bool *need = needed(t, x, p);
+	cuda_pointwise(t, p->stage, need, false);
+	FOR_PASS(t, p, x, o)
+	{
+		const char *value = kernel_value(&t->w, o);
+		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
+		put(t, x, o);
+	}
+	if (p->store)
+		cuda_store_pointwise(t, p->stage, need);
+	cuda_end(t);
+}
+
+static void
+write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	const struct scheme_op **op =
+		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+	struct cuda_sum sum = {.op = op,
+		.type = "uint32_t",
+		.first = p->serial ? "0" : "lane",
+		.end = cuda_printf(t, "%" PRId64, p->over.size),
+		.step = p->serial ? 1 : x->lanes,
+		.count = p->over.size / (p->serial ? 1 : x->lanes)};
+
+	FOR_PASS(t, p, x, o)
+	op[sum.nops++] = o;
+	cuda_open_sum(t, &sum);
+	cuda_unflatten(t, &p->over, "at");
+	const bool *need = needed(t, x, p);
+	cuda_pointwise(t, p->stage, need, false);
+	FOR_PASS(t, p, x, o)
+	{
+		const char *value = kernel_value(&t->w, o);
+		cuda_accumulate(t, o, cuda_printf(t, "v%d", o->out), value);
+	}
+	if (p->store)
+		cuda_store_pointwise(t, p->stage, need);
+	cuda_close_sum(t, &sum);
+	FOR_PASS(t, p, x, o)
+	{
+		if (!p->serial)
+			cuda_reduce_lanes(t, o, x->lanes);
+		if (!(o->red_set & x->outer))
+			kernel_settle(&t->w, o);
+	}
+}
+
+static void
+write_sums(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	bool any = false;
+
+	if (p->kept.n) {
+		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)",
+			p->serial ? "lane" : "0", p->kept.size, p->serial ? x->lanes : 1);
+		cuda_unflatten(t, &p->kept, "q");
+	}
+	write_sum(t, x, p);
+	FOR_PASS(t, p, x, o)
+	any |= cuda_is_stored(t, o);
+	if (any && !p->serial)
+		cuda_block(t, "if (lane == 0)");
+	FOR_PASS(t, p, x, o)
+	if (cuda_is_stored(t, o))
+		put(t, x, o);
+	if (any && !p->serial)
+		cuda_end(t);
+	if (p->kept.n)
+		cuda_end(t);
+}
+
+static void
+write_pass(struct cuda_text *t, const struct rows *x, struct pass p)
+{
+	p.over = cuda_space_of(t->g, p.set);
+	uint32_t all = 0;
+	for (int i = 0; i < p.all.n; i++)
+		all |= 1u << p.all.cls[i];
+	p.kept = cuda_space_of(t->g, all & ~p.set);
+	p.serial = p.kept.n && p.kept.size >= CUDA_LANES;
+	if (!p.all.n)
+		write_scalars(t, x, &p);
+	else if (!p.set)
+		write_pointwise(t, x, &p);
+	else
+		write_sums(t, x, &p);
+}
+
+/*
+ * The passes of a stage: one for each set of inner loops that its ops reduce, and one that reduces
+ * none where there are such ops. The last one stores pointwise results: the others compute them
+ * again, from operands they may lie on.
+ */
+static void
+write_stage(struct cuda_text *t, const struct rows *x, int stage)
+{
+	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1), space = 0;
+	int n = 0;
+	bool store = false, pointwise = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->stage != stage)
+			continue;
+		const uint32_t mine = o->red_set & ~x->outer;
+		space |= (o->out_set | o->red_set) & ~x->outer;
+		store |= !o->red_set && cuda_is_stored(t, o);
+		pointwise |= o->red_set && !mine;
+		bool known = !mine;
+		for (int i = 0; i < n; i++)
+			known |= set[i] == mine;
+		if (!known)
+			set[n++] = mine;
+	}
+	if (!n || pointwise)
+		set[n++] = 0;
+	struct pass p = {.stage = stage, .all = cuda_space_of(t->g, space)};
+	for (int i = 0; i < n; i++) {
+		p.set = set[i];
+		p.store = i + 1 == n;
+		if (p.set || pointwise || store || !p.all.n)
+			write_pass(t, x, p);
+	}
+}
+
+static void
+write_parts(struct cuda_text *t, const struct rows *x)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->red_set & x->outer)
+			cuda_reduce_parts(t,
+				&(struct cuda_parts){&o, 1, kept_space(t, o), parts_of(t, x, o)});
+	}
+}
+
+void
+cuda_rows(struct cuda_text *t)
+{
+	struct rows x = choose(t);
+	const int threads = x.lanes * x.per_block;
+
+	place_rows(t, &x);
+	cuda_open(t);
+	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% %d;", x.lanes);
+	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;",
+		x.per_block == 1 ? "" : " * 4 + threadIdx.x / 32");
+	if (x.lanes > CUDA_LANES)
+		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
+	declare_rows(t, &x);
+	cuda_prologue(t, false);
+	cuda_block(t, "if (group < %" PRId64 ")", x.groups);
+	if (fill_parts(t, &x))
+		barrier(t, &x);
+	cuda_block(t, "for (%s outer = group; outer < %" PRId64 "; outer += %" PRId64 ")",
+		cuda_index_type(x.space.size + x.groups), x.space.size, x.groups);
+	cuda_unflatten(t, &x.space, "outer");
+	for (int stage = 0; stage < t->g->nstages; stage++) {
+		write_stage(t, &x, stage);
+		/* The last one also keeps the next iteration from rows that are still read. */
+		if (stage_writes(t, stage) || stage + 1 == t->g->nstages)
+			barrier(t, &x);
+	}
+	cuda_end(t);
+	cuda_end(t);
+	cuda_close(t, threads, (x.groups + x.per_block - 1) / x.per_block);
+	write_parts(t, &x);
+	cuda_prologue_results(t);
+}

@@ -1,0 +1,284 @@
+/* The parts that all shapes of CUDA kernels are made of. */
+#include "lower/cuda/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+char *
+cuda_printf(struct cuda_text *t, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	char *text = talloc_vasprintf(t->w.scratch, format, ap);
+	va_end(ap);
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+void
+cuda_open(struct cuda_text *t)
+{
+	t->w.out = open_memstream(&t->text, &t->text_size);
+	if (!t->w.out)
+		out_of_memory();
+	t->w.indent = 1;
+	kernel_literals(&t->w);
+}
+
+void
+cuda_close(struct cuda_text *t, int threads, int64_t grid)
+{
+	struct cuda_sources *src = t->src;
+
+	fclose(t->w.out);
+	t->w.out = NULL;
+	t->body = talloc_realloc(t->w.scratch, t->body, struct cuda_body, (size_t)t->nbodies + 1);
+	src->launch =
+		talloc_realloc(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
+	if (!t->body || !src->launch)
+		out_of_memory();
+	src->launch[src->nlaunches] =
+		(struct cuda_launch){talloc_asprintf(src, "%s_%d", t->name, t->nbodies), threads};
+	t->body[t->nbodies++] = (struct cuda_body){t->text, threads};
+	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
+	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
+		src->nlaunches++, grid);
+}
+
+void
+cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes)
+{
+	t->pointer = talloc_realloc(
+		t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
+	if (!t->pointer)
+		out_of_memory();
+	t->pointer[t->npointers++] =
+		(struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch};
+	t->scratch += (bytes + CUDA_SCRATCH_ALIGN - 1) / CUDA_SCRATCH_ALIGN * CUDA_SCRATCH_ALIGN;
+}
+
+struct cuda_space
+cuda_space_of(const struct scheme_segment *g, uint32_t set)
+{
+	struct cuda_space space = {.size = 1};
+
+	for (int i = 0; i < g->norder; i++) {
+		if (!(set >> g->order[i] & 1))
+			continue;
+		space.cls[space.n++] = g->order[i];
+		space.size *= g->size[g->order[i]];
+	}
+	return space;
+}
+
+uint32_t
+cuda_all(const struct scheme_segment *g)
+{
+	uint32_t set = 0;
+
+	for (int i = 0; i < g->norder; i++)
+		set |= 1u << g->order[i];
+	return set;
+}
+
+void
+cuda_unflatten(struct cuda_text *t, const struct cuda_space *space, const char *flat)
+{
+	int64_t below = 1;
+
+	for (int i = space->n - 1; i >= 0; i--) {
+		const int c = space->cls[i];
+		char *text = cuda_printf(t, "%s", flat);
+		if (below > 1)
+			text = cuda_printf(t, "%s / %" PRId64, text, below);
+		if (i > 0)
+			text = cuda_printf(t, "%s %% %" PRId64, text, t->g->size[c]);
+		kernel_line(&t->w, "const int64_t i%d = %s;", c, text);
+		below *= t->g->size[c];
+	}
+}
+
+const char *
+cuda_index_type(int64_t n)
+{
+	/* A step of the grid behind the last element must not wrap around. */
+	return n <= INT32_MAX ? "uint32_t" : "uint64_t";
+}
+
+void
+cuda_block(struct cuda_text *t, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	char *head = talloc_vasprintf(t->w.scratch, format, ap);
+	va_end(ap);
+	kernel_line(&t->w, "%s {", head);
+	t->w.indent++;
+}
+
+void
+cuda_end(struct cuda_text *t)
+{
+	t->w.indent--;
+	kernel_line(&t->w, "}");
+}
+
+bool
+cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o)
+{
+	const enum scheme_where where = t->s->tensor[o->out].where;
+
+	return where == SCHEME_MEMORY || (where == SCHEME_ROW && !t->w.all_local);
+}
+
+bool *
+cuda_need_none(struct cuda_text *t)
+{
+	bool *need = talloc_zero_array(t->w.scratch, bool, (size_t)t->s->nops + 1);
+
+	if (!need)
+		out_of_memory();
+	return need;
+}
+
+void
+cuda_need(const struct cuda_text *t, bool *need, int i)
+{
+	const struct scheme_op *o = &t->s->op[i];
+
+	need[i] = true;
+	for (int j = 0; j < o->f.ninputs; j++) {
+		const int maker = t->s->tensor[o->in[j]].op;
+		if (!(scheme_reads(o) >> j & 1) || maker < 0 || need[maker])
+			continue;
+		const struct scheme_op *p = &t->s->op[maker];
+		const bool together = t->w.all_local || p->stage == o->stage;
+		if (p->segment == o->segment && p->stage >= 0 && together && !p->red_set)
+			cuda_need(t, need, maker);
+	}
+}
+
+/* Is op i one that cuda_pointwise writes? */
+static bool
+is_pointwise(const struct cuda_text *t, int stage, const bool *need, int i)
+{
+	const struct scheme_op *o = &t->s->op[i];
+
+	return need[i] && !o->red_set && (o->stage == stage || (t->w.all_local && o->stage >= 0));
+}
+
+static void
+store_pointwise(struct cuda_text *t, const struct scheme_op *o)
+{
+	/* In a kernel over more loops than the result has, the first iteration of the others
+	 * writes. */
+	const struct cuda_space rest =
+		cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
+	char *first = NULL;
+
+	for (int d = 0; d < rest.n; d++)
+		first = cuda_printf(
+			t, "%s%si%d == 0", first ? first : "", first ? " && " : "", rest.cls[d]);
+	if (first && t->in_place)
+		return; /* others still read what it would overwrite: see cuda_flat */
+	if (first)
+		cuda_block(t, "if (%s)", first);
+	kernel_store(&t->w, o);
+	if (first)
+		cuda_end(t);
+}
+
+void
+cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (!is_pointwise(t, stage, need, t->g->op[k]))
+			continue;
+		const char *value = kernel_value(&t->w, o);
+		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
+		if (store && cuda_is_stored(t, o))
+			store_pointwise(t, o);
+	}
+}
+
+void
+cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (is_pointwise(t, stage, need, t->g->op[k]) && cuda_is_stored(t, o))
+			store_pointwise(t, o);
+	}
+}
+
+static bool
+has_stored_prologue(const struct cuda_text *t)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++)
+		any |= t->s->op[t->g->op[k]].stage == -1 &&
+		       cuda_is_stored(t, &t->s->op[t->g->op[k]]);
+	return any;
+}
+
+void
+cuda_prologue(struct cuda_text *t, bool store)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->stage != -1)
+			continue;
+		const char *value = kernel_value(&t->w, o);
+		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
+		if (store && cuda_is_stored(t, o))
+			kernel_store(&t->w, o);
+	}
+}
+
+void
+cuda_prologue_results(struct cuda_text *t)
+{
+	if (!has_stored_prologue(t))
+		return;
+	cuda_open(t);
+	cuda_block(t, "if (threadIdx.x == 0)");
+	cuda_prologue(t, true);
+	cuda_end(t);
+	cuda_close(t, CUDA_LANES, 1);
+}
+
+void
+cuda_accumulate(struct cuda_text *t, const struct scheme_op *o, const char *to, const char *value)
+{
+	kernel_line(&t->w, "%s = %s;", to, kernel_combined(&t->w, o, to, value, false));
+}
+
+void
+cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes)
+{
+	static const char *const name[] = {[REDUCE_SUM] = "sum",
+		[REDUCE_MAX] = "max",
+		[REDUCE_MIN] = "min",
+		[REDUCE_PROD] = "prod"};
+
+	if (lanes == CUDA_LANES)
+		kernel_line(&t->w, "v%d = warp_%s(v%d);", o->out, name[o->f.reduce], o->out);
+	else
+		kernel_line(&t->w, "v%d = block_%s<%d>(v%d, room, (%s)%s);", o->out,
+			name[o->f.reduce], lanes, o->out, cuda_type(o), kernel_identity(&t->w, o));
+}
+
+const char *
+cuda_type(const struct scheme_op *o)
+{
+	return kernel_compute_type((enum ir_dtype)o->f.dtype);
+}

@@ -1,0 +1,196 @@
+/*
+ * What the files that write CUDA kernels share. One op (or fuse) becomes one launch function of the
+ * host side and the kernels that it launches; all of them get the same structure of arguments:
+ *
+ *     kernels.cu                                  step.c
+ *     struct k3_args { const float *a0; ... };    static void
+ *     DOPT_KERNEL(k3_0, k3_args, 256) { ... }     k3(struct rt_ctx *ctx, ...)
+ *     DOPT_KERNEL(k3_1, k3_args, 256) { ... }     { launch k3_0; matrix product; launch k3_1 }
+ *
+ *     lower/cuda/kernel.c    segments of the scheme -> which of the shapes below
+ *     lower/cuda/flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
+ *     lower/cuda/tile.c      the same where operands are walked across: tiles in shared memory
+ *     lower/cuda/reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
+ *     lower/cuda/rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
+ *     lower/cuda/scatter.c   results at places that data give: sorted by place, summed in equal chunks
+ *     lower/cuda/scan.c      sums up to each element: a block, a warp or a thread a row
+ *     lower/cuda/order.c     sort and topk
+ *     lower/cuda/conv.c      convolutions for the library
+ *     lower/cuda/gemm.c      products for the library, with bias and relu as its epilogue
+ *
+ * No float is added by an atomic operation, and no order of additions depends on the device or on
+ * timing.
+ */
+#ifndef LOWER_CUDA_TEXT_H
+#define LOWER_CUDA_TEXT_H
+
+#include "lower/cuda/kernel.h"
+#include "lower/text/text.h"
+
+#include "ir/loops/build.h"
+
+enum cuda_limit {
+	CUDA_LANES = 32,        /* of a warp */
+	CUDA_BLOCK = 256,       /* threads of most blocks: eight of them fill a multiprocessor */
+	CUDA_BLOCK_MOST = 1024, /* what the hardware allows */
+	CUDA_GROUPS = 1056,     /* blocks that fill a large device: 132 multiprocessors of an H100,
+				   eight each */
+	CUDA_THREADS = 132 * 1024, /* threads that hide its memory's latency */
+	CUDA_GRID = 1 << 20,       /* blocks at most: more loop */
+	CUDA_CHUNKS = 1024,        /* parts of one sum at most: what the second launch adds up */
+	CUDA_CHUNK_LEAST = 32,     /* elements a thread adds at least before sums are split */
+	CUDA_SHARED = 44 << 10,    /* row buffers of a block: 48 KB need no opt-in, the rest is for
+				      reductions */
+	CUDA_VECTOR = 16,          /* bytes of the widest access */
+	CUDA_SCRATCH_ALIGN = 256,
+};
+
+/* Classes that one flat index runs over, outermost first. */
+struct cuda_space {
+	int n;
+	int8_t cls[SCHEME_MAX_CLASSES];
+	int64_t size; /* product */
+};
+
+/* A pointer into the scratch of the op at work. */
+struct cuda_pointer {
+	char *name;
+	const char *type;
+	int64_t offset;
+};
+
+/* A kernel whose body is written. */
+struct cuda_body {
+	char *text; /* from malloc */
+	int threads;
+};
+
+struct cuda_text {
+	struct kernel_text w; /* w.out: the body of the kernel at work */
+	struct cuda_sources *src;
+	struct scheme *s;
+	const struct scheme_segment *g; /* at work */
+	const char *name;               /* of the op's launch function */
+	FILE *host;                     /* its statements */
+	bool in_place, aligned;
+	uint32_t space; /* classes of a flat kernel */
+	struct cuda_pointer *pointer;
+	int npointers;
+	int64_t scratch; /* bytes that are taken */
+	struct cuda_body *body;
+	int nbodies;
+	char *text; /* behind w.out */
+	size_t text_size;
+};
+
+/* Starts the body of a kernel; ends it and writes its launch with `grid` blocks of `threads`. */
+void cuda_open(struct cuda_text *t);
+void cuda_close(struct cuda_text *t, int threads, int64_t grid);
+
+/* Bytes in the op's scratch, to which its kernels have a pointer of that name and type. */
+void cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes);
+
+/* The classes of `set` in the order of the segment's loops. */
+struct cuda_space cuda_space_of(const struct scheme_segment *g, uint32_t set);
+
+/* All classes of the loops of a segment. */
+uint32_t cuda_all(const struct scheme_segment *g);
+
+/* Declares i<c> for the classes of a space from the flat index variable `flat`. */
+void cuda_unflatten(struct cuda_text *t, const struct cuda_space *space, const char *flat);
+
+/* The unsigned type of a flat index below n. */
+const char *cuda_index_type(int64_t n);
+
+/* A block: its head and " {"; its end. */
+void cuda_block(struct cuda_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cuda_end(struct cuda_text *t);
+
+/* Is the element of op o's result written to memory or a row? */
+bool cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o);
+
+/* Marks op `i` of the scheme, and those of its stage whose locals it reads. `need` has an entry an
+ * op. */
+void cuda_need(const struct cuda_text *t, bool *need, int i);
+
+/* A cleared array for `need`. */
+bool *cuda_need_none(struct cuda_text *t);
+
+/* Writes the ops of a stage that are needed and reduce nothing, with their stores where `store`. */
+void cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store);
+
+/*
+ * The stores alone, behind sums of the same loops: a result may lie where an operand does that they
+ * read.
+ */
+void cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need);
+
+/*
+ * The ops without loops, at the start of a kernel: all threads compute them. Their results are
+ * written by a kernel of its own behind the others, because they may lie where the others'
+ * prologues read.
+ */
+void cuda_prologue(struct cuda_text *t, bool store);
+void cuda_prologue_results(struct cuda_text *t);
+
+/* `to` = reduce(`to`, `value`) for op o. */
+void cuda_accumulate(
+	struct cuda_text *t, const struct scheme_op *o, const char *to, const char *value);
+
+/* A loop of a thread over what it reduces: at = first, first + step ... below end. */
+struct cuda_sum {
+	const struct scheme_op *const *op; /* their accumulators are v<out> */
+	int nops;
+	const char *type, *first, *end; /* of the index */
+	int step, unroll;
+	int64_t count; /* iterations at most */
+};
+
+/* Declares the accumulators and opens the loop; closes it. */
+void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
+void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
+
+/* Reduces v<out> over a group of lanes: a warp, or a block with `room`. All lanes get it. */
+void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes);
+
+/* Type in which op o's result is computed. */
+const char *cuda_type(const struct scheme_op *o);
+
+/* printf into memory of the text. */
+char *cuda_printf(struct cuda_text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Where a tensor lies, as a C expression of the launch function. */
+char *cuda_host_pointer(struct cuda_text *t, int tensor);
+
+/* The shapes of kernels. */
+void cuda_flat(struct cuda_text *t);
+/* A kernel over t->space by tiles; false, and nothing written, where that is of no use. */
+bool cuda_tile(struct cuda_text *t);
+void cuda_reduce(struct cuda_text *t);
+void cuda_rows(struct cuda_text *t);
+void cuda_scatter(struct cuda_text *t);
+void cuda_scan(struct cuda_text *t);
+void cuda_order(struct cuda_text *t);
+/* The product of segment `i`; returns how many segments it has done: 2 where the next one is its
+ * epilogue. */
+int cuda_gemm(struct cuda_text *t, int i);
+
+/* The convolution of the segment at work by a library; false, and nothing written, where it has
+ * none.
+ */
+bool cuda_conv(struct cuda_text *t);
+
+/*
+ * Writes the kernel that ends reductions which were cut: result[kept] = the `count` values at
+ * part<tensor>[number * kept.size + kept], in order.
+ */
+struct cuda_parts {
+	const struct scheme_op *const *op;
+	int nops;
+	struct cuda_space kept; /* classes of the result */
+	int64_t count;
+};
+void cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p);
+
+#endif

@@ -1,0 +1,368 @@
+/* Ops in order of issue as actions: kernels, copies, sums over time, collectives, loops. */
+#include "lower/plan/build.h"
+
+#include "runtime/rt_program.h"
+
+#include <talloc.h>
+
+/* The moment at which an op is done; past the last one: the end of the step. */
+static int32_t
+moment_of(const struct plan_build *b, const struct ir_op *op)
+{
+	return (int32_t)(2 * b->order->position[op->order] + 1);
+}
+
+static int32_t
+value_number(const struct lower_plan *p, const struct ir_value *v)
+{
+	return (int32_t)(lower_value_of(p, v) - p->value);
+}
+
+/* Only places that hold a result compute it. */
+static struct lower_guard
+guard_of(const struct ir_module *m, const struct ir_op *op)
+{
+	struct lower_guard g = {0};
+
+	for (int a = 0; a < m->naxes; a++) {
+		bool all = op->nresults > 0 && !m->axis[a].time;
+		for (int r = 0; r < op->nresults && all; r++)
+			all = op->result[r].type->axis[a].kind == IR_SINGLE &&
+			      op->result[r].type->axis[a].order ==
+				      op->result[0].type->axis[a].order;
+		if (!all)
+			continue;
+		g.axis[g.n] = (uint8_t)a;
+		g.place[g.n++] = op->result[0].type->axis[a].order;
+	}
+	return g;
+}
+
+/* Blocks of a slice along `dim` of a whole: [outer][n][inner] of [outer][parts * n][inner]. */
+static struct lower_copy
+slice_copy(
+	const struct ir_module *m, const struct ir_type *slice, int dim, int axis, bool slice_src)
+{
+	struct lower_copy c = {.outer = 1, .slice_axis = axis, .slice_src = slice_src};
+	uint64_t bytes = ir_dtype_bytes((enum ir_dtype)slice->dtype);
+
+	for (int d = 0; d < dim; d++)
+		c.outer *= ir_type_local_dim(m, slice, d);
+	for (int d = dim; d < slice->rank; d++)
+		bytes *= (uint64_t)ir_type_local_dim(m, slice, d);
+	const uint64_t whole = bytes * (uint64_t)m->axis[axis].size;
+	c.bytes = c.slice_bytes = bytes;
+	c.src_stride = slice_src ? whole : bytes;
+	c.dst_stride = slice_src ? bytes : whole;
+	return c;
+}
+
+static void
+add_copy(struct lower_plan *p, const struct ir_op *op, int32_t at, int32_t src, int32_t dst,
+	struct lower_copy c, struct lower_guard guard)
+{
+	struct lower_action *a = plan_add_action(p, LOWER_COPY, op, at);
+
+	a->src = src;
+	a->dst = dst;
+	a->copy = c;
+	a->guard = guard;
+}
+
+static struct lower_copy
+whole_copy(const struct ir_module *m, const struct ir_type *t)
+{
+	const uint64_t bytes = (uint64_t)ir_type_local_bytes(m, t);
+
+	return (struct lower_copy){1, bytes, bytes, bytes, -1, 0, false};
+}
+
+static void
+add_kernel(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+	struct scheme *s = scheme_create(p, p->module, p->arena, op);
+
+	if (!s) {
+		diag_error(p->module->ctx->diag, op->loc, "%s has no kernel",
+			op_name((enum op_code)op->code));
+		b->failed = true;
+		return;
+	}
+	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op, moment_of(b, op));
+	a->scheme = s;
+	a->scratch = p->storage->extra[op->order];
+	a->kernel = p->nkernels++;
+	a->guard = guard_of(p->module, op);
+	for (int r = 0; r < op->nresults; r++)
+		for (int j = 0; j < op->noperands; j++)
+			a->in_place |= lower_value_of(p, &op->result[r])->buffer ==
+				       lower_value_of(p, ir_operand(op, j))->buffer;
+}
+
+/*
+ * A parallelization op on a time axis, one operand. What takes a slice is a copy in every
+ * iteration; what puts slices together or sums them up is complete when the loop is.
+ */
+static void
+add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
+{
+	struct lower_plan *p = b->p;
+	const struct ir_module *m = p->module;
+	const int32_t src = value_number(p, ir_operand(op, r)),
+		      dst = value_number(p, &op->result[r]);
+
+	if (op->code == OP_reduce || op->code == OP_allreduce) {
+		struct lower_action *a = plan_add_action(p, LOWER_ADD, op, moment_of(b, op));
+		a->src = src;
+		a->dst = dst;
+		a->over = 1u << axis;
+		a->guard = guard_of(m, op);
+		return;
+	}
+	const bool take = op->code == OP_partition;
+	const struct ir_type *slice = take ? op->result[r].type : ir_operand_type(op, r);
+	add_copy(p, op, moment_of(b, op), src, dst,
+		slice_copy(m, slice, slice->axis[axis].dim, axis, take), guard_of(m, op));
+}
+
+static enum rt_coll_kind
+coll_kind(const struct ir_op *op)
+{
+	switch ((enum op_code)op->code) {
+	case OP_partition: return RT_SCATTER;
+	case OP_combine: return RT_GATHER;
+	case OP_replicate: return RT_BROADCAST;
+	case OP_reduce: return RT_REDUCE;
+	case OP_allgather: return RT_ALLGATHER;
+	case OP_allreduce: return RT_ALLREDUCE;
+	case OP_reducescatter: return RT_REDUCESCATTER;
+	case OP_alltoall: return RT_ALLTOALL;
+	default: return RT_SEND;
+	}
+}
+
+/* [outer][n][inner] around dimension `dim` of a slice. */
+static void
+fill_slice(const struct ir_module *m, const struct ir_type *t, int dim, struct lower_coll_buf *x)
+{
+	x->outer = x->inner = 1;
+	for (int d = 0; d < t->rank; d++) {
+		const int64_t n = ir_type_local_dim(m, t, d);
+		*(d < dim ? &x->outer : d == dim ? &x->n : &x->inner) *= n;
+	}
+}
+
+/* [outer][d1][mid][d2][inner]: the two dims of an alltoall, as if axis split neither. */
+static void
+fill_alltoall(const struct ir_module *m, const struct ir_type *from, const struct ir_type *to,
+	int axis, struct lower_coll_buf *x)
+{
+	const int was = from->axis[axis].dim, is = to->axis[axis].dim;
+	const int first = was < is ? was : is, second = was < is ? is : was;
+
+	x->outer = x->d1 = x->mid = x->d2 = x->inner = 1;
+	x->n = 1;
+	x->first_split = was < is;
+	for (int d = 0; d < from->rank; d++) {
+		const int64_t n =
+			ir_type_local_dim(m, from, d) * (d == was ? m->axis[axis].size : 1);
+		*(d < first           ? &x->outer
+			: d == first  ? &x->d1
+			: d < second  ? &x->mid
+			: d == second ? &x->d2
+				      : &x->inner) *= n;
+	}
+}
+
+static void
+fill_buf(const struct lower_plan *p, const struct ir_op *op, int r, int axis,
+	struct lower_coll_buf *x)
+{
+	const struct ir_module *m = p->module;
+	const struct ir_type *from = ir_operand_type(op, r), *to = op->result[r].type;
+
+	const int32_t dst = value_number(p, &op->result[r]);
+	const bool in_row = storage_is_row(m, op);
+
+	*x = (struct lower_coll_buf){
+		.src = in_row ? dst : value_number(p, ir_operand(op, r)), .dst = dst, .n = 1};
+	if (op->code == OP_alltoall)
+		fill_alltoall(m, from, to, axis, x);
+	else if (from->axis[axis].kind == IR_SPLIT)
+		fill_slice(m, from, from->axis[axis].dim, x);
+	else if (to->axis[axis].kind == IR_SPLIT)
+		fill_slice(m, to, to->axis[axis].dim, x);
+	else
+		fill_slice(m, from, -1, x);
+}
+
+/* Bytes of the message: the larger side of every buffer. */
+static uint64_t
+message_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	uint64_t sum = 0;
+
+	for (int r = 0; r < op->nresults; r++) {
+		const int64_t from = ir_type_local_bytes(m, ir_operand_type(op, r));
+		const int64_t to = ir_type_local_bytes(m, op->result[r].type);
+		sum += (uint64_t)(from > to ? from : to);
+	}
+	return sum;
+}
+
+/* What could not be made in the row of a message is copied into it. */
+static void
+add_packs(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+
+	for (int r = 0; r < op->nresults; r++) {
+		if (!storage_is_packed(p->module, op, r))
+			continue;
+		struct lower_action *a = plan_add_action(p, LOWER_PACK, op, moment_of(b, op));
+		a->src = value_number(p, ir_operand(op, r));
+		a->dst = value_number(p, &op->result[r]);
+		a->copy = whole_copy(p->module, op->result[r].type);
+		a->guard = guard_of(p->module, op);
+	}
+}
+
+static void
+add_collective(struct plan_build *b, const struct ir_op *op, int axis)
+{
+	struct lower_plan *p = b->p;
+	const struct ir_state before = ir_operand_type(op, 0)->axis[axis],
+			      after = op->result[0].type->axis[axis];
+
+	p->coll = talloc_realloc(p, p->coll, struct lower_coll, (size_t)p->ncolls + 1);
+	struct lower_coll *c = &p->coll[p->ncolls];
+	*c = (struct lower_coll){.op = op,
+		.kind = coll_kind(op),
+		.axis = axis,
+		.from = before.kind == IR_SINGLE ? before.order : 0,
+		.to = after.kind == IR_SINGLE ? after.order : 0,
+		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype,
+		.nbufs = op->nresults,
+		.in_row = storage_is_row(p->module, op),
+		.bytes = message_bytes(p->module, op)};
+	c->buf = talloc_array(p, struct lower_coll_buf, (size_t)op->nresults);
+	for (int r = 0; r < op->nresults; r++) {
+		if (ir_operand_type(op, r)->dtype != c->dtype) {
+			diag_error(p->module->ctx->diag, op->loc,
+				"%s: operands %d and 1 have different element types; one message "
+				"has one",
+				op_name((enum op_code)op->code), r + 1);
+			b->failed = true;
+		}
+		fill_buf(p, op, r, axis, &c->buf[r]);
+		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
+	}
+	if (c->in_row)
+		add_packs(b, op);
+	c->row = p->nrows;
+	p->nrows += (int32_t)issue_turns(p->module, c->time);
+	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
+}
+
+static void
+add_parallel(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+	const int axis = (int)ir_attr_int(op, "axis", 0);
+
+	if (p->module->axis[axis].time) {
+		for (int r = 0; r < op->nresults; r++)
+			add_time_op(b, op, r, axis);
+	} else if (op->code == OP_partition &&
+		   ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
+		const struct ir_type *slice = op->result[0].type;
+		add_copy(p, op, moment_of(b, op), value_number(p, ir_operand(op, 0)),
+			value_number(p, &op->result[0]),
+			slice_copy(p->module, slice, slice->axis[axis].dim, axis, true),
+			guard_of(p->module, op));
+	} else {
+		add_collective(b, op, axis);
+	}
+}
+
+/* The storage has a copy of an output whose place gets another value before the step is over. */
+static void
+add_output(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+	const struct ir_value *v = ir_operand(op, 0);
+	const int32_t copy = p->storage->extra[op->order];
+
+	if (copy >= 0)
+		add_copy(p, op, moment_of(b, op), value_number(p, v), plan_add_value(p, NULL, copy),
+			whole_copy(p->module, v->type), (struct lower_guard){0});
+}
+
+static void
+add_op(struct plan_build *b, const struct ir_op *op)
+{
+	if (op->code == OP_output)
+		add_output(b, op);
+	else if (op_is(op, EFFECT) || op_is(op, NAMED) || storage_is_view(b->p->module, op))
+		return;
+	else if (op_is(op, PARALLEL))
+		add_parallel(b, op);
+	else if (lower_value_of(b->p, &op->result[0]) &&
+		 lower_value_of(b->p, &op->result[0])->buffer >= 0)
+		add_kernel(b, op);
+}
+
+/*
+ * New values that were not made in place are copied behind everything else. Those that lie in
+ * another param's buffer go through a buffer of their own first, as that param may get its new
+ * value too.
+ */
+static void
+add_updates(struct plan_build *b)
+{
+	struct lower_plan *p = b->p;
+
+	for (int pass = 0; pass < 2; pass++) {
+		IR_FOR_OPS (op, &p->main->body) {
+			if (op->code != OP_update)
+				continue;
+			const struct ir_value *param = ir_operand(op, 0), *new = ir_operand(op, 1);
+			const int32_t from = lower_value_of(p, new)->buffer,
+				      to = lower_value_of(p, param)->buffer;
+			if (from == to)
+				continue;
+			const int32_t through = p->storage->extra[op->order],
+				      end = (int32_t)(2 * b->order->n + 1);
+			const struct lower_copy c = whole_copy(p->module, param->type);
+			if (pass == 0 && through >= 0) {
+				const int32_t t = plan_add_value(p, NULL, through);
+				add_copy(p, op, end, value_number(p, new), t, c,
+					(struct lower_guard){0});
+				op->mark = (uint32_t)t;
+			} else if (pass == 1) {
+				add_copy(p, op, end,
+					through >= 0 ? (int32_t)op->mark : value_number(p, new),
+					value_number(p, param), c, (struct lower_guard){0});
+			}
+		}
+	}
+}
+
+void
+plan_actions(struct plan_build *b)
+{
+	const struct issue *o = b->order;
+
+	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++) {
+		if (l->over)
+			plan_add_action(b->p, LOWER_LOOP, NULL, (int32_t)(2 * l->first))->over =
+				l->over;
+		for (uint32_t i = l->first; i < l->end; i++)
+			add_op(b, o->op[i]);
+		if (l->over)
+			plan_add_action(b->p, LOWER_END, NULL, (int32_t)(2 * l->end))->over =
+				l->over;
+	}
+	add_updates(b);
+}

@@ -1,0 +1,95 @@
+/*
+ * What the files of the plan checker share. docs/checking.md says what they prove and why that is
+ * enough.
+ *
+ *     shape        every number is an index of what it numbers: the others may follow it
+ *     values       buffers are as large as their values; each has the role of what is in it
+ *     actions      each action does its op, on the ranks that hold the result, once an iteration
+ *     collectives  each field follows from the types; all ranks post the same in the same order
+ *     memory       runs the actions on a model of the arena
+ */
+#ifndef LOWER_CHECK_H
+#define LOWER_CHECK_H
+
+#include "lower/plan/plan.h"
+
+enum { CHECK_MAX_FAULTS = 20 }; /* that are reported: a broken plan is broken everywhere */
+
+struct check {
+	const struct lower_plan *p;
+	struct diag *diag;
+	int32_t *root; /* [nvalues]: the value whose bytes an entry shows: itself, or of a view its
+			  operand's; of an entry without a value -1 */
+	unsigned faults;
+};
+
+/* Reports a fault at an op (NULL: nowhere). */
+#define FAULT(c, from, ...)                                                                        \
+	((c)->faults++ < CHECK_MAX_FAULTS                                                          \
+			? diag_error((c)->diag, check_loc(from), "lowered plan: " __VA_ARGS__)     \
+			: (void)0)
+
+static inline struct ir_loc
+check_loc(const struct ir_op *op)
+{
+	return op ? op->loc : LOC_NONE;
+}
+
+static inline const char *
+check_op_name(const struct ir_op *op)
+{
+	return op ? op_name((enum op_code)op->code) : "action";
+}
+
+/* The name of a buffer, by the first value in it. */
+static inline const char *
+check_buffer_name(const struct lower_plan *p, int buffer)
+{
+	const struct ir_value *v = p->buffer[buffer].value;
+
+	return v && v->name ? v->name : "(unnamed)";
+}
+
+/* The number of a value's entry. */
+static inline int32_t
+check_number(const struct ir_value *v)
+{
+	return (int32_t)v->mark - 1;
+}
+
+/* Which result of the op the entry is of, or -1. */
+static inline int
+check_result_of(const struct lower_plan *p, const struct ir_op *op, int32_t value)
+{
+	const struct ir_value *v = p->value[value].value;
+
+	return v && v->op == op ? (int)v->index : -1;
+}
+
+/* The axis of a parallelization op. */
+static inline int
+check_axis(const struct ir_op *op)
+{
+	return (int)ir_attr_int(op, "axis", 0);
+}
+
+/* The axes of a set over which there is more than one iteration. */
+uint32_t check_long_axes(const struct ir_module *m, uint32_t axes);
+
+/* Is every result of the op its operand, byte for byte, on every rank and in every iteration? */
+bool check_is_view(const struct ir_module *m, const struct ir_op *op);
+
+/* Is the op a collective: does a rank get bytes of another? */
+bool check_is_collective(const struct ir_module *m, const struct ir_op *op);
+
+/* Is the op computed by a kernel? */
+bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);
+
+/* Parts of lower_check. The others may follow numbers only after the first one found no fault. */
+void check_shape(struct check *c);
+void check_values(struct check *c);
+void check_actions(struct check *c);
+void check_collectives(struct check *c);
+void check_memory(struct check *c);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Collectives: each field against the types of its op, and that no set of ranks can wait for each
+ * other for ever. docs/checking.md has the argument; what it needs is checked here:
+ *
+ *  - all ranks run one list of actions, and no post, wait or loop has a guard (check_shape.c), so
+ *    that all ranks post the same collectives in one order: that of the list, loops unrolled;
+ *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis,
+ *    and all of them have it at the same number of that order;
+ *  - who sends and who receives are ranks of the row, the same for all of it.
+ */
+#include "lower/plan/check.h"
+
+#include "runtime/rt_program.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+/* The collective that leads from one state on the axis to another; -1: there is none. */
+static const int kind_of[4][4] = {
+	[IR_COPIED] = {-1, -1, -1, -1},
+	[IR_SPLIT] = {[IR_COPIED] = RT_ALLGATHER,
+		[IR_SPLIT] = RT_ALLTOALL,
+		[IR_PARTIAL] = -1,
+		[IR_SINGLE] = RT_GATHER},
+	[IR_PARTIAL] = {[IR_COPIED] = RT_ALLREDUCE,
+		[IR_SPLIT] = RT_REDUCESCATTER,
+		[IR_PARTIAL] = -1,
+		[IR_SINGLE] = RT_REDUCE},
+	[IR_SINGLE] = {[IR_COPIED] = RT_BROADCAST,
+		[IR_SPLIT] = RT_SCATTER,
+		[IR_PARTIAL] = -1,
+		[IR_SINGLE] = RT_SEND},
+};
+
+static int
+single_at(struct ir_state s)
+{
+	return s.kind == IR_SINGLE ? s.order : 0;
+}
+
+/* [outer][n][inner] of a slice along `dim`; without one (-1) all elements, however they are shared
+ * out. */
+static bool
+fits_slice(
+	const struct ir_module *m, const struct ir_type *t, int dim, const struct lower_coll_buf *x)
+{
+	int64_t outer = 1, n = 1, inner = 1;
+
+	for (int d = 0; d < t->rank; d++)
+		*(d < dim ? &outer : d == dim ? &n : &inner) *= ir_type_local_dim(m, t, d);
+	const bool rest = !x->d1 && !x->mid && !x->d2 && !x->first_split;
+	return rest && x->outer == outer && x->n == n && x->inner == inner;
+}
+
+/* [outer][d1][mid][d2][inner] of a tensor that changes from a split of one dim to one of another,
+ * both of the size that they have without it. */
+static bool
+fits_alltoall(const struct ir_module *m, const struct ir_type *from, const struct ir_type *to,
+	int axis, const struct lower_coll_buf *x)
+{
+	const int was = from->axis[axis].dim, is = to->axis[axis].dim;
+	const int low = was < is ? was : is, high = was < is ? is : was;
+	int64_t want[5] = {1, 1, 1, 1, 1};
+
+	for (int d = 0; d < from->rank; d++) {
+		const int64_t n =
+			d == was ? ir_type_local_dim(m, to, d) : ir_type_local_dim(m, from, d);
+		want[d < low ? 0 : d == low ? 1 : d < high ? 2 : d == high ? 3 : 4] *= n;
+	}
+	return was != is && x->outer == want[0] && x->d1 == want[1] && x->mid == want[2] &&
+	       x->d2 == want[3] && x->inner == want[4] && x->n == 1 && x->first_split == (was < is);
+}
+
+static void
+check_buf(struct check *c, const struct lower_coll *coll, int k)
+{
+	const struct lower_plan *p = c->p;
+	const struct ir_module *m = p->module;
+	const struct ir_op *op = coll->op;
+	const struct lower_coll_buf *x = &coll->buf[k];
+	const struct ir_type *from = ir_operand_type(op, k), *to = op->result[k].type;
+	const struct ir_state was = from->axis[coll->axis], is = to->axis[coll->axis];
+	const int32_t src = check_number(coll->in_row ? &op->result[k] : ir_operand(op, k));
+	const bool fits = kind_of[was.kind][is.kind] == RT_ALLTOALL
+				  ? fits_alltoall(m, from, to, coll->axis, x)
+			  : was.kind == IR_SPLIT ? fits_slice(m, from, was.dim, x)
+			  : is.kind == IR_SPLIT  ? fits_slice(m, to, is.dim, x)
+						 : fits_slice(m, from, -1, x);
+
+	if (kind_of[was.kind][is.kind] != coll->kind || single_at(was) != coll->from ||
+		single_at(is) != coll->to)
+		FAULT(c, op, "tensor %d of the %s changes its layout otherwise than the collective",
+			k + 1, check_op_name(op));
+	if (from->dtype != (int)coll->dtype || to->dtype != (int)coll->dtype)
+		FAULT(c, op, "tensor %d of the %s has another element type than the collective",
+			k + 1, check_op_name(op));
+	if (x->src != src || x->dst != check_number(&op->result[k]))
+		FAULT(c, op, "buffer %d of the %s is another tensor's", k + 1, check_op_name(op));
+	if (!fits)
+		FAULT(c, op, "buffer %d of the %s has other extents than its tensor", k + 1,
+			check_op_name(op));
+}
+
+/* Bytes of the message: of every tensor those before or after, whatever is more. */
+static uint64_t
+bytes_of(const struct ir_module *m, const struct ir_op *op)
+{
+	uint64_t sum = 0;
+
+	for (int k = 0; k < op->nresults; k++) {
+		const uint64_t from = (uint64_t)ir_type_local_bytes(m, ir_operand_type(op, k)),
+			       to = (uint64_t)ir_type_local_bytes(m, op->result[k].type);
+		sum += from > to ? from : to;
+	}
+	return sum;
+}
+
+/* A message in a row: its buffers are next to each other in the arena, each once. */
+static void
+check_row(struct check *c, const struct lower_coll *coll, int *rows)
+{
+	const struct lower_plan *p = c->p;
+	const struct lower_row row = lower_row_of(p, coll);
+	const int32_t number = p->buffer[p->value[coll->buf[0].dst].buffer].row;
+	uint64_t bytes = 0;
+
+	if (coll->kind != RT_ALLREDUCE || coll->time)
+		FAULT(c, coll->op, "the %s cannot be one range of bytes", check_op_name(coll->op));
+	for (int k = 0; k < coll->nbufs; k++) {
+		const int32_t b = p->value[coll->buf[k].dst].buffer;
+		bytes += storage_bytes(p->storage, &p->buffer[b]);
+		if (p->buffer[b].row != number || number <= 0)
+			FAULT(c, coll->op, "result %d of the %s does not lie in the message's row",
+				k + 1, check_op_name(coll->op));
+		rows[b]++;
+	}
+	if (row.bytes > bytes || bytes - row.bytes >= p->storage->align)
+		FAULT(c, coll->op,
+			"the %s is a message of %" PRIu64 " bytes from %" PRIu64
+			" on, but its buffers need %" PRIu64,
+			check_op_name(coll->op), row.bytes, row.offset, bytes);
+}
+
+/* Buffers of a row twice in one message, or of none in a row. */
+static void
+check_rows(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	int *rows = talloc_zero_array(NULL, int, (size_t)p->nbuffers + 1);
+
+	if (!rows)
+		out_of_memory();
+	for (int i = 0; i < p->ncolls; i++)
+		if (p->coll[i].in_row)
+			check_row(c, &p->coll[i], rows);
+	for (int i = 0; i < p->nbuffers; i++)
+		if ((p->buffer[i].row != 0) != (rows[i] > 0))
+			FAULT(c, p->buffer[i].op,
+				"buffer %d (%%%s) is marked as part of a row, or not marked, but "
+				"no message says so",
+				i, check_buffer_name(p, i));
+	talloc_free(rows);
+}
+
+static void
+check_coll(struct check *c, const struct lower_coll *coll, int row)
+{
+	const struct lower_plan *p = c->p;
+	const struct ir_module *m = p->module;
+	const struct ir_op *op = coll->op;
+	uint32_t time = 0;
+
+	if (coll->axis != check_axis(op) || !check_is_collective(m, op)) {
+		FAULT(c, op, "a collective on axis %d of %s, which is not one on that axis",
+			coll->axis, check_op_name(op));
+		return;
+	}
+	for (int k = 0; k < coll->nbufs; k++) {
+		check_buf(c, coll, k);
+		time |= p->value[coll->buf[k].src].time | p->value[coll->buf[k].dst].time;
+	}
+	if (coll->bytes != bytes_of(m, op))
+		FAULT(c, op, "the %s is said to have %" PRIu64 " bytes", check_op_name(op),
+			coll->bytes);
+	if (coll->time != time || coll->row != row)
+		FAULT(c, op, "the rows of the %s in the program's table are another one's",
+			check_op_name(op));
+	if (coll->from >= m->axis[coll->axis].size || coll->to >= m->axis[coll->axis].size)
+		FAULT(c, op, "the %s is between ranks that its axis does not have",
+			check_op_name(op));
+}
+
+/* Each is posted by one action. */
+static void
+check_posts(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	int *posts = talloc_zero_array(NULL, int, (size_t)p->ncolls + 1);
+
+	if (!posts)
+		out_of_memory();
+	for (int i = 0; i < p->nactions; i++)
+		if (p->action[i].kind == LOWER_POST)
+			posts[p->action[i].coll]++;
+	for (int i = 0; i < p->ncolls; i++)
+		if (posts[i] != 1)
+			FAULT(c, p->coll[i].op, "%d actions post one %s", posts[i],
+				check_op_name(p->coll[i].op));
+	talloc_free(posts);
+}
+
+void
+check_collectives(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	int row = 0;
+
+	for (int i = 0; i < p->ncolls; i++) {
+		check_coll(c, &p->coll[i], row);
+		row += (int)issue_turns(p->module, p->coll[i].time);
+	}
+	if (p->nrows != row)
+		FAULT(c, NULL, "%d rows of collectives; the plan counts %d", row, p->nrows);
+	check_posts(c);
+	check_rows(c);
+}

@@ -1,0 +1,321 @@
+/*
+ * Buffers and values: each buffer is as large as each value in it, has the role and the use that
+ * follow from those who refer to it, lies in the arena, and shares no byte with another one while
+ * both live.
+ */
+#include "lower/plan/check.h"
+
+#include "lower/plan/byte_map.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+/* What refers to a buffer. */
+struct user {
+	enum storage_role role;
+	enum storage_use use;
+	const struct ir_op *op;       /* of a scratch or a copy: that makes it */
+	const struct ir_value *value; /* of a copy: what is copied */
+	bool used;
+};
+
+static void
+use_buffer(struct check *c, struct user *user, int32_t buffer, struct user by)
+{
+	struct user *u = &user[buffer];
+
+	if (u->used && (by.use != STORAGE_VALUES || u->use != STORAGE_VALUES))
+		FAULT(c, by.op, "buffer %d is used for two purposes", buffer);
+	*u = by;
+	u->used = true;
+}
+
+static uint64_t
+end_of(const struct storage_buffer *b)
+{
+	return b->offset + b->bytes * (uint64_t)b->slots;
+}
+
+/* An entry for a value. */
+static void
+check_value(struct check *c, const struct lower_value *v)
+{
+	const struct ir_module *m = c->p->module;
+	const struct ir_op *op = v->value->op;
+	const uint32_t axes = issue_axes(m, v->value->type);
+	const uint64_t bytes = (uint64_t)ir_type_local_bytes(m, v->value->type);
+
+	if (v->buffer < 0) {
+		if (v->time || v->stride)
+			FAULT(c, op, "a value without a buffer has slots");
+		return;
+	}
+	const struct storage_buffer *b = &c->p->buffer[v->buffer];
+	if (b->bytes != bytes)
+		FAULT(c, op, "buffer %d (%%%s) has %" PRIu64 " bytes, a value in it %" PRIu64,
+			v->buffer, check_buffer_name(c->p, v->buffer), b->bytes, bytes);
+	const uint32_t time = check_long_axes(m, v->time);
+	if ((time && time != check_long_axes(m, axes)) || b->slots != issue_turns(m, v->time))
+		FAULT(c, op,
+			"buffer %d (%%%s) has %" PRId64
+			" slots, not one for each iteration that makes a value in it",
+			v->buffer, check_buffer_name(c->p, v->buffer), b->slots);
+	if (v->stride != (v->time ? bytes : 0))
+		FAULT(c, op, "slots of %" PRIu64 " bytes are %" PRIu64 " bytes apart", bytes,
+			v->stride);
+}
+
+static enum storage_role
+role_of(const struct ir_op *op)
+{
+	return op->code == OP_input    ? STORAGE_INPUT
+	       : op_is(op, PERSISTENT) ? STORAGE_PERSISTENT
+				       : STORAGE_TEMP;
+}
+
+/* Every entry is of a value, or what an action copies to. */
+static void
+check_entries(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	int n = 0;
+
+	IR_FOR_OPS (op, &p->main->body)
+		n += op->nresults;
+	for (int i = 0; i < p->nactions; i++)
+		n += p->action[i].kind == LOWER_COPY && !p->value[p->action[i].dst].value;
+	if (n != p->nvalues)
+		FAULT(c, NULL, "%d values and copies; the plan counts %d", n, p->nvalues);
+}
+
+static void
+find_values(struct check *c, struct user *user)
+{
+	const struct lower_plan *p = c->p;
+
+	for (int i = 0; i < p->nvalues; i++) {
+		const struct lower_value *v = &p->value[i];
+		if (!v->value || v->buffer < 0)
+			continue;
+		struct user *u = &user[v->buffer];
+		const enum storage_role role = role_of(v->value->op);
+		if (u->used && u->role != STORAGE_TEMP && role != STORAGE_TEMP)
+			FAULT(c, v->value->op, "two tensors that outlive the step are in buffer %d",
+				v->buffer);
+		u->role = role != STORAGE_TEMP ? role : u->role;
+		u->used = true;
+	}
+}
+
+/* Of kernels, and of next values and outputs that something else overwrites. */
+static void
+find_extras(struct check *c, struct user *user)
+{
+	const struct lower_plan *p = c->p;
+
+	for (int i = 0; i < p->nactions; i++) {
+		const struct lower_action *a = &p->action[i];
+		if (a->scratch >= 0)
+			use_buffer(c, user, a->scratch,
+				(struct user){.use = STORAGE_SCRATCH, .op = a->op});
+		if (a->kind != LOWER_COPY || p->value[a->dst].value)
+			continue;
+		const int operand = a->op->code == OP_output ? 0 : 1;
+		use_buffer(c, user, p->value[a->dst].buffer,
+			(struct user){.role = operand ? STORAGE_TEMP : STORAGE_OUTPUT,
+				.use = STORAGE_COPY,
+				.op = a->op,
+				.value = a->op->noperands > operand ? ir_operand(a->op, operand)
+								    : NULL});
+	}
+	if (p->storage->stage >= 0)
+		use_buffer(c, user, p->storage->stage, (struct user){.use = STORAGE_STAGE});
+}
+
+/* What is reported, and nothing else keeps, is an output's. */
+static void
+find_outputs(struct check *c, struct user *user)
+{
+	const struct lower_plan *p = c->p;
+
+	IR_FOR_OPS (op, &p->main->body) {
+		const int32_t b = op->code == OP_output
+					  ? p->value[check_number(ir_operand(op, 0))].buffer
+					  : -1;
+		if (b >= 0 && user[b].role == STORAGE_TEMP)
+			user[b].role = STORAGE_OUTPUT;
+	}
+}
+
+/* Between steps the runtime moves the slices of tensors with names through the stage. */
+static uint64_t
+stage_bytes(const struct lower_plan *p)
+{
+	uint64_t most = 0;
+
+	IR_FOR_OPS (op, &p->main->body) {
+		if (!op_is(op, NAMED))
+			continue;
+		const struct ir_type *t =
+			op->nresults ? op->result[0].type : ir_operand_type(op, 0);
+		const uint64_t bytes = (uint64_t)ir_type_local_bytes(p->module, t);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* Is the buffer what its users make of it? */
+static void
+check_user(struct check *c, int32_t i, const struct user *u)
+{
+	const struct storage_buffer *b = &c->p->buffer[i];
+	const struct ir_value *v = b->value;
+	bool fits = b->role == u->role && b->use == u->use;
+
+	if (u->use == STORAGE_VALUES)
+		fits &= v && v->op == b->op && check_number(v) >= 0 &&
+			check_number(v) < c->p->nvalues &&
+			c->p->value[check_number(v)].value == v &&
+			c->p->value[check_number(v)].buffer == i;
+	else
+		fits &= v == u->value && b->op == u->op && b->slots == 1;
+	if (!fits)
+		FAULT(c, u->op, "buffer %d is not marked as what its users make of it", i);
+	if (u->use == STORAGE_COPY && v &&
+		b->bytes != (uint64_t)ir_type_local_bytes(c->p->module, v->type))
+		FAULT(c, u->op, "the copy of %%%s has %" PRIu64 " bytes",
+			check_buffer_name(c->p, i), b->bytes);
+	if (u->use == STORAGE_STAGE && b->bytes != stage_bytes(c->p))
+		FAULT(c, NULL, "the stage between steps has %" PRIu64 " bytes", b->bytes);
+}
+
+/* Kernels keep inside what the target says, no more. */
+static void
+check_scratch(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+
+	for (int i = 0; i < p->nactions; i++) {
+		const struct lower_action *a = &p->action[i];
+		if (a->kind != LOWER_KERNEL)
+			continue;
+		const uint64_t needs = p->target == &storage_host
+					       ? (uint64_t)a->scheme->scratch_bytes
+					       : p->target->scratch(p->target, p->module, p->arena, a->op),
+			       has = a->scratch >= 0 ? p->buffer[a->scratch].bytes : 0;
+		if (needs != has)
+			FAULT(c, a->op, "%s has %" PRIu64 " bytes of scratch and needs %" PRIu64,
+				check_op_name(a->op), has, needs);
+	}
+}
+
+static void
+check_place(struct check *c, int i)
+{
+	const struct lower_plan *p = c->p;
+	const struct storage_buffer *b = &p->buffer[i];
+
+	if (b->offset % p->storage->align || b->offset > p->arena_bytes ||
+		end_of(b) > p->arena_bytes || end_of(b) < b->offset)
+		FAULT(c, NULL,
+			"buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned", i,
+			check_buffer_name(p, i), b->offset);
+}
+
+static int
+by_first(const void *x, const void *y)
+{
+	const struct storage_buffer *const *a = x, *const *b = y;
+
+	if ((*a)->first != (*b)->first)
+		return (*a)->first < (*b)->first ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Buffers in the order in which their lives begin: who begins finds nobody alive in its bytes. */
+static void
+check_lives(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	const size_t room = 2 * (size_t)p->nbuffers + 1;
+	const struct storage_buffer **list =
+		talloc_array(NULL, const struct storage_buffer *, room);
+	uint64_t *offset = talloc_array(list, uint64_t, room);
+	int n = 0;
+
+	if (!list || !offset)
+		out_of_memory();
+	for (int i = 0; i < p->nbuffers; i++) {
+		const struct storage_buffer *b = &p->buffer[i];
+		if (b->first < 0)
+			continue;
+		check_place(c, i);
+		offset[2 * n] = b->offset;
+		offset[2 * n + 1] = end_of(b);
+		list[n++] = b;
+	}
+	qsort(list, (size_t)n, sizeof *list, by_first);
+	struct byte_map *map = byte_map_create(list, offset, 2 * (uint32_t)n);
+	for (int i = 0; i < n; i++) {
+		const int at = (int)(list[i] - p->buffer);
+		const struct byte_range r = byte_map_range(map, list[i]->offset, end_of(list[i]));
+		for (uint32_t k = r.begin; k < r.end;) {
+			const int other = byte_map_next(map, r, &k);
+			if (other >= 0 && p->buffer[other].last >= list[i]->first)
+				FAULT(c, NULL,
+					"buffers %d (%%%s) and %d (%%%s) share bytes while both "
+					"live",
+					other, check_buffer_name(p, other), at,
+					check_buffer_name(p, at));
+		}
+		byte_map_set(map, r, at);
+	}
+	talloc_free(list);
+}
+
+static void
+check_arena(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	uint64_t end = 0;
+
+	for (int i = 0; i < p->nbuffers; i++) {
+		const struct storage_buffer *b = &p->buffer[i];
+		const uint64_t mine = b->offset + storage_bytes(p->storage, b);
+		end = b->first >= 0 && mine > end ? mine : end;
+	}
+	if (p->arena_bytes != end)
+		FAULT(c, NULL, "an arena of %" PRIu64 " bytes; its buffers end at %" PRIu64,
+			p->arena_bytes, end);
+}
+
+void
+check_values(struct check *c)
+{
+	const struct lower_plan *p = c->p;
+	struct user *user = talloc_zero_array(NULL, struct user, (size_t)p->nbuffers + 1);
+
+	if (!user)
+		out_of_memory();
+	for (int i = 0; i < p->nvalues; i++) {
+		const struct lower_value *v = &p->value[i];
+		if (v->value)
+			check_value(c, v);
+		else if (v->time || v->stride || p->buffer[v->buffer].slots != 1)
+			FAULT(c, NULL, "the copy in buffer %d has slots", v->buffer);
+	}
+	check_entries(c);
+	find_values(c, user);
+	find_extras(c, user);
+	find_outputs(c, user);
+	for (int i = 0; i < p->nbuffers; i++)
+		if (user[i].used)
+			check_user(c, i, &user[i]);
+		else
+			FAULT(c, NULL, "nothing uses buffer %d", i);
+	check_scratch(c);
+	check_lives(c);
+	check_arena(c);
+	talloc_free(user);
+}

@@ -1,0 +1,155 @@
+/* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
+#include "lower/plan/build.h"
+
+#include "ir/names.h"
+#include "runtime/rt_program.h"
+
+#include <talloc.h>
+
+enum { PLAN_GROWTH = 1024 }; /* entries by which tables grow */
+
+struct lower_action *
+plan_add_action(
+	struct lower_plan *p, enum lower_action_kind kind, const struct ir_op *op, int32_t at)
+{
+	if (p->nactions % PLAN_GROWTH == 0)
+		p->action = talloc_realloc(
+			p, p->action, struct lower_action, (size_t)p->nactions + PLAN_GROWTH);
+	if (!p->action)
+		out_of_memory();
+	struct lower_action *a = &p->action[p->nactions++];
+	*a = (struct lower_action){.kind = kind,
+		.at = at,
+		.op = op,
+		.coll = -1,
+		.kernel = -1,
+		.src = -1,
+		.dst = -1,
+		.scratch = -1,
+		.copy.slice_axis = -1};
+	return a;
+}
+
+int32_t
+plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer)
+{
+	if (p->nvalues % PLAN_GROWTH == 0)
+		p->value = talloc_realloc(
+			p, p->value, struct lower_value, (size_t)p->nvalues + PLAN_GROWTH);
+	if (!p->value)
+		out_of_memory();
+	p->value[p->nvalues] = (struct lower_value){.value = v, .buffer = buffer};
+	if (v)
+		((struct ir_value *)v)->mark = (uint32_t)p->nvalues + 1;
+	return p->nvalues++;
+}
+
+struct lower_value *
+lower_value_of(const struct lower_plan *p, const struct ir_value *v)
+{
+	return v->mark ? &p->value[v->mark - 1] : NULL;
+}
+
+_Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of its module");
+
+/* Refuses what a program cannot do, at its op. */
+static bool
+can_lower(struct ir_module *m, struct ir_func *main)
+{
+	struct diag *d = m->ctx->diag;
+	const unsigned before = diag_errors(d);
+
+	IR_FOR_OPS (op, &main->body) {
+		if (op->code == OP_call)
+			diag_error(d, op->loc,
+				"call of @%s: inline the calls before lowering (pass inline)",
+				op->symbol ? op->symbol : "?");
+		if ((op->code == OP_reducescatter || op->code == OP_alltoall) &&
+			m->axis[ir_attr_int(op, "axis", 0)].time)
+			diag_error(d, op->loc,
+				"%s over time axis %s cannot be lowered; on a time axis use %s, "
+				"and partition the result",
+				op_name((enum op_code)op->code),
+				m->axis[ir_attr_int(op, "axis", 0)].name,
+				op->code == OP_alltoall ? "combine" : "reduce");
+	}
+	return diag_errors(d) == before;
+}
+
+/* Where the storage has put the values of @main. */
+static void
+add_values(struct lower_plan *p)
+{
+	IR_FOR_OPS (op, &p->main->body)
+		for (int r = 0; r < op->nresults; r++) {
+			const struct storage_value *x = storage_of(p->storage, &op->result[r]);
+			const int32_t n = plan_add_value(p, x->value, x->buffer);
+			p->value[n].time = x->time;
+			p->value[n].stride = x->stride;
+		}
+}
+
+struct lower_row
+lower_row_of(const struct lower_plan *p, const struct lower_coll *c)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (int i = 0; i < c->nbufs; i++) {
+		const struct storage_buffer *b = &p->buffer[p->value[c->buf[i].dst].buffer];
+		begin = b->offset < begin ? b->offset : begin;
+		end = b->offset + b->bytes > end ? b->offset + b->bytes : end;
+	}
+	return (struct lower_row){begin, end - begin};
+}
+
+/* What is timed beside kernels has numbers behind theirs. */
+static void
+number_moves(struct lower_plan *p)
+{
+	for (int i = 0; i < p->nactions; i++) {
+		struct lower_action *a = &p->action[i];
+		if (a->op && (a->kind == LOWER_COPY || a->kind == LOWER_ADD))
+			a->kernel = p->nkernels + p->nmoves++;
+	}
+}
+
+struct lower_plan *
+lower_plan_create_for(const void *owner, struct ir_module *m, const struct storage_target *target)
+{
+	struct ir_func *main = ir_func_find(m, "main");
+
+	if (!main) {
+		diag_error(m->ctx->diag, LOC_NONE, "there is no @main to lower");
+		return NULL;
+	}
+	if (!can_lower(m, main))
+		return NULL;
+	struct lower_plan *p = talloc_zero(owner, struct lower_plan);
+	if (!p)
+		out_of_memory();
+	p->module = m;
+	p->main = main;
+	p->names = names_create(p, main);
+	p->arena = arena_create(p);
+	p->target = target;
+	p->storage = storage_create(p, m, main, target);
+	p->buffer = p->storage->buffer;
+	p->nbuffers = (int)p->storage->nbuffers;
+	p->arena_bytes = p->storage->arena_bytes;
+	add_values(p);
+	struct plan_build b = {.p = p, .order = p->storage->order};
+	plan_actions(&b);
+	if (b.failed) {
+		talloc_free(p);
+		return NULL;
+	}
+	plan_waits(&b);
+	number_moves(p);
+	return p;
+}
+
+struct lower_plan *
+lower_plan_create(const void *owner, struct ir_module *m)
+{
+	return lower_plan_create_for(owner, m, &storage_host);
+}

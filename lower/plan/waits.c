@@ -1,0 +1,120 @@
+/*
+ * WAITs. A collective is on its way from its POST on; the first action that reads or writes its
+ * results or writes its operands needs a WAIT before it. What a loop posts is waited for before the
+ * loop ends, so that every iteration starts alike; what is left at the end of the step is waited
+ * for there.
+ */
+#include "lower/plan/build.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct waiter {
+	struct lower_plan *p;
+	struct lower_action *out; /* actions with WAITs between them */
+	int nout;
+	struct lower_access *list, *other;
+	int *pending; /* collectives on their way */
+	int npending, loop_start;
+};
+
+/* Waits for entry `at` of those that are pending, before the action at a moment. */
+static void
+wait_for(struct waiter *w, int at, int32_t before)
+{
+	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
+	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT,
+		.at = before - 1,
+		.op = w->p->coll[w->pending[at]].op,
+		.coll = w->pending[at],
+		.kernel = -1,
+		.src = -1,
+		.dst = -1,
+		.scratch = -1,
+		.copy.slice_axis = -1};
+	memmove(&w->pending[at], &w->pending[at + 1], sizeof(int) * (size_t)(w->npending - at - 1));
+	w->npending--;
+	if (at < w->loop_start)
+		w->loop_start--;
+}
+
+/* Do two actions at once harm each other: does one write what the other touches? */
+static bool
+conflict(const struct lower_access *a, int na, const struct lower_access *b, int nb)
+{
+	for (int i = 0; i < na; i++)
+		for (int j = 0; j < nb; j++)
+			if (a[i].buffer == b[j].buffer && (a[i].write || b[j].write))
+				return true;
+	return false;
+}
+
+static void
+wait_before(struct waiter *w, const struct lower_action *a)
+{
+	const int n = lower_accesses(w->p, a, w->list);
+
+	for (int i = 0; i < w->npending;) {
+		const struct lower_action post = {.kind = LOWER_POST, .coll = w->pending[i]};
+		if (conflict(w->list, n, w->other, lower_accesses(w->p, &post, w->other)))
+			wait_for(w, i, a->at);
+		else
+			i++;
+	}
+}
+
+/* The same for all that is pending from entry `from` on. */
+static void
+wait_all(struct waiter *w, int from, int32_t before)
+{
+	while (w->npending > from)
+		wait_for(w, from, before);
+}
+
+/* All that a message in a row waits for is over before the first copy into the row, which may lie
+ * in the bytes of a tensor that is free from then on. */
+static void
+wait_before_row(struct waiter *w, const struct lower_action *pack)
+{
+	const bool first = !w->nout || w->out[w->nout - 1].kind != LOWER_PACK;
+
+	for (; first && pack->kind == LOWER_PACK; pack++)
+		wait_before(w, pack + 1);
+}
+
+static void
+walk(struct waiter *w, const struct lower_action *a)
+{
+	if (a->kind == LOWER_LOOP)
+		w->loop_start = w->npending;
+	if (a->kind == LOWER_END)
+		wait_all(w, w->loop_start, a->at);
+	wait_before_row(w, a);
+	wait_before(w, a);
+	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
+	w->out[w->nout++] = *a;
+	if (a->kind == LOWER_POST)
+		w->pending[w->npending++] = a->coll;
+}
+
+void
+plan_waits(struct plan_build *b)
+{
+	struct waiter w = {.p = b->p};
+	void *scratch = talloc_new(NULL);
+
+	const size_t room = (size_t)lower_most_accesses(b->p);
+
+	w.list = talloc_array(scratch, struct lower_access, room);
+	w.other = talloc_array(scratch, struct lower_access, room);
+	w.pending = talloc_array(scratch, int, (size_t)b->p->ncolls + 1);
+	if (!w.list || !w.other || !w.pending)
+		out_of_memory();
+	for (int i = 0; i < b->p->nactions; i++)
+		walk(&w, &b->p->action[i]);
+	wait_all(&w, 0, (int32_t)(2 * b->order->n + 2));
+	talloc_free(b->p->action);
+	b->p->action = w.out;
+	b->p->nactions = w.nout;
+	talloc_free(scratch);
+}

@@ -1,0 +1,561 @@
+/* Scalar expressions and element accesses as C. */
+#include "lower/text/text.h"
+
+#include "ir/base/array.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/literal.h"
+#include "ir/loops/build.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+const char *
+kernel_ctype(enum ir_dtype t)
+{
+	static const char *const name[] = {
+#define DTYPE(name, bytes, ctype, class, tag) #ctype,
+#include "runtime/dtype.def"
+#undef DTYPE
+	};
+
+	return name[t];
+}
+
+const char *
+kernel_compute_type(enum ir_dtype t)
+{
+	return t == IR_f16 || t == IR_bf16 ? "float" : kernel_ctype(t);
+}
+
+static bool
+is_half(enum ir_dtype t)
+{
+	return t == IR_f16 || t == IR_bf16;
+}
+
+/* An integer as its type, or as what C computes with for it. The lowest of 32 and 64 bits have no
+ * number in C. */
+static char *
+int_text(struct kernel_text *w, enum ir_dtype t, int64_t v)
+{
+	const int64_t i = tensor_wrap(t, v);
+
+	if ((t == IR_i64 || t == IR_i32) && i == tensor_lowest(t))
+		return talloc_asprintf(w->scratch, "INT%d_MIN", 8 * (int)ir_dtype_bytes(t));
+	switch (t) {
+	case IR_i64: return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", i);
+	case IR_u64: return talloc_asprintf(w->scratch, "UINT64_C(%" PRIu64 ")", (uint64_t)i);
+	case IR_u32: return talloc_asprintf(w->scratch, "%" PRId64 "u", i);
+	default: return talloc_asprintf(w->scratch, "%" PRId64, i);
+	}
+}
+
+static char *
+const_text(struct kernel_text *w, enum ir_dtype t, double v)
+{
+	const bool single = t == IR_f32 || is_half(t);
+
+	if (ir_dtype_class(t) != IR_FLOAT)
+		return int_text(w, t, tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v));
+	v = tensor_round(t, v); /* decimal digits would round a second time */
+	if (isnan(v))
+		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
+	if (isinf(v))
+		return talloc_asprintf(
+			w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
+	char *text = talloc_asprintf(w->scratch, "%.*g", single ? 9 : 17, v);
+	if (!strpbrk(text, ".e"))
+		text = talloc_strdup_append(text, ".0");
+	return single ? talloc_strdup_append(text, "f") : text;
+}
+
+/* No minus behind another one. */
+static char *
+in_parentheses(struct kernel_text *w, char *text)
+{
+	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text) : text;
+}
+
+char *
+kernel_const(struct kernel_text *w, enum ir_dtype t, double v)
+{
+	return in_parentheses(w, const_text(w, t, v));
+}
+
+char *
+kernel_const_expr(struct kernel_text *w, const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+
+	return in_parentheses(w, ir_dtype_class(t) == IR_FLOAT ? const_text(w, t, e->value)
+							       : int_text(w, t, e->whole));
+}
+
+char *
+kernel_memory(struct kernel_text *w, int tensor)
+{
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	while (t->alias >= 0) {
+		tensor = t->alias;
+		t = &w->s->tensor[tensor];
+	}
+	if (t->operand >= 0)
+		return talloc_asprintf(w->scratch, "a%d", t->operand);
+	if (t->result >= 0)
+		return talloc_asprintf(w->scratch, "r%d", t->result);
+	return talloc_asprintf(w->scratch, "m%d", tensor);
+}
+
+/* Adds `stride * variable` to an index. */
+static char *
+add_term(char *text, int64_t stride, const char *variable)
+{
+	if (*text)
+		text = talloc_strdup_append(text, " + ");
+	return stride == 1 ? talloc_strdup_append(text, variable)
+			   : talloc_asprintf_append(text, "%s * %" PRId64, variable, stride);
+}
+
+/* The loop variable of a class; rows of a block start at b0. */
+static char *
+class_variable(struct kernel_text *w, int cls, bool in_block)
+{
+	return talloc_asprintf(w->scratch, in_block ? "(i%d - b0)" : "i%d", cls);
+}
+
+static char *
+memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const struct form_access *x = j < 0 ? &o->f.out : &o->f.in[j];
+	const int tensor = j < 0 ? o->out : o->in[j];
+	const struct scheme_segment *g = &w->s->segment[o->segment];
+	const bool block = g->block && j >= 0 && scheme_is_block(w->s, tensor);
+	char *text = talloc_strdup(w->scratch, "");
+
+	for (int d = 0; d < x->rank; d++) {
+		const int index = x->index[d];
+		const int64_t stride = scheme_dim_stride(&w->s->tensor[tensor], d);
+		if (index >= 0 && o->f.at[index])
+			text = add_term(text, stride, kernel_position_name(w, o, index));
+		else if (index >= 0 && o->cls[index] >= 0)
+			text = add_term(text, stride,
+				class_variable(
+					w, o->cls[index], block && o->cls[index] == g->order[0]));
+	}
+	return *text ? text : talloc_strdup(w->scratch, "0");
+}
+
+/* A row holds the inner classes of its maker, in the order of the loops. */
+static char *
+row_index(struct kernel_text *w, const struct scheme_op *maker)
+{
+	const struct scheme_segment *g = &w->s->segment[maker->segment];
+	int64_t stride = 1;
+	char *text = talloc_strdup(w->scratch, "");
+
+	for (int i = g->norder - 1; i >= g->nouter; i--) {
+		const int c = g->order[i];
+		if (!(maker->out_set >> c & 1))
+			continue;
+		text = add_term(text, stride, class_variable(w, c, false));
+		stride *= g->size[c];
+	}
+	return *text ? text : talloc_strdup(w->scratch, "0");
+}
+
+char *
+kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const int tensor = j < 0 ? o->out : o->in[j];
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+	char *other = w->element ? w->element(w, o, j) : NULL;
+
+	if (other)
+		return other;
+	if (t->where == SCHEME_ROW)
+		return talloc_asprintf(
+			w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
+	return talloc_asprintf(
+		w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
+}
+
+/* Is the value of tensor t a local where op o stands? */
+static bool
+is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
+{
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	if (t->op < 0 || t->alias >= 0 || w->s->op[t->op].segment != o->segment)
+		return false;
+	const struct scheme_op *maker = &w->s->op[t->op];
+	const struct scheme_segment *g = &w->s->segment[o->segment];
+	uint32_t outer = 0;
+	for (int i = 0; i < g->nouter; i++)
+		outer |= 1u << g->order[i];
+	if (t->where == SCHEME_LOCAL || w->all_local)
+		return true;
+	if (maker->red_set & outer || maker->scatter)
+		return false;
+	return maker->stage == o->stage || (!(maker->out_set & ~outer) && !maker->red_set);
+}
+
+char *
+kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	return talloc_asprintf(w->scratch, "p%d_%d", (int)(o - w->s->op), index);
+}
+
+/*
+ * Declares the position of a computed index: p<op>_<index>. Where data give it, it is kept inside,
+ * so that a read there is safe whether it counts or not, and vector loads can be made of it.
+ * Returns the condition under which it is inside, NULL where it always is.
+ */
+static char *
+declare_position(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	const char *name = kernel_position_name(w, o, index), *start = "";
+	char *ranged = NULL;
+	const bool inside = kernel_is_ranged(w, index, &ranged) || scheme_is_inside(o, index);
+	const char *value = ranged ? ranged : kernel_expr(w, o, o->f.at[index]);
+
+	if (o->offset[index].type) {
+		const struct kernel_arg arg = {
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
+		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
+	}
+	if (inside || !scheme_loads(o->f.at[index]) || o->scatter) {
+		kernel_line(w, "const int64_t %s = (int64_t)%s%s;", name, value, start);
+		return inside ? NULL
+			      : talloc_asprintf(w->scratch, "(uint64_t)%s < %" PRId64, name,
+					o->f.size[index]);
+	}
+	char *test =
+		talloc_asprintf(w->scratch, "(uint64_t)n%s < %" PRId64, name, o->f.size[index]);
+	kernel_line(w, "const int64_t n%s = (int64_t)%s%s;", name, value, start);
+	kernel_line(w, "const int64_t %s = %s ? n%s : 0;", name, test, name);
+	return test;
+}
+
+char *
+kernel_positions(struct kernel_text *w, const struct scheme_op *o, const struct form_access *x)
+{
+	char *all = NULL;
+
+	for (int d = 0; d < x->rank; d++) {
+		const int index = x->index[d];
+		if (index < 0 || !o->f.at[index])
+			continue;
+		const char *test = declare_position(w, o, index);
+		if (test)
+			all = all ? talloc_asprintf(w->scratch, "%s && %s", all, test)
+				  : talloc_strdup(w->scratch, test);
+	}
+	return all;
+}
+
+/* What a read outside gives. */
+static char *
+fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const enum ir_dtype t = w->s->tensor[o->in[j]].dtype;
+
+	return kernel_const_expr(w, &(struct expr){.dtype = (uint8_t)t,
+					    .value = o->f.fill[j],
+					    .whole = tensor_truncated(t, o->f.fill[j])});
+}
+
+/* Load j as it lies, whether the place holds it or not. */
+static char *
+load_text(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	const int tensor = o->in[j];
+	const struct scheme_tensor *t = &w->s->tensor[tensor];
+
+	if (is_local(w, o, tensor))
+		return talloc_asprintf(w->scratch, "v%d", tensor);
+	const char *inside =
+		form_is_computed(&o->f, &o->f.in[j]) ? kernel_positions(w, o, &o->f.in[j]) : NULL;
+	char *text = t->constant ? kernel_const_expr(w, t->constant) : kernel_element(w, o, j);
+	if (is_half(t->dtype) && t->where != SCHEME_ROW && !t->constant)
+		text = talloc_asprintf(
+			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
+	return inside ? talloc_asprintf(
+				w->scratch, "(%s ? %s : %s)", inside, text, fill_text(w, o, j))
+		      : text;
+}
+
+char *
+kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
+{
+	char *text = load_text(w, o, j);
+
+	if (!(o->absent >> j & 1))
+		return text;
+	const struct kernel_arg held = {
+		KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type, 0};
+	return talloc_asprintf(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
+}
+
+char *
+kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
+{
+	if (is_half(t))
+		return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), value);
+	return talloc_strdup(w->scratch, value);
+}
+
+/* x, y, z of a row's C text replaced by the arguments, w by the bits of the result; `_Generic`
+ * macros may name one twice. */
+static char *
+fill_in(struct kernel_text *w, const char *text, char *const *arg, enum ir_dtype t)
+{
+	char *out = talloc_strdup(w->scratch, "");
+
+	for (const char *p = text; *p;) {
+		size_t n = 1;
+		if (isalpha((unsigned char)*p) || *p == '_')
+			for (n = 0; isalnum((unsigned char)p[n]) || p[n] == '_';)
+				n++;
+		if (n == 1 && *p >= 'x' && *p <= 'z')
+			out = talloc_strdup_append(out, arg[*p - 'x']);
+		else if (n == 1 && *p == 'w')
+			out = talloc_asprintf_append(out, "%d", 8 * (int)ir_dtype_bytes(t));
+		else
+			out = talloc_strndup_append(out, p, n);
+		p += n;
+	}
+	return out;
+}
+
+static char *
+convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const char *x)
+{
+	const bool from_float = ir_dtype_class(from) == IR_FLOAT;
+
+	if (to == IR_bool)
+		return talloc_asprintf(w->scratch, "(%s != 0)", x);
+	/* A number of what data choose: a branch that nobody can predict, unless it is said on
+	 * bits. */
+	if (from == IR_bool && to == IR_f32)
+		return talloc_asprintf(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
+	if (is_half(to) && from != to)
+		return talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
+	if (ir_dtype_class(to) != IR_FLOAT && from_float)
+		return talloc_asprintf(w->scratch, "m_to_%s(%s)", ir_dtype_name(to), x);
+	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type(to), x);
+}
+
+/* Nodes of an expression with the number of places they are used in. */
+struct node_list {
+	int n;
+	const struct expr **node;
+	int *uses;
+	char **name;
+};
+
+static void
+count_uses(struct kernel_text *w, struct node_list *l, const struct expr *e)
+{
+	for (int i = 0; i < l->n; i++) {
+		if (l->node[i] == e) {
+			l->uses[i]++;
+			return;
+		}
+	}
+	l->node = talloc_realloc(w->scratch, l->node, const struct expr *, (size_t)l->n + 1);
+	l->uses = talloc_realloc(w->scratch, l->uses, int, (size_t)l->n + 1);
+	l->name = talloc_realloc(w->scratch, l->name, char *, (size_t)l->n + 1);
+	l->node[l->n] = e;
+	l->name[l->n] = NULL;
+	l->uses[l->n++] = 1;
+	for (int i = 0; i < e->nargs; i++)
+		count_uses(w, l, e->arg[i]);
+}
+
+static char *
+index_text(struct kernel_text *w, const struct scheme_op *o, int index)
+{
+	char *text = talloc_strdup(w->scratch, "0");
+
+	if (o->cls[index] >= 0)
+		text = talloc_asprintf(w->scratch, "i%d", o->cls[index]);
+	if (o->offset[index].type) {
+		const struct kernel_arg start = {
+			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
+		text = talloc_asprintf(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
+	}
+	return text;
+}
+
+static char *node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
+	const struct expr *e);
+
+/* The key of random numbers is an argument, while there is room for others. */
+static char *
+key_text(struct kernel_text *w, const struct expr *key)
+{
+	const struct kernel_arg arg = {.kind = KERNEL_KEY, .key = (int64_t)key->value};
+
+	if (w->args->n >= KERNEL_MAX_KEYS)
+		return kernel_const(w, IR_i64, key->value);
+	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
+}
+
+/* A value as the bits of its type, an unsigned integer of its width; of an integer the value. */
+static char *
+bits_text(struct kernel_text *w, enum ir_dtype t, const char *x)
+{
+	switch (t) {
+	case IR_f64: return talloc_asprintf(w->scratch, "rt_double_bits(%s)", x);
+	case IR_f32: return talloc_asprintf(w->scratch, "rt_float_bits(%s)", x);
+	case IR_f16:
+	case IR_bf16: return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), x);
+	default: return talloc_strdup(w->scratch, x);
+	}
+}
+
+/* The value of type t that has these bits. */
+static char *
+value_text(struct kernel_text *w, enum ir_dtype t, const char *bits)
+{
+	if (is_half(t))
+		return talloc_asprintf(
+			w->scratch, "rt_%s_to_f32((uint16_t)%s)", ir_dtype_name(t), bits);
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return talloc_asprintf(w->scratch, "rt_bits_%s((uint%u_t)%s)", kernel_ctype(t),
+			ir_dtype_bits(t), bits);
+	return talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), bits);
+}
+
+static char *
+reduce_precision_text(struct kernel_text *w, const struct expr *e, const char *x)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	const int m = fn_mantissa_bits(t);
+
+	return value_text(w, t,
+		talloc_asprintf(w->scratch, "rt_reduce_precision(%s, %d, %d, %d, %d)",
+			bits_text(w, t, x), (int)ir_dtype_bits(t) - 1 - m, m, (int)e->arg[1]->value,
+			(int)e->arg[2]->value));
+}
+
+/* Element `at` of the literal of op o, from the bits that kernel_literals declares. */
+static char *
+element_text(struct kernel_text *w, const struct scheme_op *o, enum ir_dtype t, const char *at)
+{
+	return value_text(w, t, talloc_asprintf(w->scratch, "d%d[%s]", (int)(o - w->s->op), at));
+}
+
+static void
+write_literal(struct kernel_text *w, int number, const struct ir_op *literal)
+{
+	enum { A_LINE = 8 };
+	const struct ir_type *t = literal->result[0].type;
+	const size_t size = ir_dtype_bytes((enum ir_dtype)t->dtype);
+	const int64_t n = ir_type_elements(t);
+	unsigned char *bytes = literal_bytes(NULL, literal);
+
+	fprintf(w->out, "\tstatic const uint%zu_t d%d[] = {", 8 * size, number);
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t bits = 0;
+		memcpy(&bits, bytes + (size_t)i * size, size);
+		fprintf(w->out, "%s0x%" PRIx64 "%s,", i % A_LINE ? " " : "\n\t\t", bits,
+			size == 8 ? "u" : "");
+	}
+	fprintf(w->out, "\n\t};\n");
+	array_free(bytes);
+}
+
+static const struct ir_op *
+literal_in(const struct expr *e)
+{
+	const struct ir_op *found = NULL;
+
+	if (e->kind != EXPR_CALL)
+		return NULL;
+	if (e->id == FN_element)
+		return e->literal;
+	for (int i = 0; i < e->nargs && !found; i++)
+		found = literal_in(e->arg[i]);
+	return found;
+}
+
+void
+kernel_literals(struct kernel_text *w)
+{
+	for (int i = 0; i < w->s->nops; i++) {
+		const struct expr *body = w->s->op[i].f.body;
+		const struct ir_op *literal = body ? literal_in(body) : NULL;
+		if (literal)
+			write_literal(w, i, literal);
+	}
+}
+
+static char *
+call_text(
+	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	char *arg[3] = {NULL, NULL, NULL};
+
+	for (int i = 0; i < e->nargs; i++)
+		arg[i] = i == 0 && fn_is_keyed(e->id) ? key_text(w, e->arg[i])
+						      : node_text(w, o, l, e->arg[i]);
+	if (e->id == FN_bitcast)
+		return value_text(w, t, bits_text(w, (enum ir_dtype)e->arg[0]->dtype, arg[0]));
+	if (e->id == FN_reduce_precision)
+		return reduce_precision_text(w, e, arg[0]);
+	if (e->id == FN_element)
+		return element_text(w, o, t, arg[0]);
+	if (e->id == FN_convert)
+		return convert_text(w, t, (enum ir_dtype)e->arg[0]->dtype, arg[0]);
+	/* Loops over positions are short: what data choose there would be a branch that nobody can
+	 * predict, in a loop that is not made into vectors. */
+	if (e->id == FN_select && t == IR_f32 && kernel_goes_by_position(w))
+		return talloc_asprintf(
+			w->scratch, "m_select_f32(%s, %s, %s)", arg[0], arg[1], arg[2]);
+	char *text = talloc_asprintf(
+		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
+	if (ir_dtype_class(t) != IR_FLOAT && t != IR_bool && ir_dtype_bytes(t) < 4)
+		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
+	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text)
+			  : text;
+}
+
+static char *
+node_text(
+	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
+{
+	int at = 0;
+
+	switch ((enum expr_kind)e->kind) {
+	case EXPR_LOAD: return kernel_load(w, o, e->id);
+	case EXPR_INDEX: return index_text(w, o, e->id);
+	case EXPR_CONST: return kernel_const_expr(w, e);
+	case EXPR_CALL: break;
+	}
+	while (l->node[at] != e)
+		at++;
+	if (l->name[at])
+		return l->name[at];
+	char *text = call_text(w, o, l, e);
+	if (l->uses[at] == 1)
+		return text;
+	l->name[at] = talloc_asprintf(w->scratch, "t%d", w->ntemps++);
+	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
+		l->name[at], text);
+	return l->name[at];
+}
+
+char *
+kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e)
+{
+	struct node_list l = {0};
+
+	count_uses(w, &l, e);
+	return node_text(w, o, &l, e);
+}

@@ -1,0 +1,488 @@
+/*
+ * A scheme as a C function: segments one after the other, each an outer nest with its stages
+ * inside (lower/text/stage.c).
+ */
+#include "lower/text/text.h"
+
+#include "ir/interp/interp.h"
+#include "ir/loops/build.h"
+#include "lower/plan/own.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <talloc.h>
+
+void
+kernel_line(struct kernel_text *w, const char *format, ...)
+{
+	va_list ap;
+
+	for (int i = 0; i < w->indent; i++)
+		fputc('\t', w->out);
+	va_start(ap, format);
+	vfprintf(w->out, format, ap);
+	va_end(ap);
+	fputc('\n', w->out);
+}
+
+bool
+kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b)
+{
+	return a->kind == b->kind && a->type == b->type && a->dim == b->dim &&
+	       a->other == b->other && a->key == b->key;
+}
+
+int
+kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
+{
+	struct kernel_args *l = w->args;
+
+	for (int i = 0; i < l->n; i++)
+		if (kernel_arg_equal(&l->at[i], arg))
+			return i;
+	l->at = talloc_realloc(w->s, l->at, struct kernel_arg, (size_t)l->n + 1);
+	if (!l->at)
+		out_of_memory();
+	l->at[l->n] = *arg;
+	return l->n++;
+}
+
+void
+kernel_open(struct kernel_text *w, const char *head)
+{
+	kernel_line(w, "%s {", head);
+	w->indent++;
+}
+
+void
+kernel_close(struct kernel_text *w)
+{
+	w->indent--;
+	kernel_line(w, "}");
+}
+
+void
+kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
+{
+	kernel_line(w, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++) {", cls, cls, g->size[cls],
+		cls);
+	w->indent++;
+}
+
+/* What a reduction starts with. */
+char *
+kernel_identity(struct kernel_text *w, const struct scheme_op *o)
+{
+	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+	const bool max = o->f.reduce == REDUCE_MAX;
+
+	if (o->picks && ir_dtype_class(t) == IR_FLOAT)
+		return kernel_const(w, t, -0.0);
+	if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_NONE)
+		return kernel_const(w, t, 0);
+	if (o->f.reduce == REDUCE_PROD)
+		return kernel_const(w, t, 1);
+	if (ir_dtype_class(t) == IR_FLOAT)
+		return kernel_const(w, t, max ? -__builtin_inf() : __builtin_inf());
+	const int64_t low = tensor_lowest(t);
+	return kernel_const_expr(
+		w, &(struct expr){.dtype = (uint8_t)t, .whole = max ? low : tensor_wrap(t, ~low)});
+}
+
+/* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows.
+ */
+char *
+kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a, const char *b,
+	bool accumulator)
+{
+	if (o->f.reduce == REDUCE_SUM)
+		return talloc_asprintf(w->scratch, "%s + %s", a, b);
+	if (o->f.reduce == REDUCE_PROD)
+		return talloc_asprintf(w->scratch, "%s * %s", a, b);
+	if (accumulator)
+		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a,
+			o->f.reduce == REDUCE_MAX ? ">" : "<", b, a, b);
+	return talloc_asprintf(
+		w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
+}
+
+/* Where op o accumulates: f32 beside its result, if that is of 16 bits. */
+char *
+kernel_accumulator(struct kernel_text *w, const struct scheme_op *o)
+{
+	char *element = kernel_element(w, o, -1), *index = strchr(element, '[');
+
+	if (!w->wide_sums || w->s->tensor[o->out].wide < 0)
+		return element;
+	return talloc_asprintf(w->scratch, "f%d%s", o->out, index);
+}
+
+/* Does the accumulator have the result's own 16 bits? */
+bool
+kernel_is_narrow(const struct kernel_text *w, const struct scheme_op *o)
+{
+	const struct scheme_tensor *t = &w->s->tensor[o->out];
+
+	return t->where == SCHEME_MEMORY && (t->dtype == IR_f16 || t->dtype == IR_bf16) &&
+	       !(w->wide_sums && t->wide >= 0);
+}
+
+/* accumulator = reduce(accumulator, value) */
+void
+kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value)
+{
+	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
+	const char *to = kernel_accumulator(w, o);
+	const bool narrow = kernel_is_narrow(w, o);
+	const char *old =
+		narrow ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t), to) : to;
+	const char *sum = kernel_combined(w, o, old, value, false);
+
+	kernel_line(w, "%s = %s;", to, narrow ? kernel_stored(w, t, sum) : sum);
+}
+
+/* Stores value `v<out>` where somebody outside its loop reads it. */
+void
+kernel_store(struct kernel_text *w, const struct scheme_op *o)
+{
+	const struct scheme_tensor *t = &w->s->tensor[o->out];
+	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+
+	if (t->where == SCHEME_MEMORY)
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), kernel_stored(w, t->dtype, v));
+	else if (t->where == SCHEME_ROW)
+		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), v);
+}
+
+/* Does what op o reduces need a +0 of its own, so that no -0 comes out: a sum that has no loop, and
+ * so nothing that it starts with; the largest and the smallest, whose loops may take equals in any
+ * order. */
+static bool
+needs_zero(const struct scheme_op *o)
+{
+	if (ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
+		return false;
+	return o->f.reduce == REDUCE_MAX || o->f.reduce == REDUCE_MIN ||
+	       (o->f.reduce == REDUCE_SUM && !o->red_set && !o->picks);
+}
+
+/* The value of op o at the present indices. */
+char *
+kernel_value(struct kernel_text *w, const struct scheme_op *o)
+{
+	char *value = kernel_expr(w, o, o->f.body);
+
+	if (!needs_zero(o))
+		return value;
+	return talloc_asprintf(
+		w->scratch, "(%s + %s)", value, kernel_const(w, (enum ir_dtype)o->f.dtype, 0));
+}
+
+/* Does op o accumulate over the whole segment: over outer loops, or by number? */
+static bool
+accumulates_outside(const struct scheme_segment *g, const struct scheme_op *o)
+{
+	return o->red_set & scheme_outer_set(g) || o->scatter;
+}
+
+/* Fills what the whole segment accumulates into, beside the results where sums are kept there. */
+static void
+fill_results(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &w->s->op[g->op[k]];
+		if (!accumulates_outside(g, o))
+			continue;
+		const bool beside = w->s->tensor[o->out].wide >= 0;
+		const char *zero = kernel_identity(w, o), *name = kernel_memory(w, o->out);
+		if (beside)
+			name = talloc_asprintf(w->scratch, "f%d", o->out);
+		else
+			zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, zero);
+		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
+			scheme_elements(&w->s->tensor[o->out]));
+		kernel_line(w, "\t%s[i] = %s;", name, zero);
+		if (w->s->tensor[o->out].deep >= 0)
+			kernel_line(w, "memset(z%d, 0, %" PRId64 ");", o->out,
+				scheme_elements(&w->s->tensor[o->out]) * (int64_t)sizeof(double));
+	}
+}
+
+/* A mean that underflows to zero is +0, as its sum is. */
+char *
+kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum)
+{
+	const enum ir_dtype t = o->f.dtype == IR_f64 ? IR_f64 : IR_f32; /* of the accumulator */
+
+	return talloc_asprintf(w->scratch, "%s / %s + %s", sum, kernel_const(w, t, o->divisor),
+		kernel_const(w, t, 0));
+}
+
+/* What the whole segment summed is divided, if it is a mean; sums that were kept beside the results
+ * go there. */
+static void
+settle_results(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &w->s->op[g->op[k]];
+		const bool beside = w->s->tensor[o->out].wide >= 0;
+		if (!accumulates_outside(g, o) ||
+			(!beside && o->divisor == 0 && w->s->tensor[o->out].deep < 0))
+			continue;
+		const char *to = kernel_memory(w, o->out);
+		const char *sum = beside ? talloc_asprintf(w->scratch, "f%d[i]", o->out)
+					 : talloc_asprintf(w->scratch, "%s[i]", to);
+		sum = kernel_sum(w, o, sum);
+		if (o->divisor != 0)
+			sum = kernel_divided(w, o, sum);
+		if (beside)
+			sum = kernel_stored(w, (enum ir_dtype)o->f.dtype, sum);
+		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
+			scheme_elements(&w->s->tensor[o->out]));
+		kernel_line(w, "\t%s[i] = %s;", to, sum);
+	}
+}
+
+/* The loop over tiles of a class, or within one. */
+static void
+open_tile(struct kernel_text *w, const struct scheme_segment *g, int c, bool within)
+{
+	const int64_t n = g->size[c];
+
+	if (within)
+		kernel_line(w,
+			"for (int64_t i%d = o%d; i%d < (o%d + %d < %" PRId64
+			" ? o%d + %d : %" PRId64 "); i%d++) {",
+			c, c, c, c, SCHEME_TILE, n, c, SCHEME_TILE, n, c);
+	else
+		kernel_line(w, "for (int64_t o%d = 0; o%d < %" PRId64 "; o%d += %d) {", c, c, n, c,
+			SCHEME_TILE);
+	w->indent++;
+}
+
+/* All loops are outer ones: the others, tiles of two classes, what is in a tile. */
+static void
+open_tiled(struct kernel_text *w, const struct scheme_segment *g)
+{
+	const int inner = g->order[g->norder - 1];
+
+	for (int i = 0; i < g->nouter - 1; i++)
+		if (g->order[i] != g->tile)
+			kernel_open_loop(w, g, g->order[i]);
+	open_tile(w, g, g->tile, false);
+	open_tile(w, g, inner, false);
+	open_tile(w, g, g->tile, true);
+	kernel_line(w, "#pragma omp simd");
+	open_tile(w, g, inner, true);
+}
+
+static void
+open_outer(struct kernel_text *w, const struct scheme_segment *g)
+{
+	const struct scheme_op *first = &w->s->op[g->op[0]];
+	const bool scatter = first->scatter; /* it is alone then */
+
+	if (g->tile >= 0) {
+		open_tiled(w, g);
+		return;
+	}
+	for (int i = 0; i < g->nouter; i++) {
+		const int c = g->order[i];
+		if (i == g->nouter - 1 && g->nouter == g->norder && !scatter)
+			kernel_line(w, "#pragma omp simd");
+		const int64_t chunk = kernel_chunk(w, g, i, -1, 0);
+		if (chunk) {
+			kernel_open_chunks(w, g, c, chunk);
+			kernel_line(w, "#pragma GCC unroll 4");
+		}
+		kernel_open_counted(w, g, c, chunk);
+	}
+}
+
+/* Closes the loops of the outer nest; sums that are cut along one go to their doubles. */
+static void
+close_outer(struct kernel_text *w, const struct scheme_segment *g)
+{
+	for (int i = g->nouter; i-- > 0 && g->tile < 0;) {
+		kernel_close(w);
+		if (!kernel_chunk(w, g, i, -1, 0))
+			continue;
+		kernel_flush(w, g, i, -1);
+		kernel_close(w);
+	}
+}
+
+static void
+write_loops(struct kernel_text *w, int number)
+{
+	const struct scheme_segment *g = &w->s->segment[number];
+	const int before = w->indent;
+
+	kernel_find_ranges(w, g);
+	fill_results(w, g);
+	kernel_prologue(w, g);
+	if (g->block) {
+		const int64_t rows = g[-1].gemm.m;
+		kernel_line(w, "for (int64_t b0 = 0; b0 < %" PRId64 "; b0 += %" PRId64 ") {", rows,
+			g->block);
+		w->indent++;
+		kernel_line(w,
+			"const int64_t b1 = b0 + %" PRId64 " < %" PRId64 " ? b0 + %" PRId64
+			" : %" PRId64 ";",
+			g->block, rows, g->block, rows);
+		kernel_gemm(w, &g[-1], true);
+	}
+	open_outer(w, g);
+	for (int i = 0; i < g->nstages; i++)
+		kernel_stage(w, g, i);
+	close_outer(w, g);
+	while (w->indent > before)
+		kernel_close(w);
+	settle_results(w, g);
+}
+
+/* Pointers into scratch; results that are another tensor's memory are copied at the end. */
+static void
+declare_scratch(struct kernel_text *w)
+{
+	for (int t = 0; t < w->s->ntensors; t++) {
+		const struct scheme_tensor *x = &w->s->tensor[t];
+		if (x->wide >= 0)
+			kernel_line(w, "float *restrict f%d = (float *)(scratch + %" PRId64 ");", t,
+				x->wide);
+		if (x->deep >= 0)
+			kernel_line(w, "double *restrict z%d = (double *)(scratch + %" PRId64 ");",
+				t, x->deep);
+		if (x->scratch < 0)
+			continue;
+		const bool row = x->where == SCHEME_ROW;
+		const char *type = row ? kernel_compute_type(x->dtype) : kernel_ctype(x->dtype);
+		kernel_line(w, "%s *restrict %c%d = (%s *)(scratch + %" PRId64 ");", type,
+			row ? 'w' : 'm', t, type, x->scratch);
+	}
+}
+
+/* Number of the tensor that result r of the kernel is. */
+int
+kernel_result(const struct scheme *s, int r)
+{
+	const struct ir_op *k = s->kernel;
+	const struct ir_value *v =
+		k->code == OP_fuse ? ir_operand(k->body->last, r) : &k->result[r];
+
+	for (int t = s->ntensors; t-- > 0;)
+		if (s->tensor[t].value == v)
+			return t;
+	return -1;
+}
+
+static void
+copy_results(struct kernel_text *w)
+{
+	for (int r = 0; r < w->s->kernel->nresults; r++) {
+		const int t = kernel_result(w->s, r);
+		const struct scheme_tensor *x = &w->s->tensor[t];
+		const char *from = kernel_memory(w, t), *to = talloc_asprintf(w->scratch, "r%d", r);
+		if (strcmp(from, to) != 0)
+			kernel_line(w, "memcpy(%s, %s, %" PRId64 ");", to, from,
+				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
+	}
+}
+
+static void
+write_body(struct kernel_text *w)
+{
+	w->indent = 1;
+	kernel_literals(w);
+	declare_scratch(w);
+	for (int i = 0; i < w->s->nsegments; i++) {
+		const bool blocked = i + 1 < w->s->nsegments && w->s->segment[i + 1].block;
+		if (w->s->segment[i].kind == SCHEME_OWN)
+			own_host(w);
+		else if (w->s->segment[i].library)
+			kernel_conv(w, i);
+		else if (w->s->segment[i].kind == SCHEME_LOOPS &&
+			 w->s->op[w->s->segment[i].op[0]].scan.found)
+			kernel_scan(w, i);
+		else if (w->s->segment[i].kind == SCHEME_LOOPS)
+			write_loops(w, i);
+		else if (!blocked)
+			kernel_gemm(w, &w->s->segment[i], false);
+	}
+	copy_results(w);
+}
+
+static void
+write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs)
+{
+	const struct ir_op *k = s->kernel;
+	const char *restricted = in_place ? "" : "restrict ";
+
+	fprintf(out, "void\n%s(", name);
+	for (int j = 0; j < k->noperands; j++)
+		fprintf(out, "const %s *%sa%d, ",
+			kernel_ctype((enum ir_dtype)ir_operand_type(k, j)->dtype), restricted, j);
+	for (int r = 0; r < k->nresults; r++)
+		fprintf(out, "%s *%sr%d, ", kernel_ctype((enum ir_dtype)k->result[r].type->dtype),
+			restricted, r);
+	fprintf(out, "unsigned char *restrict scratch");
+	for (int i = 0; i < nargs; i++)
+		fprintf(out, ", int64_t s%d", i);
+	fputc(')', out);
+}
+
+void
+kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name, bool in_place,
+	struct kernel_args *args)
+{
+	char *body = NULL;
+	size_t size = 0;
+	struct kernel_text w = {
+		.s = s, .args = args, .scratch = talloc_new(NULL), .wide_sums = true};
+
+	*args = (struct kernel_args){0};
+	w.out = open_memstream(&body, &size);
+	if (!w.out || !w.scratch)
+		out_of_memory();
+	write_body(&w);
+	fclose(w.out);
+	if (prototype) {
+		write_head(prototype, s, name, in_place, args->n);
+		fputs(";\n", prototype);
+	}
+	write_head(out, s, name, in_place, args->n);
+	fputs("\n{\n", out);
+	fwrite(body, 1, size, out);
+	fputs("}\n", out);
+	free(body);
+	talloc_free(w.scratch);
+}
+
+char *
+kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
+	const char *coord)
+{
+	if (arg->kind == KERNEL_KEY)
+		return talloc_asprintf(owner, "INT64_C(%" PRId64 ")", arg->key);
+	if (arg->kind == KERNEL_START) {
+		int axis[IR_MAX_AXES];
+		const int n = ir_type_split_axes(arg->type, arg->dim, axis);
+		char *text = talloc_strdup(owner, "");
+		for (int i = 0; i < n; i++)
+			text = i == 0 ? talloc_asprintf_append(text, "%s[%d]", coord, axis[i])
+				      : talloc_asprintf(owner, "(%s * %d + %s[%d])", text,
+						m->axis[axis[i]].size, coord, axis[i]);
+		return talloc_asprintf(
+			owner, "%s * %" PRId64, text, ir_type_local_dim(m, arg->type, arg->dim));
+	}
+	char *text = talloc_strdup(owner, "");
+	for (int a = 0; a < m->naxes; a++) {
+		const struct ir_state x = arg->type->axis[a];
+		if (x.kind == IR_SINGLE && arg->other->axis[a].kind != IR_SINGLE)
+			text = talloc_asprintf_append(
+				text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
+	}
+	return text;
+}

@@ -1,0 +1,160 @@
+/* What the files that write one kernel share: kernel.c, lower/text/expr.c, lower/text/gemm.c. */
+#ifndef LOWER_KERNEL_TEXT_H
+#define LOWER_KERNEL_TEXT_H
+
+#include "lower/text/kernel.h"
+
+/* A loop of a stage, and the part of it that counts: lower/text/range.c. */
+struct kernel_range {
+	int cls;
+	int64_t size, most; /* of the class; of the loop's variable */
+	uint32_t inside;    /* computed indices that are inside in all of it; 0: all counts */
+	bool backwards;     /* all counts, from the last to the first */
+	char *low, *high;
+	char *value; /* where the loop is over the position: the class's index */
+};
+
+struct kernel_text {
+	FILE *out;
+	const struct scheme *s;
+	struct kernel_args *args;
+	void *scratch; /* talloc: texts of this kernel */
+	int indent;
+	int ntemps;
+	bool wide_sums; /* sums of 16-bit floats accumulate in f32 beside their results */
+	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the segment at work, by class */
+	/* For targets that keep values elsewhere: every value of a segment is a local of its
+	 * reader; the text of an element, NULL where it is the usual one. */
+	bool all_local;
+	char *(*element)(struct kernel_text *w, const struct scheme_op *o, int j);
+	void *data; /* of `element` */
+};
+
+/* printf at the present indentation, with a line end behind it. */
+void kernel_line(struct kernel_text *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Opens a block behind `head`, a loop over a class; closes one. */
+void kernel_open(struct kernel_text *w, const char *head);
+void kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls);
+void kernel_close(struct kernel_text *w);
+
+/*
+ * The loop over what counts of a class, cut into chunks where a sum asks for it:
+ * lower/text/sum.c. Chunks are opened first, by themselves, so that accumulators can stand
+ * between the two loops.
+ */
+void kernel_open_chunks(
+	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+void kernel_open_counted(
+	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
+
+/* Iterations of loop g->order[at] at a time because of sums in memory of the ops of a stage (-1: of
+ * all), at most `chunk`; 0: all. */
+int64_t kernel_chunk(const struct kernel_text *w, const struct scheme_segment *g, int at, int stage,
+	int64_t chunk);
+
+/* Adds what the ops of a stage (-1: of all) summed in memory in a chunk of loop g->order[at] to
+ * their doubles. */
+void kernel_flush(struct kernel_text *w, const struct scheme_segment *g, int at, int stage);
+
+/* The sum that op o made in memory, as a float: of its doubles, where it has such. */
+char *kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumulator);
+
+/* A segment's ops without loops, in front of its nest; stage `number` inside of the outer nest:
+ * lower/text/stage.c. */
+void kernel_prologue(struct kernel_text *w, const struct scheme_segment *g);
+void kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number);
+
+/* Where op o accumulates: f32 beside its result, if that is of 16 bits. Has it the result's own 16
+ * bits? */
+char *kernel_accumulator(struct kernel_text *w, const struct scheme_op *o);
+bool kernel_is_narrow(const struct kernel_text *w, const struct scheme_op *o);
+
+/* Number of the argument; it is added if it is new. */
+int kernel_arg(struct kernel_text *w, const struct kernel_arg *arg);
+
+/* The C type in which elements of type t are computed. */
+const char *kernel_compute_type(enum ir_dtype t);
+
+/* The element of memory tensor or row `t` that op o reads as load j (j = -1: writes), as an lvalue.
+ */
+char *kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
+
+/* What op o gets as load j: a local or an element, converted to the type it is computed in. */
+char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
+
+/* An assignment target `to` of element type t = `value`, rounded to t. */
+char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
+
+/* The value of an expression of op o; parts used twice become locals, written first. */
+char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
+
+/* The value of op o at the present indices. */
+char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
+
+/* Declares the positions of an access's computed indices, once each. Returns the condition under
+ * which all are inside of what the place has, NULL where they always are. */
+char *kernel_positions(
+	struct kernel_text *w, const struct scheme_op *o, const struct form_access *x);
+
+/* The name of the local that holds the position of a computed index. */
+char *kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index);
+
+/* Declares the elements of the literals that the scheme reads: arrays of their bits, before code.
+ */
+void kernel_literals(struct kernel_text *w);
+
+/* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
+void kernel_store(struct kernel_text *w, const struct scheme_op *o);
+
+/* What a reduction starts with; `a` and `b` reduced (an accumulator: max and min are plain
+ * comparisons). */
+char *kernel_identity(struct kernel_text *w, const struct scheme_op *o);
+char *kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
+	const char *b, bool accumulator);
+
+/* Accumulator v<out> of op o, once it is complete: divided where the op says so, rounded to its
+ * element type. */
+void kernel_settle(struct kernel_text *w, const struct scheme_op *o);
+
+/* The complete sum of a mean, divided. */
+char *kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum);
+
+/* Element of op o's result = reduce(element, value). */
+void kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *value);
+
+/* Number of the tensor that result r of the kernel is. */
+int kernel_result(const struct scheme *s, int r);
+
+/* A constant of that type. */
+char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
+/* The same of a node EXPR_CONST, exact for all integers. */
+char *kernel_const_expr(struct kernel_text *w, const struct expr *e);
+
+/* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
+void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
+
+/*
+ * Finds the ranges of the loops of a segment that has one op. Opens a loop that has one. Is
+ * computed index `index` inside by them, and is its position the variable of a loop (else `value`
+ * stays)?
+ */
+void kernel_find_ranges(struct kernel_text *w, const struct scheme_segment *g);
+void kernel_open_range(
+	struct kernel_text *w, const struct kernel_range *r, const char *first, const char *end);
+bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
+
+/* Is a loop of the segment at work over positions, not over the index that it belongs to? */
+bool kernel_goes_by_position(const struct kernel_text *w);
+
+/* The running sums of segment `number`. */
+void kernel_scan(struct kernel_text *w, int number);
+
+/* The convolution of segment `number`. */
+void kernel_conv(struct kernel_text *w, int number);
+
+/* Name of a tensor's memory. */
+char *kernel_memory(struct kernel_text *w, int tensor);
+
+#endif
