@@ -13,7 +13,7 @@ static const struct {
 	enum ir_dclass class;
 } dtype_row[] = {
 #define DTYPE(name, bytes, ctype, class, tag) {#name, bytes, IR_##class},
-#include "runtime/dtype.def"
+#include "runtime/kernel/dtype.def"
 #undef DTYPE
 };
 

@@ -24,7 +24,7 @@ enum ir_limit {
 
 enum ir_dtype {
 #define DTYPE(name, bytes, ctype, class, tag) IR_##name,
-#include "runtime/dtype.def"
+#include "runtime/kernel/dtype.def"
 #undef DTYPE
 	IR_NDTYPES
 };

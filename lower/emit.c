@@ -140,7 +140,7 @@ lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *nam
 	if (s) {
 		struct kernel_args args;
 		char *inner = talloc_asprintf(owner, "%s_kernel", name);
-		fprintf(out, "#include \"runtime/kernel.h\"\n\nstatic ");
+		fprintf(out, "#include \"runtime/kernel/kernel.h\"\n\nstatic ");
 		kernel_write(out, NULL, s, inner, false, &args);
 		write_wrapper(out, m, op, name, &args);
 		*scratch_bytes = (uint64_t)s->scratch_bytes;

@@ -1,10 +1,10 @@
 /* What happens between the steps of a run: see runtime/control.h. */
 #include "runtime/control.h"
-#include "runtime/checkpoint.h"
-#include "runtime/clock.h"
-#include "runtime/params.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/trace/clock.h"
+#include "runtime/data/params.h"
 #include "runtime/signals.h"
-#include "runtime/value.h"
+#include "runtime/data/value.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

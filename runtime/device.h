@@ -4,7 +4,7 @@
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
 
-#include "runtime/engine.h"
+#include "runtime/comm/engine.h"
 
 struct rt_device {
 	const char *name;

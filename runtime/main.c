@@ -7,14 +7,14 @@
  * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0, or one
  * of those of runtime/status.h. */
 #include "runtime/bind.h"
-#include "runtime/params.h"
-#include "runtime/same.h"
-#include "runtime/shrunk.h"
+#include "runtime/data/params.h"
+#include "runtime/comm/same.h"
+#include "runtime/data/shrunk.h"
 #include "runtime/signals.h"
 #include "runtime/start.h"
-#include "runtime/threads.h"
+#include "runtime/comm/threads.h"
 #include "runtime/train.h"
-#include "runtime/watchdog.h"
+#include "runtime/comm/watchdog.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

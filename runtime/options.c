@@ -1,7 +1,7 @@
 /* Options: one table row each; see runtime/options.h. `-name value` and `-name=value` are the same,
  * and a second dash is allowed. */
 #include "runtime/options.h"
-#include "runtime/position.h"
+#include "runtime/data/position.h"
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* A rank's parts, and what a step function calls: see runtime/rank.h. */
 #include "runtime/rank.h"
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include <stdlib.h>
 
 /* Events a track of a trace keeps: some hundred steps of a large model, 12 MB. */

@@ -3,9 +3,9 @@
 #define RUNTIME_RANK_H
 
 #include "runtime/device.h"
-#include "runtime/layout.h"
+#include "runtime/comm/layout.h"
 #include "runtime/options.h"
-#include "runtime/position.h"
+#include "runtime/data/position.h"
 
 /* Measures the time in kernels and in waits over the steps that are watched. */
 struct rt_probe {

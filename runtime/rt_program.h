@@ -17,7 +17,7 @@
 #ifndef RUNTIME_RT_PROGRAM_H
 #define RUNTIME_RT_PROGRAM_H
 
-#include "runtime/dtype.h"
+#include "runtime/kernel/dtype.h"
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
@@ -38,7 +38,7 @@ struct rt_axis {
 
 enum rt_role { RT_INPUT, RT_PARAM, RT_STATE, RT_OUTPUT };
 
-/* Initial values (runtime/init.h computes them, for every target and layout the same).
+/* Initial values (runtime/kernel/init.h computes them, for every target and layout the same).
  * With fan_in = dims[rank-2] and fan_out = dims[rank-1] of the global tensor (rank 1: both are
  * dims[0], rank 0: both 1), n a standard normal number and u a uniform one of [0,1):
  *	zeros 0, ones 1, constant mean, normal mean + scale*n, uniform mean + scale*(2u-1),

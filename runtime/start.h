@@ -2,7 +2,7 @@
 #ifndef RUNTIME_START_H
 #define RUNTIME_START_H
 
-#include "runtime/data.h"
+#include "runtime/data/data.h"
 
 /* Fills r->start and r->steps from the options and the -load file. All ranks call it together and
  * agree; whether they have read the same is compared later (rt_same_files). */

@@ -1,5 +1,5 @@
 /* What went wrong, and the exit code that it means. A status is filled once, by the first failure;
- * ranks agree on one (rt_agree in runtime/world.h) and rank 0 prints it. */
+ * ranks agree on one (rt_agree in runtime/comm/world.h) and rank 0 prints it. */
 #ifndef RUNTIME_STATUS_H
 #define RUNTIME_STATUS_H
 

@@ -1,9 +1,9 @@
 /* The step loop and the evaluation: see runtime/train.h. */
 #include "runtime/train.h"
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include "runtime/control.h"
-#include "runtime/params.h"
-#include "runtime/value.h"
+#include "runtime/data/params.h"
+#include "runtime/data/value.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #ifndef RUNTIME_TRAIN_H
 #define RUNTIME_TRAIN_H
 
-#include "runtime/data.h"
+#include "runtime/data/data.h"
 
 /* Runs the training steps and prints what belongs to them. */
 bool rt_train(struct rt_rank *r, const struct rt_data *d);

@@ -1,5 +1,5 @@
 /* Numbers that look random, the same everywhere: splitmix64 (Steele, Lea, Flood 2014). For hashes
- * and for searches and samples that a seed makes; programs draw theirs from runtime/rng.h. */
+ * and for searches and samples that a seed makes; programs draw theirs from runtime/kernel/rng.h. */
 #ifndef IR_MIX_H
 #define IR_MIX_H
 

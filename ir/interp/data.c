@@ -5,7 +5,7 @@
  * numbers whatever the layout.
  */
 #include "ir/interp/internal.h"
-#include "runtime/init.h"
+#include "runtime/kernel/init.h"
 
 #include <math.h>
 #include <string.h>

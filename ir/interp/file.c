@@ -1,9 +1,9 @@
-/* Rows of the data set: a safetensors file, in the order that programs read it (runtime/batch.h).
+/* Rows of the data set: a safetensors file, in the order that programs read it (runtime/data/batch.h).
  */
 #include "ir/interp/internal.h"
-#include "runtime/batch.h"
-#include "runtime/safetensors.h"
-#include "runtime/value.h"
+#include "runtime/data/batch.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/data/value.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -1,8 +1,8 @@
 /* Params and states as a safetensors file, as a program's -save writes it. */
 #include "ir/interp/internal.h"
 #include "ir/base/array.h"
-#include "runtime/position.h"
-#include "runtime/value.h"
+#include "runtime/data/position.h"
+#include "runtime/data/value.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -7,9 +7,9 @@
  */
 #include "ir/interp/internal.h"
 #include "ir/ops/literal.h"
-#include "runtime/bits.h"
-#include "runtime/half.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/bits.h"
+#include "runtime/kernel/half.h"
+#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 #include <math.h>
@@ -94,7 +94,7 @@ rem_i(wide x, wide y)
 	return y == 0 ? x : x % y;
 }
 
-/* The larger and the smaller, a NaN if either is one: as runtime/scalar_math.h. */
+/* The larger and the smaller, a NaN if either is one: as runtime/kernel/scalar_math.h. */
 static double
 max_f(double a, double b)
 {

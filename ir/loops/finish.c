@@ -4,7 +4,7 @@
  * everywhere.
  */
 #include "ir/loops/build.h"
-#include "runtime/gemm.h"
+#include "runtime/kernel/gemm.h"
 
 #include <talloc.h>
 

@@ -23,7 +23,7 @@
 #define IR_SCHEME_H
 
 #include "ir/ops/form.h"
-#include "runtime/conv.h"
+#include "runtime/kernel/conv.h"
 
 enum scheme_limit {
 	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */

@@ -1,7 +1,7 @@
 /* The terms of a row as expressions, once sizes and attributes are known. */
 #include "ir/ops/form_match.h"
 
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 #include <inttypes.h>

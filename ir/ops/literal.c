@@ -4,7 +4,7 @@
 #include "ir/base/array.h"
 #include "ir/base/hex.h"
 #include "ir/interp/interp.h"
-#include "runtime/value.h"
+#include "runtime/data/value.h"
 
 #include <inttypes.h>
 #include <math.h>

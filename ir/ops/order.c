@@ -1,7 +1,7 @@
 /* The ops sort and topk: types, layouts, local rows. */
 #include "ir/ops/order.h"
 
-#include "runtime/order.h"
+#include "runtime/kernel/order.h"
 
 #include <inttypes.h>
 #include <math.h>

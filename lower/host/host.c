@@ -162,7 +162,7 @@ write_kernels(struct host *h)
 		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
 		"*/\n",
 		h->p->module->name ? h->p->module->name : "main");
-	fprintf(h->header, "#include \"runtime/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
+	fprintf(h->header, "#include \"runtime/kernel/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
 	bool ok = write_sums(h);
 	for (int i = 0; i < h->p->nactions && ok; i++)
 		if (h->p->action[i].kind == LOWER_KERNEL)

@@ -1,10 +1,10 @@
 /*
- * Random numbers by position, as runtime/rng.h draws them: Philox4x32-10, ten rounds of integer
+ * Random numbers by position, as runtime/kernel/rng.h draws them: Philox4x32-10, ten rounds of integer
  * arithmetic, here on 64-bit integers that hold 32 bits each. Uniform numbers and bits are the same
  * to the bit.
  */
 #include "lower/stablehlo/hlo.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 

@@ -17,7 +17,7 @@ kernel_ctype(enum ir_dtype t)
 {
 	static const char *const name[] = {
 #define DTYPE(name, bytes, ctype, class, tag) #ctype,
-#include "runtime/dtype.def"
+#include "runtime/kernel/dtype.def"
 #undef DTYPE
 	};
 

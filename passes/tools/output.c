@@ -1,5 +1,5 @@
 /*
- * Output files: runtime/write_file.h says how they are written, so that a failure leaves no half.
+ * Output files: runtime/data/write_file.h says how they are written, so that a failure leaves no half.
  */
 #include "passes/tools/dopt/driver.h"
 

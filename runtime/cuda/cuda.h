@@ -5,7 +5,7 @@
 #include "runtime/cuda/args.h"
 #include "runtime/cuda/rt_cuda.h"
 #include "runtime/device.h"
-#include "runtime/region.h"
+#include "runtime/comm/region.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>

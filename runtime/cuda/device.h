@@ -21,11 +21,11 @@
 #pragma nv_diag_suppress 177
 #endif
 
-#include "runtime/bits.h"
-#include "runtime/half.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/bits.h"
+#include "runtime/kernel/half.h"
+#include "runtime/kernel/rng.h"
 
-/* --- scalar functions: as runtime/kernel.h has them for the host ------------------------------ */
+/* --- scalar functions: as runtime/kernel/kernel.h has them for the host ------------------------------ */
 
 #define DEV_FLOATS_1(name, f32, f64)                                                               \
 	DEV float name(float x)                                                                    \

@@ -4,10 +4,10 @@
  * each other's memory. */
 #include "runtime/cuda/cuda.h"
 
-#include "runtime/clock.h"
-#include "runtime/layout.h"
-#include "runtime/parts.h"
-#include "runtime/watchdog.h"
+#include "runtime/trace/clock.h"
+#include "runtime/comm/layout.h"
+#include "runtime/comm/parts.h"
+#include "runtime/comm/watchdog.h"
 
 #include <stdlib.h>
 

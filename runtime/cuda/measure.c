@@ -4,7 +4,7 @@
 #include "runtime/cuda/measure.h"
 
 #include "runtime/cuda/cuda.h"
-#include "runtime/measure_impl.h"
+#include "runtime/measure/impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* The op profiler on a CUDA device: runtime/measure.h with kernels that are timed by events. */
+/* The op profiler on a CUDA device: runtime/measure/measure.h with kernels that are timed by events. */
 #ifndef RUNTIME_CUDA_MEASURE_H
 #define RUNTIME_CUDA_MEASURE_H
 
 #include "runtime/cuda/rt_cuda.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 
 /* As rt_measure_main; `cuda` has the kernels that the functions of `m` launch. */
 int rt_cuda_measure_main(

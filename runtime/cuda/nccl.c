@@ -4,7 +4,7 @@
  * of its own: sums agree with other transports up to rounding. */
 #include "runtime/cuda/cuda.h"
 
-#include "runtime/parts.h"
+#include "runtime/comm/parts.h"
 
 #include <nccl.h>
 #include <stdlib.h>

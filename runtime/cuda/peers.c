@@ -12,7 +12,7 @@
  * those of the host's transports, to the bit, as far as both round alike. */
 #include "runtime/cuda/cuda.h"
 
-#include "runtime/event.h"
+#include "runtime/comm/event.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #ifndef RUNTIME_CUDA_RT_CUDA_H
 #define RUNTIME_CUDA_RT_CUDA_H
 
-#include "runtime/conv.h"
+#include "runtime/kernel/conv.h"
 #include "runtime/rt_program.h"
 
 /* Exit code where no device can be used: neither the program nor its input is at fault. */

@@ -3,7 +3,7 @@
  * looks at the clock, which bound how wrong a time can be. */
 #include "runtime/cuda/cuda.h"
 
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include "runtime/rank.h"
 
 #include <stdlib.h>

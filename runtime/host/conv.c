@@ -1,8 +1,8 @@
-/* Convolutions: see runtime/conv.h. A shape is compiled once (0.2 ms and more); each call then
+/* Convolutions: see runtime/kernel/conv.h. A shape is compiled once (0.2 ms and more); each call then
  * copies into oneDNN's layouts, convolves, and copies back. The copies and what oneDNN needs itself
  * lie in the caller's scratch memory. How much that is only oneDNN knows: where it is more than a
  * caller could guess, the call takes memory of its own. */
-#include "runtime/conv.h"
+#include "runtime/kernel/conv.h"
 #include <dnnl.h>
 #include <stdatomic.h>
 #include <stdbool.h>

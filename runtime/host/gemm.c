@@ -1,7 +1,7 @@
-/* Matrix products: see runtime/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's
+/* Matrix products: see runtime/kernel/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's
  * vector unit; it has no double precision, whose only user is checking, so that is a loop here. */
-#include "runtime/gemm.h"
-#include "runtime/threads.h"
+#include "runtime/kernel/gemm.h"
+#include "runtime/comm/threads.h"
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>

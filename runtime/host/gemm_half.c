@@ -1,7 +1,7 @@
-/* Matrix products of f16 and bf16: see runtime/gemm.h. Blocks of both operands are widened to f32
+/* Matrix products of f16 and bf16: see runtime/kernel/gemm.h. Blocks of both operands are widened to f32
  * and multiplied there, so sums are in f32, and are rounded once at the end. A block is used for
  * hundreds of products an element, which hides what widening costs. */
-#include "runtime/gemm.h"
+#include "runtime/kernel/gemm.h"
 #include "runtime/host/half_rows.h"
 
 enum { ROWS = RT_GEMM_HALF_ROWS, COLUMNS = RT_GEMM_HALF_COLUMNS, SUM = RT_GEMM_HALF_SUM };

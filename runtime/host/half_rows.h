@@ -2,7 +2,7 @@
 #ifndef RUNTIME_HOST_HALF_ROWS_H
 #define RUNTIME_HOST_HALF_ROWS_H
 
-#include "runtime/half.h"
+#include "runtime/kernel/half.h"
 
 #include <stdbool.h>
 

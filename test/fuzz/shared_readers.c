@@ -8,7 +8,7 @@
 #include "passes/analysis/profile/text.h"
 #include "passes/analysis/trace/measure.h"
 #include "passes/analysis/trace/report.h"
-#include "runtime/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

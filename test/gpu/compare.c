@@ -8,8 +8,8 @@
  * from the interpreter, in lines "KIND SIZE NAME": acosh of a number near 1 makes much of the last
  * place of its operand, and an output in f64 may come from f32.
  */
-#include "runtime/half.h"
-#include "runtime/safetensors.h"
+#include "runtime/kernel/half.h"
+#include "runtime/data/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * are then threads of one process. The matrix products of the host, which a CUDA program does not
  * call, are left out too. */
 #include "runtime/cuda/cuda.h"
-#include "runtime/threads.h"
+#include "runtime/comm/threads.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "test/interp/build.h"
 
 #include "ir/ops/literal.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Bits of numbers, powers of integers and windows, against loops that say what they are. */
 #include "test/interp/build.h"
 
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <float.h>
 #include <math.h>

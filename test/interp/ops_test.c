@@ -1,7 +1,7 @@
 /* Every op of the table against a closed form or a loop of its own. */
 #include "test/interp/build.h"
 
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <float.h>
 #include <math.h>

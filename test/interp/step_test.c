@@ -1,11 +1,11 @@
 /* Steps: initial values, inputs, what lives from step to step, comparisons of modules. */
 #include "test/interp/build.h"
 
-#include "runtime/batch.h"
-#include "runtime/half.h"
-#include "runtime/init.h"
-#include "runtime/rng.h"
-#include "runtime/safetensors.h"
+#include "runtime/data/batch.h"
+#include "runtime/kernel/half.h"
+#include "runtime/kernel/init.h"
+#include "runtime/kernel/rng.h"
+#include "runtime/data/safetensors.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 
 enum {
 	MOST_RANKS = 8,
-	QUEUE = 256, /* posted and not complete, as in runtime/engine_host.c */
+	QUEUE = 256, /* posted and not complete, as in runtime/comm/engine_host.c */
 };
 
 struct rank {

@@ -11,9 +11,9 @@
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/memory.h"
-#include "runtime/half.h"
+#include "runtime/kernel/half.h"
 #include "runtime/rt_program.h"
-#include "runtime/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <setjmp.h>
 #include <signal.h>

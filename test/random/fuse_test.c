@@ -4,7 +4,7 @@
  * means the same. test/cuda/random_fuse_test.c is the same for kernels of the cuda target.
  */
 #include "passes/fuse/fuse.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 #include "test/lower/program.h"
 #include "test/random/check.h"
 

@@ -4,7 +4,7 @@
  * are smooth where a param reaches: shared_rows.c keeps ops with kinks away from it.
  */
 #include "ir/interp/interp.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 #include "test/random/check.h"
 
 #include <setjmp.h>

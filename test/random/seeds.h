@@ -8,7 +8,7 @@
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
 
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <execinfo.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "ir/ops/form.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 
 #include <math.h>
 #include <stdio.h>

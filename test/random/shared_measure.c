@@ -5,7 +5,7 @@
  */
 #include "ir/interp/interp.h"
 #include "ir/ops/row.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 #include "test/random/generate.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "ir/interp/interp.h"
 #include "passes/manager/pipeline.h"
 #include "passes/registry.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/rng.h"
 #include "test/random/check.h"
 
 #include <stdlib.h>

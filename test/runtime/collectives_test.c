@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "passes/analysis/collective/collective.h"
-#include "runtime/engine.h"
-#include "runtime/half.h"
-#include "runtime/layout.h"
-#include "runtime/parts.h"
-#include "runtime/region.h"
-#include "runtime/rng.h"
-#include "runtime/value.h"
+#include "runtime/comm/engine.h"
+#include "runtime/kernel/half.h"
+#include "runtime/comm/layout.h"
+#include "runtime/comm/parts.h"
+#include "runtime/comm/region.h"
+#include "runtime/kernel/rng.h"
+#include "runtime/data/value.h"
 
 enum { MAX_RANKS = 8, BUFS = 2, KINDS = RT_SEND + 1 };
 

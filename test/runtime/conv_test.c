@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "runtime/conv.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/conv.h"
+#include "runtime/kernel/rng.h"
 
 enum { X, F, Y };
 

@@ -4,11 +4,11 @@
  * returns. Most delays are none.
  */
 #include <stdio.h>
-#include "runtime/clock.h"
-#include "runtime/rng.h"
+#include "runtime/trace/clock.h"
+#include "runtime/kernel/rng.h"
 #include "test/random/seeds.h"
 #include "test/runtime/slow.h"
-#include "runtime/engine_host.c"
+#include "runtime/comm/engine_host.c"
 
 enum {
 	SEEDS = 24,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdatomic.h>
 #include <cmocka.h>
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include "runtime/rt_program.h"
 
 /* A rank computes for so long if nothing ends it: much longer than being woken can take. */

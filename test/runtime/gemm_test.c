@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "runtime/gemm.h"
-#include "runtime/half.h"
-#include "runtime/rng.h"
+#include "runtime/kernel/gemm.h"
+#include "runtime/kernel/half.h"
+#include "runtime/kernel/rng.h"
 
 enum { PAD = 3, BATCH = 3, ROOM = BATCH * 700 * 40 };
 

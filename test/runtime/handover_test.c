@@ -8,9 +8,9 @@
  *	a = 1    10 ---- 11
  */
 #include <stdio.h>
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include "test/runtime/slow.h"
-#include "runtime/engine_host.c"
+#include "runtime/comm/engine_host.c"
 
 /* A communication thread takes so long to give the transport up: long enough for the computing one
  * to find it taken, and to fall asleep. */

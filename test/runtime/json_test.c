@@ -1,5 +1,5 @@
 /* Numbers, strings in place and skipped values of JSON, against what they stand for. */
-#include "runtime/json.h"
+#include "runtime/data/json.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The op profiler: kernels whose time is known are touched and not timed, numbers that are too small
  * for full precision are zero while kernels run, and integers are drawn as in training. In a child, because the profiler takes
  * standard output away. */
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

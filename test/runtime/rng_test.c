@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "runtime/batch.h"
-#include "runtime/init.h"
+#include "runtime/data/batch.h"
+#include "runtime/kernel/init.h"
 
 /* Lines "philox4x32 10" of Random123's kat_vectors. */
 static void

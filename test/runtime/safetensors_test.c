@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "runtime/rng.h"
-#include "runtime/safetensors.h"
+#include "runtime/kernel/rng.h"
+#include "runtime/data/safetensors.h"
 
 /* A new temporary file's name, from malloc. */
 static char *

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "runtime/digest.h"
-#include "runtime/ranks_text.h"
-#include "runtime/same.h"
+#include "runtime/data/digest.h"
+#include "runtime/comm/ranks_text.h"
+#include "runtime/comm/same.h"
 
 #include <pthread.h>
 #include <string.h>

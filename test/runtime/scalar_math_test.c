@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "runtime/half.h"
-#include "runtime/scalar_math.h"
+#include "runtime/kernel/half.h"
+#include "runtime/kernel/scalar_math.h"
 
 /* One float in so many is tried; a prime, so that all low bits occur. */
 #define STRIDE 1499

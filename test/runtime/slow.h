@@ -1,6 +1,6 @@
 /*
  * Programs whose ranks and communication threads are held up where they hand work to each other.
- * A test includes runtime/engine_host.c behind this, in place of the library's; what it calls then
+ * A test includes runtime/comm/engine_host.c behind this, in place of the library's; what it calls then
  * has slow_point before each of these operations. Programs run in a child process, since what is
  * lost between threads shows as waiting for ever.
  */

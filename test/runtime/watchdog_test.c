@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "runtime/clock.h"
+#include "runtime/trace/clock.h"
 #include "runtime/rt_program.h"
-#include "runtime/watchdog.h"
+#include "runtime/comm/watchdog.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "runtime/write_file.h"
+#include "runtime/data/write_file.h"
 
 struct fixture {
 	char *folder;

@@ -5,7 +5,7 @@
  */
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/estimate/network_impl.h"
-#include "runtime/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <string.h>
 

@@ -20,9 +20,9 @@ endfunction()
 # The flags of the compiler are in the first of these files.
 set(shared ${CONFIG} ${ROOT}/ir/ops/ops.def ${ROOT}/ir/ops/scalar.def ${ROOT}/ir/ops/form*.[ch] ${ROOT}/ir/ops/expr.c
 	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/own.[ch]
-	${ROOT}/runtime/scalar_*.h ${ROOT}/runtime/half.h ${ROOT}/runtime/rng.h)
+	${ROOT}/runtime/kernel/scalar_*.h ${ROOT}/runtime/kernel/half.h ${ROOT}/runtime/kernel/rng.h)
 hash_files(host "${FLAGS}" ${shared} ${ROOT}/lower/text/*.[ch] ${ROOT}/lower/host/*.[ch] ${ROOT}/runtime/host/*.[ch]
-	${ROOT}/runtime/kernel.h)
+	${ROOT}/runtime/kernel/kernel.h)
 hash_files(cuda "${FLAGS}" ${shared} ${ROOT}/lower/text/*.[ch] ${ROOT}/lower/cuda/*.[ch] ${ROOT}/runtime/cuda/*.[ch])
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
 "/* The code and the libraries behind measured times; written by passes/analysis/profile/backend.cmake. */

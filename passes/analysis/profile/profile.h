@@ -152,7 +152,7 @@ struct profile_op profile_op_mean(const struct profile_op *a, const struct profi
  * by chance takes one that is too low. The median; but where runs were so few or so far apart that
  * its confidence interval (95 %) goes beyond PROFILE_PRECISION, the median and what it goes beyond.
  */
-#define PROFILE_PRECISION 0.02 /* what measuring ends at: runtime/measure_impl.h */
+#define PROFILE_PRECISION 0.02 /* what measuring ends at: runtime/measure/impl.h */
 double profile_op_careful(const struct profile_op *op);
 
 /* Is it a kernel of several ops? */

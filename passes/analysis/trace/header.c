@@ -1,7 +1,7 @@
 /* The header of a trace: "otherData", with the tables of kernels and collectives. */
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/trace/impl.h"
-#include "runtime/trace.h"
+#include "runtime/trace/trace.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define PASSES_ANALYSIS_TRACE_JSON_H
 
 #include "ir/base/diag.h"
-#include "runtime/json.h"
+#include "runtime/data/json.h"
 
 enum {
 	TRACE_MAX_FIELDS = 20, /* of one kind of object: the header has most */

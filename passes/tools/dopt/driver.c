@@ -16,7 +16,7 @@
 #include "passes/tools/dopt/measure.h"
 #include "passes/tools/report/report.h"
 #include "passes/tools/dopt/trial.h"
-#include "runtime/write_file.h"
+#include "runtime/data/write_file.h"
 #include "ir/base/suggest.h"
 
 #include <errno.h>

@@ -27,7 +27,7 @@
 #include "ir/interp/interp.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/pipeline.h"
-#include "runtime/write_file.h"
+#include "runtime/data/write_file.h"
 
 #include <stdio.h>
 

@@ -202,7 +202,7 @@ drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
 	return kept;
 }
 
-/* The transports that a program of this target measures, as runtime/measure.c has them. */
+/* The transports that a program of this target measures, as runtime/measure/measure.c has them. */
 static const char *
 transport_of(const struct measure *s)
 {

@@ -1,4 +1,4 @@
-/* The program that measures: kernels, and the tables for runtime/measure.h. */
+/* The program that measures: kernels, and the tables for runtime/measure/measure.h. */
 #include "passes/tools/dopt/measure_impl.h"
 
 #include "ir/ops/order.h"
@@ -91,7 +91,7 @@ write_kernel_files(struct measure *s, int *nfiles)
 	return good;
 }
 
-/* Functions call_0 ... that runtime/measure.h calls. */
+/* Functions call_0 ... that runtime/measure/measure.h calls. */
 static void
 write_host_calls(const struct measure *s, FILE *out)
 {

@@ -1,6 +1,6 @@
 /*
  * -emit=timeline: the predicted step in Chrome's trace format, which Perfetto opens. Names,
- * categories and arguments are those of the traces that programs write (runtime/trace_write.c), so
+ * categories and arguments are those of the traces that programs write (runtime/trace/write.c), so
  * that both can be compared, and processes have numbers that no rank has, so that the events of
  * both can stand in one file. docs/reports.md describes the fields.
  */
@@ -14,7 +14,7 @@
 enum {
 	TIMELINE_VERSION = 1,
 	PREDICTED_PID = 1 << 20, /* of device 0; ranks are counted from 0 and are fewer */
-	THREAD_COMPUTE = 0,      /* as in runtime/trace_write.c */
+	THREAD_COMPUTE = 0,      /* as in runtime/trace/write.c */
 	THREAD_COMMUNICATION = 1,
 };
 

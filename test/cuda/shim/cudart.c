@@ -2,7 +2,7 @@
  * everything is done at once and in memory, streams and events have nothing to wait for. Two
  * devices that see each other. */
 #include "fibers.h"
-#include "../../../runtime/half.h"
+#include "../../../runtime/kernel/half.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>

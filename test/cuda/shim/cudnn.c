@@ -6,7 +6,7 @@
  * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that a real cuDNN was asked about have the algorithms
  * that it has named (test/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
 #if __has_include(<cudnn.h>)
-#include "runtime/half.h"
+#include "runtime/kernel/half.h"
 
 #include <cudnn.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Linked into a program with -Wl,--wrap=FUNCTION for each function below: STUCK_IN names the one
  * in which rank 1 stops, as by a signal, or for rt_data_train never comes back in step 6. Every
  * step takes 10 ms, so that programs run for as long on any machine. */
-#include "runtime/data.h"
-#include "runtime/world.h"
+#include "runtime/data/data.h"
+#include "runtime/comm/world.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

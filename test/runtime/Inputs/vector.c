@@ -1,5 +1,5 @@
 /* One loop for each scalar function. */
-#include "runtime/scalar_math.h"
+#include "runtime/kernel/scalar_math.h"
 
 #define LOOP(name)                                                                                 \
 	void loop_##name(float *restrict to, const float *restrict from);                          \

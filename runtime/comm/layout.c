@@ -1,0 +1,169 @@
+/* Layouts: see runtime/comm/layout.h. */
+#include "runtime/comm/layout.h"
+
+int64_t
+rt_places(const struct rt_program *p)
+{
+	int64_t n = 1;
+	for (int a = 0; a < p->naxes; a++)
+		n *= p->axes[a].is_time ? 1 : p->axes[a].size;
+	return n;
+}
+
+void
+rt_place_coords(const struct rt_program *p, int64_t place, int64_t *coord)
+{
+	for (int a = 0; a < RT_MAX_AXES; a++)
+		coord[a] = 0;
+	for (int a = p->naxes - 1; a >= 0; a--) {
+		if (p->axes[a].is_time)
+			continue;
+		coord[a] = place % p->axes[a].size;
+		place /= p->axes[a].size;
+	}
+}
+
+int64_t
+rt_axis_stride(const struct rt_program *p, int axis)
+{
+	int64_t stride = 1;
+	for (int a = axis + 1; a < p->naxes; a++)
+		stride *= p->axes[a].is_time ? 1 : p->axes[a].size;
+	return stride;
+}
+
+int64_t
+rt_tensor_elements(const struct rt_tensor *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++)
+		n *= t->dims[d];
+	return n;
+}
+
+/* Is the tensor split over this axis? */
+static bool
+split_over(const struct rt_tensor *t, int axis)
+{
+	for (int d = 0; d < t->rank; d++)
+		for (int i = 0; i < t->split[d].n; i++)
+			if (t->split[d].axis[i] == axis)
+				return true;
+	return false;
+}
+
+int64_t
+rt_tensor_slices(const struct rt_program *p, const struct rt_tensor *t)
+{
+	int64_t n = 1;
+	for (int a = 0; a < p->naxes; a++)
+		if (p->axes[a].is_time && split_over(t, a))
+			n *= p->axes[a].size;
+	return n;
+}
+
+int64_t
+rt_tensor_box(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord,
+	int64_t slice, struct rt_box *box)
+{
+	int64_t at[RT_MAX_AXES] = {0};
+	for (int a = p->naxes - 1; a >= 0; a--) {
+		at[a] = coord[a];
+		if (p->axes[a].is_time && split_over(t, a)) {
+			at[a] = slice % p->axes[a].size;
+			slice /= p->axes[a].size;
+		}
+	}
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++) {
+		int64_t number = 0, parts = 1;
+		for (int i = 0; i < t->split[d].n; i++) {
+			const int a = t->split[d].axis[i];
+			number = number * p->axes[a].size + at[a];
+			parts *= p->axes[a].size;
+		}
+		box->extent[d] = t->dims[d] / parts;
+		box->start[d] = number * box->extent[d];
+		n *= box->extent[d];
+	}
+	return n;
+}
+
+bool
+rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord)
+{
+	for (int a = 0; a < p->naxes; a++)
+		if (!p->axes[a].is_time && t->single[a] && t->single[a] - 1 != coord[a])
+			return false;
+	return true;
+}
+
+bool
+rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord)
+{
+	if (!rt_tensor_here(p, t, coord))
+		return false;
+	for (int a = 0; a < p->naxes; a++)
+		if (!p->axes[a].is_time && !t->single[a] && coord[a] && !split_over(t, a))
+			return false;
+	return true;
+}
+
+void
+rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
+	void (*run)(void *arg, int64_t global, int64_t local, int64_t n), void *arg)
+{
+	/* Inner dimensions that the box has whole make longer runs. */
+	int inner = rank;
+	int64_t length = 1, stride[RT_MAX_RANK + 1];
+	stride[rank] = 1;
+	for (int d = rank - 1; d >= 0; d--)
+		stride[d] = stride[d + 1] * dims[d];
+	while (inner > 0 && (inner == rank || box->extent[inner] == dims[inner]))
+		length *= box->extent[--inner];
+	int64_t count = 1, index[RT_MAX_RANK] = {0};
+	for (int d = 0; d < inner; d++)
+		count *= box->extent[d];
+	for (int64_t i = 0; i < count && length; i++) {
+		int64_t global = inner < rank ? box->start[inner] * stride[inner + 1] : 0;
+		for (int d = 0; d < inner; d++)
+			global += (box->start[d] + index[d]) * stride[d + 1];
+		run(arg, global, i * length, length);
+		for (int d = inner - 1; d >= 0 && ++index[d] == box->extent[d]; d--)
+			index[d] = 0;
+	}
+}
+
+struct copy {
+	char *local, *global;
+	size_t bytes;
+	bool to_global;
+};
+
+static void
+copy_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	const struct copy *c = arg;
+	char *g = c->global + (size_t)global * c->bytes;
+	char *l = c->local + (size_t)local * c->bytes;
+	if (c->to_global)
+		memcpy(g, l, (size_t)n * c->bytes);
+	else
+		memcpy(l, g, (size_t)n * c->bytes);
+}
+
+void
+rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
+	const void *global)
+{
+	struct copy c = {local, (char *)(uintptr_t)global, bytes, false};
+	rt_box_runs(rank, dims, box, copy_run, &c);
+}
+
+void
+rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes,
+	const void *local, void *global)
+{
+	struct copy c = {(char *)(uintptr_t)local, global, bytes, true};
+	rt_box_runs(rank, dims, box, copy_run, &c);
+}

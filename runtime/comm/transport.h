@@ -1,0 +1,51 @@
+/* Who carries a collective: threads of one process, or MPI processes. A transport belongs to one
+ * rank, works on that rank's arena in host memory, and runs one collective at a time, start to end.
+ * All of them give the same bits. */
+#ifndef RUNTIME_TRANSPORT_H
+#define RUNTIME_TRANSPORT_H
+
+#include "runtime/comm/event.h"
+#include "runtime/rt_program.h"
+#include "runtime/status.h"
+#include "runtime/comm/world.h"
+
+struct rt_transport;
+
+struct rt_transport_ops {
+	/* Runs a collective that was posted at `posted_ns`. */
+	void (*run)(struct rt_transport *t, const struct rt_coll *c, int64_t posted_ns);
+	void (*free)(struct rt_transport *t);
+};
+
+struct rt_transport {
+	const struct rt_transport_ops *ops;
+	const struct rt_program *prog;
+	char *arena;
+	int64_t coord[RT_MAX_AXES];
+	size_t bytes;          /* that it has allocated for what is in messages */
+	struct rt_haste haste; /* for the collective at work */
+	/* There are no cores for communication threads: a collective runs where it is waited for,
+	 * unless another rank waits for this one. */
+	bool lazy;
+	_Atomic bool wanted;  /* it does */
+	struct rt_event work; /* wakes the communication thread to look for something to do */
+	struct rt_activity *activity; /* of the rank; NULL: nobody looks */
+	int64_t began, ended; /* ns: of the last collective, as far as its transport knows better */
+};
+
+/* An emulated link; bandwidth 0: none. */
+struct rt_link {
+	double bytes_per_second, latency;
+};
+
+/* The transports of all ranks of a process: an array from malloc of pointers, in the order of the
+ * places. Their arenas are set by their ranks before the first collective, with a barrier between.
+ * NULL without memory. Each rank frees its own; the last one frees what they share. */
+struct rt_transport **rt_threads_transports(
+	const struct rt_program *prog, int nranks, struct rt_link link);
+
+/* The transport of an MPI rank. All ranks call it together. NULL without memory. */
+struct rt_transport *rt_mpi_transport(
+	const struct rt_program *prog, const struct rt_world *w, const int64_t *coord);
+
+#endif

@@ -1,0 +1,277 @@
+/* Data sets: see runtime/data/data.h. */
+#include "runtime/data/data.h"
+#include "runtime/data/batch.h"
+#include "runtime/data/value.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *const part_names[] = {"train", "test"};
+
+static bool
+has_batch(const struct rt_program *p, const struct rt_tensor *t)
+{
+	return t->rank > 0 && t->dims[0] == p->batch;
+}
+
+/* "train.NAME" from malloc. */
+static char *
+tensor_name(enum rt_part part, const struct rt_tensor *t)
+{
+	const size_t size = strlen(t->name) + sizeof "train.";
+	char *name = malloc(size);
+	if (name)
+		snprintf(name, size, "%s.%s", part_names[part], t->name);
+	return name;
+}
+
+/* A part is there if the file has any of its tensors. */
+static bool
+part_exists(const struct rt_data *d, enum rt_part part)
+{
+	const size_t length = strlen(part_names[part]);
+	for (int i = 0; i < d->file.count; i++) {
+		const char *name = d->file.tensors[i].name;
+		if (!strncmp(name, part_names[part], length) && name[length] == '.')
+			return true;
+	}
+	return false;
+}
+
+/* Every value of this rank's share of the rows must be of 0 .. range-1. */
+static bool
+check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
+	const struct rt_st_tensor *from)
+{
+	const int64_t rows = from->rank ? from->dims[0] : 1;
+	int64_t per_row = 1;
+	for (int i = 1; i < from->rank; i++)
+		per_row *= from->dims[i];
+	const int ranks = r->world->nranks, me = r->world->rank;
+	const int64_t begin = rows / ranks * me,
+		      end = me + 1 == ranks ? rows : begin + rows / ranks;
+	for (int64_t i = begin * per_row; i < end * per_row; i++) {
+		/* Tensors in a file need not be aligned. */
+		const size_t bytes = rt_dtype_bytes(t->dtype);
+		int64_t element = 0;
+		memcpy(&element, (const char *)from->data + (size_t)i * bytes, bytes);
+		const int64_t value = (int64_t)rt_value_get(t->dtype, &element, 0);
+		if (value < 0 || value >= t->range)
+			return rt_fail(r->status, RT_EXIT_USAGE,
+				"%s: tensor '%s': value %" PRId64 " in row %" PRId64
+				" is outside 0..%" PRId64,
+				d->file.path, from->name, value, i / per_row, t->range - 1);
+	}
+	return true;
+}
+
+/* Finds and checks the tensor of one input. */
+static bool
+open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int index)
+{
+	const struct rt_tensor *t = &r->prog->tensors[index];
+	char *name = tensor_name(part, t);
+	if (!name)
+		return rt_fail_memory(r->status, strlen(t->name), "a name");
+	const struct rt_st_tensor *from = rt_st_find(&d->file, name);
+	if (!from)
+		rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'", d->file.path,
+			name);
+	free(name);
+	if (!from)
+		return false;
+	int64_t dims[RT_MAX_RANK];
+	memcpy(dims, t->dims, sizeof dims);
+	if (has_batch(r->prog, t))
+		dims[0] = -1;
+	if (!rt_st_check(&d->file, from, t->dtype, t->rank, dims, r->status))
+		return false;
+	d->sources[part][index] = from;
+	if (has_batch(r->prog, t)) {
+		const int64_t rows = from->dims[0];
+		if (!rows)
+			return rt_fail(r->status, RT_EXIT_USAGE, "%s: tensor '%s' has no rows",
+				d->file.path, from->name);
+		if (d->rows[part] && d->rows[part] != rows)
+			return rt_fail(r->status, RT_EXIT_USAGE,
+				"%s: tensor '%s' has %" PRId64
+				" rows, the inputs before it have %" PRId64,
+				d->file.path, from->name, rows, d->rows[part]);
+		d->rows[part] = rows;
+	}
+	return !t->range || check_range(d, r, t, from);
+}
+
+static bool
+open_part(struct rt_data *d, const struct rt_rank *r, enum rt_part part)
+{
+	const size_t n = (size_t)r->prog->ntensors + 1;
+	d->sources[part] = calloc(n, sizeof *d->sources[part]);
+	if (!d->sources[part])
+		return rt_fail_memory(r->status, n * sizeof *d->sources[part], "the data set");
+	for (int i = 0; i < r->prog->ntensors; i++)
+		if (r->prog->tensors[i].role == RT_INPUT && !open_input(d, r, part, i))
+			return false;
+	return true;
+}
+
+bool
+rt_data_open(struct rt_data *d, const struct rt_rank *r)
+{
+	*d = (struct rt_data){0};
+	if (!r->options->data)
+		return true;
+	if (!rt_st_open(&d->file, r->options->data, r->status))
+		return false;
+	if (r->steps && !open_part(d, r, RT_TRAIN))
+		return false;
+	return r->options->no_eval || !part_exists(d, RT_TEST) || open_part(d, r, RT_TEST);
+}
+
+void
+rt_data_close(struct rt_data *d)
+{
+	for (int part = 0; part < RT_PARTS; part++)
+		free(d->sources[part]);
+	rt_st_close(&d->file);
+}
+
+/* Which row of the file goes into a batch. */
+struct order {
+	enum rt_part part;
+	uint64_t seed;
+	int64_t step, rows, batch;
+	int64_t shift; /* rows that were read in addition to `batch` in each step before */
+};
+
+/* The row of the file for row i of the batch; -1: padding. */
+static int64_t
+order_row(const struct order *o, int64_t i)
+{
+	if (o->part == RT_TRAIN)
+		return rt_batch_row(o->seed, o->step, o->shift + i, o->rows, o->batch);
+	const int64_t row = o->step * o->batch + i;
+	return row < o->rows ? row : -1;
+}
+
+static bool
+is_signed(enum rt_dtype t)
+{
+	return rt_dtype_info(t)->kind == RT_CLASS_INT;
+}
+
+static void
+fill_slice(const struct rt_tensor *t, const struct rt_box *box, const struct order *o,
+	const struct rt_st_tensor *from, char *to)
+{
+	const size_t bytes = rt_dtype_bytes(t->dtype);
+	size_t row = bytes, local_row = bytes;
+	struct rt_box inner = {{0}, {0}};
+	for (int d = 1; d < t->rank; d++) {
+		row *= (size_t)t->dims[d];
+		local_row *= (size_t)box->extent[d];
+		inner.start[d - 1] = box->start[d];
+		inner.extent[d - 1] = box->extent[d];
+	}
+	for (int64_t i = 0; i < box->extent[0]; i++, to += local_row) {
+		const int64_t at = order_row(o, box->start[0] + i);
+		if (at < 0)
+			memset(to, is_signed(t->dtype) ? 0xFF : 0, local_row);
+		else
+			rt_box_load(t->rank - 1, t->dims + 1, &inner, bytes, to,
+				(const char *)from->data + (size_t)at * row);
+	}
+}
+
+static void
+fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (t->role != RT_INPUT || !rt_tensor_here(p, t, r->ctx.coord))
+			continue;
+		const struct rt_st_tensor *from = d->sources[o->part][i];
+		for (int64_t slice = 0; slice < rt_tensor_slices(p, t); slice++) {
+			struct rt_box box;
+			rt_tensor_box(p, t, r->ctx.coord, slice, &box);
+			void *to = rt_rank_room(r, t, slice);
+			if (has_batch(p, t))
+				fill_slice(t, &box, o, from, to);
+			else
+				rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), to,
+					from->data);
+			rt_rank_put(r, t, slice);
+		}
+	}
+}
+
+/* What has been read of a file that is shorter now may be zeros: see runtime/data/shrunk.h. */
+static void
+check_whole(const struct rt_data *d, const struct rt_rank *r)
+{
+	if (rt_st_is_whole(&d->file))
+		return;
+	fprintf(stderr, "%s: error: %s: the file became shorter while it was being read\n",
+		r->prog->name, d->file.path);
+	rt_abort(r->world, RT_EXIT_RUN);
+}
+
+void
+rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
+{
+	/* Not 0 where the steps before were of another batch. */
+	const uint64_t shift = r->start.row - (uint64_t)r->start.step * (uint64_t)r->prog->batch;
+	const struct order o = {
+		RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch, (int64_t)shift};
+	if (!d->sources[RT_TRAIN])
+		return;
+	fill(d, r, &o);
+	check_whole(d, r);
+}
+
+void
+rt_data_test(const struct rt_data *d, struct rt_rank *r, int64_t batch)
+{
+	const struct order o = {RT_TEST, 0, batch, d->rows[RT_TEST], r->prog->batch, 0};
+	fill(d, r, &o);
+	check_whole(d, r);
+}
+
+struct random {
+	const struct rt_tensor *t;
+	uint64_t key;
+	void *to;
+};
+
+static void
+random_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	const struct random *f = arg;
+	const bool is_float = rt_dtype_info(f->t->dtype)->kind == RT_CLASS_FLOAT;
+	const double range = f->t->range ? (double)f->t->range : RT_RANDOM_RANGE;
+	for (int64_t i = 0; i < n; i++) {
+		const uint64_t index = (uint64_t)(global + i);
+		const double x = is_float ? rt_normal(f->key, index)
+					  : floor(rt_uniform(f->key, index) * range);
+		rt_value_set(f->t->dtype, f->to, local + i, x);
+	}
+}
+
+void
+rt_data_random(struct rt_rank *r)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (t->role != RT_INPUT || !rt_tensor_here(p, t, r->ctx.coord))
+			continue;
+		for (int64_t slice = 0; slice < rt_tensor_slices(p, t); slice++) {
+			struct rt_box box;
+			rt_tensor_box(p, t, r->ctx.coord, slice, &box);
+			struct random f = {
+				t, rt_key(r->start.seed, 0, t->name), rt_rank_room(r, t, slice)};
+			rt_box_runs(t->rank, t->dims, &box, random_run, &f);
+			rt_rank_put(r, t, slice);
+		}
+	}
+}

@@ -1,0 +1,199 @@
+/* Parameters, states and outputs: see runtime/data/params.h. */
+#include "runtime/data/params.h"
+#include "runtime/kernel/init.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/data/value.h"
+#include <stdlib.h>
+
+struct filler {
+	struct rt_initer init;
+	enum rt_dtype dtype;
+	void *to;
+};
+
+static void
+init_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	const struct filler *f = arg;
+	for (int64_t i = 0; i < n; i++)
+		rt_value_set(f->dtype, f->to, local + i,
+			rt_init_value(&f->init, (uint64_t)(global + i)));
+}
+
+void
+rt_params_init(struct rt_rank *r)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (!rt_is_kept(t) || !rt_tensor_here(p, t, r->ctx.coord))
+			continue;
+		struct rt_box box;
+		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
+		struct filler f = {rt_initer_of(t, r->start.seed), t->dtype, rt_rank_room(r, t, 0)};
+		rt_box_runs(t->rank, t->dims, &box, init_run, &f);
+		rt_rank_put(r, t, 0);
+	}
+}
+
+static bool
+load_all(struct rt_rank *r, const struct rt_st_file *file)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (!rt_is_kept(t))
+			continue;
+		const struct rt_st_tensor *from = rt_st_find(file, t->name);
+		if (!from)
+			return rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'",
+				file->path, t->name);
+		if (!rt_st_check(file, from, t->dtype, t->rank, t->dims, r->status))
+			return false;
+		if (!rt_tensor_here(p, t, r->ctx.coord))
+			continue;
+		struct rt_box box;
+		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
+		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), rt_rank_room(r, t, 0),
+			from->data);
+		rt_rank_put(r, t, 0);
+	}
+	return true;
+}
+
+bool
+rt_params_load(struct rt_rank *r, const char *path)
+{
+	struct rt_st_file file;
+	if (!rt_st_open(&file, path, r->status))
+		return false;
+	const bool ok = load_all(r, &file);
+	rt_st_close(&file);
+	return ok;
+}
+
+void
+rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global)
+{
+	const struct rt_program *p = r->prog;
+	const size_t bytes = rt_slice_bytes(p, t);
+	const int me = r->world->rank;
+	for (int owner = 0; owner < r->world->nranks; owner++) {
+		int64_t coord[RT_MAX_AXES];
+		rt_place_coords(p, owner, coord);
+		if ((me && me != owner) || !rt_tensor_owner(p, t, coord))
+			continue;
+		for (int64_t slice = 0; slice < rt_tensor_slices(p, t); slice++) {
+			const void *local = r->stage;
+			if (me == owner)
+				local = rt_rank_view(r, t, slice);
+			if (me)
+				r->world->ops->send(r->world, local, bytes, 0);
+			else if (owner)
+				r->world->ops->receive(r->world, r->stage, bytes, owner);
+			struct rt_box box;
+			rt_tensor_box(p, t, coord, slice, &box);
+			if (!me)
+				rt_box_store(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype),
+					local, global);
+		}
+	}
+}
+
+/* What goes into a file: which tensors, and memory for the largest whole one. */
+struct output {
+	int count;
+	const struct rt_tensor **tensors; /* [count] */
+	struct rt_st_entry *entries;      /* [count] */
+	void *global;
+};
+
+static size_t
+whole_bytes(const struct rt_tensor *t)
+{
+	return (size_t)rt_tensor_elements(t) * rt_dtype_bytes(t->dtype);
+}
+
+static bool
+prepare(struct output *out, struct rt_rank *r, bool outputs)
+{
+	const size_t n = (size_t)r->prog->ntensors + 1;
+	size_t largest = 1;
+	out->tensors = calloc(n, sizeof *out->tensors);
+	out->entries = calloc(n, sizeof *out->entries);
+	if (!out->tensors || !out->entries)
+		return rt_fail_memory(r->status, n, "a file's header");
+	for (int i = 0; i < r->prog->ntensors; i++) {
+		const struct rt_tensor *t = &r->prog->tensors[i];
+		if (outputs ? t->role != RT_OUTPUT : !rt_is_kept(t))
+			continue;
+		out->tensors[out->count] = t;
+		out->entries[out->count++] =
+			(struct rt_st_entry){t->name, t->dtype, t->rank, t->dims};
+		largest = whole_bytes(t) > largest ? whole_bytes(t) : largest;
+	}
+	if (!r->world->rank)
+		out->global = malloc(largest);
+	return r->world->rank || out->global ||
+	       rt_fail_memory(r->status, largest, "a tensor to save");
+}
+
+/* Where the run is after so many steps. */
+static struct rt_position
+position_at(const struct rt_rank *r, int64_t step)
+{
+	struct rt_position p = r->start;
+	p.step = step;
+	p.row += (uint64_t)(step - r->start.step) * (uint64_t)r->prog->batch;
+	return p;
+}
+
+/* Everybody hands over its slices, also when rank 0 can no longer write. */
+static bool
+write_all(struct output *out, struct rt_rank *r, const char *path, const struct rt_position *where)
+{
+	struct rt_position_text text;
+	struct rt_st_writer w = {0};
+	bool ok = true;
+	if (where)
+		rt_position_write(where, &text);
+	if (!r->world->rank)
+		ok = rt_st_create(&w, path, out->entries, out->count, text.pairs,
+			where ? RT_POSITION_PAIRS : 0, r->status);
+	for (int i = 0; i < out->count; i++) {
+		rt_collect(r, out->tensors[i], out->global);
+		if (!r->world->rank && ok)
+			ok = rt_st_append(&w, out->global, whole_bytes(out->tensors[i]), r->status);
+		/* Ranks that wait meanwhile count the time of a tensor, not of the file. */
+		rt_meet(r->world);
+	}
+	if (!r->world->rank)
+		ok = rt_st_finish(&w, ok, r->status);
+	return ok;
+}
+
+/* Params and states with `where` the run is, or outputs without. */
+static bool
+write_file(struct rt_rank *r, const char *path, const struct rt_position *where)
+{
+	struct output out = {0};
+	prepare(&out, r, !where);
+	const bool ok = rt_agree(r->world, r->status) && write_all(&out, r, path, where);
+	free(out.tensors);
+	free(out.entries);
+	free(out.global);
+	return ok;
+}
+
+bool
+rt_params_save(struct rt_rank *r, const char *path, int64_t step)
+{
+	const struct rt_position where = position_at(r, step);
+	return write_file(r, path, &where);
+}
+
+bool
+rt_outputs_dump(struct rt_rank *r, const char *path)
+{
+	return write_file(r, path, NULL);
+}

@@ -1,0 +1,81 @@
+/* safetensors files: eight bytes of header length (little endian), a JSON header, then the tensors'
+ * bytes. The reader believes nothing: types, shapes and offsets must fit each other and cover the
+ * file's data without a hole or an overlap. */
+#ifndef RUNTIME_SAFETENSORS_H
+#define RUNTIME_SAFETENSORS_H
+
+#include "runtime/rt_program.h"
+#include "runtime/status.h"
+#include "runtime/data/write_file.h"
+
+/* The format's own limit on the header. */
+#define RT_SAFETENSORS_HEADER_MAX 100000000u
+
+struct rt_st_tensor {
+	char *name;
+	char dtype[8]; /* as written; a type that we do not know is an error when it is used */
+	int rank;
+	int64_t dims[RT_MAX_RANK];
+	uint64_t begin, end; /* bytes of the data part */
+	const void *data;    /* in the mapped file; not necessarily aligned */
+};
+
+/* A line of __metadata__. */
+struct rt_st_pair {
+	char *key, *value;
+};
+
+struct rt_st_file {
+	char *path;
+	void *map;
+	size_t map_bytes;
+	int fd; /* of the map, if there is one */
+	int npairs;
+	struct rt_st_pair *pairs;
+	int count;
+	struct rt_st_tensor *tensors;
+};
+
+/* Opens and checks a whole file. On failure `f` is empty and the message starts with the path.
+ * Close what was opened with rt_st_close. Tensors are in the order of the header. */
+bool rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st);
+
+void rt_st_close(struct rt_st_file *f);
+
+/* The tensor of that name, or NULL. */
+const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *name);
+
+/* The value of a key in __metadata__, or NULL. */
+const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
+
+/* Is the file still as long as it was when it was opened? What is read of one that is not is zeros,
+ * or SIGBUS: see runtime/data/shrunk.h. */
+bool rt_st_is_whole(const struct rt_st_file *f);
+
+/* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */
+bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
+	int rank, const int64_t *dims, struct rt_status *st);
+
+/* Writing: the tensors that will follow are declared first, then their bytes are appended in that
+ * order. How the file comes to its name: runtime/data/write_file.h. */
+struct rt_st_entry {
+	const char *name;
+	enum rt_dtype dtype;
+	int rank;
+	const int64_t *dims;
+};
+
+struct rt_st_writer {
+	struct rt_write out;
+	const char *path;
+};
+
+/* `pairs` is the file's __metadata__: npairs lines, or 0. */
+bool rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_entry *entries,
+	int count, const struct rt_st_pair *pairs, int npairs, struct rt_status *st);
+bool rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st);
+
+/* Puts the file into its place; with `ok` false, drops it. Frees what the writer has. */
+bool rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st);
+
+#endif

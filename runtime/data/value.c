@@ -1,0 +1,56 @@
+/* Elements as doubles: see runtime/data/value.h. */
+#include "runtime/data/value.h"
+#include "runtime/kernel/half.h"
+#include <math.h>
+#include <stdbool.h>
+
+double
+rt_value_get(enum rt_dtype t, const void *array, int64_t i)
+{
+	switch (t) {
+	case RT_f64: return ((const double *)array)[i];
+	case RT_f32: return ((const float *)array)[i];
+	case RT_f16: return rt_f16_to_f32(((const uint16_t *)array)[i]);
+	case RT_bf16: return rt_bf16_to_f32(((const uint16_t *)array)[i]);
+	case RT_i64: return (double)((const int64_t *)array)[i];
+	case RT_i32: return ((const int32_t *)array)[i];
+	case RT_i16: return ((const int16_t *)array)[i];
+	case RT_i8: return ((const int8_t *)array)[i];
+	case RT_u64: return (double)((const uint64_t *)array)[i];
+	case RT_u32: return ((const uint32_t *)array)[i];
+	case RT_u16: return ((const uint16_t *)array)[i];
+	case RT_u8:
+	case RT_bool: return ((const uint8_t *)array)[i];
+	case RT_DTYPES: break;
+	}
+	return 0;
+}
+
+/* Negative numbers wrap: made-up data of unsigned types may start from any. */
+static uint64_t
+whole_u64(double x)
+{
+	const double near = nearbyint(x);
+	return near < 0x1p63 ? (uint64_t)(int64_t)near : (uint64_t)near;
+}
+
+void
+rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
+{
+	switch (t) {
+	case RT_f64: ((double *)array)[i] = x; break;
+	case RT_f32: ((float *)array)[i] = (float)x; break;
+	case RT_f16: ((uint16_t *)array)[i] = rt_f64_to_f16(x); break;
+	case RT_bf16: ((uint16_t *)array)[i] = rt_f64_to_bf16(x); break;
+	case RT_i64: ((int64_t *)array)[i] = (int64_t)nearbyint(x); break;
+	case RT_i32: ((int32_t *)array)[i] = (int32_t)nearbyint(x); break;
+	case RT_i16: ((int16_t *)array)[i] = (int16_t)nearbyint(x); break;
+	case RT_i8: ((int8_t *)array)[i] = (int8_t)nearbyint(x); break;
+	case RT_u64: ((uint64_t *)array)[i] = whole_u64(x); break;
+	case RT_u32: ((uint32_t *)array)[i] = (uint32_t)whole_u64(x); break;
+	case RT_u16: ((uint16_t *)array)[i] = (uint16_t)whole_u64(x); break;
+	case RT_u8: ((uint8_t *)array)[i] = (uint8_t)whole_u64(x); break;
+	case RT_bool: ((uint8_t *)array)[i] = x != 0; break;
+	case RT_DTYPES: break;
+	}
+}

@@ -1,0 +1,63 @@
+/* Initial values of parameters and states: the value of one element from its number in the global
+ * tensor, so that every layout and every target starts from the same numbers. */
+#ifndef RUNTIME_INIT_H
+#define RUNTIME_INIT_H
+
+#include "runtime/kernel/rng.h"
+#include "runtime/rt_program.h"
+#include <math.h>
+
+struct rt_initer {
+	enum rt_init kind;
+	double scale, mean; /* of the number, fans included */
+	uint64_t key;
+};
+
+/* Filters of convolutions, [out,in,height,width], are what has so many dims. */
+enum { RT_FILTER_RANK = 4 };
+
+/*
+ * Prepares the initial values of `t` in a program run with `seed`. Numbers that a result is the sum
+ * of (fan in) and results that a number goes into (fan out): the rows and columns of matrices, the
+ * last two dims; of filters what stands at each position of the window, times its positions.
+ */
+static inline struct rt_initer
+rt_initer_of(const struct rt_tensor *t, uint64_t seed)
+{
+	double fan_in = 1, fan_out = 1;
+	if (t->rank == 1)
+		fan_in = fan_out = (double)t->dims[0];
+	else if (t->rank == RT_FILTER_RANK) {
+		const double window = (double)(t->dims[2] * t->dims[3]);
+		fan_in = (double)t->dims[1] * window;
+		fan_out = (double)t->dims[0] * window;
+	} else if (t->rank >= 2) {
+		fan_in = (double)t->dims[t->rank - 2];
+		fan_out = (double)t->dims[t->rank - 1];
+	}
+	struct rt_initer in = {t->init, t->scale, t->mean, rt_key(seed, t->seed, t->name)};
+	if (t->init == RT_INIT_HE)
+		in.scale *= sqrt(2 / fan_in);
+	if (t->init == RT_INIT_XAVIER)
+		in.scale *= sqrt(6 / (fan_in + fan_out));
+	return in;
+}
+
+/* The value of the element with the row-major number `index` in the global tensor. It is rounded to
+ * the tensor's type afterwards, so all types start from the same double. */
+static inline double
+rt_init_value(const struct rt_initer *in, uint64_t index)
+{
+	switch (in->kind) {
+	case RT_INIT_ZEROS: return 0;
+	case RT_INIT_ONES: return 1;
+	case RT_INIT_CONSTANT: return in->mean;
+	case RT_INIT_NORMAL:
+	case RT_INIT_HE: return in->mean + in->scale * rt_normal(in->key, index);
+	case RT_INIT_UNIFORM:
+	case RT_INIT_XAVIER: return in->mean + in->scale * (2 * rt_uniform(in->key, index) - 1);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* The op profiler as a program: see runtime/measure/measure.h. To the runtime it is a step that measures
+ * kernels and collectives instead of training: first some warm steps, between which the time that a
+ * step takes beside its kernels is seen, then one that does everything else. */
+#include "runtime/measure/measure.h"
+
+#include "runtime/trace/clock.h"
+#include "runtime/machine.h"
+#include "runtime/measure/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined __SSE2__
+#include <xmmintrin.h>
+#endif
+
+/* The gap between two steps is the median of so many. */
+#define WARM_STEPS 32
+/* Warm steps run no kernels any more after so long: one round of a large model is warm enough. */
+#define WARM_NS INT64_C(500000000)
+/* Timings of nothing whose median is what timing takes. */
+#define EMPTY_RUNS 1000
+
+static int
+host_main(const struct rt_program *prog, int argc, char **argv)
+{
+	return rt_main(prog, &rt_device_host, argc, argv);
+}
+
+static const struct rt_program *
+host_program(const struct rt_ctx *ctx)
+{
+	return ctx->prog;
+}
+
+static void
+host_begin(struct rt_ctx *ctx, int64_t *ns, int i)
+{
+	(void)ctx;
+	ns[i] = rt_now_ns();
+}
+
+static void
+host_end(struct rt_ctx *ctx, int64_t *ns, int i)
+{
+	(void)ctx;
+	ns[i] = rt_now_ns() - ns[i];
+}
+
+static void
+host_read(struct rt_ctx *ctx, int64_t *ns, int n)
+{
+	(void)ctx, (void)ns, (void)n;
+}
+
+static void host_step(struct rt_ctx *ctx);
+
+static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
+	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true};
+
+/*
+ * Values that are made up drift: gradients through many layers and states that decay come below
+ * what floats hold with full precision, where arithmetic takes many times as long. In training they
+ * do not, as a rule. So here they are zero then, on this thread and those that it starts.
+ */
+static void
+flush_tiny(void)
+{
+#if defined __SSE2__
+	_mm_setcsr(_mm_getcsr() | 0x8040); /* what comes out, and what goes in */
+#elif defined __aarch64__
+	uint64_t mode;
+	__asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+	__asm__ volatile("msr fpcr, %0" : : "r"(mode | UINT64_C(1) << 24));
+#endif
+}
+
+/* What a rank keeps from one warm step to the next. */
+struct warm {
+	int64_t gap[WARM_STEPS], begin, left;
+	int ngaps;
+};
+
+/* Kernels that take nothing, timed as others are. */
+static int64_t
+empty_ns(struct measurer *w)
+{
+	const struct measure_device *d = w->s->device;
+	int64_t v[EMPTY_RUNS];
+	for (int i = 0; i < EMPTY_RUNS; i++) {
+		d->begin(w->ctx, w->round, 0);
+		d->end(w->ctx, w->round, 0);
+		d->read(w->ctx, w->round, 1);
+		v[i] = w->round[0];
+	}
+	return (int64_t)measure_median(v, EMPTY_RUNS).median;
+}
+
+static void
+measure_all(struct measurer *w, struct warm *warm)
+{
+	const struct rt_measure *m = w->s->m;
+	measure_write_device(w);
+	if (warm->ngaps)
+		measure_write_field(
+			w, NULL, "step", measure_median(warm->gap, warm->ngaps).median * 1e-9);
+	measure_write_field(w, NULL, "async", !w->s->device->is_host);
+	if (w->s->device->is_host) /* a call is part of the measured time */
+		measure_write_field(w, NULL, "launch", 0);
+	if (m->rotate)
+		measure_kernels_alone(w);
+	else
+		measure_kernels_in_step(w);
+	if (!w->failed)
+		measure_messages(w);
+	if (w->failed) {
+		fprintf(stderr, "measure: no memory for the samples\n");
+		rt_abort(w->world, RT_EXIT_RUN);
+	}
+}
+
+static void
+warm_step(struct measurer *w, struct warm *warm)
+{
+	const int64_t now = rt_now_ns();
+	if (!warm->begin)
+		warm->begin = now;
+	if (warm->left)
+		warm->gap[warm->ngaps++] = now - warm->left;
+	if (now - warm->begin < WARM_NS && w->s->m->ncalls && !w->s->m->rotate) {
+		if (!w->ctx->step)
+			measure_fill_step(w);
+		measure_round(w, 0, w->s->m->ncalls);
+	}
+}
+
+/* One object a rank, made in its first step and freed in its last. */
+struct kept {
+	struct measurer w;
+	struct warm warm;
+};
+
+static struct kept *
+keep_new(struct measuring *s, struct rt_ctx *ctx)
+{
+	struct kept *k = calloc(1, sizeof *k);
+	const int64_t calls = s->m->ncalls + 1;
+	if (k) {
+		k->w = (struct measurer){.s = s, .ctx = ctx, .world = ctx->rank->world};
+		k->w.round = calloc((size_t)calls, sizeof *k->w.round);
+		k->w.all = calloc((size_t)k->w.world->nranks * MEASURE_RUNS_MAX, sizeof *k->w.all);
+	}
+	if (k && k->w.round && k->w.all && measure_make_pattern(&k->w))
+		return k;
+	fprintf(stderr, "measure: no memory for the samples\n");
+	rt_abort(ctx->rank->world, RT_EXIT_RUN);
+}
+
+void
+measure_step(const struct measure_device *d, struct rt_ctx *ctx)
+{
+	struct measuring *s = (struct measuring *)d->program(ctx);
+	struct kept **slot = &s->kept[ctx->rank->world->rank];
+	if (!*slot) {
+		flush_tiny();
+		*slot = keep_new(s, ctx);
+		(*slot)->w.empty_ns = empty_ns(&(*slot)->w);
+	}
+	struct kept *k = *slot;
+	if (ctx->step < WARM_STEPS) {
+		warm_step(&k->w, &k->warm);
+		k->warm.left = rt_now_ns();
+		return;
+	}
+	measure_all(&k->w, &k->warm);
+	free(k->w.round);
+	free(k->w.all);
+	free(k->w.pattern);
+	free(k);
+	*slot = NULL;
+}
+
+static void
+host_step(struct rt_ctx *ctx)
+{
+	measure_step(&host, ctx);
+}
+
+/* Buffers of a message between `places` places, behind what kernels have. */
+static struct rt_buf
+buffer_of(const struct measuring *s, enum rt_coll_kind kind, int64_t elements, int64_t places)
+{
+	const int64_t part = elements / places;
+	const size_t src = (size_t)s->kernels, dst = (size_t)(s->kernels + s->room);
+	switch (kind) {
+	case RT_ALLGATHER:
+	case RT_GATHER:
+	case RT_SCATTER:
+	case RT_REDUCESCATTER: return (struct rt_buf){src, dst, 1, part, 1, 0, 0, 0, false, 0};
+	case RT_ALLTOALL: return (struct rt_buf){src, dst, 1, 1, part, places, 1, places, true, 0};
+	default: return (struct rt_buf){src, src, 1, elements, 1, 0, 0, 0, false, 0};
+	}
+}
+
+/* Bytes of a message as elements, as many for every place. */
+static int64_t
+whole_elements(const struct rt_measure_coll *c, int64_t places)
+{
+	const int64_t elements = (c->bytes + 3) / 4;
+	return (elements + places - 1) / places * places;
+}
+
+static void
+make_collective(struct measuring *s, int i, enum rt_coll_kind kind, int axis, int64_t elements)
+{
+	const int64_t places = s->prog.axes[axis].size;
+	s->bufs[i] = buffer_of(s, kind, elements, places);
+	s->colls[i] = (struct rt_coll){.name = "message",
+		.kind = kind,
+		.axis = (uint8_t)axis,
+		.dtype = RT_f32,
+		.to = kind == RT_SEND ? (int32_t)places - 1 : 0,
+		.nbufs = 1,
+		.bufs = &s->bufs[i],
+		.bytes = (size_t)elements * 4};
+}
+
+static bool
+make_collectives(struct measuring *s)
+{
+	const struct rt_measure *m = s->m;
+	const size_t n = (size_t)(m->ncolls + m->naxes);
+	s->bufs = calloc(n + 1, sizeof *s->bufs);
+	s->colls = calloc(n + 1, sizeof *s->colls);
+	if (!s->bufs || !s->colls)
+		return false;
+	s->room = RT_ARENA_ALIGN;
+	for (int i = 0; i < m->ncolls; i++) {
+		const int64_t bytes =
+			4 * whole_elements(&m->colls[i], m->axes[m->colls[i].axis].size);
+		if (bytes > s->room)
+			s->room = (bytes + RT_ARENA_ALIGN - 1) / RT_ARENA_ALIGN * RT_ARENA_ALIGN;
+	}
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axes[a].is_time && m->axes[a].size > 1)
+			make_collective(s, s->meetings++, RT_ALLREDUCE, a, 1);
+	for (int i = 0; i < m->ncolls; i++) {
+		const struct rt_measure_coll *c = &m->colls[i];
+		make_collective(s, s->meetings + i, c->kind, c->axis,
+			whole_elements(c, m->axes[c->axis].size));
+	}
+	return true;
+}
+
+static bool
+prepare(struct measuring *s)
+{
+	const struct rt_measure *m = s->m;
+	s->cache = s->device->cache();
+	s->turn = MEASURE_CACHES * s->device->own_cache();
+	s->kernels = m->rotate ? measure_alone_bytes(s) : m->arena_bytes;
+	s->kernels = (s->kernels + 255) / 256 * 256;
+	s->prog.abi = RT_ABI_VERSION;
+	s->prog.name = "measure";
+	s->prog.naxes = m->naxes;
+	s->prog.axes = m->axes;
+	s->prog.step = s->device->step;
+	s->kept = calloc((size_t)rt_places(&s->prog), sizeof *s->kept);
+	if (!s->kept || !make_collectives(s))
+		return false;
+	s->prog.ncolls = s->meetings + m->ncolls;
+	s->prog.colls = s->colls;
+	s->prog.arena_bytes = (size_t)(s->kernels + 2 * s->room);
+	return true;
+}
+
+/* Where results go: -o FILE, or standard output, which the runtime's own lines must not reach. */
+static FILE *
+open_results(int argc, char **argv)
+{
+	const char *path = NULL;
+	if (argc == 3 && strcmp(argv[1], "-o") == 0)
+		path = argv[2];
+	else if (argc > 1) {
+		fprintf(stderr, "measure: usage: %s [-o FILE]\n", argv[0]);
+		return NULL;
+	}
+	/* Processes that are not the first write nothing: they must not empty the file. */
+	const int out = dup(STDOUT_FILENO);
+	FILE *f = path ? fopen(path, "a") : out >= 0 ? fdopen(out, "w") : NULL;
+	if (!f || !freopen("/dev/null", "w", stdout)) {
+		perror(path ? path : "measure: standard output");
+		return NULL;
+	}
+	return f;
+}
+
+int
+measure_main(const struct rt_measure *m, const struct measure_device *device, const void *target,
+	int argc, char **argv)
+{
+	struct measuring s = {
+		.m = m, .device = device, .target = target, .out = open_results(argc, argv)};
+	char steps[16];
+	int code = RT_EXIT_USAGE;
+	snprintf(steps, sizeof steps, "%d", WARM_STEPS + 1);
+	char *args[] = {argv[0], "-steps", steps, NULL};
+	if (s.out && prepare(&s))
+		code = device->main(&s.prog, 3, args);
+	else if (s.out)
+		fprintf(stderr, "measure: no memory\n");
+	if (s.out && fclose(s.out) && !code)
+		code = RT_EXIT_RUN;
+	free(s.bufs);
+	free(s.colls);
+	free(s.kept);
+	return code;
+}
+
+int
+rt_measure_main(const struct rt_measure *m, int argc, char **argv)
+{
+	return measure_main(m, &host, NULL, argc, argv);
+}

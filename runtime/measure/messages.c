@@ -1,0 +1,347 @@
+/* Collectives of the op profiler: what each takes alone, what posting and waiting cost, whether
+ * computation hides it, and how much computation is slowed down meanwhile. */
+#include "runtime/trace/clock.h"
+#include "runtime/measure/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Computation beside a message: longer than most take, so that it could hide them. */
+#define BUSY_NS 200000
+/* In training ranks do not arrive together: in each round another one is late by this much, longer
+ * than the others wait with their eyes open, so that who waits must be woken. */
+#define LATE_NS 50000
+/* Messages of up to so many bytes are latency; those up to the next fit beside what is computed. */
+#define SHORT_BYTES 4096
+#define LONG_BYTES (4 << 20)
+/* Calls of the step that run beside a message take twice as long as it, but not more than this: a
+ * few rounds must fit into the time that a message has. */
+#define LOAD_NS 20000000
+/* Computation that makes no progress beside messages would be slowed down without limit. */
+#define SLOWDOWN_MAX 10.0
+
+/* One round at one rank, ns. */
+struct turn {
+	int64_t begin, posted, end;
+};
+
+/* What runs between post and wait. */
+enum beside { NOTHING, CHAIN, STEP };
+
+/* Ways to time a message, at most. */
+enum { VARIANTS = 3 };
+
+struct messages {
+	struct measurer *w;
+	int64_t round; /* so far, the same at all ranks */
+	int64_t busy;  /* turns of the chain that take BUSY_NS */
+	int64_t chain; /* turns of the chain beside the present message */
+	int load;      /* calls of the step beside the present message; 0: the chain instead */
+	int repeat;    /* that often */
+	struct turn *turn[VARIANTS]; /* [MEASURE_MESSAGE_RUNS_MAX] each */
+	int64_t *value;              /* the same: durations over all places */
+	/* What was found, of all messages: */
+	double *post, *slowdown; /* [ncolls] */
+	int nposts, nslowdowns, nlong, hidden;
+};
+
+void
+measure_meet(struct measurer *w)
+{
+	for (int i = 0; i < w->s->meetings; i++) {
+		rt_post(w->ctx, i);
+		rt_wait(w->ctx, i);
+	}
+	if (!w->s->device->is_host)
+		w->ctx->rank->device->sync(w->ctx->device);
+}
+
+/* A chain of dependent operations: no memory, no vectors. */
+static void
+chain(int64_t turns)
+{
+	volatile double sink = 2; /* no compiler may know where it ends */
+	double x = sink;
+	for (int64_t i = 0; i < turns; i++)
+		x = x * 0.999999 + 1e-6;
+	sink = x;
+	(void)sink;
+}
+
+static int64_t
+turns_of_busy(void)
+{
+	const int64_t turns = 100000;
+	int64_t best = INT64_MAX;
+	for (int i = 0; i < 5; i++) {
+		const int64_t begin = rt_now_ns();
+		chain(turns);
+		const int64_t ns = rt_now_ns() - begin;
+		best = ns < best ? ns : best;
+	}
+	return best > 0 ? turns * BUSY_NS / best : turns;
+}
+
+/* The source of a message as a kernel leaves it: written by the rank that has it. */
+static void
+write_source(struct measurer *w, int coll)
+{
+	const struct rt_coll *c = &w->s->colls[coll];
+	unsigned char *at = w->ctx->arena + c->bufs[0].src;
+	const size_t piece = sizeof w->pattern->f32;
+	for (size_t k = 0; k < c->bytes; k += piece)
+		memcpy(at + k, w->pattern->f32, c->bytes - k < piece ? c->bytes - k : piece);
+}
+
+/* Post, computation, wait; coll -1: only the computation. */
+static struct turn
+time_turn(struct messages *s, int coll, enum beside beside)
+{
+	struct measurer *w = s->w;
+	struct turn x;
+	if (coll >= 0 && w->s->device->is_host)
+		write_source(w, coll);
+	measure_meet(w);
+	if (s->round++ % w->world->nranks == w->world->rank)
+		chain(s->busy * LATE_NS / BUSY_NS);
+	x.begin = rt_now_ns();
+	if (coll >= 0)
+		rt_post(w->ctx, coll);
+	x.posted = rt_now_ns();
+	if (beside == CHAIN)
+		chain(s->chain);
+	else if (beside == STEP)
+		for (int i = 0; i < s->repeat; i++)
+			measure_round(w, 0, s->load);
+	if (coll >= 0)
+		rt_wait(w->ctx, coll);
+	if (!w->s->device->is_host)
+		w->ctx->rank->device->sync(w->ctx->device);
+	x.end = rt_now_ns();
+	return x;
+}
+
+/* The group of rank 0 on an axis. */
+struct group {
+	int places, stride; /* distance of the ranks */
+	int nodes;          /* machines over which it spreads */
+};
+
+static int
+nodes_of(struct measurer *w, const struct group *g)
+{
+	char name[64] = "";
+	gethostname(name, sizeof name - 1);
+	char *all = malloc(sizeof name * (size_t)w->world->nranks);
+	if (!all)
+		rt_abort(w->world, RT_EXIT_RUN);
+	w->world->ops->allgather(w->world, name, all, sizeof name);
+	int nodes = 0;
+	for (int p = 0; p < g->places; p++) {
+		int q = 0;
+		while (strcmp(all + (size_t)(q * g->stride) * sizeof name,
+			       all + (size_t)(p * g->stride) * sizeof name) != 0)
+			q++;
+		nodes += q == p;
+	}
+	free(all);
+	return nodes;
+}
+
+static struct group
+group_of(struct measurer *w, int axis)
+{
+	const struct rt_program *p = &w->s->prog;
+	struct group g = {(int)p->axes[axis].size, (int)rt_axis_stride(p, axis), 1};
+	g.nodes = nodes_of(w, &g);
+	return g;
+}
+
+/* Durations of n turns over all places of the group: from the last begin to the last end; where
+ * machines have clocks of their own, the longest at a place. */
+static int64_t *
+durations(struct messages *s, const struct turn *turn, int64_t n, const struct group *g)
+{
+	const int64_t each = (int64_t)(sizeof *turn / sizeof(int64_t));
+	const struct turn *all =
+		(const struct turn *)measure_gather(s->w, (const int64_t *)turn, n * each);
+	for (int64_t k = 0; k < n; k++) {
+		int64_t begin = all[k].begin, end = all[k].end, longest = end - begin;
+		for (int p = 1; p < g->places; p++) {
+			const struct turn *x = &all[p * g->stride * n + k];
+			begin = x->begin > begin ? x->begin : begin;
+			end = x->end > end ? x->end : end;
+			longest = x->end - x->begin > longest ? x->end - x->begin : longest;
+		}
+		s->value[k] = g->nodes == 1 ? end - begin : longest;
+	}
+	return s->value;
+}
+
+/* What one place of a round does. */
+struct variant {
+	int coll; /* -1: none */
+	enum beside beside;
+	struct measure_result result;
+};
+
+/* Rounds of the variants, one after another, until the median of the first is known, or the time is
+ * up. That a message follows computation without one is as in training: whoever carries messages
+ * has gone to sleep meanwhile, and must wake up. */
+static void
+measure_variants(struct messages *s, struct variant *v, int nvariants, const struct group *g)
+{
+	const int64_t begin = rt_now_ns();
+	int64_t n = 0;
+	for (int i = 0; i < nvariants; i++)
+		time_turn(s, v[i].coll, v[i].beside); /* the first may make what is used later */
+	while (n < MEASURE_MESSAGE_RUNS_MAX) {
+		for (int k = 0; k < MEASURE_CHUNK && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
+			for (int i = 0; i < nvariants; i++)
+				s->turn[i][n] = time_turn(s, v[i].coll, v[i].beside);
+			n++;
+		}
+		const bool late = measure_most(s->w, rt_now_ns() - begin) > MEASURE_MESSAGE_NS;
+		if (n < MEASURE_MESSAGE_RUNS_MIN && !late)
+			continue;
+		for (int i = 0; i < nvariants; i++)
+			v[i].result = measure_median(durations(s, s->turn[i], n, g), n);
+		if (v[0].result.settled || late)
+			return;
+	}
+}
+
+/* As many calls of the step as take about so long, and how often where it is shorter. */
+static void
+choose_load(struct messages *s, double ns)
+{
+	struct measurer *w = s->w;
+	const int ncalls = w->s->m->rotate ? 0 : w->s->m->ncalls;
+	int64_t sum = 0, begin = 0;
+	int n = 0;
+	if (ncalls) {
+		measure_round(w, 0, ncalls);
+		while (n < ncalls && (double)sum < ns && sum < LOAD_NS)
+			sum += w->round[n++];
+		begin = rt_now_ns();
+		measure_round(w, 0, n);
+		begin = rt_now_ns() - begin; /* with what timing takes */
+	}
+	s->load = (int)measure_most(w, n);
+	s->repeat = 1 + (int)(ns / (double)(1 + measure_most(w, begin)));
+}
+
+/* With a message under way for t of its time, computation that takes c alone takes c + t (1 - 1/f):
+ * kernels of the step where there are some, which share caches and memory with the message. */
+static void
+measure_slowdown(struct messages *s, int coll, const struct group *g, double alone)
+{
+	choose_load(s, 2 * alone);
+	s->chain = (int64_t)((double)s->busy * 2 * alone / BUSY_NS);
+	const enum beside beside = s->load ? STEP : CHAIN;
+	struct variant v[] = {{.coll = coll, .beside = beside}, {.coll = -1, .beside = beside}};
+	measure_variants(s, v, 2, g);
+	const double c = v[1].result.median, both = v[0].result.median;
+	const double lost = both > c ? both - c : 0;
+	const double f = lost < alone ? alone / (alone - lost) : SLOWDOWN_MAX;
+	s->chain = s->busy;
+	if (c >= alone) /* else there is too little to hide all of it */
+		s->slowdown[s->nslowdowns++] = f < SLOWDOWN_MAX ? f : SLOWDOWN_MAX;
+}
+
+static void
+measure_message(struct messages *s, int number)
+{
+	struct measurer *w = s->w;
+	const struct rt_measure_coll *c = &w->s->m->colls[number];
+	const int coll = w->s->meetings + number;
+	const struct group g = group_of(w, c->axis);
+	struct variant v[] = {{.coll = coll, .beside = NOTHING}, {.coll = coll, .beside = CHAIN},
+		{.coll = -1, .beside = CHAIN}};
+	char what[64];
+	snprintf(what, sizeof what, "%s %d x %lld", c->name, g.places, (long long)c->bytes);
+	measure_write_comment(w, what);
+	measure_variants(s, v, 3, &g);
+	const double alone = v[0].result.median, beside = v[1].result.median - v[2].result.median;
+	measure_write_coll(w, c, g.places, g.nodes, &v[0].result);
+	if (c->bytes <= SHORT_BYTES) {
+		s->post[s->nposts++] = beside > alone ? beside - alone : 0;
+	} else if (c->bytes <= LONG_BYTES) {
+		s->nlong++;
+		s->hidden += beside < alone / 2;
+		measure_slowdown(s, coll, &g, alone);
+	}
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void
+write_median(struct messages *s, const char *name, double *v, int n, double unit)
+{
+	if (!n)
+		return;
+	qsort(v, (size_t)n, sizeof *v, by_value);
+	measure_write_field(s->w, measure_transport(s->w), name, v[n / 2] * unit);
+}
+
+/* What a wait costs that has nothing to wait for. */
+static void
+measure_wait(struct messages *s)
+{
+	struct measurer *w = s->w;
+	measure_meet(w);
+	for (int i = 0; i < MEASURE_MESSAGE_RUNS_MAX; i++) {
+		const int64_t begin = rt_now_ns();
+		rt_wait(w->ctx, 0);
+		s->value[i] = rt_now_ns() - begin - w->empty_ns;
+	}
+	const struct measure_result r = measure_median(s->value, MEASURE_MESSAGE_RUNS_MAX);
+	measure_write_field(w, measure_transport(w), "wait", r.median > 0 ? r.median * 1e-9 : 0);
+}
+
+static bool
+allocate(struct messages *s)
+{
+	const size_t n = (size_t)s->w->s->m->ncolls + 1;
+	bool ok = true;
+	for (int i = 0; i < VARIANTS; i++) {
+		s->turn[i] = calloc(MEASURE_MESSAGE_RUNS_MAX, sizeof *s->turn[i]);
+		ok &= s->turn[i] != NULL;
+	}
+	s->value = calloc(MEASURE_MESSAGE_RUNS_MAX, sizeof *s->value);
+	s->post = calloc(n, sizeof *s->post);
+	s->slowdown = calloc(n, sizeof *s->slowdown);
+	return !measure_most(s->w, !ok || !s->value || !s->post || !s->slowdown);
+}
+
+void
+measure_messages(struct measurer *w)
+{
+	struct messages s = {.w = w, .busy = turns_of_busy()};
+	s.chain = s.busy;
+	const bool ok = allocate(&s);
+	w->failed |= !ok;
+	if (ok && w->s->m->ncalls && !w->s->m->rotate)
+		measure_fill_step(w);
+	for (int i = 0; ok && i < w->s->m->ncolls; i++)
+		measure_message(&s, i);
+	if (ok && w->s->m->ncolls) {
+		measure_wait(&s);
+		write_median(&s, "post", s.post, s.nposts, 1e-9);
+		write_median(&s, "slowdown", s.slowdown, s.nslowdowns, 1);
+		if (s.nlong)
+			measure_write_field(
+				w, measure_transport(w), "overlap", 2 * s.hidden > s.nlong);
+	}
+	for (int i = 0; i < VARIANTS; i++)
+		free(s.turn[i]);
+	free(s.value);
+	free(s.post);
+	free(s.slowdown);
+}
