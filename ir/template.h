@@ -8,10 +8,10 @@
  *       return(%y)
  *     }
  *
- * A name in a size is, in this order, an attribute of the call, a let of the module. An attribute
- * of the call may also be a number with a fraction, for attributes that are none of a shape: {rate
- * = 0.1}. Trees are immutable and live in the arena of the context, so that clones of a module
- * share them.
+ * A name in a size is an attribute of the call or, if there is none of that name, a let of the
+ * module. An attribute of the call may also be a number with a fraction, for attributes that are
+ * not part of a shape: {rate = 0.1}. Trees are immutable and allocated in the arena of the context,
+ * so that clones of a module share them.
  */
 #ifndef IR_TEMPLATE_H
 #define IR_TEMPLATE_H

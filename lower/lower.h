@@ -1,10 +1,10 @@
 /*
  * Lowering: a module becomes the sources of a program, and they are compiled and linked.
  *
- *     @main --plan.h--> buffers and actions --check.h--> proven sound --host.c--> C sources
- * --build.c--> train
+ *     @main --plan.c--> buffers and actions --check.c--> the same, proven sound
+ *           --host.c, cuda.c--> C and CUDA sources --build.c--> train
  *
- * Every rank runs the same step function; what differs is its coordinate on each axis.
+ * All ranks run the same step function; they differ in their coordinates on the device axes.
  */
 #ifndef LOWER_LOWER_H
 #define LOWER_LOWER_H

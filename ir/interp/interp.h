@@ -2,13 +2,13 @@
  * The reference interpreter: what a module means, computed slowly and plainly. Passes, layouts and
  * programs are compared with it.
  *
- *   MEANING  layouts are ignored and parallelization ops are identities: one place, whole tensors
- *   LAYOUT   every value is an array of local tensors, one a place (a coordinate on each device
- * axis and each time axis); parallelization ops move data between places
+ *     MEANING  layouts are ignored and parallelization ops are identities: one place, whole tensors
+ *     LAYOUT   every value is an array of local tensors, one for each place (a coordinate on each
+ *              device axis and each time axis); parallelization ops move data between places
  *
- * Both give the same whole tensors for a module that is right. An interpreter works on a copy of
- * the module with all calls inlined; the module itself is not touched. Places in time run in
- * lockstep: see ir/interp/place.c for why that changes nothing.
+ * Both give the same whole tensors for a correct module. An interpreter works on a copy of the
+ * module with all calls inlined; the module itself is not touched. Iterations of time axes run in
+ * lockstep: see place.c for why that changes nothing.
  */
 #ifndef IR_INTERP_H
 #define IR_INTERP_H

@@ -11,11 +11,11 @@
  * Meaning: out[i0,i1,...] = reduce over the reduced indices of body, where load j reads operand j
  * at its own indices; a dimension of access -1 has size 1 there and is read at 0.
  *
- * An index with `at` is computed: it is no loop, its position is the value of that expression.
+ * An index with `at` is computed: it is not a loop, its position is the value of that expression.
  *
- *     slice    a[..{start + here}] -> [..]          at[1] = start + index 0,   in[0] = (1), out =
- * (0) gather   t[{i},*], i[..] -> [..,*]            at[2] = load 1, in[0] = (2, 1), in[1] = (0) put
- * u[..], i[..] -> [..,{i}=size]        the same on the side of the result
+ *     slice    a[..{start + here}] -> [..]       at[1] = start + index 0, in[0] = (1), out = (0)
+ *     gather   t[{i},*], i[..] -> [..,*]         at[2] = load 1, in[0] = (2, 1), in[1] = (0)
+ *     put      u[..], i[..] -> [..,{i}=size]     the same on the side of the result
  *
  * Where a position is outside of the dimension, the load gives `fill`, and a write is dropped; an
  * element of the result that nothing is written to is what the reduction starts from.

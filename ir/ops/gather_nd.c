@@ -3,11 +3,11 @@
  * how}: elements by several numbers at once, an operand for each dim that is looked up. Both have,
  * with b = batch and the numbers' other dims n,
  *
- *     gather_nd    a[b.., {i}, {j}, rest..], i[b..,n..], j[b..,n..] -> [b..,n..,rest..] = a
- *     scatter_nd   u[b..,n..,rest..], i[b..,n..], j[b..,n..] -> [b.., {i}, {j}, rest..] =
- * reduce(n..) u
+ *     gather_nd    a[b..,{i},{j},rest..], i[b..,n..], j[b..,n..] -> [b..,n..,rest..] = a
+ *     scatter_nd   u[b..,n..,rest..], i[b..,n..], j[b..,n..] -> [b..,{i},{j},rest..]
+ *                                                                     = reduce(n..) u
  *
- * where dims says which dims {i}, {j} ... are: those behind the batch if it is absent.
+ * where dims says which dims {i}, {j} ... are: those after the batch if it is absent.
  */
 #include "ir/ops/form.h"
 #include "ir/ops/reduce_how.h"

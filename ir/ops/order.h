@@ -2,8 +2,9 @@
  * Sorting along a dim: the ops sort and topk. Both put the rows along `dim` in order and keep the
  * first k of each, with where they were:
  *
- *     smaller before larger, or the other way round where `descending`; a NaN counts as the
- * largest; of equals the one with the lower position goes first, whichever way
+ *     ascending     smaller elements first, NaN last
+ *     descending    larger elements first, NaN first
+ *     equal         the lower position first, in both
  *
  * That is a total order, so the interpreter and all targets give the same positions.
  */
@@ -12,8 +13,11 @@
 
 #include "ir/ir.h"
 
-/* Local rows: element (o, i, j) of the operand is at (o * n + i) * inner + j, of the results at (o
- * * k + i) * inner + j. */
+/*
+ * Local rows: element (o, i, j) is
+ *     of the operand    at (o * n + i) * inner + j
+ *     of the results    at (o * k + i) * inner + j
+ */
 struct order {
 	int dim;
 	int64_t outer, n, inner, k;

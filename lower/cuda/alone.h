@@ -1,4 +1,4 @@
-/* Kernels of the cuda target by themselves, without a step: for those who measure them. */
+/* Kernels of the cuda target by themselves, without a step: to measure them. */
 #ifndef LOWER_CUDA_ALONE_H
 #define LOWER_CUDA_ALONE_H
 
@@ -10,8 +10,8 @@
  * Writes kernels.cu with the kernels of n ops into `folder`; and to `out`, for a file that includes
  * runtime/cuda/rt_cuda.h, for op k of the plan's module
  *
- *     static void call_K(struct rt_ctx *c, void *const *operand, void *const *result, void
- * *scratch)
+ *     static void
+ *     call_K(struct rt_ctx *c, void *const *operand, void *const *result, void *scratch)
  *
  * that launches them, and `static const struct rt_cuda_program cuda` with their tables and the
  * image kernels.fatbin. scratch[k] receives the bytes that an op needs; *convolves: some call

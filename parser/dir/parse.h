@@ -1,11 +1,10 @@
 /*
  * Text to module: docs/language.md says what the language is.
  *
- *     text --lexer (dir.l)--> tokens --grammar (dir.y)--> statements --build.c--> typed ops of a
- * module
+ *     text --dir.l--> tokens --dir.y--> statements --stmt.c, declare.c--> typed ops of a module
  *
- * All errors of a text are reported, one a cause: after a syntax error reading goes on with the
- * next statement, and a value whose definition failed is used without further messages.
+ * All errors of a text are reported, one for each cause: after a syntax error the parser resumes at
+ * the next statement, and uses of a value whose definition failed cause no further errors.
  */
 #ifndef PARSER_PARSE_H
 #define PARSER_PARSE_H

@@ -9,9 +9,8 @@
  *     scalar): it is complete only when the kernel ends;
  *   - none reads at positions of its own, such as rows by number or a slice, what the set makes;
  *   - there is at most one product (of matrices, a convolution), which reads nothing of the set: it
- *     starts the kernel, and what works on the space of its result, or on its rows, is its
- * epilogue;
- *   - they are not more than the limits say, ops, operands and sums.
+ *     starts the kernel; what works on the space of its result, or on its rows, is its epilogue;
+ *   - its ops, operands and sums do not exceed the limits below.
  * The order of the block is not looked at: whoever fuses sees to it that no path leads from the set
  * through other ops back into it.
  */

@@ -5,17 +5,18 @@
  * multi_output_fusion.cc, gpu_fusible.cc; xla/service/instruction_fusion.cc says what is
  * expensive):
  *
- *   rewriting      a product is a library call, and a kernel of its own; added to it are a bias
- * that nobody else waits for, and behind that relu or gelu (gemm_rewriter.cc,
- *                  cudnn_fused_conv_rewriter.cc)
- *   instructions   from the last op to the first, an op takes up what it reads, into a kernel with
- *                  one result: first what it alone reads, then copies of what others read too,
- *                  unless that is expensive. Broadcasts and constants are always copied. What is
- *                  expensive is not taken up where its elements are read more than once. A
- * reduction ends a kernel: nobody takes it up merger         a kernel of pointwise ops, none
- * expensive, goes into all that read it, if all are fused kernels and no more than 1.1 times as
- * many bytes are moved then multi-output   kernels of one kind and shape that read one tensor
- * become one, those that share most bytes first; a reduction and what it reads become one
+ *     rewriting      A product is a library call, and a kernel of its own. A bias that only it
+ *                    reads is fused into it, and then a relu or gelu of the sum (gemm_rewriter.cc,
+ *                    cudnn_fused_conv_rewriter.cc).
+ *     instructions   From the last op to the first, an op is fused with its producers, into a
+ *                    kernel with one result: first producers that only it reads, then copies of
+ *                    those with other readers, unless they are expensive. Broadcasts and constants
+ *                    are always copied. An expensive op is not fused where its elements are read
+ *                    more than once. A reduction ends a kernel: no reader is fused with it.
+ *     merger         A kernel of pointwise ops, none expensive, is fused into all its readers, if
+ *                    all of them are fused kernels and at most 1.1 times as many bytes are moved.
+ *     multi-output   Kernels of one kind and shape that read one tensor become one, those that
+ *                    share most bytes first; a reduction and what it reads become one.
  *
  * Not followed: fusion of small kernels of different shapes side by side (horizontal_*_fusion.cc),
  * since a kernel here has one iteration space; XLA's limit of 64 operands and results, since fuse.h

@@ -1,15 +1,16 @@
 /*
- * dp: data parallelism. Splits dim 0 of every input over a device axis and carries that through the
- * step, op by op in order. Where an op cannot take its operands as they are, a parallelization op
- * goes in:
+ * dp: data parallelism. Splits dim 0 of every input over a device axis and propagates that through
+ * the step, op by op in order. Where an op cannot take its operands as they are, a parallelization
+ * op is inserted for an operand that is
  *
- * - A partial operand: allreduce, right behind the op that makes the value, for there a gradient
- *   becomes available; reducescatter where another operand is split and a slice is all that is
- * read. A sum of partials alone stays partial, so that a gradient of several terms is communicated
- * once; so does what is read only by ops that make it smaller.
- * - A copied operand beside a split one: a slice (partition); nothing is communicated. Constants,
- *   broadcasts and what is made of copied values alone are made in slices from the start.
- * - One that is split in a way that no rule of the op fits: allgather.
+ *     partial                allreduce, right after the op that makes the value, where a gradient
+ *                            becomes available; reducescatter where another operand is split and
+ *                            only a slice is read. A sum of partials alone stays partial, so that a
+ *                            gradient of several terms is communicated once; so does a value that
+ *                            is read only by ops that make it smaller
+ *     copied, another split  a slice (partition); nothing is communicated. Constants, broadcasts
+ *                            and what is computed from copied values alone are made in slices
+ *     split, no rule fits    allgather
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
  * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a

@@ -15,10 +15,12 @@
  * has one of the two dims, or none where it is broadcast, is repeated. A reshape in place remains
  * where an op keeps the dims apart: at inputs and outputs, and around reductions of one of them.
  *
- * Right because an op's form is a loop nest over indices, and the nest over i < R and j < n with i
- * * n
- * + j for (i, j) everywhere is the same nest. Ops whose form computes with the two indices, or
- * reads at computed positions there, are left alone.
+ * Right because an op's form is a loop nest over indices, and
+ *
+ *     for i < R, for j < n: body(i, j)  =  for k < R * n: body(k),  where i * n + j = k everywhere
+ *
+ * Ops whose form computes with the two indices, or reads at computed positions there, are left
+ * alone.
  */
 #include "passes/parallel/foldbatch_op.h"
 

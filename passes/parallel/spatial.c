@@ -1,19 +1,20 @@
 /*
  * spatial: splits the height of images over a device axis. A convolution or pooling over a split
- * image needs rows of its neighbours, the halo. Meaning first: with S places, an image of S blocks
+ * image needs rows of its neighbours, the halo. Meaning first: with S devices, an image of S blocks
  * of h rows is
  *
- *     x[.., C, H, W]  ->  blocks[.., C, S, h, W]                      reshape
- *     above[.., s, :] = the last rows of block s - 1                  slice, pad {low = 1, high =
- * -1} below[.., s, :] = the first rows of block s + 1                 slice, pad {low = -1, high =
- * 1} windows over [above; block; below], without padding in height   concat, conv2d or pool
+ *     x[.., C, H, W]  ->  blocks[.., C, S, h, W]         reshape
+ *     above[.., s, :] = the last rows of block s - 1     slice, pad {low = 1, high = -1}
+ *     below[.., s, :] = the first rows of block s + 1    slice, pad {low = -1, high = 1}
+ *     windows over [above; block; below],
+ *         without padding in height                      concat, conv2d or pool
  *
- * which is the same result whatever the layout. Then the split is carried through as dp does it: S
- * is the split dim, the shift by one block gives each place's border rows to its neighbour
- * (partial, then reducescatter), everything else is local. Gradients follow by grad, which runs
- * behind this pass.
+ * which is the same result whatever the layout. Then the split is propagated as dp does it: S is
+ * the split dim, the shift by one block gives each device's border rows to its neighbour (partial,
+ * then reducescatter), everything else is local. Gradients are made by grad, which runs after this
+ * pass.
  *
- * What does not come out even (a height that S does not divide, windows that do not start a block
+ * What does not divide evenly (a height that S does not divide, windows that do not start a block
  * where a block starts, a halo larger than a block) is left as it is and gets a whole image.
  */
 #include "passes/parallel/dp.h"

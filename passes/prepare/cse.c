@@ -1,7 +1,7 @@
 /*
  * Common subexpression elimination by value numbering (J. Cocke, "Global common subexpression
- * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block, O(ops
- * + uses).
+ * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block,
+ * O(ops + uses).
  *
  * Two ops are one where code, symbol, operands, attributes and result types are equal; the types
  * hold the layouts, so the same tensor laid out in two ways stays two values. Operands of ops that

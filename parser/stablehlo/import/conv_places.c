@@ -1,12 +1,13 @@
 /*
  * Any convolution as products of slices (the general route of convolution.h):
  *
- *     place k of the filter: the images at k * dilation, every stride-th, times filters[..,k];
- * these products are added up place y of the result: the images from y * stride on, every
- * dilation-th, times all filters; these products stand side by side
+ *     for each position k     the images at k * dilation, every stride-th, times filters[..,k];
+ *     of the filter           these products are summed
+ *     for each position y     the images from y * stride on, every dilation-th, times all filters;
+ *     of the result           these products are concatenated
  *
- * The second is for what has few results: the gradient of a convolution by its filters, written as
- * a convolution whose filter is as large as an image.
+ * The second is for results with few positions: the gradient of a convolution with respect to its
+ * filters, written as a convolution whose filter is as large as an image.
  */
 #include "parser/stablehlo/import/convolution.h"
 

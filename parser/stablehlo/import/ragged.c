@@ -1,11 +1,13 @@
 /*
- * ragged_dot (CHLO, "ragged_dot"): a product in which one dim of lhs falls into groups that stand
- * one behind the other, as long as group_sizes says. With member[i, g] = is element i in group g,
- * it is a contract of three: where the ragged dim is
+ * ragged_dot (CHLO, "ragged_dot"): a product in which one dim of lhs is divided into consecutive
+ * groups of group_sizes elements. With member[i, g] = is element i in group g, it is a contract of
+ * three operands. The ragged dim is
  *
- *     lhs's own     rhs has a matrix for each group:  sum over g, k of lhs[i,k] rhs[g,k,j]
- * member[i,g] summed over   the result has one for each:      sum over k of lhs[i,k] rhs[k,j]
- * member[k,g] a batch dim   the groups say nothing: dot_general
+ *     a dim of lhs alone    rhs has a matrix for each group:
+ *                           out[i,j] = sum over g, k of lhs[i,k] rhs[g,k,j] member[i,g]
+ *     summed over           the result has a matrix for each group:
+ *                           out[g,i,j] = sum over k of lhs[i,k] rhs[k,j] member[k,g]
+ *     a batch dim           the groups have no effect: dot_general
  */
 #include "parser/stablehlo/import/build.h"
 #include "parser/stablehlo/import/ops.h"

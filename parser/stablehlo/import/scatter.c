@@ -1,12 +1,15 @@
 /*
- * scatter (StableHLO, "scatter"). Of updates whose window does not lie inside nothing is written.
+ * scatter (StableHLO, "scatter"). An update whose window is not inside the operand writes nothing.
+ * The body is
  *
  *     add, max, min, mul, and, or     scatter_nd of the updates, combined with the input
- *     the update itself               the number of the last update for each place (scatter_nd,
- * max), by which the update is looked up any other body                  rounds: in round r every
- * place meets the update with the r-th smallest number that goes there (scatter_nd, min, among
- * those above the last). As many rounds as the most that go to one place: one where indices are
- * unique, what constant indices say, else as many as there are vectors
+ *     the update itself               the number of the last update for each element (scatter_nd,
+ *                                     max), by which the update is looked up
+ *     anything else                   rounds: in round r every element is combined with the update
+ *                                     of the r-th smallest number that goes there (scatter_nd, min,
+ *                                     among those above the last). As many rounds as the most
+ *                                     updates of one element: one where indices are unique, counted
+ *                                     where they are constant, else as many as there are vectors
  */
 #include "parser/stablehlo/import/fold.h"
 #include "parser/stablehlo/import/ops.h"

@@ -2,14 +2,14 @@
  * Inside the reader of MLIR texts. One struct mlir_parser holds everything of one read; the grammar
  * (mlir.y) calls the functions below as it recognizes things.
  *
- *     mlir.c         the whole                           parser/stablehlo/mlir/attr.c    attributes
- *     parser/stablehlo/mlir/lex.c     tokens; on after an error           parser/stablehlo/mlir/dense.c   elements of dense<>,
- * array<> parser/stablehlo/mlir/symbol.c  texts and names to what they mean   parser/stablehlo/mlir/number.c  bits to numbers
- *     parser/stablehlo/mlir/type.c    types                               parser/stablehlo/mlir/sdy.c     meshes and shardings
- *     parser/stablehlo/mlir/op.c      ops and regions                     parser/stablehlo/mlir/special.c func, while, reduce ...
- *     pretty.c       pretty forms to generic ones        parser/stablehlo/mlir/loc.c     loc("...")
- *     parser/stablehlo/mlir/message.c wording of syntax errors            parser/stablehlo/mlir/find.c    queries of a tree
- *     parser/stablehlo/mlir/print.c   a tree as generic text
+ *     mlir.c     entry point, result            attr.c     attributes
+ *     lex.c      tokens, recovery after errors  dense.c    elements of dense<>, array<>
+ *     symbol.c   symbol tables                  number.c   bit patterns to numbers
+ *     type.c     types                          sdy.c      meshes and shardings
+ *     op.c       ops and regions                special.c  func, while, reduce ...
+ *     pretty.c   pretty forms to generic ones   loc.c      loc("...")
+ *     message.c  wording of syntax errors       find.c     queries of a tree
+ *     print.c    a tree as generic text
  *
  * What is being read lies on stacks: operands, attributes, types, names of results and arguments,
  * regions. A rule of the grammar pushes and its value is how many, so that ops in the regions of an

@@ -1,9 +1,8 @@
 /*
  * From what each process has to whole tensors and back: the ops that collectives are made of.
  *
- *     varies over dp = 2, tp = 3     f32[2/dp,3/tp,8]      leading dims split, an axis each
- *     whole                          f32[6,8]              row p is process p's, the same
- * everywhere
+ *     varies over dp = 2, tp = 3     f32[2/dp,3/tp,8]      leading dims split, one for each axis
+ *     whole                          f32[6,8]              the same on all; row p is of process p
  */
 #include "parser/stablehlo/spmd/spmd.h"
 

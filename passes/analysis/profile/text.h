@@ -1,6 +1,6 @@
 /*
  * A profile as text: one entry a line, sorted, numbers exact, so that it can be committed, compared
- * and merged as text. A line `device` says whose the entries behind it are.
+ * and merged as text. The entries after a line `device` are measurements of that device.
  *
  *     dopt-profile 2
  *     device "AMD EPYC, 2 processors" backend "host 0.1.0, code 1a2b3c4d, gcc 12.2.0, oneDNN 2.6.3"
@@ -8,10 +8,11 @@
  *         time=2026-11-20T23:55:01Z key=matmul (f32[32,784], f32[784,512]) -> f32[32,512]
  *     collective transport=threads kind=allreduce places=2 nodes=1 bytes=4096 median=... time=...
  *     link transport=threads kind=allreduce places=2 nodes=1 alpha=2e-06 beta=1e+10 error=0.1
- * time=... field transport=threads name=post value=3e-07 time=...
+ *         time=...
+ *     field transport=threads name=post value=3e-07 time=...
  *
- * (An op is one line; it is broken here to fit.) The words of a line may come in any order, but
- * key=, which takes the rest of it, last. `#` begins a comment line.
+ * (Each entry is one line; here two are broken to fit.) The fields of a line may come in any order,
+ * except that key= is last and takes the rest of the line. `#` begins a comment line.
  */
 #ifndef PASSES_ANALYSIS_PROFILE_TEXT_H
 #define PASSES_ANALYSIS_PROFILE_TEXT_H

@@ -1,16 +1,17 @@
 /*
  * A step as events for replay: one for each kernel, one for each collective and device that takes
- * part, for every turn of the loops over time axes, in the order in which a device issues them.
+ * part, for every iteration of the loops over time axes, in the order in which a device issues
+ * them.
  *
- * All places run the same program, so one device stands for all of them, except along axes on which
- * some value is single, or on which the machines are of different kinds: places on those do
+ * All devices run the same program, so one stands for all of them, except along axes on which some
+ * value is single, or on which the machines are of different kinds: devices along those do
  * different things, or take different times, and each is a device of its own here. Device d has the
  * streams 2d (compute) and 2d + 1 (communication).
  *
- *     collective along an axis with single values, 2 places:
- *     device 0   post ---+--- join --+-- collective      it starts when the last place has posted
- * and device 1   post ---+           +-- collective      the link of each is free, and ends for all
- * at the same time
+ *     collective along an axis with single values, 2 devices:
+ *     device 0   post ---+--- join --+-- collective     starts when the last device has posted and
+ *     device 1   post ---+           +-- collective     the link of each is free; ends for all at
+ *                                                       the same time
  *
  * Where kernels are queued ahead (device.async = 1) a collective starts when its operands are
  * ready. Else one thread computes, posts and waits: a collective is posted once the kernels before

@@ -3,8 +3,8 @@
  * (collective.h) on the links of a cluster, and what shares a link shares its bandwidth.
  *
  *     coarse   [ compute ]              fine   [ compute, slower  ]
- *                [ collective ]                  [s][s][s][s][s ][s ]  rounds of sends; while
- * others [s ][s ]      use a link of theirs they take longer
+ *                [ collective ]                  [s][s][s][s ][s ][s]    rounds of sends, slower
+ *                                                         [s ][s ]       while others share a link
  *
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.

@@ -7,8 +7,7 @@
  *     corners   --|-----|--|----------|--    sorted; at each of them one meet changes its line,
  *     O1         \_/ \___/  \   /            which takes a constant number of additions
  *                            \_/             the least value of each parabola between its corners
- *                                            is known in closed form, the least of them is the
- * answer
+ *                                            is known in closed form, the least is the answer
  *
  * It is exact: no step size, no start value. O1 itself is not convex, as the maximum makes
  * durations concave, so that a solver that goes downhill may end in a wrong valley; this does not.

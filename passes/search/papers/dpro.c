@@ -22,8 +22,9 @@
  *   - Its path is computation, then communication. Ours may change between them more than once, as
  *     ops that update weights come behind; each two neighbours of a kind are looked at, the others
  *     are left alone.
- *   - end(q[n-1]) follows what was decided on the way, as Table 1 has it, by end(q[n]) = max(end(
- *     q[n-1]), end(p[n])) + t_sync(q[n]); end(p[n]) is that of the last replay.
+ *   - end(q[n-1]) follows what was decided on the way, as in Table 1, by
+ *         end(q[n]) = max(end(q[n-1]), end(p[n])) + t_sync(q[n])
+ *     where end(p[n]) is that of the last replay.
  *   - The grid of partition numbers: powers of two up to DPRO_MAX_PARTS.
  *   - "Changes little over 5 search iterations": by at most DPRO_LITTLE of the time. An iteration
  *     that changed nothing would be repeated as it is, so it ends the search, too.

@@ -1,25 +1,24 @@
 /*
  * The tool `dopt`: options, and what its parts share.
  *
- *     passes/tools/command_line.h  command lines, each from one table; those of the other tools too
- *     passes/tools/dopt/options.c   the command line of dopt: its table
- *     driver.c           main: every part of the input, one after another
- *     passes/tools/dopt/passes.c    runs the pipeline: prints, checks, keeps what is better, counts
- *     passes/tools/dopt/cost.c      the cost model: cluster, profile, how messages are replayed
- *     passes/tools/dopt/stats.c     one row a pass
- *     passes/tools/dopt/budget.c    -budget: what a step may take
- *     passes/tools/dopt/whatif.c    -whatif: the step with other costs
- *     passes/tools/dopt/measure.c   -measure: which kernels and messages a profile lacks;
- *     passes/tools/dopt/measure_source.c writes the program that times them, passes/tools/dopt/measure_run.c runs it
- *     passes/tools/dopt/trial.c     -trial: plans that are run, of which the fastest is kept;
- *     passes/tools/dopt/trial_run.c runs one
- *     passes/tools/dopt/crash.c     the work in a child process, and what a crash says;
- *     passes/tools/dopt/crash_op.c  finds the op at hand
- *     passes/tools/dopt/expect.c    -verify-diagnostics
- *     passes/tools/dopt/checks.c    -expect: programs that say what they expect
- *     passes/tools/dopt/list.c      -list-passes, -list-ops, -help
- *     passes/tools/report/report.h    -emit=timeline, -emit=report
- *     passes/tools/output.c    files that are there whole or not at all
+ *     options.c     the command line of dopt: its table
+ *     driver.c      main: every chunk of the input, one after another
+ *     passes.c      runs the pipeline: prints, checks, keeps what is better, counts
+ *     cost.c        the cost model: cluster, profile, how collectives are replayed
+ *     stats.c       one row for each pass
+ *     budget.c      -budget: the memory that a step may take
+ *     whatif.c      -whatif: the step with other costs
+ *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c writes
+ *                   the program that times them, measure_run.c runs it
+ *     trial.c       -trial: plans that are run, of which the fastest is kept; trial_run.c runs one
+ *     crash.c       the work in a child process, and what a crash reports; crash_op.c finds the op
+ *                   that was being worked on
+ *     expect.c      -verify-diagnostics
+ *     checks.c      -expect: programs that say what they expect
+ *     list.c        -list-passes, -list-ops, -help
+ *
+ * Shared with the other tools: ../command_line.h, command lines, each from one table; ../output.c,
+ * files that are written atomically; ../report/report.h, -emit=timeline and -emit=report.
  */
 #ifndef PASSES_DRIVER_H
 #define PASSES_DRIVER_H
