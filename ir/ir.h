@@ -9,7 +9,7 @@
  *         block     ops in issue order
  *           op        operands (uses), attributes, results (values), for fuse a block of its own
  *
- * In a template nothing has a type yet (value->type is NULL, op->written keeps what the text says)
+ * In a template no value has a type yet (value->type is NULL, op->written keeps the written types)
  * and attributes may be size expressions; inlining resolves both.
  */
 #ifndef IR_IR_H
@@ -31,27 +31,27 @@ enum op_code {
 };
 
 enum op_trait {
-	PURE = 1 << 0,       /* result depends on operands and attributes alone */
+	PURE = 1 << 0,       /* result depends only on operands and attributes */
 	COMMUTES = 1 << 1,   /* its two operands may be exchanged */
 	WRITTEN = 1 << 2,    /* no operands: the written type is the type */
 	NAMED = 1 << 3,      /* has a name in quotes (a function for call): op->symbol */
-	PERSISTENT = 1 << 4, /* lives from step to step */
+	PERSISTENT = 1 << 4, /* keeps its value from step to step */
 	EFFECT = 1 << 5,     /* never dead, and no results */
 	PARALLEL = 1 << 6,   /* identity on meaning, changes a layout */
-	VARIADIC = 1 << 7,   /* any number of operands, one result for each: one message */
+	VARIADIC = 1 << 7,   /* any number of operands, one result for each: one collective */
 	REGION = 1 << 8,     /* has a body */
 	TERMINATOR = 1 << 9, /* the last op of a body */
 	CALLS = 1 << 10,     /* a call of a template */
 	OWN = 1 << 12,       /* a kernel without index notation: struct special_op */
 	KEYED = 1 << 11,     /* has a name in quotes that its random numbers depend on: op->symbol;
-				two ops of one name draw the same numbers */
+				two ops of the same name draw the same numbers */
 };
 
 enum attr_kind {
 	ATTR_INT,
 	ATTR_FLOAT,
 	ATTR_STRING,
-	ATTR_NAME,     /* a bare word that names no axis or dtype: true, false, ring ... */
+	ATTR_NAME,     /* a bare word, not an axis or dtype: true, false, ring ... */
 	ATTR_AXIS,     /* an axis of the module, by number in .i */
 	ATTR_DTYPE,    /* an element type, enum ir_dtype in .i */
 	ATTR_BOOL,     /* .i is 0 or 1 */
@@ -63,8 +63,8 @@ enum attr_kind {
 
 enum { IR_MAX_LIST = UINT16_MAX }; /* operands, results, attributes: counted in 16 bits */
 
-/* Parts of a message: with more, even 64 MB go in pieces of 16 KB, which latencies outweigh on all
- * links that there are. */
+/* Chunks of a collective. With more, even 64 MB would be sent in chunks of 16 KB, whose latency is
+ * larger than their transfer time on all current links. */
 enum { IR_MAX_PARTS = 4096 };
 
 struct ir_size;      /* a size expression: ir/template.h */
@@ -87,11 +87,11 @@ struct ir_attr {
 struct ir_value {
 	const struct ir_type *type; /* NULL in a template */
 	const char *name;           /* without the %; interned; NULL: printed as a number */
-	struct ir_op *op;           /* that makes it, or NULL for an argument of a block */
+	struct ir_op *op;           /* its producer, or NULL for an argument of a block */
 	struct ir_block *block;     /* whose argument it is, or NULL */
-	struct ir_use *uses;        /* latest first */
+	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
-	uint32_t mark;              /* scratch of the pass at work */
+	uint32_t mark;              /* scratch space of the running pass */
 };
 
 struct ir_use {
@@ -131,7 +131,7 @@ struct ir_func {
 	struct ir_func *next;
 	struct ir_block body; /* arguments: the parameters of a template */
 	struct ir_loc loc;
-	bool prelude; /* from the prelude: printed only when the text of the module holds it */
+	bool prelude; /* from the prelude: printed only where the module's text contains it */
 };
 
 struct ir_let {
@@ -152,7 +152,7 @@ struct ir_module {
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
 	struct infer_memo *memo;           /* ir/infer_memo.h */
-	struct ir_templates *templates; /* types of calls seen so far: ir/template.c; NULL: none */
+	struct ir_templates *templates; /* types of calls so far: ir/template.c; NULL: none */
 };
 
 struct ir_context {
@@ -160,13 +160,13 @@ struct ir_context {
 	struct diag *diag;
 	struct ir_intern *intern;            /* names and types: ir/context.c */
 	const struct ir_row *row;            /* the op table, parsed: ir/ops/row.h */
-	const struct term *(*derivative)[3]; /* of every scalar function by each argument */
+	const struct term *(*derivative)[3]; /* of every scalar function for each argument */
 };
 
-/* A new context under `owner`, with a reporter of its own. Never NULL. */
+/* A new context owned by `owner`, with its own diagnostics reporter. Never NULL. */
 struct ir_context *ir_context_create(const void *owner);
 
-/* The one copy of that name; equal names are one pointer. */
+/* The interned copy of a name: equal names are the same pointer. */
 const char *ir_name(struct ir_context *ctx, const char *s);
 const char *ir_name_n(struct ir_context *ctx, const char *s, size_t n);
 
@@ -176,13 +176,13 @@ struct ir_func *ir_func_create(struct ir_module *m, const char *name, struct ir_
 struct ir_func *ir_func_find(
 	const struct ir_module *m, const char *name);          /* NULL if there is none */
 int ir_axis_find(const struct ir_module *m, const char *name); /* -1 if there is none */
-/* Device places: the product of the device axes. Places: of all axes. */
+/* Devices: the product of the sizes of the device axes. Places: of all axes, device and time. */
 int64_t ir_devices(const struct ir_module *m);
 int64_t ir_places(const struct ir_module *m);
 /* Coordinates of a place, row-major over the axes in declared order, the last innermost. */
 void ir_place_coord(const struct ir_module *m, int64_t place, int coord[IR_MAX_AXES]);
 
-/* What the table says of an op code. */
+/* Entries of the op table. */
 const char *op_name(enum op_code c);
 unsigned op_traits(enum op_code c);
 int op_find(const char *name); /* op code, or -1 */
@@ -194,9 +194,9 @@ op_is(const struct ir_op *op, unsigned trait)
 }
 
 /*
- * Making and changing ops. An op is made apart from any block, then put in. Results get types from
- * ir_infer or by hand. `attr` is copied and put in the order of the row; missing ones are not
- * added.
+ * Making and changing ops. An op is created outside any block, then inserted. Results get types
+ * from ir_infer or are set by hand. `attr` is copied and sorted in the order of the op's row;
+ * missing attributes are not added.
  */
 struct ir_op *ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
 	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
@@ -204,19 +204,19 @@ struct ir_op *ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc
 void ir_block_append(struct ir_block *b, struct ir_op *op);
 void ir_insert_before(struct ir_op *at, struct ir_op *op);
 void ir_insert_after(struct ir_op *at, struct ir_op *op);
-/* Takes the op out of its block; its uses stay. To move it: take out, insert. */
+/* Removes the op from its block; its uses stay. To move an op, unlink and insert it. */
 void ir_op_unlink(struct ir_op *op);
-/* Takes the op out and drops its uses. Its results must have no uses. */
+/* Removes the op from its block and drops its uses. Its results must have no uses. */
 void ir_op_erase(struct ir_op *op);
 void ir_set_operand(struct ir_op *op, int i, struct ir_value *v);
 /* Replaces all operands; the number may change. */
 void ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v, int n);
 void ir_replace_uses(struct ir_value *from, struct ir_value *to);
-/* A copy outside any block with the same attributes, symbol, types and (fuse) body, on operands of
- * the copier. */
+/* A copy outside any block with the same attributes, symbol, types and (fuse) body, and with the
+ * given operands. */
 struct ir_op *ir_op_clone(
 	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
-/* Gives a fuse op its empty body with one argument an operand (types and names of the operands). */
+/* Gives a fuse op an empty body with one argument for each operand, of its type and name. */
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
 struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
@@ -229,7 +229,7 @@ ir_operand(const struct ir_op *op, int i)
 	return op->operand[i].value;
 }
 
-/* What an argument of the body of a fuse stands for; any other value is itself. */
+/* The operand that an argument of a fuse body stands for; any other value itself. */
 static inline const struct ir_value *
 ir_value_outside(const struct ir_value *v)
 {
@@ -255,19 +255,19 @@ const struct ir_attr *ir_attr_find(const struct ir_op *op, const char *key); /* 
 int64_t ir_attr_int(const struct ir_op *op, const char *key, int64_t otherwise);
 double ir_attr_float(const struct ir_op *op, const char *key, double otherwise);
 const char *ir_attr_string(const struct ir_op *op, const char *key, const char *otherwise);
-/* A list of integers into out[max]; returns how many, -1 if the attribute is absent. */
+/* Copies a list of integers to out[max]; returns their number, -1 if the attribute is absent. */
 int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max);
 /* Sets or replaces one attribute (copied). attr->key names it. */
 void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
 void ir_attr_remove(struct ir_op *op, const char *key);
 bool ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b);
 
-/* In how many parts the message of a collective goes; 1 where the op says nothing. */
+/* Number of chunks in which a collective is sent; 1 if the op has no `parts`. */
 uint32_t ir_parts(const struct ir_op *op);
-/* The op must have the attribute in its row; with 1 it is left out. */
+/* The op's row must have the attribute; 1 removes it. */
 void ir_set_parts(struct ir_module *m, struct ir_op *op, uint32_t parts);
 
-/* Attribute values for ir_op_create. Names must be interned: they use the context. */
+/* Attribute values for ir_op_create. The context interns their names. */
 struct ir_attr ir_make_int(struct ir_context *ctx, const char *key, int64_t i);
 struct ir_attr ir_make_float(struct ir_context *ctx, const char *key, double f);
 struct ir_attr ir_make_string(struct ir_context *ctx, const char *key, const char *s);
@@ -277,15 +277,15 @@ struct ir_attr ir_make_bool(struct ir_context *ctx, const char *key, bool b);
 struct ir_attr ir_make_ints(struct ir_module *m, const char *key, const int64_t *v, int n);
 
 /*
- * Types of the results of an op from its operands, attributes and, for ops that need it or where a
- * choice is open, the written types (NULL: none; an array with one entry a result, entries may be
- * NULL). Reports and returns false where the op is wrong or the written type is not one that fits.
- * Sets result types. Works for every op but call (ir/template.h).
+ * Infers and sets the types of an op's results from its operands, its attributes and, for ops that
+ * need them or allow several layouts, the written types (NULL: none; else an array with one entry
+ * for each result, entries may be NULL). Reports and returns false if the op is invalid or the
+ * written type does not fit. Works for every op but call (ir/template.h).
  */
 bool ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written);
 
 /*
- * Builds ops at a place, in order, with inferred types: what passes use.
+ * Builds ops at an insertion point, in order, with inferred types: what passes use.
  * A failure to infer is a bug of the pass: it is reported, `failed` is set and NULL returned.
  */
 struct ir_builder {
@@ -298,7 +298,7 @@ struct ir_builder {
 
 struct ir_value *ir_build(struct ir_builder *b, enum op_code code, struct ir_value *const *operands,
 	int noperands, const struct ir_attr *attr, int nattrs);
-/* The same for ops whose type must be written (constant, iota, state ...) or is a choice. */
+/* The same for ops whose type must be written (constant, iota, state ...) or is not unique. */
 struct ir_value *ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol,
 	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
 	const struct ir_type *type);
@@ -311,10 +311,10 @@ struct ir_value *ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double v
 /*
  * Verifier: types and layouts (by inferring again), dominance, operand counts, attributes (known,
  * typed, none missing), names of persistent tensors unique, terminators, use lists. Reports every
- * fault.
+ * error.
  */
 bool ir_verify(struct ir_module *m);
-/* The same without types: for a module whose ops have just been inferred. */
+/* The same without types, for a module whose types have just been inferred. */
 bool ir_verify_structure(struct ir_module *m);
 
 /* Prints the module; the text parses to an equal module. ir_print_op prints one line. */

@@ -2,10 +2,10 @@
  * Types: element type, whole shape, and on every axis the state of the layout.
  *
  *     f32[64/dp/mb,512/tp]+ep@pp=1
- *         |  |           |  +---- single on pp: only place 1 holds it
- *         |  |           +------- partial on ep: the tensor is the sum over the places
+ *         |  |           |  +---- single on pp: only coordinate 1 holds it
+ *         |  |           +------- partial on ep: the tensor is the sum over the axis
  *         |  +------------------- split: dim 0 by dp, each slice again by mb
- *         +---------------------- the whole size; an axis that is not named holds copies
+ *         +---------------------- the whole size; on axes that are not named it is copied
  *
  * Types are immutable and interned in their module's context: equal types are one pointer.
  */
@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 enum ir_limit {
-	IR_MAX_RANK = 8,  /* as cuDNN and oneDNN need at most; local shapes fit on the stack */
-	IR_MAX_AXES = 16, /* an axis a prime factor: 2^12 devices and 4 time axes */
+	IR_MAX_RANK = 8,  /* the most that cuDNN and oneDNN need; local shapes fit on the stack */
+	IR_MAX_AXES = 16, /* an axis for each prime factor: 2^12 devices and 4 time axes */
 };
 
 enum ir_dtype {
@@ -39,7 +39,7 @@ struct ir_state {
 	uint8_t dim;    /* IR_SPLIT: the dimension */
 	uint16_t order; /* IR_SPLIT: position among the axes that split this dimension, 0 =
 			   outermost */
-			/* IR_SINGLE: the place */
+			/* IR_SINGLE: the coordinate */
 };
 
 struct ir_type {
@@ -64,7 +64,7 @@ const char *ir_dtype_name(enum ir_dtype t);
 
 unsigned ir_dtype_bytes(enum ir_dtype t);
 
-/* Of a value: 1 of bool, else 8 times the bytes. */
+/* Bits of a value: 1 for bool, else 8 times the bytes. */
 unsigned ir_dtype_bits(enum ir_dtype t);
 
 enum ir_dclass ir_dtype_class(enum ir_dtype t);
@@ -75,7 +75,7 @@ int ir_dtype_find(const char *name);
 /* The interned type equal to *t. Unused dims and axes must be zero. */
 const struct ir_type *ir_type_intern(struct ir_context *ctx, const struct ir_type *t);
 
-/* Equal in all: for interned types the same as ==. */
+/* Equal in every field: for interned types the same as ==. */
 bool ir_type_equal(const struct ir_type *a, const struct ir_type *b);
 
 /* The same tensor, copied on every axis: its meaning. */
@@ -84,10 +84,10 @@ const struct ir_type *ir_type_meaning(struct ir_context *ctx, const struct ir_ty
 /* Same element type and whole shape. */
 bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 
-/* The axes that split dimension `dim`, outermost first, into list[]; returns how many. */
+/* Copies the axes that split `dim`, outermost first, to list[]; returns their number. */
 int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 
-/* Numbers the axes that split each dim 0, 1 ... again, in their order, after some have left it. */
+/* Renumbers the axes that split each dim 0, 1 ..., in order, after some have been removed. */
 void ir_type_close_splits(struct ir_type *t);
 
 /* How many axes split `dim`: the order of the next one. */
@@ -96,17 +96,17 @@ int ir_type_split_depth(const struct ir_type *t, int dim);
 /* Product of the sizes of the axes that split `dim`. */
 int64_t ir_type_split_factor(const struct ir_module *m, const struct ir_type *t, int dim);
 
-/* Size of `dim` at one place. */
+/* Size of `dim` on one device, in one iteration. */
 int64_t ir_type_local_dim(const struct ir_module *m, const struct ir_type *t, int dim);
 
-/* Elements of the whole tensor; elements and bytes at one place. */
+/* Elements of the whole tensor; elements and bytes of the local one. */
 int64_t ir_type_elements(const struct ir_type *t);
 int64_t ir_type_local_elements(const struct ir_module *m, const struct ir_type *t);
 int64_t ir_type_local_bytes(const struct ir_module *m, const struct ir_type *t);
 
 /*
- * Which slice of `dim` a place holds, given the coordinate of the place on every axis: a number in
- * mixed radix, the outermost axis most significant. The slice starts at this times the local size.
+ * The slice of `dim` held at the given coordinate on every axis: a number in mixed radix, the
+ * outermost axis most significant. The slice starts at this number times the local size.
  */
 int64_t ir_type_slice(
 	const struct ir_module *m, const struct ir_type *t, int dim, const int *coord);

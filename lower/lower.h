@@ -22,25 +22,26 @@ struct lower_options {
 				   * Both get these names when they are complete */
 	bool sources_only;        /* write the sources, do not compile */
 	bool verbose;             /* print the compiler's command lines on stderr */
-	const char *cflags;       /* further flags of the compiler, behind the others; NULL: none */
-	double predicted;         /* seconds an iteration, for the program's report; 0: unknown */
-	uint64_t predicted_bytes; /* that a rank allocates on its device; 0: unknown */
-	const char *entry;        /* NULL: a program with a main. Else no main, but a `const struct
-				   * rt_program` of that  name, which also begins the names of the kernels:
-				   * to link many into one;  cuda: and an `int NAME_main(int, char **)`,
-				   * the  kernels by whoever links it */
+	const char *cflags;       /* further compiler flags, appended to the others; NULL: none */
+	double predicted;         /* seconds per step, for the program's report; 0: unknown */
+	uint64_t predicted_bytes; /* allocated by a rank on its device; 0: unknown */
+	const char *entry;        /* NULL: a program with a main. Else there is no main but a `const
+				   * struct rt_program` of this name, which is also the prefix of the
+				   * kernels, so that several can be linked into one program; cuda: and
+				   * an `int NAME_main(int, char **)`, with kernels compiled by the
+				   * caller */
 };
 
 /*
  * Writes and builds the program of @main. The module must be verified and hold no calls (inline
- * first). Reports what is wrong at its op and returns false; sources that do not compile stay.
+ * first). Reports errors at their ops and returns false; sources that do not compile are kept.
  */
 bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
 
-/* Where a target's programs put their tensors: ir/memory/storage.h. */
+/* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
 
-/* The name of a target, or -1: "host", "cuda". */
+/* The target of that name, "host" or "cuda"; -1 if there is none. */
 int lower_target_find(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a generated program tells the runtime: tables of its axes, tensors, kernels and collectives,
- * and the function that runs one training step.
+/* The interface between a generated program and the runtime: tables of its axes, tensors, kernels
+ * and collectives, and the function that runs one training step.
  *
  *	generated file                        libdopt_rt
  *	const struct rt_program dopt_program  rt_main: options, ranks, data, parameters, step loop,
@@ -7,12 +7,12 @@
  *	int main(...) { return rt_main(&dopt_program, &rt_device_host, argc, argv); }
  *
  * All tables are `static const`; every array is zero-initialized where a field is not named, and
- * zero always means "none". All ranks run the same tables: what differs between them is the
- * coordinate on each axis, in rt_ctx.
+ * zero always means "none". All ranks run the same tables; they differ in their coordinates on the
+ * axes, in rt_ctx.
  *
- * Places. A rank has one coordinate on each device axis. The place number is row-major over the
- * device axes in declared order, the last one innermost; it is the MPI rank or the thread number,
- * and the number of ranks is the product of the device axes' sizes. Time axes are no ranks: the
+ * Ranks. A rank has one coordinate on each device axis. Its number is row-major over the device
+ * axes in declared order, the last one innermost; it is the MPI rank or the thread number, and the
+ * number of ranks is the product of the device axes' sizes. Time axes are not part of it: the
  * generated code loops over them. */
 #ifndef RUNTIME_RT_PROGRAM_H
 #define RUNTIME_RT_PROGRAM_H
@@ -25,9 +25,10 @@
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
-/* Random integers of inputs without a range are below it: valid for any table, and true and false. */
+/* Random integers of inputs without a range are below it: valid indices of any table with two rows,
+ * and valid booleans. */
 #define RT_RANDOM_RANGE 2
-/* Every arena starts at such an address; tensors should start at a multiple of it. */
+/* Alignment in bytes of every arena; tensors should start at multiples of it. */
 #define RT_ARENA_ALIGN 64
 
 struct rt_axis {
@@ -43,7 +44,7 @@ enum rt_role { RT_INPUT, RT_PARAM, RT_STATE, RT_OUTPUT };
  * dims[0], rank 0: both 1), n a standard normal number and u a uniform one of [0,1):
  *	zeros 0, ones 1, constant mean, normal mean + scale*n, uniform mean + scale*(2u-1),
  *	he mean + scale*sqrt(2/fan_in)*n, xavier mean + scale*sqrt(6/(fan_in+fan_out))*(2u-1)
- * so that scale is 1 where the model says nothing. */
+ * so that the default scale is 1. */
 enum rt_init {
 	RT_INIT_ZEROS,
 	RT_INIT_ONES,
@@ -61,9 +62,9 @@ struct rt_split {
 	uint8_t axis[RT_MAX_AXES];
 };
 
-/* A tensor that outlives a step or crosses its border. Its local dims are dims[] divided by the
- * sizes of the axes that split them. A tensor (input or output) that is split over time axes keeps
- * all its slices one after another: [T][local], T = the product of those time axes, row-major
+/* A tensor that outlives a step, or is an input or output of it. Its local dims are dims[] divided
+ * by the sizes of the axes that split them. A tensor (input or output) that is split over time axes
+ * keeps all its slices one after another: [T][local], T = the product of those time axes, row-major
  * in declared order. Parameters and states are split over device axes only, and are updated in
  * place by the generated code. */
 struct rt_tensor {
@@ -73,13 +74,13 @@ struct rt_tensor {
 	int32_t rank;
 	int64_t dims[RT_MAX_RANK]; /* global */
 	struct rt_split split[RT_MAX_RANK];
-	/* For each axis 1 + k if only place k holds the tensor, 0 if all do or it is split there.
-	 * On a time axis it is of no consequence: the value is at `offset` when the step ends. */
+	/* For each axis 1 + k if only coordinate k holds the tensor, 0 if all do or it is split.
+	 * On a time axis it has no effect: the value is at `offset` when the step ends. */
 	int32_t single[RT_MAX_AXES];
 	enum rt_init init; /* parameters and states */
 	double scale, mean;
-	uint64_t seed; /* of this tensor: mixed with the program's and with the name */
-	bool has_test; /* a state that is `test` everywhere while the program evaluates */
+	uint64_t seed; /* of this tensor: combined with the program's seed and the name */
+	bool has_test; /* a state that has the value `test` while the program evaluates */
 	double test;
 	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random ones
 			  are below RT_RANDOM_RANGE */
@@ -106,43 +107,43 @@ enum rt_coll_kind {
  *	alltoall: with first_split,
  *	          src [outer][d1/P][mid][d2][inner], dst [outer][d1][mid][d2/P][inner];
  *	          without, src [outer][d1][mid][d2/P][inner], dst [outer][d1/P][mid][d2][inner]
- * src and dst are the same or do not overlap; the same only where both are slices. A place that is
- * no receiver (gather, reduce, send) leaves its dst alone, and one that is no sender (broadcast,
- * scatter, send) its src unread: their offsets must be valid all the same. */
+ * src and dst are the same or do not overlap; the same only where both are slices. A rank that does
+ * not receive (gather, reduce, send) does not write its dst, and one that does not send (broadcast,
+ * scatter, send) does not read its src: the offsets must be valid nevertheless. */
 struct rt_buf {
 	size_t src, dst;
 	int64_t outer, n, inner;
 	int64_t d1, mid, d2; /* alltoall only; d1 and d2 as if the axis did not split them */
 	bool first_split;
-	int64_t stride; /* of a whole: elements between the slices of two places; 0: n*inner, the
-			   slices fill the whole. The outer ones are P times as far apart. */
+	int64_t stride; /* of a whole: elements between the slices of two ranks; 0: n*inner, the
+			   slices fill the whole. The stride of outer is P times as large. */
 };
 
-/* A collective on the groups of ranks that differ only in their coordinate on `axis`. Several
- * buffers travel as one message. Sums run in the order of the places 0 .. P-1 on every
+/* A collective in each group of ranks that differ only in their coordinate on `axis`. All buffers
+ * are sent as one message. Sums are computed in the order of coordinates 0 .. P-1 on every
  * transport. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
 	uint8_t axis;
 	enum rt_dtype dtype; /* of all buffers */
-	int32_t from;        /* place that has the tensor before: broadcast, scatter, send */
-	int32_t to;          /* place that has it after: reduce, gather, send */
+	int32_t from;        /* coordinate that has the tensor before: broadcast, scatter, send */
+	int32_t to;          /* coordinate that has it afterwards: reduce, gather, send */
 	int32_t nbufs;
 	const struct rt_buf *bufs;
 	size_t bytes; /* of the message: slices, or wholes where there are any; for alltoall src */
 	int32_t op;   /* index of its op in the lowered module: traces */
-	/* allreduce, allgather, reducescatter: messages of nearly equal size in which it goes, one
-	 * after the other; 0: 1. The last one's end is its end. */
+	/* allreduce, allgather, reducescatter: number of chunks of nearly equal size that are sent
+	 * one after another; 0: 1. It is complete when the last chunk is. */
 	int32_t parts;
 };
 
 /* A kernel, for traces and reports only. */
 struct rt_kernel {
 	const char *name;
-	const char *op; /* the op as the language writes it */
+	const char *op; /* the op as printed in the language */
 	double flops, bytes;
-	int32_t order; /* of the op in the lowered module, as rt_coll.op */
+	int32_t order; /* of the op in the lowered module, like rt_coll.op */
 };
 
 struct rt_ctx;
@@ -150,7 +151,7 @@ struct rt_ctx;
 struct rt_program {
 	uint32_t abi; /* RT_ABI_VERSION */
 	const char *name;
-	const char *build; /* which module it was made from: 16 hex digits; NULL: unknown */
+	const char *build; /* digest of the module it was made from: 16 hex digits; NULL: unknown */
 	int32_t naxes;
 	const struct rt_axis *axes;
 	int32_t ntensors;
@@ -161,23 +162,23 @@ struct rt_program {
 	const struct rt_coll *colls;
 	size_t arena_bytes; /* of each rank */
 	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
-	double predicted;   /* seconds an iteration; 0: unknown */
+	double predicted;   /* seconds per step; 0: unknown */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
-	/* Part of the arena that no step uses when it is over: for slices of tensors on their way
-	 * between ranks, where the arena is host memory. 0 bytes: there is none. */
+	/* Part of the arena that is free between steps: staging of slices that are moved between
+	 * ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
 	void (*step)(struct rt_ctx *ctx);
-	/* What wrote the program's code: dopt's version and code, compilers and libraries. The
-	 * same module gives other roundings where they differ. NULL: unknown. */
+	/* What generated the program's code: dopt's version and code, compilers and libraries.
+	 * Where they differ, the same module may round differently. NULL: unknown. */
 	const char *generator;
-	const void *target; /* what the device's backend needs of the program; NULL on the host */
+	const void *target; /* data of the device's backend; NULL on the host */
 };
 
-/* What a step function gets. One for each rank; only that rank's thread uses it. */
+/* Argument of a step function. One for each rank; only that rank's thread uses it. */
 struct rt_ctx {
 	unsigned char *arena;       /* on the device, RT_ARENA_ALIGN aligned */
-	int64_t coord[RT_MAX_AXES]; /* of this rank; a time axis's entry is the generated code's */
+	int64_t coord[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
 	int64_t step;               /* 0, 1, ... */
 	uint64_t seed;              /* of the program: -seed */
 	const struct rt_program *prog;
@@ -186,12 +187,12 @@ struct rt_ctx {
 	struct rt_rank *rank;   /* the runtime's own */
 };
 
-/* Slow path of the two below. */
+/* Slow path of the two functions below. */
 void rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
 void rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
 
 /* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step
- * is not timed. Kernels do not nest. */
+ * is not timed. Kernels are not nested. */
 static inline void
 rt_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
 {
@@ -207,12 +208,12 @@ rt_kernel_end(struct rt_ctx *ctx, int32_t kernel)
 }
 
 /* Starts a collective (its index in rt_program.colls) and returns at once. Until the matching
- * rt_wait its sources must not be written and its results not be touched. Every rank posts the same
- * collectives in the same order; they run one after another in that order. The same collective may
- * be posted again, also before it was waited for. */
+ * rt_wait its sources must not be written and its results must not be accessed. Every rank posts
+ * the same collectives in the same order; they run one after another in that order. The same
+ * collective may be posted again before it has been waited for. */
 void rt_post(struct rt_ctx *ctx, int32_t coll);
 
-/* Returns when the last post of this collective is complete. At once if there is none. */
+/* Returns when the last post of this collective is complete, at once if there is none. */
 void rt_wait(struct rt_ctx *ctx, int32_t coll);
 
 struct rt_device;

@@ -1,7 +1,7 @@
 /*
- * The one reporter. A location is a range of offsets in a space that all texts share (input files,
- * pipeline text, attribute text), so that it takes 8 bytes in every op; lines are looked up only
- * when a message needs them.
+ * Diagnostics. A location is a range of offsets in an address space that all texts share (input
+ * files, pipeline text, attribute text), so that it takes 8 bytes in every op; lines are looked up
+ * only when a message needs them.
  *
  *     mlp.dir:9:21: error: matmul: sizes of k differ: 784 and 512
  *       %h = matmul(%x, %w2)
@@ -16,14 +16,14 @@
 
 struct diag;
 
-/* Bytes [begin, end) of the shared space; begin 0 means "nowhere". */
+/* Bytes [begin, end) of the shared address space; begin 0: no location. */
 struct ir_loc {
 	uint32_t begin, end;
 };
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE };
 
-/* One message, as a handler gets it. `file` is NULL and `line` 0 when it has no place. */
+/* A message as passed to a handler. `file` is NULL and `line` 0 if it has no location. */
 struct diag_message {
 	enum diag_level level;
 	struct ir_loc loc;
@@ -39,21 +39,20 @@ struct diag *diag_create(const void *owner);
 /* Sends messages to `handler` instead of stderr; NULL: back to stderr. */
 void diag_set_handler(struct diag *d, diag_handler *handler, void *data);
 
-/* While muted, reports are neither shown nor counted: to try what may fail. Returns the state
- * before. */
+/* While muted, messages are neither shown nor counted: to try what may fail. Returns the previous
+ * state. */
 bool diag_mute(struct diag *d, bool muted);
 
 /*
  * Registers a text under the name that messages show. The text is copied. Returns the offset of its
- * first byte in the shared space: byte k of the text is at location base + k.
+ * first byte in the shared address space: byte k of the text is at location base + k.
  */
 uint32_t diag_add_source(struct diag *d, const char *name, const char *text, size_t length);
 
-/* The reporter's copy of the source that starts at `base`: zero-terminated, as long as the
- * reporter. */
+/* The copy of the source that starts at `base`: zero-terminated, valid as long as `d`. */
 const char *diag_source_text(const struct diag *d, uint32_t base);
 
-/* Reports a message; `loc` {0,0} for one without a place. printf-like. */
+/* Reports a message; `loc` is {0,0} for one without a location. printf-like. */
 void diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -63,7 +62,7 @@ void diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const
 /* Number of errors reported so far. */
 unsigned diag_errors(const struct diag *d);
 
-/* File name, line and column (from 1) of a place; false for nowhere. */
+/* File name, line and column (from 1) of a location; false if it has none. */
 bool diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
 	unsigned *column);
 

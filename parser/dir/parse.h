@@ -18,21 +18,21 @@ struct parse_define {
 };
 
 struct parse_options {
-	const struct parse_define *define; /* a name that is no let of the module is an error */
+	const struct parse_define *define; /* a name that is not a let of the module is an error */
 	int ndefines;
-	bool inline_calls; /* put all templates in place, so that @main is the only function */
+	bool inline_calls; /* inline all templates, so that @main is the only function */
 };
 
 /*
- * The module of a text of n bytes, owned by `owner`; `file_name` is what messages show. `o` may be
- * NULL. After an error, which was reported, NULL.
+ * Parses a text of n bytes. The module is owned by `owner`; `file_name` is shown in messages; `o`
+ * may be NULL. Returns NULL after errors, which are reported.
  */
 struct ir_module *parse_module(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n, const struct parse_options *o);
 
 /*
- * A type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is what messages show as
- * the file. NULL after an error.
+ * Parses a type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is shown in
+ * messages as the file. Returns NULL after an error, which is reported.
  */
 const struct ir_type *parse_type_text(
 	struct ir_module *m, const char *name, const char *text, size_t n);
