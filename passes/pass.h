@@ -3,7 +3,7 @@
  *
  *     pipeline text   "grad,adam{lr=3e-4},dp{axis=dp}"
  *         |  pass_pipeline_parse     errors with a caret into the text
- *     struct pass_pipeline           passes with typed options, and those that provide missing facts
+ *     struct pass_pipeline           typed options; with the passes that provide missing facts
  *         |  pass_pipeline_run       run, verify, next
  *     module                         plus remarks and statistics, one row for each pass
  *
