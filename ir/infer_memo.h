@@ -1,5 +1,5 @@
 /*
- * What inference found lately, for ir/infer.c: layers repeat, so most ops are like one before. The
+ * What inference found lately, for infer.c: layers repeat, so most ops are like one before. The
  * type of a result follows from the op code, the types of the operands, the attributes and the
  * written type; these are the key. Only what fitted is kept. The verifier starts with an empty
  * memo, so what it accepts does not depend on what was there before.

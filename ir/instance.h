@@ -1,4 +1,4 @@
-/* Instances of templates, for ir/template.c. */
+/* Instances of templates, for template.c. */
 #ifndef IR_INSTANCE_H
 #define IR_INSTANCE_H
 

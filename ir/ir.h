@@ -67,8 +67,8 @@ enum { IR_MAX_LIST = UINT16_MAX }; /* operands, results, attributes: counted in 
  * larger than their transfer time on all current links. */
 enum { IR_MAX_PARTS = 4096 };
 
-struct ir_size;      /* a size expression: ir/template.h */
-struct ir_type_text; /* a written type with size expressions: ir/template.h */
+struct ir_size;      /* a size expression: template.h */
+struct ir_type_text; /* a written type with size expressions: template.h */
 
 struct ir_attr {
 	const char *key; /* interned; NULL for an item of a list */
@@ -151,14 +151,14 @@ struct ir_module {
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
-	struct infer_memo *memo;           /* ir/infer_memo.h */
-	struct ir_templates *templates; /* types of calls so far: ir/template.c; NULL: none */
+	struct infer_memo *memo;           /* infer_memo.h */
+	struct ir_templates *templates; /* types of calls so far: template.c; NULL: none */
 };
 
 struct ir_context {
 	struct arena *arena;
 	struct diag *diag;
-	struct ir_intern *intern;            /* names and types: ir/context.c */
+	struct ir_intern *intern;            /* names and types: context.c */
 	const struct ir_row *row;            /* the op table, parsed: ir/ops/row.h */
 	const struct term *(*derivative)[3]; /* of every scalar function for each argument */
 };
@@ -280,7 +280,7 @@ struct ir_attr ir_make_ints(struct ir_module *m, const char *key, const int64_t 
  * Infers and sets the types of an op's results from its operands, its attributes and, for ops that
  * need them or allow several layouts, the written types (NULL: none; else an array with one entry
  * for each result, entries may be NULL). Reports and returns false if the op is invalid or the
- * written type does not fit. Works for every op but call (ir/template.h).
+ * written type does not fit. Works for every op but call (template.h).
  */
 bool ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written);
 

@@ -8,7 +8,7 @@
  *     module                         plus remarks and statistics, one row for each pass
  *
  * A pass is one file passes/NAME.c that ends in `const struct pass pass_NAME`, one row PASS(NAME)
- * in passes/passes.def and one test test/passes/NAME.dir. Its state is in its struct pass_run or on
+ * in passes.def and one test test/passes/NAME.dir. Its state is in its struct pass_run or on
  * the stack: nothing outlives a run.
  */
 #ifndef PASSES_PASS_H

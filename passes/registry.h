@@ -1,4 +1,4 @@
-/* The passes there are: those of passes/passes.def and those of loaded plugins. */
+/* The passes there are: those of passes.def and those of loaded plugins. */
 #ifndef PASSES_REGISTRY_H
 #define PASSES_REGISTRY_H
 
@@ -6,7 +6,7 @@
 
 struct pass_registry;
 
-/* All passes of passes/passes.def, owned by `owner`. Never NULL. */
+/* All passes of passes.def, owned by `owner`. Never NULL. */
 struct pass_registry *pass_registry_create(const void *owner);
 
 int pass_registry_count(const struct pass_registry *r);

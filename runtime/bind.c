@@ -1,4 +1,4 @@
-/* Binding: see runtime/bind.h. */
+/* Binding: see bind.h. */
 #include "runtime/bind.h"
 #include <errno.h>
 #include <sched.h>

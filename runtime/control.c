@@ -1,4 +1,4 @@
-/* What happens between the steps of a run: see runtime/control.h. */
+/* What happens between the steps of a run: see control.h. */
 #include "runtime/control.h"
 #include "runtime/data/checkpoint.h"
 #include "runtime/trace/clock.h"

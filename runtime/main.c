@@ -5,7 +5,7 @@
  *
  * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0
  * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0, or one
- * of those of runtime/status.h. */
+ * of those of status.h. */
 #include "runtime/bind.h"
 #include "runtime/data/params.h"
 #include "runtime/comm/same.h"

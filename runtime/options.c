@@ -1,4 +1,4 @@
-/* Options: one table row each; see runtime/options.h. `-name value` and `-name=value` are the same,
+/* Options: one table row each; see options.h. `-name value` and `-name=value` are the same,
  * and a second dash is allowed. */
 #include "runtime/options.h"
 #include "runtime/data/position.h"

@@ -1,4 +1,4 @@
-/* The command line of every program. The table in runtime/options.c is also what -help prints. */
+/* The command line of every program. The table in options.c is also what -help prints. */
 #ifndef RUNTIME_OPTIONS_H
 #define RUNTIME_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* A rank's parts, and what a step function calls: see runtime/rank.h. */
+/* A rank's parts, and what a step function calls: see rank.h. */
 #include "runtime/rank.h"
 #include "runtime/trace/clock.h"
 #include <stdlib.h>

@@ -220,7 +220,7 @@ struct rt_device;
 extern const struct rt_device rt_device_host;
 
 /* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while
- * running) or 2 (wrong option, data or number of ranks). See runtime/options.h and runtime/main.c
+ * running) or 2 (wrong option, data or number of ranks). See options.h and main.c
  * for options and the lines that are printed. */
 int rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
 

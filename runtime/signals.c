@@ -1,4 +1,4 @@
-/* Signals that ask a run to save: see runtime/signals.h. */
+/* Signals that ask a run to save: see signals.h. */
 #include "runtime/signals.h"
 #include <signal.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Where a run starts: see runtime/start.h. */
+/* Where a run starts: see start.h. */
 #include "runtime/start.h"
 #include <inttypes.h>
 

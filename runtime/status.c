@@ -1,4 +1,4 @@
-/* Statuses: see runtime/status.h. */
+/* Statuses: see status.h. */
 #include "runtime/status.h"
 #include <stdarg.h>
 #include <stdio.h>

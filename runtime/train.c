@@ -1,4 +1,4 @@
-/* The step loop and the evaluation: see runtime/train.h. */
+/* The step loop and the evaluation: see train.h. */
 #include "runtime/train.h"
 #include "runtime/trace/clock.h"
 #include "runtime/control.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* n elements in as much room as ir/cluster/cluster.c has for them, so that more can be added. */
+/* n elements in as much room as cluster.c has for them, so that more can be added. */
 static void *
 copy(const void *owner, const void *array, size_t size, uint32_t n)
 {

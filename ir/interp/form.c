@@ -10,7 +10,7 @@
  * A computed index is no loop: its position is the value of a register. A load outside of what this
  * place has gives the operand's fill, a store there is dropped.
  *
- * A sum of products of two float operands goes to ir/interp/gemm.c.
+ * A sum of products of two float operands goes to gemm.c.
  */
 #include "ir/interp/internal.h"
 #include "ir/base/array.h"

@@ -2,16 +2,16 @@
  * What the files of the interpreter share; nobody else includes it.
  *
  *   interp.c         the interpreter: steps, ops, the life of values
- *   ir/interp/tensor.c  whole and local tensors: rounding, copies
- *   ir/interp/data.c    initial values and random inputs
- *   ir/interp/file.c    the data set
- *   ir/interp/place.c   layouts: cutting, assembling, moving between places
- *   ir/interp/form.c    an op by its form: a small program run over strips of elements
- *   ir/interp/scalar.c  the scalar functions over strips
- *   ir/interp/fold.c    an op on single numbers
- *   ir/interp/gemm.c    sums of products of two tensors, fast
+ *   tensor.c  whole and local tensors: rounding, copies
+ *   data.c    initial values and random inputs
+ *   file.c    the data set
+ *   place.c   layouts: cutting, assembling, moving between places
+ *   form.c    an op by its form: a small program run over strips of elements
+ *   scalar.c  the scalar functions over strips
+ *   fold.c    an op on single numbers
+ *   gemm.c    sums of products of two tensors, fast
  *   compare.c        tensors, modules and layouts compared
- *   ir/interp/print.c   dopt -run
+ *   print.c   dopt -run
  */
 #ifndef IR_INTERP_INTERNAL_H
 #define IR_INTERP_INTERNAL_H
@@ -78,10 +78,10 @@ interp_places(const struct interp *it, const struct ir_value *v)
 	return it->slot[v->mark].place;
 }
 
-/* ir/interp/data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
+/* data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
 struct tensor *interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
 struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
-/* ir/interp/file.c: opens the data file of the options, owned by `it`; the rows of this step. */
+/* file.c: opens the data file of the options, owned by `it`; the rows of this step. */
 bool interp_data_open(struct interp *it);
 /* Rows of a step, 0 without an input; rows of the data set, 0 without one. */
 int64_t interp_batch(const struct interp *it);
@@ -89,7 +89,7 @@ int64_t interp_data_rows(const struct interp *it);
 struct tensor *interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	const struct ir_type *type);
 
-/* ir/interp/tensor.c */
+/* tensor.c */
 /* Rounds and wraps all elements to the tensor's type; floats are left alone with f64. */
 void tensor_settle(struct tensor *t, bool f64);
 /* Row-major strides, in elements. */
@@ -102,7 +102,7 @@ struct tensor *tensor_reshape(
 void tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
 	const int64_t *from, const int64_t *size, bool add);
 
-/* ir/interp/place.c */
+/* place.c */
 /* Local shape of a value at a place: the whole shape in MEANING. */
 void interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Does the place hold such a value: is it at k on every axis where the value is single(k)? */
@@ -122,7 +122,7 @@ bool interp_copies_agree(
 void interp_move(const struct interp *it, const void *owner, const struct ir_op *op, int i,
 	struct tensor **result);
 
-/* ir/interp/form.c: an op with a form. */
+/* form.c: an op with a form. */
 struct form_plan;
 /* NULL and a report where the op has no form. */
 struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
@@ -130,13 +130,13 @@ struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
 struct tensor *form_plan_run(const struct interp *it, const struct form_plan *plan,
 	const void *owner, struct tensor *const *in, const struct ir_type *result, int64_t place);
 
-/* ir/interp/scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the
+/* scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the
  * type of x. */
 void scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
 	const union cell *x, const union cell *y, const union cell *z, int n);
 
 /*
- * ir/interp/gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
+ * gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
  * it has no such index). Returns false, doing nothing, where an index does not fit a batched matrix
  * product.
  */

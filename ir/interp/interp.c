@@ -1,5 +1,5 @@
 /*
- * The interpreter: see ir/interp/interp.h. Ops are run one by one in the order of the text; a value's
+ * The interpreter: see interp.h. Ops are run one by one in the order of the text; a value's
  * tensors live in its slot from its op to its last use.
  */
 #include "ir/interp/internal.h"

@@ -218,7 +218,7 @@ shift_right_logical(wide x, wide y, int w)
 #define M_shift_right_logical(x, y, w) shift_right_logical((wide)(x), (wide)(y), w)
 #define M_bitcast(x) 0
 #define M_reduce_precision(x, y, z) 0
-#define M_element(x) 0 /* ir/interp/form.c */
+#define M_element(x) 0 /* form.c */
 #define M_uniform(x, y) 0
 #define M_normal(x, y) 0
 #define M_draw_uniform(x, y, z) 0

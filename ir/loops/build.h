@@ -1,4 +1,4 @@
-/* What the files of the scheme share: ir/loops/scheme.c, ir/loops/segment.c, ir/loops/finish.c. */
+/* What the files of the scheme share: scheme.c, segment.c, finish.c. */
 #ifndef IR_SCHEME_BUILD_H
 #define IR_SCHEME_BUILD_H
 
@@ -52,7 +52,7 @@ bool scheme_is_cut(const struct scheme_op *o);
 int64_t scheme_sum_block(const struct scheme_op *o);
 
 /* Where a sum over all of these loops, outermost first, is cut after `most` summands; where the sum
- * is that op o makes in memory: ir/loops/sum.c. */
+ * is that op o makes in memory: sum.c. */
 struct scheme_cut scheme_cut_loops(
 	const struct scheme_segment *g, const int8_t *loop, int n, int64_t most);
 struct scheme_cut scheme_cut_memory(const struct scheme *s, const struct scheme_op *o);

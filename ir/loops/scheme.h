@@ -65,7 +65,7 @@ struct scheme_tensor {
 	const struct expr *constant;
 };
 
-/* A loop that a long sum is cut along: ir/loops/sum.c. */
+/* A loop that a long sum is cut along: sum.c. */
 struct scheme_cut {
 	int at;        /* among the loops; -1: the sum is short */
 	int64_t chunk; /* iterations of that loop at a time */
@@ -174,7 +174,7 @@ bool scheme_is_block(const struct scheme *s, int t);
 /* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
 bool scheme_is_inside(const struct scheme_op *o, int i);
 
-/* Parts of scheme_create: ir/loops/gemm.c, ir/loops/conv.c. */
+/* Parts of scheme_create: gemm.c, conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
 

@@ -1,6 +1,6 @@
 /*
  * Offsets for rooms that live for a while, so that no two that live at one time share a byte and
- * the whole is small: ir/memory/storage.h places buffers so.
+ * the whole is small: storage.h places buffers so.
  */
 #ifndef IR_STORAGE_PLACE_H
 #define IR_STORAGE_PLACE_H

@@ -167,9 +167,9 @@ bool form_exists(enum op_code code);
 
 /*
  * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
- * the form of a contract from its spec: ir/ops/contract.c, form_concat
- * that of a concat: ir/ops/concat.c, those of gather_nd and scatter_nd: ir/ops/gather_nd.c, that of a
- * window: ir/ops/window.c.
+ * the form of a contract from its spec: contract.c, form_concat
+ * that of a concat: concat.c, those of gather_nd and scatter_nd: gather_nd.c, that of a
+ * window: window.c.
  */
 bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
@@ -184,7 +184,7 @@ bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, 
 void form_open(struct arena *a, struct form *f, int index);
 /*
  * Where a localized form is a prefix sum along an index of its result, makes it what is summed up
- * along that index, from its first to its last element or the other way: ir/ops/form_scan.c.
+ * along that index, from its first to its last element or the other way: form_scan.c.
  */
 struct form_scan {
 	bool found, reverse;
@@ -211,7 +211,7 @@ struct form_offset {
 void form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
 	struct form_offset offset[FORM_MAX_INDICES]);
 
-/* Result type's layout from the operands' layouts and its element type: ir/ops/layout.c. Reports and
+/* Result type's layout from the operands' layouts and its element type: layout.c. Reports and
  * returns false where none fits. */
 bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
 	const struct ir_type *written, struct ir_type *result);
@@ -234,7 +234,7 @@ fn_is_keyed(int fn)
 int fn_mantissa_bits(enum ir_dtype t);
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
-/* Its C expression of x, y, z with M_... for the math functions: see ir/ops/scalar.def. */
+/* Its C expression of x, y, z with M_... for the math functions: see scalar.def. */
 const char *fn_c_text(enum scalar_fn f);
 
 /* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */

@@ -1,4 +1,4 @@
-/* Constants with elements of their own: see ir/ops/literal.h. */
+/* Constants with elements of their own: see literal.h. */
 #include "ir/ops/literal.h"
 
 #include "ir/base/array.h"

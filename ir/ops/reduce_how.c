@@ -1,4 +1,4 @@
-/* How elements are joined: see ir/ops/reduce_how.h. */
+/* How elements are joined: see reduce_how.h. */
 #include "ir/ops/reduce_how.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Reads the op table: element types, attributes, layout transitions; notation is ir/ops/notation.c. */
+/* Reads the op table: element types, attributes, layout transitions; notation is notation.c. */
 #include "ir/ops/row.h"
 
 #include "ir/ops/form.h"

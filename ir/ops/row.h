@@ -1,4 +1,4 @@
-/* The op table of ir/ops/ops.def, parsed once for a context. */
+/* The op table of ops.def, parsed once for a context. */
 #ifndef IR_ROW_H
 #define IR_ROW_H
 
@@ -117,7 +117,7 @@ struct ir_row {
 	int to;                        /* and the state after */
 };
 
-/* Parses ir/ops/ops.def. The rows belong to the context's arena. */
+/* Parses ops.def. The rows belong to the context's arena. */
 const struct ir_row *ir_rows_parse(struct ir_context *ctx);
 
 /* The row of an op. */
@@ -136,7 +136,7 @@ void row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr 
 /* Text of an attribute type for messages and docs: "integer", "axis" ... */
 const char *row_attr_type_name(enum row_attr_type t);
 
-/* Parses a row's notation, or just an expression (ir/ops/notation.c). A fault in the text is a bug: it
+/* Parses a row's notation, or just an expression (notation.c). A fault in the text is a bug: it
  * aborts. */
 const struct pattern *notation_parse(struct ir_context *ctx, const char *text);
 const struct term *notation_parse_expr(struct ir_context *ctx, const char *text);

@@ -1,4 +1,4 @@
-/* Rules of the ops that index notation does not say: ir/ops/special.c. */
+/* Rules of the ops that index notation does not say: special.c. */
 #ifndef IR_SPECIAL_H
 #define IR_SPECIAL_H
 
@@ -38,7 +38,7 @@ const struct special_op *special_op(enum op_code code);
 /* A param, state or input: its written type. */
 bool special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 
-/* Type of result `operand` of a parallelization op: ir/ops/layout.c. */
+/* Type of result `operand` of a parallelization op: layout.c. */
 bool layout_transition(
 	struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result);
 

@@ -16,7 +16,7 @@ extern const struct storage_target cuda_storage;
 bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
 	bool *convolves);
 
-/* Parts of these files, for programs that are no steps (lower/cuda/alone.h): what kernels.cu begins with;
+/* Parts of these files, for programs that are no steps (alone.h): what kernels.cu begins with;
  * the tables of launches, products and convolutions; the bytes of kernels.fatbin as dopt_image; the
  * fields of struct rt_cuda_program. */
 struct cuda_sources;

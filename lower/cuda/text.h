@@ -7,16 +7,16 @@
  *     DOPT_KERNEL(k3_0, k3_args, 256) { ... }     k3(struct rt_ctx *ctx, ...)
  *     DOPT_KERNEL(k3_1, k3_args, 256) { ... }     { launch k3_0; matrix product; launch k3_1 }
  *
- *     lower/cuda/kernel.c    segments of the scheme -> which of the shapes below
- *     lower/cuda/flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
- *     lower/cuda/tile.c      the same where operands are walked across: tiles in shared memory
- *     lower/cuda/reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
- *     lower/cuda/rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
- *     lower/cuda/scatter.c   results at places that data give: sorted by place, summed in equal chunks
- *     lower/cuda/scan.c      sums up to each element: a block, a warp or a thread a row
- *     lower/cuda/order.c     sort and topk
- *     lower/cuda/conv.c      convolutions for the library
- *     lower/cuda/gemm.c      products for the library, with bias and relu as its epilogue
+ *     kernel.c    segments of the scheme -> which of the shapes below
+ *     flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
+ *     tile.c      the same where operands are walked across: tiles in shared memory
+ *     reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
+ *     rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
+ *     scatter.c   results at places that data give: sorted by place, summed in equal chunks
+ *     scan.c      sums up to each element: a block, a warp or a thread a row
+ *     order.c     sort and topk
+ *     conv.c      convolutions for the library
+ *     gemm.c      products for the library, with bias and relu as its epilogue
  *
  * No float is added by an atomic operation, and no order of additions depends on the device or on
  * timing.

@@ -1,4 +1,4 @@
-/* Actions as statements: see lower/plan/step.h. */
+/* Actions as statements: see step.h. */
 #include "lower/plan/step.h"
 
 #include "lower/plan/tables.h"

@@ -1,6 +1,6 @@
 /*
  * A scheme as a C function: segments one after the other, each an outer nest with its stages
- * inside (lower/text/stage.c).
+ * inside (stage.c).
  */
 #include "lower/text/text.h"
 

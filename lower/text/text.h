@@ -1,10 +1,10 @@
-/* What the files that write one kernel share: kernel.c, lower/text/expr.c, lower/text/gemm.c. */
+/* What the files that write one kernel share: kernel.c, expr.c, gemm.c. */
 #ifndef LOWER_KERNEL_TEXT_H
 #define LOWER_KERNEL_TEXT_H
 
 #include "lower/text/kernel.h"
 
-/* A loop of a stage, and the part of it that counts: lower/text/range.c. */
+/* A loop of a stage, and the part of it that counts: range.c. */
 struct kernel_range {
 	int cls;
 	int64_t size, most; /* of the class; of the loop's variable */
@@ -41,7 +41,7 @@ void kernel_close(struct kernel_text *w);
 
 /*
  * The loop over what counts of a class, cut into chunks where a sum asks for it:
- * lower/text/sum.c. Chunks are opened first, by themselves, so that accumulators can stand
+ * sum.c. Chunks are opened first, by themselves, so that accumulators can stand
  * between the two loops.
  */
 void kernel_open_chunks(
@@ -62,7 +62,7 @@ void kernel_flush(struct kernel_text *w, const struct scheme_segment *g, int at,
 char *kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumulator);
 
 /* A segment's ops without loops, in front of its nest; stage `number` inside of the outer nest:
- * lower/text/stage.c. */
+ * stage.c. */
 void kernel_prologue(struct kernel_text *w, const struct scheme_segment *g);
 void kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number);
 

@@ -31,7 +31,7 @@ struct attr_spec {
 	bool required;
 };
 
-/* parser/cluster/attrs.c */
+/* attrs.c */
 /* Puts the values of the item's attributes where the n specs say. False: reported. */
 bool cluster_attrs(struct parser *p, const struct cluster_item *item, const struct attr_spec *spec,
 	int n, void *to);
@@ -86,7 +86,7 @@ is_fine(const struct builder *b)
 	return diag_errors(b->p->ctx->diag) == b->errors;
 }
 
-/* parser/cluster/names.c */
+/* names.c */
 const char *builder_text(struct builder *b, struct named name);
 struct entry *entry_find(struct builder *b, const char *name); /* NULL: none */
 /* The entry of that kind; NULL after an error. */
@@ -102,15 +102,15 @@ bool builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t m
 	const char *what, struct ir_loc loc);
 /* "n[3].g[1]"; without a count "n[3].g". Lives as long as the cluster. */
 const char *builder_name(struct builder *b, const struct cluster_end *end, uint32_t i);
-/* Is it one of the words that items begin with? parser/cluster/build.c */
+/* Is it one of the words that items begin with? build.c */
 bool is_cluster_word(const char *name);
 
-/* parser/cluster/connect.c */
+/* connect.c */
 void build_connect(struct builder *b, const struct cluster_item *item);
 /* Switches that are over-subscribed get their bandwidth, once all is connected. */
 void finish_ports(struct builder *b);
 
-/* parser/cluster/build.c. The cluster of a tree, owned by `owner`; NULL after an error. `errors`: how many
+/* build.c. The cluster of a tree, owned by `owner`; NULL after an error. `errors`: how many
  * there had been before its text was parsed. */
 struct cluster *cluster_build(
 	const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors);

@@ -1,7 +1,7 @@
 /*
  * The text of a cluster as a tree, inside the parser:
  *
- *     text --lexer (dir.l), grammar (dir.y)--> tree (parser/cluster/tree.c) --cluster_build.c--> cluster
+ *     text --lexer (dir.l), grammar (dir.y)--> tree (tree.c) --cluster_build.c--> cluster
  *                                              tree --cluster_print.c--> canonical text
  *
  * All of it is in the arena of the parse.
@@ -43,7 +43,7 @@ struct cluster_tree {
 	struct cluster_item *items; /* NULL where all of them were wrong */
 };
 
-/* parser/cluster/tree.c: what the grammar calls. */
+/* tree.c: what the grammar calls. */
 void tree_finish(
 	struct parser *p, struct named word, struct named name, struct cluster_item *items);
 struct cluster_item *tree_item(struct parser *p, struct named word, struct cluster_end *ends,
@@ -64,7 +64,7 @@ struct cluster_end *tree_ends(struct cluster_end *list, struct cluster_end *end)
 struct cluster_group *tree_group(struct parser *p);
 struct cluster_group *tree_groups(struct cluster_group *list, struct cluster_group *group);
 
-/* parser/cluster/print.c: the canonical text, owned by `owner`. */
+/* print.c: the canonical text, owned by `owner`. */
 char *cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree *tree);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of what ops are to kernels, and what is asked of it. What an op is: passes/fuse/role.c. */
+/* The table of what ops are to kernels, and what is asked of it. What an op is: role.c. */
 #include "passes/fuse/fuse.h"
 
 #include "passes/fuse/role.h"

@@ -55,7 +55,7 @@ const char *fuse_verdict_text(enum fuse_verdict v);
 /* May the op be in a kernel with others at all? */
 bool fuse_may(const struct fuse_table *t, uint32_t op);
 
-/* What it is to one: passes/fuse/role.h. */
+/* What it is to one: role.h. */
 const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op);
 
 /*

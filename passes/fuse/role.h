@@ -1,5 +1,5 @@
 /*
- * What one op is to a kernel that does several: passes/fuse/fuse.h puts sets together from it.
+ * What one op is to a kernel that does several: fuse.h puts sets together from it.
  */
 #ifndef PASSES_FUSE_ROLE_H
 #define PASSES_FUSE_ROLE_H

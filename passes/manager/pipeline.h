@@ -6,7 +6,7 @@
  *
  * Checked before anything runs: names, types and ranges of options, and facts: from those that the
  * module has, through what each pass provides. A fact that is missing and has a provider
- * (passes/manager/facts.c) gets the provider put in before the pass that needs it: such an entry is
+ * (facts.c) gets the provider put in before the pass that needs it: such an entry is
  * `automatic`.
  */
 #ifndef PASSES_PIPELINE_H

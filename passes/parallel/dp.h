@@ -6,7 +6,7 @@
 
 /*
  * Splits dim `dim` of every input of at least `rank` dims over the axis of option `axis` and
- * carries that through the step: see passes/parallel/dp.c. Reports and returns false where the axis is one
+ * carries that through the step: see dp.c. Reports and returns false where the axis is one
  * of time or does not divide the dim.
  */
 bool dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank);

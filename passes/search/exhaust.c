@@ -1,4 +1,4 @@
-/* Sets of kernels and messages, and the best order of each: see passes/search/exhaust.h. */
+/* Sets of kernels and messages, and the best order of each: see exhaust.h. */
 #include "passes/search/exhaust.h"
 
 #include "ir/base/mix.h"

@@ -1,4 +1,4 @@
-/* What passes/search/exhaust.c and passes/search/exhaust_order.c share. */
+/* What exhaust.c and exhaust_order.c share. */
 #ifndef PASSES_SEARCH_SEARCH_EXHAUST_IMPL_H
 #define PASSES_SEARCH_SEARCH_EXHAUST_IMPL_H
 

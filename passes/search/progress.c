@@ -1,4 +1,4 @@
-/* See passes/search/progress.h. */
+/* See progress.h. */
 #include "passes/search/progress.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  *     disco   Algorithm 1 of DisCo (section 4.5): backtracking with a queue of candidates
  *     dpro    Algorithm 1 of dPRO (section 5.2): along the critical path, by its Theorems 1-3
  *     dopt    ours: see passes/search/dopt/dopt.c
- *     exhaust every plan of a small step (passes/search/exhaust.h)
+ *     exhaust every plan of a small step (exhaust.h)
  *
  * A search ends by its own rule, after `evaluations` replays, when the time is over, or when the
  * user interrupts it; the best so far counts. For one seed the result is the same on every machine,
@@ -105,7 +105,7 @@ bool search_more(struct search *s);
 bool search_found(struct search *s, replay_time t);
 
 void search_disco(struct search *s);
-/* Before the engine where o->fits is set: see passes/search/fit.c. */
+/* Before the engine where o->fits is set: see fit.c. */
 void search_fit(struct search *s);
 void search_dpro(struct search *s);
 void search_dopt(struct search *s);
@@ -119,7 +119,7 @@ replay_time search_full_overlap(const struct plan *p);
 
 /*
  * No order of issue of these kernels and messages is faster: what each waits for counts, too (see
- * passes/search/bound.c). At least search_full_overlap, and O(messages * edges).
+ * bound.c). At least search_full_overlap, and O(messages * edges).
  */
 replay_time search_order_bound(const struct plan *p);
 

@@ -1,7 +1,7 @@
 /*
  * adam: Kingma and Ba, "Adam: A Method for Stochastic Optimization", algorithm 1, as ordinary ops:
  *
- *     w := w - lr * direction                    (passes/train/moments.h)
+ *     w := w - lr * direction                    (moments.h)
  *
  * Requires the gradients that grad leaves; takes their outputs away.
  */

@@ -2,7 +2,7 @@
  * adamw: Adam with a decay of the params beside it, Loshchilov and Hutter, "Decoupled Weight Decay
  * Regularization", algorithm 2, as ordinary ops:
  *
- *     w := w - lr * (direction + weight_decay w)           (passes/train/moments.h)
+ *     w := w - lr * (direction + weight_decay w)           (moments.h)
  *
  * The moments do not see the decay. It is multiplied by the rate, as it is where people train with
  * it, and so falls with it. Requires the gradients that grad leaves; takes their outputs away.

@@ -15,7 +15,7 @@ struct ir_value *adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op
 
 /*
  * The same in a layout that fits: where the ops of the gradient do not fit that of `op`, operands,
- * result and g are brought to one in which they do (passes/train/adjoint_layout.c). *axes: those on which
+ * result and g are brought to one in which they do (adjoint_layout.c). *axes: those on which
  * they were made whole for it, 0 mostly. NULL without *none: no layout fits; nothing was reported,
  * and nothing is left of what was tried.
  */

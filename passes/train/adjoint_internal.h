@@ -1,4 +1,4 @@
-/* What passes/train/adjoint.c and adjoint_rules.c share. */
+/* What adjoint.c and adjoint_rules.c share. */
 #ifndef PASSES_ADJOINT_INTERNAL_H
 #define PASSES_ADJOINT_INTERNAL_H
 

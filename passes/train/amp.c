@@ -14,7 +14,7 @@
  * with a maximum or a mean, are in f32. Conversions are ops: grad differentiates them, and so a
  * gradient is in the type of its value, and in f32 when it reaches a param.
  *
- * Gradients below 2^-24 are 0 in f16, so the loss is scaled (passes/train/amp.h says how grad and the
+ * Gradients below 2^-24 are 0 in f16, so the loss is scaled (amp.h says how grad and the
  * optimizers learn of it). A static scale is a constant. A dynamic one is a state: doubled after so
  * many steps with finite gradients, halved after one without, which the optimizer has left out:
  *

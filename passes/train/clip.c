@@ -5,7 +5,7 @@
  *     n = sqrt(sum of all elements of all gradients, squared)        g := g * clip / max(n, clip)
  *
  * The norm is one over all of them in every layout: squares of slices are summed over the devices,
- * copied ones are counted once (passes/train/total.h). Squares are summed in f32, in f64 where a gradient
+ * copied ones are counted once (total.h). Squares are summed in f32, in f64 where a gradient
  * is f64. One gradient that is not finite makes some of the shortened ones so, too: mixed precision
  * then leaves the step out.
  */

@@ -3,16 +3,16 @@
  * Derivatives", section 3.2: one backward sweep over the ops).
  *
  * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses
- * give it (passes/train/adjoint.c); it is made just before the op that defines the value is taken back,
+ * give it (adjoint.c); it is made just before the op that defines the value is taken back,
  * so it is complete. Works on meanings: the gradient of a parallelization op is the gradient
  * itself, and an op goes in only where the layout in which a gradient arrives is not the one it
  * must have (passes/parallel/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
  * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism. Where
  * the ops of a gradient do not fit the layout of their op, they get one of their own
- * (passes/train/adjoint_layout.c). What cannot be differentiated is reported at the op of the program
+ * (adjoint_layout.c). What cannot be differentiated is reported at the op of the program
  * that it is about, with the reason.
  *
- * With a scaled loss (passes/train/amp.h) it starts from the scale instead of 1 and divides by it what it
+ * With a scaled loss (amp.h) it starts from the scale instead of 1 and divides by it what it
  * reports: the gradients in between are larger, so that small ones do not vanish in 16 bits.
  *
  * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes. A param that the

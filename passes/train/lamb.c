@@ -2,10 +2,10 @@
  * lamb: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes",
  * algorithm 2, as ordinary ops:
  *
- *     u := direction + weight_decay w                      (passes/train/moments.h)
+ *     u := direction + weight_decay w                      (moments.h)
  *     w := w - lr * |w| / |u| * u
  *
- * The norms are those of the whole tensors, whatever their layouts (passes/train/total.h); where one of
+ * The norms are those of the whole tensors, whatever their layouts (total.h); where one of
  * them is 0, as that of a new bias is, the ratio is 1. Requires the gradients that grad leaves;
  * takes their outputs away.
  */

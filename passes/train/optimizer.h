@@ -2,7 +2,7 @@
  * What the optimizer passes share. All of them are  w := w - rate * direction;  a pass gives the
  * direction, this file the rest: the gradients that grad left, states, the count of steps, the
  * learning rate over time, and steps that are left out because a gradient is not finite
- * (passes/train/amp.h).
+ * (amp.h).
  */
 #ifndef PASSES_OPTIMIZER_H
 #define PASSES_OPTIMIZER_H
@@ -94,7 +94,7 @@ struct ir_value *optimizer_shift(struct optimizer_step *s, struct ir_value *x, d
 struct ir_value *schedule_rate(struct optimizer_step *s, struct ir_value *count);
 
 /* clip / max(norm, clip) for the norm of all n gradients together, in f64 where one of them is
- * that, else in f32: passes/train/clip.c. NULL after an error. */
+ * that, else in f32: clip.c. NULL after an error. */
 struct ir_value *clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n);
 
 /* Do the options of the schedule fit together? Reports. */

@@ -1,6 +1,6 @@
 /* What every rank says about itself while it runs: which step, which collective, whether it waits.
  * Written by the rank's own threads with plain stores, so that it costs nothing that can be
- * measured, and read by watchdogs (runtime/comm/watchdog.h). Ranks of one machine share a board; what
+ * measured, and read by watchdogs (watchdog.h). Ranks of one machine share a board; what
  * is on it can be read also when the rank that wrote it is stopped. */
 #ifndef RUNTIME_BOARD_H
 #define RUNTIME_BOARD_H

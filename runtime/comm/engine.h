@@ -1,5 +1,5 @@
 /* Who executes the collectives of a step: on the host a communication thread over a transport
- * (runtime/comm/engine_host.c); a device may bring its own (struct rt_device). */
+ * (engine_host.c); a device may bring its own (struct rt_device). */
 #ifndef RUNTIME_ENGINE_H
 #define RUNTIME_ENGINE_H
 

@@ -1,4 +1,4 @@
-/* Events and barriers: see runtime/comm/event.h.
+/* Events and barriers: see event.h.
  *
  * A sleeper announces itself before it looks at the value for the last time, a waker changes the
  * value before it looks for sleepers; with sequentially consistent order one of them sees the

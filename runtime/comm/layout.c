@@ -1,4 +1,4 @@
-/* Layouts: see runtime/comm/layout.h. */
+/* Layouts: see layout.h. */
 #include "runtime/comm/layout.h"
 
 int64_t

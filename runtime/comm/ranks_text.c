@@ -1,4 +1,4 @@
-/* Sets of ranks: see runtime/comm/ranks_text.h. */
+/* Sets of ranks: see ranks_text.h. */
 #include "runtime/comm/ranks_text.h"
 #include <stdio.h>
 #include <string.h>

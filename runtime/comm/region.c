@@ -1,4 +1,4 @@
-/* The geometry of collectives: see runtime/comm/region.h. */
+/* The geometry of collectives: see region.h. */
 #include "runtime/comm/region.h"
 
 const char *

@@ -1,4 +1,4 @@
-/* Comparing what ranks have: see runtime/comm/same.h. Digests go round first; the texts follow only
+/* Comparing what ranks have: see same.h. Digests go round first; the texts follow only
  * where those differ, so that the usual case costs one small message. */
 #include "runtime/comm/same.h"
 #include "runtime/data/digest.h"

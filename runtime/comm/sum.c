@@ -1,4 +1,4 @@
-/* Sums in order: see runtime/comm/sum.h. Two and three sources, the frequent cases, are added in one
+/* Sums in order: see sum.h. Two and three sources, the frequent cases, are added in one
  * pass; more go through a tile that stays in the first-level cache. */
 #include "runtime/comm/sum.h"
 #include "runtime/kernel/half.h"

@@ -1,4 +1,4 @@
-/* The thread that looks: see runtime/comm/watchdog.h. Times are its own: sums of what passed between
+/* The thread that looks: see watchdog.h. Times are its own: sums of what passed between
  * looks, as far as it was not itself kept from looking, so that a process that was stopped for an
  * hour and goes on does not take the others for late. */
 #include "runtime/comm/watchdog.h"
@@ -122,7 +122,7 @@ look(struct rt_watchdog *d, int64_t passed)
 	return is_over(d);
 }
 
-/* Says why, once a machine, and ends the job: see runtime/comm/watchdog.h. */
+/* Says why, once a machine, and ends the job: see watchdog.h. */
 static void
 end_run(struct rt_watchdog *d)
 {

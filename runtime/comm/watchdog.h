@@ -1,5 +1,5 @@
 /* Ends a run in which a rank waits too long for another one: -timeout. A thread of each process
- * looks at the board of its machine now and then (runtime/comm/board.h). Where a rank has waited for
+ * looks at the board of its machine now and then (board.h). Where a rank has waited for
  * the whole time and neither it nor the ranks that it may wait for have made progress, the
  * watchdog says who waits for whom, in which collective of which step, and what is known of those
  * that are missing; then it ends the job.
@@ -52,7 +52,7 @@ struct rt_seen {
 };
 
 /* Writes on stderr who of the n ranks on the board waits for whom, and what the others do: see
- * runtime/comm/watchdog_report.c. */
+ * watchdog_report.c. */
 void rt_watchdog_report(const struct rt_program *prog, const struct rt_seen *seen, int n,
 	int nranks, double seconds);
 

@@ -1,4 +1,4 @@
-/* Agreement among ranks, and ranks as threads: see runtime/comm/world.h. */
+/* Agreement among ranks, and ranks as threads: see world.h. */
 #include "runtime/comm/world.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Ranks as MPI processes: see runtime/comm/world.h. The main thread calls MPI here, the communication
+/* Ranks as MPI processes: see world.h. The main thread calls MPI here, the communication
  * thread in transport_mpi.c; never both at a time (MPI_THREAD_SERIALIZED). */
 #include "runtime/comm/world.h"
 #include <mpi.h>

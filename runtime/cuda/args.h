@@ -1,4 +1,4 @@
-/* Arguments of the kernels that are in every program (runtime/cuda/support.h), for both sides. */
+/* Arguments of the kernels that are in every program (support.h), for both sides. */
 #ifndef RUNTIME_CUDA_ARGS_H
 #define RUNTIME_CUDA_ARGS_H
 

@@ -51,7 +51,7 @@ struct rt_cuda {
 	cublasLtHandle_t blas;
 	void *workspace;
 	struct rt_cuda_product *products;
-	struct rt_cuda_convs *convs; /* of runtime/cuda/conv.c; NULL: none yet */
+	struct rt_cuda_convs *convs; /* of conv.c; NULL: none yet */
 	const struct rt_cuda_target *target;
 	struct rt_world *world; /* to end all ranks */
 	struct rt_probe *probe; /* of the step at work; NULL: nothing is timed */
@@ -78,7 +78,7 @@ void rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what)
 /* The same for a failure with a text of its own. */
 _Noreturn void rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why);
 
-/* Loads the image and makes what needs the program; the device is current. runtime/cuda/module.c */
+/* Loads the image and makes what needs the program; the device is current. module.c */
 bool rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
 void rt_cuda_unload(struct rt_cuda *d);
 
@@ -88,17 +88,17 @@ void rt_cuda_put_sum(
 void rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
 	const struct rt_region *from_region, void *to, const struct rt_region *to_region);
 
-/* Frees what the matrix products of a program hold. runtime/cuda/gemm.c */
+/* Frees what the matrix products of a program hold. gemm.c */
 void rt_cuda_free_products(struct rt_cuda *d);
 
 /* Timing. A span begins and ends in a stream; its times are added to the trace when the streams are
- * idle. Without a probe nothing happens and rt_cuda_span_begin gives -1. runtime/cuda/timing.c */
+ * idle. Without a probe nothing happens and rt_cuda_span_begin gives -1. timing.c */
 int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_cuda_span *what);
 void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
 void rt_cuda_resolve_spans(struct rt_cuda *d);
 void rt_cuda_free_spans(struct rt_cuda *d);
 
-/* Collectives: rt_device.engine. runtime/cuda/engine.c */
+/* Collectives: rt_device.engine. engine.c */
 extern const struct rt_engine_ops rt_cuda_engine;
 
 /* Who carries them: puts one into the communication stream, which waits for the compute stream's

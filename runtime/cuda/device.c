@@ -1,4 +1,4 @@
-/* CUDA devices for the runtime's main loop, and the program's entry: see runtime/cuda/rt_cuda.h. */
+/* CUDA devices for the runtime's main loop, and the program's entry: see rt_cuda.h. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 

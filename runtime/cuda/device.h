@@ -1,6 +1,6 @@
 /* What generated CUDA kernels use: the scalar functions with the accurate variants of CUDA's own,
  * groups of lanes that add up in a fixed order, vectors of 16 bytes, random numbers by position. A
- * generated kernels.cu includes this, runtime/cuda/order.h and runtime/cuda/support.h, and nothing
+ * generated kernels.cu includes this, order.h and support.h, and nothing
  * else.
  *
  * A kernel has one parameter, a structure of pointers and numbers, so that the host side launches

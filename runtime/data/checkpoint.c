@@ -1,4 +1,4 @@
-/* The files of a run that saves on its way: see runtime/data/checkpoint.h. */
+/* The files of a run that saves on its way: see checkpoint.h. */
 #include "runtime/data/checkpoint.h"
 #include "runtime/data/params.h"
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Data sets: see runtime/data/data.h. */
+/* Data sets: see data.h. */
 #include "runtime/data/data.h"
 #include "runtime/data/batch.h"
 #include "runtime/data/value.h"
@@ -205,7 +205,7 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 	}
 }
 
-/* What has been read of a file that is shorter now may be zeros: see runtime/data/shrunk.h. */
+/* What has been read of a file that is shorter now may be zeros: see shrunk.h. */
 static void
 check_whole(const struct rt_data *d, const struct rt_rank *r)
 {

@@ -1,4 +1,4 @@
-/* XXH64: see runtime/data/digest.h. Four lanes of 8 bytes, folded into one at the end. */
+/* XXH64: see digest.h. Four lanes of 8 bytes, folded into one at the end. */
 #include "runtime/data/digest.h"
 #include <string.h>
 

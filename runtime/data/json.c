@@ -1,4 +1,4 @@
-/* JSON tokens: see runtime/data/json.h. */
+/* JSON tokens: see json.h. */
 #include "runtime/data/json.h"
 #include <math.h>
 #include <stdlib.h>

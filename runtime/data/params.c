@@ -1,4 +1,4 @@
-/* Parameters, states and outputs: see runtime/data/params.h. */
+/* Parameters, states and outputs: see params.h. */
 #include "runtime/data/params.h"
 #include "runtime/kernel/init.h"
 #include "runtime/data/safetensors.h"

@@ -17,7 +17,7 @@ void rt_params_init(struct rt_rank *r);
  * ignored. */
 bool rt_params_load(struct rt_rank *r, const char *path);
 
-/* Writes all parameters and states, with what runtime/data/position.h says of `step` steps done, or all
+/* Writes all parameters and states, with what position.h says of `step` steps done, or all
  * outputs of the last step, as global tensors: rank 0 collects and writes. All ranks call it
  * together; failures show in the status of rank 0. */
 bool rt_params_save(struct rt_rank *r, const char *path, int64_t step);

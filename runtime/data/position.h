@@ -18,7 +18,7 @@
 struct rt_position {
 	int64_t step;
 	uint64_t seed;
-	uint64_t row;  /* wraps around, as runtime/data/batch.h does */
+	uint64_t row;  /* wraps around, as batch.h does */
 	uint64_t rows; /* of the data set */
 };
 

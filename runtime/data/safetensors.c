@@ -1,4 +1,4 @@
-/* Reading safetensors: see runtime/data/safetensors.h. The file is mapped; the header becomes a list of
+/* Reading safetensors: see safetensors.h. The file is mapped; the header becomes a list of
  * tensors, which is then checked as a whole. */
 #include "runtime/data/safetensors.h"
 #include "runtime/data/json.h"

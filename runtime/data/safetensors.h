@@ -49,7 +49,7 @@ const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *na
 const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
 
 /* Is the file still as long as it was when it was opened? What is read of one that is not is zeros,
- * or SIGBUS: see runtime/data/shrunk.h. */
+ * or SIGBUS: see shrunk.h. */
 bool rt_st_is_whole(const struct rt_st_file *f);
 
 /* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */
@@ -57,7 +57,7 @@ bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum 
 	int rank, const int64_t *dims, struct rt_status *st);
 
 /* Writing: the tensors that will follow are declared first, then their bytes are appended in that
- * order. How the file comes to its name: runtime/data/write_file.h. */
+ * order. How the file comes to its name: write_file.h. */
 struct rt_st_entry {
 	const char *name;
 	enum rt_dtype dtype;

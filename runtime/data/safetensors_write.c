@@ -1,4 +1,4 @@
-/* Writing safetensors: see runtime/data/safetensors.h. */
+/* Writing safetensors: see safetensors.h. */
 #include "runtime/data/safetensors.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Files that are cut off while they are mapped: see runtime/data/shrunk.h. What runs in the handler
+/* Files that are cut off while they are mapped: see shrunk.h. What runs in the handler
  * calls nothing that is not safe there (signal-safety(7)). */
 #include "runtime/data/shrunk.h"
 #include "runtime/status.h"

@@ -1,4 +1,4 @@
-/* Elements as doubles: see runtime/data/value.h. */
+/* Elements as doubles: see value.h. */
 #include "runtime/data/value.h"
 #include "runtime/kernel/half.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Files that are written whole or not at all: see runtime/data/write_file.h. */
+/* Files that are written whole or not at all: see write_file.h. */
 #include "runtime/data/write_file.h"
 #include <errno.h>
 #include <fcntl.h>

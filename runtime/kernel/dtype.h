@@ -1,4 +1,4 @@
-/* Element types as an enum with its table, expanded from runtime/kernel/dtype.def. */
+/* Element types as an enum with its table, expanded from dtype.def. */
 #ifndef RUNTIME_DTYPE_H
 #define RUNTIME_DTYPE_H
 

@@ -1,10 +1,10 @@
 /* What the files of the op profiler share.
  *
  *	measure.c           the program around it: options, the ranks, warm steps
- *	runtime/measure/kernels.c   kernels, in windows of the step or alone
- *	runtime/measure/fill.c      the values that kernels read
- *	runtime/measure/messages.c  collectives, and what they do to computation
- *	runtime/measure/result.c    medians, the rule by which measuring stops, the lines
+ *	kernels.c   kernels, in windows of the step or alone
+ *	fill.c      the values that kernels read
+ *	messages.c  collectives, and what they do to computation
+ *	result.c    medians, the rule by which measuring stops, the lines
  *	cuda/measure.c      the clock of a CUDA device
  */
 #ifndef RUNTIME_MEASURE_IMPL_H

@@ -1,4 +1,4 @@
-/* The op profiler as a program: see runtime/measure/measure.h. To the runtime it is a step that measures
+/* The op profiler as a program: see measure.h. To the runtime it is a step that measures
  * kernels and collectives instead of training: first some warm steps, between which the time that a
  * step takes beside its kernels is seen, then one that does everything else. */
 #include "runtime/measure/measure.h"

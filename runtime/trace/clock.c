@@ -1,4 +1,4 @@
-/* The clock: see runtime/trace/clock.h. */
+/* The clock: see clock.h. */
 #include "runtime/trace/clock.h"
 #include <errno.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-/* Events in memory: see runtime/trace/trace.h. */
+/* Events in memory: see trace.h. */
 #include "runtime/trace/impl.h"
 
 #include "runtime/trace/clock.h"

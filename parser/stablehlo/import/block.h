@@ -1,4 +1,4 @@
-/* What parser/stablehlo/import/block.c shares with import.c and parser/stablehlo/import/names.c alone. */
+/* What block.c shares with import.c and names.c alone. */
 #ifndef PARSER_STABLEHLO_IMPORT_BLOCK_H
 #define PARSER_STABLEHLO_IMPORT_BLOCK_H
 
@@ -16,7 +16,7 @@ const char *import_result_text(const struct mlir_op *func, uint32_t i);
 
 /*
  * The op that an argument was before it became StableHLO (OP_input, OP_param, OP_state), with its
- * attributes in attr[ROW_MAX_ATTRS]; -1 where the text does not say: parser/stablehlo/import/written.c.
+ * attributes in attr[ROW_MAX_ATTRS]; -1 where the text does not say: written.c.
  */
 int import_written(
 	struct import *im, const struct mlir_value *arg, struct ir_attr *attr, int *nattrs);

@@ -1,6 +1,6 @@
 /*
  * all_reduce, reduce_scatter, collective_reduce (StableHLO specification, the ops of these names);
- * parser/stablehlo/import/exchange.c has all_gather and all_to_all.
+ * exchange.c has all_gather and all_to_all.
  *
  * Where the groups are a set of axes, the op is what our parallelization ops say about leading
  * dims:

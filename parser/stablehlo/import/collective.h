@@ -1,4 +1,4 @@
-/* What parser/stablehlo/import/collective.c and parser/stablehlo/import/exchange.c share: parser/stablehlo/import/collective_parts.c. */
+/* What collective.c and exchange.c share: collective_parts.c. */
 #ifndef PARSER_STABLEHLO_IMPORT_COLLECTIVE_H
 #define PARSER_STABLEHLO_IMPORT_COLLECTIVE_H
 

@@ -1,4 +1,4 @@
-/* all_gather and all_to_all: see parser/stablehlo/import/collective.c. */
+/* all_gather and all_to_all: see collective.c. */
 #include "parser/stablehlo/import/collective.h"
 #include "parser/stablehlo/import/ops.h"
 

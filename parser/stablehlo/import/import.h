@@ -2,12 +2,12 @@
  * From the generic form of StableHLO (mlir.h) to a module of ours: the importer's shared parts.
  *
  *     import.c          the whole: the entry function, its arguments and results
- *     parser/stablehlo/import/names.c    names of arguments and results; which result replaces which argument
- *     parser/stablehlo/import/block.c    ops one by one: the table (import.def), what is checked for all of them
- *     parser/stablehlo/import/missing.c  ops that are not supported, counted
- *     parser/stablehlo/import/local.c    types, alignment of leading dims, constants
- *     parser/stablehlo/import/region.c   bodies in place; which ones are a known monoid
- *     parser/stablehlo/import/known.c    values that constants decide
+ *     names.c    names of arguments and results; which result replaces which argument
+ *     block.c    ops one by one: the table (import.def), what is checked for all of them
+ *     missing.c  ops that are not supported, counted
+ *     local.c    types, alignment of leading dims, constants
+ *     region.c   bodies in place; which ones are a known monoid
+ *     known.c    values that constants decide
  *     import_*.c        families: points, shapes, products, reductions, index, control, checks
  *     spmd.h            the mesh, and which values vary over it
  *
@@ -96,9 +96,9 @@ struct import {
 	struct ptr_map *funcs;   /* function name -> func.func */
 	struct ptr_map *symbols; /* names of inputs and outputs that are taken */
 	struct import_missing *missing; /* unsupported ops: name, first place, how often */
-	struct import_known *known;     /* parser/stablehlo/import/known.c */
-	uint32_t nchecks;               /* parser/stablehlo/import/check.c */
-	struct import_probe *probes;    /* parser/stablehlo/import/check.c: the last one first */
+	struct import_known *known;     /* known.c */
+	uint32_t nchecks;               /* check.c */
+	struct import_probe *probes;    /* check.c: the last one first */
 	bool failed;                    /* something was reported, or is to be */
 	void *spmd;                     /* spmd.c */
 };
@@ -283,7 +283,7 @@ const struct mlir_op *import_func(const struct import *im, const char *name);
 bool import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
 	const struct import_value *in, int nin, struct import_value *out, int nout);
 
-/* --- arguments, results, names (parser/stablehlo/import/names.c)
+/* --- arguments, results, names (names.c)
  * ------------------------------------------------- */
 
 /* A name made valid ("params['w']" -> "params.w") and unique; `otherwise` where nothing is left of

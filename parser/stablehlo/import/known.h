@@ -1,4 +1,4 @@
-/* The memory of parser/stablehlo/import/known.c; for import.c. */
+/* The memory of known.c; for import.c. */
 #ifndef PARSER_STABLEHLO_IMPORT_KNOWN_H
 #define PARSER_STABLEHLO_IMPORT_KNOWN_H
 

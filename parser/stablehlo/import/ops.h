@@ -4,7 +4,7 @@
 
 #include "parser/stablehlo/import/import.h"
 
-/* parser/stablehlo/import/point.c */
+/* point.c */
 import_function import_compare;
 import_function import_select;
 import_function import_clamp;
@@ -19,7 +19,7 @@ import_function import_mulhi;
 import_function import_erf_inv;
 import_function import_identity;
 
-/* parser/stablehlo/import/shape.c */
+/* shape.c */
 import_function import_constant;
 import_function import_iota;
 import_function import_broadcast;
@@ -34,7 +34,7 @@ import_function import_size;
 import_function import_dynamic_slice;
 import_function import_dynamic_update;
 
-/* parser/stablehlo/import/product.c */
+/* product.c */
 import_function import_dot;
 import_function import_dot_general;
 import_function import_convolution;
@@ -42,7 +42,7 @@ import_function import_triangular_solve;
 import_function import_cholesky;
 import_function import_ragged_dot;
 
-/* parser/stablehlo/import/reduce.c */
+/* reduce.c */
 import_function import_reduce;
 import_function import_reduce_window;
 import_function import_select_and_scatter;
@@ -57,7 +57,7 @@ import_function import_index_select;
 import_function import_rng;
 import_function import_rng_bits;
 
-/* parser/stablehlo/import/control.c */
+/* control.c */
 import_function import_call;
 import_function import_composite;
 import_function import_while;
@@ -68,7 +68,7 @@ import_function import_tuple_element;
 import_function import_token;
 import_function import_custom_call;
 
-/* parser/stablehlo/import/check.c */
+/* check.c */
 import_function import_expect_eq;
 import_function import_expect_almost;
 import_function import_expect_close;
@@ -76,7 +76,7 @@ import_function import_probe;
 import_function import_expect_probed;
 import_function import_nothing;
 
-/* parser/stablehlo/import/collective.c, parser/stablehlo/import/permute.c, parser/stablehlo/import/parallel.c, parser/stablehlo/import/manual.c */
+/* collective.c, permute.c, parallel.c, manual.c */
 import_function import_all_reduce;
 import_function import_all_gather;
 import_function import_reduce_scatter;

@@ -222,7 +222,7 @@ mlir_place(const struct mlir_parser *p, const char *s, size_t n)
 	return (struct ir_loc){begin, begin + (uint32_t)n};
 }
 
-/* parser/stablehlo/mlir/lex.c */
+/* lex.c */
 void mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base);
 void mlir_lexer_close(struct mlir_parser *p);
 /* The op that ends at `loc` is done, well or badly. */
@@ -230,7 +230,7 @@ void mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc);
 /* After an error: the next token is SYNC, at the next op. */
 void mlir_lexer_recover(struct mlir_parser *p);
 
-/* parser/stablehlo/mlir/symbol.c. The symbol of a text that lives as long as the parser. */
+/* symbol.c. The symbol of a text that lives as long as the parser. */
 struct mlir_symbol *mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n);
 /* What the text means, interned: without its sigil; of a string its characters. */
 const char *mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s);
@@ -245,7 +245,7 @@ struct mlir_value *mlir_symbol_value(
 uint32_t mlir_scope_open(struct mlir_parser *p, bool isolated);
 void mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo);
 
-/* parser/stablehlo/mlir/type.c */
+/* type.c */
 /* The type of a token; the bad type after an error. */
 const struct mlir_type *mlir_type_of(
 	struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
@@ -261,7 +261,7 @@ mlir_type_same(const struct mlir_parser *p, const struct mlir_type *a, const str
 	return a == b || a == &p->bad_type || b == &p->bad_type;
 }
 
-/* parser/stablehlo/mlir/dense.c */
+/* dense.c */
 /* The elements in the text at `loc`, `dense<...>`, for a type; pushes nothing. NULL after an error.
  */
 const struct mlir_dense *mlir_dense_read(struct mlir_parser *p, struct ir_loc loc,
@@ -271,7 +271,7 @@ const struct mlir_dense *mlir_dense_ints(
 /* array<i64: 1, 2> at `loc`, pushed as a list. */
 void mlir_array_push(struct mlir_parser *p, struct ir_loc loc);
 
-/* parser/stablehlo/mlir/attr.c: all push one attribute, or change the last one. */
+/* attr.c: all push one attribute, or change the last one. */
 void mlir_attr_push(struct mlir_parser *p, struct mlir_attr a);
 void mlir_attr_symbol(
 	struct mlir_parser *p, enum mlir_attr_kind kind, struct mlir_symbol *s, struct ir_loc loc);
@@ -308,11 +308,11 @@ struct mlir_attr mlir_make_list(struct mlir_parser *p, const char *name,
 struct mlir_attr mlir_make_int(
 	struct mlir_parser *p, const char *name, int64_t i, struct ir_loc loc);
 
-/* parser/stablehlo/mlir/sdy.c. The last attributes, @mesh, [..] and n entries, become a sharding. */
+/* sdy.c. The last attributes, @mesh, [..] and n entries, become a sharding. */
 void mlir_sharding(struct mlir_parser *p, uint32_t entries, struct ir_loc loc);
 void mlir_mesh_attr(struct mlir_parser *p, uint32_t entries, struct ir_loc loc);
 
-/* parser/stablehlo/mlir/op.c */
+/* op.c */
 void mlir_operand_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
 void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
 /* Its type and attributes are on their stacks. */
@@ -334,7 +334,7 @@ void mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol 
 /* After a syntax error: the names of results stand for the poison. */
 void mlir_op_give_up(struct mlir_parser *p);
 
-/* parser/stablehlo/mlir/special.c */
+/* special.c */
 struct mlir_head mlir_generic_head(
 	struct mlir_parser *p, struct mlir_symbol *name, uint32_t operands, uint32_t props);
 void mlir_generic(struct mlir_parser *p, struct mlir_head head, struct ir_loc loc, uint32_t regions,
@@ -373,12 +373,12 @@ void mlir_pretty(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc 
 bool mlir_pretty_decode(struct mlir_parser *p, struct mlir_pending *op, uint32_t results);
 const struct mlir_form *mlir_form_find(struct mlir_parser *p, struct mlir_symbol *name);
 
-/* parser/stablehlo/mlir/loc.c */
+/* loc.c */
 void mlir_location_alias(
 	struct mlir_parser *p, struct mlir_symbol *alias, struct mlir_symbol *location);
 void mlir_locations_resolve(struct mlir_parser *p);
 
-/* parser/stablehlo/mlir/message.c. `expected` are names of tokens. */
+/* message.c. `expected` are names of tokens. */
 void mlir_message_syntax(
 	struct mlir_parser *p, struct ir_loc loc, const char *const *expected, int n);
 

@@ -131,7 +131,7 @@ bool spmd_groups_of(struct import *im, const struct mlir_op *op, struct spmd_gro
 /* The group that a process is in; -1: none. *place gets its place in it. */
 int64_t spmd_group_find(const struct spmd_groups *g, int64_t process, int64_t *place);
 
-/* --- values: parser/stablehlo/spmd/move.c ------------------------------------------------------------------------
+/* --- values: move.c ------------------------------------------------------------------------
  */
 
 /* Where the leading dim of an axis stands in a value that varies over these. */
@@ -173,7 +173,7 @@ struct ir_value *spmd_stack(struct import *im, struct ir_value **x, int64_t n);
 /* Zeros of the shape and element type of x, copied. */
 struct ir_value *spmd_zeros(struct import *im, const struct ir_value *x);
 
-/* --- shardings: parser/stablehlo/spmd/sharding.c ----------------------------------------------------------------
+/* --- shardings: sharding.c ----------------------------------------------------------------
  */
 
 /* Which axes split each dim, outermost first. */

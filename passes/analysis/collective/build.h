@@ -72,7 +72,7 @@ bool build_hierarchical(struct builder *b, uint32_t variant);
 bool build_ps(struct builder *b, uint32_t variant);
 
 /*
- * Two trees over n ranks of places or nodes, see passes/analysis/collective/tree.c: the level of each rank of the
+ * Two trees over n ranks of places or nodes, see tree.c: the level of each rank of the
  * first, whose root is 0 and at level 0. `level` belongs to `owner`.
  */
 struct trees {

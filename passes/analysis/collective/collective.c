@@ -39,7 +39,7 @@ collective_ring_seconds(enum collective c, int places, double bytes, double alph
 	return alpha + bytes / beta;
 }
 
-/* Levels below the root of the trees of passes/analysis/collective/tree.c over n ranks. */
+/* Levels below the root of the trees of tree.c over n ranks. */
 static double
 tree_levels(int n)
 {

@@ -1,4 +1,4 @@
-/* Time against size through measured points; passes/analysis/collective/fit.h has the picture. */
+/* Time against size through measured points; fit.h has the picture. */
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/profile/profile.h"

@@ -1,5 +1,5 @@
 /*
- * Trees over nodes, as NCCL lays its trees: the pair of passes/analysis/collective/tree.c spans the nodes alone,
+ * Trees over nodes, as NCCL lays its trees: the pair of tree.c spans the nodes alone,
  * from one member of each, the head, to another; inside a node a chain goes through the others.
  * With several ways between nodes an allreduce has such a pair for each way, at another head.
  *

@@ -1,6 +1,6 @@
 /*
  * What a schedule takes as a function of the bytes. Every send takes latency + bytes * seconds a
- * byte, the latter by its share of the links (passes/analysis/collective/share.c), so all is linear in the bytes or
+ * byte, the latter by its share of the links (share.c), so all is linear in the bytes or
  * the highest of lines that are:
  *
  * - A round: the highest of its sends.
@@ -13,7 +13,7 @@
  * - Parts of a message: the way of one through all stages, and for each other one as long as the
  *   slowest stage, or a link that several stages use, is busy with one.
  * - A pipeline of chunks: the latencies on the longest way, and the bytes on the fullest link; the
- *   limit for small chunks, as filling the pipe is then nothing (passes/analysis/collective/model.c takes
+ *   limit for small chunks, as filling the pipe is then nothing (model.c takes
  *   chunks that make it so).
  */
 #include "passes/analysis/alloc.h"

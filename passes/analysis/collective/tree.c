@@ -14,7 +14,7 @@
  * Allreduce: to the roots and back, both trees over all places; each place sends and receives twice
  * the tensor. Broadcast and reduce: the trees span all places but the root, and both hang from it.
  * In a pipeline of chunks, so time is the way of the latencies + what the fullest link carries.
- * A second variant is that of passes/analysis/collective/node_tree.c.
+ * A second variant is that of node_tree.c.
  */
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/collective/build.h"

@@ -1,4 +1,4 @@
-/* What the files of the cost model share: passes/analysis/cost/model.c, passes/analysis/cost/times.c, cost.c, passes/analysis/cost/timeline.c. */
+/* What the files of the cost model share: model.c, times.c, cost.c, timeline.c. */
 #ifndef PASSES_ANALYSIS_COST_INTERNAL_H
 #define PASSES_ANALYSIS_COST_INTERNAL_H
 

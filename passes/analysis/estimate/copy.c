@@ -1,5 +1,5 @@
 /*
- * Kernels made in a copy. See passes/analysis/estimate/copy.h. To ask the profile by its key a kernel must be made;
+ * Kernels made in a copy. See copy.h. To ask the profile by its key a kernel must be made;
  * only where the profile has one with the same ops is that worth while, which is what sums of
  * hashes of their names tell.
  */

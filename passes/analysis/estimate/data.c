@@ -1,4 +1,4 @@
-/* Samples of a profile. See passes/analysis/estimate/data.h. */
+/* Samples of a profile. See data.h. */
 #include "passes/analysis/estimate/data.h"
 
 #include "passes/analysis/alloc.h"

@@ -14,11 +14,11 @@
  * (tensors that stay in a cache); the launch is that of the device, or the shortest of its ops. The
  * sum is what the ops take beside memory; of an op that was not measured that is its arithmetic.
  * Where the profile has enough kernels of several ops, T is raised by what most of these took
- * longer than such an estimate (passes/analysis/estimate/careful.c).
+ * longer than such an estimate (careful.c).
  *
  * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
  * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
- * the network, which is shown the kernel itself (passes/analysis/estimate/kernel.c): a kernel for it, or that may
+ * the network, which is shown the kernel itself (kernel.c): a kernel for it, or that may
  * be in the profile, is made in a copy of the module.
  */
 #include "passes/analysis/estimate/estimate.h"

@@ -1,4 +1,4 @@
-/* What the network is told of a kernel. See passes/analysis/estimate/internal.h. */
+/* What the network is told of a kernel. See internal.h. */
 #include "passes/analysis/estimate/internal.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* The kernel of a fuse. See passes/analysis/estimate/internal.h. */
+/* The kernel of a fuse. See internal.h. */
 #include "ir/ops/form.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/estimate/internal.h"

@@ -1,4 +1,4 @@
-/* A hash table with open addressing, at most half full. See passes/analysis/estimate/memo.h. */
+/* A hash table with open addressing, at most half full. See memo.h. */
 #include "passes/analysis/estimate/memo.h"
 
 #include "passes/analysis/alloc.h"

@@ -1,4 +1,4 @@
-/* The loops of a kernel, counted. See passes/analysis/estimate/nest.h. */
+/* The loops of a kernel, counted. See nest.h. */
 #include "passes/analysis/estimate/nest.h"
 
 #include "ir/loops/scheme.h"

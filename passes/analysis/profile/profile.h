@@ -8,7 +8,7 @@
  *     link        transport, kind, places, nodes  ->  alpha and beta, fitted to the collectives
  *     field       transport or none, name  ->  a value of device.def: wait, step, slowdown ...
  *
- * The same entries as text, one a line, are in passes/analysis/profile/text.h; a file of that form is opened for
+ * The same entries as text, one a line, are in text.h; a file of that form is opened for
  * reading like a data base.
  */
 #ifndef PASSES_ANALYSIS_PROFILE_H

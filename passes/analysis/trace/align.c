@@ -1,9 +1,9 @@
 /*
- * Offsets and drifts: see passes/analysis/trace/align.h.
+ * Offsets and drifts: see align.h.
  *
  *     bounds    for each variable the least and the greatest value that the constraints allow: two
  *               linear programs (polytope.h). Their vertices, and so their mean, satisfy all rows
- *     descent   from the mean to the best shifts inside the bounds: passes/analysis/trace/descend.c
+ *     descent   from the mean to the best shifts inside the bounds: descend.c
  *
  * It is done with drifts and without them, and the better of both is taken.
  */

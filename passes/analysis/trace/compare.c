@@ -1,5 +1,5 @@
 /*
- * Measured against predicted: see passes/analysis/trace/compare.h. Ops are matched by their number in @main, which
+ * Measured against predicted: see compare.h. Ops are matched by their number in @main, which
  * the program has from the module that it was built from; a digest says whether this is that one.
  */
 #include "passes/analysis/trace/compare.h"

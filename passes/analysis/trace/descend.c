@@ -1,6 +1,6 @@
 /*
  * From a point that satisfies the constraints to one where O1 is least: along lines, each to its
- * best point inside the polytope (passes/analysis/trace/fit.h). Lines are each clock alone, clocks together, in
+ * best point inside the polytope (fit.h). Lines are each clock alone, clocks together, in
  * offset and in drift, and the way of the last round.
  *
  * That is exact where there are two clocks and no drift: the polytope is a line, and O1 is least on

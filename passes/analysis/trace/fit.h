@@ -1,4 +1,4 @@
-/* The objective of an alignment and its least value along a line: see passes/analysis/trace/align.h. */
+/* The objective of an alignment and its least value along a line: see align.h. */
 #ifndef PASSES_ANALYSIS_TRACE_FIT_H
 #define PASSES_ANALYSIS_TRACE_FIT_H
 

@@ -1,4 +1,4 @@
-/* Objects of JSON by tables: see passes/analysis/trace/json.h. */
+/* Objects of JSON by tables: see json.h. */
 #include "passes/analysis/trace/json.h"
 
 #include "passes/analysis/alloc.h"

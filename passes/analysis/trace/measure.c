@@ -1,4 +1,4 @@
-/* Medians of what ranks did: see passes/analysis/trace/measure.h. */
+/* Medians of what ranks did: see measure.h. */
 #include "passes/analysis/trace/measure.h"
 
 #include "passes/analysis/alloc.h"

@@ -1,4 +1,4 @@
-/* Who meets whom: see passes/analysis/trace/meet.h. */
+/* Who meets whom: see meet.h. */
 #include "passes/analysis/trace/meet.h"
 
 #include "passes/analysis/alloc.h"

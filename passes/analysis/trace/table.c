@@ -1,4 +1,4 @@
-/* Tables: see passes/analysis/trace/table.h. */
+/* Tables: see table.h. */
 #include "passes/analysis/trace/table.h"
 
 #include "passes/analysis/alloc.h"

@@ -1,4 +1,4 @@
-/* What passes/search/dopt/change.c, passes/search/dopt/sweep.c and passes/search/dopt/walk.c share: one small change. */
+/* What change.c, sweep.c and walk.c share: one small change. */
 #ifndef PASSES_SEARCH_SEARCH_DOPT_CHANGE_H
 #define PASSES_SEARCH_SEARCH_DOPT_CHANGE_H
 

@@ -1,12 +1,12 @@
 /*
  * Engine dopt. A plan is made, then improved; everything is judged by replay.
  *
- *     made       kernels     what saves most time is fused first, then copied   passes/search/dopt/fuse.c
- *                messages    the best packing for when gradients are ready      passes/search/dopt/pack.c
- *                order       forward-backward scheduling on both streams        passes/search/dopt/order.c
+ *     made       kernels     what saves most time is fused first, then copied   fuse.c
+ *                messages    the best packing for when gradients are ready      pack.c
+ *                order       forward-backward scheduling on both streams        order.c
  *                messages and order in turns, until neither helps: each changes what the other
  *                sees
- *     improved   messages, one change after another                            passes/search/dopt/sweep.c
+ *     improved   messages, one change after another                            sweep.c
  *                changes at random, worse ones too at first; now and then the messages and the
  *                order are made anew
  *

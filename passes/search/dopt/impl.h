@@ -1,4 +1,4 @@
-/* What the files of engine dopt share: passes/search/dopt/dopt.c says how they work together. */
+/* What the files of engine dopt share: dopt.c says how they work together. */
 #ifndef PASSES_SEARCH_SEARCH_DOPT_IMPL_H
 #define PASSES_SEARCH_SEARCH_DOPT_IMPL_H
 
@@ -30,7 +30,7 @@ struct dopt {
 	uint32_t *reader, *list, *colour; /* scratch [room], [room], of ops [nops] */
 };
 
-/* --- passes/search/dopt/dopt.c --- */
+/* --- dopt.c --- */
 
 /* A searcher on p, which is replayed; owned by `owner`. */
 struct dopt *dopt_create(
@@ -60,7 +60,7 @@ dopt_may(const struct dopt *d, unsigned moves)
 	return (d->o->moves & moves) == moves;
 }
 
-/* --- passes/search/dopt/near.c: what a kernel may be fused with that it does not read --- */
+/* --- near.c: what a kernel may be fused with that it does not read --- */
 
 enum { DOPT_NEAR = 64 };
 
@@ -73,7 +73,7 @@ struct dopt_near *dopt_near_create(struct dopt *d);
  */
 uint32_t dopt_near(struct dopt *d, uint32_t node, bool alike, uint32_t *list);
 
-/* --- passes/search/dopt/fuse.c: kernels, without regard to messages --- */
+/* --- fuse.c: kernels, without regard to messages --- */
 
 /* Fuses what saves most time first, until nothing saves any. `noise` in 1/1024: how much what a
  * fusion is said to save is made larger or smaller at random, so that others come first. `alike`:
@@ -87,7 +87,7 @@ bool dopt_inline(struct dopt *d, uint32_t node);
 /* Puts copies of kernels into all who read them, where that saves time. */
 void dopt_inline_all(struct dopt *d);
 
-/* --- passes/search/dopt/pack.c: messages --- */
+/* --- pack.c: messages --- */
 
 /* Packs messages of gradients anew, optimally for the times at which they are ready now. */
 bool dopt_pack_all(struct dopt *d);
@@ -95,21 +95,21 @@ bool dopt_pack_all(struct dopt *d);
 /* Each message in the number of parts that is fastest for it alone. */
 void dopt_part_all(struct dopt *d);
 
-/* --- passes/search/dopt/order.c: the order of issue --- */
+/* --- order.c: the order of issue --- */
 
-/* Ways to make a schedule, a set: see passes/search/dopt/order.h. */
+/* Ways to make a schedule, a set: see order.h. */
 enum dopt_ways { DOPT_INSERT = 1, DOPT_DISPATCH = 2 };
 
 /* Orders kernels and messages anew, in the best of these ways; keeps the order if that is no
  * better. */
 bool dopt_order_all(struct dopt *d, unsigned ways);
 
-/* --- passes/search/dopt/change.c: small changes, each replayed --- */
+/* --- change.c: small changes, each replayed --- */
 
 /* Finds out which ops look the same, into d->colour. */
 void dopt_colour(struct dopt *d);
 
-/* --- passes/search/dopt/sweep.c: all of them --- */
+/* --- sweep.c: all of them --- */
 
 /* Every small change of every message once; keeps what is better. True: something was. */
 bool dopt_sweep_messages(struct dopt *d);
@@ -120,7 +120,7 @@ bool dopt_sweep_messages(struct dopt *d);
  */
 bool dopt_sweep_kernels(struct dopt *d, bool critical);
 
-/* --- passes/search/dopt/walk.c: some of them --- */
+/* --- walk.c: some of them --- */
 
 /* Small changes at random, until the quota is used up; worse ones, too, at first. */
 void dopt_walk(struct dopt *d);

@@ -1,4 +1,4 @@
-/* What passes/search/dopt/order.c and passes/search/dopt/schedule.c share. */
+/* What order.c and schedule.c share. */
 #ifndef PASSES_SEARCH_SEARCH_DOPT_ORDER_H
 #define PASSES_SEARCH_SEARCH_DOPT_ORDER_H
 

@@ -1,5 +1,5 @@
 /*
- * Two ways to make a schedule of two streams from keys: see passes/search/dopt/order.h. Insertion gives
+ * Two ways to make a schedule of two streams from keys: see order.h. Insertion gives
  * what is urgent its place before it looks at the rest, so a long message never delays a short one
  * that many wait for; dispatching never lets a stream wait while there is something to do.
  */

@@ -1,4 +1,4 @@
-/* What the files of the engine `disco` share: passes/search/papers/disco.c, passes/search/papers/disco_apply.c. */
+/* What the files of the engine `disco` share: disco.c, disco_apply.c. */
 #ifndef PASSES_SEARCH_SEARCH_DISCO_H
 #define PASSES_SEARCH_SEARCH_DISCO_H
 

@@ -11,7 +11,7 @@
  *         then p[n-1] and p[n] too                                             Theorem 3
  *     each message that it comes by, fused or not: in as many parts as take the least t_sync
  *
- * A theorem compares the two ways in which the ops at hand can be done (passes/search/papers/dpro_theorem.c);
+ * A theorem compares the two ways in which the ops at hand can be done (dpro_theorem.c);
  * the step is not replayed for a decision, and none is taken back. After each iteration it is.
  *
  * Where the paper leaves something open:

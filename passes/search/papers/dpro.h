@@ -1,12 +1,12 @@
 /*
  * What the files of the engine `dpro` share:
  *
- *     passes/search/papers/dpro.c          Algorithm 1: along the critical path, again and again
- *     passes/search/papers/dpro_theorem.c  what is decided for two neighbours on it
- *     passes/search/papers/dpro_path.c     the critical path
- *     passes/search/papers/dpro_sync.c     t_sync and the best number of parts
- *     passes/search/papers/dpro_coarsen.c  the coarsened view
- *     passes/search/papers/dpro_alike.c    symmetry
+ *     dpro.c          Algorithm 1: along the critical path, again and again
+ *     dpro_theorem.c  what is decided for two neighbours on it
+ *     dpro_path.c     the critical path
+ *     dpro_sync.c     t_sync and the best number of parts
+ *     dpro_coarsen.c  the coarsened view
+ *     dpro_alike.c    symmetry
  */
 #ifndef PASSES_SEARCH_SEARCH_DPRO_H
 #define PASSES_SEARCH_SEARCH_DPRO_H

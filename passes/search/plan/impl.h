@@ -1,5 +1,5 @@
-/* What the files of a plan share: passes/search/plan/create.c, passes/search/plan/log.c, plan.c, passes/search/plan/move.c, passes/search/plan/replay.c,
- * passes/search/plan/save.c, passes/search/plan/read.c, passes/search/plan/apply.c. */
+/* What the files of a plan share: create.c, log.c, plan.c, move.c, replay.c,
+ * save.c, read.c, apply.c. */
 #ifndef PASSES_SEARCH_PLAN_IMPL_H
 #define PASSES_SEARCH_PLAN_IMPL_H
 
@@ -88,7 +88,7 @@ struct plan {
 	uint32_t nholders, holders_room;
 	uint32_t *pool, npool, pool_room;
 	uint32_t *free, nfree; /* [room] numbers that no node has */
-	/* Changes that can be undone: see passes/search/plan/log.c. */
+	/* Changes that can be undone: see log.c. */
 	uint32_t *log, nlog, log_room;
 	/* Positions whose times are those of the plan as it is now. */
 	uint32_t clean;
@@ -112,7 +112,7 @@ plan_copy(uint32_t *to, const uint32_t *from, uint32_t n)
 		memcpy(to, from, n * sizeof *to);
 }
 
-/* --- passes/search/plan/log.c: values that change, logged --- */
+/* --- log.c: values that change, logged --- */
 
 void plan_log_node(struct plan *p, uint32_t node); /* before it is changed */
 void plan_set_home(struct plan *p, uint32_t op, uint32_t node);
@@ -161,7 +161,7 @@ void plan_split_views(struct ir_module *m);
 void plan_mark_nodes(const struct plan *p, struct ir_module *m);
 
 /*
- * passes/search/plan/pack.c: what is copied into a message before it is posted, by the rules of ir/memory/storage.h; and
+ * pack.c: what is copied into a message before it is posted, by the rules of ir/memory/storage.h; and
  * the same again for messages that read from a kernel, after it or its readers have changed.
  */
 replay_time plan_packing(const struct plan *p, uint32_t node);

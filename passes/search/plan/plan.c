@@ -1,7 +1,7 @@
 /*
  * The nodes of a plan: who reads what, what each takes, what they are. A kernel whose members or
  * readers have changed is settled: what nothing needs any more goes, and its time is asked for. How
- * values change so that they can be undone is in passes/search/plan/log.c.
+ * values change so that they can be undone is in log.c.
  */
 #include "passes/search/plan/impl.h"
 

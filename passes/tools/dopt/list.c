@@ -1,4 +1,4 @@
-/* Passes for people: the list, a page of the manual, one topic. Operations: passes/tools/dopt/ops.c. */
+/* Passes for people: the list, a page of the manual, one topic. Operations: ops.c. */
 #include "passes/tools/dopt/list.h"
 
 #include "ir/base/suggest.h"

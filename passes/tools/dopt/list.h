@@ -1,4 +1,4 @@
-/* What passes/tools/dopt/list.c and passes/tools/dopt/ops.c share. */
+/* What list.c and ops.c share. */
 #ifndef PASSES_DRIVER_LIST_H
 #define PASSES_DRIVER_LIST_H
 

@@ -1,15 +1,15 @@
 /*
  * What `-emit=timeline` and `-emit=report` show of a step, and how it is written.
  *
- *     passes/tools/report/view.c          the step as it is predicted: events, totals
- *     passes/tools/report/view_memory.c   memory over time
- *     passes/tools/report/timeline.c      -emit=timeline: Chrome trace JSON
- *     passes/tools/report/report.c        -emit=report: the page, with report.css and report.js
- *     passes/tools/report/lanes.c  its bars, and how many they may be
- *     passes/tools/report/svg.c    pictures without a script
- *     passes/tools/report/data.c   data for the script
- *     passes/tools/report/tables.c, _kinds.c, _events.c, _memory.c, _html.c  tables
- *     passes/tools/report/text.c   numbers with units, escaped text
+ *     view.c          the step as it is predicted: events, totals
+ *     view_memory.c   memory over time
+ *     timeline.c      -emit=timeline: Chrome trace JSON
+ *     report.c        -emit=report: the page, with report.css and report.js
+ *     lanes.c  its bars, and how many they may be
+ *     svg.c    pictures without a script
+ *     data.c   data for the script
+ *     tables.c, _kinds.c, _events.c, _memory.c, _html.c  tables
+ *     text.c   numbers with units, escaped text
  */
 #ifndef PASSES_DRIVER_REPORT_H
 #define PASSES_DRIVER_REPORT_H
