@@ -1,8 +1,8 @@
 /*
  * Lowering: a module becomes the sources of a program, and they are compiled and linked.
  *
- *     @main --plan.c--> buffers and actions --check.c--> the same, proven sound
- *           --host.c, cuda.c--> C and CUDA sources --build.c--> train
+ *     @main --plan/plan.c--> buffers and actions --plan/check.c--> the same, proven sound
+ *           --host/, cuda/--> C and CUDA sources --build.c--> train
  *
  * All ranks run the same step function; they differ in their coordinates on the device axes.
  */

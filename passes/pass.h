@@ -53,7 +53,7 @@ struct pass_run;
 /*
  * A pass. `needs`, `provides`, `conflicts` are comma-separated facts; NULL is none. A fact in
  * `needs` must hold before the pass, one in `conflicts` must not; one in `provides` holds after it,
- * `!fact` no longer does. passes/manager/facts.c lists the facts that are computed from the module itself,
+ * `!fact` no longer does. manager/facts.c lists the facts that are computed from the module itself,
  * and for each which pass is inserted if it is needed and missing. A pass that declares axes
  * provides "axes".
  */

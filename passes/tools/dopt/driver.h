@@ -8,8 +8,8 @@
  *     stats.c       one row for each pass
  *     budget.c      -budget: the memory that a step may take
  *     whatif.c      -whatif: the step with other costs
- *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c writes
- *                   the program that times them, measure_run.c runs it
+ *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c
+ *                   writes the program that times them, measure_run.c runs it
  *     trial.c       -trial: plans that are run, of which the fastest is kept; trial_run.c runs one
  *     crash.c       the work in a child process, and what a crash reports; crash_op.c finds the op
  *                   that was being worked on
