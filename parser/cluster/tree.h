@@ -2,7 +2,7 @@
  * The text of a cluster as a tree, inside the parser:
  *
  *     text --lexer (dir.l), grammar (dir.y)--> tree (tree.c) --build.c--> cluster
- *                                              tree --cluster_print.c--> canonical text
+ *                                              tree --print.c--> canonical text
  *
  * All of it is in the arena of the parse.
  */

@@ -3,7 +3,7 @@
  * of what its ops mean.
  *
  *     text --mlir.l--> tokens --mlir.y--> ops as written --pretty.c--> generic form (this tree)
- *          --import.h--> a module of ours
+ *          --import/import.h--> a module
  *
  * In this tree every op has its generic form, whatever form the text had: operands, attributes
  * under their generic names (`dot_dimension_numbers`, `window_strides` ...), regions, a signature.
