@@ -18,18 +18,18 @@ DEEP = ("resnet50", "resnext50", "inception_v3")
 HEAD = """\
 # Models
 
-What `test/models/` holds, as forward passes with a loss; passes make training steps of them. This page is generated:
+The models of `test/models/` are forward passes with a loss; passes make training steps of them. This page is generated:
 `python3 test/models/Inputs/models.py dopt > docs/models.md`.
 
-- Parameters are the elements of all `param`s. A test compares them with the published number, whose source stands below;
-  a number in parentheses is ours, for models that are nobody else's.
-- FLOPs of a step are forward and backward, without an optimizer, for the batch `B` of the next column. They are
-  derived from the ops, on one device: a multiplication and an addition count one each, and so does each scalar function.
+- Parameters are the elements of all `param`s. A test compares them with the published number, whose source is given
+  below; numbers in parentheses are for models that were made for dopt and have no published number.
+- FLOPs of a step are forward and backward, without an optimizer, for the batch `B` in the column before. They are derived
+  from the ops, on one device: a multiplication, an addition and each scalar function count as one.
 - Ops are those of `@main` after `inline`: of the forward pass and loss, and after `grad`.
 
-Each model runs training steps at a toy size in the tests: on one rank and data-parallel on 2 and 4,
-equal to the interpreter in its losses and in every weight (`test/models/Inputs/step.py`). The deep convolutional
-networks, which amplify rounding, do so in double precision.
+The tests run training steps of each model at a small size, on one rank and data-parallel on 2 and 4; losses and every
+weight must equal those of the interpreter (`test/models/Inputs/step.py`). The deep convolutional networks, which amplify
+rounding errors, run in double precision.
 
 | model | file | parameters | batch | FLOPs a step | ops | ops after grad |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
