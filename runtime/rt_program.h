@@ -17,6 +17,7 @@
 #ifndef RUNTIME_RT_PROGRAM_H
 #define RUNTIME_RT_PROGRAM_H
 
+#include "runtime/collective.h"
 #include "runtime/kernel/dtype.h"
 #include <stdbool.h>
 
@@ -85,18 +86,6 @@ struct rt_tensor {
 	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random ones
 			  are below RT_RANDOM_RANGE */
 	size_t offset; /* bytes from the start of the arena */
-};
-
-enum rt_coll_kind {
-	RT_ALLREDUCE,
-	RT_REDUCE,
-	RT_BROADCAST,
-	RT_ALLGATHER,
-	RT_GATHER,
-	RT_SCATTER,
-	RT_REDUCESCATTER,
-	RT_ALLTOALL,
-	RT_SEND
 };
 
 /* One buffer of a collective. Offsets are bytes into the arena, extents are elements. With P the

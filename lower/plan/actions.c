@@ -1,7 +1,7 @@
 /* Ops in order of issue as actions: kernels, copies, sums over time, collectives, loops. */
 #include "lower/plan/build.h"
 
-#include "runtime/rt_program.h"
+#include "ir/memory/op_class.h"
 
 #include <talloc.h>
 
@@ -126,22 +126,6 @@ add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
 		slice_copy(m, slice, slice->axis[axis].dim, axis, take), guard_of(m, op));
 }
 
-static enum rt_coll_kind
-coll_kind(const struct ir_op *op)
-{
-	switch ((enum op_code)op->code) {
-	case OP_partition: return RT_SCATTER;
-	case OP_combine: return RT_GATHER;
-	case OP_replicate: return RT_BROADCAST;
-	case OP_reduce: return RT_REDUCE;
-	case OP_allgather: return RT_ALLGATHER;
-	case OP_allreduce: return RT_ALLREDUCE;
-	case OP_reducescatter: return RT_REDUCESCATTER;
-	case OP_alltoall: return RT_ALLTOALL;
-	default: return RT_SEND;
-	}
-}
-
 /* [outer][n][inner] around dimension `dim` of a slice. */
 static void
 fill_slice(const struct ir_module *m, const struct ir_type *t, int dim, struct lower_coll_buf *x)
@@ -238,7 +222,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	p->coll = talloc_realloc(p, p->coll, struct lower_coll, (size_t)p->ncolls + 1);
 	struct lower_coll *c = &p->coll[p->ncolls];
 	*c = (struct lower_coll){.op = op,
-		.kind = coll_kind(op),
+		.kind = op_collective(op),
 		.axis = axis,
 		.from = before.kind == IR_SINGLE ? before.order : 0,
 		.to = after.kind == IR_SINGLE ? after.order : 0,

@@ -187,22 +187,6 @@ write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
-static const char *
-coll_name(int kind)
-{
-	static const char *const name[] = {[RT_ALLREDUCE] = "ALLREDUCE",
-		[RT_REDUCE] = "REDUCE",
-		[RT_BROADCAST] = "BROADCAST",
-		[RT_ALLGATHER] = "ALLGATHER",
-		[RT_GATHER] = "GATHER",
-		[RT_SCATTER] = "SCATTER",
-		[RT_REDUCESCATTER] = "REDUCESCATTER",
-		[RT_ALLTOALL] = "ALLTOALL",
-		[RT_SEND] = "SEND"};
-
-	return name[kind];
-}
-
 /* Coordinates of slot number `slot` on the axes of a set. */
 static void
 slot_coord(const struct ir_module *m, uint32_t time, int64_t slot, int64_t coord[IR_MAX_AXES])
@@ -273,12 +257,12 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 	talloc_free(text);
 	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++)
 		fprintf(out,
-			"\t{\"%s%s%s\", RT_%s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
+			"\t{\"%s%s%s\", %s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
 			", %u, %u},\n",
 			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "",
-			coll_name(c->kind), c->axis, ir_dtype_name(c->dtype), c->from, c->to,
-			c->in_row ? 1 : c->nbufs, prefix, c->row + slot, c->bytes, c->op->order,
-			ir_parts(c->op));
+			rt_coll_info((enum rt_coll_kind)c->kind)->code, c->axis,
+			ir_dtype_name(c->dtype), c->from, c->to, c->in_row ? 1 : c->nbufs, prefix,
+			c->row + slot, c->bytes, c->op->order, ir_parts(c->op));
 }
 
 static void

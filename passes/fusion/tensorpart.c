@@ -81,7 +81,7 @@ set_parts(struct parter *p)
 static double
 elements_of(const struct message *x)
 {
-	const double wholes = x->of.kind == COLL_ALLREDUCE ? 1 : x->of.places;
+	const double wholes = x->of.kind == RT_ALLREDUCE ? 1 : x->of.places;
 
 	return x->of.bytes / wholes / ir_dtype_bytes(ir_operand_type(x->op, 0)->dtype);
 }

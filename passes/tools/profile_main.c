@@ -85,10 +85,10 @@ is_nccl_tests(const char *text)
 	       strstr(text, "algbw") != NULL;
 }
 
-static enum collective
+static enum rt_coll_kind
 kind_of(const struct tool *t)
 {
-	return t->kind ? (enum collective)(t->kind - 1) : COLL_NKINDS;
+	return t->kind ? (enum rt_coll_kind)(t->kind - 1) : RT_COLL_KINDS;
 }
 
 /* False: reported. */
@@ -312,7 +312,7 @@ evaluate(struct tool *t)
 
 #define AT(field) offsetof(struct tool, field)
 
-/* In the order of enum collective. */
+/* In the order of enum rt_coll_kind. */
 #define KINDS "allreduce|reduce|broadcast|allgather|gather|scatter|reducescatter|alltoall|send"
 
 static const struct flag flags[] = {

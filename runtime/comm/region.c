@@ -1,38 +1,10 @@
 /* The geometry of collectives: see region.h. */
 #include "runtime/comm/region.h"
 
-const char *
-rt_coll_name(enum rt_coll_kind kind)
-{
-	static const char *const names[] = {
-		[RT_ALLREDUCE] = "allreduce",
-		[RT_REDUCE] = "reduce",
-		[RT_BROADCAST] = "broadcast",
-		[RT_ALLGATHER] = "allgather",
-		[RT_GATHER] = "gather",
-		[RT_SCATTER] = "scatter",
-		[RT_REDUCESCATTER] = "reducescatter",
-		[RT_ALLTOALL] = "alltoall",
-		[RT_SEND] = "send",
-	};
-	return names[kind];
-}
-
 bool
 rt_coll_moves(const struct rt_coll *c, int p, int q)
 {
-	switch (c->kind) {
-	case RT_ALLREDUCE:
-	case RT_ALLGATHER:
-	case RT_REDUCESCATTER:
-	case RT_ALLTOALL: return true;
-	case RT_REDUCE:
-	case RT_GATHER: return q == c->to;
-	case RT_BROADCAST:
-	case RT_SCATTER: return p == c->from;
-	case RT_SEND: return p == c->from && q == c->to;
-	}
-	return false;
+	return rt_coll_gives(c->kind, c->from, c->to, p, q);
 }
 
 /* The slice [outer][n][inner] in a row. */
@@ -72,7 +44,7 @@ struct rt_region
 rt_coll_source(const struct rt_coll *c, const struct rt_buf *b, int places, int q)
 {
 	const size_t bytes = rt_dtype_bytes(c->dtype);
-	if (c->kind == RT_SCATTER || c->kind == RT_REDUCESCATTER)
+	if (rt_coll_info(c->kind)->source == RT_COLL_WHOLE)
 		return slice_of_whole(b, b->src, places, q, bytes);
 	if (c->kind != RT_ALLTOALL)
 		return slice(b, b->src);
@@ -86,7 +58,7 @@ struct rt_region
 rt_coll_target(const struct rt_coll *c, const struct rt_buf *b, int places, int p)
 {
 	const size_t bytes = rt_dtype_bytes(c->dtype);
-	if (c->kind == RT_GATHER || c->kind == RT_ALLGATHER)
+	if (rt_coll_info(c->kind)->target == RT_COLL_WHOLE)
 		return slice_of_whole(b, b->dst, places, p, bytes);
 	if (c->kind != RT_ALLTOALL)
 		return slice(b, b->dst);
@@ -157,6 +129,7 @@ rt_coll_wire_bytes(const struct rt_coll *c, int places)
 	case RT_REDUCE:
 	case RT_BROADCAST:
 	case RT_SEND: return places > 1 ? n : 0;
+	case RT_COLL_KINDS: break;
 	}
 	return 0;
 }

@@ -19,9 +19,6 @@ rt_region_elements(const struct rt_region *r)
 	return r->counts[0] * r->counts[1] * r->counts[2] * r->run;
 }
 
-/* The word for a kind: "allreduce". */
-const char *rt_coll_name(enum rt_coll_kind kind);
-
 /* Does place p give something to place q (which may be p itself)? For sums: do p's numbers go into
  * what q gets? */
 bool rt_coll_moves(const struct rt_coll *c, int p, int q);

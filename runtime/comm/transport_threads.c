@@ -182,8 +182,7 @@ carried(const struct threads *t, const struct rt_coll *c, int places, int64_t st
 static bool
 is_alike(const struct rt_coll *c)
 {
-	return c->kind == RT_ALLREDUCE || c->kind == RT_ALLGATHER || c->kind == RT_REDUCESCATTER ||
-	       c->kind == RT_ALLTOALL;
+	return rt_coll_symmetric(c->kind);
 }
 
 /* Others compute, and have nobody else to take part for them: their communication threads do. */

@@ -58,7 +58,7 @@ measure(struct cluster *c, const struct collective_request *q, enum collective_a
 	for (int i = 0; i < TURNS; i++)
 		sum += collective_cost_seconds(cost, 1e3 * i, 1, a, NULL);
 	double next = (now() - start) / TURNS;
-	printf("%-14s %-13s %6u %6u %9.3f ms %9.1f ns\n", collective_name(q->kind),
+	printf("%-14s %-13s %6u %6u %9.3f ms %9.1f ns\n", rt_coll_name(q->kind),
 		collective_algorithm_name(a), q->ngroups, q->places, first * 1e3,
 		sum > 0 ? next * 1e9 : 0);
 	talloc_free(m);
@@ -77,8 +77,8 @@ main(int argc, char **argv)
 		uint32_t groups = n / places;
 		for (uint32_t i = 0; i < n; i++)
 			device[i] = i % places * groups + i / places;
-		static const enum collective kinds[] = {
-			COLL_ALLREDUCE, COLL_BROADCAST, COLL_ALLGATHER, COLL_ALLTOALL};
+		static const enum rt_coll_kind kinds[] = {
+			RT_ALLREDUCE, RT_BROADCAST, RT_ALLGATHER, RT_ALLTOALL};
 		for (int k = 0; k < 4; k++)
 			for (int a = COLLECTIVE_AUTO; a < COLLECTIVE_NALGORITHMS; a++) {
 				const struct collective_request q = {

@@ -165,7 +165,7 @@ an_allgather_is_as_fast_as_it_was_observed(void **state)
 	uint32_t device[32];
 	for (uint32_t i = 0; i < 32; i++)
 		device[i] = i;
-	const struct collective_request q = {COLL_ALLGATHER, 1, 32, device, 1e9, 0, 0, 1};
+	const struct collective_request q = {RT_ALLGATHER, 1, 32, device, 1e9, 0, 0, 1};
 	double t = collective_seconds(c, &q, COLLECTIVE_AUTO, NULL);
 	assert_true(fabs(1e9 * 31 / 32 / t / 340e9 - 1) < 0.02);
 	talloc_free(ctx);

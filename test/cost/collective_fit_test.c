@@ -142,11 +142,11 @@ links_come_back_from_times_on_them(void **state)
 	static const uint32_t device[] = {0, 1, 2, 3, 4, 5, 6, 7};
 	static const struct {
 		enum collective_algorithm algorithm;
-		enum collective kind[2];
-	} cases[] = {{COLLECTIVE_RING, {COLL_ALLREDUCE, COLL_ALLGATHER}},
-		{COLLECTIVE_RING, {COLL_ALLTOALL, COLL_SEND}},
-		{COLLECTIVE_TREE, {COLL_ALLREDUCE, COLL_BROADCAST}},
-		{COLLECTIVE_HALVING, {COLL_ALLREDUCE, COLL_REDUCESCATTER}}};
+		enum rt_coll_kind kind[2];
+	} cases[] = {{COLLECTIVE_RING, {RT_ALLREDUCE, RT_ALLGATHER}},
+		{COLLECTIVE_RING, {RT_ALLTOALL, RT_SEND}},
+		{COLLECTIVE_TREE, {RT_ALLREDUCE, RT_BROADCAST}},
+		{COLLECTIVE_HALVING, {RT_ALLREDUCE, RT_REDUCESCATTER}}};
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
 		struct collective_sample sample[40];
 		for (int i = 0; i < 40; i++) {
@@ -163,10 +163,10 @@ links_come_back_from_times_on_them(void **state)
 		assert_true(links.error < 1e-6);
 	}
 	struct collective_links links;
-	const struct collective_sample gather = {COLL_GATHER, 4, 1e6, 1e-3};
+	const struct collective_sample gather = {RT_GATHER, 4, 1e6, 1e-3};
 	assert_false(collective_fit_links(&gather, 1, COLLECTIVE_TREE, &links));
 	assert_false(collective_fit_links(&gather, 0, COLLECTIVE_AUTO, &links));
-	const struct collective_sample alone = {COLL_ALLREDUCE, 1, 1e6, 1e-3};
+	const struct collective_sample alone = {RT_ALLREDUCE, 1, 1e6, 1e-3};
 	assert_false(collective_fit_links(&alone, 1, COLLECTIVE_AUTO, &links));
 }
 

@@ -100,13 +100,13 @@ own_cards(void *owner, uint32_t n, uint32_t m)
 
 /* One group of the first n devices. */
 static struct collective_request
-request(void *owner, enum collective kind, uint32_t places, double bytes)
+request(void *owner, enum rt_coll_kind kind, uint32_t places, double bytes)
 {
 	uint32_t *device = talloc_array(owner, uint32_t, places);
 	for (uint32_t i = 0; i < places; i++)
 		device[i] = i;
 	return (struct collective_request){
-		kind, 1, places, device, bytes, 0, kind == COLL_SEND ? places - 1 : 0, 1};
+		kind, 1, places, device, bytes, 0, kind == RT_SEND ? places - 1 : 0, 1};
 }
 
 static void
@@ -133,15 +133,15 @@ equal_links_give_the_closed_forms(void **state)
 	static const double sizes[] = {0, 1, 1e3, 1e6, 1e9, 1e12};
 	struct cluster *c = star(*state);
 	for (size_t p = 0; p < sizeof places / sizeof *places; p++)
-		for (int kind = 0; kind < COLL_NKINDS; kind++)
+		for (int kind = 0; kind < RT_COLL_KINDS; kind++)
 			for (int a = COLLECTIVE_RING; a < COLLECTIVE_NALGORITHMS; a++) {
 				double latencies, tensors;
-				bool fits = collective_closed_form((enum collective)kind,
+				bool fits = collective_closed_form((enum rt_coll_kind)kind,
 					(enum collective_algorithm)a, (int)places[p], &latencies,
 					&tensors);
 				for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-					struct collective_request q = request(
-						*state, (enum collective)kind, places[p], sizes[s]);
+					struct collective_request q = request(*state,
+						(enum rt_coll_kind)kind, places[p], sizes[s]);
 					double t = seconds(c, &q, (enum collective_algorithm)a);
 					if (fits)
 						same(t, latencies * 10 * US +
@@ -156,10 +156,10 @@ static void
 the_ring_is_collective_ring_seconds(void **state)
 {
 	struct cluster *c = star(*state);
-	for (int kind = 0; kind < COLL_NKINDS; kind++)
+	for (int kind = 0; kind < RT_COLL_KINDS; kind++)
 		for (uint32_t p = 2; p < 40; p += 3) {
 			struct collective_request q =
-				request(*state, (enum collective)kind, p, 12345678);
+				request(*state, (enum rt_coll_kind)kind, p, 12345678);
 			same(seconds(c, &q, COLLECTIVE_RING),
 				collective_ring_seconds(q.kind, (int)p, q.bytes, 10 * US, 10 * GB));
 		}
@@ -178,12 +178,12 @@ arrived(const struct collective_request *q, const uint64_t *knows, const uint64_
 	for (uint32_t i = 0; i < q->places; i++) {
 		uint64_t all = everyone(q->places);
 		switch (q->kind) {
-		case COLL_BROADCAST:
-		case COLL_SCATTER: all = 1u << q->from; break;
-		case COLL_SEND: all = i == q->to ? 1u << q->from : 0; break;
-		case COLL_REDUCE:
-		case COLL_GATHER: all = i == q->to ? all : 0; break;
-		case COLL_ALLTOALL:
+		case RT_BROADCAST:
+		case RT_SCATTER: all = 1u << q->from; break;
+		case RT_SEND: all = i == q->to ? 1u << q->from : 0; break;
+		case RT_REDUCE:
+		case RT_GATHER: all = i == q->to ? all : 0; break;
+		case RT_ALLTOALL:
 			if ((direct[i] | (uint64_t)1 << i) != all)
 				return false;
 			break;
@@ -266,12 +266,12 @@ check_algorithms(struct cluster *c, const struct collective_request *q, bool eve
 		if (isinf(t))
 			continue;
 		check_schedule(c, q, fine.algorithm);
-		if (q->kind == COLL_GATHER || q->kind == COLL_SCATTER || !even)
+		if (q->kind == RT_GATHER || q->kind == RT_SCATTER || !even)
 			continue;
 		double replayed = replay_seconds(fine_alone(c, &fine));
 		if (!(replayed < 1.2 * t && replayed > 0.85 * t))
 			fail_msg("%s, %s, %u places, %g bytes: %g s replayed, %g s",
-				collective_name(q->kind), collective_algorithm_name(fine.algorithm),
+				rt_coll_name(q->kind), collective_algorithm_name(fine.algorithm),
 				q->places, q->bytes, replayed, t);
 	}
 }
@@ -288,9 +288,9 @@ every_part_arrives_when_it_should(void **state)
 		cluster_connect(clusters[3], vertex[i], spine, &net);
 	for (int k = 0; k < 4; k++)
 		for (uint32_t p = 2; p <= (k == 3 ? 6 : 16); p++)
-			for (int kind = 0; kind < COLL_NKINDS; kind++) {
+			for (int kind = 0; kind < RT_COLL_KINDS; kind++) {
 				struct collective_request q =
-					request(*state, (enum collective)kind, p, 1);
+					request(*state, (enum rt_coll_kind)kind, p, 1);
 				bool even = p < members[k] || (members[k] && p % members[k] == 0);
 				q.from = p / 3;
 				q.to = p - 1;
@@ -308,7 +308,7 @@ order_of_the_group_does_not_matter(void **state)
 	static const uint32_t mixed[] = {5, 0, 7, 2, 1, 6, 3, 4};
 	struct cluster *c = one_card(*state, 4, 2);
 	for (int a = COLLECTIVE_RING; a < COLLECTIVE_NALGORITHMS; a++) {
-		struct collective_request q = request(*state, COLL_ALLREDUCE, 8, 1e8);
+		struct collective_request q = request(*state, RT_ALLREDUCE, 8, 1e8);
 		double t = seconds(c, &q, (enum collective_algorithm)a);
 		q.device = mixed;
 		same(seconds(c, &q, (enum collective_algorithm)a), t);
@@ -349,7 +349,7 @@ a_ring_through_nodes_pays_the_way_between_them_once_a_node(void **state)
 			latency[i] = across ? nvlink.latency + net.latency : nvlink.latency;
 			pass[i] = bytes / P / (across ? net.bandwidth : nvlink.bandwidth);
 		}
-		struct collective_request q = request(*state, COLL_ALLREDUCE, P, bytes);
+		struct collective_request q = request(*state, RT_ALLREDUCE, P, bytes);
 		double exact = simulate_ring(latency, pass, P, 2 * (P - 1));
 		double got = seconds(c, &q, COLLECTIVE_RING);
 		assert_true(got <= exact * (1 + 1e-12)); /* ways that mix are left out */
@@ -372,12 +372,12 @@ a_shared_medium_carries_all_sends_of_a_round(void **state)
 		for (int j = 0; j < 4; j++)
 			if (i != j)
 				cluster_add_way(c, v[i], v[j], link);
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 4, 4e6);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 4, 4e6);
 	same(seconds(c, &q, COLLECTIVE_RING), 6 * (3 * US + 4 * 1e6 / GB));
 	same(seconds(c, &q, COLLECTIVE_HALVING), 4 * 3 * US + 2 * (4 * 2e6 + 4 * 1e6) / GB);
-	q.kind = COLL_BROADCAST; /* three hops of the whole on one medium */
+	q.kind = RT_BROADCAST; /* three hops of the whole on one medium */
 	same(seconds(c, &q, COLLECTIVE_RING), 3 * 3 * US + 3 * 4e6 / GB);
-	q.kind = COLL_ALLTOALL;
+	q.kind = RT_ALLTOALL;
 	same(seconds(c, &q, COLLECTIVE_RING), 3 * (3 * US + 4 * 1e6 / GB));
 }
 
@@ -397,13 +397,13 @@ an_oversubscribed_switch_is_shared(void **state)
 	cluster_connect(c, right, spine, &(struct cluster_link){"up", 20 * GB, 0});
 
 	/* Pairs at distance 2, four sends through the spine; then at distance 1. */
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 4, 4e6);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 4, 4e6);
 	same(seconds(c, &q, COLLECTIVE_HALVING),
 		2 * (20 * US + 2e6 / (10 * GB) + 21 * US + 4 * 1e6 / (5 * GB)));
 	/* A ring crosses it twice in each of six steps: 2 of 4 hops. The sender at the spine is the
 	 * slowest, 1 MB at 2.5 GB/s; messages meet it at every step. */
 	same(seconds(c, &q, COLLECTIVE_RING), 21 * US + 6 * 1e6 / (2.5 * GB));
-	q.kind = COLL_SEND;
+	q.kind = RT_SEND;
 	q.from = 0;
 	q.to = 3;
 	same(seconds(c, &q, COLLECTIVE_RING), 21 * US + 4e6 / (5 * GB));
@@ -414,13 +414,13 @@ groups_share_the_card_of_their_node(void **state)
 {
 	static const uint32_t device[] = {0, 2, 1, 3};
 	struct cluster *c = one_card(*state, 2, 2);
-	const struct collective_request one = {COLL_ALLREDUCE, 1, 2, device, 8e6, 0, 0, 1};
-	const struct collective_request two = {COLL_ALLREDUCE, 2, 2, device, 8e6, 0, 0, 1};
+	const struct collective_request one = {RT_ALLREDUCE, 1, 2, device, 8e6, 0, 0, 1};
+	const struct collective_request two = {RT_ALLREDUCE, 2, 2, device, 8e6, 0, 0, 1};
 	same(seconds(c, &one, COLLECTIVE_RING), 2 * (12 * US + 4e6 / (10 * GB)));
 	same(seconds(c, &two, COLLECTIVE_RING), 2 * (12 * US + 2 * 4e6 / (10 * GB)));
 	same(seconds(c, &two, COLLECTIVE_HALVING), 2 * (12 * US + 2 * 4e6 / (10 * GB)));
 	/* Sends of both groups in one direction. */
-	const struct collective_request send = {COLL_SEND, 2, 2, device, 8e6, 0, 1, 1};
+	const struct collective_request send = {RT_SEND, 2, 2, device, 8e6, 0, 1, 1};
 	same(seconds(c, &send, COLLECTIVE_RING), 12 * US + 2 * 8e6 / (10 * GB));
 }
 
@@ -429,7 +429,7 @@ static void
 rings_use_all_cards_of_a_node(void **state)
 {
 	struct cluster *c = own_cards(*state, 4, 4);
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 16, 16e9);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 16, 16e9);
 	/* A step of 1/16: a card takes a quarter of it, 0.25 GB at 10 GB/s; nvlink the rest, twice
 	 * as fast or more. 30 steps wait for the cards. */
 	same(seconds(c, &q, COLLECTIVE_RING), 10 * US + 30 * 0.25 / 10);
@@ -453,7 +453,7 @@ static void
 trees_use_all_cards_of_a_node(void **state)
 {
 	struct cluster *c = own_cards(*state, 4, 4);
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 16, 16e9);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 16, 16e9);
 	double latencies = 2 * 3 * 2 * US + 2 * 2 * 10 * US;
 	same(seconds(c, &q, COLLECTIVE_TREE), latencies + 2 * 4.0 / 10);
 	/* One card a node carries twice the whole. */
@@ -468,11 +468,11 @@ static void
 a_tree_from_a_root_takes_each_card_once(void **state)
 {
 	struct cluster *c = one_card(*state, 5, 3);
-	struct collective_request q = request(*state, COLL_BROADCAST, 15, 15e9);
+	struct collective_request q = request(*state, RT_BROADCAST, 15, 15e9);
 	q.from = 7;
 	double expected = 3 * 12 * US + 2 * 2 * US + 15.0 / 10;
 	same(seconds(c, &q, COLLECTIVE_TREE), expected);
-	q.kind = COLL_REDUCE;
+	q.kind = RT_REDUCE;
 	q.to = 4;
 	same(seconds(c, &q, COLLECTIVE_TREE), expected);
 }
@@ -498,7 +498,7 @@ the_choice_is_near_what_nccl_reaches(void **state)
 				c, v, net_switch, &(struct cluster_link){"card", 25 * GB, 5 * US});
 		}
 	}
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 16, 8589934592.0);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 16, 8589934592.0);
 	enum collective_algorithm chosen;
 	double t = collective_seconds(c, &q, COLLECTIVE_AUTO, &chosen);
 	assert_int_equal(chosen, COLLECTIVE_TREE);
@@ -510,13 +510,13 @@ static void
 hierarchical_is_the_sum_of_its_parts(void **state)
 {
 	struct cluster *c = own_cards(*state, 3, 4);
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 12, 12e8);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 12, 12e8);
 	double inside = 3 * (2 * US + 3e8 / (100 * GB));
 	double across = 2 * (10 * US + 1e8 / (10 * GB));
 	same(seconds(c, &q, COLLECTIVE_HIERARCHICAL), 2 * inside + 2 * across);
-	q.kind = COLL_ALLGATHER;
+	q.kind = RT_ALLGATHER;
 	same(seconds(c, &q, COLLECTIVE_HIERARCHICAL), inside + across);
-	q.kind = COLL_REDUCESCATTER;
+	q.kind = RT_REDUCESCATTER;
 	same(seconds(c, &q, COLLECTIVE_HIERARCHICAL), inside + across);
 	/* One card a node: four sends share it. */
 	c = one_card(*state, 3, 4);
@@ -524,17 +524,17 @@ hierarchical_is_the_sum_of_its_parts(void **state)
 	same(seconds(c, &q, COLLECTIVE_HIERARCHICAL), inside + across);
 	/* Four nodes: halving between them has fewer rounds. */
 	c = own_cards(*state, 4, 4);
-	q = request(*state, COLL_ALLREDUCE, 16, 16e4);
+	q = request(*state, RT_ALLREDUCE, 16, 16e4);
 	inside = 3 * (2 * US + 4e4 / (100 * GB));
 	across = 2 * (10 * US) + (2e4 + 1e4) / (10 * GB);
 	same(seconds(c, &q, COLLECTIVE_HIERARCHICAL), 2 * inside + 2 * across);
 	/* All in one node; a broadcast; nodes that differ. */
-	q = request(*state, COLL_ALLREDUCE, 4, 1e6);
+	q = request(*state, RT_ALLREDUCE, 4, 1e6);
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_HIERARCHICAL)));
-	q = request(*state, COLL_ALLREDUCE, 7, 1e6);
+	q = request(*state, RT_ALLREDUCE, 7, 1e6);
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_HIERARCHICAL)));
 	assert_null(collective_schedule(*state, c, &q, COLLECTIVE_HIERARCHICAL, NULL));
-	q = request(*state, COLL_BROADCAST, 8, 1e6);
+	q = request(*state, RT_BROADCAST, 8, 1e6);
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_HIERARCHICAL)));
 }
 
@@ -542,26 +542,26 @@ static void
 servers_take_and_give_equal_parts(void **state)
 {
 	struct cluster *c = star(*state);
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 5, 5e6);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 5, 5e6);
 	same(seconds(c, &q, COLLECTIVE_PS), 2 * (10 * US + 4 * 1e6 / (10 * GB)));
 	/* Two nodes of two, a host each: inside, half of the tensor a step; then each member pushes
 	 * a quarter to either host, the card carries two quarters each way, and back. */
 	c = one_card(*state, 2, 2);
-	q = request(*state, COLL_ALLREDUCE, 4, 8e6);
+	q = request(*state, RT_ALLREDUCE, 4, 8e6);
 	double inside = 2 * US + 4e6 / (100 * GB);
 	double push = 11 * US + 2 * 2e6 / (10 * GB);
 	same(seconds(c, &q, COLLECTIVE_PS), 2 * inside + 2 * push);
 	struct collective_schedule *s = collective_schedule(*state, c, &q, COLLECTIVE_PS, NULL);
 	assert_int_equal(s->send[s->round[1].first].to, c->ndevices);
 	/* Three members on one node and one on the other: 2/3 and 1/3 inside take two steps. */
-	q = request(*state, COLL_ALLREDUCE, 4, 12e6);
+	q = request(*state, RT_ALLREDUCE, 4, 12e6);
 	static const uint32_t device[] = {0, 1, 2, 4};
 	q.device = device;
 	c = one_card(*state, 2, 4);
 	inside = 2 * (2 * US + 4e6 / (100 * GB));
 	push = 11 * US + 6e6 / (10 * GB);
 	same(seconds(c, &q, COLLECTIVE_PS), 2 * inside + 2 * push);
-	q.kind = COLL_ALLGATHER;
+	q.kind = RT_ALLGATHER;
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_PS)));
 }
 
@@ -592,7 +592,7 @@ parts_are_pulled_while_the_next_is_pushed(void **state)
 	for (uint32_t s = 1; s <= 8; s *= 2)
 		for (uint32_t k = 1; k <= 64; k *= 2) {
 			struct cluster *c = workers_and_servers(*state, 4, s);
-			struct collective_request q = request(*state, COLL_ALLREDUCE, 4, bytes);
+			struct collective_request q = request(*state, RT_ALLREDUCE, 4, bytes);
 			q.parts = k;
 			double fullest = s < 4 ? 4.0 / s : 1;
 			double turn = 10 * US + fullest * bytes / k / (10 * GB);
@@ -610,7 +610,7 @@ parts_gain_nothing_where_push_and_pull_share_links(void **state)
 {
 	struct cluster *c = star(*state);
 	for (uint32_t k = 1; k <= 64; k *= 2) {
-		struct collective_request q = request(*state, COLL_ALLREDUCE, 5, 50e6);
+		struct collective_request q = request(*state, RT_ALLREDUCE, 5, 50e6);
 		q.parts = k;
 		double stage = 10 * US + 4 * 10e6 / k / (10 * GB);
 		double both = 2 * 4 * 10e6 / k / (10 * GB);
@@ -636,7 +636,7 @@ parts_are_inside_nodes_and_between_them_at_once(void **state)
 			for (uint32_t i = 0; i < c->nlinks; i++)
 				if (c->link[i].bandwidth == net.bandwidth)
 					c->link[i].bandwidth = card;
-			struct collective_request q = request(*state, COLL_ALLREDUCE, 8, 80e6);
+			struct collective_request q = request(*state, RT_ALLREDUCE, 8, 80e6);
 			q.parts = k;
 			double s = 80e6 / k;
 			double inside = 3 * (2 * US + s / 4 / (100 * GB));
@@ -659,11 +659,11 @@ parts_of_one_stage_are_messages_in_a_row(void **state)
 	static const enum collective_algorithm algorithms[] = {
 		COLLECTIVE_RING, COLLECTIVE_TREE, COLLECTIVE_HALVING};
 	struct cluster *c = star(*state);
-	for (int kind = COLL_ALLREDUCE; kind <= COLL_REDUCESCATTER; kind++)
+	for (int kind = RT_ALLREDUCE; kind <= RT_REDUCESCATTER; kind++)
 		for (int i = 0; i < 3; i++)
 			for (uint32_t k = 1; k <= 8; k *= 2) {
 				struct collective_request q =
-					request(*state, (enum collective)kind, 8, 8e6 / k);
+					request(*state, (enum rt_coll_kind)kind, 8, 8e6 / k);
 				double one = seconds(c, &q, algorithms[i]);
 				if (isinf(one))
 					continue;
@@ -675,9 +675,9 @@ parts_of_one_stage_are_messages_in_a_row(void **state)
 				const struct fine_request fine = {q, algorithms[i], NULL, 0};
 				double replayed = replay_seconds(fine_alone(c, &fine));
 				/* Chunks of a tree are half a latency apart at its ends. */
-				if (algorithms[i] != COLLECTIVE_TREE && kind != COLL_BROADCAST &&
-					kind != COLL_REDUCE && kind != COLL_GATHER &&
-					kind != COLL_SCATTER)
+				if (algorithms[i] != COLLECTIVE_TREE && kind != RT_BROADCAST &&
+					kind != RT_REDUCE && kind != RT_GATHER &&
+					kind != RT_SCATTER)
 					assert_true(fabs(replayed - k * part_replayed) <
 						    1e-9 * replayed);
 				assert_true(replayed <= k * part_replayed * (1 + 1e-9));
@@ -691,13 +691,13 @@ where_there_is_no_way_there_is_no_time(void **state)
 	uint32_t vertex[4];
 	struct cluster *c = nodes(*state, 2, members, vertex);
 	for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++) {
-		struct collective_request q = request(*state, COLL_ALLREDUCE, 4, 1e6);
+		struct collective_request q = request(*state, RT_ALLREDUCE, 4, 1e6);
 		assert_true(isinf(collective_seconds(c, &q, (enum collective_algorithm)a, NULL)));
 		assert_null(collective_schedule(*state, c, &q, (enum collective_algorithm)a, NULL));
 	}
-	struct collective_request q = request(*state, COLL_ALLREDUCE, 2, 1e6);
+	struct collective_request q = request(*state, RT_ALLREDUCE, 2, 1e6);
 	assert_false(isinf(seconds(c, &q, COLLECTIVE_AUTO)));
-	q = request(*state, COLL_ALLREDUCE, 5, 1e6); /* one more than there are */
+	q = request(*state, RT_ALLREDUCE, 5, 1e6); /* one more than there are */
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_AUTO)));
 }
 
@@ -708,10 +708,10 @@ auto_is_the_fastest_that_fits(void **state)
 		star(*state), own_cards(*state, 4, 4), one_card(*state, 4, 4)};
 	bool seen[COLLECTIVE_NALGORITHMS] = {false};
 	for (int k = 0; k < 3; k++)
-		for (int kind = 0; kind < COLL_NKINDS; kind++)
+		for (int kind = 0; kind < RT_COLL_KINDS; kind++)
 			for (double bytes = 1; bytes < 1e12; bytes *= 10) {
 				struct collective_request q =
-					request(*state, (enum collective)kind, 12, bytes);
+					request(*state, (enum rt_coll_kind)kind, 12, bytes);
 				double best = INFINITY;
 				for (int a = COLLECTIVE_RING; a < COLLECTIVE_PS; a++)
 					best = fmin(best, seconds(clusters[k], &q,
@@ -733,9 +733,9 @@ a_model_says_the_same_as_a_call(void **state)
 	struct collective_model *m = collective_model_create(*state, c);
 	for (int turn = 0; turn < 2; turn++)
 		for (uint32_t p = 1; p <= 16; p++)
-			for (int kind = 0; kind < COLL_NKINDS; kind++) {
+			for (int kind = 0; kind < RT_COLL_KINDS; kind++) {
 				struct collective_request q =
-					request(*state, (enum collective)kind, p, 1e3 + turn);
+					request(*state, (enum rt_coll_kind)kind, p, 1e3 + turn);
 				q.from = p / 2;
 				q.to = p / 3;
 				for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++) {
@@ -756,7 +756,7 @@ static void
 chunks_fill_the_pipe_in_a_moment(void **state)
 {
 	struct cluster *c = star(*state);
-	struct collective_request q = request(*state, COLL_BROADCAST, 8, 0);
+	struct collective_request q = request(*state, RT_BROADCAST, 8, 0);
 	const struct {
 		double bytes;
 		uint32_t chunks;
@@ -772,7 +772,7 @@ chunks_fill_the_pipe_in_a_moment(void **state)
 		assert_int_equal(s->nrounds, 7);
 		assert_true(s->send[0].bytes == q.bytes);
 	}
-	q = request(*state, COLL_ALLREDUCE, 8, 1e9);
+	q = request(*state, RT_ALLREDUCE, 8, 1e9);
 	assert_int_equal(collective_schedule(*state, c, &q, COLLECTIVE_RING, NULL)->chunks, 1);
 	assert_int_equal(collective_schedule(*state, c, &q, COLLECTIVE_HALVING, NULL)->chunks, 1);
 	assert_true(collective_schedule(*state, c, &q, COLLECTIVE_TREE, NULL)->chunks > 1);
@@ -784,12 +784,13 @@ trees_share_the_work(void **state)
 {
 	struct cluster *c = star(*state);
 	for (uint32_t p = 2; p < 70; p++)
-		for (int kind = COLL_ALLREDUCE; kind <= COLL_BROADCAST; kind++) {
-			struct collective_request q = request(*state, (enum collective)kind, p, 1);
+		for (int kind = RT_ALLREDUCE; kind <= RT_BROADCAST; kind++) {
+			struct collective_request q =
+				request(*state, (enum rt_coll_kind)kind, p, 1);
 			q.from = q.to = p / 2;
 			struct collective_schedule *s =
 				collective_schedule(*state, c, &q, COLLECTIVE_TREE, NULL);
-			double sent[70] = {0}, got[70] = {0}, most = kind == COLL_ALLREDUCE ? 2 : 1;
+			double sent[70] = {0}, got[70] = {0}, most = kind == RT_ALLREDUCE ? 2 : 1;
 			for (uint32_t i = 0; i < s->nsends; i++) {
 				sent[s->send[i].from] += s->send[i].bytes;
 				got[s->send[i].to] += s->send[i].bytes;

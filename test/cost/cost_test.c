@@ -388,7 +388,7 @@ measured_times_take_the_place_of_estimates(void **state)
 		{key, 8, 90e-6, 0, 9, 0, 0, PROFILE_STEP, 0}};
 	for (int i = 0; i < 3; i++)
 		assert_true(profile_put_op(p, "cpu", &ops[i]));
-	const struct profile_link l = {"threads", COLL_ALLREDUCE, 2, 100e-6, 40e9, 0, 1, 0};
+	const struct profile_link l = {"threads", RT_ALLREDUCE, 2, 100e-6, 40e9, 0, 1, 0};
 	assert_true(profile_put_link(p, "cpu", &l));
 	const struct profile_field launch = {"launch", 0, NULL, 0};
 	assert_true(profile_put_field(p, "cpu", &launch));
@@ -408,7 +408,7 @@ measured_times_take_the_place_of_estimates(void **state)
 		"times: 3 of 5 ops (62.0 % of the time) measured on cpu, the others estimated");
 	/* A size that was measured itself counts more than the fit. */
 	p = profile_open(f, f->ctx->diag, path, PROFILE_WRITE);
-	const struct profile_collective c = {"threads", COLL_ALLREDUCE, 2, 4e6, 300e-6, 0, 5, 1, 0};
+	const struct profile_collective c = {"threads", RT_ALLREDUCE, 2, 4e6, 300e-6, 0, 5, 1, 0};
 	assert_true(profile_put_collective(p, "cpu", &c));
 	assert_true(profile_put_op(p, "gpu", &ops[0]));
 	talloc_free(p);

@@ -70,7 +70,7 @@ a_ring_takes_its_closed_form(void **state)
 		struct step s = {0};
 		struct times t;
 		double seconds =
-			collective_ring_seconds(COLL_ALLREDUCE, (int)places, 9e6, 5e-6, 25e9);
+			collective_ring_seconds(RT_ALLREDUCE, (int)places, 9e6, 5e-6, 25e9);
 		uint32_t rounds = 2 * (places - 1);
 		ring(&s, 0, places, 0, 1, rounds, 9e6 / places);
 		event(&s, 0, 1, 0, 0);
@@ -274,11 +274,11 @@ schedules_take_what_the_cost_model_says(void **state)
 		nodes(*state, 4, 2, inside, card, INFINITY), cards(*state, 2, 4, inside, card)};
 	const uint32_t device[] = {0, 1, 2, 3, 4, 5, 6, 7};
 	int compared = 0;
-	for (int i = 0; i < 3 * COLL_NKINDS * COLLECTIVE_NALGORITHMS; i++) {
-		struct fine_request q = {.request = {(enum collective)(i / 3 % COLL_NKINDS), 1, 8,
-						 device, 64e6, 0, 1, 1},
-			.algorithm = (enum collective_algorithm)(i / 3 / COLL_NKINDS)};
-		if (q.request.kind == COLL_GATHER || q.request.kind == COLL_SCATTER)
+	for (int i = 0; i < 3 * RT_COLL_KINDS * COLLECTIVE_NALGORITHMS; i++) {
+		struct fine_request q = {.request = {(enum rt_coll_kind)(i / 3 % RT_COLL_KINDS), 1,
+						 8, device, 64e6, 0, 1, 1},
+			.algorithm = (enum collective_algorithm)(i / 3 / RT_COLL_KINDS)};
+		if (q.request.kind == RT_GATHER || q.request.kind == RT_SCATTER)
 			continue;
 		replay_time t = fine_alone(clusters[i % 3], &q);
 		double s = collective_seconds(clusters[i % 3], &q.request, q.algorithm, NULL);

@@ -118,7 +118,7 @@ read_text(struct fixture *f, const char *text, struct profile_collective **list)
 {
 	f->message[0] = 0;
 	f->messages = 0;
-	return nccl_tests_read(f, f->diag, "nccl.txt", text, COLL_NKINDS, 0, list);
+	return nccl_tests_read(f, f->diag, "nccl.txt", text, RT_COLL_KINDS, 0, list);
 }
 
 /* Refused with these words, at a line and column. */
@@ -144,7 +144,7 @@ an_allreduce_of_two_nodes_is_read(void **state)
 	assert_int_equal(n, H100);
 	for (int i = 0; i < n; i++) {
 		assert_string_equal(list[i].transport, "nccl");
-		assert_int_equal(list[i].kind, COLL_ALLREDUCE);
+		assert_int_equal(list[i].kind, RT_ALLREDUCE);
 		assert_int_equal(list[i].places, 16);
 		assert_int_equal(list[i].nodes, 2);
 		assert_int_equal(list[i].runs, 40);
@@ -225,7 +225,7 @@ newer_and_older_versions_differ_in_columns(void **state)
 		"# Out of bounds values : 0 OK\n",
 		&list);
 	assert_int_equal(n, 1);
-	assert_int_equal(list->kind, COLL_ALLGATHER);
+	assert_int_equal(list->kind, RT_ALLGATHER);
 	assert_int_equal(list->nodes, 1);
 	assert_true(list->bytes == 4294967296 && fabs(list->median - 29145.5e-6) < 1e-12);
 }
@@ -254,11 +254,11 @@ tests_stand_one_after_another(void **state)
 			   "34.31    0.00 "
 			   "   0.00      0    27.35    0.01    0.00      0\n" END;
 	assert_int_equal(read_text(f, text, &list), 2);
-	assert_int_equal(list[0].kind, COLL_REDUCESCATTER);
+	assert_int_equal(list[0].kind, RT_REDUCESCATTER);
 	assert_true(list[0].bytes == 128);
 	assert_true(fabs(list[0].median - (32.31 + 25.35 + 34.31 + 27.35) / 4 * 1e-6) < 1e-12);
 	assert_int_equal(list[0].runs, 80);
-	assert_int_equal(list[1].kind, COLL_SEND);
+	assert_int_equal(list[1].kind, RT_SEND);
 	assert_int_equal(list[1].places, 2);
 	assert_int_equal(list[1].nodes, 2);
 }
@@ -271,17 +271,17 @@ what_the_text_does_not_say_is_given(void **state)
 	refused(f, CONFIG RANKS TABLE ROW END, 10, 1, "say which collective it is of");
 	refused(f, "all_reduce_perf\n" TABLE ROW END, 6, 1, "does not list the ranks");
 	assert_int_equal(
-		nccl_tests_read(f, f->diag, "t", CONFIG TABLE ROW END, COLL_REDUCE, 12, &list), 1);
-	assert_int_equal(list->kind, COLL_REDUCE);
+		nccl_tests_read(f, f->diag, "t", CONFIG TABLE ROW END, RT_REDUCE, 12, &list), 1);
+	assert_int_equal(list->kind, RT_REDUCE);
 	assert_int_equal(list->places, 12);
 	/* What it says must not differ. */
 	assert_int_equal(
-		nccl_tests_read(f, f->diag, "t", CONFIG RANKS TABLE ROW END, COLL_REDUCE, 3, &list),
+		nccl_tests_read(f, f->diag, "t", CONFIG RANKS TABLE ROW END, RT_REDUCE, 3, &list),
 		-1);
 	assert_non_null(strstr(f->message, "2 ranks are listed, not 3"));
 	assert_int_equal(
 		nccl_tests_read(f, f->diag, "t", "all_reduce_perf\n" CONFIG RANKS TABLE ROW END,
-			COLL_REDUCE, 0, &list),
+			RT_REDUCE, 0, &list),
 		-1);
 	assert_non_null(strstr(f->message, "the test is of allreduce, not of reduce"));
 }
@@ -351,7 +351,7 @@ any_damage_is_survived(void **state)
 		struct diag *d = diag_create(cut);
 		diag_set_handler(d, keep_message, f);
 		f->messages = 0;
-		int n = nccl_tests_read(cut, d, "cut", cut, COLL_NKINDS, 0, &list);
+		int n = nccl_tests_read(cut, d, "cut", cut, RT_COLL_KINDS, 0, &list);
 		assert_true((n == -1) == (f->messages > 0));
 		/* The last line but one is the first that is not needed. */
 		assert_true(n == -1 || i >= length - strlen(END));
@@ -361,7 +361,7 @@ any_damage_is_survived(void **state)
 		d = diag_create(changed);
 		diag_set_handler(d, keep_message, f);
 		f->messages = 0;
-		n = nccl_tests_read(changed, d, "changed", changed, COLL_NKINDS, 0, &list);
+		n = nccl_tests_read(changed, d, "changed", changed, RT_COLL_KINDS, 0, &list);
 		assert_true((n == -1) == (f->messages > 0));
 		talloc_free(changed);
 	}

@@ -105,8 +105,8 @@ what_is_put_in_comes_out(void **state)
 	assert_true(profile_commit(p));
 	const struct profile_op other = {"add a", 1, 9, 0, 1, 0, 0, PROFILE_STEP, 0};
 	assert_true(profile_put_op(p, "gpu", &other));
-	struct profile_collective c = {"inprocess", COLL_ALLTOALL, 4, 4096, 5e-6, 0.1, 3, 2, 9};
-	struct profile_link l = {"inprocess", COLL_SEND, 2, 1e-6, INFINITY, 0.01, 0, 0};
+	struct profile_collective c = {"inprocess", RT_ALLTOALL, 4, 4096, 5e-6, 0.1, 3, 2, 9};
+	struct profile_link l = {"inprocess", RT_SEND, 2, 1e-6, INFINITY, 0.01, 0, 0};
 	struct profile_field field = {"launch", 2e-7, NULL, 0};
 	assert_true(profile_put_collective(p, "cpu", &c));
 	assert_true(profile_put_link(p, "cpu", &l));
@@ -132,11 +132,11 @@ what_is_put_in_comes_out(void **state)
 	struct profile_field *fs;
 	char **devices;
 	assert_int_equal(profile_collectives(f, p, "cpu", &cs), 1);
-	assert_true(cs->kind == COLL_ALLTOALL && cs->places == 4 && cs->bytes == 4096);
+	assert_true(cs->kind == RT_ALLTOALL && cs->places == 4 && cs->bytes == 4096);
 	assert_true(cs->median == 5e-6 && cs->spread == 0.1 && cs->runs == 3);
 	assert_true(cs->nodes == 2 && cs->time == 9);
 	assert_int_equal(profile_links(f, p, "cpu", &ls), 1);
-	assert_true(ls->kind == COLL_SEND && ls->places == 2 && ls->alpha == 1e-6);
+	assert_true(ls->kind == RT_SEND && ls->places == 2 && ls->alpha == 1e-6);
 	assert_true(isinf(ls->beta) && ls->error == 0.01 && ls->nodes == 1);
 	assert_int_equal(profile_fields(f, p, "cpu", &fs), 1);
 	assert_string_equal(fs->name, "launch");
@@ -345,8 +345,8 @@ impossible_values_are_found(void **state)
 			"slowdown: the value is not at least 1"},
 		{"UPDATE field SET name = 'async', value = 2", "async: the value is neither 0"}};
 	const struct profile_op op = {"add", 1, 1e-6, 0, 1, 0, 0, PROFILE_STEP, 0};
-	const struct profile_collective c = {"mpi", COLL_ALLREDUCE, 2, 64, 1e-6, 0, 1, 1, 0};
-	const struct profile_link l = {"mpi", COLL_ALLREDUCE, 2, 1e-6, 1e9, 0, 1, 0};
+	const struct profile_collective c = {"mpi", RT_ALLREDUCE, 2, 64, 1e-6, 0, 1, 1, 0};
+	const struct profile_link l = {"mpi", RT_ALLREDUCE, 2, 1e-6, 1e9, 0, 1, 0};
 	const struct profile_field field = {"step", 1e-6, NULL, 0};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		void *list;
@@ -422,7 +422,7 @@ the_transport_is_threads_unless_said(void **state)
 {
 	struct fixture *f = *state;
 	struct profile *p = profile_open(f, f->diag, f->path, PROFILE_WRITE);
-	struct profile_collective c = {"mpi", COLL_ALLREDUCE, 2, 64, 1e-6, 0, 1, 1, 0}, *list;
+	struct profile_collective c = {"mpi", RT_ALLREDUCE, 2, 64, 1e-6, 0, 1, 1, 0}, *list;
 	const struct profile_field fields[] = {
 		{"post", 1e-6, "mpi", 0}, {"post", 2e-6, "threads", 0}, {"step", 3e-6, NULL, 0}};
 	struct profile_field *got;
@@ -457,8 +457,9 @@ entries_are_found_in_sorted_lists(void **state)
 		snprintf(key, sizeof key, "op %d", i * 37 % 50);
 		const struct profile_op op = {key, 1 + i % 7, i + 1, 0, 1, 0, 0,
 			i % 3 ? PROFILE_STEP : PROFILE_ROTATE, 0};
-		const struct profile_collective c = {"threads", (enum collective)(i % COLL_NKINDS),
-			2 + i % 4, 64 << i % 9, i + 1, 0, 1, 1 + i % 2, 0};
+		const struct profile_collective c = {"threads",
+			(enum rt_coll_kind)(i % RT_COLL_KINDS), 2 + i % 4, 64 << i % 9, i + 1, 0, 1,
+			1 + i % 2, 0};
 		assert_true(profile_put_op(p, "cpu", &op) && profile_put_collective(p, "cpu", &c));
 	}
 	assert_true(profile_commit(p));
@@ -484,7 +485,7 @@ entries_are_found_in_sorted_lists(void **state)
 		assert_true(found && found->kind == c[i].kind && found->bytes == c[i].bytes &&
 			    found->places == c[i].places && found->nodes <= c[i].nodes);
 	}
-	assert_null(profile_find_collective(c, n, COLL_SEND, 2, 65));
+	assert_null(profile_find_collective(c, n, RT_SEND, 2, 65));
 	assert_null(profile_find_op(op, 0, "op 1", 1));
 	talloc_free(p);
 }
@@ -522,8 +523,8 @@ text_keeps_every_bit(void **state)
 		const struct profile_op op = {key, 1, x, x, 1, x, x, PROFILE_ROTATE, 1 + i};
 		assert_true(profile_put_op(p, "a \"quoted\" \\ device", &op));
 	}
-	const struct profile_link l = {"mpi", COLL_GATHER, 3, 1e-6, INFINITY, 0, 3, 77};
-	const struct profile_collective c = {"mpi", COLL_GATHER, 3, 640, 0.1, 0.2, 5, 2, 78};
+	const struct profile_link l = {"mpi", RT_GATHER, 3, 1e-6, INFINITY, 0, 3, 77};
+	const struct profile_collective c = {"mpi", RT_GATHER, 3, 640, 0.1, 0.2, 5, 2, 78};
 	const struct profile_field field = {"post", 0.3, "mpi", 79}, other = {"step", 0, NULL, 80};
 	assert_true(profile_put_link(p, "cpu", &l) && profile_put_collective(p, "cpu", &c));
 	assert_true(profile_put_field(p, "cpu", &field) && profile_put_field(p, "cpu", &other));

@@ -24,19 +24,19 @@ collectives_take_their_turns(void **state)
 	const double alpha = 3e-6, beta = 2e9, bytes = 6e6;
 	for (int p = 2; p <= 64; p *= 2) {
 		double ring = ring_turns(p, bytes, alpha, beta);
-		for (int c = 0; c < COLL_NKINDS; c++) {
-			double t =
-				collective_ring_seconds((enum collective)c, p, bytes, alpha, beta);
+		for (int c = 0; c < RT_COLL_KINDS; c++) {
+			double t = collective_ring_seconds(
+				(enum rt_coll_kind)c, p, bytes, alpha, beta);
 			double want = ring;
-			if (c == COLL_ALLREDUCE)
+			if (c == RT_ALLREDUCE)
 				want = 2 * ring;
-			else if (c == COLL_BROADCAST || c == COLL_REDUCE)
+			else if (c == RT_BROADCAST || c == RT_REDUCE)
 				want = (p - 1) * alpha + bytes / beta;
-			else if (c == COLL_SEND)
+			else if (c == RT_SEND)
 				want = alpha + bytes / beta;
 			assert_true(fabs(t / want - 1) < 1e-12);
 			assert_true(collective_ring_seconds(
-					    (enum collective)c, 1, bytes, alpha, beta) == 0);
+					    (enum rt_coll_kind)c, 1, bytes, alpha, beta) == 0);
 		}
 	}
 }

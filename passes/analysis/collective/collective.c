@@ -1,13 +1,5 @@
-/* Names of collectives and of their algorithms; closed forms. */
+/* Names of the algorithms of collectives; closed forms. */
 #include "passes/analysis/collective/collective.h"
-
-const char *
-collective_name(enum collective c)
-{
-	static const char *const names[] = {"allreduce", "reduce", "broadcast", "allgather",
-		"gather", "scatter", "reducescatter", "alltoall", "send"};
-	return names[c];
-}
 
 const char *
 collective_algorithm_name(enum collective_algorithm a)
@@ -18,23 +10,23 @@ collective_algorithm_name(enum collective_algorithm a)
 }
 
 double
-collective_ring_seconds(enum collective c, int places, double bytes, double alpha, double beta)
+collective_ring_seconds(enum rt_coll_kind c, int places, double bytes, double alpha, double beta)
 {
 	if (places < 2)
 		return 0;
 	double hops = places - 1;
 	double piece = hops * (alpha + bytes / places / beta);
 	switch (c) {
-	case COLL_ALLREDUCE: return 2 * piece;
-	case COLL_ALLGATHER:
-	case COLL_REDUCESCATTER:
-	case COLL_ALLTOALL:
-	case COLL_GATHER:
-	case COLL_SCATTER: return piece;
-	case COLL_BROADCAST:
-	case COLL_REDUCE: return hops * alpha + bytes / beta;
-	case COLL_SEND:
-	case COLL_NKINDS: break;
+	case RT_ALLREDUCE: return 2 * piece;
+	case RT_ALLGATHER:
+	case RT_REDUCESCATTER:
+	case RT_ALLTOALL:
+	case RT_GATHER:
+	case RT_SCATTER: return piece;
+	case RT_BROADCAST:
+	case RT_REDUCE: return hops * alpha + bytes / beta;
+	case RT_SEND:
+	case RT_COLL_KINDS: break;
 	}
 	return alpha + bytes / beta;
 }
@@ -50,29 +42,29 @@ tree_levels(int n)
 }
 
 static bool
-tree_form(enum collective c, int places, double *latencies, double *tensors)
+tree_form(enum rt_coll_kind c, int places, double *latencies, double *tensors)
 {
 	*latencies = 1 + tree_levels(places - 1);
 	*tensors = 1;
-	if (c == COLL_ALLREDUCE) { /* at P = 2 and 3 no place has two children */
+	if (c == RT_ALLREDUCE) { /* at P = 2 and 3 no place has two children */
 		*latencies = 2 * tree_levels(places);
 		*tensors = places > 3 ? 2 : places / 2.0;
 	}
-	return c == COLL_ALLREDUCE || c == COLL_BROADCAST || c == COLL_REDUCE;
+	return c == RT_ALLREDUCE || c == RT_BROADCAST || c == RT_REDUCE;
 }
 
 static bool
-halving_form(enum collective c, int places, double *latencies, double *tensors)
+halving_form(enum rt_coll_kind c, int places, double *latencies, double *tensors)
 {
-	double both = c == COLL_ALLREDUCE ? 2 : 1;
+	double both = c == RT_ALLREDUCE ? 2 : 1;
 	*latencies = both * tree_levels(places);
 	*tensors = both * (places - 1) / places;
 	return (places & (places - 1)) == 0 &&
-	       (c == COLL_ALLREDUCE || c == COLL_ALLGATHER || c == COLL_REDUCESCATTER);
+	       (c == RT_ALLREDUCE || c == RT_ALLGATHER || c == RT_REDUCESCATTER);
 }
 
 bool
-collective_closed_form(enum collective c, enum collective_algorithm a, int places,
+collective_closed_form(enum rt_coll_kind c, enum collective_algorithm a, int places,
 	double *latencies, double *tensors)
 {
 	*latencies = *tensors = 0;
@@ -88,7 +80,7 @@ collective_closed_form(enum collective c, enum collective_algorithm a, int place
 	case COLLECTIVE_PS:
 		*latencies = 2;
 		*tensors = 2.0 * (places - 1) / places;
-		return c == COLL_ALLREDUCE;
+		return c == RT_ALLREDUCE;
 	case COLLECTIVE_AUTO:
 	case COLLECTIVE_HIERARCHICAL:
 	case COLLECTIVE_NALGORITHMS: break;

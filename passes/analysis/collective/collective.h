@@ -7,22 +7,7 @@
 #define PASSES_ANALYSIS_COLLECTIVE_H
 
 #include "ir/cluster/cluster.h"
-
-enum collective {
-	COLL_ALLREDUCE,
-	COLL_REDUCE,
-	COLL_BROADCAST,
-	COLL_ALLGATHER,
-	COLL_GATHER,
-	COLL_SCATTER,
-	COLL_REDUCESCATTER,
-	COLL_ALLTOALL,
-	COLL_SEND,
-	COLL_NKINDS
-};
-
-/* "allreduce" ... */
-const char *collective_name(enum collective c);
+#include "runtime/collective.h"
 
 enum collective_algorithm {
 	COLLECTIVE_AUTO,    /* the fastest of those that fit, which is what libraries try to choose;
@@ -43,7 +28,7 @@ const char *collective_algorithm_name(enum collective_algorithm a);
  * groups as there are places on the other axes, and they share links.
  */
 struct collective_request {
-	enum collective kind;
+	enum rt_coll_kind kind;
 	uint32_t ngroups, places;
 	const uint32_t *device; /* [ngroups * places] devices of the cluster, group by group */
 	double bytes;      /* of the whole tensor, as in struct cost_collective; not negative */
@@ -144,7 +129,7 @@ double collective_cost_seconds(struct collective_cost *k, double bytes, uint32_t
  *     send                              alpha + S / beta
  */
 double collective_ring_seconds(
-	enum collective c, int places, double bytes, double alpha, double beta);
+	enum rt_coll_kind c, int places, double bytes, double alpha, double beta);
 
 /*
  * The same for each algorithm, on links that are equal and not shared: `latencies` alpha +
@@ -164,7 +149,7 @@ double collective_ring_seconds(
  * For push and pull between workers and servers on links of their own that is (1 + 1/k) of what
  * S takes to the servers, and k+1 latencies (dPRO, section 5.1: t_sync(s, k)).
  */
-bool collective_closed_form(enum collective c, enum collective_algorithm a, int places,
+bool collective_closed_form(enum rt_coll_kind c, enum collective_algorithm a, int places,
 	double *latencies, double *tensors);
 
 #endif

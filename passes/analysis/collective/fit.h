@@ -42,7 +42,7 @@ struct collective_curve *collective_curve_create(
 double collective_curve_seconds(const struct collective_curve *c, double bytes);
 
 struct collective_sample {
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int places;
 	double bytes, seconds;
 };

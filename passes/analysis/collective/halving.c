@@ -22,15 +22,14 @@ bool
 build_halving(struct builder *b, uint32_t variant)
 {
 	uint32_t p = b->at->places;
-	enum collective kind = b->request->kind;
-	bool all = kind == COLL_ALLREDUCE;
+	enum rt_coll_kind kind = b->request->kind;
+	bool all = kind == RT_ALLREDUCE;
 
-	if (variant || (p & (p - 1)) ||
-		!(all || kind == COLL_ALLGATHER || kind == COLL_REDUCESCATTER))
+	if (variant || (p & (p - 1)) || !(all || kind == RT_ALLGATHER || kind == RT_REDUCESCATTER))
 		return false;
-	for (uint32_t d = 1; (all || kind == COLL_REDUCESCATTER) && d < p; d *= 2)
+	for (uint32_t d = 1; (all || kind == RT_REDUCESCATTER) && d < p; d *= 2)
 		build_partners(b, d);
-	for (uint32_t d = p / 2; (all || kind == COLL_ALLGATHER) && d > 0; d /= 2)
+	for (uint32_t d = p / 2; (all || kind == RT_ALLGATHER) && d > 0; d /= 2)
 		build_partners(b, d);
 	return true;
 }

@@ -77,10 +77,10 @@ build_across_halving(struct builder *b, uint32_t distance)
 bool
 build_hierarchical(struct builder *b, uint32_t variant)
 {
-	enum collective kind = b->request->kind;
+	enum rt_coll_kind kind = b->request->kind;
 	uint32_t m = b->at->even, n = m ? b->at->places / m : 0;
-	bool scatters = kind == COLL_ALLREDUCE || kind == COLL_REDUCESCATTER;
-	bool gathers = kind == COLL_ALLREDUCE || kind == COLL_ALLGATHER;
+	bool scatters = kind == RT_ALLREDUCE || kind == RT_REDUCESCATTER;
+	bool gathers = kind == RT_ALLREDUCE || kind == RT_ALLGATHER;
 
 	if (m < 2 || n < 2 || !(scatters || gathers) || variant > 1)
 		return false;

@@ -44,7 +44,7 @@ find_nodes(const struct cluster *c, struct placement *p, uint32_t g)
 static uint32_t
 find_root(const struct collective_request *q, const uint32_t *member, uint32_t g)
 {
-	bool by_from = q->kind == COLL_BROADCAST || q->kind == COLL_SCATTER || q->kind == COLL_SEND;
+	bool by_from = rt_coll_info(q->kind)->givers == RT_COLL_FROM;
 	uint32_t place = by_from ? q->from : q->to, i = 0;
 	uint32_t device = q->device[(size_t)g * q->places + (place < q->places ? place : 0)];
 	while (i < q->places - 1 && member[i] != device)

@@ -79,7 +79,7 @@ build_exchange(struct builder *b, const struct servers *s, bool push)
 bool
 build_ps(struct builder *b, uint32_t variant)
 {
-	if (variant || b->request->kind != COLL_ALLREDUCE)
+	if (variant || b->request->kind != RT_ALLREDUCE)
 		return false;
 	struct servers *servers = find_servers(NULL, b->cluster);
 	build_inside(b);

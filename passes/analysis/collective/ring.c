@@ -145,23 +145,23 @@ bool
 build_ring(struct builder *b, uint32_t variant)
 {
 	uint32_t steps = b->at->places - 1, ways = 1;
-	enum collective kind = b->request->kind;
-	bool rings = kind == COLL_ALLREDUCE || kind == COLL_REDUCE || kind == COLL_BROADCAST ||
-		     kind == COLL_ALLGATHER || kind == COLL_REDUCESCATTER;
+	enum rt_coll_kind kind = b->request->kind;
+	bool rings = kind == RT_ALLREDUCE || kind == RT_REDUCE || kind == RT_BROADCAST ||
+		     kind == RT_ALLGATHER || kind == RT_REDUCESCATTER;
 
 	if (variant && (!rings || (ways = placement_ways(b->at, b->cluster)) < 2))
 		return false;
 	switch (kind) {
-	case COLL_ALLREDUCE: build_rings(b, ways, 2 * steps); return true;
-	case COLL_ALLGATHER:
-	case COLL_REDUCESCATTER: build_rings(b, ways, steps); return true;
-	case COLL_BROADCAST: build_chains(b, ways, false); return true;
-	case COLL_REDUCE: build_chains(b, ways, true); return true;
-	case COLL_GATHER: build_linear(b, true); return true;
-	case COLL_SCATTER: build_linear(b, false); return true;
-	case COLL_ALLTOALL: build_pairwise(b); return true;
-	case COLL_SEND: return build_single(b);
-	case COLL_NKINDS: break;
+	case RT_ALLREDUCE: build_rings(b, ways, 2 * steps); return true;
+	case RT_ALLGATHER:
+	case RT_REDUCESCATTER: build_rings(b, ways, steps); return true;
+	case RT_BROADCAST: build_chains(b, ways, false); return true;
+	case RT_REDUCE: build_chains(b, ways, true); return true;
+	case RT_GATHER: build_linear(b, true); return true;
+	case RT_SCATTER: build_linear(b, false); return true;
+	case RT_ALLTOALL: build_pairwise(b); return true;
+	case RT_SEND: return build_single(b);
+	case RT_COLL_KINDS: break;
 	}
 	return false;
 }

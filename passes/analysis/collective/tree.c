@@ -89,12 +89,12 @@ build_top(struct builder *b, const struct trees *t, bool up)
 bool
 build_tree(struct builder *b, uint32_t variant)
 {
-	bool up = b->request->kind != COLL_BROADCAST, down = b->request->kind != COLL_REDUCE;
+	bool up = b->request->kind != RT_BROADCAST, down = b->request->kind != RT_REDUCE;
 	bool rooted = !up || !down;
 
 	if (variant)
 		return build_node_trees(b, up, down);
-	if (!rooted && b->request->kind != COLL_ALLREDUCE)
+	if (!rooted && b->request->kind != RT_ALLREDUCE)
 		return false;
 	struct trees t = trees_of(NULL, b->at->places - rooted);
 	b->pipelined = true;

@@ -146,7 +146,7 @@ const struct ir_value *cost_viewed(const struct ir_module *m, const struct ir_va
 /* For a collective: its kind, the places that take part, and the bytes of its message at one place.
  */
 struct cost_collective {
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int axis, places;
 	double bytes;   /* slices, or wholes where there are any; alltoall: the source */
 	uint32_t parts; /* messages in which they go, at least 1 */

@@ -18,7 +18,7 @@ struct cost_kind_model {
 
 /* What messages of one kind between so many places took. */
 struct cost_curve {
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int places;
 	const struct collective_curve *curve;
 };

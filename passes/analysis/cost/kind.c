@@ -4,38 +4,30 @@
  */
 #include "passes/analysis/cost/cost.h"
 
+#include "ir/memory/op_class.h"
+
 static const struct ir_attr *
 axis_of(const struct ir_op *op)
 {
 	return op_is(op, PARALLEL) ? ir_attr_find(op, "axis") : NULL;
 }
 
-/* The collective that moves data over a device axis; COLL_NKINDS where none is needed. */
-static enum collective
+/* The collective that moves data over a device axis; RT_COLL_KINDS where none is needed. */
+static enum rt_coll_kind
 collective_of(const struct ir_op *op, int axis)
 {
-	switch (op->code) {
-	case OP_partition:
-		return ir_operand_type(op, 0)->axis[axis].kind == IR_SINGLE ? COLL_SCATTER
-									    : COLL_NKINDS;
-	case OP_combine: return COLL_GATHER;
-	case OP_replicate: return COLL_BROADCAST;
-	case OP_reduce: return COLL_REDUCE;
-	case OP_allgather: return COLL_ALLGATHER;
-	case OP_allreduce: return COLL_ALLREDUCE;
-	case OP_reducescatter: return COLL_REDUCESCATTER;
-	case OP_alltoall: return COLL_ALLTOALL;
-	case OP_send: return COLL_SEND;
-	default: return COLL_NKINDS;
-	}
+	const bool there =
+		op->code == OP_partition && ir_operand_type(op, 0)->axis[axis].kind != IR_SINGLE;
+
+	return there ? RT_COLL_KINDS : op_collective(op);
 }
 
 /* Bytes of the message: of the side that is whole on the axis; of the source where both are slices.
  */
 static double
-message_bytes(const struct ir_module *m, const struct ir_op *op, enum collective kind)
+message_bytes(const struct ir_module *m, const struct ir_op *op, enum rt_coll_kind kind)
 {
-	bool result_is_whole = kind == COLL_ALLGATHER || kind == COLL_GATHER;
+	bool result_is_whole = rt_coll_info(kind)->target == RT_COLL_WHOLE;
 	double bytes = 0;
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_type *t =
@@ -55,8 +47,8 @@ cost_op_collective(const struct ir_module *m, const struct ir_op *op, struct cos
 	c->places = m->axis[axis->i].size;
 	c->kind = collective_of(op, c->axis);
 	bool to_itself =
-		c->kind == COLL_SEND && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
-	if (c->kind == COLL_NKINDS || to_itself)
+		c->kind == RT_SEND && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
+	if (c->kind == RT_COLL_KINDS || to_itself)
 		return false;
 	c->bytes = message_bytes(m, op, c->kind);
 	c->parts = ir_parts(op);

@@ -86,7 +86,7 @@ cost_report_algorithm(const struct cost_step *s, const struct ir_op *op)
 
 	cost_op_collective(s->m, op, &c);
 	diag_error(s->m->ctx->diag, op->loc, "the algorithm '%s' does not do %s between %d places",
-		collective_algorithm_name(s->model->algorithm), collective_name(c.kind), c.places);
+		collective_algorithm_name(s->model->algorithm), rt_coll_name(c.kind), c.places);
 }
 
 static bool

@@ -19,7 +19,7 @@ enum whatif_kind {
 
 struct whatif_item {
 	enum whatif_kind kind;
-	int number;        /* enum op_code or enum collective */
+	int number;        /* enum op_code or enum rt_coll_kind */
 	const char *field; /* of the device */
 	double least;      /* the field is no less than that */
 	bool set;          /* `=`, not `*` */

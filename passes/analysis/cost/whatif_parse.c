@@ -71,12 +71,9 @@ find_target(struct whatif_item *it, const char *name, const char **unit)
 		it->kind = TARGET_CODE;
 		return true;
 	}
-	for (it->number = 0; it->number < COLL_NKINDS; it->number++)
-		if (strcmp(collective_name((enum collective)it->number), name) == 0) {
-			it->kind = TARGET_COLLECTIVE;
-			return true;
-		}
-	return false;
+	it->number = (int)rt_coll_find(name, strlen(name));
+	it->kind = TARGET_COLLECTIVE;
+	return it->number < RT_COLL_KINDS;
 }
 
 static void
@@ -89,8 +86,8 @@ suggest_target(struct suggestion *near)
 	for (int c = 0; c < OP_NCODES; c++)
 		if (is_work((enum op_code)c))
 			suggestion_add(near, op_name((enum op_code)c));
-	for (int c = 0; c < COLL_NKINDS; c++)
-		suggestion_add(near, collective_name((enum collective)c));
+	for (int c = 0; c < RT_COLL_KINDS; c++)
+		suggestion_add(near, rt_coll_name((enum rt_coll_kind)c));
 }
 
 struct reader {

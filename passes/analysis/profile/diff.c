@@ -59,12 +59,12 @@ read_records(const void *owner, struct profile *p, const char *device, struct re
 			op[i].median, op[i].spread, true);
 	for (int i = 0; i < ncollectives; i++)
 		add(r,
-			TEXT(owner, "%s %d x %.0f; %s, nodes %d", collective_name(c[i].kind),
+			TEXT(owner, "%s %d x %.0f; %s, nodes %d", rt_coll_name(c[i].kind),
 				c[i].places, c[i].bytes, c[i].transport, c[i].nodes),
 			c[i].median, c[i].spread, true);
 	for (int i = 0; i < nlinks; i++)
 		add(r,
-			TEXT(owner, "link %s %d x %.0f; %s, nodes %d", collective_name(l[i].kind),
+			TEXT(owner, "link %s %d x %.0f; %s, nodes %d", rt_coll_name(l[i].kind),
 				l[i].places, LINK_BYTES, l[i].transport, l[i].nodes),
 			l[i].alpha + LINK_BYTES / l[i].beta, l[i].error, true);
 	for (int i = 0; i < nfields; i++)

@@ -94,14 +94,14 @@ profile_put_op(struct profile *p, const char *device, const struct profile_op *o
 bool
 profile_put_collective(struct profile *p, const char *device, const struct profile_collective *c)
 {
-	if (!is_fine(p, "collective", collective_name(c->kind), profile_collective_fault(c)))
+	if (!is_fine(p, "collective", rt_coll_name(c->kind), profile_collective_fault(c)))
 		return false;
 	struct binder b = begin_put(
 		p, device, "INSERT OR REPLACE INTO collective VALUES(?,?,?,?,?,?,?,?,?,?,?)");
 	if (!b.s)
 		return false;
 	bind_text(&b, c->transport);
-	bind_text(&b, collective_name(c->kind));
+	bind_text(&b, rt_coll_name(c->kind));
 	bind_int(&b, c->places);
 	bind_int(&b, c->nodes ? c->nodes : 1);
 	bind_double(&b, c->bytes);
@@ -115,14 +115,14 @@ profile_put_collective(struct profile *p, const char *device, const struct profi
 bool
 profile_put_link(struct profile *p, const char *device, const struct profile_link *l)
 {
-	if (!is_fine(p, "link", collective_name(l->kind), profile_link_fault(l)))
+	if (!is_fine(p, "link", rt_coll_name(l->kind), profile_link_fault(l)))
 		return false;
 	struct binder b =
 		begin_put(p, device, "INSERT OR REPLACE INTO link VALUES(?,?,?,?,?,?,?,?,?,?)");
 	if (!b.s)
 		return false;
 	bind_text(&b, l->transport);
-	bind_text(&b, collective_name(l->kind));
+	bind_text(&b, rt_coll_name(l->kind));
 	bind_int(&b, l->places);
 	bind_int(&b, l->nodes ? l->nodes : 1);
 	bind_double(&b, l->alpha);
@@ -213,14 +213,11 @@ row_op(struct reader *r, void *entry)
 						: profile_op_fault(op));
 }
 
-static enum collective
+static enum rt_coll_kind
 column_collective(const struct reader *r, int column)
 {
 	const char *t = (const char *)sqlite3_column_text(r->s, column);
-	int c = 0;
-	while (t && c < COLL_NKINDS && strcmp(collective_name((enum collective)c), t) != 0)
-		c++;
-	return t ? (enum collective)c : COLL_NKINDS;
+	return t ? rt_coll_find(t, strlen(t)) : RT_COLL_KINDS;
 }
 
 static void

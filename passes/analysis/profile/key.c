@@ -314,8 +314,7 @@ cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op
 	if (cost_op_kind(m, op) == COST_NONE)
 		return NULL;
 	if (cost_op_collective(m, op, &c)) {
-		char *text =
-			TEXT(owner, "%s %d x %.0f", collective_name(c.kind), c.places, c.bytes);
+		char *text = TEXT(owner, "%s %d x %.0f", rt_coll_name(c.kind), c.places, c.bytes);
 		return c.parts < 2 ? text
 				   : must_have(talloc_asprintf_append(text, " in %u", c.parts));
 	}

@@ -36,7 +36,7 @@ struct reader {
 	struct diag *diag;
 	uint32_t base;
 	const char *text;
-	enum collective given_kind, kind; /* COLL_NKINDS: not known */
+	enum rt_coll_kind given_kind, kind; /* RT_COLL_KINDS: not known */
 	int given_places;
 	int ranks, in_group;         /* listed; of these in the group of the first */
 	long group;                  /* of the first rank */
@@ -123,26 +123,18 @@ test_name(struct word line)
 static void
 see_test(struct reader *r, struct word line)
 {
-	static const struct {
-		const char *name;
-		enum collective kind;
-	} tests[] = {{"all_reduce", COLL_ALLREDUCE}, {"reduce", COLL_REDUCE},
-		{"broadcast", COLL_BROADCAST}, {"all_gather", COLL_ALLGATHER},
-		{"gather", COLL_GATHER}, {"scatter", COLL_SCATTER},
-		{"reduce_scatter", COLL_REDUCESCATTER}, {"alltoall", COLL_ALLTOALL},
-		{"sendrecv", COLL_SEND}};
 	struct word name = test_name(line);
 	if (!name.n || after(line, "concluded"))
 		return;
-	r->kind = COLL_NKINDS;
-	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-		if (word_is(name, tests[i].name))
-			r->kind = tests[i].kind;
-	if (r->given_kind == COLL_NKINDS || r->kind == r->given_kind)
+	r->kind = RT_COLL_KINDS;
+	for (int i = 0; i < RT_COLL_KINDS; i++)
+		if (word_is(name, rt_coll_info((enum rt_coll_kind)i)->nccl_test))
+			r->kind = (enum rt_coll_kind)i;
+	if (r->given_kind == RT_COLL_KINDS || r->kind == r->given_kind)
 		return;
-	if (r->kind != COLL_NKINDS)
-		FAULT(r, name, "the test is of %s, not of %s", collective_name(r->kind),
-			collective_name(r->given_kind));
+	if (r->kind != RT_COLL_KINDS)
+		FAULT(r, name, "the test is of %s, not of %s", rt_coll_name(r->kind),
+			rt_coll_name(r->given_kind));
 }
 
 static void
@@ -250,16 +242,16 @@ static bool
 check_size(struct reader *r, const struct word *word, double bytes, int places)
 {
 	const struct columns *c = &r->columns;
-	enum collective kind = r->kind;
-	bool parts = kind == COLL_ALLGATHER || kind == COLL_GATHER || kind == COLL_SCATTER ||
-		     kind == COLL_REDUCESCATTER || kind == COLL_ALLTOALL;
+	enum rt_coll_kind kind = r->kind;
+	bool parts = rt_coll_info(kind)->source != RT_COLL_SLICE ||
+		     rt_coll_info(kind)->target != RT_COLL_SLICE;
 	double count, size = c->type < 0 ? 0 : size_of_type(word[c->type]);
 	if (c->count < 0 || !size || !number(word[c->count], &count))
 		return true;
 	if (bytes == count * size * (parts ? places : 1))
 		return true;
 	FAULT(r, word[0], "%s of %d ranks: %.0f bytes are not %s%.0f elements of %.0f bytes",
-		collective_name(kind), places, bytes, parts ? "so many times " : "", count, size);
+		rt_coll_name(kind), places, bytes, parts ? "so many times " : "", count, size);
 	return false;
 }
 
@@ -320,9 +312,9 @@ see_row(struct reader *r, struct word line, const struct word *word, int n)
 		FAULT(r, line, "a row of %d columns is cut off, %d are expected", n, c->n);
 		return;
 	}
-	if (r->kind == COLL_NKINDS)
+	if (r->kind == RT_COLL_KINDS)
 		r->kind = r->given_kind;
-	if (r->kind == COLL_NKINDS) {
+	if (r->kind == RT_COLL_KINDS) {
 		FAULT(r, line, "the text does not name the test; say which collective it is of");
 		r->columns.n = 0; /* once is enough */
 		return;
@@ -348,7 +340,7 @@ see_end(struct reader *r, struct word line, const char *bad)
 		FAULT(r, line, "%.0f results are out of bounds", out);
 	r->open = false;
 	r->columns.n = 0;
-	r->kind = COLL_NKINDS;
+	r->kind = RT_COLL_KINDS;
 	r->ranks = r->in_group = r->hosts = 0;
 }
 
@@ -451,7 +443,7 @@ see_text_end(struct reader *r, const char *end)
 
 int
 nccl_tests_read(const void *owner, struct diag *d, const char *name, const char *text,
-	enum collective kind, int places, struct profile_collective **list)
+	enum rt_coll_kind kind, int places, struct profile_collective **list)
 {
 	size_t length = strlen(text);
 	struct reader *r = NEW(NULL, struct reader);
@@ -460,7 +452,7 @@ nccl_tests_read(const void *owner, struct diag *d, const char *name, const char 
 		.base = diag_add_source(d, name, text, length),
 		.text = text,
 		.given_kind = kind,
-		.kind = COLL_NKINDS,
+		.kind = RT_COLL_KINDS,
 		.given_places = places,
 		.iterations = 1,
 		.good = true};

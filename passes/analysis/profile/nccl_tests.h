@@ -26,12 +26,12 @@
  * both. Several tests may stand one after another; lines of others between them are left out, and
  * so are sizes of 0.
  *
- * `kind`: where the text names no test; COLL_NKINDS: it must. `places`: where it lists no ranks; 0:
- * it must. The array belongs to `owner`. Returns how many, -1 after reporting every fault with its
- * place: no table, a row or a run cut off, times that are not above 0, wrong results, a size that
- * does not match its count.
+ * `kind`: where the text names no test; RT_COLL_KINDS: it must. `places`: where it lists no ranks;
+ * 0: it must. The array belongs to `owner`. Returns how many, -1 after reporting every fault with
+ * its place: no table, a row or a run cut off, times that are not above 0, wrong results, a size
+ * that does not match its count.
  */
 int nccl_tests_read(const void *owner, struct diag *d, const char *name, const char *text,
-	enum collective kind, int places, struct profile_collective **list);
+	enum rt_coll_kind kind, int places, struct profile_collective **list);
 
 #endif

@@ -64,7 +64,7 @@ struct profile_op {
 
 struct profile_collective {
 	const char *transport; /* "threads", "mpi", "nccl" */
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int places;
 	double bytes; /* as in struct cost_collective */
 	double median, spread;
@@ -76,7 +76,7 @@ struct profile_collective {
 /* seconds = alpha + bytes / beta; `error`: root mean square of the relative error of the fit. */
 struct profile_link {
 	const char *transport;
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int places;
 	double alpha, beta, error;
 	int nodes; /* as above */
@@ -168,7 +168,7 @@ const struct profile_op *profile_find_op(
 /* The collective of that kind, places and bytes in the list of one transport, on one node or else
  * on the fewest; NULL: none. */
 const struct profile_collective *profile_find_collective(const struct profile_collective *list,
-	int n, enum collective kind, int places, double bytes);
+	int n, enum rt_coll_kind kind, int places, double bytes);
 
 /*
  * Fits alpha and beta of seconds = alpha + bytes / beta to n measurements, by least squares on the

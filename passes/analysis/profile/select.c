@@ -148,16 +148,16 @@ profile_find_op(const struct profile_op *list, int n, const char *key, int64_t r
 /* In the order of the list: by the kind's name, then places, then bytes. */
 static int
 compare_collective(
-	const struct profile_collective *c, enum collective kind, int places, double bytes)
+	const struct profile_collective *c, enum rt_coll_kind kind, int places, double bytes)
 {
-	int order = strcmp(collective_name(c->kind), collective_name(kind));
+	int order = strcmp(rt_coll_name(c->kind), rt_coll_name(kind));
 	if (order == 0)
 		order = (c->places > places) - (c->places < places);
 	return order ? order : (c->bytes > bytes) - (c->bytes < bytes);
 }
 
 const struct profile_collective *
-profile_find_collective(const struct profile_collective *list, int n, enum collective kind,
+profile_find_collective(const struct profile_collective *list, int n, enum rt_coll_kind kind,
 	int places, double bytes)
 {
 	int low = 0, high = n;
@@ -206,7 +206,7 @@ profile_op_fault(const struct profile_op *op)
 const char *
 profile_collective_fault(const struct profile_collective *c)
 {
-	if (c->kind == COLL_NKINDS)
+	if (c->kind == RT_COLL_KINDS)
 		return "this is no kind of collective";
 	if (!is_time(c->median))
 		return "the median is not a time above 0";
@@ -222,7 +222,7 @@ profile_collective_fault(const struct profile_collective *c)
 const char *
 profile_link_fault(const struct profile_link *l)
 {
-	if (l->kind == COLL_NKINDS)
+	if (l->kind == RT_COLL_KINDS)
 		return "this is no kind of collective";
 	if (l->places < 1 || l->nodes < 0 || l->nodes > l->places)
 		return "it has not at least one place on every node";

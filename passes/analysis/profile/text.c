@@ -58,11 +58,11 @@ profile_text_op(FILE *out, const struct profile_op *op)
 
 /* What a message is told by. */
 static void
-put_message(FILE *out, const char *what, const char *transport, enum collective kind, int places,
+put_message(FILE *out, const char *what, const char *transport, enum rt_coll_kind kind, int places,
 	int nodes)
 {
 	fprintf(out, "%s transport=%s kind=%s places=%d nodes=%d", what, transport,
-		collective_name(kind), places, nodes ? nodes : 1);
+		rt_coll_name(kind), places, nodes ? nodes : 1);
 }
 
 void
@@ -242,21 +242,18 @@ take_time(struct reading *r)
 	return (int64_t)timegm(&t);
 }
 
-static enum collective
+static enum rt_coll_kind
 take_kind(struct reading *r)
 {
 	struct word *w = take(r, "kind", true);
-	int c = 0;
-	while (w && c < COLL_NKINDS) {
-		const char *name = collective_name((enum collective)c);
-		if (w->nvalue == strlen(name) && memcmp(name, w->value, w->nvalue) == 0)
-			return (enum collective)c;
-		c++;
-	}
+	const enum rt_coll_kind kind = w ? rt_coll_find(w->value, w->nvalue) : RT_COLL_KINDS;
+
+	if (kind != RT_COLL_KINDS)
+		return kind;
 	if (w)
 		complain(r, w->value, w->nvalue, "%s: '%.*s' is no kind of collective", r->what,
 			(int)w->nvalue, w->value);
-	return COLL_ALLREDUCE;
+	return RT_ALLREDUCE;
 }
 
 static enum profile_buffers

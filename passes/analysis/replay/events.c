@@ -383,7 +383,7 @@ emit_alike(
 static bool
 is_party(const struct ir_op *op, const struct cost_collective *c, uint32_t place)
 {
-	if (c->kind != COLL_SEND)
+	if (c->kind != RT_SEND)
 		return true;
 	return place == (uint32_t)ir_attr_int(op, "from", 0) ||
 	       place == (uint32_t)ir_attr_int(op, "to", 0);

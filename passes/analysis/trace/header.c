@@ -128,18 +128,16 @@ collective_item(struct trace_reader *r, void *base)
 {
 	struct trace_file *f = base;
 	struct trace *t = &f->t;
-	int kind = 0;
 	struct row row;
 
 	if (!read_row(r, &collective_fields, &row, ALL_COLLECTIVE))
 		return false;
-	while (kind < COLL_NKINDS && strcmp(collective_name((enum collective)kind), row.kind) != 0)
-		kind++;
-	if (kind == COLL_NKINDS)
+	const enum rt_coll_kind kind = rt_coll_find(row.kind, strlen(row.kind));
+	if (kind == RT_COLL_KINDS)
 		return trace_fail(r, row.where[2], "unknown kind of collective '%s'", row.kind);
 	if (!find_axis(r, t, &row) || !check_places(r, t, &row))
 		return false;
-	row.collective.kind = (enum collective)kind;
+	row.collective.kind = kind;
 	row.collective.op = (uint32_t)row.op;
 	t->collective =
 		RESIZE(f->trace, t->collective, struct trace_collective, t->ncollectives + 1);

@@ -131,9 +131,9 @@ last_begin(const struct trace_collective *c, int64_t place, double own, double a
 {
 	if (trace_symmetric(c))
 		return all;
-	if (c->kind == COLL_REDUCE || c->kind == COLL_GATHER)
+	if (c->kind == RT_REDUCE || c->kind == RT_GATHER)
 		return place == c->to ? all : own;
-	if (c->kind == COLL_SEND && place != c->to)
+	if (c->kind == RT_SEND && place != c->to)
 		return own;
 	return from > own ? from : own;
 }

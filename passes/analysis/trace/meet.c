@@ -233,7 +233,7 @@ add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 static bool
 gets(const struct trace_collective *c, int64_t place)
 {
-	if (c->kind == COLL_BROADCAST || c->kind == COLL_SCATTER)
+	if (c->kind == RT_BROADCAST || c->kind == RT_SCATTER)
 		return place != c->from;
 	return place == c->to;
 }

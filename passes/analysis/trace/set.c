@@ -15,21 +15,13 @@
 bool
 trace_symmetric(const struct trace_collective *c)
 {
-	return c->kind == COLL_ALLREDUCE || c->kind == COLL_ALLGATHER ||
-	       c->kind == COLL_REDUCESCATTER || c->kind == COLL_ALLTOALL;
+	return rt_coll_symmetric(c->kind);
 }
 
 bool
 trace_depends(const struct trace_collective *c, int64_t from, int64_t to)
 {
-	switch (c->kind) {
-	case COLL_REDUCE:
-	case COLL_GATHER: return to == c->to;
-	case COLL_BROADCAST:
-	case COLL_SCATTER: return from == c->from;
-	case COLL_SEND: return from == c->from && to == c->to;
-	default: return true;
-	}
+	return rt_coll_gives(c->kind, c->from, c->to, from, to);
 }
 
 static bool

@@ -44,7 +44,7 @@ struct trace_kernel {
 struct trace_collective {
 	const char *name;
 	uint32_t op;
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int axis;
 	double bytes;
 	int64_t from, to; /* places, where the kind has them */

@@ -19,7 +19,7 @@ struct key {
 };
 
 struct message {
-	enum collective kind;
+	enum rt_coll_kind kind;
 	int axis, places;
 	int64_t bytes;
 };

@@ -240,23 +240,14 @@ write_fills(const struct measure *s, FILE *out)
 	return n;
 }
 
-static const char *
-kind_text(enum collective c)
-{
-	static const char *const name[] = {"RT_ALLREDUCE", "RT_REDUCE", "RT_BROADCAST",
-		"RT_ALLGATHER", "RT_GATHER", "RT_SCATTER", "RT_REDUCESCATTER", "RT_ALLTOALL",
-		"RT_SEND"};
-	return name[c];
-}
-
 static void
 write_messages(const struct measure *s, FILE *out)
 {
 	fprintf(out, "static const struct rt_measure_coll colls[] = {\n");
 	for (int i = 0; i < s->nmessages; i++) {
 		const struct message *x = &s->message[i];
-		fprintf(out, "\t{%s, \"%s\", %d, %" PRId64 "},\n", kind_text(x->kind),
-			collective_name(x->kind), x->axis, x->bytes);
+		fprintf(out, "\t{%s, \"%s\", %d, %" PRId64 "},\n", rt_coll_info(x->kind)->code,
+			rt_coll_name(x->kind), x->axis, x->bytes);
 	}
 	fprintf(out, "\t{0}};\n");
 }

@@ -107,7 +107,7 @@ put_event(FILE *out, const struct view *v, const struct cost_event *e)
 		e->communication ? THREAD_COMMUNICATION : THREAD_COMPUTE, e->turn, e->op->order);
 	put_text(out, "value", view_value(v, e->op, value));
 	put_text(out, "kind",
-		collective ? collective_name(c.kind) : op_name((enum op_code)e->op->code));
+		collective ? rt_coll_name(c.kind) : op_name((enum op_code)e->op->code));
 	fprintf(out, ",\"bytes\":%.17g", e->bytes);
 	if (collective) {
 		put_text(out, "axis", v->m->axis[c.axis].name);

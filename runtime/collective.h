@@ -1,0 +1,82 @@
+/* Kinds of collectives as an enum with its table, expanded from runtime/collective.def. */
+#ifndef RUNTIME_COLLECTIVE_H
+#define RUNTIME_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum rt_coll_kind {
+#define COLLECTIVE(code, name, op, test, givers, getters, source, target) RT_##code,
+#include "runtime/collective.def"
+#undef COLLECTIVE
+	RT_COLL_KINDS
+};
+
+/* Which ranks of the axis give to a collective or get its result. */
+enum rt_coll_ranks { RT_COLL_ALL, RT_COLL_FROM, RT_COLL_TO };
+
+/* The part of the tensor in the buffer of a rank. */
+enum rt_coll_extent { RT_COLL_SLICE, RT_COLL_WHOLE, RT_COLL_BLOCKS };
+
+struct rt_coll_info {
+	const char *name;      /* "allreduce" */
+	const char *code;      /* as C writes the kind: "RT_ALLREDUCE" */
+	const char *nccl_test; /* "all_reduce" */
+	enum rt_coll_ranks givers, getters;
+	enum rt_coll_extent source, target;
+};
+
+/* The row of a kind; never NULL for one below RT_COLL_KINDS. */
+static inline const struct rt_coll_info *
+rt_coll_info(enum rt_coll_kind kind)
+{
+	static const struct rt_coll_info table[RT_COLL_KINDS] = {
+#define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
+	{name, "RT_" #code, test, RT_COLL_##givers, RT_COLL_##getters, RT_COLL_##source,           \
+		RT_COLL_##target},
+#include "runtime/collective.def"
+#undef COLLECTIVE
+	};
+	return &table[kind];
+}
+
+/* The word for a kind: "allreduce". */
+static inline const char *
+rt_coll_name(enum rt_coll_kind kind)
+{
+	return rt_coll_info(kind)->name;
+}
+
+/* The kind with a name of n bytes; RT_COLL_KINDS: there is none. */
+static inline enum rt_coll_kind
+rt_coll_find(const char *name, size_t n)
+{
+	int kind = 0;
+
+	while (kind < RT_COLL_KINDS &&
+		(strlen(rt_coll_name((enum rt_coll_kind)kind)) != n ||
+			memcmp(rt_coll_name((enum rt_coll_kind)kind), name, n) != 0))
+		kind++;
+	return (enum rt_coll_kind)kind;
+}
+
+/* Does rank p of the axis give something to rank q (which may be p itself)? For sums: do p's
+ * numbers go into what q gets? `from`, `to`: the ranks that the collective names. */
+static inline bool
+rt_coll_gives(enum rt_coll_kind kind, int64_t from, int64_t to, int64_t p, int64_t q)
+{
+	const struct rt_coll_info *i = rt_coll_info(kind);
+
+	return (i->givers == RT_COLL_ALL || p == from) && (i->getters == RT_COLL_ALL || q == to);
+}
+
+/* Do all ranks give, and all get the result? */
+static inline bool
+rt_coll_symmetric(enum rt_coll_kind kind)
+{
+	return rt_coll_info(kind)->givers == RT_COLL_ALL &&
+	       rt_coll_info(kind)->getters == RT_COLL_ALL;
+}
+
+#endif
