@@ -17,7 +17,7 @@
 #ifndef RUNTIME_RT_PROGRAM_H
 #define RUNTIME_RT_PROGRAM_H
 
-#include "runtime/collective.h"
+#include "runtime/comm/collective.h"
 #include "runtime/kernel/dtype.h"
 #include <stdbool.h>
 

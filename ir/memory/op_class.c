@@ -8,7 +8,7 @@ op_collective(const struct ir_op *op)
 #define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
 	case OP_##op:                                                                              \
 		return RT_##code;
-#include "runtime/collective.def"
+#include "runtime/comm/collective.def"
 #undef COLLECTIVE
 	default: return RT_COLL_KINDS;
 	}

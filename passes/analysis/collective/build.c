@@ -1,4 +1,4 @@
-/* How schedules are written, and the table of algorithms. */
+/* How schedules are written. */
 #include "passes/analysis/collective/build.h"
 #include "passes/analysis/alloc.h"
 
@@ -35,20 +35,24 @@ build_send(struct builder *b, uint32_t from, uint32_t to, double fraction)
 	s->round[s->nrounds - 1].n++;
 }
 
+static bool
+fits(const struct algorithm *row, enum rt_coll_kind kind, const struct placement *at,
+	uint32_t variant)
+{
+	bool nodes = at->even > 1 && at->places > at->even;
+
+	return variant < row->variants && algorithm_does(row, kind, at->places) &&
+	       (row->needs != NEEDS_NODES || nodes);
+}
+
 struct collective_schedule *
 collective_build(const void *owner, struct cluster *c, const struct collective_request *q,
 	const struct placement *at, enum collective_algorithm a, uint32_t variant, bool *pipelined)
 {
-	static bool (*const build[COLLECTIVE_NALGORITHMS])(struct builder *, uint32_t) = {
-		[COLLECTIVE_RING] = build_ring,
-		[COLLECTIVE_TREE] = build_tree,
-		[COLLECTIVE_HALVING] = build_halving,
-		[COLLECTIVE_HIERARCHICAL] = build_hierarchical,
-		[COLLECTIVE_PS] = build_ps,
-	};
+	const struct algorithm *row = algorithm_row(a);
 	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), 0, 0, false, 0};
 	b.schedule->chunks = b.schedule->lanes = b.schedule->parts = 1;
-	if (at->places > 1 && !build[a](&b, variant)) {
+	if (at->places > 1 && !(fits(row, q->kind, at, variant) && row->build(&b, variant))) {
 		talloc_free(b.schedule);
 		return NULL;
 	}

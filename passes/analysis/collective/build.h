@@ -61,15 +61,40 @@ struct collective_schedule *collective_build(const void *owner, struct cluster *
 
 enum { COLLECTIVE_NVARIANTS = 2 };
 
+enum algorithm_choice { ALGORITHM_AUTO, ALGORITHM_ASKED };
+
+enum algorithm_needs { NEEDS_NOTHING, NEEDS_POWER_OF_2, NEEDS_NODES };
+
+/* A row of collective/algorithm.def. */
+struct algorithm {
+	const char *name;
+	enum algorithm_choice choice;
+	uint32_t kinds; /* 1 << enum rt_coll_kind */
+	enum algorithm_needs needs;
+	uint32_t variants;
+	bool (*build)(struct builder *b, uint32_t variant);
+	bool (*form)(enum rt_coll_kind kind, int places, double *latencies, double *tensors);
+};
+
+/* Never NULL; that of COLLECTIVE_AUTO does nothing. */
+const struct algorithm *algorithm_row(enum collective_algorithm a);
+
+/* Does it do that kind between so many places, whatever nodes they are on? */
+bool algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_t places);
+
 /*
  * The algorithms. Variants of one differ in how they use several ways between nodes; the fastest
- * counts. False where the kind, the number of places or their nodes do not fit.
+ * counts. They are asked for what their row says that they do, with at least two places; false
+ * where it does not fit all the same. The forms are those of collective_closed_form.
  */
-bool build_ring(struct builder *b, uint32_t variant);
-bool build_tree(struct builder *b, uint32_t variant);
-bool build_halving(struct builder *b, uint32_t variant);
-bool build_hierarchical(struct builder *b, uint32_t variant);
-bool build_ps(struct builder *b, uint32_t variant);
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form)                                \
+	bool build_##name(struct builder *b, uint32_t variant);                                    \
+	bool form(enum rt_coll_kind kind, int places, double *latencies, double *tensors);
+#include "passes/analysis/collective/algorithm.def"
+#undef ALGORITHM
+
+/* Where there is no closed form: false. */
+bool form_none(enum rt_coll_kind kind, int places, double *latencies, double *tensors);
 
 /*
  * Two trees over n ranks of places or nodes, see tree.c: the level of each rank of the

@@ -1,66 +1,48 @@
-/* Names of the algorithms of collectives; closed forms. */
-#include "passes/analysis/collective/collective.h"
+/* The table of algorithms of collectives, read by those who ask for names and closed forms. */
+#include "passes/analysis/collective/build.h"
+
+#define DOES(kind) (1u << RT_##kind)
+#define DOES_ALL ((1u << RT_COLL_KINDS) - 1)
+
+static const struct algorithm rows[COLLECTIVE_NALGORITHMS] = {
+	[COLLECTIVE_AUTO] = {"auto", ALGORITHM_ASKED, 0, NEEDS_NOTHING, 0, NULL, form_none},
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form)                                \
+	[COLLECTIVE_##code] = {                                                                    \
+		#name, ALGORITHM_##choice, kinds, needs, variants, build_##name, form},
+#include "passes/analysis/collective/algorithm.def"
+#undef ALGORITHM
+};
+
+const struct algorithm *
+algorithm_row(enum collective_algorithm a)
+{
+	return &rows[a];
+}
 
 const char *
 collective_algorithm_name(enum collective_algorithm a)
 {
-	static const char *const names[] = {
-		"auto", "ring", "tree", "halving", "hierarchical", "ps"};
-	return names[a];
+	return rows[a].name;
 }
 
-double
-collective_ring_seconds(enum rt_coll_kind c, int places, double bytes, double alpha, double beta)
+bool
+collective_automatic(enum collective_algorithm a)
 {
-	if (places < 2)
-		return 0;
-	double hops = places - 1;
-	double piece = hops * (alpha + bytes / places / beta);
-	switch (c) {
-	case RT_ALLREDUCE: return 2 * piece;
-	case RT_ALLGATHER:
-	case RT_REDUCESCATTER:
-	case RT_ALLTOALL:
-	case RT_GATHER:
-	case RT_SCATTER: return piece;
-	case RT_BROADCAST:
-	case RT_REDUCE: return hops * alpha + bytes / beta;
-	case RT_SEND:
-	case RT_COLL_KINDS: break;
-	}
-	return alpha + bytes / beta;
+	return rows[a].choice == ALGORITHM_AUTO;
 }
 
-/* Levels below the root of the trees of tree.c over n ranks. */
-static double
-tree_levels(int n)
+bool
+algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_t places)
 {
-	double levels = 0;
-	for (int below = n - 1; below > 0; below /= 2)
-		levels++;
-	return levels;
+	return row->kinds >> kind & 1 &&
+	       (row->needs != NEEDS_POWER_OF_2 || (places & (places - 1)) == 0);
 }
 
-static bool
-tree_form(enum rt_coll_kind c, int places, double *latencies, double *tensors)
+bool
+form_none(enum rt_coll_kind kind, int places, double *latencies, double *tensors)
 {
-	*latencies = 1 + tree_levels(places - 1);
-	*tensors = 1;
-	if (c == RT_ALLREDUCE) { /* at P = 2 and 3 no place has two children */
-		*latencies = 2 * tree_levels(places);
-		*tensors = places > 3 ? 2 : places / 2.0;
-	}
-	return c == RT_ALLREDUCE || c == RT_BROADCAST || c == RT_REDUCE;
-}
-
-static bool
-halving_form(enum rt_coll_kind c, int places, double *latencies, double *tensors)
-{
-	double both = c == RT_ALLREDUCE ? 2 : 1;
-	*latencies = both * tree_levels(places);
-	*tensors = both * (places - 1) / places;
-	return (places & (places - 1)) == 0 &&
-	       (c == RT_ALLREDUCE || c == RT_ALLGATHER || c == RT_REDUCESCATTER);
+	(void)kind, (void)places, (void)latencies, (void)tensors;
+	return false;
 }
 
 bool
@@ -69,21 +51,7 @@ collective_closed_form(enum rt_coll_kind c, enum collective_algorithm a, int pla
 {
 	*latencies = *tensors = 0;
 	if (places < 2)
-		return a != COLLECTIVE_AUTO && a != COLLECTIVE_HIERARCHICAL;
-	switch (a) {
-	case COLLECTIVE_RING:
-		*latencies = collective_ring_seconds(c, places, 0, 1, 1);
-		*tensors = collective_ring_seconds(c, places, 1, 0, 1);
-		return true;
-	case COLLECTIVE_TREE: return tree_form(c, places, latencies, tensors);
-	case COLLECTIVE_HALVING: return halving_form(c, places, latencies, tensors);
-	case COLLECTIVE_PS:
-		*latencies = 2;
-		*tensors = 2.0 * (places - 1) / places;
-		return c == RT_ALLREDUCE;
-	case COLLECTIVE_AUTO:
-	case COLLECTIVE_HIERARCHICAL:
-	case COLLECTIVE_NALGORITHMS: break;
-	}
-	return false;
+		return rows[a].form != form_none;
+	return algorithm_does(&rows[a], c, (uint32_t)places) &&
+	       rows[a].form(c, places, latencies, tensors);
 }

@@ -7,21 +7,23 @@
 #define PASSES_ANALYSIS_COLLECTIVE_H
 
 #include "ir/cluster/cluster.h"
-#include "runtime/collective.h"
+#include "runtime/comm/collective.h"
 
+/* The rows of passes/analysis/collective/algorithm.def, and the fastest of those that fit, which is
+ * what libraries try to choose; not parameter servers, which a user must set up. */
 enum collective_algorithm {
-	COLLECTIVE_AUTO,    /* the fastest of those that fit, which is what libraries try to choose;
-			       not parameter servers, which a user must set up */
-	COLLECTIVE_RING,    /* for gather, scatter, alltoall, send: the plain one; fits always */
-	COLLECTIVE_TREE,    /* double binary tree, in a pipeline of chunks */
-	COLLECTIVE_HALVING, /* recursive halving and doubling; places: a power of two */
-	COLLECTIVE_HIERARCHICAL, /* inside nodes, then between them, then inside again */
-	COLLECTIVE_PS,           /* parameter servers: push and pull; allreduce only */
+	COLLECTIVE_AUTO,
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form) COLLECTIVE_##code,
+#include "passes/analysis/collective/algorithm.def"
+#undef ALGORITHM
 	COLLECTIVE_NALGORITHMS
 };
 
 /* "auto", "ring", "tree" ... */
 const char *collective_algorithm_name(enum collective_algorithm a);
+
+/* Is it one of those of which COLLECTIVE_AUTO is the fastest? */
+bool collective_automatic(enum collective_algorithm a);
 
 /*
  * One collective, issued by all its groups at the same time: along a mesh axis there are as many

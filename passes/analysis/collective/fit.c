@@ -33,11 +33,13 @@ bool
 collective_fit_links(const struct collective_sample *sample, uint32_t n,
 	enum collective_algorithm a, struct collective_links *links)
 {
-	enum collective_algorithm last = a == COLLECTIVE_AUTO ? COLLECTIVE_HALVING : a;
 	bool found = false;
 
-	for (a = a == COLLECTIVE_AUTO ? COLLECTIVE_RING : a; a <= last; a++) {
-		struct collective_links trial = {a, 0, INFINITY, INFINITY};
+	for (int i = 0; i < COLLECTIVE_NALGORITHMS; i++) {
+		const enum collective_algorithm one = (enum collective_algorithm)i;
+		struct collective_links trial = {one, 0, INFINITY, INFINITY};
+		if (a == COLLECTIVE_AUTO ? !collective_automatic(one) : one != a)
+			continue;
 		if (!fit_algorithm(sample, n, &trial) || (found && trial.error >= links->error))
 			continue;
 		*links = trial;

@@ -25,11 +25,21 @@ build_halving(struct builder *b, uint32_t variant)
 	enum rt_coll_kind kind = b->request->kind;
 	bool all = kind == RT_ALLREDUCE;
 
-	if (variant || (p & (p - 1)) || !(all || kind == RT_ALLGATHER || kind == RT_REDUCESCATTER))
-		return false;
+	(void)variant;
 	for (uint32_t d = 1; (all || kind == RT_REDUCESCATTER) && d < p; d *= 2)
 		build_partners(b, d);
 	for (uint32_t d = p / 2; (all || kind == RT_ALLGATHER) && d > 0; d /= 2)
 		build_partners(b, d);
+	return true;
+}
+
+bool
+form_halving(enum rt_coll_kind kind, int places, double *latencies, double *tensors)
+{
+	double rounds = 0, both = kind == RT_ALLREDUCE ? 2 : 1;
+	for (int distance = 1; distance < places; distance *= 2)
+		rounds++;
+	*latencies = both * rounds;
+	*tensors = both * (places - 1) / places;
 	return true;
 }

@@ -78,12 +78,10 @@ bool
 build_hierarchical(struct builder *b, uint32_t variant)
 {
 	enum rt_coll_kind kind = b->request->kind;
-	uint32_t m = b->at->even, n = m ? b->at->places / m : 0;
+	uint32_t n = b->at->places / b->at->even;
 	bool scatters = kind == RT_ALLREDUCE || kind == RT_REDUCESCATTER;
 	bool gathers = kind == RT_ALLREDUCE || kind == RT_ALLGATHER;
 
-	if (m < 2 || n < 2 || !(scatters || gathers) || variant > 1)
-		return false;
 	if (variant && (n & (n - 1)))
 		return false;
 	if (scatters)

@@ -178,17 +178,20 @@ best_variant(struct collective_cost *k, struct load x, enum collective_algorithm
 static double
 best_of(struct collective_cost *k, struct load x, enum collective_algorithm *a, uint32_t *variant)
 {
-	enum collective_algorithm best = COLLECTIVE_RING;
+	enum collective_algorithm best = COLLECTIVE_RING; /* where no way is found as well */
+	double seconds = INFINITY;
+
 	*variant = 0;
 	if (*a != COLLECTIVE_AUTO)
 		return best_variant(k, x, *a, variant);
-	double seconds = best_variant(k, x, COLLECTIVE_RING, variant);
-	for (enum collective_algorithm i = COLLECTIVE_TREE; i <= COLLECTIVE_HIERARCHICAL; i++) {
+	for (int i = 0; i < COLLECTIVE_NALGORITHMS; i++) {
 		uint32_t v = 0;
-		double t = best_variant(k, x, i, &v);
+		double t = collective_automatic((enum collective_algorithm)i)
+				   ? best_variant(k, x, (enum collective_algorithm)i, &v)
+				   : INFINITY;
 		if (t < seconds) {
 			seconds = t;
-			best = i;
+			best = (enum collective_algorithm)i;
 			*variant = v;
 		}
 	}

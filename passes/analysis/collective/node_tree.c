@@ -81,7 +81,7 @@ build_node_trees(struct builder *b, bool up, bool down)
 {
 	uint32_t m = b->at->even, n = m ? b->at->places / m : 0;
 	bool rooted = !up || !down;
-	if (m < 2 || n < 2 || (!rooted && b->request->kind != RT_ALLREDUCE))
+	if (m < 2 || n < 2)
 		return false;
 	struct layout l = {b, trees_of(NULL, n - rooted), m, n, 1, rooted};
 	if (!rooted)

@@ -141,6 +141,36 @@ build_single(struct builder *b)
 	return true;
 }
 
+double
+collective_ring_seconds(enum rt_coll_kind c, int places, double bytes, double alpha, double beta)
+{
+	if (places < 2)
+		return 0;
+	double hops = places - 1;
+	double piece = hops * (alpha + bytes / places / beta);
+	switch (c) {
+	case RT_ALLREDUCE: return 2 * piece;
+	case RT_ALLGATHER:
+	case RT_REDUCESCATTER:
+	case RT_ALLTOALL:
+	case RT_GATHER:
+	case RT_SCATTER: return piece;
+	case RT_BROADCAST:
+	case RT_REDUCE: return hops * alpha + bytes / beta;
+	case RT_SEND:
+	case RT_COLL_KINDS: break;
+	}
+	return alpha + bytes / beta;
+}
+
+bool
+form_ring(enum rt_coll_kind kind, int places, double *latencies, double *tensors)
+{
+	*latencies = collective_ring_seconds(kind, places, 0, 1, 1);
+	*tensors = collective_ring_seconds(kind, places, 1, 0, 1);
+	return true;
+}
+
 bool
 build_ring(struct builder *b, uint32_t variant)
 {

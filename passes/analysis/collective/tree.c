@@ -94,8 +94,6 @@ build_tree(struct builder *b, uint32_t variant)
 
 	if (variant)
 		return build_node_trees(b, up, down);
-	if (!rooted && b->request->kind != RT_ALLREDUCE)
-		return false;
 	struct trees t = trees_of(NULL, b->at->places - rooted);
 	b->pipelined = true;
 	b->schedule->lanes = 2;
@@ -106,5 +104,27 @@ build_tree(struct builder *b, uint32_t variant)
 	for (uint32_t level = 1; down && level <= t.levels; level++)
 		build_level(b, &t, level, false);
 	talloc_free(t.level);
+	return true;
+}
+
+/* Levels below the root of a tree over n ranks. */
+static double
+levels_of(int n)
+{
+	double levels = 0;
+	for (int below = n - 1; below > 0; below /= 2)
+		levels++;
+	return levels;
+}
+
+bool
+form_tree(enum rt_coll_kind kind, int places, double *latencies, double *tensors)
+{
+	*latencies = 1 + levels_of(places - 1);
+	*tensors = 1;
+	if (kind == RT_ALLREDUCE) { /* at P = 2 and 3 no place has two children */
+		*latencies = 2 * levels_of(places);
+		*tensors = places > 3 ? 2 : places / 2.0;
+	}
 	return true;
 }

@@ -1,6 +1,6 @@
-/* Kinds of collectives as an enum with its table, expanded from runtime/collective.def. */
-#ifndef RUNTIME_COLLECTIVE_H
-#define RUNTIME_COLLECTIVE_H
+/* Kinds of collectives as an enum with its table, expanded from runtime/comm/collective.def. */
+#ifndef RUNTIME_COMM_COLLECTIVE_H
+#define RUNTIME_COMM_COLLECTIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 enum rt_coll_kind {
 #define COLLECTIVE(code, name, op, test, givers, getters, source, target) RT_##code,
-#include "runtime/collective.def"
+#include "runtime/comm/collective.def"
 #undef COLLECTIVE
 	RT_COLL_KINDS
 };
@@ -35,7 +35,7 @@ rt_coll_info(enum rt_coll_kind kind)
 #define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
 	{name, "RT_" #code, test, RT_COLL_##givers, RT_COLL_##getters, RT_COLL_##source,           \
 		RT_COLL_##target},
-#include "runtime/collective.def"
+#include "runtime/comm/collective.def"
 #undef COLLECTIVE
 	};
 	return &table[kind];
