@@ -19,6 +19,7 @@
 
 #include "runtime/comm/collective.h"
 #include "runtime/kernel/dtype.h"
+#include "runtime/kernel/init_kind.h"
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
@@ -39,22 +40,6 @@ struct rt_axis {
 };
 
 enum rt_role { RT_INPUT, RT_PARAM, RT_STATE, RT_OUTPUT };
-
-/* Initial values (runtime/kernel/init.h computes them, for every target and layout the same).
- * With fan_in = dims[rank-2] and fan_out = dims[rank-1] of the global tensor (rank 1: both are
- * dims[0], rank 0: both 1), n a standard normal number and u a uniform one of [0,1):
- *	zeros 0, ones 1, constant mean, normal mean + scale*n, uniform mean + scale*(2u-1),
- *	he mean + scale*sqrt(2/fan_in)*n, xavier mean + scale*sqrt(6/(fan_in+fan_out))*(2u-1)
- * so that the default scale is 1. */
-enum rt_init {
-	RT_INIT_ZEROS,
-	RT_INIT_ONES,
-	RT_INIT_CONSTANT,
-	RT_INIT_NORMAL,
-	RT_INIT_UNIFORM,
-	RT_INIT_HE,
-	RT_INIT_XAVIER
-};
 
 /* The axes that split one dimension, the most significant first: with axes a, b the slice number is
  * coord[a] * size(b) + coord[b], and slices are equally long. */

@@ -5,6 +5,7 @@
  * numbers whatever the layout.
  */
 #include "ir/interp/internal.h"
+#include "ir/ops/special.h"
 #include "runtime/kernel/init.h"
 
 #include <math.h>
@@ -13,23 +14,6 @@
 /* How far above their initial values perturbed tensors start: small against 1 / sqrt(fan), positive
  * because second moments and scales are. */
 static const double perturbation = 0.05;
-
-static bool
-init_find(const char *name, enum rt_init *init)
-{
-	static const struct {
-		const char *name;
-		enum rt_init init;
-	} table[] = {{"zeros", RT_INIT_ZEROS}, {"ones", RT_INIT_ONES},
-		{"constant", RT_INIT_CONSTANT}, {"normal", RT_INIT_NORMAL},
-		{"uniform", RT_INIT_UNIFORM}, {"he", RT_INIT_HE}, {"xavier", RT_INIT_XAVIER}};
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-		if (strcmp(name, table[i].name) == 0) {
-			*init = table[i].init;
-			return true;
-		}
-	return false;
-}
 
 static void
 store(struct tensor *t, int64_t i, double v)
@@ -45,14 +29,9 @@ interp_initial(const struct interp *it, const void *owner, const struct ir_op *o
 {
 	const struct ir_type *type = op->result[0].type;
 	struct rt_tensor rt = {.name = op->symbol, .rank = type->rank};
-	const char *init = ir_attr_string(op, "init", "zeros");
-	if (!init_find(init, &rt.init)) {
-		diag_error(it->m->ctx->diag, op->loc,
-			"%s: init is \"%s\"; it can be zeros, ones, constant, normal, uniform, he "
-			"or xavier",
-			op_name((enum op_code)op->code), init);
+	rt.init = special_init(it->m, op);
+	if (rt.init == RT_INITS)
 		return NULL;
-	}
 	memcpy(rt.dims, type->dim, sizeof(int64_t) * type->rank);
 	rt.scale = ir_attr_float(op, "scale", 1);
 	rt.mean = ir_attr_float(op, "value", 0);

@@ -170,27 +170,50 @@ special_output(struct ir_module *m, const struct ir_op *op)
 	return true;
 }
 
+/* "zeros, ones, ... or xavier", owned by `owner`. */
+static char *
+init_names(const void *owner)
+{
+	char *text = talloc_strdup(owner, "");
+
+	for (int i = 0; i < RT_INITS; i++)
+		text = talloc_asprintf_append(text, "%s%s",
+			i == 0              ? ""
+			: i == RT_INITS - 1 ? " or "
+					    : ", ",
+			rt_init_info((enum rt_init)i)->name);
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+enum rt_init
+special_init(const struct ir_module *m, const struct ir_op *op)
+{
+	const char *init = ir_attr_string(op, "init", "zeros");
+	const enum rt_init kind = rt_init_find(init);
+
+	if (kind == RT_INITS) {
+		char *names = init_names(NULL);
+		diag_error(m->ctx->diag, op->loc, "%s: init is \"%s\"; it can be %s",
+			op_name((enum op_code)op->code), init, names);
+		talloc_free(names);
+	}
+	return kind;
+}
+
 /* Initial values that can be made: of a kind that there is, from finite numbers. */
 static bool
 init_check(struct ir_module *m, const struct ir_op *op)
 {
-	static const char *const kinds[] = {
-		"zeros", "ones", "constant", "normal", "uniform", "he", "xavier"};
 	static const char *const numbers[] = {"value", "scale"};
-	const char *name = op_name((enum op_code)op->code),
-		   *init = ir_attr_string(op, "init", "zeros");
-	bool known = false;
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		known = known || strcmp(init, kinds[i]) == 0;
-	if (!known)
-		return FAIL(m, op,
-			"%s: init is \"%s\"; it can be zeros, ones, constant, normal, uniform, he "
-			"or xavier",
-			name, init);
+	if (special_init(m, op) == RT_INITS)
+		return false;
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (!isfinite(ir_attr_float(op, numbers[i], 0)))
-			return FAIL(m, op, "%s: %s must be a finite number", name, numbers[i]);
+			return FAIL(m, op, "%s: %s must be a finite number",
+				op_name((enum op_code)op->code), numbers[i]);
 	return true;
 }
 

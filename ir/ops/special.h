@@ -3,6 +3,7 @@
 #define IR_SPECIAL_H
 
 #include "ir/ir.h"
+#include "runtime/kernel/init_kind.h"
 
 /*
  * Result type of a reshape: shape and layout. A split dim must be the outermost of the dims that
@@ -34,6 +35,9 @@ struct special_op {
 
 /* Those functions; NULL for any other op. */
 const struct special_op *special_op(enum op_code code);
+
+/* The initial value of a param or state; RT_INITS after reporting one that is unknown. */
+enum rt_init special_init(const struct ir_module *m, const struct ir_op *op);
 
 /* A param, state or input: its written type. */
 bool special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);

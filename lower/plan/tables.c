@@ -81,19 +81,6 @@ write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 			fprintf(out, "\t\t.single[%d] = %d,\n", a, t->axis[a].order + 1);
 }
 
-/* The runtime's name of an initial value; the verifier has seen that it is one of them. */
-static const char *
-init_name(const char *init)
-{
-	static const char *const name[][2] = {{"ones", "ONES"}, {"constant", "CONSTANT"},
-		{"normal", "NORMAL"}, {"uniform", "UNIFORM"}, {"he", "HE"}, {"xavier", "XAVIER"}};
-
-	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-		if (strcmp(init, name[i][0]) == 0)
-			return name[i][1];
-	return "ZEROS";
-}
-
 static uint64_t
 value_offset(const struct lower_plan *p, int32_t value)
 {
@@ -129,9 +116,8 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 	write_layout(out, p->module, t);
 	if (op_is(op, PERSISTENT))
 		fprintf(out,
-			"\t\t.init = RT_INIT_%s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64
-			",\n",
-			init_name(ir_attr_string(op, "init", "zeros")),
+			"\t\t.init = %s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64 ",\n",
+			rt_init_info(rt_init_find(ir_attr_string(op, "init", "zeros")))->code,
 			ir_attr_float(op, "scale", 1), ir_attr_float(op, "value", 0),
 			ir_attr_int(op, "seed", 0));
 	if (ir_attr_find(op, "test"))

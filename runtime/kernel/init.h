@@ -36,10 +36,15 @@ rt_initer_of(const struct rt_tensor *t, uint64_t seed)
 		fan_out = (double)t->dims[t->rank - 1];
 	}
 	struct rt_initer in = {t->init, t->scale, t->mean, rt_key(seed, t->seed, t->name)};
-	if (t->init == RT_INIT_HE)
-		in.scale *= sqrt(2 / fan_in);
-	if (t->init == RT_INIT_XAVIER)
-		in.scale *= sqrt(6 / (fan_in + fan_out));
+	switch (t->init) {
+#define INIT(code, name, spread, value)                                                            \
+	case RT_INIT_##code:                                                                       \
+		in.scale *= spread;                                                                \
+		break;
+#include "runtime/kernel/init.def"
+#undef INIT
+	case RT_INITS: break;
+	}
 	return in;
 }
 
@@ -49,13 +54,12 @@ static inline double
 rt_init_value(const struct rt_initer *in, uint64_t index)
 {
 	switch (in->kind) {
-	case RT_INIT_ZEROS: return 0;
-	case RT_INIT_ONES: return 1;
-	case RT_INIT_CONSTANT: return in->mean;
-	case RT_INIT_NORMAL:
-	case RT_INIT_HE: return in->mean + in->scale * rt_normal(in->key, index);
-	case RT_INIT_UNIFORM:
-	case RT_INIT_XAVIER: return in->mean + in->scale * (2 * rt_uniform(in->key, index) - 1);
+#define INIT(code, name, spread, value)                                                            \
+	case RT_INIT_##code:                                                                       \
+		return value;
+#include "runtime/kernel/init.def"
+#undef INIT
+	case RT_INITS: break;
 	}
 	return 0;
 }
