@@ -164,7 +164,7 @@ static inline bool
 batch_try_build(struct batch *b, const char *level)
 {
 	char *cc = lower_compile_command(b), *command = talloc_asprintf(b, "cd %s && {", b->folder);
-	char *more = talloc_strdup(b, "");
+	const char *more = "";
 #ifdef BATCH_MORE
 	more = BATCH_MORE(b, level);
 #endif
