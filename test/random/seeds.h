@@ -1,9 +1,13 @@
 /*
- * Which seeds a random test tries: fixed ones, so that a failure is the same for everybody, and
- * some that no run has had before, which are printed. The environment may ask for others:
+ * Which seeds a random test tries: a slice of its fixed ones, another slice in another run, and some
+ * that no run has had before. Both are printed, as what repeats them. Fixed and fresh seeds are drawn
+ * from the same space, so a run with a slice looks for the same bugs, with fewer tries.
+ * The environment may ask for others:
  *
  *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
- *     DOPT_RANDOM_FRESH=N                      so many fresh seeds in each test; 0: none
+ *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test; 0: none
+ *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
+ *                                              fixed seeds
  */
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
@@ -15,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +32,8 @@ struct random_seeds {
 enum {
 	RANDOM_FRESH_SHARE =
 		10,         /* one fresh seed for so many fixed ones: a tenth of a test's time */
+	RANDOM_SLICES = 4,  /* of the fixed seeds, of which a run has one ... */
+	RANDOM_FEW = 20,    /* ... or as many seeds as this, where a slice has fewer */
 	RANDOM_RANGES = 2,  /* the fixed seeds, and the fresh ones */
 	RANDOM_FRAMES = 40, /* of a crash, printed: where it was and in which pass */
 };
@@ -48,21 +55,46 @@ random_fresh_seed(void)
 	       UINT64_C(1000000000000);
 }
 
+static inline void
+random_print(const char *what, const struct random_seeds *range)
+{
+	printf("%s: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n", what,
+		(unsigned long long)range->first, range->count);
+}
+
+/* The slice of the fixed seeds 0 to count - 1 that this run has. */
+static inline struct random_seeds
+random_slice(int count)
+{
+	const char *slice = getenv("DOPT_RANDOM_SLICE");
+	const uint64_t k = random_number_of("DOPT_RANDOM_SLICE", random_fresh_seed());
+	int n = (count + RANDOM_SLICES - 1) / RANDOM_SLICES;
+	n = n < RANDOM_FEW ? RANDOM_FEW : n;
+	if (n >= count || (slice && strcmp(slice, "all") == 0))
+		return (struct random_seeds){0, count};
+	const int first = (int)(k % RANDOM_SLICES) * n;
+	return (struct random_seeds){
+		(uint64_t)(first < count - n ? first : count - n), n};
+}
+
 /* The seeds of a run of a test that has `count` fixed ones, 0 to count - 1. */
 static inline void
 random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
 {
-	const char *seed = getenv("DOPT_RANDOM_SEED");
+	const char *seed = getenv("DOPT_RANDOM_SEED"), *number = getenv("DOPT_RANDOM_COUNT");
 	const int share = (count + RANDOM_FRESH_SHARE - 1) / RANDOM_FRESH_SHARE;
-	range[0].first = random_number_of("DOPT_RANDOM_SEED", 0);
-	range[0].count = (int)random_number_of("DOPT_RANDOM_COUNT", seed ? 1 : (uint64_t)count);
+	range[0] = random_slice(count);
 	range[1].first = random_fresh_seed();
 	range[1].count = (int)random_number_of("DOPT_RANDOM_FRESH", (uint64_t)share);
-	if (seed || getenv("DOPT_RANDOM_COUNT"))
+	if (seed || number) {
+		range[0].first = random_number_of("DOPT_RANDOM_SEED", 0);
+		range[0].count = (int)random_number_of("DOPT_RANDOM_COUNT", 1);
 		range[1].count = 0;
+	} else if (range[0].count < count) {
+		random_print("a slice of the fixed seeds", &range[0]);
+	}
 	if (range[1].count)
-		printf("%d fresh seeds: DOPT_RANDOM_SEED=%llu DOPT_RANDOM_COUNT=%d\n",
-			range[1].count, (unsigned long long)range[1].first, range[1].count);
+		random_print("fresh seeds", &range[1]);
 	fflush(stdout);
 }
 
