@@ -83,9 +83,7 @@ add_bars(struct placer *p, const struct span *taken, uint32_t n, uint64_t at, ui
 {
 	if (p->nbars + n > p->bar_room) {
 		p->bar_room = 2 * (p->nbars + n);
-		p->bar = talloc_realloc(p, p->bar, struct bar, p->bar_room);
-		if (!p->bar)
-			out_of_memory();
+		p->bar = ARRAY_RESIZE(p, p->bar, struct bar, p->bar_room);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (taken[i].end > at)

@@ -131,9 +131,7 @@ meet(struct span_tree *t, const struct span_set *s)
 		return;
 	if (t->nmet == t->met_room) {
 		t->met_room = t->met_room ? 2 * t->met_room : 64;
-		t->met = talloc_realloc(t, t->met, const struct span_set *, t->met_room);
-		if (!t->met)
-			out_of_memory();
+		t->met = ARRAY_RESIZE(t, t->met, const struct span_set *, t->met_room);
 	}
 	t->met[t->nmet++] = s;
 }
@@ -227,10 +225,8 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 		all += t->met[i]->n;
 	if (all > t->room) {
 		t->room = 2 * all;
-		t->out = talloc_realloc(t, t->out, struct span, t->room);
-		t->other = talloc_realloc(t, t->other, struct span, t->room);
-		if (!t->out || !t->other)
-			out_of_memory();
+		t->out = ARRAY_RESIZE(t, t->out, struct span, t->room);
+		t->other = ARRAY_RESIZE(t, t->other, struct span, t->room);
 	}
 	for (uint32_t i = 0; i < t->nmet; i++) {
 		struct span *swap = t->out;

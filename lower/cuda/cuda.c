@@ -6,6 +6,7 @@
 #include "lower/cuda/cuda.h"
 
 #include "dopt_config.h"
+#include "ir/base/array.h"
 #include "lower/build.h"
 #include "lower/cuda/kernel.h"
 #include "lower/plan/step.h"
@@ -73,7 +74,7 @@ key_of(const struct cuda *c, const struct lower_action *a)
 	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
 		&c->args[a->kernel]);
 	fclose(f);
-	char *copy = talloc_strdup(c->function, text);
+	char *copy = talloc_strdup(c->p, text);
 	free(text);
 	return copy;
 }
@@ -95,7 +96,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	f->key = key;
 	f->key_args = c->args[a->kernel];
 	f->name = talloc_asprintf(
-		c->function, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
+		c->p, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
@@ -300,10 +301,10 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	size_t size = 0;
 
 	c.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
-	c.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
-	c.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
-	c.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
-	if (!c.src || !c.function || !c.function_of || !c.args)
+	c.function = ARRAY_NEW(p, struct function, (size_t)p->nkernels + 1);
+	c.function_of = ARRAY_NEW(p, int, (size_t)p->nkernels + 1);
+	c.args = ARRAY_NEW(p, struct kernel_args, (size_t)p->nkernels + 1);
+	if (!c.src)
 		out_of_memory();
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)

@@ -4,10 +4,11 @@
  */
 #include "lower/host/host.h"
 
+#include "ir/base/array.h"
 #include "lower/build.h"
-#include "lower/text/kernel.h"
 #include "lower/plan/step.h"
 #include "lower/plan/tables.h"
+#include "lower/text/kernel.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ nameless(const struct host *h, const struct lower_action *a, struct kernel_args 
 		out_of_memory();
 	kernel_write(f, NULL, a->scheme, "K", a->in_place, args);
 	fclose(f);
-	char *copy = talloc_strdup(h->function, text);
+	char *copy = talloc_strdup(h->p, text);
 	free(text);
 	return copy;
 }
@@ -101,7 +102,7 @@ write_kernel(struct host *h, const struct lower_action *a)
 	h->function_of[a->kernel] = h->nfunctions;
 	struct function *f = &h->function[h->nfunctions];
 	f->text = text;
-	f->name = talloc_asprintf(h->function, "%sk_%s_%d", h->prefix,
+	f->name = talloc_asprintf(h->p, "%sk_%s_%d", h->prefix,
 		op_name((enum op_code)a->op->code), h->nfunctions++);
 	char *op = tables_op_text(NULL, h->p, a->op);
 	fprintf(h->kernels, "\n/* %s */\n", op);
@@ -274,11 +275,9 @@ host_write(
 	struct host h = {.p = p, .folder = folder};
 
 	h.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
-	h.function = talloc_array(p, struct function, (size_t)p->nkernels + 1);
-	h.function_of = talloc_array(p, int, (size_t)p->nkernels + 1);
-	h.args = talloc_array(p, struct kernel_args, (size_t)p->nkernels + 1);
-	if (!h.function || !h.function_of || !h.args)
-		out_of_memory();
+	h.function = ARRAY_NEW(p, struct function, (size_t)p->nkernels + 1);
+	h.function_of = ARRAY_NEW(p, int, (size_t)p->nkernels + 1);
+	h.args = ARRAY_NEW(p, struct kernel_args, (size_t)p->nkernels + 1);
 	const bool ok = write_kernels(&h) && write_step(&h, o);
 	*nfiles = h.nfiles;
 	return ok;

@@ -2,6 +2,7 @@
 #include "lower/plan/byte_map.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,9 +98,7 @@ make_levels(struct byte_map *m)
 
 	do {
 		words = (words + WORD_BITS - 1) / WORD_BITS;
-		m->level[m->nlevels] = talloc_zero_array(m, uint64_t, (size_t)words + 1);
-		if (!m->level[m->nlevels++])
-			out_of_memory();
+		m->level[m->nlevels++] = ARRAY_ZERO(m, uint64_t, (size_t)words + 1);
 	} while (words > 1);
 }
 
@@ -110,10 +109,8 @@ byte_map_create(const void *owner, const uint64_t *offset, uint32_t n)
 
 	if (!m)
 		out_of_memory();
-	m->offset = talloc_zero_array(m, uint64_t, (size_t)n + 1);
-	m->owner = talloc_array(m, int32_t, (size_t)n + 1);
-	if (!m->offset || !m->owner)
-		out_of_memory();
+	m->offset = ARRAY_ZERO(m, uint64_t, (size_t)n + 1);
+	m->owner = ARRAY_NEW(m, int32_t, (size_t)n + 1);
 	if (n)
 		memcpy(&m->offset[1], offset, sizeof *offset * n);
 	qsort(m->offset, (size_t)n + 1, sizeof *m->offset, by_value);

@@ -1,6 +1,8 @@
 /* lower_check: see check.h for its parts, and docs/checking.md for what they prove together. */
 #include "lower/plan/check.h"
 
+#include "ir/base/array.h"
+
 #include <talloc.h>
 
 /* What views show. In the order of the text an operand comes before its users. */
@@ -25,14 +27,12 @@ lower_check(const struct lower_plan *p)
 	check_shape(&c);
 	if (c.faults)
 		return false;
-	c.root = talloc_array(NULL, int32_t, (size_t)p->nvalues + 1);
-	if (!c.root)
-		out_of_memory();
+	c.root = ARRAY_NEW(NULL, int32_t, (size_t)p->nvalues + 1);
 	find_roots(&c);
 	check_values(&c);
 	check_actions(&c);
 	check_collectives(&c);
 	check_memory(&c);
-	talloc_free(c.root);
+	array_free(c.root);
 	return c.faults == 0;
 }

@@ -5,6 +5,8 @@
  */
 #include "lower/plan/check.h"
 
+#include "ir/base/array.h"
+
 #include <inttypes.h>
 #include <talloc.h>
 
@@ -396,11 +398,9 @@ check_actions(struct check *c)
 {
 	struct walk w = {.c = c};
 
-	w.done = talloc_zero_array(NULL, bool, (size_t)c->p->nvalues + 1);
-	if (!w.done)
-		out_of_memory();
+	w.done = ARRAY_ZERO(NULL, bool, (size_t)c->p->nvalues + 1);
 	for (int i = 0; i < c->p->nactions; i++)
 		check_action(&w, i);
 	check_all_done(&w);
-	talloc_free(w.done);
+	array_free(w.done);
 }

@@ -10,6 +10,7 @@
  */
 #include "lower/plan/check.h"
 
+#include "ir/base/array.h"
 #include "runtime/rt_program.h"
 
 #include <inttypes.h>
@@ -146,10 +147,8 @@ static void
 check_rows(struct check *c)
 {
 	const struct lower_plan *p = c->p;
-	int *rows = talloc_zero_array(NULL, int, (size_t)p->nbuffers + 1);
+	int *rows = ARRAY_ZERO(NULL, int, (size_t)p->nbuffers + 1);
 
-	if (!rows)
-		out_of_memory();
 	for (int i = 0; i < p->ncolls; i++)
 		if (p->coll[i].in_row)
 			check_row(c, &p->coll[i], rows);
@@ -159,7 +158,7 @@ check_rows(struct check *c)
 				"buffer %d (%%%s) is marked as part of a row, or not marked, but "
 				"no message says so",
 				i, check_buffer_name(p, i));
-	talloc_free(rows);
+	array_free(rows);
 }
 
 static void
@@ -195,10 +194,8 @@ static void
 check_posts(struct check *c)
 {
 	const struct lower_plan *p = c->p;
-	int *posts = talloc_zero_array(NULL, int, (size_t)p->ncolls + 1);
+	int *posts = ARRAY_ZERO(NULL, int, (size_t)p->ncolls + 1);
 
-	if (!posts)
-		out_of_memory();
 	for (int i = 0; i < p->nactions; i++)
 		if (p->action[i].kind == LOWER_POST)
 			posts[p->action[i].coll]++;
@@ -206,7 +203,7 @@ check_posts(struct check *c)
 		if (posts[i] != 1)
 			FAULT(c, p->coll[i].op, "%d actions post one %s", posts[i],
 				check_op_name(p->coll[i].op));
-	talloc_free(posts);
+	array_free(posts);
 }
 
 void

@@ -13,6 +13,7 @@
  */
 #include "lower/plan/check.h"
 
+#include "ir/base/array.h"
 #include "lower/plan/byte_map.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct state {
 
 struct machine {
 	struct check *c;
+	void *scratch; /* owns what is below */
 	struct byte_map *map;
 	struct state *state; /* [nbuffers] */
 	int32_t *posted;     /* [ncolls] loop that has posted it and nobody has waited; else
@@ -502,10 +504,8 @@ output_buffers(const struct machine *m)
 {
 	const struct lower_plan *p = m->c->p;
 	const struct ir_op *last = p->main->body.last;
-	int32_t *at = talloc_array(m->map, int32_t, last ? (size_t)last->order + 1 : 1);
+	int32_t *at = ARRAY_NEW(m->scratch, int32_t, last ? (size_t)last->order + 1 : 1);
 
-	if (!at)
-		out_of_memory();
 	IR_FOR_OPS (op, &p->main->body)
 		at[op->order] = op->code == OP_output
 					? p->value[check_number(ir_operand(op, 0))].buffer
@@ -555,16 +555,14 @@ static void
 find_ranges(struct machine *m)
 {
 	const struct lower_plan *p = m->c->p;
-	uint64_t *offset = talloc_array(m->state, uint64_t, 2 * (size_t)p->nbuffers + 1);
+	uint64_t *offset = ARRAY_NEW(m->scratch, uint64_t, 2 * (size_t)p->nbuffers + 1);
 
-	if (!offset)
-		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++) {
 		const struct storage_buffer *b = &p->buffer[i];
 		offset[2 * i] = b->offset;
 		offset[2 * i + 1] = b->offset + b->bytes * (uint64_t)b->slots;
 	}
-	m->map = byte_map_create(m->state, offset, 2 * (uint32_t)p->nbuffers);
+	m->map = byte_map_create(m->scratch, offset, 2 * (uint32_t)p->nbuffers);
 	for (int i = 0; i < p->nbuffers; i++)
 		m->state[i] = (struct state){
 			.range = byte_map_range(m->map, offset[2 * i], offset[2 * i + 1]),
@@ -578,11 +576,9 @@ start(struct machine *m)
 {
 	const struct lower_plan *p = m->c->p;
 
-	m->state = talloc_array(NULL, struct state, (size_t)p->nbuffers + 1);
-	m->posted = talloc_array(m->state, int32_t, (size_t)p->ncolls + 1);
-	m->touch = talloc_array(m->state, struct touch, (size_t)lower_most_accesses(p));
-	if (!m->state || !m->posted || !m->touch)
-		out_of_memory();
+	m->state = ARRAY_NEW(m->scratch, struct state, (size_t)p->nbuffers + 1);
+	m->posted = ARRAY_NEW(m->scratch, int32_t, (size_t)p->ncolls + 1);
+	m->touch = ARRAY_NEW(m->scratch, struct touch, (size_t)lower_most_accesses(p));
 	find_ranges(m);
 	for (int i = 0; i < p->ncolls; i++)
 		m->posted[i] = NOT_POSTED;
@@ -598,7 +594,7 @@ start(struct machine *m)
 void
 check_memory(struct check *c)
 {
-	struct machine m = {.c = c, .loop = NONE};
+	struct machine m = {.c = c, .scratch = talloc_new(NULL), .loop = NONE};
 
 	start(&m);
 	for (int i = 0; i < c->p->nactions; i++)
@@ -607,5 +603,5 @@ check_memory(struct check *c)
 		else
 			run_action(&m, i);
 	check_end(&m);
-	talloc_free(m.state);
+	talloc_free(m.scratch);
 }

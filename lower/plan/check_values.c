@@ -5,6 +5,7 @@
  */
 #include "lower/plan/check.h"
 
+#include "ir/base/array.h"
 #include "lower/plan/byte_map.h"
 
 #include <inttypes.h>
@@ -239,13 +240,12 @@ check_lives(struct check *c)
 {
 	const struct lower_plan *p = c->p;
 	const size_t room = 2 * (size_t)p->nbuffers + 1;
+	void *scratch = talloc_new(NULL);
 	const struct storage_buffer **list =
-		talloc_array(NULL, const struct storage_buffer *, room);
-	uint64_t *offset = talloc_array(list, uint64_t, room);
+		ARRAY_NEW(scratch, const struct storage_buffer *, room);
+	uint64_t *offset = ARRAY_NEW(scratch, uint64_t, room);
 	int n = 0;
 
-	if (!list || !offset)
-		out_of_memory();
 	for (int i = 0; i < p->nbuffers; i++) {
 		const struct storage_buffer *b = &p->buffer[i];
 		if (b->first < 0)
@@ -256,7 +256,7 @@ check_lives(struct check *c)
 		list[n++] = b;
 	}
 	qsort(list, (size_t)n, sizeof *list, by_first);
-	struct byte_map *map = byte_map_create(list, offset, 2 * (uint32_t)n);
+	struct byte_map *map = byte_map_create(scratch, offset, 2 * (uint32_t)n);
 	for (int i = 0; i < n; i++) {
 		const int at = (int)(list[i] - p->buffer);
 		const struct byte_range r = byte_map_range(map, list[i]->offset, end_of(list[i]));
@@ -271,7 +271,7 @@ check_lives(struct check *c)
 		}
 		byte_map_set(map, r, at);
 	}
-	talloc_free(list);
+	talloc_free(scratch);
 }
 
 static void
@@ -294,10 +294,8 @@ void
 check_values(struct check *c)
 {
 	const struct lower_plan *p = c->p;
-	struct user *user = talloc_zero_array(NULL, struct user, (size_t)p->nbuffers + 1);
+	struct user *user = ARRAY_ZERO(NULL, struct user, (size_t)p->nbuffers + 1);
 
-	if (!user)
-		out_of_memory();
 	for (int i = 0; i < p->nvalues; i++) {
 		const struct lower_value *v = &p->value[i];
 		if (v->value)
@@ -317,5 +315,5 @@ check_values(struct check *c)
 	check_scratch(c);
 	check_lives(c);
 	check_arena(c);
-	talloc_free(user);
+	array_free(user);
 }

@@ -1,6 +1,7 @@
 /* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
 #include "lower/plan/build.h"
 
+#include "ir/base/array.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
 
@@ -13,10 +14,8 @@ plan_add_action(
 	struct lower_plan *p, enum lower_action_kind kind, const struct ir_op *op, int32_t at)
 {
 	if (p->nactions % PLAN_GROWTH == 0)
-		p->action = talloc_realloc(
+		p->action = ARRAY_RESIZE(
 			p, p->action, struct lower_action, (size_t)p->nactions + PLAN_GROWTH);
-	if (!p->action)
-		out_of_memory();
 	struct lower_action *a = &p->action[p->nactions++];
 	*a = (struct lower_action){.kind = kind,
 		.at = at,
@@ -34,10 +33,8 @@ int32_t
 plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer)
 {
 	if (p->nvalues % PLAN_GROWTH == 0)
-		p->value = talloc_realloc(
+		p->value = ARRAY_RESIZE(
 			p, p->value, struct lower_value, (size_t)p->nvalues + PLAN_GROWTH);
-	if (!p->value)
-		out_of_memory();
 	p->value[p->nvalues] = (struct lower_value){.value = v, .buffer = buffer};
 	if (v)
 		((struct ir_value *)v)->mark = (uint32_t)p->nvalues + 1;

@@ -6,6 +6,8 @@
  */
 #include "lower/plan/build.h"
 
+#include "ir/base/array.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -22,7 +24,7 @@ struct waiter {
 static void
 wait_for(struct waiter *w, int at, int32_t before)
 {
-	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
+	w->out = ARRAY_RESIZE(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
 	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT,
 		.at = before - 1,
 		.op = w->p->coll[w->pending[at]].op,
@@ -91,7 +93,7 @@ walk(struct waiter *w, const struct lower_action *a)
 		wait_all(w, w->loop_start, a->at);
 	wait_before_row(w, a);
 	wait_before(w, a);
-	w->out = talloc_realloc(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
+	w->out = ARRAY_RESIZE(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
 	w->out[w->nout++] = *a;
 	if (a->kind == LOWER_POST)
 		w->pending[w->npending++] = a->coll;
@@ -105,15 +107,13 @@ plan_waits(struct plan_build *b)
 
 	const size_t room = (size_t)lower_most_accesses(b->p);
 
-	w.list = talloc_array(scratch, struct lower_access, room);
-	w.other = talloc_array(scratch, struct lower_access, room);
-	w.pending = talloc_array(scratch, int, (size_t)b->p->ncolls + 1);
-	if (!w.list || !w.other || !w.pending)
-		out_of_memory();
+	w.list = ARRAY_NEW(scratch, struct lower_access, room);
+	w.other = ARRAY_NEW(scratch, struct lower_access, room);
+	w.pending = ARRAY_NEW(scratch, int, (size_t)b->p->ncolls + 1);
 	for (int i = 0; i < b->p->nactions; i++)
 		walk(&w, &b->p->action[i]);
 	wait_all(&w, 0, (int32_t)(2 * b->order->n + 2));
-	talloc_free(b->p->action);
+	array_free(b->p->action);
 	b->p->action = w.out;
 	b->p->nactions = w.nout;
 	talloc_free(scratch);

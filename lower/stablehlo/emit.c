@@ -10,6 +10,7 @@
  * argument is, and where it starts, stands at it as dopt.input, dopt.param or dopt.state; on a mesh
  * dopt.mesh and dopt.type say how the replicas share the tensors.
  */
+#include "ir/base/array.h"
 #include "lower/stablehlo/hlo.h"
 #include "lower/stablehlo/stablehlo.h"
 
@@ -187,9 +188,7 @@ collect_results(const struct ir_func *f, const void *owner, int *n)
 
 	IR_FOR_OPS (op, &f->body)
 		count += op->code == OP_output || op->code == OP_update;
-	struct result *r = talloc_array(owner, struct result, (size_t)count + 1);
-	if (!r)
-		out_of_memory();
+	struct result *r = ARRAY_NEW(owner, struct result, (size_t)count + 1);
 	*n = 0;
 	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_output)
@@ -300,10 +299,8 @@ write_head(struct hlo *h, const struct ir_func *f, const struct result *r, int n
 static void
 write_return(struct hlo *h, const struct result *r, int n)
 {
-	struct hlo_value *in = talloc_array(h->scratch, struct hlo_value, (size_t)n + 1);
+	struct hlo_value *in = ARRAY_NEW(h->scratch, struct hlo_value, (size_t)n + 1);
 
-	if (!in)
-		out_of_memory();
 	for (int i = 0; i < n; i++)
 		in[i] = *hlo_of(h, r[i].value);
 	hlo_write(h, &(struct hlo_op){.name = "func.return", .in = in, .nin = n});
@@ -350,9 +347,7 @@ write_module(struct hlo *h, struct ir_func *f)
 	const uint32_t values = number_values(&f->body, 0);
 	struct result *r = collect_results(f, h, &n);
 
-	h->value = talloc_zero_array(h, struct hlo_value, (size_t)values + 1);
-	if (!h->value)
-		out_of_memory();
+	h->value = ARRAY_ZERO(h, struct hlo_value, (size_t)values + 1);
 	write_head(h, f, r, n);
 	const bool ok = write_block(h, &f->body);
 	write_return(h, r, n);

@@ -1,6 +1,7 @@
 /* Ops that StableHLO has as they are, or that no form describes: a function each. */
 #include "lower/stablehlo/hlo.h"
 
+#include "ir/base/array.h"
 #include "ir/ops/literal.h"
 #include "ir/ops/order.h"
 
@@ -90,9 +91,7 @@ elements_text(struct hlo *h, const struct hlo_value *type, const unsigned char *
 		inner[d] = n *= type->dim[d];
 	if (t != IR_bool && n > SHORT_LITERAL) {
 		const size_t size = (size_t)n * ir_dtype_bytes(t);
-		char *s = talloc_array(h->scratch, char, 2 * size + 1);
-		if (!s)
-			out_of_memory();
+		char *s = ARRAY_NEW(h->scratch, char, 2 * size + 1);
 		for (size_t i = 0; i < size; i++)
 			sprintf(s + 2 * i, "%02X", bytes[i]);
 		return hlo_text(h, "dense<\"0x%s\"> : %s", s, hlo_type_text(h, type));

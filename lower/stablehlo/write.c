@@ -1,6 +1,8 @@
 /* The text of StableHLO in generic form: types, attributes, constants, ops. */
 #include "lower/stablehlo/hlo.h"
 
+#include "ir/base/array.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,14 +20,12 @@ enum { TEXT_START = 1 << 16 };
 static void
 make_room(struct hlo *h, size_t n)
 {
-	const size_t has = h->text ? talloc_get_size(h->text) : 0;
+	const size_t has = h->text ? array_bytes(h->text) : 0;
 
 	if (h->used + n < has)
 		return;
-	h->text = talloc_realloc(
-		h, h->text, char, h->used + n < TEXT_START ? TEXT_START : 2 * (h->used + n));
-	if (!h->text)
-		out_of_memory();
+	h->text = array_resize(h, h->text,
+		h->used + n < TEXT_START ? TEXT_START : 2 * (h->used + n), 1, "a StableHLO text");
 }
 
 static void
@@ -58,16 +58,28 @@ hlo_print(struct hlo *h, const char *format, ...)
 	h->used += (size_t)n;
 }
 
+/* A text as long as needed: one constant may have more than talloc gives out. */
+static char *
+text_create(const void *owner, const char *format, va_list args)
+{
+	va_list again;
+
+	va_copy(again, args);
+	const size_t n = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+	char *s = array_create(owner, n, 1, "a StableHLO text");
+	vsnprintf(s, n, format, again);
+	va_end(again);
+	return s;
+}
+
 const char *
 hlo_text(struct hlo *h, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	const char *s = talloc_vasprintf(h->scratch, format, args);
+	char *s = text_create(h->scratch, format, args);
 	va_end(args);
-	if (!s)
-		out_of_memory();
 	return s;
 }
 

@@ -1,6 +1,7 @@
 /* The table of what ops are to kernels, and what is asked of it. What an op is: role.c. */
 #include "passes/fuse/fuse.h"
 
+#include "ir/base/array.h"
 #include "passes/fuse/role.h"
 
 #include <assert.h>
@@ -43,10 +44,8 @@ count_operands(const struct ir_block *b, uint32_t *nops)
 static uint32_t *
 number_values(const void *owner, const struct ir_block *b, uint32_t nops)
 {
-	uint32_t *number = talloc_array(owner, uint32_t, nops + 1u), n = 0;
+	uint32_t *number = ARRAY_NEW(owner, uint32_t, nops + 1u), n = 0;
 
-	if (!number)
-		out_of_memory();
 	IR_FOR_OPS (op, b) {
 		number[op->order] = n;
 		n += op->nresults;
@@ -83,11 +82,9 @@ fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block 
 	if (!t)
 		out_of_memory();
 	const uint32_t noperands = count_operands(b, &t->nops);
-	t->role = talloc_array(t, struct fuse_role, t->nops + 1u);
-	t->first = talloc_array(t, uint32_t, t->nops + 1u);
-	t->operand = talloc_array(t, struct operand, noperands + 1u);
-	if (!t->role || !t->first || !t->operand)
-		out_of_memory();
+	t->role = ARRAY_NEW(t, struct fuse_role, t->nops + 1u);
+	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);
+	t->operand = ARRAY_NEW(t, struct operand, noperands + 1u);
 	struct arena *a = arena_create(t);
 	IR_FOR_OPS (op, b) {
 		t->role[op->order] = fuse_role(m, a, op);
@@ -96,7 +93,7 @@ fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block 
 	talloc_free(a);
 	uint32_t *number = number_values(t, b, t->nops);
 	fill_operands(t, b, number);
-	talloc_free(number);
+	array_free(number);
 	return t;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "passes/fusion/opfuse.h"
 
+#include "ir/base/array.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,11 +240,9 @@ static void
 sort_block(struct apply *a)
 {
 	struct opfuse *u = a->u;
-	struct node *node = talloc_zero_array(u, struct node, 2u * u->nops + 1);
-	uint32_t *heap = talloc_array(u, uint32_t, 2u * u->nops + 1), n = 0, ready = 0, placed = 0;
+	struct node *node = ARRAY_ZERO(u, struct node, 2u * u->nops + 1);
+	uint32_t *heap = ARRAY_NEW(u, uint32_t, 2u * u->nops + 1), n = 0, ready = 0, placed = 0;
 
-	if (!node || !heap)
-		out_of_memory();
 	IR_FOR_OPS (op, u->block)
 		node[n++] = (struct node){op, op->order, count_waits(op)};
 	qsort(node, n, sizeof *node, by_key);
@@ -260,8 +260,23 @@ sort_block(struct apply *a)
 	}
 	assert(placed == n && "no kernel waits for itself");
 	(void)placed;
-	talloc_free(node);
-	talloc_free(heap);
+	array_free(node);
+	array_free(heap);
+}
+
+/* The flags of all kernels in one array, and where each has its own. */
+static bool **
+live_create(struct opfuse *u)
+{
+	bool **live = ARRAY_NEW(u, bool *, u->nops);
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < u->nops; k++)
+		n += u->kernel[k].n;
+	bool *next = ARRAY_ZERO(u, bool, n);
+	for (uint32_t k = 0; k < u->nops; next += u->kernel[k++].n)
+		live[k] = next;
+	return live;
 }
 
 void
@@ -269,17 +284,10 @@ opfuse_apply(struct opfuse *u)
 {
 	struct apply a = {.u = u};
 
-	a.live = talloc_zero_array(u, bool *, u->nops + 1);
-	a.out = talloc_zero_array(u, bool, u->nops + 1);
-	a.fuse = talloc_zero_array(u, struct ir_op *, u->nops + 1);
-	a.now = talloc_zero_array(u, struct ir_value *, u->nops + 1);
-	if (!a.live || !a.out || !a.fuse || !a.now)
-		out_of_memory();
-	for (uint32_t k = 0; k < u->nops; k++) {
-		a.live[k] = talloc_zero_array(a.live, bool, u->kernel[k].n + 1);
-		if (!a.live[k])
-			out_of_memory();
-	}
+	a.live = live_create(u);
+	a.out = ARRAY_ZERO(u, bool, u->nops);
+	a.fuse = ARRAY_ZERO(u, struct ir_op *, u->nops);
+	a.now = ARRAY_ZERO(u, struct ir_value *, u->nops);
 	find_live(&a);
 	for (uint32_t k = 0; k < u->nops; k++)
 		if (u->kernel[k].n > 1)

@@ -12,6 +12,7 @@
  * where all that b reads stands before a: all its results are there earlier, but those of a wait
  * for b, so not where a collective reads from a.
  */
+#include "ir/base/array.h"
 #include "ir/loops/scheme.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/fusion/opfuse.h"
@@ -195,10 +196,8 @@ largest_first(const void *a, const void *b)
 static struct tensor *
 by_size(struct opfuse *u)
 {
-	struct tensor *t = talloc_array(u, struct tensor, u->nops + 1);
+	struct tensor *t = ARRAY_NEW(u, struct tensor, u->nops + 1);
 
-	if (!t)
-		out_of_memory();
 	for (uint32_t i = 0; i < u->nops; i++)
 		t[i] = (struct tensor){u->bytes[i], i};
 	qsort(t, u->nops, sizeof *t, largest_first);
@@ -227,7 +226,7 @@ join_siblings(struct opfuse *u)
 	for (uint32_t i = 0; i < u->nops; i++)
 		if (!fuse_is_scalar(u->op[t[i].op]))
 			join_readers(u, t[i].op);
-	talloc_free(t);
+	array_free(t);
 }
 
 /* ---- copies ---- */
@@ -361,7 +360,7 @@ remark_missed(struct opfuse *u)
 			op_name((enum op_code)u->op[u->kernel[in[0]].place]->code), why);
 		left--;
 	}
-	talloc_free(t);
+	array_free(t);
 }
 
 void

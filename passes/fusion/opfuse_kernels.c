@@ -1,4 +1,5 @@
 /* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
+#include "ir/base/array.h"
 #include "ir/ops/form.h"
 #include "passes/fusion/opfuse.h"
 
@@ -109,14 +110,14 @@ find_readers(struct opfuse *u)
 	uint32_t uses = 0;
 
 	/* Counts stand two places further on, so that filling in leaves the ends behind. */
-	u->first = room_for(u, sizeof *u->first, u->nops + 2u);
+	u->first = ARRAY_ZERO(u, uint32_t, u->nops + 3u);
 	for (uint32_t i = 0; i < u->nops; i++)
 		for (int j = 0; j < u->op[i]->noperands; j++, uses++)
 			if (maker_of(u, u->op[i], j))
 				u->first[maker_of(u, u->op[i], j)->order + 2]++;
 	for (uint32_t i = 2; i <= u->nops; i++)
 		u->first[i] += u->first[i - 1];
-	u->reader = room_for(u, sizeof *u->reader, uses);
+	u->reader = ARRAY_NEW(u, uint32_t, uses);
 	for (uint32_t i = 0; i < u->nops; i++)
 		for (int j = 0; j < u->op[i]->noperands; j++)
 			if (maker_of(u, u->op[i], j))
@@ -133,13 +134,13 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 	u->block = &ir_func_find(m, "main")->body;
 	u->nops = ir_block_number(u->block);
 	u->table = fuse_table_create(u, m, u->block);
-	u->op = room_for(u, sizeof *u->op, u->nops);
-	u->kernel = room_for(u, sizeof *u->kernel, u->nops);
-	u->home = room_for(u, sizeof *u->home, u->nops);
-	u->copies = room_for(u, sizeof *u->copies, u->nops);
-	u->bytes = room_for(u, sizeof *u->bytes, u->nops);
-	u->heavy = room_for(u, sizeof *u->heavy, u->nops);
-	u->stamp = room_for(u, sizeof *u->stamp, u->nops);
+	u->op = ARRAY_NEW(u, struct ir_op *, u->nops);
+	u->kernel = ARRAY_NEW(u, struct opfuse_kernel, u->nops);
+	u->home = ARRAY_NEW(u, uint32_t, u->nops);
+	u->copies = ARRAY_ZERO(u, uint32_t *, u->nops);
+	u->bytes = ARRAY_ZERO(u, double, u->nops);
+	u->heavy = ARRAY_ZERO(u, bool, u->nops);
+	u->stamp = ARRAY_ZERO(u, uint32_t, u->nops);
 	IR_FOR_OPS (op, u->block) {
 		const uint32_t i = op->order;
 		u->op[i] = op;
@@ -371,7 +372,7 @@ add_readers(struct opfuse *u, uint32_t k, uint32_t **list, uint32_t n)
 bool
 opfuse_path(struct opfuse *u, uint32_t a, uint32_t b)
 {
-	uint32_t *list = room_for(u, sizeof *list, u->nops);
+	uint32_t *list = ARRAY_NEW(u, uint32_t, u->nops + 1u);
 	bool found = false;
 
 	u->now++;
@@ -388,6 +389,6 @@ opfuse_path(struct opfuse *u, uint32_t a, uint32_t b)
 		for (uint32_t j = before; j < n; j++)
 			found |= list[j] == b;
 	}
-	talloc_free(list);
+	array_free(list);
 	return found;
 }

@@ -24,6 +24,8 @@
  */
 #include "passes/fusion/opfuse.h"
 
+#include "ir/base/array.h"
+
 #include <stdlib.h>
 #include <talloc.h>
 
@@ -318,17 +320,15 @@ largest_first(const void *a, const void *b, void *data)
 static void
 fuse_all_siblings(struct opfuse *u)
 {
-	uint32_t *op = talloc_array(u, uint32_t, u->nops + 1);
+	uint32_t *op = ARRAY_NEW(u, uint32_t, u->nops + 1);
 
-	if (!op)
-		out_of_memory();
 	for (uint32_t i = 0; i < u->nops; i++)
 		op[i] = i;
 	qsort_r(op, u->nops, sizeof *op, largest_first, u);
 	for (uint32_t i = 0; i < u->nops; i++)
 		if (!fuse_is_scalar(u->op[op[i]]))
 			fuse_siblings(u, op[i]);
-	talloc_free(op);
+	array_free(op);
 }
 
 /* A kernel becomes part of a reduction that reads it, and leaves its own result too. */

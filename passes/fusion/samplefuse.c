@@ -12,8 +12,9 @@
  *
  * Right because a fuse means its body.
  */
-#include "passes/fuse/fuse.h"
+#include "ir/base/array.h"
 #include "ir/base/mix.h"
+#include "passes/fuse/fuse.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -260,10 +261,10 @@ set_up(struct sampler *s, struct ir_block *b)
 {
 	s->n = ir_block_number(b);
 	s->table = fuse_table_create(s->run->scratch, s->m, b);
-	s->op = must_have(talloc_array(s->run->scratch, struct ir_op *, s->n + 1u));
-	s->group = must_have(talloc_array(s->run->scratch, struct group *, s->n + 1u));
-	s->seen = must_have(talloc_zero_array(s->run->scratch, uint32_t, s->n + 1u));
-	s->stack = must_have(talloc_array(s->run->scratch, uint32_t, s->n + 1u));
+	s->op = ARRAY_NEW(s->run->scratch, struct ir_op *, s->n + 1u);
+	s->group = ARRAY_NEW(s->run->scratch, struct group *, s->n + 1u);
+	s->seen = ARRAY_ZERO(s->run->scratch, uint32_t, s->n + 1u);
+	s->stack = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 1u);
 	IR_FOR_OPS (op, b) {
 		struct group *g = must_have(talloc(s->run->scratch, struct group));
 		g->n = 1;

@@ -12,9 +12,10 @@
  *
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
+#include "ir/base/array.h"
 #include "ir/memory/storage.h"
-#include "passes/search/joint.h"
 #include "passes/fusion/tensorfuse.h"
+#include "passes/search/joint.h"
 
 #include <talloc.h>
 
@@ -97,7 +98,7 @@ merge(struct fuser *f, struct bucket *k)
 	struct ir_op *last = k->member[k->fill.members - 1];
 	int total = k->noperands, at = 0;
 
-	struct ir_value **operand = talloc_array(f->run->scratch, struct ir_value *, (size_t)total);
+	struct ir_value **operand = ARRAY_NEW(f->run->scratch, struct ir_value *, (size_t)total);
 	for (int i = 0; i < k->fill.members; i++)
 		for (int j = 0; j < k->member[i]->noperands; j++)
 			operand[at++] = ir_operand(k->member[i], j);
@@ -169,7 +170,7 @@ put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
 		k->number = ++f->filled;
 		fill->cycle = fuse_policy_cycle(&f->policy, op);
 	}
-	k->member = talloc_realloc(
+	k->member = ARRAY_RESIZE(
 		f->run->scratch, k->member, struct ir_op *, (size_t)fill->members + 1);
 	k->member[fill->members++] = op;
 	op->mark = k->number;

@@ -14,6 +14,7 @@
  */
 #include "passes/fusion/tensorfuse.h"
 
+#include "ir/base/array.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <math.h>
@@ -97,8 +98,7 @@ result_times(struct pass_run *run, struct ir_module *m)
 	if (!t)
 		return NULL;
 	const struct ir_block *block = &ir_func_find(m, "main")->body;
-	double *end =
-		talloc_zero_array(run->scratch, double, block->last ? block->last->order + 1 : 1);
+	double *end = ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
 	for (uint32_t i = 0; i < t->n; i++) {
 		double *x = &end[t->event[i].op->order];
 		*x = fmax(*x, t->event[i].end);
@@ -116,7 +116,7 @@ ready_times(struct pass_run *run, struct ir_module *m)
 	if (!end)
 		return NULL;
 	double *ready =
-		talloc_zero_array(run->scratch, double, block->last ? block->last->order + 1 : 1);
+		ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->noperands; i++) {
 			const struct ir_op *maker = maker_of(m, ir_operand(op, i));

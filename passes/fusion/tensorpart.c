@@ -14,6 +14,7 @@
  *  - fixed: the same number for all.
  *  - joint: the search of `joint` with this move alone.
  */
+#include "ir/base/array.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/search/joint.h"
 
@@ -49,9 +50,7 @@ list_messages(struct parter *p, struct ir_block *b)
 {
 	uint32_t n = ir_block_number(b);
 
-	p->message = talloc_zero_array(p->run->scratch, struct message, n);
-	if (!p->message)
-		out_of_memory();
+	p->message = ARRAY_ZERO(p->run->scratch, struct message, n);
 	IR_FOR_OPS (op, b) {
 		struct message *x = &p->message[p->n];
 		if (may_part(op) && cost_op_collective(p->m, op, &x->of)) {
@@ -208,9 +207,7 @@ part_by_replay(struct parter *p)
 
 	if (!plan || !find_exposed(p, model))
 		return false;
-	struct message **order = talloc_array(run->scratch, struct message *, p->n + 1);
-	if (!order)
-		out_of_memory();
+	struct message **order = ARRAY_NEW(run->scratch, struct message *, p->n + 1);
 	for (uint32_t i = 0; i < p->n; i++)
 		order[i] = &p->message[i];
 	qsort(order, p->n, sizeof *order, by_exposed);

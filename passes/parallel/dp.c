@@ -16,6 +16,7 @@
  * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
  * report. Works on forward steps and on steps with gradients alike.
  */
+#include "ir/base/array.h"
 #include "ir/ops/form.h"
 #include "ir/ops/special.h"
 #include "passes/parallel/dp.h"
@@ -456,9 +457,7 @@ number_values(struct dp *p, const struct ir_block *block)
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = ++n;
-	p->sliced = talloc_zero_array(p->run->scratch, struct sliced *, n + 1u);
-	if (!p->sliced)
-		out_of_memory();
+	p->sliced = ARRAY_ZERO(p->run->scratch, struct sliced *, n + 1u);
 }
 
 bool

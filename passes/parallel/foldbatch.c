@@ -24,6 +24,8 @@
  */
 #include "passes/parallel/foldbatch_op.h"
 
+#include "ir/base/array.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -76,9 +78,7 @@ foldbatch_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 static void
 remember(struct foldbatch *p, struct ir_value *apart, struct ir_value *whole, int at)
 {
-	p->folded = talloc_realloc(p->run->scratch, p->folded, struct folded, p->n + 1);
-	if (!p->folded)
-		out_of_memory();
+	p->folded = ARRAY_RESIZE(p->run->scratch, p->folded, struct folded, p->n + 1);
 	p->folded[p->n++] = (struct folded){whole, at};
 	apart->mark = p->n;
 }

@@ -15,6 +15,8 @@
  */
 #include "passes/pass.h"
 
+#include "ir/base/array.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -123,9 +125,7 @@ number_values(struct pass_run *run, struct ir_block *b)
 
 	while (size < n * TABLE_SLACK)
 		size *= 2;
-	struct table t = {talloc_zero_array(run->scratch, struct ir_op *, size), size - 1};
-	if (!t.slot)
-		out_of_memory();
+	struct table t = {ARRAY_ZERO(run->scratch, struct ir_op *, size), size - 1};
 	IR_FOR_OPS_SAFE (op, b) {
 		if (op->body)
 			number_values(run, op->body);
@@ -139,7 +139,7 @@ number_values(struct pass_run *run, struct ir_block *b)
 		ir_op_erase(op);
 		pass_count(run, "ops merged", 1);
 	}
-	talloc_free(t.slot);
+	array_free(t.slot);
 }
 
 static bool

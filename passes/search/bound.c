@@ -68,16 +68,16 @@ bound_create(const struct plan *p)
 
 	for (uint32_t i = 0; i < n; i++)
 		edges += plan_node(p, plan_at(p, i)).npreds;
-	b->message = NEW_ARRAY(b, bool, n);
-	b->duration = NEW_ARRAY(b, replay_time, n);
-	b->head = NEW_ARRAY(b, replay_time, n);
-	b->tail = NEW_ARRAY(b, replay_time, n);
-	b->first_pred = NEW_ARRAY(b, uint32_t, n + 1);
-	b->pred = NEW_ARRAY(b, uint32_t, edges);
-	b->first_reader = NEW_ARRAY(b, uint32_t, n + 1);
-	b->reader = NEW_ARRAY(b, uint32_t, edges);
-	b->stack = NEW_ARRAY(b, uint32_t, n);
-	b->stamp = must_have(talloc_zero_array(b, uint32_t, n + 1));
+	b->message = ARRAY_NEW(b, bool, n);
+	b->duration = ARRAY_NEW(b, replay_time, n);
+	b->head = ARRAY_NEW(b, replay_time, n);
+	b->tail = ARRAY_NEW(b, replay_time, n);
+	b->first_pred = ARRAY_NEW(b, uint32_t, n + 1);
+	b->pred = ARRAY_NEW(b, uint32_t, edges);
+	b->first_reader = ARRAY_NEW(b, uint32_t, n + 1);
+	b->reader = ARRAY_NEW(b, uint32_t, edges);
+	b->stack = ARRAY_NEW(b, uint32_t, n);
+	b->stamp = ARRAY_ZERO(b, uint32_t, n + 1);
 	b->first_pred[0] = edges = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct plan_node k = plan_node(p, plan_at(p, i));
@@ -144,10 +144,10 @@ static replay_time
 one_machine(const struct bound *b, bool message)
 {
 	void *scratch = talloc_new(NULL);
-	struct job *job = NEW_ARRAY(scratch, struct job, b->n);
-	replay_time *left = NEW_ARRAY(scratch, replay_time, b->n), now = 0, bound = 0;
-	struct fine_heap ready = {NEW_ARRAY(scratch, struct fine_heap_entry, b->n),
-		NEW_ARRAY(scratch, uint32_t, b->n), 0};
+	struct job *job = ARRAY_NEW(scratch, struct job, b->n);
+	replay_time *left = ARRAY_NEW(scratch, replay_time, b->n), now = 0, bound = 0;
+	struct fine_heap ready = {ARRAY_NEW(scratch, struct fine_heap_entry, b->n),
+		ARRAY_NEW(scratch, uint32_t, b->n), 0};
 	uint32_t n = 0, next = 0;
 
 	for (uint32_t i = 0; i < b->n; i++) {

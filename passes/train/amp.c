@@ -24,8 +24,9 @@
  *
  * Changes element types alone, so it does not matter which layouts there are. Must run before grad.
  */
-#include "passes/train/amp.h"
+#include "ir/base/array.h"
 #include "passes/pass.h"
+#include "passes/train/amp.h"
 #include "passes/train/total.h"
 
 #include <string.h>
@@ -344,9 +345,7 @@ number_values(struct amp *a, struct ir_block *block)
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = n++;
-	a->known = talloc_zero_array(a->run->scratch, struct known, n + 1u);
-	if (!a->known)
-		out_of_memory();
+	a->known = ARRAY_ZERO(a->run->scratch, struct known, n + 1u);
 }
 
 static bool

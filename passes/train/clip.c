@@ -9,6 +9,7 @@
  * is f64. One gradient that is not finite makes some of the shortened ones so, too: mixed precision
  * then leaves the step out.
  */
+#include "ir/base/array.h"
 #include "passes/train/optimizer.h"
 #include "passes/train/total.h"
 
@@ -19,10 +20,8 @@ clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n)
 {
 	struct ir_builder *b = &s->b;
 	enum ir_dtype wide = IR_f32;
-	struct ir_value **square = talloc_array(s->run->scratch, struct ir_value *, (size_t)n);
+	struct ir_value **square = ARRAY_NEW(s->run->scratch, struct ir_value *, (size_t)n);
 
-	if (!square)
-		out_of_memory();
 	for (int i = 0; i < n; i++)
 		if (gradient[i]->type->dtype == IR_f64)
 			wide = IR_f64;

@@ -19,10 +19,11 @@
  * loss depends on through integers alone has none: an error that names the way.
  * Must not touch the forward ops: they stay as they are, in their order.
  */
+#include "ir/base/array.h"
+#include "passes/parallel/reshard.h"
+#include "passes/pass.h"
 #include "passes/train/adjoint.h"
 #include "passes/train/amp.h"
-#include "passes/pass.h"
-#include "passes/parallel/reshard.h"
 #include "passes/train/total.h"
 
 #include <string.h>
@@ -264,11 +265,9 @@ number_values(struct sweep *s, struct ir_block *block)
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].mark = n++;
 	s->nvalues = n;
-	s->grad = talloc_zero_array(s->run->scratch, struct ir_value *, n + 1u);
-	s->left = talloc_zero_array(s->run->scratch, uint32_t, n + 1u);
-	s->wanted = talloc_zero_array(s->run->scratch, bool, n + 1u);
-	if (!s->grad || !s->left || !s->wanted)
-		out_of_memory();
+	s->grad = ARRAY_ZERO(s->run->scratch, struct ir_value *, n + 1u);
+	s->left = ARRAY_ZERO(s->run->scratch, uint32_t, n + 1u);
+	s->wanted = ARRAY_ZERO(s->run->scratch, bool, n + 1u);
 	IR_FOR_OPS (op, block) {
 		for (int j = 0; j < op->noperands; j++)
 			s->left[ir_operand(op, j)->mark]++;
@@ -309,10 +308,8 @@ enum { WAY_SHOWN = 6 };
 static struct ir_op **
 find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
 {
-	struct ir_op **way = talloc_zero_array(s->run->scratch, struct ir_op *, s->nvalues + 1u);
+	struct ir_op **way = ARRAY_ZERO(s->run->scratch, struct ir_op *, s->nvalues + 1u);
 
-	if (!way)
-		out_of_memory();
 	for (struct ir_op *op = last; op; op = op->prev) {
 		bool leads = op == loss;
 		for (int i = 0; i < op->nresults; i++)

@@ -1,6 +1,7 @@
 /* What the optimizer passes share. */
 #include "passes/train/optimizer.h"
 
+#include "ir/base/array.h"
 #include "passes/train/amp.h"
 #include "passes/train/total.h"
 
@@ -33,9 +34,7 @@ find_gradients(struct optimizer_step *s, int *n)
 	IR_FOR_OPS (op, s->b.block) {
 		if (!is_gradient(op))
 			continue;
-		g = talloc_realloc(s->run->scratch, g, struct ir_value *, (size_t)*n + 1);
-		if (!g)
-			out_of_memory();
+		g = ARRAY_RESIZE(s->run->scratch, g, struct ir_value *, (size_t)*n + 1);
 		g[(*n)++] = ir_operand(op, 0);
 	}
 	return g;
@@ -49,12 +48,10 @@ static bool
 test_gradients(struct optimizer_step *s, struct ir_value *const *g, int n)
 {
 	struct ir_value *state = amp_finite(s->b.m);
-	struct ir_value **nothing = talloc_array(s->run->scratch, struct ir_value *, (size_t)n);
+	struct ir_value **nothing = ARRAY_NEW(s->run->scratch, struct ir_value *, (size_t)n);
 
 	if (!state)
 		return true;
-	if (!nothing)
-		out_of_memory();
 	for (int i = 0; i < n; i++)
 		nothing[i] = total_convert(&s->b, ir_build2(&s->b, OP_sub, g[i], g[i]), IR_f32);
 	struct ir_value *sum = s->b.failed ? NULL : total_of_all(&s->b, nothing, n);
@@ -205,10 +202,8 @@ compare_params(const void *a, const void *b)
 static struct params
 collect_params(const void *owner, struct ir_block *block)
 {
-	struct params p = {talloc_array(owner, struct ir_op *, ir_block_number(block) + 1u), 0};
+	struct params p = {ARRAY_NEW(owner, struct ir_op *, ir_block_number(block) + 1u), 0};
 
-	if (!p.op)
-		out_of_memory();
 	IR_FOR_OPS (op, block)
 		if (op->code == OP_param)
 			p.op[p.n++] = op;

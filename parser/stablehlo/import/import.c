@@ -3,6 +3,7 @@
  * is a param (floating point) or a state (the others) with an update, the rest are inputs and
  * outputs. Functions that it calls are put in place.
  */
+#include "ir/base/array.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
 #include "parser/stablehlo/import/known.h"
@@ -212,10 +213,8 @@ make_update(struct import *im, const struct step *s, uint32_t i)
 static bool
 make_results(struct import *im, const struct step *s)
 {
-	bool *carried = talloc_zero_array(s->in, bool, (size_t)s->nresults + 1), ok = true;
+	bool *carried = ARRAY_ZERO(im->missing, bool, (size_t)s->nresults + 1), ok = true;
 
-	if (!carried)
-		out_of_memory();
 	im->builder.loc = s->b->last->loc;
 	im->symbols = ptr_map_create(im->missing); /* outputs may be called as arguments are */
 	for (uint32_t i = 0; i < s->b->nargs; i++)
@@ -242,11 +241,9 @@ make_step(struct import *im, const struct mlir_op *func)
 	if (!s.b->last)
 		return import_error(im, func, "@%s has no body", function_name(func));
 	s.nresults = s.b->last->noperands;
-	s.in = talloc_zero_array(im->missing, struct import_value, (size_t)s.b->nargs + 1);
-	s.out = talloc_zero_array(im->missing, struct import_value, (size_t)s.nresults + 1);
-	s.carried = talloc_zero_array(im->missing, int, (size_t)s.b->nargs + 1);
-	if (!s.in || !s.out || !s.carried)
-		out_of_memory();
+	s.in = ARRAY_ZERO(im->missing, struct import_value, (size_t)s.b->nargs + 1);
+	s.out = ARRAY_ZERO(im->missing, struct import_value, (size_t)s.nresults + 1);
+	s.carried = ARRAY_ZERO(im->missing, int, (size_t)s.b->nargs + 1);
 	if (!import_carried(im, func, s.carried) || !spmd_begin(im, func))
 		return false;
 	for (uint32_t i = 0; i < s.b->nargs; i++)

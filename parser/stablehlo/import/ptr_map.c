@@ -1,6 +1,8 @@
 /* A map from pointers to pointers: open addressing, at most half full. */
 #include "parser/stablehlo/import/import.h"
 
+#include "ir/base/array.h"
+
 #include <talloc.h>
 
 struct ptr_map {
@@ -13,10 +15,8 @@ struct ptr_map {
 static struct ptr_slot *
 make_slots(struct ptr_map *m, size_t n)
 {
-	struct ptr_slot *s = talloc_zero_array(m, struct ptr_slot, n);
+	struct ptr_slot *s = ARRAY_ZERO(m, struct ptr_slot, n);
 
-	if (!s)
-		out_of_memory();
 	return s;
 }
 
@@ -54,7 +54,7 @@ grow(struct ptr_map *m)
 	for (size_t i = 0; i < n; i++)
 		if (old[i].key)
 			*find_slot(m, old[i].key) = old[i];
-	talloc_free(old);
+	array_free(old);
 }
 
 void

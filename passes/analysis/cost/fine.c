@@ -63,9 +63,9 @@ make_room(struct requests *q)
 		return;
 	q->room = q->room ? 2 * q->room : 64;
 	q->nslots = 2 * q->room;
-	q->list = RESIZE(q, q->list, struct fine_request, q->room);
-	q->first = RESIZE(q, q->first, const struct event *, q->room);
-	q->slot = RESIZE(q, q->slot, uint32_t, q->nslots);
+	q->list = ARRAY_RESIZE(q, q->list, struct fine_request, q->room);
+	q->first = ARRAY_RESIZE(q, q->first, const struct event *, q->room);
+	q->slot = ARRAY_RESIZE(q, q->slot, uint32_t, q->nslots);
 	memset(q->slot, 0xff, q->nslots * sizeof *q->slot);
 	for (uint32_t i = 0; i < q->n; i++)
 		*slot_of(q, &q->list[i], q->first[i]) = i;
@@ -117,9 +117,9 @@ list_requests(struct cost_step *s, uint32_t nops)
 	uint32_t n = s->events->graph.n;
 
 	q->s = s;
-	q->of_event = NEW_ARRAY(q, uint32_t, n);
-	q->leader = NEW_ARRAY(q, uint32_t, n);
-	q->last = NEW_ARRAY(q, uint32_t, nops);
+	q->of_event = ARRAY_NEW(q, uint32_t, n);
+	q->leader = ARRAY_NEW(q, uint32_t, n);
+	q->last = ARRAY_NEW(q, uint32_t, nops);
 	memset(q->last, 0xff, nops * sizeof *q->last);
 	for (uint32_t e = 0; e < n; e++) {
 		const struct event *v = &s->events->event[e];
@@ -133,7 +133,7 @@ static double *
 slowdowns(const struct cost_step *s, const void *owner)
 {
 	uint32_t n = s->events->ndevices;
-	double *slowdown = NEW_ARRAY(owner, double, n);
+	double *slowdown = ARRAY_NEW(owner, double, n);
 
 	for (uint32_t d = 0; d < n; d++) {
 		uint16_t kind = s->kind_of[s->events->first_place[d]];

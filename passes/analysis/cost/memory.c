@@ -129,7 +129,7 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 	const struct storage *s = c->s;
 	const uint32_t n = s->order->n;
 
-	curve->held = NEW_ARRAY(curve, struct memory_held, s->nbuffers + 1);
+	curve->held = ARRAY_NEW(curve, struct memory_held, s->nbuffers + 1);
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
 		if (b->first < 0 || moment < b->first || moment > b->last)
@@ -162,7 +162,7 @@ fill_points(struct memory_curve *curve, const struct counter *c, struct ir_func 
 			peak_moment = t;
 		}
 	}
-	const struct names *names = names_create(c->kind, main);
+	const struct names *names = names_create(c->s, main);
 	list_held(curve, c, names, (int32_t)peak_moment);
 	curve->peak_name = op_words(curve, names, curve->point[curve->peak].op);
 }
@@ -176,10 +176,10 @@ memory_curve_create(const void *owner, struct ir_module *m, struct ir_func *main
 	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
 	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
 
-	c.bytes = must_have(talloc_zero_size(s, sizeof *c.bytes * c.moments));
+	c.bytes = array_create_zero(s, c.moments, sizeof *c.bytes, "what lives in a step");
 	count(&c);
 	curve->n = s->order->n;
-	curve->point = NEW_ARRAY(curve, struct memory_point, curve->n + 1);
+	curve->point = ARRAY_NEW(curve, struct memory_point, curve->n + 1);
 	curve->allocated = allocated(s);
 	fill_points(curve, &c, main);
 	talloc_free(s);

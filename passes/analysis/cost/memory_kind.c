@@ -43,12 +43,12 @@ chain_create(struct chain *c, const void *owner, struct ir_module *m, struct ir_
 {
 	const uint32_t n = ir_block_number(b);
 
-	*c = (struct chain){.m = m, .first = NEW_ARRAY(owner, uint32_t, n)};
+	*c = (struct chain){.m = m, .first = ARRAY_NEW(owner, uint32_t, n)};
 	IR_FOR_OPS (op, b) {
 		c->first[op->order] = c->nresults;
 		c->nresults += op->nresults;
 	}
-	c->in = NEW_ARRAY(owner, bool, c->nresults + b->nargs);
+	c->in = ARRAY_NEW(owner, bool, c->nresults + b->nargs);
 	memset(c->in, 0, sizeof *c->in * (c->nresults + b->nargs));
 }
 
@@ -148,19 +148,18 @@ kind_of(const struct storage *s, const struct storage_buffer *b, bool chained)
 enum memory_kind *
 memory_kinds(const void *owner, const struct storage *s)
 {
-	enum memory_kind *kind = NEW_ARRAY(owner, enum memory_kind, s->nbuffers);
-	bool *chained = NEW_ARRAY(kind, bool, s->nbuffers);
+	enum memory_kind *kind = ARRAY_NEW(owner, enum memory_kind, s->nbuffers);
+	bool *chained = ARRAY_ZERO(owner, bool, s->nbuffers);
 	struct ir_func *main = ir_func_find(s->module, "main");
 	struct chain c;
 
-	memset(chained, 0, sizeof *chained * s->nbuffers);
-	chain_create(&c, chained, s->module, &main->body);
+	chain_create(&c, array_context(chained), s->module, &main->body);
 	chain_main(&c, main);
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		if (s->value[i].buffer >= 0 && *in_chain(&c, s->value[i].value))
 			chained[s->value[i].buffer] = true;
 	for (uint32_t i = 0; i < s->nbuffers; i++)
 		kind[i] = kind_of(s, &s->buffer[i], chained[i]);
-	talloc_free(chained);
+	array_free(chained);
 	return kind;
 }

@@ -41,7 +41,7 @@ static void
 set_up_kind(struct cost_step *s, uint32_t kind, uint32_t nops)
 {
 	const struct device *d = s->model->cluster->kind[kind];
-	replay_time *time = must_have(talloc_zero_array(s, replay_time, nops + 1));
+	replay_time *time = ARRAY_ZERO(s, replay_time, nops + 1);
 	bool measured;
 
 	IR_FOR_OPS (op, &s->main->body) {
@@ -94,8 +94,8 @@ replay(struct cost_step *s, uint32_t nops)
 {
 	const struct replay_graph *g = &s->events->graph;
 
-	s->r.start = NEW_ARRAY(s, replay_time, g->n);
-	s->r.end = NEW_ARRAY(s, replay_time, g->n);
+	s->r.start = ARRAY_NEW(s, replay_time, g->n);
+	s->r.end = ARRAY_NEW(s, replay_time, g->n);
 	s->r.busy = NEW_ARRAY(s, replay_time, g->nstreams);
 	s->r.free_at = NEW_ARRAY(s, replay_time, g->nstreams);
 	if (s->model->fine)
@@ -114,8 +114,8 @@ step_run(struct cost_step *s)
 		return false;
 	n = ir_block_number(&s->main->body);
 	s->kind = must_have(talloc_zero_array(s, struct event_device, c->nkinds));
-	s->measured = must_have(talloc_zero_array(s, bool, n + 1));
-	s->answer = must_have(talloc_zero_array(s, struct cost_answer, n + 1));
+	s->measured = ARRAY_ZERO(s, bool, n + 1);
+	s->answer = ARRAY_ZERO(s, struct cost_answer, n + 1);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)
 		if (!s->kind[s->kind_of[p]].op)
 			set_up_kind(s, s->kind_of[p], n);

@@ -14,7 +14,7 @@ void
 step_log_grow(struct step *s)
 {
 	s->log_room = s->log_room ? 2 * s->log_room : 1024;
-	s->log = RESIZE(s, s->log, struct step_log, s->log_room);
+	s->log = ARRAY_RESIZE(s, s->log, struct step_log, s->log_room);
 }
 
 /* The latest of t and the ends that event e waits for; not those of other members. */
@@ -260,11 +260,11 @@ step_create(const void *owner, const struct replay_graph *g, uint32_t extra)
 	s->room = g->n + extra;
 	s->nstreams = g->nstreams ? g->nstreams : 1;
 	s->nedges = s->edges_room = g->n ? g->dep_first[g->n] : 0;
-	s->event = NEW_ARRAY(s, struct step_event, s->room + s->nstreams);
-	s->place = NEW_ARRAY(s, struct step_place, s->room + s->nstreams);
-	s->edge = NEW_ARRAY(s, struct step_edge, s->nedges);
-	s->source = NEW_ARRAY(s, uint32_t, s->nedges);
-	s->order = NEW_ARRAY(s, uint32_t, s->room);
+	s->event = ARRAY_NEW(s, struct step_event, s->room + s->nstreams);
+	s->place = ARRAY_NEW(s, struct step_place, s->room + s->nstreams);
+	s->edge = ARRAY_NEW(s, struct step_edge, s->nedges);
+	s->source = ARRAY_NEW(s, uint32_t, s->nedges);
+	s->order = ARRAY_NEW(s, uint32_t, s->room);
 	s->last = NEW_ARRAY(s, uint32_t, s->nstreams);
 	copy_events(s, g);
 	copy_edges(s, g);
@@ -289,12 +289,12 @@ struct step_snapshot *
 step_snapshot(const void *owner, const struct step *s)
 {
 	struct step_snapshot *shot = NEW(owner, struct step_snapshot);
-	uint32_t n = 0, ndeps = 0, *number = NEW_ARRAY(shot, uint32_t, s->room);
-	uint16_t *stream = NEW_ARRAY(shot, uint16_t, s->norder);
-	replay_time *duration = NEW_ARRAY(shot, replay_time, s->norder);
-	uint32_t *dep_first = NEW_ARRAY(shot, uint32_t, s->norder + 1);
-	uint32_t *dep = NEW_ARRAY(shot, uint32_t, s->nedges);
-	shot->event = NEW_ARRAY(shot, uint32_t, s->norder);
+	uint32_t n = 0, ndeps = 0, *number = ARRAY_NEW(shot, uint32_t, s->room);
+	uint16_t *stream = ARRAY_NEW(shot, uint16_t, s->norder);
+	replay_time *duration = ARRAY_NEW(shot, replay_time, s->norder);
+	uint32_t *dep_first = ARRAY_NEW(shot, uint32_t, s->norder + 1);
+	uint32_t *dep = ARRAY_NEW(shot, uint32_t, s->nedges);
+	shot->event = ARRAY_NEW(shot, uint32_t, s->norder);
 	for (uint32_t p = 0; p < s->norder; p++) {
 		uint32_t e = s->order[p];
 		if (s->event[e].prev == STEP_NONE)

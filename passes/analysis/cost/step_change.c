@@ -307,8 +307,8 @@ edge_add(struct step *s, uint32_t of, uint32_t on)
 {
 	if (s->nedges == s->edges_room) {
 		s->edges_room = s->edges_room ? 2 * s->edges_room : 64;
-		s->edge = RESIZE(s, s->edge, struct step_edge, s->edges_room);
-		s->source = RESIZE(s, s->source, uint32_t, s->edges_room);
+		s->edge = ARRAY_RESIZE(s, s->edge, struct step_edge, s->edges_room);
+		s->source = ARRAY_RESIZE(s, s->source, uint32_t, s->edges_room);
 	}
 	uint32_t k = s->nedges++;
 	step_log_number(s, STEP_LOG_READER, on, s->place[on].reader, 0);

@@ -46,12 +46,12 @@ find(const struct cost_step *s)
 	const struct events *e = s->events;
 	struct findings *f = NEW(s, struct findings);
 
-	f->slack = NEW_ARRAY(f, replay_time, e->graph.n);
-	f->communicates = NEW_ARRAY(f, bool, e->graph.n);
-	f->path = NEW_ARRAY(f, uint32_t, e->graph.n);
+	f->slack = ARRAY_NEW(f, replay_time, e->graph.n);
+	f->communicates = ARRAY_NEW(f, bool, e->graph.n);
+	f->path = ARRAY_NEW(f, uint32_t, e->graph.n);
 	f->gaps.device = NEW_ARRAY(f, struct replay_device, e->ndevices);
-	f->gaps.exposed = NEW_ARRAY(f, replay_time, e->graph.n);
-	f->gaps.waited = NEW_ARRAY(f, replay_time, e->graph.n);
+	f->gaps.exposed = ARRAY_NEW(f, replay_time, e->graph.n);
+	f->gaps.waited = ARRAY_NEW(f, replay_time, e->graph.n);
 	for (uint32_t i = 0; i < e->graph.n; i++)
 		f->communicates[i] = e->event[i].kind == EVENT_COLLECTIVE;
 	replay_slack(&e->graph, &s->r, f->slack);
@@ -80,11 +80,11 @@ cost_timeline(const void *owner, const struct cost_model *model, struct ir_modul
 	const struct events *e = s->events;
 	const struct findings *f = find(s);
 	struct cost_timeline *t = NEW(owner, struct cost_timeline);
-	bool *critical = must_have(talloc_zero_array(s, bool, e->graph.n + 1));
+	bool *critical = ARRAY_ZERO(s, bool, e->graph.n + 1);
 
 	for (uint32_t i = 0; i < f->npath; i++)
 		critical[f->path[i]] = true;
-	t->event = NEW_ARRAY(t, struct cost_event, e->graph.n);
+	t->event = ARRAY_NEW(t, struct cost_event, e->graph.n);
 	t->device = NEW_ARRAY(t, struct cost_device, e->ndevices);
 	t->ndevices = e->ndevices;
 	t->iteration = replay_seconds(s->r.makespan);

@@ -187,7 +187,7 @@ fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
 {
 	void *scratch = talloc_new(NULL);
 	struct arena *a = e->network ? arena_create(scratch) : NULL;
-	uint32_t *value = NEW_ARRAY(scratch, uint32_t, e->nops); /* the first of an op */
+	uint32_t *value = ARRAY_NEW(scratch, uint32_t, e->nops); /* the first of an op */
 	uint32_t nvalues = 0;
 	bool measured;
 
@@ -214,8 +214,8 @@ fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
 static void
 add_own(struct estimator *e)
 {
-	e->asked = must_have(talloc_zero_array(e, uint32_t, e->nops + 1));
-	e->counted = must_have(talloc_zero_array(e, uint32_t, e->nvalues + 1));
+	e->asked = ARRAY_ZERO(e, uint32_t, e->nops + 1);
+	e->counted = ARRAY_ZERO(e, uint32_t, e->nvalues + 1);
 	e->question = 0;
 	e->counts = (struct estimator_counts){0};
 	e->memo = e->copy ? estimate_memo_create(e) : NULL;
@@ -239,12 +239,12 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	e->model = model;
 	e->kind = kind;
 	count(e, b);
-	e->op = must_have(talloc_zero_array(e, struct estimate_op, e->nops + 1));
-	e->whole = must_have(talloc_zero_array(e, double, e->nops + 1));
-	e->first = NEW_ARRAY(e, uint32_t, e->nops + 1);
-	e->read = NEW_ARRAY(e, uint32_t, e->nreads);
-	e->maker = NEW_ARRAY(e, uint32_t, e->nvalues);
-	e->value_bytes = NEW_ARRAY(e, double, e->nvalues);
+	e->op = ARRAY_ZERO(e, struct estimate_op, e->nops + 1);
+	e->whole = ARRAY_ZERO(e, double, e->nops + 1);
+	e->first = ARRAY_NEW(e, uint32_t, e->nops + 1);
+	e->read = ARRAY_NEW(e, uint32_t, e->nreads);
+	e->maker = ARRAY_NEW(e, uint32_t, e->nvalues);
+	e->value_bytes = ARRAY_NEW(e, double, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
 	fill(e, m, b);
 	e->measured = has_kernels(&model->kind[kind]);
@@ -254,24 +254,18 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	return e;
 }
 
-static void *
-copy_of(const void *owner, const void *array)
-{
-	return must_have(talloc_memdup(owner, array, talloc_get_size(array)));
-}
-
 struct estimator *
 estimator_clone(const void *owner, const struct estimator *e)
 {
 	struct estimator *c = must_have(talloc_memdup(owner, e, sizeof *e));
 
 	talloc_set_name_const(c, "struct estimator");
-	c->op = copy_of(c, e->op);
-	c->whole = copy_of(c, e->whole);
-	c->first = copy_of(c, e->first);
-	c->read = copy_of(c, e->read);
-	c->maker = copy_of(c, e->maker);
-	c->value_bytes = copy_of(c, e->value_bytes);
+	c->op = array_copy(c, e->op);
+	c->whole = array_copy(c, e->whole);
+	c->first = array_copy(c, e->first);
+	c->read = array_copy(c, e->read);
+	c->maker = array_copy(c, e->maker);
+	c->value_bytes = array_copy(c, e->value_bytes);
 	c->network = e->network ? network_clone(c, e->network) : NULL;
 	c->copy = e->copy ? estimate_copy_clone(c, e->copy) : NULL;
 	add_own(c);

@@ -26,7 +26,7 @@ estimate_memo_create(const void *owner)
 	struct estimate_memo *m = NEW(owner, struct estimate_memo);
 
 	m->room = FIRST_ROOM;
-	m->slot = must_have(talloc_zero_array(m, struct slot, m->room));
+	m->slot = ARRAY_ZERO(m, struct slot, m->room);
 	return m;
 }
 
@@ -77,11 +77,11 @@ grow(struct estimate_memo *m)
 	const uint32_t room = m->room;
 
 	m->room *= 2;
-	m->slot = must_have(talloc_zero_array(m, struct slot, m->room));
+	m->slot = ARRAY_ZERO(m, struct slot, m->room);
 	for (uint32_t i = 0; i < room; i++)
 		if (old[i].q.a)
 			*slot_of(m, old[i].q) = old[i];
-	talloc_free(old);
+	array_free(old);
 }
 
 void

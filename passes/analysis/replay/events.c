@@ -168,10 +168,10 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 	uint32_t n = e->graph.n++;
 	if (n == b->room) {
 		b->room = b->room ? 2 * b->room : 256;
-		b->stream = RESIZE(e, b->stream, uint16_t, b->room);
-		b->duration = RESIZE(e, b->duration, replay_time, b->room);
-		b->dep_first = RESIZE(e, b->dep_first, uint32_t, b->room + 1);
-		e->event = RESIZE(e, e->event, struct event, b->room);
+		b->stream = ARRAY_RESIZE(e, b->stream, uint16_t, b->room);
+		b->duration = ARRAY_RESIZE(e, b->duration, replay_time, b->room);
+		b->dep_first = ARRAY_RESIZE(e, b->dep_first, uint32_t, b->room + 1);
+		e->event = ARRAY_RESIZE(e, e->event, struct event, b->room);
 		b->dep_first[0] = 0;
 	}
 	bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN;
@@ -200,7 +200,7 @@ dep_add(struct builder *b, uint32_t on)
 	uint32_t *end = &b->dep_first[b->e->graph.n];
 	if (*end == b->deps_room) {
 		b->deps_room = b->deps_room ? 2 * b->deps_room : 512;
-		b->dep = RESIZE(b->e, b->dep, uint32_t, b->deps_room);
+		b->dep = ARRAY_RESIZE(b->e, b->dep, uint32_t, b->deps_room);
 	}
 	b->dep[(*end)++] = on;
 }
@@ -366,7 +366,7 @@ emit_alike(
 	if (!d->async && !d->overlap) {
 		if (b->npending == b->pending_room) {
 			b->pending_room = b->pending_room ? 2 * b->pending_room : 64;
-			b->pending = RESIZE(b, b->pending, struct pending, b->pending_room);
+			b->pending = ARRAY_RESIZE(b, b->pending, struct pending, b->pending_room);
 		}
 		b->pending[b->npending++] = (struct pending){op, r->over, turn, device};
 		return;
@@ -517,7 +517,7 @@ emit_loops(struct builder *b, const struct ir_block *block)
 	const struct issue *o = issue_create(b, b->m, block);
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	record_views(b, block);
-	b->e->turns = NEW_ARRAY(b->e, uint32_t, o->n);
+	b->e->turns = ARRAY_NEW(b->e, uint32_t, o->n);
 	for (uint32_t p = 0; p < o->n; p++)
 		b->e->turns[o->op[p]->order] = o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
@@ -570,8 +570,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	}
 	set_up_devices(b, (uint32_t)devices);
 	uint32_t nops = block->last ? block->last->order + 1 : 0;
-	b->record = talloc_zero_array(b, struct record, nops ? nops : 1);
-	must_have(b->record);
+	b->record = ARRAY_ZERO(b, struct record, nops);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, block);

@@ -82,7 +82,7 @@ link_events(struct machine *m)
 	uint32_t *last = NEW_ARRAY(m, uint32_t, g->nstreams), *first = m->reader_first;
 	memset(last, 0xff, g->nstreams * sizeof *last);
 	memset(first, 0, (g->n + 1) * sizeof *first);
-	uint32_t *before = NEW_ARRAY(m, uint32_t, g->n);
+	uint32_t *before = ARRAY_NEW(m, uint32_t, g->n);
 	for (uint32_t p = 0; p < g->n; p++) {
 		uint32_t e = at_position(m, p), s = g->stream[e];
 		before[e] = last[s];
@@ -96,14 +96,14 @@ link_events(struct machine *m)
 	/* The end of each list; filling goes back to its start. */
 	for (uint32_t e = 0; e < g->n; e++)
 		first[e + 1] += first[e];
-	m->reader = NEW_ARRAY(m, uint32_t, first[g->n]);
+	m->reader = ARRAY_NEW(m, uint32_t, first[g->n]);
 	for (uint32_t e = 0; e < g->n; e++) {
 		if (before[e] != NONE)
 			m->reader[--first[before[e]]] = e;
 		for (uint32_t k = g->dep_first[e]; k < g->dep_first[e + 1]; k++)
 			m->reader[--first[g->dep[k]]] = e;
 	}
-	talloc_free(before);
+	array_free(before);
 	talloc_free(last);
 }
 
@@ -370,11 +370,11 @@ machine_create(const struct fine_step *s, struct fine_result *r, struct fine_pla
 	*m = (struct machine){.s = s, .r = r, .g = s->graph};
 	m->plans = talloc_steal(m, plans);
 	m->net = fine_net_create(m, plans, nstreams);
-	m->waits = NEW_ARRAY(m, uint32_t, n);
-	m->reader_first = NEW_ARRAY(m, uint32_t, n + 1);
-	m->parties = NEW_ARRAY(m, uint32_t, n);
-	m->next_party = NEW_ARRAY(m, uint32_t, n);
-	m->ready = NEW_ARRAY(m, uint32_t, n);
+	m->waits = ARRAY_NEW(m, uint32_t, n);
+	m->reader_first = ARRAY_NEW(m, uint32_t, n + 1);
+	m->parties = ARRAY_NEW(m, uint32_t, n);
+	m->next_party = ARRAY_NEW(m, uint32_t, n);
+	m->ready = ARRAY_NEW(m, uint32_t, n);
 	m->running = NEW_ARRAY(m, uint32_t, nstreams);
 	m->unit = NEW_ARRAY(m, struct unit, ndevices);
 	m->instance = NEW_ARRAY(m, struct instance, nstreams);

@@ -117,8 +117,8 @@ replay_gaps(const struct replay_graph *g, const bool *communicates, const struct
 	struct replay_gaps *gaps)
 {
 	struct walk *w = NEW(NULL, struct walk);
-	*w = (struct walk){g, r, communicates, NEW_ARRAY(w, uint32_t, g->n),
-		NEW_ARRAY(w, uint32_t, g->nstreams + 2), NEW_ARRAY(w, uint32_t, g->n)};
+	*w = (struct walk){g, r, communicates, ARRAY_NEW(w, uint32_t, g->n),
+		NEW_ARRAY(w, uint32_t, g->nstreams + 2), ARRAY_NEW(w, uint32_t, g->n)};
 	sort_by_stream(w);
 	for (uint32_t e = 0; e < g->n; e++)
 		gaps->exposed[e] = gaps->waited[e] = 0;

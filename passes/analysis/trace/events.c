@@ -114,7 +114,7 @@ append(const struct trace_file *f, struct trace_list *l, const struct trace_even
 {
 	if (l->n == l->room) {
 		l->room = l->room ? 2 * l->room : 1024;
-		l->event = RESIZE(f->trace, l->event, struct trace_event, l->room);
+		l->event = ARRAY_RESIZE(f->trace, l->event, struct trace_event, l->room);
 	}
 	l->event[l->n++] = *e;
 }
@@ -220,13 +220,13 @@ trace_events_finish(struct trace_reader *r, struct trace_file *f)
 	t->nsteps = f->list[0].n;
 	t->ncompute = t->nsteps + f->list[1].n;
 	t->n = t->ncompute + f->list[2].n;
-	t->event = RESIZE(f->trace, f->list[0].event, struct trace_event, t->n);
+	t->event = ARRAY_RESIZE(f->trace, f->list[0].event, struct trace_event, t->n);
 	for (int i = 1; i < TRACE_LISTS; i++) {
 		const struct trace_list *l = &f->list[i];
 		if (l->n)
 			memcpy(t->event + (i == 1 ? t->nsteps : t->ncompute), l->event,
 				l->n * sizeof *l->event);
-		talloc_free(l->event);
+		array_free(l->event);
 	}
 	return true;
 }

@@ -56,7 +56,7 @@ colour_of_op(const struct ir_op *op)
 void
 dopt_colour(struct dopt *d)
 {
-	uint32_t *next = NEW_ARRAY(NULL, uint32_t, d->nops);
+	uint32_t *next = ARRAY_NEW(NULL, uint32_t, d->nops);
 
 	for (uint32_t i = 0; i < d->nops; i++)
 		d->colour[i] = colour_of_op(plan_op(d->p, i));
@@ -75,7 +75,7 @@ dopt_colour(struct dopt *d)
 		}
 		memcpy(d->colour, next, d->nops * sizeof *next);
 	}
-	talloc_free(next);
+	array_free(next);
 }
 
 uint32_t

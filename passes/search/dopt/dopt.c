@@ -42,10 +42,10 @@ dopt_create(const void *owner, struct plan *p, const struct search_options *o, u
 
 	*d = (struct dopt){.p = p, .o = o, .random = {seed}, .room = plan_room(p)};
 	d->nops = plan_ops(p);
-	d->reader = NEW_ARRAY(d, uint32_t, d->room + 1);
-	d->list = NEW_ARRAY(d, uint32_t, d->room + 1);
-	d->colour = NEW_ARRAY(d, uint32_t, d->nops);
-	d->seen = NEW_ARRAY(d, uint32_t, DOPT_COLOURS);
+	d->reader = ARRAY_NEW(d, uint32_t, d->room + 1);
+	d->list = ARRAY_NEW(d, uint32_t, d->room + 1);
+	d->colour = ARRAY_NEW(d, uint32_t, d->nops);
+	d->seen = ARRAY_NEW(d, uint32_t, DOPT_COLOURS);
 	d->best_time = INT64_MAX;
 	dopt_colour(d);
 	d->near = dopt_near_create(d);

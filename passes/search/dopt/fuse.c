@@ -46,7 +46,7 @@ push(struct fuser *f, struct candidate c)
 {
 	if (f->n == f->room) {
 		f->room = 2 * f->room + 64;
-		f->heap = RESIZE(f, f->heap, struct candidate, f->room);
+		f->heap = ARRAY_RESIZE(f, f->heap, struct candidate, f->room);
 	}
 	uint32_t i = f->n++;
 	for (; i && before(&c, &f->heap[(i - 1) / 2]); i = (i - 1) / 2)
@@ -127,7 +127,7 @@ fuser_create(struct dopt *d, uint32_t noise, bool alike)
 	f->d = d;
 	f->noise = noise;
 	f->alike = alike;
-	f->age = NEW_ARRAY(f, uint32_t, d->room);
+	f->age = ARRAY_NEW(f, uint32_t, d->room);
 	memset(f->age, 0, d->room * sizeof *f->age);
 	return f;
 }

@@ -96,7 +96,7 @@ find_peers(struct dopt *d, struct dopt_near *near)
 			uint32_t found = list_readers(d, v, i, list);
 			if (n + found > room) {
 				room = 2 * (n + found);
-				near->peer = RESIZE(near, near->peer, uint32_t, room);
+				near->peer = ARRAY_RESIZE(near, near->peer, uint32_t, room);
 			}
 			memcpy(near->peer + n, list, found * sizeof *list);
 			n += found;
@@ -110,11 +110,11 @@ dopt_near_create(struct dopt *d)
 {
 	struct dopt_near *near = NEW(d, struct dopt_near);
 
-	near->first = NEW_ARRAY(near, uint32_t, d->nops + 1);
-	near->peer = NEW_ARRAY(near, uint32_t, 1);
-	near->shape = NEW_ARRAY(near, uint32_t, d->nops);
-	near->size = NEW_ARRAY(near, double, d->nops);
-	near->stamp = must_have(talloc_zero_array(near, uint32_t, d->room + 1));
+	near->first = ARRAY_NEW(near, uint32_t, d->nops + 1);
+	near->peer = ARRAY_NEW(near, uint32_t, 1);
+	near->shape = ARRAY_NEW(near, uint32_t, d->nops);
+	near->size = ARRAY_NEW(near, double, d->nops);
+	near->stamp = ARRAY_ZERO(near, uint32_t, d->room + 1);
 	find_peers(d, near);
 	return near;
 }

@@ -59,20 +59,20 @@ order_create(const struct dopt *d)
 	struct order_graph *g = &o->g;
 	uint32_t n = g->n = plan_count(d->p);
 
-	g->node = NEW_ARRAY(o, uint32_t, n);
-	g->message = NEW_ARRAY(o, bool, n);
-	g->duration = NEW_ARRAY(o, replay_time, n);
-	g->first_pred = NEW_ARRAY(o, uint32_t, n + 1);
-	g->first_reader = NEW_ARRAY(o, uint32_t, n + 1);
+	g->node = ARRAY_NEW(o, uint32_t, n);
+	g->message = ARRAY_NEW(o, bool, n);
+	g->duration = ARRAY_NEW(o, replay_time, n);
+	g->first_pred = ARRAY_NEW(o, uint32_t, n + 1);
+	g->first_reader = ARRAY_NEW(o, uint32_t, n + 1);
 	count_edges(d, g, d->list);
-	g->pred = NEW_ARRAY(o, uint32_t, g->first_pred[n]);
-	g->reader = NEW_ARRAY(o, uint32_t, g->first_pred[n]);
+	g->pred = ARRAY_NEW(o, uint32_t, g->first_pred[n]);
+	g->reader = ARRAY_NEW(o, uint32_t, g->first_pred[n]);
 	list_edges(d, g, d->list, d->reader);
-	o->key = NEW_ARRAY(o, replay_time, n);
-	o->start = NEW_ARRAY(o, replay_time, n);
-	o->end = NEW_ARRAY(o, replay_time, n);
-	o->best = NEW_ARRAY(o, uint32_t, n);
-	o->rank = NEW_ARRAY(o, uint32_t, n);
+	o->key = ARRAY_NEW(o, replay_time, n);
+	o->start = ARRAY_NEW(o, replay_time, n);
+	o->end = ARRAY_NEW(o, replay_time, n);
+	o->best = ARRAY_NEW(o, uint32_t, n);
+	o->rank = ARRAY_NEW(o, uint32_t, n);
 	order_set_up(o);
 	return o;
 }

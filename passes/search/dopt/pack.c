@@ -166,7 +166,7 @@ collect(struct packer *k, uint32_t n)
 	struct dopt *d = k->d;
 
 	k->n = n;
-	k->gradient = NEW_ARRAY(k, struct gradient, n);
+	k->gradient = ARRAY_NEW(k, struct gradient, n);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t node = d->list[i];
 		k->gradient[i] = (struct gradient){
@@ -370,11 +370,11 @@ pack_kinds(struct packer *k)
 {
 	uint32_t n = k->n;
 
-	k->member = NEW_ARRAY(k, uint32_t, n);
-	k->sample = NEW_ARRAY(k, struct sample, 2 * (size_t)n);
-	k->state = must_have(talloc_array_size(k, sizeof *k->state, n + 1));
-	k->npairs = NEW_ARRAY(k, uint32_t, n + 1);
-	k->begin = NEW_ARRAY(k, uint32_t, n + 1);
+	k->member = ARRAY_NEW(k, uint32_t, n);
+	k->sample = ARRAY_NEW(k, struct sample, 2 * (size_t)n);
+	k->state = array_create(k, n + 1, sizeof *k->state, "states of a packing");
+	k->npairs = ARRAY_NEW(k, uint32_t, n + 1);
+	k->begin = ARRAY_NEW(k, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		if (k->gradient[i].kind == i)
 			pack_kind(k, i);
@@ -386,8 +386,8 @@ dopt_pack_all(struct dopt *d)
 	if (!dopt_may(d, SEARCH_PACK) || !dopt_more(d) || d->quota - dopt_evaluations(d) < 2)
 		return false;
 	struct packer *k = NEW(NULL, struct packer);
-	bool *leads = NEW_ARRAY(k, bool, d->room);
-	uint32_t *message = NEW_ARRAY(k, uint32_t, d->room);
+	bool *leads = ARRAY_NEW(k, bool, d->room);
+	uint32_t *message = ARRAY_NEW(k, uint32_t, d->room);
 	uint32_t mark = plan_mark(d->p);
 	replay_time now = d->now, score = d->score;
 

@@ -167,8 +167,8 @@ order_keep(struct order *o)
 static void
 heap_create(const void *owner, struct fine_heap *h, uint32_t n)
 {
-	h->entry = NEW_ARRAY(owner, struct fine_heap_entry, n);
-	h->at = NEW_ARRAY(owner, uint32_t, n);
+	h->entry = ARRAY_NEW(owner, struct fine_heap_entry, n);
+	h->at = ARRAY_NEW(owner, uint32_t, n);
 	h->n = 0;
 	for (uint32_t i = 0; i < n; i++)
 		h->at[i] = FINE_NOT_IN_HEAP;
@@ -179,11 +179,11 @@ order_set_up(struct order *o)
 {
 	uint32_t n = o->g.n;
 
-	o->entry = NEW_ARRAY(o, struct entry, n);
-	o->release = NEW_ARRAY(o, replay_time, n);
-	o->waits = NEW_ARRAY(o, uint32_t, n);
+	o->entry = ARRAY_NEW(o, struct entry, n);
+	o->release = ARRAY_NEW(o, replay_time, n);
+	o->waits = ARRAY_NEW(o, uint32_t, n);
 	for (int k = 0; k < 2; k++) {
-		o->stream[k].span = NEW_ARRAY(o, struct span, n);
+		o->stream[k].span = ARRAY_NEW(o, struct span, n);
 		heap_create(o, &o->later[k], n);
 		heap_create(o, &o->ready[k], n);
 	}

@@ -159,7 +159,7 @@ see(struct dopt *d, uint32_t colour)
 bool
 dopt_sweep_kernels(struct dopt *d, bool critical)
 {
-	replay_time *slack = NEW_ARRAY(NULL, replay_time, d->room);
+	replay_time *slack = ARRAY_NEW(NULL, replay_time, d->room);
 	bool any = false;
 
 	dopt_refresh(d);
@@ -172,6 +172,6 @@ dopt_sweep_kernels(struct dopt *d, bool critical)
 		plan_forget(d->p);
 		any |= sweep_kernel(d, node);
 	}
-	talloc_free(slack);
+	array_free(slack);
 	return any;
 }

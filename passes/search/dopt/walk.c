@@ -214,8 +214,8 @@ dopt_walk(struct dopt *d)
 	uint64_t first = dopt_evaluations(d), steps = 0;
 
 	w->d = d;
-	w->slack = NEW_ARRAY(w, replay_time, d->room);
-	w->critical = NEW_ARRAY(w, uint32_t, d->room);
+	w->slack = ARRAY_NEW(w, replay_time, d->room);
+	w->critical = ARRAY_NEW(w, uint32_t, d->room);
 	/* A step that finds nothing to try costs no evaluation; no plan has only such for long. */
 	for (; dopt_more(d) && steps < 64 * (d->quota - first) + 1024; steps++) {
 		if (steps % WALK_FORGET == 0)

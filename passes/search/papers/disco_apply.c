@@ -45,11 +45,11 @@ disco_draw_create(const void *owner, struct plan *p, uint64_t seed)
 
 	d->plan = p;
 	d->random.state = seed;
-	d->collective = NEW_ARRAY(d, uint32_t, plan_ops(p));
-	d->stamp = must_have(talloc_zero_array(d, uint32_t, room + 1));
-	d->met = NEW_ARRAY(d, uint32_t, room);
-	d->reader = NEW_ARRAY(d, uint32_t, room);
-	d->found = NEW_ARRAY(d, uint32_t, room);
+	d->collective = ARRAY_NEW(d, uint32_t, plan_ops(p));
+	d->stamp = ARRAY_ZERO(d, uint32_t, room + 1);
+	d->met = ARRAY_NEW(d, uint32_t, room);
+	d->reader = ARRAY_NEW(d, uint32_t, room);
+	d->found = ARRAY_NEW(d, uint32_t, room);
 	for (uint32_t i = 0; i < plan_count(p); i++) {
 		struct plan_node node = plan_node(p, plan_at(p, i));
 		d->kernels |= node.kind == PLAN_KERNEL;

@@ -182,16 +182,16 @@ search_dpro(struct search *s)
 	uint32_t n = 0;
 
 	*d = (struct dpro){.s = s, .o = s->o, .plan = s->plan};
-	d->path = NEW_ARRAY(d, uint32_t, plan_room(s->plan));
-	d->start = NEW_ARRAY(d, replay_time, plan_room(s->plan));
-	d->end = NEW_ARRAY(d, replay_time, plan_room(s->plan));
-	d->reader = NEW_ARRAY(d, uint32_t, plan_room(s->plan));
+	d->path = ARRAY_NEW(d, uint32_t, plan_room(s->plan));
+	d->start = ARRAY_NEW(d, replay_time, plan_room(s->plan));
+	d->end = ARRAY_NEW(d, replay_time, plan_room(s->plan));
+	d->reader = ARRAY_NEW(d, uint32_t, plan_room(s->plan));
 	if (s->o->symmetry)
 		d->alike = dpro_alike_create(d, s->plan);
 	if (s->o->coarsen)
 		dpro_coarsen(d);
 	while (replay(d, &t)) {
-		time = RESIZE(d, time, replay_time, n + 1);
+		time = ARRAY_RESIZE(d, time, replay_time, n + 1);
 		time[n++] = t;
 		if (converged(time, n))
 			break;

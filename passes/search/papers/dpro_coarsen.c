@@ -119,8 +119,8 @@ dpro_coarsen(struct dpro *d)
 	struct view *v = NEW(d, struct view);
 
 	*v = (struct view){.d = d};
-	v->tensor = must_have(talloc_zero_array(v, bool, plan_room(d->plan)));
-	v->op = NEW_ARRAY(v, uint32_t, plan_room(d->plan));
+	v->tensor = ARRAY_ZERO(v, bool, plan_room(d->plan));
+	v->op = ARRAY_NEW(v, uint32_t, plan_room(d->plan));
 	find_kernels(v);
 	if (d->o->moves & SEARCH_FUSE)
 		join_kernels(v);

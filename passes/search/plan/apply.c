@@ -112,7 +112,7 @@ views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 static void
 erase_old(struct maker *k)
 {
-	bool *stays = must_have(talloc_zero_array(k, bool, k->p->base->nops + 1));
+	bool *stays = ARRAY_ZERO(k, bool, k->p->base->nops + 1);
 
 	for (uint32_t i = 0; i < k->p->count; i++) {
 		const struct plan_state *s = &k->p->node[k->p->order[i]];
@@ -226,7 +226,7 @@ put(struct maker *k, struct ir_op *op)
 static struct ir_op **
 take_all(struct maker *k)
 {
-	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, k->p->base->nops);
+	struct ir_op **op = ARRAY_NEW(k, struct ir_op *, k->p->base->nops);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < k->p->base->nops; i++)
@@ -265,8 +265,8 @@ plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong
 	struct ir_func *main = ir_func_find(m, "main");
 
 	*k = (struct maker){.p = p, .m = m, .block = &main->body};
-	k->op = must_have(talloc_zero_array(k, struct ir_op *, p->base->nops + 1));
-	k->made = NEW_ARRAY(k, struct ir_op *, p->count);
+	k->op = ARRAY_ZERO(k, struct ir_op *, p->base->nops + 1);
+	k->made = ARRAY_NEW(k, struct ir_op *, p->count);
 	ir_block_number(k->block);
 	IR_FOR_OPS (op, k->block)
 		k->op[op->order] = op;

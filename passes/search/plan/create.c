@@ -98,7 +98,7 @@ find_deps(struct plan_base *b, struct ir_block *block)
 
 	IR_FOR_OPS (op, block)
 		operands += op->noperands;
-	b->dep = NEW_ARRAY(b, uint32_t, operands);
+	b->dep = ARRAY_NEW(b, uint32_t, operands);
 	IR_FOR_OPS (op, block) {
 		struct plan_op *o = &b->op[op->order];
 		o->first_dep = n;
@@ -127,7 +127,7 @@ find_readers(struct plan_base *b)
 		n += b->op[i].nreaders;
 		b->op[i].nreaders = 0;
 	}
-	b->reader = NEW_ARRAY(b, uint32_t, n);
+	b->reader = ARRAY_NEW(b, uint32_t, n);
 	for (uint32_t i = 0; i < b->nops; i++)
 		for (uint32_t k = 0; k < b->op[i].ndeps; k++) {
 			struct plan_op *on =
@@ -156,7 +156,7 @@ alike(const struct ir_op *a, const struct ir_op *b)
 static void
 find_kinds(struct plan_base *b)
 {
-	uint32_t *first = NEW_ARRAY(b, uint32_t, b->nops), n = 0;
+	uint32_t *first = ARRAY_NEW(b, uint32_t, b->nops), n = 0;
 
 	for (uint32_t i = 0; i < b->nops; i++) {
 		uint32_t k = 0;
@@ -169,7 +169,7 @@ find_kinds(struct plan_base *b)
 			first[n++] = i;
 		b->op[i].like = first[k];
 	}
-	talloc_free(first);
+	array_free(first);
 }
 
 static void
@@ -215,8 +215,8 @@ base_create(const void *owner, const struct cost_model *model, struct ir_module 
 	pthread_mutex_init(b->asking, NULL);
 	talloc_set_destructor(b->asking, end_asking);
 	b->nops = ir_block_number(block);
-	b->op = NEW_ARRAY(b, struct plan_op, b->nops);
-	b->first_node = NEW_ARRAY(b, uint32_t, b->nops);
+	b->op = ARRAY_NEW(b, struct plan_op, b->nops);
+	b->first_node = ARRAY_NEW(b, uint32_t, b->nops);
 	b->fuse = fuse_table_create(b, m, block);
 	find_work(b, block);
 	find_deps(b, block);

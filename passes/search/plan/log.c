@@ -200,7 +200,7 @@ tidy_holders(struct plan *p)
 
 	if (p->nholders < 2 * p->base->nops + 1024)
 		return;
-	struct plan_holder *to = NEW_ARRAY(p, struct plan_holder, p->nholders);
+	struct plan_holder *to = ARRAY_NEW(p, struct plan_holder, p->nholders);
 	for (uint32_t op = 0; op < p->base->nops; op++) {
 		uint32_t *link = &p->copies[op];
 		for (uint32_t h = *link; h != PLAN_NONE; h = p->holder[h].next) {
@@ -209,7 +209,7 @@ tidy_holders(struct plan *p)
 			link = &to[n++].next;
 		}
 	}
-	talloc_free(p->holder);
+	array_free(p->holder);
 	p->holder = to;
 	p->holders_room = p->nholders;
 	p->nholders = n;
@@ -254,7 +254,7 @@ plan_add_copy(struct plan *p, uint32_t op, uint32_t node)
 {
 	if (p->nholders == p->holders_room) {
 		p->holders_room = 2 * p->holders_room + 64;
-		p->holder = RESIZE(p, p->holder, struct plan_holder, p->holders_room);
+		p->holder = ARRAY_RESIZE(p, p->holder, struct plan_holder, p->holders_room);
 	}
 	p->holder[p->nholders] = (struct plan_holder){node, p->copies[op]};
 	set_copies(p, op, p->nholders++);

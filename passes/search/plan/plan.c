@@ -147,7 +147,7 @@ push_dropped(struct plan *p, uint32_t op)
 {
 	if (p->ndropped == p->dropped_room) {
 		p->dropped_room = 2 * p->dropped_room + 64;
-		p->dropped = RESIZE(p, p->dropped, uint32_t, p->dropped_room);
+		p->dropped = ARRAY_RESIZE(p, p->dropped, uint32_t, p->dropped_room);
 	}
 	p->dropped[p->ndropped++] = op;
 }
@@ -383,20 +383,20 @@ plan_set_up(struct plan *p)
 {
 	const struct plan_base *b = p->base;
 
-	p->node = NEW_ARRAY(p, struct plan_state, b->room);
-	p->time = NEW_ARRAY(p, struct plan_time, b->room);
-	p->order = NEW_ARRAY(p, uint32_t, b->room);
-	p->home = NEW_ARRAY(p, uint32_t, b->nops);
-	p->copies = NEW_ARRAY(p, uint32_t, b->nops);
-	p->free = NEW_ARRAY(p, uint32_t, b->room);
-	p->waited = NEW_ARRAY(p, bool, b->room);
-	p->stamp = must_have(talloc_zero_array(p, uint32_t, b->room + 1));
-	p->scratch = NEW_ARRAY(p, uint32_t, b->nops);
-	p->member = NEW_ARRAY(p, uint32_t, b->nops);
-	p->moved = NEW_ARRAY(p, uint32_t, b->nops);
-	p->late = NEW_ARRAY(p, uint32_t, 2 * b->room);
-	p->flag = NEW_ARRAY(p, bool, b->nops);
-	p->answer = must_have(talloc_zero_array(p, struct plan_answer, ANSWERS));
+	p->node = ARRAY_NEW(p, struct plan_state, b->room);
+	p->time = ARRAY_NEW(p, struct plan_time, b->room);
+	p->order = ARRAY_NEW(p, uint32_t, b->room);
+	p->home = ARRAY_NEW(p, uint32_t, b->nops);
+	p->copies = ARRAY_NEW(p, uint32_t, b->nops);
+	p->free = ARRAY_NEW(p, uint32_t, b->room);
+	p->waited = ARRAY_NEW(p, bool, b->room);
+	p->stamp = ARRAY_ZERO(p, uint32_t, b->room + 1);
+	p->scratch = ARRAY_NEW(p, uint32_t, b->nops);
+	p->member = ARRAY_NEW(p, uint32_t, b->nops);
+	p->moved = ARRAY_NEW(p, uint32_t, b->nops);
+	p->late = ARRAY_NEW(p, uint32_t, 2 * b->room);
+	p->flag = ARRAY_NEW(p, bool, b->nops);
+	p->answer = ARRAY_ZERO(p, struct plan_answer, ANSWERS);
 }
 
 void

@@ -29,9 +29,9 @@ plan_save(const void *owner, const struct plan *p)
 
 	for (uint32_t i = 0; i < p->count; i++)
 		words += p->node[p->order[i]].nops + p->node[p->order[i]].npreds;
-	*s = (struct plan_save){p->count, 0, p->nfree, NEW_ARRAY(s, uint32_t, p->count),
-		NEW_ARRAY(s, struct plan_state, p->count), NEW_ARRAY(s, uint32_t, words),
-		NEW_ARRAY(s, uint32_t, p->nfree)};
+	*s = (struct plan_save){p->count, 0, p->nfree, ARRAY_NEW(s, uint32_t, p->count),
+		ARRAY_NEW(s, struct plan_state, p->count), ARRAY_NEW(s, uint32_t, words),
+		ARRAY_NEW(s, uint32_t, p->nfree)};
 	plan_copy(s->number, p->order, p->count);
 	plan_copy(s->free, p->free, p->nfree);
 	for (uint32_t i = 0; i < p->count; i++) {

@@ -99,9 +99,9 @@ static void
 collect_keys(struct measure *s, const struct known *known)
 {
 	int n = s->plan->nactions, nfound = 0;
-	struct found *found = NEW_ARRAY(s, struct found, n);
-	int *first = NEW_ARRAY(s, int, n); /* the action that has the same key first */
-	s->key_of = NEW_ARRAY(s, int, n);
+	struct found *found = ARRAY_NEW(s, struct found, n);
+	int *first = ARRAY_NEW(s, int, n); /* the action that has the same key first */
+	s->key_of = ARRAY_NEW(s, int, n);
 	for (int i = 0; i < n; i++) {
 		const struct lower_action *a = &s->plan->action[i];
 		s->key_of[i] = first[i] = -1;
@@ -111,12 +111,12 @@ collect_keys(struct measure *s, const struct known *known)
 	}
 	nfound = drop_known(s, found, nfound);
 	qsort(found, (size_t)nfound, sizeof *found, by_text);
-	s->key = NEW_ARRAY(s, struct key, nfound);
+	s->key = ARRAY_NEW(s, struct key, nfound);
 	for (int i = 0; i < nfound; i++) {
 		bool same = i > 0 && strcmp(found[i].text, found[i - 1].text) == 0;
 		first[found[i].action] = same ? first[found[i - 1].action] : found[i].action;
 	}
-	struct found *of = NEW_ARRAY(s, struct found, n);
+	struct found *of = ARRAY_NEW(s, struct found, n);
 	for (int i = 0; i < nfound; i++)
 		of[found[i].action] = found[i];
 	for (int i = 0; i < n; i++) {

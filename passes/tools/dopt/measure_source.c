@@ -1,8 +1,8 @@
 /* The program that measures: kernels, and the tables for runtime/measure/measure.h. */
 #include "passes/tools/dopt/measure_impl.h"
 
-#include "ir/ops/order.h"
 #include "ir/base/out.h"
+#include "ir/ops/order.h"
 #include "lower/build.h"
 #include "lower/cuda/alone.h"
 #include "passes/analysis/alloc.h"
@@ -106,8 +106,8 @@ write_host_calls(const struct measure *s, FILE *out)
 static bool
 write_cuda_calls(struct measure *s, FILE *out)
 {
-	const struct ir_op **op = NEW_ARRAY(s, const struct ir_op *, s->nkeys);
-	uint64_t *scratch = NEW_ARRAY(s, uint64_t, s->nkeys);
+	const struct ir_op **op = ARRAY_NEW(s, const struct ir_op *, s->nkeys);
+	uint64_t *scratch = ARRAY_NEW(s, uint64_t, s->nkeys);
 	for (int k = 0; k < s->nkeys; k++)
 		op[k] = s->key[k].op;
 	bool good = cuda_alone_write(s->plan, op, s->nkeys, s->folder, out, scratch, &s->convolves);
@@ -155,7 +155,7 @@ range_of(const struct measure *s, const struct ir_op *op, const struct ir_value 
 static void
 find_ranges(struct measure *s)
 {
-	s->range = NEW_ARRAY(s, int64_t, s->plan->nvalues);
+	s->range = ARRAY_NEW(s, int64_t, s->plan->nvalues);
 	IR_FOR_OPS (op, &s->plan->main->body)
 		for (int r = 0; r < op->nresults; r++)
 			*range_at(s, &op->result[r]) = range_of(s, op, &op->result[r]);

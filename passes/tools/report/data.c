@@ -6,6 +6,7 @@
 #include "passes/tools/report/impl.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/array.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,10 +60,8 @@ put_op(FILE *out, const struct view *v, const struct cost_event *e)
 static int64_t *
 put_ops(FILE *out, const struct report *r)
 {
-	int64_t *number = talloc_array(NULL, int64_t, (size_t)r->v->total.ops + 1), n = 0;
+	int64_t *number = ARRAY_NEW(NULL, int64_t, (size_t)r->v->total.ops + 1), n = 0;
 
-	if (!number)
-		out_of_memory();
 	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
 	fputs("\"ops\":[", out);
 	for (uint32_t d = 0; d < r->ndevices; d++)
@@ -165,5 +164,5 @@ report_data(FILE *out, const struct report *r)
 	fputs("],\n", out);
 	put_memory(out, r, tick);
 	fputs("}\n", out);
-	talloc_free(number);
+	array_free(number);
 }

@@ -1,6 +1,8 @@
 /* The tables about single events: the critical path, and exposed collectives. */
 #include "passes/tools/report/impl.h"
 
+#include "ir/base/array.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,8 @@ static struct list
 critical_events(const struct report *r)
 {
 	const struct cost_timeline *line = r->v->line;
-	struct list l = {.event = talloc_array(r, const struct cost_event *, line->n + 1)};
+	struct list l = {.event = ARRAY_NEW(r, const struct cost_event *, line->n + 1)};
 
-	if (!l.event)
-		out_of_memory();
 	for (uint32_t i = 0; i < line->n; i++)
 		if (line->event[i].critical)
 			l.event[l.n++] = &line->event[i];
@@ -158,10 +158,8 @@ exposed_ops(const struct report *r, uint32_t *n)
 {
 	const struct cost_timeline *line = r->v->line;
 	struct exposed_op *all =
-		talloc_zero_array(r, struct exposed_op, (size_t)r->v->total.ops + 1);
+		ARRAY_ZERO(r, struct exposed_op, (size_t)r->v->total.ops + 1);
 
-	if (!all)
-		out_of_memory();
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
 		struct exposed_op *o = &all[e->op->order];
@@ -223,7 +221,7 @@ report_exposed(FILE *out, const struct report *r)
 		put_exposed(out, r, all, shown);
 	html_cut(out, shown, n, "exposed collectives");
 	fputs("</section>\n", out);
-	talloc_free(all);
+	array_free(all);
 }
 
 static void
@@ -272,5 +270,5 @@ report_critical(FILE *out, const struct report *r)
 	put_critical(out, r, l.event, shown);
 	html_cut(out, shown, l.n, "events, the longest,");
 	fputs("</section>\n", out);
-	talloc_free(l.event);
+	array_free(l.event);
 }

@@ -6,6 +6,8 @@
  */
 #include "passes/tools/report/impl.h"
 
+#include "ir/base/array.h"
+
 #include <math.h>
 #include <talloc.h>
 
@@ -14,11 +16,7 @@
 static void *
 array(const void *owner, size_t size, size_t n)
 {
-	void *p = talloc_zero_size(owner, size * (n ? n : 1));
-
-	if (!p)
-		out_of_memory();
-	return p;
+	return array_create_zero(owner, n, size, "the bars of a timeline");
 }
 
 static bool

@@ -1,6 +1,7 @@
 /* The step that timelines and reports show. */
 #include "passes/tools/report/report.h"
 
+#include "ir/base/array.h"
 #include "ir/cluster/cluster.h"
 #include "ir/ops/form.h"
 
@@ -26,9 +27,7 @@ product_rate(const struct view *v, const struct device *d)
 static void
 count_flops(struct view *v)
 {
-	v->flops = talloc_zero_array(v, double, (size_t)v->total.ops + 1);
-	if (!v->flops)
-		out_of_memory();
+	v->flops = ARRAY_ZERO(v, double, (size_t)v->total.ops + 1);
 	IR_FOR_OPS (op, &v->main->body)
 		if (cost_op_kind(v->m, op) == COST_COMPUTE)
 			v->flops[op->order] = op_work(v->m, op).flops;

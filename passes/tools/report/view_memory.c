@@ -9,6 +9,8 @@
  */
 #include "passes/tools/report/report.h"
 
+#include "ir/base/array.h"
+
 #include <math.h>
 #include <talloc.h>
 
@@ -52,10 +54,8 @@ view_memory(struct view *v)
 	struct writer w = {.v = v};
 
 	v->memory = memory_curve_create(v, v->m, v->main, NULL);
-	w.position = talloc_zero_array(v, uint32_t, (size_t)v->total.ops + 1);
-	v->level = talloc_array(v, struct view_level, (size_t)v->line->n + v->memory->n + 2);
-	if (!w.position || !v->level)
-		out_of_memory();
+	w.position = ARRAY_ZERO(v, uint32_t, (size_t)v->total.ops + 1);
+	v->level = ARRAY_NEW(v, struct view_level, (size_t)v->line->n + v->memory->n + 2);
 	for (uint32_t i = 0; i < v->memory->n; i++)
 		w.position[v->memory->point[i].op->order] = i;
 	for (uint32_t i = 0; i < v->line->n; i++)
@@ -63,7 +63,7 @@ view_memory(struct view *v)
 			put_event(&w, &v->line->event[i]);
 	while (w.next <= v->memory->n)
 		put_level(&w, w.next);
-	talloc_free(w.position);
+	array_free(w.position);
 }
 
 uint32_t
