@@ -26,7 +26,8 @@ options(uint64_t seed, struct random_options *o)
 	o->wide = seed % 5 != 0;
 }
 
-static const struct trial_test programs = {COUNT, STEPS, options, NULL};
+static const struct trial_test programs = {
+	.count = COUNT, .steps = STEPS, .options = options, .check = NULL};
 
 struct draw {
 	uint64_t state;

@@ -160,7 +160,8 @@ static void
 gradients_are_finite_differences(void **state)
 {
 	(void)state;
-	static const struct trial_test test = {COUNT, STEPS, options, check_gradient};
+	static const struct trial_test test = {
+		.count = COUNT, .steps = STEPS, .options = options, .check = check_gradient};
 	assert_int_equal(trial_run(&test), 0);
 }
 

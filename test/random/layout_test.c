@@ -37,7 +37,8 @@ static void
 layout_equals_meaning(void **state)
 {
 	(void)state;
-	static const struct trial_test test = {COUNT, STEPS, options, check_program};
+	static const struct trial_test test = {
+		.count = COUNT, .steps = STEPS, .options = options, .check = check_program};
 	assert_int_equal(trial_run(&test), 0);
 }
 

@@ -93,7 +93,11 @@ static void
 passes_keep_the_meaning(void **state)
 {
 	(void)state;
-	static const struct trial_test test = {COUNT, STEPS, keeping_options, check_keeping};
+	static const struct trial_test test = {.count = COUNT,
+		.steps = STEPS,
+		.options = keeping_options,
+		.check = check_keeping,
+		.found = {1095714253}};
 	assert_int_equal(trial_run(&test), 0);
 }
 
@@ -139,7 +143,10 @@ static void
 grad_of_a_plan_is_the_grad_of_its_meaning(void **state)
 {
 	(void)state;
-	static const struct trial_test test = {COUNT, STEPS, training_options, check_training};
+	static const struct trial_test test = {.count = COUNT,
+		.steps = STEPS,
+		.options = training_options,
+		.check = check_training};
 	assert_int_equal(trial_run(&test), 0);
 }
 
@@ -148,8 +155,10 @@ static void
 grad_of_a_small_plan_is_the_grad_of_its_meaning(void **state)
 {
 	(void)state;
-	static const struct trial_test test = {
-		SMALL_COUNT, FEW_STEPS, training_options, check_training};
+	static const struct trial_test test = {.count = SMALL_COUNT,
+		.steps = FEW_STEPS,
+		.options = training_options,
+		.check = check_training};
 	assert_int_equal(trial_run(&test), 0);
 }
 

@@ -85,7 +85,8 @@ static void
 plans_are_sound(void **state)
 {
 	(void)state;
-	struct trial_test test = {COUNT, STEPS, options, check_program};
+	struct trial_test test = {
+		.count = COUNT, .steps = STEPS, .options = options, .check = check_program};
 	void *owner = talloc_new(NULL);
 	if (strstr(lower_compile_command(owner), "-fsanitize"))
 		test.count = SANITIZED_COUNT;

@@ -121,7 +121,8 @@ check_alone(struct trial *t, const struct ir_module *m, uint64_t seed)
 	return false;
 }
 
-static const struct trial_test test = {COUNT, STEPS, options, check_alone};
+static const struct trial_test test = {
+	.count = COUNT, .steps = STEPS, .options = options, .check = check_alone};
 
 /* Checks count programs from the seed on; returns how many were wrong. */
 static int

@@ -245,6 +245,8 @@ trial_run(const struct trial_test *test)
 	int wrong = 0;
 	random_seeds(test->count, range);
 	const struct gen_table *table = gen_table_create(NULL);
+	for (int i = 0; i < TRIAL_FOUND && test->found[i]; i++)
+		wrong += run_seeds(test, table, (struct random_seeds){test->found[i], 1});
 	for (int r = 0; r < RANDOM_RANGES; r++)
 		wrong += run_seeds(test, table, range[r]);
 	talloc_free((void *)table);

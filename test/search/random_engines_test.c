@@ -123,7 +123,8 @@ options(uint64_t seed, struct random_options *o)
 	o->wide = true;
 }
 
-static const struct trial_test test = {COUNT, STEPS, options, check};
+static const struct trial_test test = {
+	.count = COUNT, .steps = STEPS, .options = options, .check = check};
 
 static void
 engines_keep_the_meaning(void **state)

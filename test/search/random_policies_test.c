@@ -45,7 +45,8 @@ options(uint64_t seed, struct random_options *o)
 	o->wide = true;
 }
 
-static const struct trial_test test = {COUNT, STEPS, options, check};
+static const struct trial_test test = {
+	.count = COUNT, .steps = STEPS, .options = options, .check = check};
 
 static void
 no_policy_is_faster_than_the_search(void **state)

@@ -92,6 +92,7 @@ struct plan {
 	uint32_t *log, nlog, log_room;
 	/* Positions whose times are those of the plan as it is now. */
 	uint32_t clean;
+	bool replayed; /* all of the order has its times, and makespan is theirs */
 	replay_time makespan;
 	bool *waited;    /* [room] messages: the compute stream has waited for it */
 	uint32_t *stamp; /* [room] scratch of whoever marks nodes */

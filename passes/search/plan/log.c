@@ -75,6 +75,7 @@ plan_log_sizes(struct plan *p)
 void
 plan_dirty(struct plan *p, uint32_t position)
 {
+	p->replayed = false; /* also where the last node goes and the others keep their times */
 	if (position < p->clean)
 		p->clean = position;
 }

@@ -241,7 +241,7 @@ plan_settle_all(struct plan *p)
 		mark_outs(p, p->order[i]);
 	for (uint32_t i = 0; i < p->count; i++)
 		find_times(p, p->order[i]);
-	p->clean = 0;
+	plan_dirty(p, 0);
 	plan_forget(p);
 }
 
@@ -404,7 +404,8 @@ plan_clear(struct plan *p)
 {
 	const struct plan_base *b = p->base;
 
-	p->count = p->nfree = p->npool = p->nholders = p->nlog = p->clean = 0;
+	p->count = p->nfree = p->npool = p->nholders = p->nlog = 0;
+	plan_dirty(p, 0);
 	memset(p->home, 0xff, b->nops * sizeof *p->home);
 	memset(p->copies, 0xff, b->nops * sizeof *p->copies);
 	for (uint32_t i = 0; i < b->room; i++)

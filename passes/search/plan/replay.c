@@ -173,13 +173,14 @@ replay_whole(struct plan *p)
 replay_time
 plan_replay(struct plan *p)
 {
-	if (p->clean == p->count && p->counts.replays)
+	if (p->replayed)
 		return p->makespan;
 	if (p->base->whole)
 		p->makespan = replay_whole(p);
 	else
 		p->makespan = p->base->async ? replay_ahead(p) : replay_thread(p);
 	p->clean = p->count;
+	p->replayed = true;
 	p->counts.replays++;
 	return p->makespan;
 }
@@ -211,7 +212,7 @@ plan_slack(const struct plan *p, replay_time *slack)
 {
 	replay_time compute = p->makespan, message = p->makespan; /* by when the streams are free */
 
-	assert(p->clean == p->count);
+	assert(p->replayed);
 	for (uint32_t i = 0; i < p->count; i++)
 		slack[p->order[i]] = p->makespan;
 	/* slack[] holds the latest end until a node's turn comes. */
@@ -236,7 +237,7 @@ sum_of(const struct plan *p, bool message)
 {
 	replay_time t = 0;
 
-	if (p->base->async && !p->base->whole && p->count && p->clean == p->count)
+	if (p->base->async && !p->base->whole && p->count && p->replayed)
 		return p->time[p->order[p->count - 1]].sum[message];
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->node[p->order[i]].message == message)

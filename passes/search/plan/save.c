@@ -73,7 +73,7 @@ plan_load(struct plan *p, const struct plan_save *s)
 		}
 	}
 	p->nlog = 0;
-	p->clean = 0;
+	plan_dirty(p, 0);
 }
 
 struct plan *
