@@ -77,10 +77,10 @@ def run(dopt, source):
 
 def page(source, files, rest, failed):
     passed, total = (sum(x[i] for x in files.values()) for i in (0, 1))
-    out = ["", "%d of %d programs pass, %d fail; %d need what is not supported:" %
+    out = ["", "%d of %d programs pass, %d fail; %d use features that are not supported:" %
            (passed, total, len(failed), sum(rest.values())), "", "| programs | reason |", "| ---: | --- |"]
     out += ["| %d | %s |" % (n, why) for why, n in sorted(rest.items(), key=lambda x: (-x[1], x[0]))]
-    out += ["", "The ops, and what each becomes (an op of ours, or ops of several kinds: yes):", "",
+    out += ["", "The ops, and what each becomes (a dopt op, or yes: ops of several kinds):", "",
             "| op | supported |", "| --- | --- |"]
     out += ["| `%s` | %s |" % row for row in rows(source)]
     return passed, BEGIN + "\n".join(out) + "\n\n" + END
