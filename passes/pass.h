@@ -127,7 +127,10 @@ enum pass_remark_kind { PASS_APPLIED, PASS_MISSED };
 void pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind kind,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Adds n to the statistic of that name, "ops fused"; n > 0 means that the module changed. */
+/*
+ * Adds n to the statistic of that name, "op(s) fused", as number_noun of ir/base/number.h reads it;
+ * n > 0 means that the module changed.
+ */
 void pass_count(struct pass_run *run, const char *what, int64_t n);
 
 /*

@@ -21,8 +21,8 @@ undo_all(struct pass_run *run, struct ir_module *m)
 	IR_FOR_OPS_SAFE (op, &ir_func_find(m, "main")->body) {
 		if (op->code != OP_fuse)
 			continue;
-		pass_count(run, "kernels taken apart", 1);
-		pass_count(run, "ops unfused", fuse_undo(m, op));
+		pass_count(run, "kernel(s) split", 1);
+		pass_count(run, "op(s) unfused", fuse_undo(m, op));
 	}
 }
 

@@ -91,10 +91,10 @@ remark_kernel(struct apply *a, const struct ir_op *fuse, uint32_t n, uint32_t co
 {
 	struct pass_run *run = a->u->run;
 
-	pass_count(run, "ops fused", n - copied);
-	pass_count(run, "kernels", 1);
+	pass_count(run, "op(s) fused", n - copied);
+	pass_count(run, "kernel(s)", 1);
 	if (copied) {
-		pass_count(run, "ops copied", copied);
+		pass_count(run, "op(s) copied", copied);
 		pass_remark(run, fuse, PASS_APPLIED, "%u ops in one kernel, %u of them copies", n,
 			copied);
 	} else {

@@ -225,8 +225,8 @@ make_fuse(struct sampler *s, const struct group *g)
 			ir_replace_uses(&op[i]->result[0], &fuse->result[r++]);
 	for (uint32_t i = g->n; i > 0; i--)
 		ir_op_erase(op[i - 1]);
-	pass_count(s->run, "ops fused", g->n);
-	pass_count(s->run, "kernels", 1);
+	pass_count(s->run, "op(s) fused", g->n);
+	pass_count(s->run, "kernel(s)", 1);
 	talloc_free(op);
 }
 

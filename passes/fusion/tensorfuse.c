@@ -81,7 +81,7 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 	const int64_t packed = packed_bytes(f->m, one);
 	const char *name = op_name((enum op_code)one->code);
 
-	pass_count(f->run, "collectives fused", fill->members);
+	pass_count(f->run, "collective(s) fused", fill->members);
 	if (packed)
 		pass_remark(f->run, one, PASS_APPLIED,
 			"%d %ss in one message of %lld bytes, %lld of which are copied into it",

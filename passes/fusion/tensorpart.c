@@ -70,7 +70,7 @@ set_parts(struct parter *p)
 		if (x->parts == x->of.parts)
 			continue;
 		ir_set_parts(p->m, x->op, x->parts);
-		pass_count(p->run, "messages parted", 1);
+		pass_count(p->run, "collective(s) chunked", 1);
 	}
 }
 

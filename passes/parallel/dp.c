@@ -427,7 +427,7 @@ split_input(struct dp *p, struct ir_op *op, int dim)
 		    dim ? "spatial: height of the input" : "dp: batch of the input"))
 		return false;
 	op->result[0].type = ir_type_intern(p->m->ctx, &t);
-	pass_count(p->run, "inputs split", 1);
+	pass_count(p->run, "input(s) split", 1);
 	return true;
 }
 

@@ -359,7 +359,7 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	for (int i = 0; i < m->naxes && changed; i++) {
 		changed = fold_once(&p, b);
-		pass_count(run, "ops on the whole batch", changed);
+		pass_count(run, "op(s) on the merged batch", changed);
 	}
 	return true;
 }

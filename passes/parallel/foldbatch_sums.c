@@ -248,7 +248,7 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 			op = next;
 			continue;
 		}
-		pass_count(run, "sums joined", 1);
+		pass_count(run, "sum(s) merged", 1);
 		if (!v->name)
 			v->name = op->result[0].name;
 		ir_replace_uses(&op->result[0], v);

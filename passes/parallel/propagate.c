@@ -331,7 +331,7 @@ replace(struct propagate *p, struct ir_op *op, struct ir_op *copy)
 		if (!whole)
 			return false;
 		ir_replace_uses(&op->result[i], whole);
-		pass_count(p->run, partial ? "ops made partial" : "ops split", 1);
+		pass_count(p->run, partial ? "op(s) made partial" : "op(s) split", 1);
 	}
 	for (int k = 0; k < n && k < FORM_MAX_INPUTS; k++)
 		old[k] = ir_operand(op, k);
@@ -425,7 +425,7 @@ push_partition(struct propagate *p, struct ir_op *op)
 	ir_replace_uses(result, new);
 	ir_op_erase(op);
 	drop_dead(v);
-	pass_count(p->run, "partitions taken away", 1);
+	pass_count(p->run, "partition op(s) removed", 1);
 	return true;
 }
 
@@ -469,7 +469,7 @@ push_output(struct propagate *p, struct ir_op *op)
 		ir_set_operand(op, 0, x);
 		drop_dead(v);
 		v = x;
-		pass_count(p->run, "outputs split", 1);
+		pass_count(p->run, "output(s) split", 1);
 	}
 }
 

@@ -238,7 +238,7 @@ run(struct pass_run *run, struct ir_module *m)
 				op_name((enum op_code)op->code), w.places);
 			continue;
 		}
-		pass_count(run, "windows over blocks", 1);
+		pass_count(run, "window(s) split into blocks", 1);
 		if (!rewrite(&w))
 			return false;
 	}

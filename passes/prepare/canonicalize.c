@@ -350,8 +350,8 @@ broadcast_idle(struct canon *c, struct ir_op *op)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char identity[] = "identities", folded[] = "constants folded",
-		  shapes[] = "shape ops joined";
+static const char identity[] = "identit(y/ies)", folded[] = "constant(s) folded",
+		  shapes[] = "shape op(s) merged";
 
 static const struct rewrite rewrites[] = {
 	{OP_add, add_zero, identity},

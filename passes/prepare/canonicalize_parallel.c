@@ -184,7 +184,7 @@ join_send(struct canon *c, struct ir_op *op)
 	return join(c, OP_send, inner, attr, 3);
 }
 
-static const char joined[] = "parallelization ops joined";
+static const char joined[] = "parallelization op(s) merged";
 
 const struct rewrite canon_parallel[] = {
 	{OP_replicate, join_replicate, joined},

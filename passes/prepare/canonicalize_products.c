@@ -120,7 +120,7 @@ transpose_of_product(struct canon *c, struct ir_op *op)
 	return build_product(c, &p);
 }
 
-static const char folded[] = "transposes folded into products";
+static const char folded[] = "transpose(s) folded into products";
 
 const struct rewrite canon_products[] = {
 	{OP_matmul, product_of_transposes, folded},

@@ -137,7 +137,7 @@ number_values(struct pass_run *run, struct ir_block *b)
 		for (int i = 0; i < op->nresults; i++)
 			ir_replace_uses(&op->result[i], &first->result[i]);
 		ir_op_erase(op);
-		pass_count(run, "ops merged", 1);
+		pass_count(run, "op(s) merged", 1);
 	}
 	array_free(t.slot);
 }

@@ -81,7 +81,7 @@ shrink_collective(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 			v[n++] = ir_operand(op, i);
 	struct ir_op *to =
 		ir_op_create(m, (enum op_code)op->code, op->loc, v, n, op->attr, op->nattrs, n);
-	pass_count(run, "results dropped", op->nresults - n);
+	pass_count(run, "result(s) removed", op->nresults - n);
 	ir_insert_before(op, to);
 	hand_over(op, to);
 	talloc_free(v);
@@ -110,7 +110,7 @@ shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 	}
 	body->arg = arg; /* the uses are there now */
 	if (n < body->nargs) {
-		pass_count(run, "operands dropped", body->nargs - n);
+		pass_count(run, "operand(s) removed", body->nargs - n);
 		body->nargs = n;
 		ir_set_operands(m, op, v, (int)n);
 	}
@@ -136,7 +136,7 @@ shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 	to->body = op->body;
 	to->body->parent = to;
 	ir_set_operands(m, yield, kept, n);
-	pass_count(run, "results dropped", op->nresults - n);
+	pass_count(run, "result(s) removed", op->nresults - n);
 	ir_insert_before(op, to);
 	hand_over(op, to);
 	talloc_free(v);
@@ -174,7 +174,7 @@ sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b)
 		for (int i = 0; i < op->nresults; i++)
 			drop_releases(&op->result[i]);
 		ir_op_erase(op);
-		pass_count(run, "ops dropped", 1);
+		pass_count(run, "op(s) removed", 1);
 	}
 }
 

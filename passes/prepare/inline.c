@@ -24,7 +24,7 @@ inline_calls(struct pass_run *run, struct ir_module *m, struct ir_func *f)
 		struct ir_op *prev = op->prev;
 		if (!ir_inline_call(m, op))
 			return false;
-		pass_count(run, "calls inlined", 1);
+		pass_count(run, "call(s) inlined", 1);
 		op = prev ? prev->next : f->body.first;
 	}
 	return true;
@@ -41,7 +41,7 @@ drop_templates(struct pass_run *run, struct ir_module *m)
 			continue;
 		}
 		/* The prelude's are not part of the text: dropping them is no change. */
-		pass_count(run, "functions dropped", !(*link)->prelude);
+		pass_count(run, "function(s) removed", !(*link)->prelude);
 		*link = (*link)->next;
 	}
 	m->last_func = link;

@@ -259,9 +259,9 @@ run(struct pass_run *run, struct ir_module *m)
 			op->body || op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
 			continue;
 		if (op->code == OP_transpose)
-			pass_count(run, "transposes joined", join(&s, op));
+			pass_count(run, "transpose(s) merged", join(&s, op));
 		else if (form_exists((enum op_code)op->code))
-			pass_count(run, "ops in front of a transpose", sink_op(&s, op));
+			pass_count(run, "op(s) moved above a transpose", sink_op(&s, op));
 	}
 	if (s.reordered)
 		pass_reorders(run);

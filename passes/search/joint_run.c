@@ -24,13 +24,13 @@ count_nodes(struct pass_run *run, const struct plan *p)
 	for (uint32_t i = 0; i < plan_count(p); i++) {
 		struct plan_node n = plan_node(p, plan_at(p, i));
 		if (n.kind == PLAN_KERNEL && n.nops > 1) {
-			pass_count(run, "ops fused", n.nops);
-			pass_count(run, "kernels", 1);
+			pass_count(run, "op(s) fused", n.nops);
+			pass_count(run, "kernel(s)", 1);
 		}
 		if (n.kind == PLAN_MESSAGE && n.nops > 1)
-			pass_count(run, "collectives fused", n.nops);
+			pass_count(run, "collective(s) fused", n.nops);
 		if (n.kind == PLAN_MESSAGE && n.parts > 1)
-			pass_count(run, "messages in parts", 1);
+			pass_count(run, "collective(s) chunked", 1);
 	}
 }
 

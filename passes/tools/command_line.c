@@ -103,7 +103,7 @@ flag_find(const struct command_line *l, const char *name)
 	if (near.best)
 		driver_error("unknown option '-%s'; did you mean '-%s'?", name, near.best);
 	else
-		driver_error("unknown option '-%s'; -help lists them", name);
+		driver_error("unknown option '-%s'; -help lists the options", name);
 	return NULL;
 }
 
@@ -126,7 +126,7 @@ read_int(const struct flag *f, int64_t *out, const char *value)
 	*out = strtoll(value, &end, 10);
 	if (*value && !*end && !errno && *out >= 0)
 		return true;
-	driver_error("option -%s: expected a number from 0 on, found '%s'", f->name, value);
+	driver_error("option -%s: expected a non-negative integer, found '%s'", f->name, value);
 	return false;
 }
 
@@ -142,7 +142,8 @@ read_share(const struct flag *f, double *out, const char *value)
 	}
 	if (end > value && !*end && *out >= 0 && *out < INFINITY)
 		return true;
-	driver_error("option -%s: expected a share of at least 0, as 0.05 or 5%%, found '%s'",
+	driver_error("option -%s: expected a non-negative fraction "
+		     "or percentage such as 0.05 or 5%%, found '%s'",
 		f->name, value);
 	return false;
 }
@@ -160,7 +161,7 @@ read_choice(const void *owner, const struct flag *f, int *out, const char *value
 			return true;
 		suggestion_add(&near, word);
 	}
-	driver_error("option -%s: '%s' is none of %s%s", f->name, value, f->argument,
+	driver_error("option -%s: expected one of %s, found '%s'%s", f->name, f->argument, value,
 		suggestion_text(owner, &near));
 	return false;
 }
@@ -259,7 +260,7 @@ find_command(const struct command_line *l, const char *name)
 	if (near.best)
 		driver_error("unknown command '%s'; did you mean '%s'?", name, near.best);
 	else
-		driver_error("unknown command '%s'; -help lists them", name);
+		driver_error("unknown command '%s'; -help lists the commands", name);
 	return NULL;
 }
 

@@ -94,7 +94,7 @@ driver_input_part(
 		lines += *s == '\n';
 	/* Empty lines in place of the parts before keep the numbers of the lines. */
 	size_t n = (size_t)(end - begin);
-	char *text = array_create_zero(owner, lines + n + 1, 1, "a part of the input");
+	char *text = array_create_zero(owner, lines + n + 1, 1, "a chunk of the input");
 	memset(text, '\n', lines);
 	memcpy(text + lines, begin, n);
 	*part = (struct driver_input){.name = in->name, .text = text, .length = lines + n};

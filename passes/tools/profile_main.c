@@ -110,8 +110,8 @@ load_nccl_tests(struct tool *t, struct profile *p, const char *name, const char 
 
 	if (!t->device) {
 		diag_error(t->diag, LOC_NONE,
-			"%s is output of nccl-tests, which names no device of a profile: say which "
-			"with -device=NAME",
+			"%s is nccl-tests output, which does not name a "
+			"device: give one with -device=NAME",
 			name);
 		return false;
 	}
@@ -164,7 +164,7 @@ diff(struct tool *t)
 
 	if (!a || !b || !profile_diff(stdout, a, b, t->tolerance, &found))
 		return DRIVER_INPUT;
-	printf("%d changed, %d added, %d removed, %d the same within %g %%\n", found.changed,
+	printf("%d changed, %d added, %d removed, %d unchanged within %g %%\n", found.changed,
 		found.added, found.removed, found.same, 100 * t->tolerance);
 	if (!driver_stdout_flush())
 		return DRIVER_INPUT;
@@ -189,7 +189,7 @@ load_samples(struct tool *t, int first, struct estimate_data **part)
 	if (all->n)
 		return all;
 	diag_error(t->diag, LOC_NONE,
-		"no kernels of several ops: measure some, as docs/estimator.md shows");
+		"no fused kernels in these profiles; docs/estimator.md shows how to measure some");
 	return NULL;
 }
 
@@ -225,7 +225,7 @@ static enum driver_exit
 train(struct tool *t)
 {
 	if (!t->output) {
-		driver_error("train: -o=FILE says where the weights go");
+		driver_error("train: expected an output file for the weights: -o=FILE");
 		return DRIVER_USAGE;
 	}
 	if (t->members < 1 || t->members > NETWORK_MEMBERS) {
@@ -318,58 +318,61 @@ evaluate(struct tool *t)
 static const struct flag flags[] = {
 	{"Options", NULL, NULL, FLAG_GROUP, 0},
 	{"o", "FILE",
-		"dump, train: write to FILE, under its name once it is whole; -: standard output; "
-		"evaluate: a line a kernel: seconds measured, of the network, analytic, and its "
-		"key",
+		"dump, train: write to FILE atomically (temporary file, then rename); -: standard "
+		"output; evaluate: write a line for each kernel: seconds measured, predicted by "
+		"the network and analytic, and its key",
 		FLAG_TEXT, AT(output)},
-	{"device", "NAME", "load: of nccl-tests, which do not name it as a profile does", FLAG_TEXT,
-		AT(device)},
-	{"kind", KINDS, "load: of nccl-tests that do not tell", FLAG_CHOICE, AT(kind)},
-	{"places", "N", "load: of nccl-tests that do not list their ranks", FLAG_INT, AT(places)},
-	{"tolerance", "X", "diff: what may differ, a share, 0.05, or percent, 5% (default: 5%)",
+	{"device", "NAME", "load: device that nccl-tests output belongs to, named as in a profile",
+		FLAG_TEXT, AT(device)},
+	{"kind", KINDS, "load: collective, if the nccl-tests output does not name it", FLAG_CHOICE,
+		AT(kind)},
+	{"places", "N", "load: number of ranks, if the nccl-tests output does not list them",
+		FLAG_INT, AT(places)},
+	{"tolerance", "X",
+		"diff: relative tolerance, as a fraction (0.05) or in percent (5%) (default: 5%)",
 		FLAG_SHARE, AT(tolerance)},
-	{"seed", "N", "train: of the first weights and of the order of the samples (default: 1)",
+	{"seed", "N",
+		"train: seed for the initial weights and the order of the samples (default: 1)",
 		FLAG_INT, AT(seed)},
-	{"epochs", "N", "train: so many times through all samples (default: 60)", FLAG_INT,
-		AT(epochs)},
-	{"members", "N", "train: so many networks, whose mean answer counts (default: 1)", FLAG_INT,
+	{"epochs", "N", "train: number of epochs (default: 60)", FLAG_INT, AT(epochs)},
+	{"members", "N", "train: ensemble size; predictions are averaged (default: 1)", FLAG_INT,
 		AT(members)},
 	{"loss", "square|logcosh",
-		"train: of log(estimated) - log(measured) (default: logcosh)",
+		"train: loss function of log(predicted) - log(measured) (default: logcosh)",
 		FLAG_CHOICE, AT(loss)},
-	{"help", NULL, "this text", FLAG_BOOL, AT(help)},
+	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
 static const struct command commands[] = {
 	{"dump", "PROFILE",
-		"write a profile as text, sorted, one entry a line; it may be committed", 1, 1,
-		dump},
+		"write a profile as sorted text, one entry per line, suitable for version control",
+		1, 1, dump},
 	{"load", "TEXT... PROFILE",
-		"put text into a profile, which is made if it is not there: what dump wrote, "
-		"what a measuring program wrote (dopt -emit=measure), or nccl-tests for the device "
-		"of that name; all of it or nothing",
+		"load text into a profile, which is created if it does not exist: output of dump, "
+		"of a measuring program (dopt -emit=measure), or of nccl-tests with -device=NAME; "
+		"if any of it is invalid, nothing is loaded",
 		2, INT_MAX, load},
 	{"diff", "BEFORE AFTER",
-		"show what changed from one profile to another by more than the tolerance and the "
-		"spread, what was added and what was removed",
+		"show which entries differ between two profiles by more than the tolerance and "
+		"the spread, which were added and which were removed",
 		2, 2, diff},
 	{"train", "PROFILE...",
-		"train a graph network on the fused kernels of profiles: -o=WEIGHTS, which "
-		"dopt -estimator=network reads",
+		"train a graph network on the fused kernels of profiles; dopt -estimator=network "
+		"reads the weights that -o names",
 		1, INT_MAX, train},
 	{"evaluate", "WEIGHTS PROFILE...",
-		"compare what weights say of the fused kernels of profiles, and what the analytic "
-		"estimate says, with what was measured",
+		"compare predicted times of the fused kernels in profiles, by the network and by "
+		"the analytic estimator, with the measured times",
 		2, INT_MAX, evaluate},
 };
 
 static const struct command_line line = {
 	.head = "usage: dopt-profile COMMAND [options] FILES\n"
-		"Profiles as text, and what differs between two. PROFILE, BEFORE and AFTER are "
-		"data bases;\n"
-		"dump and diff also read text.\n",
-	.tail = "Exit status: 0 done, no difference; 1 differences, or a file is wrong;\n"
-		"2 the command line is wrong.\n",
+		"Converts profiles to and from text, compares them, "
+		"and trains estimators on them.\n"
+		"PROFILE, BEFORE and AFTER are databases; dump and diff also read text.\n",
+	.tail = "Exit status: 0 success, no differences; 1 differences found, or invalid input;\n"
+		"2 invalid command line.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,
 	.command = commands,

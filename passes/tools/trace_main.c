@@ -141,38 +141,39 @@ compare(struct tool *t)
 
 static const struct flag flags[] = {
 	{"Options", NULL, NULL, FLAG_GROUP, 0},
-	{"o", "FILE", "write to FILE, under its name once it is whole; -: standard output",
+	{"o", "FILE", "write to FILE atomically (temporary file, then rename); -: standard output",
 		FLAG_TEXT, AT(output)},
-	{"format", "text|json|md", "of what is shown (default: text)", FLAG_CHOICE, AT(format)},
-	{"clocks", "host|rank", "ranks of one host read one clock (default), or each its own",
+	{"format", "text|json|md", "output format (default: text)", FLAG_CHOICE, AT(format)},
+	{"clocks", "host|rank",
+		"whether the ranks of a host share one clock (default) or each has its own",
 		FLAG_CHOICE, AT(clocks)},
-	{"drift", "0|1", "may clocks run unequally fast? (default: 1)", FLAG_BOOL, AT(drift)},
-	{"cluster", "NAME|FILE", "compare: what times are predicted for", FLAG_TEXT, AT(cluster)},
-	{"profile", "FILE", "compare: measured times of ops, used before estimates", FLAG_TEXT,
-		AT(profile)},
-	{"help", NULL, "this text", FLAG_BOOL, AT(help)},
+	{"drift", "0|1", "model clock drift as well as offset (default: 1)", FLAG_BOOL, AT(drift)},
+	{"cluster", "NAME|FILE", "compare: devices and links that times are predicted for",
+		FLAG_TEXT, AT(cluster)},
+	{"profile", "FILE", "compare: measured times of ops, used in preference to estimates",
+		FLAG_TEXT, AT(profile)},
+	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
 static const struct command commands[] = {
-	{"align", "TRACES",
-		"show the clocks of the hosts: by how much they are off and how well that is known",
-		1, INT_MAX, align},
+	{"align", "TRACES", "show the offset of each host's clock and its uncertainty", 1, INT_MAX,
+		align},
 	{"merge", "TRACES", "write one Chrome trace of all ranks, on one clock", 1, INT_MAX, merge},
-	{"report", "TRACES", "say what bounds the step, and where the time of each rank goes", 1,
+	{"report", "TRACES", "report what bounds the step and where the time of each rank goes", 1,
 		INT_MAX, report},
 	{"compare", "MODULE TRACES",
-		"set the times of each op beside those that are predicted for MODULE, the module "
-		"that the program was built from, after all passes",
+		"compare the measured time of each op with the time predicted for MODULE, the "
+		"module that the program was built from, after all passes",
 		2, INT_MAX, compare},
 };
 
 static const struct command_line line = {
 	.head = "usage: dopt-trace COMMAND [options] FILES\n"
-		"Says what the traces of a program tell. TRACES are the folder that it wrote with "
-		"-trace,\n"
-		"or files rank-N.json of one run.\n",
-	.tail = "Exit status: 0 done; 1 the input is wrong, or a file cannot be read or written;\n"
-		"2 the command line is wrong.\n",
+		"Analyzes the traces of a program. TRACES is the folder that "
+		"the program wrote with -trace,\n"
+		"or the files rank-N.json of one run.\n",
+	.tail = "Exit status: 0 success; 1 invalid input, or a file cannot be read or written;\n"
+		"2 invalid command line.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,
 	.command = commands,

@@ -135,7 +135,7 @@ set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
 			continue;
 		if (!k->other) {
 			k->other = total_convert(&b, v, t);
-			pass_count(a->run, "conversions", 1);
+			pass_count(a->run, "conversion(s)", 1);
 		}
 		if (!k->other)
 			return false;
@@ -164,7 +164,7 @@ lower_op(struct amp *a, struct ir_op *op)
 		}
 		written[i] = ir_type_intern(a->m->ctx, &t);
 	}
-	pass_count(a->run, a->kind[op->code] == PRODUCT ? "products" : "other ops", 1);
+	pass_count(a->run, a->kind[op->code] == PRODUCT ? "product(s)" : "other op(s)", 1);
 	return ir_infer(a->m, op, written);
 }
 

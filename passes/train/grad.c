@@ -419,7 +419,7 @@ report_gradients(
 			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
 			g = unscaled(s, g);
 			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
-			pass_count(s->run, "gradients", 1);
+			pass_count(s->run, "gradient(s)", 1);
 			n++;
 		} else {
 			explain(s, op, way);

@@ -242,7 +242,7 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 	struct ir_value *step = apply_rate(s, rule(s, data));
 	optimizer_update(s, s->w, ir_build2(b, OP_sub, s->w, step));
 	ir_op_erase(gradient);
-	pass_count(s->run, "params updated", 1);
+	pass_count(s->run, "param(s) updated", 1);
 	return !b->failed;
 }
 

@@ -54,7 +54,7 @@ def check_wrong(path, text):
 
 # A number, with a unit of time or without.
 NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s\b)?"
-# Where the column "took" stands in the table of -stats.
+# Where the column "pass time" stands in the table of -stats.
 TOOK = 7
 
 

@@ -1,6 +1,7 @@
 /* Tables: see table.h. */
 #include "passes/analysis/trace/table.h"
 
+#include "ir/base/number.h"
 #include "passes/analysis/alloc.h"
 
 #include <math.h>
@@ -114,18 +115,7 @@ trace_table_print(FILE *out, enum trace_format format, const struct trace_table 
 char *
 trace_time_text(const void *owner, double seconds)
 {
-	static const struct {
-		double unit;
-		const char *name;
-	} units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
-	size_t i = 0;
+	char text[NUMBER_TEXT];
 
-	if (fabs(seconds) < 0.5e-11) /* nothing is left of it in any unit */
-		return TEXT(owner, "0");
-	if (!isfinite(seconds))
-		return TEXT(owner, "%s", seconds > 0 ? "inf" : "-inf");
-	while (i + 1 < sizeof units / sizeof *units && fabs(seconds) < units[i].unit * 0.9995)
-		i++;
-	const double x = seconds / units[i].unit, size = fabs(x);
-	return TEXT(owner, "%.*f%s", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, x, units[i].name);
+	return TEXT(owner, "%s", number_seconds_column(text, seconds));
 }

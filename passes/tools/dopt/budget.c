@@ -62,16 +62,16 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 
 	if (dots && !read_quantity(t, "workspace",
 			    talloc_strndup(t->pipeline, text, (size_t)(dots - text)), UNIT_BYTES,
-			    range, "a size such as 64MB before ..", &least))
+			    range, "a size such as 64MB before '..'", &least))
 		return false;
 	if (!read_quantity(t, "workspace", dots ? dots + 2 : text, UNIT_BYTES, range,
-		    "a size such as 512MB, or two as in 64MB..512MB", &most))
+		    "a size such as 512MB, or a range such as 64MB..512MB", &most))
 		return false;
 	*w = (struct storage_workspace){(uint64_t)(least + 0.5), (uint64_t)(most + 0.5)};
 	if (w->least <= w->most)
 		return true;
 	diag_error(t->ctx->diag, LOC_NONE,
-		"option -workspace: expected the smaller size first, found '%s'", text);
+		"option -workspace: '%s' is not a range: the lower limit comes first", text);
 	return false;
 }
 
@@ -103,7 +103,7 @@ static char *
 kinds_text(const void *owner, const struct memory_point *p)
 {
 	bool done[MEMORY_NKINDS] = {false};
-	char *text = talloc_strdup(owner, ""), number[TEXT_NUMBER];
+	char *text = talloc_strdup(owner, ""), number[NUMBER_TEXT];
 
 	for (int n = 0; n < MEMORY_NKINDS; n++) {
 		int most = -1;
@@ -114,7 +114,7 @@ kinds_text(const void *owner, const struct memory_point *p)
 		if (p->bytes[most])
 			text = talloc_asprintf_append(text, "%s%s %s", *text ? ", " : "",
 				memory_kind_name((enum memory_kind)most),
-				text_bytes(number, (double)p->bytes[most]));
+				number_bytes(number, (double)p->bytes[most]));
 	}
 	return text;
 }
@@ -160,18 +160,18 @@ advise(const struct driver *t, const struct memory_curve *c, const struct ir_mod
 	const struct memory_point *p = &c->point[c->peak];
 	const uint64_t kept = p->bytes[MEMORY_PARAM] + p->bytes[MEMORY_STATE];
 	const uint64_t rows = rows_of_batch(c, batch_of(m, main));
-	char number[TEXT_NUMBER];
+	char number[NUMBER_TEXT];
 
 	if (kept > t->manager->budget)
 		diag_note(t->ctx->diag, LOC_NONE,
-			"params and states alone take %s: no smaller batch helps, splitting them "
-			"over more devices would",
-			text_bytes(number, (double)kept));
+			"params and states alone take %s: a smaller batch does not help, "
+			"splitting them over more devices does",
+			number_bytes(number, (double)kept));
 	else if (rows > c->allocated - t->manager->budget)
 		diag_note(t->ctx->diag, LOC_NONE,
-			"activations of all rows of the batch take %s: micro-batches over a time "
-			"axis, or fewer rows, make them smaller",
-			text_bytes(number, (double)rows));
+			"activations of the whole batch take %s: micro-batches over a time axis "
+			"or a smaller batch reduce them",
+			number_bytes(number, (double)rows));
 }
 
 static void
@@ -179,23 +179,23 @@ report(const struct driver *t, const struct memory_curve *c)
 {
 	const struct memory_point *p = &c->point[c->peak];
 	const struct ir_loc at = p->op ? p->op->loc : LOC_NONE;
-	char needs[TEXT_NUMBER], over[TEXT_NUMBER], budget[TEXT_NUMBER], number[TEXT_NUMBER];
+	char needs[NUMBER_TEXT], over[NUMBER_TEXT], budget[NUMBER_TEXT], number[NUMBER_TEXT];
 	struct diag *d = t->ctx->diag;
 
 	diag_error(d, at,
-		"the step needs %s on each device, %s more than the budget of %s; most lives at "
-		"%s, here: %s",
-		text_bytes(needs, (double)c->allocated),
-		text_bytes(over, (double)(c->allocated - t->manager->budget)),
-		text_bytes(budget, (double)t->manager->budget), c->peak_name, kinds_text(c, p));
+		"the step needs %s on each device, %s more than "
+		"the budget of %s; memory peaks at %s, with %s",
+		number_bytes(needs, (double)c->allocated),
+		number_bytes(over, (double)(c->allocated - t->manager->budget)),
+		number_bytes(budget, (double)t->manager->budget), c->peak_name, kinds_text(c, p));
 	for (uint32_t i = 0; i < c->nheld && i < BUDGET_LARGEST; i++) {
 		const struct memory_held *h = &c->held[i];
-		diag_note(d, h->op ? h->op->loc : LOC_NONE, "%s of it: %s (%s)",
-			text_bytes(number, (double)h->bytes), h->name, memory_kind_one(h->kind));
+		diag_note(d, h->op ? h->op->loc : LOC_NONE, "%s of that: %s (%s)",
+			number_bytes(number, (double)h->bytes), h->name, memory_kind_one(h->kind));
 	}
 	if (c->allocated > p->live)
-		diag_note(d, LOC_NONE, "%s of it are gaps between buffers",
-			text_bytes(number, (double)(c->allocated - p->live)));
+		diag_note(d, LOC_NONE, "%s of that are gaps between buffers",
+			number_bytes(number, (double)(c->allocated - p->live)));
 }
 
 bool
@@ -208,7 +208,7 @@ driver_budget_check(struct driver *t, struct ir_module *m)
 	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
 	if (flat && !main)
 		diag_error(t->ctx->diag, LOC_NONE,
-			"option -budget: the module has no @main, whose memory could be known");
+			"option -budget: the module has no @main, so its memory use is unknown");
 	bool fits = main != NULL;
 	if (main) {
 		const struct memory_curve *c = memory_curve_create(scratch, flat, main, t->storage);

@@ -167,7 +167,7 @@ driver_checks_run(struct driver_checks *c, const struct ir_module *m)
 		return true; /* nothing to be compared: it need not run */
 	if (!run(c, m, INTERP_MEANING, ""))
 		return false;
-	return c->message || ir_places(m) < 2 || run(c, m, INTERP_LAYOUT, ", place by place");
+	return c->message || ir_places(m) < 2 || run(c, m, INTERP_LAYOUT, ", with layouts");
 }
 
 enum driver_exit
@@ -187,7 +187,7 @@ driver_checks_end(struct driver_checks *c, FILE *out, enum driver_exit exit)
 	}
 	if (c->message || !c->outcome.checks) {
 		fprintf(out, "%s: unsupported: %s\n", name,
-			c->message ? c->message : "it checks nothing");
+			c->message ? c->message : "it has no checks");
 		c->unsupported++;
 		return DRIVER_OK;
 	}

@@ -35,14 +35,15 @@ estimator_fits(struct driver *t)
 
 	if (o->estimator == DRIVER_ESTIMATE_NETWORK && !o->estimator_weights)
 		diag_error(t->ctx->diag, LOC_NONE,
-			"-estimator=network needs weights: -estimator-weights=FILE, which "
-			"dopt-profile train writes");
+			"-estimator=network needs weights written by "
+			"`dopt-profile train`: -estimator-weights=FILE");
 	else if (o->estimator == DRIVER_ESTIMATE_ANALYTIC && o->estimator_weights)
 		diag_error(t->ctx->diag, LOC_NONE,
-			"-estimator=analytic uses no weights, but -estimator-weights is given");
+			"-estimator-weights requires -estimator=network: "
+			"the analytic estimator uses no weights");
 	else if (o->estimator == DRIVER_ESTIMATE_MEASURE && !o->profile)
 		diag_error(t->ctx->diag, LOC_NONE,
-			"-estimator=measure needs -profile=FILE, into which it measures");
+			"-estimator=measure needs a profile to write the times to: -profile=FILE");
 	else
 		return true;
 	return false;

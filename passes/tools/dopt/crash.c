@@ -37,12 +37,12 @@ static void
 report_reproducer(const struct driver_options *o)
 {
 	if (!o->reproducer)
-		fputs("dopt: note: -reproducer=FILE writes what the pass got, with a command that "
-		      "runs it alone\n",
+		fputs("dopt: note: -reproducer=FILE writes the input "
+		      "of the pass and a command that runs it alone\n",
 			stderr);
 	else if (access(o->reproducer, F_OK) == 0)
 		fprintf(stderr,
-			"dopt: note: the command in the first line of %s runs the pass alone\n",
+			"dopt: note: the command in the first line of %s runs this pass alone\n",
 			o->reproducer);
 }
 
@@ -55,8 +55,8 @@ report_op(const struct crash_note *n)
 		fprintf(stderr, "%s:%u:%u: ", n->file, n->line, n->column);
 	else
 		fputs("dopt: ", stderr);
-	fprintf(stderr, "note: the op at hand was %s%s%s\n", n->op, *n->value ? ", of value %" : "",
-		n->value);
+	fprintf(stderr, "note: the op being processed was %s%s%s\n", n->op,
+		*n->value ? ", result %" : "", n->value);
 }
 
 static void
@@ -71,7 +71,7 @@ report_crash(const struct driver_options *o, const struct crash_note *n, int sig
 static enum driver_exit
 report_exit(const struct crash_note *n, int status)
 {
-	driver_error("ended with status %d %s", status, n->doing);
+	driver_error("exited with status %d %s", status, n->doing);
 	return status ? (enum driver_exit)status : DRIVER_BUG;
 }
 
@@ -98,8 +98,8 @@ report_end(const struct driver_options *o, const struct crash_note *n, int statu
 static struct crash_note *
 make_note(void)
 {
-	struct crash_note *n = mmap(NULL, sizeof *n, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct crash_note *n =
+		mmap(NULL, sizeof *n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return n == MAP_FAILED ? NULL : n;
 }
@@ -117,7 +117,7 @@ crash_guarded(const void *scratch, struct driver_options *o,
 		if (getppid() != parent)
 			_exit(DRIVER_BUG);
 		o->note = n;
-		crash_doing(n, "before it read its input");
+		crash_doing(n, "before reading its input");
 		crash_watch_ops(n);
 		const enum driver_exit exit = work(scratch, o);
 		n->done = true;
@@ -127,7 +127,7 @@ crash_guarded(const void *scratch, struct driver_options *o,
 		if (errno != EINTR)
 			break;
 	if (child < 0) {
-		driver_error("cannot run a process: %s", strerror(errno));
+		driver_error("cannot start a process: %s", strerror(errno));
 		return DRIVER_INPUT;
 	}
 	return report_end(o, n, status);

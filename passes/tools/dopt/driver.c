@@ -72,7 +72,7 @@ static bool
 load_plugins(const struct driver_options *o, struct pass_registry *r, struct diag *d)
 {
 	for (int i = 0; i < o->load.n; i++) {
-		crash_doing(o->note, "while it loaded the plugin %s", o->load.item[i]);
+		crash_doing(o->note, "while loading plugin %s", o->load.item[i]);
 		if (!pass_plugin_load(r, d, o->load.item[i]))
 			return false;
 	}
@@ -121,7 +121,7 @@ import_module(struct driver *t, const struct driver_input *in)
 		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
 	if (o->define.n) {
-		driver_error("option -D: '%s' is StableHLO, which has no lets", in->name);
+		driver_error("option -D: '%s' is StableHLO, which has no `let`", in->name);
 		return NULL;
 	}
 	struct mlir_file *file = mlir_read(t->manager, t->ctx, in->name, in->text, in->length);
@@ -140,7 +140,7 @@ read_module(struct driver *t, const struct driver_input *in)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
 			return NULL;
 	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
-	crash_doing(t->o->note, "while it read %s", in->name);
+	crash_doing(t->o->note, "while reading %s", in->name);
 	struct ir_module *m =
 		is_mlir(in) ? import_module(t, in)
 			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
@@ -202,7 +202,7 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
 	const struct driver_options *o = t->o;
 
-	crash_doing(o->note, "after the passes, while it made the result");
+	crash_doing(o->note, "after the passes, while writing the result");
 	if (t->checks)
 		return driver_checks_run(t->checks, m);
 	if (o->run) {
@@ -399,13 +399,15 @@ static enum driver_exit
 transform_parts(const struct driver_options *o, const struct driver_input *in, FILE *out)
 {
 	enum driver_exit exit = DRIVER_OK;
-	struct driver_checks *checks = o->expect ? driver_checks_create(array_context(in->text)) : NULL;
+	struct driver_checks *checks =
+		o->expect ? driver_checks_create(array_context(in->text)) : NULL;
 	struct driver_input part;
 	size_t at = 0;
 
 	if (!o->split)
 		exit = transform_part(o, in, out, checks);
-	for (bool first = true; o->split && driver_input_part(array_context(in->text), in, &at, &part);
+	for (bool first = true;
+		o->split && driver_input_part(array_context(in->text), in, &at, &part);
 		first = false) {
 		if (!first && o->emit != DRIVER_EMIT_NONE && !o->verify_diagnostics && !checks)
 			fputs("// -----\n", out);
@@ -500,32 +502,30 @@ options_agree(const struct driver_options *o)
 	const char *what = o->emit == DRIVER_EMIT_MEASURE ? "measure" : "program";
 
 	if (program && o->run)
-		driver_error("-emit=%s and -run do not go together", what);
+		driver_error("-emit=%s and -run cannot be combined", what);
 	else if (emits_view(o) && (o->run || o->measure || o->split))
-		driver_error("-emit=%s goes with none of -run, -measure and -split-input-file",
+		driver_error("-emit=%s cannot be combined with -run, -measure or -split-input-file",
 			o->emit == DRIVER_EMIT_REPORT ? "report" : "timeline");
 	else if (o->measure && (program || o->run))
-		driver_error("-measure goes with neither -run nor -emit=%s", what);
+		driver_error("-measure cannot be combined with -run or -emit=%s", what);
 	else if (o->measure && o->whatif)
-		driver_error("-measure and -whatif do not go together");
+		driver_error("-measure and -whatif cannot be combined");
 	else if (o->measure && !o->profile)
-		driver_error("-measure needs a file to put the times into: -profile=FILE");
+		driver_error("-measure needs a profile to write the times to: -profile=FILE");
 	else if (program && (!o->output || !strcmp(o->output, "-")))
-		driver_error("-emit=%s needs a file for the program: -o FILE", what);
+		driver_error("-emit=%s needs an output file: -o FILE", what);
 	else if (program && o->split)
-		driver_error("-emit=%s and -split-input-file do not go together", what);
+		driver_error("-emit=%s and -split-input-file cannot be combined", what);
 	else if (o->expect && (program || o->run || o->measure || emits_view(o)))
-		driver_error(
-			"-expect goes with none of -run, -measure and -emit=program, timeline, "
-			"report");
+		driver_error("-expect cannot be combined with -run, -measure, "
+			     "or -emit=program, measure, timeline or report");
 	else if (o->workspace && o->target != 2)
-		driver_error(
-			"-workspace goes with -target=cuda: the host's convolutions have none");
+		driver_error("-workspace requires -target=cuda: "
+			     "convolutions on the host use no workspace");
 	else if (o->target && !program && !o->measure)
-		driver_error("-target goes with -emit=program, -emit=measure and -measure");
+		driver_error("-target requires -emit=program, -emit=measure or -measure");
 	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))
-		driver_error(
-			"-measure-buffers and -measure-mpi go with -measure and -emit=measure");
+		driver_error("-measure-buffers and -measure-mpi require -measure or -emit=measure");
 	else
 		return driver_trial_agrees(o);
 	return false;

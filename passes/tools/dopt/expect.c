@@ -116,15 +116,15 @@ read_expected(struct driver_expect *e, const char *at, unsigned here)
 
 	if (!read_level(&at, &x.level) || !read_where(&at, here, &x.line)) {
 		complain(e, here,
-			"this is none of expected-error, -warning, -remark, -note, alone or with "
-			"@+N, @-N, @above, @below, @unknown");
+			"expected expected-error, -warning, -remark or -note, alone or followed "
+			"by @+N, @-N, @above, @below or @unknown");
 		return;
 	}
 	at += strspn(at, " \t");
 	const char *close = skip_word(&at, "{{") ? strstr(at, "}}") : NULL;
 	const char *line_end = at + strcspn(at, "\n");
 	if (!close || close > line_end) {
-		complain(e, here, "an expected message is written {{text}}");
+		complain(e, here, "expected a message {{text}}");
 		return;
 	}
 	x.text = talloc_strndup(e, at, (size_t)(close - at));
@@ -167,7 +167,7 @@ driver_expect_finish(struct driver_expect *e)
 	for (int i = 0; i < e->n; i++) {
 		const struct expected *x = &e->expected[i];
 		if (!x->seen)
-			complain(e, x->at, "expected %s did not come: %s",
+			complain(e, x->at, "expected %s was not reported: %s",
 				diag_level_name(x->level), x->text);
 	}
 	return e->ok;

@@ -11,13 +11,13 @@
 static const struct {
 	const char *name, *about;
 } families[] = {
-	{"prepare", "Prepare: make the module plain and small"},
+	{"prepare", "Prepare: simplify the module"},
 	{"train", "Train: from a model to a training step"},
-	{"parallelize", "Parallelize: lay the step out over devices"},
-	{"sharded", "Fully sharded: keep params in slices"},
-	{"fusion", "Fusion: fewer kernels and messages"},
-	{"memory", "Memory: fit the step into the device"},
-	{"order", "Order: what is issued when"},
+	{"parallelize", "Parallelize: distribute the step over devices"},
+	{"sharded", "Fully sharded: shard the params"},
+	{"fusion", "Fusion: fewer kernels and collectives"},
+	{"memory", "Memory: fit the step into device memory"},
+	{"order", "Order: the order in which ops are issued"},
 };
 
 enum { NFAMILIES = sizeof families / sizeof *families };
@@ -63,7 +63,7 @@ pass_text(FILE *out, const struct pass *p)
 	facts_text(out, "needs", p->needs);
 	facts_text(out, "provides", p->provides);
 	facts_text(out, "conflicts", p->conflicts);
-	facts_text(out, "results", p->keeps_bits ? "the same to the bit" : NULL);
+	facts_text(out, "results", p->keeps_bits ? "bitwise identical" : NULL);
 }
 
 void
@@ -133,19 +133,21 @@ pass_md(FILE *out, const struct pass *p)
 	md_facts(out, "Provides ", p->provides);
 	md_facts(out, "Conflicts with ", p->conflicts);
 	if (p->keeps_bits)
-		fputs("Results are the same to the bit.\n", out);
+		fputs("Results are bitwise identical.\n", out);
 }
 
 static void
 facts_md(FILE *out)
 {
-	fputs("\n## Facts\n\n"
-	      "A pass needs, provides and conflicts with facts. These are also read off the module "
-	      "that "
-	      "a pipeline\nstarts from; where a pass needs one that is missing and has a provider, "
-	      "that "
-	      "pass is put in before it.\n\n"
-	      "| fact | holds when | put in by itself |\n| --- | --- | --- |\n",
+	fputs("\n"
+	      "## Facts\n\n"
+	      "A pass needs facts, provides facts and conflicts with facts. Facts are also "
+	      "derived from the module that a\n"
+	      "pipeline starts with. If a pass needs a fact that does not hold and that "
+	      "has a provider, the provider is\n"
+	      "inserted before the pass.\n\n"
+	      "| fact | holds when | inserted provider |\n"
+	      "| --- | --- | --- |\n",
 		out);
 	for (const struct pass_fact *f = pass_facts; f->name; f++)
 		fprintf(out, "| `%s` | %s | %s |\n", f->name, f->summary,
@@ -156,10 +158,11 @@ void
 driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 {
 	if (markdown)
-		fputs("# Passes\n\nThis page is written by `dopt -list-passes=md`. A pass that "
-		      "keeps "
-		      "bits changes nothing of what\nthe module computes, down to the last bit; "
-		      "where others round otherwise, `dopt -check` allows for it.\n",
+		fputs("# Passes\n\n"
+		      "This page is written by `dopt -list-passes=md`. The results of a pass "
+		      "are bitwise identical if it changes no\n"
+		      "bit of what the module computes. Other passes may round differently; "
+		      "`dopt -check` allows for it.\n",
 			out);
 	for (int family = 0; family <= NFAMILIES; family++) {
 		const char *about = family < NFAMILIES ? families[family].about : "Others";
@@ -209,7 +212,7 @@ driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 	for (int i = 0; i < OP_NCODES; i++)
 		suggestion_add(&near, op_name((enum op_code)i));
 	char *text = suggestion_text(NULL, &near);
-	driver_error("'%s' is neither a pass nor an op%s", topic, text);
+	driver_error("'%s' is not a pass or an op%s", topic, text);
 	talloc_free(text);
 	return false;
 }

@@ -11,6 +11,7 @@
  */
 #include "passes/tools/dopt/measure_impl.h"
 
+#include "ir/base/number.h"
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
 #include "lower/lower.h"
@@ -308,9 +309,8 @@ measure_missing(struct measure *s)
 	int nfiles = 0;
 	bool good = make_job(s) && measure_write(s, &nfiles) && measure_build(s, nfiles);
 	if (good)
-		good = s->o->program
-			       ? job_publish(s->job, s->diag, LOWER_PROGRAM, s->o->program)
-			       : store_all(s);
+		good = s->o->program ? job_publish(s->job, s->diag, LOWER_PROGRAM, s->o->program)
+				     : store_all(s);
 	talloc_free(s->job);
 	s->job = NULL;
 	return good;
@@ -319,12 +319,19 @@ measure_missing(struct measure *s)
 static void
 print_summary(const struct measure *s, FILE *out)
 {
-	if (s->o->program)
-		fprintf(out, "%s measures %d kernels and %d messages with %d ranks\n",
-			s->o->program, s->nmissing, s->nmessages, s->ranks);
+	const bool program = s->o->program;
+	const char *kernels =
+		number_count(s, program ? s->nmissing : s->kernels_stored, "kernel(s)");
+	const char *collectives =
+		number_count(s, program ? s->nmessages : s->messages_stored, "collective(s)");
+	const char *ranks = number_count(s, s->ranks, "rank(s)");
+
+	if (program)
+		fprintf(out, "%s measures %s and %s with %s\n", s->o->program, kernels,
+			collectives, ranks);
 	else
-		fprintf(out, "measured: %d kernels and %d messages with %d ranks on %s\n",
-			s->kernels_stored, s->messages_stored, s->ranks, s->device);
+		fprintf(out, "measured: %s and %s with %s on %s\n", kernels, collectives, ranks,
+			s->device);
 }
 
 bool

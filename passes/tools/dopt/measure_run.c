@@ -1,6 +1,7 @@
 /* -measure: runs the program that measures and stores every line as it comes. */
 #include "passes/tools/dopt/measure_impl.h"
 
+#include "ir/base/number.h"
 #include "lower/build.h"
 #include "passes/analysis/alloc.h"
 #include "passes/analysis/profile/text.h"
@@ -130,7 +131,8 @@ read_results(struct run *r)
 			continue;
 		if (ready == 0)
 			diag_error(r->s->diag, LOC_NONE,
-				"measuring said nothing for %d s and was stopped", SILENCE_SECONDS);
+				"the measuring program printed nothing for %d s and was stopped",
+				SILENCE_SECONDS);
 		if (ready <= 0)
 			return false;
 		ssize_t n = read(r->results, bytes, sizeof bytes);
@@ -151,7 +153,7 @@ show_errors(struct run *r)
 	text[fread(text, 1, TAIL_BYTES, r->errors)] = 0;
 	char *rest = NULL;
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		diag_note(r->s->diag, LOC_NONE, "it said: %s", line);
+		diag_note(r->s->diag, LOC_NONE, "the measuring program printed: %s", line);
 }
 
 static bool
@@ -164,15 +166,15 @@ end(struct run *r, bool good)
 		return true;
 	if (good) {
 		bool signaled = WIFSIGNALED(status);
-		diag_error(d, LOC_NONE, "measuring failed with %s %d%s%s",
+		diag_error(d, LOC_NONE, "the measuring program failed with %s %d%s%s",
 			signaled ? "signal" : "status",
 			signaled ? WTERMSIG(status) : WEXITSTATUS(status),
 			*r->in_hand ? " while measuring " : "", r->in_hand);
 		show_errors(r);
 	}
-	diag_note(d, LOC_NONE,
-		"%d kernels and %d messages are stored; -measure goes on with the rest",
-		r->s->kernels_stored, r->s->messages_stored);
+	diag_note(d, LOC_NONE, "%s and %s are stored; run -measure again to measure the rest",
+		number_count(r->s, r->s->kernels_stored, "kernel(s)"),
+		number_count(r->s, r->s->messages_stored, "collective(s)"));
 	return false;
 }
 

@@ -57,7 +57,7 @@ write_kernel(struct measure *s, FILE *out, int k)
 	struct key *key = &s->key[k];
 	if (lower_kernel_source(s->m, key->op, TEXT(s, "kernel_%d", k), out, &key->scratch))
 		return true;
-	diag_error(s->diag, key->op->loc, "%s cannot be measured alone",
+	diag_error(s->diag, key->op->loc, "%s cannot be measured as a separate kernel",
 		op_name((enum op_code)key->op->code));
 	return false;
 }
@@ -291,7 +291,7 @@ write_tables(struct measure *s)
 	if (!out)
 		return false;
 	bool good = true;
-	fprintf(out, "/* Kernels and messages of module @%s, to be timed. */\n",
+	fprintf(out, "/* The kernels and collectives of module @%s, to be timed. */\n",
 		s->m->name ? s->m->name : "main");
 	fprintf(out, "#include \"runtime/%smeasure.h\"\n\n", s->o->cuda ? "cuda/" : "");
 	if (s->o->cuda)

@@ -38,15 +38,15 @@ static const struct op_way ways[NOPS] = {
 	[OP_reshape] = {"rule", "in place, copy", "in place, copy"},
 	[OP_stop_gradient] = {"stops", "loops", "loops"},
 	[OP_input] = {none, "runtime", "runtime"},
-	[OP_param] = {"what grad gives", "runtime", "runtime"},
+	[OP_param] = {"from grad", "runtime", "runtime"},
 	[OP_state] = {none, "runtime", "runtime"},
 	[OP_update] = {none, "in place, copy", "in place, copy"},
 	[OP_output] = {none, "runtime", "runtime"},
-	[OP_release] = {none, "plan of memory", "plan of memory"},
-	[OP_fuse] = {"comes after grad", "loops", "loops"},
-	[OP_yield] = {"comes after grad", "loops", "loops"},
-	[OP_call] = {"after inline", "after inline", "after inline"},
-	[OP_return] = {"after inline", "after inline", "after inline"},
+	[OP_release] = {none, "memory plan", "memory plan"},
+	[OP_fuse] = {"run after grad", "loops", "loops"},
+	[OP_yield] = {"run after grad", "loops", "loops"},
+	[OP_call] = {"removed by inline", "removed by inline", "removed by inline"},
+	[OP_return] = {"removed by inline", "removed by inline", "removed by inline"},
 };
 
 /* Can a float go in and a float come out? */
@@ -69,9 +69,9 @@ way_of(int code)
 	if (way.host)
 		return way;
 	if (op_traits((enum op_code)code) & PARALLEL)
-		return (struct op_way){"by layout", "message, slice", "message, slice"};
+		return (struct op_way){"by layout", "collective, slice", "collective, slice"};
 	if (op_traits((enum op_code)code) & OWN)
-		return (struct op_way){"rule", "call of the runtime", "kernel of its own"};
+		return (struct op_way){"rule", "runtime call", "own kernel"};
 	if (!form_exists((enum op_code)code))
 		return (struct op_way){"?", "?", "?"}; /* the test of the page finds these */
 	way.host = way.cuda = "loops";
@@ -123,29 +123,26 @@ op_md(FILE *out, int code)
 
 static const char page[] =
 	"# Operations\n\n"
-	"This page is written by `dopt -list-ops=md` from `ir/ops/ops.def`. A meaning `@name` is made, "
-	"or its "
-	"rule given,\n"
-	"by code; [architecture.md](architecture.md) says how to read the others. Conditions on "
-	"sizes "
-	"are\n"
-	"left out: `dopt -help OP` has them. [language.md](language.md#operations) goes through "
-	"the ops "
-	"by family.\n\n"
-	"- layout: `indices`: it follows from the meaning; `from -> to`: what the op does to it.\n"
-	"- gradient: `derived` from the meaning; `rule`: a line of `passes/train/adjoint_rules.c`; `by "
-	"layout`: "
-	"what\n"
-	"  leads from the layout in which the gradient arrives to the one it must have.\n"
-	"- host, CUDA: what a program runs; the library where it takes the element types and "
-	"sizes.\n"
-	"- tests: `test/lower/ops_test.c` and `test/cuda/ops_test.c` compare every row on both "
-	"targets with "
-	"the\n"
-	"  interpreter, `test/passes/grad_test.c` every gradient with finite differences, the "
-	"random programs "
-	"of\n"
-	"  `test/random/` all of them together. Each fails for a row that it does not have.\n\n"
+	"This page is written by `dopt -list-ops=md` from `ir/ops/ops.def`. A "
+	"meaning `@name` is implemented in\n"
+	"code; [architecture.md](architecture.md) says how to read the "
+	"others. Conditions on sizes are\n"
+	"left out: `dopt -help OP` shows them. [language.md](language.md#operations) "
+	"describes the ops by family.\n\n"
+	"- layout: `indices`: derived from the meaning; `from -> to`: "
+	"how the op changes the layout.\n"
+	"- gradient: `derived` from the meaning; `rule`: a row of "
+	"`passes/train/adjoint_rules.c`; `by layout`: the\n"
+	"  op that converts the gradient from the layout in which it "
+	"arrives to the layout it must have.\n"
+	"- host, CUDA: what a program runs; a library is used if it supports "
+	"the element types and sizes.\n"
+	"- tests: `test/lower/ops_test.c` and `test/cuda/ops_test.c` compare "
+	"every op on both targets with the\n"
+	"  interpreter, `test/passes/grad_test.c` compares every gradient with "
+	"finite differences, and the random\n"
+	"  programs of `test/random/` combine all ops. Each of these tests fails "
+	"if it does not cover a row.\n\n"
 	"| op | types | meaning | layout | gradient | host | CUDA | attributes | |\n"
 	"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 

@@ -1,7 +1,7 @@
 /*
  * -stats and -time: one row a pass.
  *
- *     pass          ops  iteration    compute       comm    exposed     memory       took  counts
+ *     pass          ops  iteration    compute       comm    exposed     memory  pass time  counts
  *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
  *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
  */
@@ -13,6 +13,8 @@
 #include <talloc.h>
 
 enum { CELL = 10 }; /* columns of a number with its unit, and a blank */
+/* Keys of JSON name counts in the plural, whatever the number. */
+enum { COUNTS = 2 };
 
 struct ir_module *
 driver_without_calls(const void *owner, struct driver *t, struct ir_module *m)
@@ -73,17 +75,17 @@ driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *r
 static void
 print_seconds(FILE *out, double s)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
-	fprintf(out, " %*s", CELL, text_seconds(text, s));
+	fprintf(out, " %*s", CELL, number_seconds(text, s));
 }
 
 static void
 print_bytes(FILE *out, double bytes)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
-	fprintf(out, " %*s", CELL, text_bytes(text, bytes));
+	fprintf(out, " %*s", CELL, number_bytes(text, bytes));
 }
 
 static int
@@ -98,6 +100,15 @@ name_width(const struct driver_stats *s)
 			width = n;
 	}
 	return width;
+}
+
+static void
+put_counter(FILE *out, const char *gap, const struct pass_counter *c)
+{
+	char *text = number_count(NULL, c->n, c->what);
+
+	fprintf(out, "%s%s", gap, text);
+	talloc_free(text);
 }
 
 static void
@@ -124,8 +135,7 @@ print_row(FILE *out, const struct driver_row *row, int width, bool cost)
 	else if (row->name && !row->changed)
 		fputs("  no change", out);
 	for (int i = 0; i < row->ncounters; i++)
-		fprintf(out, "%s %" PRId64 " %s", i ? "," : " ", row->counter[i].n,
-			row->counter[i].what);
+		put_counter(out, i ? ", " : "  ", &row->counter[i]);
 	fputc('\n', out);
 }
 
@@ -147,7 +157,7 @@ print_table(FILE *out, const struct driver_stats *s, const struct cost_model *co
 		for (const char *const *c = column; *c; c++)
 			fprintf(out, " %*s", CELL, *c);
 	}
-	fprintf(out, " %*s\n", CELL, "took");
+	fprintf(out, " %*s\n", CELL, "pass time");
 	for (int i = 0; i < s->n; i++)
 		print_row(out, &s->row[i], width, cost != NULL);
 }
@@ -166,8 +176,10 @@ json_row(FILE *out, const struct driver_row *row, const struct cost_model *cost)
 		fputs(", \"counts\": {", out);
 		for (int i = 0; i < row->ncounters; i++) {
 			fputs(i ? ", " : "", out);
-			text_json(out, row->counter[i].what);
+			char *key = number_noun(NULL, COUNTS, row->counter[i].what);
+			text_json(out, key);
 			fprintf(out, ": %" PRId64, row->counter[i].n);
+			talloc_free(key);
 		}
 		fputc('}', out);
 	}

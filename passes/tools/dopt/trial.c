@@ -39,9 +39,10 @@ bool
 driver_trial_agrees(const struct driver_options *o)
 {
 	if (o->trial_run && !o->trial.n)
-		driver_error("-trial-run goes with -trial");
+		driver_error("-trial-run requires -trial");
 	else if (o->trial.n && (o->split || o->verify_diagnostics))
-		driver_error("-trial goes with neither -split-input-file nor -verify-diagnostics");
+		driver_error(
+			"-trial cannot be combined with -split-input-file or -verify-diagnostics");
 	else
 		return true;
 	return false;
@@ -61,7 +62,7 @@ driver_trial_rest(const struct driver_options *o)
 static const char *
 name_of(const struct candidate *c)
 {
-	return c->name ? c->name : "as it is";
+	return c->name ? c->name : "baseline";
 }
 
 /* --- candidates --- */
@@ -152,7 +153,7 @@ make_candidates(struct trial *t, const struct driver_input *in)
 		exit = make_module(t, in, c);
 		const struct candidate *same = exit == DRIVER_OK ? same_module(t, c) : NULL;
 		if (same)
-			fprintf(stderr, "trial: '%s' is the plan of '%s'\n", name_of(c),
+			fprintf(stderr, "trial: '%s' and '%s' are the same plan\n", name_of(c),
 				name_of(same));
 		else if (exit == DRIVER_OK)
 			exit = build(t, c);
@@ -171,7 +172,7 @@ run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *
 
 	if (trial_start(t, t->job, command, run, &why))
 		return;
-	fprintf(stderr, "trial: '%s' does not run: %s\n", name_of(c), why);
+	fprintf(stderr, "trial: '%s' failed: %s\n", name_of(c), why);
 	c->program = NULL;
 }
 
@@ -293,10 +294,10 @@ choose(struct trial *t, struct driver_input *best)
 	/* One that failed late has fewer runs; so has one that was given up. */
 	const struct candidate *c = fastest(t, TRIAL_ROUNDS);
 	if (!c) {
-		driver_error("none of the %d plans runs", t->n);
+		driver_error("all %d plans failed to run", t->n);
 		return DRIVER_INPUT;
 	}
-	fprintf(stderr, "trial: '%s' is kept\n", name_of(c));
+	fprintf(stderr, "trial: '%s' is the fastest and is kept\n", name_of(c));
 	*best = c->module;
 	return DRIVER_OK;
 }

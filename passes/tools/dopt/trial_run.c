@@ -113,8 +113,8 @@ last_line(const void *owner, char *text)
 }
 
 bool
-trial_start(const void *owner, struct job *j, const char *command, struct trial_run *run,
-	char **why)
+trial_start(
+	const void *owner, struct job *j, const char *command, struct trial_run *run, char **why)
 {
 	char *text = NEW_ARRAY(NULL, char, TEXT_BYTES + 1);
 	int output;
@@ -131,14 +131,14 @@ trial_start(const void *owner, struct job *j, const char *command, struct trial_
 	const int status = job_wait(j, pid, !ended);
 	close(output);
 	if (!ended)
-		*why = TEXT(owner, "it had not ended after %d s", TRIAL_SECONDS);
+		*why = TEXT(owner, "it did not finish within %d s", TRIAL_SECONDS);
 	else if (status)
-		*why = TEXT(owner, "it ended with %s %d: %s",
+		*why = TEXT(owner, "it exited with %s %d: %s",
 			WIFSIGNALED(status) ? "signal" : "status",
 			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 			last_line(owner, text));
 	else if (!understand(text, run))
-		*why = TEXT(owner, "it does not say what an iteration takes");
+		*why = TEXT(owner, "its output has no iteration time");
 	else
 		good = true;
 	talloc_free(text);

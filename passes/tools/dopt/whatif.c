@@ -41,9 +41,9 @@ driver_whatif_run(struct driver *t, struct ir_module *m)
 static void
 print_row(FILE *out, const char *name, double now, double then)
 {
-	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	fprintf(out, "%-13s %10s %10s", name, text_seconds(a, now), text_seconds(b, then));
+	fprintf(out, "%-13s %10s %10s", name, number_seconds(a, now), number_seconds(b, then));
 	if (now > 0)
 		fprintf(out, " %+8.1f %%", 100 * (then / now - 1));
 	fputc('\n', out);

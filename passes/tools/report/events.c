@@ -182,8 +182,8 @@ exposed_ops(const struct report *r, uint32_t *n)
 static void
 put_exposed(FILE *out, const struct report *r, const struct exposed_op *all, uint32_t shown)
 {
-	html_table(out, "Collectives by exposed time; shares of the iteration",
-		"op|axis|>events|>bytes|>takes|>exposed|>share|waits for|first read by");
+	html_table(out, "Collectives by exposed time; shares are of the iteration",
+		"op|axis|>events|>bytes|>time|>exposed|>share|waits for|first used by");
 	for (const struct exposed_op *o = all; o < all + shown; o++) {
 		const struct cost_event *e = o->worst;
 		const struct ir_op *user = reader(r, e->op, NULL);
@@ -212,9 +212,9 @@ report_exposed(FILE *out, const struct report *r)
 	struct exposed_op *all = exposed_ops(r, &n);
 
 	shown = n < REPORT_COLLECTIVES ? n : REPORT_COLLECTIVES;
-	html_section(out, "exposed-collectives", "Biggest exposed collectives",
-		"The time of a collective in which its device computes nothing. It starts "
-		"when what it waits for has ended.");
+	html_section(out, "exposed-collectives", "Most exposed collectives",
+		"Exposed time: the time of a collective in which its device computes nothing. A "
+		"collective starts after the event that it waits for.");
 	if (n == 0)
 		fputs("<p>None.</p>", out);
 	else
@@ -229,9 +229,9 @@ put_critical(FILE *out, const struct report *r, const struct cost_event **event,
 {
 	double iteration = r->v->line->iteration;
 
-	html_table(out, "Events of the critical path in order of time; shares of the iteration",
-		r->v->line->ndevices > 1 ? "op|>device|>starts at|>takes|>share"
-					 : "op|>starts at|>takes|>share");
+	html_table(out, "Events of the critical path in order of time; shares are of the iteration",
+		r->v->line->ndevices > 1 ? "op|>device|>start|>time|>share"
+					 : "op|>start|>time|>share");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct cost_event *e = event[i];
 		html_row(out);
@@ -251,24 +251,25 @@ report_critical(FILE *out, const struct report *r)
 	struct list l = critical_events(r);
 	uint32_t shown = l.n < REPORT_ROWS ? l.n : REPORT_ROWS;
 	double iteration = r->v->line->iteration, sum = 0;
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	for (uint32_t i = 0; i < l.n; i++)
 		sum += l.event[i]->end - l.event[i]->start;
 	html_section(out, "critical", "Critical path",
-		"Each of these starts when the one before it ends: only a shorter path makes a "
-		"shorter step.");
-	fprintf(out, "<p><span id=\"path\">%u</span> events take %s", l.n, text_seconds(text, sum));
+		"Each event starts when the one before it ends: the step gets "
+		"shorter only if this path does.");
+	fprintf(out, "<p><span id=\"path\">%u</span> events take %s", l.n,
+		number_seconds(text, sum));
 	if (iteration > 0)
 		fprintf(out, ", %.1f %% of the iteration", 100 * sum / iteration);
-	fputs(sum < iteration * (1 - 1e-9) ? "; the rest is starting, posting and waiting.</p>\n"
+	fputs(sum < iteration * (1 - 1e-9) ? "; the rest is start-up, posting and waiting.</p>\n"
 					   : ".</p>\n",
 		out);
 	report_critical_kinds(out, r);
 	qsort(l.event, l.n, sizeof *l.event, longer);
 	qsort(l.event, shown, sizeof *l.event, earlier);
 	put_critical(out, r, l.event, shown);
-	html_cut(out, shown, l.n, "events, the longest,");
+	html_cut(out, shown, l.n, "events (the longest)");
 	fputs("</section>\n", out);
 	array_free(l.event);
 }

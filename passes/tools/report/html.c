@@ -81,20 +81,20 @@ html_unit(FILE *out, const char *text)
 void
 html_seconds(FILE *out, double s)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	fputs("<td class=\"n\">", out);
-	html_unit(out, text_seconds(text, s));
+	html_unit(out, number_seconds(text, s));
 	fputs("</td>", out);
 }
 
 void
 html_bytes(FILE *out, double bytes)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	fputs("<td class=\"n\">", out);
-	html_unit(out, text_bytes(text, bytes));
+	html_unit(out, number_bytes(text, bytes));
 	fputs("</td>", out);
 }
 
@@ -111,5 +111,5 @@ void
 html_cut(FILE *out, uint32_t shown, uint32_t all, const char *what)
 {
 	if (shown < all)
-		fprintf(out, "<p class=\"q\">%u of %u %s are shown.</p>\n", shown, all, what);
+		fprintf(out, "<p class=\"q\">Showing %u of %u %s.</p>\n", shown, all, what);
 }

@@ -91,7 +91,7 @@ void html_code(FILE *out, const char *s);
 void html_number(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void html_seconds(FILE *out, double s);
 void html_bytes(FILE *out, double bytes);
-/* A number as text_seconds and its like write it; its unit does not part from it. */
+/* A number as number_seconds and its like write it; its unit does not part from it. */
 void html_unit(FILE *out, const char *text);
 void html_share(FILE *out, double part, double whole);
 /* "The 20 longest of 1234." where a table is cut. */

@@ -140,11 +140,11 @@ report_causes(FILE *out, const struct report *r)
 	double iteration = r->v->line->iteration, done = done_seconds(r, all);
 
 	html_section(out, "causes", "Exposed communication by cause",
-		"Exposed: a device communicates and computes nothing. Idle: it does neither, since "
-		"what it waits for has not ended. Means of the devices.");
+		"Exposed: a device communicates and computes nothing. Idle: it does neither, as "
+		"the event that it waits for has not ended. Times are averages over the devices.");
 	html_table(out,
-		"What devices that compute nothing communicate or wait for; shares of the "
-		"iteration",
+		"What devices that compute nothing communicate or wait "
+		"for; shares are of the iteration",
 		"cause|>exposed|>share|>idle|>share");
 	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
 		if (!(g->exposed > 0) && !(g->waited > 0))
@@ -154,7 +154,7 @@ report_causes(FILE *out, const struct report *r)
 		put_cause(out, g->exposed, g->waited, iteration);
 	}
 	html_row(out);
-	html_text(out, "nothing is left to do");
+	html_text(out, "no work left");
 	put_cause(out, 0, done, iteration);
 	html_table_end(out);
 	fputs("</section>\n", out);
@@ -177,12 +177,12 @@ void
 report_kinds(FILE *out, const struct report *r)
 {
 	struct group *all = groups(r, NULL, group_longer);
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 	uint32_t shown = 0, n = 0;
 
 	html_section(out, "kinds", "Where the time goes",
-		"A fuse counts as the op in it with the most arithmetic.");
-	html_table(out, "Ops by kind; shares of the iteration",
+		"A fused kernel is listed under its op with the most arithmetic.");
+	html_table(out, "Ops by kind; shares are of the iteration",
 		"op|>events|>takes|>share|>bytes|>bytes/s|>FLOP/s");
 	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
 		if (++n > REPORT_ROWS)
@@ -194,8 +194,9 @@ report_kinds(FILE *out, const struct report *r)
 		html_seconds(out, g->seconds);
 		html_share(out, g->seconds, r->v->line->iteration);
 		html_bytes(out, g->bytes);
-		put_rate(out, g->seconds > 0 ? text_bytes(text, g->bytes / g->seconds) : "0", "/s");
-		put_rate(out, g->seconds > 0 ? text_flops(text, g->flops / g->seconds) : "0", "");
+		put_rate(out, g->seconds > 0 ? number_bytes(text, g->bytes / g->seconds) : "0",
+			"/s");
+		put_rate(out, g->seconds > 0 ? number_flops(text, g->flops / g->seconds) : "0", "");
 		fputs("</tr>", out);
 	}
 	html_table_end(out);
@@ -216,7 +217,7 @@ report_critical_kinds(FILE *out, const struct report *r)
 	struct group *all = groups(r, is_critical, group_longer);
 	uint32_t devices = r->v->line->ndevices;
 
-	html_table(out, "The critical path by kind of op; shares of the iteration",
+	html_table(out, "The critical path by kind of op; shares are of the iteration",
 		"op|>events|>takes|>share");
 	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
 		html_row(out);

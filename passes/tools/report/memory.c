@@ -12,9 +12,10 @@ put_curve(FILE *out, const struct report *r)
 		fprintf(out, "<span><i class=\"m%d\"></i>%s</span> ", k,
 			memory_kind_name((enum memory_kind)k));
 	fprintf(out,
-		"</p>\n<div class=\"s chart\"><svg id=\"curve\" role=\"img\" "
-		"aria-label=\"Memory over time by kind; the tables below have its peak\" "
-		"viewBox=\"0 0 %d %d\" style=\"aspect-ratio:%d/%d\">\n",
+		"</p>\n"
+		"<div class=\"s chart\"><svg id=\"curve\" role=\"img\" aria-label=\"Memory over "
+		"time by kind; the tables below show its peak\" viewBox=\"0 0 %d %d\" "
+		"style=\"aspect-ratio:%d/%d\">\n",
 		REPORT_COLUMNS, REPORT_CURVE, REPORT_COLUMNS, REPORT_CURVE);
 	report_svg_memory(out, r);
 	fputs("</svg></div>\n", out);
@@ -26,7 +27,7 @@ put_kinds(FILE *out, const struct report *r)
 	const struct memory_curve *c = r->v->memory;
 	const struct memory_point *peak = &c->point[c->peak];
 
-	html_table(out, "At the peak by kind", "kind|>bytes|>share");
+	html_table(out, "Memory at the peak by kind", "kind|>bytes|>share");
 	for (int k = 0; k < MEMORY_NKINDS; k++) {
 		html_row(out);
 		html_text(out, memory_kind_name((enum memory_kind)k));
@@ -63,7 +64,7 @@ put_buffers(FILE *out, const struct report *r)
 	uint32_t shown = c->nheld < REPORT_BUFFERS ? c->nheld : REPORT_BUFFERS;
 	char text[VIEW_NAME];
 
-	html_table(out, "The largest buffers at the peak", "buffer|kind|>bytes|from|to");
+	html_table(out, "Largest buffers at the peak", "buffer|kind|>bytes|from|to");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct memory_held *h = &c->held[i];
 		html_row(out);
@@ -82,15 +83,16 @@ void
 report_memory(FILE *out, const struct report *r)
 {
 	const struct memory_curve *c = r->v->memory;
-	char allocated[TEXT_NUMBER], live[TEXT_NUMBER], at[VIEW_NAME];
+	char allocated[NUMBER_TEXT], live[NUMBER_TEXT], at[VIEW_NAME];
 
 	html_section(out, "memory", "Memory",
-		"What lives on one device while the step runs; time as in the timeline.");
+		"Memory in use on one device during the step; the "
+		"time axis is that of the timeline.");
 	fputs("<p>A program allocates ", out);
-	html_unit(out, text_bytes(allocated, (double)c->allocated));
-	fputs(". At most ", out);
-	html_unit(out, text_bytes(live, (double)c->point[c->peak].live));
-	fputs(" live, first at <code>", out);
+	html_unit(out, number_bytes(allocated, (double)c->allocated));
+	fputs(". The peak is ", out);
+	html_unit(out, number_bytes(live, (double)c->point[c->peak].live));
+	fputs(", first reached at <code>", out);
 	text_html(out, position_name(r, c->peak, at));
 	fputs("</code>.</p>\n", out);
 	put_curve(out, r);

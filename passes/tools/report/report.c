@@ -30,7 +30,7 @@ module_name(const struct report *r)
 static void
 put_head(FILE *out, const struct report *r)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	/* The policy: nothing may be fetched, whatever a name in the module says. */
 	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -41,8 +41,12 @@ put_head(FILE *out, const struct report *r)
 	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 		out);
 	text_html(out, module_name(r));
-	fprintf(out, ": %s a step</title>\n<style>\n%s</style></head>\n<body>\n",
-		text_seconds(text, r->v->total.iteration), dopt_report_css);
+	fprintf(out,
+		": %s per step</title>\n"
+		"<style>\n"
+		"%s</style></head>\n"
+		"<body>\n",
+		number_seconds(text, r->v->total.iteration), dopt_report_css);
 }
 
 static void
@@ -81,7 +85,7 @@ put_title(FILE *out, const struct report *r)
 
 	fputs("<header>", out);
 	put_escaped(out, "h1", module_name(r));
-	fputs("<p>A training step as it is predicted for ", out);
+	fputs("<p>The predicted training step on ", out);
 	put_devices(out, r->v);
 	put_mesh(out, r->v->m);
 	fputs(".</p><p class=\"q\">", out);
@@ -93,13 +97,13 @@ put_title(FILE *out, const struct report *r)
 static void
 put_merged(FILE *out, const struct report *r)
 {
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	if (r->merged > 0)
 		fprintf(out,
-			"<p class=\"q\">%" PRIu32 " events are too many for a page: neighbours "
-			"that are shorter than %s are one bar, %" PRIu32 " bars in all.</p>\n",
-			r->v->line->n, text_seconds(text, r->merged), r->nbars);
+			"<p class=\"q\">The timeline shows %" PRIu32 " bars for %" PRIu32
+			" events: adjacent events shorter than %s are merged.</p>\n",
+			r->nbars, r->v->line->n, number_seconds(text, r->merged));
 	html_cut(out, r->ndevices, r->v->line->ndevices, "devices");
 }
 
@@ -118,10 +122,11 @@ put_timeline(FILE *out, const struct report *r)
 {
 	html_section(out, "timeline", "Timeline", NULL);
 	put_legend(out);
-	fputs("<div class=\"tools\" hidden><button type=\"button\" id=\"in\" aria-label=\"zoom "
-	      "in\">+</button><button type=\"button\" id=\"out\" aria-label=\"zoom out\">"
-	      "&minus;</button><button type=\"button\" id=\"all\">whole step</button>"
-	      "<button type=\"button\" id=\"back\" aria-label=\"event before\">&lsaquo;</button>"
+	fputs("<div class=\"tools\" hidden>"
+	      "<button type=\"button\" id=\"in\" aria-label=\"zoom in\">+</button>"
+	      "<button type=\"button\" id=\"out\" aria-label=\"zoom out\">&minus;</button>"
+	      "<button type=\"button\" id=\"all\">whole step</button>"
+	      "<button type=\"button\" id=\"back\" aria-label=\"previous event\">&lsaquo;</button>"
 	      "<button type=\"button\" id=\"next\" aria-label=\"next event\">&rsaquo;</button>"
 	      "</div>\n",
 		out);
@@ -132,10 +137,11 @@ put_timeline(FILE *out, const struct report *r)
 		"viewBox=\"0 0 %d %.0f\" style=\"aspect-ratio:%d/%.0f\">\n",
 		REPORT_COLUMNS, report_svg_height(r), REPORT_COLUMNS, report_svg_height(r));
 	report_svg_timeline(out, r);
-	fputs("</svg></div>\n<p id=\"detail\" role=\"status\" hidden></p>\n"
-	      "<p class=\"q\" id=\"keys\" hidden>Drag to move, pinch or Ctrl and wheel to zoom. "
-	      "Keys: + and &minus; zoom, arrows move, n and b go to the next event and back, up "
-	      "and down to other lanes, 0 shows the whole step.</p>\n",
+	fputs("</svg></div>\n"
+	      "<p id=\"detail\" role=\"status\" hidden></p>\n"
+	      "<p class=\"q\" id=\"keys\" hidden>Drag to pan; pinch, or hold Ctrl and scroll, "
+	      "to zoom. Keys: + and &minus; zoom, arrow keys pan, n and b select the next and "
+	      "the previous event, up and down change lanes, 0 shows the whole step.</p>\n",
 		out);
 	put_merged(out, r);
 	fputs("</section>\n", out);

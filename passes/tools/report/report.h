@@ -14,6 +14,7 @@
 #ifndef PASSES_DRIVER_REPORT_H
 #define PASSES_DRIVER_REPORT_H
 
+#include "ir/base/number.h"
 #include "ir/names.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/tools/dopt/driver.h"
@@ -72,12 +73,5 @@ void driver_report_write(FILE *out, const struct driver *t, struct view *v);
  * written as U+FFFD. */
 void text_json(FILE *out, const char *s);
 void text_html(FILE *out, const char *s);
-
-/* A number of at least 0 in the largest unit that leaves digits before the point, "1.24ms"; 0 is
- * "0". In `text`, which is returned. */
-enum { TEXT_NUMBER = 32 };
-const char *text_seconds(char text[TEXT_NUMBER], double s);
-const char *text_bytes(char text[TEXT_NUMBER], double bytes);
-const char *text_flops(char text[TEXT_NUMBER], double rate);
 
 #endif

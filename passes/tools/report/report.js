@@ -217,9 +217,9 @@ function choose(lane, i, follow) {
 		if (op[2]) parts.push(op[2]);
 		parts.push(bytes(op[3]));
 		if (op[4] > 0) parts.push(scaled(op[4] / 1e15, ["PFLOP", "TFLOP", "GFLOP", "MFLOP", "KFLOP", "FLOP"]));
-		if (op[5]) parts.push("along " + op[5]);
+		if (op[5]) parts.push("axis " + op[5]);
 		if (lane.exposed) parts.push("exposed " + seconds(lane.x[i]));
-		if (lane.t[i]) parts.push("turn " + lane.t[i]);
+		if (lane.t[i]) parts.push("micro-batch " + lane.t[i]);
 		parts.push("slack " + seconds(lane.s[i]));
 	}
 	if (lane.c[i] === "1") parts.push("on the critical path");
@@ -318,7 +318,7 @@ Object.keys(buttons).forEach(function (id) { document.getElementById(id).addEven
 chart.classList.add("live");
 if (curve) curve.parentNode.classList.add("live");
 ["#keys", "#detail", ".tools"].forEach(function (s) { document.querySelector(s).hidden = false; });
-detail.textContent = "Point at an event to see what it is.";
+detail.textContent = "Point at an event to see its details.";
 window.addEventListener("resize", redraw);
 draw();
 }());

@@ -135,7 +135,7 @@ draw_axis(FILE *out, const struct report *r, double height)
 {
 	enum { TICKS = 6 };
 	double iteration = r->v->line->iteration, step;
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	if (!(iteration > 0))
 		return;
@@ -145,7 +145,7 @@ draw_axis(FILE *out, const struct report *r, double height)
 			"<path class=\"g\" d=\"M%.1f 16V%.0f\"/><text class=\"a\" x=\"%.1f\" "
 			"y=\"12\">%s</text>\n",
 			place(r, i * step), height, place(r, i * step) + 3,
-			text_seconds(text, i * step));
+			number_seconds(text, i * step));
 }
 
 double
@@ -214,10 +214,10 @@ void
 report_svg_memory(FILE *out, const struct report *r)
 {
 	uint64_t most = r->v->memory->point[r->v->memory->peak].live;
-	char text[TEXT_NUMBER];
+	char text[NUMBER_TEXT];
 
 	for (int k = 0; k < MEMORY_NKINDS && most; k++)
 		draw_kind(out, r, k, (REPORT_CURVE - 14) / (double)most);
 	fprintf(out, "<text class=\"a\" x=\"3\" y=\"11\">%s</text>\n",
-		text_bytes(text, (double)most));
+		number_bytes(text, (double)most));
 }

@@ -29,11 +29,11 @@ card(FILE *out, const char *id, const char *name, const char *value, const char 
 static void
 card_seconds(FILE *out, const char *id, const char *name, double s, double iteration)
 {
-	char text[TEXT_NUMBER], share[TEXT_NUMBER];
+	char text[NUMBER_TEXT], share[NUMBER_TEXT];
 
 	snprintf(
 		share, sizeof share, "%.1f%% of the step", iteration > 0 ? 100 * s / iteration : 0);
-	card(out, id, name, text_seconds(text, s), iteration > 0 ? share : NULL, NULL);
+	card(out, id, name, number_seconds(text, s), iteration > 0 ? share : NULL, NULL);
 }
 
 /* Means of the devices told apart. */
@@ -54,14 +54,14 @@ mean_device(const struct cost_timeline *line)
 static void
 card_utilization(FILE *out, const struct view *v)
 {
-	char value[TEXT_NUMBER], flops[TEXT_NUMBER], peak[TEXT_NUMBER];
+	char value[NUMBER_TEXT], flops[NUMBER_TEXT], peak[NUMBER_TEXT];
 
 	if (!(v->total.iteration > 0))
 		return;
 	double used = v->total.flops / v->total.iteration;
 	snprintf(value, sizeof value, "%.1f%%", 100 * used / v->rate);
-	card(out, "utilization", "FLOPs utilization", value, text_flops(flops, used),
-		text_flops(peak, v->rate));
+	card(out, "utilization", "FLOPs utilization", value, number_flops(flops, used),
+		number_flops(peak, v->rate));
 }
 
 void
@@ -69,10 +69,10 @@ report_totals(FILE *out, const struct report *r)
 {
 	const struct view *v = r->v;
 	struct cost_device mean = mean_device(v->line);
-	char peak[TEXT_NUMBER], persistent[TEXT_NUMBER], room[TEXT_NUMBER];
+	char peak[NUMBER_TEXT], persistent[NUMBER_TEXT], room[NUMBER_TEXT];
 
 	html_section(out, "totals", "Totals",
-		v->line->ndevices > 1 ? "Seconds are means of the devices." : NULL);
+		v->line->ndevices > 1 ? "Times are averages over the devices." : NULL);
 	fputs("<dl>\n", out);
 	card_seconds(out, "iteration", "iteration", v->total.iteration, 0);
 	card_seconds(out, "compute", "compute", mean.compute, v->total.iteration);
@@ -80,9 +80,9 @@ report_totals(FILE *out, const struct report *r)
 	card_seconds(out, "exposed", "exposed", mean.exposed, v->total.iteration);
 	card_seconds(out, "idle", "idle", mean.idle, v->total.iteration);
 	card(out, "peak", v->total.fits ? "peak memory" : "peak memory: does not fit",
-		text_bytes(peak, v->total.peak_bytes), text_bytes(room, v->room), NULL);
-	card(out, "persistent", "of it params and states",
-		text_bytes(persistent, v->total.persistent_bytes), NULL, NULL);
+		number_bytes(peak, v->total.peak_bytes), number_bytes(room, v->room), NULL);
+	card(out, "persistent", "params and states",
+		number_bytes(persistent, v->total.persistent_bytes), NULL, NULL);
 	card_utilization(out, v);
 	fputs("</dl></section>\n", out);
 }
@@ -116,7 +116,8 @@ report_whatif(FILE *out, const struct report *r)
 		fputs("</code></li>", out);
 	}
 	fputs("</ul>", out);
-	html_table(out, "The step as it is and with these costs", "|>as it is|>what if|>change");
+	html_table(out, "The step with current costs and with these costs",
+		"|>now|>what if|>change");
 	whatif_row(out, "iteration", w->now.iteration, w->then.iteration);
 	whatif_row(out, "compute", w->now.compute, w->then.compute);
 	whatif_row(out, "communication", w->now.communication, w->then.communication);
@@ -141,8 +142,10 @@ pass_notes(FILE *out, const struct driver_row *row)
 		gap = ", ";
 	}
 	for (int i = 0; i < row->ncounters; i++, gap = ", ") {
-		fprintf(out, "%s%" PRId64 " ", gap, row->counter[i].n);
-		text_html(out, row->counter[i].what);
+		char *text = number_count(NULL, row->counter[i].n, row->counter[i].what);
+		fputs(gap, out);
+		text_html(out, text);
+		talloc_free(text);
 	}
 	fputs("</td>", out);
 }
@@ -153,9 +156,9 @@ report_passes(FILE *out, const struct report *r)
 	const struct driver_stats *s = r->t->stats;
 
 	html_section(out, "passes", "Passes",
-		"Of the device that has most of each; exposed: the iteration less compute.");
+		"Each figure is the largest of all devices; exposed: the iteration minus compute.");
 	html_table(out, "The step after each pass",
-		"pass|>ops|>iteration|>compute|>communication|>exposed|>memory|>took|did");
+		"pass|>ops|>iteration|>compute|>communication|>exposed|>memory|>pass time|changes");
 	for (int i = 0; i < s->n; i++) {
 		const struct driver_row *row = &s->row[i];
 		html_row(out);
@@ -182,9 +185,9 @@ report_devices(FILE *out, const struct report *r)
 	if (line->ndevices < 2)
 		return;
 	html_section(out, "devices", "Devices",
-		"Places that do the same are one device here. Compute, exposed communication and "
-		"idle time add up to the iteration.");
-	html_table(out, "How each device spends the step",
+		"Devices that do the same work are shown as one. Compute, exposed communication "
+		"and idle time add up to the iteration.");
+	html_table(out, "Time of each device in the step",
 		">device|>compute|>communication|>exposed|>idle");
 	for (uint32_t d = 0; d < r->ndevices; d++) {
 		html_row(out);
@@ -223,7 +226,7 @@ report_remarks(FILE *out, const struct report *r)
 	if (n == 0)
 		return;
 	html_section(out, "remarks", "Remarks", "What passes did and did not do, and why.");
-	html_table(out, "Remarks of passes", "pass||op|place|remark");
+	html_table(out, "Remarks", "pass|kind|op|location|remark");
 	for (int i = 0; i < n; i++) {
 		const struct pass_remark_record *remark = &manager->remark[i];
 		html_row(out);

@@ -39,8 +39,8 @@ put_header(FILE *out, const struct view *v)
 
 	ir_digest(v->m, build);
 	fprintf(out,
-		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\n\"format\":\"dopt-timeline\","
-		"\"version\":%d",
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\n"
+		"\"format\":\"dopt-timeline\",\"version\":%d",
 		TIMELINE_VERSION);
 	put_text(out, "program", v->m->name ? v->m->name : "main");
 	put_text(out, "build", build);
@@ -69,8 +69,8 @@ put_process(FILE *out, uint32_t device)
 	int pid = PREDICTED_PID + (int)device;
 
 	fprintf(out,
-		"%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":"
-		"\"predicted device %" PRIu32 "\"}}",
+		"%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"predicted "
+		"device %" PRIu32 "\"}}",
 		device ? ",\n" : "", pid, device);
 	put_thread(out, pid, THREAD_COMPUTE, "compute");
 	put_thread(out, pid, THREAD_COMMUNICATION, "communication");

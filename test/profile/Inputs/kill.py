@@ -71,7 +71,7 @@ added = int(re.match(r"measured: (\d+) kernels", again.stdout).group(1))
 everything = entries()
 assert first <= everything and len(everything) == len(first) + added and added > 0
 nothing = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-assert nothing.stdout.startswith("measured: 0 kernels and 0 messages"), nothing.stdout
+assert nothing.stdout.startswith("measured: 0 kernels and 0 collectives"), nothing.stdout
 left = [name for name in os.listdir(folder) if not name.startswith("p.db")]
 assert not left, left
 print(f"killed with {len(first)} of {len(everything)} kernels; the rest was added")
