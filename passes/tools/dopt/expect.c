@@ -116,15 +116,15 @@ read_expected(struct driver_expect *e, const char *at, unsigned here)
 
 	if (!read_level(&at, &x.level) || !read_where(&at, here, &x.line)) {
 		complain(e, here,
-			"expected expected-error, -warning, -remark or -note, alone or followed "
-			"by @+N, @-N, @above, @below or @unknown");
+			"malformed expectation: write expected-error, -warning, -remark or -note, "
+			"alone or followed by @+N, @-N, @above, @below or @unknown");
 		return;
 	}
 	at += strspn(at, " \t");
 	const char *close = skip_word(&at, "{{") ? strstr(at, "}}") : NULL;
 	const char *line_end = at + strcspn(at, "\n");
 	if (!close || close > line_end) {
-		complain(e, here, "expected a message {{text}}");
+		complain(e, here, "malformed expectation: the message is written {{text}}");
 		return;
 	}
 	x.text = talloc_strndup(e, at, (size_t)(close - at));

@@ -183,7 +183,7 @@ report_kinds(FILE *out, const struct report *r)
 	html_section(out, "kinds", "Where the time goes",
 		"A fused kernel is listed under its op with the most arithmetic.");
 	html_table(out, "Ops by kind; shares are of the iteration",
-		"op|>events|>takes|>share|>bytes|>bytes/s|>FLOP/s");
+		"op|>events|>time|>share|>bytes|>bytes/s|>FLOP/s");
 	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
 		if (++n > REPORT_ROWS)
 			continue;
@@ -218,7 +218,7 @@ report_critical_kinds(FILE *out, const struct report *r)
 	uint32_t devices = r->v->line->ndevices;
 
 	html_table(out, "The critical path by kind of op; shares are of the iteration",
-		"op|>events|>takes|>share");
+		"op|>events|>time|>share");
 	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
 		html_row(out);
 		put_group(out, g);
