@@ -25,7 +25,7 @@ check_count(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 	}
 	if (op->noperands == row->noperands)
 		return true;
-	return FAIL(m, op, "%s: takes %d operand%s, not %d", row->name, row->noperands,
+	return FAIL(m, op, "%s: expected %d operand%s, found %d", row->name, row->noperands,
 		row->noperands == 1 ? "" : "s", op->noperands);
 }
 
@@ -82,10 +82,10 @@ complain_unknown(struct ir_module *m, const struct ir_op *op, const struct ir_ro
 	for (int i = 0; i < row->nattrs; i++) {
 		size_t n = strlen(list);
 		snprintf(list + n, sizeof list - n, "%s%s",
-			i ? ", " : "; it has: ", row->attr[i].key);
+			i ? ", " : "; expected one of: ", row->attr[i].key);
 	}
-	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: no attribute is named %s%s",
-		row->name, a->key, row->nattrs ? list : "; it has none");
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: unknown attribute '%s'%s",
+		row->name, a->key, row->nattrs ? list : "; it has no attributes");
 	return false;
 }
 
@@ -118,7 +118,7 @@ check_attrs(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 		return ok;
 	for (int i = 0; i < row->nattrs; i++)
 		if (!row->attr[i].optional && !ir_attr_find(op, row->attr[i].key))
-			ok = FAIL(m, op, "%s: attribute %s is missing: %s", row->name,
+			ok = FAIL(m, op, "%s: attribute '%s' is missing; expected %s", row->name,
 				row->attr[i].key, row_attr_type_name(row->attr[i].type));
 	return ok;
 }
@@ -169,14 +169,14 @@ check_dtypes(struct ir_module *m, const struct ir_op *op, const struct ir_row *r
 		if (letter == '*')
 			return true;
 		if (!letter_fits(letter, t))
-			return FAIL(m, op, "%s: operand %d must be %s, it is %s", row->name, i + 1,
-				letter_words(letter), ir_dtype_name(t));
+			return FAIL(m, op, "%s: operand %d must be %s, but it is %s", row->name,
+				i + 1, letter_words(letter), ir_dtype_name(t));
 		if (letter == 'I' || letter == 'b')
 			continue;
 		if (bound >= 0 && bound != (int)t)
 			return FAIL(m, op,
-				"%s: operand %d is %s, but an operand before is %s; convert one of "
-				"them",
+				"%s: operand %d is %s, but an earlier operand is "
+				"%s; convert one of them",
 				row->name, i + 1, ir_dtype_name(t),
 				ir_dtype_name((enum ir_dtype)bound));
 		bound = (int)t;
@@ -219,8 +219,8 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 		return true;
 	if (t == IR_i64 && a->kind == ATTR_INT)
 		return true; /* as a double, the largest is rounded up */
-	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc, "%s: %.17g is no value of %s",
-		op_name(op->code), v, ir_dtype_name(t));
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+		"%s: %.17g is not representable as %s", op_name(op->code), v, ir_dtype_name(t));
 	return false;
 }
 
@@ -232,7 +232,7 @@ check_bits(struct ir_module *m, const struct ir_op *op, enum ir_dtype to)
 
 	if (ir_dtype_bits(from) == ir_dtype_bits(to))
 		return true;
-	return FAIL(m, op, "bitcast: %s has %u bits, %s has %u", ir_dtype_name(from),
+	return FAIL(m, op, "bitcast: %s has %u bits, but %s has %u", ir_dtype_name(from),
 		ir_dtype_bits(from), ir_dtype_name(to), ir_dtype_bits(to));
 }
 
@@ -268,7 +268,7 @@ set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t
 
 	if (written && written != type) {
 		char *a = ir_type_text(NULL, m, type), *b = ir_type_text(NULL, m, written);
-		diag_error(m->ctx->diag, op->loc, "%s: the result is %s, not %s as written",
+		diag_error(m->ctx->diag, op->loc, "%s: the result type is %s, not %s as written",
 			op_name(op->code), a, b);
 		talloc_free(a);
 		talloc_free(b);
@@ -307,11 +307,11 @@ check_parts(struct ir_module *m, const struct ir_op *op)
 	const struct ir_axis *axis = &m->axis[ir_attr_int(op, "axis", 0)];
 	if (a->i < 1 || a->i > IR_MAX_PARTS)
 		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
-			"%s: a message goes in 1 to %d parts, not %" PRId64, op_name(op->code),
-			IR_MAX_PARTS, a->i);
+			"%s: parts must be 1 to %d, not %" PRId64, op_name(op->code), IR_MAX_PARTS,
+			a->i);
 	else if (axis->time)
 		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
-			"%s: no message goes along %s, which is time, so it has no parts",
+			"%s: 'parts' is not allowed on time axis %s: nothing is communicated",
 			op_name(op->code), axis->name);
 	else
 		return true;
@@ -322,7 +322,7 @@ static bool
 infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	if (op->nresults != op->noperands)
-		return FAIL(m, op, "%s: %d operands need as many results, not %d",
+		return FAIL(m, op, "%s: %d operands need as many results, found %d",
 			op_name(op->code), op->noperands, op->nresults);
 	if (!check_parts(m, op))
 		return false;
@@ -380,7 +380,7 @@ infer_op(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row))
 		return false;
 	if ((row->traits & WRITTEN) && !(written && written[0]))
-		return FAIL(m, op, "%s: its type must be written behind it", row->name);
+		return FAIL(m, op, "%s: the result type must be written after the op", row->name);
 	if (row->nresults != ROW_ANY && op->nresults != row->nresults)
 		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults,
 			row->nresults == 1 ? "" : "s", op->nresults);

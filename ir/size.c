@@ -22,8 +22,7 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 		return true;
 	}
 	if (a && a->kind == ATTR_FLOAT)
-		return SIZE_FAIL(scope, s->loc, "'%s' is %g here, where an integer is needed",
-			s->name, a->f);
+		return SIZE_FAIL(scope, s->loc, "'%s' is %g; expected an integer", s->name, a->f);
 	for (int i = 0; i < scope->m->nlets; i++)
 		if (scope->m->let[i].name == s->name) {
 			*value = scope->m->let[i].value;
@@ -31,9 +30,9 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 		}
 	if (ir_axis_find(scope->m, s->name) >= 0)
 		return SIZE_FAIL(scope, s->loc,
-			"'%s' is an axis: it can only split a size, as the last thing behind it",
+			"'%s' is an axis: it can only be used to split a dim, after its size",
 			s->name);
-	return SIZE_FAIL(scope, s->loc, "the size '%s' is not set", s->name);
+	return SIZE_FAIL(scope, s->loc, "the size '%s' has no value", s->name);
 }
 
 /* Dimension `at` of a type, counted from the end where negative. */
@@ -46,7 +45,7 @@ size_dim(const struct ir_size_scope *scope, const struct ir_size *s, int64_t at,
 		return SIZE_FAIL(scope, s->loc, "the type of %%%s is not known here", s->name);
 	int64_t dim = at < 0 ? at + t->rank : at;
 	if (dim < 0 || dim >= t->rank)
-		return SIZE_FAIL(scope, s->loc, "%%%s has %d dims, there is no dim %" PRId64,
+		return SIZE_FAIL(scope, s->loc, "%%%s has rank %d; dim %" PRId64 " does not exist",
 			s->name, t->rank, at);
 	*value = t->dim[dim];
 	return true;
@@ -152,7 +151,7 @@ resolve_axis(
 		return NULL;
 	}
 	if (t->axis[axis].kind != IR_COPIED) {
-		diag_error(scope->m->ctx->diag, loc, "axis '%s' is twice in one type", name);
+		diag_error(scope->m->ctx->diag, loc, "axis '%s' appears twice in one type", name);
 		return NULL;
 	}
 	return &t->axis[axis];
@@ -173,8 +172,8 @@ resolve_dim(const struct ir_size_scope *scope, struct ir_type *t, int dim, const
 	if (!ir_size_eval(scope, s, &t->dim[dim]))
 		return false;
 	if (t->dim[dim] < 1)
-		return SIZE_FAIL(scope, s->loc, "a size must be at least 1, this one is %" PRId64,
-			t->dim[dim]);
+		return SIZE_FAIL(
+			scope, s->loc, "a size must be at least 1, not %" PRId64, t->dim[dim]);
 	for (int order = 0; order < n; order++) {
 		const struct ir_size *name = axis[n - 1 - order];
 		struct ir_state *state = resolve_axis(scope, t, name->name, name->loc);
@@ -202,8 +201,9 @@ resolve_suffix(
 	if (!ir_size_eval(scope, suffix->place, &place))
 		return false;
 	if (place < 0 || place >= size)
-		return SIZE_FAIL(scope, suffix->loc, "axis '%s' has places 0 to %d, not %" PRId64,
-			suffix->axis, size - 1, place);
+		return SIZE_FAIL(scope, suffix->loc,
+			"axis '%s' has positions 0 to %d, not %" PRId64, suffix->axis, size - 1,
+			place);
 	*state = (struct ir_state){IR_SINGLE, 0, (uint16_t)place};
 	return true;
 }

@@ -125,7 +125,7 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	if (!ret) {
 		diag_error(diag, call->loc, "@%s is not a template: it does not end in return",
 			f->name);
-		diag_note(diag, f->loc, "@%s is here", f->name);
+		diag_note(diag, f->loc, "@%s is defined here", f->name);
 		return NULL;
 	}
 	if (call->noperands != (int)f->body.nargs || call->nresults != ret->noperands) {
@@ -134,8 +134,8 @@ call_check(struct ir_module *m, const struct ir_op *call)
 		    have = args ? call->noperands : call->nresults;
 		diag_error(diag, call->loc, "@%s %s %d value%s, %s %d", f->name,
 			args ? "takes" : "returns", want, want == 1 ? "" : "s",
-			args ? "the call gives it" : "the call names", have);
-		diag_note(diag, f->loc, "@%s is here", f->name);
+			args ? "the call passes" : "the call names", have);
+		diag_note(diag, f->loc, "@%s is defined here", f->name);
 		return NULL;
 	}
 	if (repeat < 1 || repeat > TEMPLATE_MAX_REPEAT) {
@@ -145,9 +145,8 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	}
 	if (repeat > 1 && call->nresults > call->noperands) {
 		diag_error(diag, call->loc,
-			"repeat: @%s returns %d values for %d arguments; a block of a chain "
-			"returns its "
-			"first arguments",
+			"repeat: @%s returns %d values but takes %d arguments; a repeated "
+			"function returns new values of its first arguments",
 			f->name, call->nresults, call->noperands);
 		return NULL;
 	}
@@ -163,7 +162,8 @@ template_enter(struct ir_module *m, const struct ir_op *call, const struct ir_fu
 	for (int i = 0; i < t->nactive; i++)
 		if (t->active[i] == f)
 			return CALL_FAIL(m, call,
-				"recursion: @%s would be put into itself without end", f->name);
+				"recursion: @%s calls itself; functions are expanded in place",
+				f->name);
 	if (t->nactive == TEMPLATE_MAX_DEPTH)
 		return CALL_FAIL(m, call, "calls are nested more than %d deep", TEMPLATE_MAX_DEPTH);
 	t->active[t->nactive++] = f;
@@ -270,7 +270,7 @@ set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type 
 
 	if (ir_attr_int(call, "repeat", 1) > 1 && t != ir_operand_type(call, i)) {
 		want = ir_operand_type(call, i);
-		why = "as the argument, which it is for the next block of the chain";
+		why = "like the argument, which it becomes in the next repetition";
 	}
 	call->result[i].type = t;
 	if (!want || want == t)
@@ -374,7 +374,8 @@ ir_inline_call(struct ir_module *m, struct ir_op *call)
 		ok = instance_make(m, &place, call, f, v, v);
 		talloc_free(prefix);
 		if (ok && t->made > TEMPLATE_MAX_OPS)
-			ok = CALL_FAIL(m, call, "the module grows beyond %d ops", TEMPLATE_MAX_OPS);
+			ok = CALL_FAIL(m, call, "the module would have more than %d ops",
+				TEMPLATE_MAX_OPS);
 	}
 	if (ok) {
 		name_results(call, v);

@@ -252,13 +252,13 @@ ir_type_check(
 		struct ir_state s = t->axis[i];
 		if (s.kind == IR_SINGLE && s.order >= m->axis[i].size) {
 			diag_error(m->ctx->diag, loc,
-				"%s: place %d of axis %s does not exist: it has %d", what, s.order,
-				m->axis[i].name, m->axis[i].size);
+				"%s: position %d is out of range on axis %s of size %d", what,
+				s.order, m->axis[i].name, m->axis[i].size);
 			ok = false;
 		}
 		if (s.kind == IR_PARTIAL && ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL) {
-			diag_error(m->ctx->diag, loc, "%s: a bool cannot be partial: it has no sum",
-				what);
+			diag_error(m->ctx->diag, loc,
+				"%s: a bool cannot be partial: it cannot be summed", what);
 			ok = false;
 		}
 	}

@@ -39,13 +39,13 @@ verify_operands(struct verifier *v, const struct ir_op *op)
 			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code),
 				i + 1);
 		else if (u->value->mark == RELEASED)
-			FAULT(v, op, "%s: operand %d%s%s was released before", op_name(op->code),
+			FAULT(v, op, "%s: operand %d%s%s was already released", op_name(op->code),
 				i + 1, u->value->name ? " %" : "",
 				u->value->name ? u->value->name : "");
 		else if (u->value->mark != v->scope)
 			FAULT(v, op,
-				"%s: operand %d%s%s is used before it is defined, or outside its "
-				"block",
+				"%s: operand %d%s%s is used before it is "
+				"defined, or outside its block",
 				op_name(op->code), i + 1, u->value->name ? " %" : "",
 				u->value->name ? u->value->name : "");
 	}
@@ -109,7 +109,7 @@ verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope
 	if (terminator && op->next)
 		FAULT(v, op, "%s: must be the last op of its block", op_name(op->code));
 	if (op_is(op, NAMED | KEYED) && !op->symbol)
-		FAULT(v, op, "%s: its name is missing", op_name(op->code));
+		FAULT(v, op, "%s: the name is missing", op_name(op->code));
 	if (op->body) {
 		uint32_t outer = v->scope;
 		v->scope = ++*next_scope;
@@ -139,7 +139,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
 		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL | OWN) ||
 					 op->code == OP_input))
-			FAULT(v, op, "%s: cannot stand in a fuse", op_name(op->code));
+			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
 		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))
 			collect_named(v, op);
@@ -196,8 +196,8 @@ verify_names(struct verifier *v)
 		const struct ir_op *op = v->named[i], *before = v->named[i - 1];
 		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
 			continue;
-		FAULT(v, op, "%s: the name \"%s\" is taken", op_name(op->code), op->symbol);
-		diag_note(v->m->ctx->diag, before->loc, "by this %s",
+		FAULT(v, op, "%s: the name \"%s\" is already used", op_name(op->code), op->symbol);
+		diag_note(v->m->ctx->diag, before->loc, "this %s has it",
 			op_is(op, EFFECT) ? "output" : "op");
 	}
 }

@@ -71,9 +71,10 @@ lower_compile_command(const void *owner)
 
 	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats.
 	 */
-	char *command = talloc_asprintf(owner,
-		"%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s", lower_quote(scratch, DOPT_CC),
-		DOPT_CC_FLAGS, lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
+	char *command =
+		talloc_asprintf(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
+			lower_quote(scratch, DOPT_CC), DOPT_CC_FLAGS,
+			lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
 	talloc_free(scratch);
 	return command;
 }
@@ -127,8 +128,8 @@ lower_close(struct diag *d, const char *folder, const char *name, FILE *f)
 char *
 lower_quote(const void *owner, const char *s)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-				    "_-+=./:@%,";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:@%,";
 
 	if (*s && !s[strspn(s, plain)])
 		return talloc_strdup(owner, s);

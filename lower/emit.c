@@ -19,8 +19,7 @@ build_host(struct job *j, const struct lower_options *o, int nfiles)
 {
 	void *scratch = talloc_new(NULL);
 	const char *cc = lower_compile_command(scratch), *flags = o->cflags ? o->cflags : "";
-	char *command = talloc_asprintf(
-		scratch, "{ %s -O0 %s -c step.c & p=$!; ok=0", cc, flags);
+	char *command = talloc_asprintf(scratch, "{ %s -O0 %s -c step.c & p=$!; ok=0", cc, flags);
 
 	if (nfiles)
 		command = talloc_asprintf_append(command,
@@ -74,9 +73,8 @@ emit_program(const struct lower_plan *p, const struct lower_options *o)
 {
 	struct diag *d = p->module->ctx->diag;
 	struct sources s = {0};
-	struct job *j = job_can_publish(d, o->output)
-				? job_create(p, d, job_sources(p, o->output))
-				: NULL;
+	struct job *j =
+		job_can_publish(d, o->output) ? job_create(p, d, job_sources(p, o->output)) : NULL;
 
 	if (!j || !write_sources(p, o, job_folder(j), &s))
 		return false;
@@ -111,8 +109,8 @@ write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char
 	const struct kernel_args *args)
 {
 	fprintf(out,
-		"\nvoid\n%s(void *const *operand, void *const *result, void *scratch, const "
-		"int64_t *coord)\n{\n",
+		"\nvoid\n%s(void *const *operand, void *const *result, void "
+		"*scratch, const int64_t *coord)\n{\n",
 		name);
 	fprintf(out, "\t(void)operand, (void)coord;\n\t%s_kernel(", name);
 	for (int j = 0; j < op->noperands; j++)

@@ -10,12 +10,13 @@ rt_bind(int rank, int nranks, struct rt_status *st)
 	cpu_set_t all, own;
 	if (sched_getaffinity(0, sizeof all, &all))
 		return rt_fail(st, RT_EXIT_RUN,
-			"-bind: the cores of this process are not known: %s", strerror(errno));
+			"-bind: cannot get the cores that this process may use: %s",
+			strerror(errno));
 	const int cores = CPU_COUNT(&all);
 	if (cores < nranks)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"-bind: %d ranks need as many cores; this process may use %d", nranks,
-			cores);
+			"-bind: %d ranks need a core each, but this process may only use %d",
+			nranks, cores);
 	const int first = (int)((long)rank * cores / nranks);
 	const int last = (int)((long)(rank + 1) * cores / nranks);
 	CPU_ZERO(&own);
@@ -23,8 +24,8 @@ rt_bind(int rank, int nranks, struct rt_status *st)
 		if (CPU_ISSET(cpu, &all) && number++ >= first && number <= last)
 			CPU_SET(cpu, &own);
 	if (sched_setaffinity(0, sizeof own, &own))
-		return rt_fail(st, RT_EXIT_RUN, "-bind: the system does not bind rank %d: %s", rank,
-			strerror(errno));
+		return rt_fail(
+			st, RT_EXIT_RUN, "-bind: cannot bind rank %d: %s", rank, strerror(errno));
 	return true;
 }
 

@@ -121,8 +121,8 @@ stop(struct rt_rank *r, int64_t done)
 	rt_params_save(r, file, done);
 	return rt_agree(r->world, r->status) &&
 	       rt_fail(r->status, RT_EXIT_STOPPED,
-		       "stopped by SIGTERM after step %" PRId64 "; -load %s goes on from there",
-		       done, file);
+		       "stopped by SIGTERM after step %" PRId64 "; resume with -load %s", done,
+		       file);
 }
 
 bool

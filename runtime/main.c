@@ -140,12 +140,11 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 			world->nranks, mesh, (long long)places);
 	if (world && o->link_bw > 0)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"-link: only ranks in one process have an emulated link; start without "
-			"mpirun");
+			"-link: links are only emulated between ranks of one "
+			"process; start without mpirun");
 	if (world && o->bind)
 		return rt_fail(st, RT_EXIT_USAGE,
-			"-bind: only for ranks in one process; mpirun --bind-to core does it for "
-			"its processes");
+			"-bind: only for ranks of one process; use mpirun --bind-to core");
 	return true;
 }
 
@@ -287,8 +286,8 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	const bool processes = rt_mpi_started();
 	if (prog->abi != RT_ABI_VERSION)
 		rt_fail(&st, RT_EXIT_USAGE,
-			"made for version %u of the runtime, linked with version %u", prog->abi,
-			RT_ABI_VERSION);
+			"compiled for version %u of the runtime, but linked with version %u",
+			prog->abi, RT_ABI_VERSION);
 	else if (rt_options_parse(&options, argc, argv, &st) && !options.save)
 		rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)

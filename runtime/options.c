@@ -43,43 +43,44 @@ struct row {
 
 static const struct row rows[] = {
 	{"ranks", COUNT, AT(ranks), 1, MAX_RANKS, "N",
-		"devices, each a thread of this process (under mpirun: its processes)"},
+		"number of devices, each a thread of this process (under mpirun: its processes)"},
 	{"link", LINK, AT(link_bw), 0, 0, "BW,LAT",
-		"let collectives take as long as rings over such links: 1GB/s,20us"},
+		"emulate links: collectives take as long as rings over them, as in 1GB/s,20us"},
 	{"bind", FLAG, AT(bind), 0, 0, NULL,
-		"keep each rank on cores of its own (mpirun does that itself: --bind-to core)"},
+		"bind each rank to its own cores (mpirun does this itself: --bind-to core)"},
 	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N",
 		"training steps of this run, in addition to those before -load (100)"},
 	{"until", COUNT, AT(until), 0, MAX_STEPS, "N",
-		"train up to step N, those before -load included; replaces -steps"},
+		"train up to step N, including the steps before -load; replaces -steps"},
 	{"seed", SEED, AT(seed), 0, 0, "N",
-		"of initial values and of the order of the rows (that of -load, or 0)"},
-	{"data", TEXT, AT(data), 0, 0, "FILE", "safetensors with train.NAME and test.NAME"},
+		"seed for initial values and the order of the rows (that of -load, or 0)"},
+	{"data", TEXT, AT(data), 0, 0, "FILE",
+		"safetensors file with tensors train.NAME and test.NAME"},
 	{"save", TEXT, AT(save), 0, 0, "FILE",
-		"write parameters, states and step at the end, and after SIGTERM, which ends the "
-		"run"},
+		"write parameters, states and step at the end, and "
+		"after SIGTERM, which ends the run"},
 	{"save-every", EVERY, AT(save_every), 1, MAX_STEPS, "N|TIME",
-		"write FILE.step-N every N steps, or every 30s, 10min, 2h; SIGUSR1: now"},
+		"also write FILE.step-N every N steps, or every 30s, 10min, 2h; SIGUSR1: now"},
 	{"keep", COUNT, AT(keep), 1, MAX_KEEP, "K",
-		"files of -save-every that stay, the newest (2)"},
+		"number of files of -save-every to keep, the newest (2)"},
 	{"load", TEXT, AT(load), 0, 0, "FILE",
-		"go on from what -save wrote: its step, seed and place in the data"},
+		"resume from a file of -save: its step, seed and position in the data"},
 	{"start-step", COUNT, AT(start_step), 0, MAX_STEPS, "N",
-		"steps done before this run: for their numbers and the place in the data"},
+		"number of steps before this run, for step numbers and the position in the data"},
 	{"stop-on-nan", FLAG, AT(stop_on_nan), 0, 0, NULL,
-		"end the run, and save no more, when a scalar output is NaN or infinite"},
+		"end the run without saving when a scalar output is NaN or infinite"},
 	{"dump", TEXT, AT(dump), 0, 0, "FILE", "write the outputs of the last step"},
-	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace a rank"},
+	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace per rank"},
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
 		"print outputs every N steps (a tenth of the steps)"},
-	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "leave out the evaluation on test.NAME"},
+	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "skip the evaluation on test.NAME"},
 	{"timeout", DURATION, AT(timeout), 0, 0, "TIME",
-		"end the run if a rank waits so long for others: 30s, 10min; 0: never (10min)"},
+		"end the run if a rank waits this long for others: 30s, 10min; 0: never (10min)"},
 	{"graph", FLAG, AT(graph), 0, 0, NULL,
 		"cuda: run the step as one CUDA graph (one rank, or mpirun)"},
 	{"tf32", FLAG, AT(tf32), 0, 0, NULL,
-		"cuda: matrix products in TF32, which rounds operands to 10 bits"},
-	{"help", FLAG, AT(help), 0, 0, NULL, "print this"},
+		"cuda: matrix products in TF32, which rounds operands to 10 mantissa bits"},
+	{"help", FLAG, AT(help), 0, 0, NULL, "print this help"},
 };
 
 /* How far the ranks of a run must agree on an option. */
@@ -145,7 +146,7 @@ parse_link(struct rt_options *o, const char *text, struct rt_status *st)
 		parse_unit(comma + 1, text + strlen(text), time_units, &o->link_latency))
 		return true;
 	return rt_fail(st, RT_EXIT_USAGE,
-		"-link: expected a bandwidth and a latency as in '1GB/s,20us', found '%s'", text);
+		"-link: expected a bandwidth and a latency such as '1GB/s,20us', found '%s'", text);
 }
 
 static bool
@@ -158,7 +159,7 @@ parse_duration(const struct row *row, double *out, const char *text, struct rt_s
 	if (parse_unit(text, text + strlen(text), time_units, out))
 		return true;
 	return rt_fail(st, RT_EXIT_USAGE,
-		"-%s: expected a time as in '30s' or '10min', or 0, found '%s'", row->name, text);
+		"-%s: expected a time such as '30s' or '10min', or 0, found '%s'", row->name, text);
 }
 
 static bool
@@ -203,8 +204,8 @@ parse_every(const struct row *row, struct rt_every *out, const char *text, struc
 		return true;
 	}
 	return rt_fail(st, RT_EXIT_USAGE,
-		"-%s: expected a number of steps or a time from 1ms to 366d as in '10min', found "
-		"'%s'",
+		"-%s: expected a number of steps or a time from 1ms to "
+		"366d such as '10min', found '%s'",
 		row->name, text);
 }
 
@@ -274,7 +275,7 @@ rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *
 			value = argv[i];
 		if (row->kind != FLAG && !value)
 			return rt_fail(st, RT_EXIT_USAGE,
-				"-%s: expected %s behind it, found nothing", row->name, row->value);
+				"-%s: expected %s after it, found nothing", row->name, row->value);
 		if (!parse_value(row, o, value, st))
 			return false;
 	}
@@ -290,7 +291,9 @@ is_given(const struct row *row, const void *field)
 	case COUNT: return *(const int64_t *)field || !row->min;
 	case TEXT: return *(const char *const *)field != NULL;
 	case LINK: return *(const double *)field > 0;
-	case EVERY: return ((const struct rt_every *)field)->steps || ((const struct rt_every *)field)->ns;
+	case EVERY:
+		return ((const struct rt_every *)field)->steps ||
+		       ((const struct rt_every *)field)->ns;
 	case SEED:
 	case DURATION: break;
 	}
@@ -313,9 +316,7 @@ put_value(const struct rt_options *o, const struct row *row, const void *field, 
 	switch (row->kind) {
 	case FLAG: snprintf(text, n, "given"); break;
 	case COUNT: snprintf(text, n, "%lld", (long long)*(const int64_t *)field); break;
-	case SEED:
-		snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field);
-		break;
+	case SEED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
 	case EVERY: put_every(field, text); break;
 	case TEXT: snprintf(text, n, "%s", *(const char *const *)field); break;
 	case LINK: snprintf(text, n, "%.9g B/s,%.9g s", o->link_bw, o->link_latency); break;
@@ -350,7 +351,7 @@ rt_options_help(const char *program)
 		const int width = printf("  -%s %s", r->name, r->value ? r->value : "");
 		printf("%*s%s\n", width < 22 ? 22 - width : 1, "", r->help);
 	}
-	printf("exit status: 0 done; %d failed while running; %d an option, the data or the number "
-	       "of ranks is wrong;\n  %d stopped by SIGTERM, with everything saved by -save\n",
+	printf("exit status: 0 success; %d run-time failure; %d invalid option, data or "
+	       "number of ranks;\n  %d stopped by SIGTERM, with everything saved by -save\n",
 		RT_EXIT_RUN, RT_EXIT_USAGE, RT_EXIT_STOPPED);
 }

@@ -63,7 +63,7 @@ allocate(struct rt_rank *r)
 	r->own_stage = !alone && (!r->device->is_host || r->prog->stage_bytes < stage);
 	r->stage = r->own_stage ? malloc(stage) : r->ctx.arena + r->prog->stage;
 	if (!r->stage)
-		return rt_fail_memory(st, stage, "tensors on their way");
+		return rt_fail_memory(st, stage, "communication staging");
 	if (!r->options->trace)
 		return true;
 	r->trace = rt_trace_new(r->prog, r->world->rank, r->ctx.coord, TRACE_EVENTS);

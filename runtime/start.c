@@ -37,11 +37,10 @@ count_steps(struct rt_rank *r)
 		r->steps = o->until > r->start.step ? o->until - r->start.step : 0;
 	if (r->steps > RT_MAX_STEPS - r->start.step)
 		return rt_fail(r->status, RT_EXIT_USAGE,
-			"-steps %" PRId64 ": from step %" PRId64 " on there are at most %" PRId64,
+			"-steps %" PRId64 ": after step %" PRId64 " there can be at most %" PRId64,
 			r->steps, r->start.step, RT_MAX_STEPS - r->start.step);
 	if (o->dump && !r->steps)
-		return rt_fail(r->status, RT_EXIT_USAGE,
-			"-dump: there is no last step with -%s %" PRId64,
+		return rt_fail(r->status, RT_EXIT_USAGE, "-dump: no step is run with -%s %" PRId64,
 			o->until >= 0 ? "until" : "steps", o->until >= 0 ? o->until : 0);
 	return true;
 }
@@ -60,8 +59,8 @@ rt_start_data(struct rt_rank *r, const struct rt_data *d)
 	const uint64_t was = r->start.rows, now = (uint64_t)d->rows[RT_TRAIN];
 	if (was && now && was != now && !r->world->rank)
 		fprintf(stderr,
-			"%s: note: %s has %" PRIu64 " rows, the run that %s is from had %" PRIu64
-			": the order of the rows is another\n",
+			"%s: note: %s has %" PRIu64 " rows, but the run that wrote %s had %" PRIu64
+			": the order of the rows differs\n",
 			r->prog->name, r->options->data, now, r->options->load, was);
 	if (r->steps) /* else it was not opened */
 		r->start.rows = now;

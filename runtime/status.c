@@ -19,5 +19,5 @@ rt_fail(struct rt_status *st, int code, const char *format, ...)
 bool
 rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what)
 {
-	return rt_fail(st, RT_EXIT_RUN, "no memory: %llu bytes for %s", bytes, what);
+	return rt_fail(st, RT_EXIT_RUN, "out of memory: %llu bytes for %s", bytes, what);
 }

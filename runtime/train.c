@@ -87,9 +87,10 @@ print_memory(const struct rt_rank *r)
 {
 	if (!r->prog->predicted_bytes)
 		return;
-	printf("memory: %zu bytes a rank (predicted %zu)", r->allocated, r->prog->predicted_bytes);
+	printf("memory: %zu bytes per rank (predicted %zu)", r->allocated,
+		r->prog->predicted_bytes);
 	if (r->transport && r->transport->bytes)
-		printf(", %zu for messages", r->transport->bytes);
+		printf(", %zu for communication", r->transport->bytes);
 	putchar('\n');
 }
 

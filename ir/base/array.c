@@ -41,8 +41,8 @@ out_of_memory_for(size_t n, size_t size, const char *what)
 	snprintf(each, sizeof each, "%zu", size);
 	if (absurd)
 		fprintf(stderr,
-			"dopt: internal error: %zu%s%s bytes were asked for %s; no machine has that "
-			"much\n",
+			"dopt: internal error: cannot allocate %zu%s%s bytes "
+			"for %s: size out of range\n",
 			n, size == 1 ? "" : " times ", size == 1 ? "" : each, what);
 	else
 		fprintf(stderr, "dopt: out of memory: cannot allocate %zu bytes for %s\n", n * size,

@@ -32,7 +32,7 @@ place_all(const struct ir_module *m, struct cluster *c, uint32_t *device, uint32
 			continue;
 		ok = false;
 		diag_error(m->ctx->diag, list->list[p].loc,
-			"there is no device %" PRId64 ": cluster %s has the devices 0 to %" PRIu32,
+			"device %" PRId64 " does not exist: cluster %s has devices 0 to %" PRIu32,
 			d, c->name, (c->boundless ? CLUSTER_DEVICES_MAX : c->ndevices) - 1);
 	}
 	return ok;
@@ -46,13 +46,13 @@ cluster_placement(const void *owner, const struct ir_module *m, struct cluster *
 
 	if (n > most) {
 		diag_error(m->ctx->diag, mesh_loc(m),
-			"the mesh has %" PRId64 " places, cluster %s has %" PRIu32 " devices", n,
+			"the mesh needs %" PRId64 " devices, but cluster %s has %" PRIu32, n,
 			c->name, most);
 		return NULL;
 	}
 	if (m->mesh_attr && m->mesh_attr->n != n) {
 		diag_error(m->ctx->diag, m->mesh_attr->loc,
-			"%d devices for %" PRId64 " places of the mesh", m->mesh_attr->n, n);
+			"%d devices are listed for a mesh of %" PRId64, m->mesh_attr->n, n);
 		return NULL;
 	}
 	uint32_t *device = talloc_array(owner, uint32_t, (size_t)n);

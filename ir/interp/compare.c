@@ -121,13 +121,13 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 	const struct tensor_diff *d)
 {
 	if (d->shape) {
-		diag_error(diag, loc, "%s: element type or shape differ", what);
+		diag_error(diag, loc, "%s: element types or shapes differ", what);
 		return;
 	}
 	void *scratch = talloc_new(NULL);
 	diag_error(diag, loc,
 		"%s: %" PRId64 " of %" PRId64
-		" elements differ, first at %s, most at %s: %.17g and %.17g",
+		" elements differ, first at %s, largest difference at %s: %.17g and %.17g",
 		what, d->count, tensor_elements(a), tensor_index_text(scratch, a, d->first),
 		tensor_index_text(scratch, a, d->worst), d->a, d->b);
 	talloc_free(scratch);
@@ -187,7 +187,7 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 {
 	struct tensor_diff d;
 	if (!b) {
-		diag_error(p->diag, loc, "%s \"%s\" is gone", kind, name);
+		diag_error(p->diag, loc, "%s \"%s\" is missing", kind, name);
 		return false;
 	}
 	const double tolerance =
@@ -391,12 +391,12 @@ check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a
 	bool ok = tensor_compare(want, have, tensor_tolerance(want->dtype, layout->o.f64), &d);
 	if (!ok)
 		report_diff(layout->m->ctx->diag, b->loc,
-			talloc_asprintf(scratch, "by meaning and by layout, result %d of `%s`",
+			talloc_asprintf(scratch, "result %d of `%s`, by meaning and by layout",
 				i + 1, op_text(scratch, layout->m, b)),
 			want, &d);
 	else if (!(ok = interp_copies_agree(layout, v->type, place)))
 		diag_error(layout->m->ctx->diag, b->loc,
-			"places that hold copies of result %d of `%s` disagree", i + 1,
+			"devices that hold copies of result %d of `%s` disagree", i + 1,
 			op_text(scratch, layout->m, b));
 	else
 		memcpy(want->data, have->data, sizeof(union cell) * (size_t)tensor_elements(want));

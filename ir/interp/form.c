@@ -116,7 +116,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	if (!form_make(it->m, it->arena, op, written, &p->f)) {
 		if (diag_errors(it->m->ctx->diag) == errors)
 			diag_error(it->m->ctx->diag, op->loc,
-				"%s: it has no meaning that can be interpreted",
+				"%s: the interpreter does not support this op",
 				op_name((enum op_code)op->code));
 		return NULL;
 	}

@@ -33,7 +33,8 @@ check_size(struct interp *it, const struct ir_op *op, const struct ir_type *t)
 			continue;
 		}
 		diag_error(it->m->ctx->diag, op->loc,
-			"the interpreter takes tensors of 1 to %d elements, and %s makes another",
+			"the interpreter supports tensors of 1 to %d elements; the "
+			"result of %s is outside this range",
 			INTERP_MAX_ELEMENTS, op_name((enum op_code)op->code));
 		return false;
 	}
@@ -89,7 +90,7 @@ set_places(struct interp *it)
 	it->nplaces = it->o.mode == INTERP_LAYOUT ? ir_places(it->m) : 1;
 	if (it->nplaces > INTERP_MAX_PLACES) {
 		diag_error(it->m->ctx->diag, LOC_NONE,
-			"the layout has %lld places; the interpreter runs at most %d",
+			"the axes have %lld positions in all; the interpreter supports at most %d",
 			(long long)it->nplaces, INTERP_MAX_PLACES);
 		return false;
 	}
@@ -195,7 +196,7 @@ all_readable(struct interp *it, const struct ir_op *op)
 		diag_error(it->m->ctx->diag, op->loc, "%s reads %%%s, %s",
 			op_name((enum op_code)op->code),
 			ir_operand(op, i)->name ? ir_operand(op, i)->name : "(unnamed)",
-			s->released ? "which was released before" : "which has no value yet");
+			s->released ? "which was already released" : "which has no value yet");
 		return false;
 	}
 	return true;
@@ -227,7 +228,7 @@ operand_at(struct interp *it, const struct ir_op *op, int i, const void *owner, 
 	const struct ir_type *type = ir_operand_type(op, i);
 	if (!counts_as_zero(it, type, op->result[0].type, place)) {
 		diag_error(it->m->ctx->diag, op->loc,
-			"%s reads operand %d at place %lld, which does not hold it",
+			"%s reads operand %d at position %lld of the axes, which does not hold it",
 			op_name((enum op_code)op->code), i + 1, (long long)place);
 		return NULL;
 	}
@@ -346,7 +347,7 @@ run_update(struct interp *it, struct ir_op *op)
 				  : NULL;
 	if (!n || n->next) {
 		diag_error(it->m->ctx->diag, op->loc, "update: the first operand %s",
-			n ? "is updated twice in a step" : "is no param or state");
+			n ? "is updated twice in a step" : "is not a param or state");
 		return false;
 	}
 	n->next = interp_assemble(

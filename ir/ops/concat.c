@@ -17,13 +17,13 @@ check_operand(struct ir_module *m, const struct ir_op *op, int j, int dim)
 	const struct ir_type *first = ir_operand_type(op, 0), *t = ir_operand_type(op, j);
 
 	if (t->rank != first->rank)
-		return FAIL(m, op, "concat: operand %d has %d dims, the first has %d", j + 1,
-			t->rank, first->rank);
+		return FAIL(m, op, "concat: operand %d has rank %d, but the first has rank %d",
+			j + 1, t->rank, first->rank);
 	for (int d = 0; d < t->rank; d++)
 		if (d != dim && t->dim[d] != first->dim[d])
 			return FAIL(m, op,
-				"concat: dim %d of operand %d has size %" PRId64 ", the first has "
-				"%" PRId64,
+				"concat: dim %d of operand %d has size %" PRId64
+				", but in the first it has %" PRId64,
 				d, j + 1, t->dim[d], first->dim[d]);
 	return true;
 }
@@ -35,7 +35,8 @@ check(struct ir_module *m, const struct ir_op *op, int *dim)
 
 	if (op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
 		return FAIL(m, op,
-			"concat: takes 1 to %d operands, not %d; concat the results of several",
+			"concat: expected 1 to %d operands, found %d; concatenate "
+			"the results of several concats",
 			FORM_MAX_INPUTS, op->noperands);
 	const int rank = ir_operand_type(op, 0)->rank;
 	const int64_t d = attr ? attr->i : 0;

@@ -27,8 +27,8 @@ read_operand(struct spec *s, int j)
 		int8_t *index = &s->index[*s->p - 'a'];
 		if (access->rank == t->rank)
 			return FAIL(s,
-				"contract: operand %d has %d dims, fewer than its letters in "
-				"\"%s\"",
+				"contract: operand %d has rank %d, less than its "
+				"number of letters in \"%s\"",
 				j + 1, t->rank, s->text);
 		if (*index < 0) {
 			if (s->f->nindices == FORM_MAX_INDICES)
@@ -38,7 +38,7 @@ read_operand(struct spec *s, int j)
 			s->f->size[*index] = t->dim[access->rank];
 		}
 		if (memchr(access->index, *index, access->rank))
-			return FAIL(s, "contract: letter %c is twice in operand %d of \"%s\"",
+			return FAIL(s, "contract: letter %c appears twice in operand %d of \"%s\"",
 				*s->p, j + 1, s->text);
 		if (s->f->size[*index] != t->dim[access->rank])
 			return FAIL(s,
@@ -48,7 +48,9 @@ read_operand(struct spec *s, int j)
 		access->index[access->rank++] = *index;
 	}
 	if (access->rank != t->rank)
-		return FAIL(s, "contract: operand %d has %d dims, more than its letters in \"%s\"",
+		return FAIL(s,
+			"contract: operand %d has rank %d, more than its "
+			"number of letters in \"%s\"",
 			j + 1, t->rank, s->text);
 	return true;
 }
@@ -62,14 +64,15 @@ read_result(struct spec *s)
 		int8_t index = s->index[*s->p - 'a'];
 		if (index < 0)
 			return FAIL(s,
-				"contract: letter %c of the result is in no operand of \"%s\"",
+				"contract: letter %c of the result does not appear "
+				"in any operand of \"%s\"",
 				*s->p, s->text);
 		if (out->rank == IR_MAX_RANK || memchr(out->index, index, out->rank))
-			return FAIL(s, "contract: letter %c is twice in the result of \"%s\"",
+			return FAIL(s, "contract: letter %c appears twice in the result of \"%s\"",
 				*s->p, s->text);
 		out->index[out->rank++] = index;
 	}
-	return *s->p == '\0' || FAIL(s, "contract: \"%s\" goes on after the result", s->text);
+	return *s->p == '\0' || FAIL(s, "contract: \"%s\" has text after the result", s->text);
 }
 
 bool
@@ -81,7 +84,7 @@ form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struc
 	s.loc = attr->loc.begin ? attr->loc : op->loc;
 	memset(s.index, -1, sizeof s.index);
 	if (op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
-		return FAIL(&s, "contract: takes 1 to %d operands, not %d", FORM_MAX_INPUTS,
+		return FAIL(&s, "contract: expected 1 to %d operands, found %d", FORM_MAX_INPUTS,
 			op->noperands);
 	f->ninputs = (uint8_t)op->noperands;
 	for (int j = 0; j < op->noperands; j++) {
@@ -92,7 +95,7 @@ form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struc
 			return false;
 	}
 	if (strncmp(s.p, "->", 2) != 0)
-		return FAIL(&s, "contract: \"%s\" should have \"->\" after operand %d", s.text,
+		return FAIL(&s, "contract: \"%s\": expected \"->\" after operand %d", s.text,
 			op->noperands);
 	s.p += 2;
 	if (!read_result(&s))

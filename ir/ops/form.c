@@ -82,7 +82,7 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 		}
 		if (seen >> d & 1) {
 			diag_error(mt->m->ctx->diag, mt->op->loc,
-				"%s: dim %" PRId64 " is twice in %s", mt->row->name, d, key);
+				"%s: dim %" PRId64 " appears twice in %s", mt->row->name, d, key);
 			mt->failed = true;
 			return -2;
 		}
@@ -104,7 +104,7 @@ match_both_groups(struct matcher *mt)
 		if (!side_group(&p->in[j], '.') || !side_group(&p->in[j], '*'))
 			continue;
 		if (left < 0)
-			return FAIL(mt, "%s: operand %d has %d dims, it needs at least %d",
+			return FAIL(mt, "%s: operand %d has rank %d; expected at least %d",
 				mt->row->name, j + 1, ir_operand_type(mt->op, j)->rank,
 				side_letters(&p->in[j]) + mt->dots_rank);
 		mt->star_rank = left;
@@ -125,7 +125,7 @@ match_groups(struct matcher *mt)
 		const struct pattern_item *dots = side_group(&p->in[j], '.'),
 					  *star = side_group(&p->in[j], '*');
 		if (left < 0 || (left > 0 && p->in[j].nitems == side_letters(&p->in[j])))
-			return FAIL(mt, "%s: operand %d has %d dims, it needs %s%d", mt->row->name,
+			return FAIL(mt, "%s: operand %d has rank %d; expected %s%d", mt->row->name,
 				j + 1, ir_operand_type(mt->op, j)->rank,
 				left < 0 ? "at least " : "", side_letters(&p->in[j]));
 		if (dots && !star && dots->how != ':' && left > mt->dots_rank)
@@ -157,8 +157,8 @@ match_groups(struct matcher *mt)
 		mt->fixed[index] = given;
 		if (given && shape[i] < 1)
 			return FAIL(mt,
-				"%s: dim %d of the result would be empty, or from outside of the "
-				"operand (size %" PRId64 ")",
+				"%s: dim %d of the result would be empty or "
+				"outside the operand (size %" PRId64 ")",
 				mt->row->name, i, shape[i]);
 	}
 	mt->star = mt->f->nindices;
@@ -179,8 +179,8 @@ group_positions(
 	if (n == -2)
 		return false;
 	if (n >= 0 && n != rank)
-		return FAIL(
-			mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n, rank);
+		return FAIL(mt, "%s: %s lists %d dims; expected %d", mt->row->name, item->attr, n,
+			rank);
 	for (int d = 0; d < rank; d++)
 		position[d] = n >= 0 ? (int)dims[d] : mt->dots_rank - rank + d;
 	return true;
@@ -198,7 +198,7 @@ match_dots_dim(struct matcher *mt, int j, int index, int64_t size)
 		*have = size;
 		return true;
 	}
-	return FAIL(mt, "%s: operand %d does not broadcast: size %" PRId64 " meets %" PRId64,
+	return FAIL(mt, "%s: operand %d does not broadcast: size %" PRId64 " against %" PRId64,
 		mt->row->name, j + 1, size, *have);
 }
 
@@ -228,7 +228,7 @@ static bool
 match_computed_group(struct matcher *mt, const struct pattern_item *item, int j, int d, int rank)
 {
 	if (rank != mt->dots_rank)
-		return FAIL(mt, "%s: operand %d has %d dims, it needs %d", mt->row->name, j + 1,
+		return FAIL(mt, "%s: operand %d has rank %d; expected %d", mt->row->name, j + 1,
 			ir_operand_type(mt->op, j)->rank,
 			ir_operand_type(mt->op, j)->rank - rank + mt->dots_rank);
 	for (int k = 0; k < rank; k++) {
@@ -255,7 +255,8 @@ match_operand(struct matcher *mt, int j)
 			rest -= side_group(side, '*') ? mt->star_rank : 0;
 			if (rest > mt->dots_rank)
 				return FAIL(mt,
-					"%s: operand %d has %d dims, more than the %d of the shape",
+					"%s: operand %d has rank %d, more than the "
+					"shape, which has rank %d",
 					mt->row->name, j + 1, rest, mt->dots_rank);
 			if (item->at) {
 				if (!match_computed_group(mt, item, j, d, rest))
@@ -348,7 +349,7 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 	if (n == -2)
 		return false;
 	if (n > 0 && n != mt->dots_rank)
-		return FAIL(mt, "%s: %s has %d dims, it needs %d", mt->row->name, item->attr, n,
+		return FAIL(mt, "%s: %s lists %d dims; expected %d", mt->row->name, item->attr, n,
 			mt->dots_rank);
 	for (int i = 0; i < mt->dots_rank; i++) {
 		int at = item->how != ':' ? i : n < 0 ? mt->dots_rank - 1 - i : (int)order[i];
@@ -374,8 +375,7 @@ new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index
 			item->attr, size);
 	if (size < 1)
 		return FAIL(mt,
-			"%s: the operand is too small: dim %d of the result would have size "
-			"%" PRId64,
+			"%s: the operand is too small: dim %d of the result would have size %" PRId64,
 			mt->row->name, mt->f->out.rank, size);
 	*index = (int8_t)form_new_index(mt, size);
 	return true;

@@ -89,7 +89,7 @@ check_list(struct matcher *mt, const struct ir_attr *list, const struct term *t)
 	if (list->n == need || mt->failed)
 		return !mt->failed;
 	diag_error(mt->m->ctx->diag, list->loc.begin ? list->loc : mt->op->loc,
-		"%s: %s has %d %s, it needs %d", mt->row->name, list->key, list->n,
+		"%s: %s has %d %s; expected %d", mt->row->name, list->key, list->n,
 		list->n == 1 ? "entry" : "entries", need);
 	return false;
 }
@@ -266,7 +266,7 @@ resolve(struct matcher *mt, const struct computed *c)
 		const struct pattern_item *out = &mt->row->pattern->out.item[0];
 		if (e->kind == EXPR_INDEX && c->here >= 0 && !out->size)
 			return FAIL(mt,
-				"%s: dim %d of operand %d has size %" PRId64 ", it needs %" PRId64,
+				"%s: dim %d of operand %d has size %" PRId64 "; expected %" PRId64,
 				mt->row->name, c->dim, c->operand + 1, size, f->size[e->id]);
 		index = form_new_index(mt, size);
 		f->at[index] = expr_convert(mt->a, IR_i64, e);

@@ -32,20 +32,20 @@ static bool
 check_operands(struct numbers *x)
 {
 	if (x->n < 1 || x->n >= FORM_MAX_INPUTS)
-		return FAIL(x->m, x->op, "%s: takes 1 to %d operands of numbers, not %d", x->name,
+		return FAIL(x->m, x->op, "%s: expected 1 to %d index operands, found %d", x->name,
 			FORM_MAX_INPUTS - 1, x->n);
 	x->shape = ir_operand_type(x->op, 1);
 	for (int k = 1; k < x->n; k++) {
 		const struct ir_type *t = ir_operand_type(x->op, k + 1);
 		if (t->rank != x->shape->rank || memcmp(t->dim, x->shape->dim, sizeof t->dim) != 0)
 			return FAIL(x->m, x->op,
-				"%s: operand %d has another shape than operand 2; all numbers have "
-				"one",
+				"%s: operand %d differs in shape from operand 2; all index "
+				"operands must have the same shape",
 				x->name, k + 2);
 	}
 	if (x->batch < 0 || x->batch > x->shape->rank)
-		return FAIL(x->m, x->op, "%s: batch is %d, but the numbers have %d dims", x->name,
-			x->batch, x->shape->rank);
+		return FAIL(x->m, x->op, "%s: batch is %d, but the index operands have rank %d",
+			x->name, x->batch, x->shape->rank);
 	return true;
 }
 
@@ -57,11 +57,12 @@ read_dims(struct numbers *x)
 	int n = ir_attr_ints(x->op, "dims", dims, IR_MAX_RANK);
 
 	if (x->rank > IR_MAX_RANK || x->batch + x->n > x->rank)
-		return FAIL(x->m, x->op, "%s: %d batch dims and %d numbers do not fit %d dims",
+		return FAIL(x->m, x->op,
+			"%s: %d batch dims and %d index operands do not fit an operand of rank %d",
 			x->name, x->batch, x->n, x->rank);
 	if (n >= 0 && n != x->n)
-		return FAIL(x->m, x->op, "%s: dims has %d entries for %d operands of numbers",
-			x->name, n, x->n);
+		return FAIL(x->m, x->op, "%s: dims has %d entries for %d index operands", x->name,
+			n, x->n);
 	for (int d = 0; d < IR_MAX_RANK; d++)
 		x->which[d] = -1;
 	for (int k = 0; k < x->n; k++) {
@@ -69,8 +70,7 @@ read_dims(struct numbers *x)
 		if (d < x->batch || d >= x->rank || x->which[d] >= 0)
 			return FAIL(x->m, x->op,
 				"%s: dim %" PRId64
-				" in dims is a batch dim, there twice, or not one of "
-				"the %d dims",
+				" in dims is a batch dim, a duplicate, or not one of the %d dims",
 				x->name, n < 0 ? d : dims[k], x->rank);
 		x->which[d] = k;
 	}
@@ -118,7 +118,8 @@ check_batch(const struct numbers *x, const struct ir_type *t)
 	for (int d = 0; d < x->batch; d++)
 		if (t->dim[d] != x->shape->dim[d])
 			return FAIL(x->m, x->op,
-				"%s: batch dim %d has size %" PRId64 ", in the numbers %" PRId64,
+				"%s: batch dim %d has size %" PRId64
+				", but the index operands have %" PRId64,
 				x->name, d, t->dim[d], x->shape->dim[d]);
 	return true;
 }
@@ -158,11 +159,12 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 
 	x->rank = t->rank - x->shape->rank + x->batch + x->n;
 	if (t->rank < x->shape->rank)
-		return FAIL(x->m, x->op, "%s: operand 1 has %d dims, the numbers have %d", x->name,
+		return FAIL(x->m, x->op,
+			"%s: operand 1 has rank %d, but the index operands have rank %d", x->name,
 			t->rank, x->shape->rank);
 	if (nsizes != x->n)
-		return FAIL(x->m, x->op, "%s: sizes has %d entries for %d operands of numbers",
-			x->name, nsizes, x->n);
+		return FAIL(x->m, x->op, "%s: sizes has %d entries for %d index operands", x->name,
+			nsizes, x->n);
 	if (!read_dims(x) || !reduce_how(x->m, x->op, f))
 		return false;
 	add_numbers(f, x);
@@ -171,7 +173,7 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 		if (t->dim[d] != x->shape->dim[d])
 			return FAIL(x->m, x->op,
 				"%s: dim %d of operand 1 has size %" PRId64
-				", in the numbers %" PRId64,
+				", but the index operands have %" PRId64,
 				x->name, d, t->dim[d], x->shape->dim[d]);
 		if (d >= x->batch)
 			f->reduced |= 1u << d;

@@ -71,9 +71,8 @@ linear_in(const struct judge *j, uint32_t loads)
 	return l;
 }
 
-static const char across_slices[] =
-	"it is read across the slices there; it must be copied (allgather "
-	"before), or split on another dim";
+static const char across_slices[] = "it is read across the slices of this axis; it must be copied "
+				    "(allgather first) or split on another dim";
 
 /*
  * Operand `first` is split in a dim that is read at computed positions: what a place does not have
@@ -99,10 +98,9 @@ complain_apart(const struct judge *j, int k)
 	const int index = s.kind == IR_SPLIT ? j->f->in[k].index[s.dim] : -1;
 
 	return complain(j, k,
-		index >= 0 && j->f->at[index]
-			? across_slices
-			: "it must be copied, because another operand is split and this one "
-			  "lacks the index that is split");
+		index >= 0 && j->f->at[index] ? across_slices
+					      : "it must be copied: another operand is split on an "
+						"index that this one does not have");
 }
 
 /* Operand `first` is split: every operand with that index must be split there, the others copied.
@@ -114,7 +112,7 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 	int index = f->in[first].index[operand_state(j, first).dim];
 
 	if (index < 0)
-		return complain(j, first, "a dim of size 1 that is repeated cannot be split");
+		return complain(j, first, "a dim of size 1 that is broadcast cannot be split");
 	for (int k = 0; k < f->ninputs; k++) {
 		struct ir_state s = operand_state(j, k);
 		if (!form_access_has(&f->in[k], index)) {
@@ -128,8 +126,8 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 			return complain(j, k, text);
 		} else if (s.order != operand_state(j, first).order) {
 			return complain(j, k,
-				"the axes that split this dim stand in another order than in "
-				"another operand");
+				"the axes that split this dim are in a different "
+				"order in another operand");
 		}
 	}
 	if (f->at[index])
@@ -141,7 +139,7 @@ judge_split(const struct judge *j, int first, struct ir_state *result)
 	}
 	if (f->reduce != REDUCE_SUM)
 		return complain(j, first,
-			"a reduction other than a sum over a split dim needs an allgather before");
+			"a reduction over a split dim that is not a sum needs an allgather first");
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
 }
@@ -176,9 +174,8 @@ judge_whole(const struct judge *j, struct ir_state *result)
 	if ((j->f->reduce != REDUCE_NONE && j->f->reduce != REDUCE_SUM) ||
 		linear_in(j, loads) != LINEAR_YES)
 		return complain(j, first,
-			"the op is not linear in its partial operands alone, so the sum over the "
-			"places "
-			"must be made first (allreduce or reduce)");
+			"the op is not linear in its partial operands alone, so their sum over "
+			"the axis must be completed first (allreduce or reduce)");
 	*result = (struct ir_state){.kind = IR_PARTIAL};
 	return true;
 }
@@ -290,15 +287,15 @@ leave_state(const struct judge *j, int operand, const struct ir_type *t)
 		return false;
 	if (s.kind == IR_SPLIT && s.order != ir_type_split_depth(t, s.dim) - 1)
 		return complain(j, operand,
-			"another axis splits its slices again; take that one off first");
+			"another axis splits its slices further; undo that split first");
 	if (j->op->code == OP_alltoall) {
 		if (!transition_dim(j, t, "from", &dim))
 			return false;
 		if (dim != s.dim)
-			return complain(j, operand, "`from` names another dim");
+			return complain(j, operand, "`from` names a different dim");
 	}
 	if (j->op->code == OP_send && ir_attr_int(j->op, "from", -1) != s.order)
-		return complain(j, operand, "`from` names another place");
+		return complain(j, operand, "`from` names a different position on the axis");
 	return true;
 }
 
@@ -317,7 +314,7 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 	case IR_SINGLE:
 		if (place < 0 || place >= axis->size) {
 			diag_error(j->m->ctx->diag, j->op->loc,
-				"%s: place %" PRId64 " of axis %s does not exist: it has %d",
+				"%s: position %" PRId64 " is out of range on axis %s of size %d",
 				j->op_name, place, axis->name, axis->size);
 			return false;
 		}

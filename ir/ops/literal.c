@@ -65,7 +65,8 @@ check_hex(struct ir_module *m, const struct ir_op *op, const struct ir_attr *hex
 		return fail_at(m, op, hex, "hex must start with 0x");
 	for (size_t i = 2; i < digits; i++)
 		if (hex_digit(hex->s[i]) < 0) {
-			snprintf(text, sizeof text, "byte %zu of hex is no digit", i);
+			snprintf(text, sizeof text,
+				"character %zu of hex is not a hexadecimal digit", i);
 			return fail_at(m, op, hex, text);
 		}
 	if (digits - 2 == want)
@@ -105,12 +106,13 @@ check_values(struct ir_module *m, const struct ir_op *op, const struct ir_attr *
 			continue;
 		const double v =
 			a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY ? a->f : (double)a->i;
-		snprintf(text, sizeof text, "%.17g is no value of %s", v, ir_dtype_name(dtype));
+		snprintf(text, sizeof text, "%.17g is not representable as %s", v,
+			ir_dtype_name(dtype));
 		return fail_at(m, op, a->loc.begin ? a : values, text);
 	}
 	if (values->n == want)
 		return true;
-	snprintf(text, sizeof text, "the type has %" PRId64 " element%s, values are %d", want,
+	snprintf(text, sizeof text, "the type has %" PRId64 " element%s, but values has %d", want,
 		want == 1 ? "" : "s", values->n);
 	return fail_at(m, op, values, text);
 }
@@ -138,8 +140,7 @@ literal_number(enum ir_dtype t, const struct ir_attr *a)
 union ir_number
 literal_of_constant(const struct ir_op *op)
 {
-	return literal_number(
-		(enum ir_dtype)op->result[0].type->dtype, ir_attr_find(op, "value"));
+	return literal_number((enum ir_dtype)op->result[0].type->dtype, ir_attr_find(op, "value"));
 }
 
 unsigned char *

@@ -53,13 +53,13 @@ check_layout(struct ir_module *m, const struct ir_op *op, int dim)
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
 			ok = FAIL(m, op,
-				"%s: the operand is partial on axis %s; its sum must be made first "
-				"(allreduce or reduce)",
+				"%s: the operand is partial on axis %s; complete its "
+				"sum first (allreduce or reduce)",
 				name, m->axis[i].name);
 		if (t->axis[i].kind == IR_SPLIT && t->axis[i].dim == dim)
 			ok = FAIL(m, op,
-				"%s: dim %d is split on axis %s; it must be whole to be put in "
-				"order (allgather before, or split another dim)",
+				"%s: dim %d is split on axis %s; it cannot be sorted across "
+				"slices (allgather first, or split another dim)",
 				name, dim, m->axis[i].name);
 	}
 	return ok;
@@ -76,15 +76,16 @@ order_infer(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 		return FAIL(m, op, "%s: dim %" PRId64 " is not one of the %d dims", name,
 			ir_attr_int(op, "dim", -1), t->rank);
 	if (t->dim[dim] > INT32_MAX)
-		return FAIL(m, op, "%s: dim %d has size %" PRId64 "; positions are i32", name, dim,
-			t->dim[dim]);
+		return FAIL(m, op,
+			"%s: dim %d has size %" PRId64 ", too large for positions of type i32",
+			name, dim, t->dim[dim]);
 	*result = *t;
 	if (op->code == OP_topk) {
 		const int64_t k = ir_attr_int(op, "k", 1);
 		if (k < 1 || k > t->dim[dim])
 			return FAIL(m, op,
-				"topk: k is %" PRId64 ", it must be 1 to the size %" PRId64
-				" of dim %d",
+				"topk: k is %" PRId64 "; expected 1 to %" PRId64
+				", the size of dim %d",
 				k, t->dim[dim], dim);
 		result->dim[dim] = k;
 	}

@@ -10,8 +10,7 @@ check_bool(struct ir_module *m, const struct ir_op *op, enum form_reduce reduce)
 	if (ir_operand_type(op, 0)->dtype != IR_bool || reduce == REDUCE_MAX ||
 		reduce == REDUCE_MIN)
 		return true;
-	diag_error(m->ctx->diag, op->loc,
-		"%s: of bool how is max, whether one holds, or min, whether all do",
+	diag_error(m->ctx->diag, op->loc, "%s: for bool, how must be max (any) or min (all)",
 		op_name((enum op_code)op->code));
 	return false;
 }

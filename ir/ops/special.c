@@ -34,9 +34,8 @@ reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *resul
 	}
 	if (known == elements && (open < 0 || elements % (known ? known : 1) == 0))
 		return true;
-	return FAIL(m, op,
-		"reshape: %" PRId64 " elements do not fit the shape, which holds %" PRId64,
-		elements, known);
+	return FAIL(m, op, "reshape: %" PRId64 " elements do not fit a shape of %" PRId64, elements,
+		known);
 }
 
 /*
@@ -97,16 +96,14 @@ reshape_splits(struct ir_module *m, const struct ir_op *op, struct ir_type *resu
 			const int partner = reshape_partner(t, dim, at, n, result, factor, &near);
 			if (partner < 0 && near >= 0)
 				return FAIL(m, op,
-					"reshape: axis %s splits dim %d of the operand, but does "
-					"not "
-					"divide dim %d of size %" PRId64,
+					"reshape: axis %s splits dim %d of the operand, but "
+					"does not divide dim %d of size %" PRId64,
 					m->axis[i].name, dim, near, result->dim[near]);
 			if (partner < 0)
 				return FAIL(m, op,
-					"reshape: dim %d is split on axis %s and merges behind "
-					"another "
-					"dim; its slices would not stay "
-					"together (allgather before)",
+					"reshape: dim %d is split on axis %s and merged after "
+					"another dim, so its slices would not be contiguous "
+					"(allgather first)",
 					dim, m->axis[i].name);
 			result->axis[i].dim = (uint8_t)partner;
 			result->axis[i].order = (uint16_t)count[partner]++;
@@ -159,8 +156,8 @@ special_output(struct ir_module *m, const struct ir_op *op)
 		struct ir_state s = t->axis[i];
 		if (s.kind == IR_PARTIAL)
 			return FAIL(m, op,
-				"output: the value is partial on axis %s; allreduce or reduce it "
-				"first",
+				"output: the value is partial on axis %s; "
+				"allreduce or reduce it first",
 				m->axis[i].name);
 		if (m->axis[i].time && s.kind == IR_SPLIT)
 			return FAIL(m, op,
@@ -222,13 +219,12 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 {
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
-			return FAIL(m, op,
-				"%s: a tensor cannot be partial from the start (axis %s)",
+			return FAIL(m, op, "%s: the written type must not be partial (axis %s)",
 				op_name((enum op_code)op->code), m->axis[i].name);
 		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, PERSISTENT))
 			return FAIL(m, op,
-				"%s: a tensor that lives from step to step is copied on a time "
-				"axis, not %s",
+				"%s: a tensor that persists across steps must be "
+				"copied on a time axis, not %s",
 				op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}

@@ -69,8 +69,8 @@ read_window(struct ir_module *m, const struct ir_op *op, struct window *w)
 	w->reach = (w->size - 1) * w->dilation + 1;
 	if (w->places < w->reach)
 		return FAIL(m, op,
-			"a window that reaches over %" PRId64 " does not fit, dim %d has %" PRId64
-			" places with its padding",
+			"a window spanning %" PRId64 " elements does not fit: dim %d has %" PRId64
+			" with its padding",
 			w->reach, w->dim, w->places);
 	return true;
 }

@@ -14,8 +14,8 @@ write_call(FILE *out, const struct lower_plan *p, const struct ir_op *op, int k,
 	const struct kernel_args *args)
 {
 	fprintf(out,
-		"static void\ncall_%d(struct rt_ctx *c, void *const *operand, void *const *result, "
-		"void *scratch)\n{\n\tk_%s_%d(c, ",
+		"static void\ncall_%d(struct rt_ctx *c, void *const *operand, void "
+		"*const *result, void *scratch)\n{\n\tk_%s_%d(c, ",
 		k, op_name((enum op_code)op->code), k);
 	for (int j = 0; j < op->noperands; j++)
 		fprintf(out, "operand[%d], ", j);

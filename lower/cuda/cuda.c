@@ -235,8 +235,8 @@ write_main(FILE *out, const struct cuda *c, const char *entry)
 {
 	if (entry) {
 		fprintf(out,
-			"extern const unsigned char dopt_image[] __attribute__((weak));\nint "
-			"%s_main(int argc, char **argv);\n\n"
+			"extern const unsigned char dopt_image[] "
+			"__attribute__((weak));\nint %s_main(int argc, char **argv);\n\n"
 			"int\n%s_main(int argc, char **argv)\n",
 			entry, entry);
 	} else {
@@ -257,8 +257,8 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 	if (!out)
 		return false;
 	fprintf(out,
-		"/* One training step of module @%s on a CUDA device, and what the runtime must "
-		"know of it. */\n",
+		"/* One training step of module @%s on a CUDA device, and the "
+		"tables that the runtime needs. */\n",
 		c->p->module->name ? c->p->module->name : "main");
 	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
 	fputs(functions, out);
@@ -284,11 +284,10 @@ void
 cuda_write_head(FILE *kernels, const struct ir_module *m)
 {
 	fprintf(kernels,
-		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
-		"*/\n"
+		"/* Kernels of module @%s. a: operands, r: results, s: "
+		"values that depend on the rank. */\n"
 		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
-		"\"runtime/cuda/scatter.h\"\n#include "
-		"\"runtime/cuda/support.h\"\n",
+		"\"runtime/cuda/scatter.h\"\n#include \"runtime/cuda/support.h\"\n",
 		m->name ? m->name : "main");
 }
 
@@ -330,8 +329,8 @@ cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool co
 {
 	if (!*DOPT_NVCC) {
 		diag_error(d, LOC_NONE,
-			"this build of dopt has no CUDA runtime: it found no nvcc with cuBLASLt "
-			"and NCCL");
+			"this build of dopt has no CUDA runtime: nvcc with "
+			"cuBLASLt and NCCL was not found");
 		return false;
 	}
 	void *owner = talloc_new(NULL);

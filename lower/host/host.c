@@ -124,8 +124,8 @@ write_sum(struct host *h, enum ir_dtype t)
 	fprintf(h->kernels, "\n%s\n{\n\tfor (int64_t i = 0; i < n; i++)\n", head);
 	if (t == IR_f16 || t == IR_bf16)
 		fprintf(h->kernels,
-			"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(0 + rt_%s_to_f32(sum[i]) + "
-			"rt_%s_to_f32(x[i]));\n}\n",
+			"\t\tsum[i] = first ? x[i] : rt_f32_to_%s(0 + "
+			"rt_%s_to_f32(sum[i]) + rt_%s_to_f32(x[i]));\n}\n",
 			name, name, name);
 	else
 		fprintf(h->kernels, "\t\tsum[i] = first ? x[i] : 0 + sum[i] + x[i];\n}\n");
@@ -160,8 +160,8 @@ write_kernels(struct host *h)
 	if (!h->header)
 		return false;
 	fprintf(h->header,
-		"/* Kernels of module @%s. a: operands, r: results, s: what depends on the place. "
-		"*/\n",
+		"/* Kernels of module @%s. a: operands, r: results, s: "
+		"values that depend on the rank. */\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->header, "#include \"runtime/kernel/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
 	bool ok = write_sums(h);
@@ -247,7 +247,7 @@ write_step(struct host *h, const struct lower_options *o)
 	if (!h->step)
 		return false;
 	fprintf(h->step,
-		"/* One training step of module @%s, and what the runtime must know of it. */\n",
+		"/* One training step of module @%s, and the tables that the runtime needs. */\n",
 		h->p->module->name ? h->p->module->name : "main");
 	fprintf(h->step, "#include \"kernels.h\"\n\n");
 	struct step_writer w = {.out = h->step,

@@ -235,8 +235,8 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	for (int r = 0; r < op->nresults; r++) {
 		if (ir_operand_type(op, r)->dtype != c->dtype) {
 			diag_error(p->module->ctx->diag, op->loc,
-				"%s: operands %d and 1 have different element types; one message "
-				"has one",
+				"%s: operands %d and 1 have different element types; "
+				"a collective has only one",
 				op_name((enum op_code)op->code), r + 1);
 			b->failed = true;
 		}

@@ -85,7 +85,7 @@ check_loop(const struct walk *w, const struct lower_action *a)
 	const uint32_t over = w->loop ? check_long_axes(c->p->module, w->loop->over) : 0;
 
 	if (a->kind != LOWER_WAIT && axes_of(c->p->module, a->op) != over)
-		FAULT(w->c, a->op, "%s is not done once for each iteration of its time axes",
+		FAULT(w->c, a->op, "%s is not executed once for each iteration of its time axes",
 			check_op_name(a->op));
 }
 
@@ -106,8 +106,8 @@ check_written(
 	for (int i = 0; i < g->n; i++)
 		if (!holds(t, g->axis[i], g->place[i]))
 			FAULT(w->c, a->op,
-				"%s of %s is done at %s=%d only, but other ranks hold the result, "
-				"too",
+				"%s of %s is only executed at %s=%d, but other "
+				"ranks also hold the result",
 				what, check_op_name(a->op), w->c->p->module->axis[g->axis[i]].name,
 				g->place[i]);
 }
@@ -126,7 +126,7 @@ check_needless(struct walk *w, const struct lower_action *a)
 		for (int i = 0; i < a->guard.n; i++)
 			guarded |= a->guard.axis[i] == x;
 		if (all && !guarded)
-			FAULT(w->c, a->op, "%s is done on ranks that do not hold its result",
+			FAULT(w->c, a->op, "%s is executed on ranks that do not hold its result",
 				check_op_name(a->op));
 	}
 }
@@ -136,7 +136,7 @@ static void
 make(struct walk *w, const struct lower_action *a, int32_t value)
 {
 	if (w->done[value])
-		FAULT(w->c, a->op, "a result of %s is made twice", check_op_name(a->op));
+		FAULT(w->c, a->op, "a result of %s is computed twice", check_op_name(a->op));
 	w->done[value] = true;
 }
 
@@ -150,7 +150,7 @@ check_kernel(struct walk *w, const struct lower_action *a)
 		make(w, a, check_number(&a->op->result[r]));
 	}
 	if (!whole || a->kernel != w->kernels++)
-		FAULT(w->c, a->op, "the kernel of %s is another one's", check_op_name(a->op));
+		FAULT(w->c, a->op, "the kernel of %s belongs to another op", check_op_name(a->op));
 }
 
 /* Local elements of dims [from, to). */
@@ -174,7 +174,8 @@ check_whole(struct walk *w, const struct lower_action *a, const struct ir_type *
 	if (x->outer != 1 || x->bytes != bytes || x->src_stride != bytes ||
 		x->dst_stride != bytes || x->slice_axis != -1 || x->slice_bytes || x->slice_src)
 		FAULT(w->c, a->op,
-			"a copy of %" PRId64 " x %" PRIu64 " bytes of a tensor that has %" PRIu64,
+			"a copy of %" PRId64 " x %" PRIu64
+			" bytes of a tensor whose size is %" PRIu64,
 			x->outer, x->bytes, bytes);
 }
 
@@ -217,7 +218,8 @@ check_effect_copy(struct walk *w, const struct lower_action *a)
 	if ((src->value && src->value != from) || (!src->value && !update) ||
 		(dst->value && (!update || dst->value != ir_operand(a->op, 0))) ||
 		(!src->value && !dst->value))
-		FAULT(w->c, a->op, "a copy of %s is between other tensors", check_op_name(a->op));
+		FAULT(w->c, a->op, "a copy of %s is between the wrong tensors",
+			check_op_name(a->op));
 }
 
 /* Result r of an op is made from its operand r by copying or adding. */
@@ -229,10 +231,10 @@ check_move(struct walk *w, const struct lower_action *a)
 
 	if (r < 0 || r >= a->op->noperands || !op_is(a->op, PARALLEL) ||
 		a->src != check_number(ir_operand(a->op, r))) {
-		FAULT(w->c, a->op, "%s moves other tensors than its own", check_op_name(a->op));
+		FAULT(w->c, a->op, "%s moves the wrong tensors", check_op_name(a->op));
 		return -1;
 	}
-	check_written(w, a, a->op->result[r].type, "the part");
+	check_written(w, a, a->op->result[r].type, "the chunk");
 	return r;
 }
 
@@ -242,7 +244,7 @@ check_copy(struct walk *w, const struct lower_action *a)
 	const struct ir_module *m = w->c->p->module;
 
 	if (a->kernel != w->c->p->nkernels + w->moves++)
-		FAULT(w->c, a->op, "the row of a copy is another one's");
+		FAULT(w->c, a->op, "the bucket of a copy belongs to another op");
 	if (a->op->code == OP_output || a->op->code == OP_update) {
 		check_effect_copy(w, a);
 		return;
@@ -270,7 +272,7 @@ check_add(struct walk *w, const struct lower_action *a)
 	const int r = check_move(w, a);
 
 	if (a->kernel != w->c->p->nkernels + w->moves++)
-		FAULT(w->c, a->op, "the row of a sum over time is another one's");
+		FAULT(w->c, a->op, "the bucket of a sum over time belongs to another op");
 	if (r < 0)
 		return;
 	make(w, a, a->dst);
@@ -296,7 +298,7 @@ static void
 check_post(struct walk *w, const struct lower_action *a)
 {
 	if (w->c->p->coll[a->coll].op != a->op) {
-		FAULT(w->c, a->op, "%s is another collective", check_op_name(a->op));
+		FAULT(w->c, a->op, "%s is a different collective", check_op_name(a->op));
 		return;
 	}
 	if (a->kind == LOWER_POST)
@@ -330,10 +332,11 @@ check_moment(struct walk *w, int i)
 	const bool last = a->at == (int32_t)(2 * w->c->p->storage->order->n);
 
 	if (a->op && a->at != moment_of(w, i))
-		FAULT(w->c, a->op, "action %d is at moment %d and not at %d", i, a->at,
+		FAULT(w->c, a->op, "action %d is at time %d; expected %d", i, a->at,
 			moment_of(w, i));
 	if (a->at < w->last && !(a->kind == LOWER_WAIT && last))
-		FAULT(w->c, a->op, "action %d is at moment %d, after one at %d", i, a->at, w->last);
+		FAULT(w->c, a->op, "action %d is at time %d, after an action at %d", i, a->at,
+			w->last);
 	w->last = a->at > w->last ? a->at : w->last;
 }
 
@@ -348,8 +351,8 @@ check_loop_ends(struct walk *w, const struct lower_action *a)
 					      : NULL;
 
 	if (!l || l->over != a->over || a->at != (int32_t)(2 * (begins ? l->first : l->end)))
-		FAULT(w->c, NULL, "a loop that %s at moment %d, where none does",
-			begins ? "begins" : "ends", a->at);
+		FAULT(w->c, NULL, "unexpected loop that %s at time %d", begins ? "begins" : "ends",
+			a->at);
 	w->loop = begins ? l : NULL;
 }
 
@@ -385,12 +388,12 @@ check_all_done(const struct walk *w)
 			const int32_t i = check_number(&op->result[r]);
 			if (!op_is(op, NAMED) && !check_is_view(p->module, op) &&
 				p->value[i].buffer >= 0 && !w->done[i])
-				FAULT(w->c, op, "nothing makes result %d of %s", r + 1,
+				FAULT(w->c, op, "no action computes result %d of %s", r + 1,
 					check_op_name(op));
 		}
 	if (w->kernels != p->nkernels || w->moves != p->nmoves)
-		FAULT(w->c, NULL, "%d kernels and %d moves; the plan counts %d and %d", w->kernels,
-			w->moves, p->nkernels, p->nmoves);
+		FAULT(w->c, NULL, "found %d kernels and %d moves, but the plan counts %d and %d",
+			w->kernels, w->moves, p->nkernels, p->nmoves);
 }
 
 void

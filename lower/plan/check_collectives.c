@@ -90,15 +90,18 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 
 	if (kind_of[was.kind][is.kind] != coll->kind || single_at(was) != coll->from ||
 		single_at(is) != coll->to)
-		FAULT(c, op, "tensor %d of the %s changes its layout otherwise than the collective",
+		FAULT(c, op,
+			"tensor %d of the %s changes its layout in a "
+			"different way than the collective",
 			k + 1, check_op_name(op));
 	if (from->dtype != (int)coll->dtype || to->dtype != (int)coll->dtype)
-		FAULT(c, op, "tensor %d of the %s has another element type than the collective",
+		FAULT(c, op, "tensor %d of the %s and the collective have different element types",
 			k + 1, check_op_name(op));
 	if (x->src != src || x->dst != check_number(&op->result[k]))
-		FAULT(c, op, "buffer %d of the %s is another tensor's", k + 1, check_op_name(op));
+		FAULT(c, op, "buffer %d of the %s belongs to another tensor", k + 1,
+			check_op_name(op));
 	if (!fits)
-		FAULT(c, op, "buffer %d of the %s has other extents than its tensor", k + 1,
+		FAULT(c, op, "buffer %d of the %s and its tensor have different extents", k + 1,
 			check_op_name(op));
 }
 
@@ -131,14 +134,15 @@ check_row(struct check *c, const struct lower_coll *coll, int *rows)
 		const int32_t b = p->value[coll->buf[k].dst].buffer;
 		bytes += storage_bytes(p->storage, &p->buffer[b]);
 		if (p->buffer[b].row != number || number <= 0)
-			FAULT(c, coll->op, "result %d of the %s does not lie in the message's row",
+			FAULT(c, coll->op,
+				"result %d of the %s is not placed in the bucket of the collective",
 				k + 1, check_op_name(coll->op));
 		rows[b]++;
 	}
 	if (row.bytes > bytes || bytes - row.bytes >= p->storage->align)
 		FAULT(c, coll->op,
-			"the %s is a message of %" PRIu64 " bytes from %" PRIu64
-			" on, but its buffers need %" PRIu64,
+			"the %s transfers %" PRIu64 " bytes from offset %" PRIu64
+			", but its buffers need %" PRIu64,
 			check_op_name(coll->op), row.bytes, row.offset, bytes);
 }
 
@@ -155,8 +159,8 @@ check_rows(struct check *c)
 	for (int i = 0; i < p->nbuffers; i++)
 		if ((p->buffer[i].row != 0) != (rows[i] > 0))
 			FAULT(c, p->buffer[i].op,
-				"buffer %d (%%%s) is marked as part of a row, or not marked, but "
-				"no message says so",
+				"the mark of buffer %d (%%%s) as part of a bucket "
+				"does not match the collectives",
 				i, check_buffer_name(p, i));
 	array_free(rows);
 }
@@ -179,10 +183,11 @@ check_coll(struct check *c, const struct lower_coll *coll, int row)
 		time |= p->value[coll->buf[k].src].time | p->value[coll->buf[k].dst].time;
 	}
 	if (coll->bytes != bytes_of(m, op))
-		FAULT(c, op, "the %s is said to have %" PRIu64 " bytes", check_op_name(op),
-			coll->bytes);
+		FAULT(c, op, "the %s is recorded with a wrong size of %" PRIu64 " bytes",
+			check_op_name(op), coll->bytes);
 	if (coll->time != time || coll->row != row)
-		FAULT(c, op, "the rows of the %s in the program's table are another one's",
+		FAULT(c, op,
+			"the rows of the %s in the program's table belong to another collective",
 			check_op_name(op));
 	if (coll->from >= m->axis[coll->axis].size || coll->to >= m->axis[coll->axis].size)
 		FAULT(c, op, "the %s is between ranks that its axis does not have",
@@ -217,7 +222,8 @@ check_collectives(struct check *c)
 		row += (int)issue_turns(p->module, p->coll[i].time);
 	}
 	if (p->nrows != row)
-		FAULT(c, NULL, "%d rows of collectives; the plan counts %d", row, p->nrows);
+		FAULT(c, NULL, "found %d rows of collectives, but the plan counts %d", row,
+			p->nrows);
 	check_posts(c);
 	check_rows(c);
 }

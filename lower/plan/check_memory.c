@@ -90,7 +90,8 @@ check_life(struct machine *m, int32_t buffer)
 
 	if (m->a->at < b->first || m->a->at > b->last)
 		FAULT(m->c, m->a->op,
-			"action %d, at moment %d, uses buffer %d (%%%s) outside its life [%d, %d]",
+			"action %d, at time %d, uses buffer %d (%%%s) "
+			"outside its live range [%d, %d]",
 			m->at, m->a->at, buffer, name_of(m, buffer), b->first, b->last);
 }
 
@@ -102,8 +103,8 @@ check_kept_life(struct machine *m, int32_t buffer, bool from_first)
 
 	if (m->loop != NONE && (b->last < m->end || (from_first && b->first > m->begin)))
 		FAULT(m->c, m->a->op,
-			"buffer %d (%%%s) lives in [%d, %d], but is needed all through a loop in "
-			"[%d, %d]",
+			"buffer %d (%%%s) has live range [%d, %d], but is needed "
+			"throughout a loop in [%d, %d]",
 			buffer, name_of(m, buffer), b->first, b->last, m->begin, m->end);
 }
 
@@ -158,7 +159,7 @@ report_sharing(struct machine *m, const struct touch *x, const struct touch *y)
 			"result %d of %s is written over operand %d, which it still reads",
 			y->number + 1, check_op_name(m->a->op), x->number + 1);
 	else
-		FAULT(m->c, m->a->op, "action %d writes bytes that are both of %%%s and of %%%s",
+		FAULT(m->c, m->a->op, "action %d writes bytes that belong to both %%%s and %%%s",
 			m->at, name_of(m, x->buffer), name_of(m, y->buffer));
 }
 
@@ -250,13 +251,13 @@ check_time(struct machine *m, int32_t value, int32_t buffer)
 
 	if (s->sums && s->loop == m->loop)
 		FAULT(m->c, m->a->op,
-			"action %d reads buffer %d (%%%s) before the loop is over that completes "
-			"it",
+			"action %d reads buffer %d (%%%s) before the loop "
+			"that completes it has ended",
 			m->at, buffer, name_of(m, buffer));
 	if (is_slice(m, value) && s->loop != m->loop)
 		FAULT(m->c, m->a->op,
-			"action %d reads buffer %d (%%%s), which holds the slice of another loop's "
-			"last iteration",
+			"action %d reads buffer %d (%%%s), which holds the slice "
+			"of another loop's last iteration",
 			m->at, buffer, name_of(m, buffer));
 	if (s->loop != m->loop)
 		check_kept_life(m, buffer, false);
@@ -273,8 +274,8 @@ read_buffer(struct machine *m, int32_t value, int32_t buffer)
 		return;
 	if (s->holds == NONE || !byte_map_is(m->map, s->range, buffer))
 		FAULT(m->c, m->a->op,
-			"action %d reads buffer %d (%%%s), which nothing has written or something "
-			"else overwrote",
+			"action %d reads buffer %d (%%%s), which was never "
+			"written, or was overwritten",
 			m->at, buffer, name_of(m, buffer));
 	else if (value != NONE && s->holds != m->c->root[value])
 		FAULT(m->c, m->a->op,
@@ -327,7 +328,7 @@ run_kernel(struct machine *m)
 	touch(m, m->a->scratch, TOUCH_SCRATCH, NONE, 0);
 	if (check_touches(m) != m->a->in_place)
 		FAULT(m->c, op,
-			"the kernel of %s is written for operands and results that %s memory",
+			"the kernel of %s is generated for operands and results that %s memory",
 			check_op_name(op), m->a->in_place ? "share" : "do not share");
 	for (int j = 0; j < op->noperands; j++)
 		read_value(m, check_number(ir_operand(op, j)));
@@ -358,8 +359,8 @@ check_kept(struct machine *m, int32_t dst)
 	if (m->again && (s->holds != m->c->root[dst] || !s->sums || s->loop != m->loop ||
 				!byte_map_is(m->map, s->range, buffer)))
 		FAULT(m->c, m->a->op,
-			"what earlier iterations put into %%%s is overwritten before the next adds "
-			"to it",
+			"the sum of earlier iterations in %%%s is overwritten "
+			"before the next one adds to it",
 			name_of(m, buffer));
 }
 
@@ -493,8 +494,8 @@ expect_at_end(struct machine *m, const struct ir_op *op, int32_t buffer, int32_t
 			buffer, name_of(m, buffer));
 	else if (s->holds != root)
 		FAULT(m->c, op,
-			"buffer %d (%%%s), which outlives the step, holds %%%s at its end and not "
-			"%%%s",
+			"buffer %d (%%%s), which outlives the step, holds "
+			"%%%s at its end and not %%%s",
 			buffer, name_of(m, buffer), value_name(m, s->holds), value_name(m, root));
 }
 

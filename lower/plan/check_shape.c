@@ -47,8 +47,7 @@ shape_values(struct check *c)
 			FAULT(c, op, "value %d is in buffer %d; there are buffers 0 to %d", i,
 				v->buffer, p->nbuffers - 1);
 		if (v->value && check_number(v->value) != i)
-			FAULT(c, op, "value %d is the entry of value %d", i,
-				check_number(v->value));
+			FAULT(c, op, "entry %d belongs to value %d", i, check_number(v->value));
 	}
 	IR_FOR_OPS (op, &p->main->body)
 		for (int r = 0; r < op->nresults; r++) {
@@ -58,8 +57,8 @@ shape_values(struct check *c)
 					check_op_name(op));
 			else if (p->value[i].buffer < 0 && op->code != OP_constant)
 				FAULT(c, op,
-					"result %d of %s has no buffer; only a constant may have "
-					"none",
+					"result %d of %s has no buffer; only a "
+					"constant may have none",
 					r + 1, check_op_name(op));
 		}
 }
@@ -112,8 +111,8 @@ shape_guard(struct check *c, const struct lower_action *a)
 		if (axis >= m->naxes || m->axis[axis].time || seen >> axis & 1 ||
 			g->place[i] >= m->axis[axis].size)
 			FAULT(c, a->op,
-				"condition %d of a guard, axis %d at %d, does not select ranks of "
-				"a device axis",
+				"condition %d of a guard, axis %d at %d, does not "
+				"select ranks of a device axis",
 				i + 1, axis, g->place[i]);
 		else
 			seen |= 1u << axis;
@@ -157,7 +156,7 @@ shape_action(struct check *c, int i)
 	const struct lower_action *a = &p->action[i];
 
 	if ((unsigned)a->kind > LOWER_END) {
-		FAULT(c, NULL, "action %d is of no kind", i);
+		FAULT(c, NULL, "action %d is of an unknown kind", i);
 		return;
 	}
 	const struct fields *f = &fields_of[a->kind];
@@ -167,7 +166,7 @@ shape_action(struct check *c, int i)
 		return;
 	}
 	if (a->guard.n && !f->guard)
-		FAULT(c, a->op, "only some places post this %s, the others would wait for ever",
+		FAULT(c, a->op, "only some ranks post this %s; the others would wait forever",
 			check_op_name(a->kind == LOWER_POST ? a->op : NULL));
 	shape_guard(c, a);
 	if (a->kind != LOWER_KERNEL)
@@ -199,7 +198,8 @@ shape_loops(struct check *c)
 		}
 		if ((begins || ends) && (!a->over || a->over & ~time || (ends && a->over != over)))
 			FAULT(c, NULL,
-				"action %d: a loop is over time axes, and ends over the same ones",
+				"action %d: a loop must be over time axes and "
+				"end over the same axes",
 				i);
 		over = begins ? a->over : ends ? 0 : over;
 	}
@@ -213,7 +213,8 @@ check_shape(struct check *c)
 	if (p->buffer != p->storage->buffer || p->nbuffers != (int)p->storage->nbuffers ||
 		p->storage->stage < -1 || p->storage->stage >= p->nbuffers || p->nvalues < 0 ||
 		p->nactions < 0 || p->ncolls < 0) {
-		FAULT(c, NULL, "%d buffers; its storage has %u", p->nbuffers, p->storage->nbuffers);
+		FAULT(c, NULL, "the plan has %d buffers, but its storage has %u", p->nbuffers,
+			p->storage->nbuffers);
 		return;
 	}
 	shape_values(c);

@@ -54,13 +54,14 @@ check_value(struct check *c, const struct lower_value *v)
 	}
 	const struct storage_buffer *b = &c->p->buffer[v->buffer];
 	if (b->bytes != bytes)
-		FAULT(c, op, "buffer %d (%%%s) has %" PRIu64 " bytes, a value in it %" PRIu64,
+		FAULT(c, op,
+			"buffer %d (%%%s) has %" PRIu64 " bytes, but a value in it has %" PRIu64,
 			v->buffer, check_buffer_name(c->p, v->buffer), b->bytes, bytes);
 	const uint32_t time = check_long_axes(m, v->time);
 	if ((time && time != check_long_axes(m, axes)) || b->slots != issue_turns(m, v->time))
 		FAULT(c, op,
 			"buffer %d (%%%s) has %" PRId64
-			" slots, not one for each iteration that makes a value in it",
+			" slots, not one for each iteration that computes a value in it",
 			v->buffer, check_buffer_name(c->p, v->buffer), b->slots);
 	if (v->stride != (v->time ? bytes : 0))
 		FAULT(c, op, "slots of %" PRIu64 " bytes are %" PRIu64 " bytes apart", bytes,
@@ -87,7 +88,7 @@ check_entries(struct check *c)
 	for (int i = 0; i < p->nactions; i++)
 		n += p->action[i].kind == LOWER_COPY && !p->value[p->action[i].dst].value;
 	if (n != p->nvalues)
-		FAULT(c, NULL, "%d values and copies; the plan counts %d", n, p->nvalues);
+		FAULT(c, NULL, "found %d values and copies, but the plan counts %d", n, p->nvalues);
 }
 
 static void
@@ -182,7 +183,7 @@ check_user(struct check *c, int32_t i, const struct user *u)
 	else
 		fits &= v == u->value && b->op == u->op && b->slots == 1;
 	if (!fits)
-		FAULT(c, u->op, "buffer %d is not marked as what its users make of it", i);
+		FAULT(c, u->op, "the role of buffer %d does not match its users", i);
 	if (u->use == STORAGE_COPY && v &&
 		b->bytes != (uint64_t)ir_type_local_bytes(c->p->module, v->type))
 		FAULT(c, u->op, "the copy of %%%s has %" PRIu64 " bytes",
@@ -203,7 +204,8 @@ check_scratch(struct check *c)
 			continue;
 		const uint64_t needs = p->target == &storage_host
 					       ? (uint64_t)a->scheme->scratch_bytes
-					       : p->target->scratch(p->target, p->module, p->arena, a->op),
+					       : p->target->scratch(
+							 p->target, p->module, p->arena, a->op),
 			       has = a->scratch >= 0 ? p->buffer[a->scratch].bytes : 0;
 		if (needs != has)
 			FAULT(c, a->op, "%s has %" PRIu64 " bytes of scratch and needs %" PRIu64,
@@ -220,8 +222,9 @@ check_place(struct check *c, int i)
 	if (b->offset % p->storage->align || b->offset > p->arena_bytes ||
 		end_of(b) > p->arena_bytes || end_of(b) < b->offset)
 		FAULT(c, NULL,
-			"buffer %d (%%%s) lies at %" PRIu64 ", outside the arena or not aligned", i,
-			check_buffer_name(p, i), b->offset);
+			"buffer %d (%%%s) is placed at %" PRIu64
+			", outside the arena or not aligned",
+			i, check_buffer_name(p, i), b->offset);
 }
 
 static int
@@ -264,8 +267,8 @@ check_lives(struct check *c)
 			const int other = byte_map_next(map, r, &k);
 			if (other >= 0 && p->buffer[other].last >= list[i]->first)
 				FAULT(c, NULL,
-					"buffers %d (%%%s) and %d (%%%s) share bytes while both "
-					"live",
+					"buffers %d (%%%s) and %d (%%%s) share bytes "
+					"while both are live",
 					other, check_buffer_name(p, other), at,
 					check_buffer_name(p, at));
 		}
@@ -286,7 +289,7 @@ check_arena(struct check *c)
 		end = b->first >= 0 && mine > end ? mine : end;
 	}
 	if (p->arena_bytes != end)
-		FAULT(c, NULL, "an arena of %" PRIu64 " bytes; its buffers end at %" PRIu64,
+		FAULT(c, NULL, "the arena has %" PRIu64 " bytes, but its buffers end at %" PRIu64,
 			p->arena_bytes, end);
 }
 
@@ -311,7 +314,7 @@ check_values(struct check *c)
 		if (user[i].used)
 			check_user(c, i, &user[i]);
 		else
-			FAULT(c, NULL, "nothing uses buffer %d", i);
+			FAULT(c, NULL, "buffer %d is unused", i);
 	check_scratch(c);
 	check_lives(c);
 	check_arena(c);

@@ -64,8 +64,8 @@ can_lower(struct ir_module *m, struct ir_func *main)
 		if ((op->code == OP_reducescatter || op->code == OP_alltoall) &&
 			m->axis[ir_attr_int(op, "axis", 0)].time)
 			diag_error(d, op->loc,
-				"%s over time axis %s cannot be lowered; on a time axis use %s, "
-				"and partition the result",
+				"%s over time axis %s cannot be lowered; on a time axis "
+				"use %s, and partition the result",
 				op_name((enum op_code)op->code),
 				m->axis[ir_attr_int(op, "axis", 0)].name,
 				op->code == OP_alltoall ? "combine" : "reduce");
@@ -116,7 +116,7 @@ lower_plan_create_for(const void *owner, struct ir_module *m, const struct stora
 	struct ir_func *main = ir_func_find(m, "main");
 
 	if (!main) {
-		diag_error(m->ctx->diag, LOC_NONE, "there is no @main to lower");
+		diag_error(m->ctx->diag, LOC_NONE, "the module has no @main to lower");
 		return NULL;
 	}
 	if (!can_lower(m, main))

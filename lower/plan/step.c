@@ -167,8 +167,8 @@ void
 step_write(struct step_writer *w)
 {
 	fprintf(w->out,
-		"static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char *const m = "
-		"c->arena;\n\n\t(void)m;\n",
+		"static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char "
+		"*const m = c->arena;\n\n\t(void)m;\n",
 		w->prefix);
 	for (int i = 0; i < w->p->nactions; i++)
 		write_action(w, &w->p->action[i]);

@@ -295,8 +295,8 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	write_kernels(out, p, prefix);
 	write_colls(out, p, prefix);
 	fprintf(out,
-		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = \"%s\", "
-		".build = \"%s\",\n\t.generator = \"%s\",\n",
+		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
+		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
 		name, p->module->name ? p->module->name : "main", build, generator);
 	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n",
 		p->module->naxes, prefix, ntensors, prefix);

@@ -197,8 +197,8 @@ moved(struct hlo *h, const struct ir_op *op, int i, int axis)
 	case OP_alltoall:
 		return hlo_make(h, "stablehlo.all_to_all", &x, 1,
 			hlo_text(h,
-				"split_dimension = %d : i64, concat_dimension = %d : i64, "
-				"split_count = %d : i64, %s",
+				"split_dimension = %d : i64, concat_dimension = %d : "
+				"i64, split_count = %d : i64, %s",
 				to.dim, from.dim, h->m->axis[axis].size,
 				replica_groups(h, axis, 0)),
 			type);

@@ -332,7 +332,7 @@ check_axes(const struct ir_module *m)
 		if (!m->axis[a].time || m->axis[a].size == 1)
 			continue;
 		diag_error(m->ctx->diag, m->axis[a].loc,
-			"axis %s is one of time, and a StableHLO program does all of its step at "
+			"axis %s is a time axis, but a StableHLO program runs the whole step at "
 			"once; write it before the batch is split over %s, or with %s = 1",
 			m->axis[a].name, m->axis[a].name, m->axis[a].name);
 		ok = false;

@@ -309,8 +309,8 @@ gather_attrs(struct hlo_nests *x, const struct hlo_nest *n, const struct lookup 
 		s = hlo_text(h, "%soperand_batching_dims = %s, start_indices_batching_dims = %s, ",
 			s, hlo_list(h, batch, nbatch), hlo_list(h, batch_at, nbatch));
 	return hlo_text(h,
-		"dimension_numbers = #stablehlo.gather<%sstart_index_map = %s, index_vector_dim = "
-		"%d>, slice_sizes = %s, indices_are_sorted = false",
+		"dimension_numbers = #stablehlo.gather<%sstart_index_map = %s, index_vector_dim "
+		"= %d>, slice_sizes = %s, indices_are_sorted = false",
 		s, hlo_list(h, collapsed, ncollapsed), l->nloops, hlo_array(h, size, n->v.rank));
 }
 

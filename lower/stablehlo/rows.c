@@ -168,17 +168,17 @@ comparator(struct hlo *h, enum ir_dtype t, bool descending)
 		for (int side = 0; side < 2; side++)
 			keys = hlo_text(h,
 				"%s      %%%c0 = \"stablehlo.compare\"(%%%c, %%zero) "
-				"<{comparison_direction = #stablehlo<comparison_direction EQ>, "
-				"compare_type = #stablehlo<comparison_type FLOAT>}> : (%s, %s) -> "
-				"tensor<i1>\n"
-				"      %%%c1 = \"stablehlo.select\"(%%%c0, %%zero, %%%c) : "
-				"(tensor<i1>, %s, %s) -> %s\n"
+				"<{comparison_direction = #stablehlo<comparison_direction "
+				"EQ>, compare_type = #stablehlo<comparison_type FLOAT>}> : "
+				"(%s, %s) -> tensor<i1>\n"
+				"      %%%c1 = \"stablehlo.select\"(%%%c0, %%zero, %%%c) "
+				": (tensor<i1>, %s, %s) -> %s\n"
 				"      %%%c2 = \"stablehlo.compare\"(%%%c, %%%c) "
 				"<{comparison_direction = #stablehlo<comparison_direction NE>, "
-				"compare_type = #stablehlo<comparison_type FLOAT>}> : (%s, %s) -> "
-				"tensor<i1>\n"
-				"      %%%c3 = \"stablehlo.select\"(%%%c2, %%nan, %%%c1) : "
-				"(tensor<i1>, %s, %s) -> %s\n",
+				"compare_type = #stablehlo<comparison_type FLOAT>}> : (%s, %s) "
+				"-> tensor<i1>\n"
+				"      %%%c3 = \"stablehlo.select\"(%%%c2, %%nan, %%%c1) "
+				": (tensor<i1>, %s, %s) -> %s\n",
 				keys, 'a' + side, 'a' + side, s, s, 'a' + side, 'a' + side,
 				'a' + side, s, s, s, 'a' + side, 'a' + side, 'a' + side, s, s,
 				'a' + side, 'a' + side, 'a' + side, s, s, s);
@@ -187,8 +187,8 @@ comparator(struct hlo *h, enum ir_dtype t, bool descending)
 		kind = ir_dtype_class(t) == IR_INT ? "SIGNED" : "UNSIGNED";
 	}
 	return hlo_text(h,
-		" ({\n    ^bb0(%%a: %s, %%b: %s, %%i: %s, %%j: %s):\n%s"
-		"      %%c = \"stablehlo.compare\"(%s, %s) <{comparison_direction = "
+		" ({\n    ^bb0(%%a: %s, %%b: %s, %%i: %s, %%j: %s):\n%s      %%c = "
+		"\"stablehlo.compare\"(%s, %s) <{comparison_direction = "
 		"#stablehlo<comparison_direction %s>, compare_type = #stablehlo<comparison_type "
 		"%s>}> : (%s, %s) -> tensor<i1>\n"
 		"      \"stablehlo.return\"(%%c) : (tensor<i1>) -> ()\n    })",

@@ -333,8 +333,8 @@ hlo_compare(struct hlo *h, const char *direction, struct hlo_value x, struct hlo
 		[IR_BOOL] = "UNSIGNED",
 	};
 	const char *attrs = hlo_text(h,
-		"comparison_direction = #stablehlo<comparison_direction %s>, compare_type = "
-		"#stablehlo<comparison_type %s>",
+		"comparison_direction = #stablehlo<comparison_direction %s>, "
+		"compare_type = #stablehlo<comparison_type %s>",
 		direction, kind[ir_dtype_class((enum ir_dtype)x.dtype)]);
 
 	return hlo_make(

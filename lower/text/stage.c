@@ -244,8 +244,8 @@ lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 		return sign[o->f.reduce];
 	const char *name = talloc_asprintf(w->scratch, "pick%d", o->out);
 	kernel_line(w,
-		"#pragma omp declare reduction(%s : %s : omp_out += omp_in) initializer(omp_priv = "
-		"%s)",
+		"#pragma omp declare reduction(%s : %s : omp_out += "
+		"omp_in) initializer(omp_priv = %s)",
 		name, kernel_compute_type((enum ir_dtype)o->f.dtype), kernel_identity(w, o));
 	return name;
 }

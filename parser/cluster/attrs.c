@@ -42,10 +42,10 @@ static const char *
 example_of(enum ir_unit_kind kind)
 {
 	static const char *const example[] = {
-		[UNIT_BYTES] = "a size in bytes, as 80GB",
-		[UNIT_SECONDS] = "a time, as 5us",
-		[UNIT_RATE] = "in bytes a second, as 450GB/s",
-		[UNIT_FLOPS] = "in FLOP/s, as 15TFLOP/s",
+		[UNIT_BYTES] = "a size in bytes such as 80GB",
+		[UNIT_SECONDS] = "a time such as 5us",
+		[UNIT_RATE] = "a rate in bytes per second such as 450GB/s",
+		[UNIT_FLOPS] = "a rate in FLOP/s such as 15TFLOP/s",
 	};
 
 	return example[kind];
@@ -66,7 +66,7 @@ fits(struct parser *p, const struct attr_spec *s, const struct ir_attr *a, doubl
 	if (s->fits == FITS_FROM_1 && !(v >= 1))
 		return misfit(p, s, a, "at least 1");
 	if (v > bounds[kind].most || (v > 0 && v < bounds[kind].least)) {
-		PARSE_ERROR(p, a->loc, "%s is %.*s, which no machine has", s->key, FOUND(p, a));
+		PARSE_ERROR(p, a->loc, "%s is %.*s, which is out of range", s->key, FOUND(p, a));
 		return false;
 	}
 	return true;
@@ -111,7 +111,7 @@ set_value(struct parser *p, const struct attr_spec *s, const struct ir_attr *a, 
 		return true;
 	case TYPE_TEXT:
 		if (a->kind != ATTR_STRING || !*a->s)
-			return misfit(p, s, a, "a text");
+			return misfit(p, s, a, "a string");
 		*(const char **)field = a->s;
 		return true;
 	}

@@ -72,7 +72,7 @@ unknown_word(struct builder *b, struct named word)
 		if (ENTRIES(b)[i].kind == ENTRY_DEVICE)
 			suggestion_add(&near, ENTRIES(b)[i].name);
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(b->p, word.loc, "'%s' is neither a kind of device nor a word of clusters%s",
+	PARSE_ERROR(b->p, word.loc, "'%s' is neither a kind of device nor a keyword%s",
 		builder_text(b, word), text);
 	talloc_free(text);
 }
@@ -85,20 +85,21 @@ check_shape(struct builder *b, const struct cluster_item *item, const struct wor
 	struct ir_loc loc = item->word.loc;
 
 	if (w->shape & HAS_TEXT && !item->text)
-		PARSE_ERROR(b->p, loc, "%s is followed by a string", name);
+		PARSE_ERROR(b->p, loc, "expected a string after %s", name);
 	else if (item->text && !(w->shape & HAS_TEXT))
 		PARSE_ERROR(
-			b->p, item->text->loc, "%s is followed by a name, not by a string", name);
+			b->p, item->text->loc, "expected a name after %s, found a string", name);
 	else if (w->shape & HAS_BODY && (!item->body || item->ends->next))
-		PARSE_ERROR(b->p, loc, "%s is followed by a name and, in braces, its parts", name);
+		PARSE_ERROR(b->p, loc, "expected a name and, in braces, its parts after %s", name);
 	else if (item->body && !(w->shape & HAS_BODY))
-		PARSE_ERROR(b->p, item->body->word.loc, "%s has attributes in its braces, no parts",
-			name);
+		PARSE_ERROR(b->p, item->body->word.loc,
+			"%s must have attributes in its braces, not parts", name);
 	else if (w->shape & IS_KIND && b->depth)
-		PARSE_ERROR(b->p, loc, "a kind of %s is declared outside nodes and groups", name);
-	else if (w->shape & IS_KIND && (item->ends->indexed || item->ends->next))
 		PARSE_ERROR(
-			b->p, item->ends->loc, "%s declares one kind, which has no count", name);
+			b->p, loc, "a kind of %s must be declared outside nodes and groups", name);
+	else if (w->shape & IS_KIND && (item->ends->indexed || item->ends->next))
+		PARSE_ERROR(b->p, item->ends->loc, "%s declares a kind, which cannot have a count",
+			name);
 	else
 		return true;
 	return false;
@@ -195,7 +196,8 @@ switch_attrs(struct builder *b, const struct cluster_item *item, struct switch_a
 	if (a->oversubscription == 1 || isinf(a->bandwidth))
 		return true;
 	PARSE_ERROR(b->p, item->word.loc,
-		"a switch has a bandwidth or an over-subscription, which gives it one");
+		"a switch cannot have both a bandwidth and an "
+		"oversubscription, which implies a bandwidth");
 	return false;
 }
 
@@ -285,7 +287,7 @@ static void
 build_nodes(struct builder *b, const struct cluster_item *item)
 {
 	if (b->node != CLUSTER_NO_NODE)
-		PARSE_ERROR(b->p, item->word.loc, "a node is not part of a node; use group");
+		PARSE_ERROR(b->p, item->word.loc, "a node cannot contain a node; use group");
 	else
 		build_places(b, item, true);
 }
@@ -307,8 +309,7 @@ check_lone_links(struct builder *b, const struct cluster_tree *tree)
 			for (int i = 0; i < g->n; i++)
 				if (!strncmp(g->attr[i].key, "link_", 5))
 					PARSE_ERROR(b->p, g->key[i],
-						"'%s' is for a device alone; here links are "
-						"described",
+						"'%s' is only allowed where no links are described",
 						g->attr[i].key);
 }
 
@@ -322,7 +323,7 @@ check_connected(struct builder *b)
 	uint32_t n = b->c->ndevices;
 	struct ir_loc loc = to < n ? VECTOR(&b->device, struct ir_loc)[to]
 				   : VECTOR(&b->host, struct ir_loc)[to - n];
-	PARSE_ERROR(b->p, loc, "there is no way from %s to %s", cluster_end_name(b->c, from),
+	PARSE_ERROR(b->p, loc, "there is no path from %s to %s", cluster_end_name(b->c, from),
 		cluster_end_name(b->c, to));
 }
 
@@ -332,8 +333,8 @@ lone_device(struct builder *b, const struct cluster_tree *tree)
 {
 	if (b->c->nkinds != 1 || b->nparts) {
 		PARSE_ERROR(b->p, tree->name.loc,
-			"the cluster has no devices: a kind of device, as in `device d {}`, and "
-			"parts of that kind, as in `d g[8]`");
+			"the cluster has no devices; declare a kind of device such as "
+			"`device d {}` and devices of it such as `d g[8]`");
 		return NULL;
 	}
 	struct device *d = (struct device *)b->c->kind[0];
@@ -344,8 +345,7 @@ lone_device(struct builder *b, const struct cluster_tree *tree)
 }
 
 struct cluster *
-cluster_build(
-	const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors)
+cluster_build(const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors)
 {
 	struct builder b = {.p = p, .path = "", .node = CLUSTER_NO_NODE, .errors = errors};
 	const char *name = symbol_name(p, tree->name.symbol);

@@ -106,8 +106,7 @@ report_missing(struct ir_context *ctx, const char *name)
 	suggestion_add(&near, THIS_MACHINE);
 	char *text = suggestion_text(NULL, &near);
 	diag_error(ctx->diag, LOC_NONE,
-		"'%s' is neither a cluster that is shipped, see -list-clusters, nor a file that "
-		"can be read: %s%s",
+		"'%s' is neither a shipped cluster (see -list-clusters) nor a readable file: %s%s",
 		name, strerror(error), text);
 	talloc_free(text);
 }
@@ -153,9 +152,11 @@ cluster_list(FILE *out)
 	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++) {
 		const struct cluster *c = cluster_open(ctx, ctx, s->name);
 		fprintf(out, "%-*s%s\n", NAME_COLUMN, s->name,
-			c && c->source ? c->source : "nobody says");
+			c && c->source ? c->source : "not given");
 	}
-	fprintf(out, "%-*sany number of the cores at hand, probed when it is asked for\n",
+	fprintf(out,
+		"%-*scores of this machine, any number of them, "
+		"measured when the cluster is used\n",
 		NAME_COLUMN, THIS_MACHINE);
 	talloc_free(ctx);
 }

@@ -29,7 +29,7 @@ side_of(struct builder *b, const struct cluster_end *end, struct side *side)
 			side->vertex[i] = e->vertex[a->i];
 			continue;
 		}
-		PARSE_ERROR(b->p, a->loc, "'%s' has the numbers 0 to %" PRIu32, e->name, e->n - 1);
+		PARSE_ERROR(b->p, a->loc, "'%s' has indices 0 to %" PRIu32, e->name, e->n - 1);
 		ok = false;
 	}
 	return ok;
@@ -82,8 +82,8 @@ connect_sides(struct builder *b, const struct cluster_item *item, const struct s
 
 	if (a->each && x->n != y->n) {
 		PARSE_ERROR(b->p, loc,
-			"each: there are %" PRIu32 " on one side and %" PRIu32 " on the other",
-			x->n, y->n);
+			"each: the sides have different sizes, %" PRIu32 " and %" PRIu32, x->n,
+			y->n);
 		return;
 	}
 	if (!builder_have_room(b, &b->nways, 2 * n, CLUSTER_LINKS_MAX, "links", loc))
@@ -93,7 +93,7 @@ connect_sides(struct builder *b, const struct cluster_item *item, const struct s
 		uint32_t end = a->each ? i + 1 : y->n;
 		for (uint32_t j = first; j < end; j++) {
 			if (x->vertex[i] == y->vertex[j]) {
-				PARSE_ERROR(b->p, loc, "a part is connected with itself");
+				PARSE_ERROR(b->p, loc, "a part cannot be connected to itself");
 				return;
 			}
 			join(b, x->vertex[i], y->vertex[j], link);
@@ -112,7 +112,8 @@ build_connect(struct builder *b, const struct cluster_item *item)
 	struct side x, y;
 
 	if (!item->ends->next || item->ends->next->next) {
-		PARSE_ERROR(b->p, item->word.loc, "connect has two sides, as in connect g, root");
+		PARSE_ERROR(
+			b->p, item->word.loc, "connect needs two sides, as in `connect g, root`");
 		return;
 	}
 	bool ok = cluster_attrs(b->p, item, specs, sizeof specs / sizeof *specs, &a);

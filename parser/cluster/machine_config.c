@@ -186,7 +186,7 @@ step_fits(struct reader *r, const struct key *k, struct word w, int number)
 
 	if (words[number].step[0] != NVLINK || !words[number].n || gpus)
 		return true;
-	diag_error(r->diag, loc_of(r, w), "nvlink is between GPUs of one node");
+	diag_error(r->diag, loc_of(r, w), "nvlink only connects GPUs of one node");
 	return false;
 }
 
@@ -199,15 +199,14 @@ read_step(struct reader *r, const struct key *k, struct word w, struct path *pat
 		i++;
 	if (i == NWORDS) {
 		diag_error(r->diag, loc_of(r, w),
-			"'%.*s' is no link; links are membus, upi, nic, pci_to_host, pci_to_dev, "
-			"nvlink, and null for none",
+			"'%.*s' is not a link; expected membus, upi, nic, pci_to_host, "
+			"pci_to_dev, nvlink, or null for none",
 			(int)w.n, w.s);
 		return false;
 	}
 	if (path->n + (uint32_t)words[i].n > CLUSTER_STEPS_MAX) {
 		diag_error(r->diag, loc_of(r, w),
-			"a path has at most %d links, upi and nic being "
-			"two each",
+			"a path has at most %d links, where upi and nic count as two",
 			CLUSTER_STEPS_MAX);
 		return false;
 	}
@@ -244,7 +243,7 @@ read_value(struct reader *r, const struct key *k, const char *at, const char *en
 	ok = k->kind <= KEY_COUNT_0 ? read_count(r, k, w, to) : read_number(r, k, w, to);
 	w = next_word(&at, end);
 	if (ok && w.n)
-		diag_error(r->diag, loc_of(r, w), "%s has one value; found '%.*s' behind it",
+		diag_error(r->diag, loc_of(r, w), "%s takes one value; found '%.*s' after it",
 			k->name, (int)w.n, w.s);
 }
 
@@ -263,7 +262,7 @@ read_line(struct reader *r, const char *at, const char *end)
 	if (i == NKEYS)
 		unknown_key(r, name);
 	else if (!IS(equals, "=") || !value.n)
-		diag_error(r->diag, loc_of(r, name), "expected %s = and a value", keys[i].name);
+		diag_error(r->diag, loc_of(r, name), "expected '%s =' and a value", keys[i].name);
 	else if (r->given[i])
 		diag_error(r->diag, loc_of(r, name), "'%s' is given twice", keys[i].name);
 	else
@@ -296,8 +295,8 @@ check_complete(struct reader *r)
 	for (int i = 0; i < NKEYS; i++)
 		if (!r->given[i] &&
 			(keys[i].kind != KEY_PATH || path_is_used(r->config, keys[i].at)))
-			diag_error(
-				r->diag, start, "the machine configuration lacks %s", keys[i].name);
+			diag_error(r->diag, start, "the machine configuration does not set %s",
+				keys[i].name);
 }
 
 static bool
@@ -425,7 +424,7 @@ build(const void *owner, struct config *k, const char *text)
 	talloc_free(gpu->name);
 	gpu->name = talloc_strdup(gpu, "gpu");
 	cluster_add_kind(c, gpu);
-	c->source = "a machine configuration of FlexFlow";
+	c->source = "a FlexFlow machine configuration";
 	c->text = talloc_strdup(c, text);
 	talloc_steal(c, k);
 	for (int64_t n = 0; n < k->nodes; n++) {
@@ -448,7 +447,7 @@ is_text(const struct reader *r, size_t n)
 
 	if (zero)
 		diag_error(r->diag, loc_of(r, (struct word){zero, 1}),
-			"expected a machine configuration as text, found a zero byte");
+			"expected a machine configuration, found a zero byte");
 	return !zero;
 }
 

@@ -56,7 +56,7 @@ entry_find_kind(struct builder *b, struct named name, enum entry_kind kind)
 		if (ENTRIES(b)[i].kind == kind)
 			suggestion_add(&near, ENTRIES(b)[i].name);
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(b->p, name.loc, "there is no %s '%s' above%s", kind_text(kind), word, text);
+	PARSE_ERROR(b->p, name.loc, "no %s '%s' is declared above%s", kind_text(kind), word, text);
 	talloc_free(text);
 	return NULL;
 }
@@ -68,11 +68,11 @@ entry_define(struct builder *b, struct named name, enum entry_kind kind)
 	const struct entry *before = entry_find(b, word);
 
 	if (is_cluster_word(word)) {
-		PARSE_ERROR(b->p, name.loc, "'%s' is a word of clusters, no name", word);
+		PARSE_ERROR(b->p, name.loc, "'%s' is a reserved word", word);
 		return NULL;
 	}
 	if (before) {
-		PARSE_ERROR(b->p, name.loc, "'%s' is defined already", word);
+		PARSE_ERROR(b->p, name.loc, "'%s' is already defined", word);
 		diag_note(b->p->ctx->diag, before->loc, "here");
 		return NULL;
 	}
@@ -90,7 +90,7 @@ builder_count(struct builder *b, const struct cluster_end *end)
 		return 1;
 	if (end->index.n == 1 && a->kind == ATTR_INT && a->i >= 1 && a->i <= CLUSTER_PARTS_MAX)
 		return (uint32_t)a->i;
-	PARSE_ERROR(b->p, end->index.loc, "a count is one number from 1 to %d, as in %s[8]",
+	PARSE_ERROR(b->p, end->index.loc, "a count must be a number from 1 to %d, as in %s[8]",
 		CLUSTER_PARTS_MAX, builder_text(b, end->name));
 	return 0;
 }

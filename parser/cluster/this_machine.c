@@ -178,15 +178,15 @@ this_machine_text(const void *owner)
 		"cluster @this_machine {\n"
 		"source \"any number of cores; this machine has %ld\"\n"
 		"device core\n"
-		"{name = \"%s\", source = \"the name that profiles have for it\"}\n"
-		"{memory = %.3gGB, source = \"a core's part of the memory of this machine\"}\n"
+		"{name = \"%s\", source = \"its name in profiles\"}\n"
+		"{memory = %.3gGB, source = \"the memory of this machine divided by its cores\"}\n"
 		"{f32 = %.3gGFLOP/s, scalar_flops = %.3gGFLOP/s, source = \"measured: "
 		"multiply-adds in registers\"}\n"
 		"{bandwidth = %.3gGB/s, source = \"measured: a copy of %d MB, reads and writes\"}\n"
-		"{launch = 0us, source = \"a kernel is called\"}\n"
+		"{launch = 0us, source = \"kernels are function calls\"}\n"
 		"{async = 0, overlap = 0, source = \"the cores that compute also move messages\"}\n"
 		"{link_latency = %.3gus, source = \"measured: from one thread to another\"}\n"
-		"{link_bandwidth = %.3gGB/s, source = \"as the copy\"}\n"
+		"{link_bandwidth = %.3gGB/s, source = \"the same as the copy\"}\n"
 		"}\n",
 		cores, name, memory / (double)(cores > 0 ? cores : 1) / 1e9, flops / 1e9,
 		flops / 1e9, bandwidth / 1e9, PROBE_BYTES >> 20, latency * 1e6,

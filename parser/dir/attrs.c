@@ -181,7 +181,7 @@ attr_to_dtype(struct parser *p, const char *what, struct ir_attr *a)
 	int t = a->kind == ATTR_NAME ? ir_dtype_find(a->s) : -1;
 
 	if (t < 0)
-		return attr_misfit(p, what, "an element type, as f32", a);
+		return attr_misfit(p, what, "an element type such as f32", a);
 	a->kind = ATTR_DTYPE;
 	a->i = t;
 	return true;

@@ -9,7 +9,7 @@ void
 declare_module(struct parser *p, struct named name)
 {
 	if (p->named)
-		PARSE_ERROR(p, name.loc, "the module has a name already: @%s", p->m->name);
+		PARSE_ERROR(p, name.loc, "the module already has a name: @%s", p->m->name);
 	else
 		p->m->name = symbol_name(p, name.symbol);
 	p->named = true;
@@ -20,10 +20,10 @@ static void
 declare_check(struct parser *p, const char *what, struct ir_loc loc)
 {
 	if (!p->named && !p->in_prelude)
-		PARSE_ERROR(p, loc, "the text must start with 'module @name'");
+		PARSE_ERROR(p, loc, "the file must start with 'module @name'");
 	p->named = true;
 	if (*what && p->m->func)
-		PARSE_ERROR(p, loc, "%s must stand before the first function", what);
+		PARSE_ERROR(p, loc, "%s must come before the first function", what);
 }
 
 /* Names of lets and axes meet in types: each stands for one thing, and for no word of ours. */
@@ -38,7 +38,7 @@ name_is_free(struct parser *p, struct named name)
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		taken = taken || strcmp(s, word[i]) == 0;
 	if (taken) {
-		PARSE_ERROR(p, name.loc, "'%s' is a word of the language", s);
+		PARSE_ERROR(p, name.loc, "'%s' is a reserved word", s);
 		return false;
 	}
 	for (int i = 0; i < p->m->nlets; i++)
@@ -49,7 +49,7 @@ name_is_free(struct parser *p, struct named name)
 			before = p->m->axis[i].loc;
 	if (!before.begin)
 		return true;
-	PARSE_ERROR(p, name.loc, "'%s' is declared already", s);
+	PARSE_ERROR(p, name.loc, "'%s' is already declared", s);
 	diag_note(p->ctx->diag, before, "here");
 	return false;
 }
@@ -92,7 +92,8 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 	if (!name_is_free(p, name) || !size_number(p, size, loc, &n))
 		return;
 	if (n < 1 || n > PARSE_MAX_AXIS) {
-		PARSE_ERROR(p, loc, "an axis has 1 to %d places, not %" PRId64, PARSE_MAX_AXIS, n);
+		PARSE_ERROR(p, loc, "the size of an axis must be 1 to %d, not %" PRId64,
+			PARSE_MAX_AXIS, n);
 		return;
 	}
 	if (m->naxes == IR_MAX_AXES) {
@@ -100,7 +101,8 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 		return;
 	}
 	if (ir_places(m) * n > PARSE_MAX_PLACES) {
-		PARSE_ERROR(p, loc, "the axes have more than %d places together", PARSE_MAX_PLACES);
+		PARSE_ERROR(p, loc, "the product of the sizes of the axes is more than %d",
+			PARSE_MAX_PLACES);
 		return;
 	}
 	m->axis[m->naxes++] =
@@ -118,7 +120,7 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 	if (p->time)
 		PARSE_ERROR(p, loc, "time axes have no attributes");
 	else if (m->nmesh_attrs)
-		PARSE_ERROR(p, loc, "the devices are given already");
+		PARSE_ERROR(p, loc, "the devices are already given");
 	bool ok = attrs_resolve(p, &row) && !p->time && !m->nmesh_attrs;
 	p->attr.n = p->key.n = 0;
 	if (!ok)
@@ -131,7 +133,7 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 			twice = twice || devices->list[j].i == a->i;
 		if (a->i < 0 || a->i > INT32_MAX || twice)
 			PARSE_ERROR(p, a->loc,
-				twice ? "device %" PRId64 " is twice in the list"
+				twice ? "device %" PRId64 " appears twice in the list"
 				      : "there is no device %" PRId64,
 				a->i);
 	}
@@ -152,7 +154,7 @@ func_begin(struct parser *p, struct named name)
 	declare_check(p, "", name.loc);
 	p->func_bad = before != NULL;
 	if (before) {
-		PARSE_ERROR(p, name.loc, "@%s is defined already", s);
+		PARSE_ERROR(p, name.loc, "@%s is already defined", s);
 		diag_note(p->ctx->diag, before->loc, "here");
 	}
 	struct ir_func *f = ir_func_create(m, s, name.loc);
@@ -162,7 +164,7 @@ func_begin(struct parser *p, struct named name)
 	p->template = ir_func_is_template(f);
 	if (!p->template && n)
 		PARSE_ERROR(p, VECTOR(&p->result, struct named)[0].loc,
-			"@main has no parameters; use input(\"name\")");
+			"@main cannot have parameters; use input(\"name\")");
 	scope_open(p);
 	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
 	f->body.nargs = (uint32_t)n;

@@ -364,5 +364,5 @@ static void
 dir_error(const struct ir_loc *loc, struct parser *p, const char *message)
 {
 	(void)message;
-	PARSE_ERROR(p, *loc, "this is nested too deeply");
+	PARSE_ERROR(p, *loc, "nested too deeply");
 }

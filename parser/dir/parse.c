@@ -49,7 +49,7 @@ check_defines(struct parser *p)
 		for (int j = 0; j < p->m->nlets; j++)
 			suggestion_add(&near, p->m->let[j].name);
 		char *text = suggestion_text(NULL, &near);
-		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to define as %" PRId64 "%s",
+		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to set to %" PRId64 "%s",
 			p->o->define[i].name, p->o->define[i].value, text);
 		talloc_free(text);
 	}
@@ -61,7 +61,7 @@ check_devices(struct parser *p)
 	const struct ir_attr *a = p->m->mesh_attr;
 
 	if (a && a->n != ir_devices(p->m))
-		PARSE_ERROR(p, a->loc, "%d devices for %" PRId64 " places of the mesh", a->n,
+		PARSE_ERROR(p, a->loc, "%d devices are listed for a mesh of %" PRId64, a->n,
 			ir_devices(p->m));
 }
 
@@ -116,7 +116,7 @@ parse_end(struct parser *p, const char *file_name, struct ir_loc whole)
 	check_defines(p);
 	check_devices(p);
 	if (!p->named)
-		PARSE_ERROR(p, whole, "%s holds no module", file_name);
+		PARSE_ERROR(p, whole, "%s does not contain a module", file_name);
 	bool found = find_callees(p);
 	f = ir_func_find(p->m, "main");
 	if (p->named && !f)

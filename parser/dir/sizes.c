@@ -50,7 +50,7 @@ size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_
 	struct size_value *to)
 {
 	if (!p->func || !p->template) {
-		PARSE_ERROR(p, loc, "dim is for templates: here the sizes are known");
+		PARSE_ERROR(p, loc, "dim is only allowed in templates; here the sizes are known");
 		return false;
 	}
 	if (!symbol_value(p, value))
@@ -149,7 +149,7 @@ find_dtype(struct parser *p, struct symbol *name, struct ir_loc loc)
 	for (int i = 0; i < IR_NDTYPES; i++)
 		suggestion_add(&near, ir_dtype_name((enum ir_dtype)i));
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(p, loc, "'%s' is no element type%s", symbol_name(p, name), text);
+	PARSE_ERROR(p, loc, "'%s' is not an element type%s", symbol_name(p, name), text);
 	talloc_free(text);
 	return -1;
 }
@@ -166,7 +166,7 @@ type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, str
 		return false;
 	if (rank > IR_MAX_RANK) {
 		PARSE_ERROR(
-			p, loc, "the type has %d dims; a tensor has at most %d", rank, IR_MAX_RANK);
+			p, loc, "the type has rank %d; the largest rank is %d", rank, IR_MAX_RANK);
 		return false;
 	}
 	struct ir_type_text *text = ARENA_NEW(arena, struct ir_type_text);

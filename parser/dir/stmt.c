@@ -63,7 +63,7 @@ find_op(struct parser *p, struct named name)
 	for (int c = 0; c < OP_NCODES; c++)
 		suggestion_add(&near, op_name((enum op_code)c));
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(p, name.loc, "there is no op '%s'%s", symbol_name(p, s), text);
+	PARSE_ERROR(p, name.loc, "unknown op '%s'%s", symbol_name(p, s), text);
 	talloc_free(text);
 	return -1;
 }
@@ -79,13 +79,13 @@ check_symbol(struct parser *p, struct named callee)
 	const char *op = op_name((enum op_code)s->code);
 
 	if (callee.symbol && !(traits & CALLS))
-		STMT_FAIL(p, callee.loc, "%s calls no function", op);
+		STMT_FAIL(p, callee.loc, "%s does not take a function", op);
 	else if (!callee.symbol && (traits & CALLS))
-		STMT_FAIL(p, s->loc, "which function? write call @name(...)");
+		STMT_FAIL(p, s->loc, "call needs a function: call @name(...)");
 	if (s->symbol && (!(traits & (NAMED | KEYED)) || (traits & CALLS)))
-		STMT_FAIL(p, s->symbol_loc, "%s has no name", op);
+		STMT_FAIL(p, s->symbol_loc, "%s does not take a name", op);
 	else if (!s->symbol && (traits & (NAMED | KEYED)) && !(traits & CALLS))
-		STMT_FAIL(p, s->loc, "%s needs a name in quotes, first in the parentheses", op);
+		STMT_FAIL(p, s->loc, "%s needs a name in quotes as its first argument", op);
 	if (callee.symbol)
 		s->symbol = symbol_name(p, callee.symbol);
 }
@@ -106,10 +106,10 @@ check_place(struct parser *p)
 			p->region ? "a fuse ends in yield(...)"
 				  : "@main returns nothing; use output(\"name\", %%value)");
 	if (s->code == OP_yield && !p->region)
-		STMT_FAIL(p, s->loc, "yield ends the body of a fuse; there is none here");
+		STMT_FAIL(p, s->loc, "yield is only allowed at the end of the body of a fuse");
 	if (p->region &&
 		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL | OWN)) || s->code == OP_input))
-		STMT_FAIL(p, s->loc, "%s cannot stand in a fuse", op);
+		STMT_FAIL(p, s->loc, "%s is not allowed in a fuse", op);
 	if ((traits & REGION) && p->nregions == PARSE_MAX_REGIONS)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
 }
@@ -127,7 +127,7 @@ check_counts(struct parser *p)
 	else if (want != ROW_ANY && want != have)
 		STMT_FAIL(p, s->loc, "%s has %d result%s, %s", op_name((enum op_code)s->code), want,
 			want == 1 ? "" : "s",
-			have > want ? "more names stand before it"
+			have > want ? "but more names are given"
 			: want == 1 ? "which needs a name: write %name = ..."
 				    : "each of which needs a name: write %a, %b = ...");
 	if (p->operand.n > PARSE_MAX_LIST || have > PARSE_MAX_LIST)
@@ -246,7 +246,8 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 
 	if (s->pending) { /* a statement between braces behind an op that is no fuse */
 		if (s->code >= 0)
-			PARSE_ERROR(p, s->loc, "%s has no body", op_name((enum op_code)s->code));
+			PARSE_ERROR(p, s->loc, "%s does not take a body",
+				op_name((enum op_code)s->code));
 		s->poisoned = true;
 		poison_results(p);
 		region_open(p, lost_block(p), false);

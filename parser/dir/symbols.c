@@ -133,7 +133,7 @@ symbol_define(struct parser *p, struct named name, struct ir_value *v)
 	struct symbol *s = name.symbol;
 
 	if (s->scope == p->scope && s->value != &p->poison) {
-		PARSE_ERROR(p, name.loc, "%%%.*s is defined already", (int)s->n, s->text);
+		PARSE_ERROR(p, name.loc, "%%%.*s is already defined", (int)s->n, s->text);
 		diag_note(p->ctx->diag, value_loc(p, s->value), "here");
 		return false;
 	}
@@ -169,8 +169,8 @@ symbol_value(struct parser *p, struct named name)
 		return NULL;
 	if (s->scope && symbol_is_outside(p, s))
 		PARSE_ERROR(p, name.loc,
-			"%%%.*s is outside the body of the fuse; make it an operand", (int)s->n,
-			s->text);
+			"%%%.*s is defined outside the body of the fuse; pass it as an operand",
+			(int)s->n, s->text);
 	else
 		PARSE_ERROR(p, name.loc, "%%%.*s is not defined", (int)s->n, s->text);
 	symbol_poison(p, s);

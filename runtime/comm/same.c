@@ -47,7 +47,7 @@ find(const char *bytes, const char *end, const char *name)
 			return text;
 		bytes = text + strlen(text) + 1;
 	}
-	return "not known";
+	return "unknown";
 }
 
 /* Appends as far as there is room; false: there was none, and nothing was appended. */
@@ -180,7 +180,7 @@ rt_facts_same(struct rt_facts *f, struct rt_world *w, const char *heading, struc
 	const bool same = is_same(hellos, w->nranks, &known);
 	if (!known)
 		rt_fail(st, RT_EXIT_USAGE,
-			"the ranks of this run are programs of different versions of dopt");
+			"the ranks of this run are programs from different versions of dopt");
 	else if (!same)
 		compare_texts(f, w, hellos, heading, st);
 	free(hellos);

@@ -26,7 +26,7 @@ struct subject {
 	const struct rt_program *prog;
 	const struct rt_device *device;
 	const struct rt_options *options;
-	const struct rt_data *data;        /* NULL: not open yet */
+	const struct rt_data *data;      /* NULL: not open yet */
 	const struct rt_position *start; /* NULL: not known yet */
 };
 
@@ -82,7 +82,7 @@ put_program(FILE *out, const struct subject *s)
 static void
 put_generator(FILE *out, const struct subject *s)
 {
-	fputs(s->prog->generator ? s->prog->generator : "not known", out);
+	fputs(s->prog->generator ? s->prog->generator : "unknown", out);
 }
 
 static void
@@ -239,7 +239,7 @@ static const struct {
 } rows[] = {
 	{AT_START, "version of the runtime", put_runtime},
 	{AT_START, "program", put_program},
-	{AT_START, "what made the program", put_generator},
+	{AT_START, "generator of the program", put_generator},
 	{AT_START, "device", put_device},
 	{AT_START, "mesh", put_mesh},
 	{AT_START, "tensors of the program", put_tensors},

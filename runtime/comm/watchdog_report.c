@@ -145,16 +145,15 @@ put_standing(const struct report *r, const struct rt_seen *s)
 {
 	if (s->silent)
 		fprintf(r->out,
-			"  rank %d does not respond (its process is stopped, or its machine is "
-			"down); "
-			"it was last seen ",
+			"  rank %d does not respond (its process is stopped, or its "
+			"machine is down); it was last seen ",
 			s->rank);
 	else
 		fprintf(r->out, "  rank %d does not wait for another rank; for %.3g s it has been ",
 			s->rank, (double)s->age / 1e9);
 	put_stage(r, s);
 	if (has_collective(r, s)) {
-		fputs("; the last that it began is ", r->out);
+		fputs("; the last one it started is ", r->out);
 		put_collective(r, s);
 	}
 	fputc('\n', r->out);
@@ -199,7 +198,7 @@ rt_watchdog_report(const struct rt_program *prog, const struct rt_seen *seen, in
 		put_sort(&r, false);
 		put_sort(&r, true);
 		if (n < nranks)
-			fputs("  nothing is known here of ranks on other machines\n", r.out);
+			fputs("  the state of ranks on other machines is not known here\n", r.out);
 		fclose(r.out);
 		fwrite(text, 1, size, stderr);
 	} else

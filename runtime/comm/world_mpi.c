@@ -112,9 +112,8 @@ make_board(struct machine *m, struct rt_world *w)
 static void
 on_alarm(int number)
 {
-	static const char text[] =
-		"error: MPI has waited for other ranks at its start or its end (-timeout): the "
-		"run ends\n";
+	static const char text[] = "error: MPI has waited too long for other ranks at its start "
+				   "or end (-timeout): the run ends\n";
 	(void)number;
 	const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
 	(void)written;
@@ -155,7 +154,8 @@ rt_mpi_world(struct rt_world *w, double seconds, struct rt_status *st)
 		rt_abort(w, RT_EXIT_RUN);
 	set_alarm(0);
 	if (level < MPI_THREAD_SERIALIZED)
-		return rt_fail(st, RT_EXIT_RUN, "this MPI cannot be called by two threads in turn");
+		return rt_fail(
+			st, RT_EXIT_RUN, "this MPI library does not support MPI_THREAD_SERIALIZED");
 	return true;
 }
 

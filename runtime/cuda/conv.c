@@ -114,7 +114,7 @@ ask(const struct rt_cuda *d, enum rt_conv_kind kind, cudnnHandle_t l, const stru
 		break;
 	}
 	if (status != CUDNN_STATUS_NOT_SUPPORTED)
-		check(d, status, "choosing how to convolve");
+		check(d, status, "choosing an algorithm for a convolution");
 	return status == CUDNN_STATUS_SUCCESS ? nto : 0;
 }
 
@@ -123,8 +123,8 @@ static _Noreturn void
 refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 {
 	static const char *const kind[] = {[RT_CONV_FORWARD] = "the convolution",
-		[RT_CONV_DATA] = "the gradient by the images of the convolution",
-		[RT_CONV_FILTER] = "the gradient by the filters of the convolution"};
+		[RT_CONV_DATA] = "the gradient with respect to the images of the convolution",
+		[RT_CONV_FILTER] = "the gradient with respect to the filters of the convolution"};
 	const struct rt_conv_shape *s = &c->shape;
 	char what[256], why[256], option[64];
 
@@ -141,8 +141,8 @@ refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 		snprintf(option, sizeof option, "%zu", least);
 	if (least)
 		snprintf(why, sizeof why,
-			"cuDNN's deterministic algorithms need a workspace of at least %zu bytes, "
-			"and it has %zu; build the program with dopt -workspace=%s",
+			"cuDNN's deterministic algorithms need a workspace of at least %zu "
+			"bytes, but it has %zu; build the program with dopt -workspace=%s",
 			least, c->workspace, option);
 	else
 		snprintf(why, sizeof why, "cuDNN has no deterministic algorithm for it");
@@ -187,7 +187,7 @@ open_library(const struct rt_cuda *d)
 		l->prepared = calloc((size_t)d->target->cuda->nconvs, sizeof *l->prepared);
 	if (!l || !l->prepared)
 		rt_cuda_fatal(d, "cuDNN", "out of memory");
-	check(d, cudnnCreate(&l->library), "cuDNN cannot be started");
+	check(d, cudnnCreate(&l->library), "cannot initialize cuDNN");
 	check(d, cudnnSetStream(l->library, d->compute), "cuDNN");
 	return l;
 }
@@ -223,14 +223,14 @@ rt_cuda_conv(
 			cudnnConvolutionBackwardData(l, &one, p->f, b, p->y, a, p->conv,
 				(cudnnConvolutionBwdDataAlgo_t)p->algorithm, workspace,
 				p->workspace, &zero, p->x, out),
-			"the gradient of a convolution by its images");
+			"the gradient of a convolution with respect to its images");
 		break;
 	case RT_CONV_FILTER:
 		check(d,
 			cudnnConvolutionBackwardFilter(l, &one, p->x, a, p->y, b, p->conv,
 				(cudnnConvolutionBwdFilterAlgo_t)p->algorithm, workspace,
 				p->workspace, &zero, p->f, out),
-			"the gradient of a convolution by its filters");
+			"the gradient of a convolution with respect to its filters");
 		break;
 	}
 }

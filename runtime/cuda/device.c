@@ -31,7 +31,7 @@ count_devices(int *count, struct rt_status *st)
 	const cudaError_t error = cudaGetDeviceCount(count);
 	if (error != cudaSuccess)
 		return rt_fail(st, RT_EXIT_DEVICE, "no CUDA device: %s", cudaGetErrorString(error));
-	return *count > 0 || rt_fail(st, RT_EXIT_DEVICE, "no CUDA device: the driver shows none");
+	return *count > 0 || rt_fail(st, RT_EXIT_DEVICE, "no CUDA device: the driver reports none");
 }
 
 static bool

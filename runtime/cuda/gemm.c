@@ -124,10 +124,10 @@ choose_algorithm(const struct rt_cuda *d, struct rt_cuda_product *p)
 	const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
 		d->blas, p->operation, p->a, p->b, p->c, p->c, preference, 1, &result, &found);
 	cublasLtMatmulPreferenceDestroy(preference);
-	check(d, status, "choosing how to multiply matrices");
+	check(d, status, "choosing an algorithm for a matrix product");
 	if (!found)
-		rt_cuda_fatal(d, "choosing how to multiply matrices",
-			"cuBLASLt knows no way for these shapes");
+		rt_cuda_fatal(d, "choosing an algorithm for a matrix product",
+			"cuBLASLt has no algorithm for these shapes");
 	p->algorithm = result.algo;
 }
 

@@ -40,7 +40,7 @@ event_at(struct rt_ctx *ctx, int i)
 		const int room = 2 * i + 64;
 		e->event = realloc(e->event, (size_t)room * sizeof *e->event);
 		if (!e->event)
-			rt_cuda_fatal(d, "events", "no memory");
+			rt_cuda_fatal(d, "events", "out of memory");
 		for (int k = e->room; k < room; k++)
 			rt_cuda_check(d, cudaEventCreate(&e->event[k]), "an event");
 		e->room = room;

@@ -47,7 +47,7 @@ rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 			cudaLibraryGetKernel(&d->kernels[i], d->library, p->kernels[i].name));
 	ok = ok && load_support(d, st);
 	if (ok && cublasLtCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
-		ok = rt_fail(st, RT_EXIT_RUN, "cuBLASLt cannot be started");
+		ok = rt_fail(st, RT_EXIT_RUN, "cannot initialize cuBLASLt");
 	return ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
 }
 
@@ -110,7 +110,7 @@ rt_cuda_put_sum(
 {
 	if (args->n > 0)
 		launch(d, d->sum[t], stream, support_grid(args->n), RT_CUDA_SUPPORT_BLOCK, args,
-			"a sum over places");
+			"a sum over devices");
 }
 
 static struct dopt_region
@@ -137,13 +137,13 @@ rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, con
 		rt_cuda_check(d,
 			cudaMemcpyAsync(
 				target, source, (size_t)n * bytes, cudaMemcpyDefault, stream),
-			"a copy between places");
+			"a copy between devices");
 		return;
 	}
 	struct dopt_move_args args = {
 		source, target, n, region_of(from_region), region_of(to_region)};
 	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
-		"a move between places");
+		"a move between devices");
 }
 
 void

@@ -297,14 +297,14 @@ join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_st
 	ncclUniqueId mine, *all = calloc((size_t)setup->world->nranks, sizeof *all);
 	ncclResult_t result = ncclGetUniqueId(&mine);
 	if (!all)
-		rt_fail_memory(st, (size_t)setup->world->nranks * sizeof *all, "NCCL's ids");
+		rt_fail_memory(st, (size_t)setup->world->nranks * sizeof *all, "NCCL ids");
 	else if (result != ncclSuccess)
-		rt_fail(st, RT_EXIT_RUN, "NCCL cannot be started: %s", ncclGetErrorString(result));
+		rt_fail(st, RT_EXIT_RUN, "cannot initialize NCCL: %s", ncclGetErrorString(result));
 	if (rt_agree(setup->world, st)) {
 		setup->world->ops->allgather(setup->world, &mine, all, sizeof mine);
 		result = ncclCommInitRank(&n->comm[axis], g->places, all[g->first], g->me);
 		if (result != ncclSuccess)
-			rt_fail(st, RT_EXIT_RUN, "NCCL on axis %s: %s (it takes one rank a GPU)",
+			rt_fail(st, RT_EXIT_RUN, "NCCL on axis %s: %s (it needs one GPU per rank)",
 				setup->prog->axes[axis].name, ncclGetErrorString(result));
 	}
 	free(all);
@@ -331,7 +331,7 @@ can_add(const struct rt_program *prog, struct rt_status *st)
 				  c->kind == RT_REDUCESCATTER;
 		if (adds && (c->dtype == RT_i16 || c->dtype == RT_u16))
 			return rt_fail(st, RT_EXIT_USAGE,
-				"NCCL cannot add %s: convert to 32 bits in front of the sum",
+				"NCCL cannot sum %s; convert to 32 bits before the sum",
 				rt_dtype_info(c->dtype)->name);
 	}
 	return true;
@@ -344,7 +344,7 @@ make_room(struct nccl *n, const struct rt_program *prog, struct rt_status *st)
 	const size_t nbufs = (size_t)rt_parts_room(prog) + 1;
 	struct rt_buf *bufs = calloc(nbufs, sizeof *bufs);
 	if (!bufs)
-		return rt_fail_memory(st, nbufs * sizeof *bufs, "parts of messages");
+		return rt_fail_memory(st, nbufs * sizeof *bufs, "chunks of collectives");
 	for (int i = 0; i < prog->ncolls; i++) {
 		const struct rt_coll *c = &prog->colls[i];
 		for (int k = 0; k < rt_parts(c); k++) {
@@ -355,7 +355,7 @@ make_room(struct nccl *n, const struct rt_program *prog, struct rt_status *st)
 	}
 	free(bufs);
 	if (n->half && cudaMalloc((void **)&n->room, 2 * n->half) != cudaSuccess)
-		return rt_fail_memory(st, 2 * n->half, "packed messages");
+		return rt_fail_memory(st, 2 * n->half, "packed collectives");
 	return true;
 }
 

@@ -162,8 +162,8 @@ enable_access(const struct rt_cuda *d, const struct rt_cuda *other, struct rt_st
 	cudaDeviceCanAccessPeer(&possible, d->number, other->number);
 	if (!possible)
 		return rt_fail(st, RT_EXIT_RUN,
-			"devices %d and %d cannot read each other's memory: start the ranks with "
-			"mpirun",
+			"devices %d and %d cannot read each other's memory: "
+			"start the ranks with mpirun",
 			d->number, other->number);
 	const cudaError_t error = cudaDeviceEnablePeerAccess(other->number, 0);
 	if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
@@ -198,7 +198,7 @@ prepare(struct peers *p, const struct rt_engine_setup *setup, struct rt_status *
 		p->sides[a].group = rt_cuda_group_of(setup, a);
 		if (p->sides[a].group.places > RT_CUDA_MAX_PEERS)
 			return rt_fail(st, RT_EXIT_RUN,
-				"axis %s has %d places: at most %d in one process",
+				"axis %s has %d devices; at most %d are supported in one process",
 				setup->prog->axes[a].name, p->sides[a].group.places,
 				RT_CUDA_MAX_PEERS);
 		error = cudaEventCreateWithFlags(&p->sides[a].ready, cudaEventDisableTiming);

@@ -94,7 +94,7 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 		if (d->rows[part] && d->rows[part] != rows)
 			return rt_fail(r->status, RT_EXIT_USAGE,
 				"%s: tensor '%s' has %" PRId64
-				" rows, the inputs before it have %" PRId64,
+				" rows, but the inputs before it have %" PRId64,
 				d->file.path, from->name, rows, d->rows[part]);
 		d->rows[part] = rows;
 	}
@@ -211,7 +211,7 @@ check_whole(const struct rt_data *d, const struct rt_rank *r)
 {
 	if (rt_st_is_whole(&d->file))
 		return;
-	fprintf(stderr, "%s: error: %s: the file became shorter while it was being read\n",
+	fprintf(stderr, "%s: error: %s: the file was truncated while it was being read\n",
 		r->prog->name, d->file.path);
 	rt_abort(r->world, RT_EXIT_RUN);
 }

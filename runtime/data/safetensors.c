@@ -50,7 +50,7 @@ read_metadata(struct reader *r)
 {
 	struct rt_json *j = &r->json;
 	if (!rt_json_take(j, '{'))
-		return bad(r, "__metadata__ is no object");
+		return bad(r, "__metadata__ is not an object");
 	if (rt_json_take(j, '}'))
 		return true;
 	do {
@@ -84,7 +84,7 @@ read_shape(struct reader *r, struct rt_st_tensor *t)
 		return true;
 	do {
 		if (t->rank == RT_MAX_RANK)
-			return bad(r, "a shape of more than 8 dimensions");
+			return bad(r, "expected a shape of at most 8 dimensions");
 		if (!rt_json_count(j, &t->dims[t->rank++]))
 			return bad(r, "expected a dimension");
 	} while (rt_json_take(j, ','));
@@ -156,7 +156,7 @@ read_header(struct reader *r)
 	struct rt_json *j = &r->json;
 	bool metadata = false;
 	if (!rt_json_take(j, '{'))
-		return bad(r, "the header is no JSON object");
+		return bad(r, "the header is not a JSON object");
 	if (!rt_json_take(j, '}')) {
 		do {
 			char *name = rt_json_string(j);
@@ -167,7 +167,7 @@ read_header(struct reader *r)
 			if (!strcmp(name, "__metadata__")) {
 				free(name);
 				if (metadata)
-					return bad(r, "__metadata__ twice");
+					return bad(r, "__metadata__ appears twice");
 				metadata = true;
 				if (!read_metadata(r))
 					return false;
@@ -183,10 +183,10 @@ read_header(struct reader *r)
 				return false;
 		} while (rt_json_take(j, ','));
 		if (!rt_json_take(j, '}'))
-			return bad(r, "expected ',' or '}' behind a tensor");
+			return bad(r, "expected ',' or '}' after a tensor");
 	}
 	rt_json_next(j, ' ');
-	return j->at == j->end || bad(r, "text behind the header's object");
+	return j->at == j->end || bad(r, "text after the header's object");
 }
 
 /* Bytes of a tensor; false if they do not fit 64 bits. Types that we do not know have no size. */
@@ -238,7 +238,7 @@ check_tensor(struct reader *r, struct rt_st_tensor *t)
 	if (bytes != t->end - t->begin)
 		return rt_fail(r->st, RT_EXIT_USAGE,
 			"%s: tensor '%s': its offsets span %" PRIu64
-			" bytes, its shape needs %" PRIu64,
+			" bytes, but its shape needs %" PRIu64,
 			r->f->path, t->name, t->end - t->begin, bytes);
 	t->data = r->data + t->begin;
 	return true;
@@ -254,7 +254,7 @@ check_list(struct reader *r, const struct rt_st_tensor **list)
 	qsort(list, (size_t)f->count, sizeof *list, by_name);
 	for (int i = 1; i < f->count; i++)
 		if (!strcmp(list[i - 1]->name, list[i]->name))
-			return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s' is there twice",
+			return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s' appears twice",
 				f->path, list[i]->name);
 	qsort(list, (size_t)f->count, sizeof *list, by_begin);
 	uint64_t at = 0;
@@ -262,7 +262,7 @@ check_list(struct reader *r, const struct rt_st_tensor **list)
 		if (list[i]->begin != at)
 			return rt_fail(r->st, RT_EXIT_USAGE,
 				"%s: tensor '%s' begins at byte %" PRIu64
-				", the one before ends at %" PRIu64,
+				", but the one before it ends at %" PRIu64,
 				f->path, list[i]->name, list[i]->begin, at);
 		at = list[i]->end;
 	}
@@ -324,8 +324,8 @@ map_file(struct rt_st_file *f, struct rt_status *st)
 		ok = rt_fail(st, RT_EXIT_USAGE, "%s: not a file", f->path);
 	else if (info.st_size < 8)
 		ok = rt_fail(st, RT_EXIT_USAGE,
-			"%s: not a safetensors file: it has %lld bytes, the header's length alone "
-			"takes 8",
+			"%s: not a safetensors file: it has %lld bytes, fewer "
+			"than the 8 of the header's length",
 			f->path, (long long)info.st_size);
 	if (ok) {
 		f->map_bytes = (size_t)info.st_size;

@@ -85,7 +85,7 @@ handle(int signal_number, siginfo_t *info, void *context)
 	say(program_invocation_short_name);
 	say(": error: ");
 	say(path);
-	say(": the file became shorter while it was being read\n");
+	say(": the file was truncated while it was being read\n");
 	_exit(RT_EXIT_RUN);
 }
 

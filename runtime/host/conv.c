@@ -31,8 +31,8 @@ check(dnnl_status_t status, const struct rt_conv_shape *s, const char *what)
 		return;
 	/* Sizes were checked when the program was compiled: what is left is memory. */
 	fprintf(stderr,
-		"error: %s of a convolution of %lldx%lldx%lldx%lld by %lldx%lldx%lld: oneDNN "
-		"status %d\n",
+		"error: %s of a convolution of %lldx%lldx%lldx%lld by "
+		"%lldx%lldx%lld: oneDNN status %d\n",
 		what, (long long)s->n, (long long)s->c, (long long)s->h, (long long)s->w,
 		(long long)s->o, (long long)s->kh, (long long)s->kw, (int)status);
 	_Exit(1);

@@ -114,7 +114,7 @@ measure_all(struct measurer *w, struct warm *warm)
 	if (!w->failed)
 		measure_messages(w);
 	if (w->failed) {
-		fprintf(stderr, "measure: no memory for the samples\n");
+		fprintf(stderr, "measure: out of memory for the samples\n");
 		rt_abort(w->world, RT_EXIT_RUN);
 	}
 }
@@ -152,7 +152,7 @@ keep_new(struct measuring *s, struct rt_ctx *ctx)
 	}
 	if (k && k->w.round && k->w.all && measure_make_pattern(&k->w))
 		return k;
-	fprintf(stderr, "measure: no memory for the samples\n");
+	fprintf(stderr, "measure: out of memory for the samples\n");
 	rt_abort(ctx->rank->world, RT_EXIT_RUN);
 }
 
@@ -308,7 +308,7 @@ measure_main(const struct rt_measure *m, const struct measure_device *device, co
 	if (s.out && prepare(&s))
 		code = device->main(&s.prog, 3, args);
 	else if (s.out)
-		fprintf(stderr, "measure: no memory\n");
+		fprintf(stderr, "measure: out of memory\n");
 	if (s.out && fclose(s.out) && !code)
 		code = RT_EXIT_RUN;
 	free(s.bufs);

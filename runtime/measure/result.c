@@ -96,8 +96,7 @@ measure_write_op(struct measurer *w, const struct rt_measure_kernel *k, int rank
 	if (w->world->rank)
 		return;
 	fprintf(f,
-		"op ranks=%d buffers=%s median=%.4g spread=%.3g runs=%lld flops=%.17g "
-		"bytes=%.17g",
+		"op ranks=%d buffers=%s median=%.4g spread=%.3g runs=%lld flops=%.17g bytes=%.17g",
 		ranks, w->s->m->rotate ? "rotate" : "step", seconds(r->median), r->spread,
 		(long long)r->runs, k->flops, k->bytes);
 	write_time(f);
@@ -113,8 +112,8 @@ measure_write_coll(struct measurer *w, const struct rt_measure_coll *c, int plac
 	if (w->world->rank)
 		return;
 	fprintf(f,
-		"collective transport=%s kind=%s places=%d nodes=%d bytes=%lld median=%.4g "
-		"spread=%.3g runs=%lld",
+		"collective transport=%s kind=%s places=%d nodes=%d "
+		"bytes=%lld median=%.4g spread=%.3g runs=%lld",
 		measure_transport(w), c->name, places, nodes, (long long)c->bytes,
 		seconds(r->median), r->spread, (long long)r->runs);
 	write_time(f);

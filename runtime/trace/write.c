@@ -117,8 +117,7 @@ put_header(FILE *out, const struct rt_trace *t)
 	for (int i = 0; i < RT_TRACKS; i++)
 		dropped += lost(t, &t->tracks[i]);
 	fprintf(out,
-		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\n\"format\":\"dopt-trace\","
-		"\"version\":%d",
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\n\"format\":\"dopt-trace\",\"version\":%d",
 		RT_TRACE_VERSION);
 	put_field(out, "program", p->name);
 	put_field(out, "build", p->build);
@@ -138,13 +137,11 @@ put_names(FILE *out, const struct rt_trace *t)
 {
 	static const char *const names[] = {"compute", "communication"};
 	fprintf(out,
-		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank "
-		"%d\"}}",
+		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
 		t->rank, t->rank);
 	for (int i = 0; i < RT_TRACKS; i++)
 		fprintf(out,
-			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
-			"\"args\":{\"name\":\"%s\"}}",
+			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
 			t->rank, i, names[i]);
 }
 

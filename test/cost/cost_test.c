@@ -133,7 +133,7 @@ a_collective_hides_behind_a_kernel(void **state)
 	assert_true(r.flops == 2 * (3 * 64e6 + 1e6));
 }
 
-/* Two tensors of 4 MB in one message, or one of them twice. What is there twice cannot be made in
+/* Two tensors of 4 MB in one message, or one of them twice. What appears twice cannot be made in
  * the message: each time it is copied, 1 us and 8 MB at 100 GB/s, before the message is posted. */
 static char *
 two_in_one(struct fixture *f, const char *second)

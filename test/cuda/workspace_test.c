@@ -208,7 +208,7 @@ ends_or_goes_on_without(const struct row_shape *r, const struct row *row, int n)
 	if (!least)
 		return;
 	snprintf(text, sizeof text,
-		"at least %zu bytes, and it has 0; build the program with dopt -workspace=%zu",
+		"at least %zu bytes, but it has 0; build the program with dopt -workspace=%zu",
 		least, least);
 	assert_non_null(strstr(message, text));
 	const struct storage_workspace named = {0, least};
@@ -239,10 +239,9 @@ message_names_a_least(void **state)
 	r.conv.most = 2;
 	assert_false(convolve_once(&r, &chosen));
 	assert_string_equal(message,
-		"the gradient by the filters of the convolution of f32[64,512,14,14] with filters "
-		"[512,512,3,3], strides 1 and 1: cuDNN's deterministic algorithms need a workspace "
-		"of "
-		"at least 60800000 bytes, and it has 1; build the program with dopt "
+		"the gradient with respect to the filters of the convolution of "
+		"f32[64,512,14,14] with filters [512,512,3,3], strides 1 and 1: cuDNN's "
+		"deterministic algorithms need a workspace of at least 60800000 bytes, but it has 1; build the program with dopt "
 		"-workspace=60800000..60800000");
 }
 

@@ -242,7 +242,7 @@ equal_modules_and_others(void **state)
 	assert_false(interp_check_modules(x->m, z->m, NULL));
 	assert_non_null(strstr(z->message, "output \"y\" in step 0: "));
 	assert_false(interp_check_modules(x->m, empty->m, NULL));
-	assert_non_null(strstr(empty->message, "output \"y\" is gone"));
+	assert_non_null(strstr(empty->message, "output \"y\" is missing"));
 	talloc_free(y);
 	talloc_free(z);
 	talloc_free(empty);

@@ -178,7 +178,7 @@ parallel_ops_change_the_layout_as_their_row_says(void **state)
 	assert_null(ir_build(&x->b, OP_allgather, &st, 1, &dp, 1));
 	assert_string_equal(x->message,
 		"allgather: operand 1 is split on dim 0 on axis dp; another axis "
-		"splits its slices again; take that one off first");
+		"splits its slices further; undo that split first");
 	assert_null(ir_build(&x->b, OP_allreduce, &c, 1, &dp, 1));
 	assert_string_equal(
 		x->message, "allreduce: operand 1 %c is copied on axis dp; it must be partial");

@@ -136,7 +136,7 @@ two_lives_in_one_place(void **state)
 	struct fixture *x = plan_of(step);
 	x->plan->buffer[buffer_of(x->plan, "e")].offset =
 		x->plan->buffer[buffer_of(x->plan, "h")].offset;
-	refused(x, "share bytes while both live");
+	refused(x, "share bytes while both are live");
 }
 
 /* The lives say that all is well, but they are wrong. */
@@ -181,7 +181,7 @@ a_param_overwritten(void **state)
 	struct fixture *x = plan_of(step);
 	struct lower_plan *p = x->plan;
 	p->buffer[buffer_of(p, "e")].offset = p->buffer[buffer_of(p, "w")].offset;
-	refused(x, "(%w), which nothing has written or something else overwrote");
+	refused(x, "(%w), which was never written, or was overwritten");
 }
 
 static void
@@ -298,7 +298,7 @@ a_kernel_on_ranks_without_its_operands(void **state)
 				    "%x = input(\"x\") : f32[4]@dp=1\n%e = exp(%x)\n"
 				    "%r = replicate(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
 	x->plan->action[find_op(x->plan, LOWER_KERNEL, OP_exp)].guard.n = 0;
-	refused(x, "exp is done on ranks that do not hold its result");
+	refused(x, "exp is executed on ranks that do not hold its result");
 }
 
 /* One field of the first collective. */
@@ -374,7 +374,7 @@ a_sum_that_is_read_too_early(void **state)
 				    "%r = reduce(%s) {axis = mb}\n%n = neg(%r)\n"
 				    "output(\"n\", %n)\n}\n");
 	swap(x->plan, find(x->plan, LOWER_END, 0), find_op(x->plan, LOWER_KERNEL, OP_neg));
-	refused(x, "before the loop is over that completes it");
+	refused(x, "before the loop that completes it has ended");
 }
 
 static void
@@ -383,7 +383,7 @@ a_loop_over_no_axis(void **state)
 	(void)state;
 	struct fixture *x = plan_of(slices);
 	x->plan->action[find(x->plan, LOWER_LOOP, 0)].over = 0;
-	refused(x, "a loop is over time axes, and ends over the same ones");
+	refused(x, "a loop must be over time axes and end over the same axes");
 }
 
 int

@@ -201,7 +201,7 @@ check_memory(const char *path, const struct rt_program *p)
 	FILE *f = fopen(path, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof line, f))
-		if (sscanf(line, "memory: %zu bytes a rank (predicted %zu)", &allocated,
+		if (sscanf(line, "memory: %zu bytes per rank (predicted %zu)", &allocated,
 			    &predicted) == 2)
 			break;
 	fclose(f);

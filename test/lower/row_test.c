@@ -211,7 +211,7 @@ a_missing_copy_is_found(void **state)
 		sizeof *x->plan->action * (size_t)(x->plan->nactions - at - 1));
 	x->plan->nactions--;
 	assert_false(lower_check(x->plan));
-	assert_non_null(strstr(x->messages, "which nothing has written"));
+	assert_non_null(strstr(x->messages, "which was never written"));
 	talloc_free(x);
 }
 

@@ -158,8 +158,8 @@ broken_headers_are_refused_with_their_place(void **state)
 		const char *header;
 		const char *message;
 	} cases[] = {
-		{"^", "the header is no JSON object"},
-		{"^[]", "the header is no JSON object"},
+		{"^", "the header is not a JSON object"},
+		{"^[]", "the header is not a JSON object"},
 		{"{\"a\"^}", "expected a name and ':'"},
 		{"{\"^a", "expected a name and ':'"},
 		{"{\"^a\\", "expected a name and ':'"},
@@ -167,8 +167,8 @@ broken_headers_are_refused_with_their_place(void **state)
 		{"{\"\\q^\":1}", "expected a name and ':'"},
 		{"{\"a\":^1}", "expected the object that describes a tensor"},
 		{"{\"a\":{" GOOD "},^}", "expected a name and ':'"},
-		{"{\"a\":{" GOOD "}} ^x", "text behind the header's object"},
-		{"{\"a\":{" GOOD "}^", "expected ',' or '}' behind a tensor"},
+		{"{\"a\":{" GOOD "}} ^x", "text after the header's object"},
+		{"{\"a\":{" GOOD "}^", "expected ',' or '}' after a tensor"},
 		{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}^}",
 			"expected dtype, shape and data_offsets, each once"},
 		{ONE(GOOD ",\"dtype\"^:\"F32\""),
@@ -177,7 +177,7 @@ broken_headers_are_refused_with_their_place(void **state)
 		{ONE("\"shape\":[2,^]"), "expected a dimension"},
 		{ONE("\"shape\":[^-2]"), "expected a dimension"},
 		{ONE("\"shape\":[02^]"), "expected a dimension"},
-		{ONE("\"shape\":[1,1,1,1,1,1,1,1,^1]"), "a shape of more than 8 dimensions"},
+		{ONE("\"shape\":[1,1,1,1,1,1,1,1,^1]"), "expected a shape of at most 8 dimensions"},
 		{ONE("\"shape\":[922337203685477580^8]"), "expected a dimension"},
 		{ONE("\"data_offsets\":[0^]"), "expected data_offsets such as [0,24]"},
 		{"{\"__metadata__\":{\"a\":^1}}", "expected a pair of strings in __metadata__"},
@@ -212,11 +212,11 @@ tensors_that_do_not_fit_the_file_are_refused(void **state)
 		{ONE("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]"), 8,
 			"tensor 'a': its offsets 8 to 0 are outside the file's 8 bytes of data"},
 		{ONE("\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]"), 8,
-			"tensor 'a': its offsets span 8 bytes, its shape needs 12"},
+			"tensor 'a': its offsets span 8 bytes, but its shape needs 12"},
 		{ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]"),
 			0, "tensor 'a': its shape is too large"},
 		{ONE(GOOD), 9, "the tensors end at byte 8 of 9 bytes of data"},
-		{"{\"a\":{" GOOD "},\"a\":{" GOOD "}}", 8, "tensor 'a' is there twice"},
+		{"{\"a\":{" GOOD "},\"a\":{" GOOD "}}", 8, "tensor 'a' appears twice"},
 		{"{\"a\":{" GOOD
 		 "},\"b\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[4,12]}}",
 			12, "tensor 'b' begins at byte 4, the one before ends at 8"},
@@ -245,8 +245,8 @@ files_that_are_none_are_refused(void **state)
 		const char *message; /* behind the path */
 	} cases[] = {
 		{"", 0,
-			"not a safetensors file: it has 0 bytes, the header's length alone takes "
-			"8"},
+			"not a safetensors file: it has 0 bytes, fewer than the 8 of the header's "
+			"length"},
 		{"\x10\0\0\0\0\0\0\0{}", 10,
 			"not a safetensors file, or truncated: a header of 16 bytes in a file of "
 			"10"},

@@ -167,7 +167,7 @@ a_rank_that_never_comes_is_named(void **state)
 		(const char *const[]){
 			"waits: error: ranks have waited for 2 s (-timeout): the run ends\n",
 			"\n  rank 3 does not wait for another rank; for ",
-			" s it has been in step 3; the last that it began is collective 5 "
+			" s it has been in step 3; the last one it started is collective 5 "
 			"(allreduce \"x\" on axis a)\n",
 			"\n  rank 2 waits for rank 3 in collective 6 (allgather \"y\" on axis b), "
 			"in step 3, for ",

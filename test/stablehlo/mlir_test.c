@@ -701,12 +701,12 @@ static const struct wrong {
 	{"func.func @f() {\n  %0 = \"a.b\"(%a) : (i1) -> i1\n  return %0 : i1\n}",
 		"2:14: %a is not defined\n"},
 	{"func.func @f(%a: i1) {\n  %a = \"a.b\"() : () -> i1\n  return\n}",
-		"2:3: %a is defined already\n1:14: note: here\n"},
+		"2:3: %a is already defined\n1:14: note: here\n"},
 	{"func.func @f() {\n  %r:2 = \"a.b\"() : () -> (i1, i1)\n  \"a.b\"(%r#2) : (i1) -> ()\n  "
 	 "return\n}",
 		"3:9: %r has 2 results; #2 counts from 0\n"},
 	{"%a = \"a.b\"() : () -> i1\nfunc.func @f() {\n  return %a : i1\n}",
-		"3:10: %a is outside the function, which cannot use it\n"},
+		"3:10: %a is defined outside the function and cannot be used in it\n"},
 	{"\"a.b\"() ({\n  %x = \"a.b\"() : () -> i1\n}, {\n  \"a.b\"(%x) : (i1) -> ()\n}) : () -> "
 	 "()",
 		"4:9: %x is not defined\n"},
@@ -714,7 +714,7 @@ static const struct wrong {
 	{"%a = \"a.b\"() : () -> i1\n\"a.b\"(%a) : (i8) -> ()",
 		"2:7: %a is used as i8, but is i1\n1:1: note: defined here\n"},
 	{"%a = \"a.b\"() : () -> i1\n\"a.b\"(%a, %a) : (i1) -> ()",
-		"2:17: a.b has 2 operands, its signature 1\n"},
+		"2:17: a.b has 2 operands, but its signature has 1\n"},
 	{"%a, %b = \"a.b\"() : () -> i1", "1:1: a.b has 1 result, but 2 are named\n"},
 	{"%a:3 = \"a.b\"() : () -> (i1, i1)", "1:1: a.b has 2 results, but 3 are named\n"},
 	{"%a = \"a.b\"() : () -> tensor<2xi1>\n%b = stablehlo.add %a, %a : tensor<3xi1>",
@@ -746,12 +746,12 @@ static const struct wrong {
 	{"\"a.b\"() {n = #stablehlo.conv<[b, 0, 2, f]x[0, 1, i, o]->[b, 0, 1, f]>} : () -> ()",
 		"1:30: expected b, f and the numbers of the spatial dims, each once\n"},
 	{"stablehlo.newer @x, \"y\" : i1",
-		"1:17: stablehlo.newer: this form of it is not known; its generic one is "
+		"1:17: stablehlo.newer: unknown form; the generic form is "
 		"\"stablehlo.newer\"(...)\n"},
 	/* types */
 	{"%a = \"a.b\"() : () -> tensor<2xq7>", "1:22: expected an element type, found 'q7>'\n"},
 	{"%a = \"a.b\"() : () -> tensor<2yf32>",
-		"1:22: expected 'x' and an element type behind a size, found '2yf32>'\n"},
+		"1:22: expected 'x' and an element type after a size, found '2yf32>'\n"},
 	{"%a = \"a.b\"() : () -> tensor<>", "1:22: expected an element type, found '>'\n"},
 	{"%a = \"a.b\"() : () -> tensor<99999999999999999999xi1>",
 		"1:22: expected a size below 2^63, found '99999999999999999999xi1>'\n"},
@@ -763,15 +763,15 @@ static const struct wrong {
 		"1:22: the type has no closing bracket\n"},
 	/* numbers and elements */
 	{"%a = stablehlo.constant dense<[1, 2]> : tensor<3xi32>",
-		"1:36: expected 3 items, as dim 0 of tensor<3xi32> says, found 2\n"},
+		"1:36: expected 3 items for dim 0 of tensor<3xi32>, found 2\n"},
 	{"%a = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
-		"1:39: expected 2 items, as dim 0 of tensor<2xi32> says, found 3 or more\n"},
+		"1:39: expected 2 items for dim 0 of tensor<2xi32>, found 3 or more\n"},
 	{"%a = stablehlo.constant dense<[[1], 2]> : tensor<2x1xi32>",
 		"1:37: expected '[', found '2]'\n"},
 	{"%a = stablehlo.constant dense<[1]> : tensor<i32>",
-		"1:31: expected one number, as the type has no dims, found '[1]'\n"},
+		"1:31: expected one number for a type of rank 0, found '[1]'\n"},
 	{"%a = stablehlo.constant dense<1.5> : tensor<i32>",
-		"1:31: expected an integer, as the element type is, found '1.5'\n"},
+		"1:31: expected an integer, like the element type, found '1.5'\n"},
 	{"%a = stablehlo.constant dense<128> : tensor<i8>",
 		"1:31: expected a number that fits in the element type, found '128'\n"},
 	{"%a = stablehlo.constant dense<-1> : tensor<ui8>",
@@ -781,19 +781,19 @@ static const struct wrong {
 	{"%a = stablehlo.constant dense<true> : tensor<f32>",
 		"1:31: expected a number, found 'true'\n"},
 	{"%a = stablehlo.constant dense<\"0x00\"> : tensor<2xf32>",
-		"1:25: tensor<2xf32> has 8 bytes, the string 1\n"},
+		"1:25: tensor<2xf32> has 8 bytes, but the string has 1\n"},
 	{"%a = stablehlo.constant dense<\"0x0g\"> : tensor<2xf32>",
 		"1:35: expected hexadecimal digits, found 'g\"'\n"},
 	{"%a = stablehlo.constant dense<1> : tensor<?xi32>",
-		"1:36: the type of dense<> is a tensor of known sizes, found tensor<?xi32>\n"},
+		"1:36: the type of dense<> must be a tensor of known sizes, found tensor<?xi32>\n"},
 	{"%a = stablehlo.constant dense_resource<r> : tensor<2xi32>",
 		"1:25: dense_resource<> is not supported: only dense<...> holds its elements in "
 		"the text\n"},
-	{"\"a.b\"() {n = dense<1>} : () -> ()", "1:14: expected ':' and a type behind dense<>\n"},
+	{"\"a.b\"() {n = dense<1>} : () -> ()", "1:14: expected ':' and a type after dense<>\n"},
 	{"\"a.b\"() {n = 18446744073709551616} : () -> ()",
 		"1:14: the number does not fit in 64 bits\n"},
 	{"\"a.b\"() {n = array<// i8: 1\n>} : () -> ()",
-		"1:14: the element type of array<> is one of integers or floats, found ''\n"},
+		"1:14: the element type of array<> must be an integer or a float type, found ''\n"},
 	{"\"a.b\"() {n = array<i8: 1, 300>} : () -> ()",
 		"1:27: expected a number that fits in the element type, found '300'\n"},
 	/* syntax: reading goes on with the next op */
@@ -807,16 +807,16 @@ static const struct wrong {
 	 "return\n}",
 		"1:15: expected a value, a type or ')', found '{'\n5:9: %a is not defined\n"},
 	{"func.func @f() {\n  return\n", "3:1: expected '}', found the end of the text\n"
-					 "1:16: note: it ends this\n"},
+					 "1:16: note: to match this\n"},
 	{"func.func @f() {\n  return\n}\n}\n\"a.b\"(%a) : (i1) -> ()",
 		"4:1: '}' is not expected here\n5:7: %a is not defined\n"},
 	{"\"a.b\"() ({\n^bb0(%x: i1):\n  \"a.b\"() : () -> ()\n^bb1:\n}) : () -> ()",
-		"4:1: '^bb1': a region has one block here, as nothing branches\n"},
+		"4:1: '^bb1': only regions with a single block are supported\n"},
 	{"func.func hidden @f() {\n  return\n}",
 		"1:11: expected public or private, found 'hidden'\n"},
 	{"\"a.b\"() {n = #undefined} : () -> ()", "1:14: #undefined is not defined\n"},
-	{"\"a.b\"() {n = `} : () -> ()", "1:14: '`' means nothing here\n"},
-	{"\"a.b\"() \xff : () -> ()", "1:9: a byte that means nothing here: 0xff\n"},
+	{"\"a.b\"() {n = `} : () -> ()", "1:14: unexpected character '`'\n"},
+	{"\"a.b\"() \xff : () -> ()", "1:9: unexpected byte 0xff\n"},
 };
 
 static void
@@ -848,7 +848,7 @@ zero_bytes(void **state)
 
 	(void)state;
 	assert_null(read_text(bare, sizeof bare - 1, &m));
-	assert_string_equal(m.text, "1:9: a byte that means nothing here: 0x00\n");
+	assert_string_equal(m.text, "1:9: unexpected byte 0x00\n");
 	char *s = read_text(comment, sizeof comment - 1, &m);
 	assert_non_null(s);
 	free(s);

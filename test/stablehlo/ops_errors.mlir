@@ -2,7 +2,7 @@
 // RUN: %dopt -verify-diagnostics -split-input-file %s
 
 func.func @dot_dims(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
-  // expected-error@+1 {{lhs_contracting_dimensions names dim 2 of a tensor with 2 dims}}
+  // expected-error@+1 {{lhs_contracting_dimensions names dim 2 of a tensor of rank 2}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
@@ -26,7 +26,7 @@ func.func @dot_twice(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2xf32> 
 // -----
 
 func.func @dot_result(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<4x2xf32> {
-  // expected-error@+1 {{result 1 is written as tensor<4x2xf32>, but the op makes tensor<2x4xf32>}}
+  // expected-error@+1 {{result 1 has the written type tensor<4x2xf32>, but the op produces tensor<2x4xf32>}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
@@ -34,7 +34,7 @@ func.func @dot_result(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<4x2xf3
 // -----
 
 func.func @conv_features(%a: tensor<1x3x5x5xf32>, %b: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
-  // expected-error@+1 {{images have 3 features, the filters 2 in each of 1 groups}}
+  // expected-error@+1 {{images have 3 features, but the filters have 2 in each of 1 groups}}
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
   return %0 : tensor<1x4x3x3xf32>
 }
@@ -42,7 +42,7 @@ func.func @conv_features(%a: tensor<1x3x5x5xf32>, %b: tensor<4x2x3x3xf32>) -> te
 // -----
 
 func.func @conv_stride(%a: tensor<1x2x5x5xf32>, %b: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
-  // expected-error@+1 {{entry 1 of window_strides is 0, it must be at least 1}}
+  // expected-error@+1 {{entry 1 of window_strides is 0; it must be at least 1}}
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
   return %0 : tensor<1x4x3x3xf32>
 }
@@ -105,7 +105,7 @@ func.func @gather_slice(%a: tensor<4x5xf32>, %i: tensor<2x1xi32>) -> tensor<2x6x
 // -----
 
 func.func @gather_vector(%a: tensor<4x5xf32>, %i: tensor<2x2xi32>) -> tensor<2x5xf32> {
-  // expected-error@+1 {{vectors have 2 entries, 1 dims are indexed}}
+  // expected-error@+1 {{index vectors have 2 entries, but 1 dims are indexed}}
   %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<4x5xf32>, tensor<2x2xi32>) -> tensor<2x5xf32>
   return %0 : tensor<2x5xf32>
 }
@@ -113,7 +113,7 @@ func.func @gather_vector(%a: tensor<4x5xf32>, %i: tensor<2x2xi32>) -> tensor<2x5
 // -----
 
 func.func @scatter_updates(%a: tensor<4x5xf32>, %i: tensor<2x1xi32>, %u: tensor<3x5xf32>) -> tensor<4x5xf32> {
-  // expected-error@+1 {{dim 0 of the updates has size 3, that of the indices is 2}}
+  // expected-error@+1 {{dim 0 of the updates has size 3, but that of the indices is 2}}
   %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %y : tensor<f32>
@@ -143,7 +143,7 @@ func.func @solve(%a: tensor<2x3xf32>, %b: tensor<2x1xf32>) -> tensor<2x1xf32> {
 // -----
 
 func.func @random(%a: tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>) {
-  // expected-error@+1 {{the state should have 2 numbers, it has 3}}
+  // expected-error@+1 {{the state must have 2 numbers, not 3}}
   %0, %1 = stablehlo.rng_bit_generator %a, algorithm = THREE_FRY : (tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>)
   return %0, %1 : tensor<3xui64>, tensor<4xui32>
 }
@@ -151,7 +151,7 @@ func.func @random(%a: tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>) {
 // -----
 
 func.func @hidden_state(%a: tensor<f32>, %s: tensor<1xi64>) -> tensor<4xf32> {
-  // expected-error@+1 {{stablehlo.rng is not supported: its numbers come from a state}}
+  // expected-error@+1 {{stablehlo.rng is not supported: its numbers come from a hidden state}}
   %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

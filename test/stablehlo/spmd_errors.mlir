@@ -14,7 +14,7 @@ module @twice {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_reduce: process 3 is in no group
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_reduce: process 3 is not in any group
 module @left_out attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %r = "stablehlo.all_reduce"(%x) ({
@@ -27,7 +27,7 @@ module @left_out attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: a group has a number beyond the 4 replicas x 1 partitions
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: a group has an index beyond the 4 replicas x 1 partitions
 module @beyond attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<4xf32> {
     %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 7]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<4xf32>
@@ -36,7 +36,7 @@ module @beyond attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: all_gather_dim is 1, the operand has 1 dims
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: all_gather_dim is 1, but the operand has rank 1
 module @dim attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<8xf32> {
     %r = "stablehlo.all_gather"(%x) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2xf32>) -> tensor<8xf32>
@@ -45,7 +45,7 @@ module @dim attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: result 1 is written as tensor<6xf32>, but the op makes tensor<8xf32>
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_gather: result 1 has the written type tensor<6xf32>, but the op produces tensor<8xf32>
 module @written attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<6xf32> {
     %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2xf32>) -> tensor<6xf32>
@@ -54,7 +54,7 @@ module @written attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.reduce_scatter: dim 0 of size 6 does not fall into 4 parts, one a process of a group
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.reduce_scatter: dim 0 of size 6 is not divisible into 4 parts, one for each process of a group
 module @parts attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<6xf32>) -> tensor<1xf32> {
     %r = "stablehlo.reduce_scatter"(%x) ({
@@ -67,7 +67,7 @@ module @parts attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_to_all: split_count is 3, a group has 4 processes
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.all_to_all: split_count is 3, but a group has 4 processes
 module @count attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
     %r = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 3 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<6xf32>) -> tensor<6xf32>
@@ -106,7 +106,7 @@ module @replicas attributes {mhlo.num_replicas = 2 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+2]]:{{[0-9]+}}: error: sdy.mesh: axis 1 of the mesh has no size of 1 to 65536
+// CHECK: [[@LINE+2]]:{{[0-9]+}}: error: sdy.mesh: the size of axis 1 of the mesh must be 1 to 65536
 module @mesh {
   sdy.mesh @mesh = <["x"=0]>
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

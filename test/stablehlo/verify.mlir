@@ -27,7 +27,7 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>) {
 // -----
 // result of another shape
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{result 1 is written as tensor<3x2xf32>, but the op makes tensor<2x3xf32>}}
+  // expected-error@+1 {{result 1 has the written type tensor<3x2xf32>, but the op produces tensor<2x3xf32>}}
   %0 = "stablehlo.abs"(%a) : (tensor<2x3xf32>) -> tensor<3x2xf32>
   func.return
 }
@@ -43,7 +43,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // too few operands
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{takes 2 operands, not 1}}
+  // expected-error@+1 {{expected 2 operands, found 1}}
   %0 = "stablehlo.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
@@ -83,7 +83,7 @@ func.func @main(%a: tensor<2xi32>) {
 // -----
 // compare: no such direction
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{comparison_direction must be EQ, NE, GE, GT, LE or LT, it is LESS}}
+  // expected-error@+1 {{comparison_direction must be EQ, NE, GE, GT, LE or LT, not LESS}}
   %0 = "stablehlo.compare"(%a, %a) {comparison_direction = #stablehlo<comparison_direction LESS>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
   func.return
 }
@@ -107,7 +107,7 @@ func.func @main(%a: tensor<2xi32>) {
 // -----
 // compare: the result is i1
 func.func @main(%a: tensor<2xi32>) {
-  // expected-error@+1 {{result 1 is written as tensor<2xi32>}}
+  // expected-error@+1 {{result 1 has the written type tensor<2xi32>}}
   %0 = "stablehlo.compare"(%a, %a) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
   func.return
 }
@@ -115,7 +115,7 @@ func.func @main(%a: tensor<2xi32>) {
 // -----
 // select: predicate of another type
 func.func @main(%a: tensor<2xi32>) {
-  // expected-error@+1 {{the predicate must be of i1, it is tensor<2xi32>}}
+  // expected-error@+1 {{the predicate must be of i1, not tensor<2xi32>}}
   %0 = "stablehlo.select"(%a, %a, %a) : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
   func.return
 }
@@ -147,7 +147,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) {
 // -----
 // reduce_precision: no exponent
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{exponent_bits must be at least 1, it is 0}}
+  // expected-error@+1 {{exponent_bits must be at least 1, not 0}}
   %0 = "stablehlo.reduce_precision"(%a) {exponent_bits = 0 : i32, mantissa_bits = 3 : i32} : (tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
@@ -163,7 +163,7 @@ func.func @main(%a: tensor<3xi8>) {
 // -----
 // popcnt of floats
 func.func @main(%a: tensor<3xf32>) {
-  // expected-error@+1 {{must be of integers, it is tensor<3xf32>}}
+  // expected-error@+1 {{must be of integers, not tensor<3xf32>}}
   %0 = "stablehlo.popcnt"(%a) : (tensor<3xf32>) -> tensor<3xf32>
   func.return
 }
@@ -193,7 +193,7 @@ func.func @main(%a: tensor<2x2xf32>) {
 // -----
 // constant of another type
 func.func @main() {
-  // expected-error@+1 {{the elements are tensor<2xf32>, the result tensor<3xf32>}}
+  // expected-error@+1 {{the elements are tensor<2xf32>, but the result is tensor<3xf32>}}
   %0 = "stablehlo.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<3xf32>
   func.return
 }
@@ -233,7 +233,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // broadcast: a dim twice
 func.func @main(%a: tensor<2x2xf32>) {
-  // expected-error@+1 {{dim 0 is there twice}}
+  // expected-error@+1 {{dim 0 appears twice}}
   %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 0, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return
 }
@@ -249,7 +249,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // broadcast: sizes that do not fit
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{dim 0 of the operand has size 2, dim 1 of the result 6; only size 1 is repeated}}
+  // expected-error@+1 {{dim 0 of the operand has size 2, but dim 1 of the result has 6; only size 1 can be broadcast}}
   %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<2xf32>) -> tensor<2x6xf32>
   func.return
 }
@@ -257,7 +257,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // reshape: other elements
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{the operand has 6 elements, the result 5}}
+  // expected-error@+1 {{the operand has 6 elements, but the result has 5}}
   %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<5xf32>
   func.return
 }
@@ -273,7 +273,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // reshape: the element type stays
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{written as tensor<6xi32>, but the op makes tensor<6xf32>}}
+  // expected-error@+1 {{written type tensor<6xi32>, but the op produces tensor<6xf32>}}
   %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<6xi32>
   func.return
 }
@@ -281,7 +281,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // transpose: no permutation
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{permutation: dim 0 is there twice}}
+  // expected-error@+1 {{permutation: dim 0 appears twice}}
   %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
   func.return
 }
@@ -289,7 +289,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // transpose: the wrong result
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{but the op makes tensor<3x2xf32>}}
+  // expected-error@+1 {{but the op produces tensor<3x2xf32>}}
   %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
@@ -305,7 +305,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // slice: past the end
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{dim 0 has size 4, 1 to 5 is not inside of it}}
+  // expected-error@+1 {{dim 0 has size 4; the range 1 to 5 is outside of it}}
   %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 1>, limit_indices = array<i64: 5>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
@@ -313,7 +313,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // slice: backwards
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{3 to 1 is not inside of it}}
+  // expected-error@+1 {{the range 3 to 1 is outside of it}}
   %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 3>, limit_indices = array<i64: 1>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<2xf32>
   func.return
 }
@@ -353,7 +353,7 @@ func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
 // -----
 // pad: the wrong result
 func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
-  // expected-error@+1 {{dim 0 becomes 9, the result is written as tensor<8xf32>}}
+  // expected-error@+1 {{dim 0 becomes 9, but the written type of the result is tensor<8xf32>}}
   %0 = "stablehlo.pad"(%a, %v) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 1>} : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
   func.return
 }
@@ -369,7 +369,7 @@ func.func @main(%a: tensor<4xf32>, %v: tensor<f32>) {
 // -----
 // concatenate: sizes that do not fit
 func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>) {
-  // expected-error@+1 {{may differ in dim 0 alone: tensor<2x3xf32> and tensor<2x4xf32>}}
+  // expected-error@+1 {{may only differ in dim 0: tensor<2x3xf32> and tensor<2x4xf32>}}
   %0 = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<4x3xf32>
   func.return
 }
@@ -385,7 +385,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // concatenate: the wrong result
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{but the op makes tensor<4x3xf32>}}
+  // expected-error@+1 {{but the op produces tensor<4x3xf32>}}
   %0 = "stablehlo.concatenate"(%a, %a) {dimension = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
   func.return
 }
@@ -409,7 +409,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // dynamic_slice: too few starts
 func.func @main(%a: tensor<4x4xf32>, %i: tensor<i32>) {
-  // expected-error@+1 {{has 1 starts for 2 dims}}
+  // expected-error@+1 {{has 1 starts for an operand of rank 2}}
   %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2, 2>} : (tensor<4x4xf32>, tensor<i32>) -> tensor<2x2xf32>
   func.return
 }
@@ -417,7 +417,7 @@ func.func @main(%a: tensor<4x4xf32>, %i: tensor<i32>) {
 // -----
 // dynamic_slice: too much
 func.func @main(%a: tensor<4xf32>, %i: tensor<i32>) {
-  // expected-error@+1 {{dim 0 of size 4 has no slice of 5}}
+  // expected-error@+1 {{dim 0 of size 4 cannot have a slice of size 5}}
   %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 5>} : (tensor<4xf32>, tensor<i32>) -> tensor<5xf32>
   func.return
 }
@@ -425,7 +425,7 @@ func.func @main(%a: tensor<4xf32>, %i: tensor<i32>) {
 // -----
 // dynamic_slice: a start that is no integer
 func.func @main(%a: tensor<4xf32>, %i: tensor<f32>) {
-  // expected-error@+1 {{start 0 is tensor<f32>, it must be an integer scalar}}
+  // expected-error@+1 {{start 0 is tensor<f32>; it must be an integer scalar}}
   %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
   func.return
 }
@@ -433,7 +433,7 @@ func.func @main(%a: tensor<4xf32>, %i: tensor<f32>) {
 // -----
 // dynamic_update_slice: too much
 func.func @main(%a: tensor<4xf32>, %u: tensor<5xf32>, %i: tensor<i32>) {
-  // expected-error@+1 {{dim 0 of the update has size 5, that of the operand 4}}
+  // expected-error@+1 {{dim 0 of the update has size 5, but that of the operand is 4}}
   %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4xf32>, tensor<5xf32>, tensor<i32>) -> tensor<4xf32>
   func.return
 }
@@ -441,7 +441,7 @@ func.func @main(%a: tensor<4xf32>, %u: tensor<5xf32>, %i: tensor<i32>) {
 // -----
 // dynamic_update_slice: of another element type
 func.func @main(%a: tensor<4xf32>, %u: tensor<2xi32>, %i: tensor<i32>) {
-  // expected-error@+1 {{the update is tensor<2xi32>, the operand tensor<4xf32>}}
+  // expected-error@+1 {{the update is tensor<2xi32>, but the operand is tensor<4xf32>}}
   %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4xf32>, tensor<2xi32>, tensor<i32>) -> tensor<4xf32>
   func.return
 }
@@ -449,7 +449,7 @@ func.func @main(%a: tensor<4xf32>, %u: tensor<2xi32>, %i: tensor<i32>) {
 // -----
 // a shape that an input decides
 func.func @main(%a: tensor<4xf32>, %s: tensor<2xi32>) {
-  // expected-error@+1 {{a shape that no constant decides}}
+  // expected-error@+1 {{a shape that is not constant}}
   %0 = "stablehlo.dynamic_reshape"(%a, %s) : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
   func.return
 }
@@ -465,7 +465,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // tuple of other types
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{operand 1 is tensor<4xf32>, item 0 tensor<3xf32>}}
+  // expected-error@+1 {{operand 1 is tensor<4xf32>, but item 0 is tensor<3xf32>}}
   %0 = "stablehlo.tuple"(%a) : (tensor<4xf32>) -> tuple<tensor<3xf32>>
   func.return
 }
@@ -473,7 +473,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // custom call that nobody knows
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{what @mystery does is not known here}}
+  // expected-error@+1 {{the target @mystery is unknown}}
   %0 = "stablehlo.custom_call"(%a) {call_target_name = "mystery"} : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
@@ -482,7 +482,7 @@ func.func @main(%a: tensor<4xf32>) {
 // while: how often depends on an input
 func.func @main(%n: tensor<i32>) {
   %c = stablehlo.constant dense<1> : tensor<i32>
-  // expected-error@+1 {{how often it runs depends on an input}}
+  // expected-error@+1 {{with a trip count that depends on an input}}
   %0 = "stablehlo.while"(%n) ({
   ^bb0(%x: tensor<i32>):
     %p = "stablehlo.compare"(%x, %c) {comparison_direction = #stablehlo<comparison_direction GT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -499,7 +499,7 @@ func.func @main(%n: tensor<i32>) {
 // while: for ever
 func.func @main() {
   %c = stablehlo.constant dense<true> : tensor<i1>
-  // expected-error@+1 {{unrolled it has more than}}
+  // expected-error@+1 {{with more than}}
   %0 = "stablehlo.while"(%c) ({
   ^bb0(%x: tensor<i1>):
     stablehlo.return %x : tensor<i1>
@@ -514,7 +514,7 @@ func.func @main() {
 // -----
 // while: a condition that is no i1
 func.func @main(%n: tensor<i32>) {
-  // expected-error@+1 {{the condition must be tensor<i1>, it is tensor<i32>}}
+  // expected-error@+1 {{the condition must be tensor<i1>, not tensor<i32>}}
   %0 = "stablehlo.while"(%n) ({
   ^bb0(%x: tensor<i32>):
     stablehlo.return %x : tensor<i32>
@@ -528,7 +528,7 @@ func.func @main(%n: tensor<i32>) {
 // -----
 // if: branches of other types
 func.func @main(%p: tensor<i1>, %a: tensor<2xf32>, %b: tensor<3xf32>) {
-  // expected-error@+1 {{value 1 of region 2 is tensor<3xf32>, the result tensor<2xf32>}}
+  // expected-error@+1 {{value 1 of region 2 is tensor<3xf32>, but the result is tensor<2xf32>}}
   %0 = "stablehlo.if"(%p) ({
     stablehlo.return %a : tensor<2xf32>
   }, {
@@ -540,7 +540,7 @@ func.func @main(%p: tensor<i1>, %a: tensor<2xf32>, %b: tensor<3xf32>) {
 // -----
 // case: an index of another type
 func.func @main(%p: tensor<i64>, %a: tensor<2xf32>) {
-  // expected-error@+1 {{the index must be tensor<i32>, it is tensor<i64>}}
+  // expected-error@+1 {{the index must be tensor<i32>, not tensor<i64>}}
   %0 = "stablehlo.case"(%p) ({
     stablehlo.return %a : tensor<2xf32>
   }) : (tensor<i64>) -> tensor<2xf32>
@@ -558,7 +558,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // an op that is misspelt
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{stablehlo.ad is not supported: there is no such op here; did you mean 'stablehlo.add'?}}
+  // expected-error@+1 {{stablehlo.ad is not supported: unknown op; did you mean 'stablehlo.add'?}}
   %0 = "stablehlo.ad"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
@@ -586,7 +586,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // more dims than there are
 func.func @main(%a: tensor<1xf32>) {
-  // expected-error@+1 {{a tensor of 9 dims; 8 are the most}}
+  // expected-error@+1 {{a tensor of rank 9; the largest rank is 8}}
   %0 = "stablehlo.reshape"(%a) : (tensor<1xf32>) -> tensor<1x1x1x1x1x1x1x1x1xf32>
   func.return
 }

@@ -88,7 +88,8 @@ import_bitcast(struct import *im, const struct mlir_op *op, const struct import_
 	struct ir_value *v = in[0].value;
 
 	if (have != want && im->pointwise)
-		return import_unsupported(im, op, "of another width, element by element");
+		return import_unsupported(
+			im, op, "to another width in a region that is applied to each element");
 	if (have == want) {
 		v = same_width(im, v, to);
 	} else if (have < want) {

@@ -102,7 +102,7 @@ check_operand(struct import *im, const struct import_row *row, const struct mlir
 	if (kind == 'x')
 		return true;
 	if (!v->type || v->type->kind != MLIR_TENSOR)
-		return import_error(im, op, "operand %u must be a tensor, it is %s", i + 1,
+		return import_error(im, op, "operand %u must be a tensor, not %s", i + 1,
 			v->type ? v->type->text : "a token");
 	if (v->type->dtype < 0)
 		return import_unsupported_form(im, op, "tensors of %s", v->type->element);
@@ -125,8 +125,8 @@ check_operands(struct import *im, const struct import_row *row, const struct mli
 	bool open = last == '*' || last == '+';
 
 	if (op->noperands < fixed || (!open && op->noperands > fixed))
-		return import_error(im, op, "takes %s%u operand%s, not %u", open ? "at least " : "",
-			fixed, plural(fixed), op->noperands);
+		return import_error(im, op, "expected %s%u operand%s, found %u",
+			open ? "at least " : "", fixed, plural(fixed), op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		char kind = i < fixed ? letters[i] : letters[n - 2];
 		if (!check_operand(im, row, op, kind, i, &in[i]))
@@ -140,10 +140,10 @@ static bool
 check_op(struct import *im, const struct import_row *row, const struct mlir_op *op)
 {
 	if (row->results >= 0 && op->nresults != (uint32_t)row->results)
-		return import_error(im, op, "has %d result%s, not %u", row->results,
+		return import_error(im, op, "expected %d result%s, found %u", row->results,
 			plural((uint32_t)row->results), op->nresults);
 	if (row->regions >= 0 && op->nregions != (uint32_t)row->regions)
-		return import_error(im, op, "has %d region%s, not %u", row->regions,
+		return import_error(im, op, "expected %d region%s, found %u", row->regions,
 			plural((uint32_t)row->regions), op->nregions);
 	for (uint32_t i = 0; i < op->nresults; i++) {
 		const struct mlir_type *t = op->result[i].type;
@@ -151,7 +151,8 @@ check_op(struct import *im, const struct import_row *row, const struct mlir_op *
 			return import_unsupported_form(im, op, "tensors of %s", t->element);
 		if (t->kind == MLIR_TENSOR && t->rank > IR_MAX_RANK)
 			return import_unsupported_form(im, op,
-				"a tensor of %d dims; %d are the most", t->rank, IR_MAX_RANK);
+				"a tensor of rank %d; the largest rank is %d", t->rank,
+				IR_MAX_RANK);
 	}
 	return true;
 }
@@ -190,8 +191,9 @@ check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct imp
 	}
 	v->type = import_local_type(
 		im, (enum ir_dtype)have->dtype, have->rank - lead, have->dim + lead);
-	return fits || import_error(im, op, "result %u is written as %s, but the op makes %s",
-			       i + 1, written->text, v->type->text);
+	return fits ||
+	       import_error(im, op, "result %u has the written type %s, but the op produces %s",
+		       i + 1, written->text, v->type->text);
 }
 
 /* Nothing is computed where all results are empty. */
@@ -224,7 +226,7 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 		return true;
 	}
 	if (im->pointwise && !works_pointwise(row))
-		return import_unsupported(im, op, "in a region that is applied element by element");
+		return import_unsupported(im, op, "in a region that is applied to each element");
 	return row->function ? row->function(im, op, in, out) : import_point(im, row, op, in, out);
 }
 
@@ -233,7 +235,7 @@ unknown_op(struct import *im, const struct mlir_op *op)
 {
 	char *near = import_suggest(NULL, op->name);
 
-	import_unsupported_form(im, op, "there is no such op here%s", near);
+	import_unsupported_form(im, op, "unknown op%s", near);
 	talloc_free(near);
 	return false;
 }
@@ -273,8 +275,7 @@ import_op(struct import *im, const struct mlir_op *op)
 
 	if (++im->nops > IMPORT_MAX_OPS)
 		return import_error(im, op,
-			"the program has more than %d ops, calls and loops "
-			"counted each time",
+			"the program has more than %d ops, calls and loops counted each time",
 			IMPORT_MAX_OPS);
 	if (op->noperands > SMALL || op->nresults > SMALL) {
 		scratch = talloc_new(NULL);
@@ -320,7 +321,7 @@ import_block(struct import *im, const struct mlir_op *op, const struct mlir_bloc
 			plural(last->noperands), nout);
 	for (const struct mlir_op *o = b->first; o != last; o = o->next) {
 		if (is_return(o))
-			return import_error(im, o, "stands before the end of its region");
+			return import_error(im, o, "must be the last op of its region");
 		if (!import_op(im, o))
 			return false;
 	}

@@ -336,8 +336,8 @@ import_reduce_scatter(struct import *im, const struct mlir_op *op, const struct 
 		const int64_t size = in[i].type->dim[dim];
 		if (size % g.size)
 			return import_error(im, op,
-				"dim %d of size %" PRId64 " does not fall into %" PRId64
-				" parts, one a process of a group",
+				"dim %d of size %" PRId64 " is not divisible into %" PRId64
+				" parts, one for each process of a group",
 				dim, size, g.size);
 		if (g.regular && g.ordered) {
 			struct ir_value *x = reduce_scatter_axes(im, op, v, g.axes, dim);

@@ -26,10 +26,10 @@ collective_dim(struct import *im, const struct mlir_op *op, const struct import_
 		return false;
 	if (d < 0 || d >= rank)
 		return import_error(
-			im, op, "%s is %" PRId64 ", the operand has %d dims", name, d, rank);
+			im, op, "%s is %" PRId64 ", but the operand has rank %d", name, d, rank);
 	for (uint32_t i = 1; i < op->noperands; i++)
 		if (in[i].type->rank <= d)
-			return import_error(im, op, "%s is %" PRId64 ", operand %u has %d dims",
+			return import_error(im, op, "%s is %" PRId64 ", but operand %u has rank %d",
 				name, d, i + 1, in[i].type->rank);
 	*dim = (int)d;
 	return true;
@@ -86,7 +86,7 @@ collective_complete(struct import *im, const struct mlir_op *op, struct ir_value
 {
 	for (int64_t p = 0; p < spmd_processes(im); p++)
 		if (!row[p])
-			return import_error(im, op, "process %" PRId64 " is in no group", p);
+			return import_error(im, op, "process %" PRId64 " is not in any group", p);
 	return true;
 }
 
@@ -110,6 +110,6 @@ collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes)
 	if (n <= IR_MAX_RANK)
 		return spmd_reshape(im, x, size, n);
 	diag_error(im->diag, im->builder.loc,
-		"a value over the mesh has %d dims; at most %d are possible", n, IR_MAX_RANK);
+		"a value over the mesh has rank %d; the largest rank is %d", n, IR_MAX_RANK);
 	return NULL;
 }

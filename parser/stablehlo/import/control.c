@@ -52,8 +52,9 @@ check_carried(struct import *im, const struct mlir_op *op, const struct import_v
 		for (uint32_t i = 0; i < b->nargs; i++)
 			if (!import_same_type(b->arg[i].type, in[i].type))
 				return import_error(im, op,
-					"argument %u of region %d is %s, operand %u %s", i + 1,
-					r + 1, b->arg[i].type->text, i + 1, in[i].type->text);
+					"argument %u of region %d is %s, but operand %u is %s",
+					i + 1, r + 1, b->arg[i].type->text, i + 1,
+					in[i].type->text);
 	}
 	if (op->nresults != op->noperands)
 		return import_error(
@@ -64,8 +65,8 @@ check_carried(struct import *im, const struct mlir_op *op, const struct import_v
 			last ? last->noperands : 0, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++)
 		if (!import_same_type(last->operand[i]->type, in[i].type))
-			return import_error(im, last, "value %u is %s, the loop carries %s", i + 1,
-				last->operand[i]->type->text, in[i].type->text);
+			return import_error(im, last, "value %u is %s, but the loop carries %s",
+				i + 1, last->operand[i]->type->text, in[i].type->text);
 	return true;
 }
 
@@ -102,11 +103,11 @@ condition(struct import *im, const struct mlir_op *op, const struct import_value
 	if (!import_block(im, op, &op->region[0], &c, 1))
 		return -1;
 	if (c.type->kind != MLIR_TENSOR || c.type->dtype != IR_bool || c.type->rank) {
-		import_error(im, op, "the condition must be tensor<i1>, it is %s", c.type->text);
+		import_error(im, op, "the condition must be tensor<i1>, not %s", c.type->text);
 		return -1;
 	}
 	if (import_known_ints(im, &c, &go, 1) != 1) {
-		import_unsupported(im, op, "how often it runs depends on an input");
+		import_unsupported(im, op, "with a trip count that depends on an input");
 		return -1;
 	}
 	drop_behind(im->builder.block, last);
@@ -146,8 +147,8 @@ import_while(struct import *im, const struct mlir_op *op, const struct import_va
 		for (uint32_t i = 0; i < n; i++)
 			settle(im, &out[i]);
 		if (im->nops - before > IMPORT_MAX_UNROLLED)
-			return import_unsupported_form(
-				im, op, "unrolled it has more than %d ops", IMPORT_MAX_UNROLLED);
+			return import_unsupported_form(im, op,
+				"with more than %d ops after unrolling", IMPORT_MAX_UNROLLED);
 	}
 }
 
@@ -166,9 +167,9 @@ branch(struct import *im, const struct mlir_op *op, uint32_t r, struct import_va
 			b->last ? b->last->noperands : 0, op->nresults);
 	for (uint32_t i = 0; i < op->nresults; i++)
 		if (!import_same_type(b->last->operand[i]->type, op->result[i].type))
-			return import_error(im, op, "value %u of region %u is %s, the result %s",
-				i + 1, r + 1, b->last->operand[i]->type->text,
-				op->result[i].type->text);
+			return import_error(im, op,
+				"value %u of region %u is %s, but the result is %s", i + 1, r + 1,
+				b->last->operand[i]->type->text, op->result[i].type->text);
 	return import_block(im, op, b, out, (int)op->nresults);
 }
 
@@ -180,7 +181,8 @@ choose(struct import *im, const struct mlir_op *op, const struct import_value *t
 	for (uint32_t i = 0; i < op->nresults; i++) {
 		struct import_value pick[3] = {*take, yes[i], out[i]};
 		if (yes[i].nitems)
-			return import_unsupported(im, op, "tuples of a branch that an input picks");
+			return import_unsupported(
+				im, op, "tuples from a branch that is selected by an input");
 		if (!yes[i].value || !out[i].value || yes[i].value == out[i].value)
 			continue; /* a token, nothing, or the same */
 		out[i].value = import_build_point(im, OP_select, pick, 3, NULL, 0, &out[i].varies);
@@ -223,7 +225,7 @@ import_if(struct import *im, const struct mlir_op *op, const struct import_value
 
 	if (in[0].type->dtype != IR_bool || in[0].type->rank)
 		return import_error(
-			im, op, "the predicate must be tensor<i1>, it is %s", in[0].type->text);
+			im, op, "the predicate must be tensor<i1>, not %s", in[0].type->text);
 	/* Region 0 where it holds: index 0. */
 	index.value =
 		import_build_convert(im, ir_build1(&im->builder, OP_not, in[0].value), IR_i32);
@@ -236,7 +238,7 @@ import_case(struct import *im, const struct mlir_op *op, const struct import_val
 {
 	if (in[0].type->dtype != IR_i32 || in[0].type->rank)
 		return import_error(
-			im, op, "the index must be tensor<i32>, it is %s", in[0].type->text);
+			im, op, "the index must be tensor<i32>, not %s", in[0].type->text);
 	if (!op->nregions)
 		return import_error(im, op, "has no branches");
 	return branches(im, op, &in[0], out);
@@ -255,7 +257,7 @@ import_tuple(struct import *im, const struct mlir_op *op, const struct import_va
 		return import_error(im, op, "makes a tuple of %u, not %s", op->noperands, t->text);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		if (!import_same_type(in[i].type, t->item[i]))
-			return import_error(im, op, "operand %u is %s, item %u %s", i + 1,
+			return import_error(im, op, "operand %u is %s, but item %u is %s", i + 1,
 				in[i].type->text, i, t->item[i]->text);
 		item[i] = in[i];
 	}
@@ -271,12 +273,13 @@ import_tuple_element(struct import *im, const struct mlir_op *op, const struct i
 
 	if (in[0].type->kind != MLIR_TUPLE)
 		return import_error(
-			im, op, "the operand must be a tuple, it is %s", in[0].type->text);
+			im, op, "the operand must be a tuple, not %s", in[0].type->text);
 	if (!a || a->kind != MLIR_INT || a->i < 0 || a->i >= in[0].nitems)
 		return import_error(im, op, "index must be one of the %u items", in[0].nitems);
 	if (!import_same_type(in[0].item[a->i].type, op->result[0].type))
-		return import_error(im, op, "item %" PRId64 " is %s, the result is written as %s",
-			a->i, in[0].item[a->i].type->text, op->result[0].type->text);
+		return import_error(im, op,
+			"item %" PRId64 " is %s, but the written type of the result is %s", a->i,
+			in[0].item[a->i].type->text, op->result[0].type->text);
 	out[0] = in[0].item[a->i];
 	return true;
 }
@@ -288,7 +291,7 @@ import_token(struct import *im, const struct mlir_op *op, const struct import_va
 	(void)in;
 	if (op->result[0].type->kind != MLIR_OTHER)
 		return import_error(
-			im, op, "the result must be a token, it is %s", op->result[0].type->text);
+			im, op, "the result must be a token, not %s", op->result[0].type->text);
 	out[0] = (struct import_value){.type = op->result[0].type};
 	return true;
 }
@@ -313,7 +316,7 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 	const struct mlir_attr *a = mlir_attr_find(op, "call_target_name");
 
 	if (!a || (a->kind != MLIR_STRING && a->kind != MLIR_SYMBOL))
-		return import_error(im, op, "call_target_name must name what is called");
+		return import_error(im, op, "call_target_name must name the target");
 	bool ok = false;
 	if (spmd_custom_call(im, op, in, out, &ok))
 		return ok;
@@ -327,9 +330,9 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 				t->results == 1 ? "" : "s");
 		for (uint32_t k = 0; k < op->noperands; k++)
 			if (in[k].type->kind != MLIR_TENSOR)
-				return import_error(im, op, "operand %u must be a tensor, it is %s",
+				return import_error(im, op, "operand %u must be a tensor, not %s",
 					k + 1, in[k].type->text);
 		return t->function(im, op, in, out);
 	}
-	return import_unsupported_form(im, op, "what @%s does is not known here", a->s);
+	return import_unsupported_form(im, op, "the target @%s is unknown", a->s);
 }

@@ -24,7 +24,7 @@ take_side(struct convolution *c, const struct mlir_attr *dict, const char *first
 	for (int i = 0; i < 2; i++) {
 		if (dim[i] < 0 || dim[i] >= rank || dims_has(&rest, dim[i]) || dim[0] == dim[1])
 			return import_error(c->im, c->op,
-				"%s is %" PRId64 ", which is no dim or one that is named twice",
+				"%s is %" PRId64 ", which is not a dim or is named twice",
 				i ? second : first, dim[i]);
 		out[i] = (int)dim[i];
 	}
@@ -43,11 +43,11 @@ take_dimension_numbers(struct convolution *c, const struct import_value *in)
 		return import_error(c->im, c->op, "has no dimension_numbers");
 	if (in[1].type->rank != rank || c->op->result[0].type->rank != rank)
 		return import_error(c->im, c->op,
-			"images, filters and result have %d, %d and %d dims", rank,
+			"images, filters and result have ranks %d, %d and %d", rank,
 			in[1].type->rank, c->op->result[0].type->rank);
 	if (rank < 2)
-		return import_error(
-			c->im, c->op, "images have %d dims, not batch and features", rank);
+		return import_error(c->im, c->op,
+			"images have rank %d; expected at least the batch and feature dims", rank);
 	c->rank = rank - 2;
 	return take_side(c, dict, "input_batch_dimension", "input_feature_dimension",
 		       "input_spatial_dimensions", rank, c->image_dim) &&
@@ -91,16 +91,16 @@ check_groups(struct convolution *c, int64_t n, int64_t features)
 			c->im, c->op, "feature_group_count and batch_group_count are both above 1");
 	if (n % c->batch_groups)
 		return import_error(c->im, c->op,
-			"batch_group_count %" PRId64 " does not divide the batch, %" PRId64,
+			"batch_group_count %" PRId64 " does not divide the batch size %" PRId64,
 			c->batch_groups, n);
 	if (features != c->channels * c->groups)
 		return import_error(c->im, c->op,
-			"images have %" PRId64 " features, the filters %" PRId64
+			"images have %" PRId64 " features, but the filters have %" PRId64
 			" in each of %" PRId64 " groups",
 			features, c->channels, c->groups);
 	if (c->filters % (c->groups * c->batch_groups))
 		return import_error(c->im, c->op,
-			"the %" PRId64 " output features do not fall into %" PRId64 " groups",
+			"the %" PRId64 " output features are not divisible into %" PRId64 " groups",
 			c->filters, c->groups * c->batch_groups);
 	c->n = n / c->batch_groups;
 	return true;
@@ -143,7 +143,7 @@ conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 		c->padded[d] = c->low[d] + size + c->high[d];
 		if (c->padded[d] < 0)
 			return import_error(im, op,
-				"padding cuts off more than the size %" PRId64 " of spatial dim %d",
+				"padding crops more than the size %" PRId64 " of spatial dim %d",
 				size, d);
 		c->out[d] = c->padded[d] < reach ? 0 : (c->padded[d] - reach) / c->stride[d] + 1;
 	}
@@ -227,9 +227,9 @@ import_convolution(struct import *im, const struct mlir_op *op, const struct imp
 		const int n = in[0].type->rank - 2;
 		const struct mlir_type *t = in[2].type;
 		if (n < 0 || t->rank != 2 || t->dim[0] != n || t->dim[1] != 2)
-			return import_error(im, op, "d_padding should be %d x 2", n > 0 ? n : 0);
+			return import_error(im, op, "d_padding must be %d x 2", n > 0 ? n : 0);
 		if (!take_known(im, &in[2], 2 * n, given))
-			return import_unsupported(im, op, "padding that no constant decides");
+			return import_unsupported(im, op, "padding that is not constant");
 	}
 	return conv_take(&c, im, op, in, dynamic ? given : NULL) && build_convolution(&c, in, out);
 }

@@ -14,13 +14,13 @@ check_starts(struct import *im, const struct mlir_op *op, const struct import_va
 	uint32_t from, int rank)
 {
 	if (op->noperands - from != (uint32_t)rank)
-		return import_error(
-			im, op, "has %u starts for %d dims", op->noperands - from, rank);
+		return import_error(im, op, "has %u starts for an operand of rank %d",
+			op->noperands - from, rank);
 	for (uint32_t i = from; i < op->noperands; i++) {
 		const struct mlir_type *t = in[i].type;
 		enum ir_dclass c = ir_dtype_class((enum ir_dtype)t->dtype);
 		if (t->rank || c == IR_FLOAT || c == IR_BOOL)
-			return import_error(im, op, "start %u is %s, it must be an integer scalar",
+			return import_error(im, op, "start %u is %s; it must be an integer scalar",
 				i - from, t->text);
 		if (t->dtype != in[from].type->dtype)
 			return import_error(im, op, "starts %d and %u differ: %s and %s", 0,
@@ -169,13 +169,12 @@ import_dynamic_slice(struct import *im, const struct mlir_op *op, const struct i
 	for (int i = 0; i < t->rank; i++)
 		if (size[i] < 0 || size[i] > t->dim[i])
 			return import_error(im, op,
-				"dim %d of size %" PRId64 " has no slice of %" PRId64, i, t->dim[i],
-				size[i]);
+				"dim %d of size %" PRId64 " cannot have a slice of size %" PRId64,
+				i, t->dim[i], size[i]);
 		else if (!size[i])
 			return import_error(im, op,
-				"dim %d of the result is empty, it is written as "
-				"%s",
-				i, op->result[0].type->text);
+				"dim %d of the result is empty, but its written type is %s", i,
+				op->result[0].type->text);
 	out[0] = slice(im, &in[0], in + 1, size);
 	out[0].type = op->result[0].type;
 	return out[0].value != NULL;
@@ -267,12 +266,13 @@ import_dynamic_update(struct import *im, const struct mlir_op *op, const struct 
 	const struct mlir_type *t = in[0].type, *u = in[1].type;
 
 	if (u->rank != t->rank || u->dtype != t->dtype)
-		return import_error(im, op, "the update is %s, the operand %s", u->text, t->text);
+		return import_error(
+			im, op, "the update is %s, but the operand is %s", u->text, t->text);
 	for (int i = 0; i < t->rank; i++)
 		if (u->dim[i] > t->dim[i])
 			return import_error(im, op,
 				"dim %d of the update has size %" PRId64
-				", that of the operand %" PRId64,
+				", but that of the operand is %" PRId64,
 				i, u->dim[i], t->dim[i]);
 	if (!check_starts(im, op, in, 2, t->rank))
 		return false;

@@ -102,7 +102,7 @@ exchange(struct import *im, struct import_value v, uint32_t axes, int from, int 
 
 	if (lead + group + v.type->rank > IR_MAX_RANK) {
 		diag_error(im->diag, im->builder.loc,
-			"what is exchanged has %d dims on the way; at most %d are possible",
+			"the exchange needs a tensor of rank %d; the largest rank is %d",
 			lead + group + v.type->rank, IR_MAX_RANK);
 		return NULL;
 	}
@@ -179,7 +179,7 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 		return false;
 	if (count != g.size)
 		return import_error(im, op,
-			"split_count is %" PRId64 ", a group has %" PRId64 " processes", count,
+			"split_count is %" PRId64 ", but a group has %" PRId64 " processes", count,
 			g.size);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		struct import_value v = in[i];
@@ -188,7 +188,8 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 				im, op, "a group has fewer than %" PRId64 " processes", count);
 		if (in[i].type->dim[from] % count)
 			return import_error(im, op,
-				"dim %d of size %" PRId64 " does not fall into %" PRId64 " parts",
+				"dim %d of size %" PRId64 " is not divisible into %" PRId64
+				" parts",
 				from, in[i].type->dim[from], count);
 		if (g.regular && g.ordered) {
 			if (!spmd_vary(im, &v, g.axes) ||

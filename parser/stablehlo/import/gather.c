@@ -27,7 +27,7 @@ take_attributes(struct index *x, const struct import_value *in, struct dims *off
 	if (x->op->noperands == 3) {
 		if (!take_known(x->im, &in[2], rank, x->window))
 			return import_unsupported(
-				x->im, x->op, "slice sizes that no constant decides");
+				x->im, x->op, "slice sizes that are not constant");
 	} else if (!mlir_attr_find(x->op, "slice_sizes") && rank) {
 		return import_error(x->im, x->op, "has no slice_sizes");
 	} else if (!take_list(x->im, x->op, "slice_sizes", rank, 0, 1, x->window)) {
@@ -48,7 +48,7 @@ check_offset(const struct index *x, const struct dims *offset)
 	for (int i = 0; i < offset->n; i++)
 		if (offset->dim[i] >= x->nbatch + kept)
 			return import_error(x->im, x->op,
-				"offset_dims names dim %" PRId64 " of a result with %d dims",
+				"offset_dims names dim %" PRId64 " of a result of rank %d",
 				offset->dim[i], x->nbatch + kept);
 	return true;
 }
@@ -123,7 +123,7 @@ import_index_select(struct import *im, const struct mlir_op *op, const struct im
 			batch, rank, irank);
 	if (ir_dtype_class((enum ir_dtype)in[1].type->dtype) == IR_FLOAT ||
 		in[1].type->dtype == IR_bool)
-		return import_error(im, op, "indices should be integers");
+		return import_error(im, op, "indices must be integers");
 	for (int d = 0; d < batch; d++)
 		if (in[0].type->dim[d] != in[1].type->dim[d])
 			return import_error(im, op,

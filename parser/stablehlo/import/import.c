@@ -42,7 +42,7 @@ read_functions(struct import *im, const struct mlir_op *module)
 			continue;
 		const char *name = ir_name(im->module->ctx, function_name(op));
 		if (ptr_map_get(im->funcs, name))
-			return import_error(im, op, "there is another function @%s", name);
+			return import_error(im, op, "function @%s is defined twice", name);
 		if (op->nregions != 1)
 			return import_error(im, op, "@%s has no body", name);
 		ptr_map_set(im->funcs, name, op);
@@ -109,9 +109,8 @@ check_call(struct import *im, const struct mlir_op *op, const struct mlir_op *fu
 				b->arg[i].type->text, in[i].type->text ? in[i].type->text : "this");
 	if (im->depth >= IMPORT_MAX_CALLS)
 		return import_error(im, op,
-			"@%s: calls more than %d deep, or a function that "
-			"calls itself",
-			name, IMPORT_MAX_CALLS);
+			"@%s: calls more than %d deep, or a function that calls itself", name,
+			IMPORT_MAX_CALLS);
 	return true;
 }
 
@@ -195,8 +194,8 @@ make_update(struct import *im, const struct step *s, uint32_t i)
 		return true;
 	if (pair[1].varies & ~pair[0].varies)
 		return import_error(im, s->func,
-			"argument %u is the same in all processes, but result %d, its next value, "
-			"is not",
+			"argument %u is the same in all processes, but its "
+			"next value, result %d, is not",
 			i, s->carried[i]);
 	import_align(im, pair, 2, true);
 	pair[1].value = spmd_split_as(im, pair[1].value, pair[0].value);

@@ -15,7 +15,7 @@ check_sizes(struct index *x)
 				x->window[d], d, x->table->dim[d]);
 		if (!index_is_kept(x, d) && x->window[d] > 1)
 			return import_error(x->im, x->op,
-				"dim %d is left out, but slices have size %" PRId64 " along it", d,
+				"dim %d is collapsed, but slices have size %" PRId64 " along it", d,
 				x->window[d]);
 	}
 	return true;
@@ -26,24 +26,25 @@ check_batching(struct index *x)
 {
 	if (x->table_batch.n != x->index_batch.n)
 		return import_error(x->im, x->op,
-			"%d batching dims of the operand, %d of the indices", x->table_batch.n,
-			x->index_batch.n);
+			"the operand has %d batching dims, but the indices have %d",
+			x->table_batch.n, x->index_batch.n);
 	for (int i = 0; i < x->table_batch.n; i++) {
 		const int64_t a = x->table_batch.dim[i], b = x->index_batch.dim[i];
 		if (b == x->vector_dim)
 			return import_error(x->im, x->op,
-				"dim %" PRId64 " of the indices is batching and has the vectors",
+				"dim %" PRId64
+				" of the indices is both a batching dim and index_vector_dim",
 				b);
 		if (x->table->dim[a] != x->indices->dim[b])
 			return import_error(x->im, x->op,
 				"batching dim %" PRId64 " of the operand has size %" PRId64
-				", dim %" PRId64 " of the indices %" PRId64,
+				", but dim %" PRId64 " of the indices has %" PRId64,
 				a, x->table->dim[a], b, x->indices->dim[b]);
 	}
 	return take_disjoint(x->im, x->op, &x->collapsed, &x->table_batch,
-		       "the batching dims and those that are left out") &&
+		       "the batching dims and the collapsed dims") &&
 	       take_disjoint(x->im, x->op, &x->map, &x->table_batch,
-		       "the batching dims and those that vectors index");
+		       "the batching dims and the indexed dims");
 }
 
 bool
@@ -53,16 +54,17 @@ index_check(struct index *x)
 
 	if (ir_dtype_class((enum ir_dtype)x->indices->dtype) == IR_FLOAT ||
 		x->indices->dtype == IR_bool)
-		return import_error(x->im, x->op, "indices should be integers, they are %s",
-			x->indices->element);
+		return import_error(
+			x->im, x->op, "indices must be integers, not %s", x->indices->element);
 	if (x->vector_dim < 0 || x->vector_dim > rank)
 		return import_error(x->im, x->op,
-			"index_vector_dim is %" PRId64 ", the indices have %d dims", x->vector_dim,
-			rank);
+			"index_vector_dim is %" PRId64 ", but the indices have rank %d",
+			x->vector_dim, rank);
 	const int64_t entries = x->vector_dim == rank ? 1 : x->indices->dim[x->vector_dim];
 	if (entries != x->map.n)
 		return import_error(x->im, x->op,
-			"vectors have %" PRId64 " entries, %d dims are indexed", entries, x->map.n);
+			"index vectors have %" PRId64 " entries, but %d dims are indexed", entries,
+			x->map.n);
 	x->nbatch = 0;
 	for (int d = 0; d < rank; d++)
 		if (d != x->vector_dim)
@@ -130,7 +132,7 @@ sort_dims(struct index *x, bool clamp, bool *looked_up)
 		x->nnumbers += looked_up[d];
 	}
 	if (any < 0)
-		return import_unsupported(x->im, x->op, "no dim that vectors could index");
+		return import_unsupported(x->im, x->op, "no dims that can be indexed");
 	if (!x->nnumbers) {
 		looked_up[any] = true;
 		x->nnumbers = 1;
@@ -146,7 +148,7 @@ sort_dims(struct index *x, bool clamp, bool *looked_up)
 	if (x->lead + x->nbatch + x->npositions + x->nwhole > IR_MAX_RANK)
 		return import_unsupported(x->im, x->op, "more than 8 dims of indices and slices");
 	if (x->nnumbers > 7)
-		return import_unsupported(x->im, x->op, "more than 7 dims that are looked up");
+		return import_unsupported(x->im, x->op, "more than 7 indexed dims");
 	return true;
 }
 

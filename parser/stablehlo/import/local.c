@@ -86,7 +86,7 @@ check_sizes(struct import *im, const struct mlir_op *op, const struct mlir_type 
 
 	for (int i = 0; i < t->rank; i++) {
 		if (t->dim[i] < 0)
-			return import_unsupported(im, op, "a size that no constant decides");
+			return import_unsupported(im, op, "a size that is not a constant");
 		if (t->dim[i] > 0 && elements > most / t->dim[i])
 			return import_unsupported_form(
 				im, op, "a tensor of more than 2^%d elements", IMPORT_MAX_BITS);
@@ -117,8 +117,8 @@ import_type(struct import *im, const struct mlir_op *op, const struct mlir_type 
 			type.dim[type.rank++] = m->axis[a].size;
 		}
 	if (t->rank + type.rank > IR_MAX_RANK) {
-		import_unsupported_form(im, op, "a tensor of %d dims%s; %d are the most",
-			t->rank + type.rank, type.rank ? " with those of the processes" : "",
+		import_unsupported_form(im, op, "a tensor of rank %d%s; the largest rank is %d",
+			t->rank + type.rank, type.rank ? " with the dims of the processes" : "",
 			IR_MAX_RANK);
 		return NULL;
 	}
@@ -206,7 +206,7 @@ import_dense(struct import *im, const struct mlir_op *op, const struct mlir_dens
 	if (!type)
 		return NULL;
 	if (d->complex || d->is_float != real || (!d->splat && d->n != ir_type_elements(type))) {
-		import_error(im, op, "elements that are none of %s", d->type->text);
+		import_error(im, op, "elements that do not fit type %s", d->type->text);
 		return NULL;
 	}
 	_Static_assert(sizeof(union cell) == sizeof *d->number, "numbers are cells");
@@ -246,7 +246,7 @@ spread(struct import *im, const struct import_value *v, uint32_t all, int pad)
 		return v->value;
 	if (__builtin_popcount(all) + pad + local_rank(v) > IR_MAX_RANK) {
 		diag_error(im->diag, im->builder.loc,
-			"more than %d dims with those of the processes", IR_MAX_RANK);
+			"a rank of more than %d with the dims of the processes", IR_MAX_RANK);
 		im->failed = im->builder.failed = true;
 		return NULL;
 	}
@@ -327,8 +327,8 @@ rank_fits(struct import *im, int n)
 {
 	if (n <= IR_MAX_RANK)
 		return true;
-	diag_error(
-		im->diag, im->builder.loc, "a tensor of %d dims; %d are the most", n, IR_MAX_RANK);
+	diag_error(im->diag, im->builder.loc, "a tensor of rank %d; the largest rank is %d", n,
+		IR_MAX_RANK);
 	im->failed = im->builder.failed = true;
 	return false;
 }

@@ -37,8 +37,8 @@ way_fits(struct import *im, const struct mlir_op *op, const struct way *w)
 {
 	return w->n <= IR_MAX_RANK ||
 	       import_unsupported_form(im, op,
-		       "what a process has has %d dims with those of the mesh; %d "
-		       "are the most",
+		       "the value of a process has rank %d with the dims of the "
+		       "mesh; the largest rank is %d",
 		       w->n, IR_MAX_RANK);
 }
 
@@ -76,7 +76,7 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 	int n = 0;
 
 	if (v->varies & manual)
-		return import_error(im, op, "the value is that of one process already");
+		return import_error(im, op, "the value is already the local value of a process");
 	const struct way w = way_of(im, s, manual, v->varies, x->type);
 	if (!way_fits(im, op, &w))
 		return false;
@@ -87,7 +87,8 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 				continue;
 			if (ir_type_local_dim(im->module, x->type, d) % im->module->axis[a].size)
 				return import_error(im, op,
-					"dim %d of size %" PRId64 " does not fall into equal parts",
+					"dim %d of size %" PRId64
+					" is not divisible into equal parts",
 					d - lead, x->type->dim[d]);
 			x = spmd_partition(im, x, d, a);
 		}
@@ -197,7 +198,7 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 	if ((op->noperands && !from) || (op->nresults && !to))
 		return false;
 	if (!spmd_axis_list(im, mlir_attr_find(op, "manual_axes"), &manual))
-		return import_error(im, op, "manual_axes has a name that is no axis of a mesh");
+		return import_error(im, op, "manual_axes has a name that is not an axis of a mesh");
 	if (b->nargs != op->noperands)
 		return import_error(im, op, "the region has %u arguments for %u operands", b->nargs,
 			op->noperands);
@@ -217,8 +218,8 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 			im, (enum ir_dtype)t->dtype, t->rank - lead, t->dim + lead);
 		if (!import_same_type(local, b->arg[i].type))
 			ok = import_error(im, op,
-				"argument %u of the region is %s, which is not what its sharding "
-				"leaves",
+				"argument %u of the region is %s, which does "
+				"not match its sharding",
 				i + 1, b->arg[i].type->text);
 	}
 	ok = ok && import_region(im, op, 0, v, (int)op->noperands, out, (int)op->nresults);

@@ -162,9 +162,9 @@ carry(struct carry *c, int64_t argument, int64_t result)
 			(long long)result, c->nresults);
 	if (!import_same_type(c->b->arg[argument].type, result_type(c, (uint32_t)result)))
 		return import_error(im, c->func,
-			"result %lld is %s, it cannot replace argument %lld, %s", (long long)result,
-			result_type(c, (uint32_t)result)->text, (long long)argument,
-			c->b->arg[argument].type->text);
+			"result %lld is %s, which cannot replace argument %lld, %s",
+			(long long)result, result_type(c, (uint32_t)result)->text,
+			(long long)argument, c->b->arg[argument].type->text);
 	if (c->carried[argument] >= 0 || c->taken[result] >= 0)
 		return import_error(im, c->func, "argument %lld or result %lld is carried twice",
 			(long long)argument, (long long)result);
@@ -202,8 +202,8 @@ carry_listed(struct carry *c, const char *text)
 		}
 		if (!good || b - a != s - r || b - a > INT32_MAX || (*at && *at != ',')) {
 			diag_error(c->im->diag, LOC_NONE,
-				"option -carry: expected auto, none, or argument:result such as "
-				"0,2:1,4-6:2-4; found '%s'",
+				"option -carry: expected auto, none, or argument:result "
+				"such as 0,2:1,4-6:2-4; found '%s'",
 				text);
 			c->im->failed = true;
 			return false;

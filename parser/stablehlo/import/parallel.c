@@ -63,7 +63,7 @@ read_grid(struct import *im, void *scratch, struct grid *g)
 	if (operands == g->op->noperands && results == g->op->nresults)
 		return true;
 	return import_error(im, g->op,
-		"the functions take %u values and return %u, together; the op has %u and %u",
+		"the functions take %u values and return %u in total, but the op has %u and %u",
 		(unsigned)operands, (unsigned)results, g->op->noperands, g->op->nresults);
 }
 
@@ -165,7 +165,7 @@ import_run_parallel(struct import *im, const struct mlir_op *op, const struct im
 
 	if (s->parallel) {
 		talloc_free(scratch);
-		return import_error(im, op, "stands in another one");
+		return import_error(im, op, "must not be nested in another one");
 	}
 	for (uint32_t i = 0; ok && i < op->noperands; i++)
 		if (in[i].varies || in[i].nitems)
@@ -184,7 +184,7 @@ import_run_parallel(struct import *im, const struct mlir_op *op, const struct im
 /* --- what processes say to each other ----------------------------------------------------------
  */
 
-static const char outside[] = "a step talks to nobody but through its arguments and results";
+static const char outside[] = "a step communicates only through its arguments and results";
 
 static int64_t
 channel(const struct mlir_op *op)
@@ -232,10 +232,10 @@ import_recv(struct import *im, const struct mlir_op *op, const struct import_val
 		at = &(*at)->next;
 	struct spmd_wire *w = *at;
 	if (!w)
-		return import_unsupported(im, op, "of what a process behind this one sends");
+		return import_unsupported(im, op, "of values that a later process sends");
 	if (op->nresults != w->n + 1)
 		return import_error(
-			im, op, "has %u results, %u values were sent", op->nresults, w->n);
+			im, op, "has %u results, but %u values were sent", op->nresults, w->n);
 	*at = w->next;
 	memcpy(out, w->v, w->n * sizeof *out);
 	return true;
@@ -251,13 +251,13 @@ import_infeed(struct import *im, const struct mlir_op *op, const struct import_v
 	if (!s->parallel || !s->infeed || s->infeed->kind != MLIR_LIST || spmd_processes(im) > 1)
 		return import_unsupported(im, op, s->parallel ? "of several processes" : outside);
 	if (s->fed >= s->infeed->n || !op->nresults)
-		return import_error(im, op, "nothing is left to feed in");
+		return import_error(im, op, "no values are left to feed in");
 	const struct mlir_attr *name = &s->infeed->item[s->fed++];
 	const struct mlir_op *func = name->kind == MLIR_SYMBOL || name->kind == MLIR_STRING
 					     ? import_func(im, name->s)
 					     : NULL;
 	if (!func)
-		return import_error(im, op, "there is no such function to feed it");
+		return import_error(im, op, "the function that should feed it does not exist");
 	return import_call_function(im, op, func, NULL, 0, out, (int)op->nresults - 1);
 }
 

@@ -73,12 +73,13 @@ read_pairs(struct import *im, const struct mlir_op *op, int64_t *source)
 		const int64_t from = pair[0].i, to = pair[a->dense->splat ? 0 : 1].i;
 		if (from < 0 || from >= n || to < 0 || to >= n)
 			return import_error(im, op,
-				"the pair %" PRId64 ", %" PRId64 " is not of the %" PRId64 " %s",
+				"the pair %" PRId64 ", %" PRId64 " is out of range of the %" PRId64
+				" %s",
 				from, to, n, partitions ? "partitions" : "replicas");
 		const int64_t first = partitions ? to : to * s->partitions;
 		if (sends[from] || source[first] >= 0)
-			return import_error(im, op, "%s twice in source_target_pairs",
-				sends[from] ? "a source stands" : "a target stands");
+			return import_error(im, op, "%s appears twice in source_target_pairs",
+				sends[from] ? "a source" : "a target");
 		sends[from] = true;
 		for (int64_t k2 = 0; k2 < (partitions ? s->replicas : s->partitions); k2++) {
 			const int64_t here = partitions ? k2 * s->partitions : k2;
@@ -184,7 +185,7 @@ broadcast_dynamic(struct import *im, const struct mlir_op *op, const struct impo
 		return false;
 	if (root.type->rank != 1 || root.type->dim[0] != (int64_t)op->nresults ||
 		ir_dtype_class((enum ir_dtype)root.value->type->dtype) == IR_FLOAT)
-		return import_error(im, op, "the roots must be a whole number for each result");
+		return import_error(im, op, "the roots must be one integer for each result");
 	struct ir_value *roots = spmd_whole(im, root);
 	for (uint32_t i = 0; i < op->nresults; i++)
 		if (!take_dynamic(im, op, (int)i, in[i], g, roots, out))

@@ -112,7 +112,7 @@ import_point(struct import *im, const struct import_row *row, const struct mlir_
 		return import_unsupported_form(im, op, "on %s", ir_dtype_name(dtype_of(&in[0])));
 	int takes = im->module->ctx->row[code].noperands;
 	if (op->noperands != (uint32_t)takes)
-		return import_error(im, op, "takes %d operand%s, not %u", takes,
+		return import_error(im, op, "expected %d operand%s, found %u", takes,
 			takes == 1 ? "" : "s", op->noperands);
 	if (!check_same(im, op, in, 0, 1, op->noperands))
 		return false;
@@ -197,8 +197,7 @@ import_compare(struct import *im, const struct mlir_op *op, const struct import_
 			code = table[i].code;
 	if (code == OP_NCODES)
 		return import_error(im, op,
-			"comparison_direction must be EQ, NE, GE, GT, LE or "
-			"LT, it is %s",
+			"comparison_direction must be EQ, NE, GE, GT, LE or LT, not %s",
 			direction ? direction : "missing");
 	if (!check_same(im, op, in, 0, 1, 2) || !check_compare_type(im, op, &in[0]))
 		return false;
@@ -223,11 +222,10 @@ import_select(struct import *im, const struct mlir_op *op, const struct import_v
 {
 	if (dtype_of(&in[0]) != IR_bool)
 		return import_error(
-			im, op, "the predicate must be of i1, it is %s", type_words(&in[0]));
+			im, op, "the predicate must be of i1, not %s", type_words(&in[0]));
 	if (in[0].type->rank && !import_same_shape(in[0].type, in[1].type))
 		return import_error(im, op,
-			"the predicate is %s, it must be a scalar or have the "
-			"shape of %s",
+			"the predicate is %s; it must be a scalar or have the shape of %s",
 			type_words(&in[0]), type_words(&in[1]));
 	return check_same(im, op, in, 1, 2, 3) && build(im, op, OP_select, in, 3, NULL, 0, out);
 }
@@ -240,12 +238,11 @@ import_clamp(struct import *im, const struct mlir_op *op, const struct import_va
 
 	for (int i = 0; i < 3; i += 2) {
 		if (in[i].type->dtype != in[1].type->dtype)
-			return import_error(im, op, "a bound is %s, the operand %s",
+			return import_error(im, op, "a bound is %s, but the operand is %s",
 				type_words(&in[i]), type_words(&in[1]));
 		if (in[i].type->rank && !import_same_shape(in[i].type, in[1].type))
 			return import_error(im, op,
-				"a bound is %s, it must be a scalar or have the "
-				"shape of %s",
+				"a bound is %s; it must be a scalar or have the shape of %s",
 				type_words(&in[i]), type_words(&in[1]));
 	}
 	struct import_value low[2] = {in[1], in[0]}, high[2] = {{.type = in[1].type}, in[2]};
@@ -273,7 +270,7 @@ import_identity(struct import *im, const struct mlir_op *op, const struct import
 			im, op, "has %u results for %u operands", op->nresults, op->noperands);
 	for (uint32_t i = 0; i < op->nresults; i++) {
 		if (!import_same_type(in[i].type, op->result[i].type))
-			return import_error(im, op, "operand %u is %s, result %u %s", i + 1,
+			return import_error(im, op, "operand %u is %s, but result %u is %s", i + 1,
 				type_words(&in[i]), i + 1, op->result[i].type->text);
 		out[i] = in[i];
 	}
@@ -288,7 +285,7 @@ one_integer(struct import *im, const struct mlir_op *op, enum op_code code,
 {
 	if (!is_integer(&in[0]))
 		return import_error(
-			im, op, "the operand must be of integers, it is %s", type_words(&in[0]));
+			im, op, "the operand must be of integers, not %s", type_words(&in[0]));
 	return build(im, op, code, in, 1, NULL, 0, out);
 }
 
@@ -312,7 +309,7 @@ import_round_away(struct import *im, const struct mlir_op *op, const struct impo
 {
 	if (!is_float(&in[0]))
 		return import_error(
-			im, op, "the operand must be floating-point, it is %s", type_words(&in[0]));
+			im, op, "the operand must be floating-point, not %s", type_words(&in[0]));
 	return build(im, op, OP_round_away, in, 1, NULL, 0, out);
 }
 
@@ -326,14 +323,12 @@ import_reduce_precision(struct import *im, const struct mlir_op *op, const struc
 	if (!e || !m || e->kind != MLIR_INT || m->kind != MLIR_INT)
 		return import_error(im, op, "exponent_bits and mantissa_bits must be integers");
 	if (e->i < 1)
-		return import_error(
-			im, op, "exponent_bits must be at least 1, it is %" PRId64, e->i);
+		return import_error(im, op, "exponent_bits must be at least 1, not %" PRId64, e->i);
 	if (m->i < 0)
-		return import_error(
-			im, op, "mantissa_bits must be at least 0, it is %" PRId64, m->i);
+		return import_error(im, op, "mantissa_bits must be at least 0, not %" PRId64, m->i);
 	if (!is_float(&in[0]))
 		return import_error(
-			im, op, "the operand must be floating-point, it is %s", type_words(&in[0]));
+			im, op, "the operand must be floating-point, not %s", type_words(&in[0]));
 	struct ir_attr attr[] = {ir_make_int(im->module->ctx, "exponent", e->i < 11 ? e->i : 11),
 		ir_make_int(im->module->ctx, "mantissa", m->i < 52 ? m->i : 52)};
 	return build(im, op, OP_reduce_precision, in, 1, attr, 2, out);
@@ -346,8 +341,8 @@ import_mulhi(struct import *im, const struct mlir_op *op, const struct import_va
 	if (!check_same(im, op, in, 0, 1, 2))
 		return false;
 	if (!is_integer(&in[0]))
-		return import_error(im, op, "the operands must be of integers, they are %s",
-			type_words(&in[0]));
+		return import_error(
+			im, op, "the operands must be of integers, not %s", type_words(&in[0]));
 	return build(im, op, OP_mulhi, in, 2, NULL, 0, out);
 }
 
@@ -364,9 +359,8 @@ import_map(struct import *im, const struct mlir_op *op, const struct import_valu
 	for (uint32_t i = 1; i < op->noperands; i++)
 		if (!import_same_shape(in[0].type, in[i].type))
 			return import_error(im, op,
-				"operands 1 and %u have different shapes: %s and "
-				"%s",
-				i + 1, type_words(&in[0]), type_words(&in[i]));
+				"operands 1 and %u have different shapes: %s and %s", i + 1,
+				type_words(&in[0]), type_words(&in[i]));
 	if (n != in[0].type->rank)
 		return import_error(im, op, "dimensions must be all %u in order", in[0].type->rank);
 	for (int i = 0; dims && i < n; i++)

@@ -58,11 +58,11 @@ check_product(struct import *im, const struct mlir_op *op, const struct import_v
 	const struct mlir_type *a = in[0].type, *b = in[1].type;
 
 	if (p->batch[0].n != p->batch[1].n)
-		return import_error(
-			im, op, "%d batching dims of lhs, %d of rhs", p->batch[0].n, p->batch[1].n);
+		return import_error(im, op, "lhs has %d batching dims, but rhs has %d",
+			p->batch[0].n, p->batch[1].n);
 	if (p->sum[0].n != p->sum[1].n)
-		return import_error(
-			im, op, "%d contracting dims of lhs, %d of rhs", p->sum[0].n, p->sum[1].n);
+		return import_error(im, op, "lhs has %d contracting dims, but rhs has %d",
+			p->sum[0].n, p->sum[1].n);
 	for (int side = 0; side < 2; side++)
 		if (!take_disjoint(im, op, &p->batch[side], &p->sum[side],
 			    "the batching and the contracting dims"))
@@ -74,7 +74,7 @@ check_product(struct import *im, const struct mlir_op *op, const struct import_v
 			if (x != y)
 				return import_error(im, op,
 					"%s dim %" PRId64 " of lhs has size %" PRId64
-					", dim %" PRId64 " of rhs %" PRId64,
+					", but dim %" PRId64 " of rhs has %" PRId64,
 					kind ? "contracting" : "batching", d[0].dim[i], x,
 					d[1].dim[i], y);
 		}
@@ -185,7 +185,7 @@ import_dot(struct import *im, const struct mlir_op *op, const struct import_valu
 	for (int side = 0; side < 2; side++)
 		if (in[side].type->rank < 1 || in[side].type->rank > 2)
 			return import_error(
-				im, op, "operand %d should be a vector or a matrix", side + 1);
+				im, op, "operand %d must be a vector or a matrix", side + 1);
 	p.sum[0].dim[0] = in[0].type->rank - 1;
 	return check_product(im, op, in, &p) && build_product(im, op, in, &p, out);
 }

@@ -48,21 +48,21 @@ take_ragged(struct ragged *r, const struct import_value *in)
 		return false;
 	if (r->ragged.n != 1 || r->group.n > 1)
 		return import_error(
-			r->im, r->op, "there should be one ragged dim and at most one group dim");
+			r->im, r->op, "there must be one ragged dim and at most one group dim");
 	if (r->batch[0].n != r->batch[1].n || r->sum[0].n != r->sum[1].n)
 		return import_error(r->im, r->op,
-			"lhs and rhs have other numbers of batching or "
-			"contracting dims");
+			"lhs and rhs have different numbers of batching or contracting dims");
 	if (in[2].type->rank != 1)
 		return import_unsupported(r->im, r->op, "group sizes that differ within the batch");
 	const bool own = !dims_has(&r->batch[0], r->ragged.dim[0]) &&
 			 !dims_has(&r->sum[0], r->ragged.dim[0]);
 	if (own != (r->group.n == 1))
-		return import_error(
-			r->im, r->op, "rhs has a group dim just where the ragged dim is lhs's own");
+		return import_error(r->im, r->op,
+			"rhs must have a group dim if, and only if, the ragged dim is "
+			"neither a batching nor a contracting dim");
 	if (own && in[1].type->dim[r->group.dim[0]] != in[2].type->dim[0])
 		return import_error(r->im, r->op,
-			"rhs has %" PRId64 " groups, group_sizes %" PRId64,
+			"rhs has %" PRId64 " groups, but group_sizes has %" PRId64,
 			in[1].type->dim[r->group.dim[0]], in[2].type->dim[0]);
 	return true;
 }
@@ -150,8 +150,8 @@ import_ragged_dot(struct import *im, const struct mlir_op *op, const struct impo
 			const struct dims *d = kind ? r.sum : r.batch;
 			if (in[0].type->dim[d[0].dim[i]] != in[1].type->dim[d[1].dim[i]])
 				return import_error(im, op,
-					"lhs and rhs have other sizes along dims "
-					"%" PRId64 " and %" PRId64,
+					"lhs and rhs have different sizes along dims %" PRId64
+					" and %" PRId64,
 					d[0].dim[i], d[1].dim[i]);
 		}
 	const bool in_batch = dims_has(&r.batch[0], r.ragged.dim[0]);

@@ -24,8 +24,8 @@ import_rng(struct import *im, const struct mlir_op *op, const struct import_valu
 	(void)in;
 	(void)out;
 	return import_unsupported(im, op,
-		"its numbers come from a state that the program does not have; rng_bit_generator's "
-		"are a function of its operand");
+		"its numbers come from a hidden state; use rng_bit_generator, "
+		"whose numbers are a function of its operand");
 }
 
 static struct ir_value *
@@ -209,14 +209,15 @@ check_bits(struct import *im, const struct mlir_op *op, const struct import_valu
 	const struct mlir_type *state = in[0].type, *t = op->result[1].type;
 
 	if (state->rank != 1 || state->dtype != IR_u64)
-		return import_error(im, op, "the state should be a vector of ui64, it is %s",
+		return import_error(im, op, "the state must be a vector of ui64, not %s",
 			state->text ? state->text : "another");
 	if (state->dim[0] != 2 && (is_threefry || state->dim[0] != 3))
-		return import_error(im, op, "the state should have %s numbers, it has %" PRId64,
+		return import_error(im, op, "the state must have %s numbers, not %" PRId64,
 			is_threefry ? "2" : "2 or 3", state->dim[0]);
 	if (!import_is_static(t) || ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT ||
 		t->dtype == IR_bool)
-		return import_unsupported(im, op, "bits that are not integers of a known number");
+		return import_unsupported(
+			im, op, "a result that is not a tensor of integers of known size");
 	if (in[0].varies)
 		return import_unsupported(im, op, "a state that differs between processes");
 	return true;
@@ -233,7 +234,7 @@ import_rng_bits(struct import *im, const struct mlir_op *op, const struct import
 
 	if (!is_threefry && strcmp(name, "PHILOX") && strcmp(name, "DEFAULT"))
 		return import_error(im, op,
-			"rng_algorithm should be DEFAULT, THREE_FRY or PHILOX, it is '%s'", name);
+			"rng_algorithm must be DEFAULT, THREE_FRY or PHILOX, not '%s'", name);
 	if (!check_bits(im, op, in, is_threefry))
 		return false;
 	b.nstate = (int)in[0].type->dim[0];

@@ -199,8 +199,9 @@ check_selection(struct selection *s, const struct import_value *in, struct fold 
 		!window_take(&s->w, s->im, s->op, in[0].type) || !take_scalar(s->im, s->op, in, 2))
 		return false;
 	if (in[1].type->rank != s->w.rank)
-		return import_error(s->im, s->op, "the operand has %d dims, the source %d",
-			s->w.rank, in[1].type->rank);
+		return import_error(s->im, s->op,
+			"the operand has rank %d, but the source has rank %d", s->w.rank,
+			in[1].type->rank);
 	for (int d = 0; d < s->w.rank; d++)
 		if (in[1].type->dim[d] != s->w.count[d])
 			return import_error(s->im, s->op,

@@ -53,7 +53,7 @@ import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
 			return import_error(im, op, "argument %d of region %u is %s, expected %s",
 				i + 1, r + 1, words(b->arg[i].type), words(arg[i]));
 	if (!b->last)
-		return import_error(im, op, "region %u is empty, it must end in return", r + 1);
+		return import_error(im, op, "region %u is empty; it must end in return", r + 1);
 	if (b->last->noperands != (uint32_t)nout)
 		return import_error(im, b->last, "region %u returns %u value%s, expected %d", r + 1,
 			b->last->noperands, b->last->noperands == 1 ? "" : "s", nout);

@@ -30,15 +30,16 @@ take_segments(struct scan *s)
 
 	if (!a || mlir_attr_ints(a, operands, 2) != 2 || !b || mlir_attr_ints(b, results, 2) != 2)
 		return import_error(s->im, s->op,
-			"operandSegmentSizes and resultSegmentSizes should be two numbers each");
+			"operandSegmentSizes and resultSegmentSizes must be two numbers each");
 	for (int i = 0; i < 2; i++)
 		if (operands[i] < 0 || results[i] < 0)
-			return import_error(s->im, s->op, "a number of operands is negative");
+			return import_error(s->im, s->op, "the number of operands is negative");
 	if (operands[0] + operands[1] != s->op->noperands ||
 		results[0] + results[1] != s->op->nresults || operands[1] != results[1])
 		return import_error(s->im, s->op,
-			"%" PRIu32 " operands and %" PRIu32 " results, but as segments %" PRId64
-			" + %" PRId64 " and %" PRId64 " + %" PRId64,
+			"%" PRIu32 " operands and %" PRIu32
+			" results, but the segments are %" PRId64 " + %" PRId64 " and %" PRId64
+			" + %" PRId64,
 			s->op->noperands, s->op->nresults, operands[0], operands[1], results[0],
 			results[1]);
 	s->inputs = (int)operands[0];
@@ -67,14 +68,13 @@ check_scan(struct scan *s, const struct import_value *in)
 		if (i && t->dim[s->dim] != s->n)
 			return import_error(s->im, s->op,
 				"operand %d has size %" PRId64 " along dim %" PRId64
-				", operand 1 has %" PRId64,
+				", but operand 1 has %" PRId64,
 				i + 1, t->dim[s->dim], s->dim, s->n);
 		s->n = t->dim[s->dim];
 	}
 	if (!b->last || b->nargs != s->op->noperands || b->last->noperands != s->op->nresults)
 		return import_error(s->im, s->op,
-			"the region should have %" PRIu32 " arguments and return %" PRIu32
-			" values",
+			"the region must have %" PRIu32 " arguments and return %" PRIu32 " values",
 			s->op->noperands, s->op->nresults);
 	if (s->n > IMPORT_MAX_UNROLLED)
 		return import_unsupported_form(

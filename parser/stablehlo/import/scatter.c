@@ -75,13 +75,13 @@ check_updates(struct scatter *s, const struct import_value *in)
 	int batch = 0;
 
 	if (s->rank != x->nbatch + s->window.n)
-		return import_error(x->im, x->op, "updates have %d dims, not %d", s->rank,
+		return import_error(x->im, x->op, "updates have rank %d; expected %d", s->rank,
 			x->nbatch + s->window.n);
 	for (int d = 0; d < s->rank; d++)
 		if (!dims_has(&s->window, d) && t->dim[d] != x->batch[batch++])
 			return import_error(x->im, x->op,
 				"dim %d of the updates has size %" PRId64
-				", that of the indices is %" PRId64,
+				", but that of the indices is %" PRId64,
 				d, t->dim[d], x->batch[batch - 1]);
 	for (int i = 1; i < s->n; i++)
 		if (!take_same_shape(x->im, x->op, in, i, 0) ||
@@ -309,9 +309,8 @@ by_rounds(struct scatter *s, const struct import_value *indices)
 
 	if (rounds < 0)
 		return import_unsupported_form(s->x.im, s->x.op,
-			"a body that is not add, multiply, maximum, minimum or the update itself, "
-			"with "
-			"more than %d updates that may go to one place",
+			"a body that is not add, multiply, maximum, minimum or the update "
+			"itself, with more than %d updates that may go to one element",
 			SCATTER_MAX_ROUNDS);
 	struct ir_value *order = build_order(s);
 	for (int64_t r = 0; r < rounds; r++)
@@ -358,8 +357,8 @@ import_scatter(struct import *im, const struct mlir_op *op, const struct import_
 	if (op->noperands % 2 == 0 || op->nresults != (uint32_t)s.n || !s.n)
 		return import_error(im, op,
 			"%" PRIu32 " operands and %" PRIu32
-			" results; there are inputs, indices, and as many updates and results as "
-			"inputs",
+			" results; expected inputs, indices, and as many "
+			"updates and results as inputs",
 			op->noperands, op->nresults);
 	s.x.table = in[0].type;
 	s.x.indices = in[s.n].type;

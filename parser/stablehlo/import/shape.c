@@ -51,7 +51,7 @@ import_unique_dims(struct import *im, const struct mlir_op *op, const char *name
 				name, dims[i], rank);
 		if (seen >> dims[i] & 1)
 			return import_error(
-				im, op, "%s: dim %" PRId64 " is there twice", name, dims[i]);
+				im, op, "%s: dim %" PRId64 " appears twice", name, dims[i]);
 		seen |= UINT64_C(1) << dims[i];
 	}
 	return true;
@@ -67,13 +67,15 @@ result_shape(struct import *im, const struct mlir_op *op, const struct import_va
 
 	*rank = t->rank;
 	if (n >= 0 && n != t->rank)
-		return import_error(im, op, "the shape has %d sizes, the result %d", n, t->rank);
+		return import_error(
+			im, op, "the shape has %d sizes, but the result has rank %d", n, t->rank);
 	for (int i = 0; i < t->rank; i++) {
 		if (t->dim[i] < 0 && n < 0)
-			return import_unsupported(im, op, "a shape that no constant decides");
+			return import_unsupported(im, op, "a shape that is not constant");
 		if (n >= 0 && t->dim[i] >= 0 && t->dim[i] != dim[i])
 			return import_error(im, op,
-				"the shape's size %d is %" PRId64 ", that of the result %" PRId64,
+				"size %d of the shape is %" PRId64
+				", but that of the result is %" PRId64,
 				i, dim[i], t->dim[i]);
 		if (n < 0)
 			dim[i] = t->dim[i];
@@ -102,7 +104,7 @@ import_constant(struct import *im, const struct mlir_op *op, const struct import
 	if (!a || a->kind != MLIR_DENSE)
 		return import_error(im, op, "value must be a dense<...> of elements");
 	if (!import_same_type(a->dense->type, op->result[0].type))
-		return import_error(im, op, "the elements are %s, the result %s",
+		return import_error(im, op, "the elements are %s, but the result is %s",
 			a->dense->type->text, op->result[0].type->text);
 	return finish(op, import_dense(im, op, a->dense), 0, out);
 }
@@ -118,7 +120,7 @@ import_iota(struct import *im, const struct mlir_op *op, const struct import_val
 	if (!import_dim(im, op, "iota_dimension", t->rank, &along))
 		return false;
 	if (t->dtype == IR_bool)
-		return import_error(im, op, "there is no iota of i1");
+		return import_error(im, op, "iota of i1 is not defined");
 	if (!result_shape(im, op, op->noperands ? &in[0] : NULL, dim, &rank))
 		return false;
 	const struct ir_type *type =
@@ -147,8 +149,8 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 	for (int i = 0; i < t->rank; i++)
 		if (t->dim[i] != 1 && t->dim[i] != shape[dims[i]])
 			return import_error(im, op,
-				"dim %d of the operand has size %" PRId64 ", dim %" PRId64
-				" of the result %" PRId64 "; only size 1 is repeated",
+				"dim %d of the operand has size %" PRId64 ", but dim %" PRId64
+				" of the result has %" PRId64 "; only size 1 can be broadcast",
 				i, t->dim[i], dims[i], shape[dims[i]]);
 	return finish(op, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
 }
@@ -178,7 +180,7 @@ import_reshape(struct import *im, const struct mlir_op *op, const struct import_
 		return false;
 	if (product(shape, rank) != product(in[0].type->dim, in[0].type->rank))
 		return import_error(im, op,
-			"the operand has %" PRId64 " elements, the result %" PRId64,
+			"the operand has %" PRId64 " elements, but the result has %" PRId64,
 			product(in[0].type->dim, in[0].type->rank), product(shape, rank));
 	return finish(op, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
 }
@@ -256,17 +258,16 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 	for (int i = 0; i < t->rank; i++) {
 		if (start[i] < 0 || limit[i] < start[i] || limit[i] > t->dim[i])
 			return import_error(im, op,
-				"dim %d has size %" PRId64 ", %" PRId64 " to %" PRId64
-				" is not inside of it",
+				"dim %d has size %" PRId64 "; the range %" PRId64 " to %" PRId64
+				" is outside of it",
 				i, t->dim[i], start[i], limit[i]);
 		if (stride[i] < 1)
 			return import_error(im, op, "stride %" PRId64 " of dim %d must be positive",
 				stride[i], i);
 		if (start[i] == limit[i])
 			return import_error(im, op,
-				"dim %d of the result is empty, it is written as "
-				"%s",
-				i, op->result[0].type->text);
+				"dim %d of the result is empty, but its written type is %s", i,
+				op->result[0].type->text);
 	}
 	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
@@ -352,11 +353,11 @@ check_pad(struct import *im, const struct mlir_op *op, const struct import_value
 	const struct mlir_type *t = in[0].type, *r = op->result[0].type;
 
 	if (in[1].type->rank || in[1].type->dtype != t->dtype)
-		return import_error(im, op, "the padding value is %s, it must be a scalar of %s",
-			in[1].type->text ? in[1].type->text : "no scalar", t->element);
+		return import_error(im, op, "the padding value is %s; it must be a scalar of %s",
+			in[1].type->text ? in[1].type->text : "not a scalar", t->element);
 	if (r->rank != t->rank)
-		return import_error(
-			im, op, "the result has %d dims, the operand %d", r->rank, t->rank);
+		return import_error(im, op, "the result has rank %d, but the operand has rank %d",
+			r->rank, t->rank);
 	for (int i = 0; i < t->rank; i++) {
 		if (by[2][i] < 0)
 			return import_error(im, op,
@@ -366,8 +367,9 @@ check_pad(struct import *im, const struct mlir_op *op, const struct import_value
 				(t->dim[i] ? (__int128)(t->dim[i] - 1) * by[2][i] : 0);
 		if (r->dim[i] >= 0 && size != r->dim[i])
 			return import_error(im, op,
-				"dim %d becomes %" PRId64 ", the result is written as %s", i,
-				(int64_t)size, r->text);
+				"dim %d becomes %" PRId64
+				", but the written type of the result is %s",
+				i, (int64_t)size, r->text);
 		if (size < 1 || size > (__int128)1 << IMPORT_MAX_BITS)
 			return import_error(
 				im, op, "dim %d would have size %" PRId64, i, (int64_t)size);
@@ -404,7 +406,7 @@ import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct imp
 	for (int i = 0; i < 3; i++) {
 		int n = import_known_ints(im, &in[2 + i], by[i], IR_MAX_RANK);
 		if (n < 0)
-			return import_unsupported(im, op, "padding that no constant decides");
+			return import_unsupported(im, op, "padding that is not constant");
 		if (n != in[0].type->rank)
 			return import_error(im, op, "operand %d has %d numbers, expected %d", 3 + i,
 				n, in[0].type->rank);
@@ -452,9 +454,8 @@ import_concat(struct import *im, const struct mlir_op *op, const struct import_v
 			fits = d == dim || u->dim[d] == t->dim[d];
 		if (!fits)
 			return import_error(im, op,
-				"operands 1 and %u may differ in dim %d alone: %s "
-				"and %s",
-				i + 1, dim, t->text, u->text);
+				"operands 1 and %u may only differ in dim %d: %s and %s", i + 1,
+				dim, t->text, u->text);
 		if (!import_is_empty(u))
 			v[n++] = in[i];
 	}

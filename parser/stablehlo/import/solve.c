@@ -91,9 +91,9 @@ check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type
 {
 	if (a->rank < 2 || a->dim[a->rank - 1] != a->dim[a->rank - 2])
 		return import_error(
-			im, op, "operand 1 should be a square matrix, or a batch of them");
+			im, op, "operand 1 must be a square matrix, or a batch of them");
 	if (ir_dtype_class((enum ir_dtype)a->dtype) != IR_FLOAT)
-		return import_error(im, op, "operand 1 should be of floats");
+		return import_error(im, op, "operand 1 must be of floats");
 	if (a->dim[a->rank - 1] > SOLVE_MAX_ROWS)
 		return import_unsupported_form(
 			im, op, "a matrix of more than %d rows", SOLVE_MAX_ROWS);
@@ -108,11 +108,12 @@ check_solve(struct import *im, const struct mlir_op *op, const struct import_val
 	if (!check_matrix(im, op, a))
 		return false;
 	if (b->rank != a->rank || memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim))
-		return import_error(im, op, "the operands have other batch dims");
+		return import_error(im, op, "the operands have different batch dims");
 	if (a->dtype != b->dtype)
-		return import_error(im, op, "the operands have other element types");
+		return import_error(im, op, "the operands have different element types");
 	if (b->dim[b->rank - (left ? 2 : 1)] != a->dim[a->rank - 1])
-		return import_error(im, op, "operand 2 has %" PRId64 " %s, the matrix %" PRId64,
+		return import_error(im, op,
+			"operand 2 has %" PRId64 " %s, but the matrix has %" PRId64,
 			b->dim[b->rank - (left ? 2 : 1)], left ? "rows" : "columns",
 			a->dim[a->rank - 1]);
 	return true;
@@ -127,11 +128,11 @@ take_transpose(struct import *im, const struct mlir_op *op, bool *out)
 	if (!a)
 		return true;
 	if (a->kind != MLIR_WORD)
-		return import_error(im, op, "transpose_a is not a word");
+		return import_error(im, op, "transpose_a must be a keyword");
 	*out = !strcmp(a->s, "TRANSPOSE") || !strcmp(a->s, "ADJOINT");
 	return *out || !strcmp(a->s, "NO_TRANSPOSE") ||
 	       import_error(im, op,
-		       "transpose_a is %s; it can be NO_TRANSPOSE, TRANSPOSE or ADJOINT", a->s);
+		       "transpose_a is %s; expected NO_TRANSPOSE, TRANSPOSE or ADJOINT", a->s);
 }
 
 bool

@@ -176,11 +176,11 @@ sort_by_asking(const struct sorting *s)
 
 	if (n > SORT_MAX_ASKED)
 		return import_unsupported_form(s->im, s->op,
-			"a comparator that is no order by keys on rows of more than %d elements",
+			"a comparator that does not compare keys, on rows of more than %d elements",
 			SORT_MAX_ASKED);
 	if (s->rank + 1 > IR_MAX_RANK)
-		return import_unsupported(
-			s->im, s->op, "a comparator that is no order by keys on 8 dims");
+		return import_unsupported(s->im, s->op,
+			"a comparator that does not compare keys, on tensors of rank 8");
 	for (int i = 0; i < s->n; i++) {
 		first[i] = build_pairs(s, s->x[i], false);
 		second[i] = build_pairs(s, s->x[i], true);
@@ -220,7 +220,7 @@ check_sort(const struct sorting *s, const struct import_value *in, int64_t *dim)
 		return false;
 	if (*dim < -rank || *dim >= rank)
 		return import_error(
-			s->im, s->op, "dimension %" PRId64 " of a tensor with %d dims", *dim, rank);
+			s->im, s->op, "dimension %" PRId64 " of a tensor of rank %d", *dim, rank);
 	*dim += *dim < 0 ? rank : 0;
 	for (int i = 1; i < s->n; i++)
 		if (!take_same_shape(s->im, s->op, in, i, 0))
@@ -229,7 +229,7 @@ check_sort(const struct sorting *s, const struct import_value *in, int64_t *dim)
 		return false;
 	const struct mlir_type *t = s->op->region[0].last->operand[0]->type;
 	return (t->kind == MLIR_TENSOR && t->rank == 0 && t->dtype == IR_bool) ||
-	       import_error(s->im, s->op, "the comparator should return tensor<i1>");
+	       import_error(s->im, s->op, "the comparator must return tensor<i1>");
 }
 
 bool
@@ -278,10 +278,10 @@ import_top_k(struct import *im, const struct mlir_op *op, const struct import_va
 	if (!take_int(im, op, NULL, "k", -1, &k))
 		return false;
 	if (!rank)
-		return import_error(im, op, "the operand should have a dim");
+		return import_error(im, op, "the operand must have a dim");
 	if (k < 1 || k > in[0].type->dim[rank - 1])
 		return import_error(im, op,
-			"k is %" PRId64 ", the last dim has %" PRId64 " elements", k,
+			"k is %" PRId64 ", but the last dim has %" PRId64 " elements", k,
 			in[0].type->dim[rank - 1]);
 	const struct ir_attr attr[] = {
 		ir_make_int(im->module->ctx, "k", k), ir_make_int(im->module->ctx, "dim", -1)};

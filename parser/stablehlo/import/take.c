@@ -44,11 +44,11 @@ take_list(struct import *im, const struct mlir_op *op, const char *name, int n, 
 	const int count = mlir_attr_ints(a, got, 2 * IR_MAX_RANK);
 	if (count != n)
 		return import_error(
-			im, op, "%s should be a list of %d integer%s", name, n, n == 1 ? "" : "s");
+			im, op, "%s must be a list of %d integer%s", name, n, n == 1 ? "" : "s");
 	for (int i = 0; i < n; i++) {
 		if (got[i] < least)
 			return import_error(im, op,
-				"entry %d of %s is %" PRId64 ", it must be at least %" PRId64, i,
+				"entry %d of %s is %" PRId64 "; it must be at least %" PRId64, i,
 				name, got[i], least);
 		if (got[i] > INT32_MAX)
 			return import_error(im, op, "entry %d of %s is %" PRId64 ", too large", i,
@@ -83,12 +83,12 @@ take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *d
 		return true;
 	const int n = mlir_attr_ints(a, out->dim, IR_MAX_RANK);
 	if (n < 0)
-		return import_error(im, op, "%s should be a list of at most %d dims", name, rank);
+		return import_error(im, op, "%s must be a list of at most %d dims", name, rank);
 	for (out->n = 0; out->n < n; out->n++) {
 		const int64_t d = out->dim[out->n];
 		if (d < 0 || d >= rank)
 			return import_error(im, op,
-				"%s names dim %" PRId64 " of a tensor with %d dims", name, d, rank);
+				"%s names dim %" PRId64 " of a tensor of rank %d", name, d, rank);
 		if (dims_has(out, d))
 			return import_error(im, op, "%s names dim %" PRId64 " twice", name, d);
 	}
@@ -137,7 +137,7 @@ bool
 take_scalar(struct import *im, const struct mlir_op *op, const struct import_value *in, int i)
 {
 	return in[i].type->rank == 0 ||
-	       import_error(im, op, "operand %d should be a scalar, it has %d dims", i + 1,
+	       import_error(im, op, "operand %d must be a scalar, but has rank %d", i + 1,
 		       in[i].type->rank);
 }
 
@@ -151,16 +151,16 @@ take_region(
 		return import_error(im, op, "region %d is empty", region + 1);
 	if (b->nargs != nargs)
 		return import_error(im, op,
-			"region %d should have %" PRIu32 " arguments, not %" PRIu32, region + 1,
+			"region %d must have %" PRIu32 " arguments, not %" PRIu32, region + 1,
 			nargs, b->nargs);
 	for (uint32_t i = 0; i < nargs; i++)
 		if (b->arg[i].type->kind != MLIR_TENSOR || b->arg[i].type->rank)
 			return import_error(im, op,
-				"argument %" PRIu32 " of region %d should be a scalar", i + 1,
+				"argument %" PRIu32 " of region %d must be a scalar", i + 1,
 				region + 1);
 	if (b->last->noperands != nresults)
 		return import_error(im, op,
-			"region %d should return %" PRIu32 " values, not %" PRIu32, region + 1,
+			"region %d must return %" PRIu32 " values, not %" PRIu32, region + 1,
 			nresults, b->last->noperands);
 	return true;
 }

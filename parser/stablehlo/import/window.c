@@ -28,8 +28,7 @@ window_take(
 		w->padded[d] = w->low[d] + size + w->high[d];
 		if (w->padded[d] < 0)
 			return import_error(im, op,
-				"padding cuts off more than the size %" PRId64 " of dim %d", size,
-				d);
+				"padding crops more than the size %" PRId64 " of dim %d", size, d);
 		w->count[d] = w->padded[d] < reach ? 0 : (w->padded[d] - reach) / w->stride[d] + 1;
 	}
 	return true;

@@ -100,7 +100,7 @@ mlir_attrs_take(struct mlir_parser *p, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		a[i] = from[i].attr;
 		if (a[i].kind == MLIR_DENSE && !a[i].dense) {
-			mlir_error(p, a[i].loc, "expected ':' and a type behind dense<>");
+			mlir_error(p, a[i].loc, "expected ':' and a type after dense<>");
 			a[i].kind = MLIR_UNIT;
 		}
 	}
@@ -118,7 +118,7 @@ mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n, con
 	for (uint32_t i = 0; i < n; i++)
 		depth = from[i].depth > depth ? from[i].depth : depth;
 	if (depth == MLIR_MAX_DEPTH)
-		mlir_error(p, loc, "this is nested too deeply");
+		mlir_error(p, loc, "nested too deeply");
 	const struct mlir_attr *item = mlir_attrs_take(p, n);
 	mlir_attr_push(
 		p, (struct mlir_attr){
@@ -171,7 +171,7 @@ void
 mlir_attr_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 {
 	if (s->alias)
-		mlir_error(p, loc, "%.*s is defined already", (int)s->n, s->text);
+		mlir_error(p, loc, "%.*s is already defined", (int)s->n, s->text);
 	s->alias = mlir_attrs_take(p, 1);
 }
 

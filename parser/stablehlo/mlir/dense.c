@@ -111,7 +111,7 @@ read_number(struct dense *r, union mlir_number *out)
 			return dense_error(r, "as many bits as the element type has");
 		out->f = number.hex ? mlir_float_of_bits(e, number.bits) : number.f;
 	} else if (number.is_float) {
-		return dense_error(r, "an integer, as the element type is");
+		return dense_error(r, "an integer, like the element type");
 	} else if (e->kind == ELEMENT_BOOL) {
 		if (number.bits > 1 && number.bits != UINT64_MAX)
 			return dense_error(r, "true or false");
@@ -149,7 +149,7 @@ read_element(struct dense *r)
 	if (!r->d->complex)
 		return read_number(r, &number) && push(r, number);
 	if (!accept(r, '('))
-		return dense_error(r, "'(', as the elements are complex");
+		return dense_error(r, "'(' of a complex element");
 	if (!read_number(r, &number) || !push(r, number))
 		return false;
 	if (!accept(r, ','))
@@ -163,7 +163,7 @@ static bool
 count_error(struct dense *r, int level, int64_t items)
 {
 	mlir_error(r->p, mlir_place(r->p, r->s, 1),
-		"expected %" PRId64 " item%s, as dim %d of %s says, found %" PRId64 "%s",
+		"expected %" PRId64 " item%s for dim %d of %s, found %" PRId64 "%s",
 		r->type->dim[level], r->type->dim[level] == 1 ? "" : "s", level, r->type->text,
 		items, items > r->type->dim[level] ? " or more" : "");
 	return false;
@@ -259,7 +259,7 @@ read_blob(struct dense *r, int64_t elements)
 		return false;
 	}
 	if (!is_whole && !is_splat && !packed) {
-		mlir_error(r->p, r->loc, "%s has %" PRId64 " bytes, the string %" PRId64,
+		mlir_error(r->p, r->loc, "%s has %" PRId64 " bytes, but the string has %" PRId64,
 			r->type->text, whole, digits / 2);
 		return false;
 	}
@@ -326,7 +326,7 @@ read_elements(struct dense *r)
 		return dense_error(r, "a string that begins with 0x");
 	if (*r->s == '[')
 		return r->type->rank ? read_lists(r)
-				     : dense_error(r, "one number, as the type has no dims");
+				     : dense_error(r, "one number for a type of rank 0");
 	r->d->splat = true;
 	return read_element(r);
 }
@@ -347,7 +347,8 @@ mlir_dense_read(struct mlir_parser *p, struct ir_loc loc, const struct mlir_type
 	if (type == &p->bad_type)
 		return NULL;
 	if (type->kind != MLIR_TENSOR || is_dynamic(type)) {
-		mlir_error(p, type_loc, "the type of dense<> is a tensor of known sizes, found %s",
+		mlir_error(p, type_loc,
+			"the type of dense<> must be a tensor of known sizes, found %s",
 			type->text);
 		return NULL;
 	}
@@ -418,7 +419,8 @@ mlir_array_push(struct mlir_parser *p, struct ir_loc loc)
 	r.element = mlir_element_of(name);
 	if (r.element.kind == ELEMENT_OTHER || r.element.bits > 64 || !r.element.bits) {
 		mlir_error(p, loc,
-			"the element type of array<> is one of integers or floats, found '%s'",
+			"the element type of array<> must be an integer or "
+			"a float type, found '%s'",
 			name);
 		r.s = end;
 	} else {

@@ -44,9 +44,9 @@ mlir_message_syntax(struct mlir_parser *p, struct ir_loc loc, const char *const 
 
 	if (loc.begin - p->lex.base >= p->lex.n && p->frame.n > 1 && is_among("'}'", expected, n)) {
 		mlir_error(p, loc, "expected '}', found %s", found);
-		mlir_note(p, f->loc, "it ends this");
+		mlir_note(p, f->loc, "to match this");
 	} else if (*mlir_text_at(p, loc) == '^') {
-		mlir_error(p, loc, "%s: a region has one block here, as nothing branches", found);
+		mlir_error(p, loc, "%s: only regions with a single block are supported", found);
 	} else if (n > MESSAGE_MAX_EXPECTED && is_among("':'", expected, n)) {
 		mlir_error(p, loc, "expected ':' and types%s, found %s",
 			begins_line(p, loc) ? " of the op above" : ", or an item", found);

@@ -23,7 +23,7 @@ mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
 	diag_error(p->ctx->diag, loc, "%s", text);
 	talloc_free(text);
 	if (++p->errors == MLIR_MAX_ERRORS) {
-		diag_error(p->ctx->diag, loc, "too many errors: the rest is not read");
+		diag_error(p->ctx->diag, loc, "too many errors; the rest of the file is skipped");
 		p->stop = true;
 	}
 }

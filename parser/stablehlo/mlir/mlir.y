@@ -561,5 +561,5 @@ static void
 mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *message)
 {
 	(void)message;
-	mlir_error(p, *loc, "this is nested too deeply");
+	mlir_error(p, *loc, "nested too deeply");
 }

@@ -103,7 +103,7 @@ void
 mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc)
 {
 	if (p->block->nargs)
-		mlir_error(p, loc, "the arguments of this region stand before it already");
+		mlir_error(p, loc, "the arguments of this region are already given before it");
 	else if (params)
 		block_arguments(p, params);
 	p->param.n -= params;
@@ -168,8 +168,8 @@ check_operands(struct mlir_parser *p, const struct mlir_pending *op)
 	bool ok = true;
 
 	if (op->sig.nin != op->noperands) {
-		mlir_error(p, op->sig.loc, "%s has %u operand%s, its signature %u", op->name,
-			op->noperands, op->noperands == 1 ? "" : "s", op->sig.nin);
+		mlir_error(p, op->sig.loc, "%s has %u operand%s, but its signature has %u",
+			op->name, op->noperands, op->noperands == 1 ? "" : "s", op->sig.nin);
 		return false;
 	}
 	for (uint32_t i = 0; i < op->noperands; i++) {

@@ -139,9 +139,8 @@ bad_item(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_ite
 	size_t n = 0;
 
 	if (!f->row->name) {
-		mlir_error(p, item->loc,
-			"%s: this form of it is not known; its generic one is \"%s\"(...)", f->name,
-			f->name);
+		mlir_error(p, item->loc, "%s: unknown form; the generic form is \"%s\"(...)",
+			f->name, f->name);
 		return false;
 	}
 	for (int i = 0; i < f->n && n < sizeof list; i++)
@@ -198,7 +197,7 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 		const char *key = f->item[i].key;
 		mlir_error(p, op->loc, "%s: expected %s%s%s%s", f->name, key ? "'" : "",
 			key ? key : place_text(f->item[i].place), key ? " = ...'" : "",
-			key ? "" : " behind it");
+			key ? "" : " after it");
 		ok = false;
 	}
 	return ok;

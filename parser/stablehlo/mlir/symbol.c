@@ -179,7 +179,7 @@ mlir_symbol_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc l
 	struct mlir_value *v, uint32_t n)
 {
 	if (s->scope == p->scope && s->value != &p->poison) {
-		mlir_error(p, loc, "%.*s is defined already", (int)s->n, s->text);
+		mlir_error(p, loc, "%.*s is already defined", (int)s->n, s->text);
 		mlir_note(p, s->value->loc, "here");
 		return;
 	}
@@ -200,7 +200,7 @@ mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc l
 
 	if (s->scope != p->scope) {
 		mlir_error(p, loc,
-			s->scope ? "%.*s is outside the function, which cannot use it"
+			s->scope ? "%.*s is defined outside the function and cannot be used in it"
 				 : "%.*s is not defined",
 			(int)s->n, s->text);
 		mlir_symbol_poison(p, s);

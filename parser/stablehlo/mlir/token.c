@@ -69,7 +69,7 @@ mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_
 	errno = 0;
 	unsigned long long number = strtoull(digits + 1, NULL, 10);
 	if (errno || number > MLIR_MAX_LIST || (mark == ':' && !number)) {
-		mlir_error(p, loc, "a number of results is from 1 to %d", MLIR_MAX_LIST);
+		mlir_error(p, loc, "the number of results must be 1 to %d", MLIR_MAX_LIST);
 		return MLIR_error;
 	}
 	value->value = (struct mlir_named){mlir_symbol_find(p, text, name), (uint32_t)number};

@@ -127,7 +127,7 @@ read_dims(struct reader *r, int64_t *dim)
 		while (s < r->end && isspace((unsigned char)*s))
 			s++;
 		if (s >= r->end || *s != 'x') {
-			type_error(r, "expected 'x' and an element type behind a size");
+			type_error(r, "expected 'x' and an element type after a size");
 			return n;
 		}
 		r->s = s + 1;
@@ -228,7 +228,7 @@ read_type(struct reader *r, int depth)
 	begin = r->s;
 	t->dtype = -1;
 	if (depth > MLIR_MAX_DEPTH) {
-		type_error(r, "this is nested too deeply");
+		type_error(r, "nested too deeply");
 	} else if (accept(r, "tensor<")) {
 		read_tensor(r, t);
 	} else if (accept(r, "tuple<")) {

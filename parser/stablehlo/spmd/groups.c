@@ -153,7 +153,7 @@ check_members(struct import *im, const struct mlir_op *op, int64_t *m, const str
 				continue;
 			if (p >= processes)
 				return import_error(im, op,
-					"a group has a number beyond the %" PRId64
+					"a group has an index beyond the %" PRId64
 					" replicas x %" PRId64 " partitions",
 					spmd_of(im)->replicas, spmd_of(im)->partitions);
 			if (seen[p])

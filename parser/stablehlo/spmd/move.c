@@ -145,8 +145,8 @@ spmd_vary(struct import *im, struct import_value *v, uint32_t axes)
 		return true;
 	if (t.rank + __builtin_popcount(more) > IR_MAX_RANK) {
 		diag_error(im->diag, im->builder.loc,
-			"a value of %d dims that differs over %d axes of the mesh has more than "
-			"%d dims",
+			"a value of rank %d that differs over %d axes of the "
+			"mesh needs a rank of more than %d",
 			t.rank - import_lead(v), __builtin_popcount(all), IR_MAX_RANK);
 		return false;
 	}
@@ -189,7 +189,7 @@ spmd_whole(struct import *im, struct import_value v)
 	const int lead = import_lead(&v), rank = x->type->rank - lead;
 	if (rank + 1 > IR_MAX_RANK) {
 		diag_error(im->diag, im->builder.loc,
-			"the values of all processes have %d dims; at most %d are possible",
+			"the values of all processes have rank %d; the largest rank is %d",
 			rank + 1, IR_MAX_RANK);
 		return NULL;
 	}
@@ -212,7 +212,7 @@ spmd_spread(struct import *im, const struct mlir_op *op, struct ir_value *whole)
 	for (int d = 1; d < whole->type->rank; d++)
 		dim[rank++] = whole->type->dim[d];
 	if (rank > IR_MAX_RANK) {
-		import_error(im, op, "a value over the mesh has %d dims; at most %d are possible",
+		import_error(im, op, "a value over the mesh has rank %d; the largest rank is %d",
 			rank, IR_MAX_RANK);
 		return (struct import_value){0};
 	}
@@ -240,7 +240,8 @@ spmd_stack(struct import *im, struct ir_value **x, int64_t n)
 			return NULL;
 		if (x[i]->type->rank == IR_MAX_RANK) {
 			diag_error(im->diag, im->builder.loc,
-				"the values of all processes have more than %d dims", IR_MAX_RANK);
+				"the values of all processes have a rank of more than %d",
+				IR_MAX_RANK);
 			return NULL;
 		}
 		memcpy(dim + 1, x[i]->type->dim, sizeof *dim * x[i]->type->rank);

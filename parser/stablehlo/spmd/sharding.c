@@ -274,8 +274,8 @@ spmd_sharding_read(struct import *im, const struct mlir_op *where, const struct 
 			uint32_t axes;
 			const struct digit *g = &d.digit[k][i];
 			if (!spmd_digits(im, g->stride, g->stride * g->size, &axes))
-				return import_unsupported(
-					im, where, "a sharding that the mesh has no axes for");
+				return import_unsupported(im, where,
+					"a sharding that does not match the axes of the mesh");
 			if (axes & s->axes)
 				return import_error(im, where, "an axis splits two dims");
 			s->axes |= axes;

@@ -161,20 +161,21 @@ see_mesh(struct survey *v, const struct mlir_op *op)
 	int64_t total = 1;
 
 	if (!symbol || !axes || axes->kind != MLIR_LIST)
-		return import_error(v->im, op, "a mesh has a name and a list of axes");
+		return import_error(v->im, op, "a mesh must have a name and a list of axes");
 	for (uint32_t i = 0; i < axes->n; i++) {
 		const struct mlir_attr *size = mlir_item_find(&axes->item[i], "size");
 		if (!size || size->i < 1 || size->i > SPMD_MAX_PROCESSES ||
 			(total *= size->i) > SPMD_MAX_PROCESSES)
-			return import_error(v->im, op, "axis %u of the mesh has no size of 1 to %d",
-				i + 1, SPMD_MAX_PROCESSES);
+			return import_error(v->im, op,
+				"the size of axis %u of the mesh must be 1 to %d", i + 1,
+				SPMD_MAX_PROCESSES);
 	}
 	for (uint32_t i = 0; ids && ids->kind == MLIR_LIST && i < ids->n; i++)
 		if (ids->item[i].i != i && axes->n)
 			return import_unsupported(v->im, op, "device_ids that are not 0, 1, 2 ...");
 	if (v->s->partitions > 1 && total > 1 && total != v->s->partitions)
 		return import_error(v->im, op,
-			"the mesh has %" PRId64 " devices, another one has %" PRId64, total,
+			"the mesh has %" PRId64 " devices, but another mesh has %" PRId64, total,
 			v->s->partitions);
 	if (total > 1)
 		v->s->partitions = total;
@@ -280,7 +281,7 @@ count_by_grid(struct survey *v, const struct mlir_op *op)
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->item[i].kind != MLIR_LIST || a->item[i].n != a->item[0].n)
 			return import_error(
-				v->im, op, "replica %u has another number of partitions", i);
+				v->im, op, "replica %u has a different number of partitions", i);
 	v->s->replicas = a->n;
 	v->s->partitions = a->item[0].n;
 	return true;

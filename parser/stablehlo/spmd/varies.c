@@ -234,8 +234,7 @@ remark(struct import *im, const struct mlir_block *b, const int *carried, const 
 	if (n)
 		diag_report(im->diag, DIAG_REMARK, loc,
 			"%u argument%s, argument %u first, %s the same in all processes after a "
-			"step: "
-			"it is assumed that all start alike, too",
+			"step; they are assumed to be the same at the start as well",
 			n, n == 1 ? "" : "s", first, n == 1 ? "is" : "are");
 }
 
