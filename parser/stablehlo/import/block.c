@@ -8,10 +8,12 @@
 #include <talloc.h>
 
 static const struct import_row rows[] = {
-#define POINT(name, numbers, bools) {name, NULL, "t+", 1, 0, OP_##numbers, OP_##bools, NULL},
-#define IMPORT(name, function, operands, results, regions)                                         \
-	{name, function, operands, results, regions, OP_NCODES, OP_NCODES, NULL},
-#define REFUSED(name, why) {name, NULL, "x*", -1, -1, OP_NCODES, OP_NCODES, why},
+#define POINT(name, numbers, bools)                                                                \
+	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL},
+#define IMPORT(name, function, operands, results, regions, pointwise)                              \
+	{name, function, operands, results, regions, POINTWISE_##pointwise, OP_NCODES, OP_NCODES,  \
+		NULL},
+#define REFUSED(name, why) {name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why},
 #include "parser/stablehlo/import/import.def"
 #undef POINT
 #undef IMPORT
@@ -61,30 +63,12 @@ import_get(const struct mlir_value *v)
 	return (struct import_value){.type = v->type, .failed = true};
 }
 
-/* Ops that take a scalar's place being a whole tensor as it comes. */
-static bool
-works_pointwise(const struct import_row *row)
-{
-	static import_function *const fine[] = {import_compare, import_select, import_clamp,
-		import_convert, import_bitcast, import_popcnt, import_clz, import_round_away,
-		import_reduce_precision, import_mulhi, import_identity, import_constant, import_if,
-		import_case, import_call, import_composite, import_tuple, import_tuple_element};
-
-	if (!row->function)
-		return true;
-	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-		if (row->function == fine[i])
-			return true;
-	return false;
-}
-
 /* In such a region these do nothing: their results are scalars as their operands are. */
 static bool
 only_shapes(const struct import_row *row, const struct mlir_op *op)
 {
-	return (row->function == import_reshape || row->function == import_broadcast ||
-		       row->function == import_transpose) &&
-	       op->noperands > 0 && op->operand[0]->type->rank == 0 && op->nresults == 1 &&
+	return row->pointwise == POINTWISE_SHAPE && op->noperands > 0 &&
+	       op->operand[0]->type->rank == 0 && op->nresults == 1 &&
 	       op->result[0].type->rank == 0;
 }
 
@@ -225,7 +209,7 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 		out[0].type = op->result[0].type;
 		return true;
 	}
-	if (im->pointwise && !works_pointwise(row))
+	if (im->pointwise && row->pointwise != POINTWISE_YES)
 		return import_unsupported(im, op, "in a region that is applied to each element");
 	return row->function ? row->function(im, op, in, out) : import_point(im, row, op, in, out);
 }

@@ -249,6 +249,8 @@ bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r
 /* --- the table
  * ------------------------------------------------------------------------------------ */
 
+enum import_pointwise { POINTWISE_NO, POINTWISE_YES, POINTWISE_SHAPE };
+
 /* A row of import.def. */
 struct import_row {
 	const char *name;
@@ -256,6 +258,7 @@ struct import_row {
 	const char *operands;      /* t: a tensor, e: one that may be empty, x: anything; * and +
 				      behind the last: any number, one or more */
 	int8_t results, regions;   /* -1: any number */
+	uint8_t pointwise;         /* enum import_pointwise */
 	int16_t numbers, bools;    /* of POINT: ops of ours, OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
 };
