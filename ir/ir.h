@@ -15,6 +15,7 @@
 #ifndef IR_IR_H
 #define IR_IR_H
 
+#include "ir/base/api.h"
 #include "ir/base/arena.h"
 #include "ir/base/diag.h"
 #include "ir/type.h"
@@ -22,6 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+DOPT_API_BEGIN
 
 enum op_code {
 #define OP(name, ...) OP_##name,
@@ -318,8 +322,9 @@ bool ir_verify(struct ir_module *m);
 bool ir_verify_structure(struct ir_module *m);
 
 /* Prints the module; the text parses to an equal module. ir_print_op prints one line. */
-#include <stdio.h>
 void ir_print(FILE *out, const struct ir_module *m);
 void ir_print_op(FILE *out, const struct ir_module *m, const struct ir_op *op);
+
+DOPT_API_END
 
 #endif

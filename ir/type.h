@@ -12,10 +12,13 @@
 #ifndef IR_TYPE_H
 #define IR_TYPE_H
 
+#include "ir/base/api.h"
 #include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+DOPT_API_BEGIN
 
 enum ir_limit {
 	IR_MAX_RANK = 8,  /* the most that cuDNN and oneDNN need; local shapes fit on the stack */
@@ -120,5 +123,7 @@ char *ir_type_text(const void *owner, const struct ir_module *m, const struct ir
 
 /* One state in words for messages: "copied", "split on dim 0", "partial", "single at 3". */
 char *ir_state_text(const void *owner, struct ir_state s);
+
+DOPT_API_END
 
 #endif

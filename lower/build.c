@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <talloc.h>
+#include <unistd.h>
 
 int
 lower_target_find(const char *name)
@@ -19,7 +20,7 @@ lower_target_find(const char *name)
 	return strcmp(name, "host") == 0 ? LOWER_HOST : strcmp(name, "cuda") == 0 ? LOWER_CUDA : -1;
 }
 
-/* The folder of libdopt, links resolved: the runtime library is in the same. NULL: unknown. */
+/* The folder of libdopt, or of the program of the build that holds it; links resolved. NULL: unknown. */
 static char *
 library_folder(const void *owner)
 {
@@ -33,7 +34,6 @@ library_folder(const void *owner)
 	return folder;
 }
 
-/* Then the headers are in the source tree. */
 static bool
 is_build_tree(const char *folder)
 {
@@ -44,10 +44,23 @@ is_build_tree(const char *folder)
 	return same;
 }
 
+/* The folder of an installed libdopt, in which the runtime library is, too; NULL in the build tree. */
+static char *
+installed_folder(const void *owner)
+{
+	char *folder = library_folder(owner);
+	char *runtime = folder ? talloc_asprintf(folder, "%s/libdopt_rt.a", folder) : NULL;
+
+	if (runtime && !is_build_tree(folder) && access(runtime, F_OK) == 0)
+		return folder;
+	talloc_free(folder);
+	return NULL;
+}
+
 char *
 lower_lib_dir(const void *owner)
 {
-	char *folder = library_folder(owner);
+	char *folder = installed_folder(owner);
 
 	return folder ? folder : talloc_strdup(owner, DOPT_BUILD_LIBDIR);
 }
@@ -55,13 +68,10 @@ lower_lib_dir(const void *owner)
 char *
 lower_include_dir(const void *owner)
 {
-	char *folder = library_folder(owner);
+	char *folder = installed_folder(owner);
 
-	if (!folder || is_build_tree(folder)) {
-		talloc_free(folder);
-		return talloc_strdup(owner, DOPT_BUILD_INCLUDE);
-	}
-	return talloc_asprintf_append(folder, "/%s", DOPT_INSTALL_INCLUDE);
+	return folder ? talloc_asprintf_append(folder, "/%s", DOPT_INSTALL_INCLUDE)
+		      : talloc_strdup(owner, DOPT_BUILD_INCLUDE);
 }
 
 char *

@@ -14,14 +14,14 @@
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Changes whenever a plugin built against an older pass.h or ir.h would no longer work. */
-#define DOPT_API_VERSION 3
+DOPT_API_BEGIN
 
 struct cost_model;   /* passes/analysis/cost/cost.h */
 struct pass_manager; /* passes/manager/pipeline.h */
@@ -159,12 +159,18 @@ bool pass_try(struct pass_run *run, struct ir_module *m, const char *pipeline);
 
 /*
  * A plugin: a shared library that defines `const struct dopt_plugin dopt_plugin`, built against the
- * installed headers and linked with libdopt, loaded with `dopt -load=FILE`.
+ * installed headers (dopt/dopt.h) and linked with libdopt, loaded with `dopt -load=FILE`.
+ * DOPT_API_VERSION is a digest of those headers (dopt/version.h, written by the build): a plugin
+ * that was built against other ones is refused.
  */
 struct dopt_plugin {
-	int api_version; /* DOPT_API_VERSION of the headers; first in every version */
+	uint64_t api_version; /* DOPT_API_VERSION; first in every version */
 	const char *name;
 	const struct pass *const *passes; /* ends with NULL */
 };
+
+extern const struct dopt_plugin dopt_plugin;
+
+DOPT_API_END
 
 #endif

@@ -126,8 +126,8 @@ config.substitutions += [
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),
     ("%mpirun", "timeout %d %s" % (MPIRUN_SECONDS, config.mpirun)),
-    ("%plugin", "%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
-        % (config.cc, cflags, config.lib_dir)),
+    ("%plugin", "%s -std=c11 -D_GNU_SOURCE -I%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
+        % (config.cc, config.public_include, config.sanitize_flags, config.lib_dir)),
     ("%cflags", cflags),
     ("%sanitize", config.sanitize_flags),
     ("%nvcc", config.nvcc),

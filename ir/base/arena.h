@@ -5,7 +5,11 @@
 #ifndef IR_ARENA_H
 #define IR_ARENA_H
 
+#include "ir/base/api.h"
+
 #include <stddef.h>
+
+DOPT_API_BEGIN
 
 struct arena;
 
@@ -28,6 +32,8 @@ size_t arena_bytes(const struct arena *a);
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))
 
 /* Ends the program with a message: the one place that handles a failed allocation. */
-_Noreturn void out_of_memory(void);
+void out_of_memory(void) __attribute__((noreturn));
+
+DOPT_API_END
 
 #endif

@@ -10,9 +10,13 @@
 #ifndef IR_DIAG_H
 #define IR_DIAG_H
 
+#include "ir/base/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
+
+DOPT_API_BEGIN
 
 struct diag;
 
@@ -73,5 +77,7 @@ const char *diag_level_name(enum diag_level level);
 struct ir_loc loc_join(struct ir_loc a, struct ir_loc b);
 
 #define LOC_NONE ((struct ir_loc){0, 0})
+
+DOPT_API_END
 
 #endif

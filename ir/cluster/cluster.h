@@ -13,10 +13,13 @@
 #ifndef IR_CLUSTER_H
 #define IR_CLUSTER_H
 
+#include "ir/base/api.h"
 #include "ir/base/diag.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+DOPT_API_BEGIN
 
 struct device;
 struct ir_module;
@@ -139,5 +142,7 @@ void cluster_set_router(struct cluster *c, cluster_router *router, const void *d
 
 /* The name that a device or host was added with. */
 const char *cluster_end_name(const struct cluster *c, uint32_t end);
+
+DOPT_API_END
 
 #endif

@@ -6,7 +6,10 @@
 #ifndef IR_DEVICE_H
 #define IR_DEVICE_H
 
+#include "ir/base/api.h"
 #include "ir/type.h"
+
+DOPT_API_BEGIN
 
 struct device {
 	char *name; /* talloc child of the device */
@@ -27,5 +30,7 @@ int device_field_number(const char *name);
 
 /* The field of that name in device.def, or NULL. */
 double *device_field(struct device *d, const char *name);
+
+DOPT_API_END
 
 #endif

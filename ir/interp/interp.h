@@ -13,11 +13,14 @@
 #ifndef IR_INTERP_H
 #define IR_INTERP_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+DOPT_API_BEGIN
 
 /* One element: .f for floats (whatever their width), .i for integers and bool (0 or 1). */
 union cell {
@@ -179,5 +182,7 @@ bool interp_check_layout(const struct ir_module *m, const struct interp_options 
  *     step 0 loss = 2.31402
  */
 bool interp_run_print(const struct ir_module *m, const struct interp_options *options, FILE *out);
+
+DOPT_API_END
 
 #endif

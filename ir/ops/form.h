@@ -23,7 +23,10 @@
 #ifndef IR_FORM_H
 #define IR_FORM_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
+
+DOPT_API_BEGIN
 
 enum scalar_fn {
 #define SCALAR(name, ...) FN_##name,
@@ -281,5 +284,7 @@ struct op_work {
 	double flops, bytes;
 };
 struct op_work op_work(const struct ir_module *m, const struct ir_op *op);
+
+DOPT_API_END
 
 #endif

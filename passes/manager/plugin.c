@@ -1,7 +1,9 @@
 /* Passes from shared libraries: load, check the version before anything else is looked at, add. */
+#include "dopt/version.h"
 #include "passes/registry.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <talloc.h>
 
 struct plugin_handle {
@@ -50,9 +52,9 @@ pass_plugin_load(struct pass_registry *r, struct diag *d, const char *path)
 		return false;
 	if (p->api_version != DOPT_API_VERSION) {
 		diag_error(d, LOC_NONE,
-			"%s was built for version %d of the plugin interface; this dopt has "
-			"version %d",
-			path, p->api_version, DOPT_API_VERSION);
+			"%s was built for plugin interface %016" PRIx64 ", but this dopt has plugin "
+			"interface %016" PRIx64 "; build it again with the headers of this dopt",
+			path, p->api_version, (uint64_t)DOPT_API_VERSION);
 		return false;
 	}
 	for (const struct pass *const *pass = p->passes; pass && *pass; pass++)

@@ -2,7 +2,10 @@
 #ifndef PASSES_RESHARD_H
 #define PASSES_RESHARD_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
+
+DOPT_API_BEGIN
 
 /*
  * Builds ops that give `v` the layout of `want` (same meaning), one axis at a time, and returns the
@@ -20,5 +23,7 @@ struct ir_value *reshard(struct ir_builder *b, struct ir_value *v, const struct 
  * where it is split, single where it is single. `dtype` and shape are the value's.
  */
 const struct ir_type *gradient_type(struct ir_module *m, const struct ir_type *t);
+
+DOPT_API_END
 
 #endif

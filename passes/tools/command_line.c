@@ -17,7 +17,7 @@ driver_error(const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%s: error: ", driver_name);
+	fprintf(stderr, "%s: error: ", program_invocation_short_name);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

@@ -4,7 +4,7 @@
  * halve: multiplies every output whose name begins with `prefix` by a half. Works on any layout: a
  * product with a constant is linear.
  */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 #include <string.h>
 
@@ -48,5 +48,4 @@ static const struct pass pass_halve = {
 
 static const struct pass *const passes[] = {&pass_halve, NULL};
 
-extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "halve", passes};

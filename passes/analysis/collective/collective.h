@@ -6,8 +6,11 @@
 #ifndef PASSES_ANALYSIS_COLLECTIVE_H
 #define PASSES_ANALYSIS_COLLECTIVE_H
 
+#include "ir/base/api.h"
 #include "ir/cluster/cluster.h"
 #include "runtime/comm/collective.h"
+
+DOPT_API_BEGIN
 
 /* The rows of passes/analysis/collective/algorithm.def, and the fastest of those that fit, which is
  * what libraries try to choose; not parameter servers, which a user must set up. */
@@ -153,5 +156,7 @@ double collective_ring_seconds(
  */
 bool collective_closed_form(enum rt_coll_kind c, enum collective_algorithm a, int places,
 	double *latencies, double *tensors);
+
+DOPT_API_END
 
 #endif

@@ -8,11 +8,14 @@
 #ifndef PASSES_ANALYSIS_COST_H
 #define PASSES_ANALYSIS_COST_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
 #include "passes/analysis/collective/collective.h"
 #include "ir/cluster/device.h"
 
 #include <stdio.h>
+
+DOPT_API_BEGIN
 
 struct cost_model;
 struct storage_target;
@@ -153,5 +156,7 @@ struct cost_collective {
 };
 bool cost_op_collective(
 	const struct ir_module *m, const struct ir_op *op, struct cost_collective *c);
+
+DOPT_API_END
 
 #endif

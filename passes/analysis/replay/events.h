@@ -20,8 +20,11 @@
 #ifndef PASSES_ANALYSIS_EVENTS_H
 #define PASSES_ANALYSIS_EVENTS_H
 
+#include "ir/base/api.h"
 #include "ir/ir.h"
 #include "passes/analysis/replay/replay.h"
+
+DOPT_API_BEGIN
 
 enum {
 	/*
@@ -97,5 +100,7 @@ struct event_times {
  */
 struct events *events_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
 	const struct event_times *times);
+
+DOPT_API_END
 
 #endif

@@ -16,8 +16,12 @@
 #ifndef PASSES_ANALYSIS_REPLAY_H
 #define PASSES_ANALYSIS_REPLAY_H
 
+#include "ir/base/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+
+DOPT_API_BEGIN
 
 typedef int64_t replay_time; /* picoseconds */
 
@@ -125,5 +129,7 @@ replay_seconds(replay_time t)
 
 /* Nearest picosecond; not negative. Times beyond the range are cut to it. */
 replay_time replay_from_seconds(double s);
+
+DOPT_API_END
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "passes/tools/dopt/driver.h"
 
+#include "dopt/version.h"
 #include "ir/base/array.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
@@ -16,17 +17,17 @@
 #include "passes/tools/dopt/measure.h"
 #include "passes/tools/report/report.h"
 #include "passes/tools/dopt/trial.h"
+#include "passes/tools/tools.h"
 #include "runtime/data/write_file.h"
 #include "ir/base/suggest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 #include <unistd.h>
-
-const char driver_name[] = "dopt";
 
 static const char version[] = "0.1.0";
 
@@ -477,7 +478,7 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	if (!ok)
 		return true;
 	if (o->version)
-		fprintf(out.file, "dopt %s, plugin interface %d\n", version, DOPT_API_VERSION);
+		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version, (uint64_t)DOPT_API_VERSION);
 	else if (o->help && topic)
 		ok = driver_help_topic(out.file, manager->registry, topic);
 	else if (o->help)
@@ -544,7 +545,7 @@ work(const void *scratch, const struct driver_options *o)
 }
 
 int
-main(int argc, char **argv)
+tool_dopt(int argc, char **argv)
 {
 	void *scratch = talloc_new(NULL);
 	struct driver_options o;

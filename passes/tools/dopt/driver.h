@@ -223,10 +223,7 @@ bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *top
  * file. False: reported. */
 bool driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name);
 
-/* Of the tool, as its messages begin; beside its `main`. */
-extern const char driver_name[];
-
-/* "dopt: error: ..." on stderr. */
+/* "dopt: error: ..." on stderr; it begins with the name of the program that runs. */
 void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,5 @@
 /* A pass that makes a list of as many dims as an attribute that is not there has: -1. */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 static bool
 absurd_run(struct pass_run *run, struct ir_module *m)
@@ -16,5 +16,4 @@ static const struct pass pass_absurd = {.name = "absurd",
 
 static const struct pass *const passes[] = {&pass_absurd, NULL};
 
-extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "absurd", passes};

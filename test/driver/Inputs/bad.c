@@ -1,7 +1,7 @@
 /*
  * A plugin of passes that each do one thing wrong, for the tests of what the driver does about it.
  */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,5 +238,4 @@ static const struct pass *const passes[] = {&pass_break, &pass_lie, &pass_crash,
 	&pass_deep, &pass_leave, &pass_silent, &pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises,
 	&pass_required, &pass_plain, &pass_red, &pass_blue, NULL};
 
-extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "bad", passes};

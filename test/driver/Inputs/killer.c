@@ -1,5 +1,5 @@
 /* A plugin whose pass is killed from outside, as where memory is short; EARLY: it crashes when it is loaded. */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -25,5 +25,4 @@ static const struct pass pass_killed = {
 
 static const struct pass *const passes[] = {&pass_killed, NULL};
 
-extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "killer", passes};

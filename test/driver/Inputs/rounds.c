@@ -1,6 +1,6 @@
 /* Two passes that make of every 1.0 of f32 the next number above: a unit in the last place, which rounding may be. One
  * says that it keeps bits. */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 static bool
 next_above(struct pass_run *run, struct ir_module *m)
@@ -36,5 +36,4 @@ PASS(orders, true, reorders);
 
 static const struct pass *const passes[] = {&pass_keeps, &pass_rounds, &pass_orders, NULL};
 
-extern const struct dopt_plugin dopt_plugin;
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "rounds", passes};

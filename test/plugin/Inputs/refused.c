@@ -1,5 +1,5 @@
 /* A plugin that is sound unless a macro says otherwise. */
-#include "passes/pass.h"
+#include "dopt/dopt.h"
 
 #ifndef SYMBOL
 #define SYMBOL dopt_plugin

@@ -1,6 +1,8 @@
 /*
- * A plugin of a later interface. Only its first field may be looked at: the rest is not what it
+ * A plugin for another interface. Only its first field may be looked at: the rest is not what it
  * was.
  */
-extern const int dopt_plugin[];
-const int dopt_plugin[] = {999999, -1, -1, -1, -1, -1};
+#include <stdint.h>
+
+extern const uint64_t dopt_plugin[];
+const uint64_t dopt_plugin[] = {VERSION, (uint64_t)-1, (uint64_t)-1, (uint64_t)-1};

@@ -14,6 +14,7 @@
 #include "passes/analysis/profile/diff.h"
 #include "passes/analysis/profile/text.h"
 #include "passes/tools/command_line.h"
+#include "passes/tools/tools.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +25,6 @@
 
 /* Runs on a machine that is shared differ by this much: test/bench measures it. */
 #define DEFAULT_TOLERANCE 0.05
-
-const char driver_name[] = "dopt-profile";
 
 struct tool {
 	struct diag *diag;
@@ -381,7 +380,7 @@ static const struct command_line line = {
 };
 
 int
-main(int argc, char **argv)
+tool_profile(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
 	enum driver_exit exit = DRIVER_USAGE;

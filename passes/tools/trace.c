@@ -13,12 +13,11 @@
 #include "passes/analysis/trace/report.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
+#include "passes/tools/tools.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-
-const char driver_name[] = "dopt-trace";
 
 struct tool {
 	struct diag *diag;
@@ -182,7 +181,7 @@ static const struct command_line line = {
 };
 
 int
-main(int argc, char **argv)
+tool_trace(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
 	enum driver_exit exit = DRIVER_USAGE;

@@ -1,0 +1,16 @@
+/* The tools, as functions of libdopt.so: they use all of libdopt, of which plugins see the public headers only. */
+#ifndef PASSES_TOOLS_H
+#define PASSES_TOOLS_H
+
+#include "ir/base/api.h"
+
+DOPT_API_BEGIN
+
+/* dopt, dopt-profile and dopt-trace with their command lines; the result is the exit status. */
+int tool_dopt(int argc, char **argv);
+int tool_profile(int argc, char **argv);
+int tool_trace(int argc, char **argv);
+
+DOPT_API_END
+
+#endif
