@@ -64,7 +64,7 @@ def main():
     parser.add_argument("-data")
     parser.add_argument("-rounds", type=int, default=5)
     parser.add_argument("-steps", type=int, default=200)
-    parser.add_argument("-case", default="", help="only cases with this in their name")
+    parser.add_argument("-case", default="", help="only cases whose name contains this")
     options = parser.parse_args()
     dopt = os.path.join(options.build, "bin", "dopt")
     print("%-24s %11s %18s %18s %10s %10s" % ("", "predicted", "quartile", "percentile", "compute",

@@ -49,7 +49,7 @@ def row(*cells):
 
 def writing(dopt, folder, rounds, quick):
     print("\n## Writing\n")
-    print("Goal: less than 2 % of a step. Bytes are of the file, for each event in it.\n")
+    print("Goal: less than 2 % of a step. Bytes are file bytes per event.\n")
     row("model", "ranks", "events a step", "step, us", "with -trace, us", "ratio", "of neighbours", "bytes an event")
     print("|" + " --- |" * 8)
     for name, model, passes, ranks, steps in CASES[:2] if quick else CASES:
@@ -70,7 +70,7 @@ def writing(dopt, folder, rounds, quick):
 
 def reading(tool, folder, quick):
     print("\n## Reading and aligning\n")
-    print("Made traces: H hosts with R ranks each, two collectives a step among all. Seconds are of the process.\n")
+    print("Generated traces: H hosts with R ranks each, two collectives per step over all ranks. Seconds are of the process.\n")
     row("hosts", "ranks", "steps", "events", "MB", "align, s", "MB/s", "merge, s", "report, s", "peak, MB")
     print("|" + " --- |" * 10)
     sizes = [(2, 1, 10)] if quick else [(2, 1, 1000), (2, 1, 20000), (2, 1, 100000), (2, 8, 2000), (8, 8, 500), (16, 1, 500), (32, 1, 200)]
@@ -98,17 +98,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
     parser.add_argument("-rounds", type=int, default=9)
-    parser.add_argument("-quick", action="store_true", help="small sizes, to see that it works")
+    parser.add_argument("-quick", action="store_true", help="small sizes, as a smoke test")
     parser.add_argument("-part", choices=("write", "read"))
     options = parser.parse_args()
     binaries = os.path.join(options.build, "bin")
-    print("Load when it began: %.1f processes." % os.getloadavg()[0])
+    print("Load at the start: %.1f processes." % os.getloadavg()[0])
     with tempfile.TemporaryDirectory() as folder:
         if options.part != "read":
             writing(os.path.join(binaries, "dopt"), folder, options.rounds, options.quick)
         if options.part != "write":
             reading(os.path.join(binaries, "dopt-trace"), folder, options.quick)
-    print("\nLoad when it ended: %.1f processes." % os.getloadavg()[0])
+    print("\nLoad at the end: %.1f processes." % os.getloadavg()[0])
 
 
 main()

@@ -123,5 +123,5 @@ def compare(data, path):
     wrong = [f"{path} does not have: {line}" for line in missing] + list(broken(path, lines))
     for message in wrong:
         print(message)
-    print(f"{len(rows) - len(missing)} of {len(rows)} rows are as the page has them")
+    print(f"{len(rows) - len(missing)} of {len(rows)} rows match the page")
     return 1 if wrong else 0
