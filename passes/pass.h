@@ -48,6 +48,19 @@ struct pass_option {
 	double min, max;      /* allowed range of a number, inclusive; both 0: any */
 };
 
+/*
+ * Choices as rows, from which come an enum and the text of an option, so that the getter's position
+ * is the enum's value:
+ *
+ *	#define POLICIES(ROW) ROW(GREEDY, "greedy") ROW(XLA, "xla")
+ *	enum policy { POLICIES(CHOICE_CODE) };
+ *	{"policy", PASS_ENUM, "greedy", "what to fuse", CHOICE_LIST(POLICIES), 0, 0}
+ *	switch ((enum policy)pass_enum(run, "policy")) {
+ */
+#define CHOICE_CODE(code, name) code,
+#define CHOICE_NEXT(code, name) "," name
+#define CHOICE_LIST(rows) (&(rows(CHOICE_NEXT))[1])
+
 struct pass_run;
 
 /*

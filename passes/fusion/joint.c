@@ -68,7 +68,7 @@ static const struct pass_option options[] = {
 	{"engine", PASS_ENUM, "dopt",
 		"how to search: our engine, those of two papers, or every plan of "
 		"a small step",
-		"dopt,disco,dpro,exhaust", 0, 0},
+		CHOICE_LIST(SEARCH_ENGINES), 0, 0},
 	{"moves", PASS_STRING, "all",
 		"what may change: fuse and copy (ops), pack and part (messages), order; "
 		"\"fuse,pack\"",

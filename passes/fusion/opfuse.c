@@ -26,7 +26,11 @@ undo_all(struct pass_run *run, struct ir_module *m)
 	}
 }
 
-enum policy { POLICY_GREEDY, POLICY_XLA, POLICY_NONE, POLICY_JOINT };
+#define POLICIES(ROW)                                                                              \
+	ROW(POLICY_GREEDY, "greedy")                                                               \
+	ROW(POLICY_XLA, "xla") ROW(POLICY_NONE, "none") ROW(POLICY_JOINT, "joint")
+
+enum policy { POLICIES(CHOICE_CODE) };
 
 static bool
 run(struct pass_run *run, struct ir_module *m)
@@ -54,7 +58,7 @@ static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "greedy",
 		"what to fuse: greedy what passes tensors on or is cheap to repeat, xla what XLA "
 		"does for GPUs, none nothing, joint what a search finds",
-		"greedy,xla,none,joint", 0, 0},
+		CHOICE_LIST(POLICIES), 0, 0},
 	{"undo", PASS_BOOL, "false", "take the kernels apart that there are", NULL, 0, 0},
 	{0},
 };

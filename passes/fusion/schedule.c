@@ -10,12 +10,10 @@
  */
 #include "passes/train/optimizer.h"
 
-enum { CONSTANT, LINEAR, COSINE };
-
 bool
 schedule_is_constant(const struct pass_run *run)
 {
-	return pass_enum(run, "schedule") == CONSTANT && pass_int(run, "warmup") == 0;
+	return pass_enum(run, "schedule") == SCHEDULE_CONSTANT && pass_int(run, "warmup") == 0;
 }
 
 bool
@@ -23,7 +21,7 @@ schedule_check(const struct pass_run *run)
 {
 	const int64_t warmup = pass_int(run, "warmup"), steps = pass_int(run, "steps");
 
-	if (pass_enum(run, "schedule") == CONSTANT || steps > warmup)
+	if (pass_enum(run, "schedule") == SCHEDULE_CONSTANT || steps > warmup)
 		return true;
 	diag_error(run->ctx->diag,
 		pass_option_loc(run, pass_given(run, "steps") ? "steps" : "schedule"),
@@ -54,7 +52,7 @@ fall(struct optimizer_step *s, struct ir_value *count)
 
 	p = bounded(s, OP_maximum, p, 0);
 	p = bounded(s, OP_minimum, p, 1);
-	if (pass_enum(s->run, "schedule") == LINEAR)
+	if (pass_enum(s->run, "schedule") == SCHEDULE_LINEAR)
 		return optimizer_shift(s, optimizer_scale(s, p, end - 1), 1);
 	struct ir_value *wave = ir_build1(&s->b, OP_cos, optimizer_scale(s, p, pi));
 	return optimizer_shift(s, optimizer_scale(s, wave, (1 - end) / 2), (1 + end) / 2);
@@ -71,7 +69,7 @@ schedule_rate(struct optimizer_step *s, struct ir_value *count)
 		rise = optimizer_scale(s, count, 1 / (double)warmup);
 		rate = rise = bounded(s, OP_minimum, rise, 1);
 	}
-	if (pass_enum(s->run, "schedule") != CONSTANT) {
+	if (pass_enum(s->run, "schedule") != SCHEDULE_CONSTANT) {
 		rate = fall(s, count);
 		if (rise)
 			rate = ir_build2(&s->b, OP_mul, rise, rate);

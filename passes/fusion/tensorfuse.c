@@ -233,7 +233,7 @@ static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "size",
 		"what goes together: none nothing, size as XLA's combiners, ddp as PyTorch's "
 		"gradient buckets, horovod what is ready in one cycle, joint what a search finds",
-		FUSE_POLICIES, 0, 0},
+		CHOICE_LIST(FUSE_POLICIES), 0, 0},
 	{"bucket", PASS_SIZE, "",
 		"bytes of a message at one place: at most (size, horovod), or closed at (ddp); "
 		"default of "

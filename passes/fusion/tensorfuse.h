@@ -8,8 +8,12 @@
 #include "passes/pass.h"
 
 /* In the order of the option's choices. */
-enum fuse_policy_kind { FUSE_NONE, FUSE_SIZE, FUSE_DDP, FUSE_HOROVOD, FUSE_JOINT };
-#define FUSE_POLICIES "none,size,ddp,horovod,joint"
+#define FUSE_POLICIES(ROW)                                                                         \
+	ROW(FUSE_NONE, "none")                                                                     \
+	ROW(FUSE_SIZE, "size")                                                                     \
+	ROW(FUSE_DDP, "ddp") ROW(FUSE_HOROVOD, "horovod") ROW(FUSE_JOINT, "joint")
+
+enum fuse_policy_kind { FUSE_POLICIES(CHOICE_CODE) };
 
 /* A policy with its options. */
 struct fuse_policy {

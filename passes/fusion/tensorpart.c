@@ -22,7 +22,10 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-enum policy { REPLAY, BYTEPS, FIXED, JOINT };
+#define POLICIES(ROW)                                                                              \
+	ROW(REPLAY, "replay") ROW(BYTEPS, "byteps") ROW(FIXED, "fixed") ROW(JOINT, "joint")
+
+enum policy { POLICIES(CHOICE_CODE) };
 
 /* A message that may go in parts. */
 struct message {
@@ -244,7 +247,7 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "replay",
 		"how many parts: what makes the step fastest, as BytePS, a number, or by search",
-		"replay,byteps,fixed,joint", 0, 0},
+		CHOICE_LIST(POLICIES), 0, 0},
 	{"size", PASS_SIZE, "4096KB", "byteps: largest part; BYTEPS_PARTITION_BYTES", NULL, 1,
 		1e15},
 	{"parts", PASS_INT, "4", "fixed: parts of every message", NULL, 1, IR_MAX_PARTS},

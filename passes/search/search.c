@@ -12,21 +12,21 @@
 /* Seconds between two looks whether Ctrl-C was pressed: a system call, so not every time. */
 #define SEARCH_LOOK_SECONDS 0.05
 
-/* One row an engine, in the order of enum search_engine. */
-static const struct {
-	const char *name;
-	void (*run)(struct search *s);
-} engines[SEARCH_NENGINES] = {
-	[SEARCH_DOPT] = {"dopt", search_dopt},
-	[SEARCH_DISCO] = {"disco", search_disco},
-	[SEARCH_DPRO] = {"dpro", search_dpro},
-	[SEARCH_EXHAUST] = {"exhaust", search_exhaust},
+#define ENGINE_NAME(code, name) [code] = name,
+
+static const char *const names[SEARCH_NENGINES] = {SEARCH_ENGINES(ENGINE_NAME)};
+
+static void (*const engines[SEARCH_NENGINES])(struct search *s) = {
+	[SEARCH_DOPT] = search_dopt,
+	[SEARCH_DISCO] = search_disco,
+	[SEARCH_DPRO] = search_dpro,
+	[SEARCH_EXHAUST] = search_exhaust,
 };
 
 const char *
 search_engine_name(enum search_engine e)
 {
-	return engines[e].name;
+	return names[e];
 }
 
 struct search_options
@@ -213,7 +213,7 @@ search_run(struct plan *p, const struct search_options *o, struct search_result 
 	talloc_free(given);
 	if (o->fits)
 		fit_first(&s);
-	engines[o->engine].run(&s);
+	engines[o->engine](&s);
 	search_finish(&s);
 	if (o->keyboard)
 		release_keyboard(&before);

@@ -28,7 +28,11 @@ enum search_moves {
 	SEARCH_ALL = (1 << 5) - 1
 };
 
-enum search_engine { SEARCH_DOPT, SEARCH_DISCO, SEARCH_DPRO, SEARCH_EXHAUST, SEARCH_NENGINES };
+#define SEARCH_ENGINES(ROW)                                                                        \
+	ROW(SEARCH_DOPT, "dopt")                                                                   \
+	ROW(SEARCH_DISCO, "disco") ROW(SEARCH_DPRO, "dpro") ROW(SEARCH_EXHAUST, "exhaust")
+
+enum search_engine { SEARCH_ENGINES(CHOICE_CODE) SEARCH_NENGINES };
 
 struct search_options {
 	enum search_engine engine;

@@ -51,16 +51,34 @@ takes_next(const struct flag *f)
 	       f->kind == FLAG_SHARE || f->kind == FLAG_CHOICE;
 }
 
+/* "a|b" where there are choices, owned by `owner`; NULL: it takes none. */
+static const char *
+argument_text(const void *owner, const struct flag *f)
+{
+	char *text = NULL;
+
+	for (const struct choice *c = f->choice; c && c->name; c++) {
+		text = text ? talloc_asprintf_append(text, "|%s", c->name)
+			    : talloc_strdup(owner, c->name);
+		if (!text)
+			out_of_memory();
+	}
+	return text ? text : f->argument;
+}
+
 static void
 help_flag(FILE *out, const struct flag *f)
 {
 	int n = fprintf(out, "  -%s", f->name);
+	void *scratch = talloc_new(NULL);
+	const char *argument = argument_text(scratch, f);
 
-	if (f->argument && !takes_next(f))
-		n += fprintf(out, "[=%s]", f->argument);
-	else if (f->argument)
-		n += fprintf(out, f->name[1] ? "=%s" : " %s", f->argument);
+	if (argument && !takes_next(f))
+		n += fprintf(out, "[=%s]", argument);
+	else if (argument)
+		n += fprintf(out, f->name[1] ? "=%s" : " %s", argument);
 	help_text(out, n, f->help);
+	talloc_free(scratch);
 }
 
 void
@@ -151,18 +169,16 @@ read_share(const struct flag *f, double *out, const char *value)
 static bool
 read_choice(const void *owner, const struct flag *f, int *out, const char *value)
 {
-	char *list = talloc_strdup(owner, f->argument), *word;
 	struct suggestion near = suggestion_for(value);
 
-	*out = 0;
-	while ((word = strsep(&list, "|"))) {
-		++*out;
-		if (!strcmp(word, value))
+	for (const struct choice *c = f->choice; c->name; c++) {
+		*out = c->value;
+		if (!strcmp(c->name, value))
 			return true;
-		suggestion_add(&near, word);
+		suggestion_add(&near, c->name);
 	}
-	driver_error("option -%s: expected one of %s, found '%s'%s", f->name, f->argument, value,
-		suggestion_text(owner, &near));
+	driver_error("option -%s: expected one of %s, found '%s'%s", f->name,
+		argument_text(owner, f), value, suggestion_text(owner, &near));
 	return false;
 }
 
@@ -189,7 +205,9 @@ flag_store(const void *owner, const struct flag *f, void *options, const char *v
 	case FLAG_LIST: list_append(owner, field, value); return true;
 	case FLAG_TEXT: *(const char **)field = value; return true;
 	case FLAG_MAYBE: *(const char **)field = value ? value : ""; return true;
-	case FLAG_CHOICE_1: *(int *)field = 1; return !value || read_choice(owner, f, field, value);
+	case FLAG_CHOICE_1:
+		*(int *)field = f->choice->value;
+		return !value || read_choice(owner, f, field, value);
 	case FLAG_GROUP: break;
 	}
 	return false;
@@ -223,8 +241,8 @@ read_flag(const void *owner, const struct command_line *l, void *options, int ar
 		return false;
 	if (!value && takes_next(f)) {
 		if (*i + 1 >= argc) {
-			driver_error(
-				"option -%s needs a value: -%s=%s", f->name, f->name, f->argument);
+			driver_error("option -%s needs a value: -%s=%s", f->name, f->name,
+				argument_text(owner, f));
 			return false;
 		}
 		value = argv[++*i];

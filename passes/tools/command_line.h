@@ -18,14 +18,24 @@ enum flag_kind {
 	FLAG_MAYBE, /* const char *: -x or -x=TEXT: "" without */
 	FLAG_INT,   /* int64_t: -x=N or -x N, not negative */
 	FLAG_SHARE, /* double: -x=0.05 or -x=5%, not negative */
-	FLAG_CHOICE,   /* int: -x=a; choices count from 1, 0: not given */
+	FLAG_CHOICE,   /* int: -x=a, the value of one of `choice` */
 	FLAG_CHOICE_1, /* the same, or -x: the first choice without */
 };
 
+struct choice {
+	const char *name;
+	int value;
+};
+
+/* From rows as passes/pass.h has them, an array that ends with {NULL}. */
+#define CHOICE_ROW(code, name) {name, code},
+#define CHOICES(rows) ((const struct choice[]){rows(CHOICE_ROW){NULL, 0}})
+
 struct flag {
-	const char *name, *argument, *help; /* argument: choices as "a|b" */
+	const char *name, *argument, *help; /* argument: NULL where there are choices */
 	enum flag_kind kind;
-	size_t at; /* in the tool's options */
+	size_t at;                   /* in the tool's options */
+	const struct choice *choice; /* ends with {NULL} */
 };
 
 /* What the options of a tool with commands are; each tool has its own. */

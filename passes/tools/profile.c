@@ -29,10 +29,10 @@
 struct tool {
 	struct diag *diag;
 	const char *output, *device;
-	int kind;       /* choice of the option */
+	int kind;       /* enum rt_coll_kind; RT_COLL_KINDS: not given */
 	int64_t places; /* -1: not given */
 	int64_t seed, epochs, members;
-	int loss; /* choice of the option */
+	int loss; /* enum network_loss */
 	double tolerance;
 	bool help;
 	bool lost; /* some of what was printed has not reached stdout */
@@ -84,12 +84,6 @@ is_nccl_tests(const char *text)
 	       strstr(text, "algbw") != NULL;
 }
 
-static enum rt_coll_kind
-kind_of(const struct tool *t)
-{
-	return t->kind ? (enum rt_coll_kind)(t->kind - 1) : RT_COLL_KINDS;
-}
-
 /* False: reported. */
 static bool
 places_fit(const struct tool *t)
@@ -114,8 +108,8 @@ load_nccl_tests(struct tool *t, struct profile *p, const char *name, const char 
 			name);
 		return false;
 	}
-	int n = nccl_tests_read(
-		t, t->diag, name, text, kind_of(t), t->places < 0 ? 0 : (int)t->places, &list);
+	int n = nccl_tests_read(t, t->diag, name, text, (enum rt_coll_kind)t->kind,
+		t->places < 0 ? 0 : (int)t->places, &list);
 	bool good = n >= 0;
 	if (p)
 		profile_select(p, "nccl-tests", NULL);
@@ -211,8 +205,7 @@ train_one(struct tool *t, const struct estimate_data *samples, const double *tar
 
 	how.seed = seed;
 	how.epochs = (uint32_t)t->epochs;
-	if (t->loss)
-		how.loss = (enum network_loss)(t->loss - 1);
+	how.loss = (enum network_loss)t->loss;
 	how.progress = show_progress;
 	how.data = t;
 	network_normalize(w, samples->graph, samples->n);
@@ -309,13 +302,24 @@ evaluate(struct tool *t)
 	return t->output ? write_each(t, all, w) : DRIVER_OK;
 }
 
-#define AT(field) offsetof(struct tool, field)
+#define FIELD(field) offsetof(struct tool, field)
+#define AT(field) .at = FIELD(field)
 
-/* In the order of enum rt_coll_kind. */
-#define KINDS "allreduce|reduce|broadcast|allgather|gather|scatter|reducescatter|alltoall|send"
+static const struct choice kinds[] = {
+#define COLLECTIVE(code, name, op, test, givers, getters, source, target) {name, RT_##code},
+#include "runtime/comm/collective.def"
+#undef COLLECTIVE
+	{NULL, 0},
+};
+
+static const struct choice losses[] = {
+	{"square", NETWORK_SQUARE},
+	{"logcosh", NETWORK_LOGCOSH},
+	{NULL, 0},
+};
 
 static const struct flag flags[] = {
-	{"Options", NULL, NULL, FLAG_GROUP, 0},
+	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE",
 		"dump, train: write to FILE atomically (temporary file, then rename); -: standard "
 		"output; evaluate: write a line for each kernel: seconds measured, predicted by "
@@ -323,8 +327,8 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(output)},
 	{"device", "NAME", "load: device that nccl-tests output belongs to, named as in a profile",
 		FLAG_TEXT, AT(device)},
-	{"kind", KINDS, "load: collective, if the nccl-tests output does not name it", FLAG_CHOICE,
-		AT(kind)},
+	{"kind", NULL, "load: collective, if the nccl-tests output does not name it", FLAG_CHOICE,
+		AT(kind), .choice = kinds},
 	{"places", "N", "load: number of ranks, if the nccl-tests output does not list them",
 		FLAG_INT, AT(places)},
 	{"tolerance", "X",
@@ -336,9 +340,8 @@ static const struct flag flags[] = {
 	{"epochs", "N", "train: number of epochs (default: 60)", FLAG_INT, AT(epochs)},
 	{"members", "N", "train: ensemble size; predictions are averaged (default: 1)", FLAG_INT,
 		AT(members)},
-	{"loss", "square|logcosh",
-		"train: loss function of log(predicted) - log(measured) (default: logcosh)",
-		FLAG_CHOICE, AT(loss)},
+	{"loss", NULL, "train: loss function of log(predicted) - log(measured) (default: logcosh)",
+		FLAG_CHOICE, AT(loss), .choice = losses},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
@@ -376,7 +379,7 @@ static const struct command_line line = {
 	.nflags = sizeof flags / sizeof *flags,
 	.command = commands,
 	.ncommands = sizeof commands / sizeof *commands,
-	.words = AT(file),
+	.words = FIELD(file),
 };
 
 int
@@ -389,6 +392,8 @@ tool_profile(int argc, char **argv)
 	t->diag = diag_create(t);
 	t->tolerance = DEFAULT_TOLERANCE;
 	t->places = -1;
+	t->kind = RT_COLL_KINDS;
+	t->loss = network_training_defaults().loss;
 	t->seed = network_training_defaults().seed;
 	t->epochs = network_training_defaults().epochs;
 	t->members = 1;

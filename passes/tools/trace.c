@@ -22,18 +22,15 @@
 struct tool {
 	struct diag *diag;
 	const char *output, *cluster, *profile;
-	int format, clocks; /* choices of the options */
+	int format; /* enum trace_format */
+	int clocks; /* enum clocks */
 	bool drift, help;
 	struct driver_list file;
 };
 
-enum { CLOCKS_HOST = 1, CLOCKS_RANK };
+#define CLOCKS(ROW) ROW(CLOCKS_HOST, "host") ROW(CLOCKS_RANK, "rank")
 
-static enum trace_format
-format_of(const struct tool *t)
-{
-	return t->format ? (enum trace_format)(t->format - 1) : TRACE_TEXT;
-}
+enum clocks { CLOCKS(CHOICE_CODE) };
 
 static bool
 read_traces(struct tool *t, int first, struct trace_set **s, struct trace_alignment **a)
@@ -55,7 +52,7 @@ align(struct tool *t)
 
 	if (!read_traces(t, 0, &s, &a) || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
-	trace_print_alignment(out.file, format_of(t), s, a);
+	trace_print_alignment(out.file, (enum trace_format)t->format, s, a);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
@@ -83,7 +80,7 @@ report(struct tool *t)
 		read_traces(t, 0, &s, &a) ? trace_measure(t, t->diag, s, a) : NULL;
 	if (!m || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
-	trace_report_print(out.file, format_of(t), s, a, m);
+	trace_report_print(out.file, (enum trace_format)t->format, s, a, m);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
@@ -132,20 +129,29 @@ compare(struct tool *t)
 
 	if (!c || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
-	trace_comparison_print(out.file, format_of(t), c);
+	trace_comparison_print(out.file, (enum trace_format)t->format, c);
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
-#define AT(field) offsetof(struct tool, field)
+#define FIELD(field) offsetof(struct tool, field)
+#define AT(field) .at = FIELD(field)
+
+static const struct choice formats[] = {
+	{"text", TRACE_TEXT},
+	{"json", TRACE_JSON},
+	{"md", TRACE_MARKDOWN},
+	{NULL, 0},
+};
 
 static const struct flag flags[] = {
-	{"Options", NULL, NULL, FLAG_GROUP, 0},
+	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE", "write to FILE atomically (temporary file, then rename); -: standard output",
 		FLAG_TEXT, AT(output)},
-	{"format", "text|json|md", "output format (default: text)", FLAG_CHOICE, AT(format)},
-	{"clocks", "host|rank",
+	{"format", NULL, "output format (default: text)", FLAG_CHOICE, AT(format),
+		.choice = formats},
+	{"clocks", NULL,
 		"whether the ranks of a host share one clock (default) or each has its own",
-		FLAG_CHOICE, AT(clocks)},
+		FLAG_CHOICE, AT(clocks), .choice = CHOICES(CLOCKS)},
 	{"drift", "0|1", "model clock drift as well as offset (default: 1)", FLAG_BOOL, AT(drift)},
 	{"cluster", "NAME|FILE", "compare: devices and links that times are predicted for",
 		FLAG_TEXT, AT(cluster)},
@@ -177,7 +183,7 @@ static const struct command_line line = {
 	.nflags = sizeof flags / sizeof *flags,
 	.command = commands,
 	.ncommands = sizeof commands / sizeof *commands,
-	.words = AT(file),
+	.words = FIELD(file),
 };
 
 int

@@ -227,7 +227,14 @@ visit(struct amp *a, struct ir_op *op)
 
 /* --- the scale of the loss -------------------------------------------------------------------- */
 
-enum { NONE, STATIC, DYNAMIC }; /* as in the choices of `scaling`, behind `auto` */
+#define LOW_TYPES(ROW) ROW(LOW_BF16, "bf16") ROW(LOW_F16, "f16")
+
+enum low_type { LOW_TYPES(CHOICE_CODE) };
+
+#define SCALINGS(ROW)                                                                              \
+	ROW(AUTO, "auto") ROW(NONE, "none") ROW(STATIC, "static") ROW(DYNAMIC, "dynamic")
+
+enum scaling { SCALINGS(CHOICE_CODE) };
 
 /* Where a dynamic scale stays: Apex' bounds. Below 1 it would make gradients smaller; 2^24 times a
  * gradient of 1 is far beyond what f16 holds, and is met only where all gradients are 0. */
@@ -291,13 +298,13 @@ dynamic_scale(struct ir_builder *b, double start, double growth)
 static int
 scaling(const struct pass_run *run)
 {
-	const int asked = pass_enum(run, "scaling");
+	const enum scaling asked = (enum scaling)pass_enum(run, "scaling");
 
-	if (asked > 0)
-		return asked - 1;
+	if (asked != AUTO)
+		return asked;
 	if (pass_given(run, "scale"))
 		return STATIC;
-	return pass_enum(run, "to") == 1 ? DYNAMIC : NONE;
+	return pass_enum(run, "to") == LOW_F16 ? DYNAMIC : NONE;
 }
 
 static bool
@@ -351,7 +358,7 @@ number_values(struct amp *a, struct ir_block *block)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	static const enum ir_dtype low[] = {IR_bf16, IR_f16};
+	static const enum ir_dtype low[] = {[LOW_BF16] = IR_bf16, [LOW_F16] = IR_f16};
 	struct ir_func *f = ir_func_find(m, "main");
 	struct amp a = {.run = run, .m = m, .low = low[pass_enum(run, "to")]};
 
@@ -365,10 +372,11 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"to", PASS_ENUM, "bf16", "element type of products and activations", "bf16,f16", 0, 0},
+	{"to", PASS_ENUM, "bf16", "element type of products and activations",
+		CHOICE_LIST(LOW_TYPES), 0, 0},
 	{"scaling", PASS_ENUM, "auto",
 		"of the loss: auto is dynamic for f16, none for bf16, static where scale is given",
-		"auto,none,static,dynamic", 0, 0},
+		CHOICE_LIST(SCALINGS), 0, 0},
 	{"scale", PASS_FLOAT, "65536", "what the loss is multiplied by, at first if dynamic", NULL,
 		1, 16777216},
 	{"growth", PASS_INT, "2000", "steps with finite gradients until a dynamic scale doubles",

@@ -41,6 +41,13 @@ typedef struct ir_value *optimizer_rule(struct optimizer_step *s, void *data);
  */
 bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data);
 
+/* How the learning rate falls: schedule.h. */
+#define SCHEDULES(ROW)                                                                             \
+	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
+	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
+
+enum schedule { SCHEDULES(CHOICE_CODE) };
+
 /* clang-format off */
 /* Options of all optimizers: the learning rate over time, clipping. `lr` is the default, as text. */
 #define OPTIMIZER_OPTIONS(lr)                                                                      \
@@ -48,7 +55,7 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *ru
 	{"warmup", PASS_INT, "0", "steps over which the rate rises linearly to lr", NULL, 0, 1e15},\
 	{"schedule", PASS_ENUM, "constant",                                                        \
 		"how the rate goes from lr to its end, between `warmup` and `steps`",              \
-		"constant,linear,cosine", 0, 0},                                                   \
+		CHOICE_LIST(SCHEDULES), 0, 0},                                                     \
 	{"steps", PASS_INT, "0", "the step at which the rate has reached its end", NULL, 0, 1e15}, \
 	{"end", PASS_FLOAT, "0", "the rate at its end, as part of lr", NULL, 0, 1},                \
 	{"clip", PASS_FLOAT, "0", "largest norm of all gradients together; 0: any", NULL, 0, 1e30}

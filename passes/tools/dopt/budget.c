@@ -81,7 +81,8 @@ driver_storage_create(struct driver *t)
 	t->storage = talloc(t->manager, struct storage_target);
 	if (!t->storage)
 		out_of_memory();
-	*t->storage = *lower_storage_target(t->o->target == 2 ? LOWER_CUDA : LOWER_HOST);
+	*t->storage =
+		*lower_storage_target(t->o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST);
 	return !t->o->workspace || read_workspace(t, &t->storage->workspace);
 }
 

@@ -55,8 +55,7 @@ driver_cost_create(struct driver *t)
 	const struct driver_options *o = t->o;
 	struct cost_options co = {.profile = o->profile,
 		.transport = o->transport,
-		.algorithm = o->algorithm ? (enum collective_algorithm)(o->algorithm - 1)
-					  : COLLECTIVE_AUTO,
+		.algorithm = (enum collective_algorithm)o->algorithm,
 		.fine = o->replay == DRIVER_REPLAY_FINE,
 		.storage = t->storage};
 

@@ -184,7 +184,7 @@ measure(const struct driver *t, struct ir_module *m, FILE *out)
 		.all = o->measure == DRIVER_MEASURE_ALL,
 		.again = o->measure == DRIVER_MEASURE_AGAIN,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
-		.cuda = o->target == 2,
+		.cuda = o->target == DRIVER_TARGET_CUDA,
 		.storage = t->storage};
 
 	return driver_measure(m, &mo, out);
@@ -195,7 +195,7 @@ measure(const struct driver *t, struct ir_module *m, FILE *out)
 static bool
 knows_device(const struct driver_options *o)
 {
-	return o->target != 2 || o->cluster || o->profile;
+	return o->target != DRIVER_TARGET_CUDA || o->cluster || o->profile;
 }
 
 static bool
@@ -214,7 +214,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		return measure(t, m, out);
 	if (o->emit == DRIVER_EMIT_PROGRAM) {
 		struct cost_report report = {0};
-		struct lower_options lo = {.target = o->target == 2 ? LOWER_CUDA : LOWER_HOST,
+		struct lower_options lo = {
+			.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
 			.storage = t->storage,
 			.output = o->output};
 		if (!cost_evaluate(t->cost, m, &report))
@@ -327,7 +328,7 @@ measure_round(
 		.mpi = o->measure_mpi,
 		.again = again,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
-		.cuda = o->target == 2,
+		.cuda = o->target == DRIVER_TARGET_CUDA,
 		.storage = t.storage,
 		.stored = stored};
 	good = good && driver_measure(m, &mo, stderr);
@@ -520,7 +521,7 @@ options_agree(const struct driver_options *o)
 	else if (o->expect && (program || o->run || o->measure || emits_view(o)))
 		driver_error("-expect cannot be combined with -run, -measure, "
 			     "or -emit=program, measure, timeline or report");
-	else if (o->workspace && o->target != 2)
+	else if (o->workspace && o->target != DRIVER_TARGET_CUDA)
 		driver_error("-workspace requires -target=cuda: "
 			     "convolutions on the host use no workspace");
 	else if (o->target && !program && !o->measure)

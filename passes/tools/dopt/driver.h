@@ -43,30 +43,63 @@ struct driver_list {
 	int n;
 };
 
-/* Choices count from 1, in the order of the option's table row; 0: not given. */
-enum {
-	DRIVER_EMIT_DIR = 1,
-	DRIVER_EMIT_PROGRAM,
-	DRIVER_EMIT_TIMELINE,
-	DRIVER_EMIT_REPORT,
-	DRIVER_EMIT_NONE,
-	DRIVER_EMIT_MEASURE,
-	DRIVER_EMIT_STABLEHLO
-};
-enum { DRIVER_KEEP_ALL = 1, DRIVER_KEEP_BETTER };
-enum { DRIVER_MEASURE_MISSING = 1, DRIVER_MEASURE_ALL, DRIVER_MEASURE_AGAIN };
-enum { DRIVER_ESTIMATE_ANALYTIC = 1, DRIVER_ESTIMATE_NETWORK, DRIVER_ESTIMATE_MEASURE };
-enum { DRIVER_REPLAY_COARSE = 1, DRIVER_REPLAY_FINE };
-enum { DRIVER_BUFFERS_STEP = 1, DRIVER_BUFFERS_ROTATE };
-enum { DRIVER_STATS_TABLE = 1, DRIVER_STATS_JSON };
-enum { DRIVER_LIST_TEXT = 1, DRIVER_LIST_MD };
+/* Choices of options, each a list of rows: the value and its name. Where it is 0, none was given. */
+#define DRIVER_EMITS(ROW)                                                                          \
+	ROW(DRIVER_EMIT_DIR, "dir")                                                                \
+	ROW(DRIVER_EMIT_PROGRAM, "program") ROW(DRIVER_EMIT_TIMELINE, "timeline")                  \
+		ROW(DRIVER_EMIT_REPORT, "report") ROW(DRIVER_EMIT_NONE, "none")                    \
+			ROW(DRIVER_EMIT_MEASURE, "measure")                                        \
+				ROW(DRIVER_EMIT_STABLEHLO, "stablehlo")
 
-enum { DRIVER_PROGRESS_AUTO = 1, DRIVER_PROGRESS_ALWAYS, DRIVER_PROGRESS_NEVER };
+enum driver_emit { DRIVER_EMIT_DEFAULT, DRIVER_EMITS(CHOICE_CODE) };
+
+#define DRIVER_TARGETS(ROW) ROW(DRIVER_TARGET_HOST, "host") ROW(DRIVER_TARGET_CUDA, "cuda")
+
+enum driver_target { DRIVER_TARGET_DEFAULT, DRIVER_TARGETS(CHOICE_CODE) };
+
+#define DRIVER_KEEPS(ROW) ROW(DRIVER_KEEP_ALL, "all") ROW(DRIVER_KEEP_BETTER, "better")
+
+enum driver_keep { DRIVER_KEEP_DEFAULT, DRIVER_KEEPS(CHOICE_CODE) };
+
+#define DRIVER_MEASURES(ROW)                                                                       \
+	ROW(DRIVER_MEASURE_MISSING, "missing")                                                     \
+	ROW(DRIVER_MEASURE_ALL, "all") ROW(DRIVER_MEASURE_AGAIN, "again")
+
+enum driver_measure { DRIVER_MEASURE_DEFAULT, DRIVER_MEASURES(CHOICE_CODE) };
+
+#define DRIVER_ESTIMATES(ROW)                                                                      \
+	ROW(DRIVER_ESTIMATE_ANALYTIC, "analytic")                                                  \
+	ROW(DRIVER_ESTIMATE_NETWORK, "network") ROW(DRIVER_ESTIMATE_MEASURE, "measure")
+
+enum driver_estimate { DRIVER_ESTIMATE_DEFAULT, DRIVER_ESTIMATES(CHOICE_CODE) };
+
+#define DRIVER_REPLAYS(ROW) ROW(DRIVER_REPLAY_COARSE, "coarse") ROW(DRIVER_REPLAY_FINE, "fine")
+
+enum driver_replay { DRIVER_REPLAY_DEFAULT, DRIVER_REPLAYS(CHOICE_CODE) };
+
+#define DRIVER_BUFFERS(ROW) ROW(DRIVER_BUFFERS_STEP, "step") ROW(DRIVER_BUFFERS_ROTATE, "rotate")
+
+enum driver_buffers { DRIVER_BUFFERS_DEFAULT, DRIVER_BUFFERS(CHOICE_CODE) };
+
+#define DRIVER_STATS(ROW) ROW(DRIVER_STATS_TABLE, "table") ROW(DRIVER_STATS_JSON, "json")
+
+enum driver_stats_kind { DRIVER_STATS_DEFAULT, DRIVER_STATS(CHOICE_CODE) };
+
+#define DRIVER_LISTS(ROW) ROW(DRIVER_LIST_TEXT, "text") ROW(DRIVER_LIST_MD, "md")
+
+enum driver_list_kind { DRIVER_LIST_DEFAULT, DRIVER_LISTS(CHOICE_CODE) };
+
+#define DRIVER_PROGRESSES(ROW)                                                                     \
+	ROW(DRIVER_PROGRESS_AUTO, "auto")                                                          \
+	ROW(DRIVER_PROGRESS_ALWAYS, "always") ROW(DRIVER_PROGRESS_NEVER, "never")
+
+enum driver_progress { DRIVER_PROGRESS_DEFAULT, DRIVER_PROGRESSES(CHOICE_CODE) };
 
 struct driver_options {
 	const char *input, *output;
 	const char *transport;
-	int algorithm, replay; /* algorithm: one more than enum collective_algorithm */
+	int algorithm; /* enum collective_algorithm */
+	int replay;
 	int emit, target, stats, keep, measure, list_passes, list_ops;
 	struct driver_list pass, load, define;
 	struct driver_list files; /* as given; `input` is the one that there should be */

@@ -1,22 +1,30 @@
 /* The command line of dopt. */
 #include "passes/tools/command_line.h"
 
-#define AT(field) offsetof(struct driver_options, field)
+#define FIELD(field) offsetof(struct driver_options, field)
+#define AT(field) .at = FIELD(field)
+
+static const struct choice algorithms[] = {
+	{"auto", COLLECTIVE_AUTO},
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form) {#name, COLLECTIVE_##code},
+#include "passes/analysis/collective/algorithm.def"
+#undef ALGORITHM
+	{NULL, 0},
+};
 
 static const struct flag flags[] = {
-	{"Output", NULL, NULL, FLAG_GROUP, 0},
+	{"Output", .kind = FLAG_GROUP},
 	{"o", "FILE", "write to FILE atomically (temporary file, then rename); -: standard output",
 		FLAG_TEXT, AT(output)},
-	{"emit", "dir|program|timeline|report|none|measure|stablehlo",
+	{"emit", NULL,
 		"what to write: dir: the module (default); program: build a program; timeline, "
 		"report: the predicted step as a Chrome trace or as an HTML page; none: "
 		"nothing; measure: build a program that measures on another machine; "
 		"stablehlo: the module as StableHLO text",
-		FLAG_CHOICE, AT(emit)},
-	{"target", "host|cuda",
-		"target of -emit=program, -emit=measure and -measure (default: host)", FLAG_CHOICE,
-		AT(target)},
-	{"Input", NULL, NULL, FLAG_GROUP, 0},
+		FLAG_CHOICE, AT(emit), .choice = CHOICES(DRIVER_EMITS)},
+	{"target", NULL, "target of -emit=program, -emit=measure and -measure (default: host)",
+		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS)},
+	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module", FLAG_LIST, AT(define)},
 	{"split-input-file", NULL, "process each chunk between `// -----` lines separately",
 		FLAG_BOOL, AT(split)},
@@ -28,14 +36,14 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(entry)},
 	{"replicas", "N", "StableHLO: number of replicas, for a program that does not state it",
 		FLAG_INT, AT(replicas)},
-	{"Passes", NULL, NULL, FLAG_GROUP, 0},
+	{"Passes", .kind = FLAG_GROUP},
 	{"pass", "TEXT", "run these passes: 'grad,adam{lr=3e-4}'; repeatable, run in order",
 		FLAG_LIST, AT(pass)},
 	{"load", "FILE", "load a plugin with additional passes", FLAG_LIST, AT(load)},
-	{"keep", "all|better",
+	{"keep", NULL,
 		"better: undo a pass that makes the step slower or exceed device memory, unless "
 		"other passes need what it provides",
-		FLAG_CHOICE, AT(keep)},
+		FLAG_CHOICE, AT(keep), .choice = CHOICES(DRIVER_KEEPS)},
 	{"seed", "N", "seed for all random choices (default: 0)", FLAG_INT, AT(seed)},
 	{"cluster", "NAME|FILE",
 		"devices and links that times are predicted for "
@@ -44,29 +52,29 @@ static const struct flag flags[] = {
 	{"profile", "FILE",
 		"database or text file of measured times, used in preference to estimates",
 		FLAG_TEXT, AT(profile)},
-	{"estimator", "analytic|network|measure",
+	{"estimator", NULL,
 		"how to cost fused kernels that are not in the profile: analytic "
 		"roofline (default), a trained network, or measure the kernels of "
 		"the best plan and search again",
-		FLAG_CHOICE, AT(estimator)},
+		FLAG_CHOICE, AT(estimator), .choice = CHOICES(DRIVER_ESTIMATES)},
 	{"estimator-weights", "FILE",
 		"weights written by `dopt-profile train`; required by -estimator=network",
 		FLAG_TEXT, AT(estimator_weights)},
 	{"transport", "threads|mpi|nccl",
 		"transport whose collective timings are used (default: threads, if profiled)",
 		FLAG_TEXT, AT(transport)},
-	{"algorithm", "auto|ring|tree|halving|hierarchical|ps",
+	{"algorithm", NULL,
 		"algorithm of collectives: one for all, or the fastest for each (default: auto)",
-		FLAG_CHOICE, AT(algorithm)},
-	{"replay", "coarse|fine",
+		FLAG_CHOICE, AT(algorithm), .choice = algorithms},
+	{"replay", NULL,
 		"fine: collectives share the bandwidth of links, and communication slows "
 		"down computation (default: coarse)",
-		FLAG_CHOICE, AT(replay)},
-	{"measure", "missing|all|again",
+		FLAG_CHOICE, AT(replay), .choice = CHOICES(DRIVER_REPLAYS)},
+	{"measure", NULL,
 		"time the ops that are missing from the profile and add them to it; "
 		"all: time all ops; again: time all ops and combine the results with "
 		"those in the profile; writes no module",
-		FLAG_CHOICE_1, AT(measure)},
+		FLAG_CHOICE_1, AT(measure), .choice = CHOICES(DRIVER_MEASURES)},
 	{"budget", "SIZE",
 		"memory limit of the step on each device (80GB); it is an error to exceed it",
 		FLAG_TEXT, AT(budget)},
@@ -76,14 +84,14 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(workspace)},
 	{"time-limit", "TIME", "time limit of a search (10s); the best plan found by then is used",
 		FLAG_TEXT, AT(time_limit)},
-	{"progress", "auto|always|never",
+	{"progress", NULL,
 		"report the progress of a search: if standard error is a terminal (default), "
 		"always (ending with a summary line), or never",
-		FLAG_CHOICE, AT(progress)},
-	{"measure-buffers", "step|rotate",
+		FLAG_CHOICE, AT(progress), .choice = CHOICES(DRIVER_PROGRESSES)},
+	{"measure-buffers", NULL,
 		"time kernels on the buffers of the step, in step order (default), or each alone "
 		"on several copies used in rotation, larger than a core's private caches",
-		FLAG_CHOICE, AT(measure_buffers)},
+		FLAG_CHOICE, AT(measure_buffers), .choice = CHOICES(DRIVER_BUFFERS)},
 	{"measure-mpi", "COMMAND",
 		"command that starts the measuring ranks: 'mpirun -n 2' (default: threads)",
 		FLAG_TEXT, AT(measure_mpi)},
@@ -95,11 +103,11 @@ static const struct flag flags[] = {
 		"command that starts a program of -trial, {} being the program: 'mpirun -n 2 {}' "
 		"or '{} -bind -link 1GB/s,20us' (default: {})",
 		FLAG_TEXT, AT(trial_run)},
-	{"Statistics and remarks", NULL, NULL, FLAG_GROUP, 0},
-	{"stats", "table|json",
+	{"Statistics and remarks", .kind = FLAG_GROUP},
+	{"stats", NULL,
 		"print step time, communication and memory after each pass; on standard output "
 		"with -emit=none, otherwise on standard error",
-		FLAG_CHOICE_1, AT(stats)},
+		FLAG_CHOICE_1, AT(stats), .choice = CHOICES(DRIVER_STATS)},
 	{"whatif", "ITEMS",
 		"predict the step with other costs: 'net.bandwidth*2,matmul*0.5,op=%h=3us'; "
 		"printed after -stats; -emit=timeline and -emit=report show that step",
@@ -113,7 +121,7 @@ static const struct flag flags[] = {
 	{"print-after", "NAME,..|all|changed",
 		"print the module after these passes; changed: after each pass that changed it",
 		FLAG_TEXT, AT(print_after)},
-	{"Checks", NULL, NULL, FLAG_GROUP, 0},
+	{"Checks", .kind = FLAG_GROUP},
 	{"verify-each", "0|1", "verify the module after every pass (default: 1)", FLAG_BOOL,
 		AT(verify_each)},
 	{"check", NULL,
@@ -145,11 +153,12 @@ static const struct flag flags[] = {
 		"StableHLO: run each program once and report whether its "
 		"check ops pass; writes no module",
 		FLAG_BOOL, AT(expect)},
-	{"Help", NULL, NULL, FLAG_GROUP, 0},
+	{"Help", .kind = FLAG_GROUP},
 	{"help", "PASS|OP", "print this text, or help on one pass or op", FLAG_MAYBE, AT(help)},
-	{"list-passes", "text|md", "list the passes and their options", FLAG_CHOICE_1,
-		AT(list_passes)},
-	{"list-ops", "text|md", "list the operations", FLAG_CHOICE_1, AT(list_ops)},
+	{"list-passes", NULL, "list the passes and their options", FLAG_CHOICE_1, AT(list_passes),
+		.choice = CHOICES(DRIVER_LISTS)},
+	{"list-ops", NULL, "list the operations", FLAG_CHOICE_1, AT(list_ops),
+		.choice = CHOICES(DRIVER_LISTS)},
 	{"list-clusters", "NAME|FILE", "list the shipped clusters, or print the named cluster",
 		FLAG_MAYBE, AT(list_clusters)},
 	{"version", NULL, "print the version", FLAG_BOOL, AT(version)},
@@ -167,7 +176,7 @@ static const struct command_line line = {
 		"meaning.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,
-	.words = AT(files),
+	.words = FIELD(files),
 };
 
 void
