@@ -14,6 +14,7 @@
 #ifndef PASSES_SEARCH_SEARCH_H
 #define PASSES_SEARCH_SEARCH_H
 
+#include "passes/pass.h"
 #include "passes/search/plan/plan.h"
 
 #include <stdio.h>
