@@ -57,7 +57,7 @@ struct pass_option {
  *	{"policy", PASS_ENUM, "greedy", "what to fuse", CHOICE_LIST(POLICIES), 0, 0}
  *	switch ((enum policy)pass_enum(run, "policy")) {
  */
-#define CHOICE_CODE(code, name) code,
+#define CHOICE_CODE(code, ...) code,
 #define CHOICE_NEXT(code, name) "," name
 #define CHOICE_LIST(rows) (&(rows(CHOICE_NEXT))[1])
 

@@ -44,16 +44,15 @@ help_text(FILE *out, int n, const char *s)
 	fputc('\n', out);
 }
 
-static bool
-takes_next(const struct flag *f)
+bool
+flag_needs_argument(const struct flag *f)
 {
 	return f->kind == FLAG_TEXT || f->kind == FLAG_LIST || f->kind == FLAG_INT ||
 	       f->kind == FLAG_SHARE || f->kind == FLAG_CHOICE;
 }
 
-/* "a|b" where there are choices, owned by `owner`; NULL: it takes none. */
-static const char *
-argument_text(const void *owner, const struct flag *f)
+const char *
+flag_argument(const void *owner, const struct flag *f)
 {
 	char *text = NULL;
 
@@ -71,9 +70,9 @@ help_flag(FILE *out, const struct flag *f)
 {
 	int n = fprintf(out, "  -%s", f->name);
 	void *scratch = talloc_new(NULL);
-	const char *argument = argument_text(scratch, f);
+	const char *argument = flag_argument(scratch, f);
 
-	if (argument && !takes_next(f))
+	if (argument && !flag_needs_argument(f))
 		n += fprintf(out, "[=%s]", argument);
 	else if (argument)
 		n += fprintf(out, f->name[1] ? "=%s" : " %s", argument);
@@ -98,8 +97,8 @@ command_line_help(FILE *out, const struct command_line *l)
 	fprintf(out, "\n%s", l->tail);
 }
 
-static const struct flag *
-flag_named(const struct command_line *l, const char *name)
+const struct flag *
+command_line_flag(const struct command_line *l, const char *name)
 {
 	for (const struct flag *f = l->flag; f < l->flag + l->nflags; f++)
 		if (f->kind != FLAG_GROUP && !strcmp(f->name, name))
@@ -110,7 +109,7 @@ flag_named(const struct command_line *l, const char *name)
 static const struct flag *
 flag_find(const struct command_line *l, const char *name)
 {
-	const struct flag *found = flag_named(l, strcmp(name, "h") ? name : "help");
+	const struct flag *found = command_line_flag(l, strcmp(name, "h") ? name : "help");
 	struct suggestion near = suggestion_for(name);
 
 	if (found)
@@ -178,7 +177,7 @@ read_choice(const void *owner, const struct flag *f, int *out, const char *value
 		suggestion_add(&near, c->name);
 	}
 	driver_error("option -%s: expected one of %s, found '%s'%s", f->name,
-		argument_text(owner, f), value, suggestion_text(owner, &near));
+		flag_argument(owner, f), value, suggestion_text(owner, &near));
 	return false;
 }
 
@@ -219,7 +218,7 @@ find_letter(const struct command_line *l, const char *name)
 {
 	if (!name[0] || !name[1] || name[1] == '=')
 		return NULL;
-	const struct flag *f = flag_named(l, (const char[]){name[0], 0});
+	const struct flag *f = command_line_flag(l, (const char[]){name[0], 0});
 	return f && f->kind == FLAG_LIST ? f : NULL;
 }
 
@@ -239,10 +238,10 @@ read_flag(const void *owner, const struct command_line *l, void *options, int ar
 	f = flag_find(l, name);
 	if (!f)
 		return false;
-	if (!value && takes_next(f)) {
+	if (!value && flag_needs_argument(f)) {
 		if (*i + 1 >= argc) {
 			driver_error("option -%s needs a value: -%s=%s", f->name, f->name,
-				argument_text(owner, f));
+				flag_argument(owner, f));
 			return false;
 		}
 		value = argv[++*i];

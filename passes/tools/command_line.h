@@ -22,20 +22,33 @@ enum flag_kind {
 	FLAG_CHOICE_1, /* the same, or -x: the first choice without */
 };
 
+/*
+ * What else a command line must or must not have with an option or one of its choices. Lists are
+ * separated by commas; an item is the name of an option, or `name=choice`. A file that is "-", the
+ * standard output, is none.
+ */
+struct flag_rule {
+	const char *excludes; /* options that must not be given */
+	const char *needs;    /* options of which one must be */
+	const char *why;      /* it needs them, a clause for the message */
+};
+
 struct choice {
 	const char *name;
 	int value;
+	struct flag_rule rule;
 };
 
-/* From rows as passes/pass.h has them, an array that ends with {NULL}. */
-#define CHOICE_ROW(code, name) {name, code},
-#define CHOICES(rows) ((const struct choice[]){rows(CHOICE_ROW){NULL, 0}})
+/* From rows as passes/pass.h has them, an array that ends with {NULL}. A row may also set `rule`. */
+#define CHOICE_ROW(code, ...) {.value = code, .name = __VA_ARGS__},
+#define CHOICES(rows) ((const struct choice[]){rows(CHOICE_ROW){.name = NULL}})
 
 struct flag {
 	const char *name, *argument, *help; /* argument: NULL where there are choices */
 	enum flag_kind kind;
 	size_t at;                   /* in the tool's options */
 	const struct choice *choice; /* ends with {NULL} */
+	struct flag_rule rule;
 };
 
 /* What the options of a tool with commands are; each tool has its own. */
@@ -62,6 +75,18 @@ struct command_line {
  */
 bool command_line_read(
 	const void *owner, const struct command_line *l, void *options, int argc, char **argv);
+
+/* The option of that name; NULL: there is none. */
+const struct flag *command_line_flag(const struct command_line *l, const char *name);
+
+/* What is written behind an option: "FILE", "a|b", owned by `owner` or the table; NULL: nothing. */
+const char *flag_argument(const void *owner, const struct flag *f);
+
+/* Must its argument be written? */
+bool flag_needs_argument(const struct flag *f);
+
+/* Do the options fit together, as the rules of the table say? Else false, with a message. */
+bool command_line_agrees(const struct command_line *l, const void *options);
 
 /* Usage, commands, options by group, exit status. */
 void command_line_help(FILE *out, const struct command_line *l);

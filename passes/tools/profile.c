@@ -306,16 +306,16 @@ evaluate(struct tool *t)
 #define AT(field) .at = FIELD(field)
 
 static const struct choice kinds[] = {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target) {name, RT_##code},
+#define COLLECTIVE(code, name, op, test, givers, getters, source, target) CHOICE_ROW(RT_##code, name)
 #include "runtime/comm/collective.def"
 #undef COLLECTIVE
-	{NULL, 0},
+	{.name = NULL},
 };
 
 static const struct choice losses[] = {
-	{"square", NETWORK_SQUARE},
-	{"logcosh", NETWORK_LOGCOSH},
-	{NULL, 0},
+	CHOICE_ROW(NETWORK_SQUARE, "square")
+	CHOICE_ROW(NETWORK_LOGCOSH, "logcosh")
+	{.name = NULL},
 };
 
 static const struct flag flags[] = {

@@ -137,10 +137,10 @@ compare(struct tool *t)
 #define AT(field) .at = FIELD(field)
 
 static const struct choice formats[] = {
-	{"text", TRACE_TEXT},
-	{"json", TRACE_JSON},
-	{"md", TRACE_MARKDOWN},
-	{NULL, 0},
+	CHOICE_ROW(TRACE_TEXT, "text")
+	CHOICE_ROW(TRACE_JSON, "json")
+	CHOICE_ROW(TRACE_MARKDOWN, "md")
+	{.name = NULL},
 };
 
 static const struct flag flags[] = {

@@ -496,49 +496,12 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	return true;
 }
 
-/* Options that do not go together. */
-static bool
-options_agree(const struct driver_options *o)
-{
-	bool program = o->emit == DRIVER_EMIT_PROGRAM || o->emit == DRIVER_EMIT_MEASURE;
-	const char *what = o->emit == DRIVER_EMIT_MEASURE ? "measure" : "program";
-
-	if (program && o->run)
-		driver_error("-emit=%s and -run cannot be combined", what);
-	else if (emits_view(o) && (o->run || o->measure || o->split))
-		driver_error("-emit=%s cannot be combined with -run, -measure or -split-input-file",
-			o->emit == DRIVER_EMIT_REPORT ? "report" : "timeline");
-	else if (o->measure && (program || o->run))
-		driver_error("-measure cannot be combined with -run or -emit=%s", what);
-	else if (o->measure && o->whatif)
-		driver_error("-measure and -whatif cannot be combined");
-	else if (o->measure && !o->profile)
-		driver_error("-measure needs a profile to write the times to: -profile=FILE");
-	else if (program && (!o->output || !strcmp(o->output, "-")))
-		driver_error("-emit=%s needs an output file: -o FILE", what);
-	else if (program && o->split)
-		driver_error("-emit=%s and -split-input-file cannot be combined", what);
-	else if (o->expect && (program || o->run || o->measure || emits_view(o)))
-		driver_error("-expect cannot be combined with -run, -measure, "
-			     "or -emit=program, measure, timeline or report");
-	else if (o->workspace && o->target != DRIVER_TARGET_CUDA)
-		driver_error("-workspace requires -target=cuda: "
-			     "convolutions on the host use no workspace");
-	else if (o->target && !program && !o->measure)
-		driver_error("-target requires -emit=program, -emit=measure or -measure");
-	else if ((o->measure_buffers || o->measure_mpi) && !measures(o))
-		driver_error("-measure-buffers and -measure-mpi require -measure or -emit=measure");
-	else
-		return driver_trial_agrees(o);
-	return false;
-}
-
 static enum driver_exit
 work(const void *scratch, const struct driver_options *o)
 {
 	enum driver_exit exit = DRIVER_USAGE;
 
-	if (answer(scratch, o, &exit) || !options_agree(o))
+	if (answer(scratch, o, &exit) || !driver_options_agree(o))
 		return exit;
 	if (o->reproducer)
 		rt_write_remove(o->reproducer);

@@ -46,10 +46,15 @@ struct driver_list {
 /* Choices of options, each a list of rows: the value and its name. Where it is 0, none was given. */
 #define DRIVER_EMITS(ROW)                                                                          \
 	ROW(DRIVER_EMIT_DIR, "dir")                                                                \
-	ROW(DRIVER_EMIT_PROGRAM, "program") ROW(DRIVER_EMIT_TIMELINE, "timeline")                  \
-		ROW(DRIVER_EMIT_REPORT, "report") ROW(DRIVER_EMIT_NONE, "none")                    \
-			ROW(DRIVER_EMIT_MEASURE, "measure")                                        \
-				ROW(DRIVER_EMIT_STABLEHLO, "stablehlo")
+	ROW(DRIVER_EMIT_PROGRAM, "program",                                                        \
+		.rule = {.excludes = "run,split-input-file", .needs = "o"})                        \
+	ROW(DRIVER_EMIT_TIMELINE, "timeline",                                                      \
+		.rule = {.excludes = "run,measure,split-input-file"})                              \
+	ROW(DRIVER_EMIT_REPORT, "report", .rule = {.excludes = "run,measure,split-input-file"})    \
+	ROW(DRIVER_EMIT_NONE, "none")                                                              \
+	ROW(DRIVER_EMIT_MEASURE, "measure",                                                        \
+		.rule = {.excludes = "run,split-input-file", .needs = "o"})                        \
+	ROW(DRIVER_EMIT_STABLEHLO, "stablehlo")
 
 enum driver_emit { DRIVER_EMIT_DEFAULT, DRIVER_EMITS(CHOICE_CODE) };
 
@@ -126,6 +131,9 @@ struct driver_options {
  * stderr what is wrong with it.
  */
 bool driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
+
+/* Do the options go together? Says on stderr which do not and returns false. */
+bool driver_options_agree(const struct driver_options *o);
 
 /* Prints what -help prints: usage, the options by group, the exit codes. */
 void driver_options_help(FILE *out);

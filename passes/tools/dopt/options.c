@@ -5,11 +5,11 @@
 #define AT(field) .at = FIELD(field)
 
 static const struct choice algorithms[] = {
-	{"auto", COLLECTIVE_AUTO},
-#define ALGORITHM(code, name, choice, kinds, needs, variants, form) {#name, COLLECTIVE_##code},
+	CHOICE_ROW(COLLECTIVE_AUTO, "auto")
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form) CHOICE_ROW(COLLECTIVE_##code, #name)
 #include "passes/analysis/collective/algorithm.def"
 #undef ALGORITHM
-	{NULL, 0},
+	{.name = NULL},
 };
 
 static const struct flag flags[] = {
@@ -23,7 +23,8 @@ static const struct flag flags[] = {
 		"stablehlo: the module as StableHLO text",
 		FLAG_CHOICE, AT(emit), .choice = CHOICES(DRIVER_EMITS)},
 	{"target", NULL, "target of -emit=program, -emit=measure and -measure (default: host)",
-		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS)},
+		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS),
+		.rule = {.needs = "emit=program,emit=measure,measure"}},
 	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module", FLAG_LIST, AT(define)},
 	{"split-input-file", NULL, "process each chunk between `// -----` lines separately",
@@ -74,14 +75,19 @@ static const struct flag flags[] = {
 		"time the ops that are missing from the profile and add them to it; "
 		"all: time all ops; again: time all ops and combine the results with "
 		"those in the profile; writes no module",
-		FLAG_CHOICE_1, AT(measure), .choice = CHOICES(DRIVER_MEASURES)},
+		FLAG_CHOICE_1, AT(measure), .choice = CHOICES(DRIVER_MEASURES),
+		.rule = {.excludes = "run,whatif,emit=program,emit=measure",
+			.needs = "profile",
+			.why = "the times are written to it"}},
 	{"budget", "SIZE",
 		"memory limit of the step on each device (80GB); it is an error to exceed it",
 		FLAG_TEXT, AT(budget)},
 	{"workspace", "SIZE|LEAST..SIZE",
 		"cuda: upper limit of a convolution's workspace (default: 2GiB), or lower and "
 		"upper limit; between them the workspace has the size that the shape needs",
-		FLAG_TEXT, AT(workspace)},
+		FLAG_TEXT, AT(workspace),
+		.rule = {.needs = "target=cuda",
+			.why = "convolutions on the host use no workspace"}},
 	{"time-limit", "TIME", "time limit of a search (10s); the best plan found by then is used",
 		FLAG_TEXT, AT(time_limit)},
 	{"progress", NULL,
@@ -91,18 +97,19 @@ static const struct flag flags[] = {
 	{"measure-buffers", NULL,
 		"time kernels on the buffers of the step, in step order (default), or each alone "
 		"on several copies used in rotation, larger than a core's private caches",
-		FLAG_CHOICE, AT(measure_buffers), .choice = CHOICES(DRIVER_BUFFERS)},
+		FLAG_CHOICE, AT(measure_buffers), .choice = CHOICES(DRIVER_BUFFERS),
+		.rule = {.needs = "measure,emit=measure"}},
 	{"measure-mpi", "COMMAND",
 		"command that starts the measuring ranks: 'mpirun -n 2' (default: threads)",
-		FLAG_TEXT, AT(measure_mpi)},
+		FLAG_TEXT, AT(measure_mpi), .rule = {.needs = "measure,emit=measure"}},
 	{"trial", "PASSES|FILE.dir",
 		"autotune: build and run the -pass result and each candidate (passes applied to "
 		"that result, or a module), keep the fastest; repeatable",
-		FLAG_LIST, AT(trial)},
+		FLAG_LIST, AT(trial), .rule = {.excludes = "split-input-file,verify-diagnostics"}},
 	{"trial-run", "COMMAND",
 		"command that starts a program of -trial, {} being the program: 'mpirun -n 2 {}' "
 		"or '{} -bind -link 1GB/s,20us' (default: {})",
-		FLAG_TEXT, AT(trial_run)},
+		FLAG_TEXT, AT(trial_run), .rule = {.needs = "trial"}},
 	{"Statistics and remarks", .kind = FLAG_GROUP},
 	{"stats", NULL,
 		"print step time, communication and memory after each pass; on standard output "
@@ -152,7 +159,9 @@ static const struct flag flags[] = {
 	{"expect", NULL,
 		"StableHLO: run each program once and report whether its "
 		"check ops pass; writes no module",
-		FLAG_BOOL, AT(expect)},
+		FLAG_BOOL, AT(expect),
+		.rule = {.excludes = "run,measure,emit=program,emit=measure,emit=timeline,"
+				     "emit=report"}},
 	{"Help", .kind = FLAG_GROUP},
 	{"help", "PASS|OP", "print this text, or help on one pass or op", FLAG_MAYBE, AT(help)},
 	{"list-passes", NULL, "list the passes and their options", FLAG_CHOICE_1, AT(list_passes),
@@ -183,6 +192,12 @@ void
 driver_options_help(FILE *out)
 {
 	command_line_help(out, &line);
+}
+
+bool
+driver_options_agree(const struct driver_options *o)
+{
+	return command_line_agrees(&line, o);
 }
 
 bool

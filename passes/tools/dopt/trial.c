@@ -35,19 +35,6 @@ struct trial {
 	int n;
 };
 
-bool
-driver_trial_agrees(const struct driver_options *o)
-{
-	if (o->trial_run && !o->trial.n)
-		driver_error("-trial-run requires -trial");
-	else if (o->trial.n && (o->split || o->verify_diagnostics))
-		driver_error(
-			"-trial cannot be combined with -split-input-file or -verify-diagnostics");
-	else
-		return true;
-	return false;
-}
-
 struct driver_options
 driver_trial_rest(const struct driver_options *o)
 {

@@ -20,7 +20,4 @@ enum driver_exit driver_trial(const void *owner, const struct driver_options *o,
 /* The options for that text: it is transformed already. */
 struct driver_options driver_trial_rest(const struct driver_options *o);
 
-/* Do the options of trials go together with the others? False: reported. */
-bool driver_trial_agrees(const struct driver_options *o);
-
 #endif
