@@ -33,6 +33,7 @@ set(DOPT_PUBLIC_HEADERS
 set(DOPT_PROGRAM_HEADERS
 	runtime/comm/collective.def
 	runtime/comm/collective.h
+	runtime/cuda/args.h
 	runtime/cuda/device.h
 	runtime/cuda/measure.h
 	runtime/cuda/order.h
@@ -45,6 +46,8 @@ set(DOPT_PROGRAM_HEADERS
 	runtime/kernel/dtype.h
 	runtime/kernel/gemm.h
 	runtime/kernel/half.h
+	runtime/kernel/init.def
+	runtime/kernel/init_kind.h
 	runtime/kernel/kernel.h
 	runtime/kernel/order.h
 	runtime/kernel/rng.h
