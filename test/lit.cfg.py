@@ -15,11 +15,14 @@
 #   %libdir    where libdopt.so and libdopt_rt.a are
 #   %rtlibs    what a program that uses libdopt_rt is linked with: `%cc %cflags x.c -o %t %rtlibs`
 #   %nvcc      the compiler of CUDA; empty without
+#   %ranks     how many ranks models/Inputs/step.py is to take: -few under sanitizers, -all in a long run
 #   %sanitize  the flags among these that build with sanitizers; empty without
 #   %plugin    %cc and what makes a plugin: `%plugin %S/Inputs/hello.c -o %t.so`
+# Where .lit_test_times.txt of the build folder is missing, in a fresh build, lit starts with the tests that are the
+# slowest by .lit_test_times.txt of this folder, so that none of them is left for the end.
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
 # chromium, mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them),
-# mounts (mount namespaces).
+# mounts (mount namespaces), long (`../bootstrap test long`).
 
 import os
 import shutil
@@ -31,7 +34,7 @@ import lit.formats
 # cores, and a loaded one may be several times slower; a hang is cut off long before the run as a whole is.
 TEST_SECONDS = 900
 # What pipelines.py hunts for, unless the environment says otherwise.
-PIPELINE_SECONDS = 40
+PIPELINE_SECONDS = 20
 # A run under mpirun, which must end before its test does.
 MPIRUN_SECONDS = 120
 
@@ -64,7 +67,7 @@ config.environment["PATH"] = os.pathsep.join(
     [config.bin_dir, config.llvm_tools, config.environment["PATH"]]
 )
 config.environment["DOPT_PIPELINE_SECONDS"] = str(PIPELINE_SECONDS)
-for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "DOPT_PIPELINE_SECONDS"):
+for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "DOPT_PIPELINE_SECONDS", "DOPT_RANDOM_SLICE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -105,9 +108,16 @@ features = {
     "clang": config.compiler == "Clang",
     "gpl": os.path.exists(GPL),
     "chromium": shutil.which("chromium") is not None,
+    "long": "DOPT_TEST_LONG" in os.environ,
     "mlir": shutil.which("mlir-opt-19") is not None,
 }
 config.available_features.update(name for name, present in features.items() if present)
+
+ranks = ""
+if features["asan"]:
+    ranks = "-few"
+elif features["long"]:
+    ranks = "-all"
 
 cflags = "-std=c11 -D_GNU_SOURCE -I%s -I%s %s" % (
     config.source_dir,
@@ -129,6 +139,7 @@ config.substitutions += [
     ("%plugin", "%s -std=c11 -D_GNU_SOURCE -I%s %s -Wall -Wextra -Werror -fPIC -shared -L%s -ldopt"
         % (config.cc, config.public_include, config.sanitize_flags, config.lib_dir)),
     ("%cflags", cflags),
+    ("%ranks", ranks),
     ("%sanitize", config.sanitize_flags),
     ("%nvcc", config.nvcc),
     ("%mlir_opt", "mlir-opt-19"),

@@ -1,12 +1,15 @@
-"""every_pass.py DOPT MODELS pipelines|policies|all [-rotate|-everything]: runs `dopt -check` with pipelines that together hold every pass that
+"""every_pass.py DOPT MODELS pipelines|policies|all [-one|-everything]: runs `dopt -check` with pipelines that together hold every pass that
 `dopt -list-passes` knows, on every model of MODELS/table.txt at its toy size, but for the deep ones, which would take
-minutes; their own tests check one pipeline. With -rotate each model has one
-pipeline or policy, another than the one before it. Policies are all that passes list, of fusion and of the search,
+minutes; their own tests check one pipeline. A model has some of the pipelines and policies, other ones than the model
+before it, and other ones in another run: which, is the first line. DOPT_RANDOM_SLICE=K in the environment repeats that;
+DOPT_RANDOM_SLICE=all and -everything take all. With -one each model has one pipeline or policy. Policies are all that passes list, of fusion and of the search,
 each behind a data-parallel training step. Prints a line a run; exits 1 if one differs or a pass is in none."""
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import time
 
 PIPELINES = [
     "inline,canonicalize,cse,dce,grad,sgd,canonicalize,cse,dce,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse",
@@ -33,7 +36,6 @@ if not names:
 if names - used:
     sys.exit(f"in no pipeline: {sorted(names - used)}")
 
-SHARE = 3  # of the policies a model has one in three, so that the test takes a minute or two; -everything: all
 # The choices of `policy` of every pass that has it, and the engines of the search but for the one that
 # tries everything; a search ends soon.
 TRAIN = "grad,sgd,dp{axis=dp},"
@@ -49,16 +51,18 @@ if not any("policy" in p for p in policies) or not any("engine" in p for p in po
     sys.exit("no policies or no engines are listed")
 
 # What each model has: of which list, every how many of it from its own number on.
-CHOSEN = {"pipelines": [(PIPELINES, 1)], "policies": [(policies, SHARE)]}
+CHOSEN = {"pipelines": [(PIPELINES, 3)], "policies": [(policies, 6)]}
 CHOSEN["all"] = CHOSEN["pipelines"] + CHOSEN["policies"]
 chosen = CHOSEN[sys.argv[3]]
-if "-rotate" in sys.argv[4:]:
+slice = os.environ.get("DOPT_RANDOM_SLICE", str(time.time_ns() // 1000 % 1000))
+if "-one" in sys.argv[4:]:
     chosen = [(texts, len(texts)) for texts, _ in chosen]
-if "-everything" in sys.argv[4:]:
-    chosen = [(texts, 1) for texts, _ in chosen]
+if "-everything" in sys.argv[4:] or slice == "all":
+    chosen, slice = [(texts, 1) for texts, _ in chosen], "0"
+print(f"DOPT_RANDOM_SLICE={slice}")
 failed = False
 for number, model in enumerate(m for m in models.models() if m.name not in models.DEEP):
-    texts = [text for list, step in chosen for text in list[number % step :: step]]
+    texts = [text for list, step in chosen for text in list[(number + int(slice)) % step :: step]]
     for text in texts:
         options = [*model.defines, *model.toy, "-D", "N=2"]
         run = subprocess.run([dopt, "-check", "-emit=none", f"-pass={text}", *options, model.path],

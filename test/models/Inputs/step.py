@@ -1,6 +1,7 @@
-"""step.py DOPT NAME SCRATCH: trains a model of table.txt for a few steps at its toy size: the interpreter by meaning,
+"""step.py DOPT NAME SCRATCH [SEED] [-few | -all]: trains a model of table.txt for a few steps at its toy size: the interpreter by meaning,
 and programs on one rank and data-parallel on 2 and 4. Their outputs must be equal step by step, and so must
-what the steps changed in each param and state. Inputs are random numbers, the same in all of them."""
+what the steps changed in each param and state. Inputs are random numbers, the same in all of them.
+A deep model has fewer of these; with -all it has as many. With -few, for sanitizers, a model runs on 2 ranks only."""
 import json
 import math
 import pathlib
@@ -12,7 +13,10 @@ import models
 
 STEPS = 2  # the second starts from the weights that the first has changed
 RANKS = (1, 2, 4)
-DEEP_RANKS = {False: (2,), True: (1, 4)}  # by whether in double precision
+# Of models.DEEP by whether in double precision; compiling such a model takes long.
+DEEP_RANKS = {False: (2,), True: (4,)}
+ALL_DEEP_RANKS = {False: (2,), True: (1, 4)}
+FEW_RANKS = {False: (2,), True: ()}
 TRAIN = "grad,sgd{lr=0.1}"
 
 # Single precision, sums in other orders, through the layers of a deep model.
@@ -148,12 +152,17 @@ class Training:
 
 def main():
     dopt, name, scratch = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    seed = sys.argv[4] if len(sys.argv) > 4 else "0"
+    seed = next((word for word in sys.argv[4:] if word.isdigit()), "0")
     scratch.mkdir(exist_ok=True)
     deep = name in models.DEEP
-    for double in (False, True) if deep else (False,):
-        training = Training(dopt, name, scratch, double)
-        for ranks in DEEP_RANKS[double] if deep else RANKS:
+    ranks_of = {False: RANKS, True: ()}
+    if deep:
+        ranks_of = ALL_DEEP_RANKS if "-all" in sys.argv else DEEP_RANKS
+    if "-few" in sys.argv:
+        ranks_of = FEW_RANKS
+    for double, all_ranks in ranks_of.items():
+        training = Training(dopt, name, scratch, double) if all_ranks else None
+        for ranks in all_ranks:
             training.compare(ranks, seed)
 
 
