@@ -234,7 +234,7 @@ conv_by_places(struct convolution *c)
 	}
 	if (taps > CONV_MAX_PLACES && results > CONV_MAX_PLACES) {
 		import_unsupported_form(c->im, c->op,
-			"a filter and a result of more than %d places in this form",
+			"a filter and a result of more than %d elements in this form",
 			CONV_MAX_PLACES);
 		return NULL;
 	}
