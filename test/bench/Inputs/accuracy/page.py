@@ -13,43 +13,45 @@ Written by `test/bench/accuracy BUILD -page docs/accuracy.md`{options}, on {date
 {load:.1f} processes, when it ended: {load_after:.1f}.
 
 Training steps of three models in three plans on two ranks, over four links. The kernels were timed by `dopt -measure`,
-in the same minutes as the programs ran; links are described to `dopt -cluster`, and on the real one `-replay=fine`
-slows what is computed beside messages. What a program did is read from its traces: medians over its steps, then over
-{rounds} rounds of {seconds} s each.
+within minutes of the runs of the programs; links are described to `dopt -cluster`, and on the real one `-replay=fine`
+slows down computation that overlaps with communication. Measured times are read from traces: medians over the steps,
+then over {rounds} rounds of {seconds} s each.
 
 - **mlp**: `digits_plain.dir`; **cnn**: `digits_cnn.dir`; **gpt**: `char_gpt.dir`; each with `grad,sgd,dp,opfuse`.
-- **unfused**: an allreduce a gradient, waited for by the updates at the end of the step. **bucketed**: all gradients in
-  one message behind the backward pass. **overlapped**: messages of up to 256 KB, while earlier layers are computed.
-- **0.25, 1, 4 GB/s**: ranks are threads of one process, on cores of their own (`-bind`), over a link that is emulated
-  (`-link`). **veth**: ranks are MPI processes in two network namespaces, joined by a veth pair with `tbf rate
+- **unfused**: an allreduce for each gradient, waited for by the updates at the end of the step. **bucketed**: all
+  gradients in one collective after the backward pass. **overlapped**: collectives of up to 256 KB that overlap with the
+  backward pass of earlier layers.
+- **0.25, 1, 4 GB/s**: ranks are threads of one process, on their own cores (`-bind`), over an emulated link (`-link`).
+  **veth**: ranks are MPI processes in two network namespaces, connected by a veth pair with `tbf rate
   {rate} burst {burst}`.
-- Inputs stay what they are from step to step (no `-data`): reading rows is not part of a prediction.
-- How long runs are, the burst of the veth pair and what counts as exposed were chosen on these same cases: none was held
-  back.
-- **exposed** is how long a rank waits for messages, and over MPI what posting them takes, too, during which the other
-  thread may have the core; of the ranks, the one for which that is least. **memory** is the arena that the
-  prediction and the program have.
+- Inputs are the same in all steps (no `-data`): reading rows is not part of a prediction.
+- The length of runs, the burst of the veth pair and the definition of exposed were selected on these same cases: none was
+  held out.
+- **exposed** is the time for which a rank waits for collectives, plus, over MPI, the time of posting them, in which the
+  other thread may use the core; the smallest over the ranks. **memory** is the arena of the prediction and of the
+  program.
 """
 
 GOALS = """
 Goals: the step within {total} %, exposed communication within {exposed} %, memory to the byte. Met: the step in {a} of
-{n} cases, exposed communication in {b}, memory in {c}. What misses a goal is marked with `!`.
+{n} cases, exposed communication in {b}, memory in {c}. Values that miss a goal are marked with `!`.
 """
 
 # What each kind of miss comes from, where there is one.
 CAUSES = {
-    "kernels": "**Kernels took another time than alone** ({cases}). Small products go to a library that allocates memory "
-    "for each, which takes 20 or 60 us for the 240 products of the cnn's input, as the heap happens to be. After a wait "
-    "the first kernels find colder caches. On one core of the veth cases the kernel's network code runs, too.",
-    "messages": "**Messages took longer than latency and bandwidth say** ({cases}). Over MPI a message makes progress when "
-    "the communication thread looks after it, and that thread and the system's network code share the core with the "
-    "computation: either may wait for a tick of the scheduler, 4 ms here, which fits the times but was not shown apart. A description has one latency, that of "
-    "messages nothing runs beside.",
-    "waiting": "**Waits were longer than the messages** ({cases}). What a rank adds up itself when it waits, 46 GB/s, "
-    "is not part of the description of a link; it shows where a link is fast and nearly all is hidden, as some tens of "
-    "microseconds.",
-    "rest": "**Ranks were not equally fast** ({cases}): the step lasts as long as for the slowest, kernels and waits are "
-    "those of a rank in the middle.",
+    "kernels": "**Kernels took other times than alone** ({cases}). Small products are computed by a library that allocates "
+    "memory for each, which takes 20 or 60 us for the 240 products of the cnn's input, depending on the state of "
+    "the heap. After a wait the first kernels have colder caches. On one core of the veth cases the operating "
+    "system's network code runs, too.",
+    "messages": "**Collectives took longer than latency and bandwidth predict** ({cases}). Over MPI a message makes progress "
+    "when the communication thread polls it, and that thread and the system's network code share the core with "
+    "the computation: either may wait for a tick of the scheduler, 4 ms here, which is consistent with the times "
+    "but was not verified separately. A description has one latency, without overlapping computation.",
+    "waiting": "**Waits were longer than the collectives** ({cases}). The sums that a rank computes itself when it waits, at"
+    " 46 GB/s, are not part of the description of a link; where a link is fast and nearly all communication "
+    "overlaps, they amount to some tens of microseconds.",
+    "rest": "**Ranks were not equally fast** ({cases}): the time of the step is that of the slowest rank, kernels and "
+    "waits are those of the median rank.",
 }
 
 
@@ -172,14 +174,14 @@ class Page:
             if row.cause():
                 causes.setdefault(row.cause(), []).append(row.name)
         if causes:
-            parts.append("\n## Why the others miss\n")
+            parts.append("\n## Causes of the misses\n")
             parts += ["\n" + filled(CAUSES[name].format(cases=", ".join(cases))) for name, cases in causes.items()]
-        parts.append("\n## Op by op\n\nSums of the kernels of a step and of its collectives, each from when it could\n")
-        parts.append("begin; the kernel that is furthest off in the last round.\n\n" + self.ops())
-        parts.append("\n## The links\n\nAs they were described. Post, and a time a byte: what a message costs the computation beside it.\n\n")
+        parts.append("\n## Op by op\n\nSums over the kernels of a step and over its collectives, each counted from when it could\n")
+        parts.append("begin; and the kernel with the largest error in the last round.\n\n" + self.ops())
+        parts.append("\n## The links\n\nAs they were described. \"post\" and \"ns per byte\" are the time that a message costs the computing thread.\n\n")
         rows = [
             [l.name, f"{l.latency * 1e6:.1f}", f"{l.bandwidth / 1e9:.4f}", f"{l.post * 1e6:.1f}", f"{l.steal * 1e9:.2f}"]
             for l in self.links
         ]
-        parts.append(table(["link", "latency, us", "bandwidth, GB/s", "post, us", "ns a byte"], rows))
+        parts.append(table(["link", "latency, us", "bandwidth, GB/s", "post, us", "ns per byte"], rows))
         return "".join(parts)

@@ -10,10 +10,10 @@ from tables import filled, number, table
 
 HEAD = """# Fusion: policies and searches
 
-Written by `test/bench/fusion BUILD -page docs/fusion.md`. What policies and searches make of training steps: predicted
-for the clusters of DisCo, which anybody can make again to the last digit, and measured on two
-ranks of one machine. What a pass does is in [passes.md](passes.md), how searches work in [search.md](search.md), how
-times are estimated in [cost.md](cost.md) and [estimator.md](estimator.md).
+Written by `test/bench/fusion BUILD -page docs/fusion.md`. Results of policies and searches on training steps:
+predicted for the clusters of DisCo, which can be reproduced to the last digit, and measured on two ranks of one
+machine. Passes are described in [passes.md](passes.md), searches in [search.md](search.md), the estimation of times
+in [cost.md](cost.md) and [estimator.md](estimator.md).
 """
 
 
@@ -25,13 +25,14 @@ STEPS = """
 ## The steps
 
 The models of [models.md](models.md), data-parallel over all devices of a cluster: A is {a}, B is {b} (see
-[clusters.md](clusters.md)). Each step is made by its command; the others on this page read its file.
+[clusters.md](clusters.md)). Each step is made by its command; the other commands on this page read its file.
 """
 
 BATCHES = """The batch of each device fills its memory, as in the paper (section 6.1): it is the largest of 1, 2, 3, 4, 6, 8, 12,
-16, ... with which all plans on this page fit; those of searches may need half as much again as the step, for without
-`-budget` memory is not looked at. Reformer's texts are cut to 4096 characters, for one of 65,536 is larger
-than these devices. ResNet-50 normalizes the part of each device apart, as frameworks do. RNNLM's hidden states, which are whole tensors in a step, are gathered from all devices."""
+16, ... with which all plans on this page fit; those of searches may need up to half as much again as the step, since
+without `-budget` memory is not limited. Reformer's texts are truncated to 4096 characters, because one of 65,536
+exceeds the memory of these devices. ResNet-50 normalizes the slice of each device separately, as frameworks do.
+RNNLM's hidden states, which are whole tensors in a step, are gathered from all devices."""
 
 
 def memory(data, step):
@@ -52,15 +53,15 @@ def steps_section(data):
             [step.name, step.model.optimizer, of["batch"], gb(cost["peak_bytes"]), gb(most) + ("" if fits else " !")]
             + [number(cost["events"]), ms(cost["compute"]), ms(cost["communication"])]
         )
-    head = ["step", "optimizer", "batch of a device", "memory, GB", "of the largest plan, GB"]
-    head += ["kernels and messages", "kernels, ms", "messages, ms"]
+    head = ["step", "optimizer", "batch per device", "memory, GB", "of the largest plan, GB"]
+    head += ["kernels and collectives", "kernels, ms", "collectives, ms"]
     a, b = (cluster.name for cluster in steps.CLUSTERS)
     made = [tool.shown([*step.build(step.batch), "-o", step.file]) for step in steps_of(data["policies"])]
     return STEPS.format(a=a, b=b) + commands(made) + "\n" + filled(BATCHES) + "\n" + table(head, rows)
 
 
-POLICIES = """The baselines of the paper (section 6.1) as passes, and what else needs no search. Predicted times of a step in
-ms; the best of the paper's five is marked with `*`, and is what searches are compared with."""
+POLICIES = """The baselines of the paper (section 6.1) as passes, and other policies that need no search. Predicted times of a step
+in ms; the best of the paper's five is marked with `*`, and is the baseline of the searches."""
 
 
 def best_baseline(times):

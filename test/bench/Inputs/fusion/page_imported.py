@@ -7,11 +7,11 @@ import tool
 from page_parts import commands, gb, ms, percent, ran
 from tables import filled, number, table
 
-TEXT = """Training steps that other systems wrote as StableHLO (see [stablehlo.md](stablehlo.md)), on the clusters of DisCo:
-ResNet-50 as JAX and flax lower it under `pmap` for 4 devices, which are 4 of the cluster's, with 256 images each and an
-allreduce a gradient and statistic. Predicted times in ms; `*` marks the best of the paper's baselines, the speed-up is
-(T_base - T) / T beside it, and the share is that of the way to full overlap, both as above. Memory is not made to fit: `!` marks plans that
-are larger than the device."""
+TEXT = """Training steps that other systems exported as StableHLO (see [stablehlo.md](stablehlo.md)), on the clusters of DisCo:
+ResNet-50 as JAX and flax lower it under `pmap` for 4 devices, which are 4 of the cluster's, with 256 images each and
+an allreduce for each gradient and statistic. Predicted times in ms; `*` marks the best of the paper's baselines, the
+speed-up is (T_base - T) / T relative to it, and the share is the fraction of the possible gain, both as above.
+Batches are not chosen to fit in memory: `!` marks plans that are larger than the device."""
 
 
 def memory(cost):
@@ -33,7 +33,7 @@ def section(data):
             engines.append([step.name, engine, number(none["events"]), memory(none), ms(cost["iteration"]), memory(cost)]
                 + [percent(paper.speedup(base, cost["iteration"])), percent(paper.share(base, cost["iteration"], bound))]
                 + [number(cost["evaluations"]), f"{cost['seconds']:.2f}"])  # fmt: skip
-    head = ["step", "engine", "kernels and messages", "memory, GB", "time", "memory, GB", "speed-up, %", "share, %", "evaluations", "s"]
+    head = ["step", "engine", "kernels and collectives", "memory, GB", "time", "memory, GB", "speed-up, %", "share, %", "evaluations", "s"]
     step = found[0][0]
     made = [tool.shown([*step.build(step.batch), "-o", step.file]), tool.shown(searches.words_of(step, engine="dopt", time="10s"))]
     return (

@@ -4,18 +4,19 @@ from page_parts import commands, ran
 from tables import filled, number, table
 
 REAL = """Programs on two ranks of one machine: the digits CNN, the character GPT, and a wide MLP
-(`test/bench/Inputs/fusion/wide_mlp.dir`), each by every policy and by `joint`. Over the emulated links ranks are threads
-on cores of their own (`-bind -link`); over `veth` they are MPI processes in two network namespaces, joined by a link of {rate}.
-The kernels of all policies were timed by `dopt -measure` before, by two processes, of which the mean counts. `joint`
-searches with these times and a description of the link: from the ops, and from the kernels that greedy and xla made
-(`opfuse,joint`), which were all timed. What it chose is measured too, and it searches again, up to {searches} times,
-until nothing is new; then what it chose is measured once more by another process, because a search takes the kernels
-whose times came out low. Of these plans the {tried} that are predicted to be fastest and the best of each start run over
-the link in turn, with the best policy of kernels for each policy of messages (`-trial`), and the fastest of them in
-fact is `joint`: the plan that a user has in the end. Over `veth` it also searches for the kernels and their order with
-one message, because messages take more of the cores there than is predicted. After that all run again, and only this counts.
-Runs of {seconds:g} s are interleaved, one of each program and then the next of
-each; what counts is the median over its steps, then over {rounds} rounds; behind it stands from where to where these went."""
+(`test/bench/Inputs/fusion/wide_mlp.dir`), each with every policy and with `joint`. Over the emulated links ranks are
+threads on their own cores (`-bind -link`); over `veth` they are MPI processes in two network namespaces, connected by
+a link of {rate}. The kernels of all policies were timed by `dopt -measure` before, as the mean of two processes.
+`joint` searches with these times and a description of the link: from the ops, and from the kernels of greedy and xla
+(`opfuse,joint`), which were all timed. The kernels of its plan are measured too, and it searches again, up to
+{searches} times, until there are no new kernels; then its kernels are measured once more by another process, because
+a search prefers kernels whose measured times were too low. Of these plans the {tried} with the shortest predicted
+times and the best of each start run over the link in turn, with the best policy of kernels for each policy of
+collectives (`-trial`), and the fastest of them is `joint`: the plan that a user gets in the end. Over `veth` it also
+searches for the kernels and their order with one collective, because communication uses more of the cores there than
+is predicted. After that all run again, and only these runs count. Runs of {seconds:g} s are interleaved, one of each
+program and then the next of each; the result is the median over its steps, then over {rounds} rounds, followed by the
+range of the rounds."""
 
 
 def times(of):
@@ -64,7 +65,7 @@ def why(cases):
             continue
         lost = f"**{case.name}**: {case.best} took {number(case.other['measured'])} us, joint {number(case.joint['measured'])}."
         if "within" in case.verdict():
-            yield f"{lost} The runs of both overlap ({number(case.other['least'])} to {number(case.other['most'])} and {number(case.joint['least'])} to {number(case.joint['most'])} us), so neither is shown to be faster."
+            yield f"{lost} The runs of both overlap ({number(case.other['least'])} to {number(case.other['most'])} and {number(case.joint['least'])} to {number(case.joint['most'])} us), so the difference is not significant."
         else:
             yield f"{lost} Joint's step was predicted {100 * off[0]:+.1f} % off, the other's {100 * off[1]:+.1f} %: the prediction that it was chosen by is further off than the two are apart."
 
@@ -80,10 +81,10 @@ def section(data):
     text = REAL.format(rate=of["rate"], searches=real.SEARCHES, tried=real.TRIED, seconds=of["seconds"], rounds=of["rounds"])
     cases = [Case(name, rows) for name, rows in of["cases"].items()]
     won = [case for case in cases if case.wins()]
-    parts = ["\n## Programs that ran\n\n", filled(text), "\n"]
+    parts = ["\n## Measured programs\n\n", filled(text), "\n"]
     head = ["case", "fastest policy", "us", "joint's plan", "us", "faster, %", "predicted faster, %", "joint's prediction off, %", ""]
     parts.append(table(head, [case.cells() for case in cases]))
-    parts.append("\n" + filled(f"Goal: `joint` is fastest in fact. It was in {len(won)} of {len(cases)} cases."))
+    parts.append("\n" + filled(f"Goal: the measured time of `joint` is the shortest. It was in {len(won)} of {len(cases)} cases."))
     load = data["settings"]["real"]["load"]
     if load > IDLE:
         parts.append("\n" + filled(LOADED.format(load=load)))

@@ -60,18 +60,19 @@ def rows_of(data):
     return [Row(step, data["policies"][step.name], data["searches"][step.name]) for step in both]
 
 
-TABLE1 = """The engines of `joint` on these steps, beside DisCo's Table 1. As there, a speed-up is (T_base - T) / T with the best
-of the five baselines as T_base. Full overlap is the larger of what kernels and messages take. Each is the least that is
-known: of all plans on this page, and, for kernels, of what our engine finds where messages are free, the same work on
-one device. The share is how much of the way from the best baseline to full overlap was gone, (T_base - T) /
-(T_base - T_bound); the paper's is computed from the speed-ups that it published, T = T_base / (1 + s). 100 % says that
+TABLE1 = """The engines of `joint` on these steps, compared with DisCo's Table 1. As there, a speed-up is (T_base - T) / T with
+the best of the five baselines as T_base. Full overlap is the larger of the times of kernels and of collectives. Each
+of these is the smallest known: of all plans on this page, and, for kernels, of what dopt's engine finds with free
+communication, the same work on one device. The share is the fraction of the possible gain that is reached, (T_base -
+T) / (T_base - T_bound); the paper's is computed from its published speed-ups, T = T_base / (1 + s). 100 % means that
 nothing is exposed and that no plan with faster kernels is known, not that there is none."""
 
 REGIME = """Kernels are described by the peak of the device and links by their bandwidth, so that with full memories all these
-steps are bound by their kernels; messages fit behind them, and most of a speed-up is the kernels'. The last column has
-ours beside the best of dopt's own greedy policies, which the paper's baselines do not have."""
+steps are bound by their kernels; communication can overlap completely, and most of a speed-up is due to kernels. The
+last column compares the engine dopt with the best of dopt's own greedy policies, which are not among the paper's
+baselines."""
 
-LEFT = """What is left between our plan and full overlap, in ms: communication that is exposed, and
+LEFT = """The remaining difference between the plan of the engine dopt and full overlap, in ms: exposed communication, and
 kernels that take longer than in the plan with the fastest ones."""
 
 
@@ -96,9 +97,9 @@ def table1(data):
     )
     engines = [f"time, ms: {e}" if i == 0 else e for i, e in enumerate(searches.ENGINES)]
     head = ["step", "speed-up, %: disco", "dpro", "dopt", "full overlap", "share, %: disco", "dpro", "dopt"]
-    head += ["paper: DisCo, %", "full overlap, %", "share, %", "beside greedy, %"]
+    head += ["paper: DisCo, %", "full overlap, %", "share, %", "over greedy, %"]
     return (
-        "\n## Searches beside DisCo's Table 1\n\n" + filled(TABLE1) + "\n" + filled(REGIME) + "\n" + table(head, shares) + "\n" + filled(goals)
+        "\n## Searches compared with DisCo's Table 1\n\n" + filled(TABLE1) + "\n" + filled(REGIME) + "\n" + table(head, shares) + "\n" + filled(goals)
         + "\n" + table(["step", "best baseline", "its time, ms", *engines, "full overlap"], times)
         + "\n" + filled(LEFT) + "\n"
         + table(["step", "left", "exposed", "kernels above the least"], left)
@@ -112,10 +113,11 @@ def first_row(data, rows):
     return [tool.shown(searches.words_of(rows[0].step, engine=e, time=limit)) for e in searches.ENGINES]
 
 
-TIMES = """How long the searches took, how often they replayed the step, whole or from the first change on (evaluations), and how
-often a second; `dopt` on two cores, the others on one each. A search that ends by its own rule ends before its limit. When ours had the quality of others is from searches of {ladder} s, so that it was at
-most that; the paper's minutes are those of its Table 3, with its settings, on its machine. How much of the final gain
-over no fusion there was after {soon} s says how flat the end is: more time than the limit gives a little more."""
+TIMES = """The duration of the searches, their number of replays of the step, in full or from the first change on (evaluations),
+and the rate per second; `dopt` on two cores, the others on one each. A search that ends by its own rule ends before
+its limit. The times at which dopt reached the quality of others are from searches of {ladder} s, so they are upper
+bounds; the paper's minutes are those of its Table 3, with its settings, on its machine. The fraction of the final
+gain over no fusion after {soon} s shows how flat the end of the search is: more time than the limit gains little."""
 
 
 def when(seconds):
@@ -136,7 +138,7 @@ def search_times(data):
     final = [r for r in rows if r.found["dopt"]["best_at"] <= searches.FINAL]
     goals = (
         f"Goals: the paper's share within {searches.SOON} s, met in {len(soon)} of {len(rows)}; the final quality within {searches.FINAL} s, "
-        f"met in {len(final)} of {len(rows)}, by searches that had no more time."
+        f"met in {len(final)} of {len(rows)}, by searches with that time limit."
     )
     head = ["step"] + [h for e in searches.ENGINES for h in (f"{e}: s", "evaluations", "a second")]
     head += ["dopt: best after, s", f"gain by {searches.SOON} s, %", "disco's result after, s", "the paper's share after, s", "paper, min"]
@@ -145,8 +147,8 @@ def search_times(data):
 
 
 METHODS = """Kinds of moves added one after another, as in DisCo's Figure 10: first duplicate fusion of ops, then non-duplicate
-fusion, then fusion of tensors; and what DisCo has not, messages in parts and the order. Times of a step on cluster
-A in ms, after {limit:g} s of `dopt`; `disco` ends by itself. The figure has bars and no numbers."""
+fusion, then fusion of tensors; and two that DisCo does not have, collectives in chunks and the order. Times of a step
+on cluster A in ms, after {limit:g} s of `dopt`; `disco` ends by its own rule. The figure has bars without numbers."""
 
 
 def methods(data):
@@ -166,9 +168,9 @@ def methods(data):
     )  # fmt: skip
 
 
-SETTINGS = """DisCo's search with other settings, on cluster A: the step in ms, and what the search took in s; in parentheses the
-paper's {table}: s a step, and minutes. alpha is how much slower than the best a plan may be that is searched on,
-beta how many changes there are at most between two replays; the other one has its default, 1.05 and 10. A
+SETTINGS = """DisCo's search with other settings, on cluster A: the step in ms, and the duration of the search in s; in parentheses
+the paper's {table}: s per step, and minutes. alpha is how much slower than the best plan a candidate may be to be
+expanded, beta the maximum number of changes between two replays; the other parameter has its default, 1.05 or 10. A
 search ends by its own rule, {unchanged} steps without a better plan, or after {limit:g} s."""
 
 
@@ -197,9 +199,10 @@ def beta(data):
     return settings(data, "beta", paper.BETA, "DisCo's beta (Table 4)", "Table 4")
 
 
-SPEEDUPS = """dPRO's search with more and more of what makes it faster, on 16 V100 (two servers of `v100x128_rdma`), 32 images or
-texts on a device: the search in s / evaluations / the step that it found in ms, and in parentheses the hours of the paper's Table 5. That had VGG16,
-which here is VGG19. A search ends by its own rule, or after {limit:g} s."""
+SPEEDUPS = """dPRO's search with its accelerations added one after another, on 16 V100 (two servers of `v100x128_rdma`), 32 images
+or texts on each device: duration of the search in s / evaluations / the resulting step in ms, and in parentheses the
+hours of the paper's Table 5. The paper has VGG16, here it is VGG19. A search ends by its own rule, or after {limit:g}
+s."""
 
 
 def speedups(data):
@@ -215,13 +218,13 @@ def speedups(data):
     off = dict(coarsen="false", partial="false", symmetry="false")
     made.append(tool.shown(searches.words_of(searches.DPRO_STEPS[0], engine="dpro", **off, time=f"{limit:g}s")))
     return (
-        "\n## dPRO's speed-ups (Table 5)\n\n" + filled(SPEEDUPS.format(limit=limit)) + "\n" + table(["model", *searches.SPEEDUPS], rows)
+        "\n## dPRO's accelerations (Table 5)\n\n" + filled(SPEEDUPS.format(limit=limit)) + "\n" + table(["model", *searches.SPEEDUPS], rows)
         + "\n" + filled("Made by " + ran(data, "speedups") + " The steps, and the search of the first cell:") + commands(made)
     )  # fmt: skip
 
 
-EXHAUSTED = """Random steps of up to a dozen ops, of which all {plans} plans and {orders} partial orders were tried (engine `exhaust`):
-in how many of {steps} each engine found the optimum. Goal: 99 of 100."""
+EXHAUSTED = """Random steps of up to a dozen ops, of which all {plans} plans and {orders} partial orders were enumerated (engine
+`exhaust`): the number of steps, of {steps}, for which each engine found the optimum. Goal: 99 of 100."""
 
 
 def exhausted(data):
@@ -234,10 +237,11 @@ def exhausted(data):
 
 
 ESTIMATOR = """
-## Kernels that nobody has built
+## Estimated kernels
 
-How well times of fused kernels are estimated, from bytes and arithmetic (which all of this page uses) and by the graph
-network, on kernels and models that it has not seen: [estimator.md](estimator.md), written by `test/bench/estimator`.
+The accuracy of estimated times of fused kernels, by the analytic estimate (which this page uses throughout) and by the
+graph network, on kernels and models that are not in its training set, is in [estimator.md](estimator.md), written by
+`test/bench/estimator`.
 """
 
 
