@@ -111,7 +111,7 @@ set_value(struct parser *p, const struct attr_spec *s, const struct ir_attr *a, 
 		return true;
 	case TYPE_TEXT:
 		if (a->kind != ATTR_STRING || !*a->s)
-			return misfit(p, s, a, "a string");
+			return misfit(p, s, a, "a non-empty string");
 		*(const char **)field = a->s;
 		return true;
 	}

@@ -10,7 +10,7 @@ func.func @dot_dims(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32>
 // -----
 
 func.func @dot_sizes(%a: tensor<2x3xf32>, %b: tensor<4x4xf32>) -> tensor<2x4xf32> {
-  // expected-error@+1 {{contracting dim 1 of lhs has size 3, dim 0 of rhs 4}}
+  // expected-error@+1 {{contracting dim 1 of lhs has size 3, but dim 0 of rhs has 4}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
@@ -58,7 +58,7 @@ func.func @reduce_dims(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
 // -----
 
 func.func @reduce_region(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
-  // expected-error@+1 {{region 1 should have 2 arguments, not 1}}
+  // expected-error@+1 {{region 1 must have 2 arguments, not 1}}
   %0 = "stablehlo.reduce"(%a, %i) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x: tensor<f32>):
     stablehlo.return %x : tensor<f32>
@@ -69,7 +69,7 @@ func.func @reduce_region(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> 
 // -----
 
 func.func @window_size(%a: tensor<4xf32>, %i: tensor<f32>) -> tensor<3xf32> {
-  // expected-error@+1 {{window_dimensions should be a list of 1 integer}}
+  // expected-error@+1 {{window_dimensions must be a list of 1 integer}}
   %0 = "stablehlo.reduce_window"(%a, %i) <{window_dimensions = array<i64: 2, 2>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %1 = stablehlo.add %x, %y : tensor<f32>
@@ -124,7 +124,7 @@ func.func @scatter_updates(%a: tensor<4x5xf32>, %i: tensor<2x1xi32>, %u: tensor<
 // -----
 
 func.func @sort_comparator(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{the comparator should return tensor<i1>}}
+  // expected-error@+1 {{the comparator must return tensor<i1>}}
   %0 = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
@@ -135,7 +135,7 @@ func.func @sort_comparator(%a: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @solve(%a: tensor<2x3xf32>, %b: tensor<2x1xf32>) -> tensor<2x1xf32> {
-  // expected-error@+1 {{operand 1 should be a square matrix, or a batch of them}}
+  // expected-error@+1 {{operand 1 must be a square matrix, or a batch of them}}
   %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
   return %0 : tensor<2x1xf32>
 }

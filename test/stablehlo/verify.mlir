@@ -35,7 +35,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // result of another element type
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{written as tensor<2xf64>}}
+  // expected-error@+1 {{written type tensor<2xf64>}}
   %0 = "stablehlo.negate"(%a) : (tensor<2xf32>) -> tensor<2xf64>
   func.return
 }
@@ -51,7 +51,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // too many
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{takes 1 operand, not 2}}
+  // expected-error@+1 {{expected 1 operand, found 2}}
   %0 = "stablehlo.tanh"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
@@ -59,7 +59,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // two results
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{has 1 result, not 2}}
+  // expected-error@+1 {{expected 1 result, found 2}}
   %0:2 = "stablehlo.tanh"(%a) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   func.return
 }
@@ -91,7 +91,7 @@ func.func @main(%a: tensor<2xf32>) {
 // -----
 // compare: no direction
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error@+1 {{it is missing}}
+  // expected-error@+1 {{LT, not missing}}
   %0 = "stablehlo.compare"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
   func.return
 }
@@ -393,7 +393,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // concatenate: of nothing
 func.func @main() {
-  // expected-error@+1 {{takes at least 1 operand, not 0}}
+  // expected-error@+1 {{expected at least 1 operand, found 0}}
   %0 = "stablehlo.concatenate"() {dimension = 0 : i64} : () -> tensor<4x3xf32>
   func.return
 }
