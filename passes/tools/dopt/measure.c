@@ -106,7 +106,7 @@ collect_keys(struct measure *s, const struct known *known)
 	for (int i = 0; i < n; i++) {
 		const struct lower_action *a = &s->plan->action[i];
 		s->key_of[i] = first[i] = -1;
-		char *text = a->kind == LOWER_KERNEL ? cost_op_key(found, s->m, a->op) : NULL;
+		char *text = a->kind == LOWER_KERNEL ? cost_op_key(s, s->m, a->op) : NULL;
 		if (text)
 			found[nfound++] = (struct found){text, i, op_is_known(s, known, text)};
 	}
