@@ -293,7 +293,7 @@ write_tables(struct measure *s)
 	bool good = true;
 	fprintf(out, "/* The kernels and collectives of module @%s, to be timed. */\n",
 		s->m->name ? s->m->name : "main");
-	fprintf(out, "#include \"runtime/%smeasure.h\"\n\n", s->o->cuda ? "cuda/" : "");
+	fprintf(out, "#include \"runtime/%smeasure.h\"\n\n", s->o->cuda ? "cuda/" : "measure/");
 	if (s->o->cuda)
 		good = write_cuda_calls(s, out);
 	else
