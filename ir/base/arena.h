@@ -1,6 +1,6 @@
 /*
- * Bump allocation for everything that comes by the hundred thousand: ops, values, uses, attributes.
- * An arena hangs from a talloc owner and goes with it; single objects are never freed.
+ * Bump allocation for objects that exist in large numbers: ops, values, uses, attributes. An arena
+ * has a talloc owner and is freed with it; single objects are never freed.
  */
 #ifndef IR_ARENA_H
 #define IR_ARENA_H
@@ -22,10 +22,10 @@ void *arena_alloc(struct arena *a, size_t size);
 /* A copy of the `n` bytes at `s`, terminated by a NUL. */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 
-/* Ends the life of everything handed out; the memory is used again. For scratch in a loop. */
+/* Frees all objects and keeps the memory for reuse. For scratch space in a loop. */
 void arena_reset(struct arena *a);
 
-/* Bytes handed out so far, alignment included. */
+/* Bytes allocated so far, alignment included. */
 size_t arena_bytes(const struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))

@@ -1,7 +1,7 @@
 /*
- * A device, for machines that nobody has measured: what a kernel costs from a few numbers. Declared
- * in the text of a cluster (docs/clusters.md); a value that is not given there is that of the
- * default device, `generic`.
+ * A device, described by a few numbers, to predict kernels that were not measured. Declared in the
+ * text of a cluster (docs/clusters.md); values that are not given are those of the default device,
+ * `generic`.
  */
 #ifndef IR_DEVICE_H
 #define IR_DEVICE_H
@@ -16,7 +16,7 @@ struct device {
 #define DEVICE(name, unit, value, fits, why) double name;
 #include "ir/cluster/device.def"
 #undef DEVICE
-	uint32_t given; /* set of the fields, by number in device.def, that a text gives */
+	uint32_t given; /* set of the fields that the text gives, by number in device.def */
 };
 
 /* The default device `generic`, owned by `owner`. */

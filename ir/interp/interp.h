@@ -45,18 +45,15 @@ struct tensor *tensor_copy(const void *owner, const struct tensor *t);
 /* Number of elements. */
 int64_t tensor_elements(const struct tensor *t);
 
-/* Adds +0 to each element: -0 becomes +0, and integers stay. */
+/* Adds +0 to each element: -0 becomes +0, integers are unchanged. */
 void tensor_add_zero(struct tensor *t);
 
-/* `v` as element type `t` holds it: floats rounded to nearest even, integers truncated and wrapped.
- */
+/* `v` converted to element type `t`: floats are rounded to nearest even, integers wrap. */
 double tensor_round(enum ir_dtype t, double v);
 int64_t tensor_wrap(enum ir_dtype t, int64_t v);
-/* A float as an integer type: the fraction cut off, the nearest end where it is beyond, NaN is 0.
- */
+/* A float converted to an integer type: truncated, clamped to its range; NaN is 0. */
 int64_t tensor_truncated(enum ir_dtype t, double v);
-/* An integer of type t, whose cell holds u64 as its bits, as a double; is one less than the other?
- */
+/* An integer of type t (a cell holds the bits of a u64) as a double; is a less than b? */
 double tensor_double(enum ir_dtype t, int64_t i);
 bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
 
@@ -64,9 +61,9 @@ bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
 int64_t tensor_lowest(enum ir_dtype t);
 
 /*
- * What an element of `op` is where the elements of its operands are in[0], in[1] ...: to the bit
- * what the interpreter computes in the op's element types. False where op is not pointwise, or its
- * result does not follow from the operands alone.
+ * Evaluates `op` on the operand elements in[0], in[1] ...: bitwise what the interpreter computes in
+ * the op's element types. False if op is not pointwise, or its result does not depend on the
+ * operands alone.
  */
 bool interp_fold(
 	struct ir_module *m, const struct ir_op *op, const union cell *in, union cell *out);
@@ -75,10 +72,10 @@ enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
 
 struct interp_options {
 	enum interp_mode mode;
-	bool f64;      /* floats are doubles and never rounded: differences are then real ones */
-	bool perturb;  /* params and float states start a little above their initial values, so that
-			  zeros hide nothing */
-	uint64_t seed; /* of initial values, of the order of the data set and of random inputs */
+	bool f64;      /* floats are doubles and never rounded: any difference is an error */
+	bool perturb;  /* params and float states start slightly above their initial values, so
+			  that zeros do not hide differences */
+	uint64_t seed; /* for initial values, the order of the data set and random inputs */
 	int64_t steps; /* for the calls that run more than one; 0: the default of the call */
 	const char *save; /* interp_run_print: a file for params and states at the end, or NULL */
 	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
@@ -89,47 +86,48 @@ struct interp;
 
 /*
  * An interpreter of `m`, owned by `owner`. Params and states have their initial values. The module
- * must have passed the verifier. Reports and returns NULL where it cannot be run: no @main, a call
- * that cannot be inlined, a data file that cannot be read, a tensor that is empty or very large, in
- * LAYOUT more than 4096 places.
+ * must have passed the verifier. Reports and returns NULL if it cannot be run: no @main, a call
+ * that cannot be inlined, a data file that cannot be read, a tensor that is empty or very large,
+ * more than 4096 places with INTERP_LAYOUT.
  */
 struct interp *interp_create(
 	const void *owner, const struct ir_module *m, const struct interp_options *options);
 
 /*
  * Runs one training step, number `step` of the data set's order. `update`s take effect at its end.
- * Reports at the op and returns false where something is wrong.
+ * Returns false after an error, which is reported at its op.
  */
 bool interp_step(struct interp *it, int64_t step);
 
 /*
- * Whole tensors by name: an output of the last step; the present value of a param or state. NULL if
+ * Whole tensors by name: an output of the last step; the current value of a param or state. NULL if
  * there is none of that name. Owned by the interpreter, valid until the next step.
  */
 const struct tensor *interp_output(const struct interp *it, const char *name);
 const struct tensor *interp_persistent(const struct interp *it, const char *name);
 
 /*
- * The i-th name in the order of the text, NULL after the last. `op` gets the op that makes or
- * reports it (of the interpreter's copy of the module); it may be NULL.
+ * The i-th name in the order of the text, NULL after the last. *op is set to its op in the
+ * interpreter's copy of the module; `op` may be NULL.
  */
 const char *interp_output_name(const struct interp *it, int i, const struct ir_op **op);
 const char *interp_persistent_name(const struct interp *it, int i, const struct ir_op **op);
 
-/* Writes all params and states to a safetensors file. Reports and returns false where it cannot. */
+/* Writes all params and states to a safetensors file. False after an error, which is reported. */
 bool interp_save(const struct interp *it, const char *path);
 
 /*
- * Gives a param or state its value; gives an input its value for all steps to come. The tensor is
- * copied. False, without a message, if there is none of that name or type and shape do not fit.
+ * Sets the value of a param or state; sets the value of an input for all following steps. The
+ * tensor is copied. False, without a message, if there is none of that name or type and shape do
+ * not fit.
  */
 bool interp_set_persistent(struct interp *it, const char *name, const struct tensor *value);
 bool interp_set_input(struct interp *it, const char *name, const struct tensor *value);
 
-/* Where two tensors part. Positions are row-major element numbers. */
+/* Where two tensors differ. Positions are row-major element numbers. */
 struct tensor_diff {
 	int64_t first, worst,
-		count; /* the first and the worst that are over the tolerance; how many */
+		count; /* the first and the worst element over the tolerance; their number */
 	double a, b;   /* the elements at `worst` */
 	bool shape;    /* types or shapes differ, nothing else is set */
 };
@@ -150,35 +148,35 @@ char *tensor_index_text(const void *owner, const struct tensor *t, int64_t eleme
 
 /*
  * Do two modules compute the same, for the same random inputs, params and states? `before` is run
- * by meaning, `after` by layout (by meaning where it has too many places), for options->steps steps
+ * by meaning, `after` by layout (by meaning if it has too many places), for options->steps steps
  * (default 2). Compared are every output of `before`, and every param and state that `before`
- * updates or neither does. Where `after` updates more (it was given an optimizer) only one step is
- * run, and an output grad.w may be gone where w is updated. Reports the first tensor that differs,
- * with the first and the worst element, and returns false.
+ * updates or neither does. If `after` updates more (an optimizer was added) only one step is run,
+ * and an output grad.w may be missing if w is updated. Reports the first tensor that differs, with
+ * the first and the worst element, and returns false.
  */
 bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
 	const struct interp_options *options);
 
 /*
- * The same, but both run by meaning and in their own element types (options->f64 is not asked), and
- * every element must be the same to the bit: only NaNs are all alike, and, where one module has more
- * collectives that sum than the other, zeros, since a sum is never -0. For what may not change
- * arithmetic. Where terms of sums may come in another order, `reordered`, elements
- * are compared within the tolerance of their type. Layouts are not looked at: interp_check_layout
- * does that.
+ * The same, but both run by meaning and in their own element types (options->f64 is ignored), and
+ * every element must be bitwise equal, except that all NaNs are equal, and, if one module has more
+ * collectives that sum than the other, that +0 equals -0, since a sum is never -0. For passes that
+ * must not change arithmetic. With `reordered`, if terms of sums may be in another order, elements
+ * are compared within the tolerance of their type. Layouts are ignored: interp_check_layout checks
+ * them.
  */
-bool interp_check_bits(const struct ir_module *before, const struct ir_module *after, bool reordered,
-	const struct interp_options *options);
+bool interp_check_bits(const struct ir_module *before, const struct ir_module *after,
+	bool reordered, const struct interp_options *options);
 
 /*
- * Is every value of @main, assembled from the places of its layout, its meaning? Runs LAYOUT and
- * MEANING op by op and names the first op that differs. options may be NULL: f64, perturbed, 2
- * steps.
+ * Does every value of @main, assembled from the local tensors of its layout, equal its meaning?
+ * Runs LAYOUT and MEANING op by op and reports the first op that differs. options may be NULL: f64,
+ * perturbed, 2 steps.
  */
 bool interp_check_layout(const struct ir_module *m, const struct interp_options *options);
 
 /*
- * Runs options->steps steps (default 1) and prints every output of every step, a line each:
+ * Runs options->steps steps (default 1) and prints every output of every step, one per line:
  *     step 0 loss = 2.31402
  */
 bool interp_run_print(const struct ir_module *m, const struct interp_options *options, FILE *out);

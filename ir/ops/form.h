@@ -1,6 +1,6 @@
 /*
- * The form of an op: its index notation with sizes filled in. Everything derived is derived from
- * it.
+ * The form of an op: its index notation with sizes filled in. Shapes, layouts, gradients, kernels
+ * and costs are derived from it.
  *
  *     matmul   a[..,m,k], b[..,k,n] -> [..,m,n] = sum(k) a * b        the row
  *     f32[64,784], f32[784,512]                                       the operands
@@ -17,8 +17,8 @@
  *     gather   t[{i},*], i[..] -> [..,*]         at[2] = load 1, in[0] = (2, 1), in[1] = (0)
  *     put      u[..], i[..] -> [..,{i}=size]     the same on the side of the result
  *
- * Where a position is outside of the dimension, the load gives `fill`, and a write is dropped; an
- * element of the result that nothing is written to is what the reduction starts from.
+ * Where a position is outside the dimension, the load gives `fill`, and a write is dropped; an
+ * element of the result that is not written has the initial value of the reduction.
  */
 #ifndef IR_FORM_H
 #define IR_FORM_H
@@ -36,8 +36,8 @@ enum scalar_fn {
 };
 
 enum form_limit {
-	FORM_MAX_INDICES = 24, /* the indices of one op: a contraction of 8-dimensional operands has
-				  at most 24 */
+	FORM_MAX_INDICES = 24, /* of one op: a contraction of 8-dimensional operands has at most
+				  24 */
 	FORM_MAX_INPUTS = 8,   /* operands of a contract */
 };
 
@@ -56,9 +56,8 @@ struct expr {
 	uint8_t id;
 	double value;
 	union {
-		int64_t whole; /* EXPR_CONST of an integer type: the value exactly; u64 as its bits
-				*/
-		const struct ir_op *literal; /* FN_element: whose */
+		int64_t whole; /* EXPR_CONST of an integer type: its value; the bits of a u64 */
+		const struct ir_op *literal; /* FN_element: the literal op */
 	};
 	const struct expr *arg[3];
 };
@@ -73,7 +72,7 @@ enum form_reduce {
 	REDUCE_ARGMIN
 };
 
-/* Is the result where in the reduced indices something is, and not a value of the body's type? */
+/* Is the result a position among the reduced indices, not a value of the body's type? */
 static inline bool
 form_reduce_is_place(enum form_reduce r)
 {
@@ -85,7 +84,7 @@ struct form_access {
 	int8_t index[IR_MAX_RANK]; /* index of each dimension; -1: size 1, no index */
 };
 
-/* Which dimension has the index; -1: none has. */
+/* The dimension that has the index; -1: none. */
 static inline int
 form_access_dim(const struct form_access *a, int index)
 {
@@ -105,7 +104,7 @@ struct form {
 	uint8_t nindices, ninputs;
 	uint8_t reduce;                 /* enum form_reduce */
 	uint8_t dtype;                  /* of the result */
-	uint32_t reduced;               /* set of indices that are summed away (bit i = index i) */
+	uint32_t reduced;               /* set of reduced indices (bit i = index i) */
 	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
 	struct form_access in[FORM_MAX_INPUTS], out;
 	const struct expr *at[FORM_MAX_INDICES]; /* i64, of loops and of loads with no computed
@@ -114,14 +113,14 @@ struct form {
 	const struct expr *body;
 };
 
-/* Is the index one that loops go over? */
+/* Is the index a loop? */
 static inline bool
 form_is_loop(const struct form *f, int index)
 {
 	return index >= 0 && !f->at[index];
 }
 
-/* Has the access a computed index? */
+/* Does the access have a computed index? */
 static inline bool
 form_is_computed(const struct form *f, const struct form_access *a)
 {
@@ -138,7 +137,7 @@ form_is_scatter(const struct form *f)
 	return form_is_computed(f, &f->out);
 }
 
-/* Has the form any computed index? */
+/* Does the form have a computed index? */
 static inline bool
 form_has_computed(const struct form *f)
 {
@@ -150,15 +149,15 @@ form_has_computed(const struct form *f)
 
 /*
  * The form of an op with typed operands. `written` gives the shape of an op without operands.
- * Expressions come from `a`. Returns false and reports at the op where operands do not fit the row;
- * returns false without a message when the op has no form (form_exists tells).
+ * Expressions are allocated in `a`. Returns false after an error, reported at the op, if operands
+ * do not fit the row; returns false without a message if the op has no form (see form_exists).
  */
 bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
 	const struct ir_type *written, struct form *f);
 
 /*
- * Takes a constant that every summand is divided by out of the sum: the body is what was divided
- * then, and the sum is to be divided once. Returns the constant, 0 where there is none.
+ * Moves a constant by which every summand is divided out of the sum: the body becomes the dividend,
+ * and the sum is to be divided once. Returns the constant, 0 if there is none.
  */
 double form_take_divisor(struct form *f);
 
@@ -169,25 +168,25 @@ const struct expr *form_place(struct arena *a, const struct form *f);
 bool form_exists(enum op_code code);
 
 /*
- * The same without the body when `a` is NULL: what inference needs of every op. form_contract makes
- * the form of a contract from its spec: contract.c, form_concat
- * that of a concat: concat.c, those of gather_nd and scatter_nd: gather_nd.c, that of a
- * window: window.c.
+ * The same, without the body if `a` is NULL: what inference needs of every op. form_contract makes
+ * the form of a contract from its spec (contract.c), form_concat that of a concat (concat.c),
+ * form_gather_nd and form_scatter_nd those of gather_nd and scatter_nd (gather_nd.c), form_window
+ * that of a window (window.c).
  */
 bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
 bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 /*
- * Turns a computed index back into a loop with a condition; the body is a sum or no reduction, what
- * is read outside is 0.
+ * Converts a computed index to a loop with a condition; the reduction must be a sum or none, and
+ * reads outside the dimension must give 0.
  *
  *     pick   y[r] = a[r,{i}]          y[r] = sum(v) i[r] == v ? a[r,v] : 0
  *     put    y[r,{i}] = u[r]          y[r,v] = i[r] == v ? u[r] : 0
  */
 void form_open(struct arena *a, struct form *f, int index);
 /*
- * Where a localized form is a prefix sum along an index of its result, makes it what is summed up
- * along that index, from its first to its last element or the other way: form_scan.c.
+ * If a localized form is a prefix sum along an index of its result, replaces it by the summand,
+ * which is to be accumulated along that index, forward or in reverse: form_scan.c.
  */
 struct form_scan {
 	bool found, reverse;
@@ -195,7 +194,7 @@ struct form_scan {
 };
 struct form_offset;
 struct form_scan form_take_scan(struct arena *a, struct form *f, const struct form_offset *offset);
-/* Drops the body; the positions of computed indices are then only known to be there. */
+/* Drops the body and the expressions of computed indices, which remain marked as computed. */
 void form_forget(struct form *f);
 bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 bool form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
@@ -204,8 +203,8 @@ bool form_window(struct ir_module *m, const struct ir_op *op, struct form *f, st
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
- * `offset_axes[i]` gets the type and dimension that tell where the local range of index i starts
- * (see ir_type_slice): start = slice * local size; NULL where the index is not split.
+ * offset[i] is set to the type and dimension that determine where the local range of index i starts
+ * (see ir_type_slice): start = slice * local size; NULL if the index is not split.
  */
 struct form_offset {
 	const struct ir_type *type; /* NULL: starts at 0 */
@@ -214,8 +213,8 @@ struct form_offset {
 void form_localize(const struct ir_module *m, const struct ir_op *op, struct form *f,
 	struct form_offset offset[FORM_MAX_INDICES]);
 
-/* Result type's layout from the operands' layouts and its element type: layout.c. Reports and
- * returns false where none fits. */
+/* The layout of the result type, from the operands' layouts and its element type: layout.c. Reports
+ * and returns false if no layout fits. */
 bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
 	const struct ir_type *written, struct ir_type *result);
 
@@ -227,7 +226,7 @@ fn_is_random(int fn)
 	return fn == FN_uniform || fn == FN_normal || fn == FN_draw_uniform ||
 	       fn == FN_draw_normal || fn == FN_draw_bits;
 }
-/* Those whose first argument is the key of an op: a constant that differs from op to op. */
+/* Functions whose first argument is the key of an op: a constant that is different for each op. */
 static inline bool
 fn_is_keyed(int fn)
 {
@@ -244,7 +243,7 @@ const char *fn_c_text(enum scalar_fn f);
 const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
 	const struct expr *y, const struct expr *z);
 const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
-/* Of an integer type; u64 as its bits. */
+/* Of an integer type; the bits of a u64. */
 const struct expr *expr_const_int(struct arena *a, enum ir_dtype t, int64_t v);
 const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
 const struct expr *expr_index(struct arena *a, int index);
@@ -253,10 +252,10 @@ const struct expr *expr_element(
 	struct arena *a, enum ir_dtype t, const struct expr *at, const struct ir_op *literal);
 /* The bits of x as type t of the same width. */
 const struct expr *expr_bitcast(struct arena *a, enum ir_dtype t, const struct expr *x);
-/* x as element type t (no node where it is one already). */
+/* x converted to element type t (x itself if it has that type). */
 const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x);
-/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; how
- * fusion substitutes. */
+/* The expression with load j replaced by with[j] (NULL: kept) and index i by index_map[i]; used by
+ * fusion. */
 const struct expr *expr_substitute(struct arena *a, const struct expr *e,
 	const struct expr *const *with, const int *index_map);
 /* Number of arithmetic operations. */
@@ -269,16 +268,17 @@ bool expr_uses_index(const struct expr *e, int index);
  */
 enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
 enum expr_linear expr_linearity(const struct expr *e, uint32_t loads);
-/* d body / d load j, an expression over the same loads and, where it helps, load `result_load` for
- * the value itself. */
+/* d body / d load j, an expression over the same loads and, where that is simpler, load
+ * `result_load` for the value itself. */
 const struct expr *expr_derivative(
 	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
 
-/* The derivatives of scalar.def, parsed: one row a function, one entry an argument (NULL: none). */
+/* The parsed derivatives of scalar.def: a row for each function, an entry for each argument (NULL:
+ * none). */
 struct term;
 const struct term *(*fn_parse_derivatives(struct ir_context *ctx))[3];
 
-/* Work of an op at one place, derived from the form or the op's own rule: arithmetic operations,
+/* Work of an op on one device, derived from the form or the op's own rule: arithmetic operations,
  * bytes read and written. */
 struct op_work {
 	double flops, bytes;

@@ -28,8 +28,8 @@ DOPT_API_BEGIN
 
 enum {
 	/*
-	 * More than that many, and each loop becomes one turn of so many times the duration:
-	 * replaying 4 million events takes 20 ms and 200 MB.
+	 * With more events, each loop becomes one iteration of the total duration: replaying 4
+	 * million events takes 20 ms and 200 MB.
 	 */
 	EVENTS_MAX = 1 << 22,
 	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2,
@@ -38,20 +38,20 @@ enum {
 enum event_kind {
 	EVENT_KERNEL,
 	EVENT_COLLECTIVE,
-	EVENT_POST, /* and what is copied for it before */
-	EVENT_JOIN, /* takes no time: the last of the places has posted */
+	EVENT_POST, /* including the copies made for it before */
+	EVENT_JOIN, /* takes no time: the last of the devices has posted */
 	EVENT_WAIT,
-	EVENT_STEP /* what a step takes besides its ops; it comes first */
+	EVENT_STEP /* the overhead of a step in addition to its ops; it is first */
 };
 
 /*
- * The places that a device stands for, in groups along a mesh axis: those that communicate in one
- * collective, which all groups do at the same time.
+ * The devices of the mesh that a device here represents, in groups along a mesh axis: each group
+ * communicates in one collective, all groups at the same time.
  */
 struct event_group {
 	int axis;
 	uint32_t ngroups, places;
-	uint32_t *place; /* [ngroups * places] numbers of the places of the mesh, row-major over the
+	uint32_t *place; /* [ngroups * places] numbers of devices of the mesh, row-major over the
 			    device axes */
 };
 
@@ -59,7 +59,7 @@ struct event {
 	const struct ir_op *op;
 	uint32_t turn;
 	uint32_t group;  /* of a collective: its number in events.group */
-	uint32_t leader; /* of a collective: the first event that is a party of it, often itself */
+	uint32_t leader; /* of a collective: the first event that takes part, often itself */
 	uint16_t device;
 	uint8_t kind; /* enum event_kind */
 };
@@ -67,35 +67,35 @@ struct event {
 struct events {
 	struct replay_graph graph; /* in issue order: graph.order is NULL */
 	struct event *event;       /* [graph.n] */
-	uint32_t *turns;           /* by op->order: how often a place does it */
-	struct event_group *group; /* [naxes * ndevices]: axis * ndevices + device; without places
-				      where no collective is along the axis */
-	uint32_t *first_place;     /* [ndevices] one of the places that a device stands for */
+	uint32_t *turns;           /* by op->order: its iterations on a device */
+	struct event_group *group; /* [naxes * ndevices]: axis * ndevices + device; empty if no
+				      collective is along the axis */
+	uint32_t *first_place;     /* [ndevices] a device of the mesh that it represents */
 	uint32_t ndevices;
-	bool collapsed; /* loops are one turn: see EVENTS_MAX */
+	bool collapsed; /* loops are one iteration: see EVENTS_MAX */
 };
 
-/* What one kind of device takes. */
+/* Times of one kind of device. */
 struct event_device {
-	const replay_time *op; /* by op->order: one run of a kernel at one place; what is copied on
-				  the compute stream before a collective is posted */
+	const replay_time *op; /* by op->order: one run of a kernel on one device; for a collective
+				  the copies on the compute stream before it is posted */
 	replay_time post, wait, step;
 	bool async;
 	bool overlap; /* false: collectives run on the compute stream, where they are waited for */
 };
 
-/* What events take. */
+/* Times of events. */
 struct event_times {
 	const struct event_device *kind; /* of devices */
-	const uint16_t *kind_of;         /* by place; NULL: all are of kind 0 */
-	/* The time of a collective from the moment when all its places are ready. */
+	const uint16_t *kind_of;         /* by device of the mesh; NULL: all are of kind 0 */
+	/* The time of a collective from when all its devices are ready. */
 	replay_time (*collective)(
 		const void *data, const struct ir_op *op, const struct event_group *g);
 	const void *data;
 };
 
 /*
- * The events of a block whose ops are numbered; owned by `owner`. NULL after reporting where there
+ * The events of a block whose ops are numbered; owned by `owner`. NULL, after reporting, if there
  * are more than EVENTS_MAX_DEVICES devices.
  */
 struct events *events_create(const void *owner, const struct ir_module *m, const struct ir_block *b,

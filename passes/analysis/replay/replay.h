@@ -1,6 +1,6 @@
 /*
- * Replay: when every event of a step runs, given how long each takes, what it waits for and in
- * which order the events are issued. Plain arrays and integers: a search calls it a hundred
+ * Replay: computes when every event of a step runs, given their durations, their dependencies and
+ * the order in which they are issued. Plain arrays and integers: a search calls it a hundred
  * thousand times a second and gets the same bits every time.
  *
  *     issue order   a0  c1  a2  a3         a: compute (stream 0), c: communication (stream 1)
@@ -10,8 +10,8 @@
  *     stream 1          [   c1   ]         an event starts when its stream is free and all that
  *                                          it waits for has ended
  *
- * Times are whole picoseconds: sums are exact, so neither the order of additions nor the compiler
- * can change a result, and 2^63 of them are 106 days.
+ * Times are integers of picoseconds: sums are exact, so that neither the order of additions nor the
+ * compiler can change a result, and the range is 106 days.
  */
 #ifndef PASSES_ANALYSIS_REPLAY_H
 #define PASSES_ANALYSIS_REPLAY_H
@@ -34,7 +34,7 @@ enum replay_limit {
 /*
  * Events are numbered 0 .. n-1. Event i waits for the events dep[dep_first[i]] ..
  * dep[dep_first[i+1]-1]. They are issued in the order order[0], order[1] ...; NULL: 0, 1, 2 ... An
- * event must be issued after all that it waits for: replay_check says whether that holds.
+ * event must be issued after all events that it waits for, which replay_check checks.
  */
 struct replay_graph {
 	uint32_t n, nstreams;
@@ -53,26 +53,26 @@ struct replay_result {
 };
 
 /*
- * Is the graph one that can be run: numbers of streams and events in range, `order` a permutation,
- * no negative duration, no event issued before what it waits for?
+ * Is the graph valid: numbers of streams and events in range, `order` a permutation, no negative
+ * duration, no event issued before an event that it waits for?
  */
 bool replay_check(const struct replay_graph *g);
 
 /*
  * Fills the result. O(events + dependencies), no allocation. The graph must pass replay_check.
- * `busy` may be NULL where nobody asks for loads.
+ * `busy` may be NULL.
  */
 void replay_run(const struct replay_graph *g, struct replay_result *r);
 
 /*
- * The same when the result holds that of a graph which is equal in its first `position` events in
- * issue order: replays the rest. Does not touch r->busy.
+ * The same if the result is that of a graph which is equal in its first `position` events in issue
+ * order: replays only the rest. Does not change r->busy.
  */
 void replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t position);
 
 /*
- * How long event e ran. In a result that has no starts: its duration. Fine replay (fine.h) leaves
- * results in which events run longer than that.
+ * How long event e ran; if the result has no starts, its duration. In results of the fine replay
+ * (fine.h) events may run longer than that.
  */
 static inline replay_time
 replay_ran(const struct replay_graph *g, const struct replay_result *r, uint32_t e)
@@ -81,8 +81,8 @@ replay_ran(const struct replay_graph *g, const struct replay_result *r, uint32_t
 }
 
 /*
- * How much later each event could end, all others taking as long as they do and in the same order,
- * with the makespan as it is; 0 on every critical path. slack[n] is filled.
+ * Fills slack[n]: how much later each event could end without a longer makespan, with the same
+ * order and durations of all others; 0 on every critical path.
  */
 void replay_slack(const struct replay_graph *g, const struct replay_result *r, replay_time *slack);
 
@@ -90,33 +90,34 @@ void replay_slack(const struct replay_graph *g, const struct replay_result *r, r
 struct replay_device {
 	replay_time compute;       /* computes */
 	replay_time exposed;       /* communicates and computes nothing */
-	replay_time waiting;       /* does nothing, though it has events to come */
-	replay_time after;         /* has done all its events */
-	replay_time communication; /* communicates, hidden or not */
+	replay_time waiting;       /* idle, with events still to come */
+	replay_time after;         /* all its events are done */
+	replay_time communication; /* communicates, overlapped or not */
 };
 
 /* Arrays of the caller, all of them filled. */
 struct replay_gaps {
 	struct replay_device *device; /* [(nstreams + 1) / 2] */
-	replay_time *exposed; /* [n] for how long the event communicates while its device computes
+	replay_time *exposed; /* [n] how long the event communicates while its device computes
 				 nothing */
-	replay_time *waited;  /* [n] for how long devices do nothing because this event has not
-				 ended; of an event that started later than all that it waits for,
-				 its own delay */
+	replay_time *waited;  /* [n] how long devices are idle because this event has not ended; of
+				 an event that started later than all its dependencies allow, its
+				 own delay */
 };
 
 /*
- * Charges every moment in which a device does not compute to an event. Device d has the streams 2d
- * and 2d + 1; what runs on an odd stream communicates, and what runs on an even one computes, but
- * for events that `communicates` (NULL: none) names. Where both streams communicate, the odd one is
- * charged. O(events + dependencies).
+ * Attributes all time in which a device does not compute to events. Device d has the streams 2d and
+ * 2d + 1; events on an odd stream communicate, and events on an even one compute, except those
+ * marked in `communicates` (NULL: none). If both streams communicate, the odd one is charged.
+ * O(events + dependencies).
  */
 void replay_gaps(const struct replay_graph *g, const bool *communicates,
 	const struct replay_result *r, struct replay_gaps *gaps);
 
 /*
  * The critical path: a chain of events, each starting when the one before it ends, from 0 to the
- * makespan. Written to path[n] in the order of time; returns how many. `r->start` must be there.
+ * makespan. Written to path[n] in the order of time; returns its length. `r->start` must not be
+ * NULL.
  */
 uint32_t replay_critical_path(
 	const struct replay_graph *g, const struct replay_result *r, uint32_t *path);
@@ -127,7 +128,7 @@ replay_seconds(replay_time t)
 	return (double)t / REPLAY_PS_PER_S;
 }
 
-/* Nearest picosecond; not negative. Times beyond the range are cut to it. */
+/* Nearest picosecond; not negative. Times beyond the range are clamped. */
 replay_time replay_from_seconds(double s);
 
 DOPT_API_END
