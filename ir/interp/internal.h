@@ -1,17 +1,17 @@
 /*
- * What the files of the interpreter share; nobody else includes it.
+ * What the files of the interpreter share; not included from elsewhere.
  *
- *   interp.c         the interpreter: steps, ops, the life of values
- *   tensor.c  whole and local tensors: rounding, copies
- *   data.c    initial values and random inputs
- *   file.c    the data set
- *   place.c   layouts: cutting, assembling, moving between places
- *   form.c    an op by its form: a small program run over strips of elements
- *   scalar.c  the scalar functions over strips
- *   fold.c    an op on single numbers
- *   gemm.c    sums of products of two tensors, fast
- *   compare.c        tensors, modules and layouts compared
- *   print.c   dopt -run
+ *     interp.c   the interpreter: steps, ops, live ranges of values
+ *     tensor.c   whole and local tensors: rounding, copies
+ *     data.c     initial values and random inputs
+ *     file.c     the data set
+ *     place.c    layouts: slicing, assembling, moving data between places
+ *     form.c     an op by its form: a small program run over strips of elements
+ *     scalar.c   the scalar functions over strips
+ *     fold.c     an op on single numbers
+ *     gemm.c     sums of products of two tensors, fast
+ *     compare.c  comparison of tensors, modules and layouts
+ *     print.c    dopt -run
  */
 #ifndef IR_INTERP_INTERNAL_H
 #define IR_INTERP_INTERNAL_H

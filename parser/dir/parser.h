@@ -2,10 +2,10 @@
  * Inside the parser. One struct parser holds everything of one parse; the grammar (dir.y) calls the
  * functions below as it recognizes things.
  *
- *     parse.c    the whole: options, end of the module      symbols.c  names to values, scopes
- *     lex.c      tokens; where to go on after an error       sizes.c    size expressions and types
+ *     parse.c    entry point: options, end of the module    symbols.c  names to values, scopes
+ *     lex.c      tokens; recovery after an error             sizes.c    size expressions and types
  *     declare.c  let, mesh, steps, func                      attrs.c    attributes by the op's row
- *     stmt.c     ops and fuse bodies                         message.c  wording of syntax errors
+ *     stmt.c     ops and fuse bodies                         ../base/   wording of syntax errors
  */
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H

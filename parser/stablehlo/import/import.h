@@ -1,15 +1,15 @@
 /*
- * From the generic form of StableHLO (mlir.h) to a module of ours: the importer's shared parts.
+ * From the generic form of StableHLO (mlir.h) to a module: what the files of the importer share.
  *
- *     import.c          the whole: the entry function, its arguments and results
- *     names.c    names of arguments and results; which result replaces which argument
- *     block.c    ops one by one: the table (import.def), what is checked for all of them
- *     missing.c  ops that are not supported, counted
- *     local.c    types, alignment of leading dims, constants
- *     region.c   bodies in place; which ones are a known monoid
- *     known.c    values that constants decide
- *     import_*.c        families: points, shapes, products, reductions, index, control, checks
- *     spmd.h            the mesh, and which values vary over it
+ *     import.c       entry point: the entry function, its arguments and results
+ *     names.c        names of arguments and results; which result replaces which argument
+ *     block.c        ops one by one: the table (import.def), checks that apply to all of them
+ *     missing.c      unsupported ops, counted
+ *     local.c        types, alignment of leading dims, constants
+ *     region.c       inlined bodies; which ones are a known monoid
+ *     known.c        values that follow from constants
+ *     other files    families: points, shapes, products, reductions, index, control, checks
+ *     ../spmd/       the mesh, and which values vary over it
  *
  * An explicit SPMD program says what one process does. Here a value that differs between processes
  * is one whole tensor with one more leading dim for each mesh axis that it varies over, split over

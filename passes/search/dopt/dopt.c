@@ -1,18 +1,18 @@
 /*
  * Engine dopt. A plan is made, then improved; everything is judged by replay.
  *
- *     made       kernels     what saves most time is fused first, then copied   fuse.c
- *                messages    the best packing for when gradients are ready      pack.c
- *                order       forward-backward scheduling on both streams        order.c
- *                messages and order in turns, until neither helps: each changes what the other
- *                sees
- *     improved   messages, one change after another                            sweep.c
- *                changes at random, worse ones too at first; now and then the messages and the
- *                order are made anew
+ *     constructed   kernels       the largest saving is fused first, then copied     fuse.c
+ *                   collectives   the best grouping for when gradients are ready     pack.c
+ *                   order         forward-backward scheduling on both streams        order.c
+ *                   collectives and order alternately until neither improves, since each depends
+ *                   on the other
+ *     improved      collectives, one change after another                            sweep.c
+ *                   random changes, at first also to worse plans; occasionally the collectives
+ *                   and the order are constructed anew                               walk.c
  *
- * Two searchers improve beside each other, each with its own random numbers and its own quota of
- * evaluations. At the end of each round both go on from the better of the two. How many threads
- * they run on, and how fast these are, changes nothing.
+ * Two searchers improve plans in parallel, each with its own random numbers and its own quota of
+ * evaluations. At the end of each round both continue from the better of the two plans. The result
+ * does not depend on the number of threads or their speed.
  */
 #include "passes/search/dopt/impl.h"
 

@@ -1,15 +1,15 @@
 /*
- * What `-emit=timeline` and `-emit=report` show of a step, and how it is written.
+ * The contents and the output of `-emit=timeline` and `-emit=report`.
  *
- *     view.c          the step as it is predicted: events, totals
+ *     view.c          the predicted step: events, totals
  *     view_memory.c   memory over time
  *     timeline.c      -emit=timeline: Chrome trace JSON
  *     report.c        -emit=report: the page, with report.css and report.js
- *     lanes.c  its bars, and how many they may be
- *     svg.c    pictures without a script
- *     data.c   data for the script
- *     tables.c, _kinds.c, _events.c, _memory.c, _html.c  tables
- *     text.c   numbers with units, escaped text
+ *     lanes.c         its bars, and their maximum number
+ *     svg.c           pictures without a script
+ *     data.c          data for the script
+ *     tables.c        tables: kinds.c, events.c, memory.c, written by html.c
+ *     text.c          numbers with units, escaped text
  */
 #ifndef PASSES_DRIVER_REPORT_H
 #define PASSES_DRIVER_REPORT_H
