@@ -96,7 +96,7 @@ struct pass_run {
 	const struct pass *pass;
 	struct ir_context *ctx;
 	struct ir_loc loc;        /* of the pass in the pipeline text */
-	struct cost_model *cost;  /* NULL where no cluster or profile was given */
+	struct cost_model *cost;  /* NULL where the manager has none; dopt always has one */
 	uint64_t seed;            /* for all random choices: same seed, same result */
 	void *scratch;            /* talloc context that is freed at the end of the run */
 	bool bug;                 /* set by pass_bug */
