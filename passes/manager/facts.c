@@ -63,7 +63,7 @@ const struct pass_fact pass_facts[] = {
 	{"no-calls", "@main has no calls", has_no_calls, "inline", true},
 	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", has_gradients,
 		NULL, false},
-	{"optimizer", "@main has a fuse", has_optimizer, NULL, false},
+	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
 	{"fused", "@main has a fuse", has_fuse, NULL, false},
 	{NULL, NULL, NULL, NULL, false},
 };

@@ -469,7 +469,8 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	struct driver_output out;
 	bool ok;
 
-	if (!o->help && !o->version && !o->list_passes && !o->list_ops && !o->list_clusters)
+	if (!o->help && !o->version && !o->list_passes && !o->list_facts && !o->list_ops &&
+		!o->list_clusters)
 		return false;
 	struct ir_context *ctx = ir_context_create(scratch);
 	struct pass_manager *manager = pass_manager_create(scratch, ctx);
@@ -486,6 +487,8 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 		driver_options_help(out.file);
 	else if (o->list_passes)
 		driver_list_passes(out.file, manager->registry, o->list_passes == DRIVER_LIST_MD);
+	else if (o->list_facts)
+		driver_list_facts(out.file, manager->registry);
 	else if (o->list_clusters)
 		ok = driver_list_clusters(out.file, ctx, o->list_clusters);
 	else

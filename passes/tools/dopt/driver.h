@@ -15,6 +15,7 @@
  *                   that was being worked on
  *     expect.c      -verify-diagnostics
  *     checks.c      -expect: programs that say what they expect
+ *     facts.c       -list-facts
  *     list.c        -list-passes, -list-ops, -help
  *
  * Shared with the other tools: ../command_line.h, command lines, each from one table; ../output.c,
@@ -119,6 +120,7 @@ struct driver_options {
 	struct driver_list trial; /* pipelines, and files of modules */
 	const char *trial_run;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, layout, version;
+	bool list_facts;
 	int64_t steps, seed;
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */
 	int64_t replicas;
@@ -256,6 +258,8 @@ struct driver_expect *driver_expect_create(
 bool driver_expect_finish(struct driver_expect *e);
 
 void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown);
+/* The facts that passes need, provide and conflict with. */
+void driver_list_facts(FILE *out, const struct pass_registry *r);
 void driver_list_ops(FILE *out, bool markdown);
 /* What there is to know about one pass or op. False, with a message on stderr, if it is neither. */
 bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);

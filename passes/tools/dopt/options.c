@@ -166,6 +166,8 @@ static const struct flag flags[] = {
 	{"help", "PASS|OP", "print this text, or help on one pass or op", FLAG_MAYBE, AT(help)},
 	{"list-passes", NULL, "list the passes and their options", FLAG_CHOICE_1, AT(list_passes),
 		.choice = CHOICES(DRIVER_LISTS)},
+	{"list-facts", NULL, "list the facts that passes need, provide and conflict with", FLAG_BOOL,
+		AT(list_facts)},
 	{"list-ops", NULL, "list the operations", FLAG_CHOICE_1, AT(list_ops),
 		.choice = CHOICES(DRIVER_LISTS)},
 	{"list-clusters", "NAME|FILE", "list the shipped clusters, or print the named cluster",
@@ -213,7 +215,8 @@ driver_options_read(const void *owner, struct driver_options *o, int argc, char 
 	}
 	if (o->files.n)
 		o->input = o->files.item[0];
-	if (o->input || o->help || o->version || o->list_passes || o->list_ops || o->list_clusters)
+	if (o->input || o->help || o->version || o->list_passes || o->list_facts || o->list_ops ||
+		o->list_clusters)
 		return true;
 	driver_error("no input file; see -help");
 	return false;
