@@ -27,6 +27,11 @@ check_long_axes(const struct ir_module *m, uint32_t axes)
 	return axes;
 }
 
+/*
+ * The same question as storage_is_view in ir/memory/share.c, answered once more, and from the types
+ * alone. This repetition is on purpose: a checker that asked what made the plan would repeat its
+ * mistakes.
+ */
 bool
 check_is_view(const struct ir_module *m, const struct ir_op *op)
 {
