@@ -46,6 +46,7 @@ enum op_trait {
 	REGION = 1 << 8,     /* has a body */
 	TERMINATOR = 1 << 9, /* the last op of a body */
 	CALLS = 1 << 10,     /* a call of a template */
+	SUMS = 1 << 13,      /* with PARALLEL: adds partial values up, so no result is -0 */
 	OWN = 1 << 12,       /* a kernel without index notation: struct special_op */
 	KEYED = 1 << 11,     /* has a name in quotes that its random numbers depend on: op->symbol;
 				two ops of the same name draw the same numbers */

@@ -330,8 +330,7 @@ count_sums(const struct ir_block *b)
 	int n = 0;
 
 	IR_FOR_OPS (op, b) {
-		n += op->code == OP_allreduce || op->code == OP_reduce ||
-		     op->code == OP_reducescatter;
+		n += op_is(op, SUMS);
 		if (op->body)
 			n += count_sums(op->body);
 	}

@@ -33,10 +33,10 @@ trial_create(const void *owner, const struct gen_table *table)
 /* What stands for result i of a parallelization op where there are no places: its operand; behind a
  * sum no -0 of it. */
 static struct ir_value *
-erased(struct ir_module *m, struct ir_op *op, int i, bool sums)
+erased(struct ir_module *m, struct ir_op *op, int i)
 {
 	struct ir_value *v = ir_operand(op, i);
-	if (!sums || ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT)
+	if (!op_is(op, SUMS) || ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT)
 		return v;
 	struct ir_builder b = {.m = m, .block = op->block, .before = op, .loc = op->loc};
 	return ir_build2(&b, OP_add, v, ir_build_scalar(&b, (enum ir_dtype)v->type->dtype, 0));
@@ -50,14 +50,12 @@ erase_block(struct ir_module *m, struct ir_block *b)
 	IR_FOR_OPS_SAFE (op, b) {
 		if (op->body)
 			erase_block(m, op->body);
-		const bool sums = op->code == OP_allreduce || op->code == OP_reduce ||
-				  op->code == OP_reducescatter;
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].type = ir_type_meaning(m->ctx, op->result[i].type);
 		if (!op_is(op, PARALLEL))
 			continue;
 		for (int i = 0; i < op->nresults; i++)
-			ir_replace_uses(&op->result[i], erased(m, op, i, sums));
+			ir_replace_uses(&op->result[i], erased(m, op, i));
 		ir_op_erase(op);
 	}
 }
