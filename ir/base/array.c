@@ -17,6 +17,8 @@ enum array_exit {
 /* Bytes that the page tables of no 64-bit machine reach in one process: 128 TiB. */
 static const size_t most_bytes = (size_t)1 << 47;
 
+enum { AMOUNT_BYTES = 64 };
+
 struct block {
 	alignas(max_align_t) struct holder *holder;
 	size_t bytes;
@@ -32,21 +34,26 @@ is_absurd(size_t n, size_t size)
 	return size && n > most_bytes / size;
 }
 
+/* How much was asked for. The product may be more than a size_t holds. */
+static void
+amount_text(char text[AMOUNT_BYTES], size_t n, size_t size)
+{
+	if (is_absurd(n, size) && size > 1)
+		snprintf(text, AMOUNT_BYTES, "%zu times %zu bytes", n, size);
+	else
+		snprintf(text, AMOUNT_BYTES, "%zu bytes", n * size);
+}
+
 _Noreturn void
 out_of_memory_for(size_t n, size_t size, const char *what)
 {
 	const bool absurd = is_absurd(n, size);
-	char each[24];
+	char amount[AMOUNT_BYTES];
 
-	snprintf(each, sizeof each, "%zu", size);
-	if (absurd)
-		fprintf(stderr,
-			"dopt: internal error: cannot allocate %zu%s%s bytes "
-			"for %s: size out of range\n",
-			n, size == 1 ? "" : " times ", size == 1 ? "" : each, what);
-	else
-		fprintf(stderr, "dopt: out of memory: cannot allocate %zu bytes for %s\n", n * size,
-			what);
+	amount_text(amount, n, size);
+	fprintf(stderr, "dopt: %s: cannot allocate %s for %s%s\n",
+		absurd ? "internal error" : "out of memory", amount, what,
+		absurd ? ": size out of range" : "");
 	exit(absurd ? EXIT_BUG : EXIT_MEMORY);
 }
 
