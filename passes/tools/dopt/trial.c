@@ -21,7 +21,7 @@ struct candidate {
 	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
 	struct driver_input module;
 	char *program; /* its path; NULL: it does not run */
-	double predicted;
+	double predicted; /* seconds; 0: the program has no prediction */
 	double took[TRIAL_ROUNDS_MOST]; /* seconds of a step */
 	int n;
 	int64_t steps;
@@ -262,9 +262,12 @@ tell(const struct candidate *c)
 		return;
 	memcpy(sorted, c->took, (size_t)c->n * sizeof *sorted);
 	const double median = trial_median(sorted, c->n);
+	char predicted[48] = "";
+	if (c->predicted > 0)
+		snprintf(predicted, sizeof predicted, "predicted %.6g us, ", c->predicted * 1e6);
 	fprintf(stderr,
-		"trial: '%s': predicted %.6g us, measured %.6g us (%.6g to %.6g, runs: %d)\n",
-		name_of(c), c->predicted * 1e6, median * 1e6, sorted[0] * 1e6,
+		"trial: '%s': %smeasured %.6g us (%.6g to %.6g, runs: %d)\n",
+		name_of(c), predicted, median * 1e6, sorted[0] * 1e6,
 		sorted[c->n - 1] * 1e6, c->n);
 }
 
