@@ -69,24 +69,32 @@ next_line(int fd, char *line)
 	return false;
 }
 
-static void
-handle(int signal_number, siginfo_t *info, void *context)
+bool
+rt_shrunk_report(const void *address)
 {
 	char line[LINE_MAX_BYTES];
 	const char *path = NULL;
 	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	(void)context;
 	while (!path && fd >= 0 && next_line(fd, line))
-		path = path_at(line, (uintptr_t)info->si_addr);
-	if (!path) {
-		signal(signal_number, SIG_DFL); /* the read is tried again, and kills */
-		return;
-	}
+		path = path_at(line, (uintptr_t)address);
+	if (fd >= 0)
+		close(fd);
+	if (!path)
+		return false;
 	say(program_invocation_short_name);
 	say(": error: ");
 	say(path);
 	say(": the file was truncated while it was being read\n");
-	_exit(RT_EXIT_RUN);
+	return true;
+}
+
+static void
+handle(int signal_number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (rt_shrunk_report(info->si_addr))
+		_exit(RT_EXIT_RUN);
+	signal(signal_number, SIG_DFL); /* the read is tried again, and kills */
 }
 
 void

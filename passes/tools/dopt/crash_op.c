@@ -14,6 +14,8 @@
 #include "passes/tools/dopt/crash_impl.h"
 
 #include "ir/ir.h"
+#include "passes/tools/dopt/driver.h"
+#include "runtime/data/shrunk.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -138,7 +140,11 @@ on_crash(int number, siginfo_t *info, void *context)
 {
 	const ucontext_t *u = context;
 
-	(void)info;
+	/* The data of -run or -check: no bug of ours, and said. */
+	if (number == SIGBUS && rt_shrunk_report(info->si_addr)) {
+		note->done = true;
+		_exit(DRIVER_INPUT);
+	}
 	if (!search((const uintptr_t *)&u->uc_mcontext,
 		    sizeof u->uc_mcontext / sizeof(uintptr_t)))
 		search_stack(stack_pointer(u));
