@@ -4,9 +4,7 @@
  */
 #include "ir/interp/interp.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost/internal.h"
 #include "passes/search/search.h"
-#include "test/random/check.h"
 #include "test/search/devices.h"
 
 #include <setjmp.h>
@@ -98,33 +96,25 @@ check_engine(struct trial *t, const struct ir_module *m, const struct cost_model
 }
 
 static bool
-check(struct trial *t, const struct ir_module *m, uint64_t seed)
+check_engines(struct trial *t, const struct ir_module *m, const struct cost_model *model,
+	uint64_t seed)
 {
 	static const enum search_engine engine[] = {SEARCH_DISCO, SEARCH_DPRO, SEARCH_DOPT};
 
-	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
-		const struct cost_model *model = model_of(t, devices[i]);
-		if (!cost_step_create(t, model, ir_module_clone(t, m)))
-			continue; /* more places than can be told apart */
-		for (size_t k = 0; k < sizeof engine / sizeof *engine; k++)
-			if (!check_engine(t, m, model, engine[k], seed)) {
-				wrong(t, search_engine_name(engine[k]));
-				return wrong(t, devices[i]);
-			}
-	}
+	for (size_t k = 0; k < sizeof engine / sizeof *engine; k++)
+		if (!check_engine(t, m, model, engine[k], seed))
+			return wrong(t, search_engine_name(engine[k]));
 	return true;
 }
 
-static void
-options(uint64_t seed, struct random_options *o)
+static bool
+check(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
-	o->parallel = seed % 4 != 0;
-	o->fuse = seed % 5 == 0;
-	o->wide = true;
+	return on_every_device(t, m, seed, check_engines);
 }
 
 static const struct trial_test test = {
-	.count = COUNT, .steps = STEPS, .options = options, .check = check};
+	.count = COUNT, .steps = STEPS, .options = device_options, .check = check};
 
 static void
 engines_keep_the_meaning(void **state)

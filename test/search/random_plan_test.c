@@ -5,10 +5,8 @@
  */
 #include "ir/interp/interp.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost/internal.h"
 #include "passes/search/plan/plan.h"
 #include "passes/search/search.h"
-#include "test/random/check.h"
 #include "test/search/devices.h"
 
 #include <setjmp.h>
@@ -119,15 +117,14 @@ try_moves(struct trial *t, struct plan *p, uint64_t seed)
 }
 
 static bool
-check_on(struct trial *t, const struct ir_module *m, uint64_t seed, const char *attributes)
+check_on(struct trial *t, const struct ir_module *m, const struct cost_model *model, uint64_t seed)
 {
-	const struct cost_model *model = model_of(t, attributes);
 	struct ir_module *before = ir_module_clone(t, m), *after;
 	struct plan *p = plan_create(t, model, before);
 	const struct cost_step *step = cost_step_create(t, model, ir_module_clone(t, m));
 
 	if (!p || !step)
-		return true; /* more places than can be told apart */
+		return wrong(t, "there is no plan of a step that can be replayed");
 	if (plan_replay(p) != step->r.makespan)
 		return wrong(t, "the plan of a module takes something else than the module");
 	if (!try_moves(t, p, seed) || !same_from_the_start(t, p))
@@ -149,10 +146,7 @@ check_on(struct trial *t, const struct ir_module *m, uint64_t seed, const char *
 static bool
 check(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
-	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-		if (!check_on(t, m, seed, devices[i]))
-			return wrong(t, devices[i]);
-	return true;
+	return on_every_device(t, m, seed, check_on);
 }
 
 /* A training step: its gradients go in messages that can be packed; one param is read again. */
@@ -213,18 +207,10 @@ check_step(struct trial *t, const struct ir_module *unused, uint64_t seed)
 	return check(t, m, seed) && check(t, n, seed);
 }
 
-static void
-options(uint64_t seed, struct random_options *o)
-{
-	o->parallel = seed % 4 != 0;
-	o->fuse = seed % 5 == 0;
-	o->wide = true;
-}
-
 static const struct trial_test test = {
-	.count = COUNT, .steps = STEPS, .options = options, .check = check, .found = {2528319540}};
+	.count = COUNT, .steps = STEPS, .options = device_options, .check = check, .found = {2528319540}};
 static const struct trial_test steps = {
-	.count = COUNT / 4, .steps = 1, .options = options, .check = check_step};
+	.count = COUNT / 4, .steps = 1, .options = device_options, .check = check_step};
 
 static void
 plans_are_the_modules_they_make(void **state)

@@ -37,16 +37,8 @@ check(struct trial *t, const struct ir_module *m, uint64_t seed)
 	return check_model(t, m, model, seed) || wrong(t, "with a profile");
 }
 
-static void
-options(uint64_t seed, struct random_options *o)
-{
-	o->parallel = seed % 4 != 0;
-	o->fuse = seed % 5 == 0;
-	o->wide = true;
-}
-
 static const struct trial_test test = {
-	.count = COUNT, .steps = STEPS, .options = options, .check = check};
+	.count = COUNT, .steps = STEPS, .options = device_options, .check = check};
 
 static void
 no_policy_is_faster_than_the_search(void **state)
