@@ -29,6 +29,13 @@ device_generic(const void *owner)
 	return d;
 }
 
+bool
+device_stands_for(const struct device *d, const char *measured)
+{
+	return strcmp(d->name, measured) == 0 ||
+	       (d->measured && strncmp(d->measured, measured, strlen(d->measured)) == 0);
+}
+
 double
 device_flops(const struct device *d, enum ir_dtype t)
 {

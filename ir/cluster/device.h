@@ -13,6 +13,8 @@ DOPT_API_BEGIN
 
 struct device {
 	char *name; /* talloc child of the device */
+	char *measured; /* how the names of measured devices begin that it stands for; NULL: only
+			   its own; a child, too */
 #define DEVICE(name, unit, value, fits, why) double name;
 #include "ir/cluster/device.def"
 #undef DEVICE
@@ -21,6 +23,9 @@ struct device {
 
 /* The default device `generic`, owned by `owner`. */
 struct device *device_generic(const void *owner);
+
+/* Does the device stand for one that was measured under that name? */
+bool device_stands_for(const struct device *d, const char *measured);
 
 /* FLOP/s of matrix products with operands of that type. */
 double device_flops(const struct device *d, enum ir_dtype t);

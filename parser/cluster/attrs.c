@@ -25,6 +25,7 @@ static const struct attr_spec device_specs[] = {
 #include "ir/cluster/device.def"
 #undef DEVICE
 	{"name", TYPE_TEXT, "", FITS_FLAG, offsetof(struct device, name), false},
+	{"measured", TYPE_TEXT, "", FITS_FLAG, offsetof(struct device, measured), false},
 };
 
 /* The text of a value. */

@@ -149,6 +149,7 @@ build_device(struct builder *b, const struct cluster_item *item)
 		return;
 	}
 	d->name = talloc_strdup(d, d->name == generic ? e->name : d->name);
+	d->measured = talloc_strdup(d, d->measured);
 	talloc_free(generic);
 	e->number = cluster_add_kind(b->c, d);
 }

@@ -46,17 +46,36 @@ load_fields(struct device *device, struct profile *p, const char *name)
 	return n >= 0;
 }
 
-/* A kind of device of a cluster that is described: its times, and what its text does not say. */
+/*
+ * A kind of device of a cluster that is described: its times, measured on the device of that name,
+ * and what its text does not say.
+ */
 static bool
-load_kind(struct cost_model *model, uint32_t kind, struct profile *p)
+load_kind(struct cost_model *model, uint32_t kind, struct profile *p, const char *measured)
 {
 	struct cost_kind_model *k = &model->kind[kind];
 	struct device *device = talloc_memdup(model, model->cluster->kind[kind], sizeof *device);
 
 	must_have(device);
 	model->cluster->kind[kind] = device;
-	k->nops = profile_ops(model, p, device->name, &k->op);
-	return k->nops >= 0 && load_fields(device, p, device->name);
+	k->nops = profile_ops(model, p, measured, &k->op);
+	return k->nops >= 0 && load_fields(device, p, measured);
+}
+
+/* The device among those of a profile that a kind stands for: of its name, or the only one. */
+static const char *
+find_measured(const struct device *kind, char **names, int n, bool *several)
+{
+	const char *found = NULL;
+
+	if (is_among(kind->name, names, n))
+		return kind->name;
+	for (int i = 0; i < n; i++)
+		if (device_stands_for(kind, names[i])) {
+			*several |= found != NULL;
+			found = names[i];
+		}
+	return found;
 }
 
 /* Links are the cluster's; the rest is as it was measured where it was. */
@@ -65,13 +84,23 @@ load_kinds(struct cost_model *model, struct diag *d, const char *path, struct pr
 {
 	char **names;
 	int n = profile_devices(p, p, &names);
-	bool any = false, good = n >= 0;
+	bool any = false, several = false, good = n >= 0;
 
 	for (uint32_t k = 0; k < model->cluster->nkinds && good; k++) {
-		if (!is_among(name_of(model, k), names, n))
+		const char *measured =
+			find_measured(model->cluster->kind[k], names, n, &several);
+		if (several) {
+			diag_error(d, LOC_NONE,
+				"profile %s has entries of several devices that %s stands for; "
+				"give the device of the cluster the name of one",
+				path, name_of(model, k));
+			list_devices(d, names, n);
+			return false;
+		}
+		if (!measured)
 			continue;
 		any = true;
-		good = load_kind(model, k, p);
+		good = load_kind(model, k, p, measured);
 	}
 	if (good && !any) {
 		diag_error(d, LOC_NONE, "profile %s has no entries of device %s", path,
@@ -204,7 +233,7 @@ load_network(struct cost_model *model, struct diag *d, const char *path)
 {
 	struct network *w = network_load(model, d, path);
 
-	if (w && strcmp(network_device(w), name_of(model, 0)) != 0)
+	if (w && !device_stands_for(model->cluster->kind[0], network_device(w)))
 		diag_report(d, DIAG_WARNING, LOC_NONE,
 			"%s: these weights were trained on %s, and the times are those of %s", path,
 			network_device(w), name_of(model, 0));
