@@ -81,7 +81,7 @@ static bool
 pass_is_sound(struct diag *d, const char *from, const struct pass *p)
 {
 	if (!is_word(p->name)) {
-		diag_error(d, LOC_NONE, "%s: a pass has no name, or one that is not a word", from);
+		diag_error(d, LOC_NONE, "%s: a pass has no name, or its name is not a word", from);
 		return false;
 	}
 	if (!p->run || !p->family || !p->summary) {
@@ -108,7 +108,7 @@ pass_registry_add(struct pass_registry *r, struct diag *d, const char *from, con
 	if (!pass_is_sound(d, from, p))
 		return false;
 	if (pass_registry_find(r, p->name)) {
-		diag_error(d, LOC_NONE, "%s: there is a pass '%s' already", from, p->name);
+		diag_error(d, LOC_NONE, "%s: a pass named '%s' already exists", from, p->name);
 		return false;
 	}
 	registry_append(r, p);

@@ -115,16 +115,18 @@ const char *
 fuse_verdict_text(enum fuse_verdict v)
 {
 	static const char *const text[] = {
-		[FUSE_POSSIBLE] = "they can be one kernel",
-		[FUSE_NO_KERNEL] = "one of them is never in a kernel with others",
-		[FUSE_SPACES] = "they work on different iteration spaces",
-		[FUSE_AFTER_SUM] = "one reads a sum that is complete only when the kernel ends",
-		[FUSE_POSITIONS] = "one reads another at positions of its own, from memory",
-		[FUSE_PRODUCT] =
-			"a product starts its kernel, and what follows works on its result",
-		[FUSE_OPS] = "a kernel has no more than 64 ops",
-		[FUSE_OPERANDS] = "a kernel has no more than 24 operands",
-		[FUSE_SUMS] = "a kernel has no more than 8 sums that only leave it",
+		[FUSE_POSSIBLE] = "they can be fused",
+		[FUSE_NO_KERNEL] = "one of them is never fused with other ops",
+		[FUSE_SPACES] = "their iteration spaces differ",
+		[FUSE_AFTER_SUM] =
+			"one reads a reduction that is complete only at the end of the kernel",
+		[FUSE_POSITIONS] = "one reads the other's result at positions of its "
+				   "own, so it has to be in memory",
+		[FUSE_PRODUCT] = "a product must come first in its kernel, and "
+				 "all later ops must use its result",
+		[FUSE_OPS] = "a kernel has at most 64 ops",
+		[FUSE_OPERANDS] = "a kernel has at most 24 operands",
+		[FUSE_SUMS] = "a kernel has at most 8 reductions that are only outputs",
 	};
 	_Static_assert(sizeof text / sizeof *text == FUSE_NVERDICTS, "a text for each");
 	_Static_assert(FUSE_MAX_OPS == 64 && FUSE_MAX_OPERANDS == 24 && FUSE_MAX_SUMS == 8,

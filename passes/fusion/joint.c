@@ -32,9 +32,8 @@ read_moves(struct pass_run *run, const char *text)
 			i++;
 		if (i == sizeof moves / sizeof *moves) {
 			diag_error(run->ctx->diag, pass_option_loc(run, "moves"),
-				"joint: '%.*s' is no move; expected some of fuse, copy, pack, "
-				"part, order, "
-				"or all",
+				"joint: unknown move '%.*s'; expected fuse, "
+				"copy, pack, part, order or all",
 				(int)n, text);
 			return 0;
 		}
@@ -66,39 +65,41 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"engine", PASS_ENUM, "dopt",
-		"how to search: our engine, those of two papers, or every plan of "
-		"a small step",
+		"search engine: dopt, two engines from papers (disco, dpro), or all "
+		"plans of a small step (exhaust)",
 		CHOICE_LIST(SEARCH_ENGINES), 0, 0},
 	{"moves", PASS_STRING, "all",
-		"what may change: fuse and copy (ops), pack and part (messages), order; "
-		"\"fuse,pack\"",
+		"what may change: fuse and copy (ops), pack and part "
+		"(collectives), order; \"fuse,pack\"",
 		NULL, 0, 0},
-	{"evaluations", PASS_INT, "0", "replays at most; 0: until the engine is done", NULL, 0,
-		1e15},
-	{"time", PASS_TIME, "0s", "time at most; 0: that of -time-limit, or any", NULL, 0, 1e6},
-	{"workers", PASS_INT, "2",
-		"dopt: searches in as many threads; each number has its own result", NULL, 1, 256},
-	{"alpha", PASS_FLOAT, "1.05", "disco: plans up to so many times the best are kept", NULL, 1,
+	{"evaluations", PASS_INT, "0", "limit on cost evaluations; 0: none", NULL, 0, 1e15},
+	{"time", PASS_TIME, "0s", "time limit; 0: that of -time-limit, or none", NULL, 0, 1e6},
+	{"workers", PASS_INT, "2", "dopt: number of search threads; the result depends on it", NULL,
+		1, 256},
+	{"alpha", PASS_FLOAT, "1.05",
+		"disco: keep plans that are at most this factor slower than the best", NULL, 1,
 		100},
-	{"beta", PASS_INT, "10", "disco: changes at most between two replays", NULL, 1, 1000},
-	{"unchanged", PASS_INT, "1000", "disco: replays without a better plan that end it", NULL, 1,
-		1e9},
+	{"beta", PASS_INT, "10", "disco: largest number of changes between two evaluations", NULL,
+		1, 1000},
+	{"unchanged", PASS_INT, "1000",
+		"disco: stop after this many evaluations without a better plan", NULL, 1, 1e9},
 	{"again", PASS_BOOL, "false",
-		"disco: go on from the best plan when the queue is empty, instead of ending", NULL,
-		0, 0},
-	{"coarsen", PASS_BOOL, "true", "dpro: fuse what is near one gradient before the search",
+		"disco: continue from the best plan when the queue is empty, instead of stopping",
 		NULL, 0, 0},
-	{"partial", PASS_BOOL, "true", "dpro: replay one tensor instead of the step", NULL, 0, 0},
-	{"symmetry", PASS_BOOL, "true", "dpro: decide once for blocks that are alike", NULL, 0, 0},
+	{"coarsen", PASS_BOOL, "true", "dpro: fuse the ops near each gradient before the search",
+		NULL, 0, 0},
+	{"partial", PASS_BOOL, "true", "dpro: replay one tensor instead of the whole step", NULL, 0,
+		0},
+	{"symmetry", PASS_BOOL, "true", "dpro: decide once for blocks that are identical", NULL, 0,
+		0},
 	{0},
 };
 
 const struct pass pass_joint = {
 	.name = "joint",
 	.family = "fusion",
-	.summary =
-		"search for the fusion of ops and tensors, partitions and order that make the step "
-		"fastest",
+	.summary = "search for the op fusion, collective fusion, chunking and "
+		   "order that make the step fastest",
 	.options = options,
 	.needs = "no-calls",
 	.provides = "fused",

@@ -56,17 +56,17 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "greedy",
-		"what to fuse: greedy what passes tensors on or is cheap to repeat, xla what XLA "
-		"does for GPUs, none nothing, joint what a search finds",
+		"fusion policy: greedy (producer-consumer and cheap recompute), xla (XLA "
+		"GPU rules), none, joint (search)",
 		CHOICE_LIST(POLICIES), 0, 0},
-	{"undo", PASS_BOOL, "false", "take the kernels apart that there are", NULL, 0, 0},
+	{"undo", PASS_BOOL, "false", "split existing fused kernels back into ops", NULL, 0, 0},
 	{0},
 };
 
 const struct pass pass_opfuse = {
 	.name = "opfuse",
 	.family = "fusion",
-	.summary = "ops that would pass tensors through memory become one kernel",
+	.summary = "fuse ops that would pass tensors through memory into one kernel",
 	.options = options,
 	.needs = "no-calls",
 	.provides = "fused",

@@ -95,10 +95,10 @@ remark_kernel(struct apply *a, const struct ir_op *fuse, uint32_t n, uint32_t co
 	pass_count(run, "kernel(s)", 1);
 	if (copied) {
 		pass_count(run, "op(s) copied", copied);
-		pass_remark(run, fuse, PASS_APPLIED, "%u ops in one kernel, %u of them copies", n,
-			copied);
+		pass_remark(run, fuse, PASS_APPLIED,
+			"%u ops fused into one kernel, %u of them copied", n, copied);
 	} else {
-		pass_remark(run, fuse, PASS_APPLIED, "%u ops in one kernel", n);
+		pass_remark(run, fuse, PASS_APPLIED, "%u ops fused into one kernel", n);
 	}
 }
 
@@ -258,7 +258,7 @@ sort_block(struct apply *a)
 		placed++;
 		ready = tell_readers(node, op, heap, ready);
 	}
-	assert(placed == n && "no kernel waits for itself");
+	assert(placed == n && "no kernel depends on itself");
 	(void)placed;
 	array_free(node);
 	array_free(heap);

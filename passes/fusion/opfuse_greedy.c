@@ -13,6 +13,7 @@
  * for b, so not where a collective reads from a.
  */
 #include "ir/base/array.h"
+#include "ir/base/number.h"
 #include "ir/loops/scheme.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/fusion/opfuse.h"
@@ -339,7 +340,8 @@ reason(struct opfuse *u, uint32_t op, uint32_t in)
 	if (!fuse_may(u->table, u->kernel[in].op[0]))
 		return NULL;
 	const enum fuse_verdict v = opfuse_check_join(u, home, in);
-	return v == FUSE_POSSIBLE ? "others wait for the first of them" : fuse_verdict_text(v);
+	return v == FUSE_POSSIBLE ? "ops that depend on the first have to run before the second"
+				  : fuse_verdict_text(v);
 }
 
 static void
@@ -347,6 +349,7 @@ remark_missed(struct opfuse *u)
 {
 	struct tensor *t = by_size(u);
 	int left = MISSED_REMARKS;
+	char bytes[NUMBER_TEXT];
 
 	for (uint32_t i = 0; i < u->nops && left; i++) {
 		uint32_t in[1];
@@ -355,8 +358,8 @@ remark_missed(struct opfuse *u)
 		const char *why = reason(u, t[i].op, in[0]);
 		if (!why)
 			continue;
-		pass_remark(u->run, u->op[t[i].op], PASS_MISSED,
-			"%.3g bytes go through memory to %s: %s", t[i].bytes,
+		pass_remark(u->run, u->op[t[i].op], PASS_MISSED, "%s pass through memory to %s: %s",
+			number_bytes(bytes, t[i].bytes),
 			op_name((enum op_code)u->op[u->kernel[in[0]].place]->code), why);
 		left--;
 	}

@@ -293,7 +293,8 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"tries", PASS_FLOAT, "4", "up to so many times the number of ops two kernels are drawn",
+	{"tries", PASS_FLOAT, "4",
+		"number of random pairs of kernels to try, as a multiple of the number of ops",
 		NULL, 0, 1000},
 	{0},
 };
@@ -301,7 +302,7 @@ static const struct pass_option options[] = {
 const struct pass pass_samplefuse = {
 	.name = "samplefuse",
 	.family = "fusion",
-	.summary = "ops become kernels at random, to be measured for an estimator",
+	.summary = "fuse ops at random, to measure kernels for an estimator",
 	.options = options,
 	.needs = "no-calls",
 	.provides = "fused",

@@ -25,8 +25,8 @@ schedule_check(const struct pass_run *run)
 		return true;
 	diag_error(run->ctx->diag,
 		pass_option_loc(run, pass_given(run, "steps") ? "steps" : "schedule"),
-		"%s: the rate falls from step %lld on, the end of the warmup, so its end must be "
-		"later: steps=%lld",
+		"%s: the learning rate decays from the end of the warmup, step %lld, so "
+		"its end must be later: steps=%lld",
 		run->pass->name, (long long)warmup, (long long)steps);
 	return false;
 }

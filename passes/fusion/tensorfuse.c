@@ -13,6 +13,7 @@
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
 #include "ir/base/array.h"
+#include "ir/base/number.h"
 #include "ir/memory/storage.h"
 #include "passes/fusion/tensorfuse.h"
 #include "passes/search/joint.h"
@@ -80,15 +81,17 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 {
 	const int64_t packed = packed_bytes(f->m, one);
 	const char *name = op_name((enum op_code)one->code);
+	char bytes[NUMBER_TEXT], copied[NUMBER_TEXT];
 
+	number_bytes(bytes, (double)fill->bytes);
 	pass_count(f->run, "collective(s) fused", fill->members);
 	if (packed)
 		pass_remark(f->run, one, PASS_APPLIED,
-			"%d %ss in one message of %lld bytes, %lld of which are copied into it",
-			fill->members, name, (long long)fill->bytes, (long long)packed);
+			"%d %ss fused into one of %s, %s of which are copied into a bucket",
+			fill->members, name, bytes, number_bytes(copied, (double)packed));
 	else
-		pass_remark(f->run, one, PASS_APPLIED, "%d %ss in one message of %lld bytes",
-			fill->members, name, (long long)fill->bytes);
+		pass_remark(f->run, one, PASS_APPLIED, "%d %ss fused into one of %s", fill->members,
+			name, bytes);
 }
 
 /* All members become the last one with all operands; the results keep their names. */
@@ -170,8 +173,8 @@ put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
 		k->number = ++f->filled;
 		fill->cycle = fuse_policy_cycle(&f->policy, op);
 	}
-	k->member = ARRAY_RESIZE(
-		f->run->scratch, k->member, struct ir_op *, (size_t)fill->members + 1);
+	k->member =
+		ARRAY_RESIZE(f->run->scratch, k->member, struct ir_op *, (size_t)fill->members + 1);
 	k->member[fill->members++] = op;
 	op->mark = k->number;
 	k->noperands += op->noperands;
@@ -184,10 +187,11 @@ add_message(struct fuser *f, struct ir_op *op)
 	const int64_t bytes = message_bytes(f->m, op);
 
 	if (fuse_policy_leaves(&f->policy, bytes)) {
+		char size[NUMBER_TEXT], bucket[NUMBER_TEXT];
 		pass_remark(f->run, op, PASS_MISSED,
-			"%s of %lld bytes stays alone: a message has at most %lld",
-			op_name((enum op_code)op->code), (long long)bytes,
-			(long long)f->policy.bucket);
+			"%s of %s is not fused: it exceeds the bucket size of %s",
+			op_name((enum op_code)op->code), number_bytes(size, (double)bytes),
+			number_bytes(bucket, (double)f->policy.bucket));
 		return;
 	}
 	struct bucket *k = bucket_of(f, op);
@@ -231,17 +235,16 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "size",
-		"what goes together: none nothing, size as XLA's combiners, ddp as PyTorch's "
-		"gradient buckets, horovod what is ready in one cycle, joint what a search finds",
+		"what to fuse: none, size (XLA's combiners), ddp (PyTorch's gradient buckets), "
+		"horovod (collectives that are ready in the same cycle), joint (search)",
 		CHOICE_LIST(FUSE_POLICIES), 0, 0},
 	{"bucket", PASS_SIZE, "",
-		"bytes of a message at one place: at most (size, horovod), or closed at (ddp); "
-		"default of "
-		"size 30MiB, ddp 25MiB, horovod 64MiB",
+		"bucket size on each device: upper limit (size, horovod), or size at which a "
+		"bucket is closed (ddp); default: size 30MiB, ddp 25MiB, horovod 64MiB",
 		NULL, 0, 1e15},
-	{"first", PASS_SIZE, "", "policy=ddp: the bucket that is filled first; default 1MiB", NULL,
-		0, 1e15},
-	{"cycle", PASS_TIME, "", "policy=horovod: time between two looks; default 5ms", NULL, 1e-9,
+	{"first", PASS_SIZE, "", "policy=ddp: size of the first bucket; default: 1MiB", NULL, 0,
+		1e15},
+	{"cycle", PASS_TIME, "", "policy=horovod: Horovod cycle time; default: 5ms", NULL, 1e-9,
 		1e3},
 	{0},
 };
@@ -249,7 +252,7 @@ static const struct pass_option options[] = {
 const struct pass pass_tensorfuse = {
 	.name = "tensorfuse",
 	.family = "fusion",
-	.summary = "several collectives become one message",
+	.summary = "fuse several collectives into one",
 	.options = options,
 	.needs = "no-calls",
 	.run = run,

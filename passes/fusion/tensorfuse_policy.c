@@ -66,14 +66,14 @@ check_options(const struct fuse_policy *p, struct pass_run *run)
 	bool ok = true;
 
 	if (p->kind == FUSE_NONE)
-		ok = refuse(run, "bucket", "policy=none fuses nothing: it has no bucket");
+		ok = refuse(run, "bucket", "policy=none fuses nothing: it has no buckets");
 	if (p->kind == FUSE_JOINT)
-		ok = refuse(run, "bucket", "policy=joint searches: it has no size of buckets");
+		ok = refuse(run, "bucket", "policy=joint chooses the size of its buckets");
 	if (p->kind != FUSE_DDP)
 		ok = refuse(run, "first", "only policy=ddp has a first bucket of another size") &&
 		     ok;
 	if (p->kind != FUSE_HOROVOD)
-		ok = refuse(run, "cycle", "only policy=horovod waits for cycles") && ok;
+		ok = refuse(run, "cycle", "only policy=horovod has cycles") && ok;
 	return ok;
 }
 
@@ -115,8 +115,7 @@ ready_times(struct pass_run *run, struct ir_module *m)
 
 	if (!end)
 		return NULL;
-	double *ready =
-		ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
+	double *ready = ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->noperands; i++) {
 			const struct ir_op *maker = maker_of(m, ir_operand(op, i));

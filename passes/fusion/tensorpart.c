@@ -15,6 +15,7 @@
  *  - joint: the search of `joint` with this move alone.
  */
 #include "ir/base/array.h"
+#include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/search/joint.h"
 
@@ -94,9 +95,11 @@ part_into(struct parter *p, struct message *x, double parts)
 	const double most = fmin(elements_of(x), IR_MAX_PARTS);
 
 	x->parts = (uint32_t)fmax(fmin(parts, most), 1);
+	char bytes[NUMBER_TEXT];
 	if (x->parts != x->of.parts)
-		pass_remark(p->run, x->op, PASS_APPLIED, "%.0f bytes go in %u parts", x->of.bytes,
-			x->parts);
+		pass_remark(p->run, x->op, PASS_APPLIED, "%s split into %s",
+			number_bytes(bytes, x->of.bytes),
+			number_count(p->run->scratch, x->parts, "chunk(s)"));
 }
 
 static bool
@@ -160,12 +163,6 @@ best_parts(struct parter *p, struct plan *plan, const struct message *x, uint32_
 	return best;
 }
 
-static const char *
-parts_text(const void *owner, uint32_t parts)
-{
-	return parts == 1 ? "one message" : talloc_asprintf(owner, "%u parts", parts);
-}
-
 /* Takes k* where the step gets shorter than `step`; returns what the step takes then. */
 static replay_time
 part_one(struct parter *p, struct plan *plan, struct message *x, replay_time step)
@@ -175,27 +172,28 @@ part_one(struct parter *p, struct plan *plan, struct message *x, replay_time ste
 	const uint32_t best = best_parts(p, plan, x, node), mark = plan_mark(plan);
 	const double before = replay_seconds(plan_message_time(plan, node, now)) * ms,
 		     after = replay_seconds(plan_message_time(plan, node, best)) * ms;
-	const char *as_now = parts_text(p->run->scratch, now),
-		   *as_best = parts_text(p->run->scratch, best);
+	const char *as_now = number_count(p->run->scratch, now, "chunk(s)"),
+		   *as_best = number_count(p->run->scratch, best, "chunk(s)");
 
 	if (best == now) {
 		pass_remark(p->run, x->op, PASS_MISSED,
-			"as %s it takes %.6g ms, and no less as any other number up to %lld",
-			as_now, before, (long long)pass_int(p->run, "max"));
+			"%s: %.6g ms; no other number of chunks up to %lld is faster", as_now,
+			before, (long long)pass_int(p->run, "max"));
 		return step;
 	}
 	const replay_time t = plan_part(plan, node, best) ? plan_replay(plan) : step;
 	if (t >= step) {
 		plan_undo(plan, mark);
 		pass_remark(p->run, x->op, PASS_MISSED,
-			"stays %s: as %s it takes %.6g ms, not %.6g, but the step no less", as_now,
-			as_best, after, before);
+			"stays at %s: %s take %.6g ms instead of %.6g ms, but the step is not "
+			"faster",
+			as_now, as_best, after, before);
 		return step;
 	}
 	x->parts = best;
 	pass_remark(p->run, x->op, PASS_APPLIED,
-		"as %s it takes %.6g ms, %.6g as %s; the step %.6g ms, %.6g before", as_best, after,
-		before, as_now, replay_seconds(t) * ms, replay_seconds(step) * ms);
+		"%s: %.6g ms, %.6g ms with %s; the step takes %.6g ms, %.6g ms before", as_best,
+		after, before, as_now, replay_seconds(t) * ms, replay_seconds(step) * ms);
 	return t;
 }
 
@@ -246,19 +244,22 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "replay",
-		"how many parts: what makes the step fastest, as BytePS, a number, or by search",
+		"how to choose the number of chunks: replay (fastest predicted step), "
+		"byteps (size), fixed, joint (search)",
 		CHOICE_LIST(POLICIES), 0, 0},
-	{"size", PASS_SIZE, "4096KB", "byteps: largest part; BYTEPS_PARTITION_BYTES", NULL, 1,
-		1e15},
-	{"parts", PASS_INT, "4", "fixed: parts of every message", NULL, 1, IR_MAX_PARTS},
-	{"max", PASS_INT, "64", "replay: most parts that are tried", NULL, 1, IR_MAX_PARTS},
+	{"size", PASS_SIZE, "4096KB",
+		"byteps: size of the largest chunk, as BYTEPS_PARTITION_BYTES", NULL, 1, 1e15},
+	{"parts", PASS_INT, "4", "fixed: number of chunks of every collective", NULL, 1,
+		IR_MAX_PARTS},
+	{"max", PASS_INT, "64", "replay: largest number of chunks to try", NULL, 1, IR_MAX_PARTS},
 	{0},
 };
 
 const struct pass pass_tensorpart = {
 	.name = "tensorpart",
 	.family = "fusion",
-	.summary = "messages go in parts, which pass the stages of a collective in a pipeline",
+	.summary = "split collectives into chunks, which pass the stages "
+		   "of the collective as a pipeline",
 	.options = options,
 	.needs = "no-calls",
 	.run = run,

@@ -21,7 +21,7 @@ static const struct {
 	[PASS_SIZE] = {"size", "a size such as 25MB"},
 	[PASS_TIME] = {"time", "a time such as 3us"},
 	[PASS_BOOL] = {"bool", "true or false"},
-	[PASS_STRING] = {"string", "a text"},
+	[PASS_STRING] = {"string", "a string"},
 	[PASS_ENUM] = {"enum", "a choice"},
 	[PASS_AXIS] = {"axis", "an axis"},
 	[PASS_AXES] = {"axes", "an axis or [axis,axis]"},
@@ -61,7 +61,8 @@ fault_range(const void *owner, const struct pass_option *o, double number, const
 		return NULL;
 	if (o->max >= DBL_MAX)
 		return checked(talloc_asprintf(owner, "%s is less than %g", text, o->min));
-	return checked(talloc_asprintf(owner, "%s is not between %.9g and %.9g", text, o->min, o->max));
+	return checked(
+		talloc_asprintf(owner, "%s is not between %.9g and %.9g", text, o->min, o->max));
 }
 
 static char *
@@ -111,8 +112,8 @@ parse_enum(const void *owner, const struct pass_option *o, const char *text, str
 		v->i++;
 	}
 	char *fault = word ? NULL
-			   : talloc_asprintf(owner, "'%s' is none of %s%s", text, o->choices,
-				     suggestion_text(list, &near));
+			   : talloc_asprintf(owner, "expected one of %s, found '%s'%s", o->choices,
+				     text, suggestion_text(list, &near));
 	talloc_free(list);
 	return fault;
 }
@@ -156,7 +157,7 @@ pass_option_fault(const void *owner, const struct pass_option *o)
 	struct pass_value v = {0};
 
 	if ((unsigned)o->type >= sizeof type_table / sizeof *type_table)
-		return checked(talloc_asprintf(owner, "it has an unknown type"));
+		return checked(talloc_asprintf(owner, "its type is unknown"));
 	if (o->type == PASS_ENUM && !o->choices)
 		return checked(talloc_strdup(owner, "it has no choices"));
 	if (!o->help)
@@ -166,7 +167,7 @@ pass_option_fault(const void *owner, const struct pass_option *o)
 	void *scratch = talloc_new(owner);
 	char *fault = pass_value_parse(scratch, o, o->fallback, &v);
 	if (fault)
-		fault = checked(talloc_asprintf(owner, "its default: %s", fault));
+		fault = checked(talloc_asprintf(owner, "its default value: %s", fault));
 	talloc_free(scratch);
 	return fault;
 }
@@ -185,8 +186,8 @@ report_axis(const struct pass *p, const struct pass_option *o, const struct pass
 	}
 	diag_error(m->ctx->diag, v->loc, "%s: option '%s': the module has no axis '%s'%s", p->name,
 		o->name, name, suggestion_text(scratch, &near));
-	diag_note(
-		m->ctx->diag, LOC_NONE, "%s%s", m->naxes ? "its axes: " : "it has no axes", known);
+	diag_note(m->ctx->diag, LOC_NONE, "%s%s",
+		m->naxes ? "the module's axes: " : "the module has no axes", known);
 	talloc_free(scratch);
 }
 
@@ -234,7 +235,7 @@ value_of(const struct pass_run *run, const char *option, int type)
 	for (int i = 0; o && o[i].name; i++)
 		if (!strcmp(o[i].name, option) && (type < 0 || (int)o[i].type == type))
 			return &run->value[i];
-	fprintf(stderr, "dopt: bug: pass '%s' asks for an option '%s'%s%s that it does not have\n",
+	fprintf(stderr, "dopt: bug: pass '%s' reads option '%s'%s%s, which it does not declare\n",
 		run->pass->name, option, type < 0 ? "" : " of type ",
 		type < 0 ? "" : type_table[type].name);
 	abort();

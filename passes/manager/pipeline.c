@@ -42,8 +42,8 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
 			continue;
 		diag_error(manager->ctx->diag, e->loc,
-			"bug in pass '%s': it should provide '%.*s' and does not", e->pass->name,
-			(int)length, word);
+			"bug in pass '%s': it provides '%.*s', which does not hold after it",
+			e->pass->name, (int)length, word);
 		return false;
 	}
 	return true;
@@ -63,8 +63,8 @@ check_output(const struct pass_entry *e, struct pass_manager *manager, struct ir
 	if (!manager->verify_each)
 		return PASS_DONE;
 	if (!ir_verify(m)) {
-		diag_error(manager->ctx->diag, e->loc, "bug in pass '%s': it broke the module",
-			e->pass->name);
+		diag_error(manager->ctx->diag, e->loc,
+			"bug in pass '%s': it produced an invalid module", e->pass->name);
 		return PASS_BUG;
 	}
 	return check_provided(e, manager, m) ? PASS_DONE : PASS_BUG;
@@ -83,8 +83,8 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 	if (run->bug)
 		return PASS_BUG;
 	if (diag_errors(d) == errors) {
-		diag_error(
-			d, e->loc, "bug in pass '%s': it failed without saying why", e->pass->name);
+		diag_error(d, e->loc, "bug in pass '%s': it failed without reporting an error",
+			e->pass->name);
 		return PASS_BUG;
 	}
 	diag_note(d, e->loc, "in pass '%s'", e->pass->name);

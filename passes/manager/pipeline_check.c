@@ -104,7 +104,7 @@ advice(const void *owner, const struct pass_registry *r, const char *fact, size_
 		const struct pass *p = pass_registry_get(r, i);
 		if (provides(p, fact, length))
 			text = talloc_asprintf_append(
-				text, *text ? " or '%s'" : "; put '%s'", p->name);
+				text, *text ? " or '%s'" : "; run '%s'", p->name);
 	}
 	if (text && *text)
 		text = talloc_strdup_append(text, " before it");
@@ -176,8 +176,8 @@ check_needs(struct checker *c, int *i)
 		}
 		char *text = advice(c->p, c->manager->registry, word, length);
 		diag_error(c->manager->ctx->diag, loc,
-			"pass '%s' needs '%.*s', which neither the module nor an earlier pass "
-			"provides%s",
+			"pass '%s' needs '%.*s', which neither the module "
+			"nor an earlier pass provides%s",
 			pass->name, (int)length, word, text);
 		talloc_free(text);
 		ok = false;
@@ -201,12 +201,12 @@ check_conflicts(struct checker *c, int i)
 		ok = false;
 		if (since < 0) {
 			diag_error(c->manager->ctx->diag, e->loc,
-				"pass '%s' cannot run with '%.*s', which the module has",
+				"pass '%s' conflicts with '%.*s', which the module has",
 				e->pass->name, (int)length, word);
 			continue;
 		}
 		diag_error(c->manager->ctx->diag, e->loc,
-			"pass '%s' cannot run with '%.*s', which '%s' before it provides",
+			"pass '%s' conflicts with '%.*s', which the earlier pass '%s' provides",
 			e->pass->name, (int)length, word, c->p->entry[since].pass->name);
 		diag_note(c->manager->ctx->diag, c->p->entry[since].loc, "'%s' is here",
 			c->p->entry[since].pass->name);

@@ -63,8 +63,9 @@ read_value(struct reader *r, struct ir_loc *loc, char **value)
 		cut = *begin == '"';
 		end = strchr(begin + 1, cut ? '"' : ']');
 		if (!end)
-			return option_text_fault(&r->in, begin, begin + 1, "no %s ends this %s",
-				cut ? "'\"'" : "']'", cut ? "text" : "list");
+			return option_text_fault(&r->in, begin, begin + 1,
+				"missing %s at the end of this %s", cut ? "'\"'" : "']'",
+				cut ? "string" : "list");
 		end++;
 	} else if (end == begin) {
 		return fault_expected(r, "a value");
@@ -97,7 +98,7 @@ fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, 
 	option_text_fault(&r->in, begin, end, "pass '%s' has no option '%s'%s", p->name, near.wrong,
 		suggestion_text(r->pipeline, &near));
 	diag_note(r->manager->ctx->diag, LOC_NONE, "%s%s",
-		*known ? "its options: " : "it has no options", known);
+		*known ? "available options: " : "it has no options", known);
 }
 
 /*
@@ -163,7 +164,7 @@ read_options(struct reader *r, struct pass_entry *e)
 		return true;
 	fault_expected(r, "',' or '}'");
 	diag_note(r->manager->ctx->diag, option_text_loc(&r->in, open, open + 1),
-		"the options began here");
+		"the options begin here");
 	return false;
 }
 

@@ -38,7 +38,8 @@ plugin_open(struct pass_registry *r, struct diag *d, const char *path)
 	const struct dopt_plugin *p = dlsym(library, "dopt_plugin");
 	if (!p)
 		diag_error(d, LOC_NONE,
-			"%s is no plugin: it defines no `const struct dopt_plugin dopt_plugin`",
+			"%s is not a plugin: it does not define `const "
+			"struct dopt_plugin dopt_plugin`",
 			path);
 	return p;
 }

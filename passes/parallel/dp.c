@@ -418,7 +418,7 @@ split_input(struct dp *p, struct ir_op *op, int dim)
 
 	if (t.axis[p->axis].kind != IR_COPIED || !t.rank) {
 		pass_remark(p->run, op, PASS_MISSED, "input %s is %s: not split", op->symbol,
-			t.rank ? "laid out over the axis already" : "a scalar");
+			t.rank ? "already laid out over the axis" : "a scalar");
 		return true;
 	}
 	t.axis[p->axis] =
@@ -468,7 +468,7 @@ dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
 
 	if (m->axis[p.axis].time) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
-			"%s: %s is a time axis; devices are needed", run->pass->name,
+			"%s: %s is a time axis; expected a device axis", run->pass->name,
 			m->axis[p.axis].name);
 		return false;
 	}
@@ -498,8 +498,8 @@ static const struct pass_option options[] = {
 const struct pass pass_dp = {
 	.name = "dp",
 	.family = "parallelize",
-	.summary = "data parallelism: split the batch over an axis, add up the gradients where "
-		   "they become available",
+	.summary = "data parallelism: split the batch over an axis and sum each "
+		   "gradient when it becomes available",
 	.options = options,
 	.needs = "no-calls",
 	.conflicts = "fused",

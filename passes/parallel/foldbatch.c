@@ -367,7 +367,7 @@ run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_foldbatch = {
 	.name = "foldbatch",
 	.family = "parallelize",
-	.summary = "fold a leading dim of replicas into the batch behind it",
+	.summary = "merge a leading dim of replicas into the batch dim after it",
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,

@@ -499,8 +499,8 @@ run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_propagate = {
 	.name = "propagate",
 	.family = "parallelize",
-	.summary = "carry given layouts through the step: allgathers move behind the ops that can "
-		   "work on slices",
+	.summary = "propagate given layouts through the step: move allgathers after "
+		   "the ops that can work on shards",
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,

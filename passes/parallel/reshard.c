@@ -57,7 +57,7 @@ complain(struct resharder *r, int axis)
 	     *want = ir_state_text(NULL, r->want->axis[axis]);
 
 	diag_error(r->b->m->ctx->diag, r->b->loc,
-		"no parallelization op leads from %s to %s on axis %s", have, want,
+		"no parallelization op converts %s to %s on axis %s", have, want,
 		r->b->m->axis[axis].name);
 	talloc_free(have);
 	talloc_free(want);

@@ -233,8 +233,8 @@ run(struct pass_run *run, struct ir_module *m)
 			continue;
 		if (!measure(&w)) {
 			pass_remark(run, op, PASS_MISSED,
-				"%s: its windows do not fall into %" PRId64
-				" blocks of rows; it gets the whole image",
+				"%s: its windows cannot be split into %" PRId64
+				" blocks of rows; it reads the whole image",
 				op_name((enum op_code)op->code), w.places);
 			continue;
 		}
@@ -253,9 +253,8 @@ static const struct pass_option options[] = {
 const struct pass pass_spatial = {
 	.name = "spatial",
 	.family = "parallelize",
-	.summary =
-		"split the height of images over an axis; convolution and pooling exchange their "
-		"border rows",
+	.summary = "spatial parallelism: split the height of images over an axis; convolution "
+		   "and pooling exchange border rows",
 	.options = options,
 	.needs = "no-calls",
 	.conflicts = "grad,fused",

@@ -10,6 +10,7 @@
  * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
  * in canonicalize_products.c.
  */
+#include "ir/base/number.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "passes/prepare/canonicalize.h"
@@ -450,7 +451,8 @@ apply_row(struct canon *c, const struct rewrite *r, struct ir_op *op)
 		drop_made(op, v);
 		return false;
 	}
-	pass_remark(c->run, op, PASS_APPLIED, "%s: %s", op_name((enum op_code)op->code), r->count);
+	pass_remark(c->run, op, PASS_APPLIED, "%s: %s", op_name((enum op_code)op->code),
+		number_noun(c->run->scratch, 1, r->count));
 	pass_count(c->run, r->count, 1);
 	if (v->op && !v->name)
 		v->name = op->result[0].name;
@@ -516,7 +518,7 @@ canonicalize_run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_canonicalize = {
 	.name = "canonicalize",
 	.family = "prepare",
-	.summary = "bring ops into their plain form by local rewrites",
+	.summary = "simplify ops to a canonical form by local rewrites",
 	.run = canonicalize_run,
 	.keeps_bits = true,
 };

@@ -155,7 +155,7 @@ cse_run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_cse = {
 	.name = "cse",
 	.family = "prepare",
-	.summary = "compute equal values once",
+	.summary = "common subexpression elimination: compute equal values once",
 	.run = cse_run,
 	.keeps_bits = true,
 };

@@ -191,7 +191,7 @@ dce_run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_dce = {
 	.name = "dce",
 	.family = "prepare",
-	.summary = "drop ops whose results nothing uses",
+	.summary = "dead code elimination: remove ops whose results are not used",
 	.run = dce_run,
 	.keeps_bits = true,
 };

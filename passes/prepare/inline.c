@@ -62,14 +62,14 @@ inline_run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"keep", PASS_BOOL, "false", "keep the functions that nothing calls any more", NULL, 0, 0},
+	{"keep", PASS_BOOL, "false", "keep functions that are no longer called", NULL, 0, 0},
 	{0},
 };
 
 const struct pass pass_inline = {
 	.name = "inline",
 	.family = "prepare",
-	.summary = "put functions in place of their calls",
+	.summary = "replace calls with the bodies of their functions",
 	.options = options,
 	.provides = "no-calls",
 	.run = inline_run,

@@ -276,7 +276,7 @@ run(struct pass_run *run, struct ir_module *m)
 const struct pass pass_sinktranspose = {
 	.name = "sinktranspose",
 	.family = "prepare",
-	.summary = "move transposes behind the ops that can do without them, until they cancel",
+	.summary = "sink transposes through layout-agnostic ops until they cancel",
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,

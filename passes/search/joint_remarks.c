@@ -1,6 +1,7 @@
 /* What was tried for messages that are still exposed: see joint.h. */
 #include "passes/search/joint.h"
 
+#include "ir/base/number.h"
 #include "passes/analysis/alloc.h"
 
 #include <stdlib.h>
@@ -89,7 +90,8 @@ static char *
 try_pack(struct plan *p, char *text, uint32_t node, int step, replay_time now)
 {
 	uint32_t mark = plan_mark(p), other = neighbour(p, node, step);
-	const char *what = step < 0 ? "with the one before" : "with the one behind";
+	const char *what = step < 0 ? "merged with the previous collective"
+				    : "merged with the next collective";
 
 	if (other == PLAN_NONE)
 		return text;
@@ -106,7 +108,7 @@ try_unpack(struct plan *p, char *text, uint32_t node, replay_time now)
 	if (n.nops < 2)
 		return text;
 	uint32_t last = PLAN_OP_OF(n.op[n.nops - 1]);
-	return outcome(p, text, "its last tensor apart",
+	return outcome(p, text, "its last tensor separate",
 		plan_unpack(p, node, &last, 1) != PLAN_NONE, mark, now);
 }
 
@@ -116,7 +118,7 @@ try_parts(struct plan *p, char *text, uint32_t node, replay_time now)
 	char what[TEXT_ROOM];
 	uint32_t mark = plan_mark(p), parts = 2 * plan_node(p, node).parts;
 
-	snprintf(what, sizeof what, "in %u parts", parts);
+	snprintf(what, sizeof what, "in %u chunks", parts);
 	return outcome(p, text, what, plan_part(p, node, parts), mark, now);
 }
 
@@ -135,7 +137,7 @@ try_producer(struct plan *p, char *text, uint32_t node, replay_time now)
 		return text;
 	struct plan_node kernel = plan_node(p, latest);
 	rest[0] = PLAN_OP_OF(kernel.op[kernel.nops - 1]);
-	return outcome(p, text, "the last op of its producer apart",
+	return outcome(p, text, "the last op of its producer separate",
 		plan_unfuse(p, latest, rest, 1) != PLAN_NONE, mark, now);
 }
 
@@ -144,7 +146,7 @@ tell_of(struct pass_run *run, struct plan *p, const struct exposed *e, replay_ti
 {
 	struct plan_node n = plan_node(p, e->node);
 	const struct ir_op *op = plan_op(p, PLAN_OP_OF(n.op[n.nops - 1]));
-	char *text = talloc_strdup(run->scratch, "");
+	char *text = talloc_strdup(run->scratch, ""), bytes[NUMBER_TEXT], time[NUMBER_TEXT];
 
 	text = try_pack(p, text, e->node, -1, now);
 	text = try_pack(p, text, e->node, 1, now);
@@ -152,9 +154,9 @@ tell_of(struct pass_run *run, struct plan *p, const struct exposed *e, replay_ti
 	text = try_parts(p, text, e->node, now);
 	text = try_producer(p, text, e->node, now);
 	plan_replay(p);
-	pass_remark(run, op, PASS_MISSED, "%s of %u tensors, %.6g bytes, is exposed for %.4g us%s",
-		op_name((enum op_code)op->code), n.nops, n.bytes, replay_seconds(e->time) * 1e6,
-		text);
+	pass_remark(run, op, PASS_MISSED, "%s of %s, %s, is exposed for %s%s",
+		op_name((enum op_code)op->code), number_count(run->scratch, n.nops, "tensor(s)"),
+		number_bytes(bytes, n.bytes), number_seconds(time, replay_seconds(e->time)), text);
 }
 
 void

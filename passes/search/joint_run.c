@@ -1,6 +1,7 @@
 /* See joint.h. */
 #include "passes/search/joint_impl.h"
 
+#include "ir/base/number.h"
 #include "passes/analysis/cost/memory.h"
 
 #include <math.h>
@@ -39,8 +40,8 @@ end_text(enum search_end e)
 {
 	switch (e) {
 	case SEARCH_FINISHED: return "";
-	case SEARCH_EVALUATIONS: return ", ended by its limit of evaluations";
-	case SEARCH_TIME: return ", ended by the time limit";
+	case SEARCH_EVALUATIONS: return ", stopped at the limit of evaluations";
+	case SEARCH_TIME: return ", stopped at the time limit";
 	case SEARCH_INTERRUPTED: return ", interrupted";
 	}
 	return "";
@@ -53,9 +54,8 @@ tell(struct pass_run *run, struct plan *p, const struct search_options *o,
 	const double ms = 1e3, before = replay_seconds(r->before), after = replay_seconds(r->after);
 
 	pass_remark(run, NULL, r->after < r->before ? PASS_APPLIED : PASS_MISSED,
-		"%s: the step takes %.6g ms, %.6g before; %.6g ms of kernels and %.6g ms of "
-		"messages; "
-		"%llu evaluations%s",
+		"%s: the step takes %.6g ms, %.6g ms before; kernels take %.6g ms, "
+		"collectives %.6g ms; %llu evaluations%s",
 		search_engine_name(o->engine), after * ms, before * ms,
 		replay_seconds(plan_compute(p)) * ms, replay_seconds(plan_communication(p)) * ms,
 		(unsigned long long)r->evaluations, end_text(r->end));
@@ -68,8 +68,8 @@ tell_sources(struct pass_run *run, const struct plan *p)
 	const struct estimator_counts c = plan_estimates(p);
 
 	pass_remark(run, NULL, PASS_MISSED,
-		"times of kernels were asked for %llu times: %llu measured, %llu by the network, "
-		"%llu analytic",
+		"kernel times were requested %llu times: %llu measured, "
+		"%llu by the network, %llu analytic",
 		(unsigned long long)(c.measured + c.network + c.analytic),
 		(unsigned long long)c.measured, (unsigned long long)c.network,
 		(unsigned long long)c.analytic);
@@ -105,12 +105,13 @@ fits(const void *data, struct plan *p)
 static void
 tell_refused(struct pass_run *run, const struct joint_room *room)
 {
+	char bytes[NUMBER_TEXT];
+
 	if (*room->refused)
 		pass_remark(run, NULL, PASS_MISSED,
-			"%u plans that would have been faster need more than %.4g GB of memory on "
-			"a "
-			"device",
-			*room->refused, (double)room->bytes / 1e9);
+			"%s rejected: more than %s of memory on a device",
+			number_count(run->scratch, *room->refused, "faster plan(s)"),
+			number_bytes(bytes, (double)room->bytes));
 }
 
 /* The budget, or what the step takes now, if that is more. */
@@ -152,8 +153,8 @@ static void
 tell_policy(struct pass_run *run, const struct joint_starts *starts, replay_time searched)
 {
 	pass_remark(run, NULL, PASS_APPLIED,
-		"%s makes a step of %.6g ms, the search from the step as it is one of %.6g ms; the "
-		"search goes on from the former",
+		"%s leads to a step of %.6g ms, the search from the original step to one of %.6g "
+		"ms; the search continues from the former",
 		starts->text, replay_seconds(starts->time) * 1e3, replay_seconds(searched) * 1e3);
 }
 
@@ -220,7 +221,7 @@ finish(struct pass_run *run, struct ir_module *m, struct plan *p, const struct j
 	tell_sources(run, p);
 	count_nodes(run, p);
 	return r->after == r->before || plan_apply(p, m, &wrong) ||
-	       pass_bug(run, wrong, "its plan does not issue this op after all of its operands");
+	       pass_bug(run, wrong, "the plan does not issue this op after all of its operands");
 }
 
 bool

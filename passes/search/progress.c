@@ -12,7 +12,7 @@ search_tell(const struct search *s)
 	double rate = s->r.seconds > 0 ? (double)s->r.evaluations / s->r.seconds : 0;
 	double after = replay_seconds(s->r.after), before = replay_seconds(s->r.before);
 
-	fprintf(s->o->progress, "%s%s: %.4g ms (%.1f %% faster), %llu evaluations, %.0f a second",
+	fprintf(s->o->progress, "%s%s: %.4g ms (%.1f %% faster), %llu evaluations, %.0f per second",
 		isatty(fileno(s->o->progress)) ? TO_LINE_START : "",
 		search_engine_name(s->o->engine), 1e3 * after, 100 * (before / after - 1),
 		(unsigned long long)s->r.evaluations, rate);

@@ -22,7 +22,7 @@ static const struct pass_option options[] = {
 const struct pass pass_adam = {
 	.name = "adam",
 	OPTIMIZER_FACTS,
-	.summary = "update every param by Adam, with its two moments as states",
+	.summary = "Adam, with the two moments of each gradient as states",
 	.options = options,
 	.run = run,
 };

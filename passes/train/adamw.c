@@ -33,7 +33,7 @@ static const struct pass_option options[] = {
 const struct pass pass_adamw = {
 	.name = "adamw",
 	OPTIMIZER_FACTS,
-	.summary = "update every param by Adam, and let it decay beside that",
+	.summary = "AdamW: Adam with decoupled weight decay",
 	.options = options,
 	.run = run,
 };

@@ -564,9 +564,9 @@ adjoint_lacks(const struct ir_op *op)
 	const char *how = ir_attr_string(op, "how", "add");
 
 	if (op->code == OP_window && strcmp(how, "add") != 0)
-		return "it is one of sums alone";
+		return "only sums are differentiable";
 	if (op->code == OP_scatter_nd && strcmp(how, "mul") == 0)
-		return "it is one of sums, maxima and minima";
+		return "only sums, maxima and minima are differentiable";
 	return NULL;
 }
 

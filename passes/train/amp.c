@@ -375,12 +375,13 @@ static const struct pass_option options[] = {
 	{"to", PASS_ENUM, "bf16", "element type of products and activations",
 		CHOICE_LIST(LOW_TYPES), 0, 0},
 	{"scaling", PASS_ENUM, "auto",
-		"of the loss: auto is dynamic for f16, none for bf16, static where scale is given",
+		"loss scaling: auto (dynamic for f16, none for bf16, static if scale is "
+		"given), none, static or dynamic",
 		CHOICE_LIST(SCALINGS), 0, 0},
-	{"scale", PASS_FLOAT, "65536", "what the loss is multiplied by, at first if dynamic", NULL,
-		1, 16777216},
-	{"growth", PASS_INT, "2000", "steps with finite gradients until a dynamic scale doubles",
-		NULL, 1, 1e9},
+	{"scale", PASS_FLOAT, "65536", "loss scale (initial value if dynamic)", NULL, 1, 16777216},
+	{"growth", PASS_INT, "2000",
+		"steps with finite gradients after which a dynamic loss scale is doubled", NULL, 1,
+		1e9},
 	{0},
 };
 

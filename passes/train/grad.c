@@ -96,8 +96,9 @@ refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
 		text = talloc_asprintf_append(text, ", operand %d%s is %s", i + 1,
 			name_of(s, ir_operand(op, i)), type_of(s, ir_operand(op, i)));
 	diag_error(s->run->ctx->diag, op->loc,
-		"grad: %s cannot be differentiated by operand %d%s in this layout: %s, and no "
-		"parallelization op brings them to a layout in which the gradient can be computed",
+		"grad: %s cannot be differentiated with respect to operand %d%s in this "
+		"layout: %s, and no parallelization op converts them to a layout in "
+		"which the gradient can be computed",
 		what, j + 1, name_of(s, ir_operand(op, j)), text);
 	return false;
 }
@@ -115,8 +116,8 @@ bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 		return r;
 	s->b.failed = true;
 	diag_error(s->run->ctx->diag, v->op->loc,
-		"grad: the gradient of%s, a result of %s, arrives as %s and must be %s; no "
-		"parallelization op leads there",
+		"grad: the gradient of%s, a result of %s, is %s but must be %s; no "
+		"parallelization op converts it",
 		v->name ? name_of(s, v) : " this value", op_name((enum op_code)v->op->code),
 		type_of(s, g), ir_type_text(s->run->scratch, s->b.m, want));
 	return NULL;
@@ -190,8 +191,8 @@ operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, b
 	for (int i = 0; d && i < s->b.m->naxes; i++)
 		if (axes >> i & 1)
 			pass_remark(s->run, op, PASS_MISSED,
-				"the gradient by operand %d%s does not fit the layout of %s, so "
-				"what it reads is made whole on axis %s",
+				"the gradient with respect to operand %d%s does not fit the "
+				"layout of %s, so the values that it reads are gathered on axis %s",
 				j + 1, name_of(s, ir_operand(op, j)),
 				op_name((enum op_code)op->code), s->b.m->axis[i].name);
 	return d;
@@ -245,7 +246,7 @@ find_loss(struct pass_run *run, struct ir_func *f)
 			found = op;
 	if (!found)
 		diag_error(run->ctx->diag, pass_option_loc(run, "loss"),
-			"grad: no output is named \"%s\"; name the loss with grad{loss=NAME}",
+			"grad: there is no output named \"%s\"; name the loss with grad{loss=NAME}",
 			name);
 	else if (ir_operand_type(found, 0)->rank != 0 || !is_float(ir_operand_type(found, 0)))
 		diag_error(run->ctx->diag, found->loc,
@@ -374,17 +375,17 @@ explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
 
 	if (!at) {
 		pass_remark(s->run, param, PASS_MISSED, "param %s: %s", param->symbol,
-			way[v->mark] && is_float(v->type) ? "its gradient is 0 everywhere"
+			way[v->mark] && is_float(v->type) ? "its gradient is zero everywhere"
 			: is_float(v->type)               ? "the loss does not depend on it"
-							  : "it is no floating-point tensor");
+							  : "it is not a floating-point tensor");
 		return;
 	}
 	diag_error(s->run->ctx->diag, param->loc,
-		"grad: param %s gets no gradient, for the loss depends on it through integers "
-		"alone: %s",
+		"grad: param %s has no gradient: the loss depends on it only through integers: %s",
 		param->symbol, way_text(s, way, v));
 	diag_note(s->run->ctx->diag, at->op->loc,
-		"here it becomes %s; a stop_gradient before it says that it is not to be trained",
+		"it becomes %s here; a stop_gradient before this op "
+		"declares that it is not trained",
 		ir_dtype_name((enum ir_dtype)at->type->dtype));
 	s->b.failed = true;
 }
@@ -428,7 +429,8 @@ report_gradients(
 			break;
 	}
 	if (!n && !s->b.failed)
-		diag_error(s->run->ctx->diag, loss->loc, "grad: the loss depends on no param");
+		diag_error(s->run->ctx->diag, loss->loc,
+			"grad: the loss does not depend on any param");
 	return n && !s->b.failed;
 }
 
@@ -462,7 +464,8 @@ static const struct pass_option options[] = {
 const struct pass pass_grad = {
 	.name = "grad",
 	.family = "train",
-	.summary = "gradients of the loss by every param, in reverse",
+	.summary =
+		"reverse-mode differentiation: gradients of the loss with respect to every param",
 	.options = options,
 	.needs = "no-calls",
 	.provides = "grad",

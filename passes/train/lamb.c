@@ -66,7 +66,7 @@ static const struct pass_option options[] = {
 const struct pass pass_lamb = {
 	.name = "lamb",
 	OPTIMIZER_FACTS,
-	.summary = "update every param by Adam, as far as its own norm says",
+	.summary = "LAMB: Adam with a per-parameter trust ratio",
 	.options = options,
 	.run = run,
 };

@@ -30,11 +30,12 @@ bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule
 /* clang-format off */
 /* Defaults: the paper's; `eps` as text. */
 #define MOMENTS_OPTIONS(eps)                                                                       \
-	{"beta1", PASS_FLOAT, "0.9", "decay of the mean of gradients", NULL, 0,                    \
+	{"beta1", PASS_FLOAT, "0.9", "decay rate of the first moment, the mean of gradients", NULL, 0,\
 		MOMENTS_MOST_DECAY},                                                               \
-	{"beta2", PASS_FLOAT, "0.999", "decay of the mean of squared gradients", NULL, 0,          \
+	{"beta2", PASS_FLOAT, "0.999",                                                             \
+		"decay rate of the second moment, the mean of squared gradients", NULL, 0,         \
 		MOMENTS_MOST_DECAY},                                                               \
-	{"eps", PASS_FLOAT, eps, "added to the root, against division by zero", NULL, 0, 1}
+	{"eps", PASS_FLOAT, eps, "added to the denominator, against division by zero", NULL, 0, 1}
 /* clang-format on */
 
 #endif

@@ -34,9 +34,9 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.1"),
-	{"momentum", PASS_FLOAT, "0.9", "part of the velocity that stays", NULL, 0, 1},
-	{"nesterov", PASS_BOOL, "false", "the gradient's step from where the velocity leads", NULL,
-		0, 0},
+	{"momentum", PASS_FLOAT, "0.9", "momentum coefficient: decay rate of the velocity", NULL, 0,
+		1},
+	{"nesterov", PASS_BOOL, "false", "Nesterov momentum (look-ahead gradient)", NULL, 0, 0},
 	OPTIMIZER_DECAY("0"),
 	{0},
 };
@@ -44,7 +44,7 @@ static const struct pass_option options[] = {
 const struct pass pass_momentum = {
 	.name = "momentum",
 	OPTIMIZER_FACTS,
-	.summary = "update every param by a velocity that gradients add to",
+	.summary = "SGD with momentum",
 	.options = options,
 	.run = run,
 };

@@ -229,7 +229,7 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 
 	s->param = find_param(params, name);
 	if (!s->param) {
-		diag_error(b->m->ctx->diag, gradient->loc, "%s: no param is named \"%s\"",
+		diag_error(b->m->ctx->diag, gradient->loc, "%s: there is no param named \"%s\"",
 			s->run->pass->name, name);
 		return false;
 	}

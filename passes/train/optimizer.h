@@ -52,13 +52,14 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 /* Options of all optimizers: the learning rate over time, clipping. `lr` is the default, as text. */
 #define OPTIMIZER_OPTIONS(lr)                                                                      \
 	{"lr", PASS_FLOAT, lr, "learning rate", NULL, 0, 1e9},                                     \
-	{"warmup", PASS_INT, "0", "steps over which the rate rises linearly to lr", NULL, 0, 1e15},\
+	{"warmup", PASS_INT, "0", "steps of linear warmup to lr", NULL, 0, 1e15},                  \
 	{"schedule", PASS_ENUM, "constant",                                                        \
-		"how the rate goes from lr to its end, between `warmup` and `steps`",              \
+		"learning rate schedule from lr to its end, between `warmup` and `steps`",         \
 		CHOICE_LIST(SCHEDULES), 0, 0},                                                     \
-	{"steps", PASS_INT, "0", "the step at which the rate has reached its end", NULL, 0, 1e15}, \
-	{"end", PASS_FLOAT, "0", "the rate at its end, as part of lr", NULL, 0, 1},                \
-	{"clip", PASS_FLOAT, "0", "largest norm of all gradients together; 0: any", NULL, 0, 1e30}
+	{"steps", PASS_INT, "0", "step at which the learning rate reaches its end", NULL, 0,       \
+		1e15},                                                                             \
+	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
+	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}
 
 /* What the description of every optimizer says. */
 #define OPTIMIZER_FACTS                                                                            \
@@ -67,10 +68,10 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 
 /* Options of those that let params decay. `rate` is the default, as text. */
 #define OPTIMIZER_DECAY(rate)                                                                      \
-	{"weight_decay", PASS_FLOAT, rate, "part of a param that is added to its direction", NULL, \
-		0, 1e9},                                                                           \
+	{"weight_decay", PASS_FLOAT, rate,                                                         \
+		"fraction of a param that is added to its update direction", NULL, 0, 1e9},        \
 	{"decay_rank", PASS_INT, "0",                                                              \
-		"params of fewer dims do not decay; 2 spares biases and the scales of norms", NULL,\
+		"params of lower rank do not decay; 2 exempts biases and norm scales", NULL,       \
 		0, IR_MAX_RANK}
 /* clang-format on */
 

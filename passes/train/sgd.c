@@ -25,7 +25,7 @@ static const struct pass_option options[] = {
 const struct pass pass_sgd = {
 	.name = "sgd",
 	OPTIMIZER_FACTS,
-	.summary = "update every param by its gradient times a learning rate",
+	.summary = "SGD: update every param by its gradient times the learning rate",
 	.options = options,
 	.run = run,
 };

@@ -14,7 +14,7 @@ COSTS = ("iteration", "compute", "communication", "exposed", "peak_bytes", "fits
 
 
 # How a search ends what it says on its way (passes/search/progress.c).
-SEARCHED = re.compile(r", (\d+) evaluations, \d+ a second.*?, ([0-9.]+) s, best after ([0-9.]+) s")
+SEARCHED = re.compile(r", (\d+) evaluations, \d+ per second.*?, ([0-9.]+) s, best after ([0-9.]+) s")
 
 
 def costs_of(text):
