@@ -163,7 +163,7 @@ void plan_mark_nodes(const struct plan *p, struct ir_module *m);
 
 /*
  * pack.c: what is copied into a message before it is posted, by the rules of ir/memory/storage.h; and
- * the same again for messages that read from a kernel, after it or its readers have changed.
+ * the same again for messages that read from a node, also through others, after it has changed.
  */
 replay_time plan_packing(const struct plan *p, uint32_t node);
 void plan_pack_again(struct plan *p, uint32_t node);

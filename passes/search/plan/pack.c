@@ -181,24 +181,47 @@ plan_packing(const struct plan *p, uint32_t node)
 	return replay_from_seconds(t);
 }
 
+static void
+pack_message(struct plan *p, uint32_t node)
+{
+	const replay_time packing = plan_packing(p, node);
+
+	if (packing == p->node[node].packing)
+		return;
+	plan_log_node(p, node);
+	p->node[node].packing = packing;
+	plan_dirty(p, p->node[node].position);
+}
+
+/* Messages of several tensors that read the op, also through collectives that are no such message:
+ * those work in place, and what is in a row before them is so after them. */
+static void
+pack_readers(struct plan *p, uint32_t op)
+{
+	while (op != PLAN_NONE) {
+		const struct plan_op *o = &p->base->op[op];
+		op = PLAN_NONE; /* the last of the latter: there may be a chain of many */
+		for (uint32_t k = 0; k < o->nreaders; k++) {
+			const uint32_t reader = p->base->reader[o->first_reader + k],
+				       home = p->home[reader];
+			if (!p->base->op[reader].collective || home == PLAN_NONE)
+				continue;
+			if (is_row(p, home)) {
+				pack_message(p, home);
+				continue;
+			}
+			if (op != PLAN_NONE)
+				pack_readers(p, op);
+			op = reader;
+		}
+	}
+}
+
 void
 plan_pack_again(struct plan *p, uint32_t node)
 {
 	const struct plan_state *s = &p->node[node];
 
-	for (uint32_t i = 0; i < s->nops; i++) {
-		const struct plan_op *o = &p->base->op[p->pool[s->op + i] & PLAN_OP];
-		for (uint32_t k = 0; k < o->nreaders; k++) {
-			uint32_t reader = p->base->reader[o->first_reader + k];
-			if (!p->base->op[reader].collective || !is_row(p, p->home[reader]))
-				continue;
-			struct plan_state *message = &p->node[p->home[reader]];
-			replay_time packing = plan_packing(p, p->home[reader]);
-			if (packing == message->packing)
-				continue;
-			plan_log_node(p, p->home[reader]);
-			message->packing = packing;
-			plan_dirty(p, message->position);
-		}
-	}
+	for (uint32_t i = 0; i < s->nops; i++)
+		pack_readers(p, p->pool[s->op + i] & PLAN_OP);
 }

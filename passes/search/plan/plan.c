@@ -208,10 +208,9 @@ settle(struct plan *p, uint32_t node)
 {
 	plan_dirty(p, p->node[node].position);
 	mark_outs(p, node);
-	if (!p->node[node].message) {
-		plan_pack_again(p, node);
+	plan_pack_again(p, node);
+	if (!p->node[node].message)
 		drop_unread(p, node);
-	}
 	if (p->node[node].nops)
 		find_times(p, node);
 	else
