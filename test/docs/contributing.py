@@ -78,7 +78,7 @@ def main():
     examples = os.path.join(folder, "examples.md")
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         heading = section.splitlines()[0]
-        blocks = re.findall(r"^```(\S+) ?(.*)\n(.*?)^```$", section, re.S | re.M)
+        blocks = re.findall(r"^```(\S+) ?([^\n]*)\n(.*?)^```$", section, re.S | re.M)
         touched = []
         for kind, rest, body in blocks:
             if kind in ("new", "row"):
