@@ -1,7 +1,7 @@
 /*
- * The scheme of a kernel: how the ops of one kernel (one op, or the body of a fuse) become loops.
- * It is derived from the forms alone and knows no target: host and cuda sources are written from
- * it, and a fusion pass asks it what a body would cost.
+ * The loop nest of a kernel (scheme): the loops that compute the ops of one kernel (one op, or the
+ * body of a fuse). It is derived from the forms alone and independent of the target: host and cuda
+ * sources are written from it, and the cost of a fusion is estimated from it.
  *
  *     segment   one outer loop nest over the indices that all its ops share; or one matrix product
  *       stage   one inner loop nest; its pointwise values are scalars, its reductions accumulators
@@ -13,11 +13,11 @@
  *       s = sum(e)        stage 1
  *       y = div(e, s)     stage 2                for c   y[r,c] = e[c] / s
  *
- * Indices of different ops that walk together are one class. A value that a later stage of the same
+ * Indices of different ops that share a loop form a class. A value that a later stage of the same
  * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment
- * reads lies whole in scratch memory. A reduction over an outer class whose result only leaves the
- * kernel (the gradient of a bias) accumulates into its result. Ops that fit no segment with others
- * get one of their own, so a scheme exists for every body.
+ * reads is kept whole in scratch memory. A reduction over an outer class whose result is not read
+ * in the kernel (the gradient of a bias) accumulates into its result. Ops that fit in no segment
+ * with others get their own, so a loop nest exists for every body.
  */
 #ifndef IR_SCHEME_H
 #define IR_SCHEME_H

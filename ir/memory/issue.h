@@ -1,10 +1,9 @@
 /*
- * The order in which a step issues its ops, with loops over time axes. The order of the text is
- * kept but for ops without slices in time that stand among ops with slices: an op whose operands or
- * results are split or partial on time axes is done once for every place on them. Consecutive such
- * ops over the same axes are one loop; ops without slices that stand among them go before the loop,
- * or behind it where they need what is complete only then. lower/ issues the program so, and
- * passes/analysis/ replays it so.
+ * The order in which a step issues its ops, with loops over time axes. An op whose operands or
+ * results are split or partial on time axes is done once in every iteration. Consecutive such ops
+ * over the same axes are one loop; other ops among them are moved before the loop, or after it if
+ * they need a value that is complete only then. Otherwise the order of the text is kept. lower/
+ * issues the program in this order, and passes/analysis/ replays it.
  *
  *     %x(mb)  %w  %h(mb)  %g = reduce(mb)  %n(%g)  %y(mb)    ->    w  loop { x h g y }  n
  */
@@ -14,8 +13,8 @@
 #include "ir/ir.h"
 
 /*
- * Positions [first, end) of the order, done `turns` times one after another. What is done once
- * between two loops is a loop of its own, over no axes.
+ * Positions [first, end) of the order, with `turns` iterations. Ops between two loops, which are
+ * done once, form a loop of their own, over no axes.
  */
 struct issue_loop {
 	uint32_t first, end;
@@ -37,7 +36,7 @@ struct issue {
  */
 struct issue *issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
-/* The loop in which an op of the block is done. */
+/* The loop of an op of the block. */
 const struct issue_loop *issue_loop_of(const struct issue *o, const struct ir_op *op);
 
 /* Time axes on which a type is split or partial: a set. */
@@ -47,8 +46,8 @@ uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);
 int64_t issue_turns(const struct ir_module *m, uint32_t axes);
 
 /*
- * The turn over the axes `to` at which turn `t` over `from` stands, axes row-major in declared
- * order; on axes that `from` does not have, the last one.
+ * The iteration over the axes `to` that corresponds to iteration `t` over `from`, axes row-major in
+ * declared order; on axes that `from` does not have, the last one.
  */
 uint32_t issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to);
 

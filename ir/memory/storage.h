@@ -1,33 +1,34 @@
 /*
- * Where the tensors of a step lie: the one owner of who shares a buffer, how long it lives and
- * where in the arena it is. lower/ writes programs that use exactly these places, and
- * passes/analysis/cost/memory.h says what they cost, so that what is predicted is what is allocated.
+ * Memory of a step: the one owner of which values share a buffer, of the live range of each buffer
+ * and of its offset in the arena. lower/ writes programs that use exactly these offsets, and
+ * passes/analysis/cost/memory.h reports them, so that predicted and allocated memory are equal.
  *
- *     @main -- issue.h --> positions -- sharing --> buffers -- lives --> offsets --> arena
+ *     @main -- issue.h --> positions -- sharing --> buffers -- live ranges --> offsets --> arena
  *
- * Every place runs the same program with the same arena, so one answer holds for all.
+ * All devices run the same program with the same arena, so one storage is valid for all.
  *
  * Sharing
- *  - a view (reshape ...) lies where its operand lies; so do the result of an allreduce, reduce,
- *    replicate or send and its operand, where nobody needs the operand any more;
- *  - an allreduce of several tensors has them in a row, one buffer behind the other, so that it is
- *    one message that nobody packs. What cannot be made in the row (storage_is_packed) is copied
- *    into it when the message is posted; results lie in the row;
- *  - a param's next value that is made element by element lies where the param lies, if nobody
- *    reads the old one later; else it lives to the end of the step and is copied there;
- *  - a value of one turn of a loop over time axes that is read behind the loop has a slot for every
- *    turn;
- *  - a constant that only kernels read lies nowhere: they hold it.
+ *  - a view (reshape ...) shares the buffer of its operand; so does the result of an allreduce,
+ *    reduce, replicate or send, if its operand has no later reader;
+ *  - the operands of an allreduce of several tensors are placed contiguously in a bucket (here: a
+ *    row), so that it is one message without packing. Operands that cannot be computed in the
+ *    bucket (storage_is_packed) are copied into it when the collective is posted; the results are
+ *    in the bucket;
+ *  - a param's next value that is computed elementwise shares the buffer of the param, if the old
+ *    value has no later reader; else it is live to the end of the step and is copied there;
+ *  - a value of one iteration of a loop over time axes that is read after the loop has a slot for
+ *    every iteration;
+ *  - a constant that only kernels read gets no buffer: it is part of their code.
  *
- * Lives, in moments: 2p is when what the op at position p needs is waited for, 2p + 1 when it runs,
- * 2n + 1 when params get their next values, 2n + 2 when the step is over.
- *  - params, states and inputs live always; outputs from their op until the step is over;
+ * Live ranges, in times: 2p is when the op at position p waits for its operands, 2p + 1 when it
+ * runs, 2n + 1 when params get their next values, 2n + 2 the end of the step.
+ *  - params, states and inputs are always live; outputs from their op to the end of the step;
  *  - any other value from its op to its last use; a release is a use;
  *  - operands and results of a collective until its end is waited for: before the first use of a
  *    result, at the end of the loop that posts it, or at the end of the step;
- *  - what is read or made in a loop and outside of it, has slots or is summed up there, lives
- *    through the whole loop;
- *  - what a kernel keeps inside (ir/loops/scheme.h, or what the target says) lives while it runs.
+ *  - a value that is used both in a loop and outside of it, has slots or is accumulated there, is
+ *    live during the whole loop;
+ *  - the scratch of a kernel (ir/loops/scheme.h, or as the target says) is live while it runs.
  */
 #ifndef IR_STORAGE_H
 #define IR_STORAGE_H

@@ -1,8 +1,8 @@
 /*
- * The lowered step: what one rank does, in order, and where every tensor lies. All ranks run the
- * same plan; actions that only some places perform have a guard.
+ * The lowered step: the actions of one rank, in order, and the location of every tensor. All ranks
+ * run the same plan; actions that only some ranks perform have a guard.
  *
- *     buffers   ranges of the arena and their lives: ir/memory/storage.h
+ *     buffers   ranges of the arena and their live ranges: ir/memory/storage.h
  *     actions   KERNEL, POST and WAIT of collectives, PACK of what they carry, COPY of blocks,
  *               LOOP ... END over time axes
  */
@@ -17,7 +17,7 @@
 
 enum lower_limit { LOWER_ALIGN = STORAGE_ALIGN }; /* of buffers, at least */
 
-/* Which places perform an action: those with coord[axis] == place for every condition. */
+/* Which ranks perform an action: those with coord[axis] == place for every condition. */
 struct lower_guard {
 	uint8_t n;
 	uint8_t axis[IR_MAX_AXES];
@@ -155,12 +155,14 @@ void lower_plan_print(FILE *out, const struct lower_plan *p);
  * Is the plan sound, on all ranks? Independent of how it was made:
  *  - every read finds the value that its op names, on every rank that holds it: written in this
  *    step (inputs and persistent tensors are there from the start), complete, not overwritten;
- *  - no buffer is used outside its life, and lives of buffers that share bytes do not overlap;
- *  - between POST and WAIT nobody writes the operands of a collective or touches its results;
- *  - no set of ranks waits for ever: all post the same collectives in one order;
+ *  - no buffer is used outside its live range, and live ranges of buffers that share bytes do not
+ *    overlap;
+ *  - between POST and WAIT the operands of a collective are not written and its results not
+ *    accessed;
+ *  - there is no deadlock: all ranks post the same collectives in one order;
  *  - every field follows from the types of the ops, and every op is done.
- * docs/checking.md has the proofs. Reports every fault at the op and returns false. Takes
- * O(n log n) for n actions, operands and buffers, however many ranks there are.
+ * docs/checking.md has the proofs. Reports every error at its op and returns false. Takes
+ * O(n log n) for n actions, operands and buffers, independent of the number of ranks.
  */
 bool lower_check(const struct lower_plan *p);
 

@@ -1,18 +1,18 @@
 /*
- * Which ops one kernel can do together, and the `fuse` that says so (op fusion: DisCo, section
- * 2.2). Policies of opfuse and searches decide what to fuse; what is possible is decided here.
+ * Which ops one kernel can compute together, and how they become a `fuse` (op fusion: DisCo,
+ * section 2.2). Policies of opfuse and searches decide what to fuse; what is possible is decided here.
  *
  * A set of ops is a kernel when
  *   - they work on one iteration space: the largest shape among them; others have a prefix of it
  *     (what a row is reduced to) or are repeated along it;
  *   - none reads a reduction of the set that leaves the iteration space (over leading dims, or to a
  *     scalar): it is complete only when the kernel ends;
- *   - none reads at positions of its own, such as rows by number or a slice, what the set makes;
+ *   - none reads a result of the set at computed positions, such as rows by number or a slice;
  *   - there is at most one product (of matrices, a convolution), which reads nothing of the set: it
  *     starts the kernel; what works on the space of its result, or on its rows, is its epilogue;
  *   - its ops, operands and sums do not exceed the limits below.
- * The order of the block is not looked at: whoever fuses sees to it that no path leads from the set
- * through other ops back into it.
+ * The order of the block is ignored: the caller ensures that no path leads from the set through
+ * other ops back into it.
  */
 #ifndef PASSES_FUSE_H
 #define PASSES_FUSE_H
@@ -29,9 +29,9 @@ enum fuse_limit {
 };
 
 /*
- * What each op of a block is to a kernel. The block must be numbered (ir_block_number); the table
- * names ops by op->order and holds as long as nobody changes them or their numbers. Owned by
- * `owner`. Any number of threads may ask it.
+ * The role of each op of a block in a kernel. The block must be numbered (ir_block_number); the
+ * table identifies ops by op->order and is valid as long as neither they nor their numbers change.
+ * Owned by `owner`. May be used by any number of threads.
  */
 struct fuse_table *fuse_table_create(
 	const void *owner, struct ir_module *m, const struct ir_block *b);

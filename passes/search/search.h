@@ -1,15 +1,14 @@
 /*
- * A search for a faster plan. Engines differ in how they go about it; all take a plan and leave it
- * at the best that they have found.
+ * A search for a faster plan. All engines take a plan and leave it at the best that they found.
  *
  *     disco   Algorithm 1 of DisCo (section 4.5): backtracking with a queue of candidates
  *     dpro    Algorithm 1 of dPRO (section 5.2): along the critical path, by its Theorems 1-3
- *     dopt    ours: see passes/search/dopt/dopt.c
+ *     dopt    dopt's own: see passes/search/dopt/dopt.c
  *     exhaust every plan of a small step (exhaust.h)
  *
- * A search ends by its own rule, after `evaluations` replays, when the time is over, or when the
- * user interrupts it; the best so far counts. For one seed the result is the same on every machine,
- * unless the time ended it.
+ * A search ends by its own rule, after `evaluations` replays, at its time limit, or when the user
+ * interrupts it; its result is the best plan so far. For a given seed the result is the same on
+ * every machine, unless the time limit ended it.
  */
 #ifndef PASSES_SEARCH_SEARCH_H
 #define PASSES_SEARCH_SEARCH_H

@@ -8,23 +8,23 @@
  *
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.
- * - A collective starts when all its parties have what they wait for and their streams are free. It
- *   ends, for all of them, with its last send.
- * - A send moves its bytes; its sender is done when the last byte is through, the other end has
- *   them the latency of the route later. Sends that move bytes share the links max-min fairly: none
- *   could be faster without making one slower that is not faster than it. Rates change when a send
- *   starts or ends.
+ * - A collective starts when the dependencies of all its participants are complete and their
+ *   streams are free. It ends, for all of them, with its last send.
+ * - A send transfers its bytes; its sender is done after the last byte, and the receiver has them
+ *   one latency of the route later. Concurrent sends share the links max-min fairly: none could be
+ *   faster without slowing down one that is not faster than it. Rates change when a send starts or
+ *   ends.
  *
- * Times are whole picoseconds, rates whole numbers of units of FINE_RATE_UNIT, what is left of a
- * send is counted exactly in their product, and a send ends at the first picosecond at which
- * nothing is left. So neither the order in which simultaneous events are looked at nor a shift in
- * time changes a bit, and a run is the same on every machine.
+ * Times are integers of picoseconds, rates integers of units of FINE_RATE_UNIT; the rest of a send
+ * is counted exactly in their product, and a send ends at the first picosecond at which the rest is
+ * 0. So neither the order in which simultaneous events are processed nor a shift in time changes a
+ * result, and it is the same on every machine.
  *
- * Ranks that do the same are replayed once: devices, links and sends are put into classes such that
- * every link of a class carries as many sends of each class as the others, and every device of a
- * class sends and receives as many. All of a class then always have the same rate and the same
- * state, so one stands for them, exactly. A ring of 1,024 devices in nodes of 8 is 8 sends a round.
- * A collective which nothing meets on its links is replayed once for all times that it occurs.
+ * Ranks that behave alike are replayed once: devices, links and sends are partitioned into classes
+ * such that all links of a class carry the same number of sends of each class, and all devices of a
+ * class send and receive the same number. The members of a class then always have the same rate and
+ * state, so one represents them exactly. A ring of 1,024 devices in nodes of 8 is 8 sends a round.
+ * A collective that shares its links with no other is replayed once for all its occurrences.
  */
 #ifndef PASSES_ANALYSIS_FINE_H
 #define PASSES_ANALYSIS_FINE_H

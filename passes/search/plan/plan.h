@@ -1,17 +1,17 @@
 /*
- * A plan: how the ops of a step are put into kernels and messages, and in which order these are
- * issued. It is what a search changes; plan_apply makes IR of it.
+ * A plan, the candidate of a search: the assignment of the ops of a step to kernels and messages,
+ * and the order in which these are issued. A search changes it; plan_apply converts it to IR.
  *
  *     module ──plan_create──> plan <──moves, marks, undo──> search engine (search.h)
- *                              │ plan_replay: makespan, what the cost model says of the
- *                              │ applied module, to the picosecond
+ *                              │ plan_replay: the makespan that the cost model computes for
+ *                              │ the applied module, to the picosecond
  *                              └──plan_apply──> module
  *
- * Nodes are kernels and messages. A kernel does one or more ops of @main: each op has one home, the
- * kernel whose result others read, and may have copies in other kernels that read it themselves
- * (duplicate fusion: DisCo, section 2.2). A message carries the operands of one or more collectives
- * of one kind, axis and element type, in one or more parts (dPRO, section 5.1). Ops that are no
- * work (params, views, updates) are in no node; what reads a view reads what that is a view of.
+ * Nodes are kernels and messages. A kernel computes one or more ops of @main: each op has one home,
+ * the kernel whose result other nodes read, and may have copies in kernels that use it themselves
+ * (duplicate fusion: DisCo, section 2.2). A message is one or more collectives of the same kind,
+ * axis and element type, sent in one or more chunks (dPRO, section 5.1). Ops that are not work
+ * (params, views, updates) are in no node; a reader of a view reads the viewed value.
  *
  * Ops are named by their number in the block as plan_create numbered it. Times are picoseconds.
  */
@@ -58,7 +58,7 @@ bool plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **
 struct ir_module *plan_module_to_change(const void *owner, const struct plan *p);
 bool plan_read(struct plan *p, struct ir_module *m); /* marks are void */
 
-/* --- what it is now --- */
+/* --- current state --- */
 
 enum plan_kind { PLAN_KERNEL, PLAN_MESSAGE };
 
@@ -99,9 +99,9 @@ const struct ir_op *plan_op(const struct plan *p, uint32_t op);
 uint32_t plan_ops(const struct plan *p); /* numbers of ops are below that */
 
 /*
- * Is the step of a kind that no sweep over nodes knows, with loops or places that do different
- * things? Then each replay makes the module that the plan is: a thousand times slower, and not for
- * several threads at once.
+ * Can the step not be replayed by a sweep over nodes, because it has loops or devices that do
+ * different things? Then each replay applies the plan to a module: a thousand times slower, and not
+ * usable by several threads at once.
  */
 bool plan_is_whole(const struct plan *p);
 
@@ -134,7 +134,7 @@ bool plan_pack(struct plan *p, uint32_t a, uint32_t b);
 /* The collectives op[n] of a message become a message of their own. */
 uint32_t plan_unpack(struct plan *p, uint32_t node, const uint32_t *op, uint32_t n);
 
-/* The message goes in so many parts, at least 1. */
+/* Sends the message in that many chunks, at least 1. */
 bool plan_part(struct plan *p, uint32_t node, uint32_t parts);
 
 /* The node gets that position; those between move by one. It stays between what it reads and what
