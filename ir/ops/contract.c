@@ -42,8 +42,8 @@ read_operand(struct spec *s, int j)
 				*s->p, j + 1, s->text);
 		if (s->f->size[*index] != t->dim[access->rank])
 			return FAIL(s,
-				"contract: sizes of %c differ: %" PRId64 " and %" PRId64
-				" (operand %d)",
+				"contract: sizes of %c differ: %" PRId64
+				" and %" PRId64 " (operand %d)",
 				*s->p, s->f->size[*index], t->dim[access->rank], j + 1);
 		access->index[access->rank++] = *index;
 	}

@@ -95,8 +95,8 @@ convolve(struct hlo *h, const struct convolution *c)
 		"window_strides = %s, padding = %s, lhs_dilation = %s, rhs_dilation = %s, "
 		"window_reversal = array<i1: %s, %s>, dimension_numbers = #stablehlo.conv<%s>, "
 		"feature_group_count = %" PRId64 " : i64, batch_group_count = %" PRId64
-		" : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision "
-		"DEFAULT>]",
+		" : i64, precision_config = "
+		"[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]",
 		spatial_text(h, c->stride), hlo_matrix(h, padding, 2, 2),
 		spatial_text(h, c->lhs_dilation), spatial_text(h, c->rhs_dilation),
 		c->reversed ? "true" : "false", c->reversed ? "true" : "false", c->numbers,

@@ -1,6 +1,6 @@
 /*
  * Which ops one kernel can compute together, and how they become a `fuse` (op fusion: DisCo,
- * section 2.2). Policies of opfuse and searches decide what to fuse; what is possible is decided here.
+ * section 2.2). Policies of opfuse and searches decide what to fuse; this decides what is possible.
  *
  * A set of ops is a kernel when
  *   - they work on one iteration space: the largest shape among them; others have a prefix of it

@@ -185,8 +185,8 @@ part_one(struct parter *p, struct plan *plan, struct message *x, replay_time ste
 	if (t >= step) {
 		plan_undo(plan, mark);
 		pass_remark(p->run, x->op, PASS_MISSED,
-			"stays at %s: %s take %.6g ms instead of %.6g ms, but the step is not "
-			"faster",
+			"stays at %s: %s take %.6g ms instead of %.6g ms, "
+			"but the step is not faster",
 			as_now, as_best, after, before);
 		return step;
 	}

@@ -15,8 +15,8 @@ check_main(const struct ir_module *m, const struct ir_func *main)
 	for (const struct ir_op *op = main->body.first; op; op = op->next)
 		if (op_is(op, CALLS)) {
 			diag_error(m->ctx->diag, op->loc,
-				"a call has no cost before it is inlined: run the pass inline "
-				"first");
+				"a call has no cost before it is inlined: "
+				"run the pass inline first");
 			return false;
 		}
 	return true;

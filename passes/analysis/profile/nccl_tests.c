@@ -158,8 +158,8 @@ see_rank(struct reader *r, struct word line, const struct word *word, int n)
 		return;
 	if (rank == 0 && r->ranks) {
 		FAULT(r, line,
-			"a second rank 0: every process measured itself; build nccl-tests with "
-			"MPI=1");
+			"a second rank 0: every process measured itself; "
+			"build nccl-tests with MPI=1");
 		return;
 	}
 	if (!r->ranks++)

@@ -78,8 +78,8 @@ warn(struct profile *p, const char *device, const char *backend)
 	talloc_free(p->warned);
 	p->warned = TEXT(p, "%s", device);
 	diag_report(p->diag, DIAG_WARNING, LOC_NONE,
-		"profile %s: the times of device %s are of another backend; -measure measures "
-		"them anew",
+		"profile %s: the times of device %s are of another backend; "
+		"-measure measures them anew",
 		p->path, device);
 	diag_note(p->diag, LOC_NONE, "it was measured with %s", backend);
 	diag_note(p->diag, LOC_NONE, "this is %s",

@@ -180,8 +180,7 @@ take(struct reading *r, const char *name, bool needed)
 	}
 	if (!found && needed && !r->wrong)
 		complain(r, r->line, (size_t)(r->end - r->line),
-			"%s: %s= is missing: is the line "
-			"whole?",
+			"%s: %s= is missing: is the line whole?",
 			r->what, name);
 	return found;
 }

@@ -100,8 +100,8 @@ report_empty(struct align_problem *q, const struct polytope_proof *proof)
 					       "with drifts of up to %.0f ppm",
 					       most_drift)
 				     : TEXT(q->a,
-					       "the clocks of these events contradict each other "
-					       "by %.3f us",
+					       "the clocks of these events contradict "
+					       "each other by %.3f us",
 					       over);
 		report_row(q, proof->row[i], named ? DIAG_NOTE : DIAG_ERROR, text);
 		named++;

@@ -150,8 +150,8 @@ find_sentence(struct trace_diagnosis *d, const struct trace_measured *m)
 	case TRACE_BOUND_WAITING: d->sentence = waiting_sentence(d, m, share); break;
 	default:
 		d->sentence = TEXT(d,
-			"Neither kernels nor messages bound the step: for %s of it "
-			"nothing runs.",
+			"Neither kernels nor messages bound the step: "
+			"for %s of it nothing runs.",
 			share);
 		break;
 	}
@@ -234,8 +234,8 @@ spread_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 
 	if (x->high - x->low > 0.1 * x->median)
 		add_fact(d, TEXT(d,
-				    "Steps differ: half of them take %s to %s, the others less or "
-				    "more.",
+				    "Steps differ: half of them take %s to %s, "
+				    "the others less or more.",
 				    trace_time_text(d, x->low), trace_time_text(d, x->high)));
 }
 

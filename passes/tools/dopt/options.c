@@ -179,12 +179,10 @@ static const struct command_line line = {
 	.head = "usage: dopt [options] FILE\n"
 		"Transforms, checks, costs and compiles a training step. FILE -: standard input.\n"
 		"Options may begin with - or --. -x VALUE is accepted for -x=VALUE "
-		"unless the value is optional\n"
-		"([=...]).\n",
+		"unless the value is optional\n([=...]).\n",
 	.tail = "Exit status: 0 success; 1 invalid input, or a file cannot be read or written;\n"
 		"2 invalid command line; 3 internal error: a pass crashed, produced an "
-		"invalid module or changed its\n"
-		"meaning.\n",
+		"invalid module or changed its\nmeaning.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,
 	.words = FIELD(files),
