@@ -126,7 +126,7 @@ a_read_before_the_write(void **state)
 	struct fixture *x = plan_of(step);
 	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_matmul),
 		find_op(x->plan, LOWER_KERNEL, OP_contract));
-	refused(x, "which nothing has written");
+	refused(x, "which was never written");
 }
 
 static void
@@ -147,7 +147,7 @@ a_life_that_ends_too_early(void **state)
 	struct fixture *x = plan_of(step);
 	struct storage_buffer *h = &x->plan->buffer[buffer_of(x->plan, "h")];
 	h->last = h->first;
-	refused(x, "outside its life");
+	refused(x, "outside its live range");
 }
 
 /* The collective still reads %g when %e is written over it. */
@@ -171,7 +171,7 @@ a_post_at_some_places_only(void **state)
 	struct fixture *x = plan_of(step);
 	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_POST, 0)].guard;
 	g->axis[g->n++] = 0;
-	refused(x, "only some places post this allreduce");
+	refused(x, "only some ranks post this allreduce");
 }
 
 static void
@@ -229,7 +229,7 @@ a_loop_meets_its_next_iteration(void **state)
 	struct storage_buffer *r = &p->buffer[buffer_of(p, "r")];
 	r->first = p->action[find(p, LOWER_ADD, 0)].at;
 	p->buffer[buffer_of(p, "f")].offset = r->offset;
-	refused(x, "what earlier iterations put into %r is overwritten");
+	refused(x, "the sum of earlier iterations in %r is overwritten");
 }
 
 static void
@@ -268,7 +268,7 @@ a_buffer_smaller_than_its_value(void **state)
 	(void)state;
 	struct fixture *x = plan_of(step);
 	x->plan->buffer[buffer_of(x->plan, "h")].bytes = 16;
-	refused(x, "(%h) has 16 bytes, a value in it 64");
+	refused(x, "(%h) has 16 bytes, but a value in it has 64");
 }
 
 static void
@@ -277,7 +277,7 @@ half_a_buffer_of_a_collective(void **state)
 	(void)state;
 	struct fixture *x = plan_of(step);
 	x->plan->buffer[buffer_of(x->plan, "g")].bytes /= 2;
-	refused(x, "(%g) has 32 bytes, a value in it 64");
+	refused(x, "(%g) has 32 bytes, but a value in it has 64");
 }
 
 static void
@@ -287,7 +287,7 @@ a_kernel_on_one_rank_only(void **state)
 	struct fixture *x = plan_of(step);
 	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_KERNEL, 0)].guard;
 	g->axis[g->n++] = 0;
-	refused(x, "is done at dp=0 only, but other ranks hold the result, too");
+	refused(x, "is only executed at dp=0, but other ranks also hold the result");
 }
 
 static void
@@ -314,12 +314,12 @@ a_kernel_on_ranks_without_its_operands(void **state)
 
 A_COLLECTIVE(a_collective_on_a_time_axis, c->axis = 1, "which is not one on that axis")
 A_COLLECTIVE(
-	a_collective_of_more_elements, c->buf[0].inner *= 100, "has other extents than its tensor")
-A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64, "has another element type")
-A_COLLECTIVE(a_collective_of_another_kind, c->kind++, "changes its layout otherwise")
-A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout otherwise")
+	a_collective_of_more_elements, c->buf[0].inner *= 100, "and its tensor have different extents")
+A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64, "and the collective have different element types")
+A_COLLECTIVE(a_collective_of_another_kind, c->kind++, "changes its layout in a different way")
+A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout in a different way")
 A_COLLECTIVE(
-	a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "is another tensor's")
+	a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "belongs to another tensor")
 
 /* All ranks post both in one order, so that nobody waits for ever; but %l is not there yet. */
 static void
@@ -328,7 +328,7 @@ two_posts_in_the_other_order(void **state)
 	(void)state;
 	struct fixture *x = plan_of(step);
 	swap(x->plan, find(x->plan, LOWER_POST, 0), find(x->plan, LOWER_POST, 1));
-	refused(x, "which nothing has written");
+	refused(x, "which was never written");
 }
 
 /* The buffer of %w holds its next value by then, and it is a whole one. */

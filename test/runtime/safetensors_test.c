@@ -219,10 +219,10 @@ tensors_that_do_not_fit_the_file_are_refused(void **state)
 		{"{\"a\":{" GOOD "},\"a\":{" GOOD "}}", 8, "tensor 'a' appears twice"},
 		{"{\"a\":{" GOOD
 		 "},\"b\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[4,12]}}",
-			12, "tensor 'b' begins at byte 4, the one before ends at 8"},
+			12, "tensor 'b' begins at byte 4, but the one before it ends at 8"},
 		{"{\"a\":{" GOOD
 		 "},\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[9,10]}}",
-			10, "tensor 'b' begins at byte 9, the one before ends at 8"},
+			10, "tensor 'b' begins at byte 9, but the one before it ends at 8"},
 	};
 	char *path = temporary();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
