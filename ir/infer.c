@@ -1,4 +1,5 @@
 /* Types of results from operands and attributes; the checks that every op gets. */
+#include "ir/base/number.h"
 #include "ir/ops/form.h"
 #include "ir/infer_memo.h"
 #include "ir/ops/literal.h"
@@ -26,7 +27,7 @@ check_count(struct ir_module *m, const struct ir_op *op, const struct ir_row *ro
 	if (op->noperands == row->noperands)
 		return true;
 	return FAIL(m, op, "%s: expected %d operand%s, found %d", row->name, row->noperands,
-		row->noperands == 1 ? "" : "s", op->noperands);
+		number_plural(row->noperands), op->noperands);
 }
 
 static bool
@@ -383,7 +384,7 @@ infer_op(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 		return FAIL(m, op, "%s: the result type must be written after the op", row->name);
 	if (row->nresults != ROW_ANY && op->nresults != row->nresults)
 		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults,
-			row->nresults == 1 ? "" : "s", op->nresults);
+			number_plural(row->nresults), op->nresults);
 	if (row->traits & PARALLEL)
 		return infer_parallel(m, op, written);
 	if (!form_exists((enum op_code)op->code))

@@ -5,6 +5,7 @@
  */
 #include "ir/template.h"
 
+#include "ir/base/number.h"
 #include "ir/instance.h"
 #include "ir/ops/row.h"
 
@@ -133,7 +134,7 @@ call_check(struct ir_module *m, const struct ir_op *call)
 		int want = args ? (int)f->body.nargs : ret->noperands,
 		    have = args ? call->noperands : call->nresults;
 		diag_error(diag, call->loc, "@%s %s %d value%s, %s %d", f->name,
-			args ? "takes" : "returns", want, want == 1 ? "" : "s",
+			args ? "takes" : "returns", want, number_plural(want),
 			args ? "the call passes" : "the call names", have);
 		diag_note(diag, f->loc, "@%s is defined here", f->name);
 		return NULL;
@@ -145,9 +146,9 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	}
 	if (repeat > 1 && call->nresults > call->noperands) {
 		diag_error(diag, call->loc,
-			"repeat: @%s returns %d values but takes %d arguments; a repeated "
+			"repeat: @%s returns %d values but takes %d argument%s; a repeated "
 			"function returns new values of its first arguments",
-			f->name, call->nresults, call->noperands);
+			f->name, call->nresults, call->noperands, number_plural(call->noperands));
 		return NULL;
 	}
 	return check_sizes(m, call, f) ? f : NULL;

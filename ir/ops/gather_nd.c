@@ -61,7 +61,8 @@ read_dims(struct numbers *x)
 			"%s: %d batch dims and %d index operands do not fit an operand of rank %d",
 			x->name, x->batch, x->n, x->rank);
 	if (n >= 0 && n != x->n)
-		return FAIL(x->m, x->op, "%s: dims has %d entries for %d index operands", x->name,
+		return FAIL(x->m, x->op,
+			"%s: the number of dims is %d, but that of index operands is %d", x->name,
 			n, x->n);
 	for (int d = 0; d < IR_MAX_RANK; d++)
 		x->which[d] = -1;
@@ -163,7 +164,8 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 			"%s: operand 1 has rank %d, but the index operands have rank %d", x->name,
 			t->rank, x->shape->rank);
 	if (nsizes != x->n)
-		return FAIL(x->m, x->op, "%s: sizes has %d entries for %d index operands", x->name,
+		return FAIL(x->m, x->op,
+			"%s: the number of sizes is %d, but that of index operands is %d", x->name,
 			nsizes, x->n);
 	if (!read_dims(x) || !reduce_how(x->m, x->op, f))
 		return false;

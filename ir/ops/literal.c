@@ -3,6 +3,7 @@
 
 #include "ir/base/array.h"
 #include "ir/base/hex.h"
+#include "ir/base/number.h"
 #include "ir/interp/interp.h"
 #include "runtime/data/value.h"
 
@@ -113,7 +114,7 @@ check_values(struct ir_module *m, const struct ir_op *op, const struct ir_attr *
 	if (values->n == want)
 		return true;
 	snprintf(text, sizeof text, "the type has %" PRId64 " element%s, but values has %d", want,
-		want == 1 ? "" : "s", values->n);
+		number_plural(want), values->n);
 	return fail_at(m, op, values, text);
 }
 

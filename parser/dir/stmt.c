@@ -5,6 +5,7 @@
  */
 #include "parser/dir/parser.h"
 
+#include "ir/base/number.h"
 #include "ir/base/suggest.h"
 
 #include <string.h>
@@ -126,7 +127,7 @@ check_counts(struct parser *p)
 			op_name((enum op_code)s->code));
 	else if (want != ROW_ANY && want != have)
 		STMT_FAIL(p, s->loc, "%s has %d result%s, %s", op_name((enum op_code)s->code), want,
-			want == 1 ? "" : "s",
+			number_plural(want),
 			have > want ? "but more names are given"
 			: want == 1 ? "which needs a name: write %name = ..."
 				    : "each of which needs a name: write %a, %b = ...");
@@ -307,7 +308,7 @@ check_types(struct parser *p)
 
 	if (types && types != results)
 		STMT_FAIL(p, VECTOR(&p->type, struct typed)[0].loc, "%d type%s for %d result%s",
-			types, types == 1 ? "" : "s", results, results == 1 ? "" : "s");
+			types, number_plural(types), results, number_plural(results));
 }
 
 /* @main: the results carry the written types until they are inferred. A template keeps the text. */

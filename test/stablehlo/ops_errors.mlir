@@ -105,7 +105,7 @@ func.func @gather_slice(%a: tensor<4x5xf32>, %i: tensor<2x1xi32>) -> tensor<2x6x
 // -----
 
 func.func @gather_vector(%a: tensor<4x5xf32>, %i: tensor<2x2xi32>) -> tensor<2x5xf32> {
-  // expected-error@+1 {{index vectors have 2 entries, but 1 dims are indexed}}
+  // expected-error@+1 {{the size of index vectors is 2, but the number of indexed dims is 1}}
   %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<4x5xf32>, tensor<2x2xi32>) -> tensor<2x5xf32>
   return %0 : tensor<2x5xf32>
 }

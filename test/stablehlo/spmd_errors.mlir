@@ -76,7 +76,7 @@ module @count attributes {mhlo.num_replicas = 4 : i32} {
 }
 
 // -----
-// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.collective_permute: a target stands twice in source_target_pairs
+// CHECK: [[@LINE+3]]:{{[0-9]+}}: error: stablehlo.collective_permute: a target appears twice in source_target_pairs
 module @target attributes {mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %r = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>

@@ -217,7 +217,7 @@ func.func @main() {
 // -----
 // broadcast: too few dims
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{broadcast_dimensions has 1 numbers, expected 2}}
+  // expected-error@+1 {{expected 2 numbers in broadcast_dimensions, found 1}}
   %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
@@ -329,7 +329,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // slice: lists of other lengths
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{start_indices has 2 numbers, expected 1}}
+  // expected-error@+1 {{expected 1 number in start_indices, found 2}}
   %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 0, 0>, limit_indices = array<i64: 4>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }

@@ -1,6 +1,7 @@
 /* Ops one by one: the table, and what is checked for all of them. */
 #include "parser/stablehlo/import/block.h"
 
+#include "ir/base/number.h"
 #include "ir/base/suggest.h"
 #include "parser/stablehlo/import/ops.h"
 
@@ -72,12 +73,6 @@ only_shapes(const struct import_row *row, const struct mlir_op *op)
 	       op->result[0].type->rank == 0;
 }
 
-static const char *
-plural(uint32_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static bool
 check_operand(struct import *im, const struct import_row *row, const struct mlir_op *op, char kind,
 	uint32_t i, const struct import_value *v)
@@ -110,7 +105,7 @@ check_operands(struct import *im, const struct import_row *row, const struct mli
 
 	if (op->noperands < fixed || (!open && op->noperands > fixed))
 		return import_error(im, op, "expected %s%u operand%s, found %u",
-			open ? "at least " : "", fixed, plural(fixed), op->noperands);
+			open ? "at least " : "", fixed, number_plural(fixed), op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		char kind = i < fixed ? letters[i] : letters[n - 2];
 		if (!check_operand(im, row, op, kind, i, &in[i]))
@@ -125,10 +120,10 @@ check_op(struct import *im, const struct import_row *row, const struct mlir_op *
 {
 	if (row->results >= 0 && op->nresults != (uint32_t)row->results)
 		return import_error(im, op, "expected %d result%s, found %u", row->results,
-			plural((uint32_t)row->results), op->nresults);
+			number_plural(row->results), op->nresults);
 	if (row->regions >= 0 && op->nregions != (uint32_t)row->regions)
 		return import_error(im, op, "expected %d region%s, found %u", row->regions,
-			plural((uint32_t)row->regions), op->nregions);
+			number_plural(row->regions), op->nregions);
 	for (uint32_t i = 0; i < op->nresults; i++) {
 		const struct mlir_type *t = op->result[i].type;
 		if (t->kind == MLIR_TENSOR && t->dtype < 0)
@@ -302,7 +297,7 @@ import_block(struct import *im, const struct mlir_op *op, const struct mlir_bloc
 		return import_error(im, last ? last : op, "a region must end in return");
 	if (last->noperands != (uint32_t)nout)
 		return import_error(im, last, "returns %u value%s, expected %d", last->noperands,
-			plural(last->noperands), nout);
+			number_plural(last->noperands), nout);
 	for (const struct mlir_op *o = b->first; o != last; o = o->next) {
 		if (is_return(o))
 			return import_error(im, o, "must be the last op of its region");

@@ -2,6 +2,7 @@
  * Calls in place; loops unrolled while constants decide their condition; branches: the one that a
  * constant picks, else all of them and a select; tuples and tokens.
  */
+#include "ir/base/number.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -326,8 +327,8 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 			continue;
 		if (op->noperands != t->operands || op->nresults != t->results)
 			return import_error(im, op, "@%s takes %u operand%s and has %u result%s",
-				a->s, t->operands, t->operands == 1 ? "" : "s", t->results,
-				t->results == 1 ? "" : "s");
+				a->s, t->operands, number_plural(t->operands), t->results,
+				number_plural(t->results));
 		for (uint32_t k = 0; k < op->noperands; k++)
 			if (in[k].type->kind != MLIR_TENSOR)
 				return import_error(im, op, "operand %u must be a tensor, not %s",

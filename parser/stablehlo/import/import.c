@@ -4,6 +4,7 @@
  * outputs. Functions that it calls are put in place.
  */
 #include "ir/base/array.h"
+#include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
 #include "parser/stablehlo/import/known.h"
@@ -99,10 +100,10 @@ check_call(struct import *im, const struct mlir_op *op, const struct mlir_op *fu
 		return import_unsupported_form(im, op, "@%s has no body", name);
 	if (b->nargs != (uint32_t)nin)
 		return import_error(im, op, "@%s takes %u argument%s, not %d", name, b->nargs,
-			b->nargs == 1 ? "" : "s", nin);
+			number_plural(b->nargs), nin);
 	if (b->last->noperands != (uint32_t)nout)
 		return import_error(im, op, "@%s returns %u value%s, not %d", name,
-			b->last->noperands, b->last->noperands == 1 ? "" : "s", nout);
+			b->last->noperands, number_plural(b->last->noperands), nout);
 	for (int i = 0; i < nin; i++)
 		if (!import_same_type(in[i].type, b->arg[i].type))
 			return import_error(im, op, "argument %d of @%s is %s, not %s", i + 1, name,

@@ -63,8 +63,9 @@ index_check(struct index *x)
 	const int64_t entries = x->vector_dim == rank ? 1 : x->indices->dim[x->vector_dim];
 	if (entries != x->map.n)
 		return import_error(x->im, x->op,
-			"index vectors have %" PRId64 " entries, but %d dims are indexed", entries,
-			x->map.n);
+			"the size of index vectors is %" PRId64
+			", but the number of indexed dims is %d",
+			entries, x->map.n);
 	x->nbatch = 0;
 	for (int d = 0; d < rank; d++)
 		if (d != x->vector_dim)

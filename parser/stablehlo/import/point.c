@@ -1,4 +1,5 @@
 /* Element by element. */
+#include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/shape.h"
@@ -113,7 +114,7 @@ import_point(struct import *im, const struct import_row *row, const struct mlir_
 	int takes = im->module->ctx->row[code].noperands;
 	if (op->noperands != (uint32_t)takes)
 		return import_error(im, op, "expected %d operand%s, found %u", takes,
-			takes == 1 ? "" : "s", op->noperands);
+			number_plural(takes), op->noperands);
 	if (!check_same(im, op, in, 0, 1, op->noperands))
 		return false;
 	char letter = im->module->ctx->row[code].operand_types[0];

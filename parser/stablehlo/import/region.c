@@ -1,4 +1,5 @@
 /* Bodies in place, and which of them are a known operation. */
+#include "ir/base/number.h"
 #include "parser/stablehlo/import/ops.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
 
 	if (b->nargs != (uint32_t)n)
 		return import_error(im, op, "region %u has %u argument%s, expected %d", r + 1,
-			b->nargs, b->nargs == 1 ? "" : "s", n);
+			b->nargs, number_plural(b->nargs), n);
 	for (int i = 0; i < n; i++)
 		if (!import_same_type(b->arg[i].type, arg[i]))
 			return import_error(im, op, "argument %d of region %u is %s, expected %s",
@@ -56,7 +57,7 @@ import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
 		return import_error(im, op, "region %u is empty; it must end in return", r + 1);
 	if (b->last->noperands != (uint32_t)nout)
 		return import_error(im, b->last, "region %u returns %u value%s, expected %d", r + 1,
-			b->last->noperands, b->last->noperands == 1 ? "" : "s", nout);
+			b->last->noperands, number_plural(b->last->noperands), nout);
 	for (int i = 0; i < nout; i++)
 		if (!import_same_type(b->last->operand[i]->type, result[i]))
 			return import_error(im, b->last,

@@ -1,6 +1,7 @@
 /* Constants, and ops that move elements. */
 #include "parser/stablehlo/import/shape.h"
 
+#include "ir/base/number.h"
 #include "ir/ops/form.h"
 #include "parser/stablehlo/import/ops.h"
 
@@ -21,7 +22,8 @@ import_ints(struct import *im, const struct mlir_op *op, const char *name, int64
 		return import_error(
 			im, op, "%s must be a list of at most %d integers", name, IR_MAX_RANK);
 	if (found != n)
-		return import_error(im, op, "%s has %d numbers, expected %d", name, found, n);
+		return import_error(im, op, "expected %d number%s in %s, found %d", n,
+			number_plural(n), name, found);
 	return true;
 }
 
@@ -408,8 +410,8 @@ import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct imp
 		if (n < 0)
 			return import_unsupported(im, op, "padding that is not constant");
 		if (n != in[0].type->rank)
-			return import_error(im, op, "operand %d has %d numbers, expected %d", 3 + i,
-				n, in[0].type->rank);
+			return import_error(im, op, "expected %d number%s in operand %d, found %d",
+				in[0].type->rank, number_plural(in[0].type->rank), 3 + i, n);
 	}
 	return check_pad(im, op, in, (const int64_t(*)[IR_MAX_RANK])by, out);
 }

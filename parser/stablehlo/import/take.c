@@ -1,4 +1,5 @@
 /* Attributes of an op as numbers, checked; and its counts and shapes. */
+#include "ir/base/number.h"
 #include "parser/stablehlo/import/take.h"
 
 #include <inttypes.h>
@@ -44,7 +45,7 @@ take_list(struct import *im, const struct mlir_op *op, const char *name, int n, 
 	const int count = mlir_attr_ints(a, got, 2 * IR_MAX_RANK);
 	if (count != n)
 		return import_error(
-			im, op, "%s must be a list of %d integer%s", name, n, n == 1 ? "" : "s");
+			im, op, "%s must be a list of %d integer%s", name, n, number_plural(n));
 	for (int i = 0; i < n; i++) {
 		if (got[i] < least)
 			return import_error(im, op,

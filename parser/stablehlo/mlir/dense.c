@@ -7,6 +7,7 @@
 #include "parser/stablehlo/mlir/parser.h"
 
 #include "ir/base/hex.h"
+#include "ir/base/number.h"
 #include "parser/stablehlo/mlir/number.h"
 
 #include <inttypes.h>
@@ -164,7 +165,7 @@ count_error(struct dense *r, int level, int64_t items)
 {
 	mlir_error(r->p, mlir_place(r->p, r->s, 1),
 		"expected %" PRId64 " item%s for dim %d of %s, found %" PRId64 "%s",
-		r->type->dim[level], r->type->dim[level] == 1 ? "" : "s", level, r->type->text,
+		r->type->dim[level], number_plural(r->type->dim[level]), level, r->type->text,
 		items, items > r->type->dim[level] ? " or more" : "");
 	return false;
 }

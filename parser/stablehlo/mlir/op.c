@@ -1,4 +1,5 @@
 /* Ops, their operands and results, and the regions around them. */
+#include "ir/base/number.h"
 #include "parser/stablehlo/mlir/parser.h"
 
 #include <string.h>
@@ -169,7 +170,7 @@ check_operands(struct mlir_parser *p, const struct mlir_pending *op)
 
 	if (op->sig.nin != op->noperands) {
 		mlir_error(p, op->sig.loc, "%s has %u operand%s, but its signature has %u",
-			op->name, op->noperands, op->noperands == 1 ? "" : "s", op->sig.nin);
+			op->name, op->noperands, number_plural(op->noperands), op->sig.nin);
 		return false;
 	}
 	for (uint32_t i = 0; i < op->noperands; i++) {
@@ -248,7 +249,7 @@ name_results(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 		total += name[i].name.n ? name[i].name.n : 1;
 	if (n && total != op->nresults) {
 		mlir_error(p, name[0].loc, "%s has %u result%s, but %u %s named", op->name,
-			op->nresults, op->nresults == 1 ? "" : "s", total,
+			op->nresults, number_plural(op->nresults), total,
 			total == 1 ? "is" : "are");
 		return false;
 	}

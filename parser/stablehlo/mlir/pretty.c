@@ -3,6 +3,7 @@
  * A row is taken apart once a text, the first time that its op occurs.
  */
 #include "parser/stablehlo/mlir/parser.h"
+#include "ir/base/number.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -415,7 +416,7 @@ static bool
 sig_error(struct mlir_parser *p, const struct mlir_pending *op, const char *expected)
 {
 	mlir_error(p, op->sig.loc, "%s: expected %s, found %u type%s", op->name, expected,
-		op->sig.nin, op->sig.nin == 1 ? "" : "s");
+		op->sig.nin, number_plural(op->sig.nin));
 	return false;
 }
 
@@ -519,7 +520,7 @@ check_operand_count(struct mlir_parser *p, const struct mlir_form *f, const stru
 		most == least ? ""
 		: n < least   ? "at least "
 			      : "at most ",
-		n < least ? least : most, (n < least ? least : most) == 1 ? "" : "s", n);
+		n < least ? least : most, number_plural(n < least ? least : most), n);
 	return false;
 }
 

@@ -1,5 +1,6 @@
 /* Ops whose pretty forms have productions of their own: module, func, while, reduce, scan, mesh,
  * manual_computation; and the generic form. */
+#include "ir/base/number.h"
 #include "parser/stablehlo/mlir/parser.h"
 
 #include <string.h>
@@ -189,7 +190,7 @@ mlir_while_head(struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc
 
 	if (types != n)
 		mlir_error(p, types_loc, "expected %u type%s, one for each argument, found %u", n,
-			n == 1 ? "" : "s", types);
+			number_plural(n), types);
 	for (uint32_t i = 0; i < n; i++)
 		param[i].type = i < types ? type[i] : &p->bad_type;
 	p->type.n -= types;

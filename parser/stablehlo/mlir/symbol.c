@@ -9,6 +9,7 @@
 #include "ir/base/array.h"
 #include "ir/base/hex.h"
 #include "ir/base/intern.h"
+#include "ir/base/number.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -210,7 +211,7 @@ mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc l
 		return &p->poison;
 	if (name.n >= s->nvalues) {
 		mlir_error(p, loc, "%.*s has %u result%s; #%u counts from 0", (int)s->n, s->text,
-			s->nvalues, s->nvalues == 1 ? "" : "s", name.n);
+			s->nvalues, number_plural(s->nvalues), name.n);
 		return &p->poison;
 	}
 	return s->value + name.n;

@@ -8,6 +8,7 @@
  * (varies in import.h), but for regions, whose arguments vary over all that any operand varies
  * over.
  */
+#include "ir/base/number.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include <string.h>
@@ -235,7 +236,7 @@ remark(struct import *im, const struct mlir_block *b, const int *carried, const 
 		diag_report(im->diag, DIAG_REMARK, loc,
 			"%u argument%s, argument %u first, %s the same in all processes after a "
 			"step; they are assumed to be the same at the start as well",
-			n, n == 1 ? "" : "s", first, n == 1 ? "is" : "are");
+			n, number_plural(n), first, n == 1 ? "is" : "are");
 }
 
 static void
