@@ -1,0 +1,1 @@
+#include "ir/base/a.h"

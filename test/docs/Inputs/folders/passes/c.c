@@ -1,0 +1,3 @@
+#include "b.h"
+#include "ir/b.h"
+#include <stdio.h>
