@@ -65,6 +65,23 @@ pass_registry_find(const struct pass_registry *r, const char *name)
 	return NULL;
 }
 
+const char *
+pass_renamed(const char *name)
+{
+	static const char *const renamed[][2] = {
+#define PASS(name)
+#define RENAMED(old, new) {old, new},
+#include "passes/passes.def"
+#undef RENAMED
+#undef PASS
+	};
+
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(renamed[i][0], name))
+			return renamed[i][1];
+	return NULL;
+}
+
 /* Letters, digits, `_` and `-`, a letter first: what the pipeline text can hold. */
 static bool
 is_word(const char *s)

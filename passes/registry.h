@@ -17,6 +17,9 @@ const struct pass *pass_registry_get(const struct pass_registry *r, int i);
 /* The pass of that name, or NULL. */
 const struct pass *pass_registry_find(const struct pass_registry *r, const char *name);
 
+/* The name that a pass of passes.def has now, where `name` is its former one; else NULL. */
+const char *pass_renamed(const char *name);
+
 /*
  * Adds a pass; `from` says in messages where it comes from. Reports and returns false where its
  * name is taken or its description is not sound: words as names, defaults of the declared types, a

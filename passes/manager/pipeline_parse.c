@@ -173,7 +173,13 @@ find_pass(struct reader *r, const char *begin, const char *end)
 {
 	struct suggestion near = suggestion_for(option_text_slice(&r->in, begin, end));
 	const struct pass *p = pass_registry_find(r->manager->registry, near.wrong);
+	const char *now = p ? NULL : pass_renamed(near.wrong);
 
+	if (now) {
+		p = pass_registry_find(r->manager->registry, now);
+		diag_note(r->manager->ctx->diag, option_text_loc(&r->in, begin, end),
+			"'%s' is now called '%s'", near.wrong, now);
+	}
 	if (p)
 		return p;
 	for (int i = 0; i < pass_registry_count(r->manager->registry); i++)

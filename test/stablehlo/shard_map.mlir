@@ -1,7 +1,7 @@
 // shard_map: whole tensors in, what a process does, whole tensors out. By meaning and place by place.
 // RUN: dopt -expect -split-input-file %s | FileCheck %s
 // RUN: dopt -expect -layout -split-input-file %s | FileCheck %s
-// RUN: dopt -expect -pass='canonicalize,cse,foldbatch,propagate,sinktranspose,canonicalize' -split-input-file %s | FileCheck %s
+// RUN: dopt -expect -pass='canonicalize,cse,merge-replica-dim,propagate,sink-transpose,canonicalize' -split-input-file %s | FileCheck %s
 // CHECK-NOT: failed:
 // CHECK: {{^}}7 passed, 0 failed, 0 unsupported
 

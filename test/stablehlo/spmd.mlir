@@ -2,7 +2,7 @@
 // by place.
 // RUN: dopt -expect -split-input-file %s | FileCheck %s
 // RUN: dopt -expect -layout -split-input-file %s | FileCheck %s
-// RUN: dopt -expect -pass='canonicalize,cse,foldbatch,propagate,sinktranspose,canonicalize' -split-input-file %s | FileCheck %s
+// RUN: dopt -expect -pass='canonicalize,cse,merge-replica-dim,propagate,sink-transpose,canonicalize' -split-input-file %s | FileCheck %s
 // CHECK-NOT: failed:
 // CHECK: {{^}}28 passed, 0 failed, 0 unsupported
 

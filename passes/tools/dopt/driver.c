@@ -62,8 +62,12 @@ check_pass_names(const void *owner, const struct pass_registry *r, const char *o
 		struct suggestion near = suggestion_for(word);
 		for (int i = 0; i < pass_registry_count(r); i++)
 			suggestion_add(&near, pass_registry_get(r, i)->name);
-		driver_error("option -%s: unknown pass '%s'%s", option, word,
-			suggestion_text(owner, &near));
+		if (pass_renamed(word))
+			driver_error("option -%s: pass '%s' is now called '%s'", option, word,
+				pass_renamed(word));
+		else
+			driver_error("option -%s: unknown pass '%s'%s", option, word,
+				suggestion_text(owner, &near));
 		return false;
 	}
 	return true;

@@ -197,7 +197,8 @@ driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name)
 bool
 driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 {
-	const struct pass *p = pass_registry_find(r, topic);
+	const char *now = pass_renamed(topic);
+	const struct pass *p = pass_registry_find(r, now ? now : topic);
 	int code = op_find(topic);
 	struct suggestion near = suggestion_for(topic);
 

@@ -14,14 +14,14 @@ import time
 PIPELINES = [
     "inline,canonicalize,cse,dce,grad,sgd,canonicalize,cse,dce,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse",
     "dp{axis=dp},grad,adam,dce,tensorfuse{bucket=1KB},opfuse,cse,canonicalize",
-    "grad,dp{axis=dp},sgd,samplefuse,tensorfuse,dce",
+    "grad,dp{axis=dp},sgd,random-fuse,tensorfuse,dce",
     "grad,dp{axis=dp},sgd,opfuse{policy=none},tensorfuse,dce",
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3}",
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
-    "grad,sgd,dp{axis=dp},propagate,foldbatch,sinktranspose,canonicalize,cse,dce",
+    "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])

@@ -7,7 +7,7 @@ import steps
 import tool
 
 # What makes an imported step look like one of ours.
-PASSES = "foldbatch,canonicalize,cse,dce"
+PASSES = "merge-replica-dim,canonicalize,cse,dce"
 
 
 def stablehlo(name):

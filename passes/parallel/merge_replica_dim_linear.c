@@ -1,5 +1,5 @@
 /*
- * foldbatch, sums over replicas through other ops. A dim of replicas is split down to one element a
+ * merge-replica-dim, sums over replicas through other ops. A dim of replicas is split down to one element a
  * place, so that to sum over it computes nothing: what a place has becomes its part of a partial
  * value. Where an op is linear in all its operands that have that dim together, the sum may go to
  * them:
@@ -10,7 +10,7 @@
  *
  * Places do the same arithmetic on the same numbers, but for the last line.
  */
-#include "passes/parallel/foldbatch.h"
+#include "passes/parallel/merge_replica_dim.h"
 
 #include "ir/ops/form.h"
 
@@ -19,7 +19,7 @@
 
 /* The one dim that the op sums over, split down to one element; -1: it is not such a sum. */
 int
-foldbatch_replica_dim(const struct ir_module *m, const struct ir_op *op)
+replica_dim_of(const struct ir_module *m, const struct ir_op *op)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	int64_t dim[IR_MAX_RANK];
@@ -159,10 +159,10 @@ without_one(struct ir_builder *b, struct ir_value *v, int d, int rank_out)
 }
 
 struct ir_value *
-foldbatch_sum_of_linear(struct pass_run *run, struct ir_builder *b, const struct ir_op *op,
+replica_sum_of_linear(struct pass_run *run, struct ir_builder *b, const struct ir_op *op,
 	const struct ir_op *inner)
 {
-	const int d = foldbatch_replica_dim(b->m, op);
+	const int d = replica_dim_of(b->m, op);
 	struct ir_value *v[FORM_MAX_INPUTS];
 	struct form f;
 
@@ -200,13 +200,13 @@ times(struct ir_builder *b, struct ir_value *y, int64_t n)
 }
 
 struct ir_value *
-foldbatch_sum_beside(struct ir_builder *b, const struct ir_op *op, const struct ir_op **sum)
+replica_sum_beside(struct ir_builder *b, const struct ir_op *op, const struct ir_op **sum)
 {
 	const struct ir_value *s = op->noperands == 1 ? ir_operand(op, 0) : NULL;
 	const struct ir_op *inner = s && s->op && s->op->code == OP_sum && !s->uses->next
 					    ? ir_operand(s->op, 0)->op
 					    : NULL;
-	const int d = inner ? foldbatch_replica_dim(b->m, s->op) : -1;
+	const int d = inner ? replica_dim_of(b->m, s->op) : -1;
 
 	if (d < 0 || (inner->code != OP_add && inner->code != OP_sub) ||
 		inner->result[0].uses->next)

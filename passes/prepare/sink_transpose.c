@@ -1,5 +1,5 @@
 /*
- * sinktranspose: a transpose goes behind the ops that can do without it, until it meets one that
+ * sink-transpose: a transpose goes behind the ops that can do without it, until it meets one that
  * undoes it or an op that reads any order. A step with images [N,H,W,C] has a transpose on both
  * sides of each convolution after import; all pointwise ops and sums between them work on [N,C,H,W]
  * as well.
@@ -273,8 +273,8 @@ run(struct pass_run *run, struct ir_module *m)
 	return true;
 }
 
-const struct pass pass_sinktranspose = {
-	.name = "sinktranspose",
+const struct pass pass_sink_transpose = {
+	.name = "sink-transpose",
 	.family = "prepare",
 	.summary = "sink transposes through layout-agnostic ops until they cancel",
 	.needs = "no-calls",

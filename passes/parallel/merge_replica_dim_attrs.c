@@ -1,5 +1,5 @@
-/* foldbatch: the attributes of an op whose two dims become one. */
-#include "passes/parallel/foldbatch_op.h"
+/* merge-replica-dim: the attributes of an op whose two dims become one. */
+#include "passes/parallel/merge_replica_dim_op.h"
 
 /* Dim d of operand or result where `at` and the next become one; -1: it is the second. */
 static int64_t
@@ -11,7 +11,7 @@ renumber(int64_t d, int rank, int at)
 
 /* dims of a reduction: both of the pair or none. */
 static bool
-fold_dims(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, int at, bool both)
+fold_dims(struct replica_merge *p, struct ir_op *copy, const char *key, int rank, int at, bool both)
 {
 	int64_t dim[IR_MAX_RANK], out[IR_MAX_RANK];
 	const int n = ir_attr_ints(copy, key, dim, IR_MAX_RANK);
@@ -35,7 +35,7 @@ fold_dims(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, in
 }
 
 static bool
-fold_dim(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, int at)
+fold_dim(struct replica_merge *p, struct ir_op *copy, const char *key, int rank, int at)
 {
 	const struct ir_attr *a = ir_attr_find(copy, key);
 	const int64_t otherwise =
@@ -52,7 +52,7 @@ fold_dim(struct foldbatch *p, struct ir_op *copy, const char *key, int rank, int
 
 /* perm of a transpose that keeps the pair together; shape and dims of a broadcast that does. */
 static bool
-fold_perm(struct foldbatch *p, struct ir_op *copy, int rank, int at)
+fold_perm(struct replica_merge *p, struct ir_op *copy, int rank, int at)
 {
 	int64_t perm[IR_MAX_RANK], out[IR_MAX_RANK];
 	const int n = ir_attr_ints(copy, "perm", perm, IR_MAX_RANK);
@@ -69,7 +69,8 @@ fold_perm(struct foldbatch *p, struct ir_op *copy, int rank, int at)
 }
 
 static bool
-fold_broadcast(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, int at, int at_out)
+fold_broadcast(
+	struct replica_merge *p, struct ir_op *copy, const struct ir_op *op, int at, int at_out)
 {
 	const struct ir_type *t = ir_operand_type(op, 0), *r = op->result[0].type;
 	int64_t dims[IR_MAX_RANK], shape[IR_MAX_RANK], out[IR_MAX_RANK];
@@ -84,7 +85,7 @@ fold_broadcast(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, 
 			out[k++] = renumber(to, r->rank, at_out);
 	}
 	const struct ir_attr attr[] = {
-		ir_make_ints(p->m, "shape", shape, foldbatch_merged(r, at_out, shape)),
+		ir_make_ints(p->m, "shape", shape, replica_merged(r, at_out, shape)),
 		ir_make_ints(p->m, "dims", out, k)};
 	ir_attr_set(p->m, copy, &attr[0]);
 	ir_attr_set(p->m, copy, &attr[1]);
@@ -93,7 +94,8 @@ fold_broadcast(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op, 
 
 /* The spec with the letter of the pair's first dim left out. */
 static bool
-fold_spec(struct foldbatch *p, struct ir_op *copy, const struct form *f, const struct pair *pair)
+fold_spec(
+	struct replica_merge *p, struct ir_op *copy, const struct form *f, const struct pair *pair)
 {
 	char spec[(FORM_MAX_INPUTS + 1) * (IR_MAX_RANK + 2)];
 	int n = 0;
@@ -116,7 +118,7 @@ fold_spec(struct foldbatch *p, struct ir_op *copy, const struct form *f, const s
 
 /* Attributes that speak of dims, of the operand that has the pair at `at`. */
 bool
-foldbatch_attrs(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op,
+replica_attrs(struct replica_merge *p, struct ir_op *copy, const struct ir_op *op,
 	const struct form *f, const struct pair *pair, int at, int at_out)
 {
 	const int rank = ir_operand_type(op, 0)->rank;

@@ -1,5 +1,5 @@
-/* foldbatch: the operands of an op with the two dims as one. */
-#include "passes/parallel/foldbatch_op.h"
+/* merge-replica-dim: the operands of an op with the two dims as one. */
+#include "passes/parallel/merge_replica_dim_op.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ aligned(int at, int rank_out, int rank)
  * `at` is where the second dim of the pair stands in it or would, matched from the right.
  */
 static struct ir_value *
-repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
+repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *pair)
 {
 	int64_t dim[IR_MAX_RANK], to[IR_MAX_RANK];
 	const struct ir_type *t = v->type;
@@ -48,7 +48,7 @@ repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
 	}
 	const struct ir_type *want = ir_type_intern(p->m->ctx, &type);
 	if (v->op && v->op->code == OP_constant)
-		return foldbatch_try(p, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
+		return replica_try(p, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
 	if (at >= 0 && t->dim[at] != 1) {
 		/* A broadcast along the batch is one along both. */
 		int64_t dims[IR_MAX_RANK];
@@ -76,19 +76,19 @@ repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
 			}
 			both.rank = (uint8_t)(t->rank - at + 1);
 			memcpy(both.dim, apart, (size_t)both.rank * sizeof *apart);
-			x = foldbatch_reshape(p, v, t->dim + at, t->rank - at);
+			x = replica_reshape(p, v, t->dim + at, t->rank - at);
 			const struct ir_attr attr[] = {
 				ir_make_ints(p->m, "shape", apart, both.rank),
 				ir_make_ints(p->m, "dims", to, t->rank - at)};
-			x = x ? foldbatch_try(p, OP_broadcast, x, attr, 2,
+			x = x ? replica_try(p, OP_broadcast, x, attr, 2,
 					ir_type_intern(p->m->ctx, &both))
 			      : NULL;
-			return foldbatch_reshape(p, x, dim, n);
+			return replica_reshape(p, x, dim, n);
 		}
 		x = ir_operand(op, 0);
 		const struct ir_attr attr[] = {
 			ir_make_ints(p->m, "shape", dim, n), ir_make_ints(p->m, "dims", to, have)};
-		return foldbatch_try(p, OP_broadcast, x, attr, 2, want);
+		return replica_try(p, OP_broadcast, x, attr, 2, want);
 	}
 	return NULL;
 }
@@ -98,11 +98,11 @@ repeat(struct foldbatch *p, struct ir_value *v, int at, const struct pair *pair)
  * as well: their leading dims.
  */
 struct ir_value *
-foldbatch_operand(struct foldbatch *p, struct ir_op *op, const struct form *f, int k,
+replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f, int k,
 	const struct pair *pair, int at_out)
 {
 	struct ir_value *v = ir_operand(op, k);
-	const struct folded *have = foldbatch_folded(p, v);
+	const struct folded *have = replica_folded(p, v);
 	const int first = form_access_dim(&f->in[k], pair->first),
 		  second = form_access_dim(&f->in[k], pair->second);
 	int64_t dim[IR_MAX_RANK];
@@ -110,7 +110,7 @@ foldbatch_operand(struct foldbatch *p, struct ir_op *op, const struct form *f, i
 	if (have && have->at == first && second == first + 1)
 		return have->whole;
 	if (first >= 0 && second == first + 1)
-		return foldbatch_reshape(p, v, dim, foldbatch_merged(v->type, first, dim));
+		return replica_reshape(p, v, dim, replica_merged(v->type, first, dim));
 	if (first >= 0 && second >= 0)
 		return NULL;
 	const bool by_letter = op->code == OP_contract;
@@ -123,8 +123,7 @@ foldbatch_operand(struct foldbatch *p, struct ir_op *op, const struct form *f, i
 		/* Dims of size 1 in the place of the pair become one. */
 		return at <= 0 || op->code == OP_matmul
 			       ? v
-			       : foldbatch_reshape(
-					 p, v, dim, foldbatch_merged(v->type, at - 1, dim));
+			       : replica_reshape(p, v, dim, replica_merged(v->type, at - 1, dim));
 	}
 	if (first < 0)
 		return repeat(p, v, second, pair);
@@ -133,9 +132,8 @@ foldbatch_operand(struct foldbatch *p, struct ir_op *op, const struct form *f, i
 		struct ir_type t = *v->type;
 		t.dim[at] = pair->nsecond;
 		const struct ir_attr attr[] = {ir_make_ints(p->m, "shape", t.dim, t.rank)};
-		struct ir_value *x = foldbatch_try(p, OP_broadcast, v, attr, 1, NULL);
-		return x ? foldbatch_reshape(p, x, dim, foldbatch_merged(x->type, first, dim))
-			 : NULL;
+		struct ir_value *x = replica_try(p, OP_broadcast, v, attr, 1, NULL);
+		return x ? replica_reshape(p, x, dim, replica_merged(x->type, first, dim)) : NULL;
 	}
 	return NULL;
 }

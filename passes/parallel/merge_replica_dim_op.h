@@ -1,9 +1,9 @@
-/* What foldbatch.c, foldbatch_operands.c and foldbatch_attrs.c share. */
-#ifndef PASSES_FOLDBATCH_OP_H
-#define PASSES_FOLDBATCH_OP_H
+/* What merge_replica_dim.c, merge_replica_dim_operands.c and replica_attrs.c share. */
+#ifndef PASSES_MERGE_REPLICA_DIM_OP_H
+#define PASSES_MERGE_REPLICA_DIM_OP_H
 
 #include "ir/ops/form.h"
-#include "passes/parallel/foldbatch.h"
+#include "passes/parallel/merge_replica_dim.h"
 
 /* A value that is `whole` with dim `at` taken apart in two. */
 struct folded {
@@ -11,7 +11,7 @@ struct folded {
 	int at;
 };
 
-struct foldbatch {
+struct replica_merge {
 	struct pass_run *run;
 	struct ir_module *m;
 	struct folded *folded; /* by value->mark - 1; talloc array */
@@ -28,29 +28,29 @@ struct pair {
 };
 
 /* What v is folded to; NULL: it is not. */
-const struct folded *foldbatch_folded(const struct foldbatch *p, const struct ir_value *v);
+const struct folded *replica_folded(const struct replica_merge *p, const struct ir_value *v);
 
 /* Builds an op, or nothing where its operands do not fit. */
-struct ir_value *foldbatch_try(struct foldbatch *p, enum op_code code, struct ir_value *x,
+struct ir_value *replica_try(struct replica_merge *p, enum op_code code, struct ir_value *x,
 	const struct ir_attr *attr, int nattrs, const struct ir_type *type);
 
 /* x of that shape; x itself where it has it. */
-struct ir_value *foldbatch_reshape(
-	struct foldbatch *p, struct ir_value *x, const int64_t *dim, int rank);
+struct ir_value *replica_reshape(
+	struct replica_merge *p, struct ir_value *x, const int64_t *dim, int rank);
 
 /* The sizes of t with dims `at` and the next as one; returns how many. */
-int foldbatch_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK]);
+int replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK]);
 
 /*
  * Operand k of the op with the pair as one dim; NULL where it cannot be had. `at_out`: where the
  * pair stands in the result, -1 where it is reduced.
  */
-struct ir_value *foldbatch_operand(struct foldbatch *p, struct ir_op *op, const struct form *f,
+struct ir_value *replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f,
 	int k, const struct pair *pair, int at_out);
 
 /* Attributes of the copy of an op that speak of dims; the pair is at `at` in the first operand that
  * has it. False where the op has no such form. */
-bool foldbatch_attrs(struct foldbatch *p, struct ir_op *copy, const struct ir_op *op,
+bool replica_attrs(struct replica_merge *p, struct ir_op *copy, const struct ir_op *op,
 	const struct form *f, const struct pair *pair, int at, int at_out);
 
 #endif

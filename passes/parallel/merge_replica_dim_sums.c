@@ -1,5 +1,5 @@
 /*
- * foldbatch, first part: what is summed over a batch and then over replicas is summed over both at
+ * merge-replica-dim, first part: what is summed over a batch and then over replicas is summed over both at
  * once. Rewrites of a sum by the op that makes its operand, if nothing else reads that:
  *
  *     sum(sum(x, A), B)                    sum(x, A and B)
@@ -7,13 +7,13 @@
  *     sum(transpose(x, p), D)              transpose(sum(x, p[D]))
  *     sum(reshape(x), D)                   reshape(sum(x, D'))       if only dims of size 1 differ
  *     sum(x, D), D of size 1               reshape(x)
- *     what foldbatch_linear.c has
+ *     what merge_replica_dim_linear.c has
  *
  * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
  * one away, so this ends.
  */
 #include "ir/ops/form.h"
-#include "passes/parallel/foldbatch.h"
+#include "passes/parallel/merge_replica_dim.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct sums {
 };
 
 void
-foldbatch_drop(struct ir_op *op)
+replica_drop(struct ir_op *op)
 {
 	while (op && op->block && op->nresults == 1 && !op->result[0].uses && op_is(op, PURE)) {
 		struct ir_op *from[FORM_MAX_INPUTS];
@@ -37,7 +37,7 @@ foldbatch_drop(struct ir_op *op)
 			for (int k = 1; k < i; k++)
 				seen = seen || from[k] == from[i];
 			if (!seen && from[i] && from[i]->block)
-				foldbatch_drop(from[i]);
+				replica_drop(from[i]);
 		}
 		op = n ? from[0] : NULL;
 	}
@@ -207,7 +207,7 @@ rewrite(struct sums *s, struct ir_op *op)
 	case OP_matmul: return sum_of_product(s, op, inner);
 	case OP_transpose: return sum_of_transpose(s, op, inner);
 	case OP_reshape: return sum_of_reshape(s, op, inner);
-	default: return foldbatch_sum_of_linear(s->run, &s->b, op, inner);
+	default: return replica_sum_of_linear(s->run, &s->b, op, inner);
 	}
 }
 
@@ -226,7 +226,7 @@ is_wanted(const struct sums *s, const struct ir_op *op)
 }
 
 bool
-foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b)
+replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b)
 {
 	struct sums s = {.run = run, .m = m};
 	struct ir_op *op = b->first;
@@ -240,7 +240,7 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 		if (op->code == OP_sum && is_wanted(&s, op))
 			v = rewrite(&s, op);
 		else if (op->code == OP_allreduce)
-			v = foldbatch_sum_beside(&s.b, op, &sum);
+			v = replica_sum_beside(&s.b, op, &sum);
 		diag_mute(m->ctx->diag, before);
 		if (!v || v->type != op->result[0].type) {
 			while (op->prev != prev) /* made for nothing */
@@ -255,7 +255,7 @@ foldbatch_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *
 		/* Sums that were made are looked at next: they may go on upwards. */
 		struct ir_op *made = prev ? prev->next : b->first;
 		const bool none = made == op;
-		foldbatch_drop(op);
+		replica_drop(op);
 		op = none ? next : made;
 	}
 	return true;

@@ -1,9 +1,9 @@
 /*
- * samplefuse: kernels at random. What opfuse and the searches may make of a step is drawn here
+ * random-fuse: kernels at random. What opfuse and the searches may make of a step is drawn here
  * without any judgement, so that kernels of all kinds are there to be measured and an estimator can
  * learn from them (DisCo, section 4.3):
  *
- *     dopt -pass=grad,sgd,samplefuse -seed=1 -measure -profile=FILE model.dir
+ *     dopt -pass=grad,sgd,random-fuse -seed=1 -measure -profile=FILE model.dir
  *
  * Two kernels, each of one op at first, become one if what passes/fuse/fuse.h says of all their ops
  * allows it and no path leads from them through others back into them. Which two is drawn: an op,
@@ -299,8 +299,8 @@ static const struct pass_option options[] = {
 	{0},
 };
 
-const struct pass pass_samplefuse = {
-	.name = "samplefuse",
+const struct pass pass_random_fuse = {
+	.name = "random-fuse",
 	.family = "fusion",
 	.summary = "fuse ops at random, to measure kernels for an estimator",
 	.options = options,

@@ -1,5 +1,5 @@
 /*
- * foldbatch: a dim of replicas in front of the batch becomes part of it. What a process of an SPMD
+ * merge-replica-dim: a dim of replicas in front of the batch becomes part of it. What a process of an SPMD
  * program has is f32[4/dp,32,784] after import, which is the batch f32[128/dp,784] in parts that
  * are split: the same elements, in the same order, at the same places.
  *
@@ -8,7 +8,7 @@
  *     %s = sum(%h) {dims = [0, 1]}                   %h = matmul(%y, %w) : f32[128/dp,512]
  *                                                    %s = sum(%h) {dims = [0]}
  *
- * First sums over replicas are joined with sums over the batch in front (foldbatch_sums.c). Then,
+ * First sums over replicas are joined with sums over the batch in front (merge_replica_dim_sums.c). Then,
  * op by op in order from the inputs on: if an operand is a folded value taken apart again, and the
  * op's form has the two dims beside each other wherever it has them, the op is made anew on folded
  * operands, and its result is taken apart for those who cannot do with it folded. An operand that
@@ -22,7 +22,7 @@
  * Ops whose form computes with the two indices, or reads at computed positions there, are left
  * alone.
  */
-#include "passes/parallel/foldbatch_op.h"
+#include "passes/parallel/merge_replica_dim_op.h"
 
 #include "ir/base/array.h"
 
@@ -30,7 +30,7 @@
 #include <talloc.h>
 
 const struct folded *
-foldbatch_folded(const struct foldbatch *p, const struct ir_value *v)
+replica_folded(const struct replica_merge *p, const struct ir_value *v)
 {
 	const struct folded *f = v->mark && v->mark <= p->n ? &p->folded[v->mark - 1] : NULL;
 
@@ -39,7 +39,7 @@ foldbatch_folded(const struct foldbatch *p, const struct ir_value *v)
 
 /* Builds an op, or nothing where its operands do not fit. */
 struct ir_value *
-foldbatch_try(struct foldbatch *p, enum op_code code, struct ir_value *x,
+replica_try(struct replica_merge *p, enum op_code code, struct ir_value *x,
 	const struct ir_attr *attr, int nattrs, const struct ir_type *type)
 {
 	const bool before = diag_mute(p->m->ctx->diag, true);
@@ -52,18 +52,18 @@ foldbatch_try(struct foldbatch *p, enum op_code code, struct ir_value *x,
 }
 
 struct ir_value *
-foldbatch_reshape(struct foldbatch *p, struct ir_value *x, const int64_t *dim, int rank)
+replica_reshape(struct replica_merge *p, struct ir_value *x, const int64_t *dim, int rank)
 {
 	const struct ir_attr shape = ir_make_ints(p->m, "shape", dim, rank);
 
 	if (!x || (x->type->rank == rank && !memcmp(x->type->dim, dim, (size_t)rank * sizeof *dim)))
 		return x;
-	return foldbatch_try(p, OP_reshape, x, &shape, 1, NULL);
+	return replica_try(p, OP_reshape, x, &shape, 1, NULL);
 }
 
 /* The sizes of t with dims `at` and the next as one. */
 int
-foldbatch_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
+replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 {
 	int n = 0;
 
@@ -76,7 +76,7 @@ foldbatch_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 }
 
 static void
-remember(struct foldbatch *p, struct ir_value *apart, struct ir_value *whole, int at)
+remember(struct replica_merge *p, struct ir_value *apart, struct ir_value *whole, int at)
 {
 	p->folded = ARRAY_RESIZE(p->run->scratch, p->folded, struct folded, p->n + 1);
 	p->folded[p->n++] = (struct folded){whole, at};
@@ -85,9 +85,9 @@ remember(struct foldbatch *p, struct ir_value *apart, struct ir_value *whole, in
 
 /* Puts v in the place of its op's result: v is old with dims at, at + 1 as one. */
 static bool
-take_apart(struct foldbatch *p, struct ir_value *old, struct ir_value *v, int at)
+take_apart(struct replica_merge *p, struct ir_value *old, struct ir_value *v, int at)
 {
-	struct ir_value *apart = foldbatch_reshape(p, v, old->type->dim, old->type->rank);
+	struct ir_value *apart = replica_reshape(p, v, old->type->dim, old->type->rank);
 
 	if (!apart || apart->type != old->type)
 		return false;
@@ -104,11 +104,11 @@ take_apart(struct foldbatch *p, struct ir_value *old, struct ir_value *v, int at
 
 /* The pair of an op, from its first folded operand; *at is where it stands there. */
 static bool
-find_pair(const struct foldbatch *p, const struct ir_op *op, const struct form *f,
+find_pair(const struct replica_merge *p, const struct ir_op *op, const struct form *f,
 	struct pair *pair, int *operand)
 {
 	for (int k = 0; k < f->ninputs; k++) {
-		const struct folded *have = foldbatch_folded(p, ir_operand(op, k));
+		const struct folded *have = replica_folded(p, ir_operand(op, k));
 		if (!have)
 			continue;
 		pair->first = f->in[k].index[have->at];
@@ -138,7 +138,7 @@ result_fits(const struct form *f, const struct pair *pair, int *at_out)
 
 /* Does the op compute with the position in the pair's dims? */
 static bool
-uses_position(struct foldbatch *p, const struct ir_op *op, const struct pair *pair)
+uses_position(struct replica_merge *p, const struct ir_op *op, const struct pair *pair)
 {
 	struct arena *a = arena_create(p->run->scratch);
 	struct form f;
@@ -156,7 +156,7 @@ uses_position(struct foldbatch *p, const struct ir_op *op, const struct pair *pa
 }
 
 static bool
-fold_form(struct foldbatch *p, struct ir_op *op)
+fold_form(struct replica_merge *p, struct ir_op *op)
 {
 	struct ir_value *in[FORM_MAX_INPUTS];
 	struct pair pair;
@@ -168,15 +168,15 @@ fold_form(struct foldbatch *p, struct ir_op *op)
 		uses_position(p, op, &pair))
 		return false;
 	for (int k = 0; k < f.ninputs; k++)
-		if (!(in[k] = foldbatch_operand(p, op, &f, k, &pair, at_out)))
+		if (!(in[k] = replica_operand(p, op, &f, k, &pair, at_out)))
 			return false;
 	struct ir_op *copy = ir_op_clone(p->m, op, in);
 	const struct ir_type *t = op->result[0].type;
 	int64_t dim[IR_MAX_RANK];
-	const int rank = at_out < 0 ? t->rank : foldbatch_merged(t, at_out, dim);
+	const int rank = at_out < 0 ? t->rank : replica_merged(t, at_out, dim);
 	const bool before = diag_mute(p->m->ctx->diag, true);
-	bool ok = foldbatch_attrs(p, copy, op, &f, &pair,
-			  form_access_dim(&f.in[operand], pair.first), at_out) &&
+	bool ok = replica_attrs(p, copy, op, &f, &pair, form_access_dim(&f.in[operand], pair.first),
+			  at_out) &&
 		  ir_infer(p->m, copy, NULL);
 	diag_mute(p->m->ctx->diag, before);
 	ok = ok && copy->result[0].type->rank == rank &&
@@ -196,19 +196,19 @@ fold_form(struct foldbatch *p, struct ir_op *op)
 
 /* Is the first dim split down to one element? */
 static bool
-is_replicas(const struct foldbatch *p, const struct ir_type *t)
+is_replicas(const struct replica_merge *p, const struct ir_type *t)
 {
 	return t->rank > 1 && t->dim[0] > 1 && ir_type_split_factor(p->m, t, 0) == t->dim[0];
 }
 
 /* Does the reshape make a dim of replicas and a batch of a batch that is split over the axis? */
 static bool
-takes_apart(const struct foldbatch *p, const struct ir_op *op)
+takes_apart(const struct replica_merge *p, const struct ir_op *op)
 {
 	const struct ir_type *from = ir_operand_type(op, 0), *to = op->result[0].type;
 	int64_t dim[IR_MAX_RANK];
 
-	if (to->rank < 2 || to->dim[1] == 1 || foldbatch_merged(to, 0, dim) != from->rank ||
+	if (to->rank < 2 || to->dim[1] == 1 || replica_merged(to, 0, dim) != from->rank ||
 		memcmp(dim, from->dim, from->rank * sizeof *dim))
 		return false;
 	return is_replicas(p, to);
@@ -216,15 +216,15 @@ takes_apart(const struct foldbatch *p, const struct ir_op *op)
 
 /* A reshape, or several, that leave the pair and what is in front of it. */
 static bool
-fold_reshape(struct foldbatch *p, struct ir_op *op)
+fold_reshape(struct replica_merge *p, struct ir_op *op)
 {
 	const struct ir_type *to = op->result[0].type;
 	const struct ir_value *from = ir_operand(op, 0);
 	int64_t dim[IR_MAX_RANK];
 
-	while (!foldbatch_folded(p, from) && from->op && from->op->code == OP_reshape)
+	while (!replica_folded(p, from) && from->op && from->op->code == OP_reshape)
 		from = ir_operand(from->op, 0);
-	const struct folded *have = foldbatch_folded(p, from);
+	const struct folded *have = replica_folded(p, from);
 	if (!have && takes_apart(p, op)) {
 		remember(p, &op->result[0], ir_operand(op, 0), 0);
 		return true;
@@ -235,16 +235,16 @@ fold_reshape(struct foldbatch *p, struct ir_op *op)
 		if (from->type->dim[d] != to->dim[d])
 			return false;
 	struct ir_value *v =
-		foldbatch_reshape(p, have->whole, dim, foldbatch_merged(to, have->at, dim));
+		replica_reshape(p, have->whole, dim, replica_merged(to, have->at, dim));
 	return v && take_apart(p, &op->result[0], v, have->at);
 }
 
 /* Collectives along an axis that neither name a dim nor are of the axis that splits the pair. */
 static bool
-fold_parallel(struct foldbatch *p, struct ir_op *op)
+fold_parallel(struct replica_merge *p, struct ir_op *op)
 {
 	const struct folded *have =
-		op->noperands == 1 ? foldbatch_folded(p, ir_operand(op, 0)) : NULL;
+		op->noperands == 1 ? replica_folded(p, ir_operand(op, 0)) : NULL;
 
 	if (!have || (op->code != OP_allgather && op->code != OP_allreduce))
 		return false;
@@ -262,7 +262,7 @@ fold_parallel(struct foldbatch *p, struct ir_op *op)
  * dim behind it. Dims of size 1 between are taken out.
  */
 static void
-start_at(struct foldbatch *p, struct ir_value *v)
+start_at(struct replica_merge *p, struct ir_value *v)
 {
 	const struct ir_type *t = v->type;
 	int64_t dim[IR_MAX_RANK], close[IR_MAX_RANK];
@@ -288,9 +288,9 @@ start_at(struct foldbatch *p, struct ir_value *v)
 		return;
 	p->b = (struct ir_builder){
 		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
-	struct ir_value *whole = foldbatch_reshape(p, v, dim, n);
-	struct ir_value *apart = foldbatch_reshape(p, whole, close, k),
-			*back = foldbatch_reshape(p, apart, t->dim, t->rank);
+	struct ir_value *whole = replica_reshape(p, v, dim, n);
+	struct ir_value *apart = replica_reshape(p, whole, close, k),
+			*back = replica_reshape(p, apart, t->dim, t->rank);
 	if (!back || back == v || back->type != t)
 		return;
 	for (struct ir_use *u = v->uses, *next; u; u = next) {
@@ -311,7 +311,7 @@ is_start(const struct ir_op *op)
 }
 
 static bool
-fold_op(struct foldbatch *p, struct ir_op *op)
+fold_op(struct replica_merge *p, struct ir_op *op)
 {
 	if (!op->nresults || !op_is(op, PURE) || op->body || !op->noperands ||
 		op->noperands > FORM_MAX_INPUTS)
@@ -326,7 +326,7 @@ fold_op(struct foldbatch *p, struct ir_op *op)
 
 /* Folds one dim of replicas everywhere; how many ops that changed. */
 static int64_t
-fold_once(struct foldbatch *p, struct ir_block *b)
+fold_once(struct replica_merge *p, struct ir_block *b)
 {
 	int64_t changed = 0;
 
@@ -351,11 +351,11 @@ fold_once(struct foldbatch *p, struct ir_block *b)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct foldbatch p = {.run = run, .m = m};
+	struct replica_merge p = {.run = run, .m = m};
 	struct ir_block *b = &ir_func_find(m, "main")->body;
 	int64_t changed = 1;
 
-	if (!foldbatch_join_sums(run, m, b))
+	if (!replica_join_sums(run, m, b))
 		return false;
 	for (int i = 0; i < m->naxes && changed; i++) {
 		changed = fold_once(&p, b);
@@ -364,8 +364,8 @@ run(struct pass_run *run, struct ir_module *m)
 	return true;
 }
 
-const struct pass pass_foldbatch = {
-	.name = "foldbatch",
+const struct pass pass_merge_replica_dim = {
+	.name = "merge-replica-dim",
 	.family = "parallelize",
 	.summary = "merge a leading dim of replicas into the batch dim after it",
 	.needs = "no-calls",
