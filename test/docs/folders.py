@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 TOPS = ("ir", "parser", "passes", "lower", "runtime")
-SOURCE = re.compile(r"\.(c|h|def|y|l|cu)$")
+SOURCE = re.compile(r"\.(c|h|def|y|l|cu|cmake)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 FOLDER_ROW = re.compile(r"^\| ((?:`[\w/]+/`(?:, )?)+) \| (.+) \|$", re.M)
 TIE_ROW = re.compile(r"^\| ([`\w/, ]+) -> ([`\w/, ]+?)( \(symbols\))? \| (.+) \|$", re.M)
@@ -83,17 +83,17 @@ def has_source(tree, name):
 def symbol_ties(tree, objects):
     """Of object files as CMake places them, FOLDER/ir/base/arena.c.o, whose source is still there."""
     ties, owner, used = Ties(), {}, []
-    for file in sorted(objects.rglob("*.o")):
-        name = file.relative_to(objects)
-        if not has_source(tree, name):
-            continue
-        folder = name.parent.as_posix().removeprefix("gen/")
-        for line in subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout.splitlines():
-            kind, symbol = line.split()[-2:]
-            if kind == "U":
-                used.append((folder, symbol, file))
-            elif kind.isupper():
-                owner[symbol] = folder
+    files = [file for file in sorted(objects.rglob("*.o")) if has_source(tree, file.relative_to(objects))]
+    listed = subprocess.run(["nm", "-A", *files], capture_output=True, text=True, check=True).stdout if files else ""
+    for line in listed.splitlines():  # FILE:VALUE KIND SYMBOL; what is only used has no value
+        file, _, rest = line.partition(":")
+        file = pathlib.Path(file)
+        kind, symbol = rest.split()[-2:]
+        folder = file.relative_to(objects).parent.as_posix().removeprefix("gen/")
+        if kind == "U":
+            used.append((folder, symbol, file))
+        elif kind.isupper():
+            owner[symbol] = folder
     for folder, name, file in used:
         if name in owner:
             ties.add(folder, owner[name], f"{file.name} uses {name}")
