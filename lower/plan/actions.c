@@ -259,8 +259,7 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	if (p->module->axis[axis].time) {
 		for (int r = 0; r < op->nresults; r++)
 			add_time_op(b, op, r, axis);
-	} else if (op->code == OP_partition &&
-		   ir_operand_type(op, 0)->axis[axis].kind == IR_COPIED) {
+	} else if (!storage_is_message(p->module, op)) { /* a slice of what is there */
 		const struct ir_type *slice = op->result[0].type;
 		add_copy(p, op, moment_of(b, op), value_number(p, ir_operand(op, 0)),
 			value_number(p, &op->result[0]),

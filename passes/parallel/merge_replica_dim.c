@@ -37,20 +37,6 @@ replica_folded(const struct replica_merge *p, const struct ir_value *v)
 	return f && f->whole ? f : NULL;
 }
 
-/* Builds an op, or nothing where its operands do not fit. */
-struct ir_value *
-replica_try(struct replica_merge *p, enum op_code code, struct ir_value *x,
-	const struct ir_attr *attr, int nattrs, const struct ir_type *type)
-{
-	const bool before = diag_mute(p->m->ctx->diag, true);
-	struct ir_value *v =
-		ir_build_typed(&p->b, code, NULL, x ? &x : NULL, x ? 1 : 0, attr, nattrs, type);
-
-	diag_mute(p->m->ctx->diag, before);
-	p->b.failed = false;
-	return v;
-}
-
 struct ir_value *
 replica_reshape(struct replica_merge *p, struct ir_value *x, const int64_t *dim, int rank)
 {
@@ -58,7 +44,7 @@ replica_reshape(struct replica_merge *p, struct ir_value *x, const int64_t *dim,
 
 	if (!x || (x->type->rank == rank && !memcmp(x->type->dim, dim, (size_t)rank * sizeof *dim)))
 		return x;
-	return replica_try(p, OP_reshape, x, &shape, 1, NULL);
+	return ir_build_try(&p->b, OP_reshape, x, &shape, 1, NULL);
 }
 
 /* The sizes of t with dims `at` and the next as one. */

@@ -2,6 +2,7 @@
 #ifndef PASSES_MERGE_REPLICA_DIM_OP_H
 #define PASSES_MERGE_REPLICA_DIM_OP_H
 
+#include "ir/build_try.h"
 #include "ir/ops/form.h"
 #include "passes/parallel/merge_replica_dim.h"
 
@@ -29,10 +30,6 @@ struct pair {
 
 /* What v is folded to; NULL: it is not. */
 const struct folded *replica_folded(const struct replica_merge *p, const struct ir_value *v);
-
-/* Builds an op, or nothing where its operands do not fit. */
-struct ir_value *replica_try(struct replica_merge *p, enum op_code code, struct ir_value *x,
-	const struct ir_attr *attr, int nattrs, const struct ir_type *type);
 
 /* x of that shape; x itself where it has it. */
 struct ir_value *replica_reshape(

@@ -48,7 +48,7 @@ repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *p
 	}
 	const struct ir_type *want = ir_type_intern(p->m->ctx, &type);
 	if (v->op && v->op->code == OP_constant)
-		return replica_try(p, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
+		return ir_build_try(&p->b, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
 	if (at >= 0 && t->dim[at] != 1) {
 		/* A broadcast along the batch is one along both. */
 		int64_t dims[IR_MAX_RANK];
@@ -80,7 +80,7 @@ repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *p
 			const struct ir_attr attr[] = {
 				ir_make_ints(p->m, "shape", apart, both.rank),
 				ir_make_ints(p->m, "dims", to, t->rank - at)};
-			x = x ? replica_try(p, OP_broadcast, x, attr, 2,
+			x = x ? ir_build_try(&p->b, OP_broadcast, x, attr, 2,
 					ir_type_intern(p->m->ctx, &both))
 			      : NULL;
 			return replica_reshape(p, x, dim, n);
@@ -88,7 +88,7 @@ repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *p
 		x = ir_operand(op, 0);
 		const struct ir_attr attr[] = {
 			ir_make_ints(p->m, "shape", dim, n), ir_make_ints(p->m, "dims", to, have)};
-		return replica_try(p, OP_broadcast, x, attr, 2, want);
+		return ir_build_try(&p->b, OP_broadcast, x, attr, 2, want);
 	}
 	return NULL;
 }
@@ -132,7 +132,7 @@ replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f,
 		struct ir_type t = *v->type;
 		t.dim[at] = pair->nsecond;
 		const struct ir_attr attr[] = {ir_make_ints(p->m, "shape", t.dim, t.rank)};
-		struct ir_value *x = replica_try(p, OP_broadcast, v, attr, 1, NULL);
+		struct ir_value *x = ir_build_try(&p->b, OP_broadcast, v, attr, 1, NULL);
 		return x ? replica_reshape(p, x, dim, replica_merged(x->type, first, dim)) : NULL;
 	}
 	return NULL;

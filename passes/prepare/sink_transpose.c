@@ -15,6 +15,7 @@
  *
  * Each op is made anew at most once, so the walk is O(ops).
  */
+#include "ir/build_try.h"
 #include "ir/ops/form.h"
 #include "passes/pass.h"
 
@@ -40,19 +41,6 @@ transposed(const struct ir_value *v, int64_t perm[IR_MAX_RANK])
 	for (int i = 0; i < rank; i++)
 		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
 	return ir_operand(op, 0);
-}
-
-static struct ir_value *
-try_build(struct sink *s, enum op_code code, struct ir_value *x, const struct ir_attr *attr,
-	int nattrs, const struct ir_type *type)
-{
-	const bool before = diag_mute(s->m->ctx->diag, true);
-	struct ir_value *v =
-		ir_build_typed(&s->b, code, NULL, x ? &x : NULL, x ? 1 : 0, attr, nattrs, type);
-
-	diag_mute(s->m->ctx->diag, before);
-	s->b.failed = false;
-	return v;
 }
 
 /* The type of a value of type t, matched from the right, before the transpose. */
@@ -89,7 +77,7 @@ follow(struct sink *s, struct ir_value *v)
 		larger += t->dim[d] != 1;
 	const struct ir_type *want = type_before(s, t);
 	if (v->op && v->op->code == OP_constant)
-		return try_build(s, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
+		return ir_build_try(&s->b, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
 	if (v->op && v->op->code == OP_broadcast) {
 		x = ir_operand(v->op, 0);
 		const int n = ir_attr_ints(v->op, "dims", dims, IR_MAX_RANK);
@@ -101,10 +89,10 @@ follow(struct sink *s, struct ir_value *v)
 		}
 		const struct ir_attr attr[] = {ir_make_ints(s->m, "shape", want->dim, want->rank),
 			ir_make_ints(s->m, "dims", dims, x->type->rank)};
-		return try_build(s, OP_broadcast, x, attr, 2, want);
+		return ir_build_try(&s->b, OP_broadcast, x, attr, 2, want);
 	}
 	const struct ir_attr shape = ir_make_ints(s->m, "shape", want->dim, want->rank);
-	x = larger <= 1 ? try_build(s, OP_reshape, v, &shape, 1, NULL) : NULL;
+	x = larger <= 1 ? ir_build_try(&s->b, OP_reshape, v, &shape, 1, NULL) : NULL;
 	return x && x->type == want ? x : NULL;
 }
 
@@ -215,7 +203,7 @@ sink_op(struct sink *s, struct ir_op *op)
 	const struct ir_attr attr = ir_make_ints(s->m, "perm", perm, n);
 	struct ir_value *r = &copy->result[0];
 	if (!idle)
-		r = try_build(s, OP_transpose, r, &attr, 1, NULL);
+		r = ir_build_try(&s->b, OP_transpose, r, &attr, 1, NULL);
 	if (!r || r->type != op->result[0].type)
 		return false;
 	copy->result[0].name = op->result[0].name;
@@ -240,7 +228,7 @@ join(struct sink *s, struct ir_op *op)
 		idle = idle && outer[i] == i;
 	}
 	const struct ir_attr attr = ir_make_ints(s->m, "perm", outer, rank);
-	struct ir_value *r = idle ? x : try_build(s, OP_transpose, x, &attr, 1, NULL);
+	struct ir_value *r = idle ? x : ir_build_try(&s->b, OP_transpose, x, &attr, 1, NULL);
 	if (!r || r->type != op->result[0].type)
 		return false;
 	ir_replace_uses(&op->result[0], r);
