@@ -1,8 +1,8 @@
 /*
  * Every field of a plan matters, and the checker sees it: in the plans of several programs each
- * field of each struct of lower/plan/plan.h, and of struct storage_buffer, is changed, one at a time.
- * Either the checker refuses the plan, or the table below says why the change is harmless: the
- * sources of the program are the same to the byte, or the program is another right one.
+ * field of each struct of lower/plan/plan.h, and of struct storage_buffer, is changed, one at a
+ * time. Either the checker refuses the plan, or the table below says why the change is harmless:
+ * the sources of the program are the same to the byte, or the program is another right one.
  *
  * A field without a row in the lists below does not compile: each list is also the initializer of
  * its struct.
@@ -406,93 +406,97 @@ try_everything(struct mutant *m)
 }
 
 /* Programs: what there is to get wrong is in at least one of them. */
+/* clang-format off: whole ops on a line */
 static const struct {
-	const char *name, *text;
+	const char *name, *axes;
+	const char *body; /* an op after the other, with ';' between them */
 } programs[] = {
-	{"gradients over devices and micro-batches",
-		"mesh [dp = 2]\nsteps [mb = 2]\nfunc @main() {\n"
-		"%x = input(\"x\") : f32[16/dp/mb,4]\n%w = param(\"w\") {init = \"ones\"} : "
-		"f32[4,4]\n"
-		"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n"
-		"%r = reduce(%g) {axis = mb}\n%a = allreduce(%r) {axis = dp}\n"
-		"%n = sub(%w, %a)\nupdate(%w, %n)\n%e = exp(%h)\n%s = sum(%e)\n"
-		"%t = reduce(%s) {axis = mb}\n%l = allreduce(%t) {axis = dp}\noutput(\"l\", "
-		"%l)\n}\n"},
-	{"collectives in a loop, and slots",
-		"mesh [dp = 2]\nsteps [mb = 4]\nfunc @main() {\n"
-		"%x = input(\"x\") : f32[16/mb/dp,4]\n%w = param(\"w\") {init = \"he\"} : "
-		"f32[4,4]\n"
-		"%y = matmul(%x, %w)\n%s = sum(%y) {dims = [0]}\n%a = allreduce(%s) {axis = dp}\n"
-		"%r = reduce(%a) {axis = mb}\n%q = reduce(%s) {axis = mb}\n"
-		"%b = allreduce(%q) {axis = dp}\n%m = mul(%r, %b)\n%l = sum(%m)\n"
-		"output(\"l\", %l)\n%z = add(%y, %y)\n%c = allgather(%z) {axis = dp}\n"
-		"%d = combine(%c) {axis = mb}\noutput(\"c\", %d)\n"
-		"%R = replicate(%r) {axis = mb}\n%v = mul(%s, %R)\n%V = reduce(%v) {axis = mb}\n"
-		"%W = allreduce(%V) {axis = dp}\noutput(\"W\", %W)\n}\n"},
-	{"one rank computes",
-		"mesh [dp = 2, tp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4]\n"
-		"%y = input(\"y\") : f32[8/tp,4]\n%s = sum(%x)\n%t = sum(%y)\n"
-		"%a = allreduce(%s) {axis = dp}\n%b = allreduce(%t) {axis = tp}\n"
-		"%r = reduce(%s) {axis = dp, to = 1}\n%u = reduce(%t) {axis = tp}\n"
-		"%q = mul(%r, %r)\n%v = send(%q) {axis = dp, from = 1, to = 0}\n"
-		"%w = replicate(%v) {axis = dp}\n%o = mul(%u, %r)\n"
-		"%i = replicate(%o) {axis = tp}\n%j = replicate(%i) {axis = dp}\n"
-		"output(\"a\", %a)\noutput(\"b\", %b)\noutput(\"q\", %w)\noutput(\"j\", %j)\n}\n"},
-	{"slices that some ranks hold",
-		"mesh [dp = 2, tp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4]\n"
-		"%s = sum(%x) {dims = [0]}\n%r = reduce(%s) {axis = dp, to = 1}\n"
-		"%p = partition(%r) {axis = tp, dim = 0}\n%z = sum(%p)\n"
-		"%w = allreduce(%z) {axis = tp}\noutput(\"w\", %w)\n"
-		"%m = input(\"m\") : f32[8/dp,4]@tp=1\n%k = sum(%m)\n%n = allreduce(%k) {axis = "
-		"dp}\n"
-		"%b = replicate(%n) {axis = tp}\noutput(\"b\", %b)\n}\n"},
-	{"every collective",
-		"mesh [dp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4,2]\n"
-		"%a = alltoall(%x) {axis = dp, from = 0, to = 1}\n"
-		"%b = alltoall(%a) {axis = dp, from = 1, to = 2}\n"
-		"%c = combine(%b) {axis = dp, to = 1}\n%d = send(%c) {axis = dp, from = 1, to = "
-		"0}\n"
-		"%e = partition(%d) {axis = dp, dim = 1}\n%f = allgather(%e) {axis = dp}\n"
-		"output(\"f\", %f)\n%g = sum(%x) {dims = [0]}\n"
-		"%h = reducescatter(%g) {axis = dp, dim = 0}\n%i = allgather(%h) {axis = dp}\n"
-		"output(\"i\", %i)\n%j = reduce(%g) {axis = dp, to = 1}\n"
-		"%k = replicate(%j) {axis = dp}\noutput(\"k\", %k)\n"
-		"%p = partition(%k) {axis = dp, dim = 0}\n%q = exp(%p)\n%r = allgather(%q) {axis = "
-		"dp}\n"
-		"output(\"r\", %r)\n}\n"},
-	{"messages of several tensors, packed and not",
-		"mesh [dp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4]\n"
-		"%y = input(\"y\") : f32[8/dp,10]\n%a = contract(%x, %x) {spec = \"bi,bj->ij\"}\n"
-		"%b = sum(%y) {dims = [0]}\n%n = neg(%b)\n"
-		"%A, %B, %N = allreduce(%a, %b, %n) {axis = dp}\n"
-		"%u = sum(%x) {dims = [0]}\n%v = sum(%y) {dims = [0]}\n"
-		"%U, %V = reducescatter(%u, %v) {dim = 0, axis = dp}\n"
-		"%C, %D = allgather(%U, %V) {axis = dp}\noutput(\"A\", %A)\noutput(\"B\", %B)\n"
-		"output(\"N\", %N)\noutput(\"C\", %C)\noutput(\"D\", %D)\n}\n"},
-	{"two axes in one dim",
-		"mesh [dp = 2, tp = 3]\nfunc @main() {\n%x = input(\"x\") : f32[12/dp/tp,6]\n"
-		"%w = param(\"w\") : f32[6,6/tp]\n%g = allgather(%x) {axis = tp}\n"
-		"%h = matmul(%g, %w)\n%i = alltoall(%h) {axis = tp, from = 1, to = 0}\n"
-		"%j = sum(%i) {dims = [0]}\n%k = allreduce(%j) {axis = dp}\n"
-		"%l = allreduce(%k) {axis = tp}\noutput(\"l\", %l)\n}\n"},
-	{"params that change places, and a fuse",
-		"mesh [dp = 2]\nfunc @main() {\n%a = param(\"a\") : f32[4,4]\n%b = param(\"b\") : "
-		"f32[4,4]\n"
-		"%c = param(\"c\") : f32[4,4]\n%n = fuse(%a, %c) {kind = \"k\"} {\n%s = add(%a, "
-		"%c)\n"
-		"%t = exp(%s)\n%m = max(%t) {dims = [1], keep = true}\n%q = sub(%t, "
-		"%m)\nyield(%q)\n"
-		"} : f32[4,4]\n%o = matmul(%n, %b)\nupdate(%a, %b)\nupdate(%b, %a)\nupdate(%c, "
-		"%n)\n"
-		"output(\"a\", %a)\noutput(\"o\", %o)\n}\n"},
+	{"gradients over devices and micro-batches", "mesh [dp = 2]; steps [mb = 2]",
+		"%x = input(\"x\") : f32[16/dp/mb,4]; "
+		"%w = param(\"w\") {init = \"ones\"} : f32[4,4]; %h = matmul(%x, %w); "
+		"%g = contract(%x, %h) {spec = \"bi,bj->ij\"}; %r = reduce(%g) {axis = mb}; "
+		"%a = allreduce(%r) {axis = dp}; %n = sub(%w, %a); update(%w, %n); %e = exp(%h); "
+		"%s = sum(%e); %t = reduce(%s) {axis = mb}; %l = allreduce(%t) {axis = dp}; "
+		"output(\"l\", %l)"},
+	{"collectives in a loop, and slots", "mesh [dp = 2]; steps [mb = 4]",
+		"%x = input(\"x\") : f32[16/mb/dp,4]; "
+		"%w = param(\"w\") {init = \"he\"} : f32[4,4]; %y = matmul(%x, %w); "
+		"%s = sum(%y) {dims = [0]}; %a = allreduce(%s) {axis = dp}; "
+		"%r = reduce(%a) {axis = mb}; %q = reduce(%s) {axis = mb}; "
+		"%b = allreduce(%q) {axis = dp}; %m = mul(%r, %b); %l = sum(%m); "
+		"output(\"l\", %l); %z = add(%y, %y); %c = allgather(%z) {axis = dp}; "
+		"%d = combine(%c) {axis = mb}; output(\"c\", %d); %R = replicate(%r) {axis = mb}; "
+		"%v = mul(%s, %R); %V = reduce(%v) {axis = mb}; %W = allreduce(%V) {axis = dp}; "
+		"output(\"W\", %W)"},
+	{"one rank computes", "mesh [dp = 2, tp = 2]",
+		"%x = input(\"x\") : f32[8/dp,4]; %y = input(\"y\") : f32[8/tp,4]; %s = sum(%x); "
+		"%t = sum(%y); %a = allreduce(%s) {axis = dp}; %b = allreduce(%t) {axis = tp}; "
+		"%r = reduce(%s) {axis = dp, to = 1}; %u = reduce(%t) {axis = tp}; "
+		"%q = mul(%r, %r); %v = send(%q) {axis = dp, from = 1, to = 0}; "
+		"%w = replicate(%v) {axis = dp}; %o = mul(%u, %r); "
+		"%i = replicate(%o) {axis = tp}; %j = replicate(%i) {axis = dp}; "
+		"output(\"a\", %a); output(\"b\", %b); output(\"q\", %w); output(\"j\", %j)"},
+	{"slices that some ranks hold", "mesh [dp = 2, tp = 2]",
+		"%x = input(\"x\") : f32[8/dp,4]; %s = sum(%x) {dims = [0]}; "
+		"%r = reduce(%s) {axis = dp, to = 1}; %p = partition(%r) {axis = tp, dim = 0}; "
+		"%z = sum(%p); %w = allreduce(%z) {axis = tp}; output(\"w\", %w); "
+		"%m = input(\"m\") : f32[8/dp,4]@tp=1; %k = sum(%m); "
+		"%n = allreduce(%k) {axis = dp}; %b = replicate(%n) {axis = tp}; "
+		"output(\"b\", %b)"},
+	{"every collective", "mesh [dp = 2]",
+		"%x = input(\"x\") : f32[8/dp,4,2]; "
+		"%a = alltoall(%x) {axis = dp, from = 0, to = 1}; "
+		"%b = alltoall(%a) {axis = dp, from = 1, to = 2}; "
+		"%c = combine(%b) {axis = dp, to = 1}; "
+		"%d = send(%c) {axis = dp, from = 1, to = 0}; "
+		"%e = partition(%d) {axis = dp, dim = 1}; %f = allgather(%e) {axis = dp}; "
+		"output(\"f\", %f); %g = sum(%x) {dims = [0]}; "
+		"%h = reducescatter(%g) {axis = dp, dim = 0}; %i = allgather(%h) {axis = dp}; "
+		"output(\"i\", %i); %j = reduce(%g) {axis = dp, to = 1}; "
+		"%k = replicate(%j) {axis = dp}; output(\"k\", %k); "
+		"%p = partition(%k) {axis = dp, dim = 0}; %q = exp(%p); "
+		"%r = allgather(%q) {axis = dp}; output(\"r\", %r)"},
+	{"messages of several tensors, packed and not", "mesh [dp = 2]",
+		"%x = input(\"x\") : f32[8/dp,4]; %y = input(\"y\") : f32[8/dp,10]; "
+		"%a = contract(%x, %x) {spec = \"bi,bj->ij\"}; %b = sum(%y) {dims = [0]}; "
+		"%n = neg(%b); %A, %B, %N = allreduce(%a, %b, %n) {axis = dp}; "
+		"%u = sum(%x) {dims = [0]}; %v = sum(%y) {dims = [0]}; "
+		"%U, %V = reducescatter(%u, %v) {dim = 0, axis = dp}; "
+		"%C, %D = allgather(%U, %V) {axis = dp}; output(\"A\", %A); output(\"B\", %B); "
+		"output(\"N\", %N); output(\"C\", %C); output(\"D\", %D)"},
+	{"two axes in one dim", "mesh [dp = 2, tp = 3]",
+		"%x = input(\"x\") : f32[12/dp/tp,6]; %w = param(\"w\") : f32[6,6/tp]; "
+		"%g = allgather(%x) {axis = tp}; %h = matmul(%g, %w); "
+		"%i = alltoall(%h) {axis = tp, from = 1, to = 0}; %j = sum(%i) {dims = [0]}; "
+		"%k = allreduce(%j) {axis = dp}; %l = allreduce(%k) {axis = tp}; "
+		"output(\"l\", %l)"},
+	{"params that change places, and a fuse", "mesh [dp = 2]",
+		"%a = param(\"a\") : f32[4,4]; %b = param(\"b\") : f32[4,4]; "
+		"%c = param(\"c\") : f32[4,4]; "
+		"%n = fuse(%a, %c) {kind = \"k\"} { %s = add(%a, %c); %t = exp(%s); "
+		"%m = max(%t) {dims = [1], keep = true}; %q = sub(%t, %m); yield(%q); "
+		"} : f32[4,4]; %o = matmul(%n, %b); update(%a, %b); update(%b, %a); "
+		"update(%c, %n); output(\"a\", %a); output(\"o\", %o)"},
 };
+/* clang-format on */
+
+static char *
+program_text(const void *owner, int i)
+{
+	char *text = talloc_asprintf(owner, "module @t\n%s\nfunc @main() {\n%s\n}\n",
+		programs[i].axes, programs[i].body);
+
+	for (char *at = text; (at = strchr(at, ';'));)
+		*at = '\n';
+	return text;
+}
 
 static void
 try_program(int i, const struct storage_target *target, bool *seen, int *tried, int *let_pass)
 {
 	void *owner = talloc_new(NULL);
 	const struct parse_options o = {.inline_calls = true};
-	char *text = talloc_asprintf(owner, "module @t\n%s", programs[i].text),
+	char *text = program_text(owner, i),
 	     *folder = talloc_strdup(owner, "lower-test-XXXXXX");
 	struct ir_context *ctx = ir_context_create(owner);
 	struct ir_module *m = parse_module(owner, ctx, "t.dir", text, strlen(text), &o);
