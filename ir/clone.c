@@ -4,26 +4,21 @@
  */
 #include "ir/ir.h"
 
-#include "ir/base/array.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
 
 struct clone_map {
 	struct ir_module *m; /* that the copies belong to */
-	struct ir_value **value;
-	uint32_t n, room;
+	struct VEC(struct ir_value *) value;
 };
 
 static void
-map_add(struct clone_map *map, struct ir_value *from, struct ir_value *to)
+clone_value(struct clone_map *map, struct ir_value *from, struct ir_value *to)
 {
-	if (map->n == map->room) {
-		map->room = map->room ? map->room * 2 : 64;
-		map->value = ARRAY_RESIZE(NULL, map->value, struct ir_value *, map->room);
-	}
-	from->mark = map->n;
-	map->value[map->n++] = to;
+	from->mark = (uint32_t)map->value.n;
+	VEC_PUSH(NULL, &map->value, to);
 }
 
 static const struct ir_attr *
@@ -70,21 +65,18 @@ static void
 clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block *to)
 {
 	for (uint32_t i = 0; i < from->nargs; i++)
-		map_add(map, &from->arg[i], &to->arg[i]);
+		clone_value(map, &from->arg[i], &to->arg[i]);
 	IR_FOR_OPS (op, from) {
-		struct ir_value **operands =
-			talloc_array(NULL, struct ir_value *, op->noperands + 1u);
-		if (!operands)
-			out_of_memory();
+		struct ir_value **operands = NEW_ARRAY(NULL, struct ir_value *, op->noperands + 1u);
 		for (int i = 0; i < op->noperands; i++)
-			operands[i] = map->value[ir_operand(op, i)->mark];
+			operands[i] = map->value.at[ir_operand(op, i)->mark];
 		struct ir_op *copy = clone_shell(map, op, operands);
 		talloc_free(operands);
 		ir_block_append(to, copy);
 		if (copy->body)
 			copy->body->func = to->func;
 		for (int i = 0; i < op->nresults; i++)
-			map_add(map, &op->result[i], &copy->result[i]);
+			clone_value(map, &op->result[i], &copy->result[i]);
 	}
 }
 
@@ -94,7 +86,7 @@ ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const 
 	struct clone_map map = {.m = m};
 	struct ir_op *copy = clone_shell(&map, op, operands);
 
-	array_free(map.value);
+	VEC_FREE(&map.value);
 	return copy;
 }
 
@@ -113,7 +105,7 @@ clone_func(struct ir_module *to, const struct ir_func *from)
 		f->body.arg[i].block = &f->body;
 	}
 	clone_block(&map, &from->body, &f->body);
-	array_free(map.value);
+	VEC_FREE(&map.value);
 }
 
 /*
@@ -128,9 +120,7 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 	memcpy(m->axis, from->axis, sizeof m->axis);
 	m->naxes = from->naxes;
 	if (from->nlets) {
-		m->let = talloc_memdup(m, from->let, sizeof *m->let * (size_t)from->nlets);
-		if (!m->let)
-			out_of_memory();
+		m->let = alloc_copy(m, from->let, (size_t)from->nlets, sizeof *m->let, "lets");
 	}
 	m->nlets = from->nlets;
 	m->nmesh_attrs = from->nmesh_attrs;

@@ -2,6 +2,7 @@
 #include "ir/digest.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +15,10 @@ ir_digest(const struct ir_module *m, char text[IR_DIGEST_DIGITS + 1])
 {
 	char *printed = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&printed, &size);
+	FILE *f = text_stream(&printed, &size);
 
-	if (!f)
-		out_of_memory();
 	ir_print(f, m);
-	if (fclose(f))
-		out_of_memory();
+	text_stream_close(f);
 	uint64_t hash = fnv_basis;
 	for (size_t i = 0; i < size; i++)
 		hash = (hash ^ (unsigned char)printed[i]) * fnv_prime;

@@ -1,11 +1,10 @@
 /* A table of types by what they follow from; an entry gives way to the next with its hash. */
 #include "ir/infer_memo.h"
 
-#include "ir/base/intern.h"
+#include "ir/base/mix.h"
 #include "ir/ops/row.h"
 
 #include <string.h>
-#include <talloc.h>
 
 static void
 key_add(struct infer_key *key, uint64_t word)
@@ -63,7 +62,7 @@ infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_ty
 static unsigned
 key_slot(const struct infer_key *key)
 {
-	return intern_hash(INTERN_SEED, key->word, key->n * sizeof *key->word) % INFER_MEMO;
+	return mix_bytes(0, key->word, key->n * sizeof *key->word) % INFER_MEMO;
 }
 
 const struct ir_type *

@@ -4,6 +4,7 @@
  */
 #include "ir/instance.h"
 
+#include "ir/base/alloc.h"
 #include "ir/ops/row.h"
 
 #include <string.h>
@@ -63,9 +64,7 @@ prefixed(const struct instance *inst, const char *name)
 {
 	if (!name || !*inst->prefix)
 		return name;
-	char *text = talloc_asprintf(NULL, "%s%s", inst->prefix, name);
-	if (!text)
-		out_of_memory();
+	char *text = TEXT(NULL, "%s%s", inst->prefix, name);
 	name = ir_name(inst->m->ctx, text);
 	talloc_free(text);
 	return name;

@@ -1,24 +1,20 @@
 /* Modules, functions, ops, use lists. */
 #include "ir/ir.h"
 
+#include "ir/base/alloc.h"
 #include "ir/infer_memo.h"
 #include "ir/ops/row.h"
 
 #include <string.h>
-#include <talloc.h>
 
 struct ir_module *
 ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
 {
-	struct ir_module *m = talloc_zero(owner, struct ir_module);
+	struct ir_module *m = NEW(owner, struct ir_module);
 
-	if (!m)
-		out_of_memory();
 	m->ctx = ctx;
 	m->arena = arena_create(m);
-	m->memo = talloc_zero(m, struct infer_memo);
-	if (!m->memo)
-		out_of_memory();
+	m->memo = NEW(m, struct infer_memo);
 	m->name = ir_name(ctx, name);
 	m->last_func = &m->func;
 	return m;

@@ -5,15 +5,17 @@
  */
 #include "ir/names.h"
 
-#include "ir/base/array.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
 
-struct name_slot {
-	const void *key; /* an interned name or a value; NULL: free */
+struct name_entry {
+	const void *key; /* an interned name or a value */
 	union {
 		const struct ir_value *owner; /* of a name */
 		const char *called;           /* a value: its name, NULL: its number */
@@ -22,39 +24,35 @@ struct name_slot {
 };
 
 struct names {
-	struct name_slot *slot; /* a power of two of them, at most three quarters used */
-	size_t mask, used;
+	struct map map;
+	struct VEC(struct name_entry) entry;
 	uint32_t next; /* number */
 	bool clash;    /* a name is carried by several values */
 	struct ir_context *ctx;
 };
 
-static struct name_slot *
-names_slot(const struct names *n, const void *key)
+static bool
+same_key(const void *list, uint32_t i, const void *key)
 {
-	size_t at = (((uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & n->mask;
+	const struct names *n = list;
 
-	while (n->slot[at].key && n->slot[at].key != key)
-		at = (at + 1) & n->mask;
-	return &n->slot[at];
+	return n->entry.at[i].key == key;
 }
 
-/* A slot for one more key. */
-static void
-names_insert(struct names *n, struct name_slot entry)
+static struct name_entry *
+names_entry(const struct names *n, const void *key)
 {
-	if (4 * (n->used + 1) > 3 * (n->mask + 1)) {
-		struct name_slot *old = n->slot;
-		size_t size = n->mask + 1;
-		n->slot = ARRAY_ZERO(n, struct name_slot, 2 * size);
-		n->mask = 2 * size - 1;
-		for (size_t i = 0; i < size; i++)
-			if (old[i].key)
-				*names_slot(n, old[i].key) = old[i];
-		array_free(old);
-	}
-	*names_slot(n, entry.key) = entry;
-	n->used++;
+	const uint32_t i = map_find(&n->map, mix_pointer(key), same_key, n, key);
+
+	return i == MAP_NONE ? NULL : &n->entry.at[i];
+}
+
+/* An entry for one more key. */
+static void
+names_insert(struct names *n, struct name_entry entry)
+{
+	map_add(n, &n->map, mix_pointer(entry.key), same_key, n, entry.key);
+	VEC_PUSH(n, &n->entry, entry);
 }
 
 /* The value that it is called after: of an argument of a fuse's body, the operand. */
@@ -70,13 +68,13 @@ names_origin(const struct ir_value *v)
 static bool
 names_claim(struct names *n, const char *name, const struct ir_value *v)
 {
-	struct name_slot *slot = names_slot(n, name);
+	const struct name_entry *taken = names_entry(n, name);
 
-	if (slot->key) {
-		n->clash |= slot->owner != v;
-		return slot->owner == v;
+	if (taken) {
+		n->clash |= taken->owner != v;
+		return taken->owner == v;
 	}
-	names_insert(n, (struct name_slot){.key = name, .owner = v});
+	names_insert(n, (struct name_entry){.key = name, .owner = v});
 	return true;
 }
 
@@ -85,13 +83,11 @@ static const char *
 names_suffix(struct names *n, const struct ir_value *v)
 {
 	size_t room = strlen(v->name) + 12;
-	char *text = talloc_size(NULL, room);
+	char *text = NEW_ARRAY(NULL, char, room);
 	const char *name;
 
-	if (!text)
-		out_of_memory();
 	do {
-		snprintf(text, room, "%s_%" PRIu32, v->name, ++names_slot(n, v->name)->number);
+		snprintf(text, room, "%s_%" PRIu32, v->name, ++names_entry(n, v->name)->number);
 		name = ir_name(n->ctx, text);
 	} while (!names_claim(n, name, v));
 	talloc_free(text);
@@ -102,7 +98,7 @@ names_suffix(struct names *n, const struct ir_value *v)
 static bool
 names_owns(const struct names *n, const struct ir_value *v)
 {
-	return v->name && (!n->clash || names_slot(n, v->name)->owner == v);
+	return v->name && (!n->clash || names_entry(n, v->name)->owner == v);
 }
 
 /* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
@@ -117,7 +113,7 @@ names_add(struct names *n, const struct ir_value *v, bool rest)
 	if (names_owns(n, v))
 		return;
 	const char *called = v->name ? names_suffix(n, v) : NULL;
-	names_insert(n, (struct name_slot){.key = v, .called = called, .number = n->next});
+	names_insert(n, (struct name_entry){.key = v, .called = called, .number = n->next});
 	n->next += !called;
 }
 
@@ -147,15 +143,9 @@ count_values(const struct ir_block *b)
 struct names *
 names_create(const void *owner, const struct ir_func *f)
 {
-	struct names *n = talloc_zero(owner, struct names);
-	size_t slots = 16, values = count_values(&f->body);
+	struct names *n = NEW(owner, struct names);
 
-	while (3 * slots < 4 * values)
-		slots *= 2;
-	if (!n)
-		out_of_memory();
-	n->slot = ARRAY_ZERO(n, struct name_slot, slots);
-	n->mask = slots - 1;
+	VEC_ROOM(n, &n->entry, (int64_t)count_values(&f->body));
 	n->ctx = f->module->ctx;
 	names_add_block(n, &f->body, false);
 	names_add_block(n, &f->body, true);
@@ -168,7 +158,7 @@ names_find(const struct names *n, const struct ir_value *v, uint32_t *number)
 	v = names_origin(v);
 	if (names_owns(n, v))
 		return v->name;
-	const struct name_slot *slot = names_slot(n, v);
-	*number = slot->number;
-	return slot->called;
+	const struct name_entry *entry = names_entry(n, v);
+	*number = entry->number;
+	return entry->called;
 }

@@ -5,6 +5,7 @@
  */
 #include "ir/ir.h"
 
+#include "ir/base/alloc.h"
 #include "ir/names.h"
 #include "ir/base/out.h"
 #include "ir/ops/row.h"
@@ -303,10 +304,8 @@ func_needed(const struct ir_module *m, const struct ir_func *f)
 static void
 print_lets(struct printer *p)
 {
-	struct needed needed = {p->m, talloc_zero_array(p->scratch, bool, (size_t)p->m->nlets + 1)};
+	struct needed needed = {p->m, ZERO_ARRAY(p->scratch, bool, (size_t)p->m->nlets + 1)};
 
-	if (!needed.let)
-		out_of_memory();
 	for (const struct ir_func *f = p->m->func; f; f = f->next)
 		if (ir_func_is_template(f) && func_needed(p->m, f))
 			ir_template_names(f, need_let, &needed);
@@ -351,10 +350,8 @@ print_axes(struct printer *p)
 static struct printer *
 printer_create(FILE *out, const struct ir_module *m)
 {
-	struct printer *p = talloc(NULL, struct printer);
+	struct printer *p = NEW(NULL, struct printer);
 
-	if (!p)
-		out_of_memory();
 	p->out.file = out;
 	p->out.used = 0;
 	p->m = m;

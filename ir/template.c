@@ -5,6 +5,7 @@
  */
 #include "ir/template.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/instance.h"
 #include "ir/ops/row.h"
@@ -43,9 +44,7 @@ static struct ir_templates *
 templates_of(struct ir_module *m)
 {
 	if (!m->templates)
-		m->templates = talloc_zero(m, struct ir_templates);
-	if (!m->templates)
-		out_of_memory();
+		m->templates = NEW(m, struct ir_templates);
 	return m->templates;
 }
 
@@ -54,10 +53,7 @@ ir_template_poison(struct ir_module *m, const struct ir_func *f)
 {
 	struct ir_templates *t = templates_of(m);
 
-	t->poisoned =
-		talloc_realloc(t, t->poisoned, const struct ir_func *, (size_t)t->npoisoned + 1);
-	if (!t->poisoned)
-		out_of_memory();
+	t->poisoned = RESIZE(t, t->poisoned, const struct ir_func *, (size_t)t->npoisoned + 1);
 	t->poisoned[t->npoisoned++] = f;
 }
 
@@ -203,16 +199,11 @@ static struct memo *
 memo_create(struct ir_module *m, const struct ir_func *f, const struct ir_op *call)
 {
 	struct ir_templates *t = templates_of(m);
-	struct memo *memo = talloc_zero(t, struct memo),
-		    **bucket = &t->bucket[memo_bucket(f, call)];
+	struct memo *memo = NEW(t, struct memo), **bucket = &t->bucket[memo_bucket(f, call)];
 
-	if (!memo)
-		out_of_memory();
-	memo->arg = talloc_array(memo, const struct ir_type *, (size_t)call->noperands + 1);
-	memo->result = talloc_array(memo, const struct ir_type *, (size_t)call->nresults + 1);
-	struct ir_attr *size = talloc_array(memo, struct ir_attr, (size_t)call->nattrs + 1);
-	if (!memo->arg || !memo->result || !size)
-		out_of_memory();
+	memo->arg = NEW_ARRAY(memo, const struct ir_type *, (size_t)call->noperands + 1);
+	memo->result = NEW_ARRAY(memo, const struct ir_type *, (size_t)call->nresults + 1);
+	struct ir_attr *size = NEW_ARRAY(memo, struct ir_attr, (size_t)call->nattrs + 1);
 	memo->func = f;
 	memo->nargs = call->noperands;
 	for (int i = 0; i < call->noperands; i++)
@@ -321,13 +312,11 @@ call_prefix(const void *owner, const struct ir_op *call, int64_t k)
 	char *s;
 
 	if (!*as)
-		s = talloc_strdup(owner, "");
+		s = text_copy(owner, "");
 	else if (ir_attr_find(call, "repeat"))
-		s = talloc_asprintf(owner, "%s%" PRId64 ".", as, k);
+		s = TEXT(owner, "%s%" PRId64 ".", as, k);
 	else
-		s = talloc_asprintf(owner, "%s.", as);
-	if (!s)
-		out_of_memory();
+		s = TEXT(owner, "%s.", as);
 	return s;
 }
 
@@ -364,9 +353,7 @@ ir_inline_call(struct ir_module *m, struct ir_op *call)
 	if (!f)
 		return false;
 	struct ir_value **v =
-		talloc_array(NULL, struct ir_value *, (size_t)call->noperands + call->nresults + 1);
-	if (!v)
-		out_of_memory();
+		NEW_ARRAY(NULL, struct ir_value *, (size_t)call->noperands + call->nresults + 1);
 	for (int i = 0; i < call->noperands; i++)
 		v[i] = ir_operand(call, i);
 	for (int64_t k = 0; ok && k < repeat; k++) {

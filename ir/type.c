@@ -1,11 +1,12 @@
 /* Types: interning, layout arithmetic, text. */
 #include "ir/type.h"
 
+#include "ir/base/mix.h"
 #include "ir/base/intern.h"
+#include "ir/ir.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 static const struct {
 	const char *name;
@@ -57,29 +58,28 @@ ir_type_equal(const struct ir_type *a, const struct ir_type *b)
 }
 
 static bool
-type_equal(const void *item, const void *key, size_t n)
+same_type(const void *list, uint32_t i, const void *key)
 {
-	(void)n;
-	return ir_type_equal(item, key);
+	const struct intern_table *types = list;
+
+	return ir_type_equal(types->item.at[i], key);
 }
 
 const struct ir_type *
 ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
 {
-	uint64_t hash = intern_hash(INTERN_SEED, &t->dtype, 1);
-	struct intern_table *table = &ctx->intern->types;
+	struct intern_table *types = &ctx->intern->types;
+	uint64_t hash = mix_word(t->dtype, t->rank);
 
-	hash = intern_hash(hash, &t->rank, 1);
-	hash = intern_hash(hash, t->dim, sizeof t->dim[0] * t->rank);
-	hash = intern_hash(hash, t->axis, sizeof t->axis);
-	struct intern_slot *slot = intern_find(ctx, table, hash, type_equal, t, 0);
-	if (!slot->item) {
+	hash = mix_bytes(hash, t->dim, sizeof t->dim[0] * t->rank);
+	hash = mix_bytes(hash, t->axis, sizeof t->axis);
+	const uint32_t i = map_add(ctx, &types->map, hash, same_type, types, t);
+	if (i == types->item.n) {
 		struct ir_type *copy = ARENA_NEW(ctx->arena, struct ir_type);
 		*copy = *t;
-		*slot = (struct intern_slot){hash, copy};
-		table->used++;
+		VEC_PUSH(ctx, &types->item, copy);
 	}
-	return slot->item;
+	return types->item.at[i];
 }
 
 const struct ir_type *
@@ -268,24 +268,22 @@ ir_type_check(
 char *
 ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type *t)
 {
-	char *s = talloc_asprintf(owner, "%s[", ir_dtype_name((enum ir_dtype)t->dtype));
+	char *s = TEXT(owner, "%s[", ir_dtype_name((enum ir_dtype)t->dtype));
 	int list[IR_MAX_AXES];
 
 	for (int d = 0; d < t->rank; d++) {
-		s = talloc_asprintf_append(s, "%s%" PRId64, d ? "," : "", t->dim[d]);
+		s = text_append(s, "%s%" PRId64, d ? "," : "", t->dim[d]);
 		int n = ir_type_split_axes(t, d, list);
 		for (int i = 0; i < n; i++)
-			s = talloc_asprintf_append(s, "/%s", m->axis[list[i]].name);
+			s = text_append(s, "/%s", m->axis[list[i]].name);
 	}
-	s = talloc_asprintf_append(s, "]");
+	s = text_append(s, "]");
 	for (int i = 0; i < m->naxes; i++)
 		if (t->axis[i].kind == IR_PARTIAL)
-			s = talloc_asprintf_append(s, "+%s", m->axis[i].name);
+			s = text_append(s, "+%s", m->axis[i].name);
 	for (int i = 0; i < m->naxes; i++)
 		if (t->axis[i].kind == IR_SINGLE)
-			s = talloc_asprintf_append(s, "@%s=%d", m->axis[i].name, t->axis[i].order);
-	if (!s)
-		out_of_memory();
+			s = text_append(s, "@%s=%d", m->axis[i].name, t->axis[i].order);
 	return s;
 }
 
@@ -293,10 +291,10 @@ char *
 ir_state_text(const void *owner, struct ir_state s)
 {
 	switch ((enum ir_state_kind)s.kind) {
-	case IR_COPIED: return talloc_strdup(owner, "copied");
-	case IR_SPLIT: return talloc_asprintf(owner, "split on dim %d", s.dim);
-	case IR_PARTIAL: return talloc_strdup(owner, "partial");
-	case IR_SINGLE: return talloc_asprintf(owner, "single at %d", s.order);
+	case IR_COPIED: return text_copy(owner, "copied");
+	case IR_SPLIT: return TEXT(owner, "split on dim %d", s.dim);
+	case IR_PARTIAL: return text_copy(owner, "partial");
+	case IR_SINGLE: return TEXT(owner, "single at %d", s.order);
 	}
 	return NULL;
 }

@@ -9,7 +9,9 @@
  */
 #include "ir/ir.h"
 
-#include "ir/base/array.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
 #include "ir/infer_memo.h"
 #include "ir/ops/row.h"
 
@@ -22,8 +24,7 @@ struct verifier {
 	uint32_t scope; /* of the block at work; every block has its own, from 1 */
 	bool ok;
 	bool in_main;
-	struct ir_op **named; /* ops of @main with a name in quotes */
-	size_t nnamed, room;
+	struct VEC(struct ir_op *) named; /* ops of @main with a name in quotes */
 };
 
 static const uint32_t RELEASED = UINT32_MAX;
@@ -57,7 +58,7 @@ verify_types(struct verifier *v, struct ir_op *op)
 	const struct ir_type *type[16], **written = type;
 
 	if (op->nresults > 16)
-		written = talloc_array(NULL, const struct ir_type *, op->nresults);
+		written = NEW_ARRAY(NULL, const struct ir_type *, op->nresults);
 	for (int i = 0; i < op->nresults; i++)
 		written[i] = op->result[i].type;
 	bool untyped = false;
@@ -71,16 +72,6 @@ verify_types(struct verifier *v, struct ir_op *op)
 		v->ok = false;
 	if (written != type)
 		talloc_free(written);
-}
-
-static void
-collect_named(struct verifier *v, struct ir_op *op)
-{
-	if (v->nnamed == v->room) {
-		v->room = v->room ? 2 * v->room : 64;
-		v->named = ARRAY_RESIZE(NULL, v->named, struct ir_op *, v->room);
-	}
-	v->named[v->nnamed++] = op;
 }
 
 static void verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
@@ -142,7 +133,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
 		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))
-			collect_named(v, op);
+			VEC_PUSH(NULL, &v->named, op);
 		prev = op;
 	}
 	if (b->last != prev)
@@ -161,27 +152,33 @@ compare_symbols(const void *a, const void *b)
 	return order ? order : (x->loc.begin > y->loc.begin) - (x->loc.begin < y->loc.begin);
 }
 
+/* Names are aligned, so the last bit is free. */
+static uintptr_t
+name_key(const struct ir_op *op)
+{
+	return (uintptr_t)op->symbol | op_is(op, EFFECT);
+}
+
+static bool
+same_name(const void *list, uint32_t i, const void *op)
+{
+	const struct verifier *v = list;
+
+	return name_key(v->named.at[i]) == name_key(op);
+}
+
 /* Are two of one kind named alike? A table of all says so without sorting them. */
 static bool
 names_repeat(const struct verifier *v)
 {
-	size_t size = 16;
-	bool repeat = false;
+	struct map seen = {0};
+	int64_t n = 0;
 
-	while (size < 2 * v->nnamed)
-		size *= 2;
-	uintptr_t *seen = ARRAY_ZERO(NULL, uintptr_t, size);
-	for (size_t i = 0; i < v->nnamed && !repeat; i++) {
-		/* Names are aligned, so the last bit is free. */
-		uintptr_t key = (uintptr_t)v->named[i]->symbol | op_is(v->named[i], EFFECT);
-		size_t at = ((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (size - 1);
-		while (seen[at] && seen[at] != key)
-			at = (at + 1) & (size - 1);
-		repeat = seen[at] == key;
-		seen[at] = key;
-	}
-	array_free(seen);
-	return repeat;
+	while (n < v->named.n && map_add(NULL, &seen, mix64(name_key(v->named.at[n])), same_name, v,
+					 v->named.at[n]) == n)
+		n++;
+	map_free(&seen);
+	return n < v->named.n;
 }
 
 /* No two params, states or inputs, and no two outputs, of one name. */
@@ -190,10 +187,9 @@ verify_names(struct verifier *v)
 {
 	if (!names_repeat(v))
 		return;
-	if (v->nnamed)
-		qsort(v->named, v->nnamed, sizeof *v->named, compare_symbols);
-	for (size_t i = 1; i < v->nnamed; i++) {
-		const struct ir_op *op = v->named[i], *before = v->named[i - 1];
+	qsort(v->named.at, (size_t)v->named.n, sizeof *v->named.at, compare_symbols);
+	for (int64_t i = 1; i < v->named.n; i++) {
+		const struct ir_op *op = v->named.at[i], *before = v->named.at[i - 1];
 		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
 			continue;
 		FAULT(v, op, "%s: the name \"%s\" is already used", op_name(op->code), op->symbol);
@@ -206,8 +202,8 @@ verify_names(struct verifier *v)
 static void
 verify_updates(struct verifier *v)
 {
-	for (size_t i = 0; i < v->nnamed; i++) {
-		const struct ir_op *op = v->named[i];
+	for (int64_t i = 0; i < v->named.n; i++) {
+		const struct ir_op *op = v->named.at[i];
 		if (!op_is(op, PERSISTENT))
 			continue;
 		const struct ir_op *first = NULL;
@@ -239,7 +235,7 @@ verify_module(struct ir_module *m, bool types)
 		verify_names(&v);
 		verify_updates(&v);
 	}
-	array_free(v.named);
+	VEC_FREE(&v.named);
 	return v.ok;
 }
 

@@ -1,14 +1,10 @@
 /* Arenas: a list of chunks, each twice as large as the last, up to a limit. */
 #include "ir/base/arena.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <talloc.h>
 
 enum {
 	ARENA_FIRST_CHUNK = 4 << 10, /* small: many arenas hold a handful of objects */
@@ -23,24 +19,11 @@ struct arena {
 	size_t chunk, used;
 };
 
-_Noreturn void
-out_of_memory(void)
-{
-	struct rusage usage = {0};
-
-	getrusage(RUSAGE_SELF, &usage);
-	fprintf(stderr, "dopt: out of memory with %.1f GB in use\n",
-		(double)usage.ru_maxrss * 1024 / 1e9);
-	exit(1);
-}
-
 struct arena *
 arena_create(const void *owner)
 {
-	struct arena *a = talloc_zero(owner, struct arena);
+	struct arena *a = NEW(owner, struct arena);
 
-	if (!a)
-		out_of_memory();
 	a->chunk = ARENA_FIRST_CHUNK;
 	return a;
 }

@@ -1,7 +1,7 @@
 /* Messages with file:line:column, the source line and a caret. */
 #include "ir/base/diag.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 
 #include <stdarg.h>
@@ -30,10 +30,8 @@ struct diag {
 struct diag *
 diag_create(const void *owner)
 {
-	struct diag *d = talloc_zero(owner, struct diag);
+	struct diag *d = NEW(owner, struct diag);
 
-	if (!d)
-		out_of_memory();
 	d->next_base = 1; /* 0 is nowhere */
 	return d;
 }
@@ -57,15 +55,11 @@ diag_mute(struct diag *d, bool muted)
 uint32_t
 diag_add_source(struct diag *d, const char *name, const char *text, size_t length)
 {
-	d->source = talloc_realloc(d, d->source, struct diag_source, (size_t)d->nsources + 1);
-	if (!d->source)
-		out_of_memory();
+	d->source = RESIZE(d, d->source, struct diag_source, (size_t)d->nsources + 1);
 	struct diag_source *s = &d->source[d->nsources++];
-	s->name = talloc_strdup(d, name);
+	s->name = text_copy(d, name);
 	/* It may hold zero bytes. */
 	char *copy = array_create(d, length + 1, 1, "the text of the input");
-	if (!s->name)
-		out_of_memory();
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	s->text = copy;
@@ -179,10 +173,8 @@ diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char
 	if (d->muted)
 		return;
 	va_start(args, format);
-	char *text = talloc_vasprintf(d, format, args);
+	char *text = text_vprint(d, format, args);
 	va_end(args);
-	if (!text)
-		out_of_memory();
 
 	struct diag_message m = {.level = level, .loc = loc, .text = text};
 	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);

@@ -1,8 +1,9 @@
 /* Numbers that look random, the same everywhere: splitmix64 (Steele, Lea, Flood 2014). For hashes
  * and for searches and samples that a seed makes; programs draw theirs from runtime/kernel/rng.h. */
-#ifndef IR_MIX_H
-#define IR_MIX_H
+#ifndef IR_BASE_MIX_H
+#define IR_BASE_MIX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Every bit of x reaches every bit of the result. */
@@ -13,6 +14,22 @@ mix64(uint64_t x)
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	return x ^ x >> 31;
+}
+
+/* A hash of one word more, or of n bytes more. The first is of 0. */
+static inline uint64_t
+mix_word(uint64_t hash, uint64_t word)
+{
+	return mix64(hash ^ word);
+}
+
+uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t n);
+
+/* The hash of an address. */
+static inline uint64_t
+mix_pointer(const void *p)
+{
+	return mix64((uintptr_t)p);
 }
 
 /* The next number of a sequence, which any state begins. */

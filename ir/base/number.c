@@ -1,6 +1,7 @@
 /* See number.h. */
 #include "ir/base/number.h"
 
+#include "ir/base/alloc.h"
 #include "ir/ir.h"
 
 #include <inttypes.h>
@@ -83,21 +84,19 @@ noun_end(char *text, const char *open, const char *close, bool one)
 
 	if (!slash && one)
 		to = from;
-	return talloc_strndup_append(text, from, (size_t)(to - from));
+	return text_append(text, "%.*s", (int)((size_t)(to - from)), from);
 }
 
 char *
 number_noun(const void *owner, int64_t n, const char *noun)
 {
 	const char *open = strchr(noun, '('), *close = open ? strchr(open, ')') : NULL;
-	char *text = talloc_strndup(owner, noun, close ? (size_t)(open - noun) : strlen(noun));
+	char *text = text_copy_n(owner, noun, close ? (size_t)(open - noun) : strlen(noun));
 
 	if (text && close)
 		text = noun_end(text, open, close, n == 1);
 	if (text && close)
-		text = talloc_strdup_append(text, close + 1);
-	if (!text)
-		out_of_memory();
+		text = text_append(text, "%s", close + 1);
 	return text;
 }
 
@@ -105,10 +104,8 @@ char *
 number_count(const void *owner, int64_t n, const char *noun)
 {
 	char *words = number_noun(NULL, n, noun);
-	char *text = talloc_asprintf(owner, "%" PRId64 " %s", n, words);
+	char *text = TEXT(owner, "%" PRId64 " %s", n, words);
 
 	talloc_free(words);
-	if (!text)
-		out_of_memory();
 	return text;
 }

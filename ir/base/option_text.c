@@ -2,6 +2,7 @@
 #include "ir/base/option_text.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -32,10 +33,8 @@ option_text_fault(
 	va_list args;
 
 	va_start(args, format);
-	char *message = talloc_vasprintf(t->owner, format, args);
+	char *message = text_vprint(t->owner, format, args);
 	va_end(args);
-	if (!message)
-		out_of_memory();
 	diag_error(t->diag, option_text_loc(t, begin, end), "%s", message);
 	talloc_free(message);
 	t->ok = false;
@@ -51,9 +50,7 @@ option_text_skip_blanks(struct option_text *t)
 char *
 option_text_slice(const struct option_text *t, const char *begin, const char *end)
 {
-	char *s = talloc_strndup(t->owner, begin, (size_t)(end - begin));
+	char *s = text_copy_n(t->owner, begin, (size_t)(end - begin));
 
-	if (!s)
-		out_of_memory();
 	return s;
 }

@@ -6,9 +6,9 @@
 #include "ir/base/suggest.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	SUGGEST_MAX_WORD = 40,      /* names of ours are shorter; longer words get no suggestion */
@@ -70,10 +70,7 @@ suggestion_add(struct suggestion *s, const char *known)
 char *
 suggestion_text(const void *owner, const struct suggestion *s)
 {
-	char *text = s->best ? talloc_asprintf(owner, "; did you mean '%s'?", s->best)
-			     : talloc_strdup(owner, "");
+	char *text = s->best ? TEXT(owner, "; did you mean '%s'?", s->best) : text_copy(owner, "");
 
-	if (!text)
-		out_of_memory();
 	return text;
 }

@@ -3,6 +3,7 @@
  * switches and hosts, connected in itself, touches every device there is a way between any two.
  */
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 
 #include <talloc.h>
@@ -20,10 +21,8 @@ set_of(uint32_t *set, uint32_t v)
 static uint32_t *
 nets_of(const void *owner, const struct cluster_graph *g)
 {
-	uint32_t *set = talloc_array(owner, uint32_t, g->nvertices);
+	uint32_t *set = NEW_ARRAY(owner, uint32_t, g->nvertices);
 
-	if (!set)
-		out_of_memory();
 	for (uint32_t v = 0; v < g->nvertices; v++)
 		set[v] = v;
 	for (uint32_t e = 0; e < g->nedges; e++) {
@@ -39,11 +38,9 @@ static uint32_t
 common_net(const struct cluster *c, uint32_t *set)
 {
 	const struct cluster_graph *g = c->graph;
-	uint32_t *devices = talloc_zero_array(set, uint32_t, g->nvertices); /* it touches so far */
-	uint32_t *last = talloc_zero_array(set, uint32_t, g->nvertices);    /* of these, plus 1 */
+	uint32_t *devices = ZERO_ARRAY(set, uint32_t, g->nvertices); /* it touches so far */
+	uint32_t *last = ZERO_ARRAY(set, uint32_t, g->nvertices);    /* of these, plus 1 */
 
-	if (!devices || !last)
-		out_of_memory();
 	for (uint32_t d = 0; d < c->ndevices; d++)
 		for (uint32_t e = g->vertex[g->device[d]].first; e != GRAPH_NONE;
 			e = g->edge[e].next) {

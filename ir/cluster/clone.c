@@ -1,9 +1,9 @@
 /* A second copy of a cluster, without the routes that are known. */
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 
 #include <string.h>
-#include <talloc.h>
 
 /* n elements in as much room as cluster.c has for them, so that more can be added. */
 static void *
@@ -15,10 +15,7 @@ copy(const void *owner, const void *array, size_t size, uint32_t n)
 		return NULL;
 	while (room < n)
 		room *= 2;
-	void *to = talloc_zero_size(owner, size * room);
-	if (!to)
-		out_of_memory();
-	return memcpy(to, array, size * n);
+	return memcpy(alloc_zero(owner, room, size, "a cluster"), array, size * n);
 }
 
 #define COPY(owner, field, n) ((field) = copy((owner), (field), sizeof *(field), (n)))
@@ -26,10 +23,8 @@ copy(const void *owner, const void *array, size_t size, uint32_t n)
 static struct cluster_graph *
 clone_graph(const struct cluster *c)
 {
-	struct cluster_graph *g = talloc_zero(c, struct cluster_graph);
+	struct cluster_graph *g = NEW(c, struct cluster_graph);
 
-	if (!g)
-		out_of_memory();
 	*g = *c->graph;
 	COPY(g, g->vertex, g->nvertices);
 	COPY(g, g->edge, g->nedges);
@@ -43,10 +38,8 @@ clone_graph(const struct cluster *c)
 struct cluster *
 cluster_clone(const void *owner, const struct cluster *from)
 {
-	struct cluster *c = talloc_memdup(owner, from, sizeof *from);
+	struct cluster *c = COPY_ARRAY(owner, struct cluster, from, 1);
 
-	if (!c)
-		out_of_memory();
 	COPY(c, c->kind, c->nkinds);
 	COPY(c, c->kind_of, c->ndevices);
 	COPY(c, c->node_of, c->ndevices);

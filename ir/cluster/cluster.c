@@ -1,5 +1,6 @@
 /* Clusters: how they are built. */
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 #include "ir/cluster/device.h"
 
@@ -17,18 +18,15 @@
 static void *
 grow(const void *owner, void *array, size_t size, uint32_t n)
 {
-	array = talloc_realloc_size(owner, array, size * (n ? 2 * (size_t)n : 1));
-	if (!array)
-		out_of_memory();
-	return array;
+	return alloc_resize(owner, array, n ? 2 * (size_t)n : 1, size, "a cluster");
 }
 
 struct cluster *
 cluster_create(const void *owner, const char *name)
 {
-	struct cluster *c = talloc_zero(owner, struct cluster);
-	c->name = talloc_strdup(c, name);
-	c->graph = talloc_zero(c, struct cluster_graph);
+	struct cluster *c = NEW(owner, struct cluster);
+	c->name = text_copy(c, name);
+	c->graph = NEW(c, struct cluster_graph);
 	return c;
 }
 

@@ -1,9 +1,10 @@
 /* Devices: the table of their fields. */
 #include "ir/cluster/device.h"
 
+#include "ir/base/alloc.h"
+
 #include <stddef.h>
 #include <string.h>
-#include <talloc.h>
 
 static const struct field {
 	const char *name;
@@ -21,8 +22,8 @@ _Static_assert(NFIELDS <= 32, "device.given has a bit for each");
 struct device *
 device_generic(const void *owner)
 {
-	struct device *d = talloc_zero(owner, struct device);
-	d->name = talloc_strdup(d, "generic");
+	struct device *d = NEW(owner, struct device);
+	d->name = text_copy(d, "generic");
 #define DEVICE(name, unit, value, fits, why) d->name = value;
 #include "ir/cluster/device.def"
 #undef DEVICE

@@ -1,5 +1,6 @@
 /* Where the places of a mesh are on a cluster. */
 #include "ir/base/arena.h"
+#include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
 #include "ir/ir.h"
 
@@ -55,9 +56,7 @@ cluster_placement(const void *owner, const struct ir_module *m, struct cluster *
 			"%d devices are listed for a mesh of %" PRId64, m->mesh_attr->n, n);
 		return NULL;
 	}
-	uint32_t *device = talloc_array(owner, uint32_t, (size_t)n);
-	if (!device)
-		out_of_memory();
+	uint32_t *device = NEW_ARRAY(owner, uint32_t, (size_t)n);
 	if (place_all(m, c, device, (uint32_t)n))
 		return device;
 	talloc_free(device);

@@ -4,11 +4,13 @@
  * asked for, stays.
  */
 #include "ir/base/arena.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
 #include "ir/cluster/graph.h"
 
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Searches are kept up to this memory, then the oldest make room: all senders of 1,024 devices in
  * nodes of eight take a sixth of it. */
@@ -22,7 +24,6 @@ struct tree {
 };
 
 struct kept {
-	struct kept *next; /* with the same hash */
 	uint32_t from, to;
 	struct cluster_route route;
 	uint32_t link[];
@@ -30,19 +31,28 @@ struct kept {
 
 struct graph_routes {
 	struct arena *arena; /* of what is kept */
-	struct kept **slot;
-	uint32_t nslots, nkept; /* slots: a power of two */
-	struct tree **tree;     /* [ntrees], that of a source at source % ntrees */
+	struct map map;
+	struct VEC(struct kept *) kept;
+	struct tree **tree; /* [ntrees], that of a source at source % ntrees */
 	uint32_t ntrees;
 	uint32_t *level, *queue; /* [nvertices] of the search at hand */
 	double *latency;
 };
 
-static uint32_t
-hash_of(uint32_t from, uint32_t to, uint32_t nslots)
+/* Of a sender and a receiver. */
+static uint64_t
+hash_of(uint32_t from, uint32_t to)
 {
-	uint64_t h = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
-	return (uint32_t)(h >> 32) & (nslots - 1);
+	return mix64((uint64_t)from << 32 | to);
+}
+
+static bool
+same_ends(const void *list, uint32_t i, const void *key)
+{
+	const struct graph_routes *r = list;
+	const uint32_t *ends = key;
+
+	return r->kept.at[i]->from == ends[0] && r->kept.at[i]->to == ends[1];
 }
 
 static struct graph_routes *
@@ -50,18 +60,14 @@ routes_of(struct cluster_graph *g)
 {
 	if (g->routes)
 		return g->routes;
-	struct graph_routes *r = g->routes = talloc_zero(g, struct graph_routes);
+	struct graph_routes *r = g->routes = NEW(g, struct graph_routes);
 	r->arena = arena_create(r);
-	r->nslots = 64;
-	r->slot = talloc_zero_array(r, struct kept *, r->nslots);
 	size_t trees = TREES_BYTES / (sizeof(struct tree) + 4 * ((size_t)g->nvertices + 1));
 	r->ntrees = trees < 1 ? 1 : trees > g->nvertices ? g->nvertices : (uint32_t)trees;
-	r->tree = talloc_zero_array(r, struct tree *, r->ntrees);
-	r->level = talloc_array(r, uint32_t, g->nvertices);
-	r->queue = talloc_array(r, uint32_t, g->nvertices);
-	r->latency = talloc_array(r, double, g->nvertices);
-	if (!r->slot || !r->tree || !r->level || !r->queue || !r->latency)
-		out_of_memory();
+	r->tree = ZERO_ARRAY(r, struct tree *, r->ntrees);
+	r->level = NEW_ARRAY(r, uint32_t, g->nvertices);
+	r->queue = NEW_ARRAY(r, uint32_t, g->nvertices);
+	r->latency = NEW_ARRAY(r, double, g->nvertices);
 	return r;
 }
 
@@ -151,43 +157,23 @@ tree_for(struct cluster *c, uint32_t source, uint32_t goal)
 		if (t->depth == GRAPH_NONE || n <= t->depth)
 			return t;
 	} else if (!t) {
-		t = *slot = talloc_size(g->routes, sizeof *t + g->nvertices * sizeof *t->parent);
-		if (!t)
-			out_of_memory();
+		t = *slot = alloc_array(
+			g->routes, sizeof *t + g->nvertices * sizeof *t->parent, 1, "routes");
 	}
 	t->source = source;
 	search(c, t, goal);
 	return t;
 }
 
-static void
-rehash(struct graph_routes *r)
-{
-	uint32_t n = 2 * r->nslots;
-	struct kept **slot = talloc_zero_array(r, struct kept *, n);
-	if (!slot)
-		out_of_memory();
-	for (uint32_t i = 0; i < r->nslots; i++)
-		for (struct kept *k = r->slot[i], *next; k; k = next) {
-			next = k->next;
-			uint32_t h = hash_of(k->from, k->to, n);
-			k->next = slot[h];
-			slot[h] = k;
-		}
-	talloc_free(r->slot);
-	r->slot = slot;
-	r->nslots = n;
-}
-
 static struct kept *
 keep(struct graph_routes *r, uint32_t from, uint32_t to, uint32_t nlinks)
 {
-	if (r->nkept++ == r->nslots)
-		rehash(r);
-	struct kept **slot = &r->slot[hash_of(from, to, r->nslots)];
 	struct kept *k = arena_alloc(r->arena, sizeof *k + nlinks * sizeof *k->link);
-	*k = (struct kept){*slot, from, to, {nlinks, k->link, 0, INFINITY}};
-	return *slot = k;
+
+	*k = (struct kept){from, to, {nlinks, k->link, 0, INFINITY}};
+	map_add(r, &r->map, hash_of(from, to), same_ends, r, (const uint32_t[]){from, to});
+	VEC_PUSH(r, &r->kept, k);
+	return k;
 }
 
 /* Of a boundless cluster: out by one link, in by the other, see cluster_reserve. */
@@ -260,9 +246,9 @@ cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster_rout
 	if (from >= nends || to >= nends)
 		return false;
 	struct graph_routes *r = routes_of(c->graph);
-	struct kept *k = r->slot[hash_of(from, to, r->nslots)];
-	while (k && (k->from != from || k->to != to))
-		k = k->next;
+	const uint32_t i =
+		map_find(&r->map, hash_of(from, to), same_ends, r, (const uint32_t[]){from, to});
+	struct kept *k = i == MAP_NONE ? NULL : r->kept.at[i];
 	if (!k) {
 		k = c->boundless ? boundless_route(c, from, to) : find_route(c, from, to);
 		if (!k)

@@ -6,6 +6,8 @@
  */
 #include "ir/interp/internal.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -103,13 +105,10 @@ tensor_index_text(const void *owner, const struct tensor *t, int64_t at)
 {
 	int64_t stride[IR_MAX_RANK];
 	tensor_strides(t, stride);
-	char *text = talloc_strdup(owner, "[");
+	char *text = text_copy(owner, "[");
 	for (int d = 0; d < t->rank; d++)
-		text = talloc_asprintf_append(
-			text, "%s%" PRId64, d ? "," : "", at / stride[d] % t->dim[d]);
-	text = talloc_strdup_append(text, "]");
-	if (!text)
-		out_of_memory();
+		text = text_append(text, "%s%" PRId64, d ? "," : "", at / stride[d] % t->dim[d]);
+	text = text_append(text, "]");
 	return text;
 }
 
@@ -124,7 +123,7 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 		diag_error(diag, loc, "%s: element types or shapes differ", what);
 		return;
 	}
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	diag_error(diag, loc,
 		"%s: %" PRId64 " of %" PRId64
 		" elements differ, first at %s, largest difference at %s: %.17g and %.17g",
@@ -194,8 +193,7 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 		fmax(tensor_tolerance(a->dtype, p->f64), folding_tolerance(a->dtype));
 	if (p->bits ? compare_bits(a, b, p->zeros, &d) : tensor_compare(a, b, tolerance, &d))
 		return true;
-	char *what =
-		talloc_asprintf(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
+	char *what = TEXT(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
 	report_diff(p->diag, loc, what, a, &d);
 	talloc_free(what);
 	return false;
@@ -300,7 +298,7 @@ static bool
 check_pair(struct pair p, const struct ir_module *before, const struct ir_module *after,
 	struct interp_options o)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const enum interp_mode mode = o.mode;
 	p.diag = after->ctx->diag;
 	p.f64 = o.f64;
@@ -359,16 +357,12 @@ op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		out_of_memory();
+	FILE *out = text_stream(&text, &size);
 	ir_print_op(out, m, op);
 	fclose(out);
-	char *copy = talloc_strndup(
+	char *copy = text_copy_n(
 		owner, text + strspn(text, " "), strcspn(text + strspn(text, " "), "\n"));
 	free(text);
-	if (!copy)
-		out_of_memory();
 	return copy;
 }
 
@@ -381,7 +375,7 @@ static bool
 check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a,
 	const struct ir_op *b, int i)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct ir_value *v = &b->result[i];
 	struct tensor *const *place = interp_places(layout, v);
 	struct tensor *want = interp_places(meaning, &a->result[i])[0];
@@ -390,8 +384,8 @@ check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a
 	bool ok = tensor_compare(want, have, tensor_tolerance(want->dtype, layout->o.f64), &d);
 	if (!ok)
 		report_diff(layout->m->ctx->diag, b->loc,
-			talloc_asprintf(scratch, "result %d of `%s`, by meaning and by layout",
-				i + 1, op_text(scratch, layout->m, b)),
+			TEXT(scratch, "result %d of `%s`, by meaning and by layout", i + 1,
+				op_text(scratch, layout->m, b)),
 			want, &d);
 	else if (!(ok = interp_copies_agree(layout, v->type, place)))
 		diag_error(layout->m->ctx->diag, b->loc,
@@ -426,7 +420,7 @@ check_layout_step(struct interp *meaning, struct interp *layout, int64_t step)
 bool
 interp_check_layout(const struct ir_module *m, const struct interp_options *options)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct interp_options o = check_options(options);
 	o.mode = INTERP_MEANING;
 	struct interp *meaning = interp_create(scratch, m, &o);

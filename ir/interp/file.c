@@ -1,5 +1,6 @@
 /* Rows of the data set: a safetensors file, in the order that programs read it (runtime/data/batch.h).
  */
+#include "ir/base/alloc.h"
 #include "ir/interp/internal.h"
 #include "runtime/data/batch.h"
 #include "runtime/data/safetensors.h"
@@ -23,9 +24,7 @@ bool
 interp_data_open(struct interp *it)
 {
 	struct rt_status st = {0};
-	struct interp_data *d = talloc_zero(it, struct interp_data);
-	if (!d)
-		out_of_memory();
+	struct interp_data *d = NEW(it, struct interp_data);
 	if (!rt_st_open(&d->file, it->o.data, &st)) {
 		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
 		talloc_free(d);
@@ -87,7 +86,7 @@ interp_data_rows(const struct interp *it)
 	const struct ir_op *input = it->data ? batch_input(it) : NULL;
 	if (!input)
 		return 0;
-	char *name = talloc_asprintf(NULL, "train.%s", input->symbol);
+	char *name = TEXT(NULL, "train.%s", input->symbol);
 	const struct rt_st_tensor *source = rt_st_find(&it->data->file, name);
 	talloc_free(name);
 	return source && source->rank ? source->dims[0] : 0;
@@ -104,7 +103,7 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 	memcpy(dim, type->dim, sizeof dim);
 	if (batched)
 		dim[0] = -1;
-	char *name = talloc_asprintf(NULL, "train.%s", op->symbol);
+	char *name = TEXT(NULL, "train.%s", op->symbol);
 	const struct rt_st_tensor *source = rt_st_find(file, name);
 	if (!source)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, name);

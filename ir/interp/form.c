@@ -13,7 +13,7 @@
  * A sum of products of two float operands goes to gemm.c.
  */
 #include "ir/interp/internal.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/ops/literal.h"
 
 #include <assert.h>
@@ -484,11 +484,9 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 							    p->offset[i].dim, it->coord[place]);
 	if (!run_product(&r)) {
 		fill_identity(r.out, (enum form_reduce)p->f.reduce);
-		r.reg = talloc_size(NULL, sizeof *r.reg * (size_t)p->ninsns);
+		r.reg = alloc_array(NULL, (size_t)p->ninsns, sizeof *r.reg, "registers");
 		if (form_reduce_is_place((enum form_reduce)p->f.reduce))
-			r.best = talloc_array(r.out, union cell, (size_t)tensor_elements(r.out));
-		if (!r.reg)
-			out_of_memory();
+			r.best = NEW_ARRAY(r.out, union cell, (size_t)tensor_elements(r.out));
 		run_all(&r);
 		talloc_free(r.reg);
 	}

@@ -6,6 +6,8 @@
  */
 #include "ir/interp/internal.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -43,9 +45,7 @@ enum which { IN_A, IN_B, IN_OUT };
 static int64_t *
 role_offsets(const void *owner, const struct role_index *r, enum which which)
 {
-	int64_t *offset = talloc_zero_array(owner, int64_t, (size_t)r->size);
-	if (!offset)
-		out_of_memory();
+	int64_t *offset = ZERO_ARRAY(owner, int64_t, (size_t)r->size);
 	int64_t done = 1;
 	for (int i = r->n; i-- > 0;) {
 		const struct product_index *x = &r->index[i];
@@ -145,9 +145,7 @@ batched(struct product *p, const union cell *a, const union cell *b, union cell 
 	p->out_row = role_offsets(p, &p->role[ROW], IN_OUT);
 	p->out_column = role_offsets(p, &p->role[COLUMN], IN_OUT);
 	const int64_t panels = (p->role[ROW].size + TILE_M - 1) / TILE_M;
-	p->panel = talloc_array(p, double, (size_t)(panels * TILE_M * BLOCK_K));
-	if (!p->panel)
-		out_of_memory();
+	p->panel = NEW_ARRAY(p, double, (size_t)(panels * TILE_M * BLOCK_K));
 	const int64_t *at_a = role_offsets(p, &p->role[BATCH], IN_A);
 	const int64_t *at_b = role_offsets(p, &p->role[BATCH], IN_B);
 	const int64_t *at_out = role_offsets(p, &p->role[BATCH], IN_OUT);
@@ -159,9 +157,7 @@ bool
 product_run(const struct product_index *index, int n, const union cell *a, const union cell *b,
 	union cell *out)
 {
-	struct product *p = talloc_zero(NULL, struct product);
-	if (!p)
-		out_of_memory();
+	struct product *p = NEW(NULL, struct product);
 	for (int r = 0; r < NROLES; r++)
 		p->role[r].size = 1;
 	bool fits = true;

@@ -2,6 +2,7 @@
  * The interpreter: see interp.h. Ops are run one by one in the order of the text; a value's
  * tensors live in its slot from its op to its last use.
  */
+#include "ir/base/alloc.h"
 #include "ir/interp/internal.h"
 #include "ir/ops/special.h"
 #include "ir/template.h"
@@ -9,15 +10,6 @@
 #include <assert.h>
 #include <string.h>
 #include <talloc.h>
-
-static void *
-zeroed(const void *owner, size_t size, size_t n)
-{
-	void *p = talloc_zero_size(owner, size * (n ? n : 1));
-	if (!p)
-		out_of_memory();
-	return p;
-}
 
 /* --- creation -----------------------------------------------------------------------------------
  */
@@ -76,7 +68,7 @@ collect_named(struct interp *it, bool output, int *n)
 	int count = 0;
 	IR_FOR_OPS (op, &it->main->body)
 		count += output ? op->code == OP_output : op_is(op, PERSISTENT);
-	struct named *list = zeroed(it, sizeof *list, (size_t)count);
+	struct named *list = ZERO_ARRAY(it, struct named, count);
 	*n = 0;
 	IR_FOR_OPS (op, &it->main->body)
 		if (output ? op->code == OP_output : op_is(op, PERSISTENT))
@@ -94,7 +86,7 @@ set_places(struct interp *it)
 			(long long)it->nplaces, INTERP_MAX_PLACES);
 		return false;
 	}
-	it->coord = zeroed(it, sizeof *it->coord, (size_t)it->nplaces);
+	it->coord = alloc_zero(it, (size_t)it->nplaces, sizeof *it->coord, "coordinates");
 	for (int64_t p = 0; p < it->nplaces && it->o.mode == INTERP_LAYOUT; p++)
 		ir_place_coord(it->m, p, it->coord[p]);
 	return true;
@@ -127,8 +119,8 @@ set_up(struct interp *it)
 	if (!check_sizes(it, &it->main->body))
 		return false;
 	number(it, &it->main->body);
-	it->slot = zeroed(it, sizeof *it->slot, it->nslots);
-	it->plan = zeroed(it, sizeof(struct form_plan *), it->nplans);
+	it->slot = ZERO_ARRAY(it, struct slot, it->nslots);
+	it->plan = ZERO_ARRAY(it, struct form_plan *, it->nplans);
 	it->output = collect_named(it, true, &it->noutputs);
 	it->persistent = collect_named(it, false, &it->npersistents);
 	for (int i = 0; i < it->npersistents; i++) {
@@ -142,9 +134,7 @@ set_up(struct interp *it)
 struct interp *
 interp_create(const void *owner, const struct ir_module *m, const struct interp_options *options)
 {
-	struct interp *it = talloc_zero(owner, struct interp);
-	if (!it)
-		out_of_memory();
+	struct interp *it = NEW(owner, struct interp);
 	it->o = *options;
 	it->arena = arena_create(it);
 	it->m = ir_module_clone(it, m);
@@ -178,7 +168,7 @@ slot_new(struct interp *it, const struct ir_value *v)
 {
 	struct slot *s = slot_of(it, v);
 	slot_free(s);
-	s->place = zeroed(it, sizeof(struct tensor *), (size_t)it->nplaces);
+	s->place = ZERO_ARRAY(it, struct tensor *, (size_t)it->nplaces);
 	s->released = false;
 	s->uses = 0;
 	IR_FOR_USES (u, v)
@@ -245,7 +235,7 @@ run_form(struct interp *it, struct ir_op *op)
 		return false;
 	const struct ir_type *type = op->result[0].type;
 	struct tensor **place = slot_new(it, &op->result[0]);
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	bool ok = true;
 	for (int64_t p = 0; p < it->nplaces && ok; p++) {
 		struct tensor *in[FORM_MAX_INPUTS];
@@ -267,7 +257,7 @@ run_own(struct interp *it, struct ir_op *op)
 	struct tensor **place[OWN_MAX_RESULTS];
 	for (int r = 0; r < op->nresults; r++)
 		place[r] = slot_new(it, &op->result[r]);
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	bool ok = true;
 	for (int64_t p = 0; p < it->nplaces && ok; p++) {
 		struct tensor *in[FORM_MAX_INPUTS], *out[OWN_MAX_RESULTS];
@@ -559,9 +549,7 @@ interp_set_input(struct interp *it, const char *name, const struct tensor *value
 		return false;
 	struct named *n = find_named(it->input, it->ninputs, name);
 	if (!n) {
-		it->input = talloc_realloc(it, it->input, struct named, (size_t)it->ninputs + 1);
-		if (!it->input)
-			out_of_memory();
+		it->input = RESIZE(it, it->input, struct named, (size_t)it->ninputs + 1);
 		n = &it->input[it->ninputs++];
 		*n = (struct named){.name = op->symbol};
 	}

@@ -1,4 +1,5 @@
 /* sort and topk in the interpreter, by the library's qsort over a total order. */
+#include "ir/base/alloc.h"
 #include "ir/interp/internal.h"
 #include "ir/ops/order.h"
 
@@ -39,10 +40,8 @@ static void
 run_rows(const struct tensor *in, struct tensor *values, struct tensor *positions,
 	const struct order *o)
 {
-	struct entry *row = talloc_array(values, struct entry, (size_t)o->n);
+	struct entry *row = NEW_ARRAY(values, struct entry, (size_t)o->n);
 
-	if (!row)
-		out_of_memory();
 	for (int64_t r = 0; r < o->outer * o->inner; r++) {
 		const int64_t from = r / o->inner * o->n * o->inner + r % o->inner,
 			      to = r / o->inner * o->k * o->inner + r % o->inner;

@@ -1,6 +1,6 @@
 /* Params and states as a safetensors file, as a program's -save writes it. */
 #include "ir/interp/internal.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "runtime/data/position.h"
 #include "runtime/data/value.h"
 
@@ -56,10 +56,8 @@ interp_save(const struct interp *it, const char *path)
 	struct rt_status st = {0};
 	struct rt_st_writer w;
 	struct rt_position_text progress;
-	struct rt_st_entry *entry = talloc_array(NULL, struct rt_st_entry, it->npersistents + 1);
+	struct rt_st_entry *entry = NEW_ARRAY(NULL, struct rt_st_entry, it->npersistents + 1);
 
-	if (!entry)
-		out_of_memory();
 	for (int i = 0; i < it->npersistents; i++) {
 		const struct tensor *t = it->persistent[i].now;
 		entry[i] = (struct rt_st_entry){

@@ -2,19 +2,16 @@
  */
 #include "ir/interp/internal.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 struct tensor *
 tensor_create(const void *owner, enum ir_dtype dtype, int rank, const int64_t *dim)
 {
-	struct tensor *t = talloc_zero(owner, struct tensor);
-	if (!t)
-		out_of_memory();
+	struct tensor *t = NEW(owner, struct tensor);
 	t->dtype = dtype;
 	t->rank = rank;
 	for (int d = 0; d < rank; d++)

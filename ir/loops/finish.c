@@ -6,8 +6,6 @@
 #include "ir/loops/build.h"
 #include "runtime/kernel/gemm.h"
 
-#include <talloc.h>
-
 /* Is t read by an op of another segment than the one that makes it, or seen through a reshape? */
 static bool
 read_elsewhere(const struct scheme *s, int t)

@@ -2,6 +2,7 @@
  * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
  */
+#include "ir/base/alloc.h"
 #include "ir/loops/build.h"
 #include "ir/ops/special.h"
 
@@ -41,7 +42,7 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 		.deep = -1};
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
-	s->tensor = talloc_realloc(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
+	s->tensor = RESIZE(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
 	s->tensor[s->ntensors] = t;
 	return s->ntensors++;
 }
@@ -127,7 +128,7 @@ hold_constants(struct scheme *s, struct scheme_op *o)
 static void
 push_op(struct scheme *s, const struct scheme_op *o)
 {
-	s->op = talloc_realloc(s, s->op, struct scheme_op, (size_t)s->nops + 1);
+	s->op = RESIZE(s, s->op, struct scheme_op, (size_t)s->nops + 1);
 	s->op[s->nops++] = *o;
 	hold_constants(s, &s->op[s->nops - 1]);
 	scheme_classify(s, &s->op[s->nops - 1]);
@@ -279,7 +280,7 @@ is_used(const struct scheme *s, int i)
 static struct scheme_segment *
 new_segment(struct scheme *s, enum scheme_kind kind)
 {
-	s->segment = talloc_realloc(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
+	s->segment = RESIZE(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
 	struct scheme_segment *g = &s->segment[s->nsegments++];
 	*g = (struct scheme_segment){.kind = kind, .tile = -1};
 	return g;
@@ -288,7 +289,7 @@ new_segment(struct scheme *s, enum scheme_kind kind)
 void
 scheme_append(struct scheme *s, struct scheme_segment *g, int op)
 {
-	g->op = talloc_realloc(s, g->op, int, (size_t)g->nops + 1);
+	g->op = RESIZE(s, g->op, int, (size_t)g->nops + 1);
 	g->op[g->nops++] = op;
 	s->op[op].segment = s->nsegments - 1;
 }
@@ -445,9 +446,7 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, OWN) &&
 		!form_exists((enum op_code)kernel->code))
 		return NULL;
-	struct scheme *s = talloc_zero(owner, struct scheme);
-	if (!s)
-		out_of_memory();
+	struct scheme *s = NEW(owner, struct scheme);
 	s->module = m;
 	s->arena = a;
 	s->kernel = kernel;
@@ -460,10 +459,8 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 		return NULL;
 	}
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
-	struct scheme_build b = {talloc_array(s, int, nodes), talloc_array(s, int, nodes),
-		talloc_array(s, int, nodes)};
-	if (!b.parent || !b.saved || !b.list)
-		out_of_memory();
+	struct scheme_build b = {
+		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
 		const bool held = t->constant && t->result < 0;

@@ -2,6 +2,7 @@
 #ifndef IR_STORAGE_BUILD_H
 #define IR_STORAGE_BUILD_H
 
+#include "ir/base/vec.h"
 #include "ir/memory/storage.h"
 
 /* A storage at work. */
@@ -9,10 +10,10 @@ struct storage_build {
 	struct storage *s;
 	const struct storage_target *target;
 	struct arena *arena; /* forms and expressions of kernels */
-	uint32_t *newest;    /* [nbuffers] number of the newest of the values that lie there + 1 */
-	uint32_t *loop;      /* [nbuffers] that has touched it; STORAGE_NO_LOOP, STORAGE_LOOPS */
-	uint32_t room;       /* of the arrays of buffers */
-	int64_t n;           /* positions */
+	struct VEC(struct storage_buffer) buffer; /* that is s->buffer, and of each: */
+	struct VEC(uint32_t) newest; /* number of the newest of the values that lie there + 1 */
+	struct VEC(uint32_t) loop;   /* that has touched it; STORAGE_NO_LOOP, STORAGE_LOOPS */
+	int64_t n;                   /* positions */
 };
 
 #define STORAGE_NO_LOOP UINT32_MAX     /* not touched yet */

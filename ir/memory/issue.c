@@ -1,7 +1,7 @@
 /* The order of issue: see issue.h. */
 #include "ir/memory/issue.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <talloc.h>
 
@@ -144,12 +144,10 @@ place(struct sorter *s, const struct ir_op *op)
 struct issue *
 issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
-	struct issue *o = talloc_zero(owner, struct issue);
+	struct issue *o = NEW(owner, struct issue);
 	size_t n = b->last ? b->last->order + 1 : 1;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct sorter s = {.m = m, .o = o};
-	if (!o || !scratch)
-		out_of_memory();
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
 	o->position = ARRAY_NEW(o, uint32_t, n);
 	o->loop_of = ARRAY_NEW(o, uint32_t, n);

@@ -37,10 +37,10 @@ touch(struct storage_build *b, int32_t buffer, int32_t at)
 	struct storage_buffer *x = &b->s->buffer[buffer];
 	const struct issue_loop *l = loop_at(b, at);
 	const uint32_t loop = l ? (uint32_t)(l - b->s->order->loop) : STORAGE_LOOPS;
-	if (b->loop[buffer] == STORAGE_NO_LOOP)
-		b->loop[buffer] = loop;
-	else if (b->loop[buffer] != loop)
-		b->loop[buffer] = STORAGE_LOOPS;
+	if (b->loop.at[buffer] == STORAGE_NO_LOOP)
+		b->loop.at[buffer] = loop;
+	else if (b->loop.at[buffer] != loop)
+		b->loop.at[buffer] = STORAGE_LOOPS;
 	if (x->first < 0 || at < x->first)
 		x->first = at;
 	if (at > x->last)
@@ -137,7 +137,7 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 	else if (storage_is_message(b->s->module, op))
 		touch_values(b, op, wait_moment(b, op));
 	for (int r = 0; r < op->nresults && accumulates(b, op); r++)
-		b->loop[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
+		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
 }
 
 /* What must outlast an iteration lives through the loops in which it begins and ends. */
@@ -147,7 +147,7 @@ stretch(struct storage_build *b, int32_t buffer)
 	struct storage_buffer *x = &b->s->buffer[buffer];
 	const struct issue_loop *from = loop_at(b, x->first), *to = loop_at(b, x->last);
 
-	if (b->loop[buffer] != STORAGE_LOOPS && x->slots == 1)
+	if (b->loop.at[buffer] != STORAGE_LOOPS && x->slots == 1)
 		return;
 	if (from && from->over)
 		x->first = runs_at(from->first);

@@ -8,7 +8,7 @@
 #include "ir/memory/place.h"
 
 #include "ir/base/arena.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/memory/span_set.h"
 
 #include <stdbool.h>
@@ -324,9 +324,7 @@ storage_place(struct storage_room *room, uint32_t n)
 {
 	if (!n)
 		return 0;
-	struct placer *p = talloc_zero(NULL, struct placer);
-	if (!p)
-		out_of_memory();
+	struct placer *p = NEW(NULL, struct placer);
 	p->room = room;
 	p->nrooms = n;
 	make_items(p);

@@ -58,7 +58,7 @@ use_position(const struct storage_build *b, const struct ir_use *u)
 static bool
 used_from(const struct storage_build *b, int32_t buffer, const struct ir_op *op, uint32_t at)
 {
-	const uint32_t newest = b->newest[buffer];
+	const uint32_t newest = b->newest.at[buffer];
 
 	for (const struct ir_value *v = newest ? b->s->value[newest - 1].value : NULL; v;
 		v = value_of(b, v)->next)
@@ -216,8 +216,8 @@ put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t 
 	x->stride = stride;
 	if (buffer < 0)
 		return;
-	x->next = b->newest[buffer] ? b->s->value[b->newest[buffer] - 1].value : NULL;
-	b->newest[buffer] = storage_number(b, v) + 1;
+	x->next = b->newest.at[buffer] ? b->s->value[b->newest.at[buffer] - 1].value : NULL;
+	b->newest.at[buffer] = storage_number(b, v) + 1;
 }
 
 static void

@@ -6,18 +6,13 @@
  */
 #include "ir/memory/span_set.h"
 
-#include "ir/base/arena.h"
-#include "ir/base/array.h"
+#include "ir/base/vec.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
-struct span_set {
-	struct span *span;
-	uint32_t n, room;
-};
+struct span_set VEC(struct span);
 
 struct node {
 	struct span_set whole, some;
@@ -26,19 +21,17 @@ struct node {
 struct span_tree {
 	struct node *node; /* 1 is the root, the children of k are 2k and 2k + 1 */
 	uint32_t leaves;
-	const struct span_set **met; /* by a question */
-	struct span *out, *other;    /* their union so far, and the next one */
-	uint32_t nmet, met_room, room;
+	struct VEC(const struct span_set *) met; /* by a question */
+	struct span *out, *other;                /* their union so far, and the next one */
+	uint32_t room;
 	uint64_t work;
 };
 
 struct span_tree *
 span_tree_create(const void *owner, uint32_t moments)
 {
-	struct span_tree *t = talloc_zero(owner, struct span_tree);
+	struct span_tree *t = NEW(owner, struct span_tree);
 
-	if (!t)
-		out_of_memory();
 	for (t->leaves = 1; t->leaves < moments; t->leaves *= 2)
 		;
 	t->node = ARRAY_ZERO(t, struct node, 2 * (size_t)t->leaves);
@@ -56,11 +49,11 @@ span_tree_clear(struct span_tree *t)
 static uint32_t
 find_end(const struct span_set *s, uint64_t at)
 {
-	uint32_t low = 0, high = s->n;
+	uint32_t low = 0, high = (uint32_t)s->n;
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
-		if (s->span[middle].end < at)
+		if (s->at[middle].end < at)
 			low = middle + 1;
 		else
 			high = middle;
@@ -75,18 +68,13 @@ set_add(struct span_tree *t, struct span_set *s, struct span x)
 	const uint32_t first = find_end(s, x.begin);
 	uint32_t end = first;
 
-	for (; end < s->n && s->span[end].begin <= x.end; end++) {
-		x.begin = s->span[end].begin < x.begin ? s->span[end].begin : x.begin;
-		x.end = s->span[end].end > x.end ? s->span[end].end : x.end;
+	for (; end < s->n && s->at[end].begin <= x.end; end++) {
+		x.begin = s->at[end].begin < x.begin ? s->at[end].begin : x.begin;
+		x.end = s->at[end].end > x.end ? s->at[end].end : x.end;
 	}
-	if (first == end && s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 4;
-		s->span = talloc_realloc(t, s->span, struct span, s->room);
-		if (!s->span)
-			out_of_memory();
-	}
-	memmove(s->span + first + 1, s->span + end, sizeof x * (s->n - end));
-	s->span[first] = x;
+	VEC_ROOM(t, s, s->n + 1);
+	memmove(s->at + first + 1, s->at + end, sizeof x * (size_t)(s->n - end));
+	s->at[first] = x;
 	s->n = s->n - (end - first) + 1;
 	t->work++;
 }
@@ -127,13 +115,8 @@ span_tree_take(struct span_tree *t, uint32_t first, uint32_t last, uint64_t begi
 static void
 meet(struct span_tree *t, const struct span_set *s)
 {
-	if (!s->n)
-		return;
-	if (t->nmet == t->met_room) {
-		t->met_room = t->met_room ? 2 * t->met_room : 64;
-		t->met = ARRAY_RESIZE(t, t->met, const struct span_set *, t->met_room);
-	}
-	t->met[t->nmet++] = s;
+	if (s->n)
+		VEC_PUSH(t, &t->met, s);
 }
 
 static void
@@ -216,21 +199,21 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 	const struct walk w = {t, first, last, {0, 0}};
 	uint32_t all = 0;
 
-	t->nmet = *n = 0;
+	t->met.n = *n = 0;
 	ask(&w, 1, 0, t->leaves - 1);
 	/* Few long spans first: they swallow what the others have many of. */
-	if (t->nmet) /* there may be no array yet */
-		qsort(t->met, t->nmet, sizeof *t->met, by_count);
-	for (uint32_t i = 0; i < t->nmet; i++)
-		all += t->met[i]->n;
+	if (t->met.n) /* there may be no array yet */
+		qsort(t->met.at, (size_t)t->met.n, sizeof *t->met.at, by_count);
+	for (int64_t i = 0; i < t->met.n; i++)
+		all += (uint32_t)t->met.at[i]->n;
 	if (all > t->room) {
 		t->room = 2 * all;
 		t->out = ARRAY_RESIZE(t, t->out, struct span, t->room);
 		t->other = ARRAY_RESIZE(t, t->other, struct span, t->room);
 	}
-	for (uint32_t i = 0; i < t->nmet; i++) {
+	for (int64_t i = 0; i < t->met.n; i++) {
 		struct span *swap = t->out;
-		*n = unite(t, t->out, *n, t->met[i]->span, t->met[i]->n, t->other);
+		*n = unite(t, t->out, *n, t->met.at[i]->at, (uint32_t)t->met.at[i]->n, t->other);
 		t->out = t->other;
 		t->other = swap;
 	}

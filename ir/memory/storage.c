@@ -1,7 +1,7 @@
 /* storage_create: order, sharing, lives, offsets. See storage.h. */
 #include "ir/memory/build.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/place.h"
 
@@ -41,29 +41,16 @@ storage_bytes(const struct storage *s, const struct storage_buffer *b)
 	return rounded(b->bytes * (uint64_t)b->slots, s->align);
 }
 
-static void *
-checked(void *memory)
-{
-	if (!memory)
-		out_of_memory();
-	return memory;
-}
-
 int32_t
 storage_add(struct storage_build *b, struct storage_buffer buffer)
 {
 	struct storage *s = b->s;
 
-	if (s->nbuffers == b->room) {
-		b->room = b->room ? 2 * b->room : 64;
-		s->buffer = ARRAY_RESIZE(s, s->buffer, struct storage_buffer, b->room);
-		b->newest = ARRAY_RESIZE(b, b->newest, uint32_t, b->room);
-		b->loop = ARRAY_RESIZE(b, b->loop, uint32_t, b->room);
-	}
 	buffer.first = buffer.last = -1;
-	s->buffer[s->nbuffers] = buffer;
-	b->newest[s->nbuffers] = 0;
-	b->loop[s->nbuffers] = STORAGE_NO_LOOP;
+	VEC_PUSH(s, &b->buffer, buffer);
+	VEC_PUSH(b, &b->newest, 0);
+	VEC_PUSH(b, &b->loop, STORAGE_NO_LOOP);
+	s->buffer = b->buffer.at;
 	return (int32_t)s->nbuffers++;
 }
 
@@ -253,8 +240,8 @@ struct storage *
 storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target)
 {
-	struct storage *s = checked(talloc_zero(owner, struct storage));
-	struct storage_build *b = checked(talloc_zero(NULL, struct storage_build));
+	struct storage *s = NEW(owner, struct storage);
+	struct storage_build *b = NEW(NULL, struct storage_build);
 	const uint32_t nops = ir_block_number(&main->body);
 
 	s->module = m;

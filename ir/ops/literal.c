@@ -1,7 +1,7 @@
 /* Constants with elements of their own: see literal.h. */
 #include "ir/ops/literal.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/hex.h"
 #include "ir/base/number.h"
 #include "ir/interp/interp.h"
@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 static bool
 is_float(enum ir_dtype t)

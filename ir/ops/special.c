@@ -1,6 +1,7 @@
 /* Ops whose meaning is not an index expression, and what lives outside a step. */
 #include "ir/ops/special.h"
 
+#include "ir/base/alloc.h"
 #include "ir/ops/order.h"
 
 #include <inttypes.h>
@@ -171,16 +172,14 @@ special_output(struct ir_module *m, const struct ir_op *op)
 static char *
 init_names(const void *owner)
 {
-	char *text = talloc_strdup(owner, "");
+	char *text = text_copy(owner, "");
 
 	for (int i = 0; i < RT_INITS; i++)
-		text = talloc_asprintf_append(text, "%s%s",
+		text = text_append(text, "%s%s",
 			i == 0              ? ""
 			: i == RT_INITS - 1 ? " or "
 					    : ", ",
 			rt_init_info((enum rt_init)i)->name);
-	if (!text)
-		out_of_memory();
 	return text;
 }
 

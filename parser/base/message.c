@@ -1,6 +1,7 @@
 /* The wording of syntax errors: what was expected, what was found. */
 #include "parser/base/message.h"
 
+#include "ir/base/alloc.h"
 #include "parser/dir/parser.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static char *
 token_text(const void *owner, const struct parser *p, struct ir_loc loc)
 {
 	if (loc.begin - p->lex->base >= p->lex->n)
-		return talloc_strdup(
+		return text_copy(
 			owner, p->lex->is_type ? "the end of the type" : "the end of the text");
 	return message_token(owner, text_at(p, loc), loc.end - loc.begin);
 }
@@ -23,21 +24,16 @@ message_token(const void *owner, const char *text, size_t length)
 
 	while (n < length && n < MESSAGE_MAX_TOKEN && text[n] != '\n')
 		n++;
-	return talloc_asprintf(
-		owner, "'%.*s%s'", (int)n, text, n == MESSAGE_MAX_TOKEN ? "..." : "");
+	return TEXT(owner, "'%.*s%s'", (int)n, text, n == MESSAGE_MAX_TOKEN ? "..." : "");
 }
 
 char *
 message_join(const void *owner, const char *const *name, int n)
 {
-	char *s = talloc_strdup(owner, "");
+	char *s = text_copy(owner, "");
 
 	for (int i = 0; i < n; i++)
-		s = talloc_asprintf_append(s, "%s%s",
-			i == 0       ? ""
-			: i + 1 == n ? " or "
-				     : ", ",
-			name[i]);
+		s = text_append(s, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", name[i]);
 	return s;
 }
 

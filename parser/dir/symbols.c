@@ -4,11 +4,10 @@
  * closing it brings back those that it redefined. */
 #include "parser/dir/parser.h"
 
-#include "ir/base/array.h"
-#include "ir/base/intern.h"
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	SYMBOLS_FIRST = 1024, /* slots: a small file has some hundred words */
@@ -63,7 +62,7 @@ symbol_create(struct parser *p, uint32_t number)
 struct symbol *
 symbol_find(struct parser *p, const char *text, size_t n)
 {
-	uint32_t hash = (uint32_t)intern_hash(INTERN_SEED, text, n);
+	uint32_t hash = (uint32_t)mix_bytes(0, text, n);
 
 	if (3 * p->nslots <= 4 * p->nsymbols)
 		symbols_grow(p);

@@ -12,7 +12,7 @@
  *
  * Right because a fuse means its body.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "passes/fuse/fuse.h"
 #include "passes/pass.h"
@@ -38,14 +38,6 @@ struct sampler {
 	uint32_t *stack; /* [n] */
 	uint64_t state;
 };
-
-static void *
-must_have(void *p)
-{
-	if (!p)
-		out_of_memory();
-	return p;
-}
 
 static uint32_t
 below(struct sampler *s, uint32_t n)
@@ -109,10 +101,10 @@ by_number(const void *a, const void *b)
 static struct group *
 both_of(struct sampler *s, const struct group *a, const struct group *b)
 {
-	struct group *g = must_have(talloc(s->run->scratch, struct group));
+	struct group *g = NEW(s->run->scratch, struct group);
 
 	g->n = a->n + b->n;
-	g->op = must_have(talloc_array(g, uint32_t, g->n));
+	g->op = NEW_ARRAY(g, uint32_t, g->n);
 	memcpy(g->op, a->op, a->n * sizeof *a->op);
 	memcpy(g->op + a->n, b->op, b->n * sizeof *b->op);
 	qsort(g->op, g->n, sizeof *g->op, by_number);
@@ -207,8 +199,8 @@ is_read_outside(const struct sampler *s, const struct group *g, const struct ir_
 static void
 make_fuse(struct sampler *s, const struct group *g)
 {
-	struct ir_op **op = must_have(talloc_array(s->run->scratch, struct ir_op *, g->n));
-	bool *out = must_have(talloc_array(op, bool, g->n)), any = false;
+	struct ir_op **op = NEW_ARRAY(s->run->scratch, struct ir_op *, g->n);
+	bool *out = NEW_ARRAY(op, bool, g->n), any = false;
 	int r = 0;
 
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -266,9 +258,9 @@ set_up(struct sampler *s, struct ir_block *b)
 	s->seen = ARRAY_ZERO(s->run->scratch, uint32_t, s->n + 1u);
 	s->stack = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 1u);
 	IR_FOR_OPS (op, b) {
-		struct group *g = must_have(talloc(s->run->scratch, struct group));
+		struct group *g = NEW(s->run->scratch, struct group);
 		g->n = 1;
-		g->op = must_have(talloc_array(g, uint32_t, 1));
+		g->op = NEW_ARRAY(g, uint32_t, 1);
 		g->op[0] = op->order;
 		s->op[op->order] = op;
 		s->group[op->order] = g;

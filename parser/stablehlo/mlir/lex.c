@@ -5,13 +5,12 @@
  */
 #include "parser/stablehlo/mlir/parser.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/mlir/mlir.tab.h"
 #include "parser/stablehlo/mlir/mlir.lex.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <talloc.h>
 
 int mlir_scan(MLIR_STYPE *value, struct ir_loc *loc, struct mlir_parser *p, void *scanner);
 int mlir_lex(MLIR_STYPE *value, struct ir_loc *loc, struct mlir_parser *p);
@@ -29,8 +28,7 @@ mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base
 		out_of_memory();
 	memcpy(lx->copy, text, n);
 	lx->copy[n] = lx->copy[n + 1] = '\0'; /* as flex wants it */
-	if (!mlir_yy_scan_buffer(lx->copy, n + 2, lx->scanner))
-		out_of_memory();
+	must_have(mlir_yy_scan_buffer(lx->copy, n + 2, lx->scanner));
 }
 
 void
@@ -201,8 +199,7 @@ resync(struct mlir_parser *p, struct ir_loc *loc)
 	if (lx->last_end < lx->n)
 		lx->copy[lx->last_end] = lx->text[lx->last_end];
 	mlir_yypop_buffer_state(lx->scanner);
-	if (!mlir_yy_scan_buffer(lx->copy + at, lx->n - at + 2, lx->scanner))
-		out_of_memory();
+	must_have(mlir_yy_scan_buffer(lx->copy + at, lx->n - at + 2, lx->scanner));
 	mlir_restart(lx->scanner);
 }
 

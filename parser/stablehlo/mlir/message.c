@@ -1,5 +1,6 @@
 /* The wording of syntax errors: what was expected, what was found. */
 #include "parser/base/message.h"
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/mlir/parser.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static char *
 token_text(const void *owner, const struct mlir_parser *p, struct ir_loc loc)
 {
 	if (loc.begin - p->lex.base >= p->lex.n)
-		return talloc_strdup(owner, "the end of the text");
+		return text_copy(owner, "the end of the text");
 	return message_token(owner, mlir_text_at(p, loc), loc.end - loc.begin);
 }
 

@@ -1,6 +1,7 @@
 /* Reading MLIR text. */
 #include "parser/stablehlo/mlir/parser.h"
 
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/mlir/mlir.tab.h"
 
 #include <ctype.h>
@@ -16,10 +17,8 @@ mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
 	if (p->stop)
 		return;
 	va_start(args, format);
-	char *text = talloc_vasprintf(p, format, args);
+	char *text = text_vprint(p, format, args);
 	va_end(args);
-	if (!text)
-		out_of_memory();
 	diag_error(p->ctx->diag, loc, "%s", text);
 	talloc_free(text);
 	if (++p->errors == MLIR_MAX_ERRORS) {
@@ -55,9 +54,7 @@ static void
 prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 {
 	p->ctx = ctx;
-	p->file = talloc_zero(owner, struct mlir_file);
-	if (!p->file)
-		out_of_memory();
+	p->file = NEW(owner, struct mlir_file);
 	p->arena = arena_create(p->file);
 	p->file->arena = p->arena;
 	p->file->ctx = ctx;
@@ -89,9 +86,7 @@ mlir_read(const void *owner, struct ir_context *ctx, const char *name, const cha
 		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", name, MLIR_MAX_BYTES);
 		return NULL;
 	}
-	struct mlir_parser *p = talloc_zero(NULL, struct mlir_parser);
-	if (!p)
-		out_of_memory();
+	struct mlir_parser *p = NEW(NULL, struct mlir_parser);
 	prepare(p, p, ctx);
 	uint32_t base = diag_add_source(ctx->diag, name, text, n);
 	mlir_lexer_open(p, diag_source_text(ctx->diag, base), n, base);

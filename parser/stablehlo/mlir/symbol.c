@@ -6,13 +6,12 @@
  */
 #include "parser/stablehlo/mlir/parser.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/hex.h"
-#include "ir/base/intern.h"
+#include "ir/base/mix.h"
 #include "ir/base/number.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	SYMBOLS_FIRST = 4096, /* slots: a step has some thousand names */
@@ -57,7 +56,7 @@ symbol_of(const struct mlir_parser *p, uint32_t number)
 struct mlir_symbol *
 mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)
 {
-	uint32_t hash = (uint32_t)intern_hash(INTERN_SEED, text, n);
+	uint32_t hash = (uint32_t)mix_bytes(0, text, n);
 
 	if (p->nslots <= 2 * p->nsymbols)
 		symbols_grow(p);

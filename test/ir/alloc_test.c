@@ -1,6 +1,6 @@
 /* Arrays larger than talloc's chunks, and what is said where memory is not to be had. */
 #include "ir/base/arena.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

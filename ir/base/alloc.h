@@ -1,0 +1,110 @@
+/*
+ * Memory that never is NULL: a failed allocation ends the program with a message, in one place.
+ * Everything goes with an owner, a talloc context (NULL: with none):
+ *
+ *     NEW, NEW_ARRAY ...   chunks of talloc, below 256 MiB each: objects, short lists, texts
+ *     ARRAY_NEW ...        arrays that grow with the input, of any size (ir/base/vec.h, too)
+ *     ir/base/arena.h      what comes by the hundred thousand and is never freed singly
+ */
+#ifndef IR_BASE_ALLOC_H
+#define IR_BASE_ALLOC_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* --- chunks of talloc --- */
+
+/* Zeroed objects; arrays of n elements: zeroed, or not, or with those at `from`. n may be 0. */
+#define NEW(owner, type) ((type *)alloc_zero((owner), 1, sizeof(type), #type))
+#define NEW_ARRAY(owner, type, n)                                                                  \
+	((type *)alloc_array((owner), (size_t)(n), sizeof(type), "an array of " #type))
+#define ZERO_ARRAY(owner, type, n)                                                                 \
+	((type *)alloc_zero((owner), (size_t)(n), sizeof(type), "an array of " #type))
+#define COPY_ARRAY(owner, type, from, n)                                                           \
+	((type *)alloc_copy((owner), (from), (size_t)(n), sizeof(type), "an array of " #type))
+/* The array with room for n elements, those that are new not zeroed; NULL: a new one of `owner`. */
+#define RESIZE(owner, array, type, n)                                                              \
+	((type *)alloc_resize((owner), (array), (size_t)(n), sizeof(type), "an array of " #type))
+
+/* A context of its own for what is freed together: for scratch. */
+void *alloc_scratch(const void *owner);
+
+/* What printf would print. */
+#define TEXT(owner, ...) text_print((owner), __VA_ARGS__)
+char *text_print(const void *owner, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *text_vprint(const void *owner, const char *format, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+/* The same after the end of `text`, a chunk (NULL: a new one without an owner), which may move.
+ * For texts that become long: where `text` takes all of its chunk, its end need not be looked for. */
+char *text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *text_append_end(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A copy of a text, or of at most n of its bytes; of NULL, NULL. */
+char *text_copy(const void *owner, const char *text);
+char *text_copy_n(const void *owner, const char *text, size_t n);
+
+/* A stream whose bytes are *text, of malloc, *n of them and a zero, once it is flushed or closed. */
+FILE *text_stream(char **text, size_t *n);
+void text_stream_close(FILE *stream);
+
+/* What another allocator gave, which did not fail. */
+void *must_have(void *p);
+
+void *alloc_array(const void *owner, size_t n, size_t size, const char *what);
+void *alloc_zero(const void *owner, size_t n, size_t size, const char *what);
+void *alloc_copy(const void *owner, const void *from, size_t n, size_t size, const char *what);
+void *alloc_resize(const void *owner, void *array, size_t n, size_t size, const char *what);
+
+/* --- arrays of any size --- */
+
+/*
+ * talloc refuses chunks of 256 MiB and more, so the elements of a large array stand in a block of
+ * their own, which a small talloc chunk frees; a small array is a chunk with the same header:
+ *
+ *     owner ──talloc──> holder ──destructor frees──> block: │ header │ elements ... │
+ *     owner ──talloc──> chunk: │ header │ elements ... │              ^ the array
+ *
+ * An array goes with its owner, but it is no chunk itself: of the functions of talloc none takes
+ * it, not even as an owner.
+ */
+#define ARRAY_NEW(owner, type, n)                                                                  \
+	((type *)array_create((owner), (size_t)(n), sizeof(type), "an array of " #type))
+#define ARRAY_ZERO(owner, type, n)                                                                 \
+	((type *)array_create_zero((owner), (size_t)(n), sizeof(type), "an array of " #type))
+#define ARRAY_RESIZE(owner, array, type, n)                                                        \
+	((type *)array_resize((owner), (array), (size_t)(n), sizeof(type), "an array of " #type))
+
+/* `n` elements of `size` bytes each, zeroed or not. `what` names them in a message. */
+void *array_create(const void *owner, size_t n, size_t size, const char *what);
+void *array_create_zero(const void *owner, size_t n, size_t size, const char *what);
+
+/*
+ * The array with room for n elements; those that were there stay, others are not zeroed. NULL
+ * becomes a new array of `owner`, which is not asked otherwise.
+ */
+void *array_resize(const void *owner, void *array, size_t n, size_t size, const char *what);
+
+/* Frees it before its owner does. NULL is fine. */
+void array_free(const void *array);
+
+/* Bytes of all its elements. */
+size_t array_bytes(const void *array);
+
+/* Gives it another owner. */
+void array_steal(const void *owner, const void *array);
+
+/* A talloc context that goes with the array, for what goes with it, too. */
+void *array_context(const void *array);
+
+/* A copy of another owner's array. */
+void *array_copy(const void *owner, const void *array);
+
+/* --- the end --- */
+
+/*
+ * Ends the program because n elements of `size` bytes each were not to be had, and says so. No
+ * machine has an address space for some sizes: to ask for those is a bug, and ends as one.
+ */
+_Noreturn void out_of_memory_for(size_t n, size_t size, const char *what);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * A hash index over a list of the caller's: numbers of entries by what the entries are. The list
+ * (mostly a vec) has the keys and the values, in the order in which they came, so whoever goes
+ * over it sees the same order in every run. A map that is zeroed is empty:
+ *
+ *     slots, by hash        the caller's list
+ *     │ hash │ number │      0: key value
+ *     │      │        │      1: key value
+ *     │ hash │ number │──>   2: key value
+ *
+ *     static bool same(const void *list, uint32_t i, const void *key) { ... }
+ *
+ *     uint32_t i = map_add(owner, &map, mix_text(text, n), same, &list, key);
+ *     if (i == list.n)
+ *         VEC_PUSH(owner, &list, (struct entry){key, value});
+ *
+ * Open addressing with linear probing, at most three quarters full. Entries are not removed.
+ */
+#ifndef IR_BASE_MAP_H
+#define IR_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot {
+	uint32_t hash;
+	uint32_t number; /* + 1; 0: free */
+};
+
+struct map {
+	struct map_slot *slot; /* an array of alloc.h */
+	size_t nslots;         /* a power of two, or 0 */
+	uint32_t used;
+};
+
+#define MAP_NONE UINT32_MAX
+
+/* Is entry i of the list the one of this key? Asked where the hashes agree. */
+typedef bool map_same(const void *list, uint32_t i, const void *key);
+
+/* Room for one more. Out of memory, or of numbers, ends the program. */
+void map_grow(const void *owner, struct map *m);
+
+/* Without entries, as many as it may have again soon; as it began. */
+void map_clear(struct map *m);
+void map_free(struct map *m);
+
+/* The slot of the key, or the free one where it belongs; for map_find and map_add. */
+static inline struct map_slot *
+map_slot_of(const struct map *m, uint64_t hash, map_same *same, const void *list, const void *key)
+{
+	size_t at = (uint32_t)hash & (m->nslots - 1);
+
+	while (m->slot[at].number &&
+		!(m->slot[at].hash == (uint32_t)hash && same(list, m->slot[at].number - 1, key)))
+		at = (at + 1) & (m->nslots - 1);
+	return &m->slot[at];
+}
+
+/* The number of the key's entry, or MAP_NONE. The low 32 bits of `hash` count. */
+static inline uint32_t
+map_find(const struct map *m, uint64_t hash, map_same *same, const void *list, const void *key)
+{
+	return m->used ? map_slot_of(m, hash, same, list, key)->number - 1 : MAP_NONE;
+}
+
+/* The same; where there is none the key gets the next number, which is how many there were. */
+static inline uint32_t
+map_add(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
+	const void *key)
+{
+	if (3 * m->nslots <= 4 * (size_t)m->used)
+		map_grow(owner, m);
+	struct map_slot *slot = map_slot_of(m, hash, same, list, key);
+	if (!slot->number)
+		*slot = (struct map_slot){(uint32_t)hash, ++m->used};
+	return slot->number - 1;
+}
+
+#endif

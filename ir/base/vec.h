@@ -1,0 +1,63 @@
+/*
+ * An array that grows at its end, of any size. One that is zeroed is empty:
+ *
+ *     struct ops VEC(struct ir_op *);              struct ops { struct ir_op **at; int64_t n, room; }
+ *     struct ops v = {0};
+ *     VEC_PUSH(owner, &v, op);
+ *     for (int64_t i = 0; i < v.n; i++)
+ *         use(v.at[i]);
+ *
+ * v.at is an array of alloc.h, so it goes with the owner, a talloc context; or it is in an arena
+ * (VEC_PUSH_IN), which keeps what it outgrew, too. Pointers into it hold until it grows. The macros
+ * evaluate `v` several times.
+ */
+#ifndef IR_BASE_VEC_H
+#define IR_BASE_VEC_H
+
+#include "ir/base/alloc.h"
+
+#include <stdint.h>
+
+struct arena;
+
+#define VEC(type)                                                                                  \
+	{                                                                                          \
+		type *at;                                                                          \
+		int64_t n, room;                                                                   \
+	}
+
+/* Appends a value, which must not push to the same vec: it is evaluated when there is room. */
+#define VEC_PUSH(owner, v, ...)                                                                    \
+	do {                                                                                       \
+		VEC_ROOM(owner, v, (v)->n + 1);                                                    \
+		(v)->at[(v)->n] = (__VA_ARGS__);                                                   \
+		(v)->n++;                                                                          \
+	} while (0)
+#define VEC_PUSH_IN(arena, v, ...)                                                                 \
+	do {                                                                                       \
+		if ((v)->n == (v)->room)                                                           \
+			(v)->at = vec_grow_in(                                                     \
+				(arena), (v)->at, &(v)->room, (v)->n, sizeof *(v)->at);            \
+		(v)->at[(v)->n] = (__VA_ARGS__);                                                   \
+		(v)->n++;                                                                          \
+	} while (0)
+
+/* Room for `most` elements, so that pushing until there are so many does not move them. */
+#define VEC_ROOM(owner, v, most)                                                                   \
+	do {                                                                                       \
+		if ((most) > (v)->room)                                                            \
+			(v)->at = vec_grow((owner), (v)->at, &(v)->room, (most), sizeof *(v)->at); \
+	} while (0)
+
+/* The last element, taken off; the last one as it stands. There must be one. */
+#define VEC_POP(v) ((v)->at[--(v)->n])
+#define VEC_LAST(v) ((v)->at[(v)->n - 1])
+
+/* Frees the elements of a vec that is not in an arena before its owner goes; it is empty then. */
+#define VEC_FREE(v) (array_free((v)->at), (v)->at = NULL, (v)->n = (v)->room = 0)
+
+/* The array with room for `most` elements at least, twice as many as before; sets `room`. */
+void *vec_grow(const void *owner, void *at, int64_t *room, int64_t most, size_t size);
+void *vec_grow_in(struct arena *a, void *at, int64_t *room, int64_t n, size_t size);
+
+#endif
