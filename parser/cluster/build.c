@@ -5,6 +5,7 @@
  */
 #include "parser/cluster/build.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 
 #include <inttypes.h>
@@ -148,8 +149,8 @@ build_device(struct builder *b, const struct cluster_item *item)
 		b->full = true;
 		return;
 	}
-	d->name = talloc_strdup(d, d->name == generic ? e->name : d->name);
-	d->measured = talloc_strdup(d, d->measured);
+	d->name = text_copy(d, d->name == generic ? e->name : d->name);
+	d->measured = text_copy(d, d->measured);
 	talloc_free(generic);
 	e->number = cluster_add_kind(b->c, d);
 }
@@ -271,7 +272,7 @@ build_places(struct builder *b, const struct cluster_item *item, bool is_node)
 	int nentries = b->entry.n;
 	b->depth++;
 	for (uint32_t i = 0; ok && i < n; i++) {
-		b->path = talloc_asprintf(b->p, "%s.", builder_name(b, end, i));
+		b->path = TEXT(b->p, "%s.", builder_name(b, end, i));
 		if (is_node)
 			b->node = cluster_add_node(b->c);
 		build_items(b, item->body);

@@ -2,6 +2,7 @@
 #include "parser/cluster/build.h"
 #include "parser/cluster/shipped.h"
 
+#include "ir/base/alloc.h"
 #include "parser/dir/dir.tab.h"
 
 #include "ir/base/suggest.h"
@@ -78,11 +79,9 @@ same_name(const char *shipped, const char *name)
 static struct cluster *
 read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f)
 {
-	char *text = talloc_size(NULL, CLUSTER_BYTES_MAX + 2);
+	char *text = NEW_ARRAY(NULL, char, CLUSTER_BYTES_MAX + 2);
 	struct cluster *c = NULL;
 
-	if (!text)
-		out_of_memory();
 	size_t n = fread(text, 1, CLUSTER_BYTES_MAX + 1, f);
 	text[n] = '\0';
 	if (ferror(f))
@@ -119,14 +118,14 @@ shipped_text(const void *owner, const char *name)
 		return this_machine_text(owner);
 	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++)
 		if (same_name(s->name, name))
-			return talloc_strdup(owner, s->text);
+			return text_copy(owner, s->text);
 	return NULL;
 }
 
 struct cluster *
 cluster_open(const void *owner, struct ir_context *ctx, const char *name)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *text = shipped_text(scratch, name);
 	struct cluster *c = text ? cluster_parse(owner, ctx, name, text, strlen(text)) : NULL;
 	talloc_free(scratch);

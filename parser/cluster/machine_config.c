@@ -14,6 +14,7 @@
  */
 #include "parser/cluster/shipped.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 #include "ir/cluster/device.h"
 #include "ir/base/suggest.h"
@@ -218,7 +219,7 @@ read_step(struct reader *r, const struct key *k, struct word w, struct path *pat
 static void
 unknown_key(struct reader *r, struct word w)
 {
-	char *name = talloc_strndup(NULL, w.s, w.n);
+	char *name = text_copy_n(NULL, w.s, w.n);
 	struct suggestion near = suggestion_for(name);
 
 	for (int i = 0; i < NKEYS; i++)
@@ -422,10 +423,10 @@ build(const void *owner, struct config *k, const char *text)
 	struct device *gpu = device_generic(NULL);
 
 	talloc_free(gpu->name);
-	gpu->name = talloc_strdup(gpu, "gpu");
+	gpu->name = text_copy(gpu, "gpu");
 	cluster_add_kind(c, gpu);
 	c->source = "a FlexFlow machine configuration";
-	c->text = talloc_strdup(c, text);
+	c->text = text_copy(c, text);
 	talloc_steal(c, k);
 	for (int64_t n = 0; n < k->nodes; n++) {
 		uint32_t node = cluster_add_node(c);
@@ -457,13 +458,9 @@ machine_config_parse(const void *owner, struct ir_context *ctx, const char *file
 {
 	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
 	const char *copy = diag_source_text(ctx->diag, base);
-	struct reader r = {.diag = ctx->diag,
-		.text = copy,
-		.base = base,
-		.config = talloc_zero(NULL, struct config)};
+	struct reader r = {
+		.diag = ctx->diag, .text = copy, .base = base, .config = NEW(NULL, struct config)};
 
-	if (!r.config)
-		out_of_memory();
 	if (is_text(&r, n) && read_config(&r, n))
 		return build(owner, r.config, copy);
 	talloc_free(r.config);

@@ -1,6 +1,7 @@
 /* Names of a cluster: what they stand for, how many parts they have, what the parts are called. */
 #include "parser/cluster/build.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 
 #include <inttypes.h>
@@ -114,12 +115,10 @@ builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t most, 
 const char *
 builder_name(struct builder *b, const struct cluster_end *end, uint32_t i)
 {
-	char *s = end->indexed ? talloc_asprintf(NULL, "%s%s[%" PRIu32 "]", b->path,
-					 builder_text(b, end->name), i)
-			       : talloc_asprintf(NULL, "%s%s", b->path, builder_text(b, end->name));
+	char *s = end->indexed
+			  ? TEXT(NULL, "%s%s[%" PRIu32 "]", b->path, builder_text(b, end->name), i)
+			  : TEXT(NULL, "%s%s", b->path, builder_text(b, end->name));
 
-	if (!s)
-		out_of_memory();
 	const char *copy = arena_strndup(b->names, s, strlen(s));
 	talloc_free(s);
 	return copy;

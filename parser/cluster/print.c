@@ -4,6 +4,7 @@
  */
 #include "parser/cluster/tree.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/out.h"
 
 #include <stdio.h>
@@ -28,16 +29,14 @@ put(struct writer *w, const char *s)
 {
 	const char *line = strrchr(s, '\n');
 
-	w->text = talloc_strdup_append_buffer(w->text, s);
-	if (!w->text)
-		out_of_memory();
+	w->text = text_append_end(w->text, "%s", s);
 	w->column = line ? strlen(line + 1) : w->column + strlen(s);
 }
 
 static void
 put_indent(struct writer *w, int n)
 {
-	char *s = talloc_asprintf(w->p, "\n%*s", n, "");
+	char *s = TEXT(w->p, "\n%*s", n, "");
 
 	put(w, s);
 	talloc_free(s);
@@ -54,22 +53,20 @@ text_of_value(struct parser *p, const struct ir_attr *a)
 	size_t size;
 
 	switch ((enum attr_kind)a->kind) {
-	case ATTR_INT: return talloc_strndup(p, number, number_of_int(number, a->i));
-	case ATTR_FLOAT: return talloc_strndup(p, number, number_of_float(number, a->f));
+	case ATTR_INT: return text_copy_n(p, number, number_of_int(number, a->i));
+	case ATTR_FLOAT: return text_copy_n(p, number, number_of_float(number, a->f));
 	case ATTR_QUANTITY:
 		number_of_quantity(number, a->f, (enum ir_unit)a->n);
-		return talloc_strdup(p, number);
+		return text_copy(p, number);
 	case ATTR_LIST: return text_of_list(p, a);
 	case ATTR_STRING: break;
-	default: return talloc_strdup(p, a->s);
+	default: return text_copy(p, a->s);
 	}
-	struct out out = {.file = open_memstream(&buffer, &size)};
-	if (!out.file)
-		out_of_memory();
+	struct out out = {.file = text_stream(&buffer, &size)};
 	out_string(&out, a->s);
 	out_flush(&out);
 	fclose(out.file);
-	copy = talloc_strdup(p, buffer);
+	copy = text_copy(p, buffer);
 	free(buffer);
 	return copy;
 }
@@ -77,14 +74,14 @@ text_of_value(struct parser *p, const struct ir_attr *a)
 static char *
 text_of_list(struct parser *p, const struct ir_attr *a)
 {
-	char *s = talloc_strdup(p, "[");
+	char *s = text_copy(p, "[");
 
 	for (int i = 0; i < a->n; i++) {
 		char *value = text_of_value(p, &a->list[i]);
-		s = talloc_asprintf_append_buffer(s, "%s%s", i ? ", " : "", value);
+		s = text_append_end(s, "%s%s", i ? ", " : "", value);
 		talloc_free(value);
 	}
-	return talloc_strdup_append_buffer(s, "]");
+	return text_append_end(s, "]");
 }
 
 /* A word on this line, or on the next one if it would be too long. */
@@ -105,7 +102,7 @@ put_group(struct writer *w, const struct cluster_group *g, bool alone, int inden
 		put_indent(w, indent);
 	for (int i = 0; i < g->n; i++) {
 		char *value = text_of_value(w->p, &g->attr[i]);
-		char *s = talloc_asprintf(value, "%s%s = %s%s", i ? "" : "{", g->attr[i].key, value,
+		char *s = TEXT(value, "%s%s = %s%s", i ? "" : "{", g->attr[i].key, value,
 			i + 1 < g->n ? "," : "}");
 		if (i || alone)
 			put_word(w, s, indent + (i ? 1 : 0));
@@ -129,8 +126,8 @@ put_item(struct writer *w, const struct cluster_item *item, int indent)
 		talloc_free(value);
 	}
 	for (const struct cluster_end *e = item->ends; e; e = e->next) {
-		char *index = e->indexed ? text_of_list(w->p, &e->index) : talloc_strdup(w->p, "");
-		char *s = talloc_asprintf(index, "%s%s%s", symbol_name(w->p, e->name.symbol), index,
+		char *index = e->indexed ? text_of_list(w->p, &e->index) : text_copy(w->p, "");
+		char *s = TEXT(index, "%s%s%s", symbol_name(w->p, e->name.symbol), index,
 			e->next ? "," : "");
 		put_word(w, s, indent + GROUP_INDENT);
 		talloc_free(index);
@@ -153,7 +150,7 @@ put_item(struct writer *w, const struct cluster_item *item, int indent)
 char *
 cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree *tree)
 {
-	struct writer w = {.p = p, .text = talloc_strdup(owner, "cluster @")};
+	struct writer w = {.p = p, .text = text_copy(owner, "cluster @")};
 
 	put(&w, symbol_name(p, tree->name.symbol));
 	put(&w, " {");

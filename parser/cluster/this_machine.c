@@ -5,6 +5,7 @@
  */
 #include "parser/cluster/shipped.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 #include "runtime/machine.h"
 
@@ -102,11 +103,9 @@ flops_of_core(void)
 static double
 bandwidth_of_core(void)
 {
-	char *from = talloc_size(NULL, PROBE_BYTES), *to = talloc_size(NULL, PROBE_BYTES);
+	char *from = NEW_ARRAY(NULL, char, PROBE_BYTES), *to = NEW_ARRAY(NULL, char, PROBE_BYTES);
 	double best = 0;
 
-	if (!from || !to)
-		out_of_memory();
 	memset(from, 1, PROBE_BYTES);
 	memset(to, 2, PROBE_BYTES);
 	for (int run = 0; run < PROBE_RUNS; run++) {
@@ -174,7 +173,7 @@ this_machine_text(const void *owner)
 	char name[256];
 
 	rt_machine_name(name, sizeof name);
-	char *text = talloc_asprintf(owner,
+	char *text = TEXT(owner,
 		"cluster @this_machine {\n"
 		"source \"any number of cores; this machine has %ld\"\n"
 		"device core\n"
@@ -191,7 +190,5 @@ this_machine_text(const void *owner)
 		cores, name, memory / (double)(cores > 0 ? cores : 1) / 1e9, flops / 1e9,
 		flops / 1e9, bandwidth / 1e9, PROBE_BYTES >> 20, latency * 1e6,
 		bandwidth / 2 / 1e9);
-	if (!text)
-		out_of_memory();
 	return text;
 }

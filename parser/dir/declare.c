@@ -1,9 +1,10 @@
 /* Declarations: module, let, mesh, steps, func. All but func stand before the functions. */
 #include "parser/dir/parser.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 void
 declare_module(struct parser *p, struct named name)
@@ -70,9 +71,7 @@ declare_let(struct parser *p, struct named name, struct size_value size, struct 
 			value = p->o->define[i].value;
 			p->defined[i] = true;
 		}
-	m->let = talloc_realloc(m, m->let, struct ir_let, (size_t)m->nlets + 1);
-	if (!m->let)
-		out_of_memory();
+	m->let = RESIZE(m, m->let, struct ir_let, (size_t)m->nlets + 1);
 	m->let[m->nlets++] = (struct ir_let){symbol_name(p, name.symbol), value, name.loc};
 }
 

@@ -5,13 +5,12 @@
  */
 #include "parser/dir/parser.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "parser/dir/dir.tab.h"
 #include "parser/dir/dir.lex.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <talloc.h>
 
 int dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
 int dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
@@ -32,8 +31,7 @@ lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint3
 		out_of_memory();
 	memcpy(lx->copy, text, n);
 	lx->copy[n] = lx->copy[n + 1] = '\0'; /* as flex wants it */
-	if (!dir_yy_scan_buffer(lx->copy, n + 2, lx->scanner))
-		out_of_memory();
+	must_have(dir_yy_scan_buffer(lx->copy, n + 2, lx->scanner));
 }
 
 void
@@ -243,8 +241,7 @@ resync(struct parser *p, struct ir_loc *loc)
 	if (lx->last_end < lx->n)
 		lx->copy[lx->last_end] = lx->text[lx->last_end];
 	dir_yypop_buffer_state(lx->scanner);
-	if (!dir_yy_scan_buffer(lx->copy + at, lx->n - at + 2, lx->scanner))
-		out_of_memory();
+	must_have(dir_yy_scan_buffer(lx->copy + at, lx->n - at + 2, lx->scanner));
 	dir_restart(lx->scanner);
 }
 

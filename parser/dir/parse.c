@@ -1,6 +1,7 @@
 /* A parse from end to end: the text, then what needs the whole of it. */
 #include "parser/dir/parser.h"
 
+#include "ir/base/alloc.h"
 #include "parser/dir/dir.tab.h"
 
 #include "ir/base/suggest.h"
@@ -12,18 +13,14 @@
 struct parser *
 parser_create(const void *owner, struct ir_module *m, const struct parse_options *o)
 {
-	struct parser *p = talloc_zero(owner, struct parser);
+	struct parser *p = NEW(owner, struct parser);
 
-	if (!p)
-		out_of_memory();
 	p->ctx = m->ctx;
 	p->m = m;
 	p->o = o;
 	p->scratch = arena_create(p);
 	p->stmt.code = -1;
-	p->defined = talloc_zero_array(p, bool, o ? (size_t)o->ndefines + 1 : 1);
-	if (!p->defined)
-		out_of_memory();
+	p->defined = ZERO_ARRAY(p, bool, o ? (size_t)o->ndefines + 1 : 1);
 	return p;
 }
 

@@ -1,6 +1,8 @@
 /* The prelude: templates that every module can call. Only those called enter the module. */
 #include "parser/dir/parser.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
 #include <talloc.h>
 
@@ -9,10 +11,8 @@ extern const char dopt_prelude[];
 bool
 prelude_load(struct parser *p, const char *name)
 {
-	char *head = talloc_asprintf(NULL, "\nfunc @%s(", name);
+	char *head = TEXT(NULL, "\nfunc @%s(", name);
 
-	if (!head)
-		out_of_memory();
 	const char *start = strstr(dopt_prelude, head);
 	talloc_free(head);
 	if (!start)

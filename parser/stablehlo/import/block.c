@@ -1,6 +1,7 @@
 /* Ops one by one: the table, and what is checked for all of them. */
 #include "parser/stablehlo/import/block.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/base/suggest.h"
 #include "parser/stablehlo/import/ops.h"
@@ -257,11 +258,8 @@ import_op(struct import *im, const struct mlir_op *op)
 			"the program has more than %d ops, calls and loops counted each time",
 			IMPORT_MAX_OPS);
 	if (op->noperands > SMALL || op->nresults > SMALL) {
-		scratch = talloc_new(NULL);
-		in = talloc_array(
-			scratch, struct import_value, (size_t)op->noperands + op->nresults);
-		if (!in)
-			out_of_memory();
+		scratch = alloc_scratch(NULL);
+		in = NEW_ARRAY(scratch, struct import_value, (size_t)op->noperands + op->nresults);
 		out = in + op->noperands;
 	}
 	memset(out, 0, op->nresults * sizeof *out);

@@ -11,8 +11,6 @@
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/shape.h"
 
-#include <talloc.h>
-
 static struct ir_value *
 point2(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
 {

@@ -15,6 +15,7 @@
  * split over the processes again: always right, and what it costs is seen in the module.
  */
 #include "parser/stablehlo/import/collective.h"
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
@@ -129,9 +130,7 @@ fold_axes(struct import *im, const struct mlir_op *op, struct import_value v, ui
 	const int group = __builtin_popcount(axes);
 	memcpy(dim + 1, x->type->dim + group, sizeof *dim * (size_t)(rank - group));
 	x = spmd_reshape(im, x, dim, rank - group + 1);
-	struct ir_value **row = talloc_array(im->spmd, struct ir_value *, n);
-	if (!row)
-		out_of_memory();
+	struct ir_value **row = NEW_ARRAY(im->spmd, struct ir_value *, n);
 	for (int64_t k = 0; k < n; k++)
 		row[k] = x ? spmd_row(im, x, k) : NULL;
 	struct ir_value *r = row[0] ? fold(im, op, row, n) : NULL;
@@ -165,11 +164,9 @@ reduce_rows(struct import *im, const struct mlir_op *op, const struct spmd_group
 {
 	const int64_t processes = spmd_processes(im);
 	struct ir_value *whole = spmd_whole(im, v);
-	struct ir_value **row = talloc_zero_array(im->spmd, struct ir_value *, processes),
-			**in = talloc_array(row, struct ir_value *, g->size);
+	struct ir_value **row = ZERO_ARRAY(im->spmd, struct ir_value *, processes),
+			**in = NEW_ARRAY(row, struct ir_value *, g->size);
 
-	if (!row || !in)
-		out_of_memory();
 	for (int64_t k = 0; whole && k < g->n; k++) {
 		const int64_t *m = g->member + k * g->size;
 		int64_t n = 0;

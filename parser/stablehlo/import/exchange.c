@@ -1,4 +1,5 @@
 /* all_gather and all_to_all: see collective.c. */
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/collective.h"
 #include "parser/stablehlo/import/ops.h"
 
@@ -65,10 +66,8 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 			continue;
 		}
 		struct ir_value *whole = spmd_whole(im, v);
-		struct ir_value **row = talloc_zero_array(im->spmd, struct ir_value *, processes),
-				**part = talloc_array(row, struct ir_value *, g.size);
-		if (!row || !part)
-			out_of_memory();
+		struct ir_value **row = ZERO_ARRAY(im->spmd, struct ir_value *, processes),
+				**part = NEW_ARRAY(row, struct ir_value *, g.size);
 		for (int64_t k = 0; whole && k < g.n; k++) {
 			const int64_t *m = g.member + k * g.size;
 			int64_t n = 0;
@@ -150,10 +149,8 @@ static struct ir_value *
 collect_parts(struct import *im, struct ir_value *whole, const int64_t *m, int64_t n, int64_t place,
 	int from, int to)
 {
-	struct ir_value **part = talloc_array(im->spmd, struct ir_value *, n);
+	struct ir_value **part = NEW_ARRAY(im->spmd, struct ir_value *, n);
 
-	if (!part)
-		out_of_memory();
 	for (int64_t k = 0; k < n; k++) {
 		struct ir_value *x = spmd_row(im, whole, m[k]);
 		const int64_t size = x ? x->type->dim[from] / n : 0;
@@ -199,10 +196,7 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 			continue;
 		}
 		struct ir_value *whole = spmd_whole(im, v);
-		struct ir_value **row =
-			talloc_zero_array(im->spmd, struct ir_value *, spmd_processes(im));
-		if (!row)
-			out_of_memory();
+		struct ir_value **row = ZERO_ARRAY(im->spmd, struct ir_value *, spmd_processes(im));
 		for (int64_t k = 0; whole && k < g.n * g.size; k++)
 			if (g.member[k] >= 0)
 				row[g.member[k]] =

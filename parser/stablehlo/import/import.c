@@ -3,7 +3,7 @@
  * is a param (floating point) or a state (the others) with an update, the rest are inputs and
  * outputs. Functions that it calls are put in place.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
@@ -294,7 +294,7 @@ stablehlo_import(
 	const void *owner, const struct mlir_file *file, const struct import_options *options)
 {
 	static const struct import_options plain;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct import im = {.file = file,
 		.options = options ? options : &plain,
 		.module = ir_module_create(scratch, file->ctx, "step"),

@@ -7,6 +7,7 @@
  */
 #include "parser/stablehlo/import/known.h"
 
+#include "ir/base/alloc.h"
 #include "ir/ops/literal.h"
 
 #include <inttypes.h>
@@ -22,10 +23,8 @@ struct import_known {
 struct import_known *
 import_known_create(const void *owner)
 {
-	struct import_known *k = talloc_zero(owner, struct import_known);
+	struct import_known *k = NEW(owner, struct import_known);
 
-	if (!k)
-		out_of_memory();
 	k->tensor = ptr_map_create(k);
 	return k;
 }
@@ -41,9 +40,7 @@ push(const void *owner, struct op_list *l, struct ir_op *op)
 {
 	if (l->n == l->space) {
 		l->space = l->space ? 2 * l->space : 64;
-		l->op = talloc_realloc(owner, l->op, struct ir_op *, l->space);
-		if (!l->op)
-			out_of_memory();
+		l->op = RESIZE(owner, l->op, struct ir_op *, l->space);
 	}
 	l->op[l->n++] = op;
 }
@@ -151,9 +148,7 @@ copy_operand(struct run *r, const void *scratch, const struct ir_value *v)
 	op->symbol = number_name(r->m->ctx, 'i', r->ninputs);
 	op->result[0].type = ir_type_meaning(r->m->ctx, v->type);
 	ir_block_append(r->block, op);
-	r->input = talloc_realloc(scratch, r->input, const struct ir_value *, r->ninputs + 1);
-	if (!r->input)
-		out_of_memory();
+	r->input = RESIZE(scratch, r->input, const struct ir_value *, r->ninputs + 1);
 	r->input[r->ninputs++] = v;
 	ptr_map_set(r->copy, v, &op->result[0]);
 	return &op->result[0];
@@ -163,10 +158,8 @@ static void
 copy_op(struct run *r, const void *scratch, const struct ir_op *op, size_t number)
 {
 	struct ir_value **operand =
-		talloc_array(scratch, struct ir_value *, (size_t)op->noperands + 1);
+		NEW_ARRAY(scratch, struct ir_value *, (size_t)op->noperands + 1);
 
-	if (!operand)
-		out_of_memory();
 	for (int i = 0; i < op->noperands; i++)
 		operand[i] = copy_operand(r, scratch, ir_operand(op, i));
 	struct ir_op *c = ir_op_clone(r->m, op, operand);
@@ -241,7 +234,7 @@ import_known(const void *owner, struct import *im, const struct import_value *v)
 	const struct tensor *t = ptr_map_get(im->known->tensor, v->value);
 	if (t)
 		return tensor_copy(owner, t);
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct op_list order = {0};
 	if (is_constant(scratch, v->value->op)) {
 		bool muted = diag_mute(im->diag, true);

@@ -1,6 +1,8 @@
 /* Types, and ops over the local dims of values that may have leading ones. */
 #include "parser/stablehlo/import/import.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <talloc.h>
@@ -56,26 +58,24 @@ import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_
 {
 	struct mlir_type *t = ARENA_NEW(im->arena, struct mlir_type);
 	int64_t *d = ARENA_ARRAY(im->arena, int64_t, rank + 1);
-	char *text = talloc_strdup(NULL, "tensor<");
+	char *text = text_copy(NULL, "tensor<");
 
 	for (int i = 0; i < rank; i++) {
 		d[i] = dim[i];
-		text = talloc_asprintf_append_buffer(text, "%" PRId64 "x", dim[i]);
+		text = text_append_end(text, "%" PRId64 "x", dim[i]);
 	}
 	const char *name = dtype == IR_bool ? "i1" : ir_dtype_name(dtype);
 	/* ours are u8, theirs ui8 */
 	bool is_unsigned = ir_dtype_class(dtype) == IR_UINT;
-	text = talloc_asprintf_append_buffer(
+	text = text_append_end(
 		text, "%s%s>", is_unsigned ? "ui" : name, is_unsigned ? name + 1 : "");
 	*t = (struct mlir_type){.kind = MLIR_TENSOR,
 		.dtype = (int8_t)dtype,
 		.rank = (uint16_t)rank,
 		.dim = d,
 		.element = ir_dtype_name(dtype),
-		.text = text ? ir_name(im->module->ctx, text) : NULL};
+		.text = ir_name(im->module->ctx, text)};
 	talloc_free(text);
-	if (!t->text)
-		out_of_memory();
 	return t;
 }
 

@@ -7,6 +7,7 @@
  *     f32[32,784] over y = 8 in dim 0     f32[32/y,784]     partition
  *                                         f32[8/y,4,784]    reshape: no message
  */
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -202,9 +203,7 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 	if (b->nargs != op->noperands)
 		return import_error(im, op, "the region has %u arguments for %u operands", b->nargs,
 			op->noperands);
-	struct import_value *v = talloc_array(im->spmd, struct import_value, op->noperands + 1);
-	if (!v)
-		out_of_memory();
+	struct import_value *v = NEW_ARRAY(im->spmd, struct import_value, op->noperands + 1);
 	for (uint32_t i = 0; ok && i < op->noperands; i++) {
 		struct spmd_sharding s;
 		v[i] = in[i];

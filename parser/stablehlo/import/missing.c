@@ -4,6 +4,8 @@
  */
 #include "parser/stablehlo/import/missing.h"
 
+#include "ir/base/alloc.h"
+
 #include <stdarg.h>
 #include <talloc.h>
 
@@ -20,10 +22,8 @@ struct import_missing {
 struct import_missing *
 import_missing_create(const void *owner)
 {
-	struct import_missing *m = talloc_zero(owner, struct import_missing);
+	struct import_missing *m = NEW(owner, struct import_missing);
 
-	if (!m)
-		out_of_memory();
 	return m;
 }
 
@@ -50,10 +50,8 @@ import_unsupported(struct import *im, const struct mlir_op *op, const char *why)
 static char *
 format_text(const char *format, va_list args)
 {
-	char *text = talloc_vasprintf(NULL, format, args);
+	char *text = text_vprint(NULL, format, args);
 
-	if (!text)
-		out_of_memory();
 	return text;
 }
 

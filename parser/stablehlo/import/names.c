@@ -1,6 +1,8 @@
 /* Names of arguments, results and values; which result replaces which argument. */
 #include "parser/stablehlo/import/block.h"
 
+#include "ir/base/alloc.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +18,8 @@ static char *
 clean(const void *owner, const char *text)
 {
 	size_t n = strlen(text), to = 0;
-	char *s = talloc_array(owner, char, n + 1);
+	char *s = NEW_ARRAY(owner, char, n + 1);
 
-	if (!s)
-		out_of_memory();
 	for (size_t i = 0; i < n; i++) {
 		if (isalnum((unsigned char)text[i]) || text[i] == '_')
 			s[to++] = text[i];
@@ -40,9 +40,9 @@ import_symbol(struct import *im, const char *text, const char *otherwise)
 
 	if (!*s) {
 		talloc_free(s);
-		s = talloc_strdup(NULL, otherwise);
+		s = text_copy(NULL, otherwise);
 	} else if (isdigit((unsigned char)*s)) {
-		char *t = talloc_asprintf(NULL, "%s.%s", otherwise, s);
+		char *t = TEXT(NULL, "%s.%s", otherwise, s);
 		talloc_free(s);
 		s = t;
 	}
@@ -53,7 +53,7 @@ import_symbol(struct import *im, const char *text, const char *otherwise)
 		const char *base = ir_name(ctx, s);
 		uintptr_t k = (uintptr_t)ptr_map_get(im->symbols, base) + 1;
 		ptr_map_set(im->symbols, base, (const void *)k);
-		char *t = talloc_asprintf(NULL, "%s.%zu", s, (size_t)k - 1);
+		char *t = TEXT(NULL, "%s.%zu", s, (size_t)k - 1);
 		name = ir_name(ctx, t);
 		talloc_free(t);
 	}
@@ -266,12 +266,10 @@ import_carried(struct import *im, const struct mlir_op *func, int *carried)
 	const char *how = im->options->carry;
 	struct carry c = {.im = im, .func = func, .b = b};
 
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	c.nresults = b->last ? b->last->noperands : 0;
-	c.carried = talloc_array(scratch, int, (size_t)b->nargs + 1);
-	c.taken = talloc_array(scratch, int, (size_t)c.nresults + 1);
-	if (!c.carried || !c.taken)
-		out_of_memory();
+	c.carried = NEW_ARRAY(scratch, int, (size_t)b->nargs + 1);
+	c.taken = NEW_ARRAY(scratch, int, (size_t)c.nresults + 1);
 	for (uint32_t i = 0; i < b->nargs; i++)
 		c.carried[i] = -1;
 	for (uint32_t i = 0; i < c.nresults; i++)

@@ -7,6 +7,7 @@
  * right as long as they say nothing to each other but through channels: a send that stands before
  * its recv hands its values on. Infeeds take the results of the functions that feed them.
  */
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -40,9 +41,7 @@ read_grid(struct import *im, void *scratch, struct grid *g)
 	if (!a || a->kind != MLIR_LIST || a->n != s->replicas)
 		return import_unsupported(im, g->op, "on grids of different sizes");
 	g->n = spmd_processes(im);
-	g->func = talloc_array(scratch, const struct mlir_op *, g->n);
-	if (!g->func)
-		out_of_memory();
+	g->func = NEW_ARRAY(scratch, const struct mlir_op *, g->n);
 	g->same = true;
 	for (int64_t p = 0; p < g->n; p++) {
 		const struct mlir_attr *row = &a->item[p / s->partitions];
@@ -116,12 +115,9 @@ run_together(struct import *im, const struct grid *g, void *scratch)
 {
 	const struct mlir_block *b = &g->func[0]->region[0];
 	const uint32_t nout = b->last->noperands;
-	struct import_value *v =
-		talloc_zero_array(scratch, struct import_value, b->nargs + nout + 1);
-	struct ir_value **row = talloc_array(scratch, struct ir_value *, g->n);
+	struct import_value *v = ZERO_ARRAY(scratch, struct import_value, b->nargs + nout + 1);
+	struct ir_value **row = NEW_ARRAY(scratch, struct ir_value *, g->n);
 
-	if (!v || !row)
-		out_of_memory();
 	for (uint32_t k = 0; k < b->nargs; k++) {
 		v[k] = stack_argument(im, g, k, row);
 		if (v[k].failed)
@@ -159,7 +155,7 @@ import_run_parallel(struct import *im, const struct mlir_op *op, const struct im
 	struct import_value *out)
 {
 	struct spmd *s = spmd_of(im);
-	void *scratch = talloc_new(s);
+	void *scratch = alloc_scratch(s);
 	struct grid g = {.op = op, .in = in, .out = out};
 	bool ok = true;
 
@@ -206,9 +202,8 @@ import_send(struct import *im, const struct mlir_op *op, const struct import_val
 	(void)out;
 	if (!s->parallel || s->alone < 0)
 		return import_unsupported(im, op, s->parallel ? "among equal processes" : outside);
-	struct spmd_wire *w = talloc_zero_size(s, sizeof *w + n * sizeof *w->v), **last = &s->wire;
-	if (!w)
-		out_of_memory();
+	struct spmd_wire *w = alloc_zero(s, sizeof *w + n * sizeof *w->v, 1, "a send"),
+			 **last = &s->wire;
 	w->channel = channel(op);
 	w->n = n;
 	memcpy(w->v, in, n * sizeof *in);

@@ -2,6 +2,7 @@
  * collective_permute, collective_broadcast: each process gets what one other has, or zeros; and the
  * numbers of processes, replica_id and partition_id.
  */
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -26,9 +27,7 @@ take_rows(struct import *im, const struct mlir_op *op, int i, struct import_valu
 
 	if (!whole)
 		return false;
-	struct ir_value **row = talloc_array(im->spmd, struct ir_value *, n);
-	if (!row)
-		out_of_memory();
+	struct ir_value **row = NEW_ARRAY(im->spmd, struct ir_value *, n);
 	for (int64_t p = 0; p < n; p++) {
 		if (source[p] < 0 && !zeros)
 			zeros = spmd_zeros(im, spmd_row(im, whole, 0));
@@ -43,10 +42,8 @@ take_rows(struct import *im, const struct mlir_op *op, int i, struct import_valu
 static int64_t *
 no_sources(struct import *im)
 {
-	int64_t *source = talloc_array(im->spmd, int64_t, spmd_processes(im));
+	int64_t *source = NEW_ARRAY(im->spmd, int64_t, spmd_processes(im));
 
-	if (!source)
-		out_of_memory();
 	for (int64_t p = 0; p < spmd_processes(im); p++)
 		source[p] = -1;
 	return source;
@@ -60,10 +57,8 @@ read_pairs(struct import *im, const struct mlir_op *op, int64_t *source)
 	const bool partitions = spmd_mode_of(op) == SPMD_PARTITION;
 	const struct mlir_attr *a = mlir_attr_find(op, "source_target_pairs");
 	const int64_t n = partitions ? s->partitions : s->replicas;
-	bool *sends = talloc_zero_array(source, bool, n);
+	bool *sends = ZERO_ARRAY(source, bool, n);
 
-	if (!sends)
-		out_of_memory();
 	if (!a || a->kind != MLIR_DENSE || a->dense->is_float || a->dense->type->rank != 2 ||
 		(a->dense->type->dim[0] && a->dense->type->dim[1] != 2))
 		return import_error(
@@ -142,13 +137,11 @@ take_dynamic(struct import *im, const struct mlir_op *op, int i, struct import_v
 {
 	const int64_t n = spmd_processes(im);
 	struct ir_value *whole = v.value && roots ? spmd_whole(im, v) : NULL;
-	struct ir_value **row = talloc_zero_array(im->spmd, struct ir_value *, n),
-			**in = talloc_array(row, struct ir_value *, g->size);
+	struct ir_value **row = ZERO_ARRAY(im->spmd, struct ir_value *, n),
+			**in = NEW_ARRAY(row, struct ir_value *, g->size);
 	const struct ir_attr one[] = {
 		ir_make_int(im->module->ctx, "size", 1), ir_make_int(im->module->ctx, "dim", 0)};
 
-	if (!row || !in)
-		out_of_memory();
 	for (int64_t p = 0; whole && p < n; p++) {
 		int64_t place, k = spmd_group_find(g, p, &place), members = 0;
 		if (k < 0) {

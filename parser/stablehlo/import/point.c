@@ -1,4 +1,5 @@
 /* Element by element. */
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/ops.h"
@@ -369,9 +370,7 @@ import_map(struct import *im, const struct mlir_op *op, const struct import_valu
 			return import_error(
 				im, op, "dimensions must be all %u in order", in[0].type->rank);
 	const struct mlir_type **arg =
-		talloc_array(im->missing, const struct mlir_type *, op->noperands);
-	if (!arg)
-		out_of_memory();
+		NEW_ARRAY(im->missing, const struct mlir_type *, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++)
 		arg[i] = import_local_type(im, dtype_of(&in[i]), 0, NULL);
 	const struct mlir_type *result =

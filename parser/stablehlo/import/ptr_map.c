@@ -1,9 +1,7 @@
 /* A map from pointers to pointers: open addressing, at most half full. */
 #include "parser/stablehlo/import/import.h"
 
-#include "ir/base/array.h"
-
-#include <talloc.h>
+#include "ir/base/alloc.h"
 
 struct ptr_map {
 	struct ptr_slot {
@@ -23,10 +21,8 @@ make_slots(struct ptr_map *m, size_t n)
 struct ptr_map *
 ptr_map_create(const void *owner)
 {
-	struct ptr_map *m = talloc_zero(owner, struct ptr_map);
+	struct ptr_map *m = NEW(owner, struct ptr_map);
 
-	if (!m)
-		out_of_memory();
 	m->size = 64;
 	m->slot = make_slots(m, m->size);
 	return m;

@@ -3,7 +3,6 @@
 #include "parser/stablehlo/import/ops.h"
 
 #include <string.h>
-#include <talloc.h>
 
 static bool
 is_larger(const struct import_value *v)

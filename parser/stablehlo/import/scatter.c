@@ -11,6 +11,7 @@
  *                                     updates of one element: one where indices are unique, counted
  *                                     where they are constant, else as many as there are vectors
  */
+#include "ir/base/alloc.h"
 #include "parser/stablehlo/import/fold.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/index.h"
@@ -277,9 +278,9 @@ count_rounds(struct scatter *s, const struct import_value *indices)
 	if (positions > 1 || x->table_batch.n || vectors > IMPORT_MAX_KNOWN)
 		return -1;
 	/* The entries of a vector as one number of the table. */
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct tensor *t = import_known(scratch, x->im, indices);
-	int64_t *place = t ? talloc_array(scratch, int64_t, (size_t)vectors) : NULL, inner = 1;
+	int64_t *place = t ? NEW_ARRAY(scratch, int64_t, (size_t)vectors) : NULL, inner = 1;
 	if (!place) {
 		talloc_free(scratch);
 		return -1;

@@ -1,4 +1,5 @@
 /* Attributes of an op as numbers, checked; and its counts and shapes. */
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "parser/stablehlo/import/take.h"
 
@@ -169,7 +170,7 @@ take_region(
 bool
 take_known(struct import *im, const struct import_value *v, int n, int64_t *out)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct tensor *t = import_known(scratch, im, v);
 	const bool ok = t && tensor_elements(t) == n && ir_dtype_class(t->dtype) != IR_FLOAT;
 

@@ -4,6 +4,8 @@
  */
 #include "parser/stablehlo/spmd/spmd.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,10 +142,8 @@ static bool
 check_members(struct import *im, const struct mlir_op *op, int64_t *m, const struct spmd_groups *g,
 	int64_t processes, int64_t *in_groups)
 {
-	bool *seen = talloc_zero_array(m, bool, processes);
+	bool *seen = ZERO_ARRAY(m, bool, processes);
 
-	if (!seen)
-		out_of_memory();
 	*in_groups = 0;
 	for (int64_t i = 0; i < g->n; i++) {
 		int64_t n = 0, *group = m + i * g->size;
@@ -232,9 +232,7 @@ spmd_groups_of(struct import *im, const struct mlir_op *op, struct spmd_groups *
 		return import_error(
 			im, op, "the groups have more than %d members", 4 * SPMD_MAX_PROCESSES);
 	talloc_free(s->scratch);
-	int64_t *m = talloc_array(s, int64_t, g->n * g->size);
-	if (!m)
-		out_of_memory();
+	int64_t *m = NEW_ARRAY(s, int64_t, g->n * g->size);
 	s->scratch = m;
 	for (int64_t i = 0; i < g->n; i++)
 		for (int64_t k = 0; k < g->size; k++)

@@ -7,7 +7,6 @@
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum { AT_ONCE = 8 }; /* operands of a concat */
 

@@ -7,6 +7,8 @@
  */
 #include "parser/stablehlo/spmd/spmd.h"
 
+#include "ir/base/alloc.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -139,10 +141,8 @@ see_block(struct survey *v, const struct mlir_block *b, bool cuts)
 		if (cuts)
 			see_attrs(v, op->attr, op->nattrs);
 		else if (spmd_is_collective(v->im, op)) {
-			v->collective = talloc_realloc(
+			v->collective = RESIZE(
 				v->s, v->collective, const struct mlir_op *, v->ncollectives + 1);
-			if (!v->collective)
-				out_of_memory();
 			v->collective[v->ncollectives++] = op;
 		}
 		for (uint32_t r = 0; r < op->nregions; r++)
@@ -417,9 +417,7 @@ find_cuts(struct survey *v)
 		diag_mute(v->im->diag, before);
 		if (!ok || !g.n)
 			continue;
-		int64_t *member = talloc_memdup(s, g.member, (size_t)g.size * sizeof *g.member);
-		if (!member)
-			out_of_memory();
+		int64_t *member = COPY_ARRAY(s, int64_t, g.member, g.size);
 		int64_t n = g.size;
 		while (n && member[n - 1] < 0)
 			n--;
@@ -435,11 +433,9 @@ bool
 spmd_begin(struct import *im, const struct mlir_op *func)
 {
 	struct ir_context *ctx = im->file->ctx;
-	struct spmd *s = talloc_zero(im->module, struct spmd);
+	struct spmd *s = NEW(im->module, struct spmd);
 	struct survey v = {.im = im, .s = s, .mesh_op = ir_name(ctx, "sdy.mesh")};
 
-	if (!s)
-		out_of_memory();
 	im->spmd = s;
 	for (int k = 0; k < NSHARDINGS; k++)
 		v.sharding[k] = ir_name(ctx, shardings[k]);

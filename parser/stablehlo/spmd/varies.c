@@ -8,6 +8,7 @@
  * (varies in import.h), but for regions, whose arguments vary over all that any operand varies
  * over.
  */
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -245,12 +246,10 @@ decide(struct import *im, const struct mlir_op *func, const int *carried)
 	struct spmd *s = spmd_of(im);
 	const struct mlir_block *b = &func->region[0];
 	struct walk w = {.im = im, .all = s->axes};
-	void **data = talloc_array(s, void *, b->nargs + 1);
+	void **data = NEW_ARRAY(s, void *, b->nargs + 1);
 
 	s->narguments = b->nargs;
-	s->argument = talloc_zero_array(s, uint32_t, b->nargs + 1);
-	if (!data || !s->argument)
-		out_of_memory();
+	s->argument = ZERO_ARRAY(s, uint32_t, b->nargs + 1);
 	if (!s->explicit || !s->axes)
 		return;
 	for (uint32_t i = 0; i < b->nargs; i++) {
