@@ -2,6 +2,7 @@
 #include "lower/build.h"
 
 #include "dopt_config.h"
+#include "ir/base/alloc.h"
 #include "ir/base/diag.h"
 #include "lower/lower.h"
 #include "lower/plan/plan.h"
@@ -28,7 +29,7 @@ library_folder(const void *owner)
 	char *real =
 		dladdr((void *)&lower_target_find, &info) ? realpath(info.dli_fname, NULL) : NULL;
 	char *slash = real ? strrchr(real, '/') : NULL;
-	char *folder = slash ? talloc_strndup(owner, real, (size_t)(slash - real)) : NULL;
+	char *folder = slash ? text_copy_n(owner, real, (size_t)(slash - real)) : NULL;
 
 	free(real);
 	return folder;
@@ -49,7 +50,7 @@ static char *
 installed_folder(const void *owner)
 {
 	char *folder = library_folder(owner);
-	char *runtime = folder ? talloc_asprintf(folder, "%s/libdopt_rt.a", folder) : NULL;
+	char *runtime = folder ? TEXT(folder, "%s/libdopt_rt.a", folder) : NULL;
 
 	if (runtime && !is_build_tree(folder) && access(runtime, F_OK) == 0)
 		return folder;
@@ -62,7 +63,7 @@ lower_lib_dir(const void *owner)
 {
 	char *folder = installed_folder(owner);
 
-	return folder ? folder : talloc_strdup(owner, DOPT_BUILD_LIBDIR);
+	return folder ? folder : text_copy(owner, DOPT_BUILD_LIBDIR);
 }
 
 char *
@@ -70,21 +71,20 @@ lower_include_dir(const void *owner)
 {
 	char *folder = installed_folder(owner);
 
-	return folder ? talloc_asprintf_append(folder, "/%s", DOPT_INSTALL_INCLUDE)
-		      : talloc_strdup(owner, DOPT_BUILD_INCLUDE);
+	return folder ? text_append(folder, "/%s", DOPT_INSTALL_INCLUDE)
+		      : text_copy(owner, DOPT_BUILD_INCLUDE);
 }
 
 char *
 lower_compile_command(const void *owner)
 {
-	void *scratch = talloc_new(owner);
+	void *scratch = alloc_scratch(owner);
 
 	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats.
 	 */
-	char *command =
-		talloc_asprintf(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
-			lower_quote(scratch, DOPT_CC), DOPT_CC_FLAGS,
-			lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
+	char *command = TEXT(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
+		lower_quote(scratch, DOPT_CC), DOPT_CC_FLAGS,
+		lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
 	talloc_free(scratch);
 	return command;
 }
@@ -92,9 +92,9 @@ lower_compile_command(const void *owner)
 char *
 lower_link_flags(const void *owner)
 {
-	void *scratch = talloc_new(owner);
-	char *flags = talloc_asprintf(owner, "-L%s -ldopt_rt %s",
-		lower_quote(scratch, lower_lib_dir(scratch)), DOPT_RT_LIBS);
+	void *scratch = alloc_scratch(owner);
+	char *flags = TEXT(owner, "-L%s -ldopt_rt %s", lower_quote(scratch, lower_lib_dir(scratch)),
+		DOPT_RT_LIBS);
 
 	talloc_free(scratch);
 	return flags;
@@ -114,7 +114,7 @@ lower_make_dir(struct diag *d, const char *path)
 FILE *
 lower_open(struct diag *d, const char *folder, const char *name)
 {
-	char *path = talloc_asprintf(NULL, "%s/%s", folder, name);
+	char *path = TEXT(NULL, "%s/%s", folder, name);
 	FILE *f = fopen(path, "w");
 
 	if (!f)
@@ -142,10 +142,9 @@ lower_quote(const void *owner, const char *s)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:@%,";
 
 	if (*s && !s[strspn(s, plain)])
-		return talloc_strdup(owner, s);
-	char *text = talloc_strdup(owner, "'");
+		return text_copy(owner, s);
+	char *text = text_copy(owner, "'");
 	for (; *s; s++)
-		text = *s == '\'' ? talloc_strdup_append(text, "'\\''")
-				  : talloc_strndup_append(text, s, 1);
-	return talloc_strdup_append(text, "'");
+		text = *s == '\'' ? text_append(text, "'\\''") : text_append(text, "%.*s", 1, s);
+	return text_append(text, "'");
 }

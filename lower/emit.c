@@ -1,5 +1,6 @@
 /* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure
  * them. */
+#include "ir/base/alloc.h"
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
 #include "lower/host/host.h"
@@ -17,20 +18,20 @@
 static bool
 build_host(struct job *j, const struct lower_options *o, int nfiles)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *cc = lower_compile_command(scratch), *flags = o->cflags ? o->cflags : "";
-	char *command = talloc_asprintf(scratch, "{ %s -O0 %s -c step.c & p=$!; ok=0", cc, flags);
+	char *command = TEXT(scratch, "{ %s -O0 %s -c step.c & p=$!; ok=0", cc, flags);
 
 	if (nfiles)
-		command = talloc_asprintf_append(command,
+		command = text_append(command,
 			"; seq 0 %d | xargs -P \"$(nproc)\" -I{} %s %s -c kernels_{}.c || ok=1",
 			nfiles - 1, cc, flags);
-	command = talloc_asprintf_append(command, "; wait $p || ok=1; test $ok = 0; }");
+	command = text_append(command, "; wait $p || ok=1; test $ok = 0; }");
 	bool ok = job_run(j, command, o->verbose);
-	command = talloc_asprintf(scratch, "%s -o " LOWER_PROGRAM " step.o", cc);
+	command = TEXT(scratch, "%s -o " LOWER_PROGRAM " step.o", cc);
 	for (int i = 0; i < nfiles; i++)
-		command = talloc_asprintf_append(command, " kernels_%d.o", i);
-	command = talloc_asprintf_append(command, " %s", lower_link_flags(scratch));
+		command = text_append(command, " kernels_%d.o", i);
+	command = text_append(command, " %s", lower_link_flags(scratch));
 	ok = ok && job_run(j, command, o->verbose);
 	talloc_free(scratch);
 	return ok;
@@ -61,7 +62,7 @@ build(struct job *j, struct diag *d, const struct lower_options *o, const struct
 static bool
 emit_sources(const struct lower_plan *p, const struct lower_options *o)
 {
-	char *folder = talloc_asprintf(p, "%s.src", o->output);
+	char *folder = TEXT(p, "%s.src", o->output);
 	struct sources s = {0};
 
 	return lower_make_dir(p->module->ctx->diag, folder) && write_sources(p, o, folder, &s);
@@ -120,7 +121,7 @@ write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char
 		fprintf(out, "(%s *)result[%d], ",
 			kernel_ctype((enum ir_dtype)op->result[r].type->dtype), r);
 	fprintf(out, "(unsigned char *)scratch");
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	for (int i = 0; i < args->n; i++)
 		fprintf(out, ", %s", kernel_arg_text(owner, m, &args->at[i], "coord"));
 	talloc_free(owner);
@@ -133,11 +134,11 @@ lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *nam
 {
 	if (op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL) || op->code == OP_reshape)
 		return false;
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	struct scheme *s = scheme_create(owner, m, arena_create(owner), op);
 	if (s) {
 		struct kernel_args args;
-		char *inner = talloc_asprintf(owner, "%s_kernel", name);
+		char *inner = TEXT(owner, "%s_kernel", name);
 		fprintf(out, "#include \"runtime/kernel/kernel.h\"\n\nstatic ");
 		kernel_write(out, NULL, s, inner, false, &args);
 		write_wrapper(out, m, op, name, &args);

@@ -1,6 +1,7 @@
 /* Temporary folders and commands that do not outlive this process. */
 #include "lower/job.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 
 #include <errno.h>
@@ -112,14 +113,12 @@ job_end(struct job *j)
 struct job *
 job_create(const void *owner, struct diag *d, const char *prefix)
 {
-	struct job *j = talloc(owner, struct job);
-	char *path = talloc_asprintf(j, "%s.XXXXXX", prefix), real[PATH_MAX];
+	struct job *j = NEW(owner, struct job);
+	char *path = TEXT(j, "%s.XXXXXX", prefix), real[PATH_MAX];
 
-	if (!path)
-		out_of_memory();
 	*j = (struct job){.diag = d, .news = -1, .alive = -1};
 	if (mkdtemp(path) && realpath(path, real)) {
-		j->folder = talloc_strdup(j, real);
+		j->folder = text_copy(j, real);
 		talloc_set_destructor(j, job_end);
 		if (start_guard(j))
 			return j;
@@ -134,7 +133,7 @@ struct job *
 job_create_temporary(const void *owner, struct diag *d, const char *name)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *prefix = talloc_asprintf(NULL, "%s/%s", tmp && *tmp ? tmp : "/tmp", name);
+	char *prefix = TEXT(NULL, "%s/%s", tmp && *tmp ? tmp : "/tmp", name);
 	struct job *j = job_create(owner, d, prefix);
 
 	talloc_free(prefix);

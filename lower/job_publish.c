@@ -4,6 +4,7 @@
  */
 #include "lower/job.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 
 #include <dirent.h>
@@ -28,14 +29,12 @@ enum { TRIES = 100 };
 char *
 job_sources(const void *owner, const char *output)
 {
-	char *name = talloc_asprintf(owner, "%s.src", output);
+	char *name = TEXT(owner, "%s.src", output);
 
-	if (!name)
-		out_of_memory();
 	char *real = realpath(name, NULL);
 	if (real) {
 		talloc_free(name);
-		name = talloc_strdup(owner, real);
+		name = text_copy(owner, real);
 	}
 	free(real);
 	return name;
@@ -128,7 +127,7 @@ open_up(const char *folder)
 static int
 lock_folder_of(const char *output)
 {
-	char *folder = talloc_strdup(NULL, output), *slash = folder ? strrchr(folder, '/') : NULL;
+	char *folder = text_copy(NULL, output), *slash = folder ? strrchr(folder, '/') : NULL;
 
 	if (slash)
 		slash[slash == folder] = 0;
@@ -144,12 +143,10 @@ job_publish(struct job *j, struct diag *d, const char *program, const char *outp
 {
 	const char *folder = job_folder(j);
 	const int lock = lock_folder_of(output);
-	char *from = talloc_asprintf(j, "%s/%s", folder, program ? program : "");
-	char *sources = job_sources(j, output), *aside = talloc_asprintf(j, "%s.old", folder);
+	char *from = TEXT(j, "%s/%s", folder, program ? program : "");
+	char *sources = job_sources(j, output), *aside = TEXT(j, "%s.old", folder);
 	bool good = true;
 
-	if (!from || !aside)
-		out_of_memory();
 	if (program && rename(from, output)) {
 		diag_error(d, LOC_NONE, "cannot write the program %s: %s", output, strerror(errno));
 		good = false;

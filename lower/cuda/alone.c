@@ -1,6 +1,7 @@
 /* Kernels of the cuda target by themselves. */
 #include "lower/cuda/alone.h"
 
+#include "ir/base/alloc.h"
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
 #include "lower/cuda/kernel.h"
@@ -22,7 +23,7 @@ write_call(FILE *out, const struct lower_plan *p, const struct ir_op *op, int k,
 	for (int r = 0; r < op->nresults; r++)
 		fprintf(out, "result[%d], ", r);
 	fprintf(out, "scratch");
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	for (int i = 0; i < args->n; i++)
 		fprintf(out, ", %s", kernel_arg_text(owner, p->module, &args->at[i], "c->coord"));
 	talloc_free(owner);
@@ -34,10 +35,8 @@ cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int 
 	const char *folder, FILE *out, uint64_t *scratch, bool *convolves)
 {
 	struct diag *d = p->module->ctx->diag;
-	struct cuda_sources *src = talloc_zero(p, struct cuda_sources);
+	struct cuda_sources *src = NEW(p, struct cuda_sources);
 
-	if (!src)
-		out_of_memory();
 	src->host = out;
 	src->kernels = lower_open(d, folder, "kernels.cu");
 	if (!src->kernels)
@@ -47,7 +46,7 @@ cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int 
 	for (int k = 0; k < n; k++) {
 		struct kernel_args args;
 		struct scheme *s = scheme_create(src, p->module, p->arena, op[k]);
-		char *name = talloc_asprintf(src, "k_%s_%d", op_name((enum op_code)op[k]->code), k);
+		char *name = TEXT(src, "k_%s_%d", op_name((enum op_code)op[k]->code), k);
 		scratch[k] = cuda_kernel_write(src, s, name, false, true, &args);
 		write_call(out, p, op[k], k, &args);
 	}

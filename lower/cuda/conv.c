@@ -18,10 +18,10 @@
 #include "lower/cuda/text.h"
 
 #include "dopt_config.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <talloc.h>
 
 /* Is a side of the result as long with the padding before it also behind it? */
 static bool
@@ -110,10 +110,8 @@ cuda_conv(struct cuda_text *t)
 	const struct rt_cuda_conv row = {(enum rt_dtype)o->f.dtype, *c, 0, 0};
 	const uint64_t workspace = cuda_conv_workspace(&row, &src->workspace);
 
-	src->conv = talloc_realloc(src, src->conv, char *, (size_t)src->nconvs + 1);
-	if (!src->conv)
-		out_of_memory();
-	src->conv[src->nconvs] = talloc_asprintf(src,
+	src->conv = RESIZE(src, src->conv, char *, (size_t)src->nconvs + 1);
+	src->conv[src->nconvs] = TEXT(src,
 		"RT_%s, {.kind = %s, .n = %" PRId64 ", .c = %" PRId64 ", .h = %" PRId64
 		", .w = %" PRId64 ", .o = %" PRId64 ", .kh = %" PRId64 ", .kw = %" PRId64
 		",\n\t\t.oh = %" PRId64 ", .ow = %" PRId64 ", .groups = %" PRId64

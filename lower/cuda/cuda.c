@@ -6,7 +6,7 @@
 #include "lower/cuda/cuda.h"
 
 #include "dopt_config.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/build.h"
 #include "lower/cuda/kernel.h"
 #include "lower/plan/step.h"
@@ -67,14 +67,12 @@ key_of(const struct cuda *c, const struct lower_action *a)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = text_stream(&text, &size);
 
-	if (!f)
-		out_of_memory();
 	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
 		&c->args[a->kernel]);
 	fclose(f);
-	char *copy = talloc_strdup(c->p, text);
+	char *copy = text_copy(c->p, text);
 	free(text);
 	return copy;
 }
@@ -95,8 +93,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	c->function_of[a->kernel] = n;
 	f->key = key;
 	f->key_args = c->args[a->kernel];
-	f->name = talloc_asprintf(
-		c->p, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
+	f->name = TEXT(c->p, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
@@ -128,24 +125,23 @@ write_call(struct step_writer *w, const struct lower_action *a)
 {
 	const struct cuda *c = w->data;
 	const struct function *f = &c->function[c->function_of[a->kernel]];
-	void *owner = talloc_new(NULL);
-	char *call = talloc_asprintf(owner, "%s(c, ", f->name);
+	void *owner = alloc_scratch(NULL);
+	char *call = TEXT(owner, "%s(c, ", f->name);
 
 	for (int j = 0; j < a->op->noperands; j++) {
 		const struct lower_value *v = lower_value_of(w->p, ir_operand(a->op, j));
-		call = talloc_asprintf_append(
+		call = text_append(
 			call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
 	}
 	for (int r = 0; r < a->op->nresults; r++)
-		call = talloc_asprintf_append(call, "%s, ",
+		call = text_append(call, "%s, ",
 			step_address(owner, w->p, lower_value_of(w->p, &a->op->result[r])));
 	if (a->scratch >= 0)
-		call = talloc_asprintf_append(
-			call, "m + %" PRIu64, w->p->buffer[a->scratch].offset);
+		call = text_append(call, "m + %" PRIu64, w->p->buffer[a->scratch].offset);
 	else
-		call = talloc_strdup_append(call, "NULL");
+		call = text_append(call, "NULL");
 	for (int i = 0; i < f->args.n; i++)
-		call = talloc_asprintf_append(call, ", %s",
+		call = text_append(call, ", %s",
 			kernel_arg_text(owner, w->p->module, arg_of(c, a, i), "c->coord"));
 	step_line(w, "%s);", call);
 	talloc_free(owner);
@@ -154,7 +150,7 @@ write_call(struct step_writer *w, const struct lower_action *a)
 static void
 write_copy(struct step_writer *w, const struct lower_action *a)
 {
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	char *src, *dst;
 
 	step_copy_sides(owner, w->p, a, &src, &dst);
@@ -168,7 +164,7 @@ write_copy(struct step_writer *w, const struct lower_action *a)
 static void
 write_add(struct step_writer *w, const struct lower_action *a)
 {
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	const struct ir_type *t = w->p->value[a->src].value->type;
 
 	step_line(w, "rt_cuda_add(c, RT_%s, %s, %s, %" PRId64 ", %s);",
@@ -295,23 +291,19 @@ bool
 cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
 	bool *convolves)
 {
-	struct cuda c = {.p = p, .src = talloc_zero(p, struct cuda_sources)};
+	struct cuda c = {.p = p, .src = NEW(p, struct cuda_sources)};
 	char *functions = NULL;
 	size_t size = 0;
 
-	c.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
+	c.prefix = o->entry ? TEXT(p, "%s_", o->entry) : "";
 	c.function = ARRAY_NEW(p, struct function, (size_t)p->nkernels + 1);
 	c.function_of = ARRAY_NEW(p, int, (size_t)p->nkernels + 1);
 	c.args = ARRAY_NEW(p, struct kernel_args, (size_t)p->nkernels + 1);
-	if (!c.src)
-		out_of_memory();
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)
 		return false;
 	c.src->workspace = p->storage->target->workspace;
-	c.src->host = open_memstream(&functions, &size);
-	if (!c.src->host)
-		out_of_memory();
+	c.src->host = text_stream(&functions, &size);
 	cuda_write_head(c.src->kernels, p->module);
 	for (int i = 0; i < p->nactions; i++)
 		if (p->action[i].kind == LOWER_KERNEL)
@@ -333,22 +325,21 @@ cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool co
 			"cuBLASLt and NCCL was not found");
 		return false;
 	}
-	void *owner = talloc_new(NULL);
+	void *owner = alloc_scratch(NULL);
 	const char *arch = getenv("DOPT_CUDA_ARCH"), *flags = o->cflags ? o->cflags : "";
 	const char *cc = lower_compile_command(owner);
-	char *command = talloc_asprintf(owner,
-		"%s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu",
+	char *command = TEXT(owner, "%s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu",
 		lower_quote(owner, DOPT_NVCC), lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
 		lower_quote(owner, lower_include_dir(owner)));
 	bool ok = job_run(j, command, o->verbose);
 
 	/* Sums and scalar functions are the kernels' work; this file only launches them. */
-	command = talloc_asprintf(owner, "%s -O1 %s -c step.c", cc, flags);
+	command = TEXT(owner, "%s -O1 %s -c step.c", cc, flags);
 	ok = ok && job_run(j, command, o->verbose);
-	command = talloc_asprintf(owner,
-		"%s -o " LOWER_PROGRAM " step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s", cc,
-		lower_quote(owner, lower_lib_dir(owner)), convolves ? DOPT_CUDNN_LIBS : "",
-		DOPT_CUDA_LIBS, DOPT_RT_LIBS);
+	command =
+		TEXT(owner, "%s -o " LOWER_PROGRAM " step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s",
+			cc, lower_quote(owner, lower_lib_dir(owner)),
+			convolves ? DOPT_CUDNN_LIBS : "", DOPT_CUDA_LIBS, DOPT_RT_LIBS);
 	ok = ok && job_run(j, command, o->verbose);
 	talloc_free(owner);
 	return ok;

@@ -5,9 +5,10 @@
  */
 #include "lower/cuda/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Elements that a thread takes together: those of the innermost class. */
 struct vectors {
@@ -170,7 +171,7 @@ write_space(struct cuda_text *t)
 static void
 write_smaller(struct cuda_text *t)
 {
-	uint32_t *done = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	uint32_t *done = NEW_ARRAY(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
 	int ndone = 0;
 
 	for (int k = 0; k < t->g->nops; k++) {

@@ -4,8 +4,9 @@
  */
 #include "lower/cuda/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
-#include <talloc.h>
 
 /* What a product ends with: its result and the tensor of the bias (-1: none). */
 struct epilogue {
@@ -118,12 +119,11 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 static char *
 loops_text(const struct cuda_sources *src, const struct scheme_gemm *g)
 {
-	char *text = talloc_strdup(src, "");
+	char *text = text_copy(src, "");
 
 	for (int i = 0; i < g->nloops; i++)
-		text = talloc_asprintf_append(text,
-			"%s{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}", i ? ", " : "",
-			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c);
+		text = text_append(text, "%s{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}",
+			i ? ", " : "", g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c);
 	return text;
 }
 
@@ -139,11 +139,9 @@ cuda_gemm(struct cuda_text *t, int i)
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
-	src->gemm = talloc_realloc(src, src->gemm, struct cuda_gemm_row, (size_t)src->ngemms + 1);
-	if (!src->gemm)
-		out_of_memory();
+	src->gemm = RESIZE(src, src->gemm, struct cuda_gemm_row, (size_t)src->ngemms + 1);
 	src->gemm[src->ngemms] = (struct cuda_gemm_row){g->nloops ? loops_text(src, g) : NULL,
-		talloc_asprintf(src,
+		TEXT(src,
 			"RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],

@@ -1,4 +1,5 @@
 /* A scheme as CUDA: its segments one after the other. */
+#include "ir/base/alloc.h"
 #include "lower/cuda/text.h"
 #include "lower/plan/own.h"
 
@@ -204,7 +205,7 @@ uint64_t
 cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
 	bool aligned, struct kernel_args *args)
 {
-	struct cuda_text t = {.w = {.s = s, .args = args, .scratch = talloc_new(src)},
+	struct cuda_text t = {.w = {.s = s, .args = args, .scratch = alloc_scratch(src)},
 		.src = src,
 		.s = s,
 		.name = name,
@@ -214,9 +215,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	size_t size = 0;
 
 	*args = (struct kernel_args){0};
-	t.host = open_memstream(&statements, &size);
-	if (!t.w.scratch || !t.host)
-		out_of_memory();
+	t.host = text_stream(&statements, &size);
 	place_tensors(&t);
 	for (int i = 0; i < s->nsegments;) {
 		t.g = &s->segment[i];
@@ -245,20 +244,16 @@ uint64_t
 cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
 	const struct ir_op *op)
 {
-	struct cuda_sources *src = talloc_zero(NULL, struct cuda_sources);
+	struct cuda_sources *src = NEW(NULL, struct cuda_sources);
 	struct kernel_args args;
 	char *text[2] = {NULL, NULL};
 	size_t size[2];
 
-	if (!src)
-		out_of_memory();
 	struct scheme *s = scheme_create(src, m, a, op);
 	uint64_t bytes = 0;
 	src->workspace = t->workspace;
-	src->kernels = open_memstream(&text[0], &size[0]);
-	src->host = open_memstream(&text[1], &size[1]);
-	if (!src->kernels || !src->host)
-		out_of_memory();
+	src->kernels = text_stream(&text[0], &size[0]);
+	src->host = text_stream(&text[1], &size[1]);
 	if (s)
 		bytes = cuda_kernel_write(src, s, "k", false, true, &args);
 	fclose(src->kernels);

@@ -9,9 +9,10 @@
  */
 #include "lower/cuda/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 /* How results and their sums are spread over threads. */
 struct spread {
@@ -195,7 +196,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 	const struct spread x =
 		choose(cuda_space_of(t->g, all & ~set), cuda_space_of(t->g, set), inner);
 	const struct scheme_op **op =
-		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+		NEW_ARRAY(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
 	const int nops = ops_over(t, set, op);
 
 	for (int i = 0; i < nops && x.chunks > 1; i++)
@@ -226,7 +227,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 void
 cuda_reduce(struct cuda_text *t)
 {
-	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+	uint32_t *set = NEW_ARRAY(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
 	int n = 0;
 
 	for (int k = 0; k < t->g->nops; k++) {

@@ -13,8 +13,9 @@
  */
 #include "lower/cuda/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
-#include <talloc.h>
 
 struct rows {
 	uint32_t outer;
@@ -308,7 +309,7 @@ static void
 write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
 	const struct scheme_op **op =
-		talloc_array(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+		NEW_ARRAY(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
 	struct cuda_sum sum = {.op = op,
 		.type = "uint32_t",
 		.first = p->serial ? "0" : "lane",
@@ -388,7 +389,7 @@ write_pass(struct cuda_text *t, const struct rows *x, struct pass p)
 static void
 write_stage(struct cuda_text *t, const struct rows *x, int stage)
 {
-	uint32_t *set = talloc_array(t->w.scratch, uint32_t, (size_t)t->g->nops + 1), space = 0;
+	uint32_t *set = NEW_ARRAY(t->w.scratch, uint32_t, (size_t)t->g->nops + 1), space = 0;
 	int n = 0;
 	bool store = false, pointwise = false;
 

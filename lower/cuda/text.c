@@ -1,12 +1,13 @@
 /* The parts that all shapes of CUDA kernels are made of. */
 #include "lower/cuda/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 char *
 cuda_printf(struct cuda_text *t, const char *format, ...)
@@ -14,19 +15,15 @@ cuda_printf(struct cuda_text *t, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	char *text = talloc_vasprintf(t->w.scratch, format, ap);
+	char *text = text_vprint(t->w.scratch, format, ap);
 	va_end(ap);
-	if (!text)
-		out_of_memory();
 	return text;
 }
 
 void
 cuda_open(struct cuda_text *t)
 {
-	t->w.out = open_memstream(&t->text, &t->text_size);
-	if (!t->w.out)
-		out_of_memory();
+	t->w.out = text_stream(&t->text, &t->text_size);
 	t->w.indent = 1;
 	kernel_literals(&t->w);
 }
@@ -38,13 +35,10 @@ cuda_close(struct cuda_text *t, int threads, int64_t grid)
 
 	fclose(t->w.out);
 	t->w.out = NULL;
-	t->body = talloc_realloc(t->w.scratch, t->body, struct cuda_body, (size_t)t->nbodies + 1);
-	src->launch =
-		talloc_realloc(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
-	if (!t->body || !src->launch)
-		out_of_memory();
+	t->body = RESIZE(t->w.scratch, t->body, struct cuda_body, (size_t)t->nbodies + 1);
+	src->launch = RESIZE(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
 	src->launch[src->nlaunches] =
-		(struct cuda_launch){talloc_asprintf(src, "%s_%d", t->name, t->nbodies), threads};
+		(struct cuda_launch){TEXT(src, "%s_%d", t->name, t->nbodies), threads};
 	t->body[t->nbodies++] = (struct cuda_body){t->text, threads};
 	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
 	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
@@ -54,10 +48,8 @@ cuda_close(struct cuda_text *t, int threads, int64_t grid)
 void
 cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes)
 {
-	t->pointer = talloc_realloc(
-		t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
-	if (!t->pointer)
-		out_of_memory();
+	t->pointer =
+		RESIZE(t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
 	t->pointer[t->npointers++] =
 		(struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch};
 	t->scratch += (bytes + CUDA_SCRATCH_ALIGN - 1) / CUDA_SCRATCH_ALIGN * CUDA_SCRATCH_ALIGN;
@@ -117,7 +109,7 @@ cuda_block(struct cuda_text *t, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	char *head = talloc_vasprintf(t->w.scratch, format, ap);
+	char *head = text_vprint(t->w.scratch, format, ap);
 	va_end(ap);
 	kernel_line(&t->w, "%s {", head);
 	t->w.indent++;
@@ -141,10 +133,8 @@ cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o)
 bool *
 cuda_need_none(struct cuda_text *t)
 {
-	bool *need = talloc_zero_array(t->w.scratch, bool, (size_t)t->s->nops + 1);
+	bool *need = ZERO_ARRAY(t->w.scratch, bool, (size_t)t->s->nops + 1);
 
-	if (!need)
-		out_of_memory();
 	return need;
 }
 

@@ -4,7 +4,7 @@
  */
 #include "lower/host/host.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/build.h"
 #include "lower/plan/step.h"
 #include "lower/plan/tables.h"
@@ -40,13 +40,11 @@ nameless(const struct host *h, const struct lower_action *a, struct kernel_args 
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = text_stream(&text, &size);
 
-	if (!f)
-		out_of_memory();
 	kernel_write(f, NULL, a->scheme, "K", a->in_place, args);
 	fclose(f);
-	char *copy = talloc_strdup(h->p, text);
+	char *copy = text_copy(h->p, text);
 	free(text);
 	return copy;
 }
@@ -54,7 +52,7 @@ nameless(const struct host *h, const struct lower_action *a, struct kernel_args 
 static char *
 kernels_name(int file)
 {
-	return talloc_asprintf(NULL, "kernels_%d.c", file);
+	return TEXT(NULL, "kernels_%d.c", file);
 }
 
 static bool
@@ -102,8 +100,8 @@ write_kernel(struct host *h, const struct lower_action *a)
 	h->function_of[a->kernel] = h->nfunctions;
 	struct function *f = &h->function[h->nfunctions];
 	f->text = text;
-	f->name = talloc_asprintf(h->p, "%sk_%s_%d", h->prefix,
-		op_name((enum op_code)a->op->code), h->nfunctions++);
+	f->name = TEXT(
+		h->p, "%sk_%s_%d", h->prefix, op_name((enum op_code)a->op->code), h->nfunctions++);
 	char *op = tables_op_text(NULL, h->p, a->op);
 	fprintf(h->kernels, "\n/* %s */\n", op);
 	talloc_free(op);
@@ -116,7 +114,7 @@ static void
 write_sum(struct host *h, enum ir_dtype t)
 {
 	const char *name = ir_dtype_name(t), *type = kernel_ctype(t);
-	char *head = talloc_asprintf(NULL,
+	char *head = TEXT(NULL,
 		"void\n%sadd_%s(%s *restrict sum, const %s *restrict x, int64_t n, bool first)",
 		h->prefix, name, type, type);
 
@@ -177,28 +175,28 @@ write_call(struct step_writer *w, const struct lower_action *a)
 {
 	const struct host *h = w->data;
 	const struct lower_plan *p = h->p;
-	void *scratch = talloc_new(NULL);
-	char *call = talloc_asprintf(scratch, "%s(", h->function[h->function_of[a->kernel]].name);
+	void *scratch = alloc_scratch(NULL);
+	char *call = TEXT(scratch, "%s(", h->function[h->function_of[a->kernel]].name);
 
 	for (int j = 0; j < a->op->noperands; j++) {
 		const struct lower_value *v = lower_value_of(p, ir_operand(a->op, j));
 		const char *type = kernel_ctype((enum ir_dtype)ir_operand_type(a->op, j)->dtype);
 		if (v->buffer < 0)
-			call = talloc_asprintf_append(call, "NULL, ");
+			call = text_append(call, "NULL, ");
 		else
-			call = talloc_asprintf_append(
+			call = text_append(
 				call, "(const %s *)(%s), ", type, step_address(scratch, p, v));
 	}
 	for (int r = 0; r < a->op->nresults; r++)
-		call = talloc_asprintf_append(call, "(%s *)(%s), ",
+		call = text_append(call, "(%s *)(%s), ",
 			kernel_ctype((enum ir_dtype)a->op->result[r].type->dtype),
 			step_address(scratch, p, lower_value_of(p, &a->op->result[r])));
 	if (a->scratch >= 0)
-		call = talloc_asprintf_append(call, "m + %" PRIu64, p->buffer[a->scratch].offset);
+		call = text_append(call, "m + %" PRIu64, p->buffer[a->scratch].offset);
 	else
-		call = talloc_strdup_append(call, "NULL");
+		call = text_append(call, "NULL");
 	for (int i = 0; i < h->args[a->kernel].n; i++)
-		call = talloc_asprintf_append(call, ", %s",
+		call = text_append(call, ", %s",
 			kernel_arg_text(scratch, p->module, &h->args[a->kernel].at[i], "c->coord"));
 	step_line(w, "%s);", call);
 	talloc_free(scratch);
@@ -207,7 +205,7 @@ write_call(struct step_writer *w, const struct lower_action *a)
 static void
 write_copy(struct step_writer *w, const struct lower_action *a)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *tab = "";
 	char *src, *dst;
 
@@ -215,8 +213,8 @@ write_copy(struct step_writer *w, const struct lower_action *a)
 	if (a->copy.outer > 1) {
 		step_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)", a->copy.outer);
 		tab = "\t";
-		src = talloc_asprintf_append(src, " + i * %" PRIu64, a->copy.src_stride);
-		dst = talloc_asprintf_append(dst, " + i * %" PRIu64, a->copy.dst_stride);
+		src = text_append(src, " + i * %" PRIu64, a->copy.src_stride);
+		dst = text_append(dst, " + i * %" PRIu64, a->copy.dst_stride);
 	}
 	step_line(w, "%smemcpy(%s, %s, %" PRIu64 ");", tab, dst, src, a->copy.bytes);
 	talloc_free(scratch);
@@ -228,7 +226,7 @@ write_add(struct step_writer *w, const struct lower_action *a)
 {
 	const struct host *h = w->data;
 	const struct lower_plan *p = w->p;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct ir_type *t = p->value[a->src].value->type;
 	const char *type = kernel_ctype((enum ir_dtype)t->dtype),
 		   *name = ir_dtype_name((enum ir_dtype)t->dtype);
@@ -274,7 +272,7 @@ host_write(
 {
 	struct host h = {.p = p, .folder = folder};
 
-	h.prefix = o->entry ? talloc_asprintf(p, "%s_", o->entry) : "";
+	h.prefix = o->entry ? TEXT(p, "%s_", o->entry) : "";
 	h.function = ARRAY_NEW(p, struct function, (size_t)p->nkernels + 1);
 	h.function_of = ARRAY_NEW(p, int, (size_t)p->nkernels + 1);
 	h.args = ARRAY_NEW(p, struct kernel_args, (size_t)p->nkernels + 1);

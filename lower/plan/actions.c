@@ -1,10 +1,8 @@
 /* Ops in order of issue as actions: kernels, copies, sums over time, collectives, loops. */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/plan/build.h"
 
 #include "ir/memory/op_class.h"
-
-#include <talloc.h>
 
 /* The moment at which an op is done; past the last one: the end of the step. */
 static int32_t
@@ -231,7 +229,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		.nbufs = op->nresults,
 		.in_row = storage_is_row(p->module, op),
 		.bytes = message_bytes(p->module, op)};
-	c->buf = talloc_array(p, struct lower_coll_buf, (size_t)op->nresults);
+	c->buf = NEW_ARRAY(p, struct lower_coll_buf, (size_t)op->nresults);
 	for (int r = 0; r < op->nresults; r++) {
 		if (ir_operand_type(op, r)->dtype != c->dtype) {
 			diag_error(p->module->ctx->diag, op->loc,

@@ -2,11 +2,10 @@
 #include "lower/plan/byte_map.h"
 
 #include "ir/base/arena.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	WORD_BITS = 64,
@@ -105,10 +104,8 @@ make_levels(struct byte_map *m)
 struct byte_map *
 byte_map_create(const void *owner, const uint64_t *offset, uint32_t n)
 {
-	struct byte_map *m = talloc_zero(owner, struct byte_map);
+	struct byte_map *m = NEW(owner, struct byte_map);
 
-	if (!m)
-		out_of_memory();
 	m->offset = ARRAY_ZERO(m, uint64_t, (size_t)n + 1);
 	m->owner = ARRAY_NEW(m, int32_t, (size_t)n + 1);
 	if (n)

@@ -1,9 +1,7 @@
 /* lower_check: see check.h for its parts, and docs/checking.md for what they prove together. */
 #include "lower/plan/check.h"
 
-#include "ir/base/array.h"
-
-#include <talloc.h>
+#include "ir/base/alloc.h"
 
 /* What views show. In the order of the text an operand comes before its users. */
 static void

@@ -5,10 +5,9 @@
  */
 #include "lower/plan/check.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
-#include <talloc.h>
 
 struct walk {
 	struct check *c;

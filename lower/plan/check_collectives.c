@@ -10,11 +10,10 @@
  */
 #include "lower/plan/check.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "runtime/rt_program.h"
 
 #include <inttypes.h>
-#include <talloc.h>
 
 /* The collective that leads from one state on the axis to another; -1: there is none. */
 static const int kind_of[4][4] = {

@@ -14,7 +14,7 @@
  */
 #include "lower/plan/check_model.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <talloc.h>
 
@@ -305,7 +305,7 @@ start(struct model *m)
 void
 check_memory(struct check *c)
 {
-	struct model m = {.c = c, .scratch = talloc_new(NULL), .loop = NONE};
+	struct model m = {.c = c, .scratch = alloc_scratch(NULL), .loop = NONE};
 
 	start(&m);
 	for (int i = 0; i < c->p->nactions; i++)

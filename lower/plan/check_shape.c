@@ -6,8 +6,6 @@
 
 #include "runtime/rt_program.h"
 
-#include <talloc.h>
-
 /* The fields that actions of a kind have; `guard`: only some ranks may do it. */
 static const struct fields {
 	bool op, guard, over, coll, kernel, move, copy;

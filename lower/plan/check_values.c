@@ -5,7 +5,7 @@
  */
 #include "lower/plan/check.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/plan/byte_map.h"
 
 #include <inttypes.h>
@@ -243,7 +243,7 @@ check_lives(struct check *c)
 {
 	const struct lower_plan *p = c->p;
 	const size_t room = 2 * (size_t)p->nbuffers + 1;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct storage_buffer **list =
 		ARRAY_NEW(scratch, const struct storage_buffer *, room);
 	uint64_t *offset = ARRAY_NEW(scratch, uint64_t, room);

@@ -1,7 +1,7 @@
 /* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
 #include "lower/plan/build.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
 
@@ -121,9 +121,7 @@ lower_plan_create_for(const void *owner, struct ir_module *m, const struct stora
 	}
 	if (!can_lower(m, main))
 		return NULL;
-	struct lower_plan *p = talloc_zero(owner, struct lower_plan);
-	if (!p)
-		out_of_memory();
+	struct lower_plan *p = NEW(owner, struct lower_plan);
 	p->module = m;
 	p->main = main;
 	p->names = names_create(p, main);

@@ -1,6 +1,7 @@
 /* Actions as statements: see step.h. */
 #include "lower/plan/step.h"
 
+#include "ir/base/alloc.h"
 #include "lower/plan/tables.h"
 
 #include <inttypes.h>
@@ -29,9 +30,8 @@ slot_text(const void *owner, const struct ir_module *m, uint32_t time)
 	for (int a = 0; a < m->naxes; a++) {
 		if (!(time >> a & 1))
 			continue;
-		slot = slot ? talloc_asprintf(
-				      owner, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
-			    : talloc_asprintf(owner, "c->coord[%d]", a);
+		slot = slot ? TEXT(owner, "(%s * %d + c->coord[%d])", slot, m->axis[a].size, a)
+			    : TEXT(owner, "c->coord[%d]", a);
 	}
 	return slot;
 }
@@ -39,10 +39,10 @@ slot_text(const void *owner, const struct ir_module *m, uint32_t time)
 char *
 step_address(const void *owner, const struct lower_plan *p, const struct lower_value *v)
 {
-	char *text = talloc_asprintf(owner, "m + %" PRIu64, p->buffer[v->buffer].offset);
+	char *text = TEXT(owner, "m + %" PRIu64, p->buffer[v->buffer].offset);
 	const char *slot = slot_text(owner, p->module, v->time);
 
-	return slot ? talloc_asprintf_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
+	return slot ? text_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
 }
 
 void
@@ -54,19 +54,18 @@ step_copy_sides(const void *owner, const struct lower_plan *p, const struct lowe
 	if (a->copy.slice_axis < 0)
 		return;
 	char **side = a->copy.slice_src ? src : dst;
-	*side = talloc_asprintf_append(
+	*side = text_append(
 		*side, " + c->coord[%d] * %" PRIu64, a->copy.slice_axis, a->copy.slice_bytes);
 }
 
 char *
 step_is_first(const void *owner, const struct lower_plan *p, const struct lower_action *a)
 {
-	char *first = talloc_strdup(owner, "");
+	char *first = text_copy(owner, "");
 
 	for (int x = 0; x < p->module->naxes; x++)
 		if (a->over >> x & 1)
-			first = talloc_asprintf_append(
-				first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
+			first = text_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
 	return first;
 }
 
@@ -88,10 +87,10 @@ write_coll(struct step_writer *w, const struct lower_action *a)
 static void
 write_guard(struct step_writer *w, const struct lower_guard *g)
 {
-	char *text = talloc_strdup(NULL, "");
+	char *text = text_copy(NULL, "");
 
 	for (int i = 0; i < g->n; i++)
-		text = talloc_asprintf_append(
+		text = text_append(
 			text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
 	if (g->n) {
 		step_line(w, "if (%s) {", text);

@@ -2,6 +2,7 @@
 #include "lower/plan/tables.h"
 
 #include "dopt_backend.h"
+#include "ir/base/alloc.h"
 #include "ir/digest.h"
 #include "ir/memory/issue.h"
 #include "ir/names.h"
@@ -17,17 +18,15 @@ tables_op_text(const void *owner, const struct lower_plan *p, const struct ir_op
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = text_stream(&text, &size);
 
-	if (!f)
-		out_of_memory();
 	ir_print_op_named(f, p->module, op, p->names);
 	fclose(f);
 	char *begin = text + strspn(text, " \t\n");
 	begin[strcspn(begin, "\n")] = 0;
 	for (char *end; (end = strstr(begin, "*/"));)
 		*end = '+';
-	char *copy = talloc_strdup(owner, begin);
+	char *copy = text_copy(owner, begin);
 	free(text);
 	return copy;
 }

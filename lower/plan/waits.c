@@ -6,7 +6,7 @@
  */
 #include "lower/plan/build.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -103,7 +103,7 @@ void
 plan_waits(struct plan_build *b)
 {
 	struct waiter w = {.p = b->p};
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 
 	const size_t room = (size_t)lower_most_accesses(b->p);
 

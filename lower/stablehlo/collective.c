@@ -12,8 +12,9 @@
  */
 #include "lower/stablehlo/hlo.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
-#include <talloc.h>
 
 /* --- places -------------------------------------------------------------------------------------
  */
@@ -100,10 +101,8 @@ replica_groups(struct hlo *h, int axis, int first)
 {
 	const struct ir_module *m = h->m;
 	const int64_t n = m->axis[axis].size, stride = axis_stride(m, axis), all = ir_devices(m);
-	int64_t *list = talloc_array(h->scratch, int64_t, (size_t)all), k = 0;
+	int64_t *list = NEW_ARRAY(h->scratch, int64_t, (size_t)all), k = 0;
 
-	if (!list)
-		out_of_memory();
 	for (int64_t r = 0; r < all; r++) {
 		if (r / stride % n)
 			continue;
@@ -119,10 +118,8 @@ source_target_pairs(struct hlo *h, int axis, int64_t from, int64_t to)
 {
 	const struct ir_module *m = h->m;
 	const int64_t n = m->axis[axis].size, stride = axis_stride(m, axis), all = ir_devices(m);
-	int64_t *list = talloc_array(h->scratch, int64_t, (size_t)(2 * all)), k = 0;
+	int64_t *list = NEW_ARRAY(h->scratch, int64_t, (size_t)(2 * all)), k = 0;
 
-	if (!list)
-		out_of_memory();
 	for (int64_t r = 0; r < all; r++) {
 		if (r / stride % n)
 			continue;
@@ -224,12 +221,10 @@ moved(struct hlo *h, const struct ir_op *op, int i, int axis)
 static bool
 all_reduce_list(struct hlo *h, const struct ir_op *op, int axis)
 {
-	struct hlo_value *in = talloc_array(h->scratch, struct hlo_value, op->noperands),
-			 *out = talloc_array(h->scratch, struct hlo_value, op->noperands);
-	bool *done = talloc_zero_array(h->scratch, bool, op->noperands);
+	struct hlo_value *in = NEW_ARRAY(h->scratch, struct hlo_value, op->noperands),
+			 *out = NEW_ARRAY(h->scratch, struct hlo_value, op->noperands);
+	bool *done = ZERO_ARRAY(h->scratch, bool, op->noperands);
 
-	if (!in || !out || !done)
-		out_of_memory();
 	for (int first = 0; first < op->noperands; first++) {
 		const enum ir_dtype t = (enum ir_dtype)ir_operand_type(op, first)->dtype;
 		int n = 0;

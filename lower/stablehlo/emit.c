@@ -10,7 +10,7 @@
  * argument is, and where it starts, stands at it as dopt.input, dopt.param or dopt.state; on a mesh
  * dopt.mesh and dopt.type say how the replicas share the tensors.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/stablehlo/hlo.h"
 #include "lower/stablehlo/stablehlo.h"
 
@@ -37,9 +37,7 @@ hlo_unsupported(struct hlo *h, const struct ir_op *op, const char *why)
 			h->missing[i].count++;
 			return false;
 		}
-	h->missing = talloc_realloc(h, h->missing, struct hlo_missing, (size_t)h->nmissing + 1);
-	if (!h->missing)
-		out_of_memory();
+	h->missing = RESIZE(h, h->missing, struct hlo_missing, (size_t)h->nmissing + 1);
 	h->missing[h->nmissing++] = (struct hlo_missing){name, why, op->loc, 1};
 	return false;
 }
@@ -104,12 +102,9 @@ static bool
 write_computation(struct hlo *h, const struct ir_op *op)
 {
 	hlo_row *row = hlo_find_row((enum op_code)op->code);
-	struct hlo_value *in =
-		talloc_array(h->scratch, struct hlo_value, (size_t)op->noperands + 1);
+	struct hlo_value *in = NEW_ARRAY(h->scratch, struct hlo_value, (size_t)op->noperands + 1);
 	enum hlo_done done = HLO_OTHER;
 
-	if (!in)
-		out_of_memory();
 	for (int i = 0; i < op->noperands; i++)
 		in[i] = *hlo_of(h, ir_operand(op, i));
 	if (row && !(form_exists((enum op_code)op->code) && reads_absent(h->m, op)))
@@ -367,12 +362,10 @@ stablehlo_write(FILE *out, struct ir_module *m)
 	}
 	if (!check_axes(m))
 		return false;
-	struct hlo *h = talloc_zero(NULL, struct hlo);
-	if (!h)
-		out_of_memory();
+	struct hlo *h = NEW(NULL, struct hlo);
 	h->m = m;
 	h->arena = arena_create(h);
-	h->scratch = talloc_new(h);
+	h->scratch = alloc_scratch(h);
 	const bool ok = write_module(h, f);
 	if (ok)
 		fwrite(h->text, 1, h->used, out);

@@ -13,12 +13,12 @@
  */
 #include "lower/stablehlo/hlo.h"
 
+#include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 uint32_t
 hlo_loops(const struct hlo_nest *n)
@@ -217,9 +217,7 @@ hlo_eval(struct hlo_nests *x, const struct expr *e)
 	case EXPR_LOAD: n = hlo_load(x, e->id); break;
 	case EXPR_CALL: n = eval_call(x, e); break;
 	}
-	x->memo = talloc_realloc(x->h->scratch, x->memo, struct hlo_memo, (size_t)x->nmemo + 1);
-	if (!x->memo)
-		out_of_memory();
+	x->memo = RESIZE(x->h->scratch, x->memo, struct hlo_memo, (size_t)x->nmemo + 1);
 	x->memo[x->nmemo++] = (struct hlo_memo){e, n};
 	return n;
 }
@@ -476,11 +474,9 @@ find_loops(struct hlo_nests *x)
 enum hlo_done
 hlo_form(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
 {
-	struct hlo_nests *x = talloc_zero(h->scratch, struct hlo_nests);
+	struct hlo_nests *x = NEW(h->scratch, struct hlo_nests);
 	struct hlo_value held[FORM_MAX_INPUTS];
 
-	if (!x)
-		out_of_memory();
 	x->h = h;
 	x->op = op;
 	if (!form_make(h->m, h->arena, op, op->result[0].type, &x->f))

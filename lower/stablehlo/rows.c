@@ -1,14 +1,13 @@
 /* Ops that StableHLO has as they are, or that no form describes: a function each. */
 #include "lower/stablehlo/hlo.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/ops/literal.h"
 #include "ir/ops/order.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	SHORT_LITERAL = 16 /* elements: what a reader can still take in; bytes are read faster */
@@ -96,22 +95,20 @@ elements_text(struct hlo *h, const struct hlo_value *type, const unsigned char *
 			sprintf(s + 2 * i, "%02X", bytes[i]);
 		return hlo_text(h, "dense<\"0x%s\"> : %s", s, hlo_type_text(h, type));
 	}
-	char *s = talloc_strdup(h->scratch, "");
+	char *s = text_copy(h->scratch, "");
 	for (int64_t i = 0; i < n && s; i++) {
 		const union ir_number v = literal_read(t, bytes, i);
 		const union cell c = ir_dtype_class(t) == IR_FLOAT ? (union cell){.f = v.f}
 								   : (union cell){.i = v.i};
-		s = talloc_strdup_append_buffer(s, i ? ", " : "");
+		s = text_append_end(s, "%s", i ? ", " : "");
 		for (int d = 0; d < type->rank && s; d++)
 			if (i % inner[d] == 0)
-				s = talloc_strdup_append_buffer(s, "[");
-		s = s ? talloc_strdup_append_buffer(s, hlo_element(h, t, c)) : NULL;
+				s = text_append_end(s, "[");
+		s = s ? text_append_end(s, "%s", hlo_element(h, t, c)) : NULL;
 		for (int d = 0; d < type->rank && s; d++)
 			if ((i + 1) % inner[d] == 0)
-				s = talloc_strdup_append_buffer(s, "]");
+				s = text_append_end(s, "]");
 	}
-	if (!s)
-		out_of_memory();
 	return hlo_text(h, "dense<%s> : %s", s, hlo_type_text(h, type));
 }
 

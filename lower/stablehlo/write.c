@@ -1,7 +1,7 @@
 /* The text of StableHLO in generic form: types, attributes, constants, ops. */
 #include "lower/stablehlo/hlo.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 enum { TEXT_START = 1 << 16 };
 
@@ -126,13 +125,11 @@ hlo_type_text(struct hlo *h, const struct hlo_value *type)
 static const char *
 numbers(struct hlo *h, const char *before, const int64_t *v, int n, const char *after)
 {
-	char *s = talloc_strdup(h->scratch, before);
+	char *s = text_copy(h->scratch, before);
 
 	for (int i = 0; i < n; i++)
-		s = talloc_asprintf_append_buffer(s, "%s%" PRId64, i ? ", " : "", v[i]);
-	s = talloc_strdup_append_buffer(s, after);
-	if (!s)
-		out_of_memory();
+		s = text_append_end(s, "%s%" PRId64, i ? ", " : "", v[i]);
+	s = text_append_end(s, "%s", after);
 	return s;
 }
 
@@ -151,15 +148,12 @@ hlo_list(struct hlo *h, const int64_t *v, int n)
 const char *
 hlo_matrix(struct hlo *h, const int64_t *v, int64_t rows, int64_t columns)
 {
-	char *s = talloc_strdup(h->scratch, "dense<[");
+	char *s = text_copy(h->scratch, "dense<[");
 
 	for (int64_t r = 0; r < rows && s; r++)
-		s = talloc_asprintf_append_buffer(
+		s = text_append_end(
 			s, "%s%s", r ? ", " : "", hlo_list(h, v + r * columns, (int)columns));
-	s = talloc_asprintf_append_buffer(
-		s, "]> : tensor<%" PRId64 "x%" PRId64 "xi64>", rows, columns);
-	if (!s)
-		out_of_memory();
+	s = text_append_end(s, "]> : tensor<%" PRId64 "x%" PRId64 "xi64>", rows, columns);
 	return s;
 }
 

@@ -2,7 +2,6 @@
 #include "lower/text/text.h"
 
 #include <inttypes.h>
-#include <talloc.h>
 
 void
 kernel_conv(struct kernel_text *w, int number)

@@ -1,7 +1,7 @@
 /* Scalar expressions and element accesses as C. */
 #include "lower/text/text.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "ir/loops/build.h"
@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 const char *
 kernel_ctype(enum ir_dtype t)
@@ -44,12 +43,12 @@ int_text(struct kernel_text *w, enum ir_dtype t, int64_t v)
 	const int64_t i = tensor_wrap(t, v);
 
 	if ((t == IR_i64 || t == IR_i32) && i == tensor_lowest(t))
-		return talloc_asprintf(w->scratch, "INT%d_MIN", 8 * (int)ir_dtype_bytes(t));
+		return TEXT(w->scratch, "INT%d_MIN", 8 * (int)ir_dtype_bytes(t));
 	switch (t) {
-	case IR_i64: return talloc_asprintf(w->scratch, "INT64_C(%" PRId64 ")", i);
-	case IR_u64: return talloc_asprintf(w->scratch, "UINT64_C(%" PRIu64 ")", (uint64_t)i);
-	case IR_u32: return talloc_asprintf(w->scratch, "%" PRId64 "u", i);
-	default: return talloc_asprintf(w->scratch, "%" PRId64, i);
+	case IR_i64: return TEXT(w->scratch, "INT64_C(%" PRId64 ")", i);
+	case IR_u64: return TEXT(w->scratch, "UINT64_C(%" PRIu64 ")", (uint64_t)i);
+	case IR_u32: return TEXT(w->scratch, "%" PRId64 "u", i);
+	default: return TEXT(w->scratch, "%" PRId64, i);
 	}
 }
 
@@ -62,21 +61,20 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 		return int_text(w, t, tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v));
 	v = tensor_round(t, v); /* decimal digits would round a second time */
 	if (isnan(v))
-		return talloc_strdup(w->scratch, single ? "NAN" : "(double)NAN");
+		return text_copy(w->scratch, single ? "NAN" : "(double)NAN");
 	if (isinf(v))
-		return talloc_asprintf(
-			w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
-	char *text = talloc_asprintf(w->scratch, "%.*g", single ? 9 : 17, v);
+		return TEXT(w->scratch, "%sHUGE_VAL%s", v < 0 ? "-" : "", single ? "F" : "");
+	char *text = TEXT(w->scratch, "%.*g", single ? 9 : 17, v);
 	if (!strpbrk(text, ".e"))
-		text = talloc_strdup_append(text, ".0");
-	return single ? talloc_strdup_append(text, "f") : text;
+		text = text_append(text, ".0");
+	return single ? text_append(text, "f") : text;
 }
 
 /* No minus behind another one. */
 static char *
 in_parentheses(struct kernel_text *w, char *text)
 {
-	return *text == '-' ? talloc_asprintf(w->scratch, "(%s)", text) : text;
+	return *text == '-' ? TEXT(w->scratch, "(%s)", text) : text;
 }
 
 char *
@@ -104,10 +102,10 @@ kernel_memory(struct kernel_text *w, int tensor)
 		t = &w->s->tensor[tensor];
 	}
 	if (t->operand >= 0)
-		return talloc_asprintf(w->scratch, "a%d", t->operand);
+		return TEXT(w->scratch, "a%d", t->operand);
 	if (t->result >= 0)
-		return talloc_asprintf(w->scratch, "r%d", t->result);
-	return talloc_asprintf(w->scratch, "m%d", tensor);
+		return TEXT(w->scratch, "r%d", t->result);
+	return TEXT(w->scratch, "m%d", tensor);
 }
 
 /* Adds `stride * variable` to an index. */
@@ -115,16 +113,16 @@ static char *
 add_term(char *text, int64_t stride, const char *variable)
 {
 	if (*text)
-		text = talloc_strdup_append(text, " + ");
-	return stride == 1 ? talloc_strdup_append(text, variable)
-			   : talloc_asprintf_append(text, "%s * %" PRId64, variable, stride);
+		text = text_append(text, " + ");
+	return stride == 1 ? text_append(text, "%s", variable)
+			   : text_append(text, "%s * %" PRId64, variable, stride);
 }
 
 /* The loop variable of a class; rows of a block start at b0. */
 static char *
 class_variable(struct kernel_text *w, int cls, bool in_block)
 {
-	return talloc_asprintf(w->scratch, in_block ? "(i%d - b0)" : "i%d", cls);
+	return TEXT(w->scratch, in_block ? "(i%d - b0)" : "i%d", cls);
 }
 
 static char *
@@ -134,7 +132,7 @@ memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
 	const int tensor = j < 0 ? o->out : o->in[j];
 	const struct scheme_segment *g = &w->s->segment[o->segment];
 	const bool block = g->block && j >= 0 && scheme_is_block(w->s, tensor);
-	char *text = talloc_strdup(w->scratch, "");
+	char *text = text_copy(w->scratch, "");
 
 	for (int d = 0; d < x->rank; d++) {
 		const int index = x->index[d];
@@ -146,7 +144,7 @@ memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
 				class_variable(
 					w, o->cls[index], block && o->cls[index] == g->order[0]));
 	}
-	return *text ? text : talloc_strdup(w->scratch, "0");
+	return *text ? text : text_copy(w->scratch, "0");
 }
 
 /* A row holds the inner classes of its maker, in the order of the loops. */
@@ -155,7 +153,7 @@ row_index(struct kernel_text *w, const struct scheme_op *maker)
 {
 	const struct scheme_segment *g = &w->s->segment[maker->segment];
 	int64_t stride = 1;
-	char *text = talloc_strdup(w->scratch, "");
+	char *text = text_copy(w->scratch, "");
 
 	for (int i = g->norder - 1; i >= g->nouter; i--) {
 		const int c = g->order[i];
@@ -164,7 +162,7 @@ row_index(struct kernel_text *w, const struct scheme_op *maker)
 		text = add_term(text, stride, class_variable(w, c, false));
 		stride *= g->size[c];
 	}
-	return *text ? text : talloc_strdup(w->scratch, "0");
+	return *text ? text : text_copy(w->scratch, "0");
 }
 
 char *
@@ -177,10 +175,8 @@ kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
 	if (other)
 		return other;
 	if (t->where == SCHEME_ROW)
-		return talloc_asprintf(
-			w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
-	return talloc_asprintf(
-		w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
+		return TEXT(w->scratch, "w%d[%s]", tensor, row_index(w, &w->s->op[t->op]));
+	return TEXT(w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
 }
 
 /* Is the value of tensor t a local where op o stands? */
@@ -206,7 +202,7 @@ is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 char *
 kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index)
 {
-	return talloc_asprintf(w->scratch, "p%d_%d", (int)(o - w->s->op), index);
+	return TEXT(w->scratch, "p%d_%d", (int)(o - w->s->op), index);
 }
 
 /*
@@ -225,16 +221,14 @@ declare_position(struct kernel_text *w, const struct scheme_op *o, int index)
 	if (o->offset[index].type) {
 		const struct kernel_arg arg = {
 			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
-		start = talloc_asprintf(w->scratch, " - s%d", kernel_arg(w, &arg));
+		start = TEXT(w->scratch, " - s%d", kernel_arg(w, &arg));
 	}
 	if (inside || !scheme_loads(o->f.at[index]) || o->scatter) {
 		kernel_line(w, "const int64_t %s = (int64_t)%s%s;", name, value, start);
 		return inside ? NULL
-			      : talloc_asprintf(w->scratch, "(uint64_t)%s < %" PRId64, name,
-					o->f.size[index]);
+			      : TEXT(w->scratch, "(uint64_t)%s < %" PRId64, name, o->f.size[index]);
 	}
-	char *test =
-		talloc_asprintf(w->scratch, "(uint64_t)n%s < %" PRId64, name, o->f.size[index]);
+	char *test = TEXT(w->scratch, "(uint64_t)n%s < %" PRId64, name, o->f.size[index]);
 	kernel_line(w, "const int64_t n%s = (int64_t)%s%s;", name, value, start);
 	kernel_line(w, "const int64_t %s = %s ? n%s : 0;", name, test, name);
 	return test;
@@ -251,8 +245,8 @@ kernel_positions(struct kernel_text *w, const struct scheme_op *o, const struct 
 			continue;
 		const char *test = declare_position(w, o, index);
 		if (test)
-			all = all ? talloc_asprintf(w->scratch, "%s && %s", all, test)
-				  : talloc_strdup(w->scratch, test);
+			all = all ? TEXT(w->scratch, "%s && %s", all, test)
+				  : text_copy(w->scratch, test);
 	}
 	return all;
 }
@@ -276,16 +270,13 @@ load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 	const struct scheme_tensor *t = &w->s->tensor[tensor];
 
 	if (is_local(w, o, tensor))
-		return talloc_asprintf(w->scratch, "v%d", tensor);
+		return TEXT(w->scratch, "v%d", tensor);
 	const char *inside =
 		form_is_computed(&o->f, &o->f.in[j]) ? kernel_positions(w, o, &o->f.in[j]) : NULL;
 	char *text = t->constant ? kernel_const_expr(w, t->constant) : kernel_element(w, o, j);
 	if (is_half(t->dtype) && t->where != SCHEME_ROW && !t->constant)
-		text = talloc_asprintf(
-			w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
-	return inside ? talloc_asprintf(
-				w->scratch, "(%s ? %s : %s)", inside, text, fill_text(w, o, j))
-		      : text;
+		text = TEXT(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t->dtype), text);
+	return inside ? TEXT(w->scratch, "(%s ? %s : %s)", inside, text, fill_text(w, o, j)) : text;
 }
 
 char *
@@ -297,15 +288,15 @@ kernel_load(struct kernel_text *w, const struct scheme_op *o, int j)
 		return text;
 	const struct kernel_arg held = {
 		KERNEL_HELD, ir_operand_type(o->op, j), 0, o->op->result[0].type, 0};
-	return talloc_asprintf(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
+	return TEXT(w->scratch, "(s%d ? %s : 0)", kernel_arg(w, &held), text);
 }
 
 char *
 kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
 {
 	if (is_half(t))
-		return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), value);
-	return talloc_strdup(w->scratch, value);
+		return TEXT(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), value);
+	return text_copy(w->scratch, value);
 }
 
 /* x, y, z of a row's C text replaced by the arguments, w by the bits of the result; `_Generic`
@@ -313,7 +304,7 @@ kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
 static char *
 fill_in(struct kernel_text *w, const char *text, char *const *arg, enum ir_dtype t)
 {
-	char *out = talloc_strdup(w->scratch, "");
+	char *out = text_copy(w->scratch, "");
 
 	for (const char *p = text; *p;) {
 		size_t n = 1;
@@ -321,11 +312,11 @@ fill_in(struct kernel_text *w, const char *text, char *const *arg, enum ir_dtype
 			for (n = 0; isalnum((unsigned char)p[n]) || p[n] == '_';)
 				n++;
 		if (n == 1 && *p >= 'x' && *p <= 'z')
-			out = talloc_strdup_append(out, arg[*p - 'x']);
+			out = text_append(out, "%s", arg[*p - 'x']);
 		else if (n == 1 && *p == 'w')
-			out = talloc_asprintf_append(out, "%d", 8 * (int)ir_dtype_bytes(t));
+			out = text_append(out, "%d", 8 * (int)ir_dtype_bytes(t));
 		else
-			out = talloc_strndup_append(out, p, n);
+			out = text_append(out, "%.*s", (int)n, p);
 		p += n;
 	}
 	return out;
@@ -337,16 +328,16 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 	const bool from_float = ir_dtype_class(from) == IR_FLOAT;
 
 	if (to == IR_bool)
-		return talloc_asprintf(w->scratch, "(%s != 0)", x);
+		return TEXT(w->scratch, "(%s != 0)", x);
 	/* A number of what data choose: a branch that nobody can predict, unless it is said on
 	 * bits. */
 	if (from == IR_bool && to == IR_f32)
-		return talloc_asprintf(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
+		return TEXT(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
 	if (is_half(to) && from != to)
-		return talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
+		return TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
 	if (ir_dtype_class(to) != IR_FLOAT && from_float)
-		return talloc_asprintf(w->scratch, "m_to_%s(%s)", ir_dtype_name(to), x);
-	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type(to), x);
+		return TEXT(w->scratch, "m_to_%s(%s)", ir_dtype_name(to), x);
+	return TEXT(w->scratch, "(%s)%s", kernel_compute_type(to), x);
 }
 
 /* Nodes of an expression with the number of places they are used in. */
@@ -366,9 +357,9 @@ count_uses(struct kernel_text *w, struct node_list *l, const struct expr *e)
 			return;
 		}
 	}
-	l->node = talloc_realloc(w->scratch, l->node, const struct expr *, (size_t)l->n + 1);
-	l->uses = talloc_realloc(w->scratch, l->uses, int, (size_t)l->n + 1);
-	l->name = talloc_realloc(w->scratch, l->name, char *, (size_t)l->n + 1);
+	l->node = RESIZE(w->scratch, l->node, const struct expr *, (size_t)l->n + 1);
+	l->uses = RESIZE(w->scratch, l->uses, int, (size_t)l->n + 1);
+	l->name = RESIZE(w->scratch, l->name, char *, (size_t)l->n + 1);
 	l->node[l->n] = e;
 	l->name[l->n] = NULL;
 	l->uses[l->n++] = 1;
@@ -379,14 +370,14 @@ count_uses(struct kernel_text *w, struct node_list *l, const struct expr *e)
 static char *
 index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 {
-	char *text = talloc_strdup(w->scratch, "0");
+	char *text = text_copy(w->scratch, "0");
 
 	if (o->cls[index] >= 0)
-		text = talloc_asprintf(w->scratch, "i%d", o->cls[index]);
+		text = TEXT(w->scratch, "i%d", o->cls[index]);
 	if (o->offset[index].type) {
 		const struct kernel_arg start = {
 			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};
-		text = talloc_asprintf(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
+		text = TEXT(w->scratch, "(s%d + %s)", kernel_arg(w, &start), text);
 	}
 	return text;
 }
@@ -402,7 +393,7 @@ key_text(struct kernel_text *w, const struct expr *key)
 
 	if (w->args->n >= KERNEL_MAX_KEYS)
 		return kernel_const(w, IR_i64, key->value);
-	return talloc_asprintf(w->scratch, "s%d", kernel_arg(w, &arg));
+	return TEXT(w->scratch, "s%d", kernel_arg(w, &arg));
 }
 
 /* A value as the bits of its type, an unsigned integer of its width; of an integer the value. */
@@ -410,11 +401,11 @@ static char *
 bits_text(struct kernel_text *w, enum ir_dtype t, const char *x)
 {
 	switch (t) {
-	case IR_f64: return talloc_asprintf(w->scratch, "rt_double_bits(%s)", x);
-	case IR_f32: return talloc_asprintf(w->scratch, "rt_float_bits(%s)", x);
+	case IR_f64: return TEXT(w->scratch, "rt_double_bits(%s)", x);
+	case IR_f32: return TEXT(w->scratch, "rt_float_bits(%s)", x);
 	case IR_f16:
-	case IR_bf16: return talloc_asprintf(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), x);
-	default: return talloc_strdup(w->scratch, x);
+	case IR_bf16: return TEXT(w->scratch, "rt_f32_to_%s(%s)", ir_dtype_name(t), x);
+	default: return text_copy(w->scratch, x);
 	}
 }
 
@@ -423,12 +414,11 @@ static char *
 value_text(struct kernel_text *w, enum ir_dtype t, const char *bits)
 {
 	if (is_half(t))
-		return talloc_asprintf(
-			w->scratch, "rt_%s_to_f32((uint16_t)%s)", ir_dtype_name(t), bits);
+		return TEXT(w->scratch, "rt_%s_to_f32((uint16_t)%s)", ir_dtype_name(t), bits);
 	if (ir_dtype_class(t) == IR_FLOAT)
-		return talloc_asprintf(w->scratch, "rt_bits_%s((uint%u_t)%s)", kernel_ctype(t),
+		return TEXT(w->scratch, "rt_bits_%s((uint%u_t)%s)", kernel_ctype(t),
 			ir_dtype_bits(t), bits);
-	return talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), bits);
+	return TEXT(w->scratch, "(%s)%s", kernel_ctype(t), bits);
 }
 
 static char *
@@ -438,8 +428,8 @@ reduce_precision_text(struct kernel_text *w, const struct expr *e, const char *x
 	const int m = fn_mantissa_bits(t);
 
 	return value_text(w, t,
-		talloc_asprintf(w->scratch, "rt_reduce_precision(%s, %d, %d, %d, %d)",
-			bits_text(w, t, x), (int)ir_dtype_bits(t) - 1 - m, m, (int)e->arg[1]->value,
+		TEXT(w->scratch, "rt_reduce_precision(%s, %d, %d, %d, %d)", bits_text(w, t, x),
+			(int)ir_dtype_bits(t) - 1 - m, m, (int)e->arg[1]->value,
 			(int)e->arg[2]->value));
 }
 
@@ -447,7 +437,7 @@ reduce_precision_text(struct kernel_text *w, const struct expr *e, const char *x
 static char *
 element_text(struct kernel_text *w, const struct scheme_op *o, enum ir_dtype t, const char *at)
 {
-	return value_text(w, t, talloc_asprintf(w->scratch, "d%d[%s]", (int)(o - w->s->op), at));
+	return value_text(w, t, TEXT(w->scratch, "d%d[%s]", (int)(o - w->s->op), at));
 }
 
 static void
@@ -516,14 +506,11 @@ call_text(
 	/* Loops over positions are short: what data choose there would be a branch that nobody can
 	 * predict, in a loop that is not made into vectors. */
 	if (e->id == FN_select && t == IR_f32 && kernel_goes_by_position(w))
-		return talloc_asprintf(
-			w->scratch, "m_select_f32(%s, %s, %s)", arg[0], arg[1], arg[2]);
-	char *text = talloc_asprintf(
-		w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
+		return TEXT(w->scratch, "m_select_f32(%s, %s, %s)", arg[0], arg[1], arg[2]);
+	char *text = TEXT(w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
 	if (ir_dtype_class(t) != IR_FLOAT && t != IR_bool && ir_dtype_bytes(t) < 4)
-		text = talloc_asprintf(w->scratch, "(%s)%s", kernel_ctype(t), text);
-	return is_half(t) ? talloc_asprintf(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text)
-			  : text;
+		text = TEXT(w->scratch, "(%s)%s", kernel_ctype(t), text);
+	return is_half(t) ? TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text) : text;
 }
 
 static char *
@@ -545,7 +532,7 @@ node_text(
 	char *text = call_text(w, o, l, e);
 	if (l->uses[at] == 1)
 		return text;
-	l->name[at] = talloc_asprintf(w->scratch, "t%d", w->ntemps++);
+	l->name[at] = TEXT(w->scratch, "t%d", w->ntemps++);
 	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
 		l->name[at], text);
 	return l->name[at];

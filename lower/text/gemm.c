@@ -1,22 +1,23 @@
 /* Calls of the matrix product library. */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 /* "a0 + g0 * 1024 + g1 * 4": the start of a matrix inside the loops g0, g1 ... */
 static char *
 start_text(struct kernel_text *w, const char *name, const struct scheme_gemm *g, int nloops,
 	char which)
 {
-	char *text = talloc_strdup(w->scratch, name);
+	char *text = text_copy(w->scratch, name);
 
 	for (int i = 0; i < nloops; i++) {
 		const struct scheme_gemm_loop *l = &g->loop[i];
 		const int64_t stride = which == 'a' ? l->a : which == 'b' ? l->b : l->c;
 		if (stride)
-			text = talloc_asprintf_append(text, " + g%d * %" PRId64, i, stride);
+			text = text_append(text, " + g%d * %" PRId64, i, stride);
 	}
 	return text;
 }
@@ -42,10 +43,10 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	const char *a, const char *b, const char *c, const char *rows)
 {
 	const struct scheme_gemm *g = &s->gemm;
-	char *sums = talloc_strdup(w->scratch, g->nsum ? "(const struct rt_gemm_sum[]){" : "NULL");
+	char *sums = text_copy(w->scratch, g->nsum ? "(const struct rt_gemm_sum[]){" : "NULL");
 
 	for (int i = g->nloops - g->nsum; i < g->nloops; i++)
-		sums = talloc_asprintf_append(sums, "{%" PRId64 ", %" PRId64 ", %" PRId64 "}, ",
+		sums = text_append(sums, "{%" PRId64 ", %" PRId64 ", %" PRId64 "}, ",
 			g->loop[i].size, g->loop[i].a, g->loop[i].b);
 	kernel_line(w, "rt_gemm_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ",",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), g->trans_a ? "true" : "false",
@@ -66,28 +67,26 @@ write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	char *a = start_text(w, kernel_memory(w, o->in[g->first]), g, nloops, 'a');
 	char *b = start_text(w, kernel_memory(w, o->in[g->second]), g, nloops, 'b');
 	char *c = start_text(w, kernel_memory(w, o->out), g, nloops, 'c');
-	char *rows = talloc_asprintf(w->scratch, "%" PRId64, g->m),
-	     *beta = talloc_strdup(w->scratch, "0");
+	char *rows = TEXT(w->scratch, "%" PRId64, g->m), *beta = text_copy(w->scratch, "0");
 
 	if (block) {
-		rows = talloc_strdup(w->scratch, "b1 - b0");
-		a = talloc_asprintf(
-			w->scratch, "%s + b0 * %" PRId64, a, g->trans_a ? INT64_C(1) : g->lda);
+		rows = text_copy(w->scratch, "b1 - b0");
+		a = TEXT(w->scratch, "%s + b0 * %" PRId64, a, g->trans_a ? INT64_C(1) : g->lda);
 		if (!scheme_is_block(w->s, o->out))
-			c = talloc_asprintf(w->scratch, "%s + b0 * %" PRId64, c, g->ldc);
+			c = TEXT(w->scratch, "%s + b0 * %" PRId64, c, g->ldc);
 	}
 	if (half) {
 		write_half(w, o, s, a, b, c, rows);
 		return;
 	}
 	if (g->nsum) {
-		beta = talloc_strdup(w->scratch, "");
+		beta = text_copy(w->scratch, "");
 		for (int i = g->nloops - g->nsum; i < g->nloops; i++)
-			beta = talloc_asprintf_append(beta, "%sg%d", *beta ? " | " : "", i);
-		beta = talloc_asprintf(w->scratch, "(%s) != 0", beta);
+			beta = text_append(beta, "%sg%d", *beta ? " | " : "", i);
+		beta = TEXT(w->scratch, "(%s) != 0", beta);
 	}
 	const struct scheme_gemm_loop *l = batch ? &g->loop[g->nloops - 1] : NULL;
-	const char *comma = batch ? talloc_asprintf(w->scratch, ", %" PRId64, l->a) : "";
+	const char *comma = batch ? TEXT(w->scratch, ", %" PRId64, l->a) : "";
 	kernel_line(w, "rt_gemm_%s%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64 "%s,",
 		batch ? "batch_" : "", type, g->trans_a ? "true" : "false",
 		g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda, comma);

@@ -4,6 +4,7 @@
  */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
 #include "ir/interp/interp.h"
 #include "ir/loops/build.h"
 #include "lower/plan/own.h"
@@ -42,9 +43,7 @@ kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
 	for (int i = 0; i < l->n; i++)
 		if (kernel_arg_equal(&l->at[i], arg))
 			return i;
-	l->at = talloc_realloc(w->s, l->at, struct kernel_arg, (size_t)l->n + 1);
-	if (!l->at)
-		out_of_memory();
+	l->at = RESIZE(w->s, l->at, struct kernel_arg, (size_t)l->n + 1);
 	l->at[l->n] = *arg;
 	return l->n++;
 }
@@ -98,14 +97,13 @@ kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 	bool accumulator)
 {
 	if (o->f.reduce == REDUCE_SUM)
-		return talloc_asprintf(w->scratch, "%s + %s", a, b);
+		return TEXT(w->scratch, "%s + %s", a, b);
 	if (o->f.reduce == REDUCE_PROD)
-		return talloc_asprintf(w->scratch, "%s * %s", a, b);
+		return TEXT(w->scratch, "%s * %s", a, b);
 	if (accumulator)
-		return talloc_asprintf(w->scratch, "%s %s %s ? %s : %s", a,
+		return TEXT(w->scratch, "%s %s %s ? %s : %s", a,
 			o->f.reduce == REDUCE_MAX ? ">" : "<", b, a, b);
-	return talloc_asprintf(
-		w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
+	return TEXT(w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
 }
 
 /* Where op o accumulates: f32 beside its result, if that is of 16 bits. */
@@ -116,7 +114,7 @@ kernel_accumulator(struct kernel_text *w, const struct scheme_op *o)
 
 	if (!w->wide_sums || w->s->tensor[o->out].wide < 0)
 		return element;
-	return talloc_asprintf(w->scratch, "f%d%s", o->out, index);
+	return TEXT(w->scratch, "f%d%s", o->out, index);
 }
 
 /* Does the accumulator have the result's own 16 bits? */
@@ -136,8 +134,7 @@ kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *
 	const enum ir_dtype t = (enum ir_dtype)o->f.dtype;
 	const char *to = kernel_accumulator(w, o);
 	const bool narrow = kernel_is_narrow(w, o);
-	const char *old =
-		narrow ? talloc_asprintf(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t), to) : to;
+	const char *old = narrow ? TEXT(w->scratch, "rt_%s_to_f32(%s)", ir_dtype_name(t), to) : to;
 	const char *sum = kernel_combined(w, o, old, value, false);
 
 	kernel_line(w, "%s = %s;", to, narrow ? kernel_stored(w, t, sum) : sum);
@@ -148,7 +145,7 @@ void
 kernel_store(struct kernel_text *w, const struct scheme_op *o)
 {
 	const struct scheme_tensor *t = &w->s->tensor[o->out];
-	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+	const char *v = TEXT(w->scratch, "v%d", o->out);
 
 	if (t->where == SCHEME_MEMORY)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), kernel_stored(w, t->dtype, v));
@@ -176,8 +173,7 @@ kernel_value(struct kernel_text *w, const struct scheme_op *o)
 
 	if (!needs_zero(o))
 		return value;
-	return talloc_asprintf(
-		w->scratch, "(%s + %s)", value, kernel_const(w, (enum ir_dtype)o->f.dtype, 0));
+	return TEXT(w->scratch, "(%s + %s)", value, kernel_const(w, (enum ir_dtype)o->f.dtype, 0));
 }
 
 /* Does op o accumulate over the whole segment: over outer loops, or by number? */
@@ -198,7 +194,7 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 		const bool beside = w->s->tensor[o->out].wide >= 0;
 		const char *zero = kernel_identity(w, o), *name = kernel_memory(w, o->out);
 		if (beside)
-			name = talloc_asprintf(w->scratch, "f%d", o->out);
+			name = TEXT(w->scratch, "f%d", o->out);
 		else
 			zero = kernel_stored(w, (enum ir_dtype)o->f.dtype, zero);
 		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)",
@@ -216,7 +212,7 @@ kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum
 {
 	const enum ir_dtype t = o->f.dtype == IR_f64 ? IR_f64 : IR_f32; /* of the accumulator */
 
-	return talloc_asprintf(w->scratch, "%s / %s + %s", sum, kernel_const(w, t, o->divisor),
+	return TEXT(w->scratch, "%s / %s + %s", sum, kernel_const(w, t, o->divisor),
 		kernel_const(w, t, 0));
 }
 
@@ -232,8 +228,8 @@ settle_results(struct kernel_text *w, const struct scheme_segment *g)
 			(!beside && o->divisor == 0 && w->s->tensor[o->out].deep < 0))
 			continue;
 		const char *to = kernel_memory(w, o->out);
-		const char *sum = beside ? talloc_asprintf(w->scratch, "f%d[i]", o->out)
-					 : talloc_asprintf(w->scratch, "%s[i]", to);
+		const char *sum =
+			beside ? TEXT(w->scratch, "f%d[i]", o->out) : TEXT(w->scratch, "%s[i]", to);
 		sum = kernel_sum(w, o, sum);
 		if (o->divisor != 0)
 			sum = kernel_divided(w, o, sum);
@@ -384,7 +380,7 @@ copy_results(struct kernel_text *w)
 	for (int r = 0; r < w->s->kernel->nresults; r++) {
 		const int t = kernel_result(w->s, r);
 		const struct scheme_tensor *x = &w->s->tensor[t];
-		const char *from = kernel_memory(w, t), *to = talloc_asprintf(w->scratch, "r%d", r);
+		const char *from = kernel_memory(w, t), *to = TEXT(w->scratch, "r%d", r);
 		if (strcmp(from, to) != 0)
 			kernel_line(w, "memcpy(%s, %s, %" PRId64 ");", to, from,
 				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
@@ -440,12 +436,10 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 	char *body = NULL;
 	size_t size = 0;
 	struct kernel_text w = {
-		.s = s, .args = args, .scratch = talloc_new(NULL), .wide_sums = true};
+		.s = s, .args = args, .scratch = alloc_scratch(NULL), .wide_sums = true};
 
 	*args = (struct kernel_args){0};
-	w.out = open_memstream(&body, &size);
-	if (!w.out || !w.scratch)
-		out_of_memory();
+	w.out = text_stream(&body, &size);
 	write_body(&w);
 	fclose(w.out);
 	if (prototype) {
@@ -465,23 +459,23 @@ kernel_arg_text(const void *owner, const struct ir_module *m, const struct kerne
 	const char *coord)
 {
 	if (arg->kind == KERNEL_KEY)
-		return talloc_asprintf(owner, "INT64_C(%" PRId64 ")", arg->key);
+		return TEXT(owner, "INT64_C(%" PRId64 ")", arg->key);
 	if (arg->kind == KERNEL_START) {
 		int axis[IR_MAX_AXES];
 		const int n = ir_type_split_axes(arg->type, arg->dim, axis);
-		char *text = talloc_strdup(owner, "");
+		char *text = text_copy(owner, "");
 		for (int i = 0; i < n; i++)
-			text = i == 0 ? talloc_asprintf_append(text, "%s[%d]", coord, axis[i])
-				      : talloc_asprintf(owner, "(%s * %d + %s[%d])", text,
+			text = i == 0 ? text_append(text, "%s[%d]", coord, axis[i])
+				      : TEXT(owner, "(%s * %d + %s[%d])", text,
 						m->axis[axis[i]].size, coord, axis[i]);
-		return talloc_asprintf(
+		return TEXT(
 			owner, "%s * %" PRId64, text, ir_type_local_dim(m, arg->type, arg->dim));
 	}
-	char *text = talloc_strdup(owner, "");
+	char *text = text_copy(owner, "");
 	for (int a = 0; a < m->naxes; a++) {
 		const struct ir_state x = arg->type->axis[a];
 		if (x.kind == IR_SINGLE && arg->other->axis[a].kind != IR_SINGLE)
-			text = talloc_asprintf_append(
+			text = text_append(
 				text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
 	}
 	return text;

@@ -14,11 +14,11 @@
  */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
 #include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 /* sum of coef[i] * index i, and a number */
 struct affine {
@@ -112,17 +112,17 @@ index_of(const struct scheme_op *o, int cls)
 static char *
 rest_text(struct kernel_text *w, const struct scheme_op *o, const struct affine *sum, int without)
 {
-	char *text = talloc_asprintf(w->scratch, "(%" PRId64, sum->number);
+	char *text = TEXT(w->scratch, "(%" PRId64, sum->number);
 
 	for (int k = 0; k < o->f.nindices; k++) {
 		const int64_t c = sum->coef[k];
 		if (k == without || !c || o->cls[k] < 0)
 			continue;
-		text = talloc_asprintf_append(text, c < 0 ? " - i%d" : " + i%d", o->cls[k]);
+		text = text_append(text, c < 0 ? " - i%d" : " + i%d", o->cls[k]);
 		if (c != 1 && c != -1)
-			text = talloc_asprintf_append(text, " * %" PRId64, c < 0 ? -c : c);
+			text = text_append(text, " * %" PRId64, c < 0 ? -c : c);
 	}
-	return talloc_strdup_append(text, ")");
+	return text_append(text, ")");
 }
 
 static bool
@@ -152,13 +152,13 @@ bound_loop(struct kernel_text *w, struct kernel_range *r, int64_t a, int64_t siz
 {
 	r->most = r->size;
 	if (a > 0) {
-		r->low = talloc_asprintf(w->scratch, "-m_floor(%s, %" PRId64 ")", rest, a);
-		r->high = talloc_asprintf(
-			w->scratch, "-m_floor(%s - %" PRId64 ", %" PRId64 ")", rest, size, a);
+		r->low = TEXT(w->scratch, "-m_floor(%s, %" PRId64 ")", rest, a);
+		r->high =
+			TEXT(w->scratch, "-m_floor(%s - %" PRId64 ", %" PRId64 ")", rest, size, a);
 	} else {
-		r->low = talloc_asprintf(
+		r->low = TEXT(
 			w->scratch, "-m_floor(%" PRId64 " - %s, %" PRId64 ")", size - 1, rest, -a);
-		r->high = talloc_asprintf(w->scratch, "m_floor(%s, %" PRId64 ") + 1", rest, -a);
+		r->high = TEXT(w->scratch, "m_floor(%s, %" PRId64 ") + 1", rest, -a);
 	}
 }
 
@@ -172,15 +172,14 @@ bound_position(struct kernel_text *w, struct kernel_range *r, int64_t a, int64_t
 
 	r->most = size;
 	if (a > 0) {
-		r->low = talloc_asprintf(w->scratch, "-m_floor(-%s, %" PRId64 ")", rest, s);
-		r->high = talloc_asprintf(
+		r->low = TEXT(w->scratch, "-m_floor(-%s, %" PRId64 ")", rest, s);
+		r->high = TEXT(
 			w->scratch, "m_floor(%s + %" PRId64 ", %" PRId64 ") + 1", rest, last, s);
-		r->value = talloc_asprintf(w->scratch, "q%d * %" PRId64 " - %s", r->cls, s, rest);
+		r->value = TEXT(w->scratch, "q%d * %" PRId64 " - %s", r->cls, s, rest);
 	} else {
-		r->low = talloc_asprintf(
-			w->scratch, "-m_floor(%" PRId64 " - %s, %" PRId64 ")", last, rest, s);
-		r->high = talloc_asprintf(w->scratch, "m_floor(%s, %" PRId64 ") + 1", rest, s);
-		r->value = talloc_asprintf(w->scratch, "%s - q%d * %" PRId64, rest, r->cls, s);
+		r->low = TEXT(w->scratch, "-m_floor(%" PRId64 " - %s, %" PRId64 ")", last, rest, s);
+		r->high = TEXT(w->scratch, "m_floor(%s, %" PRId64 ") + 1", rest, s);
+		r->value = TEXT(w->scratch, "%s - q%d * %" PRId64, rest, r->cls, s);
 	}
 }
 
@@ -287,7 +286,7 @@ kernel_is_ranged(const struct kernel_text *w, int index, char **value)
 		const struct kernel_range *r = &w->range[c];
 		if (!(r->inside >> index & 1))
 			continue;
-		*value = r->value ? talloc_asprintf(w->scratch, "q%d", r->cls) : NULL;
+		*value = r->value ? TEXT(w->scratch, "q%d", r->cls) : NULL;
 		return true;
 	}
 	return false;

@@ -10,11 +10,11 @@
  */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
 #include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 static void
 open_loop(struct kernel_text *w, const struct scheme_op *o, int64_t n, int cls)
@@ -33,7 +33,7 @@ sum_before(struct kernel_text *w, const struct scheme_op *o, int64_t n, int cls)
 {
 	const char *element = kernel_element(w, o, -1);
 
-	return talloc_asprintf(w->scratch, "(i%d == %" PRId64 " ? 0 : %.*s %c %" PRId64 "])", cls,
+	return TEXT(w->scratch, "(i%d == %" PRId64 " ? 0 : %.*s %c %" PRId64 "])", cls,
 		o->scan.reverse ? n - 1 : 0, (int)strlen(element) - 1, element,
 		o->scan.reverse ? '+' : '-', scheme_stride(w->s, o, -1, cls));
 }

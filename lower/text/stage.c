@@ -5,19 +5,19 @@
  */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
 #include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 static void
 write_scatter(struct kernel_text *w, const struct scheme_op *o)
 {
 	const char *test = kernel_positions(w, o, &o->f.out);
 
-	kernel_open(w, test ? talloc_asprintf(w->scratch, "if (%s)", test) : "");
+	kernel_open(w, test ? TEXT(w->scratch, "if (%s)", test) : "");
 	const char *value = kernel_value(w, o);
 	if (o->f.reduce == REDUCE_NONE)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1),
@@ -89,13 +89,13 @@ write_op(struct kernel_text *w, const struct stage *st, const struct scheme_op *
 	}
 	const char *value = kernel_value(w, o);
 	if (reduces_inside(st, o) && suffix_depth(st, o) >= 0) {
-		const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+		const char *v = TEXT(w->scratch, "v%d", o->out);
 		if (o->f.reduce == REDUCE_SUM || o->f.reduce == REDUCE_PROD) {
 			kernel_line(
 				w, "%s %c= %s;", v, o->f.reduce == REDUCE_SUM ? '+' : '*', value);
 			return;
 		}
-		const char *x = talloc_asprintf(w->scratch, "x%d", o->out);
+		const char *x = TEXT(w->scratch, "x%d", o->out);
 		kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)o->f.dtype),
 			x, value);
 		kernel_line(w, "%s = %s;", v, kernel_combined(w, o, v, x, true));
@@ -185,7 +185,7 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 void
 kernel_settle(struct kernel_text *w, const struct scheme_op *o)
 {
-	const char *v = talloc_asprintf(w->scratch, "v%d", o->out);
+	const char *v = TEXT(w->scratch, "v%d", o->out);
 
 	if (o->divisor != 0)
 		kernel_line(w, "%s = %s;", v, kernel_divided(w, o, v));
@@ -209,7 +209,7 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 			kernel_line(w, "v%d = u%d ? %s : v%d;", o->out, o->out,
 				kernel_const(w, (enum ir_dtype)o->f.dtype, NAN), o->out);
 		if (o->red_set & st->outer) {
-			kernel_accumulate(w, o, talloc_asprintf(w->scratch, "v%d", o->out));
+			kernel_accumulate(w, o, TEXT(w->scratch, "v%d", o->out));
 			continue;
 		}
 		kernel_settle(w, o);
@@ -242,7 +242,7 @@ lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 
 	if (!o->picks || ir_dtype_class((enum ir_dtype)o->f.dtype) != IR_FLOAT)
 		return sign[o->f.reduce];
-	const char *name = talloc_asprintf(w->scratch, "pick%d", o->out);
+	const char *name = TEXT(w->scratch, "pick%d", o->out);
 	kernel_line(w,
 		"#pragma omp declare reduction(%s : %s : omp_out += "
 		"omp_in) initializer(omp_priv = %s)",
@@ -253,7 +253,7 @@ lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 static void
 write_pragma(struct kernel_text *w, const struct stage *st)
 {
-	char *text = talloc_strdup(w->scratch, "#pragma omp simd");
+	char *text = text_copy(w->scratch, "#pragma omp simd");
 
 	if (!is_vector_loop(w, st))
 		return;
@@ -262,10 +262,9 @@ write_pragma(struct kernel_text *w, const struct stage *st)
 		if (!reduces_inside(st, o) || suffix_depth(st, o) < 0 ||
 			suffix_depth(st, o) == st->nloops)
 			continue;
-		text = talloc_asprintf_append(
-			text, " reduction(%s:v%d)", lanes_operator(w, o), o->out);
+		text = text_append(text, " reduction(%s:v%d)", lanes_operator(w, o), o->out);
 		if (marks_nan(o))
-			text = talloc_asprintf_append(text, " reduction(|:u%d)", o->out);
+			text = text_append(text, " reduction(|:u%d)", o->out);
 	}
 	kernel_line(w, "%s", text);
 }

@@ -2,11 +2,11 @@
  * in memory have summed in a chunk. */
 #include "lower/text/text.h"
 
+#include "ir/base/alloc.h"
 #include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <talloc.h>
 
 /* The loop over a class goes from here; rows of a block from b0. */
 static bool
@@ -22,8 +22,7 @@ end_text(struct kernel_text *w, const struct scheme_segment *g, int cls)
 
 	if (is_rows(g, cls))
 		return "b1";
-	return talloc_asprintf(
-		w->scratch, "%" PRId64, r->inside && r->value ? r->most : g->size[cls]);
+	return TEXT(w->scratch, "%" PRId64, r->inside && r->value ? r->most : g->size[cls]);
 }
 
 void
@@ -45,8 +44,8 @@ kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int c
 	const char *first = is_rows(g, cls) ? "b0" : "0", *end = end_text(w, g, cls);
 
 	if (chunk) {
-		first = talloc_asprintf(w->scratch, "c%d", cls);
-		end = talloc_asprintf(w->scratch, "e%d", cls);
+		first = TEXT(w->scratch, "c%d", cls);
+		end = TEXT(w->scratch, "e%d", cls);
 	}
 	if (r->inside) {
 		kernel_open_range(w, r, first, end);
@@ -84,15 +83,15 @@ kernel_chunk(const struct kernel_text *w, const struct scheme_segment *g, int at
 static char *
 deep_text(struct kernel_text *w, const struct scheme_op *o, const char *accumulator)
 {
-	return talloc_asprintf(w->scratch, "z%d%s", o->out, strchr(accumulator, '['));
+	return TEXT(w->scratch, "z%d%s", o->out, strchr(accumulator, '['));
 }
 
 char *
 kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumulator)
 {
 	if (w->s->tensor[o->out].deep < 0)
-		return talloc_strdup(w->scratch, accumulator);
-	return talloc_asprintf(w->scratch, "(%s)%s", kernel_compute_type((enum ir_dtype)o->f.dtype),
+		return text_copy(w->scratch, accumulator);
+	return TEXT(w->scratch, "(%s)%s", kernel_compute_type((enum ir_dtype)o->f.dtype),
 		deep_text(w, o, accumulator));
 }
 
