@@ -1,6 +1,7 @@
 /* The list of passes: the table's first, then the plugins'. */
 #include "passes/registry.h"
 
+#include "ir/base/alloc.h"
 #include "passes/manager/options.h"
 
 #include <ctype.h>
@@ -26,19 +27,15 @@ struct pass_registry {
 static void
 registry_append(struct pass_registry *r, const struct pass *p)
 {
-	r->pass = talloc_realloc(r, r->pass, const struct pass *, (size_t)r->n + 1);
-	if (!r->pass)
-		out_of_memory();
+	r->pass = RESIZE(r, r->pass, const struct pass *, (size_t)r->n + 1);
 	r->pass[r->n++] = p;
 }
 
 struct pass_registry *
 pass_registry_create(const void *owner)
 {
-	struct pass_registry *r = talloc_zero(owner, struct pass_registry);
+	struct pass_registry *r = NEW(owner, struct pass_registry);
 
-	if (!r)
-		out_of_memory();
 	for (const struct pass *const *p = built_in; *p; p++)
 		registry_append(r, *p);
 	return r;
@@ -108,7 +105,7 @@ pass_is_sound(struct diag *d, const char *from, const struct pass *p)
 	}
 	for (const struct pass_option *o = p->options; o && o->name; o++) {
 		char *why = is_word(o->name) ? pass_option_fault(d, o)
-					     : talloc_strdup(d, "its name is not a word");
+					     : text_copy(d, "its name is not a word");
 		if (!why)
 			continue;
 		diag_error(

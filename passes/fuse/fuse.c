@@ -1,7 +1,7 @@
 /* The table of what ops are to kernels, and what is asked of it. What an op is: role.c. */
 #include "passes/fuse/fuse.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/fuse/role.h"
 
 #include <assert.h>
@@ -78,9 +78,7 @@ fill_operands(struct fuse_table *t, const struct ir_block *b, const uint32_t *nu
 struct fuse_table *
 fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block *b)
 {
-	struct fuse_table *t = talloc_zero(owner, struct fuse_table);
-	if (!t)
-		out_of_memory();
+	struct fuse_table *t = NEW(owner, struct fuse_table);
 	const uint32_t noperands = count_operands(b, &t->nops);
 	t->role = ARRAY_NEW(t, struct fuse_role, t->nops + 1u);
 	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);

@@ -1,4 +1,5 @@
 /* Makes a fuse of ops, and ops of a fuse. */
+#include "ir/base/alloc.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/role.h"
 
@@ -42,9 +43,7 @@ collect_operands(struct maker *k)
 
 	for (uint32_t i = 0; i < k->n; i++)
 		most += k->op[i]->noperands;
-	k->in = talloc_array(k->copy, struct ir_value *, most + 1);
-	if (!k->in)
-		out_of_memory();
+	k->in = NEW_ARRAY(k->copy, struct ir_value *, most + 1);
 	for (uint32_t i = 0; i < k->n; i++)
 		for (int j = 0; j < k->op[i]->noperands; j++) {
 			struct ir_value *v = ir_operand(k->op[i], j);
@@ -85,10 +84,8 @@ static void
 copy_op(struct maker *k, uint32_t i)
 {
 	const struct ir_op *op = k->op[i];
-	struct ir_value **v = talloc_array(k->copy, struct ir_value *, op->noperands + 1u);
+	struct ir_value **v = NEW_ARRAY(k->copy, struct ir_value *, op->noperands + 1u);
 
-	if (!v)
-		out_of_memory();
 	for (int j = 0; j < op->noperands; j++)
 		v[j] = inside(k, ir_operand(op, j));
 	k->copy[i] = ir_op_clone(k->m, op, v);
@@ -99,11 +96,9 @@ copy_op(struct maker *k, uint32_t i)
 static void
 add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 {
-	struct ir_value **v = talloc_array(k->copy, struct ir_value *, k->n);
+	struct ir_value **v = NEW_ARRAY(k->copy, struct ir_value *, k->n);
 	int nout = 0;
 
-	if (!v)
-		out_of_memory();
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (!out[i])
 			continue;
@@ -120,12 +115,10 @@ add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 static struct ir_op **
 product_first(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 {
-	struct ir_op **list = talloc_array(NULL, struct ir_op *, n + 1u);
+	struct ir_op **list = NEW_ARRAY(NULL, struct ir_op *, n + 1u);
 	struct arena *a = arena_create(list);
 	uint32_t product = 0;
 
-	if (!list)
-		out_of_memory();
 	while (product < n && fuse_role(m, a, op[product]).kind != FUSE_STARTS)
 		product++;
 	for (uint32_t i = 0; i < n; i++)
@@ -147,9 +140,7 @@ fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *
 		nout += out[i];
 	}
 	assert(nout);
-	k.copy = talloc_zero_array(list, struct ir_op *, n);
-	if (!k.copy)
-		out_of_memory();
+	k.copy = ZERO_ARRAY(list, struct ir_op *, n);
 	collect_operands(&k);
 	k.fuse = ir_op_create(m, OP_fuse, op[n - 1]->loc, k.in, (int)k.nin, NULL, 0, nout);
 	ir_op_make_body(m, k.fuse);

@@ -5,7 +5,7 @@
  */
 #include "passes/fusion/opfuse.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -108,13 +108,11 @@ make_fuse(struct apply *a, uint32_t k)
 {
 	struct opfuse *u = a->u;
 	const struct opfuse_kernel *own = &u->kernel[k];
-	struct ir_op **op = talloc_array(u, struct ir_op *, own->n);
-	bool *out = talloc_array(op, bool, own->n);
+	struct ir_op **op = NEW_ARRAY(u, struct ir_op *, own->n);
+	bool *out = NEW_ARRAY(op, bool, own->n);
 	uint32_t n = 0, copied = 0;
 	int r = 0;
 
-	if (!op || !out)
-		out_of_memory();
 	for (uint32_t i = 0; i < own->n; i++) {
 		if (!a->live[k][i])
 			continue;

@@ -12,7 +12,7 @@
  * where all that b reads stands before a: all its results are there earlier, but those of a wait
  * for b, so not where a collective reads from a.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/loops/scheme.h"
 #include "passes/analysis/cost/cost.h"

@@ -1,21 +1,11 @@
 /* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/ops/form.h"
 #include "passes/fusion/opfuse.h"
 
 #include <assert.h>
 #include <string.h>
 #include <talloc.h>
-
-static void *
-room_for(const void *owner, size_t size, size_t n)
-{
-	void *p = talloc_zero_size(owner, size * (n + 1));
-
-	if (!p)
-		out_of_memory();
-	return p;
-}
 
 /* Is it more than the cheap functions: sums, products, comparisons, and in f32 and f16 what a GPU
  * has an instruction for? */
@@ -127,7 +117,7 @@ find_readers(struct opfuse *u)
 struct opfuse *
 opfuse_create(struct pass_run *run, struct ir_module *m)
 {
-	struct opfuse *u = room_for(run->scratch, sizeof *u, 0);
+	struct opfuse *u = NEW(run->scratch, struct opfuse);
 
 	u->run = run;
 	u->m = m;
@@ -145,7 +135,7 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 		const uint32_t i = op->order;
 		u->op[i] = op;
 		u->home[i] = i;
-		u->kernel[i] = (struct opfuse_kernel){room_for(u, sizeof i, 0), 1, i};
+		u->kernel[i] = (struct opfuse_kernel){NEW(u, uint32_t), 1, i};
 		u->kernel[i].op[0] = i;
 		if (op->nresults)
 			u->bytes[i] = (double)ir_type_local_bytes(m, op->result[0].type);
@@ -224,7 +214,7 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 
 	for (uint32_t i = 0; i < k->n; i++)
 		most += u->op[k->op[i]]->noperands;
-	uint32_t *list = room_for(u, sizeof *list, most);
+	uint32_t *list = alloc_zero(u, most + 1, sizeof *list, "kernels");
 	*n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		for (int j = 0; j < u->op[k->op[i]]->noperands; j++) {
@@ -245,7 +235,7 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 static uint32_t *
 merge(struct opfuse *u, const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *n)
 {
-	uint32_t *both = room_for(u, sizeof *both, na + nb);
+	uint32_t *both = alloc_zero(u, na + nb + 1, sizeof *both, "kernels");
 	uint32_t i = 0, j = 0;
 
 	*n = 0;
@@ -310,7 +300,7 @@ settle_copies(struct opfuse *u, uint32_t op, uint32_t a, uint32_t b)
 		u->copies[op][kept++] = in;
 	}
 	if (kept < n)
-		u->copies[op] = talloc_realloc(u, u->copies[op], uint32_t, kept);
+		u->copies[op] = RESIZE(u, u->copies[op], uint32_t, kept);
 }
 
 void
@@ -336,9 +326,7 @@ opfuse_copy(struct opfuse *u, uint32_t op, uint32_t k)
 	const size_t n = u->copies[op] ? talloc_array_length(u->copies[op]) : 0;
 
 	assert(!opfuse_has(u, k, op));
-	u->copies[op] = talloc_realloc(u, u->copies[op], uint32_t, n + 1);
-	if (!u->copies[op])
-		out_of_memory();
+	u->copies[op] = RESIZE(u, u->copies[op], uint32_t, n + 1);
 	u->copies[op][n] = k;
 	set_ops(u, k, &op, 1);
 }

@@ -24,7 +24,7 @@
  */
 #include "passes/fusion/opfuse.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
 #include <talloc.h>

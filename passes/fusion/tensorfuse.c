@@ -12,13 +12,11 @@
  *
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/memory/storage.h"
 #include "passes/fusion/tensorfuse.h"
 #include "passes/search/joint.h"
-
-#include <talloc.h>
 
 /* The bucket of a kind of message: one op, its attributes, an element type. */
 struct bucket {
@@ -156,7 +154,7 @@ bucket_of(struct fuser *f, const struct ir_op *op)
 		k = k->next;
 	if (k)
 		return k;
-	k = talloc_zero(f->run->scratch, struct bucket);
+	k = NEW(f->run->scratch, struct bucket);
 	k->next = f->bucket;
 	k->like = op;
 	k->fill.first = true;

@@ -14,11 +14,10 @@
  */
 #include "passes/fusion/tensorfuse.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <math.h>
-#include <talloc.h>
 
 enum fuse_default {
 	/* xla_gpu_all_reduce_combine_threshold_bytes, and those of all-gather and reduce-scatter:

@@ -14,14 +14,13 @@
  *  - fixed: the same number for all.
  *  - joint: the search of `joint` with this move alone.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/search/joint.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <talloc.h>
 
 #define POLICIES(ROW)                                                                              \
 	ROW(REPLAY, "replay") ROW(BYTEPS, "byteps") ROW(FIXED, "fixed") ROW(JOINT, "joint")

@@ -1,6 +1,7 @@
 /* Options of passes: types, units, ranges, defaults, and the getters that passes use. */
 #include "passes/manager/options.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 #include "ir/base/unit.h"
 
@@ -27,19 +28,10 @@ static const struct {
 	[PASS_AXES] = {"axes", "an axis or [axis,axis]"},
 };
 
-static char *
-checked(char *text)
-{
-	if (!text)
-		out_of_memory();
-	return text;
-}
-
 char *
 pass_option_type_text(const void *owner, const struct pass_option *o)
 {
-	char *text = checked(
-		talloc_strdup(owner, o->type == PASS_ENUM ? o->choices : type_table[o->type].name));
+	char *text = text_copy(owner, o->type == PASS_ENUM ? o->choices : type_table[o->type].name);
 
 	for (char *s = text; o->type == PASS_ENUM && *s; s++)
 		if (*s == ',')
@@ -50,8 +42,7 @@ pass_option_type_text(const void *owner, const struct pass_option *o)
 static char *
 fault_expected(const void *owner, const struct pass_option *o, const char *text)
 {
-	return checked(talloc_asprintf(
-		owner, "expected %s, found '%s'", type_table[o->type].expected, text));
+	return TEXT(owner, "expected %s, found '%s'", type_table[o->type].expected, text);
 }
 
 static char *
@@ -60,9 +51,8 @@ fault_range(const void *owner, const struct pass_option *o, double number, const
 	if ((o->min == 0 && o->max == 0) || (number >= o->min && number <= o->max))
 		return NULL;
 	if (o->max >= DBL_MAX)
-		return checked(talloc_asprintf(owner, "%s is less than %g", text, o->min));
-	return checked(
-		talloc_asprintf(owner, "%s is not between %.9g and %.9g", text, o->min, o->max));
+		return TEXT(owner, "%s is less than %g", text, o->min);
+	return TEXT(owner, "%s is not between %.9g and %.9g", text, o->min, o->max);
 }
 
 static char *
@@ -103,7 +93,7 @@ parse_bool(const void *owner, const struct pass_option *o, const char *text, str
 static char *
 parse_enum(const void *owner, const struct pass_option *o, const char *text, struct pass_value *v)
 {
-	char *list = checked(talloc_strdup(owner, o->choices)), *rest = list, *word;
+	char *list = text_copy(owner, o->choices), *rest = list, *word;
 	struct suggestion near = suggestion_for(text);
 
 	v->i = 0;
@@ -112,8 +102,8 @@ parse_enum(const void *owner, const struct pass_option *o, const char *text, str
 		v->i++;
 	}
 	char *fault = word ? NULL
-			   : talloc_asprintf(owner, "expected one of %s, found '%s'%s", o->choices,
-				     text, suggestion_text(list, &near));
+			   : TEXT(owner, "expected one of %s, found '%s'%s", o->choices, text,
+				     suggestion_text(list, &near));
 	talloc_free(list);
 	return fault;
 }
@@ -125,8 +115,7 @@ parse_axes(const void *owner, const struct pass_option *o, const char *text, str
 	size_t n = strlen(text);
 	bool list = n >= 2 && text[0] == '[' && text[n - 1] == ']';
 
-	v->text =
-		checked(list ? talloc_strndup(owner, text + 1, n - 2) : talloc_strdup(owner, text));
+	v->text = list ? text_copy_n(owner, text + 1, n - 2) : text_copy(owner, text);
 	if (strpbrk(v->text, o->type == PASS_AXIS ? "[],\"" : "[]\"") || (list && n == 2))
 		return fault_expected(owner, o, text);
 	return NULL;
@@ -147,7 +136,7 @@ pass_value_parse(
 	case PASS_AXES: return parse_axes(owner, o, text, v);
 	case PASS_STRING: break;
 	}
-	v->text = checked(talloc_strdup(owner, text));
+	v->text = text_copy(owner, text);
 	return NULL;
 }
 
@@ -157,17 +146,17 @@ pass_option_fault(const void *owner, const struct pass_option *o)
 	struct pass_value v = {0};
 
 	if ((unsigned)o->type >= sizeof type_table / sizeof *type_table)
-		return checked(talloc_asprintf(owner, "its type is unknown"));
+		return TEXT(owner, "its type is unknown");
 	if (o->type == PASS_ENUM && !o->choices)
-		return checked(talloc_strdup(owner, "it has no choices"));
+		return text_copy(owner, "it has no choices");
 	if (!o->help)
-		return checked(talloc_strdup(owner, "it has no help"));
+		return text_copy(owner, "it has no help");
 	if (!o->fallback || (!*o->fallback && o->type != PASS_ENUM && o->type != PASS_BOOL))
 		return NULL;
-	void *scratch = talloc_new(owner);
+	void *scratch = alloc_scratch(owner);
 	char *fault = pass_value_parse(scratch, o, o->fallback, &v);
 	if (fault)
-		fault = checked(talloc_asprintf(owner, "its default value: %s", fault));
+		fault = TEXT(owner, "its default value: %s", fault);
 	talloc_free(scratch);
 	return fault;
 }
@@ -176,13 +165,13 @@ static void
 report_axis(const struct pass *p, const struct pass_option *o, const struct pass_value *v,
 	const struct ir_module *m, const char *name)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct suggestion near = suggestion_for(name);
-	char *known = checked(talloc_strdup(scratch, ""));
+	char *known = text_copy(scratch, "");
 
 	for (int i = 0; i < m->naxes; i++) {
 		suggestion_add(&near, m->axis[i].name);
-		known = checked(talloc_asprintf_append(known, i ? ", %s" : "%s", m->axis[i].name));
+		known = text_append(known, i ? ", %s" : "%s", m->axis[i].name);
 	}
 	diag_error(m->ctx->diag, v->loc, "%s: option '%s': the module has no axis '%s'%s", p->name,
 		o->name, name, suggestion_text(scratch, &near));
@@ -195,7 +184,7 @@ static bool
 resolve_axes(const struct pass *p, const struct pass_option *o, struct pass_value *v,
 	const struct ir_module *m)
 {
-	char *list = checked(talloc_strdup(NULL, v->text)), *rest = list, *word;
+	char *list = text_copy(NULL, v->text), *rest = list, *word;
 	bool ok = true;
 
 	v->naxes = 0;

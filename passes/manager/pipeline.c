@@ -1,6 +1,7 @@
 /* Running a pipeline: one pass after another, each verified, each with its options and scratch. */
 #include "passes/manager/pipeline_impl.h"
 
+#include "ir/base/alloc.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
@@ -10,10 +11,8 @@
 struct pass_manager *
 pass_manager_create(const void *owner, struct ir_context *ctx)
 {
-	struct pass_manager *manager = talloc_zero(owner, struct pass_manager);
+	struct pass_manager *manager = NEW(owner, struct pass_manager);
 
-	if (!manager)
-		out_of_memory();
 	manager->ctx = ctx;
 	manager->registry = pass_registry_create(manager);
 	manager->verify_each = true;
@@ -134,7 +133,7 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 			.loc = e->loc,
 			.cost = manager->cost,
 			.seed = manager->seed,
-			.scratch = talloc_new(p),
+			.scratch = alloc_scratch(p),
 			.value = e->value,
 			.manager = manager};
 		manager->ncounters = 0;
@@ -179,10 +178,8 @@ pass_budget(const struct pass_run *run)
 static struct pass_manager *
 inner_manager(struct pass_run *run)
 {
-	struct pass_manager *inner = talloc_memdup(run->scratch, run->manager, sizeof *inner);
+	struct pass_manager *inner = COPY_ARRAY(run->scratch, struct pass_manager, run->manager, 1);
 
-	if (!inner)
-		out_of_memory();
 	inner->counter = NULL;
 	inner->ncounters = 0;
 	return inner;
@@ -205,11 +202,9 @@ apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, con
 {
 	const struct pass_hooks hooks = {.data = run, .after = note_bits};
 	struct pass_pipeline *p = pass_pipeline_create(run->scratch);
-	char *source = talloc_asprintf(p, "pipeline of %s", run->pass->name);
+	char *source = TEXT(p, "pipeline of %s", run->pass->name);
 	struct ir_module *result = m;
 
-	if (!source)
-		out_of_memory();
 	bool ok = pass_pipeline_parse(p, inner, source, text) && pass_pipeline_check(p, inner, m) &&
 		  pass_pipeline_run(p, inner, &result, &hooks) == PASS_DONE;
 	talloc_free(p);
@@ -244,11 +239,9 @@ pass_try(struct pass_run *run, struct ir_module *m, const char *text)
 char *
 pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first)
 {
-	char *text = talloc_strdup(owner, "");
+	char *text = text_copy(owner, "");
 
 	for (int i = first; i < p->n; i++)
-		text = talloc_asprintf_append(text, i > first ? ",%s" : "%s", p->entry[i].text);
-	if (!text)
-		out_of_memory();
+		text = text_append(text, i > first ? ",%s" : "%s", p->entry[i].text);
 	return text;
 }

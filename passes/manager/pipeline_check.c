@@ -1,6 +1,7 @@
 /* Needs and conflicts, walked from the facts of the module through what every pass provides. */
 #include "passes/manager/pipeline_impl.h"
 
+#include "ir/base/alloc.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
@@ -32,19 +33,15 @@ facts_add(struct facts *f, const char *name, size_t length, int since)
 {
 	if (facts_find(f, name, length) >= 0)
 		return;
-	f->held = talloc_realloc(f, f->held, struct held, (size_t)f->n + 1);
-	if (!f->held)
-		out_of_memory();
+	f->held = RESIZE(f, f->held, struct held, (size_t)f->n + 1);
 	f->held[f->n++] = (struct held){name, length, since};
 }
 
 static struct facts *
 facts_of_module(const void *owner, const struct ir_module *m)
 {
-	struct facts *f = talloc_zero(owner, struct facts);
+	struct facts *f = NEW(owner, struct facts);
 
-	if (!f)
-		out_of_memory();
 	for (const struct pass_fact *fact = pass_facts; fact->name; fact++)
 		if (fact->holds(m))
 			facts_add(f, fact->name, strlen(fact->name), -1);
@@ -98,18 +95,15 @@ provides(const struct pass *p, const char *fact, size_t length)
 static char *
 advice(const void *owner, const struct pass_registry *r, const char *fact, size_t length)
 {
-	char *text = talloc_strdup(owner, "");
+	char *text = text_copy(owner, "");
 
 	for (int i = 0; i < pass_registry_count(r); i++) {
 		const struct pass *p = pass_registry_get(r, i);
 		if (provides(p, fact, length))
-			text = talloc_asprintf_append(
-				text, *text ? " or '%s'" : "; run '%s'", p->name);
+			text = text_append(text, *text ? " or '%s'" : "; run '%s'", p->name);
 	}
 	if (text && *text)
-		text = talloc_strdup_append(text, " before it");
-	if (!text)
-		out_of_memory();
+		text = text_append(text, " before it");
 	return text;
 }
 

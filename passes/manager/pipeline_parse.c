@@ -11,6 +11,7 @@
  */
 #include "passes/manager/pipeline_impl.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/option_text.h"
 #include "ir/base/suggest.h"
 
@@ -89,11 +90,11 @@ static void
 fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, const char *end)
 {
 	struct suggestion near = suggestion_for(option_text_slice(&r->in, begin, end));
-	char *known = talloc_strdup(r->pipeline, "");
+	char *known = text_copy(r->pipeline, "");
 
 	for (const struct pass_option *o = p->options; o && o->name; o++) {
 		suggestion_add(&near, o->name);
-		known = talloc_asprintf_append(known, o == p->options ? "%s" : ", %s", o->name);
+		known = text_append(known, o == p->options ? "%s" : ", %s", o->name);
 	}
 	option_text_fault(&r->in, begin, end, "pass '%s' has no option '%s'%s", p->name, near.wrong,
 		suggestion_text(r->pipeline, &near));
@@ -197,9 +198,7 @@ default_values(struct pass_pipeline *owner, const struct pass *p)
 
 	while (p->options && p->options[n].name)
 		n++;
-	struct pass_value *v = talloc_zero_array(owner, struct pass_value, (size_t)n + 1);
-	if (!v)
-		out_of_memory();
+	struct pass_value *v = ZERO_ARRAY(owner, struct pass_value, (size_t)n + 1);
 	for (int i = 0; i < n; i++)
 		if (p->options[i].fallback && *p->options[i].fallback)
 			talloc_free(
@@ -219,9 +218,7 @@ pass_entry_default(struct pass_pipeline *p, const struct pass *pass, struct ir_l
 void
 pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e)
 {
-	p->entry = talloc_realloc(p, p->entry, struct pass_entry, (size_t)p->n + 1);
-	if (!p->entry)
-		out_of_memory();
+	p->entry = RESIZE(p, p->entry, struct pass_entry, (size_t)p->n + 1);
 	memmove(p->entry + at + 1, p->entry + at, sizeof *p->entry * (size_t)(p->n - at));
 	p->entry[at] = *e;
 	p->n++;
@@ -270,10 +267,8 @@ read_entry(struct reader *r)
 struct pass_pipeline *
 pass_pipeline_create(const void *owner)
 {
-	struct pass_pipeline *p = talloc_zero(owner, struct pass_pipeline);
+	struct pass_pipeline *p = NEW(owner, struct pass_pipeline);
 
-	if (!p)
-		out_of_memory();
 	return p;
 }
 

@@ -1,5 +1,6 @@
 /* Passes from shared libraries: load, check the version before anything else is looked at, add. */
 #include "dopt/version.h"
+#include "ir/base/alloc.h"
 #include "passes/registry.h"
 
 #include <dlfcn.h>
@@ -30,9 +31,7 @@ plugin_open(struct pass_registry *r, struct diag *d, const char *path)
 		diag_error(d, LOC_NONE, "cannot load plugin: %s", dlerror());
 		return NULL;
 	}
-	struct plugin_handle *h = talloc(r, struct plugin_handle);
-	if (!h)
-		out_of_memory();
+	struct plugin_handle *h = NEW(r, struct plugin_handle);
 	h->library = library;
 	talloc_set_destructor(h, plugin_close);
 	const struct dopt_plugin *p = dlsym(library, "dopt_plugin");

@@ -1,6 +1,8 @@
 /* Remarks and statistics of passes: on the screen, kept for a report, as YAML. */
 #include "passes/manager/pipeline.h"
 
+#include "ir/base/alloc.h"
+
 #include <stdarg.h>
 #include <string.h>
 #include <talloc.h>
@@ -16,15 +18,11 @@ static const struct {
 static void
 remark_keep(struct pass_manager *manager, const struct pass_remark_record *r)
 {
-	manager->remark = talloc_realloc(
+	manager->remark = RESIZE(
 		manager, manager->remark, struct pass_remark_record, (size_t)manager->nremarks + 1);
-	if (!manager->remark)
-		out_of_memory();
 	struct pass_remark_record *kept = &manager->remark[manager->nremarks++];
 	*kept = *r;
-	kept->text = talloc_strdup(manager->remark, r->text);
-	if (!kept->text)
-		out_of_memory();
+	kept->text = text_copy(manager->remark, r->text);
 }
 
 void
@@ -38,10 +36,8 @@ pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind 
 		return;
 	va_list args;
 	va_start(args, format);
-	char *text = talloc_vasprintf(run->scratch, format, args);
+	char *text = text_vprint(run->scratch, format, args);
 	va_end(args);
-	if (!text)
-		out_of_memory();
 	struct pass_remark_record r = {.pass = run->pass,
 		.kind = kind,
 		.loc = op ? op->loc : LOC_NONE,
@@ -67,14 +63,10 @@ pass_count(struct pass_run *run, const char *what, int64_t n)
 			return;
 		}
 	}
-	manager->counter = talloc_realloc(
+	manager->counter = RESIZE(
 		manager, manager->counter, struct pass_counter, (size_t)manager->ncounters + 1);
-	if (!manager->counter)
-		out_of_memory();
 	/* A plugin's text may go before the table is printed. */
-	const char *kept = talloc_strdup(manager->counter, what);
-	if (!kept)
-		out_of_memory();
+	const char *kept = text_copy(manager->counter, what);
 	manager->counter[manager->ncounters++] = (struct pass_counter){kept, n};
 }
 

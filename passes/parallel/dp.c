@@ -16,14 +16,13 @@
  * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
  * report. Works on forward steps and on steps with gradients alike.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/ops/form.h"
 #include "ir/ops/special.h"
 #include "passes/parallel/dp.h"
 #include "passes/parallel/reshard.h"
 
 #include <string.h>
-#include <talloc.h>
 
 /* A value that was made again in slices along a dim. */
 struct sliced {
@@ -124,10 +123,8 @@ slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
 static void
 remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice)
 {
-	struct sliced *s = talloc(p->run->scratch, struct sliced);
+	struct sliced *s = NEW(p->run->scratch, struct sliced);
 
-	if (!s)
-		out_of_memory();
 	*s = (struct sliced){p->sliced[v->mark], slice, dim};
 	if (v->mark)
 		p->sliced[v->mark] = s;

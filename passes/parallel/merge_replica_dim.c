@@ -24,7 +24,7 @@
  */
 #include "passes/parallel/merge_replica_dim_op.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
 #include <talloc.h>

@@ -27,7 +27,6 @@
 #include "passes/pass.h"
 
 #include <string.h>
-#include <talloc.h>
 
 struct propagate {
 	struct pass_run *run;

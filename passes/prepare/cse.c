@@ -15,10 +15,9 @@
  */
 #include "passes/pass.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
-#include <talloc.h>
 
 /* Slots an op: at most half of the table is full, so probing stays short. */
 enum { TABLE_SLACK = 2 };

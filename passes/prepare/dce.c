@@ -14,6 +14,8 @@
  */
 #include "passes/pass.h"
 
+#include "ir/base/alloc.h"
+
 #include <talloc.h>
 
 static bool
@@ -73,7 +75,7 @@ hand_over(struct ir_op *op, struct ir_op *to)
 static void
 shrink_collective(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
-	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands);
+	struct ir_value **v = NEW_ARRAY(run->scratch, struct ir_value *, op->noperands);
 	int n = 0;
 
 	for (int i = 0; i < op->noperands; i++)
@@ -94,7 +96,7 @@ static void
 shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
 	struct ir_block *body = op->body;
-	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands + 1u);
+	struct ir_value **v = NEW_ARRAY(run->scratch, struct ir_value *, op->noperands + 1u);
 	struct ir_value *arg = ARENA_ARRAY(m->arena, struct ir_value, op->noperands + 1);
 	uint32_t n = 0;
 
@@ -122,8 +124,8 @@ static struct ir_op *
 shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 {
 	struct ir_op *yield = op->body->last;
-	struct ir_value **v = talloc_array(run->scratch, struct ir_value *, op->noperands + 1u);
-	struct ir_value **kept = talloc_array(run->scratch, struct ir_value *, (unsigned)n + 1);
+	struct ir_value **v = NEW_ARRAY(run->scratch, struct ir_value *, op->noperands + 1u);
+	struct ir_value **kept = NEW_ARRAY(run->scratch, struct ir_value *, (unsigned)n + 1);
 	int k = 0;
 
 	for (int i = 0; i < op->noperands; i++)

@@ -11,12 +11,13 @@
  * schedule is the best if jobs could be interrupted (Carlier, "The one-machine sequencing problem",
  * 1982): whenever something is ready, work on what has the longest tail.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/search/search.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 replay_time
 search_full_overlap(const struct plan *p)
@@ -143,7 +144,7 @@ by_head(const void *a, const void *b)
 static replay_time
 one_machine(const struct bound *b, bool message)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct job *job = ARRAY_NEW(scratch, struct job, b->n);
 	replay_time *left = ARRAY_NEW(scratch, replay_time, b->n), now = 0, bound = 0;
 	struct fine_heap ready = {ARRAY_NEW(scratch, struct fine_heap_entry, b->n),

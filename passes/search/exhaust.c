@@ -2,11 +2,12 @@
 #include "passes/search/exhaust.h"
 
 #include "ir/base/mix.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/search/exhaust_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* A hash table of what was seen: 128 bits each, so that two that differ are taken for one never. */
 struct seen {

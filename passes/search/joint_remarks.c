@@ -2,9 +2,10 @@
 #include "passes/search/joint.h"
 
 #include "ir/base/number.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
+#include <talloc.h>
 
 enum {
 	MOST = 10,     /* messages that are told of */
@@ -65,12 +66,12 @@ static char *
 outcome(struct plan *p, char *text, const char *what, bool possible, uint32_t mark, replay_time now)
 {
 	if (!possible)
-		text = talloc_asprintf_append(text, "; %s: not possible", what);
+		text = text_append(text, "; %s: not possible", what);
 	else
-		text = talloc_asprintf_append(
+		text = text_append(
 			text, "; %s: %+.4g us", what, replay_seconds(plan_replay(p) - now) * 1e6);
 	plan_undo(p, mark);
-	return must_have(text);
+	return text;
 }
 
 /* The message next to position i, in that direction, with which it may go; PLAN_NONE: none. */
@@ -146,7 +147,7 @@ tell_of(struct pass_run *run, struct plan *p, const struct exposed *e, replay_ti
 {
 	struct plan_node n = plan_node(p, e->node);
 	const struct ir_op *op = plan_op(p, PLAN_OP_OF(n.op[n.nops - 1]));
-	char *text = talloc_strdup(run->scratch, ""), bytes[NUMBER_TEXT], time[NUMBER_TEXT];
+	char *text = text_copy(run->scratch, ""), bytes[NUMBER_TEXT], time[NUMBER_TEXT];
 
 	text = try_pack(p, text, e->node, -1, now);
 	text = try_pack(p, text, e->node, 1, now);

@@ -10,8 +10,10 @@
  */
 #include "passes/search/joint_impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/internal.h"
+
+#include <talloc.h>
 
 struct policy {
 	const char *text;
@@ -63,7 +65,7 @@ may(const struct starter *s, const struct policy *policy, bool there)
 static replay_time
 time_of(const struct starter *s, struct ir_module *m)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct cost_step *step = cost_step_create(scratch, s->model, m);
 	const bool good = step && !step->unfit && joint_fits(s->room, m);
 	const replay_time t = good ? step->r.makespan : -1;

@@ -2,11 +2,12 @@
 #include "passes/search/search.h"
 
 #include "ir/base/mix.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/search/progress.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <talloc.h>
 #include <time.h>
 
 /* Seconds between two looks whether Ctrl-C was pressed: a system call, so not every time. */

@@ -1,6 +1,8 @@
 /* Options that exclude or need each other: the rules of a table of options. */
 #include "passes/tools/command_line.h"
 
+#include "ir/base/alloc.h"
+
 #include <assert.h>
 #include <string.h>
 #include <talloc.h>
@@ -52,11 +54,9 @@ static bool
 next_item(const struct asking *q, const char **list, struct item *it)
 {
 	const size_t n = strcspn(*list, ",");
-	char *name = talloc_strndup(q->scratch, *list, n), *choice;
+	char *name = text_copy_n(q->scratch, *list, n), *choice;
 
-	if (!name)
-		out_of_memory();
-	*it = (struct item){.text = talloc_strdup(q->scratch, name)};
+	*it = (struct item){.text = text_copy(q->scratch, name)};
 	*list += n + ((*list)[n] == ',');
 	if ((choice = strchr(name, '=')))
 		*choice++ = 0;
@@ -82,10 +82,10 @@ item_label(const struct asking *q, const struct item *it)
 {
 	const bool open = !it->choice && flag_needs_argument(it->flag);
 
-	return talloc_asprintf(q->scratch, "-%s%s%s", it->text,
-		!open                 ? ""
+	return TEXT(q->scratch, "-%s%s%s", it->text,
+		!open               ? ""
 		: it->flag->name[1] ? "="
-				      : " ",
+				    : " ",
 		open ? flag_argument(q->scratch, it->flag) : "");
 }
 
@@ -97,8 +97,7 @@ list_text(const struct asking *q, const char *list)
 	struct item it;
 
 	while (next_item(q, &list, &it))
-		text = text ? talloc_asprintf_append(text, "%s%s", *list ? ", " : " or ",
-				      item_label(q, &it))
+		text = text ? text_append(text, "%s%s", *list ? ", " : " or ", item_label(q, &it))
 			    : item_label(q, &it);
 	return text;
 }
@@ -130,7 +129,7 @@ flag_agrees(const struct asking *q, const struct flag *f)
 	if (!is_given(q, f))
 		return true;
 	for (const struct choice *c = f->choice; c && c->name; c++) {
-		const char *label = talloc_asprintf(q->scratch, "%s=%s", f->name, c->name);
+		const char *label = TEXT(q->scratch, "%s=%s", f->name, c->name);
 		if (value_of(q, f) == c->value && !rule_holds(q, label, &c->rule))
 			return false;
 	}
@@ -140,7 +139,7 @@ flag_agrees(const struct asking *q, const struct flag *f)
 bool
 command_line_agrees(const struct command_line *l, const void *options)
 {
-	const struct asking q = {l, options, talloc_new(NULL)};
+	const struct asking q = {l, options, alloc_scratch(NULL)};
 	bool agree = true;
 
 	for (const struct flag *f = l->flag; f < l->flag + l->nflags && agree; f++)

@@ -1,6 +1,7 @@
 /* Command lines: reading them by a table, and its text for -help. */
 #include "passes/tools/command_line.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 
 #include <errno.h>
@@ -57,10 +58,7 @@ flag_argument(const void *owner, const struct flag *f)
 	char *text = NULL;
 
 	for (const struct choice *c = f->choice; c && c->name; c++) {
-		text = text ? talloc_asprintf_append(text, "|%s", c->name)
-			    : talloc_strdup(owner, c->name);
-		if (!text)
-			out_of_memory();
+		text = text ? text_append(text, "|%s", c->name) : text_copy(owner, c->name);
 	}
 	return text ? text : f->argument;
 }
@@ -69,7 +67,7 @@ static void
 help_flag(FILE *out, const struct flag *f)
 {
 	int n = fprintf(out, "  -%s", f->name);
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *argument = flag_argument(scratch, f);
 
 	if (argument && !flag_needs_argument(f))
@@ -184,9 +182,7 @@ read_choice(const void *owner, const struct flag *f, int *out, const char *value
 static void
 list_append(const void *owner, struct driver_list *list, const char *value)
 {
-	list->item = talloc_realloc(owner, list->item, const char *, (size_t)list->n + 1);
-	if (!list->item)
-		out_of_memory();
+	list->item = RESIZE(owner, list->item, const char *, (size_t)list->n + 1);
 	list->item[list->n++] = value;
 }
 
@@ -234,7 +230,7 @@ read_flag(const void *owner, const struct command_line *l, void *options, int ar
 	if (f)
 		return flag_store(owner, f, options, name + 1);
 	if (value)
-		name = talloc_strndup(owner, name, (size_t)(value++ - name));
+		name = text_copy_n(owner, name, (size_t)(value++ - name));
 	f = flag_find(l, name);
 	if (!f)
 		return false;

@@ -1,12 +1,11 @@
 /* Reading the input, and taking it apart for -split-input-file. */
 #include "passes/tools/input.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/tools/dopt/driver.h"
 
 #include <errno.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Offsets in messages are 32 bits wide, and the texts of all parts share them. */
 static const size_t max_input = (size_t)1 << 30;

@@ -7,7 +7,7 @@
  *     dopt-profile train PROFILE... -o WEIGHTS        an estimator of kernels
  *     dopt-profile evaluate WEIGHTS PROFILE...        how well it does
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/data.h"
 #include "passes/analysis/profile/nccl_tests.h"
 #include "passes/analysis/profile/derive.h"
@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Runs on a machine that is shared differ by this much: test/bench measures it. */
 #define DEFAULT_TOLERANCE 0.05

@@ -8,7 +8,7 @@
  */
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/compare.h"
 #include "passes/analysis/trace/report.h"
 #include "passes/tools/command_line.h"
@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <talloc.h>
 
 struct tool {
 	struct diag *diag;

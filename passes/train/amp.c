@@ -24,13 +24,12 @@
  *
  * Changes element types alone, so it does not matter which layouts there are. Must run before grad.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/pass.h"
 #include "passes/train/amp.h"
 #include "passes/train/total.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum kind { WIDE, FOLLOWS, MOVES, PRODUCT };
 
@@ -150,10 +149,8 @@ static bool
 lower_op(struct amp *a, struct ir_op *op)
 {
 	const struct ir_type **written =
-		talloc_array(a->run->scratch, const struct ir_type *, op->nresults + 1u);
+		NEW_ARRAY(a->run->scratch, const struct ir_type *, op->nresults + 1u);
 
-	if (!written)
-		out_of_memory();
 	if (!set_operands(a, op, a->low))
 		return false;
 	for (int i = 0; i < op->nresults; i++) {

@@ -9,11 +9,9 @@
  * is f64. One gradient that is not finite makes some of the shortened ones so, too: mixed precision
  * then leaves the step out.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/train/optimizer.h"
 #include "passes/train/total.h"
-
-#include <talloc.h>
 
 struct ir_value *
 clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n)

@@ -19,7 +19,7 @@
  * loss depends on through integers alone has none: an error that names the way.
  * Must not touch the forward ops: they stay as they are, in their order.
  */
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/parallel/reshard.h"
 #include "passes/pass.h"
 #include "passes/train/adjoint.h"
@@ -27,7 +27,6 @@
 #include "passes/train/total.h"
 
 #include <string.h>
-#include <talloc.h>
 
 struct sweep {
 	struct pass_run *run;
@@ -67,7 +66,7 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 static const char *
 name_of(struct sweep *s, const struct ir_value *v)
 {
-	return v->name ? talloc_asprintf(s->run->scratch, " %%%s", v->name) : "";
+	return v->name ? TEXT(s->run->scratch, " %%%s", v->name) : "";
 }
 
 static const char *
@@ -91,9 +90,9 @@ refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
 			ir_attr_string(op, "how", ""), adjoint_lacks(op));
 		return false;
 	}
-	text = talloc_asprintf(s->run->scratch, "the gradient of its result is %s", type_of(s, g));
+	text = TEXT(s->run->scratch, "the gradient of its result is %s", type_of(s, g));
 	for (int i = 0; i < op->noperands; i++)
-		text = talloc_asprintf_append(text, ", operand %d%s is %s", i + 1,
+		text = text_append(text, ", operand %d%s is %s", i + 1,
 			name_of(s, ir_operand(op, i)), type_of(s, ir_operand(op, i)));
 	diag_error(s->run->ctx->diag, op->loc,
 		"grad: %s cannot be differentiated with respect to operand %d%s in this "
@@ -144,7 +143,7 @@ static void
 name_gradient(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 {
 	if (v->name && !g->name && g->op)
-		g->name = ir_name(s->b.m->ctx, talloc_asprintf(s->run->scratch, "d_%s", v->name));
+		g->name = ir_name(s->b.m->ctx, TEXT(s->run->scratch, "d_%s", v->name));
 }
 
 /* The whole gradient of v in the layout it must have; NULL: none, or an error (b.failed). */
@@ -344,26 +343,25 @@ first_integer(struct ir_op *const *way, const struct ir_value *v)
 static char *
 way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
 {
-	char *text = talloc_asprintf(s->run->scratch, "%%%s", v->op->symbol);
+	char *text = TEXT(s->run->scratch, "%%%s", v->op->symbol);
 	int length = 0, n = 0;
 
 	for (const struct ir_value *x = v; x; x = next_on_way(way, way[x->mark]))
 		length++;
 	while ((v = next_on_way(way, way[v->mark]))) {
 		if (++n == WAY_SHOWN && length > 2 * WAY_SHOWN)
-			text = talloc_strdup_append(text, " -> ...");
+			text = text_append(text, " -> ...");
 		if (n >= WAY_SHOWN && n <= length - WAY_SHOWN)
 			continue;
-		text = v->name ? talloc_asprintf_append(text, " -> %%%s (%s", v->name,
+		text = v->name ? text_append(text, " -> %%%s (%s", v->name,
 					 op_name((enum op_code)v->op->code))
-			       : talloc_asprintf_append(
-					 text, " -> (%s", op_name((enum op_code)v->op->code));
+			       : text_append(text, " -> (%s", op_name((enum op_code)v->op->code));
 		if (!is_float(v->type))
-			text = talloc_asprintf_append(
+			text = text_append(
 				text, ", %s", ir_dtype_name((enum ir_dtype)v->type->dtype));
-		text = talloc_strdup_append(text, ")");
+		text = text_append(text, ")");
 	}
-	return talloc_strdup_append(text, " -> the loss");
+	return text_append(text, " -> the loss");
 }
 
 /* A param without a gradient: no dependence and stop_gradient are remarks, integers an error. */
@@ -417,7 +415,7 @@ report_gradients(
 		struct ir_value *g = s->grad[op->result[0].mark];
 		s->b.loc = op->loc;
 		if (g) {
-			char *name = talloc_asprintf(s->run->scratch, "grad.%s", op->symbol);
+			char *name = TEXT(s->run->scratch, "grad.%s", op->symbol);
 			g = unscaled(s, g);
 			ir_build_typed(&s->b, OP_output, name, &g, 1, NULL, 0, NULL);
 			pass_count(s->run, "gradient(s)", 1);

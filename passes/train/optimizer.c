@@ -1,13 +1,12 @@
 /* What the optimizer passes share. */
 #include "passes/train/optimizer.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/train/amp.h"
 #include "passes/train/total.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 static const char prefix[] = "grad.";
 
@@ -106,8 +105,7 @@ struct ir_value *
 optimizer_state(struct optimizer_step *s, const char *what)
 {
 	return new_state(s,
-		talloc_asprintf(
-			s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
+		TEXT(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
 		s->w->type);
 }
 
@@ -117,9 +115,8 @@ static void
 start_count(struct optimizer_step *s)
 {
 	const struct ir_type t = {.dtype = IR_f32};
-	struct ir_value *old =
-		new_state(s, talloc_asprintf(s->run->scratch, "%s.t", s->run->pass->name),
-			ir_type_intern(s->b.m->ctx, &t));
+	struct ir_value *old = new_state(s, TEXT(s->run->scratch, "%s.t", s->run->pass->name),
+		ir_type_intern(s->b.m->ctx, &t));
 
 	s->count = optimizer_shift(s, old, 1);
 	optimizer_update(s, old, s->count);

@@ -1,6 +1,8 @@
 /* How schedules are written. */
 #include "passes/analysis/collective/build.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
 
 void
 build_round(struct builder *b, uint32_t repeat)

@@ -1,10 +1,11 @@
 /* Time against size through measured points; fit.h has the picture. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/profile/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 /* What says the time of 0 bytes: the sizes that take at most so many times as long as the smallest,
  * where latency is not yet drowned. */

@@ -1,9 +1,10 @@
 /* Links from measured collectives: each sample is a row of latencies and bytes by a closed form. */
 #include "passes/analysis/collective/fit.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/profile.h"
 
 #include <math.h>
+#include <talloc.h>
 
 static bool
 fit_algorithm(const struct collective_sample *sample, uint32_t n, struct collective_links *links)

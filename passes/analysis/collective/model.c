@@ -6,11 +6,12 @@
  * For N devices in all, a ring, a tree or halving takes O(N log N) sends once, alltoall and
  * parameter servers O(N P); every further size takes no more than the lines of a few phases.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 /*
  * Chunks of a pipeline: as many as make filling the pipe with one of them take no longer than a

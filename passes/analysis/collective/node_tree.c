@@ -10,8 +10,10 @@
  * carries, a card twice the tensor of its way in an allreduce, once the tensor in a broadcast.
  * Fits where all nodes have equally many members, two at least, and there are two nodes.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
+
+#include <talloc.h>
 
 struct layout {
 	struct builder *b;

@@ -1,8 +1,9 @@
 /* Where the members of a collective are: each group sorted by node. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <stdlib.h>
+#include <talloc.h>
 
 static int
 compare_devices(const void *a, const void *b, void *data)

@@ -12,10 +12,11 @@
  *
  * These four are stages: a part of a message is pulled while the next is pushed.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <string.h>
+#include <talloc.h>
 
 /* Ends of the cluster that are servers. */
 struct servers {

@@ -14,8 +14,10 @@
  * (NCCL: channels) which leave each node from another member. The second variant does: with c ways,
  * ring j carries 1/c of the tensor and takes the members of each node from number j m/c on.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
+
+#include <talloc.h>
 
 /* One way through all members of a group; the root first where there is one. */
 static void

@@ -9,7 +9,7 @@
  * equal rates, and large ones may be slow on a link of theirs that is left to them too late: this
  * is the least that any sharing takes.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>

@@ -16,11 +16,12 @@
  *   limit for small chunks, as filling the pipe is then nothing (model.c takes
  *   chunks that make it so).
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 struct lines {
 	struct collective_line *line;

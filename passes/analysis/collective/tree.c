@@ -16,8 +16,10 @@
  * In a pipeline of chunks, so time is the way of the latencies + what the fullest link carries.
  * A second variant is that of node_tree.c.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
+
+#include <talloc.h>
 
 uint32_t
 tree_parent(uint32_t rank, uint32_t n)

@@ -2,18 +2,18 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/ops/form.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/memory.h"
 
 #include <math.h>
+#include <talloc.h>
 
 /* Kernels and collectives of each device; the longest of each. */
 static void
 report_streams(const struct cost_step *s, struct cost_report *r)
 {
 	const struct events *e = s->events;
-	replay_time *sum = talloc_zero_array(NULL, replay_time, e->graph.nstreams);
-	must_have(sum);
+	replay_time *sum = ZERO_ARRAY(NULL, replay_time, e->graph.nstreams);
 	replay_time step = 0, longest[2] = {0, 0}, measured = 0, estimated = 0;
 	for (uint32_t i = 0; i < e->graph.n; i++) {
 		enum event_kind kind = (enum event_kind)e->event[i].kind;

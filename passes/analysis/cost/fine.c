@@ -1,10 +1,11 @@
 /* Fine replay of a step: its collectives as requests to fine.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine.h"
 
 #include <string.h>
+#include <talloc.h>
 
 /*
  * The requests of a step, each once: layers repeat, and what a request needs grows with the number
@@ -77,7 +78,7 @@ request_add(struct requests *q, uint32_t e)
 	struct cost_step *s = q->s;
 	const struct event *v = &s->events->event[e];
 	replay_time duration = s->events->graph.duration[e];
-	void *scratch = talloc_new(q);
+	void *scratch = alloc_scratch(q);
 	/* As the coarse replay has it, measured or changed; 0 would mean the links' own time. */
 	struct fine_request r = {
 		.algorithm = s->model->algorithm, .alone = duration > 0 ? duration : 1};

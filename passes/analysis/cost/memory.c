@@ -2,10 +2,11 @@
 #include "passes/analysis/cost/memory.h"
 
 #include "ir/names.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static uint64_t
 allocated(const struct storage *s)

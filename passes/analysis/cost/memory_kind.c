@@ -2,9 +2,10 @@
 #include "passes/analysis/cost/memory.h"
 
 #include "ir/ops/form.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 const char *
 memory_kind_name(enum memory_kind k)
@@ -102,7 +103,7 @@ chain_through(struct chain *c, const struct ir_op *op)
 static void
 chain_into_fuse(struct chain *c, const struct ir_op *op)
 {
-	void *scratch = must_have(talloc_new(NULL));
+	void *scratch = alloc_scratch(NULL);
 	struct chain inner;
 	bool any = false;
 

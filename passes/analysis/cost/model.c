@@ -1,7 +1,7 @@
 /* The cost model: a cluster, and what was measured on its devices. See cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/estimate/network.h"
@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 static const char *
 name_of(const struct cost_model *model, uint32_t kind)
@@ -54,9 +55,8 @@ static bool
 load_kind(struct cost_model *model, uint32_t kind, struct profile *p, const char *measured)
 {
 	struct cost_kind_model *k = &model->kind[kind];
-	struct device *device = talloc_memdup(model, model->cluster->kind[kind], sizeof *device);
+	struct device *device = COPY_ARRAY(model, struct device, model->cluster->kind[kind], 1);
 
-	must_have(device);
 	model->cluster->kind[kind] = device;
 	k->nops = profile_ops(model, p, measured, &k->op);
 	return k->nops >= 0 && load_fields(device, p, measured);
@@ -219,8 +219,7 @@ load(struct cost_model *model, struct diag *d, const struct cost_options *o)
 	else if (!model->cluster)
 		model->cluster = cluster_of_device(model, device_generic(model));
 	if (good && !model->kind)
-		model->kind =
-			talloc_zero_array(model, struct cost_kind_model, model->cluster->nkinds);
+		model->kind = ZERO_ARRAY(model, struct cost_kind_model, model->cluster->nkinds);
 	if (good && p && o->cluster)
 		good = load_kinds(model, d, o->profile, p);
 	talloc_free(p);

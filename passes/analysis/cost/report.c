@@ -1,7 +1,7 @@
 /* A cost report as JSON and as the line above a table. */
 #include "passes/analysis/cost/cost.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 static void
 put_json_string(FILE *out, const char *s)

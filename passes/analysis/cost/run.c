@@ -1,9 +1,10 @@
 /* A step, replayed: see cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
+#include <talloc.h>
 
 static bool
 check_main(const struct ir_module *m, const struct ir_func *main)
@@ -113,7 +114,7 @@ step_run(struct cost_step *s)
 	if (!check_main(s->m, s->main) || !place_devices(s))
 		return false;
 	n = ir_block_number(&s->main->body);
-	s->kind = must_have(talloc_zero_array(s, struct event_device, c->nkinds));
+	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
 	s->measured = ARRAY_ZERO(s, bool, n + 1);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, n + 1);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)

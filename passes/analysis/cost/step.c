@@ -5,7 +5,7 @@
  */
 #include "passes/analysis/cost/step.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/step_impl.h"
 
 #include <string.h>

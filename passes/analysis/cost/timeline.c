@@ -1,7 +1,9 @@
 /* The timeline of a step: what ran when, what held it up, what nothing hides. See cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
 
 static bool
 is_work(const struct event *v)

@@ -6,7 +6,7 @@
 
 #include "ir/ops/form.h"
 #include "ir/memory/storage.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/cost/whatif.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 bool
 cost_is_product(const struct ir_op *op)
@@ -198,7 +199,7 @@ static double
 computed_seconds(const struct cost_model *model, const struct ir_op *op,
 	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct collective_request q = request_of(scratch, op, c, g, device);
 	double t = collective_model_seconds(model->collectives, &q, model->algorithm, NULL);
 	talloc_free(scratch);

@@ -5,12 +5,13 @@
 #include "ir/ops/form.h"
 #include "ir/names.h"
 #include "ir/base/suggest.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/collective.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 int
 whatif_count(const struct whatif *w)
@@ -96,8 +97,7 @@ void
 whatif_cluster(const struct whatif *w, struct cluster *c)
 {
 	for (uint32_t i = 0; i < c->nkinds; i++) {
-		struct device *copy =
-			must_have(talloc_memdup(c, c->kind[i], sizeof(struct device)));
+		struct device *copy = COPY_ARRAY(c, struct device, c->kind[i], 1);
 		copy->name = TEXT(copy, "%s", c->kind[i]->name);
 		whatif_device(w, copy);
 		c->kind[i] = copy;

@@ -3,13 +3,14 @@
 
 #include "ir/base/option_text.h"
 #include "ir/base/suggest.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/collective.h"
 #include "ir/cluster/device.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static const struct {
 	const char *name;

@@ -7,11 +7,12 @@
  */
 #include "passes/analysis/estimate/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/key_read.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 enum {
 	/* Fewer measured kernels of a sort say nothing of the others. */

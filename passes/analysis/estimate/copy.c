@@ -5,12 +5,13 @@
  */
 #include "passes/analysis/estimate/copy.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/fuse.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 struct estimate_copy {
 	struct ir_module *m; /* a copy of its own */
@@ -93,7 +94,7 @@ estimate_copy_clone(const void *owner, const struct estimate_copy *x)
 	struct estimate_copy *c = NEW(owner, struct estimate_copy);
 
 	c->nsums = x->nsums;
-	c->sum = must_have(talloc_memdup(c, x->sum, talloc_get_size(x->sum)));
+	c->sum = alloc_copy(c, x->sum, talloc_get_size(x->sum), 1, "sums");
 	copy_module(c, x->m, x->func);
 	return c;
 }

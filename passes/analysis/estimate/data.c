@@ -1,12 +1,13 @@
 /* Samples of a profile. See data.h. */
 #include "passes/analysis/estimate/data.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/profile/key_read.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 const double estimate_share[ESTIMATE_SHARES] = {0.05, 0.10, 0.14, 0.20, 0.50};
 

@@ -24,13 +24,14 @@
 #include "passes/analysis/estimate/estimate.h"
 
 #include "ir/ops/form.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/copy.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/estimate/memo.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Of the ops of a kernel. */
 struct sums {
@@ -185,7 +186,7 @@ add_reads(struct estimator *e, const struct ir_op *op, const uint32_t *value)
 static void
 fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct arena *a = e->network ? arena_create(scratch) : NULL;
 	uint32_t *value = ARRAY_NEW(scratch, uint32_t, e->nops); /* the first of an op */
 	uint32_t nvalues = 0;
@@ -257,9 +258,8 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 struct estimator *
 estimator_clone(const void *owner, const struct estimator *e)
 {
-	struct estimator *c = must_have(talloc_memdup(owner, e, sizeof *e));
+	struct estimator *c = COPY_ARRAY(owner, struct estimator, e, 1);
 
-	talloc_set_name_const(c, "struct estimator");
 	c->op = array_copy(c, e->op);
 	c->whole = array_copy(c, e->whole);
 	c->first = array_copy(c, e->first);

@@ -1,9 +1,10 @@
 /* The kernel of a fuse. See internal.h. */
 #include "ir/ops/form.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/internal.h"
 
 #include <math.h>
+#include <talloc.h>
 
 static double
 elements_of(const struct ir_module *m, const struct ir_value *v)

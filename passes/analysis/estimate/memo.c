@@ -1,7 +1,7 @@
 /* A hash table with open addressing, at most half full. See memo.h. */
 #include "passes/analysis/estimate/memo.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
 

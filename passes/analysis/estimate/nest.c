@@ -3,9 +3,10 @@
 
 #include "ir/loops/scheme.h"
 #include "ir/loops/build.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
+#include <talloc.h>
 
 /* --- arithmetic --- */
 
@@ -366,7 +367,7 @@ nest_create(const void *owner, struct ir_module *m, struct arena *a, const struc
 		IR_FOR_OPS (op, kernel->body)
 			n->n++;
 	}
-	n->op = must_have(talloc_zero_array(n, struct nest_op, n->n));
+	n->op = ZERO_ARRAY(n, struct nest_op, n->n);
 	if (!s || (s->nsegments && s->segment[0].kind == SCHEME_OWN)) {
 		own(n);
 	} else {

@@ -2,12 +2,13 @@
 #include "passes/analysis/estimate/network.h"
 
 #include "ir/base/mix.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/network_impl.h"
 
 #include <math.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Of the scores of attention below 0, as the paper on attention networks has it. */
 static const float SLOPE = 0.2f;

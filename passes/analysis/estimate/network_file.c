@@ -3,11 +3,12 @@
  * whose codes have weights, and the version of what the features mean. Where several networks
  * answer together, the tensors of the second are called member1.in and so on.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/network_impl.h"
 #include "runtime/data/safetensors.h"
 
 #include <string.h>
+#include <talloc.h>
 
 /* Raised when a feature changes its meaning. */
 static const char version[] = "2";
@@ -99,8 +100,7 @@ add_codes(const void *owner, struct layout *l, const struct network *w)
 	for (int c = 0; c < OP_NCODES; c++) {
 		if (!has_weights(w, c))
 			continue;
-		names = must_have(talloc_asprintf_append_buffer(
-			names, "%s%s", n ? "," : "", op_name((enum op_code)c)));
+		names = text_append_end(names, "%s%s", n ? "," : "", op_name((enum op_code)c));
 		memcpy(&rows[n++ * WIDTH], w->w.code[c], sizeof w->w.code[c]);
 	}
 	add_text(l, "ops", names);
@@ -125,7 +125,7 @@ write_all(struct rt_st_writer *f, const struct layout *l, struct rt_status *st)
 bool
 network_save(const struct network *w, struct diag *d, const char *path, const char *device)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct layout *l = NEW(scratch, struct layout);
 	struct rt_st_writer f;
 	struct rt_status st = {0};
@@ -168,8 +168,7 @@ text_of(const void *owner, const struct rt_st_file *f, const char *name, struct 
 	const struct rt_st_entry e = {name, RT_u8, 1, &any};
 	const struct rt_st_tensor *t = find(f, &e, st);
 
-	return t ? must_have(talloc_strndup(owner, t->data ? t->data : "", t->end - t->begin))
-		 : NULL;
+	return t ? text_copy_n(owner, t->data ? t->data : "", t->end - t->begin) : NULL;
 }
 
 static void
@@ -198,7 +197,7 @@ load_codes(struct network *w, const struct rt_st_file *f, const char *prefix, ch
 static void
 load_member(struct network *w, const struct rt_st_file *f, int number, struct rt_status *st)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct layout *l = NEW(scratch, struct layout);
 
 	add_weights(scratch, l, w, number);
@@ -216,7 +215,7 @@ load_member(struct network *w, const struct rt_st_file *f, int number, struct rt
 static void
 load_all(struct network *w, const struct rt_st_file *f, struct rt_status *st)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *of = text_of(scratch, f, "version", st);
 	char *device = text_of(w, f, "device", st);
 

@@ -1,9 +1,10 @@
 /* The network, backward, and Adam. See network.h. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/estimate/network_impl.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 static const float SLOPE = 0.2f; /* as in network.c */
 
@@ -268,7 +269,7 @@ network_train(struct network *w, const struct network_graph *const *g, const dou
 	const double *weight, uint32_t n, const struct network_training *t)
 {
 	const struct lesson x = {g, target, weight, n};
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	uint32_t *order = NEW_ARRAY(scratch, uint32_t, n);
 	struct batch b = {NEW_ARRAY(scratch, const struct network_graph *, t->batch),
 		NEW_ARRAY(scratch, double, t->batch), NEW_ARRAY(scratch, double, t->batch)};

@@ -10,11 +10,12 @@
  */
 #include "passes/analysis/fit/polytope.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Vertices before we give up: hundreds have been seen for the hardest of a thousand random ones. */
 static const int max_vertices = 20000;
@@ -201,7 +202,7 @@ polytope_maximize(
 	const struct polytope *p, const double *c, double *x, struct polytope_proof *proof)
 {
 	const int n = p->nvariables;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct simplex s = {.p = p,
 		.n = n,
 		.basis = NEW_ARRAY(scratch, uint32_t, n),

@@ -8,12 +8,13 @@
  * measurement which was disturbed does not pull the others: the squares are weighted anew until
  * nothing moves.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 enum {
 	TURNS = 50,     /* of new weights; a dozen are enough for what was seen */

@@ -2,11 +2,12 @@
 #include "passes/analysis/profile/derive.h"
 
 #include "ir/type.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static bool
 is_same_link(const struct profile_collective *a, const struct profile_collective *b)
@@ -123,7 +124,7 @@ derive_rates(const void *scratch, struct profile *p, const char *device, bool an
 bool
 profile_derive(struct profile *p, const char *device, bool anew)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *backend = p->backend ? TEXT(scratch, "%s", p->backend) : NULL;
 	bool good = profile_savepoint(p);
 	profile_select(p, backend, PROFILE_ALL);

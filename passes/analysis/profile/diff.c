@@ -1,11 +1,12 @@
 /* Comparing two profiles: their entries as sorted lists of named values, merged. */
 #include "passes/analysis/profile/diff.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Links are compared by what a message of that size takes: where latency and bandwidth both count.
  */
@@ -91,7 +92,7 @@ value_text(const void *owner, const struct record *r)
 static void
 put_row(FILE *out, const char *what, const struct record *a, const struct record *b)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const char *ratio = a && b ? TEXT(scratch, "%.3f", b->value / a->value) : "";
 	fprintf(out, "%-8s %10s %10s %8s  %s\n", what, a ? value_text(scratch, a) : "",
 		b ? value_text(scratch, b) : "", ratio, a ? a->name : b->name);
@@ -134,7 +135,7 @@ static bool
 diff_device(FILE *out, struct profile *a, const char *in_a, struct profile *b, const char *in_b,
 	double tolerance, struct profile_difference *found)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct records before = {NULL, 0}, after = {NULL, 0};
 	bool good = (!in_a || read_records(scratch, a, in_a, &before)) &&
 		    (!in_b || read_records(scratch, b, in_b, &after));
@@ -148,7 +149,7 @@ bool
 profile_diff(FILE *out, struct profile *a, struct profile *b, double tolerance,
 	struct profile_difference *found)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	char **in_a, **in_b;
 	int na = profile_devices(scratch, a, &in_a), nb = profile_devices(scratch, b, &in_b);
 	bool good = na >= 0 && nb >= 0;

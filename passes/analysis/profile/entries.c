@@ -1,9 +1,10 @@
 /* Entries of the profile data base: rows into and out of its tables. */
 #include "passes/analysis/profile/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 #include <time.h>
 
 const char *

@@ -3,10 +3,11 @@
 #include "passes/analysis/profile/text.h"
 
 #include "ir/base/out.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <errno.h>
 #include <string.h>
+#include <talloc.h>
 
 /* A profile of a hundred thousand kernels; more is another kind of file. */
 #define TEXT_MAX ((size_t)256 << 20)
@@ -55,7 +56,7 @@ write_device(const void *scratch, struct profile *p, const char *device, FILE *o
 bool
 profile_text_write(struct profile *p, FILE *out)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	char **device;
 	int n = profile_devices(scratch, p, &device);
 	bool good = n >= 0;
@@ -71,7 +72,7 @@ static bool
 load_line(struct profile *p, struct diag *d, struct ir_loc at, const char *line, size_t n,
 	char **device)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct profile_line entry = profile_text_line(scratch, d, at, line, n);
 	bool good = true;
 	if (entry.kind == PROFILE_DEVICE) {

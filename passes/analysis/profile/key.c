@@ -17,10 +17,11 @@
 #include "passes/analysis/cost/cost.h"
 
 #include "ir/ops/row.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <talloc.h>
 
 /* A text that grows; a search asks for many keys, so appending is cheap. */
 struct text {
@@ -280,7 +281,7 @@ static void
 put_kernel(struct text *t, const struct ir_module *m, const struct ir_op *op)
 {
 	struct numbers n = {NULL, NULL};
-	void *scratch = op->body ? talloc_new(NULL) : NULL;
+	void *scratch = op->body ? alloc_scratch(NULL) : NULL;
 	bool slices = !op->body && is_positional(m, op);
 	if (op->body)
 		n = number_operands(scratch, op->body);
@@ -315,8 +316,7 @@ cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op
 		return NULL;
 	if (cost_op_collective(m, op, &c)) {
 		char *text = TEXT(owner, "%s %d x %.0f", rt_coll_name(c.kind), c.places, c.bytes);
-		return c.parts < 2 ? text
-				   : must_have(talloc_asprintf_append(text, " in %u", c.parts));
+		return c.parts < 2 ? text : text_append(text, " in %u", c.parts);
 	}
 	struct text t = {.owner = owner};
 	put_kernel(&t, m, op);

@@ -5,11 +5,12 @@
 #include "passes/analysis/profile/key_read.h"
 
 #include "ir/ops/row.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 enum {
 	MAX_VALUES = 1024, /* of a kernel: passes/fuse/fuse.h allows 64 ops */

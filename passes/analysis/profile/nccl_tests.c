@@ -3,11 +3,12 @@
  * which print it.
  */
 #include "passes/analysis/profile/nccl_tests.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* More than any version has, 23 with per-iteration reports and bitwise checks. */
 enum { COLUMNS_MAX = 32 };

@@ -4,13 +4,14 @@
  */
 #include "passes/analysis/profile/internal.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <talloc.h>
 #include <unistd.h>
 
 enum {
@@ -77,9 +78,9 @@ pragma(struct profile *p, const char *sql)
 static bool
 make_tables(struct profile *p)
 {
-	char *mark = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
-		APPLICATION, PROFILE_SCHEMA);
-	must_have(mark);
+	char *mark =
+		must_have(sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+			APPLICATION, PROFILE_SCHEMA));
 	bool good = execute(p, schema, "make its tables") && execute(p, mark, "make its tables");
 	sqlite3_free(mark);
 	return good;
@@ -209,11 +210,9 @@ uri_of(const void *owner, const char *path, const char *query)
 	char *real = realpath(path, NULL), *uri = TEXT(owner, "file:");
 
 	for (const char *s = real ? real : path; *s; s++)
-		uri = must_have(strchr("?#%", *s)
-					? talloc_asprintf_append_buffer(uri, "%%%02x", *s)
-					: talloc_strndup_append_buffer(uri, s, 1));
+		uri = text_append_end(uri, strchr("?#%", *s) ? "%%%02x" : "%c", *s);
 	free(real);
-	return must_have(talloc_asprintf_append_buffer(uri, "?%s", query));
+	return text_append_end(uri, "?%s", query);
 }
 
 static bool

@@ -5,12 +5,13 @@
 #include "passes/analysis/profile/internal.h"
 
 #include "dopt_backend.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "runtime/machine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 const char *
 profile_backend(bool cuda)

@@ -1,12 +1,13 @@
 /* Lines of a profile as text: written, and read with the place of every fault. */
 #include "passes/analysis/profile/text.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 #include <time.h>
 
 void
@@ -133,7 +134,7 @@ complain(struct reading *r, const char *begin, size_t n, const char *format, ...
 	}
 	va_list args;
 	va_start(args, format);
-	char *text = must_have(talloc_vasprintf(NULL, format, args));
+	char *text = text_vprint(NULL, format, args);
 	va_end(args);
 	diag_error(r->diag, loc, "%s", text);
 	talloc_free(text);
@@ -189,8 +190,7 @@ static char *
 take_text(struct reading *r, const char *name, bool needed)
 {
 	struct word *w = take(r, name, needed);
-	return w ? must_have(talloc_strndup(r->owner, w->value, w->nvalue))
-		 : TEXT(r->owner, "%s", "");
+	return w ? text_copy_n(r->owner, w->value, w->nvalue) : TEXT(r->owner, "%s", "");
 }
 
 static double
@@ -199,7 +199,7 @@ take_number(struct reading *r, const char *name)
 	struct word *w = take(r, name, true);
 	if (!w)
 		return 0;
-	char *text = must_have(talloc_strndup(NULL, w->value, w->nvalue)), *end;
+	char *text = text_copy_n(NULL, w->value, w->nvalue), *end;
 	double x = strtod(text, &end);
 	if (!*text || *end)
 		complain(r, w->value, w->nvalue, "%s: expected a number behind %s=", r->what, name);
@@ -213,7 +213,7 @@ take_int(struct reading *r, const char *name)
 	struct word *w = take(r, name, true);
 	if (!w)
 		return 0;
-	char *text = must_have(talloc_strndup(NULL, w->value, w->nvalue)), *end;
+	char *text = text_copy_n(NULL, w->value, w->nvalue), *end;
 	errno = 0;
 	long x = strtol(text, &end, 10);
 	if (!*text || *end || errno || x < 0 || x > INT32_MAX)
@@ -229,7 +229,7 @@ take_time(struct reading *r)
 	if (!w)
 		return 0;
 	struct tm t = {0};
-	char *text = must_have(talloc_strndup(NULL, w->value, w->nvalue));
+	char *text = text_copy_n(NULL, w->value, w->nvalue);
 	int n = 0, fields = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &t.tm_year, &t.tm_mon,
 			   &t.tm_mday, &t.tm_hour, &t.tm_min, &t.tm_sec, &n);
 	if (fields != 6 || n == 0 || text[n])
@@ -355,7 +355,7 @@ read_quoted(struct reading *r, const char **p)
 				return text;
 			}
 			*p += **p == '\\' && *p + 1 < r->end;
-			text = must_have(talloc_strndup_append_buffer(text, *p, 1));
+			text = text_append_end(text, "%.*s", 1, *p);
 		}
 	complain(r, begin, (size_t)(r->end - begin), "device: expected a name in quotes");
 	return NULL;

@@ -2,10 +2,11 @@
 #include "passes/analysis/replay/events.h"
 
 #include "ir/memory/issue.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <string.h>
+#include <talloc.h>
 
 #define NO_EVENT UINT32_MAX
 
@@ -473,7 +474,7 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 			continue;
 		r->done = NEW_ARRAY(b, uint32_t, slots);
 		memset(r->done, 0xff, sizeof *r->done * slots);
-		r->waited = must_have(talloc_zero_array(b, bool, slots));
+		r->waited = ZERO_ARRAY(b, bool, slots);
 	}
 }
 
@@ -543,8 +544,7 @@ set_up_devices(struct builder *b, uint32_t n)
 	const struct event_times *times = b->times;
 
 	b->e->ndevices = n;
-	b->e->group =
-		must_have(talloc_zero_array(b->e, struct event_group, (size_t)b->m->naxes * n + 1));
+	b->e->group = ZERO_ARRAY(b->e, struct event_group, (size_t)b->m->naxes * n + 1);
 	b->e->first_place = NEW_ARRAY(b->e, uint32_t, n);
 	b->device = NEW_ARRAY(b, const struct event_device *, n);
 	for (uint32_t d = 0; d < n; d++) {

@@ -4,11 +4,12 @@
  */
 #include "passes/analysis/replay/fine.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine_net.h"
 
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 #define NONE UINT32_MAX
 

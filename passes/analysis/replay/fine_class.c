@@ -7,9 +7,10 @@
 #include "passes/analysis/replay/fine_plan.h"
 
 #include "ir/base/mix.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 struct colours {
 	uint64_t *send, *place, *link;

@@ -4,8 +4,11 @@
  */
 #include "passes/analysis/replay/fine_plan.h"
 
+#include "ir/base/alloc.h"
+
 #include <math.h>
 #include <string.h>
+#include <talloc.h>
 
 #define NONE UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* Sends come to their links and leave them: see fine_net.h. */
 #include "passes/analysis/replay/fine_net.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
 
@@ -17,8 +17,7 @@ fine_net_create(const void *owner, const struct fine_plans *plans, uint32_t nslo
 	net->heap.entry = NEW_ARRAY(net, struct fine_heap_entry, nslots);
 	net->heap.at = NEW_ARRAY(net, uint32_t, nslots);
 	memset(net->heap.at, 0xff, nslots * sizeof *net->heap.at);
-	net->link = must_have(
-		talloc_zero_array(net, struct fine_link, plans->nlinks ? plans->nlinks : 1));
+	net->link = ZERO_ARRAY(net, struct fine_link, plans->nlinks ? plans->nlinks : 1);
 	for (uint32_t i = 0; i < plans->nlinks; i++)
 		net->link[i].capacity = plans->capacity[i];
 	net->dirty = NEW_ARRAY(net, uint32_t, plans->nlinks);

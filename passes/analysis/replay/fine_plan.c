@@ -1,7 +1,10 @@
 /* From sends and their classes to plans: the stops of every place. See fine_plan.h. */
 #include "passes/analysis/replay/fine_plan.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
+#include <talloc.h>
 
 #define NONE UINT32_MAX
 
@@ -205,7 +208,7 @@ count_stages(struct build *b, struct fine_plan *plan, const struct collective_sc
 		return;
 	plan->nstages = s->nrounds ? s->round[s->nrounds - 1].stage + 1 : 1;
 	size_t n = (size_t)plan->nplaces * plan->nstages;
-	plan->in_stage = must_have(talloc_zero_array(b->plans, uint32_t, n ? n : 1));
+	plan->in_stage = ZERO_ARRAY(b->plans, uint32_t, n ? n : 1);
 	for (uint32_t p = 0; p < plan->nplaces; p++)
 		for (uint32_t j = plan->place_first[p]; j < plan->place_first[p + 1]; j++) {
 			const struct fine_stop *stop = &plan->stop[j];

@@ -8,7 +8,7 @@
 #ifndef PASSES_ANALYSIS_FINE_PLAN_H
 #define PASSES_ANALYSIS_FINE_PLAN_H
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine.h"
 
 /* Rates times picoseconds: 1 MB is 1e21. */
@@ -116,8 +116,7 @@ struct fine_gathered *fine_gather(const void *owner, struct cluster *c,
 	do {                                                                                       \
 		if ((n) == (room)) {                                                               \
 			(room) = (room) ? 2 * (room) : 64;                                         \
-			(array) = must_have(talloc_realloc_size(                                   \
-				(g), (array), sizeof *(array) * (size_t)(room)));                  \
+			(array) = alloc_resize((g), (array), (room), sizeof *(array), "sends");    \
 		}                                                                                  \
 	} while (0)
 

@@ -8,9 +8,10 @@
  */
 #include "passes/analysis/replay/fine_net.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 static struct fine_place *
 place_of(const struct fine_run *run, uint32_t place, uint32_t chunk)
@@ -203,8 +204,8 @@ fine_run_begin(
 	run->live = plan->nplaces * plan->chunks;
 	size_t chunks = plan->chunks, places = plan->nplaces * chunks,
 	       sends = plan->nsends * chunks;
-	run->place = must_have(talloc_zero_array(run, struct fine_place, places ? places : 1));
-	run->done = must_have(talloc_zero_array(run, uint32_t, sends ? sends : 1));
+	run->place = ZERO_ARRAY(run, struct fine_place, places ? places : 1);
+	run->done = ZERO_ARRAY(run, uint32_t, sends ? sends : 1);
 	size_t nstages = plan->nstages;
 	run->to_come = nstages ? NEW_ARRAY(run, uint32_t, places * nstages) : NULL;
 	for (uint32_t p = 0; p < plan->nplaces; p++)

@@ -5,8 +5,10 @@
  *     compute         [ a ]        [ b ]            between a and b: first c is exposed, then the
  *     communication     [   c  ]                    device waits for what held b up
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/replay.h"
+
+#include <talloc.h>
 
 #define NONE UINT32_MAX
 

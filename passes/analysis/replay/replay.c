@@ -6,6 +6,7 @@
  */
 #include "passes/analysis/replay/replay.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/arena.h"
 
 #include <math.h>
@@ -45,9 +46,7 @@ replay_check(const struct replay_graph *g)
 {
 	if (!graph_is_sound(g))
 		return false;
-	char *issued = calloc(g->n ? g->n : 1, 1);
-	if (!issued)
-		out_of_memory();
+	char *issued = must_have(calloc(g->n ? g->n : 1, 1));
 	bool good = true;
 	for (uint32_t p = 0; good && p < g->n; p++) {
 		uint32_t e = g->order ? g->order[p] : p;

@@ -2,8 +2,10 @@
  * How much later every event could end: one sweep backwards. Behind an event stand the next one of
  * its stream and those that wait for it; the latest end is the earliest of their latest starts.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/replay/replay.h"
+
+#include <talloc.h>
 
 void
 replay_slack(const struct replay_graph *g, const struct replay_result *r, replay_time *slack)

@@ -7,12 +7,13 @@
  *
  * It is done with drifts and without them, and the better of both is taken.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/descend.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static const double most_offset = ALIGN_MOST_OFFSET;
 /* Parts per million: the kernel adjusts a clock by up to 500, for each of two. */
@@ -48,7 +49,7 @@ number_variables(struct align_problem *q)
 static bool
 enough_for_drift(const struct trace_alignment *a, const struct meets *m)
 {
-	uint32_t *meets = must_have(talloc_zero_array(m, uint32_t, a->nclocks));
+	uint32_t *meets = ZERO_ARRAY(m, uint32_t, a->nclocks);
 	bool enough = true;
 
 	for (uint32_t i = 0; i < m->nparts; i++)
@@ -120,9 +121,8 @@ static bool
 find_bounds(struct align_problem *q)
 {
 	const int n = q->p.nvariables;
-	double *c = must_have(talloc_zero_array(q->x, double, (size_t)n + 1));
-	double *x = NEW_ARRAY(c, double, n),
-	       *any = must_have(talloc_zero_array(c, double, (size_t)n));
+	double *c = ZERO_ARRAY(q->x, double, (size_t)n + 1);
+	double *x = NEW_ARRAY(c, double, n), *any = ZERO_ARRAY(c, double, (size_t)n);
 	struct polytope_proof proof = {
 		NEW_ARRAY(c, uint32_t, n + 1), NEW_ARRAY(c, double, n + 1), 0};
 	enum polytope_result result = POLYTOPE_OPTIMAL;
@@ -223,9 +223,9 @@ align(const void *owner, struct diag *d, const struct trace_set *s,
 		a->drift = drift && enough_for_drift(a, m);
 		number_variables(&q);
 		const size_t n = (size_t)q.p.nvariables + 1;
-		q.x = must_have(talloc_zero_array(a, double, n));
-		q.low = must_have(talloc_zero_array(q.x, double, n));
-		q.high = must_have(talloc_zero_array(q.x, double, n));
+		q.x = ZERO_ARRAY(a, double, n);
+		q.low = ZERO_ARRAY(q.x, double, n);
+		q.high = ZERO_ARRAY(q.x, double, n);
 		ok = solve(&q, NEW_ARRAY(q.x, double, n));
 		talloc_free(q.x);
 		talloc_free(m);

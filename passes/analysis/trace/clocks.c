@@ -1,9 +1,10 @@
 /* The clocks of an alignment, as a table or as JSON. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/table.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <talloc.h>
 
 void
 trace_put_json(FILE *out, const char *text)

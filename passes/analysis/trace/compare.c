@@ -5,11 +5,12 @@
 #include "passes/analysis/trace/compare.h"
 
 #include "ir/digest.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static bool
 check_build(struct diag *d, const struct trace *t, const struct ir_module *m)
@@ -43,7 +44,7 @@ struct predicted {
 static struct predicted *
 list_predicted(const void *owner, const struct cost_timeline *line, uint32_t nops)
 {
-	struct predicted *list = must_have(talloc_zero_array(owner, struct predicted, nops));
+	struct predicted *list = ZERO_ARRAY(owner, struct predicted, nops);
 
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];

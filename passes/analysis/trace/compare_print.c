@@ -1,10 +1,11 @@
 /* A comparison for people and for programs: docs/traces.md has the fields of the JSON. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/compare.h"
 #include "passes/analysis/trace/table.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <talloc.h>
 
 /* JSON has no NaN: null. */
 static void

@@ -15,12 +15,13 @@
  */
 #include "passes/analysis/trace/descend.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static const double most_offset = ALIGN_MOST_OFFSET;
 /* Of a family's durations: so many median deviations from its median are out of the ordinary.
@@ -122,7 +123,7 @@ descend(struct align_problem *q, struct fit *f, uint32_t kinds)
 	const uint32_t nv = (uint32_t)q->p.nvariables, per = q->a->drift ? 2 : 1, n = nv / per;
 	int32_t *list = NEW_ARRAY(f, int32_t, n);
 	const bool few = n < 32 && (1u << n) - 1 <= MAX_SETS;
-	bool *set = must_have(talloc_zero_array(f, bool, (few ? MAX_SETS : 2 * n) * nv));
+	bool *set = ZERO_ARRAY(f, bool, (few ? MAX_SETS : 2 * n) * nv);
 	double *v = NEW_ARRAY(f, double, nv), *before = NEW_ARRAY(f, double, nv);
 	double value = fit_value(f, q->x), last;
 
@@ -187,7 +188,7 @@ drop_outliers(struct align_problem *q, struct fit *f, struct meets *m)
 	struct duration *list = NEW_ARRAY(f, struct duration, m->nparts);
 	double *value = NEW_ARRAY(f, double, m->nparts);
 	double *middle = NEW_ARRAY(f, double, 2 * m->nfamilies), *off = middle + m->nfamilies;
-	bool *drop = must_have(talloc_zero_array(f, bool, m->n));
+	bool *drop = ZERO_ARRAY(f, bool, m->n);
 	uint32_t n = 0, kept = 0;
 
 	fit_durations(f, q->x, value);
@@ -236,7 +237,7 @@ value_without_drifts(struct align_problem *q, struct fit *f)
 	const uint32_t nrows = q->p.nrows;
 	double *x = q->x;
 
-	q->x = must_have(talloc_memdup(f, x, sizeof *x * (size_t)q->p.nvariables));
+	q->x = COPY_ARRAY(f, double, x, q->p.nvariables);
 	for (int k = 1; k < q->p.nvariables; k += 2)
 		q->x[k] = 0;
 	q->p.nrows = 0;

@@ -2,7 +2,7 @@
  * The bottleneck in a sentence. Nothing is said that the numbers do not show: each fact has the
  * condition under which it is one beside it.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/report.h"
 #include "passes/analysis/trace/table.h"
 

@@ -1,5 +1,5 @@
 /* The events of a trace: "traceEvents". */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/impl.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  */
 #include "passes/analysis/trace/fit.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <float.h>
 #include <math.h>

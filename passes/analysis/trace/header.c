@@ -1,5 +1,5 @@
 /* The header of a trace: "otherData", with the tables of kernels and collectives. */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/impl.h"
 #include "runtime/trace/trace.h"
 

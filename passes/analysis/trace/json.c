@@ -1,12 +1,13 @@
 /* Objects of JSON by tables: see json.h. */
 #include "passes/analysis/trace/json.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/trace.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 bool
 trace_fail(struct trace_reader *r, const char *at, const char *format, ...)
@@ -17,7 +18,7 @@ trace_fail(struct trace_reader *r, const char *at, const char *format, ...)
 		return false;
 	r->failed = true;
 	va_start(args, format);
-	char *text = must_have(talloc_vasprintf(NULL, format, args));
+	char *text = text_vprint(NULL, format, args);
 	va_end(args);
 	trace_report(r->diag, DIAG_ERROR, r->path, (uint32_t)(at - r->json.begin), "%s", text);
 	talloc_free(text);
@@ -73,8 +74,7 @@ read_text(struct trace_reader *r, const char **out)
 
 	if (!read_string(r, &span, &copy))
 		return false;
-	*out = must_have(copy ? talloc_strdup(r->owner, copy)
-			      : talloc_strndup(r->owner, span.text, span.length));
+	*out = copy ? text_copy(r->owner, copy) : text_copy_n(r->owner, span.text, span.length);
 	free(copy);
 	return true;
 }

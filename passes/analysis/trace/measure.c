@@ -1,11 +1,12 @@
 /* Medians of what ranks did: see measure.h. */
 #include "passes/analysis/trace/measure.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Durations of one op. */
 struct samples {
@@ -87,7 +88,7 @@ list_ops(struct measuring *q)
 	for (uint32_t i = 0; i < n; i++)
 		if (!i || m->op[i].op != m->op[m->nops - 1].op)
 			m->op[m->nops++] = m->op[i];
-	q->samples = must_have(talloc_zero_array(q->last, struct samples, m->nops));
+	q->samples = ZERO_ARRAY(q->last, struct samples, m->nops);
 }
 
 static struct samples *
@@ -349,12 +350,12 @@ allocate(struct measuring *q)
 
 	q->last = NEW_ARRAY(q->m, double *, q->s->n);
 	for (uint32_t i = 0; i < q->s->n; i++)
-		q->last[i] = must_have(talloc_zero_array(
-			q->last, double, q->s->trace[i]->n - q->s->trace[i]->ncompute + 1));
+		q->last[i] = ZERO_ARRAY(
+			q->last, double, q->s->trace[i]->n - q->s->trace[i]->ncompute + 1);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		*all[i] = must_have(talloc_zero_array(q->last, double, n));
+		*all[i] = ZERO_ARRAY(q->last, double, n);
 	q->m->nranks = q->s->n;
-	q->m->rank = must_have(talloc_zero_array(q->m, struct trace_rank_time, q->s->n));
+	q->m->rank = ZERO_ARRAY(q->m, struct trace_rank_time, q->s->n);
 }
 
 struct trace_measured *

@@ -1,10 +1,11 @@
 /* Who meets whom: see meet.h. */
 #include "passes/analysis/trace/meet.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static const struct trace_collective *
 collective_of(const struct trace_set *s, const struct trace_member *m)
@@ -33,9 +34,8 @@ name_clocks(
 			c++;
 		if (c == a->nclocks) {
 			first[a->nclocks++] = i;
-			a->clock[c].name = o->by_rank
-						   ? TEXT(a, "rank %u", s->trace[i]->rank)
-						   : must_have(talloc_strdup(a, s->trace[i]->host));
+			a->clock[c].name = o->by_rank ? TEXT(a, "rank %u", s->trace[i]->rank)
+						      : text_copy(a, s->trace[i]->host);
 		}
 		a->clock[c].nranks++;
 		a->clock_of[i] = c;
@@ -96,10 +96,10 @@ void
 meet_clocks(
 	struct trace_alignment *a, const struct trace_set *s, const struct trace_align_options *o)
 {
-	a->clock = must_have(talloc_zero_array(a, struct trace_clock, s->n));
+	a->clock = ZERO_ARRAY(a, struct trace_clock, s->n);
 	a->clock_of = NEW_ARRAY(a, uint32_t, s->n);
 	name_clocks(a, s, o);
-	bool *known = must_have(talloc_zero_array(a, bool, a->nclocks));
+	bool *known = ZERO_ARRAY(a, bool, a->nclocks);
 	a->clock[0].base = s->trace[0]->n ? s->trace[0]->event[0].begin : 0;
 	for (uint32_t c = 0; c < a->nclocks; c++) {
 		if (known[c])
@@ -219,7 +219,7 @@ add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 	if (b->m->n == b->room) {
 		b->room = b->room ? 2 * b->room : 256;
 		b->m->meet = RESIZE(b->m, b->m->meet, struct meet, b->room);
-		b->key = must_have(talloc_realloc_size(b->m, b->key, sizeof *b->key * b->room));
+		b->key = alloc_resize(b->m, b->key, b->room, sizeof *b->key, "keys");
 	}
 	const struct trace_event *e = trace_member_event(b->s, &b->s->member[in->first]);
 	const uint32_t key[3] = {

@@ -3,12 +3,13 @@
  * member begins it, and ends at the end of each other one, which waited for that.
  */
 #include "ir/base/out.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/print.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 struct merge {
 	struct out *out;

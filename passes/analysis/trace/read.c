@@ -2,13 +2,14 @@
  * The file of one rank, read in one go: of its text nothing is kept. A file that another tool has
  * written again, with other blanks or with the header behind the events, is read all the same.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/impl.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* Places in a file are of 32 bits, as those of messages are. */
 static const long max_file = (long)1 << 30;
@@ -56,7 +57,7 @@ trace_report(struct diag *d, enum diag_level level, const char *path, uint32_t a
 	va_list args;
 
 	va_start(args, format);
-	char *text = must_have(talloc_vasprintf(d, format, args));
+	char *text = text_vprint(d, format, args);
 	va_end(args);
 	if (read_file(path, &source, &length)) {
 		const uint32_t base = diag_add_source(d, path, source, length);
@@ -136,7 +137,7 @@ trace_read(const void *owner, struct diag *d, const char *path)
 		return NULL;
 	}
 	*t = f.t;
-	t->path = must_have(talloc_strdup(t, path));
+	t->path = text_copy(t, path);
 	return t;
 }
 

@@ -1,10 +1,11 @@
 /* dopt-trace report for people and for programs: docs/traces.md has the fields of the JSON. */
 #include "passes/analysis/trace/report.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/table.h"
 
 #include <inttypes.h>
+#include <talloc.h>
 
 static const char *const bound_names[TRACE_BOUNDS] = {"compute", "transfer", "waiting", "idle"};
 

@@ -8,12 +8,13 @@
  * is their mean, but for the ends' levers, which are no straight line over those of the begins;
  * where it is higher by as much as the largest drift can make of that, it is left out.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/meet.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 /* A row of one pair. */
 struct line {
@@ -127,7 +128,7 @@ reserve(struct meet_rows *rows, uint32_t *room, uint32_t n)
 	*room = 2 * *room + n;
 	rows->row = RESIZE(rows, rows->row, struct polytope_row, *room);
 	rows->member =
-		must_have(talloc_realloc_size(rows, rows->member, sizeof *rows->member * *room));
+		alloc_resize(rows, rows->member, *room, sizeof *rows->member, "members of rows");
 }
 
 static void

@@ -3,7 +3,7 @@
  * of ranks along it) are numbered by each member in the same order, so axis, group and number say
  * which events belong together.
  */
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/trace/trace.h"
 
 #include <dirent.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <talloc.h>
 
 bool
 trace_symmetric(const struct trace_collective *c)
@@ -130,10 +131,9 @@ missing_ranks(struct trace_set *s)
 			continue;
 		}
 		if (missing++ < NAMED)
-			text = must_have(talloc_asprintf_append_buffer(
-				text, "%s%u", missing > 1 ? ", " : "", rank));
+			text = text_append_end(text, "%s%u", missing > 1 ? ", " : "", rank);
 	}
-	return missing > NAMED ? must_have(talloc_strdup_append(text, " ...")) : text;
+	return missing > NAMED ? text_append(text, " ...") : text;
 }
 
 static bool

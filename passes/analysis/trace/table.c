@@ -2,7 +2,7 @@
 #include "passes/analysis/trace/table.h"
 
 #include "ir/base/number.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ add_row(struct trace_table *t, char *text)
 {
 	int n = 0;
 
-	t->cell = must_have(talloc_realloc_size(t, t->cell, sizeof *t->cell * (t->nrows + 1)));
+	t->cell = alloc_resize(t, t->cell, (size_t)t->nrows + 1, sizeof *t->cell, "a table");
 	memset(t->cell[t->nrows], 0, sizeof *t->cell);
 	for (char *cell; n < MAX_COLUMNS && (cell = strsep(&text, "|")); n++) {
 		if (t->nrows == 0) {
@@ -56,7 +56,7 @@ trace_table_create(const void *owner, const char *head)
 {
 	struct trace_table *t = NEW(owner, struct trace_table);
 
-	add_row(t, must_have(talloc_strdup(t, head)));
+	add_row(t, text_copy(t, head));
 	return t;
 }
 
@@ -66,7 +66,7 @@ trace_table_row(struct trace_table *t, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	add_row(t, must_have(talloc_vasprintf(t, format, args)));
+	add_row(t, text_vprint(t, format, args));
 	va_end(args);
 }
 

@@ -3,6 +3,7 @@
  * same: layers repeat, and what is good for one is good for most of them. What looks the same is
  * found once, by colours of ops: equal ops that read and are read by equal ops.
  */
+#include "ir/base/alloc.h"
 #include "ir/ir.h"
 #include "passes/search/dopt/change.h"
 

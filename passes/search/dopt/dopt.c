@@ -16,8 +16,11 @@
  */
 #include "passes/search/dopt/impl.h"
 
+#include "ir/base/alloc.h"
+
 #include <pthread.h>
 #include <string.h>
+#include <talloc.h>
 
 enum dopt_limit {
 	DOPT_SEARCHERS = 2,

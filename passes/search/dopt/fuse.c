@@ -10,7 +10,10 @@
  */
 #include "passes/search/dopt/impl.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
+#include <talloc.h>
 
 enum fuse_limit {
 	FUSE_COPIES = 12,  /* more readers than that cost more to compute than to read */

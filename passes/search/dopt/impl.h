@@ -2,7 +2,7 @@
 #ifndef PASSES_SEARCH_SEARCH_DOPT_IMPL_H
 #define PASSES_SEARCH_SEARCH_DOPT_IMPL_H
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/search/search.h"
 
 enum { DOPT_COLOURS = 1 << 13 }; /* kernels of a large step that look different: some hundred */

@@ -4,6 +4,7 @@
  * where there were two. All of a step would be too many pairs, so they are taken from near by: in
  * the list of who reads a value, and in the order of issue.
  */
+#include "ir/base/alloc.h"
 #include "ir/ir.h"
 #include "passes/search/dopt/impl.h"
 

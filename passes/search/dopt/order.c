@@ -14,7 +14,10 @@
  */
 #include "passes/search/dopt/order.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
+#include <talloc.h>
 
 /* A pass takes 0.1 us a node; most orders stop getting better after three rounds. */
 enum { ORDER_ROUNDS = 12, ORDER_PATIENCE = 3 };

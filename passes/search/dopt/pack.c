@@ -15,8 +15,11 @@
  */
 #include "passes/search/dopt/impl.h"
 
+#include "ir/base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 enum pack_limit {
 	PACK_PAIRS = 24,      /* (sent, computed) of a state; hardly ever more than five differ */

@@ -5,6 +5,8 @@
  */
 #include "passes/search/dopt/order.h"
 
+#include "ir/base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  */
 #include "passes/search/dopt/change.h"
 
+#include "ir/base/alloc.h"
+
 #include <string.h>
 
 enum sweep_limit {

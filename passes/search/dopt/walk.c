@@ -4,6 +4,10 @@
  */
 #include "passes/search/dopt/change.h"
 
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
+
 enum walk_limit {
 	WALK_REFRESH = 512, /* evaluations after which critical nodes are listed anew */
 	WALK_FAR = 64,      /* places by which a node is moved at most */

@@ -29,11 +29,12 @@
  */
 #include "passes/search/papers/disco.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 /* A candidate that was expanded. */
 struct base {

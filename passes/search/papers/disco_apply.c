@@ -15,7 +15,7 @@
  */
 #include "passes/search/papers/disco.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 /*
  * So many draws at most for one that is possible. Late in a search one in ten is, and without limit

@@ -35,7 +35,9 @@
  */
 #include "passes/search/papers/dpro.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
 
 enum { DPRO_ITERATIONS = 5 }; /* section 7.4 */
 static const double DPRO_LITTLE = 1e-3;

@@ -12,9 +12,10 @@
 #include "passes/search/papers/dpro.h"
 
 #include "ir/base/mix.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 enum { RADIUS = 2 };
 
@@ -100,7 +101,7 @@ dpro_alike_create(const void *owner, const struct plan *p)
 
 	hash_ops(a, p);
 	a->room = 64;
-	a->entry = must_have(talloc_zero_array(a, struct entry, a->room));
+	a->entry = ZERO_ARRAY(a, struct entry, a->room);
 	a->now = 1;
 	return a;
 }
@@ -148,7 +149,7 @@ grow(struct dpro_alike *a)
 	uint32_t room = a->room;
 
 	a->room *= 2;
-	a->entry = must_have(talloc_zero_array(a, struct entry, a->room));
+	a->entry = ZERO_ARRAY(a, struct entry, a->room);
 	for (uint32_t i = 0; i < room; i++)
 		if (old[i].now == a->now)
 			*entry_of(a, old[i].what) = old[i];

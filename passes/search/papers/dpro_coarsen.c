@@ -12,7 +12,9 @@
  */
 #include "passes/search/papers/dpro.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
 
 struct view {
 	struct dpro *d;

@@ -6,9 +6,10 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <stdlib.h>
+#include <talloc.h>
 
 struct maker {
 	const struct plan *p;

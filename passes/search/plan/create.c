@@ -2,9 +2,10 @@
 #include "passes/search/plan/impl.h"
 
 #include "ir/memory/issue.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 static void
 split_view(struct ir_module *m, struct ir_op *op)

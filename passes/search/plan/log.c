@@ -7,7 +7,7 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/fuse/role.h"
 
 #include <stdio.h>

@@ -5,10 +5,11 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <assert.h>
 #include <string.h>
+#include <talloc.h>
 
 static replay_time
 later(replay_time a, replay_time b)
@@ -156,7 +157,7 @@ take_times(struct plan *p, const struct cost_step *step)
 static replay_time
 replay_whole(struct plan *p)
 {
-	void *scratch = talloc_new(p);
+	void *scratch = alloc_scratch(p);
 	struct ir_module *m = ir_module_clone(scratch, p->base->m);
 	const bool whole = plan_apply(p, m, NULL);
 

@@ -1,9 +1,10 @@
 /* Candidates to come back to: the nodes in their order, with their lists, and nothing else. */
 #include "passes/search/plan/impl.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <string.h>
+#include <talloc.h>
 
 struct plan_save {
 	uint32_t count, npool, nfree;

@@ -5,6 +5,7 @@
  */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/unit.h"
 #include "lower/lower.h"
 #include "passes/analysis/cost/memory.h"
@@ -61,7 +62,7 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 	double least = 0, most = 0;
 
 	if (dots && !read_quantity(t, "workspace",
-			    talloc_strndup(t->pipeline, text, (size_t)(dots - text)), UNIT_BYTES,
+			    text_copy_n(t->pipeline, text, (size_t)(dots - text)), UNIT_BYTES,
 			    range, "a size such as 64MB before '..'", &least))
 		return false;
 	if (!read_quantity(t, "workspace", dots ? dots + 2 : text, UNIT_BYTES, range,
@@ -78,9 +79,7 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 bool
 driver_storage_create(struct driver *t)
 {
-	t->storage = talloc(t->manager, struct storage_target);
-	if (!t->storage)
-		out_of_memory();
+	t->storage = NEW(t->manager, struct storage_target);
 	*t->storage =
 		*lower_storage_target(t->o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST);
 	return !t->o->workspace || read_workspace(t, &t->storage->workspace);
@@ -104,7 +103,7 @@ static char *
 kinds_text(const void *owner, const struct memory_point *p)
 {
 	bool done[MEMORY_NKINDS] = {false};
-	char *text = talloc_strdup(owner, ""), number[NUMBER_TEXT];
+	char *text = text_copy(owner, ""), number[NUMBER_TEXT];
 
 	for (int n = 0; n < MEMORY_NKINDS; n++) {
 		int most = -1;
@@ -113,7 +112,7 @@ kinds_text(const void *owner, const struct memory_point *p)
 				most = k;
 		done[most] = true;
 		if (p->bytes[most])
-			text = talloc_asprintf_append(text, "%s%s %s", *text ? ", " : "",
+			text = text_append(text, "%s%s %s", *text ? ", " : "",
 				memory_kind_name((enum memory_kind)most),
 				number_bytes(number, (double)p->bytes[most]));
 	}
@@ -204,7 +203,7 @@ driver_budget_check(struct driver *t, struct ir_module *m)
 {
 	if (!t->manager->budget)
 		return true;
-	void *scratch = talloc_new(t->pipeline);
+	void *scratch = alloc_scratch(t->pipeline);
 	struct ir_module *flat = driver_without_calls(scratch, t, m);
 	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
 	if (flat && !main)

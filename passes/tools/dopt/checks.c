@@ -1,6 +1,8 @@
 /* -expect: programs that say what they expect. */
 #include "passes/tools/dopt/checks.h"
 
+#include "ir/base/alloc.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -18,10 +20,8 @@ struct driver_checks {
 struct driver_checks *
 driver_checks_create(const void *owner)
 {
-	struct driver_checks *c = talloc_zero(owner, struct driver_checks);
+	struct driver_checks *c = NEW(owner, struct driver_checks);
 
-	if (!c)
-		out_of_memory();
 	return c;
 }
 
@@ -49,10 +49,9 @@ keep_first(void *data, const struct diag_message *m)
 		return;
 	const char *base = m->file ? strrchr(m->file, '/') : NULL;
 	if (m->file)
-		c->message = talloc_asprintf(
-			c, "%s:%u: %s", base ? base + 1 : m->file, m->line, m->text);
+		c->message = TEXT(c, "%s:%u: %s", base ? base + 1 : m->file, m->line, m->text);
 	else
-		c->message = talloc_strdup(c, m->text);
+		c->message = text_copy(c, m->text);
 }
 
 void
@@ -96,15 +95,15 @@ static char *
 element_text(const void *owner, const struct tensor *t, int64_t i)
 {
 	if (!t)
-		return talloc_strdup(owner, "?");
+		return text_copy(owner, "?");
 	union cell v = t->data[i % tensor_elements(t)];
 	if (ir_dtype_class(t->dtype) == IR_FLOAT)
-		return talloc_asprintf(owner, "%.9g", v.f);
+		return TEXT(owner, "%.9g", v.f);
 	if (t->dtype == IR_bool)
-		return talloc_strdup(owner, v.i ? "true" : "false");
+		return text_copy(owner, v.i ? "true" : "false");
 	if (ir_dtype_class(t->dtype) == IR_UINT)
-		return talloc_asprintf(owner, "%" PRIu64, (uint64_t)v.i);
-	return talloc_asprintf(owner, "%" PRId64, v.i);
+		return TEXT(owner, "%" PRIu64, (uint64_t)v.i);
+	return TEXT(owner, "%" PRId64, v.i);
 }
 
 static const struct tensor *
@@ -120,7 +119,7 @@ static void
 describe(struct driver_checks *c, const struct interp *it, int number, const struct ir_op *op,
 	const char *how)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	const struct tensor *agrees = part_of(it, number, "agrees");
 	int64_t at = first_false(agrees);
 	const char *file = "";
@@ -128,14 +127,12 @@ describe(struct driver_checks *c, const struct interp *it, int number, const str
 
 	diag_place(c->diag, op->loc, &file, &line, &column);
 	const char *base = strrchr(file, '/');
-	c->message =
-		talloc_asprintf(c, "%s:%u: check %d%s", base ? base + 1 : file, line, number, how);
+	c->message = TEXT(c, "%s:%u: check %d%s", base ? base + 1 : file, line, number, how);
 	if (at >= 0)
-		c->message =
-			talloc_asprintf_append(c->message, ", element %s: found %s, expected %s",
-				tensor_index_text(scratch, agrees, at),
-				element_text(scratch, part_of(it, number, "found"), at),
-				element_text(scratch, part_of(it, number, "expected"), at));
+		c->message = text_append(c->message, ", element %s: found %s, expected %s",
+			tensor_index_text(scratch, agrees, at),
+			element_text(scratch, part_of(it, number, "found"), at),
+			element_text(scratch, part_of(it, number, "expected"), at));
 	talloc_free(scratch);
 }
 
@@ -144,7 +141,7 @@ static bool
 run(struct driver_checks *c, const struct ir_module *m, enum interp_mode mode, const char *how)
 {
 	const struct interp_options options = {.mode = mode};
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct interp *it = interp_create(scratch, m, &options);
 	bool ok = it && interp_step(it, 0);
 	const struct ir_op *op;

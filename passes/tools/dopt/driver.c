@@ -6,7 +6,7 @@
 #include "passes/tools/dopt/driver.h"
 
 #include "dopt/version.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/dir/parse.h"
@@ -40,7 +40,7 @@ read_define(const void *owner, const char *text, struct parse_define *define)
 
 	if (equals && equals > text) {
 		errno = 0;
-		define->name = talloc_strndup(owner, text, (size_t)(equals - text));
+		define->name = text_copy_n(owner, text, (size_t)(equals - text));
 		define->value = strtoll(equals + 1, &end, 10);
 		if (equals[1] && !*end && !errno)
 			return true;
@@ -54,7 +54,7 @@ static bool
 check_pass_names(const void *owner, const struct pass_registry *r, const char *option,
 	const char *list, const char *special)
 {
-	char *copy = talloc_strdup(owner, list ? list : ""), *word;
+	char *copy = text_copy(owner, list ? list : ""), *word;
 
 	while (list && (word = strsep(&copy, ","))) {
 		if (!strcmp(word, "all") || !strcmp(word, special) || pass_registry_find(r, word))
@@ -139,7 +139,7 @@ static struct ir_module *
 read_module(struct driver *t, const struct driver_input *in)
 {
 	struct parse_define *define =
-		talloc_zero_array(t->pipeline, struct parse_define, (size_t)t->o->define.n + 1);
+		ZERO_ARRAY(t->pipeline, struct parse_define, (size_t)t->o->define.n + 1);
 
 	for (int i = 0; i < t->o->define.n; i++)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
@@ -305,7 +305,7 @@ make_driver(void *scratch, const struct driver_options *o)
 	t.pipeline = pass_pipeline_create(scratch);
 	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
 		o->keep == DRIVER_KEEP_BETTER)
-		t.stats = talloc_zero(scratch, struct driver_stats);
+		t.stats = NEW(scratch, struct driver_stats);
 	return t;
 }
 
@@ -318,7 +318,7 @@ static bool
 measure_round(
 	const struct driver_options *o, const struct driver_input *in, bool again, int *stored)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct driver t = make_driver(scratch, o);
 	struct ir_module *m = NULL;
 	bool good = set_up_passes(&t) == DRIVER_OK && driver_cost_create(&t) &&
@@ -375,7 +375,7 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 {
 	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
 		return DRIVER_INPUT;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct driver t = make_driver(scratch, o);
 	struct driver_expect *expect = NULL;
 
@@ -518,7 +518,7 @@ work(const void *scratch, const struct driver_options *o)
 int
 tool_dopt(int argc, char **argv)
 {
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct driver_options o;
 	enum driver_exit exit = DRIVER_USAGE;
 

@@ -9,10 +9,11 @@
  */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/base/alloc.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 struct expected {
 	enum diag_level level;
@@ -127,10 +128,8 @@ read_expected(struct driver_expect *e, const char *at, unsigned here)
 		complain(e, here, "malformed expectation: the message is written {{text}}");
 		return;
 	}
-	x.text = talloc_strndup(e, at, (size_t)(close - at));
-	e->expected = talloc_realloc(e, e->expected, struct expected, (size_t)e->n + 1);
-	if (!x.text || !e->expected)
-		out_of_memory();
+	x.text = text_copy_n(e, at, (size_t)(close - at));
+	e->expected = RESIZE(e, e->expected, struct expected, (size_t)e->n + 1);
 	e->expected[e->n++] = x;
 }
 
@@ -138,11 +137,9 @@ struct driver_expect *
 driver_expect_create(const void *owner, struct diag *d, const char *name, const char *text)
 {
 	static const char mark[] = "expected-";
-	struct driver_expect *e = talloc_zero(owner, struct driver_expect);
+	struct driver_expect *e = NEW(owner, struct driver_expect);
 	unsigned line = 1;
 
-	if (!e)
-		out_of_memory();
 	e->diag = d;
 	e->name = name;
 	e->ok = true;

@@ -1,6 +1,7 @@
 /* Passes for people: the list, a page of the manual, one topic. Operations: ops.c. */
 #include "passes/tools/dopt/list.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 #include "parser/cluster/cluster.h"
 #include "passes/manager/facts.h"
@@ -39,9 +40,9 @@ option_text(FILE *out, const struct pass_option *o)
 	char *type = pass_option_type_text(NULL, o), *left;
 
 	if (!o->fallback)
-		left = talloc_asprintf(type, "%s=%s", o->name, type);
+		left = TEXT(type, "%s=%s", o->name, type);
 	else
-		left = talloc_asprintf(type, "%s=%s", o->name, *o->fallback ? o->fallback : type);
+		left = TEXT(type, "%s=%s", o->name, *o->fallback ? o->fallback : type);
 	fprintf(out, "    %-*s %s%s\n", OPTION_COLUMN, left, o->help,
 		o->fallback ? "" : " (required)");
 	talloc_free(type);

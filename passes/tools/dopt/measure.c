@@ -15,13 +15,14 @@
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
 #include "lower/lower.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/profile/derive.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 #include <unistd.h>
 
 enum {

@@ -3,7 +3,7 @@
 
 #include "ir/base/number.h"
 #include "lower/build.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/profile/text.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <talloc.h>
 #include <unistd.h>
 
 enum {
@@ -63,7 +64,7 @@ store_line(struct run *r)
 		snprintf(r->in_hand, sizeof r->in_hand, "%s", r->line + strlen(in_hand));
 	if (!is_entry(r->line))
 		return true;
-	void *scratch = talloc_new(NULL);
+	void *scratch = alloc_scratch(NULL);
 	struct profile_line line =
 		profile_text_line(scratch, s->diag, LOC_NONE, r->line, r->length);
 	if (line.kind == PROFILE_DEVICE) {

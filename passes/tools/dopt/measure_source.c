@@ -5,7 +5,7 @@
 #include "ir/ops/order.h"
 #include "lower/build.h"
 #include "lower/cuda/alone.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/collective/collective.h"
 #include "runtime/rt_program.h"
 
@@ -214,11 +214,11 @@ write_calls(struct measure *s, FILE *out)
 				s->key[k].runs ? result_offset(s, a, r)
 					       : offset_of(s, &a->op->result[r]));
 		fprintf(out, "};\n");
-		calls = talloc_asprintf_append_buffer(calls, "\t{%d, offsets_%d, %" PRId64 "},\n",
-			k, n, s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);
+		calls = text_append_end(calls, "\t{%d, offsets_%d, %" PRId64 "},\n", k, n,
+			s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);
 		n++;
 	}
-	fprintf(out, "%s\t{0}};\n", (char *)must_have(calls));
+	fprintf(out, "%s\t{0}};\n", calls);
 	return n;
 }
 

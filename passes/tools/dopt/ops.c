@@ -1,6 +1,7 @@
 /* The operations for people: the list, a page of the manual, one row. */
 #include "passes/tools/dopt/list.h"
 
+#include "ir/base/alloc.h"
 #include "ir/ops/form.h"
 #include "passes/train/adjoint.h"
 
@@ -87,8 +88,7 @@ meaning_alone(const char *notation)
 {
 	const char *where = strstr(notation, " where ");
 
-	return talloc_strndup(
-		NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
+	return text_copy_n(NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
 }
 
 static void

@@ -1,6 +1,7 @@
 /* Runs the pipeline and does around every pass what the options ask for. */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/base/alloc.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/manager/facts.h"
 
@@ -15,16 +16,12 @@ driver_module_text(const void *owner, const struct ir_module *m)
 {
 	char *buffer = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&buffer, &size);
+	FILE *f = text_stream(&buffer, &size);
 
-	if (!f)
-		out_of_memory();
 	ir_print(f, m);
 	fclose(f);
-	char *text = talloc_strndup(owner, buffer, size);
+	char *text = text_copy_n(owner, buffer, size);
 	free(buffer);
-	if (!text)
-		out_of_memory();
 	return text;
 }
 

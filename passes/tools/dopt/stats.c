@@ -7,6 +7,8 @@
  */
 #include "passes/tools/report/report.h"
 
+#include "ir/base/alloc.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -33,7 +35,7 @@ driver_without_calls(const void *owner, struct driver *t, struct ir_module *m)
 static bool
 evaluate(struct driver *t, struct ir_module *m, struct cost_report *report)
 {
-	void *scratch = talloc_new(t->stats);
+	void *scratch = alloc_scratch(t->stats);
 	struct ir_module *copy = driver_without_calls(scratch, t, m);
 	bool ok = copy && cost_evaluate(t->cost, copy, report);
 	const double budget = (double)t->manager->budget;
@@ -51,9 +53,7 @@ driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *r
 {
 	struct driver_stats *s = t->stats;
 
-	s->row = talloc_realloc(s, s->row, struct driver_row, (size_t)s->n + 1);
-	if (!s->row)
-		out_of_memory();
+	s->row = RESIZE(s, s->row, struct driver_row, (size_t)s->n + 1);
 	struct driver_row *row = &s->row[s->n++];
 	*row = (struct driver_row){.seconds = seconds};
 	if (e) {

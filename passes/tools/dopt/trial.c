@@ -11,11 +11,12 @@
  */
 #include "passes/tools/dopt/trial.h"
 
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 #include "passes/tools/dopt/trial_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 struct candidate {
 	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
@@ -82,9 +83,7 @@ make_module(const struct trial *t, const struct driver_input *in, struct candida
 			o.pass.item[i] = t->o->pass.item[i];
 		o.pass.item[o.pass.n++] = c->name;
 	}
-	FILE *f = open_memstream(&text, &size);
-	if (!f)
-		out_of_memory();
+	FILE *f = text_stream(&text, &size);
 	enum driver_exit exit = t->transform(&o, in, f);
 	fclose(f);
 	char *copy = array_create(t, size + 1, 1, "the text of a module");

@@ -2,7 +2,7 @@
 #include "passes/tools/dopt/trial_impl.h"
 
 #include "lower/build.h"
-#include "passes/analysis/alloc.h"
+#include "ir/base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <talloc.h>
 #include <time.h>
 #include <unistd.h>
 

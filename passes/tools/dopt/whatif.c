@@ -9,10 +9,10 @@
  */
 #include "passes/tools/report/report.h"
 
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/whatif.h"
 
 #include <math.h>
-#include <talloc.h>
 
 bool
 driver_whatif_read(struct driver *t)
@@ -25,10 +25,8 @@ driver_whatif_read(struct driver *t)
 bool
 driver_whatif_run(struct driver *t, struct ir_module *m)
 {
-	struct driver_whatif *w = talloc_zero(t->stats, struct driver_whatif);
+	struct driver_whatif *w = NEW(t->stats, struct driver_whatif);
 
-	if (!w)
-		out_of_memory();
 	struct ir_module *flat = driver_without_calls(w, t, m);
 	if (!flat || !whatif_bind(t->whatif, flat))
 		return false;

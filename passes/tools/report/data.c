@@ -6,7 +6,7 @@
 #include "passes/tools/report/impl.h"
 
 #include "ir/base/arena.h"
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,12 +1,11 @@
 /* The tables about single events: the critical path, and exposed collectives. */
 #include "passes/tools/report/impl.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 struct list {
 	const struct cost_event **event;

@@ -1,7 +1,7 @@
 /* The tables about ops by kind: causes of exposed communication, and where the time goes. */
 #include "passes/tools/report/impl.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "passes/analysis/cost/whatif.h"
 
 #include <inttypes.h>
@@ -69,11 +69,9 @@ groups(const struct report *r, bool (*test)(const struct cost_event *),
 	int (*order)(const void *, const void *))
 {
 	const struct cost_timeline *line = r->v->line;
-	struct group *all = talloc_zero_array(r, struct group, GROUPS);
+	struct group *all = ZERO_ARRAY(r, struct group, GROUPS);
 
 	int *number = ARRAY_NEW(all, int, (size_t)r->v->total.ops + 1); /* by op->order */
-	if (!all)
-		out_of_memory();
 	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];

@@ -6,18 +6,11 @@
  */
 #include "passes/tools/report/impl.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
-#include <talloc.h>
 
 #define FINEST 0x1p-24 /* of the iteration: a millionth of a pixel wide */
-
-static void *
-array(const void *owner, size_t size, size_t n)
-{
-	return array_create_zero(owner, n, size, "the bars of a timeline");
-}
 
 static bool
 joins(const struct report_bar *bar, const struct cost_event *e, double grid)
@@ -73,14 +66,15 @@ allocate(struct report *r)
 {
 	const struct cost_timeline *line = r->v->line;
 
-	r->device = array(r, sizeof *r->device, r->ndevices);
+	r->device = array_create_zero(r, r->ndevices, sizeof *r->device, "the bars of a timeline");
 	for (uint32_t i = 0; i < line->n; i++)
 		if (is_shown(r, &line->event[i]))
 			r->device[line->event[i].device].lane[line->event[i].communication].n++;
 	for (uint32_t d = 0; d < r->ndevices; d++)
 		for (int s = 0; s < 2; s++) {
 			struct report_lane *lane = &r->device[d].lane[s];
-			lane->bar = array(r, sizeof *lane->bar, lane->n);
+			lane->bar = array_create_zero(
+				r, lane->n, sizeof *lane->bar, "the bars of a timeline");
 		}
 }
 
@@ -102,7 +96,8 @@ find_exposed(const struct report *r, struct report_device *d)
 	const struct report_lane *compute = &d->lane[0], *communication = &d->lane[1];
 	uint32_t k = 0;
 
-	d->exposed = array(r, sizeof *d->exposed, (size_t)compute->n + communication->n);
+	d->exposed = array_create_zero(r, (size_t)compute->n + communication->n, sizeof *d->exposed,
+		"the bars of a timeline");
 	for (uint32_t i = 0; i < communication->n; i++) {
 		double at = communication->bar[i].start, end = communication->bar[i].end;
 		while (k < compute->n && compute->bar[k].end <= at)

@@ -5,6 +5,7 @@
  */
 #include "passes/tools/report/impl.h"
 
+#include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
 
 #include <inttypes.h>
@@ -158,10 +159,8 @@ put_script(FILE *out, const struct report *r)
 void
 driver_report_write(FILE *out, const struct driver *t, struct view *v)
 {
-	struct report *r = talloc_zero(v, struct report);
+	struct report *r = NEW(v, struct report);
 
-	if (!r)
-		out_of_memory();
 	r->t = t;
 	r->v = v;
 	v->nlevels = view_levels_reduce(v->level, v->nlevels, v->line->iteration, REPORT_LEVELS);

@@ -1,7 +1,7 @@
 /* The step that timelines and reports show. */
 #include "passes/tools/report/report.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
 #include "ir/ops/form.h"
 
@@ -42,9 +42,7 @@ count_places(struct view *v)
 
 	if (!device)
 		return false;
-	v->places = talloc_zero_array(v, uint32_t, c->nkinds);
-	if (!v->places)
-		out_of_memory();
+	v->places = ZERO_ARRAY(v, uint32_t, c->nkinds);
 	for (int64_t i = 0; i < ir_devices(v->m); i++)
 		v->places[c->kind_of[device[i]]]++;
 	v->room = INFINITY;
@@ -60,10 +58,8 @@ count_places(struct view *v)
 struct view *
 view_create(const void *owner, const struct cost_model *cost, struct ir_module *m)
 {
-	struct view *v = talloc_zero(owner, struct view);
+	struct view *v = NEW(owner, struct view);
 
-	if (!v)
-		out_of_memory();
 	*v = (struct view){.m = m, .main = ir_func_find(m, "main"), .cost = cost};
 	if (!cost_evaluate(cost, m, &v->total) || !(v->line = cost_timeline(v, cost, m)) ||
 		!count_places(v)) {

@@ -9,10 +9,9 @@
  */
 #include "passes/tools/report/report.h"
 
-#include "ir/base/array.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
-#include <talloc.h>
 
 struct writer {
 	struct view *v;

@@ -1,3 +1,0 @@
-/* The helpers are in ir/base/alloc.h. */
-#include "ir/base/alloc.h"
-#include <talloc.h>
