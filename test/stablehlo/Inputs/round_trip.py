@@ -1,8 +1,8 @@
 """round_trip.py DOPT MODELS SCRATCH [-one]: every model of table.txt at its toy size, written as StableHLO and read again, computes
 the same: as it is, as a training step, and data parallel over four replicas. In double precision, where deep models
-do not amplify the rounding of sums in another order. A deep model, which takes twenty times as long
-as the others together, has one of these, another one in another run (DOPT_RANDOM_SLICE; all: every one). With -one, for
-sanitizers, a model has one and a deep one none."""
+do not amplify the rounding of sums in another order. The deep models take twenty times as long as all others together:
+each has one of these, another one in another run (DOPT_RANDOM_SLICE; all: every one). With -one, for sanitizers, a model
+has one and a deep one none."""
 import os
 import pathlib
 import subprocess
