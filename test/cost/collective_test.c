@@ -3,7 +3,7 @@
  * forms and sums by hand say.
  */
 #include "ir/cluster/device.h"
-#include "passes/analysis/collective/collective.h"
+#include "passes/analysis/collective/build.h"
 #include "passes/analysis/replay/fine.h"
 
 #include <math.h>
@@ -701,6 +701,50 @@ where_there_is_no_way_there_is_no_time(void **state)
 	assert_true(isinf(seconds(c, &q, COLLECTIVE_AUTO)));
 }
 
+/* Four nodes with four devices each: a group of its first devices is on nodes that are alike where
+ * their number is a multiple of four. */
+static void
+a_row_says_what_an_algorithm_does(void **state)
+{
+	struct cluster *c = own_cards(*state, 4, 4);
+	for (int a = COLLECTIVE_AUTO + 1; a < COLLECTIVE_NALGORITHMS; a++)
+		for (int kind = 0; kind < RT_COLL_KINDS; kind++)
+			for (uint32_t p = 2; p <= 16; p++) {
+				const enum collective_algorithm one = (enum collective_algorithm)a;
+				const struct algorithm *row = algorithm_row(one);
+				bool nodes = p > 4 && p % 4 == 0, power = !(p & (p - 1));
+				bool does = row->kinds >> kind & 1 &&
+					    (row->needs != NEEDS_NODES || nodes) &&
+					    (row->needs != NEEDS_POWER_OF_2 || power);
+				struct collective_request q =
+					request(*state, (enum rt_coll_kind)kind, p, 1e6);
+				assert_true(isinf(seconds(c, &q, one)) == !does);
+				assert_true(
+					!collective_schedule(*state, c, &q, one, NULL) == !does);
+			}
+}
+
+static void
+rows_have_names_of_their_own(void **state)
+{
+	(void)state;
+	for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++)
+		for (int b = 0; b < a; b++)
+			assert_string_not_equal(
+				collective_algorithm_name((enum collective_algorithm)a),
+				collective_algorithm_name((enum collective_algorithm)b));
+	for (int kind = 0; kind < RT_COLL_KINDS; kind++) {
+		const char *name = rt_coll_name((enum rt_coll_kind)kind);
+		assert_int_equal(rt_coll_find(name, strlen(name)), kind);
+		assert_int_equal(rt_coll_find(name, strlen(name) - 1), RT_COLL_KINDS);
+	}
+	for (int a = COLLECTIVE_AUTO + 1; a < COLLECTIVE_NALGORITHMS; a++) {
+		const struct algorithm *row = algorithm_row((enum collective_algorithm)a);
+		assert_non_null(row->build);
+		assert_in_range(row->variants, 1, COLLECTIVE_NVARIANTS);
+	}
+}
+
 static void
 auto_is_the_fastest_that_fits(void **state)
 {
@@ -713,9 +757,11 @@ auto_is_the_fastest_that_fits(void **state)
 				struct collective_request q =
 					request(*state, (enum rt_coll_kind)kind, 12, bytes);
 				double best = INFINITY;
-				for (int a = COLLECTIVE_RING; a < COLLECTIVE_PS; a++)
-					best = fmin(best, seconds(clusters[k], &q,
-								  (enum collective_algorithm)a));
+				for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++)
+					if (collective_automatic((enum collective_algorithm)a))
+						best = fmin(best,
+							seconds(clusters[k], &q,
+								(enum collective_algorithm)a));
 				enum collective_algorithm chosen;
 				assert_true(collective_seconds(clusters[k], &q, COLLECTIVE_AUTO,
 						    &chosen) == best);
@@ -825,6 +871,8 @@ main(void)
 		TEST(parts_are_inside_nodes_and_between_them_at_once),
 		TEST(parts_of_one_stage_are_messages_in_a_row),
 		TEST(where_there_is_no_way_there_is_no_time),
+		TEST(a_row_says_what_an_algorithm_does),
+		TEST(rows_have_names_of_their_own),
 		TEST(auto_is_the_fastest_that_fits),
 		TEST(a_model_says_the_same_as_a_call),
 		TEST(chunks_fill_the_pipe_in_a_moment),
