@@ -199,3 +199,28 @@ fold_init(const struct fold *f, struct ir_value *const *init, struct ir_value **
 		start[i] = build_spread(f->im, init[i], v[i]->type->rank);
 	return fold_apply(f, start, v, v);
 }
+
+const struct import_value *
+fold_align(struct fold *f, const struct import_value *in)
+{
+	struct import_value *x = ARENA_ARRAY(f->im->arena, struct import_value, 2 * f->n);
+	const bool all = f->monoid == MONOID_OTHER || in[f->n].varies & ~in[0].varies;
+
+	memcpy(x, in, 2 * (size_t)f->n * sizeof *x);
+	import_align(f->im, x, all ? 2 * f->n : f->n, true);
+	f->varies = x[0].varies;
+	return x;
+}
+
+bool
+fold_finish(const struct fold *f, struct ir_value *const *init, struct ir_value **v,
+	struct import_value *out)
+{
+	if (!fold_init(f, init, v))
+		return false;
+	for (int i = 0; i < f->n; i++)
+		out[i] = import_result(f->op, i,
+			build_convert(f->im, v[i], (enum ir_dtype)f->op->result[i].type->dtype),
+			f->varies);
+	return true;
+}

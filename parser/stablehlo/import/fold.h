@@ -34,6 +34,9 @@ bool fold_take_inputs(const struct fold *f, const struct import_value *in);
 /* The results of such an op where there are no elements to take: the initial values. */
 bool fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out);
 
+/* The operands of such an op, aligned where they vary over processes; sets f->varies. */
+const struct import_value *fold_align(struct fold *f, const struct import_value *in);
+
 /* Element type of argument i of the region. */
 static inline enum ir_dtype
 fold_type(const struct fold *f, int i)
@@ -58,5 +61,9 @@ bool fold_window(const struct fold *f, struct ir_value **v, int dim, int64_t siz
 
 /* v = body(init, v) where init, without local dims, is not known to change nothing. */
 bool fold_init(const struct fold *f, struct ir_value *const *init, struct ir_value **v);
+
+/* The results of such an op: fold_init, then each as the type that it is written with. */
+bool fold_finish(const struct fold *f, struct ir_value *const *init, struct ir_value **v,
+	struct import_value *out);
 
 #endif

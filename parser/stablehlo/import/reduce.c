@@ -51,13 +51,8 @@ import_reduce(struct import *im, const struct mlir_op *op, const struct import_v
 		return false;
 	if (import_is_empty(in[0].type))
 		return fold_nothing(&f, in, out);
-	struct import_value *x = ARENA_ARRAY(im->arena, struct import_value, 2 * n);
+	const struct import_value *x = fold_align(&f, in);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
-	for (int i = 0; i < 2 * n; i++)
-		x[i] = in[i];
-	import_align(
-		im, x, f.monoid == MONOID_OTHER || x[n].varies & ~x[0].varies ? 2 * n : n, true);
-	f.varies = x[0].varies;
 	for (int i = 0; i < n; i++) {
 		v[i] = build_convert(im, x[i].value, fold_type(&f, n + i));
 		init[i] = build_convert(im, x[n + i].value, fold_type(&f, i));
@@ -73,11 +68,5 @@ import_reduce(struct import *im, const struct mlir_op *op, const struct import_v
 	} else if (!reduce_any_body(&f, v, lead, &dims)) {
 		return false;
 	}
-	if (!fold_init(&f, init, v))
-		return false;
-	for (int i = 0; i < n; i++)
-		out[i] = import_result(op, i,
-			build_convert(im, v[i], (enum ir_dtype)op->result[i].type->dtype),
-			f.varies);
-	return true;
+	return fold_finish(&f, init, v, out);
 }

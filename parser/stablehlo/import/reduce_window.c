@@ -47,13 +47,8 @@ import_reduce_window(struct import *im, const struct mlir_op *op, const struct i
 		return false;
 	if (import_is_empty(in[0].type) || has_no_windows(&w))
 		return fold_nothing(&f, in, out);
-	struct import_value *x = ARENA_ARRAY(im->arena, struct import_value, 2 * n);
+	const struct import_value *x = fold_align(&f, in);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
-	for (int i = 0; i < 2 * n; i++)
-		x[i] = in[i];
-	import_align(
-		im, x, f.monoid == MONOID_OTHER || x[n].varies & ~x[0].varies ? 2 * n : n, true);
-	f.varies = x[0].varies;
 	const int lead = import_lead(&x[0]);
 	for (int i = 0; i < n; i++) {
 		/* Sums of 16 bits are made in 32 and rounded once. */
@@ -69,13 +64,7 @@ import_reduce_window(struct import *im, const struct mlir_op *op, const struct i
 		if (!fold_window(
 			    &f, v, lead + d, w.size[d], w.dilation[d], w.stride[d], w.count[d]))
 			return false;
-	if (!fold_init(&f, init, v))
-		return false;
-	for (int i = 0; i < n; i++)
-		out[i] = import_result(op, i,
-			build_convert(im, v[i], (enum ir_dtype)op->result[i].type->dtype),
-			f.varies);
-	return true;
+	return fold_finish(&f, init, v, out);
 }
 
 /* --- select_and_scatter --- */
