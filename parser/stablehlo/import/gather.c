@@ -11,18 +11,12 @@
 static bool
 take_attributes(struct index *x, const struct import_value *in, struct dims *offset)
 {
-	const struct mlir_attr *dict = mlir_attr_find(x->op, "dimension_numbers");
+	static const struct index_names names = {"dimension_numbers", "offset_dims",
+		"collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
+		"start_index_map"};
 	const int rank = x->table->rank;
 
-	if (!dict || dict->kind != MLIR_DICT)
-		return import_error(x->im, x->op, "has no dimension_numbers");
-	if (!take_dims(x->im, x->op, dict, "offset_dims", IR_MAX_RANK, offset) ||
-		!take_dims(x->im, x->op, dict, "collapsed_slice_dims", rank, &x->collapsed) ||
-		!take_dims(x->im, x->op, dict, "operand_batching_dims", rank, &x->table_batch) ||
-		!take_dims(x->im, x->op, dict, "start_indices_batching_dims", x->indices->rank,
-			&x->index_batch) ||
-		!take_dims(x->im, x->op, dict, "start_index_map", rank, &x->map) ||
-		!take_int(x->im, x->op, dict, "index_vector_dim", 0, &x->vector_dim))
+	if (!index_take(x, &names, IR_MAX_RANK, offset))
 		return false;
 	if (x->op->noperands == 3) {
 		if (!take_known(x->im, &in[2], rank, x->window))

@@ -48,6 +48,23 @@ check_batching(struct index *x)
 }
 
 bool
+index_take(struct index *x, const struct index_names *names, int limit, struct dims *window)
+{
+	const struct mlir_attr *dict = mlir_attr_find(x->op, names->attribute);
+	const int rank = x->table->rank;
+
+	if (!dict || dict->kind != MLIR_DICT)
+		return import_error(x->im, x->op, "has no %s", names->attribute);
+	return take_dims(x->im, x->op, dict, names->window, limit, window) &&
+	       take_dims(x->im, x->op, dict, names->collapsed, rank, &x->collapsed) &&
+	       take_dims(x->im, x->op, dict, names->table_batch, rank, &x->table_batch) &&
+	       take_dims(
+		       x->im, x->op, dict, names->index_batch, x->indices->rank, &x->index_batch) &&
+	       take_dims(x->im, x->op, dict, names->map, rank, &x->map) &&
+	       take_int(x->im, x->op, dict, "index_vector_dim", 0, &x->vector_dim);
+}
+
+bool
 index_check(struct index *x)
 {
 	const int rank = x->indices->rank;

@@ -47,6 +47,14 @@ struct index {
 	int table_perm[IR_MAX_RANK];  /* with leading dims: shared first */
 };
 
+/* How an op calls the lists of its dimension numbers, and the attribute that has them. */
+struct index_names {
+	const char *attribute, *window, *collapsed, *table_batch, *index_batch, *map;
+};
+
+/* Takes the dimension numbers; those of `window` are below `limit`. False after reporting. */
+bool index_take(struct index *x, const struct index_names *names, int limit, struct dims *window);
+
 /* Checks what the two ops have in common and fills in the batch dims. */
 bool index_check(struct index *x);
 

@@ -39,20 +39,14 @@ struct scatter {
 static bool
 take_attributes(struct scatter *s, const struct import_value *in)
 {
+	static const struct index_names names = {"scatter_dimension_numbers", "update_window_dims",
+		"inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
+		"scatter_dims_to_operand_dims"};
 	struct index *x = &s->x;
-	const struct mlir_attr *dict = mlir_attr_find(x->op, "scatter_dimension_numbers");
 	const int rank = x->table->rank;
 	int64_t unique;
 
-	if (!dict || dict->kind != MLIR_DICT)
-		return import_error(x->im, x->op, "has no scatter_dimension_numbers");
-	if (!take_dims(x->im, x->op, dict, "update_window_dims", s->rank, &s->window) ||
-		!take_dims(x->im, x->op, dict, "inserted_window_dims", rank, &x->collapsed) ||
-		!take_dims(x->im, x->op, dict, "input_batching_dims", rank, &x->table_batch) ||
-		!take_dims(x->im, x->op, dict, "scatter_indices_batching_dims", x->indices->rank,
-			&x->index_batch) ||
-		!take_dims(x->im, x->op, dict, "scatter_dims_to_operand_dims", rank, &x->map) ||
-		!take_int(x->im, x->op, dict, "index_vector_dim", 0, &x->vector_dim) ||
+	if (!index_take(x, &names, s->rank, &s->window) ||
 		!take_int(x->im, x->op, NULL, "unique_indices", 0, &unique))
 		return false;
 	s->unique = unique != 0;
