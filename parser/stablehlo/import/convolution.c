@@ -2,6 +2,7 @@
 #include "parser/stablehlo/import/convolution.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/take.h"
+#include "parser/stablehlo/import/window.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -133,19 +134,10 @@ conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 	for (int d = 0; d < c->rank; d++) {
 		c->image[d] = x[c->image_dim[2 + d]];
 		c->kernel[d] = f[c->filter_dim[2 + d]];
-		if (c->image[d] > ((int64_t)1 << IMPORT_MAX_BITS) / c->base[d])
-			return import_error(im, op,
-				"spatial dim %d of size %" PRId64
-				" is too large to be dilated by %" PRId64,
-				d, c->image[d], c->base[d]);
-		const int64_t size = (c->image[d] - 1) * c->base[d] + 1;
-		const int64_t reach = (c->kernel[d] - 1) * c->dilation[d] + 1;
-		c->padded[d] = c->low[d] + size + c->high[d];
-		if (c->padded[d] < 0)
-			return import_error(im, op,
-				"padding crops more than the size %" PRId64 " of spatial dim %d",
-				size, d);
-		c->out[d] = c->padded[d] < reach ? 0 : (c->padded[d] - reach) / c->stride[d] + 1;
+		const struct window_dim w = {c->image[d], c->kernel[d], c->stride[d], c->base[d],
+			c->dilation[d], c->low[d], c->high[d]};
+		if (!window_along(im, op, "spatial dim", d, &w, &c->padded[d], &c->out[d]))
+			return false;
 	}
 	c->type = sum_type((enum ir_dtype)in[0].type->dtype, (enum ir_dtype)in[1].type->dtype,
 		(enum ir_dtype)op->result[0].type->dtype);

@@ -6,6 +6,24 @@
 #include <inttypes.h>
 
 bool
+window_along(struct import *im, const struct mlir_op *op, const char *dims, int d,
+	const struct window_dim *x, int64_t *padded, int64_t *count)
+{
+	if (x->n > ((int64_t)1 << IMPORT_MAX_BITS) / x->base)
+		return import_error(im, op,
+			"%s %d of size %" PRId64 " is too large to be dilated by %" PRId64, dims, d,
+			x->n, x->base);
+	const int64_t size = x->n ? (x->n - 1) * x->base + 1 : 0;
+	const int64_t reach = (x->size - 1) * x->dilation + 1;
+	*padded = x->low + size + x->high;
+	if (*padded < 0)
+		return import_error(im, op, "padding crops more than the size %" PRId64 " of %s %d",
+			size, dims, d);
+	*count = *padded < reach ? 0 : (*padded - reach) / x->stride + 1;
+	return true;
+}
+
+bool
 window_take(
 	struct window *w, struct import *im, const struct mlir_op *op, const struct mlir_type *t)
 {
@@ -19,17 +37,10 @@ window_take(
 		!take_padding(im, op, t->rank, w->low, w->high))
 		return false;
 	for (int d = 0; d < t->rank; d++) {
-		if (t->dim[d] > ((int64_t)1 << IMPORT_MAX_BITS) / w->base[d])
-			return import_error(im, op,
-				"dim %d of size %" PRId64 " is too large to be dilated by %" PRId64,
-				d, t->dim[d], w->base[d]);
-		const int64_t size = t->dim[d] ? (t->dim[d] - 1) * w->base[d] + 1 : 0;
-		const int64_t reach = (w->size[d] - 1) * w->dilation[d] + 1;
-		w->padded[d] = w->low[d] + size + w->high[d];
-		if (w->padded[d] < 0)
-			return import_error(im, op,
-				"padding crops more than the size %" PRId64 " of dim %d", size, d);
-		w->count[d] = w->padded[d] < reach ? 0 : (w->padded[d] - reach) / w->stride[d] + 1;
+		const struct window_dim x = {t->dim[d], w->size[d], w->stride[d], w->base[d],
+			w->dilation[d], w->low[d], w->high[d]};
+		if (!window_along(im, op, "dim", d, &x, &w->padded[d], &w->count[d]))
+			return false;
 	}
 	return true;
 }

@@ -20,6 +20,18 @@ struct window {
 	int64_t padded[IR_MAX_RANK], count[IR_MAX_RANK]; /* sizes with padding; of the result */
 };
 
+/* One dim of n elements, and a window of `size` elements that moves along it. */
+struct window_dim {
+	int64_t n, size, stride;
+	int64_t base, dilation; /* of the tensor, of the window */
+	int64_t low, high;
+};
+
+/* The size of the dim with its padding, and how many windows fit; messages call it "`dims` d".
+ * False after reporting. */
+bool window_along(struct import *im, const struct mlir_op *op, const char *dims, int d,
+	const struct window_dim *x, int64_t *padded, int64_t *count);
+
 /* The window attributes of an op on a tensor of that type. False after reporting. */
 bool window_take(
 	struct window *w, struct import *im, const struct mlir_op *op, const struct mlir_type *t);
