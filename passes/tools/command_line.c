@@ -2,6 +2,7 @@
 #include "passes/tools/command_line.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 #include "ir/base/suggest.h"
 
 #include <errno.h>
@@ -301,7 +302,7 @@ command_line_run(const struct command_line *l, struct tool *t, bool help, struct
 		return driver_stdout_flush() || exit != DRIVER_OK ? exit : DRIVER_INPUT;
 	}
 	driver_error("%s: expected %s%d file%s (%s), found %d", c->name,
-		c->most > c->least ? "at least " : "", c->least, c->least == 1 ? "" : "s", c->files,
+		c->most > c->least ? "at least " : "", c->least, number_plural(c->least), c->files,
 		words->n);
 	return DRIVER_USAGE;
 }

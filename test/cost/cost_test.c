@@ -414,7 +414,7 @@ measured_times_take_the_place_of_estimates(void **state)
 	talloc_free(p);
 	diag_set_handler(f->ctx->diag, keep_message, f);
 	assert_null(cost_model_create(f, f->ctx->diag, &(struct cost_options){.profile = path}));
-	assert_non_null(strstr(f->message, "it has entries of device gpu"));
+	assert_non_null(strstr(f->message, "it has entries for device gpu"));
 	unlink(path);
 	char wal[sizeof path + 8];
 	snprintf(wal, sizeof wal, "%s-wal", path), unlink(wal);
@@ -435,7 +435,7 @@ what_cannot_be_evaluated(void **state)
 					"func @t(%a) { return(%a) }\n");
 	diag_set_handler(f->ctx->diag, keep_message, f);
 	assert_false(cost_evaluate(f->model, m, &r));
-	assert_non_null(strstr(f->message, "4:8: a call has no cost before it is inlined"));
+	assert_non_null(strstr(f->message, "4:8: a call has no cost"));
 	assert_false(cost_evaluate(f->model, ir_module_create(f, f->ctx, "empty"), &r));
 	assert_non_null(strstr(f->message, "no @main"));
 }

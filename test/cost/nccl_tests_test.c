@@ -268,7 +268,7 @@ what_the_text_does_not_say_is_given(void **state)
 {
 	struct fixture *f = *state;
 	struct profile_collective *list;
-	refused(f, CONFIG RANKS TABLE ROW END, 10, 1, "say which collective it is of");
+	refused(f, CONFIG RANKS TABLE ROW END, 10, 1, "give the collective that it measured");
 	refused(f, "all_reduce_perf\n" TABLE ROW END, 6, 1, "does not list the ranks");
 	assert_int_equal(
 		nccl_tests_read(f, f->diag, "t", CONFIG TABLE ROW END, RT_REDUCE, 12, &list), 1);
@@ -278,12 +278,12 @@ what_the_text_does_not_say_is_given(void **state)
 	assert_int_equal(
 		nccl_tests_read(f, f->diag, "t", CONFIG RANKS TABLE ROW END, RT_REDUCE, 3, &list),
 		-1);
-	assert_non_null(strstr(f->message, "2 ranks are listed, not 3"));
+	assert_non_null(strstr(f->message, "expected 3 ranks, found 2"));
 	assert_int_equal(
 		nccl_tests_read(f, f->diag, "t", "all_reduce_perf\n" CONFIG RANKS TABLE ROW END,
 			RT_REDUCE, 0, &list),
 		-1);
-	assert_non_null(strstr(f->message, "the test is of allreduce, not of reduce"));
+	assert_non_null(strstr(f->message, "the test measured allreduce, not reduce"));
 }
 
 #define HEAD "x/all_reduce_perf\n" CONFIG RANKS TABLE
@@ -292,11 +292,11 @@ static void
 wrong_text_is_refused_where_it_is_wrong(void **state)
 {
 	struct fixture *f = *state;
-	refused(f, "", 1, 1, "no output of nccl-tests");
-	refused(f, "op matmul 3us\n", 1, 1, "no output of nccl-tests");
+	refused(f, "", 1, 1, "not nccl-tests output");
+	refused(f, "op matmul 3us\n", 1, 1, "not nccl-tests output");
 	refused(f, HEAD ROW, 11, 117, "the run is cut off");
 	refused(f, HEAD ROW "         512           128     float     sum", 12, 1,
-		"a row of 4 columns is cut off, 13 are expected");
+		"the row is cut off: found 4 columns, expected 13");
 	refused(f,
 		HEAD "         256            64     float     sum      -1     0.00    0.01    0.01"
 		     "      0    33.65    0.01    0.01    N/A\n" END,
@@ -308,7 +308,7 @@ wrong_text_is_refused_where_it_is_wrong(void **state)
 	refused(f,
 		HEAD "         256            64     float     sum      -1      nan    0.01    0.01"
 		     "      0    33.65    0.01    0.01    N/A\n" END,
-		11, 59, "a time is expected, not 'nan'");
+		11, 59, "expected a time, found 'nan'");
 	refused(f,
 		HEAD "         256            64     float     sum      -1    34.24    0.01    0.01"
 		     "      7    33.65    0.01    0.01    N/A\n" END,
@@ -324,7 +324,7 @@ wrong_text_is_refused_where_it_is_wrong(void **state)
 	refused(f,
 		"all_reduce_perf\n" CONFIG
 		"#  Rank  0 Group  0 Pid 1 on a device  0 [0x31] NVIDIA A40\n" TABLE ROW END,
-		10, 1, "a collective of one rank");
+		10, 1, "a collective on one rank");
 	refused(f,
 		"all_reduce_perf\n" CONFIG
 		"#  Rank  0 Group  0 Pid 1 on a device  0 [0x31] NVIDIA A40\n"
@@ -333,7 +333,7 @@ wrong_text_is_refused_where_it_is_wrong(void **state)
 	refused(f,
 		"all_reduce_perf\n" CONFIG RANKS
 		"#  Rank  2 Group  1 Pid 1 on a device  0 [0x31] NVIDIA A40\n" TABLE ROW END,
-		12, 1, "groups of different size");
+		12, 1, "the groups differ in size");
 	refused(f, "all_reduce_perf\n# size count type redop root cputime algbw busbw #wrong\n", 2,
 		30, "run without -C");
 }

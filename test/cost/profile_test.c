@@ -326,18 +326,18 @@ impossible_values_are_found(void **state)
 		{"UPDATE op SET median = 'fast'", "add: the median is not a time above 0"},
 		{"UPDATE op SET median = 9e999", "add: the median is not a time above 0"},
 		{"UPDATE op SET median = NULL", "add: the median is not a time above 0"},
-		{"UPDATE op SET runs = 0", "add: there is no run"},
-		{"UPDATE op SET ranks = -2", "add: there is no rank"},
+		{"UPDATE op SET runs = 0", "add: runs is not at least 1"},
+		{"UPDATE op SET ranks = -2", "add: ranks is not at least 1"},
 		{"UPDATE op SET spread = -1", "add: the spread is not"},
 		{"UPDATE op SET bytes = -1", "add: flops and bytes are not"},
-		{"UPDATE op SET buffers = 'heap'", "add: the buffers are neither"},
+		{"UPDATE op SET buffers = 'heap'", "add: buffers is not step or rotate"},
 		{"UPDATE collective SET median = -1",
-			"table collective, device cpu, mpi allreduce, 2 places, 64 bytes: the med"},
+			"table collective, device cpu, mpi allreduce, 2 ranks, 64 bytes: the med"},
 		{"UPDATE collective SET kind = 'shout'",
-			"mpi shout, 2 places, 64 bytes: this is no kind"},
-		{"UPDATE collective SET nodes = 3", "at least one place on every node"},
+			"mpi shout, 2 ranks, 64 bytes: this is not a kind"},
+		{"UPDATE collective SET nodes = 3", "at least one rank on every node"},
 		{"UPDATE link SET beta = 0",
-			"table link, device cpu, mpi allreduce, 2 places: beta"},
+			"table link, device cpu, mpi allreduce, 2 ranks: beta"},
 		{"UPDATE link SET alpha = -1", "alpha is not a time"},
 		{"UPDATE field SET value = -1", "table field, device cpu, step: the value is not"},
 		{"UPDATE field SET name = 'f32', value = 0", "f32: the value is not above 0"},
@@ -546,7 +546,7 @@ text_keeps_every_bit(void **state)
 	p = profile_open(f, f->diag, f->path, PROFILE_READ);
 	assert_string_equal(text_of(f, p), before);
 	talloc_free(p);
-	refused(f, PROFILE_WRITE, "is text, which is only read");
+	refused(f, PROFILE_WRITE, "is text, which is read-only");
 }
 
 static void

@@ -211,8 +211,8 @@ values_that_are_not_there(void **state)
 	} wrong[] = {
 		{"op=%lossy*2", "1:4: @main has no value %lossy\n"},
 		{"matmul*1, op=%ff*2", "1:14: @main has no value %ff; did you mean 'f'?\n"},
-		{"op=%q*2", "1:4: %q is inside a fuse, which is one kernel and changes as a whole: "
-			    "op=%f\n"},
+		{"op=%q*2", "1:4: %q is inside a fused kernel, whose cost changes as a whole: "
+			    "use op=%f\n"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct bench b = parse(wrong[i].text);
@@ -233,7 +233,7 @@ items_that_change_nothing(void **state)
 	diag_set_handler(b.ctx->diag, keep_message, &all);
 	assert_true(whatif_bind(b.w, module_of(&b)));
 	assert_string_equal(all.text,
-		"1:1: no op of @main that takes time is one: nothing changes\n"
+		"1:1: no op of @main that takes time matches: nothing changes\n"
 		"1:13: this op takes no time: nothing changes\n");
 	talloc_free(b.owner);
 }
@@ -242,9 +242,9 @@ static void
 faults_have_their_place(void **state)
 {
 	(void)state;
-	expect_fault("matmull*2", "1:1: nothing is called 'matmull'; did you mean 'matmul'?\n");
+	expect_fault("matmull*2", "1:1: there is nothing to change named 'matmull'; did you mean 'matmul'?\n");
 	expect_fault("net.bandwith*2",
-		"1:1: nothing is called 'net.bandwith'; did you mean 'net.bandwidth'?\n");
+		"1:1: there is nothing to change named 'net.bandwith'; did you mean 'net.bandwidth'?\n");
 	expect_fault("matmul*-1", "1:8: expected a number of at least 0\n");
 	expect_fault("matmul*nan", "1:8: expected a number\n");
 	expect_fault("matmul*0x10", "1:8: expected a number\n");
@@ -259,7 +259,7 @@ faults_have_their_place(void **state)
 	expect_fault("net.bandwidth=0GB/s", "1:15: expected a value of at least 1B/s\n");
 	expect_fault("matmul*1e10", "1:8: expected a factor between 1e-09 and 1e+09\n");
 	expect_fault("flops*1e-10", "1:7: expected a factor between 1e-09 and 1e+09\n");
-	expect_fault("overlap*2", "1:9: overlap is on or off: overlap=1 or overlap=0\n");
+	expect_fault("overlap*2", "1:9: overlap is a switch: expected overlap=1 or overlap=0\n");
 	expect_fault("overlap=2", "1:9: expected 0 or 1\n");
 	expect_fault("overlap=1s", "1:10: expected no unit, found 's'\n");
 	expect_fault(
@@ -267,14 +267,14 @@ faults_have_their_place(void **state)
 	expect_fault("matmul*2;relu*2", "1:9: a factor has no unit\n");
 	expect_fault("matmul*2,", "1:10: expected what to change, found the end\n");
 	expect_fault("*2", "1:1: expected what to change, found '*'\n");
-	expect_fault("op=42*2", "1:4: expected the name of a value: op=%NAME\n");
-	expect_fault("op=%*2", "1:4: expected the name of a value: op=%NAME\n");
+	expect_fault("op=42*2", "1:4: expected the name of a value, as in op=%NAME\n");
+	expect_fault("op=%*2", "1:4: expected the name of a value, as in op=%NAME\n");
 	/* One message a fault, and the rest is read. */
 	expect_fault("matmul*-1, qqqq*2, launch*0, relu*x",
 		"1:8: expected a number of at least 0\n"
-		"1:12: nothing is called 'qqqq'\n"
-		"0:0: what can be changed: net.bandwidth, net.latency, a field of the device "
-		"(f32, launch ...), an op (matmul ...), kernels, collectives, op=%NAME\n"
+		"1:12: there is nothing to change named 'qqqq'\n"
+		"0:0: expected net.bandwidth, net.latency, a field of the device "
+		"(f32, launch ...), an op (matmul ...), kernels, collectives or op=%NAME\n"
 		"1:35: expected a number\n");
 }
 

@@ -151,10 +151,10 @@ report(const struct requests *q, enum fine_status status, uint32_t culprit)
 
 	if (status == FINE_STUCK)
 		diag_error(d, s->events->event[culprit].op->loc,
-			"never starts: places issue their collectives in different orders");
+			"deadlock: devices issue their collectives in different orders");
 	else if (status == FINE_NO_ROUTE)
 		diag_error(d, q->first[culprit]->op->loc,
-			"cluster %s has no way between two of the places that communicate here",
+			"cluster %s has no route between two of the devices that communicate here",
 			s->model->cluster->name);
 	else if (status == FINE_NO_SCHEDULE)
 		cost_report_algorithm(s, q->first[culprit]->op);

@@ -94,7 +94,7 @@ buffer_name(const void *owner, const struct names *names, const struct storage_b
 	case STORAGE_SCRATCH:
 		return TEXT(owner, "scratch of %s", value_name(owner, names, &b->op->result[0]));
 	case STORAGE_COPY: return TEXT(owner, "copy of %s", value_name(owner, names, b->value));
-	case STORAGE_STAGE: return TEXT(owner, "tensors on their way between ranks");
+	case STORAGE_STAGE: return TEXT(owner, "staging buffers for communication");
 	case STORAGE_VALUES: break;
 	}
 	return value_name(owner, names, b->value);

@@ -30,7 +30,7 @@ static void
 list_devices(struct diag *d, char **names, int n)
 {
 	for (int i = 0; i < n; i++)
-		diag_note(d, LOC_NONE, "it has entries of device %s", names[i]);
+		diag_note(d, LOC_NONE, "it has entries for device %s", names[i]);
 }
 
 /* The fields of device.def that were measured, but for those that a text gives. */
@@ -87,11 +87,10 @@ load_kinds(struct cost_model *model, struct diag *d, const char *path, struct pr
 	bool any = false, several = false, good = n >= 0;
 
 	for (uint32_t k = 0; k < model->cluster->nkinds && good; k++) {
-		const char *measured =
-			find_measured(model->cluster->kind[k], names, n, &several);
+		const char *measured = find_measured(model->cluster->kind[k], names, n, &several);
 		if (several) {
 			diag_error(d, LOC_NONE,
-				"profile %s has entries of several devices that %s stands for; "
+				"profile %s has entries for several devices that %s stands for; "
 				"give the device of the cluster the name of one",
 				path, name_of(model, k));
 			list_devices(d, names, n);
@@ -103,7 +102,7 @@ load_kinds(struct cost_model *model, struct diag *d, const char *path, struct pr
 		good = load_kind(model, k, p, measured);
 	}
 	if (good && !any) {
-		diag_error(d, LOC_NONE, "profile %s has no entries of device %s", path,
+		diag_error(d, LOC_NONE, "profile %s has no entries for device %s", path,
 			name_of(model, 0));
 		list_devices(d, names, n);
 	}
@@ -126,7 +125,7 @@ measured_device(const void *owner, struct diag *d, const char *path, struct prof
 	}
 	if (n != 1) {
 		diag_error(d, LOC_NONE,
-			n ? "profile %s has entries of several devices; -cluster says which"
+			n ? "profile %s has entries for several devices; select one with -cluster"
 			  : "profile %s has no entries",
 			path);
 		list_devices(d, names, n);
@@ -234,8 +233,8 @@ load_network(struct cost_model *model, struct diag *d, const char *path)
 
 	if (w && !device_stands_for(model->cluster->kind[0], network_device(w)))
 		diag_report(d, DIAG_WARNING, LOC_NONE,
-			"%s: these weights were trained on %s, and the times are those of %s", path,
-			network_device(w), name_of(model, 0));
+			"%s: these weights were trained on %s, but times are predicted for %s",
+			path, network_device(w), name_of(model, 0));
 	model->network = w;
 	return w != NULL;
 }

@@ -16,8 +16,7 @@ check_main(const struct ir_module *m, const struct ir_func *main)
 	for (const struct ir_op *op = main->body.first; op; op = op->next)
 		if (op_is(op, CALLS)) {
 			diag_error(m->ctx->diag, op->loc,
-				"a call has no cost before it is inlined: "
-				"run the pass inline first");
+				"a call has no cost: run the pass inline first");
 			return false;
 		}
 	return true;
@@ -86,7 +85,7 @@ cost_report_algorithm(const struct cost_step *s, const struct ir_op *op)
 	struct cost_collective c;
 
 	cost_op_collective(s->m, op, &c);
-	diag_error(s->m->ctx->diag, op->loc, "the algorithm '%s' does not do %s between %d places",
+	diag_error(s->m->ctx->diag, op->loc, "algorithm '%s' does not support %s on %d devices",
 		collective_algorithm_name(s->model->algorithm), rt_coll_name(c.kind), c.places);
 }
 

@@ -220,7 +220,7 @@ bind_value(struct whatif *w, struct whatif_item *it, const struct names *names,
 	uint32_t number = 0;
 	const char *called = names_find(names, &fuse->result[0], &number);
 	diag_error(w->diag, it->loc,
-		"%%%s is inside a fuse, which is one kernel and changes as a whole: op=%%%s",
+		"%%%s is inside a fused kernel, whose cost changes as a whole: use op=%%%s",
 		it->name, called ? called : TEXT(w, "%u", number));
 	return false;
 }
@@ -235,7 +235,7 @@ warn_of_nothing(const struct whatif *w, const struct whatif_item *it, const stru
 	diag_report(w->diag, DIAG_WARNING, it->loc,
 		it->kind == TARGET_VALUE
 			? "this op takes no time: nothing changes"
-			: "no op of @main that takes time is one: nothing changes");
+			: "no op of @main that takes time matches: nothing changes");
 }
 
 bool

@@ -119,7 +119,7 @@ read_value_name(struct reader *r, struct whatif_item *it)
 	r->in.at = end;
 	if (*p != '%' || end == name) {
 		option_text_fault(&r->in, p, end > p ? end : p + 1,
-			"expected the name of a value: op=%%NAME");
+			"expected the name of a value, as in op=%%NAME");
 		return true;
 	}
 	it->kind = TARGET_VALUE;
@@ -151,11 +151,12 @@ read_target(struct reader *r, struct whatif_item *it, const char **unit)
 		return true;
 	suggest_target(&near);
 	char *also = suggestion_text(r->w, &near);
-	option_text_fault(&r->in, begin, end, "nothing is called '%s'%s", near.wrong, also);
+	option_text_fault(
+		&r->in, begin, end, "there is nothing to change named '%s'%s", near.wrong, also);
 	if (!near.best)
 		diag_note(r->w->diag, LOC_NONE,
-			"what can be changed: net.bandwidth, net.latency, a field of the device "
-			"(f32, launch ...), an op (matmul ...), kernels, collectives, op=%%NAME");
+			"expected net.bandwidth, net.latency, a field of the device (f32, launch "
+			"...), an op (matmul ...), kernels, collectives or op=%%NAME");
 	return true;
 }
 
@@ -230,8 +231,8 @@ read_factor(struct reader *r, struct whatif_item *it, const char *unit, const ch
 	const char *rest;
 
 	if (is_flag(it, unit))
-		option_text_fault(&r->in, begin, end, "%s is on or off: %s=1 or %s=0", it->field,
-			it->field, it->field);
+		option_text_fault(&r->in, begin, end, "%s is a switch: expected %s=1 or %s=0",
+			it->field, it->field, it->field);
 	else if (!read_number(r, begin, end, &it->x, &rest))
 		return;
 	else if (rest != end)

@@ -154,8 +154,8 @@ find(const struct rt_st_file *f, const struct rt_st_entry *e, struct rt_status *
 
 	if (!t) {
 		rt_fail(st, RT_EXIT_USAGE,
-			"%s: no tensor '%s': these are no weights of dopt-profile", f->path,
-			e->name);
+			"%s: there is no tensor '%s': these are not weights of dopt-profile",
+			f->path, e->name);
 		return NULL;
 	}
 	return rt_st_check(f, t, e->dtype, e->rank, e->dims, st) ? t : NULL;
@@ -221,8 +221,9 @@ load_all(struct network *w, const struct rt_st_file *f, struct rt_status *st)
 
 	if (of && strcmp(of, version) != 0)
 		rt_fail(st, RT_EXIT_USAGE,
-			"%s: weights of version %s, this dopt has %s: train them anew", f->path, of,
-			version);
+			"%s: the weights have version %s, but this dopt "
+			"has version %s: train them again",
+			f->path, of, version);
 	if (device)
 		w->device = device;
 	for (int i = 0; !st->code && i < NETWORK_MEMBERS; i++) {

@@ -210,7 +210,7 @@ row_op(struct reader *r, void *entry)
 		strcmp(buffers, profile_buffers_name(op->buffers)) != 0)
 		op->buffers++;
 	report_entry(r, op->key,
-		op->buffers == PROFILE_NBUFFERS ? "the buffers are neither step nor rotate"
+		op->buffers == PROFILE_NBUFFERS ? "buffers is not step or rotate"
 						: profile_op_fault(op));
 }
 
@@ -229,7 +229,7 @@ row_collective(struct reader *r, void *entry)
 		column_int(r, 2), column_number(r, 3), column_number(r, 4), column_number(r, 5),
 		column_int(r, 6), column_int(r, 7), sqlite3_column_int64(r->s, 8)};
 	report_entry(r,
-		TEXT(r->list, "%s %s, %d places, %.0f bytes", c->transport, column_text(r, 1),
+		TEXT(r->list, "%s %s, %d ranks, %.0f bytes", c->transport, column_text(r, 1),
 			c->places, c->bytes),
 		profile_collective_fault(c));
 }
@@ -242,7 +242,7 @@ row_link(struct reader *r, void *entry)
 		column_number(r, 3), column_number(r, 4), column_number(r, 5), column_int(r, 6),
 		sqlite3_column_int64(r->s, 7)};
 	report_entry(r,
-		TEXT(r->list, "%s %s, %d places", l->transport, column_text(r, 1), l->places),
+		TEXT(r->list, "%s %s, %d ranks", l->transport, column_text(r, 1), l->places),
 		profile_link_fault(l));
 }
 

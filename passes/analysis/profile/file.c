@@ -85,7 +85,7 @@ load_line(struct profile *p, struct diag *d, struct ir_loc at, const char *line,
 		if (*device)
 			good = !p || profile_text_store(p, *device, &entry);
 		else
-			diag_error(d, at, "an entry before the first line `device`");
+			diag_error(d, at, "there is an entry before the first line `device`");
 	}
 	talloc_free(scratch);
 	return good;
@@ -98,7 +98,8 @@ check_first_line(struct diag *d, uint32_t base, const char *text)
 	struct ir_loc line = {base, base + (uint32_t)strcspn(text, "\n")};
 	if (!good)
 		diag_error(d, line,
-			"not a profile as text: it would begin with `" PROFILE_TEXT_MARK "%d`",
+			"not a profile as text: expected it to begin with `" PROFILE_TEXT_MARK
+			"%d`",
 			PROFILE_SCHEMA);
 	return good;
 }
@@ -155,9 +156,9 @@ profile_text_read_file(const void *owner, struct diag *d, const char *path, char
 	bool good = !ferror(f) && n < TEXT_MAX;
 	if (!good)
 		diag_error(d, LOC_NONE, "cannot read %s: %s", path,
-			ferror(f) ? strerror(errno) : "it is larger than 256 MB");
+			ferror(f) ? strerror(errno) : "the file is larger than 256 MB");
 	else if (strlen(*text) != n)
-		diag_error(d, LOC_NONE, "%s is no text: it has a zero byte", path), good = false;
+		diag_error(d, LOC_NONE, "%s is not a text file (NUL byte)", path), good = false;
 	if (f != stdin)
 		fclose(f);
 	return good;

@@ -134,7 +134,7 @@ see_test(struct reader *r, struct word line)
 	if (r->given_kind == RT_COLL_KINDS || r->kind == r->given_kind)
 		return;
 	if (r->kind != RT_COLL_KINDS)
-		FAULT(r, name, "the test is of %s, not of %s", rt_coll_name(r->kind),
+		FAULT(r, name, "the test measured %s, not %s", rt_coll_name(r->kind),
 			rt_coll_name(r->given_kind));
 }
 
@@ -159,8 +159,8 @@ see_rank(struct reader *r, struct word line, const struct word *word, int n)
 		return;
 	if (rank == 0 && r->ranks) {
 		FAULT(r, line,
-			"a second rank 0: every process measured itself; "
-			"build nccl-tests with MPI=1");
+			"there is a second rank 0: every process measured "
+			"itself; build nccl-tests with MPI=1");
 		return;
 	}
 	if (!r->ranks++)
@@ -187,7 +187,8 @@ see_columns(struct reader *r, const struct word *word, int n)
 		int column = i - 1;
 		if (word_is(word[i], "cputime"))
 			FAULT(r, word[i],
-				"times of the host's calls, not of collectives; run without -C");
+				"these are times of the host's calls, not "
+				"of collectives; run without -C");
 		if (word_is(word[i], "count"))
 			c.count = column;
 		else if (word_is(word[i], "type"))
@@ -199,7 +200,7 @@ see_columns(struct reader *r, const struct word *word, int n)
 	}
 	r->columns = c;
 	if (c.time[0] < 0) {
-		FAULT(r, word[1], "a table without a column of times");
+		FAULT(r, word[1], "the table has no column of times");
 		r->columns.n = 0;
 	}
 	return true;
@@ -210,14 +211,14 @@ places_of(struct reader *r, struct word row)
 {
 	int places = r->ranks ? r->in_group : r->given_places;
 	if (!places)
-		FAULT(r, row, "the text does not list the ranks; say how many there are");
+		FAULT(r, row, "the text does not list the ranks; give their number");
 	else if (places < 2)
-		FAULT(r, row, "a collective of one rank sends nothing");
+		FAULT(r, row, "a collective on one rank sends nothing");
 	else if (r->ranks % places != 0)
-		FAULT(r, row, "groups of different size: %d of %d ranks in the first", places,
+		FAULT(r, row, "the groups differ in size: the first has %d of %d ranks", places,
 			r->ranks);
 	else if (r->given_places && r->given_places != places)
-		FAULT(r, row, "%d ranks are listed, not %d", places, r->given_places);
+		FAULT(r, row, "expected %d ranks, found %d", r->given_places, places);
 	else
 		return places;
 	return 0;
@@ -264,7 +265,7 @@ read_time(struct reader *r, const struct word *word, int which)
 	double us, wrong;
 	struct word time = word[c->time[which]];
 	if (!number(time, &us)) {
-		FAULT(r, time, "a time is expected, not '%.*s'", (int)time.n, time.at);
+		FAULT(r, time, "expected a time, found '%.*s'", (int)time.n, time.at);
 		return 0;
 	}
 	if (us <= 0) {
@@ -275,7 +276,7 @@ read_time(struct reader *r, const struct word *word, int which)
 		return us * 1e-6;
 	struct word w = word[c->wrong[which]];
 	if (!number(w, &wrong)) {
-		FAULT(r, w, "a number of wrong elements is expected, not '%.*s'", (int)w.n, w.at);
+		FAULT(r, w, "expected a number of wrong elements, found '%.*s'", (int)w.n, w.at);
 		return 0;
 	}
 	if (wrong > 0) { /* -1: not looked at */
@@ -310,13 +311,14 @@ see_row(struct reader *r, struct word line, const struct word *word, int n)
 	double bytes;
 	r->open = r->any = true;
 	if (n <= c->last) {
-		FAULT(r, line, "a row of %d columns is cut off, %d are expected", n, c->n);
+		FAULT(r, line, "the row is cut off: found %d columns, expected %d", n, c->n);
 		return;
 	}
 	if (r->kind == RT_COLL_KINDS)
 		r->kind = r->given_kind;
 	if (r->kind == RT_COLL_KINDS) {
-		FAULT(r, line, "the text does not name the test; say which collective it is of");
+		FAULT(r, line,
+			"the text does not name the test; give the collective that it measured");
 		r->columns.n = 0; /* once is enough */
 		return;
 	}
@@ -437,9 +439,11 @@ see_text_end(struct reader *r, const char *end)
 {
 	struct word first = {r->text, 1}, last = {end > r->text ? end - 1 : end, 1};
 	if (!r->any && r->good)
-		FAULT(r, first, "no output of nccl-tests: no table of sizes and times");
+		FAULT(r, first, "not nccl-tests output: there is no table of sizes and times");
 	else if (r->open && r->good)
-		FAULT(r, last, "the run is cut off: no line 'Out of bounds values' ends the table");
+		FAULT(r, last,
+			"the run is cut off: there is no line 'Out of "
+			"bounds values' after the table");
 }
 
 int

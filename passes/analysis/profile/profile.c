@@ -21,18 +21,17 @@ enum {
 };
 
 static const char schema[] =
-	"CREATE TABLE op(device TEXT, backend TEXT, key TEXT, ranks INTEGER, buffers TEXT,"
-	" median REAL, spread REAL, runs INTEGER, flops REAL, bytes REAL, time INTEGER,"
-	" PRIMARY KEY(device, backend, key, ranks, buffers)) WITHOUT ROWID;"
-	"CREATE TABLE collective(device TEXT, backend TEXT, transport TEXT, kind TEXT,"
-	" places INTEGER, nodes INTEGER, bytes REAL, median REAL, spread REAL, runs INTEGER,"
-	" time INTEGER,"
-	" PRIMARY KEY(device, backend, transport, kind, places, bytes, nodes)) WITHOUT ROWID;"
-	"CREATE TABLE link(device TEXT, backend TEXT, transport TEXT, kind TEXT, places INTEGER,"
-	" nodes INTEGER, alpha REAL, beta REAL, error REAL, time INTEGER,"
-	" PRIMARY KEY(device, backend, transport, kind, places, nodes)) WITHOUT ROWID;"
-	"CREATE TABLE field(device TEXT, backend TEXT, transport TEXT, name TEXT, value REAL,"
-	" time INTEGER, PRIMARY KEY(device, backend, transport, name)) WITHOUT ROWID;";
+	"CREATE TABLE op(device TEXT, backend TEXT, key TEXT, ranks INTEGER, buffers TEXT, "
+	"median REAL, spread REAL, runs INTEGER, flops REAL, bytes REAL, time INTEGER, PRIMARY "
+	"KEY(device, backend, key, ranks, buffers)) WITHOUT ROWID;CREATE TABLE collective(device "
+	"TEXT, backend TEXT, transport TEXT, kind TEXT, places INTEGER, nodes INTEGER, bytes "
+	"REAL, median REAL, spread REAL, runs INTEGER, time INTEGER, PRIMARY KEY(device, "
+	"backend, transport, kind, places, bytes, nodes)) WITHOUT ROWID;CREATE TABLE link(device "
+	"TEXT, backend TEXT, transport TEXT, kind TEXT, places INTEGER, nodes INTEGER, alpha "
+	"REAL, beta REAL, error REAL, time INTEGER, PRIMARY KEY(device, backend, transport, "
+	"kind, places, nodes)) WITHOUT ROWID;CREATE TABLE field(device TEXT, backend TEXT, "
+	"transport TEXT, name TEXT, value REAL, time INTEGER, PRIMARY KEY(device, backend, "
+	"transport, name)) WITHOUT ROWID;";
 
 static int
 profile_close(struct profile *p)
@@ -81,7 +80,8 @@ make_tables(struct profile *p)
 	char *mark =
 		must_have(sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
 			APPLICATION, PROFILE_SCHEMA));
-	bool good = execute(p, schema, "make its tables") && execute(p, mark, "make its tables");
+	bool good =
+		execute(p, schema, "create its tables") && execute(p, mark, "create its tables");
 	sqlite3_free(mark);
 	return good;
 }
@@ -92,11 +92,11 @@ check_version(struct profile *p, int64_t application, int64_t version)
 	if (application < 0 || version < 0)
 		return false;
 	if (application != APPLICATION)
-		diag_error(p->diag, LOC_NONE, "%s is a data base of another program, not a profile",
+		diag_error(p->diag, LOC_NONE, "%s is a database of another program, not a profile",
 			p->path);
 	else if (version != PROFILE_SCHEMA)
 		diag_error(p->diag, LOC_NONE,
-			"profile %s has schema %d; expected schema %d: measure anew", p->path,
+			"profile %s has schema %d; expected schema %d: measure again", p->path,
 			(int)version, PROFILE_SCHEMA);
 	return application == APPLICATION && version == PROFILE_SCHEMA;
 }
@@ -239,8 +239,7 @@ open_immutable(struct profile *p)
 
 	sqlite3_close(p->db);
 	p->db = NULL;
-	const int code = sqlite3_open_v2(
-		uri, &p->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	const int code = sqlite3_open_v2(uri, &p->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 	talloc_free(uri);
 	if (code != SQLITE_OK)
 		return profile_fail(p, "open it");
@@ -289,8 +288,8 @@ profile_open(const void *owner, struct diag *d, const char *path, enum profile_m
 	bool good = true, text = is_text(path);
 	if (text && mode == PROFILE_WRITE) {
 		diag_error(d, LOC_NONE,
-			"profile %s is text, which is only read: put it into a data base with "
-			"dopt-profile load %s FILE",
+			"profile %s is text, which is read-only: load it into a database "
+			"with dopt-profile load %s FILE",
 			path, path);
 		good = false;
 	}

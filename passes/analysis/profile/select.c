@@ -79,10 +79,10 @@ warn(struct profile *p, const char *device, const char *backend)
 	talloc_free(p->warned);
 	p->warned = TEXT(p, "%s", device);
 	diag_report(p->diag, DIAG_WARNING, LOC_NONE,
-		"profile %s: the times of device %s are of another backend; "
-		"-measure measures them anew",
+		"profile %s: the times of device %s were measured with another "
+		"backend; -measure measures them again",
 		p->path, device);
-	diag_note(p->diag, LOC_NONE, "it was measured with %s", backend);
+	diag_note(p->diag, LOC_NONE, "the profile was measured with %s", backend);
 	diag_note(p->diag, LOC_NONE, "this is %s",
 		profile_backend(strncmp(backend, "cuda ", 5) == 0));
 }
@@ -196,9 +196,9 @@ profile_op_fault(const struct profile_op *op)
 	if (!is_amount(op->spread))
 		return "the spread is not a number of at least 0";
 	if (op->runs < 1)
-		return "there is no run";
+		return "runs is not at least 1";
 	if (op->ranks < 1)
-		return "there is no rank";
+		return "ranks is not at least 1";
 	if (!is_amount(op->flops) || !is_amount(op->bytes))
 		return "flops and bytes are not numbers of at least 0";
 	return NULL;
@@ -208,15 +208,15 @@ const char *
 profile_collective_fault(const struct profile_collective *c)
 {
 	if (c->kind == RT_COLL_KINDS)
-		return "this is no kind of collective";
+		return "this is not a kind of collective";
 	if (!is_time(c->median))
 		return "the median is not a time above 0";
 	if (!is_amount(c->spread))
 		return "the spread is not a number of at least 0";
 	if (c->runs < 1)
-		return "there is no run";
+		return "runs is not at least 1";
 	if (c->places < 1 || c->nodes < 0 || c->nodes > c->places)
-		return "it has not at least one place on every node";
+		return "there is not at least one rank on every node";
 	return is_amount(c->bytes) ? NULL : "bytes is not a number of at least 0";
 }
 
@@ -224,9 +224,9 @@ const char *
 profile_link_fault(const struct profile_link *l)
 {
 	if (l->kind == RT_COLL_KINDS)
-		return "this is no kind of collective";
+		return "this is not a kind of collective";
 	if (l->places < 1 || l->nodes < 0 || l->nodes > l->places)
-		return "it has not at least one place on every node";
+		return "there is not at least one rank on every node";
 	if (!is_amount(l->alpha))
 		return "alpha is not a time of at least 0";
 	if (!(l->beta > 0))

@@ -181,8 +181,7 @@ take(struct reading *r, const char *name, bool needed)
 	}
 	if (!found && needed && !r->wrong)
 		complain(r, r->line, (size_t)(r->end - r->line),
-			"%s: %s= is missing: is the line whole?",
-			r->what, name);
+			"%s: %s= is missing; the line may be cut off", r->what, name);
 	return found;
 }
 
@@ -202,7 +201,7 @@ take_number(struct reading *r, const char *name)
 	char *text = text_copy_n(NULL, w->value, w->nvalue), *end;
 	double x = strtod(text, &end);
 	if (!*text || *end)
-		complain(r, w->value, w->nvalue, "%s: expected a number behind %s=", r->what, name);
+		complain(r, w->value, w->nvalue, "%s: expected a number after %s=", r->what, name);
 	talloc_free(text);
 	return x;
 }
@@ -217,7 +216,7 @@ take_int(struct reading *r, const char *name)
 	errno = 0;
 	long x = strtol(text, &end, 10);
 	if (!*text || *end || errno || x < 0 || x > INT32_MAX)
-		complain(r, w->value, w->nvalue, "%s: expected a count behind %s=", r->what, name);
+		complain(r, w->value, w->nvalue, "%s: expected a count after %s=", r->what, name);
 	talloc_free(text);
 	return (int)x;
 }
@@ -250,7 +249,7 @@ take_kind(struct reading *r)
 	if (kind != RT_COLL_KINDS)
 		return kind;
 	if (w)
-		complain(r, w->value, w->nvalue, "%s: '%.*s' is no kind of collective", r->what,
+		complain(r, w->value, w->nvalue, "%s: '%.*s' is not a kind of collective", r->what,
 			(int)w->nvalue, w->value);
 	return RT_ALLREDUCE;
 }
@@ -266,7 +265,7 @@ take_buffers(struct reading *r)
 	}
 	if (w)
 		complain(r, w->value, w->nvalue,
-			"%s: expected step or rotate behind buffers=", r->what);
+			"%s: expected step or rotate after buffers=", r->what);
 	return PROFILE_STEP;
 }
 
@@ -384,7 +383,7 @@ check_version(struct reading *r, const char *p)
 	char want[16];
 	snprintf(want, sizeof want, " %d", PROFILE_SCHEMA);
 	if ((size_t)(r->end - p) != strlen(want) || memcmp(p, want, strlen(want)) != 0)
-		complain(r, p, (size_t)(r->end - p), "expected version %d of the text form",
+		complain(r, p, (size_t)(r->end - p), "expected version %d of the text format",
 			PROFILE_SCHEMA);
 }
 
@@ -426,7 +425,8 @@ profile_text_line(
 		return line;
 	}
 	complain(&r, text, n,
-		"'%.*s' begins no line of a profile: op, collective, link, field or device do",
+		"expected a line that begins with op, collective, "
+		"link, field or device, found '%.*s'",
 		(int)(n < 40 ? n : 40), text);
 	line.kind = PROFILE_WRONG;
 	return line;

@@ -563,7 +563,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	uint64_t devices = count_devices(b);
 	if (devices > EVENTS_MAX_DEVICES) {
 		diag_error(m->ctx->diag, LOC_NONE,
-			"more than %d places that do different things: the step cannot be replayed",
+			"more than %d devices with different work: the step cannot be replayed",
 			EVENTS_MAX_DEVICES);
 		talloc_free(b);
 		return NULL;

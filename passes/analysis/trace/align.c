@@ -97,12 +97,12 @@ report_empty(struct align_problem *q, const struct polytope_proof *proof)
 			continue;
 		char *text = named   ? TEXT(q->a, "and")
 			     : drift ? TEXT(q->a,
-					       "the clocks of these events do not fit together "
-					       "with drifts of up to %.0f ppm",
+					       "the clocks of these events are inconsistent, "
+					       "even with drifts of up to %.0f ppm",
 					       most_drift)
 				     : TEXT(q->a,
-					       "the clocks of these events contradict "
-					       "each other by %.3f us",
+					       "the clocks of these events "
+					       "contradict each other by %.3f us",
 					       over);
 		report_row(q, proof->row[i], named ? DIAG_NOTE : DIAG_ERROR, text);
 		named++;
@@ -153,7 +153,7 @@ find_bounds(struct align_problem *q)
 	else if (result == POLYTOPE_LOST)
 		diag_error(q->d, LOC_NONE,
 			"the clocks of these traces cannot be aligned: %u "
-			"constraints are too close to each other",
+			"constraints are too close together",
 			q->p.nrows);
 	talloc_free(c);
 	return result == POLYTOPE_OPTIMAL;

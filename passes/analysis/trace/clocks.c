@@ -107,7 +107,7 @@ trace_print_alignment(FILE *out, enum trace_format format, const struct trace_se
 	if (a->nmeets) {
 		fprintf(out, "%" PRIu32 " collectives between clocks", a->nmeets);
 		if (a->noutliers)
-			fprintf(out, ", %" PRIu32 " out of the ordinary", a->noutliers);
+			fprintf(out, ", %" PRIu32 " outliers", a->noutliers);
 		fprintf(out, "; durations of one collective vary by %s (%s before)\n",
 			trace_time_text(t, a->spread_after * 1e-6),
 			trace_time_text(t, a->spread_before * 1e-6));

@@ -21,12 +21,13 @@ check_build(struct diag *d, const struct trace *t, const struct ir_module *m)
 	if (strcmp(t->build, build) == 0)
 		return true;
 	trace_report(d, DIAG_ERROR, t->path, t->at,
-		*t->build ? "the program of this trace was built from another module: build %s, "
-			    "and the module given is %s"
-			  : "the program of this trace does not say what it was built from%s%s",
+		*t->build
+			? "the program of this trace was built from another module: its build is %s, "
+			  "that of the given module is %s"
+			: "the trace does not name the build of its program%s%s",
 		*t->build ? t->build : "", *t->build ? build : "");
 	diag_note(d, LOC_NONE,
-		"give the module as it was when the program was built: after all passes, as "
+		"give the module that the program was built from: after all passes, as "
 		"dopt -pass=... -o FILE writes it");
 	return false;
 }

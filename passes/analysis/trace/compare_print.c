@@ -3,6 +3,7 @@
 #include "passes/analysis/trace/compare.h"
 #include "passes/analysis/trace/table.h"
 
+#include "ir/base/number.h"
 #include <inttypes.h>
 #include <math.h>
 #include <talloc.h>
@@ -89,7 +90,7 @@ static void
 print_totals(FILE *out, enum trace_format format, const struct trace_comparison *c)
 {
 	struct trace_table *t =
-		trace_table_create(NULL, "<a step|predicted|measured|ratio|quartiles|");
+		trace_table_create(NULL, "<per step|predicted|measured|ratio|quartiles|");
 
 	for (int i = 0; i < TRACE_TOTALS; i++) {
 		const struct trace_total *x = &c->total[i];
@@ -112,11 +113,11 @@ trace_comparison_print(FILE *out, enum trace_format format, const struct trace_c
 		return;
 	}
 	fprintf(out, "%s, %" PRIu32 " rank%s, %" PRIu32 " step%s measured; predicted for %s\n\n",
-		c->program, c->ranks, c->ranks == 1 ? "" : "s", c->steps, c->steps == 1 ? "" : "s",
+		c->program, c->ranks, number_plural(c->ranks), c->steps, number_plural(c->steps),
 		c->device);
 	print_totals(out, format, c);
 	struct trace_table *t = trace_table_create(
-		NULL, "<op|<name|predicted|measured|ratio|count|difference a step");
+		NULL, "<op|<name|predicted|measured|ratio|count|difference per step");
 	for (uint32_t i = 0; i < c->npairs; i++) {
 		const struct trace_pair *p = &c->pair[i];
 		trace_table_row(t, "%%%" PRIu32 "|%s|%s|%s|%s|%.4g|%s", p->op, p->name,

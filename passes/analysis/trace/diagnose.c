@@ -111,7 +111,7 @@ compute_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 	const struct trace_op_time *o = largest(m, false, time_of);
 
 	if (!o)
-		return TEXT(d, "No kernel and no message was recorded.");
+		return TEXT(d, "The trace has no kernels and no collectives.");
 	return TEXT(d,
 		"Computation bounds the step: kernels run for %s of it, %%%" PRIu32 " (%s) for %s.",
 		share, o->op, o->name, part_of(d, m, o, time_of));
@@ -123,7 +123,7 @@ transfer_sentence(struct trace_diagnosis *d, const struct trace_measured *m, con
 	const struct trace_op_time *o = largest(m, true, transfer_of);
 
 	return TEXT(d,
-		"Communication bounds the step: for %s of it messages are on their way and no "
+		"Communication bounds the step: for %s of it collectives are in flight and no "
 		"kernel runs, for %s because of %%%" PRIu32 " (%s).",
 		share, part_of(d, m, o, transfer_of), o->op, o->name);
 }
@@ -134,8 +134,8 @@ waiting_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 	const struct trace_op_time *o = largest(m, true, waiting_of);
 
 	return TEXT(d,
-		"Ranks that wait for others bound the step: for %s of it a collective has not "
-		"been begun by all and no kernel runs, for %s at %%%" PRIu32 " (%s).",
+		"Waiting for other ranks bounds the step: for %s of it a collective has not been "
+		"started by all ranks and no kernel runs, for %s at %%%" PRIu32 " (%s).",
 		share, part_of(d, m, o, waiting_of), o->op, o->name);
 }
 
@@ -150,8 +150,8 @@ find_sentence(struct trace_diagnosis *d, const struct trace_measured *m)
 	case TRACE_BOUND_WAITING: d->sentence = waiting_sentence(d, m, share); break;
 	default:
 		d->sentence = TEXT(d,
-			"Neither kernels nor messages bound the step: "
-			"for %s of it nothing runs.",
+			"Neither kernels nor collectives bound the "
+			"step: for %s of it nothing runs.",
 			share);
 		break;
 	}
@@ -170,18 +170,20 @@ straggler_facts(
 	const double share = (double)r->last / r->meets;
 	if (share >= mostly && r->late > doubt)
 		add_fact(d, TEXT(d,
-				    "Rank %" PRIu32 " begins %.0f %% of its collectives last, on "
-				    "average %s behind the next: it has more to do, or runs "
-				    "slower; its computation takes %s a step, that of the others "
-				    "is in the table.",
+				    "Rank %" PRIu32
+				    " is a straggler: it starts %.0f %% of its collectives "
+				    "last, on average %s after the next rank. It has more "
+				    "work or runs slower; its computation takes %s per step, "
+				    "the table shows that of the others.",
 				    r->rank, 100 * share, trace_time_text(d, r->late),
 				    trace_time_text(d, r->compute)));
 	else if (share < mostly)
-		add_fact(d, TEXT(d,
-				    "No rank is the one that others wait for: the most frequent, "
-				    "rank %" PRIu32 ", begins %.0f %% of its collectives last. "
-				    "The time that work takes varies.",
-				    r->rank, 100 * share));
+		add_fact(d,
+			TEXT(d,
+				"There is no straggler: the most frequent last rank, rank %" PRIu32
+				", starts %.0f %% of its collectives last. "
+				"The run time of the work varies.",
+				r->rank, 100 * share));
 }
 
 /* A collective beside which no kernel ever runs. */
@@ -195,8 +197,9 @@ overlap_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 		return;
 	if (transfer_of(o) >= bare * time_of(o))
 		add_fact(d, TEXT(d,
-				    "No kernel runs beside %%%" PRIu32 " (%s): it is begun when "
-				    "nothing else is left to do, or waited for at once.",
+				    "No kernel overlaps with %%%" PRIu32
+				    " (%s): it is started when no other work "
+				    "is left, or waited for at once.",
 				    o->op, o->name));
 	add_fact(d, TEXT(d, "%%%" PRIu32 " (%s): %.3g MB in %s, %.3g GB/s.", o->op, o->name,
 			    o->bytes / 1e6, trace_time_text(d, o->time.median),
@@ -222,8 +225,9 @@ kernel_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 	if (d->share[TRACE_BOUND_IDLE] >= worth && count > all / 2)
 		add_fact(d,
 			TEXT(d,
-				"%.0f of %.0f kernels a step take less than %s, %s together: "
-				"fewer and larger ones leave less between them (pass opfuse).",
+				"%.0f of %.0f kernels per step take less than %s "
+				"each, %s together: fewer and larger kernels "
+				"leave fewer gaps (pass opfuse).",
 				count, all, trace_time_text(d, launch), trace_time_text(d, time)));
 }
 
@@ -234,8 +238,8 @@ spread_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 
 	if (x->high - x->low > 0.1 * x->median)
 		add_fact(d, TEXT(d,
-				    "Steps differ: half of them take %s to %s, "
-				    "the others less or more.",
+				    "Step times vary: half of the steps take %s "
+				    "to %s, the others less or more.",
 				    trace_time_text(d, x->low), trace_time_text(d, x->high)));
 }
 
@@ -255,13 +259,15 @@ trace_diagnose(const void *owner, const struct trace_set *s, const struct trace_
 	for (uint32_t i = 0; i < s->n; i++)
 		dropped += s->trace[i]->dropped;
 	if (dropped)
-		add_fact(
-			d, TEXT(d, "%" PRIu64 " events of earlier steps had no room in the traces.",
-				   dropped));
+		add_fact(d, TEXT(d,
+				    "%" PRIu64
+				    " events of earlier steps were dropped: the traces were full.",
+				    dropped));
 	if (!s->complete)
 		add_fact(d, TEXT(d,
-				    "Traces of %" PRIu32 " of %" PRIu32 " ranks: waiting for the "
-				    "others counts as transfer.",
+				    "Traces of %" PRIu32 " of %" PRIu32
+				    " ranks: time spent waiting for the "
+				    "missing ranks counts as transfer.",
 				    s->n, s->trace[0]->ranks));
 	return d;
 }

@@ -58,7 +58,7 @@ static bool
 check_times(struct trace_reader *r, const struct raw *e)
 {
 	if (e->ts < 0 || e->ts > TRACE_MAX_TIME)
-		return trace_fail(r, e->where[RAW_TS], "an event begins at 0 us or later");
+		return trace_fail(r, e->where[RAW_TS], "an event starts before 0 us");
 	if (e->dur < 0)
 		return trace_fail(r, e->where[RAW_DUR], "a negative duration");
 	if (e->dur > TRACE_MAX_TIME)
@@ -72,7 +72,7 @@ check_index(struct trace_reader *r, const char *at, const char *what, int64_t va
 {
 	if (value >= 0 && value < end)
 		return true;
-	return trace_fail(r, at, "%s %lld of %u, counted from 0", what, (long long)value, end);
+	return trace_fail(r, at, "%s %lld of %u (counted from 0)", what, (long long)value, end);
 }
 
 static bool
@@ -106,7 +106,7 @@ check_collective(struct trace_reader *r, const struct trace_file *f, const struc
 		return false;
 	if (e->posted >= 0 && e->posted <= e->ts + e->dur + 2 * f->t.clock_error)
 		return true;
-	return trace_fail(r, e->args[ARG_POSTED], "posted after its end");
+	return trace_fail(r, e->args[ARG_POSTED], "the event is posted after its end");
 }
 
 static void
@@ -184,9 +184,9 @@ check_order(struct trace_reader *r, const struct trace_file *f, int list,
 	/* Two clocks meet once a step: see clock_error. */
 	if (b->begin < a->end - 2 * f->t.clock_error)
 		trace_fail(r, r->json.begin + b->at,
-			"begins before the event of %s that comes before it ends", streams[list]);
+			"the event starts before the previous event of %s ends", streams[list]);
 	else if (b->step < a->step || (list == 0 && b->step != a->step + 1))
-		trace_fail(r, r->json.begin + b->at, "step %u behind step %u", b->step, a->step);
+		trace_fail(r, r->json.begin + b->at, "step %u after step %u", b->step, a->step);
 	else
 		return true;
 	trace_report(r->diag, DIAG_NOTE, r->path, a->at, "that one");

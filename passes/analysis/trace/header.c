@@ -58,7 +58,7 @@ read_row(struct trace_reader *r, const struct trace_fields *f, struct row *row, 
 		return false;
 	if (row->op >= 0 && row->op <= UINT32_MAX)
 		return true;
-	return trace_fail(r, row->where[0], "%s: op %lld is none", f->what, (long long)row->op);
+	return trace_fail(r, row->where[0], "%s: op %lld is not one", f->what, (long long)row->op);
 }
 
 static bool
@@ -72,8 +72,9 @@ axis_item(struct trace_reader *r, void *base)
 		return false;
 	const struct trace_axis *a = &row.axis;
 	if (a->size < 1 || a->place < 0 || a->place >= a->size)
-		return trace_fail(r, row.where[3], "place %lld of axis %s, which has size %lld",
-			(long long)a->place, a->name, (long long)a->size);
+		return trace_fail(r, row.where[3],
+			"coordinate %lld on axis %s, which has size %lld", (long long)a->place,
+			a->name, (long long)a->size);
 	t->axis = RESIZE(f->trace, t->axis, struct trace_axis, t->naxes + 1);
 	t->axis[t->naxes++] = *a;
 	return true;
@@ -117,7 +118,7 @@ check_places(struct trace_reader *r, const struct trace *t, const struct row *ro
 		const int64_t place = i ? c->to : c->from;
 		if (place < 0 || place >= size)
 			return trace_fail(r, row->where[5 + i],
-				"place %lld of axis %s, which has size %lld", (long long)place,
+				"coordinate %lld on axis %s, which has size %lld", (long long)place,
 				row->axis_name, (long long)size);
 	}
 	return true;
@@ -180,14 +181,15 @@ check_format(struct trace_reader *r, const struct trace_header *h, const char *a
 
 	if (h->where[0] && strcmp(h->format, merged) == 0)
 		return trace_fail(r, h->where[0],
-			"a merged trace: this needs the files that it was made from, one a rank");
+			"this is a merged trace; expected the files that "
+			"it was made from, one per rank");
 	if (!h->where[0] || strcmp(h->format, "dopt-trace") != 0)
 		return trace_fail(r, h->where[0] ? h->where[0] : at,
-			"no trace of a dopt program: \"otherData\" has no \"format\" of "
-			"\"dopt-trace\"");
+			"not a trace of a dopt program: \"otherData\" has "
+			"no \"format\" of \"dopt-trace\"");
 	if (!h->where[1] || h->version != RT_TRACE_VERSION)
 		return trace_fail(r, h->where[1] ? h->where[1] : at,
-			"version %lld of the format; this tool reads version %d",
+			"the format has version %lld; this tool reads version %d",
 			(long long)h->version, RT_TRACE_VERSION);
 	return true;
 }
@@ -203,16 +205,17 @@ check_ranks(struct trace_reader *r, const struct trace_file *f)
 		if (f->t.axis[a].time)
 			continue;
 		if (f->t.axis[a].size > INT32_MAX)
-			return trace_fail(r, h->where[15], "an axis of more than 2^31 places");
+			return trace_fail(r, h->where[15], "the axes have more than 2^31 devices");
 		ranks *= f->t.axis[a].size;
 		rank = rank * f->t.axis[a].size + f->t.axis[a].place;
 	}
 	if (h->ranks != ranks || ranks > INT32_MAX)
-		return trace_fail(r, h->where[3], "%lld ranks, but the axes have %lld places",
-			(long long)h->ranks, (long long)ranks);
+		return trace_fail(r, h->where[3],
+			"there are %lld ranks, but the axes have %lld devices", (long long)h->ranks,
+			(long long)ranks);
 	if (h->rank != rank)
 		return trace_fail(r, h->where[2],
-			"rank %lld, but its places on the axes are those of rank %lld",
+			"this is rank %lld, but its coordinates on the axes are those of rank %lld",
 			(long long)h->rank, (long long)rank);
 	return true;
 }
@@ -225,15 +228,15 @@ check_numbers(struct trace_reader *r, const struct trace_file *f)
 	const struct trace *t = &f->t;
 
 	if (t->clock_error < 0 || t->clock_error > TRACE_MAX_TIME)
-		return trace_fail(r, h->where[11], "an error of the clock is 0 or more");
+		return trace_fail(r, h->where[11], "the error of the clock is negative");
 	if (t->anchor < 0 || t->wall < 0)
-		return trace_fail(r, h->where[t->anchor < 0 ? 9 : 10], "a time before its zero");
+		return trace_fail(r, h->where[t->anchor < 0 ? 9 : 10], "the time is negative");
 	if (t->predicted < 0)
-		return trace_fail(r, h->where[12], "a prediction below 0");
+		return trace_fail(r, h->where[12], "the prediction is negative");
 	if (t->arena_bytes < 0)
-		return trace_fail(r, h->where[13], "memory below 0");
+		return trace_fail(r, h->where[13], "the memory is negative");
 	if (h->dropped < 0)
-		return trace_fail(r, h->where[14], "fewer than 0 events dropped");
+		return trace_fail(r, h->where[14], "the number of dropped events is negative");
 	return true;
 }
 
@@ -244,8 +247,8 @@ trace_header_check(struct trace_reader *r, struct trace_file *f)
 	const uint32_t all = (1u << trace_header_fields.n) - 1;
 
 	if (!at)
-		return trace_fail(
-			r, r->json.begin, "no trace of a dopt program: there is no \"otherData\"");
+		return trace_fail(r, r->json.begin,
+			"not a trace of a dopt program: there is no \"otherData\"");
 	if (!check_format(r, &f->header, at) || !trace_need(r, &trace_header_fields, f, all, at) ||
 		!check_ranks(r, f) || !check_numbers(r, f))
 		return false;

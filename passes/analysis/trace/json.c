@@ -32,8 +32,7 @@ unexpected(struct trace_reader *r, const char *expected)
 	const struct rt_json *j = &r->json;
 
 	if (j->at >= j->end)
-		return trace_fail(
-			r, j->end, "the file ends here, in the middle: expected %s", expected);
+		return trace_fail(r, j->end, "the file is cut off here: expected %s", expected);
 	return trace_fail(r, j->at, "expected %s", expected);
 }
 
@@ -149,7 +148,7 @@ read_member(struct trace_reader *r, const struct trace_fields *f, void *base)
 		return rt_json_skip(&r->json) || unexpected(r, "a value");
 	rt_json_next(&r->json, ' ');
 	if (where[field - f->field])
-		return trace_fail(r, key.text - 1, "%s with a second \"%s\"", f->what, field->key);
+		return trace_fail(r, key.text - 1, "%s has a second \"%s\"", f->what, field->key);
 	where[field - f->field] = r->json.at;
 	return read_value(r, field, base);
 }

@@ -365,7 +365,7 @@ trace_measure(const void *owner, struct diag *d, const struct trace_set *s,
 	struct measuring q = {.s = s, .a = a, .first = s->first_step, .end = s->end_step};
 
 	if (q.first == q.end) {
-		diag_error(d, LOC_NONE, "%s: no step of the traces is whole in all ranks",
+		diag_error(d, LOC_NONE, "%s: no step of the traces is complete in all ranks",
 			s->trace[0]->path);
 		return NULL;
 	}

@@ -186,10 +186,10 @@ check_part(struct meeting *b, const struct meet_part *p)
 	if (!p->begins || !p->ends || p->begin <= p->earliest + meet_tolerance(b->s, m[0], m[1]))
 		return true;
 	trace_report(b->d, DIAG_ERROR, t[0]->path, trace_member_event(b->s, m[0])->at,
-		"rank %u ends this %.3f us before rank %u, by the same clock, begins it",
+		"rank %u ends this %.3f us before rank %u, on the same clock, starts it",
 		t[0]->rank, p->begin - p->earliest, t[1]->rank);
 	trace_report(b->d, DIAG_NOTE, t[1]->path, trace_member_event(b->s, m[1])->at,
-		"rank %u begins it here", t[1]->rank);
+		"rank %u starts it here", t[1]->rank);
 	return false;
 }
 

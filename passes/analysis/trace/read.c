@@ -98,7 +98,7 @@ read_text(struct trace_reader *r, struct trace_file *f)
 		return false;
 	rt_json_next(&r->json, ' ');
 	if (r->json.at < r->json.end)
-		return trace_fail(r, r->json.at, "something behind the end");
+		return trace_fail(r, r->json.at, "unexpected text after the end");
 	const bool skipped = !f->checked;
 	if (skipped && !trace_header_check(r, f))
 		return false;

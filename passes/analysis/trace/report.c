@@ -2,6 +2,7 @@
 #include "passes/analysis/trace/report.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 #include "passes/analysis/trace/table.h"
 
 #include <inttypes.h>
@@ -85,7 +86,7 @@ static void
 print_ranks(FILE *out, enum trace_format format, const struct trace_measured *m)
 {
 	struct trace_table *t = trace_table_create(
-		NULL, "rank|iteration|compute|exposed|of it waiting|idle|hidden|last in|by");
+		NULL, "rank|iteration|compute|exposed|of which waiting|idle|hidden|last in|by");
 
 	for (uint32_t i = 0; i < m->nranks; i++) {
 		const struct trace_rank_time *r = &m->rank[i];
@@ -104,7 +105,7 @@ static void
 print_collectives(FILE *out, enum trace_format format, const struct trace_measured *m)
 {
 	struct trace_table *t = trace_table_create(
-		NULL, "<op|<collective|count|MB|one takes|exposed a step|of it waiting");
+		NULL, "<op|<collective|count|MB|time each|exposed per step|of which waiting");
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -133,9 +134,9 @@ trace_report_print(FILE *out, enum trace_format format, const struct trace_set *
 		return;
 	}
 	fprintf(out,
-		"%s, %" PRIu32 " rank%s, %" PRIu32 " step%s: %s a step (half of them %s to %s)\n\n",
-		s->trace[0]->program, s->trace[0]->ranks, s->trace[0]->ranks == 1 ? "" : "s",
-		m->steps, m->steps == 1 ? "" : "s", trace_time_text(d, m->iteration.median),
+		"%s, %" PRIu32 " rank%s, %" PRIu32 " step%s: %s per step (half of them %s to %s)\n\n",
+		s->trace[0]->program, s->trace[0]->ranks, number_plural(s->trace[0]->ranks),
+		m->steps, number_plural(m->steps), trace_time_text(d, m->iteration.median),
 		trace_time_text(d, m->iteration.low), trace_time_text(d, m->iteration.high));
 	fprintf(out, "%s\n", d->sentence);
 	for (int i = 0; i < d->nfacts; i++)

@@ -65,7 +65,7 @@ add_folder(struct trace_set *s, struct diag *d, const char *path)
 	}
 	free(list);
 	if (n == 0)
-		diag_error(d, LOC_NONE, "there is no trace in '%s': no file rank-N.json", path);
+		diag_error(d, LOC_NONE, "'%s' has no traces: there is no file rank-N.json", path);
 	return ok && n > 0;
 }
 
@@ -197,8 +197,8 @@ check_members(const struct trace_set *s, struct diag *d, const struct ref *a, co
 	if (x->index == y->index && x->step == y->step && ta != tb)
 		return true;
 	trace_report(d, DIAG_ERROR, tb->path, y->at,
-		"number %u of the group of rank %u on axis %s is %s of step %u, but for rank %u it "
-		"is %s of step %u",
+		"collective %u of the group of rank %u on axis %s is %s of step %u, but "
+		"for rank %u it is %s of step %u",
 		b->sequence, b->group, tb->axis[b->axis].name, trace_event_name(tb, y), y->step,
 		ta->rank, trace_event_name(ta, x), x->step);
 	trace_report(d, DIAG_NOTE, ta->path, x->at, "that one");
