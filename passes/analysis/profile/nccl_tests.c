@@ -253,7 +253,7 @@ check_size(struct reader *r, const struct word *word, double bytes, int places)
 	if (bytes == count * size * (parts ? places : 1))
 		return true;
 	FAULT(r, word[0], "%s of %d ranks: %.0f bytes are not %s%.0f elements of %.0f bytes",
-		rt_coll_name(kind), places, bytes, parts ? "so many times " : "", count, size);
+		rt_coll_name(kind), places, bytes, parts ? "a multiple of " : "", count, size);
 	return false;
 }
 
