@@ -117,7 +117,7 @@ class Runs:
         best = file_of(model, JOINT, link.name)
         said = pair.trial(tried, link, best)
         names = {pair.path(name + ".dir"): (plans | policies)[name] for name in tried}
-        names["as it is"] = plans[tried[0]]
+        names["baseline"] = plans[tried[0]]
         for path, plan in names.items():
             said = said.replace(f"'{path}'", f"'{plan}'")
         for line in said.splitlines():
