@@ -4,7 +4,7 @@
 
 #include "passes/tools/dopt/driver.h"
 
-enum { NAME_COLUMN = 16, OPTION_COLUMN = 26 }; /* as long as most names are */
+enum { NAME_COLUMN = 18, OPTION_COLUMN = 26 }; /* as long as most names are */
 
 /* Text for a cell of a Markdown table, in which a bar would end the cell; as code, nothing for
  * nothing. */
