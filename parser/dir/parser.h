@@ -10,6 +10,7 @@
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
 
+#include "ir/base/map.h"
 #include "ir/ir.h"
 #include "ir/ops/row.h"
 #include "ir/template.h"
@@ -37,11 +38,6 @@ struct symbol {
 };
 
 enum { SYMBOL_UNKNOWN = -2 };
-
-struct symbol_slot {
-	uint32_t hash;
-	uint32_t number; /* of the symbol, from 1; 0: free */
-};
 
 /* A size in the making: a constant, or a tree. */
 struct size_value {
@@ -123,8 +119,7 @@ struct parser {
 	const struct parse_options *o;
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
-	struct symbol_slot *slot;
-	size_t nslots, nsymbols;
+	struct map symbol_map;
 	struct vector symbols; /* chunks */
 	bool named, in_prelude;
 	bool *defined; /* which -D found their let */

@@ -9,10 +9,7 @@
 
 #include <string.h>
 
-enum {
-	SYMBOLS_FIRST = 1024, /* slots: a small file has some hundred words */
-	SYMBOLS_CHUNK = 256,  /* symbols allocated together */
-};
+enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
 void
 vector_grow(const void *owner, struct vector *v, size_t size)
@@ -21,25 +18,6 @@ vector_grow(const void *owner, struct vector *v, size_t size)
 		return;
 	v->room = v->room ? v->room * 2 : 16;
 	v->data = array_resize(owner, v->data, v->room, size, "what the parser has read");
-}
-
-static void
-symbols_grow(struct parser *p)
-{
-	struct symbol_slot *old = p->slot;
-	size_t n = p->nslots;
-
-	p->nslots = n ? 2 * n : SYMBOLS_FIRST;
-	p->slot = ARRAY_ZERO(p, struct symbol_slot, p->nslots);
-	for (size_t i = 0; i < n; i++) {
-		if (!old[i].number)
-			continue;
-		size_t at = old[i].hash & (p->nslots - 1);
-		while (p->slot[at].number)
-			at = (at + 1) & (p->nslots - 1);
-		p->slot[at] = old[i];
-	}
-	array_free(old);
 }
 
 /* Symbols are in chunks, so that a slot takes 8 bytes and no symbol moves. */
@@ -59,24 +37,25 @@ symbol_create(struct parser *p, uint32_t number)
 	return symbol_of(p, number);
 }
 
+static bool
+same_text(const void *list, uint32_t i, const void *key)
+{
+	const struct symbol *s = symbol_of(list, i), *of = key;
+
+	return s->n == of->n && memcmp(s->text, of->text, s->n) == 0;
+}
+
 struct symbol *
 symbol_find(struct parser *p, const char *text, size_t n)
 {
-	uint32_t hash = (uint32_t)mix_bytes(0, text, n);
+	const struct symbol key = {.text = text, .n = (uint32_t)n};
+	const uint32_t known = p->symbol_map.used;
+	const uint32_t i = map_add(p, &p->symbol_map, mix_bytes(0, text, n), same_text, p, &key);
 
-	if (3 * p->nslots <= 4 * p->nsymbols)
-		symbols_grow(p);
-	size_t at = hash & (p->nslots - 1);
-	for (; p->slot[at].number; at = (at + 1) & (p->nslots - 1)) {
-		if (p->slot[at].hash != hash)
-			continue;
-		struct symbol *s = symbol_of(p, p->slot[at].number - 1);
-		if (s->n == n && memcmp(s->text, text, n) == 0)
-			return s;
-	}
-	struct symbol *s = symbol_create(p, (uint32_t)p->nsymbols);
+	if (i < known)
+		return symbol_of(p, i);
+	struct symbol *s = symbol_create(p, i);
 	*s = (struct symbol){.text = text, .n = (uint32_t)n, .op = SYMBOL_UNKNOWN};
-	p->slot[at] = (struct symbol_slot){hash, (uint32_t)++p->nsymbols};
 	return s;
 }
 

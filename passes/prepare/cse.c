@@ -15,32 +15,24 @@
  */
 #include "passes/pass.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 
-/* Slots an op: at most half of the table is full, so probing stays short. */
-enum { TABLE_SLACK = 2 };
-
+/* The ops of a block seen so far. */
 struct table {
-	struct ir_op **slot;
-	uint32_t mask; /* number of slots - 1; a power of two */
+	struct map map;
+	struct VEC(struct ir_op *) op;
 };
-
-static uint64_t
-mix(uint64_t hash, uint64_t word)
-{
-	/* Fowler-Noll-Vo with a final shift, a word at a time. */
-	hash = (hash ^ word) * 0x100000001b3u;
-	return hash ^ hash >> 29;
-}
 
 static uint64_t
 hash_attr(uint64_t hash, const struct ir_attr *a)
 {
-	hash = mix(hash, (uint64_t)(uintptr_t)a->key ^ a->kind);
+	hash = mix_word(hash, (uint64_t)(uintptr_t)a->key ^ a->kind);
 	if (a->kind != ATTR_LIST)
-		return mix(hash, (uint64_t)a->i);
+		return mix_word(hash, (uint64_t)a->i);
 	for (int i = 0; i < a->n; i++)
 		hash = hash_attr(hash, &a->list[i]);
 	return hash;
@@ -50,20 +42,20 @@ hash_attr(uint64_t hash, const struct ir_attr *a)
 static uint64_t
 hash_op(const struct ir_op *op)
 {
-	uint64_t hash = mix(0xcbf29ce484222325u, op->code), sum = 0;
+	uint64_t hash = mix_word(0, op->code), sum = 0;
 
 	for (int i = 0; i < op->noperands; i++) {
 		uint64_t operand = (uintptr_t)ir_operand(op, i);
 		if (op_is(op, COMMUTES))
-			sum += mix(0, operand);
+			sum += mix_word(0, operand);
 		else
-			hash = mix(hash, operand);
+			hash = mix_word(hash, operand);
 	}
-	hash = mix(hash, sum);
+	hash = mix_word(hash, sum);
 	for (int i = 0; i < op->nattrs; i++)
 		hash = hash_attr(hash, &op->attr[i]);
 	for (int i = 0; i < op->nresults; i++)
-		hash = mix(hash, (uintptr_t)op->result[i].type);
+		hash = mix_word(hash, (uintptr_t)op->result[i].type);
 	return hash;
 }
 
@@ -95,6 +87,14 @@ same_op(const struct ir_op *a, const struct ir_op *b)
 }
 
 static bool
+same_entry(const void *list, uint32_t i, const void *op)
+{
+	const struct table *t = list;
+
+	return same_op(t->op.at[i], op);
+}
+
+static bool
 is_released(const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
@@ -106,31 +106,27 @@ is_released(const struct ir_op *op)
 
 /* The op in the table that equals this one; else NULL, and this one is in the table. */
 static struct ir_op *
-table_find(struct table *t, struct ir_op *op)
+table_find(const void *owner, struct table *t, struct ir_op *op)
 {
-	uint32_t i = (uint32_t)hash_op(op) & t->mask;
+	const uint32_t i = map_add(owner, &t->map, hash_op(op), same_entry, t, op);
 
-	for (; t->slot[i]; i = (i + 1) & t->mask)
-		if (same_op(t->slot[i], op))
-			return t->slot[i];
-	t->slot[i] = op;
+	if (i < t->op.n)
+		return t->op.at[i];
+	VEC_PUSH(owner, &t->op, op);
 	return NULL;
 }
 
 static void
 number_values(struct pass_run *run, struct ir_block *b)
 {
-	uint32_t n = ir_block_number(b), size = 1;
+	struct table t = {0};
 
-	while (size < n * TABLE_SLACK)
-		size *= 2;
-	struct table t = {ARRAY_ZERO(run->scratch, struct ir_op *, size), size - 1};
 	IR_FOR_OPS_SAFE (op, b) {
 		if (op->body)
 			number_values(run, op->body);
 		if (!op_is(op, PURE) || is_released(op))
 			continue;
-		struct ir_op *first = table_find(&t, op);
+		struct ir_op *first = table_find(run->scratch, &t, op);
 		if (!first)
 			continue;
 		for (int i = 0; i < op->nresults; i++)
@@ -138,7 +134,8 @@ number_values(struct pass_run *run, struct ir_block *b)
 		ir_op_erase(op);
 		pass_count(run, "op(s) merged", 1);
 	}
-	array_free(t.slot);
+	map_free(&t.map);
+	VEC_FREE(&t.op);
 }
 
 static bool

@@ -18,6 +18,7 @@
 #ifndef PARSER_STABLEHLO_MLIR_PARSER_H
 #define PARSER_STABLEHLO_MLIR_PARSER_H
 
+#include "ir/base/map.h"
 #include "parser/stablehlo/mlir/mlir.h"
 
 enum {
@@ -45,10 +46,6 @@ struct mlir_symbol {
 	const struct mlir_form *form;  /* of an op name */
 	const struct mlir_attr *alias; /* of #name */
 	struct mlir_symbol *location;  /* of #loc1: what it stands for */
-};
-
-struct mlir_symbol_slot {
-	uint32_t hash, number; /* of the symbol, from 1; 0: free */
 };
 
 /* Growing arrays; every one is owned by the parser. */
@@ -181,8 +178,7 @@ struct mlir_parser {
 	struct arena *arena;   /* of the file */
 	struct arena *scratch; /* ends with the parse */
 	struct mlir_lexer lex;
-	struct mlir_symbol_slot *slot;
-	size_t nslots, nsymbols;
+	struct map symbol_map;
 	struct mlir_stack symbols; /* chunks */
 	unsigned errors;           /* of this text */
 	bool stop;                 /* too many */

@@ -13,10 +13,7 @@
 
 #include <string.h>
 
-enum {
-	SYMBOLS_FIRST = 4096, /* slots: a step has some thousand names */
-	SYMBOLS_CHUNK = 256,  /* symbols allocated together */
-};
+enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
 void
 mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size)
@@ -27,25 +24,6 @@ mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size)
 	s->data = array_resize(owner, s->data, s->room, size, "what the parser has read");
 }
 
-static void
-symbols_grow(struct mlir_parser *p)
-{
-	struct mlir_symbol_slot *old = p->slot;
-	size_t n = p->nslots;
-
-	p->nslots = n ? 2 * n : SYMBOLS_FIRST;
-	p->slot = ARRAY_ZERO(p, struct mlir_symbol_slot, p->nslots);
-	for (size_t i = 0; i < n; i++) {
-		if (!old[i].number)
-			continue;
-		size_t at = old[i].hash & (p->nslots - 1);
-		while (p->slot[at].number)
-			at = (at + 1) & (p->nslots - 1);
-		p->slot[at] = old[i];
-	}
-	array_free(old);
-}
-
 static struct mlir_symbol *
 symbol_of(const struct mlir_parser *p, uint32_t number)
 {
@@ -53,28 +31,29 @@ symbol_of(const struct mlir_parser *p, uint32_t number)
 		&p->symbols, struct mlir_symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
 }
 
+static bool
+same_text(const void *list, uint32_t i, const void *key)
+{
+	const struct mlir_symbol *s = symbol_of(list, i), *of = key;
+
+	return s->n == of->n && memcmp(s->text, of->text, s->n) == 0;
+}
+
 struct mlir_symbol *
 mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)
 {
-	uint32_t hash = (uint32_t)mix_bytes(0, text, n);
+	const struct mlir_symbol key = {.text = text, .n = (uint32_t)n};
+	const uint32_t known = p->symbol_map.used;
+	const uint32_t i = map_add(p, &p->symbol_map, mix_bytes(0, text, n), same_text, p, &key);
 
-	if (p->nslots <= 2 * p->nsymbols)
-		symbols_grow(p);
-	size_t at = hash & (p->nslots - 1);
-	for (; p->slot[at].number; at = (at + 1) & (p->nslots - 1)) {
-		if (p->slot[at].hash != hash)
-			continue;
-		struct mlir_symbol *s = symbol_of(p, p->slot[at].number - 1);
-		if (s->n == n && memcmp(s->text, text, n) == 0)
-			return s;
-	}
-	if (p->nsymbols / SYMBOLS_CHUNK == p->symbols.n)
+	if (i < known)
+		return symbol_of(p, i);
+	if (i / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
 		MLIR_PUSH(p, &p->symbols, struct mlir_symbol *,
 			ARENA_ARRAY(p->scratch, struct mlir_symbol, SYMBOLS_CHUNK));
-	struct mlir_symbol *s = symbol_of(p, (uint32_t)p->nsymbols);
+	struct mlir_symbol *s = symbol_of(p, i);
 	s->text = text;
 	s->n = (uint32_t)n;
-	p->slot[at] = (struct mlir_symbol_slot){hash, (uint32_t)++p->nsymbols};
 	return s;
 }
 
