@@ -1,18 +1,23 @@
 /* Sets of kernels and messages, and the best order of each: see exhaust.h. */
 #include "passes/search/exhaust.h"
 
+#include "ir/base/map.h"
 #include "ir/base/mix.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/search/exhaust_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
-/* A hash table of what was seen: 128 bits each, so that two that differ are taken for one never. */
+struct key {
+	uint64_t word[2];
+};
+
+/* What was seen: 128 bits each, so that two that differ are taken for one never. */
 struct seen {
-	uint64_t (*entry)[2];
-	uint32_t n, room; /* room: a power of two, or 0 */
+	struct map map;
+	struct VEC(struct key) key;
 };
 
 struct found {
@@ -34,40 +39,29 @@ struct exhaust {
 
 /* --- seen or not --- */
 
-static uint64_t
-mix(uint64_t h, uint64_t x)
+static bool
+same_key(const void *list, uint32_t i, const void *key)
 {
-	return mix64(h ^ x);
+	const struct seen *s = list;
+
+	return memcmp(&s->key.at[i], key, sizeof s->key.at[i]) == 0;
 }
 
 static bool
-add(struct seen *s, const void *owner, const uint64_t key[2])
+add(struct seen *s, const void *owner, struct key key)
 {
-	if (2 * s->n >= s->room) {
-		struct seen larger = {.room = s->room ? 2 * s->room : 256};
-		larger.entry = must_have(talloc_zero_size(owner, larger.room * sizeof *s->entry));
-		for (uint32_t i = 0; i < s->room; i++)
-			if (s->entry[i][0])
-				add(&larger, owner, s->entry[i]);
-		talloc_free(s->entry);
-		*s = larger;
-	}
-	uint32_t i = (uint32_t)key[0] & (s->room - 1);
-	for (; s->entry[i][0]; i = (i + 1) & (s->room - 1))
-		if (s->entry[i][0] == key[0] && s->entry[i][1] == key[1])
-			return false;
-	s->entry[i][0] = key[0];
-	s->entry[i][1] = key[1];
-	s->n++;
+	if (map_add(owner, &s->map, key.word[0], same_key, s, &key) < s->key.n)
+		return false;
+	VEC_PUSH(owner, &s->key, key);
 	return true;
 }
 
 /* What the nodes of a kind have in them, whatever their numbers and their order are. */
-static void
-key_of(const struct plan *p, enum plan_kind kind, uint64_t key[2])
+static struct key
+key_of(const struct plan *p, enum plan_kind kind)
 {
-	key[0] = 1;
-	key[1] = 0;
+	struct key key = {{0, 0}};
+
 	for (uint32_t i = 0; i < plan_count(p); i++) {
 		uint32_t node = plan_at(p, i);
 		struct plan_node k = plan_node(p, node);
@@ -75,11 +69,11 @@ key_of(const struct plan *p, enum plan_kind kind, uint64_t key[2])
 		if (k.kind != kind)
 			continue;
 		for (uint32_t j = 0; j < k.nops; j++)
-			h = mix(h, k.op[j] & ~PLAN_OUT);
-		key[0] += mix(h, 1);
-		key[1] += mix(h, 2);
+			h = mix_word(h, k.op[j] & ~PLAN_OUT);
+		key.word[0] += mix_word(h, 1);
+		key.word[1] += mix_word(h, 2);
 	}
-	key[0] |= 1;
+	return key;
 }
 
 /* --- all sets --- */
@@ -128,10 +122,8 @@ static void
 all_packings(struct exhaust *e, struct seen *seen)
 {
 	struct plan *p = e->p;
-	uint64_t key[2];
 
-	key_of(p, PLAN_MESSAGE, key);
-	if (e->full || !add(seen, e, key))
+	if (e->full || !add(seen, e, key_of(p, PLAN_MESSAGE)))
 		return;
 	keep_plan(e);
 	for (uint32_t a = 0; a < plan_room(p) && (e->s->o->moves & SEARCH_PACK); a++)
@@ -166,14 +158,13 @@ all_kernels(struct exhaust *e)
 {
 	struct plan *p = e->p;
 	struct seen packings = {0};
-	uint64_t key[2];
 
-	key_of(p, PLAN_KERNEL, key);
-	if (e->full || !search_more(e->s) || !add(&e->kernels, e, key))
+	if (e->full || !search_more(e->s) || !add(&e->kernels, e, key_of(p, PLAN_KERNEL)))
 		return;
 	e->c->kernels++;
 	all_packings(e, &packings);
-	talloc_free(packings.entry);
+	map_free(&packings.map);
+	VEC_FREE(&packings.key);
 	for (uint32_t a = 0; a < plan_room(p); a++)
 		for (uint32_t b = 0; b < plan_room(p); b++) {
 			if (a < b)

@@ -1,7 +1,7 @@
 /* Medians of what ranks did: see measure.h. */
 #include "passes/analysis/trace/measure.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 
 /* Durations of one op. */
 struct samples {
-	double *value; /* talloc */
-	uint32_t n, room;
+	struct VEC(double) value;
 	uint32_t runs;  /* events of members, of ranks that run it */
 	uint32_t ranks; /* that run it */
 	uint32_t seen;  /* the last of those, plus 1 */
@@ -102,16 +101,6 @@ samples_of(const struct measuring *q, uint32_t op)
 }
 
 static void
-add_sample(struct samples *x, const void *owner, double seconds)
-{
-	if (x->n == x->room) {
-		x->room = x->room ? 2 * x->room : 64;
-		x->value = RESIZE(owner, x->value, double, x->room);
-	}
-	x->value[x->n++] = seconds;
-}
-
-static void
 add_run(struct samples *x, uint32_t trace)
 {
 	x->runs++;
@@ -166,8 +155,10 @@ measure_instance(struct measuring *q, const struct trace_instance *in)
 		q->last[m[k].trace][m[k].event - t->ncompute] = last;
 		duration = took > duration ? took : duration;
 	}
-	if (in_range(q, e))
-		add_sample(samples_of(q, c->op), q->samples, duration / 1e6);
+	if (in_range(q, e)) {
+		struct samples *of = samples_of(q, c->op);
+		VEC_PUSH(q->samples, &of->value, duration / 1e6);
+	}
 }
 
 /* Which rank has begun last, and by how much. */
@@ -262,7 +253,7 @@ measure_compute(struct measuring *q, uint32_t trace)
 		}
 		struct samples *x = samples_of(q, t->kernel[e->index].op);
 		add_run(x, trace);
-		add_sample(x, q->samples, seconds);
+		VEC_PUSH(q->samples, &x->value, seconds);
 		q->compute[e->step - q->first] += seconds;
 	}
 }
@@ -314,10 +305,10 @@ finish_ops(struct measuring *q)
 	for (uint32_t i = 0; i < m->nops; i++) {
 		struct samples *x = &q->samples[i];
 		struct trace_op_time o = m->op[i];
-		if (!x->n)
+		if (!x->value.n)
 			continue;
-		o.events = x->n;
-		o.time = trace_middle_of(x->value, x->n);
+		o.events = (uint32_t)x->value.n;
+		o.time = trace_middle_of(x->value.at, (uint32_t)x->value.n);
 		const double runs = (double)x->ranks * m->steps;
 		o.count = runs > 0 ? x->runs / runs : 0;
 		o.exposed = runs > 0 ? x->exposed / runs : 0;
