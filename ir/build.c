@@ -20,7 +20,7 @@ ir_build_typed(struct ir_builder *b, enum op_code code, const char *symbol,
 			return NULL; /* an operand failed: that was reported */
 	int nresults = b->m->ctx->row[code].nresults;
 	if (nresults == ROW_ANY)
-		nresults = op_traits(code) & TERMINATOR ? 0 : 1;
+		nresults = op_traits(code) & TRAIT_TERMINATOR ? 0 : 1;
 	struct ir_op *op =
 		ir_op_create(b->m, code, b->loc, operands, noperands, attr, nattrs, nresults);
 	if (symbol)

@@ -20,7 +20,7 @@ static bool
 check_count(struct ir_module *m, const struct ir_op *op, const struct ir_row *row)
 {
 	if (row->noperands == ROW_ANY) {
-		if (op->noperands || !(row->traits & VARIADIC))
+		if (op->noperands || !(row->traits & TRAIT_VARIADIC))
 			return true;
 		return FAIL(m, op, "%s: needs at least one operand", row->name);
 	}
@@ -301,7 +301,7 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 static bool
 check_parts(struct ir_module *m, const struct ir_op *op)
 {
-	const struct ir_attr *a = op_is(op, VARIADIC) ? ir_attr_find(op, "parts") : NULL;
+	const struct ir_attr *a = op_is(op, TRAIT_VARIADIC) ? ir_attr_find(op, "parts") : NULL;
 
 	if (!a || a->i == 1)
 		return true;
@@ -355,7 +355,7 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 {
 	struct ir_type t;
 
-	if (op_is(op, OWN))
+	if (op_is(op, TRAIT_OWN))
 		return infer_own(m, op, written);
 	switch ((enum op_code)op->code) {
 	case OP_reshape:
@@ -367,7 +367,7 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	case OP_call: return ir_infer_call(m, op, written);
 	default: break;
 	}
-	if (!op_is(op, WRITTEN))
+	if (!op_is(op, TRAIT_WRITTEN))
 		return true; /* release, yield, return: no results */
 	return special_written(m, op, written[0]) && set_result(m, op, 0, written[0], NULL);
 }
@@ -380,12 +380,12 @@ infer_op(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 
 	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row))
 		return false;
-	if ((row->traits & WRITTEN) && !(written && written[0]))
+	if ((row->traits & TRAIT_WRITTEN) && !(written && written[0]))
 		return FAIL(m, op, "%s: the result type must be written after the op", row->name);
 	if (row->nresults != ROW_ANY && op->nresults != row->nresults)
 		return FAIL(m, op, "%s: has %d result%s, not %d", row->name, row->nresults,
 			number_plural(row->nresults), op->nresults);
-	if (row->traits & PARALLEL)
+	if (row->traits & TRAIT_PARALLEL)
 		return infer_parallel(m, op, written);
 	if (!form_exists((enum op_code)op->code))
 		return infer_special(m, op, written);
@@ -400,7 +400,7 @@ ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *wri
 	struct infer_key key;
 
 	/* Not where a body, a name or other ops count. */
-	if (op->nresults != 1 || !(row->traits & PURE))
+	if (op->nresults != 1 || !(row->traits & TRAIT_PURE))
 		return infer_op(m, op, row, written);
 	infer_key_make(&key, op, written ? written[0] : NULL);
 	const struct ir_type *known = infer_recall(m, &key);

@@ -205,7 +205,8 @@ instance_op(struct instance *inst, const struct ir_op *from)
 		operands[i] = inst->value[ir_operand(from, i)->mark];
 	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands,
 		from->noperands, attr, nattrs, from->nresults);
-	op->symbol = op_is(op, PERSISTENT | KEYED) ? prefixed(inst, from->symbol) : from->symbol;
+	op->symbol = op_is(op, TRAIT_PERSISTENT | TRAIT_KEYED) ? prefixed(inst, from->symbol)
+							       : from->symbol;
 	for (int i = 0; i < op->nresults; i++) {
 		op->result[i].name = value_name(inst, from->result[i].name);
 		inst->value[from->result[i].mark] = &op->result[i];

@@ -35,21 +35,21 @@ enum op_code {
 };
 
 enum op_trait {
-	PURE = 1 << 0,       /* result depends only on operands and attributes */
-	COMMUTES = 1 << 1,   /* its two operands may be exchanged */
-	WRITTEN = 1 << 2,    /* no operands: the written type is the type */
-	NAMED = 1 << 3,      /* has a name in quotes (a function for call): op->symbol */
-	PERSISTENT = 1 << 4, /* keeps its value from step to step */
-	EFFECT = 1 << 5,     /* never dead, and no results */
-	PARALLEL = 1 << 6,   /* identity on meaning, changes a layout */
-	VARIADIC = 1 << 7,   /* any number of operands, one result for each: one collective */
-	REGION = 1 << 8,     /* has a body */
-	TERMINATOR = 1 << 9, /* the last op of a body */
-	CALLS = 1 << 10,     /* a call of a template */
-	SUMS = 1 << 13,      /* with PARALLEL: adds partial values up, so no result is -0 */
-	OWN = 1 << 12,       /* a kernel without index notation: struct special_op */
-	KEYED = 1 << 11,     /* has a name in quotes that its random numbers depend on: op->symbol;
-				two ops of the same name draw the same numbers */
+	TRAIT_PURE = 1 << 0,       /* result depends only on operands and attributes */
+	TRAIT_COMMUTES = 1 << 1,   /* its two operands may be exchanged */
+	TRAIT_WRITTEN = 1 << 2,    /* no operands: the written type is the type */
+	TRAIT_NAMED = 1 << 3,      /* has a name in quotes (a function for call): op->symbol */
+	TRAIT_PERSISTENT = 1 << 4, /* keeps its value from step to step */
+	TRAIT_EFFECT = 1 << 5,     /* never dead, and no results */
+	TRAIT_PARALLEL = 1 << 6,   /* identity on meaning, changes a layout */
+	TRAIT_VARIADIC = 1 << 7,   /* any number of operands, one result for each: one collective */
+	TRAIT_REGION = 1 << 8,     /* has a body */
+	TRAIT_TERMINATOR = 1 << 9, /* the last op of a body */
+	TRAIT_CALLS = 1 << 10,     /* a call of a template */
+	TRAIT_KEYED = 1 << 11,     /* has a name in quotes, op->symbol, that its random numbers depend on:
+				      two ops of the same name draw the same numbers */
+	TRAIT_OWN = 1 << 12,       /* a kernel without index notation: struct special_op */
+	TRAIT_SUMS = 1 << 13,      /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
 };
 
 enum attr_kind {

@@ -212,12 +212,12 @@ print_head(struct printer *p, const struct ir_op *op)
 		out_text(&p->out, i + 1 < op->nresults ? ", " : " = ");
 	}
 	out_text(&p->out, op_name((enum op_code)op->code));
-	if (op_is(op, CALLS)) {
+	if (op_is(op, TRAIT_CALLS)) {
 		out_bytes(&p->out, " @", 2);
 		out_text(&p->out, op->symbol);
 	}
 	out_char(&p->out, '(');
-	if (op_is(op, NAMED | KEYED) && !op_is(op, CALLS)) {
+	if (op_is(op, TRAIT_NAMED | TRAIT_KEYED) && !op_is(op, TRAIT_CALLS)) {
 		out_string(&p->out, op->symbol ? op->symbol : "");
 		if (op->noperands)
 			out_bytes(&p->out, ", ", 2);
@@ -284,7 +284,7 @@ static bool
 block_calls(const struct ir_block *b, const char *name)
 {
 	IR_FOR_OPS (op, b)
-		if (op_is(op, CALLS) && op->symbol == name)
+		if (op_is(op, TRAIT_CALLS) && op->symbol == name)
 			return true;
 	return false;
 }

@@ -94,12 +94,12 @@ clear_marks(struct ir_block *b)
 static void
 verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope)
 {
-	bool terminator = op_is(op, TERMINATOR);
+	bool terminator = op_is(op, TRAIT_TERMINATOR);
 
 	verify_operands(v, op);
 	if (terminator && op->next)
 		FAULT(v, op, "%s: must be the last op of its block", op_name(op->code));
-	if (op_is(op, NAMED | KEYED) && !op->symbol)
+	if (op_is(op, TRAIT_NAMED | TRAIT_KEYED) && !op->symbol)
 		FAULT(v, op, "%s: the name is missing", op_name(op->code));
 	if (op->body) {
 		uint32_t outer = v->scope;
@@ -128,11 +128,12 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 	IR_FOR_OPS (op, b) {
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
-		if (b->parent && (op_is(op, PERSISTENT | EFFECT | CALLS | PARALLEL | OWN) ||
+		if (b->parent && (op_is(op, TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
+						    TRAIT_PARALLEL | TRAIT_OWN) ||
 					 op->code == OP_input))
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
 		verify_op(v, op, typed, next_scope);
-		if (v->in_main && op->symbol && op_is(op, NAMED) && !op_is(op, CALLS))
+		if (v->in_main && op->symbol && op_is(op, TRAIT_NAMED) && !op_is(op, TRAIT_CALLS))
 			VEC_PUSH(NULL, &v->named, op);
 		prev = op;
 	}
@@ -145,7 +146,7 @@ static int
 compare_symbols(const void *a, const void *b)
 {
 	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
-	int order = (int)op_is(x, EFFECT) - (int)op_is(y, EFFECT);
+	int order = (int)op_is(x, TRAIT_EFFECT) - (int)op_is(y, TRAIT_EFFECT);
 
 	if (!order)
 		order = strcmp(x->symbol, y->symbol);
@@ -156,7 +157,7 @@ compare_symbols(const void *a, const void *b)
 static uintptr_t
 name_key(const struct ir_op *op)
 {
-	return (uintptr_t)op->symbol | op_is(op, EFFECT);
+	return (uintptr_t)op->symbol | op_is(op, TRAIT_EFFECT);
 }
 
 static bool
@@ -190,11 +191,12 @@ verify_names(struct verifier *v)
 	qsort(v->named.at, (size_t)v->named.n, sizeof *v->named.at, compare_symbols);
 	for (int64_t i = 1; i < v->named.n; i++) {
 		const struct ir_op *op = v->named.at[i], *before = v->named.at[i - 1];
-		if (op->symbol != before->symbol || op_is(op, EFFECT) != op_is(before, EFFECT))
+		if (op->symbol != before->symbol ||
+			op_is(op, TRAIT_EFFECT) != op_is(before, TRAIT_EFFECT))
 			continue;
 		FAULT(v, op, "%s: the name \"%s\" is already used", op_name(op->code), op->symbol);
 		diag_note(v->m->ctx->diag, before->loc, "this %s has it",
-			op_is(op, EFFECT) ? "output" : "op");
+			op_is(op, TRAIT_EFFECT) ? "output" : "op");
 	}
 }
 
@@ -204,7 +206,7 @@ verify_updates(struct verifier *v)
 {
 	for (int64_t i = 0; i < v->named.n; i++) {
 		const struct ir_op *op = v->named.at[i];
-		if (!op_is(op, PERSISTENT))
+		if (!op_is(op, TRAIT_PERSISTENT))
 			continue;
 		const struct ir_op *first = NULL;
 		IR_FOR_USES (u, &op->result[0]) {

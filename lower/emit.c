@@ -132,7 +132,8 @@ bool
 lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
 	uint64_t *scratch_bytes)
 {
-	if (op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL) || op->code == OP_reshape)
+	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL) ||
+		op->code == OP_reshape)
 		return false;
 	void *owner = alloc_scratch(NULL);
 	struct scheme *s = scheme_create(owner, m, arena_create(owner), op);

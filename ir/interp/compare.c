@@ -328,7 +328,7 @@ count_sums(const struct ir_block *b)
 	int n = 0;
 
 	IR_FOR_OPS (op, b) {
-		n += op_is(op, SUMS);
+		n += op_is(op, TRAIT_SUMS);
 		if (op->body)
 			n += count_sums(op->body);
 	}

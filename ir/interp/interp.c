@@ -67,11 +67,11 @@ collect_named(struct interp *it, bool output, int *n)
 {
 	int count = 0;
 	IR_FOR_OPS (op, &it->main->body)
-		count += output ? op->code == OP_output : op_is(op, PERSISTENT);
+		count += output ? op->code == OP_output : op_is(op, TRAIT_PERSISTENT);
 	struct named *list = ZERO_ARRAY(it, struct named, count);
 	*n = 0;
 	IR_FOR_OPS (op, &it->main->body)
-		if (output ? op->code == OP_output : op_is(op, PERSISTENT))
+		if (output ? op->code == OP_output : op_is(op, TRAIT_PERSISTENT))
 			list[(*n)++] = (struct named){.name = op->symbol, .op = op};
 	return list;
 }
@@ -322,7 +322,8 @@ run_source(struct interp *it, struct ir_op *op)
 {
 	struct tensor **place = slot_new(it, &op->result[0]);
 	const struct named *n = find_named(it->persistent, it->npersistents, op->symbol);
-	const struct tensor *whole = op_is(op, PERSISTENT) ? n->now : interp_input(it, place, op);
+	const struct tensor *whole =
+		op_is(op, TRAIT_PERSISTENT) ? n->now : interp_input(it, place, op);
 	for (int64_t p = 0; whole && p < it->nplaces; p++)
 		place[p] = interp_cut(it, place, op->result[0].type, whole, p);
 	return whole != NULL;
@@ -332,7 +333,7 @@ static bool
 run_update(struct interp *it, struct ir_op *op)
 {
 	const struct ir_op *of = ir_operand(op, 0)->op;
-	struct named *n = of && op_is(of, PERSISTENT)
+	struct named *n = of && op_is(of, TRAIT_PERSISTENT)
 				  ? find_named(it->persistent, it->npersistents, of->symbol)
 				  : NULL;
 	if (!n || n->next) {
@@ -396,9 +397,9 @@ run_op(struct interp *it, struct ir_op *op)
 	case OP_yield:
 	case OP_return: return true;
 	default:
-		if (op_is(op, OWN))
+		if (op_is(op, TRAIT_OWN))
 			return run_own(it, op);
-		return op_is(op, PARALLEL) ? run_move(it, op) : run_form(it, op);
+		return op_is(op, TRAIT_PARALLEL) ? run_move(it, op) : run_form(it, op);
 	}
 }
 

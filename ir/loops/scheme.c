@@ -443,14 +443,14 @@ fill_own(struct scheme *s)
 struct scheme *
 scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, OWN) &&
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))
 		return NULL;
 	struct scheme *s = NEW(owner, struct scheme);
 	s->module = m;
 	s->arena = a;
 	s->kernel = kernel;
-	if (op_is(kernel, OWN)) {
+	if (op_is(kernel, TRAIT_OWN)) {
 		fill_own(s);
 		return s;
 	}

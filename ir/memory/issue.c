@@ -55,7 +55,7 @@ static uint32_t
 op_axes(const struct ir_module *m, const struct ir_op *op)
 {
 	uint32_t set = 0;
-	if (op_is(op, EFFECT | NAMED))
+	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
 		return 0;
 	for (int i = 0; i < op->noperands; i++)
 		set |= issue_axes(m, ir_operand_type(op, i));

@@ -61,7 +61,7 @@ first_use(const struct storage_build *b, const struct ir_op *op)
 
 	for (int r = 0; r < op->nresults; r++)
 		IR_FOR_USES (u, &op->result[r]) {
-			if (op_is(u->op, EFFECT))
+			if (op_is(u->op, TRAIT_EFFECT))
 				continue;
 			const int64_t at = storage_is_view(b->s->module, u->op)
 						   ? first_use(b, u->op)
@@ -87,7 +87,7 @@ wait_moment(const struct storage_build *b, const struct ir_op *op)
 static bool
 accumulates(const struct storage_build *b, const struct ir_op *op)
 {
-	return op_is(op, PARALLEL) && op->code != OP_partition &&
+	return op_is(op, TRAIT_PARALLEL) && op->code != OP_partition &&
 	       !storage_is_view(b->s->module, op) && !storage_is_message(b->s->module, op);
 }
 
@@ -123,7 +123,7 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 {
 	const int32_t now = runs_at(storage_position(b, op));
 
-	if (op_is(op, EFFECT)) {
+	if (op_is(op, TRAIT_EFFECT)) {
 		touch_effect(b, op);
 		return;
 	}

@@ -76,7 +76,7 @@ storage_is_packed(const struct ir_module *m, const struct ir_op *op, int operand
 {
 	const struct ir_value *v = whole_of(m, ir_operand(op, operand));
 
-	if (!v->op || op_is(v->op, NAMED) || issue_axes(m, v->type) || readers(m, v) != 1)
+	if (!v->op || op_is(v->op, TRAIT_NAMED) || issue_axes(m, v->type) || readers(m, v) != 1)
 		return true;
 	const struct ir_op *before = row_before(m, v);
 	return before && !continues(m, op, before);

@@ -22,7 +22,7 @@ storage_is_view(const struct ir_module *m, const struct ir_op *op)
 		return true;
 	if (op->code == OP_convert)
 		return op->result[0].type == ir_operand_type(op, 0);
-	if (!op_is(op, PARALLEL))
+	if (!op_is(op, TRAIT_PARALLEL))
 		return false;
 	if (axis_of(m, op)->size == 1)
 		return true;
@@ -34,7 +34,7 @@ storage_is_view(const struct ir_module *m, const struct ir_op *op)
 bool
 storage_is_message(const struct ir_module *m, const struct ir_op *op)
 {
-	if (!op_is(op, PARALLEL) || axis_of(m, op)->time || storage_is_view(m, op))
+	if (!op_is(op, TRAIT_PARALLEL) || axis_of(m, op)->time || storage_is_view(m, op))
 		return false;
 	/* A slice of what is there. */
 	const int64_t axis = ir_attr_int(op, "axis", 0);
@@ -86,9 +86,9 @@ stays_in_loop(
 static enum storage_role
 role_of(const struct ir_op *op)
 {
-	return op->code == OP_input    ? STORAGE_INPUT
-	       : op_is(op, PERSISTENT) ? STORAGE_PERSISTENT
-				       : STORAGE_TEMP;
+	return op->code == OP_input          ? STORAGE_INPUT
+	       : op_is(op, TRAIT_PERSISTENT) ? STORAGE_PERSISTENT
+					     : STORAGE_TEMP;
 }
 
 /* The time axes for which a value needs slots: none if every iteration has done with it what is to
@@ -133,7 +133,7 @@ takes_number(const struct ir_use *u)
 {
 	const struct ir_op *op = u->op;
 
-	if (op->code == OP_stop_gradient || op_is(op, PARALLEL) ||
+	if (op->code == OP_stop_gradient || op_is(op, TRAIT_PARALLEL) ||
 		(op->code == OP_convert && op->result[0].type == u->value->type))
 		return false;
 	if (op->code != OP_fuse)
@@ -193,7 +193,7 @@ update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 {
 	const struct ir_value *v = &op->result[r], *param = updates_param(v);
 
-	if (!param || issue_loop_of(b->s->order, op)->over || op_is(op, PARALLEL) ||
+	if (!param || issue_loop_of(b->s->order, op)->over || op_is(op, TRAIT_PARALLEL) ||
 		!(op->code == OP_fuse || form_exists((enum op_code)op->code)) ||
 		issue_axes(b->s->module, v->type))
 		return false;

@@ -75,8 +75,10 @@ number_values(struct storage *s, struct ir_func *main, uint32_t nops)
 static bool
 is_kernel(const struct storage *s, const struct ir_op *op)
 {
-	return !op_is(op, EFFECT | TERMINATOR | NAMED | PARALLEL | CALLS) && op->nresults &&
-	       !storage_is_view(s->module, op) && storage_of(s, &op->result[0])->buffer >= 0;
+	return !op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL |
+				  TRAIT_CALLS) &&
+	       op->nresults && !storage_is_view(s->module, op) &&
+	       storage_of(s, &op->result[0])->buffer >= 0;
 }
 
 static void
@@ -163,7 +165,7 @@ add_stage(struct storage_build *b)
 
 	for (uint32_t p = 0; p < o->n; p++) {
 		const struct ir_op *op = o->op[p];
-		if (!op_is(op, NAMED))
+		if (!op_is(op, TRAIT_NAMED))
 			continue;
 		const struct ir_type *t =
 			op->nresults ? op->result[0].type : ir_operand_type(op, 0);

@@ -131,7 +131,9 @@ parse_types(struct ir_context *ctx, struct ir_row *row, const char *s)
 	int n = 0;
 
 	row->result_type = ir_name(ctx, arrow + 2);
-	row->nresults = !arrow[2] ? 0 : arrow[2] == '*' || (row->traits & VARIADIC) ? ROW_ANY : 1;
+	row->nresults = !arrow[2]                                           ? 0
+			: arrow[2] == '*' || (row->traits & TRAIT_VARIADIC) ? ROW_ANY
+									    : 1;
 	for (const char *p = arrow; row->nresults > 0 && (p = strchr(p, ',')); p++)
 		row->nresults++;
 	for (; s < arrow; s++)
@@ -140,7 +142,7 @@ parse_types(struct ir_context *ctx, struct ir_row *row, const char *s)
 	letters[n] = '\0';
 	row->operand_types = ir_name(ctx, letters);
 	bool any = n && (arrow[-1] == '.' || arrow[-1] == '*');
-	row->noperands = any || (row->traits & VARIADIC) ? ROW_ANY : n;
+	row->noperands = any || (row->traits & TRAIT_VARIADIC) ? ROW_ANY : n;
 }
 
 static void

@@ -129,7 +129,7 @@ special_update(struct ir_module *m, const struct ir_op *op)
 	const struct ir_type *old = ir_operand_type(op, 0), *new = ir_operand_type(op, 1);
 	const struct ir_op *source = ir_operand(op, 0)->op;
 
-	if (!source || !op_is(source, PERSISTENT))
+	if (!source || !op_is(source, TRAIT_PERSISTENT))
 		return FAIL(m, op, "update: the first operand must be a param or a state");
 	struct ir_type want = *new;
 	for (int i = 0; i < m->naxes; i++) {
@@ -220,14 +220,14 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 		if (t->axis[i].kind == IR_PARTIAL)
 			return FAIL(m, op, "%s: the written type must not be partial (axis %s)",
 				op_name((enum op_code)op->code), m->axis[i].name);
-		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, PERSISTENT))
+		if (m->axis[i].time && t->axis[i].kind != IR_COPIED && op_is(op, TRAIT_PERSISTENT))
 			return FAIL(m, op,
 				"%s: a tensor that persists across steps must be "
 				"copied on a time axis, not %s",
 				op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
-	return !op_is(op, PERSISTENT) || init_check(m, op);
+	return !op_is(op, TRAIT_PERSISTENT) || init_check(m, op);
 }
 
 /* Values as order_infer says, positions of i32. */

@@ -18,7 +18,7 @@ bool special_update(struct ir_module *m, const struct ir_op *op);
 bool special_output(struct ir_module *m, const struct ir_op *op);
 
 /*
- * An op whose meaning is no index expression but which is a kernel (trait OWN): what the
+ * An op whose meaning is no index expression but which is a kernel (trait TRAIT_OWN): what the
  * interpreter, the type checker and the cost model ask of it. lower/plan/own.h has how it is computed.
  */
 struct tensor;

@@ -55,16 +55,16 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 {
 	struct op_work w = {0, 0};
 
-	if (op_is(op, EFFECT | TERMINATOR | NAMED))
+	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED))
 		return w;
 	const bool formed =
-		!op->body && form_exists((enum op_code)op->code) && !op_is(op, PARALLEL);
+		!op->body && form_exists((enum op_code)op->code) && !op_is(op, TRAIT_PARALLEL);
 	if (formed)
 		w = form_work(m, op);
 	if (op->body)
 		IR_FOR_OPS (inner, op->body)
 			w.flops += op_work(m, inner).flops;
-	else if (op_is(op, OWN))
+	else if (op_is(op, TRAIT_OWN))
 		w.flops = special_op((enum op_code)op->code)->flops(m, op);
 	for (int i = 0; i < op->noperands && !formed; i++)
 		w.bytes += value_bytes(m, ir_operand(op, i));

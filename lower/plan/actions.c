@@ -286,9 +286,10 @@ add_op(struct plan_build *b, const struct ir_op *op)
 {
 	if (op->code == OP_output)
 		add_output(b, op);
-	else if (op_is(op, EFFECT) || op_is(op, NAMED) || storage_is_view(b->p->module, op))
+	else if (op_is(op, TRAIT_EFFECT) || op_is(op, TRAIT_NAMED) ||
+		 storage_is_view(b->p->module, op))
 		return;
-	else if (op_is(op, PARALLEL))
+	else if (op_is(op, TRAIT_PARALLEL))
 		add_parallel(b, op);
 	else if (lower_value_of(b->p, &op->result[0]) &&
 		 lower_value_of(b->p, &op->result[0])->buffer >= 0)

@@ -38,7 +38,7 @@ check_is_view(const struct ir_module *m, const struct ir_op *op)
 		return true;
 	if (op->code == OP_convert)
 		return op->result[0].type == ir_operand_type(op, 0);
-	if (!op_is(op, PARALLEL))
+	if (!op_is(op, TRAIT_PARALLEL))
 		return false;
 	const int axis = check_axis(op);
 	const struct ir_state from = ir_operand_type(op, 0)->axis[axis],
@@ -54,7 +54,7 @@ check_is_view(const struct ir_module *m, const struct ir_op *op)
 bool
 check_is_collective(const struct ir_module *m, const struct ir_op *op)
 {
-	if (!op_is(op, PARALLEL) || check_is_view(m, op))
+	if (!op_is(op, TRAIT_PARALLEL) || check_is_view(m, op))
 		return false;
 	const int axis = check_axis(op);
 	return !m->axis[axis].time && ir_operand_type(op, 0)->axis[axis].kind != IR_COPIED;
@@ -63,7 +63,9 @@ check_is_collective(const struct ir_module *m, const struct ir_op *op)
 bool
 check_is_kernel(const struct ir_module *m, const struct ir_op *op)
 {
-	return op->nresults > 0 && !op_is(op, EFFECT | NAMED | PARALLEL | TERMINATOR | CALLS) &&
+	return op->nresults > 0 &&
+	       !op_is(op, TRAIT_EFFECT | TRAIT_NAMED | TRAIT_PARALLEL | TRAIT_TERMINATOR |
+				  TRAIT_CALLS) &&
 	       !check_is_view(m, op);
 }
 
@@ -73,7 +75,7 @@ axes_of(const struct ir_module *m, const struct ir_op *op)
 {
 	uint32_t axes = 0;
 
-	if (op_is(op, EFFECT | NAMED))
+	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
 		return 0;
 	for (int i = 0; i < op->noperands; i++)
 		axes |= issue_axes(m, ir_operand_type(op, i));
@@ -233,7 +235,7 @@ check_move(struct walk *w, const struct lower_action *a)
 	const struct lower_plan *p = w->c->p;
 	const int r = check_result_of(p, a->op, a->dst);
 
-	if (r < 0 || r >= a->op->noperands || !op_is(a->op, PARALLEL) ||
+	if (r < 0 || r >= a->op->noperands || !op_is(a->op, TRAIT_PARALLEL) ||
 		a->src != check_number(ir_operand(a->op, r))) {
 		FAULT(w->c, a->op, "%s moves the wrong tensors", check_op_name(a->op));
 		return -1;
@@ -390,7 +392,7 @@ check_all_done(const struct walk *w)
 	IR_FOR_OPS (op, &p->main->body)
 		for (int r = 0; r < op->nresults; r++) {
 			const int32_t i = check_number(&op->result[r]);
-			if (!op_is(op, NAMED) && !check_is_view(p->module, op) &&
+			if (!op_is(op, TRAIT_NAMED) && !check_is_view(p->module, op) &&
 				p->value[i].buffer >= 0 && !w->done[i])
 				FAULT(w->c, op, "no action computes result %d of %s", r + 1,
 					check_op_name(op));

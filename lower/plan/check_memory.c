@@ -79,7 +79,8 @@ run_move(struct model *m)
 	const struct lower_plan *p = m->c->p;
 	const struct lower_action *a = m->a;
 	const int32_t from = p->value[a->src].buffer, to = p->value[a->dst].buffer;
-	const bool whole = !p->value[a->dst].value || a->kind == LOWER_PACK || op_is(a->op, EFFECT),
+	const bool whole = !p->value[a->dst].value || a->kind == LOWER_PACK ||
+			   op_is(a->op, TRAIT_EFFECT),
 		   part = completes(m);
 
 	model_touch(m, from, TOUCH_READ, a->src, 0);
@@ -254,7 +255,7 @@ check_end(struct model *m)
 		if (output[op->order] != NONE)
 			expect_at_end(m, op, output[op->order],
 				m->c->root[check_number(ir_operand(op, 0))]);
-		if (op->code != OP_input && !op_is(op, PERSISTENT))
+		if (op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
 			continue;
 		const int32_t v = check_number(&op->result[0]);
 		expect_at_end(m, op, p->value[v].buffer,
@@ -294,7 +295,7 @@ start(struct model *m)
 	for (int i = 0; i < p->ncolls; i++)
 		m->posted[i] = NOT_POSTED;
 	IR_FOR_OPS (op, &p->main->body) {
-		if (op->code != OP_input && !op_is(op, PERSISTENT))
+		if (op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
 			continue;
 		const int32_t v = check_number(&op->result[0]), b = p->value[v].buffer;
 		byte_map_set(m->map, m->state[b].range, b);

@@ -66,7 +66,7 @@ static void
 shape_effects(struct check *c)
 {
 	IR_FOR_OPS (op, &c->p->main->body)
-		for (int j = 0; op_is(op, EFFECT) && j < op->noperands; j++)
+		for (int j = 0; op_is(op, TRAIT_EFFECT) && j < op->noperands; j++)
 			if (!has_buffer(c->p, check_number(ir_operand(op, j))))
 				FAULT(c, op, "operand %d of %s is not in memory", j + 1,
 					check_op_name(op));
@@ -78,7 +78,7 @@ shape_coll(struct check *c, int i)
 	const struct lower_plan *p = c->p;
 	const struct lower_coll *coll = &p->coll[i];
 
-	if (!in_main(c, coll->op) || !op_is(coll->op, PARALLEL)) {
+	if (!in_main(c, coll->op) || !op_is(coll->op, TRAIT_PARALLEL)) {
 		FAULT(c, coll->op, "collective %d is not of a collective op", i);
 		return;
 	}

@@ -71,9 +71,9 @@ check_value(struct check *c, const struct lower_value *v)
 static enum storage_role
 role_of(const struct ir_op *op)
 {
-	return op->code == OP_input    ? STORAGE_INPUT
-	       : op_is(op, PERSISTENT) ? STORAGE_PERSISTENT
-				       : STORAGE_TEMP;
+	return op->code == OP_input          ? STORAGE_INPUT
+	       : op_is(op, TRAIT_PERSISTENT) ? STORAGE_PERSISTENT
+					     : STORAGE_TEMP;
 }
 
 /* Every entry is of a value, or what an action copies to. */
@@ -157,7 +157,7 @@ stage_bytes(const struct lower_plan *p)
 	uint64_t most = 0;
 
 	IR_FOR_OPS (op, &p->main->body) {
-		if (!op_is(op, NAMED))
+		if (!op_is(op, TRAIT_NAMED))
 			continue;
 		const struct ir_type *t =
 			op->nresults ? op->result[0].type : ir_operand_type(op, 0);

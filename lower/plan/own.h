@@ -1,4 +1,4 @@
-/* Kernels of the ops with functions of their own (trait OWN): which function writes which, by
+/* Kernels of the ops with functions of their own (trait TRAIT_OWN): which function writes which, by
  * target. */
 #ifndef LOWER_OWN_H
 #define LOWER_OWN_H

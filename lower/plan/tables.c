@@ -113,7 +113,7 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 		: op->code == OP_param ? "PARAM"
 				       : "STATE");
 	write_layout(out, p->module, t);
-	if (op_is(op, PERSISTENT))
+	if (op_is(op, TRAIT_PERSISTENT))
 		fprintf(out,
 			"\t\t.init = %s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64 ",\n",
 			rt_init_info(rt_init_find(ir_attr_string(op, "init", "zeros")))->code,
@@ -134,7 +134,7 @@ write_tensors(FILE *out, const struct lower_plan *p, const char *prefix)
 
 	fprintf(out, "static const struct rt_tensor %stensors[] = {\n", prefix);
 	IR_FOR_OPS (op, &p->main->body) {
-		if (op->code != OP_output && op->code != OP_input && !op_is(op, PERSISTENT))
+		if (op->code != OP_output && op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
 			continue;
 		write_tensor(out, p, op);
 		n++;

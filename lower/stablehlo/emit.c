@@ -128,7 +128,7 @@ write_op(struct hlo *h, const struct ir_op *op)
 	case OP_release:
 	case OP_yield: return true; /* arguments and results, and what only programs ask for */
 	case OP_fuse: return write_fuse(h, op);
-	default: return op_is(op, PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
+	default: return op_is(op, TRAIT_PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
 	}
 }
 
@@ -276,7 +276,7 @@ write_head(struct hlo *h, const struct ir_func *f, const struct result *r, int n
 		" : i32} {\n  func.func public @main(",
 		ir_devices(h->m));
 	IR_FOR_OPS (op, &f->body)
-		if (op->code == OP_input || op_is(op, PERSISTENT))
+		if (op->code == OP_input || op_is(op, TRAIT_PERSISTENT))
 			write_argument(h, op, narguments++, r, n);
 	hlo_print(h, ")");
 	for (int i = 0; i < n; i++) {

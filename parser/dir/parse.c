@@ -92,7 +92,7 @@ inline_calls(struct ir_module *m)
 	for (struct ir_op *op = f->body.first, *next; op; op = next) {
 		struct ir_op *prev = op->prev;
 		next = op->next;
-		if (!op_is(op, CALLS))
+		if (!op_is(op, TRAIT_CALLS))
 			continue;
 		if (!ir_inline_call(m, op))
 			return false;

@@ -79,13 +79,13 @@ check_symbol(struct parser *p, struct named callee)
 	unsigned traits = op_traits((enum op_code)s->code);
 	const char *op = op_name((enum op_code)s->code);
 
-	if (callee.symbol && !(traits & CALLS))
+	if (callee.symbol && !(traits & TRAIT_CALLS))
 		STMT_FAIL(p, callee.loc, "%s does not take a function", op);
-	else if (!callee.symbol && (traits & CALLS))
+	else if (!callee.symbol && (traits & TRAIT_CALLS))
 		STMT_FAIL(p, s->loc, "call needs a function: call @name(...)");
-	if (s->symbol && (!(traits & (NAMED | KEYED)) || (traits & CALLS)))
+	if (s->symbol && (!(traits & (TRAIT_NAMED | TRAIT_KEYED)) || (traits & TRAIT_CALLS)))
 		STMT_FAIL(p, s->symbol_loc, "%s does not take a name", op);
-	else if (!s->symbol && (traits & (NAMED | KEYED)) && !(traits & CALLS))
+	else if (!s->symbol && (traits & (TRAIT_NAMED | TRAIT_KEYED)) && !(traits & TRAIT_CALLS))
 		STMT_FAIL(p, s->loc, "%s needs a name in quotes as its first argument", op);
 	if (callee.symbol)
 		s->symbol = symbol_name(p, callee.symbol);
@@ -99,7 +99,7 @@ check_place(struct parser *p)
 	unsigned traits = op_traits((enum op_code)s->code);
 	const char *op = op_name((enum op_code)s->code);
 
-	if (p->block->last && op_is(p->block->last, TERMINATOR))
+	if (p->block->last && op_is(p->block->last, TRAIT_TERMINATOR))
 		STMT_FAIL(p, s->loc, "nothing can follow %s",
 			op_name((enum op_code)p->block->last->code));
 	if (s->code == OP_return && (p->region || !p->template))
@@ -108,10 +108,11 @@ check_place(struct parser *p)
 				  : "@main returns nothing; use output(\"name\", %%value)");
 	if (s->code == OP_yield && !p->region)
 		STMT_FAIL(p, s->loc, "yield is only allowed at the end of the body of a fuse");
-	if (p->region &&
-		((traits & (PERSISTENT | EFFECT | CALLS | PARALLEL | OWN)) || s->code == OP_input))
+	if (p->region && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
+					    TRAIT_PARALLEL | TRAIT_OWN)) ||
+				 s->code == OP_input))
 		STMT_FAIL(p, s->loc, "%s is not allowed in a fuse", op);
-	if ((traits & REGION) && p->nregions == PARSE_MAX_REGIONS)
+	if ((traits & TRAIT_REGION) && p->nregions == PARSE_MAX_REGIONS)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
 }
 
@@ -164,7 +165,7 @@ make_op(struct parser *p)
 		VECTOR(&p->attr, struct ir_attr), p->attr.n, p->result.n);
 
 	op->symbol = s->symbol;
-	if (op_is(op, CALLS)) {
+	if (op_is(op, TRAIT_CALLS)) {
 		PUSH(p, &p->call, struct ir_op *, op);
 		if (!p->template && !p->deferred) {
 			p->deferred = true;
@@ -268,7 +269,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 	check_place(p);
 	if (!s->poisoned)
 		check_counts(p);
-	if (op_traits((enum op_code)s->code) & REGION)
+	if (op_traits((enum op_code)s->code) & TRAIT_REGION)
 		fuse_open(p);
 	return depth;
 }

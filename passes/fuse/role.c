@@ -107,8 +107,8 @@ fuse_role(struct ir_module *m, struct arena *a, const struct ir_op *op)
 	struct form f;
 	struct form_offset offset[FORM_MAX_INDICES];
 
-	if (!op_is(op, PURE) || op_is(op, PARALLEL | NAMED) || fuse_is_scalar(op) ||
-		op->nresults != 1 || !form_make(m, a, op, NULL, &f))
+	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_PARALLEL | TRAIT_NAMED) ||
+		fuse_is_scalar(op) || op->nresults != 1 || !form_make(m, a, op, NULL, &f))
 		return r;
 	form_localize(m, op, &f, offset);
 	if (op->code == OP_pick || op->code == OP_put)

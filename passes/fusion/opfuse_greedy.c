@@ -52,7 +52,7 @@ is_sent(const struct opfuse *u, uint32_t a)
 
 	for (uint32_t i = 0; i < own->n; i++)
 		for (uint32_t r = u->first[own->op[i]]; r < u->first[own->op[i] + 1]; r++)
-			if (op_is(u->op[u->reader[r]], PARALLEL))
+			if (op_is(u->op[u->reader[r]], TRAIT_PARALLEL))
 				return true;
 	return false;
 }
@@ -85,7 +85,7 @@ find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *en
 			*left += u->bytes[u->kernel[k].op[i]];
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		bool last = !op_is(u->op[operand[i]], NAMED);
+		bool last = !op_is(u->op[operand[i]], TRAIT_NAMED);
 		for (uint32_t r = u->first[operand[i]]; r < u->first[operand[i] + 1] && last; r++) {
 			const uint32_t in = u->home[u->reader[r]];
 			last = in == with || u->kernel[in].place <= u->kernel[k].place;

@@ -210,7 +210,7 @@ fuse(struct fuser *f, struct ir_block *block)
 		for (struct bucket *k = f->bucket; k; k = k->next)
 			if (reads_member(op, k))
 				close_bucket(f, k);
-		if (op_is(op, VARIADIC) && !f->m->axis[ir_attr_int(op, "axis", 0)].time)
+		if (op_is(op, TRAIT_VARIADIC) && !f->m->axis[ir_attr_int(op, "axis", 0)].time)
 			add_message(f, op);
 	}
 	for (struct bucket *k = f->bucket; k; k = k->next)

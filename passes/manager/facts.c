@@ -16,7 +16,7 @@ has_no_calls(const struct ir_module *m)
 
 	if (f)
 		IR_FOR_OPS (op, &f->body)
-			if (op_is(op, CALLS))
+			if (op_is(op, TRAIT_CALLS))
 				return false;
 	return true;
 }

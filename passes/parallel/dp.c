@@ -105,8 +105,8 @@ slice_op(struct dp *p, struct ir_value *v, int dim, int depth)
 	struct ir_value *operand[FORM_MAX_INPUTS];
 	struct form f;
 
-	if ((v->uses->next && !repeats(op, v)) || !op_is(op, PURE) ||
-		op_is(op, PARALLEL | WRITTEN) || !form_exists((enum op_code)op->code) ||
+	if ((v->uses->next && !repeats(op, v)) || !op_is(op, TRAIT_PURE) ||
+		op_is(op, TRAIT_PARALLEL | TRAIT_WRITTEN) || !form_exists((enum op_code)op->code) ||
 		!form_shape(p->m, op, v->type, &f, NULL))
 		return NULL;
 	for (int j = 0; j < f.ninputs; j++) {
@@ -143,9 +143,9 @@ slice(struct dp *p, struct ir_value *v, int dim, int depth)
 	for (const struct sliced *s = p->sliced[v->mark]; s; s = s->next)
 		if (s->dim == dim)
 			return s->v;
-	if (!op_is(op, WRITTEN))
+	if (!op_is(op, TRAIT_WRITTEN))
 		copy = depth < SLICE_MAX_DEPTH ? slice_op(p, v, dim, depth) : NULL;
-	else if (op_is(op, PURE))
+	else if (op_is(op, TRAIT_PURE))
 		copy = ir_op_clone(p->m, op, NULL);
 	if (!copy)
 		return change(p, v, OP_partition, dim);
@@ -170,7 +170,7 @@ take_dead(struct ir_value *v, struct ir_op **list)
 {
 	struct ir_op *op = v->op;
 
-	if (v->uses || !op->block || !op_is(op, PURE) || op->nresults != 1)
+	if (v->uses || !op->block || !op_is(op, TRAIT_PURE) || op->nresults != 1)
 		return;
 	ir_op_unlink(op);
 	op->next = *list;
@@ -269,7 +269,7 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 
 	if (op->code == OP_add)
 		return all_partial(p, op);
-	return op_is(op, PARALLEL) ||
+	return op_is(op, TRAIT_PARALLEL) ||
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 
@@ -310,7 +310,7 @@ dim_beside_split(struct dp *p, const struct ir_op *op, int j)
 {
 	struct form f;
 
-	if (!op->nresults || !form_exists((enum op_code)op->code) || op_is(op, PARALLEL) ||
+	if (!op->nresults || !form_exists((enum op_code)op->code) || op_is(op, TRAIT_PARALLEL) ||
 		!form_shape(p->m, op, NULL, &f, NULL))
 		return -1;
 	const int index = picked_index(p, op, &f);
@@ -400,12 +400,12 @@ carry(struct dp *p, struct ir_op *op)
 		return false;
 	if (op->code == OP_reshape && !fit_reshape(p, op))
 		return false;
-	if (op_is(op, OWN) && !fit_own(p, op))
+	if (op_is(op, TRAIT_OWN) && !fit_own(p, op))
 		return false;
-	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, PARALLEL) &&
+	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, TRAIT_PARALLEL) &&
 		!fit_splits(p, op))
 		return false;
-	return ir_infer(p->m, op, op_is(op, WRITTEN) ? &written : NULL);
+	return ir_infer(p->m, op, op_is(op, TRAIT_WRITTEN) ? &written : NULL);
 }
 
 static bool

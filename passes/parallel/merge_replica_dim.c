@@ -299,13 +299,13 @@ is_start(const struct ir_op *op)
 static bool
 fold_op(struct replica_merge *p, struct ir_op *op)
 {
-	if (!op->nresults || !op_is(op, PURE) || op->body || !op->noperands ||
+	if (!op->nresults || !op_is(op, TRAIT_PURE) || op->body || !op->noperands ||
 		op->noperands > FORM_MAX_INPUTS)
 		return false;
 	p->b = (struct ir_builder){.m = p->m, .block = op->block, .before = op, .loc = op->loc};
 	if (op->code == OP_reshape)
 		return fold_reshape(p, op);
-	if (op_is(op, PARALLEL))
+	if (op_is(op, TRAIT_PARALLEL))
 		return fold_parallel(p, op);
 	return form_exists((enum op_code)op->code) && fold_form(p, op);
 }
@@ -328,7 +328,7 @@ fold_once(struct replica_merge *p, struct ir_block *b)
 	}
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
-		if (op->nresults == 1 && !op->result[0].uses && op_is(op, PURE))
+		if (op->nresults == 1 && !op->result[0].uses && op_is(op, TRAIT_PURE))
 			ir_op_erase(op);
 	}
 	return changed;

@@ -167,7 +167,7 @@ replica_sum_of_linear(struct pass_run *run, struct ir_builder *b, const struct i
 	struct form f;
 
 	if (d < 0 || inner->nresults != 1 || inner->noperands > FORM_MAX_INPUTS ||
-		op_is(inner, PARALLEL) || !form_exists((enum op_code)inner->code))
+		op_is(inner, TRAIT_PARALLEL) || !form_exists((enum op_code)inner->code))
 		return NULL;
 	const uint32_t with = linear_operands(run, b->m, inner, d, &f);
 	if (!with)

@@ -26,7 +26,8 @@ struct sums {
 void
 replica_drop(struct ir_op *op)
 {
-	while (op && op->block && op->nresults == 1 && !op->result[0].uses && op_is(op, PURE)) {
+	while (op && op->block && op->nresults == 1 && !op->result[0].uses &&
+		op_is(op, TRAIT_PURE)) {
 		struct ir_op *from[FORM_MAX_INPUTS];
 		const int n = op->noperands < FORM_MAX_INPUTS ? op->noperands : FORM_MAX_INPUTS;
 		for (int i = 0; i < n; i++)

@@ -102,8 +102,8 @@ drop_dead(struct ir_value *v)
 {
 	struct ir_op *op = v->op;
 
-	if (v->uses || !op || !op->block || op->nresults != 1 || !op_is(op, PURE) ||
-		!(op_is(op, PARALLEL) || op->code == OP_broadcast || op->code == OP_constant))
+	if (v->uses || !op || !op->block || op->nresults != 1 || !op_is(op, TRAIT_PURE) ||
+		!(op_is(op, TRAIT_PARALLEL) || op->code == OP_broadcast || op->code == OP_constant))
 		return;
 	struct ir_value *from = op->noperands == 1 ? ir_operand(op, 0) : NULL;
 	ir_op_erase(op);
@@ -444,16 +444,17 @@ axis_is_free(const struct propagate *p, const struct ir_op *op)
 static bool
 push_axis(struct propagate *p, struct ir_op *op)
 {
-	const bool own = op_is(op, PARALLEL) && ir_attr_int(op, "axis", -1) == p->axis;
+	const bool own = op_is(op, TRAIT_PARALLEL) && ir_attr_int(op, "axis", -1) == p->axis;
 
 	if (own)
 		return op->code == OP_partition && push_partition(p, op);
 	/* Of two allgathers none goes first. */
-	if (op->code == OP_allgather || !op->nresults || !op_is(op, PURE) || op->body ||
+	if (op->code == OP_allgather || !op->nresults || !op_is(op, TRAIT_PURE) || op->body ||
 		op->noperands < 1 || op->noperands > FORM_MAX_INPUTS || !axis_is_free(p, op))
 		return false;
-	return form_exists((enum op_code)op->code) && !op_is(op, PARALLEL) ? push_form(p, op)
-									   : push_other(p, op);
+	return form_exists((enum op_code)op->code) && !op_is(op, TRAIT_PARALLEL)
+		       ? push_form(p, op)
+		       : push_other(p, op);
 }
 
 /* A report of slices is one of the whole. */

@@ -406,7 +406,7 @@ static const struct rewrite rewrites[] = {
 static bool
 is_unused(const struct ir_op *op)
 {
-	return op && op_is(op, PURE) && op->nresults == 1 && !op->result[0].uses;
+	return op && op_is(op, TRAIT_PURE) && op->nresults == 1 && !op->result[0].uses;
 }
 
 /* Drops an op that nothing uses any more, and then what only it used: a chain, or the transposes in
@@ -465,7 +465,7 @@ static bool
 rewrite_op(struct canon *c, struct ir_op *op)
 {
 	const struct rewrite *const tables[] = {
-		op_is(op, PARALLEL) ? canon_parallel : rewrites, canon_products};
+		op_is(op, TRAIT_PARALLEL) ? canon_parallel : rewrites, canon_products};
 
 	c->b = (struct ir_builder){.m = c->m, .block = op->block, .before = op, .loc = op->loc};
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -488,9 +488,9 @@ walk(struct canon *c, struct ir_block *b)
 		struct ir_op *prev = op->prev, *next = op->next;
 		if (op->body)
 			changed |= walk(c, op->body);
-		if (op_is(op, VARIADIC) && ir_parts(op) == 1)
+		if (op_is(op, TRAIT_VARIADIC) && ir_parts(op) == 1)
 			ir_attr_remove(op, "parts"); /* which is what no word says */
-		bool message = op_is(op, VARIADIC) && op->noperands != 1;
+		bool message = op_is(op, TRAIT_VARIADIC) && op->noperands != 1;
 		if (op->nresults != 1 || message || !rewrite_op(c, op)) {
 			op = next;
 			continue;

@@ -46,7 +46,7 @@ hash_op(const struct ir_op *op)
 
 	for (int i = 0; i < op->noperands; i++) {
 		uint64_t operand = (uintptr_t)ir_operand(op, i);
-		if (op_is(op, COMMUTES))
+		if (op_is(op, TRAIT_COMMUTES))
 			sum += mix_word(0, operand);
 		else
 			hash = mix_word(hash, operand);
@@ -66,9 +66,9 @@ same_operands(const struct ir_op *a, const struct ir_op *b)
 
 	for (int i = 0; i < a->noperands; i++)
 		same = same && ir_operand(a, i) == ir_operand(b, i);
-	return same ||
-	       (op_is(a, COMMUTES) && a->noperands == 2 && ir_operand(a, 0) == ir_operand(b, 1) &&
-		       ir_operand(a, 1) == ir_operand(b, 0));
+	return same || (op_is(a, TRAIT_COMMUTES) && a->noperands == 2 &&
+			       ir_operand(a, 0) == ir_operand(b, 1) &&
+			       ir_operand(a, 1) == ir_operand(b, 0));
 }
 
 static bool
@@ -124,7 +124,7 @@ number_values(struct pass_run *run, struct ir_block *b)
 	IR_FOR_OPS_SAFE (op, b) {
 		if (op->body)
 			number_values(run, op->body);
-		if (!op_is(op, PURE) || is_released(op))
+		if (!op_is(op, TRAIT_PURE) || is_released(op))
 			continue;
 		struct ir_op *first = table_find(run->scratch, &t, op);
 		if (!first)

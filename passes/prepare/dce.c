@@ -21,7 +21,8 @@
 static bool
 is_interface(const struct ir_op *op)
 {
-	return op_is(op, EFFECT | TERMINATOR | PERSISTENT | CALLS) || op->code == OP_input;
+	return op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_PERSISTENT | TRAIT_CALLS) ||
+	       op->code == OP_input;
 }
 
 static bool
@@ -149,9 +150,9 @@ shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 static void
 shrink(struct pass_run *run, struct ir_module *m, struct ir_op *op, int live)
 {
-	if (op_is(op, VARIADIC) && live < op->nresults) {
+	if (op_is(op, TRAIT_VARIADIC) && live < op->nresults) {
 		shrink_collective(run, m, op);
-	} else if (op_is(op, REGION)) {
+	} else if (op_is(op, TRAIT_REGION)) {
 		if (live < op->nresults)
 			op = shrink_yield(run, m, op, live);
 		sweep(run, m, op->body);

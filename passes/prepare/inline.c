@@ -17,7 +17,7 @@ inline_calls(struct pass_run *run, struct ir_module *m, struct ir_func *f)
 	struct ir_op *op = f->body.first;
 
 	while (op) {
-		if (!op_is(op, CALLS)) {
+		if (!op_is(op, TRAIT_CALLS)) {
 			op = op->next;
 			continue;
 		}

@@ -138,7 +138,7 @@ renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 	for (int i = 0; i < f->nindices; i++)
 		if (f->at[i])
 			return false;
-	return f->reduce == REDUCE_NONE && f->out.rank == s->rank && !op_is(copy, KEYED) &&
+	return f->reduce == REDUCE_NONE && f->out.rank == s->rank && !op_is(copy, TRAIT_KEYED) &&
 	       copy->code != OP_broadcast && copy->code != OP_transpose &&
 	       copy->code != OP_contract && copy->code != OP_matmul;
 }
@@ -243,8 +243,9 @@ run(struct pass_run *run, struct ir_module *m)
 
 	IR_FOR_OPS_SAFE (op, b) {
 		s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
-		if (op->nresults != 1 || !op_is(op, PURE) || op_is(op, PARALLEL | OWN) ||
-			op->body || op->noperands < 1 || op->noperands > FORM_MAX_INPUTS)
+		if (op->nresults != 1 || !op_is(op, TRAIT_PURE) ||
+			op_is(op, TRAIT_PARALLEL | TRAIT_OWN) || op->body || op->noperands < 1 ||
+			op->noperands > FORM_MAX_INPUTS)
 			continue;
 		if (op->code == OP_transpose)
 			pass_count(run, "transpose(s) merged", join(&s, op));
@@ -255,7 +256,7 @@ run(struct pass_run *run, struct ir_module *m)
 		pass_reorders(run);
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
-		if (op->nresults == 1 && !op->result[0].uses && op_is(op, PURE))
+		if (op->nresults == 1 && !op->result[0].uses && op_is(op, TRAIT_PURE))
 			ir_op_erase(op);
 	}
 	return true;

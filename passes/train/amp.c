@@ -211,7 +211,7 @@ visit(struct amp *a, struct ir_op *op)
 {
 	const enum kind kind = a->kind[op->code];
 
-	if (op->code == OP_release || op_is(op, KEYED)) /* they read no numbers */
+	if (op->code == OP_release || op_is(op, TRAIT_KEYED)) /* they read no numbers */
 		return true;
 	if (kind == PRODUCT && reads_any(a, op))
 		return lower_op(a, op);

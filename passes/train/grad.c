@@ -200,9 +200,9 @@ operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, b
 static bool
 back_uses(struct sweep *s, struct ir_op *op)
 {
-	if (op_is(op, EFFECT | TERMINATOR) || !op->nresults)
+	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR) || !op->nresults)
 		return true;
-	if (op_is(op, PARALLEL))
+	if (op_is(op, TRAIT_PARALLEL))
 		return back_parallel(s, op);
 	struct ir_value *g = complete(s, &op->result[0]);
 	if (s->b.failed || !g)
@@ -227,7 +227,7 @@ back_op(struct sweep *s, struct ir_op *op)
 		return false;
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_value *v = ir_operand(op, j);
-		if (--s->left[v->mark] == 0 && v->op && op_is(v->op, PERSISTENT))
+		if (--s->left[v->mark] == 0 && v->op && op_is(v->op, TRAIT_PERSISTENT))
 			complete(s, v);
 	}
 	return !s->b.failed;

@@ -302,7 +302,7 @@ every_op_of_the_table_has_a_case(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		bool pure = (row[i].traits & PURE) && !(row[i].traits & PARALLEL);
+		bool pure = (row[i].traits & TRAIT_PURE) && !(row[i].traits & TRAIT_PARALLEL);
 		size_t operands = strcspn(row[i].types, "-");
 		if (pure && strcspn(row[i].types, "TNF") < operands && !has_case(row[i].name))
 			fail_msg("op %s has no gradient case", row[i].name);

@@ -36,7 +36,7 @@ static struct ir_value *
 erased(struct ir_module *m, struct ir_op *op, int i)
 {
 	struct ir_value *v = ir_operand(op, i);
-	if (!op_is(op, SUMS) || ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT)
+	if (!op_is(op, TRAIT_SUMS) || ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT)
 		return v;
 	struct ir_builder b = {.m = m, .block = op->block, .before = op, .loc = op->loc};
 	return ir_build2(&b, OP_add, v, ir_build_scalar(&b, (enum ir_dtype)v->type->dtype, 0));
@@ -52,7 +52,7 @@ erase_block(struct ir_module *m, struct ir_block *b)
 			erase_block(m, op->body);
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].type = ir_type_meaning(m->ctx, op->result[i].type);
-		if (!op_is(op, PARALLEL))
+		if (!op_is(op, TRAIT_PARALLEL))
 			continue;
 		for (int i = 0; i < op->nresults; i++)
 			ir_replace_uses(&op->result[i], erased(m, op, i));
@@ -138,7 +138,7 @@ sweep(struct ir_module *m)
 {
 	for (struct ir_op *op = ir_func_find(m, "main")->body.last, *prev; op; op = prev) {
 		prev = op->prev;
-		bool used = op_is(op, EFFECT);
+		bool used = op_is(op, TRAIT_EFFECT);
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;
 		if (!used)

@@ -6,7 +6,8 @@ enum { MAX_RUN = 5, MAX_OPERANDS = 12 };
 static bool
 may_fuse(const struct ir_op *op)
 {
-	return op && op_is(op, PURE) && !op_is(op, PARALLEL | OWN) && op->noperands > 0;
+	return op && op_is(op, TRAIT_PURE) && !op_is(op, TRAIT_PARALLEL | TRAIT_OWN) &&
+	       op->noperands > 0;
 }
 
 /* A run of ops that is to become a fuse: first to last, neighbours. */

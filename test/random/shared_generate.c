@@ -213,14 +213,14 @@ source(struct gen *g, struct ir_type *t, bool choose_layout)
 	struct pooled p = {.exact = true};
 	enum op_code code = choose_source(g, t, attr, &nattrs, &p.bound);
 	if (choose_layout && gen_chance(g, 70))
-		random_layout(g, t, op_traits(code) & PERSISTENT);
+		random_layout(g, t, op_traits(code) & TRAIT_PERSISTENT);
 	for (int x = 0; x < g->m->naxes; x++)
 		if (g->m->axis[x].time && t->axis[x].kind != IR_COPIED &&
-			(op_traits(code) & PERSISTENT)) {
+			(op_traits(code) & TRAIT_PERSISTENT)) {
 			code = OP_input;
 			nattrs = 0;
 		}
-	const char *name = op_traits(code) & NAMED ? new_name(g, op_name(code)) : NULL;
+	const char *name = op_traits(code) & TRAIT_NAMED ? new_name(g, op_name(code)) : NULL;
 	p.v = ir_build_typed(&g->b, code, name, NULL, 0, attr, nattrs, ir_type_intern(g->ctx, t));
 	gen_add(g, p);
 	return p;
@@ -349,7 +349,7 @@ gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v, in
 		if (!v[i])
 			return NULL;
 	struct ir_value *r = ir_build(&g->b, code, v, n, attr, nattrs);
-	if (r && op_is(r->op, KEYED))
+	if (r && op_is(r->op, TRAIT_KEYED))
 		r->op->symbol = new_name(g, "key");
 	if (!r || ir_type_elements(r->type) <= GEN_MAX_ELEMENTS)
 		return r;
@@ -384,7 +384,7 @@ add_updates(struct gen *g, int n)
 	for (int i = 0; i < n; i++) {
 		struct ir_value *w = g->pool[i].v;
 		const struct pooled *from = &g->pool[gen_below(g, n)];
-		if (!op_is(w->op, PERSISTENT) || has_single(g->m, w->type) ||
+		if (!op_is(w->op, TRAIT_PERSISTENT) || has_single(g->m, w->type) ||
 			!ir_type_same_meaning(w->type, from->v->type) || from->bound > 100)
 			continue;
 		struct ir_value *next = gen_relayout(g, from->v, w->type);

@@ -51,7 +51,7 @@ bench_create(struct ir_context *ctx, enum op_code code, const struct ir_type *co
 			b, (enum ir_dtype)type[j]->dtype, type[j]->rank, type[j]->dim);
 	}
 	struct ir_op *op = ir_op_create(b->m, code, LOC_NONE, v, n, attr, nattrs, nresults);
-	op->symbol = op_is(op, KEYED) ? ir_name(ctx, "key") : NULL;
+	op->symbol = op_is(op, TRAIT_KEYED) ? ir_name(ctx, "key") : NULL;
 	bool fits = ir_infer(b->m, op, NULL);
 	if (fits)
 		ir_block_append(build.block, op);

@@ -113,8 +113,9 @@ gen_parallel(struct gen *g)
 	int nattrs = 1;
 	const enum op_code code = choose_move(g, p.v, axis, attr, &nattrs);
 	nattrs = add_parts(g, code, axis, attr, nattrs);
-	struct pooled *q =
-		(op_traits(code) & VARIADIC) && gen_chance(g, 40) ? companion(g, p.v, axis) : NULL;
+	struct pooled *q = (op_traits(code) & TRAIT_VARIADIC) && gen_chance(g, 40)
+				   ? companion(g, p.v, axis)
+				   : NULL;
 	if (q && build_two(g, code, &p, &(struct pooled){q->v, q->bound, q->low, q->exact}, axis,
 			 attr, nattrs))
 		return;

@@ -178,7 +178,7 @@ only_dots(const struct pattern_side *s)
 bool
 gen_is_pointwise(const struct ir_row *row)
 {
-	if (!row->pattern || (row->traits & PARALLEL) || row->noperands < 1 ||
+	if (!row->pattern || (row->traits & TRAIT_PARALLEL) || row->noperands < 1 ||
 		row->pattern->reduce || strchr(row->operand_types, 'I') ||
 		strcmp(row->result_type, "to") == 0)
 		return false;
@@ -648,7 +648,7 @@ gen_row(struct gen *g, enum op_code code)
 	struct pooled in[MOST_VARIADIC + ROW_MAX_OPERANDS];
 	struct ir_value *v[MOST_VARIADIC + ROW_MAX_OPERANDS];
 	struct ir_attr attr[ROW_MAX_ATTRS];
-	if (n < 1 || !(row->traits & PURE) || (row->traits & (PARALLEL | NAMED)))
+	if (n < 1 || !(row->traits & TRAIT_PURE) || (row->traits & (TRAIT_PARALLEL | TRAIT_NAMED)))
 		return;
 	in[0] = first_operand(g, row, letter_of(row, 0));
 	if (gen_chance(g, 30))

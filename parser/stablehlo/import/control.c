@@ -83,7 +83,7 @@ static void
 drop_behind(struct ir_block *b, struct ir_op *last)
 {
 	for (struct ir_op *op = b->last, *prev; op && op != last; op = prev) {
-		bool used = !op_is(op, PURE);
+		bool used = !op_is(op, TRAIT_PURE);
 		prev = op->prev;
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;

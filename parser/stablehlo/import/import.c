@@ -257,7 +257,7 @@ static void
 sweep(struct ir_block *b)
 {
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
-		bool used = !op_is(op, PURE);
+		bool used = !op_is(op, TRAIT_PURE);
 		prev = op->prev;
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;

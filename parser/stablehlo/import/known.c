@@ -48,7 +48,7 @@ push(const void *owner, struct op_list *l, struct ir_op *op)
 static bool
 may_be_known(const struct ir_op *op)
 {
-	if (!op_is(op, PURE) || op->body)
+	if (!op_is(op, TRAIT_PURE) || op->body)
 		return false;
 	for (int i = 0; i < op->nresults; i++)
 		if (ir_type_elements(op->result[i].type) > IMPORT_MAX_KNOWN)

@@ -48,7 +48,7 @@ cost_op_kind(const struct ir_module *m, const struct ir_op *op)
 {
 	if (storage_is_message(m, op))
 		return COST_COLLECTIVE;
-	if (op_is(op, EFFECT | TERMINATOR | NAMED) || op->code == OP_constant ||
+	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED) || op->code == OP_constant ||
 		storage_is_view(m, op))
 		return COST_NONE;
 	return COST_COMPUTE;

@@ -82,7 +82,7 @@ static void chain_into_fuse(struct chain *c, const struct ir_op *op);
 static void
 chain_through(struct chain *c, const struct ir_op *op)
 {
-	const bool parallel = op_is(op, PARALLEL), view = storage_is_view(c->m, op);
+	const bool parallel = op_is(op, TRAIT_PARALLEL), view = storage_is_view(c->m, op);
 
 	if (op->code == OP_fuse) {
 		chain_into_fuse(c, op);
@@ -127,7 +127,7 @@ chain_main(struct chain *c, const struct ir_func *main)
 	for (const struct ir_op *op = main->body.last; op; op = op->prev) {
 		if (op->code == OP_update)
 			*in_chain(c, ir_operand(op, 1)) |= ir_operand(op, 0)->op->code == OP_param;
-		else if (!op_is(op, EFFECT | NAMED))
+		else if (!op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
 			chain_through(c, op);
 	}
 }

@@ -14,7 +14,7 @@ check_main(const struct ir_module *m, const struct ir_func *main)
 		return false;
 	}
 	for (const struct ir_op *op = main->body.first; op; op = op->next)
-		if (op_is(op, CALLS)) {
+		if (op_is(op, TRAIT_CALLS)) {
 			diag_error(m->ctx->diag, op->loc,
 				"a call has no cost: run the pass inline first");
 			return false;

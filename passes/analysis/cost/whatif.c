@@ -117,7 +117,7 @@ whatif_code(const struct ir_module *m, const struct ir_op *op)
 	if (!op->body)
 		return best;
 	IR_FOR_OPS (inner, op->body) {
-		double flops = op_is(inner, TERMINATOR) ? -1 : op_work(m, inner).flops;
+		double flops = op_is(inner, TRAIT_TERMINATOR) ? -1 : op_work(m, inner).flops;
 		if (flops > most) {
 			most = flops;
 			best = (enum op_code)inner->code;

@@ -45,7 +45,7 @@ enum { NWORDS = sizeof words / sizeof *words, NFIELDS = sizeof fields / sizeof *
 static bool
 is_work(enum op_code c)
 {
-	return !(op_traits(c) & (EFFECT | TERMINATOR | NAMED | CALLS));
+	return !(op_traits(c) & (TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_CALLS));
 }
 
 /* The target of that name into *it, and its unit; false: there is none. */

@@ -71,7 +71,7 @@ is_scalar_constant(const struct ir_op *op)
 static bool
 is_work(const struct ir_op *op)
 {
-	return !is_scalar_constant(op) && !op_is(op, TERMINATOR);
+	return !is_scalar_constant(op) && !op_is(op, TRAIT_TERMINATOR);
 }
 
 /* Is operand j of an op an earlier one too? */

@@ -268,7 +268,8 @@ make_op(struct reader *r, struct ir_builder *b, int code, struct ir_value **v, i
 	if (r->failed || (row->noperands != ROW_ANY && row->noperands != n))
 		return NULL;
 	return ir_build_typed(b, (enum op_code)code,
-		op_traits((enum op_code)code) & KEYED ? "key" : NULL, v, n, attr, nattrs, type);
+		op_traits((enum op_code)code) & TRAIT_KEYED ? "key" : NULL, v, n, attr, nattrs,
+		type);
 }
 
 /* "3 = relu(2);" after the blank; the number is that of the next value. */

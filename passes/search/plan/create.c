@@ -141,7 +141,7 @@ find_readers(struct plan_base *b)
 static bool
 alike(const struct ir_op *a, const struct ir_op *b)
 {
-	if (a->code != b->code || !op_is(a, VARIADIC) ||
+	if (a->code != b->code || !op_is(a, TRAIT_VARIADIC) ||
 		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
 		return false;
 	for (int i = 0; i < a->nattrs; i++) {

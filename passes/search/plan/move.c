@@ -440,7 +440,7 @@ plan_packs(const struct plan *p, uint32_t a, uint32_t b)
 	const struct plan_state *x = &p->node[a], *y = &p->node[b];
 	const struct plan_op *first = &p->base->op[p->pool[x->op] & PLAN_OP];
 
-	return a != b && x->message && y->message && op_is(first->op, VARIADIC) &&
+	return a != b && x->message && y->message && op_is(first->op, TRAIT_VARIADIC) &&
 	       first->like == p->base->op[p->pool[y->op] & PLAN_OP].like;
 }
 

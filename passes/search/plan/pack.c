@@ -152,7 +152,8 @@ is_packed(const struct plan *p, uint32_t node, const struct ir_value *operand)
 {
 	const struct ir_value *v = whole_of(p, operand);
 
-	if (!v->op || op_is(v->op, NAMED) || issue_axes(p->base->m, v->type) || !read_once(p, v))
+	if (!v->op || op_is(v->op, TRAIT_NAMED) || issue_axes(p->base->m, v->type) ||
+		!read_once(p, v))
 		return true;
 	for (; is_message(p, v->op); v = whole_of(p, ir_operand(v->op, v->index))) {
 		uint32_t before = p->home[v->op->order];

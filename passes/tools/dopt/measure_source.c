@@ -229,7 +229,7 @@ write_fills(const struct measure *s, FILE *out)
 	fprintf(out, "static const struct rt_measure_fill fills[] = {\n");
 	IR_FOR_OPS (op, &s->plan->main->body) {
 		const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
-		if (!op_is(op, NAMED) || !v || offset_of(s, v) < 0)
+		if (!op_is(op, TRAIT_NAMED) || !v || offset_of(s, v) < 0)
 			continue;
 		fprintf(out, "\t{%" PRId64 ", ", offset_of(s, v));
 		write_tensor(s, out, v);

@@ -5,6 +5,7 @@
 #include "ir/ops/form.h"
 #include "passes/train/adjoint.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -69,9 +70,9 @@ way_of(int code)
 
 	if (way.host)
 		return way;
-	if (op_traits((enum op_code)code) & PARALLEL)
+	if (op_traits((enum op_code)code) & TRAIT_PARALLEL)
 		return (struct op_way){"by layout", "collective, slice", "collective, slice"};
-	if (op_traits((enum op_code)code) & OWN)
+	if (op_traits((enum op_code)code) & TRAIT_OWN)
 		return (struct op_way){"rule", "runtime call", "own kernel"};
 	if (!form_exists((enum op_code)code))
 		return (struct op_way){"?", "?", "?"}; /* the test of the page finds these */
@@ -160,6 +161,24 @@ driver_list_ops(FILE *out, bool markdown)
 	}
 }
 
+/* Prints TRAIT_PURE | TRAIT_COMMUTES as "pure, commutes". */
+static void
+print_traits(FILE *out, const char *s)
+{
+	static const char prefix[] = "TRAIT_", between[] = " | ";
+
+	while (*s) {
+		if (!strncmp(s, prefix, strlen(prefix))) {
+			s += strlen(prefix);
+		} else if (!strncmp(s, between, strlen(between))) {
+			fputs(", ", out);
+			s += strlen(between);
+		} else {
+			fputc(tolower((unsigned char)*s++), out);
+		}
+	}
+}
+
 void
 driver_help_op(FILE *out, int code)
 {
@@ -167,10 +186,15 @@ driver_help_op(FILE *out, int code)
 	const struct op_way way = way_of(code);
 	const char *const line[][2] = {{"types", op->types}, {"meaning", op->notation},
 		{"layout", op->layout}, {"gradient", way.gradient}, {"host", way.host},
-		{"CUDA", way.cuda}, {"attributes", op->attributes}, {"traits", op->traits}};
+		{"CUDA", way.cuda}, {"attributes", op->attributes}};
 
 	fprintf(out, "%s: %s\n", op->name, op->summary);
 	for (size_t i = 0; i < sizeof line / sizeof *line; i++)
 		if (*line[i][1])
 			fprintf(out, "  %-11s %s\n", line[i][0], line[i][1]);
+	if (*op->traits) {
+		fprintf(out, "  %-11s ", "traits");
+		print_traits(out, op->traits);
+		fputc('\n', out);
+	}
 }
