@@ -186,11 +186,7 @@ a_mesh_that_is_larger_than_the_cluster_is_refused(void **state)
 	struct cluster *c = cluster_create(f, "one");
 	cluster_add_device(c, "d", cluster_add_kind(c, device(c, "only", 1)), cluster_add_node(c));
 	assert_null(timeline(f, c, two));
-<<<<<<< HEAD
-	assert_non_null(strstr(f->message, "needs 2 devices"));
-=======
 	assert_non_null(strstr(f->message, "2 devices"));
->>>>>>> e811443 (analysis: errors and reports in plain technical English)
 }
 
 int
