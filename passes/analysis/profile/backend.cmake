@@ -6,7 +6,14 @@ cmake_minimum_required(VERSION 3.25)
 # The first digits of the hash of the contents of files, and of a text.
 function(hash_files variable text)
 	set(all "${text}")
-	file(GLOB files ${ARGN})
+	set(files "")
+	foreach(pattern IN LISTS ARGN)
+		file(GLOB found ${pattern})
+		if(NOT found)
+			message(FATAL_ERROR "no file matches ${pattern}: did it move?")
+		endif()
+		list(APPEND files ${found})
+	endforeach()
 	list(SORT files)
 	foreach(file IN LISTS files)
 		file(SHA256 ${file} one)
@@ -19,7 +26,7 @@ endfunction()
 
 # The flags of the compiler are in the first of these files.
 set(shared ${CONFIG} ${ROOT}/ir/ops/ops.def ${ROOT}/ir/ops/scalar.def ${ROOT}/ir/ops/form*.[ch] ${ROOT}/ir/ops/expr.c
-	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/own.[ch]
+	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/plan/own.[ch]
 	${ROOT}/runtime/kernel/scalar_*.h ${ROOT}/runtime/kernel/half.h ${ROOT}/runtime/kernel/rng.h)
 hash_files(host "${FLAGS}" ${shared} ${ROOT}/lower/text/*.[ch] ${ROOT}/lower/host/*.[ch] ${ROOT}/runtime/host/*.[ch]
 	${ROOT}/runtime/kernel/kernel.h)
