@@ -52,6 +52,8 @@ struct arena;
 /* The last element, taken off; the last one as it stands. There must be one. */
 #define VEC_POP(v) ((v)->at[--(v)->n])
 #define VEC_LAST(v) ((v)->at[(v)->n - 1])
+/* The first of the last `count` elements. */
+#define VEC_TOP(v, count) ((v)->at + ((v)->n - (count)))
 
 /* Frees the elements of a vec that is not in an arena before its owner goes; it is empty then. */
 #define VEC_FREE(v) (array_free((v)->at), (v)->at = NULL, (v)->n = (v)->room = 0)

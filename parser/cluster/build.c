@@ -45,8 +45,6 @@ static const struct word instances = {NULL, build_devices, 0};
 
 enum { NWORDS = sizeof words / sizeof *words };
 
-#define ENTRIES(b) VECTOR(&(b)->entry, struct entry)
-
 static const struct word *
 word_find(const char *name)
 {
@@ -70,8 +68,8 @@ unknown_word(struct builder *b, struct named word)
 	for (int i = 0; i < NWORDS; i++)
 		suggestion_add(&near, words[i].name);
 	for (int i = 0; i < b->entry.n; i++)
-		if (ENTRIES(b)[i].kind == ENTRY_DEVICE)
-			suggestion_add(&near, ENTRIES(b)[i].name);
+		if (b->entry.at[i].kind == ENTRY_DEVICE)
+			suggestion_add(&near, b->entry.at[i].name);
 	char *text = suggestion_text(NULL, &near);
 	PARSE_ERROR(b->p, word.loc, "'%s' is neither a kind of device nor a keyword%s",
 		builder_text(b, word), text);
@@ -173,7 +171,7 @@ build_link(struct builder *b, const struct cluster_item *item)
 		return;
 	link.name = arena_strndup(b->names, e->name, strlen(e->name));
 	e->number = (uint32_t)b->link.n;
-	PUSH(b->p, &b->link, struct link_kind, link);
+	VEC_PUSH(b->p, &b->link, link);
 }
 
 struct switch_attrs {
@@ -217,8 +215,9 @@ build_switches(struct builder *b, const struct cluster_item *item)
 			e->vertex[i] = cluster_add_switch(
 				b->c, builder_name(b, end, i), a.latency, bandwidth);
 			if (is_port)
-				PUSH(b->p, &b->port, struct port,
-					{e->vertex[i], b->c->nlinks - 1, a.oversubscription, 0});
+				VEC_PUSH(b->p, &b->port,
+					(struct port){e->vertex[i], b->c->nlinks - 1,
+						a.oversubscription, 0});
 		}
 	}
 }
@@ -232,7 +231,7 @@ build_hosts(struct builder *b, const struct cluster_item *item)
 		struct entry *e = entry_define_parts(b, end);
 		for (uint32_t i = 0; e && ok && i < e->n; i++) {
 			e->vertex[i] = cluster_add_host(b->c, builder_name(b, end, i), b->node);
-			PUSH(b->p, &b->host, struct ir_loc, end->loc);
+			VEC_PUSH(b->p, &b->host, end->loc);
 		}
 	}
 }
@@ -253,7 +252,7 @@ build_devices(struct builder *b, const struct cluster_item *item)
 		for (uint32_t i = 0; ok && i < e->n; i++) {
 			e->vertex[i] =
 				cluster_add_device(b->c, builder_name(b, end, i), kind, b->node);
-			PUSH(b->p, &b->device, struct ir_loc, end->loc);
+			VEC_PUSH(b->p, &b->device, end->loc);
 		}
 	}
 }
@@ -323,8 +322,7 @@ check_connected(struct builder *b)
 	if (cluster_connected(b->c, &from, &to))
 		return;
 	uint32_t n = b->c->ndevices;
-	struct ir_loc loc = to < n ? VECTOR(&b->device, struct ir_loc)[to]
-				   : VECTOR(&b->host, struct ir_loc)[to - n];
+	struct ir_loc loc = to < n ? b->device.at[to] : b->host.at[to - n];
 	PARSE_ERROR(b->p, loc, "there is no path from %s to %s", cluster_end_name(b->c, from),
 		cluster_end_name(b->c, to));
 }

@@ -66,11 +66,10 @@ struct builder {
 	struct parser *p;
 	struct cluster *c;
 	struct arena *names;  /* lives as long as the cluster */
-	struct vector entry;  /* struct entry, the innermost last */
-	struct vector link;   /* struct link_kind */
-	struct vector port;   /* struct port, by ascending vertex */
-	struct vector device; /* struct ir_loc, where each device was declared; hosts */
-	struct vector host;
+	struct VEC(struct entry) entry; /* the innermost last */
+	struct VEC(struct link_kind) link;
+	struct VEC(struct port) port;           /* by ascending vertex */
+	struct VEC(struct ir_loc) device, host; /* where each was declared */
 	const char *path; /* "n[3].": of the parts being made */
 	uint32_t node;    /* in which they are, or CLUSTER_NO_NODE */
 	uint32_t nparts, nways;

@@ -39,7 +39,7 @@ side_of(struct builder *b, const struct cluster_end *end, struct side *side)
 static void
 count_port(struct builder *b, uint32_t vertex, double bandwidth)
 {
-	struct port *port = b->port.data;
+	struct port *port = b->port.at;
 	int low = 0, high = b->port.n;
 
 	while (low < high) {
@@ -121,14 +121,14 @@ build_connect(struct builder *b, const struct cluster_item *item)
 	ok = side_of(b, item->ends, &x) && ok;
 	ok = side_of(b, item->ends->next, &y) && ok;
 	if (ok && e && is_fine(b))
-		connect_sides(b, item, &x, &y, &a, &VECTOR(&b->link, struct link_kind)[e->number]);
+		connect_sides(b, item, &x, &y, &a, &b->link.at[e->number]);
 }
 
 void
 finish_ports(struct builder *b)
 {
 	for (int i = 0; i < b->port.n; i++) {
-		const struct port *port = &VECTOR(&b->port, struct port)[i];
+		const struct port *port = &b->port.at[i];
 		if (port->inward > 0)
 			b->c->link[port->link].bandwidth = port->inward / port->ratio;
 	}

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <talloc.h>
 
-#define ENTRIES(b) VECTOR(&(b)->entry, struct entry)
-
 const char *
 builder_text(struct builder *b, struct named name)
 {
@@ -20,8 +18,8 @@ struct entry *
 entry_find(struct builder *b, const char *name)
 {
 	for (int i = b->entry.n; i-- > 0;)
-		if (ENTRIES(b)[i].name == name)
-			return &ENTRIES(b)[i];
+		if (b->entry.at[i].name == name)
+			return &b->entry.at[i];
 	return NULL;
 }
 
@@ -54,8 +52,8 @@ entry_find_kind(struct builder *b, struct named name, enum entry_kind kind)
 	}
 	struct suggestion near = suggestion_for(word);
 	for (int i = 0; i < b->entry.n; i++)
-		if (ENTRIES(b)[i].kind == kind)
-			suggestion_add(&near, ENTRIES(b)[i].name);
+		if (b->entry.at[i].kind == kind)
+			suggestion_add(&near, b->entry.at[i].name);
 	char *text = suggestion_text(NULL, &near);
 	PARSE_ERROR(b->p, name.loc, "no %s '%s' is declared above%s", kind_text(kind), word, text);
 	talloc_free(text);
@@ -77,8 +75,8 @@ entry_define(struct builder *b, struct named name, enum entry_kind kind)
 		diag_note(b->p->ctx->diag, before->loc, "here");
 		return NULL;
 	}
-	PUSH(b->p, &b->entry, struct entry, {.name = word, .loc = name.loc, .kind = kind});
-	return &ENTRIES(b)[b->entry.n - 1];
+	VEC_PUSH(b->p, &b->entry, (struct entry){.name = word, .loc = name.loc, .kind = kind});
+	return &b->entry.at[b->entry.n - 1];
 }
 
 /* How many `g[8]` are; 0 after an error. */

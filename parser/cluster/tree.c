@@ -128,8 +128,8 @@ tree_group(struct parser *p)
 	g->attr = ARENA_ARRAY(p->scratch, struct ir_attr, n);
 	g->key = ARENA_ARRAY(p->scratch, struct ir_loc, n);
 	if (n) {
-		memcpy(g->attr, p->attr.data, n * sizeof *g->attr);
-		memcpy(g->key, p->key.data, n * sizeof *g->key);
+		memcpy(g->attr, p->attr.at, n * sizeof *g->attr);
+		memcpy(g->key, p->key.at, n * sizeof *g->key);
 	}
 	p->attr.n = p->key.n = 0;
 	return g;

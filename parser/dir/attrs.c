@@ -32,7 +32,7 @@ attr_of_list(struct parser *p, int n, struct ir_loc loc)
 
 	p->item.n -= n;
 	for (int i = 0; i < n; i++)
-		list[i] = VECTOR(&p->item, struct ir_attr)[p->item.n + i];
+		list[i] = p->item.at[p->item.n + i];
 	if (n > PARSE_MAX_LIST) {
 		PARSE_ERROR(p, loc, "a list has at most %d items", PARSE_MAX_LIST);
 		p->stmt.poisoned = true;
@@ -46,13 +46,13 @@ attr_push(struct parser *p, struct named key, struct ir_attr value)
 {
 	value.key = symbol_name(p, key.symbol);
 	for (int i = 0; i < p->attr.n; i++) {
-		if (VECTOR(&p->attr, struct ir_attr)[i].key != value.key)
+		if (p->attr.at[i].key != value.key)
 			continue;
 		PARSE_ERROR(p, key.loc, "'%s' is given twice", value.key);
 		p->stmt.poisoned = true;
 	}
-	PUSH(p, &p->attr, struct ir_attr, value);
-	PUSH(p, &p->key, struct ir_loc, key.loc);
+	VEC_PUSH(p, &p->attr, value);
+	VEC_PUSH(p, &p->key, key.loc);
 }
 
 /* What a value is, for messages. */
@@ -255,7 +255,7 @@ attrs_resolve(struct parser *p, const struct ir_row *row)
 	bool ok = true;
 
 	for (int i = 0; i < p->attr.n; i++) {
-		struct ir_attr *a = &VECTOR(&p->attr, struct ir_attr)[i];
+		struct ir_attr *a = &p->attr.at[i];
 		const struct row_attr *def = row_attr_find(row, a->key);
 		if (def)
 			ok = attr_convert(p, a->key, def->type, a) && ok;
@@ -264,7 +264,7 @@ attrs_resolve(struct parser *p, const struct ir_row *row)
 				     attr_to_int(p, a->key, "a size or a number", a)) &&
 			     ok;
 		else
-			ok = attr_unknown(p, row, a, VECTOR(&p->key, struct ir_loc)[i]) && ok;
+			ok = attr_unknown(p, row, a, p->key.at[i]) && ok;
 	}
 	return ok;
 }

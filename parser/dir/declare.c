@@ -124,7 +124,7 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 	p->attr.n = p->key.n = 0;
 	if (!ok)
 		return;
-	const struct ir_attr *devices = VECTOR(&p->attr, struct ir_attr);
+	const struct ir_attr *devices = p->attr.at;
 	for (int i = 0; i < devices->n; i++) {
 		const struct ir_attr *a = &devices->list[i];
 		bool twice = false;
@@ -162,13 +162,13 @@ func_begin(struct parser *p, struct named name)
 	p->block = &f->body;
 	p->template = ir_func_is_template(f);
 	if (!p->template && n)
-		PARSE_ERROR(p, VECTOR(&p->result, struct named)[0].loc,
+		PARSE_ERROR(p, p->result.at[0].loc,
 			"@main cannot have parameters; use input(\"name\")");
 	scope_open(p);
 	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
 	f->body.nargs = (uint32_t)n;
 	for (int i = 0; i < n; i++) {
-		struct named arg = VECTOR(&p->result, struct named)[i];
+		struct named arg = p->result.at[i];
 		f->body.arg[i] = (struct ir_value){.name = symbol_name(p, arg.symbol),
 			.block = &f->body,
 			.index = (uint32_t)i};

@@ -140,8 +140,8 @@ params:
 ;
 
 names:
-  VALUE				{ PUSH(p, &p->result, struct named, {$1, @1}); }
-| names ',' VALUE		{ PUSH(p, &p->result, struct named, {$3, @3}); }
+  VALUE				{ VEC_PUSH(p, &p->result, (struct named){$1, @1}); }
+| names ',' VALUE		{ VEC_PUSH(p, &p->result, (struct named){$3, @3}); }
 ;
 
 func_body:
@@ -184,8 +184,8 @@ string:
 ;
 
 operands:
-  VALUE				{ PUSH(p, &p->word, struct named, {$1, @1}); }
-| operands ',' VALUE		{ PUSH(p, &p->word, struct named, {$3, @3}); }
+  VALUE				{ VEC_PUSH(p, &p->word, (struct named){$1, @1}); }
+| operands ',' VALUE		{ VEC_PUSH(p, &p->word, (struct named){$3, @3}); }
 ;
 
 body:
@@ -227,8 +227,8 @@ list:
 ;
 
 items:
-  attr_value			{ PUSH(p, &p->item, struct ir_attr, $1); $$ = 1; }
-| items ',' attr_value		{ PUSH(p, &p->item, struct ir_attr, $3); $$ = $1 + 1; }
+  attr_value			{ VEC_PUSH(p, &p->item, $1); $$ = 1; }
+| items ',' attr_value		{ VEC_PUSH(p, &p->item, $3); $$ = $1 + 1; }
 ;
 
 types:
@@ -317,7 +317,7 @@ dim_list:
 ;
 
 dim:
-  size				{ PUSH(p, &p->dim, const struct ir_size *, size_tree(p, $1, @1)); }
+  size				{ VEC_PUSH(p, &p->dim, size_tree(p, $1, @1)); }
 ;
 
 suffixes:

@@ -69,7 +69,7 @@ find_callees(struct parser *p)
 	bool ok = true;
 
 	for (int i = 0; i < p->call.n; i++) {
-		const struct ir_op *call = VECTOR(&p->call, struct ir_op *)[i];
+		const struct ir_op *call = p->call.at[i];
 		if (ir_func_find(p->m, call->symbol) || prelude_load(p, call->symbol))
 			continue;
 		struct suggestion near = suggestion_for(call->symbol);

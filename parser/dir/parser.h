@@ -11,6 +11,7 @@
 #define PARSER_PARSER_H
 
 #include "ir/base/map.h"
+#include "ir/base/vec.h"
 #include "ir/ir.h"
 #include "ir/ops/row.h"
 #include "ir/template.h"
@@ -103,16 +104,6 @@ struct undo {
 	uint32_t scope;
 };
 
-/* Growing arrays; every one is owned by the parser. */
-struct vector {
-	void *data;
-	int n, room;
-};
-
-#define VECTOR(v, type) ((type *)(v)->data)
-#define PUSH(p, v, type, ...)                                                                      \
-	(vector_grow((p), (v), sizeof(type)), VECTOR(v, type)[(v)->n++] = (type)__VA_ARGS__)
-
 struct parser {
 	struct ir_context *ctx;
 	struct ir_module *m;
@@ -120,7 +111,7 @@ struct parser {
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
 	struct map symbol_map;
-	struct vector symbols; /* chunks */
+	struct VEC(struct symbol *) symbols; /* chunks */
 	bool named, in_prelude;
 	bool *defined; /* which -D found their let */
 	bool time;     /* axes being declared are time axes */
@@ -135,15 +126,21 @@ struct parser {
 	bool deferred;
 
 	struct stmt stmt;
-	struct vector result, operand, word, attr, key, type, item, undo, call, dim, suffix;
+	struct VEC(struct named) result, word; /* before "=", in the parentheses */
+	struct VEC(struct ir_value *) operand;
+	struct VEC(struct ir_attr) attr, item; /* of the op, of lists */
+	struct VEC(struct ir_loc) key;         /* of each of `attr` */
+	struct VEC(struct typed) type;
+	struct VEC(struct undo) undo;
+	struct VEC(struct ir_op *) call;
+	struct VEC(const struct ir_size *) dim;
+	struct VEC(struct ir_type_suffix) suffix;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
 	struct cluster_tree *tree;    /* result of parsing a cluster */
 	bool tree_lacks;              /* items that were wrong, and with them names */
 	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
 };
-
-void vector_grow(const void *owner, struct vector *v, size_t size);
 
 #define PARSE_ERROR(p, loc, ...) diag_error((p)->ctx->diag, (loc), __VA_ARGS__)
 

@@ -122,7 +122,8 @@ size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir
 void
 type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
 {
-	PUSH(p, &p->suffix, struct ir_type_suffix, {symbol_name(p, axis.symbol), place, axis.loc});
+	VEC_PUSH(p, &p->suffix,
+		(struct ir_type_suffix){symbol_name(p, axis.symbol), place, axis.loc});
 }
 
 bool
@@ -173,9 +174,9 @@ type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, str
 	const struct ir_size **dim = ARENA_ARRAY(arena, const struct ir_size *, rank);
 	struct ir_type_suffix *suffix = ARENA_ARRAY(arena, struct ir_type_suffix, n);
 	for (int i = 0; i < rank; i++)
-		dim[i] = VECTOR(&p->dim, const struct ir_size *)[i];
+		dim[i] = p->dim.at[i];
 	for (int i = 0; i < n; i++)
-		suffix[i] = VECTOR(&p->suffix, struct ir_type_suffix)[i];
+		suffix[i] = p->suffix.at[i];
 	*text = (struct ir_type_text){.dtype = (enum ir_dtype)t,
 		.rank = rank,
 		.nsuffixes = n,
@@ -217,5 +218,5 @@ type_push(struct parser *p, struct symbol *s, struct ir_loc loc)
 		t.type = s->type = ir_type_resolve(&scope, t.text);
 	if (!t.type && !(t.text && p->template))
 		p->stmt.poisoned = true;
-	PUSH(p, &p->type, struct typed, t);
+	VEC_PUSH(p, &p->type, t);
 }

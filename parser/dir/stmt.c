@@ -25,7 +25,7 @@ static void
 poison_results(struct parser *p)
 {
 	for (int i = 0; i < p->result.n; i++)
-		symbol_poison(p, VECTOR(&p->result, struct named)[i].symbol);
+		symbol_poison(p, p->result.at[i].symbol);
 	if (p->region)
 		p->region->bad = true;
 	p->func_bad = true;
@@ -43,9 +43,9 @@ static void
 find_operands(struct parser *p)
 {
 	for (int i = 0; i < p->word.n; i++) {
-		struct ir_value *v = symbol_value(p, VECTOR(&p->word, struct named)[i]);
+		struct ir_value *v = symbol_value(p, p->word.at[i]);
 		if (v && v != &p->poison)
-			PUSH(p, &p->operand, struct ir_value *, v);
+			VEC_PUSH(p, &p->operand, v);
 		else
 			p->stmt.poisoned = true;
 	}
@@ -124,7 +124,7 @@ check_counts(struct parser *p)
 	int want = p->ctx->row[s->code].nresults, have = p->result.n;
 
 	if (want != ROW_ANY && want != have && !want)
-		STMT_FAIL(p, VECTOR(&p->result, struct named)[0].loc, "%s has no result to name",
+		STMT_FAIL(p, p->result.at[0].loc, "%s has no result to name",
 			op_name((enum op_code)s->code));
 	else if (want != ROW_ANY && want != have)
 		STMT_FAIL(p, s->loc, "%s has %d result%s, %s", op_name((enum op_code)s->code), want,
@@ -149,7 +149,7 @@ static void
 define_results(struct parser *p, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
-		struct named name = VECTOR(&p->result, struct named)[i];
+		struct named name = p->result.at[i];
 		op->result[i].name = value_name(p, name.symbol);
 		if (!symbol_define(p, name, &op->result[i]))
 			p->func_bad = true;
@@ -160,13 +160,12 @@ static struct ir_op *
 make_op(struct parser *p)
 {
 	struct stmt *s = &p->stmt;
-	struct ir_op *op = ir_op_create(p->m, (enum op_code)s->code, s->loc,
-		VECTOR(&p->operand, struct ir_value *), p->operand.n,
-		VECTOR(&p->attr, struct ir_attr), p->attr.n, p->result.n);
+	struct ir_op *op = ir_op_create(p->m, (enum op_code)s->code, s->loc, p->operand.at,
+		p->operand.n, p->attr.at, p->attr.n, p->result.n);
 
 	op->symbol = s->symbol;
 	if (op_is(op, TRAIT_CALLS)) {
-		PUSH(p, &p->call, struct ir_op *, op);
+		VEC_PUSH(p, &p->call, op);
 		if (!p->template && !p->deferred) {
 			p->deferred = true;
 			p->untyped = op;
@@ -231,7 +230,7 @@ fuse_open(struct parser *p)
 	}
 	region_open(p, body, true);
 	for (int i = 0; i < p->word.n; i++) {
-		struct named name = VECTOR(&p->word, struct named)[i];
+		struct named name = p->word.at[i];
 		if (!op)
 			symbol_poison(p, name.symbol);
 		else if (name.symbol->scope != p->scope) /* of equal operands the first */
@@ -286,7 +285,7 @@ stmt_attrs(struct parser *p)
 		return;
 	s->poisoned = s->poisoned || p->stmt.poisoned;
 	if (s->op)
-		row_sort_attrs(p->m, s->op, VECTOR(&p->attr, struct ir_attr), p->attr.n);
+		row_sort_attrs(p->m, s->op, p->attr.at, p->attr.n);
 	stmt_reset(p);
 }
 
@@ -308,15 +307,15 @@ check_types(struct parser *p)
 	int types = p->type.n, results = p->stmt.op ? p->stmt.op->nresults : p->result.n;
 
 	if (types && types != results)
-		STMT_FAIL(p, VECTOR(&p->type, struct typed)[0].loc, "%d type%s for %d result%s",
-			types, number_plural(types), results, number_plural(results));
+		STMT_FAIL(p, p->type.at[0].loc, "%d type%s for %d result%s", types,
+			number_plural(types), results, number_plural(results));
 }
 
 /* @main: the results carry the written types until they are inferred. A template keeps the text. */
 static void
 set_written(struct parser *p, struct ir_op *op)
 {
-	const struct typed *type = VECTOR(&p->type, struct typed);
+	const struct typed *type = p->type.at;
 
 	for (int i = 0; i < p->type.n; i++) {
 		op->result[i].type = type[i].type;
@@ -390,10 +389,10 @@ stmt_finish(struct parser *p, int depth)
 	struct ir_op *op;
 
 	if (p->nregions > depth) {
-		struct vector type = p->type;
+		const int64_t types = p->type.n;
 		p->type.n = 0;
 		region_close(p);
-		p->type.n = type.n;
+		p->type.n = types;
 		STMT_FAIL(p, p->stmt.loc, "fuse needs a body, { ... yield(...) }");
 	}
 	check_types(p);

@@ -11,29 +11,18 @@
 
 enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
-void
-vector_grow(const void *owner, struct vector *v, size_t size)
-{
-	if (v->n < v->room)
-		return;
-	v->room = v->room ? v->room * 2 : 16;
-	v->data = array_resize(owner, v->data, v->room, size, "what the parser has read");
-}
-
 /* Symbols are in chunks, so that a slot takes 8 bytes and no symbol moves. */
 static struct symbol *
 symbol_of(const struct parser *p, uint32_t number)
 {
-	return &VECTOR(
-		&p->symbols, struct symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+	return &p->symbols.at[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
 }
 
 static struct symbol *
 symbol_create(struct parser *p, uint32_t number)
 {
 	if (number / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
-		PUSH(p, &p->symbols, struct symbol *,
-			ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
+		VEC_PUSH(p, &p->symbols, ARENA_ARRAY(p->scratch, struct symbol, SYMBOLS_CHUNK));
 	return symbol_of(p, number);
 }
 
@@ -80,7 +69,7 @@ void
 scope_close(struct parser *p, uint32_t outer, int undo)
 {
 	while (p->undo.n > undo) {
-		const struct undo *u = &VECTOR(&p->undo, struct undo)[--p->undo.n];
+		const struct undo *u = &VEC_POP(&p->undo);
 		u->symbol->value = u->value;
 		u->symbol->scope = u->scope;
 	}
@@ -91,7 +80,7 @@ static void
 symbol_bind(struct parser *p, struct symbol *s, struct ir_value *v)
 {
 	if (p->region)
-		PUSH(p, &p->undo, struct undo, {s, s->value, s->scope});
+		VEC_PUSH(p, &p->undo, (struct undo){s, s->value, s->scope});
 	s->value = v;
 	s->scope = p->scope;
 }

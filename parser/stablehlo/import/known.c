@@ -8,6 +8,7 @@
 #include "parser/stablehlo/import/known.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/ops/literal.h"
 
 #include <inttypes.h>
@@ -29,21 +30,7 @@ import_known_create(const void *owner)
 	return k;
 }
 
-/* A stack of ops; grows. */
-struct op_list {
-	struct ir_op **op;
-	size_t n, space;
-};
-
-static void
-push(const void *owner, struct op_list *l, struct ir_op *op)
-{
-	if (l->n == l->space) {
-		l->space = l->space ? 2 * l->space : 64;
-		l->op = RESIZE(owner, l->op, struct ir_op *, l->space);
-	}
-	l->op[l->n++] = op;
-}
+struct op_list VEC(struct ir_op *);
 
 static bool
 may_be_known(const struct ir_op *op)
@@ -67,7 +54,7 @@ ask_operands(const void *scratch, struct op_list *stack, const struct ir_op *op)
 		if (!from || from->mark == MARK_VARIABLE)
 			return MARK_VARIABLE;
 		if (from->mark != MARK_CONSTANT) {
-			push(scratch, stack, from);
+			VEC_PUSH(scratch, stack, from);
 			return MARK_OPEN;
 		}
 	}
@@ -79,9 +66,9 @@ is_constant(const void *scratch, struct ir_op *op)
 {
 	struct op_list stack = {0};
 
-	push(scratch, &stack, op);
+	VEC_PUSH(scratch, &stack, op);
 	while (stack.n) {
-		struct ir_op *top = stack.op[stack.n - 1];
+		struct ir_op *top = VEC_LAST(&stack);
 		if (top->mark == MARK_NONE || top->mark == MARK_OPEN)
 			top->mark = may_be_known(top) ? ask_operands(scratch, &stack, top)
 						      : MARK_VARIABLE;
@@ -98,15 +85,15 @@ collect(const struct import_known *k, const void *scratch, struct ir_op *op, str
 	struct ptr_map *seen = ptr_map_create(scratch);
 	struct op_list stack = {0};
 
-	push(scratch, &stack, op);
+	VEC_PUSH(scratch, &stack, op);
 	while (stack.n) {
-		struct ir_op *top = stack.op[stack.n - 1];
+		struct ir_op *top = VEC_LAST(&stack);
 		bool ready = true;
 		for (int i = 0; i < top->noperands && ready; i++) {
 			struct ir_value *v = ir_operand(top, i);
 			if (ptr_map_get(k->tensor, v) || ptr_map_get(seen, v->op))
 				continue;
-			push(scratch, &stack, v->op);
+			VEC_PUSH(scratch, &stack, v->op);
 			ready = false;
 		}
 		if (!ready)
@@ -115,7 +102,7 @@ collect(const struct import_known *k, const void *scratch, struct ir_op *op, str
 		if (ptr_map_get(seen, top))
 			continue;
 		ptr_map_set(seen, top, top);
-		push(scratch, order, top);
+		VEC_PUSH(scratch, order, top);
 	}
 }
 
@@ -123,8 +110,7 @@ struct run {
 	struct ir_module *m;
 	struct ir_block *block;
 	struct ptr_map *copy; /* value -> its copy */
-	const struct ir_value **input;
-	size_t ninputs;
+	struct VEC(const struct ir_value *) input;
 };
 
 static const char *
@@ -145,11 +131,10 @@ copy_operand(struct run *r, const void *scratch, const struct ir_value *v)
 	if (c)
 		return c;
 	struct ir_op *op = ir_op_create(r->m, OP_input, LOC_NONE, NULL, 0, NULL, 0, 1);
-	op->symbol = number_name(r->m->ctx, 'i', r->ninputs);
+	op->symbol = number_name(r->m->ctx, 'i', (size_t)r->input.n);
 	op->result[0].type = ir_type_meaning(r->m->ctx, v->type);
 	ir_block_append(r->block, op);
-	r->input = RESIZE(scratch, r->input, const struct ir_value *, r->ninputs + 1);
-	r->input[r->ninputs++] = v;
+	VEC_PUSH(scratch, &r->input, v);
 	ptr_map_set(r->copy, v, &op->result[0]);
 	return &op->result[0];
 }
@@ -185,23 +170,23 @@ run_ops(struct import *im, const void *scratch, const struct op_list *order)
 	memcpy(r.m->axis, im->module->axis, sizeof r.m->axis);
 	r.m->naxes = im->module->naxes;
 	r.block = &ir_func_create(r.m, "main", LOC_NONE)->body;
-	for (size_t i = 0; i < order->n; i++)
-		copy_op(&r, scratch, order->op[i], i);
+	for (int64_t i = 0; i < order->n; i++)
+		copy_op(&r, scratch, order->at[i], (size_t)i);
 	struct interp *it = interp_create(scratch, r.m, &options);
 	if (!it)
 		return false;
-	for (size_t i = 0; i < r.ninputs; i++)
-		interp_set_input(
-			it, number_name(r.m->ctx, 'i', i), ptr_map_get(k->tensor, r.input[i]));
+	for (int64_t i = 0; i < r.input.n; i++)
+		interp_set_input(it, number_name(r.m->ctx, 'i', (size_t)i),
+			ptr_map_get(k->tensor, r.input.at[i]));
 	if (!interp_step(it, 0))
 		return false;
-	for (size_t i = 0; i < order->n; i++)
-		for (int j = 0; j < order->op[i]->nresults; j++) {
+	for (int64_t i = 0; i < order->n; i++)
+		for (int j = 0; j < order->at[i]->nresults; j++) {
 			const struct tensor *t =
 				interp_output(it, number_name(r.m->ctx, (char)('a' + j), i));
 			if (!t)
 				return false;
-			ptr_map_set(k->tensor, &order->op[i]->result[j], tensor_copy(k, t));
+			ptr_map_set(k->tensor, &order->at[i]->result[j], tensor_copy(k, t));
 		}
 	return true;
 }

@@ -8,13 +8,13 @@
 void
 mlir_attr_push(struct mlir_parser *p, struct mlir_attr a)
 {
-	MLIR_PUSH(p, &p->item, struct mlir_item, {.attr = a, .loc = a.loc});
+	VEC_PUSH(p, &p->item, (struct mlir_item){.attr = a, .loc = a.loc});
 }
 
 static struct mlir_item *
 top(struct mlir_parser *p)
 {
-	return MLIR_TOP(&p->item, struct mlir_item, 1);
+	return &VEC_LAST(&p->item);
 }
 
 void
@@ -37,7 +37,7 @@ mlir_attr_word(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 void
 mlir_attr_of_type(struct mlir_parser *p, struct ir_loc loc)
 {
-	const struct mlir_type *t = MLIR_STACK(&p->type, const struct mlir_type *)[--p->type.n];
+	const struct mlir_type *t = VEC_POP(&p->type);
 
 	mlir_attr_push(p, (struct mlir_attr){.kind = MLIR_TYPE, .loc = loc, .type = t});
 }
@@ -45,8 +45,7 @@ mlir_attr_of_type(struct mlir_parser *p, struct ir_loc loc)
 void
 mlir_attr_function(struct mlir_parser *p, uint32_t nin, uint32_t nout, struct ir_loc loc)
 {
-	const struct mlir_type *t = mlir_type_function(
-		p, MLIR_TOP(&p->type, const struct mlir_type *, nin + nout), nin, nout);
+	const struct mlir_type *t = mlir_type_function(p, VEC_TOP(&p->type, nin + nout), nin, nout);
 
 	p->type.n -= nin + nout;
 	mlir_attr_push(p, (struct mlir_attr){.kind = MLIR_TYPE, .loc = loc, .type = t});
@@ -77,7 +76,7 @@ type_number(struct mlir_attr *a, const struct mlir_type *t, const char *text)
 void
 mlir_attr_typed(struct mlir_parser *p, struct ir_loc loc, struct ir_loc type_loc)
 {
-	const struct mlir_type *t = MLIR_STACK(&p->type, const struct mlir_type *)[--p->type.n];
+	const struct mlir_type *t = VEC_POP(&p->type);
 	struct mlir_attr *a = &top(p)->attr;
 
 	if (t == &p->bad_type)
@@ -95,7 +94,7 @@ const struct mlir_attr *
 mlir_attrs_take(struct mlir_parser *p, uint32_t n)
 {
 	struct mlir_attr *a = n ? ARENA_ARRAY(p->arena, struct mlir_attr, n) : NULL;
-	const struct mlir_item *from = MLIR_TOP(&p->item, struct mlir_item, n);
+	const struct mlir_item *from = VEC_TOP(&p->item, n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		a[i] = from[i].attr;
@@ -112,7 +111,7 @@ void
 mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n, const char *dialect,
 	struct ir_loc loc)
 {
-	const struct mlir_item *from = MLIR_TOP(&p->item, struct mlir_item, n);
+	const struct mlir_item *from = VEC_TOP(&p->item, n);
 	uint32_t depth = 0;
 
 	for (uint32_t i = 0; i < n; i++)

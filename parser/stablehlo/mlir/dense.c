@@ -20,7 +20,7 @@ struct dense {
 	const struct mlir_type *type;
 	struct mlir_element element;
 	struct mlir_dense *d;
-	int64_t count, room; /* numbers */
+	struct VEC(union mlir_number) number; /* in the scratch arena, until all are known */
 };
 
 static void
@@ -129,15 +129,7 @@ read_number(struct dense *r, union mlir_number *out)
 static bool
 push(struct dense *r, union mlir_number number)
 {
-	if (r->count == r->room) {
-		int64_t room = r->room ? 2 * r->room : 4;
-		union mlir_number *more = ARENA_ARRAY(r->p->scratch, union mlir_number, room);
-		if (r->count)
-			memcpy(more, r->d->number, (size_t)r->count * sizeof *more);
-		r->d->number = more;
-		r->room = room;
-	}
-	r->d->number[r->count++] = number;
+	VEC_PUSH_IN(r->p->scratch, &r->number, number);
 	return true;
 }
 
@@ -267,9 +259,9 @@ read_blob(struct dense *r, int64_t elements)
 	if (packed && is_splat) /* of at most eight: all bits, or none, are a splat as well */
 		packed = byte_at(s, 0) != 0xFF && byte_at(s, 0) != 0;
 	r->d->splat = is_splat && !packed;
-	r->count = r->d->splat ? parts : elements * parts;
-	r->d->number = ARENA_ARRAY(r->p->arena, union mlir_number, r->count + 1);
-	for (int64_t i = 0; i < r->count; i++)
+	r->d->n = r->d->splat ? parts : elements * parts;
+	r->d->number = ARENA_ARRAY(r->p->arena, union mlir_number, r->d->n + 1);
+	for (int64_t i = 0; i < r->d->n; i++)
 		if (packed)
 			r->d->number[i].i = byte_at(s, i / 8) >> (i % 8) & 1;
 		else
@@ -368,11 +360,10 @@ mlir_dense_read(struct mlir_parser *p, struct ir_loc loc, const struct mlir_type
 		dense_error(&r, "'>'");
 		return NULL;
 	}
-	d->n = r.count;
-	if (r.room) { /* grown in the scratch arena */
-		union mlir_number *number = ARENA_ARRAY(p->arena, union mlir_number, r.count);
-		memcpy(number, d->number, (size_t)r.count * sizeof *number);
-		d->number = number;
+	if (r.number.n) {
+		d->n = r.number.n;
+		d->number = ARENA_ARRAY(p->arena, union mlir_number, d->n);
+		memcpy(d->number, r.number.at, (size_t)d->n * sizeof *d->number);
 	}
 	return d;
 }

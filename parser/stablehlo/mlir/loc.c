@@ -81,7 +81,7 @@ void
 mlir_locations_resolve(struct mlir_parser *p)
 {
 	for (uint32_t i = 0; i < p->located.n; i++) {
-		const struct mlir_located *l = &MLIR_STACK(&p->located, struct mlir_located)[i];
+		const struct mlir_located *l = &p->located.at[i];
 		struct mlir_symbol *s = l->location;
 		if (!s->location_read) {
 			s->location_read = true;

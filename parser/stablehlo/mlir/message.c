@@ -40,7 +40,7 @@ begins_line(const struct mlir_parser *p, struct ir_loc loc)
 void
 mlir_message_syntax(struct mlir_parser *p, struct ir_loc loc, const char *const *expected, int n)
 {
-	const struct mlir_frame *f = MLIR_TOP(&p->frame, struct mlir_frame, 1);
+	const struct mlir_frame *f = &VEC_LAST(&p->frame);
 	char *found = token_text(NULL, p, loc);
 
 	if (loc.begin - p->lex.base >= p->lex.n && p->frame.n > 1 && is_among("'}'", expected, n)) {

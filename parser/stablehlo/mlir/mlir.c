@@ -66,15 +66,15 @@ prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 		.text = ir_name(ctx, "?")};
 	p->poison = (struct mlir_value){.name = ir_name(ctx, "?"), .type = &p->bad_type};
 	p->block = ARENA_NEW(p->arena, struct mlir_block);
-	MLIR_PUSH(p, &p->frame, struct mlir_frame, {.block = NULL});
+	VEC_PUSH(p, &p->frame, (struct mlir_frame){.block = NULL});
 	/* None is a null pointer, of which nothing is the top. */
-	mlir_stack_grow(p, &p->operand, sizeof(struct mlir_operand));
-	mlir_stack_grow(p, &p->item, sizeof(struct mlir_item));
-	mlir_stack_grow(p, &p->type, sizeof(const struct mlir_type *));
-	mlir_stack_grow(p, &p->result, sizeof(struct mlir_result));
-	mlir_stack_grow(p, &p->param, sizeof(struct mlir_param));
-	mlir_stack_grow(p, &p->region, sizeof(struct mlir_block *));
-	mlir_stack_grow(p, &p->decoded, sizeof(struct mlir_item));
+	VEC_ROOM(p, &p->operand, 1);
+	VEC_ROOM(p, &p->item, 1);
+	VEC_ROOM(p, &p->type, 1);
+	VEC_ROOM(p, &p->result, 1);
+	VEC_ROOM(p, &p->param, 1);
+	VEC_ROOM(p, &p->region, 1);
+	VEC_ROOM(p, &p->decoded, 1);
 }
 
 struct mlir_file *

@@ -7,13 +7,13 @@
 void
 mlir_operand_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc)
 {
-	MLIR_PUSH(p, &p->operand, struct mlir_operand, {mlir_symbol_value(p, name, loc), loc});
+	VEC_PUSH(p, &p->operand, (struct mlir_operand){mlir_symbol_value(p, name, loc), loc});
 }
 
 void
 mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc)
 {
-	MLIR_PUSH(p, &p->result, struct mlir_result, {name, loc});
+	VEC_PUSH(p, &p->result, (struct mlir_result){name, loc});
 }
 
 void
@@ -21,9 +21,9 @@ mlir_param_push(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
 	struct mlir_symbol *location)
 {
 	const struct mlir_attr *attr = mlir_attrs_take(p, nattrs);
-	const struct mlir_type *type = MLIR_STACK(&p->type, const struct mlir_type *)[--p->type.n];
+	const struct mlir_type *type = VEC_POP(&p->type);
 
-	MLIR_PUSH(p, &p->param, struct mlir_param, {s, loc, type, attr, nattrs, location});
+	VEC_PUSH(p, &p->param, (struct mlir_param){s, loc, type, attr, nattrs, location});
 }
 
 /* `debug_name` is that of a location, once all are known. */
@@ -31,14 +31,14 @@ void
 mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location)
 {
 	if (location)
-		MLIR_PUSH(p, &p->located, struct mlir_located, {debug_name, location});
+		VEC_PUSH(p, &p->located, (struct mlir_located){debug_name, location});
 }
 
 /* The last n parameters become the arguments of the block at hand. */
 static void
 block_arguments(struct mlir_parser *p, uint32_t n)
 {
-	const struct mlir_param *param = MLIR_TOP(&p->param, struct mlir_param, n);
+	const struct mlir_param *param = VEC_TOP(&p->param, n);
 	struct mlir_block *b = p->block;
 
 	b->arg = ARENA_ARRAY(p->arena, struct mlir_value, n);
@@ -71,7 +71,7 @@ save_heights(struct mlir_parser *p, struct mlir_frame *f)
 void
 mlir_stacks_drop(struct mlir_parser *p)
 {
-	const struct mlir_heights *h = &MLIR_TOP(&p->frame, struct mlir_frame, 1)->heights;
+	const struct mlir_heights *h = &VEC_LAST(&p->frame).heights;
 
 	p->operand.n = h->operand;
 	p->item.n = h->item;
@@ -92,7 +92,7 @@ mlir_region_open(struct mlir_parser *p, struct ir_loc loc)
 	}
 	f.scope = mlir_scope_open(p, p->isolated);
 	save_heights(p, &f);
-	MLIR_PUSH(p, &p->frame, struct mlir_frame, f);
+	VEC_PUSH(p, &p->frame, f);
 	p->block = ARENA_NEW(p->arena, struct mlir_block);
 	if (p->params)
 		block_arguments(p, p->params);
@@ -113,12 +113,12 @@ mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc)
 void
 mlir_region_close(struct mlir_parser *p)
 {
-	const struct mlir_frame f = *MLIR_TOP(&p->frame, struct mlir_frame, 1);
+	const struct mlir_frame f = VEC_LAST(&p->frame);
 
 	mlir_stacks_drop(p);
 	p->frame.n--;
 	mlir_scope_close(p, f.scope, f.undo);
-	MLIR_PUSH(p, &p->region, struct mlir_block *, p->block);
+	VEC_PUSH(p, &p->region, p->block);
 	p->block = f.block;
 }
 
@@ -133,10 +133,10 @@ mlir_region_abandon(struct mlir_parser *p)
 void
 mlir_op_give_up(struct mlir_parser *p)
 {
-	const struct mlir_heights *h = &MLIR_TOP(&p->frame, struct mlir_frame, 1)->heights;
+	const struct mlir_heights *h = &VEC_LAST(&p->frame).heights;
 
 	for (uint32_t i = h->result; i < p->result.n; i++)
-		mlir_symbol_poison(p, MLIR_STACK(&p->result, struct mlir_result)[i].name.symbol);
+		mlir_symbol_poison(p, p->result.at[i].name.symbol);
 	mlir_stacks_drop(p);
 	p->params = 0;
 	p->isolated = false;
@@ -157,15 +157,14 @@ mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc, struct 
 static const struct mlir_type *
 type_at(const struct mlir_parser *p, const struct mlir_pending *op, uint32_t i)
 {
-	return MLIR_TOP(&p->type, const struct mlir_type *, op->sig.nin + op->sig.nout)[i];
+	return VEC_TOP(&p->type, op->sig.nin + op->sig.nout)[i];
 }
 
 /* The operands have the types that the signature says. */
 static bool
 check_operands(struct mlir_parser *p, const struct mlir_pending *op)
 {
-	const struct mlir_operand *operand =
-		MLIR_TOP(&p->operand, struct mlir_operand, op->noperands);
+	const struct mlir_operand *operand = VEC_TOP(&p->operand, op->noperands);
 	bool ok = true;
 
 	if (op->sig.nin != op->noperands) {
@@ -189,7 +188,7 @@ check_operands(struct mlir_parser *p, const struct mlir_pending *op)
 static void
 fill_operands(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {
-	const struct mlir_operand *from = MLIR_TOP(&p->operand, struct mlir_operand, n);
+	const struct mlir_operand *from = VEC_TOP(&p->operand, n);
 	struct mlir_value **value = ARENA_ARRAY(p->arena, struct mlir_value *, n);
 	struct ir_loc *loc = ARENA_ARRAY(p->arena, struct ir_loc, n);
 
@@ -206,7 +205,7 @@ fill_operands(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 static void
 fill_regions(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {
-	struct mlir_block **from = MLIR_TOP(&p->region, struct mlir_block *, n);
+	struct mlir_block **from = VEC_TOP(&p->region, n);
 
 	op->nregions = n;
 	op->region = n == 1 ? from[0] : ARENA_ARRAY(p->arena, struct mlir_block, n);
@@ -242,7 +241,7 @@ fill_results(struct mlir_parser *p, struct mlir_op *op, const struct mlir_pendin
 static bool
 name_results(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {
-	const struct mlir_result *name = MLIR_TOP(&p->result, struct mlir_result, n);
+	const struct mlir_result *name = VEC_TOP(&p->result, n);
 	uint32_t total = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -308,7 +307,7 @@ make_op(struct mlir_parser *p, struct mlir_pending *pending, uint32_t results,
 void
 mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol *location)
 {
-	const struct mlir_result *name = MLIR_TOP(&p->result, struct mlir_result, results);
+	const struct mlir_result *name = VEC_TOP(&p->result, results);
 
 	if (!make_op(p, &p->pending, results, location))
 		for (uint32_t i = 0; i < results; i++)

@@ -19,6 +19,7 @@
 #define PARSER_STABLEHLO_MLIR_PARSER_H
 
 #include "ir/base/map.h"
+#include "ir/base/vec.h"
 #include "parser/stablehlo/mlir/mlir.h"
 
 enum {
@@ -47,19 +48,6 @@ struct mlir_symbol {
 	const struct mlir_attr *alias; /* of #name */
 	struct mlir_symbol *location;  /* of #loc1: what it stands for */
 };
-
-/* Growing arrays; every one is owned by the parser. */
-struct mlir_stack {
-	void *data;
-	uint32_t n, room;
-};
-
-#define MLIR_STACK(s, type) ((type *)(s)->data)
-/* What is pushed must not push there itself while it is worked out: the stack may move. */
-#define MLIR_PUSH(p, s, type, ...)                                                                 \
-	(mlir_stack_grow((p), (s), sizeof(type)), MLIR_STACK(s, type)[(s)->n++] = (type)__VA_ARGS__)
-/* The last n items. */
-#define MLIR_TOP(s, type, count) (MLIR_STACK(s, type) + ((s)->n - (count)))
 
 struct mlir_named {
 	struct mlir_symbol *symbol;
@@ -179,7 +167,7 @@ struct mlir_parser {
 	struct arena *scratch; /* ends with the parse */
 	struct mlir_lexer lex;
 	struct map symbol_map;
-	struct mlir_stack symbols; /* chunks */
+	struct VEC(struct mlir_symbol *) symbols; /* chunks */
 	unsigned errors;           /* of this text */
 	bool stop;                 /* too many */
 
@@ -188,14 +176,19 @@ struct mlir_parser {
 	uint32_t params; /* that the next region to be opened has */
 	bool isolated;   /* the next region does not see names of outside */
 	struct mlir_pending pending;
-	struct mlir_stack operand, item, type, result, param, region, frame, undo, located;
-	struct mlir_stack decoded; /* attributes of a pretty form */
+	struct VEC(struct mlir_operand) operand;
+	struct VEC(struct mlir_item) item, decoded; /* decoded: attributes of a pretty form */
+	struct VEC(const struct mlir_type *) type;
+	struct VEC(struct mlir_result) result;
+	struct VEC(struct mlir_param) param;
+	struct VEC(struct mlir_block *) region;
+	struct VEC(struct mlir_frame) frame;
+	struct VEC(struct mlir_undo) undo;
+	struct VEC(struct mlir_located) located;
 
 	struct mlir_value poison;  /* stands for values whose definition failed */
 	struct mlir_type bad_type; /* and for types */
 };
-
-void mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size);
 
 /* Reports an error, unless there were too many. */
 void mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)

@@ -158,17 +158,17 @@ bad_item(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_ite
 
 /* The entries of {..} join the attributes of the op. */
 static void
-merge_dict(struct mlir_parser *p, const struct mlir_attr *dict, struct mlir_stack *out)
+merge_dict(struct mlir_parser *p, const struct mlir_attr *dict)
 {
 	for (uint32_t i = 0; i < dict->n; i++)
-		MLIR_PUSH(p, out, struct mlir_item, {.attr = dict->item[i]});
+		VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = dict->item[i]});
 }
 
 /* Items to the attributes of the generic form, in p->decoded. */
 static bool
 decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_pending *op)
 {
-	const struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, op->nattrs);
+	const struct mlir_item *item = VEC_TOP(&p->item, op->nattrs);
 	unsigned used = 0;
 	bool ok = true;
 
@@ -177,15 +177,15 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 		int slot = slot_find(f, &item[i], used);
 		if (slot >= 0) {
 			used |= 1u << slot;
-			MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = item[i].attr});
-			struct mlir_attr *a = &MLIR_TOP(&p->decoded, struct mlir_item, 1)->attr;
+			VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = item[i].attr});
+			struct mlir_attr *a = &VEC_LAST(&p->decoded).attr;
 			a->name = f->item[slot].name;
 			if (f->item[slot].place == '$')
 				a->kind = MLIR_STRING;
 		} else if (dict) {
-			merge_dict(p, &item[i].attr, &p->decoded);
+			merge_dict(p, &item[i].attr);
 		} else if (!f->row->name && item[i].key) {
-			MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = item[i].attr});
+			VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = item[i].attr});
 		} else {
 			ok = bad_item(p, f, &item[i]) && ok;
 			if (!f->row->name)
@@ -212,7 +212,7 @@ decoded_find(struct mlir_parser *p, const char *name)
 	const char *interned = ir_name(p->ctx, name);
 
 	for (uint32_t i = 0; i < p->decoded.n; i++) {
-		struct mlir_attr *a = &MLIR_STACK(&p->decoded, struct mlir_item)[i].attr;
+		struct mlir_attr *a = &p->decoded.at[i].attr;
 		if (a->name == interned)
 			return a;
 	}
@@ -222,7 +222,7 @@ decoded_find(struct mlir_parser *p, const char *name)
 static void
 decoded_push(struct mlir_parser *p, struct mlir_attr a)
 {
-	MLIR_PUSH(p, &p->decoded, struct mlir_item, {.attr = a});
+	VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = a});
 }
 
 /* The attribute, which is there, becomes others: it goes. */
@@ -230,7 +230,7 @@ static struct mlir_attr
 decoded_take(struct mlir_parser *p, const char *name)
 {
 	struct mlir_attr *a = decoded_find(p, name), taken = *a;
-	struct mlir_item *first = MLIR_STACK(&p->decoded, struct mlir_item);
+	struct mlir_item *first = p->decoded.at;
 	struct mlir_item *item = (struct mlir_item *)((char *)a - offsetof(struct mlir_item, attr));
 	size_t behind = --p->decoded.n - (size_t)(item - first);
 
@@ -405,12 +405,6 @@ decode(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_pendi
 
 /* --- signatures --- */
 
-static void
-push_type(struct mlir_parser *p, const struct mlir_type *t)
-{
-	MLIR_PUSH(p, &p->type, const struct mlir_type *, t);
-}
-
 /* The short signature has another number of types than its op. */
 static bool
 sig_error(struct mlir_parser *p, const struct mlir_pending *op, const char *expected)
@@ -425,7 +419,7 @@ static void
 push_operand_types(struct mlir_parser *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		push_type(p, MLIR_TOP(&p->operand, struct mlir_operand, n)[i].value->type);
+		mlir_push_type(p, VEC_TOP(&p->operand, n)[i].value->type);
 }
 
 /* A short signature becomes a whole one. `results`: how many names stand before the op. */
@@ -434,7 +428,7 @@ decode_sig(
 	struct mlir_parser *p, const struct mlir_form *f, struct mlir_pending *op, uint32_t results)
 {
 	uint32_t written = op->sig.nin, n = op->noperands;
-	const struct mlir_type **from = MLIR_TOP(&p->type, const struct mlir_type *, written);
+	const struct mlir_type **from = VEC_TOP(&p->type, written);
 	const struct mlir_type *first = written ? from[0] : NULL;
 	const struct mlir_type *second = written > 1 ? from[1] : NULL;
 	enum sig_kind kind = f->row->sig;
@@ -446,7 +440,7 @@ decode_sig(
 	if (kind == SIG_SELECT && written == 3)
 		kind = SIG_OPERANDS; /* select's older form has no arrow either */
 	if (kind == SIG_OPERANDS && f->row->sig == SIG_SELECT) {
-		push_type(p, from[1]);
+		mlir_push_type(p, from[1]);
 		op->sig.nout = 1;
 		return true;
 	}
@@ -454,27 +448,27 @@ decode_sig(
 	case SIG_OPERANDS:
 		if (written != n && written == 1) /* one for all */
 			for (uint32_t i = 1; i < n; i++)
-				push_type(p, first);
+				mlir_push_type(p, first);
 		op->sig.nin = written == 1 && n ? n : written;
 		return true;
 	case SIG_PAIRS:
 		for (uint32_t i = 0; i < written; i++)
-			push_type(p, MLIR_TOP(&p->type, const struct mlir_type *, written + i)[i]);
+			mlir_push_type(p, VEC_TOP(&p->type, written + i)[i]);
 		op->sig.nin = op->sig.nout = written;
 		return true;
 	case SIG_SAME:
 		if (written != 1)
 			return sig_error(p, op, "one type, or (operands) -> result");
 		for (uint32_t i = 0; i < n; i++)
-			push_type(p, first);
+			mlir_push_type(p, first);
 		op->sig.nin = n;
 		op->sig.nout = 1;
 		return true;
 	case SIG_SELECT:
 		if (written != 2 || n != 3)
 			return sig_error(p, op, "the types of the predicate and of the rest");
-		push_type(p, second);
-		push_type(p, second);
+		mlir_push_type(p, second);
+		mlir_push_type(p, second);
 		op->sig.nin = 3;
 		op->sig.nout = 1;
 		return true;
@@ -483,7 +477,7 @@ decode_sig(
 			return sig_error(p, op, "the type of the result");
 		p->type.n--;
 		push_operand_types(p, n);
-		push_type(p, first);
+		mlir_push_type(p, first);
 		op->sig.nin = n;
 		op->sig.nout = 1;
 		return true;
@@ -496,11 +490,10 @@ static void
 decode_dense(struct mlir_parser *p, const struct mlir_pending *op)
 {
 	uint32_t types = op->sig.nin + op->sig.nout;
-	const struct mlir_type *t =
-		types ? MLIR_TOP(&p->type, const struct mlir_type *, types)[types - 1] : NULL;
+	const struct mlir_type *t = types ? VEC_TOP(&p->type, types)[types - 1] : NULL;
 
 	for (uint32_t i = 0; t && i < p->decoded.n; i++) {
-		struct mlir_attr *a = &MLIR_STACK(&p->decoded, struct mlir_item)[i].attr;
+		struct mlir_attr *a = &p->decoded.at[i].attr;
 		if (a->kind != MLIR_DENSE || a->dense)
 			continue;
 		a->dense = mlir_dense_read(p, a->loc, t, op->sig.loc);
@@ -539,8 +532,7 @@ mlir_pretty_decode(struct mlir_parser *p, struct mlir_pending *op, uint32_t resu
 	p->item.n -= op->nattrs;
 	op->nattrs = p->decoded.n;
 	for (uint32_t i = 0; i < op->nattrs; i++)
-		MLIR_PUSH(p, &p->item, struct mlir_item,
-			{.attr = MLIR_STACK(&p->decoded, struct mlir_item)[i].attr});
+		VEC_PUSH(p, &p->item, (struct mlir_item){.attr = p->decoded.at[i].attr});
 	return true;
 }
 

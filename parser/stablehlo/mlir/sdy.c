@@ -49,7 +49,7 @@ plain_sets(struct mlir_item *entry, uint32_t n)
 void
 mlir_sharding(struct mlir_parser *p, uint32_t entries, struct ir_loc loc)
 {
-	struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, entries + 2);
+	struct mlir_item *item = VEC_TOP(&p->item, entries + 2);
 	struct mlir_attr *dims = &item[1].attr;
 	struct mlir_attr *dim = ARENA_ARRAY(p->arena, struct mlir_attr, dims->n + 1);
 	const char *replicated = ir_name(p->ctx, "replicated");
@@ -74,7 +74,7 @@ mlir_sharding(struct mlir_parser *p, uint32_t entries, struct ir_loc loc)
 void
 mlir_mesh_attr(struct mlir_parser *p, uint32_t entries, struct ir_loc loc)
 {
-	struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, entries + 1);
+	struct mlir_item *item = VEC_TOP(&p->item, entries + 1);
 
 	item[0].attr.name = ir_name(p->ctx, "axes");
 	mlir_attr_group(p, MLIR_DICT, entries + 1, ir_name(p->ctx, "sdy.mesh"), loc);

@@ -78,8 +78,8 @@ mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs)
 uint32_t
 mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f)
 {
-	const struct mlir_param *param = MLIR_TOP(&p->param, struct mlir_param, f->params);
-	const struct mlir_item *out = MLIR_TOP(&p->item, struct mlir_item, f->attrs + f->outputs);
+	const struct mlir_param *param = VEC_TOP(&p->param, f->params);
+	const struct mlir_item *out = VEC_TOP(&p->item, f->attrs + f->outputs);
 	struct mlir_attr *dict = ARENA_ARRAY(p->arena, struct mlir_attr, f->outputs);
 	bool any = false, is_public = !f->visibility;
 
@@ -87,15 +87,14 @@ mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f)
 		dict[i] = out[i].attr;
 		any = any || dict[i].n;
 	}
-	struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, f->attrs + f->outputs);
+	struct mlir_item *item = VEC_TOP(&p->item, f->attrs + f->outputs);
 	if (f->attrs)
 		memmove(item, item + f->outputs, f->attrs * sizeof *item);
 	p->item.n -= f->outputs;
 
 	for (uint32_t i = 0; i < f->params; i++)
-		MLIR_PUSH(p, &p->type, const struct mlir_type *, param[i].type);
-	const struct mlir_type **type =
-		MLIR_TOP(&p->type, const struct mlir_type *, f->params + f->outputs);
+		VEC_PUSH(p, &p->type, param[i].type);
+	const struct mlir_type **type = VEC_TOP(&p->type, f->params + f->outputs);
 	const struct mlir_type **sorted =
 		ARENA_ARRAY(p->scratch, const struct mlir_type *, f->params + f->outputs);
 	if (f->params)
@@ -178,15 +177,15 @@ mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	struct mlir_named from, struct ir_loc from_loc)
 {
 	mlir_operand_push(p, from, from_loc);
-	MLIR_PUSH(p, &p->param, struct mlir_param, {.symbol = name.symbol, .loc = loc});
+	VEC_PUSH(p, &p->param, (struct mlir_param){.symbol = name.symbol, .loc = loc});
 }
 
 /* `n` arguments, as many types: those of operands and results. */
 uint32_t
 mlir_while_head(struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc types_loc)
 {
-	struct mlir_param *param = MLIR_TOP(&p->param, struct mlir_param, n);
-	const struct mlir_type **type = MLIR_TOP(&p->type, const struct mlir_type *, types);
+	struct mlir_param *param = VEC_TOP(&p->param, n);
+	const struct mlir_type **type = VEC_TOP(&p->type, types);
 
 	if (types != n)
 		mlir_error(p, types_loc, "expected %u type%s, one for each argument, found %u", n,
@@ -202,9 +201,8 @@ mlir_while(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs)
 {
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < n; i++) {
-			const struct mlir_type *t =
-				MLIR_TOP(&p->param, struct mlir_param, n)[i].type;
-			MLIR_PUSH(p, &p->type, const struct mlir_type *, t);
+			const struct mlir_type *t = VEC_TOP(&p->param, n)[i].type;
+			VEC_PUSH(p, &p->type, t);
 		}
 	mlir_op_form(p, text(p, "stablehlo.while"), loc, (struct mlir_counts){n, attrs}, 2,
 		(struct mlir_sig){n, n, .arrow = true, .loc = loc});
@@ -216,7 +214,7 @@ mlir_while(struct mlir_parser *p, struct ir_loc loc, uint32_t n, uint32_t attrs)
 static void
 sort_pairs(struct mlir_parser *p, uint32_t n)
 {
-	struct mlir_operand *v = MLIR_TOP(&p->operand, struct mlir_operand, 2 * n);
+	struct mlir_operand *v = VEC_TOP(&p->operand, 2 * n);
 	struct mlir_operand *copy = ARENA_ARRAY(p->scratch, struct mlir_operand, 2 * n);
 
 	memcpy(copy, v, 2 * n * sizeof *copy);
@@ -230,7 +228,7 @@ sort_pairs(struct mlir_parser *p, uint32_t n)
 void
 mlir_reducer(struct mlir_parser *p, uint32_t n)
 {
-	struct mlir_param *v = MLIR_TOP(&p->param, struct mlir_param, 2 * n);
+	struct mlir_param *v = VEC_TOP(&p->param, 2 * n);
 	struct mlir_param *copy = ARENA_ARRAY(p->scratch, struct mlir_param, 2 * n);
 
 	memcpy(copy, v, 2 * n * sizeof *copy);
@@ -320,12 +318,11 @@ mlir_reduce_applies(struct mlir_parser *p, struct ir_loc loc, uint32_t n, struct
 	if (n != 1)
 		mlir_error(p, name_loc, "`applies` is for one input, found %u; write a reducer", n);
 	const struct mlir_type *t = sig.nin + sig.nout
-					    ? MLIR_TOP(&p->type, const struct mlir_type *,
-						      sig.nin + sig.nout)[sig.nin > 1]
+					    ? VEC_TOP(&p->type, sig.nin + sig.nout)[sig.nin > 1]
 					    : &p->bad_type;
 	struct mlir_block *b =
 		applied_body(p, mlir_symbol_name(p, name), name_loc, scalar_of(p, t));
-	MLIR_PUSH(p, &p->region, struct mlir_block *, b);
+	VEC_PUSH(p, &p->region, b);
 	mlir_reduce(p, loc, n, attrs, sig);
 }
 
@@ -357,11 +354,11 @@ mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t
 void
 mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc)
 {
-	struct mlir_attr *a = &MLIR_TOP(&p->item, struct mlir_item, 1)->attr;
+	struct mlir_attr *a = &VEC_LAST(&p->item).attr;
 
 	if (a->kind == MLIR_LIST) {
 		mlir_mesh_attr(p, 0, a->loc);
-		a = &MLIR_TOP(&p->item, struct mlir_item, 1)->attr;
+		a = &VEC_LAST(&p->item).attr;
 	}
 	a->name = text(p, "mesh");
 	attr_string(p, "sym_name", mlir_symbol_name(p, name), name_loc);
@@ -378,7 +375,7 @@ void
 mlir_manual(struct mlir_parser *p, struct ir_loc loc, uint32_t operands, uint32_t attrs,
 	struct mlir_sig sig)
 {
-	struct mlir_item *item = MLIR_TOP(&p->item, struct mlir_item, attrs);
+	struct mlir_item *item = VEC_TOP(&p->item, attrs);
 
 	for (uint32_t i = 0; i < attrs; i++)
 		if (item[i].attr.kind == MLIR_LIST ||

@@ -15,20 +15,10 @@
 
 enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
-void
-mlir_stack_grow(const void *owner, struct mlir_stack *s, size_t size)
-{
-	if (s->n < s->room)
-		return;
-	s->room = s->room ? s->room * 2 : 64;
-	s->data = array_resize(owner, s->data, s->room, size, "what the parser has read");
-}
-
 static struct mlir_symbol *
 symbol_of(const struct mlir_parser *p, uint32_t number)
 {
-	return &MLIR_STACK(
-		&p->symbols, struct mlir_symbol *)[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+	return &p->symbols.at[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
 }
 
 static bool
@@ -49,8 +39,8 @@ mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)
 	if (i < known)
 		return symbol_of(p, i);
 	if (i / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
-		MLIR_PUSH(p, &p->symbols, struct mlir_symbol *,
-			ARENA_ARRAY(p->scratch, struct mlir_symbol, SYMBOLS_CHUNK));
+		VEC_PUSH(
+			p, &p->symbols, ARENA_ARRAY(p->scratch, struct mlir_symbol, SYMBOLS_CHUNK));
 	struct mlir_symbol *s = symbol_of(p, i);
 	s->text = text;
 	s->n = (uint32_t)n;
@@ -136,7 +126,7 @@ void
 mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo)
 {
 	while (p->undo.n > undo) {
-		const struct mlir_undo *u = &MLIR_STACK(&p->undo, struct mlir_undo)[--p->undo.n];
+		const struct mlir_undo *u = &VEC_POP(&p->undo);
 		u->symbol->value = u->value;
 		u->symbol->nvalues = u->nvalues;
 		u->symbol->scope = u->scope;
@@ -147,7 +137,7 @@ mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo)
 static void
 symbol_bind(struct mlir_parser *p, struct mlir_symbol *s, struct mlir_value *v, uint32_t n)
 {
-	MLIR_PUSH(p, &p->undo, struct mlir_undo, {s, s->value, s->scope, s->nvalues});
+	VEC_PUSH(p, &p->undo, (struct mlir_undo){s, s->value, s->scope, s->nvalues});
 	s->value = v;
 	s->nvalues = n;
 	s->scope = p->scope;

@@ -189,7 +189,7 @@ read_tensor(struct reader *r, struct mlir_type *t)
 void
 mlir_push_type(struct mlir_parser *p, const struct mlir_type *t)
 {
-	MLIR_PUSH(p, &p->type, const struct mlir_type *, t);
+	VEC_PUSH(p, &p->type, t);
 }
 
 static const struct mlir_type *read_type(struct reader *r, int depth);
@@ -197,23 +197,22 @@ static const struct mlir_type *read_type(struct reader *r, int depth);
 static void
 read_tuple(struct reader *r, struct mlir_type *t, int depth)
 {
-	struct mlir_stack *stack = &r->p->type;
-	uint32_t from = stack->n;
+	const int64_t from = r->p->type.n;
 
 	t->kind = MLIR_TUPLE;
 	while (!r->failed && !accept(r, ">")) {
-		if (stack->n > from && !accept(r, ","))
+		if (r->p->type.n > from && !accept(r, ","))
 			type_error(r, "expected ',' or '>'");
 		else
 			mlir_push_type(r->p, read_type(r, depth + 1));
 	}
-	uint32_t n = stack->n - from;
+	const int64_t n = r->p->type.n - from;
 	if (n > UINT16_MAX)
 		type_error(r, "expected fewer items");
 	const struct mlir_type **item = ARENA_ARRAY(r->p->arena, const struct mlir_type *, n + 1);
 	if (n)
-		memcpy(item, MLIR_TOP(stack, const struct mlir_type *, n), n * sizeof *item);
-	stack->n = from;
+		memcpy(item, VEC_TOP(&r->p->type, n), (size_t)n * sizeof *item);
+	r->p->type.n = from;
 	t->item = item;
 	t->nitems = (uint16_t)n;
 }

@@ -8,6 +8,7 @@
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -26,8 +27,7 @@ struct survey {
 	struct import *im;
 	struct spmd *s;
 	const char *mesh_op, *sharding[NSHARDINGS]; /* interned names */
-	const struct mlir_op **collective;          /* talloc array */
-	size_t ncollectives;
+	struct VEC(const struct mlir_op *) collective;
 	int64_t cut[MAX_CUTS];
 	int ncuts;
 	bool annotated; /* shardings of whole tensors */
@@ -140,11 +140,8 @@ see_block(struct survey *v, const struct mlir_block *b, bool cuts)
 	for (const struct mlir_op *op = b->first; op; op = op->next) {
 		if (cuts)
 			see_attrs(v, op->attr, op->nattrs);
-		else if (spmd_is_collective(v->im, op)) {
-			v->collective = RESIZE(
-				v->s, v->collective, const struct mlir_op *, v->ncollectives + 1);
-			v->collective[v->ncollectives++] = op;
-		}
+		else if (spmd_is_collective(v->im, op))
+			VEC_PUSH(v->s, &v->collective, op);
 		for (uint32_t r = 0; r < op->nregions; r++)
 			see_block(v, &op->region[r], cuts);
 	}
@@ -242,9 +239,9 @@ count_by_groups(struct survey *v, bool open)
 {
 	struct spmd *s = v->s;
 
-	for (size_t i = 0; i < v->ncollectives; i++) {
-		const int64_t n = largest_number(v, v->collective[i]) + 1;
-		const enum spmd_mode mode = spmd_mode_of(v->collective[i]);
+	for (int64_t i = 0; i < v->collective.n; i++) {
+		const int64_t n = largest_number(v, v->collective.at[i]) + 1;
+		const enum spmd_mode mode = spmd_mode_of(v->collective.at[i]);
 		if (!open || n > SPMD_MAX_PROCESSES)
 			continue;
 		if (mode == SPMD_PARTITION)
@@ -410,10 +407,10 @@ find_cuts(struct survey *v)
 		add_cut(v, s->name[i].low);
 		add_cut(v, s->name[i].high);
 	}
-	for (size_t i = 0; i < v->ncollectives; i++) {
+	for (int64_t i = 0; i < v->collective.n; i++) {
 		struct spmd_groups g;
 		const bool before = diag_mute(v->im->diag, true);
-		const bool ok = spmd_groups_of(v->im, v->collective[i], &g);
+		const bool ok = spmd_groups_of(v->im, v->collective.at[i], &g);
 		diag_mute(v->im->diag, before);
 		if (!ok || !g.n)
 			continue;
@@ -454,8 +451,8 @@ spmd_begin(struct import *im, const struct mlir_op *func)
 	find_cuts(&v);
 	/* Arguments are whole where shardings say how they are split, or nothing is exchanged
 	 * between partitions. */
-	if (v.annotated || s->nnames || (s->replicas == 1 && !v.ncollectives))
+	if (v.annotated || s->nnames || (s->replicas == 1 && !v.collective.n))
 		s->explicit = false;
-	talloc_free(v.collective);
+	VEC_FREE(&v.collective);
 	return make_axes(&v, func->loc);
 }
