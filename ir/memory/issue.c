@@ -50,9 +50,9 @@ issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 	return result;
 }
 
-/* Time axes over which an op is done. What lives outside a step is done in no loop. */
-static uint32_t
-op_axes(const struct ir_module *m, const struct ir_op *op)
+/* What lives outside a step is done in no loop. */
+uint32_t
+issue_op_axes(const struct ir_module *m, const struct ir_op *op)
 {
 	uint32_t set = 0;
 	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
@@ -123,7 +123,7 @@ is_late(const struct sorter *s, const struct ir_op *op)
 static void
 place(struct sorter *s, const struct ir_op *op)
 {
-	uint32_t over = op_axes(s->m, op);
+	uint32_t over = issue_op_axes(s->m, op);
 	bool late = s->over && reads_late(s, op);
 	if (!over && !late) {
 		append(s, &op, 1, 0);

@@ -42,6 +42,9 @@ const struct issue_loop *issue_loop_of(const struct issue *o, const struct ir_op
 /* Time axes on which a type is split or partial: a set. */
 uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);
 
+/* Time axes over which an op is done: a set; empty for what is done once. */
+uint32_t issue_op_axes(const struct ir_module *m, const struct ir_op *op);
+
 /* Product of the sizes of the axes of a set. */
 int64_t issue_turns(const struct ir_module *m, uint32_t axes);
 

@@ -208,7 +208,11 @@ check_step(struct trial *t, const struct ir_module *unused, uint64_t seed)
 }
 
 static const struct trial_test test = {
-	.count = COUNT, .steps = STEPS, .options = device_options, .check = check, .found = {2528319540}};
+	.count = COUNT,
+	.steps = STEPS,
+	.options = device_options,
+	.check = check,
+	.found = {2528319540, 1414407450}};
 static const struct trial_test steps = {
 	.count = COUNT / 4, .steps = 1, .options = device_options, .check = check_step};
 

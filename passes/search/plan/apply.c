@@ -1,12 +1,15 @@
 /*
  * A plan becomes IR. Each node is made beside the ops that it stands for: a kernel of several as a
  * fuse of copies, a message of several as one variadic collective. Then readers are told, the old
- * ops erased, and the block is put together anew in the order of the plan; what is no work follows
- * as soon as all that it reads is there.
+ * ops erased, and the block is put together anew in the order of the plan. What is no work follows
+ * as soon as all that it reads is there, except views in loops over time: a loop may end at one
+ * (ir/memory/issue.h), so each stays behind the work that is before it in the module, or is put
+ * before the first op that needs it. A plan that is its module thus has the loops of its module.
  */
 #include "passes/search/plan/impl.h"
 
 #include "ir/base/alloc.h"
+#include "ir/memory/issue.h"
 
 #include <stdlib.h>
 #include <talloc.h>
@@ -17,6 +20,9 @@ struct maker {
 	struct ir_block *block;
 	struct ir_op **op;         /* [nops] of the block, by number */
 	struct ir_op **made;       /* [count] by position */
+	uint32_t *behind;          /* [nops] the node that a view in a loop stays behind: room: it is
+				      before all of them; PLAN_NONE: no such view */
+	bool *passed;              /* [room + 1] a node and the views behind it are in the block */
 	uint32_t n;                /* ops that are no work */
 	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
 };
@@ -174,6 +180,35 @@ is_work(const struct maker *k, const struct ir_op *op)
 	return cost_op_kind(k->m, op) != COST_NONE;
 }
 
+static bool
+is_home(const struct maker *k, uint32_t number)
+{
+	return k->p->base->op[number].work && k->p->home[number] != PLAN_NONE;
+}
+
+static void
+find_behind(struct maker *k)
+{
+	const struct plan_base *b = k->p->base;
+	uint32_t last = b->room;
+
+	k->behind = ARRAY_NEW(k, uint32_t, b->nops);
+	k->passed = ARRAY_ZERO(k, bool, b->room + 1);
+	for (uint32_t i = 0; i < b->nops; i++) {
+		const bool view = !b->op[i].work && issue_op_axes(b->m, b->op[i].op);
+		last = is_home(k, i) ? k->p->home[i] : last;
+		k->behind[i] = view ? last : PLAN_NONE;
+	}
+}
+
+static bool
+has_passed(const struct maker *k, const struct ir_op *op)
+{
+	const uint32_t behind = k->behind[op->order];
+
+	return behind == PLAN_NONE || k->passed[behind];
+}
+
 /* Ops that are no work, and wait for nothing any more. */
 struct ready {
 	struct ir_op **op;
@@ -185,7 +220,7 @@ static void
 arrive(struct maker *k, struct ready *r, struct ir_op *op)
 {
 	op->mark--;
-	if (!is_ready(op) || is_work(k, op))
+	if (!is_ready(op) || is_work(k, op) || !has_passed(k, op))
 		return;
 	r->op = RESIZE(k, r->op, struct ir_op *, r->n + 1);
 	r->op[r->n++] = op;
@@ -243,16 +278,56 @@ take_all(struct maker *k)
 	return op;
 }
 
+/* Views that stay behind a node, from that number on, in the order of the module. */
+static void
+put_views(struct maker *k, uint32_t first, uint32_t node)
+{
+	for (uint32_t i = first; i < k->p->base->nops && !is_home(k, i); i++)
+		if (k->op[i] && k->behind[i] == node && is_ready(k->op[i]))
+			put(k, k->op[i]);
+}
+
+/* Views that the op reads do not wait for their nodes any more. */
+static void
+put_needed(struct maker *k, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_op *maker = ir_operand(op, j)->op;
+		if (!maker || maker->mark == PUT || is_work(k, maker))
+			continue;
+		put_needed(k, maker);
+		if (is_ready(maker))
+			put(k, maker);
+	}
+}
+
+static void
+put_node(struct maker *k, uint32_t position)
+{
+	const uint32_t node = k->p->order[position];
+	const struct plan_state *s = &k->p->node[node];
+
+	put_needed(k, k->made[position]);
+	put(k, k->made[position]);
+	for (uint32_t i = 0; i < s->nops; i++)
+		if (!(k->p->pool[s->op + i] & PLAN_COPY))
+			put_views(k, (k->p->pool[s->op + i] & PLAN_OP) + 1, node);
+	k->passed[node] = true;
+}
+
 static void
 put_all(struct maker *k)
 {
 	struct ir_op **rest = take_all(k);
 
+	find_behind(k);
 	for (uint32_t i = 0; i < k->n; i++)
-		if (!rest[i]->noperands)
+		if (!rest[i]->noperands && has_passed(k, rest[i]))
 			put(k, rest[i]);
+	put_views(k, 0, k->p->base->room);
+	k->passed[k->p->base->room] = true;
 	for (uint32_t i = 0; i < k->p->count; i++)
-		put(k, k->made[i]);
+		put_node(k, i);
 	for (uint32_t i = 0; i < k->n && !k->wrong; i++)
 		if (rest[i]->mark != PUT)
 			k->wrong = rest[i];
