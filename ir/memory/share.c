@@ -104,6 +104,15 @@ slot_axes(const struct storage_build *b, const struct ir_value *v)
 	return one ? 0 : time;
 }
 
+/* The op that makes what a value is, or is a view of. */
+static const struct ir_op *
+maker_of(const struct storage_build *b, const struct ir_value *v)
+{
+	while (storage_is_view(b->s->module, v->op))
+		v = ir_operand(v->op, (int)v->index);
+	return v->op;
+}
+
 /* Does result r of a parallelization op lie where operand r does, because nobody else needs that?
  */
 static bool
@@ -123,7 +132,7 @@ message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
 	/* A loop would find its own result the second time. */
 	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
 	return b->s->buffer[lies->buffer].role == STORAGE_TEMP &&
-	       (!loop->over || loop == issue_loop_of(b->s->order, from->op)) &&
+	       (!loop->over || loop == issue_loop_of(b->s->order, maker_of(b, from))) &&
 	       !used_from(b, lies->buffer, op, storage_position(b, op));
 }
 

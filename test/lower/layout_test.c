@@ -217,6 +217,16 @@ static const struct text_case cases[] = {
 		     "input(\"k\") {range = 9} : i32[16/mb]\n"
 		     "%s = sum(%b)\n%r = reduce(%s) {axis = mb}\n%i = sum(%k)\n%j = reduce(%i) "
 		     "{axis = mb}\noutput(\"r\", %r)\noutput(\"j\", %j)\n}\n"},
+	{"a message in another loop than what it sends a view of",
+		TIME "%x = input(\"x\") : f32[8/mb,6]@dp=0\n%s = sum(%x) {dims = [0]}\n"
+		     "%c = combine(%x) {axis = mb}\n%d = replicate(%c) {axis = mb}\n"
+		     "%e = partition(%d) {dim = 0, axis = mb}\n"
+		     "%v = send(%s) {axis = dp, from = 0, to = 0}\n"
+		     "%h = send(%v) {axis = dp, from = 0, to = 1}\n"
+		     "%f = combine(%e) {axis = mb}\n%g = replicate(%f) {axis = mb}\n"
+		     "%i = partition(%g) {dim = 0, axis = mb}\n%t = sum(%i) {dims = [0]}\n"
+		     "%r = reduce(%h) {axis = mb}\n%q = reduce(%t) {axis = mb}\n"
+		     "output(\"r\", %r)\noutput(\"q\", %q)\n}\n"},
 };
 
 static void
