@@ -7,9 +7,9 @@
  *         |  pass_pipeline_run       run, verify, next
  *     module                         plus remarks and statistics, one row for each pass
  *
- * A pass is one file passes/NAME.c that ends in `const struct pass pass_NAME`, one row PASS(NAME)
- * in passes.def and one test test/passes/NAME.dir. Its state is in its struct pass_run or on
- * the stack: nothing outlives a run.
+ * A pass is one file passes/FAMILY/NAME.c that ends in `const struct pass pass_NAME`, one row
+ * PASS(NAME) in passes.def and one test test/passes/FAMILY/NAME.dir. Its state is in its struct
+ * pass_run or on the stack: nothing outlives a run.
  */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H

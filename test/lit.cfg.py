@@ -1,12 +1,12 @@
 # How lit runs the tests of this folder: every .dir, .mlir and .test file below it, except in Inputs.
 #
 # One file or folder by hand:
-#   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v build/gcc/test/passes/prefetch.dir
+#   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v build/gcc/test/passes/prepare/cse.dir
 #
 # Programs on PATH: dopt and its sister tools, FileCheck, not, count.
 # Substitutions beside lit's own (%s, %t, %S ...):
 #   %dopt      the driver                     %FileCheck  FileCheck
-#   %models    test/models                    %data       test/data
+#   %models    test/models, and digits.safetensors, what the models of digits learn
 #   %gpl       the text of the GNU GPL, where the system has it
 #   %source    the top folder                 %mpirun     mpirun under a time limit
 #   %unit      where the unit tests and what test/random/pipelines.py runs are
@@ -44,7 +44,7 @@ GPL = "/usr/share/common-licenses/GPL-3"
 config.name = "dopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".dir", ".test", ".mlir"]
-config.excludes = ["Inputs", "data", "unit"]
+config.excludes = ["Inputs", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:
     lit_config.maxIndividualTestTime = TEST_SECONDS + int(
@@ -129,7 +129,6 @@ config.substitutions += [
     ("%FileCheck", os.path.join(config.llvm_tools, "FileCheck")),
     ("%gpl", GPL),
     ("%models", os.path.join(config.test_source_root, "models")),
-    ("%data", os.path.join(config.test_source_root, "data")),
     ("%source", config.source_dir),
     ("%python", config.python),
     ("%unit", os.path.join(config.test_exec_root, "unit")),

@@ -6,7 +6,7 @@
  * The library's algorithms compute in a workspace. One of up to RT_CUDA_WORKSPACE is shared with
  * matrix products; a larger one is part of the scratch of the op: it is in the arena while the op
  * runs, and so in the predicted memory. Here no GPU can be asked how much they need. What those that always give the same bits need follows from the shape; the formulas
- * agree with what cuDNN 9 says on an H100 (test/cuda/Inputs/cudnn_algorithms.txt):
+ * agree with what cuDNN 9 says on an H100 (test/lower/cuda/Inputs/cudnn_algorithms.txt):
  *
  *     implicit products    none, or copies of all three tensors with the channels last, padded to
  *                          16 bytes for tensor cores, and up to 16.8 MB for sums that are split

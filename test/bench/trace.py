@@ -19,7 +19,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.join(HERE, "..", "models")
-GENERATE = os.path.join(HERE, "..", "trace", "Inputs", "generate.py")
+GENERATE = os.path.join(HERE, "..", "passes", "analysis", "trace", "Inputs", "generate.py")
 FUSE = "canonicalize,cse,dce,opfuse,tensorfuse"
 # name, model, passes, ranks, steps
 CASES = [

@@ -70,7 +70,7 @@ def check_places(heading, promised, touched):
 def main():
     text = open(page).read()
     promised = places_of(text)
-    for name in ("ir", "parser", "passes", "lower", "runtime", "docs", "test/plugin", "test/models"):
+    for name in ("ir", "parser", "passes", "lower", "runtime", "docs", "test/passes/api", "test/models"):
         shutil.copytree(os.path.join(source, name), os.path.join(tree, name))
     for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"):
         shutil.copy(os.path.join(source, name), tree)

@@ -4,6 +4,8 @@ which, held against the tables of PAGE, docs/architecture.md, section "Folders":
 - The first table has a row for each folder with sources, and for no other one: folders in backquotes, what they hold.
 - Includes go one way: no folder includes from one that includes from it, directly or through others, but for those of the
   second table, `FROM/` -> `TO/` and a reason. Each of these must be there, and without it there must be a cycle.
+- A folder below test/ mirrors one with sources, or has a row in the first table, too: test/ir/base/ has the tests of ir/base/.
+  What Inputs folders hold belongs to the tests beside them.
 
 With -objects the same is asked of symbols that object files below FOLDER define and use (nm), for instance
 build/gcc/CMakeFiles/libdopt.dir. Then rows `FROM/` -> `TO/` (symbols) count too: prototypes that a table makes need no
@@ -60,6 +62,13 @@ def sources(tree):
     return [path for top in TOPS for path in sorted((tree / top).rglob("*")) if SOURCE.search(path.name)]
 
 
+def test_folders(tree):
+    """Folders below test/ with files of their own, relative to the tree."""
+    files = (file.relative_to(tree) for file in (tree / "test").rglob("*") if file.is_file())
+    folders = {file.parent for file in files if not {"Inputs", "__pycache__"} & set(file.parts)}
+    return {folder.as_posix() for folder in folders} - {"test"}
+
+
 def include_ties(tree, files):
     """An include names a file from the top, or one of its own folder; those of generated files have the folder's name."""
     ties, folders = Ties(), {file.parent for file in files}
@@ -104,15 +113,18 @@ def names(cell):
     return re.findall(r"`([\w/]+)/`", cell)
 
 
-def faults(page, folders, ties, with_symbols):
+def faults(page, folders, tests, ties, with_symbols):
     section = page.partition("\n## Folders\n")[2].partition("\n## ")[0]
     rows = [name for cell, _ in FOLDER_ROW.findall(section) for name in names(cell)]
     named = {(user, used) for users, targets, symbols, _ in TIE_ROW.findall(section) if with_symbols or not symbols
              for user in names(users) for used in names(targets)}
     for folder in sorted(folders - set(rows)):
         yield f"{folder}/ has no row"
-    for folder in sorted(set(rows) - folders - {"test"}):
+    for folder in sorted(set(rows) - folders - tests - {"test"}):
         yield f"the row {folder}/ is about no folder with sources"
+    for folder in sorted(tests - set(rows)):
+        if folder.removeprefix("test/") not in folders:
+            yield f"{folder}/ has the name of no folder with sources, and no row"
     for folder in sorted(name for name, n in collections.Counter(rows).items() if n > 1):
         yield f"{folder}/ has several rows"
     if way := ties.cycle(named):
@@ -132,7 +144,7 @@ def main():
     folders = {file.parent.relative_to(tree).as_posix() for file in files}
     with_objects = sys.argv[3:4] == ["-objects"]
     ties = symbol_ties(tree, pathlib.Path(sys.argv[4])) if with_objects else include_ties(tree, files)
-    wrong = list(faults(page.read_text(), folders, ties, with_objects))
+    wrong = list(faults(page.read_text(), folders, test_folders(tree), ties, with_objects))
     print("\n".join(wrong) or f"{len(folders)} folders, {sum(map(len, ties.example.values()))} ties")
     sys.exit(1 if wrong else 0)
 

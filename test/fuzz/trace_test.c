@@ -1,4 +1,4 @@
-/* Traces of one rank, damaged. test/trace/fuzz_test.c has those of several. */
+/* Traces of one rank, damaged. test/passes/analysis/trace/fuzz_test.c has those of several. */
 #include "test/fuzz/mutate.h"
 
 static const char *const token[] = {"{", "}", "[", "]", ",", ":", "\"", "-1", "0", "1", "2",

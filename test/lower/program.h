@@ -31,7 +31,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
-/* Tests of another target include the test of the host behind a definition of this: test/cuda/. */
+/* Tests of another target include the test of the host behind a definition of this: lower/cuda/. */
 #ifndef BATCH_TARGET
 #define BATCH_TARGET LOWER_HOST
 #endif

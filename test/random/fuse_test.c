@@ -1,7 +1,7 @@
 /*
  * Random sets of ops of random programs: what fuse_check lets be one kernel verifies as a fuse,
  * means what the ops did, is compiled, and computes what the interpreter says; taken apart again it
- * means the same. test/cuda/random_fuse_test.c is the same for kernels of the cuda target.
+ * means the same. test/lower/cuda/random_fuse_test.c is the same for kernels of the cuda target.
  */
 #include "passes/fuse/fuse.h"
 #include "runtime/kernel/rng.h"

@@ -1,7 +1,7 @@
 /*
  * Random programs through everything: the program of a seed and what a random pipeline makes of it,
  * for one device and in random layouts for several, compiled and run, are what the interpreter says
- * it means. test/cuda/random_test.c is the same for kernels of the cuda target.
+ * it means. test/lower/cuda/random_test.c is the same for kernels of the cuda target.
  *
  *     program of the seed ──interpreter: layout = meaning ──────────────> compiled, 4 or 6 devices
  *       │ random passes ──interpreter: after each as before it ─────────> compiled, 4 or 6 devices

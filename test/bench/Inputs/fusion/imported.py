@@ -11,7 +11,7 @@ PASSES = "merge-replica-dim,canonicalize,cse,dce"
 
 
 def stablehlo(name):
-    return os.path.join(tool.ROOT, "test", "stablehlo", "Inputs", "steps", name + ".mlir")
+    return os.path.join(tool.ROOT, "test", "parser", "stablehlo", "Inputs", "steps", name + ".mlir")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -232,7 +232,7 @@ def exhausted(data):
     text = EXHAUSTED.format(plans=number(of["plans"]), orders=number(of["orders"]), steps=of["steps"])
     return (
         "\n## Steps whose optimum is known\n\n" + filled(text) + "\n" + table(searches.ENGINES, [[of[e] for e in searches.ENGINES]])
-        + "\n" + filled("Made by " + ran(data, "exhausted") + " By itself:") + commands(["BUILD/test/unit/search_exhaust_test"])
+        + "\n" + filled("Made by " + ran(data, "exhausted") + " By itself:") + commands(["BUILD/test/unit/passes_search_exhaust_test"])
     )  # fmt: skip
 
 

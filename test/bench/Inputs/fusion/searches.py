@@ -123,13 +123,13 @@ def speedups(dopt, limit):
     return nested(each(dopt, jobs))
 
 
-# What test/search/exhaust_test.c prints.
+# What test/passes/search/exhaust_test.c prints.
 EXHAUSTED = re.compile(r"(\d+) plans, (\d+) partial orders; optimum found by dopt (\d+), disco (\d+), dpro (\d+) of (\d+)")
 
 
 def exhausted(build, say):
     """The part `exhausted`: the unit test that knows the optimum of small steps."""
-    program = os.path.join(build, "test", "unit", "search_exhaust_test")
+    program = os.path.join(build, "test", "unit", "passes_search_exhaust_test")
     done = subprocess.run([program], capture_output=True, text=True, timeout=tool.SECONDS)
     counts = EXHAUSTED.search(done.stdout + done.stderr)
     if done.returncode or not counts:

@@ -1,4 +1,0 @@
-/* test/random/agree.c on CUDA kernels. */
-#define BATCH_REAL 1
-#include "test/cuda/batch.h"
-#include "test/random/agree.c"

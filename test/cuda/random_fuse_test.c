@@ -1,4 +1,0 @@
-/* test/random/fuse_test.c on CUDA kernels. */
-#define BATCH_REAL 4
-#include "test/cuda/batch.h"
-#include "test/random/fuse_test.c"

@@ -1,0 +1,3 @@
+/* test/lower/host/ops_test.c on CUDA kernels. */
+#include "test/lower/cuda/batch.h"
+#include "test/lower/host/ops_test.c"
