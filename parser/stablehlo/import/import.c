@@ -7,8 +7,8 @@
 #include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
-#include "parser/stablehlo/import/known.h"
-#include "parser/stablehlo/import/missing.h"
+#include "parser/stablehlo/import/state/known.h"
+#include "parser/stablehlo/import/state/missing.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include <string.h>
@@ -22,12 +22,6 @@ function_name(const struct mlir_op *func)
 	const struct mlir_attr *a = mlir_attr_find(func, "sym_name");
 
 	return a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL) ? a->s : "";
-}
-
-const struct mlir_op *
-import_func(const struct import *im, const char *name)
-{
-	return ptr_map_get(im->funcs, ir_name(im->module->ctx, name));
 }
 
 /* All functions by name. A module may be the only thing in a module. */

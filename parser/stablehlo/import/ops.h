@@ -4,7 +4,7 @@
 
 #include "parser/stablehlo/import/import.h"
 
-/* point.c */
+/* ops/: elements */
 import_function import_compare;
 import_function import_select;
 import_function import_clamp;
@@ -19,7 +19,7 @@ import_function import_mulhi;
 import_function import_erf_inv;
 import_function import_identity;
 
-/* shape.c */
+/* ops/: shapes */
 import_function import_constant;
 import_function import_iota;
 import_function import_broadcast;
@@ -34,7 +34,7 @@ import_function import_size;
 import_function import_dynamic_slice;
 import_function import_dynamic_update;
 
-/* product.c */
+/* sum/: products */
 import_function import_dot;
 import_function import_dot_general;
 import_function import_convolution;
@@ -42,7 +42,7 @@ import_function import_triangular_solve;
 import_function import_cholesky;
 import_function import_ragged_dot;
 
-/* reduce.c */
+/* sum/: reductions and windows; ops/: orders */
 import_function import_reduce;
 import_function import_reduce_window;
 import_function import_select_and_scatter;
@@ -50,7 +50,7 @@ import_function import_scan;
 import_function import_top_k;
 import_function import_sort;
 
-/* import_index.c */
+/* ops/: indices, random numbers */
 import_function import_gather;
 import_function import_scatter;
 import_function import_index_select;
@@ -68,7 +68,7 @@ import_function import_tuple_element;
 import_function import_token;
 import_function import_custom_call;
 
-/* check.c */
+/* ops/check.c */
 import_function import_expect_eq;
 import_function import_expect_almost;
 import_function import_expect_close;
@@ -76,7 +76,7 @@ import_function import_probe;
 import_function import_expect_probed;
 import_function import_nothing;
 
-/* collective.c, permute.c, parallel.c, manual.c */
+/* collective/ */
 import_function import_all_reduce;
 import_function import_all_gather;
 import_function import_reduce_scatter;

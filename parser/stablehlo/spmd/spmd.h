@@ -18,7 +18,7 @@
 #ifndef PARSER_STABLEHLO_SPMD_H
 #define PARSER_STABLEHLO_SPMD_H
 
-#include "parser/stablehlo/import/import.h"
+#include "parser/stablehlo/import/state/state.h"
 
 enum spmd_limit {
 	SPMD_MAX_PROCESSES = 1 << 16, /* what an axis may have */
@@ -74,7 +74,7 @@ struct spmd {
 	uint32_t *argument; /* of the step: spmd_argument; NULL before the first call */
 	uint32_t narguments;
 	void *scratch;                  /* of the groups made last */
-	struct spmd_wire *wire;         /* values under way: parser/stablehlo/import/parallel.c */
+	struct spmd_wire *wire;         /* values under way: parser/stablehlo/import/collective/parallel.c */
 	bool parallel;                  /* inside of run_parallel */
 	const struct mlir_attr *infeed; /* LIST of functions that feed in, one a turn */
 	uint32_t fed;

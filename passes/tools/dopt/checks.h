@@ -1,6 +1,6 @@
 /*
  * -expect: programs with check ops, whose outputs check.0, check.1 ... are to be true
- * (parser/stablehlo/import/check.c). A line for each program, and a line at the end:
+ * (parser/stablehlo/import/ops/check.c). A line for each program, and a line at the end:
  *
  *     abs_op_test_si64: passed
  *     add_op_test_f32: failed: abs.mlir:17: check 0, element [2]: found 3, expected 4

@@ -1,0 +1,476 @@
+/* Constants, and ops that move elements. */
+#include "parser/stablehlo/import/ops/shape.h"
+
+#include "ir/base/number.h"
+#include "ir/ops/form.h"
+#include "parser/stablehlo/import/ops.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+/* --- attributes --- */
+
+bool
+import_ints(struct import *im, const struct mlir_op *op, const char *name, int64_t *out, int n)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, name);
+	int found = a ? mlir_attr_ints(a, out, IR_MAX_RANK) : -1;
+
+	if (!a)
+		return import_error(im, op, "the attribute %s is missing", name);
+	if (found < 0)
+		return import_error(
+			im, op, "%s must be a list of at most %d integers", name, IR_MAX_RANK);
+	if (found != n)
+		return import_error(im, op, "expected %d number%s in %s, found %d", n,
+			number_plural(n), name, found);
+	return true;
+}
+
+bool
+import_dim(struct import *im, const struct mlir_op *op, const char *name, int rank, int *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, name);
+
+	if (!a || a->kind != MLIR_INT)
+		return import_error(im, op, "%s must be an integer", name);
+	if (a->i < 0 || a->i >= rank)
+		return import_error(
+			im, op, "%s %" PRId64 " is not one of the %d dims", name, a->i, rank);
+	*out = (int)a->i;
+	return true;
+}
+
+bool
+import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
+	const int64_t *dims, int n, int rank)
+{
+	uint64_t seen = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (dims[i] < 0 || dims[i] >= rank)
+			return import_error(im, op, "%s: %" PRId64 " is not one of the %d dims",
+				name, dims[i], rank);
+		if (seen >> dims[i] & 1)
+			return import_error(
+				im, op, "%s: dim %" PRId64 " appears twice", name, dims[i]);
+		seen |= UINT64_C(1) << dims[i];
+	}
+	return true;
+}
+
+/* The sizes of the result: what is written, else what operand `from` is known to say. */
+static bool
+result_shape(struct import *im, const struct mlir_op *op, const struct import_value *from,
+	int64_t *dim, int *rank)
+{
+	const struct mlir_type *t = op->result[0].type;
+	int n = from ? import_known_ints(im, from, dim, IR_MAX_RANK) : -1;
+
+	*rank = t->rank;
+	if (n >= 0 && n != t->rank)
+		return import_error(
+			im, op, "the shape has %d sizes, but the result has rank %d", n, t->rank);
+	for (int i = 0; i < t->rank; i++) {
+		if (t->dim[i] < 0 && n < 0)
+			return import_unsupported(im, op, "a shape that is not constant");
+		if (n >= 0 && t->dim[i] >= 0 && t->dim[i] != dim[i])
+			return import_error(im, op,
+				"size %d of the shape is %" PRId64
+				", but that of the result is %" PRId64,
+				i, dim[i], t->dim[i]);
+		if (n < 0)
+			dim[i] = t->dim[i];
+		if (dim[i] < 1)
+			return import_unsupported(im, op, "a result without elements");
+	}
+	return true;
+}
+
+static bool
+finish(const struct mlir_op *op, struct ir_value *v, uint32_t varies, struct import_value *out)
+{
+	*out = import_result(op, 0, v, varies);
+	return v != NULL;
+}
+
+/* --- sources --- */
+
+bool
+import_constant(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, "value");
+
+	(void)in;
+	if (!a || a->kind != MLIR_DENSE)
+		return import_error(im, op, "value must be a dense<...> of elements");
+	if (!import_same_type(a->dense->type, op->result[0].type))
+		return import_error(im, op, "the elements are %s, but the result is %s",
+			a->dense->type->text, op->result[0].type->text);
+	return finish(op, import_dense(im, op, a->dense), 0, out);
+}
+
+bool
+import_iota(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_type *t = op->result[0].type;
+	int64_t dim[IR_MAX_RANK];
+	int rank, along;
+
+	if (!import_dim(im, op, "iota_dimension", t->rank, &along))
+		return false;
+	if (t->dtype == IR_bool)
+		return import_error(im, op, "iota of i1 is not defined");
+	if (!result_shape(im, op, op->noperands ? &in[0] : NULL, dim, &rank))
+		return false;
+	const struct ir_type *type =
+		import_type(im, op, import_local_type(im, (enum ir_dtype)t->dtype, rank, dim), 0);
+	struct ir_attr attr = ir_make_int(im->module->ctx, "dim", along);
+	return type &&
+	       finish(op, ir_build_typed(&im->builder, OP_iota, NULL, NULL, 0, &attr, 1, type), 0,
+		       out);
+}
+
+/* --- shapes --- */
+
+bool
+import_broadcast(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_type *t = in[0].type;
+	int64_t dims[IR_MAX_RANK], shape[IR_MAX_RANK];
+	int rank;
+
+	if (!import_ints(im, op, "broadcast_dimensions", dims, t->rank) ||
+		!import_unique_dims(
+			im, op, "broadcast_dimensions", dims, t->rank, op->result[0].type->rank) ||
+		!result_shape(im, op, op->noperands > 1 ? &in[1] : NULL, shape, &rank))
+		return false;
+	for (int i = 0; i < t->rank; i++)
+		if (t->dim[i] != 1 && t->dim[i] != shape[dims[i]])
+			return import_error(im, op,
+				"dim %d of the operand has size %" PRId64 ", but dim %" PRId64
+				" of the result has %" PRId64 "; only size 1 can be broadcast",
+				i, t->dim[i], dims[i], shape[dims[i]]);
+	return finish(op, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
+}
+
+static int64_t
+product(const int64_t *dim, int n)
+{
+	int64_t p = 1;
+
+	for (int i = 0; i < n; i++)
+		p *= dim[i];
+	return p;
+}
+
+bool
+import_reshape(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t shape[IR_MAX_RANK];
+	int rank;
+
+	if (!result_shape(im, op, op->noperands > 1 ? &in[1] : NULL, shape, &rank))
+		return false;
+	/* Sizes in a shape that is computed may be anything: the product must not overflow. */
+	if (!import_type(im, op,
+		    import_local_type(im, (enum ir_dtype)in[0].type->dtype, rank, shape), 0))
+		return false;
+	if (product(shape, rank) != product(in[0].type->dim, in[0].type->rank))
+		return import_error(im, op,
+			"the operand has %" PRId64 " elements, but the result has %" PRId64,
+			product(in[0].type->dim, in[0].type->rank), product(shape, rank));
+	return finish(op, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
+}
+
+bool
+import_transpose(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t perm[IR_MAX_RANK];
+	int rank = in[0].type->rank;
+
+	return import_ints(im, op, "permutation", perm, rank) &&
+	       import_unique_dims(im, op, "permutation", perm, rank, rank) &&
+	       finish(op, import_build_transpose(im, &in[0], perm), in[0].varies, out);
+}
+
+bool
+import_reverse(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_attr *a = mlir_attr_find(op, "dimensions");
+	int64_t dims[IR_MAX_RANK];
+	int n = a ? mlir_attr_ints(a, dims, IR_MAX_RANK) : -1;
+
+	if (n < 0)
+		return import_error(im, op, "dimensions must be a list of dims");
+	if (!import_unique_dims(im, op, "dimensions", dims, n, in[0].type->rank))
+		return false;
+	for (int i = 0; i < n; i++)
+		dims[i] += import_lead(&in[0]);
+	if (!n)
+		return finish(op, in[0].value, in[0].varies, out);
+	struct ir_attr attr = ir_make_ints(im->module, "dims", dims, n);
+	return finish(op,
+		ir_build(&im->builder, OP_reverse, (struct ir_value *[]){in[0].value}, 1, &attr, 1),
+		in[0].varies, out);
+}
+
+/* --- parts --- */
+
+struct ir_value *
+import_build_slice(struct import *im, const struct import_value *v, const int64_t *start,
+	const int64_t *limit, const int64_t *stride)
+{
+	const struct ir_type *t = v->value->type;
+	int lead = import_lead(v), n = 0;
+	int64_t dims[IR_MAX_RANK], from[IR_MAX_RANK], to[IR_MAX_RANK], by[IR_MAX_RANK];
+
+	for (int i = 0; i + lead < t->rank; i++)
+		if (start[i] != 0 || limit[i] != t->dim[lead + i] || (stride && stride[i] != 1)) {
+			dims[n] = lead + i;
+			from[n] = start[i];
+			to[n] = limit[i];
+			by[n++] = stride ? stride[i] : 1;
+		}
+	if (!n)
+		return v->value;
+	struct ir_attr attr[] = {ir_make_ints(im->module, "start", from, n),
+		ir_make_ints(im->module, "limit", to, n), ir_make_ints(im->module, "step", by, n),
+		ir_make_ints(im->module, "dims", dims, n)};
+	return ir_build(&im->builder, OP_slice, (struct ir_value *[]){v->value}, 1, attr, 4);
+}
+
+bool
+import_slice(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_type *t = in[0].type;
+	int64_t start[IR_MAX_RANK], limit[IR_MAX_RANK], stride[IR_MAX_RANK];
+
+	if (!import_ints(im, op, "start_indices", start, t->rank) ||
+		!import_ints(im, op, "limit_indices", limit, t->rank) ||
+		!import_ints(im, op, "strides", stride, t->rank))
+		return false;
+	for (int i = 0; i < t->rank; i++) {
+		if (start[i] < 0 || limit[i] < start[i] || limit[i] > t->dim[i])
+			return import_error(im, op,
+				"dim %d has size %" PRId64 "; the range %" PRId64 " to %" PRId64
+				" is outside of it",
+				i, t->dim[i], start[i], limit[i]);
+		if (stride[i] < 1)
+			return import_error(im, op, "stride %" PRId64 " of dim %d must be positive",
+				stride[i], i);
+		if (start[i] == limit[i])
+			return import_error(im, op,
+				"dim %d of the result is empty, but its written type is %s", i,
+				op->result[0].type->text);
+	}
+	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
+}
+
+/* pad of a value that is no bool, with zeros or a number. */
+static struct ir_value *
+build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[IR_MAX_RANK],
+	const struct ir_attr *value)
+{
+	int lead = import_lead(v), rank = v->value->type->rank - lead;
+	int64_t dims[IR_MAX_RANK];
+
+	for (int i = 0; i < rank; i++)
+		dims[i] = lead + i;
+	struct ir_attr attr[] = {ir_make_ints(im->module, "low", by[0], rank),
+		ir_make_ints(im->module, "high", by[1], rank),
+		ir_make_ints(im->module, "interior", by[2], rank),
+		ir_make_ints(im->module, "dims", dims, rank), value ? *value : (struct ir_attr){0}};
+	return ir_build(
+		&im->builder, OP_pad, (struct ir_value *[]){v->value}, 1, attr, value ? 5 : 4);
+}
+
+/* The attribute of a scalar that is known; false where it is not, or is NaN. */
+static bool
+known_scalar(struct import *im, const struct import_value *v, struct ir_attr *attr)
+{
+	struct tensor *t = import_known(NULL, im, v);
+	bool real = t && ir_dtype_class(t->dtype) == IR_FLOAT;
+	bool fits = t && !(real && t->data[0].f != t->data[0].f) &&
+		    !(t->dtype == IR_u64 && t->data[0].i < 0);
+
+	if (fits && real)
+		*attr = ir_make_float(im->module->ctx, "value", t->data[0].f);
+	else if (fits)
+		*attr = ir_make_int(im->module->ctx, "value", t->data[0].i);
+	talloc_free(t);
+	return fits;
+}
+
+/*
+ * by[0] low, by[1] high, by[2] interior. A padding that is not known when the program is read is
+ * selected where a padded mask of ones has zeros.
+ */
+static bool
+pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	const int64_t (*by)[IR_MAX_RANK], struct import_value *out)
+{
+	struct import_value x[2] = {in[0], in[1]};
+	enum ir_dtype t = (enum ir_dtype)in[0].type->dtype;
+	bool plain = true;
+	struct ir_attr value;
+
+	for (int i = 0; i < in[0].type->rank; i++)
+		plain = plain && !by[0][i] && !by[1][i] && !by[2][i];
+	if (plain)
+		return finish(op, in[0].value, in[0].varies, out);
+	if (t == IR_bool)
+		for (int i = 0; i < 2; i++)
+			x[i].value = import_build_convert(im, x[i].value, IR_u8);
+	if (!x[0].value || !x[1].value)
+		return false;
+	if (known_scalar(im, &x[1], &value)) {
+		struct ir_value *v = build_pad(im, &x[0], by, &value);
+		return finish(op, import_build_convert(im, v, t), x[0].varies, out);
+	}
+	struct ir_value *one = import_integer(im, IR_u8, 1);
+	struct import_value mask = {.value = one};
+	mask.value = import_build_broadcast(im, &mask, in[0].type->rank, in[0].type->dim, NULL);
+	mask.value = mask.value ? build_pad(im, &mask, by, NULL) : NULL;
+	struct import_value pick[3] = {{.value = import_build_convert(im, mask.value, IR_bool)},
+		{.value = build_pad(im, &x[0], by, NULL), .varies = x[0].varies}, x[1]};
+	if (!pick[0].value || !pick[1].value)
+		return false;
+	uint32_t varies = 0;
+	struct ir_value *v = import_build_point(im, OP_select, pick, 3, NULL, 0, &varies);
+	return finish(op, import_build_convert(im, v, t), varies, out);
+}
+
+static bool
+check_pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	const int64_t (*by)[IR_MAX_RANK], struct import_value *out)
+{
+	const struct mlir_type *t = in[0].type, *r = op->result[0].type;
+
+	if (in[1].type->rank || in[1].type->dtype != t->dtype)
+		return import_error(im, op, "the padding value is %s; it must be a scalar of %s",
+			in[1].type->text ? in[1].type->text : "not a scalar", t->element);
+	if (r->rank != t->rank)
+		return import_error(im, op, "the result has rank %d, but the operand has rank %d",
+			r->rank, t->rank);
+	for (int i = 0; i < t->rank; i++) {
+		if (by[2][i] < 0)
+			return import_error(im, op,
+				"the interior padding %" PRId64 " of dim %d is negative", by[2][i],
+				i);
+		__int128 size = (__int128)by[0][i] + by[1][i] + t->dim[i] +
+				(t->dim[i] ? (__int128)(t->dim[i] - 1) * by[2][i] : 0);
+		if (r->dim[i] >= 0 && size != r->dim[i])
+			return import_error(im, op,
+				"dim %d becomes %" PRId64
+				", but the written type of the result is %s",
+				i, (int64_t)size, r->text);
+		if (size < 1 || size > (__int128)1 << IMPORT_MAX_BITS)
+			return import_error(
+				im, op, "dim %d would have size %" PRId64, i, (int64_t)size);
+	}
+	if (!import_is_empty(t))
+		return pad(im, op, in, by, out);
+	int64_t shape[IR_MAX_RANK];
+	for (int i = 0; i < t->rank; i++)
+		shape[i] = by[0][i] + by[1][i] + t->dim[i] +
+			   (t->dim[i] ? (t->dim[i] - 1) * by[2][i] : 0);
+	return finish(
+		op, import_build_broadcast(im, &in[1], t->rank, shape, NULL), in[1].varies, out);
+}
+
+bool
+import_pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t by[3][IR_MAX_RANK] = {0};
+	int rank = in[0].type->rank;
+
+	return import_ints(im, op, "edge_padding_low", by[0], rank) &&
+	       import_ints(im, op, "edge_padding_high", by[1], rank) &&
+	       import_ints(im, op, "interior_padding", by[2], rank) &&
+	       check_pad(im, op, in, (const int64_t(*)[IR_MAX_RANK])by, out);
+}
+
+bool
+import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t by[3][IR_MAX_RANK] = {0};
+
+	for (int i = 0; i < 3; i++) {
+		int n = import_known_ints(im, &in[2 + i], by[i], IR_MAX_RANK);
+		if (n < 0)
+			return import_unsupported(im, op, "padding that is not constant");
+		if (n != in[0].type->rank)
+			return import_error(im, op, "expected %d number%s in operand %d, found %d",
+				in[0].type->rank, number_plural(in[0].type->rank), 3 + i, n);
+	}
+	return check_pad(im, op, in, (const int64_t(*)[IR_MAX_RANK])by, out);
+}
+
+/* --- concatenate, sizes --- */
+
+/* One behind the other, as many at a time as a kernel reads. */
+static struct ir_value *
+concat(struct import *im, struct import_value *v, uint32_t n, int dim)
+{
+	struct ir_value *x[FORM_MAX_INPUTS], *all = NULL;
+
+	for (uint32_t at = 0; at < n;) {
+		int k = 0;
+		if (all)
+			x[k++] = all;
+		while (k < FORM_MAX_INPUTS && at < n)
+			x[k++] = v[at++].value;
+		struct ir_attr attr = ir_make_int(im->module->ctx, "dim", dim + import_lead(&v[0]));
+		all = k == 1 ? x[0] : ir_build(&im->builder, OP_concat, x, k, &attr, 1);
+		if (!all)
+			return NULL;
+	}
+	return all;
+}
+
+bool
+import_concat(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_type *t = in[0].type;
+	uint32_t n = 0;
+	int dim;
+
+	if (!import_dim(im, op, "dimension", t->rank, &dim))
+		return false;
+	struct import_value *v = ARENA_ARRAY(im->arena, struct import_value, op->noperands);
+	for (uint32_t i = 0; i < op->noperands; i++) {
+		const struct mlir_type *u = in[i].type;
+		bool fits = u->rank == t->rank && u->dtype == t->dtype;
+		for (int d = 0; fits && d < t->rank; d++)
+			fits = d == dim || u->dim[d] == t->dim[d];
+		if (!fits)
+			return import_error(im, op,
+				"operands 1 and %u may only differ in dim %d: %s and %s", i + 1,
+				dim, t->text, u->text);
+		if (!import_is_empty(u))
+			v[n++] = in[i];
+	}
+	import_align(im, v, (int)n, true);
+	return finish(op, concat(im, v, n, dim), v[0].varies, out);
+}
+
+bool
+import_size(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int dim;
+
+	return import_dim(im, op, "dimension", in[0].type->rank, &dim) &&
+	       finish(op, import_integer(im, IR_i32, in[0].type->dim[dim]), 0, out);
+}

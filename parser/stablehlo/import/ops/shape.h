@@ -1,0 +1,25 @@
+/* Attributes that name dims, and slices: for all families. */
+#ifndef PARSER_STABLEHLO_IMPORT_OPS_SHAPE_H
+#define PARSER_STABLEHLO_IMPORT_OPS_SHAPE_H
+
+#include "parser/stablehlo/import/import.h"
+
+/* Exactly n (at most IR_MAX_RANK) integers of the attribute. Reports and returns false else. */
+bool import_ints(
+	struct import *im, const struct mlir_op *op, const char *name, int64_t *out, int n);
+
+/* An integer attribute in [0, rank). */
+bool import_dim(struct import *im, const struct mlir_op *op, const char *name, int rank, int *out);
+
+/* Are the dims in [0, rank) and different? */
+bool import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
+	const int64_t *dims, int n, int rank);
+
+/* Elements start, start + stride ... below limit of each local dim; stride NULL: 1. */
+struct ir_value *import_build_slice(struct import *im, const struct import_value *v,
+	const int64_t *start, const int64_t *limit, const int64_t *stride);
+
+/* A key whose order is the total order of floats: point.c. */
+struct ir_value *import_total_key(struct import *im, struct ir_value *v);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * The state of an import: values, messages, and what is built of them everywhere.
+ *
+ * An explicit SPMD program says what one process does. Here a value that differs between processes
+ * is one whole tensor with one more leading dim for each mesh axis that it varies over, split over
+ * that axis: process (i, j) has element [i, j] of it.
+ *
+ *     tensor<32x784xf32> that varies over dp = 4    ->  f32[4/dp,32,784]
+ *     tensor<32x784xf32> that is the same everywhere ->  f32[32,784]
+ *
+ * Every op is batched over the leading dims, so that dim d of StableHLO is dim `lead + d` here. An
+ * all_reduce sums over leading dims, which is a partial sum for free, and then an allreduce. A
+ * program for one process has no axes and no leading dims.
+ */
+#ifndef PARSER_STABLEHLO_IMPORT_STATE_STATE_H
+#define PARSER_STABLEHLO_IMPORT_STATE_STATE_H
+
+#include "ir/interp/interp.h"
+#include "ir/ir.h"
+#include "parser/stablehlo/mlir/mlir.h"
+
+enum import_limit {
+	IMPORT_MAX_UNROLLED = 1 << 16, /* ops that loops and windows may be unrolled to, each */
+	IMPORT_MAX_CALLS = 100,        /* functions in each other */
+	IMPORT_MAX_OPS = 1 << 23,      /* imported, calls and loops counted each time: calls that
+					  double at each level would fill the memory */
+	IMPORT_MAX_BITS = 50,          /* elements of a tensor: 2^50, as in .dir */
+	IMPORT_MAX_MISSING = 200,      /* messages of unsupported ops */
+	IMPORT_MAX_KNOWN = 1 << 20,    /* elements of a value that import_known computes: sizes and
+					  indices are few */
+};
+
+/* What an mlir_value became. */
+struct import_value {
+	struct ir_value *value;       /* NULL: token, tuple, empty tensor, or failed */
+	const struct mlir_type *type; /* at one process; static, also where the text says `?` */
+	uint32_t varies;              /* bit a: it has a leading dim for mesh axis a; ascending */
+	bool failed;                  /* its op failed: no more messages */
+	uint32_t nitems;              /* of a tuple */
+	const struct import_value *item;
+};
+
+struct import;
+
+/*
+ * Imports one op: `in` its operands, `out` its results (zeroed). Returns false after reporting, or
+ * after import_unsupported. The caller has checked the row of import.def: numbers of operands,
+ * results and regions; that operands are tensors with elements (where the row says `t`). It
+ * compares the results' types with those written, and sets .type where out has none. So a function
+ * reads in[i].type, not the type that the text says, and checks what inference would not: element
+ * types, dims in range, signatures of regions.
+ */
+typedef bool import_function(struct import *im, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
+/* What became of an import, for -expect. */
+struct import_outcome {
+	const char *name; /* of the program: its entry function, or where that is main its module;
+			     interned, NULL: not read so far */
+	bool unsupported; /* nothing was wrong with it, but something is not supported */
+	unsigned checks;  /* outputs check.0 ... */
+};
+
+struct import_options {
+	const char
+		*carry; /* -carry: "auto", "none" or "0,2:1,4-6:2-4": argument:result; NULL: auto */
+	int64_t replicas;  /* -replicas: of a program that leaves the number open (groups of one); 0
+			    */
+	const char *entry; /* -entry: the function that is the step; NULL: main, or the only public
+			      one, or the first */
+	struct import_outcome *outcome; /* filled in where it is not NULL */
+	bool expect; /* outputs check.N.found, .expected and .agrees beside check.N */
+};
+
+struct import {
+	const struct mlir_file *file;
+	const struct import_options *options;
+	struct ir_module *module;
+	struct ir_builder builder; /* .loc is that of the op at hand */
+	struct diag *diag;
+	struct arena *arena;     /* of values and scratch, until the import ends */
+	int depth;               /* functions in each other */
+	int pointwise;           /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;           /* imported so far */
+	struct ptr_map *rows;    /* op name -> struct import_row */
+	struct ptr_map *funcs;   /* function name -> func.func */
+	struct ptr_map *symbols; /* names of inputs and outputs that are taken */
+	struct import_missing *missing; /* unsupported ops: name, first place, how often */
+	struct import_known *known;     /* known.c */
+	uint32_t nchecks;               /* check.c */
+	struct import_probe *probes;    /* check.c: the last one first */
+	bool failed;                    /* something was reported, or is to be */
+	void *spmd;                     /* spmd.c */
+};
+
+/*
+ * The op, or a form of it, cannot be expressed. Nothing is printed yet: at the end there is one
+ * message for each op and reason, with its first place and how often it occurs. `why` is a
+ * sentence's end, "a comparator that is not an order", or NULL. Returns false.
+ */
+bool import_unsupported(struct import *im, const struct mlir_op *op, const char *why);
+
+/* The same with a reason that is made up: printf-like. */
+bool import_unsupported_form(struct import *im, const struct mlir_op *op, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A message at the op. Returns false. */
+bool import_error(struct import *im, const struct mlir_op *op, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* --- building --------------------------------------------------------------------------------- */
+
+/* Number of leading dims. */
+static inline int
+import_lead(const struct import_value *v)
+{
+	return __builtin_popcount(v->varies);
+}
+
+/*
+ * The IR type of a value of that type at one process that varies over these axes: leading dims
+ * split. NULL after reporting: element type that is none of ours, dynamic size, rank above
+ * IR_MAX_RANK.
+ */
+const struct ir_type *import_type(
+	struct import *im, const struct mlir_op *op, const struct mlir_type *t, uint32_t varies);
+
+/* Makes n operands vary over the same axes: missing leading dims come as size 1 (broadcast =
+ * false), which pointwise ops repeat, or repeated to the axis' size and split. */
+void import_align(struct import *im, struct import_value *v, int n, bool broadcast);
+
+/* Result `i` of `op` from an IR value that varies over these axes. The local type is the op's. */
+struct import_value import_result(
+	const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies);
+
+/* A scalar constant of that element type, copied everywhere; integers and bool to the bit. */
+struct ir_value *import_scalar(struct import *im, enum ir_dtype t, double value);
+struct ir_value *import_integer(struct import *im, enum ir_dtype t, int64_t value);
+
+/* A constant from a dense attribute: constant() of a splat, else literal(). NULL after reporting.
+ */
+struct ir_value *import_dense(
+	struct import *im, const struct mlir_op *op, const struct mlir_dense *d);
+
+/* A constant of n elements that are not all the same. */
+struct ir_value *import_build_literal(
+	struct import *im, const struct ir_type *type, const union cell *v, int64_t n);
+
+/* A constant from a tensor. */
+struct ir_value *import_tensor_value(struct import *im, const struct tensor *t);
+
+/* A type at one process, in the file's arena: tensor<4x3xf32>. */
+const struct mlir_type *import_local_type(
+	struct import *im, enum ir_dtype dtype, int rank, const int64_t *dim);
+
+/* Same element type and sizes (those that are known). */
+bool import_same_type(const struct mlir_type *a, const struct mlir_type *b);
+bool import_same_shape(const struct mlir_type *a, const struct mlir_type *b);
+
+/* Has it a dim of size 0? Such a value has no ir_value: ours have elements. */
+bool import_is_empty(const struct mlir_type *t);
+bool import_is_static(const struct mlir_type *t);
+
+/*
+ * Ops over local dims, whatever leading dims v has. Shape changes: reshape to `dim`; broadcast to
+ * `dim`, where local dim i of v goes to dims[i] (any order, size 1 is repeated), NULL: the last
+ * ones; transpose, result dim i is dim perm[i].
+ */
+struct ir_value *import_build_reshape(
+	struct import *im, const struct import_value *v, int rank, const int64_t *dim);
+struct ir_value *import_build_broadcast(struct import *im, const struct import_value *v, int rank,
+	const int64_t *dim, const int64_t *dims);
+struct ir_value *import_build_transpose(
+	struct import *im, const struct import_value *v, const int64_t *perm);
+
+/* Element by element: operands are aligned, scalars and missing dims repeated. */
+struct ir_value *import_build_point(struct import *im, enum op_code code,
+	const struct import_value *v, int n, const struct ir_attr *attr, int nattrs,
+	uint32_t *varies);
+
+/* Another element type, as stablehlo.convert has it: to bool is != 0. */
+struct ir_value *import_build_convert(struct import *im, struct ir_value *v, enum ir_dtype to);
+
+/*
+ * The number that a value is known to be at import: it depends on constants alone, and the
+ * reference interpreter computes it. Fills a tensor owned by `owner`; NULL where it is not
+ * constant. For trip counts, branches, dynamic shapes.
+ */
+struct tensor *import_known(const void *owner, struct import *im, const struct import_value *v);
+
+/* The integers of a known value of rank 1 or 0 into out[max]; how many, -1: not known, or more. */
+int import_known_ints(struct import *im, const struct import_value *v, int64_t *out, int max);
+
+/* --- a map from pointers to pointers (ptr_map.c) ---------------------------------------------- */
+
+struct ptr_map;
+struct ptr_map *ptr_map_create(const void *owner);
+void ptr_map_set(struct ptr_map *m, const void *key, const void *value);
+const void *ptr_map_get(const struct ptr_map *m, const void *key); /* NULL: none */
+
+/* The function of that name (a func.func); NULL: there is none. */
+static inline const struct mlir_op *
+import_func(const struct import *im, const char *name)
+{
+	return ptr_map_get(im->funcs, ir_name(im->module->ctx, name));
+}
+
+#endif

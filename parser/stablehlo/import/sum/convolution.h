@@ -1,0 +1,63 @@
+/*
+ * A convolution with everything that StableHLO lets it have, read and checked, in one order of
+ * dims:
+ *
+ *     images   [N, C, x1, x2 ...]     N = batch_groups * n     C = groups * c
+ *     filters  [O, c, k1, k2 ...]     O = groups * o, or batch_groups * o
+ *     result   [n, O, y1, y2 ...]
+ *
+ *     result[n,O,y] = sum over c, k of images[.., y * stride + k * dilation - low] filters[O,c,k]
+ *
+ * where the images have `base - 1` zeros between their elements and low and high zeros around them.
+ */
+#ifndef PARSER_STABLEHLO_IMPORT_SUM_CONVOLUTION_H
+#define PARSER_STABLEHLO_IMPORT_SUM_CONVOLUTION_H
+
+#include "parser/stablehlo/import/build/build.h"
+
+enum {
+	CONV_MAX_PLACES =
+		1 << 12, /* filter places, or result places, that are taken one by one: a
+			    few ops each, as many as loops may have (IMPORT_MAX_UNROLLED) */
+	CONV_MAX_SPATIAL = IR_MAX_RANK - 2,
+};
+
+struct convolution {
+	struct import *im;
+	const struct mlir_op *op;
+	int rank;                                            /* spatial dims */
+	int image_dim[IR_MAX_RANK], filter_dim[IR_MAX_RANK]; /* perm into the order above */
+	int result_dim[IR_MAX_RANK]; /* of the op's result: dim i above is its dim result_dim[i] */
+	int64_t batch_groups, groups;
+	int64_t n, channels, filters; /* n, c, O of above */
+	int64_t stride[IR_MAX_RANK], dilation[IR_MAX_RANK], base[IR_MAX_RANK];
+	int64_t low[IR_MAX_RANK], high[IR_MAX_RANK];
+	int64_t kernel[IR_MAX_RANK], image[IR_MAX_RANK]; /* sizes, undilated */
+	int64_t padded[IR_MAX_RANK], out[IR_MAX_RANK];
+	bool reversed[IR_MAX_RANK];
+	enum ir_dtype type; /* in which it is computed */
+
+	uint32_t varies[2];     /* axes of images and filters */
+	struct ir_value *x, *f; /* in the order above, with leading dims, of type `type` */
+};
+
+/* Reads and checks; padding is `given` where that is not NULL: low and high of each dim. */
+bool conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
+	const struct import_value *in, const int64_t *given);
+
+/*
+ * By the ops conv2d, conv2d_data, conv2d_filter where there is one for it; NULL and *fits = false
+ * where not. The result in the order above, leading dims first.
+ */
+struct ir_value *conv_by_op(struct convolution *c, bool *fits);
+
+/* By products of slices: place by place of the filter, or of the result, whichever has fewer. */
+struct ir_value *conv_by_places(struct convolution *c);
+
+static inline int
+conv_lead(const struct convolution *c, int side)
+{
+	return __builtin_popcount(c->varies[side]);
+}
+
+#endif

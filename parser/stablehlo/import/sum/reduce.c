@@ -1,0 +1,72 @@
+/*
+ * reduce (StableHLO, "reduce"): what is a reduction of ours is one, and the initial value is
+ * combined with what comes out unless it changes nothing; any other body, on several tensors too,
+ * is applied to pairs of neighbours until one element is left (fold.h).
+ */
+#include "parser/stablehlo/import/build/build.h"
+#include "parser/stablehlo/import/build/fold.h"
+#include "parser/stablehlo/import/ops.h"
+#include "parser/stablehlo/import/build/take.h"
+
+#include <stdlib.h>
+
+/* All operands vary over the same axes from here on, the initial values where they do. */
+static bool
+check_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct fold *f, struct dims *dims)
+{
+	return fold_begin_reduction(f, im, op) &&
+	       take_dims(im, op, NULL, "dimensions", in[0].type->rank, dims) &&
+	       fold_take_inputs(f, in);
+}
+
+static int
+compare_dims(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The last dims first: so neighbours in row-major order stay neighbours. */
+static bool
+reduce_any_body(const struct fold *f, struct ir_value **v, int lead, struct dims *dims)
+{
+	qsort(dims->dim, (size_t)dims->n, sizeof *dims->dim, compare_dims);
+	for (int i = dims->n - 1; i >= 0; i--)
+		if (!fold_dim(f, v, lead + (int)dims->dim[i]))
+			return false;
+	return true;
+}
+
+bool
+import_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const int n = (int)op->noperands / 2;
+	struct fold f;
+	struct dims dims;
+
+	if (!check_reduce(im, op, in, &f, &dims))
+		return false;
+	if (import_is_empty(in[0].type))
+		return fold_nothing(&f, in, out);
+	const struct import_value *x = fold_align(&f, in);
+	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
+	for (int i = 0; i < n; i++) {
+		v[i] = build_convert(im, x[i].value, fold_type(&f, n + i));
+		init[i] = build_convert(im, x[n + i].value, fold_type(&f, i));
+		if (!v[i] || !init[i])
+			return false;
+	}
+	const int lead = import_lead(&x[0]);
+	const enum op_code code = import_monoid_reduction(f.monoid, build_dtype(v[0]));
+	if (code != OP_NCODES) {
+		for (int i = 0; i < dims.n; i++)
+			dims.dim[i] += lead;
+		v[0] = build_reduce(im, code, v[0], dims.dim, dims.n);
+	} else if (!reduce_any_body(&f, v, lead, &dims)) {
+		return false;
+	}
+	return fold_finish(&f, init, v, out);
+}
