@@ -2,10 +2,10 @@
 #include "ir/base/number.h"
 
 #include "ir/base/alloc.h"
-#include "ir/ir.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
