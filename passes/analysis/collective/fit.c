@@ -1,7 +1,7 @@
 /* Links from measured collectives: each sample is a row of latencies and bytes by a closed form. */
 #include "passes/analysis/collective/fit.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/profile/profile.h"
+#include "passes/analysis/fit/alpha_beta.h"
 
 #include <math.h>
 #include <talloc.h>
@@ -24,7 +24,7 @@ fit_algorithm(const struct collective_sample *sample, uint32_t n, struct collect
 		seconds[rows++] = sample[i].seconds;
 	}
 	if (fits && rows)
-		links->error = profile_fit_robust(
+		links->error = alpha_beta_fit_robust(
 			latencies, bytes, seconds, (int)rows, &links->latency, &links->bandwidth);
 	talloc_free(row);
 	return fits && rows;

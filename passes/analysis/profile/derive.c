@@ -3,6 +3,7 @@
 
 #include "ir/type.h"
 #include "ir/base/alloc.h"
+#include "passes/analysis/fit/alpha_beta.h"
 #include "passes/analysis/profile/internal.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ put_link(const void *scratch, struct profile *p, const char *device,
 			bytes[count] = list[i].bytes;
 			seconds[count++] = list[i].median;
 		}
-	l.error = profile_fit(bytes, seconds, count, &l.alpha, &l.beta);
+	l.error = alpha_beta_fit(bytes, seconds, count, &l.alpha, &l.beta);
 	return profile_put_link(p, device, &l);
 }
 

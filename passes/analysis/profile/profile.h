@@ -170,18 +170,4 @@ const struct profile_op *profile_find_op(
 const struct profile_collective *profile_find_collective(const struct profile_collective *list,
 	int n, enum rt_coll_kind kind, int places, double bytes);
 
-/*
- * Fits alpha and beta of seconds = alpha + bytes / beta to n measurements, by least squares on the
- * relative error, both at least 0. Deterministic. n = 0 gives 0 and an infinite beta. Returns the
- * root mean square of the relative error.
- */
-double profile_fit(const double *bytes, const double *seconds, int n, double *alpha, double *beta);
-
-/*
- * The same of seconds = latencies alpha + bytes / beta (`latencies` NULL: 1), where from five
- * measurements on those that are far off count less.
- */
-double profile_fit_robust(const double *latencies, const double *bytes, const double *seconds,
-	int n, double *alpha, double *beta);
-
 #endif

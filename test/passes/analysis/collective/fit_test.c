@@ -1,7 +1,7 @@
 /* Times between and beyond measured sizes, and links from measurements. */
 #include "ir/cluster/device.h"
 #include "passes/analysis/collective/fit.h"
-#include "passes/analysis/profile/profile.h"
+#include "passes/analysis/fit/alpha_beta.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -124,8 +124,8 @@ a_disturbed_time_does_not_pull_the_fit(void **state)
 	}
 	seconds[1] *= 3;
 	seconds[7] *= 2;
-	profile_fit(bytes, seconds, 10, &plain_alpha, &plain_beta);
-	profile_fit_robust(NULL, bytes, seconds, 10, &alpha, &beta);
+	alpha_beta_fit(bytes, seconds, 10, &plain_alpha, &plain_beta);
+	alpha_beta_fit_robust(NULL, bytes, seconds, 10, &alpha, &beta);
 	near(alpha, 20e-6, 1e-6);
 	near(beta, 5e9, 1e-6);
 	assert_true(fabs(plain_alpha / 20e-6 - 1) > 0.01);

@@ -1,4 +1,5 @@
 /* The profile data base: what is put in comes out, wrong files are refused, processes share it. */
+#include "passes/analysis/fit/alpha_beta.h"
 #include "passes/analysis/profile/derive.h"
 #include "passes/analysis/profile/text.h"
 
@@ -556,12 +557,12 @@ a_line_is_fitted_exactly(void **state)
 	double x[] = {0, 1e3, 1e6, 1e9}, y[4], alpha, beta;
 	for (int i = 0; i < 4; i++)
 		y[i] = 20e-6 + x[i] / 5e9;
-	double error = profile_fit(x, y, 4, &alpha, &beta);
+	double error = alpha_beta_fit(x, y, 4, &alpha, &beta);
 	assert_true(fabs(alpha / 20e-6 - 1) < 1e-6 && fabs(beta / 5e9 - 1) < 1e-6 && error < 1e-6);
 	/* One size is all latency; nothing is nothing. */
-	error = profile_fit(x + 2, y + 2, 1, &alpha, &beta);
+	error = alpha_beta_fit(x + 2, y + 2, 1, &alpha, &beta);
 	assert_true(fabs(alpha / y[2] - 1) < 1e-12 && isinf(beta) && error < 1e-9);
-	profile_fit(x, y, 0, &alpha, &beta);
+	alpha_beta_fit(x, y, 0, &alpha, &beta);
 	assert_true(alpha == 0 && isinf(beta));
 }
 
@@ -592,7 +593,7 @@ the_fit_is_the_minimum(void **state)
 			if (trial % 3 == 1)
 				y[i] *= x[i]; /* almost no latency */
 		}
-		double error = profile_fit(x, y, 6, &alpha, &beta), gamma = 1 / beta;
+		double error = alpha_beta_fit(x, y, 6, &alpha, &beta), gamma = 1 / beta;
 		assert_true(alpha >= 0 && beta > 0);
 		assert_true(fabs(error - error_of(x, y, 6, alpha, gamma)) < 1e-9);
 		at_zero += alpha == 0 || gamma == 0;

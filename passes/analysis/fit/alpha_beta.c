@@ -8,10 +8,12 @@
  * measurement which was disturbed does not pull the others: the squares are weighted anew until
  * nothing moves.
  */
+#include "passes/analysis/fit/alpha_beta.h"
+
 #include "ir/base/alloc.h"
-#include "passes/analysis/profile/profile.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -118,13 +120,13 @@ fit(const double *latencies, const double *bytes, const double *seconds, int n, 
 }
 
 double
-profile_fit(const double *bytes, const double *seconds, int n, double *alpha, double *beta)
+alpha_beta_fit(const double *bytes, const double *seconds, int n, double *alpha, double *beta)
 {
 	return fit(NULL, bytes, seconds, n, 0, alpha, beta);
 }
 
 double
-profile_fit_robust(const double *latencies, const double *bytes, const double *seconds, int n,
+alpha_beta_fit_robust(const double *latencies, const double *bytes, const double *seconds, int n,
 	double *alpha, double *beta)
 {
 	return fit(latencies, bytes, seconds, n, n < ROBUST_FROM ? 0 : TURNS, alpha, beta);
