@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/base/suggest.h"
+#include "passes/tools/output.h"
 
 #include <errno.h>
 #include <math.h>

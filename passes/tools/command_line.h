@@ -2,13 +2,29 @@
  * The command line of a tool: one table, from which it is read and -help is printed. Options may
  * begin with - or --. -h is -help.
  */
-#ifndef PASSES_DRIVER_COMMAND_LINE_H
-#define PASSES_DRIVER_COMMAND_LINE_H
+#ifndef PASSES_TOOLS_COMMAND_LINE_H
+#define PASSES_TOOLS_COMMAND_LINE_H
 
-#include "passes/tools/dopt/driver.h"
-
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* What a tool ends with; -help lists them. */
+enum driver_exit {
+	DRIVER_OK = 0,
+	DRIVER_INPUT = 1, /* the input is wrong, or a file cannot be read or written */
+	DRIVER_USAGE = 2, /* the command line is */
+	DRIVER_BUG = 3,   /* a pass or dopt is: it crashed, or broke the module or its meaning */
+};
+
+struct driver_list {
+	const char **item;
+	int n;
+};
+
+/* "dopt: error: ..." on stderr; it begins with the name of the program that runs. */
+void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum flag_kind {
 	FLAG_GROUP, /* no flag: a heading of -help */

@@ -2,7 +2,7 @@
 #include "passes/tools/input.h"
 
 #include "ir/base/alloc.h"
-#include "passes/tools/dopt/driver.h"
+#include "passes/tools/command_line.h"
 
 #include <errno.h>
 #include <string.h>

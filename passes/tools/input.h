@@ -1,6 +1,6 @@
 /* The input file and its parts. */
-#ifndef PASSES_DRIVER_INPUT_H
-#define PASSES_DRIVER_INPUT_H
+#ifndef PASSES_TOOLS_INPUT_H
+#define PASSES_TOOLS_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

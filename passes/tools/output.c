@@ -1,7 +1,9 @@
 /*
  * Output files: runtime/data/write_file.h says how they are written, so that a failure leaves no half.
  */
-#include "passes/tools/dopt/driver.h"
+#include "passes/tools/output.h"
+
+#include "passes/tools/command_line.h"
 
 #include <errno.h>
 #include <string.h>

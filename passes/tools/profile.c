@@ -14,6 +14,7 @@
 #include "passes/analysis/profile/diff.h"
 #include "passes/analysis/profile/text.h"
 #include "passes/tools/command_line.h"
+#include "passes/tools/output.h"
 #include "passes/tools/tools.h"
 
 #include <errno.h>

@@ -11,8 +11,10 @@
 #include "ir/base/alloc.h"
 #include "passes/analysis/trace/compare.h"
 #include "passes/analysis/trace/report.h"
+#include "passes/manager/pipeline.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
+#include "passes/tools/output.h"
 #include "passes/tools/tools.h"
 
 #include <limits.h>

@@ -166,7 +166,7 @@ write_view(struct driver *t, struct ir_module *m, FILE *out)
 	struct view *v = view_create(t->pipeline, cost, m);
 
 	if (v && t->o->emit == DRIVER_EMIT_REPORT)
-		driver_report_write(out, t, v);
+		driver_report_write(out, t->stats, t->manager, v);
 	else if (v)
 		driver_timeline_write(out, v);
 	return v != NULL;

@@ -18,8 +18,9 @@
  *     facts.c       -list-facts
  *     list.c        -list-passes, -list-ops, -help
  *
- * Shared with the other tools: ../command_line.h, command lines, each from one table; ../output.c,
- * files that are written atomically; ../report/report.h, -emit=timeline and -emit=report.
+ * Shared with the other tools: ../command_line.h, command lines, each from one table; ../output.h,
+ * files that are written atomically. ../report/report.h has -emit=timeline and -emit=report, and
+ * ../stats.h what they and -stats show.
  */
 #ifndef PASSES_DRIVER_H
 #define PASSES_DRIVER_H
@@ -27,22 +28,11 @@
 #include "ir/interp/interp.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/pipeline.h"
-#include "runtime/data/write_file.h"
+#include "passes/tools/command_line.h"
+#include "passes/tools/output.h"
+#include "passes/tools/stats.h"
 
 #include <stdio.h>
-
-/* What dopt ends with; -help lists them. */
-enum driver_exit {
-	DRIVER_OK = 0,
-	DRIVER_INPUT = 1, /* the input is wrong, or a file cannot be read or written */
-	DRIVER_USAGE = 2, /* the command line is */
-	DRIVER_BUG = 3,   /* a pass or dopt is: it crashed, or broke the module or its meaning */
-};
-
-struct driver_list {
-	const char **item;
-	int n;
-};
 
 /* Choices of options, each a list of rows: the value and its name. Where it is 0, none was given. */
 #define DRIVER_EMITS(ROW)                                                                          \
@@ -140,49 +130,6 @@ bool driver_options_agree(const struct driver_options *o);
 /* Prints what -help prints: usage, the options by group, the exit codes. */
 void driver_options_help(FILE *out);
 
-/* A file being written, which is there whole or not at all; or stdout. */
-struct driver_output {
-	FILE *file;
-	const char *path;
-	struct rt_write out; /* where it is not stdout */
-};
-
-/* Opens `path` for writing (NULL or "-": stdout). Says on stderr why not and returns false. */
-bool driver_output_open(struct driver_output *o, const char *path);
-
-/* Ends writing and gives the file its name; says on stderr what failed and returns false. */
-bool driver_output_close(struct driver_output *o);
-
-/* Ends writing and removes what was written. */
-void driver_output_discard(struct driver_output *o);
-
-/* Has all that was printed reached stdout? Says on stderr why not and returns false. */
-bool driver_stdout_flush(void);
-
-/* One row of -stats: the module after a pass, or the input. */
-struct driver_row {
-	const char *name; /* NULL: the input */
-	bool automatic, changed, dropped;
-	bool over;      /* it needs more memory than -budget */
-	double seconds; /* what the pass took */
-	struct cost_report cost;
-	struct pass_counter *counter;
-	int ncounters;
-};
-
-/* -whatif: the step as it is, and with other costs. */
-struct driver_whatif {
-	const struct whatif *items;
-	const struct cost_model *model; /* of the other costs */
-	struct cost_report now, then;
-};
-
-struct driver_stats {
-	struct driver_row *row; /* talloc array */
-	int n;
-	struct driver_whatif *whatif; /* NULL: none */
-};
-
 /* The rows as a table or as JSON. */
 void driver_stats_print(
 	FILE *out, const struct driver_stats *s, const struct cost_model *cost, bool json);
@@ -267,8 +214,5 @@ bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *top
 /* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a
  * file. False: reported. */
 bool driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name);
-
-/* "dopt: error: ..." on stderr; it begins with the name of the program that runs. */
-void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,5 @@
 /* The command line of dopt. */
-#include "passes/tools/command_line.h"
+#include "passes/tools/dopt/driver.h"
 
 #define FIELD(field) offsetof(struct driver_options, field)
 #define AT(field) .at = FIELD(field)

@@ -5,6 +5,7 @@
  *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
  *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
  */
+#include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
 
 #include "ir/base/alloc.h"

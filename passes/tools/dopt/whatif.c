@@ -7,6 +7,7 @@
  *                        now    what if    change
  *     iteration        671us      471us   -29.8 %
  */
+#include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
 
 #include "ir/base/alloc.h"

@@ -1,6 +1,6 @@
 /* What the files of the report share. */
-#ifndef PASSES_DRIVER_REPORT_IMPL_H
-#define PASSES_DRIVER_REPORT_IMPL_H
+#ifndef PASSES_TOOLS_REPORT_IMPL_H
+#define PASSES_TOOLS_REPORT_IMPL_H
 
 #include "passes/tools/report/report.h"
 
@@ -45,7 +45,8 @@ struct report_device {
 };
 
 struct report {
-	const struct driver *t;
+	const struct driver_stats *stats;
+	const struct pass_manager *manager;
 	const struct view *v;
 	struct report_device *device;   /* [ndevices] */
 	uint32_t ndevices;              /* shown */

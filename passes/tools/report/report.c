@@ -157,11 +157,13 @@ put_script(FILE *out, const struct report *r)
 }
 
 void
-driver_report_write(FILE *out, const struct driver *t, struct view *v)
+driver_report_write(FILE *out, const struct driver_stats *stats, const struct pass_manager *manager,
+	struct view *v)
 {
 	struct report *r = NEW(v, struct report);
 
-	r->t = t;
+	r->stats = stats;
+	r->manager = manager;
 	r->v = v;
 	v->nlevels = view_levels_reduce(v->level, v->nlevels, v->line->iteration, REPORT_LEVELS);
 	r->level = v->level;

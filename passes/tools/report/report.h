@@ -11,13 +11,14 @@
  *     tables.c        tables: kinds.c, events.c, memory.c, written by html.c
  *     text.c          numbers with units, escaped text
  */
-#ifndef PASSES_DRIVER_REPORT_H
-#define PASSES_DRIVER_REPORT_H
+#ifndef PASSES_TOOLS_REPORT_REPORT_H
+#define PASSES_TOOLS_REPORT_REPORT_H
 
 #include "ir/base/number.h"
 #include "ir/names.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/tools/dopt/driver.h"
+#include "passes/manager/pipeline.h"
+#include "passes/tools/stats.h"
 
 /* What lives on a device from a time on. */
 struct view_level {
@@ -66,8 +67,9 @@ const char *view_value(const struct view *v, const struct ir_op *op, char text[V
 /* The predicted step as a Chrome trace. */
 void driver_timeline_write(FILE *out, const struct view *v);
 
-/* The same as an HTML page, with the passes of `t` and what they said; reduces the levels. */
-void driver_report_write(FILE *out, const struct driver *t, struct view *v);
+/* The same as an HTML page, with the passes that made it and what they said; reduces the levels. */
+void driver_report_write(FILE *out, const struct driver_stats *stats,
+	const struct pass_manager *manager, struct view *v);
 
 /* A JSON string in quotes; the text of an HTML element or attribute. Bytes that are no UTF-8 are
  * written as U+FFFD. */

@@ -104,7 +104,7 @@ whatif_row(FILE *out, const char *name, double now, double then)
 void
 report_whatif(FILE *out, const struct report *r)
 {
-	const struct driver_whatif *w = r->t->stats->whatif;
+	const struct driver_whatif *w = r->stats->whatif;
 
 	if (!w)
 		return;
@@ -153,7 +153,7 @@ pass_notes(FILE *out, const struct driver_row *row)
 void
 report_passes(FILE *out, const struct report *r)
 {
-	const struct driver_stats *s = r->t->stats;
+	const struct driver_stats *s = r->stats;
 
 	html_section(out, "passes", "Passes",
 		"Each figure is the largest of all devices; exposed: the iteration minus compute.");
@@ -210,7 +210,7 @@ remark_place(FILE *out, const struct report *r, const struct pass_remark_record 
 	unsigned line, column;
 
 	fputs("<td>", out);
-	if (diag_place(r->t->ctx->diag, remark->loc, &file, &line, &column)) {
+	if (diag_place(r->v->m->ctx->diag, remark->loc, &file, &line, &column)) {
 		text_html(out, file);
 		fprintf(out, ":%u", line);
 	}
@@ -220,7 +220,7 @@ remark_place(FILE *out, const struct report *r, const struct pass_remark_record 
 void
 report_remarks(FILE *out, const struct report *r)
 {
-	const struct pass_manager *manager = r->t->manager;
+	const struct pass_manager *manager = r->manager;
 	int n = manager->nremarks < REPORT_REMARKS ? manager->nremarks : REPORT_REMARKS;
 
 	if (n == 0)
