@@ -11,6 +11,7 @@
 #ifndef PASSES_OPFUSE_H
 #define PASSES_OPFUSE_H
 
+#include "ir/base/vec.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/role.h"
 #include "passes/pass.h"
@@ -21,7 +22,13 @@ struct opfuse_kernel {
 	uint32_t *op; /* ascending; copies too */
 	uint32_t n;   /* 0: it went into another */
 	uint32_t place;
+	uint32_t into;  /* itself, or one that it went into, maybe on the way to a third */
+	uint32_t alone; /* room for its op while it has one */
 };
+
+struct opfuse_list VEC(uint32_t);
+
+struct opfuse_order;
 
 struct opfuse {
 	struct pass_run *run;
@@ -32,13 +39,16 @@ struct opfuse {
 	struct ir_op **op;            /* by number */
 	struct opfuse_kernel *kernel; /* [nops] */
 	uint32_t *home;               /* [nops] the kernel whose result others read */
-	uint32_t **copies;            /* [nops] talloc array of other kernels that have it; NULL */
+	struct opfuse_list *copies;   /* [nops] other kernels that have it */
 	double *bytes;                /* [nops] of its first result, at one place */
 	bool *heavy;                  /* [nops] computes what is no cheap function */
 	/* Ops that read from op i, each once, ascending: reader[first[i]] ... reader[first[i + 1] -
 	 * 1]. */
 	uint32_t *first, *reader;
-	uint32_t *stamp, now; /* for sets of kernels: stamp[k] == now */
+	uint32_t *stamp, now;       /* for sets of kernels: stamp[k] == now */
+	struct arena *lists;        /* of ops of kernels */
+	struct opfuse_list operand; /* room for opfuse_operands */
+	struct opfuse_order *order; /* of opfuse_join_apart; NULL: not called yet */
 };
 
 /* The block of @main, every op a kernel. Owned by the run's scratch memory. */
@@ -46,12 +56,25 @@ struct opfuse *opfuse_create(struct pass_run *run, struct ir_module *m);
 
 bool opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op);
 
-/* The kernels that read op from outside, each once, into out[]; returns how many there are, no more
- * than `room` of them in out. */
+/* Does op number `reader` read a result of op? */
+bool opfuse_reads(const struct opfuse *u, uint32_t reader, uint32_t op);
+
+/* Calls of opfuse_copy so far for op; the kernel of one of them, OPFUSE_NONE where it is the home of
+ * op by now. Several may be of one kernel. */
+static inline size_t
+opfuse_ncopies(const struct opfuse *u, uint32_t op)
+{
+	return (size_t)u->copies[op].n;
+}
+uint32_t opfuse_copy_at(const struct opfuse *u, uint32_t op, size_t i);
+
+/* The kernels that read op from outside, each once, into out[room]; returns how many there are, or
+ * room + 1 where they are more. */
 uint32_t opfuse_readers(struct opfuse *u, uint32_t op, uint32_t *out, uint32_t room);
 
-/* The ops that a kernel reads from outside, each once, ascending; talloc array of scratch. */
-uint32_t *opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n);
+/* The ops that a kernel reads from outside, each once, ascending, scalar constants left out; until
+ * the next call. */
+const uint32_t *opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n);
 
 /* Would the ops of both be one kernel, whatever stands between? */
 enum fuse_verdict opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b);
@@ -65,8 +88,11 @@ enum fuse_verdict opfuse_check_copy(struct opfuse *u, uint32_t op, uint32_t k);
 /* Kernel k computes op itself. */
 void opfuse_copy(struct opfuse *u, uint32_t op, uint32_t k);
 
-/* Does anything that stands between lead from a through others to b? */
-bool opfuse_path(struct opfuse *u, uint32_t a, uint32_t b);
+/*
+ * The same, unless a path leads from one through others to the other: false then. After the first
+ * call no kernels may be joined, and no ops copied, by other functions.
+ */
+bool opfuse_join_apart(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place);
 
 /*
  * Makes the kernels fuses and puts the block in order. What nobody reads any more, because all who

@@ -30,14 +30,15 @@ find(const struct opfuse_kernel *k, uint32_t op)
 	return i;
 }
 
-/* Is op, in kernel k, read there by an op that is alive? */
+/* Is op, in kernel k, read there by an op that is alive? Kernels are small, readers may be many. */
 static bool
 is_read_in(const struct apply *a, uint32_t op, uint32_t k)
 {
 	const struct opfuse *u = a->u;
+	const struct opfuse_kernel *own = &u->kernel[k];
 
-	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++)
-		if (opfuse_has(u, k, u->reader[r]) && a->live[k][find(&u->kernel[k], u->reader[r])])
+	for (uint32_t i = own->n; i-- > 0 && own->op[i] > op;)
+		if (a->live[k][i] && opfuse_reads(u, own->op[i], op))
 			return true;
 	return false;
 }
@@ -58,10 +59,11 @@ is_read_outside(const struct apply *a, uint32_t op)
 		const uint32_t reader = u->reader[r];
 		if (reads_from_outside(a, reader, u->home[reader], op))
 			return true;
-		for (size_t c = 0; u->copies[reader] && c < talloc_array_length(u->copies[reader]);
-			c++)
-			if (reads_from_outside(a, reader, u->copies[reader][c], op))
+		for (size_t c = 0; c < opfuse_ncopies(u, reader); c++) {
+			const uint32_t in = opfuse_copy_at(u, reader, c);
+			if (in != OPFUSE_NONE && reads_from_outside(a, reader, in, op))
 				return true;
+		}
 	}
 	return false;
 }
@@ -79,9 +81,10 @@ find_live(struct apply *a)
 		a->out[op] = is_read_outside(a, op);
 		a->live[home][find(&u->kernel[home], op)] =
 			alone || a->out[op] || is_read_in(a, op, home);
-		for (size_t c = 0; u->copies[op] && c < talloc_array_length(u->copies[op]); c++) {
-			const uint32_t k = u->copies[op][c];
-			a->live[k][find(&u->kernel[k], op)] = is_read_in(a, op, k);
+		for (size_t c = 0; c < opfuse_ncopies(u, op); c++) {
+			const uint32_t k = opfuse_copy_at(u, op, c);
+			if (k != OPFUSE_NONE)
+				a->live[k][find(&u->kernel[k], op)] = is_read_in(a, op, k);
 		}
 	}
 }
@@ -156,16 +159,8 @@ replace_ops(struct apply *a)
 
 struct node {
 	struct ir_op *op;
-	uint32_t key, waits; /* place; operands that are not yet placed */
+	uint32_t waits; /* operands that are not yet placed */
 };
-
-static int
-by_key(const void *a, const void *b)
-{
-	const struct node *x = a, *y = b;
-
-	return x->key < y->key ? -1 : x->key > y->key;
-}
 
 /* A heap of numbers of nodes, the least first: nodes are in the order of their keys. */
 static void
@@ -194,7 +189,7 @@ pop(uint32_t *heap, uint32_t n)
 	return least;
 }
 
-/* A release comes behind all who use its value. */
+/* A release waits for what makes its value, and for the last of all others who use it. */
 static uint32_t
 count_waits(const struct ir_op *op)
 {
@@ -202,11 +197,21 @@ count_waits(const struct ir_op *op)
 
 	for (int j = 0; j < op->noperands; j++) {
 		n += ir_operand(op, j)->op != NULL;
-		if (op->code == OP_release)
-			IR_FOR_USES (use, ir_operand(op, j))
-				n += use->op->code != OP_release;
+		n += op->code == OP_release && ir_operand(op, j)->mark;
 	}
 	return n;
+}
+
+/* In the mark of every value: uses by ops that are not placed yet, releases left out. */
+static void
+count_uses(const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b)
+		for (int r = 0; r < op->nresults; r++)
+			op->result[r].mark = 0;
+	IR_FOR_OPS (op, b)
+		for (int j = 0; j < op->noperands && op->code != OP_release; j++)
+			ir_operand(op, j)->mark++;
 }
 
 /* One operand of the op is there; puts it into the heap with the last one. */
@@ -224,12 +229,32 @@ tell_readers(struct node *node, const struct ir_op *op, uint32_t *heap, uint32_t
 	for (int r = 0; r < op->nresults; r++)
 		IR_FOR_USES (use, &op->result[r])
 			n = arrive(node, use->op, heap, n);
-	if (op->code == OP_release)
-		return n;
-	for (int j = 0; j < op->noperands; j++)
+	for (int j = 0; j < op->noperands && op->code != OP_release; j++) {
+		if (--ir_operand(op, j)->mark)
+			continue;
 		IR_FOR_USES (use, ir_operand(op, j))
 			if (use->op->code == OP_release)
 				n = arrive(node, use->op, heap, n);
+	}
+	return n;
+}
+
+/* The ops of the block in the order of their keys, those of one key as they stand. */
+static uint32_t
+sort_nodes(const struct opfuse *u, struct node *node)
+{
+	uint32_t *at = ARRAY_ZERO(u, uint32_t, u->nops + 1u), n = 0;
+
+	IR_FOR_OPS (op, u->block)
+		at[op->order + 1]++;
+	for (uint32_t i = 0; i < u->nops; i++)
+		at[i + 1] += at[i];
+	IR_FOR_OPS (op, u->block) {
+		op->mark = at[op->order]++;
+		node[op->mark] = (struct node){op, count_waits(op)};
+		n++;
+	}
+	array_free(at);
 	return n;
 }
 
@@ -239,16 +264,13 @@ sort_block(struct apply *a)
 {
 	struct opfuse *u = a->u;
 	struct node *node = ARRAY_ZERO(u, struct node, 2u * u->nops + 1);
-	uint32_t *heap = ARRAY_NEW(u, uint32_t, 2u * u->nops + 1), n = 0, ready = 0, placed = 0;
+	uint32_t *heap = ARRAY_NEW(u, uint32_t, 2u * u->nops + 1), n, ready = 0, placed = 0;
 
-	IR_FOR_OPS (op, u->block)
-		node[n++] = (struct node){op, op->order, count_waits(op)};
-	qsort(node, n, sizeof *node, by_key);
-	for (uint32_t i = 0; i < n; i++) {
-		node[i].op->mark = i;
+	count_uses(u->block);
+	n = sort_nodes(u, node);
+	for (uint32_t i = 0; i < n; i++)
 		if (!node[i].waits)
 			push(heap, ready++, i);
-	}
 	while (ready) {
 		struct ir_op *op = node[pop(heap, ready--)].op;
 		ir_op_unlink(op);

@@ -61,14 +61,14 @@ is_sent(const struct opfuse *u, uint32_t a)
 static bool
 is_ready(struct opfuse *u, uint32_t a, uint32_t b)
 {
-	uint32_t n, *operand = opfuse_operands(u, b, &n);
+	uint32_t n;
+	const uint32_t *operand = opfuse_operands(u, b, &n);
 	bool ready = true;
 
 	for (uint32_t i = 0; i < n && ready; i++) {
 		const uint32_t home = u->home[operand[i]];
 		ready = home == a || u->kernel[home].place < u->kernel[a].place;
 	}
-	talloc_free(operand);
 	return ready;
 }
 
@@ -76,7 +76,8 @@ is_ready(struct opfuse *u, uint32_t a, uint32_t b)
 static void
 find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *ended)
 {
-	uint32_t n, *operand = opfuse_operands(u, k, &n);
+	uint32_t n;
+	const uint32_t *operand = opfuse_operands(u, k, &n);
 
 	*left = *ended = 0;
 	for (uint32_t i = 0; i < u->kernel[k].n; i++) {
@@ -86,13 +87,13 @@ find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *en
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		bool last = !op_is(u->op[operand[i]], TRAIT_NAMED);
-		for (uint32_t r = u->first[operand[i]]; r < u->first[operand[i] + 1] && last; r++) {
+		/* From the last reader on: where there are many it mostly comes after k. */
+		for (uint32_t r = u->first[operand[i] + 1]; r-- > u->first[operand[i]] && last;) {
 			const uint32_t in = u->home[u->reader[r]];
 			last = in == with || u->kernel[in].place <= u->kernel[k].place;
 		}
 		*ended += last ? u->bytes[operand[i]] : 0;
 	}
-	talloc_free(operand);
 }
 
 /* Would less memory be free between two kernels if a, at first, were done where b is? */
@@ -247,9 +248,8 @@ more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
 	for (int j = 0; j < o->noperands; j++) {
 		const struct ir_op *maker = ir_operand(o, j)->op;
 		bool known = fuse_is_scalar(maker) || opfuse_has(u, k, maker->order);
-		for (uint32_t r = u->first[maker->order]; r < u->first[maker->order + 1] && !known;
-			r++)
-			known = opfuse_has(u, k, u->reader[r]);
+		for (uint32_t i = 0; i < u->kernel[k].n && !known; i++)
+			known = opfuse_reads(u, u->kernel[k].op[i], maker->order);
 		sum += known ? 0 : (double)ir_type_local_bytes(u->m, ir_operand_type(o, j));
 	}
 	return sum;

@@ -76,42 +76,57 @@ find_heavy(struct opfuse *u)
 	talloc_free(a);
 }
 
-static bool
-reads_before(const struct ir_op *op, int j)
-{
-	for (int i = 0; i < j; i++)
-		if (ir_operand(op, i)->op == ir_operand(op, j)->op)
-			return true;
-	return false;
-}
-
-/* The op that makes operand j, in this block; NULL: none. */
+/* The op of this block that makes operand j; NULL: none. */
 static const struct ir_op *
 maker_of(const struct opfuse *u, const struct ir_op *op, int j)
 {
 	const struct ir_op *maker = ir_operand(op, j)->op;
 
-	return maker && maker->block == u->block && !reads_before(op, j) ? maker : NULL;
+	return maker && maker->block == u->block ? maker : NULL;
+}
+
+/* Notes what has that number; has it not been noted since u->now was raised? */
+static bool
+is_new(struct opfuse *u, uint32_t number)
+{
+	const bool fresh = u->stamp[number] != u->now;
+
+	u->stamp[number] = u->now;
+	return fresh;
+}
+
+/* Counts the readers of every op at first[op + 2], or writes them from first[op + 1] on, which is the
+ * end of them then. Returns how many there are. */
+static uint32_t
+each_reader(struct opfuse *u, bool write)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->nops; i++) {
+		u->now++;
+		for (int j = 0; j < u->op[i]->noperands; j++) {
+			const struct ir_op *maker = maker_of(u, u->op[i], j);
+			if (!maker || !is_new(u, maker->order))
+				continue;
+			if (write)
+				u->reader[u->first[maker->order + 1]++] = i;
+			else
+				u->first[maker->order + 2]++;
+			n++;
+		}
+	}
+	return n;
 }
 
 static void
 find_readers(struct opfuse *u)
 {
-	uint32_t uses = 0;
-
 	/* Counts stand two places further on, so that filling in leaves the ends behind. */
 	u->first = ARRAY_ZERO(u, uint32_t, u->nops + 3u);
-	for (uint32_t i = 0; i < u->nops; i++)
-		for (int j = 0; j < u->op[i]->noperands; j++, uses++)
-			if (maker_of(u, u->op[i], j))
-				u->first[maker_of(u, u->op[i], j)->order + 2]++;
+	u->reader = ARRAY_NEW(u, uint32_t, each_reader(u, false));
 	for (uint32_t i = 2; i <= u->nops; i++)
 		u->first[i] += u->first[i - 1];
-	u->reader = ARRAY_NEW(u, uint32_t, uses);
-	for (uint32_t i = 0; i < u->nops; i++)
-		for (int j = 0; j < u->op[i]->noperands; j++)
-			if (maker_of(u, u->op[i], j))
-				u->reader[u->first[maker_of(u, u->op[i], j)->order + 1]++] = i;
+	each_reader(u, true);
 }
 
 struct opfuse *
@@ -127,16 +142,17 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 	u->op = ARRAY_NEW(u, struct ir_op *, u->nops);
 	u->kernel = ARRAY_NEW(u, struct opfuse_kernel, u->nops);
 	u->home = ARRAY_NEW(u, uint32_t, u->nops);
-	u->copies = ARRAY_ZERO(u, uint32_t *, u->nops);
+	u->copies = ARRAY_ZERO(u, struct opfuse_list, u->nops);
 	u->bytes = ARRAY_ZERO(u, double, u->nops);
 	u->heavy = ARRAY_ZERO(u, bool, u->nops);
 	u->stamp = ARRAY_ZERO(u, uint32_t, u->nops);
+	u->lists = arena_create(u);
 	IR_FOR_OPS (op, u->block) {
 		const uint32_t i = op->order;
 		u->op[i] = op;
 		u->home[i] = i;
-		u->kernel[i] = (struct opfuse_kernel){NEW(u, uint32_t), 1, i};
-		u->kernel[i].op[0] = i;
+		u->kernel[i] = (struct opfuse_kernel){
+			.op = &u->kernel[i].alone, .n = 1, .place = i, .alone = i, .into = i};
 		if (op->nresults)
 			u->bytes[i] = (double)ir_type_local_bytes(m, op->result[0].type);
 	}
@@ -166,14 +182,32 @@ opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op)
 	return is_in(u->kernel[kernel].op, u->kernel[kernel].n, op);
 }
 
-/* Notes the kernel where it has not been noted since u->now was raised. */
-static bool
-is_new(struct opfuse *u, uint32_t kernel)
+bool
+opfuse_reads(const struct opfuse *u, uint32_t reader, uint32_t op)
 {
-	const bool fresh = u->stamp[kernel] != u->now;
+	const struct ir_op *o = u->op[reader];
 
-	u->stamp[kernel] = u->now;
-	return fresh;
+	for (int j = 0; j < o->noperands; j++)
+		if (ir_operand(o, j)->op == u->op[op])
+			return true;
+	return false;
+}
+
+/* The kernel that has the ops of kernel k by now. */
+static uint32_t
+now_in(const struct opfuse *u, uint32_t k)
+{
+	while (u->kernel[k].into != k)
+		k = u->kernel[k].into = u->kernel[u->kernel[k].into].into;
+	return k;
+}
+
+uint32_t
+opfuse_copy_at(const struct opfuse *u, uint32_t op, size_t i)
+{
+	const uint32_t k = now_in(u, u->copies[op].at[i]);
+
+	return k == u->home[op] ? OPFUSE_NONE : k;
 }
 
 uint32_t
@@ -182,17 +216,17 @@ opfuse_readers(struct opfuse *u, uint32_t op, uint32_t *out, uint32_t room)
 	uint32_t n = 0;
 
 	u->now++;
-	for (uint32_t k = u->first[op]; k < u->first[op + 1]; k++) {
-		const uint32_t reader = u->reader[k];
-		const size_t copies =
-			u->copies[reader] ? talloc_array_length(u->copies[reader]) : 0;
+	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++) {
+		const uint32_t reader = u->reader[r];
+		const size_t copies = opfuse_ncopies(u, reader);
 		for (size_t c = 0; c <= copies; c++) {
-			const uint32_t in = c < copies ? u->copies[reader][c] : u->home[reader];
-			if (opfuse_has(u, in, op) || !is_new(u, in))
+			const uint32_t in =
+				c < copies ? opfuse_copy_at(u, reader, c) : u->home[reader];
+			if (in == OPFUSE_NONE || opfuse_has(u, in, op) || !is_new(u, in))
 				continue;
-			if (n < room)
-				out[n] = in;
-			n++;
+			if (n == room)
+				return n + 1;
+			out[n++] = in;
 		}
 	}
 	return n;
@@ -206,59 +240,54 @@ by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint32_t *
+const uint32_t *
 opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 {
 	const struct opfuse_kernel *k = &u->kernel[kernel];
-	size_t most = 0;
+	struct opfuse_list *list = &u->operand;
 
-	for (uint32_t i = 0; i < k->n; i++)
-		most += u->op[k->op[i]]->noperands;
-	uint32_t *list = alloc_zero(u, most + 1, sizeof *list, "kernels");
-	*n = 0;
+	list->n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		for (int j = 0; j < u->op[k->op[i]]->noperands; j++) {
 			const struct ir_op *maker = maker_of(u, u->op[k->op[i]], j);
 			if (maker && !fuse_is_scalar(maker) && !opfuse_has(u, kernel, maker->order))
-				list[(*n)++] = maker->order;
+				VEC_PUSH(u, list, maker->order);
 		}
-	qsort(list, *n, sizeof *list, by_number);
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < *n; i++)
-		if (!i || list[i] != list[i - 1])
-			list[kept++] = list[i];
-	*n = kept;
-	return list;
+	if (list->n > 1)
+		qsort(list->at, (size_t)list->n, sizeof *list->at, by_number);
+	*n = 0;
+	for (int64_t i = 0; i < list->n; i++)
+		if (!i || list->at[i] != list->at[i - 1])
+			list->at[(*n)++] = list->at[i];
+	return list->at;
 }
 
-/* Both lists in order, each op once; talloc array. */
-static uint32_t *
-merge(struct opfuse *u, const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *n)
+/* How many ops two ascending lists have together, each once; they are out[] then, unless that is
+ * NULL. */
+static uint32_t
+merge(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *out)
 {
-	uint32_t *both = alloc_zero(u, na + nb + 1, sizeof *both, "kernels");
-	uint32_t i = 0, j = 0;
+	uint32_t i = 0, j = 0, n = 0;
 
-	*n = 0;
-	while (i < na || j < nb) {
-		const uint32_t x = j == nb || (i < na && a[i] < b[j]) ? a[i++] : b[j++];
-		if (!*n || both[*n - 1] != x)
-			both[(*n)++] = x;
+	for (; i < na || j < nb; n++) {
+		const uint32_t x = j == nb || (i < na && a[i] < b[j]) ? a[i] : b[j];
+		i += i < na && a[i] == x;
+		j += j < nb && b[j] == x;
+		if (out)
+			out[n] = x;
 	}
-	return both;
+	return n;
 }
 
 static enum fuse_verdict
-check_merged(struct opfuse *u, uint32_t k, const uint32_t *op, uint32_t n)
+check_merged(const struct opfuse *u, uint32_t k, const uint32_t *op, uint32_t n)
 {
 	const struct opfuse_kernel *own = &u->kernel[k];
-	uint32_t nboth;
+	uint32_t both[2 * FUSE_MAX_OPS];
 
 	if (own->n > FUSE_MAX_OPS || n > FUSE_MAX_OPS)
 		return FUSE_OPS;
-	uint32_t *both = merge(u, op, n, own->op, own->n, &nboth);
-	const enum fuse_verdict v = fuse_check(u->table, both, nboth);
-	talloc_free(both);
-	return v;
+	return fuse_check(u->table, both, merge(op, n, own->op, own->n, both));
 }
 
 enum fuse_verdict
@@ -277,30 +306,11 @@ static void
 set_ops(struct opfuse *u, uint32_t k, const uint32_t *op, uint32_t n)
 {
 	struct opfuse_kernel *own = &u->kernel[k];
-	uint32_t nboth, *both = merge(u, op, n, own->op, own->n, &nboth);
+	const uint32_t nboth = merge(op, n, own->op, own->n, NULL);
+	uint32_t *both = arena_alloc(u->lists, nboth * sizeof *both);
 
-	talloc_free(own->op);
+	own->n = merge(op, n, own->op, own->n, both);
 	own->op = both;
-	own->n = nboth;
-}
-
-/* Kernel b has taken up a: it has op once, as a copy where it is not its home. */
-static void
-settle_copies(struct opfuse *u, uint32_t op, uint32_t a, uint32_t b)
-{
-	const size_t n = u->copies[op] ? talloc_array_length(u->copies[op]) : 0;
-	bool has = u->home[op] == b;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t in = u->copies[op][i] == a ? b : u->copies[op][i];
-		if (in == b && has)
-			continue;
-		has |= in == b;
-		u->copies[op][kept++] = in;
-	}
-	if (kept < n)
-		u->copies[op] = RESIZE(u, u->copies[op], uint32_t, kept);
 }
 
 void
@@ -309,74 +319,19 @@ opfuse_join(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place)
 	struct opfuse_kernel *from = &u->kernel[a];
 
 	assert(a != b && from->n && u->kernel[b].n);
-	for (uint32_t i = 0; i < from->n; i++) {
+	for (uint32_t i = 0; i < from->n; i++)
 		if (u->home[from->op[i]] == a)
 			u->home[from->op[i]] = b;
-		settle_copies(u, from->op[i], a, b);
-	}
 	set_ops(u, b, from->op, from->n);
-	talloc_free(from->op);
-	*from = (struct opfuse_kernel){0};
+	from->n = 0;
+	from->into = b;
 	u->kernel[b].place = place;
 }
 
 void
 opfuse_copy(struct opfuse *u, uint32_t op, uint32_t k)
 {
-	const size_t n = u->copies[op] ? talloc_array_length(u->copies[op]) : 0;
-
 	assert(!opfuse_has(u, k, op));
-	u->copies[op] = RESIZE(u, u->copies[op], uint32_t, n + 1);
-	u->copies[op][n] = k;
+	VEC_PUSH(u, &u->copies[op], k);
 	set_ops(u, k, &op, 1);
-}
-
-/* Adds the kernels that read from k and have not been met to list[n ...]; returns the new length.
- */
-static uint32_t
-add_readers(struct opfuse *u, uint32_t k, uint32_t **list, uint32_t n)
-{
-	const struct opfuse_kernel *own = &u->kernel[k];
-
-	for (uint32_t i = 0; i < own->n; i++) {
-		const uint32_t op = own->op[i];
-		if (u->home[op] != k)
-			continue;
-		for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++) {
-			const uint32_t reader = u->reader[r];
-			const size_t copies =
-				u->copies[reader] ? talloc_array_length(u->copies[reader]) : 0;
-			for (size_t c = 0; c <= copies; c++) {
-				const uint32_t in =
-					c < copies ? u->copies[reader][c] : u->home[reader];
-				if (!opfuse_has(u, in, op) && is_new(u, in))
-					(*list)[n++] = in;
-			}
-		}
-	}
-	return n;
-}
-
-bool
-opfuse_path(struct opfuse *u, uint32_t a, uint32_t b)
-{
-	uint32_t *list = ARRAY_NEW(u, uint32_t, u->nops + 1u);
-	bool found = false;
-
-	u->now++;
-	is_new(u, a);
-	uint32_t n = add_readers(u, a, &list, 0);
-	/* A direct step from a to b is no path through others; b may still be met by another way.
-	 */
-	for (uint32_t i = 0; i < n && !found; i++) {
-		if (list[i] == b)
-			continue;
-		const uint32_t before = n;
-		u->stamp[b] = u->now - 1;
-		n = add_readers(u, list[i], &list, n);
-		for (uint32_t j = before; j < n; j++)
-			found |= list[j] == b;
-	}
-	array_free(list);
-	return found;
 }

@@ -146,9 +146,10 @@ elements(const struct opfuse *u, uint32_t op)
 static bool
 reuses(const struct opfuse *u, uint32_t op, uint32_t kernel)
 {
-	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++)
-		if (opfuse_has(u, kernel, u->reader[r]) &&
-			elements(u, u->reader[r]) > elements(u, op))
+	const struct opfuse_kernel *k = &u->kernel[kernel];
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (opfuse_reads(u, k->op[i], op) && elements(u, k->op[i]) > elements(u, op))
 			return true;
 	return false;
 }
@@ -186,12 +187,12 @@ take_up(struct opfuse *u, uint32_t op, uint32_t kernel, bool may_duplicate)
 static bool
 take_up_one(struct opfuse *u, uint32_t kernel, bool may_duplicate)
 {
-	uint32_t n, *operand = opfuse_operands(u, kernel, &n);
+	uint32_t n;
+	const uint32_t *operand = opfuse_operands(u, kernel, &n);
 	bool taken = false;
 
 	while (n-- > 0 && !taken)
 		taken = take_up(u, operand[n], kernel, may_duplicate);
-	talloc_free(operand);
 	return taken;
 }
 
@@ -227,12 +228,12 @@ static bool
 moves_fewer_bytes(struct opfuse *u, uint32_t kernel, uint32_t n)
 {
 	const double written = u->bytes[root_of(u, kernel)];
-	uint32_t noperands, *operand = opfuse_operands(u, kernel, &noperands);
+	uint32_t noperands;
+	const uint32_t *operand = opfuse_operands(u, kernel, &noperands);
 	double read = 0;
 
 	for (uint32_t i = 0; i < noperands; i++)
 		read += u->bytes[operand[i]];
-	talloc_free(operand);
 	return read * n <= merger_bytes * (read + written * (n + 1));
 }
 
@@ -287,11 +288,8 @@ join_where_free(struct opfuse *u, uint32_t a, uint32_t b)
 {
 	const uint32_t x = u->kernel[a].place, y = u->kernel[b].place;
 
-	if (opfuse_check_join(u, a, b) != FUSE_POSSIBLE || opfuse_path(u, a, b) ||
-		opfuse_path(u, b, a))
-		return false;
-	opfuse_join(u, a, b, x > y ? x : y);
-	return true;
+	return opfuse_check_join(u, a, b) == FUSE_POSSIBLE &&
+	       opfuse_join_apart(u, a, b, x > y ? x : y);
 }
 
 static void
