@@ -31,4 +31,12 @@ struct cluster_graph {
 	struct graph_routes *routes;
 };
 
+/*
+ * Of two ways of as many links, is the first one better, as cluster_route has it: by latency, then
+ * by the numbers of their links? A way is given by its last edge; parent[v] is the last edge of the
+ * best way to v.
+ */
+bool graph_better_way(const struct cluster_graph *g, const uint32_t *parent, double latency,
+	uint32_t edge, double than_latency, uint32_t than);
+
 #endif

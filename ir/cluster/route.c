@@ -1,13 +1,15 @@
 /*
- * Routes: breadth-first search from the sender, a level of the graph at a time, as far as the
- * receiver. What one search found is kept for the other receivers of that sender; a route, once
- * asked for, stays.
+ * Routes. At first one by one, by a search from both ends (meet.h), which looks at little of a large
+ * cluster. A sender of so many routes that these searches take as long as one of the whole graph
+ * gets such a search: from the sender, a level of the graph at a time, as far as the receiver; it is
+ * kept for the other receivers of that sender. A route, once asked for, stays.
  */
 #include "ir/base/arena.h"
 #include "ir/base/map.h"
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "ir/cluster/graph.h"
+#include "ir/cluster/meet.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +35,8 @@ struct graph_routes {
 	struct arena *arena; /* of what is kept */
 	struct map map;
 	struct VEC(struct kept *) kept;
+	struct meeting *meeting;
+	uint32_t *steps;    /* [nvertices] of meetings from there, since it had a tree */
 	struct tree **tree; /* [ntrees], that of a source at source % ntrees */
 	uint32_t ntrees;
 	uint32_t *level, *queue; /* [nvertices] of the search at hand */
@@ -65,21 +69,11 @@ routes_of(struct cluster_graph *g)
 	size_t trees = TREES_BYTES / (sizeof(struct tree) + 4 * ((size_t)g->nvertices + 1));
 	r->ntrees = trees < 1 ? 1 : trees > g->nvertices ? g->nvertices : (uint32_t)trees;
 	r->tree = ZERO_ARRAY(r, struct tree *, r->ntrees);
+	r->steps = ZERO_ARRAY(r, uint32_t, g->nvertices);
 	r->level = NEW_ARRAY(r, uint32_t, g->nvertices);
 	r->queue = NEW_ARRAY(r, uint32_t, g->nvertices);
 	r->latency = NEW_ARRAY(r, double, g->nvertices);
 	return r;
-}
-
-/* Compares the numbers of links, the first link first, on the ways to two vertices of one level. */
-static int
-compare_ways(const struct cluster_graph *g, const struct tree *t, uint32_t a, uint32_t b)
-{
-	if (a == b)
-		return 0;
-	const struct graph_edge *ea = &g->edge[t->parent[a]], *eb = &g->edge[t->parent[b]];
-	int before = compare_ways(g, t, ea->from, eb->from);
-	return before ? before : (ea->link > eb->link) - (ea->link < eb->link);
 }
 
 /* Reaches the far end of an edge, unless a better way to it is known. */
@@ -94,12 +88,10 @@ relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t
 		r->level[e->to] = r->level[e->from] + 1;
 		r->queue[(*queue_end)++] = e->to;
 	} else {
-		if (r->level[e->to] <= r->level[e->from] || latency > r->latency[e->to])
+		if (r->level[e->to] <= r->level[e->from])
 			return;
-		const struct graph_edge *known = &g->edge[t->parent[e->to]];
-		int before = compare_ways(g, t, e->from, known->from);
-		if (latency == r->latency[e->to] &&
-			(before > 0 || (before == 0 && e->link >= known->link)))
+		if (!graph_better_way(
+			    g, t->parent, latency, edge, r->latency[e->to], t->parent[e->to]))
 			return;
 	}
 	r->latency[e->to] = latency;
@@ -145,20 +137,26 @@ links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
 	return n;
 }
 
-/* A search from `source` that says the truth about `goal`. */
+/* A search from `source` that says the truth about `goal`; NULL: none yet, and searches from both
+ * ends took less so far than one would take. */
 static const struct tree *
 tree_for(struct cluster *c, uint32_t source, uint32_t goal)
 {
 	const struct cluster_graph *g = c->graph;
-	struct tree **slot = &g->routes->tree[source % g->routes->ntrees];
+	struct graph_routes *r = g->routes;
+	struct tree **slot = &r->tree[source % r->ntrees];
 	struct tree *t = *slot;
 	if (t && t->source == source) {
 		uint32_t n = links_to(g, t, goal);
 		if (t->depth == GRAPH_NONE || n <= t->depth)
 			return t;
+	} else if (r->steps[source] < g->nedges) {
+		return NULL;
 	} else if (!t) {
-		t = *slot = alloc_array(
-			g->routes, sizeof *t + g->nvertices * sizeof *t->parent, 1, "routes");
+		t = *slot =
+			alloc_array(r, sizeof *t + g->nvertices * sizeof *t->parent, 1, "routes");
+	} else {
+		r->steps[t->source] = 0;
 	}
 	t->source = source;
 	search(c, t, goal);
@@ -203,6 +201,38 @@ given_route(struct cluster *c, uint32_t from, uint32_t to)
 	return k;
 }
 
+/* By a search from the sender; NULL: there is none. */
+static struct kept *
+route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t to, uint32_t goal)
+{
+	const struct cluster_graph *g = c->graph;
+	uint32_t n = links_to(g, t, goal);
+	if (n == GRAPH_NONE)
+		return NULL;
+	struct kept *k = keep(g->routes, from, to, n);
+	for (uint32_t v = goal; v != t->source; v = g->edge[t->parent[v]].from)
+		k->link[--n] = t->parent[v];
+	return k;
+}
+
+/* By searches from both ends; NULL: there is none. */
+static struct kept *
+route_of_meeting(struct cluster *c, uint32_t from, uint32_t to, uint32_t source, uint32_t goal)
+{
+	struct graph_routes *r = c->graph->routes;
+	uint32_t n, steps;
+	if (!r->meeting)
+		r->meeting = meeting_create(r, c);
+	const uint32_t *edge = meeting_route(r->meeting, source, goal, &n, &steps);
+	r->steps[source] += steps + 1;
+	if (!edge)
+		return NULL;
+	struct kept *k = keep(r, from, to, n);
+	for (uint32_t i = 0; i < n; i++)
+		k->link[i] = edge[i];
+	return k;
+}
+
 static struct kept *
 find_route(struct cluster *c, uint32_t from, uint32_t to)
 {
@@ -212,16 +242,14 @@ find_route(struct cluster *c, uint32_t from, uint32_t to)
 	uint32_t source = from < c->ndevices ? g->device[from] : g->host[from - c->ndevices];
 	uint32_t goal = to < c->ndevices ? g->device[to] : g->host[to - c->ndevices];
 	const struct tree *t = tree_for(c, source, goal);
-	uint32_t n = links_to(g, t, goal);
-	if (n == GRAPH_NONE)
-		return NULL;
-	struct kept *k = keep(g->routes, from, to, n);
-	for (uint32_t v = goal; v != source;) {
-		const struct graph_edge *e = &g->edge[t->parent[v]];
-		k->link[--n] = e->link;
+	struct kept *k = t ? route_of_tree(c, t, from, to, goal)
+			   : route_of_meeting(c, from, to, source, goal);
+	/* From edges to links; latencies are summed up from the receiver. */
+	for (uint32_t i = k ? k->route.nlinks : 0; i-- > 0;) {
+		const struct graph_edge *e = &g->edge[k->link[i]];
+		k->link[i] = e->link;
 		k->route.latency += c->link[e->link].latency;
 		k->route.latency += e->from == source ? 0 : g->vertex[e->from].latency;
-		v = e->from;
 	}
 	return k;
 }

@@ -1,0 +1,19 @@
+/* One route by searches from both of its ends, for ir/cluster/route.c alone. */
+#ifndef IR_CLUSTER_MEET_H
+#define IR_CLUSTER_MEET_H
+
+#include "ir/cluster/graph.h"
+
+struct meeting; /* what the searches of a cluster need */
+
+/* For a cluster to which nothing is added any more. Owned by `owner`. */
+struct meeting *meeting_create(const void *owner, const struct cluster *c);
+
+/*
+ * The edges of the route from one vertex to another, the first one first, until the next call;
+ * NULL: there is none. *n: their number. *steps: edges that were looked at.
+ */
+const uint32_t *meeting_route(
+	struct meeting *m, uint32_t source, uint32_t goal, uint32_t *n, uint32_t *steps);
+
+#endif
