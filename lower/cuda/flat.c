@@ -17,6 +17,7 @@ struct vectors {
 	struct {
 		char *element; /* text of the first one */
 		char *name;
+		char *when; /* of a result: the condition under which it is stored; NULL: always */
 	} at[64];
 };
 
@@ -87,6 +88,9 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 			if (o->stage < 0 || !is_memory(t, o, j) ||
 				scheme_stride(t->s, o, j, v->cls) != 1)
 				continue;
+			char *when = results ? cuda_first_iteration(t, o) : NULL;
+			if (when && t->in_place)
+				continue; /* write_smaller stores it */
 			char *element = kernel_element(&t->w, o, j);
 			const char *type =
 				kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
@@ -97,6 +101,7 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 				continue;
 			v->at[v->n].element = element;
 			v->at[v->n].name = cuda_printf(t, "x%d", v->n);
+			v->at[v->n].when = when;
 			if (results)
 				kernel_line(&t->w, "vec<%s, %d> x%d;", type, v->width, v->n);
 			else
@@ -135,8 +140,13 @@ write_vectors(struct cuda_text *t, int cls, int width)
 	write_all(t);
 	t->w.element = NULL;
 	cuda_end(t);
-	for (int i = first; i < v.n; i++)
+	for (int i = first; i < v.n; i++) {
+		if (v.at[i].when)
+			cuda_block(t, "if (%s)", v.at[i].when);
 		kernel_line(&t->w, "vec_store(&%s, %s);", v.at[i].element, v.at[i].name);
+		if (v.at[i].when)
+			cuda_end(t);
+	}
 }
 
 /* A kernel over the classes of t->space. */

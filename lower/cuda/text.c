@@ -164,11 +164,9 @@ is_pointwise(const struct cuda_text *t, int stage, const bool *need, int i)
 	return need[i] && !o->red_set && (o->stage == stage || (t->w.all_local && o->stage >= 0));
 }
 
-static void
-store_pointwise(struct cuda_text *t, const struct scheme_op *o)
+char *
+cuda_first_iteration(struct cuda_text *t, const struct scheme_op *o)
 {
-	/* In a kernel over more loops than the result has, the first iteration of the others
-	 * writes. */
 	const struct cuda_space rest =
 		cuda_space_of(t->g, t->w.all_local ? t->space & ~o->out_set : 0);
 	char *first = NULL;
@@ -176,6 +174,14 @@ store_pointwise(struct cuda_text *t, const struct scheme_op *o)
 	for (int d = 0; d < rest.n; d++)
 		first = cuda_printf(
 			t, "%s%si%d == 0", first ? first : "", first ? " && " : "", rest.cls[d]);
+	return first;
+}
+
+static void
+store_pointwise(struct cuda_text *t, const struct scheme_op *o)
+{
+	const char *first = cuda_first_iteration(t, o);
+
 	if (first && t->in_place)
 		return; /* others still read what it would overwrite: see cuda_flat */
 	if (first)

@@ -109,6 +109,12 @@ void cuda_end(struct cuda_text *t);
 /* Is the element of op o's result written to memory or a row? */
 bool cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o);
 
+/*
+ * In a kernel over more loops than op o's result has, the first iteration of the others writes it:
+ * the condition; NULL: every iteration writes an element of its own.
+ */
+char *cuda_first_iteration(struct cuda_text *t, const struct scheme_op *o);
+
 /* Marks op `i` of the scheme, and those of its stage whose locals it reads. `need` has an entry an
  * op. */
 void cuda_need(const struct cuda_text *t, bool *need, int i);

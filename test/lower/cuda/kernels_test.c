@@ -130,6 +130,12 @@ static const struct kernel_case cases[] = {
 		"%b)\n}\n"
 		"update(%w, %a)\n",
 		"_1,"},
+	{3, "16 bytes of smaller results beside larger ones",
+		"%x = input(\"x\") : f32[8,8]\n%v = input(\"v\") : f32[8,1,1]\n"
+		"%w = input(\"w\") : f32[8,8,1,1]\n%r, %s, %t = fuse(%x, %v, %w) {\n"
+		"%e = exp(%v)\n%a = add(%x, %e)\n%b = add(%x, %w)\n%c = neg(%x)\n"
+		"yield(%a, %b, %c)\n}\n",
+		"if (i3 == 0 && i4 == 0) {\n\t\t\tvec_store"},
 	{1, "rows in place",
 		"%w = param(\"w\") {init = \"normal\"} : f32[70,300]\n%v = param(\"v\") {init = "
 		"\"ones\"} : f32[70,1]\n%a, %b = fuse(%w, %v) {\n"
