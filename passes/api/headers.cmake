@@ -24,6 +24,8 @@ set(DOPT_PUBLIC_HEADERS
 	runtime/comm/collective.h                 collective_kind.h
 	passes/analysis/collective/algorithm.def  collective_algorithm.def
 	passes/analysis/collective/collective.h   collective.h
+	passes/analysis/replay/kind.h             op_kind.h
+	passes/analysis/profile/key.h             op_key.h
 	passes/analysis/cost/cost.h               cost.h
 	passes/analysis/replay/replay.h           replay.h
 	passes/analysis/replay/events.h           events.h

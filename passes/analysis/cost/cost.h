@@ -11,6 +11,8 @@
 #include "ir/base/api.h"
 #include "ir/ir.h"
 #include "passes/analysis/collective/collective.h"
+#include "passes/analysis/profile/key.h"
+#include "passes/analysis/replay/kind.h"
 #include "ir/cluster/device.h"
 
 #include <stdio.h>
@@ -120,39 +122,6 @@ struct cost_timeline {
 /* Owned by `owner`; NULL if cost_evaluate returns false. */
 struct cost_timeline *cost_timeline(
 	const void *owner, const struct cost_model *model, struct ir_module *m);
-
-/*
- * Key of an op in a profile: its text with names normalized and local shapes in place of types, the
- * same for every op that does the same work on one device. The key of a fuse contains its body. For
- * collectives: kind, devices, bytes and parts. talloc text owned by `owner`; NULL for ops without
- * work.
- */
-char *cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op);
-
-/* The kind of an op for the cost model. */
-enum cost_kind {
-	COST_NONE,      /* no work: param, release, a slice that is a view ... */
-	COST_COMPUTE,   /* a kernel */
-	COST_COLLECTIVE /* communication between devices */
-};
-
-enum cost_kind cost_op_kind(const struct ir_module *m, const struct ir_op *op);
-
-/*
- * The value that v is a view of, if its op is not work: of several operands the one at the position
- * of v among the results. NULL: v is not a view.
- */
-const struct ir_value *cost_viewed(const struct ir_module *m, const struct ir_value *v);
-
-/* Of a collective: its kind, the number of devices, and the bytes of its message on one device. */
-struct cost_collective {
-	enum rt_coll_kind kind;
-	int axis, places;
-	double bytes;   /* slices, or wholes where there are any; alltoall: the source */
-	uint32_t parts; /* chunks in which they are sent, at least 1 */
-};
-bool cost_op_collective(
-	const struct ir_module *m, const struct ir_op *op, struct cost_collective *c);
 
 DOPT_API_END
 

@@ -14,10 +14,11 @@
  * fuse are numbered, operands first, in the order in which the body uses them. Left out: names,
  * seeds, and attributes with their default.
  */
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/profile/key.h"
 
 #include "ir/ops/row.h"
 #include "ir/base/alloc.h"
+#include "passes/analysis/replay/kind.h"
 
 #include <inttypes.h>
 #include <string.h>

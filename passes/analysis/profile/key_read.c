@@ -6,7 +6,7 @@
 
 #include "ir/ops/row.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/profile/key.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "ir/memory/issue.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/replay/kind.h"
 
 #include <string.h>
 #include <talloc.h>

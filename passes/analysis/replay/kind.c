@@ -2,7 +2,7 @@
  * What an op is to the cost model: nothing, a kernel, or a collective. Views and collectives are
  * those of ir/memory/storage.h, which lower/plan/actions.c follows as well.
  */
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/replay/kind.h"
 
 #include "ir/memory/op_class.h"
 #include "ir/memory/storage.h"
