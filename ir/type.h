@@ -75,6 +75,19 @@ enum ir_dclass ir_dtype_class(enum ir_dtype t);
 /* The element type of that name, or -1. */
 int ir_dtype_find(const char *name);
 
+/* Numbers of an element type: a double for floats, an int64_t for integers and bool (the bits of a
+ * u64; 0 or 1). ir_dtype_round and ir_dtype_wrap convert a number of its own kind: floats are
+ * rounded to nearest even, integers wrap. */
+double ir_dtype_round(enum ir_dtype t, double v);
+int64_t ir_dtype_wrap(enum ir_dtype t, int64_t v);
+/* A float converted to an integer type: truncated, clamped to its range; NaN is 0. */
+int64_t ir_dtype_truncated(enum ir_dtype t, double v);
+/* An integer of type t as a double; is a less than b? */
+double ir_dtype_double(enum ir_dtype t, int64_t i);
+bool ir_dtype_less(enum ir_dtype t, int64_t a, int64_t b);
+/* The lowest value of an integer type. */
+int64_t ir_dtype_lowest(enum ir_dtype t);
+
 /* The interned type equal to *t. Unused dims and axes must be zero. */
 const struct ir_type *ir_type_intern(struct ir_context *ctx, const struct ir_type *t);
 

@@ -42,7 +42,7 @@ static double
 element(const struct tensor *t, int64_t i)
 {
 	return ir_dtype_class(t->dtype) == IR_FLOAT ? t->data[i].f
-						    : tensor_double(t->dtype, t->data[i].i);
+						    : ir_dtype_double(t->dtype, t->data[i].i);
 }
 
 static double

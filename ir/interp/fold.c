@@ -10,9 +10,9 @@ static union cell
 settled(enum ir_dtype t, union cell c)
 {
 	if (ir_dtype_class(t) == IR_FLOAT)
-		c.f = tensor_round(t, c.f);
+		c.f = ir_dtype_round(t, c.f);
 	else
-		c.i = tensor_wrap(t, c.i);
+		c.i = ir_dtype_wrap(t, c.i);
 	return c;
 }
 

@@ -205,9 +205,9 @@ fill_of(const struct run *r, int j)
 	const double v = r->p->f.fill[j];
 	union cell c;
 	if (ir_dtype_class(t) == IR_FLOAT)
-		c.f = r->it->o.f64 ? v : tensor_round(t, v);
+		c.f = r->it->o.f64 ? v : ir_dtype_round(t, v);
 	else
-		c.i = tensor_truncated(t, v);
+		c.i = ir_dtype_truncated(t, v);
 	return c;
 }
 
@@ -252,9 +252,9 @@ run_const(const struct run *r, const struct expr *e, union cell *reg, int n)
 {
 	union cell c;
 	if (ir_dtype_class(e->dtype) != IR_FLOAT)
-		c.i = tensor_wrap(e->dtype, e->whole);
+		c.i = ir_dtype_wrap(e->dtype, e->whole);
 	else
-		c.f = r->it->o.f64 ? e->value : tensor_round(e->dtype, e->value);
+		c.f = r->it->o.f64 ? e->value : ir_dtype_round(e->dtype, e->value);
 	for (int k = 0; k < n; k++)
 		reg[k] = c;
 }
@@ -299,13 +299,13 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t
 		if (isfloat)
 			out->f = v.f != v.f || v.f > out->f ? v.f : out->f;
 		else
-			out->i = tensor_less(t, out->i, v.i) ? v.i : out->i;
+			out->i = ir_dtype_less(t, out->i, v.i) ? v.i : out->i;
 		return;
 	case REDUCE_MIN:
 		if (isfloat)
 			out->f = v.f != v.f || v.f < out->f ? v.f : out->f;
 		else
-			out->i = tensor_less(t, v.i, out->i) ? v.i : out->i;
+			out->i = ir_dtype_less(t, v.i, out->i) ? v.i : out->i;
 		return;
 	case REDUCE_ARGMAX: /* run_place */
 	case REDUCE_ARGMIN: return;
@@ -343,7 +343,7 @@ static bool
 is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool first)
 {
 	if (ir_dtype_class(t) != IR_FLOAT)
-		return v.i == best.i ? first : tensor_less(t, best.i, v.i) == largest;
+		return v.i == best.i ? first : ir_dtype_less(t, best.i, v.i) == largest;
 	if (v.f != v.f || best.f != best.f)
 		return v.f != v.f && (best.f == best.f || first);
 	return v.f == best.f ? first : (v.f > best.f) == largest;
@@ -412,9 +412,9 @@ fill_identity(struct tensor *t, enum form_reduce how)
 {
 	static const double f[] = {
 		[REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
-	const int64_t low = tensor_lowest(t->dtype);
+	const int64_t low = ir_dtype_lowest(t->dtype);
 	const int64_t i[] = {[REDUCE_MAX] = low,
-		[REDUCE_MIN] = tensor_wrap(t->dtype, ~low),
+		[REDUCE_MIN] = ir_dtype_wrap(t->dtype, ~low),
 		[REDUCE_PROD] = 1,
 		[REDUCE_ARGMAX] = -1,
 		[REDUCE_ARGMIN] = -1};

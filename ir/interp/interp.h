@@ -48,18 +48,6 @@ int64_t tensor_elements(const struct tensor *t);
 /* Adds +0 to each element: -0 becomes +0, integers are unchanged. */
 void tensor_add_zero(struct tensor *t);
 
-/* `v` converted to element type `t`: floats are rounded to nearest even, integers wrap. */
-double tensor_round(enum ir_dtype t, double v);
-int64_t tensor_wrap(enum ir_dtype t, int64_t v);
-/* A float converted to an integer type: truncated, clamped to its range; NaN is 0. */
-int64_t tensor_truncated(enum ir_dtype t, double v);
-/* An integer of type t (a cell holds the bits of a u64) as a double; is a less than b? */
-double tensor_double(enum ir_dtype t, int64_t i);
-bool tensor_less(enum ir_dtype t, int64_t a, int64_t b);
-
-/* The lowest value of an integer type. */
-int64_t tensor_lowest(enum ir_dtype t);
-
 /*
  * Evaluates `op` on the operand elements in[0], in[1] ...: bitwise what the interpreter computes in
  * the op's element types. False if op is not pointwise, or its result does not depend on the

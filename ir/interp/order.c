@@ -28,8 +28,8 @@ compare(const void *x, const void *y)
 	const struct entry *a = x, *b = y;
 	const int order = ir_dtype_class(a->dtype) == IR_FLOAT
 				  ? compare_floats(a->value.f, b->value.f)
-				  : tensor_less(a->dtype, b->value.i, a->value.i) -
-					    tensor_less(a->dtype, a->value.i, b->value.i);
+				  : ir_dtype_less(a->dtype, b->value.i, a->value.i) -
+					    ir_dtype_less(a->dtype, a->value.i, b->value.i);
 
 	if (order)
 		return a->descending ? -order : order;

@@ -274,7 +274,7 @@ int_run(enum scalar_fn fn, enum ir_dtype t, enum ir_dtype arg, union cell *r, co
 			const wide x = wide_of(xs[i], unsigned64), y = wide_of(ys[i], unsigned64), \
 				   z = wide_of(zs[i], unsigned64);                                 \
 			(void)x, (void)y, (void)z;                                                 \
-			r[i].i = tensor_wrap(t, (int64_t)(C));                                     \
+			r[i].i = ir_dtype_wrap(t, (int64_t)(C));                                   \
 		}                                                                                  \
 		break;
 #include "ir/ops/scalar.def"
@@ -297,14 +297,14 @@ convert_run(
 	const bool f = ir_dtype_class(from) == IR_FLOAT;
 	if (ir_dtype_class(to) != IR_FLOAT) {
 		for (int i = 0; i < n; i++)
-			r[i].i = f ? tensor_truncated(to, x[i].f) : tensor_wrap(to, x[i].i);
+			r[i].i = f ? ir_dtype_truncated(to, x[i].f) : ir_dtype_wrap(to, x[i].i);
 		return;
 	}
 	for (int i = 0; i < n; i++) {
 		if (f64 || to == IR_f64)
-			r[i].f = f ? x[i].f : tensor_double(from, x[i].i);
+			r[i].f = f ? x[i].f : ir_dtype_double(from, x[i].i);
 		else
-			r[i].f = tensor_round(to, f ? x[i].f : to_odd(from, x[i].i));
+			r[i].f = ir_dtype_round(to, f ? x[i].f : to_odd(from, x[i].i));
 	}
 }
 

@@ -2,7 +2,6 @@
  */
 #include "ir/ops/form.h"
 
-#include "ir/interp/interp.h"
 #include "ir/ops/row.h"
 
 #include <assert.h>
@@ -87,7 +86,7 @@ expr_const(struct arena *a, enum ir_dtype t, double v)
 
 	e->value = v;
 	if (ir_dtype_class(t) != IR_FLOAT)
-		e->whole = tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v);
+		e->whole = ir_dtype_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v);
 	return e;
 }
 
@@ -96,7 +95,7 @@ expr_const_int(struct arena *a, enum ir_dtype t, int64_t v)
 {
 	struct expr *e = expr_new(a, EXPR_CONST, t, 0);
 
-	e->value = tensor_double(t, v);
+	e->value = ir_dtype_double(t, v);
 	e->whole = v;
 	return e;
 }
@@ -131,8 +130,8 @@ const_converted(struct arena *a, enum ir_dtype to, const struct expr *x)
 	if (ir_dtype_class(to) == IR_FLOAT)
 		return expr_const(a, to, x->value);
 	return expr_const_int(a, to,
-		ir_dtype_class(from) == IR_FLOAT ? tensor_truncated(to, x->value)
-						 : tensor_wrap(to, x->whole));
+		ir_dtype_class(from) == IR_FLOAT ? ir_dtype_truncated(to, x->value)
+						 : ir_dtype_wrap(to, x->whole));
 }
 
 const struct expr *
@@ -182,7 +181,7 @@ is_beyond(enum ir_dtype t, const struct expr *e)
 {
 	return e->kind == EXPR_CONST && e->dtype == IR_i64 && ir_dtype_class(t) != IR_FLOAT &&
 	       ir_dtype_class(t) != IR_BOOL && ir_dtype_bytes(t) < ir_dtype_bytes(IR_i64) &&
-	       tensor_wrap(t, e->whole) != e->whole;
+	       ir_dtype_wrap(t, e->whole) != e->whole;
 }
 
 /* The type in which these arguments meet; constants follow the others where they fit. */
@@ -274,7 +273,7 @@ simplify(struct arena *a, enum scalar_fn fn, enum ir_dtype t, const struct expr 
 			t == IR_i64) /* i64: sizes, checked elsewhere */
 			return expr_const(a, result, value);
 		if (fabs(value) < exact && fabs(x->value) < exact && (!y || fabs(y->value) < exact))
-			return expr_const_int(a, result, tensor_wrap(result, (int64_t)value));
+			return expr_const_int(a, result, ir_dtype_wrap(result, (int64_t)value));
 	}
 	switch (fn) {
 	case FN_select: return x->kind != EXPR_CONST ? NULL : x->value != 0 ? y : arg[2];

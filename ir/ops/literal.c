@@ -4,7 +4,6 @@
 #include "ir/base/alloc.h"
 #include "ir/base/hex.h"
 #include "ir/base/number.h"
-#include "ir/interp/interp.h"
 #include "runtime/data/value.h"
 
 #include <inttypes.h>
@@ -27,7 +26,7 @@ literal_read(enum ir_dtype t, const unsigned char *bytes, int64_t i)
 		size); /* machines that dopt runs on are little-endian */
 	if (is_float(t))
 		return (union ir_number){.f = rt_value_get((enum rt_dtype)t, &raw, 0)};
-	return (union ir_number){.i = tensor_wrap(t, (int64_t)raw)};
+	return (union ir_number){.i = ir_dtype_wrap(t, (int64_t)raw)};
 }
 
 void
@@ -39,7 +38,7 @@ literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number 
 	if (is_float(t))
 		rt_value_set((enum rt_dtype)t, &raw, 0, v.f);
 	else
-		raw = (uint64_t)tensor_wrap(t, v.i);
+		raw = (uint64_t)ir_dtype_wrap(t, v.i);
 	memcpy(bytes + (size_t)i * size, &raw, size);
 }
 
@@ -83,13 +82,13 @@ fits(enum ir_dtype t, const struct ir_attr *a)
 	if (is_float(t))
 		return true;
 	if (a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY) {
-		const double back = tensor_double(t, tensor_truncated(t, a->f));
+		const double back = ir_dtype_double(t, ir_dtype_truncated(t, a->f));
 		/* The end of a 64-bit type is rounded up: no float is that number. */
 		return back == a->f && a->f < (t == IR_i64 ? 0x1p63 : 0x1p64);
 	}
 	return ir_dtype_class(t) == IR_UINT
-		       ? a->i >= 0 && (t == IR_u64 || tensor_wrap(t, a->i) == a->i)
-		       : tensor_wrap(t, a->i) == a->i;
+		       ? a->i >= 0 && (t == IR_u64 || ir_dtype_wrap(t, a->i) == a->i)
+		       : ir_dtype_wrap(t, a->i) == a->i;
 }
 
 static bool
@@ -133,8 +132,8 @@ literal_number(enum ir_dtype t, const struct ir_attr *a)
 	const bool real = a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY;
 
 	if (is_float(t))
-		return (union ir_number){.f = tensor_round(t, real ? a->f : (double)a->i)};
-	return (union ir_number){.i = real ? tensor_truncated(t, a->f) : a->i};
+		return (union ir_number){.f = ir_dtype_round(t, real ? a->f : (double)a->i)};
+	return (union ir_number){.i = real ? ir_dtype_truncated(t, a->f) : a->i};
 }
 
 union ir_number

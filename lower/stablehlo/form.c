@@ -63,7 +63,7 @@ constant_cell(const struct expr *e)
 
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return (union cell){.f = e->value};
-	return (union cell){.i = tensor_wrap(t, e->whole)};
+	return (union cell){.i = ir_dtype_wrap(t, e->whole)};
 }
 
 /* Position of a loop in the whole tensor, where this replica's range starts at 0. */

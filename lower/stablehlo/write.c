@@ -181,8 +181,8 @@ float_text(struct hlo *h, enum ir_dtype t, double v)
 {
 	char text[40];
 
-	if (!isfinite(tensor_round(t, v)))
-		return special_text(h, t, tensor_round(t, v));
+	if (!isfinite(ir_dtype_round(t, v)))
+		return special_text(h, t, ir_dtype_round(t, v));
 	for (int digits = 6; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
@@ -363,7 +363,7 @@ hlo_number(struct hlo *h, struct hlo_value type, double v)
 	union cell c = {.f = v};
 
 	if (ir_dtype_class((enum ir_dtype)type.dtype) != IR_FLOAT)
-		c.i = tensor_wrap((enum ir_dtype)type.dtype, (int64_t)v);
+		c.i = ir_dtype_wrap((enum ir_dtype)type.dtype, (int64_t)v);
 	return hlo_constant(h, type, c);
 }
 
@@ -486,14 +486,14 @@ union cell
 hlo_identity(enum form_reduce how, enum ir_dtype t)
 {
 	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
-	const int64_t low = t == IR_bool ? 0 : tensor_lowest(t);
+	const int64_t low = t == IR_bool ? 0 : ir_dtype_lowest(t);
 
 	switch (how) {
 	case REDUCE_MAX: return isfloat ? (union cell){.f = -INFINITY} : (union cell){.i = low};
 	case REDUCE_MIN:
 		return isfloat        ? (union cell){.f = INFINITY}
 		       : t == IR_bool ? (union cell){.i = 1}
-				      : (union cell){.i = tensor_wrap(t, ~low)};
+				      : (union cell){.i = ir_dtype_wrap(t, ~low)};
 	case REDUCE_PROD: return isfloat ? (union cell){.f = 1} : (union cell){.i = 1};
 	case REDUCE_NONE:
 	case REDUCE_SUM:

@@ -40,9 +40,9 @@ is_half(enum ir_dtype t)
 static char *
 int_text(struct kernel_text *w, enum ir_dtype t, int64_t v)
 {
-	const int64_t i = tensor_wrap(t, v);
+	const int64_t i = ir_dtype_wrap(t, v);
 
-	if ((t == IR_i64 || t == IR_i32) && i == tensor_lowest(t))
+	if ((t == IR_i64 || t == IR_i32) && i == ir_dtype_lowest(t))
 		return TEXT(w->scratch, "INT%d_MIN", 8 * (int)ir_dtype_bytes(t));
 	switch (t) {
 	case IR_i64: return TEXT(w->scratch, "INT64_C(%" PRId64 ")", i);
@@ -58,8 +58,9 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 	const bool single = t == IR_f32 || is_half(t);
 
 	if (ir_dtype_class(t) != IR_FLOAT)
-		return int_text(w, t, tensor_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v));
-	v = tensor_round(t, v); /* decimal digits would round a second time */
+		return int_text(
+			w, t, ir_dtype_truncated(v > 0 && t == IR_u64 ? IR_u64 : IR_i64, v));
+	v = ir_dtype_round(t, v); /* decimal digits would round a second time */
 	if (isnan(v))
 		return text_copy(w->scratch, single ? "NAN" : "(double)NAN");
 	if (isinf(v))
@@ -259,7 +260,7 @@ fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
 
 	return kernel_const_expr(w, &(struct expr){.dtype = (uint8_t)t,
 					    .value = o->f.fill[j],
-					    .whole = tensor_truncated(t, o->f.fill[j])});
+					    .whole = ir_dtype_truncated(t, o->f.fill[j])});
 }
 
 /* Load j as it lies, whether the place holds it or not. */

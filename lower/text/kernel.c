@@ -85,9 +85,9 @@ kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 		return kernel_const(w, t, 1);
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return kernel_const(w, t, max ? -__builtin_inf() : __builtin_inf());
-	const int64_t low = tensor_lowest(t);
-	return kernel_const_expr(
-		w, &(struct expr){.dtype = (uint8_t)t, .whole = max ? low : tensor_wrap(t, ~low)});
+	const int64_t low = ir_dtype_lowest(t);
+	return kernel_const_expr(w,
+		&(struct expr){.dtype = (uint8_t)t, .whole = max ? low : ir_dtype_wrap(t, ~low)});
 }
 
 /* `a` and `b` reduced. In an accumulator max and min are plain comparisons, which `omp simd` knows.

@@ -35,7 +35,7 @@ constant_operand(const struct ir_op *op, int i, double *value)
 		return false;
 	const enum ir_dtype t = (enum ir_dtype)from->result[0].type->dtype;
 	const union ir_number n = literal_of_constant(from);
-	*value = ir_dtype_class(t) == IR_FLOAT ? n.f : tensor_double(t, n.i);
+	*value = ir_dtype_class(t) == IR_FLOAT ? n.f : ir_dtype_double(t, n.i);
 	return true;
 }
 
@@ -146,7 +146,7 @@ logic_neutral(struct canon *c, struct ir_op *op)
 	const enum ir_dtype t = (enum ir_dtype)op->result[0].type->dtype;
 	const double all = t == IR_bool ? 1
 			   : ir_dtype_class(t) == IR_UINT
-				   ? tensor_double(IR_u64, tensor_wrap(t, -1))
+				   ? ir_dtype_double(IR_u64, ir_dtype_wrap(t, -1))
 				   : -1;
 	double neutral = op->code == OP_and ? all : 0;
 

@@ -149,12 +149,12 @@ float_constant(struct gen *g, enum ir_dtype t)
 static int64_t
 int_constant(struct gen *g, enum ir_dtype t)
 {
-	const int64_t low = tensor_lowest(t);
+	const int64_t low = ir_dtype_lowest(t);
 
 	if (t == IR_bool)
 		return gen_below(g, 2);
 	if (!g->program && gen_chance(g, 10))
-		return gen_chance(g, 50) || t == IR_u64 ? low : tensor_wrap(t, ~low);
+		return gen_chance(g, 50) || t == IR_u64 ? low : ir_dtype_wrap(t, ~low);
 	return gen_below(g, 7) - (ir_dtype_class(t) == IR_UINT ? 0 : 3);
 }
 

@@ -108,7 +108,7 @@ nearest(enum ir_dtype t, long double v)
 {
 	return t == IR_f64   ? (double)v
 	       : t == IR_f32 ? (double)(float)v
-			     : tensor_round(t, (double)v);
+			     : ir_dtype_round(t, (double)v);
 }
 
 static int64_t

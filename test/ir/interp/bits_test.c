@@ -19,8 +19,8 @@ whole(enum ir_dtype t, uint64_t key, int i)
 	const uint64_t bits = rt_mix64(key * 7919 + (uint64_t)i);
 
 	if (i < 64)
-		return tensor_wrap(t, key == 1 ? ends[i % 8] : ends[i / 8]);
-	return tensor_wrap(t, (int64_t)(bits >> (i % (int)ir_dtype_bits(t))));
+		return ir_dtype_wrap(t, key == 1 ? ends[i % 8] : ends[i / 8]);
+	return ir_dtype_wrap(t, (int64_t)(bits >> (i % (int)ir_dtype_bits(t))));
 }
 
 static bool
@@ -66,7 +66,7 @@ upper(enum ir_dtype t, int64_t x, int64_t y)
 	const unsigned __int128 low = p & (((unsigned __int128)1 << bits) - 1);
 	const uint64_t high = (uint64_t)(p >> bits);
 
-	return tensor_wrap(t, (int64_t)(minus ? 0 - high - (low != 0) : high));
+	return ir_dtype_wrap(t, (int64_t)(minus ? 0 - high - (low != 0) : high));
 }
 
 /* y times a factor; of a y that would take too long the period of powers modulo 2^64 helps: 2^62.
@@ -82,12 +82,12 @@ power(enum ir_dtype t, int64_t x, int64_t y)
 	if (b < 5000) {
 		for (int i = 0; i < (int)b; i++)
 			r *= (uint64_t)x;
-		return tensor_wrap(t, (int64_t)r);
+		return ir_dtype_wrap(t, (int64_t)r);
 	}
 	for (int i = 0; i < 64; i++, square *= square)
 		if ((uint64_t)b >> i & 1)
 			r *= square;
-	return tensor_wrap(t, (int64_t)r);
+	return ir_dtype_wrap(t, (int64_t)r);
 }
 
 static struct tensor *
@@ -127,9 +127,9 @@ of_integers(void **state)
 			assert_int_equal(interp_output(it, "mulhi")->data[i].i, upper(t, u, v));
 			assert_int_equal(interp_output(it, "pow")->data[i].i, power(t, u, v));
 			assert_int_equal(interp_output(it, "abs")->data[i].i,
-				tensor_wrap(t, (int64_t)(n < 0 ? -n : n)));
+				ir_dtype_wrap(t, (int64_t)(n < 0 ? -n : n)));
 			assert_int_equal(
-				interp_output(it, "neg")->data[i].i, tensor_wrap(t, (int64_t)-n));
+				interp_output(it, "neg")->data[i].i, ir_dtype_wrap(t, (int64_t)-n));
 			assert_int_equal(interp_output(it, "sign")->data[i].i, (n > 0) - (n < 0));
 		}
 		talloc_free(x);
@@ -250,7 +250,7 @@ reduce_precision(void **state)
 			const uint64_t bits = rt_mix64((uint64_t)i);
 			const double unit = (double)(bits >> 11) * 0x1p-53;
 			/* ends first; halves between two; all sizes */
-			ta->data[i].f = tensor_round(
+			ta->data[i].f = ir_dtype_round(
 				t, i == 0   ? INFINITY
 				   : i == 1 ? -0.0
 				   : i == 2 ? NAN
@@ -290,10 +290,10 @@ static int64_t
 joined(int how, enum ir_dtype t, int64_t a, int64_t b)
 {
 	switch (how) {
-	case 0: return tensor_wrap(t, (int64_t)((uint64_t)a + (uint64_t)b));
-	case 1: return tensor_less(t, a, b) ? b : a;
-	case 2: return tensor_less(t, b, a) ? b : a;
-	default: return tensor_wrap(t, (int64_t)((uint64_t)a * (uint64_t)b));
+	case 0: return ir_dtype_wrap(t, (int64_t)((uint64_t)a + (uint64_t)b));
+	case 1: return ir_dtype_less(t, a, b) ? b : a;
+	case 2: return ir_dtype_less(t, b, a) ? b : a;
+	default: return ir_dtype_wrap(t, (int64_t)((uint64_t)a * (uint64_t)b));
 	}
 }
 
@@ -302,7 +302,7 @@ nothing(int how, enum ir_dtype t)
 {
 	const int64_t low =
 		ir_dtype_class(t) == IR_INT ? -((int64_t)1 << (ir_dtype_bits(t) - 1)) : 0;
-	return how == 0 ? 0 : how == 1 ? low : how == 2 ? tensor_wrap(t, ~low) : 1;
+	return how == 0 ? 0 : how == 1 ? low : how == 2 ? ir_dtype_wrap(t, ~low) : 1;
 }
 
 /* The elements are laid out with what is between and around them, then each window is looked at. */

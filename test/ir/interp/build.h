@@ -151,7 +151,7 @@ filled(struct bench *x, enum ir_dtype t, int rank, const int64_t *dim, double (*
 	struct tensor *r = tensor_create(x, t, rank, dim);
 	for (int64_t i = 0; i < tensor_elements(r); i++)
 		if (ir_dtype_class(t) == IR_FLOAT)
-			r->data[i].f = tensor_round(t, f(i));
+			r->data[i].f = ir_dtype_round(t, f(i));
 		else
 			r->data[i].i = (int64_t)f(i);
 	return r;

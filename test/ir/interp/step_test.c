@@ -203,17 +203,17 @@ rounding_to_half_precision(void **state)
 	for (uint32_t h = 0; h < 0x10000; h++) {
 		const double f16 = (double)rt_f16_to_f32((uint16_t)h),
 			     bf16 = (double)rt_bf16_to_f32((uint16_t)h);
-		assert_true(f16 != f16 || tensor_round(IR_f16, f16) == f16);
-		assert_true(bf16 != bf16 || tensor_round(IR_bf16, bf16) == bf16);
+		assert_true(f16 != f16 || ir_dtype_round(IR_f16, f16) == f16);
+		assert_true(bf16 != bf16 || ir_dtype_round(IR_bf16, bf16) == bf16);
 		const double n16 = (double)rt_f16_to_f32((uint16_t)(h + 1)), mid = (f16 + n16) / 2;
 		const double nb = (double)rt_bf16_to_f32((uint16_t)(h + 1)), midb = (bf16 + nb) / 2;
 		if (isfinite(mid) && (h & 0x7FFF) != 0x7FFF)
-			assert_true(tensor_round(IR_f16, mid) == (h & 1 ? n16 : f16));
+			assert_true(ir_dtype_round(IR_f16, mid) == (h & 1 ? n16 : f16));
 		if (isfinite(midb) && (h & 0x7FFF) != 0x7FFF)
-			assert_true(tensor_round(IR_bf16, midb) == (h & 1 ? nb : bf16));
+			assert_true(ir_dtype_round(IR_bf16, midb) == (h & 1 ? nb : bf16));
 	}
-	assert_true(tensor_round(IR_f16, 65519.999) == 65504);
-	assert_true(isinf(tensor_round(IR_f16, 65520)));
+	assert_true(ir_dtype_round(IR_f16, 65519.999) == 65504);
+	assert_true(isinf(ir_dtype_round(IR_f16, 65520)));
 }
 
 /* --- comparisons --------------------------------------------------------------------------------
