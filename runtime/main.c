@@ -8,13 +8,13 @@
  * of those of status.h. */
 #include "runtime/bind.h"
 #include "runtime/data/params.h"
-#include "runtime/comm/same.h"
+#include "runtime/watch/same.h"
 #include "runtime/data/shrunk.h"
 #include "runtime/signals.h"
 #include "runtime/start.h"
 #include "runtime/comm/threads.h"
 #include "runtime/train.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/watch/watchdog.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

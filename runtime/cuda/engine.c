@@ -7,7 +7,7 @@
 #include "runtime/trace/clock.h"
 #include "runtime/comm/layout.h"
 #include "runtime/comm/parts.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/watch/watchdog.h"
 
 #include <stdlib.h>
 

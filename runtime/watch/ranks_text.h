@@ -1,6 +1,6 @@
 /* Sets of ranks as messages name them: "rank 3", "ranks 0-2 and 7". */
-#ifndef RUNTIME_RANKS_TEXT_H
-#define RUNTIME_RANKS_TEXT_H
+#ifndef RUNTIME_WATCH_RANKS_TEXT_H
+#define RUNTIME_WATCH_RANKS_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
  * of rows or another number of them shows in nearly every piece; a few rows that were changed in
  * so large a file may not. */
 #include "runtime/data/digest.h"
-#include "runtime/comm/same.h"
+#include "runtime/watch/same.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
  * differ would wait for each other for ever, or train another model than the one that was meant;
  * so they compare before they start, and every difference is named, with its values and the ranks
  * that have them. */
-#ifndef RUNTIME_SAME_H
-#define RUNTIME_SAME_H
+#ifndef RUNTIME_WATCH_SAME_H
+#define RUNTIME_WATCH_SAME_H
 
 #include "runtime/data/data.h"
 #include <stdio.h>

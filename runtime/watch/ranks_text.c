@@ -1,5 +1,5 @@
 /* Sets of ranks: see ranks_text.h. */
-#include "runtime/comm/ranks_text.h"
+#include "runtime/watch/ranks_text.h"
 #include <stdio.h>
 #include <string.h>
 

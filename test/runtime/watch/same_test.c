@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "runtime/data/digest.h"
-#include "runtime/comm/ranks_text.h"
-#include "runtime/comm/same.h"
+#include "runtime/watch/ranks_text.h"
+#include "runtime/watch/same.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "runtime/trace/clock.h"
 #include "runtime/rt_program.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/watch/watchdog.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -10,8 +10,8 @@
  *
  * A rank that computes is never ended for itself, however long it takes: only for others that wait
  * for it. Time in which the whole process was stopped does not count. */
-#ifndef RUNTIME_WATCHDOG_H
-#define RUNTIME_WATCHDOG_H
+#ifndef RUNTIME_WATCH_WATCHDOG_H
+#define RUNTIME_WATCH_WATCHDOG_H
 
 #include "runtime/comm/board.h"
 #include "runtime/rt_program.h"

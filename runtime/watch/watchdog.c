@@ -1,7 +1,7 @@
 /* The thread that looks: see watchdog.h. Times are its own: sums of what passed between
  * looks, as far as it was not itself kept from looking, so that a process that was stopped for an
  * hour and goes on does not take the others for late. */
-#include "runtime/comm/watchdog.h"
+#include "runtime/watch/watchdog.h"
 #include "runtime/trace/clock.h"
 #include <pthread.h>
 #include <signal.h>

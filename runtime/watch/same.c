@@ -1,8 +1,8 @@
 /* Comparing what ranks have: see same.h. Digests go round first; the texts follow only
  * where those differ, so that the usual case costs one small message. */
-#include "runtime/comm/same.h"
+#include "runtime/watch/same.h"
 #include "runtime/data/digest.h"
-#include "runtime/comm/ranks_text.h"
+#include "runtime/watch/ranks_text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
