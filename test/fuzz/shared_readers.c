@@ -6,8 +6,8 @@
 #include "parser/dir/parse.h"
 #include "parser/stablehlo/mlir/print.h"
 #include "passes/analysis/profile/text.h"
-#include "passes/analysis/trace/measure.h"
-#include "passes/analysis/trace/report.h"
+#include "passes/analysis/trace/report/measure.h"
+#include "passes/analysis/trace/report/report.h"
 #include "runtime/data/safetensors.h"
 
 #include <math.h>

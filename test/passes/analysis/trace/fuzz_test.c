@@ -3,8 +3,8 @@
  * fixed sequence, and cut off at every byte. Each must give an error, or be read, aligned, measured
  * and printed with finite numbers. Sanitized builds see the rest.
  */
-#include "passes/analysis/trace/measure.h"
-#include "passes/analysis/trace/report.h"
+#include "passes/analysis/trace/report/measure.h"
+#include "passes/analysis/trace/report/report.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* What dopt-trace writes: docs/traces.md. */
-#ifndef PASSES_ANALYSIS_TRACE_PRINT_H
-#define PASSES_ANALYSIS_TRACE_PRINT_H
+#ifndef PASSES_ANALYSIS_TRACE_REPORT_PRINT_H
+#define PASSES_ANALYSIS_TRACE_REPORT_PRINT_H
 
 #include "passes/analysis/trace/align.h"
 

@@ -10,8 +10,8 @@
  * Of a run of more than one step the first is left out: it reads files, touches memory and fills
  * caches.
  */
-#ifndef PASSES_ANALYSIS_TRACE_MEASURE_H
-#define PASSES_ANALYSIS_TRACE_MEASURE_H
+#ifndef PASSES_ANALYSIS_TRACE_REPORT_MEASURE_H
+#define PASSES_ANALYSIS_TRACE_REPORT_MEASURE_H
 
 #include "passes/analysis/trace/align.h"
 

@@ -1,7 +1,7 @@
 /* A comparison for people and for programs: docs/traces.md has the fields of the JSON. */
 #include "ir/base/alloc.h"
-#include "passes/analysis/trace/compare.h"
-#include "passes/analysis/trace/table.h"
+#include "passes/analysis/trace/report/compare.h"
+#include "passes/analysis/trace/report/table.h"
 
 #include "ir/base/number.h"
 #include <inttypes.h>

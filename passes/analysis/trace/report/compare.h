@@ -1,10 +1,10 @@
 /* Measured against predicted, op by op: dopt-trace compare. Times are seconds. */
-#ifndef PASSES_ANALYSIS_TRACE_COMPARE_H
-#define PASSES_ANALYSIS_TRACE_COMPARE_H
+#ifndef PASSES_ANALYSIS_TRACE_REPORT_COMPARE_H
+#define PASSES_ANALYSIS_TRACE_REPORT_COMPARE_H
 
 #include "passes/analysis/cost/cost.h"
-#include "passes/analysis/trace/measure.h"
-#include "passes/analysis/trace/print.h"
+#include "passes/analysis/trace/report/measure.h"
+#include "passes/analysis/trace/report/print.h"
 
 struct trace_pair {
 	double predicted,

@@ -1,5 +1,5 @@
 /* Medians of what ranks did: see measure.h. */
-#include "passes/analysis/trace/measure.h"
+#include "passes/analysis/trace/report/measure.h"
 
 #include "ir/base/vec.h"
 

@@ -1,9 +1,9 @@
 /* What bounds a step, from its traces: dopt-trace report. */
-#ifndef PASSES_ANALYSIS_TRACE_REPORT_H
-#define PASSES_ANALYSIS_TRACE_REPORT_H
+#ifndef PASSES_ANALYSIS_TRACE_REPORT_REPORT_H
+#define PASSES_ANALYSIS_TRACE_REPORT_REPORT_H
 
-#include "passes/analysis/trace/measure.h"
-#include "passes/analysis/trace/print.h"
+#include "passes/analysis/trace/report/measure.h"
+#include "passes/analysis/trace/report/print.h"
 
 /* Where the time of a step goes, each moment of a rank to one of them. */
 enum trace_bound {

@@ -3,8 +3,8 @@
  * condition under which it is one beside it.
  */
 #include "ir/base/alloc.h"
-#include "passes/analysis/trace/report.h"
-#include "passes/analysis/trace/table.h"
+#include "passes/analysis/trace/report/report.h"
+#include "passes/analysis/trace/report/table.h"
 
 #include <inttypes.h>
 #include <math.h>

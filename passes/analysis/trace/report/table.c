@@ -1,5 +1,5 @@
 /* Tables: see table.h. */
-#include "passes/analysis/trace/table.h"
+#include "passes/analysis/trace/report/table.h"
 
 #include "ir/base/number.h"
 #include "ir/base/alloc.h"

@@ -4,7 +4,7 @@
  */
 #include "ir/base/out.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/trace/print.h"
+#include "passes/analysis/trace/report/print.h"
 
 #include <inttypes.h>
 #include <math.h>

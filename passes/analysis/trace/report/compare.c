@@ -2,7 +2,7 @@
  * Measured against predicted: see compare.h. Ops are matched by their number in @main, which
  * the program has from the module that it was built from; a digest says whether this is that one.
  */
-#include "passes/analysis/trace/compare.h"
+#include "passes/analysis/trace/report/compare.h"
 
 #include "ir/digest.h"
 #include "ir/base/alloc.h"

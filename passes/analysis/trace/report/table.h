@@ -1,8 +1,8 @@
 /* Tables for people: columns of text, aligned, or as Markdown. */
-#ifndef PASSES_ANALYSIS_TRACE_TABLE_H
-#define PASSES_ANALYSIS_TRACE_TABLE_H
+#ifndef PASSES_ANALYSIS_TRACE_REPORT_TABLE_H
+#define PASSES_ANALYSIS_TRACE_REPORT_TABLE_H
 
-#include "passes/analysis/trace/print.h"
+#include "passes/analysis/trace/report/print.h"
 
 struct trace_table;
 

@@ -1,6 +1,6 @@
 /* The clocks of an alignment, as a table or as JSON. */
 #include "ir/base/alloc.h"
-#include "passes/analysis/trace/table.h"
+#include "passes/analysis/trace/report/table.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* dopt-trace report for people and for programs: docs/traces.md has the fields of the JSON. */
-#include "passes/analysis/trace/report.h"
+#include "passes/analysis/trace/report/report.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "passes/analysis/trace/table.h"
+#include "passes/analysis/trace/report/table.h"
 
 #include <inttypes.h>
 #include <talloc.h>
