@@ -93,7 +93,7 @@ enum scheme_kind {
 	SCHEME_LOOPS,
 	SCHEME_GEMM,
 	SCHEME_VIEW,
-	SCHEME_OWN, /* the whole kernel is one op with functions of its own: lower/plan/own.h */
+	SCHEME_OWN, /* the whole kernel is one op with functions of its own: lower/own.h */
 };
 
 /* A loop around the matrix products of one op: strides in elements. */

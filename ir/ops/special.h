@@ -19,7 +19,7 @@ bool special_output(struct ir_module *m, const struct ir_op *op);
 
 /*
  * An op whose meaning is no index expression but which is a kernel (trait TRAIT_OWN): what the
- * interpreter, the type checker and the cost model ask of it. lower/plan/own.h has how it is computed.
+ * interpreter, the type checker and the cost model ask of it. lower/own.h has how it is computed.
  */
 struct tensor;
 enum { OWN_MAX_RESULTS = 2 };

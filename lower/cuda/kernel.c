@@ -1,7 +1,7 @@
 /* A scheme as CUDA: its segments one after the other. */
 #include "ir/base/alloc.h"
 #include "lower/cuda/text.h"
-#include "lower/plan/own.h"
+#include "lower/own.h"
 
 #include <ctype.h>
 #include <inttypes.h>

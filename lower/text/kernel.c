@@ -7,7 +7,7 @@
 #include "ir/base/alloc.h"
 #include "ir/interp/interp.h"
 #include "ir/loops/build.h"
-#include "lower/plan/own.h"
+#include "lower/own.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -26,7 +26,7 @@ endfunction()
 
 # The flags of the compiler are in the first of these files.
 set(shared ${CONFIG} ${ROOT}/ir/ops/ops.def ${ROOT}/ir/ops/scalar.def ${ROOT}/ir/ops/form*.[ch] ${ROOT}/ir/ops/expr.c
-	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/plan/own.[ch]
+	${ROOT}/ir/loops/*.[ch] ${ROOT}/ir/ops/notation.c ${ROOT}/lower/own.[ch]
 	${ROOT}/runtime/kernel/scalar_*.h ${ROOT}/runtime/kernel/half.h ${ROOT}/runtime/kernel/rng.h)
 hash_files(host "${FLAGS}" ${shared} ${ROOT}/lower/text/*.[ch] ${ROOT}/lower/host/*.[ch] ${ROOT}/runtime/host/*.[ch]
 	${ROOT}/runtime/kernel/kernel.h)

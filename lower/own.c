@@ -1,5 +1,5 @@
 /* The table of kernels for ops with functions of their own, and those of the host. */
-#include "lower/plan/own.h"
+#include "lower/own.h"
 
 #include "ir/ops/order.h"
 #include "lower/cuda/text.h"
