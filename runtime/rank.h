@@ -3,7 +3,7 @@
 #define RUNTIME_RANK_H
 
 #include "runtime/device.h"
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/options.h"
 #include "runtime/data/position.h"
 

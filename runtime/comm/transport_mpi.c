@@ -10,7 +10,7 @@
  * are looked after every POLL_NS only; MPI makes no progress otherwise, and the core is the
  * computation's. */
 #include "runtime/trace/clock.h"
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/comm/region.h"
 #include "runtime/comm/sum.h"
 #include "runtime/comm/transport.h"

@@ -11,7 +11,7 @@
 #include "runtime/bind.h"
 #include "runtime/trace/clock.h"
 #include "runtime/comm/event.h"
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/comm/region.h"
 #include "runtime/comm/sum.h"
 #include "runtime/comm/transport.h"

@@ -5,7 +5,7 @@
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/trace/clock.h"
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/comm/parts.h"
 #include "runtime/watch/watchdog.h"
 

@@ -1,8 +1,7 @@
 /* A trace as a file: docs/traces.md. The format is that of Chrome's trace viewer: complete events
  * ("ph":"X") with times in microseconds, process = rank, thread 0 = compute, 1 = communication;
  * what is the same for all events stands before them in "otherData". */
-#include "runtime/comm/layout.h"
-#include "runtime/comm/region.h"
+#include "runtime/layout.h"
 #include "runtime/trace/impl.h"
 #include "runtime/data/write_file.h"
 

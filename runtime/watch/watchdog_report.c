@@ -1,6 +1,6 @@
 /* What a watchdog says when it ends a run: first the ranks that others wait for, then those that
  * wait. One write, so that the reports of several machines do not mix. */
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/watch/ranks_text.h"
 #include "runtime/comm/region.h"
 #include "runtime/watch/watchdog.h"

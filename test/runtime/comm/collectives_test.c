@@ -11,7 +11,7 @@
 #include "passes/analysis/collective/collective.h"
 #include "runtime/comm/engine.h"
 #include "runtime/kernel/half.h"
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 #include "runtime/comm/parts.h"
 #include "runtime/comm/region.h"
 #include "runtime/kernel/rng.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 
 /* mesh [a = 2, c = 3], steps [t = 2], between them in declared order. */
 static const struct rt_axis axes[] = {{"a", 2, false}, {"t", 2, true}, {"c", 3, false}};

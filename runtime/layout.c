@@ -1,5 +1,5 @@
 /* Layouts: see layout.h. */
-#include "runtime/comm/layout.h"
+#include "runtime/layout.h"
 
 int64_t
 rt_places(const struct rt_program *p)
