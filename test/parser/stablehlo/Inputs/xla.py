@@ -56,7 +56,7 @@ def run(executable, count, arguments):
     return [[np.asarray(v) for v in r] for r in results]
 
 
-# --- initial values: runtime/rng.h, runtime/init.h ---------------------------------------------
+# --- initial values: runtime/kernel/rng.h, runtime/kernel/init.h ---------------------------------------------
 
 MASK32, MASK64 = 0xFFFFFFFF, (1 << 64) - 1
 
