@@ -1,58 +1,40 @@
 /*
- * Unique names. One hash table holds two kinds of keys: names, with the value that owns each, and
- * the values that do not own the name they carry, with what they are called instead. So a value
- * with a name of its own, nearly every one, costs one entry and one look-up.
+ * Unique names. A name knows the value that owns it, the first that carries it, by its number; the
+ * values that do not own the name they carry, and those without one, are few and in a map, with
+ * what they are called instead.
  */
 #include "ir/names.h"
 
-#include "ir/base/map.h"
 #include "ir/base/mix.h"
-#include "ir/base/vec.h"
+#include "ir/base/symbol.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
 
-struct name_entry {
-	const void *key; /* an interned name or a value */
-	union {
-		const struct ir_value *owner; /* of a name */
-		const char *called;           /* a value: its name, NULL: its number */
-	};
-	uint32_t number; /* a value's number; of a name, the last suffix that was tried */
+struct called {
+	const struct ir_value *v;
+	const char *name; /* NULL: its number */
+	uint32_t number;
 };
 
 struct names {
+	struct symbols owner; /* of a name the value; n: the last suffix that was tried */
 	struct map map;
-	struct VEC(struct name_entry) entry;
+	struct VEC(struct called) called;
 	uint32_t next; /* number */
 	bool clash;    /* a name is carried by several values */
+	bool unnamed;  /* a value has none */
 	struct ir_context *ctx;
 };
 
 static bool
-same_key(const void *list, uint32_t i, const void *key)
+same_value(const void *list, uint32_t i, const void *v)
 {
 	const struct names *n = list;
 
-	return n->entry.at[i].key == key;
-}
-
-static struct name_entry *
-names_entry(const struct names *n, const void *key)
-{
-	const uint32_t i = map_find(&n->map, mix_pointer(key), same_key, n, key);
-
-	return i == MAP_NONE ? NULL : &n->entry.at[i];
-}
-
-/* An entry for one more key. */
-static void
-names_insert(struct names *n, struct name_entry entry)
-{
-	map_add(n, &n->map, mix_pointer(entry.key), same_key, n, entry.key);
-	VEC_PUSH(n, &n->entry, entry);
+	return n->called.at[i].v == v;
 }
 
 /* The value that it is called after: of an argument of a fuse's body, the operand. */
@@ -68,14 +50,12 @@ names_origin(const struct ir_value *v)
 static bool
 names_claim(struct names *n, const char *name, const struct ir_value *v)
 {
-	const struct name_entry *taken = names_entry(n, name);
+	struct symbol *s = symbol_of(&n->owner, name);
 
-	if (taken) {
-		n->clash |= taken->owner != v;
-		return taken->owner == v;
-	}
-	names_insert(n, (struct name_entry){.key = name, .owner = v});
-	return true;
+	if (!s->value)
+		s->value = (void *)(uintptr_t)v;
+	n->clash |= s->value != v;
+	return s->value == v;
 }
 
 /* Finds another name for a value whose own is taken. */
@@ -87,7 +67,7 @@ names_suffix(struct names *n, const struct ir_value *v)
 	const char *name;
 
 	do {
-		snprintf(text, room, "%s_%" PRIu32, v->name, ++names_entry(n, v->name)->number);
+		snprintf(text, room, "%s_%" PRIu32, v->name, ++symbol_of(&n->owner, v->name)->n);
 		name = ir_name(n->ctx, text);
 	} while (!names_claim(n, name, v));
 	talloc_free(text);
@@ -98,7 +78,7 @@ names_suffix(struct names *n, const struct ir_value *v)
 static bool
 names_owns(const struct names *n, const struct ir_value *v)
 {
-	return v->name && (!n->clash || names_entry(n, v->name)->owner == v);
+	return v->name && (!n->clash || symbol_known(&n->owner, v->name)->value == v);
 }
 
 /* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
@@ -108,13 +88,15 @@ names_add(struct names *n, const struct ir_value *v, bool rest)
 	if (!rest) {
 		if (v->name)
 			names_claim(n, v->name, v);
+		n->unnamed |= !v->name;
 		return;
 	}
 	if (names_owns(n, v))
 		return;
-	const char *called = v->name ? names_suffix(n, v) : NULL;
-	names_insert(n, (struct name_entry){.key = v, .called = called, .number = n->next});
-	n->next += !called;
+	const char *name = v->name ? names_suffix(n, v) : NULL;
+	map_add(n, &n->map, mix_pointer(v), same_value, n, v);
+	VEC_PUSH(n, &n->called, (struct called){v, name, n->next});
+	n->next += !name;
 }
 
 static void
@@ -130,25 +112,16 @@ names_add_block(struct names *n, const struct ir_block *b, bool rest)
 	}
 }
 
-static size_t
-count_values(const struct ir_block *b)
-{
-	size_t n = b->nargs;
-
-	IR_FOR_OPS (op, b)
-		n += op->nresults + (op->body ? count_values(op->body) : 0);
-	return n;
-}
-
 struct names *
 names_create(const void *owner, const struct ir_func *f)
 {
 	struct names *n = NEW(owner, struct names);
 
-	VEC_ROOM(n, &n->entry, (int64_t)count_values(&f->body));
+	n->owner = (struct symbols){.owner = n, .arena = arena_create(n)};
 	n->ctx = f->module->ctx;
 	names_add_block(n, &f->body, false);
-	names_add_block(n, &f->body, true);
+	if (n->clash || n->unnamed)
+		names_add_block(n, &f->body, true);
 	return n;
 }
 
@@ -158,7 +131,7 @@ names_find(const struct names *n, const struct ir_value *v, uint32_t *number)
 	v = names_origin(v);
 	if (names_owns(n, v))
 		return v->name;
-	const struct name_entry *entry = names_entry(n, v);
-	*number = entry->number;
-	return entry->called;
+	const struct called *c = &n->called.at[map_find(&n->map, mix_pointer(v), same_value, n, v)];
+	*number = c->number;
+	return c->name;
 }

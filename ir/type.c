@@ -60,26 +60,26 @@ ir_type_equal(const struct ir_type *a, const struct ir_type *b)
 static bool
 same_type(const void *list, uint32_t i, const void *key)
 {
-	const struct intern_table *types = list;
+	const struct ir_intern *types = list;
 
-	return ir_type_equal(types->item.at[i], key);
+	return ir_type_equal(types->type.at[i], key);
 }
 
 const struct ir_type *
 ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
 {
-	struct intern_table *types = &ctx->intern->types;
+	struct ir_intern *types = ctx->intern;
 	uint64_t hash = mix_word(t->dtype, t->rank);
 
 	hash = mix_bytes(hash, t->dim, sizeof t->dim[0] * t->rank);
 	hash = mix_bytes(hash, t->axis, sizeof t->axis);
-	const uint32_t i = map_add(ctx, &types->map, hash, same_type, types, t);
-	if (i == types->item.n) {
+	const uint32_t i = map_add(ctx, &types->type_map, hash, same_type, types, t);
+	if (i == types->type.n) {
 		struct ir_type *copy = ARENA_NEW(ctx->arena, struct ir_type);
 		*copy = *t;
-		VEC_PUSH(ctx, &types->item, copy);
+		VEC_PUSH(ctx, &types->type, copy);
 	}
-	return types->item.at[i];
+	return types->type.at[i];
 }
 
 const struct ir_type *

@@ -108,7 +108,7 @@ set_value(struct parser *p, const struct attr_spec *s, const struct ir_attr *a, 
 	case TYPE_WORD:
 		if (!is_word)
 			return misfit(p, s, a, "a name");
-		*(struct named *)field = (struct named){symbol_find(p, a->s, strlen(a->s)), a->loc};
+		*(struct named *)field = (struct named){a->s, a->loc};
 		return true;
 	case TYPE_TEXT:
 		if (a->kind != ATTR_STRING || !*a->s)
@@ -129,8 +129,7 @@ unknown(struct parser *p, const struct cluster_item *item, const struct attr_spe
 		suggestion_add(&near, spec[i].key);
 	suggestion_add(&near, "source");
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(
-		p, loc, "%s has no attribute '%s'%s", symbol_name(p, item->word.symbol), key, text);
+	PARSE_ERROR(p, loc, "%s has no attribute '%s'%s", item->word.name, key, text);
 	talloc_free(text);
 	return false;
 }
@@ -177,7 +176,7 @@ cluster_attrs(struct parser *p, const struct cluster_item *item, const struct at
 		if (!spec[i].required || given[i])
 			continue;
 		PARSE_ERROR(p, loc_join(item->word.loc, item->ends->loc), "%s needs '%s'",
-			symbol_name(p, item->word.symbol), spec[i].key);
+			item->word.name, spec[i].key);
 		ok = false;
 	}
 	return ok;

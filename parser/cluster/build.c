@@ -63,7 +63,7 @@ is_cluster_word(const char *name)
 static void
 unknown_word(struct builder *b, struct named word)
 {
-	struct suggestion near = suggestion_for(builder_text(b, word));
+	struct suggestion near = suggestion_for(word.name);
 
 	for (int i = 0; i < NWORDS; i++)
 		suggestion_add(&near, words[i].name);
@@ -71,8 +71,8 @@ unknown_word(struct builder *b, struct named word)
 		if (b->entry.at[i].kind == ENTRY_DEVICE)
 			suggestion_add(&near, b->entry.at[i].name);
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(b->p, word.loc, "'%s' is neither a kind of device nor a keyword%s",
-		builder_text(b, word), text);
+	PARSE_ERROR(b->p, word.loc, "'%s' is neither a kind of device nor a keyword%s", word.name,
+		text);
 	talloc_free(text);
 }
 
@@ -80,7 +80,7 @@ unknown_word(struct builder *b, struct named word)
 static bool
 check_shape(struct builder *b, const struct cluster_item *item, const struct word *w)
 {
-	const char *name = builder_text(b, item->word);
+	const char *name = item->word.name;
 	struct ir_loc loc = item->word.loc;
 
 	if (w->shape & HAS_TEXT && !item->text)
@@ -108,7 +108,7 @@ static void
 build_items(struct builder *b, const struct cluster_item *items)
 {
 	for (const struct cluster_item *item = items; item && !b->full; item = item->next) {
-		const char *name = builder_text(b, item->word);
+		const char *name = item->word.name;
 		const struct word *w = word_find(name);
 		const struct entry *e = w ? NULL : entry_find(b, name);
 		if (e && e->kind == ENTRY_DEVICE)
@@ -239,7 +239,7 @@ build_hosts(struct builder *b, const struct cluster_item *item)
 static void
 build_devices(struct builder *b, const struct cluster_item *item)
 {
-	uint32_t kind = entry_find(b, builder_text(b, item->word))->number, used;
+	uint32_t kind = entry_find(b, item->word.name)->number, used;
 	/* A kind that is wrong has no number. */
 	bool ok = cluster_attrs(b->p, item, NULL, 0, NULL) && is_fine(b);
 
@@ -348,7 +348,7 @@ struct cluster *
 cluster_build(const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors)
 {
 	struct builder b = {.p = p, .path = "", .node = CLUSTER_NO_NODE, .errors = errors};
-	const char *name = symbol_name(p, tree->name.symbol);
+	const char *name = tree->name.name;
 
 	b.c = cluster_create(p, name);
 	b.names = arena_create(b.c);

@@ -86,7 +86,6 @@ is_fine(const struct builder *b)
 }
 
 /* names.c */
-const char *builder_text(struct builder *b, struct named name);
 struct entry *entry_find(struct builder *b, const char *name); /* NULL: none */
 /* The entry of that kind; NULL after an error. */
 struct entry *entry_find_kind(struct builder *b, struct named name, enum entry_kind kind);

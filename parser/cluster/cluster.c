@@ -17,9 +17,9 @@ parse_tree(struct parser *p)
 	if (dir_parse(p) || !p->tree)
 		return NULL;
 	const struct named *word = &p->tree->word;
-	if (!strcmp(symbol_name(p, word->symbol), "cluster"))
+	if (!strcmp(word->name, "cluster"))
 		return p->tree;
-	PARSE_ERROR(p, word->loc, "expected 'cluster', found '%s'", symbol_name(p, word->symbol));
+	PARSE_ERROR(p, word->loc, "expected 'cluster', found '%s'", word->name);
 	return NULL;
 }
 

@@ -117,7 +117,7 @@ build_connect(struct builder *b, const struct cluster_item *item)
 		return;
 	}
 	bool ok = cluster_attrs(b->p, item, specs, sizeof specs / sizeof *specs, &a);
-	const struct entry *e = a.link.symbol ? entry_find_kind(b, a.link, ENTRY_LINK) : NULL;
+	const struct entry *e = a.link.name ? entry_find_kind(b, a.link, ENTRY_LINK) : NULL;
 	ok = side_of(b, item->ends, &x) && ok;
 	ok = side_of(b, item->ends->next, &y) && ok;
 	if (ok && e && is_fine(b))

@@ -8,12 +8,6 @@
 #include <string.h>
 #include <talloc.h>
 
-const char *
-builder_text(struct builder *b, struct named name)
-{
-	return symbol_name(b->p, name.symbol);
-}
-
 struct entry *
 entry_find(struct builder *b, const char *name)
 {
@@ -40,7 +34,7 @@ kind_text(enum entry_kind kind)
 struct entry *
 entry_find_kind(struct builder *b, struct named name, enum entry_kind kind)
 {
-	const char *word = builder_text(b, name);
+	const char *word = name.name;
 	struct entry *e = entry_find(b, word);
 
 	if (e && e->kind == kind)
@@ -63,7 +57,7 @@ entry_find_kind(struct builder *b, struct named name, enum entry_kind kind)
 struct entry *
 entry_define(struct builder *b, struct named name, enum entry_kind kind)
 {
-	const char *word = builder_text(b, name);
+	const char *word = name.name;
 	const struct entry *before = entry_find(b, word);
 
 	if (is_cluster_word(word)) {
@@ -90,7 +84,7 @@ builder_count(struct builder *b, const struct cluster_end *end)
 	if (end->index.n == 1 && a->kind == ATTR_INT && a->i >= 1 && a->i <= CLUSTER_PARTS_MAX)
 		return (uint32_t)a->i;
 	PARSE_ERROR(b->p, end->index.loc, "a count must be a number from 1 to %d, as in %s[8]",
-		CLUSTER_PARTS_MAX, builder_text(b, end->name));
+		CLUSTER_PARTS_MAX, end->name.name);
 	return 0;
 }
 
@@ -113,9 +107,8 @@ builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t most, 
 const char *
 builder_name(struct builder *b, const struct cluster_end *end, uint32_t i)
 {
-	char *s = end->indexed
-			  ? TEXT(NULL, "%s%s[%" PRIu32 "]", b->path, builder_text(b, end->name), i)
-			  : TEXT(NULL, "%s%s", b->path, builder_text(b, end->name));
+	char *s = end->indexed ? TEXT(NULL, "%s%s[%" PRIu32 "]", b->path, end->name.name, i)
+			       : TEXT(NULL, "%s%s", b->path, end->name.name);
 
 	const char *copy = arena_strndup(b->names, s, strlen(s));
 	talloc_free(s);

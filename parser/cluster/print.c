@@ -115,7 +115,7 @@ put_group(struct writer *w, const struct cluster_group *g, bool alone, int inden
 static void
 put_item(struct writer *w, const struct cluster_item *item, int indent)
 {
-	const char *word = symbol_name(w->p, item->word.symbol);
+	const char *word = item->word.name;
 
 	put_indent(w, indent);
 	put(w, word);
@@ -127,8 +127,7 @@ put_item(struct writer *w, const struct cluster_item *item, int indent)
 	}
 	for (const struct cluster_end *e = item->ends; e; e = e->next) {
 		char *index = e->indexed ? text_of_list(w->p, &e->index) : text_copy(w->p, "");
-		char *s = TEXT(index, "%s%s%s", symbol_name(w->p, e->name.symbol), index,
-			e->next ? "," : "");
+		char *s = TEXT(index, "%s%s%s", e->name.name, index, e->next ? "," : "");
 		put_word(w, s, indent + GROUP_INDENT);
 		talloc_free(index);
 	}
@@ -152,7 +151,7 @@ cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree
 {
 	struct writer w = {.p = p, .text = text_copy(owner, "cluster @")};
 
-	put(&w, symbol_name(p, tree->name.symbol));
+	put(&w, tree->name.name);
 	put(&w, " {");
 	for (const struct cluster_item *i = tree->items; i; i = i->next)
 		put_item(&w, i, ITEM_INDENT);

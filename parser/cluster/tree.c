@@ -40,8 +40,7 @@ check_beginning(struct parser *p, struct named word)
 {
 	if (begins_item(p, word))
 		return true;
-	PARSE_ERROR(p, word.loc, "expected a line break, ',' or '{' before '%s'",
-		symbol_name(p, word.symbol));
+	PARSE_ERROR(p, word.loc, "expected a line break, ',' or '{' before '%s'", word.name);
 	p->tree_lacks = true;
 	return false;
 }
@@ -50,7 +49,7 @@ struct cluster_item *
 tree_bare(struct parser *p, struct named word)
 {
 	if (check_beginning(p, word))
-		PARSE_ERROR(p, word.loc, "a name must follow '%s'", symbol_name(p, word.symbol));
+		PARSE_ERROR(p, word.loc, "a name must follow '%s'", word.name);
 	return tree_give_up(p);
 }
 

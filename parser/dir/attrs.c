@@ -44,7 +44,7 @@ attr_of_list(struct parser *p, int n, struct ir_loc loc)
 void
 attr_push(struct parser *p, struct named key, struct ir_attr value)
 {
-	value.key = symbol_name(p, key.symbol);
+	value.key = key.name;
 	for (int i = 0; i < p->attr.n; i++) {
 		if (p->attr.at[i].key != value.key)
 			continue;
@@ -98,8 +98,7 @@ attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr
 	if (a->kind == ATTR_INT)
 		return true;
 	if (a->kind == ATTR_NAME && (p->template || is_let(p, a->s))) {
-		struct symbol name = {.name = a->s};
-		s = size_name(p, &name, a->loc);
+		s = size_name(p, a->s, a->loc);
 	} else if (a->kind == ATTR_SIZE) {
 		s.tree = a->size;
 	} else {

@@ -12,7 +12,7 @@ declare_module(struct parser *p, struct named name)
 	if (p->named)
 		PARSE_ERROR(p, name.loc, "the module already has a name: @%s", p->m->name);
 	else
-		p->m->name = symbol_name(p, name.symbol);
+		p->m->name = name.name;
 	p->named = true;
 }
 
@@ -32,7 +32,7 @@ static bool
 name_is_free(struct parser *p, struct named name)
 {
 	static const char *const word[] = {"true", "false", "inf", "nan", "dim"};
-	const char *s = symbol_name(p, name.symbol);
+	const char *s = name.name;
 	struct ir_loc before = LOC_NONE;
 	bool taken = ir_dtype_find(s) >= 0;
 
@@ -67,12 +67,12 @@ declare_let(struct parser *p, struct named name, struct size_value size, struct 
 	if (!size_number(p, size, loc, &value))
 		value = 1; /* reported; what uses the name is not to blame */
 	for (int i = 0; p->o && i < p->o->ndefines; i++)
-		if (strcmp(p->o->define[i].name, symbol_name(p, name.symbol)) == 0) {
+		if (strcmp(p->o->define[i].name, name.name) == 0) {
 			value = p->o->define[i].value;
 			p->defined[i] = true;
 		}
 	m->let = RESIZE(m, m->let, struct ir_let, (size_t)m->nlets + 1);
-	m->let[m->nlets++] = (struct ir_let){symbol_name(p, name.symbol), value, name.loc};
+	m->let[m->nlets++] = (struct ir_let){name.name, value, name.loc};
 }
 
 void
@@ -104,8 +104,7 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 			PARSE_MAX_PLACES);
 		return;
 	}
-	m->axis[m->naxes++] =
-		(struct ir_axis){symbol_name(p, name.symbol), (int32_t)n, p->time, name.loc};
+	m->axis[m->naxes++] = (struct ir_axis){name.name, (int32_t)n, p->time, name.loc};
 }
 
 /* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
@@ -146,7 +145,7 @@ void
 func_begin(struct parser *p, struct named name)
 {
 	struct ir_module *m = p->m;
-	const char *s = symbol_name(p, name.symbol);
+	const char *s = name.name;
 	const struct ir_func *before = ir_func_find(m, s);
 	int n = p->result.n;
 
@@ -164,14 +163,13 @@ func_begin(struct parser *p, struct named name)
 	if (!p->template && n)
 		PARSE_ERROR(p, p->result.at[0].loc,
 			"@main cannot have parameters; use input(\"name\")");
-	scope_open(p);
+	scope_open(&p->symbols);
 	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
 	f->body.nargs = (uint32_t)n;
 	for (int i = 0; i < n; i++) {
 		struct named arg = p->result.at[i];
-		f->body.arg[i] = (struct ir_value){.name = symbol_name(p, arg.symbol),
-			.block = &f->body,
-			.index = (uint32_t)i};
+		f->body.arg[i] = (struct ir_value){
+			.name = arg.name, .block = &f->body, .index = (uint32_t)i};
 		symbol_define(p, arg, &f->body.arg[i]);
 	}
 	p->result.n = 0;
@@ -183,8 +181,8 @@ func_close(struct parser *p)
 	p->func = NULL;
 	p->block = NULL;
 	p->template = false;
-	p->scope = 0;
-	p->undo.n = 0;
+	p->symbols.scope = 0;
+	p->symbols.undo.n = 0;
 }
 
 void
@@ -211,7 +209,7 @@ func_abandon(struct parser *p, struct named name)
 	p->result.n = 0;
 	p->named = true;
 	if (!f)
-		f = ir_func_create(p->m, symbol_name(p, name.symbol), name.loc);
+		f = ir_func_create(p->m, name.name, name.loc);
 	ir_template_poison(p->m, f);
 	func_close(p);
 }

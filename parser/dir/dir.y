@@ -48,7 +48,7 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 %param {struct parser *p}
 
 %union {
-	struct symbol *symbol;
+	const char *name; /* interned; of a type its text */
 	struct size_value size;
 	struct ir_attr attr;
 	int count, depth;
@@ -62,14 +62,14 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 %token SYNC
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
 %token DIM "'dim('"
-%token <symbol> NAME "a name" VALUE "a value" FUNCNAME "@name" TYPE "a type"
+%token <name> NAME "a name" VALUE "a value" FUNCNAME "@name" TYPE "a type"
 %token <size> INT "an integer"
 %token <attr> FLOAT "a number" STRING "a string" QUANTITY "a quantity"
 %type <size> size place
 %type <attr> attr_value list
 %type <count> items
 %type <depth> head
-%type <symbol> func_head
+%type <name> func_head
 %type <end> end ends
 %type <group> group groups
 %type <item> fine_item item fine_items item_list

@@ -10,11 +10,11 @@
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
 
-#include "ir/base/map.h"
 #include "ir/base/vec.h"
 #include "ir/ir.h"
 #include "ir/ops/row.h"
 #include "ir/template.h"
+#include "ir/base/symbol.h"
 #include "parser/dir/parse.h"
 
 enum parse_limit {
@@ -24,21 +24,6 @@ enum parse_limit {
 	PARSE_MAX_REGIONS = 32,      /* fuse in fuse; passes and printer recurse */
 	PARSE_MAX_LIST = IR_MAX_LIST, /* operands, attributes, items of a list */
 };
-
-/* A word of the text: the name of a value, an op, an axis ..., or the text of a type. */
-struct symbol {
-	const char *text; /* n bytes of the source */
-	uint32_t n;
-	uint32_t scope; /* in which `value` is defined; 0: in none */
-	union {
-		struct ir_value *value;
-		const struct ir_type *type; /* of the text of a type */
-	};
-	const char *name; /* interned, once somebody asked */
-	int op;           /* SYMBOL_UNKNOWN, or as op_find */
-};
-
-enum { SYMBOL_UNKNOWN = -2 };
 
 /* A size in the making: a constant, or a tree. */
 struct size_value {
@@ -64,9 +49,9 @@ struct lexer {
 	int close;          /* braces to deliver that the text lacks */
 };
 
-/* A name with its place. */
+/* A name with its place; the name is interned. */
 struct named {
-	struct symbol *symbol;
+	const char *name;
 	struct ir_loc loc;
 };
 
@@ -94,14 +79,8 @@ struct region {
 	struct stmt stmt;       /* the fuse */
 	struct ir_block *block; /* outside */
 	uint32_t scope;         /* outside */
-	int undo;               /* length of the undo list outside */
+	int64_t undo;           /* length of the undo list outside */
 	bool bad;               /* a statement of the body was dropped */
-};
-
-struct undo {
-	struct symbol *symbol;
-	struct ir_value *value;
-	uint32_t scope;
 };
 
 struct parser {
@@ -110,8 +89,7 @@ struct parser {
 	const struct parse_options *o;
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
-	struct map symbol_map;
-	struct VEC(struct symbol *) symbols; /* chunks */
+	struct symbols symbols; /* values by their names, types by their texts */
 	bool named, in_prelude;
 	bool *defined; /* which -D found their let */
 	bool time;     /* axes being declared are time axes */
@@ -121,7 +99,6 @@ struct parser {
 	struct ir_block *block;
 	struct region *region;
 	int nregions;
-	uint32_t scope, last_scope;
 	struct ir_op *untyped; /* first op of @main that waits for functions further on */
 	bool deferred;
 
@@ -131,7 +108,6 @@ struct parser {
 	struct VEC(struct ir_attr) attr, item; /* of the op, of lists */
 	struct VEC(struct ir_loc) key;         /* of each of `attr` */
 	struct VEC(struct typed) type;
-	struct VEC(struct undo) undo;
 	struct VEC(struct ir_op *) call;
 	struct VEC(const struct ir_size *) dim;
 	struct VEC(struct ir_type_suffix) suffix;
@@ -163,20 +139,15 @@ bool lexer_at_line_start(const struct parser *p);
 void lexer_recover(struct parser *p);
 
 /* symbols.c */
-struct symbol *symbol_find(struct parser *p, const char *text, size_t n);
-const char *symbol_name(struct parser *p, struct symbol *s);
-/* Opens a scope, which must be closed with what was returned. */
-uint32_t scope_open(struct parser *p);
-void scope_close(struct parser *p, uint32_t outer, int undo);
 /* Binds a name in the scope at hand. False, after an error, where it is taken. */
 bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
 /* The name stands for the poison from now on, unless it is defined. */
-void symbol_poison(struct parser *p, struct symbol *s);
+void symbol_poison(struct parser *p, const char *name);
 /* The value of a name; NULL, after an error, where there is none. May be the poison. */
 struct ir_value *symbol_value(struct parser *p, struct named name);
 
 /* sizes.c. False: a reported error. */
-struct size_value size_name(struct parser *p, struct symbol *s, struct ir_loc loc);
+struct size_value size_name(struct parser *p, const char *name, struct ir_loc loc);
 bool size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_loc loc,
 	struct size_value *to);
 bool size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
@@ -186,10 +157,9 @@ bool size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, stru
 const struct ir_size *size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
 /* Its value, with the lets of the module. */
 bool size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
-void type_push(struct parser *p, struct symbol *s, struct ir_loc loc);
+void type_push(struct parser *p, const char *text, struct ir_loc loc);
 void type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
-bool type_finish(
-	struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
+bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
 /* attrs.c */
 struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
@@ -212,7 +182,7 @@ void func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
 /*
- * op_name(operands): `callee` for a call, symbol NULL for none. Opens the body of a fuse. Returns
+ * op_name(operands): `callee` for a call, name NULL for none. Opens the body of a fuse. Returns
  * how many bodies are open around the statement.
  */
 int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);

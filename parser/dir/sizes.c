@@ -37,11 +37,11 @@ size_tree(struct parser *p, struct size_value v, struct ir_loc loc)
 }
 
 struct size_value
-size_name(struct parser *p, struct symbol *symbol, struct ir_loc loc)
+size_name(struct parser *p, const char *name, struct ir_loc loc)
 {
 	struct ir_size *s = size_node(p, SIZE_NAME, loc);
 
-	s->name = symbol_name(p, symbol);
+	s->name = name;
 	return (struct size_value){.tree = s};
 }
 
@@ -56,7 +56,7 @@ size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_
 	if (!symbol_value(p, value))
 		return false;
 	struct ir_size *s = size_node(p, SIZE_DIM, loc);
-	s->name = symbol_name(p, value.symbol);
+	s->name = value.name;
 	s->arg[0] = size_tree(p, dim, loc);
 	s->depth = s->arg[0]->depth + 1;
 	*to = (struct size_value){.tree = s};
@@ -122,8 +122,7 @@ size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, struct ir
 void
 type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
 {
-	VEC_PUSH(p, &p->suffix,
-		(struct ir_type_suffix){symbol_name(p, axis.symbol), place, axis.loc});
+	VEC_PUSH(p, &p->suffix, (struct ir_type_suffix){axis.name, place, axis.loc});
 }
 
 bool
@@ -140,24 +139,24 @@ size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *v
 }
 
 static int
-find_dtype(struct parser *p, struct symbol *name, struct ir_loc loc)
+find_dtype(struct parser *p, const char *name, struct ir_loc loc)
 {
-	int t = ir_dtype_find(symbol_name(p, name));
+	int t = ir_dtype_find(name);
 
 	if (t >= 0)
 		return t;
-	struct suggestion near = suggestion_for(symbol_name(p, name));
+	struct suggestion near = suggestion_for(name);
 	for (int i = 0; i < IR_NDTYPES; i++)
 		suggestion_add(&near, ir_dtype_name((enum ir_dtype)i));
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(p, loc, "'%s' is not an element type%s", symbol_name(p, name), text);
+	PARSE_ERROR(p, loc, "'%s' is not an element type%s", name, text);
 	talloc_free(text);
 	return -1;
 }
 
 /* The dims and suffixes read so far are those of a type: the result of parsing a type. */
 bool
-type_finish(struct parser *p, struct symbol *dtype, struct ir_loc dtype_loc, struct ir_loc loc)
+type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc)
 {
 	struct arena *arena = size_arena(p);
 	int t = find_dtype(p, dtype, dtype_loc), rank = p->dim.n, n = p->suffix.n;
@@ -205,17 +204,18 @@ type_parse(struct parser *p, struct ir_loc loc)
 }
 
 void
-type_push(struct parser *p, struct symbol *s, struct ir_loc loc)
+type_push(struct parser *p, const char *text, struct ir_loc loc)
 {
 	const struct ir_size_scope scope = {.m = p->m};
+	struct symbol *known = symbol_of(&p->symbols, text);
 	struct typed t = {.loc = loc};
 
 	if (!p->template)
-		t.type = s->type;
+		t.type = known->value;
 	if (!t.type)
 		t.text = type_parse(p, loc);
 	if (t.text && !p->template)
-		t.type = s->type = ir_type_resolve(&scope, t.text);
+		known->value = (void *)(uintptr_t)(t.type = ir_type_resolve(&scope, t.text));
 	if (!t.type && !(t.text && p->template))
 		p->stmt.poisoned = true;
 	VEC_PUSH(p, &p->type, t);

@@ -25,7 +25,7 @@ static void
 poison_results(struct parser *p)
 {
 	for (int i = 0; i < p->result.n; i++)
-		symbol_poison(p, p->result.at[i].symbol);
+		symbol_poison(p, p->result.at[i].name);
 	if (p->region)
 		p->region->bad = true;
 	p->func_bad = true;
@@ -54,17 +54,13 @@ find_operands(struct parser *p)
 static int
 find_op(struct parser *p, struct named name)
 {
-	struct symbol *s = name.symbol;
-
-	if (s->op == SYMBOL_UNKNOWN)
-		s->op = op_find(symbol_name(p, s));
-	if (s->op >= 0)
-		return s->op;
-	struct suggestion near = suggestion_for(symbol_name(p, s));
+	if (name_number(name.name) < OP_NCODES) /* the first names of a context */
+		return (int)name_number(name.name);
+	struct suggestion near = suggestion_for(name.name);
 	for (int c = 0; c < OP_NCODES; c++)
 		suggestion_add(&near, op_name((enum op_code)c));
 	char *text = suggestion_text(NULL, &near);
-	PARSE_ERROR(p, name.loc, "unknown op '%s'%s", symbol_name(p, s), text);
+	PARSE_ERROR(p, name.loc, "unknown op '%s'%s", name.name, text);
 	talloc_free(text);
 	return -1;
 }
@@ -79,16 +75,16 @@ check_symbol(struct parser *p, struct named callee)
 	unsigned traits = op_traits((enum op_code)s->code);
 	const char *op = op_name((enum op_code)s->code);
 
-	if (callee.symbol && !(traits & TRAIT_CALLS))
+	if (callee.name && !(traits & TRAIT_CALLS))
 		STMT_FAIL(p, callee.loc, "%s does not take a function", op);
-	else if (!callee.symbol && (traits & TRAIT_CALLS))
+	else if (!callee.name && (traits & TRAIT_CALLS))
 		STMT_FAIL(p, s->loc, "call needs a function: call @name(...)");
 	if (s->symbol && (!(traits & (TRAIT_NAMED | TRAIT_KEYED)) || (traits & TRAIT_CALLS)))
 		STMT_FAIL(p, s->symbol_loc, "%s does not take a name", op);
 	else if (!s->symbol && (traits & (TRAIT_NAMED | TRAIT_KEYED)) && !(traits & TRAIT_CALLS))
 		STMT_FAIL(p, s->loc, "%s needs a name in quotes as its first argument", op);
-	if (callee.symbol)
-		s->symbol = symbol_name(p, callee.symbol);
+	if (callee.name)
+		s->symbol = callee.name;
 }
 
 /* Where the op may stand. */
@@ -138,11 +134,9 @@ check_counts(struct parser *p)
 
 /* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are none. */
 static const char *
-value_name(struct parser *p, struct symbol *s)
+value_name(const struct parser *p, const char *name)
 {
-	if (!p->template && s->text[0] >= '0' && s->text[0] <= '9')
-		return NULL;
-	return symbol_name(p, s);
+	return !p->template && name[0] >= '0' && name[0] <= '9' ? NULL : name;
 }
 
 static void
@@ -150,7 +144,7 @@ define_results(struct parser *p, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
 		struct named name = p->result.at[i];
-		op->result[i].name = value_name(p, name.symbol);
+		op->result[i].name = value_name(p, name.name);
 		if (!symbol_define(p, name, &op->result[i]))
 			p->func_bad = true;
 	}
@@ -181,8 +175,8 @@ region_open(struct parser *p, struct ir_block *body, bool own_scope)
 	struct region *r = ARENA_NEW(p->scratch, struct region);
 
 	*r = (struct region){
-		.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->undo.n};
-	r->scope = own_scope ? scope_open(p) : p->scope;
+		.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->symbols.undo.n};
+	r->scope = own_scope ? scope_open(&p->symbols) : p->symbols.scope;
 	p->region = r;
 	p->nregions++;
 	p->block = body;
@@ -193,7 +187,7 @@ region_close(struct parser *p)
 {
 	struct region *r = p->region;
 
-	scope_close(p, r->scope, r->undo);
+	scope_close(&p->symbols, r->scope, r->undo);
 	p->region = r->outer;
 	p->nregions--;
 	p->block = r->block;
@@ -232,8 +226,9 @@ fuse_open(struct parser *p)
 	for (int i = 0; i < p->word.n; i++) {
 		struct named name = p->word.at[i];
 		if (!op)
-			symbol_poison(p, name.symbol);
-		else if (name.symbol->scope != p->scope) /* of equal operands the first */
+			symbol_poison(p, name.name);
+		else if (symbol_of(&p->symbols, name.name)->scope !=
+			 p->symbols.scope) /* of equal operands the first */
 			symbol_define(p, name, &body->arg[i]);
 	}
 	stmt_reset(p);

@@ -1,0 +1,71 @@
+/*
+ * What names mean to whoever goes over a text or a function: a symbol for each name, found by the
+ * name's number, so that there is no hash and names of one text lie side by side. A scope is a
+ * number: opening one hides all values, and closing it brings back what names meant before.
+ */
+#ifndef IR_SYMBOL_H
+#define IR_SYMBOL_H
+
+#include "ir/base/intern.h"
+
+#include <stdbool.h>
+
+struct arena;
+
+struct symbol {
+	void *value;
+	uint32_t scope; /* in which `value` is defined; 0: in none */
+	uint32_t n;     /* the user's: how many values, the last suffix */
+};
+
+struct symbol_undo {
+	struct symbol *symbol, before;
+};
+
+/* Zeroed but for the first two it is empty. */
+struct symbols {
+	const void *owner; /* of the lists */
+	struct arena *arena;
+	struct VEC(struct symbol *) chunk; /* NULL: nobody asked for the names of these numbers */
+	struct VEC(struct symbol_undo) undo;
+	uint32_t scope, last_scope;
+};
+
+enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
+
+/* Makes the symbols among which that number is. */
+struct symbol *symbols_chunk(struct symbols *t, uint32_t number);
+
+/* The symbol of an interned name; it stays where it is. */
+static inline struct symbol *
+symbol_of(struct symbols *t, const char *name)
+{
+	const uint32_t number = name_number(name), at = number / SYMBOLS_CHUNK;
+	struct symbol *chunk = at < t->chunk.n ? t->chunk.at[at] : NULL;
+
+	return (chunk ? chunk : symbols_chunk(t, number)) + number % SYMBOLS_CHUNK;
+}
+
+/* The same where it is known to be there. */
+static inline const struct symbol *
+symbol_known(const struct symbols *t, const char *name)
+{
+	const uint32_t number = name_number(name);
+
+	return &t->chunk.at[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
+}
+
+/* Opens a scope; it must be closed with what was returned, and the length of the undo list. */
+uint32_t scope_open(struct symbols *t);
+void scope_close(struct symbols *t, uint32_t outer, int64_t undo);
+
+/* In the scope at hand the name means that; `inner`: closing a scope brings back what it meant. */
+static inline void
+symbol_bind(struct symbols *t, struct symbol *s, void *value, uint32_t n, bool inner)
+{
+	if (inner)
+		VEC_PUSH(t->owner, &t->undo, (struct symbol_undo){s, *s});
+	*s = (struct symbol){value, t->scope, n};
+}
+
+#endif
