@@ -59,9 +59,9 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 	struct diag_source *s = &d->source[d->nsources++];
 	s->name = text_copy(d, name);
 	/* It may hold zero bytes. */
-	char *copy = array_create(d, length + 1, 1, "the text of the input");
+	char *copy = array_create(d, length + 2, 1, "the text of the input");
 	memcpy(copy, text, length);
-	copy[length] = '\0';
+	copy[length] = copy[length + 1] = '\0';
 	s->text = copy;
 	s->base = d->next_base;
 	s->length = (uint32_t)length;

@@ -2,17 +2,21 @@
 #ifndef PARSER_MESSAGE_H
 #define PARSER_MESSAGE_H
 
-#include <stddef.h>
+#include "parser/base/scan.h"
+
+#include <stdbool.h>
 
 enum message_limit {
 	MESSAGE_MAX_EXPECTED = 5, /* a longer list helps nobody */
 	MESSAGE_MAX_TOKEN = 30,   /* bytes of the text shown */
 };
 
-/* The start of a text of that length in quotes, up to the end of its line; owned by `owner`. */
-char *message_token(const void *owner, const char *text, size_t length);
+/* The token there: the start of its text in quotes, up to the end of its line; behind the last byte
+ * `end`. Owned by `owner`. */
+char *message_token(const void *owner, const struct scan *s, struct ir_loc loc, const char *end);
 
-/* Joins "a", "b", "c" to "a, b or c"; owned by `owner`. */
-char *message_join(const void *owner, const char *const *name, int n);
+/* "expected a, b or c, found `found`", or that it is not expected where the list is none or too
+ * long; owned by `owner`. */
+char *message_expected(const void *owner, const char *const *name, int n, const char *found);
 
 #endif

@@ -41,8 +41,7 @@ cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, 
 	struct parser *p = parser_create(m, m, NULL);
 	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
 	struct lexer lx;
-	lexer_open(p, &lx, diag_source_text(ctx->diag, base), n, base, START_CLUSTER);
-	p->lex = &lx;
+	lexer_open(p, &lx, NULL, diag_source_text(ctx->diag, base), n, base, START_CLUSTER);
 	const struct cluster_tree *tree = parse_tree(p);
 	if (tree && !p->tree_lacks)
 		c = cluster_build(p, p, tree, errors);
@@ -52,7 +51,7 @@ cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, 
 		talloc_steal(owner, c);
 	else
 		c = NULL;
-	lexer_close(&lx);
+	lexer_close(p);
 	talloc_free(m);
 	return c;
 }

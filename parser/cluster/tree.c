@@ -30,9 +30,9 @@ begins_item(const struct parser *p, struct named word)
 {
 	const char *s = text_at(p, word.loc);
 
-	while (s > p->lex->text && (s[-1] == ' ' || s[-1] == '\t'))
+	while (s > p->lex->scan.text && (s[-1] == ' ' || s[-1] == '\t'))
 		s--;
-	return s == p->lex->text || strchr("\r\n{", s[-1]);
+	return s == p->lex->scan.text || strchr("\r\n{", s[-1]);
 }
 
 static bool

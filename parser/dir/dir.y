@@ -9,7 +9,10 @@
 }
 
 %code {
+#include "parser/base/message.h"
+
 #include <string.h>
+#include <talloc.h>
 
 int
 dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
@@ -345,6 +348,24 @@ is_arithmetic(yysymbol_kind_t kind)
 	return name[0] == '\'' && name[2] == '\'' && strchr("+-*/", name[1]);
 }
 
+static void
+report(struct parser *p, struct ir_loc loc, const char *const *expected, int n)
+{
+	static const char *const cluster[] = {"'cluster'"};
+	const struct lexer *lx = p->lex;
+	char *found = message_token(NULL, &lx->scan, loc,
+		lx->is_type ? "the end of the type" : "the end of the text");
+
+	if (lx->is_cluster && !lx->scan.sync_from && n == 1 && !strcmp(expected[0], "a name"))
+		expected = cluster; /* its first word is no keyword, as modules may use it */
+	if (p->func && lexer_at_line_start(p) && strcmp(found, "'func'") == 0)
+		PARSE_ERROR(p, loc, "expected '}' to end @%s, found %s", p->func->name, found);
+	else
+		PARSE_ERROR(p, loc, "%s", message_expected(found, expected, n, found));
+	talloc_free(found);
+	lexer_recover(p);
+}
+
 static int
 yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 {
@@ -355,7 +376,7 @@ yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 	for (int i = 0; i < all; i++)
 		if (!is_arithmetic(kind[i]))
 			name[n++] = yysymbol_name(kind[i]);
-	message_syntax(p, *yypcontext_location(context), name, n);
+	report(p, *yypcontext_location(context), name, n);
 	return 0;
 }
 

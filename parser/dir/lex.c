@@ -14,54 +14,42 @@
 
 int dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
 int dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
-/* Back to the scanner's first state. */
+/* Back to the scanner's first state; the byte behind the token at hand as it is in the text. */
 void dir_restart(void *scanner);
+void dir_release(void *scanner);
+
+static void
+move_to(struct scan *s, size_t at)
+{
+	dir_yypop_buffer_state(s->scanner);
+	must_have(dir_yy_scan_buffer(s->text + at, s->n - at + 2, s->scanner));
+	dir_restart(s->scanner);
+}
 
 void
-lexer_open(struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start)
+lexer_open(struct parser *p, struct lexer *lx, const void *owner, const char *text, size_t n,
+	uint32_t base, int start)
 {
-	*lx = (struct lexer){.text = text,
-		.n = n,
-		.base = base,
-		.start = start,
-		.is_type = start == START_TYPE,
-		.is_cluster = start == START_CLUSTER};
-	lx->copy = array_create(p, n + 2, 1, "a copy of the input's text");
-	if (dir_yylex_init(&lx->scanner))
+	void *scanner;
+
+	if (dir_yylex_init(&scanner))
 		out_of_memory();
-	memcpy(lx->copy, text, n);
-	lx->copy[n] = lx->copy[n + 1] = '\0'; /* as flex wants it */
-	must_have(dir_yy_scan_buffer(lx->copy, n + 2, lx->scanner));
+	*lx = (struct lexer){.start = start,
+		.is_type = start == START_TYPE,
+		.is_cluster = start == START_CLUSTER,
+		.outer = p->lex};
+	scan_open(&lx->scan, owner, text, n, base, scanner, move_to);
+	p->lex = lx;
 }
 
 void
-lexer_close(struct lexer *lx)
+lexer_close(struct parser *p)
 {
-	dir_yylex_destroy(lx->scanner);
-	array_free(lx->copy);
-}
+	struct lexer *lx = p->lex;
 
-void
-lexer_done(struct parser *p, struct ir_loc loc)
-{
-	if (loc.end > p->lex->base)
-		p->lex->sync_from = loc.end - p->lex->base;
-}
-
-void
-lexer_recover(struct parser *p)
-{
-	p->lex->recovering = true;
-}
-
-bool
-lexer_at_line_start(const struct parser *p)
-{
-	const char *s = p->lex->text + p->lex->last;
-
-	while (s > p->lex->text && (s[-1] == ' ' || s[-1] == '\t'))
-		s--;
-	return s == p->lex->text || s[-1] == '\n';
+	p->lex = lx->outer;
+	dir_yylex_destroy(lx->scan.scanner);
+	scan_close(&lx->scan);
 }
 
 static bool
@@ -70,19 +58,16 @@ word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Texts end in a zero byte (lexer_open's copy does), which is none of the characters looked for. */
-static const char *
-skip_word(const char *s)
+static bool
+word_or_dot(char c)
 {
-	while (word_char(*s) || *s == '.')
-		s++;
-	return s;
+	return word_char(c) || c == '.';
 }
 
 static const char *
-skip_blanks(const char *s)
+skip_word(const char *s)
 {
-	return s + strspn(s, " \t");
+	return scan_skip_word(s, word_or_dot);
 }
 
 static bool
@@ -103,13 +88,13 @@ looks_like_statement(const char *s)
 			return false;
 		if (*end == '(')
 			return true;
-		end = skip_blanks(end);
+		end = scan_skip_blanks(end);
 		return *end == '@' && *skip_word(end + 1) == '(';
 	}
 	while (*s == '%') {
-		s = skip_blanks(skip_word(s + 1));
+		s = scan_skip_blanks(skip_word(s + 1));
 		if (*s == ',')
-			s = skip_blanks(s + 1);
+			s = scan_skip_blanks(s + 1);
 	}
 	return *s == '=';
 }
@@ -129,7 +114,7 @@ looks_like_declaration(const char *s)
 static bool
 looks_like_item(const char *s)
 {
-	const char *end = skip_word(s), *next = skip_blanks(end);
+	const char *end = skip_word(s), *next = scan_skip_blanks(end);
 
 	return end > s && next > end && *next != '=' && *next != '\n';
 }
@@ -140,62 +125,48 @@ opens_attrs(const char *s)
 {
 	s += 1 + strspn(s + 1, " \t\r\n");
 	const char *end = skip_word(s);
-	return *s == '}' || (end > s && *skip_blanks(end) == '=');
+	return *s == '}' || (end > s && *scan_skip_blanks(end) == '=');
 }
 
-/* Where the scan for the next statement is. */
+/* The way to the next statement. */
 struct resync {
-	const char *text;
+	const struct lexer *lx;
 	bool in_func;
-	bool fresh;        /* nothing but blanks so far on this line */
 	bool in_attrs;     /* between the braces of attributes */
 	size_t error_line; /* start of the line with the error */
 	int depth;         /* bodies opened */
 };
 
-/*
- * Can reading go on at text[at]? Not before the line with the error, nor again at a statement that
- * was tried.
- */
+/* Not before the line with the error, nor again at a statement that was tried. */
 static bool
-resync_here(const struct resync *r, const struct lexer *lx, size_t at, bool tried)
+resync_here(void *data, size_t at, bool fresh, bool tried)
 {
-	const char *s = r->text + at;
+	const struct resync *r = data;
+	const struct scan *scan = &r->lx->scan;
+	const char *s = scan->text + at;
 	bool first_column = at == 0 || s[-1] == '\n';
 
-	if (at < (tried ? lx->last : r->error_line) || at + 1 <= lx->last_sync)
+	if (at < (tried ? scan->last : r->error_line) || at + 1 <= scan->last_sync)
 		return false;
-
-	if (lx->is_cluster)
+	if (r->lx->is_cluster)
 		return r->depth == 0 && !r->in_attrs &&
-		       (*s == '}' || (r->fresh && looks_like_item(s)));
+		       (*s == '}' || (fresh && looks_like_item(s)));
 	if (first_column && starts_with_word(s, "func"))
 		return true;
 	if (r->in_func && *s == '}' && r->depth == 0 && !r->in_attrs)
 		return true;
-	if (!r->fresh || r->depth)
+	if (!fresh || r->depth)
 		return false;
 	return r->in_func ? looks_like_statement(s) : looks_like_declaration(s);
 }
 
-/* Passes over what stands at text[at]; returns where the next thing starts. */
-static size_t
-resync_step(struct resync *r, size_t at, size_t n)
+static void
+resync_pass(void *data, size_t at, bool fresh)
 {
-	const char *s = r->text + at;
+	struct resync *r = data;
+	const char *s = r->lx->scan.text + at;
 
-	if (*s == '\n' || *s == ' ' || *s == '\t' || *s == '\r') {
-		r->fresh = r->fresh || *s == '\n';
-		return at + 1;
-	}
-	if (s[0] == '/' && s[1] == '/')
-		return at + strcspn(s, "\n");
-	r->fresh = false;
-	if (*s == '"') {
-		for (at++; at < n && r->text[at] != '"' && r->text[at] != '\n'; at++)
-			at += r->text[at] == '\\' && r->text[at + 1] != '\n';
-		return at < n && r->text[at] == '"' ? at + 1 : at;
-	}
+	(void)fresh;
 	if (*s == '{' && opens_attrs(s))
 		r->in_attrs = true;
 	else if (*s == '{')
@@ -204,45 +175,22 @@ resync_step(struct resync *r, size_t at, size_t n)
 		r->in_attrs = false;
 	else if (*s == '}' && r->depth)
 		r->depth--;
-	size_t word = (size_t)(skip_word(s) - s);
-	return at + (word ? word : 1);
 }
 
-/* Moves the scanner to the next place where reading can go on; the end of the text is one. */
 static void
 resync(struct parser *p, struct ir_loc *loc)
 {
 	struct lexer *lx = p->lex;
-	struct resync r = {
-		.text = lx->text, .in_func = p->func != NULL, .fresh = lx->sync_from == 0};
-	size_t at = lx->sync_from;
-	bool tried = true; /* what comes first is the statement with the error */
+	struct scan *s = &lx->scan;
+	struct resync r = {.lx = lx, .in_func = p->func != NULL, .error_line = s->last};
+	const struct scan_sync how = {&r, resync_here, resync_pass, word_or_dot};
 
-	for (r.error_line = lx->last; r.error_line && lx->text[r.error_line - 1] != '\n';
-		r.error_line--)
-		;
-	while (at < lx->n) {
-		bool blank = isspace((unsigned char)lx->text[at]) ||
-			     (lx->text[at] == '/' && lx->text[at + 1] == '/');
-		if (!blank && resync_here(&r, lx, at, tried))
-			break;
-		tried = tried && blank;
-		at = resync_step(&r, at, lx->n);
-	}
-	if (at > lx->n)
-		at = lx->n;
-	if (r.in_func && at < lx->n && starts_with_word(lx->text + at, "func"))
+	while (r.error_line && s->text[r.error_line - 1] != '\n')
+		r.error_line--;
+	size_t at = scan_recover(s, &how);
+	if (r.in_func && at < s->n && starts_with_word(s->text + at, "func"))
 		lx->close = 1 + p->nregions; /* its end is missing: as if it were here */
-	lx->last_sync = (uint32_t)at + 1;
-	lx->recovering = false;
-	*loc = (struct ir_loc){lx->base + (uint32_t)at, lx->base + (uint32_t)at};
-	/* On with a new buffer: the same bytes from there on. flex ends a token with a zero: put it
-	 * back. */
-	if (lx->last_end < lx->n)
-		lx->copy[lx->last_end] = lx->text[lx->last_end];
-	dir_yypop_buffer_state(lx->scanner);
-	must_have(dir_yy_scan_buffer(lx->copy + at, lx->n - at + 2, lx->scanner));
-	dir_restart(lx->scanner);
+	*loc = (struct ir_loc){s->base + (uint32_t)at, s->base + (uint32_t)at};
 }
 
 int
@@ -250,13 +198,13 @@ dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p)
 {
 	struct lexer *lx = p->lex;
 
-	*loc = (struct ir_loc){lx->base + lx->last, lx->base + lx->last};
+	*loc = scan_here(&lx->scan);
 	if (lx->start) {
 		int start = lx->start;
 		lx->start = 0;
 		return start;
 	}
-	if (lx->recovering) {
+	if (lx->scan.recovering) {
 		resync(p, loc);
 		return SYNC;
 	}
@@ -264,12 +212,10 @@ dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p)
 		lx->close--;
 		return '}';
 	}
-	int token = dir_scan(value, loc, p, lx->scanner);
-	if (token == END)
-		loc->begin = loc->end = lx->base + (uint32_t)lx->n;
-	lx->last = loc->begin - lx->base;
-	lx->last_end = loc->end - lx->base;
+	int token = dir_scan(value, loc, p, lx->scan.scanner);
+	dir_release(lx->scan.scanner);
+	scan_token(&lx->scan, loc, token == END);
 	if (token == DIR_error)
-		lx->recovering = true;
+		lx->scan.recovering = true;
 	return token;
 }

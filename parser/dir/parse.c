@@ -26,15 +26,13 @@ parser_create(const void *owner, struct ir_module *m, const struct parse_options
 }
 
 void
-parse_text(struct parser *p, const char *text, size_t n, uint32_t base)
+parse_text(struct parser *p, const void *owner, const char *text, size_t n, uint32_t base)
 {
 	struct lexer lx;
 
-	lexer_open(p, &lx, text, n, base, START_MODULE);
-	p->lex = &lx;
+	lexer_open(p, &lx, owner, text, n, base, START_MODULE);
 	dir_parse(p);
-	p->lex = NULL;
-	lexer_close(&lx);
+	lexer_close(p);
 }
 
 static void
@@ -137,7 +135,7 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	struct ir_module *m = ir_module_create(NULL, ctx, "");
 	struct parser *p = parser_create(m, m, o);
 	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
-	parse_text(p, diag_source_text(ctx->diag, base), n, base);
+	parse_text(p, NULL, diag_source_text(ctx->diag, base), n, base);
 	parse_end(p, file_name, (struct ir_loc){base, base});
 	talloc_free(p);
 	bool ok = diag_errors(ctx->diag) == errors && ir_verify_structure(m);
@@ -159,11 +157,10 @@ parse_type_text(struct ir_module *m, const char *name, const char *text, size_t 
 	const struct ir_type *type = NULL;
 	struct lexer lx;
 
-	lexer_open(p, &lx, diag_source_text(m->ctx->diag, base), n, base, START_TYPE);
-	p->lex = &lx;
+	lexer_open(p, &lx, NULL, diag_source_text(m->ctx->diag, base), n, base, START_TYPE);
 	if (!dir_parse(p))
 		type = ir_type_resolve(&scope, p->written);
-	lexer_close(&lx);
+	lexer_close(p);
 	talloc_free(p);
 	return type;
 }

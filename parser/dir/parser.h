@@ -15,6 +15,7 @@
 #include "ir/ops/row.h"
 #include "ir/template.h"
 #include "ir/base/symbol.h"
+#include "parser/base/scan.h"
 #include "parser/dir/parse.h"
 
 enum parse_limit {
@@ -34,19 +35,12 @@ struct size_value {
 
 /* A text being scanned. */
 struct lexer {
-	void *scanner;
-	char *copy; /* what flex writes into */
-	const char *text;
-	size_t n;
-	uint32_t base;           /* location of text[0] */
-	int start;               /* the token that says what is parsed; 0 once it was delivered */
-	bool is_type;            /* START_TYPE: messages speak of the type */
-	bool is_cluster;         /* START_CLUSTER: reading goes on at items */
-	uint32_t last, last_end; /* of the last token */
-	bool recovering;
-	uint32_t sync_from; /* end of the last statement that was fine, or resumed at */
-	uint32_t last_sync; /* where reading went on last time, plus 1 */
-	int close;          /* braces to deliver that the text lacks */
+	struct scan scan;
+	struct lexer *outer; /* of the text around this one */
+	int start;           /* the token that says what is parsed; 0 once it was delivered */
+	bool is_type;        /* START_TYPE: messages speak of the type */
+	bool is_cluster;     /* START_CLUSTER: reading goes on at items */
+	int close;           /* braces to deliver that the text lacks */
 };
 
 /* A name with its place; the name is interned. */
@@ -124,19 +118,31 @@ struct parser {
 static inline const char *
 text_at(const struct parser *p, struct ir_loc loc)
 {
-	return p->lex->text + (loc.begin - p->lex->base);
+	return scan_text(&p->lex->scan, loc);
 }
 
-/* lex.c. Scanning n bytes at `text` whose first has location `base`; `start` is a START_ token. */
-void lexer_open(
-	struct parser *p, struct lexer *lx, const char *text, size_t n, uint32_t base, int start);
-void lexer_close(struct lexer *lx);
+/* lex.c. The lexer of the parser until it is closed; `start` is a START_ token. See scan_open. */
+void lexer_open(struct parser *p, struct lexer *lx, const void *owner, const char *text, size_t n,
+	uint32_t base, int start);
+void lexer_close(struct parser *p);
 /* The statement or declaration that ends at `loc` is done, well or badly. */
-void lexer_done(struct parser *p, struct ir_loc loc);
+static inline void
+lexer_done(struct parser *p, struct ir_loc loc)
+{
+	scan_done(&p->lex->scan, loc);
+}
 /* Is the last token the first on its line? */
-bool lexer_at_line_start(const struct parser *p);
+static inline bool
+lexer_at_line_start(const struct parser *p)
+{
+	return scan_begins_line(&p->lex->scan, p->lex->scan.text + p->lex->scan.last);
+}
 /* After an error: the next token is SYNC, at the next statement. */
-void lexer_recover(struct parser *p);
+static inline void
+lexer_recover(struct parser *p)
+{
+	p->lex->scan.recovering = true;
+}
 
 /* symbols.c */
 /* Binds a name in the scope at hand. False, after an error, where it is taken. */
@@ -204,10 +210,7 @@ bool prelude_load(struct parser *p, const char *name);
 /* parse.c. A parser of a text that belongs to the module m; `o` may be NULL. */
 struct parser *parser_create(
 	const void *owner, struct ir_module *m, const struct parse_options *o);
-/* Reads declarations and functions from a text in the space of locations. */
-void parse_text(struct parser *p, const char *text, size_t n, uint32_t base);
-
-/* message.c. `expected` are names of tokens. */
-void message_syntax(struct parser *p, struct ir_loc loc, const char *const *expected, int n);
+/* Reads declarations and functions from a text, see scan_open. */
+void parse_text(struct parser *p, const void *owner, const char *text, size_t n, uint32_t base);
 
 #endif

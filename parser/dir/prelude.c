@@ -22,7 +22,7 @@ prelude_load(struct parser *p, const char *name)
 		p->prelude_base = diag_add_source(
 			p->ctx->diag, "prelude.dir", dopt_prelude, strlen(dopt_prelude));
 	p->in_prelude = true;
-	parse_text(p, start, n, p->prelude_base + (uint32_t)(start - dopt_prelude));
+	parse_text(p, p, start, n, p->prelude_base + (uint32_t)(start - dopt_prelude));
 	p->in_prelude = false;
 	return true;
 }

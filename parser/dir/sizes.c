@@ -190,16 +190,14 @@ type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct
 static struct ir_type_text *
 type_parse(struct parser *p, struct ir_loc loc)
 {
-	struct lexer inner, *outer = p->lex;
+	struct lexer inner;
 
-	lexer_open(p, &inner, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
-	p->lex = &inner;
+	lexer_open(p, &inner, p, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
 	p->dim.n = p->suffix.n = 0;
 	p->written = NULL;
 	if (dir_parse(p))
 		p->written = NULL;
-	p->lex = outer;
-	lexer_close(&inner);
+	lexer_close(p);
 	return p->written;
 }
 

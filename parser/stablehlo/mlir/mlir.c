@@ -43,8 +43,10 @@ top_module(struct mlir_parser *p, struct mlir_block *top)
 	if (top->first && top->first == top->last && top->first->name == name)
 		return top->first;
 	struct mlir_op *op = ARENA_NEW(p->arena, struct mlir_op);
-	*op = (struct mlir_op){
-		.name = name, .loc = {p->lex.base, p->lex.base}, .region = top, .nregions = 1};
+	*op = (struct mlir_op){.name = name,
+		.loc = {p->lex.scan.base, p->lex.scan.base},
+		.region = top,
+		.nregions = 1};
 	top->parent = op;
 	p->file->nops++;
 	return op;
@@ -59,7 +61,7 @@ prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 	p->file->arena = p->arena;
 	p->file->ctx = ctx;
 	p->scratch = arena_create(p);
-	p->scope = p->last_scope = 1;
+	p->values = (struct symbols){.owner = p, .arena = p->scratch, .scope = 1, .last_scope = 1};
 	p->bad_type = (struct mlir_type){.kind = MLIR_OTHER,
 		.dtype = -1,
 		.element = ir_name(ctx, "?"),

@@ -316,7 +316,7 @@ param_list:
 ;
 
 param:
-  VALUE ':' type attr_dict loc_opt	{ mlir_param_push(p, $1.symbol, @1, $4, $5); }
+  VALUE ':' type attr_dict loc_opt	{ mlir_param_push(p, $1.name, @1, $4, $5); }
 | type attr_dict loc_opt		{ mlir_param_push(p, NULL, @1, $2, $3); }
 ;
 

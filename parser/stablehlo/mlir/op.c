@@ -17,13 +17,13 @@ mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc lo
 }
 
 void
-mlir_param_push(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc, uint32_t nattrs,
+mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
 	struct mlir_symbol *location)
 {
 	const struct mlir_attr *attr = mlir_attrs_take(p, nattrs);
 	const struct mlir_type *type = VEC_POP(&p->type);
 
-	VEC_PUSH(p, &p->param, (struct mlir_param){s, loc, type, attr, nattrs, location});
+	VEC_PUSH(p, &p->param, (struct mlir_param){name, loc, type, attr, nattrs, location});
 }
 
 /* `debug_name` is that of a location, once all are known. */
@@ -45,11 +45,11 @@ block_arguments(struct mlir_parser *p, uint32_t n)
 	b->nargs = n;
 	for (uint32_t i = 0; i < n; i++) {
 		struct mlir_value *v = &b->arg[i];
-		if (!param[i].symbol) {
+		if (!param[i].name) {
 			mlir_error(p, param[i].loc, "an argument of a region needs a name");
 			continue;
 		}
-		*v = (struct mlir_value){.name = mlir_symbol_name(p, param[i].symbol),
+		*v = (struct mlir_value){.name = param[i].name,
 			.type = param[i].type,
 			.block = b,
 			.index = i,
@@ -57,7 +57,7 @@ block_arguments(struct mlir_parser *p, uint32_t n)
 			.attr = param[i].attr,
 			.nattrs = param[i].nattrs};
 		mlir_located(p, &v->debug_name, param[i].location);
-		mlir_symbol_define(p, param[i].symbol, param[i].loc, v, 1);
+		mlir_symbol_define(p, param[i].name, param[i].loc, v, 1);
 	}
 }
 
@@ -84,13 +84,13 @@ mlir_stacks_drop(struct mlir_parser *p)
 void
 mlir_region_open(struct mlir_parser *p, struct ir_loc loc)
 {
-	struct mlir_frame f = {.block = p->block, .undo = p->undo.n, .loc = loc};
+	struct mlir_frame f = {.block = p->block, .undo = p->values.undo.n, .loc = loc};
 
 	if (p->frame.n == MLIR_MAX_DEPTH) {
 		mlir_error(p, loc, "regions are nested too deeply");
 		p->stop = true;
 	}
-	f.scope = mlir_scope_open(p, p->isolated);
+	f.scope = p->isolated ? scope_open(&p->values) : p->values.scope;
 	save_heights(p, &f);
 	VEC_PUSH(p, &p->frame, f);
 	p->block = ARENA_NEW(p->arena, struct mlir_block);
@@ -117,7 +117,7 @@ mlir_region_close(struct mlir_parser *p)
 
 	mlir_stacks_drop(p);
 	p->frame.n--;
-	mlir_scope_close(p, f.scope, f.undo);
+	scope_close(&p->values, f.scope, f.undo);
 	VEC_PUSH(p, &p->region, p->block);
 	p->block = f.block;
 }
@@ -136,7 +136,7 @@ mlir_op_give_up(struct mlir_parser *p)
 	const struct mlir_heights *h = &VEC_LAST(&p->frame).heights;
 
 	for (uint32_t i = h->result; i < p->result.n; i++)
-		mlir_symbol_poison(p, p->result.at[i].name.symbol);
+		mlir_symbol_poison(p, p->result.at[i].name.name);
 	mlir_stacks_drop(p);
 	p->params = 0;
 	p->isolated = false;
@@ -254,12 +254,12 @@ name_results(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 	}
 	for (uint32_t i = 0, at = 0; i < n; i++) {
 		uint32_t count = name[i].name.n ? name[i].name.n : 1;
-		const char *text = mlir_symbol_name(p, name[i].name.symbol);
+		const char *text = name[i].name.name;
 		for (uint32_t k = 0; k < count; k++) {
 			op->result[at + k].name = text;
 			op->result[at + k].loc = name[i].loc;
 		}
-		mlir_symbol_define(p, name[i].name.symbol, name[i].loc, &op->result[at], count);
+		mlir_symbol_define(p, text, name[i].loc, &op->result[at], count);
 		at += count;
 	}
 	return true;
@@ -311,6 +311,6 @@ mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol *loca
 
 	if (!make_op(p, &p->pending, results, location))
 		for (uint32_t i = 0; i < results; i++)
-			mlir_symbol_poison(p, name[i].name.symbol);
+			mlir_symbol_poison(p, name[i].name.name);
 	mlir_stacks_drop(p);
 }

@@ -18,8 +18,8 @@
 #ifndef PARSER_STABLEHLO_MLIR_PARSER_H
 #define PARSER_STABLEHLO_MLIR_PARSER_H
 
-#include "ir/base/map.h"
-#include "ir/base/vec.h"
+#include "ir/base/symbol.h"
+#include "parser/base/scan.h"
 #include "parser/stablehlo/mlir/mlir.h"
 
 enum {
@@ -32,14 +32,10 @@ enum {
 
 struct mlir_form;
 
-/* A text that repeats: a name with its sigil, a type, a location. Found once a token. */
+/* A text that repeats: a word, a name with its sigil, a type, a location. Found once a token. */
 struct mlir_symbol {
 	const char *text; /* n bytes of the source */
 	uint32_t n;
-	uint32_t scope;           /* in which `value` is defined; 0: in none */
-	struct mlir_value *value; /* first of a group `%r:2` */
-	uint32_t nvalues;
-	bool resolving;     /* a location that refers to itself */
 	bool location_read; /* `debug_name` is known */
 	const struct mlir_type *type;
 	const char *name;              /* interned without sigil and escapes, once somebody asked */
@@ -49,9 +45,10 @@ struct mlir_symbol {
 	struct mlir_symbol *location;  /* of #loc1: what it stands for */
 };
 
+/* The name of a value. */
 struct mlir_named {
-	struct mlir_symbol *symbol;
-	uint32_t n; /* `%r:2` and `%r#1`: the number; else 0 */
+	const char *name; /* without %; interned */
+	uint32_t n;       /* `%r:2` and `%r#1`: the number; else 0 */
 };
 
 struct mlir_operand {
@@ -73,7 +70,7 @@ struct mlir_result {
 
 /* An argument of a block, before the block is opened. */
 struct mlir_param {
-	struct mlir_symbol *symbol; /* NULL: of a function that is declared */
+	const char *name; /* NULL: of a function that is declared */
 	struct ir_loc loc;
 	const struct mlir_type *type;
 	const struct mlir_attr *attr;
@@ -89,7 +86,8 @@ struct mlir_heights {
 /* A region being read. */
 struct mlir_frame {
 	struct mlir_block *block; /* outside */
-	uint32_t scope, undo;     /* outside */
+	uint32_t scope;           /* outside */
+	int64_t undo;
 	struct ir_loc loc;        /* of the brace */
 	struct mlir_heights heights;
 };
@@ -99,12 +97,6 @@ struct mlir_func_text {
 	struct mlir_symbol *visibility, *name; /* visibility may be NULL */
 	struct ir_loc visibility_loc, name_loc;
 	uint32_t params, outputs, attrs;
-};
-
-struct mlir_undo {
-	struct mlir_symbol *symbol;
-	struct mlir_value *value;
-	uint32_t scope, nvalues;
 };
 
 /* A location to look up at the end, when all aliases are known. */
@@ -147,17 +139,9 @@ struct mlir_pending {
 };
 
 struct mlir_lexer {
-	void *scanner;
-	char *copy; /* what flex writes into */
-	const char *text;
-	size_t n;
-	uint32_t base;           /* location of text[0] */
-	int nested;              /* the token that a text in brackets will be */
-	uint32_t depth;          /* brackets open in it */
-	uint32_t last, last_end; /* of the last token */
-	bool recovering;
-	uint32_t sync_from; /* end of the last op that was fine, or resumed at */
-	uint32_t last_sync; /* where reading went on last time, plus 1 */
+	struct scan scan;
+	int nested;     /* the token that a text in brackets will be */
+	uint32_t depth; /* brackets open in it */
 };
 
 struct mlir_parser {
@@ -167,12 +151,12 @@ struct mlir_parser {
 	struct arena *scratch; /* ends with the parse */
 	struct mlir_lexer lex;
 	struct map symbol_map;
-	struct VEC(struct mlir_symbol *) symbols; /* chunks */
+	struct VEC(struct mlir_symbol *) symbols;
+	struct symbols values;     /* the first of a group `%r:2`, and how many */
 	unsigned errors;           /* of this text */
 	bool stop;                 /* too many */
 
 	struct mlir_block *block;
-	uint32_t scope, last_scope;
 	uint32_t params; /* that the next region to be opened has */
 	bool isolated;   /* the next region does not see names of outside */
 	struct mlir_pending pending;
@@ -183,7 +167,6 @@ struct mlir_parser {
 	struct VEC(struct mlir_param) param;
 	struct VEC(struct mlir_block *) region;
 	struct VEC(struct mlir_frame) frame;
-	struct VEC(struct mlir_undo) undo;
 	struct VEC(struct mlir_located) located;
 
 	struct mlir_value poison;  /* stands for values whose definition failed */
@@ -199,14 +182,14 @@ void mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text);
 static inline const char *
 mlir_text_at(const struct mlir_parser *p, struct ir_loc loc)
 {
-	return p->lex.text + (loc.begin - p->lex.base);
+	return scan_text(&p->lex.scan, loc);
 }
 
 /* A place inside the text: n bytes at s. */
 static inline struct ir_loc
 mlir_place(const struct mlir_parser *p, const char *s, size_t n)
 {
-	uint32_t begin = p->lex.base + (uint32_t)(s - p->lex.text);
+	uint32_t begin = p->lex.scan.base + (uint32_t)(s - p->lex.scan.text);
 
 	return (struct ir_loc){begin, begin + (uint32_t)n};
 }
@@ -215,24 +198,30 @@ mlir_place(const struct mlir_parser *p, const char *s, size_t n)
 void mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base);
 void mlir_lexer_close(struct mlir_parser *p);
 /* The op that ends at `loc` is done, well or badly. */
-void mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc);
+static inline void
+mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc)
+{
+	scan_done(&p->lex.scan, loc);
+}
 /* After an error: the next token is SYNC, at the next op. */
-void mlir_lexer_recover(struct mlir_parser *p);
+static inline void
+mlir_lexer_recover(struct mlir_parser *p)
+{
+	p->lex.scan.recovering = true;
+}
 
 /* symbol.c. The symbol of a text that lives as long as the parser. */
 struct mlir_symbol *mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n);
 /* What the text means, interned: without its sigil; of a string its characters. */
 const char *mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s);
 /* Binds a name in the scope at hand to `n` values. */
-void mlir_symbol_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
+void mlir_symbol_define(struct mlir_parser *p, const char *name, struct ir_loc loc,
 	struct mlir_value *v, uint32_t n);
 /* The name stands for the poison from now on, unless it is defined. */
-void mlir_symbol_poison(struct mlir_parser *p, struct mlir_symbol *s);
+void mlir_symbol_poison(struct mlir_parser *p, const char *name);
 /* The value of a name; the poison, after an error, where there is none. */
 struct mlir_value *mlir_symbol_value(
 	struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
-uint32_t mlir_scope_open(struct mlir_parser *p, bool isolated);
-void mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo);
 
 /* type.c */
 /* The type of a token; the bad type after an error. */
@@ -305,8 +294,8 @@ void mlir_mesh_attr(struct mlir_parser *p, uint32_t entries, struct ir_loc loc);
 void mlir_operand_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
 void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
 /* Its type and attributes are on their stacks. */
-void mlir_param_push(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
-	uint32_t nattrs, struct mlir_symbol *location);
+void mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
+	struct mlir_symbol *location);
 void mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location);
 /* `p->params` and `p->isolated` say how. */
 void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);

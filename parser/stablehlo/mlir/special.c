@@ -177,7 +177,7 @@ mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	struct mlir_named from, struct ir_loc from_loc)
 {
 	mlir_operand_push(p, from, from_loc);
-	VEC_PUSH(p, &p->param, (struct mlir_param){.symbol = name.symbol, .loc = loc});
+	VEC_PUSH(p, &p->param, (struct mlir_param){.name = name.name, .loc = loc});
 }
 
 /* `n` arguments, as many types: those of operands and results. */

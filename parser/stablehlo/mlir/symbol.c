@@ -1,8 +1,7 @@
 /*
- * Texts to what they mean. A symbol is found once a token and holds the value that the name has in
- * the scope at hand, so that there is no second look-up. A scope is a number: an isolated region
- * opens one, which hides all values; other regions see what is outside, and closing a region brings
- * back what its names meant before.
+ * Texts to what they mean. What a text is read as, a type or the name of an op, its symbol keeps;
+ * what a value's name means follows the regions: an isolated one opens a scope, which hides all
+ * values; others see what is outside, and closing one brings back what its names meant before.
  */
 #include "parser/stablehlo/mlir/parser.h"
 
@@ -13,18 +12,11 @@
 
 #include <string.h>
 
-enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
-
-static struct mlir_symbol *
-symbol_of(const struct mlir_parser *p, uint32_t number)
-{
-	return &p->symbols.at[number / SYMBOLS_CHUNK][number % SYMBOLS_CHUNK];
-}
-
 static bool
 same_text(const void *list, uint32_t i, const void *key)
 {
-	const struct mlir_symbol *s = symbol_of(list, i), *of = key;
+	const struct mlir_parser *p = list;
+	const struct mlir_symbol *s = p->symbols.at[i], *of = key;
 
 	return s->n == of->n && memcmp(s->text, of->text, s->n) == 0;
 }
@@ -33,18 +25,13 @@ struct mlir_symbol *
 mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)
 {
 	const struct mlir_symbol key = {.text = text, .n = (uint32_t)n};
-	const uint32_t known = p->symbol_map.used;
-	const uint32_t i = map_add(p, &p->symbol_map, mix_bytes(0, text, n), same_text, p, &key);
+	const uint32_t i = map_add(p, &p->symbol_map, mix_text(text, n), same_text, p, &key);
 
-	if (i < known)
-		return symbol_of(p, i);
-	if (i / SYMBOLS_CHUNK == (uint32_t)p->symbols.n)
-		VEC_PUSH(
-			p, &p->symbols, ARENA_ARRAY(p->scratch, struct mlir_symbol, SYMBOLS_CHUNK));
-	struct mlir_symbol *s = symbol_of(p, i);
-	s->text = text;
-	s->n = (uint32_t)n;
-	return s;
+	if (i == p->symbols.n) {
+		VEC_PUSH(p, &p->symbols, ARENA_NEW(p->scratch, struct mlir_symbol));
+		*VEC_LAST(&p->symbols) = key;
+	}
+	return p->symbols.at[i];
 }
 
 /* The characters of a string without its quotes: \" \\ \n \t and \HH. Their number. */
@@ -100,7 +87,6 @@ mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s)
 	if (s->name)
 		return s->name;
 	switch (*s->text) {
-	case '%': s->name = ir_name_n(p->ctx, s->text + 1, s->n - 1); break;
 	case '@': s->name = symbol_ref_name(p, s->text, s->n); break;
 	case '"': {
 		char *out = arena_alloc(p->scratch, s->n);
@@ -112,75 +98,48 @@ mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s)
 	return s->name;
 }
 
-uint32_t
-mlir_scope_open(struct mlir_parser *p, bool isolated)
-{
-	uint32_t outer = p->scope;
-
-	if (isolated)
-		p->scope = ++p->last_scope;
-	return outer;
-}
-
 void
-mlir_scope_close(struct mlir_parser *p, uint32_t outer, uint32_t undo)
+mlir_symbol_define(struct mlir_parser *p, const char *name, struct ir_loc loc, struct mlir_value *v,
+	uint32_t n)
 {
-	while (p->undo.n > undo) {
-		const struct mlir_undo *u = &VEC_POP(&p->undo);
-		u->symbol->value = u->value;
-		u->symbol->nvalues = u->nvalues;
-		u->symbol->scope = u->scope;
-	}
-	p->scope = outer;
-}
+	struct symbol *s = symbol_of(&p->values, name);
 
-static void
-symbol_bind(struct mlir_parser *p, struct mlir_symbol *s, struct mlir_value *v, uint32_t n)
-{
-	VEC_PUSH(p, &p->undo, (struct mlir_undo){s, s->value, s->scope, s->nvalues});
-	s->value = v;
-	s->nvalues = n;
-	s->scope = p->scope;
-}
-
-void
-mlir_symbol_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc,
-	struct mlir_value *v, uint32_t n)
-{
-	if (s->scope == p->scope && s->value != &p->poison) {
-		mlir_error(p, loc, "%.*s is already defined", (int)s->n, s->text);
-		mlir_note(p, s->value->loc, "here");
+	if (s->scope == p->values.scope && s->value != &p->poison) {
+		mlir_error(p, loc, "%%%s is already defined", name);
+		mlir_note(p, ((const struct mlir_value *)s->value)->loc, "here");
 		return;
 	}
-	symbol_bind(p, s, v, n);
+	symbol_bind(&p->values, s, v, n, true);
 }
 
 void
-mlir_symbol_poison(struct mlir_parser *p, struct mlir_symbol *s)
+mlir_symbol_poison(struct mlir_parser *p, const char *name)
 {
-	if (s->scope != p->scope)
-		symbol_bind(p, s, &p->poison, 1);
+	struct symbol *s = symbol_of(&p->values, name);
+
+	if (s->scope != p->values.scope)
+		symbol_bind(&p->values, s, &p->poison, 1, true);
 }
 
 struct mlir_value *
 mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc)
 {
-	struct mlir_symbol *s = name.symbol;
+	const struct symbol *s = symbol_of(&p->values, name.name);
 
-	if (s->scope != p->scope) {
+	if (s->scope != p->values.scope) {
 		mlir_error(p, loc,
-			s->scope ? "%.*s is defined outside the function and cannot be used in it"
-				 : "%.*s is not defined",
-			(int)s->n, s->text);
-		mlir_symbol_poison(p, s);
+			s->scope ? "%%%s is defined outside the function and cannot be used in it"
+				 : "%%%s is not defined",
+			name.name);
+		mlir_symbol_poison(p, name.name);
 		return &p->poison;
 	}
 	if (s->value == &p->poison)
 		return &p->poison;
-	if (name.n >= s->nvalues) {
-		mlir_error(p, loc, "%.*s has %u result%s; #%u counts from 0", (int)s->n, s->text,
-			s->nvalues, number_plural(s->nvalues), name.n);
+	if (name.n >= s->n) {
+		mlir_error(p, loc, "%%%s has %u result%s; #%u counts from 0", name.name, s->n,
+			number_plural(s->n), name.n);
 		return &p->poison;
 	}
-	return s->value + name.n;
+	return (struct mlir_value *)s->value + name.n;
 }

@@ -23,9 +23,7 @@ mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n)
 
 	if (end[0] != '=' && (end[0] != ' ' || end[1] != '='))
 		return false;
-	while (text > p->lex.text && (text[-1] == ' ' || text[-1] == '\t'))
-		text--;
-	return text == p->lex.text || text[-1] == '\n';
+	return scan_begins_line(&p->lex.scan, text);
 }
 
 /* What is said of a text in brackets that has no end. */
@@ -72,6 +70,6 @@ mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, size_
 		mlir_error(p, loc, "the number of results must be 1 to %d", MLIR_MAX_LIST);
 		return MLIR_error;
 	}
-	value->value = (struct mlir_named){mlir_symbol_find(p, text, name), (uint32_t)number};
+	value->value = (struct mlir_named){ir_name_n(p->ctx, text + 1, name - 1), (uint32_t)number};
 	return mark == ':' ? VALUES : VALUE;
 }
