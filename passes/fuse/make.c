@@ -119,8 +119,12 @@ product_first(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 	struct arena *a = arena_create(list);
 	uint32_t product = 0;
 
-	while (product < n && fuse_role(m, a, op[product]).kind != FUSE_STARTS)
+	/* A product has two operands. */
+	while (product < n && (op[product]->noperands < 2 ||
+				      fuse_role(m, a, op[product]).kind != FUSE_STARTS)) {
+		arena_reset(a);
 		product++;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = i == 0 && product < n ? op[product]
 						: op[i <= product && product < n ? i - 1 : i];

@@ -19,6 +19,7 @@ enum fuse_kind {
 struct fuse_role {
 	uint8_t kind; /* enum fuse_kind */
 	uint8_t rank; /* of the iteration space; the last dim is not 1 */
+	bool heavy;   /* computes what is no cheap function of what it reads: not to be repeated */
 	/* Operands that are read at positions of their own (rows by number, slices): they lie in
 	 * memory, so the kernel does not make them itself. Bit j: operand j. */
 	uint16_t apart;

@@ -41,7 +41,6 @@ struct opfuse {
 	uint32_t *home;               /* [nops] the kernel whose result others read */
 	struct opfuse_list *copies;   /* [nops] other kernels that have it */
 	double *bytes;                /* [nops] of its first result, at one place */
-	bool *heavy;                  /* [nops] computes what is no cheap function */
 	/* Ops that read from op i, each once, ascending: reader[first[i]] ... reader[first[i + 1] -
 	 * 1]. */
 	uint32_t *first, *reader;
@@ -55,6 +54,9 @@ struct opfuse {
 struct opfuse *opfuse_create(struct pass_run *run, struct ir_module *m);
 
 bool opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op);
+
+/* Does op compute what is no cheap function? */
+bool opfuse_heavy(const struct opfuse *u, uint32_t op);
 
 /* Does op number `reader` read a result of op? */
 bool opfuse_reads(const struct opfuse *u, uint32_t reader, uint32_t op);

@@ -221,14 +221,11 @@ join_readers(struct opfuse *u, uint32_t op)
 }
 
 static void
-join_siblings(struct opfuse *u)
+join_siblings(struct opfuse *u, const struct tensor *t)
 {
-	struct tensor *t = by_size(u);
-
 	for (uint32_t i = 0; i < u->nops; i++)
 		if (!fuse_is_scalar(u->op[t[i].op]))
 			join_readers(u, t[i].op);
-	array_free(t);
 }
 
 /* ---- copies ---- */
@@ -307,7 +304,7 @@ static bool
 may_be_copied(const struct opfuse *u, uint32_t op)
 {
 	return fuse_may(u->table, op) && fuse_table_role(u->table, op)->kind == FUSE_MAP &&
-	       !u->heavy[op];
+	       !opfuse_heavy(u, op);
 }
 
 /* A device that computes f32 and moves bytes as that of the cluster does, or the generic one. */
@@ -345,9 +342,8 @@ reason(struct opfuse *u, uint32_t op, uint32_t in)
 }
 
 static void
-remark_missed(struct opfuse *u)
+remark_missed(struct opfuse *u, const struct tensor *t)
 {
-	struct tensor *t = by_size(u);
 	int left = MISSED_REMARKS;
 	char bytes[NUMBER_TEXT];
 
@@ -363,15 +359,17 @@ remark_missed(struct opfuse *u)
 			op_name((enum op_code)u->op[u->kernel[in[0]].place]->code), why);
 		left--;
 	}
-	array_free(t);
 }
 
 void
 opfuse_greedy(struct opfuse *u)
 {
+	struct tensor *t = by_size(u);
+
 	join_chains(u, HOW_LATE);
-	join_siblings(u);
+	join_siblings(u, t);
 	join_chains(u, HOW_EITHER);
 	copy_cheap_ops(u);
-	remark_missed(u);
+	remark_missed(u, t);
+	array_free(t);
 }

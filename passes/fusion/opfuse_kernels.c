@@ -1,80 +1,10 @@
 /* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
 #include "ir/base/alloc.h"
-#include "ir/ops/form.h"
 #include "passes/fusion/opfuse.h"
 
 #include <assert.h>
 #include <string.h>
 #include <talloc.h>
-
-/* Is it more than the cheap functions: sums, products, comparisons, and in f32 and f16 what a GPU
- * has an instruction for? */
-static bool
-is_heavy(const struct expr *e)
-{
-	static const bool cheap[FN_COUNT] = {[FN_add] = true,
-		[FN_sub] = true,
-		[FN_mul] = true,
-		[FN_neg] = true,
-		[FN_maximum] = true,
-		[FN_minimum] = true,
-		[FN_abs] = true,
-		[FN_floor] = true,
-		[FN_ceil] = true,
-		[FN_round] = true,
-		[FN_round_away] = true,
-		[FN_trunc] = true,
-		[FN_sign] = true,
-		[FN_is_finite] = true,
-		[FN_is_inf] = true,
-		[FN_is_nan] = true,
-		[FN_eq] = true,
-		[FN_ne] = true,
-		[FN_lt] = true,
-		[FN_le] = true,
-		[FN_gt] = true,
-		[FN_ge] = true,
-		[FN_and] = true,
-		[FN_or] = true,
-		[FN_xor] = true,
-		[FN_not] = true,
-		[FN_shift_left] = true,
-		[FN_shift_right] = true,
-		[FN_shift_right_logical] = true,
-		[FN_select] = true,
-		[FN_popcnt] = true,
-		[FN_clz] = true,
-		[FN_bitcast] = true,
-		[FN_element] = true,
-		[FN_convert] = true,
-		[FN_stop] = true};
-
-	if (e->kind != EXPR_CALL)
-		return false;
-	const bool short_float = e->dtype == IR_f32 || e->dtype == IR_f16;
-	if (!cheap[e->id] && !(short_float && (e->id == FN_div || e->id == FN_rsqrt)))
-		return true;
-	for (int i = 0; i < e->nargs; i++)
-		if (is_heavy(e->arg[i]))
-			return true;
-	return false;
-}
-
-static void
-find_heavy(struct opfuse *u)
-{
-	struct arena *a = arena_create(u);
-
-	for (uint32_t i = 0; i < u->nops; i++) {
-		struct form f;
-		u->heavy[i] = !fuse_may(u->table, i) ||
-			      fuse_table_role(u->table, i)->kind != FUSE_MAP ||
-			      fuse_table_role(u->table, i)->apart ||
-			      !form_make(u->m, a, u->op[i], NULL, &f) || is_heavy(f.body);
-		arena_reset(a);
-	}
-	talloc_free(a);
-}
 
 /* The op of this block that makes operand j; NULL: none. */
 static const struct ir_op *
@@ -144,7 +74,6 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 	u->home = ARRAY_NEW(u, uint32_t, u->nops);
 	u->copies = ARRAY_ZERO(u, struct opfuse_list, u->nops);
 	u->bytes = ARRAY_ZERO(u, double, u->nops);
-	u->heavy = ARRAY_ZERO(u, bool, u->nops);
 	u->stamp = ARRAY_ZERO(u, uint32_t, u->nops);
 	u->lists = arena_create(u);
 	IR_FOR_OPS (op, u->block) {
@@ -157,7 +86,6 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 			u->bytes[i] = (double)ir_type_local_bytes(m, op->result[0].type);
 	}
 	find_readers(u);
-	find_heavy(u);
 	return u;
 }
 
@@ -180,6 +108,12 @@ bool
 opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op)
 {
 	return is_in(u->kernel[kernel].op, u->kernel[kernel].n, op);
+}
+
+bool
+opfuse_heavy(const struct opfuse *u, uint32_t op)
+{
+	return fuse_table_role(u->table, op)->heavy;
 }
 
 bool

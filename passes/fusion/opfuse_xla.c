@@ -170,10 +170,10 @@ take_up(struct opfuse *u, uint32_t op, uint32_t kernel, bool may_duplicate)
 	const bool unfused = u->home[op] == op && u->kernel[op].n == 1;
 
 	if (!fuse_may(u->table, op) || kind_of(u, op) != FUSE_MAP || !unfused ||
-		(u->heavy[op] && reuses(u, op, kernel)))
+		(opfuse_heavy(u, op) && reuses(u, op, kernel)))
 		return false;
 	const bool alone = opfuse_readers(u, op, in, 1) == 1;
-	if (!alone && !is_always_copied(u, op) && (u->heavy[op] || !may_duplicate))
+	if (!alone && !is_always_copied(u, op) && (opfuse_heavy(u, op) || !may_duplicate))
 		return false;
 	if (opfuse_check_copy(u, op, kernel) != FUSE_POSSIBLE)
 		return false;
@@ -218,7 +218,7 @@ is_mergeable(const struct opfuse *u, uint32_t kernel)
 	if (k->n < 2)
 		return false;
 	for (uint32_t i = 0; i < k->n; i++)
-		if (u->heavy[k->op[i]] || kind_of(u, k->op[i]) != FUSE_MAP)
+		if (opfuse_heavy(u, k->op[i]) || kind_of(u, k->op[i]) != FUSE_MAP)
 			return false;
 	return true;
 }
