@@ -28,7 +28,7 @@ struct opfuse_kernel {
 
 struct opfuse_list VEC(uint32_t);
 
-struct opfuse_order;
+struct apart;
 
 struct opfuse {
 	struct pass_run *run;
@@ -47,7 +47,7 @@ struct opfuse {
 	uint32_t *stamp, now;       /* for sets of kernels: stamp[k] == now */
 	struct arena *lists;        /* of ops of kernels */
 	struct opfuse_list operand; /* room for opfuse_operands */
-	struct opfuse_order *order; /* of opfuse_join_apart; NULL: not called yet */
+	struct apart *order; /* of opfuse_join_apart; NULL: not called yet */
 };
 
 /* The block of @main, every op a kernel. Owned by the run's scratch memory. */

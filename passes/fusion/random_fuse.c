@@ -14,6 +14,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "passes/fuse/apart.h"
 #include "passes/fuse/fuse.h"
 #include "passes/pass.h"
 
@@ -33,9 +34,10 @@ struct sampler {
 	struct ir_op **op; /* [n] */
 	uint32_t n;
 	struct group **group; /* [n] of each op */
-	uint32_t *seen;       /* [n] the last question that came by */
-	uint32_t question;
-	uint32_t *stack; /* [n] */
+	/* Uses of the first result of op i: reader[first[i]] ... reader[first[i + 1] - 1]. */
+	uint32_t *first;
+	struct ir_op **reader;
+	struct apart *order;
 	uint64_t state;
 };
 
@@ -64,19 +66,10 @@ some_maker(struct sampler *s, const struct ir_op *op)
 static struct ir_op *
 some_reader(struct sampler *s, const struct ir_op *op)
 {
-	uint32_t n = 0;
-
-	if (!op || !op->nresults)
+	if (!is_in(s, op))
 		return NULL;
-	IR_FOR_USES (use, &op->result[0])
-		n++;
-	if (!n)
-		return NULL;
-	uint32_t i = below(s, n);
-	const struct ir_use *use = op->result[0].uses;
-	for (; i > 0; i--)
-		use = use->next;
-	return use->op;
+	const uint32_t first = s->first[op->order], n = s->first[op->order + 1] - first;
+	return n ? s->reader[first + below(s, n)] : NULL;
 }
 
 static const struct ir_op *
@@ -111,54 +104,47 @@ both_of(struct sampler *s, const struct group *a, const struct group *b)
 	return g;
 }
 
-/* Puts what reads a value on the stack, but for the two groups that are to become one; true: one of
- * these does. */
-static bool
-push_readers_of(struct sampler *s, const struct ir_value *v, const struct group *a,
-	const struct group *b, uint32_t *top)
-{
-	bool back = false;
+/* ---- who reads whom: a group goes by its first op ---- */
 
+static bool
+visit_uses(const struct sampler *s, const struct group *g, const struct ir_value *v,
+	apart_visit *visit, void *to)
+{
 	IR_FOR_USES (use, v) {
-		const struct group *g = s->group[use->op->order];
-		if (g == a || g == b) {
-			back = true;
-			continue;
-		}
-		if (s->seen[g->op[0]] == s->question)
-			continue;
-		s->seen[g->op[0]] = s->question;
-		s->stack[(*top)++] = g->op[0];
-	}
-	return back;
-}
-
-/* The same for all results of all ops of a group. */
-static bool
-push_readers(struct sampler *s, const struct group *from, const struct group *a,
-	const struct group *b, uint32_t *top)
-{
-	bool back = false;
-
-	for (uint32_t i = 0; i < from->n; i++)
-		for (int r = 0; r < s->op[from->op[i]]->nresults; r++)
-			back |= push_readers_of(s, &s->op[from->op[i]]->result[r], a, b, top);
-	return back;
-}
-
-/* Does a path lead from the two through others back into them? */
-static bool
-is_cyclic(struct sampler *s, const struct group *a, const struct group *b)
-{
-	uint32_t top = 0;
-
-	s->question++;
-	push_readers(s, a, a, b, &top);
-	push_readers(s, b, a, b, &top);
-	while (top) {
-		const struct group *g = s->group[s->stack[--top]];
-		if (push_readers(s, g, a, b, &top))
+		const struct group *in = s->group[use->op->order];
+		if (in != g && visit(to, in->op[0]))
 			return true;
+	}
+	return false;
+}
+
+static bool
+visit_readers(void *data, uint32_t node, apart_visit *visit, void *to)
+{
+	const struct sampler *s = data;
+	const struct group *g = s->group[node];
+
+	for (uint32_t i = 0; i < g->n && g->op[0] == node; i++)
+		for (int r = 0; r < s->op[g->op[i]]->nresults; r++)
+			if (visit_uses(s, g, &s->op[g->op[i]]->result[r], visit, to))
+				return true;
+	return false;
+}
+
+static bool
+visit_operands(void *data, uint32_t node, apart_visit *visit, void *to)
+{
+	const struct sampler *s = data;
+	const struct group *g = s->group[node];
+
+	for (uint32_t i = 0; i < g->n && g->op[0] == node; i++) {
+		const struct ir_op *op = s->op[g->op[i]];
+		for (int j = 0; j < op->noperands; j++) {
+			const struct ir_op *maker = ir_operand(op, j)->op;
+			if (is_in(s, maker) && s->group[maker->order] != g &&
+				visit(to, s->group[maker->order]->op[0]))
+				return true;
+		}
 	}
 	return false;
 }
@@ -175,7 +161,9 @@ try_one(struct sampler *s)
 	if (a == b)
 		return;
 	struct group *g = both_of(s, a, b);
-	if (fuse_check(s->table, g->op, g->n) != FUSE_POSSIBLE || is_cyclic(s, a, b)) {
+	const bool a_first = a->op[0] < b->op[0];
+	if (fuse_check(s->table, g->op, g->n) != FUSE_POSSIBLE ||
+		!apart_join(s->order, (a_first ? b : a)->op[0], (a_first ? a : b)->op[0])) {
 		talloc_free(g);
 		return;
 	}
@@ -249,14 +237,32 @@ order_block(struct ir_block *b)
 }
 
 static void
+list_readers(struct sampler *s)
+{
+	uint32_t n = 0;
+
+	s->first = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 1u);
+	for (uint32_t i = 0; i < s->n; i++)
+		n += s->op[i]->noperands;
+	s->reader = ARRAY_NEW(s->run->scratch, struct ir_op *, n);
+	n = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		s->first[i] = n;
+		if (!s->op[i]->nresults)
+			continue;
+		IR_FOR_USES (use, &s->op[i]->result[0])
+			s->reader[n++] = use->op;
+	}
+	s->first[s->n] = n;
+}
+
+static void
 set_up(struct sampler *s, struct ir_block *b)
 {
 	s->n = ir_block_number(b);
 	s->table = fuse_table_create(s->run->scratch, s->m, b);
 	s->op = ARRAY_NEW(s->run->scratch, struct ir_op *, s->n + 1u);
 	s->group = ARRAY_NEW(s->run->scratch, struct group *, s->n + 1u);
-	s->seen = ARRAY_ZERO(s->run->scratch, uint32_t, s->n + 1u);
-	s->stack = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 1u);
 	IR_FOR_OPS (op, b) {
 		struct group *g = NEW(s->run->scratch, struct group);
 		g->n = 1;
@@ -265,6 +271,9 @@ set_up(struct sampler *s, struct ir_block *b)
 		s->op[op->order] = op;
 		s->group[op->order] = g;
 	}
+	list_readers(s);
+	s->order = apart_create(
+		s->run->scratch, s->n, &(struct apart_graph){s, visit_readers, visit_operands});
 }
 
 static bool
