@@ -21,6 +21,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,8 +33,9 @@ import models
 
 BLOCK = 24  # seeds that are drawn at once
 AGREE = 6  # of a block that are compiled and run
-RUN_SECONDS = 240  # one run of dopt: a second on an idle machine, ten under sanitizers
+RUN_SECONDS = 240  # of a processor, for one run of dopt: 20 for the largest toy model, more under sanitizers
 AGREE_SECONDS = 900  # compiling and running those of a block
+LOADED = 4  # times as long may pass before a run has no end: others use the machine, too
 SEARCH = "-time-limit=2s"  # a search ends there; toys are searched through in less
 MODEL_EVERY = 3  # every third seed is a toy model
 SHRINK_SECONDS = 180  # for one finding
@@ -83,11 +85,13 @@ def split(pipeline):
 
 def run(command, seconds, **more):
     """Exit status, or a word where there is none, and what it said on standard error or output."""
+    limited = ["/bin/sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh", *command]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, **more)
+        done = subprocess.run(limited, capture_output=True, text=True, errors="replace",
+                              timeout=LOADED * seconds, **more)
     except subprocess.TimeoutExpired:
         return "no end", ""
-    return done.returncode, done.stderr + done.stdout
+    return "no end" if done.returncode == -signal.SIGXCPU else done.returncode, done.stderr + done.stdout
 
 
 def first_error(text):
