@@ -14,6 +14,7 @@
 #include "runtime/start.h"
 #include "runtime/comm/threads.h"
 #include "runtime/train.h"
+#include "runtime/kernel/subnormal.h"
 #include "runtime/watch/watchdog.h"
 #include <errno.h>
 #include <pthread.h>
@@ -293,6 +294,7 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;
+	rt_float_keep_subnormals(options.subnormals); /* threads that this one starts as well */
 	run_ranks(&job, processes ? &world : NULL, &st);
 	if (st.code && speaks)
 		fprintf(stderr, "%s: %s: %s\n", prog->name,

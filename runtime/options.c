@@ -76,6 +76,8 @@ static const struct row rows[] = {
 	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "skip the evaluation on test.NAME"},
 	{"timeout", DURATION, AT(timeout), 0, 0, "TIME",
 		"end the run if a rank waits this long for others: 30s, 10min; 0: never (10min)"},
+	{"subnormals", FLAG, AT(subnormals), 0, 0, NULL,
+		"hosts: compute with numbers below 1.2e-38 (slow) instead of taking them as 0"},
 	{"graph", FLAG, AT(graph), 0, 0, NULL,
 		"cuda: run the step as one CUDA graph (one rank, or mpirun)"},
 	{"tf32", FLAG, AT(tf32), 0, 0, NULL,

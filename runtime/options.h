@@ -26,6 +26,7 @@ struct rt_options {
 	bool stop_on_nan;
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;
+	bool subnormals;  /* computed with, not taken as 0 */
 	bool graph, tf32; /* cuda */
 	double timeout;   /* seconds that a rank may wait for others; 0: for ever */
 	bool help;

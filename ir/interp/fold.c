@@ -29,7 +29,8 @@ eval(const struct expr *e, const union cell *in)
 								: (union cell){.i = e->whole});
 	for (int i = 0; i < e->nargs; i++)
 		arg[i] = eval(e->arg[i], in);
-	scalar_run((enum scalar_fn)e->id, t, (enum ir_dtype)e->arg[0]->dtype, false, &r, &arg[0],
+	const struct interp_options plain = {.f64 = false};
+	scalar_run((enum scalar_fn)e->id, t, (enum ir_dtype)e->arg[0]->dtype, &plain, &r, &arg[0],
 		&arg[1], &arg[2], 1);
 	return r;
 }

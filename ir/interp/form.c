@@ -264,7 +264,11 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 {
 	const struct expr *e = in->e;
 	switch (e->kind) {
-	case EXPR_LOAD: run_load(r, e->id, reg, n); return;
+	case EXPR_LOAD:
+		run_load(r, e->id, reg, n);
+		if (r->p->f.reduce == REDUCE_SUM || r->p->f.reduce == REDUCE_PROD)
+			scalar_flush((enum ir_dtype)e->dtype, &r->it->o, reg, n);
+		return;
 	case EXPR_INDEX: run_index(r, e->id, reg, n); return;
 	case EXPR_CONST: run_const(r, e, reg, n); return;
 	}
@@ -279,7 +283,7 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 	if (in->element)
 		return;
 	scalar_run(
-		(enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, r->it->o.f64, reg, x, y, z, n);
+		(enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, &r->it->o, reg, x, y, z, n);
 }
 
 static void

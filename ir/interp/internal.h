@@ -132,8 +132,11 @@ struct tensor *form_plan_run(const struct interp *it, const struct form_plan *pl
 
 /* scalar.c: r[i] = fn(x[i], y[i], z[i]) for n elements. `dtype` is the result's, `arg` the
  * type of x. */
-void scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
-	const union cell *x, const union cell *y, const union cell *z, int n);
+void scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg,
+	const struct interp_options *o, union cell *r, const union cell *x, const union cell *y,
+	const union cell *z, int n);
+/* n values of type t as arithmetic reads them: subnormal ones are zeros, unless they are kept. */
+void scalar_flush(enum ir_dtype t, const struct interp_options *o, union cell *r, int n);
 
 /*
  * gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:

@@ -61,6 +61,8 @@ enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
 struct interp_options {
 	enum interp_mode mode;
 	bool f64;      /* floats are doubles and never rounded: any difference is an error */
+	bool subnormals; /* arithmetic computes with them instead of taking them as 0, as programs
+			    do (runtime/kernel/subnormal.h) */
 	bool perturb;  /* params and float states start slightly above their initial values, so
 			  that zeros do not hide differences */
 	uint64_t seed; /* for initial values, the order of the data set and random inputs */

@@ -12,6 +12,7 @@
 #include "runtime/kernel/rng.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 typedef __int128 wide;
@@ -228,13 +229,39 @@ shift_right_logical(wide x, wide y, int w)
 enum { SAME, BOOL, F };
 
 /* Results that are bool are integers in their cell. */
-#define STORE_F_SAME(v) r[i].f = (v)
-#define STORE_F_F(v) r[i].f = (v)
+#define STORE_F_SAME(v) r[i].f = at_least((v), least)
+#define STORE_F_F(v) r[i].f = at_least((v), least)
 #define STORE_F_BOOL(v) r[i].i = (v)
 
+/* Below this, values of type t count as 0 (runtime/kernel/subnormal.h). */
+static double
+least_of(enum ir_dtype t, const struct interp_options *o)
+{
+	if (o->subnormals)
+		return 0;
+	if (o->f64 || t == IR_f64)
+		return DBL_MIN;
+	return t == IR_f32 || t == IR_bf16 ? (double)FLT_MIN : 0;
+}
+
+static double
+at_least(double x, double least)
+{
+	return fabs(x) < least ? copysign(0, x) : x;
+}
+
+void
+scalar_flush(enum ir_dtype t, const struct interp_options *o, union cell *r, int n)
+{
+	const double least = least_of(t, o);
+
+	for (int i = 0; ir_dtype_class(t) == IR_FLOAT && i < n; i++)
+		r[i].f = at_least(r[i].f, least);
+}
+
 static void
-float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union cell *ys,
-	const union cell *zs, int n)
+float_run(enum scalar_fn fn, double least, union cell *r, const union cell *xs,
+	const union cell *ys, const union cell *zs, int n)
 {
 	const int w = 64;
 
@@ -242,7 +269,8 @@ float_run(enum scalar_fn fn, union cell *r, const union cell *xs, const union ce
 #define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
 	case FN_##name:                                                                            \
 		for (int i = 0; i < n; i++) {                                                      \
-			const double x = xs[i].f, y = ys[i].f, z = zs[i].f;                        \
+			const double x = at_least(xs[i].f, least), y = at_least(ys[i].f, least),   \
+				     z = at_least(zs[i].f, least);                                 \
 			(void)x, (void)y, (void)z;                                                 \
 			STORE_F_##kind(C);                                                         \
 		}                                                                                  \
@@ -292,9 +320,10 @@ to_odd(enum ir_dtype t, int64_t i)
 
 static void
 convert_run(
-	enum ir_dtype to, enum ir_dtype from, bool f64, union cell *r, const union cell *x, int n)
+	enum ir_dtype to, enum ir_dtype from, const struct interp_options *o, union cell *r,
+	const union cell *x, int n)
 {
-	const bool f = ir_dtype_class(from) == IR_FLOAT;
+	const bool f = ir_dtype_class(from) == IR_FLOAT, f64 = o->f64;
 	if (ir_dtype_class(to) != IR_FLOAT) {
 		for (int i = 0; i < n; i++)
 			r[i].i = f ? ir_dtype_truncated(to, x[i].f) : ir_dtype_wrap(to, x[i].i);
@@ -306,6 +335,8 @@ convert_run(
 		else
 			r[i].f = ir_dtype_round(to, f ? x[i].f : to_odd(from, x[i].i));
 	}
+	if (f && to != from)
+		scalar_flush(least_of(to, o) > least_of(from, o) ? to : from, o, r, n);
 }
 
 /* An element as the bits of its type, and back. */
@@ -377,12 +408,19 @@ select_run(union cell *r, const union cell *c, const union cell *a, const union 
 		r[i] = c[i].i ? a[i] : b[i];
 }
 
+/* A sign is a bit. */
+static bool
+moves_bits(enum scalar_fn fn)
+{
+	return fn == FN_neg || fn == FN_abs || fn == FN_stop;
+}
+
 void
-scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, union cell *r,
-	const union cell *x, const union cell *y, const union cell *z, int n)
+scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg,
+	const struct interp_options *o, union cell *r, const union cell *x, const union cell *y, const union cell *z, int n)
 {
 	if (fn == FN_convert)
-		convert_run(dtype, arg, f64, r, x, n);
+		convert_run(dtype, arg, o, r, x, n);
 	else if (fn == FN_uniform || fn == FN_normal)
 		random_run(fn == FN_normal, r, x, y, n);
 	else if (fn_is_keyed(fn))
@@ -394,7 +432,7 @@ scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg, bool f64, 
 	else if (fn == FN_select)
 		select_run(r, x, y, z, n);
 	else if (ir_dtype_class(arg) == IR_FLOAT)
-		float_run(fn, r, x, y, z, n);
+		float_run(fn, moves_bits(fn) ? 0 : least_of(arg, o), r, x, y, z, n);
 	else
 		int_run(fn, dtype, arg, r, x, y, z, n);
 }

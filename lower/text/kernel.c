@@ -436,7 +436,11 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 	char *body = NULL;
 	size_t size = 0;
 	struct kernel_text w = {
-		.s = s, .args = args, .scratch = alloc_scratch(NULL), .wide_sums = true};
+		.s = s,
+		.args = args,
+		.scratch = alloc_scratch(NULL),
+		.reads_both = true,
+		.wide_sums = true};
 
 	*args = (struct kernel_args){0};
 	w.out = text_stream(&body, &size);

@@ -21,6 +21,7 @@ struct kernel_text {
 	void *scratch; /* talloc: texts of this kernel */
 	int indent;
 	int ntemps;
+	bool reads_both; /* a select reads both arms before it: a branch costs more */
 	bool wide_sums; /* sums of 16-bit floats accumulate in f32 beside their results */
 	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the segment at work, by class */
 	/* For targets that keep values elsewhere: every value of a segment is a local of its

@@ -59,14 +59,16 @@ rt_f32_to_bf16(float x)
 	return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded);
 }
 
-/* Moves the ten mantissa bits and the exponent into a float's place; a multiplication by 2^112
- * corrects the bias and, being exact, normalizes subnormal numbers too. */
+/* Moves the ten mantissa bits and the exponent into a float's place and corrects the bias. A
+ * subnormal number gets the exponent of 2^-14 with its leading one, which is subtracted again: no
+ * float on the way is subnormal, so none counts as 0. */
 RT_INLINE float
 rt_f16_to_f32(uint16_t h)
 {
 	const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
 	const uint32_t body = (uint32_t)(h & 0x7FFFu) << 13;
-	const uint32_t finite = rt_float_bits(rt_bits_float(body) * 0x1p112f);
+	const uint32_t small = rt_float_bits(rt_bits_float(body + 0x38800000u) - 0x1p-14f);
+	const uint32_t finite = body < 0x00800000u ? small : body + 0x38000000u;
 	const uint32_t special = body | 0x7F800000u;
 	return rt_bits_float(sign | (body >= 0x0F800000u ? special : finite));
 }

@@ -61,15 +61,19 @@ m_power_f32(float v)
 	return (struct m_power){m_fma_f32(p, r * r, r), m_bits_f32(t) - 0x4B400000u};
 }
 
-/* 2^n is two factors, because the result may be subnormal or n = 128. */
+/* 2^n is two factors, because the result may be subnormal or n = 128. Below -104 it is 0, and
+ * nothing subnormal is computed on the way: masked scores are numbers like -1e30. */
 static inline float
 m_exp_f32(float x)
 {
-	const float low = x < -104.0f ? -104.0f : x; /* exp is 0 below, infinite above 89 */
-	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
+	const int none = x < -104.0f;
+	const float low = none ? 0.0f : x;
+	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low); /* infinite above */
 	const uint32_t k1 = (uint32_t)((int32_t)e.n >> 1);
 	const uint32_t k2 = e.n - k1;
-	return (e.rest + 1.0f) * m_float_f32((k1 + 127u) << 23) * m_float_f32((k2 + 127u) << 23);
+	const float scaled = (e.rest + 1.0f) * m_float_f32((k1 + 127u) << 23);
+	const float r = scaled * m_float_f32((k2 + 127u) << 23);
+	return none ? 0.0f : r;
 }
 
 /* 2^n rest + (2^n - 1), by halves, because n may be 128. */

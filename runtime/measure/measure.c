@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#if defined __SSE2__
-#include <xmmintrin.h>
-#endif
 
 /* The gap between two steps is the median of so many. */
 #define WARM_STEPS 32
@@ -57,23 +54,6 @@ static void host_step(struct rt_ctx *ctx);
 
 static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
 	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true};
-
-/*
- * Values that are made up drift: gradients through many layers and states that decay come below
- * what floats hold with full precision, where arithmetic takes many times as long. In training they
- * do not, as a rule. So here they are zero then, on this thread and those that it starts.
- */
-static void
-flush_tiny(void)
-{
-#if defined __SSE2__
-	_mm_setcsr(_mm_getcsr() | 0x8040); /* what comes out, and what goes in */
-#elif defined __aarch64__
-	uint64_t mode;
-	__asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-	__asm__ volatile("msr fpcr, %0" : : "r"(mode | UINT64_C(1) << 24));
-#endif
-}
 
 /* What a rank keeps from one warm step to the next. */
 struct warm {
@@ -162,7 +142,6 @@ measure_step(const struct measure_device *d, struct rt_ctx *ctx)
 	struct measuring *s = (struct measuring *)d->program(ctx);
 	struct kept **slot = &s->kept[ctx->rank->world->rank];
 	if (!*slot) {
-		flush_tiny();
 		*slot = keep_new(s, ctx);
 		(*slot)->w.empty_ns = empty_ns(&(*slot)->w);
 	}

@@ -145,6 +145,10 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(save)},
 	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL,
 		AT(f64)},
+	{"subnormals", NULL,
+		"-run: compute with subnormal numbers, as programs do with -subnormals (default: "
+		"arithmetic takes them as 0)",
+		FLAG_BOOL, AT(subnormals)},
 	{"layout", NULL,
 		"-run: compute on each device separately, as the layouts "
 		"say (default: on whole tensors)",

@@ -165,7 +165,7 @@ check_type(enum ir_dtype t)
 		ta->data[i].f = value(t, 1, i);
 		tb->data[i].f = value(t, 2, i);
 	}
-	struct interp *it = interpreter(x, false);
+	struct interp *it = interpreter_with(x, &(struct interp_options){.subnormals = true});
 	set(it, "a", ta);
 	set(it, "b", tb);
 	step(x, it, 0);

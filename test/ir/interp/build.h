@@ -157,15 +157,20 @@ filled(struct bench *x, enum ir_dtype t, int rank, const int64_t *dim, double (*
 	return r;
 }
 
+static inline struct interp *
+interpreter_with(struct bench *x, const struct interp_options *o)
+{
+	struct interp *it = interp_create(x, x->m, o);
+	if (!it)
+		fail_msg("interp_create: %s", x->message);
+	return it;
+}
+
 /* Runs one step by meaning on inputs that were set before. */
 static inline struct interp *
 interpreter(struct bench *x, bool f64)
 {
-	const struct interp_options o = {.f64 = f64};
-	struct interp *it = interp_create(x, x->m, &o);
-	if (!it)
-		fail_msg("interp_create: %s", x->message);
-	return it;
+	return interpreter_with(x, &(struct interp_options){.f64 = f64});
 }
 
 static inline void

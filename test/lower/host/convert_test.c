@@ -224,12 +224,13 @@ in_a_program(void **state)
 	struct rt_status st = {0};
 	long double v[MOST];
 	char *values = talloc_asprintf(b, "%s/values", b->folder),
+	     *load = talloc_asprintf(b, "-load=%s", values),
 	     *dump = talloc_asprintf(b, "%s/dump", b->folder);
 	write_values(b, values);
 	batch_add(b, "converts", program_text(b));
 	b->steps = 1;
 	assert_true(batch_try_build(b, "-O2"));
-	assert_int_equal(run_with(b, 0, dump, "-load", values), 0);
+	assert_int_equal(run_with(b, 0, dump, "-subnormals", load), 0);
 	assert_true(rt_st_open(&file, dump, &st));
 	for (int i = 0; i < IR_NDTYPES; i++)
 		for (int j = 0; j < IR_NDTYPES; j++) {
@@ -250,7 +251,7 @@ in_the_interpreter(void **state)
 {
 	(void)state;
 	struct batch *b = batch_create();
-	const struct interp_options o = {.mode = INTERP_MEANING};
+	const struct interp_options o = {.mode = INTERP_MEANING, .subnormals = true};
 	struct ir_module *m = module_of(b, "converts", program_text(b));
 	struct interp *it = interp_create(b, m, &o);
 	long double v[MOST];

@@ -5,8 +5,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include <fenv.h>
+#include <float.h>
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/scalar_math.h"
+#include "runtime/kernel/subnormal.h"
 
 /* One float in so many is tried; a prime, so that all low bits occur. */
 #define STRIDE 1499
@@ -159,6 +162,47 @@ exp_is_within_2_ulp(void **state)
 	sweep("exp", exp_macro, exp, 2);
 }
 
+/* What is masked has scores of -1e30 and lower: its exponential is 0 without a subnormal number on
+ * the way, which would raise the flag of an underflow. */
+static void
+exp_of_masked_values_is_zero_without_underflow(void **state)
+{
+	(void)state;
+	static const float masked[] = {-104.00001f, -150, -1e4f, -1e30f, -FLT_MAX, -INFINITY};
+
+	for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
+		const volatile float x = masked[i];
+		feclearexcept(FE_ALL_EXCEPT);
+		const volatile float y = m_exp_f32(x), s = m_sigmoid_f32(x), p = m_softplus_f32(x);
+		assert_int_equal(fetestexcept(FE_UNDERFLOW), 0);
+		assert_true(y == 0 && !signbit(y) && s == 0 && p == 0);
+		assert_true(m_tanh_f32(x) == -1);
+	}
+}
+
+/* With subnormal numbers taken as 0: what libm gives, or 0 where that is subnormal. */
+static void
+small_results_are_zero_in_training(void **state)
+{
+	(void)state;
+	const uint64_t mode = rt_float_keep_subnormals(false);
+	const bool flushes = !rt_float_keeps_subnormals() && RT_SUBNORMAL_BITS;
+
+	for (float x = -80; x > -110; x -= 0x1p-10f) {
+		const float y = m_exp_f32(x);
+		const double want = exp(x);
+		if (flushes && want < 0.999999 * FLT_MIN)
+			assert_int_equal(m_bits_f32(y), 0);
+		else
+			check_one("exp", x, y, want, 2);
+	}
+	const volatile float tiny = 0x1p-130f, big = 0x1p100f;
+	if (flushes)
+		assert_true(tiny * big == 0 && isinf(1 / tiny) && isinf(m_log_f32(tiny)));
+	rt_float_set_mode(mode);
+	assert_true(tiny * big == 0x1p-30f);
+}
+
 static void
 log_is_within_2_ulp(void **state)
 {
@@ -253,7 +297,8 @@ exact_f16(unsigned h)
 static void
 every_f16_has_its_value_and_comes_back(void **state)
 {
-	(void)state;
+	const uint64_t mode = rt_float_keep_subnormals(*state == NULL);
+
 	for (unsigned h = 0; h < 65536; h++) {
 		const float x = rt_f16_to_f32((uint16_t)h);
 		const double want = exact_f16(h);
@@ -264,6 +309,7 @@ every_f16_has_its_value_and_comes_back(void **state)
 		assert_true(x == want && !signbit(x) == !signbit(want));
 		assert_int_equal(rt_f32_to_f16(x), h);
 	}
+	rt_float_set_mode(mode);
 }
 
 /* Between two neighbours of either half type the nearer one is taken, in the middle the even
@@ -297,8 +343,11 @@ halves_round_to_nearest_even(void **state)
 int
 main(void)
 {
+	int training;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exp_is_within_2_ulp),
+		cmocka_unit_test(exp_of_masked_values_is_zero_without_underflow),
+		cmocka_unit_test(small_results_are_zero_in_training),
 		cmocka_unit_test(log_is_within_2_ulp),
 		cmocka_unit_test(tanh_is_within_4_ulp),
 		cmocka_unit_test(erf_is_within_4_ulp),
@@ -313,6 +362,8 @@ main(void)
 		cmocka_unit_test(max_and_min_pass_nan_on_from_both_sides),
 		cmocka_unit_test(macros_choose_by_type),
 		cmocka_unit_test(every_f16_has_its_value_and_comes_back),
+		{"the same where subnormal floats are 0", every_f16_has_its_value_and_comes_back,
+			NULL, NULL, &training},
 		cmocka_unit_test(halves_round_to_nearest_even),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
