@@ -83,10 +83,14 @@ struct measuring {
 /* What tensors are filled with, piece by piece. */
 enum { MEASURE_PATTERN = 4096 };
 struct measure_pattern {
-	float f32[MEASURE_PATTERN];
-	double f64[MEASURE_PATTERN];
-	uint64_t drawn[MEASURE_PATTERN]; /* integers of any type, anew for each piece */
+	double normal[MEASURE_PATTERN]; /* n(0, 1): no processor knows so many by heart */
+	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* of MEASURE_SPREAD, as each type */
+	uint64_t scaled[MEASURE_PATTERN]; /* of any type, anew for each tensor or piece */
 };
+/* Standard deviation of what nobody makes: activations between norms are of about 1, gradients and
+ * what is multiplied by weights are smaller. Products of two such numbers stay far from overflow
+ * through all layers of a step. */
+#define MEASURE_SPREAD 0.1
 
 /* Of one rank, while it measures. */
 struct measurer {
@@ -127,8 +131,8 @@ const char *measure_transport(const struct measurer *w);
 
 bool measure_make_pattern(struct measurer *w);
 
-/* Values for a tensor in the arena: the pattern, or integers of its range; none for 16-bit floats
- * and for integers without a range, which stay as they are. */
+/* Values for a tensor in the arena: numbers of mean 0, or integers of its range; none for integers
+ * without a range, which stay as they are. */
 void measure_fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t);
 
 /* The same for the params and inputs of the step. */

@@ -39,20 +39,25 @@ tensor_bytes(const struct rt_measure_tensor *t)
 	return t->elements * (int64_t)rt_dtype_bytes(t->dtype);
 }
 
-/* A kernel whose time is known leaves the caches as if it had run. One that reads a part of what it
- * is given, as rows of a table, has fewer bytes than that: of each tensor as large a part. */
+/* A kernel whose time is known leaves the caches as if it had run, and numbers for its readers. One
+ * that reads a part of what it is given, as rows of a table, has fewer bytes than that: of each
+ * tensor as large a part. */
 static void
-touch_call(const struct rt_measure_kernel *k, void *const *pointer)
+touch_call(struct measurer *w, const struct rt_measure_kernel *k, void *const *pointer,
+	const int64_t *offset)
 {
 	double whole = 0;
 	for (int j = 0; j < k->noperands + k->nresults; j++)
 		whole += (double)tensor_bytes(&k->tensor[j]);
 	const double share = k->bytes < whole ? k->bytes / whole : 1;
-	for (int j = 0; j < k->noperands + k->nresults; j++)
-		if (pointer[j])
+	for (int j = 0; j < k->noperands + k->nresults; j++) {
+		const bool writes = j >= k->noperands;
+		if (pointer[j] && writes && share == 1)
+			measure_fill(w, offset[j], &k->tensor[j]);
+		else if (pointer[j])
 			touch_bytes(pointer[j],
-				(int64_t)(share * (double)tensor_bytes(&k->tensor[j])),
-				j >= k->noperands);
+				(int64_t)(share * (double)tensor_bytes(&k->tensor[j])), writes);
+	}
 }
 
 /* One call on memory at `offset`s from `base`; timed as call number i of a round. */
@@ -68,7 +73,7 @@ run_call(struct measurer *w, const struct rt_measure_kernel *k, unsigned char *b
 	if (k->fn)
 		k->fn(w->ctx, pointer, pointer + k->noperands, at(base, scratch));
 	else
-		touch_call(k, pointer);
+		touch_call(w, k, pointer, offset);
 	d->end(w->ctx, w->round, i);
 }
 

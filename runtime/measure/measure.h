@@ -28,8 +28,8 @@ struct rt_measure_tensor {
 
 /*
  * One that is not to be timed, since its time is known, has no function, unless others read what it
- * makes as indices: where the step calls it, what it would read and write is touched, so that the
- * others find the caches as in training.
+ * makes as indices: where the step calls it, what it would read is touched and what it would write
+ * gets random numbers, so that the others find the caches, and numbers, as in training.
  */
 struct rt_measure_kernel {
 	rt_measure_fn *fn; /* NULL: only touched */
@@ -48,10 +48,11 @@ struct rt_measure_call {
 	int64_t scratch;       /* offset, -1: none */
 };
 
-/* Tensors that get other values than zero: the params and inputs of the step. */
+/* Tensors that get values before the step: its params, states and inputs. */
 struct rt_measure_fill {
 	int64_t offset;
 	struct rt_measure_tensor tensor;
+	double mean, spread; /* of its floats: those of initial values, of inputs 0 and 1 */
 };
 
 struct rt_measure_coll {

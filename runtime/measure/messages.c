@@ -89,9 +89,10 @@ write_source(struct measurer *w, int coll)
 {
 	const struct rt_coll *c = &w->s->colls[coll];
 	unsigned char *at = w->ctx->arena + c->bufs[0].src;
-	const size_t piece = sizeof w->pattern->f32;
+	const void *numbers = w->pattern->made[RT_f32];
+	const size_t piece = MEASURE_PATTERN * sizeof(float);
 	for (size_t k = 0; k < c->bytes; k += piece)
-		memcpy(at + k, w->pattern->f32, c->bytes - k < piece ? c->bytes - k : piece);
+		memcpy(at + k, numbers, c->bytes - k < piece ? c->bytes - k : piece);
 }
 
 /* Post, computation, wait; coll -1: only the computation. */

@@ -3,10 +3,12 @@
 
 #include "ir/base/out.h"
 #include "ir/ops/order.h"
+#include "ir/ops/special.h"
 #include "lower/build.h"
 #include "lower/cuda/alone.h"
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/collective.h"
+#include "runtime/kernel/init.h"
 #include "runtime/rt_program.h"
 
 #include <inttypes.h>
@@ -222,6 +224,25 @@ write_calls(struct measure *s, FILE *out)
 	return n;
 }
 
+/* Mean and spread of a param's or a state's initial values, or of an input. */
+static void
+write_spread(const struct measure *s, FILE *out, const struct ir_op *op)
+{
+	const struct ir_type *type = op->result[0].type;
+	struct rt_tensor t = {.name = op->symbol, .rank = type->rank, .init = special_init(s->m, op)};
+
+	memcpy(t.dims, type->dim, sizeof(int64_t) * type->rank);
+	t.scale = ir_attr_float(op, "scale", 1);
+	t.mean = ir_attr_float(op, "value", 0);
+	const struct rt_initer in = rt_initer_of(&t, 0);
+	if (op->code == OP_input || t.init == RT_INITS)
+		fprintf(out, "0, 1");
+	else if (in.kind == RT_INIT_ZEROS || in.kind == RT_INIT_ONES)
+		fprintf(out, "%d, 0", in.kind == RT_INIT_ONES);
+	else
+		fprintf(out, "%.17g, %.17g", in.mean, in.kind == RT_INIT_CONSTANT ? 0 : in.scale);
+}
+
 static int
 write_fills(const struct measure *s, FILE *out)
 {
@@ -233,6 +254,7 @@ write_fills(const struct measure *s, FILE *out)
 			continue;
 		fprintf(out, "\t{%" PRId64 ", ", offset_of(s, v));
 		write_tensor(s, out, v);
+		write_spread(s, out, op);
 		fprintf(out, "},\n");
 		n++;
 	}

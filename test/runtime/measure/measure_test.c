@@ -1,6 +1,6 @@
-/* The op profiler: kernels whose time is known are touched and not timed, numbers that are too small
- * for full precision are zero while kernels run, and integers are drawn as in training. In a child, because the profiler takes
- * standard output away. */
+/* The op profiler: kernels whose time is known are not timed, but leave numbers; numbers that are too
+ * small for full precision are zero while kernels run; integers, masks and floats are drawn as in
+ * training. In a child, because the profiler takes standard output away. */
 #include "runtime/measure/measure.h"
 
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <math.h>
 
 enum { ELEMENTS = 4096, BYTES = 4 * ELEMENTS, WRONG = 50 };
 
@@ -23,13 +24,15 @@ expect(bool right, int status)
 		_exit(status);
 }
 
-/* It gets what the program is filled with, and its product with a number so small that it has to be
- * zero. The result of the kernel that is only touched keeps what was written to it last: nothing.
- */
+/* It gets what the program is filled with, of mean 2 and spread 1/2, random numbers of the kernel that
+ * is only touched, a mask that is random as well, and its product with a number so small that it has
+ * to be zero. Bounds are five standard errors. */
 static void
 kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scratch)
 {
 	const float *x = operand[0], *touched = operand[1];
+	const uint8_t *mask = operand[2];
+	double mean = 0, square = 0, other = 0, set = 0, changes = 0;
 	float *y = result[0];
 
 	(void)ctx;
@@ -37,26 +40,35 @@ kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scra
 	volatile float tiny = 1e-30f;
 	tiny *= 1e-10f;
 	expect(tiny == 0, WRONG);
-	expect(x[0] != 0, WRONG + 1);
 	for (int i = 0; i < ELEMENTS; i++) {
-		expect(touched[i] == 0, WRONG + 2);
+		mean += x[i] / ELEMENTS;
+		square += (x[i] - 2) * (x[i] - 2) / ELEMENTS;
+		other += touched[i] / ELEMENTS;
+		expect(mask[i] < 2, WRONG + 1);
+		set += mask[i];
+		changes += i && mask[i] != mask[i - 1];
 		y[i] = 2 * x[i];
 	}
+	expect(fabs(mean - 2) < 5 * 0.5 / 64, WRONG + 2);
+	expect(fabs(square - 0.25) < 5 * 0.25 * sqrt(2) / 64, WRONG + 7);
+	expect(touched[0] != 0 && touched[0] != touched[1] && fabs(other) < 0.1, WRONG + 8);
+	expect(fabs(set - ELEMENTS / 2) < 5 * 32 && fabs(changes - ELEMENTS / 2) < 5 * 32, WRONG + 9);
 }
 
 static int
 measure(const char *path)
 {
-	static const struct rt_measure_tensor two[] = {{ELEMENTS, RT_f32, 0},
-		{ELEMENTS, RT_f32, 0}},
-					      three[] = {{ELEMENTS, RT_f32, 0},
-						      {ELEMENTS, RT_f32, 0}, {ELEMENTS, RT_f32, 0}};
-	static const struct rt_measure_kernel kernels[] = {
-		{NULL, true, "known", 0, BYTES, 1, 1, two, 0},
-		{kernel, false, "asked for", 0, 3 * BYTES, 2, 1, three, 0}};
-	static const int64_t first[] = {0, BYTES}, second[] = {0, BYTES, 2 * BYTES};
+	static const struct rt_measure_tensor floats = {ELEMENTS, RT_f32, 0},
+					      mask = {ELEMENTS, RT_bool, 2};
+	const struct rt_measure_tensor two[] = {floats, floats, mask},
+				       four[] = {floats, floats, mask, floats};
+	const struct rt_measure_kernel kernels[] = {
+		{NULL, true, "known", 0, 3 * BYTES, 1, 2, two, 0},
+		{kernel, false, "asked for", 0, 4 * BYTES, 3, 1, four, 0}};
+	static const int64_t first[] = {0, BYTES, 3 * BYTES},
+			     second[] = {0, BYTES, 3 * BYTES, 2 * BYTES};
 	static const struct rt_measure_call calls[] = {{0, first, -1}, {1, second, -1}};
-	static const struct rt_measure_fill fills[] = {{0, {ELEMENTS, RT_f32, 0}}};
+	static const struct rt_measure_fill fills[] = {{0, floats, 2, 0.5}};
 	const struct rt_measure m = {.backend = "test",
 		.nkernels = 2,
 		.ncalls = 2,
@@ -64,7 +76,7 @@ measure(const char *path)
 		.kernels = kernels,
 		.calls = calls,
 		.fills = fills,
-		.arena_bytes = 3 * BYTES};
+		.arena_bytes = 4 * BYTES};
 	char *argv[] = {"measure", "-o", (char *)path, NULL};
 
 	return rt_measure_main(&m, 3, argv);
@@ -104,7 +116,7 @@ measure_indices(const char *path, bool rotate)
 		{index_kernel, false, "asked for", 0, INDEX_BYTES, 3, 1, tensors, 0}};
 	static const int64_t offset[] = {0, INDEX_BYTES, 2 * INDEX_BYTES, 3 * INDEX_BYTES};
 	static const struct rt_measure_call calls[] = {{0, offset, -1}};
-	const struct rt_measure_fill fills[] = {{0, index}, {INDEX_BYTES, index}};
+	const struct rt_measure_fill fills[] = {{0, index, 0, 0}, {INDEX_BYTES, index, 0, 0}};
 	const struct rt_measure m = {.backend = "test",
 		.rotate = rotate,
 		.nkernels = 1,
@@ -134,7 +146,7 @@ indices_are_drawn_below_their_range(void **state)
 }
 
 static void
-known_kernels_are_touched_and_tiny_numbers_are_zero(void **state)
+what_kernels_read_is_as_in_training(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 	char path[4096], line[1024], ops[1024] = "";
@@ -165,7 +177,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_kernels_are_touched_and_tiny_numbers_are_zero),
+		cmocka_unit_test(what_kernels_read_is_as_in_training),
 		cmocka_unit_test(indices_are_drawn_below_their_range),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
