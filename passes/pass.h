@@ -152,6 +152,10 @@ void pass_count(struct pass_run *run, const char *what, int64_t n);
  */
 void pass_reorders(struct pass_run *run);
 
+/* Passes that a search over kernels is to run instead of searching, "" for none; NULL: it searches.
+ * So the kernels of these passes can be measured before a search compares others with them. */
+const char *pass_instead(const struct pass_run *run);
+
 /* Memory limit of a device for the final step, in bytes (`dopt -budget`); 0: none. */
 uint64_t pass_budget(const struct pass_run *run);
 

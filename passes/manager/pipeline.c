@@ -168,6 +168,12 @@ pass_progress(const struct pass_run *run)
 	return run->manager->progress;
 }
 
+const char *
+pass_instead(const struct pass_run *run)
+{
+	return run->manager->instead;
+}
+
 uint64_t
 pass_budget(const struct pass_run *run)
 {

@@ -54,6 +54,8 @@ struct pass_manager {
 	uint64_t budget;   /* bytes that a step may take on a device; 0: any */
 	double time_limit; /* seconds that a search may take; 0: any */
 	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
+	const char *instead; /* passes that searches over kernels run instead of searching, "" for
+				none at all; NULL: they search */
 	FILE *progress;    /* where a search says how far it is; NULL: nowhere */
 	bool verify_each;  /* verify after every pass */
 	bool keep_remarks; /* collect remarks in `remark` */

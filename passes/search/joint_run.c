@@ -224,9 +224,29 @@ finish(struct pass_run *run, struct ir_module *m, struct plan *p, const struct j
 	       pass_bug(run, wrong, "the plan does not issue this op after all of its operands");
 }
 
+static bool
+is_fused(const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_fuse)
+			return true;
+	return false;
+}
+
+static bool
+run_instead(struct pass_run *run, struct ir_module *m, const struct search_options *o)
+{
+	const unsigned kernels = SEARCH_FUSE | SEARCH_COPY;
+	const char *text = pass_instead(run);
+
+	return !*text || (o->moves & kernels) != kernels || is_fused(m) || pass_try(run, m, text);
+}
+
 bool
 joint_run(struct pass_run *run, struct ir_module *m, struct search_options o)
 {
+	if (pass_instead(run))
+		return run_instead(run, m, &o);
 	const struct cost_model *model = model_of(run);
 	struct plan *p = model ? plan_create(run->scratch, model, m) : NULL;
 	uint32_t refused = 0;

@@ -37,6 +37,12 @@ static const struct policy messages[] = {
 
 #define ROWS(table) (sizeof(table) / sizeof *(table))
 
+const char *
+joint_kernel_policy(unsigned number)
+{
+	return number < ROWS(kernels) ? kernels[number].text : NULL;
+}
+
 struct starter {
 	struct pass_run *run;
 	const struct cost_model *model;

@@ -11,6 +11,7 @@
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/dir/parse.h"
 #include "parser/stablehlo/import/import.h"
+#include "passes/search/joint.h"
 #include "passes/tools/dopt/checks.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/tools/input.h"
@@ -312,15 +313,16 @@ make_driver(void *scratch, const struct driver_options *o)
 /*
  * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
  * plan of a search is one, are measured as far as the profile lacks them, or all of them again;
- * *stored receives how many these were.
+ * *stored receives how many these were. With `instead` searches run these passes.
  */
 static bool
-measure_round(
-	const struct driver_options *o, const struct driver_input *in, bool again, int *stored)
+measure_round(const struct driver_options *o, const struct driver_input *in, const char *instead,
+	bool again, int *stored)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct driver t = make_driver(scratch, o);
 	struct ir_module *m = NULL;
+	t.manager->instead = instead;
 	bool good = set_up_passes(&t) == DRIVER_OK && driver_cost_create(&t) &&
 		    (m = read_module(&t, in)) != NULL &&
 		    pass_pipeline_check(t.pipeline, t.manager, m);
@@ -346,24 +348,41 @@ measure_round(
  * measured: so again, until it has none, or until so many rounds are over. A search settles within
  * three or four in our steps; the rest of the time is better spent on searching.
  *
+ * The kernels of the policies that a search starts from, and the ops alone, which estimates are made
+ * from, are measured before the first search: it compares with them what it makes up.
+ *
  * A search takes the kernels whose times came out low. So what it has chosen is measured again, by
  * another process, before it is believed; if it is still best, that is the end.
  */
 enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
 
 static bool
+measure_policies(const struct driver_options *o, const struct driver_input *in)
+{
+	const char *policy;
+	int stored;
+
+	for (unsigned i = 0; (policy = joint_kernel_policy(i)); i++)
+		if (!measure_round(o, in, policy, false, &stored))
+			return false;
+	return true;
+}
+
+static bool
 measure_plans(const struct driver_options *o, const struct driver_input *in)
 {
 	int stored = 1, again = 0;
 
+	if (!measure_policies(o, in))
+		return false;
 	for (int i = 0; i < MEASURE_ROUNDS; i++) {
-		if (!measure_round(o, in, false, &stored))
+		if (!measure_round(o, in, NULL, false, &stored))
 			return false;
 		if (stored)
 			continue;
 		if (again++ == MEASURE_AGAIN)
 			return true;
-		if (!measure_round(o, in, true, &stored))
+		if (!measure_round(o, in, NULL, true, &stored))
 			return false;
 	}
 	return true;
