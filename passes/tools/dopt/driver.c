@@ -7,6 +7,7 @@
 
 #include "dopt/version.h"
 #include "ir/base/alloc.h"
+#include "lower/job.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/dir/parse.h"
@@ -388,8 +389,47 @@ measure_plans(const struct driver_options *o, const struct driver_input *in)
 	return true;
 }
 
+/* Do the passes search with all moves? What they say of a wrong pipeline is said later. */
+static bool
+has_search(const struct driver_options *o)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct ir_context *ctx = ir_context_create(scratch);
+	struct pass_manager *manager = pass_manager_create(scratch, ctx);
+	struct pass_pipeline *p = pass_pipeline_create(scratch);
+	bool ok = true, searches = false;
+
+	diag_mute(ctx->diag, true);
+	for (int i = 0; i < o->pass.n && ok; i++)
+		ok = pass_pipeline_parse(p, manager, "pipeline", o->pass.item[i]);
+	for (int i = 0; i < p->n && ok; i++)
+		searches |= !strcmp(p->entry[i].pass->name, "joint");
+	talloc_free(scratch);
+	return searches;
+}
+
+/*
+ * A search that knows no times of the machine finds what is fast on `generic`. If its program is
+ * for this machine, as it is where neither a cluster nor a profile is given, it measures first: into
+ * a profile that is kept as long as *job.
+ */
+static void
+measure_first(struct driver_options *o, struct diag *d, struct job **job)
+{
+	if (o->emit != DRIVER_EMIT_PROGRAM || o->target == DRIVER_TARGET_CUDA || o->profile ||
+		o->cluster || o->estimator != DRIVER_ESTIMATE_DEFAULT || !has_search(o) ||
+		!(*job = job_create_temporary(NULL, d, "dopt-times")))
+		return;
+	o->profile = TEXT(*job, "%s/times.db", job_folder(*job));
+	o->estimator = DRIVER_ESTIMATE_MEASURE;
+	fprintf(stderr,
+		"dopt: note: joint has no profile, so kernels are measured on this machine first; "
+		"-profile=FILE -estimator=measure keeps their times, -estimator=analytic searches "
+		"with estimates for the device 'generic'\n");
+}
+
 static enum driver_exit
-transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out,
+transform_measured(const struct driver_options *o, const struct driver_input *in, FILE *out,
 	struct driver_checks *checks)
 {
 	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
@@ -410,6 +450,22 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 	if (expect && exit != DRIVER_USAGE)
 		exit = driver_expect_finish(expect) ? DRIVER_OK : DRIVER_INPUT;
 	crash_diag(o->note, NULL);
+	talloc_free(scratch);
+	return exit;
+}
+
+static enum driver_exit
+transform_part(const struct driver_options *o, const struct driver_input *in, FILE *out,
+	struct driver_checks *checks)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct ir_context *ctx = ir_context_create(scratch);
+	struct driver_options mine = *o;
+	struct job *job = NULL;
+
+	measure_first(&mine, ctx->diag, &job);
+	const enum driver_exit exit = transform_measured(&mine, in, out, checks);
+	talloc_free(job);
 	talloc_free(scratch);
 	return exit;
 }
