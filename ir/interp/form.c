@@ -282,8 +282,7 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 		reg[k] = in->element[x[k].i];
 	if (in->element)
 		return;
-	scalar_run(
-		(enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, &r->it->o, reg, x, y, z, n);
+	scalar_run((enum scalar_fn)e->id, (enum ir_dtype)e->dtype, arg, &r->it->o, reg, x, y, z, n);
 }
 
 static void

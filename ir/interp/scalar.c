@@ -319,8 +319,7 @@ to_odd(enum ir_dtype t, int64_t i)
 }
 
 static void
-convert_run(
-	enum ir_dtype to, enum ir_dtype from, const struct interp_options *o, union cell *r,
+convert_run(enum ir_dtype to, enum ir_dtype from, const struct interp_options *o, union cell *r,
 	const union cell *x, int n)
 {
 	const bool f = ir_dtype_class(from) == IR_FLOAT, f64 = o->f64;
@@ -417,7 +416,8 @@ moves_bits(enum scalar_fn fn)
 
 void
 scalar_run(enum scalar_fn fn, enum ir_dtype dtype, enum ir_dtype arg,
-	const struct interp_options *o, union cell *r, const union cell *x, const union cell *y, const union cell *z, int n)
+	const struct interp_options *o, union cell *r, const union cell *x, const union cell *y,
+	const union cell *z, int n)
 {
 	if (fn == FN_convert)
 		convert_run(dtype, arg, o, r, x, n);

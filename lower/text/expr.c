@@ -519,8 +519,8 @@ read_first(struct kernel_text *w, const struct expr *e, char *text)
 	if (e->kind != EXPR_LOAD || !strchr(text, '['))
 		return text;
 	char *name = TEXT(w->scratch, "t%d", w->ntemps++);
-	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype), name,
-		text);
+	kernel_line(
+		w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype), name, text);
 	return name;
 }
 

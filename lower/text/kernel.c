@@ -435,8 +435,7 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 {
 	char *body = NULL;
 	size_t size = 0;
-	struct kernel_text w = {
-		.s = s,
+	struct kernel_text w = {.s = s,
 		.args = args,
 		.scratch = alloc_scratch(NULL),
 		.reads_both = true,

@@ -22,7 +22,7 @@ struct kernel_text {
 	int indent;
 	int ntemps;
 	bool reads_both; /* a select reads both arms before it: a branch costs more */
-	bool wide_sums; /* sums of 16-bit floats accumulate in f32 beside their results */
+	bool wide_sums;  /* sums of 16-bit floats accumulate in f32 beside their results */
 	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the segment at work, by class */
 	/* For targets that keep values elsewhere: every value of a segment is a local of its
 	 * reader; the text of an element, NULL where it is the usual one. */

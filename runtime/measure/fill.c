@@ -17,8 +17,8 @@ static void
 scale(const struct measure_pattern *p, enum rt_dtype t, double mean, double spread, void *room)
 {
 	for (int k = 0; k < MEASURE_PATTERN; k++)
-		rt_value_set(t, room, k,
-			t == RT_bool ? p->normal[k] > 0 : mean + spread * p->normal[k]);
+		rt_value_set(
+			t, room, k, t == RT_bool ? p->normal[k] > 0 : mean + spread * p->normal[k]);
 }
 
 static bool

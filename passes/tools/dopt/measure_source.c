@@ -229,7 +229,8 @@ static void
 write_spread(const struct measure *s, FILE *out, const struct ir_op *op)
 {
 	const struct ir_type *type = op->result[0].type;
-	struct rt_tensor t = {.name = op->symbol, .rank = type->rank, .init = special_init(s->m, op)};
+	struct rt_tensor t = {
+		.name = op->symbol, .rank = type->rank, .init = special_init(s->m, op)};
 
 	memcpy(t.dims, type->dim, sizeof(int64_t) * type->rank);
 	t.scale = ir_attr_float(op, "scale", 1);

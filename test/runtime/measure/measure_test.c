@@ -52,7 +52,8 @@ kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scra
 	expect(fabs(mean - 2) < 5 * 0.5 / 64, WRONG + 2);
 	expect(fabs(square - 0.25) < 5 * 0.25 * sqrt(2) / 64, WRONG + 7);
 	expect(touched[0] != 0 && touched[0] != touched[1] && fabs(other) < 0.1, WRONG + 8);
-	expect(fabs(set - ELEMENTS / 2) < 5 * 32 && fabs(changes - ELEMENTS / 2) < 5 * 32, WRONG + 9);
+	expect(fabs(set - ELEMENTS / 2) < 5 * 32 && fabs(changes - ELEMENTS / 2) < 5 * 32,
+		WRONG + 9);
 }
 
 static int
