@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/place.h"
+#include "ir/ops/alike.h"
 
 #include <stdlib.h>
 #include <talloc.h>
@@ -81,10 +82,41 @@ is_kernel(const struct storage *s, const struct ir_op *op)
 	       storage_of(s, &op->result[0])->buffer >= 0;
 }
 
-static void
-add_scratch(struct storage_build *b, const struct ir_op *op)
+/* The scratch of ops that are alike. */
+struct scratches {
+	struct alike *alike;
+	struct VEC(uint64_t) bytes;
+};
+
+static bool
+reads_constant(const struct ir_op *op)
 {
-	const uint64_t bytes = b->target->scratch(b->target, b->s->module, b->arena, op);
+	for (int j = 0; j < op->noperands; j++)
+		if (ir_operand(op, j)->op && ir_operand(op, j)->op->code == OP_constant)
+			return true;
+	return false;
+}
+
+/* A constant becomes part of the code of who reads it, so its value may count. */
+static uint64_t
+scratch_of(struct storage_build *b, struct scratches *known, const struct ir_op *op)
+{
+	const struct storage_target *t = b->target;
+	bool fresh;
+	const uint32_t number =
+		reads_constant(op) ? ALIKE_NONE : alike_number(known->alike, op, &fresh);
+
+	if (number == ALIKE_NONE)
+		return t->scratch(t, b->s->module, b->arena, op);
+	if (fresh)
+		VEC_PUSH(known->alike, &known->bytes, t->scratch(t, b->s->module, b->arena, op));
+	return known->bytes.at[number];
+}
+
+static void
+add_scratch(struct storage_build *b, struct scratches *known, const struct ir_op *op)
+{
+	const uint64_t bytes = scratch_of(b, known, op);
 
 	if (bytes)
 		b->s->extra[op->order] = storage_add(
@@ -145,6 +177,8 @@ add_update(struct storage_build *b, const struct ir_op *op)
 void
 storage_add_extras(struct storage_build *b)
 {
+	struct scratches known = {.alike = alike_create(NULL)};
+
 	for (uint32_t p = 0; p < b->s->order->n; p++) {
 		const struct ir_op *op = b->s->order->op[p];
 		if (op->code == OP_output)
@@ -152,8 +186,9 @@ storage_add_extras(struct storage_build *b)
 		else if (op->code == OP_update)
 			add_update(b, op);
 		else if (is_kernel(b->s, op))
-			add_scratch(b, op);
+			add_scratch(b, &known, op);
 	}
+	talloc_free(known.alike);
 }
 
 /* The largest slice of a tensor that has a name: other ranks send theirs to the first one. */

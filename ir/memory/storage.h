@@ -75,7 +75,8 @@ struct storage_value {
 /* What targets do not have in common. */
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
-	/* Bytes that the kernel of an op keeps inside; expressions may be made in `a`. */
+	/* Bytes that the kernel of an op keeps inside, the same for all that are alike
+	 * (ir/ops/alike.h) and read no constant; expressions may be made in `a`. */
 	uint64_t (*scratch)(const struct storage_target *t, struct ir_module *m, struct arena *a,
 		const struct ir_op *op);
 	struct storage_workspace {

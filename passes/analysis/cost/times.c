@@ -29,6 +29,13 @@ cost_is_product(const struct ir_op *op)
 	}
 }
 
+static double
+flop_rate(const struct device *d, const struct ir_op *op)
+{
+	return cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype)
+				   : d->scalar_flops;
+}
+
 double
 cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const struct ir_op *op)
 {
@@ -38,27 +45,42 @@ cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const
 			t += cost_arithmetic_seconds(d, m, inner);
 		return t;
 	}
-	double rate =
-		cost_is_product(op) ? device_flops(d, ir_operand_type(op, 0)->dtype) : d->scalar_flops;
-	return op_work(m, op).flops / rate;
+	return op_work(m, op).flops / flop_rate(d, op);
+}
+
+/* Of what reads and writes otherwise than its work says; false: of any other op. */
+static bool
+slice_bytes(const struct ir_module *m, const struct ir_op *op, double *bytes)
+{
+	/* Of what is whole only the slice is read or written. */
+	if (op->code == OP_partition)
+		*bytes = 2 * (double)ir_type_local_bytes(m, op->result[0].type);
+	else if (op->code == OP_combine)
+		*bytes = 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
+	else
+		return false;
+	return true;
 }
 
 double
 cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op)
 {
-	/* Of what is whole only the slice is read or written. */
-	if (op->code == OP_partition)
-		return 2 * (double)ir_type_local_bytes(m, op->result[0].type);
-	if (op->code == OP_combine)
-		return 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
-	return op_work(m, op).bytes;
+	double bytes;
+
+	return slice_bytes(m, op, &bytes) ? bytes : op_work(m, op).bytes;
 }
 
 double
 cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op)
 {
-	return d->launch +
-	       fmax(cost_arithmetic_seconds(d, m, op), cost_kernel_bytes(m, op) / d->bandwidth);
+	struct op_work w;
+
+	if (op->body)
+		return d->launch + fmax(cost_arithmetic_seconds(d, m, op),
+					   cost_kernel_bytes(m, op) / d->bandwidth);
+	w = op_work(m, op); /* once: it takes a form */
+	slice_bytes(m, op, &w.bytes);
+	return d->launch + fmax(w.flops / flop_rate(d, op), w.bytes / d->bandwidth);
 }
 
 double
