@@ -6,45 +6,24 @@
  *	       part, adds up its own, and sends the result to all that get it
  *
  * Parts go straight from and to the arena where they lie in one piece there, else through staging
- * memory, which is allocated once, for the largest collective. While the rank computes, messages
- * are looked after every POLL_NS only; MPI makes no progress otherwise, and the core is the
- * computation's. */
-#include "runtime/trace/clock.h"
+ * memory, which is allocated once, for the largest collective. How bytes get from one rank to
+ * another is in lanes_mpi.c. */
+#include "runtime/comm/lanes_mpi.h"
 #include "runtime/layout.h"
 #include "runtime/comm/region.h"
 #include "runtime/comm/sum.h"
 #include "runtime/comm/transport.h"
 #include <mpi.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* Between two looks while the rank computes: seldom enough to cost it less than a few percent. */
-#define POLL_NS 50000
-/* Before the first such pause: short messages are through by then. In time, as a look may move
- * much. */
-#define EAGER_NS 30000
-/* Between two looks at messages from other machines when the rank only waits: the system's network
- * code may need the core, and who never sleeps lets it wait for the next tick. */
-#define REMOTE_POLL_NS 5000
-/* Looks at messages before the core is offered to another thread at each further one, where there
- * are more ranks than cores. */
-#define LOOKS 200
-/* Who is waited for is noted after so long, for the watchdog, and then at each such distance. */
-#define NOTE_NS 500000000
-/* MPI counts in int: longer parts go in pieces of this many bytes. */
-#define PIECE ((size_t)1 << 30)
 
 struct mpi {
 	struct rt_transport base;
 	MPI_Comm comms[RT_MAX_AXES]; /* MPI_COMM_NULL for time axes */
 	int places[RT_MAX_AXES], place[RT_MAX_AXES];
-	char *out, *in;        /* staging: what is sent, a slot a place of what is received */
-	MPI_Request *requests; /* [2 * most pieces of a collective] */
-	bool remote;           /* some ranks are on other machines */
-	int *partners;         /* of each request: its place on the axis, -1 for what is sent */
-	int started;           /* requests that are on their way */
-	const void **sources;  /* [most places of an axis] */
+	char *out, *in; /* staging: what is sent, a slot a place of what is received */
+	struct rt_lanes *lanes;
+	const void **sources; /* [most places of an axis] */
 };
 
 /* One collective on its way. */
@@ -56,79 +35,6 @@ struct job {
 	size_t bytes;         /* of an element */
 	int64_t total, share; /* of a sum: elements, and how many a place adds */
 };
-
-static MPI_Request *
-add_request(struct mpi *m, int partner)
-{
-	m->partners[m->started] = partner;
-	return &m->requests[m->started++];
-}
-
-static void
-start_send(struct job *j, const char *from, size_t bytes, int to)
-{
-	struct mpi *m = j->m;
-	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Isend(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to,
-			0, j->comm, add_request(m, -1));
-}
-
-static void
-start_receive(struct job *j, char *to, size_t bytes, int from)
-{
-	struct mpi *m = j->m;
-	for (size_t at = 0; at < bytes; at += PIECE)
-		MPI_Irecv(to + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, from,
-			0, j->comm, add_request(m, from));
-}
-
-/* Notes the first rank whose part has not come. */
-static void
-note_missing(struct job *j)
-{
-	struct mpi *m = j->m;
-	int done = 1;
-	for (int i = 0; i < m->started; i++) {
-		if (m->partners[i] >= 0)
-			MPI_Request_get_status(m->requests[i], &done, MPI_STATUS_IGNORE);
-		if (done)
-			continue;
-		const int64_t stride = rt_axis_stride(m->base.prog, j->c->axis);
-		const int64_t rank = RT_GET(m->base.activity->rank);
-		RT_PUT(m->base.activity->from,
-			(int32_t)(rank + (m->partners[i] - j->me) * stride + 1));
-		return;
-	}
-}
-
-/* Until everything that was started is complete. */
-static void
-finish_all(struct job *j)
-{
-	struct mpi *m = j->m;
-	int done = 0;
-	const int64_t eager = rt_now_ns() + EAGER_NS;
-	int64_t note = eager + NOTE_NS;
-	for (unsigned looks = 0; m->started; looks++) {
-		MPI_Testall(m->started, m->requests, &done, MPI_STATUSES_IGNORE);
-		if (done)
-			break;
-		const int64_t now = rt_now_ns();
-		if (now > note && m->base.activity) {
-			note_missing(j);
-			note = now + NOTE_NS;
-		}
-		if (rt_activity_ended(m->base.activity))
-			MPI_Abort(MPI_COMM_WORLD, RT_EXIT_RUN);
-		if (!rt_is_urgent(&m->base.haste) && now > eager)
-			rt_sleep_until_ns(now + POLL_NS);
-		else if (m->remote && now > eager)
-			rt_sleep_until_ns(now + REMOTE_POLL_NS);
-		else if (looks > LOOKS && m->base.haste.crowded)
-			sched_yield();
-	}
-	m->started = 0;
-}
 
 /* A region that lies in one piece. */
 static bool
@@ -188,7 +94,8 @@ run_moves(struct job *j)
 	const bool same = c->kind != RT_SCATTER && c->kind != RT_ALLTOALL; /* for every receiver */
 	for (int p = 0; p < j->places; p++)
 		if (p != j->me && rt_coll_moves(c, p, j->me))
-			start_receive(j, landing(j, p, m->in + (size_t)p * part), part, p);
+			rt_lanes_receive(
+				m->lanes, landing(j, p, m->in + (size_t)p * part), part, p);
 	const char *packed = NULL;
 	for (int q = 0; q < j->places; q++) {
 		if (!rt_coll_moves(c, j->me, q))
@@ -196,11 +103,11 @@ run_moves(struct job *j)
 		if (!same || !packed)
 			packed = pack(j, q, m->out + (same ? 0 : (size_t)q * part));
 		if (q != j->me)
-			start_send(j, packed, part, q);
+			rt_lanes_send(m->lanes, packed, part, q);
 		else
 			unpack(j, q, packed);
 	}
-	finish_all(j);
+	rt_lanes_run(m->lanes, j->c, j->comm, NULL, NULL);
 	for (int p = 0; p < j->places; p++)
 		if (p != j->me && rt_coll_moves(c, p, j->me))
 			unpack(j, p, landing(j, p, m->in + (size_t)p * part));
@@ -220,37 +127,54 @@ adjacent(const struct job *j)
 	return true;
 }
 
-/* Adds what has been received and `own` into `result`, n elements. */
+/* A sum of the parts that come from the others, as far as they have come. */
+struct addition {
+	struct job *j;
+	const char *own; /* this place's part */
+	char *result;
+	size_t bytes, done; /* of the part; of the result so far */
+};
+
 static void
-sum_parts(struct job *j, const char *own, char *result, int64_t n)
+add_up(void *arg, size_t came)
 {
-	struct mpi *m = j->m;
-	for (int p = 0; p < j->places; p++)
-		m->sources[p] = p == j->me ? own : m->in + (size_t)p * (size_t)n * j->bytes;
-	rt_sum(j->c->dtype, result, m->sources, j->places, n);
+	struct addition *a = arg;
+	struct mpi *m = a->j->m;
+	const size_t end = came < a->bytes ? came : a->bytes;
+	for (int p = 0; p < a->j->places; p++)
+		m->sources[p] = (p == a->j->me ? a->own : m->in + (size_t)p * a->bytes) + a->done;
+	rt_sum(a->j->c->dtype, a->result + a->done, m->sources, a->j->places,
+		(int64_t)((end - a->done) / a->j->bytes));
+	a->done = end;
+}
+
+static void
+run_addition(struct addition *a)
+{
+	rt_lanes_run(a->j->m->lanes, a->j->c, a->j->comm, add_up, a);
+	if (a->done < a->bytes) /* there are no others */
+		add_up(a, a->bytes);
 }
 
 static void
 run_reducescatter(struct job *j)
 {
 	struct mpi *m = j->m;
-	const int64_t n = rt_coll_part(j->c, j->places);
-	const size_t part = (size_t)n * j->bytes;
+	const size_t part = (size_t)rt_coll_part(j->c, j->places) * j->bytes;
+	struct addition a = {.j = j, .bytes = part};
 	for (int p = 0; p < j->places; p++)
 		if (p != j->me)
-			start_receive(j, m->in + (size_t)p * part, part, p);
-	const char *own = NULL;
+			rt_lanes_receive(m->lanes, m->in + (size_t)p * part, part, p);
 	for (int q = 0; q < j->places; q++) {
 		const char *packed = pack(j, q, m->out + (size_t)q * part);
 		if (q == j->me)
-			own = packed;
+			a.own = packed;
 		else
-			start_send(j, packed, part, q);
+			rt_lanes_send(m->lanes, packed, part, q);
 	}
-	finish_all(j);
-	char *result = landing(j, 0, m->in + (size_t)j->me * part);
-	sum_parts(j, own, result, n);
-	unpack(j, 0, result);
+	a.result = landing(j, 0, m->in + (size_t)j->me * part);
+	run_addition(&a);
+	unpack(j, 0, a.result);
 }
 
 /* Where part p of a sum begins; the last parts may be shorter or empty. */
@@ -266,22 +190,24 @@ part_bytes(const struct job *j, int p)
 	return (size_t)(part_begin(j, p + 1) - part_begin(j, p)) * j->bytes;
 }
 
-/* First half of a sum: this place's part from everybody, added into `result`. */
+/* A sum, all of whose parts are in `sum` at the end where it is wanted: what this place has for
+ * another one and then its own result; its own part from everybody and then theirs. */
 static void
-exchange_and_add(struct job *j, const char *row, char *result)
+add_sum_lanes(struct job *j, const char *row, char *sum, const struct addition *a)
 {
 	struct mpi *m = j->m;
-	const size_t mine = part_bytes(j, j->me);
-	for (int p = 0; p < j->places; p++)
-		if (p != j->me)
-			start_receive(j, m->in + (size_t)p * mine, mine, p);
-	for (int q = 0; q < j->places; q++)
-		if (q != j->me)
-			start_send(
-				j, row + (size_t)part_begin(j, q) * j->bytes, part_bytes(j, q), q);
-	finish_all(j);
-	sum_parts(j, row + (size_t)part_begin(j, j->me) * j->bytes, result,
-		part_begin(j, j->me + 1) - part_begin(j, j->me));
+	const bool gets = rt_coll_moves(j->c, 0, j->me);
+	for (int p = 0; p < j->places; p++) {
+		if (p == j->me)
+			continue;
+		const size_t theirs = (size_t)part_begin(j, p) * j->bytes;
+		rt_lanes_receive(m->lanes, m->in + (size_t)p * a->bytes, a->bytes, p);
+		if (gets)
+			rt_lanes_then_receive(m->lanes, sum + theirs, part_bytes(j, p));
+		rt_lanes_send(m->lanes, row + theirs, part_bytes(j, p), p);
+		if (rt_coll_moves(j->c, 0, p))
+			rt_lanes_then_send(m->lanes, a->result, a->bytes);
+	}
 }
 
 /* Allreduce and reduce. */
@@ -296,16 +222,10 @@ run_sums(struct job *j)
 	const char *row = direct ? m->base.arena + c->bufs->src : pack(j, 0, m->out);
 	/* A place that does not get the sum must not touch its result. */
 	char *sum = direct && gets ? m->base.arena + c->bufs->dst : m->out;
-	char *result = sum + (size_t)part_begin(j, j->me) * j->bytes;
-	exchange_and_add(j, row, result);
-	for (int p = 0; p < j->places && gets; p++)
-		if (p != j->me)
-			start_receive(
-				j, sum + (size_t)part_begin(j, p) * j->bytes, part_bytes(j, p), p);
-	for (int q = 0; q < j->places; q++)
-		if (q != j->me && rt_coll_moves(c, 0, q))
-			start_send(j, result, part_bytes(j, j->me), q);
-	finish_all(j);
+	const size_t mine = (size_t)part_begin(j, j->me) * j->bytes;
+	struct addition a = {j, row + mine, sum + mine, part_bytes(j, j->me), 0};
+	add_sum_lanes(j, row, sum, &a);
+	run_addition(&a);
 	if (!direct && gets)
 		unpack(j, 0, sum);
 }
@@ -338,8 +258,7 @@ mpi_free(struct rt_transport *base)
 			MPI_Comm_free(&m->comms[a]);
 	free(m->out);
 	free(m->in);
-	free(m->requests);
-	free(m->partners);
+	rt_lanes_free(m->lanes);
 	free(m->sources);
 	free(m);
 }
@@ -348,29 +267,26 @@ static const struct rt_transport_ops mpi_ops = {mpi_run, mpi_free};
 
 /* Memory for the largest collective. A slot is a part, or the share of a sum, rounded up. */
 static bool
-allocate(struct mpi *m)
+allocate(struct mpi *m, bool remote)
 {
 	const struct rt_program *p = m->base.prog;
-	size_t out = 1, in = 1, pieces = 1, places = 1;
+	size_t out = 1, in = 1, places = 1;
 	for (int i = 0; i < p->ncolls; i++) {
 		const struct rt_coll *c = &p->colls[i];
 		const size_t n = (size_t)m->places[c->axis];
 		const size_t part = (size_t)rt_coll_part(c, (int)n) * rt_dtype_bytes(c->dtype);
 		const bool sums = c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE;
 		const size_t all = sums ? part + n * rt_dtype_bytes(c->dtype) : n * part;
-		const size_t cuts = 2 * n * (part / PIECE + 1);
 		out = all > out ? all : out;
 		in = all > in ? all : in;
-		pieces = cuts > pieces ? cuts : pieces;
 		places = n > places ? n : places;
 	}
 	m->base.bytes = out + in;
 	m->out = malloc(out);
 	m->in = malloc(in);
-	m->requests = malloc(pieces * sizeof *m->requests);
-	m->partners = malloc(pieces * sizeof *m->partners);
+	m->lanes = rt_lanes_create(&m->base, (int)places, remote);
 	m->sources = malloc(places * sizeof *m->sources);
-	return m->out && m->in && m->requests && m->partners && m->sources;
+	return m->out && m->in && m->lanes && m->sources;
 }
 
 struct rt_transport *
@@ -382,7 +298,6 @@ rt_mpi_transport(const struct rt_program *prog, const struct rt_world *w, const 
 	m->base.ops = &mpi_ops;
 	m->base.prog = prog;
 	memcpy(m->base.coord, coord, sizeof m->base.coord);
-	m->remote = w->nlocal < w->nranks;
 	m->base.haste.crowded = w->nlocal > sysconf(_SC_NPROCESSORS_ONLN);
 	for (int a = 0; a < prog->naxes; a++) {
 		m->comms[a] = MPI_COMM_NULL;
@@ -393,7 +308,7 @@ rt_mpi_transport(const struct rt_program *prog, const struct rt_world *w, const 
 		const int group = w->rank - m->place[a] * (int)rt_axis_stride(prog, a);
 		MPI_Comm_split(MPI_COMM_WORLD, group, m->place[a], &m->comms[a]);
 	}
-	if (allocate(m))
+	if (allocate(m, w->nlocal < w->nranks))
 		return &m->base;
 	mpi_free(&m->base);
 	return NULL;

@@ -1,4 +1,6 @@
-"""Runs a program of two ranks in two network namespaces: namespaces.py SECONDS PROGRAM ARGUMENTS ...
+"""Runs a program, one rank in each of two or more network namespaces:
+
+    namespaces.py [-nodes=N] SECONDS PROGRAM ARGUMENTS ...
 
 The network is that of test/bench/Inputs/pair.
 """
@@ -12,7 +14,9 @@ import network
 why = network.missing()
 if why:
     sys.exit("no network namespaces: " + why)
-with network.Network() as both:
-    seconds = int(sys.argv[1])
-    done = subprocess.run(both.command(sys.argv[2:], seconds), timeout=2 * seconds)
+words = sys.argv[1:]
+nodes = int(words.pop(0).split("=")[1]) if words[0].startswith("-nodes=") else 2
+with network.Network(nodes) as all_nodes:
+    seconds = int(words[0])
+    done = subprocess.run(all_nodes.command(words[1:], seconds), timeout=2 * seconds)
 sys.exit(done.returncode)
