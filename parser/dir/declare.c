@@ -206,7 +206,7 @@ func_abandon(struct parser *p, struct named name)
 {
 	struct ir_func *f = p->func;
 
-	p->result.n = 0;
+	stmt_reset(p); /* the last statement may be half read */
 	p->named = true;
 	if (!f)
 		f = ir_func_create(p->m, name.name, name.loc);

@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "parser/dir/dir.tab.h"
 
+#include "ir/base/source.h"
 #include "ir/base/suggest.h"
 
 #include <inttypes.h>
@@ -134,7 +135,8 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	}
 	struct ir_module *m = ir_module_create(NULL, ctx, "");
 	struct parser *p = parser_create(m, m, o);
-	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
+	uint32_t base = (o && o->text_stays ? diag_lend_source : diag_add_source)(
+		ctx->diag, file_name, text, n);
 	parse_text(p, NULL, diag_source_text(ctx->diag, base), n, base);
 	parse_end(p, file_name, (struct ir_loc){base, base});
 	talloc_free(p);

@@ -21,6 +21,8 @@ struct parse_options {
 	const struct parse_define *define; /* a name that is not a let of the module is an error */
 	int ndefines;
 	bool inline_calls; /* inline all templates, so that @main is the only function */
+	bool text_stays;   /* it need not be copied: diag_lend_source */
+	bool grammar_only; /* also where plain.c can read a statement: to compare the two */
 };
 
 /*

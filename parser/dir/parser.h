@@ -5,7 +5,7 @@
  *     parse.c    entry point: options, end of the module    symbols.c  names to values, scopes
  *     lex.c      tokens; recovery after an error             sizes.c    size expressions and types
  *     declare.c  let, mesh, steps, func                      attrs.c    attributes by the op's row
- *     stmt.c     ops and fuse bodies                         ../base/   wording of syntax errors
+ *     stmt.c     ops and fuse bodies                         plain.c    statements as printed
  */
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
@@ -41,6 +41,9 @@ struct lexer {
 	bool is_type;        /* START_TYPE: messages speak of the type */
 	bool is_cluster;     /* START_CLUSTER: reading goes on at items */
 	int close;           /* braces to deliver that the text lacks */
+	int token;           /* the last one */
+	int open;            /* braces */
+	const char *not_plain; /* the statement that plain.c left to the grammar */
 };
 
 /* A name with its place; the name is interned. */
@@ -203,6 +206,14 @@ void stmt_finish(struct parser *p, int depth);
 void stmt_give_up(struct parser *p);
 /* Infers the types of the ops of @main that waited for the functions. */
 void stmt_type_rest(struct parser *p);
+
+/* What was read of a statement is forgotten. */
+void stmt_reset(struct parser *p);
+
+/* plain.c. Is the first thing behind s, on another line, perhaps a plain statement? */
+bool plain_begins(const struct parser *p, const char *s, const char **first);
+/* Reads statements from the end of the last token on, as long as they are plain. */
+void plain_read(struct parser *p);
 
 /* prelude.c. Adds the function of that name to the module if the prelude has it. */
 bool prelude_load(struct parser *p, const char *name);

@@ -13,7 +13,7 @@
 
 enum { STMT_TYPES = 16 }; /* results of an op that need no allocation to infer */
 
-static void
+void
 stmt_reset(struct parser *p)
 {
 	p->result.n = p->operand.n = p->word.n = p->attr.n = p->key.n = p->type.n = p->item.n = 0;
