@@ -2,7 +2,7 @@
 #include "ir/base/diag.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
+#include "ir/base/source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,22 +53,28 @@ diag_mute(struct diag *d, bool muted)
 }
 
 uint32_t
-diag_add_source(struct diag *d, const char *name, const char *text, size_t length)
+diag_lend_source(struct diag *d, const char *name, const char *text, size_t length)
 {
 	d->source = RESIZE(d, d->source, struct diag_source, (size_t)d->nsources + 1);
 	struct diag_source *s = &d->source[d->nsources++];
 	s->name = text_copy(d, name);
-	/* It may hold zero bytes. */
-	char *copy = array_create(d, length + 2, 1, "the text of the input");
-	memcpy(copy, text, length);
-	copy[length] = copy[length + 1] = '\0';
-	s->text = copy;
+	s->text = text;
 	s->base = d->next_base;
 	s->length = (uint32_t)length;
 	s->seen = s->seen_start = 0;
 	s->seen_line = 1;
 	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
 	return s->base;
+}
+
+uint32_t
+diag_add_source(struct diag *d, const char *name, const char *text, size_t length)
+{
+	char *copy = array_create(d, length + 2, 1, "the text of the input");
+
+	memcpy(copy, text, length); /* it may hold zero bytes */
+	copy[length] = copy[length + 1] = '\0';
+	return diag_lend_source(d, name, copy, length);
 }
 
 static struct diag_source *

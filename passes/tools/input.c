@@ -19,13 +19,13 @@ read_all(const void *owner, struct driver_input *in, FILE *f)
 	size_t n = 0, room = 0, got;
 
 	do {
-		if (n + READ_CHUNK >= room)
+		if (n + READ_CHUNK + 1 >= room)
 			text = array_resize(owner, text, room = 2 * room + READ_CHUNK + 1, 1,
 				"the text of the input");
 		got = fread(text + n, 1, READ_CHUNK, f);
 		n += got;
 	} while (got && n <= max_input);
-	text[n] = '\0';
+	text[n] = text[n + 1] = '\0'; /* two: parsers read it where it is */
 	in->text = text;
 	in->length = n;
 	if (ferror(f)) {
@@ -93,7 +93,7 @@ driver_input_part(
 		lines += *s == '\n';
 	/* Empty lines in place of the parts before keep the numbers of the lines. */
 	size_t n = (size_t)(end - begin);
-	char *text = array_create_zero(owner, lines + n + 1, 1, "a chunk of the input");
+	char *text = array_create_zero(owner, lines + n + 2, 1, "a chunk of the input");
 	memset(text, '\n', lines);
 	memcpy(text + lines, begin, n);
 	*part = (struct driver_input){.name = in->name, .text = text, .length = lines + n};

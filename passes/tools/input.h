@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct driver_input {
-	const char *name, *text; /* name as messages show it */
+	const char *name, *text; /* name as messages show it; two zeros are behind the text */
 	size_t length;
 };
 

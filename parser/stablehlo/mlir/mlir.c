@@ -2,6 +2,7 @@
 #include "parser/stablehlo/mlir/parser.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/source.h"
 #include "parser/stablehlo/mlir/mlir.tab.h"
 
 #include <ctype.h>
@@ -79,8 +80,11 @@ prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 	VEC_ROOM(p, &p->decoded, 1);
 }
 
-struct mlir_file *
-mlir_read(const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n)
+typedef uint32_t add_source(struct diag *d, const char *name, const char *text, size_t n);
+
+static struct mlir_file *
+read_source(const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n,
+	add_source *add)
 {
 	unsigned errors = diag_errors(ctx->diag);
 
@@ -90,7 +94,7 @@ mlir_read(const void *owner, struct ir_context *ctx, const char *name, const cha
 	}
 	struct mlir_parser *p = NEW(NULL, struct mlir_parser);
 	prepare(p, p, ctx);
-	uint32_t base = diag_add_source(ctx->diag, name, text, n);
+	uint32_t base = add(ctx->diag, name, text, n);
 	mlir_lexer_open(p, diag_source_text(ctx->diag, base), n, base);
 	mlir_parse(p);
 	mlir_locations_resolve(p);
@@ -101,6 +105,19 @@ mlir_read(const void *owner, struct ir_context *ctx, const char *name, const cha
 					 : NULL;
 	talloc_free(p);
 	return file;
+}
+
+struct mlir_file *
+mlir_read(const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n)
+{
+	return read_source(owner, ctx, name, text, n, diag_add_source);
+}
+
+struct mlir_file *
+mlir_read_lent(
+	const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n)
+{
+	return read_source(owner, ctx, name, text, n, diag_lend_source);
 }
 
 /* --- is it MLIR? --- */

@@ -161,6 +161,9 @@ struct mlir_file {
  */
 struct mlir_file *mlir_read(
 	const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n);
+/* The same; the text is not copied: diag_lend_source. */
+struct mlir_file *mlir_read_lent(
+	const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n);
 
 /* Does a text look like MLIR and not like .dir? By its first words: for standard input. */
 bool mlir_is_text(const char *text, size_t n);

@@ -131,7 +131,7 @@ import_module(struct driver *t, const struct driver_input *in)
 		driver_error("option -D: '%s' is StableHLO, which has no `let`", in->name);
 		return NULL;
 	}
-	struct mlir_file *file = mlir_read(t->manager, t->ctx, in->name, in->text, in->length);
+	struct mlir_file *file = mlir_read_lent(t->manager, t->ctx, in->name, in->text, in->length);
 	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
 	talloc_free(file);
 	return m;
@@ -146,7 +146,8 @@ read_module(struct driver *t, const struct driver_input *in)
 	for (int i = 0; i < t->o->define.n; i++)
 		if (!read_define(define, t->o->define.item[i], &define[i]))
 			return NULL;
-	struct parse_options po = {.define = define, .ndefines = t->o->define.n};
+	struct parse_options po = {
+		.define = define, .ndefines = t->o->define.n, .text_stays = true};
 	crash_doing(t->o->note, "while reading %s", in->name);
 	struct ir_module *m =
 		is_mlir(in) ? import_module(t, in)

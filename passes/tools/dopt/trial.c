@@ -86,8 +86,8 @@ make_module(const struct trial *t, const struct driver_input *in, struct candida
 	FILE *f = text_stream(&text, &size);
 	enum driver_exit exit = t->transform(&o, in, f);
 	fclose(f);
-	char *copy = array_create(t, size + 1, 1, "the text of a module");
-	memcpy(copy, text, size + 1);
+	char *copy = array_create_zero(t, size + 2, 1, "the text of a module");
+	memcpy(copy, text, size);
 	free(text);
 	c->module = (struct driver_input){in->name, copy, size};
 	return exit;
