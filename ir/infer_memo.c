@@ -12,6 +12,7 @@ key_add(struct infer_key *key, uint64_t word)
 	if (key->n < INFER_KEY_WORDS)
 		key->word[key->n] = word;
 	key->n++;
+	key->hash = mix_quick(key->hash, word);
 }
 
 static void
@@ -47,6 +48,7 @@ void
 infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_type *written)
 {
 	key->n = 0;
+	key->hash = 0;
 	if (!attrs_are_plain(op))
 		return;
 	key_add(key, (uint64_t)op->code << 32 | (uint64_t)op->noperands << 16 | op->nattrs);
@@ -59,18 +61,12 @@ infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_ty
 		key->n = 0;
 }
 
-static unsigned
-key_slot(const struct infer_key *key)
-{
-	return mix_bytes(0, key->word, key->n * sizeof *key->word) % INFER_MEMO;
-}
-
 const struct ir_type *
 infer_recall(const struct ir_module *m, const struct infer_key *key)
 {
 	if (!key->n)
 		return NULL;
-	unsigned at = key_slot(key);
+	unsigned at = key->hash % INFER_MEMO;
 	const struct infer_key *have = &m->memo->entry[at].key;
 	bool same =
 		have->n == key->n && memcmp(have->word, key->word, key->n * sizeof *key->word) == 0;
@@ -83,7 +79,7 @@ infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir
 {
 	if (!key->n)
 		return;
-	unsigned at = key_slot(key);
+	unsigned at = key->hash % INFER_MEMO;
 
 	m->memo->entry[at].key.n = key->n;
 	memcpy(m->memo->entry[at].key.word, key->word, key->n * sizeof *key->word);

@@ -16,7 +16,8 @@ enum {
 
 struct infer_key {
 	uint64_t word[INFER_KEY_WORDS];
-	unsigned n; /* 0: the op cannot be looked up */
+	uint64_t hash; /* of the words */
+	unsigned n;    /* 0: the op cannot be looked up */
 };
 
 struct infer_memo {

@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/intern.h"
 #include "ir/names.h"
 #include "ir/base/out.h"
 #include "ir/ops/row.h"
@@ -26,6 +27,7 @@ struct printer {
 	struct {
 		const struct ir_type *type;
 		char *text;
+		size_t n;
 	} type[PRINT_TYPES];
 	void *scratch; /* talloc */
 };
@@ -38,7 +40,7 @@ print_value(struct printer *p, const struct ir_value *v)
 
 	out_char(&p->out, '%');
 	if (name)
-		out_text(&p->out, name);
+		out_bytes(&p->out, name, name_length(name));
 	else
 		out_int(&p->out, number);
 }
@@ -67,8 +69,9 @@ print_type(struct printer *p, const struct ir_type *t)
 		talloc_free(p->type[at].text);
 		p->type[at].type = t;
 		p->type[at].text = ir_type_text(p->scratch, p->m, t);
+		p->type[at].n = strlen(p->type[at].text);
 	}
-	out_text(&p->out, p->type[at].text);
+	out_bytes(&p->out, p->type[at].text, p->type[at].n);
 }
 
 enum { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY };
@@ -173,7 +176,7 @@ print_attrs(struct printer *p, const struct ir_attr *attr, int n)
 	for (int i = 0; i < n; i++) {
 		if (i)
 			out_bytes(&p->out, ", ", 2);
-		out_text(&p->out, attr[i].key);
+		out_bytes(&p->out, attr[i].key, name_length(attr[i].key));
 		out_bytes(&p->out, " = ", 3);
 		print_attr_value(p, &attr[i]);
 	}

@@ -92,14 +92,12 @@ clear_marks(struct ir_block *b)
 }
 
 static void
-verify_op(struct verifier *v, struct ir_op *op, bool typed, uint32_t *next_scope)
+verify_op(struct verifier *v, struct ir_op *op, unsigned traits, bool typed, uint32_t *next_scope)
 {
-	bool terminator = op_is(op, TRAIT_TERMINATOR);
-
 	verify_operands(v, op);
-	if (terminator && op->next)
+	if ((traits & TRAIT_TERMINATOR) && op->next)
 		FAULT(v, op, "%s: must be the last op of its block", op_name(op->code));
-	if (op_is(op, TRAIT_NAMED | TRAIT_KEYED) && !op->symbol)
+	if ((traits & (TRAIT_NAMED | TRAIT_KEYED)) && !op->symbol)
 		FAULT(v, op, "%s: the name is missing", op_name(op->code));
 	if (op->body) {
 		uint32_t outer = v->scope;
@@ -126,14 +124,15 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 	for (uint32_t i = 0; i < b->nargs; i++)
 		b->arg[i].mark = v->scope;
 	IR_FOR_OPS (op, b) {
+		const unsigned traits = op_traits((enum op_code)op->code);
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
-		if (b->parent && (op_is(op, TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
-						    TRAIT_PARALLEL | TRAIT_OWN) ||
+		if (b->parent && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
+						    TRAIT_PARALLEL | TRAIT_OWN)) ||
 					 op->code == OP_input))
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
-		verify_op(v, op, typed, next_scope);
-		if (v->in_main && op->symbol && op_is(op, TRAIT_NAMED) && !op_is(op, TRAIT_CALLS))
+		verify_op(v, op, traits, typed, next_scope);
+		if (v->in_main && op->symbol && (traits & TRAIT_NAMED) && !(traits & TRAIT_CALLS))
 			VEC_PUSH(NULL, &v->named, op);
 		prev = op;
 	}

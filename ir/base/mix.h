@@ -26,18 +26,24 @@ mix_word(uint64_t hash, uint64_t word)
 
 uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t n);
 
-/* The hash of a word of a language: less work than mix_bytes, and good enough for a table. */
+/* One word more for a quarter of the work: for tables that are asked all the time. */
+static inline uint64_t
+mix_quick(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* The hash of a word of a language, made of these. */
 static inline uint64_t
 mix_text(const char *s, size_t n)
 {
-	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t hash = n, word = 0;
 	uint32_t low, high;
 
 	for (; n > 8; n -= 8, s += 8) {
 		memcpy(&word, s, 8);
-		hash = (hash ^ word) * factor;
-		hash ^= hash >> 32;
+		hash = mix_quick(hash, word);
 	}
 	if (n >= 4) {
 		memcpy(&low, s, 4);
@@ -47,8 +53,7 @@ mix_text(const char *s, size_t n)
 		word = (uint64_t)(unsigned char)s[0] << 16 |
 		       (uint64_t)(unsigned char)s[n / 2] << 8 | (unsigned char)s[n - 1];
 	}
-	hash = (hash ^ word) * factor;
-	return hash ^ hash >> 32;
+	return mix_quick(hash, word);
 }
 
 /* The hash of an address. */

@@ -13,7 +13,7 @@ out_flush(struct out *o)
 }
 
 void
-out_bytes(struct out *o, const char *s, size_t n)
+out_overflow(struct out *o, const char *s, size_t n)
 {
 	while (n > OUT_BUFFER - o->used) {
 		size_t part = OUT_BUFFER - o->used;
@@ -23,22 +23,7 @@ out_bytes(struct out *o, const char *s, size_t n)
 		n -= part;
 		out_flush(o);
 	}
-	memcpy(o->buffer + o->used, s, n);
-	o->used += n;
-}
-
-void
-out_text(struct out *o, const char *s)
-{
-	out_bytes(o, s, strlen(s));
-}
-
-void
-out_char(struct out *o, char c)
-{
-	if (o->used == OUT_BUFFER)
-		out_flush(o);
-	o->buffer[o->used++] = c;
+	out_bytes(o, s, n);
 }
 
 size_t

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 enum out_limit {
 	OUT_BUFFER =
@@ -24,11 +25,31 @@ struct out {
 /* Writes what is in the buffer to the file. */
 void out_flush(struct out *o);
 
-void out_bytes(struct out *o, const char *s, size_t n);
+/* For what does not fit in what is left of the buffer. */
+void out_overflow(struct out *o, const char *s, size_t n);
 
-void out_text(struct out *o, const char *s);
+static inline void
+out_bytes(struct out *o, const char *s, size_t n)
+{
+	if (n > OUT_BUFFER - o->used) {
+		out_overflow(o, s, n);
+		return;
+	}
+	memcpy(o->buffer + o->used, s, n);
+	o->used += n;
+}
 
-void out_char(struct out *o, char c);
+static inline void
+out_text(struct out *o, const char *s)
+{
+	out_bytes(o, s, strlen(s));
+}
+
+static inline void
+out_char(struct out *o, char c)
+{
+	out_bytes(o, &c, 1);
+}
 
 void out_int(struct out *o, int64_t i);
 
