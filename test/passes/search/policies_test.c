@@ -38,7 +38,7 @@ read_model(const void *owner, struct ir_context *ctx, const char *name, int devi
 {
 	static const char *const repeats[] = {"L", "R1", "R2", "R3", "R4"};
 	struct parse_define define[6] = {{"N", devices}};
-	struct parse_options o = {define, 1, true};
+	struct parse_options o = {.define = define, .ndefines = 1, .inline_calls = true};
 	size_t n;
 	char *path = talloc_asprintf(owner, "%s/%s", MODELS, name);
 	const char *text = read_text(owner, path, &n);
