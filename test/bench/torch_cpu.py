@@ -160,4 +160,5 @@ def main():
             compare(case, threads, options)
 
 
-main()
+if __name__ == "__main__":
+    main()
