@@ -69,7 +69,7 @@ measure(const char *path)
 	static const int64_t first[] = {0, BYTES, 3 * BYTES},
 			     second[] = {0, BYTES, 3 * BYTES, 2 * BYTES};
 	static const struct rt_measure_call calls[] = {{0, first, -1}, {1, second, -1}};
-	static const struct rt_measure_fill fills[] = {{0, floats, 2, 0.5}};
+	const struct rt_measure_fill fills[] = {{0, floats, 2, 0.5}};
 	const struct rt_measure m = {.backend = "test",
 		.nkernels = 2,
 		.ncalls = 2,
