@@ -216,9 +216,9 @@ read_number(struct plain *r, struct ir_attr *a)
 
 	r->s += minus;
 	const char *digits = r->s;
-	while (is(r, *r->s, DIGIT) && r->s - digits <= PLAIN_DIGITS)
+	while (is(r, *r->s, DIGIT) && r->s - digits < PLAIN_DIGITS)
 		i = 10 * i + (*r->s++ - '0');
-	if (r->s == digits || r->s - digits > PLAIN_DIGITS)
+	if (r->s == digits || is(r, *r->s, DIGIT))
 		return false;
 	const char *whole = r->s;
 	if (*r->s == '.') {

@@ -140,7 +140,8 @@ describe(struct driver_checks *c, const struct interp *it, int number, const str
 static bool
 run(struct driver_checks *c, const struct ir_module *m, enum interp_mode mode, const char *how)
 {
-	const struct interp_options options = {.mode = mode};
+	/* StableHLO's arithmetic is that of IEEE 754, subnormal numbers included. */
+	const struct interp_options options = {.mode = mode, .subnormals = true};
 	void *scratch = alloc_scratch(NULL);
 	struct interp *it = interp_create(scratch, m, &options);
 	bool ok = it && interp_step(it, 0);
