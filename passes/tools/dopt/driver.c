@@ -411,17 +411,25 @@ has_search(const struct driver_options *o)
 
 /*
  * A search that knows no times of the machine finds what is fast on `generic`. If its program is
- * for this machine, as it is where neither a cluster nor a profile is given, it measures first: into
- * a profile that is kept as long as *job.
+ * for this machine, as it is where neither a cluster nor a profile is given, it measures first.
  */
-static void
-measure_first(struct driver_options *o, struct diag *d, struct job **job)
+static bool
+measures_first(const struct driver_options *o)
 {
-	if (o->emit != DRIVER_EMIT_PROGRAM || o->target == DRIVER_TARGET_CUDA || o->profile ||
-		o->cluster || o->estimator != DRIVER_ESTIMATE_DEFAULT || !has_search(o) ||
-		!(*job = job_create_temporary(NULL, d, "dopt-times")))
+	return o->emit == DRIVER_EMIT_PROGRAM && o->target != DRIVER_TARGET_CUDA && !o->profile &&
+	       !o->cluster && o->estimator == DRIVER_ESTIMATE_DEFAULT && has_search(o);
+}
+
+/* The options to do so, with a profile that is kept as long as `scratch`. */
+static void
+measure_first(struct driver_options *o, void *scratch)
+{
+	struct ir_context *ctx = ir_context_create(scratch);
+	struct job *job = job_create_temporary(scratch, ctx->diag, "dopt-times");
+
+	if (!job)
 		return;
-	o->profile = TEXT(*job, "%s/times.db", job_folder(*job));
+	o->profile = TEXT(job, "%s/times.db", job_folder(job));
 	o->estimator = DRIVER_ESTIMATE_MEASURE;
 	fprintf(stderr,
 		"dopt: note: joint has no profile, so kernels are measured on this machine first; "
@@ -460,13 +468,11 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 	struct driver_checks *checks)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct ir_context *ctx = ir_context_create(scratch);
 	struct driver_options mine = *o;
-	struct job *job = NULL;
 
-	measure_first(&mine, ctx->diag, &job);
+	if (measures_first(o))
+		measure_first(&mine, scratch);
 	const enum driver_exit exit = transform_measured(&mine, in, out, checks);
-	talloc_free(job);
 	talloc_free(scratch);
 	return exit;
 }
