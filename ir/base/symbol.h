@@ -1,5 +1,5 @@
 /*
- * What names mean to whoever goes over a text or a function: a symbol for each name, found by the
+ * What names mean while a text or a function is read: a symbol for each name, found by the
  * name's number, so that there is no hash and names of one text lie side by side. A scope is a
  * number: opening one hides all values, and closing it brings back what names meant before.
  */
@@ -26,7 +26,7 @@ struct symbol_undo {
 struct symbols {
 	const void *owner; /* of the lists */
 	struct arena *arena;
-	struct VEC(struct symbol *) chunk; /* NULL: nobody asked for the names of these numbers */
+	struct VEC(struct symbol *) chunk; /* NULL: none of these names was asked for */
 	struct VEC(struct symbol_undo) undo;
 	uint32_t scope, last_scope;
 };
