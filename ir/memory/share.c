@@ -47,11 +47,17 @@ value_of(const struct storage_build *b, const struct ir_value *v)
 	return &b->s->value[storage_number(b, v)];
 }
 
-/* The position at which a use reads: an update that copies does so at the end of the step. */
+/* The position at which a use reads: an update that copies does so at the end of the step, and an
+ * output is looked for there, unless it is copied out of a param's memory where it stands. */
 static uint32_t
 use_position(const struct storage_build *b, const struct ir_use *u)
 {
-	return storage_is_next(u) ? b->s->order->n : storage_position(b, u->op);
+	const bool at_end =
+		storage_is_next(u) ||
+		(u->op->code == OP_output &&
+			b->s->buffer[value_of(b, u->value)->buffer].role == STORAGE_TEMP);
+
+	return at_end ? b->s->order->n : storage_position(b, u->op);
 }
 
 /* Does anybody but `op` use what lies in `buffer` at or behind position `at`? */

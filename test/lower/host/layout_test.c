@@ -227,6 +227,10 @@ static const struct text_case cases[] = {
 		     "%i = partition(%g) {dim = 0, axis = mb}\n%t = sum(%i) {dims = [0]}\n"
 		     "%r = reduce(%h) {axis = mb}\n%q = reduce(%t) {axis = mb}\n"
 		     "output(\"r\", %r)\noutput(\"q\", %q)\n}\n"},
+	{"an output before an op that would take its memory",
+		TWO X2 "%s = sum(%x) {dims = [0]}\n%r = reduce(%s) {axis = dp, to = 1}\n"
+		       "output(\"r\", %r)\n%a = replicate(%r) {axis = dp}\n%n = neg(%a)\n"
+		       "output(\"n\", %n)\n}\n"},
 };
 
 static void
