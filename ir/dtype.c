@@ -53,6 +53,12 @@ ir_dtype_truncated(enum ir_dtype t, double v)
 	return v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v;
 }
 
+int64_t
+ir_dtype_fill(enum ir_dtype t, double v)
+{
+	return v == -INFINITY ? ir_dtype_lowest(t) : ir_dtype_truncated(t, v);
+}
+
 double
 ir_dtype_double(enum ir_dtype t, int64_t i)
 {

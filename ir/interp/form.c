@@ -207,7 +207,7 @@ fill_of(const struct run *r, int j)
 	if (ir_dtype_class(t) == IR_FLOAT)
 		c.f = r->it->o.f64 ? v : ir_dtype_round(t, v);
 	else
-		c.i = ir_dtype_truncated(t, v);
+		c.i = ir_dtype_fill(t, v);
 	return c;
 }
 

@@ -103,7 +103,7 @@ fill_cell(const struct hlo_nests *x, int j)
 
 	if (ir_dtype_class(t) == IR_FLOAT)
 		return (union cell){.f = v};
-	return (union cell){.i = ir_dtype_truncated(t, v)};
+	return (union cell){.i = ir_dtype_fill(t, v)};
 }
 
 static struct hlo_value

@@ -260,7 +260,7 @@ fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
 
 	return kernel_const_expr(w, &(struct expr){.dtype = (uint8_t)t,
 					    .value = o->f.fill[j],
-					    .whole = ir_dtype_truncated(t, o->f.fill[j])});
+					    .whole = ir_dtype_fill(t, o->f.fill[j])});
 }
 
 /* Load j as it lies, whether the place holds it or not. */

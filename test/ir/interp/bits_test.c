@@ -366,8 +366,11 @@ window(void **state)
 	static const enum ir_dtype types[] = {IR_i32, IR_u8, IR_u64, IR_i16};
 	for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
 		for (int how = 0; how < 4; how++)
-			for (int dim = 0; dim < 2; dim++)
+			for (int dim = 0; dim < 2; dim++) {
 				check_window(types[(s + (size_t)how) % 4], dim, &shapes[s], how);
+				if (how == 1 || how == 2) /* any, all */
+					check_window(IR_bool, dim, &shapes[s], how);
+			}
 }
 
 int
