@@ -155,29 +155,40 @@ folding_tolerance(enum ir_dtype t)
 	}
 }
 
-/* Is it the same number? A NaN is a NaN. */
+/* Is it the same number? A NaN is a NaN; and what arithmetic takes as 0 is 0, so that a pass may drop
+ * an op that does no more than that, x * 1. */
 static bool
-same_bits(const struct tensor *t, union cell a, union cell b, bool zeros)
+same_bits(const struct pair *p, const struct tensor *t, union cell a, union cell b)
 {
 	if (a.i == b.i || ir_dtype_class(t->dtype) != IR_FLOAT)
 		return a.i == b.i;
-	return (a.f != a.f && b.f != b.f) || (!zeros && a.f == b.f);
+	union cell c[] = {a, b};
+	scalar_flush(t->dtype, &p->before->o, c, 2);
+	return (a.f != a.f && b.f != b.f) || c[0].i == c[1].i || (!p->zeros && c[0].f == c[1].f);
 }
 
 static bool
-compare_bits(const struct tensor *a, const struct tensor *b, bool zeros, struct tensor_diff *d)
+compare_bits(const struct pair *p, const struct tensor *a, const struct tensor *b,
+	struct tensor_diff *d)
 {
-	if (!tensor_compare(a, b, 0, d))
+	int64_t first = -1, count = 0;
+
+	const bool near = tensor_compare(a, b, 0, d);
+	if (d->shape)
 		return false;
-	for (int64_t i = tensor_elements(a) - 1; i >= 0; i--) {
-		if (same_bits(a, a->data[i], b->data[i], zeros))
-			continue;
-		d->count++;
-		d->first = d->worst = i;
-		d->a = element(a, i);
-		d->b = element(b, i);
+	for (int64_t i = tensor_elements(a) - 1; i >= 0; i--)
+		if (!same_bits(p, a, a->data[i], b->data[i])) {
+			count++;
+			first = i;
+		}
+	if (count && near) {
+		d->worst = first;
+		d->a = element(a, first);
+		d->b = element(b, first);
 	}
-	return d->count == 0;
+	d->first = first;
+	d->count = count;
+	return count == 0;
 }
 
 static bool
@@ -191,7 +202,7 @@ compare_named(const struct pair *p, const char *kind, const char *name, struct i
 	}
 	const double tolerance =
 		fmax(tensor_tolerance(a->dtype, p->f64), folding_tolerance(a->dtype));
-	if (p->bits ? compare_bits(a, b, p->zeros, &d) : tensor_compare(a, b, tolerance, &d))
+	if (p->bits ? compare_bits(p, a, b, &d) : tensor_compare(a, b, tolerance, &d))
 		return true;
 	char *what = TEXT(NULL, "%s \"%s\" in step %" PRId64, kind, name, p->before->step);
 	report_diff(p->diag, loc, what, a, &d);

@@ -149,11 +149,11 @@ bool interp_check_modules(const struct ir_module *before, const struct ir_module
 
 /*
  * The same, but both run by meaning and in their own element types (options->f64 is ignored), and
- * every element must be bitwise equal, except that all NaNs are equal, and, if one module has more
- * collectives that sum than the other, that +0 equals -0, since a sum is never -0. For passes that
- * must not change arithmetic. With `reordered`, if terms of sums may be in another order, elements
- * are compared within the tolerance of their type. Layouts are ignored: interp_check_layout checks
- * them.
+ * every element must be bitwise equal, except that all NaNs are equal, that subnormal numbers are
+ * zeros unless options->subnormals is set, and, if one module has more collectives that sum than the
+ * other, that +0 equals -0, since a sum is never -0. For passes that must not change arithmetic.
+ * With `reordered`, if terms of sums may be in another order, elements are compared within the
+ * tolerance of their type. Layouts are ignored: interp_check_layout checks them.
  */
 bool interp_check_bits(const struct ir_module *before, const struct ir_module *after,
 	bool reordered, const struct interp_options *options);
