@@ -139,6 +139,8 @@ enum pass_remark_kind { PASS_APPLIED, PASS_MISSED };
 
 void pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind kind,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Does anybody see them? What is computed for a remark alone asks first. */
+bool pass_remarks_wanted(const struct pass_run *run);
 
 /*
  * Adds n to the statistic of that name, "op(s) fused", as number_noun of ir/base/number.h reads it;

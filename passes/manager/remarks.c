@@ -25,6 +25,12 @@ remark_keep(struct pass_manager *manager, const struct pass_remark_record *r)
 	kept->text = text_copy(manager->remark, r->text);
 }
 
+bool
+pass_remarks_wanted(const struct pass_run *run)
+{
+	return run->manager->keep_remarks || run->manager->show_remarks;
+}
+
 void
 pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind kind,
 	const char *format, ...)
@@ -32,7 +38,7 @@ pass_remark(struct pass_run *run, const struct ir_op *op, enum pass_remark_kind 
 	struct pass_manager *manager = run->manager;
 
 	run->changed |= kind == PASS_APPLIED;
-	if (!manager->keep_remarks && !manager->show_remarks)
+	if (!pass_remarks_wanted(run))
 		return;
 	va_list args;
 	va_start(args, format);

@@ -10,6 +10,13 @@
  * Each stream alone is then one machine with heads and tails, of which Jackson's preemptive
  * schedule is the best if jobs could be interrupted (Carlier, "The one-machine sequencing problem",
  * 1982): whenever something is ready, work on what has the longest tail.
+ *
+ * That lets each message go first, though the kernels that only it waits for cannot all run first.
+ * So the longest messages are also put into their best order: a set S of them takes until
+ *
+ *     C(S) = min over j in S of  max(C(S - j), head(j), W(S)) + duration(j)
+ *
+ * at least, where j goes last and W(S) is the sum of the kernels that some message of S waits for.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine_heap.h"
@@ -26,6 +33,10 @@ search_full_overlap(const struct plan *p)
 
 	return compute > communication ? compute : communication;
 }
+
+/* Messages that are put into their best order: that is 2^ORDERED sets and 16 times as many steps,
+ * some milliseconds. */
+enum { ORDERED = 16 };
 
 /* Nodes by position, with edges both ways. */
 struct bound {
@@ -92,7 +103,7 @@ bound_create(const struct plan *p)
 	return b;
 }
 
-/* What kernels take, in sum, to which edges lead from node i on. */
+/* Stamps the nodes to which edges lead from node i on, itself included; returns the sum of kernels. */
 static replay_time
 sum_of_kernels(struct bound *b, uint32_t i, const uint32_t *first, const uint32_t *next)
 {
@@ -178,6 +189,88 @@ one_machine(const struct bound *b, bool message)
 	return bound;
 }
 
+static int
+by_duration(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	return (x->head < y->head) - (x->head > y->head);
+}
+
+/* The longest messages, at most ORDERED: returns how many. */
+static uint32_t
+longest_messages(const struct bound *b, struct job *job)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->message[i])
+			job[n++] = (struct job){b->duration[i], i};
+	qsort(job, n, sizeof *job, by_duration);
+	return n < ORDERED ? n : ORDERED;
+}
+
+/* [set of the n messages]: the sum of the kernels that one of them waits for. */
+static void
+sum_for_sets(struct bound *b, void *scratch, const struct job *job, uint32_t n, replay_time *sum)
+{
+	const uint32_t all = (1u << n) - 1;
+	uint32_t *waits = ARRAY_ZERO(scratch, uint32_t, b->n);
+	replay_time total = 0;
+
+	for (uint32_t j = 0; j < n; j++) {
+		sum_of_kernels(b, job[j].node, b->first_pred, b->pred);
+		for (uint32_t i = 0; i < b->n; i++)
+			waits[i] |= (uint32_t)(b->stamp[i] == b->now) << j;
+	}
+	memset(sum, 0, ((size_t)all + 1) * sizeof *sum);
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!b->message[i]) {
+			sum[waits[i]] += b->duration[i];
+			total += b->duration[i];
+		}
+	/* First of each set those for which no other message waits, then all but those of the rest. */
+	for (uint32_t j = 0; j < n; j++)
+		for (uint32_t set = 0; set <= all; set++)
+			if (set >> j & 1)
+				sum[set] += sum[set ^ 1u << j];
+	for (uint32_t set = 0; set <= all / 2; set++) {
+		const replay_time own = sum[set];
+		sum[set] = total - sum[all ^ set];
+		sum[all ^ set] = total - own;
+	}
+}
+
+/* The longest messages in their best order: when the last of them ends. */
+static replay_time
+best_order(struct bound *b)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct job *job = ARRAY_NEW(scratch, struct job, b->n);
+	const uint32_t n = longest_messages(b, job), all = (1u << n) - 1;
+	replay_time *sum = ARRAY_NEW(scratch, replay_time, (size_t)all + 1),
+		    *end = ARRAY_NEW(scratch, replay_time, (size_t)all + 1), tail = INT64_MAX;
+
+	sum_for_sets(b, scratch, job, n, sum);
+	end[0] = 0;
+	for (uint32_t set = 1; set <= all; set++) {
+		end[set] = INT64_MAX;
+		for (uint32_t j = 0; j < n; j++) {
+			if (!(set >> j & 1))
+				continue;
+			replay_time start = later(end[set ^ 1u << j], sum[set]);
+			start = later(start, b->head[job[j].node]);
+			const replay_time e = start + b->duration[job[j].node];
+			end[set] = e < end[set] ? e : end[set];
+		}
+	}
+	for (uint32_t j = 0; j < n; j++)
+		tail = b->tail[job[j].node] < tail ? b->tail[job[j].node] : tail;
+	const replay_time bound = n ? end[all] + tail : 0;
+	talloc_free(scratch);
+	return bound;
+}
+
 replay_time
 search_order_bound(const struct plan *p)
 {
@@ -187,7 +280,8 @@ search_order_bound(const struct plan *p)
 		find_head(b, i);
 	for (uint32_t i = b->n; i-- > 0;)
 		find_tail(b, i);
-	replay_time kernels = one_machine(b, false), messages = one_machine(b, true);
+	replay_time kernels = one_machine(b, false), messages = one_machine(b, true),
+		    order = best_order(b);
 	talloc_free(b);
-	return later(kernels, messages);
+	return later(later(kernels, messages), order);
 }

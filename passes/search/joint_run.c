@@ -11,6 +11,10 @@
  * milliseconds each that is some seconds. */
 enum { WHOLE_EVALUATIONS = 2000 };
 
+/* Collectives times nodes for which the bound on issue orders is computed: some tenths of a second.
+ * Only a remark needs it. */
+enum { BOUND_WORK = 100000000 };
+
 static const struct cost_model *
 model_of(struct pass_run *run)
 {
@@ -59,6 +63,24 @@ tell(struct pass_run *run, struct plan *p, const struct search_options *o,
 		search_engine_name(o->engine), after * ms, before * ms,
 		replay_seconds(plan_compute(p)) * ms, replay_seconds(plan_communication(p)) * ms,
 		(unsigned long long)r->evaluations, end_text(r->end));
+}
+
+/* How far the plan is from what no issue order of its kernels and collectives can beat. */
+static void
+tell_bounds(struct pass_run *run, const struct plan *p)
+{
+	const double ms = 1e3;
+	uint64_t messages = 0;
+
+	for (uint32_t i = 0; i < plan_count(p); i++)
+		messages += plan_node(p, plan_at(p, i)).kind == PLAN_MESSAGE;
+	if (plan_is_whole(p) || !messages || messages * plan_count(p) > BOUND_WORK)
+		return;
+	pass_remark(run, NULL, PASS_MISSED,
+		"no issue order of these kernels and collectives takes less than %.6g ms, with "
+		"full overlap they take %.6g ms",
+		replay_seconds(search_order_bound(p)) * ms,
+		replay_seconds(search_full_overlap(p)) * ms);
 }
 
 /* Where the times of the kernels that it asked about are from. */
@@ -216,6 +238,8 @@ finish(struct pass_run *run, struct ir_module *m, struct plan *p, const struct j
 	const struct ir_op *wrong;
 
 	tell(run, p, o, r);
+	if (pass_remarks_wanted(run))
+		tell_bounds(run, p);
 	tell_refused(run, room);
 	joint_remarks(run, p);
 	tell_sources(run, p);
