@@ -24,11 +24,14 @@
 /* Between two looks while the rank computes: seldom enough to cost it less than a few percent. */
 #define POLL_NS 50000
 /* Before the first such pause: short messages are through by then. In time, as a look may move
- * much. */
+ * much. Between machines, where the rank only waits, as long as 16 KB take at 1 Gbit/s. */
 #define EAGER_NS 30000
+#define EAGER_REMOTE_NS 200000
 /* Between two looks at messages from other machines when the rank only waits: the system's network
- * code may need the core, and who never sleeps lets it wait for the next tick. */
-#define REMOTE_POLL_NS 5000
+ * code may need the core, or another rank, and who never sleeps lets it wait for the next tick,
+ * 4 ms. Arming the timer takes up to 40 us on a virtual machine, and a shorter pause is over before
+ * the core is given away. What is on its way lasts longer. */
+#define REMOTE_POLL_NS 50000
 /* Looks at messages before the core is offered to another thread at each further one, where there
  * are more ranks than cores. */
 #define LOOKS 200
@@ -279,15 +282,17 @@ note_missing(const struct rt_lanes *l, const struct rt_coll *c)
 	RT_PUT(t->activity->from, (int32_t)(RT_GET(t->activity->rank) + steps * stride + 1));
 }
 
-/* Between two looks: nothing has happened at the last one. */
+/* Between two looks: nothing has happened at the last one. Pauses begin now, not before that look:
+ * over TCP it takes longer than a pause, and a rank that never sleeps keeps another one on its core
+ * from it until the next tick. */
 static void
-pause_looking(const struct rt_lanes *l, unsigned looks, bool eager, int64_t now)
+pause_looking(const struct rt_lanes *l, unsigned looks, bool eager)
 {
 	const struct rt_haste *haste = &l->owner->haste;
 	if (!rt_is_urgent(haste) && !eager)
-		rt_sleep_until_ns(now + POLL_NS);
+		rt_sleep_until_ns(rt_now_ns() + POLL_NS);
 	else if (l->remote && !eager)
-		rt_sleep_until_ns(now + REMOTE_POLL_NS);
+		rt_sleep_until_ns(rt_now_ns() + REMOTE_POLL_NS);
 	else if (looks > LOOKS && haste->crowded)
 		sched_yield();
 }
@@ -329,7 +334,8 @@ rt_lanes_run(struct rt_lanes *l, const struct rt_coll *c, MPI_Comm comm,
 		open_lane(l, &l->lanes[i], comm);
 	hand_over(l, &made, came, arg);
 	bool all = advance_all(l, comm);
-	int64_t eager = rt_now_ns() + EAGER_NS, note = eager + NOTE_NS;
+	const bool waits = l->remote && rt_is_urgent(&t->haste);
+	int64_t eager = rt_now_ns() + (waits ? EAGER_REMOTE_NS : EAGER_NS), note = eager + NOTE_NS;
 	for (unsigned looks = 0; !all; looks++) {
 		int ended = 0;
 		MPI_Testsome(l->n * l->slots, l->requests, &ended, l->ended, MPI_STATUSES_IGNORE);
@@ -341,7 +347,7 @@ rt_lanes_run(struct rt_lanes *l, const struct rt_coll *c, MPI_Comm comm,
 		if (rt_activity_ended(t->activity))
 			MPI_Abort(MPI_COMM_WORLD, RT_EXIT_RUN);
 		if (ended <= 0) {
-			pause_looking(l, looks, now <= eager, now);
+			pause_looking(l, looks, now <= eager);
 			continue;
 		}
 		advance_all(l, comm);

@@ -5,6 +5,9 @@
  *	sums:  the message is cut into one part a place; everybody sends each place that place's
  *	       part, adds up its own, and sends the result to all that get it
  *
+ * Every place begins with the place after it and ends with the one before: if all began with place
+ * 0, its link would carry all of the first parts while the others had nothing to receive.
+ *
  * Parts go straight from and to the arena where they lie in one piece there, else through staging
  * memory, which is allocated once, for the largest collective. How bytes get from one rank to
  * another is in lanes_mpi.c. */
@@ -35,6 +38,20 @@ struct job {
 	size_t bytes;         /* of an element */
 	int64_t total, share; /* of a sum: elements, and how many a place adds */
 };
+
+/* The k-th place that this one sends to; k = 0: itself. */
+static int
+receiver(const struct job *j, int k)
+{
+	return (j->me + k) % j->places;
+}
+
+/* The place whose k-th receiver this one is. */
+static int
+sender(const struct job *j, int k)
+{
+	return (j->me - k + j->places) % j->places;
+}
 
 /* A region that lies in one piece. */
 static bool
@@ -92,12 +109,15 @@ run_moves(struct job *j)
 	const struct rt_coll *c = j->c;
 	const size_t part = (size_t)rt_coll_part(c, j->places) * j->bytes;
 	const bool same = c->kind != RT_SCATTER && c->kind != RT_ALLTOALL; /* for every receiver */
-	for (int p = 0; p < j->places; p++)
-		if (p != j->me && rt_coll_moves(c, p, j->me))
+	for (int k = 1; k < j->places; k++) {
+		const int p = sender(j, k);
+		if (rt_coll_moves(c, p, j->me))
 			rt_lanes_receive(
 				m->lanes, landing(j, p, m->in + (size_t)p * part), part, p);
+	}
 	const char *packed = NULL;
-	for (int q = 0; q < j->places; q++) {
+	for (int k = 0; k < j->places; k++) {
+		const int q = receiver(j, k);
 		if (!rt_coll_moves(c, j->me, q))
 			continue;
 		if (!same || !packed)
@@ -162,10 +182,12 @@ run_reducescatter(struct job *j)
 	struct mpi *m = j->m;
 	const size_t part = (size_t)rt_coll_part(j->c, j->places) * j->bytes;
 	struct addition a = {.j = j, .bytes = part};
-	for (int p = 0; p < j->places; p++)
-		if (p != j->me)
-			rt_lanes_receive(m->lanes, m->in + (size_t)p * part, part, p);
-	for (int q = 0; q < j->places; q++) {
+	for (int k = 1; k < j->places; k++) {
+		const int p = sender(j, k);
+		rt_lanes_receive(m->lanes, m->in + (size_t)p * part, part, p);
+	}
+	for (int k = 0; k < j->places; k++) {
+		const int q = receiver(j, k);
 		const char *packed = pack(j, q, m->out + (size_t)q * part);
 		if (q == j->me)
 			a.own = packed;
@@ -197,15 +219,15 @@ add_sum_lanes(struct job *j, const char *row, char *sum, const struct addition *
 {
 	struct mpi *m = j->m;
 	const bool gets = rt_coll_moves(j->c, 0, j->me);
-	for (int p = 0; p < j->places; p++) {
-		if (p == j->me)
-			continue;
-		const size_t theirs = (size_t)part_begin(j, p) * j->bytes;
+	for (int k = 1; k < j->places; k++) {
+		const int p = sender(j, k), q = receiver(j, k);
+		const size_t from = (size_t)part_begin(j, p) * j->bytes,
+			     to = (size_t)part_begin(j, q) * j->bytes;
 		rt_lanes_receive(m->lanes, m->in + (size_t)p * a->bytes, a->bytes, p);
 		if (gets)
-			rt_lanes_then_receive(m->lanes, sum + theirs, part_bytes(j, p));
-		rt_lanes_send(m->lanes, row + theirs, part_bytes(j, p), p);
-		if (rt_coll_moves(j->c, 0, p))
+			rt_lanes_then_receive(m->lanes, sum + from, part_bytes(j, p));
+		rt_lanes_send(m->lanes, row + to, part_bytes(j, q), q);
+		if (rt_coll_moves(j->c, 0, q))
 			rt_lanes_then_send(m->lanes, a->result, a->bytes);
 	}
 }
