@@ -1,4 +1,5 @@
 """The results as a page of Markdown."""
+import slow_links
 import page_imported
 import page_real
 import page_searches
@@ -90,6 +91,7 @@ def policies_section(data):
 SECTIONS = {
     "policies": (steps_section, policies_section),
     "searches": (page_searches.table1, page_searches.search_times),
+    "links": (slow_links.section,),
     "methods": (page_searches.methods,),
     "alpha": (page_searches.alpha,),
     "beta": (page_searches.beta,),
