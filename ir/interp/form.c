@@ -286,10 +286,8 @@ run_insn(const struct run *r, const struct insn *in, union cell *reg, int n)
 }
 
 static void
-reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t)
+reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t, bool isfloat)
 {
-	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
-
 	switch (how) {
 	case REDUCE_NONE: *out = v; return;
 	case REDUCE_SUM:
@@ -330,6 +328,8 @@ run_store(const struct run *r, const union cell *reg, int n)
 	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
 	const bool scatter = form_is_scatter(f);
 	const enum form_reduce how = (enum form_reduce)f->reduce;
+	const enum ir_dtype t = (enum ir_dtype)f->dtype;
+	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
 	if (!scatter && how == REDUCE_NONE && step == 1) {
 		memcpy(out, reg, (size_t)n * sizeof *out);
 		return;
@@ -337,7 +337,7 @@ run_store(const struct run *r, const union cell *reg, int n)
 	for (int k = 0; k < n; k++) {
 		const int64_t at = scatter ? computed_offset(r, &f->out, stride, k) : 0;
 		if (at >= 0)
-			reduce_cell(out + k * step + at, reg[k], how, (enum ir_dtype)f->dtype);
+			reduce_cell(out + k * step + at, reg[k], how, t, isfloat);
 	}
 }
 
@@ -447,12 +447,13 @@ run_scan(const struct run *r)
 	const int64_t n = r->p->f.size[s->index], stride = r->stride[FORM_MAX_INPUTS][s->index],
 		      all = tensor_elements(r->out);
 	union cell *data = r->out->data;
+	const bool isfloat = ir_dtype_class(r->out->dtype) == IR_FLOAT;
 	for (int64_t k = 0; k < all; k++) {
 		/* in either direction what comes before is complete */
 		const int64_t at = s->reverse ? all - 1 - k : k, i = at / stride % n;
 		if (i != (s->reverse ? n - 1 : 0))
 			reduce_cell(&data[at], data[s->reverse ? at + stride : at - stride],
-				REDUCE_SUM, r->out->dtype);
+				REDUCE_SUM, r->out->dtype, isfloat);
 	}
 }
 

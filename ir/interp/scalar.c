@@ -255,7 +255,9 @@ scalar_flush(enum ir_dtype t, const struct interp_options *o, union cell *r, int
 {
 	const double least = least_of(t, o);
 
-	for (int i = 0; ir_dtype_class(t) == IR_FLOAT && i < n; i++)
+	if (ir_dtype_class(t) != IR_FLOAT)
+		return;
+	for (int i = 0; i < n; i++)
 		r[i].f = at_least(r[i].f, least);
 }
 
@@ -287,11 +289,28 @@ wide_of(union cell c, bool unsigned64)
 	return unsigned64 ? (wide)(uint64_t)c.i : c.i;
 }
 
+/* ir_dtype_wrap, of which positions in tensors need one for each element: without calls. */
+struct wrapping {
+	unsigned spare; /* high bits that the type does not have */
+	enum ir_dclass class;
+};
+
+static inline int64_t
+wrapped(struct wrapping w, int64_t v)
+{
+	const uint64_t up = (uint64_t)v << w.spare;
+
+	if (w.class == IR_BOOL)
+		return v != 0;
+	return w.class == IR_UINT ? (int64_t)(up >> w.spare) : (int64_t)up >> w.spare;
+}
+
 static void
 int_run(enum scalar_fn fn, enum ir_dtype t, enum ir_dtype arg, union cell *r, const union cell *xs,
 	const union cell *ys, const union cell *zs, int n)
 {
 	const int w = (int)(8 * ir_dtype_bytes(t));
+	const struct wrapping wrap = {64 - 8 * ir_dtype_bytes(t), ir_dtype_class(t)};
 	/* The low half of a product is the same with a sign, and does not overflow. */
 	const bool unsigned64 = arg == IR_u64 && fn != FN_mul;
 
@@ -302,7 +321,7 @@ int_run(enum scalar_fn fn, enum ir_dtype t, enum ir_dtype arg, union cell *r, co
 			const wide x = wide_of(xs[i], unsigned64), y = wide_of(ys[i], unsigned64), \
 				   z = wide_of(zs[i], unsigned64);                                 \
 			(void)x, (void)y, (void)z;                                                 \
-			r[i].i = ir_dtype_wrap(t, (int64_t)(C));                                   \
+			r[i].i = wrapped(wrap, (int64_t)(C));                                      \
 		}                                                                                  \
 		break;
 #include "ir/ops/scalar.def"
