@@ -198,12 +198,17 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 	for (int i = 0; i < nvariants; i++)
 		time_turn(s, v[i].coll, v[i].beside); /* the first may make what is used later */
 	while (n < MEASURE_MESSAGE_RUNS_MAX) {
-		for (int k = 0; k < MEASURE_CHUNK && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
+		/* Of long messages a few rounds are enough, and each takes long. */
+		const int64_t so_far = measure_most(s->w, rt_now_ns() - begin);
+		const int chunk =
+			so_far > MEASURE_MESSAGE_NS / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
+		for (int k = 0; k < chunk && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
 			for (int i = 0; i < nvariants; i++)
 				s->turn[i][n] = time_turn(s, v[i].coll, v[i].beside);
 			n++;
 		}
-		const bool late = measure_most(s->w, rt_now_ns() - begin) > MEASURE_MESSAGE_NS;
+		const bool late = n >= MEASURE_ROUNDS_LEAST &&
+				  measure_most(s->w, rt_now_ns() - begin) > MEASURE_MESSAGE_NS;
 		if (n < MEASURE_MESSAGE_RUNS_MIN && !late)
 			continue;
 		for (int i = 0; i < nvariants; i++)
@@ -263,7 +268,7 @@ measure_message(struct messages *s, int number)
 	char what[64];
 	snprintf(what, sizeof what, "%s %d x %lld", c->name, g.places, (long long)c->bytes);
 	measure_write_comment(w, what);
-	measure_variants(s, v, 3, &g);
+	measure_variants(s, v, c->bytes > LONG_BYTES ? 1 : 3, &g);
 	const double alone = v[0].result.median, beside = v[1].result.median - v[2].result.median;
 	measure_write_coll(w, c, g.places, g.nodes, &v[0].result);
 	if (c->bytes <= SHORT_BYTES) {

@@ -78,16 +78,16 @@ fit_ends(struct collective_curve *c)
 	uint32_t small = 1, large = 1;
 	double alpha, beta, all;
 
-	alpha_beta_fit_robust(NULL, c->bytes, c->seconds, (int)c->n, &alpha, &all);
+	alpha_beta_fit(c->bytes, c->seconds, (int)c->n, &alpha, &all);
 	while (small < c->n && (small < 2 || c->seconds[small] <= SMALL_TIMES * c->seconds[0]))
 		small++;
-	alpha_beta_fit_robust(NULL, c->bytes, c->seconds, (int)small, &alpha, &beta);
+	alpha_beta_fit(c->bytes, c->seconds, (int)small, &alpha, &beta);
 	c->at_zero = fmin(alpha, c->seconds[0]);
 	while (large < c->n &&
 		(large < 2 || c->bytes[c->n - large - 1] >= LARGE_PART * c->bytes[c->n - 1]))
 		large++;
-	alpha_beta_fit_robust(NULL, c->bytes + c->n - large, c->seconds + c->n - large, (int)large,
-		&alpha, &beta);
+	alpha_beta_fit(
+		c->bytes + c->n - large, c->seconds + c->n - large, (int)large, &alpha, &beta);
 	c->slope = 1 / (isinf(beta) ? all : beta);
 }
 

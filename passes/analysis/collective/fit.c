@@ -24,7 +24,7 @@ fit_algorithm(const struct collective_sample *sample, uint32_t n, struct collect
 		seconds[rows++] = sample[i].seconds;
 	}
 	if (fits && rows)
-		links->error = alpha_beta_fit_robust(
+		links->error = alpha_beta_fit_rows(
 			latencies, bytes, seconds, (int)rows, &links->latency, &links->bandwidth);
 	talloc_free(row);
 	return fits && rows;

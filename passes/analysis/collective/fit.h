@@ -55,8 +55,8 @@ struct collective_links {
 
 /*
  * The equal links on which n samples, of several kinds and numbers of places if need be, take what
- * the closed forms of `a` say (collective_closed_form), by robust least squares on the relative
- * error; COLLECTIVE_AUTO: of the algorithm that fits best. False: none fits all of the samples, or
+ * the closed forms of `a` say (collective_closed_form), by least squares on the relative error, in which
+ * every sample counts; COLLECTIVE_AUTO: of the algorithm that fits best. False: none fits all of the samples, or
  * there are none above one place.
  */
 bool collective_fit_links(const struct collective_sample *sample, uint32_t n,

@@ -30,15 +30,21 @@ enum {
 	COMPILER_BYTES = 512 << 20,
 };
 
-/* Sizes of messages for the fit: from where latency is all to where bandwidth is. */
-static const int64_t ladder[] = {256, 4096, 65536, 1 << 20, 16 << 20};
+/*
+ * Sizes of messages for the curve of a kind: from where latency is all to where bandwidth is, each
+ * four times the one before, so that a change of protocol between two of them is off by little;
+ * then on to what a message has that carries everything of its kind in the step, because a pass
+ * may fuse as much.
+ */
+#define LADDER_LEAST 256
+#define LADDER_MOST (16 << 20)
+#define LADDER_TIMES 4
 
 /* What the profile has already, sorted as profile.h gives it. */
 struct known {
 	struct profile_op *op; /* of the buffers that are asked for */
 	struct profile_collective *collective;
-	struct profile_link *link;
-	int nops, ncollectives, nlinks;
+	int nops, ncollectives;
 };
 
 /* A kernel of the plan, while equal ones are found. */
@@ -144,26 +150,16 @@ is_same_message(const struct measure *s, const struct message *a, const struct m
 }
 
 static void
-add_message(struct measure *s, const struct known *k, struct message x, bool fitted)
+add_message(struct measure *s, const struct known *k, struct message x)
 {
-	bool known = !s->o->all && !fitted &&
-		     profile_find_collective(
-			     k->collective, k->ncollectives, x.kind, x.places, (double)x.bytes);
+	bool known = !s->o->all && profile_find_collective(k->collective, k->ncollectives, x.kind,
+					   x.places, (double)x.bytes);
 	for (int i = 0; i < s->nmessages; i++)
 		known |= is_same_message(s, &s->message[i], &x);
 	if (known)
 		return;
 	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
 	s->message[s->nmessages++] = x;
-}
-
-static bool
-link_is_known(const struct measure *s, const struct known *k, const struct message *x)
-{
-	for (int i = 0; i < k->nlinks && !s->o->all; i++)
-		if (k->link[i].kind == x->kind && k->link[i].places == x->places)
-			return true;
-	return false;
 }
 
 /* Bytes of a part of a message, whole elements for each place. */
@@ -175,6 +171,32 @@ part_bytes(const struct cost_collective *c)
 	return c->parts < 2 ? (int64_t)c->bytes : n * unit;
 }
 
+/* What the messages of a kind along an axis carry together. */
+static int64_t
+bytes_together(const struct measure *s, const struct message *of)
+{
+	double sum = 0;
+	for (int i = 0; i < s->plan->ncolls; i++) {
+		struct cost_collective c;
+		if (cost_op_collective(s->m, s->plan->coll[i].op, &c) && c.kind == of->kind &&
+			c.axis == of->axis)
+			sum += c.bytes;
+	}
+	return (int64_t)sum;
+}
+
+static void
+add_ladder(struct measure *s, const struct known *k, struct message x)
+{
+	const int64_t together = bytes_together(s, &x);
+	const int64_t most = together > LADDER_MOST ? together : LADDER_MOST;
+	for (x.bytes = LADDER_LEAST; x.bytes <= most; x.bytes *= LADDER_TIMES)
+		add_message(s, k, x);
+	x.bytes = together;
+	if (together > LADDER_MOST)
+		add_message(s, k, x);
+}
+
 static void
 collect_messages(struct measure *s, const struct known *k)
 {
@@ -183,13 +205,8 @@ collect_messages(struct measure *s, const struct known *k)
 		if (!cost_op_collective(s->m, s->plan->coll[i].op, &c))
 			continue;
 		struct message x = {c.kind, c.axis, c.places, part_bytes(&c)};
-		add_message(s, k, x, false);
-		if (link_is_known(s, k, &x))
-			continue;
-		for (size_t j = 0; j < sizeof ladder / sizeof *ladder; j++) {
-			x.bytes = ladder[j];
-			add_message(s, k, x, true);
-		}
+		add_message(s, k, x);
+		add_ladder(s, k, x);
 	}
 }
 
@@ -241,8 +258,7 @@ load_known(struct measure *s, struct known *k)
 	int n = profile_ops(s, s->profile, s->device, &k->op);
 	k->nops = drop_other_buffers(s, k->op, n);
 	k->ncollectives = profile_collectives(s, s->profile, s->device, &k->collective);
-	k->nlinks = profile_links(s, s->profile, s->device, &k->link);
-	return n >= 0 && k->ncollectives >= 0 && k->nlinks >= 0;
+	return n >= 0 && k->ncollectives >= 0;
 }
 
 /* Where the sources go: beside a program that stays, or into a folder of their own for a while. */
@@ -328,8 +344,8 @@ print_summary(const struct measure *s, FILE *out)
 	const char *ranks = number_count(s, s->ranks, "rank(s)");
 
 	if (program)
-		fprintf(out, "%s measures %s and %s with %s\n", s->o->program, kernels,
-			collectives, ranks);
+		fprintf(out, "%s measures %s and %s with %s\n", s->o->program, kernels, collectives,
+			ranks);
 	else
 		fprintf(out, "measured: %s and %s with %s on %s\n", kernels, collectives, ranks,
 			s->device);
