@@ -232,9 +232,11 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"policy", PASS_ENUM, "size",
+	{"policy", PASS_ENUM, "replay",
 		"what to fuse: none, size (XLA's combiners), ddp (PyTorch's gradient buckets), "
-		"horovod (collectives that are ready in the same cycle), joint (search)",
+		"horovod (collectives that are ready in the same cycle), replay (the policy and "
+		"bucket size with the shortest predicted step; size with a bucket or without "
+		"-cluster and -profile), joint (search)",
 		CHOICE_LIST(FUSE_POLICIES), 0, 0},
 	{"bucket", PASS_SIZE, "",
 		"bucket size on each device: upper limit (size, horovod), or size at which a "

@@ -11,7 +11,8 @@
 #define FUSE_POLICIES(ROW)                                                                         \
 	ROW(FUSE_NONE, "none")                                                                     \
 	ROW(FUSE_SIZE, "size")                                                                     \
-	ROW(FUSE_DDP, "ddp") ROW(FUSE_HOROVOD, "horovod") ROW(FUSE_JOINT, "joint")
+	ROW(FUSE_DDP, "ddp")                                                                       \
+	ROW(FUSE_HOROVOD, "horovod") ROW(FUSE_REPLAY, "replay") ROW(FUSE_JOINT, "joint")
 
 enum fuse_policy_kind { FUSE_POLICIES(CHOICE_CODE) };
 
@@ -37,6 +38,14 @@ struct fuse_bucket {
  * the option, or where the step has no replay that says when tensors are ready. Writes op->order.
  */
 bool fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
+
+/*
+ * Gives p the kind and the bucket sizes, 0 where they are the defaults of that kind, with which the
+ * replay of the step is shortest, and says so in a remark. Where nothing describes the machine, no
+ * cluster and no profile, the links of the device `generic` would decide, which are nobody's: then it
+ * is `size`, the policy that has most users.
+ */
+void fuse_replay_choose(struct pass_run *run, const struct ir_module *m, struct fuse_policy *p);
 
 /* Does a message of so many bytes stay alone, whatever is in the bucket? */
 bool fuse_policy_leaves(const struct fuse_policy *p, int64_t bytes);

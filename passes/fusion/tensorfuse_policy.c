@@ -41,6 +41,7 @@ default_bucket(enum fuse_policy_kind kind)
 {
 	switch (kind) {
 	case FUSE_NONE:
+	case FUSE_REPLAY: /* becomes another */
 	case FUSE_JOINT: return 0;
 	case FUSE_SIZE: return SIZE_BUCKET;
 	case FUSE_DDP: return DDP_BUCKET;
@@ -66,6 +67,8 @@ check_options(const struct fuse_policy *p, struct pass_run *run)
 
 	if (p->kind == FUSE_NONE)
 		ok = refuse(run, "bucket", "policy=none fuses nothing: it has no buckets");
+	if (p->kind == FUSE_REPLAY)
+		ok = refuse(run, "bucket", "policy=replay chooses the size of its buckets");
 	if (p->kind == FUSE_JOINT)
 		ok = refuse(run, "bucket", "policy=joint chooses the size of its buckets");
 	if (p->kind != FUSE_DDP)
@@ -128,10 +131,18 @@ bool
 fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m)
 {
 	*p = (struct fuse_policy){.kind = (enum fuse_policy_kind)pass_enum(run, "policy")};
+	if (pass_given(run, "bucket") && !pass_given(run, "policy"))
+		p->kind = FUSE_SIZE;
 	if (!check_options(p, run))
 		return false;
-	p->bucket = pass_given(run, "bucket") ? pass_size(run, "bucket") : default_bucket(p->kind);
-	p->first = pass_given(run, "first") ? pass_size(run, "first") : DDP_FIRST;
+	if (p->kind == FUSE_REPLAY)
+		fuse_replay_choose(run, m, p);
+	if (pass_given(run, "bucket"))
+		p->bucket = pass_size(run, "bucket");
+	if (pass_given(run, "first"))
+		p->first = pass_size(run, "first");
+	p->bucket = p->bucket ? p->bucket : default_bucket(p->kind);
+	p->first = p->first ? p->first : DDP_FIRST;
 	p->cycle = pass_given(run, "cycle") ? pass_time(run, "cycle") : horovod_cycle;
 	if (p->kind == FUSE_HOROVOD)
 		p->ready = ready_times(run, m);
@@ -156,6 +167,7 @@ fuse_policy_takes(const struct fuse_policy *p, const struct fuse_bucket *b, cons
 {
 	switch (p->kind) {
 	case FUSE_NONE:
+	case FUSE_REPLAY:
 	case FUSE_JOINT: return false;
 	case FUSE_SIZE: return b->bytes + bytes <= p->bucket && b->members < SIZE_MEMBERS;
 	case FUSE_DDP: return true;

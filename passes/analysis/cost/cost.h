@@ -51,6 +51,8 @@ struct cost_model *cost_model_create(
 struct cost_model *cost_model_whatif(
 	const void *owner, const struct cost_model *base, const struct whatif *w);
 
+/* Does a cluster or a profile say what times are? Else they are those of the device `generic`. */
+bool cost_model_is_described(const struct cost_model *model);
 /* The first kind of device of the cluster; the cluster. */
 const struct device *cost_model_device(const struct cost_model *model);
 struct cluster *cost_model_cluster(const struct cost_model *model);

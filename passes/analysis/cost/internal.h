@@ -29,6 +29,7 @@ struct cost_model {
 	struct collective_model *collectives; /* on the cluster */
 	enum collective_algorithm algorithm;
 	bool fine;
+	bool described; /* by a cluster or a profile */
 	const struct storage_target *storage; /* NULL: storage_host */
 	struct network *network;       /* estimates kernels that nobody has measured; NULL: none */
 	const struct whatif *whatif;          /* NULL: as it is */

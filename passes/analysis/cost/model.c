@@ -247,6 +247,7 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 	model->cluster = o->cluster ? cluster_clone(model, o->cluster) : NULL;
 	model->algorithm = o->algorithm;
 	model->fine = o->fine;
+	model->described = o->cluster || o->profile;
 	model->storage = o->storage;
 	bool good = load(model, d, o);
 	if (good && o->network)
@@ -272,6 +273,12 @@ cost_model_whatif(const void *owner, const struct cost_model *base, const struct
 	whatif_cluster(w, model->cluster);
 	model->collectives = collective_model_create(model, model->cluster);
 	return model;
+}
+
+bool
+cost_model_is_described(const struct cost_model *model)
+{
+	return model->described;
 }
 
 const struct device *
