@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 6
+#define RT_ABI_VERSION 7
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -142,6 +142,9 @@ struct rt_program {
 	/* Part of the arena that is free between steps: staging of slices that are moved between
 	 * ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
+	/* Processes communicate by the collectives of the MPI library where it has them, whose sums
+	 * are in an order of its own, so that results may differ in their last bits. */
+	bool library;
 	void (*step)(struct rt_ctx *ctx);
 	/* What generated the program's code: dopt's version and code, compilers and libraries.
 	 * Where they differ, the same module may round differently. NULL: unknown. */

@@ -297,6 +297,13 @@ pause_looking(const struct rt_lanes *l, unsigned looks, bool eager)
 		sched_yield();
 }
 
+/* How long to look without a pause at first. */
+static int64_t
+eager_ns(const struct rt_lanes *l)
+{
+	return l->remote && rt_is_urgent(&l->owner->haste) ? EAGER_REMOTE_NS : EAGER_NS;
+}
+
 /* Lanes go on after a look; returns whether all have ended. */
 static bool
 advance_all(struct rt_lanes *l, MPI_Comm comm)
@@ -325,6 +332,22 @@ hand_over(struct rt_lanes *l, int64_t *made, void (*came)(void *arg, size_t byte
 }
 
 void
+rt_lanes_wait(struct rt_lanes *l, MPI_Request *request)
+{
+	const struct rt_transport *t = l->owner;
+	const int64_t eager = rt_now_ns() + eager_ns(l);
+	int ended = 0;
+	for (unsigned looks = 0;; looks++) {
+		MPI_Test(request, &ended, MPI_STATUS_IGNORE);
+		if (ended)
+			return;
+		if (rt_activity_ended(t->activity))
+			MPI_Abort(MPI_COMM_WORLD, RT_EXIT_RUN);
+		pause_looking(l, looks, rt_now_ns() <= eager);
+	}
+}
+
+void
 rt_lanes_run(struct rt_lanes *l, const struct rt_coll *c, MPI_Comm comm,
 	void (*came)(void *arg, size_t bytes), void *arg)
 {
@@ -334,8 +357,7 @@ rt_lanes_run(struct rt_lanes *l, const struct rt_coll *c, MPI_Comm comm,
 		open_lane(l, &l->lanes[i], comm);
 	hand_over(l, &made, came, arg);
 	bool all = advance_all(l, comm);
-	const bool waits = l->remote && rt_is_urgent(&t->haste);
-	int64_t eager = rt_now_ns() + (waits ? EAGER_REMOTE_NS : EAGER_NS), note = eager + NOTE_NS;
+	int64_t eager = rt_now_ns() + eager_ns(l), note = eager + NOTE_NS;
 	for (unsigned looks = 0; !all; looks++) {
 		int ended = 0;
 		MPI_Testsome(l->n * l->slots, l->requests, &ended, l->ended, MPI_STATUSES_IGNORE);

@@ -30,4 +30,7 @@ void rt_lanes_then_receive(struct rt_lanes *l, char *to, size_t bytes);
 void rt_lanes_run(struct rt_lanes *l, const struct rt_coll *c, MPI_Comm comm,
 	void (*came)(void *arg, size_t bytes), void *arg);
 
+/* Waits for a request of MPI's own as for lanes: with pauses, and until the run is ended. */
+void rt_lanes_wait(struct rt_lanes *l, MPI_Request *request);
+
 #endif

@@ -1,6 +1,6 @@
 /* Who carries a collective: threads of one process, or MPI processes. A transport belongs to one
  * rank, works on that rank's arena in host memory, and runs one collective at a time, start to end.
- * All of them give the same bits. */
+ * All of them give the same bits, but for the collectives of the MPI library (rt_program.library). */
 #ifndef RUNTIME_TRANSPORT_H
 #define RUNTIME_TRANSPORT_H
 

@@ -8,6 +8,9 @@
  * Every place begins with the place after it and ends with the one before: if all began with place
  * 0, its link would carry all of the first parts while the others had nothing to receive.
  *
+ * With rt_program.library an allreduce, an allgather or a reducescatter of a type that MPI knows is
+ * the library's own instead; which order it adds in, it decides itself.
+ *
  * Parts go straight from and to the arena where they lie in one piece there, else through staging
  * memory, which is allocated once, for the largest collective. How bytes get from one rank to
  * another is in lanes_mpi.c. */
@@ -16,8 +19,10 @@
 #include "runtime/comm/region.h"
 #include "runtime/comm/sum.h"
 #include "runtime/comm/transport.h"
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct mpi {
@@ -252,6 +257,84 @@ run_sums(struct job *j)
 		unpack(j, 0, sum);
 }
 
+/* --- collectives of the library --- */
+
+/* MPI's type of elements that it can add; none of 16-bit floats. */
+static MPI_Datatype
+library_type(enum rt_dtype dtype)
+{
+	switch (dtype) {
+	case RT_f64: return MPI_DOUBLE;
+	case RT_f32: return MPI_FLOAT;
+	case RT_i64: return MPI_INT64_T;
+	case RT_i32: return MPI_INT32_T;
+	default: return MPI_DATATYPE_NULL;
+	}
+}
+
+static void
+library_allreduce(struct job *j, MPI_Datatype type)
+{
+	struct mpi *m = j->m;
+	const struct rt_coll *c = j->c;
+	const bool direct = adjacent(j);
+	const int n = (int)rt_coll_part(c, j->places);
+	const char *row = direct ? m->base.arena + c->bufs->src : pack(j, 0, m->out);
+	char *sum = direct ? m->base.arena + c->bufs->dst : m->out;
+	MPI_Request request;
+	MPI_Iallreduce(row == sum ? MPI_IN_PLACE : row, sum, n, type, MPI_SUM, j->comm, &request);
+	rt_lanes_wait(m->lanes, &request);
+	if (!direct)
+		unpack(j, 0, sum);
+}
+
+static void
+library_allgather(struct job *j, MPI_Datatype type)
+{
+	struct mpi *m = j->m;
+	const int n = (int)rt_coll_part(j->c, j->places);
+	const size_t part = (size_t)n * j->bytes;
+	MPI_Request request;
+	MPI_Iallgather(pack(j, 0, m->out), n, type, m->in, n, type, j->comm, &request);
+	rt_lanes_wait(m->lanes, &request);
+	for (int p = 0; p < j->places; p++)
+		unpack(j, p, m->in + (size_t)p * part);
+}
+
+static void
+library_reducescatter(struct job *j, MPI_Datatype type)
+{
+	struct mpi *m = j->m;
+	const int n = (int)rt_coll_part(j->c, j->places);
+	const size_t part = (size_t)n * j->bytes;
+	MPI_Request request;
+	for (int q = 0; q < j->places; q++) {
+		char *at = m->out + (size_t)q * part;
+		const char *packed = pack(j, q, at);
+		if (packed != at)
+			memcpy(at, packed, part);
+	}
+	char *sum = landing(j, 0, m->in);
+	MPI_Ireduce_scatter_block(m->out, sum, n, type, MPI_SUM, j->comm, &request);
+	rt_lanes_wait(m->lanes, &request);
+	unpack(j, 0, sum);
+}
+
+/* False, and nothing is done: the library has no such kind or type, or counts no so many. */
+static bool
+run_library(struct job *j)
+{
+	const MPI_Datatype type = library_type(j->c->dtype);
+	if (type == MPI_DATATYPE_NULL || rt_coll_part(j->c, j->places) > INT_MAX)
+		return false;
+	switch (j->c->kind) {
+	case RT_ALLREDUCE: library_allreduce(j, type); return true;
+	case RT_ALLGATHER: library_allgather(j, type); return true;
+	case RT_REDUCESCATTER: library_reducescatter(j, type); return true;
+	default: return false;
+	}
+}
+
 static void
 mpi_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_ns)
 {
@@ -263,6 +346,8 @@ mpi_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_ns)
 		.places = m->places[c->axis],
 		.me = m->place[c->axis],
 		.bytes = rt_dtype_bytes(c->dtype)};
+	if (m->base.prog->library && run_library(&j))
+		return;
 	if (c->kind == RT_REDUCESCATTER)
 		run_reducescatter(&j);
 	else if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE)

@@ -244,6 +244,7 @@ prepare(struct measuring *s)
 	s->prog.naxes = m->naxes;
 	s->prog.axes = m->axes;
 	s->prog.step = s->device->step;
+	s->prog.library = m->library;
 	s->kept = calloc((size_t)rt_places(&s->prog), sizeof *s->kept);
 	if (!s->kept || !make_collectives(s))
 		return false;

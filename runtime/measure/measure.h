@@ -65,6 +65,7 @@ struct rt_measure_coll {
 struct rt_measure {
 	const char *backend; /* in the profile */
 	bool rotate;         /* kernels alone; else in the step */
+	bool library; /* as in struct rt_program */
 	int32_t naxes;
 	const struct rt_axis *axes; /* of the module, whose ranks these are */
 	int32_t nkernels, ncalls, nfills, ncolls;

@@ -55,6 +55,8 @@ const char *
 measure_transport(const struct measurer *w)
 {
 	const struct measure_device *d = w->s->device;
+	if (rt_mpi_started() && w->s->m->library && d->is_host)
+		return "mpi-library";
 	return rt_mpi_started() ? d->mpi : d->threads;
 }
 

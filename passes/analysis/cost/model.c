@@ -203,6 +203,24 @@ load_machine(struct cost_model *model, struct diag *d, const char *path, struct 
 	return k->nops >= 0 && load_messages(model, p, name);
 }
 
+/* Of MPI's own collectives where they were measured. */
+static void
+select_transport(struct profile *p, const struct cost_options *o)
+{
+	const char *transport = o->transport;
+	struct profile_collective *list;
+	char **names;
+
+	if (!transport && o->algorithm == COLLECTIVE_MPI && profile_devices(p, p, &names) == 1) {
+		profile_select(p, NULL, PROFILE_LIBRARY);
+		if (profile_collectives(p, p, names[0], &list) > 0)
+			return;
+		profile_select(p, NULL, NULL);
+	}
+	if (transport)
+		profile_select(p, NULL, transport);
+}
+
 static bool
 load(struct cost_model *model, struct diag *d, const struct cost_options *o)
 {
@@ -211,8 +229,8 @@ load(struct cost_model *model, struct diag *d, const struct cost_options *o)
 
 	if (o->profile && !(p = profile_open(model, d, o->profile, PROFILE_READ)))
 		return false;
-	if (p && o->transport)
-		profile_select(p, NULL, o->transport);
+	if (p)
+		select_transport(p, o);
 	if (p && !o->cluster)
 		good = load_machine(model, d, o->profile, p);
 	else if (!model->cluster)

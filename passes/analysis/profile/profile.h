@@ -27,6 +27,9 @@
 /* The transport with which profile_select gives the entries of all. */
 #define PROFILE_ALL "*"
 
+/* The transport of collectives that are those of the MPI library (-algorithm=mpi). */
+#define PROFILE_LIBRARY "mpi-library"
+
 struct profile;
 
 enum profile_mode {

@@ -191,6 +191,7 @@ measure(const struct driver *t, struct ir_module *m, FILE *out)
 		.all = o->measure == DRIVER_MEASURE_ALL,
 		.again = o->measure == DRIVER_MEASURE_AGAIN,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.library = o->algorithm == COLLECTIVE_MPI,
 		.cuda = o->target == DRIVER_TARGET_CUDA,
 		.storage = t->storage};
 
@@ -224,7 +225,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		struct lower_options lo = {
 			.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
 			.storage = t->storage,
-			.output = o->output};
+			.output = o->output,
+			.library = o->algorithm == COLLECTIVE_MPI};
 		if (!cost_evaluate(t->cost, m, &report))
 			return false;
 		lo.predicted = knows_device(o) ? report.iteration : 0;
@@ -336,6 +338,7 @@ measure_round(const struct driver_options *o, const struct driver_input *in, con
 		.mpi = o->measure_mpi,
 		.again = again,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
+		.library = o->algorithm == COLLECTIVE_MPI,
 		.cuda = o->target == DRIVER_TARGET_CUDA,
 		.storage = t.storage,
 		.stored = stored};
@@ -566,7 +569,8 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	if (!ok)
 		return true;
 	if (o->version)
-		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version, (uint64_t)DOPT_API_VERSION);
+		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version,
+			(uint64_t)DOPT_API_VERSION);
 	else if (o->help && topic)
 		ok = driver_help_topic(out.file, manager->registry, topic);
 	else if (o->help)

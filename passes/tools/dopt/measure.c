@@ -227,7 +227,9 @@ transport_of(const struct measure *s)
 {
 	if (s->o->cuda)
 		return s->o->mpi ? "nccl" : "peers";
-	return s->o->mpi ? "mpi" : "threads";
+	if (s->o->mpi)
+		return s->o->library ? PROFILE_LIBRARY : "mpi";
+	return "threads";
 }
 
 /* This machine; for CUDA the device of the profile that was measured with this backend: what

@@ -13,6 +13,7 @@ struct measure_options {
 	bool all;            /* measure also what the profile has */
 	bool again;          /* the same of kernels, and keep the mean of both */
 	bool rotate;         /* kernels alone, on copies used in turn */
+	bool library;        /* collectives between processes are MPI's own */
 	bool cuda;           /* the kernels of that target */
 	const struct storage_target *storage; /* where it puts tensors */
 	bool verbose;        /* show the commands */

@@ -297,10 +297,10 @@ write_main(const struct measure *s, FILE *out, int ncalls, int nfills)
 		"\nint\nmain(int argc, char **argv)\n{\n\tconst struct rt_measure m = {\n\t\t");
 	fput_quoted(out, s->backend);
 	fprintf(out,
-		", %s, %d, axes,\n\t\t%d, %d, %d, %d, kernels, calls, fills, colls, %" PRIu64
+		", %s, %s, %d, axes,\n\t\t%d, %d, %d, %d, kernels, calls, fills, colls, %" PRIu64
 		"};\n",
-		s->o->rotate ? "true" : "false", s->m->naxes, s->nkeys, ncalls, nfills,
-		s->nmessages, s->arena);
+		s->o->rotate ? "true" : "false", s->o->library ? "true" : "false", s->m->naxes,
+		s->nkeys, ncalls, nfills, s->nmessages, s->arena);
 	fprintf(out, "\treturn rt_%smeasure_main(&m, %sargc, argv);\n}\n",
 		s->o->cuda ? "cuda_" : "", s->o->cuda ? "&cuda, " : "");
 }

@@ -1,5 +1,5 @@
 /* Every kind of collective on both axes of mesh [a = 2, b = 2], with one buffer and with two,
- * strided, and in PARTS parts, from numbers that differ on every rank (the param `source`) to an output that keeps what
+ * strided, and in PARTS parts, with LIBRARY by MPI's own collectives, from numbers that differ on every rank (the param `source`) to an output that keeps what
  * each rank got. Generated code would write the same tables out. */
 #include "runtime/rt_program.h"
 
@@ -71,6 +71,9 @@ step(struct rt_ctx *ctx)
 
 static const struct rt_program program = {
 	.abi = RT_ABI_VERSION,
+#ifdef LIBRARY
+	.library = true,
+#endif
 	.name = "every",
 	.naxes = 2,
 	.axes = axes,
