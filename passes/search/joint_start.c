@@ -7,12 +7,17 @@
  * be changed kernel by kernel. Kernels with ops that are no work, such as the stop_gradient of a
  * softmax or a tensor of constants, are in no such plan; of what has them, the fastest is
  * remembered by its text.
+ *
+ * The engine dopt also starts from what dPRO's makes of the step by its theorems, in a few replays:
+ * on slow links that is better than the policies, and than dopt's own first plans, whose kernels
+ * are fused for the least computation.
  */
 #include "passes/search/joint_impl.h"
 
 #include "ir/base/alloc.h"
 #include "passes/analysis/cost/internal.h"
 
+#include <math.h>
 #include <talloc.h>
 
 struct policy {
@@ -147,6 +152,22 @@ look_at_step(struct starter *s, const struct ir_module *m)
 	}
 }
 
+static void
+try_theorems(struct starter *s)
+{
+	struct search_options o = *s->o;
+	struct search_result r;
+
+	if (s->o->engine != SEARCH_DOPT || !s->collectives || plan_is_whole(s->p) || is_over(s))
+		return;
+	o.engine = SEARCH_DPRO;
+	o.progress = NULL;
+	if (s->ends > 0)
+		o.time_limit = fmax(s->ends - search_clock(), 1e-3);
+	search_run(s->p, &o, &r);
+	add_plan(s);
+}
+
 void
 joint_find_starts(struct pass_run *run, const struct cost_model *model, struct ir_module *m,
 	struct plan *p, const struct search_options *o, const struct joint_room *room,
@@ -162,6 +183,9 @@ joint_find_starts(struct pass_run *run, const struct cost_model *model, struct i
 	for (size_t k = 0; k < ROWS(kernels); k++)
 		if (may(&s, &kernels[k], !s.fused))
 			try_kernels(&s, &kernels[k]);
+	plan_load(p, now);
+	plan_replay(p);
+	try_theorems(&s);
 	if (starts->time >= starts->best)
 		starts->text = NULL;
 	plan_load(p, now);
