@@ -336,6 +336,24 @@ measure_missing(struct measure *s)
 }
 
 static void
+warn_of_spread(const struct measure *s)
+{
+	double load = 0;
+
+	if (s->wide_seconds <= MEASURE_WIDE_SHARE * s->seconds)
+		return;
+	diag_report(s->diag, DIAG_WARNING, LOC_NONE,
+		"measured times vary: kernels whose quartiles are more than %.0f %% apart take "
+		"%.0f %% of the time",
+		100 * MEASURE_WIDE, 100 * s->wide_seconds / s->seconds);
+	if (getloadavg(&load, 1) == 1)
+		diag_note(s->diag, LOC_NONE,
+			"other processes may have used the cores (load average %.1f); on an idle "
+			"machine, -measure=again adds better times",
+			load);
+}
+
+static void
 print_summary(const struct measure *s, FILE *out)
 {
 	const bool program = s->o->program;
@@ -374,8 +392,10 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 		if (s->nkeys + s->nmessages > 0 || o->program)
 			good = measure_missing(s);
 	}
-	if (good)
+	if (good) {
+		warn_of_spread(s);
 		print_summary(s, out);
+	}
 	if (o->stored)
 		*o->stored = s->kernels_stored;
 	talloc_free(s);

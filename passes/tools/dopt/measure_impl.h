@@ -24,6 +24,14 @@ struct message {
 	int64_t bytes;
 };
 
+/*
+ * On an idle machine the quartiles of a kernel's runs are a few percent apart. One that varies more
+ * than this is measured badly; where such kernels take more than that share of the time, what is
+ * predicted from them is off by more than the 5 % that predictions are to keep.
+ */
+#define MEASURE_WIDE 0.2
+#define MEASURE_WIDE_SHARE 0.1
+
 struct measure {
 	const struct measure_options *o;
 	struct ir_module *m;
@@ -45,6 +53,7 @@ struct measure {
 	int64_t *range; /* [plan->nvalues]: integers are drawn below it; 0: they are not */
 	uint64_t arena; /* of the program that is being written */
 	int kernels_stored, messages_stored;
+	double seconds, wide_seconds; /* of the kernels stored; of those that vary widely */
 	bool convolves; /* cuda: with the library */
 };
 

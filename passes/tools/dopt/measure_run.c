@@ -77,7 +77,11 @@ store_line(struct run *r)
 	bool good =
 		line.kind != PROFILE_WRONG &&
 		(line.kind == PROFILE_DEVICE || profile_text_store(s->profile, s->device, &line));
-	s->kernels_stored += good && line.kind == PROFILE_OP;
+	if (good && line.kind == PROFILE_OP) {
+		s->kernels_stored++;
+		s->seconds += line.op.median;
+		s->wide_seconds += line.op.spread > MEASURE_WIDE ? line.op.median : 0;
+	}
 	s->messages_stored += good && line.kind == PROFILE_COLLECTIVE;
 	talloc_free(scratch);
 	return good;
