@@ -85,7 +85,10 @@ def main():
                 words = rest.split(" ", 1)
                 add(kind, words, body)
                 touched.append(words[0])
-        check_places(heading, promised[heading[0].lower() + heading[1:]], touched)
+        key = heading[0].lower() + heading[1:]
+        if not touched and key not in promised:
+            continue  # about something else
+        check_places(heading, promised[key], touched)
         run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DBUILD_TESTING=OFF", *options)
         run("cmake", "--build", build)
         print(f"{heading}: {len(touched)} places, builds", flush=True)

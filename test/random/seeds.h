@@ -8,6 +8,9 @@
  *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test; 0: none
  *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
  *                                              fixed seeds
+ *
+ * Under sanitizers, where a seed takes several times as long, a run has half of the next quarter and
+ * half as many fresh seeds: but for tests of few seeds, none that the run without them has.
  */
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
@@ -29,10 +32,16 @@ struct random_seeds {
 	int count;
 };
 
+#ifdef __SANITIZE_ADDRESS__
+enum { RANDOM_PARTS = 2, RANDOM_NEXT = 1 };
+#else
+enum { RANDOM_PARTS = 1, RANDOM_NEXT = 0 };
+#endif
+
 enum {
 	RANDOM_FRESH_SHARE =
 		10,         /* one fresh seed for so many fixed ones: a tenth of a test's time */
-	RANDOM_SLICES = 4,  /* of the fixed seeds, of which a run has one ... */
+	RANDOM_SLICES = 4,  /* of the fixed seeds, of which a run has one, or one of its parts ... */
 	RANDOM_FEW = 20,    /* ... or as many seeds as this, where a slice has fewer */
 	RANDOM_RANGES = 2,  /* the fixed seeds, and the fresh ones */
 	RANDOM_FRAMES = 40, /* of a crash, printed: where it was and in which pass */
@@ -68,11 +77,14 @@ random_slice(int count)
 {
 	const char *slice = getenv("DOPT_RANDOM_SLICE");
 	const uint64_t k = random_number_of("DOPT_RANDOM_SLICE", random_fresh_seed());
-	int n = (count + RANDOM_SLICES - 1) / RANDOM_SLICES;
+	const int parts = RANDOM_SLICES * RANDOM_PARTS,
+		  part = (int)((k + RANDOM_NEXT) % RANDOM_SLICES * RANDOM_PARTS +
+			       k / RANDOM_SLICES % RANDOM_PARTS);
+	int n = (count + parts - 1) / parts;
 	n = n < RANDOM_FEW ? RANDOM_FEW : n;
 	if (n >= count || (slice && strcmp(slice, "all") == 0))
 		return (struct random_seeds){0, count};
-	const int first = (int)(k % RANDOM_SLICES) * n;
+	const int first = part * n;
 	return (struct random_seeds){
 		(uint64_t)(first < count - n ? first : count - n), n};
 }
@@ -82,7 +94,7 @@ static inline void
 random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
 {
 	const char *seed = getenv("DOPT_RANDOM_SEED"), *number = getenv("DOPT_RANDOM_COUNT");
-	const int share = (count + RANDOM_FRESH_SHARE - 1) / RANDOM_FRESH_SHARE;
+	const int of = RANDOM_FRESH_SHARE * RANDOM_PARTS, share = (count + of - 1) / of;
 	range[0] = random_slice(count);
 	range[1].first = random_fresh_seed();
 	range[1].count = (int)random_number_of("DOPT_RANDOM_FRESH", (uint64_t)share);
