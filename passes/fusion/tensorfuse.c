@@ -68,7 +68,9 @@ packed_bytes(const struct ir_module *m, const struct ir_op *op)
 {
 	int64_t bytes = 0;
 
-	for (int i = 0; i < op->noperands && storage_is_row(m, op); i++)
+	if (!storage_is_row(m, op))
+		return 0;
+	for (int i = 0; i < op->noperands; i++)
 		if (storage_is_packed(m, op, i))
 			bytes += ir_type_local_bytes(m, ir_operand_type(op, i));
 	return bytes;
