@@ -5,7 +5,7 @@
  */
 #include "ir/template.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/base/number.h"
 #include "ir/instance.h"
 #include "ir/ops/row.h"
@@ -53,8 +53,7 @@ ir_template_poison(struct ir_module *m, const struct ir_func *f)
 {
 	struct ir_templates *t = templates_of(m);
 
-	t->poisoned = RESIZE(t, t->poisoned, const struct ir_func *, (size_t)t->npoisoned + 1);
-	t->poisoned[t->npoisoned++] = f;
+	LIST_PUSH(t, t->poisoned, t->npoisoned, f);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /* The list of passes: the table's first, then the plugins'. */
 #include "passes/registry.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/manager/options.h"
 
 #include <ctype.h>
@@ -27,8 +27,7 @@ struct pass_registry {
 static void
 registry_append(struct pass_registry *r, const struct pass *p)
 {
-	r->pass = RESIZE(r, r->pass, const struct pass *, (size_t)r->n + 1);
-	r->pass[r->n++] = p;
+	LIST_PUSH(r, r->pass, r->n, p);
 }
 
 struct pass_registry *

@@ -3,7 +3,7 @@
 
 #include "ir/base/arena.h"
 
-#include <string.h>
+#include <talloc.h>
 
 enum { FIRST_ROOM = 8 };
 
@@ -12,6 +12,26 @@ larger(int64_t room, int64_t most)
 {
 	room = room ? 2 * room : FIRST_ROOM;
 	return room < most ? most : room;
+}
+
+void *
+list_room(const void *owner, void *list, size_t most, size_t size)
+{
+	const size_t room = list ? talloc_get_size(list) / size : 0;
+
+	if (most <= room)
+		return list;
+	return alloc_resize(owner, list, most < 2 * room ? 2 * room : most, size, "a list");
+}
+
+void *
+array_room(const void *owner, void *array, size_t most, size_t size)
+{
+	const size_t room = array ? array_bytes(array) / size : 0;
+
+	if (most <= room)
+		return array;
+	return array_resize(owner, array, most < 2 * room ? 2 * room : most, size, "a list");
 }
 
 void *

@@ -10,6 +10,9 @@
  * v.at is an array of alloc.h, so it goes with the owner, a talloc context; or it is in an arena
  * (VEC_PUSH_IN), which keeps what it outgrew, too. Pointers into it hold until it grows. The macros
  * evaluate `v` several times.
+ *
+ * LIST_PUSH and ARRAY_PUSH append to what others read as a pointer and a count: a chunk of talloc
+ * below 256 MiB, an array of alloc.h. How much room there is, they ask the allocator.
  */
 #ifndef IR_BASE_VEC_H
 #define IR_BASE_VEC_H
@@ -17,6 +20,7 @@
 #include "ir/base/alloc.h"
 
 #include <stdint.h>
+#include <string.h>
 
 struct arena;
 
@@ -42,6 +46,15 @@ struct arena;
 		(v)->n++;                                                                          \
 	} while (0)
 
+/* Appends `count` values, which are not in the vec; `from` may be NULL if there are none. */
+#define VEC_PUSH_ALL(owner, v, from, count)                                                        \
+	do {                                                                                       \
+		VEC_ROOM(owner, v, (v)->n + (int64_t)(count));                                     \
+		if (count)                                                                         \
+			memcpy((v)->at + (v)->n, (from), (size_t)(count) * sizeof *(v)->at);       \
+		(v)->n += (int64_t)(count);                                                        \
+	} while (0)
+
 /* Room for `most` elements, so that pushing until there are so many does not move them. */
 #define VEC_ROOM(owner, v, most)                                                                   \
 	do {                                                                                       \
@@ -57,6 +70,29 @@ struct arena;
 
 /* Frees the elements of a vec that is not in an arena before its owner goes; it is empty then. */
 #define VEC_FREE(v) (array_free((v)->at), (v)->at = NULL, (v)->n = (v)->room = 0)
+
+/* Appends a value to a list of n elements, NULL if it has had none, and counts it. */
+#define LIST_PUSH(owner, list, n, ...)                                                             \
+	do {                                                                                       \
+		LIST_ROOM(owner, list, (n) + 1);                                                   \
+		(list)[n] = (__VA_ARGS__);                                                         \
+		(n)++;                                                                             \
+	} while (0)
+#define ARRAY_PUSH(owner, array, n, ...)                                                           \
+	do {                                                                                       \
+		ARRAY_ROOM(owner, array, (n) + 1);                                                 \
+		(array)[n] = (__VA_ARGS__);                                                        \
+		(n)++;                                                                             \
+	} while (0)
+
+/* Room for `most` elements, and for twice as many as before if that is more than there is. */
+#define LIST_ROOM(owner, list, most)                                                               \
+	((list) = list_room((owner), (list), (size_t)(most), sizeof *(list)))
+#define ARRAY_ROOM(owner, array, most)                                                             \
+	((array) = array_room((owner), (array), (size_t)(most), sizeof *(array)))
+
+void *list_room(const void *owner, void *list, size_t most, size_t size);
+void *array_room(const void *owner, void *array, size_t most, size_t size);
 
 /* The array with room for `most` elements at least, twice as many as before; sets `room`. */
 void *vec_grow(const void *owner, void *at, int64_t *room, int64_t most, size_t size);

@@ -1,25 +1,12 @@
 /* Clusters: how they are built. */
 #include "ir/base/arena.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/cluster/graph.h"
 #include "ir/cluster/device.h"
 
 #include <assert.h>
 #include <math.h>
 #include <talloc.h>
-
-/* Makes room for one more behind n elements: doubles when n is a power of two. */
-#define GROW(owner, array, n)                                                                      \
-	do {                                                                                       \
-		if (((n) & ((n)-1)) == 0)                                                          \
-			(array) = grow((owner), (array), sizeof *(array), (n));                    \
-	} while (0)
-
-static void *
-grow(const void *owner, void *array, size_t size, uint32_t n)
-{
-	return alloc_resize(owner, array, n ? 2 * (size_t)n : 1, size, "a cluster");
-}
 
 struct cluster *
 cluster_create(const void *owner, const char *name)
@@ -34,9 +21,8 @@ uint32_t
 cluster_add_kind(struct cluster *c, struct device *device)
 {
 	assert(c->nkinds <= UINT16_MAX);
-	GROW(c, c->kind, c->nkinds);
-	c->kind[c->nkinds] = talloc_steal(c, device);
-	return c->nkinds++;
+	LIST_PUSH(c, c->kind, c->nkinds, talloc_steal(c, device));
+	return c->nkinds - 1;
 }
 
 uint32_t
@@ -50,37 +36,37 @@ add_vertex(struct cluster *c, const char *name, double latency, bool forwards)
 {
 	struct cluster_graph *g = c->graph;
 	assert(!g->routes || c->boundless);
-	GROW(g, g->vertex, g->nvertices);
-	g->vertex[g->nvertices] = (struct graph_vertex){.name = name,
+	const struct graph_vertex v = {.name = name,
 		.first = GRAPH_NONE,
 		.exit = g->nvertices,
 		.latency = latency,
 		.forwards = forwards};
-	return g->nvertices++;
+	LIST_PUSH(g, g->vertex, g->nvertices, v);
+	return v.exit;
 }
 
 uint32_t
 cluster_add_device(struct cluster *c, const char *name, uint32_t kind, uint32_t node)
 {
 	assert(kind < c->nkinds && (node < c->nnodes || node == CLUSTER_NO_NODE));
-	GROW(c, c->kind_of, c->ndevices);
-	GROW(c, c->node_of, c->ndevices);
-	GROW(c->graph, c->graph->device, c->ndevices);
+	LIST_ROOM(c, c->kind_of, c->ndevices + 1);
+	LIST_ROOM(c, c->node_of, c->ndevices + 1);
 	c->kind_of[c->ndevices] = (uint16_t)kind;
 	c->node_of[c->ndevices] = node == CLUSTER_NO_NODE ? cluster_add_node(c) : node;
 	uint32_t v = add_vertex(c, name, 0, c->kind[kind]->forward != 0);
-	return c->graph->device[c->ndevices++] = v;
+	LIST_PUSH(c->graph, c->graph->device, c->ndevices, v);
+	return v;
 }
 
 uint32_t
 cluster_add_host(struct cluster *c, const char *name, uint32_t node)
 {
 	assert(node < c->nnodes || node == CLUSTER_NO_NODE);
-	GROW(c, c->node_of_host, c->nhosts);
-	GROW(c->graph, c->graph->host, c->nhosts);
+	LIST_ROOM(c, c->node_of_host, c->nhosts + 1);
 	c->node_of_host[c->nhosts] = node == CLUSTER_NO_NODE ? cluster_add_node(c) : node;
 	uint32_t v = add_vertex(c, name, 0, true);
-	return c->graph->host[c->nhosts++] = v;
+	LIST_PUSH(c->graph, c->graph->host, c->nhosts, v);
+	return v;
 }
 
 uint32_t
@@ -99,9 +85,8 @@ uint32_t
 cluster_add_link(struct cluster *c, const char *name, double bandwidth, double latency)
 {
 	assert(bandwidth > 0 && latency >= 0);
-	GROW(c, c->link, c->nlinks);
-	c->link[c->nlinks] = (struct cluster_link){name, bandwidth, latency};
-	return c->nlinks++;
+	LIST_PUSH(c, c->link, c->nlinks, (struct cluster_link){name, bandwidth, latency});
+	return c->nlinks - 1;
 }
 
 void
@@ -111,9 +96,8 @@ cluster_add_way(struct cluster *c, uint32_t a, uint32_t b, uint32_t link)
 	assert(a < g->nvertices && b < g->nvertices && link < c->nlinks);
 	assert(!g->routes || c->boundless);
 	a = g->vertex[a].exit;
-	GROW(g, g->edge, g->nedges);
-	g->edge[g->nedges] = (struct graph_edge){a, b, link, g->vertex[a].first};
-	g->vertex[a].first = g->nedges++;
+	LIST_PUSH(g, g->edge, g->nedges, (struct graph_edge){a, b, link, g->vertex[a].first});
+	g->vertex[a].first = g->nedges - 1;
 }
 
 void

@@ -2,7 +2,7 @@
  * The interpreter: see interp.h. Ops are run one by one in the order of the text; a value's
  * tensors live in its slot from its op to its last use.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/interp/internal.h"
 #include "ir/ops/special.h"
 #include "ir/template.h"
@@ -550,9 +550,8 @@ interp_set_input(struct interp *it, const char *name, const struct tensor *value
 		return false;
 	struct named *n = find_named(it->input, it->ninputs, name);
 	if (!n) {
-		it->input = RESIZE(it, it->input, struct named, (size_t)it->ninputs + 1);
-		n = &it->input[it->ninputs++];
-		*n = (struct named){.name = op->symbol};
+		LIST_PUSH(it, it->input, it->ninputs, (struct named){.name = op->symbol});
+		n = &it->input[it->ninputs - 1];
 	}
 	talloc_free(n->now);
 	n->now = tensor_copy(it, value);

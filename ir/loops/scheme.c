@@ -2,7 +2,7 @@
  * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/loops/build.h"
 #include "ir/ops/special.h"
 
@@ -42,9 +42,8 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 		.deep = -1};
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
-	s->tensor = RESIZE(s, s->tensor, struct scheme_tensor, (size_t)s->ntensors + 1);
-	s->tensor[s->ntensors] = t;
-	return s->ntensors++;
+	LIST_PUSH(s, s->tensor, s->ntensors, t);
+	return s->ntensors - 1;
 }
 
 /* A value between the ops that one op is split into, of the same shape as its result. */
@@ -128,8 +127,7 @@ hold_constants(struct scheme *s, struct scheme_op *o)
 static void
 push_op(struct scheme *s, const struct scheme_op *o)
 {
-	s->op = RESIZE(s, s->op, struct scheme_op, (size_t)s->nops + 1);
-	s->op[s->nops++] = *o;
+	LIST_PUSH(s, s->op, s->nops, *o);
 	hold_constants(s, &s->op[s->nops - 1]);
 	scheme_classify(s, &s->op[s->nops - 1]);
 }
@@ -281,17 +279,14 @@ is_used(const struct scheme *s, const bool *used, int i)
 static struct scheme_segment *
 new_segment(struct scheme *s, enum scheme_kind kind)
 {
-	s->segment = RESIZE(s, s->segment, struct scheme_segment, (size_t)s->nsegments + 1);
-	struct scheme_segment *g = &s->segment[s->nsegments++];
-	*g = (struct scheme_segment){.kind = kind, .tile = -1};
-	return g;
+	LIST_PUSH(s, s->segment, s->nsegments, (struct scheme_segment){.kind = kind, .tile = -1});
+	return &s->segment[s->nsegments - 1];
 }
 
 void
 scheme_append(struct scheme *s, struct scheme_segment *g, int op)
 {
-	g->op = RESIZE(s, g->op, int, (size_t)g->nops + 1);
-	g->op[g->nops++] = op;
+	LIST_PUSH(s, g->op, g->nops, op);
 	s->op[op].segment = s->nsegments - 1;
 }
 

@@ -18,7 +18,7 @@
 #include "lower/cuda/text.h"
 
 #include "dopt_config.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -110,8 +110,7 @@ cuda_conv(struct cuda_text *t)
 	const struct rt_cuda_conv row = {(enum rt_dtype)o->f.dtype, *c, 0, 0};
 	const uint64_t workspace = cuda_conv_workspace(&row, &src->workspace);
 
-	src->conv = RESIZE(src, src->conv, char *, (size_t)src->nconvs + 1);
-	src->conv[src->nconvs] = TEXT(src,
+	char *text = TEXT(src,
 		"RT_%s, {.kind = %s, .n = %" PRId64 ", .c = %" PRId64 ", .h = %" PRId64
 		", .w = %" PRId64 ", .o = %" PRId64 ", .kh = %" PRId64 ", .kw = %" PRId64
 		",\n\t\t.oh = %" PRId64 ", .ow = %" PRId64 ", .groups = %" PRId64
@@ -120,7 +119,8 @@ cuda_conv(struct cuda_text *t)
 		ir_dtype_name((enum ir_dtype)o->f.dtype), kind[c->kind], c->n, c->c, c->h, c->w,
 		c->o, c->kh, c->kw, c->oh, c->ow, c->groups, c->stride[0], c->stride[1], c->low[0],
 		c->low[1], c->dilation[0], c->dilation[1], workspace, src->workspace.most);
-	fprintf(t->host, "\trt_cuda_conv(ctx, %d, %s, %s, %s, ", src->nconvs++,
+	LIST_PUSH(src, src->conv, src->nconvs, text);
+	fprintf(t->host, "\trt_cuda_conv(ctx, %d, %s, %s, %s, ", src->nconvs - 1,
 		cuda_host_pointer(t, o->in[0]), cuda_host_pointer(t, o->in[1]),
 		cuda_host_pointer(t, o->out));
 	if (workspace > RT_CUDA_WORKSPACE) {

@@ -4,7 +4,7 @@
  */
 #include "lower/cuda/text.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <inttypes.h>
 
@@ -139,15 +139,15 @@ cuda_gemm(struct cuda_text *t, int i)
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
-	src->gemm = RESIZE(src, src->gemm, struct cuda_gemm_row, (size_t)src->ngemms + 1);
-	src->gemm[src->ngemms] = (struct cuda_gemm_row){g->nloops ? loops_text(src, g) : NULL,
+	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
 			"RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
 			truth[g->trans_b], truth[e.relu], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
 			g->nloops, g->nsum)};
-	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms++,
+	LIST_PUSH(src, src->gemm, src->ngemms, row);
+	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
 		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), cuda_host_pointer(t, e.result));
 	return joined ? 2 : 1;

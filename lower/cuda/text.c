@@ -1,7 +1,7 @@
 /* The parts that all shapes of CUDA kernels are made of. */
 #include "lower/cuda/text.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -35,23 +35,19 @@ cuda_close(struct cuda_text *t, int threads, int64_t grid)
 
 	fclose(t->w.out);
 	t->w.out = NULL;
-	t->body = RESIZE(t->w.scratch, t->body, struct cuda_body, (size_t)t->nbodies + 1);
-	src->launch = RESIZE(src, src->launch, struct cuda_launch, (size_t)src->nlaunches + 1);
-	src->launch[src->nlaunches] =
-		(struct cuda_launch){TEXT(src, "%s_%d", t->name, t->nbodies), threads};
-	t->body[t->nbodies++] = (struct cuda_body){t->text, threads};
+	char *name = TEXT(src, "%s_%d", t->name, t->nbodies);
+	LIST_PUSH(src, src->launch, src->nlaunches, (struct cuda_launch){name, threads});
+	LIST_PUSH(t->w.scratch, t->body, t->nbodies, (struct cuda_body){t->text, threads});
 	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
 	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
-		src->nlaunches++, grid);
+		src->nlaunches - 1, grid);
 }
 
 void
 cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes)
 {
-	t->pointer =
-		RESIZE(t->w.scratch, t->pointer, struct cuda_pointer, (size_t)t->npointers + 1);
-	t->pointer[t->npointers++] =
-		(struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch};
+	LIST_PUSH(t->w.scratch, t->pointer, t->npointers,
+		(struct cuda_pointer){cuda_printf(t, "%s", name), type, t->scratch});
 	t->scratch += (bytes + CUDA_SCRATCH_ALIGN - 1) / CUDA_SCRATCH_ALIGN * CUDA_SCRATCH_ALIGN;
 }
 

@@ -1,5 +1,5 @@
 /* Ops in order of issue as actions: kernels, copies, sums over time, collectives, loops. */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "lower/plan/build.h"
 
 #include "ir/memory/op_class.h"
@@ -218,7 +218,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	const struct ir_state before = ir_operand_type(op, 0)->axis[axis],
 			      after = op->result[0].type->axis[axis];
 
-	p->coll = ARRAY_RESIZE(p, p->coll, struct lower_coll, (size_t)p->ncolls + 1);
+	ARRAY_ROOM(p, p->coll, p->ncolls + 1);
 	struct lower_coll *c = &p->coll[p->ncolls];
 	*c = (struct lower_coll){.op = op,
 		.kind = op_collective(op),

@@ -1,44 +1,36 @@
 /* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
 #include "lower/plan/build.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/names.h"
 #include "runtime/rt_program.h"
 
 #include <talloc.h>
 
-enum { PLAN_GROWTH = 1024 }; /* entries by which tables grow */
-
 struct lower_action *
 plan_add_action(
 	struct lower_plan *p, enum lower_action_kind kind, const struct ir_op *op, int32_t at)
 {
-	if (p->nactions % PLAN_GROWTH == 0)
-		p->action = ARRAY_RESIZE(
-			p, p->action, struct lower_action, (size_t)p->nactions + PLAN_GROWTH);
-	struct lower_action *a = &p->action[p->nactions++];
-	*a = (struct lower_action){.kind = kind,
-		.at = at,
-		.op = op,
-		.coll = -1,
-		.kernel = -1,
-		.src = -1,
-		.dst = -1,
-		.scratch = -1,
-		.copy.slice_axis = -1};
-	return a;
+	ARRAY_PUSH(p, p->action, p->nactions,
+		(struct lower_action){.kind = kind,
+			.at = at,
+			.op = op,
+			.coll = -1,
+			.kernel = -1,
+			.src = -1,
+			.dst = -1,
+			.scratch = -1,
+			.copy.slice_axis = -1});
+	return &p->action[p->nactions - 1];
 }
 
 int32_t
 plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer)
 {
-	if (p->nvalues % PLAN_GROWTH == 0)
-		p->value = ARRAY_RESIZE(
-			p, p->value, struct lower_value, (size_t)p->nvalues + PLAN_GROWTH);
-	p->value[p->nvalues] = (struct lower_value){.value = v, .buffer = buffer};
+	ARRAY_PUSH(p, p->value, p->nvalues, (struct lower_value){.value = v, .buffer = buffer});
 	if (v)
-		((struct ir_value *)v)->mark = (uint32_t)p->nvalues + 1;
-	return p->nvalues++;
+		((struct ir_value *)v)->mark = (uint32_t)p->nvalues;
+	return p->nvalues - 1;
 }
 
 struct lower_value *

@@ -6,7 +6,7 @@
  */
 #include "lower/plan/build.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -24,16 +24,16 @@ struct waiter {
 static void
 wait_for(struct waiter *w, int at, int32_t before)
 {
-	w->out = ARRAY_RESIZE(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
-	w->out[w->nout++] = (struct lower_action){.kind = LOWER_WAIT,
-		.at = before - 1,
-		.op = w->p->coll[w->pending[at]].op,
-		.coll = w->pending[at],
-		.kernel = -1,
-		.src = -1,
-		.dst = -1,
-		.scratch = -1,
-		.copy.slice_axis = -1};
+	ARRAY_PUSH(w->p, w->out, w->nout,
+		(struct lower_action){.kind = LOWER_WAIT,
+			.at = before - 1,
+			.op = w->p->coll[w->pending[at]].op,
+			.coll = w->pending[at],
+			.kernel = -1,
+			.src = -1,
+			.dst = -1,
+			.scratch = -1,
+			.copy.slice_axis = -1});
 	memmove(&w->pending[at], &w->pending[at + 1], sizeof(int) * (size_t)(w->npending - at - 1));
 	w->npending--;
 	if (at < w->loop_start)
@@ -93,8 +93,7 @@ walk(struct waiter *w, const struct lower_action *a)
 		wait_all(w, w->loop_start, a->at);
 	wait_before_row(w, a);
 	wait_before(w, a);
-	w->out = ARRAY_RESIZE(w->p, w->out, struct lower_action, (size_t)w->nout + 1);
-	w->out[w->nout++] = *a;
+	ARRAY_PUSH(w->p, w->out, w->nout, *a);
 	if (a->kind == LOWER_POST)
 		w->pending[w->npending++] = a->coll;
 }

@@ -10,7 +10,7 @@
  * argument is, and where it starts, stands at it as dopt.input, dopt.param or dopt.state; on a mesh
  * dopt.mesh and dopt.type say how the replicas share the tensors.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "lower/stablehlo/hlo.h"
 #include "lower/stablehlo/stablehlo.h"
 
@@ -37,8 +37,7 @@ hlo_unsupported(struct hlo *h, const struct ir_op *op, const char *why)
 			h->missing[i].count++;
 			return false;
 		}
-	h->missing = RESIZE(h, h->missing, struct hlo_missing, (size_t)h->nmissing + 1);
-	h->missing[h->nmissing++] = (struct hlo_missing){name, why, op->loc, 1};
+	LIST_PUSH(h, h->missing, h->nmissing, (struct hlo_missing){name, why, op->loc, 1});
 	return false;
 }
 

@@ -13,7 +13,7 @@
  */
 #include "lower/stablehlo/hlo.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/loops/scheme.h"
 
 #include <assert.h>
@@ -217,8 +217,7 @@ hlo_eval(struct hlo_nests *x, const struct expr *e)
 	case EXPR_LOAD: n = hlo_load(x, e->id); break;
 	case EXPR_CALL: n = eval_call(x, e); break;
 	}
-	x->memo = RESIZE(x->h->scratch, x->memo, struct hlo_memo, (size_t)x->nmemo + 1);
-	x->memo[x->nmemo++] = (struct hlo_memo){e, n};
+	LIST_PUSH(x->h->scratch, x->memo, x->nmemo, (struct hlo_memo){e, n});
 	return n;
 }
 

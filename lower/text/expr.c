@@ -1,7 +1,7 @@
 /* Scalar expressions and element accesses as C. */
 #include "lower/text/text.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "ir/loops/build.h"
@@ -341,29 +341,34 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 	return TEXT(w->scratch, "(%s)%s", kernel_compute_type(to), x);
 }
 
-/* Nodes of an expression with the number of places they are used in. */
-struct node_list {
-	int n;
-	const struct expr **node;
-	int *uses;
-	char **name;
+struct node {
+	const struct expr *e;
+	int uses;   /* places */
+	char *name; /* of the local that holds it; NULL: none yet */
 };
+
+/* Nodes of an expression. */
+struct node_list VEC(struct node);
+
+static struct node *
+find_node(const struct node_list *l, const struct expr *e)
+{
+	for (int64_t i = 0; i < l->n; i++)
+		if (l->at[i].e == e)
+			return &l->at[i];
+	return NULL;
+}
 
 static void
 count_uses(struct kernel_text *w, struct node_list *l, const struct expr *e)
 {
-	for (int i = 0; i < l->n; i++) {
-		if (l->node[i] == e) {
-			l->uses[i]++;
-			return;
-		}
+	struct node *known = find_node(l, e);
+
+	if (known) {
+		known->uses++;
+		return;
 	}
-	l->node = RESIZE(w->scratch, l->node, const struct expr *, (size_t)l->n + 1);
-	l->uses = RESIZE(w->scratch, l->uses, int, (size_t)l->n + 1);
-	l->name = RESIZE(w->scratch, l->name, char *, (size_t)l->n + 1);
-	l->node[l->n] = e;
-	l->name[l->n] = NULL;
-	l->uses[l->n++] = 1;
+	VEC_PUSH(w->scratch, l, (struct node){e, 1, NULL});
 	for (int i = 0; i < e->nargs; i++)
 		count_uses(w, l, e->arg[i]);
 }
@@ -570,25 +575,22 @@ static char *
 node_text(
 	struct kernel_text *w, const struct scheme_op *o, struct node_list *l, const struct expr *e)
 {
-	int at = 0;
-
 	switch ((enum expr_kind)e->kind) {
 	case EXPR_LOAD: return kernel_load(w, o, e->id);
 	case EXPR_INDEX: return index_text(w, o, e->id);
 	case EXPR_CONST: return kernel_const_expr(w, e);
 	case EXPR_CALL: break;
 	}
-	while (l->node[at] != e)
-		at++;
-	if (l->name[at])
-		return l->name[at];
+	struct node *node = find_node(l, e);
+	if (node->name)
+		return node->name;
 	char *text = call_text(w, o, l, e);
-	if (l->uses[at] == 1)
+	if (node->uses == 1)
 		return text;
-	l->name[at] = TEXT(w->scratch, "t%d", w->ntemps++);
+	node->name = TEXT(w->scratch, "t%d", w->ntemps++);
 	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
-		l->name[at], text);
-	return l->name[at];
+		node->name, text);
+	return node->name;
 }
 
 char *

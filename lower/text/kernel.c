@@ -4,7 +4,7 @@
  */
 #include "lower/text/text.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/interp/interp.h"
 #include "ir/loops/build.h"
 #include "lower/own.h"
@@ -43,9 +43,8 @@ kernel_arg(struct kernel_text *w, const struct kernel_arg *arg)
 	for (int i = 0; i < l->n; i++)
 		if (kernel_arg_equal(&l->at[i], arg))
 			return i;
-	l->at = RESIZE(w->s, l->at, struct kernel_arg, (size_t)l->n + 1);
-	l->at[l->n] = *arg;
-	return l->n++;
+	LIST_PUSH(w->s, l->at, l->n, *arg);
+	return l->n - 1;
 }
 
 void

@@ -1,7 +1,7 @@
 /* Declarations: module, let, mesh, steps, func. All but func stand before the functions. */
 #include "parser/dir/parser.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,8 +71,7 @@ declare_let(struct parser *p, struct named name, struct size_value size, struct 
 			value = p->o->define[i].value;
 			p->defined[i] = true;
 		}
-	m->let = RESIZE(m, m->let, struct ir_let, (size_t)m->nlets + 1);
-	m->let[m->nlets++] = (struct ir_let){name.name, value, name.loc};
+	LIST_PUSH(m, m->let, m->nlets, (struct ir_let){name.name, value, name.loc});
 }
 
 void

@@ -12,7 +12,7 @@
  *
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/base/number.h"
 #include "ir/memory/storage.h"
 #include "passes/fusion/tensorfuse.h"
@@ -173,9 +173,7 @@ put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
 		k->number = ++f->filled;
 		fill->cycle = fuse_policy_cycle(&f->policy, op);
 	}
-	k->member =
-		ARRAY_RESIZE(f->run->scratch, k->member, struct ir_op *, (size_t)fill->members + 1);
-	k->member[fill->members++] = op;
+	ARRAY_PUSH(f->run->scratch, k->member, fill->members, op);
 	op->mark = k->number;
 	k->noperands += op->noperands;
 	fill->bytes += bytes;

@@ -1,7 +1,7 @@
 /* Needs and conflicts, walked from the facts of the module through what every pass provides. */
 #include "passes/manager/pipeline_impl.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
@@ -33,8 +33,7 @@ facts_add(struct facts *f, const char *name, size_t length, int since)
 {
 	if (facts_find(f, name, length) >= 0)
 		return;
-	f->held = RESIZE(f, f->held, struct held, (size_t)f->n + 1);
-	f->held[f->n++] = (struct held){name, length, since};
+	LIST_PUSH(f, f->held, f->n, (struct held){name, length, since});
 }
 
 static struct facts *

@@ -11,7 +11,7 @@
  */
 #include "passes/manager/pipeline_impl.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/base/option_text.h"
 #include "ir/base/suggest.h"
 
@@ -218,7 +218,7 @@ pass_entry_default(struct pass_pipeline *p, const struct pass *pass, struct ir_l
 void
 pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e)
 {
-	p->entry = RESIZE(p, p->entry, struct pass_entry, (size_t)p->n + 1);
+	LIST_ROOM(p, p->entry, p->n + 1);
 	memmove(p->entry + at + 1, p->entry + at, sizeof *p->entry * (size_t)(p->n - at));
 	p->entry[at] = *e;
 	p->n++;

@@ -1,7 +1,7 @@
 /* Remarks and statistics of passes: on the screen, kept for a report, as YAML. */
 #include "passes/manager/pipeline.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -18,11 +18,8 @@ static const struct {
 static void
 remark_keep(struct pass_manager *manager, const struct pass_remark_record *r)
 {
-	manager->remark = RESIZE(
-		manager, manager->remark, struct pass_remark_record, (size_t)manager->nremarks + 1);
-	struct pass_remark_record *kept = &manager->remark[manager->nremarks++];
-	*kept = *r;
-	kept->text = text_copy(manager->remark, r->text);
+	LIST_PUSH(manager, manager->remark, manager->nremarks, *r);
+	manager->remark[manager->nremarks - 1].text = text_copy(manager->remark, r->text);
 }
 
 bool
@@ -69,11 +66,9 @@ pass_count(struct pass_run *run, const char *what, int64_t n)
 			return;
 		}
 	}
-	manager->counter = RESIZE(
-		manager, manager->counter, struct pass_counter, (size_t)manager->ncounters + 1);
+	LIST_PUSH(manager, manager->counter, manager->ncounters, (struct pass_counter){.n = n});
 	/* A plugin's text may go before the table is printed. */
-	const char *kept = text_copy(manager->counter, what);
-	manager->counter[manager->ncounters++] = (struct pass_counter){kept, n};
+	manager->counter[manager->ncounters - 1].what = text_copy(manager->counter, what);
 }
 
 /* A YAML string in single quotes: the quote is doubled, a line break is written as a space. */

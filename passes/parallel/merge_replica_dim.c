@@ -24,7 +24,7 @@
  */
 #include "passes/parallel/merge_replica_dim_op.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -64,8 +64,7 @@ replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 static void
 remember(struct replica_merge *p, struct ir_value *apart, struct ir_value *whole, int at)
 {
-	p->folded = ARRAY_RESIZE(p->run->scratch, p->folded, struct folded, p->n + 1);
-	p->folded[p->n++] = (struct folded){whole, at};
+	ARRAY_PUSH(p->run->scratch, p->folded, p->n, (struct folded){whole, at});
 	apart->mark = p->n;
 }
 

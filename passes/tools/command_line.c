@@ -1,7 +1,7 @@
 /* Command lines: reading them by a table, and its text for -help. */
 #include "passes/tools/command_line.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/base/number.h"
 #include "ir/base/suggest.h"
 #include "passes/tools/output.h"
@@ -184,8 +184,7 @@ read_choice(const void *owner, const struct flag *f, int *out, const char *value
 static void
 list_append(const void *owner, struct driver_list *list, const char *value)
 {
-	list->item = RESIZE(owner, list->item, const char *, (size_t)list->n + 1);
-	list->item[list->n++] = value;
+	LIST_PUSH(owner, list->item, list->n, value);
 }
 
 /* Stores the value of a flag; `value` is NULL where none was given and none is needed. */

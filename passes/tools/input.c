@@ -1,7 +1,7 @@
 /* Reading the input, and taking it apart for -split-input-file. */
 #include "passes/tools/input.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/tools/command_line.h"
 
 #include <errno.h>
@@ -16,12 +16,10 @@ static bool
 read_all(const void *owner, struct driver_input *in, FILE *f)
 {
 	char *text = NULL;
-	size_t n = 0, room = 0, got;
+	size_t n = 0, got;
 
 	do {
-		if (n + READ_CHUNK + 1 >= room)
-			text = array_resize(owner, text, room = 2 * room + READ_CHUNK + 1, 1,
-				"the text of the input");
+		ARRAY_ROOM(owner, text, n + READ_CHUNK + 2);
 		got = fread(text + n, 1, READ_CHUNK, f);
 		n += got;
 	} while (got && n <= max_input);

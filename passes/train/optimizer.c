@@ -1,7 +1,7 @@
 /* What the optimizer passes share. */
 #include "passes/train/optimizer.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/train/amp.h"
 #include "passes/train/total.h"
 
@@ -31,10 +31,8 @@ find_gradients(struct optimizer_step *s, int *n)
 
 	*n = 0;
 	IR_FOR_OPS (op, s->b.block) {
-		if (!is_gradient(op))
-			continue;
-		g = ARRAY_RESIZE(s->run->scratch, g, struct ir_value *, (size_t)*n + 1);
-		g[(*n)++] = ir_operand(op, 0);
+		if (is_gradient(op))
+			ARRAY_PUSH(s->run->scratch, g, *n, ir_operand(op, 0));
 	}
 	return g;
 }

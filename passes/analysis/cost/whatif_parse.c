@@ -3,7 +3,7 @@
 
 #include "ir/base/option_text.h"
 #include "ir/base/suggest.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/collective/collective.h"
 #include "ir/cluster/device.h"
 
@@ -299,8 +299,7 @@ read_item(struct reader *r)
 	it.set = how == '=';
 	(it.set ? read_setting : read_factor)(r, &it, unit, value, end);
 	it.text = option_text_slice(&r->in, begin, end);
-	r->w->item = RESIZE(r->w, r->w->item, struct whatif_item, (size_t)r->w->n + 1);
-	r->w->item[r->w->n++] = it;
+	LIST_PUSH(r->w, r->w->item, r->w->n, it);
 	return true;
 }
 

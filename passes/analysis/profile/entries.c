@@ -1,7 +1,7 @@
 /* Entries of the profile data base: rows into and out of its tables. */
 #include "passes/analysis/profile/internal.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -269,13 +269,10 @@ get(const void *owner, struct reader *r, const char *sql, int n, const char *con
 	r->s = profile_prepare(r->profile, sql, n, text);
 	if (!r->s)
 		return -1;
-	int count = 0, room = 16, code;
-	r->list = NEW_ARRAY(owner, char, size *(size_t)room);
+	int count = 0, code;
+	r->list = list_room(owner, NULL, 1, size);
 	while ((code = sqlite3_step(r->s)) == SQLITE_ROW) {
-		if (count == room) {
-			room *= 2;
-			r->list = RESIZE(owner, r->list, char, size *(size_t)room);
-		}
+		r->list = list_room(owner, r->list, (size_t)count + 1, size);
 		char *entry = r->list + size * (size_t)count++;
 		memset(entry, 0, size);
 		row(r, entry);

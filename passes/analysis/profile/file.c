@@ -3,7 +3,7 @@
 #include "passes/analysis/profile/text.h"
 
 #include "ir/base/out.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,6 +11,8 @@
 
 /* A profile of a hundred thousand kernels; more is another kind of file. */
 #define TEXT_MAX ((size_t)256 << 20)
+
+enum { READ_CHUNK = 1 << 16 };
 
 static bool
 write_entries(const void *scratch, struct profile *p, const char *device, FILE *out)
@@ -141,17 +143,17 @@ bool
 profile_text_read_file(const void *owner, struct diag *d, const char *path, char **text)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-	size_t n = 0, room = 1 << 16, got;
+	size_t n = 0, got;
 	if (!f) {
 		diag_error(d, LOC_NONE, "cannot read %s: %s", path, strerror(errno));
 		return false;
 	}
-	*text = NEW_ARRAY(owner, char, room);
-	while ((got = fread(*text + n, 1, room - n - 1, f)) > 0 && n < TEXT_MAX) {
+	*text = NULL;
+	do {
+		LIST_ROOM(owner, *text, n + READ_CHUNK + 1);
+		got = fread(*text + n, 1, READ_CHUNK, f);
 		n += got;
-		if (room - n - 1 == 0)
-			*text = RESIZE(owner, *text, char, room *= 2);
-	}
+	} while (got && n < TEXT_MAX);
 	(*text)[n] = 0;
 	bool good = !ferror(f) && n < TEXT_MAX;
 	if (!good)

@@ -3,7 +3,7 @@
  * which print it.
  */
 #include "passes/analysis/profile/nccl_tests.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct reader {
 	bool open;              /* rows of a table whose end is still to come */
 	bool any, good;
 	struct profile_collective *list;
-	uint32_t n, room;
+	uint32_t n;
 };
 
 static struct ir_loc
@@ -290,18 +290,15 @@ static void
 add(struct reader *r, int places, double bytes, double a, double b)
 {
 	double mean = (a + b) / 2;
-	if (r->n == r->room) {
-		r->room = r->room ? 2 * r->room : 64;
-		r->list = RESIZE(r->owner, r->list, struct profile_collective, r->room);
-	}
-	r->list[r->n++] = (struct profile_collective){.transport = "nccl",
-		.kind = r->kind,
-		.places = places,
-		.bytes = bytes,
-		.median = mean,
-		.spread = fabs(a - b) / mean,
-		.runs = r->iterations * (r->columns.time[1] < 0 ? 1 : 2),
-		.nodes = r->hosts};
+	LIST_PUSH(r->owner, r->list, r->n,
+		(struct profile_collective){.transport = "nccl",
+			.kind = r->kind,
+			.places = places,
+			.bytes = bytes,
+			.median = mean,
+			.spread = fabs(a - b) / mean,
+			.runs = r->iterations * (r->columns.time[1] < 0 ? 1 : 2),
+			.nodes = r->hosts});
 }
 
 static void

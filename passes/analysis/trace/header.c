@@ -1,5 +1,5 @@
 /* The header of a trace: "otherData", with the tables of kernels and collectives. */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/impl.h"
 #include "runtime/trace/trace.h"
 
@@ -75,8 +75,7 @@ axis_item(struct trace_reader *r, void *base)
 		return trace_fail(r, row.where[3],
 			"coordinate %lld on axis %s, which has size %lld", (long long)a->place,
 			a->name, (long long)a->size);
-	t->axis = RESIZE(f->trace, t->axis, struct trace_axis, t->naxes + 1);
-	t->axis[t->naxes++] = *a;
+	LIST_PUSH(f->trace, t->axis, t->naxes, *a);
 	return true;
 }
 
@@ -90,8 +89,7 @@ kernel_item(struct trace_reader *r, void *base)
 	if (!read_row(r, &kernel_fields, &row, ALL_KERNEL))
 		return false;
 	row.kernel.op = (uint32_t)row.op;
-	t->kernel = RESIZE(f->trace, t->kernel, struct trace_kernel, t->nkernels + 1);
-	t->kernel[t->nkernels++] = row.kernel;
+	LIST_PUSH(f->trace, t->kernel, t->nkernels, row.kernel);
 	return true;
 }
 
@@ -140,9 +138,7 @@ collective_item(struct trace_reader *r, void *base)
 		return false;
 	row.collective.kind = kind;
 	row.collective.op = (uint32_t)row.op;
-	t->collective =
-		RESIZE(f->trace, t->collective, struct trace_collective, t->ncollectives + 1);
-	t->collective[t->ncollectives++] = row.collective;
+	LIST_PUSH(f->trace, t->collective, t->ncollectives, row.collective);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* Who meets whom: see meet.h. */
 #include "passes/analysis/trace/meet.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +125,7 @@ struct meeting {
 	const struct trace_set *s;
 	const struct trace_alignment *a;
 	struct meets *m;
-	uint32_t room, parts_room;
-	uint32_t (*key)[3]; /* [room] collective, group, receiver + 1 or 0 */
+	uint32_t (*key)[3]; /* [m->n] collective, group, receiver + 1 or 0 */
 };
 
 static struct meet_part *
@@ -135,14 +134,9 @@ part_of(struct meeting *b, struct meet *x, uint32_t clock)
 	for (uint32_t p = x->first; p < x->first + x->n; p++)
 		if (b->m->part[p].clock == clock)
 			return &b->m->part[p];
-	if (b->m->nparts == b->parts_room) {
-		b->parts_room = b->parts_room ? 2 * b->parts_room : 1024;
-		b->m->part = RESIZE(b->m, b->m->part, struct meet_part, b->parts_room);
-	}
 	x->n++;
-	struct meet_part *p = &b->m->part[b->m->nparts++];
-	*p = (struct meet_part){.clock = clock};
-	return p;
+	LIST_PUSH(b->m, b->m->part, b->m->nparts, (struct meet_part){.clock = clock});
+	return &b->m->part[b->m->nparts - 1];
 }
 
 static void
@@ -216,16 +210,12 @@ add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 		b->m->nparts = x.first;
 		return true;
 	}
-	if (b->m->n == b->room) {
-		b->room = b->room ? 2 * b->room : 256;
-		b->m->meet = RESIZE(b->m, b->m->meet, struct meet, b->room);
-		b->key = alloc_resize(b->m, b->key, b->room, sizeof *b->key, "keys");
-	}
 	const struct trace_event *e = trace_member_event(b->s, &b->s->member[in->first]);
 	const uint32_t key[3] = {
 		e->index, e->group, all ? 0 : b->s->trace[b->s->member[receiver].trace]->rank + 1};
+	LIST_ROOM(b->m, b->key, b->m->n + 1);
 	memcpy(b->key[b->m->n], key, sizeof key);
-	b->m->meet[b->m->n++] = x;
+	LIST_PUSH(b->m, b->m->meet, b->m->n, x);
 	return true;
 }
 

@@ -8,7 +8,7 @@
  * is their mean, but for the ends' levers, which are no straight line over those of the begins;
  * where it is higher by as much as the largest drift can make of that, it is left out.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/meet.h"
 
 #include <float.h>
@@ -121,20 +121,10 @@ put_row(struct meet_rows *rows, const struct pair *p, const struct line *l, cons
 }
 
 static void
-reserve(struct meet_rows *rows, uint32_t *room, uint32_t n)
+put_pair(struct meet_rows *rows, struct pair *p, const int32_t *variable)
 {
-	if (rows->n + n <= *room)
-		return;
-	*room = 2 * *room + n;
-	rows->row = RESIZE(rows, rows->row, struct polytope_row, *room);
-	rows->member =
-		alloc_resize(rows, rows->member, *room, sizeof *rows->member, "members of rows");
-}
-
-static void
-put_pair(struct meet_rows *rows, uint32_t *room, struct pair *p, const int32_t *variable)
-{
-	reserve(rows, room, p->n);
+	LIST_ROOM(rows, rows->row, rows->n + p->n);
+	LIST_ROOM(rows, rows->member, rows->n + p->n);
 	if (!p->a->drift) {
 		const struct line *least = p->line;
 		for (uint32_t i = 1; i < p->n; i++)
@@ -162,7 +152,6 @@ meet_rows_create(const void *owner, const struct trace_set *s, const struct trac
 {
 	struct meet_rows *rows = NEW(owner, struct meet_rows);
 	struct pair p = {.s = s, .a = a, .most_drift = most_drift};
-	uint32_t room = 0;
 
 	p.line = NEW_ARRAY(rows, struct line, m->n);
 	p.hull = NEW_ARRAY(rows, uint32_t, m->n);
@@ -172,7 +161,7 @@ meet_rows_create(const void *owner, const struct trace_set *s, const struct trac
 				continue;
 			list_lines(&p, m);
 			if (p.n)
-				put_pair(rows, &room, &p, variable);
+				put_pair(rows, &p, variable);
 		}
 	talloc_free(p.line);
 	talloc_free(p.hull);

@@ -3,7 +3,7 @@
  * of ranks along it) are numbered by each member in the same order, so axis, group and number say
  * which events belong together.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/trace.h"
 
 #include <dirent.h>
@@ -32,8 +32,7 @@ add_file(struct trace_set *s, struct diag *d, const char *path)
 
 	if (!t)
 		return false;
-	s->trace = RESIZE(s, s->trace, struct trace *, s->n + 1);
-	s->trace[s->n++] = t;
+	LIST_PUSH(s, s->trace, s->n, t);
 	return true;
 }
 

@@ -35,7 +35,7 @@
  */
 #include "passes/search/papers/dpro.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <talloc.h>
 
@@ -193,8 +193,7 @@ search_dpro(struct search *s)
 	if (s->o->coarsen)
 		dpro_coarsen(d);
 	while (replay(d, &t)) {
-		time = ARRAY_RESIZE(d, time, replay_time, n + 1);
-		time[n++] = t;
+		ARRAY_PUSH(d, time, n, t);
 		if (converged(time, n))
 			break;
 		walk_path(d);

@@ -9,7 +9,7 @@
  */
 #include "passes/tools/dopt/driver.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -129,8 +129,7 @@ read_expected(struct driver_expect *e, const char *at, unsigned here)
 		return;
 	}
 	x.text = text_copy_n(e, at, (size_t)(close - at));
-	e->expected = RESIZE(e, e->expected, struct expected, (size_t)e->n + 1);
-	e->expected[e->n++] = x;
+	LIST_PUSH(e, e->expected, e->n, x);
 }
 
 struct driver_expect *

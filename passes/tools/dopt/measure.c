@@ -15,7 +15,7 @@
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
 #include "lower/lower.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/profile/derive.h"
 
@@ -158,8 +158,7 @@ add_message(struct measure *s, const struct known *k, struct message x)
 		known |= is_same_message(s, &s->message[i], &x);
 	if (known)
 		return;
-	s->message = RESIZE(s, s->message, struct message, s->nmessages + 1);
-	s->message[s->nmessages++] = x;
+	LIST_PUSH(s, s->message, s->nmessages, x);
 }
 
 /* Bytes of a part of a message, whole elements for each place. */

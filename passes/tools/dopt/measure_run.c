@@ -3,7 +3,7 @@
 
 #include "ir/base/number.h"
 #include "lower/build.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/profile/text.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static bool
 take(struct run *r, const char *bytes, size_t n)
 {
 	bool good = true;
-	r->line = RESIZE(r->s, r->line, char, r->length + n + 1);
+	LIST_ROOM(r->s, r->line, r->length + n + 1);
 	for (size_t i = 0; i < n && good; i++) {
 		r->line[r->length] = 0;
 		if (bytes[i] != '\n') {

@@ -8,7 +8,7 @@
 #include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,9 +54,8 @@ driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *r
 {
 	struct driver_stats *s = t->stats;
 
-	s->row = RESIZE(s, s->row, struct driver_row, (size_t)s->n + 1);
-	struct driver_row *row = &s->row[s->n++];
-	*row = (struct driver_row){.seconds = seconds};
+	LIST_PUSH(s, s->row, s->n, (struct driver_row){.seconds = seconds});
+	struct driver_row *row = &s->row[s->n - 1];
 	if (e) {
 		row->name = e->pass->name;
 		row->automatic = e->automatic;

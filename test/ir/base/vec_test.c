@@ -133,6 +133,51 @@ a_vec_is_larger_than_a_chunk(void **state)
 	talloc_free(owner);
 }
 
+/* Whoever made it: the room is that of the chunk, or of the array. */
+static void
+lists_grow_from_what_there_is(void **state)
+{
+	void *owner = talloc_new(NULL);
+	uint32_t *list = NEW_ARRAY(owner, uint32_t, 3), *array = ARRAY_NEW(owner, uint32_t, 3);
+	const uint32_t *const at[2] = {list, array};
+	uint32_t n = 0, k = 0;
+
+	(void)state;
+	while (n < 3) {
+		LIST_PUSH(owner, list, n, 10 * n);
+		ARRAY_PUSH(owner, array, k, 20 * k);
+	}
+	assert_ptr_equal(list, at[0]);
+	assert_ptr_equal(array, at[1]);
+	while (n < 100000) {
+		LIST_PUSH(owner, list, n, 10 * n);
+		ARRAY_PUSH(owner, array, k, 20 * k);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(list[i], 10 * i);
+		assert_int_equal(array[i], 20 * i);
+	}
+	assert_ptr_equal(talloc_parent(list), owner);
+	talloc_free(owner);
+}
+
+/* Twice as much each time, so that a list of n elements is moved log n times. */
+static void
+lists_are_moved_seldom(void **state)
+{
+	uint32_t *list = NULL, n = 0, moves = 0;
+	size_t room = 0;
+
+	(void)state;
+	while (n < 4096) {
+		LIST_PUSH(NULL, list, n, 1);
+		moves += talloc_get_size(list) != room;
+		room = talloc_get_size(list);
+	}
+	assert_in_range(moves, 1, 13);
+	talloc_free(list);
+}
+
 int
 main(void)
 {
@@ -143,6 +188,8 @@ main(void)
 		cmocka_unit_test(nothing_moves_where_there_is_room),
 		cmocka_unit_test(a_vec_in_an_arena_goes_with_it),
 		cmocka_unit_test(a_vec_is_larger_than_a_chunk),
+		cmocka_unit_test(lists_grow_from_what_there_is),
+		cmocka_unit_test(lists_are_moved_seldom),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * The bottleneck in a sentence. Nothing is said that the numbers do not show: each fact has the
  * condition under which it is one beside it.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/report/report.h"
 #include "passes/analysis/trace/report/table.h"
 
@@ -21,8 +21,7 @@ static const double launch = 10e-6;
 static void
 add_fact(struct trace_diagnosis *d, char *text)
 {
-	d->fact = RESIZE(d, d->fact, char *, d->nfacts + 1);
-	d->fact[d->nfacts++] = text;
+	LIST_PUSH(d, d->fact, d->nfacts, text);
 }
 
 static void
