@@ -1,7 +1,8 @@
 /* Fine replay of a step: its collectives as requests to fine.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/replay/fine.h"
 
 #include <string.h>
@@ -13,23 +14,29 @@
  */
 struct requests {
 	struct cost_step *s;
-	struct fine_request *list;
-	const struct event **first; /* [n] by request: the first event that is it */
-	uint32_t n, room;
-	uint32_t *slot,
-		nslots; /* numbers of requests by hash, or FINE_NO_REQUEST; a power of two */
+	struct map map;
+	struct VEC(struct fine_request) list;
+	struct VEC(const struct event *) first; /* by request: the first event that is it */
 	uint32_t *of_event, *leader; /* [graph.n] */
 	uint32_t *last;              /* by op->order: the newest request of the op */
 };
 
-static bool
-same(const struct requests *q, uint32_t i, const struct fine_request *r, const struct event *v)
-{
-	const struct collective_request *a = &q->list[i].request, *b = &r->request;
+/* A request that an event needs. */
+struct needed {
+	const struct fine_request *request;
+	uint32_t group; /* of the event */
+};
 
-	return q->first[i]->group == v->group && a->kind == b->kind && a->bytes == b->bytes &&
+static bool
+same(const void *list, uint32_t i, const void *key)
+{
+	const struct requests *q = list;
+	const struct needed *r = key;
+	const struct collective_request *a = &q->list.at[i].request, *b = &r->request->request;
+
+	return q->first.at[i]->group == r->group && a->kind == b->kind && a->bytes == b->bytes &&
 	       a->from == b->from && a->to == b->to && a->parts == b->parts &&
-	       q->list[i].alone == r->alone;
+	       q->list.at[i].alone == r->request->alone;
 }
 
 static uint32_t
@@ -46,32 +53,6 @@ hash(const struct fine_request *r, uint32_t group)
 	return (uint32_t)(h >> 32);
 }
 
-/* The slot of an equal request, or the free one for it. */
-static uint32_t *
-slot_of(struct requests *q, const struct fine_request *r, const struct event *v)
-{
-	uint32_t at = hash(r, v->group) & (q->nslots - 1);
-
-	while (q->slot[at] != FINE_NO_REQUEST && !same(q, q->slot[at], r, v))
-		at = (at + 1) & (q->nslots - 1);
-	return &q->slot[at];
-}
-
-static void
-make_room(struct requests *q)
-{
-	if (q->n < q->room)
-		return;
-	q->room = q->room ? 2 * q->room : 64;
-	q->nslots = 2 * q->room;
-	q->list = ARRAY_RESIZE(q, q->list, struct fine_request, q->room);
-	q->first = ARRAY_RESIZE(q, q->first, const struct event *, q->room);
-	q->slot = ARRAY_RESIZE(q, q->slot, uint32_t, q->nslots);
-	memset(q->slot, 0xff, q->nslots * sizeof *q->slot);
-	for (uint32_t i = 0; i < q->n; i++)
-		*slot_of(q, &q->list[i], q->first[i]) = i;
-}
-
 static uint32_t
 request_add(struct requests *q, uint32_t e)
 {
@@ -83,18 +64,17 @@ request_add(struct requests *q, uint32_t e)
 	struct fine_request r = {
 		.algorithm = s->model->algorithm, .alone = duration > 0 ? duration : 1};
 
-	make_room(q);
 	r.request = cost_collective_request(
 		scratch, s->m, v->op, &s->events->group[v->group], s->device);
-	uint32_t *slot = slot_of(q, &r, v);
-	if (*slot == FINE_NO_REQUEST) {
+	const struct needed needed = {&r, v->group};
+	const uint32_t i = map_add(q, &q->map, hash(&r, v->group), same, q, &needed);
+	if (i == q->list.n) {
 		talloc_steal(q, r.request.device);
-		q->list[q->n] = r;
-		q->first[q->n] = v;
-		*slot = q->n++;
+		VEC_PUSH(q, &q->list, r);
+		VEC_PUSH(q, &q->first, v);
 	}
 	talloc_free(scratch);
-	return *slot;
+	return i;
 }
 
 /* The request of a collective; the last one of its op is mostly it. */
@@ -106,7 +86,7 @@ request_of(struct requests *q, uint32_t e)
 
 	if (v->leader != e)
 		return q->of_event[v->leader];
-	if (*last == FINE_NO_REQUEST || q->first[*last]->group != v->group)
+	if (*last == FINE_NO_REQUEST || q->first.at[*last]->group != v->group)
 		*last = request_add(q, e);
 	return *last;
 }
@@ -153,11 +133,11 @@ report(const struct requests *q, enum fine_status status, uint32_t culprit)
 		diag_error(d, s->events->event[culprit].op->loc,
 			"deadlock: devices issue their collectives in different orders");
 	else if (status == FINE_NO_ROUTE)
-		diag_error(d, q->first[culprit]->op->loc,
+		diag_error(d, q->first.at[culprit]->op->loc,
 			"cluster %s has no route between two of the devices that communicate here",
 			s->model->cluster->name);
 	else if (status == FINE_NO_SCHEDULE)
-		cost_report_algorithm(s, q->first[culprit]->op);
+		cost_report_algorithm(s, q->first.at[culprit]->op);
 	return status == FINE_OK;
 }
 
@@ -169,8 +149,8 @@ cost_replay_fine(struct cost_step *s, uint32_t nops)
 	const struct fine_step step = {.graph = g,
 		.request = q->of_event,
 		.leader = q->leader,
-		.requests = q->list,
-		.nrequests = q->n,
+		.requests = q->list.at,
+		.nrequests = (uint32_t)q->list.n,
 		.cluster = s->model->cluster,
 		.slowdown = slowdowns(s, q)};
 	struct fine_result r = {.start = s->r.start, .end = s->r.end, .busy = s->r.busy};

@@ -1,33 +1,27 @@
-/* A hash table with open addressing, at most half full. See memo.h. */
+/* See memo.h. */
 #include "passes/analysis/estimate/memo.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/vec.h"
 
-#include <string.h>
+enum { MOST = 1 << 19 /* answers: 28 MB with their slots; all are forgotten then */ };
 
-enum {
-	FIRST_ROOM = 1 << 10,
-	MOST_ROOM = 1 << 20, /* 40 MB */
-};
-
-struct slot {
-	struct estimate_question q; /* both 0: free */
+struct entry {
+	struct estimate_question q;
 	struct estimate_answer answer;
 };
 
+struct entries VEC(struct entry);
+
 struct estimate_memo {
-	struct slot *slot;
-	uint32_t room, n;
+	struct map map;
+	struct entries entry;
 };
 
 struct estimate_memo *
 estimate_memo_create(const void *owner)
 {
-	struct estimate_memo *m = NEW(owner, struct estimate_memo);
-
-	m->room = FIRST_ROOM;
-	m->slot = ARRAY_ZERO(m, struct slot, m->room);
-	return m;
+	return NEW(owner, struct estimate_memo);
 }
 
 static uint64_t
@@ -52,48 +46,34 @@ estimate_question(const uint32_t *op, uint32_t n, const bool *out)
 	return q;
 }
 
-static struct slot *
-slot_of(const struct estimate_memo *m, struct estimate_question q)
+static bool
+same_question(const void *list, uint32_t i, const void *key)
 {
-	uint32_t i = (uint32_t)q.b & (m->room - 1);
+	const struct entries *e = list;
+	const struct estimate_question *q = key;
 
-	while (m->slot[i].q.a && (m->slot[i].q.a != q.a || m->slot[i].q.b != q.b))
-		i = (i + 1) & (m->room - 1);
-	return &m->slot[i];
+	return e->at[i].q.a == q->a && e->at[i].q.b == q->b;
 }
 
 const struct estimate_answer *
 estimate_memo_find(const struct estimate_memo *m, struct estimate_question q)
 {
-	const struct slot *s = slot_of(m, q);
+	const uint32_t i = map_find(&m->map, q.b, same_question, &m->entry, &q);
 
-	return s->q.a ? &s->answer : NULL;
-}
-
-static void
-grow(struct estimate_memo *m)
-{
-	struct slot *old = m->slot;
-	const uint32_t room = m->room;
-
-	m->room *= 2;
-	m->slot = ARRAY_ZERO(m, struct slot, m->room);
-	for (uint32_t i = 0; i < room; i++)
-		if (old[i].q.a)
-			*slot_of(m, old[i].q) = old[i];
-	array_free(old);
+	return i == MAP_NONE ? NULL : &m->entry.at[i].answer;
 }
 
 void
 estimate_memo_put(
 	struct estimate_memo *m, struct estimate_question q, struct estimate_answer answer)
 {
-	if (2 * m->n >= m->room && m->room < MOST_ROOM)
-		grow(m);
-	else if (2 * m->n >= m->room) {
-		memset(m->slot, 0, m->room * sizeof *m->slot);
-		m->n = 0;
+	if (m->entry.n == MOST) {
+		map_clear(&m->map);
+		m->entry.n = 0;
 	}
-	*slot_of(m, q) = (struct slot){q, answer};
-	m->n++;
+	const uint32_t i = map_add(m, &m->map, q.b, same_question, &m->entry, &q);
+	if (i == m->entry.n)
+		VEC_PUSH(m, &m->entry, (struct entry){q, answer});
+	else
+		m->entry.at[i].answer = answer;
 }

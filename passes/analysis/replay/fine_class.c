@@ -6,8 +6,9 @@
  */
 #include "passes/analysis/replay/fine_plan.h"
 
+#include "ir/base/map.h"
 #include "ir/base/mix.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -63,35 +64,36 @@ colour_again(const struct fine_raw *raw, struct colours *c)
 		c->link[i] = mix_two(c->link[i], c->link_sum[i]);
 }
 
+struct colour_list VEC(uint64_t);
+
 struct numbering {
-	uint64_t *colour;
-	uint32_t *number;
-	uint32_t room; /* a power of two, more than twice what comes */
+	const void *owner;
+	struct map map;
+	struct colour_list colour; /* by number */
 };
+
+static bool
+same_colour(const void *list, uint32_t i, const void *key)
+{
+	const struct colour_list *colour = list;
+	const uint64_t *c = key;
+
+	return colour->at[i] == *c;
+}
 
 /* Numbers the colours by first occurrence; returns how many there are. */
 static uint32_t
 number(struct numbering *t, const uint64_t *colour, uint32_t n, uint32_t *class)
 {
-	uint32_t found = 0;
-	memset(t->number, 0xff, t->room * sizeof *t->number);
+	map_clear(&t->map);
+	t->colour.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t slot = (uint32_t)colour[i] & (t->room - 1);
-		while (t->number[slot] != UINT32_MAX && t->colour[slot] != colour[i])
-			slot = (slot + 1) & (t->room - 1);
-		if (t->number[slot] == UINT32_MAX) {
-			t->colour[slot] = colour[i];
-			t->number[slot] = found++;
-		}
-		class[i] = t->number[slot];
+		class[i] =
+			map_add(t->owner, &t->map, colour[i], same_colour, &t->colour, &colour[i]);
+		if (class[i] == t->colour.n)
+			VEC_PUSH(t->owner, &t->colour, colour[i]);
 	}
-	return found;
-}
-
-static uint32_t
-most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
+	return (uint32_t)t->colour.n;
 }
 
 struct fine_classes *
@@ -105,11 +107,7 @@ fine_classes_find(const void *owner, const struct fine_raw *raw)
 	*c = (struct colours){NEW_ARRAY(c, uint64_t, raw->nsends),
 		NEW_ARRAY(c, uint64_t, raw->nplaces), NEW_ARRAY(c, uint64_t, raw->nlinks),
 		NEW_ARRAY(c, uint64_t, raw->nplaces), NEW_ARRAY(c, uint64_t, raw->nlinks)};
-	struct numbering t = {.room = 64};
-	while (t.room < 2 * (uint64_t)most(raw->nsends, most(raw->nplaces, raw->nlinks)))
-		t.room *= 2;
-	t.colour = NEW_ARRAY(c, uint64_t, t.room);
-	t.number = NEW_ARRAY(c, uint32_t, t.room);
+	struct numbering t = {.owner = c};
 	colour_first(raw, c);
 	for (uint64_t before = 0, now = 1; now > before;) {
 		before = now;

@@ -11,8 +11,9 @@
  */
 #include "passes/search/papers/dpro.h"
 
+#include "ir/base/map.h"
 #include "ir/base/mix.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -21,13 +22,15 @@ enum { RADIUS = 2 };
 
 struct entry {
 	uint64_t what;
-	uint32_t value, now; /* it is there if `now` is that of the table */
+	uint32_t value;
 };
 
+struct entries VEC(struct entry);
+
 struct dpro_alike {
-	uint64_t *op;        /* [plan_ops] */
-	struct entry *entry; /* [room], a power of two */
-	uint32_t n, room, now;
+	uint64_t *op; /* [plan_ops] */
+	struct map map;
+	struct entries entry;
 };
 
 uint64_t
@@ -100,9 +103,6 @@ dpro_alike_create(const void *owner, const struct plan *p)
 	struct dpro_alike *a = NEW(owner, struct dpro_alike);
 
 	hash_ops(a, p);
-	a->room = 64;
-	a->entry = ZERO_ARRAY(a, struct entry, a->room);
-	a->now = 1;
 	return a;
 }
 
@@ -120,14 +120,13 @@ dpro_alike_class(const struct dpro_alike *a, const struct plan *p, uint32_t node
 
 /* --- what was decided --- */
 
-static struct entry *
-entry_of(const struct dpro_alike *a, uint64_t what)
+static bool
+same_entry(const void *list, uint32_t i, const void *key)
 {
-	uint32_t i = (uint32_t)what & (a->room - 1);
+	const struct entries *e = list;
+	const uint64_t *what = key;
 
-	while (a->entry[i].now == a->now && a->entry[i].what != what)
-		i = (i + 1) & (a->room - 1);
-	return &a->entry[i];
+	return e->at[i].what == *what;
 }
 
 bool
@@ -135,25 +134,11 @@ dpro_alike_find(const struct dpro_alike *a, uint64_t what, uint32_t *value)
 {
 	if (!a)
 		return false;
-	const struct entry *e = entry_of(a, what);
-	if (e->now != a->now)
+	const uint32_t i = map_find(&a->map, what, same_entry, &a->entry, &what);
+	if (i == MAP_NONE)
 		return false;
-	*value = e->value;
+	*value = a->entry.at[i].value;
 	return true;
-}
-
-static void
-grow(struct dpro_alike *a)
-{
-	struct entry *old = a->entry;
-	uint32_t room = a->room;
-
-	a->room *= 2;
-	a->entry = ZERO_ARRAY(a, struct entry, a->room);
-	for (uint32_t i = 0; i < room; i++)
-		if (old[i].now == a->now)
-			*entry_of(a, old[i].what) = old[i];
-	talloc_free(old);
 }
 
 void
@@ -161,9 +146,11 @@ dpro_alike_set(struct dpro_alike *a, uint64_t what, uint32_t value)
 {
 	if (!a)
 		return;
-	if (2 * ++a->n > a->room)
-		grow(a);
-	*entry_of(a, what) = (struct entry){what, value, a->now};
+	const uint32_t i = map_add(a, &a->map, what, same_entry, &a->entry, &what);
+	if (i == a->entry.n)
+		VEC_PUSH(a, &a->entry, (struct entry){what, value});
+	else
+		a->entry.at[i].value = value;
 }
 
 void
@@ -171,6 +158,6 @@ dpro_alike_forget(struct dpro_alike *a)
 {
 	if (!a)
 		return;
-	a->now++;
-	a->n = 0;
+	map_clear(&a->map);
+	a->entry.n = 0;
 }
