@@ -8,7 +8,7 @@
 #include "ir/memory/place.h"
 
 #include "ir/base/arena.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/memory/span_set.h"
 
 #include <stdbool.h>
@@ -41,8 +41,7 @@ struct placer {
 	uint32_t nrooms;
 	struct item *item;
 	uint32_t n; /* items */
-	struct bar *bar;
-	uint32_t nbars, bar_room;
+	struct VEC(struct bar) bar;
 	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
 	uint32_t moments;
 	struct span_tree *taken;
@@ -81,15 +80,11 @@ best_fit(const struct span *taken, uint32_t n, uint64_t bytes)
 static void
 add_bars(struct placer *p, const struct span *taken, uint32_t n, uint64_t at, uint64_t bytes)
 {
-	if (p->nbars + n > p->bar_room) {
-		p->bar_room = 2 * (p->nbars + n);
-		p->bar = ARRAY_RESIZE(p, p->bar, struct bar, p->bar_room);
-	}
 	for (uint32_t i = 0; i < n; i++)
 		if (taken[i].end > at)
-			p->bar[p->nbars++] =
+			VEC_PUSH(p, &p->bar,
 				(struct bar){(int64_t)taken[i].begin - (int64_t)(at + bytes),
-					(int64_t)(taken[i].end - at)};
+					(int64_t)(taken[i].end - at)});
 }
 
 static int
@@ -108,7 +103,7 @@ fit_row(struct placer *p, const struct item *it)
 {
 	uint64_t at = 0;
 
-	p->nbars = 0;
+	p->bar.n = 0;
 	for (uint32_t k = it->first; k < it->first + it->n; k++) {
 		uint32_t ntaken;
 		const struct span *taken =
@@ -116,16 +111,17 @@ fit_row(struct placer *p, const struct item *it)
 		add_bars(p, taken, ntaken, at, p->room[k].bytes);
 		at += p->room[k].bytes;
 	}
-	if (p->nbars)
-		qsort(p->bar, p->nbars, sizeof *p->bar, by_start);
+	if (p->bar.n)
+		qsort(p->bar.at, (size_t)p->bar.n, sizeof *p->bar.at, by_start);
 	int64_t end = 0, best = -1, best_gap = INT64_MAX;
-	for (uint32_t i = 0; i < p->nbars; i++) {
-		const int64_t gap = p->bar[i].free_to - end;
+	for (int64_t i = 0; i < p->bar.n; i++) {
+		const struct bar *bar = &p->bar.at[i];
+		const int64_t gap = bar->free_to - end;
 		if (gap >= 0 && gap < best_gap) {
 			best_gap = gap;
 			best = end;
 		}
-		end = p->bar[i].free_from > end ? p->bar[i].free_from : end;
+		end = bar->free_from > end ? bar->free_from : end;
 	}
 	return (uint64_t)(best < 0 ? end : best);
 }

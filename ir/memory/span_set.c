@@ -22,8 +22,7 @@ struct span_tree {
 	struct node *node; /* 1 is the root, the children of k are 2k and 2k + 1 */
 	uint32_t leaves;
 	struct VEC(const struct span_set *) met; /* by a question */
-	struct span *out, *other;                /* their union so far, and the next one */
-	uint32_t room;
+	struct span_set out, other;              /* their union so far, and the next one */
 	uint64_t work;
 };
 
@@ -158,11 +157,13 @@ skip(const struct span *s, uint32_t n, uint32_t at, uint64_t end)
 	return high;
 }
 
-/* The union of two sets; returns how many spans it has. */
-static uint32_t
-unite(struct span_tree *t, const struct span *a, uint32_t na, const struct span *b, uint32_t nb,
-	struct span *to)
+/* The union of two sets into a third, which has room for it. */
+static void
+unite(struct span_tree *t, const struct span_set *x_set, const struct span_set *y_set,
+	struct span_set *to)
 {
+	const struct span *a = x_set->at, *b = y_set->at;
+	const uint32_t na = (uint32_t)x_set->n, nb = (uint32_t)y_set->n;
 	uint32_t n = 0, i = 0, k = 0;
 
 	while (i < na || k < nb) {
@@ -179,9 +180,9 @@ unite(struct span_tree *t, const struct span *a, uint32_t na, const struct span 
 				x.end = b[k].end > x.end ? b[k].end : x.end;
 			t->work++;
 		}
-		to[n++] = x;
+		to->at[n++] = x;
 	}
-	return n;
+	to->n = n;
 }
 
 static int
@@ -199,25 +200,23 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 	const struct walk w = {t, first, last, {0, 0}};
 	uint32_t all = 0;
 
-	t->met.n = *n = 0;
+	t->met.n = t->out.n = 0;
 	ask(&w, 1, 0, t->leaves - 1);
 	/* Few long spans first: they swallow what the others have many of. */
 	if (t->met.n) /* there may be no array yet */
 		qsort(t->met.at, (size_t)t->met.n, sizeof *t->met.at, by_count);
 	for (int64_t i = 0; i < t->met.n; i++)
 		all += (uint32_t)t->met.at[i]->n;
-	if (all > t->room) {
-		t->room = 2 * all;
-		t->out = ARRAY_RESIZE(t, t->out, struct span, t->room);
-		t->other = ARRAY_RESIZE(t, t->other, struct span, t->room);
-	}
+	VEC_ROOM(t, &t->out, all);
+	VEC_ROOM(t, &t->other, all);
 	for (int64_t i = 0; i < t->met.n; i++) {
-		struct span *swap = t->out;
-		*n = unite(t, t->out, *n, t->met.at[i]->at, (uint32_t)t->met.at[i]->n, t->other);
+		const struct span_set swap = t->out;
+		unite(t, &t->out, t->met.at[i], &t->other);
 		t->out = t->other;
 		t->other = swap;
 	}
-	return t->out;
+	*n = (uint32_t)t->out.n;
+	return t->out.at;
 }
 
 uint64_t

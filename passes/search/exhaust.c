@@ -31,8 +31,7 @@ struct exhaust {
 	struct plan *p;
 	struct search_exhaust_counts *c;
 	struct seen kernels;
-	struct found *found;
-	uint32_t nfound, room;
+	struct VEC(struct found) found;
 	uint32_t most; /* plans that are kept, before any of them is replayed */
 	bool full;
 };
@@ -103,18 +102,14 @@ keep_plan(struct exhaust *e)
 	struct plan *p = e->p;
 	uint32_t mark = plan_mark(p);
 
-	if (e->nfound == e->most) {
+	const uint32_t number = (uint32_t)e->found.n;
+	if (number == e->most) {
 		e->full = true;
 		return;
 	}
-	if (e->nfound == e->room) {
-		e->room = 2 * e->room + 64;
-		e->found = RESIZE(e, e->found, struct found, e->room);
-	}
 	if (e->s->o->moves & SEARCH_PART)
 		best_parts(p);
-	e->found[e->nfound] = (struct found){exhaust_bound(p), e->nfound, plan_save(e, p)};
-	e->nfound++;
+	VEC_PUSH(e, &e->found, (struct found){exhaust_bound(p), number, plan_save(e, p)});
 	plan_undo(p, mark);
 }
 
@@ -187,12 +182,12 @@ by_bound(const void *a, const void *b)
 static void
 search_orders(struct exhaust *e)
 {
-	for (uint32_t i = 0; i < e->nfound; i++) {
-		if (e->found[i].bound >= e->s->r.after)
+	for (int64_t i = 0; i < e->found.n; i++) {
+		if (e->found.at[i].bound >= e->s->r.after)
 			break;
 		if (!search_more(e->s))
 			return;
-		plan_load(e->p, e->found[i].save);
+		plan_load(e->p, e->found.at[i].save);
 		e->c->searched++;
 		if (!exhaust_orders(e->s, &e->c->orders))
 			return;
@@ -222,8 +217,9 @@ search_exhaust_counted(struct search *s, struct search_exhaust_counts *c)
 	e->most = most_plans(s->o->evaluations);
 	all_kernels(e);
 	bool ended = !search_more(s);
-	c->plans = e->nfound;
-	qsort(e->found, e->nfound, sizeof *e->found, by_bound);
+	c->plans = (uint32_t)e->found.n;
+	if (e->found.n)
+		qsort(e->found.at, (size_t)e->found.n, sizeof *e->found.at, by_bound);
 	search_orders(e);
 	c->complete = c->complete && !ended;
 	talloc_free(e);

@@ -10,13 +10,6 @@
 
 #include <string.h>
 
-void
-step_log_grow(struct step *s)
-{
-	s->log_room = s->log_room ? 2 * s->log_room : 1024;
-	s->log = ARRAY_RESIZE(s, s->log, struct step_log, s->log_room);
-}
-
 /* The latest of t and the ends that event e waits for; not those of other members. */
 static inline replay_time
 ready_at(const struct step *s, uint32_t e, replay_time t)
@@ -42,10 +35,10 @@ set_end(struct step *s, uint32_t e, replay_time end)
  * next event of the stream, or one that waits.
  */
 static uint32_t
-last_reader(const struct step *s, uint32_t from, uint32_t last)
+last_reader(const struct step *s, int64_t from, uint32_t last)
 {
-	for (uint32_t i = from; i < s->nlog; i++) {
-		const struct step_place *place = &s->place[s->log[i].index];
+	for (int64_t i = from; i < s->log.n; i++) {
+		const struct step_place *place = &s->place[s->log.at[i].index];
 		if (place->next != STEP_NONE && s->place[place->next].position > last)
 			last = s->place[place->next].position;
 		for (uint32_t k = place->reader; k != STEP_NONE;) {
@@ -98,11 +91,11 @@ sweep(struct step *s, uint32_t limit)
 {
 	uint32_t p = s->low, last = s->high, known;
 	step_log_number(s, STEP_LOG_DIRTY, 0, s->low, s->high);
-	known = s->nlog;
+	known = s->log.n;
 	for (; p < s->norder; p++) {
 		if (p > last || p > limit) {
 			last = last_reader(s, known, s->high);
-			known = s->nlog;
+			known = s->log.n;
 			s->high = last;
 			if (p > last || p > limit)
 				break;
@@ -185,13 +178,13 @@ step_end(const struct step *s, uint32_t event)
 uint32_t
 step_mark(const struct step *s)
 {
-	return s->nlog;
+	return (uint32_t)s->log.n;
 }
 
 void
 step_forget(struct step *s)
 {
-	s->nlog = 0;
+	s->log.n = 0;
 }
 
 uint32_t

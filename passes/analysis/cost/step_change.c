@@ -4,7 +4,7 @@
  */
 #include "passes/analysis/cost/step.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/cost/step_impl.h"
 
 #include <assert.h>
@@ -437,6 +437,6 @@ undo(struct step *s, const struct step_log *l)
 void
 step_undo(struct step *s, uint32_t mark)
 {
-	while (s->nlog > mark)
-		undo(s, &s->log[--s->nlog]);
+	while (s->log.n > mark)
+		undo(s, &VEC_POP(&s->log));
 }

@@ -2,6 +2,7 @@
 #ifndef PASSES_ANALYSIS_STEP_IMPL_H
 #define PASSES_ANALYSIS_STEP_IMPL_H
 
+#include "ir/base/vec.h"
 #include "passes/analysis/cost/step.h"
 
 #define STEP_NONE UINT32_MAX
@@ -75,18 +76,14 @@ struct step {
 	uint32_t *last;     /* [nstreams] the event or head after which a stream ends */
 	uint32_t low, high; /* positions to replay at least; low STEP_NONE: none */
 	replay_time makespan;
-	struct step_log *log;
-	uint32_t nlog, log_room;
+	struct VEC(struct step_log) log;
 };
-
-void step_log_grow(struct step *s);
 
 static inline struct step_log *
 step_log_add(struct step *s, enum step_log_kind kind, uint32_t index)
 {
-	if (s->nlog == s->log_room)
-		step_log_grow(s);
-	struct step_log *l = &s->log[s->nlog++];
+	VEC_ROOM(s, &s->log, s->log.n + 1);
+	struct step_log *l = &s->log.at[s->log.n++];
 	l->kind = kind;
 	l->index = index;
 	return l;

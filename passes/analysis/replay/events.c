@@ -2,7 +2,7 @@
 #include "passes/analysis/replay/events.h"
 
 #include "ir/memory/issue.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/replay/kind.h"
 
 #include <string.h>
@@ -30,14 +30,14 @@ struct builder {
 	const struct event_times *times;
 	struct events *e;
 	struct record *record; /* by op->order */
-	uint32_t room, deps_room;
-	uint16_t *stream;
-	replay_time *duration;
-	uint32_t *dep_first, *dep;
+	struct VEC(replay_time) duration;
+	uint16_t *stream;    /* [duration.room] */
+	uint32_t *dep_first; /* [duration.room + 1] */
+	struct VEC(uint32_t) dep;
 	uint32_t axes;                      /* set of device axes along which places differ */
 	const struct event_device **device; /* [ndevices] */
-	struct pending *pending;
-	uint32_t npending, pending_room, pending_first; /* those before it have run */
+	struct VEC(struct pending) pending;
+	int64_t pending_first; /* those before it have run */
 };
 
 /* Product of the sizes of the device axes behind `axis`. */
@@ -167,17 +167,17 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 {
 	struct events *e = b->e;
 	uint32_t n = e->graph.n++;
-	if (n == b->room) {
-		b->room = b->room ? 2 * b->room : 256;
-		b->stream = ARRAY_RESIZE(e, b->stream, uint16_t, b->room);
-		b->duration = ARRAY_RESIZE(e, b->duration, replay_time, b->room);
-		b->dep_first = ARRAY_RESIZE(e, b->dep_first, uint32_t, b->room + 1);
-		e->event = ARRAY_RESIZE(e, e->event, struct event, b->room);
+	if (n == b->duration.room) {
+		VEC_ROOM(e, &b->duration, n + 1);
+		const int64_t room = b->duration.room;
+		b->stream = ARRAY_RESIZE(e, b->stream, uint16_t, room);
+		b->dep_first = ARRAY_RESIZE(e, b->dep_first, uint32_t, room + 1);
+		e->event = ARRAY_RESIZE(e, e->event, struct event, room);
 		b->dep_first[0] = 0;
 	}
 	bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN;
 	b->stream[n] = (uint16_t)(2 * device + communicates);
-	b->duration[n] = duration;
+	b->duration.at[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
 	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
 	return n;
@@ -198,12 +198,8 @@ collective_add(struct builder *b, const struct ir_op *op, int axis, uint32_t tur
 static void
 dep_add(struct builder *b, uint32_t on)
 {
-	uint32_t *end = &b->dep_first[b->e->graph.n];
-	if (*end == b->deps_room) {
-		b->deps_room = b->deps_room ? 2 * b->deps_room : 512;
-		b->dep = ARRAY_RESIZE(b->e, b->dep, uint32_t, b->deps_room);
-	}
-	b->dep[(*end)++] = on;
+	VEC_PUSH(b->e, &b->dep, on);
+	b->dep_first[b->e->graph.n] = (uint32_t)b->dep.n;
 }
 
 /* The record of the op that computes v, behind views; NULL: there from the start. */
@@ -255,14 +251,15 @@ run_pending(struct builder *b, struct pending *w)
 static void
 run_pending_up_to(struct builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
 {
-	uint32_t last = b->pending_first;
-	while (last < b->npending && (b->pending[last].op != op || b->pending[last].turn != turn ||
-					     b->pending[last].device != device))
+	struct pending *w = b->pending.at;
+	const int64_t n = b->pending.n;
+	int64_t last = b->pending_first;
+	while (last < n && (w[last].op != op || w[last].turn != turn || w[last].device != device))
 		last++;
-	for (uint32_t i = b->pending_first; last < b->npending && i <= last; i++)
-		if (b->pending[i].op && b->pending[i].device == device)
-			run_pending(b, &b->pending[i]);
-	while (b->pending_first < b->npending && !b->pending[b->pending_first].op)
+	for (int64_t i = b->pending_first; last < n && i <= last; i++)
+		if (w[i].op && w[i].device == device)
+			run_pending(b, &w[i]);
+	while (b->pending_first < n && !w[b->pending_first].op)
 		b->pending_first++;
 }
 
@@ -365,11 +362,7 @@ emit_alike(
 	const uint32_t post = emit_post(b, op, r, turn, device);
 	const struct event_device *d = b->device[device];
 	if (!d->async && !d->overlap) {
-		if (b->npending == b->pending_room) {
-			b->pending_room = b->pending_room ? 2 * b->pending_room : 64;
-			b->pending = ARRAY_RESIZE(b, b->pending, struct pending, b->pending_room);
-		}
-		b->pending[b->npending++] = (struct pending){op, r->over, turn, device};
+		VEC_PUSH(b, &b->pending, (struct pending){op, r->over, turn, device});
 		return;
 	}
 	uint32_t e = collective_add(b, op, axis_of(op), turn, device);
@@ -509,7 +502,7 @@ emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 			wait_for_all(b, o, l, turn);
 	}
 	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
-		b->duration[e] *= l->turns;
+		b->duration.at[e] *= l->turns;
 }
 
 static void
@@ -577,9 +570,9 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	struct events *e = talloc_steal(owner, b->e);
 	e->graph.nstreams = 2 * e->ndevices;
 	e->graph.stream = b->stream;
-	e->graph.duration = b->duration;
+	e->graph.duration = b->duration.at;
 	e->graph.dep_first = b->dep_first;
-	e->graph.dep = b->dep;
+	e->graph.dep = b->dep.at;
 	talloc_free(b);
 	return e;
 }

@@ -4,7 +4,7 @@
  */
 #include "passes/analysis/replay/fine_plan.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,6 @@
 struct gather {
 	struct fine_gathered *out;
 	struct cluster *cluster;
-	uint32_t sends_room, places_room, links_room, ways_room;
 	uint32_t *place_of;  /* by lane and device: in the request at hand, or NONE */
 	uint32_t *number_of; /* by link of the cluster, or NONE */
 	uint32_t ndevices;   /* those that place_of has */
@@ -35,9 +34,9 @@ place_of(struct gather *g, uint32_t request, uint32_t lane, uint32_t device)
 	uint32_t *place = &g->place_of[(size_t)lane * g->ndevices + device];
 	if (*place != NONE)
 		return *place;
-	FINE_ROOM(g->out, raw->request_of, raw->nplaces, g->places_room);
-	raw->request_of[raw->nplaces] = request;
-	return *place = raw->nplaces++;
+	*place = raw->nplaces;
+	LIST_PUSH(g->out, raw->request_of, raw->nplaces, request);
+	return *place;
 }
 
 static void
@@ -46,14 +45,12 @@ add_way(struct gather *g, uint32_t link)
 	struct fine_raw *raw = &g->out->raw;
 	uint32_t *number = &g->number_of[link];
 	if (*number == NONE) {
-		FINE_ROOM(g->out, raw->capacity, raw->nlinks, g->links_room);
 		double units = g->cluster->link[link].bandwidth / FINE_RATE_UNIT;
 		units = units < CAPACITY_MAX ? units : CAPACITY_MAX;
-		raw->capacity[raw->nlinks] = units < 1 ? 1 : llrint(units);
-		*number = raw->nlinks++;
+		*number = raw->nlinks;
+		LIST_PUSH(g->out, raw->capacity, raw->nlinks, units < 1 ? 1 : llrint(units));
 	}
-	FINE_ROOM(g->out, raw->way, raw->nways, g->ways_room);
-	raw->way[raw->nways++] = *number;
+	LIST_PUSH(g->out, raw->way, raw->nways, *number);
 }
 
 static bool
@@ -65,10 +62,10 @@ gather_send(struct gather *g, uint32_t request, uint32_t round, uint32_t lane,
 	if (s->from >= g->ndevices || s->to >= g->ndevices ||
 		!cluster_route(g->cluster, s->from, s->to, &route))
 		return false;
-	FINE_ROOM(g->out, raw->send, raw->nsends, g->sends_room);
-	raw->send[raw->nsends++] = (struct fine_raw_send){request, round,
-		place_of(g, request, lane, s->from), place_of(g, request, lane, s->to),
-		s->bytes / chunks, replay_from_seconds(route.latency), raw->nways, route.nlinks};
+	const struct fine_raw_send send = {request, round, place_of(g, request, lane, s->from),
+		place_of(g, request, lane, s->to), s->bytes / chunks,
+		replay_from_seconds(route.latency), raw->nways, route.nlinks};
+	LIST_PUSH(g->out, raw->send, raw->nsends, send);
 	for (uint32_t k = 0; k < route.nlinks; k++)
 		add_way(g, route.link[k]);
 	return true;
@@ -96,7 +93,6 @@ static void
 gather_bytes(
 	struct fine_gathered *out, struct fine_shape *shape, const struct collective_schedule *s)
 {
-	uint32_t room = 0;
 	for (uint32_t k = 0; k < s->nrounds; k++)
 		for (uint32_t i = 0; s->round[k].repeat && i < s->round[k].n; i++) {
 			double bytes = s->send[s->round[k].first + i].bytes / shape->chunks;
@@ -104,8 +100,7 @@ gather_bytes(
 				shape->bytes[shape->nbytes - 1].n++;
 				continue;
 			}
-			FINE_ROOM(out, shape->bytes, shape->nbytes, room);
-			shape->bytes[shape->nbytes++] = (struct fine_bytes){bytes, 1};
+			LIST_PUSH(out, shape->bytes, shape->nbytes, (struct fine_bytes){bytes, 1});
 		}
 }
 

@@ -1,7 +1,7 @@
 /* Sends come to their links and leave them: see fine_net.h. */
 #include "passes/analysis/replay/fine_net.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 
@@ -28,9 +28,9 @@ fine_net_create(const void *owner, const struct fine_plans *plans, uint32_t nslo
 static void
 grow(struct fine_net *net)
 {
-	uint32_t old = net->flows_room, room = old ? 2 * old : 64, all = net->nslots + room;
-	net->flows_room = room;
-	net->flow = RESIZE(net, net->flow, struct fine_flow, room);
+	const uint32_t old = (uint32_t)net->flow.room;
+	VEC_ROOM(net, &net->flow, net->flow.n + 1);
+	const uint32_t room = (uint32_t)net->flow.room, all = net->nslots + room;
 	net->fresh = RESIZE(net, net->fresh, uint32_t, room);
 	net->met = RESIZE(net, net->met, uint32_t, room);
 	net->position = RESIZE(net, net->position, uint32_t, (size_t)room * net->plans->max_uses);
@@ -44,25 +44,21 @@ take_flow(struct fine_net *net)
 {
 	uint32_t i = net->free_flow;
 	if (i != NONE) {
-		net->free_flow = net->flow[i].next_free;
+		net->free_flow = net->flow.at[i].next_free;
 		return i;
 	}
-	if (net->nflows == net->flows_room)
+	if (net->flow.n == net->flow.room)
 		grow(net);
-	return net->nflows++;
+	return (uint32_t)net->flow.n++;
 }
 
 static void
 link_add(struct fine_net *net, uint32_t flow, uint32_t u)
 {
-	const struct fine_flow *f = &net->flow[flow];
+	const struct fine_flow *f = &net->flow.at[flow];
 	struct fine_link *l = &net->link[f->use[u].link];
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 4;
-		l->flow = RESIZE(net, l->flow, struct fine_link_flow, l->room);
-	}
 	net->position[(size_t)flow * net->plans->max_uses + u] = l->n;
-	l->flow[l->n++] = (struct fine_link_flow){flow, u};
+	LIST_PUSH(net, l->flow, l->n, (struct fine_link_flow){flow, u});
 	l->weight += f->use[u].weight;
 	l->demand += (fine_amount)f->bound * f->use[u].weight;
 	l->is_short = l->demand > (fine_amount)l->capacity;
@@ -71,7 +67,7 @@ link_add(struct fine_net *net, uint32_t flow, uint32_t u)
 static void
 link_remove(struct fine_net *net, uint32_t flow, uint32_t u)
 {
-	const struct fine_flow *f = &net->flow[flow];
+	const struct fine_flow *f = &net->flow.at[flow];
 	uint32_t link = f->use[u].link, max_uses = net->plans->max_uses;
 	uint32_t position = net->position[(size_t)flow * max_uses + u];
 	struct fine_link *l = &net->link[link];
@@ -90,7 +86,7 @@ link_remove(struct fine_net *net, uint32_t flow, uint32_t u)
 static void
 join_links(struct fine_net *net, replay_time now, uint32_t flow)
 {
-	struct fine_flow *f = &net->flow[flow];
+	struct fine_flow *f = &net->flow.at[flow];
 	f->since = now;
 	f->rate = 1;
 	for (uint32_t u = 0; u < f->nuses; u++)
@@ -101,7 +97,7 @@ join_links(struct fine_net *net, replay_time now, uint32_t flow)
 static void
 leave_links(struct fine_net *net, uint32_t flow)
 {
-	struct fine_flow *f = &net->flow[flow];
+	struct fine_flow *f = &net->flow.at[flow];
 	for (uint32_t u = 0; u < f->nuses; u++)
 		link_remove(net, flow, u);
 	f->rate = 0;
@@ -117,7 +113,7 @@ fine_net_send(
 	if (!s->latency && !moves)
 		return FINE_RECEIVED;
 	uint32_t i = take_flow(net);
-	net->flow[i] = (struct fine_flow){.left = s->amount,
+	net->flow.at[i] = (struct fine_flow){.left = s->amount,
 		.bound = s->bound,
 		.use = &net->plans->use[s->first_use],
 		.nuses = s->nuses,
@@ -138,7 +134,7 @@ fine_net_happens(
 	struct fine_net *net, replay_time now, uint32_t number, struct fine_flow *flow, bool *out)
 {
 	uint32_t i = number - net->nslots;
-	struct fine_flow *f = &net->flow[i];
+	struct fine_flow *f = &net->flow.at[i];
 	replay_time latency = f->run->plan->send[f->send].latency;
 	*flow = *f;
 	*out = f->rate > 0;

@@ -5,6 +5,7 @@
 #ifndef PASSES_ANALYSIS_FINE_NET_H
 #define PASSES_ANALYSIS_FINE_NET_H
 
+#include "ir/base/vec.h"
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/analysis/replay/fine_plan.h"
 
@@ -40,32 +41,32 @@ struct fine_link {
 	uint64_t wanting;
 	uint64_t weight; /* of all its flows */
 	int64_t capacity;
-	uint32_t room;
 	fine_amount demand; /* of all its flows, as much as they could ever take */
 };
 
 /* What a send has behind it. */
 enum fine_progress { FINE_UNDER_WAY, FINE_OUT, FINE_RECEIVED };
 
+struct fine_todo {
+	struct fine_run *run;
+	uint32_t place, chunk; /* a place that may enter a stop; */
+	uint32_t send;         /* or, if not FINE_NO_SEND, a send that has done `progress` */
+	enum fine_progress progress;
+};
+
 struct fine_net {
 	const struct fine_plans *plans;
 	struct fine_heap heap; /* 0 .. nslots-1 belong to the caller, then flows */
 	uint32_t nslots;
-	struct fine_flow *flow;
+	struct VEC(struct fine_flow) flow;
 	uint32_t *position; /* [max_uses] of each flow: where it is in the list of each link */
-	uint32_t nflows, flows_room, free_flow;
+	uint32_t free_flow;
 	struct fine_link *link; /* [plans->nlinks] */
 	/* Links that bind and lost a flow; flows that came. */
 	uint32_t *dirty, ndirty, *fresh, nfresh;
 	uint32_t *part, nparts, *met, nmet; /* links and flows that hang together, while sharing */
 	uint64_t visit;
-	struct fine_todo {
-		struct fine_run *run;
-		uint32_t place, chunk; /* a place that may enter a stop; */
-		uint32_t send; /* or, if not FINE_NO_SEND, a send that has done `progress` */
-		enum fine_progress progress;
-	} * todo;
-	uint32_t ntodo, todo_room;
+	struct VEC(struct fine_todo) todo;
 	struct fine_run *ended; /* runs that have ended and were not taken yet */
 	uint64_t sends;
 };

@@ -1,7 +1,7 @@
 /* From sends and their classes to plans: the stops of every place. See fine_plan.h. */
 #include "passes/analysis/replay/fine_plan.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -32,7 +32,7 @@ struct build {
 	const struct fine_raw *raw;
 	const struct fine_classes *classes;
 	struct fine_plans *plans;
-	uint32_t uses_room, nuses;
+	uint32_t nuses;
 	uint32_t *members, *link_members; /* of each class of sends, of links */
 	uint32_t *place;                  /* by class of places: its number in its plan, or NONE */
 	uint32_t *seen;                   /* by class of links: the plan that listed it last + 1 */
@@ -60,8 +60,7 @@ build_use(struct build *b, struct fine_send *send, uint32_t class, uint32_t link
 			use[k].weight += b->members[class];
 			return;
 		}
-	FINE_ROOM(b->plans, b->plans->use, b->nuses, b->uses_room);
-	b->plans->use[b->nuses++] = (struct fine_use){link, b->members[class]};
+	LIST_PUSH(b->plans, b->plans->use, b->nuses, (struct fine_use){link, b->members[class]});
 	send->nuses++;
 }
 

@@ -111,15 +111,6 @@ struct fine_gathered *fine_gather(const void *owner, struct cluster *c,
 	const struct fine_request *requests, uint32_t n, enum fine_status *status,
 	uint32_t *culprit);
 
-/* Room for one more element in an array of g. */
-#define FINE_ROOM(g, array, n, room)                                                               \
-	do {                                                                                       \
-		if ((n) == (room)) {                                                               \
-			(room) = (room) ? 2 * (room) : 64;                                         \
-			(array) = alloc_resize((g), (array), (room), sizeof *(array), "sends");    \
-		}                                                                                  \
-	} while (0)
-
 struct fine_classes {
 	uint32_t nsends, nplaces, nlinks;
 	uint32_t *send, *place, *link; /* the class of each, numbered by first member */

@@ -8,7 +8,7 @@
  */
 #include "passes/analysis/replay/fine_net.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -22,11 +22,7 @@ place_of(const struct fine_run *run, uint32_t place, uint32_t chunk)
 static void
 todo(struct fine_net *net, struct fine_todo t)
 {
-	if (net->ntodo == net->todo_room) {
-		net->todo_room = net->todo_room ? 2 * net->todo_room : 64;
-		net->todo = RESIZE(net, net->todo, struct fine_todo, net->todo_room);
-	}
-	net->todo[net->ntodo++] = t;
+	VEC_PUSH(net, &net->todo, t);
 }
 
 static void
@@ -169,8 +165,8 @@ received(struct fine_net *net, struct fine_run *run, uint32_t send, uint32_t chu
 static void
 do_todo(struct fine_net *net, replay_time now)
 {
-	while (net->ntodo) {
-		struct fine_todo t = net->todo[--net->ntodo];
+	while (net->todo.n) {
+		struct fine_todo t = VEC_POP(&net->todo);
 		if (t.send == FINE_NO_SEND) {
 			enter(net, now, t.run, t.place, t.chunk);
 			continue;

@@ -17,7 +17,7 @@
 static void
 set_rate(struct fine_net *net, replay_time now, uint32_t i, int64_t rate)
 {
-	struct fine_flow *f = &net->flow[i];
+	struct fine_flow *f = &net->flow.at[i];
 	bool is_known = net->heap.at[net->nslots + i] != FINE_NOT_IN_HEAP;
 	f->visit = net->visit + 1;
 	if (rate == f->rate && is_known)
@@ -48,7 +48,7 @@ meet_link(struct fine_net *net, uint32_t link)
 static inline void
 meet_flow(struct fine_net *net, uint32_t flow)
 {
-	struct fine_flow *f = &net->flow[flow];
+	struct fine_flow *f = &net->flow.at[flow];
 	if (f->visit >= net->visit)
 		return;
 	f->visit = net->visit;
@@ -61,7 +61,7 @@ meet_flow(struct fine_net *net, uint32_t flow)
 static void
 give(struct fine_net *net, replay_time now, uint32_t flow, int64_t rate)
 {
-	const struct fine_flow *f = &net->flow[flow];
+	const struct fine_flow *f = &net->flow.at[flow];
 	for (uint32_t u = 0; u < f->nuses; u++) {
 		struct fine_link *l = &net->link[f->use[u].link];
 		if (l->visit != net->visit)
@@ -79,7 +79,7 @@ least_share(struct fine_net *net)
 	int64_t least = INT64_MAX;
 	uint32_t kept = 0;
 	for (uint32_t k = 0; k < net->nmet; k++) {
-		const struct fine_flow *f = &net->flow[net->met[k]];
+		const struct fine_flow *f = &net->flow.at[net->met[k]];
 		if (f->visit != net->visit)
 			continue;
 		net->met[kept++] = net->met[k];
@@ -105,12 +105,12 @@ static void
 fill(struct fine_net *net, replay_time now, int64_t least)
 {
 	for (uint32_t k = 0; k < net->nmet; k++)
-		if (net->flow[net->met[k]].bound == least)
+		if (net->flow.at[net->met[k]].bound == least)
 			give(net, now, net->met[k], least);
 	for (uint32_t k = 0; k < net->nparts; k++) {
 		const struct fine_link *l = &net->link[net->part[k]];
 		for (uint32_t i = 0; l->share == least && l->wanting && i < l->n; i++)
-			if (net->flow[l->flow[i].flow].visit == net->visit)
+			if (net->flow.at[l->flow[i].flow].visit == net->visit)
 				give(net, now, l->flow[i].flow, least);
 	}
 }

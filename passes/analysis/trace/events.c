@@ -1,5 +1,5 @@
 /* The events of a trace: "traceEvents". */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/impl.h"
 
 #include <stdlib.h>
@@ -109,16 +109,6 @@ check_collective(struct trace_reader *r, const struct trace_file *f, const struc
 	return trace_fail(r, e->args[ARG_POSTED], "the event is posted after its end");
 }
 
-static void
-append(const struct trace_file *f, struct trace_list *l, const struct trace_event *e)
-{
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 1024;
-		l->event = ARRAY_RESIZE(f->trace, l->event, struct trace_event, l->room);
-	}
-	l->event[l->n++] = *e;
-}
-
 bool
 trace_event_read(struct trace_reader *r, struct trace_file *f)
 {
@@ -157,7 +147,7 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 	}
 	if (kind != TRACE_STEP)
 		x.index = (uint32_t)(kind == TRACE_KERNEL ? e.kernel : e.collective);
-	append(f, &f->list[kinds[kind].list], &x);
+	VEC_PUSH(f->trace, &f->list[kinds[kind].list], x);
 	return true;
 }
 
@@ -199,12 +189,12 @@ check_list(struct trace_reader *r, struct trace_file *f, int list)
 	struct trace_list *l = &f->list[list];
 	bool sorted = true;
 
-	for (uint32_t i = 1; i < l->n && sorted; i++)
-		sorted = l->event[i - 1].begin <= l->event[i].begin;
+	for (int64_t i = 1; i < l->n && sorted; i++)
+		sorted = l->at[i - 1].begin <= l->at[i].begin;
 	if (!sorted)
-		qsort(l->event, l->n, sizeof *l->event, by_begin);
-	for (uint32_t i = 1; i < l->n; i++)
-		if (!check_order(r, f, list, &l->event[i - 1], &l->event[i]))
+		qsort(l->at, (size_t)l->n, sizeof *l->at, by_begin);
+	for (int64_t i = 1; i < l->n; i++)
+		if (!check_order(r, f, list, &l->at[i - 1], &l->at[i]))
 			return false;
 	return true;
 }
@@ -217,16 +207,16 @@ trace_events_finish(struct trace_reader *r, struct trace_file *f)
 	for (int i = 0; i < TRACE_LISTS; i++)
 		if (!check_list(r, f, i))
 			return false;
-	t->nsteps = f->list[0].n;
-	t->ncompute = t->nsteps + f->list[1].n;
-	t->n = t->ncompute + f->list[2].n;
-	t->event = ARRAY_RESIZE(f->trace, f->list[0].event, struct trace_event, t->n);
+	t->nsteps = (uint32_t)f->list[0].n;
+	t->ncompute = t->nsteps + (uint32_t)f->list[1].n;
+	t->n = t->ncompute + (uint32_t)f->list[2].n;
+	t->event = ARRAY_RESIZE(f->trace, f->list[0].at, struct trace_event, t->n);
 	for (int i = 1; i < TRACE_LISTS; i++) {
 		const struct trace_list *l = &f->list[i];
 		if (l->n)
-			memcpy(t->event + (i == 1 ? t->nsteps : t->ncompute), l->event,
-				l->n * sizeof *l->event);
-		array_free(l->event);
+			memcpy(t->event + (i == 1 ? t->nsteps : t->ncompute), l->at,
+				(size_t)l->n * sizeof *l->at);
+		array_free(l->at);
 	}
 	return true;
 }

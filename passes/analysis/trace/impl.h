@@ -2,6 +2,7 @@
 #ifndef PASSES_ANALYSIS_TRACE_IMPL_H
 #define PASSES_ANALYSIS_TRACE_IMPL_H
 
+#include "ir/base/vec.h"
 #include "passes/analysis/trace/trace.h"
 #include "passes/analysis/trace/json.h"
 
@@ -16,10 +17,7 @@ struct trace_header {
 };
 
 /* Events of one kind, as they stand in the file. */
-struct trace_list {
-	struct trace_event *event;
-	uint32_t n, room;
-};
+struct trace_list VEC(struct trace_event);
 
 /* Steps, what the compute stream did, communication: each list in order, none over another. */
 enum { TRACE_LISTS = 3 };

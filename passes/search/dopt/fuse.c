@@ -10,7 +10,7 @@
  */
 #include "passes/search/dopt/impl.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -28,8 +28,7 @@ struct candidate {
 
 struct fuser {
 	struct dopt *d;
-	struct candidate *heap;
-	uint32_t n, room;
+	struct VEC(struct candidate) heap;
 	uint32_t *age; /* [room of the plan] how often a kernel has changed */
 	uint32_t near[DOPT_NEAR], noise;
 	bool alike;
@@ -47,31 +46,30 @@ before(const struct candidate *x, const struct candidate *y)
 static void
 push(struct fuser *f, struct candidate c)
 {
-	if (f->n == f->room) {
-		f->room = 2 * f->room + 64;
-		f->heap = ARRAY_RESIZE(f, f->heap, struct candidate, f->room);
-	}
-	uint32_t i = f->n++;
-	for (; i && before(&c, &f->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		f->heap[i] = f->heap[(i - 1) / 2];
-	f->heap[i] = c;
+	VEC_PUSH(f, &f->heap, c);
+	struct candidate *heap = f->heap.at;
+	int64_t i = f->heap.n - 1;
+	for (; i && before(&c, &heap[(i - 1) / 2]); i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = c;
 }
 
 static struct candidate
 pop(struct fuser *f)
 {
-	struct candidate top = f->heap[0], last = f->heap[--f->n];
-	uint32_t i = 0;
+	struct candidate *heap = f->heap.at, top = heap[0], last = VEC_POP(&f->heap);
+	const int64_t n = f->heap.n;
+	int64_t i = 0;
 
-	for (uint32_t child = 1; child < f->n; child = 2 * i + 1) {
-		if (child + 1 < f->n && before(&f->heap[child + 1], &f->heap[child]))
+	for (int64_t child = 1; child < n; child = 2 * i + 1) {
+		if (child + 1 < n && before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!before(&f->heap[child], &last))
+		if (!before(&heap[child], &last))
 			break;
-		f->heap[i] = f->heap[child];
+		heap[i] = heap[child];
 		i = child;
 	}
-	f->heap[i] = last;
+	heap[i] = last;
 	return top;
 }
 
@@ -143,7 +141,7 @@ dopt_fuse_all(struct dopt *d, uint32_t noise, bool alike)
 	struct fuser *f = fuser_create(d, noise, alike);
 	for (uint32_t i = 0; i < plan_count(d->p); i++)
 		consider_all(f, plan_at(d->p, i), false);
-	while (f->n && !dopt_over(d)) {
+	while (f->heap.n && !dopt_over(d)) {
 		struct candidate c = pop(f);
 		if (f->age[c.a] != c.age_a || f->age[c.b] != c.age_b || !plan_exists(d->p, c.a) ||
 			!plan_exists(d->p, c.b))

@@ -4,7 +4,7 @@
  * where there were two. All of a step would be too many pairs, so they are taken from near by: in
  * the list of who reads a value, and in the order of issue.
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/ir.h"
 #include "passes/search/dopt/impl.h"
 
@@ -83,7 +83,7 @@ list_readers(const struct dopt *d, const struct ir_value *v, uint32_t i, uint32_
 static void
 find_peers(struct dopt *d, struct dopt_near *near)
 {
-	uint32_t list[2 * NEAR_READERS], n = 0, room = 0;
+	uint32_t list[2 * NEAR_READERS], n = 0;
 
 	for (uint32_t i = 0; i < d->nops; i++) {
 		const struct ir_op *op = plan_op(d->p, i);
@@ -95,10 +95,7 @@ find_peers(struct dopt *d, struct dopt_near *near)
 			if (v->op && is_node(d, v->op))
 				continue;
 			uint32_t found = list_readers(d, v, i, list);
-			if (n + found > room) {
-				room = 2 * (n + found);
-				near->peer = ARRAY_RESIZE(near, near->peer, uint32_t, room);
-			}
+			ARRAY_ROOM(near, near->peer, n + found);
 			memcpy(near->peer + n, list, found * sizeof *list);
 			n += found;
 		}

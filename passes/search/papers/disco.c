@@ -29,7 +29,7 @@
  */
 #include "passes/search/papers/disco.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -54,8 +54,7 @@ struct candidate {
 struct disco {
 	struct search *s;
 	struct disco_draw *draw;
-	struct candidate *queue; /* a heap, the cheapest first */
-	uint32_t n, room;
+	struct VEC(struct candidate) queue; /* a heap, the cheapest first */
 	size_t bytes;
 	uint64_t numbered;
 	const struct base *here; /* the plan is this one; NULL: none of them */
@@ -73,9 +72,9 @@ comes_before(const struct candidate *a, const struct candidate *b)
 }
 
 static void
-sift_down(struct candidate *q, uint32_t n, uint32_t i)
+sift_down(struct candidate *q, int64_t n, int64_t i)
 {
-	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+	for (int64_t child; (child = 2 * i + 1) < n; i = child) {
 		if (child + 1 < n && comes_before(&q[child + 1], &q[child]))
 			child++;
 		if (!comes_before(&q[child], &q[i]))
@@ -87,9 +86,9 @@ sift_down(struct candidate *q, uint32_t n, uint32_t i)
 }
 
 static void
-sift_up(struct candidate *q, uint32_t i)
+sift_up(struct candidate *q, int64_t i)
 {
-	for (uint32_t parent; i > 0 && comes_before(&q[i], &q[parent = (i - 1) / 2]); i = parent) {
+	for (int64_t parent; i > 0 && comes_before(&q[i], &q[parent = (i - 1) / 2]); i = parent) {
 		struct candidate c = q[i];
 		q[i] = q[parent];
 		q[parent] = c;
@@ -131,9 +130,9 @@ by_cost(const void *a, const void *b)
 static void
 make_room(struct disco *d)
 {
-	qsort(d->queue, d->n, sizeof *d->queue, by_cost);
-	while (d->n > 1 && d->bytes > d->s->o->queue_bytes / 2)
-		drop(d, &d->queue[--d->n]);
+	qsort(d->queue.at, (size_t)d->queue.n, sizeof *d->queue.at, by_cost);
+	while (d->queue.n > 1 && d->bytes > d->s->o->queue_bytes / 2)
+		drop(d, &VEC_POP(&d->queue));
 }
 
 static struct candidate
@@ -155,12 +154,8 @@ static void
 enqueue(struct disco *d, struct base *from, const struct disco_move *move, uint32_t n,
 	replay_time cost)
 {
-	if (d->n == d->room) {
-		d->room = 2 * d->room + 64;
-		d->queue = RESIZE(d, d->queue, struct candidate, d->room);
-	}
-	d->queue[d->n] = new_candidate(d, from, move, n, cost);
-	sift_up(d->queue, d->n++);
+	VEC_PUSH(d, &d->queue, new_candidate(d, from, move, n, cost));
+	sift_up(d->queue.at, d->queue.n - 1);
 	if (d->bytes > d->s->o->queue_bytes)
 		make_room(d);
 }
@@ -179,10 +174,10 @@ keep_best(struct disco *d, struct base *from, const struct disco_move *move, uin
 static struct candidate
 dequeue(struct disco *d)
 {
-	struct candidate c = d->queue[0];
+	struct candidate c = d->queue.at[0];
 
-	d->queue[0] = d->queue[--d->n];
-	sift_down(d->queue, d->n, 0);
+	d->queue.at[0] = VEC_POP(&d->queue);
+	sift_down(d->queue.at, d->queue.n, 0);
 	return c;
 }
 
@@ -309,13 +304,13 @@ search_disco(struct search *s)
 	d->draw = disco_draw_create(d, s->plan, s->o->seed);
 	d->move = NEW_ARRAY(d, struct disco_move, s->o->beta);
 	start(d);
-	while (more && d->n && d->unchanged < s->o->unchanged) {
+	while (more && d->queue.n && d->unchanged < s->o->unchanged) {
 		struct candidate c = dequeue(d);
 		replay_time cost = c.cost;
 		struct base *here = expand(d, &c);
 		more = try_methods(d, here, cost);
 		release(d, here);
-		if (!d->n && s->o->again)
+		if (!d->queue.n && s->o->again)
 			start_again(d);
 	}
 	talloc_free(d);

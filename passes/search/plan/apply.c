@@ -8,7 +8,7 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/memory/issue.h"
 
 #include <stdlib.h>
@@ -210,10 +210,7 @@ has_passed(const struct maker *k, const struct ir_op *op)
 }
 
 /* Ops that are no work, and wait for nothing any more. */
-struct ready {
-	struct ir_op **op;
-	size_t n;
-};
+struct ready VEC(struct ir_op *);
 
 /* The op waits for one thing less. */
 static void
@@ -222,8 +219,7 @@ arrive(struct maker *k, struct ready *r, struct ir_op *op)
 	op->mark--;
 	if (!is_ready(op) || is_work(k, op) || !has_passed(k, op))
 		return;
-	r->op = RESIZE(k, r->op, struct ir_op *, r->n + 1);
-	r->op[r->n++] = op;
+	VEC_PUSH(k, r, op);
 }
 
 static void
@@ -252,10 +248,10 @@ put(struct maker *k, struct ir_op *op)
 	ir_block_append(k->block, op);
 	arrive_all(k, &r, op);
 	if (r.n)
-		qsort(r.op, r.n, sizeof(struct ir_op *), by_number);
-	for (size_t i = 0; i < r.n; i++)
-		put(k, r.op[i]);
-	talloc_free(r.op);
+		qsort(r.at, (size_t)r.n, sizeof *r.at, by_number);
+	for (int64_t i = 0; i < r.n; i++)
+		put(k, r.at[i]);
+	VEC_FREE(&r);
 }
 
 /* Takes all ops out of the block, and counts what each of them needs. */

@@ -3,6 +3,7 @@
 #ifndef PASSES_SEARCH_PLAN_IMPL_H
 #define PASSES_SEARCH_PLAN_IMPL_H
 
+#include "ir/base/vec.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/estimate.h"
 #include "passes/fuse/fuse.h"
@@ -85,11 +86,11 @@ struct plan {
 	uint32_t *home;          /* [nops] */
 	uint32_t *copies;        /* [nops] first holder of a copy, or PLAN_NONE */
 	struct plan_holder *holder;
-	uint32_t nholders, holders_room;
-	uint32_t *pool, npool, pool_room;
+	uint32_t nholders;
+	uint32_t *pool, npool;
 	uint32_t *free, nfree; /* [room] numbers that no node has */
 	/* Changes that can be undone: see log.c. */
-	uint32_t *log, nlog, log_room;
+	struct VEC(uint32_t) log;
 	/* Positions whose times are those of the plan as it is now. */
 	uint32_t clean;
 	bool replayed; /* all of the order has its times, and makespan is theirs */
@@ -99,8 +100,8 @@ struct plan {
 	uint32_t now;    /* the stamp in use */
 	uint32_t *scratch, *member, *moved; /* [nops] of a move: ops, members, members of another */
 	uint32_t *late;                     /* [2 * room] of plan_put_behind: nodes, positions */
-	uint32_t *dropped, ndropped, dropped_room; /* ops that nothing needs any more */
-	bool *flag;                                /* [nops] */
+	struct VEC(uint32_t) dropped;       /* ops that nothing needs any more */
+	bool *flag;                         /* [nops] */
 	struct plan_answer *answer;
 	struct plan_counts counts;
 };

@@ -7,8 +7,6 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "ir/base/alloc.h"
-
 #include <string.h>
 
 enum plan_log {
@@ -32,15 +30,11 @@ enum { RECORD_END = 3 /* words behind a record: kind, index, length */ };
 static void
 log_words(struct plan *p, enum plan_log kind, uint32_t index, const void *from, uint32_t n)
 {
-	if (p->nlog + n + RECORD_END > p->log_room) {
-		p->log_room = 2 * p->log_room + n + RECORD_END;
-		p->log = ARRAY_RESIZE(p, p->log, uint32_t, p->log_room);
-	}
-	plan_copy(&p->log[p->nlog], from, n);
-	p->nlog += n;
-	p->log[p->nlog++] = kind;
-	p->log[p->nlog++] = index;
-	p->log[p->nlog++] = n;
+	const uint32_t end[RECORD_END] = {kind, index, n};
+
+	VEC_ROOM(p, &p->log, p->log.n + n + RECORD_END);
+	VEC_PUSH_ALL(p, &p->log, from, n);
+	VEC_PUSH_ALL(p, &p->log, end, RECORD_END);
 }
 
 #define WORDS(type) ((uint32_t)(sizeof(type) / sizeof(uint32_t)))
@@ -165,16 +159,16 @@ put_back(struct plan *p, enum plan_log kind, uint32_t index, const uint32_t *wor
 uint32_t
 plan_mark(const struct plan *p)
 {
-	return p->nlog;
+	return (uint32_t)p->log.n;
 }
 
 void
 plan_undo(struct plan *p, uint32_t mark)
 {
-	while (p->nlog > mark) {
-		const uint32_t *end = &p->log[p->nlog - RECORD_END];
-		p->nlog -= RECORD_END + end[2];
-		put_back(p, (enum plan_log)end[0], end[1], &p->log[p->nlog], end[2]);
+	while (p->log.n > mark) {
+		const uint32_t *end = VEC_TOP(&p->log, RECORD_END);
+		p->log.n -= RECORD_END + end[2];
+		put_back(p, (enum plan_log)end[0], end[1], &p->log.at[p->log.n], end[2]);
 	}
 	if (p->clean > p->count)
 		p->clean = p->count;
@@ -185,10 +179,7 @@ plan_undo(struct plan *p, uint32_t mark)
 uint32_t
 plan_pool(struct plan *p, uint32_t n)
 {
-	if (p->npool + n > p->pool_room) {
-		p->pool_room = 2 * (p->npool + n);
-		p->pool = ARRAY_RESIZE(p, p->pool, uint32_t, p->pool_room);
-	}
+	ARRAY_ROOM(p, p->pool, p->npool + n);
 	p->npool += n;
 	return p->npool - n;
 }
@@ -212,7 +203,6 @@ tidy_holders(struct plan *p)
 	}
 	array_free(p->holder);
 	p->holder = to;
-	p->holders_room = p->nholders;
 	p->nholders = n;
 }
 
@@ -237,7 +227,6 @@ plan_tidy(struct plan *p)
 		s->pred = at;
 		at += s->npreds;
 	}
-	p->pool_room = 2 * p->npool;
 	array_free(p->pool);
 	p->pool = pool;
 	p->npool = at;
@@ -246,19 +235,15 @@ plan_tidy(struct plan *p)
 void
 plan_forget(struct plan *p)
 {
-	p->nlog = 0;
+	p->log.n = 0;
 	plan_tidy(p);
 }
 
 void
 plan_add_copy(struct plan *p, uint32_t op, uint32_t node)
 {
-	if (p->nholders == p->holders_room) {
-		p->holders_room = 2 * p->holders_room + 64;
-		p->holder = ARRAY_RESIZE(p, p->holder, struct plan_holder, p->holders_room);
-	}
-	p->holder[p->nholders] = (struct plan_holder){node, p->copies[op]};
-	set_copies(p, op, p->nholders++);
+	ARRAY_PUSH(p, p->holder, p->nholders, (struct plan_holder){node, p->copies[op]});
+	set_copies(p, op, p->nholders - 1);
 }
 
 void

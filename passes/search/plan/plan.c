@@ -5,7 +5,7 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -142,16 +142,6 @@ mark_outs(struct plan *p, uint32_t node)
 	}
 }
 
-static void
-push_dropped(struct plan *p, uint32_t op)
-{
-	if (p->ndropped == p->dropped_room) {
-		p->dropped_room = 2 * p->dropped_room + 64;
-		p->dropped = ARRAY_RESIZE(p, p->dropped, uint32_t, p->dropped_room);
-	}
-	p->dropped[p->ndropped++] = op;
-}
-
 /* Drops members that nobody reads any more, the last first. */
 static void
 drop_unread(struct plan *p, uint32_t node)
@@ -166,7 +156,7 @@ drop_unread(struct plan *p, uint32_t node)
 			plan_drop_copy(p, op, node);
 		else
 			plan_set_home(p, op, PLAN_NONE);
-		push_dropped(p, op);
+		VEC_PUSH(p, &p->dropped, op);
 		s->nops--;
 		memmove(member, member + 1, (s->nops - i) * sizeof *member);
 	}
@@ -222,8 +212,8 @@ plan_settle(struct plan *p, uint32_t node)
 {
 	settle(p, node);
 	/* What dropped ops have read may be read by nobody any more. */
-	while (p->ndropped) {
-		const struct plan_op *o = &p->base->op[p->dropped[--p->ndropped]];
+	while (p->dropped.n) {
+		const struct plan_op *o = &p->base->op[VEC_POP(&p->dropped)];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
 			uint32_t home =
 				p->home[p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW];
@@ -403,7 +393,8 @@ plan_clear(struct plan *p)
 {
 	const struct plan_base *b = p->base;
 
-	p->count = p->nfree = p->npool = p->nholders = p->nlog = 0;
+	p->count = p->nfree = p->npool = p->nholders = 0;
+	p->log.n = 0;
 	plan_dirty(p, 0);
 	memset(p->home, 0xff, b->nops * sizeof *p->home);
 	memset(p->copies, 0xff, b->nops * sizeof *p->copies);

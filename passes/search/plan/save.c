@@ -73,7 +73,7 @@ plan_load(struct plan *p, const struct plan_save *s)
 				p->home[member & PLAN_OP] = node;
 		}
 	}
-	p->nlog = 0;
+	p->log.n = 0;
 	plan_dirty(p, 0);
 }
 

@@ -5,7 +5,7 @@
 #include "passes/analysis/trace/report/compare.h"
 
 #include "ir/digest.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,9 +34,9 @@ check_build(struct diag *d, const struct trace *t, const struct ir_module *m)
 
 /* What the replay says of one op. */
 struct predicted {
-	double *time; /* [n] of its events */
+	struct VEC(double) time; /* of its events */
 	double exposed;
-	uint32_t n, room, devices;
+	uint32_t devices;
 	int32_t last; /* device seen last */
 	const struct ir_op *op;
 	bool communication, profiled;
@@ -50,14 +50,10 @@ list_predicted(const void *owner, const struct cost_timeline *line, uint32_t nop
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
 		struct predicted *p = &list[e->op->order];
-		if (p->n == p->room) {
-			p->room = p->room ? 2 * p->room : 4;
-			p->time = RESIZE(list, p->time, double, p->room);
-		}
-		p->devices += p->n == 0 || p->last != e->device;
+		p->devices += p->time.n == 0 || p->last != e->device;
 		p->last = e->device;
 		p->op = e->op;
-		p->time[p->n++] = e->end - e->start;
+		VEC_PUSH(list, &p->time, e->end - e->start);
 		p->exposed += e->exposed;
 		p->communication = e->communication;
 		p->profiled = e->measured;
@@ -91,13 +87,13 @@ fill_measured(struct trace_pair *p, const struct trace_op_time *o)
 static void
 fill_predicted(const void *owner, struct trace_pair *p, struct predicted *q)
 {
-	p->predicted = trace_middle_of(q->time, q->n).median;
+	p->predicted = trace_middle_of(q->time.at, (uint32_t)q->time.n).median;
 	p->exposed_predicted = q->exposed / q->devices;
 	p->communication = q->communication;
 	p->profiled = q->profiled;
 	if (p->name)
 		return;
-	p->count = (double)q->n / q->devices;
+	p->count = (double)q->time.n / q->devices;
 	p->name = name_of(owner, q->op);
 	p->text = "";
 }
@@ -125,7 +121,7 @@ pair_ops(struct trace_comparison *c, const struct trace_measured *measured, stru
 		struct trace_pair p = {.predicted = NAN, .measured = NAN, .op = op};
 		if (ran)
 			fill_measured(&p, &measured->op[at++]);
-		if (op < nops && list[op].n)
+		if (op < nops && list[op].time.n)
 			fill_predicted(c, &p, &list[op]);
 		if (!p.name)
 			continue;
