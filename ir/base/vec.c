@@ -7,8 +7,8 @@
 
 enum { FIRST_ROOM = 8 };
 
-static int64_t
-larger(int64_t room, int64_t most)
+static size_t
+larger(size_t room, size_t most)
 {
 	room = room ? 2 * room : FIRST_ROOM;
 	return room < most ? most : room;
@@ -21,7 +21,7 @@ list_room(const void *owner, void *list, size_t most, size_t size)
 
 	if (most <= room)
 		return list;
-	return alloc_resize(owner, list, most < 2 * room ? 2 * room : most, size, "a list");
+	return alloc_resize(owner, list, larger(room, most), size, "a list");
 }
 
 void *
@@ -31,20 +31,20 @@ array_room(const void *owner, void *array, size_t most, size_t size)
 
 	if (most <= room)
 		return array;
-	return array_resize(owner, array, most < 2 * room ? 2 * room : most, size, "a list");
+	return array_resize(owner, array, larger(room, most), size, "a list");
 }
 
 void *
 vec_grow(const void *owner, void *at, int64_t *room, int64_t most, size_t size)
 {
-	*room = larger(*room, most);
+	*room = (int64_t)larger((size_t)*room, (size_t)most);
 	return array_resize(owner, at, (size_t)*room, size, "a list");
 }
 
 void *
 vec_grow_in(struct arena *a, void *at, int64_t *room, int64_t n, size_t size)
 {
-	*room = larger(*room, n + 1);
+	*room = (int64_t)larger((size_t)*room, (size_t)n + 1);
 	void *to = arena_alloc(a, (size_t)*room * size);
 	return n ? memcpy(to, at, (size_t)n * size) : to;
 }

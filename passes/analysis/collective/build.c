@@ -1,6 +1,6 @@
 /* How schedules are written. */
 #include "passes/analysis/collective/build.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 
 #include <talloc.h>
 
@@ -10,11 +10,8 @@ build_round(struct builder *b, uint32_t repeat)
 	struct collective_schedule *s = b->schedule;
 	if (s->nrounds && !s->round[s->nrounds - 1].n)
 		s->nrounds--;
-	if (s->nrounds == b->room_rounds) {
-		b->room_rounds = b->room_rounds ? 2 * b->room_rounds : 16;
-		s->round = RESIZE(s, s->round, struct collective_round, b->room_rounds);
-	}
-	s->round[s->nrounds++] = (struct collective_round){s->nsends, 0, repeat, b->stage};
+	LIST_PUSH(
+		s, s->round, s->nrounds, (struct collective_round){s->nsends, 0, repeat, b->stage});
 }
 
 void
@@ -29,11 +26,7 @@ build_send(struct builder *b, uint32_t from, uint32_t to, double fraction)
 	struct collective_schedule *s = b->schedule;
 	if (from == to)
 		return;
-	if (s->nsends == b->room_sends) {
-		b->room_sends = b->room_sends ? 2 * b->room_sends : 64;
-		s->send = RESIZE(s, s->send, struct collective_send, b->room_sends);
-	}
-	s->send[s->nsends++] = (struct collective_send){from, to, fraction};
+	LIST_PUSH(s, s->send, s->nsends, (struct collective_send){from, to, fraction});
 	s->round[s->nrounds - 1].n++;
 }
 
@@ -52,7 +45,7 @@ collective_build(const void *owner, struct cluster *c, const struct collective_r
 	const struct placement *at, enum collective_algorithm a, uint32_t variant, bool *pipelined)
 {
 	const struct algorithm *row = algorithm_row(a);
-	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), 0, 0, false, 0};
+	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), false, 0};
 	b.schedule->chunks = b.schedule->lanes = b.schedule->parts = 1;
 	if (at->places > 1 && !(fits(row, q->kind, at, variant) && row->build(&b, variant))) {
 		talloc_free(b.schedule);

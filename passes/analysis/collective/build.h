@@ -36,7 +36,6 @@ struct builder {
 	const struct collective_request *request;
 	const struct placement *at;
 	struct collective_schedule *schedule;
-	uint32_t room_rounds, room_sends; /* allocated */
 	bool pipelined; /* the schedule is run in chunks, as many as make the pipe no matter */
 	uint32_t stage;
 };

@@ -16,7 +16,7 @@
  *   limit for small chunks, as filling the pipe is then nothing (model.c takes
  *   chunks that make it so).
  */
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@
 
 struct lines {
 	struct collective_line *line;
-	uint32_t n, room;
+	uint32_t n;
 };
 
 /* Equal but for rounding. */
@@ -43,11 +43,7 @@ lines_add(struct lines *s, double alpha, double gamma)
 		if (s->line[i].alpha > alpha || s->line[i].gamma > gamma)
 			s->line[kept++] = s->line[i];
 	s->n = kept;
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 8;
-		s->line = RESIZE(NULL, s->line, struct collective_line, s->room);
-	}
-	s->line[s->n++] = (struct collective_line){alpha, gamma};
+	LIST_PUSH(NULL, s->line, s->n, (struct collective_line){alpha, gamma});
 }
 
 /* Adds to a sum of phases what `s` says, so many times. */
@@ -66,10 +62,8 @@ add_phase(struct collective_time *t, const struct lines *s, double times)
 		}
 	if (s->n < 2)
 		return;
-	t->phase = RESIZE(t, t->phase, struct collective_phase, t->nphases + 1);
-	struct collective_line *line = NEW_ARRAY(t, struct collective_line, s->n);
-	memcpy(line, s->line, s->n * sizeof *line);
-	t->phase[t->nphases++] = (struct collective_phase){times, line, s->n};
+	struct collective_line *line = COPY_ARRAY(t, struct collective_line, s->line, s->n);
+	LIST_PUSH(t, t->phase, t->nphases, (struct collective_phase){times, line, s->n});
 }
 
 /* The number of sends from `first` on that are a ring; 0: none. */
@@ -138,7 +132,7 @@ static bool
 time_rounds(struct collective_time *t, const struct collective_schedule *s, struct share *share,
 	uint32_t first, uint32_t end)
 {
-	struct lines lines = {NULL, 0, 0};
+	struct lines lines = {NULL, 0};
 	bool good = true;
 	for (uint32_t i = first; i < end && good; i++) {
 		const struct collective_round *r = &s->round[i];

@@ -17,7 +17,7 @@
 #include "passes/analysis/profile/key.h"
 
 #include "ir/ops/row.h"
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/replay/kind.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static void
 put_bytes(struct text *t, const char *s, size_t n)
 {
 	if (t->n + n + 1 > t->room) {
-		t->room = 2 * (t->n + n) + 64;
-		t->s = RESIZE(t->owner, t->s, char, t->room);
+		LIST_ROOM(t->owner, t->s, t->n + n + 64);
+		t->room = talloc_get_size(t->s);
 	}
 	memcpy(t->s + t->n, s, n);
 	t->n += n;
