@@ -28,7 +28,7 @@ struct meeting {
 	uint32_t *first_in, *next_in; /* [nvertices] edges that arrive; [nedges] the next of them */
 	uint32_t *out, *in;           /* [nvertices] how many leave, and arrive */
 	uint32_t now;
-	struct side ahead, behind;
+	struct side from_source, from_goal;
 	uint32_t *reached; /* [nvertices] == now: it has a parent and a latency */
 	uint32_t *parent;  /* [nvertices] the last edge of the best way to it */
 	double *latency;
@@ -57,8 +57,8 @@ meeting_create(const void *owner, const struct cluster *c)
 	m->reached = ARRAY_ZERO(m, uint32_t, g->nvertices);
 	m->parent = ARRAY_NEW(m, uint32_t, g->nvertices);
 	m->latency = ARRAY_NEW(m, double, g->nvertices);
-	create_side(m, &m->ahead, g->nvertices);
-	create_side(m, &m->behind, g->nvertices);
+	create_side(m, &m->from_source, g->nvertices);
+	create_side(m, &m->from_goal, g->nvertices);
 	for (uint32_t v = 0; v < g->nvertices; v++)
 		m->first_in[v] = GRAPH_NONE;
 	for (uint32_t e = 0; e < g->nedges; e++) {
@@ -126,10 +126,10 @@ relax(struct meeting *m, uint32_t source, uint32_t edge)
 
 /* Another level from the source; has the goal's side any of it? */
 static bool
-go_ahead(struct meeting *m, uint32_t source)
+step_from_source(struct meeting *m, uint32_t source)
 {
 	const struct cluster_graph *g = m->c->graph;
-	struct side *s = &m->ahead;
+	struct side *s = &m->from_source;
 	const int64_t end = s->list.n;
 	bool met = false;
 
@@ -145,7 +145,7 @@ go_ahead(struct meeting *m, uint32_t source)
 				add(m, s, to, s->depth);
 			if (s->level[to] == s->depth)
 				relax(m, source, e);
-			met |= has(m, &m->behind, to);
+			met |= has(m, &m->from_goal, to);
 		}
 	}
 	s->first = end;
@@ -154,10 +154,10 @@ go_ahead(struct meeting *m, uint32_t source)
 
 /* Another level from the goal; has the source's side any of it? */
 static bool
-go_behind(struct meeting *m, uint32_t source)
+step_from_goal(struct meeting *m, uint32_t source)
 {
 	const struct cluster_graph *g = m->c->graph;
-	struct side *s = &m->behind;
+	struct side *s = &m->from_goal;
 	const int64_t end = s->list.n;
 	bool met = false;
 
@@ -169,7 +169,7 @@ go_behind(struct meeting *m, uint32_t source)
 			if ((from != source && !g->vertex[from].forwards) || has(m, s, from))
 				continue;
 			add(m, s, from, s->depth);
-			met |= has(m, &m->ahead, from);
+			met |= has(m, &m->from_source, from);
 		}
 	s->first = end;
 	return met;
@@ -190,11 +190,12 @@ count_edges(const struct side *s, const uint32_t *degree)
 static bool
 search(struct meeting *m, uint32_t source)
 {
-	struct side *ahead = &m->ahead, *behind = &m->behind;
+	struct side *from_source = &m->from_source, *from_goal = &m->from_goal;
 
-	while (ahead->first < ahead->list.n && behind->first < behind->list.n) {
-		const bool first = count_edges(ahead, m->out) <= count_edges(behind, m->in);
-		if (first ? go_ahead(m, source) : go_behind(m, source))
+	while (from_source->first < from_source->list.n && from_goal->first < from_goal->list.n) {
+		const bool first =
+			count_edges(from_source, m->out) <= count_edges(from_goal, m->in);
+		if (first ? step_from_source(m, source) : step_from_goal(m, source))
 			return true;
 	}
 	return false;
@@ -206,7 +207,7 @@ static void
 finish(struct meeting *m, uint32_t source)
 {
 	const struct cluster_graph *g = m->c->graph;
-	const struct side *s = &m->behind;
+	const struct side *s = &m->from_goal;
 
 	for (int64_t i = s->list.n; i-- > 0;) {
 		const uint32_t v = s->list.at[i];
@@ -235,8 +236,8 @@ meeting_route(struct meeting *m, uint32_t source, uint32_t goal, uint32_t *n, ui
 {
 	m->now++;
 	m->steps = 0;
-	start(m, &m->ahead, source);
-	start(m, &m->behind, goal);
+	start(m, &m->from_source, source);
+	start(m, &m->from_goal, goal);
 	m->reached[source] = m->now;
 	m->latency[source] = 0;
 	const bool found = source == goal || search(m, source);
@@ -245,7 +246,7 @@ meeting_route(struct meeting *m, uint32_t source, uint32_t goal, uint32_t *n, ui
 	*steps = m->steps;
 	if (!found)
 		return NULL;
-	*n = m->ahead.depth + m->behind.depth;
+	*n = m->from_source.depth + m->from_goal.depth;
 	VEC_ROOM(m, &m->way, *n + 1);
 	for (uint32_t v = goal, i = *n; i-- > 0; v = m->c->graph->edge[m->way.at[i]].from)
 		m->way.at[i] = m->parent[v];
