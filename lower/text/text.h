@@ -1,4 +1,4 @@
-/* What the files that write one kernel share: kernel.c, expr.c, gemm.c. */
+/* What the files that write one kernel share: kernel.c, expr.c, select.c, gemm.c ... */
 #ifndef LOWER_KERNEL_TEXT_H
 #define LOWER_KERNEL_TEXT_H
 
@@ -81,6 +81,10 @@ const char *kernel_compute_type(enum ir_dtype t);
 /* The element of memory tensor or row `t` that op o reads as load j (j = -1: writes), as an lvalue.
  */
 char *kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
+
+/* Select e of op o, whose arguments are these texts. */
+char *kernel_select(
+	struct kernel_text *w, const struct scheme_op *o, const struct expr *e, char *const *arg);
 
 /* What op o gets as load j: a local or an element, converted to the type it is computed in. */
 char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
