@@ -81,6 +81,11 @@ struct pass {
 	/* A PASS_BOOL option with which the pass undoes what it provides: afterwards those facts no
 	 * longer hold, and `conflicts` are not checked. NULL: none. */
 	const char *undo;
+	/* Where the pass searches for kernels with the cost model: "" always, "option=choice" if
+	 * that PASS_ENUM option has that value. Programs of such passes depend on the times of
+	 * kernels, so dopt measures them first where nothing is known of the machine. NULL: never.
+	 */
+	const char *searches;
 	/*
 	 * The module computes bitwise the same results as before: the pass moves, duplicates,
 	 * removes and inserts ops and changes layouts, and evaluates constants exactly as the op

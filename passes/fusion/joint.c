@@ -104,5 +104,6 @@ const struct pass pass_joint = {
 	.needs = "no-calls",
 	.provides = "fused",
 	.run = run,
+	.searches = "",
 	.keeps_bits = true,
 };

@@ -73,5 +73,6 @@ const struct pass pass_opfuse = {
 	.conflicts = "fused",
 	.run = run,
 	.undo = "undo",
+	.searches = "policy=joint",
 	.keeps_bits = true,
 };

@@ -26,6 +26,9 @@ struct pass_entry {
 	bool automatic;
 };
 
+/* Does it search for kernels? See pass.searches. */
+bool pass_entry_searches(const struct pass_entry *e);
+
 struct pass_pipeline {
 	struct pass_entry *entry; /* talloc array */
 	int n;

@@ -3,6 +3,7 @@
 
 #include "ir/base/vec.h"
 #include "passes/manager/facts.h"
+#include "passes/manager/options.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -47,15 +48,34 @@ facts_of_module(const void *owner, const struct ir_module *m)
 	return f;
 }
 
+/* Has the option whose name is the first n bytes, a PASS_BOOL or PASS_ENUM, this value? */
+static bool
+option_is(const struct pass_entry *e, const char *name, size_t n, const char *value)
+{
+	const struct pass_option *o = e->pass->options;
+	struct pass_value v = {0};
+
+	for (int i = 0; o && o[i].name; i++)
+		if (strlen(o[i].name) == n && !memcmp(o[i].name, name, n))
+			return !pass_value_parse(NULL, &o[i], value, &v) && e->value[i].i == v.i;
+	return false;
+}
+
 bool
 pass_entry_undoes(const struct pass_entry *e)
 {
-	const struct pass_option *o = e->pass->options;
+	const char *option = e->pass->undo;
 
-	for (int i = 0; e->pass->undo && o[i].name; i++)
-		if (!strcmp(o[i].name, e->pass->undo))
-			return e->value[i].i != 0;
-	return false;
+	return option && option_is(e, option, strlen(option), "true");
+}
+
+bool
+pass_entry_searches(const struct pass_entry *e)
+{
+	const char *how = e->pass->searches, *equals = how ? strchr(how, '=') : NULL;
+
+	return how && !pass_entry_undoes(e) &&
+	       (!equals || option_is(e, how, (size_t)(equals - how), equals + 1));
 }
 
 /* What holds after entry `i`: `!fact` takes one away. */

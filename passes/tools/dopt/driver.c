@@ -7,16 +7,13 @@
 
 #include "dopt/version.h"
 #include "ir/base/alloc.h"
-#include "lower/job.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/dir/parse.h"
 #include "parser/stablehlo/import/import.h"
-#include "passes/search/joint.h"
 #include "passes/tools/dopt/checks.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/tools/input.h"
-#include "passes/tools/dopt/measure.h"
 #include "passes/tools/report/report.h"
 #include "passes/tools/dopt/trial.h"
 #include "passes/tools/tools.h"
@@ -175,29 +172,6 @@ write_view(struct driver *t, struct ir_module *m, FILE *out)
 	return v != NULL;
 }
 
-static bool
-measures(const struct driver_options *o)
-{
-	return o->measure || o->emit == DRIVER_EMIT_MEASURE;
-}
-
-static bool
-measure(const struct driver *t, struct ir_module *m, FILE *out)
-{
-	const struct driver_options *o = t->o;
-	const struct measure_options mo = {.profile = o->profile,
-		.program = o->emit == DRIVER_EMIT_MEASURE ? o->output : NULL,
-		.mpi = o->measure_mpi,
-		.all = o->measure == DRIVER_MEASURE_ALL,
-		.again = o->measure == DRIVER_MEASURE_AGAIN,
-		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
-		.library = o->algorithm == COLLECTIVE_MPI,
-		.cuda = o->target == DRIVER_TARGET_CUDA,
-		.storage = t->storage};
-
-	return driver_measure(m, &mo, out);
-}
-
 /* Are times predicted for the kind of device that the program will run on? Those of
  * `generic` are 30 to 60 times too long for a GPU. */
 static bool
@@ -218,8 +192,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		struct interp_options io = driver_interp_options(o);
 		return interp_run_print(m, &io, out);
 	}
-	if (measures(o))
-		return measure(t, m, out);
+	if (driver_measures(o))
+		return driver_measure_result(t, m, out);
 	if (o->emit == DRIVER_EMIT_PROGRAM) {
 		struct cost_report report = {0};
 		struct lower_options lo = {
@@ -267,21 +241,45 @@ write_stats(const struct driver *t)
 		driver_whatif_print(out, t->stats->whatif);
 }
 
+struct driver
+driver_create(void *scratch, const struct driver_options *o)
+{
+	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
+
+	crash_diag(o->note, t.ctx->diag);
+	t.manager = pass_manager_create(scratch, t.ctx);
+	t.manager->verify_each = o->verify_each;
+	t.manager->seed = (uint64_t)o->seed;
+	t.pipeline = pass_pipeline_create(scratch);
+	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
+		o->keep == DRIVER_KEEP_BETTER)
+		t.stats = NEW(scratch, struct driver_stats);
+	return t;
+}
+
+enum driver_exit
+driver_read(struct driver *t, const struct driver_input *in, struct ir_module **m)
+{
+	const enum driver_exit exit = set_up_passes(t);
+
+	if (exit != DRIVER_OK)
+		return exit;
+	if (!driver_cost_create(t) || !(*m = read_module(t, in)))
+		return DRIVER_INPUT;
+	return pass_pipeline_check(t->pipeline, t->manager, *m) ? DRIVER_OK : DRIVER_INPUT;
+}
+
 /* Everything between a text and a result. */
 static enum driver_exit
 transform(struct driver *t, const struct driver_input *in, FILE *out)
 {
-	enum driver_exit exit = set_up_passes(t);
 	struct ir_module *m;
+	enum driver_exit exit = driver_read(t, in, &m);
 
 	if (exit != DRIVER_OK)
 		return exit;
-	if (!driver_cost_create(t) || !(m = read_module(t, in)))
-		return DRIVER_INPUT;
-	if (!pass_pipeline_check(t->pipeline, t->manager, m))
-		return DRIVER_INPUT;
 	if (t->o->emit == DRIVER_EMIT_PROGRAM || t->o->emit == DRIVER_EMIT_STABLEHLO ||
-		emits_view(t->o) || measures(t->o))
+		emits_view(t->o) || driver_measures(t->o))
 		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
 	exit = driver_passes_run(t, &m);
 	if (!write_remarks(t))
@@ -297,157 +295,14 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 	return t->o->verify_diagnostics || write_result(t, m, out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
-/* A driver for one text, owned by `scratch`. */
-static struct driver
-make_driver(void *scratch, const struct driver_options *o)
-{
-	struct driver t = {.o = o, .ctx = ir_context_create(scratch)};
-
-	crash_diag(o->note, t.ctx->diag);
-	t.manager = pass_manager_create(scratch, t.ctx);
-	t.manager->verify_each = o->verify_each;
-	t.manager->seed = (uint64_t)o->seed;
-	t.pipeline = pass_pipeline_create(scratch);
-	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
-		o->keep == DRIVER_KEEP_BETTER)
-		t.stats = NEW(scratch, struct driver_stats);
-	return t;
-}
-
-/*
- * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
- * plan of a search is one, are measured as far as the profile lacks them, or all of them again;
- * *stored receives how many these were. With `instead` searches run these passes.
- */
-static bool
-measure_round(const struct driver_options *o, const struct driver_input *in, const char *instead,
-	bool again, int *stored)
-{
-	void *scratch = alloc_scratch(NULL);
-	struct driver t = make_driver(scratch, o);
-	struct ir_module *m = NULL;
-	t.manager->instead = instead;
-	bool good = set_up_passes(&t) == DRIVER_OK && driver_cost_create(&t) &&
-		    (m = read_module(&t, in)) != NULL &&
-		    pass_pipeline_check(t.pipeline, t.manager, m);
-	if (good) {
-		pass_pipeline_require(t.pipeline, t.manager, m, "no-calls");
-		good = driver_passes_run(&t, &m) == DRIVER_OK;
-	}
-	const struct measure_options mo = {.profile = o->profile,
-		.mpi = o->measure_mpi,
-		.again = again,
-		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
-		.library = o->algorithm == COLLECTIVE_MPI,
-		.cuda = o->target == DRIVER_TARGET_CUDA,
-		.storage = t.storage,
-		.stored = stored};
-	good = good && driver_measure(m, &mo, stderr);
-	crash_diag(o->note, NULL);
-	talloc_free(scratch);
-	return good;
-}
-
-/*
- * What was measured changes what is best, and what is best then may have kernels that were not
- * measured: so again, until it has none, or until so many rounds are over. A search settles within
- * three or four in our steps; the rest of the time is better spent on searching.
- *
- * The kernels of the policies that a search starts from, and the ops alone, which estimates are made
- * from, are measured before the first search: it compares with them what it makes up.
- *
- * A search takes the kernels whose times came out low. So what it has chosen is measured again, by
- * another process, before it is believed; if it is still best, that is the end.
- */
-enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
-
-static bool
-measure_policies(const struct driver_options *o, const struct driver_input *in)
-{
-	const char *policy;
-	int stored;
-
-	for (unsigned i = 0; (policy = joint_kernel_policy(i)); i++)
-		if (!measure_round(o, in, policy, false, &stored))
-			return false;
-	return true;
-}
-
-static bool
-measure_plans(const struct driver_options *o, const struct driver_input *in)
-{
-	int stored = 1, again = 0;
-
-	if (!measure_policies(o, in))
-		return false;
-	for (int i = 0; i < MEASURE_ROUNDS; i++) {
-		if (!measure_round(o, in, NULL, false, &stored))
-			return false;
-		if (stored)
-			continue;
-		if (again++ == MEASURE_AGAIN)
-			return true;
-		if (!measure_round(o, in, NULL, true, &stored))
-			return false;
-	}
-	return true;
-}
-
-/* Do the passes search with all moves? What they say of a wrong pipeline is said later. */
-static bool
-has_search(const struct driver_options *o)
-{
-	void *scratch = alloc_scratch(NULL);
-	struct ir_context *ctx = ir_context_create(scratch);
-	struct pass_manager *manager = pass_manager_create(scratch, ctx);
-	struct pass_pipeline *p = pass_pipeline_create(scratch);
-	bool ok = true, searches = false;
-
-	diag_mute(ctx->diag, true);
-	for (int i = 0; i < o->pass.n && ok; i++)
-		ok = pass_pipeline_parse(p, manager, "pipeline", o->pass.item[i]);
-	for (int i = 0; i < p->n && ok; i++)
-		searches |= !strcmp(p->entry[i].pass->name, "joint");
-	talloc_free(scratch);
-	return searches;
-}
-
-/*
- * A search that knows no times of the machine finds what is fast on `generic`. If its program is
- * for this machine, as it is where neither a cluster nor a profile is given, it measures first.
- */
-static bool
-measures_first(const struct driver_options *o)
-{
-	return o->emit == DRIVER_EMIT_PROGRAM && o->target != DRIVER_TARGET_CUDA && !o->profile &&
-	       !o->cluster && o->estimator == DRIVER_ESTIMATE_DEFAULT && has_search(o);
-}
-
-/* The options to do so, with a profile that is kept as long as `scratch`. */
-static void
-measure_first(struct driver_options *o, void *scratch)
-{
-	struct ir_context *ctx = ir_context_create(scratch);
-	struct job *job = job_create_temporary(scratch, ctx->diag, "dopt-times");
-
-	if (!job)
-		return;
-	o->profile = TEXT(job, "%s/times.db", job_folder(job));
-	o->estimator = DRIVER_ESTIMATE_MEASURE;
-	fprintf(stderr,
-		"dopt: note: joint has no profile, so kernels are measured on this machine first; "
-		"-profile=FILE -estimator=measure keeps their times, -estimator=analytic searches "
-		"with estimates for the device 'generic'\n");
-}
-
 static enum driver_exit
 transform_measured(const struct driver_options *o, const struct driver_input *in, FILE *out,
 	struct driver_checks *checks)
 {
-	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !measure_plans(o, in))
+	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !driver_measure_rounds(o, in))
 		return DRIVER_INPUT;
 	void *scratch = alloc_scratch(NULL);
-	struct driver t = make_driver(scratch, o);
+	struct driver t = driver_create(scratch, o);
 	struct driver_expect *expect = NULL;
 
 	t.manager->show_remarks = o->remarks && !*o->remarks;
@@ -473,8 +328,7 @@ transform_part(const struct driver_options *o, const struct driver_input *in, FI
 	void *scratch = alloc_scratch(NULL);
 	struct driver_options mine = *o;
 
-	if (measures_first(o))
-		measure_first(&mine, scratch);
+	driver_measure_first(&mine, scratch);
 	const enum driver_exit exit = transform_measured(&mine, in, out, checks);
 	talloc_free(scratch);
 	return exit;
@@ -569,8 +423,7 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	if (!ok)
 		return true;
 	if (o->version)
-		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version,
-			(uint64_t)DOPT_API_VERSION);
+		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version, (uint64_t)DOPT_API_VERSION);
 	else if (o->help && topic)
 		ok = driver_help_topic(out.file, manager->registry, topic);
 	else if (o->help)

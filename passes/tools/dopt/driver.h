@@ -10,6 +10,7 @@
  *     whatif.c      -whatif: the step with other costs
  *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c
  *                   writes the program that times them, measure_run.c runs it
+ *     rounds.c      when to measure: -measure, the rounds of -estimator=measure
  *     trial.c       -trial: plans that are run, of which the fastest is kept; trial_run.c runs one
  *     crash.c       the work in a child process, and what a crash reports; crash_op.c finds the op
  *                   that was being worked on
@@ -150,6 +151,14 @@ struct driver {
 	bool bug;           /* a check found one */
 };
 
+/* A driver for one text, owned by `scratch`. */
+struct driver driver_create(void *scratch, const struct driver_options *o);
+
+struct driver_input; /* ../input.h */
+
+/* Everything before the passes: the pipeline, the cost model, the module. Else reported. */
+enum driver_exit driver_read(struct driver *t, const struct driver_input *in, struct ir_module **m);
+
 /* Makes t->cost, the cost model that the options ask for. False: reported. */
 bool driver_cost_create(struct driver *t);
 
@@ -188,6 +197,19 @@ void driver_whatif_json(FILE *out, const struct driver_whatif *w);
 
 /* What -run and -check tell the interpreter. */
 struct interp_options driver_interp_options(const struct driver_options *o);
+
+/* -measure, -emit=measure: is to measure the kernels of the result all there is to do? If so, to do
+ * it, and to say on `out` what was measured. False: reported. */
+bool driver_measures(const struct driver_options *o);
+bool driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out);
+
+/* -estimator=measure: the kernels of the best plans, until a search finds no other. False:
+ * reported. */
+bool driver_measure_rounds(const struct driver_options *o, const struct driver_input *in);
+
+/* Makes the options those to measure first, with a profile that lives as long as `scratch`, where a
+ * pass searches without times of this machine. */
+void driver_measure_first(struct driver_options *o, void *scratch);
 
 /* Runs the pipeline on *m as the options say. */
 enum driver_exit driver_passes_run(struct driver *t, struct ir_module **m);
