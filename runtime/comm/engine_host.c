@@ -105,10 +105,11 @@ run_one(struct rt_engine *e)
 	t->began = t->ended = 0;
 	const int64_t begin = trace ? rt_now_ns() : 0;
 	run_parts(e, c, p.at);
+	t->finished = rt_now_ns();
 	if (trace)
 		rt_trace_add(trace, RT_TRACK_COMMUNICATION,
 			&(struct rt_trace_event){.begin = t->began ? t->began : begin,
-				.end = t->ended ? t->ended : rt_now_ns(),
+				.end = t->ended ? t->ended : t->finished,
 				.posted = p.at,
 				.sequence = rt_trace_sequence(trace, p.coll),
 				.index = p.coll,

@@ -30,6 +30,7 @@ struct rt_transport {
 	_Atomic bool wanted;  /* it does */
 	struct rt_event work; /* wakes the communication thread to look for something to do */
 	struct rt_activity *activity; /* of the rank; NULL: nobody looks */
+	int64_t finished;             /* ns: when the last collective was complete here */
 	int64_t began, ended; /* ns: of the last collective, as far as its transport knows better */
 };
 

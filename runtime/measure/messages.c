@@ -1,5 +1,5 @@
 /* Collectives of the op profiler: what each takes alone, what posting and waiting cost, whether
- * computation hides it, and how much computation is slowed down meanwhile. */
+ * computation hides it, and how much each slows down the other. */
 #include "runtime/trace/clock.h"
 #include "runtime/measure/impl.h"
 
@@ -24,6 +24,8 @@
 /* One round at one rank, ns. */
 struct turn {
 	int64_t begin, posted, end;
+	int64_t computed; /* what runs between post and wait has ended */
+	int64_t arrived;  /* of the message, whether anybody waited or not; 0: unknown */
 };
 
 /* What runs between post and wait. */
@@ -42,8 +44,9 @@ struct messages {
 	struct turn *turn[VARIANTS]; /* [MEASURE_MESSAGE_RUNS_MAX] each */
 	int64_t *value;              /* the same: durations over all places */
 	/* What was found, of all messages: */
-	double *post, *slowdown; /* [ncolls] */
-	int nposts, nslowdowns, nlong, hidden;
+	double *post, *slowdown, *message_slowdown; /* [ncolls] */
+	int nposts, nslowdowns, nmessage_slowdowns, nlong, hidden;
+	int64_t rounds; /* of the last variants */
 };
 
 void
@@ -115,11 +118,16 @@ time_turn(struct messages *s, int coll, enum beside beside)
 	else if (beside == STEP)
 		for (int i = 0; i < s->repeat; i++)
 			measure_round(w, 0, s->load);
+	x.computed = rt_now_ns();
 	if (coll >= 0)
 		rt_wait(w->ctx, coll);
 	if (!w->s->device->is_host)
 		w->ctx->rank->device->sync(w->ctx->device);
 	x.end = rt_now_ns();
+	if (!w->s->device->is_host) /* kernels are only queued until then */
+		x.computed = x.end;
+	const struct rt_transport *t = w->ctx->rank->transport;
+	x.arrived = coll >= 0 && t && w->s->device->is_host ? t->finished : 0;
 	return x;
 }
 
@@ -159,21 +167,40 @@ group_of(struct measurer *w, int axis)
 	return g;
 }
 
+static int64_t
+end_of(const struct turn *x)
+{
+	return x->end;
+}
+
+static int64_t
+computed_of(const struct turn *x)
+{
+	return x->computed;
+}
+
+static int64_t
+arrival_of(const struct turn *x)
+{
+	return x->arrived;
+}
+
 /* Durations of n turns over all places of the group: from the last begin to the last end; where
  * machines have clocks of their own, the longest at a place. */
 static int64_t *
-durations(struct messages *s, const struct turn *turn, int64_t n, const struct group *g)
+durations(struct messages *s, const struct turn *turn, int64_t n, const struct group *g,
+	int64_t (*ends)(const struct turn *x))
 {
 	const int64_t each = (int64_t)(sizeof *turn / sizeof(int64_t));
 	const struct turn *all =
 		(const struct turn *)measure_gather(s->w, (const int64_t *)turn, n * each);
 	for (int64_t k = 0; k < n; k++) {
-		int64_t begin = all[k].begin, end = all[k].end, longest = end - begin;
+		int64_t begin = all[k].begin, end = ends(&all[k]), longest = end - begin;
 		for (int p = 1; p < g->places; p++) {
 			const struct turn *x = &all[p * g->stride * n + k];
 			begin = x->begin > begin ? x->begin : begin;
-			end = x->end > end ? x->end : end;
-			longest = x->end - x->begin > longest ? x->end - x->begin : longest;
+			end = ends(x) > end ? ends(x) : end;
+			longest = ends(x) - x->begin > longest ? ends(x) - x->begin : longest;
 		}
 		s->value[k] = g->nodes == 1 ? end - begin : longest;
 	}
@@ -212,7 +239,8 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 		if (n < MEASURE_MESSAGE_RUNS_MIN && !late)
 			continue;
 		for (int i = 0; i < nvariants; i++)
-			v[i].result = measure_median(durations(s, s->turn[i], n, g), n);
+			v[i].result = measure_median(durations(s, s->turn[i], n, g, end_of), n);
+		s->rounds = n;
 		if (v[0].result.settled || late)
 			return;
 	}
@@ -238,22 +266,58 @@ choose_load(struct messages *s, double ns)
 	s->repeat = 1 + (int)(ns / (double)(1 + measure_most(w, begin)));
 }
 
-/* With a message under way for t of its time, computation that takes c alone takes c + t (1 - 1/f):
- * kernels of the step where there are some, which share caches and memory with the message. */
+/* The median duration of a variant, ns. */
+static double
+median_of(struct messages *s, int variant, const struct group *g,
+	int64_t (*ends)(const struct turn *x))
+{
+	return measure_median(durations(s, s->turn[variant], s->rounds, g, ends), s->rounds).median;
+}
+
+/* How long the message of the first variant was under way, ns; 0: unknown. */
+static double
+time_under_way(struct messages *s, const struct group *g)
+{
+	return measure_most(s->w, s->turn[0][0].arrived) ? median_of(s, 0, g, arrival_of) : 0;
+}
+
+/* The factor by which something is slower that has lost so much of a time. */
+static double
+factor_of(double time, double lost)
+{
+	const double f = lost < time ? time / (time - lost) : SLOWDOWN_MAX;
+	return f < 1 ? 1 : f < SLOWDOWN_MAX ? f : SLOWDOWN_MAX;
+}
+
+/*
+ * A message that takes `alone`, and computation that takes c, beside each other:
+ *
+ *	computation  |---- c + lost ----|
+ *	message      |---- both --------:---- rest ----|
+ *
+ * Computation has lost what the message cost it while both went on, and the message has made
+ * alone - rest of its way meanwhile. Kernels of the step are used where there are some, as they
+ * share caches and memory with the message.
+ */
 static void
-measure_slowdown(struct messages *s, int coll, const struct group *g, double alone)
+measure_slowdown(
+	struct messages *s, int coll, const struct group *g, double alone, double under_way)
 {
 	choose_load(s, 2 * alone);
 	s->chain = (int64_t)((double)s->busy * 2 * alone / BUSY_NS);
 	const enum beside beside = s->load ? STEP : CHAIN;
 	struct variant v[] = {{.coll = coll, .beside = beside}, {.coll = -1, .beside = beside}};
 	measure_variants(s, v, 2, g);
-	const double c = v[1].result.median, both = v[0].result.median;
-	const double lost = both > c ? both - c : 0;
-	const double f = lost < alone ? alone / (alone - lost) : SLOWDOWN_MAX;
 	s->chain = s->busy;
-	if (c >= alone) /* else there is too little to hide all of it */
-		s->slowdown[s->nslowdowns++] = f < SLOWDOWN_MAX ? f : SLOWDOWN_MAX;
+	const double c = median_of(s, 1, g, computed_of), busy = median_of(s, 0, g, computed_of);
+	const double arrived = time_under_way(s, g), message = arrived > 0 ? arrived : alone;
+	const double both = message < busy ? message : busy;
+	if (c < alone) /* there is too little to hide all of it */
+		return;
+	s->slowdown[s->nslowdowns++] = factor_of(both, busy - c);
+	if (arrived > 0)
+		s->message_slowdown[s->nmessage_slowdowns++] =
+			factor_of(both, both - (under_way - (arrived - both)));
 }
 
 static void
@@ -270,13 +334,14 @@ measure_message(struct messages *s, int number)
 	measure_write_comment(w, what);
 	measure_variants(s, v, c->bytes > LONG_BYTES ? 1 : 3, &g);
 	const double alone = v[0].result.median, beside = v[1].result.median - v[2].result.median;
+	const double under_way = time_under_way(s, &g);
 	measure_write_coll(w, c, g.places, g.nodes, &v[0].result);
 	if (c->bytes <= SHORT_BYTES) {
 		s->post[s->nposts++] = beside > alone ? beside - alone : 0;
 	} else if (c->bytes <= LONG_BYTES) {
 		s->nlong++;
 		s->hidden += beside < alone / 2;
-		measure_slowdown(s, coll, &g, alone);
+		measure_slowdown(s, coll, &g, alone, under_way);
 	}
 }
 
@@ -323,7 +388,9 @@ allocate(struct messages *s)
 	s->value = calloc(MEASURE_MESSAGE_RUNS_MAX, sizeof *s->value);
 	s->post = calloc(n, sizeof *s->post);
 	s->slowdown = calloc(n, sizeof *s->slowdown);
-	return !measure_most(s->w, !ok || !s->value || !s->post || !s->slowdown);
+	s->message_slowdown = calloc(n, sizeof *s->message_slowdown);
+	return !measure_most(
+		s->w, !ok || !s->value || !s->post || !s->slowdown || !s->message_slowdown);
 }
 
 void
@@ -341,6 +408,7 @@ measure_messages(struct measurer *w)
 		measure_wait(&s);
 		write_median(&s, "post", s.post, s.nposts, 1e-9);
 		write_median(&s, "slowdown", s.slowdown, s.nslowdowns, 1);
+		write_median(&s, "message_slowdown", s.message_slowdown, s.nmessage_slowdowns, 1);
 		if (s.nlong)
 			measure_write_field(
 				w, measure_transport(w), "overlap", 2 * s.hidden > s.nlong);
@@ -350,4 +418,5 @@ measure_messages(struct measurer *w)
 	free(s.value);
 	free(s.post);
 	free(s.slowdown);
+	free(s.message_slowdown);
 }

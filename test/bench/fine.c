@@ -76,7 +76,7 @@ bench_make(uint32_t nnodes, enum kind kind)
 		talloc_zero_array(b, uint32_t, n + 1), talloc_array(b, uint32_t, 1), NULL};
 	b->s = (struct fine_step){&b->g, request, NULL, requests, PER_NODE,
 		cluster_make(b, nnodes, kind == SPINE ? 25e9 * nnodes : INFINITY), NULL,
-		kind != CLASSES};
+		.plainly = kind != CLASSES};
 	b->r.start = talloc_array(b, replay_time, n);
 	b->r.end = talloc_array(b, replay_time, n);
 	return b;

@@ -5,6 +5,7 @@
 #include "ir/base/vec.h"
 #include "passes/analysis/replay/fine.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -110,17 +111,19 @@ list_requests(struct cost_step *s, uint32_t nops)
 	return q;
 }
 
+/* A field of device.def of each device, by its offset in struct device. */
 static double *
-slowdowns(const struct cost_step *s, const void *owner)
+factors(const struct cost_step *s, const void *owner, size_t field)
 {
 	uint32_t n = s->events->ndevices;
-	double *slowdown = ARRAY_NEW(owner, double, n);
+	double *factor = ARRAY_NEW(owner, double, n);
 
 	for (uint32_t d = 0; d < n; d++) {
 		uint16_t kind = s->kind_of[s->events->first_place[d]];
-		slowdown[d] = s->model->cluster->kind[kind]->slowdown;
+		const char *device = (const char *)s->model->cluster->kind[kind];
+		memcpy(&factor[d], device + field, sizeof *factor);
 	}
-	return slowdown;
+	return factor;
 }
 
 static bool
@@ -152,7 +155,8 @@ cost_replay_fine(struct cost_step *s, uint32_t nops)
 		.requests = q->list.at,
 		.nrequests = (uint32_t)q->list.n,
 		.cluster = s->model->cluster,
-		.slowdown = slowdowns(s, q)};
+		.slowdown = factors(s, q, offsetof(struct device, slowdown)),
+		.message_slowdown = factors(s, q, offsetof(struct device, message_slowdown))};
 	struct fine_result r = {.start = s->r.start, .end = s->r.end, .busy = s->r.busy};
 	bool good = report(q, fine_replay(&step, &r), r.culprit);
 

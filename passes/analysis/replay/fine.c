@@ -21,10 +21,12 @@
 
 /* A compute stream. */
 struct unit {
-	uint32_t event;   /* that runs, or NONE */
-	int64_t slow;     /* its speed while its device communicates */
-	int64_t speed;    /* now */
-	fine_amount left; /* at time `since`, in speed times picoseconds */
+	uint32_t event;       /* that runs, or NONE */
+	int64_t slow;         /* its speed while its device communicates */
+	int64_t message_slow; /* speed of a collective while it computes */
+	uint32_t carries;     /* the instance that its device takes part in, or NONE */
+	int64_t speed;        /* now */
+	fine_amount left;     /* at time `since`, in speed times picoseconds */
 	replay_time since;
 	bool communicates;
 };
@@ -33,7 +35,12 @@ struct unit {
 struct instance {
 	uint32_t leader;
 	struct fine_run *run; /* NULL: nothing meets it */
-	replay_time start;
+	/* Of one that nothing meets: */
+	uint32_t computing; /* of its devices */
+	int64_t slow;       /* its speed while one of them does */
+	int64_t speed;      /* now */
+	fine_amount left;   /* at time `since`, in speed times picoseconds */
+	replay_time since;
 };
 
 struct machine {
@@ -165,6 +172,35 @@ set_communicates(struct machine *m, uint32_t stream, bool communicates)
 		set_speed(m, u, communicates ? u->slow : FULL_SPEED);
 }
 
+/* What is left now of a collective that nothing meets. */
+static fine_amount
+left_of(const struct machine *m, const struct instance *i)
+{
+	const fine_amount done = (fine_amount)i->speed * (fine_amount)(m->now - i->since);
+	return done < i->left ? i->left - done : 0;
+}
+
+/* A device of the collective starts or stops to compute. */
+static void
+set_computes(struct machine *m, struct unit *u, bool computes)
+{
+	if (u->carries == NONE)
+		return;
+	struct instance *i = &m->instance[u->carries];
+	if (computes)
+		i->computing++;
+	else
+		i->computing--;
+	const int64_t speed = i->computing ? i->slow : FULL_SPEED;
+	if (i->run || speed == i->speed)
+		return;
+	i->left = left_of(m, i);
+	i->since = m->now;
+	i->speed = speed;
+	fine_amount time = (i->left + (fine_amount)speed - 1) / (fine_amount)speed;
+	fine_heap_set(&m->net->heap, u->carries, fine_later(m->now, time));
+}
+
 static void
 begin_computing(struct machine *m, uint32_t e)
 {
@@ -186,6 +222,7 @@ begin_computing(struct machine *m, uint32_t e)
 	u->since = m->now;
 	u->speed = FULL_SPEED;
 	u->left = (fine_amount)duration * (fine_amount)FULL_SPEED;
+	set_computes(m, u, true);
 	if (u->communicates && u->slow < FULL_SPEED)
 		set_speed(m, u, u->slow);
 }
@@ -236,7 +273,8 @@ run_begin(struct machine *m, replay_time now, uint32_t leader, uint32_t instance
 }
 
 /* What had its links to itself meets somebody: its sends up to now are replayed, then it goes on
- * with them. The clock goes back for that, but nothing else is concerned. */
+ * with them. The clock goes back for that, by as long as what was done of it takes at full speed,
+ * but nothing else is concerned. */
 static void
 expand(struct machine *m, uint32_t instance)
 {
@@ -248,8 +286,11 @@ expand(struct machine *m, uint32_t instance)
 	/* What changed at this moment, so that nothing of it is left to share in the past. */
 	fine_net_share(net, m->now);
 	fine_heap_remove(&net->heap, instance);
-	i->run = run_begin(m, i->start, i->leader, instance);
-	fine_run_until(net, i->start, m->now);
+	const fine_amount left = left_of(m, i) + (fine_amount)FULL_SPEED - 1;
+	const replay_time done = time_alone(m, m->s->request[i->leader]) -
+				 (replay_time)(left / (fine_amount)FULL_SPEED);
+	i->run = run_begin(m, m->now - done, i->leader, instance);
+	fine_run_until(net, m->now - done, m->now);
 	m->r->alone--;
 	m->r->contended++;
 }
@@ -269,6 +310,19 @@ has_links_to_itself(struct machine *m, const struct fine_plan *plan)
 	return free && (!m->s->plainly || !plan->nlinks);
 }
 
+/* The device of a stream takes part in a collective from now on. */
+static void
+join(struct machine *m, uint32_t stream, uint32_t number)
+{
+	struct unit *u = &m->unit[stream / 2];
+	struct instance *i = &m->instance[number];
+	if (stream % 2 == 0)
+		return;
+	u->carries = number;
+	i->computing += u->event != NONE;
+	i->slow = u->message_slow < i->slow ? u->message_slow : i->slow;
+}
+
 static void
 begin_collective(struct machine *m, uint32_t leader)
 {
@@ -276,9 +330,10 @@ begin_collective(struct machine *m, uint32_t leader)
 	uint32_t number = m->g->stream[leader];
 	struct instance *i = &m->instance[number];
 	m->running[number] = leader;
-	*i = (struct instance){leader, NULL, m->now};
+	*i = (struct instance){.leader = leader, .slow = FULL_SPEED, .speed = FULL_SPEED};
 	for (uint32_t e = leader; e != NONE; e = m->next_party[e]) {
 		m->r->start[e] = m->now;
+		join(m, m->g->stream[e], number);
 		set_communicates(m, m->g->stream[e], true);
 	}
 	if (!has_links_to_itself(m, plan)) {
@@ -289,8 +344,11 @@ begin_collective(struct machine *m, uint32_t leader)
 	m->r->alone++;
 	for (uint32_t k = 0; k < plan->nlinks; k++)
 		m->alone_on[plan->link[k]] = number;
-	fine_heap_set(&m->net->heap, number,
-		fine_later(m->now, (fine_amount)time_alone(m, m->s->request[leader])));
+	i->since = m->now;
+	i->speed = i->computing ? i->slow : FULL_SPEED;
+	i->left = (fine_amount)time_alone(m, m->s->request[leader]) * (fine_amount)FULL_SPEED;
+	fine_amount time = (i->left + (fine_amount)i->speed - 1) / (fine_amount)i->speed;
+	fine_heap_set(&m->net->heap, number, fine_later(m->now, time));
 }
 
 static void
@@ -305,6 +363,8 @@ end_collective(struct machine *m, uint32_t number)
 	talloc_free(i->run);
 	for (uint32_t e = i->leader; e != NONE; e = m->next_party[e]) {
 		set_communicates(m, m->g->stream[e], false);
+		if (m->g->stream[e] % 2)
+			m->unit[m->g->stream[e] / 2].carries = NONE;
 		end_event(m, e);
 	}
 }
@@ -338,8 +398,10 @@ end_on_stream(struct machine *m, uint32_t stream)
 		end_collective(m, stream);
 		return;
 	}
-	if (stream % 2 == 0)
+	if (stream % 2 == 0) {
 		m->unit[stream / 2].event = NONE;
+		set_computes(m, &m->unit[stream / 2], false);
+	}
 	set_communicates(m, stream, false);
 	end_event(m, e);
 }
@@ -363,6 +425,14 @@ run_machine(struct machine *m)
 	}
 }
 
+/* Slower by the factor of a device; NULL: by none. */
+static int64_t
+speed_of(const double *slowdown, uint32_t device)
+{
+	const double factor = slowdown ? slowdown[device] : 1;
+	return llrint((double)FULL_SPEED / (factor > 1 ? fmin(factor, SLOWDOWN_MAX) : 1));
+}
+
 static struct machine *
 machine_create(const struct fine_step *s, struct fine_result *r, struct fine_plans *plans)
 {
@@ -383,12 +453,11 @@ machine_create(const struct fine_step *s, struct fine_result *r, struct fine_pla
 	memset(m->alone_on, 0xff, plans->nlinks * sizeof *m->alone_on);
 	m->users = NEW_ARRAY(m, uint32_t, plans->nlinks);
 	memset(m->users, 0, plans->nlinks * sizeof *m->users);
-	for (uint32_t d = 0; d < ndevices; d++) {
-		double slowdown = s->slowdown ? s->slowdown[d] : 1;
-		slowdown = slowdown > 1 ? fmin(slowdown, SLOWDOWN_MAX) : 1;
-		m->unit[d] =
-			(struct unit){.event = NONE, .slow = llrint((double)FULL_SPEED / slowdown)};
-	}
+	for (uint32_t d = 0; d < ndevices; d++)
+		m->unit[d] = (struct unit){.event = NONE,
+			.carries = NONE,
+			.slow = speed_of(s->slowdown, d),
+			.message_slow = speed_of(s->message_slowdown, d)};
 	return m;
 }
 

@@ -8,6 +8,8 @@
  *
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.
+ * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of its
+ *   devices computes: its messages need cores. Of one that shares links the bandwidth decides.
  * - A collective starts when the dependencies of all its participants are complete and their
  *   streams are free. It ends, for all of them, with its last send.
  * - A send transfers its bytes; its sender is done after the last byte, and the receiver has them
@@ -64,6 +66,9 @@ struct fine_step {
 	/* [(graph->nstreams + 1) / 2] factors of at least 1 by which a device computes slower while
 	 * its communication stream works; NULL: 1 */
 	const double *slowdown;
+	/* The same length: factors of at least 1 by which a collective is slower while the device
+	 * computes, the largest of its devices; NULL: 1. Not with `plainly`. */
+	const double *message_slowdown;
 	bool plainly; /* replay every rank and every collective by itself: slow, the same result */
 };
 

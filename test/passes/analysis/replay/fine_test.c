@@ -205,6 +205,55 @@ computing_is_slower_meanwhile(void **state)
 	assert_true(llabs(t.end[2] - 3000000000) <= 8);
 }
 
+/* 3 MB take 3 ms alone. While device 0 computes for 2 ms half of that speed: 1 ms of it is done by
+ * then, 2 are left. What a device that does not take part computes makes no difference. */
+static void
+messages_are_slower_meanwhile(void **state)
+{
+	const double slowdown[] = {2, 2, 2};
+	struct step s = {0};
+	struct times t;
+	point_to_point(&s, 0, 0, 1, 3e6);
+	event(&s, 0, 1, 0, 0);
+	event(&s, 1, 0, 2000000000, FINE_NO_REQUEST);
+	event(&s, 2, 4, 9000000000, FINE_NO_REQUEST);
+	bind(&s, star(*state, 3, 1e9, 0), 3, 6, 1);
+	s.s.message_slowdown = slowdown;
+	assert_int_equal(replay(&s, &t), FINE_OK);
+	assert_true(llabs(t.end[0] - 4000000000) <= 4);
+	assert_int_equal(t.end[1], 2000000000);
+	/* Beside two kernels, one after the other, it is slower all the time. */
+	s.duration[1] = 1000000000;
+	s.duration[2] = 0;
+	event(&s, 3, 0, 7000000000, FINE_NO_REQUEST);
+	bind(&s, s.s.cluster, 4, 6, 1);
+	s.s.message_slowdown = slowdown;
+	assert_int_equal(replay(&s, &t), FINE_OK);
+	assert_true(llabs(t.end[0] - 6000000000) <= 4);
+}
+
+/* The message of 3 MB has made 0.5 MB of its way after 1 ms when one of 1 MB to the same device comes:
+ * each has half of the link, so that is through after 2 ms, and 1.5 MB are left of the first. */
+static void
+slower_messages_meet_others_where_they_are(void **state)
+{
+	const double slowdown[] = {2, 2, 2};
+	struct step s = {0};
+	struct times t;
+	point_to_point(&s, 0, 0, 1, 3e6);
+	point_to_point(&s, 1, 2, 1, 1e6);
+	event(&s, 0, 1, 0, 0);
+	event(&s, 1, 0, 2000000000, FINE_NO_REQUEST);
+	event(&s, 2, 4, 1000000000, FINE_NO_REQUEST);
+	event(&s, 3, 5, 0, 1);
+	s.dep[s.dep_first[4]++] = 2;
+	bind(&s, star(*state, 3, 1e9, 0), 4, 6, 2);
+	s.s.message_slowdown = slowdown;
+	assert_int_equal(replay(&s, &t), FINE_OK);
+	assert_true(llabs(t.end[3] - 3000000000) <= 4);
+	assert_true(llabs(t.end[0] - 4500000000) <= 4);
+}
+
 /* Of steps whose collectives have links of their own; `measured`: and take what somebody says. */
 static void
 without_contention_it_is_coarse(void *state, bool measured)
@@ -366,6 +415,8 @@ main(void)
 		cmocka_unit_test(two_rings_share_a_card),
 		cmocka_unit_test(chunks_follow_each_other),
 		cmocka_unit_test(computing_is_slower_meanwhile),
+		cmocka_unit_test(messages_are_slower_meanwhile),
+		cmocka_unit_test(slower_messages_meet_others_where_they_are),
 		cmocka_unit_test(alone_on_the_links_it_is_coarse),
 		cmocka_unit_test(measured_collectives_take_what_was_measured),
 		cmocka_unit_test(schedules_take_what_the_cost_model_says),
