@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Computation beside a message: longer than most take, so that it could hide them. */
+/* Computation beside a short message: longer than those take. */
 #define BUSY_NS 200000
 /* In training ranks do not arrive together: in each round another one is late by this much, longer
  * than the others wait with their eyes open, so that who waits must be woken. */
@@ -34,6 +34,12 @@ enum beside { NOTHING, CHAIN, STEP };
 /* Ways to time a message, at most. */
 enum { VARIANTS = 3 };
 
+/* Sums over the rows of a fit. */
+struct squares {
+	double u, v, uu, uv, vv;
+	int n;
+};
+
 struct messages {
 	struct measurer *w;
 	int64_t round; /* so far, the same at all ranks */
@@ -44,8 +50,12 @@ struct messages {
 	struct turn *turn[VARIANTS]; /* [MEASURE_MESSAGE_RUNS_MAX] each */
 	int64_t *value;              /* the same: durations over all places */
 	/* What was found, of all messages: */
-	double *post, *slowdown, *message_slowdown; /* [ncolls] */
-	int nposts, nslowdowns, nmessage_slowdowns, nlong, hidden;
+	double *post; /* [ncolls] */
+	int nposts;
+	/* ns, of messages beside computation: what they take alone, what is waited for, how long
+	 * both went on, what computation lost. */
+	double alone, exposed, both, lost;
+	struct squares beside;
 	int64_t rounds; /* of the last variants */
 };
 
@@ -281,12 +291,27 @@ time_under_way(struct messages *s, const struct group *g)
 	return measure_most(s->w, s->turn[0][0].arrived) ? median_of(s, 0, g, arrival_of) : 0;
 }
 
-/* The factor by which something is slower that has lost so much of a time. */
-static double
-factor_of(double time, double lost)
+/* A message that makes so much of its way, as the time that it takes alone, in so long beside
+ * computation: a row of the least squares of the relative error of delay + factor way. */
+static void
+add_beside(struct messages *s, double way, double took)
 {
-	const double f = lost < time ? time / (time - lost) : SLOWDOWN_MAX;
-	return f < 1 ? 1 : f < SLOWDOWN_MAX ? f : SLOWDOWN_MAX;
+	const double u = 1 / took, v = (way > 0 ? way : 0) / took;
+	struct squares *q = &s->beside;
+	q->n++;
+	q->u += u, q->v += v;
+	q->uu += u * u, q->uv += u * v, q->vv += v * v;
+}
+
+/* From the squares: ns, and a factor of at least 1. */
+static void
+solve_beside(const struct squares *q, double *delay, double *factor)
+{
+	const double det = q->uu * q->vv - q->uv * q->uv;
+	*factor = det > 1e-9 * q->uu * q->vv ? (q->v * q->uu - q->u * q->uv) / det : 1;
+	*factor = *factor < 1 ? 1 : *factor < SLOWDOWN_MAX ? *factor : SLOWDOWN_MAX;
+	*delay = (q->u - *factor * q->uv) / q->uu;
+	*delay = *delay > 0 ? *delay : 0;
 }
 
 /*
@@ -296,8 +321,9 @@ factor_of(double time, double lost)
  *	message      |---- both --------:---- rest ----|
  *
  * Computation has lost what the message cost it while both went on, and the message has made
- * alone - rest of its way meanwhile. Kernels of the step are used where there are some, as they
- * share caches and memory with the message.
+ * alone - rest of its way meanwhile. Over all sizes sums count, so that long messages decide. The
+ * message's time is a delay, until whoever carries it gets a core, and a factor. Kernels of the step
+ * are used where there are some, as they share caches and memory with the message.
  */
 static void
 measure_slowdown(
@@ -312,12 +338,15 @@ measure_slowdown(
 	const double c = median_of(s, 1, g, computed_of), busy = median_of(s, 0, g, computed_of);
 	const double arrived = time_under_way(s, g), message = arrived > 0 ? arrived : alone;
 	const double both = message < busy ? message : busy;
+	const double waited = median_of(s, 0, g, end_of) - busy;
 	if (c < alone) /* there is too little to hide all of it */
 		return;
-	s->slowdown[s->nslowdowns++] = factor_of(both, busy - c);
+	s->alone += alone;
+	s->exposed += waited < alone ? waited : alone;
+	s->both += both;
+	s->lost += busy - c;
 	if (arrived > 0)
-		s->message_slowdown[s->nmessage_slowdowns++] =
-			factor_of(both, both - (under_way - (arrived - both)));
+		add_beside(s, under_way - (arrived - both), both);
 }
 
 static void
@@ -339,8 +368,6 @@ measure_message(struct messages *s, int number)
 	if (c->bytes <= SHORT_BYTES) {
 		s->post[s->nposts++] = beside > alone ? beside - alone : 0;
 	} else if (c->bytes <= LONG_BYTES) {
-		s->nlong++;
-		s->hidden += beside < alone / 2;
 		measure_slowdown(s, coll, &g, alone, under_way);
 	}
 }
@@ -376,6 +403,26 @@ measure_wait(struct messages *s)
 	measure_write_field(w, measure_transport(w), "wait", r.median > 0 ? r.median * 1e-9 : 0);
 }
 
+/* What messages and computation do to each other. */
+static void
+write_beside(struct messages *s)
+{
+	struct measurer *w = s->w;
+	const char *transport = measure_transport(w);
+	const double left = s->both - s->lost;
+	double delay, factor;
+	if (!(s->alone > 0))
+		return;
+	factor = left > 0 && s->both < SLOWDOWN_MAX * left ? s->both / left : SLOWDOWN_MAX;
+	measure_write_field(w, transport, "overlap", 2 * s->exposed < s->alone);
+	measure_write_field(w, transport, "slowdown", factor > 1 ? factor : 1);
+	if (!s->beside.n)
+		return;
+	solve_beside(&s->beside, &delay, &factor);
+	measure_write_field(w, transport, "message_delay", delay * 1e-9);
+	measure_write_field(w, transport, "message_slowdown", factor);
+}
+
 static bool
 allocate(struct messages *s)
 {
@@ -387,10 +434,7 @@ allocate(struct messages *s)
 	}
 	s->value = calloc(MEASURE_MESSAGE_RUNS_MAX, sizeof *s->value);
 	s->post = calloc(n, sizeof *s->post);
-	s->slowdown = calloc(n, sizeof *s->slowdown);
-	s->message_slowdown = calloc(n, sizeof *s->message_slowdown);
-	return !measure_most(
-		s->w, !ok || !s->value || !s->post || !s->slowdown || !s->message_slowdown);
+	return !measure_most(s->w, !ok || !s->value || !s->post);
 }
 
 void
@@ -407,16 +451,10 @@ measure_messages(struct measurer *w)
 	if (ok && w->s->m->ncolls) {
 		measure_wait(&s);
 		write_median(&s, "post", s.post, s.nposts, 1e-9);
-		write_median(&s, "slowdown", s.slowdown, s.nslowdowns, 1);
-		write_median(&s, "message_slowdown", s.message_slowdown, s.nmessage_slowdowns, 1);
-		if (s.nlong)
-			measure_write_field(
-				w, measure_transport(w), "overlap", 2 * s.hidden > s.nlong);
+		write_beside(&s);
 	}
 	for (int i = 0; i < VARIANTS; i++)
 		free(s.turn[i]);
 	free(s.value);
 	free(s.post);
-	free(s.slowdown);
-	free(s.message_slowdown);
 }

@@ -126,6 +126,17 @@ factors(const struct cost_step *s, const void *owner, size_t field)
 	return factor;
 }
 
+static replay_time *
+message_delays(const struct cost_step *s, const void *owner)
+{
+	const double *seconds = factors(s, owner, offsetof(struct device, message_delay));
+	replay_time *delay = ARRAY_NEW(owner, replay_time, s->events->ndevices);
+
+	for (uint32_t d = 0; d < s->events->ndevices; d++)
+		delay[d] = replay_from_seconds(seconds[d]);
+	return delay;
+}
+
 static bool
 report(const struct requests *q, enum fine_status status, uint32_t culprit)
 {
@@ -156,6 +167,7 @@ cost_replay_fine(struct cost_step *s, uint32_t nops)
 		.nrequests = (uint32_t)q->list.n,
 		.cluster = s->model->cluster,
 		.slowdown = factors(s, q, offsetof(struct device, slowdown)),
+		.message_delay = message_delays(s, q),
 		.message_slowdown = factors(s, q, offsetof(struct device, message_slowdown))};
 	struct fine_result r = {.start = s->r.start, .end = s->r.end, .busy = s->r.busy};
 	bool good = report(q, fine_replay(&step, &r), r.culprit);

@@ -21,12 +21,13 @@
 
 /* A compute stream. */
 struct unit {
-	uint32_t event;       /* that runs, or NONE */
-	int64_t slow;         /* its speed while its device communicates */
-	int64_t message_slow; /* speed of a collective while it computes */
-	uint32_t carries;     /* the instance that its device takes part in, or NONE */
-	int64_t speed;        /* now */
-	fine_amount left;     /* at time `since`, in speed times picoseconds */
+	uint32_t event;            /* that runs, or NONE */
+	int64_t slow;              /* its speed while its device communicates */
+	replay_time message_delay; /* of a collective that starts while it computes */
+	int64_t message_slow;      /* speed of a collective while it computes */
+	uint32_t carries;          /* the instance that its device takes part in, or NONE */
+	int64_t speed;             /* now */
+	fine_amount left;          /* at time `since`, in speed times picoseconds */
 	replay_time since;
 	bool communicates;
 };
@@ -38,6 +39,7 @@ struct instance {
 	/* Of one that nothing meets: */
 	uint32_t computing; /* of its devices */
 	int64_t slow;       /* its speed while one of them does */
+	replay_time delay;  /* at its start, if one of them does */
 	int64_t speed;      /* now */
 	fine_amount left;   /* at time `since`, in speed times picoseconds */
 	replay_time since;
@@ -287,8 +289,9 @@ expand(struct machine *m, uint32_t instance)
 	fine_net_share(net, m->now);
 	fine_heap_remove(&net->heap, instance);
 	const fine_amount left = left_of(m, i) + (fine_amount)FULL_SPEED - 1;
-	const replay_time done = time_alone(m, m->s->request[i->leader]) -
-				 (replay_time)(left / (fine_amount)FULL_SPEED);
+	replay_time done = time_alone(m, m->s->request[i->leader]) -
+			   (replay_time)(left / (fine_amount)FULL_SPEED);
+	done = done > 0 ? done : 0; /* of a delay the rest is given up */
 	i->run = run_begin(m, m->now - done, i->leader, instance);
 	fine_run_until(net, m->now - done, m->now);
 	m->r->alone--;
@@ -319,7 +322,10 @@ join(struct machine *m, uint32_t stream, uint32_t number)
 	if (stream % 2 == 0)
 		return;
 	u->carries = number;
-	i->computing += u->event != NONE;
+	if (u->event != NONE) {
+		i->computing++;
+		i->delay = u->message_delay > i->delay ? u->message_delay : i->delay;
+	}
 	i->slow = u->message_slow < i->slow ? u->message_slow : i->slow;
 }
 
@@ -346,7 +352,8 @@ begin_collective(struct machine *m, uint32_t leader)
 		m->alone_on[plan->link[k]] = number;
 	i->since = m->now;
 	i->speed = i->computing ? i->slow : FULL_SPEED;
-	i->left = (fine_amount)time_alone(m, m->s->request[leader]) * (fine_amount)FULL_SPEED;
+	i->left = (fine_amount)time_alone(m, m->s->request[leader]) * (fine_amount)FULL_SPEED +
+		  (fine_amount)i->delay * (fine_amount)i->speed;
 	fine_amount time = (i->left + (fine_amount)i->speed - 1) / (fine_amount)i->speed;
 	fine_heap_set(&m->net->heap, number, fine_later(m->now, time));
 }
@@ -457,6 +464,7 @@ machine_create(const struct fine_step *s, struct fine_result *r, struct fine_pla
 		m->unit[d] = (struct unit){.event = NONE,
 			.carries = NONE,
 			.slow = speed_of(s->slowdown, d),
+			.message_delay = s->message_delay ? s->message_delay[d] : 0,
 			.message_slow = speed_of(s->message_slowdown, d)};
 	return m;
 }

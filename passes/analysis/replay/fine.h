@@ -9,7 +9,7 @@
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.
  * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of its
- *   devices computes: its messages need cores. Of one that shares links the bandwidth decides.
+ *   devices computes, and is later by message_delay if one does when it starts: its messages need cores. Of one that shares links the bandwidth decides.
  * - A collective starts when the dependencies of all its participants are complete and their
  *   streams are free. It ends, for all of them, with its last send.
  * - A send transfers its bytes; its sender is done after the last byte, and the receiver has them
@@ -69,6 +69,9 @@ struct fine_step {
 	/* The same length: factors of at least 1 by which a collective is slower while the device
 	 * computes, the largest of its devices; NULL: 1. Not with `plainly`. */
 	const double *message_slowdown;
+	/* The same length: by how much a collective is later that starts while the device computes,
+	 * the largest of its devices; NULL: 0. Not with `plainly`. */
+	const replay_time *message_delay;
 	bool plainly; /* replay every rank and every collective by itself: slow, the same result */
 };
 

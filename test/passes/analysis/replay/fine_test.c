@@ -222,6 +222,11 @@ messages_are_slower_meanwhile(void **state)
 	assert_int_equal(replay(&s, &t), FINE_OK);
 	assert_true(llabs(t.end[0] - 4000000000) <= 4);
 	assert_int_equal(t.end[1], 2000000000);
+	/* A delay of 0.5 ms of these 2: 0.75 ms of it are done by then. */
+	const replay_time delay[] = {500000000, 0, 0};
+	s.s.message_delay = delay;
+	assert_int_equal(replay(&s, &t), FINE_OK);
+	assert_true(llabs(t.end[0] - 4250000000) <= 4);
 	/* Beside two kernels, one after the other, it is slower all the time. */
 	s.duration[1] = 1000000000;
 	s.duration[2] = 0;
