@@ -5,13 +5,17 @@
     /tmp/venv-torch/bin/python test/bench/torch_ddp.py BUILD [-case NAME] [-fuse OPTIONS] [-rounds N] [-steps N]
 
 Two ranks in two network namespaces (Inputs/pair/network.py), each with a core of its own: dopt over MPI, PyTorch over
-gloo. Both train the same model with Adam: same sizes, same batch over both ranks, single precision, random inputs. The
-two take turns; figures are medians of the rounds' medians. -fuse, which may be given again, is what tensorfuse is told;
-nothing is its default. Needs root. Not a test: nothing here fails because of a time.
+gloo. dopt first measures kernels and messages there (-measure), and builds programs with that profile and the fine
+replay, whose prediction is in the table. Both train the same model with Adam: same sizes, same batch over both ranks,
+single precision, random inputs. The two take turns; figures are medians of the rounds' medians. -fuse, which may be
+given again, is what tensorfuse is told; nothing is its default. Needs root. Not a test: nothing here fails because of a
+time.
 """
 import argparse
+import json
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -91,25 +95,49 @@ def microseconds(nodes, words):
     return float(found[1])
 
 
-def build(options, case, fuse, folder):
-    source, words = CASES[case]
+PASSES = "grad,adam,dp{axis=dp},canonicalize,cse,dce,opfuse"
+# Of dopt -measure.
+MEASURE_SECONDS = 600
+
+
+def dopt(options, case, *words):
+    source, defines = CASES[case]
+    tool = os.path.join(options.build, "bin", "dopt")
+    words = [tool, f"-DN={RANKS}", *defines, *words, source]
+    return subprocess.run(words, check=True, capture_output=True, text=True)
+
+
+def measure(options, case, nodes, profile):
+    """Kernels and messages, where the program will run."""
+    command = shlex.join(nodes.command([], MEASURE_SECONDS))
+    dopt(options, case, "-measure", "-measure-mpi=" + command, "-profile=" + profile, "-pass=" + PASSES)
+
+
+def build(options, case, fuse, folder, profile):
+    """A program, what is predicted of a step in ms, and what tensorfuse chose, if it chose."""
     program = os.path.join(folder, f"{case}-{len(os.listdir(folder))}")
-    passes = "grad,adam,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse" + (f"{{{fuse}}}" if fuse else "")
-    dopt = os.path.join(options.build, "bin", "dopt")
-    subprocess.run([dopt, "-emit=program", "-pass=" + passes, f"-DN={RANKS}", *words, "-o", program, source], check=True)
-    return program
+    passes = f"-pass={PASSES},tensorfuse" + (f"{{{fuse}}}" if fuse else "")
+    said = dopt(options, case, "-profile=" + profile, "-replay=fine", passes, "-stats=json", "-remarks", "-emit=none")
+    predicted = json.loads(said.stdout)[-1]["cost"]["iteration"]
+    chosen = re.search(r"tensorfuse: missed: (\S+) is the fastest", said.stdout + said.stderr)
+    dopt(options, case, "-profile=" + profile, "-replay=fine", passes, "-emit=program", "-o", program)
+    return program, predicted * 1e3, f"{fuse or 'default'}" + (f": {chosen[1]}" if chosen else "")
 
 
 def compare(options, case, folder):
     steps, fuses = str(WARM_UP + options.steps), options.fuse or [""]
-    programs = [build(options, case, fuse, folder) for fuse in fuses]
+    profile = os.path.join(folder, "times.db")
+    with network.Network(RANKS, BURST) as nodes:
+        measure(options, case, nodes, profile)
+    built = [build(options, case, fuse, folder, profile) for fuse in fuses]
     theirs = [sys.executable, os.path.abspath(__file__), "-worker", case, str(options.steps)]
-    ours = [[program, "-steps", steps, "-report-every", steps, "-no-eval"] for program in programs]
+    ours = [[program, "-steps", steps, "-report-every", steps, "-no-eval"] for program, _, _ in built]
     with network.Network(RANKS, BURST) as nodes:
         rounds = [[microseconds(nodes, words) for words in [theirs, *ours]] for _ in range(options.rounds)]
-    torch, *dopt = (statistics.median(column) / 1e3 for column in zip(*rounds))
-    for fuse, took in zip(fuses, dopt):
-        print(f"| {case} | {fuse or 'default'} | {took:.1f} | {torch:.1f} | {took / torch:.2f} |", flush=True)
+    torch, *medians = (statistics.median(column) / 1e3 for column in zip(*rounds))
+    for (_, predicted, name), took in zip(built, medians):
+        off = f"{predicted:.1f} | {100 * (predicted / took - 1):+.1f}"
+        print(f"| {case} | {name} | {off} | {took:.1f} | {torch:.1f} | {took / torch:.2f} |", flush=True)
 
 
 def main():
@@ -125,7 +153,8 @@ def main():
             if re.match("O[A-Z]*_", line):
                 os.environ.setdefault(*line.strip().split("=", 1))
     print(f"Links of {network.RATE}, tbf burst {BURST}; {options.rounds} rounds; load {os.getloadavg()[0]:.1f}.\n")
-    print("| model | tensorfuse | dopt, ms | DDP, ms | ratio |\n| --- | --- | --- | --- | --- |", flush=True)
+    head = ["model", "tensorfuse", "predicted, ms", "off, %", "dopt, ms", "DDP, ms", "ratio"]
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head), flush=True)
     for case in options.case or CASES:
         with tempfile.TemporaryDirectory() as folder:
             compare(options, case, folder)
