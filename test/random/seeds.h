@@ -9,8 +9,9 @@
  *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
  *                                              fixed seeds
  *
- * Under sanitizers, where a seed takes several times as long, a run has half of the next quarter and
- * half as many fresh seeds: but for tests of few seeds, none that the run without them has.
+ * Where a seed takes several times as long, under sanitizers and for the cuda target, a run has half
+ * of another quarter and half as many fresh seeds: but for tests of few seeds, none that the host's run
+ * without sanitizers has.
  */
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
@@ -32,10 +33,15 @@ struct random_seeds {
 	int count;
 };
 
+/* Of the slice that is so many slices on, a run has one of so many parts; a test may have defined them. */
+#ifndef RANDOM_PARTS
 #ifdef __SANITIZE_ADDRESS__
-enum { RANDOM_PARTS = 2, RANDOM_NEXT = 1 };
+#define RANDOM_PARTS 2
+#define RANDOM_NEXT 1
 #else
-enum { RANDOM_PARTS = 1, RANDOM_NEXT = 0 };
+#define RANDOM_PARTS 1
+#define RANDOM_NEXT 0
+#endif
 #endif
 
 enum {
