@@ -9,7 +9,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/internal.h"
 
 #include <talloc.h>
 
@@ -76,11 +76,12 @@ seconds_with(struct pass_run *run, const struct ir_module *m, const struct candi
 {
 	struct ir_module *copy = ir_module_clone(NULL, m);
 	const char *text = TEXT(copy, "tensorfuse{%s}", options_of(copy, c));
-	struct cost_report r;
-	const bool good = pass_try(run, copy, text) && cost_evaluate(run->cost, copy, &r);
+	const struct cost_step *step =
+		pass_try(run, copy, text) ? cost_step_create(copy, run->cost, copy) : NULL;
+	const double seconds = step && !step->unfit ? replay_seconds(step->r.makespan) : -1;
 
 	talloc_free(copy);
-	return good ? r.iteration : -1;
+	return seconds;
 }
 
 /* Are there two that might go together? */
