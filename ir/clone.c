@@ -103,6 +103,7 @@ clone_func(struct ir_module *to, const struct ir_func *from)
 		f->body.arg[i] = from->body.arg[i];
 		f->body.arg[i].uses = NULL;
 		f->body.arg[i].block = &f->body;
+		f->body.arg[i].id = to->value_ids++;
 	}
 	clone_block(&map, &from->body, &f->body);
 	VEC_FREE(&map.value);
@@ -128,5 +129,6 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 		m->mesh_attr = clone_list(m, from->mesh_attr, from->nmesh_attrs);
 	for (const struct ir_func *f = from->func; f; f = f->next)
 		clone_func(m, f);
+	m->op_ids_before = m->op_ids;
 	return m;
 }

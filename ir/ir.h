@@ -11,6 +11,10 @@
  *
  * In a template no value has a type yet (value->type is NULL, op->written keeps the written types)
  * and attributes may be size expressions; inlining resolves both.
+ *
+ * Ops and values have ids among those of their module, which stay until ir_module_renumber. Whoever
+ * has something to note of them keeps an array of module->op_ids or module->value_ids entries, by
+ * id (ir/numbering.h: positions), and leaves the module as it is.
  */
 #ifndef IR_IR_H
 #define IR_IR_H
@@ -96,6 +100,7 @@ struct ir_value {
 	struct ir_block *block;     /* whose argument it is, or NULL */
 	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
+	uint32_t id;                /* of this value alone in its module */
 	uint32_t mark;              /* scratch space of the running pass */
 };
 
@@ -126,6 +131,7 @@ struct ir_op {
 	struct ir_block *body;   /* of a fuse */
 	const char *symbol;      /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
+	uint32_t id;                        /* of this op alone in its module */
 	uint32_t mark;                      /* scratch of the pass at work */
 	uint32_t order; /* position in its block, ascending, after ir_block_number */
 };
@@ -149,6 +155,8 @@ struct ir_module {
 	struct ir_context *ctx;
 	struct arena *arena;
 	const char *name; /* without the @ */
+	uint32_t op_ids, value_ids; /* given so far: all ids are below */
+	uint32_t op_ids_before;     /* when ids were last given anew, or the module was complete */
 	struct ir_axis axis[IR_MAX_AXES];
 	int naxes;
 	struct ir_let *let; /* sizes in scope of templates, in order; talloc array */
@@ -225,6 +233,11 @@ struct ir_op *ir_op_clone(
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
 struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
+/* Gives all ids anew, 0, 1, 2 ... in the order of the text, so that a table by id has no entries for
+ * what was erased; if_sparse: where ids have doubled, so that passes which change little do not wait
+ * for it. Tables by id are void afterwards. */
+void ir_module_renumber(struct ir_module *m);
+void ir_module_renumber_if_sparse(struct ir_module *m);
 /* Sets op->order to 0, 1, 2 ... in the block (not inside bodies); returns the number of ops. */
 uint32_t ir_block_number(struct ir_block *b);
 

@@ -110,6 +110,7 @@ ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
 {
 	struct ir_op *op = ARENA_NEW(m->arena, struct ir_op);
 
+	op->id = m->op_ids++;
 	op->code = (uint16_t)code;
 	op->loc = loc;
 	op->nresults = (uint16_t)nresults;
@@ -118,6 +119,7 @@ ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
 	for (int i = 0; i < nresults; i++) {
 		op->result[i].op = op;
 		op->result[i].index = (uint32_t)i;
+		op->result[i].id = m->value_ids++;
 	}
 	ir_set_operands(m, op, operands, noperands);
 	row_sort_attrs(m, op, attr, nattrs);
@@ -220,9 +222,40 @@ ir_op_make_body(struct ir_module *m, struct ir_op *op)
 		b->arg[i] = (struct ir_value){.type = ir_operand_type(op, i),
 			.name = ir_operand(op, i)->name,
 			.block = b,
-			.index = (uint32_t)i};
+			.index = (uint32_t)i,
+			.id = m->value_ids++};
 	op->body = b;
 	return b;
+}
+
+static void
+renumber_block(struct ir_module *m, struct ir_block *b)
+{
+	for (uint32_t i = 0; i < b->nargs; i++)
+		b->arg[i].id = m->value_ids++;
+	IR_FOR_OPS (op, b) {
+		op->id = m->op_ids++;
+		for (int i = 0; i < op->nresults; i++)
+			op->result[i].id = m->value_ids++;
+		if (op->body)
+			renumber_block(m, op->body);
+	}
+}
+
+void
+ir_module_renumber(struct ir_module *m)
+{
+	m->op_ids = m->value_ids = 0;
+	for (struct ir_func *f = m->func; f; f = f->next)
+		renumber_block(m, &f->body);
+	m->op_ids_before = m->op_ids;
+}
+
+void
+ir_module_renumber_if_sparse(struct ir_module *m)
+{
+	if (m->op_ids / 2 > m->op_ids_before)
+		ir_module_renumber(m);
 }
 
 uint32_t

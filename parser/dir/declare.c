@@ -167,8 +167,10 @@ func_begin(struct parser *p, struct named name)
 	f->body.nargs = (uint32_t)n;
 	for (int i = 0; i < n; i++) {
 		struct named arg = p->result.at[i];
-		f->body.arg[i] = (struct ir_value){
-			.name = arg.name, .block = &f->body, .index = (uint32_t)i};
+		f->body.arg[i] = (struct ir_value){.name = arg.name,
+			.block = &f->body,
+			.index = (uint32_t)i,
+			.id = m->value_ids++};
 		symbol_define(p, arg, &f->body.arg[i]);
 	}
 	p->result.n = 0;

@@ -147,6 +147,7 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 		talloc_free(m);
 		return NULL;
 	}
+	m->op_ids_before = m->op_ids;
 	return talloc_steal(owner, m);
 }
 

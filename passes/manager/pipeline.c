@@ -77,8 +77,10 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 
 	if (!pass_values_resolve(run->pass, run->value, m))
 		return PASS_FAILED;
-	if (run->pass->run(run, m))
+	if (run->pass->run(run, m)) {
+		ir_module_renumber_if_sparse(m);
 		return PASS_DONE;
+	}
 	if (run->bug)
 		return PASS_BUG;
 	if (diag_errors(d) == errors) {

@@ -318,10 +318,12 @@ stablehlo_import(
 				.unsupported = !wrong && diag_errors(im.diag) != before,
 				.checks = im.nchecks};
 	struct ir_module *m = NULL;
-	if (entry && !im.failed && diag_errors(im.diag) == before)
+	if (entry && !im.failed && diag_errors(im.diag) == before) {
+		ir_module_renumber(im.module); /* ops that only helped to import are gone */
 		m = talloc_steal(owner, im.module);
-	else if (diag_errors(im.diag) == before)
+	} else if (diag_errors(im.diag) == before) {
 		diag_error(im.diag, file->module->loc, "the program cannot be imported");
+	}
 	talloc_free(scratch);
 	return m;
 }
