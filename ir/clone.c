@@ -1,24 +1,51 @@
 /*
- * Copies of ops and modules. While a block is copied, value->mark of the old values counts their
- * position in a table of the new ones.
+ * Copies of ops and modules. Of a module, a table by id says what the copy of each value is; of one
+ * op, whose body has few of the module's values, a map.
  */
 #include "ir/ir.h"
 
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 
 #include <string.h>
 #include <talloc.h>
 
-struct clone_map {
-	struct ir_module *m; /* that the copies belong to */
-	struct VEC(struct ir_value *) value;
+struct copied {
+	const struct ir_value *from;
+	struct ir_value *to;
 };
 
-static void
-clone_value(struct clone_map *map, struct ir_value *from, struct ir_value *to)
+struct clone_map {
+	struct ir_module *m;     /* that the copies belong to */
+	struct ir_value **by_id; /* of a module; else NULL, and: */
+	struct map map;
+	struct VEC(struct copied) value;
+};
+
+static bool
+same_value(const void *list, uint32_t i, const void *key)
 {
-	from->mark = (uint32_t)map->value.n;
-	VEC_PUSH(NULL, &map->value, to);
+	return ((const struct clone_map *)list)->value.at[i].from == key;
+}
+
+static void
+clone_value(struct clone_map *map, const struct ir_value *from, struct ir_value *to)
+{
+	if (map->by_id) {
+		map->by_id[from->id] = to;
+		return;
+	}
+	map_add(NULL, &map->map, mix_pointer(from), same_value, map, from);
+	VEC_PUSH(NULL, &map->value, (struct copied){from, to});
+}
+
+static struct ir_value *
+copy_of(const struct clone_map *map, const struct ir_value *v)
+{
+	if (map->by_id)
+		return map->by_id[v->id];
+	return map->value.at[map_find(&map->map, mix_pointer(v), same_value, map, v)].to;
 }
 
 static const struct ir_attr *
@@ -69,7 +96,7 @@ clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block 
 	IR_FOR_OPS (op, from) {
 		struct ir_value **operands = NEW_ARRAY(NULL, struct ir_value *, op->noperands + 1u);
 		for (int i = 0; i < op->noperands; i++)
-			operands[i] = map->value.at[ir_operand(op, i)->mark];
+			operands[i] = copy_of(map, ir_operand(op, i));
 		struct ir_op *copy = clone_shell(map, op, operands);
 		talloc_free(operands);
 		ir_block_append(to, copy);
@@ -86,14 +113,15 @@ ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const 
 	struct clone_map map = {.m = m};
 	struct ir_op *copy = clone_shell(&map, op, operands);
 
+	map_free(&map.map);
 	VEC_FREE(&map.value);
 	return copy;
 }
 
 static void
-clone_func(struct ir_module *to, const struct ir_func *from)
+clone_func(struct clone_map *map, const struct ir_func *from)
 {
-	struct clone_map map = {.m = to};
+	struct ir_module *to = map->m;
 	struct ir_func *f = ir_func_create(to, from->name, from->loc);
 
 	f->prelude = from->prelude;
@@ -105,8 +133,7 @@ clone_func(struct ir_module *to, const struct ir_func *from)
 		f->body.arg[i].block = &f->body;
 		f->body.arg[i].id = to->value_ids++;
 	}
-	clone_block(&map, &from->body, &f->body);
-	VEC_FREE(&map.value);
+	clone_block(map, &from->body, &f->body);
 }
 
 /*
@@ -127,8 +154,11 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 	m->nmesh_attrs = from->nmesh_attrs;
 	if (from->nmesh_attrs)
 		m->mesh_attr = clone_list(m, from->mesh_attr, from->nmesh_attrs);
+	struct clone_map map = {
+		.m = m, .by_id = ARRAY_NEW(NULL, struct ir_value *, from->value_ids)};
 	for (const struct ir_func *f = from->func; f; f = f->next)
-		clone_func(m, f);
+		clone_func(&map, f);
+	array_free(map.by_id);
 	m->op_ids_before = m->op_ids;
 	return m;
 }

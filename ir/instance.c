@@ -1,6 +1,6 @@
 /*
- * Copies the ops of a template with everything worked out: sizes, types, names. The values of the
- * template are numbered in their marks; a table by that number says what stands for each.
+ * Copies the ops of a template with everything worked out: sizes, types, names. A table by id says
+ * what stands for each value of the template.
  */
 #include "ir/instance.h"
 
@@ -14,7 +14,8 @@
 struct instance {
 	struct ir_module *m;         /* that its ops belong to */
 	const char *prefix;          /* of names of what persists, "" or "h3." */
-	struct ir_value **value;     /* by mark of the template's values; NULL: not there yet */
+	struct ir_value **value; /* by id of the template's values less first_id; NULL: none yet */
+	uint32_t first_id;
 	const struct ir_block *from; /* block of the template at work */
 	struct ir_size_scope scope;
 	struct arena *scratch;
@@ -28,19 +29,50 @@ template_return(const struct ir_func *f)
 	return f->body.last && f->body.last->code == OP_return ? f->body.last : NULL;
 }
 
-/* Gives all values of a block their numbers, bodies included; returns the next number. */
-static uint32_t
-number_values(const struct ir_block *b, uint32_t n)
+/* Ids, from the first one up to before the last. */
+struct ids {
+	uint32_t first, end;
+};
+
+static void
+include_id(struct ids *ids, const struct ir_value *v)
+{
+	ids->first = v->id < ids->first ? v->id : ids->first;
+	ids->end = v->id >= ids->end ? v->id + 1 : ids->end;
+}
+
+/* The ids of all values of a block, bodies included. */
+static void
+include_block(struct ids *ids, const struct ir_block *b)
 {
 	for (uint32_t i = 0; i < b->nargs; i++)
-		b->arg[i].mark = n++;
+		include_id(ids, &b->arg[i]);
 	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = n++;
+			include_id(ids, &op->result[i]);
 		if (op->body)
-			n = number_values(op->body, n);
+			include_block(ids, op->body);
 	}
-	return n;
+}
+
+/* The table, without an entry yet. */
+static void
+create_table(struct instance *inst)
+{
+	struct ids ids = {UINT32_MAX, 0};
+
+	include_block(&ids, inst->from);
+	inst->first_id = ids.first;
+	if (ids.end)
+		inst->value =
+			ARENA_ARRAY(inst->scratch, struct ir_value *, (size_t)ids.end - ids.first);
+}
+
+/* What stands for a value of the template. */
+static struct ir_value **
+instead_of(const struct instance *inst, const struct ir_value *v)
+{
+	return &inst->value[v->id - inst->first_id];
 }
 
 static const struct ir_type *
@@ -56,7 +88,7 @@ instance_type_of(const void *data, const char *name)
 		for (int i = 0; i < op->nresults; i++)
 			if (op->result[i].name == name)
 				v = &op->result[i];
-	return v && inst->value[v->mark] ? inst->value[v->mark]->type : NULL;
+	return v && *instead_of(inst, v) ? (*instead_of(inst, v))->type : NULL;
 }
 
 static const char *
@@ -166,7 +198,7 @@ instance_body(struct instance *inst, const struct ir_op *from, struct ir_op *to)
 
 	for (uint32_t i = 0; i < body->nargs; i++) {
 		body->arg[i].name = value_name(inst, from->body->arg[i].name);
-		inst->value[from->body->arg[i].mark] = &body->arg[i];
+		*instead_of(inst, &from->body->arg[i]) = &body->arg[i];
 	}
 	inst->from = from->body;
 	bool ok = instance_block(inst, from->body, body, NULL);
@@ -202,14 +234,14 @@ instance_op(struct instance *inst, const struct ir_op *from)
 	if (!attr || !instance_written(inst, from, written))
 		return NULL;
 	for (int i = 0; i < from->noperands; i++)
-		operands[i] = inst->value[ir_operand(from, i)->mark];
+		operands[i] = *instead_of(inst, ir_operand(from, i));
 	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands,
 		from->noperands, attr, nattrs, from->nresults);
 	op->symbol = op_is(op, TRAIT_PERSISTENT | TRAIT_KEYED) ? prefixed(inst, from->symbol)
 							       : from->symbol;
 	for (int i = 0; i < op->nresults; i++) {
 		op->result[i].name = value_name(inst, from->result[i].name);
-		inst->value[from->result[i].mark] = &op->result[i];
+		*instead_of(inst, &from->result[i]) = &op->result[i];
 	}
 	bool ok = !from->body || instance_body(inst, from, op);
 	if (ok && ir_infer(inst->m, op, from->written ? written : NULL))
@@ -248,14 +280,14 @@ instance_make(struct ir_module *m, const struct instance_place *place, const str
 		.scratch = scratch,
 		.made = place->made};
 
-	inst.value = ARENA_ARRAY(scratch, struct ir_value *, number_values(&f->body, 0) + 1);
+	create_table(&inst);
 	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};
 	for (uint32_t i = 0; i < f->body.nargs; i++)
-		inst.value[i] = operands[i];
+		*instead_of(&inst, &f->body.arg[i]) = operands[i];
 	bool ok = instance_block(&inst, &f->body, place->block, place->before);
 	const struct ir_op *ret = template_return(f);
 	for (int i = 0; ok && i < ret->noperands; i++)
-		result[i] = inst.value[ir_operand(ret, i)->mark];
+		result[i] = *instead_of(&inst, ir_operand(ret, i));
 	if (!ok)
 		diag_note(m->ctx->diag, call->loc, "in this call of @%s", f->name);
 	talloc_free(scratch);

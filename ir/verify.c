@@ -1,11 +1,8 @@
 /*
  * The verifier. Types and layouts are checked by inferring them again; here are structure,
- * dominance, use lists and names. value->mark holds the number of the block in whose scope the
- * value is: a use is right where that block is the user's own and the definition came before.
- * RELEASED is the mark of a value whose buffer is gone.
- *
- * Whatever marks are left from before are cleared first, those of all operands, too: the walk gives
- * a value its mark when it comes to its op, so an op that stands in no block defines nothing.
+ * dominance, use lists and names. A table has, by id, the values whose definition the walk has come
+ * to, so an op that stands in no block defines nothing, and neither does one of another module. A
+ * use is right where the value is there and of the user's own block.
  */
 #include "ir/ir.h"
 
@@ -21,29 +18,45 @@
 
 struct verifier {
 	struct ir_module *m;
-	uint32_t scope; /* of the block at work; every block has its own, from 1 */
+	const struct ir_value **defined; /* by id; NULL: not yet; RELEASED: its buffer is gone */
 	bool ok;
 	bool in_main;
 	struct VEC(struct ir_op *) named; /* ops of @main with a name in quotes */
 };
 
-static const uint32_t RELEASED = UINT32_MAX;
+static const struct ir_value released, *const RELEASED = &released;
 
 #define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
+
+/* The table's entry of a value; NULL: the id is none of this module. */
+static const struct ir_value **
+defined_at(const struct verifier *v, const struct ir_value *value)
+{
+	return value->id < v->m->value_ids ? &v->defined[value->id] : NULL;
+}
+
+static const struct ir_block *
+block_of(const struct ir_value *v)
+{
+	return v->op ? v->op->block : v->block;
+}
 
 static void
 verify_operands(struct verifier *v, const struct ir_op *op)
 {
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_use *u = &op->operand[i];
-		if (!u->value || u->op != op || *u->link != u)
+		if (!u->value || u->op != op || *u->link != u) {
 			FAULT(v, op, "%s: the use list of operand %d is broken", op_name(op->code),
 				i + 1);
-		else if (u->value->mark == RELEASED)
+			continue;
+		}
+		const struct ir_value *const *at = defined_at(v, u->value);
+		if (at && *at == RELEASED)
 			FAULT(v, op, "%s: operand %d%s%s was already released", op_name(op->code),
 				i + 1, u->value->name ? " %" : "",
 				u->value->name ? u->value->name : "");
-		else if (u->value->mark != v->scope)
+		else if (!at || *at != u->value || block_of(u->value) != op->block)
 			FAULT(v, op,
 				"%s: operand %d%s%s is used before it is "
 				"defined, or outside its block",
@@ -74,25 +87,37 @@ verify_types(struct verifier *v, struct ir_op *op)
 		talloc_free(written);
 }
 
-static void verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope);
-
-/* Marks of an earlier run would look like definitions that came before. */
+/* A value is there from now on, under an id that no other one has. */
 static void
-clear_marks(struct ir_block *b)
+define(struct verifier *v, struct ir_loc loc, const struct ir_value *value)
 {
-	IR_FOR_OPS (op, b) {
-		for (int i = 0; i < op->noperands; i++)
-			if (op->operand[i].value)
-				op->operand[i].value->mark = 0;
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = 0;
-		if (op->body)
-			clear_marks(op->body);
+	const struct ir_value **at = defined_at(v, value);
+
+	if (at && !*at) {
+		*at = value;
+		return;
 	}
+	diag_error(v->m->ctx->diag, loc,
+		"the id %u of a value%s%s is out of range, or another value has it", value->id,
+		value->name ? ", %" : "", value->name ? value->name : "");
+	v->ok = false;
 }
 
 static void
-verify_op(struct verifier *v, struct ir_op *op, unsigned traits, bool typed, uint32_t *next_scope)
+release(const struct verifier *v, const struct ir_op *op)
+{
+	const struct ir_value **at = op->noperands == 1 && op->operand[0].value
+					     ? defined_at(v, ir_operand(op, 0))
+					     : NULL;
+
+	if (at)
+		*at = RELEASED;
+}
+
+static void verify_block(struct verifier *v, struct ir_block *b, bool typed);
+
+static void
+verify_op(struct verifier *v, struct ir_op *op, unsigned traits, bool typed)
 {
 	verify_operands(v, op);
 	if ((traits & TRAIT_TERMINATOR) && op->next)
@@ -100,29 +125,26 @@ verify_op(struct verifier *v, struct ir_op *op, unsigned traits, bool typed, uin
 	if ((traits & (TRAIT_NAMED | TRAIT_KEYED)) && !op->symbol)
 		FAULT(v, op, "%s: the name is missing", op_name(op->code));
 	if (op->body) {
-		uint32_t outer = v->scope;
-		v->scope = ++*next_scope;
 		if (op->body->nargs != op->noperands)
 			FAULT(v, op, "%s: the body has %u arguments for %d operands",
 				op_name(op->code), op->body->nargs, op->noperands);
-		verify_block(v, op->body, typed, next_scope);
-		v->scope = outer;
+		verify_block(v, op->body, typed);
 	}
 	if (typed && v->ok)
 		verify_types(v, op);
 	for (int i = 0; i < op->nresults; i++)
-		op->result[i].mark = v->scope;
-	if (op->code == OP_release && op->noperands == 1 && op->operand[0].value)
-		op->operand[0].value->mark = RELEASED;
+		define(v, op->loc, &op->result[i]);
+	if (op->code == OP_release)
+		release(v, op);
 }
 
 static void
-verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_scope)
+verify_block(struct verifier *v, struct ir_block *b, bool typed)
 {
 	const struct ir_op *prev = NULL;
 
 	for (uint32_t i = 0; i < b->nargs; i++)
-		b->arg[i].mark = v->scope;
+		define(v, b->parent ? b->parent->loc : b->func->loc, &b->arg[i]);
 	IR_FOR_OPS (op, b) {
 		const unsigned traits = op_traits((enum op_code)op->code);
 		if (op->prev != prev || op->block != b)
@@ -131,7 +153,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed, uint32_t *next_
 						    TRAIT_PARALLEL | TRAIT_OWN)) ||
 					 op->code == OP_input))
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
-		verify_op(v, op, traits, typed, next_scope);
+		verify_op(v, op, traits, typed);
 		if (v->in_main && op->symbol && (traits & TRAIT_NAMED) && !(traits & TRAIT_CALLS))
 			VEC_PUSH(NULL, &v->named, op);
 		prev = op;
@@ -221,22 +243,22 @@ verify_updates(struct verifier *v)
 static bool
 verify_module(struct ir_module *m, bool types)
 {
-	struct verifier v = {.m = m, .ok = true};
-	uint32_t next_scope = 0;
+	struct verifier v = {.m = m,
+		.defined = ARRAY_ZERO(NULL, const struct ir_value *, m->value_ids),
+		.ok = true};
 
 	infer_forget(m);
 	for (struct ir_func *f = m->func; f; f = f->next) {
 		bool typed = strcmp(f->name, "main") == 0;
-		v.scope = ++next_scope;
 		v.in_main = typed;
-		clear_marks(&f->body);
-		verify_block(&v, &f->body, typed && types, &next_scope);
+		verify_block(&v, &f->body, typed && types);
 		if (!typed)
 			continue;
 		verify_names(&v);
 		verify_updates(&v);
 	}
 	VEC_FREE(&v.named);
+	array_free(v.defined);
 	return v.ok;
 }
 

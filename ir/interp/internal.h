@@ -27,7 +27,7 @@ enum interp_limit {
 			       first-level cache */
 };
 
-/* What the interpreter holds of a value; its number is value->mark. */
+/* What the interpreter holds of a value; its number is value->id. */
 struct slot {
 	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL:
 				  no value now */
@@ -53,10 +53,8 @@ struct interp {
 	struct arena *arena; /* forms and their programs */
 	int64_t nplaces;     /* 1 in MEANING */
 	int (*coord)[IR_MAX_AXES];
-	struct slot *slot;
-	uint32_t nslots;
-	struct form_plan **plan; /* by op->mark; made when an op is first run */
-	uint32_t nplans;
+	struct slot *slot;                         /* by value->id */
+	struct form_plan **plan;                   /* by op->id; made when an op is first run */
 	struct named *output, *persistent, *input; /* input: those that were set by hand */
 	int noutputs, npersistents, ninputs;
 	struct interp_data *data; /* the open data file, or NULL */
@@ -75,7 +73,7 @@ void interp_end(struct interp *it);
 static inline struct tensor **
 interp_places(const struct interp *it, const struct ir_value *v)
 {
-	return it->slot[v->mark].place;
+	return it->slot[v->id].place;
 }
 
 /* data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */

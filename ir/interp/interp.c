@@ -46,21 +46,6 @@ check_sizes(struct interp *it, const struct ir_block *b)
 	return true;
 }
 
-/* Numbers values and ops (bodies of fuses too) in value->mark and op->mark. */
-static void
-number(struct interp *it, struct ir_block *b)
-{
-	for (uint32_t i = 0; i < b->nargs; i++)
-		b->arg[i].mark = it->nslots++;
-	IR_FOR_OPS (op, b) {
-		op->mark = it->nplans++;
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = it->nslots++;
-		if (op->body)
-			number(it, op->body);
-	}
-}
-
 /* Params, states and outputs of @main, in order; `traits` and `code` choose. */
 static struct named *
 collect_named(struct interp *it, bool output, int *n)
@@ -113,14 +98,15 @@ set_up(struct interp *it)
 		diag_error(it->m->ctx->diag, LOC_NONE, "the module has no @main to run");
 		return false;
 	}
-	if (!inline_calls(it->m, it->main) || !set_places(it) ||
-		(it->o.data && !interp_data_open(it)))
+	if (!inline_calls(it->m, it->main))
+		return false;
+	ir_module_renumber(it->m); /* the calls are gone */
+	if (!set_places(it) || (it->o.data && !interp_data_open(it)))
 		return false;
 	if (!check_sizes(it, &it->main->body))
 		return false;
-	number(it, &it->main->body);
-	it->slot = ZERO_ARRAY(it, struct slot, it->nslots);
-	it->plan = ZERO_ARRAY(it, struct form_plan *, it->nplans);
+	it->slot = ARRAY_ZERO(it, struct slot, it->m->value_ids);
+	it->plan = ARRAY_ZERO(it, struct form_plan *, it->m->op_ids);
 	it->output = collect_named(it, true, &it->noutputs);
 	it->persistent = collect_named(it, false, &it->npersistents);
 	for (int i = 0; i < it->npersistents; i++) {
@@ -150,7 +136,7 @@ interp_create(const void *owner, const struct ir_module *m, const struct interp_
 static struct slot *
 slot_of(struct interp *it, const struct ir_value *v)
 {
-	return &it->slot[v->mark];
+	return &it->slot[v->id];
 }
 
 static void
@@ -230,7 +216,7 @@ operand_at(struct interp *it, const struct ir_op *op, int i, const void *owner, 
 static bool
 run_form(struct interp *it, struct ir_op *op)
 {
-	struct form_plan **plan = &it->plan[op->mark];
+	struct form_plan **plan = &it->plan[op->id];
 	if (!*plan && !(*plan = form_plan_make(it, op)))
 		return false;
 	const struct ir_type *type = op->result[0].type;
@@ -439,7 +425,7 @@ void
 interp_begin(struct interp *it, int64_t step)
 {
 	it->step = step;
-	for (uint32_t i = 0; i < it->nslots; i++) {
+	for (uint32_t i = 0; i < it->m->value_ids; i++) {
 		slot_free(&it->slot[i]);
 		it->slot[i].released = false;
 	}

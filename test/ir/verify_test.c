@@ -72,45 +72,18 @@ find(struct ir_block *b, enum op_code code)
 	return NULL;
 }
 
-/* What passes and earlier runs of the verifier leave behind, everywhere. */
-static void
-set_marks(struct ir_block *b, uint32_t mark)
-{
-	IR_FOR_OPS (op, b) {
-		op->mark = mark;
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = mark;
-		if (op->body)
-			set_marks(op->body, mark);
-	}
-}
-
-/* Numbers of blocks are small; the largest number says that a value was released. */
-static const uint32_t marks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 100, UINT32_MAX - 1, UINT32_MAX};
-
-#define FOR_MARKS(at) for (size_t at = 0; at < sizeof marks / sizeof *marks; at++)
-
 static void
 assert_refused_without(struct fixture *f, struct ir_op *op)
 {
-	struct ir_block *main = &ir_func_find(f->m, "main")->body;
 	struct ir_op *next = op->next;
 
-	assert_true(ir_verify(f->m)); /* which leaves its own marks, too */
+	assert_true(ir_verify(f->m));
 	ir_op_unlink(op);
+	TALLOC_FREE(f->message);
+	assert_false(ir_verify_structure(f->m));
+	assert_non_null(f->message);
+	assert_non_null(strstr(f->message, "is used before it is defined"));
 	assert_false(ir_verify(f->m));
-	FOR_MARKS(i)
-	{
-		set_marks(main, marks[i]);
-		op->mark = marks[i];
-		for (int r = 0; r < op->nresults; r++)
-			op->result[r].mark = marks[i];
-		TALLOC_FREE(f->message);
-		assert_false(ir_verify_structure(f->m));
-		assert_non_null(f->message);
-		assert_non_null(strstr(f->message, "is used before it is defined"));
-		assert_false(ir_verify(f->m));
-	}
 	ir_insert_before(next, op);
 	assert_true(ir_verify(f->m));
 }
@@ -130,16 +103,42 @@ an_op_in_no_block_defines_nothing(void **state)
 	assert_refused_without(f, find(body, OP_neg));
 }
 
+/* Tables by id would take one value for the other. */
 static void
-a_right_module_stays_right_whatever_marks_are_left(void **state)
+two_values_of_one_id_are_refused(void **state)
 {
 	struct fixture *f = *state;
+	struct ir_block *main = &ir_func_find(f->m, "main")->body;
+	struct ir_value *others[] = {&find(main, OP_relu)->result[0],
+		&find(main, OP_fuse)->body->arg[0],
+		&find(find(main, OP_fuse)->body, OP_tanh)->result[0],
+		&find(&ir_func_find(f->m, "other")->body, OP_relu)->result[0]};
 
-	FOR_MARKS(i)
-	{
-		set_marks(&ir_func_find(f->m, "main")->body, marks[i]);
+	for (size_t k = 0; k < 4; k++) {
+		const uint32_t wrong[] = {find(main, OP_add)->result[0].id, f->m->value_ids,
+			UINT32_MAX},
+			       was = others[k]->id;
+		for (size_t i = 0; i < 3; i++) {
+			others[k]->id = wrong[i];
+			assert_false(ir_verify_structure(f->m));
+		}
+		others[k]->id = was;
 		assert_true(ir_verify(f->m));
 	}
+}
+
+static void
+new_ids_keep_the_module_right(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t before = f->m->value_ids;
+	struct ir_op *one = ir_op_create(f->m, OP_input, LOC_NONE, NULL, 0, NULL, 0, 1);
+
+	assert_int_equal(one->result[0].id, before);
+	ir_op_erase(one);
+	ir_module_renumber(f->m);
+	assert_int_equal(f->m->value_ids, before);
+	assert_true(ir_verify(f->m));
 }
 
 /* A value of another function, or of a fuse, is not one of this block. */
@@ -157,12 +156,7 @@ a_value_of_another_block_is_refused(void **state)
 		others[k]->type = was->type;
 		ir_set_operand(z, 0, others[k]);
 		assert_false(ir_verify(f->m));
-		FOR_MARKS(i)
-		{
-			set_marks(main, marks[i]);
-			others[k]->mark = marks[i];
-			assert_false(ir_verify_structure(f->m));
-		}
+		assert_false(ir_verify_structure(f->m));
 		ir_set_operand(z, 0, was);
 		assert_true(ir_verify(f->m));
 	}
@@ -175,7 +169,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_op_in_no_block_defines_nothing),
-		TEST(a_right_module_stays_right_whatever_marks_are_left),
+		TEST(two_values_of_one_id_are_refused),
+		TEST(new_ids_keep_the_module_right),
 		TEST(a_value_of_another_block_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,6 @@ static const struct text_case cases[] = {
 		ONE ROWS "%r, %n = fuse(%x) {\n%q = mul(%x, %x)\n%s = sum(%q)\n%l = sqrt(%s)\n%y = "
 			 "div(%x, %l)\nyield(%y, %l)\n}\n"
 			 "output(\"r\", %r)\noutput(\"n\", %n)\n}\n"},
-	{"a convolution and what reads it, which nobody reads",
-		ONE "%x = input(\"x\") : f32[2,3,6,5]\n%f = input(\"f\") : f32[4,3,3,3]\n"
-		    "%r = fuse(%x, %f) {\n%c = conv2d(%x, %f)\n%e = exp(%c)\n%t = tanh(%x)\n"
-		    "yield(%t)\n}\noutput(\"r\", %r)\n}\n"},
 	{"a product and what follows",
 		ONE ROWS PARAMS "%r = fuse(%x, %w, %c) {\n%p = matmul(%x, %w)\n%q = add(%p, "
 				"%c)\n%h = relu(%q)\nyield(%h)\n}\noutput(\"r\", %r)\n}\n"},
