@@ -22,13 +22,7 @@ struct storage_build {
 static inline uint32_t
 storage_position(const struct storage_build *b, const struct ir_op *op)
 {
-	return b->s->order->position[op->order];
-}
-
-static inline uint32_t
-storage_number(const struct storage_build *b, const struct ir_value *v)
-{
-	return b->s->first_value[v->op->order] + v->index;
+	return b->s->order->position[op->id];
 }
 
 /* Is the use that of an update, as the param's next value; as the param? */

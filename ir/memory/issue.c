@@ -29,7 +29,7 @@ issue_turns(const struct ir_module *m, uint32_t axes)
 const struct issue_loop *
 issue_loop_of(const struct issue *o, const struct ir_op *op)
 {
-	return &o->loop[o->loop_of[o->position[op->order]]];
+	return &o->loop[o->loop_of[o->position[op->id]]];
 }
 
 uint32_t
@@ -69,7 +69,7 @@ struct sorter {
 	struct issue *o;
 	const struct ir_op **inside, **behind; /* of the loop that is open */
 	uint32_t ninside, nbehind, over;
-	bool *late; /* by op->order: complete only behind the open loop */
+	bool *late; /* by op->id: complete only behind the open loop */
 };
 
 /* Appends ops as one loop, or to the last one where both are done once. */
@@ -83,10 +83,10 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 		o->loop[o->nloops++] =
 			(struct issue_loop){o->n, o->n, over, (uint32_t)issue_turns(s->m, over)};
 	for (uint32_t i = 0; i < n; i++) {
-		o->position[op[i]->order] = o->n;
+		o->position[op[i]->id] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
 		o->op[o->n++] = op[i];
-		s->late[op[i]->order] = false;
+		s->late[op[i]->id] = false;
 	}
 	o->loop[o->nloops - 1].end = o->n;
 }
@@ -104,7 +104,7 @@ reads_late(const struct sorter *s, const struct ir_op *op)
 {
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_op *maker = ir_operand(op, i)->op;
-		if (maker && s->late[maker->order])
+		if (maker && s->late[maker->id])
 			return true;
 	}
 	return false;
@@ -131,30 +131,32 @@ place(struct sorter *s, const struct ir_op *op)
 	}
 	if (!over) {
 		s->behind[s->nbehind++] = op;
-		s->late[op->order] = true;
+		s->late[op->id] = true;
 		return;
 	}
 	if (s->over && (over != s->over || late))
 		close_loop(s);
 	s->over = over;
 	s->inside[s->ninside++] = op;
-	s->late[op->order] = is_late(s, op);
+	s->late[op->id] = is_late(s, op);
 }
 
 struct issue *
 issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
 	struct issue *o = NEW(owner, struct issue);
-	size_t n = b->last ? b->last->order + 1 : 1;
 	void *scratch = alloc_scratch(NULL);
+	size_t n = 0;
+	IR_FOR_OPS (op, b)
+		n++;
 	struct sorter s = {.m = m, .o = o};
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
-	o->position = ARRAY_NEW(o, uint32_t, n);
+	o->position = ARRAY_NEW(o, uint32_t, m->op_ids);
 	o->loop_of = ARRAY_NEW(o, uint32_t, n);
 	o->loop = ARRAY_NEW(o, struct issue_loop, n);
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
-	s.late = ARRAY_ZERO(scratch, bool, n);
+	s.late = ARRAY_ZERO(scratch, bool, m->op_ids);
 	IR_FOR_OPS (op, b)
 		place(&s, op);
 	close_loop(&s);

@@ -24,15 +24,15 @@ struct issue_loop {
 
 struct issue {
 	const struct ir_op **op; /* [n] in order */
-	uint32_t *position;      /* [n] of each op, by op->order */
+	uint32_t *position;      /* of each op of the block, by op->id */
 	uint32_t *loop_of;       /* [n] number of the loop of each position */
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
 };
 
 /*
- * The order of a block whose ops are numbered (ir_block_number) and typed, a talloc child of
- * `owner`. It is out of date once the block changes.
+ * The order of a block whose ops are typed, a talloc child of `owner`. It is out of date once the
+ * block changes.
  */
 struct issue *issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 

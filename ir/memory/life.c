@@ -104,7 +104,7 @@ touch_values(struct storage_build *b, const struct ir_op *op, int32_t at)
 static void
 touch_effect(struct storage_build *b, const struct ir_op *op)
 {
-	const int32_t extra = b->s->extra[op->order];
+	const int32_t extra = b->s->extra[op->id];
 
 	if (op->code == OP_update) {
 		touch(b, buffer_of(b, ir_operand(op, 1)), end_of_updates(b));
@@ -130,7 +130,7 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 	if (storage_is_view(b->s->module, op))
 		return;
 	touch_values(b, op, now);
-	touch(b, b->s->extra[op->order], now);
+	touch(b, b->s->extra[op->id], now);
 	if (storage_is_row(b->s->module, op))
 		for (int r = 0; r < op->nresults; r++)
 			touch(b, buffer_of(b, &op->result[r]), wait_moment(b, op));

@@ -44,7 +44,7 @@ storage_is_message(const struct ir_module *m, const struct ir_op *op)
 static struct storage_value *
 value_of(const struct storage_build *b, const struct ir_value *v)
 {
-	return &b->s->value[storage_number(b, v)];
+	return &b->s->value[storage_number(b->s, v)];
 }
 
 /* The position at which a use reads: an update that copies does so at the end of the step, and an
@@ -232,7 +232,7 @@ put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t 
 	if (buffer < 0)
 		return;
 	x->next = b->newest.at[buffer] ? b->s->value[b->newest.at[buffer] - 1].value : NULL;
-	b->newest.at[buffer] = storage_number(b, v) + 1;
+	b->newest.at[buffer] = storage_number(b->s, v) + 1;
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "ir/ops/alike.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <talloc.h>
 
 static uint64_t
@@ -24,10 +25,16 @@ host_scratch(const struct storage_target *t, struct ir_module *m, struct arena *
 const struct storage_target storage_host = {
 	.align = STORAGE_ALIGN, .scratch = host_scratch, .stage_inside = true};
 
+uint32_t
+storage_number(const struct storage *s, const struct ir_value *v)
+{
+	return v->id < s->nids ? s->number[v->id] : STORAGE_NONE;
+}
+
 const struct storage_value *
 storage_of(const struct storage *s, const struct ir_value *v)
 {
-	return &s->value[s->first_value[v->op->order] + v->index];
+	return &s->value[s->number[v->id]];
 }
 
 static uint64_t
@@ -57,19 +64,21 @@ storage_add(struct storage_build *b, struct storage_buffer buffer)
 
 /* Numbers values, all without a buffer. */
 static void
-number_values(struct storage *s, struct ir_func *main, uint32_t nops)
+number_values(struct storage *s, const struct ir_func *main)
 {
-	s->first_value = ARRAY_NEW(s, uint32_t, nops + 1);
-	s->extra = ARRAY_NEW(s, int32_t, nops + 1);
+	s->nids = s->module->value_ids;
+	s->number = ARRAY_NEW(s, uint32_t, s->nids);
+	memset(s->number, 0xff, s->nids * sizeof *s->number);
+	s->extra = ARRAY_NEW(s, int32_t, s->module->op_ids);
 	IR_FOR_OPS (op, &main->body) {
-		s->first_value[op->order] = s->nvalues;
-		s->extra[op->order] = -1;
-		s->nvalues += op->nresults;
+		s->extra[op->id] = -1;
+		for (int r = 0; r < op->nresults; r++)
+			s->number[op->result[r].id] = s->nvalues++;
 	}
 	s->value = ARRAY_NEW(s, struct storage_value, s->nvalues + 1);
 	IR_FOR_OPS (op, &main->body)
 		for (int r = 0; r < op->nresults; r++)
-			s->value[s->first_value[op->order] + (uint32_t)r] =
+			s->value[s->number[op->result[r].id]] =
 				(struct storage_value){.value = &op->result[r], .buffer = -1};
 }
 
@@ -119,7 +128,7 @@ add_scratch(struct storage_build *b, struct scratches *known, const struct ir_op
 	const uint64_t bytes = scratch_of(b, known, op);
 
 	if (bytes)
-		b->s->extra[op->order] = storage_add(
+		b->s->extra[op->id] = storage_add(
 			b, (struct storage_buffer){
 				   .use = STORAGE_SCRATCH, .op = op, .bytes = bytes, .slots = 1});
 }
@@ -130,12 +139,12 @@ add_copy(struct storage_build *b, const struct ir_op *op, const struct ir_value 
 {
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
 
-	b->s->extra[op->order] = storage_add(b, (struct storage_buffer){.role = role,
-							.use = STORAGE_COPY,
-							.value = v,
-							.op = op,
-							.bytes = bytes,
-							.slots = 1});
+	b->s->extra[op->id] = storage_add(b, (struct storage_buffer){.role = role,
+						     .use = STORAGE_COPY,
+						     .value = v,
+						     .op = op,
+						     .bytes = bytes,
+						     .slots = 1});
 }
 
 /* Is what lies in the param's buffer at the end of the step another value than v, which lies there
@@ -279,7 +288,6 @@ storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 {
 	struct storage *s = NEW(owner, struct storage);
 	struct storage_build *b = NEW(NULL, struct storage_build);
-	const uint32_t nops = ir_block_number(&main->body);
 
 	s->module = m;
 	s->target = target;
@@ -290,7 +298,7 @@ storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 	b->target = target;
 	b->arena = arena_create(b);
 	b->n = s->order->n;
-	number_values(s, main, nops);
+	number_values(s, main);
 	storage_share(b);
 	storage_add_extras(b);
 	add_stage(b);

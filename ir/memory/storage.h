@@ -40,6 +40,8 @@ enum storage_limit {
 			       smaller */
 };
 
+#define STORAGE_NONE UINT32_MAX /* no number */
+
 enum storage_role { STORAGE_TEMP, STORAGE_INPUT, STORAGE_PERSISTENT, STORAGE_OUTPUT };
 
 /* What a buffer is there for. */
@@ -98,9 +100,10 @@ struct storage {
 	uint32_t nbuffers;
 	struct storage_value *value; /* [nvalues] by number, in order of the text */
 	uint32_t nvalues;
+	uint32_t nids;         /* of values, when it was made */
 	uint32_t nrows;        /* buffers have numbers of rows from 1 to that */
-	uint32_t *first_value; /* by op->order: number of its first result */
-	int32_t *extra; /* by op->order: buffer of a kernel's scratch, of the copy that an output or
+	uint32_t *number;      /* by value->id; STORAGE_NONE: it is not one of @main */
+	int32_t *extra; /* by op->id: buffer of a kernel's scratch, of the copy that an output or
 			   an update makes; -1: none */
 	int32_t stage;  /* buffer, or -1 */
 	uint64_t align;
@@ -113,12 +116,13 @@ struct storage {
 
 /*
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
- * live as long. Writes op->order; out of date once the module changes.
+ * live as long. Out of date once the module changes.
  */
 struct storage *storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target);
 
-/* The entry of a value of @main. */
+/* The number of a value, or STORAGE_NONE; the entry of one of @main. */
+uint32_t storage_number(const struct storage *s, const struct ir_value *v);
 const struct storage_value *storage_of(const struct storage *s, const struct ir_value *v);
 
 /* Bytes of a buffer, all slots, rounded up. */

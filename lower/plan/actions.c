@@ -8,7 +8,7 @@
 static int32_t
 moment_of(const struct plan_build *b, const struct ir_op *op)
 {
-	return (int32_t)(2 * b->order->position[op->order] + 1);
+	return (int32_t)(2 * b->order->position[op->id] + 1);
 }
 
 static int32_t
@@ -90,7 +90,7 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 	}
 	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op, moment_of(b, op));
 	a->scheme = s;
-	a->scratch = p->storage->extra[op->order];
+	a->scratch = p->storage->extra[op->id];
 	a->kernel = p->nkernels++;
 	a->guard = guard_of(p->module, op);
 	for (int r = 0; r < op->nresults; r++)
@@ -274,7 +274,7 @@ add_output(struct plan_build *b, const struct ir_op *op)
 {
 	struct lower_plan *p = b->p;
 	const struct ir_value *v = ir_operand(op, 0);
-	const int32_t copy = p->storage->extra[op->order];
+	const int32_t copy = p->storage->extra[op->id];
 
 	if (copy >= 0)
 		add_copy(p, op, moment_of(b, op), value_number(p, v), plan_add_value(p, NULL, copy),
@@ -305,6 +305,8 @@ static void
 add_updates(struct plan_build *b)
 {
 	struct lower_plan *p = b->p;
+	/* The copies on their way, by position of the update. */
+	int32_t *between = ARRAY_NEW(p, int32_t, b->order->n);
 
 	for (int pass = 0; pass < 2; pass++) {
 		IR_FOR_OPS (op, &p->main->body) {
@@ -315,21 +317,21 @@ add_updates(struct plan_build *b)
 				      to = lower_value_of(p, param)->buffer;
 			if (from == to)
 				continue;
-			const int32_t through = p->storage->extra[op->order],
+			const int32_t through = p->storage->extra[op->id],
 				      end = (int32_t)(2 * b->order->n + 1);
 			const struct lower_copy c = whole_copy(p->module, param->type);
+			int32_t *t = &between[b->order->position[op->id]];
 			if (pass == 0 && through >= 0) {
-				const int32_t t = plan_add_value(p, NULL, through);
-				add_copy(p, op, end, value_number(p, new), t, c,
+				*t = plan_add_value(p, NULL, through);
+				add_copy(p, op, end, value_number(p, new), *t, c,
 					(struct lower_guard){0});
-				op->mark = (uint32_t)t;
 			} else if (pass == 1) {
-				add_copy(p, op, end,
-					through >= 0 ? (int32_t)op->mark : value_number(p, new),
+				add_copy(p, op, end, through >= 0 ? *t : value_number(p, new),
 					value_number(p, param), c, (struct lower_guard){0});
 			}
 		}
 	}
+	array_free(between);
 }
 
 void

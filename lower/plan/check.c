@@ -13,8 +13,8 @@ find_roots(struct check *c)
 		c->root[i] = p->value[i].value ? i : -1;
 	IR_FOR_OPS (op, &p->main->body)
 		for (int r = 0; r < op->nresults && check_is_view(p->module, op); r++)
-			c->root[check_number(&op->result[r])] =
-				c->root[check_number(ir_operand(op, r))];
+			c->root[check_number(p, &op->result[r])] =
+				c->root[check_number(p, ir_operand(op, r))];
 }
 
 bool

@@ -50,11 +50,11 @@ check_buffer_name(const struct lower_plan *p, int buffer)
 	return v && v->name ? v->name : "(unnamed)";
 }
 
-/* The number of a value's entry. */
+/* The number of a value's entry; -1: it has none. */
 static inline int32_t
-check_number(const struct ir_value *v)
+check_number(const struct lower_plan *p, const struct ir_value *v)
 {
-	return (int32_t)v->mark - 1;
+	return (int32_t)storage_number(p->storage, v);
 }
 
 /* Which result of the op the entry is of, or -1. */

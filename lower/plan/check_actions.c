@@ -153,7 +153,7 @@ check_kernel(struct walk *w, const struct lower_action *a)
 
 	for (int r = 0; r < a->op->nresults; r++) {
 		check_written(w, a, a->op->result[r].type, "the kernel");
-		make(w, a, check_number(&a->op->result[r]));
+		make(w, a, check_number(w->c->p, &a->op->result[r]));
 	}
 	if (!whole || a->kernel != w->kernels++)
 		FAULT(w->c, a->op, "the kernel of %s belongs to another op", check_op_name(a->op));
@@ -236,7 +236,7 @@ check_move(struct walk *w, const struct lower_action *a)
 	const int r = check_result_of(p, a->op, a->dst);
 
 	if (r < 0 || r >= a->op->noperands || !op_is(a->op, TRAIT_PARALLEL) ||
-		a->src != check_number(ir_operand(a->op, r))) {
+		a->src != check_number(w->c->p, ir_operand(a->op, r))) {
 		FAULT(w->c, a->op, "%s moves the wrong tensors", check_op_name(a->op));
 		return -1;
 	}
@@ -309,7 +309,7 @@ check_post(struct walk *w, const struct lower_action *a)
 	}
 	if (a->kind == LOWER_POST)
 		for (int r = 0; r < a->op->nresults; r++)
-			make(w, a, check_number(&a->op->result[r]));
+			make(w, a, check_number(w->c->p, &a->op->result[r]));
 }
 
 /* The moment at which an action is done; of a wait: what is before the next action. */
@@ -325,8 +325,7 @@ moment_of(const struct walk *w, int i)
 		next++;
 	if (a->kind == LOWER_WAIT)
 		return next < p->nactions ? p->action[next].at - 1 : (int32_t)(2 * o->n + 1);
-	return (int32_t)(a->op->code == OP_update ? 2 * o->n + 1
-						  : 2 * o->position[a->op->order] + 1);
+	return (int32_t)(a->op->code == OP_update ? 2 * o->n + 1 : 2 * o->position[a->op->id] + 1);
 }
 
 /* All next values are copied in one moment: what a later copy waits for may seem to be before the
@@ -391,7 +390,7 @@ check_all_done(const struct walk *w)
 
 	IR_FOR_OPS (op, &p->main->body)
 		for (int r = 0; r < op->nresults; r++) {
-			const int32_t i = check_number(&op->result[r]);
+			const int32_t i = check_number(w->c->p, &op->result[r]);
 			if (!op_is(op, TRAIT_NAMED) && !check_is_view(p->module, op) &&
 				p->value[i].buffer >= 0 && !w->done[i])
 				FAULT(w->c, op, "no action computes result %d of %s", r + 1,

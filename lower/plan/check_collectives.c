@@ -80,7 +80,7 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 	const struct lower_coll_buf *x = &coll->buf[k];
 	const struct ir_type *from = ir_operand_type(op, k), *to = op->result[k].type;
 	const struct ir_state was = from->axis[coll->axis], is = to->axis[coll->axis];
-	const int32_t src = check_number(coll->in_row ? &op->result[k] : ir_operand(op, k));
+	const int32_t src = check_number(c->p, coll->in_row ? &op->result[k] : ir_operand(op, k));
 	const bool fits = kind_of[was.kind][is.kind] == RT_ALLTOALL
 				  ? fits_alltoall(m, from, to, coll->axis, x)
 			  : was.kind == IR_SPLIT ? fits_slice(m, from, was.dim, x)
@@ -96,7 +96,7 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 	if (from->dtype != (int)coll->dtype || to->dtype != (int)coll->dtype)
 		FAULT(c, op, "tensor %d of the %s and the collective have different element types",
 			k + 1, check_op_name(op));
-	if (x->src != src || x->dst != check_number(&op->result[k]))
+	if (x->src != src || x->dst != check_number(c->p, &op->result[k]))
 		FAULT(c, op, "buffer %d of the %s belongs to another tensor", k + 1,
 			check_op_name(op));
 	if (!fits)

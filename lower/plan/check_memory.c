@@ -27,11 +27,11 @@ run_kernel(struct model *m)
 	const struct ir_op *op = m->a->op;
 
 	for (int j = 0; j < op->noperands; j++) {
-		const int32_t v = check_number(ir_operand(op, j));
+		const int32_t v = check_number(m->c->p, ir_operand(op, j));
 		model_touch(m, p->value[v].buffer, TOUCH_READ, v, j);
 	}
 	for (int r = 0; r < op->nresults; r++) {
-		const int32_t v = check_number(&op->result[r]);
+		const int32_t v = check_number(m->c->p, &op->result[r]);
 		model_touch(m, p->value[v].buffer, TOUCH_WRITE, v, r);
 	}
 	model_touch(m, m->a->scratch, TOUCH_SCRATCH, NONE, 0);
@@ -40,11 +40,11 @@ run_kernel(struct model *m)
 			"the kernel of %s is generated for operands and results that %s memory",
 			check_op_name(op), m->a->in_place ? "share" : "do not share");
 	for (int j = 0; j < op->noperands; j++)
-		model_read_value(m, check_number(ir_operand(op, j)));
+		model_read_value(m, check_number(m->c->p, ir_operand(op, j)));
 	if (m->a->scratch >= 0)
 		model_write_buffer(m, m->a->scratch, NONE);
 	for (int r = 0; r < op->nresults; r++) {
-		const int32_t v = check_number(&op->result[r]);
+		const int32_t v = check_number(m->c->p, &op->result[r]);
 		model_write_buffer(m, p->value[v].buffer, m->c->root[v]);
 	}
 }
@@ -107,7 +107,7 @@ run_post(struct model *m)
 	model_check_touches(m);
 	/* In a row the operand was made or copied where the result will be. */
 	for (int k = 0; k < coll->nbufs; k++)
-		model_read_buffer(m, check_number(ir_operand(coll->op, k)),
+		model_read_buffer(m, check_number(m->c->p, ir_operand(coll->op, k)),
 			p->value[coll->buf[k].src].buffer);
 	for (int k = 0; k < coll->nbufs; k++)
 		model_write_buffer(m, p->value[coll->buf[k].dst].buffer, NONE);
@@ -210,21 +210,20 @@ expect_at_end(struct model *m, const struct ir_op *op, int32_t buffer, int32_t r
 			model_value_name(m, root));
 }
 
-/* Where the runtime looks for an output: the copy of it, or its value. */
+/* Where the runtime looks for an output: the copy of it, or its value; by op->id. */
 static int32_t *
 output_buffers(const struct model *m)
 {
 	const struct lower_plan *p = m->c->p;
-	const struct ir_op *last = p->main->body.last;
-	int32_t *at = ARRAY_NEW(m->scratch, int32_t, last ? (size_t)last->order + 1 : 1);
+	int32_t *at = ARRAY_NEW(m->scratch, int32_t, p->module->op_ids);
 
 	IR_FOR_OPS (op, &p->main->body)
-		at[op->order] = op->code == OP_output
-					? p->value[check_number(ir_operand(op, 0))].buffer
-					: NONE;
+		at[op->id] = op->code == OP_output
+				     ? p->value[check_number(m->c->p, ir_operand(op, 0))].buffer
+				     : NONE;
 	for (int i = p->nactions; i-- > 0;)
 		if (p->action[i].kind == LOWER_COPY && p->action[i].op->code == OP_output)
-			at[p->action[i].op->order] = p->value[p->action[i].dst].buffer;
+			at[p->action[i].op->id] = p->value[p->action[i].dst].buffer;
 	return at;
 }
 
@@ -234,8 +233,8 @@ next_value(const struct model *m, const struct ir_value *param)
 {
 	IR_FOR_USES (u, param)
 		if (u->op->code == OP_update && u == &u->op->operand[0])
-			return m->c->root[check_number(ir_operand(u->op, 1))];
-	return m->c->root[check_number(param)];
+			return m->c->root[check_number(m->c->p, ir_operand(u->op, 1))];
+	return m->c->root[check_number(m->c->p, param)];
 }
 
 static void
@@ -252,12 +251,12 @@ check_end(struct model *m)
 	if (stage >= 0)
 		byte_map_set(m->map, m->state[stage].range, stage);
 	IR_FOR_OPS (op, &p->main->body) {
-		if (output[op->order] != NONE)
-			expect_at_end(m, op, output[op->order],
-				m->c->root[check_number(ir_operand(op, 0))]);
+		if (output[op->id] != NONE)
+			expect_at_end(m, op, output[op->id],
+				m->c->root[check_number(m->c->p, ir_operand(op, 0))]);
 		if (op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
 			continue;
-		const int32_t v = check_number(&op->result[0]);
+		const int32_t v = check_number(m->c->p, &op->result[0]);
 		expect_at_end(m, op, p->value[v].buffer,
 			op->code == OP_input ? m->c->root[v] : next_value(m, &op->result[0]));
 	}
@@ -297,7 +296,7 @@ start(struct model *m)
 	IR_FOR_OPS (op, &p->main->body) {
 		if (op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
 			continue;
-		const int32_t v = check_number(&op->result[0]), b = p->value[v].buffer;
+		const int32_t v = check_number(m->c->p, &op->result[0]), b = p->value[v].buffer;
 		byte_map_set(m->map, m->state[b].range, b);
 		m->state[b].holds = m->c->root[v];
 	}

@@ -44,12 +44,12 @@ shape_values(struct check *c)
 		if (v->buffer < (v->value ? -1 : 0) || v->buffer >= p->nbuffers)
 			FAULT(c, op, "value %d is in buffer %d; there are buffers 0 to %d", i,
 				v->buffer, p->nbuffers - 1);
-		if (v->value && check_number(v->value) != i)
-			FAULT(c, op, "entry %d belongs to value %d", i, check_number(v->value));
+		if (v->value && check_number(p, v->value) != i)
+			FAULT(c, op, "entry %d belongs to value %d", i, check_number(p, v->value));
 	}
 	IR_FOR_OPS (op, &p->main->body)
 		for (int r = 0; r < op->nresults; r++) {
-			const int32_t i = check_number(&op->result[r]);
+			const int32_t i = check_number(p, &op->result[r]);
 			if (i < 0 || i >= p->nvalues || p->value[i].value != &op->result[r])
 				FAULT(c, op, "result %d of %s has no entry", r + 1,
 					check_op_name(op));
@@ -67,7 +67,7 @@ shape_effects(struct check *c)
 {
 	IR_FOR_OPS (op, &c->p->main->body)
 		for (int j = 0; op_is(op, TRAIT_EFFECT) && j < op->noperands; j++)
-			if (!has_buffer(c->p, check_number(ir_operand(op, j))))
+			if (!has_buffer(c->p, check_number(c->p, ir_operand(op, j))))
 				FAULT(c, op, "operand %d of %s is not in memory", j + 1,
 					check_op_name(op));
 }
@@ -172,7 +172,7 @@ shape_action(struct check *c, int i)
 	if (!check_is_kernel(p->module, a->op))
 		FAULT(c, a->op, "a kernel of %s, which has none", check_op_name(a->op));
 	for (int r = 0; r < a->op->nresults; r++)
-		if (!has_buffer(p, check_number(&a->op->result[r])))
+		if (!has_buffer(p, check_number(p, &a->op->result[r])))
 			FAULT(c, a->op, "result %d of %s is not in memory", r + 1,
 				check_op_name(a->op));
 }

@@ -143,7 +143,7 @@ find_outputs(struct check *c, struct user *user)
 
 	IR_FOR_OPS (op, &p->main->body) {
 		const int32_t b = op->code == OP_output
-					  ? p->value[check_number(ir_operand(op, 0))].buffer
+					  ? p->value[check_number(p, ir_operand(op, 0))].buffer
 					  : -1;
 		if (b >= 0 && user[b].role == STORAGE_TEMP)
 			user[b].role = STORAGE_OUTPUT;
@@ -176,10 +176,10 @@ check_user(struct check *c, int32_t i, const struct user *u)
 	bool fits = b->role == u->role && b->use == u->use;
 
 	if (u->use == STORAGE_VALUES)
-		fits &= v && v->op == b->op && check_number(v) >= 0 &&
-			check_number(v) < c->p->nvalues &&
-			c->p->value[check_number(v)].value == v &&
-			c->p->value[check_number(v)].buffer == i;
+		fits &= v && v->op == b->op && check_number(c->p, v) >= 0 &&
+			check_number(c->p, v) < c->p->nvalues &&
+			c->p->value[check_number(c->p, v)].value == v &&
+			c->p->value[check_number(c->p, v)].buffer == i;
 	else
 		fits &= v == u->value && b->op == u->op && b->slots == 1;
 	if (!fits)

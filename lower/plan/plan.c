@@ -28,15 +28,15 @@ int32_t
 plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer)
 {
 	ARRAY_PUSH(p, p->value, p->nvalues, (struct lower_value){.value = v, .buffer = buffer});
-	if (v)
-		((struct ir_value *)v)->mark = (uint32_t)p->nvalues;
 	return p->nvalues - 1;
 }
 
 struct lower_value *
 lower_value_of(const struct lower_plan *p, const struct ir_value *v)
 {
-	return v->mark ? &p->value[v->mark - 1] : NULL;
+	const uint32_t number = storage_number(p->storage, v);
+
+	return number == STORAGE_NONE ? NULL : &p->value[number];
 }
 
 _Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of its module");
@@ -65,17 +65,16 @@ can_lower(struct ir_module *m, struct ir_func *main)
 	return diag_errors(d) == before;
 }
 
-/* Where the storage has put the values of @main. */
+/* Where the storage has put the values of @main: an entry for each of its own. */
 static void
 add_values(struct lower_plan *p)
 {
-	IR_FOR_OPS (op, &p->main->body)
-		for (int r = 0; r < op->nresults; r++) {
-			const struct storage_value *x = storage_of(p->storage, &op->result[r]);
-			const int32_t n = plan_add_value(p, x->value, x->buffer);
-			p->value[n].time = x->time;
-			p->value[n].stride = x->stride;
-		}
+	for (uint32_t i = 0; i < p->storage->nvalues; i++) {
+		const struct storage_value *x = &p->storage->value[i];
+		const int32_t n = plan_add_value(p, x->value, x->buffer);
+		p->value[n].time = x->time;
+		p->value[n].stride = x->stride;
+	}
 }
 
 struct lower_row
@@ -117,6 +116,7 @@ lower_plan_create_for(const void *owner, struct ir_module *m, const struct stora
 	p->module = m;
 	p->main = main;
 	p->names = names_create(p, main);
+	p->ops = ir_numbering_create(p, m, &main->body);
 	p->arena = arena_create(p);
 	p->target = target;
 	p->storage = storage_create(p, m, main, target);

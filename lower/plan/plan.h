@@ -12,6 +12,7 @@
 #include "ir/ir.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/storage.h"
+#include "ir/numbering.h"
 
 #include <stdio.h>
 
@@ -95,12 +96,13 @@ struct lower_plan {
 	struct ir_module *module;
 	struct ir_func *main;
 	struct names *names; /* of the values of @main, as they are printed */
+	struct ir_numbering *ops; /* of @main */
 	struct arena *arena; /* forms and expressions made while planning */
 	const struct storage_target *target;
 	struct storage *storage;
 	struct storage_buffer *buffer; /* of the storage */
 	int nbuffers;
-	struct lower_value *value; /* value->mark of an ir_value is its index + 1; 0: none */
+	struct lower_value *value; /* those of the storage, by their numbers; then copies */
 	int nvalues;
 	struct lower_action *action;
 	int nactions;
@@ -133,8 +135,7 @@ struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_v
 
 /*
  * The plan of @main for a target, a talloc child of `owner`. Reports and returns NULL where an op
- * cannot be lowered. Uses the marks of values and the order of ops of the module, which must stay
- * unchanged while the plan is in use.
+ * cannot be lowered. The module must stay unchanged while the plan is in use.
  */
 struct lower_plan *lower_plan_create_for(
 	const void *owner, struct ir_module *m, const struct storage_target *target);

@@ -153,7 +153,7 @@ write_kernel(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 	fprintf(out, "\t{\"%s%s%s\", ", op_name((enum op_code)op->code), name ? " " : "",
 		name ? name : "");
 	write_string(out, text);
-	fprintf(out, ", %.17g, %.17g, %u},\n", w.flops, w.bytes, op->order);
+	fprintf(out, ", %.17g, %.17g, %u},\n", w.flops, w.bytes, ir_number(p->ops, op));
 	talloc_free(text);
 }
 
@@ -247,7 +247,7 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "",
 			rt_coll_info((enum rt_coll_kind)c->kind)->code, c->axis,
 			ir_dtype_name(c->dtype), c->from, c->to, c->in_row ? 1 : c->nbufs, prefix,
-			c->row + slot, c->bytes, c->op->order, ir_parts(c->op));
+			c->row + slot, c->bytes, ir_number(p->ops, c->op), ir_parts(c->op));
 }
 
 static void

@@ -303,20 +303,6 @@ write_return(struct hlo *h, const struct result *r, int n)
 /* --- the module ---------------------------------------------------------------------------------
  */
 
-static uint32_t
-number_values(struct ir_block *b, uint32_t next)
-{
-	for (uint32_t i = 0; i < b->nargs; i++)
-		b->arg[i].mark = next++;
-	IR_FOR_OPS (op, b) {
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = next++;
-		if (op->body)
-			next = number_values(op->body, next);
-	}
-	return next;
-}
-
 static bool
 check_axes(const struct ir_module *m)
 {
@@ -338,10 +324,9 @@ static bool
 write_module(struct hlo *h, struct ir_func *f)
 {
 	int n;
-	const uint32_t values = number_values(&f->body, 0);
 	struct result *r = collect_results(f, h, &n);
 
-	h->value = ARRAY_ZERO(h, struct hlo_value, (size_t)values + 1);
+	h->value = ARRAY_ZERO(h, struct hlo_value, h->m->value_ids);
 	write_head(h, f, r, n);
 	const bool ok = write_block(h, &f->body);
 	write_return(h, r, n);

@@ -60,7 +60,7 @@ struct hlo {
 	uint32_t next;           /* id of the next result */
 	size_t last;             /* where the text of the last op ends: a name may follow */
 	uint32_t last_id;        /* what it made */
-	struct hlo_value *value; /* by value->mark */
+	struct hlo_value *value; /* by value->id */
 	struct hlo_value coord[IR_MAX_AXES]; /* of this replica, i64 scalars */
 	uint32_t coords;                     /* those that are there */
 	struct hlo_missing *missing;         /* what cannot be said: talloc array */
@@ -146,7 +146,7 @@ struct hlo_value hlo_local_type(struct hlo *h, const struct ir_type *t);
 static inline struct hlo_value *
 hlo_of(struct hlo *h, const struct ir_value *v)
 {
-	return &h->value[v->mark];
+	return &h->value[v->id];
 }
 
 /* --- the ops ----------------------------------------------------------------------------------

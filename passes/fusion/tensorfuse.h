@@ -22,7 +22,7 @@ struct fuse_policy {
 	int64_t bucket; /* bytes */
 	int64_t first;  /* ddp: bytes of the first bucket of each kind of message */
 	double cycle;   /* horovod: seconds */
-	double *ready;  /* horovod: seconds at which operands are there, by op->order */
+	double *ready;  /* horovod: seconds at which operands are there, by op->id */
 };
 
 /* A bucket as a policy sees it. */
@@ -35,7 +35,7 @@ struct fuse_bucket {
 
 /*
  * Reads the options of a run; false where one is given that the policy does not have, reported at
- * the option, or where the step has no replay that says when tensors are ready. Writes op->order.
+ * the option, or where the step has no replay that says when tensors are ready.
  */
 bool fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
 

@@ -88,7 +88,7 @@ maker_of(const struct ir_module *m, const struct ir_value *v)
 	return v->op;
 }
 
-/* When results are there, by op->order, in the step as it is. */
+/* When results are there, by op->id, in the step as it is. */
 static double *
 result_times(struct pass_run *run, struct ir_module *m)
 {
@@ -99,16 +99,15 @@ result_times(struct pass_run *run, struct ir_module *m)
 
 	if (!t)
 		return NULL;
-	const struct ir_block *block = &ir_func_find(m, "main")->body;
-	double *end = ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
+	double *end = ARRAY_ZERO(run->scratch, double, m->op_ids);
 	for (uint32_t i = 0; i < t->n; i++) {
-		double *x = &end[t->event[i].op->order];
+		double *x = &end[t->event[i].op->id];
 		*x = fmax(*x, t->event[i].end);
 	}
 	return end;
 }
 
-/* When operands are there. */
+/* When operands are there, by op->id. */
 static double *
 ready_times(struct pass_run *run, struct ir_module *m)
 {
@@ -117,12 +116,12 @@ ready_times(struct pass_run *run, struct ir_module *m)
 
 	if (!end)
 		return NULL;
-	double *ready = ARRAY_ZERO(run->scratch, double, block->last ? block->last->order + 1 : 0);
+	double *ready = ARRAY_ZERO(run->scratch, double, m->op_ids);
 	IR_FOR_OPS (op, block)
 		for (int i = 0; i < op->noperands; i++) {
 			const struct ir_op *maker = maker_of(m, ir_operand(op, i));
 			if (maker)
-				ready[op->order] = fmax(ready[op->order], end[maker->order]);
+				ready[op->id] = fmax(ready[op->id], end[maker->id]);
 		}
 	return ready;
 }
@@ -158,7 +157,7 @@ fuse_policy_leaves(const struct fuse_policy *p, int64_t bytes)
 int64_t
 fuse_policy_cycle(const struct fuse_policy *p, const struct ir_op *op)
 {
-	return p->kind == FUSE_HOROVOD ? (int64_t)floor(p->ready[op->order] / p->cycle) : 0;
+	return p->kind == FUSE_HOROVOD ? (int64_t)floor(p->ready[op->id] / p->cycle) : 0;
 }
 
 bool

@@ -93,7 +93,7 @@ fine(struct ir_context *ctx, struct ir_module *m, struct cluster *c)
 	if (!s)
 		return false;
 	double first = now();
-	bool good = cost_replay_fine(s, ir_block_number(&ir_func_find(m, "main")->body));
+	bool good = cost_replay_fine(s);
 	first = now() - first;
 	getrusage(RUSAGE_SELF, &used);
 	printf("fine: %.1f ms from the module on, %.1f ms again, peak %.0f MB, iteration %.3f ms\n",

@@ -26,7 +26,7 @@ report_streams(const struct cost_step *s, struct cost_report *r)
 		r->events++;
 		sum[2 * e->event[i].device + (kind == EVENT_COLLECTIVE)] +=
 			replay_ran(&e->graph, &s->r, i);
-		if (s->measured[e->event[i].op->order])
+		if (s->measured[e->event[i].op->id])
 			measured += replay_ran(&e->graph, &s->r, i);
 		else
 			estimated += replay_ran(&e->graph, &s->r, i);
@@ -84,9 +84,9 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 			r->parameters += (double)ir_type_elements(op->result[0].type);
 		if (cost_op_kind(m, op) == COST_NONE)
 			continue;
-		r->measured += s->measured[op->order];
-		r->estimated += !s->measured[op->order];
-		r->flops += flops_of(&flops, m, op) * places_of(m, op) * turns[op->order];
+		r->measured += s->measured[op->id];
+		r->estimated += !s->measured[op->id];
+		r->flops += flops_of(&flops, m, op) * places_of(m, op) * turns[op->id];
 	}
 	talloc_free(flops.alike);
 }

@@ -79,7 +79,7 @@ struct cost_report {
 
 /*
  * Evaluates @main. Reports and returns false if that is not possible: no @main, or calls in it
- * that are not inlined. Writes op->order in @main and nothing else of the module.
+ * that are not inlined.
  */
 bool cost_evaluate(const struct cost_model *model, struct ir_module *m, struct cost_report *report);
 

@@ -19,7 +19,7 @@ struct requests {
 	struct VEC(struct fine_request) list;
 	struct VEC(const struct event *) first; /* by request: the first event that is it */
 	uint32_t *of_event, *leader; /* [graph.n] */
-	uint32_t *last;              /* by op->order: the newest request of the op */
+	uint32_t *last;              /* by op->id: the newest request of the op */
 };
 
 /* A request that an event needs. */
@@ -83,7 +83,7 @@ static uint32_t
 request_of(struct requests *q, uint32_t e)
 {
 	const struct event *v = &q->s->events->event[e];
-	uint32_t *last = &q->last[v->op->order];
+	uint32_t *last = &q->last[v->op->id];
 
 	if (v->leader != e)
 		return q->of_event[v->leader];
@@ -93,16 +93,16 @@ request_of(struct requests *q, uint32_t e)
 }
 
 static struct requests *
-list_requests(struct cost_step *s, uint32_t nops)
+list_requests(struct cost_step *s)
 {
 	struct requests *q = NEW(s, struct requests);
-	uint32_t n = s->events->graph.n;
+	const uint32_t n = s->events->graph.n, nids = s->m->op_ids;
 
 	q->s = s;
 	q->of_event = ARRAY_NEW(q, uint32_t, n);
 	q->leader = ARRAY_NEW(q, uint32_t, n);
-	q->last = ARRAY_NEW(q, uint32_t, nops);
-	memset(q->last, 0xff, nops * sizeof *q->last);
+	q->last = ARRAY_NEW(q, uint32_t, nids);
+	memset(q->last, 0xff, nids * sizeof *q->last);
 	for (uint32_t e = 0; e < n; e++) {
 		const struct event *v = &s->events->event[e];
 		q->leader[e] = v->leader;
@@ -156,10 +156,10 @@ report(const struct requests *q, enum fine_status status, uint32_t culprit)
 }
 
 bool
-cost_replay_fine(struct cost_step *s, uint32_t nops)
+cost_replay_fine(struct cost_step *s)
 {
 	const struct replay_graph *g = &s->events->graph;
-	struct requests *q = list_requests(s, nops);
+	struct requests *q = list_requests(s);
 	const struct fine_step step = {.graph = g,
 		.request = q->of_event,
 		.leader = q->leader,

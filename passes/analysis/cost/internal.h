@@ -52,8 +52,8 @@ struct cost_step {
 	struct ir_module *m;
 	struct ir_func *main;
 	struct event_device *kind;  /* [cluster->nkinds] */
-	bool *measured;             /* by op->order: on the kind of the first place */
-	struct cost_answer *answer; /* by op->order: of collectives */
+	bool *measured;             /* by op->id: on the kind of the first place */
+	struct cost_answer *answer; /* by op->id: of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
 	uint16_t *kind_of;          /* by place */
 	const struct ir_op
@@ -62,7 +62,7 @@ struct cost_step {
 	struct replay_result r;
 };
 
-/* Evaluates @main; owned by `owner`. NULL after reporting. Writes op->order. */
+/* Evaluates @main; owned by `owner`. NULL after reporting. */
 struct cost_step *cost_step_create(
 	const void *owner, const struct cost_model *model, struct ir_module *m);
 
@@ -119,7 +119,7 @@ struct collective_request cost_collective_request(const void *owner, const struc
 void cost_report_algorithm(const struct cost_step *s, const struct ir_op *op);
 
 /* Fills s->r by fine replay of s->events. False: reported. */
-bool cost_replay_fine(struct cost_step *s, uint32_t nops);
+bool cost_replay_fine(struct cost_step *s);
 
 /* Seconds of a collective by its groups, places given as devices of the cluster. */
 double cost_collective_seconds(const struct cost_model *model, const struct ir_module *m,

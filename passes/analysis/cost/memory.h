@@ -19,7 +19,7 @@ struct memory_report {
 	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */
 };
 
-/* Of a typed @main without calls, for a target (NULL: storage_host). Writes op->order. */
+/* Of a typed @main without calls, for a target (NULL: storage_host). */
 void memory_evaluate(struct ir_module *m, struct ir_func *main, const struct storage_target *target,
 	struct memory_report *r);
 
@@ -57,7 +57,7 @@ enum memory_kind {
 const char *memory_kind_name(enum memory_kind k);
 const char *memory_kind_one(enum memory_kind k);
 
-/* The kind of every buffer of a storage: an array owned by `owner`. Writes op->order. */
+/* The kind of every buffer of a storage: an array owned by `owner`. */
 enum memory_kind *memory_kinds(const void *owner, const struct storage *s);
 
 /* What lives at an op: where it waits for its operands or where it runs, whichever is more. */

@@ -31,32 +31,16 @@ memory_kind_one(enum memory_kind k)
 	return name[k];
 }
 
-/* The values of a block that lead to the next value of a param, by number of the value. */
+/* The values that lead to the next value of a param. */
 struct chain {
 	struct ir_module *m;
-	uint32_t *first; /* by op->order: number of its first result */
-	bool *in;        /* of results, then of arguments */
-	uint32_t nresults;
+	bool *in; /* by value->id */
 };
-
-static void
-chain_create(struct chain *c, const void *owner, struct ir_module *m, struct ir_block *b)
-{
-	const uint32_t n = ir_block_number(b);
-
-	*c = (struct chain){.m = m, .first = ARRAY_NEW(owner, uint32_t, n)};
-	IR_FOR_OPS (op, b) {
-		c->first[op->order] = c->nresults;
-		c->nresults += op->nresults;
-	}
-	c->in = ARRAY_NEW(owner, bool, c->nresults + b->nargs);
-	memset(c->in, 0, sizeof *c->in * (c->nresults + b->nargs));
-}
 
 static bool *
 in_chain(const struct chain *c, const struct ir_value *v)
 {
-	return &c->in[v->op ? c->first[v->op->order] + v->index : c->nresults + v->index];
+	return &c->in[v->id];
 }
 
 static bool
@@ -103,21 +87,17 @@ chain_through(struct chain *c, const struct ir_op *op)
 static void
 chain_into_fuse(struct chain *c, const struct ir_op *op)
 {
-	void *scratch = alloc_scratch(NULL);
-	struct chain inner;
 	bool any = false;
 
-	chain_create(&inner, scratch, c->m, op->body);
 	const struct ir_op *yield = op->body->last;
 	for (int r = 0; r < op->nresults; r++)
 		if (*in_chain(c, &op->result[r]))
-			any = *in_chain(&inner, ir_operand(yield, r)) = true;
+			any = *in_chain(c, ir_operand(yield, r)) = true;
 	for (const struct ir_op *o = yield->prev; o && any; o = o->prev)
-		chain_through(&inner, o);
+		chain_through(c, o);
 	for (int i = 0; i < op->noperands; i++)
-		if (*in_chain(&inner, &op->body->arg[i]))
+		if (*in_chain(c, &op->body->arg[i]))
 			*in_chain(c, ir_operand(op, i)) = true;
-	talloc_free(scratch);
 }
 
 /* Which values of @main lead to the next value of a param? */
@@ -152,9 +132,9 @@ memory_kinds(const void *owner, const struct storage *s)
 	enum memory_kind *kind = ARRAY_NEW(owner, enum memory_kind, s->nbuffers);
 	bool *chained = ARRAY_ZERO(owner, bool, s->nbuffers);
 	struct ir_func *main = ir_func_find(s->module, "main");
-	struct chain c;
+	struct chain c = {.m = s->module,
+		.in = ARRAY_ZERO(array_context(chained), bool, s->module->value_ids)};
 
-	chain_create(&c, array_context(chained), s->module, &main->body);
 	chain_main(&c, main);
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		if (s->value[i].buffer >= 0 && *in_chain(&c, s->value[i].value))

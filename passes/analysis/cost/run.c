@@ -38,23 +38,23 @@ place_devices(struct cost_step *s)
 
 /* What a kind of device takes for its kernels and between them. */
 static void
-set_up_kind(struct cost_step *s, uint32_t kind, uint32_t nops)
+set_up_kind(struct cost_step *s, uint32_t kind)
 {
 	const struct device *d = s->model->cluster->kind[kind];
-	replay_time *time = ARRAY_ZERO(s, replay_time, nops + 1);
+	replay_time *time = ARRAY_ZERO(s, replay_time, s->m->op_ids);
 	bool measured;
 
 	IR_FOR_OPS (op, &s->main->body) {
 		const enum cost_kind is = cost_op_kind(s->m, op);
 		if (is == COST_COLLECTIVE)
-			time[op->order] =
+			time[op->id] =
 				replay_from_seconds(cost_pack_seconds(s->model, kind, s->m, op));
 		if (is != COST_COMPUTE)
 			continue;
-		time[op->order] = replay_from_seconds(
+		time[op->id] = replay_from_seconds(
 			cost_kernel_seconds(s->model, kind, s->m, op, &measured));
 		if (kind == s->kind_of[0])
-			s->measured[op->order] = measured;
+			s->measured[op->id] = measured;
 	}
 	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
@@ -66,7 +66,7 @@ static replay_time
 collective_time(const void *data, const struct ir_op *op, const struct event_group *g)
 {
 	struct cost_step *s = (struct cost_step *)data;
-	struct cost_answer *a = &s->answer[op->order];
+	struct cost_answer *a = &s->answer[op->id];
 
 	if (a->group != g) {
 		bool measured;
@@ -74,7 +74,7 @@ collective_time(const void *data, const struct ir_op *op, const struct event_gro
 		if (!isfinite(t) && !s->unfit)
 			s->unfit = op;
 		*a = (struct cost_answer){g, replay_from_seconds(isfinite(t) ? t : 0)};
-		s->measured[op->order] = measured;
+		s->measured[op->id] = measured;
 	}
 	return a->time;
 }
@@ -90,7 +90,7 @@ cost_report_algorithm(const struct cost_step *s, const struct ir_op *op)
 }
 
 static bool
-replay(struct cost_step *s, uint32_t nops)
+replay(struct cost_step *s)
 {
 	const struct replay_graph *g = &s->events->graph;
 
@@ -99,7 +99,7 @@ replay(struct cost_step *s, uint32_t nops)
 	s->r.busy = NEW_ARRAY(s, replay_time, g->nstreams);
 	s->r.free_at = NEW_ARRAY(s, replay_time, g->nstreams);
 	if (s->model->fine)
-		return cost_replay_fine(s, nops);
+		return cost_replay_fine(s);
 	replay_run(g, &s->r);
 	return true;
 }
@@ -108,22 +108,20 @@ static bool
 step_run(struct cost_step *s)
 {
 	const struct cluster *c = s->model->cluster;
-	uint32_t n;
 
 	if (!check_main(s->m, s->main) || !place_devices(s))
 		return false;
-	n = ir_block_number(&s->main->body);
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
-	s->measured = ARRAY_ZERO(s, bool, n + 1);
-	s->answer = ARRAY_ZERO(s, struct cost_answer, n + 1);
+	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
+	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)
 		if (!s->kind[s->kind_of[p]].op)
-			set_up_kind(s, s->kind_of[p], n);
+			set_up_kind(s, s->kind_of[p]);
 	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
 	s->events = events_create(s, s->m, &s->main->body, &times);
 	if (s->unfit)
 		cost_report_algorithm(s, s->unfit);
-	return s->events && !s->unfit && replay(s, n);
+	return s->events && !s->unfit && replay(s);
 }
 
 struct cost_step *

@@ -29,7 +29,7 @@ timeline_add(
 		.bytes = communication && cost_op_collective(m, v->op, &c)
 				 ? c.bytes
 				 : cost_kernel_bytes(m, v->op),
-		.measured = s->measured[v->op->order],
+		.measured = s->measured[v->op->id],
 	};
 	return &t->event[t->n++];
 }

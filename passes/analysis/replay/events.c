@@ -29,7 +29,7 @@ struct builder {
 	const struct ir_module *m;
 	const struct event_times *times;
 	struct events *e;
-	struct record *record; /* by op->order */
+	struct record *record; /* by op->id */
 	struct VEC(replay_time) duration;
 	uint16_t *stream;    /* [duration.room] */
 	uint32_t *dep_first; /* [duration.room + 1] */
@@ -207,7 +207,7 @@ static struct record *
 record_of(struct builder *b, const struct ir_value *v)
 {
 	while (v->op) {
-		struct record *r = &b->record[v->op->order];
+		struct record *r = &b->record[v->op->id];
 		if (!r->source)
 			return NULL;
 		if (r->source == v->op)
@@ -238,7 +238,7 @@ static void depend_on_operands(
 static void
 run_pending(struct builder *b, struct pending *w)
 {
-	struct record *r = &b->record[w->op->order];
+	struct record *r = &b->record[w->op->id];
 	uint32_t slot = w->turn * b->e->ndevices + w->device;
 	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
 	b->stream[e] = (uint16_t)(2 * w->device);
@@ -328,7 +328,7 @@ emit_kernel(
 	if (!takes_part(b, op, device))
 		return;
 	wait_for_operands(b, op, r->over, turn, device);
-	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->order]);
+	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->id]);
 	depend_on_operands(b, op, r->over, turn, device);
 	r->ready[turn * b->e->ndevices + device] = e;
 }
@@ -340,7 +340,7 @@ emit_post(
 	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
 {
 	const struct event_device *d = b->device[device];
-	const replay_time copies = d->op[op->order];
+	const replay_time copies = d->op[op->id];
 
 	wait_for_operands(b, op, r->over, turn, device);
 	if (!d->async)
@@ -431,7 +431,7 @@ emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uin
 static void
 emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 {
-	struct record *r = &b->record[op->order];
+	struct record *r = &b->record[op->id];
 	enum cost_kind kind = cost_op_kind(b->m, op);
 	if (kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
@@ -446,7 +446,7 @@ record_views(struct builder *b, const struct ir_block *block)
 {
 	for (const struct ir_op *op = block->first; op; op = op->next)
 		if (op->nresults && op->noperands && cost_op_kind(b->m, op) == COST_NONE)
-			b->record[op->order].source = ir_operand(op, 0)->op;
+			b->record[op->id].source = ir_operand(op, 0)->op;
 }
 
 /* Records of the work of one loop. */
@@ -458,7 +458,7 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		if (kind == COST_NONE)
 			continue;
-		struct record *r = &b->record[op->order];
+		struct record *r = &b->record[op->id];
 		uint32_t slots = turns * b->e->ndevices;
 		*r = (struct record){.source = op, .over = l->over, .turns = turns};
 		r->ready = NEW_ARRAY(b, uint32_t, slots);
@@ -486,8 +486,7 @@ wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *
 {
 	for (uint32_t p = l->first; p < l->end; p++)
 		for (uint32_t d = 0; d < b->e->ndevices; d++)
-			wait_for(
-				b, &b->record[o->op[p]->order], turn * b->e->ndevices + d, turn, d);
+			wait_for(b, &b->record[o->op[p]->id], turn * b->e->ndevices + d, turn, d);
 }
 
 static void
@@ -511,9 +510,9 @@ emit_loops(struct builder *b, const struct ir_block *block)
 	const struct issue *o = issue_create(b, b->m, block);
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	record_views(b, block);
-	b->e->turns = ARRAY_NEW(b->e, uint32_t, o->n);
+	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
-		b->e->turns[o->op[p]->order] = o->loop[o->loop_of[p]].turns;
+		b->e->turns[o->op[p]->id] = o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
 		emit_loop(b, o, &o->loop[i]);
 	for (uint32_t i = 0; i < o->nloops; i++)
@@ -562,8 +561,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 		return NULL;
 	}
 	set_up_devices(b, (uint32_t)devices);
-	uint32_t nops = block->last ? block->last->order + 1 : 0;
-	b->record = ARRAY_ZERO(b, struct record, nops);
+	b->record = ARRAY_ZERO(b, struct record, m->op_ids);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, block);

@@ -67,7 +67,7 @@ struct event {
 struct events {
 	struct replay_graph graph; /* in issue order: graph.order is NULL */
 	struct event *event;       /* [graph.n] */
-	uint32_t *turns;           /* by op->order: its iterations on a device */
+	uint32_t *turns;           /* by op->id: its iterations on a device */
 	struct event_group *group; /* [naxes * ndevices]: axis * ndevices + device; empty if no
 				      collective is along the axis */
 	uint32_t *first_place;     /* [ndevices] a device of the mesh that it represents */
@@ -77,7 +77,7 @@ struct events {
 
 /* Times of one kind of device. */
 struct event_device {
-	const replay_time *op; /* by op->order: one run of a kernel on one device; for a collective
+	const replay_time *op; /* by op->id: one run of a kernel on one device; for a collective
 				  the copies on the compute stream before it is posted */
 	replay_time post, wait, step;
 	bool async;
@@ -95,8 +95,8 @@ struct event_times {
 };
 
 /*
- * The events of a block whose ops are numbered; owned by `owner`. NULL, after reporting, if there
- * are more than EVENTS_MAX_DEVICES devices.
+ * The events of a block; owned by `owner`. NULL, after reporting, if there are more than
+ * EVENTS_MAX_DEVICES devices.
  */
 struct events *events_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
 	const struct event_times *times);

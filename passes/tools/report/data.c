@@ -56,23 +56,24 @@ put_op(FILE *out, const struct view *v, const struct cost_event *e)
 	fputc(']', out);
 }
 
-/* Numbers of ops in the data by op->order, in the order of their first bars; -1: has none. */
+/* Numbers of ops in the data by op->id, in the order of their first bars; -1: has none. */
 static int64_t *
 put_ops(FILE *out, const struct report *r)
 {
-	int64_t *number = ARRAY_NEW(NULL, int64_t, (size_t)r->v->total.ops + 1), n = 0;
+	const uint32_t nids = r->v->m->op_ids;
+	int64_t *number = ARRAY_NEW(NULL, int64_t, nids), n = 0;
 
-	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
+	memset(number, 0xff, sizeof *number * nids);
 	fputs("\"ops\":[", out);
 	for (uint32_t d = 0; d < r->ndevices; d++)
 		for (int s = 0; s < 2; s++)
 			for (uint32_t i = 0; i < r->device[d].lane[s].n; i++) {
 				const struct cost_event *e = r->device[d].lane[s].bar[i].event;
-				if (number[e->op->order] >= 0)
+				if (number[e->op->id] >= 0)
 					continue;
 				fputs(n ? ",\n" : "\n", out);
 				put_op(out, r->v, e);
-				number[e->op->order] = n++;
+				number[e->op->id] = n++;
 			}
 	fputs("],\n", out);
 	return number;
@@ -102,7 +103,7 @@ put_lane(FILE *out, const struct report_lane *lane, const int64_t *number, doubl
 	}
 	fputc(']', out);
 	PUT_BARS(out, "d", lane, "%.0f", rint(bar->end / tick) - rint(bar->start / tick));
-	PUT_BARS(out, "o", lane, "%" PRId64, number[bar->event->op->order]);
+	PUT_BARS(out, "o", lane, "%" PRId64, number[bar->event->op->id]);
 	PUT_BARS(out, "k", lane, "%" PRIu32, bar->n);
 	PUT_BARS(out, "b", lane, "%.0f", rint(bar->busy / tick));
 	PUT_BARS(out, "s", lane, "%.0f", rint(bar->event->slack / tick));

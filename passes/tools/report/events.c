@@ -130,7 +130,7 @@ reader(const struct report *r, const struct ir_op *op, const struct ir_op *best)
 				continue;
 			if (cost_op_kind(r->v->m, user) == COST_NONE && user->nresults)
 				best = reader(r, user, best);
-			else if (!best || user->order < best->order)
+			else if (!best || ir_number(r->v->ops, user) < ir_number(r->v->ops, best))
 				best = user;
 		}
 	return best;
@@ -161,7 +161,7 @@ exposed_ops(const struct report *r, uint32_t *n)
 
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
-		struct exposed_op *o = &all[e->op->order];
+		struct exposed_op *o = &all[view_op(r->v, e)];
 		if (!e->communication)
 			continue;
 		if (!o->worst || e->exposed > o->worst->exposed)

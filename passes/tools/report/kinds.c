@@ -71,15 +71,16 @@ groups(const struct report *r, bool (*test)(const struct cost_event *),
 	const struct cost_timeline *line = r->v->line;
 	struct group *all = ZERO_ARRAY(r, struct group, GROUPS);
 
-	int *number = ARRAY_NEW(all, int, (size_t)r->v->total.ops + 1); /* by op->order */
+	int *number = ARRAY_NEW(all, int, (size_t)r->v->total.ops + 1); /* by that of the op */
 	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
 		if (test && !test(e))
 			continue;
-		if (number[e->op->order] < 0)
-			number[e->op->order] = group_of(r, all, e->op);
-		struct group *g = &all[number[e->op->order]];
+		int *of = &number[view_op(r->v, e)];
+		if (*of < 0)
+			*of = group_of(r, all, e->op);
+		struct group *g = &all[*of];
 		g->count++;
 		g->bytes += e->bytes / line->ndevices;
 		g->flops += view_flops(r->v, e) / line->ndevices;

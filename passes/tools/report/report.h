@@ -16,6 +16,7 @@
 
 #include "ir/base/number.h"
 #include "ir/names.h"
+#include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/manager/pipeline.h"
 #include "passes/tools/stats.h"
@@ -34,7 +35,8 @@ struct view {
 	const struct cost_model *cost;
 	struct cost_report total;
 	struct cost_timeline *line;
-	double *flops;    /* of one run of a kernel at one place, by op->order */
+	struct ir_numbering *ops; /* of @main */
+	double *flops;            /* of one run of a kernel at one place, by number of the op */
 	uint32_t *places; /* on each kind of device of the cluster */
 	double rate;      /* FLOP/s of all places together, at the element type of the products */
 	double room;      /* bytes of memory of the device that has least */
@@ -55,6 +57,13 @@ struct view *view_create(const void *owner, const struct cost_model *cost, struc
  */
 uint32_t view_levels_reduce(
 	struct view_level *level, uint32_t nlevels, double iteration, uint32_t n);
+
+/* The number of the op of an event. */
+static inline uint32_t
+view_op(const struct view *v, const struct cost_event *e)
+{
+	return ir_number(v->ops, e->op);
+}
 
 /* Of what an event does: flops of a kernel at one place; the mesh axis of a collective or NULL. */
 double view_flops(const struct view *v, const struct cost_event *e);

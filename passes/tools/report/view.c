@@ -30,7 +30,7 @@ count_flops(struct view *v)
 	v->flops = ARRAY_ZERO(v, double, (size_t)v->total.ops + 1);
 	IR_FOR_OPS (op, &v->main->body)
 		if (cost_op_kind(v->m, op) == COST_COMPUTE)
-			v->flops[op->order] = op_work(v->m, op).flops;
+			v->flops[ir_number(v->ops, op)] = op_work(v->m, op).flops;
 }
 
 /* The devices that the places are on. */
@@ -67,6 +67,7 @@ view_create(const void *owner, const struct cost_model *cost, struct ir_module *
 		return NULL;
 	}
 	v->names = names_create(v, v->main);
+	v->ops = ir_numbering_create(v, m, &v->main->body);
 	count_flops(v);
 	view_memory(v);
 	return v;
@@ -75,7 +76,7 @@ view_create(const void *owner, const struct cost_model *cost, struct ir_module *
 double
 view_flops(const struct view *v, const struct cost_event *e)
 {
-	return e->communication ? 0 : v->flops[e->op->order];
+	return e->communication ? 0 : v->flops[view_op(v, e)];
 }
 
 const char *

@@ -15,7 +15,7 @@
 
 struct writer {
 	struct view *v;
-	uint32_t *position; /* by op->order */
+	uint32_t *position; /* by number of the op */
 	double now;
 	uint32_t next; /* the position behind the last one */
 };
@@ -37,7 +37,7 @@ put_level(struct writer *w, uint32_t position)
 static void
 put_event(struct writer *w, const struct cost_event *e)
 {
-	uint32_t position = w->position[e->op->order];
+	uint32_t position = w->position[view_op(w->v, e)];
 
 	if (!e->communication)
 		w->now = fmax(w->now, e->start);
@@ -56,7 +56,7 @@ view_memory(struct view *v)
 	w.position = ARRAY_ZERO(v, uint32_t, (size_t)v->total.ops + 1);
 	v->level = ARRAY_NEW(v, struct view_level, (size_t)v->line->n + v->memory->n + 2);
 	for (uint32_t i = 0; i < v->memory->n; i++)
-		w.position[v->memory->point[i].op->order] = i;
+		w.position[ir_number(v->ops, v->memory->point[i].op)] = i;
 	for (uint32_t i = 0; i < v->line->n; i++)
 		if (v->line->event[i].device == 0)
 			put_event(&w, &v->line->event[i]);

@@ -92,6 +92,7 @@ enum how {
 	F(plan, module, 0, FIXED)                                                                  \
 	F(plan, main, 0, FIXED)                                                                    \
 	F(plan, names, 0, FIXED)                                                                   \
+	F(plan, ops, 0, FIXED)                                                                     \
 	F(plan, arena, 0, FIXED)                                                                   \
 	F(plan, target, 0, FIXED)                                                                  \
 	F(plan, storage, 0, FIXED)                                                                 \

@@ -6,6 +6,7 @@
 
 #include "ir/digest.h"
 #include "ir/base/vec.h"
+#include "ir/numbering.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,13 +44,13 @@ struct predicted {
 };
 
 static struct predicted *
-list_predicted(const void *owner, const struct cost_timeline *line, uint32_t nops)
+list_predicted(const struct cost_timeline *line, const struct ir_numbering *ops)
 {
-	struct predicted *list = ZERO_ARRAY(owner, struct predicted, nops);
+	struct predicted *list = ZERO_ARRAY(line, struct predicted, ops->n);
 
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
-		struct predicted *p = &list[e->op->order];
+		struct predicted *p = &list[ir_number(ops, e->op)];
 		p->devices += p->time.n == 0 || p->last != e->device;
 		p->last = e->device;
 		p->op = e->op;
@@ -161,9 +162,8 @@ trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
 		talloc_free(c);
 		return NULL;
 	}
-	uint32_t nops = 0;
-	for (uint32_t i = 0; i < line->n; i++)
-		nops = line->event[i].op->order + 1 > nops ? line->event[i].op->order + 1 : nops;
+	const struct ir_numbering *ops =
+		ir_numbering_create(line, m, &ir_func_find(m, "main")->body);
 	const uint32_t known = measured->nops ? measured->op[measured->nops - 1].op + 1 : 0;
 	if (known > report.ops) {
 		trace_report(d, DIAG_ERROR, s->trace[0]->path, s->trace[0]->at,
@@ -171,7 +171,7 @@ trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
 		talloc_free(c);
 		return NULL;
 	}
-	pair_ops(c, measured, list_predicted(line, line, nops), nops);
+	pair_ops(c, measured, list_predicted(line, ops), ops->n);
 	set_totals(c, measured, &report);
 	c->program = s->trace[0]->program;
 	c->build = s->trace[0]->build;
