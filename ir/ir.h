@@ -101,7 +101,6 @@ struct ir_value {
 	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
 	uint32_t id;                /* of this value alone in its module */
-	uint32_t mark;              /* scratch space of the running pass */
 };
 
 struct ir_use {
@@ -132,8 +131,6 @@ struct ir_op {
 	const char *symbol;      /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
 	uint32_t id;                        /* of this op alone in its module */
-	uint32_t mark;                      /* scratch of the pass at work */
-	uint32_t order; /* position in its block, ascending, after ir_block_number */
 };
 
 struct ir_func {
@@ -238,8 +235,6 @@ struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
  * for it. Tables by id are void afterwards. */
 void ir_module_renumber(struct ir_module *m);
 void ir_module_renumber_if_sparse(struct ir_module *m);
-/* Sets op->order to 0, 1, 2 ... in the block (not inside bodies); returns the number of ops. */
-uint32_t ir_block_number(struct ir_block *b);
 
 static inline struct ir_value *
 ir_operand(const struct ir_op *op, int i)

@@ -257,13 +257,3 @@ ir_module_renumber_if_sparse(struct ir_module *m)
 	if (m->op_ids / 2 > m->op_ids_before)
 		ir_module_renumber(m);
 }
-
-uint32_t
-ir_block_number(struct ir_block *b)
-{
-	uint32_t n = 0;
-
-	IR_FOR_OPS (op, b)
-		op->order = n++;
-	return n;
-}

@@ -259,17 +259,16 @@ scheme_reads(const struct scheme_op *o)
 	return set;
 }
 
-/* Is anything of op number i wanted: outside, or by a reader that is wanted? `used` knows the ops
- * after it. */
+/* Is anything of op number i wanted: by a reader, or outside? */
 static bool
-is_used(const struct scheme *s, const bool *used, int i)
+is_used(const struct scheme *s, int i)
 {
 	for (int t = 0; t < s->ntensors; t++)
 		if (s->tensor[t].op == i && s->tensor[t].result >= 0)
 			return true;
 	for (int k = i + 1; k < s->nops; k++) {
-		const uint32_t reads = used[k] ? scheme_reads(&s->op[k]) : 0;
-		for (int j = 0; reads && j < s->op[k].f.ninputs; j++)
+		const uint32_t reads = scheme_reads(&s->op[k]);
+		for (int j = 0; j < s->op[k].f.ninputs; j++)
 			if (reads >> j & 1 && s->tensor[s->op[k].in[j]].op == i)
 				return true;
 	}
@@ -457,13 +456,10 @@ scheme_create(const void *owner, struct ir_module *m, struct arena *a, const str
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 	struct scheme_build b = {
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
-	bool *used = NEW_ARRAY(s, bool, s->nops);
-	for (int i = s->nops; i-- > 0;)
-		used[i] = is_used(s, used, i);
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
 		const bool held = t->constant && t->result < 0;
-		if (held || !used[i])
+		if (held || !is_used(s, i))
 			s->op[i].segment = -1;
 		else
 			place_or_wait(s, &b, i);

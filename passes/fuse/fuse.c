@@ -2,6 +2,7 @@
 #include "passes/fuse/fuse.h"
 
 #include "ir/base/alloc.h"
+#include "ir/numbering.h"
 #include "passes/fuse/role.h"
 
 #include <assert.h>
@@ -11,11 +12,11 @@
 /* An operand of an op, scalar constants left out. */
 struct operand {
 	uint32_t maker; /* op that makes it; NO_MAKER: none of the block */
-	uint32_t value; /* a number of its own */
+	uint32_t value; /* its id */
 	bool apart;     /* read at positions of its own */
 };
 
-#define NO_MAKER UINT32_MAX
+#define NO_MAKER IR_NO_NUMBER
 
 struct fuse_table {
 	uint32_t nops;
@@ -27,49 +28,30 @@ struct fuse_table {
 /* ---- the table ---- */
 
 static uint32_t
-count_operands(const struct ir_block *b, uint32_t *nops)
+count_operands(const struct ir_numbering *ops)
 {
 	uint32_t n = 0;
 
-	*nops = 0;
-	IR_FOR_OPS (op, b) {
-		assert(op->order == *nops);
-		n += op->noperands;
-		++*nops;
-	}
+	for (uint32_t i = 0; i < ops->n; i++)
+		n += ops->op[i]->noperands;
 	return n;
 }
 
-/* The first number of the values of each op; behind the last, those of the block's arguments. */
-static uint32_t *
-number_values(const void *owner, const struct ir_block *b, uint32_t nops)
-{
-	uint32_t *number = ARRAY_NEW(owner, uint32_t, nops + 1u), n = 0;
-
-	IR_FOR_OPS (op, b) {
-		number[op->order] = n;
-		n += op->nresults;
-	}
-	number[nops] = n;
-	return number;
-}
-
 static void
-fill_operands(struct fuse_table *t, const struct ir_block *b, const uint32_t *number)
+fill_operands(struct fuse_table *t, const struct ir_numbering *ops)
 {
 	uint32_t n = 0;
 
-	IR_FOR_OPS (op, b) {
-		t->first[op->order] = n;
+	for (uint32_t i = 0; i < ops->n; i++) {
+		const struct ir_op *op = ops->op[i];
+		t->first[i] = n;
 		for (int j = 0; j < op->noperands; j++) {
 			const struct ir_value *v = ir_operand(op, j);
 			if (fuse_is_scalar(v->op))
 				continue;
-			const bool inside = v->op && v->op->block == b;
-			const uint32_t maker = inside ? v->op->order : NO_MAKER;
-			const uint32_t base = number[inside ? maker : t->nops];
-			const bool apart = t->role[op->order].apart >> (j & 15) & 1;
-			t->operand[n++] = (struct operand){maker, base + v->index, apart};
+			const uint32_t maker = v->op ? ir_number(ops, v->op) : NO_MAKER;
+			const bool apart = t->role[i].apart >> (j & 15) & 1;
+			t->operand[n++] = (struct operand){maker, v->id, apart};
 		}
 	}
 	t->first[t->nops] = n;
@@ -79,19 +61,19 @@ struct fuse_table *
 fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block *b)
 {
 	struct fuse_table *t = NEW(owner, struct fuse_table);
-	const uint32_t noperands = count_operands(b, &t->nops);
+	struct ir_numbering *ops = ir_numbering_create(t, m, b);
+	t->nops = ops->n;
 	t->role = ARRAY_NEW(t, struct fuse_role, t->nops + 1u);
 	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);
-	t->operand = ARRAY_NEW(t, struct operand, noperands + 1u);
+	t->operand = ARRAY_NEW(t, struct operand, count_operands(ops) + 1u);
 	struct arena *a = arena_create(t);
-	IR_FOR_OPS (op, b) {
-		t->role[op->order] = fuse_role(m, a, op);
+	for (uint32_t i = 0; i < ops->n; i++) {
+		t->role[i] = fuse_role(m, a, ops->op[i]);
 		arena_reset(a);
 	}
 	talloc_free(a);
-	uint32_t *number = number_values(t, b, t->nops);
-	fill_operands(t, b, number);
-	array_free(number);
+	fill_operands(t, ops);
+	talloc_free(ops);
 	return t;
 }
 

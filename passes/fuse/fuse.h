@@ -29,8 +29,8 @@ enum fuse_limit {
 };
 
 /*
- * The role of each op of a block in a kernel. The block must be numbered (ir_block_number); the
- * table identifies ops by op->order and is valid as long as neither they nor their numbers change.
+ * The role of each op of a block in a kernel. The table identifies ops by their numbers in the block
+ * (ir/numbering.h), and is valid as long as these do not change.
  * Owned by `owner`. May be used by any number of threads.
  */
 struct fuse_table *fuse_table_create(

@@ -12,6 +12,7 @@
 #define PASSES_OPFUSE_H
 
 #include "ir/base/vec.h"
+#include "ir/numbering.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/role.h"
 #include "passes/pass.h"
@@ -36,7 +37,8 @@ struct opfuse {
 	struct ir_block *block;
 	struct fuse_table *table;
 	uint32_t nops;
-	struct ir_op **op;            /* by number */
+	struct ir_numbering *ops;     /* of the block */
+	struct ir_op **op;            /* [nops] by number */
 	struct opfuse_kernel *kernel; /* [nops] */
 	uint32_t *home;               /* [nops] the kernel whose result others read */
 	struct opfuse_list *copies;   /* [nops] other kernels that have it */
@@ -52,6 +54,9 @@ struct opfuse {
 
 /* The block of @main, every op a kernel. Owned by the run's scratch memory. */
 struct opfuse *opfuse_create(struct pass_run *run, struct ir_module *m);
+
+/* The number of the op that makes operand j of an op; OPFUSE_NONE: none of the block. */
+uint32_t opfuse_maker(const struct opfuse *u, const struct ir_op *op, int j);
 
 bool opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op);
 

@@ -129,7 +129,7 @@ make_fuse(struct apply *a, uint32_t k)
 		ir_block_append(u->block, a->fuse[k]);
 		for (uint32_t i = 0; i < n; i++)
 			if (out[i])
-				a->now[op[i]->order] = &a->fuse[k]->result[r++];
+				a->now[ir_number(u->ops, op[i])] = &a->fuse[k]->result[r++];
 	}
 	talloc_free(op);
 	if (n > 1)
@@ -162,6 +162,15 @@ struct node {
 	uint32_t waits; /* operands that are not yet placed */
 };
 
+/* The ops of the block in the order of their keys: their numbers, and the places of fuses. */
+struct sorter {
+	struct opfuse *u;
+	struct node *node;
+	uint32_t *heap;  /* of numbers of nodes */
+	uint32_t *uses;  /* by value->id: by ops that are not placed yet, releases left out */
+	uint32_t *place; /* by op->id: its key, then the number of its node */
+};
+
 /* A heap of numbers of nodes, the least first: nodes are in the order of their keys. */
 static void
 push(uint32_t *heap, uint32_t n, uint32_t x)
@@ -191,67 +200,80 @@ pop(uint32_t *heap, uint32_t n)
 
 /* A release waits for what makes its value, and for the last of all others who use it. */
 static uint32_t
-count_waits(const struct ir_op *op)
+count_waits(const uint32_t *uses, const struct ir_op *op)
 {
 	uint32_t n = 0;
 
 	for (int j = 0; j < op->noperands; j++) {
 		n += ir_operand(op, j)->op != NULL;
-		n += op->code == OP_release && ir_operand(op, j)->mark;
+		n += op->code == OP_release && uses[ir_operand(op, j)->id];
 	}
 	return n;
 }
 
-/* In the mark of every value: uses by ops that are not placed yet, releases left out. */
 static void
-count_uses(const struct ir_block *b)
+count_uses(struct sorter *s)
 {
-	IR_FOR_OPS (op, b)
-		for (int r = 0; r < op->nresults; r++)
-			op->result[r].mark = 0;
-	IR_FOR_OPS (op, b)
+	IR_FOR_OPS (op, s->u->block)
 		for (int j = 0; j < op->noperands && op->code != OP_release; j++)
-			ir_operand(op, j)->mark++;
+			s->uses[ir_operand(op, j)->id]++;
 }
 
 /* One operand of the op is there; puts it into the heap with the last one. */
 static uint32_t
-arrive(struct node *node, const struct ir_op *op, uint32_t *heap, uint32_t n)
+arrive(struct sorter *s, const struct ir_op *op, uint32_t n)
 {
-	if (--node[op->mark].waits == 0)
-		push(heap, n++, op->mark);
+	const uint32_t number = s->place[op->id];
+
+	if (--s->node[number].waits == 0)
+		push(s->heap, n++, number);
 	return n;
 }
 
 static uint32_t
-tell_readers(struct node *node, const struct ir_op *op, uint32_t *heap, uint32_t n)
+tell_readers(struct sorter *s, const struct ir_op *op, uint32_t n)
 {
 	for (int r = 0; r < op->nresults; r++)
 		IR_FOR_USES (use, &op->result[r])
-			n = arrive(node, use->op, heap, n);
+			n = arrive(s, use->op, n);
 	for (int j = 0; j < op->noperands && op->code != OP_release; j++) {
-		if (--ir_operand(op, j)->mark)
+		if (--s->uses[ir_operand(op, j)->id])
 			continue;
 		IR_FOR_USES (use, ir_operand(op, j))
 			if (use->op->code == OP_release)
-				n = arrive(node, use->op, heap, n);
+				n = arrive(s, use->op, n);
 	}
 	return n;
 }
 
-/* The ops of the block in the order of their keys, those of one key as they stand. */
-static uint32_t
-sort_nodes(const struct opfuse *u, struct node *node)
+/* The keys of the ops: of a fuse the place of its kernel. */
+static void
+find_places(struct sorter *s, const struct apply *a)
 {
+	const struct opfuse *u = s->u;
+
+	IR_FOR_OPS (op, u->block)
+		s->place[op->id] = ir_number(u->ops, op);
+	for (uint32_t k = 0; k < u->nops; k++)
+		if (a->fuse[k])
+			s->place[a->fuse[k]->id] = u->kernel[k].place;
+}
+
+/* Nodes in the order of their keys, those of one key as they stand. */
+static uint32_t
+sort_nodes(struct sorter *s)
+{
+	const struct opfuse *u = s->u;
 	uint32_t *at = ARRAY_ZERO(u, uint32_t, u->nops + 1u), n = 0;
 
 	IR_FOR_OPS (op, u->block)
-		at[op->order + 1]++;
+		at[s->place[op->id] + 1]++;
 	for (uint32_t i = 0; i < u->nops; i++)
 		at[i + 1] += at[i];
 	IR_FOR_OPS (op, u->block) {
-		op->mark = at[op->order]++;
-		node[op->mark] = (struct node){op, count_waits(op)};
+		const uint32_t number = at[s->place[op->id]]++;
+		s->place[op->id] = number;
+		s->node[number] = (struct node){op, count_waits(s->uses, op)};
 		n++;
 	}
 	array_free(at);
@@ -263,25 +285,32 @@ static void
 sort_block(struct apply *a)
 {
 	struct opfuse *u = a->u;
-	struct node *node = ARRAY_ZERO(u, struct node, 2u * u->nops + 1);
-	uint32_t *heap = ARRAY_NEW(u, uint32_t, 2u * u->nops + 1), n, ready = 0, placed = 0;
+	struct sorter s = {.u = u,
+		.node = ARRAY_ZERO(u, struct node, 2u * u->nops + 1),
+		.heap = ARRAY_NEW(u, uint32_t, 2u * u->nops + 1),
+		.uses = ARRAY_ZERO(u, uint32_t, u->m->value_ids),
+		.place = ARRAY_NEW(u, uint32_t, u->m->op_ids)};
+	uint32_t n, ready = 0, placed = 0;
 
-	count_uses(u->block);
-	n = sort_nodes(u, node);
+	count_uses(&s);
+	find_places(&s, a);
+	n = sort_nodes(&s);
 	for (uint32_t i = 0; i < n; i++)
-		if (!node[i].waits)
-			push(heap, ready++, i);
+		if (!s.node[i].waits)
+			push(s.heap, ready++, i);
 	while (ready) {
-		struct ir_op *op = node[pop(heap, ready--)].op;
+		struct ir_op *op = s.node[pop(s.heap, ready--)].op;
 		ir_op_unlink(op);
 		ir_block_append(u->block, op);
 		placed++;
-		ready = tell_readers(node, op, heap, ready);
+		ready = tell_readers(&s, op, ready);
 	}
 	assert(placed == n && "no kernel depends on itself");
 	(void)placed;
-	array_free(node);
-	array_free(heap);
+	array_free(s.node);
+	array_free(s.heap);
+	array_free(s.uses);
+	array_free(s.place);
 }
 
 /* The flags of all kernels in one array, and where each has its own. */
@@ -313,8 +342,5 @@ opfuse_apply(struct opfuse *u)
 		if (u->kernel[k].n > 1)
 			make_fuse(&a, k);
 	replace_ops(&a);
-	for (uint32_t k = 0; k < u->nops; k++)
-		if (a.fuse[k])
-			a.fuse[k]->order = u->kernel[k].place;
 	sort_block(&a);
 }

@@ -169,10 +169,10 @@ join_chains(struct opfuse *u, enum how how)
 		if (!fuse_may(u->table, i))
 			continue;
 		for (int j = 0; j < op->noperands; j++) {
-			const struct ir_op *maker = ir_operand(op, j)->op;
-			if (maker && maker->block == u->block && fuse_may(u->table, maker->order) &&
-				u->home[maker->order] != u->home[i])
-				try_join(u, u->home[maker->order], u->home[i], how);
+			const uint32_t maker = opfuse_maker(u, op, j);
+			if (maker != OPFUSE_NONE && fuse_may(u->table, maker) &&
+				u->home[maker] != u->home[i])
+				try_join(u, u->home[maker], u->home[i], how);
 		}
 	}
 }
@@ -243,10 +243,10 @@ more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
 	double sum = 0;
 
 	for (int j = 0; j < o->noperands; j++) {
-		const struct ir_op *maker = ir_operand(o, j)->op;
-		bool known = fuse_is_scalar(maker) || opfuse_has(u, k, maker->order);
+		const uint32_t maker = opfuse_maker(u, o, j);
+		bool known = fuse_is_scalar(u->op[maker]) || opfuse_has(u, k, maker);
 		for (uint32_t i = 0; i < u->kernel[k].n && !known; i++)
-			known = opfuse_reads(u, u->kernel[k].op[i], maker->order);
+			known = opfuse_reads(u, u->kernel[k].op[i], maker);
 		sum += known ? 0 : (double)ir_type_local_bytes(u->m, ir_operand_type(o, j));
 	}
 	return sum;

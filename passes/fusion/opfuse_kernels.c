@@ -7,12 +7,12 @@
 #include <talloc.h>
 
 /* The op of this block that makes operand j; NULL: none. */
-static const struct ir_op *
-maker_of(const struct opfuse *u, const struct ir_op *op, int j)
+uint32_t
+opfuse_maker(const struct opfuse *u, const struct ir_op *op, int j)
 {
 	const struct ir_op *maker = ir_operand(op, j)->op;
 
-	return maker && maker->block == u->block ? maker : NULL;
+	return maker ? ir_number(u->ops, maker) : OPFUSE_NONE;
 }
 
 /* Notes what has that number; has it not been noted since u->now was raised? */
@@ -35,13 +35,13 @@ each_reader(struct opfuse *u, bool write)
 	for (uint32_t i = 0; i < u->nops; i++) {
 		u->now++;
 		for (int j = 0; j < u->op[i]->noperands; j++) {
-			const struct ir_op *maker = maker_of(u, u->op[i], j);
-			if (!maker || !is_new(u, maker->order))
+			const uint32_t maker = opfuse_maker(u, u->op[i], j);
+			if (maker == OPFUSE_NONE || !is_new(u, maker))
 				continue;
 			if (write)
-				u->reader[u->first[maker->order + 1]++] = i;
+				u->reader[u->first[maker + 1]++] = i;
 			else
-				u->first[maker->order + 2]++;
+				u->first[maker + 2]++;
 			n++;
 		}
 	}
@@ -67,18 +67,18 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 	u->run = run;
 	u->m = m;
 	u->block = &ir_func_find(m, "main")->body;
-	u->nops = ir_block_number(u->block);
+	u->ops = ir_numbering_create(u, m, u->block);
+	u->nops = u->ops->n;
+	u->op = u->ops->op;
 	u->table = fuse_table_create(u, m, u->block);
-	u->op = ARRAY_NEW(u, struct ir_op *, u->nops);
 	u->kernel = ARRAY_NEW(u, struct opfuse_kernel, u->nops);
 	u->home = ARRAY_NEW(u, uint32_t, u->nops);
 	u->copies = ARRAY_ZERO(u, struct opfuse_list, u->nops);
 	u->bytes = ARRAY_ZERO(u, double, u->nops);
 	u->stamp = ARRAY_ZERO(u, uint32_t, u->nops);
 	u->lists = arena_create(u);
-	IR_FOR_OPS (op, u->block) {
-		const uint32_t i = op->order;
-		u->op[i] = op;
+	for (uint32_t i = 0; i < u->nops; i++) {
+		const struct ir_op *op = u->op[i];
 		u->home[i] = i;
 		u->kernel[i] = (struct opfuse_kernel){
 			.op = &u->kernel[i].alone, .n = 1, .place = i, .alone = i, .into = i};
@@ -183,9 +183,10 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 	list->n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		for (int j = 0; j < u->op[k->op[i]]->noperands; j++) {
-			const struct ir_op *maker = maker_of(u, u->op[k->op[i]], j);
-			if (maker && !fuse_is_scalar(maker) && !opfuse_has(u, kernel, maker->order))
-				VEC_PUSH(u, list, maker->order);
+			const uint32_t maker = opfuse_maker(u, u->op[k->op[i]], j);
+			if (maker != OPFUSE_NONE && !fuse_is_scalar(u->op[maker]) &&
+				!opfuse_has(u, kernel, maker))
+				VEC_PUSH(u, list, maker);
 		}
 	if (list->n > 1)
 		qsort(list->at, (size_t)list->n, sizeof *list->at, by_number);

@@ -14,6 +14,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/numbering.h"
 #include "passes/fuse/apart.h"
 #include "passes/fuse/fuse.h"
 #include "passes/pass.h"
@@ -31,7 +32,8 @@ struct sampler {
 	struct pass_run *run;
 	struct ir_module *m;
 	struct fuse_table *table;
-	struct ir_op **op; /* [n] */
+	struct ir_numbering *ops;
+	struct ir_op **op; /* [n] by number */
 	uint32_t n;
 	struct group **group; /* [n] of each op */
 	/* Uses of the first result of op i: reader[first[i]] ... reader[first[i + 1] - 1]. */
@@ -47,10 +49,19 @@ below(struct sampler *s, uint32_t n)
 	return mix64_below(&s->state, n);
 }
 
-static bool
-is_in(const struct sampler *s, const struct ir_op *op)
+static uint32_t
+number_of(const struct sampler *s, const struct ir_op *op)
 {
-	return op && op->order < s->n && s->op[op->order] == op;
+	return ir_number(s->ops, op);
+}
+
+/* The kernel that an op is in; NULL: it is none of the block as it was. */
+static struct group *
+group_of(const struct sampler *s, const struct ir_op *op)
+{
+	const uint32_t number = op ? number_of(s, op) : IR_NO_NUMBER;
+
+	return number == IR_NO_NUMBER ? NULL : s->group[number];
 }
 
 /* A random op that makes an operand; NULL: none. */
@@ -66,9 +77,10 @@ some_maker(struct sampler *s, const struct ir_op *op)
 static struct ir_op *
 some_reader(struct sampler *s, const struct ir_op *op)
 {
-	if (!is_in(s, op))
+	if (!op)
 		return NULL;
-	const uint32_t first = s->first[op->order], n = s->first[op->order + 1] - first;
+	const uint32_t number = number_of(s, op), first = s->first[number],
+		       n = s->first[number + 1] - first;
 	return n ? s->reader[first + below(s, n)] : NULL;
 }
 
@@ -111,7 +123,7 @@ visit_uses(const struct sampler *s, const struct group *g, const struct ir_value
 	apart_visit *visit, void *to)
 {
 	IR_FOR_USES (use, v) {
-		const struct group *in = s->group[use->op->order];
+		const struct group *in = group_of(s, use->op);
 		if (in != g && visit(to, in->op[0]))
 			return true;
 	}
@@ -140,9 +152,8 @@ visit_operands(void *data, uint32_t node, apart_visit *visit, void *to)
 	for (uint32_t i = 0; i < g->n && g->op[0] == node; i++) {
 		const struct ir_op *op = s->op[g->op[i]];
 		for (int j = 0; j < op->noperands; j++) {
-			const struct ir_op *maker = ir_operand(op, j)->op;
-			if (is_in(s, maker) && s->group[maker->order] != g &&
-				visit(to, s->group[maker->order]->op[0]))
+			const struct group *from = group_of(s, ir_operand(op, j)->op);
+			if (from && from != g && visit(to, from->op[0]))
 				return true;
 		}
 	}
@@ -155,9 +166,9 @@ try_one(struct sampler *s)
 	const uint32_t i = below(s, s->n);
 	const struct ir_op *other = fuse_may(s->table, i) ? some_neighbour(s, s->op[i]) : NULL;
 
-	if (!is_in(s, other) || !fuse_may(s->table, other->order))
+	if (!other || !fuse_may(s->table, number_of(s, other)))
 		return;
-	struct group *a = s->group[i], *b = s->group[other->order];
+	struct group *a = s->group[i], *b = group_of(s, other);
 	if (a == b)
 		return;
 	struct group *g = both_of(s, a, b);
@@ -179,7 +190,7 @@ static bool
 is_read_outside(const struct sampler *s, const struct group *g, const struct ir_op *op)
 {
 	IR_FOR_USES (use, &op->result[0])
-		if (!is_in(s, use->op) || s->group[use->op->order] != g)
+		if (group_of(s, use->op) != g)
 			return true;
 	return false;
 }
@@ -199,7 +210,6 @@ make_fuse(struct sampler *s, const struct group *g)
 		return; /* dead */
 	struct ir_op *fuse = fuse_make(s->m, op, g->n, out);
 	ir_insert_after(op[g->n - 1], fuse);
-	fuse->order = s->n; /* none of the table */
 	for (uint32_t i = 0; i < g->n; i++)
 		if (out[i])
 			ir_replace_uses(&op[i]->result[0], &fuse->result[r++]);
@@ -211,29 +221,29 @@ make_fuse(struct sampler *s, const struct group *g)
 }
 
 /* All that `op` reads, and what that reads, comes before `at`, unless it stands there already: what
- * reads an op of a fuse may have stood before its last one. */
+ * reads an op of a fuse may have stood before its last one. done: by op->id. */
 static void
-pull_up(struct ir_op *op, struct ir_op *at)
+pull_up(bool *done, struct ir_op *op, struct ir_op *at)
 {
-	op->mark = 1;
+	done[op->id] = true;
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_op *maker = ir_operand(op, j)->op;
-		if (!maker || maker->mark)
+		if (!maker || done[maker->id])
 			continue;
-		pull_up(maker, at);
+		pull_up(done, maker, at);
 		ir_op_unlink(maker);
 		ir_insert_before(at, maker);
 	}
 }
 
 static void
-order_block(struct ir_block *b)
+order_block(const struct sampler *s, struct ir_block *b)
 {
+	bool *done = ARRAY_ZERO(s->run->scratch, bool, s->m->op_ids);
+
 	IR_FOR_OPS (op, b)
-		op->mark = 0;
-	IR_FOR_OPS (op, b)
-		if (!op->mark)
-			pull_up(op, op);
+		if (!done[op->id])
+			pull_up(done, op, op);
 }
 
 static void
@@ -259,17 +269,17 @@ list_readers(struct sampler *s)
 static void
 set_up(struct sampler *s, struct ir_block *b)
 {
-	s->n = ir_block_number(b);
+	s->ops = ir_numbering_create(s->run->scratch, s->m, b);
+	s->n = s->ops->n;
+	s->op = s->ops->op;
 	s->table = fuse_table_create(s->run->scratch, s->m, b);
-	s->op = ARRAY_NEW(s->run->scratch, struct ir_op *, s->n + 1u);
 	s->group = ARRAY_NEW(s->run->scratch, struct group *, s->n + 1u);
-	IR_FOR_OPS (op, b) {
+	for (uint32_t i = 0; i < s->n; i++) {
 		struct group *g = NEW(s->run->scratch, struct group);
 		g->n = 1;
 		g->op = NEW_ARRAY(g, uint32_t, 1);
-		g->op[0] = op->order;
-		s->op[op->order] = op;
-		s->group[op->order] = g;
+		g->op[0] = i;
+		s->group[i] = g;
 	}
 	list_readers(s);
 	s->order = apart_create(
@@ -289,7 +299,7 @@ run(struct pass_run *run, struct ir_module *m)
 	for (uint32_t i = 0; i < s.n; i++)
 		if (s.group[i]->n > 1 && s.group[i]->op[0] == i)
 			make_fuse(&s, s.group[i]);
-	order_block(b);
+	order_block(&s, b);
 	return true;
 }
 

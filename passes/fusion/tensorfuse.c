@@ -22,7 +22,7 @@
 struct bucket {
 	struct bucket *next;
 	const struct ir_op *like; /* a message of that kind, in the module */
-	struct ir_op **member;    /* [fill.members]; their op->mark is `number` */
+	struct ir_op **member;    /* [fill.members]; in_bucket says `number` of them */
 	int noperands;
 	uint32_t number; /* from 1; another one each time that it is filled */
 	struct fuse_bucket fill;
@@ -34,6 +34,8 @@ struct fuser {
 	struct fuse_policy policy;
 	struct bucket *bucket;
 	uint32_t filled;
+	/* By op->id, of ops that were there before this pass: `number` of the bucket, or 0. */
+	uint32_t *in_bucket, nids;
 };
 
 /* Same op, attributes (axis, dim ...) and element type. */
@@ -134,13 +136,13 @@ close_bucket(struct fuser *f, struct bucket *k)
 }
 
 static bool
-reads_member(const struct ir_op *op, const struct bucket *k)
+reads_member(const struct fuser *f, const struct ir_op *op, const struct bucket *k)
 {
 	if (!k->fill.members)
 		return false;
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_op *maker = ir_operand(op, j)->op;
-		if (maker && maker->mark == k->number)
+		if (maker && maker->id < f->nids && f->in_bucket[maker->id] == k->number)
 			return true;
 	}
 	return false;
@@ -174,7 +176,7 @@ put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
 		fill->cycle = fuse_policy_cycle(&f->policy, op);
 	}
 	ARRAY_PUSH(f->run->scratch, k->member, fill->members, op);
-	op->mark = k->number;
+	f->in_bucket[op->id] = k->number;
 	k->noperands += op->noperands;
 	fill->bytes += bytes;
 }
@@ -204,11 +206,11 @@ add_message(struct fuser *f, struct ir_op *op)
 static void
 fuse(struct fuser *f, struct ir_block *block)
 {
-	IR_FOR_OPS (op, block)
-		op->mark = 0;
+	f->nids = f->m->op_ids;
+	f->in_bucket = ARRAY_ZERO(f->run->scratch, uint32_t, f->nids);
 	IR_FOR_OPS_SAFE (op, block) {
 		for (struct bucket *k = f->bucket; k; k = k->next)
-			if (reads_member(op, k))
+			if (reads_member(f, op, k))
 				close_bucket(f, k);
 		if (op_is(op, TRAIT_VARIADIC) && !f->m->axis[ir_attr_int(op, "axis", 0)].time)
 			add_message(f, op);

@@ -51,9 +51,7 @@ may_part(const struct ir_op *op)
 static void
 list_messages(struct parter *p, struct ir_block *b)
 {
-	uint32_t n = ir_block_number(b);
-
-	p->message = ARRAY_ZERO(p->run->scratch, struct message, n);
+	p->message = ARRAY_ZERO(p->run->scratch, struct message, p->m->op_ids);
 	IR_FOR_OPS (op, b) {
 		struct message *x = &p->message[p->n];
 		if (may_part(op) && cost_op_collective(p->m, op, &x->of)) {
@@ -126,7 +124,7 @@ by_exposed(const void *a, const void *b)
 
 	if (dx != dy)
 		return dx < dy ? 1 : -1;
-	return ((*x)->op->order > (*y)->op->order) - ((*x)->op->order < (*y)->op->order);
+	return (*x > *y) - (*x < *y); /* in order of the block */
 }
 
 /* How long the device computes nothing while a message is on its way. */
@@ -167,7 +165,7 @@ static replay_time
 part_one(struct parter *p, struct plan *plan, struct message *x, replay_time step)
 {
 	const double ms = 1e3;
-	const uint32_t node = plan_home(plan, x->op->order), now = x->of.parts;
+	const uint32_t node = plan_home(plan, plan_number(plan, x->op)), now = x->of.parts;
 	const uint32_t best = best_parts(p, plan, x, node), mark = plan_mark(plan);
 	const double before = replay_seconds(plan_message_time(plan, node, now)) * ms,
 		     after = replay_seconds(plan_message_time(plan, node, best)) * ms;

@@ -38,7 +38,8 @@ struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
 	int axis;
-	struct sliced **sliced; /* by value->mark, which is 0 for values made by this pass */
+	struct sliced **sliced; /* by value->id, of values that were there before this pass */
+	uint32_t nids;
 };
 
 static struct ir_state
@@ -125,9 +126,17 @@ remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice
 {
 	struct sliced *s = NEW(p->run->scratch, struct sliced);
 
-	*s = (struct sliced){p->sliced[v->mark], slice, dim};
-	if (v->mark)
-		p->sliced[v->mark] = s;
+	if (v->id >= p->nids)
+		return;
+	*s = (struct sliced){p->sliced[v->id], slice, dim};
+	p->sliced[v->id] = s;
+}
+
+/* The slices of a value that are there. */
+static const struct sliced *
+slices_of(const struct dp *p, const struct ir_value *v)
+{
+	return v->id < p->nids ? p->sliced[v->id] : NULL;
 }
 
 /*
@@ -140,7 +149,7 @@ slice(struct dp *p, struct ir_value *v, int dim, int depth)
 	struct ir_op *op = v->op, *copy = NULL;
 	struct ir_type t = *v->type;
 
-	for (const struct sliced *s = p->sliced[v->mark]; s; s = s->next)
+	for (const struct sliced *s = slices_of(p, v); s; s = s->next)
 		if (s->dim == dim)
 			return s->v;
 	if (!op_is(op, TRAIT_WRITTEN))
@@ -445,18 +454,6 @@ move_outputs_last(struct ir_block *block)
 	}
 }
 
-/* Numbers the values of the step from 1. */
-static void
-number_values(struct dp *p, const struct ir_block *block)
-{
-	uint32_t n = 0;
-
-	IR_FOR_OPS (op, block)
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = ++n;
-	p->sliced = ARRAY_ZERO(p->run->scratch, struct sliced *, n + 1u);
-}
-
 bool
 dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
 {
@@ -469,7 +466,8 @@ dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
 			m->axis[p.axis].name);
 		return false;
 	}
-	number_values(&p, &f->body);
+	p.nids = m->value_ids;
+	p.sliced = ARRAY_ZERO(run->scratch, struct sliced *, p.nids);
 	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_input && op->result[0].type->rank >= rank &&
 			!split_input(&p, op, dim))

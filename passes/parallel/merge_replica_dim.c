@@ -32,7 +32,7 @@
 const struct folded *
 replica_folded(const struct replica_merge *p, const struct ir_value *v)
 {
-	const struct folded *f = v->mark && v->mark <= p->n ? &p->folded[v->mark - 1] : NULL;
+	const struct folded *f = v->id < p->folded.n ? &p->folded.at[v->id] : NULL;
 
 	return f && f->whole ? f : NULL;
 }
@@ -64,8 +64,9 @@ replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 static void
 remember(struct replica_merge *p, struct ir_value *apart, struct ir_value *whole, int at)
 {
-	ARRAY_PUSH(p->run->scratch, p->folded, p->n, (struct folded){whole, at});
-	apart->mark = p->n;
+	while (p->folded.n <= apart->id)
+		VEC_PUSH(p->run->scratch, &p->folded, (struct folded){0});
+	p->folded.at[apart->id] = (struct folded){whole, at};
 }
 
 /* Puts v in the place of its op's result: v is old with dims at, at + 1 as one. */
@@ -315,10 +316,7 @@ fold_once(struct replica_merge *p, struct ir_block *b)
 {
 	int64_t changed = 0;
 
-	p->n = 0;
-	IR_FOR_OPS (op, b)
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = 0;
+	p->folded.n = 0;
 	IR_FOR_OPS_SAFE (op, b) {
 		const bool done = fold_op(p, op);
 		changed += done;

@@ -2,11 +2,12 @@
 #ifndef PASSES_MERGE_REPLICA_DIM_OP_H
 #define PASSES_MERGE_REPLICA_DIM_OP_H
 
+#include "ir/base/vec.h"
 #include "ir/build_try.h"
 #include "ir/ops/form.h"
 #include "passes/parallel/merge_replica_dim.h"
 
-/* A value that is `whole` with dim `at` taken apart in two. */
+/* A value that is `whole` with dim `at` taken apart in two; NULL: it is not. */
 struct folded {
 	struct ir_value *whole;
 	int at;
@@ -15,8 +16,7 @@ struct folded {
 struct replica_merge {
 	struct pass_run *run;
 	struct ir_module *m;
-	struct folded *folded; /* by value->mark - 1; talloc array */
-	uint32_t n;
+	struct VEC(struct folded) folded; /* by value->id */
 	struct ir_builder b;
 };
 

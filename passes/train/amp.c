@@ -24,6 +24,7 @@
  *
  * Changes element types alone, so it does not matter which layouts there are. Must run before grad.
  */
+#include "ir/base/vec.h"
 #include "ir/base/alloc.h"
 #include "passes/pass.h"
 #include "passes/train/amp.h"
@@ -97,7 +98,7 @@ static const struct {
 	{OP_send, MOVES},
 };
 
-/* What is known of a value that was there before, by value->mark. */
+/* What is known of a value that was there before. */
 struct known {
 	bool lowered;           /* it was f32 and is low now */
 	bool goes_along;        /* f32 that may be had in the low type */
@@ -108,9 +109,24 @@ struct amp {
 	struct pass_run *run;
 	struct ir_module *m;
 	enum ir_dtype low;
-	struct known *known;
+	struct VEC(struct known *) known; /* by value->id; of both types of a value one entry */
 	enum kind kind[OP_NCODES];
 };
+
+static struct known *
+known_of(const struct amp *a, const struct ir_value *v)
+{
+	return a->known.at[v->id];
+}
+
+/* The value has that entry, too. */
+static void
+set_known(struct amp *a, const struct ir_value *v, struct known *k)
+{
+	while (a->known.n <= v->id)
+		VEC_PUSH(a->run->scratch, &a->known, NULL);
+	a->known.at[v->id] = k;
+}
 
 /* --- element types ---------------------------------------------------------------------------- */
 
@@ -118,7 +134,7 @@ struct amp {
 static bool
 concerns(const struct amp *a, const struct ir_value *v)
 {
-	return v->type->dtype == IR_f32 || a->known[v->mark].lowered;
+	return v->type->dtype == IR_f32 || known_of(a, v)->lowered;
 }
 
 /* Operands that were f32 to element type t. One conversion serves all who come later. */
@@ -129,7 +145,7 @@ set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
 
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_value *v = ir_operand(op, j);
-		struct known *k = &a->known[v->mark];
+		struct known *k = known_of(a, v);
 		if (!concerns(a, v) || v->type->dtype == t)
 			continue;
 		if (!k->other) {
@@ -138,7 +154,7 @@ set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
 		}
 		if (!k->other)
 			return false;
-		k->other->mark = v->mark;
+		set_known(a, k->other, k);
 		ir_set_operand(op, j, k->other);
 	}
 	return true;
@@ -157,7 +173,7 @@ lower_op(struct amp *a, struct ir_op *op)
 		struct ir_type t = *op->result[i].type;
 		if (t.dtype == IR_f32) {
 			t.dtype = (uint8_t)a->low;
-			a->known[op->result[i].mark].lowered = true;
+			known_of(a, &op->result[i])->lowered = true;
 		}
 		written[i] = ir_type_intern(a->m->ctx, &t);
 	}
@@ -173,7 +189,7 @@ may_follow(const struct amp *a, const struct ir_op *op)
 
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_value *v = ir_operand(op, j);
-		const struct known *k = &a->known[v->mark];
+		const struct known *k = known_of(a, v);
 		if (concerns(a, v) && !k->lowered && !k->goes_along)
 			return false;
 		low = low || k->lowered;
@@ -192,7 +208,7 @@ goes_along(const struct amp *a, const struct ir_op *op)
 		return ir_operand_type(op, 0)->dtype == IR_bool;
 	for (int j = 0; j < op->noperands; j++)
 		if (ir_operand_type(op, j)->dtype == IR_f32 &&
-			!a->known[ir_operand(op, j)->mark].goes_along)
+			!known_of(a, ir_operand(op, j))->goes_along)
 			return false;
 	return a->kind[op->code] == MOVES;
 }
@@ -218,7 +234,7 @@ visit(struct amp *a, struct ir_op *op)
 	if (kind != WIDE && may_follow(a, op))
 		return lower_op(a, op);
 	for (int i = 0; i < op->nresults; i++)
-		a->known[op->result[i].mark].goes_along = goes_along(a, op);
+		known_of(a, &op->result[i])->goes_along = goes_along(a, op);
 	return set_operands(a, op, IR_f32);
 }
 
@@ -342,14 +358,14 @@ amp_finite(const struct ir_module *m)
 /* --- the pass --------------------------------------------------------------------------------- */
 
 static void
-number_values(struct amp *a, struct ir_block *block)
+know_all(struct amp *a)
 {
-	uint32_t n = 0;
+	const uint32_t n = a->m->value_ids;
+	struct known *k = ARRAY_ZERO(a->run->scratch, struct known, n);
 
-	IR_FOR_OPS (op, block)
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = n++;
-	a->known = ARRAY_ZERO(a->run->scratch, struct known, n + 1u);
+	VEC_ROOM(a->run->scratch, &a->known, n);
+	for (uint32_t i = 0; i < n; i++)
+		VEC_PUSH(a->run->scratch, &a->known, &k[i]);
 }
 
 static bool
@@ -361,7 +377,7 @@ run(struct pass_run *run, struct ir_module *m)
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		a.kind[kinds[i].code] = kinds[i].kind;
-	number_values(&a, &f->body);
+	know_all(&a);
 	IR_FOR_OPS_SAFE (op, &f->body)
 		if (!visit(&a, op))
 			return false;

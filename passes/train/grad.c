@@ -32,10 +32,10 @@ struct sweep {
 	struct pass_run *run;
 	struct ir_builder b;
 	struct arena *a;
-	struct ir_value **grad; /* by value->mark: the gradient so far, or NULL */
-	uint32_t *left;         /* by value->mark: uses still to be taken back */
-	bool *wanted;           /* by value->mark: does a gradient lead on to a param? */
-	uint32_t nvalues;
+	struct ir_value **grad; /* by value->id: the gradient so far, or NULL */
+	uint32_t *left;         /* by value->id: uses still to be taken back */
+	bool *wanted;           /* by value->id: does a gradient lead on to a param? */
+	uint32_t nids;          /* of the forward ops */
 	struct ir_value *scale; /* of the loss, or NULL */
 };
 
@@ -55,7 +55,7 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 	if (!is_float(v->type) || op->code == OP_stop_gradient)
 		return false;
 	for (int j = 0; j < op->noperands; j++)
-		if (s->wanted[ir_operand(op, j)->mark])
+		if (s->wanted[ir_operand(op, j)->id])
 			return true;
 	return op->code == OP_param;
 }
@@ -126,7 +126,7 @@ bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 static bool
 accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
 {
-	struct ir_value **slot = &s->grad[v->mark];
+	struct ir_value **slot = &s->grad[v->id];
 
 	if (*slot && (*slot)->type != g->type) {
 		struct ir_value *here = *slot;
@@ -150,13 +150,13 @@ name_gradient(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 static struct ir_value *
 complete(struct sweep *s, struct ir_value *v)
 {
-	struct ir_value *g = s->grad[v->mark];
+	struct ir_value *g = s->grad[v->id];
 
 	if (!g)
 		return NULL;
 	name_gradient(s, v, g);
 	g = bring(s, v, g);
-	s->grad[v->mark] = g;
+	s->grad[v->id] = g;
 	return g;
 }
 
@@ -168,8 +168,8 @@ static bool
 back_parallel(struct sweep *s, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
-		struct ir_value *g = s->grad[op->result[i].mark];
-		if (!g || !s->wanted[ir_operand(op, i)->mark])
+		struct ir_value *g = s->grad[op->result[i].id];
+		if (!g || !s->wanted[ir_operand(op, i)->id])
 			continue;
 		name_gradient(s, &op->result[i], g);
 		if (!accumulate(s, ir_operand(op, i), g))
@@ -208,7 +208,7 @@ back_uses(struct sweep *s, struct ir_op *op)
 	if (s->b.failed || !g)
 		return !s->b.failed;
 	for (int j = 0; j < op->noperands; j++) {
-		bool none = !s->wanted[ir_operand(op, j)->mark];
+		bool none = !s->wanted[ir_operand(op, j)->id];
 		struct ir_value *d = none ? NULL : operand_gradient(s, op, j, g, &none);
 		if (none)
 			continue;
@@ -227,7 +227,7 @@ back_op(struct sweep *s, struct ir_op *op)
 		return false;
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_value *v = ir_operand(op, j);
-		if (--s->left[v->mark] == 0 && v->op && op_is(v->op, TRAIT_PERSISTENT))
+		if (--s->left[v->id] == 0 && v->op && op_is(v->op, TRAIT_PERSISTENT))
 			complete(s, v);
 	}
 	return !s->b.failed;
@@ -255,24 +255,21 @@ find_loss(struct pass_run *run, struct ir_func *f)
 	return NULL;
 }
 
-/* Numbers the values, counts their uses, finds out which are wanted. */
+/* Counts the uses of the values, finds out which are wanted. */
 static void
-number_values(struct sweep *s, struct ir_block *block)
+count_uses(struct sweep *s, struct ir_block *block)
 {
-	uint32_t n = 0;
+	const uint32_t n = s->b.m->value_ids;
 
-	IR_FOR_OPS (op, block)
-		for (int i = 0; i < op->nresults; i++)
-			op->result[i].mark = n++;
-	s->nvalues = n;
-	s->grad = ARRAY_ZERO(s->run->scratch, struct ir_value *, n + 1u);
-	s->left = ARRAY_ZERO(s->run->scratch, uint32_t, n + 1u);
-	s->wanted = ARRAY_ZERO(s->run->scratch, bool, n + 1u);
+	s->nids = n;
+	s->grad = ARRAY_ZERO(s->run->scratch, struct ir_value *, n);
+	s->left = ARRAY_ZERO(s->run->scratch, uint32_t, n);
+	s->wanted = ARRAY_ZERO(s->run->scratch, bool, n);
 	IR_FOR_OPS (op, block) {
 		for (int j = 0; j < op->noperands; j++)
-			s->left[ir_operand(op, j)->mark]++;
+			s->left[ir_operand(op, j)->id]++;
 		for (int i = 0; i < op->nresults; i++)
-			s->wanted[op->result[i].mark] = leads_to_param(s, op, &op->result[i]);
+			s->wanted[op->result[i].id] = leads_to_param(s, op, &op->result[i]);
 	}
 }
 
@@ -292,7 +289,7 @@ seed(struct sweep *s, struct ir_value *loss)
 		g = ir_build2(
 			&s->b, OP_mul, g, total_convert(&s->b, s->scale, (enum ir_dtype)t.dtype));
 	if (g)
-		s->grad[loss->mark] = g;
+		s->grad[loss->id] = g;
 	return g != NULL;
 }
 
@@ -302,20 +299,20 @@ seed(struct sweep *s, struct ir_value *loss)
 enum { WAY_SHOWN = 6 };
 
 /*
- * The op that leads on from a value to the loss, by value->mark; NULL where none does.
+ * The op that leads on from a value to the loss, by value->id; NULL where none does.
  * stop_gradient is not gone through: who writes it wants no gradient behind it.
  */
 static struct ir_op **
 find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
 {
-	struct ir_op **way = ARRAY_ZERO(s->run->scratch, struct ir_op *, s->nvalues + 1u);
+	struct ir_op **way = ARRAY_ZERO(s->run->scratch, struct ir_op *, s->nids);
 
 	for (struct ir_op *op = last; op; op = op->prev) {
 		bool leads = op == loss;
 		for (int i = 0; i < op->nresults; i++)
-			leads = leads || way[op->result[i].mark];
+			leads = leads || way[op->result[i].id];
 		for (int j = 0; leads && op->code != OP_stop_gradient && j < op->noperands; j++)
-			way[ir_operand(op, j)->mark] = op;
+			way[ir_operand(op, j)->id] = op;
 	}
 	return way;
 }
@@ -325,7 +322,7 @@ static const struct ir_value *
 next_on_way(struct ir_op *const *way, const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
-		if (way[op->result[i].mark])
+		if (way[op->result[i].id])
 			return &op->result[i];
 	return NULL;
 }
@@ -335,7 +332,7 @@ static const struct ir_value *
 first_integer(struct ir_op *const *way, const struct ir_value *v)
 {
 	while (v && is_float(v->type))
-		v = way[v->mark] ? next_on_way(way, way[v->mark]) : NULL;
+		v = way[v->id] ? next_on_way(way, way[v->id]) : NULL;
 	return v;
 }
 
@@ -346,9 +343,9 @@ way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
 	char *text = TEXT(s->run->scratch, "%%%s", v->op->symbol);
 	int length = 0, n = 0;
 
-	for (const struct ir_value *x = v; x; x = next_on_way(way, way[x->mark]))
+	for (const struct ir_value *x = v; x; x = next_on_way(way, way[x->id]))
 		length++;
-	while ((v = next_on_way(way, way[v->mark]))) {
+	while ((v = next_on_way(way, way[v->id]))) {
 		if (++n == WAY_SHOWN && length > 2 * WAY_SHOWN)
 			text = text_append(text, " -> ...");
 		if (n >= WAY_SHOWN && n <= length - WAY_SHOWN)
@@ -373,9 +370,9 @@ explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
 
 	if (!at) {
 		pass_remark(s->run, param, PASS_MISSED, "param %s: %s", param->symbol,
-			way[v->mark] && is_float(v->type) ? "its gradient is zero everywhere"
-			: is_float(v->type)               ? "the loss does not depend on it"
-							  : "it is not a floating-point tensor");
+			way[v->id] && is_float(v->type) ? "its gradient is zero everywhere"
+			: is_float(v->type)             ? "the loss does not depend on it"
+							: "it is not a floating-point tensor");
 		return;
 	}
 	diag_error(s->run->ctx->diag, param->loc,
@@ -412,7 +409,7 @@ report_gradients(
 	IR_FOR_OPS (op, block) {
 		if (op->code != OP_param)
 			continue;
-		struct ir_value *g = s->grad[op->result[0].mark];
+		struct ir_value *g = s->grad[op->result[0].id];
 		s->b.loc = op->loc;
 		if (g) {
 			char *name = TEXT(s->run->scratch, "grad.%s", op->symbol);
@@ -445,7 +442,7 @@ run(struct pass_run *run, struct ir_module *m)
 		.scale = amp_scale(m)};
 	struct ir_op *last = f->body.last;
 	s.a = arena_create(run->scratch);
-	number_values(&s, &f->body);
+	count_uses(&s, &f->body);
 	if (!seed(&s, ir_operand(loss, 0)))
 		return false;
 	for (struct ir_op *op = last; op; op = op->prev)

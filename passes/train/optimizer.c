@@ -197,7 +197,7 @@ compare_params(const void *a, const void *b)
 static struct params
 collect_params(const void *owner, struct ir_block *block)
 {
-	struct params p = {ARRAY_NEW(owner, struct ir_op *, ir_block_number(block) + 1u), 0};
+	struct params p = {ARRAY_NEW(owner, struct ir_op *, block->func->module->op_ids), 0};
 
 	IR_FOR_OPS (op, block)
 		if (op->code == OP_param)

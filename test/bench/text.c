@@ -73,7 +73,9 @@ run(const char *path, const char *text, size_t n, FILE *nowhere, struct result *
 	for (int i = 0; i < STAGES; i++)
 		if (!r->seconds[i] || stage[i] < r->seconds[i])
 			r->seconds[i] = stage[i];
-	r->ops = ir_block_number(&ir_func_find(m, "main")->body);
+	r->ops = 0;
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		r->ops++;
 	if (!r->bytes)
 		r->bytes = peak() - before;
 	talloc_free(ctx);

@@ -3,6 +3,7 @@
  * means what the ops did, is compiled, and computes what the interpreter says; taken apart again it
  * means the same. test/lower/cuda/random_fuse_test.c is the same for kernels of the cuda target.
  */
+#include "ir/numbering.h"
 #include "passes/fuse/fuse.h"
 #include "runtime/kernel/rng.h"
 #include "test/lower/program.h"
@@ -31,8 +32,10 @@ static const struct trial_test programs = {
 
 struct draw {
 	uint64_t state;
+	struct ir_numbering *ops;
 	struct ir_op **op; /* by number */
 	uint32_t nops;
+	bool *behind; /* by number: reads from the set, through others too, and is not in it */
 	struct fuse_table *table;
 	uint32_t set[MOST_OPS], n; /* ascending */
 };
@@ -62,12 +65,12 @@ mark_behind(struct draw *d)
 		bool from_set = false, behind = false;
 		for (int j = 0; j < d->op[i]->noperands; j++) {
 			const struct ir_op *maker = ir_operand(d->op[i], j)->op;
-			from_set |= has(d, maker->order);
-			behind |= maker->mark;
+			from_set |= has(d, ir_number(d->ops, maker));
+			behind |= d->behind[ir_number(d->ops, maker)];
 		}
 		if (has(d, i) && behind)
 			return false;
-		d->op[i]->mark = !has(d, i) && (from_set || behind);
+		d->behind[i] = !has(d, i) && (from_set || behind);
 	}
 	return true;
 }
@@ -87,9 +90,9 @@ draw_op(struct draw *d)
 {
 	const struct ir_op *from = d->n ? d->op[d->set[below(d, d->n)]] : NULL;
 	if (from && below(d, 4) && from->noperands && below(d, 2))
-		return ir_operand(from, (int)below(d, from->noperands))->op->order;
+		return ir_number(d->ops, ir_operand(from, (int)below(d, from->noperands))->op);
 	if (from && below(d, 4) && from->result[0].uses)
-		return from->result[0].uses->op->order;
+		return ir_number(d->ops, from->result[0].uses->op);
 	return below(d, d->nops);
 }
 
@@ -122,7 +125,7 @@ fuse_set(struct draw *d, struct ir_module *m)
 		op[i] = d->op[d->set[i]];
 		out[i] = false;
 		IR_FOR_USES (u, &op[i]->result[0])
-			out[i] |= !has(d, u->op->order);
+			out[i] |= !has(d, ir_number(d->ops, u->op));
 		any |= out[i];
 	}
 	if (!any)
@@ -130,7 +133,7 @@ fuse_set(struct draw *d, struct ir_module *m)
 	struct ir_op *fuse = fuse_make(m, op, d->n, out), *at = fuse;
 	ir_insert_after(op[d->n - 1], fuse);
 	for (uint32_t i = d->set[0]; i < d->set[d->n - 1]; i++)
-		if (d->op[i]->mark) {
+		if (d->behind[i]) {
 			ir_op_unlink(d->op[i]);
 			ir_insert_after(at, d->op[i]);
 			at = d->op[i];
@@ -150,10 +153,10 @@ fuse_some(struct trial *t, struct ir_module *m, uint64_t seed)
 	struct draw d = {.state = seed};
 	int made = 0;
 	for (int i = 0; i < SETS; i++) {
-		d.nops = ir_block_number(b);
-		d.op = talloc_array(t, struct ir_op *, d.nops + 1);
-		IR_FOR_OPS (op, b)
-			d.op[op->order] = op;
+		d.ops = ir_numbering_create(t, m, b);
+		d.op = d.ops->op;
+		d.nops = d.ops->n;
+		d.behind = talloc_zero_array(t, bool, d.nops + 1);
 		d.table = fuse_table_create(t, m, b);
 		draw_set(&d);
 		if (d.n > 1) {

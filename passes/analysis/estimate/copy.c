@@ -6,6 +6,7 @@
 #include "passes/analysis/estimate/copy.h"
 
 #include "ir/base/alloc.h"
+#include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/fuse.h"
 
@@ -16,8 +17,8 @@
 struct estimate_copy {
 	struct ir_module *m; /* a copy of its own */
 	const char *func;
-	struct ir_op **op; /* [nops] of the copy */
-	uint32_t nops, nsums;
+	struct ir_numbering *ops; /* of the copy */
+	uint32_t nsums;
 	uint64_t *sum; /* [nsums] ascending */
 };
 
@@ -70,11 +71,7 @@ copy_module(struct estimate_copy *x, const struct ir_module *m, const char *func
 {
 	x->m = ir_module_clone(x, m);
 	x->func = TEXT(x, "%s", func);
-	struct ir_block *b = &ir_func_find(x->m, func)->body;
-	x->nops = ir_block_number(b);
-	x->op = NEW_ARRAY(x, struct ir_op *, x->nops);
-	IR_FOR_OPS (op, b)
-		x->op[op->order] = op;
+	x->ops = ir_numbering_create(x, x->m, &ir_func_find(x->m, func)->body);
 }
 
 struct estimate_copy *
@@ -105,7 +102,7 @@ estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, uint32
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *name = op_name((enum op_code)x->op[op[i]]->code);
+		const char *name = op_name((enum op_code)x->ops->op[op[i]]->code);
 		sum += hash(name, strlen(name));
 	}
 	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
@@ -123,7 +120,7 @@ estimate_copy_make(struct estimate_copy *x, const uint32_t *op, uint32_t n, cons
 	struct ir_op **of = NEW_ARRAY(NULL, struct ir_op *, n);
 
 	for (uint32_t i = 0; i < n; i++)
-		of[i] = x->op[op[i]];
+		of[i] = x->ops->op[op[i]];
 	struct ir_op *fuse = fuse_make(x->m, of, n, out);
 	talloc_free(of);
 	return fuse;

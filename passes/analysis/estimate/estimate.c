@@ -43,13 +43,13 @@ struct sums {
 struct estimator {
 	const struct cost_model *model;
 	uint32_t kind;
-	uint32_t nops, nvalues, nreads;
-	struct estimate_op *op; /* [nops] by op->order */
+	uint32_t nops, nvalues, nreads; /* nvalues: ids of values are below it */
+	struct estimate_op *op;         /* [nops] by number in the block */
 	double *whole;          /* [nops] what the cost model says of it, what-ifs included */
-	/* What op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
+	/* Ids of what op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
 	uint32_t *first, *read;
-	double *value_bytes;
-	uint32_t *maker; /* by value: op->order */
+	double *value_bytes; /* [nvalues] by value->id */
+	uint32_t *maker;     /* [nvalues] the same: number of the op */
 	/* The last question that had an op in it, and that counted a value. */
 	uint32_t question;
 	uint32_t *asked, *counted;
@@ -159,14 +159,13 @@ count(struct estimator *e, const struct ir_block *b)
 {
 	IR_FOR_OPS (op, b) {
 		e->nops++;
-		e->nvalues += op->nresults;
 		e->nreads += op->noperands;
 	}
 }
 
 /* What an op reads, each once, scalar constants left out: a kernel has its own. */
 static void
-add_reads(struct estimator *e, const struct ir_op *op, const uint32_t *value)
+add_reads(struct estimator *e, const struct ir_op *op)
 {
 	const uint32_t begin = e->nreads;
 
@@ -174,12 +173,11 @@ add_reads(struct estimator *e, const struct ir_op *op, const uint32_t *value)
 		const struct ir_value *v = ir_operand(op, j);
 		if (!v->op || is_scalar_constant(v->op))
 			continue;
-		const uint32_t number = value[v->op->order] + v->index;
 		bool known = false;
 		for (uint32_t k = begin; k < e->nreads && !known; k++)
-			known = e->read[k] == number;
+			known = e->read[k] == v->id;
 		if (!known)
-			e->read[e->nreads++] = number;
+			e->read[e->nreads++] = v->id;
 	}
 }
 
@@ -188,24 +186,22 @@ fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct arena *a = e->network ? arena_create(scratch) : NULL;
-	uint32_t *value = ARRAY_NEW(scratch, uint32_t, e->nops); /* the first of an op */
-	uint32_t nvalues = 0;
+	uint32_t number = 0;
 	bool measured;
 
 	e->nreads = 0;
 	IR_FOR_OPS (op, b) {
-		value[op->order] = nvalues;
 		for (int i = 0; i < op->nresults; i++) {
-			e->maker[nvalues] = op->order;
-			e->value_bytes[nvalues++] =
-				(double)ir_type_local_bytes(m, op->result[i].type);
+			const struct ir_value *v = &op->result[i];
+			e->maker[v->id] = number;
+			e->value_bytes[v->id] = (double)ir_type_local_bytes(m, v->type);
 		}
-		e->first[op->order] = e->nreads;
-		add_reads(e, op, value);
-		e->op[op->order] = estimate_op(e->model, e->kind, m, op, a);
+		e->first[number] = e->nreads;
+		add_reads(e, op);
+		e->op[number] = estimate_op(e->model, e->kind, m, op, a);
 		if (cost_op_kind(m, op) == COST_COMPUTE)
-			e->whole[op->order] =
-				cost_kernel_seconds(e->model, e->kind, m, op, &measured);
+			e->whole[number] = cost_kernel_seconds(e->model, e->kind, m, op, &measured);
+		number++;
 	}
 	e->first[e->nops] = e->nreads;
 	talloc_free(scratch);
@@ -216,7 +212,7 @@ static void
 add_own(struct estimator *e)
 {
 	e->asked = ARRAY_ZERO(e, uint32_t, e->nops + 1);
-	e->counted = ARRAY_ZERO(e, uint32_t, e->nvalues + 1);
+	e->counted = ARRAY_ZERO(e, uint32_t, e->nvalues);
 	e->question = 0;
 	e->counts = (struct estimator_counts){0};
 	e->memo = e->copy ? estimate_memo_create(e) : NULL;
@@ -239,13 +235,14 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 
 	e->model = model;
 	e->kind = kind;
+	e->nvalues = m->value_ids;
 	count(e, b);
 	e->op = ARRAY_ZERO(e, struct estimate_op, e->nops + 1);
 	e->whole = ARRAY_ZERO(e, double, e->nops + 1);
 	e->first = ARRAY_NEW(e, uint32_t, e->nops + 1);
 	e->read = ARRAY_NEW(e, uint32_t, e->nreads);
-	e->maker = ARRAY_NEW(e, uint32_t, e->nvalues);
-	e->value_bytes = ARRAY_NEW(e, double, e->nvalues);
+	e->maker = ARRAY_ZERO(e, uint32_t, e->nvalues);
+	e->value_bytes = ARRAY_ZERO(e, double, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
 	fill(e, m, b);
 	e->measured = has_kernels(&model->kind[kind]);
@@ -278,7 +275,7 @@ next_question(struct estimator *e)
 {
 	if (++e->question == 0) {
 		memset(e->asked, 0, sizeof *e->asked * (e->nops + 1));
-		memset(e->counted, 0, sizeof *e->counted * (e->nvalues + 1));
+		memset(e->counted, 0, sizeof *e->counted * e->nvalues);
 		e->question = 1;
 	}
 	return e->question;

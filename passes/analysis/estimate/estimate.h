@@ -16,9 +16,9 @@ struct cost_model;
 struct estimator;
 
 /*
- * For kernels made of ops of a block, on one kind of device of the model (the first kind is 0). The
- * block must be numbered; ops are named by op->order. Owned by `owner`; holds as long as the ops
- * stay. Not for several threads at once: it remembers answers.
+ * For kernels made of ops of a block, on one kind of device of the model (the first kind is 0). Ops
+ * are named by their numbers in the block (ir/numbering.h). Owned by `owner`; holds as long as the
+ * ops stay. Not for several threads at once: it remembers answers.
  */
 struct estimator *estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
 	struct ir_module *m, const struct ir_block *b);

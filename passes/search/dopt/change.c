@@ -66,12 +66,12 @@ dopt_colour(struct dopt *d)
 		for (uint32_t i = 0; i < d->nops; i++) {
 			const struct ir_op *op = plan_op(d->p, i);
 			for (int k = 0; k < op->noperands; k++) {
-				const struct ir_op *from = ir_operand(op, k)->op;
-				if (!from)
+				if (!ir_operand(op, k)->op)
 					continue;
-				next[i] = mix(next[i], d->colour[from->order]);
+				const uint32_t from = plan_number(d->p, ir_operand(op, k)->op);
+				next[i] = mix(next[i], d->colour[from]);
 				/* In whatever order they read it. */
-				next[from->order] += mix(d->colour[i], (uint64_t)k);
+				next[from] += mix(d->colour[i], (uint64_t)k);
 			}
 		}
 		memcpy(d->colour, next, d->nops * sizeof *next);

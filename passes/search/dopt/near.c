@@ -49,7 +49,7 @@ size_of(const struct ir_op *op)
 static bool
 is_node(const struct dopt *d, const struct ir_op *op)
 {
-	return plan_home(d->p, op->order) != PLAN_NONE;
+	return plan_home(d->p, plan_number(d->p, op)) != PLAN_NONE;
 }
 
 /* Ops of the plan that read v, into list[NEAR_READERS * 2], those nearest to op i in the block. */
@@ -59,8 +59,8 @@ list_readers(const struct dopt *d, const struct ir_value *v, uint32_t i, uint32_
 	uint32_t n = 0;
 
 	IR_FOR_USES (u, v) {
-		uint32_t j = u->op->order, at = n;
-		if (j == i || j >= d->nops || plan_op(d->p, j) != u->op || !is_node(d, u->op))
+		uint32_t j = plan_number(d->p, u->op), at = n;
+		if (j == i || j == PLAN_NONE || plan_home(d->p, j) == PLAN_NONE)
 			continue;
 		uint32_t far = j > i ? j - i : i - j;
 		for (; at > 0; at--) {

@@ -65,18 +65,20 @@ hash_op(const struct ir_op *op)
 }
 
 static uint64_t
-hash_around(const struct ir_op *op, const uint64_t *hash)
+hash_around(const struct plan *p, uint32_t number, const uint64_t *hash)
 {
-	uint64_t h = hash[op->order], readers = 0;
+	const struct ir_op *op = plan_op(p, number);
+	uint64_t h = hash[number], readers = 0;
 
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_op *from = ir_operand(op, i)->op;
-		h = mix64(h ^ mix64(from ? hash[from->order] : 0));
+		h = mix64(h ^ mix64(from ? hash[plan_number(p, from)] : 0));
 	}
 	/* The order of readers is no property of a block: a sum. */
 	for (int i = 0; i < op->nresults; i++)
 		IR_FOR_USES (u, &op->result[i])
-			readers += mix64(hash[u->op->order] ^ (uint64_t)(u - u->op->operand));
+			readers +=
+				mix64(hash[plan_number(p, u->op)] ^ (uint64_t)(u - u->op->operand));
 	return mix64(h ^ readers);
 }
 
@@ -91,7 +93,7 @@ hash_ops(struct dpro_alike *a, const struct plan *p)
 		a->op[i] = hash_op(plan_op(p, i));
 	for (int round = 0; round < RADIUS; round++) {
 		for (uint32_t i = 0; i < n; i++)
-			next[i] = hash_around(plan_op(p, i), a->op);
+			next[i] = hash_around(p, i, a->op);
 		memcpy(a->op, next, n * sizeof *next);
 	}
 	talloc_free(next);

@@ -18,11 +18,13 @@ struct maker {
 	const struct plan *p;
 	struct ir_module *m;
 	struct ir_block *block;
-	struct ir_op **op;         /* [nops] of the block, by number */
+	struct ir_numbering *ops;  /* of the block as it was */
+	struct ir_op **op;         /* [nops] by number; NULL: it is gone */
 	struct ir_op **made;       /* [count] by position */
 	uint32_t *behind;          /* [nops] the node that a view in a loop stays behind: room: it is
 				      before all of them; PLAN_NONE: no such view */
 	bool *passed;              /* [room + 1] a node and the views behind it are in the block */
+	uint32_t *waits; /* by op->id: what it waits for that is not there yet; PUT: it is there */
 	uint32_t n;                /* ops that are no work */
 	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
 };
@@ -108,8 +110,8 @@ views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 	const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
 
 	while (v && (v = cost_viewed(k->m, v)) && v->op) {
-		const uint32_t i = v->op->order;
-		if (i < k->p->base->nops && k->op[i] == v->op && k->p->base->op[i].work)
+		const uint32_t i = ir_number(k->ops, v->op);
+		if (i != IR_NO_NUMBER && k->p->base->op[i].work)
 			return !stays[i];
 	}
 	return false;
@@ -146,7 +148,6 @@ erase_constants(struct maker *k)
 
 /* --- the order --- */
 
-/* op->mark: what it waits for that is not there yet; the op itself stands in the block. */
 enum { PUT = UINT32_MAX };
 
 /* An op waits for its operands, and a release for all others that read its value. */
@@ -162,16 +163,17 @@ count_waits(const struct ir_op *op)
 }
 
 static bool
-is_ready(const struct ir_op *op)
+is_ready(const struct maker *k, const struct ir_op *op)
 {
-	return op->mark == 0;
+	return k->waits[op->id] == 0;
 }
 
 static int
 by_number(const void *a, const void *b)
 {
-	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
-	return x->order < y->order ? -1 : x->order > y->order;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 static bool
@@ -204,22 +206,22 @@ find_behind(struct maker *k)
 static bool
 has_passed(const struct maker *k, const struct ir_op *op)
 {
-	const uint32_t behind = k->behind[op->order];
+	const uint32_t behind = k->behind[ir_number(k->ops, op)];
 
 	return behind == PLAN_NONE || k->passed[behind];
 }
 
-/* Ops that are no work, and wait for nothing any more. */
-struct ready VEC(struct ir_op *);
+/* Numbers of ops that are no work, and wait for nothing any more. */
+struct ready VEC(uint32_t);
 
 /* The op waits for one thing less. */
 static void
 arrive(struct maker *k, struct ready *r, struct ir_op *op)
 {
-	op->mark--;
-	if (!is_ready(op) || is_work(k, op) || !has_passed(k, op))
+	k->waits[op->id]--;
+	if (!is_ready(k, op) || is_work(k, op) || !has_passed(k, op))
 		return;
-	VEC_PUSH(k, r, op);
+	VEC_PUSH(k, r, ir_number(k->ops, op));
 }
 
 static void
@@ -240,17 +242,17 @@ put(struct maker *k, struct ir_op *op)
 {
 	struct ready r = {0};
 
-	if (!is_ready(op)) {
+	if (!is_ready(k, op)) {
 		k->wrong = k->wrong ? k->wrong : op;
 		return;
 	}
-	op->mark = PUT;
+	k->waits[op->id] = PUT;
 	ir_block_append(k->block, op);
 	arrive_all(k, &r, op);
 	if (r.n)
 		qsort(r.at, (size_t)r.n, sizeof *r.at, by_number);
 	for (int64_t i = 0; i < r.n; i++)
-		put(k, r.at[i]);
+		put(k, k->op[r.at[i]]);
 	VEC_FREE(&r);
 }
 
@@ -261,15 +263,16 @@ take_all(struct maker *k)
 	struct ir_op **op = ARRAY_NEW(k, struct ir_op *, k->p->base->nops);
 	uint32_t n = 0;
 
+	k->waits = ARRAY_ZERO(k, uint32_t, k->m->op_ids);
 	for (uint32_t i = 0; i < k->p->base->nops; i++)
 		if (k->op[i]) {
-			k->op[i]->mark = count_waits(k->op[i]);
+			k->waits[k->op[i]->id] = count_waits(k->op[i]);
 			ir_op_unlink(k->op[i]);
 			if (!k->p->base->op[i].work)
 				op[n++] = k->op[i];
 		}
 	for (uint32_t i = 0; i < k->p->count; i++)
-		k->made[i]->mark = count_waits(k->made[i]);
+		k->waits[k->made[i]->id] = count_waits(k->made[i]);
 	k->n = n;
 	return op;
 }
@@ -279,7 +282,7 @@ static void
 put_views(struct maker *k, uint32_t first, uint32_t node)
 {
 	for (uint32_t i = first; i < k->p->base->nops && !is_home(k, i); i++)
-		if (k->op[i] && k->behind[i] == node && is_ready(k->op[i]))
+		if (k->op[i] && k->behind[i] == node && is_ready(k, k->op[i]))
 			put(k, k->op[i]);
 }
 
@@ -289,10 +292,10 @@ put_needed(struct maker *k, const struct ir_op *op)
 {
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_op *maker = ir_operand(op, j)->op;
-		if (!maker || maker->mark == PUT || is_work(k, maker))
+		if (!maker || k->waits[maker->id] == PUT || is_work(k, maker))
 			continue;
 		put_needed(k, maker);
-		if (is_ready(maker))
+		if (is_ready(k, maker))
 			put(k, maker);
 	}
 }
@@ -325,7 +328,7 @@ put_all(struct maker *k)
 	for (uint32_t i = 0; i < k->p->count; i++)
 		put_node(k, i);
 	for (uint32_t i = 0; i < k->n && !k->wrong; i++)
-		if (rest[i]->mark != PUT)
+		if (k->waits[rest[i]->id] != PUT)
 			k->wrong = rest[i];
 }
 
@@ -337,11 +340,9 @@ plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong
 	struct ir_func *main = ir_func_find(m, "main");
 
 	*k = (struct maker){.p = p, .m = m, .block = &main->body};
-	k->op = ARRAY_ZERO(k, struct ir_op *, p->base->nops + 1);
+	k->ops = ir_numbering_create(k, m, k->block);
+	k->op = k->ops->op;
 	k->made = ARRAY_NEW(k, struct ir_op *, p->count);
-	ir_block_number(k->block);
-	IR_FOR_OPS (op, k->block)
-		k->op[op->order] = op;
 	make_nodes(k);
 	tell_readers(k);
 	erase_old(k);
@@ -355,11 +356,12 @@ plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong
 }
 
 /* Work stands in the block in the order of the plan, but for what issues loops. */
-void
-plan_mark_nodes(const struct plan *p, struct ir_module *m)
+uint32_t *
+plan_nodes_of(const void *owner, const struct plan *p, struct ir_module *m)
 {
-	uint32_t i = 0;
+	uint32_t *node = ARRAY_NEW(owner, uint32_t, m->op_ids), i = 0;
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
-		op->mark = cost_op_kind(m, op) == COST_NONE ? 0 : p->order[i++] + 1;
+		node[op->id] = cost_op_kind(m, op) == COST_NONE ? PLAN_NONE : p->order[i++];
+	return node;
 }

@@ -35,7 +35,7 @@ static const struct ir_op *
 maker_of(const struct plan_base *b, const struct ir_value *v, bool *view)
 {
 	*view = false;
-	while (v->op && !b->op[v->op->order].work) {
+	while (v->op && !b->op[ir_number(b->ops, v->op)].work) {
 		if (!v->op->noperands)
 			return NULL;
 		*view = true;
@@ -52,26 +52,27 @@ keep(struct plan_base *b, const struct ir_op *op)
 		bool view;
 		const struct ir_op *maker = maker_of(b, ir_operand(op, j), &view);
 		if (maker)
-			b->op[maker->order].kept = true;
+			b->op[ir_number(b->ops, maker)].kept = true;
 	}
 }
 
 static void
-find_work(struct plan_base *b, struct ir_block *block)
+find_work(struct plan_base *b)
 {
 	struct cost_collective c;
 
-	IR_FOR_OPS (op, block) {
-		struct plan_op *o = &b->op[op->order];
+	for (uint32_t i = 0; i < b->nops; i++) {
+		const struct ir_op *op = b->ops->op[i];
+		struct plan_op *o = &b->op[i];
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		*o = (struct plan_op){.op = op, .work = kind != COST_NONE};
 		o->collective = kind == COST_COLLECTIVE;
 		if (o->collective && cost_op_collective(b->m, op, &c))
 			o->bytes = c.bytes;
 		if (o->work)
-			b->first_node[op->order] = b->room++;
+			b->first_node[i] = b->room++;
 		else
-			b->first_node[op->order] = PLAN_NONE;
+			b->first_node[i] = PLAN_NONE;
 	}
 }
 
@@ -83,25 +84,26 @@ add_dep(struct plan_base *b, struct plan_op *o, const struct ir_value *v)
 
 	if (!maker)
 		return;
-	uint32_t number = maker->order | (view ? PLAN_THROUGH_VIEW : 0);
+	const uint32_t number = ir_number(b->ops, maker), through = view ? PLAN_THROUGH_VIEW : 0;
 	for (uint32_t k = 0; k < o->ndeps; k++)
-		if ((b->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW) == maker->order) {
-			b->dep[o->first_dep + k] |= number & PLAN_THROUGH_VIEW;
+		if ((b->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW) == number) {
+			b->dep[o->first_dep + k] |= through;
 			return;
 		}
-	b->dep[o->first_dep + o->ndeps++] = number;
+	b->dep[o->first_dep + o->ndeps++] = number | through;
 }
 
 static void
-find_deps(struct plan_base *b, struct ir_block *block)
+find_deps(struct plan_base *b)
 {
 	uint32_t n = 0, operands = 0;
 
-	IR_FOR_OPS (op, block)
-		operands += op->noperands;
+	for (uint32_t i = 0; i < b->nops; i++)
+		operands += b->op[i].op->noperands;
 	b->dep = ARRAY_NEW(b, uint32_t, operands);
-	IR_FOR_OPS (op, block) {
-		struct plan_op *o = &b->op[op->order];
+	for (uint32_t i = 0; i < b->nops; i++) {
+		struct plan_op *o = &b->op[i];
+		const struct ir_op *op = o->op;
 		o->first_dep = n;
 		if (!o->work) {
 			/* What reads an op only to hand it on as a view needs nothing itself. */
@@ -179,7 +181,7 @@ find_loops(struct plan_base *b, const struct ir_block *block)
 	const struct issue *o = issue_create(b, b->m, block);
 
 	for (uint32_t i = 0; i < o->n; i++)
-		b->op[o->op[i]->order].over = o->loop[o->loop_of[i]].over;
+		b->op[ir_number(b->ops, o->op[i])].over = o->loop[o->loop_of[i]].over;
 	talloc_free((void *)o);
 }
 
@@ -215,12 +217,13 @@ base_create(const void *owner, const struct cost_model *model, struct ir_module 
 	b->asking = NEW(b, pthread_mutex_t);
 	pthread_mutex_init(b->asking, NULL);
 	talloc_set_destructor(b->asking, end_asking);
-	b->nops = ir_block_number(block);
+	b->ops = ir_numbering_create(b, m, block);
+	b->nops = b->ops->n;
 	b->op = ARRAY_NEW(b, struct plan_op, b->nops);
 	b->first_node = ARRAY_NEW(b, uint32_t, b->nops);
 	b->fuse = fuse_table_create(b, m, block);
-	find_work(b, block);
-	find_deps(b, block);
+	find_work(b);
+	find_deps(b);
 	find_readers(b);
 	find_loops(b, block);
 	find_kinds(b);

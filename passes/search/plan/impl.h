@@ -4,6 +4,7 @@
 #define PASSES_SEARCH_PLAN_IMPL_H
 
 #include "ir/base/vec.h"
+#include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/estimate.h"
 #include "passes/fuse/fuse.h"
@@ -34,7 +35,8 @@ struct plan_base {
 	struct ir_module *m;
 	struct cost_step *step; /* of the module as it stands */
 	struct fuse_table *fuse;
-	struct plan_op *op;            /* [nops] by op->order */
+	struct ir_numbering *ops;      /* of the block of @main */
+	struct plan_op *op;            /* [nops] by number */
 	uint32_t *dep, *reader;        /* dep: with PLAN_THROUGH_VIEW */
 	uint32_t nops, room;           /* room: numbers of nodes, as many as there are work ops */
 	uint32_t *first_node;          /* [nops] its node at first; PLAN_NONE: no work */
@@ -159,8 +161,9 @@ replay_time plan_time_of_message(
  */
 void plan_split_views(struct ir_module *m);
 
-/* After plan_apply: op->mark of each op of @main is its node + 1; 0: it is in none. */
-void plan_mark_nodes(const struct plan *p, struct ir_module *m);
+/* After plan_apply: the node of each op of @main, by op->id; PLAN_NONE: it is in none. An array of
+ * `owner`. */
+uint32_t *plan_nodes_of(const void *owner, const struct plan *p, struct ir_module *m);
 
 /*
  * pack.c: what is copied into a message before it is posted, by the rules of ir/memory/storage.h; and

@@ -34,7 +34,7 @@ count_readers(struct readers *r, const struct ir_value *v)
 	const struct plan *p = r->p;
 
 	IR_FOR_USES (use, v) {
-		uint32_t op = use->op->order;
+		const uint32_t op = ir_number(p->base->ops, use->op);
 		if (r->n > 1)
 			return;
 		if (storage_is_view(p->base->m, use->op)) {
@@ -54,7 +54,7 @@ count_readers(struct readers *r, const struct ir_value *v)
 static bool
 read_once(const struct plan *p, const struct ir_value *v)
 {
-	struct readers r = {p, v->op->order, PLAN_NONE, 0};
+	struct readers r = {p, ir_number(p->base->ops, v->op), PLAN_NONE, 0};
 
 	count_readers(&r, v);
 	return r.n == 1;
@@ -156,7 +156,7 @@ is_packed(const struct plan *p, uint32_t node, const struct ir_value *operand)
 		!read_once(p, v))
 		return true;
 	for (; is_message(p, v->op); v = whole_of(p, ir_operand(v->op, v->index))) {
-		uint32_t before = p->home[v->op->order];
+		uint32_t before = p->home[ir_number(p->base->ops, v->op)];
 		if (is_row(p, before))
 			return !continues(p, node, before);
 	}

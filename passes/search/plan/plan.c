@@ -295,6 +295,12 @@ plan_ops(const struct plan *p)
 	return p->base->nops;
 }
 
+uint32_t
+plan_number(const struct plan *p, const struct ir_op *op)
+{
+	return ir_number(p->base->ops, op);
+}
+
 const struct ir_op *
 plan_op(const struct plan *p, uint32_t op)
 {

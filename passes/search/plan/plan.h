@@ -96,6 +96,8 @@ uint32_t plan_home(const struct plan *p, uint32_t op);
 uint32_t plan_readers(struct plan *p, uint32_t node, uint32_t *reader);
 
 const struct ir_op *plan_op(const struct plan *p, uint32_t op);
+/* The number of an op of the module; PLAN_NONE: it has none. */
+uint32_t plan_number(const struct plan *p, const struct ir_op *op);
 uint32_t plan_ops(const struct plan *p); /* numbers of ops are below that */
 
 /*

@@ -18,12 +18,11 @@ struct ir_module *
 plan_module_to_change(const void *owner, const struct plan *p)
 {
 	struct ir_module *m = ir_module_clone(owner, p->base->m);
-	struct ir_block *block = &ir_func_find(m, "main")->body;
+	uint32_t number = 0;
 	char name[32];
 
-	ir_block_number(block);
-	IR_FOR_OPS (op, block) {
-		snprintf(name, sizeof name, "%s%u", prefix, op->order);
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		snprintf(name, sizeof name, "%s%u", prefix, number++);
 		for (int i = 0; i < op->nresults; i++)
 			op->result[i].name = ir_name(m->ctx, name);
 	}

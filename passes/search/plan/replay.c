@@ -136,18 +136,18 @@ replay_thread(struct plan *p)
 
 /* --- places that do different things, or loops: the step is put together and replayed --- */
 
-/* A node runs from the start of its first event to the end of its last. */
+/* A node runs from the start of its first event to the end of its last. node: by op->id. */
 static void
-take_times(struct plan *p, const struct cost_step *step)
+take_times(struct plan *p, const struct cost_step *step, const uint32_t *node)
 {
 	for (uint32_t i = 0; i < p->count; i++)
 		p->time[p->order[i]] = (struct plan_time){.start = INT64_MAX};
 	for (uint32_t e = 0; e < step->events->graph.n; e++) {
 		const struct event *event = &step->events->event[e];
-		if (!event->op || !event->op->mark ||
+		if (!event->op || node[event->op->id] == PLAN_NONE ||
 			(event->kind != EVENT_KERNEL && event->kind != EVENT_COLLECTIVE))
 			continue;
-		struct plan_time *t = &p->time[event->op->mark - 1];
+		struct plan_time *t = &p->time[node[event->op->id]];
 		t->end = later(t->end, step->r.end[e]);
 		if (step->r.start[e] < t->start)
 			t->start = step->r.start[e];
@@ -163,9 +163,8 @@ replay_whole(struct plan *p)
 
 	assert(whole && "moves keep every op after its operands");
 	(void)whole;
-	plan_mark_nodes(p, m);
 	const struct cost_step *step = cost_step_create(scratch, p->base->model, m);
-	take_times(p, step);
+	take_times(p, step, plan_nodes_of(scratch, p, m));
 	replay_time makespan = step->r.makespan;
 	talloc_free(scratch);
 	return makespan;

@@ -112,8 +112,9 @@ estimate_run(struct pass_run *run, struct ir_module *m)
 	const struct device *d = run->cost ? cost_model_device(run->cost) : device_generic(run->scratch);
 	uint32_t nops = 0, ndeps = 0;
 
+	uint32_t *number = talloc_array(run->scratch, uint32_t, m->op_ids + 1);
 	IR_FOR_OPS (op, b) {
-		op->mark = nops++;
+		number[op->id] = nops++;
 		ndeps += op->noperands;
 	}
 	uint16_t *stream = talloc_array(run->scratch, uint16_t, nops + 1);
@@ -128,12 +129,12 @@ estimate_run(struct pass_run *run, struct ir_module *m)
 	ndeps = 0;
 	IR_FOR_OPS (op, b) {
 		const enum cost_kind kind = cost_op_kind(m, op);
-		stream[op->mark] = kind == COST_COLLECTIVE ? COMMUNICATION : COMPUTE;
-		duration[op->mark] = kind == COST_NONE ? 0 : op_takes(m, op, d);
-		first[op->mark] = ndeps;
+		stream[number[op->id]] = kind == COST_COLLECTIVE ? COMMUNICATION : COMPUTE;
+		duration[number[op->id]] = kind == COST_NONE ? 0 : op_takes(m, op, d);
+		first[number[op->id]] = ndeps;
 		for (int i = 0; i < op->noperands; i++)
 			if (ir_operand(op, i)->op)
-				dep[ndeps++] = ir_operand(op, i)->op->mark;
+				dep[ndeps++] = number[ir_operand(op, i)->op->id];
 	}
 	first[nops] = ndeps;
 	if (!replay_check(&g))

@@ -3,7 +3,7 @@
  * that has the ops which lead to the value. What was computed stays known, so that each op is
  * computed once, however long a loop is unrolled.
  *
- * op->mark says whether an op depends on constants alone: MARK_NONE not yet asked.
+ * A table says whether an op depends on constants alone: MARK_NONE not yet asked.
  */
 #include "parser/stablehlo/import/state/known.h"
 
@@ -19,6 +19,7 @@ enum { MARK_NONE, MARK_OPEN, MARK_VARIABLE, MARK_CONSTANT };
 
 struct import_known {
 	struct ptr_map *tensor; /* ir_value -> struct tensor, owned by this */
+	struct VEC(uint8_t) mark; /* by op->id */
 };
 
 struct import_known *
@@ -32,6 +33,15 @@ import_known_create(const void *owner)
 
 struct op_list VEC(struct ir_op *);
 
+/* The mark of an op; MARK_NONE where it came after the last one that was asked. */
+static uint8_t *
+mark_of(struct import_known *k, const struct ir_op *op)
+{
+	while (k->mark.n <= op->id)
+		VEC_PUSH(k, &k->mark, MARK_NONE);
+	return &k->mark.at[op->id];
+}
+
 static bool
 may_be_known(const struct ir_op *op)
 {
@@ -44,38 +54,41 @@ may_be_known(const struct ir_op *op)
 }
 
 /* What the operands say; MARK_OPEN: one of them has not been asked, it is pushed. */
-static uint32_t
-ask_operands(const void *scratch, struct op_list *stack, const struct ir_op *op)
+static uint8_t
+ask_operands(struct import_known *known, const void *scratch, struct op_list *stack,
+	const struct ir_op *op)
 {
-	uint32_t mark = MARK_CONSTANT;
 
 	for (int i = 0; i < op->noperands; i++) {
 		struct ir_op *from = ir_operand(op, i)->op;
-		if (!from || from->mark == MARK_VARIABLE)
+		if (!from || *mark_of(known, from) == MARK_VARIABLE)
 			return MARK_VARIABLE;
-		if (from->mark != MARK_CONSTANT) {
+		if (*mark_of(known, from) != MARK_CONSTANT) {
 			VEC_PUSH(scratch, stack, from);
 			return MARK_OPEN;
 		}
 	}
-	return mark;
+	return MARK_CONSTANT;
 }
 
 static bool
-is_constant(const void *scratch, struct ir_op *op)
+is_constant(struct import_known *known, const void *scratch, struct ir_op *op)
 {
 	struct op_list stack = {0};
 
 	VEC_PUSH(scratch, &stack, op);
 	while (stack.n) {
 		struct ir_op *top = VEC_LAST(&stack);
-		if (top->mark == MARK_NONE || top->mark == MARK_OPEN)
-			top->mark = may_be_known(top) ? ask_operands(scratch, &stack, top)
-						      : MARK_VARIABLE;
-		if (top->mark != MARK_OPEN)
+		uint8_t mark = *mark_of(known, top);
+		if (mark == MARK_NONE || mark == MARK_OPEN) {
+			mark = may_be_known(top) ? ask_operands(known, scratch, &stack, top)
+						 : MARK_VARIABLE;
+			*mark_of(known, top) = mark;
+		}
+		if (mark != MARK_OPEN)
 			stack.n--;
 	}
-	return op->mark == MARK_CONSTANT;
+	return *mark_of(known, op) == MARK_CONSTANT;
 }
 
 /* The ops that are still to be computed for `op`, each behind its operands. */
@@ -221,7 +234,7 @@ import_known(const void *owner, struct import *im, const struct import_value *v)
 		return tensor_copy(owner, t);
 	void *scratch = alloc_scratch(NULL);
 	struct op_list order = {0};
-	if (is_constant(scratch, v->value->op)) {
+	if (is_constant(im->known, scratch, v->value->op)) {
 		bool muted = diag_mute(im->diag, true);
 		collect(im->known, scratch, v->value->op, &order);
 		if (run_ops(im, scratch, &order))
