@@ -90,7 +90,7 @@ lower_storage_target(enum lower_target t)
 }
 
 bool
-lower_emit_program(struct ir_module *m, const struct lower_options *o)
+lower_emit_program(const struct ir_module *m, const struct lower_options *o)
 {
 	struct lower_plan *p = lower_plan_create_for(
 		NULL, m, o->storage ? o->storage : lower_storage_target(o->target));
@@ -106,7 +106,7 @@ lower_emit_program(struct ir_module *m, const struct lower_options *o)
 
 /* The wrapper with arrays of pointers around a kernel. */
 static void
-write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char *name,
+write_wrapper(FILE *out, const struct ir_module *m, const struct ir_op *op, const char *name,
 	const struct kernel_args *args)
 {
 	fprintf(out,
@@ -129,7 +129,7 @@ write_wrapper(FILE *out, struct ir_module *m, const struct ir_op *op, const char
 }
 
 bool
-lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
+lower_kernel_source(const struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
 	uint64_t *scratch_bytes)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL) ||

@@ -37,7 +37,7 @@ struct lower_options {
  * Writes and builds the program of @main. The module must be verified and hold no calls (inline
  * first). Reports errors at their ops and returns false; sources that do not compile are kept.
  */
-bool lower_emit_program(struct ir_module *m, const struct lower_options *o);
+bool lower_emit_program(const struct ir_module *m, const struct lower_options *o);
 
 /* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);

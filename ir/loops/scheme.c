@@ -436,7 +436,8 @@ fill_own(struct scheme *s)
 }
 
 struct scheme *
-scheme_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+scheme_create(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))

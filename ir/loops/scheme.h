@@ -132,7 +132,7 @@ struct scheme_segment {
 };
 
 struct scheme {
-	struct ir_module *module;
+	const struct ir_module *module;
 	struct arena *arena;
 	const struct ir_op *kernel; /* the op or the fuse */
 	struct scheme_op *op;
@@ -150,7 +150,7 @@ struct scheme {
  * if a form cannot be made).
  */
 struct scheme *scheme_create(
-	const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
 /* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j =
  * -1). */

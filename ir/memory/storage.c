@@ -11,7 +11,7 @@
 #include <talloc.h>
 
 static uint64_t
-host_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+host_scratch(const struct storage_target *t, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op)
 {
 	(void)t;
@@ -283,7 +283,7 @@ place(struct storage *s)
 }
 
 struct storage *
-storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
+storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target)
 {
 	struct storage *s = NEW(owner, struct storage);

@@ -79,8 +79,8 @@ struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
 	/* Bytes that the kernel of an op keeps inside, the same for all that are alike
 	 * (ir/ops/alike.h) and read no constant; expressions may be made in `a`. */
-	uint64_t (*scratch)(const struct storage_target *t, struct ir_module *m, struct arena *a,
-		const struct ir_op *op);
+	uint64_t (*scratch)(const struct storage_target *t, const struct ir_module *m,
+		struct arena *a, const struct ir_op *op);
 	struct storage_workspace {
 		uint64_t least, most;
 	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
@@ -93,7 +93,7 @@ struct storage_target {
 extern const struct storage_target storage_host;
 
 struct storage {
-	struct ir_module *module;
+	const struct ir_module *module;
 	const struct storage_target *target;
 	const struct issue *order;
 	struct storage_buffer *buffer; /* [nbuffers] */
@@ -118,7 +118,7 @@ struct storage {
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
  * live as long. Out of date once the module changes.
  */
-struct storage *storage_create(const void *owner, struct ir_module *m, struct ir_func *main,
+struct storage *storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target);
 
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */

@@ -12,7 +12,7 @@
 
 /* Operand j agrees with the first one but for dim `dim`. */
 static bool
-check_operand(struct ir_module *m, const struct ir_op *op, int j, int dim)
+check_operand(const struct ir_module *m, const struct ir_op *op, int j, int dim)
 {
 	const struct ir_type *first = ir_operand_type(op, 0), *t = ir_operand_type(op, j);
 
@@ -29,7 +29,7 @@ check_operand(struct ir_module *m, const struct ir_op *op, int j, int dim)
 }
 
 static bool
-check(struct ir_module *m, const struct ir_op *op, int *dim)
+check(const struct ir_module *m, const struct ir_op *op, int *dim)
 {
 	const struct ir_attr *attr = ir_attr_find(op, "dim");
 
@@ -74,7 +74,7 @@ read_operands(const struct ir_op *op, struct form *f, int dim, struct arena *a)
 }
 
 bool
-form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+form_concat(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	int dim;
 

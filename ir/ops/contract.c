@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct spec {
-	struct ir_module *m;
+	const struct ir_module *m;
 	const struct ir_op *op;
 	const char *text, *p;
 	struct ir_loc loc;
@@ -76,7 +76,7 @@ read_result(struct spec *s)
 }
 
 bool
-form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+form_contract(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	const struct ir_attr *attr = ir_attr_find(op, "spec");
 	struct spec s = {.m = m, .op = op, .text = attr->s, .p = attr->s, .f = f};

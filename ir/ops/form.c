@@ -10,7 +10,7 @@
 #include <talloc.h>
 
 typedef bool form_maker(
-	struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /* Rows whose notation depends on how many operands there are. */
 static form_maker *const by_code[OP_NCODES] = {
@@ -468,7 +468,7 @@ form_forget(struct form *f)
 }
 
 bool
-form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
+form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a)
 {
 	struct matcher mt = {
@@ -496,7 +496,7 @@ form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *wr
 }
 
 bool
-form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
+form_make(const struct ir_module *m, struct arena *a, const struct ir_op *op,
 	const struct ir_type *written, struct form *f)
 {
 	if (!form_exists((enum op_code)op->code))

@@ -152,7 +152,7 @@ form_has_computed(const struct form *f)
  * Expressions are allocated in `a`. Returns false after an error, reported at the op, if operands
  * do not fit the row; returns false without a message if the op has no form (see form_exists).
  */
-bool form_make(struct ir_module *m, struct arena *a, const struct ir_op *op,
+bool form_make(const struct ir_module *m, struct arena *a, const struct ir_op *op,
 	const struct ir_type *written, struct form *f);
 
 /*
@@ -173,9 +173,10 @@ bool form_exists(enum op_code code);
  * form_gather_nd and form_scatter_nd those of gather_nd and scatter_nd (gather_nd.c), form_window
  * that of a window (window.c).
  */
-bool form_shape(struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
+bool form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
-bool form_contract(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_contract(
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 /*
  * Converts a computed index to a loop with a condition; the reduction must be a sum or none, and
  * reads outside the dimension must give 0.
@@ -196,10 +197,14 @@ struct form_offset;
 struct form_scan form_take_scan(struct arena *a, struct form *f, const struct form_offset *offset);
 /* Drops the body and the expressions of computed indices, which remain marked as computed. */
 void form_forget(struct form *f);
-bool form_concat(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
-bool form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
-bool form_scatter_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
-bool form_window(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_concat(
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_gather_nd(
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_scatter_nd(
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
+bool form_window(
+	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
 /*
  * Local sizes for a typed op: index i of size n, split over axes, becomes n / factor.
@@ -215,7 +220,7 @@ void form_localize(const struct ir_module *m, const struct ir_op *op, struct for
 
 /* The layout of the result type, from the operands' layouts and its element type: layout.c. Reports
  * and returns false if no layout fits. */
-bool form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
+bool form_layout(const struct ir_module *m, const struct ir_op *op, const struct form *f,
 	const struct ir_type *written, struct ir_type *result);
 
 /* The scalar functions. */

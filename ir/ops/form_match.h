@@ -15,7 +15,7 @@ struct computed {
 };
 
 struct matcher {
-	struct ir_module *m;
+	const struct ir_module *m;
 	const struct ir_op *op;
 	const struct ir_row *row;
 	const struct ir_type *written;

@@ -19,7 +19,7 @@
 #define FAIL(m, op, ...) (diag_error((m)->ctx->diag, (op)->loc, __VA_ARGS__), false)
 
 struct numbers {
-	struct ir_module *m;
+	const struct ir_module *m;
 	const struct ir_op *op;
 	const char *name;
 	int n, batch;                /* looked up dims; batch dims */
@@ -200,7 +200,7 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 
 /* The numbers of a form are expressions even where only its shape is asked for. */
 static bool
-with_arena(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a,
+with_arena(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a,
 	bool (*make)(struct form *, struct arena *, struct numbers *))
 {
 	struct numbers x = {.m = m,
@@ -221,13 +221,13 @@ with_arena(struct ir_module *m, const struct ir_op *op, struct form *f, struct a
 }
 
 bool
-form_gather_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+form_gather_nd(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	return with_arena(m, op, f, a, gather);
 }
 
 bool
-form_scatter_nd(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+form_scatter_nd(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	return with_arena(m, op, f, a, scatter);
 }

@@ -21,7 +21,7 @@
 #include <talloc.h>
 
 struct judge {
-	struct ir_module *m;
+	const struct ir_module *m;
 	const struct ir_op *op;
 	const struct form *f;
 	int axis;
@@ -204,7 +204,7 @@ choice_fits(const struct judge *j, const struct ir_type *written, struct ir_stat
 }
 
 bool
-form_layout(struct ir_module *m, const struct ir_op *op, const struct form *f,
+form_layout(const struct ir_module *m, const struct ir_op *op, const struct form *f,
 	const struct ir_type *written, struct ir_type *result)
 {
 	struct judge j = {.m = m, .op = op, .f = f, .op_name = op_name((enum op_code)op->code)};
@@ -336,7 +336,8 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 }
 
 bool
-layout_transition(struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result)
+layout_transition(
+	const struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result)
 {
 	struct judge j = {.m = m,
 		.op = op,

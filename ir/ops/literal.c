@@ -46,14 +46,15 @@ literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number 
  */
 
 static bool
-fail_at(struct ir_module *m, const struct ir_op *op, const struct ir_attr *a, const char *text)
+fail_at(const struct ir_module *m, const struct ir_op *op, const struct ir_attr *a,
+	const char *text)
 {
 	diag_error(m->ctx->diag, a && a->loc.begin ? a->loc : op->loc, "literal: %s", text);
 	return false;
 }
 
 static bool
-check_hex(struct ir_module *m, const struct ir_op *op, const struct ir_attr *hex,
+check_hex(const struct ir_module *m, const struct ir_op *op, const struct ir_attr *hex,
 	const struct ir_type *t)
 {
 	const size_t digits = strlen(hex->s), each = 2 * ir_dtype_bytes((enum ir_dtype)t->dtype),
@@ -92,7 +93,7 @@ fits(enum ir_dtype t, const struct ir_attr *a)
 }
 
 static bool
-check_values(struct ir_module *m, const struct ir_op *op, const struct ir_attr *values,
+check_values(const struct ir_module *m, const struct ir_op *op, const struct ir_attr *values,
 	const struct ir_type *t)
 {
 	const enum ir_dtype dtype = (enum ir_dtype)t->dtype;
@@ -117,7 +118,7 @@ check_values(struct ir_module *m, const struct ir_op *op, const struct ir_attr *
 }
 
 bool
-literal_check(struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
+literal_check(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
 {
 	const struct ir_attr *values = ir_attr_find(op, "values"), *hex = ir_attr_find(op, "hex");
 
@@ -201,7 +202,7 @@ all_equal(const unsigned char *bytes, int64_t n, size_t size)
 }
 
 static struct ir_attr
-listed(struct ir_module *m, enum ir_dtype t, const unsigned char *bytes, int n)
+listed(const struct ir_module *m, enum ir_dtype t, const unsigned char *bytes, int n)
 {
 	struct ir_attr *list = ARENA_ARRAY(m->arena, struct ir_attr, n);
 
@@ -216,7 +217,7 @@ listed(struct ir_module *m, enum ir_dtype t, const unsigned char *bytes, int n)
 }
 
 static struct ir_attr
-spelled(struct ir_module *m, const unsigned char *bytes, size_t n)
+spelled(const struct ir_module *m, const unsigned char *bytes, size_t n)
 {
 	static const char digit[] = "0123456789abcdef";
 	char *text = array_create(NULL, 2 * n + 3, 1, "the digits of a literal");
@@ -268,7 +269,7 @@ ir_build_numbers(struct ir_builder *b, const struct ir_type *type, const union i
 }
 
 bool
-literal_is_constant(struct ir_module *m, const struct ir_op *op, struct ir_attr *value)
+literal_is_constant(const struct ir_module *m, const struct ir_op *op, struct ir_attr *value)
 {
 	const struct ir_type *type = op->result[0].type;
 	const enum ir_dtype t = (enum ir_dtype)type->dtype;

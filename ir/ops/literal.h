@@ -45,7 +45,7 @@ union ir_number literal_number(enum ir_dtype t, const struct ir_attr *a);
 union ir_number literal_of_constant(const struct ir_op *op);
 
 /* Are there as many elements as the type has, all of them values of it? Reports at the literal. */
-bool literal_check(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
+bool literal_check(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 
 /* The elements of a checked literal as bytes: elements * bytes of one, owned by `owner` (talloc).
  */
@@ -59,6 +59,6 @@ void literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_nu
  * The one attribute `value` with which a constant has the elements of the literal; false where they
  * differ, or where a constant cannot say it to the bit.
  */
-bool literal_is_constant(struct ir_module *m, const struct ir_op *op, struct ir_attr *value);
+bool literal_is_constant(const struct ir_module *m, const struct ir_op *op, struct ir_attr *value);
 
 #endif

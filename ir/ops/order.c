@@ -43,7 +43,7 @@ order_local(const struct ir_module *m, const struct ir_op *op)
 
 /* Only the whole dim can be put in order, and only what is no sum still to be made. */
 static bool
-check_layout(struct ir_module *m, const struct ir_op *op, int dim)
+check_layout(const struct ir_module *m, const struct ir_op *op, int dim)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	const char *name = op_name((enum op_code)op->code);
@@ -65,7 +65,7 @@ check_layout(struct ir_module *m, const struct ir_op *op, int dim)
 }
 
 bool
-order_infer(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+order_infer(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	const char *name = op_name((enum op_code)op->code);

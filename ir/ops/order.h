@@ -29,7 +29,7 @@ struct order order_of(const struct ir_op *op, const int64_t *dims);
 struct order order_local(const struct ir_module *m, const struct ir_op *op);
 
 /* Type of the values; that of the positions is the same of i32. Reports failures. */
-bool order_infer(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
+bool order_infer(const struct ir_module *m, const struct ir_op *op, struct ir_type *result);
 
 /* Comparisons; bytes of scratch that the host needs. */
 double order_flops(const struct ir_module *m, const struct ir_op *op);

@@ -5,7 +5,7 @@
 
 /* Truth values have no sum here: one of them holds, or all do. */
 static bool
-check_bool(struct ir_module *m, const struct ir_op *op, enum form_reduce reduce)
+check_bool(const struct ir_module *m, const struct ir_op *op, enum form_reduce reduce)
 {
 	if (ir_operand_type(op, 0)->dtype != IR_bool || reduce == REDUCE_MAX ||
 		reduce == REDUCE_MIN)
@@ -16,7 +16,7 @@ check_bool(struct ir_module *m, const struct ir_op *op, enum form_reduce reduce)
 }
 
 bool
-reduce_how(struct ir_module *m, const struct ir_op *op, struct form *f)
+reduce_how(const struct ir_module *m, const struct ir_op *op, struct form *f)
 {
 	static const struct {
 		const char *name;

@@ -6,6 +6,6 @@
 
 /* Sets f->reduce from "add", "max", "min" or "mul"; absent: add. Reports any other, and what a bool
  * has none of. */
-bool reduce_how(struct ir_module *m, const struct ir_op *op, struct form *f);
+bool reduce_how(const struct ir_module *m, const struct ir_op *op, struct form *f);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* The shape attribute with one -1 filled in. */
 static bool
-reshape_shape(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+reshape_shape(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	int64_t known = 1, elements = ir_type_elements(t);
@@ -82,7 +82,7 @@ nth_split(const struct ir_module *m, const struct ir_type *t, int dim, int k)
  * reshaped as it lies.
  */
 static bool
-reshape_splits(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+reshape_splits(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	int64_t factor[IR_MAX_RANK], before = 1;
@@ -116,7 +116,7 @@ reshape_splits(struct ir_module *m, const struct ir_op *op, struct ir_type *resu
 }
 
 bool
-special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+special_reshape(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
 	*result = *ir_operand_type(op, 0);
 	memset(result->dim, 0, sizeof result->dim);
@@ -124,7 +124,7 @@ special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *res
 }
 
 bool
-special_update(struct ir_module *m, const struct ir_op *op)
+special_update(const struct ir_module *m, const struct ir_op *op)
 {
 	const struct ir_type *old = ir_operand_type(op, 0), *new = ir_operand_type(op, 1);
 	const struct ir_op *source = ir_operand(op, 0)->op;
@@ -149,7 +149,7 @@ special_update(struct ir_module *m, const struct ir_op *op)
 }
 
 bool
-special_output(struct ir_module *m, const struct ir_op *op)
+special_output(const struct ir_module *m, const struct ir_op *op)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 
@@ -200,7 +200,7 @@ special_init(const struct ir_module *m, const struct ir_op *op)
 
 /* Initial values that can be made: of a kind that there is, from finite numbers. */
 static bool
-init_check(struct ir_module *m, const struct ir_op *op)
+init_check(const struct ir_module *m, const struct ir_op *op)
 {
 	static const char *const numbers[] = {"value", "scale"};
 
@@ -214,7 +214,7 @@ init_check(struct ir_module *m, const struct ir_op *op)
 }
 
 bool
-special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
+special_written(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
 {
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
@@ -232,7 +232,7 @@ special_written(struct ir_module *m, const struct ir_op *op, const struct ir_typ
 
 /* Values as order_infer says, positions of i32. */
 static bool
-infer_order(struct ir_module *m, const struct ir_op *op, struct ir_type *result)
+infer_order(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
 {
 	if (!order_infer(m, op, &result[0]))
 		return false;

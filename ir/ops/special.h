@@ -11,11 +11,11 @@
  * that a place's slice is reshaped in place: f32[2/a,4/b,3] is f32[8/a/b,3] where a has 2 places.
  * Reports failures.
  */
-bool special_reshape(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
+bool special_reshape(const struct ir_module *m, const struct ir_op *op, struct ir_type *result);
 
 /* Operand layouts of update and output. Report failures. */
-bool special_update(struct ir_module *m, const struct ir_op *op);
-bool special_output(struct ir_module *m, const struct ir_op *op);
+bool special_update(const struct ir_module *m, const struct ir_op *op);
+bool special_output(const struct ir_module *m, const struct ir_op *op);
 
 /*
  * An op whose meaning is no index expression but which is a kernel (trait TRAIT_OWN): what the
@@ -25,7 +25,7 @@ struct tensor;
 enum { OWN_MAX_RESULTS = 2 };
 struct special_op {
 	/* Types of all results. Reports failures. */
-	bool (*infer)(struct ir_module *m, const struct ir_op *op, struct ir_type *result);
+	bool (*infer)(const struct ir_module *m, const struct ir_op *op, struct ir_type *result);
 	/* At one place: in[] are the operands there, out[] results of local shape to be filled. */
 	void (*run)(const struct ir_op *op, struct tensor *const *in, struct tensor *const *out);
 	double (*flops)(const struct ir_module *m, const struct ir_op *op);
@@ -40,10 +40,10 @@ const struct special_op *special_op(enum op_code code);
 enum rt_init special_init(const struct ir_module *m, const struct ir_op *op);
 
 /* A param, state or input: its written type. */
-bool special_written(struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
+bool special_written(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 
 /* Type of result `operand` of a parallelization op: layout.c. */
 bool layout_transition(
-	struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result);
+	const struct ir_module *m, const struct ir_op *op, int operand, struct ir_type *result);
 
 #endif

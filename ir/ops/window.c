@@ -30,7 +30,7 @@ struct window {
 enum { WINDOW_MOST = 1 << 30 }; /* of an attribute: products of two and sums of some fit 64 bits */
 
 static bool
-read_numbers(struct ir_module *m, const struct ir_op *op, struct window *w)
+read_numbers(const struct ir_module *m, const struct ir_op *op, struct window *w)
 {
 	const struct {
 		const char *key;
@@ -51,7 +51,7 @@ read_numbers(struct ir_module *m, const struct ir_op *op, struct window *w)
 }
 
 static bool
-read_window(struct ir_module *m, const struct ir_op *op, struct window *w)
+read_window(const struct ir_module *m, const struct ir_op *op, struct window *w)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	const int64_t dim = ir_attr_int(op, "dim", 0);
@@ -101,7 +101,7 @@ position(struct arena *a, const struct window *w, int i, int k)
 }
 
 static bool
-make(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+make(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	struct window w;
@@ -128,7 +128,7 @@ make(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *
 
 /* Positions are expressions even where only the shape is asked for. */
 bool
-form_window(struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
+form_window(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {
 	struct arena *mine = a ? NULL : arena_create(m->ctx);
 	const bool ok = make(m, op, f, a ? a : mine);

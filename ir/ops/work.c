@@ -23,12 +23,12 @@ form_points(const struct form *f)
 static struct op_work
 form_work(const struct ir_module *m, const struct ir_op *op)
 {
-	struct arena *a = arena_create(m);
+	struct arena *a = arena_create(NULL);
 	struct form_offset offset[FORM_MAX_INDICES];
 	struct op_work w = {0, 0};
 	struct form f;
 
-	if (form_make((struct ir_module *)m, a, op, NULL, &f)) {
+	if (form_make(m, a, op, NULL, &f)) {
 		form_localize(m, op, &f, offset);
 		const bool sums = f.reduce != REDUCE_NONE;
 		form_take_scan(a, &f, offset);

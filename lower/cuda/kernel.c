@@ -241,7 +241,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 /* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
  */
 uint64_t
-cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
+cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op)
 {
 	struct cuda_sources *src = NEW(NULL, struct cuda_sources);

@@ -50,8 +50,8 @@ uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const cha
 	bool in_place, bool aligned, struct kernel_args *args);
 
 /* The bytes that it would return, whether in place and aligned or not. */
-uint64_t cuda_kernel_scratch(const struct storage_target *t, struct ir_module *m, struct arena *a,
-	const struct ir_op *op);
+uint64_t cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m,
+	struct arena *a, const struct ir_op *op);
 
 /*
  * Bytes of workspace that a convolution is given: the most that one of the algorithms that its

@@ -43,7 +43,7 @@ _Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of 
 
 /* Refuses what a program cannot do, at its op. */
 static bool
-can_lower(struct ir_module *m, struct ir_func *main)
+can_lower(const struct ir_module *m, struct ir_func *main)
 {
 	struct diag *d = m->ctx->diag;
 	const unsigned before = diag_errors(d);
@@ -102,7 +102,8 @@ number_moves(struct lower_plan *p)
 }
 
 struct lower_plan *
-lower_plan_create_for(const void *owner, struct ir_module *m, const struct storage_target *target)
+lower_plan_create_for(
+	const void *owner, const struct ir_module *m, const struct storage_target *target)
 {
 	struct ir_func *main = ir_func_find(m, "main");
 
@@ -136,7 +137,7 @@ lower_plan_create_for(const void *owner, struct ir_module *m, const struct stora
 }
 
 struct lower_plan *
-lower_plan_create(const void *owner, struct ir_module *m)
+lower_plan_create(const void *owner, const struct ir_module *m)
 {
 	return lower_plan_create_for(owner, m, &storage_host);
 }

@@ -93,7 +93,7 @@ struct lower_coll {
 };
 
 struct lower_plan {
-	struct ir_module *module;
+	const struct ir_module *module;
 	struct ir_func *main;
 	struct names *names; /* of the values of @main, as they are printed */
 	struct ir_numbering *ops; /* of @main */
@@ -138,7 +138,7 @@ struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_v
  * cannot be lowered. The module must stay unchanged while the plan is in use.
  */
 struct lower_plan *lower_plan_create_for(
-	const void *owner, struct ir_module *m, const struct storage_target *target);
+	const void *owner, const struct ir_module *m, const struct storage_target *target);
 
 /* The buffers of a message in a row as one: its range of the arena. */
 struct lower_row {
@@ -147,7 +147,7 @@ struct lower_row {
 struct lower_row lower_row_of(const struct lower_plan *p, const struct lower_coll *c);
 
 /* The plan for the host. */
-struct lower_plan *lower_plan_create(const void *owner, struct ir_module *m);
+struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *m);
 
 /* Prints the plan, a line an action and a line a buffer: for tests and for people. */
 void lower_plan_print(FILE *out, const struct lower_plan *p);
@@ -178,8 +178,8 @@ bool lower_check(const struct lower_plan *p);
  * 0). Returns false without a message where the op is no kernel (a collective, a source of data, an
  * op that costs nothing).
  */
-bool lower_kernel_source(struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
-	uint64_t *scratch_bytes);
+bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, const char *name,
+	FILE *out, uint64_t *scratch_bytes);
 
 /* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
  * include folders. */

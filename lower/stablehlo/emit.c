@@ -336,7 +336,7 @@ write_module(struct hlo *h, struct ir_func *f)
 }
 
 bool
-stablehlo_write(FILE *out, struct ir_module *m)
+stablehlo_write(FILE *out, const struct ir_module *m)
 {
 	struct ir_func *f = ir_func_find(m, "main");
 

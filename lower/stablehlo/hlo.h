@@ -52,7 +52,7 @@ struct hlo_op {
 struct hlo_missing;
 
 struct hlo {
-	struct ir_module *m;
+	const struct ir_module *m;
 	struct arena *arena; /* expressions */
 	void *scratch;       /* texts of the op at hand */
 	char *text;          /* talloc; `used` bytes of it, the rest is room */

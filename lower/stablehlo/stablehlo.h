@@ -11,6 +11,6 @@
  * the replicas does, with collectives. Reports what cannot be said, a message for each op, writes
  * nothing and returns false.
  */
-bool stablehlo_write(FILE *out, struct ir_module *m);
+bool stablehlo_write(FILE *out, const struct ir_module *m);
 
 #endif

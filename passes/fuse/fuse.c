@@ -58,7 +58,7 @@ fill_operands(struct fuse_table *t, const struct ir_numbering *ops)
 }
 
 struct fuse_table *
-fuse_table_create(const void *owner, struct ir_module *m, const struct ir_block *b)
+fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
 	struct fuse_table *t = NEW(owner, struct fuse_table);
 	struct ir_numbering *ops = ir_numbering_create(t, m, b);

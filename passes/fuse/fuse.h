@@ -34,7 +34,7 @@ enum fuse_limit {
  * Owned by `owner`. May be used by any number of threads.
  */
 struct fuse_table *fuse_table_create(
-	const void *owner, struct ir_module *m, const struct ir_block *b);
+	const void *owner, const struct ir_module *m, const struct ir_block *b);
 
 enum fuse_verdict {
 	FUSE_POSSIBLE,

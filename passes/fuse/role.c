@@ -154,7 +154,7 @@ is_heavy(const struct expr *e)
 }
 
 struct fuse_role
-fuse_role(struct ir_module *m, struct arena *a, const struct ir_op *op)
+fuse_role(const struct ir_module *m, struct arena *a, const struct ir_op *op)
 {
 	struct fuse_role r = {.kind = FUSE_NONE, .heavy = true};
 	struct form f;

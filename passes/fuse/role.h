@@ -28,7 +28,7 @@ struct fuse_role {
 };
 
 /* `a` is for scratch of the call. */
-struct fuse_role fuse_role(struct ir_module *m, struct arena *a, const struct ir_op *op);
+struct fuse_role fuse_role(const struct ir_module *m, struct arena *a, const struct ir_op *op);
 
 /* A constant of no dims, of which every kernel has its own. */
 static inline bool

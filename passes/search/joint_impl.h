@@ -15,7 +15,7 @@ struct joint_room {
 };
 
 /* Does the module need no more than that? */
-bool joint_fits(const struct joint_room *room, struct ir_module *m);
+bool joint_fits(const struct joint_room *room, const struct ir_module *m);
 
 /* What policies make of a step. */
 struct joint_starts {

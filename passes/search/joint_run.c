@@ -98,7 +98,7 @@ tell_sources(struct pass_run *run, const struct plan *p)
 }
 
 static uint64_t
-bytes_of(const struct joint_room *room, struct ir_module *m)
+bytes_of(const struct joint_room *room, const struct ir_module *m)
 {
 	struct memory_report report;
 
@@ -107,7 +107,7 @@ bytes_of(const struct joint_room *room, struct ir_module *m)
 }
 
 bool
-joint_fits(const struct joint_room *room, struct ir_module *m)
+joint_fits(const struct joint_room *room, const struct ir_module *m)
 {
 	return !room->bytes || bytes_of(room, m) <= room->bytes;
 }

@@ -104,7 +104,7 @@ least_memory(const struct cost_step *s)
 }
 
 bool
-cost_evaluate(const struct cost_model *model, struct ir_module *m, struct cost_report *report)
+cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct cost_report *report)
 {
 	struct cost_step *s = cost_step_create(NULL, model, m);
 	if (!s)

@@ -81,7 +81,8 @@ struct cost_report {
  * Evaluates @main. Reports and returns false if that is not possible: no @main, or calls in it
  * that are not inlined.
  */
-bool cost_evaluate(const struct cost_model *model, struct ir_module *m, struct cost_report *report);
+bool cost_evaluate(
+	const struct cost_model *model, const struct ir_module *m, struct cost_report *report);
 
 /* One JSON object, keys as the fields above, times in seconds, with the device's name. No newline.
  */
@@ -123,7 +124,7 @@ struct cost_timeline {
 
 /* Owned by `owner`; NULL if cost_evaluate returns false. */
 struct cost_timeline *cost_timeline(
-	const void *owner, const struct cost_model *model, struct ir_module *m);
+	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
 DOPT_API_END
 

@@ -49,7 +49,7 @@ struct cost_answer {
 /* A step that has been replayed. */
 struct cost_step {
 	const struct cost_model *model;
-	struct ir_module *m;
+	const struct ir_module *m;
 	struct ir_func *main;
 	struct event_device *kind;  /* [cluster->nkinds] */
 	bool *measured;             /* by op->id: on the kind of the first place */
@@ -64,7 +64,7 @@ struct cost_step {
 
 /* Evaluates @main; owned by `owner`. NULL after reporting. */
 struct cost_step *cost_step_create(
-	const void *owner, const struct cost_model *model, struct ir_module *m);
+	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
 /* Bytes of memory that a kernel reads and writes. */
 double cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op);

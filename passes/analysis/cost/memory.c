@@ -15,8 +15,8 @@ allocated(const struct storage *s)
 }
 
 void
-memory_evaluate(struct ir_module *m, struct ir_func *main, const struct storage_target *target,
-	struct memory_report *r)
+memory_evaluate(const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct memory_report *r)
 {
 	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host);
 	const uint32_t p = s->live_at / 2;
@@ -169,7 +169,7 @@ fill_points(struct memory_curve *curve, const struct counter *c, struct ir_func 
 }
 
 struct memory_curve *
-memory_curve_create(const void *owner, struct ir_module *m, struct ir_func *main,
+memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);

@@ -20,8 +20,8 @@ struct memory_report {
 };
 
 /* Of a typed @main without calls, for a target (NULL: storage_host). */
-void memory_evaluate(struct ir_module *m, struct ir_func *main, const struct storage_target *target,
-	struct memory_report *r);
+void memory_evaluate(const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct memory_report *r);
 
 /*
  * What a buffer holds, the first of these that is true:
@@ -88,7 +88,7 @@ struct memory_curve {
 };
 
 /* The curve of a typed @main without calls; owned by `owner`. Target and effects as above. */
-struct memory_curve *memory_curve_create(const void *owner, struct ir_module *m,
+struct memory_curve *memory_curve_create(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target);
 
 #endif

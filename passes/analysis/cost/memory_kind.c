@@ -33,7 +33,7 @@ memory_kind_one(enum memory_kind k)
 
 /* The values that lead to the next value of a param. */
 struct chain {
-	struct ir_module *m;
+	const struct ir_module *m;
 	bool *in; /* by value->id */
 };
 
@@ -51,7 +51,7 @@ same_shape(const struct ir_type *a, const struct ir_type *b)
 
 /* Is the op done element by element? */
 static bool
-is_pointwise(struct ir_module *m, const struct ir_op *op)
+is_pointwise(const struct ir_module *m, const struct ir_op *op)
 {
 	struct form f;
 

@@ -125,7 +125,7 @@ step_run(struct cost_step *s)
 }
 
 struct cost_step *
-cost_step_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+cost_step_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
 {
 	struct cost_step *s = NEW(owner, struct cost_step);
 

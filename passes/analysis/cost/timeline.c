@@ -74,7 +74,7 @@ put_devices(struct cost_timeline *t, const struct findings *f)
 }
 
 struct cost_timeline *
-cost_timeline(const void *owner, const struct cost_model *model, struct ir_module *m)
+cost_timeline(const void *owner, const struct cost_model *model, const struct ir_module *m)
 {
 	struct cost_step *s = cost_step_create(NULL, model, m);
 	if (!s)

@@ -182,7 +182,7 @@ add_reads(struct estimator *e, const struct ir_op *op)
 }
 
 static void
-fill(struct estimator *e, struct ir_module *m, const struct ir_block *b)
+fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct arena *a = e->network ? arena_create(scratch) : NULL;
@@ -229,7 +229,7 @@ has_kernels(const struct cost_kind_model *k)
 
 struct estimator *
 estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	struct ir_module *m, const struct ir_block *b)
+	const struct ir_module *m, const struct ir_block *b)
 {
 	struct estimator *e = NEW(owner, struct estimator);
 

@@ -21,7 +21,7 @@ struct estimator;
  * ops stay. Not for several threads at once: it remembers answers.
  */
 struct estimator *estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	struct ir_module *m, const struct ir_block *b);
+	const struct ir_module *m, const struct ir_block *b);
 
 /* One more for another thread, with the same answers. */
 struct estimator *estimator_clone(const void *owner, const struct estimator *e);

@@ -50,10 +50,10 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	if (!a)
 		return e;
 	e.flops = op_work(m, op).flops;
-	e.role = fuse_role((struct ir_module *)m, a, op);
+	e.role = fuse_role(m, a, op);
 	arena_reset(a);
 	e.points = fmax(product_of(&e.role), e.elements);
-	struct nest *nest = nest_create(NULL, (struct ir_module *)m, a, op);
+	struct nest *nest = nest_create(NULL, m, a, op);
 	e.alone = nest->op[0];
 	talloc_free(nest);
 	return e;
@@ -153,7 +153,7 @@ estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t k
 	make_room(k, n, reads, features);
 	struct estimate_op *e = known ? NULL : NEW_ARRAY(k, struct estimate_op, n);
 	if (features)
-		k->nest = nest_create(k, (struct ir_module *)m, a, fuse);
+		k->nest = nest_create(k, m, a, fuse);
 	k->first[0] = 0;
 	IR_FOR_OPS (op, fuse->body) {
 		const uint32_t number = at++;

@@ -356,7 +356,8 @@ add_ops(struct nest *n, const struct scheme *s, const struct ir_op *kernel)
 }
 
 struct nest *
-nest_create(const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+nest_create(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
 	struct nest *n = NEW(owner, struct nest);
 	struct scheme *s = scheme_create(n, m, a, kernel);

@@ -56,6 +56,6 @@ struct nest {
 /* Of a typed op or fuse; owned by `owner`, `a` is for scratch of the call. Without a scheme all ops
  * are NEST_OWN. */
 struct nest *nest_create(
-	const void *owner, struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
 #endif

@@ -29,7 +29,7 @@ struct view_level {
 
 /* A module whose step has been replayed. */
 struct view {
-	struct ir_module *m;
+	const struct ir_module *m;
 	struct ir_func *main;
 	struct names *names;
 	const struct cost_model *cost;
@@ -49,7 +49,8 @@ struct view {
 void view_memory(struct view *v);
 
 /* Replays a module without calls; owned by `owner`. NULL: reported. */
-struct view *view_create(const void *owner, const struct cost_model *cost, struct ir_module *m);
+struct view *view_create(
+	const void *owner, const struct cost_model *cost, const struct ir_module *m);
 
 /*
  * At most n levels over an iteration: of those in one n-th of it the one with most. Returns how

@@ -56,7 +56,7 @@ count_places(struct view *v)
 }
 
 struct view *
-view_create(const void *owner, const struct cost_model *cost, struct ir_module *m)
+view_create(const void *owner, const struct cost_model *cost, const struct ir_module *m)
 {
 	struct view *v = NEW(owner, struct view);
 

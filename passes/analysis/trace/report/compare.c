@@ -150,7 +150,8 @@ set_totals(struct trace_comparison *c, const struct trace_measured *m, const str
 
 struct trace_comparison *
 trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
-	const struct trace_measured *measured, const struct cost_model *model, struct ir_module *m)
+	const struct trace_measured *measured, const struct cost_model *model,
+	const struct ir_module *m)
 {
 	struct cost_report report;
 

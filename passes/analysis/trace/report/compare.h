@@ -40,7 +40,8 @@ struct trace_comparison {
  * after reporting that the traces are of another module, or what cost_evaluate reports.
  */
 struct trace_comparison *trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
-	const struct trace_measured *measured, const struct cost_model *model, struct ir_module *m);
+	const struct trace_measured *measured, const struct cost_model *model,
+	const struct ir_module *m);
 
 void trace_comparison_print(FILE *out, enum trace_format format, const struct trace_comparison *c);
 
