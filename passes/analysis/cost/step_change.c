@@ -12,53 +12,25 @@
 
 /* --- one value at a time --- */
 
-static void
-set_next(struct step *s, uint32_t e, uint32_t next)
+static uint32_t *
+number_at(struct step *s, enum step_log_kind kind, uint32_t i)
 {
-	step_log_number(s, STEP_LOG_NEXT, e, s->place[e].next, 0);
-	s->place[e].next = next;
+#define CASE(name, where)                                                                          \
+	case STEP_LOG_##name: return &s->where;
+	switch (kind) {
+		STEP_NUMBERS(CASE)
+	default: return NULL;
+	}
+#undef CASE
 }
 
-static void
-set_prev(struct step *s, uint32_t e, uint32_t prev)
+static inline void
+set(struct step *s, enum step_log_kind kind, uint32_t i, uint32_t number)
 {
-	step_log_number(s, STEP_LOG_PREV, e, s->event[e].prev, 0);
-	s->event[e].prev = prev;
-}
+	uint32_t *at = number_at(s, kind, i);
 
-static void
-set_last(struct step *s, uint32_t stream, uint32_t e)
-{
-	step_log_number(s, STEP_LOG_LAST, stream, s->last[stream], 0);
-	s->last[stream] = e;
-}
-
-static void
-set_member(struct step *s, uint32_t e, uint32_t member)
-{
-	step_log_number(s, STEP_LOG_MEMBER, e, s->event[e].member, 0);
-	s->event[e].member = member;
-}
-
-static void
-set_group(struct step *s, uint32_t e, uint32_t group)
-{
-	step_log_number(s, STEP_LOG_GROUP, e, s->place[e].group, 0);
-	s->place[e].group = group;
-}
-
-static void
-set_into(struct step *s, uint32_t e, uint32_t into)
-{
-	step_log_number(s, STEP_LOG_INTO, e, s->place[e].into, 0);
-	s->place[e].into = into;
-}
-
-static void
-set_tail(struct step *s, uint32_t e, uint32_t tail)
-{
-	step_log_number(s, STEP_LOG_TAIL, e, s->place[e].tail, 0);
-	s->place[e].tail = tail;
+	step_log_number(s, kind, i, *at, 0);
+	*at = number;
 }
 
 static void
@@ -92,26 +64,26 @@ static void
 stream_remove(struct step *s, uint32_t e)
 {
 	uint32_t prev = s->event[e].prev, next = s->place[e].next;
-	set_next(s, prev, next);
+	set(s, STEP_LOG_NEXT, prev, next);
 	if (next != STEP_NONE)
-		set_prev(s, next, prev);
+		set(s, STEP_LOG_PREV, next, prev);
 	else
-		set_last(s, s->place[e].stream, prev);
+		set(s, STEP_LOG_LAST, s->place[e].stream, prev);
 	set_event_dirty(s, next);
-	set_prev(s, e, STEP_NONE);
+	set(s, STEP_LOG_PREV, e, STEP_NONE);
 }
 
 static void
 stream_insert(struct step *s, uint32_t e, uint32_t prev)
 {
 	uint32_t next = s->place[prev].next;
-	set_prev(s, e, prev);
-	set_next(s, e, next);
-	set_next(s, prev, e);
+	set(s, STEP_LOG_PREV, e, prev);
+	set(s, STEP_LOG_NEXT, e, next);
+	set(s, STEP_LOG_NEXT, prev, e);
 	if (next != STEP_NONE)
-		set_prev(s, next, e);
+		set(s, STEP_LOG_PREV, next, e);
 	else
-		set_last(s, s->place[e].stream, e);
+		set(s, STEP_LOG_LAST, s->place[e].stream, e);
 	set_event_dirty(s, next);
 	set_event_dirty(s, e);
 }
@@ -186,10 +158,8 @@ edge_update(struct step *s, uint32_t k)
 	const struct step_edge *edge = &s->edge[k];
 	bool inside = s->place[edge->of].group == s->place[edge->on].group;
 	uint32_t source = inside ? s->room : edge->on;
-	if (s->source[k] == source)
-		return;
-	step_log_number(s, STEP_LOG_SOURCE, k, s->source[k], 0);
-	s->source[k] = source;
+	if (s->source[k] != source)
+		set(s, STEP_LOG_SOURCE, k, source);
 }
 
 /* The edges of the members from `first` to `last`, when their group is another one. */
@@ -260,11 +230,11 @@ step_merge(struct step *s, uint32_t into, uint32_t from, replay_time duration)
 	if (into == from || s->place[into].stream != s->place[from].stream)
 		return false;
 	stream_remove(s, from);
-	set_member(s, s->place[into].tail, from);
-	set_tail(s, into, tail);
-	set_into(s, from, into);
+	set(s, STEP_LOG_MEMBER, s->place[into].tail, from);
+	set(s, STEP_LOG_TAIL, into, tail);
+	set(s, STEP_LOG_INTO, from, into);
 	for (uint32_t m = from; m != STEP_NONE; m = s->event[m].member)
-		set_group(s, m, into);
+		set(s, STEP_LOG_GROUP, m, into);
 	edges_update(s, from, tail);
 	set_duration(s, into, duration);
 	set_event_dirty(s, into);
@@ -278,11 +248,11 @@ members_cut(struct step *s, uint32_t from)
 	uint32_t tail = s->place[from].tail, before = s->place[from].into;
 	while (s->event[before].member != from)
 		before = s->event[before].member;
-	set_member(s, before, s->event[tail].member);
-	set_member(s, tail, STEP_NONE);
+	set(s, STEP_LOG_MEMBER, before, s->event[tail].member);
+	set(s, STEP_LOG_MEMBER, tail, STEP_NONE);
 	for (uint32_t e = s->place[from].into; e != STEP_NONE && s->place[e].tail == tail;
 		e = s->place[e].into)
-		set_tail(s, e, before);
+		set(s, STEP_LOG_TAIL, e, before);
 }
 
 bool
@@ -291,9 +261,9 @@ step_unmerge(struct step *s, uint32_t from, replay_time rest_duration, replay_ti
 	uint32_t mark = step_mark(s), rest = s->place[from].group, tail = s->place[from].tail;
 	assert(from < s->n && rest != from);
 	members_cut(s, from);
-	set_into(s, from, STEP_NONE);
+	set(s, STEP_LOG_INTO, from, STEP_NONE);
 	for (uint32_t m = from; m != STEP_NONE; m = s->event[m].member)
-		set_group(s, m, from);
+		set(s, STEP_LOG_GROUP, m, from);
 	edges_update(s, from, tail);
 	stream_insert(s, from, stream_before(s, rest, s->place[from].position));
 	set_duration(s, rest, rest_duration);
@@ -311,10 +281,9 @@ edge_add(struct step *s, uint32_t of, uint32_t on)
 		s->source = ARRAY_RESIZE(s, s->source, uint32_t, s->edges_room);
 	}
 	uint32_t k = s->nedges++;
-	step_log_number(s, STEP_LOG_READER, on, s->place[on].reader, 0);
 	s->edge[k] = (struct step_edge){of, on, s->place[on].reader};
 	s->source[k] = on;
-	s->place[on].reader = k;
+	set(s, STEP_LOG_READER, on, k);
 	s->event[of].n++;
 }
 
@@ -370,8 +339,8 @@ step_split(struct step *s, uint32_t event, uint32_t n, const replay_time *durati
 	for (uint32_t i = 0; i + 1 < n; i++)
 		edge_add(s, wait, part[i]);
 	s->place[wait].into = s->place[wait].group = event;
-	set_member(s, s->place[event].tail, wait);
-	set_tail(s, event, wait);
+	set(s, STEP_LOG_MEMBER, s->place[event].tail, wait);
+	set(s, STEP_LOG_TAIL, event, wait);
 	set_duration(s, event, duration[n - 1]);
 	set_event_dirty(s, event);
 	return true;
@@ -396,32 +365,17 @@ step_move(struct step *s, uint32_t event, uint32_t position)
 /* --- undo --- */
 
 static void
-undo_number(struct step *s, const struct step_log *l)
-{
-	uint32_t i = l->index, old = l->old.number.a;
-	switch ((enum step_log_kind)l->kind) {
-	case STEP_LOG_PREV: s->event[i].prev = old; break;
-	case STEP_LOG_MEMBER: s->event[i].member = old; break;
-	case STEP_LOG_NEXT: s->place[i].next = old; break;
-	case STEP_LOG_GROUP: s->place[i].group = old; break;
-	case STEP_LOG_INTO: s->place[i].into = old; break;
-	case STEP_LOG_TAIL: s->place[i].tail = old; break;
-	case STEP_LOG_READER: s->place[i].reader = old; break;
-	case STEP_LOG_LAST: s->last[i] = old; break;
-	case STEP_LOG_SOURCE: s->source[i] = old; break;
-	default: break;
-	}
-}
-
-static void
 undo(struct step *s, const struct step_log *l)
 {
+	const uint32_t i = l->index;
+
+#define CASE(name, where)                                                                          \
+	case STEP_LOG_##name: s->where = l->old.time; break;
 	switch ((enum step_log_kind)l->kind) {
-	case STEP_LOG_END: s->event[l->index].end = l->old.time; break;
-	case STEP_LOG_DURATION: s->event[l->index].duration = l->old.time; break;
+		STEP_TIMES(CASE)
 	case STEP_LOG_MAKESPAN: s->makespan = l->old.time; break;
-	case STEP_LOG_MOVE: order_move(s, l->index, l->old.number.a); break;
-	case STEP_LOG_INSERT: order_remove(s, l->index, l->old.number.a); break;
+	case STEP_LOG_MOVE: order_move(s, i, l->old.number.a); break;
+	case STEP_LOG_INSERT: order_remove(s, i, l->old.number.a); break;
 	case STEP_LOG_DIRTY:
 		s->low = l->old.number.a;
 		s->high = l->old.number.b;
@@ -430,8 +384,9 @@ undo(struct step *s, const struct step_log *l)
 		s->n = l->old.number.a;
 		s->nedges = l->old.number.b;
 		break;
-	default: undo_number(s, l); break;
+	default: *number_at(s, (enum step_log_kind)l->kind, i) = l->old.number.a; break;
 	}
+#undef CASE
 }
 
 void

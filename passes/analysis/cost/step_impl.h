@@ -31,20 +31,27 @@ struct step_edge {
 	uint32_t next_reader; /* of `on` */
 };
 
+/* Values that the log puts back as they are: a name, and where in a step number i of it is. */
+#define STEP_TIMES(TIME)                                                                           \
+	TIME(END, event[i].end)                                                                    \
+	TIME(DURATION, event[i].duration)
+
+#define STEP_NUMBERS(NUMBER)                                                                       \
+	NUMBER(PREV, event[i].prev)                                                                \
+	NUMBER(MEMBER, event[i].member)                                                            \
+	NUMBER(NEXT, place[i].next)                                                                \
+	NUMBER(GROUP, place[i].group)                                                              \
+	NUMBER(INTO, place[i].into)                                                                \
+	NUMBER(TAIL, place[i].tail)                                                                \
+	NUMBER(READER, place[i].reader)                                                            \
+	NUMBER(LAST, last[i])                                                                      \
+	NUMBER(SOURCE, source[i])
+
+#define STEP_LOG_CODE(name, where) STEP_LOG_##name,
+
 enum step_log_kind {
-	STEP_LOG_END,
-	STEP_LOG_DURATION,
-	STEP_LOG_PREV,
-	STEP_LOG_MEMBER,
-	STEP_LOG_NEXT,
-	STEP_LOG_GROUP,
-	STEP_LOG_INTO,
-	STEP_LOG_TAIL,
-	STEP_LOG_READER,
-	STEP_LOG_LAST,
-	STEP_LOG_SOURCE,
-	STEP_LOG_DIRTY, /* low and high */
-	STEP_LOG_MAKESPAN,
+	STEP_TIMES(STEP_LOG_CODE) STEP_NUMBERS(STEP_LOG_CODE) STEP_LOG_MAKESPAN,
+	STEP_LOG_DIRTY,  /* low and high */
 	STEP_LOG_MOVE,   /* index: position now, and the one before */
 	STEP_LOG_INSERT, /* index: position, and how many */
 	STEP_LOG_SIZE,   /* events and edges */
