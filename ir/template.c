@@ -5,8 +5,9 @@
  */
 #include "ir/template.h"
 
-#include "ir/base/vec.h"
+#include "ir/base/mix.h"
 #include "ir/base/number.h"
+#include "ir/base/vec.h"
 #include "ir/instance.h"
 #include "ir/ops/row.h"
 
@@ -187,11 +188,11 @@ memo_fits(const struct ir_module *m, const struct memo *memo, const struct ir_op
 static unsigned
 memo_bucket(const struct ir_func *f, const struct ir_op *call)
 {
-	uintptr_t hash = (uintptr_t)f;
+	uint64_t hash = (uintptr_t)f;
 
 	for (int i = 0; i < call->noperands; i++)
-		hash = hash * 31 + (uintptr_t)ir_operand_type(call, i);
-	return (unsigned)((hash >> 4) % MEMO_BUCKETS);
+		hash = mix_quick(hash, (uintptr_t)ir_operand_type(call, i));
+	return (unsigned)(mix_quick(hash, 0) % MEMO_BUCKETS);
 }
 
 static struct memo *

@@ -7,6 +7,7 @@
  * parameter servers O(N P); every further size takes no more than the lines of a few phases.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>
@@ -48,20 +49,13 @@ collective_model_create(const void *owner, struct cluster *c)
 }
 
 static uint64_t
-mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
-	return h ^ h >> 32;
-}
-
-static uint64_t
 hash_request(const struct collective_request *q)
 {
-	uint64_t h = mix(mix(q->kind, q->ngroups), q->places);
-	h = mix(mix(h, q->from), q->to);
+	uint64_t h = mix_quick(mix_quick(q->kind, q->ngroups), q->places);
+	h = mix_quick(mix_quick(h, q->from), q->to);
 	size_t n = (size_t)q->ngroups * q->places;
 	for (size_t i = 0; i < n; i++)
-		h = mix(h, q->device[i]);
+		h = mix_quick(h, q->device[i]);
 	return h;
 }
 

@@ -2,6 +2,7 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/map.h"
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/replay/fine.h"
 
@@ -43,15 +44,11 @@ same(const void *list, uint32_t i, const void *key)
 static uint32_t
 hash(const struct fine_request *r, uint32_t group)
 {
-	uint64_t h = group;
+	uint64_t h = mix_quick(group, r->request.kind);
 
-	h = h * 31 + (uint64_t)r->request.kind;
-	h = h * 31 + r->request.from;
-	h = h * 31 + r->request.to;
-	h = h * 31 + r->request.parts;
-	h = h * 31 + (uint64_t)r->request.bytes;
-	h = (h * 31 + (uint64_t)r->alone) * 0x9e3779b97f4a7c15; /* Fibonacci hashing (Knuth) */
-	return (uint32_t)(h >> 32);
+	h = mix_quick(mix_quick(h, r->request.from), r->request.to);
+	h = mix_quick(mix_quick(h, r->request.parts), (uint64_t)r->request.bytes);
+	return (uint32_t)mix_quick(h, (uint64_t)r->alone);
 }
 
 static uint32_t

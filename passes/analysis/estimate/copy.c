@@ -6,6 +6,7 @@
 #include "passes/analysis/estimate/copy.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/fuse.h"
@@ -22,17 +23,6 @@ struct estimate_copy {
 	uint64_t *sum; /* [nsums] ascending */
 };
 
-/* FNV-1a, mixed. */
-static uint64_t
-hash(const char *name, size_t n)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-	return h * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* Of the ops in the body of a key, constants left out: "3 = relu(2);" */
 static uint64_t
 sum_of_key(const char *key)
@@ -43,7 +33,7 @@ sum_of_key(const char *key)
 	for (const char *s = strchr(key, '{'); s && (s = strstr(s, " = "));) {
 		s += strlen(" = ");
 		if (strncmp(s, constant, strlen(constant)) != 0)
-			sum += hash(s, strcspn(s, "("));
+			sum += mix64(mix_text(s, strcspn(s, "(")));
 	}
 	return sum;
 }
@@ -103,7 +93,7 @@ estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, uint32
 
 	for (uint32_t i = 0; i < n; i++) {
 		const char *name = op_name((enum op_code)x->ops->op[op[i]]->code);
-		sum += hash(name, strlen(name));
+		sum += mix64(mix_text(name, strlen(name)));
 	}
 	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
 }

@@ -2,6 +2,7 @@
 #include "passes/analysis/estimate/memo.h"
 
 #include "ir/base/map.h"
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 
 enum { MOST = 1 << 19 /* answers: 28 MB with their slots; all are forgotten then */ };
@@ -24,14 +25,6 @@ estimate_memo_create(const void *owner)
 	return NEW(owner, struct estimate_memo);
 }
 
-static uint64_t
-mix(uint64_t x, uint64_t factor)
-{
-	x = (x ^ x >> 30) * factor;
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 struct estimate_question
 estimate_question(const uint32_t *op, uint32_t n, const bool *out)
 {
@@ -39,8 +32,8 @@ estimate_question(const uint32_t *op, uint32_t n, const bool *out)
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t x = (uint64_t)op[i] << 1 | out[i];
-		q.a = mix(q.a + UINT64_C(0x9e3779b97f4a7c15) + x, UINT64_C(0xbf58476d1ce4e5b9));
-		q.b = mix(q.b + UINT64_C(0xd1b54a32d192ed03) + x, UINT64_C(0xff51afd7ed558ccd));
+		q.a = mix_word(q.a, x);
+		q.b = mix_word(q.b, ~x);
 	}
 	q.a |= 1;
 	return q;

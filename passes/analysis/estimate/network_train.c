@@ -1,5 +1,6 @@
 /* The network, backward, and Adam. See network.h. */
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "passes/analysis/estimate/network_impl.h"
 
 #include <math.h>
@@ -211,21 +212,11 @@ network_training_defaults(void)
 		.noise = 0.1};
 }
 
-static uint32_t
-below(uint64_t *state, uint32_t n)
-{
-	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (uint32_t)((x >> 32) * n >> 32);
-}
-
 static void
 shuffle(uint64_t *state, uint32_t *order, uint32_t n)
 {
 	for (uint32_t i = n; i > 1; i--) {
-		const uint32_t j = below(state, i), kept = order[i - 1];
+		const uint32_t j = mix64_below(state, i), kept = order[i - 1];
 		order[i - 1] = order[j];
 		order[j] = kept;
 	}

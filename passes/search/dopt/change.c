@@ -4,6 +4,7 @@
  * found once, by colours of ops: equal ops that read and are read by equal ops.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "ir/ir.h"
 #include "passes/search/dopt/change.h"
 
@@ -34,22 +35,15 @@ static const unsigned moves_of[CHANGE_KINDS] = {
 /* --- what looks the same --- */
 
 static uint32_t
-mix(uint32_t h, uint64_t x)
-{
-	uint64_t z = (h ^ x) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(z >> 32) ^ (uint32_t)z;
-}
-
-static uint32_t
 colour_of_op(const struct ir_op *op)
 {
-	uint32_t h = mix(op->code, op->nresults);
+	uint32_t h = (uint32_t)mix_quick(op->code, op->nresults);
 
 	for (int i = 0; i < op->nresults; i++) {
 		const struct ir_type *t = op->result[i].type;
-		h = mix(h, t->dtype);
+		h = (uint32_t)mix_quick(h, t->dtype);
 		for (int k = 0; k < t->rank; k++)
-			h = mix(h, (uint64_t)t->dim[k]);
+			h = (uint32_t)mix_quick(h, (uint64_t)t->dim[k]);
 	}
 	return h;
 }
@@ -69,9 +63,9 @@ dopt_colour(struct dopt *d)
 				if (!ir_operand(op, k)->op)
 					continue;
 				const uint32_t from = plan_number(d->p, ir_operand(op, k)->op);
-				next[i] = mix(next[i], d->colour[from]);
+				next[i] = (uint32_t)mix_quick(next[i], d->colour[from]);
 				/* In whatever order they read it. */
-				next[from] += mix(d->colour[i], (uint64_t)k);
+				next[from] += (uint32_t)mix_quick(d->colour[i], (uint64_t)k);
 			}
 		}
 		memcpy(d->colour, next, d->nops * sizeof *next);
@@ -86,7 +80,7 @@ change_colour(const struct dopt *d, uint32_t node)
 	uint32_t h = k.nops;
 
 	for (uint32_t i = 0; i < k.nops; i++)
-		h += mix(d->colour[PLAN_OP_OF(k.op[i])], 1);
+		h += (uint32_t)mix_quick(d->colour[PLAN_OP_OF(k.op[i])], 1);
 	return h;
 }
 

@@ -52,8 +52,8 @@ hash_op(const struct ir_op *op)
 	char *key = cost_op_key(NULL, op->block->func->module, op);
 	uint64_t hash = mix64(op->code);
 
-	for (const char *s = key; s && *s; s++)
-		hash = (hash ^ (unsigned char)*s) * 0x100000001b3u;
+	if (key)
+		hash = mix_bytes(hash, key, strlen(key));
 	for (int i = 0; !key && i < op->nresults; i++) {
 		const struct ir_type *t = op->result[i].type;
 		hash = mix64(hash ^ t->dtype);

@@ -5,6 +5,7 @@
  */
 #include "passes/search/plan/impl.h"
 
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 
 #include <assert.h>
@@ -258,9 +259,9 @@ ask_for_message(const struct plan *p, uint32_t like, double bytes, uint32_t part
 replay_time
 plan_time_of_message(struct plan *p, uint32_t like, double bytes, uint32_t tensors, uint32_t parts)
 {
-	uint64_t hash = (uint64_t)bytes * 0x9e3779b97f4a7c15u + like * 0xc2b2ae3d27d4eb4fu +
-			parts * 0x165667b19e3779f9u + tensors;
-	struct plan_answer *a = &p->answer[(hash >> 32) % ANSWERS];
+	const uint64_t hash =
+		mix_quick(mix_quick(mix_quick((uint64_t)bytes, like), parts), tensors);
+	struct plan_answer *a = &p->answer[hash % ANSWERS];
 
 	if (a->parts != parts || a->like != like || a->bytes != bytes || a->tensors != tensors)
 		*a = (struct plan_answer){
