@@ -15,6 +15,11 @@
 /* Messages of up to so many bytes are latency; those up to the next fit beside what is computed. */
 #define SHORT_BYTES 4096
 #define LONG_BYTES (4 << 20)
+/* Between machines messages are posted in a row, of up to so many bytes and messages together, as
+ * they queue up in a step: what a shaper or a switch lets through or keeps at once, a few hundred KB,
+ * makes one message look faster than the link, but not several. */
+#define ROW_BYTES (1 << 20)
+#define ROW_MOST 16
 /* Calls of the step that run beside a message take twice as long as it, but not more than this: a
  * few rounds must fit into the time that a message has. */
 #define LOAD_NS 20000000
@@ -27,6 +32,9 @@ struct turn {
 	int64_t computed; /* what runs between post and wait has ended */
 	int64_t arrived;  /* of the message, whether anybody waited or not; 0: unknown */
 };
+
+_Static_assert(MEASURE_MESSAGE_RUNS_MAX * sizeof(struct turn) <= MEASURE_RUNS_MAX * sizeof(int64_t),
+	"a rank's turns fit where samples are gathered");
 
 /* What runs between post and wait. */
 enum beside { NOTHING, CHAIN, STEP };
@@ -47,6 +55,7 @@ struct messages {
 	int64_t chain; /* turns of the chain beside the present message */
 	int load;      /* calls of the step beside the present message; 0: the chain instead */
 	int repeat;    /* that often */
+	int row;       /* times that the present message is posted in a row, at least 1 */
 	struct turn *turn[VARIANTS]; /* [MEASURE_MESSAGE_RUNS_MAX] each */
 	int64_t *value;              /* the same: durations over all places */
 	/* What was found, of all messages: */
@@ -120,7 +129,7 @@ time_turn(struct messages *s, int coll, enum beside beside)
 	if (s->round++ % w->world->nranks == w->world->rank)
 		chain(s->busy * LATE_NS / BUSY_NS);
 	x.begin = rt_now_ns();
-	if (coll >= 0)
+	for (int i = 0; coll >= 0 && i < s->row; i++)
 		rt_post(w->ctx, coll);
 	x.posted = rt_now_ns();
 	if (beside == CHAIN)
@@ -349,6 +358,15 @@ measure_slowdown(
 		add_beside(s, under_way - (arrived - both), both);
 }
 
+static int
+row_of(const struct rt_measure_coll *c, const struct group *g)
+{
+	const int64_t fit = ROW_BYTES / (c->bytes > 0 ? c->bytes : 1);
+	if (g->nodes == 1 || c->bytes <= SHORT_BYTES || fit < 2)
+		return 1;
+	return fit < ROW_MOST ? (int)fit : ROW_MOST;
+}
+
 static void
 measure_message(struct messages *s, int number)
 {
@@ -361,9 +379,11 @@ measure_message(struct messages *s, int number)
 	char what[64];
 	snprintf(what, sizeof what, "%s %d x %lld", c->name, g.places, (long long)c->bytes);
 	measure_write_comment(w, what);
-	measure_variants(s, v, c->bytes > LONG_BYTES ? 1 : 3, &g);
+	s->row = row_of(c, &g);
+	measure_variants(s, v, c->bytes > SHORT_BYTES ? 1 : 3, &g);
 	const double alone = v[0].result.median, beside = v[1].result.median - v[2].result.median;
 	const double under_way = time_under_way(s, &g);
+	v[0].result.median /= s->row;
 	measure_write_coll(w, c, g.places, g.nodes, &v[0].result);
 	if (c->bytes <= SHORT_BYTES) {
 		s->post[s->nposts++] = beside > alone ? beside - alone : 0;
@@ -442,6 +462,7 @@ measure_messages(struct measurer *w)
 {
 	struct messages s = {.w = w, .busy = turns_of_busy()};
 	s.chain = s.busy;
+	s.row = 1;
 	const bool ok = allocate(&s);
 	w->failed |= !ok;
 	if (ok && w->s->m->ncalls && !w->s->m->rotate)
