@@ -46,10 +46,10 @@ struct random_seeds {
 
 enum {
 	RANDOM_FRESH_SHARE =
-		10,         /* one fresh seed for so many fixed ones: a tenth of a test's time */
-	RANDOM_SLICES = 4,  /* of the fixed seeds, of which a run has one, or one of its parts ... */
-	RANDOM_FEW = 20,    /* ... or as many seeds as this, where a slice has fewer */
-	RANDOM_RANGES = 2,  /* the fixed seeds, and the fresh ones */
+		10,        /* one fresh seed for so many fixed ones: a tenth of a test's time */
+	RANDOM_SLICES = 4, /* of the fixed seeds, of which a run has one, or one of its parts ... */
+	RANDOM_FEW = 20,   /* ... or as many seeds as this, where a slice has fewer */
+	RANDOM_RANGES = 2, /* the fixed seeds, and the fresh ones */
 	RANDOM_FRAMES = 40, /* of a crash, printed: where it was and in which pass */
 };
 
@@ -91,8 +91,7 @@ random_slice(int count)
 	if (n >= count || (slice && strcmp(slice, "all") == 0))
 		return (struct random_seeds){0, count};
 	const int first = part * n;
-	return (struct random_seeds){
-		(uint64_t)(first < count - n ? first : count - n), n};
+	return (struct random_seeds){(uint64_t)(first < count - n ? first : count - n), n};
 }
 
 /* The seeds of a run of a test that has `count` fixed ones, 0 to count - 1. */

@@ -14,7 +14,7 @@ enum {
 #endif
 	MOST_NODES = 11,        /* kernels and messages of a random step */
 	DOPT_FINDS = STEPS - 1, /* at least */
-	EVALUATIONS = 20000, /* of an engine */
+	EVALUATIONS = 20000,    /* of an engine */
 };
 
 static struct search_options
