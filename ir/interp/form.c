@@ -3,7 +3,7 @@
  * index:
  *
  *     for the other indices                     the odometer
- *       for strips of at most INTERP_STRIP      along the longest index
+ *       for strips of at most INTERP_STRIP      along a long index
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
@@ -82,12 +82,25 @@ compile(struct form_plan *p, struct arena *a, const struct expr *e)
 	return p->ninsns++;
 }
 
+/* Is it reduced, and another one after it? Then a strip along it would reduce in another order than
+ * that of the indices, which two forms of one computation may have in common but for their extents. */
+static bool
+is_outer_reduced(const struct form *f, int index)
+{
+	bool outer = false;
+
+	for (int i = index + 1; i < f->nindices; i++)
+		outer |= f->reduced >> i & 1 && f->size[i] > 1;
+	return outer && f->reduced >> index & 1;
+}
+
 static int
-longest_index(const struct form *f)
+strip_index(const struct form *f)
 {
 	int best = -1;
 	for (int i = 0; i < f->nindices; i++)
-		if (form_is_loop(f, i) && (best < 0 || f->size[i] > f->size[best]))
+		if (form_is_loop(f, i) && !is_outer_reduced(f, i) &&
+			(best < 0 || f->size[i] > f->size[best]))
 			best = i;
 	return best;
 }
@@ -129,7 +142,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 			p->position[i] = compile(p, it->arena, p->f.at[i]);
 	p->divisor = form_take_divisor(&p->f);
 	p->value = compile(p, it->arena, p->f.body);
-	p->strip = longest_index(&p->f);
+	p->strip = strip_index(&p->f);
 	find_product(p);
 	return p;
 }
