@@ -7,13 +7,13 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/arena.h"
+#include "ir/base/clock.h"
 #include "runtime/machine.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <talloc.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -26,15 +26,6 @@ enum {
 	PROBE_MESSAGES = 200,   /* between two threads: some milliseconds */
 	PROBE_CHAINS = 10,      /* that do not wait for each other: as deep as pipelines are */
 };
-
-static double
-seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- arithmetic ------------------------------------------------------------------------------ */
 
@@ -90,9 +81,9 @@ flops_of_core(void)
 	double best = 0;
 
 	for (int run = 0; run < PROBE_RUNS; run++) {
-		double start = seconds_now();
+		double start = clock_seconds();
 		double n = 2.0 * chains(x) * PROBE_TURNS * PROBE_CHAINS;
-		best = fmax(best, n / (seconds_now() - start));
+		best = fmax(best, n / (clock_seconds() - start));
 	}
 	return best;
 }
@@ -109,10 +100,10 @@ bandwidth_of_core(void)
 	memset(from, 1, PROBE_BYTES);
 	memset(to, 2, PROBE_BYTES);
 	for (int run = 0; run < PROBE_RUNS; run++) {
-		double start = seconds_now();
+		double start = clock_seconds();
 		from[run] = to[run + 1];
 		memcpy(to, from, PROBE_BYTES);
-		best = fmax(best, 2.0 * PROBE_BYTES / (seconds_now() - start));
+		best = fmax(best, 2.0 * PROBE_BYTES / (clock_seconds() - start));
 	}
 	talloc_free(from);
 	talloc_free(to);
@@ -154,13 +145,13 @@ latency_of_threads(void)
 {
 	struct table t = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
 	pthread_t thread;
-	double start = seconds_now();
+	double start = clock_seconds();
 
 	if (pthread_create(&thread, NULL, partner, &t))
 		return 10e-6; /* what it takes on machines that let us measure */
 	take_turns(&t, 0);
 	pthread_join(thread, NULL);
-	return (seconds_now() - start) / PROBE_MESSAGES;
+	return (clock_seconds() - start) / PROBE_MESSAGES;
 }
 
 char *

@@ -2,11 +2,11 @@
 #include "passes/manager/pipeline_impl.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
 #include <talloc.h>
-#include <time.h>
 
 struct pass_manager *
 pass_manager_create(const void *owner, struct ir_context *ctx)
@@ -17,15 +17,6 @@ pass_manager_create(const void *owner, struct ir_context *ctx)
 	manager->registry = pass_registry_create(manager);
 	manager->verify_each = true;
 	return manager;
-}
-
-static double
-seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Does the module have what the pass says it provides, as far as that can be read off it? */
@@ -104,9 +95,9 @@ run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m
 		return PASS_FAILED;
 	if (hooks->keep_input)
 		input = ir_module_clone(talloc_parent(*m), *m);
-	double start = seconds_now();
+	double start = clock_seconds();
 	enum pass_status status = run_pass(run, e, *m);
-	double seconds = seconds_now() - start;
+	double seconds = clock_seconds() - start;
 	if (status == PASS_DONE)
 		status = check_output(e, run->manager, *m);
 	if (status == PASS_DONE && hooks->after &&

@@ -15,6 +15,7 @@
 #include "passes/search/joint_impl.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 #include "passes/analysis/cost/internal.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ struct starter {
 static bool
 is_over(const struct starter *s)
 {
-	return s->ends > 0 && search_clock() >= s->ends;
+	return s->ends > 0 && clock_seconds() >= s->ends;
 }
 
 static bool
@@ -163,7 +164,7 @@ try_theorems(struct starter *s)
 	o.engine = SEARCH_DPRO;
 	o.progress = NULL;
 	if (s->ends > 0)
-		o.time_limit = fmax(s->ends - search_clock(), 1e-3);
+		o.time_limit = fmax(s->ends - clock_seconds(), 1e-3);
 	search_run(s->p, &o, &r);
 	add_plan(s);
 }
@@ -177,7 +178,7 @@ joint_find_starts(struct pass_run *run, const struct cost_model *model, struct i
 	struct plan_save *now = plan_save(run->scratch, p);
 
 	if (o->time_limit > 0)
-		s.ends = search_clock() + o->time_limit;
+		s.ends = clock_seconds() + o->time_limit;
 	starts->best = plan_replay(p);
 	look_at_step(&s, m);
 	for (size_t k = 0; k < ROWS(kernels); k++)

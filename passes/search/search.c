@@ -1,6 +1,7 @@
 /* What all engines share: see search.h. */
 #include "passes/search/search.h"
 
+#include "ir/base/clock.h"
 #include "ir/base/mix.h"
 #include "ir/base/alloc.h"
 #include "passes/search/progress.h"
@@ -48,15 +49,6 @@ search_defaults(void)
 	};
 }
 
-double
-search_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool
 stop(struct search *s, enum search_end end)
 {
@@ -98,7 +90,7 @@ bool
 search_more(struct search *s)
 {
 	const struct search_options *o = s->o;
-	double now = search_clock() - s->started;
+	double now = clock_seconds() - s->started;
 
 	s->r.evaluations = plan_counts(s->plan).replays - s->started_replays + s->elsewhere;
 	s->r.seconds = now;
@@ -126,7 +118,7 @@ search_found(struct search *s, replay_time t)
 	if (t >= s->r.after || (s->o->fits && !s->o->fits(s->o->fits_data, s->plan)))
 		return false;
 	s->r.after = t;
-	s->r.best_at = search_clock() - s->started;
+	s->r.best_at = clock_seconds() - s->started;
 	talloc_free(s->best);
 	s->best = plan_save(s->plan, s->plan);
 	return true;
@@ -135,7 +127,7 @@ search_found(struct search *s, replay_time t)
 void
 search_begin(struct search *s, struct plan *p, const struct search_options *o)
 {
-	*s = (struct search){.plan = p, .o = o, .started = search_clock()};
+	*s = (struct search){.plan = p, .o = o, .started = clock_seconds()};
 	s->r.before = s->r.after = plan_replay(p);
 	s->started_replays = plan_counts(p).replays;
 	s->best = plan_save(p, p);
@@ -145,7 +137,7 @@ void
 search_finish(struct search *s)
 {
 	s->r.evaluations = plan_counts(s->plan).replays - s->started_replays + s->elsewhere;
-	s->r.seconds = search_clock() - s->started;
+	s->r.seconds = clock_seconds() - s->started;
 	plan_load(s->plan, s->best);
 	plan_replay(s->plan);
 	talloc_free(s->best);

@@ -97,9 +97,6 @@ struct search {
 void search_begin(struct search *s, struct plan *p, const struct search_options *o);
 void search_finish(struct search *s);
 
-/* Seconds of a clock that never goes back. */
-double search_clock(void);
-
 const char *search_engine_name(enum search_engine e);
 
 /* False: time to stop. */

@@ -14,6 +14,7 @@
 #include "passes/search/search.h"
 #include "test/bench/module.h"
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,14 +144,6 @@ static const struct row rows[] = {
 
 enum { NROWS = sizeof rows / sizeof *rows };
 
-static double
-seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static uint32_t
 count_ops(const struct ir_module *m)
 {
@@ -168,9 +161,9 @@ run(struct bench *b, const char *passes, struct ir_module *m, double *seconds)
 	const char *source = "passes";
 	bool good = pass_pipeline_parse(p, b->manager, source, passes) &&
 		    pass_pipeline_check(p, b->manager, m);
-	const double start = seconds_now();
+	const double start = clock_seconds();
 	good = good && pass_pipeline_run(p, b->manager, &m, NULL) == PASS_DONE;
-	*seconds = seconds_now() - start;
+	*seconds = clock_seconds() - start;
 	talloc_free(p);
 	return good ? m : NULL;
 }
@@ -186,9 +179,9 @@ measure(struct bench *b, const struct row *row, const struct ir_module *m, uint3
 		copy = run(b, row->pass, copy, &seconds);
 		*nops = copy && count_ops(copy) > *nops ? count_ops(copy) : *nops;
 	} else {
-		const double start = seconds_now();
+		const double start = clock_seconds();
 		row->query(b, copy);
-		seconds = seconds_now() - start;
+		seconds = clock_seconds() - start;
 	}
 	talloc_free(copy);
 	return copy ? seconds : NAN;

@@ -4,6 +4,7 @@
  *
  *     plan CLUSTER FILE [SECONDS]     a step as dopt prints it; how long to measure each; 0.5
  */
+#include "ir/base/clock.h"
 #include "parser/cluster/cluster.h"
 #include "passes/search/search.h"
 #include "test/bench/module.h"
@@ -35,7 +36,7 @@ measure(struct plan *p, double seconds, bool keep)
 {
 	struct search_random r = {1};
 	uint64_t moves = 0, tries = 0;
-	double start = search_clock(), t;
+	double start = clock_seconds(), t;
 
 	do {
 		uint32_t mark = plan_mark(p);
@@ -48,7 +49,7 @@ measure(struct plan *p, double seconds, bool keep)
 			else
 				plan_forget(p);
 		}
-		t = search_clock() - start;
+		t = clock_seconds() - start;
 	} while (t < seconds);
 	printf("%s: %u nodes, %.6g ms, %.0f replays a second, %.0f moves, %.0f tries\n",
 		keep ? "climbing" : "undoing", plan_count(p), replay_seconds(plan_replay(p)) * 1e3,
@@ -66,11 +67,11 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	const struct cost_model *model =
 		cost_model_create(ctx, ctx->diag, &(struct cost_options){.cluster = c});
-	double start = search_clock(), seconds = argc > 3 ? atof(argv[3]) : 0.5;
+	double start = clock_seconds(), seconds = argc > 3 ? atof(argv[3]) : 0.5;
 	struct plan *p = plan_create(ctx, model, m);
 	if (!p)
 		return EXIT_FAILURE;
-	printf("created in %.1f ms\n", 1e3 * (search_clock() - start));
+	printf("created in %.1f ms\n", 1e3 * (clock_seconds() - start));
 	measure(p, seconds, false);
 	measure(p, seconds, true);
 	talloc_free(ctx);

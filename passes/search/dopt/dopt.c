@@ -17,6 +17,7 @@
 #include "passes/search/dopt/impl.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -60,7 +61,7 @@ dopt_over(struct dopt *d)
 {
 	if (d->over || d->tick++ % DOPT_CLOCK)
 		return d->over;
-	d->over = (d->deadline > 0 && search_clock() >= d->deadline) ||
+	d->over = (d->deadline > 0 && clock_seconds() >= d->deadline) ||
 		  (d->o->interrupted && *d->o->interrupted);
 	return d->over;
 }
