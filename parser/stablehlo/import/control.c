@@ -78,20 +78,6 @@ bind_all(struct import *im, struct mlir_block *b, const struct import_value *v)
 		import_bind(im, &b->arg[i], &v[i]);
 }
 
-/* Ops behind `last` that nothing reads: those of a condition. */
-static void
-drop_behind(struct ir_block *b, struct ir_op *last)
-{
-	for (struct ir_op *op = b->last, *prev; op && op != last; op = prev) {
-		bool used = !op_is(op, TRAIT_PURE);
-		prev = op->prev;
-		for (int i = 0; i < op->nresults; i++)
-			used = used || op->result[i].uses;
-		if (!used)
-			ir_op_erase(op);
-	}
-}
-
 /* 1 or 0 where a constant decides the condition; -1 where not, which is reported. */
 static int
 condition(struct import *im, const struct mlir_op *op, const struct import_value *carried)
@@ -111,7 +97,7 @@ condition(struct import *im, const struct mlir_op *op, const struct import_value
 		import_unsupported(im, op, "with a trip count that depends on an input");
 		return -1;
 	}
-	drop_behind(im->builder.block, last);
+	import_sweep(im->builder.block, last); /* those of the condition */
 	return go != 0;
 }
 

@@ -246,11 +246,10 @@ make_step(struct import *im, const struct mlir_op *func)
 	return ok && !im->failed && make_results(im, &s);
 }
 
-/* What nothing reads: conditions of loops, constants that went into attributes. */
-static void
-sweep(struct ir_block *b)
+void
+import_sweep(struct ir_block *b, const struct ir_op *after)
 {
-	for (struct ir_op *op = b->last, *prev; op; op = prev) {
+	for (struct ir_op *op = b->last, *prev; op && op != after; op = prev) {
 		bool used = !op_is(op, TRAIT_PURE);
 		prev = op->prev;
 		for (int i = 0; i < op->nresults; i++)
@@ -308,7 +307,7 @@ stablehlo_import(
 		im.builder =
 			(struct ir_builder){.m = im.module, .block = &f->body, .loc = entry->loc};
 		im.failed = !make_step(&im, entry) || im.failed;
-		sweep(&f->body);
+		import_sweep(&f->body, NULL);
 	}
 	bool wrong = diag_errors(im.diag) != before;
 	import_missing_report(&im);

@@ -89,6 +89,10 @@ struct import_value import_get(const struct mlir_value *v);
 bool import_block(struct import *im, const struct mlir_op *op, const struct mlir_block *b,
 	struct import_value *out, int nout);
 
+/* Erases the ops after that one, or all (NULL), that nothing reads: conditions of loops, constants
+ * that went into attributes. */
+void import_sweep(struct ir_block *b, const struct ir_op *after);
+
 /* Element by element: rows of POINT. */
 bool import_point(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);

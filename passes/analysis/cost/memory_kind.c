@@ -7,28 +7,24 @@
 #include <string.h>
 #include <talloc.h>
 
+static const struct {
+	const char *many, *one;
+} kind_name[] = {
+#define KIND(name, many, one) {many, one},
+	MEMORY_KINDS(KIND)
+#undef KIND
+};
+
 const char *
 memory_kind_name(enum memory_kind k)
 {
-	static const char *const name[] = {
-#define KIND(name, many, one) many,
-		MEMORY_KINDS(KIND)
-#undef KIND
-	};
-
-	return name[k];
+	return kind_name[k].many;
 }
 
 const char *
 memory_kind_one(enum memory_kind k)
 {
-	static const char *const name[] = {
-#define KIND(name, many, one) one,
-		MEMORY_KINDS(KIND)
-#undef KIND
-	};
-
-	return name[k];
+	return kind_name[k].one;
 }
 
 /* The values that lead to the next value of a param. */

@@ -78,24 +78,24 @@ html_unit(FILE *out, const char *text)
 	fprintf(out, "%.*s%s%s", (int)n, text, text[n] ? "&nbsp;" : "", text + n);
 }
 
+static void
+put_quantity(FILE *out, const char *text)
+{
+	fputs("<td class=\"n\">", out);
+	html_unit(out, text);
+	fputs("</td>", out);
+}
+
 void
 html_seconds(FILE *out, double s)
 {
-	char text[NUMBER_TEXT];
-
-	fputs("<td class=\"n\">", out);
-	html_unit(out, number_seconds(text, s));
-	fputs("</td>", out);
+	put_quantity(out, number_seconds((char[NUMBER_TEXT]){""}, s));
 }
 
 void
 html_bytes(FILE *out, double bytes)
 {
-	char text[NUMBER_TEXT];
-
-	fputs("<td class=\"n\">", out);
-	html_unit(out, number_bytes(text, bytes));
-	fputs("</td>", out);
+	put_quantity(out, number_bytes((char[NUMBER_TEXT]){""}, bytes));
 }
 
 void

@@ -225,10 +225,7 @@ import_all_reduce(struct import *im, const struct mlir_op *op, const struct impo
 			continue;
 		}
 		struct ir_value **row = reduce_rows(im, op, &g, v);
-		const bool ok = row && collective_complete(im, op, row) &&
-				collective_give_rows(im, op, i, row, out);
-		talloc_free(row);
-		if (!ok)
+		if (!collective_finish(im, op, i, row, out))
 			return false;
 	}
 	return true;

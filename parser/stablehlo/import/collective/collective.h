@@ -21,6 +21,10 @@ bool collective_give_rows(struct import *im, const struct mlir_op *op, uint32_t 
 /* Has every process a row? Else it is in no group. */
 bool collective_complete(struct import *im, const struct mlir_op *op, struct ir_value *const *row);
 
+/* Both, and frees the rows. NULL: no. */
+bool collective_finish(struct import *im, const struct mlir_op *op, uint32_t i,
+	struct ir_value **row, struct import_value *out);
+
 /* Places of axes together. */
 int64_t collective_size(const struct import *im, uint32_t axes);
 

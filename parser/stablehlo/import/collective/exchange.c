@@ -77,10 +77,7 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 			for (n = 0; n < g.size && m[n] >= 0; n++)
 				row[m[n]] = x;
 		}
-		const bool ok = whole && collective_complete(im, op, row) &&
-				collective_give_rows(im, op, i, row, out);
-		talloc_free(row);
-		if (!ok)
+		if (!collective_finish(im, op, i, whole ? row : NULL, out))
 			return false;
 	}
 	return true;
@@ -202,10 +199,7 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 				row[g.member[k]] =
 					collect_parts(im, whole, g.member + k / g.size * g.size,
 						g.size, k % g.size, from, to);
-		const bool ok = whole && collective_complete(im, op, row) &&
-				collective_give_rows(im, op, i, row, out);
-		talloc_free(row);
-		if (!ok)
+		if (!collective_finish(im, op, i, whole ? row : NULL, out))
 			return false;
 	}
 	return true;

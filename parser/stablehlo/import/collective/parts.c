@@ -2,6 +2,7 @@
 #include "parser/stablehlo/import/collective/collective.h"
 
 #include <inttypes.h>
+#include <talloc.h>
 
 bool
 collective_int(struct import *im, const struct mlir_op *op, const char *name, int64_t *v)
@@ -88,6 +89,17 @@ collective_complete(struct import *im, const struct mlir_op *op, struct ir_value
 		if (!row[p])
 			return import_error(im, op, "process %" PRId64 " is not in any group", p);
 	return true;
+}
+
+bool
+collective_finish(struct import *im, const struct mlir_op *op, uint32_t i, struct ir_value **row,
+	struct import_value *out)
+{
+	const bool ok = row && collective_complete(im, op, row) &&
+			collective_give_rows(im, op, i, row, out);
+
+	talloc_free(row);
+	return ok;
 }
 
 /* Dim `dim` of one process in as many parts as the axes have places, a dim an axis. */
