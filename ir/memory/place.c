@@ -8,6 +8,7 @@
 #include "ir/memory/place.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 #include "ir/memory/span_set.h"
 
@@ -259,14 +260,6 @@ try_orders(struct placer *p)
 	}
 }
 
-static int
-by_moment(const void *x, const void *y)
-{
-	const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 /* The number of moments of the sorted list that are not behind `at`. */
 static uint32_t
 count_until(const uint32_t *moment, uint32_t n, uint32_t at)
@@ -293,7 +286,7 @@ number_moments(struct placer *p)
 	p->last = ARRAY_NEW(p, uint32_t, p->nrooms);
 	for (uint32_t i = 0; i < p->nrooms; i++)
 		moment[i] = p->room[i].first;
-	qsort(moment, p->nrooms, sizeof *moment, by_moment);
+	sort_uint32(moment, p->nrooms);
 	for (uint32_t i = 0; i < p->nrooms; i++)
 		if (!i || moment[i] != moment[p->moments - 1])
 			moment[p->moments++] = moment[i];

@@ -3,6 +3,7 @@
 
 #include "ir/base/arena.h"
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,6 @@ struct byte_map {
 	uint64_t *level[MAX_LEVELS];
 	int nlevels;
 };
-
-static int
-by_value(const void *x, const void *y)
-{
-	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return a < b ? -1 : a > b;
-}
 
 static void
 set_bit(struct byte_map *m, uint32_t i)
@@ -110,7 +103,7 @@ byte_map_create(const void *owner, const uint64_t *offset, uint32_t n)
 	m->owner = ARRAY_NEW(m, int32_t, (size_t)n + 1);
 	if (n)
 		memcpy(&m->offset[1], offset, sizeof *offset * n);
-	qsort(m->offset, (size_t)n + 1, sizeof *m->offset, by_value);
+	sort_uint64(m->offset, (size_t)n + 1);
 	for (uint32_t i = 0; i <= n; i++)
 		if (!i || m->offset[i] != m->offset[m->n - 1])
 			m->offset[m->n++] = m->offset[i];
@@ -124,7 +117,7 @@ byte_map_create(const void *owner, const uint64_t *offset, uint32_t n)
 static uint32_t
 number_of(const struct byte_map *m, uint64_t offset)
 {
-	const uint64_t *at = bsearch(&offset, m->offset, m->n, sizeof *m->offset, by_value);
+	const uint64_t *at = bsearch(&offset, m->offset, m->n, sizeof *m->offset, order_uint64);
 
 	return at ? (uint32_t)(at - m->offset) : 0;
 }

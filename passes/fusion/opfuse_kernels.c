@@ -1,5 +1,6 @@
 /* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/fusion/opfuse.h"
 
 #include <assert.h>
@@ -166,14 +167,6 @@ opfuse_readers(struct opfuse *u, uint32_t op, uint32_t *out, uint32_t room)
 	return n;
 }
 
-static int
-by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 const uint32_t *
 opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 {
@@ -189,7 +182,7 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 				VEC_PUSH(u, list, maker);
 		}
 	if (list->n > 1)
-		qsort(list->at, (size_t)list->n, sizeof *list->at, by_number);
+		sort_uint32(list->at, (size_t)list->n);
 	*n = 0;
 	for (int64_t i = 0; i < list->n; i++)
 		if (!i || list->at[i] != list->at[i - 1])

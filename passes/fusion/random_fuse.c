@@ -14,12 +14,12 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/base/sort.h"
 #include "ir/numbering.h"
 #include "passes/fuse/apart.h"
 #include "passes/fuse/fuse.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -95,14 +95,6 @@ some_neighbour(struct sampler *s, const struct ir_op *op)
 	}
 }
 
-static int
-by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static struct group *
 both_of(struct sampler *s, const struct group *a, const struct group *b)
 {
@@ -112,7 +104,7 @@ both_of(struct sampler *s, const struct group *a, const struct group *b)
 	g->op = NEW_ARRAY(g, uint32_t, g->n);
 	memcpy(g->op, a->op, a->n * sizeof *a->op);
 	memcpy(g->op + a->n, b->op, b->n * sizeof *b->op);
-	qsort(g->op, g->n, sizeof *g->op, by_number);
+	sort_uint32(g->op, g->n);
 	return g;
 }
 

@@ -8,6 +8,7 @@
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
 #include <ctype.h>
@@ -101,14 +102,6 @@ cut_group(struct survey *v, const int64_t *member, int64_t n)
 		add_cut(v, stride * k);
 		step *= k;
 	}
-}
-
-static int
-by_number(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* --- the way through the file ----------------------------------------------------------------- */
@@ -418,7 +411,7 @@ find_cuts(struct survey *v)
 		int64_t n = g.size;
 		while (n && member[n - 1] < 0)
 			n--;
-		qsort(member, (size_t)n, sizeof *member, by_number);
+		sort_int64(member, (size_t)n);
 		cut_group(v, member, n);
 		talloc_free(member);
 	}

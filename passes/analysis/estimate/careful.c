@@ -8,10 +8,10 @@
 #include "passes/analysis/estimate/internal.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/profile/key_read.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <talloc.h>
 
 enum {
@@ -41,14 +41,6 @@ estimate_sort_of(const struct estimate_kernel *k)
 	for (uint32_t i = 0; i < k->n; i++)
 		product |= k->op[i]->product;
 	return estimate_sort(k->n, product);
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* What measured kernels took over their estimates, by sort. */
@@ -94,7 +86,7 @@ load_kind(struct cost_model *model, uint32_t kind)
 	for (int s = 0; s < ESTIMATE_SORTS; s++) {
 		if (r.n[s] < LEAST_KERNELS)
 			continue;
-		qsort(r.of[s], r.n[s], sizeof *r.of[s], by_value);
+		sort_double(r.of[s], r.n[s]);
 		k->careful[s] = fmax(1, r.of[s][(uint32_t)(QUANTILE * r.n[s])]);
 	}
 	talloc_free(ctx);

@@ -7,6 +7,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/base/sort.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/fuse.h"
@@ -38,14 +39,6 @@ sum_of_key(const char *key)
 	return sum;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 load_sums(struct estimate_copy *x, const struct cost_kind_model *k)
 {
@@ -53,7 +46,7 @@ load_sums(struct estimate_copy *x, const struct cost_kind_model *k)
 	for (int i = 0; i < k->nops; i++)
 		if (profile_op_is_fuse(&k->op[i]))
 			x->sum[x->nsums++] = sum_of_key(k->op[i].key);
-	qsort(x->sum, x->nsums, sizeof *x->sum, by_value);
+	sort_uint64(x->sum, x->nsums);
 }
 
 static void
@@ -95,7 +88,7 @@ estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, uint32
 		const char *name = op_name((enum op_code)x->ops->op[op[i]]->code);
 		sum += mix64(mix_text(name, strlen(name)));
 	}
-	return bsearch(&sum, x->sum, x->nsums, sizeof sum, by_value) != NULL;
+	return bsearch(&sum, x->sum, x->nsums, sizeof sum, order_uint64) != NULL;
 }
 
 struct ir_module *

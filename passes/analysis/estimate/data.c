@@ -2,11 +2,11 @@
 #include "passes/analysis/estimate/data.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/profile/key_read.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <talloc.h>
 
 const double estimate_share[ESTIMATE_SHARES] = {0.05, 0.10, 0.14, 0.20, 0.50};
@@ -112,14 +112,6 @@ estimate_data_network(const struct estimate_data *data, struct network *w, doubl
 	}
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct estimate_errors
 estimate_data_errors(const struct estimate_data *data, const double *seconds)
 {
@@ -131,7 +123,7 @@ estimate_data_errors(const struct estimate_data *data, const double *seconds)
 		for (int s = 0; s < ESTIMATE_SHARES; s++)
 			e.within[s] += error[i] <= estimate_share[s] ? 1.0 / data->n : 0;
 	}
-	qsort(error, data->n, sizeof *error, by_value);
+	sort_double(error, data->n);
 	if (data->n)
 		e.median = error[data->n / 2];
 	talloc_free(error);

@@ -3,10 +3,10 @@
 
 #include "ir/type.h"
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/fit/alpha_beta.h"
 #include "passes/analysis/profile/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -57,13 +57,6 @@ derive_links(const void *scratch, struct profile *p, const char *device, bool an
 	return good;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Stores the median of n rates, unless it is there. */
 static bool
 put_rate(const void *scratch, struct profile *p, const char *device, const char *name, double *rate,
@@ -76,7 +69,7 @@ put_rate(const void *scratch, struct profile *p, const char *device, const char 
 		known |= strcmp(field[i].name, name) == 0 && !*field[i].transport;
 	if (known || nfields < 0)
 		return nfields >= 0;
-	qsort(rate, (size_t)n, sizeof *rate, by_value);
+	sort_double(rate, (size_t)n);
 	const struct profile_field f = {name, rate[n / 2], NULL, 0};
 	return profile_put_field(p, device, &f);
 }

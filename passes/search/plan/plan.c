@@ -6,10 +6,10 @@
 #include "passes/search/plan/impl.h"
 
 #include "ir/base/mix.h"
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ANSWERS = 1 << 12 /* messages whose times are remembered: a step has some hundred */ };
@@ -342,13 +342,6 @@ add_reader(struct plan *p, uint32_t node, uint32_t of, uint32_t *reader, uint32_
 	return n + 1;
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 uint32_t
 plan_readers(struct plan *p, uint32_t node, uint32_t *reader)
 {
@@ -368,7 +361,7 @@ plan_readers(struct plan *p, uint32_t node, uint32_t *reader)
 					n = add_reader(p, p->holder[h].node, node, reader, n);
 		}
 	}
-	qsort(reader, n, sizeof *reader, ascending);
+	sort_uint32(reader, n);
 	return n;
 }
 

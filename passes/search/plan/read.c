@@ -6,6 +6,7 @@
 #include "passes/search/plan/impl.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/fuse/role.h"
 
 #include <stdio.h>
@@ -92,14 +93,6 @@ read_results(struct reader *r)
 	return true;
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Those whose results leave the kernel are at home in it, the others are copies until all are read.
  */
 static void
@@ -108,7 +101,7 @@ add_node(struct reader *r)
 	struct plan *p = r->p;
 	const uint32_t node = p->base->first_node[number_of(p, &r->op->result[0])];
 
-	qsort(p->member, r->n, sizeof *p->member, ascending);
+	sort_uint32(p->member, r->n);
 	plan_add_node(p, node, ir_parts(r->op));
 	p->node[node].message = p->base->op[p->member[0]].collective;
 	for (int i = 0; i < r->op->nresults; i++)

@@ -12,6 +12,7 @@
  *                                     where they are constant, else as many as there are vectors
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "parser/stablehlo/import/build/fold.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/build/index.h"
@@ -245,14 +246,6 @@ do_round(struct scatter *s, struct ir_value *order, struct ir_value **last)
 	return true;
 }
 
-static int
-compare_vectors(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* At most so many updates go to one place, -1: more than there may be rounds. Windows that overlap
  * without beginning at one place count, too, so only positions of one element are looked at. */
 static int64_t
@@ -287,7 +280,7 @@ count_rounds(struct scatter *s, const struct import_value *indices)
 			place[v] = place[v] * x->table->dim[x->map.dim[k]] +
 				   t->data[(v / inner * x->map.n + k) * inner + v % inner].i;
 	}
-	qsort(place, (size_t)vectors, sizeof *place, compare_vectors);
+	sort_int64(place, (size_t)vectors);
 	for (int64_t v = 1; v < vectors; v++) {
 		run = place[v] == place[v - 1] ? run + 1 : 1;
 		most = run > most ? run : most;

@@ -4,11 +4,10 @@
  * is applied to pairs of neighbours until one element is left (fold.h).
  */
 #include "parser/stablehlo/import/build/build.h"
+#include "ir/base/sort.h"
 #include "parser/stablehlo/import/build/fold.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/build/take.h"
-
-#include <stdlib.h>
 
 /* All operands vary over the same axes from here on, the initial values where they do. */
 static bool
@@ -20,19 +19,11 @@ check_reduce(struct import *im, const struct mlir_op *op, const struct import_va
 	       fold_take_inputs(f, in);
 }
 
-static int
-compare_dims(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The last dims first: so neighbours in row-major order stay neighbours. */
 static bool
 reduce_any_body(const struct fold *f, struct ir_value **v, int lead, struct dims *dims)
 {
-	qsort(dims->dim, (size_t)dims->n, sizeof *dims->dim, compare_dims);
+	sort_int64(dims->dim, (size_t)dims->n);
 	for (int i = dims->n - 1; i >= 0; i--)
 		if (!fold_dim(f, v, lead + (int)dims->dim[i]))
 			return false;

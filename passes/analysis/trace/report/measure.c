@@ -1,6 +1,7 @@
 /* Medians of what ranks did: see measure.h. */
 #include "passes/analysis/trace/report/measure.h"
 
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
 #include <math.h>
@@ -29,18 +30,10 @@ struct measuring {
 	double *most_compute, *most_communication, *most_iteration;
 };
 
-static int
-by_value(const void *x, const void *y)
-{
-	const double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 struct trace_middle
 trace_middle_of(double *v, size_t n)
 {
-	qsort(v, n, sizeof *v, by_value);
+	sort_double(v, n);
 	return (struct trace_middle){v[(n - 1) / 4], (v[(n - 1) / 2] + v[n / 2]) / 2, v[n * 3 / 4]};
 }
 
