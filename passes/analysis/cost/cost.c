@@ -1,10 +1,7 @@
 /* The report on a step. See cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "ir/ops/alike.h"
-#include "ir/ops/form.h"
 #include "ir/base/alloc.h"
-#include "ir/base/vec.h"
 #include "passes/analysis/cost/memory.h"
 
 #include <math.h>
@@ -55,28 +52,9 @@ places_of(const struct ir_module *m, const struct ir_op *op)
 	return places;
 }
 
-struct flops {
-	struct alike *alike;
-	struct VEC(double) of; /* by number of ops that are alike */
-};
-
-static double
-flops_of(struct flops *f, const struct ir_module *m, const struct ir_op *op)
-{
-	bool fresh;
-	const uint32_t number = alike_number(f->alike, op, &fresh);
-
-	if (number == ALIKE_NONE)
-		return op_work(m, op).flops;
-	if (fresh)
-		VEC_PUSH(f->alike, &f->of, op_work(m, op).flops);
-	return f->of.at[number];
-}
-
 static void
 report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_report *r)
 {
-	struct flops flops = {.alike = alike_create(NULL)};
 	const uint32_t *turns = s->events->turns;
 	for (const struct ir_op *op = s->main->body.first; op; op = op->next) {
 		r->ops++;
@@ -86,9 +64,8 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 			continue;
 		r->measured += s->measured[op->id];
 		r->estimated += !s->measured[op->id];
-		r->flops += flops_of(&flops, m, op) * places_of(m, op) * turns[op->id];
+		r->flops += s->work[op->id].flops * places_of(m, op) * turns[op->id];
 	}
-	talloc_free(flops.alike);
 }
 
 /* The memory of the smallest device that takes part. */

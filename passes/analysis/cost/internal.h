@@ -2,6 +2,7 @@
 #ifndef PASSES_ANALYSIS_COST_INTERNAL_H
 #define PASSES_ANALYSIS_COST_INTERNAL_H
 
+#include "ir/ops/form.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/replay/events.h"
 #include "passes/analysis/profile/profile.h"
@@ -52,6 +53,7 @@ struct cost_step {
 	const struct ir_module *m;
 	struct ir_func *main;
 	struct event_device *kind;  /* [cluster->nkinds] */
+	struct op_work *work;       /* by op->id: of kernels and collectives */
 	bool *measured;             /* by op->id: on the kind of the first place */
 	struct cost_answer *answer; /* by op->id: of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
@@ -66,31 +68,37 @@ struct cost_step {
 struct cost_step *cost_step_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
-/* Bytes of memory that a kernel reads and writes. */
-double cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op);
+/* The arithmetic of a kernel, and the bytes of memory that it reads and writes: asked once an op, as
+ * it takes the form; of a kernel of several ops, the bytes alone, which take none. */
+struct op_work cost_kernel_work(const struct ir_module *m, const struct ir_op *op);
+double cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op);
 
 /* Products of matrices and convolutions, which run at another rate than the rest. */
 bool cost_is_product(const struct ir_op *op);
 
-/* Arithmetic of a kernel on a device. */
-double cost_arithmetic_seconds(
-	const struct device *d, const struct ir_module *m, const struct ir_op *op);
+/* Arithmetic on a device of a kernel whose work is w. */
+double cost_arithmetic_seconds(const struct device *d, const struct ir_module *m,
+	const struct ir_op *op, struct op_work w);
 
 /* The roofline: whichever of arithmetic and memory takes longer, and the launch. */
-double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op);
+double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op,
+	struct op_work w);
 
 /* What the profile has of this very kernel, if it has it; what-ifs of devices included. Estimates
  * nothing, so that threads with networks of their own may ask. */
 bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, double *seconds);
 
-/* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not. */
+/* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not. w: its
+ * work; NULL: it is asked for where it counts. */
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured);
+	const struct ir_op *op, const struct op_work *w, bool *measured);
 
-/* Seconds of a kernel on a kind of device; what-if included. */
+/* Seconds of a kernel on a kind of device; what-if included. The second has its work already. */
 double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured);
+double cost_work_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, struct op_work w, bool *measured);
 
 /*
  * Seconds of a message that is as the op's, but for what c says of it: bytes of several tensors

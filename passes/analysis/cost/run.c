@@ -1,7 +1,8 @@
 /* A step, replayed: see cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
+#include "ir/ops/alike.h"
 
 #include <math.h>
 #include <talloc.h>
@@ -36,6 +37,30 @@ place_devices(struct cost_step *s)
 	return true;
 }
 
+/* A form is made for the first of ops that are alike. */
+static struct op_work *
+find_work(const struct cost_step *s)
+{
+	struct op_work *work = ARRAY_ZERO(s, struct op_work, s->m->op_ids);
+	struct alike *alike = alike_create(NULL);
+	struct VEC(struct op_work) known = {0}; /* by number of ops that are alike */
+
+	IR_FOR_OPS (op, &s->main->body) {
+		bool fresh = false;
+		if (cost_op_kind(s->m, op) == COST_NONE)
+			continue;
+		const uint32_t number = alike_number(alike, op, &fresh);
+		if (number == ALIKE_NONE || fresh)
+			work[op->id] = cost_kernel_work(s->m, op);
+		else
+			work[op->id] = known.at[number];
+		if (fresh)
+			VEC_PUSH(alike, &known, work[op->id]);
+	}
+	talloc_free(alike);
+	return work;
+}
+
 /* What a kind of device takes for its kernels and between them. */
 static void
 set_up_kind(struct cost_step *s, uint32_t kind)
@@ -52,7 +77,7 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 		if (is != COST_COMPUTE)
 			continue;
 		time[op->id] = replay_from_seconds(
-			cost_kernel_seconds(s->model, kind, s->m, op, &measured));
+			cost_work_seconds(s->model, kind, s->m, op, s->work[op->id], &measured));
 		if (kind == s->kind_of[0])
 			s->measured[op->id] = measured;
 	}
@@ -112,6 +137,7 @@ step_run(struct cost_step *s)
 	if (!check_main(s->m, s->main) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
+	s->work = find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)

@@ -36,51 +36,49 @@ flop_rate(const struct device *d, const struct ir_op *op)
 				   : d->scalar_flops;
 }
 
-double
-cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+struct op_work
+cost_kernel_work(const struct ir_module *m, const struct ir_op *op)
 {
-	if (op->body) {
-		double t = 0;
-		IR_FOR_OPS (inner, op->body)
-			t += cost_arithmetic_seconds(d, m, inner);
-		return t;
-	}
-	return op_work(m, op).flops / flop_rate(d, op);
-}
+	struct op_work w = op_work(m, op);
 
-/* Of what reads and writes otherwise than its work says; false: of any other op. */
-static bool
-slice_bytes(const struct ir_module *m, const struct ir_op *op, double *bytes)
-{
 	/* Of what is whole only the slice is read or written. */
 	if (op->code == OP_partition)
-		*bytes = 2 * (double)ir_type_local_bytes(m, op->result[0].type);
+		w.bytes = 2 * (double)ir_type_local_bytes(m, op->result[0].type);
 	else if (op->code == OP_combine)
-		*bytes = 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
-	else
-		return false;
-	return true;
+		w.bytes = 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));
+	return w;
 }
 
 double
-cost_kernel_bytes(const struct ir_module *m, const struct ir_op *op)
+cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op)
 {
-	double bytes;
+	double bytes = 0;
 
-	return slice_bytes(m, op, &bytes) ? bytes : op_work(m, op).bytes;
+	for (int i = 0; i < op->noperands; i++)
+		bytes += (double)ir_type_local_bytes(m, ir_operand_type(op, i));
+	for (int i = 0; i < op->nresults; i++)
+		bytes += (double)ir_type_local_bytes(m, op->result[i].type);
+	return bytes;
 }
 
 double
-cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+cost_arithmetic_seconds(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
 {
-	struct op_work w;
+	double t = 0;
 
-	if (op->body)
-		return d->launch + fmax(cost_arithmetic_seconds(d, m, op),
-					   cost_kernel_bytes(m, op) / d->bandwidth);
-	w = op_work(m, op); /* once: it takes a form */
-	slice_bytes(m, op, &w.bytes);
-	return d->launch + fmax(w.flops / flop_rate(d, op), w.bytes / d->bandwidth);
+	if (!op->body)
+		return w.flops / flop_rate(d, op);
+	IR_FOR_OPS (inner, op->body)
+		t += cost_arithmetic_seconds(d, m, inner, op_work(m, inner));
+	return t;
+}
+
+double
+cost_roofline(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
+{
+	return d->launch + fmax(cost_arithmetic_seconds(d, m, op, w), w.bytes / d->bandwidth);
 }
 
 double
@@ -120,10 +118,11 @@ scaled(double measured, double now, double before)
 /* What nobody has measured. */
 static double
 estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op)
+	const struct ir_op *op, const struct op_work *w)
 {
-	return op->body ? estimate_fuse(model, kind, m, op)
-			: cost_roofline(model->cluster->kind[kind], m, op);
+	if (op->body)
+		return estimate_fuse(model, kind, m, op);
+	return cost_roofline(model->cluster->kind[kind], m, op, w ? *w : cost_kernel_work(m, op));
 }
 
 bool
@@ -140,27 +139,36 @@ cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct
 	if (!entry)
 		return false;
 	*seconds = profile_op_careful(entry);
-	if (model->base)
-		*seconds = scaled(*seconds, cost_roofline(model->cluster->kind[kind], m, op),
-			cost_roofline(model->base->cluster->kind[kind], m, op));
+	if (model->base) {
+		const struct op_work w = cost_kernel_work(m, op);
+		*seconds = scaled(*seconds, cost_roofline(model->cluster->kind[kind], m, op, w),
+			cost_roofline(model->base->cluster->kind[kind], m, op, w));
+	}
 	return true;
 }
 
 double
 cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured)
+	const struct ir_op *op, const struct op_work *w, bool *measured)
 {
 	double t;
 
 	*measured = cost_profile_seconds(model, kind, m, op, &t);
-	return *measured ? t : estimate(model, kind, m, op);
+	return *measured ? t : estimate(model, kind, m, op, w);
 }
 
 double
 cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured)
 {
-	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, measured));
+	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, NULL, measured));
+}
+
+double
+cost_work_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op, struct op_work w, bool *measured)
+{
+	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, &w, measured));
 }
 
 /* Of the machine that was measured; negative: not measured. */

@@ -42,14 +42,15 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	}
 	if (cost_op_kind(m, op) != COST_COMPUTE)
 		return e;
-	e.arithmetic = cost_arithmetic_seconds(d, m, op);
+	const struct op_work w = cost_kernel_work(m, op);
+	e.arithmetic = cost_arithmetic_seconds(d, m, op, w);
 	e.product = cost_is_product(op);
-	e.bytes = cost_kernel_bytes(m, op);
-	e.roofline = cost_roofline(d, m, op);
-	e.seconds = cost_plain_seconds(model, kind, m, op, &e.measured);
+	e.bytes = w.bytes;
+	e.roofline = cost_roofline(d, m, op, w);
+	e.seconds = cost_plain_seconds(model, kind, m, op, &w, &e.measured);
 	if (!a)
 		return e;
-	e.flops = op_work(m, op).flops;
+	e.flops = w.flops;
 	e.role = fuse_role(m, a, op);
 	arena_reset(a);
 	e.points = fmax(product_of(&e.role), e.elements);
@@ -168,7 +169,7 @@ estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t k
 		add_reads(k, m, op);
 		k->n++;
 	}
-	k->bytes = cost_kernel_bytes(m, fuse);
+	k->bytes = cost_fuse_bytes(m, fuse);
 	k->operands = fuse->noperands;
 	talloc_free(a);
 	return k;
