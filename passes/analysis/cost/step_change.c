@@ -276,8 +276,8 @@ static void
 edge_add(struct step *s, uint32_t of, uint32_t on)
 {
 	if (s->nedges == s->edges_room) {
-		s->edges_room = s->edges_room ? 2 * s->edges_room : 64;
-		s->edge = ARRAY_RESIZE(s, s->edge, struct step_edge, s->edges_room);
+		ARRAY_ROOM(s, s->edge, s->nedges + 1);
+		s->edges_room = (uint32_t)(array_bytes(s->edge) / sizeof *s->edge);
 		s->source = ARRAY_RESIZE(s, s->source, uint32_t, s->edges_room);
 	}
 	uint32_t k = s->nedges++;
