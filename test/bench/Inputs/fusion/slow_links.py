@@ -87,7 +87,7 @@ def section(data):
         cells.append(
             [name, best, ms(base), *(ms(found[e]["iteration"]) for e in searches.ENGINES), ms(full), ms(ours["bound"]), ms(ours["exposed"])]
             + [percent(paper.share(base, ours["iteration"], full)), percent(paper.share(base, ours["iteration"], ours["bound"]))]
-            + [f"{100 * (ours['iteration'] / ours['bound'] - 1):.2f}"]
+            + [f"{max(100 * (ours['iteration'] / ours['bound'] - 1), 0):.2f}"]
         )
     head = ["step", "best baseline", "its time, ms", *(f"time, ms: {e}" if i == 0 else e for i, e in enumerate(searches.ENGINES))]
     head += ["full overlap", "order bound of dopt's plan", "exposed in it", "share of full overlap, %", "share of the order bound, %", "over the bound, %"]
