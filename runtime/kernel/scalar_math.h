@@ -330,6 +330,20 @@ m_abs_i64(int64_t a)
 	return (int64_t)(a < 0 ? (uint64_t)0 - (uint64_t)a : (uint64_t)a);
 }
 
+/* libm's tells zeros by their bits, so that subnormal numbers where they count as zeros would be
+ * divided as 0 / 0. A sum takes them for what they count as; a zero keeps its sign. */
+static inline float
+m_atan2_f32(float y, float x)
+{
+	return atan2f(copysignf(y + 0.0f, y), copysignf(x + 0.0f, x));
+}
+
+static inline double
+m_atan2_f64(double y, double x)
+{
+	return atan2(copysign(y + 0.0, y), copysign(x + 0.0, x));
+}
+
 /* clang-format off */
 #define M_FLOATS_1(x, f32, f64) _Generic((x), float: f32, double: f64)(x)
 #define M_FLOATS_2(x, y, f32, f64) _Generic((x) + (y), float: f32, double: f64)(x, y)
@@ -375,7 +389,7 @@ m_abs_i64(int64_t a)
 #define M_abs(x) M_ALL_1(x, m_abs)
 #define M_max(x, y) M_ALL_2(x, y, m_max)
 #define M_min(x, y) M_ALL_2(x, y, m_min)
-#define M_atan2(x, y) M_FLOATS_2(x, y, atan2f, atan2)
+#define M_atan2(x, y) M_FLOATS_2(x, y, m_atan2_f32, m_atan2_f64)
 #define M_fma(x, y, z) _Generic((x) * (y) + (z), float: m_fma_f32, double: m_fma_f64)(x, y, z)
 /* clang-format on */
 

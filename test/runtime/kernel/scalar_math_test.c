@@ -203,6 +203,29 @@ small_results_are_zero_in_training(void **state)
 	assert_true(tiny * big == 0x1p-30f);
 }
 
+/* The same angles as of zeros with these signs: also of subnormal numbers that count as zeros. */
+static void
+angles_of_subnormal_numbers(void **state)
+{
+	(void)state;
+	const uint64_t mode = rt_float_keep_subnormals(false);
+	const bool flushes = !rt_float_keeps_subnormals() && RT_SUBNORMAL_BITS != 0;
+	const volatile float tiny = 0x1p-130f;
+	const volatile double least = 0x1p-1030;
+
+	for (int signs = 0; flushes && signs < 4; signs++) {
+		const float y = signs & 1 ? -tiny : tiny, x = signs & 2 ? -tiny : tiny;
+		const double v = signs & 1 ? -least : least, u = signs & 2 ? -least : least;
+		const float want = atan2f(signs & 1 ? -0.0f : 0.0f, signs & 2 ? -0.0f : 0.0f);
+		const double wide = atan2(signs & 1 ? -0.0 : 0.0, signs & 2 ? -0.0 : 0.0);
+		const double have = M_atan2(v, u);
+		assert_int_equal(m_bits_f32(M_atan2(y, x)), m_bits_f32(want));
+		assert_memory_equal(&have, &wide, sizeof have);
+	}
+	rt_float_set_mode(mode);
+	assert_true(M_atan2(tiny, tiny) == atan2f(1, 1));
+}
+
 static void
 log_is_within_2_ulp(void **state)
 {
@@ -354,6 +377,7 @@ main(void)
 		cmocka_unit_test(sigmoid_is_within_4_ulp),
 		cmocka_unit_test(what_is_computed_in_double_is_within_1_ulp),
 		cmocka_unit_test(angles_next_to_quarter_turns),
+		cmocka_unit_test(angles_of_subnormal_numbers),
 		cmocka_unit_test(expm1_is_within_3_ulp),
 		cmocka_unit_test(softplus_is_within_2_ulp),
 		cmocka_unit_test(pow_is_within_1_ulp),
