@@ -163,6 +163,8 @@ tell_of(struct pass_run *run, struct plan *p, const struct exposed *e, replay_ti
 void
 joint_remarks(struct pass_run *run, struct plan *p)
 {
+	if (!pass_remarks_wanted(run))
+		return;
 	struct exposed *e = NEW_ARRAY(run->scratch, struct exposed, plan_count(p));
 	replay_time now = plan_replay(p);
 	uint32_t n = find_exposed(p, e);

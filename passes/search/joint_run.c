@@ -72,6 +72,8 @@ tell_bounds(struct pass_run *run, const struct plan *p)
 	const double ms = 1e3;
 	uint64_t messages = 0;
 
+	if (!pass_remarks_wanted(run))
+		return;
 	for (uint32_t i = 0; i < plan_count(p); i++)
 		messages += plan_node(p, plan_at(p, i)).kind == PLAN_MESSAGE;
 	if (plan_is_whole(p) || !messages || messages * plan_count(p) > BOUND_WORK)
@@ -238,8 +240,7 @@ finish(struct pass_run *run, struct ir_module *m, struct plan *p, const struct j
 	const struct ir_op *wrong;
 
 	tell(run, p, o, r);
-	if (pass_remarks_wanted(run))
-		tell_bounds(run, p);
+	tell_bounds(run, p);
 	tell_refused(run, room);
 	joint_remarks(run, p);
 	tell_sources(run, p);

@@ -46,8 +46,7 @@ def on(step, cluster):
 
 
 def of_step(dopt, step):
-    times = {name: dopt.costs(step.costs(passes)) for name, passes in (steps.BASELINES | steps.OTHERS).items()}
-    found = {}
+    times, found = steps.of_step(dopt, step)["times"], {}
     for engine in searches.ENGINES:
         words = ["-remarks", *searches.words_of(step, engine=engine, evaluations=EVALUATIONS)]
         done = dopt.done(words)
