@@ -183,7 +183,7 @@ M_BITS(u64, uint64_t, u64)
 static inline double
 m_pow_f64(double x, double y)
 {
-	return pow(x, y);
+	return pow(m_taken_f64(x), m_taken_f64(y));
 }
 
 #define M_INTS_1(x, w, f) _Generic((x), M_INTS(f))(x, w)

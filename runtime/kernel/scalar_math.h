@@ -330,18 +330,48 @@ m_abs_i64(int64_t a)
 	return (int64_t)(a < 0 ? (uint64_t)0 - (uint64_t)a : (uint64_t)a);
 }
 
-/* libm's tells zeros by their bits, so that subnormal numbers where they count as zeros would be
- * divided as 0 / 0. A sum takes them for what they count as; a zero keeps its sign. */
+/* x as arithmetic takes it: with its sign, a zero where it is a subnormal number that counts as one. These
+ * functions of libm would read its bits. */
+static inline float
+m_taken_f32(float x)
+{
+	return copysignf(x + 0.0f, x);
+}
+
+static inline double
+m_taken_f64(double x)
+{
+	return copysign(x + 0.0, x);
+}
+
 static inline float
 m_atan2_f32(float y, float x)
 {
-	return atan2f(copysignf(y + 0.0f, y), copysignf(x + 0.0f, x));
+	return atan2f(m_taken_f32(y), m_taken_f32(x));
 }
 
 static inline double
 m_atan2_f64(double y, double x)
 {
-	return atan2(copysign(y + 0.0, y), copysign(x + 0.0, x));
+	return atan2(m_taken_f64(y), m_taken_f64(x));
+}
+
+static inline float
+m_cbrt_f32(float x)
+{
+	return cbrtf(m_taken_f32(x));
+}
+
+static inline double
+m_log_f64(double x)
+{
+	return log(m_taken_f64(x));
+}
+
+static inline double
+m_log2_f64(double x)
+{
+	return log2(m_taken_f64(x));
 }
 
 /* clang-format off */
@@ -354,7 +384,7 @@ m_atan2_f64(double y, double x)
 #define M_ALL_2(x, y, f) _Generic((x) + (y), float: f##_f32, double: f##_f64, M_INTS(f))(x, y)
 
 #define M_exp(x) M_FLOATS_1(x, m_exp_f32, exp)
-#define M_log(x) M_FLOATS_1(x, m_log_f32, log)
+#define M_log(x) M_FLOATS_1(x, m_log_f32, m_log_f64)
 #define M_tanh(x) M_FLOATS_1(x, m_tanh_f32, tanh)
 #define M_erf(x) M_FLOATS_1(x, m_erf_f32, erf)
 #define M_sigmoid(x) M_FLOATS_1(x, m_sigmoid_f32, m_sigmoid_f64)
@@ -365,7 +395,7 @@ m_atan2_f64(double y, double x)
 #define M_tan(x) M_FLOATS_1(x, m_tan_f32, tan)
 #define M_log1p(x) M_FLOATS_1(x, m_log1p_f32, log1p)
 #define M_expm1(x) M_FLOATS_1(x, m_expm1_f32, expm1)
-#define M_log2(x) M_FLOATS_1(x, m_log2_f32, log2)
+#define M_log2(x) M_FLOATS_1(x, m_log2_f32, m_log2_f64)
 #define M_exp2(x) M_FLOATS_1(x, m_exp2_f32, exp2)
 #define M_softplus(x) M_FLOATS_1(x, m_softplus_f32, m_softplus_f64)
 #define M_asin(x) M_FLOATS_1(x, asinf, asin)
@@ -376,7 +406,7 @@ m_atan2_f64(double y, double x)
 #define M_asinh(x) M_FLOATS_1(x, asinhf, asinh)
 #define M_acosh(x) M_FLOATS_1(x, acoshf, acosh)
 #define M_atanh(x) M_FLOATS_1(x, atanhf, atanh)
-#define M_cbrt(x) M_FLOATS_1(x, cbrtf, cbrt)
+#define M_cbrt(x) M_FLOATS_1(x, m_cbrt_f32, cbrt)
 #define M_erfc(x) M_FLOATS_1(x, erfcf, erfc)
 #define M_floor(x) M_FLOATS_1(x, floorf, floor)
 #define M_ceil(x) M_FLOATS_1(x, ceilf, ceil)
