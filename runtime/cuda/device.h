@@ -16,9 +16,11 @@
 #endif
 #define RT_INLINE static __host__ __device__ inline
 
-/* Indices are declared where a loop begins, whether or not all of its statements use them. */
+/* Indices are declared where a loop begins, whether or not all of its statements use them; and constants
+ * are compared with unsigned values, even where one outcome is certain. */
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177
+#pragma nv_diag_suppress 186
 #endif
 
 #include "runtime/kernel/bits.h"

@@ -198,6 +198,10 @@ static const struct kernel_case cases[] = {
 		"%r = constant() {value = 3.5} : f32[100]\n%x = input(\"x\") : f32[1]\n%s = "
 		"neg(%x)\n",
 		""},
+	{2, "comparisons with one outcome",
+		"%z = constant() {value = 0} : u8[100]\n%x = input(\"x\") {range = 4} : u8[100]\n%r = le(%z, "
+		"%x)\n%f = constant() {value = 0} : bool[100]\n%b = input(\"b\") : bool[100]\n%s = le(%f, %b)\n",
+		""},
 };
 
 static char *
