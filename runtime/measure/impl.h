@@ -45,6 +45,8 @@
 #define MEASURE_MESSAGE_RUNS_MIN 40
 #define MEASURE_MESSAGE_RUNS_MAX 200
 #define MEASURE_MESSAGE_NS INT64_C(400000000)
+/* Warm steps run no kernels any more after so long: one round of a large model is warm enough. */
+#define MEASURE_WARM_NS INT64_C(500000000)
 
 /* The clock of a kind of device, and what else depends on it. */
 struct measure_device {
@@ -115,6 +117,9 @@ struct measure_result measure_median(int64_t *v, int64_t n);
 /* Everybody's n values, of which each rank has as many. */
 int64_t *measure_gather(struct measurer *w, const int64_t *mine, int64_t n);
 int64_t measure_most(struct measurer *w, int64_t mine);
+
+/* The time limit, one of those above or what the program was asked for, if that is shorter. */
+int64_t measure_limit(const struct measurer *w, int64_t ns);
 
 /* Rank 0 writes a line: an op, a collective, a field; at once, and if it cannot, all end. */
 void measure_write_op(struct measurer *w, const struct rt_measure_kernel *k, int ranks,

@@ -214,7 +214,7 @@ run_window(struct measurer *w, struct window *v)
 			v->rounds++;
 		}
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
-		settle(w, v, took > MEASURE_KERNEL_NS && v->rounds >= MEASURE_ROUNDS_LEAST);
+		settle(w, v, took > measure_limit(w, MEASURE_KERNEL_NS) && v->rounds >= MEASURE_ROUNDS_LEAST);
 	}
 }
 
@@ -355,7 +355,8 @@ run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
 		for (int n = chunk_rounds(warm_ns); n > 0; n--)
 			keep(w, v, number, run_copy(w, &a));
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
-		settle(w, v, took > MEASURE_ALONE_NS && v->rounds + 1 >= MEASURE_ROUNDS_LEAST);
+		settle(w, v, took > measure_limit(w, MEASURE_ALONE_NS) &&
+			v->rounds + 1 >= MEASURE_ROUNDS_LEAST);
 	}
 }
 

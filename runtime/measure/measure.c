@@ -13,8 +13,6 @@
 
 /* The gap between two steps is the median of so many. */
 #define WARM_STEPS 32
-/* Warm steps run no kernels any more after so long: one round of a large model is warm enough. */
-#define WARM_NS INT64_C(500000000)
 /* Timings of nothing whose median is what timing takes. */
 #define EMPTY_RUNS 1000
 
@@ -107,7 +105,8 @@ warm_step(struct measurer *w, struct warm *warm)
 		warm->begin = now;
 	if (warm->left)
 		warm->gap[warm->ngaps++] = now - warm->left;
-	if (now - warm->begin < WARM_NS && w->s->m->ncalls && !w->s->m->rotate) {
+	if (now - warm->begin < measure_limit(w, MEASURE_WARM_NS) && w->s->m->ncalls &&
+		!w->s->m->rotate) {
 		if (!w->ctx->step)
 			measure_fill_step(w);
 		measure_round(w, 0, w->s->m->ncalls);

@@ -74,6 +74,7 @@ struct rt_measure {
 	const struct rt_measure_fill *fills;
 	const struct rt_measure_coll *colls;
 	int64_t arena_bytes; /* of the calls */
+	int64_t limit_ns; /* kernels and messages are measured no longer than this each; 0: as impl.h says */
 };
 
 /* Measures on the host. Returns the exit code. */

@@ -239,7 +239,7 @@ struct variant {
 static void
 measure_variants(struct messages *s, struct variant *v, int nvariants, const struct group *g)
 {
-	const int64_t begin = rt_now_ns();
+	const int64_t begin = rt_now_ns(), limit = measure_limit(s->w, MEASURE_MESSAGE_NS);
 	int64_t n = 0;
 	for (int i = 0; i < nvariants; i++)
 		time_turn(s, v[i].coll, v[i].beside); /* the first may make what is used later */
@@ -247,14 +247,14 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 		/* Of long messages a few rounds are enough, and each takes long. */
 		const int64_t so_far = measure_most(s->w, rt_now_ns() - begin);
 		const int chunk =
-			so_far > MEASURE_MESSAGE_NS / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
+			so_far > limit / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
 		for (int k = 0; k < chunk && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
 			for (int i = 0; i < nvariants; i++)
 				s->turn[i][n] = time_turn(s, v[i].coll, v[i].beside);
 			n++;
 		}
 		const bool late = n >= MEASURE_ROUNDS_LEAST &&
-				  measure_most(s->w, rt_now_ns() - begin) > MEASURE_MESSAGE_NS;
+				  measure_most(s->w, rt_now_ns() - begin) > limit;
 		if (n < MEASURE_MESSAGE_RUNS_MIN && !late)
 			continue;
 		for (int i = 0; i < nvariants; i++)

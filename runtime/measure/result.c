@@ -51,6 +51,13 @@ measure_most(struct measurer *w, int64_t mine)
 	return mine;
 }
 
+int64_t
+measure_limit(const struct measurer *w, int64_t ns)
+{
+	const int64_t asked = w->s->m->limit_ns;
+	return asked > 0 && asked < ns ? asked : ns;
+}
+
 const char *
 measure_transport(const struct measurer *w)
 {

@@ -107,7 +107,7 @@ struct driver_options {
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
-	const char *measure_mpi;
+	const char *measure_mpi, *measure_limit;
 	struct driver_list trial; /* pipelines, and files of modules */
 	const char *trial_run;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, subnormals, layout,
@@ -144,6 +144,7 @@ struct driver {
 	struct pass_pipeline *pipeline;
 	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
+	double measure_limit;       /* seconds; 0: none was given */
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
 	struct driver_checks *checks; /* -expect, else NULL */

@@ -16,6 +16,7 @@ struct measure_options {
 	bool library;        /* collectives between processes are MPI's own */
 	bool cuda;           /* the kernels of that target */
 	const struct storage_target *storage; /* where it puts tensors */
+	double limit;        /* seconds for each kernel and message at most; 0: those of runtime/measure */
 	bool verbose;        /* show the commands */
 	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
 };

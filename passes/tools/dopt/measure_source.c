@@ -298,9 +298,9 @@ write_main(const struct measure *s, FILE *out, int ncalls, int nfills)
 	fput_quoted(out, s->backend);
 	fprintf(out,
 		", %s, %s, %d, axes,\n\t\t%d, %d, %d, %d, kernels, calls, fills, colls, %" PRIu64
-		"};\n",
+		", %" PRId64 "};\n",
 		s->o->rotate ? "true" : "false", s->o->library ? "true" : "false", s->m->naxes,
-		s->nkeys, ncalls, nfills, s->nmessages, s->arena);
+		s->nkeys, ncalls, nfills, s->nmessages, s->arena, (int64_t)(1e9 * s->o->limit));
 	fprintf(out, "\treturn rt_%smeasure_main(&m, %sargc, argv);\n}\n",
 		s->o->cuda ? "cuda_" : "", s->o->cuda ? "&cuda, " : "");
 }

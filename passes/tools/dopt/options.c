@@ -102,6 +102,11 @@ static const struct flag flags[] = {
 	{"measure-mpi", "COMMAND",
 		"command that starts the measuring ranks: 'mpirun -n 2' (default: threads)",
 		FLAG_TEXT, AT(measure_mpi), .rule = {.needs = "measure,emit=measure"}},
+	{"measure-limit", "TIME",
+		"time limit for measuring one kernel or one collective (default: 2s for kernels that "
+		"run in turn, 1s for one alone, 400ms for a collective)",
+		FLAG_TEXT, AT(measure_limit),
+		.rule = {.needs = "measure,emit=measure,estimator=measure,emit=program"}},
 	{"trial", "PASSES|FILE.dir",
 		"autotune: build and run the -pass result and each candidate (passes applied to "
 		"that result, or a module), keep the fastest; repeatable",

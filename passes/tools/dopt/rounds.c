@@ -27,6 +27,7 @@ options_of(const struct driver *t)
 		.mpi = o->measure_mpi,
 		.rotate = o->measure_buffers == DRIVER_BUFFERS_ROTATE,
 		.library = o->algorithm == COLLECTIVE_MPI,
+		.limit = t->measure_limit,
 		.cuda = o->target == DRIVER_TARGET_CUDA,
 		.storage = t->storage};
 }

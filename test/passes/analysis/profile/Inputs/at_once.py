@@ -13,7 +13,7 @@ SECONDS = 300  # for a round
 
 for i in range(ROUNDS):
     path = os.path.join(folder, f"{i}.db")
-    command = ["dopt", "-measure", f"-profile={path}", model]
+    command = ["dopt", "-measure", "-measure-limit=5ms", f"-profile={path}", model]
     started = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                for _ in range(PROCESSES)]
     for process in started:
