@@ -1,14 +1,19 @@
 """Prints every module below a folder, parses that and prints it again: the texts must be the same.
 
-    fixed_point.py FOLDER SCRATCH
+    fixed_point.py FOLDER SCRATCH [-part]
 
 Files hold several modules with lines `// -----` between them. Modules that are wrong on purpose are
-passed over; there must be many that are right.
+passed over; there must be many that are right. With -part, for sanitizers, one module in four, others in another run
+(DOPT_RANDOM_SLICE, as in test/random/seeds.h).
 """
+import itertools
+import os
 import pathlib
 import subprocess
 import sys
+import time
 
+PARTS = 4
 LEAST_RIGHT = 20  # modules: there are more in the tests of the parser and the passes alone
 
 
@@ -18,10 +23,17 @@ def dopt(path):
 
 
 def main():
-    folder, scratch = (pathlib.Path(p) for p in sys.argv[1:])
+    folder, scratch = (pathlib.Path(p) for p in sys.argv[1:3])
+    slice = os.environ.get("DOPT_RANDOM_SLICE", str(time.time_ns() // 1000 % 1000))
+    chosen = itertools.cycle([True])
+    if sys.argv[3:] == ["-part"] and slice != "all":
+        chosen = (n % PARTS == int(slice) % PARTS for n in itertools.count())
+        print(f"DOPT_RANDOM_SLICE={slice}")
     right = failed = 0
     for path in sorted(folder.rglob("*.dir")):
         for i, text in enumerate(path.read_text(errors="surrogateescape").split("\n// -----\n")):
+            if not next(chosen):
+                continue
             piece = scratch / "piece.dir"
             piece.write_text(text, errors="surrogateescape")
             once = dopt(piece)
