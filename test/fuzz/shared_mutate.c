@@ -1,18 +1,14 @@
 /* Damaged texts: see mutate.h. */
 #include "test/fuzz/mutate.h"
 #include "test/random/seeds.h"
+#include "test/unit.h"
 
 #include "test/fuzz/readers.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-
-#include <cmocka.h>
 
 /* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators,
  * scrambled", 2016. */

@@ -2,16 +2,12 @@
 #include "ir/base/out.h"
 #include "ir/base/unit.h"
 #include "parser/dir/parse.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-
-#include <cmocka.h>
 
 static struct ir_module *
 parse(struct ir_context *ctx, const char *text)
@@ -43,12 +39,6 @@ set_up(void **state)
 {
 	*state = ir_context_create(NULL);
 	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	return talloc_free(*state);
 }
 
 /* Passes give values names that are taken: the first keeps it, others get the next free number. */
@@ -240,5 +230,5 @@ main(void)
 		cmocka_unit_test(types),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, free_scratch);
 }

@@ -1,14 +1,9 @@
 /* What the verifier refuses of modules that no text can say: ops that stand in no block. */
 #include "ir/ir.h"
 #include "parser/dir/parse.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 static const char text[] = "module @test\n"
 			   "func @other(%a) {\n"
@@ -52,13 +47,6 @@ setup(void **state)
 	f->m = parse_module(f, f->ctx, "test.dir", text, strlen(text), NULL);
 	assert_non_null(f->m);
 	*state = f;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	talloc_free(*state);
 	return 0;
 }
 
@@ -162,7 +150,7 @@ a_value_of_another_block_is_refused(void **state)
 	}
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, free_scratch)
 
 int
 main(void)

@@ -16,12 +16,9 @@
 #include "runtime/kernel/rng.h"
 #include "runtime/rt_program.h"
 #include "runtime/data/safetensors.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
@@ -30,7 +27,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <talloc.h>
 #include <unistd.h>
 
 /* Tests of another target include the test of the host behind a definition of this: lower/cuda/. */

@@ -6,14 +6,10 @@
 #include "ir/interp/interp.h"
 #include "runtime/kernel/rng.h"
 #include "test/random/check.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	COUNT = 1000, /* programs: seconds, also under sanitizers */

@@ -8,16 +8,12 @@
 #include "passes/analysis/cost/cost.h"
 #include "test/random/check.h"
 #include "test/random/generate.h"
+#include "test/unit.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 enum {
 	COUNT = 600, /* programs: some thousand kernels, most keys several times */

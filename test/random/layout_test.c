@@ -4,11 +4,7 @@
  */
 #include "ir/interp/interp.h"
 #include "test/random/check.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test/unit.h"
 
 enum {
 	COUNT = 1000, /* programs: seconds, also under sanitizers */

@@ -7,13 +7,9 @@
 #include "ir/interp/interp.h"
 #include "passes/registry.h"
 #include "test/random/check.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	COUNT = 1000, /* programs, each through every pass: half a minute under sanitizers */

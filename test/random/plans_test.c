@@ -5,13 +5,9 @@
  */
 #include "lower/cuda/cuda.h"
 #include "test/random/check.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	COUNT = 1000,          /* programs, each planned eight times: some seconds */

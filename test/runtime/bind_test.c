@@ -1,11 +1,7 @@
 /* Shares of the cores that a process may use: equal, apart, and all of them together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sched.h>
-#include <cmocka.h>
 #include "runtime/bind.h"
+#include "test/unit.h"
 
 /* Binds as rank r of n would, and goes back; the share. */
 static cpu_set_t

@@ -1,10 +1,6 @@
 /* Places, boxes and the copies between global and local tensors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "runtime/layout.h"
+#include "test/unit.h"
 
 /* mesh [a = 2, c = 3], steps [t = 2], between them in declared order. */
 static const struct rt_axis axes[] = {{"a", 2, false}, {"t", 2, true}, {"c", 3, false}};

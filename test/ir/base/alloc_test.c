@@ -1,18 +1,13 @@
 /* Arrays larger than talloc's chunks, and what is said where memory is not to be had. */
 #include "ir/base/arena.h"
 #include "ir/base/alloc.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <talloc.h>
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* whose own memory is beyond any limit of address space */

@@ -2,16 +2,11 @@
 #include "ir/base/map.h"
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 struct names {
 	struct map map;

@@ -1,13 +1,9 @@
 /* Numbers with units and counts with nouns: ir/base/number.h. */
 #include "ir/base/number.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 static void
 a_number_has_three_digits_and_the_largest_unit_that_fits(void **state)

@@ -1,14 +1,9 @@
 /* Vectors: what they hold as they grow, whoever owns them. */
 #include "ir/base/arena.h"
 #include "ir/base/vec.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
-#include <talloc.h>
 
 struct pair {
 	int64_t a, b;

@@ -1,12 +1,6 @@
 /* What a device does with types whose rate is not given. */
 #include "ir/cluster/device.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <talloc.h>
+#include "test/unit.h"
 
 static void
 a_rate_that_is_not_given_is_that_of_a_near_type(void **state)

@@ -1,15 +1,10 @@
 /* Routes through clusters: which links, what latency and bandwidth, worked out by hand. */
 #include "ir/cluster/cluster.h"
 #include "ir/cluster/device.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
-#include <talloc.h>
 
 static struct cluster *
 empty(void)

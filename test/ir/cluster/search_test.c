@@ -5,16 +5,11 @@
  */
 #include "ir/cluster/cluster.h"
 #include "ir/cluster/device.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 enum { VERTICES = 160, EDGES = 1200, LONGEST = 12 };
 

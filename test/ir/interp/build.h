@@ -3,15 +3,11 @@
 #define TEST_IR_INTERP_BUILD_H
 
 #include "ir/interp/interp.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 struct bench {
 	struct ir_context *ctx;
@@ -53,13 +49,6 @@ static inline int
 setup(void **state)
 {
 	*state = bench_create();
-	return 0;
-}
-
-static inline int
-teardown(void **state)
-{
-	talloc_free(*state);
 	return 0;
 }
 

@@ -383,7 +383,7 @@ amplified_rounding_is_no_difference(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(partition_combine_replicate),
 		cmocka_unit_test(reduce_to_each_place), cmocka_unit_test(allreduce_several),
 		cmocka_unit_test(reducescatter_then_allgather), cmocka_unit_test(alltoall),

@@ -1090,7 +1090,7 @@ narrow_index_of_a_long_dim(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_operand), TEST(results_are_rounded),
 		cmocka_unit_test(two_operands_broadcast), cmocka_unit_test(integers),
 		TEST(logic_and_select), TEST(classes_of_floats), TEST(clamp),

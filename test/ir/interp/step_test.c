@@ -327,7 +327,7 @@ printing_a_run(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {TEST(initial_values_are_the_runtimes),
 		TEST(an_unknown_init_is_reported), TEST(random_inputs_are_by_name_and_seed),
 		TEST(rows_of_a_data_set), TEST(a_data_set_that_does_not_fit_is_reported),

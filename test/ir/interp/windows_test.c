@@ -490,7 +490,7 @@ by_several_numbers(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(pools),
 		TEST(slices), TEST(slices_of_one_dim), cmocka_unit_test(pads), TEST(reversed),
 		TEST(reversed_whole), cmocka_unit_test(split_into_parts), cmocka_unit_test(cumsums),

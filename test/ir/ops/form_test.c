@@ -1,12 +1,8 @@
 /* Forms, layouts and derivatives of single ops, built by hand. */
 #include "ir/ops/form.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 struct fixture {
 	struct ir_context *ctx;
@@ -37,13 +33,6 @@ setup(void **state)
 		.m = x->m, .block = &ir_func_create(x->m, "main", LOC_NONE)->body};
 	diag_set_handler(x->ctx->diag, keep_message, x);
 	*state = x;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	talloc_free(*state);
 	return 0;
 }
 
@@ -263,28 +252,22 @@ cumsum_work_is_an_addition_an_element(void **state)
 	assert_true(op_work(x->m, y->op).flops == 4.0 * 16);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
+
 int
 main(void)
 {
 	const struct CMUnitTest test[] = {
-		cmocka_unit_test_setup_teardown(matmul_layouts_follow_its_indices, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			partial_passes_through_linear_ops_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			single_at_different_places_adds_to_a_partial, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			reductions_over_a_split_dim_are_partial_sums, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			parallel_ops_change_the_layout_as_their_row_says, setup, teardown),
-		cmocka_unit_test_setup_teardown(reshape_keeps_slices_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_table_split_by_rows_gathers_to_a_partial, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_gather_reads_at_computed_positions, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			matmul_work_is_two_flops_a_product, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			cumsum_work_is_an_addition_an_element, setup, teardown),
+		TEST(matmul_layouts_follow_its_indices),
+		TEST(partial_passes_through_linear_ops_alone),
+		TEST(single_at_different_places_adds_to_a_partial),
+		TEST(reductions_over_a_split_dim_are_partial_sums),
+		TEST(parallel_ops_change_the_layout_as_their_row_says),
+		TEST(reshape_keeps_slices_together),
+		TEST(a_table_split_by_rows_gathers_to_a_partial),
+		TEST(a_gather_reads_at_computed_positions),
+		TEST(matmul_work_is_two_flops_a_product),
+		TEST(cumsum_work_is_an_addition_an_element),
 	};
 
 	return cmocka_run_group_tests(test, NULL, NULL);

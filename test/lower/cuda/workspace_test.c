@@ -4,11 +4,7 @@
  * given is enough for one of its deterministic algorithms, and the runtime takes the first of those
  * that fit. The library is the shim, which answers with these rows and computes nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test/unit.h"
 
 #if __has_include(<cudnn.h>)
 #include "dopt_config.h"

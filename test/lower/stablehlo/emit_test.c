@@ -1,12 +1,7 @@
 /* What -emit=stablehlo needs of every scalar function. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lower/stablehlo/hlo.h"
+#include "test/unit.h"
 
 /* An op of the table is written without code of its own if its functions are known. */
 static void

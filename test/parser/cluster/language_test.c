@@ -1,17 +1,12 @@
 /* What texts of clusters mean: which devices, nodes and links there are, worked out by hand. */
 #include "ir/cluster/device.h"
 #include "parser/cluster/cluster.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 struct fixture {
 	struct ir_context *ctx;
@@ -35,12 +30,6 @@ setup(void **state)
 	diag_set_handler(f->ctx->diag, keep_message, f);
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 static struct cluster *
@@ -306,5 +295,5 @@ main(void)
 		cmocka_unit_test(values_have_units),
 		cmocka_unit_test(the_text_is_canonical),
 	};
-	return cmocka_run_group_tests_name("clusters as text", tests, setup, teardown);
+	return cmocka_run_group_tests_name("clusters as text", tests, setup, free_scratch);
 }

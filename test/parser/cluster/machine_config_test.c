@@ -1,16 +1,11 @@
 /* The ways of a machine configuration are its paths, over links that are shared as FlexFlow has it.
  */
 #include "parser/cluster/cluster.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 /* 2 nodes of 2 sockets with 2 GPUs: GPUs 0 to 7, memories of the sockets 8 to 11. Round numbers. */
 #define COUNTS                                                                                     \
@@ -57,12 +52,6 @@ setup(void **state)
 	f->several = parse(f, "3");
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 static struct cluster_route
@@ -169,5 +158,5 @@ main(void)
 		cmocka_unit_test(links_are_shared_as_they_are_in_the_machine),
 		cmocka_unit_test(nics_of_a_socket_are_its_own_and_all_used),
 	};
-	return cmocka_run_group_tests_name("machine configurations", tests, setup, teardown);
+	return cmocka_run_group_tests_name("machine configurations", tests, setup, free_scratch);
 }

@@ -6,17 +6,12 @@
 #include "parser/cluster/cluster.h"
 #include "parser/cluster/shipped.h"
 #include "passes/analysis/collective/collective.h"
+#include "test/unit.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 static struct cluster *
 open_cluster(struct ir_context *ctx, const char *name)

@@ -4,14 +4,10 @@
  */
 #include "passes/fuse/fuse.h"
 #include "parser/dir/parse.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
 
 #define X "%x = input(\"x\") : f32[8,4]\n"
 #define W "%w = param(\"w\") : f32[4,6]\n"

@@ -4,15 +4,10 @@
  * error.
  */
 #include "passes/manager/pipeline.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-
-#include <cmocka.h>
 
 enum {
 	TEXTS = 100000, /* some seconds with sanitizers */

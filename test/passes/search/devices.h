@@ -5,13 +5,9 @@
 #include "parser/cluster/cluster.h"
 #include "passes/analysis/cost/internal.h"
 #include "test/random/check.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Kernels queued ahead; one thread that posts and waits; one without overlap. */
 static const char *const devices[] = {

@@ -9,15 +9,11 @@
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "passes/search/search.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 #define ENGINE_LINKS "link_latency = 10us, link_bandwidth = 10GB/s"
 

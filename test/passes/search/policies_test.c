@@ -5,15 +5,12 @@
  */
 #include "test/random/seeds.h"
 #include "test/passes/search/policies.h"
+#include "test/unit.h"
 
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 enum { EVALUATIONS = 4, BLOCKS = 2 /* of a network that repeats them: the others are alike */ };
 

@@ -6,13 +6,9 @@
 #include "parser/dir/parse.h"
 #include "passes/search/search.h"
 #include "test/passes/search/devices.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	COUNT = 200, /* programs, each on every device by every engine */

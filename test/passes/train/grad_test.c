@@ -7,14 +7,10 @@
 #include "ir/interp/interp.h"
 #include "parser/dir/parse.h"
 #include "passes/manager/pipeline.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include <talloc.h>
 
 /* The step of the difference quotient: error of order h^2 = 1e-10 from the third derivative, 1e-16
  * / h = 1e-11 from rounding. */

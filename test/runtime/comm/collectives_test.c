@@ -1,13 +1,8 @@
 /* Every collective on 1 to 4 places, alone and as one of several groups, in every element type,
  * with several buffers and strided ones, in one message and in several parts, against loops that
  * follow the definition in runtime/rt_program.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include "passes/analysis/collective/collective.h"
 #include "runtime/comm/engine.h"
 #include "runtime/kernel/half.h"
@@ -16,6 +11,7 @@
 #include "runtime/comm/region.h"
 #include "runtime/kernel/rng.h"
 #include "runtime/data/value.h"
+#include "test/unit.h"
 
 enum { MAX_RANKS = 8, BUFS = 2, KINDS = RT_COLL_KINDS };
 

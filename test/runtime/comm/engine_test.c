@@ -1,13 +1,9 @@
 /* A rank that waits for a collective gets it while the others compute, wherever theirs would run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdatomic.h>
-#include <cmocka.h>
 #include "runtime/trace/clock.h"
 #include "runtime/rt_program.h"
+#include "test/unit.h"
 
 /* A rank computes for so long if nothing ends it: much longer than being woken can take. */
 #define COMPUTE_NS INT64_C(20000000000)

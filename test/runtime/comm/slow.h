@@ -8,15 +8,11 @@
 #define TEST_RUNTIME_COMM_SLOW_H
 
 #include "runtime/rt_program.h"
+#include "test/unit.h"
 
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

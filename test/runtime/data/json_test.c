@@ -1,14 +1,10 @@
 /* Numbers, strings in place and skipped values of JSON, against what they stand for. */
 #include "runtime/data/json.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct rt_json
 over(const char *text)

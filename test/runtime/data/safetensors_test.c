@@ -1,14 +1,10 @@
 /* safetensors files: what is written is read, and every kind of broken file gets its message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <glob.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include "runtime/kernel/rng.h"
 #include "runtime/data/safetensors.h"
+#include "test/unit.h"
 
 /* A new temporary file's name, from malloc. */
 static char *

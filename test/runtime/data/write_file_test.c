@@ -1,10 +1,5 @@
 /* Files that are written whole or not at all. rename and fsync are ours here, to see in which order
  * they are called, and access, to do without /proc. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "runtime/data/write_file.h"
+#include "test/unit.h"
 
 struct fixture {
 	char *folder;

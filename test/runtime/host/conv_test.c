@@ -1,13 +1,9 @@
 /* Convolutions and their gradients against loops over all indices: strides, padding, dilation,
  * groups, sizes that leave a rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include "runtime/kernel/conv.h"
 #include "runtime/kernel/rng.h"
+#include "test/unit.h"
 
 enum { X, F, Y };
 

@@ -1,15 +1,11 @@
 /* Matrix products against three loops: transposed or not, rows longer than needed, alpha and
  * beta. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include "runtime/kernel/gemm.h"
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/rng.h"
+#include "test/unit.h"
 
 enum { PAD = 3, BATCH = 3, ROOM = BATCH * 700 * 40 };
 

@@ -1,12 +1,8 @@
 /* Random numbers by position: published vectors, moments, and order of the batches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include "runtime/data/batch.h"
 #include "runtime/kernel/init.h"
+#include "test/unit.h"
 
 /* Lines "philox4x32 10" of Random123's kat_vectors. */
 static void

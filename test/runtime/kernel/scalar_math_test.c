@@ -1,15 +1,11 @@
 /* Single precision functions against libm's in double, over a dense sweep of all floats. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include <fenv.h>
 #include <float.h>
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/subnormal.h"
+#include "test/unit.h"
 
 /* One float in so many is tried; a prime, so that all low bits occur. */
 #define STRIDE 1499

@@ -2,16 +2,13 @@
  * small for full precision are zero while kernels run; integers, masks and floats are drawn as in
  * training. In a child, because the profiler takes standard output away. */
 #include "runtime/measure/measure.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <math.h>
 
 enum { ELEMENTS = 4096, BYTES = 4 * ELEMENTS, WRONG = 50 };

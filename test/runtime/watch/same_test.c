@@ -2,14 +2,10 @@
  * What ranks compare, away from programs: digests against published ones, sets of ranks as text,
  * and the message that names the differences.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "runtime/data/digest.h"
 #include "runtime/watch/ranks_text.h"
 #include "runtime/watch/same.h"
+#include "test/unit.h"
 
 #include <pthread.h>
 #include <string.h>

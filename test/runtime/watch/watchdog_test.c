@@ -3,14 +3,10 @@
  * others wait for it, and that it leaves alone who is slow for a good reason. Each program runs in
  * a child process, which the watchdog ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "runtime/trace/clock.h"
 #include "runtime/rt_program.h"
 #include "runtime/watch/watchdog.h"
+#include "test/unit.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -4,18 +4,14 @@
  * attributes of the tree by their values; texts that are long, deep, cut off or damaged.
  */
 #include "parser/stablehlo/mlir/print.h"
+#include "test/unit.h"
 
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { MESSAGES = 4000 }; /* bytes of messages that a test keeps */
 

@@ -5,36 +5,17 @@
 #include "ir/cluster/device.h"
 #include "passes/analysis/collective/build.h"
 #include "passes/analysis/replay/fine.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 #define GB 1e9
 #define US 1e-6
 
 static const struct cluster_link nvlink = {"nvlink", 100 * GB, 2 * US};
 static const struct cluster_link net = {"net", 10 * GB, 10 * US};
-
-static int
-setup(void **state)
-{
-	*state = talloc_new(NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	talloc_free(*state);
-	return 0;
-}
 
 /* Any number of devices, each with a link of 10 us and 10 GB/s. */
 static struct cluster *
@@ -851,7 +832,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, free_scratch)
 		TEST(equal_links_give_the_closed_forms),
 		TEST(the_ring_is_collective_ring_seconds),
 		TEST(every_part_arrives_when_it_should),

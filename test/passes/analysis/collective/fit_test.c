@@ -2,29 +2,10 @@
 #include "ir/cluster/device.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/fit/alpha_beta.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <talloc.h>
-#include <cmocka.h>
-
-static int
-setup(void **state)
-{
-	*state = talloc_new(NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	talloc_free(*state);
-	return 0;
-}
 
 static void
 near(double got, double expected, double tolerance)
@@ -179,7 +160,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, free_scratch)
 		TEST(a_line_is_met_everywhere),
 		TEST(both_ends_follow_their_protocol),
 		TEST(time_never_descends),

@@ -1,11 +1,8 @@
 /* The times of collectives on links that nobody shares. */
 #include "passes/analysis/collective/collective.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 /* A ring step by step: in each of the P-1 turns every place sends one piece to its neighbour. */
 static double

@@ -7,17 +7,13 @@
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/analysis/profile/profile.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 #define DEVICE "launch = 1us, link_latency = 10us, link_bandwidth = 10GB/s"
 
@@ -52,12 +48,6 @@ setup(void **state)
 	f->model = model_of(f, DEVICE);
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 static struct ir_module *
@@ -513,7 +503,7 @@ random_steps_keep_their_bounds(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {
 		TEST(a_collective_hides_behind_a_kernel),
 		TEST(copies_into_a_message_take_their_time),

@@ -3,15 +3,11 @@
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/whatif.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 struct fixture {
 	struct ir_context *ctx;
@@ -32,12 +28,6 @@ setup(void **state)
 	f->ctx = ir_context_create(f);
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 /* 1 us a kernel, and so many TFLOP/s; memory is no limit. */
@@ -189,18 +179,16 @@ a_mesh_that_is_larger_than_the_cluster_is_refused(void **state)
 	assert_non_null(strstr(f->message, "2 devices"));
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_collective_waits_for_the_slow_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_faster_network_changes_a_copy_of_the_cluster, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			fine_replay_slows_computation_beside_messages, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_mesh_that_is_larger_than_the_cluster_is_refused, setup, teardown),
+		TEST(a_collective_waits_for_the_slow_device),
+		TEST(a_faster_network_changes_a_copy_of_the_cluster),
+		TEST(fine_replay_slows_computation_beside_messages),
+		TEST(a_mesh_that_is_larger_than_the_cluster_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

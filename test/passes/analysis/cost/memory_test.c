@@ -7,14 +7,10 @@
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/manager/pipeline.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 enum { KB = 1024 };
 
@@ -29,12 +25,6 @@ setup(void **state)
 	f->ctx = ir_context_create(f);
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 static struct ir_module *
@@ -740,7 +730,7 @@ training_steps_need_the_same(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {
 		TEST(the_peak_is_that_of_counting),
 		TEST(rooms_that_live_at_one_time_share_no_byte),

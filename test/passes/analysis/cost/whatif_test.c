@@ -3,15 +3,11 @@
 #include "parser/dir/parse.h"
 #include "ir/cluster/device.h"
 #include "passes/analysis/cost/whatif.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 struct messages {
 	char text[2048];

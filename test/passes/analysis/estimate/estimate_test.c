@@ -8,17 +8,13 @@
 #include "passes/analysis/estimate/estimate.h"
 #include "passes/analysis/profile/key_read.h"
 #include "passes/analysis/estimate/network.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 /*
  * A product and what follows; a row reduction; a constant that is a tensor and one that is a
@@ -92,12 +88,6 @@ setup(void **state)
 	f->described = cost_model_create(f, f->ctx->diag, &(struct cost_options){.cluster = c});
 	*state = f;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 static const struct ir_op *
@@ -359,26 +349,21 @@ a_network_answers_to_the_bit(void **state)
 	assert_int_equal(estimator_counts(e).network, 2);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			values_that_stay_inside_cost_no_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			one_op_takes_what_the_cost_model_says, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_result_that_is_read_outside_is_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(fusing_saves_memory_and_launches, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			memory_is_as_fast_as_that_of_the_fastest_op, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			what_is_only_estimated_is_as_dear_as_most_measured_kernels, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_kernel_that_was_measured_is_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_key_is_read_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_network_answers_to_the_bit, setup, teardown),
+		TEST(values_that_stay_inside_cost_no_memory),
+		TEST(one_op_takes_what_the_cost_model_says),
+		TEST(a_result_that_is_read_outside_is_written),
+		TEST(fusing_saves_memory_and_launches),
+		TEST(memory_is_as_fast_as_that_of_the_fastest_op),
+		TEST(what_is_only_estimated_is_as_dear_as_most_measured_kernels),
+		TEST(a_kernel_that_was_measured_is_found),
+		TEST(a_key_is_read_back),
+		TEST(a_network_answers_to_the_bit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

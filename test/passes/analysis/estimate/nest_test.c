@@ -5,28 +5,11 @@
 #include "ir/base/arena.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/estimate/nest.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
-
-static int
-setup(void **state)
-{
-	*state = talloc_new(NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
-}
 
 /* Of the op that makes %y. */
 static const struct nest *
@@ -203,18 +186,19 @@ rows_by_number_are_contiguous(void **state)
 	assert_false(elements->op[0].simd);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_scratch, free_scratch)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_map_is_one_loop, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_softmax_has_three_stages, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_product_is_called_by_blocks, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_sum_over_rows_adds_in_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_transpose_goes_in_tiles, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			positions_that_follow_the_loop_are_walks, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_by_number_are_contiguous, setup, teardown),
+		TEST(a_map_is_one_loop),
+		TEST(a_softmax_has_three_stages),
+		TEST(a_product_is_called_by_blocks),
+		TEST(a_sum_over_rows_adds_in_memory),
+		TEST(a_transpose_goes_in_tiles),
+		TEST(positions_that_follow_the_loop_are_walks),
+		TEST(rows_by_number_are_contiguous),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

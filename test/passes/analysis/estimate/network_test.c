@@ -3,17 +3,13 @@
  * learned, that files keep it, and that it does not see how ops are numbered.
  */
 #include "passes/analysis/estimate/network.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 enum { GRAPHS = 40, OPS = 6 };
 
@@ -67,12 +63,6 @@ setup(void **state)
 		make_graph(s, g);
 	*state = s;
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	return talloc_free(*state);
 }
 
 /* Samples count differently. */
@@ -297,16 +287,17 @@ files_keep_it(void **state)
 	assert_int_equal(messages, 2);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_gradient_is_that_of_the_loss, setup, teardown),
-		cmocka_unit_test_setup_teardown(several_answer_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_learns, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			the_order_of_the_ops_does_not_matter, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_keep_it, setup, teardown),
+		TEST(the_gradient_is_that_of_the_loss),
+		TEST(several_answer_together),
+		TEST(it_learns),
+		TEST(the_order_of_the_ops_does_not_matter),
+		TEST(files_keep_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,10 @@
  * optimum.
  */
 #include "passes/analysis/fit/polytope.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { PROGRAMS = 3000, MOST_ROWS = 9, MOST_VARIABLES = 3 };
 

@@ -1,11 +1,8 @@
 /* Times of kernels that were measured more than once, or not well. */
 #include "passes/analysis/profile/profile.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 static struct profile_op
 measured(double median, double spread, int runs)

@@ -9,17 +9,12 @@
  */
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/profile/nccl_tests.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 struct fixture {
 	struct diag *diag;
@@ -45,13 +40,6 @@ setup(void **state)
 	f->diag = diag_create(f);
 	diag_set_handler(f->diag, keep_message, f);
 	*state = f;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	talloc_free(*state);
 	return 0;
 }
 
@@ -371,7 +359,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, free_scratch)
 		TEST(an_allreduce_of_two_nodes_is_read),
 		TEST(a_curve_foretells_the_sizes_between),
 		TEST(newer_and_older_versions_differ_in_columns),

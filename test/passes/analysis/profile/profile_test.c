@@ -2,20 +2,16 @@
 #include "passes/analysis/fit/alpha_beta.h"
 #include "passes/analysis/profile/derive.h"
 #include "passes/analysis/profile/text.h"
+#include "test/unit.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <talloc.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { PROCESSES = 4, ROWS = 50 };
 

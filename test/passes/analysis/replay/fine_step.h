@@ -4,15 +4,11 @@
 
 #include "ir/cluster/device.h"
 #include "passes/analysis/replay/fine.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
-#include <cmocka.h>
 
 enum { MAX_N = 24, MAX_STREAMS = 6, MAX_REQUESTS = 4, MAX_DEVICES = 9, MAX_SENDS = 12, ROUNDS = 4 };
 
@@ -150,20 +146,6 @@ cards(const void *owner, uint32_t n, uint32_t per, struct cluster_link inside,
 		}
 	}
 	return c;
-}
-
-static inline int
-make_scratch(void **state)
-{
-	*state = talloc_new(NULL);
-	return 0;
-}
-
-static inline int
-free_scratch(void **state)
-{
-	talloc_free(*state);
-	return 0;
 }
 
 #endif

@@ -3,14 +3,11 @@
  * advances a clock and asks at every instant which streams may start their next event.
  */
 #include "passes/analysis/replay/replay.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { MAX_N = 64, MAX_DEPS = MAX_N * 4, MAX_STREAMS = 6 };
 

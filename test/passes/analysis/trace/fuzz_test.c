@@ -5,17 +5,13 @@
  */
 #include "passes/analysis/trace/report/measure.h"
 #include "passes/analysis/trace/report/report.h"
+#include "test/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
 	RANKS = 3,

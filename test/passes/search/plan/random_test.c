@@ -9,13 +9,9 @@
 #include "passes/search/plan/plan.h"
 #include "passes/search/search.h"
 #include "test/passes/search/devices.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
-#include <talloc.h>
 
 enum {
 	COUNT = 400, /* programs, each on every device */
