@@ -1,7 +1,6 @@
 /* FNV-1a of 64 bits over the printed text: see digest.h. */
 #include "ir/digest.h"
 
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 #include "ir/infer_memo.h"
 
 #include "ir/base/mix.h"
-#include "ir/ops/row.h"
 
 #include <string.h>
 

@@ -9,11 +9,9 @@
 #include "ir/base/intern.h"
 #include "ir/names.h"
 #include "ir/base/out.h"
-#include "ir/ops/row.h"
 #include "ir/template.h"
 #include "ir/base/unit.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>

@@ -10,7 +10,6 @@
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "ir/infer_memo.h"
-#include "ir/ops/row.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "lower/job.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

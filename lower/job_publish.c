@@ -5,7 +5,6 @@
 #include "lower/job.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

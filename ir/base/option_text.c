@@ -1,7 +1,6 @@
 /* Texts of options: where the reader is, and what is wrong there. */
 #include "ir/base/option_text.h"
 
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 
 #include <stdarg.h>

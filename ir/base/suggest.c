@@ -5,7 +5,6 @@
  */
 #include "ir/base/suggest.h"
 
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 
 #include <string.h>

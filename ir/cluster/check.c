@@ -2,7 +2,6 @@
  * Is a cluster connected? Trying all pairs takes too long for a thousand devices: where one net of
  * switches and hosts, connected in itself, touches every device there is a way between any two.
  */
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 

@@ -1,5 +1,4 @@
 /* A second copy of a cluster, without the routes that are known. */
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 

@@ -1,5 +1,4 @@
 /* Clusters: how they are built. */
-#include "ir/base/arena.h"
 #include "ir/base/vec.h"
 #include "ir/cluster/graph.h"
 #include "ir/cluster/device.h"

@@ -1,5 +1,4 @@
 /* Where the places of a mesh are on a cluster. */
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
 #include "ir/ir.h"

@@ -2,7 +2,6 @@
 #include "ir/interp/internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <talloc.h>
 
 /* Elements that are printed of a tensor: what fits a few lines of a terminal. */

@@ -5,7 +5,6 @@
 #include "ir/base/alloc.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 struct tensor *

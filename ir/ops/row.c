@@ -1,8 +1,6 @@
 /* Reads the op table: element types, attributes, layout transitions; notation is notation.c. */
 #include "ir/ops/row.h"
 
-#include "ir/ops/form.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "ir/base/vec.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Owners of bytes: see byte_map.h. */
 #include "lower/plan/byte_map.h"
 
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
 

@@ -4,8 +4,6 @@
  */
 #include "lower/plan/check.h"
 
-#include "runtime/rt_program.h"
-
 /* The fields that actions of a kind have; `guard`: only some ranks may do it. */
 static const struct fields {
 	bool op, guard, over, coll, kernel, move, copy;

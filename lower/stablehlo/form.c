@@ -14,10 +14,8 @@
 #include "lower/stablehlo/hlo.h"
 
 #include "ir/base/vec.h"
-#include "ir/loops/scheme.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 uint32_t

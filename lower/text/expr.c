@@ -2,7 +2,6 @@
 #include "lower/text/text.h"
 
 #include "ir/base/vec.h"
-#include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "ir/loops/build.h"
 

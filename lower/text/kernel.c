@@ -5,12 +5,10 @@
 #include "lower/text/text.h"
 
 #include "ir/base/vec.h"
-#include "ir/interp/interp.h"
 #include "ir/loops/build.h"
 #include "lower/own.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <talloc.h>

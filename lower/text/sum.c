@@ -3,7 +3,6 @@
 #include "lower/text/text.h"
 
 #include "ir/base/alloc.h"
-#include "ir/loops/build.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "ir/base/suggest.h"
 #include "ir/base/unit.h"
 
-#include <math.h>
 #include <string.h>
 #include <talloc.h>
 

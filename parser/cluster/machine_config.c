@@ -15,13 +15,11 @@
 #include "parser/cluster/shipped.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
 #include "ir/cluster/device.h"
 #include "ir/base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>

@@ -6,7 +6,6 @@
 #include "parser/cluster/shipped.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
 #include "ir/base/clock.h"
 #include "runtime/machine.h"
 

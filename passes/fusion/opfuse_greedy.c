@@ -19,7 +19,6 @@
 #include "passes/fusion/opfuse.h"
 
 #include <stdlib.h>
-#include <talloc.h>
 
 enum greedy_limit {
 	FAR = 64,           /* ops: what is moved further keeps its tensors alive much longer */

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <talloc.h>
 
 /* The op of this block that makes operand j; NULL: none. */
 uint32_t

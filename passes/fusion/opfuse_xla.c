@@ -27,7 +27,6 @@
 #include "ir/base/alloc.h"
 
 #include <stdlib.h>
-#include <talloc.h>
 
 enum xla_limit {
 	READERS = 64 /* kernels that a value is looked at with */

@@ -8,7 +8,6 @@
 #include "passes/fusion/tensorfuse.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/number.h"
 #include "passes/analysis/cost/internal.h"
 
 #include <talloc.h>

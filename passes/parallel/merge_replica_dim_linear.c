@@ -14,7 +14,6 @@
 
 #include "ir/ops/form.h"
 
-#include <string.h>
 #include <talloc.h>
 
 /* The one dim that the op sums over, split down to one element; -1: it is not such a sum. */

@@ -19,8 +19,6 @@
  */
 #include "passes/parallel/dp.h"
 
-#include "ir/ops/form.h"
-
 #include <float.h>
 #include <inttypes.h>
 #include <string.h>

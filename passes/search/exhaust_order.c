@@ -5,7 +5,6 @@
  * that is exact where kernels are queued ahead, and else a bound, so the plan's own replay has the
  * last word on every whole order.
  */
-#include "ir/base/alloc.h"
 #include "passes/search/exhaust.h"
 #include "passes/search/exhaust_impl.h"
 

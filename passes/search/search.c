@@ -3,10 +3,8 @@
 
 #include "ir/base/clock.h"
 #include "ir/base/mix.h"
-#include "ir/base/alloc.h"
 #include "passes/search/progress.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <talloc.h>
 #include <time.h>

@@ -17,7 +17,6 @@
 #include "passes/tools/output.h"
 #include "passes/tools/tools.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>

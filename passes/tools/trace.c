@@ -19,7 +19,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <string.h>
 #include <talloc.h>
 
 struct tool {

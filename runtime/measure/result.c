@@ -1,5 +1,4 @@
 /* Results of the op profiler: medians, the rule by which measuring stops, and the lines. */
-#include "runtime/trace/clock.h"
 #include "runtime/measure/impl.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
  * wait. One write, so that the reports of several machines do not mix. */
 #include "runtime/layout.h"
 #include "runtime/watch/ranks_text.h"
-#include "runtime/comm/region.h"
 #include "runtime/watch/watchdog.h"
 #include <inttypes.h>
 #include <stdio.h>

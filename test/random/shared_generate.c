@@ -1,7 +1,6 @@
 /* Random programs: numbers, sources, and the program as a whole. See generate.h. */
 #include "test/random/generate.h"
 #include "ir/ops/form.h"
-#include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "runtime/kernel/rng.h"
 

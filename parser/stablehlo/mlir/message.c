@@ -1,6 +1,5 @@
 /* The wording of syntax errors: what was expected, what was found. */
 #include "parser/base/message.h"
-#include "ir/base/alloc.h"
 #include "parser/stablehlo/mlir/parser.h"
 
 #include <string.h>

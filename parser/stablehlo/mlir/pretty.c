@@ -5,7 +5,6 @@
 #include "parser/stablehlo/mlir/parser.h"
 #include "ir/base/number.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include "parser/stablehlo/mlir/parser.h"
 
-#include "ir/base/alloc.h"
 #include "ir/base/hex.h"
 #include "ir/base/mix.h"
 #include "ir/base/number.h"

@@ -10,7 +10,6 @@
  * carries, a card twice the tensor of its way in an allreduce, once the tensor in a broadcast.
  * Fits where all nodes have equally many members, two at least, and there are two nodes.
  */
-#include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <talloc.h>

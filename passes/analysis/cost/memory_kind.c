@@ -5,7 +5,6 @@
 #include "ir/base/alloc.h"
 
 #include <string.h>
-#include <talloc.h>
 
 static const struct {
 	const char *many, *one;

@@ -6,7 +6,6 @@
 #include "ir/names.h"
 #include "ir/base/suggest.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/collective/collective.h"
 #include "passes/analysis/cost/cost.h"
 
 #include <math.h>

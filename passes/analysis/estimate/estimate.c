@@ -23,7 +23,6 @@
  */
 #include "passes/analysis/estimate/estimate.h"
 
-#include "ir/ops/form.h"
 #include "ir/base/alloc.h"
 #include "passes/analysis/estimate/copy.h"
 #include "passes/analysis/estimate/internal.h"

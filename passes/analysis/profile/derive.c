@@ -1,7 +1,6 @@
 /* What follows from measured entries. */
 #include "passes/analysis/profile/derive.h"
 
-#include "ir/type.h"
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
 #include "passes/analysis/fit/alpha_beta.h"

@@ -7,7 +7,6 @@
 #include "passes/analysis/replay/replay.h"
 
 #include "ir/base/alloc.h"
-#include "ir/base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -17,7 +17,6 @@
 #include "ir/base/alloc.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

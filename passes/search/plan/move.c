@@ -2,7 +2,6 @@
 #include "passes/search/plan/impl.h"
 
 #include <assert.h>
-#include <string.h>
 
 static bool
 refuse(struct plan *p)

@@ -5,7 +5,6 @@
  */
 #include "passes/search/plan/impl.h"
 
-#include "ir/base/alloc.h"
 #include "ir/base/sort.h"
 #include "passes/fuse/role.h"
 

@@ -26,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-#include <unistd.h>
 
 static const char version[] = "0.1.0";
 

@@ -7,7 +7,6 @@
 #include "lower/build.h"
 #include "lower/cuda/alone.h"
 #include "ir/base/alloc.h"
-#include "passes/analysis/collective/collective.h"
 #include "runtime/kernel/init.h"
 #include "runtime/rt_program.h"
 

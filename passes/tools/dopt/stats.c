@@ -11,7 +11,6 @@
 #include "ir/base/vec.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -13,8 +13,6 @@
 #include "ir/base/alloc.h"
 #include "passes/analysis/cost/whatif.h"
 
-#include <math.h>
-
 bool
 driver_whatif_read(struct driver *t)
 {

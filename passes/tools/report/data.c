@@ -5,7 +5,6 @@
  */
 #include "passes/tools/report/impl.h"
 
-#include "ir/base/arena.h"
 #include "ir/base/alloc.h"
 
 #include <inttypes.h>

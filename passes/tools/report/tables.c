@@ -4,7 +4,6 @@
 #include "passes/analysis/cost/whatif.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <talloc.h>
 
 /* `value` and the two below it may have units; those may be NULL. */

@@ -3,7 +3,6 @@
 #include "test/unit.h"
 
 #include <math.h>
-#include <string.h>
 
 static void
 a_number_has_three_digits_and_the_largest_unit_that_fits(void **state)

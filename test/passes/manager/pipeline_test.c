@@ -6,7 +6,6 @@
 #include "passes/manager/pipeline.h"
 #include "test/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -3,7 +3,6 @@
  * they say, makes a module that means what the program means, and is the same for one seed.
  */
 #include "ir/interp/interp.h"
-#include "parser/dir/parse.h"
 #include "passes/search/search.h"
 #include "test/passes/search/devices.h"
 #include "test/unit.h"

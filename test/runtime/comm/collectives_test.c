@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include "passes/analysis/collective/collective.h"
 #include "runtime/comm/engine.h"
-#include "runtime/kernel/half.h"
 #include "runtime/layout.h"
 #include "runtime/comm/parts.h"
 #include "runtime/comm/region.h"

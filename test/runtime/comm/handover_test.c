@@ -7,7 +7,6 @@
  *	          |       |       and one on axis b, left and right
  *	a = 1    10 ---- 11
  */
-#include <stdio.h>
 #include "runtime/trace/clock.h"
 #include "test/runtime/comm/slow.h"
 #include "runtime/comm/engine_host.c"

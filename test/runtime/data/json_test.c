@@ -2,7 +2,6 @@
 #include "runtime/data/json.h"
 #include "test/unit.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <talloc.h>
 
 /* --- all_gather ------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <talloc.h>
 
 static bool

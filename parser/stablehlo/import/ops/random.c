@@ -12,7 +12,6 @@
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
-#include "parser/stablehlo/import/build/take.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "passes/analysis/trace/report/table.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* Of its step that much at least must go to something for a fact to be worth a line. */
 static const double worth = 0.05;

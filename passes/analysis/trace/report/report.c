@@ -1,7 +1,6 @@
 /* dopt-trace report for people and for programs: docs/traces.md has the fields of the JSON. */
 #include "passes/analysis/trace/report/report.h"
 
-#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/trace/report/table.h"
 

@@ -4,7 +4,6 @@
 #include "ir/base/number.h"
 #include "ir/base/alloc.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
-#include "passes/analysis/cost/memory.h"
 #include "passes/analysis/profile/profile.h"
 #include "test/unit.h"
 

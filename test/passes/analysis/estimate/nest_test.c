@@ -7,8 +7,6 @@
 #include "passes/analysis/estimate/nest.h"
 #include "test/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of the op that makes %y. */

@@ -6,7 +6,6 @@
 #include "test/unit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_N = 64, MAX_DEPS = MAX_N * 4, MAX_STREAMS = 6 };
