@@ -14,7 +14,6 @@
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
 
-#include <stdio.h>
 
 enum lower_limit { LOWER_ALIGN = STORAGE_ALIGN }; /* of buffers, at least */
 
@@ -148,9 +147,6 @@ struct lower_row lower_row_of(const struct lower_plan *p, const struct lower_col
 
 /* The plan for the host. */
 struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *m);
-
-/* Prints the plan, a line an action and a line a buffer: for tests and for people. */
-void lower_plan_print(FILE *out, const struct lower_plan *p);
 
 /*
  * Is the plan sound, on all ranks? Independent of how it was made:

@@ -5,6 +5,7 @@
  *
  *     collective [NODES]     128 unless told
  */
+#include "ir/base/clock.h"
 #include "ir/cluster/device.h"
 #include "passes/analysis/collective/collective.h"
 
@@ -12,17 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
-#include <time.h>
 
 enum { PER_NODE = 8, TURNS = 100000 };
-
-static double
-now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static struct cluster *
 cluster_make(const void *owner, uint32_t nnodes)
@@ -50,14 +42,14 @@ measure(struct cluster *c, const struct collective_request *q, enum collective_a
 	if (isinf(sum))
 		return;
 	struct collective_model *m = collective_model_create(c, c);
-	double start = now();
+	double start = clock_seconds();
 	struct collective_cost *cost = collective_model_cost(m, q);
 	sum += collective_cost_seconds(cost, 1, 1, a, NULL);
-	double first = now() - start;
-	start = now();
+	double first = clock_seconds() - start;
+	start = clock_seconds();
 	for (int i = 0; i < TURNS; i++)
 		sum += collective_cost_seconds(cost, 1e3 * i, 1, a, NULL);
-	double next = (now() - start) / TURNS;
+	double next = (clock_seconds() - start) / TURNS;
 	printf("%-14s %-13s %6u %6u %9.3f ms %9.1f ns\n", rt_coll_name(q->kind),
 		collective_algorithm_name(a), q->ngroups, q->places, first * 1e3,
 		sum > 0 ? next * 1e9 : 0);

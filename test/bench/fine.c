@@ -7,6 +7,7 @@
  *
  *     fine [SECONDS]     how long to measure each size; 0.5 unless told
  */
+#include "ir/base/clock.h"
 #include "ir/cluster/device.h"
 #include "passes/analysis/replay/fine.h"
 
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
-#include <time.h>
 
 enum { PER_NODE = 8, STEPS = 2 };
 
@@ -82,14 +82,6 @@ bench_make(uint32_t nnodes, enum kind kind)
 	return b;
 }
 
-static double
-now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -102,11 +94,11 @@ main(int argc, char **argv)
 		for (int kind = 0; kind < KINDS; kind++) {
 			struct bench *b = bench_make(nodes[i], (enum kind)kind);
 			double best = 1e9;
-			for (double stop = now() + seconds; now() < stop;) {
-				double t = now();
+			for (double stop = clock_seconds() + seconds; clock_seconds() < stop;) {
+				double t = clock_seconds();
 				if (fine_replay(&b->s, &b->r) != FINE_OK)
 					return 1;
-				t = now() - t;
+				t = clock_seconds() - t;
 				best = t < best ? t : best;
 			}
 			printf("  %14.0f %9.2f", (double)b->r.sends,

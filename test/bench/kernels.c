@@ -4,6 +4,7 @@
  *
  *     kernels [name...]
  */
+#include "ir/base/sort.h"
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 
@@ -147,14 +148,6 @@ time_calls(kernel *k, void *const *operand, void *const *result, void *scratch, 
 	return (now() - start) / calls;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Nanoseconds of a call of both, medians of ROUNDS; they take turns, so that a busy machine harms
  * both alike. */
 static void
@@ -170,7 +163,7 @@ measure(kernel *const k[2], void *const *operand, void *const *const result[2], 
 		for (int i = 0; i < 2; i++)
 			time[i][r] = time_calls(k[i], operand, result[i], scratch, calls);
 	for (int i = 0; i < 2; i++) {
-		qsort(time[i], ROUNDS, sizeof time[i][0], compare);
+		sort_double(time[i], ROUNDS);
 		median[i] = time[i][ROUNDS / 2];
 	}
 }

@@ -4,7 +4,9 @@
  * runs; in turns with memchr over the same bytes, which says how fast the machine's memory is at
  * the moment.
  */
+#include "ir/base/sort.h"
 #include "parser/stablehlo/mlir/mlir.h"
+#include "test/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,26 +19,7 @@ enum { RUNS = 11 };
 static double
 now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static char *
-read_file(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "r");
-
-	if (!f || fseek(f, 0, SEEK_END))
-		return NULL;
-	*n = (size_t)ftell(f);
-	rewind(f);
-	char *text = malloc(*n + 1);
-	if (text)
-		*n = fread(text, 1, *n, f);
-	fclose(f);
-	return text;
+	return (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* The lines between the first that ends in `{` and the last `}`, many times: names of functions are
@@ -53,24 +36,16 @@ repeat(char *text, size_t *n, int times)
 	head += 2;
 	size_t inside = tail > head ? tail - 1 - head : 0;
 	size_t length = head + inside * (size_t)times + 2;
-	char *all = malloc(length);
-	if (!all || !inside)
+	if (!inside)
 		return NULL;
+	char *all = talloc_size(NULL, length);
 	memcpy(all, text, head);
 	for (int i = 0; i < times; i++)
 		memcpy(all + head + inside * (size_t)i, text + head, inside);
 	memcpy(all + length - 2, "}\n", 2);
-	free(text);
+	talloc_free(text);
 	*n = length;
 	return all;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 int
@@ -79,7 +54,7 @@ main(int argc, char **argv)
 	double reading[RUNS], scanning[RUNS];
 	size_t n = 0, lines = 0;
 	uint32_t ops = 0;
-	char *text = argc > 1 ? read_file(argv[1], &n) : NULL;
+	char *text = argc > 1 ? read_file(NULL, argv[1], &n) : NULL;
 
 	if (text && argc > 2)
 		text = repeat(text, &n, atoi(argv[2]));
@@ -101,14 +76,14 @@ main(int argc, char **argv)
 			lines++;
 		scanning[i] = now() - start;
 	}
-	qsort(reading, RUNS, sizeof *reading, compare);
-	qsort(scanning, RUNS, sizeof *scanning, compare);
+	sort_double(reading, RUNS);
+	sort_double(scanning, RUNS);
 	double seconds = reading[RUNS / 2];
 	printf("%zu bytes, %zu lines, %u ops: %.2f ms, %.0f MB/s, %.2f M ops/s, %.0f ns/op, %.0f "
 	       "times "
 	       "as long as memchr for the lines\n",
 		n, lines / RUNS, ops, 1e3 * seconds, 1e-6 * (double)n / seconds,
 		1e-6 * (double)ops / seconds, 1e9 * seconds / ops, seconds / scanning[RUNS / 2]);
-	free(text);
+	talloc_free(text);
 	return 0;
 }

@@ -4,11 +4,11 @@
  *
  *     replay [SECONDS]     how long to measure each size; 0.5 unless told
  */
+#include "ir/base/clock.h"
 #include "passes/analysis/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct bench {
 	struct replay_graph g;
@@ -85,23 +85,15 @@ bench_free(struct bench *b)
 		free(all[i]);
 }
 
-static double
-now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Seconds of the fastest run within the time given. */
 static double
 fastest(struct bench *b, double seconds)
 {
 	double best = 1e9;
-	for (double stop = now() + seconds; now() < stop;) {
-		double t = now();
+	for (double stop = clock_seconds() + seconds; clock_seconds() < stop;) {
+		double t = clock_seconds();
 		replay_run(&b->g, &b->r);
-		t = now() - t;
+		t = clock_seconds() - t;
 		best = t < best ? t : best;
 	}
 	return best;

@@ -7,42 +7,17 @@
  * prints a row: name, ops, buffers, MB that live at most, arena over that in percent, milliseconds
  * of storage_create, of storage_place alone.
  */
+#include "ir/base/clock.h"
 #include "ir/memory/place.h"
 #include "ir/memory/storage.h"
 #include "parser/dir/parse.h"
 #include "passes/manager/pipeline.h"
+#include "test/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-#include <time.h>
-
-static double
-milliseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
-static char *
-read_text(const void *owner, const char *path, size_t *length)
-{
-	FILE *f = fopen(path, "r");
-	char *text = NULL;
-
-	*length = 0;
-	for (size_t n = 1; f && n;) {
-		text = talloc_realloc(owner, text, char, *length + (1 << 20));
-		n = fread(text + *length, 1, 1 << 20, f);
-		*length += n;
-	}
-	if (f)
-		fclose(f);
-	return text;
-}
 
 /* Reads the module and runs the pipeline on it; NULL after a message. */
 static struct ir_module *
@@ -54,7 +29,7 @@ make_module(const void *owner, char **argv, int ndefines)
 	struct pass_manager *manager = pass_manager_create(owner, ctx);
 	struct pass_pipeline *p = pass_pipeline_create(owner);
 	size_t length;
-	char *text = read_text(owner, argv[2], &length);
+	char *text = read_file(owner, argv[2], &length);
 
 	for (int i = 0; i < ndefines && i < 64; i++) {
 		char *equals = strchr(argv[4 + i], '=');
@@ -87,9 +62,9 @@ time_place(const struct storage *s)
 			room[n++] = (struct storage_room){storage_bytes(s, b), (uint32_t)b->first,
 				(uint32_t)b->last, 0, b->row};
 	}
-	const double start = milliseconds();
+	const double start = clock_seconds();
 	storage_place(room, n);
-	return milliseconds() - start;
+	return 1e3 * (clock_seconds() - start);
 }
 
 int
@@ -104,9 +79,9 @@ main(int argc, char **argv)
 	struct ir_module *m = make_module(owner, argv, argc - 4);
 	if (!m)
 		return 1;
-	const double start = milliseconds();
+	const double start = clock_seconds();
 	const struct storage *s = storage_create(owner, m, ir_func_find(m, "main"), &storage_host);
-	const double all = milliseconds() - start;
+	const double all = 1e3 * (clock_seconds() - start);
 	printf("| %s | %u | %u | %.1f | %.2f | %.1f | %.1f |\n", argv[1], s->order->n, s->nbuffers,
 		(double)s->live_bytes / 1e6,
 		100 * ((double)s->arena_bytes / (double)s->live_bytes - 1), all, time_place(s));

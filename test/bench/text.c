@@ -4,6 +4,7 @@
  * process, which had the text before. It is not copied.
  */
 #include "parser/dir/parse.h"
+#include "test/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,26 +24,7 @@ struct result {
 static double
 now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static char *
-read_file(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "r");
-
-	if (!f || fseek(f, 0, SEEK_END))
-		return NULL;
-	*n = (size_t)ftell(f);
-	rewind(f);
-	char *text = calloc(*n + 2, 1);
-	if (text)
-		*n = fread(text, 1, *n, f);
-	fclose(f);
-	return text;
+	return (double)clock() / CLOCKS_PER_SEC;
 }
 
 static size_t
@@ -88,7 +70,7 @@ main(int argc, char **argv)
 	static const char *const name[] = {"parse", "verify", "print"};
 	struct result r = {0};
 	size_t n = 0;
-	char *text = argc == 2 ? read_file(argv[1], &n) : NULL;
+	char *text = argc == 2 ? read_file(NULL, argv[1], &n) : NULL;
 	FILE *nowhere = fopen("/dev/null", "w");
 	double all = 0;
 
@@ -107,6 +89,6 @@ main(int argc, char **argv)
 		1e9 * all / (double)r.ops, (double)r.ops / all / 1e6, r.ops,
 		(double)r.bytes / (double)r.ops);
 	fclose(nowhere);
-	free(text);
+	talloc_free(text);
 	return 0;
 }

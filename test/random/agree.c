@@ -3,30 +3,16 @@
  * ranks as its mesh has devices, and prints a line for each that is refused, or whose results are not
  * those of the interpreter. Exit status 0: all agree; 1: some do not.
  */
+#include "test/file.h"
 #include "test/lower/program.h"
-
-static char *
-text_of_file(const void *owner, const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *text = talloc_strdup(owner, "");
-	size_t n;
-	char piece[4096];
-	while (f && (n = fread(piece, 1, sizeof piece - 1, f)) > 0) {
-		piece[n] = 0;
-		text = talloc_strdup_append(text, piece);
-	}
-	if (f)
-		fclose(f);
-	return text;
-}
 
 static bool
 add_file(struct batch *b, const char *path)
 {
 	const struct parse_options o = {.inline_calls = true};
-	const char *text = text_of_file(b, path);
-	struct ir_module *m = parse_module(b, b->ctx, path, text, strlen(text), &o);
+	const char *text = read_file(b, path, NULL);
+	struct ir_module *m =
+		text ? parse_module(b, b->ctx, path, text, strlen(text), &o) : NULL;
 	b->message = m ? b->message : talloc_asprintf(b, "it is not read: %s", b->message);
 	if (m && ir_verify(m) && batch_try_module(b, path, m))
 		return true;

@@ -2,6 +2,7 @@
  * A message of several tensors is one range of the arena. What can be made there is; what cannot is
  * copied, and nothing else is.
  */
+#include "test/file.h"
 #include "test/lower/program.h"
 
 struct fixture {
@@ -249,12 +250,9 @@ the_program_sends_one_range(void **state)
 	char *output = talloc_asprintf(x, "%s/p", folder);
 	const struct lower_options o = {.target = LOWER_HOST, .output = output, .entry = "p"};
 	assert_true(lower_emit_program(x->plan->module, &o));
-	char *path = talloc_asprintf(x, "%s.src/step.c", output), *text;
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	text = talloc_zero_size(x, 1 << 20);
-	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
-	fclose(f);
+	char *path = talloc_asprintf(x, "%s.src/step.c", output);
+	const char *text = read_file(x, path, NULL);
+	assert_non_null(text);
 	char *expected = talloc_asprintf(x,
 		"bufs_0[] = {\n\t{.src = %zu, .dst = %zu, .outer = 1, .n = %zu, .inner = 1},\n};",
 		(size_t)row.offset, (size_t)row.offset, (size_t)row.bytes / 4);

@@ -4,6 +4,7 @@
  * a limit in lower/cuda/text.h does not leave a shape without a test: `kernels` must be there.
  */
 #include "test/lower/cuda/batch.h"
+#include "test/file.h"
 #include "test/lower/program.h"
 
 struct kernel_case {
@@ -215,25 +216,14 @@ text_of(const void *owner, const struct kernel_case *c)
 	return talloc_strdup_append(text, "}\n");
 }
 
-static char *
-read_file(const void *owner, const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *text = talloc_strdup(owner, ""), line[4096];
-
-	assert_non_null(f);
-	while (fgets(line, sizeof line, f))
-		text = talloc_strdup_append(text, line);
-	fclose(f);
-	return text;
-}
-
 /* Do the kernels of program i have the shape that the case is about? */
 static void
 check_shape(const struct batch *b, int i, const struct kernel_case *c)
 {
-	const char *text = read_file(b, talloc_asprintf(b, "%s/p%d.src/kernels.cu", b->folder, i));
+	const char *path = talloc_asprintf(b, "%s/p%d.src/kernels.cu", b->folder, i);
+	const char *text = read_file(b, path, NULL);
 	char *words = talloc_strdup(b, c->kernels), *rest = NULL;
+	assert_non_null(text);
 
 	for (char *word = strtok_r(words, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
 		if (!strstr(text, word))

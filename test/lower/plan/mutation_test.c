@@ -7,6 +7,7 @@
  * A field without a row in the lists below does not compile: each list is also the initializer of
  * its struct.
  */
+#include "test/file.h"
 #include "test/lower/program.h"
 
 #include "lower/cuda/cuda.h"
@@ -207,13 +208,8 @@ be_silent(void *data, const struct diag_message *m)
 static char *
 with_file(char *text, const char *folder, const char *name)
 {
-	char *path = talloc_asprintf(text, "%s/%s", folder, name), piece[4096];
-	FILE *f = fopen(path, "r");
-	for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0;)
-		text = talloc_strndup_append_buffer(text, piece, n);
-	if (f)
-		fclose(f);
-	return text;
+	char *file = read_file(text, talloc_asprintf(text, "%s/%s", folder, name), NULL);
+	return file ? talloc_strdup_append_buffer(text, file) : text;
 }
 
 /* All that a program is made of. */

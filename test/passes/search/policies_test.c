@@ -5,6 +5,7 @@
  */
 #include "test/random/seeds.h"
 #include "test/passes/search/policies.h"
+#include "test/file.h"
 #include "test/unit.h"
 
 #include "parser/cluster/cluster.h"
@@ -17,18 +18,6 @@ enum { EVALUATIONS = 4, BLOCKS = 2 /* of a network that repeats them: the others
 static const char machine[] = "cluster @t {\n device test {launch = 2us, link_latency = 3us, "
 			      "link_bandwidth = 10GB/s}\n}\n";
 
-static char *
-read_text(const void *owner, const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "r");
-	char *text = talloc_zero_size(owner, 1 << 16);
-
-	assert_non_null(f);
-	*n = fread(text, 1, (1 << 16) - 1, f);
-	fclose(f);
-	return text;
-}
-
 /* The model with few blocks and n devices. */
 static struct ir_module *
 read_model(const void *owner, struct ir_context *ctx, const char *name, int devices)
@@ -36,10 +25,11 @@ read_model(const void *owner, struct ir_context *ctx, const char *name, int devi
 	static const char *const repeats[] = {"L", "R1", "R2", "R3", "R4"};
 	struct parse_define define[6] = {{"N", devices}};
 	struct parse_options o = {.define = define, .ndefines = 1, .inline_calls = true};
-	size_t n;
+	size_t n = 0;
 	char *path = talloc_asprintf(owner, "%s/%s", MODELS, name);
-	const char *text = read_text(owner, path, &n);
+	const char *text = read_file(owner, path, &n);
 
+	assert_non_null(text);
 	for (size_t i = 0; i < sizeof repeats / sizeof *repeats; i++)
 		if (strstr(text, talloc_asprintf(owner, "\nlet %s = ", repeats[i])))
 			define[o.ndefines++] = (struct parse_define){repeats[i], BLOCKS};

@@ -4,6 +4,7 @@
  * attributes of the tree by their values; texts that are long, deep, cut off or damaged.
  */
 #include "parser/stablehlo/mlir/print.h"
+#include "test/file.h"
 #include "test/unit.h"
 
 #include <dirent.h>
@@ -611,29 +612,15 @@ texts_are_told_apart(void **state)
 
 /* --- all programs of ../Inputs --- */
 
-static char *
-read_whole(const char *path, size_t *n)
-{
-	FILE *in = fopen(path, "r");
-
-	assert_non_null(in);
-	fseek(in, 0, SEEK_END);
-	*n = (size_t)ftell(in);
-	rewind(in);
-	char *text = talloc_zero_size(NULL, *n + 1);
-	assert_int_equal(fread(text, 1, *n, in), *n);
-	fclose(in);
-	return text;
-}
-
 /* Each program is read; its generic text too, and that is the same again. Returns how many. */
 static int
 read_programs(const char *path)
 {
 	size_t n;
-	char *text = read_whole(path, &n), *part = text;
+	char *text = read_file(NULL, path, &n), *part = text;
 	int programs = 0;
 
+	assert_non_null(text);
 	while (part) {
 		char *end = strstr(part, "\n// -----");
 		struct messages m;

@@ -7,6 +7,7 @@
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/manager/pipeline.h"
+#include "test/file.h"
 #include "test/unit.h"
 
 #include <stdlib.h>
@@ -710,11 +711,8 @@ training_steps_need_the_same(void **state)
 	struct fixture *f = *state;
 	static const char *const pipelines[] = {"grad,sgd", "grad,adam", "grad,sgd,dp{axis=dp}",
 		"grad,adam,dp{axis=dp},opfuse,tensorfuse"};
-	char *text = talloc_zero_size(f, 1 << 16);
-	FILE *file = fopen(DIGITS, "r");
-	assert_non_null(file);
-	assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-	fclose(file);
+	const char *text = read_file(f, DIGITS, NULL);
+	assert_non_null(text);
 	for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++) {
 		struct ir_module *m = module(f, text);
 		struct pass_manager *manager = pass_manager_create(f, f->ctx);
