@@ -95,4 +95,11 @@ build_dtype(const struct ir_value *v)
 	return (enum ir_dtype)v->type->dtype;
 }
 
+/* An op of two operands. */
+static inline struct ir_value *
+build2(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
+{
+	return ir_build2(&im->builder, code, a, b);
+}
+
 #endif

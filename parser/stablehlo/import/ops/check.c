@@ -8,14 +8,9 @@
  *     expect_close       at most max_ulp_difference (3) floats apart, and at least
  *                        min_ulp_difference (0); NaN agrees with NaN; integers: equal
  */
+#include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/ops/shape.h"
-
-static struct ir_value *
-point2(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
-{
-	return ir_build2(&im->builder, code, a, b);
-}
 
 static bool
 is_float(const struct ir_value *v)
@@ -27,13 +22,13 @@ is_float(const struct ir_value *v)
 static struct ir_value *
 same(struct import *im, struct ir_value *a, struct ir_value *b)
 {
-	struct ir_value *equal = point2(im, OP_eq, a, b);
+	struct ir_value *equal = build2(im, OP_eq, a, b);
 
 	if (!is_float(a))
 		return equal;
-	struct ir_value *nan = point2(im, OP_and, ir_build1(&im->builder, OP_is_nan, a),
+	struct ir_value *nan = build2(im, OP_and, ir_build1(&im->builder, OP_is_nan, a),
 		ir_build1(&im->builder, OP_is_nan, b));
-	return point2(im, OP_or, equal, nan);
+	return build2(im, OP_or, equal, nan);
 }
 
 static double
@@ -54,12 +49,12 @@ almost(struct import *im, const struct mlir_op *op, struct ir_value *a, struct i
 
 	if (!is_float(a))
 		return equal;
-	struct ir_value *d = point2(im, OP_sub, import_build_convert(im, a, IR_f64),
+	struct ir_value *d = build2(im, OP_sub, import_build_convert(im, a, IR_f64),
 		import_build_convert(im, b, IR_f64));
 	d = d ? ir_build1(&im->builder, OP_abs, d) : NULL;
 	struct ir_value *near =
-		point2(im, OP_le, d, import_scalar(im, IR_f64, number(op, "tolerance", 1e-4)));
-	return point2(im, OP_or, equal, near);
+		build2(im, OP_le, d, import_scalar(im, IR_f64, number(op, "tolerance", 1e-4)));
+	return build2(im, OP_or, equal, near);
 }
 
 /*
@@ -81,23 +76,23 @@ close_by(struct import *im, const struct mlir_op *op, struct ir_value *a, struct
 	struct ir_value *zero = import_integer(im, IR_i64, 0), *one = import_integer(im, IR_i64, 1);
 	for (int i = 0; i < 2; i++)
 		key[i] = ir_build(&im->builder, OP_select,
-			(struct ir_value *[]){point2(im, OP_lt, key[i], zero),
-				point2(im, OP_add, key[i], one), key[i]},
+			(struct ir_value *[]){build2(im, OP_lt, key[i], zero),
+				build2(im, OP_add, key[i], one), key[i]},
 			3, NULL, 0);
 	/* As u64: the difference of two f64 of different signs is more than an i64 holds. */
-	struct ir_value *most = point2(im, OP_maximum, key[0], key[1]),
-			*least = point2(im, OP_minimum, key[0], key[1]);
-	struct ir_value *apart = point2(im, OP_sub, import_build_convert(im, most, IR_u64),
+	struct ir_value *most = build2(im, OP_maximum, key[0], key[1]),
+			*least = build2(im, OP_minimum, key[0], key[1]);
+	struct ir_value *apart = build2(im, OP_sub, import_build_convert(im, most, IR_u64),
 		import_build_convert(im, least, IR_u64));
 	struct ir_value *in =
-		point2(im, OP_and, point2(im, OP_le, apart, import_scalar(im, IR_u64, high)),
-			point2(im, OP_ge, apart, import_scalar(im, IR_u64, low)));
-	struct ir_value *finite = point2(im, OP_and, ir_build1(&im->builder, OP_is_finite, a),
+		build2(im, OP_and, build2(im, OP_le, apart, import_scalar(im, IR_u64, high)),
+			build2(im, OP_ge, apart, import_scalar(im, IR_u64, low)));
+	struct ir_value *finite = build2(im, OP_and, ir_build1(&im->builder, OP_is_finite, a),
 		ir_build1(&im->builder, OP_is_finite, b));
-	in = point2(im, OP_and, in, finite);
+	in = build2(im, OP_and, in, finite);
 	if (low > 0)
 		return in;
-	return point2(im, OP_or, equal, in);
+	return build2(im, OP_or, equal, in);
 }
 
 /* Everything over the local dims; over processes each says its own. */
@@ -187,7 +182,7 @@ static struct ir_value *
 equal(struct import *im, const struct mlir_op *op, struct ir_value *a, struct ir_value *b)
 {
 	(void)op;
-	return point2(im, OP_eq, a, b);
+	return build2(im, OP_eq, a, b);
 }
 
 bool

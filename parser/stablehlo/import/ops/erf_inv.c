@@ -10,19 +10,13 @@
 #include <math.h>
 
 static struct ir_value *
-build_op(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
-{
-	return ir_build2(&im->builder, code, a, b);
-}
-
-static struct ir_value *
 build_polynomial(struct import *im, struct ir_value *w, const double *c, int n)
 {
 	const enum ir_dtype t = build_dtype(w);
 	struct ir_value *p = import_scalar(im, t, c[0]);
 
 	for (int i = 1; i < n; i++)
-		p = build_op(im, OP_add, build_op(im, OP_mul, p, w), import_scalar(im, t, c[i]));
+		p = build2(im, OP_add, build2(im, OP_mul, p, w), import_scalar(im, t, c[i]));
 	return p;
 }
 
@@ -32,12 +26,12 @@ build_newton(struct import *im, struct ir_value *y, struct ir_value *x)
 {
 	struct ir_builder *b = &im->builder;
 	const enum ir_dtype t = build_dtype(x);
-	struct ir_value *miss = build_op(im, OP_sub, ir_build1(b, OP_erf, y), x);
+	struct ir_value *miss = build2(im, OP_sub, ir_build1(b, OP_erf, y), x);
 	struct ir_value *slope =
 		ir_build1(b, OP_exp, ir_build1(b, OP_neg, ir_build1(b, OP_square, y)));
 
-	slope = build_op(im, OP_mul, slope, import_scalar(im, t, 2 / sqrt(acos(-1))));
-	return build_op(im, OP_sub, y, build_op(im, OP_div, miss, slope));
+	slope = build2(im, OP_mul, slope, import_scalar(im, t, 2 / sqrt(acos(-1))));
+	return build2(im, OP_sub, y, build2(im, OP_div, miss, slope));
 }
 
 bool
@@ -60,21 +54,21 @@ import_erf_inv(struct import *im, const struct mlir_op *op, const struct import_
 	/* log(1 - x^2), exact near 0 */
 	struct ir_value *w = ir_build1(b, OP_neg,
 		ir_build1(b, OP_log1p, ir_build1(b, OP_neg, ir_build1(b, OP_square, x))));
-	struct ir_value *is_near = build_op(im, OP_lt, w, import_scalar(im, t, 5));
-	struct ir_value *small = build_op(im, OP_sub, w, import_scalar(im, t, 2.5));
+	struct ir_value *is_near = build2(im, OP_lt, w, import_scalar(im, t, 5));
+	struct ir_value *small = build2(im, OP_sub, w, import_scalar(im, t, 2.5));
 	struct ir_value *large =
-		build_op(im, OP_sub, ir_build1(b, OP_sqrt, w), import_scalar(im, t, 3));
+		build2(im, OP_sub, ir_build1(b, OP_sqrt, w), import_scalar(im, t, 3));
 	if (!small || !large)
 		return false;
 	struct ir_value *y = build_select(im, is_near, build_polynomial(im, small, near, N),
 		build_polynomial(im, large, far, N));
-	y = build_op(im, OP_mul, y, x);
+	y = build2(im, OP_mul, y, x);
 	for (int i = 0; i < 2 && t == IR_f64 && y; i++)
 		y = build_newton(im, y, x);
 	/* At the ends it is infinite. */
 	struct ir_value *end =
-		build_op(im, OP_eq, ir_build1(b, OP_abs, x), import_scalar(im, t, 1));
-	y = build_select(im, end, build_op(im, OP_mul, x, import_scalar(im, t, INFINITY)), y);
+		build2(im, OP_eq, ir_build1(b, OP_abs, x), import_scalar(im, t, 1));
+	y = build_select(im, end, build2(im, OP_mul, x, import_scalar(im, t, INFINITY)), y);
 	out[0] = import_result(op, 0, build_convert(im, y, result), in[0].varies);
 	return out[0].value != NULL;
 }

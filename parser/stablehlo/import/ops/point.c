@@ -2,6 +2,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/ops/row.h"
+#include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/ops/shape.h"
 
@@ -66,12 +67,6 @@ with(const struct import_value *v, struct ir_value *value)
 	return r;
 }
 
-static struct ir_value *
-point2(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
-{
-	return ir_build2(&im->builder, code, a, b);
-}
-
 /* Is it a constant without zeros? */
 static bool
 has_no_zero(struct import *im, const struct import_value *v)
@@ -98,7 +93,7 @@ divide_integers(struct import *im, const struct mlir_op *op, const struct import
 	int64_t ones = is_signed || bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1);
 	struct ir_value *zero = import_integer(im, t, 0), *all = import_integer(im, t, ones);
 	struct import_value pick[] = {
-		with(&in[1], point2(im, OP_eq, in[1].value, zero)), {.value = all}, *out};
+		with(&in[1], build2(im, OP_eq, in[1].value, zero)), {.value = all}, *out};
 	return pick[0].value && all && build(im, op, OP_select, pick, 3, NULL, 0, out);
 }
 
@@ -151,8 +146,8 @@ import_total_key(struct import *im, struct ir_value *v)
 		struct ir_value *zero = import_integer(im, table[i].type, 0);
 		struct ir_value *most = import_integer(im, table[i].type, table[i].most);
 		return ir_build(&im->builder, OP_select,
-			(struct ir_value *[]){point2(im, OP_lt, bits, zero),
-				point2(im, OP_xor, bits, most), bits},
+			(struct ir_value *[]){build2(im, OP_lt, bits, zero),
+				build2(im, OP_xor, bits, most), bits},
 			3, NULL, 0);
 	}
 	return NULL;

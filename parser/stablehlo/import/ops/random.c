@@ -39,35 +39,29 @@ build_u64(struct import *im, uint64_t x)
 	return build_int(im, IR_u64, (int64_t)x);
 }
 
-static struct ir_value *
-build_op(struct import *im, enum op_code code, struct ir_value *a, struct ir_value *b)
-{
-	return ir_build2(&im->builder, code, a, b);
-}
-
 /* The lower and the upper 32 bits. */
 static void
 split_word(struct import *im, struct ir_value *v, struct ir_value *out[2])
 {
 	out[0] = build_convert(im, v, IR_u32);
 	out[1] = build_convert(
-		im, build_op(im, OP_shift_right_logical, v, build_u64(im, 32)), IR_u32);
+		im, build2(im, OP_shift_right_logical, v, build_u64(im, 32)), IR_u32);
 }
 
 static struct ir_value *
 join_words(struct import *im, struct ir_value *low, struct ir_value *high)
 {
 	struct ir_value *up =
-		build_op(im, OP_shift_left, build_convert(im, high, IR_u64), build_u64(im, 32));
+		build2(im, OP_shift_left, build_convert(im, high, IR_u64), build_u64(im, 32));
 
-	return build_op(im, OP_or, build_convert(im, low, IR_u64), up);
+	return build2(im, OP_or, build_convert(im, low, IR_u64), up);
 }
 
 static struct ir_value *
 build_rotated(struct import *im, struct ir_value *v, uint32_t by)
 {
-	return build_op(im, OP_or, build_op(im, OP_shift_left, v, build_u32(im, by)),
-		build_op(im, OP_shift_right_logical, v, build_u32(im, 32 - by)));
+	return build2(im, OP_or, build2(im, OP_shift_left, v, build_u32(im, by)),
+		build2(im, OP_shift_right_logical, v, build_u32(im, 32 - by)));
 }
 
 static void
@@ -76,18 +70,18 @@ threefry(struct import *im, struct ir_value *const key[2], struct ir_value *x[2]
 	static const uint8_t by[8] = {13, 15, 26, 6, 17, 29, 16, 24};
 	struct ir_value *k[3] = {key[0], key[1]};
 
-	k[2] = build_op(
-		im, OP_xor, build_op(im, OP_xor, build_u32(im, 0x1BD11BDA), key[0]), key[1]);
+	k[2] = build2(
+		im, OP_xor, build2(im, OP_xor, build_u32(im, 0x1BD11BDA), key[0]), key[1]);
 	for (int i = 0; i < 2; i++)
-		x[i] = build_op(im, OP_add, x[i], k[i]);
+		x[i] = build2(im, OP_add, x[i], k[i]);
 	for (int round = 0; round < 20; round++) {
-		x[0] = build_op(im, OP_add, x[0], x[1]);
-		x[1] = build_op(im, OP_xor, x[0], build_rotated(im, x[1], by[round % 8]));
+		x[0] = build2(im, OP_add, x[0], x[1]);
+		x[1] = build2(im, OP_xor, x[0], build_rotated(im, x[1], by[round % 8]));
 		if (round % 4 != 3)
 			continue;
 		const int n = round / 4 + 1;
-		x[0] = build_op(im, OP_add, x[0], k[n % 3]);
-		x[1] = build_op(im, OP_add, build_op(im, OP_add, x[1], k[(n + 1) % 3]),
+		x[0] = build2(im, OP_add, x[0], k[n % 3]);
+		x[1] = build2(im, OP_add, build2(im, OP_add, x[1], k[(n + 1) % 3]),
 			build_u32(im, (uint32_t)n));
 	}
 }
@@ -103,18 +97,18 @@ philox(struct import *im, struct ir_value *key[2], struct ir_value *x[4])
 		for (int i = 0; i < 2; i++) {
 			struct ir_value *half[2];
 			split_word(im,
-				build_op(im, OP_mul, build_convert(im, x[2 * i], IR_u64),
+				build2(im, OP_mul, build_convert(im, x[2 * i], IR_u64),
 					build_u64(im, factor[i])),
 				half);
 			low[i] = half[0];
 			high[i] = half[1];
 		}
-		x[0] = build_op(im, OP_xor, build_op(im, OP_xor, high[1], x[1]), key[0]);
-		x[2] = build_op(im, OP_xor, build_op(im, OP_xor, high[0], x[3]), key[1]);
+		x[0] = build2(im, OP_xor, build2(im, OP_xor, high[1], x[1]), key[0]);
+		x[2] = build2(im, OP_xor, build2(im, OP_xor, high[0], x[3]), key[1]);
 		x[1] = low[1];
 		x[3] = low[0];
 		for (int i = 0; i < 2; i++)
-			key[i] = build_op(im, OP_add, key[i], build_u32(im, raise[i]));
+			key[i] = build2(im, OP_add, key[i], build_u32(im, raise[i]));
 	}
 }
 
@@ -155,9 +149,9 @@ make_threefry(struct bits *b)
 
 	split_word(im, b->state[0], key);
 	split_word(
-		im, build_op(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]), x);
+		im, build2(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]), x);
 	threefry(im, key, x);
-	b->state[1] = build_op(im, OP_add, b->state[1], build_u64(im, (uint64_t)counters));
+	b->state[1] = build2(im, OP_add, b->state[1], build_u64(im, (uint64_t)counters));
 	if (b->wide)
 		return join_words(im, x[0], x[1]);
 	for (int d = 0; d < t->rank; d++)
@@ -177,17 +171,17 @@ make_philox(struct bits *b)
 	struct ir_value *key[2], *x[4], *low, *high = b->state[b->nstate == 3 ? 2 : 0];
 	struct ir_value *one = build_u64(im, 1);
 
-	low = build_op(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]);
+	low = build2(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]);
 	struct ir_value *carried = build_select(
-		im, build_op(im, OP_lt, low, b->state[1]), build_op(im, OP_add, high, one), high);
+		im, build2(im, OP_lt, low, b->state[1]), build2(im, OP_add, high, one), high);
 	split_word(im, low, x);
 	split_word(im, carried, x + 2);
 	split_word(im, b->state[0], key);
 	philox(im, key, x);
-	low = build_op(im, OP_add, b->state[1], build_u64(im, (uint64_t)counters));
+	low = build2(im, OP_add, b->state[1], build_u64(im, (uint64_t)counters));
 	if (b->nstate == 3)
-		b->state[2] = build_select(im, build_op(im, OP_lt, low, b->state[1]),
-			build_op(im, OP_add, high, one), high);
+		b->state[2] = build_select(im, build2(im, OP_lt, low, b->state[1]),
+			build2(im, OP_add, high, one), high);
 	b->state[1] = low;
 	const int words = b->wide ? 2 : 4;
 	for (int i = 0; i < words; i++) {
