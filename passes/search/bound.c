@@ -52,12 +52,6 @@ struct job {
 	uint32_t node;
 };
 
-static replay_time
-later(replay_time a, replay_time b)
-{
-	return a > b ? a : b;
-}
-
 static void
 find_readers(struct bound *b)
 {
@@ -129,7 +123,7 @@ find_head(struct bound *b, uint32_t i)
 	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_pred, b->pred) : 0;
 
 	for (uint32_t e = b->first_pred[i]; e < b->first_pred[i + 1]; e++)
-		t = later(t, b->head[b->pred[e]] + b->duration[b->pred[e]]);
+		t = replay_later(t, b->head[b->pred[e]] + b->duration[b->pred[e]]);
 	b->head[i] = t;
 }
 
@@ -139,7 +133,7 @@ find_tail(struct bound *b, uint32_t i)
 	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_reader, b->reader) : 0;
 
 	for (uint32_t e = b->first_reader[i]; e < b->first_reader[i + 1]; e++)
-		t = later(t, b->tail[b->reader[e]] + b->duration[b->reader[e]]);
+		t = replay_later(t, b->tail[b->reader[e]] + b->duration[b->reader[e]]);
 	b->tail[i] = t;
 }
 
@@ -171,7 +165,7 @@ one_machine(const struct bound *b, bool message)
 	qsort(job, n, sizeof *job, by_head);
 	while (next < n || ready.n) {
 		if (!ready.n)
-			now = later(now, job[next].head);
+			now = replay_later(now, job[next].head);
 		for (; next < n && job[next].head <= now; next++)
 			fine_heap_set(&ready, job[next].node, -b->tail[job[next].node]);
 		uint32_t i = ready.entry[0].number;
@@ -183,7 +177,7 @@ one_machine(const struct bound *b, bool message)
 		}
 		now = until;
 		fine_heap_pop(&ready);
-		bound = later(bound, now + b->tail[i]);
+		bound = replay_later(bound, now + b->tail[i]);
 	}
 	talloc_free(scratch);
 	return bound;
@@ -258,8 +252,8 @@ best_order(struct bound *b)
 		for (uint32_t j = 0; j < n; j++) {
 			if (!(set >> j & 1))
 				continue;
-			replay_time start = later(end[set ^ 1u << j], sum[set]);
-			start = later(start, b->head[job[j].node]);
+			replay_time start = replay_later(end[set ^ 1u << j], sum[set]);
+			start = replay_later(start, b->head[job[j].node]);
 			const replay_time e = start + b->duration[job[j].node];
 			end[set] = e < end[set] ? e : end[set];
 		}
@@ -283,5 +277,5 @@ search_order_bound(const struct plan *p)
 	replay_time kernels = one_machine(b, false), messages = one_machine(b, true),
 		    order = best_order(b);
 	talloc_free(b);
-	return later(later(kernels, messages), order);
+	return replay_later(replay_later(kernels, messages), order);
 }

@@ -27,12 +27,6 @@ struct orders {
 	bool ended;
 };
 
-static replay_time
-later(replay_time a, replay_time b)
-{
-	return a > b ? a : b;
-}
-
 /* What stands first in an order and reads nothing starts when the step does. */
 static replay_time
 first_start(const struct plan *p)
@@ -59,13 +53,13 @@ set_up(struct orders *o, const struct plan *p)
 		for (uint32_t e = 0; e < k.npreds; e++) {
 			uint32_t j = plan_node(p, k.pred[e]).position;
 			o->preds[i] |= 1u << j;
-			o->head[i] = later(o->head[i], o->head[j] + o->duration[j]);
+			o->head[i] = replay_later(o->head[i], o->head[j] + o->duration[j]);
 		}
 	}
 	for (uint32_t i = o->n; i-- > 0;)
 		for (uint32_t j = 0; j < i; j++)
 			if (o->preds[i] >> j & 1)
-				o->tail[j] = later(o->tail[j], o->duration[i] + o->tail[i]);
+				o->tail[j] = replay_later(o->tail[j], o->duration[i] + o->tail[i]);
 }
 
 /*
@@ -84,20 +78,20 @@ stream_bound(const struct orders *o, uint32_t done, bool message, replay_time fr
 		tail = o->tail[i] < tail ? o->tail[i] : tail;
 		head = o->head[i] < head ? o->head[i] : head;
 	}
-	return sum ? later(head, free_at) + sum + tail : free_at;
+	return sum ? replay_later(head, free_at) + sum + tail : free_at;
 }
 
 static replay_time
 bound_of(const struct orders *o, uint32_t done, replay_time compute, replay_time message)
 {
 	replay_time t =
-		later(stream_bound(o, done, false, compute), stream_bound(o, done, true, message));
+		replay_later(stream_bound(o, done, false, compute), stream_bound(o, done, true, message));
 
 	for (uint32_t i = 0; i < o->n; i++) {
 		replay_time end = o->end[i];
 		if (!(done >> i & 1))
-			end = later(o->head[i], o->message[i] ? message : compute) + o->duration[i];
-		t = later(t, end + o->tail[i]);
+			end = replay_later(o->head[i], o->message[i] ? message : compute) + o->duration[i];
+		t = replay_later(t, end + o->tail[i]);
 	}
 	return t;
 }
@@ -155,10 +149,10 @@ extend(struct orders *o, uint32_t depth, uint32_t done, replay_time compute, rep
 	for (uint32_t i = 0; i < o->n && !o->ended; i++) {
 		if ((done >> i & 1) || (o->preds[i] & ~done) || comes_late(o, i, depth))
 			continue;
-		replay_time start = o->message[i] ? message : later(compute, o->first);
+		replay_time start = o->message[i] ? message : replay_later(compute, o->first);
 		for (uint32_t j = 0; j < o->n; j++)
 			if (o->preds[i] >> j & 1)
-				start = later(start, o->end[j]);
+				start = replay_later(start, o->end[j]);
 		o->sequence[depth] = i;
 		o->end[i] = start + o->duration[i];
 		extend(o, depth + 1, done | 1u << i, o->message[i] ? compute : o->end[i],

@@ -25,6 +25,12 @@ DOPT_API_BEGIN
 
 typedef int64_t replay_time; /* picoseconds */
 
+static inline replay_time
+replay_later(replay_time a, replay_time b)
+{
+	return a > b ? a : b;
+}
+
 #define REPLAY_PS_PER_S 1e12
 
 enum replay_limit {

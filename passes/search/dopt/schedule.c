@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static replay_time
-later(replay_time a, replay_time b)
-{
-	return a > b ? a : b;
-}
-
 /* --- insertion --- */
 
 /* The earliest time from `release` on at which a stream has nothing to do for so long; takes it. */
@@ -32,7 +26,7 @@ place(struct stream *s, replay_time release, replay_time duration)
 			high = middle;
 	}
 	for (; low < s->n && s->span[low].start < release + duration; low++)
-		release = later(release, s->span[low].end);
+		release = replay_later(release, s->span[low].end);
 	if (duration == 0)
 		return release;
 	/* What touches is one. */
@@ -83,10 +77,10 @@ order_insert(struct order *o, const struct order_way *w)
 		uint32_t i = o->entry[done].node;
 		replay_time release = 0;
 		for (uint32_t e = w->first_pred[i]; e < w->first_pred[i + 1]; e++)
-			release = later(release, o->end[w->pred[e]]);
+			release = replay_later(release, o->end[w->pred[e]]);
 		o->start[i] = place(&o->stream[g->message[i]], release, g->duration[i]);
 		o->end[i] = o->start[i] + g->duration[i];
-		makespan = later(makespan, o->end[i]);
+		makespan = replay_later(makespan, o->end[i]);
 	}
 	return makespan;
 }
@@ -146,7 +140,7 @@ order_dispatch(struct order *o, const struct order_way *w)
 		for (uint32_t e = w->first_reader[i]; e < w->first_reader[i + 1]; e++)
 			release(o, w->reader[e], o->end[i]);
 	}
-	return later(free_at[0], free_at[1]);
+	return replay_later(free_at[0], free_at[1]);
 }
 
 /* --- the order of issue --- */

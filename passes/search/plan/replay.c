@@ -12,18 +12,12 @@
 #include <talloc.h>
 
 static replay_time
-later(replay_time a, replay_time b)
-{
-	return a > b ? a : b;
-}
-
-static replay_time
 ready_time(const struct plan *p, const struct plan_state *s)
 {
 	replay_time t = 0;
 
 	for (uint32_t k = 0; k < s->npreds; k++)
-		t = later(t, p->time[p->pool[s->pred + k]].end);
+		t = replay_later(t, p->time[p->pool[s->pred + k]].end);
 	return t;
 }
 
@@ -43,8 +37,8 @@ replay_ahead(struct plan *p)
 		struct plan_time *t = &p->time[p->order[i]];
 		replay_time *stream = s->message ? &message : &compute, ready = ready_time(p, s);
 		if (s->packing)
-			ready = compute = later(compute, ready) + s->packing;
-		t->start = later(*stream, ready);
+			ready = compute = replay_later(compute, ready) + s->packing;
+		t->start = replay_later(*stream, ready);
 		t->end = *stream = t->start + s->duration;
 		t->compute = compute;
 		t->message = message;
@@ -52,7 +46,7 @@ replay_ahead(struct plan *p)
 		t->sum[0] = sum[0];
 		t->sum[1] = sum[1];
 	}
-	return later(compute, message);
+	return replay_later(compute, message);
 }
 
 /* --- one thread computes, posts and waits --- */
@@ -68,9 +62,9 @@ run_message(struct thread *t, uint32_t node, replay_time *stream)
 {
 	struct plan_time *time = &t->p->time[node];
 
-	time->start = later(*stream, ready_time(t->p, &t->p->node[node]));
+	time->start = replay_later(*stream, ready_time(t->p, &t->p->node[node]));
 	time->end = *stream = time->start + t->p->node[node].duration;
-	t->last = later(t->last, time->end);
+	t->last = replay_later(t->last, time->end);
 }
 
 /* Messages that were posted run, in their order, up to that one. */
@@ -94,7 +88,7 @@ wait_for(struct thread *t, uint32_t node)
 	if (!p->base->overlap)
 		run_pending(t, node);
 	p->waited[node] = true;
-	t->compute = later(t->compute, p->time[node].end) + p->base->wait;
+	t->compute = replay_later(t->compute, p->time[node].end) + p->base->wait;
 }
 
 static void
@@ -117,7 +111,7 @@ do_node(struct thread *t, uint32_t node)
 	t->compute += t->p->base->post + s->packing;
 	if (!t->p->base->overlap)
 		return;
-	t->message = later(t->message, t->compute);
+	t->message = replay_later(t->message, t->compute);
 	run_message(t, node, &t->message);
 }
 
@@ -131,7 +125,7 @@ replay_thread(struct plan *p)
 		do_node(&t, p->order[i]);
 	for (uint32_t i = 0; i < p->count; i++)
 		wait_for(&t, p->order[i]);
-	return later(t.compute, t.last);
+	return replay_later(t.compute, t.last);
 }
 
 /* --- places that do different things, or loops: the step is put together and replayed --- */
@@ -148,7 +142,7 @@ take_times(struct plan *p, const struct cost_step *step, const uint32_t *node)
 			(event->kind != EVENT_KERNEL && event->kind != EVENT_COLLECTIVE))
 			continue;
 		struct plan_time *t = &p->time[node[event->op->id]];
-		t->end = later(t->end, step->r.end[e]);
+		t->end = replay_later(t->end, step->r.end[e]);
 		if (step->r.start[e] < t->start)
 			t->start = step->r.start[e];
 	}
