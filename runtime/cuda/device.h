@@ -117,36 +117,21 @@ M_sigmoid(double x)
 DEV_EXTREME(M_max, >)
 DEV_EXTREME(M_min, <)
 
-DEV float
-M_pow(float x, float y)
-{
-	return powf(x, y);
-}
-DEV double
-M_pow(double x, double y)
-{
-	return pow(x, y);
-}
-DEV float
-M_atan2(float x, float y)
-{
-	return atan2f(x, y);
-}
-DEV double
-M_atan2(double x, double y)
-{
-	return atan2(x, y);
-}
-DEV int32_t
-M_sign(int32_t x)
-{
-	return (x > 0) - (x < 0);
-}
-DEV int64_t
-M_sign(int64_t x)
-{
-	return (x > 0) - (x < 0);
-}
+#define DEV_FLOATS_2(name, f32, f64)                                                               \
+	DEV float name(float x, float y)                                                           \
+	{                                                                                          \
+		return f32;                                                                        \
+	}                                                                                          \
+	DEV double name(double x, double y)                                                        \
+	{                                                                                          \
+		return f64;                                                                        \
+	}
+
+DEV_FLOATS_2(M_pow, powf(x, y), pow(x, y))
+DEV_FLOATS_2(M_atan2, atan2f(x, y), atan2(x, y))
+DEV_FLOATS_2(M_div, x / y, x / y)
+DEV_FLOATS_2(M_rem, fmodf(x, y), fmod(x, y))
+
 DEV bool
 M_is_finite(double x)
 {
@@ -157,64 +142,7 @@ M_is_inf(double x)
 {
 	return fabs(x) == HUGE_VAL;
 }
-DEV int32_t
-M_abs(int32_t x)
-{
-	return (int32_t)(x < 0 ? 0u - (uint32_t)x : (uint32_t)x);
-}
-DEV int64_t
-M_abs(int64_t x)
-{
-	return (int64_t)(x < 0 ? (uint64_t)0 - (uint64_t)x : (uint64_t)x);
-}
-
-/* Integers are truncated, and x / 0 is 0; the smallest by -1 is itself. */
-DEV float
-M_div(float x, float y)
-{
-	return x / y;
-}
-DEV double
-M_div(double x, double y)
-{
-	return x / y;
-}
-
-DEV int32_t
-M_div(int32_t x, int32_t y)
-{
-	return y == 0 ? 0 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y;
-}
-
-DEV int64_t
-M_div(int64_t x, int64_t y)
-{
-	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
-}
-
-/* What that division leaves: x of x / 0. */
-DEV float
-M_rem(float x, float y)
-{
-	return fmodf(x, y);
-}
-DEV double
-M_rem(double x, double y)
-{
-	return fmod(x, y);
-}
-DEV int32_t
-M_rem(int32_t x, int32_t y)
-{
-	return y == 0 ? x : y == -1 ? 0 : x % y;
-}
-DEV int64_t
-M_rem(int64_t x, int64_t y)
-{
-	return y == 0 ? x : y == -1 ? 0 : x % y;
-}
-
-/* The same without a sign. */
+/* Integers are truncated, x / 0 is 0 and leaves x; the smallest by -1 is itself (DEV_SIGNED). */
 #define DEV_UNSIGNED(type)                                                                         \
 	DEV type M_sign(type x)                                                                    \
 	{                                                                                          \
@@ -248,9 +176,27 @@ M_rem(int64_t x, int64_t y)
 DEV_UNSIGNED(uint32_t)
 DEV_UNSIGNED(uint64_t)
 
-/* Shifts of integers of w bits; y is negative or w at least: nothing but what comes in. What is
- * narrower than 32 bits is an int here, and cut to its type behind. */
-#define DEV_SHIFTS(type, unsigned_type, top)                                                       \
+/* The same with a sign. Shifts of integers of w bits; y is negative or w at least: nothing but what
+ * comes in. What is narrower than 32 bits is an int here, and cut to its type behind. */
+#define DEV_SIGNED(type, unsigned_type, top)                                                       \
+	DEV type M_sign(type x)                                                                    \
+	{                                                                                          \
+		return (x > 0) - (x < 0);                                                          \
+	}                                                                                          \
+	DEV type M_abs(type x)                                                                     \
+	{                                                                                          \
+		return (type)(x < 0 ? (unsigned_type)0 - (unsigned_type)x : (unsigned_type)x);     \
+	}                                                                                          \
+	DEV type M_div(type x, type y)                                                             \
+	{                                                                                          \
+		return y == 0    ? 0                                                               \
+		       : y == -1 ? (type)((unsigned_type)0 - (unsigned_type)x)                     \
+				 : x / y;                                                          \
+	}                                                                                          \
+	DEV type M_rem(type x, type y)                                                             \
+	{                                                                                          \
+		return y == 0 ? x : y == -1 ? 0 : x % y;                                           \
+	}                                                                                          \
 	DEV type M_shift_left(type x, type y, int w)                                               \
 	{                                                                                          \
 		return (unsigned_type)y < (unsigned_type)w                                         \
@@ -269,8 +215,8 @@ DEV_UNSIGNED(uint64_t)
 							   : (type)0;                              \
 	}
 
-DEV_SHIFTS(int32_t, uint32_t, 31)
-DEV_SHIFTS(int64_t, uint64_t, 63)
+DEV_SIGNED(int32_t, uint32_t, 31)
+DEV_SIGNED(int64_t, uint64_t, 63)
 
 /* Counts of bits, upper halves of products, and powers, of types of w bits. */
 #define DEV_BITS(type, sign)                                                                       \

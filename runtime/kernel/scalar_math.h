@@ -19,7 +19,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 /* a * b + c: one rounding where the machine has it in one instruction, else two. */
 static inline float
@@ -36,7 +35,7 @@ m_fma_f32(float a, float b, float c)
 static inline float
 m_with_sign_f32(float x, float s)
 {
-	return m_float_f32(m_bits_f32(x) | (m_bits_f32(s) & 0x80000000u));
+	return rt_bits_float(rt_float_bits(x) | (rt_float_bits(s) & 0x80000000u));
 }
 
 /* exp(x) = 2^n * (1 + rest). */
@@ -58,7 +57,7 @@ m_power_f32(float v)
 	p = m_fma_f32(p, r, 0.04166838799f);
 	p = m_fma_f32(p, r, 0.1666652063f);
 	p = m_fma_f32(p, r, 0.4999999345f);
-	return (struct m_power){m_fma_f32(p, r * r, r), m_bits_f32(t) - 0x4B400000u};
+	return (struct m_power){m_fma_f32(p, r * r, r), rt_float_bits(t) - 0x4B400000u};
 }
 
 /* 2^n is two factors, because the result may be subnormal or n = 128. Below -104 it is 0, and
@@ -71,8 +70,8 @@ m_exp_f32(float x)
 	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low); /* infinite above */
 	const uint32_t k1 = (uint32_t)((int32_t)e.n >> 1);
 	const uint32_t k2 = e.n - k1;
-	const float scaled = (e.rest + 1.0f) * m_float_f32((k1 + 127u) << 23);
-	const float r = scaled * m_float_f32((k2 + 127u) << 23);
+	const float scaled = (e.rest + 1.0f) * rt_bits_float((k1 + 127u) << 23);
+	const float r = scaled * rt_bits_float((k2 + 127u) << 23);
 	return none ? 0.0f : r;
 }
 
@@ -82,7 +81,7 @@ m_expm1_f32(float x)
 {
 	const float low = x < -20.0f ? -20.0f : x; /* it is -1 below */
 	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
-	const float half = m_float_f32((e.n + 126u) << 23);
+	const float half = rt_bits_float((e.n + 126u) << 23);
 	const float r = 2.0f * m_fma_f32(half, e.rest, half - 0.5f);
 	return m_select_f32(x == 0.0f, x, r); /* -0 */
 }
@@ -94,9 +93,9 @@ m_log_f32(float x)
 {
 	const float y = m_select_f32(x < 0x1p-126f, x * 0x1p23f, x);
 	const float bias = x < 0x1p-126f ? -23.0f : 0.0f;
-	const uint32_t i = m_bits_f32(y) - 0x3F3504F3u;
+	const uint32_t i = rt_float_bits(y) - 0x3F3504F3u;
 	const float e = (float)((int32_t)i >> 23) + bias;
-	const float f = m_float_f32((i & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+	const float f = rt_bits_float((i & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
 	float p = 0.06746637556f;
 	p = m_fma_f32(p, f, -0.116756507f);
 	p = m_fma_f32(p, f, 0.1188816289f);
@@ -110,17 +109,17 @@ m_log_f32(float x)
 	float r = m_fma_f32(p * f, ff, e * -2.12194440e-4f);
 	r = m_fma_f32(ff, -0.5f, r) + f;
 	r = m_fma_f32(e, 0.693359375f, r);
-	const float inf = m_float_f32(0x7F800000u);
+	const float inf = rt_bits_float(0x7F800000u);
 	r = m_select_f32(x < inf, r, x); /* infinity and NaN */
 	r = m_select_f32(x == 0.0f, -inf, r);
-	return m_select_f32(x < 0.0f, m_float_f32(0x7FC00000u), r);
+	return m_select_f32(x < 0.0f, rt_bits_float(0x7FC00000u), r);
 }
 
 /* An odd polynomial near 0; 1 - 2 / (exp(2a) + 1) elsewhere. */
 static inline float
 m_tanh_f32(float x)
 {
-	const float a = m_float_f32(m_bits_f32(x) & 0x7FFFFFFFu);
+	const float a = rt_bits_float(rt_float_bits(x) & 0x7FFFFFFFu);
 	const float z = x * x;
 	float p = -0.006274237714f;
 	p = m_fma_f32(p, z, 0.02107167785f);
@@ -137,7 +136,7 @@ m_tanh_f32(float x)
 static inline float
 m_erf_f32(float x)
 {
-	const float a = m_float_f32(m_bits_f32(x) & 0x7FFFFFFFu);
+	const float a = rt_bits_float(rt_float_bits(x) & 0x7FFFFFFFu);
 	const float z = x * x;
 	float p = -0.0006090356789f;
 	p = m_fma_f32(p, z, 0.005011962143f);
@@ -162,7 +161,7 @@ m_erf_f32(float x)
 static inline float
 m_sigmoid_f32(float x)
 {
-	const float e = m_exp_f32(-m_float_f32(m_bits_f32(x) & 0x7FFFFFFFu));
+	const float e = m_exp_f32(-rt_bits_float(rt_float_bits(x) & 0x7FFFFFFFu));
 	const float top = x < 0.0f ? e : 1.0f;
 	return top / (1.0f + e);
 }

@@ -6,25 +6,10 @@
 #ifndef RUNTIME_SCALAR_WIDE_H
 #define RUNTIME_SCALAR_WIDE_H
 
+#include "runtime/kernel/half.h"
+
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
-
-static inline uint32_t
-m_bits_f32(float x)
-{
-	uint32_t u;
-	memcpy(&u, &x, sizeof u);
-	return u;
-}
-
-static inline float
-m_float_f32(uint32_t u)
-{
-	float x;
-	memcpy(&x, &u, sizeof x);
-	return x;
-}
 
 /* c ? a : b on bits: where a costs arithmetic the compiler would otherwise compute it in a
  * branch. */
@@ -32,23 +17,7 @@ static inline float
 m_select_f32(int c, float a, float b)
 {
 	const uint32_t mask = 0u - (uint32_t)c;
-	return m_float_f32((m_bits_f32(a) & mask) | (m_bits_f32(b) & ~mask));
-}
-
-static inline uint64_t
-m_bits_f64(double x)
-{
-	uint64_t u;
-	memcpy(&u, &x, sizeof u);
-	return u;
-}
-
-static inline double
-m_float_f64(uint64_t u)
-{
-	double x;
-	memcpy(&x, &u, sizeof x);
-	return x;
+	return rt_bits_float((rt_float_bits(a) & mask) | (rt_float_bits(b) & ~mask));
 }
 
 /* c ? a : b on bits. */
@@ -56,7 +25,7 @@ static inline double
 m_select_f64(int c, double a, double b)
 {
 	const uint64_t mask = (uint64_t)0 - (uint64_t)c;
-	return m_float_f64((m_bits_f64(a) & mask) | (m_bits_f64(b) & ~mask));
+	return rt_bits_double((rt_double_bits(a) & mask) | (rt_double_bits(b) & ~mask));
 }
 
 /* a * b + c: one rounding where the machine has it in one instruction, else two. */
@@ -143,11 +112,11 @@ m_angle_f32(float x)
 	const int32_t over = (int32_t)(bits >> 23 & 255) - (127 + 23);
 	const int32_t positive = over > 0 ? over : 0;
 	const int32_t e = positive < 105 ? positive : 105; /* that of an infinity and of NaN */
-	const double m = (double)x * m_float_f64((uint64_t)(1023 - e) << 52);
+	const double m = (double)x * rt_bits_double((uint64_t)(1023 - e) << 52);
 	const double high = m * m_quarter_turns_high[e];
 	const double t = high + 0x1.8p52; /* rounds; the low bits hold the integer */
 	const double turn = m_fma_f64(m, m_quarter_turns_low[e], high - (t - 0x1.8p52));
-	return (struct m_angle){turn * 0x1.921fb54442d18p+0, m_bits_f64(t)};
+	return (struct m_angle){turn * 0x1.921fb54442d18p+0, rt_double_bits(t)};
 }
 
 static inline double
@@ -179,7 +148,7 @@ m_sin_of(struct m_angle a, uint64_t quarters)
 {
 	const uint64_t q = a.quarter + quarters;
 	const double v = m_select_f64((int)(q & 1), m_cos_rest(a.rest), m_sin_rest(a.rest));
-	return (float)m_float_f64(m_bits_f64(v) ^ (q & 2) << 62);
+	return (float)rt_bits_double(rt_double_bits(v) ^ (q & 2) << 62);
 }
 
 static inline float
@@ -210,11 +179,11 @@ m_tan_f32(float x)
 static inline double
 m_log2_wide(double x)
 {
-	const uint64_t k = m_bits_f64(x) - 0x3FE6A09E667F3BCDu;
+	const uint64_t k = rt_double_bits(x) - 0x3FE6A09E667F3BCDu;
 	/* e without a conversion of 64-bit integers, which older machines lack */
 	const double e =
-		m_float_f64((((k >> 52) + 1024) & 0xFFF) | 0x4330000000000000u) - (0x1p52 + 1024);
-	const double m = m_float_f64((k & 0xFFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
+		rt_bits_double((((k >> 52) + 1024) & 0xFFF) | 0x4330000000000000u) - (0x1p52 + 1024);
+	const double m = rt_bits_double((k & 0xFFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
 	const double s = (m - 1) / (m + 1), z = s * s;
 	double p = 0x1.89f3b1694cffep-3; /* 2 / (15 ln(2)) */
 	p = m_fma_f64(p, z, 0x1.c68f568d31761p-3);
@@ -245,7 +214,7 @@ m_exp2_wide(double t)
 	p = m_fma_f64(p, f, 0x1.5555555555555p-3);
 	p = m_fma_f64(p, f, 0.5);
 	p = m_fma_f64(p, f * f, f) + 1;
-	return p * m_float_f64((m_bits_f64(n) + 1023) << 52);
+	return p * rt_bits_double((rt_double_bits(n) + 1023) << 52);
 }
 
 static inline float
@@ -278,7 +247,7 @@ m_pow_f32(float x, float y)
 	const double t = (double)y * m_log2_wide(fabs((double)x));
 	const float half = y * 0.5f;
 	const int integer = floorf(y) == y, odd = integer & (floorf(half) != half);
-	const int negative = (int)(m_bits_f64(x) >> 63);
+	const int negative = (int)(rt_double_bits(x) >> 63);
 	float r = (float)m_exp2_wide(t);
 	r = m_select_f32(negative & odd, -r, r);
 	r = m_select_f32((x < 0.0f) & (x > -INFINITY) & !integer, NAN, r);
