@@ -56,15 +56,9 @@ add_seeds(struct fuzz *f)
 		fuzz_add_seed(f, texts[i % 3], strlen(texts[i % 3]));
 }
 
-static const struct fuzz_test test = {.reader = "cluster",
+const struct fuzz_test fuzz_test = {.reader = "cluster",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.add_seeds = add_seeds,
 	.least_seeds = 25,
 	.mutations = 12000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}

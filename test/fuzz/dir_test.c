@@ -28,16 +28,10 @@ add_prelude(struct fuzz *f)
 	fuzz_add_seed(f, dopt_prelude, strlen(dopt_prelude));
 }
 
-static const struct fuzz_test test = {.reader = "dir",
+const struct fuzz_test fuzz_test = {.reader = "dir",
 	.suffix = ".dir",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.add_seeds = add_prelude,
 	.least_seeds = 6,
 	.mutations = 20000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}

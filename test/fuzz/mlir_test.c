@@ -21,15 +21,9 @@ static const char *const token[] = {"(", ")", "{", "}", "[", "]", "<", ">", "<{"
 	"stablehlo.reduce(%a init: %a) applies stablehlo.add across dimensions = [0]",
 	"reducer(%p: i1, %q: i1) {\n}", "applies", "across", "sdy.mesh @m = <[\"x\"=2]>", "{-#"};
 
-static const struct fuzz_test test = {.reader = "mlir",
+const struct fuzz_test fuzz_test = {.reader = "mlir",
 	.suffix = ".mlir",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.least_seeds = 101,
 	.mutations = 20000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}

@@ -1,6 +1,6 @@
 /*
  * Damaged texts: seeds from files, cut, spliced and sprinkled with tokens of
- * the language. Each is given to a reader (readers.h). A test is a row: fuzz_main.
+ * the language. Each is given to a reader (readers.h). A test is a row: fuzz_test.
  */
 #ifndef TEST_FUZZ_MUTATE_H
 #define TEST_FUZZ_MUTATE_H
@@ -38,9 +38,9 @@ struct fuzz_test {
 	int mutations;                     /* in a quarter of a minute or so with sanitizers */
 };
 
-/* The test as a program: a text for each of the seeds of test/random/seeds.h. Texts are written to
- * $DOPT_FUZZ_KEEP, where that is set: to find the text at hand after a crash. */
-int fuzz_main(const struct fuzz_test *t);
+/* The test that a program is: a text for each of the seeds of test/random/seeds.h. Texts are written
+ * to $DOPT_FUZZ_KEEP, where that is set: to find the text at hand after a crash. */
+extern const struct fuzz_test fuzz_test;
 
 void fuzz_add_seed(struct fuzz *f, const char *s, size_t n);
 

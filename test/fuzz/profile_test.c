@@ -10,15 +10,9 @@ static const char *const token[] = {"dopt-profile 2\n", "device \"cpu\" backend 
 	"\"", "\\", "#", "\r", "", "\xff", "nan", "inf", "-1", "0", "1e999", "1e-320",
 	"2147483648", "99999999999999999999", "0x1p3", "1 "};
 
-static const struct fuzz_test test = {.reader = "profile",
+const struct fuzz_test fuzz_test = {.reader = "profile",
 	.suffix = ".profile",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.least_seeds = 3,
 	.mutations = 6000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}

@@ -13,15 +13,9 @@ add_seeds(struct fuzz *f)
 	fuzz_add_folder(f, "fuzz/Inputs", ".safetensors");
 }
 
-static const struct fuzz_test test = {.reader = "safetensors",
+const struct fuzz_test fuzz_test = {.reader = "safetensors",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.add_seeds = add_seeds,
 	.least_seeds = 3,
 	.mutations = 20000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}

@@ -182,13 +182,13 @@ damaged_texts(void **state)
 }
 
 int
-fuzz_main(const struct fuzz_test *t)
+main(void)
 {
 	struct fuzz *f = talloc_zero(NULL, struct fuzz);
 	const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(damaged_texts, f)};
 
-	f->test = t;
-	const int failed = cmocka_run_group_tests_name(t->reader, tests, NULL, NULL);
+	f->test = &fuzz_test;
+	const int failed = cmocka_run_group_tests_name(fuzz_test.reader, tests, NULL, NULL);
 	talloc_free(f);
 	return failed;
 }

@@ -14,15 +14,9 @@ add_seeds(struct fuzz *f)
 	fuzz_add_folder(f, "fuzz/Inputs", ".json");
 }
 
-static const struct fuzz_test test = {.reader = "trace",
+const struct fuzz_test fuzz_test = {.reader = "trace",
 	.token = token,
 	.ntokens = sizeof token / sizeof *token,
 	.add_seeds = add_seeds,
 	.least_seeds = 2,
 	.mutations = 4000};
-
-int
-main(void)
-{
-	return fuzz_main(&test);
-}
