@@ -3,42 +3,22 @@
  * copied, and nothing else is.
  */
 #include "test/file.h"
-#include "test/lower/program.h"
-
-struct fixture {
-	struct ir_context *ctx;
-	struct lower_plan *plan;
-	char *messages;
-};
-
-static void
-collect_message(void *data, const struct diag_message *m)
-{
-	struct fixture *x = data;
-	x->messages = talloc_asprintf_append(x->messages, "%u: %s\n", m->line, m->text);
-}
+#include "test/lower/plan/fixture.h"
 
 /* The sound plan of a step. %x is a slice of rows, so that every product of columns is a partial
  * sum over dp; mesh and ops are the text's. */
 static struct fixture *
 plan_of(const char *mesh, const char *ops)
 {
-	struct fixture *x = talloc_zero(NULL, struct fixture);
-	const struct parse_options o = {.inline_calls = true};
-	char *text = talloc_asprintf(x,
+	char *text = talloc_asprintf(NULL,
 		"module @t\nmesh [%s]\nfunc @main() {\n"
 		"%%x = input(\"x\") : f32[8/dp,4]\n%%y = input(\"y\") : f32[8/dp,10]\n"
 		"%%a = contract(%%x, %%x) {spec = \"bi,bj->ij\"}\n"
 		"%%b = sum(%%y) {dims = [0]}\n"
 		"%%c = contract(%%x, %%y) {spec = \"bi,bj->ij\"}\n%s}\n",
 		mesh, ops);
-	x->ctx = ir_context_create(x);
-	x->messages = talloc_strdup(x, "");
-	diag_set_handler(x->ctx->diag, collect_message, x);
-	struct ir_module *m = parse_module(x, x->ctx, "t.dir", text, strlen(text), &o);
-	x->plan = m && ir_verify(m) ? lower_plan_create(x, m) : NULL;
-	if (!x->plan || !lower_check(x->plan))
-		fail_msg("%s\n%s", x->messages, text);
+	struct fixture *x = fixture_of(text);
+	talloc_free(text);
 	return x;
 }
 

@@ -1,33 +1,5 @@
 /* The checker finds what a planner could get wrong: sound plans are broken in one place each. */
-#include "test/lower/program.h"
-
-struct fixture {
-	struct ir_context *ctx;
-	struct lower_plan *plan;
-	char *messages;
-};
-
-static void
-collect_message(void *data, const struct diag_message *m)
-{
-	struct fixture *x = data;
-	x->messages = talloc_asprintf_append(x->messages, "%u: %s\n", m->line, m->text);
-}
-
-static struct fixture *
-plan_of(const char *text)
-{
-	struct fixture *x = talloc_zero(NULL, struct fixture);
-	const struct parse_options o = {.inline_calls = true};
-	x->ctx = ir_context_create(x);
-	x->messages = talloc_strdup(x, "");
-	diag_set_handler(x->ctx->diag, collect_message, x);
-	struct ir_module *m = parse_module(x, x->ctx, "t.dir", text, strlen(text), &o);
-	x->plan = m && ir_verify(m) ? lower_plan_create(x, m) : NULL;
-	if (!x->plan || !lower_check(x->plan))
-		fail_msg("%s", x->messages);
-	return x;
-}
+#include "test/lower/plan/fixture.h"
 
 /* The checker must refuse the plan and say `why`. */
 static void
@@ -105,7 +77,7 @@ static void
 a_missing_wait(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	drop(x->plan, find_op(x->plan, LOWER_WAIT, OP_allreduce));
 	refused(x, "while a posted allreduce uses");
 }
@@ -114,7 +86,7 @@ static void
 no_wait_at_the_end(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	drop(x->plan, find(x->plan, LOWER_WAIT, 1));
 	refused(x, "without a wait for a posted allreduce");
 }
@@ -123,7 +95,7 @@ static void
 a_read_before_the_write(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_matmul),
 		find_op(x->plan, LOWER_KERNEL, OP_contract));
 	refused(x, "which was never written");
@@ -133,7 +105,7 @@ static void
 two_lives_in_one_place(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	x->plan->buffer[buffer_of(x->plan, "e")].offset =
 		x->plan->buffer[buffer_of(x->plan, "h")].offset;
 	refused(x, "share bytes while both are live");
@@ -144,7 +116,7 @@ static void
 a_life_that_ends_too_early(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	struct storage_buffer *h = &x->plan->buffer[buffer_of(x->plan, "h")];
 	h->last = h->first;
 	refused(x, "outside its live range");
@@ -155,7 +127,7 @@ static void
 an_operand_freed_under_a_collective(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	struct storage_buffer *g = &x->plan->buffer[buffer_of(x->plan, "g")],
 			      *e = &x->plan->buffer[buffer_of(x->plan, "e")];
 	g->last = x->plan->action[find(x->plan, LOWER_POST, 0)].at;
@@ -168,7 +140,7 @@ static void
 a_post_at_some_places_only(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_POST, 0)].guard;
 	g->axis[g->n++] = 0;
 	refused(x, "only some ranks post this allreduce");
@@ -178,7 +150,7 @@ static void
 a_param_overwritten(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	struct lower_plan *p = x->plan;
 	p->buffer[buffer_of(p, "e")].offset = p->buffer[buffer_of(p, "w")].offset;
 	refused(x, "(%w), which was never written, or was overwritten");
@@ -188,7 +160,7 @@ static void
 an_output_overwritten(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = "
+	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = "
 				    "exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
 				    "output(\"f\", %f)\n}\n");
 	struct lower_plan *p = x->plan;
@@ -200,7 +172,7 @@ static void
 out_of_the_arena(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	x->plan->arena_bytes = 64;
 	refused(x, "outside the arena or not aligned");
 }
@@ -210,7 +182,7 @@ static void
 in_place_where_it_must_not_be(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = "
+	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = "
 				    "matmul(%w, %w)\nupdate(%w, %n)\n}\n");
 	struct lower_plan *p = x->plan;
 	struct lower_action *a = &p->action[find_op(p, LOWER_KERNEL, OP_matmul)];
@@ -224,7 +196,7 @@ static void
 a_loop_meets_its_next_iteration(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(slices);
+	struct fixture *x = fixture_of(slices);
 	struct lower_plan *p = x->plan;
 	struct storage_buffer *r = &p->buffer[buffer_of(p, "r")];
 	r->first = p->action[find(p, LOWER_ADD, 0)].at;
@@ -236,7 +208,7 @@ static void
 a_loop_without_end(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(slices);
+	struct fixture *x = fixture_of(slices);
 	drop(x->plan, find(x->plan, LOWER_END, 0));
 	refused(x, "a loop without its end");
 }
@@ -248,7 +220,7 @@ a_row_in_bytes_that_a_message_frees(void **state)
 {
 	(void)state;
 	talloc_free(
-		plan_of("module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
+		fixture_of("module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
 			"%0 = input(\"x\") : f32[8/dp/tp]\n"
 			"%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
 			"%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
@@ -266,7 +238,7 @@ static void
 a_buffer_smaller_than_its_value(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	x->plan->buffer[buffer_of(x->plan, "h")].bytes = 16;
 	refused(x, "(%h) has 16 bytes, but a value in it has 64");
 }
@@ -275,7 +247,7 @@ static void
 half_a_buffer_of_a_collective(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	x->plan->buffer[buffer_of(x->plan, "g")].bytes /= 2;
 	refused(x, "(%g) has 32 bytes, but a value in it has 64");
 }
@@ -284,7 +256,7 @@ static void
 a_kernel_on_one_rank_only(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	struct lower_guard *g = &x->plan->action[find(x->plan, LOWER_KERNEL, 0)].guard;
 	g->axis[g->n++] = 0;
 	refused(x, "is only executed at dp=0, but other ranks also hold the result");
@@ -294,7 +266,7 @@ static void
 a_kernel_on_ranks_without_its_operands(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
+	struct fixture *x = fixture_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
 				    "%x = input(\"x\") : f32[4]@dp=1\n%e = exp(%x)\n"
 				    "%r = replicate(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
 	x->plan->action[find_op(x->plan, LOWER_KERNEL, OP_exp)].guard.n = 0;
@@ -306,7 +278,7 @@ a_kernel_on_ranks_without_its_operands(void **state)
 	static void name(void **state)                                                             \
 	{                                                                                          \
 		(void)state;                                                                       \
-		struct fixture *x = plan_of(step);                                                 \
+		struct fixture *x = fixture_of(step);                                                 \
 		struct lower_coll *c = &x->plan->coll[0];                                          \
 		change;                                                                            \
 		refused(x, why);                                                                   \
@@ -326,7 +298,7 @@ static void
 two_posts_in_the_other_order(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(step);
+	struct fixture *x = fixture_of(step);
 	swap(x->plan, find(x->plan, LOWER_POST, 0), find(x->plan, LOWER_POST, 1));
 	refused(x, "which was never written");
 }
@@ -336,7 +308,7 @@ static void
 a_read_of_the_next_value(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4]\n"
+	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4]\n"
 				    "%e = exp(%w)\n%n = neg(%w)\nupdate(%w, %n)\n"
 				    "output(\"e\", %e)\n}\n");
 	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_exp),
@@ -348,7 +320,7 @@ static void
 a_copy_of_more_bytes(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
+	struct fixture *x = fixture_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
 				    "%w = param(\"w\") : f32[4]\n"
 				    "%p = partition(%w) {axis = dp, dim = 0}\n%e = exp(%p)\n"
 				    "%r = allgather(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
@@ -360,7 +332,7 @@ static void
 a_sum_over_no_axis(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(slices);
+	struct fixture *x = fixture_of(slices);
 	x->plan->action[find(x->plan, LOWER_ADD, 0)].over = 0;
 	refused(x, "a sum over time that is not over the axis of its reduce");
 }
@@ -369,7 +341,7 @@ static void
 a_sum_that_is_read_too_early(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of("module @t\nsteps [mb = 2]\nfunc @main() {\n"
+	struct fixture *x = fixture_of("module @t\nsteps [mb = 2]\nfunc @main() {\n"
 				    "%x = input(\"x\") : f32[8/mb,4]\n%s = sum(%x) {dims = [0]}\n"
 				    "%r = reduce(%s) {axis = mb}\n%n = neg(%r)\n"
 				    "output(\"n\", %n)\n}\n");
@@ -381,7 +353,7 @@ static void
 a_loop_over_no_axis(void **state)
 {
 	(void)state;
-	struct fixture *x = plan_of(slices);
+	struct fixture *x = fixture_of(slices);
 	x->plan->action[find(x->plan, LOWER_LOOP, 0)].over = 0;
 	refused(x, "a loop must be over time axes and end over the same axes");
 }

@@ -5,7 +5,7 @@
  * in which some ranks post something else, or in another order, hang there, and the checker refuses
  * them.
  */
-#include "test/lower/program.h"
+#include "test/lower/plan/fixture.h"
 
 enum {
 	MOST_RANKS = 8,
@@ -154,24 +154,10 @@ static const char *const programs[] = {
 
 enum { NPROGRAMS = sizeof programs / sizeof *programs };
 
-static void
-be_silent(void *data, const struct diag_message *m)
-{
-	(void)data, (void)m;
-}
-
 static struct lower_plan *
 plan_of(const void *owner, int i)
 {
-	const struct parse_options o = {.inline_calls = true};
-	char *text = talloc_asprintf(owner, "module @t\n%s", programs[i]);
-	struct ir_context *ctx = ir_context_create(owner);
-	struct ir_module *m = parse_module(owner, ctx, "t.dir", text, strlen(text), &o);
-	assert_true(m && ir_verify(m));
-	struct lower_plan *p = lower_plan_create(owner, m);
-	assert_true(p && lower_check(p));
-	diag_set_handler(ctx->diag, be_silent, NULL);
-	return p;
+	return talloc_steal(owner, fixture_of(talloc_asprintf(owner, "module @t\n%s", programs[i])))->plan;
 }
 
 static void
