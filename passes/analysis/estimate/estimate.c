@@ -147,12 +147,6 @@ estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_mod
 
 /* --- kernels of a block --- */
 
-static bool
-is_scalar_constant(const struct ir_op *op)
-{
-	return op->code == OP_constant && op->result[0].type->rank == 0;
-}
-
 static void
 count(struct estimator *e, const struct ir_block *b)
 {
@@ -170,7 +164,7 @@ add_reads(struct estimator *e, const struct ir_op *op)
 
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_value *v = ir_operand(op, j);
-		if (!v->op || is_scalar_constant(v->op))
+		if (!v->op || fuse_is_scalar(v->op))
 			continue;
 		bool known = false;
 		for (uint32_t k = begin; k < e->nreads && !known; k++)

@@ -62,17 +62,11 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 
 /* --- of a fuse --- */
 
-static bool
-is_scalar_constant(const struct ir_op *op)
-{
-	return op && op->code == OP_constant && op->result[0].type->rank == 0;
-}
-
 /* Scalar constants are in the text of a kernel. */
 static bool
 is_work(const struct ir_op *op)
 {
-	return !is_scalar_constant(op) && !op_is(op, TRAIT_TERMINATOR);
+	return !fuse_is_scalar(op) && !op_is(op, TRAIT_TERMINATOR);
 }
 
 /* Is operand j of an op an earlier one too? */
@@ -112,7 +106,7 @@ add_reads(struct estimate_kernel *k, const struct ir_module *m, const struct ir_
 
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_value *v = ir_operand(op, j);
-		if (is_scalar_constant(v->op) || is_repeated(op, j))
+		if (fuse_is_scalar(v->op) || is_repeated(op, j))
 			continue;
 		if (v->op)
 			k->read[nreads++] = number_in(op->block, v->op);
