@@ -98,6 +98,23 @@ class DigitsCNN(nn.Module):
         return F.cross_entropy(self.f2(F.relu(self.f1(x.flatten(1)))), y)
 
 
+class MLP(nn.Module):
+    """test/bench/Inputs/fusion/wide_mlp.dir with L = 9"""
+
+    B, I, H, K, L = 256, 1024, 1024, 16, 9
+
+    def __init__(self):
+        super().__init__()
+        wide = [layer for k in range(self.L) for layer in (nn.Linear(self.H if k else self.I, self.H), nn.ReLU())]
+        self.all = nn.Sequential(*wide, nn.Linear(self.H, self.K))
+
+    def batch(self):
+        return torch.rand(self.B, self.I), torch.randint(self.K, (self.B,))
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.all(x), y)
+
+
 CASES = {"gpt": CharGPT, "cnn": DigitsCNN}
 
 

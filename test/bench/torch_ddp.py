@@ -38,27 +38,10 @@ CASES = {
 
 def model(case):
     """The module of one rank, and its batch."""
-    import torch
     import torch_cpu
-    from torch import nn
-    from torch.nn import functional as F
 
-    class MLP(nn.Module):
-        """Inputs/fusion/wide_mlp.dir with L = 9"""
-
-        def __init__(self):
-            super().__init__()
-            wide = [layer for _ in range(9) for layer in (nn.Linear(1024, 1024), nn.ReLU())]
-            self.all = nn.Sequential(*wide, nn.Linear(1024, 16))
-
-        def forward(self, x, y):
-            return F.cross_entropy(self.all(x), y)
-
-    if case == "mlp":
-        rows = 256 // RANKS
-        return MLP(), (torch.rand(rows, 1024), torch.randint(16, (rows,)))
-    gpt = torch_cpu.CharGPT()
-    return gpt, [part[: len(part) // RANKS] for part in gpt.batch()]
+    module = {"mlp": torch_cpu.MLP, "gpt": torch_cpu.CharGPT}[case]()
+    return module, [part[: len(part) // RANKS] for part in module.batch()]
 
 
 def worker(case, steps):

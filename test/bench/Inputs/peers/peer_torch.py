@@ -7,24 +7,8 @@ import cases  # noqa: E402
 import torch  # noqa: E402
 import torch_cpu  # noqa: E402
 import turns  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
 
-
-class MLP(nn.Module):
-    def __init__(self):
-        super().__init__()
-        wide = [layer for k in range(self.L) for layer in (nn.Linear(self.H if k else self.I, self.H), nn.ReLU())]
-        self.all = nn.Sequential(*wide, nn.Linear(self.H, self.K))
-
-    def batch(self):
-        return torch.rand(self.B, self.I), torch.randint(self.K, (self.B,))
-
-    def forward(self, x, y):
-        return F.cross_entropy(self.all(x), y)
-
-
-KINDS = {"gpt": torch_cpu.CharGPT, "cnn": torch_cpu.DigitsCNN, "mlp": MLP}
+KINDS = {"gpt": torch_cpu.CharGPT, "cnn": torch_cpu.DigitsCNN, "mlp": torch_cpu.MLP}
 
 
 def main():
