@@ -23,7 +23,9 @@
 #define IR_SCHEME_H
 
 #include "ir/ops/form.h"
+#include "ir/loops/band.h"
 #include "runtime/kernel/conv.h"
+#include "runtime/kernel/gemm.h"
 
 enum scheme_limit {
 	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */
@@ -110,6 +112,10 @@ struct scheme_gemm {
 	int nloops, nsum; /* the last nsum of the loops accumulate */
 	struct scheme_gemm_loop loop[FORM_MAX_INDICES];
 	int m_index; /* index of the op that m runs over; -1: several or none */
+	int n_index, k_index;
+	struct rt_gemm_band band; /* what counts of it, in the lowered plan: gemm_band.c */
+	int ntests;               /* where these operands of the kernel are 0 outside of theirs */
+	struct band_test test[BAND_MAX_TESTS];
 };
 
 struct scheme_segment {
@@ -177,6 +183,13 @@ bool scheme_is_inside(const struct scheme_op *o, int i);
 /* Parts of scheme_create: gemm.c, conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
+
+/* Finds which part of each product of the kernel counts, from what makes its operands and reads its
+ * result: gemm_band.c. A scheme without this computes everything. */
+void scheme_find_bands(struct scheme *s);
+
+/* Multiplications of a product, of those that count if all tests say so. */
+double scheme_gemm_points(const struct scheme_gemm *g);
 
 /* Bytes of scratch that a library is given for a convolution of that element type. */
 int64_t scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t);

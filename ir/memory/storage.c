@@ -23,7 +23,7 @@ host_scratch(const struct storage_target *t, const struct ir_module *m, struct a
 }
 
 const struct storage_target storage_host = {
-	.align = STORAGE_ALIGN, .scratch = host_scratch, .stage_inside = true};
+	.align = STORAGE_ALIGN, .scratch = host_scratch, .bands = true, .stage_inside = true};
 
 uint32_t
 storage_number(const struct storage *s, const struct ir_value *v)

@@ -89,6 +89,8 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 		return;
 	}
 	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op, moment_of(b, op));
+	if (p->target->bands)
+		scheme_find_bands(s);
 	a->scheme = s;
 	a->scratch = p->storage->extra[op->id];
 	a->kernel = p->nkernels++;

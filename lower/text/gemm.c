@@ -55,6 +55,38 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 		g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at);
 }
 
+/* "low" as C: one that is open is farther than any index. */
+static char *
+limit_text(struct kernel_text *w, int64_t limit)
+{
+	return TEXT(w->scratch, "INT64_C(%" PRId64 ")", limit);
+}
+
+/* What counts of the product: `band`, a pointer, NULL where a test of the operands fails. */
+static void
+write_band(struct kernel_text *w, const struct scheme_gemm *g)
+{
+	static const char *const matrix[] = {"NONE", "A", "B", "C"};
+	char *band = text_copy(w->scratch, "&inside");
+
+	kernel_line(w, "const struct rt_gemm_band inside = {RT_GEMM_%s, %s, %s};",
+		matrix[g->band.of], limit_text(w, g->band.low), limit_text(w, g->band.high));
+	for (int i = 0; i < g->ntests; i++) {
+		const struct band_test *x = &g->test[i];
+		const struct scheme_tensor *t = &w->s->tensor[x->operand];
+		const int64_t rows = t->dim[x->band.row], columns = t->dim[x->band.col];
+		kernel_line(w,
+			"const bool zero%d = rt_is_zero_outside_%s(a%d, %" PRId64 ", %" PRId64
+			", %" PRId64 ", %s, %s, %s);",
+			i, ir_dtype_name(t->dtype), x->operand,
+			scheme_elements(t) / (rows * columns), rows, columns,
+			limit_text(w, x->band.low), limit_text(w, x->band.high),
+			x->along_columns ? "true" : "false");
+		band = TEXT(w->scratch, "zero%d ? %s : NULL", i, band);
+	}
+	kernel_line(w, "const struct rt_gemm_band *const band = %s;", band);
+}
+
 /* One call; the last loop outside the sums is the library's own batch. */
 static void
 write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme_segment *s,
@@ -86,6 +118,20 @@ write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 		beta = TEXT(w->scratch, "(%s) != 0", beta);
 	}
 	const struct scheme_gemm_loop *l = batch ? &g->loop[g->nloops - 1] : NULL;
+	if (g->band.of) {
+		static const struct scheme_gemm_loop one = {1, 0, 0, 0};
+		l = l ? l : &one;
+		kernel_line(w,
+			"rt_gemm_band_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64
+			", %" PRId64 ",",
+			type, g->trans_a ? "true" : "false", g->trans_b ? "true" : "false", rows,
+			g->n, g->k, a, g->lda, l->a);
+		kernel_line(w,
+			"\t%s, %" PRId64 ", %" PRId64 ", %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64
+			", band);",
+			b, g->ldb, l->b, beta, c, g->ldc, l->c, l->size);
+		return;
+	}
 	const char *comma = batch ? TEXT(w->scratch, ", %" PRId64, l->a) : "";
 	kernel_line(w, "rt_gemm_%s%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64 "%s,",
 		batch ? "batch_" : "", type, g->trans_a ? "true" : "false",
@@ -108,6 +154,11 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 	/* sums of f32 and f64 are loops, too, around calls that add */
 	const int nloops = loops_outside(o, g);
 
+	if (g->band.of) {
+		kernel_line(w, "{");
+		w->indent++;
+		write_band(w, g);
+	}
 	for (int i = 0; i < nloops; i++) {
 		kernel_line(w, "for (int64_t g%d = 0; g%d < %" PRId64 "; g%d++) {", i, i,
 			g->loop[i].size, i);
@@ -118,4 +169,6 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 		w->indent--;
 		kernel_line(w, "}");
 	}
+	if (g->band.of)
+		kernel_close(w);
 }

@@ -1,0 +1,69 @@
+/*
+ * Which part of a matrix product counts. A mask such as the one of causal attention makes what is
+ * outside of a band of the index space known, or unread:
+ *
+ *     seen[t,s] = s <= t                    outside of the band s - t <= 0 it is false
+ *     masked = select(seen, dots, -1e30)    outside: -1e30;  dots is not read there
+ *     e = exp(masked - top)                 outside: the same along s, as top has no s
+ *     d_dots = select(seen, d, 0)           outside: 0, which adds nothing to a product
+ *
+ * This is derived from the forms of the ops that make and read a value, whatever they are called:
+ * an index expression that is compared with another gives a band, and the rest is the body of each
+ * op, evaluated for what is outside of it. docs/language.md says what is assumed: that numbers are
+ * finite.
+ *
+ * A band belongs to two dimensions of a value, or to two indices of an op:
+ *
+ *     inside:  low <= position(col) - position(row) <= high
+ */
+#ifndef IR_BAND_H
+#define IR_BAND_H
+
+#include "ir/ops/form.h"
+
+#define BAND_FAR (INT64_C(1) << 40) /* a side that is open: farther than any dimension */
+
+enum band_limit { BAND_MAX_TESTS = 4 };
+
+struct band {
+	int row, col; /* row < col */
+	int64_t low, high;
+};
+
+/* Operand number `operand` of the kernel has one value outside of the band in each of its rows, or
+ * columns: a program that looks at one element of each knows whether all are 0. */
+struct band_test {
+	int operand;
+	struct band band;   /* of the last two dimensions of the operand */
+	bool along_columns; /* each column has one value, not each row */
+};
+
+/* What counts of  out = sum(k) a * b. */
+struct band_product {
+	int load;         /* this load is 0 outside of the band; -1: the result is not read there */
+	struct band band; /* of indices of the op's form */
+	int ntests;       /* if these operands are 0 outside of theirs */
+	struct band_test test[BAND_MAX_TESTS];
+};
+
+/*
+ * The bands of a product in @main, in a fuse or alone, whose form, with whole sizes, has the body
+ * load * load: at most one of each load and one of the result. Returns their number. Expressions
+ * are made in `a`.
+ */
+int band_find(const struct ir_module *m, struct arena *a, const struct ir_op *product,
+	struct band_product found[3]);
+
+/* What is known of a value outside of a band of its dimensions: for tests. */
+struct band_value {
+	struct band band;
+	bool known;    /* the value there is `number`; else it depends on these dimensions */
+	double number;
+	uint32_t dims; /* set */
+};
+
+/* The bands of a value of @main, at most `max`; returns their number. */
+int band_of_value(const struct ir_module *m, struct arena *a, const struct ir_value *v,
+	struct band_value *list, int max);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * The band of a product as the library call has it. Of the bands that are known (band.h), those of
+ * two sides of the call help: the one that leaves out most is taken. A product by blocks of rows,
+ * and one that has less than two blocks in a band, stay whole.
+ */
+#include "ir/loops/scheme.h"
+
+#include <string.h>
+
+enum { LEAST = 2 * RT_GEMM_BAND_ROWS };
+
+/* The band of a matrix whose rows and columns are these indices of the op. */
+static bool
+fits(const struct band *b, int row, int col, struct rt_gemm_band *to)
+{
+	to->low = b->row == row ? b->low : -b->high;
+	to->high = b->row == row ? b->high : -b->low;
+	return (b->row == row && b->col == col) || (b->row == col && b->col == row);
+}
+
+static bool
+matrix_band(const struct scheme_gemm *g, const struct band_product *x, struct rt_gemm_band *to)
+{
+	to->of = x->load < 0 ? RT_GEMM_C : x->load == g->first ? RT_GEMM_A : RT_GEMM_B;
+	const int row = to->of == RT_GEMM_B ? g->k_index : g->m_index;
+	const int col = to->of == RT_GEMM_A ? g->k_index : g->n_index;
+	return row >= 0 && col >= 0 && fits(&x->band, row, col, to);
+}
+
+static double
+points(const struct scheme_gemm *g, const struct rt_gemm_band *b)
+{
+	return b->of == RT_GEMM_NONE ? (double)g->m * (double)g->n * (double)g->k
+				     : rt_gemm_band_points(b, g->m, g->n, g->k);
+}
+
+double
+scheme_gemm_points(const struct scheme_gemm *g)
+{
+	double n = points(g, &g->band);
+
+	for (int i = 0; i < g->nloops; i++)
+		n *= (double)g->loop[i].size;
+	return n;
+}
+
+/* Has the call two sides along which positions can be compared, both long enough? */
+static bool
+is_worth(const struct scheme *s, const struct scheme_segment *g)
+{
+	const struct scheme_gemm *p = &g->gemm;
+	const enum ir_dtype t = (enum ir_dtype)s->op[g->op[0]].f.dtype;
+	const bool last = g + 1 == s->segment + s->nsegments;
+	const int sides = (p->m_index >= 0 && p->m >= LEAST) + (p->n_index >= 0 && p->n >= LEAST) +
+			  (p->k_index >= 0 && p->k >= LEAST);
+
+	return sides >= 2 && (t == IR_f32 || t == IR_f64) && (last || !g[1].block);
+}
+
+void
+scheme_find_bands(struct scheme *s)
+{
+	struct band_product found[3];
+
+	for (int i = 0; i < s->nsegments; i++) {
+		struct scheme_segment *seg = &s->segment[i];
+		struct scheme_gemm *g = &seg->gemm;
+		if (seg->kind != SCHEME_GEMM || !is_worth(s, seg))
+			continue;
+		const int n = band_find(s->module, s->arena, s->op[seg->op[0]].op, found);
+		for (int k = 0; k < n; k++) {
+			struct rt_gemm_band b;
+			if (!matrix_band(g, &found[k], &b) || points(g, &b) >= points(g, &g->band))
+				continue;
+			g->band = b;
+			g->ntests = found[k].ntests;
+			memcpy(g->test, found[k].test, sizeof g->test);
+		}
+	}
+}
