@@ -514,7 +514,7 @@ try_comparisons(const struct place *p, const struct expr *e, struct fact *f)
 		try_comparisons(p, e->arg[i], f);
 }
 
-/* Bands of the operands, up to the first that makes the result known. */
+/* What bands of the operands make of the result. */
 static void
 try_operands(const struct place *p, struct fact *f)
 {
@@ -525,8 +525,6 @@ try_operands(const struct place *p, struct fact *f)
 		for (int i = 0; i < x->nbands; i++)
 			if (band_of_indices(p->f, &p->f->in[j], &x->band[i].band, &b))
 				try_band(p, &b, f);
-		if (f->nbands && f->band[0].out.known)
-			return;
 	}
 }
 
