@@ -29,6 +29,7 @@ lower_check(const struct lower_plan *p)
 	find_roots(&c);
 	check_values(&c);
 	check_actions(&c);
+	check_bands(&c);
 	check_collectives(&c);
 	check_memory(&c);
 	array_free(c.root);

@@ -5,6 +5,7 @@
  *     shape        every number is an index of what it numbers: the others may follow it
  *     values       buffers are as large as their values; each has the role of what is in it
  *     actions      each action does its op, on the ranks that hold the result, once an iteration
+ *     bands        what a matrix product leaves out is 0, or nobody depends on it
  *     collectives  each field follows from the types; all ranks post the same in the same order
  *     memory       runs the actions on a model of the arena
  */
@@ -89,6 +90,7 @@ bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);
 void check_shape(struct check *c);
 void check_values(struct check *c);
 void check_actions(struct check *c);
+void check_bands(struct check *c);
 void check_collectives(struct check *c);
 void check_memory(struct check *c);
 
