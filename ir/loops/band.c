@@ -10,16 +10,17 @@
  *
  * Bands come from comparisons of positions, sums of indices and constants, and are passed on to
  * what is made of their values as long as something is known. A walk ends at products, at ops whose
- * positions are computed and at ops between layouts, and after WALK_VALUES values.
+ * positions are computed and at ops between layouts, and after WALK_VALUES ops.
  */
 #include "ir/loops/band.h"
 
 #include "ir/base/vec.h"
+#include "runtime/kernel/gemm.h"
 
 #include <string.h>
 
 enum {
-	WALK_VALUES = 96,  /* attention has about 40 between the mask and a gradient */
+	WALK_VALUES = 96,  /* ops: attention has about 40 between the mask and a gradient */
 	WALK_BANDS = 3,    /* of one value */
 	WALK_CANDIDATES = 8,
 	WALK_FAR = 1 << 24 /* positions and their distances: no sum of two leaves an i32 */
@@ -61,6 +62,7 @@ struct walk {
 				       NULL */
 	int ntests;
 	struct band_test test[BAND_MAX_TESTS];
+	bool hopeful; /* all that could be tested is 0, wherever it is read */
 };
 
 /* The op whose body is looked at, and the band of its indices outside of which. */
@@ -294,6 +296,22 @@ is_number(struct outside x, double n)
 
 static struct outside body(const struct place *p, const struct expr *e);
 
+static bool
+is_uniform(const struct band_fact *b)
+{
+	const uint32_t row = 1u << b->band.row, col = 1u << b->band.col;
+
+	return b->out.known || !(b->out.dims & row) || !(b->out.dims & col);
+}
+
+/* Has a program a test of floats whether a value is 0 outside of the band? */
+static bool
+may_test(const struct ir_type *t, const struct band_fact *b)
+{
+	return !b->out.known && is_uniform(b) && b->band.row == t->rank - 2 &&
+	       b->band.col == t->rank - 1 && (t->dtype == IR_f32 || t->dtype == IR_f64);
+}
+
 static struct outside
 load(const struct place *p, int j)
 {
@@ -315,6 +333,8 @@ load(const struct place *p, int j)
 			continue;
 		best = f->band[i].out;
 		best.dims = indices_of(x, best.dims);
+		if (p->w->hopeful && may_test(v->type, &f->band[i]))
+			best = number(0);
 	}
 	return best;
 }
@@ -449,14 +469,6 @@ body(const struct place *p, const struct expr *e)
 
 /* --- facts of values --- */
 
-static bool
-is_uniform(const struct band_fact *b)
-{
-	const uint32_t row = 1u << b->band.row, col = 1u << b->band.col;
-
-	return b->out.known || !(b->out.dims & row) || !(b->out.dims & col);
-}
-
 /* Adds a band of the value; two outside of which it is the same are one band. */
 static void
 add_band(struct fact *f, const struct band_fact *b)
@@ -576,6 +588,7 @@ find_formed(struct walk *w, const struct ir_op *op, struct fact *f)
 {
 	struct form form;
 
+	w->visits++;
 	if (!plain_form(w, op, &form) || (form.reduce != REDUCE_NONE && form.ninputs > 1))
 		return;
 	const struct place p = {.w = w, .op = op, .f = &form};
@@ -647,23 +660,15 @@ find_reshaped(struct walk *w, const struct ir_op *op, struct fact *f)
 
 /* --- operands that a program can test --- */
 
-/* Are these the last two dimensions, which each place has whole, of floats that the host tests? */
-static bool
-can_test(const struct ir_module *m, const struct ir_type *t, const struct band *b)
-{
-	return b->row == t->rank - 2 && b->col == t->rank - 1 &&
-	       ir_type_local_dim(m, t, b->row) == t->dim[b->row] &&
-	       ir_type_local_dim(m, t, b->col) == t->dim[b->col] &&
-	       (t->dtype == IR_f32 || t->dtype == IR_f64);
-}
-
 /* Lists the test that an operand of the kernel is 0 outside of one of its bands; false where there
- * is none. */
+ * is none: each place must have all of its rows and columns. */
 static bool
 add_test(const struct ir_module *m, struct band_test *list, int *n, int operand,
 	const struct ir_type *t, const struct band_fact *b)
 {
-	if (b->out.known || !is_uniform(b) || !can_test(m, t, &b->band) || *n == BAND_MAX_TESTS)
+	if (*n == BAND_MAX_TESTS || !may_test(t, b) ||
+		ir_type_local_dim(m, t, b->band.row) != t->dim[b->band.row] ||
+		ir_type_local_dim(m, t, b->band.col) != t->dim[b->band.col])
 		return false;
 	list[(*n)++] = (struct band_test){
 		operand, b->band, (b->out.dims & 1u << b->band.col) != 0};
@@ -714,7 +719,6 @@ fact_of(struct walk *w, const struct ir_value *v)
 			return w->known.at[i].fact;
 	if (w->visits >= WALK_VALUES)
 		return &nothing;
-	w->visits++;
 	const struct fact *f = find_fact(w, v);
 	VEC_PUSH_IN(w->a, &w->known, (struct known){v, f});
 	return f;
@@ -731,6 +735,8 @@ is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, c
 	struct form f;
 	struct band next;
 
+	if (w->visits++ >= WALK_VALUES)
+		return false;
 	if (op->code == OP_reshape)
 		return reshaped_band(v->type, op->result[0].type, b, &next) &&
 		       is_unread(w, &op->result[0], &next);
@@ -755,8 +761,6 @@ is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, c
 static bool
 is_unread(struct walk *w, const struct ir_value *v, const struct band *b)
 {
-	if (w->visits++ >= WALK_VALUES)
-		return false;
 	IR_FOR_USES (u, v) {
 		const struct ir_op *op = u->op;
 		const int at = (int)(u - op->operand);
@@ -791,9 +795,9 @@ kernel_operand(const struct ir_op *product, int j)
 /* Is load j, by what is known of it or by a test, 0 outside of a band? */
 static bool
 find_operand(const struct ir_module *m, struct arena *a, const struct ir_op *op,
-	const struct form *f, int j, struct band_product *x)
+	const struct form *f, int j, bool hopeful, struct band_product *x)
 {
-	struct walk w = {.m = m, .a = a};
+	struct walk w = {.m = m, .a = a, .hopeful = hopeful};
 	const struct fact *fact = fact_of(&w, ir_operand(op, j));
 	const int operand = kernel_operand(op, j);
 
@@ -803,6 +807,7 @@ find_operand(const struct ir_module *m, struct arena *a, const struct ir_op *op,
 		if (!band_of_indices(f, &f->in[j], &b->band, &x->band))
 			continue;
 		if (is_number(b->out, 0) ||
+			(hopeful && may_test(ir_operand_type(op, j), b)) ||
 			(!b->out.known && operand >= 0 &&
 				add_test(m, x->test, &x->ntests, operand, ir_operand_type(op, j),
 					b)))
@@ -854,7 +859,7 @@ collect_reader(struct walk *w, const struct ir_op *op, int at, struct candidates
 	struct form f;
 	struct band b;
 
-	if (!plain_form(w, op, &f))
+	if (w->visits++ >= WALK_VALUES || !plain_form(w, op, &f))
 		return;
 	const struct place p = {.w = w, .op = op, .f = &f};
 	collect_comparisons(&p, f.body, &f.in[at], c);
@@ -887,8 +892,6 @@ collect_reshaped(struct walk *w, const struct ir_op *op, struct candidates *c)
 static void
 collect(struct walk *w, const struct ir_value *v, struct candidates *c)
 {
-	if (w->visits++ >= WALK_VALUES)
-		return;
 	IR_FOR_USES (u, v) {
 		const struct ir_op *op = u->op;
 		const int at = (int)(u - op->operand);
@@ -908,16 +911,18 @@ collect(struct walk *w, const struct ir_value *v, struct candidates *c)
 /* Is the result of a product not read outside of a band, at once or by a test of operands? */
 static bool
 find_result(const struct ir_module *m, struct arena *a, const struct ir_op *op,
-	const struct form *f, struct band_product *x)
+	const struct form *f, bool hopeful, struct band_product *x)
 {
-	struct walk look = {.m = m, .a = a};
+	struct walk look = {.m = m, .a = a, .hopeful = hopeful};
 	struct candidates c = {.n = 0};
 
 	collect(&look, &op->result[0], &c);
-	for (int tests = 0; tests < 2; tests++)
+	for (int tests = 0; tests < 2 - hopeful; tests++)
 		for (int i = 0; i < c.n; i++) {
-			struct walk w = {
-				.m = m, .a = a, .kernel = tests ? kernel_of(op) : NULL};
+			struct walk w = {.m = m,
+				.a = a,
+				.hopeful = hopeful,
+				.kernel = tests ? kernel_of(op) : NULL};
 			*x = (struct band_product){.load = -1};
 			if (!band_of_indices(f, &f->out, &c.at[i], &x->band) ||
 				!is_unread(&w, &op->result[0], &c.at[i]))
@@ -941,22 +946,53 @@ is_whole(const struct ir_module *m, const struct ir_op *op, const struct form *f
 	return local.size[b->row] == f->size[b->row] && local.size[b->col] == f->size[b->col];
 }
 
+static int
+find_all(const struct ir_module *m, struct arena *a, const struct ir_op *product, bool hopeful,
+	struct form *f, struct band_product found[3])
+{
+	struct walk w = {.m = m, .a = a};
+	int n = 0;
+
+	if (!plain_form(&w, product, f) || f->ninputs != 2)
+		return 0;
+	for (int j = 0; j < 2; j++)
+		n += find_operand(m, a, product, f, j, hopeful, &found[n]) &&
+		     is_whole(m, product, f, &found[n].band);
+	n += find_result(m, a, product, f, hopeful, &found[n]) &&
+	     is_whole(m, product, f, &found[n].band);
+	return n;
+}
+
 int
 band_find(const struct ir_module *m, struct arena *a, const struct ir_op *product,
 	struct band_product found[3])
 {
-	struct walk w = {.m = m, .a = a};
 	struct form f;
-	int n = 0;
 
-	if (!plain_form(&w, product, &f) || f.ninputs != 2)
-		return 0;
-	for (int j = 0; j < 2; j++)
-		n += find_operand(m, a, product, &f, j, &found[n]) &&
-		     is_whole(m, product, &f, &found[n].band);
-	n += find_result(m, a, product, &f, &found[n]) &&
-	     is_whole(m, product, &f, &found[n].band);
-	return n;
+	return find_all(m, a, product, false, &f, found);
+}
+
+double
+band_share(const struct ir_module *m, struct arena *a, const struct ir_op *product)
+{
+	const int least = 2 * RT_GEMM_BAND_ROWS, t = product->result[0].type->dtype;
+	struct band_product found[3];
+	struct form f;
+	double share = 1;
+
+	if (t != IR_f32 && t != IR_f64)
+		return 1;
+	const int n = find_all(m, a, product, true, &f, found);
+	for (int i = 0; i < n; i++) {
+		const struct band *b = &found[i].band;
+		const int64_t rows = f.size[b->row], columns = f.size[b->col];
+		const struct rt_gemm_band x = {RT_GEMM_C, b->low, b->high};
+		const double points = rt_gemm_band_points(&x, rows, columns, 1) /
+				      ((double)rows * (double)columns);
+		if (rows >= least && columns >= least && points < share)
+			share = points;
+	}
+	return share;
 }
 
 int

@@ -54,6 +54,12 @@ struct band_product {
 int band_find(const struct ir_module *m, struct arena *a, const struct ir_op *product,
 	struct band_product found[3]);
 
+/*
+ * The share of a product's multiplications that a program does which leaves out what it can, 1: all;
+ * if every test finds zeros. For the cost model: the same however the ops are fused.
+ */
+double band_share(const struct ir_module *m, struct arena *a, const struct ir_op *product);
+
 /* What is known of a value outside of a band of its dimensions: for tests. */
 struct band_value {
 	struct band band;

@@ -157,15 +157,16 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
  *  - between POST and WAIT the operands of a collective are not written and its results not
  *    accessed;
  *  - there is no deadlock: all ranks post the same collectives in one order;
- *  - every field follows from the types of the ops, and every op is done.
+ *  - every field follows from the types of the ops, and every op is done;
+ *  - what a matrix product leaves out adds nothing, or nobody depends on it.
  * docs/checking.md has the proofs. Reports every error at its op and returns false. Takes
  * O(n log n) for n actions, operands and buffers, independent of the number of ranks.
  */
 bool lower_check(const struct lower_plan *p);
 
 /*
- * The C source of one op as a kernel of its own, exactly as programs have it: includes and one
- * function
+ * The C source of one op as a kernel of its own, as programs have it, but that its products leave
+ * nothing out: includes and one function
  *
  *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
  *

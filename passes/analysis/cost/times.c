@@ -4,6 +4,8 @@
  */
 #include "passes/analysis/cost/internal.h"
 
+#include "ir/base/arena.h"
+#include "ir/loops/band.h"
 #include "ir/ops/form.h"
 #include "ir/memory/storage.h"
 #include "ir/base/alloc.h"
@@ -60,6 +62,19 @@ cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
+/* How much of a product is done: hosts, whose threads compute themselves, leave out what a mask
+ * makes 0 or unread (ir/loops/band.h). */
+static double
+share(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+{
+	if (d->async != 0 || (op->code != OP_matmul && op->code != OP_contract))
+		return 1;
+	struct arena *a = arena_create(NULL);
+	const double x = band_share(m, a, op);
+	talloc_free(a);
+	return x;
+}
+
 double
 cost_arithmetic_seconds(
 	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
@@ -67,7 +82,7 @@ cost_arithmetic_seconds(
 	double t = 0;
 
 	if (!op->body)
-		return w.flops / flop_rate(d, op);
+		return share(d, m, op) * w.flops / flop_rate(d, op);
 	IR_FOR_OPS (inner, op->body)
 		t += cost_arithmetic_seconds(d, m, inner, op_work(m, inner));
 	return t;
