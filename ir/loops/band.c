@@ -972,6 +972,17 @@ band_find(const struct ir_module *m, struct arena *a, const struct ir_op *produc
 	return find_all(m, a, product, false, &f, found);
 }
 
+/* Has the type two dimensions along which a product is divided? */
+static bool
+is_large(const struct ir_type *t)
+{
+	int n = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		n += t->dim[d] >= 2 * RT_GEMM_BAND_ROWS;
+	return n >= 2;
+}
+
 double
 band_share(const struct ir_module *m, struct arena *a, const struct ir_op *product)
 {
@@ -980,7 +991,10 @@ band_share(const struct ir_module *m, struct arena *a, const struct ir_op *produ
 	struct form f;
 	double share = 1;
 
-	if (t != IR_f32 && t != IR_f64)
+	bool large = is_large(product->result[0].type);
+	for (int j = 0; j < product->noperands; j++)
+		large |= is_large(ir_operand_type(product, j));
+	if (!large || (t != IR_f32 && t != IR_f64))
 		return 1;
 	const int n = find_all(m, a, product, true, &f, found);
 	for (int i = 0; i < n; i++) {

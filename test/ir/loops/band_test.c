@@ -195,9 +195,9 @@ text_of(const void *owner, const struct band_case *c)
 		strstr(c->body, "/dp") ? "mesh [dp = 2]\n" : "", c->body);
 }
 
-/* The product whose result has that name; NULL: there is none. */
+/* The product whose result has that name, and its op; NULL: there is none. */
 static const struct scheme_gemm *
-find_product(const struct lower_plan *p, const char *name)
+find_product(const struct lower_plan *p, const char *name, const struct ir_op **of)
 {
 	for (int i = 0; i < p->nactions; i++) {
 		const struct scheme *s = p->action[i].scheme;
@@ -205,8 +205,10 @@ find_product(const struct lower_plan *p, const char *name)
 			const struct scheme_segment *x = &s->segment[g];
 			const struct ir_op *op = x->nops ? s->op[x->op[0]].op : NULL;
 			if (x->kind == SCHEME_GEMM && op->result[0].name &&
-				strcmp(op->result[0].name, name) == 0)
+				strcmp(op->result[0].name, name) == 0) {
+				*of = op;
 				return &x->gemm;
+			}
 		}
 	}
 	return NULL;
@@ -222,7 +224,8 @@ products_have_the_bands_of_their_masks(void **state)
 		const struct ir_module *m = module_of(b, c->what, text_of(b, c));
 		struct lower_plan *p = lower_plan_create(b, m);
 		assert_true(p && lower_check(p));
-		const struct scheme_gemm *g = find_product(p, c->product);
+		const struct ir_op *op;
+		const struct scheme_gemm *g = find_product(p, c->product, &op);
 		if (!g)
 			fail_msg("%s: there is no product %s", c->what, c->product);
 		if (g->band.of != c->of || g->ntests != c->ntests ||
@@ -243,6 +246,31 @@ programs_with_bands_are_as_interpreted(void **state)
 	for (size_t i = 0; i < CASES; i++)
 		batch_add(b, cases[i].what, text_of(b, &cases[i]));
 	batch_check(b, "-O2");
+}
+
+/* The cost model counts the same: a program that finds zeros does less, others all. */
+static void
+a_share_of_the_work_is_counted(void **state)
+{
+	(void)state;
+	struct batch *b = batch_create();
+	for (size_t i = 0; i < CASES; i++) {
+		const struct band_case *c = &cases[i];
+		const struct ir_module *m = module_of(b, c->what, text_of(b, c));
+		struct lower_plan *p = lower_plan_create(b, m);
+		const struct ir_op *op;
+		assert_non_null(p);
+		const struct scheme_gemm *g = find_product(p, c->product, &op);
+		const double share = band_share(m, arena_create(p), op);
+		const double all = (double)g->m * (double)g->n * (double)g->k;
+		const double part = g->band.of ? rt_gemm_band_points(&g->band, g->m, g->n, g->k)
+					       : all;
+		if (fabs(share - part / all) > 0.02)
+			fail_msg("%s: a share of %g; the program does %g", c->what, share,
+				part / all);
+	}
+	assert_int_equal(rmdir(b->folder), 0);
+	talloc_free(b);
 }
 
 /* What is computed is a superset of the band, and of blocks that are left out nothing is. */
@@ -313,6 +341,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_have_the_bands_of_their_masks),
 		cmocka_unit_test(programs_with_bands_are_as_interpreted),
+		cmocka_unit_test(a_share_of_the_work_is_counted),
 		cmocka_unit_test(blocks_hold_the_band),
 		cmocka_unit_test(tests_look_at_each_line),
 	};
