@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum {
-	WALK_VALUES = 96,  /* ops: attention has about 40 between the mask and a gradient */
-	WALK_BANDS = 3,    /* of one value */
+	WALK_VALUES = 96, /* ops: attention has about 40 between the mask and a gradient */
+	WALK_BANDS = 3,   /* of one value */
 	WALK_CANDIDATES = 8,
 	WALK_FAR = 1 << 24 /* positions and their distances: no sum of two leaves an i32 */
 };
@@ -161,8 +161,8 @@ is_position_type(int t)
 	return t == IR_i32 || t == IR_i64;
 }
 
-static bool
-add_affine(const struct place *p, const struct expr *e, int64_t factor, struct affine *sum);
+static bool add_affine(
+	const struct place *p, const struct expr *e, int64_t factor, struct affine *sum);
 
 static bool
 add_load(const struct place *p, int j, int64_t factor, struct affine *sum)
@@ -480,10 +480,8 @@ add_band(struct fact *f, const struct band_fact *b)
 		if (band_within(&x->band, &b->band) && x->out.known >= b->out.known)
 			return;
 		if (x->out.known && b->out.known && x->out.number == b->out.number) {
-			x->band.low =
-				x->band.low > b->band.low ? x->band.low : b->band.low;
-			x->band.high =
-				x->band.high < b->band.high ? x->band.high : b->band.high;
+			x->band.low = x->band.low > b->band.low ? x->band.low : b->band.low;
+			x->band.high = x->band.high < b->band.high ? x->band.high : b->band.high;
 			return;
 		}
 	}
@@ -578,9 +576,8 @@ plain_form(struct walk *w, const struct ir_op *op, struct form *f)
 {
 	return form_exists((enum op_code)op->code) && op->nresults == 1 &&
 	       !op_is(op, TRAIT_PARALLEL | TRAIT_NAMED | TRAIT_EFFECT | TRAIT_OWN) &&
-	       !has_absent(w->m, op) &&
-	       form_make(w->m, w->a, op, op->result[0].type, f) && !form_has_computed(f) &&
-	       !form_reduce_is_place((enum form_reduce)f->reduce);
+	       !has_absent(w->m, op) && form_make(w->m, w->a, op, op->result[0].type, f) &&
+	       !form_has_computed(f) && !form_reduce_is_place((enum form_reduce)f->reduce);
 }
 
 static void
@@ -670,8 +667,7 @@ add_test(const struct ir_module *m, struct band_test *list, int *n, int operand,
 		ir_type_local_dim(m, t, b->band.row) != t->dim[b->band.row] ||
 		ir_type_local_dim(m, t, b->band.col) != t->dim[b->band.col])
 		return false;
-	list[(*n)++] = (struct band_test){
-		operand, b->band, (b->out.dims & 1u << b->band.col) != 0};
+	list[(*n)++] = (struct band_test){operand, b->band, (b->out.dims & 1u << b->band.col) != 0};
 	return true;
 }
 
@@ -765,9 +761,9 @@ is_unread(struct walk *w, const struct ir_value *v, const struct band *b)
 		const struct ir_op *op = u->op;
 		const int at = (int)(u - op->operand);
 		if (op->code == OP_fuse ? !is_unread(w, &op->body->arg[at], b)
-		    : op->code == OP_yield && op->block->parent
-			    ? !is_unread(w, &op->block->parent->result[at], b)
-			    : !is_unread_by(w, op, v, b))
+			: op->code == OP_yield && op->block->parent
+				? !is_unread(w, &op->block->parent->result[at], b)
+				: !is_unread_by(w, op, v, b))
 			return false;
 	}
 	return true;
@@ -806,8 +802,7 @@ find_operand(const struct ir_module *m, struct arena *a, const struct ir_op *op,
 		*x = (struct band_product){.load = j};
 		if (!band_of_indices(f, &f->in[j], &b->band, &x->band))
 			continue;
-		if (is_number(b->out, 0) ||
-			(hopeful && may_test(ir_operand_type(op, j), b)) ||
+		if (is_number(b->out, 0) || (hopeful && may_test(ir_operand_type(op, j), b)) ||
 			(!b->out.known && operand >= 0 &&
 				add_test(m, x->test, &x->ntests, operand, ir_operand_type(op, j),
 					b)))
@@ -884,8 +879,8 @@ collect_reshaped(struct walk *w, const struct ir_op *op, struct candidates *c)
 
 	collect(w, &op->result[0], &behind);
 	for (int i = 0; i < behind.n && c->n < WALK_CANDIDATES; i++)
-		c->n += reshaped_band(op->result[0].type, ir_operand_type(op, 0), &behind.at[i],
-			&c->at[c->n]);
+		c->n += reshaped_band(
+			op->result[0].type, ir_operand_type(op, 0), &behind.at[i], &c->at[c->n]);
 }
 
 /* What the first reader knows that knows anything: all have to leave the same unread. */
@@ -1007,20 +1002,4 @@ band_share(const struct ir_module *m, struct arena *a, const struct ir_op *produ
 			share = points;
 	}
 	return share;
-}
-
-int
-band_of_value(const struct ir_module *m, struct arena *a, const struct ir_value *v,
-	struct band_value *list, int max)
-{
-	struct walk w = {.m = m, .a = a};
-	const struct fact *f = fact_of(&w, v);
-	int n = 0;
-
-	for (; n < f->nbands && n < max; n++) {
-		const struct band_fact *b = &f->band[n];
-		list[n] = (struct band_value){
-			b->band, b->out.known, b->out.known ? b->out.number : 0, b->out.dims};
-	}
-	return n;
 }

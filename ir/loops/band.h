@@ -60,16 +60,4 @@ int band_find(const struct ir_module *m, struct arena *a, const struct ir_op *pr
  */
 double band_share(const struct ir_module *m, struct arena *a, const struct ir_op *product);
 
-/* What is known of a value outside of a band of its dimensions: for tests. */
-struct band_value {
-	struct band band;
-	bool known;    /* the value there is `number`; else it depends on these dimensions */
-	double number;
-	uint32_t dims; /* set */
-};
-
-/* The bands of a value of @main, at most `max`; returns their number. */
-int band_of_value(const struct ir_module *m, struct arena *a, const struct ir_value *v,
-	struct band_value *list, int max);
-
 #endif

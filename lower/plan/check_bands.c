@@ -551,10 +551,8 @@ check_bands(struct check *c)
 			const struct scheme_segment *g = &a->scheme->segment[k];
 			if (g->kind != SCHEME_GEMM || g->gemm.band.of == RT_GEMM_NONE)
 				continue;
-			struct look l = {.c = c,
-				.a = arena_create(NULL),
-				.kernel = a->op,
-				.g = &g->gemm};
+			struct look l = {
+				.c = c, .a = arena_create(NULL), .kernel = a->op, .g = &g->gemm};
 			check_product(&l, a->scheme->op[g->op[0]].op);
 			talloc_free(l.a);
 		}

@@ -31,9 +31,10 @@ struct band_case {
 	"%sum = sum(%e) {dims = [2], keep = true}\n%p = div(%e, %sum)\n"
 #define MIX "%mixed = contract(%p, %v) {spec = \"bts,bsd->btd\"}\n"
 #define OUT(x) "output(\"" x "\", %" x ")\n"
-#define SMALL "%y = input(\"y\") : f32[150,150]\n%w = input(\"w\") : f32[150,9]\n"                  \
-	      "%i = iota() {dim = 0} : i32[150,150]\n%j = iota() {dim = 1} : i32[150,150]\n"       \
-	      "%z = constant() {value = 0} : f32[]\n"
+#define SMALL                                                                                      \
+	"%y = input(\"y\") : f32[150,150]\n%w = input(\"w\") : f32[150,9]\n"                       \
+	"%i = iota() {dim = 0} : i32[150,150]\n%j = iota() {dim = 1} : i32[150,150]\n"             \
+	"%z = constant() {value = 0} : f32[]\n"
 
 static const struct band_case cases[] = {
 	{"dots that a mask reads", QKV DOTS CAUSAL MASKED SOFTMAX OUT("p"), "dots", RT_GEMM_C, -FAR,
@@ -44,88 +45,105 @@ static const struct band_case cases[] = {
 		QKV DOTS CAUSAL "%near = constant() {value = -1} : f32[]\n"
 				"%masked = select(%seen, %dots, %near)\n" SOFTMAX MIX OUT("mixed"),
 		"mixed", RT_GEMM_A, -FAR, 0, 1},
-	{"no row sees anything", QKV DOTS "%never = constant() {value = -1000} : i32[]\n"
-					 "%last = add(%row, %never)\n%seen = le(%col, %last)\n" MASKED
-						 SOFTMAX MIX OUT("mixed"),
+	{"no row sees anything",
+		QKV DOTS
+		"%never = constant() {value = -1000} : i32[]\n"
+		"%last = add(%row, %never)\n%seen = le(%col, %last)\n" MASKED SOFTMAX MIX OUT(
+			"mixed"),
 		"dots", RT_GEMM_C, -FAR, -1000, 0},
-	{"some more are seen", QKV DOTS "%more = constant() {value = 20} : i32[]\n"
-				       "%last = add(%row, %more)\n%seen = ge(%last, %col)\n" MASKED
-					       SOFTMAX MIX OUT("mixed"),
+	{"some more are seen",
+		QKV DOTS
+		"%more = constant() {value = 20} : i32[]\n"
+		"%last = add(%row, %more)\n%seen = ge(%last, %col)\n" MASKED SOFTMAX MIX OUT(
+			"mixed"),
 		"mixed", RT_GEMM_A, -FAR, 20, 1},
-	{"what is ahead is said", QKV DOTS "%ahead = gt(%col, %row)\n"
-					  "%masked = select(%ahead, %low, %dots)\n" SOFTMAX MIX OUT(
-						  "mixed"),
+	{"what is ahead is said",
+		QKV DOTS "%ahead = gt(%col, %row)\n"
+			 "%masked = select(%ahead, %low, %dots)\n" SOFTMAX MIX OUT("mixed"),
 		"dots", RT_GEMM_C, -FAR, 0, 0},
-	{"what is ahead, negated", QKV DOTS "%ahead = lt(%row, %col)\n%seen = not(%ahead)\n" MASKED
-						   SOFTMAX MIX OUT("mixed"),
+	{"what is ahead, negated",
+		QKV DOTS
+		"%ahead = lt(%row, %col)\n%seen = not(%ahead)\n" MASKED SOFTMAX MIX OUT("mixed"),
 		"mixed", RT_GEMM_A, -FAR, 0, 1},
-	{"a window", QKV DOTS "%near = constant() {value = 40} : i32[]\n%first = sub(%row, %near)\n"
-			     "%a = le(%col, %row)\n%b = gt(%col, %first)\n%seen = and(%a, "
-			     "%b)\n" MASKED SOFTMAX MIX OUT("mixed"),
+	{"a window",
+		QKV DOTS "%near = constant() {value = 40} : i32[]\n%first = sub(%row, %near)\n"
+			 "%a = le(%col, %row)\n%b = gt(%col, %first)\n%seen = and(%a, "
+			 "%b)\n" MASKED SOFTMAX MIX OUT("mixed"),
 		"mixed", RT_GEMM_A, -39, 0, 1},
-	{"dots of a window", QKV DOTS
+	{"dots of a window",
+		QKV DOTS
 		"%near = constant() {value = 40} : i32[]\n%first = sub(%row, %near)\n"
 		"%a = le(%col, %row)\n%b = gt(%col, %first)\n%seen = and(%a, %b)\n" MASKED OUT(
 			"masked"),
 		"dots", RT_GEMM_C, -39, 0, 0},
-	{"an output of its own is read everywhere", QKV DOTS CAUSAL MASKED OUT("masked") OUT("dots"),
-		"dots", RT_GEMM_NONE, 0, 0, 0},
+	{"an output of its own is read everywhere",
+		QKV DOTS CAUSAL MASKED OUT("masked") OUT("dots"), "dots", RT_GEMM_NONE, 0, 0, 0},
 	{"a sum reads everything",
 		QKV DOTS CAUSAL MASKED "%all = sum(%dots) {dims = [2]}\n" OUT("masked") OUT("all"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"both arms are read", QKV DOTS CAUSAL "%twice = add(%dots, %dots)\n"
-					      "%masked = select(%seen, %dots, %twice)\n" OUT(
-						      "masked"),
+	{"both arms are read",
+		QKV DOTS CAUSAL "%twice = add(%dots, %dots)\n"
+				"%masked = select(%seen, %dots, %twice)\n" OUT("masked"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"a mask that data give", QKV DOTS
+	{"a mask that data give",
+		QKV DOTS
 		"%m = input(\"m\") {range = 2} : i32[150,170]\n%one = constant() {value = 1} : "
 		"i32[]\n%seen = eq(%m, %one)\n" MASKED OUT("masked"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"a mask of one side only", QKV DOTS
+	{"a mask of one side only",
+		QKV DOTS
 		"%half = constant() {value = 75} : i32[]\n%seen = lt(%col, %half)\n" MASKED OUT(
 			"masked"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"positions that wrap", QKV DOTS "%far = constant() {value = 2147483600} : i32[]\n"
-					"%last = add(%row, %far)\n%seen = le(%col, %last)\n" MASKED
-						OUT("masked"),
+	{"positions that wrap",
+		QKV DOTS "%far = constant() {value = 2147483600} : i32[]\n"
+			 "%last = add(%row, %far)\n%seen = le(%col, %last)\n" MASKED OUT("masked"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"positions that count twice", QKV DOTS "%two = add(%row, %row)\n%seen = le(%col, %two)\n"
-					       MASKED OUT("masked"),
+	{"positions that count twice",
+		QKV DOTS "%two = add(%row, %row)\n%seen = le(%col, %two)\n" MASKED OUT("masked"),
 		"dots", RT_GEMM_NONE, 0, 0, 0},
-	{"a triangle", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-			    "%r = matmul(%t, %w)\n" OUT("r"),
+	{"a triangle",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%r = matmul(%t, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, -FAR, 0, 0},
-	{"the other triangle", SMALL "%low = ge(%j, %i)\n%t = select(%low, %y, %z)\n"
-				    "%r = matmul(%t, %w)\n" OUT("r"),
+	{"the other triangle",
+		SMALL "%low = ge(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%r = matmul(%t, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, 0, FAR, 0},
-	{"a triangle transposed", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-				       "%u = transpose(%t)\n%r = matmul(%u, %w)\n" OUT("r"),
+	{"a triangle transposed",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%u = transpose(%t)\n%r = matmul(%u, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, 0, FAR, 0},
-	{"a triangle read across", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-					"%r = contract(%t, %w) {spec = \"ki,kj->ij\"}\n" OUT("r"),
+	{"a triangle read across",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%r = contract(%t, %w) {spec = \"ki,kj->ij\"}\n" OUT("r"),
 		"r", RT_GEMM_A, 0, FAR, 0},
-	{"a triangle on the right", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-					 "%r = contract(%w, %t) {spec = \"ki,kj->ij\"}\n" OUT("r"),
+	{"a triangle on the right",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%r = contract(%w, %t) {spec = \"ki,kj->ij\"}\n" OUT("r"),
 		"r", RT_GEMM_B, -FAR, 0, 0},
-	{"a triangle of ones", SMALL "%low = le(%j, %i)\n%f = convert(%low) {to = f32}\n"
-				    "%t = mul(%y, %f)\n%r = matmul(%t, %w)\n" OUT("r"),
+	{"a triangle of ones",
+		SMALL "%low = le(%j, %i)\n%f = convert(%low) {to = f32}\n"
+		      "%t = mul(%y, %f)\n%r = matmul(%t, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, -FAR, 0, 0},
 	{"a diagonal's band is empty of most",
 		SMALL "%a = le(%j, %i)\n%b = ge(%j, %i)\n%c = and(%a, %b)\n%t = select(%c, %y, "
 		      "%z)\n%r = matmul(%t, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, 0, 0, 0},
-	{"a triangle plus what is everywhere", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-						    "%u = add(%t, %y)\n%r = matmul(%u, %w)\n" OUT(
-							    "r"),
+	{"a triangle plus what is everywhere",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		      "%u = add(%t, %y)\n%r = matmul(%u, %w)\n" OUT("r"),
 		"r", RT_GEMM_NONE, 0, 0, 0},
-	{"a cosine of 0 is no 0", SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n%u = cos(%t)\n"
-				       "%r = matmul(%u, %w)\n" OUT("r"),
+	{"a cosine of 0 is no 0",
+		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n%u = cos(%t)\n"
+		      "%r = matmul(%u, %w)\n" OUT("r"),
 		"r", RT_GEMM_A, -FAR, 0, 1},
-	{"of 64 bits", "%y = input(\"y\") : f64[150,150]\n%w = input(\"w\") : f64[150,9]\n"
-		      "%i = iota() {dim = 0} : i64[150,150]\n%j = iota() {dim = 1} : i64[150,150]\n"
-		      "%z = constant() {value = 0} : f64[]\n%low = le(%j, %i)\n"
-		      "%t = select(%low, %y, %z)\n%r = matmul(%t, %w)\n%s = matmul(%y, %t)\n"
-		      "%c = select(%low, %s, %z)\n" OUT("r") OUT("c"),
+	{"of 64 bits",
+		"%y = input(\"y\") : f64[150,150]\n%w = input(\"w\") : f64[150,9]\n"
+		"%i = iota() {dim = 0} : i64[150,150]\n%j = iota() {dim = 1} : i64[150,150]\n"
+		"%z = constant() {value = 0} : f64[]\n%low = le(%j, %i)\n"
+		"%t = select(%low, %y, %z)\n%r = matmul(%t, %w)\n%s = matmul(%y, %t)\n"
+		"%c = select(%low, %s, %z)\n" OUT("r") OUT("c"),
 		"s", RT_GEMM_B, -FAR, 0, 0},
 	{"a result that only a product with 0 reads",
 		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n%s = matmul(%y, %y)\n"
@@ -146,15 +164,17 @@ static const struct band_case cases[] = {
 		"\"bij,bjn->bin\"}\n" OUT("r"),
 		"r", RT_GEMM_A, -FAR, 0, 0},
 	{"a reshape that moves the rows",
-		SMALL "%low = le(%j, %i)\n%t = select(%low, %y, %z)\n%u = reshape(%t) {shape = "
-		      "[225,100]}\n%x = input(\"x\") : f32[100,130]\n%r = matmul(%u, %x)\n" OUT("r"),
+		SMALL
+		"%low = le(%j, %i)\n%t = select(%low, %y, %z)\n%u = reshape(%t) {shape = "
+		"[225,100]}\n%x = input(\"x\") : f32[100,130]\n%r = matmul(%u, %x)\n" OUT("r"),
 		"r", RT_GEMM_NONE, 0, 0, 0},
 	{"too small to be divided",
 		"%y = input(\"y\") : f32[100,100]\n%i = iota() {dim = 0} : i32[100,100]\n%j = "
 		"iota() {dim = 1} : i32[100,100]\n%z = constant() {value = 0} : f32[]\n%low = "
 		"le(%j, %i)\n%t = select(%low, %y, %z)\n%r = matmul(%t, %y)\n" OUT("r"),
 		"r", RT_GEMM_NONE, 0, 0, 0},
-	{"gradients of attention, fused", QKV DOTS CAUSAL MASKED SOFTMAX
+	{"gradients of attention, fused",
+		QKV DOTS CAUSAL MASKED SOFTMAX
 		"%g = input(\"g\") : f32[3,150,4]\n"
 		"%dv = contract(%p, %g) {spec = \"bts,btd->bsd\"}\n"
 		"%dd = fuse(%g, %v, %e, %sum, %seen, %z) {\n"
@@ -168,22 +188,24 @@ static const struct band_case cases[] = {
 		SMALL "%g = fuse(%y, %i, %j, %z) {\n%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
 		      "yield(%t)\n}\n%r = contract(%g, %w) {spec = \"ts,td->sd\"}\n" OUT("r"),
 		"r", RT_GEMM_A, 0, FAR, 0},
-	{"a product that a kernel puts out", QKV CAUSAL
-		"%x, %y = fuse(%q, %k, %seen, %low) {\n%dots = contract(%q, %k) {spec = "
-		"\"btd,bsd->bts\"}\n%masked = select(%seen, %dots, %low)\nyield(%dots, "
-		"%masked)\n}\n%masked = select(%seen, %x, %low)\n" OUT("masked") OUT("y"),
+	{"a product that a kernel puts out",
+		QKV CAUSAL "%x, %y = fuse(%q, %k, %seen, %low) {\n%dots = contract(%q, %k) {spec = "
+			   "\"btd,bsd->bts\"}\n%masked = select(%seen, %dots, %low)\nyield(%dots, "
+			   "%masked)\n}\n%masked = select(%seen, %x, %low)\n" OUT("masked")
+				   OUT("y"),
 		"dots", RT_GEMM_C, -FAR, 0, 0},
-	{"rows that devices share", "%y = input(\"y\") : f32[300/dp,300]\n%w = input(\"w\") : f32[300,9]\n"
-				   "%i = iota() {dim = 0} : i32[300/dp,300]\n%j = iota() {dim = 1} : "
-				   "i32[300/dp,300]\n%z = constant() {value = 0} : f32[]\n%low = "
-				   "le(%j, %i)\n%t = select(%low, %y, %z)\n%r = matmul(%t, %w)\n" OUT(
-					   "r"),
+	{"rows that devices share",
+		"%y = input(\"y\") : f32[300/dp,300]\n%w = input(\"w\") : f32[300,9]\n"
+		"%i = iota() {dim = 0} : i32[300/dp,300]\n%j = iota() {dim = 1} : "
+		"i32[300/dp,300]\n%z = constant() {value = 0} : f32[]\n%low = "
+		"le(%j, %i)\n%t = select(%low, %y, %z)\n%r = matmul(%t, %w)\n" OUT("r"),
 		"r", RT_GEMM_NONE, 0, 0, 0},
-	{"matrices that devices share", "%y = input(\"y\") : f32[4/dp,150,150]\n%w = input(\"w\") : "
-				       "f32[4/dp,150,9]\n%i = iota() {dim = 1} : i32[4/dp,150,150]\n%j = "
-				       "iota() {dim = 2} : i32[4/dp,150,150]\n%z = constant() {value "
-				       "= 0} : f32[]\n%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
-				       "%r = contract(%t, %w) {spec = \"bij,bjn->bin\"}\n" OUT("r"),
+	{"matrices that devices share",
+		"%y = input(\"y\") : f32[4/dp,150,150]\n%w = input(\"w\") : "
+		"f32[4/dp,150,9]\n%i = iota() {dim = 1} : i32[4/dp,150,150]\n%j = "
+		"iota() {dim = 2} : i32[4/dp,150,150]\n%z = constant() {value "
+		"= 0} : f32[]\n%low = le(%j, %i)\n%t = select(%low, %y, %z)\n"
+		"%r = contract(%t, %w) {spec = \"bij,bjn->bin\"}\n" OUT("r"),
 		"r", RT_GEMM_A, -FAR, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -263,8 +285,8 @@ a_share_of_the_work_is_counted(void **state)
 		const struct scheme_gemm *g = find_product(p, c->product, &op);
 		const double share = band_share(m, arena_create(p), op);
 		const double all = (double)g->m * (double)g->n * (double)g->k;
-		const double part = g->band.of ? rt_gemm_band_points(&g->band, g->m, g->n, g->k)
-					       : all;
+		const double part =
+			g->band.of ? rt_gemm_band_points(&g->band, g->m, g->n, g->k) : all;
 		if (fabs(share - part / all) > 0.02)
 			fail_msg("%s: a share of %g; the program does %g", c->what, share,
 				part / all);
@@ -302,7 +324,7 @@ blocks_hold_the_band(void **state)
 					}
 			}
 			const double m = of == RT_GEMM_B ? 3 : (double)rows,
-				     n = of == RT_GEMM_B  ? (double)rows
+				     n = of == RT_GEMM_B   ? (double)rows
 					 : of == RT_GEMM_C ? (double)size
 							   : 3,
 				     k = of == RT_GEMM_C ? 3 : (double)size;
@@ -325,8 +347,8 @@ tests_look_at_each_line(void **state)
 				for (int64_t i = 0; i < 14 * 9; i++) {
 					const int64_t r = i / 9, c = i % 9, at = c - r % 7;
 					const bool inside = -2 <= at && at <= 1;
-					const bool line = along ? c == col && r / 7 == row / 7
-								: r == row;
+					const bool line =
+						along ? c == col && r / 7 == row / 7 : r == row;
 					x[i] = inside || line;
 					any |= !inside && line;
 				}

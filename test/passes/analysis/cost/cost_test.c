@@ -230,8 +230,8 @@ hosts_leave_out_what_a_mask_makes_unread(void **state)
 	struct ir_module *m = module(f, talloc_asprintf(f, text, "")),
 			 *all = module(f, talloc_asprintf(f, text, "  output(\"y\", %y)\n"));
 	struct cost_model *host = model_of(f, DEVICE ", async = 0");
-	assert_us(evaluate(f, f->model, m).compute - evaluate(f, host, m).compute,
-		131.072 * 6 / 16);
+	assert_us(
+		evaluate(f, f->model, m).compute - evaluate(f, host, m).compute, 131.072 * 6 / 16);
 	assert_us(evaluate(f, f->model, all).compute - evaluate(f, host, all).compute, 0);
 }
 
