@@ -101,12 +101,12 @@ struct storage {
 	uint32_t nbuffers;
 	struct storage_value *value; /* [nvalues] by number, in order of the text */
 	uint32_t nvalues;
-	uint32_t nids;    /* of values, when it was made */
-	uint32_t nrows;   /* buffers have numbers of rows from 1 to that */
-	uint32_t *number; /* by value->id; STORAGE_NONE: it is not one of @main */
-	int32_t *extra;   /* by op->id: buffer of a kernel's scratch, of the copy that an output or
+	uint32_t nids;         /* of values, when it was made */
+	uint32_t nrows;        /* buffers have numbers of rows from 1 to that */
+	uint32_t *number;      /* by value->id; STORAGE_NONE: it is not one of @main */
+	int32_t *extra; /* by op->id: buffer of a kernel's scratch, of the copy that an output or
 			   an update makes; -1: none */
-	int32_t stage;    /* buffer, or -1 */
+	int32_t stage;  /* buffer, or -1 */
 	uint64_t align;
 	uint64_t arena_bytes;
 	uint64_t persistent_bytes; /* of these: params, states and inputs */

@@ -94,9 +94,9 @@ struct lower_coll {
 struct lower_plan {
 	const struct ir_module *module;
 	struct ir_func *main;
-	struct names *names;      /* of the values of @main, as they are printed */
+	struct names *names; /* of the values of @main, as they are printed */
 	struct ir_numbering *ops; /* of @main */
-	struct arena *arena;      /* forms and expressions made while planning */
+	struct arena *arena; /* forms and expressions made while planning */
 	const struct storage_target *target;
 	struct storage *storage;
 	struct storage_buffer *buffer; /* of the storage */
