@@ -183,23 +183,38 @@ updates_param(const struct ir_value *v)
 	return first;
 }
 
+/* For every operand and every result: may they share memory, as far as the loops go? */
+static const bool *
+find_in_place(struct storage_build *b, const struct ir_op *op)
+{
+	struct scheme *s = scheme_create(NULL, b->s->module, b->arena, op);
+	bool *in_place = ZERO_ARRAY(b, bool, (size_t)op->noperands * op->nresults + 1);
+
+	for (int j = 0; j < op->noperands && s; j++)
+		for (int r = 0; r < op->nresults; r++)
+			in_place[j * op->nresults + r] = scheme_in_place(s, j, r);
+	talloc_free(s);
+	arena_reset(b->arena);
+	return in_place;
+}
+
 /* Does the kernel of `op` read what lies in `buffer` only where it then writes result r? */
 static bool
 reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, int r)
 {
-	struct scheme *s = NULL;
-	bool safe = true;
+	struct storage_kernel *k = &b->kernel[alike_number(b->alike, op)];
 
-	for (int j = 0; j < op->noperands && safe; j++) {
+	for (int j = 0; j < op->noperands; j++) {
 		if (value_of(b, ir_operand(op, j))->buffer != buffer)
 			continue;
-		safe = ir_type_same_meaning(ir_operand_type(op, j), op->result[r].type);
-		if (safe && !s)
-			s = scheme_create(b->s, b->s->module, b->arena, op);
-		safe = safe && s && scheme_in_place(s, j, r);
+		if (!ir_type_same_meaning(ir_operand_type(op, j), op->result[r].type))
+			return false;
+		if (!k->in_place)
+			k->in_place = find_in_place(b, op);
+		if (!k->in_place[j * op->nresults + r])
+			return false;
 	}
-	talloc_free(s);
-	return safe;
+	return true;
 }
 
 /* May result r of `op` be written where the param lies of which it is the next value? */

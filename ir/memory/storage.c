@@ -4,7 +4,6 @@
 #include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/place.h"
-#include "ir/ops/alike.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,41 +90,23 @@ is_kernel(const struct storage *s, const struct ir_op *op)
 	       storage_of(s, &op->result[0])->buffer >= 0;
 }
 
-/* The scratch of ops that are alike. */
-struct scratches {
-	struct alike *alike;
-	struct VEC(uint64_t) bytes;
-};
-
-static bool
-reads_constant(const struct ir_op *op)
-{
-	for (int j = 0; j < op->noperands; j++)
-		if (ir_operand(op, j)->op && ir_operand(op, j)->op->code == OP_constant)
-			return true;
-	return false;
-}
-
-/* A constant becomes part of the code of who reads it, so its value may count. */
 static uint64_t
-scratch_of(struct storage_build *b, struct scratches *known, const struct ir_op *op)
+scratch_of(struct storage_build *b, const struct ir_op *op)
 {
-	const struct storage_target *t = b->target;
-	bool fresh;
-	const uint32_t number =
-		reads_constant(op) ? ALIKE_NONE : alike_number(known->alike, op, &fresh);
+	struct storage_kernel *k = &b->kernel[alike_number(b->alike, op)];
 
-	if (number == ALIKE_NONE)
-		return t->scratch(t, b->s->module, b->arena, op);
-	if (fresh)
-		VEC_PUSH(known->alike, &known->bytes, t->scratch(t, b->s->module, b->arena, op));
-	return known->bytes.at[number];
+	if (!k->has_scratch) {
+		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
+		k->has_scratch = true;
+		arena_reset(b->arena);
+	}
+	return k->scratch;
 }
 
 static void
-add_scratch(struct storage_build *b, struct scratches *known, const struct ir_op *op)
+add_scratch(struct storage_build *b, const struct ir_op *op)
 {
-	const uint64_t bytes = scratch_of(b, known, op);
+	const uint64_t bytes = scratch_of(b, op);
 
 	if (bytes)
 		b->s->extra[op->id] = storage_add(
@@ -186,8 +167,6 @@ add_update(struct storage_build *b, const struct ir_op *op)
 void
 storage_add_extras(struct storage_build *b)
 {
-	struct scratches known = {.alike = alike_create(NULL)};
-
 	for (uint32_t p = 0; p < b->s->order->n; p++) {
 		const struct ir_op *op = b->s->order->op[p];
 		if (op->code == OP_output)
@@ -195,9 +174,8 @@ storage_add_extras(struct storage_build *b)
 		else if (op->code == OP_update)
 			add_update(b, op);
 		else if (is_kernel(b->s, op))
-			add_scratch(b, &known, op);
+			add_scratch(b, op);
 	}
-	talloc_free(known.alike);
 }
 
 /* The largest slice of a tensor that has a name: other ranks send theirs to the first one. */
@@ -284,7 +262,7 @@ place(struct storage *s)
 
 struct storage *
 storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target)
+	const struct storage_target *target, const struct alike *alike)
 {
 	struct storage *s = NEW(owner, struct storage);
 	struct storage_build *b = NEW(NULL, struct storage_build);
@@ -296,6 +274,8 @@ storage_create(const void *owner, const struct ir_module *m, struct ir_func *mai
 	s->order = issue_create(s, m, &main->body);
 	b->s = s;
 	b->target = target;
+	b->alike = alike ? alike : alike_create(b, m, &main->body);
+	b->kernel = ARRAY_ZERO(b, struct storage_kernel, b->alike->n);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(s, main);

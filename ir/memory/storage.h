@@ -35,6 +35,8 @@
 
 #include "ir/memory/issue.h"
 
+struct alike;
+
 enum storage_limit {
 	STORAGE_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is no
 			       smaller */
@@ -78,7 +80,7 @@ struct storage_value {
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
 	/* Bytes that the kernel of an op keeps inside, the same for all that are alike
-	 * (ir/ops/alike.h) and read no constant; expressions may be made in `a`. */
+	 * (ir/ops/alike.h); expressions may be made in `a`. */
 	uint64_t (*scratch)(const struct storage_target *t, const struct ir_module *m,
 		struct arena *a, const struct ir_op *op);
 	struct storage_workspace {
@@ -117,10 +119,11 @@ struct storage {
 
 /*
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
- * live as long. Out of date once the module changes.
+ * live as long. `alike`: of its ops, where the caller has that; NULL: it is found out. Out of date
+ * once the module changes.
  */
 struct storage *storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target);
+	const struct storage_target *target, const struct alike *alike);
 
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */
 uint32_t storage_number(const struct storage *s, const struct ir_value *v);

@@ -1,47 +1,154 @@
-/* A map by the keys of inference: ir/infer_memo.h. */
+/* A map by what is compared, as a list of words: see alike.h. */
 #include "ir/ops/alike.h"
 
 #include "ir/base/map.h"
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
-#include "ir/infer_memo.h"
 
 #include <string.h>
+#include <talloc.h>
 
-struct alike {
-	struct map map;
-	struct VEC(struct infer_key) key;
+enum { LONG_LIST = 64 /* an attribute with more items is like no other: the elements of a literal */ };
+
+/* Words of one number: word[begin] ... word[begin + n - 1]. */
+struct key {
+	int64_t begin, n;
 };
 
-struct alike *
-alike_create(const void *owner)
+struct build {
+	struct alike *a;
+	struct map map;
+	struct VEC(const struct ir_op *) first;
+	struct VEC(struct key) key;
+	struct VEC(uint64_t) word;
+	uint32_t *position; /* by op->id: in its body */
+};
+
+static void
+add(struct build *b, uint64_t word)
 {
-	return NEW(owner, struct alike);
+	VEC_PUSH(b, &b->word, word);
+}
+
+static void
+add_attr(struct build *b, const struct ir_attr *a)
+{
+	add(b, (uintptr_t)a->key);
+	add(b, (uint64_t)a->kind << 16 | a->n);
+	/* Integers, floats and pointers to interned text are in the same eight bytes. */
+	if (a->kind != ATTR_LIST || a->n > LONG_LIST) {
+		add(b, (uint64_t)a->i);
+		return;
+	}
+	for (int i = 0; i < a->n; i++)
+		add_attr(b, &a->list[i]);
+}
+
+/* The type of an operand, and the number of the constant that it is. */
+static void
+add_operand(struct build *b, const struct ir_value *v)
+{
+	const struct ir_op *maker = ir_value_outside(v)->op;
+
+	if (maker && maker->code == OP_constant) {
+		add(b, (uintptr_t)v->type | 1);
+		add(b, b->a->number[maker->id]);
+	} else {
+		add(b, (uintptr_t)v->type);
+	}
+}
+
+/* Whether an op of the body makes the value, or which argument of it that is. */
+static uint64_t
+source_of(const struct build *b, const struct ir_value *v)
+{
+	return v->op ? (uint64_t)b->position[v->op->id] << 32 | v->index << 1 | 1
+		     : (uint64_t)v->index << 1;
+}
+
+/* Ops of a body by their numbers, and what each reads. */
+static void
+add_body(struct build *b, const struct ir_block *body)
+{
+	uint32_t n = 0;
+
+	IR_FOR_OPS (op, body) {
+		b->position[op->id] = n++;
+		add(b, b->a->number[op->id]);
+		for (int j = 0; j < op->noperands; j++)
+			add(b, source_of(b, ir_operand(op, j)));
+	}
+}
+
+static void
+add_op(struct build *b, const struct ir_op *op)
+{
+	add(b, (uint64_t)op->code << 48 | (uint64_t)op->noperands << 32 |
+			(uint64_t)op->nresults << 16 | op->nattrs);
+	for (int j = 0; j < op->noperands; j++)
+		add_operand(b, ir_operand(op, j));
+	for (int r = 0; r < op->nresults; r++)
+		add(b, (uintptr_t)op->result[r].type);
+	for (int i = 0; i < op->nattrs; i++)
+		add_attr(b, &op->attr[i]);
+	if (op->body)
+		add_body(b, op->body);
 }
 
 static bool
-same_key(const void *list, uint32_t i, const void *key)
+same_words(const void *list, uint32_t i, const void *key)
 {
-	const struct infer_key *a = &((const struct alike *)list)->key.at[i], *b = key;
+	const struct build *b = list;
+	const struct key *x = &b->key.at[i], *y = key;
 
-	return a->n == b->n && memcmp(a->word, b->word, a->n * sizeof *a->word) == 0;
+	return x->n == y->n && memcmp(b->word.at + x->begin, b->word.at + y->begin,
+				       (size_t)x->n * sizeof *b->word.at) == 0;
 }
 
-uint32_t
-alike_number(struct alike *a, const struct ir_op *op, bool *fresh)
+/* The number of an op whose words are from `begin` on; they stay if it is a new one. */
+static uint32_t
+number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {
-	struct infer_key key;
+	const struct key key = {begin, b->word.n - begin};
+	const uint64_t hash =
+		mix_bytes(0, b->word.at + begin, (size_t)key.n * sizeof *b->word.at);
+	const uint32_t number = map_add(b, &b->map, hash, same_words, b, &key);
 
-	*fresh = false;
-	if (op->body || op->nresults != 1)
-		return ALIKE_NONE;
-	infer_key_make(&key, op, op->result[0].type);
-	if (!key.n)
-		return ALIKE_NONE;
-	const uint64_t hash = mix_bytes(0, key.word, key.n * sizeof *key.word);
-	const uint32_t number = map_add(a, &a->map, hash, same_key, a, &key);
-	*fresh = number == a->key.n;
-	if (*fresh)
-		VEC_PUSH(a, &a->key, key);
+	if (number == b->key.n) {
+		VEC_PUSH(b, &b->key, key);
+		VEC_PUSH(b, &b->first, op);
+	} else {
+		b->word.n = begin;
+	}
 	return number;
+}
+
+static void
+number_block(struct build *b, const struct ir_block *block)
+{
+	IR_FOR_OPS (op, block) {
+		if (op->body)
+			number_block(b, op->body);
+		const int64_t begin = b->word.n;
+		add_op(b, op);
+		b->a->number[op->id] = number_of(b, op, begin);
+	}
+}
+
+struct alike *
+alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
+{
+	struct alike *a = NEW(owner, struct alike);
+	struct build *at = NEW(NULL, struct build);
+
+	at->a = a;
+	at->position = ARRAY_NEW(at, uint32_t, m->op_ids);
+	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
+	number_block(at, b);
+	a->n = (uint32_t)at->first.n;
+	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);
+	if (a->n)
+		memcpy(a->first, at->first.at, a->n * sizeof *a->first);
+	talloc_free(at);
+	return a;
 }

@@ -1,25 +1,36 @@
 /*
- * Numbers of ops by what they compute: ops of one code, with operands and a result of the same types
- * and the same attributes, have one number. Layers repeat, so a step of thousands of ops has some
- * dozens of numbers, and what follows from an op's form needs to be found out once for each.
+ * Numbers of the ops of a block by what they compute: two ops have one number if
+ *   - their codes, attributes and the types of their operands and results are the same;
+ *   - a constant that one reads the other reads too, as it becomes part of the code of its reader;
+ *   - op for op, the same holds of their bodies, if they have bodies, and of who reads whom there.
+ * Names, symbols and other values do not count. Layers repeat, so a step of thousands of ops has some
+ * dozens of numbers, and what follows from an op's form or its loop nest is found out once for each:
+ *
+ *     const struct alike *a = alike_create(owner, m, block);
+ *     struct op_work *work = ARRAY_NEW(owner, struct op_work, a->n);
+ *     for (uint32_t i = 0; i < a->n; i++)
+ *         work[i] = op_work(m, a->first[i]);
+ *     IR_FOR_OPS (op, block)
+ *         sum += work[alike_number(a, op)].flops;
  */
 #ifndef IR_ALIKE_H
 #define IR_ALIKE_H
 
 #include "ir/ir.h"
 
-struct alike;
+struct alike {
+	uint32_t *number;           /* by op->id, of the ops of the block and of bodies in it */
+	const struct ir_op **first; /* [n] by number: the first op that has it */
+	uint32_t n;
+};
 
-#define ALIKE_NONE UINT32_MAX
+/* Of a typed block of m; owned by `owner`. Out of date once the module changes. */
+struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
-/* Empty; owned by `owner`. */
-struct alike *alike_create(const void *owner);
-
-/*
- * The number of an op, 0, 1, 2 ... as they come; *fresh: it is the first one of its number.
- * ALIKE_NONE: it is like no other, as kernels, ops of several results and those with a long list of
- * attributes are. The values of its operands, its symbol and the elements of a literal do not count.
- */
-uint32_t alike_number(struct alike *a, const struct ir_op *op, bool *fresh);
+static inline uint32_t
+alike_number(const struct alike *a, const struct ir_op *op)
+{
+	return a->number[op->id];
+}
 
 #endif

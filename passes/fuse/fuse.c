@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/numbering.h"
+#include "ir/ops/alike.h"
 #include "passes/fuse/role.h"
 
 #include <assert.h>
@@ -57,6 +58,24 @@ fill_operands(struct fuse_table *t, const struct ir_numbering *ops)
 	t->first[t->nops] = n;
 }
 
+/* Ops that are alike have one role. */
+static void
+fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_block *b,
+	const struct ir_numbering *ops)
+{
+	struct alike *alike = alike_create(NULL, m, b);
+	struct fuse_role *role = ARRAY_NEW(alike, struct fuse_role, alike->n);
+	struct arena *a = arena_create(alike);
+
+	for (uint32_t i = 0; i < alike->n; i++) {
+		role[i] = fuse_role(m, a, alike->first[i]);
+		arena_reset(a);
+	}
+	for (uint32_t i = 0; i < t->nops; i++)
+		t->role[i] = role[alike_number(alike, ops->op[i])];
+	talloc_free(alike);
+}
+
 struct fuse_table *
 fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
@@ -66,12 +85,7 @@ fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_
 	t->role = ARRAY_NEW(t, struct fuse_role, t->nops + 1u);
 	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);
 	t->operand = ARRAY_NEW(t, struct operand, count_operands(ops) + 1u);
-	struct arena *a = arena_create(t);
-	for (uint32_t i = 0; i < ops->n; i++) {
-		t->role[i] = fuse_role(m, a, ops->op[i]);
-		arena_reset(a);
-	}
-	talloc_free(a);
+	fill_roles(t, m, b, ops);
 	fill_operands(t, ops);
 	talloc_free(ops);
 	return t;

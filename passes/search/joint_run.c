@@ -104,7 +104,7 @@ bytes_of(const struct joint_room *room, const struct ir_module *m)
 {
 	struct memory_report report;
 
-	memory_evaluate(m, ir_func_find(m, "main"), room->target, &report);
+	memory_evaluate(m, ir_func_find(m, "main"), room->target, NULL, &report);
 	return report.peak;
 }
 

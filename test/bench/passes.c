@@ -58,7 +58,7 @@ memory(struct bench *b, struct ir_module *m)
 {
 	struct memory_report r;
 	(void)b;
-	memory_evaluate(m, ir_func_find(m, "main"), NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), NULL, NULL, &r);
 }
 
 static void

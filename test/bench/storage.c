@@ -80,7 +80,7 @@ main(int argc, char **argv)
 	if (!m)
 		return 1;
 	const double start = clock_seconds();
-	const struct storage *s = storage_create(owner, m, ir_func_find(m, "main"), &storage_host);
+	const struct storage *s = storage_create(owner, m, ir_func_find(m, "main"), &storage_host, NULL);
 	const double all = 1e3 * (clock_seconds() - start);
 	printf("| %s | %u | %u | %.1f | %.2f | %.1f | %.1f |\n", argv[1], s->order->n, s->nbuffers,
 		(double)s->live_bytes / 1e6,

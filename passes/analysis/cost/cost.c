@@ -64,7 +64,7 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 			continue;
 		r->measured += s->measured[op->id];
 		r->estimated += !s->measured[op->id];
-		r->flops += s->work[op->id].flops * places_of(m, op) * turns[op->id];
+		r->flops += cost_step_work(s, op)->flops * places_of(m, op) * turns[op->id];
 	}
 }
 
@@ -90,7 +90,7 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	report_streams(s, report);
 	report_ops(m, s, report);
 	struct memory_report memory;
-	memory_evaluate(m, s->main, model->storage, &memory);
+	memory_evaluate(m, s->main, model->storage, s->alike, &memory);
 	report->peak_bytes = (double)memory.peak;
 	report->persistent_bytes = (double)memory.persistent;
 	report->fits = report->peak_bytes <= least_memory(s);

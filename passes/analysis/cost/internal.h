@@ -2,6 +2,7 @@
 #ifndef PASSES_ANALYSIS_COST_INTERNAL_H
 #define PASSES_ANALYSIS_COST_INTERNAL_H
 
+#include "ir/ops/alike.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/replay/events.h"
@@ -53,7 +54,8 @@ struct cost_step {
 	const struct ir_module *m;
 	struct ir_func *main;
 	struct event_device *kind;  /* [cluster->nkinds] */
-	struct op_work *work;       /* by op->id: of kernels and collectives */
+	const struct alike *alike;  /* the ops of @main */
+	struct op_work *work;       /* [alike->n] of kernels and collectives */
 	bool *measured;             /* by op->id: on the kind of the first place */
 	struct cost_answer *answer; /* by op->id: of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
@@ -63,6 +65,12 @@ struct cost_step {
 	struct events *events;
 	struct replay_result r;
 };
+
+static inline const struct op_work *
+cost_step_work(const struct cost_step *s, const struct ir_op *op)
+{
+	return &s->work[alike_number(s->alike, op)];
+}
 
 /* Evaluates @main; owned by `owner`. NULL after reporting. */
 struct cost_step *cost_step_create(
@@ -89,16 +97,16 @@ double cost_roofline(const struct device *d, const struct ir_module *m, const st
 bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, double *seconds);
 
-/* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not. w: its
- * work; NULL: it is asked for where it counts. */
+/* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not: the same
+ * for ops that are alike. w: its work; NULL: it is asked for where it counts. */
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, const struct op_work *w, bool *measured);
 
-/* Seconds of a kernel on a kind of device; what-if included. The second has its work already. */
+/* What a kernel takes with what-ifs of ops, that takes t without them; and from the start. */
+double cost_changed_seconds(
+	const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t);
 double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured);
-double cost_work_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, struct op_work w, bool *measured);
 
 /*
  * Seconds of a message that is as the op's, but for what c says of it: bytes of several tensors

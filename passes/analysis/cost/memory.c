@@ -16,9 +16,9 @@ allocated(const struct storage *s)
 
 void
 memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct memory_report *r)
+	const struct storage_target *target, const struct alike *alike, struct memory_report *r)
 {
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host);
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, alike);
 	const uint32_t p = s->live_at / 2;
 
 	*r = (struct memory_report){.peak = allocated(s),
@@ -173,7 +173,7 @@ memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func
 	const struct storage_target *target)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host);
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, NULL);
 	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
 	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
 

@@ -19,9 +19,9 @@ struct memory_report {
 	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */
 };
 
-/* Of a typed @main without calls, for a target (NULL: storage_host). */
+/* Of a typed @main without calls, for a target (NULL: storage_host). `alike`: as storage_create. */
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct memory_report *r);
+	const struct storage_target *target, const struct alike *alike, struct memory_report *r);
 
 /*
  * What a buffer holds, the first of these that is true:

@@ -1,8 +1,7 @@
 /* A step, replayed: see cost.h. */
 #include "passes/analysis/cost/internal.h"
 
-#include "ir/base/vec.h"
-#include "ir/ops/alike.h"
+#include "ir/base/alloc.h"
 
 #include <math.h>
 #include <talloc.h>
@@ -41,24 +40,34 @@ place_devices(struct cost_step *s)
 static struct op_work *
 find_work(const struct cost_step *s)
 {
-	struct op_work *work = ARRAY_ZERO(s, struct op_work, s->m->op_ids);
-	struct alike *alike = alike_create(NULL);
-	struct VEC(struct op_work) known = {0}; /* by number of ops that are alike */
+	struct op_work *work = ARRAY_ZERO(s, struct op_work, s->alike->n);
 
-	IR_FOR_OPS (op, &s->main->body) {
-		bool fresh = false;
-		if (cost_op_kind(s->m, op) == COST_NONE)
-			continue;
-		const uint32_t number = alike_number(alike, op, &fresh);
-		if (number == ALIKE_NONE || fresh)
-			work[op->id] = cost_kernel_work(s->m, op);
-		else
-			work[op->id] = known.at[number];
-		if (fresh)
-			VEC_PUSH(alike, &known, work[op->id]);
+	for (uint32_t i = 0; i < s->alike->n; i++) {
+		const struct ir_op *op = s->alike->first[i];
+		if (cost_op_kind(s->m, op) != COST_NONE)
+			work[i] = cost_kernel_work(s->m, op);
 	}
-	talloc_free(alike);
 	return work;
+}
+
+/* What a kernel takes, what-ifs of ops not included. */
+struct plain_time {
+	double seconds;
+	bool asked, measured;
+};
+
+/* Asked for once for all ops that are alike. */
+static const struct plain_time *
+plain_time(const struct cost_step *s, struct plain_time *known, uint32_t kind,
+	const struct ir_op *op)
+{
+	struct plain_time *t = &known[alike_number(s->alike, op)];
+
+	if (!t->asked)
+		t->seconds = cost_plain_seconds(
+			s->model, kind, s->m, op, cost_step_work(s, op), &t->measured);
+	t->asked = true;
+	return t;
 }
 
 /* What a kind of device takes for its kernels and between them. */
@@ -67,7 +76,7 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 {
 	const struct device *d = s->model->cluster->kind[kind];
 	replay_time *time = ARRAY_ZERO(s, replay_time, s->m->op_ids);
-	bool measured;
+	struct plain_time *known = ARRAY_ZERO(s, struct plain_time, s->alike->n);
 
 	IR_FOR_OPS (op, &s->main->body) {
 		const enum cost_kind is = cost_op_kind(s->m, op);
@@ -76,11 +85,13 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 				replay_from_seconds(cost_pack_seconds(s->model, kind, s->m, op));
 		if (is != COST_COMPUTE)
 			continue;
+		const struct plain_time *t = plain_time(s, known, kind, op);
 		time[op->id] = replay_from_seconds(
-			cost_work_seconds(s->model, kind, s->m, op, s->work[op->id], &measured));
+			cost_changed_seconds(s->model, s->m, op, t->seconds));
 		if (kind == s->kind_of[0])
-			s->measured[op->id] = measured;
+			s->measured[op->id] = t->measured;
 	}
+	array_free(known);
 	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
 		d->overlap != 0};
@@ -137,6 +148,7 @@ step_run(struct cost_step *s)
 	if (!check_main(s->m, s->main) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
+	s->alike = alike_create(s, s->m, &s->main->body);
 	s->work = find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);

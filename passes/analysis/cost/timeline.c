@@ -28,7 +28,7 @@ timeline_add(
 		.end = replay_seconds(s->r.end[i]),
 		.bytes = communication && cost_op_collective(m, v->op, &c)
 				 ? c.bytes
-				 : s->work[v->op->id].bytes,
+				 : cost_step_work(s, v->op)->bytes,
 		.measured = s->measured[v->op->id],
 	};
 	return &t->event[t->n++];

@@ -116,8 +116,9 @@ cost_pack_seconds(const struct cost_model *model, uint32_t kind, const struct ir
 	return t;
 }
 
-static double
-changed(const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t)
+double
+cost_changed_seconds(
+	const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t)
 {
 	return model->whatif ? whatif_seconds(model->whatif, m, op, t) : t;
 }
@@ -175,14 +176,9 @@ double
 cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, bool *measured)
 {
-	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, NULL, measured));
-}
+	const double t = cost_plain_seconds(model, kind, m, op, NULL, measured);
 
-double
-cost_work_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, struct op_work w, bool *measured)
-{
-	return changed(model, m, op, cost_plain_seconds(model, kind, m, op, &w, measured));
+	return cost_changed_seconds(model, m, op, t);
 }
 
 /* Of the machine that was measured; negative: not measured. */
@@ -263,7 +259,7 @@ cost_message_seconds(const struct cost_model *model, const struct ir_module *m,
 	else if (model->base)
 		t = scaled(t, computed_seconds(model, op, c, g, device),
 			computed_seconds(model->base, op, c, g, device));
-	return changed(model, m, op, t);
+	return cost_changed_seconds(model, m, op, t);
 }
 
 double
