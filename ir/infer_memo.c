@@ -11,7 +11,7 @@ key_add(struct infer_key *key, uint64_t word)
 	if (key->n < INFER_KEY_WORDS)
 		key->word[key->n] = word;
 	key->n++;
-	key->hash = mix_quick(key->hash, word);
+	key->hash = mix_word(key->hash, word);
 }
 
 static void

@@ -191,8 +191,8 @@ memo_bucket(const struct ir_func *f, const struct ir_op *call)
 	uint64_t hash = (uintptr_t)f;
 
 	for (int i = 0; i < call->noperands; i++)
-		hash = mix_quick(hash, (uintptr_t)ir_operand_type(call, i));
-	return (unsigned)(mix_quick(hash, 0) % MEMO_BUCKETS);
+		hash = mix_word(hash, (uintptr_t)ir_operand_type(call, i));
+	return (unsigned)(mix_word(hash, 0) % MEMO_BUCKETS);
 }
 
 static struct memo *

@@ -51,11 +51,11 @@ collective_model_create(const void *owner, struct cluster *c)
 static uint64_t
 hash_request(const struct collective_request *q)
 {
-	uint64_t h = mix_quick(mix_quick(q->kind, q->ngroups), q->places);
-	h = mix_quick(mix_quick(h, q->from), q->to);
+	uint64_t h = mix_word(mix_word(q->kind, q->ngroups), q->places);
+	h = mix_word(mix_word(h, q->from), q->to);
 	size_t n = (size_t)q->ngroups * q->places;
 	for (size_t i = 0; i < n; i++)
-		h = mix_quick(h, q->device[i]);
+		h = mix_word(h, q->device[i]);
 	return h;
 }
 

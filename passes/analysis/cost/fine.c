@@ -44,11 +44,11 @@ same(const void *list, uint32_t i, const void *key)
 static uint32_t
 hash(const struct fine_request *r, uint32_t group)
 {
-	uint64_t h = mix_quick(group, r->request.kind);
+	uint64_t h = mix_word(group, r->request.kind);
 
-	h = mix_quick(mix_quick(h, r->request.from), r->request.to);
-	h = mix_quick(mix_quick(h, r->request.parts), (uint64_t)r->request.bytes);
-	return (uint32_t)mix_quick(h, (uint64_t)r->alone);
+	h = mix_word(mix_word(h, r->request.from), r->request.to);
+	h = mix_word(mix_word(h, r->request.parts), (uint64_t)r->request.bytes);
+	return (uint32_t)mix_word(h, (uint64_t)r->alone);
 }
 
 static uint32_t

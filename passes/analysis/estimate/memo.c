@@ -28,7 +28,7 @@ estimate_memo_create(const void *owner)
 struct estimate_question
 estimate_question(const uint32_t *op, uint32_t n, const bool *out)
 {
-	struct estimate_question q = {n + 1, n + 1};
+	struct estimate_question q = {n + 1, mix64(n)};
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t x = (uint64_t)op[i] << 1 | out[i];

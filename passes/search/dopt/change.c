@@ -37,13 +37,13 @@ static const unsigned moves_of[CHANGE_KINDS] = {
 static uint32_t
 colour_of_op(const struct ir_op *op)
 {
-	uint32_t h = (uint32_t)mix_quick(op->code, op->nresults);
+	uint32_t h = (uint32_t)mix_word(op->code, op->nresults);
 
 	for (int i = 0; i < op->nresults; i++) {
 		const struct ir_type *t = op->result[i].type;
-		h = (uint32_t)mix_quick(h, t->dtype);
+		h = (uint32_t)mix_word(h, t->dtype);
 		for (int k = 0; k < t->rank; k++)
-			h = (uint32_t)mix_quick(h, (uint64_t)t->dim[k]);
+			h = (uint32_t)mix_word(h, (uint64_t)t->dim[k]);
 	}
 	return h;
 }
@@ -63,9 +63,9 @@ dopt_colour(struct dopt *d)
 				if (!ir_operand(op, k)->op)
 					continue;
 				const uint32_t from = plan_number(d->p, ir_operand(op, k)->op);
-				next[i] = (uint32_t)mix_quick(next[i], d->colour[from]);
+				next[i] = (uint32_t)mix_word(next[i], d->colour[from]);
 				/* In whatever order they read it. */
-				next[from] += (uint32_t)mix_quick(d->colour[i], (uint64_t)k);
+				next[from] += (uint32_t)mix_word(d->colour[i], (uint64_t)k);
 			}
 		}
 		memcpy(d->colour, next, d->nops * sizeof *next);
@@ -80,7 +80,7 @@ change_colour(const struct dopt *d, uint32_t node)
 	uint32_t h = k.nops;
 
 	for (uint32_t i = 0; i < k.nops; i++)
-		h += (uint32_t)mix_quick(d->colour[PLAN_OP_OF(k.op[i])], 1);
+		h += (uint32_t)mix_word(d->colour[PLAN_OP_OF(k.op[i])], 1);
 	return h;
 }
 

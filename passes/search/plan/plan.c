@@ -260,7 +260,7 @@ replay_time
 plan_time_of_message(struct plan *p, uint32_t like, double bytes, uint32_t tensors, uint32_t parts)
 {
 	const uint64_t hash =
-		mix_quick(mix_quick(mix_quick((uint64_t)bytes, like), parts), tensors);
+		mix_word(mix_word(mix_word((uint64_t)bytes, like), parts), tensors);
 	struct plan_answer *a = &p->answer[hash % ANSWERS];
 
 	if (a->parts != parts || a->like != like || a->bytes != bytes || a->tensors != tensors)
