@@ -20,7 +20,6 @@
 #include "ir/base/clock.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <talloc.h>
 
 enum dopt_limit {
@@ -49,7 +48,6 @@ dopt_create(const void *owner, struct plan *p, const struct search_options *o, u
 	d->reader = ARRAY_NEW(d, uint32_t, d->room + 1);
 	d->list = ARRAY_NEW(d, uint32_t, d->room + 1);
 	d->colour = ARRAY_NEW(d, uint32_t, d->nops);
-	d->seen = ARRAY_NEW(d, uint32_t, DOPT_COLOURS);
 	d->best_time = INT64_MAX;
 	dopt_colour(d);
 	d->near = dopt_near_create(d);
@@ -203,7 +201,7 @@ work(struct team *t, uint32_t i)
 	}
 	if (t->round == 1) {
 		dopt_sweep_messages(d);
-		memset(d->seen, 0, DOPT_COLOURS * sizeof *d->seen);
+		dopt_sweep_anew(d);
 		return;
 	}
 	if (i == 1 && t->round % 2 && t->small) {

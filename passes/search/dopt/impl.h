@@ -3,9 +3,11 @@
 #define PASSES_SEARCH_SEARCH_DOPT_IMPL_H
 
 #include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/vec.h"
 #include "passes/search/search.h"
 
-enum { DOPT_COLOURS = 1 << 13 }; /* kernels of a large step that look different: some hundred */
+struct dopt_colours VEC(uint32_t);
 
 /*
  * One searcher on a plan of its own. Several work at the same time; each does the same whatever the
@@ -26,7 +28,8 @@ struct dopt {
 	bool over;              /* time is over, or somebody interrupted */
 	uint32_t tick;          /* the clock is read once in a while */
 	struct dopt_near *near;
-	uint32_t *seen; /* [DOPT_COLOURS] colours of kernels that were swept; 0: none */
+	struct dopt_colours seen; /* of kernels that were swept: in a large step some hundred */
+	struct map seen_map;
 	uint32_t *reader, *list, *colour; /* scratch [room], [room], of ops [nops] */
 };
 
@@ -119,6 +122,9 @@ bool dopt_sweep_messages(struct dopt *d);
  * critical path only, or of all.
  */
 bool dopt_sweep_kernels(struct dopt *d, bool critical);
+
+/* Forgets which kernels were swept. */
+void dopt_sweep_anew(struct dopt *d);
 
 /* --- walk.c: some of them --- */
 

@@ -140,22 +140,29 @@ sweep_kernel(struct dopt *d, uint32_t node)
 	       sweep_preds(d, node) || sweep_near(d, node);
 }
 
-/* Remembers a colour; false: it was there. Where the table is full, what comes is new. */
+static bool
+same_colour(const void *list, uint32_t i, const void *key)
+{
+	return ((const struct dopt_colours *)list)->at[i] == *(const uint32_t *)key;
+}
+
+/* Remembers a colour; false: it was there. */
 static bool
 see(struct dopt *d, uint32_t colour)
 {
-	uint32_t i = colour & (DOPT_COLOURS - 1);
+	const uint32_t i = map_add(d, &d->seen_map, colour, same_colour, &d->seen, &colour);
 
-	colour |= 1;
-	for (uint32_t k = 0; k < 16; k++, i = (i + 1) & (DOPT_COLOURS - 1)) {
-		if (d->seen[i] == colour)
-			return false;
-		if (!d->seen[i]) {
-			d->seen[i] = colour;
-			return true;
-		}
-	}
+	if (i < d->seen.n)
+		return false;
+	VEC_PUSH(d, &d->seen, colour);
 	return true;
+}
+
+void
+dopt_sweep_anew(struct dopt *d)
+{
+	map_clear(&d->seen_map);
+	d->seen.n = 0;
 }
 
 bool
