@@ -9,7 +9,6 @@
 #include "ir/base/vec.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct span_set VEC(struct span);
@@ -185,13 +184,17 @@ unite(struct span_tree *t, const struct span_set *x_set, const struct span_set *
 	to->n = n;
 }
 
-static int
-by_count(const void *x, const void *y)
+/* Those with the fewest spans first. They are some dozens at most. */
+static void
+sort_by_count(const struct span_set **set, int64_t n)
 {
-	const struct span_set *a = *(const struct span_set *const *)x,
-			      *b = *(const struct span_set *const *)y;
-
-	return a->n != b->n ? (a->n < b->n ? -1 : 1) : 0;
+	for (int64_t i = 1; i < n; i++) {
+		const struct span_set *x = set[i];
+		int64_t at = i;
+		for (; at > 0 && set[at - 1]->n > x->n; at--)
+			set[at] = set[at - 1];
+		set[at] = x;
+	}
 }
 
 const struct span *
@@ -203,8 +206,7 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 	t->met.n = t->out.n = 0;
 	ask(&w, 1, 0, t->leaves - 1);
 	/* Few long spans first: they swallow what the others have many of. */
-	if (t->met.n) /* there may be no array yet */
-		qsort(t->met.at, (size_t)t->met.n, sizeof *t->met.at, by_count);
+	sort_by_count(t->met.at, t->met.n);
 	for (int64_t i = 0; i < t->met.n; i++)
 		all += (uint32_t)t->met.at[i]->n;
 	VEC_ROOM(t, &t->out, all);
