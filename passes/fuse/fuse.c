@@ -60,12 +60,12 @@ fill_operands(struct fuse_table *t, const struct ir_numbering *ops)
 
 /* Ops that are alike have one role. */
 static void
-fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_block *b,
-	const struct ir_numbering *ops)
+fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numbering *ops,
+	const struct alike *alike)
 {
-	struct alike *alike = alike_create(NULL, m, b);
-	struct fuse_role *role = ARRAY_NEW(alike, struct fuse_role, alike->n);
-	struct arena *a = arena_create(alike);
+	void *scratch = alloc_scratch(NULL);
+	struct fuse_role *role = ARRAY_NEW(scratch, struct fuse_role, alike->n);
+	struct arena *a = arena_create(scratch);
 
 	for (uint32_t i = 0; i < alike->n; i++) {
 		role[i] = fuse_role(m, a, alike->first[i]);
@@ -73,11 +73,12 @@ fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_bloc
 	}
 	for (uint32_t i = 0; i < t->nops; i++)
 		t->role[i] = role[alike_number(alike, ops->op[i])];
-	talloc_free(alike);
+	talloc_free(scratch);
 }
 
 struct fuse_table *
-fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
+fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	const struct alike *alike)
 {
 	struct fuse_table *t = NEW(owner, struct fuse_table);
 	struct ir_numbering *ops = ir_numbering_create(t, m, b);
@@ -85,7 +86,7 @@ fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_
 	t->role = ARRAY_NEW(t, struct fuse_role, t->nops + 1u);
 	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);
 	t->operand = ARRAY_NEW(t, struct operand, count_operands(ops) + 1u);
-	fill_roles(t, m, b, ops);
+	fill_roles(t, m, ops, alike);
 	fill_operands(t, ops);
 	talloc_free(ops);
 	return t;

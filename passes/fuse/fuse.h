@@ -19,6 +19,7 @@
 
 #include "ir/ir.h"
 
+struct alike;
 struct fuse_table;
 struct fuse_role;
 
@@ -31,10 +32,11 @@ enum fuse_limit {
 /*
  * The role of each op of a block in a kernel. The table identifies ops by their numbers in the block
  * (ir/numbering.h), and is valid as long as these do not change.
- * Owned by `owner`. May be used by any number of threads.
+ * `alike`: of the block, needed for the call only. Owned by `owner`. May be used by any number of
+ * threads.
  */
-struct fuse_table *fuse_table_create(
-	const void *owner, const struct ir_module *m, const struct ir_block *b);
+struct fuse_table *fuse_table_create(const void *owner, const struct ir_module *m,
+	const struct ir_block *b, const struct alike *alike);
 
 enum fuse_verdict {
 	FUSE_POSSIBLE,

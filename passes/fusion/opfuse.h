@@ -13,6 +13,7 @@
 
 #include "ir/base/vec.h"
 #include "ir/numbering.h"
+#include "ir/ops/alike.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/role.h"
 #include "passes/pass.h"
@@ -35,6 +36,7 @@ struct opfuse {
 	struct pass_run *run;
 	struct ir_module *m;
 	struct ir_block *block;
+	struct alike *alike; /* its ops, as they were */
 	struct fuse_table *table;
 	uint32_t nops;
 	struct ir_numbering *ops;     /* of the block */

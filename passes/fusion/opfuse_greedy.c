@@ -232,6 +232,7 @@ join_siblings(struct opfuse *u, const struct tensor *t)
 struct copier {
 	struct opfuse *u;
 	double bytes_a_flop; /* that are moved while one number is computed */
+	double *flops;       /* [alike->n]; -1: nobody has asked */
 };
 
 /* Bytes that kernel k reads more when it computes op itself. */
@@ -251,6 +252,16 @@ more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
 	return sum;
 }
 
+static double
+flops_of(const struct copier *c, uint32_t op)
+{
+	double *flops = &c->flops[alike_number(c->u->alike, c->u->op[op])];
+
+	if (*flops < 0)
+		*flops = op_work(c->u->m, c->u->op[op]).flops;
+	return *flops;
+}
+
 /* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
 static double
 gain(const struct copier *c, uint32_t op, uint32_t k)
@@ -259,8 +270,7 @@ gain(const struct copier *c, uint32_t op, uint32_t k)
 
 	if (opfuse_check_copy(u, op, k) != FUSE_POSSIBLE)
 		return -1;
-	const double flops = op_work(u->m, u->op[op]).flops;
-	return u->bytes[op] - more_to_read(u, op, k) - flops * c->bytes_a_flop;
+	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
 
 /* Is it at home alone, and gone when all have copies? */
@@ -318,11 +328,14 @@ bytes_a_flop(const struct opfuse *u)
 static void
 copy_cheap_ops(struct opfuse *u)
 {
-	struct copier c = {u, bytes_a_flop(u)};
+	struct copier c = {u, bytes_a_flop(u), ARRAY_NEW(u, double, u->alike->n)};
 
+	for (uint32_t i = 0; i < u->alike->n; i++)
+		c.flops[i] = -1;
 	for (uint32_t i = u->nops; i-- > 0;)
 		if (may_be_copied(u, i))
 			place_copies(&c, i);
+	array_free(c.flops);
 }
 
 /* ---- what was not fused ---- */

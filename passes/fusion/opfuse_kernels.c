@@ -70,7 +70,8 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 	u->ops = ir_numbering_create(u, m, u->block);
 	u->nops = u->ops->n;
 	u->op = u->ops->op;
-	u->table = fuse_table_create(u, m, u->block);
+	u->alike = alike_create(u, m, u->block);
+	u->table = fuse_table_create(u, m, u->block, u->alike);
 	u->kernel = ARRAY_NEW(u, struct opfuse_kernel, u->nops);
 	u->home = ARRAY_NEW(u, uint32_t, u->nops);
 	u->copies = ARRAY_ZERO(u, struct opfuse_list, u->nops);

@@ -16,6 +16,7 @@
 #include "ir/base/mix.h"
 #include "ir/base/sort.h"
 #include "ir/numbering.h"
+#include "ir/ops/alike.h"
 #include "passes/fuse/apart.h"
 #include "passes/fuse/fuse.h"
 #include "passes/pass.h"
@@ -264,7 +265,9 @@ set_up(struct sampler *s, struct ir_block *b)
 	s->ops = ir_numbering_create(s->run->scratch, s->m, b);
 	s->n = s->ops->n;
 	s->op = s->ops->op;
-	s->table = fuse_table_create(s->run->scratch, s->m, b);
+	struct alike *alike = alike_create(NULL, s->m, b);
+	s->table = fuse_table_create(s->run->scratch, s->m, b, alike);
+	talloc_free(alike);
 	s->group = ARRAY_NEW(s->run->scratch, struct group *, s->n + 1u);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct group *g = NEW(s->run->scratch, struct group);

@@ -4,6 +4,7 @@
  * means the same. test/lower/cuda/random_fuse_test.c is the same for kernels of the cuda target.
  */
 #include "ir/numbering.h"
+#include "ir/ops/alike.h"
 #include "passes/fuse/fuse.h"
 #include "runtime/kernel/rng.h"
 #include "test/lower/program.h"
@@ -157,7 +158,7 @@ fuse_some(struct trial *t, struct ir_module *m, uint64_t seed)
 		d.op = d.ops->op;
 		d.nops = d.ops->n;
 		d.behind = talloc_zero_array(t, bool, d.nops + 1);
-		d.table = fuse_table_create(t, m, b);
+		d.table = fuse_table_create(t, m, b, alike_create(t, m, b));
 		draw_set(&d);
 		if (d.n > 1) {
 			fuse_set(&d, m);

@@ -3,6 +3,7 @@
  * measured for one holds for the other; and what does not change the kernel does not change the
  * key: names, positions, the order of the operands of a fuse and of attributes.
  */
+#include "ir/ops/alike.h"
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
@@ -29,6 +30,7 @@ struct entry {
 struct table {
 	struct entry *entry; /* talloc array */
 	int n;
+	int alike, unlike; /* ops that are like one before; and yet have another kernel, or key */
 };
 
 /* The number of a name, counted from its first use on. */
@@ -119,6 +121,29 @@ add_kernels(struct table *t, uint64_t seed, struct ir_module *m)
 	talloc_free(p);
 }
 
+/* Ops that are alike (ir/ops/alike.h) have one key, and one kernel with the same scratch. */
+static void
+compare_alike(struct table *t, uint64_t seed, struct ir_module *m)
+{
+	const struct ir_block *b = &ir_func_find(m, "main")->body;
+	struct alike *a = alike_create(NULL, m, b);
+	IR_FOR_OPS (op, b) {
+		const struct ir_op *first = a->first[alike_number(a, op)];
+		if (op == first || first->block != b || cost_op_kind(m, op) != COST_COMPUTE)
+			continue;
+		const char *key = cost_op_key(a, m, op), *code = code_of(a, m, op),
+			   *other = code_of(a, m, first);
+		t->alike++;
+		if (strcmp(key, cost_op_key(a, m, first)) == 0 && !code == !other &&
+			(!code || strcmp(code, other) == 0))
+			continue;
+		if (t->unlike++ < 8)
+			printf("seed %llu: alike, but not the same: %s\n%s\n%s\n",
+				(unsigned long long)seed, key, code, other);
+	}
+	talloc_free(a);
+}
+
 static int
 by_key(const void *a, const void *b)
 {
@@ -147,8 +172,10 @@ random_kernels(void)
 			.wide = seed % 5 != 0,
 			.program = true};
 		struct ir_module *m = random_module(scratch, ctx, seed, &o);
-		if (m && ir_verify(m))
+		if (m && ir_verify(m)) {
 			add_kernels(t, seed, m);
+			compare_alike(t, seed, m);
+		}
 		talloc_free(scratch);
 	}
 	return t;
@@ -170,9 +197,12 @@ one_key_is_one_kernel(void **state)
 				(unsigned long long)t->entry[i - 1].seed, t->entry[i - 1].code,
 				(unsigned long long)t->entry[i].seed, t->entry[i].code);
 	}
-	printf("%d kernels, %d share their key\n", t->n, shared);
+	printf("%d kernels, %d share their key; %d ops are like one before\n", t->n, shared,
+		t->alike);
 	assert_int_equal(wrong, 0);
+	assert_int_equal(t->unlike, 0);
 	assert_true(shared > t->n / 20);
+	assert_true(t->alike > 0);
 	talloc_free(t);
 }
 

@@ -174,13 +174,26 @@ add_reads(struct estimator *e, const struct ir_op *op)
 	}
 }
 
+/* What each op is: looked up for the first of those that are alike. */
+static struct estimate_op *
+look_up_all(const void *owner, const struct estimator *e, const struct ir_module *m,
+	const struct alike *alike)
+{
+	struct estimate_op *known = ARRAY_NEW(owner, struct estimate_op, alike->n);
+	struct arena *a = e->network ? arena_create(owner) : NULL;
+
+	for (uint32_t i = 0; i < alike->n; i++)
+		known[i] = estimate_op(e->model, e->kind, m, alike->first[i], a);
+	return known;
+}
+
 static void
-fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b)
+fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b,
+	const struct alike *alike)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct arena *a = e->network ? arena_create(scratch) : NULL;
+	const struct estimate_op *known = look_up_all(scratch, e, m, alike);
 	uint32_t number = 0;
-	bool measured;
 
 	e->nreads = 0;
 	IR_FOR_OPS (op, b) {
@@ -191,9 +204,10 @@ fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b)
 		}
 		e->first[number] = e->nreads;
 		add_reads(e, op);
-		e->op[number] = estimate_op(e->model, e->kind, m, op, a);
+		e->op[number] = known[alike_number(alike, op)];
 		if (cost_op_kind(m, op) == COST_COMPUTE)
-			e->whole[number] = cost_kernel_seconds(e->model, e->kind, m, op, &measured);
+			e->whole[number] =
+				cost_changed_seconds(e->model, m, op, e->op[number].seconds);
 		number++;
 	}
 	e->first[e->nops] = e->nreads;
@@ -222,7 +236,7 @@ has_kernels(const struct cost_kind_model *k)
 
 struct estimator *
 estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, const struct ir_block *b)
+	const struct ir_module *m, const struct ir_block *b, const struct alike *alike)
 {
 	struct estimator *e = NEW(owner, struct estimator);
 
@@ -237,7 +251,7 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	e->maker = ARRAY_ZERO(e, uint32_t, e->nvalues);
 	e->value_bytes = ARRAY_ZERO(e, double, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
-	fill(e, m, b);
+	fill(e, m, b, alike);
 	e->measured = has_kernels(&model->kind[kind]);
 	if (e->network || e->measured)
 		e->copy = estimate_copy_create(e, model, kind, m, b);

@@ -221,7 +221,7 @@ base_create(const void *owner, const struct cost_model *model, struct ir_module 
 	b->nops = b->ops->n;
 	b->op = ARRAY_NEW(b, struct plan_op, b->nops);
 	b->first_node = ARRAY_NEW(b, uint32_t, b->nops);
-	b->fuse = fuse_table_create(b, m, block);
+	b->fuse = fuse_table_create(b, m, block, b->step->alike);
 	find_work(b);
 	find_deps(b);
 	find_readers(b);
@@ -248,8 +248,8 @@ plan_create(const void *owner, const struct cost_model *model, struct ir_module 
 		return NULL;
 	}
 	p->base = b;
-	p->estimator =
-		estimator_create(p, model, b->step->kind_of[0], m, &ir_func_find(m, "main")->body);
+	p->estimator = estimator_create(p, model, b->step->kind_of[0], m,
+		&ir_func_find(m, "main")->body, b->step->alike);
 	plan_set_up(p);
 	plan_reset(p);
 	return p;

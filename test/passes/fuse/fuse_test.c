@@ -2,6 +2,7 @@
  * What passes/fuse/fuse.h lets be one kernel, a case a rule: ops are named, the verdict does not depend
  * on where they stand or on whether they are connected.
  */
+#include "ir/ops/alike.h"
 #include "passes/fuse/fuse.h"
 #include "parser/dir/parse.h"
 #include "test/unit.h"
@@ -127,7 +128,7 @@ verdicts(void **state)
 			op[n++] = op_of(b, p, length);
 			p += length;
 		}
-		const struct fuse_table *t = fuse_table_create(scratch, m, b);
+		const struct fuse_table *t = fuse_table_create(scratch, m, b, alike_create(scratch, m, b));
 		const enum fuse_verdict v = fuse_check(t, op, n);
 		if (v != cases[i].verdict)
 			fail_msg("%s: %s, not: %s", cases[i].what, fuse_verdict_text(v),
@@ -149,7 +150,7 @@ many(int n, const char *before, const char *own)
 	struct ir_module *m = module_of(scratch, text);
 	struct ir_block *b = &ir_func_find(m, "main")->body;
 	uint32_t op[100], nops = 0, number = 0;
-	const struct fuse_table *t = fuse_table_create(scratch, m, b);
+	const struct fuse_table *t = fuse_table_create(scratch, m, b, alike_create(scratch, m, b));
 	IR_FOR_OPS (o, b) {
 		if (fuse_may(t, number))
 			op[nops++] = number;

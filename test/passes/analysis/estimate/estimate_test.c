@@ -143,7 +143,8 @@ of_fuse(struct fixture *f, const struct cost_model *model)
 static struct estimator *
 estimator(struct fixture *f, const struct cost_model *model)
 {
-	return estimator_create(f, model, 0, f->apart, &ir_func_find(f->apart, "main")->body);
+	const struct ir_block *b = &ir_func_find(f->apart, "main")->body;
+	return estimator_create(f, model, 0, f->apart, b, alike_create(f, f->apart, b));
 }
 
 /* 4 MB each of y and t, 4 kB each of b, one and s: 80.12 us at 100 GB/s. */
