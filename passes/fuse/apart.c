@@ -129,14 +129,16 @@ apart_create(const void *owner, uint32_t n, const struct apart_graph *graph)
 
 /* ---- the search ---- */
 
-/* A side meets a node, which counts where it is between the two. Has the other side met it? */
+/* A side meets a node, which counts where it is between the two. Has the other side met it, or is it
+ * one too many? */
 static bool
 meet(void *to, uint32_t node)
 {
 	struct side *s = to;
 	const struct apart *o = s->order;
 
-	s->steps++;
+	if (++s->steps > o->graph.most && o->graph.most)
+		return true;
 	if (o->label[node] <= o->low || o->label[node] >= o->high || s->stamp[node] == o->now)
 		return false;
 	s->stamp[node] = o->now;

@@ -17,6 +17,7 @@
 #define PASSES_FUSE_APART_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct apart; /* the order of the nodes */
@@ -30,6 +31,7 @@ struct apart_graph {
 	void *data;
 	bool (*readers)(void *data, uint32_t node, apart_visit *visit, void *to);
 	bool (*operands)(void *data, uint32_t node, apart_visit *visit, void *to);
+	size_t most; /* nodes: where one side is given more, a path is assumed; 0: no limit */
 };
 
 /* For nodes 0 ... n - 1, none of which depends on itself; those that are nobody's business any more

@@ -50,7 +50,7 @@ visit_operands(void *data, uint32_t kernel, apart_visit *visit, void *to)
 bool
 opfuse_join_apart(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place)
 {
-	const struct apart_graph graph = {u, visit_readers, visit_operands};
+	const struct apart_graph graph = {u, visit_readers, visit_operands, 0};
 
 	if (!u->order)
 		u->order = apart_create(u, u->nops, &graph);

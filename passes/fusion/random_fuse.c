@@ -24,6 +24,9 @@
 #include <string.h>
 #include <talloc.h>
 
+/* Kernels that read one mask may stand a whole step apart: such two stay as they are. */
+enum { FAR = 200 /* nodes */ };
+
 struct group {
 	uint32_t *op; /* ascending */
 	uint32_t n;
@@ -278,7 +281,7 @@ set_up(struct sampler *s, struct ir_block *b)
 	}
 	list_readers(s);
 	s->order = apart_create(
-		s->run->scratch, s->n, &(struct apart_graph){s, visit_readers, visit_operands});
+		s->run->scratch, s->n, &(struct apart_graph){s, visit_readers, visit_operands, FAR});
 }
 
 static bool

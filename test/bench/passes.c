@@ -14,7 +14,6 @@
 #include "passes/search/search.h"
 #include "test/bench/module.h"
 #include "ir/base/alloc.h"
-#include "ir/base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,57 +91,64 @@ struct row {
 	const char *name;
 	const char *pass;
 	void (*query)(struct bench *b, struct ir_module *m); /* where pass is NULL */
-	uint32_t most; /* ops: not on larger modules; 0: on any */
 };
 
 static const struct row rows[] = {
-	{"", "inline", "inline", NULL, 0},
-	{"inline", "canonicalize", "canonicalize", NULL, 0},
-	{NULL, "cse", "cse", NULL, 0},
-	{NULL, "dce", "dce", NULL, 0},
-	{NULL, "sink-transpose", "sink-transpose", NULL, 0},
-	{NULL, "amp", "amp", NULL, 0},
-	{NULL, "propagate", "propagate", NULL, 0},
-	{NULL, "spatial", "spatial{axis=dp}", NULL, 0},
-	{NULL, "merge-replica-dim", "merge-replica-dim", NULL, 0},
-	{NULL, "grad", "grad", NULL, 0},
-	{"grad", "sgd", "sgd", NULL, 0},
-	{NULL, "sgd{clip=1}", "sgd{clip=1}", NULL, 0},
-	{NULL, "momentum", "momentum", NULL, 0},
-	{NULL, "adam", "adam", NULL, 0},
-	{NULL, "adamw", "adamw", NULL, 0},
-	{NULL, "lamb", "lamb", NULL, 0},
-	{"adam", "canonicalize: a step", "canonicalize", NULL, 0},
-	{NULL, "cse: a step", "cse", NULL, 0},
-	{NULL, "dce: a step", "dce", NULL, 0},
-	{NULL, "sink-transpose: a step", "sink-transpose", NULL, 0},
-	{NULL, "propagate: a step", "propagate", NULL, 0},
-	{NULL, "dp", "dp{axis=dp}", NULL, 0},
-	{"canonicalize,cse,dce,dp{axis=dp}", "opfuse", "opfuse", NULL, 0},
-	{NULL, "opfuse{policy=xla}", "opfuse{policy=xla}", NULL, 0},
-	{NULL, "random-fuse", "random-fuse", NULL, 200000},
-	{NULL, "tensorfuse", "tensorfuse", NULL, 0},
-	{NULL, "tensorfuse{policy=ddp}", "tensorfuse{policy=ddp}", NULL, 0},
-	{NULL, "tensorfuse{policy=horovod}", "tensorfuse{policy=horovod}", NULL, 0},
-	{NULL, "tensorpart{policy=byteps}", "tensorpart{policy=byteps}", NULL, 0},
-	{NULL, "tensorpart{policy=fixed}", "tensorpart{policy=fixed}", NULL, 0},
-	{NULL, "verify", NULL, verify, 0},
-	{NULL, "clone", NULL, clone, 0},
-	{NULL, "print", NULL, print, 0},
-	{NULL, "memory", NULL, memory, 0},
-	{NULL, "-stats", NULL, stats, 0},
-	{NULL, "timeline", NULL, timeline, 0},
-	{NULL, "plan of a search", NULL, plan, 0},
-	{"opfuse,tensorfuse", "opfuse{undo}", "opfuse{undo=true}", NULL, 0},
-	{NULL, "cse: fused", "cse", NULL, 0},
-	{NULL, "dce: fused", "dce", NULL, 0},
-	{NULL, "verify: fused", NULL, verify, 0},
-	{NULL, "memory: fused", NULL, memory, 0},
-	{NULL, "-stats: fused", NULL, stats, 0},
-	{NULL, "plan: fused", NULL, plan, 0},
+	{"", "inline", "inline", NULL},
+	{"inline", "canonicalize", "canonicalize", NULL},
+	{NULL, "cse", "cse", NULL},
+	{NULL, "dce", "dce", NULL},
+	{NULL, "sink-transpose", "sink-transpose", NULL},
+	{NULL, "amp", "amp", NULL},
+	{NULL, "propagate", "propagate", NULL},
+	{NULL, "spatial", "spatial{axis=dp}", NULL},
+	{NULL, "merge-replica-dim", "merge-replica-dim", NULL},
+	{NULL, "grad", "grad", NULL},
+	{"grad", "sgd", "sgd", NULL},
+	{NULL, "sgd{clip=1}", "sgd{clip=1}", NULL},
+	{NULL, "momentum", "momentum", NULL},
+	{NULL, "adam", "adam", NULL},
+	{NULL, "adamw", "adamw", NULL},
+	{NULL, "lamb", "lamb", NULL},
+	{"adam", "canonicalize: a step", "canonicalize", NULL},
+	{NULL, "cse: a step", "cse", NULL},
+	{NULL, "dce: a step", "dce", NULL},
+	{NULL, "sink-transpose: a step", "sink-transpose", NULL},
+	{NULL, "propagate: a step", "propagate", NULL},
+	{NULL, "dp", "dp{axis=dp}", NULL},
+	{"canonicalize,cse,dce,dp{axis=dp}", "opfuse", "opfuse", NULL},
+	{NULL, "opfuse{policy=xla}", "opfuse{policy=xla}", NULL},
+	{NULL, "random-fuse", "random-fuse", NULL},
+	{NULL, "tensorfuse", "tensorfuse", NULL},
+	{NULL, "tensorfuse{policy=ddp}", "tensorfuse{policy=ddp}", NULL},
+	{NULL, "tensorfuse{policy=horovod}", "tensorfuse{policy=horovod}", NULL},
+	{NULL, "tensorpart{policy=byteps}", "tensorpart{policy=byteps}", NULL},
+	{NULL, "tensorpart{policy=fixed}", "tensorpart{policy=fixed}", NULL},
+	{NULL, "verify", NULL, verify},
+	{NULL, "clone", NULL, clone},
+	{NULL, "print", NULL, print},
+	{NULL, "memory", NULL, memory},
+	{NULL, "-stats", NULL, stats},
+	{NULL, "timeline", NULL, timeline},
+	{NULL, "plan of a search", NULL, plan},
+	{"opfuse,tensorfuse", "opfuse{undo}", "opfuse{undo=true}", NULL},
+	{NULL, "cse: fused", "cse", NULL},
+	{NULL, "dce: fused", "dce", NULL},
+	{NULL, "verify: fused", NULL, verify},
+	{NULL, "memory: fused", NULL, memory},
+	{NULL, "-stats: fused", NULL, stats},
+	{NULL, "plan: fused", NULL, plan},
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };
+
+static double
+processor_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static uint32_t
 count_ops(const struct ir_module *m)
@@ -161,9 +167,9 @@ run(struct bench *b, const char *passes, struct ir_module *m, double *seconds)
 	const char *source = "passes";
 	bool good = pass_pipeline_parse(p, b->manager, source, passes) &&
 		    pass_pipeline_check(p, b->manager, m);
-	const double start = clock_seconds();
+	const double start = processor_seconds();
 	good = good && pass_pipeline_run(p, b->manager, &m, NULL) == PASS_DONE;
-	*seconds = clock_seconds() - start;
+	*seconds = processor_seconds() - start;
 	talloc_free(p);
 	return good ? m : NULL;
 }
@@ -179,9 +185,9 @@ measure(struct bench *b, const struct row *row, const struct ir_module *m, uint3
 		copy = run(b, row->pass, copy, &seconds);
 		*nops = copy && count_ops(copy) > *nops ? count_ops(copy) : *nops;
 	} else {
-		const double start = clock_seconds();
+		const double start = processor_seconds();
 		row->query(b, copy);
-		seconds = clock_seconds() - start;
+		seconds = processor_seconds() - start;
 	}
 	talloc_free(copy);
 	return copy ? seconds : NAN;
@@ -199,13 +205,11 @@ open_file(struct bench *b, const char *path)
 	return b->m != NULL;
 }
 
-/* ns an op of a row, the least of all tries; NAN: not measured, or it failed, reported. */
+/* ns an op of a row, the least of all tries; NAN: it failed, reported. */
 static double
 least(struct bench *b, const struct row *row, int tries)
 {
 	double ns = NAN;
-	if (row->most && count_ops(b->m) > row->most)
-		return NAN;
 	for (int t = 0; t < tries; t++) {
 		uint32_t nops;
 		const double seconds = measure(b, row, b->m, &nops);
