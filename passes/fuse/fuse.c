@@ -106,6 +106,16 @@ fuse_table_role(const struct fuse_table *t, uint32_t op)
 	return &t->role[op];
 }
 
+uint32_t
+fuse_product(const struct fuse_table *t, const uint32_t *op, uint32_t n)
+{
+	uint32_t product = 0;
+
+	while (product < n && t->role[op[product]].kind != FUSE_STARTS)
+		product++;
+	return product;
+}
+
 const char *
 fuse_verdict_text(enum fuse_verdict v)
 {

@@ -66,14 +66,21 @@ const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op)
  */
 enum fuse_verdict fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n);
 
+/* Which of these n ops is a product, the first of several; n: none. */
+uint32_t fuse_product(const struct fuse_table *t, const uint32_t *op, uint32_t n);
+
+#define FUSE_LOOK UINT32_MAX
+
 /*
  * A `fuse` of copies of the ops, in that order but with a product first, which stands nowhere yet;
  * its operands are the values that the ops read from outside, scalar constants excepted, of which
  * it has its own; its results are those of the ops for which out[i] is set (at least one), in
- * order, with their names. The ops stay where and as they are: the caller puts it into a block,
+ * order, with their names. `product`: which of the ops is the product, as fuse_product says;
+ * FUSE_LOOK: it is found out. The ops stay where and as they are: the caller puts it into a block,
  * replaces uses and erases.
  */
-struct ir_op *fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out);
+struct ir_op *fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out,
+	uint32_t product);
 
 /*
  * Puts the ops of a fuse back in its place, one by one; returns how many they are. The fuse is

@@ -111,12 +111,10 @@ add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 		k->fuse->body, ir_op_create(k->m, OP_yield, k->fuse->loc, v, nout, NULL, 0, 0));
 }
 
-/* The ops with their product first: it starts the kernel, and reads none of them. */
-static struct ir_op **
-product_first(struct ir_module *m, struct ir_op *const *op, uint32_t n)
+static uint32_t
+look_for_product(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 {
-	struct ir_op **list = NEW_ARRAY(NULL, struct ir_op *, n + 1u);
-	struct arena *a = arena_create(list);
+	struct arena *a = arena_create(NULL);
 	uint32_t product = 0;
 
 	/* A product has two operands. */
@@ -125,17 +123,29 @@ product_first(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 		arena_reset(a);
 		product++;
 	}
+	talloc_free(a);
+	return product;
+}
+
+/* The ops with their product first: it starts the kernel, and reads none of them. */
+static struct ir_op **
+product_first(struct ir_op *const *op, uint32_t n, uint32_t product)
+{
+	struct ir_op **list = NEW_ARRAY(NULL, struct ir_op *, n + 1u);
+
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = i == 0 && product < n ? op[product]
 						: op[i <= product && product < n ? i - 1 : i];
-	talloc_free(a);
 	return list;
 }
 
 struct ir_op *
-fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out)
+fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out,
+	uint32_t product)
 {
-	struct ir_op **list = product_first(m, op, n);
+	if (product == FUSE_LOOK)
+		product = look_for_product(m, op, n);
+	struct ir_op **list = product_first(op, n, product);
 	struct maker k = {.m = m, .op = list, .n = n};
 	int nout = 0;
 

@@ -112,6 +112,7 @@ make_fuse(struct apply *a, uint32_t k)
 	struct opfuse *u = a->u;
 	const struct opfuse_kernel *own = &u->kernel[k];
 	struct ir_op **op = NEW_ARRAY(u, struct ir_op *, own->n);
+	uint32_t *number = NEW_ARRAY(op, uint32_t, own->n);
 	bool *out = NEW_ARRAY(op, bool, own->n);
 	uint32_t n = 0, copied = 0;
 	int r = 0;
@@ -119,13 +120,14 @@ make_fuse(struct apply *a, uint32_t k)
 	for (uint32_t i = 0; i < own->n; i++) {
 		if (!a->live[k][i])
 			continue;
+		number[n] = own->op[i];
 		op[n] = u->op[own->op[i]];
 		out[n] = u->home[own->op[i]] == k && a->out[own->op[i]];
 		copied += u->home[own->op[i]] != k;
 		n++;
 	}
 	if (n > 1) {
-		a->fuse[k] = fuse_make(u->m, op, n, out);
+		a->fuse[k] = fuse_make(u->m, op, n, out, fuse_product(u->table, number, n));
 		ir_block_append(u->block, a->fuse[k]);
 		for (uint32_t i = 0; i < n; i++)
 			if (out[i])

@@ -204,7 +204,7 @@ make_fuse(struct sampler *s, const struct group *g)
 	}
 	if (!any)
 		return; /* dead */
-	struct ir_op *fuse = fuse_make(s->m, op, g->n, out);
+	struct ir_op *fuse = fuse_make(s->m, op, g->n, out, fuse_product(s->table, g->op, g->n));
 	ir_insert_after(op[g->n - 1], fuse);
 	for (uint32_t i = 0; i < g->n; i++)
 		if (out[i])

@@ -131,7 +131,7 @@ fuse_set(struct draw *d, struct ir_module *m)
 	}
 	if (!any)
 		return;
-	struct ir_op *fuse = fuse_make(m, op, d->n, out), *at = fuse;
+	struct ir_op *fuse = fuse_make(m, op, d->n, out, FUSE_LOOK), *at = fuse;
 	ir_insert_after(op[d->n - 1], fuse);
 	for (uint32_t i = d->set[0]; i < d->set[d->n - 1]; i++)
 		if (d->behind[i]) {

@@ -104,7 +104,7 @@ estimate_copy_make(struct estimate_copy *x, const uint32_t *op, uint32_t n, cons
 
 	for (uint32_t i = 0; i < n; i++)
 		of[i] = x->ops->op[op[i]];
-	struct ir_op *fuse = fuse_make(x->m, of, n, out);
+	struct ir_op *fuse = fuse_make(x->m, of, n, out, FUSE_LOOK);
 	talloc_free(of);
 	return fuse;
 }

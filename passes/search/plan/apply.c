@@ -34,13 +34,16 @@ make_kernel(struct maker *k, const struct plan_state *s)
 {
 	const struct plan *p = k->p;
 	struct ir_op **op = NEW_ARRAY(k, struct ir_op *, s->nops);
+	uint32_t *number = NEW_ARRAY(op, uint32_t, s->nops);
 	bool *out = NEW_ARRAY(op, bool, s->nops);
 
 	for (uint32_t i = 0; i < s->nops; i++) {
-		op[i] = k->op[p->pool[s->op + i] & PLAN_OP];
+		number[i] = p->pool[s->op + i] & PLAN_OP;
+		op[i] = k->op[number[i]];
 		out[i] = p->pool[s->op + i] & PLAN_OUT;
 	}
-	struct ir_op *fuse = fuse_make(k->m, op, s->nops, out);
+	struct ir_op *fuse = fuse_make(
+		k->m, op, s->nops, out, fuse_product(p->base->fuse, number, s->nops));
 	talloc_free(op);
 	return fuse;
 }
