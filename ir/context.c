@@ -16,7 +16,7 @@ ir_context_create(const void *owner)
 
 	ctx->arena = arena_create(ctx);
 	ctx->diag = diag_create(ctx);
-	ctx->intern = ARENA_NEW(ctx->arena, struct ir_intern);
+	ctx->intern = NEW(ctx, struct ir_intern);
 	for (int code = 0; code < OP_NCODES; code++)
 		ir_name(ctx, op_name((enum op_code)code));
 	ctx->row = ir_rows_parse(ctx);
@@ -29,29 +29,75 @@ struct text {
 	size_t n;
 };
 
-static bool
-same_name(const void *list, uint32_t i, const void *key)
+/* The head of the name before which there are so many units. */
+static struct name_head *
+name_at(const struct ir_intern *t, uint32_t units)
 {
-	const struct ir_intern *names = list;
-	const struct text *t = key;
-	const char *name = names->name.at[i];
+	return t->page.at[units / NAME_PAGE] + units % NAME_PAGE;
+}
 
-	return name_length(name) == t->n && memcmp(name, t->text, t->n) == 0;
+static bool
+is_text(const char *name, const char *s, size_t n)
+{
+	return name_length(name) == n && text_equal(name, s, n);
+}
+
+static bool
+same_name(const void *list, uint32_t units, const void *key)
+{
+	const struct text *t = key;
+
+	return is_text((const char *)(name_at(list, units) + 1), t->text, t->n);
+}
+
+/* Room for so many units in one piece. Of the page at hand the rest is left. */
+static uint32_t
+name_room(struct ir_context *ctx, size_t units)
+{
+	struct ir_intern *t = ctx->intern;
+
+	if (t->units % NAME_PAGE == 0 || t->units % NAME_PAGE + units > NAME_PAGE) {
+		const size_t pages = (units + NAME_PAGE - 1) / NAME_PAGE;
+		if (pages > UINT32_MAX / NAME_PAGE - (size_t)t->page.n)
+			out_of_memory_for(units, NAME_UNIT, "names");
+		struct name_head *room = ARRAY_NEW(ctx, struct name_head, pages * NAME_PAGE);
+		t->units = (uint32_t)t->page.n * NAME_PAGE;
+		for (size_t i = 0; i < pages; i++)
+			VEC_PUSH(ctx, &t->page, room + i * NAME_PAGE);
+	}
+	const uint32_t at = t->units;
+	t->units += (uint32_t)units;
+	return at;
+}
+
+static uint32_t
+name_add(struct ir_context *ctx, const char *s, size_t n)
+{
+	struct ir_intern *t = ctx->intern;
+	const uint32_t at = name_room(ctx, 1 + n / NAME_UNIT + 1);
+	struct name_head *head = name_at(t, at);
+
+	*head = (struct name_head){t->names++, (uint32_t)n};
+	memset(head + 1 + n / NAME_UNIT, 0, NAME_UNIT);
+	memcpy(head + 1, s, n);
+	return at;
 }
 
 const char *
 name_intern(struct ir_context *ctx, const char *s, size_t n, uint64_t hash)
 {
 	struct ir_intern *t = ctx->intern;
-	const uint32_t i = map_add(ctx, &t->name_map, hash, same_name, t, &(struct text){s, n});
+	struct name_recent *recent = &t->recent[hash % NAME_RECENT];
 
-	if (i == t->name.n) {
-		struct name_head *head = arena_alloc(ctx->arena, sizeof *head + n + 1);
-		*head = (struct name_head){i, (uint32_t)n};
-		memcpy(head + 1, s, n);
-		VEC_PUSH(ctx, &t->name, (const char *)(head + 1));
-	}
-	return t->name.at[i];
+	if (recent->hash == (uint32_t)hash && recent->name && is_text(recent->name, s, n))
+		return recent->name;
+	struct map_slot *slot =
+		map_slot_for(ctx, &t->name_map, hash, same_name, t, &(struct text){s, n});
+	if (!slot->number)
+		map_fill(&t->name_map, slot, hash, name_add(ctx, s, n));
+	const char *name = (const char *)(name_at(t, slot->number - 1) + 1);
+	*recent = (struct name_recent){(uint32_t)hash, name};
+	return name;
 }
 
 const char *

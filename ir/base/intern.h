@@ -6,7 +6,9 @@
  *                        ^ what ir_name gives
  *
  * so what is known of names is an array by their numbers, and need not be found by a hash. The
- * first names are those of the ops, in the order of their codes.
+ * first names are those of the ops, in the order of their codes. Names stand one behind the other
+ * in pages of the same size (a long one takes several), so that 32 bits say where one is. Those that
+ * a text speaks of are mostly those it spoke of just before: a small table has them.
  */
 #ifndef IR_INTERN_H
 #define IR_INTERN_H
@@ -16,14 +18,27 @@
 
 struct ir_context;
 
-struct ir_intern {
-	struct map name_map, type_map;
-	struct VEC(const char *) name;
-	struct VEC(const struct ir_type *) type;
+enum {
+	NAME_RECENT = 512,   /* a power of two */
+	NAME_UNIT = 8,       /* bytes; a name begins at a multiple */
+	NAME_PAGE = 4 << 10, /* units */
 };
 
 struct name_head {
 	uint32_t number, length;
+};
+
+struct name_recent {
+	uint32_t hash;
+	const char *name; /* NULL: none yet */
+};
+
+struct ir_intern {
+	struct map name_map, type_map; /* of a name: the units before it */
+	struct VEC(struct name_head *) page;
+	uint32_t names, units; /* so far */
+	struct name_recent recent[NAME_RECENT];
+	struct VEC(const struct ir_type *) type;
 };
 
 static inline const struct name_head *
@@ -42,13 +57,6 @@ static inline uint32_t
 name_length(const char *name)
 {
 	return name_head(name)->length;
-}
-
-/* A name by its number. */
-static inline const char *
-name_of(const struct ir_intern *t, uint32_t number)
-{
-	return t->name.at[number];
 }
 
 /* As ir_name_n, for who has the hash: mix_text(s, n). Fetches what the look-up will read. */

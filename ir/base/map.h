@@ -58,6 +58,23 @@ map_slot_of(const struct map *m, uint64_t hash, map_same *same, const void *list
 	return &m->slot[at];
 }
 
+/* The slot of the key, for who numbers entries otherwise: 0 in one that is new, until map_fill. */
+static inline struct map_slot *
+map_slot_for(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
+	const void *key)
+{
+	if (3 * m->nslots <= 4 * (size_t)m->used)
+		map_grow(owner, m);
+	return map_slot_of(m, hash, same, list, key);
+}
+
+static inline void
+map_fill(struct map *m, struct map_slot *slot, uint64_t hash, uint32_t number)
+{
+	*slot = (struct map_slot){(uint32_t)hash, number + 1};
+	m->used++;
+}
+
 /* The number of the key's entry, or MAP_NONE. The low 32 bits of `hash` count. */
 static inline uint32_t
 map_find(const struct map *m, uint64_t hash, map_same *same, const void *list, const void *key)
@@ -70,11 +87,9 @@ static inline uint32_t
 map_add(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
 	const void *key)
 {
-	if (3 * m->nslots <= 4 * (size_t)m->used)
-		map_grow(owner, m);
-	struct map_slot *slot = map_slot_of(m, hash, same, list, key);
+	struct map_slot *slot = map_slot_for(owner, m, hash, same, list, key);
 	if (!slot->number)
-		*slot = (struct map_slot){(uint32_t)hash, ++m->used};
+		map_fill(m, slot, hash, m->used);
 	return slot->number - 1;
 }
 

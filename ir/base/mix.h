@@ -3,6 +3,7 @@
 #ifndef IR_BASE_MIX_H
 #define IR_BASE_MIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -50,6 +51,34 @@ mix_text(const char *s, size_t n)
 		       (uint64_t)(unsigned char)s[n / 2] << 8 | (unsigned char)s[n - 1];
 	}
 	return mix_word(hash, word);
+}
+
+/* Are they the same n bytes? Most words are so short that to call memcmp takes longer. */
+static inline bool
+text_equal(const char *a, const char *b, size_t n)
+{
+	uint64_t x, y;
+	uint32_t low, high, other_low, other_high;
+
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	if (n >= 8) {
+		memcpy(&x, a, 8);
+		memcpy(&y, b, 8);
+		if (x != y)
+			return false;
+		memcpy(&x, a + n - 8, 8);
+		memcpy(&y, b + n - 8, 8);
+		return x == y;
+	}
+	if (n >= 4) {
+		memcpy(&low, a, 4);
+		memcpy(&other_low, b, 4);
+		memcpy(&high, a + n - 4, 4);
+		memcpy(&other_high, b + n - 4, 4);
+		return low == other_low && high == other_high;
+	}
+	return !n || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
 /* The hash of an address. */

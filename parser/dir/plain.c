@@ -89,33 +89,51 @@ place(const struct plain *r, const char *begin, const char *end)
 		s->base + (uint32_t)(begin - s->text), s->base + (uint32_t)(end - s->text)};
 }
 
+/* The end of the bytes of these classes at s. What a loop goes over is not kept in *r: each step
+ * would wait for the one before to be written there. */
+static inline const char *
+pass(const struct plain *r, const char *s, unsigned class)
+{
+	while (is(r, *s, class))
+		s++;
+	return s;
+}
+
+static inline const char *
+pass_blanks(const char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return s;
+}
+
 static void
 skip_blanks(struct plain *r)
 {
-	while (*r->s == ' ' || *r->s == '\t')
-		r->s++;
+	r->s = pass_blanks(r->s);
 }
 
 /* Passes over bytes of these classes; returns how many they are. */
-static uint32_t
+static inline uint32_t
 skip(struct plain *r, unsigned class)
 {
 	const char *begin = r->s;
 
-	while (is(r, *r->s, class))
-		r->s++;
+	r->s = pass(r, begin, class);
 	return (uint32_t)(r->s - begin);
 }
 
 /* The character, with the blanks around it. */
-static bool
+static inline bool
 accept(struct plain *r, char c)
 {
-	skip_blanks(r);
-	if (*r->s != c)
+	const char *s = pass_blanks(r->s);
+
+	if (*s != c) {
+		r->s = s;
 		return false;
-	r->s++;
-	skip_blanks(r);
+	}
+	r->s = pass_blanks(s + 1);
 	return true;
 }
 
@@ -155,13 +173,14 @@ read_results(struct plain *r)
 static bool
 read_string(struct plain *r, const char **text)
 {
-	const char *begin = ++r->s;
+	const char *begin = r->s + 1, *s = begin;
 
-	while (*r->s != '"' && *r->s != '\\' && *r->s != '\n' && *r->s)
-		r->s++;
-	if (*r->s != '"')
+	while (*s != '"' && *s != '\\' && *s != '\n' && *s)
+		s++;
+	r->s = s;
+	if (*s != '"')
 		return false;
-	*text = intern(r, begin, (size_t)(r->s - begin));
+	*text = intern(r, begin, (size_t)(s - begin));
 	r->s++;
 	return true;
 }
@@ -214,13 +233,12 @@ read_number(struct plain *r, struct ir_attr *a)
 	const bool minus = *begin == '-';
 	int64_t i = 0;
 
-	r->s += minus;
-	const char *digits = r->s;
-	while (is(r, *r->s, DIGIT) && r->s - digits < PLAIN_DIGITS)
-		i = 10 * i + (*r->s++ - '0');
-	if (r->s == digits || is(r, *r->s, DIGIT))
+	const char *digits = begin + minus, *whole = digits;
+	while (is(r, *whole, DIGIT) && whole - digits < PLAIN_DIGITS)
+		i = 10 * i + (*whole++ - '0');
+	r->s = whole;
+	if (whole == digits || is(r, *whole, DIGIT))
 		return false;
-	const char *whole = r->s;
 	if (*r->s == '.') {
 		r->s++;
 		skip(r, DIGIT);
