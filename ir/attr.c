@@ -123,13 +123,10 @@ row_position(const struct ir_row *row, const char *key)
 }
 
 void
-row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n)
+row_put_attrs(struct ir_context *ctx, struct ir_op *op, const struct ir_attr *attr, int n)
 {
-	const struct ir_row *row = op_row(m->ctx, op);
+	const struct ir_row *row = op_row(ctx, op);
 
-	if (!n)
-		return;
-	op->attr = ARENA_ARRAY(m->arena, struct ir_attr, n);
 	op->nattrs = (uint16_t)n;
 	for (int i = 0; i < n; i++) {
 		int at = i, position = row_position(row, attr[i].key);
@@ -139,6 +136,15 @@ row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr
 		}
 		op->attr[at] = attr[i];
 	}
+}
+
+void
+row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n)
+{
+	if (!n)
+		return;
+	op->attr = ARENA_ARRAY(m->arena, struct ir_attr, n);
+	row_put_attrs(m->ctx, op, attr, n);
 }
 
 void

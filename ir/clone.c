@@ -126,11 +126,10 @@ clone_func(struct clone_map *map, const struct ir_func *from)
 
 	f->prelude = from->prelude;
 	f->body.nargs = from->body.nargs;
-	f->body.arg = ARENA_ARRAY(to->arena, struct ir_value, from->body.nargs);
+	f->body.arg = ir_block_args(to, &f->body, from->body.nargs);
 	for (uint32_t i = 0; i < from->body.nargs; i++) {
 		f->body.arg[i] = from->body.arg[i];
 		f->body.arg[i].uses = NULL;
-		f->body.arg[i].block = &f->body;
 		f->body.arg[i].id = to->value_ids++;
 	}
 	clone_block(map, &from->body, &f->body);

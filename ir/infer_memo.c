@@ -67,10 +67,13 @@ infer_recall(const struct ir_module *m, const struct infer_key *key)
 		return NULL;
 	unsigned at = key->hash % INFER_MEMO;
 	const struct infer_key *have = &m->memo->entry[at].key;
-	bool same =
-		have->n == key->n && memcmp(have->word, key->word, key->n * sizeof *key->word) == 0;
+	unsigned same = 0;
 
-	return same ? m->memo->entry[at].type : NULL;
+	if (have->n != key->n)
+		return NULL;
+	while (same < key->n && have->word[same] == key->word[same])
+		same++;
+	return same == key->n ? m->memo->entry[at].type : NULL;
 }
 
 void

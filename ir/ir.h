@@ -97,7 +97,6 @@ struct ir_value {
 	const struct ir_type *type; /* NULL in a template */
 	const char *name;           /* without the %; interned; NULL: printed as a number */
 	struct ir_op *op;           /* its producer, or NULL for an argument of a block */
-	struct ir_block *block;     /* whose argument it is, or NULL */
 	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
 	uint32_t id;                /* of this value alone in its module */
@@ -109,11 +108,17 @@ struct ir_use {
 	struct ir_use *next, **link;
 };
 
+/* Arguments stand behind the block whose they are, so that no other value has a word for it. */
+struct ir_args {
+	struct ir_block *block;
+	struct ir_value arg[];
+};
+
 struct ir_block {
 	struct ir_op *first, *last;
 	struct ir_func *func;
 	struct ir_op *parent; /* the fuse it is the body of, or NULL */
-	struct ir_value *arg; /* array */
+	struct ir_value *arg; /* array that ir_block_args made */
 	uint32_t nargs;
 };
 
@@ -124,13 +129,13 @@ struct ir_op {
 	uint16_t nattrs;
 	uint16_t noperands, nresults;
 	struct ir_loc loc;
-	struct ir_use *operand;  /* array of noperands */
-	struct ir_attr *attr;    /* array of nattrs, in the order of the op's row */
-	struct ir_value *result; /* array of nresults */
-	struct ir_block *body;   /* of a fuse */
-	const char *symbol;      /* interned: the name of a param, the callee of a call ... */
+	struct ir_use *operand; /* array of noperands */
+	struct ir_attr *attr;   /* array of nattrs, in the order of the op's row */
+	struct ir_block *body;  /* of a fuse */
+	const char *symbol;     /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
 	uint32_t id;                        /* of this op alone in its module */
+	struct ir_value result[];           /* nresults */
 };
 
 struct ir_func {
@@ -226,6 +231,8 @@ void ir_replace_uses(struct ir_value *from, struct ir_value *to);
  * given operands. */
 struct ir_op *ir_op_clone(
 	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
+/* An array for n arguments of the block, zeroed but for what says whose they are: block->arg. */
+struct ir_value *ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t n);
 /* Gives a fuse op an empty body with one argument for each operand, of its type and name. */
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
@@ -242,12 +249,24 @@ ir_operand(const struct ir_op *op, int i)
 	return op->operand[i].value;
 }
 
+/* The block whose argument it is; the block of its producer. */
+static inline struct ir_block *
+ir_value_block(const struct ir_value *v)
+{
+	const char *first = (const char *)(v - v->index);
+
+	if (v->op)
+		return v->op->block;
+	return ((const struct ir_args *)(const void *)(first - offsetof(struct ir_args, arg)))->block;
+}
+
 /* The operand that an argument of a fuse body stands for; any other value itself. */
 static inline const struct ir_value *
 ir_value_outside(const struct ir_value *v)
 {
-	return !v->op && v->block && v->block->parent ? ir_operand(v->block->parent, (int)v->index)
-						      : v;
+	const struct ir_op *fuse = v->op ? NULL : ir_value_block(v)->parent;
+
+	return fuse ? ir_operand(fuse, (int)v->index) : v;
 }
 
 static inline const struct ir_type *

@@ -103,26 +103,40 @@ use_unlink(struct ir_use *u)
 	u->value = NULL;
 }
 
+/* The op uses these from now on; it uses nothing yet, and has room for them. */
+static void
+link_operands(struct ir_op *op, struct ir_value *const *v, int n)
+{
+	op->noperands = (uint16_t)n;
+	for (int i = 0; i < n; i++) {
+		op->operand[i].op = op;
+		use_link(&op->operand[i], v[i]);
+	}
+}
+
 struct ir_op *
 ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
 	struct ir_value *const *operands, int noperands, const struct ir_attr *attr, int nattrs,
 	int nresults)
 {
-	struct ir_op *op = ARENA_NEW(m->arena, struct ir_op);
+	/* In one piece: | op | results | operands | attributes | */
+	struct ir_op *op = arena_alloc(m->arena, sizeof *op + sizeof *op->result * (size_t)nresults +
+							 sizeof *op->operand * (size_t)noperands +
+							 sizeof *op->attr * (size_t)nattrs);
 
 	op->id = m->op_ids++;
 	op->code = (uint16_t)code;
 	op->loc = loc;
 	op->nresults = (uint16_t)nresults;
-	if (nresults)
-		op->result = ARENA_ARRAY(m->arena, struct ir_value, nresults);
 	for (int i = 0; i < nresults; i++) {
 		op->result[i].op = op;
 		op->result[i].index = (uint32_t)i;
 		op->result[i].id = m->value_ids++;
 	}
-	ir_set_operands(m, op, operands, noperands);
-	row_sort_attrs(m, op, attr, nattrs);
+	op->operand = (struct ir_use *)(void *)(op->result + nresults);
+	link_operands(op, operands, noperands);
+	op->attr = (struct ir_attr *)(void *)(op->operand + noperands);
+	row_put_attrs(m->ctx, op, attr, nattrs);
 	return op;
 }
 
@@ -192,11 +206,7 @@ ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v
 		use_unlink(&op->operand[i]);
 	if (n > op->noperands)
 		op->operand = ARENA_ARRAY(m->arena, struct ir_use, n);
-	op->noperands = (uint16_t)n;
-	for (int i = 0; i < n; i++) {
-		op->operand[i].op = op;
-		use_link(&op->operand[i], v[i]);
-	}
+	link_operands(op, v, n);
 }
 
 void
@@ -209,6 +219,17 @@ ir_replace_uses(struct ir_value *from, struct ir_value *to)
 	}
 }
 
+struct ir_value *
+ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t n)
+{
+	struct ir_args *args = arena_alloc(m->arena, sizeof *args + sizeof *args->arg * n);
+
+	args->block = b;
+	for (uint32_t i = 0; i < n; i++)
+		args->arg[i].index = i;
+	return args->arg;
+}
+
 struct ir_block *
 ir_op_make_body(struct ir_module *m, struct ir_op *op)
 {
@@ -217,13 +238,12 @@ ir_op_make_body(struct ir_module *m, struct ir_op *op)
 	b->func = op->block ? op->block->func : NULL;
 	b->parent = op;
 	b->nargs = op->noperands;
-	b->arg = ARENA_ARRAY(m->arena, struct ir_value, op->noperands);
-	for (int i = 0; i < op->noperands; i++)
-		b->arg[i] = (struct ir_value){.type = ir_operand_type(op, i),
-			.name = ir_operand(op, i)->name,
-			.block = b,
-			.index = (uint32_t)i,
-			.id = m->value_ids++};
+	b->arg = ir_block_args(m, b, op->noperands);
+	for (int i = 0; i < op->noperands; i++) {
+		b->arg[i].type = ir_operand_type(op, i);
+		b->arg[i].name = ir_operand(op, i)->name;
+		b->arg[i].id = m->value_ids++;
+	}
 	op->body = b;
 	return b;
 }

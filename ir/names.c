@@ -41,9 +41,12 @@ same_value(const void *list, uint32_t i, const void *v)
 static const struct ir_value *
 names_origin(const struct ir_value *v)
 {
-	while (!v->op && v->block && v->block->parent &&
-		(int)v->index < v->block->parent->noperands)
-		v = ir_operand(v->block->parent, (int)v->index);
+	while (!v->op) {
+		const struct ir_op *fuse = ir_value_block(v)->parent;
+		if (!fuse || v->index >= fuse->noperands)
+			break;
+		v = ir_operand(fuse, (int)v->index);
+	}
 	return v;
 }
 
@@ -54,7 +57,6 @@ names_claim(struct names *n, const char *name, const struct ir_value *v)
 
 	if (!s->value)
 		s->value = (void *)(uintptr_t)v;
-	n->clash |= s->value != v;
 	return s->value == v;
 }
 
@@ -81,6 +83,40 @@ names_owns(const struct names *n, const struct ir_value *v)
 	return v->name && (!n->clash || symbol_known(&n->owner, v->name)->value == v);
 }
 
+/* A name that was seen before? Each has a bit. */
+static bool
+names_seen(unsigned char *seen, const char *name)
+{
+	const uint32_t number = name_number(name), bit = 1u << number % 8;
+	const bool before = seen[number / 8] & bit;
+
+	seen[number / 8] |= (unsigned char)bit;
+	return before;
+}
+
+static void
+names_look_at(struct names *n, unsigned char *seen, const struct ir_value *v)
+{
+	if (!v->name)
+		n->unnamed = true;
+	else if (names_seen(seen, v->name))
+		n->clash = true;
+}
+
+/* Do names clash, are there values without one? Mostly not, and then nothing is to be noted. */
+static void
+names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
+{
+	for (uint32_t i = 0; i < b->nargs && !b->parent; i++)
+		names_look_at(n, seen, &b->arg[i]);
+	for (const struct ir_op *op = b->first; op && !n->clash; op = op->next) {
+		for (int i = 0; i < op->nresults; i++)
+			names_look_at(n, seen, &op->result[i]);
+		if (op->body)
+			names_look(n, seen, op->body);
+	}
+}
+
 /* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
 static void
 names_add(struct names *n, const struct ir_value *v, bool rest)
@@ -88,7 +124,6 @@ names_add(struct names *n, const struct ir_value *v, bool rest)
 	if (!rest) {
 		if (v->name)
 			names_claim(n, v->name, v);
-		n->unnamed |= !v->name;
 		return;
 	}
 	if (names_owns(n, v))
@@ -119,7 +154,11 @@ names_create(const void *owner, const struct ir_func *f)
 
 	n->owner = (struct symbols){.owner = n, .arena = arena_create(n)};
 	n->ctx = f->module->ctx;
-	names_add_block(n, &f->body, false);
+	unsigned char *seen = ARRAY_ZERO(n, unsigned char, n->ctx->intern->names / 8 + 1);
+	names_look(n, seen, &f->body);
+	array_free(seen);
+	if (n->clash)
+		names_add_block(n, &f->body, false);
 	if (n->clash || n->unnamed)
 		names_add_block(n, &f->body, true);
 	return n;

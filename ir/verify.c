@@ -34,12 +34,6 @@ defined_at(const struct verifier *v, const struct ir_value *value)
 	return value->id < v->m->value_ids ? &v->defined[value->id] : NULL;
 }
 
-static const struct ir_block *
-block_of(const struct ir_value *v)
-{
-	return v->op ? v->op->block : v->block;
-}
-
 static void
 verify_operands(struct verifier *v, const struct ir_op *op)
 {
@@ -55,7 +49,7 @@ verify_operands(struct verifier *v, const struct ir_op *op)
 			FAULT(v, op, "%s: operand %d%s%s was already released", op_name(op->code),
 				i + 1, u->value->name ? " %" : "",
 				u->value->name ? u->value->name : "");
-		else if (!at || *at != u->value || block_of(u->value) != op->block)
+		else if (!at || *at != u->value || ir_value_block(u->value) != op->block)
 			FAULT(v, op,
 				"%s: operand %d%s%s is used before it is "
 				"defined, or outside its block",

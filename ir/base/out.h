@@ -28,6 +28,25 @@ void out_flush(struct out *o);
 /* For what does not fit in what is left of the buffer. */
 void out_overflow(struct out *o, const char *s, size_t n);
 
+/* memcpy of what mostly is a word: to call a function for one takes longer. */
+static inline void
+copy_word(char *to, const char *s, size_t n)
+{
+	if (n > 16) {
+		memcpy(to, s, n);
+	} else if (n >= 8) {
+		memcpy(to, s, 8);
+		memcpy(to + n - 8, s + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, s, 4);
+		memcpy(to + n - 4, s + n - 4, 4);
+	} else if (n) {
+		to[0] = s[0];
+		to[n / 2] = s[n / 2];
+		to[n - 1] = s[n - 1];
+	}
+}
+
 static inline void
 out_bytes(struct out *o, const char *s, size_t n)
 {
@@ -35,7 +54,7 @@ out_bytes(struct out *o, const char *s, size_t n)
 		out_overflow(o, s, n);
 		return;
 	}
-	memcpy(o->buffer + o->used, s, n);
+	copy_word(o->buffer + o->used, s, n);
 	o->used += n;
 }
 

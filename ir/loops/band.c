@@ -690,7 +690,7 @@ find_fact(struct walk *w, const struct ir_value *v)
 	struct fact *f = ARENA_NEW(w->a, struct fact);
 	const struct ir_op *op = v->op;
 
-	if (w->kernel && w->kernel->body && !op && v->block == w->kernel->body)
+	if (w->kernel && w->kernel->body && !op && ir_value_block(v) == w->kernel->body)
 		return assumed(w, v, fact_of(w, ir_operand(w->kernel, (int)v->index)));
 	if (!op && ir_value_outside(v) != v)
 		return fact_of(w, ir_value_outside(v));

@@ -62,6 +62,9 @@ row_attr_type_name(enum row_attr_type t)
 const struct row_attr *
 row_attr_find(const struct ir_row *row, const char *key)
 {
+	for (int i = 0; i < row->nattrs; i++) /* mostly it is interned */
+		if (row->attr[i].key == key)
+			return &row->attr[i];
 	for (int i = 0; i < row->nattrs; i++)
 		if (strcmp(row->attr[i].key, key) == 0)
 			return &row->attr[i];

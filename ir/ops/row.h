@@ -132,6 +132,8 @@ const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 
 /* Gives an op without attributes a copy of these, in the order of its row. */
 void row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n);
+/* The same where the op has room for them. */
+void row_put_attrs(struct ir_context *ctx, struct ir_op *op, const struct ir_attr *attr, int n);
 
 /* Text of an attribute type for messages and docs: "integer", "axis" ... */
 const char *row_attr_type_name(enum row_attr_type t);

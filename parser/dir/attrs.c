@@ -199,20 +199,16 @@ attr_to_bool(struct parser *p, const char *what, struct ir_attr *a)
 static bool
 attr_to_list(struct parser *p, const char *what, enum row_attr_type type, struct ir_attr *a)
 {
-	struct ir_attr *list =
-		ARENA_ARRAY(p->m->arena, struct ir_attr, a->kind == ATTR_LIST ? a->n : 0);
+	struct ir_attr *list = (struct ir_attr *)(uintptr_t)a->list; /* attr_of_list made it */
 	bool ok = true;
 
 	if (a->kind != ATTR_LIST)
 		return attr_misfit(p, what, row_attr_type_name(type), a);
-	for (int i = 0; i < a->n; i++) {
-		list[i] = a->list[i];
+	for (int i = 0; i < a->n; i++)
 		ok = (type == ROW_NUMBERS
 				     ? attr_to_number(p, what, ROW_SCALAR, &list[i])
 				     : attr_to_int(p, what, row_attr_type_name(type), &list[i])) &&
 		     ok;
-	}
-	a->list = list;
 	return ok;
 }
 

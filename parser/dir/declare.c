@@ -162,15 +162,13 @@ func_begin(struct parser *p, struct named name)
 	if (!p->template && n)
 		PARSE_ERROR(p, p->result.at[0].loc,
 			"@main cannot have parameters; use input(\"name\")");
-	scope_open(&p->symbols);
-	f->body.arg = ARENA_ARRAY(m->arena, struct ir_value, n);
+	p->scope = m->value_ids;
+	f->body.arg = ir_block_args(m, &f->body, (uint32_t)n);
 	f->body.nargs = (uint32_t)n;
 	for (int i = 0; i < n; i++) {
 		struct named arg = p->result.at[i];
-		f->body.arg[i] = (struct ir_value){.name = arg.name,
-			.block = &f->body,
-			.index = (uint32_t)i,
-			.id = m->value_ids++};
+		f->body.arg[i].name = arg.name;
+		f->body.arg[i].id = m->value_ids++;
 		symbol_define(p, arg, &f->body.arg[i]);
 	}
 	p->result.n = 0;
@@ -182,8 +180,7 @@ func_close(struct parser *p)
 	p->func = NULL;
 	p->block = NULL;
 	p->template = false;
-	p->symbols.scope = 0;
-	p->symbols.undo.n = 0;
+	p->meanings.undo.n = 0;
 }
 
 void

@@ -14,7 +14,7 @@
 #include "ir/ir.h"
 #include "ir/ops/row.h"
 #include "ir/template.h"
-#include "ir/base/symbol.h"
+#include "ir/base/intern.h"
 #include "parser/base/scan.h"
 #include "parser/dir/parse.h"
 
@@ -80,13 +80,28 @@ struct region {
 	bool bad;               /* a statement of the body was dropped */
 };
 
+struct meaning_before {
+	void **at, *before;
+};
+
+/*
+ * What names mean: a pointer for each, by the name's number, in chunks so that it stays where it is.
+ * A value has its place in the scopes by its id, as those of a scope come after all that were there
+ * when it was opened.
+ */
+struct meanings {
+	struct VEC(void **) chunk; /* NULL: none of these names was asked for */
+	struct VEC(struct meaning_before) undo; /* of bodies */
+};
+
 struct parser {
 	struct ir_context *ctx;
 	struct ir_module *m;
 	const struct parse_options *o;
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
-	struct symbols symbols; /* values by their names, types by their texts */
+	struct meanings meanings;
+	uint32_t scope; /* values with ids from here on are of the function or body being read */
 	bool named, in_prelude;
 	bool *defined; /* which -D found their let */
 	bool time;     /* axes being declared are time axes */
@@ -147,7 +162,12 @@ lexer_recover(struct parser *p)
 	p->lex->scan.recovering = true;
 }
 
-/* symbols.c */
+/* symbols.c. What a name means, NULL or a value; of the text of a type the type. */
+void **symbol_meaning(struct parser *p, const char *name);
+/* Is the name defined in the scope at hand? */
+bool symbol_is_here(struct parser *p, const char *name);
+/* Brings back what names meant when the list was so long. */
+void symbols_undo(struct parser *p, int64_t undo);
 /* Binds a name in the scope at hand. False, after an error, where it is taken. */
 bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
 /* The name stands for the poison from now on, unless it is defined. */

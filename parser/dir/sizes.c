@@ -205,15 +205,15 @@ void
 type_push(struct parser *p, const char *text, struct ir_loc loc)
 {
 	const struct ir_size_scope scope = {.m = p->m};
-	struct symbol *known = symbol_of(&p->symbols, text);
+	void **known = symbol_meaning(p, text);
 	struct typed t = {.loc = loc};
 
 	if (!p->template)
-		t.type = known->value;
+		t.type = *known;
 	if (!t.type)
 		t.text = type_parse(p, loc);
 	if (t.text && !p->template)
-		known->value = (void *)(uintptr_t)(t.type = ir_type_resolve(&scope, t.text));
+		*known = (void *)(uintptr_t)(t.type = ir_type_resolve(&scope, t.text));
 	if (!t.type && !(t.text && p->template))
 		p->stmt.poisoned = true;
 	VEC_PUSH(p, &p->type, t);

@@ -168,15 +168,18 @@ make_op(struct parser *p)
 	return op;
 }
 
-/* Opens a body of the statement at hand; in one of its own scope values outside are not seen. */
+/* Opens a body of the statement at hand. Values with smaller ids than `scope` are not seen in it. */
 static void
-region_open(struct parser *p, struct ir_block *body, bool own_scope)
+region_open(struct parser *p, struct ir_block *body, uint32_t scope)
 {
 	struct region *r = ARENA_NEW(p->scratch, struct region);
 
-	*r = (struct region){
-		.outer = p->region, .stmt = p->stmt, .block = p->block, .undo = p->symbols.undo.n};
-	r->scope = own_scope ? scope_open(&p->symbols) : p->symbols.scope;
+	*r = (struct region){.outer = p->region,
+		.stmt = p->stmt,
+		.block = p->block,
+		.scope = p->scope,
+		.undo = p->meanings.undo.n};
+	p->scope = scope;
 	p->region = r;
 	p->nregions++;
 	p->block = body;
@@ -187,7 +190,8 @@ region_close(struct parser *p)
 {
 	struct region *r = p->region;
 
-	scope_close(&p->symbols, r->scope, r->undo);
+	symbols_undo(p, r->undo);
+	p->scope = r->scope;
 	p->region = r->outer;
 	p->nregions--;
 	p->block = r->block;
@@ -212,6 +216,7 @@ fuse_open(struct parser *p)
 {
 	struct ir_op *op = NULL;
 	struct ir_block *body = NULL;
+	uint32_t scope = p->m->value_ids;
 
 	if (p->stmt.poisoned) {
 		poison_results(p);
@@ -220,15 +225,15 @@ fuse_open(struct parser *p)
 		op = p->stmt.op = make_op(p);
 		ir_block_append(p->block, op);
 		define_results(p, op);
+		scope = p->m->value_ids;
 		body = ir_op_make_body(p->m, op);
 	}
-	region_open(p, body, true);
+	region_open(p, body, scope);
 	for (int i = 0; i < p->word.n; i++) {
 		struct named name = p->word.at[i];
 		if (!op)
 			symbol_poison(p, name.name);
-		else if (symbol_of(&p->symbols, name.name)->scope !=
-			 p->symbols.scope) /* of equal operands the first */
+		else if (!symbol_is_here(p, name.name)) /* of equal operands the first */
 			symbol_define(p, name, &body->arg[i]);
 	}
 	stmt_reset(p);
@@ -246,7 +251,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 				op_name((enum op_code)s->code));
 		s->poisoned = true;
 		poison_results(p);
-		region_open(p, lost_block(p), false);
+		region_open(p, lost_block(p), p->scope);
 		stmt_reset(p);
 		s->poisoned = true;
 		depth++;

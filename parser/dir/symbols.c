@@ -5,54 +5,98 @@
 static struct ir_loc
 value_loc(const struct parser *p, const struct ir_value *v)
 {
-	if (v->op)
-		return v->op->loc;
-	return v->block && v->block->parent ? v->block->parent->loc : p->func->loc;
+	const struct ir_op *op = v->op ? v->op : ir_value_block(v)->parent;
+
+	return op ? op->loc : p->func->loc;
+}
+
+enum { CHUNK = 512 }; /* names whose meanings are allocated together */
+
+void **
+symbol_meaning(struct parser *p, const char *name)
+{
+	const uint32_t number = name_number(name), at = number / CHUNK;
+	struct meanings *t = &p->meanings;
+
+	while (t->chunk.n <= at)
+		VEC_PUSH(p, &t->chunk, NULL);
+	if (!t->chunk.at[at])
+		t->chunk.at[at] = ARENA_ARRAY(p->scratch, void *, CHUNK);
+	return &t->chunk.at[at][number % CHUNK];
+}
+
+static void
+bind(struct parser *p, void **at, struct ir_value *v)
+{
+	if (p->region)
+		VEC_PUSH(p, &p->meanings.undo, (struct meaning_before){at, *at});
+	*at = v;
+}
+
+void
+symbols_undo(struct parser *p, int64_t undo)
+{
+	while (p->meanings.undo.n > undo) {
+		const struct meaning_before *u = &VEC_POP(&p->meanings.undo);
+		*u->at = u->before;
+	}
+}
+
+/* A value of the scope at hand? The poison is of none. */
+static bool
+is_here(const struct parser *p, const struct ir_value *v)
+{
+	return v && v != &p->poison && v->id >= p->scope;
+}
+
+bool
+symbol_is_here(struct parser *p, const char *name)
+{
+	return is_here(p, *symbol_meaning(p, name));
 }
 
 bool
 symbol_define(struct parser *p, struct named name, struct ir_value *v)
 {
-	struct symbol *s = symbol_of(&p->symbols, name.name);
+	void **at = symbol_meaning(p, name.name);
 
-	if (s->scope == p->symbols.scope && s->value != &p->poison) {
+	if (is_here(p, *at)) {
 		PARSE_ERROR(p, name.loc, "%%%s is already defined", name.name);
-		diag_note(p->ctx->diag, value_loc(p, s->value), "here");
+		diag_note(p->ctx->diag, value_loc(p, *at), "here");
 		return false;
 	}
-	symbol_bind(&p->symbols, s, v, 1, p->region != NULL);
+	bind(p, at, v);
 	return true;
 }
 
 void
 symbol_poison(struct parser *p, const char *name)
 {
-	struct symbol *s = symbol_of(&p->symbols, name);
+	void **at = symbol_meaning(p, name);
 
-	if (s->scope != p->symbols.scope)
-		symbol_bind(&p->symbols, s, &p->poison, 1, p->region != NULL);
+	if (!is_here(p, *at) && *at != &p->poison)
+		bind(p, at, &p->poison);
 }
 
-/* Is the name a value of a block around the body being read? */
+/* Is it of a block around the body being read? */
 static bool
-symbol_is_outside(const struct parser *p, const struct symbol *s)
+is_outside(const struct parser *p, const struct ir_value *v)
 {
-	for (const struct region *r = p->region; r; r = r->outer)
-		if (s->scope == r->scope)
-			return true;
-	return false;
+	const struct region *r = p->region;
+
+	while (r && r->outer)
+		r = r->outer;
+	return v && r && v->id >= r->scope;
 }
 
 struct ir_value *
 symbol_value(struct parser *p, struct named name)
 {
-	const struct symbol *s = symbol_of(&p->symbols, name.name);
+	struct ir_value *v = *symbol_meaning(p, name.name);
 
-	if (s->scope == p->symbols.scope)
-		return s->value;
-	if (s->scope && s->value == &p->poison)
-		return NULL;
-	if (s->scope && symbol_is_outside(p, s))
+	if (v == &p->poison || is_here(p, v))
+		return v;
+	if (is_outside(p, v))
 		PARSE_ERROR(p, name.loc,
 			"%%%s is defined outside the body of the fuse; pass it as an operand",
 			name.name);

@@ -98,7 +98,7 @@ shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
 	struct ir_block *body = op->body;
 	struct ir_value **v = NEW_ARRAY(run->scratch, struct ir_value *, op->noperands + 1u);
-	struct ir_value *arg = ARENA_ARRAY(m->arena, struct ir_value, op->noperands + 1);
+	struct ir_value *arg = ir_block_args(m, body, op->noperands);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < body->nargs; i++) {

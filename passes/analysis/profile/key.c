@@ -205,7 +205,7 @@ number_operands(const void *owner, const struct ir_block *body)
 	IR_FOR_OPS (op, body)
 		for (int j = 0; j < op->noperands; j++) {
 			const struct ir_value *v = ir_operand(op, j);
-			if (v->op || v->block != body || n.operand[v->index] != UINT32_MAX)
+			if (v->op || ir_value_block(v) != body || n.operand[v->index] != UINT32_MAX)
 				continue;
 			n.order[used] = v->index;
 			n.operand[v->index] = used++;

@@ -72,20 +72,21 @@ is_op(const struct ir_op *p, struct ir_op *op)
 		return false;
 	if (op->code >= OP_NCODES || op->nresults + op->noperands == 0)
 		return false;
-	if (op->nresults && (!copy(&result, op->result, sizeof result) || result.op != p))
+	if (op->nresults && (!copy(&result, p->result, sizeof result) || result.op != p))
 		return false;
 	return !op->noperands ||
 	       (copy(&operand, op->operand, sizeof operand) && operand.op == p);
 }
 
+/* An op, which is at p. */
 static void
-describe(const struct ir_op *op)
+describe(const struct ir_op *op, const struct ir_op *p)
 {
 	const char *file;
 	struct ir_value result;
 
 	copy_text(note->op, op_name((enum op_code)op->code));
-	if (op->nresults && copy(&result, op->result, sizeof result) && result.name)
+	if (op->nresults && copy(&result, p->result, sizeof result) && result.name)
 		copy_text(note->value, result.name);
 	/* Allocates nothing. */
 	if (note->diag && diag_place(note->diag, op->loc, &file, &note->line, &note->column))
@@ -100,7 +101,7 @@ search(const uintptr_t *word, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (is_op((const struct ir_op *)word[i], &op)) {
-			describe(&op);
+			describe(&op, (const struct ir_op *)word[i]);
 			return true;
 		}
 	return false;
