@@ -14,7 +14,7 @@
  *     if (i == list.n)
  *         VEC_PUSH(owner, &list, (struct entry){key, value});
  *
- * Open addressing with linear probing, at most three quarters full. Entries are not removed.
+ * Open addressing with linear probing, at most four fifths full. Entries are not removed.
  */
 #ifndef IR_BASE_MAP_H
 #define IR_BASE_MAP_H
@@ -63,7 +63,7 @@ static inline struct map_slot *
 map_slot_for(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
 	const void *key)
 {
-	if (3 * m->nslots <= 4 * (size_t)m->used)
+	if (4 * m->nslots <= 5 * (size_t)m->used)
 		map_grow(owner, m);
 	return map_slot_of(m, hash, same, list, key);
 }
