@@ -1,5 +1,7 @@
 /* Makes a fuse of ops, and ops of a fuse. */
 #include "ir/base/alloc.h"
+#include "ir/ops/form.h"
+#include "ir/ops/row.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/role.h"
 
@@ -111,14 +113,22 @@ add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 		k->fuse->body, ir_op_create(k->m, OP_yield, k->fuse->loc, v, nout, NULL, 0, 0));
 }
 
+/* A product sums, and has two operands: what most ops are not, as can be told without their form. */
+static bool
+may_start(const struct ir_module *m, const struct ir_op *op)
+{
+	const struct pattern *p = op_row(m->ctx, op)->pattern;
+
+	return op->noperands > 1 && !(p && p->reduce == REDUCE_NONE);
+}
+
 static uint32_t
 look_for_product(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 {
 	struct arena *a = arena_create(NULL);
 	uint32_t product = 0;
 
-	/* A product has two operands. */
-	while (product < n && (op[product]->noperands < 2 ||
+	while (product < n && (!may_start(m, op[product]) ||
 				      fuse_role(m, a, op[product]).kind != FUSE_STARTS)) {
 		arena_reset(a);
 		product++;

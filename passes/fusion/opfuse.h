@@ -48,6 +48,8 @@ struct opfuse {
 	/* Ops that read from op i, each once, ascending: reader[first[i]] ... reader[first[i + 1] -
 	 * 1]. */
 	uint32_t *first, *reader;
+	/* What makes operand j of op i: maker[operands[i] + j], as the module was at first. */
+	uint32_t *operands, *maker;
 	uint32_t *stamp, now;       /* for sets of kernels: stamp[k] == now */
 	struct arena *lists;        /* of ops of kernels */
 	struct opfuse_list operand; /* room for opfuse_operands */
@@ -58,7 +60,17 @@ struct opfuse {
 struct opfuse *opfuse_create(struct pass_run *run, struct ir_module *m);
 
 /* The number of the op that makes operand j of an op; OPFUSE_NONE: none of the block. */
-uint32_t opfuse_maker(const struct opfuse *u, const struct ir_op *op, int j);
+static inline uint32_t
+opfuse_maker(const struct opfuse *u, uint32_t op, uint32_t j)
+{
+	return u->maker[u->operands[op] + j];
+}
+
+static inline uint32_t
+opfuse_noperands(const struct opfuse *u, uint32_t op)
+{
+	return u->operands[op + 1] - u->operands[op];
+}
 
 bool opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op);
 

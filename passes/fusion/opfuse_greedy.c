@@ -15,6 +15,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/loops/scheme.h"
+#include "ir/ops/alike.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/fusion/opfuse.h"
 
@@ -164,11 +165,10 @@ static void
 join_chains(struct opfuse *u, enum how how)
 {
 	for (uint32_t i = 0; i < u->nops; i++) {
-		const struct ir_op *op = u->op[i];
 		if (!fuse_may(u->table, i))
 			continue;
-		for (int j = 0; j < op->noperands; j++) {
-			const uint32_t maker = opfuse_maker(u, op, j);
+		for (uint32_t j = 0; j < opfuse_noperands(u, i); j++) {
+			const uint32_t maker = opfuse_maker(u, i, j);
 			if (maker != OPFUSE_NONE && fuse_may(u->table, maker) &&
 				u->home[maker] != u->home[i])
 				try_join(u, u->home[maker], u->home[i], how);
@@ -243,7 +243,7 @@ more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
 	double sum = 0;
 
 	for (int j = 0; j < o->noperands; j++) {
-		const uint32_t maker = opfuse_maker(u, o, j);
+		const uint32_t maker = opfuse_maker(u, op, (uint32_t)j);
 		bool known = fuse_is_scalar(u->op[maker]) || opfuse_has(u, k, maker);
 		for (uint32_t i = 0; i < u->kernel[k].n && !known; i++)
 			known = opfuse_reads(u, u->kernel[k].op[i], maker);
@@ -264,7 +264,7 @@ flops_of(const struct copier *c, uint32_t op)
 
 /* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
 static double
-gain(const struct copier *c, uint32_t op, uint32_t k)
+gain(struct copier *c, uint32_t op, uint32_t k)
 {
 	struct opfuse *u = c->u;
 

@@ -6,13 +6,25 @@
 #include <assert.h>
 #include <string.h>
 
-/* The op of this block that makes operand j; NULL: none. */
-uint32_t
-opfuse_maker(const struct opfuse *u, const struct ir_op *op, int j)
+/* Who makes which operand, next to each other: to ask the ops goes through memory. */
+static void
+find_makers(struct opfuse *u)
 {
-	const struct ir_op *maker = ir_operand(op, j)->op;
+	uint32_t n = 0;
 
-	return maker ? ir_number(u->ops, maker) : OPFUSE_NONE;
+	u->operands = ARRAY_NEW(u, uint32_t, u->nops + 1u);
+	for (uint32_t i = 0; i < u->nops; i++) {
+		u->operands[i] = n;
+		n += u->op[i]->noperands;
+	}
+	u->operands[u->nops] = n;
+	u->maker = ARRAY_NEW(u, uint32_t, n);
+	for (uint32_t i = 0; i < u->nops; i++)
+		for (int j = 0; j < u->op[i]->noperands; j++) {
+			const struct ir_op *maker = ir_operand(u->op[i], j)->op;
+			u->maker[u->operands[i] + (uint32_t)j] =
+				maker ? ir_number(u->ops, maker) : OPFUSE_NONE;
+		}
 }
 
 /* Notes what has that number; has it not been noted since u->now was raised? */
@@ -34,8 +46,8 @@ each_reader(struct opfuse *u, bool write)
 
 	for (uint32_t i = 0; i < u->nops; i++) {
 		u->now++;
-		for (int j = 0; j < u->op[i]->noperands; j++) {
-			const uint32_t maker = opfuse_maker(u, u->op[i], j);
+		for (uint32_t j = 0; j < opfuse_noperands(u, i); j++) {
+			const uint32_t maker = opfuse_maker(u, i, j);
 			if (maker == OPFUSE_NONE || !is_new(u, maker))
 				continue;
 			if (write)
@@ -86,6 +98,7 @@ opfuse_create(struct pass_run *run, struct ir_module *m)
 		if (op->nresults)
 			u->bytes[i] = (double)ir_type_local_bytes(m, op->result[0].type);
 	}
+	find_makers(u);
 	find_readers(u);
 	return u;
 }
@@ -120,10 +133,8 @@ opfuse_heavy(const struct opfuse *u, uint32_t op)
 bool
 opfuse_reads(const struct opfuse *u, uint32_t reader, uint32_t op)
 {
-	const struct ir_op *o = u->op[reader];
-
-	for (int j = 0; j < o->noperands; j++)
-		if (ir_operand(o, j)->op == u->op[op])
+	for (uint32_t j = 0; j < opfuse_noperands(u, reader); j++)
+		if (opfuse_maker(u, reader, j) == op)
 			return true;
 	return false;
 }
@@ -175,8 +186,8 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 
 	list->n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
-		for (int j = 0; j < u->op[k->op[i]]->noperands; j++) {
-			const uint32_t maker = opfuse_maker(u, u->op[k->op[i]], j);
+		for (uint32_t j = 0; j < opfuse_noperands(u, k->op[i]); j++) {
+			const uint32_t maker = opfuse_maker(u, k->op[i], j);
 			if (maker != OPFUSE_NONE && !fuse_is_scalar(u->op[maker]) &&
 				!opfuse_has(u, kernel, maker))
 				VEC_PUSH(u, list, maker);
