@@ -169,6 +169,7 @@ struct sorter {
 	struct opfuse *u;
 	struct node *node;
 	uint32_t *heap;  /* of numbers of nodes */
+	bool releases;   /* the block has some: who reads last counts for them alone */
 	uint32_t *uses;  /* by value->id: by ops that are not placed yet, releases left out */
 	uint32_t *place; /* by op->id: its key, then the number of its node */
 };
@@ -238,7 +239,7 @@ tell_readers(struct sorter *s, const struct ir_op *op, uint32_t n)
 	for (int r = 0; r < op->nresults; r++)
 		IR_FOR_USES (use, &op->result[r])
 			n = arrive(s, use->op, n);
-	for (int j = 0; j < op->noperands && op->code != OP_release; j++) {
+	for (int j = 0; s->releases && j < op->noperands && op->code != OP_release; j++) {
 		if (--s->uses[ir_operand(op, j)->id])
 			continue;
 		IR_FOR_USES (use, ir_operand(op, j))
@@ -254,8 +255,10 @@ find_places(struct sorter *s, const struct apply *a)
 {
 	const struct opfuse *u = s->u;
 
-	IR_FOR_OPS (op, u->block)
+	IR_FOR_OPS (op, u->block) {
 		s->place[op->id] = ir_number(u->ops, op);
+		s->releases |= op->code == OP_release;
+	}
 	for (uint32_t k = 0; k < u->nops; k++)
 		if (a->fuse[k])
 			s->place[a->fuse[k]->id] = u->kernel[k].place;
@@ -294,8 +297,9 @@ sort_block(struct apply *a)
 		.place = ARRAY_NEW(u, uint32_t, u->m->op_ids)};
 	uint32_t n, ready = 0, placed = 0;
 
-	count_uses(&s);
 	find_places(&s, a);
+	if (s.releases)
+		count_uses(&s);
 	n = sort_nodes(&s);
 	for (uint32_t i = 0; i < n; i++)
 		if (!s.node[i].waits)
