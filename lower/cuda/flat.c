@@ -31,6 +31,13 @@ is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
 	       t->s->tensor[o->in[j]].where == SCHEME_MEMORY;
 }
 
+/* Are its loops among the kernel's? Those of smaller kernels read no larger ones. */
+static bool
+is_inside(const struct cuda_text *t, const struct scheme_op *o)
+{
+	return !(o->out_set & ~t->space);
+}
+
 /* Can 16 bytes along class c be what a thread takes? Sets the width. */
 static bool
 fits(const struct cuda_text *t, int c, int *width)
@@ -40,6 +47,8 @@ fits(const struct cuda_text *t, int c, int *width)
 
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (!is_inside(t, o))
+			continue;
 		if (o->computed)
 			return false;
 		for (int j = -1; j < o->f.ninputs; j++) {
@@ -85,12 +94,12 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		for (int j = results ? -1 : 0; j < (results ? 0 : o->f.ninputs); j++) {
-			if (o->stage < 0 || !is_memory(t, o, j) ||
+			if (o->stage < 0 || !is_inside(t, o) || !is_memory(t, o, j) ||
 				scheme_stride(t->s, o, j, v->cls) != 1)
 				continue;
 			char *when = results ? cuda_first_iteration(t, o) : NULL;
 			if (when && t->in_place)
-				continue; /* write_smaller stores it */
+				continue; /* a kernel of its own stores it */
 			char *element = kernel_element(&t->w, o, j);
 			const char *type =
 				kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
@@ -112,14 +121,13 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 	}
 }
 
-/* The ops whose loops are all among the kernel's: those of smaller kernels read no larger ones. */
 static void
 write_all(struct cuda_text *t)
 {
 	bool *need = cuda_need_none(t);
 
 	for (int k = 0; k < t->g->nops; k++)
-		need[t->g->op[k]] = !(t->s->op[t->g->op[k]].out_set & ~t->space);
+		need[t->g->op[k]] = is_inside(t, &t->s->op[t->g->op[k]]);
 	cuda_pointwise(t, 0, need, true);
 }
 
@@ -156,7 +164,8 @@ write_space(struct cuda_text *t)
 	struct cuda_space all = cuda_space_of(t->g, t->space);
 	const int last = all.n ? all.cls[all.n - 1] : -1;
 	int width = 1;
-	const bool vectors = t->space == cuda_all(t->g) && all.n && fits(t, last, &width);
+	const bool alone = !t->in_place || t->space == cuda_all(t->g);
+	const bool vectors = alone && all.n && fits(t, last, &width);
 	const int64_t n = all.size / (vectors ? width : 1);
 	const char *type = cuda_index_type(all.size + (int64_t)CUDA_GRID * CUDA_BLOCK);
 
@@ -177,40 +186,42 @@ write_space(struct cuda_text *t)
 	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
 }
 
-/* The stored results with fewer loops than the segment has, each set of loops once. */
-static void
-write_smaller(struct cuda_text *t)
+/*
+ * The sets of loops that kernels of their own run over, larger ones first: those of the stored results.
+ * A kernel writes what has fewer loops, too, in the first iteration of the others; but where results may
+ * lie on operands, that has a kernel behind it, when nobody reads those operands any more.
+ */
+static int
+list_spaces(const struct cuda_text *t, uint32_t *set)
 {
-	uint32_t *done = NEW_ARRAY(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
-	int ndone = 0;
+	int n = 0;
 
-	for (int k = 0; k < t->g->nops; k++) {
-		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		bool known = o->stage < 0 || !cuda_is_stored(t, o) || o->out_set == cuda_all(t->g);
-		for (int i = 0; i < ndone; i++)
-			known |= done[i] == o->out_set;
-		if (known)
-			continue;
-		done[ndone++] = t->space = o->out_set;
-		write_space(t);
-	}
+	for (int loops = SCHEME_MAX_CLASSES; loops >= 0; loops--)
+		for (int k = 0; k < t->g->nops; k++) {
+			const struct scheme_op *o = &t->s->op[t->g->op[k]];
+			bool known = __builtin_popcount(o->out_set) != loops || o->stage < 0 ||
+				     !cuda_is_stored(t, o);
+			for (int i = 0; i < n; i++)
+				known |= t->in_place ? set[i] == o->out_set : !(o->out_set & ~set[i]);
+			if (!known)
+				set[n++] = o->out_set;
+		}
+	return n;
 }
 
-/*
- * One kernel over all loops; results with fewer loops are written by the first iteration of the
- * others, but where results may lie on operands by kernels behind it, when nobody reads those
- * operands any more.
- */
+/* A kernel for each set of loops that is in no other: never one over the loops of unrelated results, which
+ * would multiply. */
 void
 cuda_flat(struct cuda_text *t)
 {
+	uint32_t *set = NEW_ARRAY(t->w.scratch, uint32_t, (size_t)t->g->nops + 1);
+
 	t->w.all_local = true;
-	t->space = cuda_all(t->g);
-	if (t->space) {
-		if (!cuda_tile(t))
+	const int n = cuda_all(t->g) ? list_spaces(t, set) : 0;
+	for (int i = 0; i < n; i++) {
+		t->space = set[i];
+		if (t->space != cuda_all(t->g) || !cuda_tile(t))
 			write_space(t);
-		if (t->in_place)
-			write_smaller(t);
 	}
 	t->w.all_local = false;
 	cuda_prologue_results(t);

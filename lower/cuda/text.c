@@ -178,7 +178,7 @@ store_pointwise(struct cuda_text *t, const struct scheme_op *o)
 	const char *first = cuda_first_iteration(t, o);
 
 	if (first && t->in_place)
-		return; /* others still read what it would overwrite: see cuda_flat */
+		return; /* others still read what it would overwrite: see flat.c */
 	if (first)
 		cuda_block(t, "if (%s)", first);
 	kernel_store(&t->w, o);

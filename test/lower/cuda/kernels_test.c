@@ -199,6 +199,11 @@ static const struct kernel_case cases[] = {
 		"%r = constant() {value = 3.5} : f32[100]\n%x = input(\"x\") : f32[1]\n%s = "
 		"neg(%x)\n",
 		""},
+	{2, "loops of two results that share some: a kernel each",
+		"%a = input(\"a\") : f32[7,1,1]\n%b = input(\"b\") : f32[5,3,1,1]\n%r, %s = fuse(%a, %b) {\n"
+		"%i = iota() {dim = 0} : f32[6,10]\n%j = iota() {dim = 1} : f32[6,10]\n%d = sub(%i, %j)\n"
+		"%p = add(%d, %a)\n%q = add(%d, %b)\nyield(%p, %q)\n}\n",
+		"at < 105|at < 225"},
 	{2, "comparisons with one outcome",
 		"%z = constant() {value = 0} : u8[100]\n%x = input(\"x\") {range = 4} : u8[100]\n%r = le(%z, "
 		"%x)\n%f = constant() {value = 0} : bool[100]\n%b = input(\"b\") : bool[100]\n%s = le(%f, %b)\n",
