@@ -322,12 +322,14 @@ tolerance_of(const struct ir_module *m)
 
 /* So many times a step is computed from other values, where the first comparison fails. */
 #define SHAKEN 6
+/* In roundings of the narrowest type: a param's own, and those of some ops behind it. */
+#define SHAKEN_BY 4
 
 /* What a program computes, as the interpreter sees it. */
 struct reference {
 	struct interp *it;   /* in the element types of the module */
 	struct interp *fine; /* in double precision: what it differs by is rounding */
-	struct interp *shaken[SHAKEN]; /* as `it`, from params that are off by a rounding; NULL: not asked
+	struct interp *shaken[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
 					* for. What they differ by is what rounding may make. */
 };
 
@@ -361,7 +363,7 @@ rounding_of(const struct reference *r, tensor_named find, const char *name)
 }
 
 /*
- * Params and states by one rounding off, up or down at random: relative to each element, `unit`. What a
+ * Params and states by a few roundings off, up or down at random: relative to each element, `unit`. What a
  * step makes of that shows how much it makes of roundings in other places: an optimizer that divides by the
  * size of the gradient takes a whole step for a gradient that is nothing but rounding.
  */
@@ -553,13 +555,14 @@ run_interpreter(struct interp *it, int steps)
 	return it != NULL;
 }
 
-/* Runs what `r` lacks: the same steps from values that are off by a rounding of the module's narrowest
+/* Runs what `r` lacks: the same steps from values that are off by some roundings of the module's narrowest
  * type. */
 static inline bool
 run_shaken(struct batch *b, int i, struct reference *r)
 {
 	const struct interp_options o = {.mode = INTERP_MEANING};
-	const double unit = ldexp(1, -1 - fn_mantissa_bits(narrowest_float(b->program[i].m)));
+	const double unit =
+		SHAKEN_BY * ldexp(1, -1 - fn_mantissa_bits(narrowest_float(b->program[i].m)));
 
 	for (int k = 0; k < SHAKEN; k++) {
 		r->shaken[k] = interp_create(r->it, b->program[i].m, &o);
