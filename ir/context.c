@@ -29,7 +29,7 @@ struct text {
 	size_t n;
 };
 
-/* The head of the name before which there are so many units. */
+/* The head of the name that begins at this unit. */
 static struct name_head *
 name_at(const struct ir_intern *t, uint32_t units)
 {
@@ -50,7 +50,8 @@ same_name(const void *list, uint32_t units, const void *key)
 	return is_text((const char *)(name_at(list, units) + 1), t->text, t->n);
 }
 
-/* Room for so many units in one piece. Of the page at hand the rest is left. */
+/* The first of this many units in one piece. If they do not fit into the current page, the rest of
+ * that page stays unused. */
 static uint32_t
 name_room(struct ir_context *ctx, size_t units)
 {

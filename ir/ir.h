@@ -108,7 +108,7 @@ struct ir_use {
 	struct ir_use *next, **link;
 };
 
-/* Arguments stand behind the block whose they are, so that no other value has a word for it. */
+/* The arguments of a block, after a pointer to it: no other value needs room for that pointer. */
 struct ir_args {
 	struct ir_block *block;
 	struct ir_value arg[];

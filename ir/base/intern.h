@@ -6,8 +6,8 @@
  *                        ^ what ir_name gives
  *
  * so what is known of names is an array by their numbers, and need not be found by a hash. The
- * first names are those of the ops, in the order of their codes. Names stand one behind the other
- * in pages of the same size (a long one takes several), so that 32 bits say where one is. Those that
+ * first names are those of the ops, in the order of their codes. Names are stored one after
+ * the other in pages of the same size (a long one takes several), so that 32 bits say where one is. Those that
  * a text speaks of are mostly those it spoke of just before: a small table has them.
  */
 #ifndef IR_INTERN_H

@@ -753,7 +753,7 @@ is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, c
 	return band_of_dims(&f.out, &p.band, &next) && is_unread(w, &op->result[0], &next);
 }
 
-/* Does nobody read v outside of the band, or only to take it times 0? */
+/* Is v not read outside of the band, or only multiplied by 0? */
 static bool
 is_unread(struct walk *w, const struct ir_value *v, const struct band *b)
 {
@@ -811,7 +811,7 @@ find_operand(const struct ir_module *m, struct arena *a, const struct ir_op *op,
 	return false;
 }
 
-/* Candidates for the band outside of which nobody reads a value, as its dimensions. */
+/* Bands of two dimensions of a value, outside of which it may be unread. */
 struct candidates {
 	struct band at[WALK_CANDIDATES];
 	int n;
@@ -846,11 +846,11 @@ collect_comparisons(const struct place *p, const struct expr *e, const struct fo
 		collect_comparisons(p, e->arg[i], x, c);
 }
 
-/* Bands of what an op reads beside v, and of those that read its result. */
+/* Bands of the other operands of an op, or of what reads its result. */
 static void
 collect_reader(struct walk *w, const struct ir_op *op, int at, struct candidates *c)
 {
-	struct candidates behind = {.n = 0};
+	struct candidates further = {.n = 0};
 	struct form f;
 	struct band b;
 
@@ -866,21 +866,21 @@ collect_reader(struct walk *w, const struct ir_op *op, int at, struct candidates
 	}
 	if (c->n)
 		return;
-	collect(w, &op->result[0], &behind);
-	for (int i = 0; i < behind.n; i++)
-		if (band_of_indices(&f, &f.out, &behind.at[i], &b))
+	collect(w, &op->result[0], &further);
+	for (int i = 0; i < further.n; i++)
+		if (band_of_indices(&f, &f.out, &further.at[i], &b))
 			add_candidate(c, &f.in[at], &b);
 }
 
 static void
 collect_reshaped(struct walk *w, const struct ir_op *op, struct candidates *c)
 {
-	struct candidates behind = {.n = 0};
+	struct candidates further = {.n = 0};
 
-	collect(w, &op->result[0], &behind);
-	for (int i = 0; i < behind.n && c->n < WALK_CANDIDATES; i++)
+	collect(w, &op->result[0], &further);
+	for (int i = 0; i < further.n && c->n < WALK_CANDIDATES; i++)
 		c->n += reshaped_band(
-			op->result[0].type, ir_operand_type(op, 0), &behind.at[i], &c->at[c->n]);
+			op->result[0].type, ir_operand_type(op, 0), &further.at[i], &c->at[c->n]);
 }
 
 /* What the first reader knows that knows anything: all have to leave the same unread. */

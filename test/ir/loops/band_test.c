@@ -236,6 +236,27 @@ find_product(const struct lower_plan *p, const char *name, const struct ir_op **
 	return NULL;
 }
 
+/* The product that a case is about, in a plan that lower_check accepts. */
+struct lowered {
+	const struct ir_module *m;
+	struct lower_plan *plan;
+	const struct ir_op *op;
+	const struct scheme_gemm *gemm;
+};
+
+static struct lowered
+lower_case(struct batch *b, const struct band_case *c)
+{
+	struct lowered x = {.m = module_of(b, c->what, text_of(b, c))};
+
+	x.plan = lower_plan_create(b, x.m);
+	assert_true(x.plan && lower_check(x.plan));
+	x.gemm = find_product(x.plan, c->product, &x.op);
+	if (!x.gemm)
+		fail_msg("%s: there is no product %s", c->what, c->product);
+	return x;
+}
+
 static void
 products_have_the_bands_of_their_masks(void **state)
 {
@@ -243,13 +264,7 @@ products_have_the_bands_of_their_masks(void **state)
 	struct batch *b = batch_create();
 	for (size_t i = 0; i < CASES; i++) {
 		const struct band_case *c = &cases[i];
-		const struct ir_module *m = module_of(b, c->what, text_of(b, c));
-		struct lower_plan *p = lower_plan_create(b, m);
-		assert_true(p && lower_check(p));
-		const struct ir_op *op;
-		const struct scheme_gemm *g = find_product(p, c->product, &op);
-		if (!g)
-			fail_msg("%s: there is no product %s", c->what, c->product);
+		const struct scheme_gemm *g = lower_case(b, c).gemm;
 		if (g->band.of != c->of || g->ntests != c->ntests ||
 			(c->of && (g->band.low != c->low || g->band.high != c->high)))
 			fail_msg("%s: the band is of matrix %d, %lld to %lld, %d tests", c->what,
@@ -278,12 +293,9 @@ a_share_of_the_work_is_counted(void **state)
 	struct batch *b = batch_create();
 	for (size_t i = 0; i < CASES; i++) {
 		const struct band_case *c = &cases[i];
-		const struct ir_module *m = module_of(b, c->what, text_of(b, c));
-		struct lower_plan *p = lower_plan_create(b, m);
-		const struct ir_op *op;
-		assert_non_null(p);
-		const struct scheme_gemm *g = find_product(p, c->product, &op);
-		const double share = band_share(m, arena_create(p), op);
+		const struct lowered x = lower_case(b, c);
+		const struct scheme_gemm *g = x.gemm;
+		const double share = band_share(x.m, arena_create(x.plan), x.op);
 		const double all = (double)g->m * (double)g->n * (double)g->k;
 		const double part =
 			g->band.of ? rt_gemm_band_points(&g->band, g->m, g->n, g->k) : all;
