@@ -98,9 +98,9 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 		PARSE_ERROR(p, name.loc, "a module has at most %d axes", IR_MAX_AXES);
 		return;
 	}
-	if (ir_places(m) * n > PARSE_MAX_PLACES) {
+	if (ir_places(m) * n > IR_MAX_PLACES) {
 		PARSE_ERROR(p, loc, "the product of the sizes of the axes is more than %d",
-			PARSE_MAX_PLACES);
+			IR_MAX_PLACES);
 		return;
 	}
 	m->axis[m->naxes++] = (struct ir_axis){name.name, (int32_t)n, p->time, name.loc};

@@ -38,6 +38,7 @@ struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
 	int axis;
+	bool time; /* the axis is one of micro-batches */
 	struct sliced **sliced; /* by value->id, of values that were there before this pass */
 	uint32_t nids;
 };
@@ -60,10 +61,18 @@ find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int
 	return NULL;
 }
 
+/* Over micro-batches a sum or a whole is known only after the last of them. */
+static enum op_code
+code_over_time(enum op_code code)
+{
+	return code == OP_allreduce ? OP_reduce : code == OP_allgather ? OP_combine : code;
+}
+
 /* Behind v, or what there is already, moved there: whoever asks may stand before it. */
 static struct ir_value *
-change(struct dp *p, struct ir_value *v, enum op_code code, int dim)
+change(struct dp *p, struct ir_value *v, enum op_code asked, int dim)
 {
+	const enum op_code code = p->time ? code_over_time(asked) : asked;
 	struct ir_value *have = find_change(p, v, code, dim);
 	struct ir_attr attr[2] = {
 		ir_make_axis(p->m->ctx, "axis", p->axis), ir_make_int(p->m->ctx, "dim", dim)};
@@ -278,7 +287,8 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 
 	if (op->code == OP_add)
 		return all_partial(p, op);
-	return op_is(op, TRAIT_PARALLEL) ||
+	/* What is added up over the micro-batches first is communicated once. */
+	return (op_is(op, TRAIT_PARALLEL) && !p->time) ||
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 
@@ -296,6 +306,27 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 	if (want_dim < 0)
 		return true;
 	return set_fitted(op, j, slice(p, ir_operand(op, j), want_dim, 0));
+}
+
+/*
+ * What is known only after the last micro-batch, next to an operand that is split into them: the op
+ * is done in a second loop over the micro-batches, for which what it reads of the first is kept.
+ */
+static bool
+repeat_late(struct dp *p, struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *v = ir_operand(op, j);
+		if (state_of(p, v).kind != IR_SINGLE)
+			continue;
+		pass_remark(p->run, op, PASS_MISSED,
+			"%s needs a result of all micro-batches: a second loop over them starts "
+			"here, and values of all of them are kept for it",
+			op_name((enum op_code)op->code));
+		if (!set_fitted(op, j, change(p, v, OP_replicate, 0)))
+			return false;
+	}
+	return true;
 }
 
 /* The index that the first split operand picks; none: -1. A reduction that is no sum cannot be
@@ -342,7 +373,8 @@ fit_partials(struct dp *p, struct ir_op *op)
 		if (state_of(p, v).kind != IR_PARTIAL)
 			continue;
 		const int dim = dim_beside_split(p, op, j);
-		const bool slice = dim >= 0 && !v->uses->next && divides(p, v, dim);
+		const bool slice =
+			dim >= 0 && !v->uses->next && divides(p, v, dim) && !p->time;
 		if (!set_fitted(op, j,
 			    change(p, v, slice ? OP_reducescatter : OP_allreduce, slice ? dim : 0)))
 			return false;
@@ -358,6 +390,8 @@ fit_splits(struct dp *p, struct ir_op *op)
 	if (!form_shape(p->m, op, op->result[0].type, &f, NULL))
 		return false;
 	int index = picked_index(p, op, &f);
+	if (p->time && index >= 0 && !repeat_late(p, op))
+		return false;
 	for (int j = 0; j < f.ninputs; j++)
 		if (!fit_operand(p, op, j, index < 0 ? -1 : form_access_dim(&f.in[j], index)))
 			return false;
@@ -398,12 +432,72 @@ fit_own(struct dp *p, struct ir_op *op)
 	return ok;
 }
 
+/* `now`, with the splits over other axes that `before` has and nothing in the operands decides. */
+static const struct ir_type *
+with_chosen_splits(const struct dp *p, const struct ir_type *before, const struct ir_type *now)
+{
+	struct ir_type t = *now;
+	struct ir_state *here = &t.axis[p->axis];
+
+	for (int a = 0; a < p->m->naxes; a++)
+		if (a != p->axis && before->axis[a].kind == IR_SPLIT && t.axis[a].kind == IR_COPIED)
+			t.axis[a] = before->axis[a];
+	if (here->kind == IR_SPLIT) {
+		const uint8_t dim = here->dim;
+		*here = (struct ir_state){.kind = IR_COPIED};
+		*here = (struct ir_state){IR_SPLIT, dim, (uint16_t)ir_type_split_depth(&t, dim)};
+	}
+	return ir_type_intern(p->m->ctx, &t);
+}
+
+/* A broadcast in slices over another axis stays one: its layout there was chosen, not inferred. */
+static bool
+infer_again(struct dp *p, struct ir_op *op)
+{
+	const struct ir_type *before = op->nresults == 1 ? op->result[0].type : NULL;
+
+	if (op_is(op, TRAIT_WRITTEN))
+		return ir_infer(p->m, op, &before);
+	if (!ir_infer(p->m, op, NULL))
+		return false;
+	if (!before || op_is(op, TRAIT_PARALLEL) || !form_exists((enum op_code)op->code))
+		return true;
+	const struct ir_type *chosen = with_chosen_splits(p, before, op->result[0].type);
+	return chosen == op->result[0].type || ir_infer(p->m, op, &chosen);
+}
+
+/* A collective takes slices of what it changes, or what they are put together to: of a dim that is
+ * split over two axes only the innermost split comes off, and this one has just become that. */
+static bool
+fit_parallel(struct dp *p, struct ir_op *op)
+{
+	const bool before = diag_mute(p->m->ctx->diag, true), fits = ir_infer(p->m, op, NULL);
+	bool ok = true;
+
+	diag_mute(p->m->ctx->diag, before);
+	for (int j = 0; j < op->noperands && !fits && ok; j++)
+		ok = fit_operand(p, op, j, -1);
+	return ok;
+}
+
+/* What leaves the step is whole: only devices may hold slices of it. */
+static bool
+fit_effect(struct dp *p, struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (!fit_operand(p, op, j, -1))
+			return false;
+	return true;
+}
+
 static bool
 carry(struct dp *p, struct ir_op *op)
 {
-	const struct ir_type *written = op->nresults ? op->result[0].type : NULL;
-
 	if (!fit_partials(p, op))
+		return false;
+	if (p->time && op_is(op, TRAIT_EFFECT) && !fit_effect(p, op))
+		return false;
+	if (op_is(op, TRAIT_PARALLEL) && !fit_parallel(p, op))
 		return false;
 	if (op->code == OP_update && !fit_update(p, op))
 		return false;
@@ -414,7 +508,7 @@ carry(struct dp *p, struct ir_op *op)
 	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, TRAIT_PARALLEL) &&
 		!fit_splits(p, op))
 		return false;
-	return ir_infer(p->m, op, op_is(op, TRAIT_WRITTEN) ? &written : NULL);
+	return infer_again(p, op);
 }
 
 static bool
@@ -455,28 +549,45 @@ move_outputs_last(struct ir_block *block)
 }
 
 bool
-dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
+dp_split_over(struct pass_run *run, struct ir_module *m, int axis, int dim, dp_choice *takes,
+	const void *data)
 {
 	struct ir_func *f = ir_func_find(m, "main");
-	struct dp p = {.run = run, .m = m, .axis = pass_axis(run, "axis")};
+	struct dp p = {.run = run,
+		.m = m,
+		.axis = axis,
+		.time = m->axis[axis].time,
+		.nids = m->value_ids};
 
-	if (m->axis[p.axis].time) {
-		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
-			"%s: %s is a time axis; expected a device axis", run->pass->name,
-			m->axis[p.axis].name);
-		return false;
-	}
-	p.nids = m->value_ids;
 	p.sliced = ARRAY_ZERO(run->scratch, struct sliced *, p.nids);
 	IR_FOR_OPS (op, &f->body)
-		if (op->code == OP_input && op->result[0].type->rank >= rank &&
-			!split_input(&p, op, dim))
+		if (op->code == OP_input && takes(op, data) && !split_input(&p, op, dim))
 			return false;
 	IR_FOR_OPS (op, &f->body)
 		if (!carry(&p, op))
 			return false;
 	move_outputs_last(&f->body);
 	return true;
+}
+
+static bool
+has_rank(const struct ir_op *input, const void *rank)
+{
+	return input->result[0].type->rank >= *(const int *)rank;
+}
+
+bool
+dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank)
+{
+	const int axis = pass_axis(run, "axis");
+
+	if (m->axis[axis].time) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "axis"),
+			"%s: %s is a time axis; expected a device axis", run->pass->name,
+			m->axis[axis].name);
+		return false;
+	}
+	return dp_split_over(run, m, axis, dim, has_rank, &rank);
 }
 
 static bool

@@ -102,6 +102,7 @@ static const struct row rows[] = {
 	{NULL, "amp", "amp", NULL},
 	{NULL, "propagate", "propagate", NULL},
 	{NULL, "spatial", "spatial{axis=dp}", NULL},
+	{NULL, "accumulate", "accumulate{steps=2}", NULL},
 	{NULL, "merge-replica-dim", "merge-replica-dim", NULL},
 	{NULL, "grad", "grad", NULL},
 	{"grad", "sgd", "sgd", NULL},

@@ -138,7 +138,7 @@ option_value(const void *owner, const struct pass *p, const struct pass_option *
 	case PASS_BOOL: return *random && draw(random, 2) ? "true" : "false";
 	case PASS_SIZE: return DRAW_WORD(random, "1GB", "1", "64", "1KB");
 	case PASS_TIME: return *random ? DRAW_WORD(random, "1us", "1ms") : NULL;
-	case PASS_INT: return *random ? int_value(owner, o, random) : NULL;
+	case PASS_INT: return *random ? int_value(owner, o, random) : o->fallback ? NULL : "2";
 	case PASS_FLOAT: return *random ? float_value(owner, o, random) : NULL;
 	case PASS_STRING: return text_value(p, o, random);
 	case PASS_ENUM: return enum_value(owner, o, random);
@@ -196,11 +196,13 @@ static const struct stage {
 } sensible[] = {
 	{30, {"inline"}},
 	{30, {"amp"}},
+	{20, {"accumulate"}},
 	{40, {"canonicalize", "cse", "dce"}},
 	{50, {"dp"}},
 	{85, {"grad"}},
 	{80, {"sgd", "momentum", "adam", "adamw", "lamb"}},
 	{30, {"dp", "spatial"}},
+	{10, {"accumulate"}},
 	{20, {"propagate", "merge-replica-dim", "sink-transpose"}},
 	{40, {"canonicalize", "cse", "dce"}},
 	{40, {"opfuse", "opfuse", "random-fuse"}},

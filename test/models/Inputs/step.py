@@ -166,4 +166,5 @@ def main():
             training.compare(ranks, seed)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -20,6 +20,7 @@ PIPELINES = [
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3}",
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
+    "accumulate{steps=2},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]

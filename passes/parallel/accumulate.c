@@ -1,0 +1,158 @@
+/*
+ * accumulate: gradient accumulation. Declares a time axis of `steps` micro-batches, splits dim 0 of
+ * the inputs over it, and carries that through the step as dp does over devices (dp.c):
+ *
+ *     %x = input("x") : f32[64,8]               steps [mb = 8]
+ *     %h = matmul(%x, %w)                       %x = input("x") : f32[64/mb,8]
+ *     ...                                       %h = matmul(%x, %w) : f32[64/mb,4]
+ *     %g = contract(%x, %d) : f32[8,4]          %p = contract(%x, %d) : f32[8,4]+mb
+ *                                               %g = reduce(%p) {axis = mb} : f32[8,4]@mb=7
+ *
+ * so that activations of one micro-batch are in memory at a time. What sums over the batch is added
+ * up over the micro-batches, before any message: gradients are communicated once. A mean over the
+ * batch divides by the size of the whole batch and stays the same number. What needs the whole
+ * batch otherwise (a maximum over it, statistics that normalize it) is right too, but the ops after
+ * it run in a second loop over the micro-batches, with a remark.
+ *
+ * Right because parallelization ops never change what a value means; the verifier infers every
+ * layout again. Works on forward steps, on steps with gradients and on steps that train alike.
+ */
+#include "ir/base/alloc.h"
+#include "passes/parallel/dp.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A message lists as many of the numbers of micro-batches that would do: a line of text. */
+enum { SIZES_SHOWN = 12 };
+
+static bool
+complain(struct pass_run *run, const char *option, const char *text)
+{
+	diag_error(run->ctx->diag, pass_option_loc(run, option), "accumulate: %s", text);
+	return false;
+}
+
+/* The first input that has a batch: all inputs of its size have one. */
+static const struct ir_op *
+find_batch(const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_input && op->result[0].type->rank)
+			return op;
+	return NULL;
+}
+
+/* "1, 2, 4, 8": the numbers of micro-batches into which n rows can be split. */
+static char *
+divisors(const void *owner, int64_t n)
+{
+	char *text = TEXT(owner, "1");
+	int shown = 1;
+
+	for (int64_t d = 2; d <= n && shown < SIZES_SHOWN; d++)
+		if (n % d == 0) {
+			text = text_append(text, ", %" PRId64, d);
+			shown++;
+		}
+	return text;
+}
+
+static bool
+check_size(struct pass_run *run, const struct ir_module *m, const struct ir_op *input)
+{
+	const int64_t steps = pass_int(run, "steps"), rows = input->result[0].type->dim[0],
+		      here = ir_type_local_dim(m, input->result[0].type, 0);
+
+	if (here % steps == 0)
+		return true;
+	complain(run, "steps",
+		TEXT(run->scratch,
+			"%" PRId64 " micro-batches do not divide the batch of %" PRId64
+			" rows, %" PRId64 " on each device; these do: %s",
+			steps, rows, here, divisors(run->scratch, here)));
+	diag_note(run->ctx->diag, input->loc, "the batch is dim 0 of input %s", input->symbol);
+	return false;
+}
+
+static bool
+is_name(const char *s)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+
+	return strspn(s, letters) > 0 &&
+	       strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") ==
+		       strlen(s);
+}
+
+static bool
+check_name(struct pass_run *run, const struct ir_module *m, const char *name)
+{
+	bool taken = ir_axis_find(m, name) >= 0;
+
+	for (int i = 0; i < m->nlets; i++)
+		taken = taken || strcmp(m->let[i].name, name) == 0;
+	if (!is_name(name))
+		return complain(run, "name", TEXT(run->scratch, "'%s' is not a name", name));
+	if (taken)
+		return complain(run, "name",
+			TEXT(run->scratch,
+				"the module already has an axis or a let named %s; name the new "
+				"axis with accumulate{name=...}",
+				name));
+	if (m->naxes == IR_MAX_AXES)
+		return complain(run, "name",
+			TEXT(run->scratch, "the module already has %d axes", IR_MAX_AXES));
+	return true;
+}
+
+/* Has the input the size of the batch? Others, such as a table of positions, stay whole. */
+static bool
+has_batch(const struct ir_op *input, const void *batch)
+{
+	const struct ir_type *t = input->result[0].type;
+
+	return t->rank && t->dim[0] == ((const struct ir_op *)batch)->result[0].type->dim[0];
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const char *name = pass_string(run, "name");
+	const struct ir_op *batch = find_batch(m);
+	const int64_t steps = pass_int(run, "steps");
+
+	if (!batch)
+		return complain(run, "steps", "no input has a dim to split");
+	if (ir_places(m) * steps > IR_MAX_PLACES)
+		return complain(run, "steps",
+			TEXT(run->scratch,
+				"the product of the sizes of the axes would be more than %d",
+				IR_MAX_PLACES));
+	if (!check_name(run, m, name) || !check_size(run, m, batch))
+		return false;
+	if (steps == 1)
+		return true;
+	m->axis[m->naxes] = (struct ir_axis){
+		ir_name(run->ctx, name), (int32_t)steps, true, pass_option_loc(run, "steps")};
+	return dp_split_over(run, m, m->naxes++, 0, has_batch, batch);
+}
+
+static const struct pass_option options[] = {
+	{"steps", PASS_INT, NULL, "number of micro-batches; 1 changes nothing", NULL, 1, UINT16_MAX},
+	{"name", PASS_STRING, "mb", "name of the time axis that is declared", NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_accumulate = {
+	.name = "accumulate",
+	.family = "memory",
+	.summary = "gradient accumulation: run the batch as micro-batches, one after another, "
+		   "and sum gradients over them",
+	.options = options,
+	.needs = "no-calls",
+	.provides = "axes",
+	.conflicts = "fused,sharded",
+	.run = run,
+	.keeps_bits = true,
+};
