@@ -54,6 +54,19 @@ ir_build2(struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir
 }
 
 struct ir_value *
+ir_build_barrier(struct ir_builder *b, struct ir_value *const *operands, int n)
+{
+	struct ir_op *op = ir_op_create(b->m, OP_barrier, b->loc, operands, n, NULL, 0, n);
+
+	for (int i = 0; i < n; i++) {
+		op->result[i].type = operands[i]->type;
+		op->result[i].name = operands[i]->name;
+	}
+	builder_insert(b, op);
+	return op->result;
+}
+
+struct ir_value *
 ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value)
 {
 	struct ir_type type = {.dtype = (uint8_t)t};

@@ -336,6 +336,20 @@ infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *cons
 	return true;
 }
 
+/* Any number of values with any layouts; each result has the type of its operand. */
+static bool
+infer_barrier(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	if (!op->noperands || op->nresults != op->noperands)
+		return FAIL(m, op,
+			"barrier: %d operand%s need as many results and at least one, found %d",
+			op->noperands, number_plural(op->noperands), op->nresults);
+	for (int i = 0; i < op->nresults; i++)
+		if (!set_result(m, op, i, ir_operand_type(op, i), written ? written[i] : NULL))
+			return false;
+	return true;
+}
+
 static bool
 infer_own(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
@@ -363,6 +377,7 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 		       set_result(m, op, 0, &t, written ? written[0] : NULL);
 	case OP_update: return special_update(m, op);
 	case OP_output: return special_output(m, op);
+	case OP_barrier: return infer_barrier(m, op, written);
 	case OP_fuse: return infer_fuse(m, op, written);
 	case OP_call: return ir_infer_call(m, op, written);
 	default: break;

@@ -144,7 +144,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
 		if (b->parent && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
 						    TRAIT_PARALLEL | TRAIT_OWN)) ||
-					 op->code == OP_input))
+					 op->code == OP_input || op->code == OP_barrier))
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
 		verify_op(v, op, traits, typed);
 		if (v->in_main && op->symbol && (traits & TRAIT_NAMED) && !(traits & TRAIT_CALLS))

@@ -133,7 +133,7 @@ lower_kernel_source(const struct ir_module *m, const struct ir_op *op, const cha
 	uint64_t *scratch_bytes)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL) ||
-		op->code == OP_reshape)
+		op->code == OP_reshape || op->code == OP_barrier)
 		return false;
 	void *owner = alloc_scratch(NULL);
 	struct scheme *s = scheme_create(owner, m, arena_create(owner), op);

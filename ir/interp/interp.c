@@ -369,6 +369,18 @@ run_fuse(struct interp *it, struct ir_op *op)
 }
 
 static bool
+run_barrier(struct interp *it, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		struct tensor **from = interp_places(it, ir_operand(op, i)),
+			      **place = slot_new(it, &op->result[i]);
+		for (int64_t p = 0; p < it->nplaces; p++)
+			place[p] = from[p] ? tensor_copy(place, from[p]) : NULL;
+	}
+	return true;
+}
+
+static bool
 run_op(struct interp *it, struct ir_op *op)
 {
 	switch (op->code) {
@@ -380,6 +392,7 @@ run_op(struct interp *it, struct ir_op *op)
 	case OP_release: return slot_of(it, ir_operand(op, 0))->released = true;
 	case OP_reshape: return run_reshape(it, op);
 	case OP_fuse: return run_fuse(it, op);
+	case OP_barrier: return run_barrier(it, op);
 	case OP_yield:
 	case OP_return: return true;
 	default:

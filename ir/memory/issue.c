@@ -64,12 +64,16 @@ issue_op_axes(const struct ir_module *m, const struct ir_op *op)
 	return set;
 }
 
+/* Are results of an op in the open loop complete only when the loop is done? LATE_OUTSIDE: for ops
+ * that are not in the loop. */
+enum late { IN_TIME, LATE_OUTSIDE, LATE };
+
 struct sorter {
 	const struct ir_module *m;
 	struct issue *o;
 	const struct ir_op **inside, **behind; /* of the loop that is open */
 	uint32_t ninside, nbehind, over;
-	bool *late; /* by op->id: complete only behind the open loop */
+	uint8_t *late; /* by op->id: enum late */
 };
 
 /* Appends ops as one loop, or to the last one where both are done once. */
@@ -86,7 +90,7 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 		o->position[op[i]->id] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
 		o->op[o->n++] = op[i];
-		s->late[op[i]->id] = false;
+		s->late[op[i]->id] = IN_TIME;
 	}
 	o->loop[o->nloops - 1].end = o->n;
 }
@@ -99,46 +103,48 @@ close_loop(struct sorter *s)
 	s->ninside = s->nbehind = s->over = 0;
 }
 
+/* Does the op read what is not complete for it before the open loop is done? */
 static bool
-reads_late(const struct sorter *s, const struct ir_op *op)
+reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 {
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_op *maker = ir_operand(op, i)->op;
-		if (maker && s->late[maker->id])
+		if (maker && s->late[maker->id] > (inside ? LATE_OUTSIDE : IN_TIME))
 			return true;
 	}
 	return false;
 }
 
-/* Is a result of the op complete only when the loop is done? */
-static bool
-is_late(const struct sorter *s, const struct ir_op *op)
+/* When are all results of the op complete? Those of a barrier are what its operands are, in the same
+ * iteration; but for who is not in the loop, its operands are there only behind all iterations. */
+static enum late
+lateness(const struct sorter *s, const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
 		if (issue_axes(s->m, op->result[i].type) != s->over)
-			return true;
-	return false;
+			return op->code == OP_barrier ? LATE_OUTSIDE : LATE;
+	return IN_TIME;
 }
 
 static void
 place(struct sorter *s, const struct ir_op *op)
 {
 	uint32_t over = issue_op_axes(s->m, op);
-	bool late = s->over && reads_late(s, op);
+	bool late = s->over && reads_late(s, op, over != 0);
 	if (!over && !late) {
 		append(s, &op, 1, 0);
 		return;
 	}
 	if (!over) {
 		s->behind[s->nbehind++] = op;
-		s->late[op->id] = true;
+		s->late[op->id] = LATE;
 		return;
 	}
 	if (s->over && (over != s->over || late))
 		close_loop(s);
 	s->over = over;
 	s->inside[s->ninside++] = op;
-	s->late[op->id] = is_late(s, op);
+	s->late[op->id] = (uint8_t)lateness(s, op);
 }
 
 struct issue *
@@ -156,7 +162,7 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	o->loop = ARRAY_NEW(o, struct issue_loop, n);
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
-	s.late = ARRAY_ZERO(scratch, bool, m->op_ids);
+	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
 	IR_FOR_OPS (op, b)
 		place(&s, op);
 	close_loop(&s);

@@ -18,7 +18,7 @@ axis_of(const struct ir_module *m, const struct ir_op *op)
 bool
 storage_is_view(const struct ir_module *m, const struct ir_op *op)
 {
-	if (op->code == OP_reshape || op->code == OP_stop_gradient)
+	if (op->code == OP_reshape || op->code == OP_stop_gradient || op->code == OP_barrier)
 		return true;
 	if (op->code == OP_convert)
 		return op->result[0].type == ir_operand_type(op, 0);
@@ -148,7 +148,7 @@ takes_number(const struct ir_use *u)
 {
 	const struct ir_op *op = u->op;
 
-	if (op->code == OP_stop_gradient || op_is(op, TRAIT_PARALLEL) ||
+	if (op->code == OP_stop_gradient || op->code == OP_barrier || op_is(op, TRAIT_PARALLEL) ||
 		(op->code == OP_convert && op->result[0].type == u->value->type))
 		return false;
 	if (op->code != OP_fuse)

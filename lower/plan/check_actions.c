@@ -34,7 +34,7 @@ check_long_axes(const struct ir_module *m, uint32_t axes)
 bool
 check_is_view(const struct ir_module *m, const struct ir_op *op)
 {
-	if (op->code == OP_reshape || op->code == OP_stop_gradient)
+	if (op->code == OP_reshape || op->code == OP_stop_gradient || op->code == OP_barrier)
 		return true;
 	if (op->code == OP_convert)
 		return op->result[0].type == ir_operand_type(op, 0);

@@ -6,6 +6,7 @@
  */
 #include "lower/plan/build.h"
 
+#include "ir/memory/awaited.h"
 #include "ir/base/vec.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ struct waiter {
 	struct lower_action *out; /* actions with WAITs between them */
 	int nout;
 	struct lower_access *list, *other;
-	int *pending; /* collectives on their way */
+	struct awaited awaited; /* of the operand at hand */
+	int *pending;           /* collectives on their way */
 	int npending, loop_start;
 };
 
@@ -51,6 +53,25 @@ conflict(const struct lower_access *a, int na, const struct lower_access *b, int
 	return false;
 }
 
+/* Does the action wait for a collective because of a barrier? Its op reads a result of one that has
+ * a result of the collective among its operands. */
+static bool
+waits_at_barrier(struct waiter *w, const struct lower_action *a, const struct ir_op *collective)
+{
+	struct awaited *x = &w->awaited;
+
+	if (!a->op || op_is(a->op, TRAIT_EFFECT))
+		return false;
+	for (int j = 0; j < a->op->noperands; j++) {
+		awaited_clear(x);
+		awaited_add(w->p, x, w->p->module, ir_operand(a->op, j));
+		for (int64_t k = 0; k < x->value.n && x->barrier.n; k++)
+			if (x->value.at[k]->op == collective)
+				return true;
+	}
+	return false;
+}
+
 static void
 wait_before(struct waiter *w, const struct lower_action *a)
 {
@@ -58,7 +79,8 @@ wait_before(struct waiter *w, const struct lower_action *a)
 
 	for (int i = 0; i < w->npending;) {
 		const struct lower_action post = {.kind = LOWER_POST, .coll = w->pending[i]};
-		if (conflict(w->list, n, w->other, lower_accesses(w->p, &post, w->other)))
+		if (conflict(w->list, n, w->other, lower_accesses(w->p, &post, w->other)) ||
+			waits_at_barrier(w, a, w->p->coll[w->pending[i]].op))
 			wait_for(w, i, a->at);
 		else
 			i++;

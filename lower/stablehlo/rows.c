@@ -222,6 +222,17 @@ order(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct 
 	return HLO_DONE;
 }
 
+static enum hlo_done
+barrier(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
+{
+	hlo_write(h, &(struct hlo_op){.name = "stablehlo.optimization_barrier",
+			     .in = in,
+			     .nin = op->noperands,
+			     .out = out,
+			     .nout = op->nresults});
+	return HLO_DONE;
+}
+
 hlo_row *
 hlo_find_row(enum op_code code)
 {
@@ -230,6 +241,7 @@ hlo_find_row(enum op_code code)
 		[OP_literal] = literal,
 		[OP_concat] = concat,
 		[OP_dynamic_update_slice] = dynamic_update_slice,
+		[OP_barrier] = barrier,
 		[OP_sort] = order,
 		[OP_topk] = order,
 		[OP_conv2d] = hlo_conv2d,

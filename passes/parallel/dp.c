@@ -288,7 +288,7 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 	if (op->code == OP_add)
 		return all_partial(p, op);
 	/* What is added up over the micro-batches first is communicated once. */
-	return (op_is(op, TRAIT_PARALLEL) && !p->time) ||
+	return (op_is(op, TRAIT_PARALLEL) && !p->time) || op->code == OP_barrier ||
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 

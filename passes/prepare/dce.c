@@ -72,9 +72,9 @@ hand_over(struct ir_op *op, struct ir_op *to)
 	ir_op_erase(op);
 }
 
-/* A collective that moves only what is used. */
+/* A collective that moves only what is used, a barrier of only that. */
 static void
-shrink_collective(struct pass_run *run, struct ir_module *m, struct ir_op *op)
+shrink_operands(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
 	struct ir_value **v = NEW_ARRAY(run->scratch, struct ir_value *, op->noperands);
 	int n = 0;
@@ -150,8 +150,8 @@ shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 static void
 shrink(struct pass_run *run, struct ir_module *m, struct ir_op *op, int live)
 {
-	if (op_is(op, TRAIT_VARIADIC) && live < op->nresults) {
-		shrink_collective(run, m, op);
+	if ((op_is(op, TRAIT_VARIADIC) || op->code == OP_barrier) && live < op->nresults) {
+		shrink_operands(run, m, op);
 	} else if (op_is(op, TRAIT_REGION)) {
 		if (live < op->nresults)
 			op = shrink_yield(run, m, op, live);

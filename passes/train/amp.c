@@ -86,6 +86,7 @@ static const struct {
 	{OP_gather, MOVES},
 	{OP_pick, MOVES},
 	{OP_stop_gradient, MOVES},
+	{OP_barrier, MOVES},
 	{OP_select, MOVES},
 	{OP_partition, MOVES},
 	{OP_combine, MOVES},

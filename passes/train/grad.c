@@ -54,6 +54,8 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 {
 	if (!is_float(v->type) || op->code == OP_stop_gradient)
 		return false;
+	if (op->code == OP_barrier)
+		return s->wanted[ir_operand(op, (int)v->index)->id];
 	for (int j = 0; j < op->noperands; j++)
 		if (s->wanted[ir_operand(op, j)->id])
 			return true;
@@ -162,7 +164,8 @@ complete(struct sweep *s, struct ir_value *v)
 
 /*
  * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled
- * there, so a sum that arrives partial behind an allgather is scattered at once.
+ * there, so a sum that arrives partial behind an allgather is scattered at once. A barrier needs
+ * none for the gradients: they are computed once, from each other.
  */
 static bool
 back_parallel(struct sweep *s, struct ir_op *op)
@@ -202,7 +205,7 @@ back_uses(struct sweep *s, struct ir_op *op)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR) || !op->nresults)
 		return true;
-	if (op_is(op, TRAIT_PARALLEL))
+	if (op_is(op, TRAIT_PARALLEL) || op->code == OP_barrier)
 		return back_parallel(s, op);
 	struct ir_value *g = complete(s, &op->result[0]);
 	if (s->b.failed || !g)
@@ -312,7 +315,8 @@ find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
 		for (int i = 0; i < op->nresults; i++)
 			leads = leads || way[op->result[i].id];
 		for (int j = 0; leads && op->code != OP_stop_gradient && j < op->noperands; j++)
-			way[ir_operand(op, j)->id] = op;
+			if (op->code != OP_barrier || way[op->result[j].id])
+				way[ir_operand(op, j)->id] = op;
 	}
 	return way;
 }

@@ -176,6 +176,23 @@ try_spread(struct gen *g, enum op_code code)
 		gen_finish(g, gen_build(g, code, 2, v, 1, attr), in);
 }
 
+/* Some values, the same again behind it. */
+static void
+try_barrier(struct gen *g)
+{
+	enum { MOST = 3 };
+	struct pooled p[MOST];
+	struct ir_value *v[MOST];
+	const int n = 1 + gen_below(g, MOST);
+	for (int i = 0; i < n; i++) {
+		p[i] = gen_operand(g, 'T');
+		v[i] = p[i].v;
+	}
+	struct ir_value *r = ir_build_barrier(&g->b, v, n);
+	for (int i = 0; i < n; i++)
+		gen_add(g, (struct pooled){&r[i], p[i].bound, p[i].low, p[i].exact});
+}
+
 /* --- choice -------------------------------------------------------------------------------------
  */
 
@@ -190,6 +207,7 @@ try_op(struct gen *g, enum op_code code)
 	case OP_reshape: try_reshape(g); return;
 	case OP_gather:
 	case OP_pick: try_lookup(g, code); return;
+	case OP_barrier: try_barrier(g); return;
 	case OP_sort:
 	case OP_topk: try_order(g, code); return;
 	case OP_scatter_add:

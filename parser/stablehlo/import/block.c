@@ -181,7 +181,7 @@ static bool
 makes_nothing(const struct import_row *row, const struct mlir_op *op)
 {
 	bool empty = op->nresults > 0 && !row->regions && row->function != import_identity &&
-		     row->function != import_tuple;
+		     row->function != import_barrier && row->function != import_tuple;
 
 	for (uint32_t i = 0; i < op->nresults; i++)
 		empty = empty && import_is_empty(op->result[i].type);

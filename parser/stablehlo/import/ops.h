@@ -18,6 +18,7 @@ import_function import_map;
 import_function import_mulhi;
 import_function import_erf_inv;
 import_function import_identity;
+import_function import_barrier;
 
 /* ops/: shapes */
 import_function import_constant;

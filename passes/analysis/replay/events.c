@@ -1,6 +1,7 @@
 /* From ops in issue order to events: see events.h. */
 #include "passes/analysis/replay/events.h"
 
+#include "ir/memory/awaited.h"
 #include "ir/memory/issue.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/replay/kind.h"
@@ -12,7 +13,7 @@
 
 /* What is known of an op: when its results are ready, by turn and device. */
 struct record {
-	const struct ir_op *source; /* a view: of this op's result; else the op itself, or NULL */
+	const struct ir_op *source; /* the op itself; NULL: it takes no time */
 	uint32_t over, turns;       /* its loop */
 	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
 	uint32_t *done;             /* collectives, the same: their end for every party */
@@ -36,6 +37,7 @@ struct builder {
 	struct VEC(uint32_t) dep;
 	uint32_t axes;                      /* set of device axes along which places differ */
 	const struct event_device **device; /* [ndevices] */
+	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
 	struct VEC(struct pending) pending;
 	int64_t pending_first; /* those before it have run */
 };
@@ -202,19 +204,13 @@ dep_add(struct builder *b, uint32_t on)
 	b->dep_first[b->e->graph.n] = (uint32_t)b->dep.n;
 }
 
-/* The record of the op that computes v, behind views; NULL: there from the start. */
+/* The record of the op that computes v, which is no view; NULL: there from the start. */
 static struct record *
-record_of(struct builder *b, const struct ir_value *v)
+record_of(const struct builder *b, const struct ir_value *v)
 {
-	while (v->op) {
-		struct record *r = &b->record[v->op->id];
-		if (!r->source)
-			return NULL;
-		if (r->source == v->op)
-			return r->ready ? r : NULL;
-		v = ir_operand(v->op, (int)v->index);
-	}
-	return NULL;
+	struct record *r = v->op ? &b->record[v->op->id] : NULL;
+
+	return r && r->source == v->op && r->ready ? r : NULL;
 }
 
 /* The slot in r->ready of what a consumer at that turn and device reads. */
@@ -283,10 +279,16 @@ static void
 wait_for_operands(
 	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
 {
+	struct awaited *a = &b->waits;
+
 	for (int i = 0; !b->device[device]->async && i < op->noperands; i++) {
-		struct record *r = record_of(b, ir_operand(op, i));
-		if (r)
-			wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
+		awaited_clear(a);
+		awaited_add(b, a, b->m, ir_operand(op, i));
+		for (int64_t k = 0; k < a->value.n; k++) {
+			struct record *r = record_of(b, a->value.at[k]);
+			if (r)
+				wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
+		}
 	}
 }
 
@@ -295,11 +297,17 @@ static void
 depend_on_operands(
 	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
 {
+	struct awaited *a = &b->deps;
+
 	for (int i = 0; i < op->noperands; i++) {
-		struct record *r = record_of(b, ir_operand(op, i));
-		uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
-		if (on != NO_EVENT)
-			dep_add(b, on);
+		awaited_clear(a);
+		awaited_add(b, a, b->m, ir_operand(op, i));
+		for (int64_t k = 0; k < a->value.n; k++) {
+			const struct record *r = record_of(b, a->value.at[k]);
+			uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
+			if (on != NO_EVENT)
+				dep_add(b, on);
+		}
 	}
 }
 
@@ -440,15 +448,6 @@ emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 			emit_kernel(b, op, r, turn, d);
 }
 
-/* Views read what their operand is a view of. */
-static void
-record_views(struct builder *b, const struct ir_block *block)
-{
-	for (const struct ir_op *op = block->first; op; op = op->next)
-		if (op->nresults && op->noperands && cost_op_kind(b->m, op) == COST_NONE)
-			b->record[op->id].source = ir_operand(op, 0)->op;
-}
-
 /* Records of the work of one loop. */
 static void
 record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turns)
@@ -509,7 +508,6 @@ emit_loops(struct builder *b, const struct ir_block *block)
 {
 	const struct issue *o = issue_create(b, b->m, block);
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
-	record_views(b, block);
 	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
 		b->e->turns[o->op[p]->id] = o->loop[o->loop_of[p]].turns;

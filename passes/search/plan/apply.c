@@ -106,18 +106,24 @@ tell_readers(struct maker *k)
 	}
 }
 
-/* Is it a view, behind others maybe, of what an op made that goes? Nobody reads it, then. */
+/* Is it a view, behind others maybe, of what an op made that goes? Nobody reads it, then; nor any
+ * result of a barrier, as all of its operands stay where one result is read. */
 static bool
 views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 {
-	const struct ir_value *v = op->nresults ? &op->result[0] : NULL;
+	struct awaited a = {0};
+	bool gone = false;
 
-	while (v && (v = cost_viewed(k->m, v)) && v->op) {
-		const uint32_t i = ir_number(k->ops, v->op);
-		if (i != IR_NO_NUMBER && k->p->base->op[i].work)
-			return !stays[i];
+	if (!op->nresults || !op->noperands)
+		return false;
+	awaited_add(k, &a, k->m, &op->result[0]);
+	for (int64_t j = 0; j < a.value.n && !gone; j++) {
+		const struct ir_op *maker = a.value.at[j]->op;
+		const uint32_t i = maker ? ir_number(k->ops, maker) : IR_NO_NUMBER;
+		gone = i != IR_NO_NUMBER && k->p->base->op[i].work && !stays[i];
 	}
-	return false;
+	awaited_free(&a);
+	return gone;
 }
 
 /* Ops that now stand in fuses and messages, and those that nothing needs, the last first. */

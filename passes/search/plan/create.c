@@ -1,6 +1,7 @@
 /* A plan of a module as it stands: see plan.h. */
 #include "passes/search/plan/impl.h"
 
+#include "ir/memory/awaited.h"
 #include "ir/memory/issue.h"
 #include "ir/base/alloc.h"
 
@@ -26,22 +27,27 @@ void
 plan_split_views(struct ir_module *m)
 {
 	IR_FOR_OPS_SAFE (op, &ir_func_find(m, "main")->body)
-		if (op->nresults > 1 && op->noperands && cost_op_kind(m, op) == COST_NONE)
+		if (op->nresults > 1 && op->noperands && op->code != OP_barrier &&
+			cost_op_kind(m, op) == COST_NONE)
 			split_view(m, op);
 }
 
-/* The work op whose result a value is, behind views; NULL: it is there from the start. */
-static const struct ir_op *
-maker_of(const struct plan_base *b, const struct ir_value *v, bool *view)
+/* The op that makes a value, if it is work; NULL: the value is there from the start. */
+static struct plan_op *
+maker_of(const struct plan_base *b, const struct ir_value *v)
 {
-	*view = false;
-	while (v->op && !b->op[ir_number(b->ops, v->op)].work) {
-		if (!v->op->noperands)
-			return NULL;
-		*view = true;
-		v = ir_operand(v->op, (int)v->index);
-	}
-	return v->op;
+	struct plan_op *maker = v->op ? &b->op[ir_number(b->ops, v->op)] : NULL;
+
+	return maker && maker->work ? maker : NULL;
+}
+
+/* What reads values through views, and barriers, needs: in b->awaited until the next call. */
+static const struct awaited *
+awaited_by(struct plan_base *b, const struct ir_value *v)
+{
+	awaited_clear(&b->awaited);
+	awaited_add(b, &b->awaited, b->m, v);
+	return &b->awaited;
 }
 
 /* Something that is no work, and no view, needs the values of this one. */
@@ -49,10 +55,12 @@ static void
 keep(struct plan_base *b, const struct ir_op *op)
 {
 	for (int j = 0; j < op->noperands; j++) {
-		bool view;
-		const struct ir_op *maker = maker_of(b, ir_operand(op, j), &view);
-		if (maker)
-			b->op[ir_number(b->ops, maker)].kept = true;
+		const struct awaited *a = awaited_by(b, ir_operand(op, j));
+		for (int64_t k = 0; k < a->value.n; k++) {
+			struct plan_op *maker = maker_of(b, a->value.at[k]);
+			if (maker)
+				maker->kept = true;
+		}
 	}
 }
 
@@ -76,35 +84,41 @@ find_work(struct plan_base *b)
 	}
 }
 
+/* The op, the newest that has dependencies, depends on the one of that number. */
 static void
-add_dep(struct plan_base *b, struct plan_op *o, const struct ir_value *v)
+add_dep(struct plan_base *b, struct plan_op *o, uint32_t number, uint32_t through)
 {
-	bool view;
-	const struct ir_op *maker = maker_of(b, v, &view);
+	uint32_t *dep = b->dep.at + o->first_dep;
 
-	if (!maker)
-		return;
-	const uint32_t number = ir_number(b->ops, maker), through = view ? PLAN_THROUGH_VIEW : 0;
 	for (uint32_t k = 0; k < o->ndeps; k++)
-		if ((b->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW) == number) {
-			b->dep[o->first_dep + k] |= through;
+		if ((dep[k] & ~PLAN_THROUGH_VIEW) == number) {
+			dep[k] |= through;
 			return;
 		}
-	b->dep[o->first_dep + o->ndeps++] = number | through;
+	VEC_PUSH(b, &b->dep, number | through);
+	o->ndeps++;
+}
+
+static void
+add_deps(struct plan_base *b, struct plan_op *o, const struct ir_value *v)
+{
+	const struct awaited *a = awaited_by(b, v);
+
+	for (int64_t k = 0; k < a->value.n; k++) {
+		const struct plan_op *maker = maker_of(b, a->value.at[k]);
+		if (maker)
+			add_dep(b, o, (uint32_t)(maker - b->op),
+				a->value.at[k] == v ? 0 : PLAN_THROUGH_VIEW);
+	}
 }
 
 static void
 find_deps(struct plan_base *b)
 {
-	uint32_t n = 0, operands = 0;
-
-	for (uint32_t i = 0; i < b->nops; i++)
-		operands += b->op[i].op->noperands;
-	b->dep = ARRAY_NEW(b, uint32_t, operands);
 	for (uint32_t i = 0; i < b->nops; i++) {
 		struct plan_op *o = &b->op[i];
 		const struct ir_op *op = o->op;
-		o->first_dep = n;
+		o->first_dep = (uint32_t)b->dep.n;
 		if (!o->work) {
 			/* What reads an op only to hand it on as a view needs nothing itself. */
 			if (!op->nresults)
@@ -112,8 +126,7 @@ find_deps(struct plan_base *b)
 			continue;
 		}
 		for (int j = 0; j < op->noperands; j++)
-			add_dep(b, o, ir_operand(op, j));
-		n += o->ndeps;
+			add_deps(b, o, ir_operand(op, j));
 	}
 }
 
@@ -124,7 +137,7 @@ find_readers(struct plan_base *b)
 
 	for (uint32_t i = 0; i < b->nops; i++)
 		for (uint32_t k = 0; k < b->op[i].ndeps; k++)
-			b->op[b->dep[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW].nreaders++;
+			b->op[b->dep.at[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW].nreaders++;
 	for (uint32_t i = 0; i < b->nops; i++) {
 		b->op[i].first_reader = n;
 		n += b->op[i].nreaders;
@@ -134,7 +147,7 @@ find_readers(struct plan_base *b)
 	for (uint32_t i = 0; i < b->nops; i++)
 		for (uint32_t k = 0; k < b->op[i].ndeps; k++) {
 			struct plan_op *on =
-				&b->op[b->dep[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW];
+				&b->op[b->dep.at[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW];
 			b->reader[on->first_reader + on->nreaders++] = i;
 		}
 }

@@ -4,6 +4,7 @@
 #define PASSES_SEARCH_PLAN_IMPL_H
 
 #include "ir/base/vec.h"
+#include "ir/memory/awaited.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/estimate.h"
@@ -37,7 +38,9 @@ struct plan_base {
 	struct fuse_table *fuse;
 	struct ir_numbering *ops;      /* of the block of @main */
 	struct plan_op *op;            /* [nops] by number */
-	uint32_t *dep, *reader;        /* dep: with PLAN_THROUGH_VIEW */
+	struct VEC(uint32_t) dep;      /* with PLAN_THROUGH_VIEW */
+	uint32_t *reader;
+	struct awaited awaited;        /* of the value at hand, while the deps are found */
 	uint32_t nops, room;           /* room: numbers of nodes, as many as there are work ops */
 	uint32_t *first_node;          /* [nops] its node at first; PLAN_NONE: no work */
 	replay_time post, wait, first; /* first: what a step takes besides its ops */

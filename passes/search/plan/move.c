@@ -97,7 +97,7 @@ view_between(const struct plan *p, const struct plan_state *reader, uint32_t nod
 	for (uint32_t i = 0; i < reader->nops; i++) {
 		const struct plan_op *o = &p->base->op[p->pool[reader->op + i] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
-			uint32_t dep = p->base->dep[o->first_dep + k];
+			uint32_t dep = p->base->dep.at[o->first_dep + k];
 			if ((dep & PLAN_THROUGH_VIEW) && p->home[dep & ~PLAN_THROUGH_VIEW] == node)
 				return true;
 		}
@@ -117,7 +117,7 @@ keep_needed(struct plan *p, uint32_t b, uint32_t *member, uint32_t n)
 	for (uint32_t i = n; i-- > 0;) {
 		const struct plan_op *o = &p->base->op[member[i] & PLAN_OP];
 		for (uint32_t k = 0; needed[member[i] & PLAN_OP] && k < o->ndeps; k++)
-			needed[p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW] = true;
+			needed[p->base->dep.at[o->first_dep + k] & ~PLAN_THROUGH_VIEW] = true;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (needed[member[i] & PLAN_OP])
@@ -299,7 +299,7 @@ reads_any(const struct plan *p, const uint32_t *reader, uint32_t n, const uint32
 		const struct plan_op *o = &p->base->op[reader[i] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++)
 			for (uint32_t j = 0; j < m; j++)
-				if ((p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW) ==
+				if ((p->base->dep.at[o->first_dep + k] & ~PLAN_THROUGH_VIEW) ==
 					(op[j] & PLAN_OP))
 					return true;
 	}
@@ -361,7 +361,7 @@ promote(struct plan *p, const uint32_t *away, uint32_t n, uint32_t node, uint32_
 	for (uint32_t i = 0; i < n; i++) {
 		const struct plan_op *o = &p->base->op[away[i] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
-			uint32_t dep = p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW;
+			uint32_t dep = p->base->dep.at[o->first_dep + k] & ~PLAN_THROUGH_VIEW;
 			for (uint32_t j = 0; p->home[dep] == PLAN_NONE && j < m; j++)
 				if ((rest[j] & PLAN_OP) == dep) {
 					plan_drop_copy(p, dep, node);

@@ -23,7 +23,7 @@ reads_by_view(const struct plan *p, uint32_t reader, uint32_t op)
 	const struct plan_op *o = &p->base->op[reader];
 
 	for (uint32_t k = 0; k < o->ndeps; k++)
-		if (p->base->dep[o->first_dep + k] == (op | PLAN_THROUGH_VIEW))
+		if (p->base->dep.at[o->first_dep + k] == (op | PLAN_THROUGH_VIEW))
 			return true;
 	return false;
 }
@@ -94,7 +94,7 @@ plan_find_preds(struct plan *p, uint32_t node)
 	for (uint32_t i = 0; i < s->nops; i++) {
 		const struct plan_op *o = &p->base->op[p->pool[s->op + i] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
-			uint32_t dep = p->base->dep[o->first_dep + k];
+			uint32_t dep = p->base->dep.at[o->first_dep + k];
 			uint32_t home = p->home[dep & ~PLAN_THROUGH_VIEW];
 			assert(home != PLAN_NONE ||
 				p->copies[dep & ~PLAN_THROUGH_VIEW] != PLAN_NONE);
@@ -121,7 +121,7 @@ read_inside(const struct plan *p, const struct plan_state *s, uint32_t i)
 	for (uint32_t j = i + 1; j < s->nops; j++) {
 		const struct plan_op *o = &p->base->op[p->pool[s->op + j] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++)
-			if (p->base->dep[o->first_dep + k] == op)
+			if (p->base->dep.at[o->first_dep + k] == op)
 				return true;
 	}
 	return false;
@@ -217,7 +217,7 @@ plan_settle(struct plan *p, uint32_t node)
 		const struct plan_op *o = &p->base->op[VEC_POP(&p->dropped)];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
 			uint32_t home =
-				p->home[p->base->dep[o->first_dep + k] & ~PLAN_THROUGH_VIEW];
+				p->home[p->base->dep.at[o->first_dep + k] & ~PLAN_THROUGH_VIEW];
 			if (home != PLAN_NONE)
 				settle(p, home);
 		}

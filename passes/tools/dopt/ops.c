@@ -45,6 +45,7 @@ static const struct op_way ways[NOPS] = {
 	[OP_update] = {none, "in place, copy", "in place, copy"},
 	[OP_output] = {none, "runtime", "runtime"},
 	[OP_release] = {none, "memory plan", "memory plan"},
+	[OP_barrier] = {"by result", "in place", "in place"},
 	[OP_fuse] = {"run after grad", "loops", "loops"},
 	[OP_yield] = {"run after grad", "loops", "loops"},
 	[OP_call] = {"removed by inline", "removed by inline", "removed by inline"},

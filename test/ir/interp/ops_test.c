@@ -966,6 +966,26 @@ in_order(void **state)
 	check_order(it, "l", "lp", ta, 2, false);
 }
 
+/* A barrier: each result is its operand. */
+static void
+behind_a_barrier(void **state)
+{
+	struct bench *x = *state;
+	struct ir_value *v[] = {input(x, "a", IR_f64, DIMS(3, 4)), input(x, "b", IR_f64, DIMS(5))};
+	struct ir_value *r = ir_build_barrier(&x->b, v, 2);
+	output(x, "ra", &r[0]);
+	output(x, "rb", &r[1]);
+	struct interp *it = interpreter(x, false);
+	const struct tensor *a = filled(x, IR_f64, DIMS(3, 4), few),
+			    *b = filled(x, IR_f64, DIMS(5), few);
+	set(it, "a", a);
+	set(it, "b", b);
+	step(x, it, 0);
+	const struct tensor *ra = interp_output(it, "ra"), *rb = interp_output(it, "rb");
+	assert_memory_equal(ra->data, a->data, 12 * sizeof *a->data);
+	assert_memory_equal(rb->data, b->data, 5 * sizeof *b->data);
+}
+
 /* Sums of all up to each element, from both ends, with and without it, one by one. */
 static void
 running_sums(void **state)
@@ -1098,7 +1118,7 @@ main(void)
 		TEST(matmul_of_integers), TEST(contract_attention), TEST(contract_sums_out),
 		cmocka_unit_test(reductions), TEST(reductions_of_truths_and_integers),
 		TEST(places_of_extremes), TEST(means_of_ones), TEST(shapes), TEST(by_index),
-		TEST(in_order), TEST(running_sums), TEST(along_rows), TEST(extremes_of_nothing),
-		TEST(narrow_index_of_a_long_dim)};
+		TEST(in_order), TEST(behind_a_barrier), TEST(running_sums), TEST(along_rows),
+		TEST(extremes_of_nothing), TEST(narrow_index_of_a_long_dim)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

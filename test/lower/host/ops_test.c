@@ -365,6 +365,10 @@ static const struct op_case cases[] = {
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
 			 "scatter_add(%u, %big) {size = 4}\n"},
 	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},
+	/* values that are there from the start, that are computed, of several types */
+	{OP_barrier,
+		"%e = exp(%a)\n%r, %s, %t = barrier(%e, %a, %k)\n%sum = add(%e, %r)\n%again = barrier(%sum)\n"
+		"output(\"again\", %again)\n"},
 	/* few values, so that equals are common; no power of two, rows within, long rows */
 	{OP_sort,
 		"%r, %p1 = sort(%a)\n%s, %p2 = sort(%k) {dim = 0, descending = true}\n%t, %p3 = "

@@ -256,6 +256,9 @@ static const struct {
 		 ": i32[2,3] %r = pick(%a, %i)"},
 	{"put", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %i = input(\"i\") {range = 5} : "
 		"i32[2,3] %r = put(%a, %i) {size = 5}"},
+	{"barrier", "%a = param(\"a\") {init = \"normal\"} : f64[2,3] %b = param(\"b\") {init = "
+		    "\"normal\", seed = 1} : f64[3] %e = exp(%a) %e1, %b1 = barrier(%e, %b) %m = "
+		    "mul(%e1, %b1) %r = add(%m, %e)"},
 	{"sort", "%a = param(\"a\") {init = \"normal\"} : f64[2,3,7] %r, %at = sort(%a)"},
 	{"sort", "%a = param(\"a\") {init = \"normal\"} : f64[5,3,2] %r, %at = sort(%a) {dim = 0, "
 		 "descending = true}"},

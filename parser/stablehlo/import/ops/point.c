@@ -274,6 +274,38 @@ import_identity(struct import *im, const struct mlir_op *op, const struct import
 	return true;
 }
 
+/* Is there anything that could be computed again from the value? A constant stays one that the
+ * import knows; tokens, tuples and empty tensors are no values. */
+static bool
+passes_barrier(const struct import_value *in)
+{
+	const struct ir_op *op = in->value ? in->value->op : NULL;
+
+	return in->value && !(op && op_is(op, TRAIT_WRITTEN) && op_is(op, TRAIT_PURE));
+}
+
+bool
+import_barrier(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	struct ir_value **v = NEW_ARRAY(NULL, struct ir_value *, op->noperands + 1u);
+	int n = 0;
+
+	if (!import_identity(im, op, in, out)) {
+		talloc_free(v);
+		return false;
+	}
+	for (uint32_t i = 0; i < op->noperands; i++)
+		if (passes_barrier(&in[i]))
+			v[n++] = in[i].value;
+	struct ir_value *made = n ? ir_build_barrier(&im->builder, v, n) : NULL;
+	for (uint32_t i = 0; made && i < op->noperands; i++)
+		if (passes_barrier(&in[i]))
+			out[i].value = made++;
+	talloc_free(v);
+	return true;
+}
+
 /* --- bits --- */
 
 static bool
