@@ -48,6 +48,12 @@ has_optimizer(const struct ir_module *m)
 }
 
 static bool
+has_backward(const struct ir_module *m)
+{
+	return has_gradients(m) || has_optimizer(m);
+}
+
+static bool
 has_fuse(const struct ir_module *m)
 {
 	const struct ir_func *f = main_of(m);
@@ -64,6 +70,7 @@ const struct pass_fact pass_facts[] = {
 	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", has_gradients,
 		NULL, false},
 	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
+	{"backward", "@main has gradients of params, or updates a param", has_backward, NULL, false},
 	{"fused", "@main has a fuse", has_fuse, NULL, false},
 	{NULL, NULL, NULL, NULL, false},
 };

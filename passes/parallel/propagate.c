@@ -24,7 +24,7 @@
  * Graphs", 2021), forwards alone and with the index rules of the op table in place of rules by op.
  */
 #include "ir/ops/form.h"
-#include "passes/pass.h"
+#include "passes/parallel/propagate.h"
 
 #include <string.h>
 
@@ -459,12 +459,12 @@ push_axis(struct propagate *p, struct ir_op *op)
 
 /* A report of slices is one of the whole. */
 static void
-push_output(struct propagate *p, struct ir_op *op)
+push_output(struct propagate *p, struct ir_op *op, uint32_t axes)
 {
 	struct ir_value *v = ir_operand(op, 0);
 
 	while (v->op && v->op->code == OP_allgather && v->op->noperands == 1 &&
-		!p->m->axis[ir_attr_int(v->op, "axis", 0)].time) {
+		(axes >> ir_attr_int(v->op, "axis", 0) & 1)) {
 		struct ir_value *x = ir_operand(v->op, 0);
 		ir_set_operand(op, 0, x);
 		drop_dead(v);
@@ -473,8 +473,8 @@ push_output(struct propagate *p, struct ir_op *op)
 	}
 }
 
-static bool
-run(struct pass_run *run, struct ir_module *m)
+bool
+propagate_over(struct pass_run *run, struct ir_module *m, uint32_t axes)
 {
 	struct propagate p = {.run = run, .m = m};
 	struct ir_func *f = ir_func_find(m, "main");
@@ -484,16 +484,26 @@ run(struct pass_run *run, struct ir_module *m)
 		p.made = NULL;
 		next = op->next;
 		if (op->code == OP_output) {
-			push_output(&p, op);
+			push_output(&p, op, axes);
 			continue;
 		}
 		for (p.axis = 0; p.axis < m->naxes && !moved; p.axis++)
-			moved = !m->axis[p.axis].time && push_axis(&p, op);
+			moved = (axes >> p.axis & 1) && push_axis(&p, op);
 		/* What took its place may be split over another axis, too. */
 		if (moved && p.made)
 			next = p.made;
 	}
 	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	uint32_t devices = 0;
+
+	for (int a = 0; a < m->naxes; a++)
+		devices |= m->axis[a].time ? 0 : 1u << a;
+	return propagate_over(run, m, devices);
 }
 
 const struct pass pass_propagate = {

@@ -467,7 +467,7 @@ const struct pass pass_grad = {
 		"reverse-mode differentiation: gradients of the loss with respect to every param",
 	.options = options,
 	.needs = "no-calls",
-	.provides = "grad",
+	.provides = "grad,backward",
 	.conflicts = "grad,fused",
 	.run = run,
 	.keeps_bits = true,

@@ -203,6 +203,7 @@ static const struct stage {
 	{80, {"sgd", "momentum", "adam", "adamw", "lamb"}},
 	{30, {"dp", "spatial"}},
 	{10, {"accumulate"}},
+	{30, {"shard"}},
 	{20, {"propagate", "merge-replica-dim", "sink-transpose"}},
 	{40, {"canonicalize", "cse", "dce"}},
 	{40, {"opfuse", "opfuse", "random-fuse"}},

@@ -1,0 +1,11 @@
+/* What propagate shares with passes that lay values out and leave the rest of the step to it. */
+#ifndef PASSES_PROPAGATE_H
+#define PASSES_PROPAGATE_H
+
+#include "passes/pass.h"
+
+/* Moves the allgathers over these device axes, a set, behind the ops that can work on slices: see
+ * propagate.c. Reports and returns false after an error. */
+bool propagate_over(struct pass_run *run, struct ir_module *m, uint32_t axes);
+
+#endif

@@ -1,0 +1,467 @@
+/*
+ * shard: data-parallel devices no longer hold the same states, gradients and params, but a slice of
+ * each (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+ * Models", 2020, section 5; DeepCompile, section 4.1). On a step that dp has split over the axis and
+ * that has gradients or updates:
+ *
+ *     stage 1   states of the optimizer are split; an update is computed on slices, and the new
+ *               param gathered
+ *     stage 2   so are gradients, which are scattered in each micro-batch
+ *     stage 3   so are params, which are gathered before they are used: gather.c
+ *
+ *     %w = param("w") : f32[64,8]                %w = param("w") : f32[64/dp,8]
+ *     %h = matmul(%x, %w)                        %0 = allgather(%w) {axis = dp}
+ *     %g = allreduce(%p) {axis = dp}             %h = matmul(%x, %0)
+ *     %n = sub(%w, %g)                           %g = reducescatter(%p) {dim = 0, axis = dp}
+ *     update(%w, %n)                             %n = sub(%w, %g) : f32[64/dp,8]
+ *                                                update(%w, %n)
+ *
+ * What is to be split is declared so, with an allgather after it. From every update, and every
+ * reported gradient, the pass goes back to the allreduces that the new value is computed from, dim
+ * by dim through the indices of the ops, and makes each a reducescatter and an allgather. Moving
+ * the allgathers down, through the optimizer, norms and conversions, is what propagate does
+ * (passes/parallel/propagate.c); so no optimizer is known here, messages are in the element type in
+ * which values are used, and norms of gradients are sums over slices.
+ *
+ * Right because parallelization ops are identities on meaning, and the verifier infers every
+ * layout again. Must not change what is split or partial on the axis, or the order of ops.
+ */
+#include "passes/sharded/shard.h"
+
+#include "ir/base/alloc.h"
+#include "ir/ops/form.h"
+#include "passes/parallel/propagate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* From an update back to its gradient: the longest optimizer has some twenty ops. */
+enum { TRACE_MAX_DEPTH = 200 };
+
+static struct ir_state
+state_of(const struct shard *s, const struct ir_value *v)
+{
+	return v->type->axis[s->axis];
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static const char prefix[] = "grad."; /* of the outputs that are gradients */
+
+static bool
+is_gradient(const struct ir_op *op)
+{
+	return op->code == OP_output && strncmp(op->symbol, prefix, strlen(prefix)) == 0;
+}
+
+bool *
+shard_forward_ops(const struct shard *s)
+{
+	const struct ir_block *block = &ir_func_find(s->m, "main")->body;
+	bool *forward = ARRAY_ZERO(s->run->scratch, bool, s->m->op_ids);
+
+	for (struct ir_op *op = block->last; op; op = op->prev) {
+		bool needed = op->code == OP_output && !is_gradient(op);
+		for (int i = 0; i < op->nresults; i++)
+			IR_FOR_USES (u, &op->result[i])
+				needed = needed || forward[u->op->id];
+		forward[op->id] = needed;
+	}
+	return forward;
+}
+
+static struct ir_op *
+update_of(const struct ir_value *v)
+{
+	IR_FOR_USES (u, v)
+		if (u->op->code == OP_update && ir_operand(u->op, 0) == v)
+			return u->op;
+	return NULL;
+}
+
+static bool
+is_used_forward(const struct shard *s, const struct ir_value *v)
+{
+	IR_FOR_USES (u, v)
+		if (s->forward[u->op->id])
+			return true;
+	return false;
+}
+
+/* Of an optimizer: updated, and of no use before the gradients are there. */
+static bool
+is_state(const struct shard *s, const struct ir_op *op)
+{
+	return update_of(&op->result[0]) && !is_used_forward(s, &op->result[0]);
+}
+
+/* A param that the step computes with, trained or not. */
+static bool
+is_weight(const struct shard *s, const struct ir_op *op)
+{
+	return op->code == OP_param && !is_state(s, op);
+}
+
+static bool
+may_split(const struct shard *s, const struct ir_op *op)
+{
+	const struct ir_type *t = op_is(op, TRAIT_PERSISTENT) ? op->result[0].type : NULL;
+
+	return t && t->rank && ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT &&
+	       t->axis[s->axis].kind == IR_COPIED && (is_weight(s, op) || is_state(s, op));
+}
+
+static bool
+divides(const struct shard *s, const struct ir_type *t, int dim)
+{
+	return ir_type_local_dim(s->m, t, dim) % s->m->axis[s->axis].size == 0;
+}
+
+/*
+ * The first dim that can be split evenly, whose slices are contiguous if it is the first of all; -1:
+ * none. It follows from the type alone, so that a param and its states have the same.
+ */
+static int
+choose_dim(const struct shard *s, const struct ir_type *t)
+{
+	for (int d = 0; d < t->rank; d++)
+		if (divides(s, t, d))
+			return d;
+	return -1;
+}
+
+static const char *
+bytes_text(const struct shard *s, const struct ir_type *t)
+{
+	return TEXT(s->run->scratch, "%" PRId64 "B", ir_type_local_bytes(s->m, t));
+}
+
+/* The dim to split, or -1 with a remark that says why it stays whole. */
+static int
+dim_of(const struct shard *s, const struct ir_op *op)
+{
+	const struct ir_type *t = op->result[0].type;
+	const int dim = choose_dim(s, t);
+	const struct ir_axis *axis = &s->m->axis[s->axis];
+
+	if (ir_type_local_bytes(s->m, t) <= s->whole) {
+		pass_remark(s->run, op, PASS_MISSED,
+			"%s stays whole: its %s are not more than whole=%" PRId64 "B", op->symbol,
+			bytes_text(s, t), s->whole);
+		return -1;
+	}
+	if (dim < 0)
+		pass_remark(s->run, op, PASS_MISSED,
+			"%s stays whole, %s on each device: axis %s of size %" PRId32
+			" divides none of its dims",
+			op->symbol, bytes_text(s, t), axis->name, axis->size);
+	return dim;
+}
+
+/* --- ops over the axis ------------------------------------------------------------------------ */
+
+static struct ir_value *
+build(const struct shard *s, enum op_code code, struct ir_value *v, int dim, struct ir_op *before)
+{
+	struct ir_builder b = {
+		.m = s->m, .block = before->block, .before = before, .loc = before->loc};
+	const struct ir_attr attr[] = {ir_make_axis(s->m->ctx, "axis", s->axis),
+		ir_make_int(s->m->ctx, "dim", dim)};
+
+	return ir_build(&b, code, &v, 1, attr, dim < 0 ? 1 : 2);
+}
+
+/* Declares the tensor split and gathers it for those who read it. */
+static bool
+split_tensor(struct shard *s, struct ir_op *op, int dim)
+{
+	struct ir_value *v = &op->result[0];
+	struct ir_type t = *v->type;
+	struct ir_use *uses = v->uses, *next;
+
+	t.axis[s->axis] =
+		(struct ir_state){IR_SPLIT, (uint8_t)dim, (uint16_t)ir_type_split_depth(&t, dim)};
+	v->type = ir_type_intern(s->m->ctx, &t);
+	struct ir_value *whole = build(s, OP_allgather, v, -1, op->next);
+	for (struct ir_use *u = uses; whole && u; u = next) {
+		const int at = (int)(u - u->op->operand);
+		next = u->next;
+		if (!(u->op->code == OP_update && at == 0) && u->op != whole->op)
+			ir_set_operand(u->op, at, whole);
+	}
+	return whole != NULL;
+}
+
+/* --- gradients -------------------------------------------------------------------------------- */
+
+/* Sums over other axes that are to be done on slices: over devices, and over time if asked for. */
+static bool
+goes_after(const struct shard *s, const struct ir_op *op)
+{
+	if (!op || op->noperands != 1 || op->result[0].uses->next)
+		return false;
+	return op->code == OP_allreduce || (op->code == OP_reduce && s->scatter == SCATTER_EACH &&
+						   s->m->axis[ir_attr_int(op, "axis", 0)].time);
+}
+
+/* A copy of a sum on other operands, before it. */
+static struct ir_value *
+sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
+{
+	struct ir_op *copy = ir_op_clone(s->m, op, &v);
+
+	if (!ir_infer(s->m, copy, NULL))
+		return NULL;
+	ir_insert_before(op, copy);
+	return &copy->result[0];
+}
+
+/*
+ * An allreduce over the axis, as a reducescatter and an allgather. Sums over other axes that were
+ * done before it are done on slices after the reducescatter: fewer bytes between nodes, and of what
+ * is accumulated over micro-batches.
+ */
+static bool
+scatter(struct shard *s, struct ir_op *op, int dim)
+{
+	struct ir_op *hop[IR_MAX_AXES];
+	struct ir_value *v = ir_operand(op, 0);
+	int n = 0;
+
+	while (n < IR_MAX_AXES && goes_after(s, v->op)) {
+		hop[n++] = v->op;
+		v = ir_operand(v->op, 0);
+	}
+	v = build(s, OP_reducescatter, v, dim, n ? hop[n - 1] : op);
+	for (int i = n - 1; v && i >= 0; i--)
+		v = sum_slices(s, hop[i], v);
+	struct ir_value *whole = v ? build(s, OP_allgather, v, -1, op) : NULL;
+	if (!whole)
+		return false;
+	ir_replace_uses(&op->result[0], whole);
+	ir_op_erase(op);
+	for (int i = 0; i < n; i++)
+		ir_op_erase(hop[i]);
+	pass_count(s->run, "gradient(s) scattered", 1);
+	return true;
+}
+
+static bool trace(struct shard *s, struct ir_value *v, int dim, int depth);
+
+static bool
+trace_form(struct shard *s, struct ir_op *op, int dim, int depth)
+{
+	struct form f;
+	const bool before = diag_mute(s->run->ctx->diag, true);
+	const bool has = form_exists((enum op_code)op->code) && op->nresults == 1 &&
+			 op->noperands <= FORM_MAX_INPUTS &&
+			 form_shape(s->m, op, op->result[0].type, &f, NULL);
+
+	diag_mute(s->run->ctx->diag, before);
+	for (int j = 0; has && j < f.ninputs; j++) {
+		const int at = form_access_dim(&f.in[j], f.out.index[dim]);
+		if (at >= 0 && !trace(s, ir_operand(op, j), at, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+/* Scatters the sums over the axis from which v is computed, of which dim `dim` of v is wanted. */
+static bool
+trace(struct shard *s, struct ir_value *v, int dim, int depth)
+{
+	struct ir_op *op = v->op;
+
+	if (!op || depth > TRACE_MAX_DEPTH || v->id >= s->nids || s->seen[v->id] ||
+		state_of(s, v).kind != IR_COPIED || dim < 0)
+		return true;
+	s->seen[v->id] = true;
+	if (!op_is(op, TRAIT_PARALLEL))
+		return op_is(op, TRAIT_PURE) && !op->body ? trace_form(s, op, dim, depth) : true;
+	if (ir_attr_int(op, "axis", -1) != s->axis)
+		return trace(s, ir_operand(op, (int)v->index), dim, depth + 1);
+	if (op->code != OP_allreduce || op->noperands != 1 || !divides(s, v->type, dim))
+		return true;
+	return scatter(s, op, dim);
+}
+
+/* --- updates ---------------------------------------------------------------------------------- */
+
+/* The value that the op takes is computed in slices, and put together again if `gather`. */
+static bool
+take_slices(struct shard *s, struct ir_op *op, int operand, int dim, bool gather)
+{
+	struct ir_value *v = ir_operand(op, operand);
+
+	if (state_of(s, v).kind != IR_COPIED)
+		return true;
+	struct ir_value *slice = build(s, OP_partition, v, dim, op);
+	if (slice && gather)
+		slice = build(s, OP_allgather, slice, -1, op);
+	if (!slice)
+		return false;
+	ir_set_operand(op, operand, slice);
+	return trace(s, v, dim, 0);
+}
+
+static bool
+is_gradient_of(const struct ir_op *op, const struct ir_op *param)
+{
+	return is_gradient(op) && strcmp(op->symbol + strlen(prefix), param->symbol) == 0;
+}
+
+/* The output of the param's gradient, or NULL. They are in the order of the params, so the next one
+ * is right after the last one found. */
+static struct ir_op *
+gradient_of(struct shard *s, const struct ir_op *param)
+{
+	struct ir_op *start = s->gradient ? s->gradient : param->block->first, *op = start;
+
+	while (op && !is_gradient_of(op, param))
+		op = op->next;
+	for (op = op ? op : param->block->first; op != start; op = op->next)
+		if (is_gradient_of(op, param))
+			break;
+	if (!is_gradient_of(op, param))
+		return NULL;
+	return s->gradient = op;
+}
+
+/* A param or state, and what its next value or its gradient is computed from. */
+static bool
+shard_one(struct shard *s, struct ir_op *op)
+{
+	const bool weight = is_weight(s, op), whole = weight && s->stage < 3;
+	struct ir_op *update = update_of(&op->result[0]),
+		     *gradient = weight && !update ? gradient_of(s, op) : NULL;
+	const int dim = dim_of(s, op);
+
+	if (dim < 0)
+		return true;
+	if (!whole) {
+		if (!split_tensor(s, op, dim))
+			return false;
+		pass_count(s->run, weight ? "param(s) sharded" : "state(s) sharded", 1);
+	}
+	if (update && !take_slices(s, update, 1, dim, whole))
+		return false;
+	return !gradient || take_slices(s, gradient, 0, dim, false);
+}
+
+static bool
+shard_all(struct shard *s)
+{
+	const struct ir_block *block = &ir_func_find(s->m, "main")->body;
+	struct ir_op **op = ARRAY_NEW(s->run->scratch, struct ir_op *, s->m->op_ids);
+	int n = 0;
+
+	IR_FOR_OPS (o, block)
+		if (may_split(s, o))
+			op[n++] = o;
+	for (int i = 0; i < n; i++)
+		if (!shard_one(s, op[i]))
+			return false;
+	return true;
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
+
+static bool
+complain(const struct shard *s, const char *option, const char *text)
+{
+	diag_error(s->run->ctx->diag, pass_option_loc(s->run, option), "shard: %s", text);
+	return false;
+}
+
+/* Is the step data parallel over the axis: does each device read its own part of some input? */
+static bool
+has_slices(const struct shard *s)
+{
+	IR_FOR_OPS (op, &ir_func_find(s->m, "main")->body)
+		if (op->code == OP_input && state_of(s, &op->result[0]).kind == IR_SPLIT)
+			return true;
+	return false;
+}
+
+static bool
+has_updates(const struct shard *s)
+{
+	IR_FOR_OPS (op, &ir_func_find(s->m, "main")->body)
+		if (op->code == OP_param && update_of(&op->result[0]))
+			return true;
+	return false;
+}
+
+static bool
+check(const struct shard *s)
+{
+	const struct ir_axis *axis = &s->m->axis[s->axis];
+
+	if (axis->time)
+		return complain(s, "axis",
+			TEXT(s->run->scratch, "%s is a time axis; expected a device axis",
+				axis->name));
+	if (!has_slices(s))
+		return complain(s, "axis",
+			TEXT(s->run->scratch,
+				"no input is split over %s, so all its devices compute the same; "
+				"run dp{axis=%s} before shard",
+				axis->name, axis->name));
+	if (s->stage < 3 && !has_updates(s))
+		return complain(s, "stage",
+			TEXT(s->run->scratch,
+				"stage %d shards the states of an optimizer, and the step has none "
+				"yet; run the optimizer before shard",
+				s->stage));
+	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	struct shard s = {.run = run,
+		.m = m,
+		.axis = pass_axis(run, "axis"),
+		.stage = (int)pass_int(run, "stage"),
+		.whole = pass_size(run, "whole"),
+		.scatter = (enum shard_scatter)pass_enum(run, "scatter"),
+		.reshard = pass_bool(run, "reshard_after_forward"),
+		.nids = m->value_ids};
+
+	if (!check(&s))
+		return false;
+	if (s.stage == 1 && !pass_given(run, "scatter"))
+		s.scatter = SCATTER_ONCE;
+	s.seen = ARRAY_ZERO(run->scratch, bool, s.nids);
+	s.forward = shard_forward_ops(&s);
+	return shard_all(&s) && propagate_over(run, m, 1u << s.axis) && shard_place_gathers(&s);
+}
+
+static const struct pass_option options[] = {
+	{"axis", PASS_AXIS, NULL, "device axis over which dp has split the batch", NULL, 0, 0},
+	{"stage", PASS_INT, "3",
+		"what is sharded: 1 states of the optimizer, 2 gradients too, 3 params too", NULL, 1,
+		3},
+	{"reshard_after_forward", PASS_BOOL, "true",
+		"stage 3: gather params again for the backward pass instead of keeping them", NULL,
+		0, 0},
+	{"scatter", PASS_ENUM, "each",
+		"when gradients are scattered: in each micro-batch, or once, after they are "
+		"accumulated whole (default of stage 1)",
+		CHOICE_LIST(SHARD_SCATTERS), 0, 0},
+	{"whole", PASS_SIZE, "0", "tensors of at most this many bytes on a device stay whole", NULL,
+		0, 0},
+	{0},
+};
+
+const struct pass pass_shard = {
+	.name = "shard",
+	.family = "sharded",
+	.summary = "ZeRO: split optimizer states, gradients and params over data-parallel devices",
+	.options = options,
+	.needs = "no-calls,backward",
+	.provides = "sharded",
+	.conflicts = "fused,sharded",
+	.run = run,
+	.keeps_bits = true,
+};
