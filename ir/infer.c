@@ -319,13 +319,33 @@ check_parts(struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
+/* The time axis in whose iterations the op is done again, where the op says it. */
+static bool
+check_each(struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_attr *a = ir_attr_find(op, "each");
+
+	if (!a)
+		return true;
+	if (!m->axis[a->i].time)
+		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+			"%s: 'each' names %s, which is not a time axis", op_name(op->code),
+			m->axis[a->i].name);
+	else if (a->i == ir_attr_int(op, "axis", -1))
+		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+			"%s: 'each' names the axis that is gathered", op_name(op->code));
+	else
+		return true;
+	return false;
+}
+
 static bool
 infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	if (op->nresults != op->noperands)
 		return FAIL(m, op, "%s: %d operands need as many results, found %d",
 			op_name(op->code), op->noperands, op->nresults);
-	if (!check_parts(m, op))
+	if (!check_parts(m, op) || !check_each(m, op))
 		return false;
 	for (int i = 0; i < op->nresults; i++) {
 		struct ir_type t;

@@ -50,11 +50,19 @@ issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 	return result;
 }
 
+/* The time axis over which the op is done again although its types do not say so: a set. */
+static uint32_t
+again_axes(const struct ir_op *op)
+{
+	const int64_t each = op_is(op, TRAIT_PARALLEL) ? ir_attr_int(op, "each", -1) : -1;
+	return each < 0 ? 0 : 1u << each;
+}
+
 /* What lives outside a step is done in no loop. */
 uint32_t
 issue_op_axes(const struct ir_module *m, const struct ir_op *op)
 {
-	uint32_t set = 0;
+	uint32_t set = again_axes(op);
 	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
 		return 0;
 	for (int i = 0; i < op->noperands; i++)
@@ -116,13 +124,14 @@ reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 }
 
 /* When are all results of the op complete? Those of a barrier are what its operands are, in the same
- * iteration; but for who is not in the loop, its operands are there only behind all iterations. */
+ * iteration; but for who is not in the loop, its operands are there only behind all iterations. What
+ * is done again in each iteration is there in the same one. */
 static enum late
 lateness(const struct sorter *s, const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
 		if (issue_axes(s->m, op->result[i].type) != s->over)
-			return op->code == OP_barrier ? LATE_OUTSIDE : LATE;
+			return op->code == OP_barrier || again_axes(op) ? LATE_OUTSIDE : LATE;
 	return IN_TIME;
 }
 

@@ -73,7 +73,8 @@ check_is_kernel(const struct ir_module *m, const struct ir_op *op)
 static uint32_t
 axes_of(const struct ir_module *m, const struct ir_op *op)
 {
-	uint32_t axes = 0;
+	const int64_t each = op_is(op, TRAIT_PARALLEL) ? ir_attr_int(op, "each", -1) : -1;
+	uint32_t axes = each < 0 ? 0 : 1u << each;
 
 	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))
 		return 0;

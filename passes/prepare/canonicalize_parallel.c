@@ -50,15 +50,15 @@ joined_with(const struct canon *c, const struct ir_op *op, enum op_code code)
 	return from && used_once(from) && !c->m->axis[axis_of(op)].time ? from : NULL;
 }
 
-/* `code` on the operand of `inner`, with the attributes given, of which the last may be parts. */
+/* `code` on the operand of `inner`, with the attributes given, but for the last ones that `code` has
+ * none of: parts, each. */
 static struct ir_value *
 join(struct canon *c, enum op_code code, const struct ir_op *inner, const struct ir_attr *attr,
 	int nattrs)
 {
 	struct ir_value *x = canon_operand(inner);
-	bool parts = nattrs && !strcmp(attr[nattrs - 1].key, "parts");
 
-	if (parts && !row_attr_find(&c->m->ctx->row[code], "parts"))
+	while (nattrs && !row_attr_find(&c->m->ctx->row[code], attr[nattrs - 1].key))
 		nattrs--;
 	return ir_build(&c->b, code, &x, 1, attr, nattrs);
 }

@@ -19,6 +19,7 @@
 #include "passes/sharded/shard.h"
 
 #include "ir/base/alloc.h"
+#include "ir/memory/issue.h"
 #include "ir/numbering.h"
 
 /* Ops between a param and its gather: a conversion, a transpose, a reshape. */
@@ -100,6 +101,30 @@ move(const struct gather *g, struct ir_op *before)
 	}
 }
 
+/*
+ * Readers in a loop over micro-batches: the param is gathered in each iteration, so that it is in
+ * memory from there to its last reader and not for the whole loop.
+ */
+static void
+gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *reader)
+{
+	const uint32_t over = issue_op_axes(s->m, reader);
+
+	if (s->gather != GATHER_EACH || !over)
+		return;
+	if (over & (over - 1)) {
+		pass_remark(s->run, gather, PASS_MISSED,
+			"gathered once for all iterations: its reader is in a loop over several "
+			"time axes");
+		return;
+	}
+	int axis = 0;
+	while (!(over >> axis & 1))
+		axis++;
+	const struct ir_attr each = ir_make_axis(s->m->ctx, "each", axis);
+	ir_attr_set(s->m, gather, &each);
+}
+
 /* Gathers again before `first`, for all that read v behind the forward pass. */
 static bool
 gather_again(struct shard *s, const struct gather *g, struct ir_op *first)
@@ -120,6 +145,8 @@ gather_again(struct shard *s, const struct gather *g, struct ir_op *first)
 		if (!s->forward[u->op->id])
 			ir_set_operand(u->op, (int)(u - u->op->operand), v);
 	}
+	ir_attr_remove(v->op, "each");
+	gather_each(s, v->op, first);
 	pass_count(s->run, "gather(s) for the backward pass", 1);
 	return true;
 }
@@ -135,6 +162,7 @@ place(struct shard *s, const struct ir_numbering *order, const struct gather *g)
 		return true;
 	pass_count(s->run, "gather(s)", 1);
 	move(g, forward ? forward : backward);
+	gather_each(s, g->chain[0], forward ? forward : backward);
 	return !forward || !backward || !s->reshard || gather_again(s, g, backward);
 }
 

@@ -425,6 +425,7 @@ run(struct pass_run *run, struct ir_module *m)
 		.stage = (int)pass_int(run, "stage"),
 		.whole = pass_size(run, "whole"),
 		.scatter = (enum shard_scatter)pass_enum(run, "scatter"),
+		.gather = (enum shard_gather)pass_enum(run, "gather"),
 		.reshard = pass_bool(run, "reshard_after_forward"),
 		.nids = m->value_ids};
 
@@ -445,6 +446,9 @@ static const struct pass_option options[] = {
 	{"reshard_after_forward", PASS_BOOL, "true",
 		"stage 3: gather params again for the backward pass instead of keeping them", NULL,
 		0, 0},
+	{"gather", PASS_ENUM, "each",
+		"stage 3: gather params in each micro-batch, or once for all of them",
+		CHOICE_LIST(SHARD_GATHERS), 0, 0},
 	{"scatter", PASS_ENUM, "each",
 		"when gradients are scattered: in each micro-batch, or once, after they are "
 		"accumulated whole (default of stage 1)",

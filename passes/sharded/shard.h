@@ -6,6 +6,10 @@
 
 #define SHARD_SCATTERS(ROW) ROW(SCATTER_EACH, "each") ROW(SCATTER_ONCE, "once")
 
+#define SHARD_GATHERS(ROW) ROW(GATHER_EACH, "each") ROW(GATHER_ONCE, "once")
+
+enum shard_gather { SHARD_GATHERS(CHOICE_CODE) };
+
 enum shard_scatter { SHARD_SCATTERS(CHOICE_CODE) };
 
 struct shard {
@@ -14,6 +18,7 @@ struct shard {
 	int axis, stage;
 	int64_t whole; /* bytes: what is not larger stays whole */
 	enum shard_scatter scatter;
+	enum shard_gather gather;
 	bool reshard;  /* gather again in the backward pass */
 	bool *forward; /* by op->id, of ops that were there at the start: shard_forward_ops */
 	bool *seen;    /* by value->id: trace has been there */

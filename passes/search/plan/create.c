@@ -157,7 +157,8 @@ static bool
 alike(const struct ir_op *a, const struct ir_op *b)
 {
 	if (a->code != b->code || !op_is(a, TRAIT_VARIADIC) ||
-		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
+		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype ||
+		ir_attr_int(a, "each", -1) != ir_attr_int(b, "each", -1))
 		return false;
 	for (int i = 0; i < a->nattrs; i++) {
 		const struct ir_attr *other = ir_attr_find(b, a->attr[i].key);
