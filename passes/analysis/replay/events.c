@@ -38,6 +38,7 @@ struct builder {
 	uint32_t axes;                      /* set of device axes along which places differ */
 	const struct event_device **device; /* [ndevices] */
 	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
+	uint32_t *computed; /* [ndevices] the newest event on the compute stream */
 	struct VEC(struct pending) pending;
 	int64_t pending_first; /* those before it have run */
 };
@@ -182,6 +183,8 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 	b->duration.at[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
 	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
+	if (!communicates)
+		b->computed[device] = n;
 	return n;
 }
 
@@ -341,8 +344,9 @@ emit_kernel(
 	r->ready[turn * b->e->ndevices + device] = e;
 }
 
-/* A place is ready to communicate: an event on its compute stream, or only what the operands need,
- * NO_EVENT, where kernels are queued ahead and nothing is copied. */
+/* The event on the compute stream of a place after which it communicates: where kernels are queued
+ * ahead and nothing is copied, the newest one, since the buffers of a message may hold until then
+ * what earlier kernels read. */
 static uint32_t
 emit_post(
 	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
@@ -354,7 +358,7 @@ emit_post(
 	if (!d->async)
 		return event_add(b, op, EVENT_POST, turn, device, d->post + copies);
 	if (!copies)
-		return NO_EVENT;
+		return b->computed[device];
 	const uint32_t post = event_add(b, op, EVENT_POST, turn, device, copies);
 	depend_on_operands(b, op, r->over, turn, device);
 	return post;
@@ -537,6 +541,7 @@ set_up_devices(struct builder *b, uint32_t n)
 	b->e->group = ZERO_ARRAY(b->e, struct event_group, (size_t)b->m->naxes * n + 1);
 	b->e->first_place = NEW_ARRAY(b->e, uint32_t, n);
 	b->device = NEW_ARRAY(b, const struct event_device *, n);
+	b->computed = NEW_ARRAY(b, uint32_t, n);
 	for (uint32_t d = 0; d < n; d++) {
 		uint32_t place = b->e->first_place[d] = first_place(b, d);
 		b->device[d] = &times->kind[times->kind_of ? times->kind_of[place] : 0];

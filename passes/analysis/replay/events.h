@@ -13,9 +13,10 @@
  *     device 1   post ---+           +-- collective     the link of each is free; ends for all at
  *                                                       the same time
  *
- * Where kernels are queued ahead (device.async = 1) a collective starts when its operands are
- * ready. Else one thread computes, posts and waits: a collective is posted once the kernels before
- * it are done, and posting and the first wait for a result take time on the compute stream.
+ * A collective is posted once the kernels that are issued before it are done: its buffers may hold
+ * what they read. Where kernels are queued ahead (device.async = 1) that takes no time of its own.
+ * Else one thread computes, posts and waits, and posting and the first wait for a result take time
+ * on the compute stream.
  */
 #ifndef PASSES_ANALYSIS_EVENTS_H
 #define PASSES_ANALYSIS_EVENTS_H

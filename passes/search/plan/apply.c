@@ -309,6 +309,50 @@ put_needed(struct maker *k, const struct ir_op *op)
 	}
 }
 
+/* May a message be issued before the kernels that are before it in the plan? */
+static bool
+is_carried(const struct plan *p, const struct plan_state *s, const bool *issued)
+{
+	for (uint32_t i = 0; i < s->npreds; i++)
+		if (!issued[p->pool[s->pred + i]])
+			return false;
+	return s->npreds && !s->packing;
+}
+
+/* The first message at a position from i on; count: there is none. */
+static uint32_t
+next_message(const struct plan *p, uint32_t i)
+{
+	while (i < p->count && !p->node[p->order[i]].message)
+		i++;
+	return i;
+}
+
+/*
+ * Positions of the plan in the order in which its nodes are issued. Where kernels are queued ahead,
+ * a message starts after all kernels that are issued before it (replay/events.h): it is issued as
+ * soon as what it carries is there, and the message before it, so that it waits for no others.
+ * Copies into a message are work between the kernels, and stay there.
+ */
+static uint32_t *
+issue_order(const void *owner, const struct plan *p)
+{
+	uint32_t *order = ARRAY_NEW(owner, uint32_t, p->count + 1), n = 0;
+	bool *issued = ARRAY_ZERO(owner, bool, p->base->room + 1);
+	const bool ahead = p->base->async && !p->base->whole;
+
+	for (uint32_t i = 0, next = next_message(p, 0); i < p->count; i++) {
+		if (issued[p->order[i]])
+			continue;
+		issued[p->order[order[n++] = i]] = true;
+		next = i == next ? next_message(p, next + 1) : next;
+		for (; ahead && next < p->count && is_carried(p, &p->node[p->order[next]], issued);
+			next = next_message(p, next + 1))
+			issued[p->order[order[n++] = next]] = true;
+	}
+	return order;
+}
+
 static void
 put_node(struct maker *k, uint32_t position)
 {
@@ -334,8 +378,9 @@ put_all(struct maker *k)
 			put(k, rest[i]);
 	put_views(k, 0, k->p->base->room);
 	k->passed[k->p->base->room] = true;
+	const uint32_t *order = issue_order(k, k->p);
 	for (uint32_t i = 0; i < k->p->count; i++)
-		put_node(k, i);
+		put_node(k, order[i]);
 	for (uint32_t i = 0; i < k->n && !k->wrong; i++)
 		if (k->waits[rest[i]->id] != PUT)
 			k->wrong = rest[i];
@@ -364,13 +409,14 @@ plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong
 	return !missing;
 }
 
-/* Work stands in the block in the order of the plan, but for what issues loops. */
+/* Work stands in the block in the issue order of the plan, but for what issues loops. */
 uint32_t *
 plan_nodes_of(const void *owner, const struct plan *p, struct ir_module *m)
 {
 	uint32_t *node = ARRAY_NEW(owner, uint32_t, m->op_ids), i = 0;
+	const uint32_t *order = issue_order(owner, p);
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
-		node[op->id] = cost_op_kind(m, op) == COST_NONE ? PLAN_NONE : p->order[i++];
+		node[op->id] = cost_op_kind(m, op) == COST_NONE ? PLAN_NONE : p->order[order[i++]];
 	return node;
 }

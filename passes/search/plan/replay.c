@@ -21,7 +21,13 @@ ready_time(const struct plan *p, const struct plan_state *s)
 	return t;
 }
 
-/* --- kernels are queued ahead: a message starts when what it carries is there --- */
+/*
+ * --- kernels are queued ahead: a message starts when what it carries is there ---
+ *
+ * That is where plan_apply issues it, so that no other kernel is before it. A message that no kernel
+ * carries anything to stays where it is, and starts when the kernels before it are done: earlier its
+ * result would take memory for longer.
+ */
 
 static replay_time
 replay_ahead(struct plan *p)
@@ -38,6 +44,8 @@ replay_ahead(struct plan *p)
 		replay_time *stream = s->message ? &message : &compute, ready = ready_time(p, s);
 		if (s->packing)
 			ready = compute = replay_later(compute, ready) + s->packing;
+		else if (s->message && !s->npreds)
+			ready = compute;
 		t->start = replay_later(*stream, ready);
 		t->end = *stream = t->start + s->duration;
 		t->compute = compute;
@@ -218,6 +226,8 @@ plan_slack(const struct plan *p, replay_time *slack)
 		at_most(latest, *stream);
 		replay_time start = *latest - s->duration;
 		*stream = start;
+		if (s->message && !s->npreds && p->base->async)
+			at_most(&compute, start);
 		for (uint32_t k = 0; k < s->npreds; k++)
 			at_most(&slack[p->pool[s->pred + k]], start);
 		*latest -= p->time[node].end;
