@@ -96,32 +96,32 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 			name, bytes);
 }
 
-/* All members become the last one with all operands; the results keep their names. */
-static void
-merge(struct fuser *f, struct bucket *k)
+struct ir_op *
+collectives_fuse(const void *scratch, struct ir_module *m, struct ir_op **member, int n)
 {
-	struct ir_op *last = k->member[k->fill.members - 1];
-	int total = k->noperands, at = 0;
+	struct ir_op *last = member[n - 1];
+	int total = 0, at = 0;
 
-	struct ir_value **operand = ARRAY_NEW(f->run->scratch, struct ir_value *, (size_t)total);
-	for (int i = 0; i < k->fill.members; i++)
-		for (int j = 0; j < k->member[i]->noperands; j++)
-			operand[at++] = ir_operand(k->member[i], j);
-	struct ir_op *one = ir_op_create(f->m, (enum op_code)last->code, last->loc, operand, total,
+	for (int i = 0; i < n; i++)
+		total += member[i]->noperands;
+	struct ir_value **operand = ARRAY_NEW(scratch, struct ir_value *, (size_t)total);
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < member[i]->noperands; j++)
+			operand[at++] = ir_operand(member[i], j);
+	struct ir_op *one = ir_op_create(m, (enum op_code)last->code, last->loc, operand, total,
 		last->attr, last->nattrs, total);
 	ir_insert_before(last, one);
 	at = 0;
-	for (int i = 0; i < k->fill.members; i++)
-		for (int j = 0; j < k->member[i]->nresults; j++, at++) {
-			struct ir_value *old = &k->member[i]->result[j];
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < member[i]->nresults; j++, at++) {
+			struct ir_value *old = &member[i]->result[j];
 			one->result[at].type = old->type;
 			one->result[at].name = old->name;
 			ir_replace_uses(old, &one->result[at]);
 		}
-	for (int i = 0; i < k->fill.members; i++)
-		ir_op_erase(k->member[i]);
-	k->like = one;
-	remark_fused(f, one, &k->fill);
+	for (int i = 0; i < n; i++)
+		ir_op_erase(member[i]);
+	return one;
 }
 
 static void
@@ -129,8 +129,12 @@ close_bucket(struct fuser *f, struct bucket *k)
 {
 	if (!k->fill.members)
 		return;
-	if (k->fill.members > 1)
-		merge(f, k);
+	if (k->fill.members > 1) {
+		struct ir_op *one =
+			collectives_fuse(f->run->scratch, f->m, k->member, k->fill.members);
+		k->like = one;
+		remark_fused(f, one, &k->fill);
+	}
 	k->noperands = 0;
 	k->fill = (struct fuse_bucket){0};
 }

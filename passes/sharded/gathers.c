@@ -1,0 +1,153 @@
+#include "passes/sharded/gathers.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
+
+static bool
+is_gather(const struct ir_module *m, const struct ir_op *op)
+{
+	return op->code == OP_allgather && !m->axis[ir_attr_int(op, "axis", 0)].time;
+}
+
+/* Does the op move with the gather that reads it? */
+static bool
+feeds(const struct ir_op *op)
+{
+	return op && op->noperands == 1 && op->nresults == 1 &&
+	       (op_is(op, TRAIT_PURE) || op->code == OP_barrier) && !op_is(op, TRAIT_PARALLEL) && !op_is(op, TRAIT_REGION) && op->result[0].uses &&
+	       !op->result[0].uses->next;
+}
+
+static uint64_t
+result_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < op->nresults; i++)
+		bytes += (uint64_t)ir_type_local_bytes(m, op->result[i].type);
+	return bytes;
+}
+
+/* From the operand up to the source; those at the source come first, as in the block. */
+static void
+add_feed(const void *owner, struct gather *g, struct ir_op *maker)
+{
+	if (!feeds(maker))
+		return;
+	add_feed(owner, g, ir_operand(maker, 0)->op);
+	ARRAY_PUSH(owner, g->feed, g->nfeed, maker);
+}
+
+static void
+add_gather(struct gathers *all, struct ir_op *op)
+{
+	struct gather *g = &all->gather[all->n++];
+
+	*g = (struct gather){.op = op, .bytes = result_bytes(all->m, op)};
+	for (int i = 0; i < op->noperands; i++)
+		add_feed(all, g, ir_operand(op, i)->op);
+	all->of[op->id] = all->n;
+	for (int i = 0; i < g->nfeed; i++)
+		all->of[g->feed[i]->id] = all->n;
+}
+
+struct gathers *
+gathers_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+{
+	struct gathers *g = NEW(owner, struct gathers);
+	struct ir_block *main = &ir_func_find(m, "main")->body;
+	uint32_t n = 0;
+
+	g->m = m;
+	g->model = model;
+	g->nids = m->op_ids;
+	g->of = ARRAY_ZERO(g, uint32_t, g->nids);
+	IR_FOR_OPS (op, main)
+		n += is_gather(m, op);
+	g->gather = ARRAY_ZERO(g, struct gather, n + 1);
+	IR_FOR_OPS (op, main)
+		if (is_gather(m, op))
+			add_gather(g, op);
+	if (!n || !model)
+		return g;
+	g->step = cost_step_create(g, model, m);
+	if (g->step && g->step->unfit)
+		cost_report_algorithm(g->step, g->step->unfit);
+	return g->step && !g->step->unfit ? g : NULL;
+}
+
+struct ir_value *
+gather_source(const struct ir_op *gather, int i)
+{
+	struct ir_value *v = ir_operand(gather, i);
+
+	while (feeds(v->op))
+		v = ir_operand(v->op, 0);
+	return v;
+}
+
+/* The value behind the barriers that make it. */
+static const struct ir_value *
+behind_barriers(const struct ir_value *v)
+{
+	while (v->op && v->op->code == OP_barrier)
+		v = ir_operand(v->op, (int)v->index);
+	return v;
+}
+
+static bool
+same_attributes(const struct ir_op *a, const struct ir_op *b)
+{
+	bool same = a->code == b->code && a->nattrs == b->nattrs;
+
+	for (int i = 0; same && i < a->nattrs; i++)
+		same = ir_attr_equal(&a->attr[i], &b->attr[i]);
+	return same;
+}
+
+bool
+gathers_fusible(const struct ir_op *a, const struct ir_op *b)
+{
+	return same_attributes(a, b) &&
+	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
+}
+
+bool
+gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k)
+{
+	if (!same_attributes(a, b))
+		return false;
+	const struct ir_value *x = behind_barriers(ir_operand(a, i));
+	const struct ir_value *y = behind_barriers(ir_operand(b, k));
+	while (x != y) {
+		if (!x->op || !y->op || x->op->noperands != 1 || !op_is(x->op, TRAIT_PURE) ||
+			x->index != y->index || !same_attributes(x->op, y->op))
+			return false;
+		x = behind_barriers(ir_operand(x->op, 0));
+		y = behind_barriers(ir_operand(y->op, 0));
+	}
+	return true;
+}
+
+double
+gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes)
+{
+	struct cost_collective c;
+	bool measured;
+
+	if (!g->step || !cost_op_collective(g->m, like, &c) || !g->step->answer[like->id].group)
+		return 0;
+	c.bytes = (double)bytes;
+	return cost_message_seconds(g->model, g->m, like, &c, g->step->answer[like->id].group,
+		g->step->device, &measured);
+}
+
+uint64_t
+sharded_limit(const struct pass_run *run, double margin)
+{
+	if (pass_budget(run))
+		return pass_budget(run);
+	if (!run->cost || !cost_model_is_described(run->cost))
+		return UINT64_MAX;
+	return (uint64_t)(cost_model_device(run->cost)->memory * (1 - margin));
+}

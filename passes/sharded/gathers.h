@@ -1,0 +1,61 @@
+/*
+ * The gathers of a sharded step: allgathers on a device axis, what feeds them, how many bytes they
+ * make and how long they take.
+ *
+ *     param ---- convert ---- barrier ---- allgather ---- readers
+ *     source     \______ feed ______/                     (on each device: the whole tensor)
+ *
+ * The feed of a gather are the ops without communication that nothing else reads, each of which has
+ * one operand: they move with it. Its source is what the first of them reads.
+ */
+#ifndef PASSES_SHARDED_GATHERS_H
+#define PASSES_SHARDED_GATHERS_H
+
+#include "passes/analysis/cost/internal.h"
+#include "passes/pass.h"
+
+struct gather {
+	struct ir_op *op;
+	struct ir_op **feed; /* [nfeed] in order of the block */
+	int nfeed;
+	uint64_t bytes; /* of its results on one device */
+};
+
+/* Of @main, in order of the block. */
+struct gathers {
+	struct ir_module *m;
+	struct gather *gather; /* [n] */
+	uint32_t n;
+	/* By op->id, of the ops that there were: 1 + the gather that the op is or feeds, or 0. */
+	uint32_t *of, nids;
+	const struct cost_model *model; /* times; NULL: nothing is known of them */
+	struct cost_step *step;
+};
+
+/*
+ * Owned by `owner`. The module must have a typed @main without calls. NULL after reporting: a
+ * collective of the step has no time.
+ */
+struct gathers *gathers_create(
+	const void *owner, const struct cost_model *model, struct ir_module *m);
+
+/* The source of operand i of a gather, for which two gathers make the same values if the ops
+ * between are alike (gathers_same). */
+struct ir_value *gather_source(const struct ir_op *gather, int i);
+
+/* Do the gathers make the same tensor of these operands? Barriers between are looked through. */
+bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
+
+/* Seconds of a gather as that one, were its results so many bytes. 0 without a model. */
+double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes);
+
+/* Do they communicate in the same way, so that one op can do the work of both? */
+bool gathers_fusible(const struct ir_op *a, const struct ir_op *b);
+
+/*
+ * Bytes that may be in use on a device: the budget (dopt -budget), or the memory of the device of
+ * the cost model less a share of it, `margin`. UINT64_MAX: neither is known.
+ */
+uint64_t sharded_limit(const struct pass_run *run, double margin);
+
+#endif
