@@ -24,6 +24,7 @@ struct fuse_table {
 	struct fuse_role *role;  /* [nops] */
 	uint32_t *first;         /* [nops + 1] operands of op i: first[i] to first[i + 1] - 1 */
 	struct operand *operand; /* [first[nops]] */
+	uint32_t *region;        /* [nops] barriers before op i */
 };
 
 /* ---- the table ---- */
@@ -76,6 +77,18 @@ fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numb
 	talloc_free(scratch);
 }
 
+/* What is between two barriers may be one kernel; a barrier belongs to what comes before it. */
+static void
+fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
+{
+	uint32_t barriers = 0;
+
+	for (uint32_t i = 0; i < ops->n; i++) {
+		t->region[i] = barriers;
+		barriers += ops->op[i]->code == OP_barrier;
+	}
+}
+
 struct fuse_table *
 fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
 	const struct alike *alike)
@@ -87,7 +100,9 @@ fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_
 	t->first = ARRAY_NEW(t, uint32_t, t->nops + 1u);
 	t->operand = ARRAY_NEW(t, struct operand, count_operands(ops) + 1u);
 	fill_roles(t, m, ops, alike);
+	t->region = ARRAY_NEW(t, uint32_t, t->nops + 1u);
 	fill_operands(t, ops);
+	fill_regions(t, ops);
 	talloc_free(ops);
 	return t;
 }
@@ -122,6 +137,9 @@ fuse_verdict_text(enum fuse_verdict v)
 	static const char *const text[] = {
 		[FUSE_POSSIBLE] = "they can be fused",
 		[FUSE_NO_KERNEL] = "one of them is never fused with other ops",
+		[FUSE_BARRIER] =
+			"a barrier stands between them, across which a kernel would keep what it "
+			"reads",
 		[FUSE_SPACES] = "their iteration spaces differ",
 		[FUSE_AFTER_SUM] =
 			"one reads a reduction that is complete only at the end of the kernel",
@@ -183,6 +201,8 @@ check_roles(struct set *s)
 		assert(s->op[i] < s->t->nops && (i == 0 || s->op[i - 1] < s->op[i]));
 		if (r->kind == FUSE_NONE)
 			return FUSE_NO_KERNEL;
+		if (s->t->region[s->op[i]] != s->t->region[s->op[0]])
+			return FUSE_BARRIER;
 		if (r->kind == FUSE_STARTS && product)
 			return FUSE_PRODUCT;
 		if (r->kind == FUSE_STARTS)

@@ -41,6 +41,7 @@ struct fuse_table *fuse_table_create(const void *owner, const struct ir_module *
 enum fuse_verdict {
 	FUSE_POSSIBLE,
 	FUSE_NO_KERNEL, /* an op that no kernel does together with others */
+	FUSE_BARRIER,   /* a barrier stands between them: one would keep its operands alive */
 	FUSE_SPACES,    /* iteration spaces that do not meet */
 	FUSE_AFTER_SUM, /* one reads a sum that is complete only when the kernel ends */
 	FUSE_POSITIONS, /* one reads another at positions of its own: rows by number, a slice */
