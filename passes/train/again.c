@@ -1,0 +1,366 @@
+/* Computing values again: see again.h. */
+#include "passes/train/again.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
+#include "ir/memory/issue.h"
+#include "ir/memory/storage.h"
+#include "ir/numbering.h"
+
+#include <string.h>
+#include <talloc.h>
+
+/* --- what is known of the ops ------------------------------------------------------------------ */
+
+static struct again_op *
+op_of(const struct again *a, const struct ir_op *op)
+{
+	const uint32_t i = op ? ir_number(a->ops, op) : IR_NO_NUMBER;
+
+	return i == IR_NO_NUMBER ? NULL : &a->op[i];
+}
+
+/* Does it make gradients last: an output of one, the next value of a param? */
+static bool
+ends_backward(const struct ir_op *op)
+{
+	if (op->code == OP_update)
+		return ir_operand(op, 0)->op && ir_operand(op, 0)->op->code == OP_param;
+	return op->code == OP_output && strncmp(op->symbol, "grad.", 5) == 0;
+}
+
+/* What a value is computed from has its side, unless it has one already. */
+static void
+spread(const struct again *a, const struct ir_op *op, enum again_side side)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		struct again_op *maker = op_of(a, ir_operand(op, j)->op);
+		if (maker && maker->side == AGAIN_OTHER)
+			maker->side = (uint8_t)side;
+	}
+}
+
+static void
+find_sides(struct again *a, const struct ir_op *loss)
+{
+	spread(a, loss, AGAIN_FORWARD);
+	for (uint32_t i = a->ops->n; i-- > 0;)
+		if (a->op[i].side == AGAIN_FORWARD)
+			spread(a, a->ops->op[i], AGAIN_FORWARD);
+	for (uint32_t i = a->ops->n; i-- > 0;)
+		if (a->op[i].side == AGAIN_BACKWARD || ends_backward(a->ops->op[i]))
+			spread(a, a->ops->op[i], AGAIN_BACKWARD);
+	for (uint32_t i = 0; i < a->ops->n; i++)
+		a->trains =
+			a->trains || (a->op[i].side == AGAIN_BACKWARD && a->ops->op[i]->noperands);
+}
+
+/* Are all operands computed from constants? */
+static bool
+is_fixed(const struct again *a, const struct ir_op *op)
+{
+	if (op_is(op, TRAIT_NAMED | TRAIT_EFFECT))
+		return false;
+	for (int j = 0; j < op->noperands; j++) {
+		const struct again_op *maker = op_of(a, ir_operand(op, j)->op);
+		if (!maker || !maker->fixed)
+			return false;
+	}
+	return true;
+}
+
+static bool
+has_loops(const struct ir_module *m)
+{
+	for (int i = 0; i < m->naxes; i++)
+		if (m->axis[i].time)
+			return true;
+	return false;
+}
+
+/* What is done once stays outside of the loops over micro-batches. */
+static bool
+is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool collectives)
+{
+	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_NAMED) || !op->noperands || op->body)
+		return false;
+	if (storage_is_message(m, op) && !collectives)
+		return false;
+	return !loops || issue_op_axes(m, op);
+}
+
+static bool
+reads_backward(const struct again *a, const struct ir_module *m, const struct ir_value *v)
+{
+	IR_FOR_USES (u, v) {
+		const struct again_op *reader = op_of(a, u->op);
+		if (reader && reader->side == AGAIN_BACKWARD)
+			return true;
+		if (u->op->nresults && storage_is_view(m, u->op) &&
+			reads_backward(a, m, &u->op->result[u - u->op->operand]))
+			return true;
+	}
+	return false;
+}
+
+static void
+describe(struct again *a, const struct ir_module *m, uint32_t i, bool loops, bool collectives)
+{
+	const struct ir_op *op = a->ops->op[i];
+	struct again_op *o = &a->op[i];
+
+	o->fixed = is_fixed(a, op);
+	o->copyable =
+		o->side == AGAIN_FORWARD && !o->fixed && is_copyable(m, op, loops, collectives);
+	for (int r = 0; r < op->nresults; r++) {
+		o->saved = o->saved ||
+			   (o->side == AGAIN_FORWARD && reads_backward(a, m, &op->result[r]));
+		if (!storage_is_view(m, op))
+			o->bytes += ir_type_local_bytes(m, op->result[r].type);
+	}
+}
+
+struct again *
+again_read(const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives)
+{
+	const struct ir_func *main = ir_func_find(m, "main");
+	struct again *a = NEW(owner, struct again);
+	struct ir_numbering *ops = ir_numbering_create(a, m, &main->body);
+	const bool loops = has_loops(m);
+
+	a->ops = ops;
+	a->op = ARRAY_ZERO(a, struct again_op, ops->n + 1u);
+	find_sides(a, loss);
+	for (uint32_t i = 0; i < ops->n; i++)
+		describe(a, m, i, loops, collectives);
+	return a;
+}
+
+/* --- what is copied ---------------------------------------------------------------------------- */
+
+struct copier {
+	const struct again *a;
+	struct ir_module *m;
+	struct ir_numbering *ops; /* of m */
+	int32_t *group;           /* [ops->n] */
+	bool *copied;             /* [ops->n] */
+	struct ir_value **made;   /* by value->id: what stands for a value in the group at hand */
+	uint32_t nids;
+	struct VEC(struct ir_value *) input; /* of the group at hand: operands of its barrier */
+};
+
+static uint32_t
+number_of(const struct copier *c, const struct ir_value *v)
+{
+	return v->op ? ir_number(c->ops, v->op) : IR_NO_NUMBER;
+}
+
+static bool
+is_backward(const struct copier *c, const struct ir_op *op)
+{
+	const uint32_t i = ir_number(c->ops, op);
+
+	return i != IR_NO_NUMBER && c->a->op[i].side == AGAIN_BACKWARD;
+}
+
+static bool
+backward_reads(const struct copier *c, const struct ir_value *v)
+{
+	IR_FOR_USES (u, v)
+		if (is_backward(c, u->op))
+			return true;
+	return false;
+}
+
+/* Those that the backward pass reads, and what they are computed from within their group. */
+static void
+find_needed(struct copier *c)
+{
+	memset(c->copied, 0, sizeof *c->copied * c->ops->n);
+	for (uint32_t i = c->ops->n; i-- > 0;) {
+		const struct ir_op *op = c->ops->op[i];
+		if (c->group[i] == AGAIN_KEPT)
+			continue;
+		for (int r = 0; r < op->nresults; r++)
+			c->copied[i] = c->copied[i] || backward_reads(c, &op->result[r]);
+		for (int j = 0; c->copied[i] && j < op->noperands; j++) {
+			const uint32_t maker = number_of(c, ir_operand(op, j));
+			if (maker != IR_NO_NUMBER && c->group[maker] == c->group[i])
+				c->copied[maker] = true;
+		}
+	}
+}
+
+/* What is copied of another group reads is there anyway, so it is not copied itself. */
+static void
+keep_shared(struct copier *c)
+{
+	for (uint32_t i = 0; i < c->ops->n; i++)
+		for (int j = 0; c->copied[i] && j < c->ops->op[i]->noperands; j++) {
+			const uint32_t maker = number_of(c, ir_operand(c->ops->op[i], j));
+			if (maker != IR_NO_NUMBER && c->group[maker] != c->group[i])
+				c->group[maker] = AGAIN_KEPT;
+		}
+}
+
+/* --- the copies -------------------------------------------------------------------------------- */
+
+/* The first op of the backward pass that reads what the group computes. */
+static struct ir_op *
+first_reader(const struct copier *c, const uint32_t *member, int64_t n)
+{
+	uint32_t first = IR_NO_NUMBER;
+
+	for (int64_t k = 0; k < n; k++) {
+		struct ir_op *op = c->ops->op[member[k]];
+		for (int r = 0; r < op->nresults; r++)
+			IR_FOR_USES (u, &op->result[r])
+				if (is_backward(c, u->op) && ir_number(c->ops, u->op) < first)
+					first = ir_number(c->ops, u->op);
+	}
+	return first == IR_NO_NUMBER ? NULL : c->ops->op[first];
+}
+
+/* Does the use move behind the barrier: of an op of the backward pass from `at` on? */
+static bool
+moves(const struct copier *c, const struct ir_use *u, const struct ir_op *at)
+{
+	return is_backward(c, u->op) && ir_number(c->ops, u->op) >= ir_number(c->ops, at);
+}
+
+/* The newest gradient that ops from `at` on read; NULL: there is none. */
+static struct ir_value *
+newest_gradient(const struct copier *c, const struct ir_op *at)
+{
+	for (struct ir_op *op = at->prev; op; op = op->prev) {
+		const uint32_t i = ir_number(c->ops, op);
+		if (i == IR_NO_NUMBER || !is_backward(c, op) || c->a->op[i].fixed ||
+			op->nresults != 1 || !op->result[0].type->rank)
+			continue;
+		IR_FOR_USES (u, &op->result[0])
+			if (moves(c, u, at))
+				return &op->result[0];
+	}
+	return NULL;
+}
+
+static void
+add_input(struct copier *c, struct ir_value *v)
+{
+	const uint32_t i = number_of(c, v);
+
+	if (c->made[v->id] || i == IR_NO_NUMBER || c->a->op[i].fixed)
+		return;
+	VEC_PUSH(c, &c->input, v);
+	c->made[v->id] = v; /* until the barrier is there */
+}
+
+/* The barrier before `at`: of what the members read and do not compute, and of a gradient. */
+static struct ir_op *
+make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *at)
+{
+	struct ir_builder b = {.m = c->m, .block = at->block, .before = at, .loc = at->loc};
+	struct ir_value *gradient = newest_gradient(c, at);
+
+	c->input.n = 0;
+	memset(c->made, 0, sizeof *c->made * c->nids);
+	for (int64_t k = 0; k < n; k++)
+		for (int j = 0; j < c->ops->op[member[k]]->noperands; j++) {
+			struct ir_value *v = ir_operand(c->ops->op[member[k]], j);
+			const uint32_t maker = number_of(c, v);
+			if (maker == IR_NO_NUMBER || !c->copied[maker] ||
+				c->group[maker] != c->group[member[k]])
+				add_input(c, v);
+		}
+	if (gradient)
+		add_input(c, gradient);
+	struct ir_value *result = ir_build_barrier(&b, c->input.at, (int)c->input.n);
+	for (int64_t i = 0; i < c->input.n; i++)
+		c->made[c->input.at[i]->id] = &result[i];
+	return result->op;
+}
+
+static void
+copy_op(struct copier *c, const struct ir_op *op, struct ir_op *before)
+{
+	struct ir_value **v = NEW_ARRAY(NULL, struct ir_value *, op->noperands + 1u);
+
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *from = ir_operand(op, j);
+		v[j] = c->made[from->id] ? c->made[from->id] : from;
+	}
+	struct ir_op *copy = ir_op_clone(c->m, op, v);
+	ir_insert_before(before, copy);
+	for (int r = 0; r < op->nresults; r++)
+		c->made[op->result[r].id] = &copy->result[r];
+	talloc_free(v);
+}
+
+/* The backward pass from `at` on reads what stands for the value. */
+static bool
+hand_over(struct copier *c, struct ir_value *v, const struct ir_op *at)
+{
+	bool any = false;
+
+	for (struct ir_use *u = v->uses, *next; u; u = next) {
+		next = u->next;
+		if (!moves(c, u, at))
+			continue;
+		ir_set_operand(u->op, (int)(u - u->op->operand), c->made[v->id]);
+		any = true;
+	}
+	return any;
+}
+
+static void
+copy_group(struct copier *c, const uint32_t *member, int64_t n, struct again_group *result)
+{
+	struct ir_op *at = first_reader(c, member, n);
+
+	*result = (struct again_group){0};
+	if (!at)
+		return;
+	struct ir_op *barrier = make_barrier(c, member, n, at);
+	for (int64_t k = 0; k < n; k++)
+		copy_op(c, c->ops->op[member[k]], at);
+	for (int64_t i = 0; i < c->input.n; i++)
+		if (is_backward(c, c->input.at[i]->op))
+			hand_over(c, c->input.at[i], at);
+	for (int64_t k = 0; k < n; k++) {
+		struct ir_op *op = c->ops->op[member[k]];
+		for (int r = 0; r < op->nresults; r++)
+			result->values += hand_over(c, &op->result[r], at);
+		result->bytes += c->a->op[member[k]].saved ? c->a->op[member[k]].bytes : 0;
+	}
+	result->at = barrier;
+	result->ops = n;
+	result->inputs = barrier->nresults;
+}
+
+struct numbers VEC(uint32_t);
+
+void
+again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
+	struct again_group *result, int32_t n)
+{
+	struct copier *c = NEW(NULL, struct copier);
+	struct numbers *member = ARRAY_ZERO(c, struct numbers, (size_t)n + 1);
+
+	*c = (struct copier){.a = a, .m = m};
+	c->ops = ir_numbering_create(c, m, &ir_func_find(m, "main")->body);
+	c->group = ARRAY_NEW(c, int32_t, c->ops->n + 1u);
+	for (uint32_t i = 0; i < c->ops->n; i++)
+		c->group[i] = a->op[i].copyable ? group[i] : AGAIN_KEPT;
+	c->copied = ARRAY_ZERO(c, bool, c->ops->n + 1u);
+	find_needed(c);
+	keep_shared(c);
+	find_needed(c);
+	for (uint32_t i = 0; i < c->ops->n; i++)
+		if (c->copied[i])
+			VEC_PUSH(c, &member[c->group[i]], i);
+	c->nids = m->value_ids;
+	c->made = ARRAY_ZERO(c, struct ir_value *, c->nids);
+	for (int32_t g = 0; g < n; g++)
+		copy_group(c, member[g].at, member[g].n, &result[g]);
+	talloc_free(c);
+}

@@ -1,0 +1,72 @@
+/*
+ * Computing values again: a copy of some ops of the forward pass, just before the first op of the
+ * backward pass that reads what they compute.
+ *
+ *     %h = matmul(%x, %w)             %h = matmul(%x, %w)
+ *     %a = exp(%h)                    %a = exp(%h)
+ *     ...                     -->     ...
+ *     %g = ...                        %g = ...
+ *                                     %x1, %w1, %g1 = barrier(%x, %w, %g)
+ *                                     %h1 = matmul(%x1, %w1)
+ *                                     %a1 = exp(%h1)
+ *     %d = mul(%g, %a)                %d = mul(%g1, %a1)
+ *
+ * %a is then needed only until its last use in the forward pass. %g is the newest value of the
+ * backward pass, so that %h1 is computed after it.
+ */
+#ifndef PASSES_AGAIN_H
+#define PASSES_AGAIN_H
+
+#include "ir/ir.h"
+
+struct ir_numbering;
+
+enum again_side {
+	AGAIN_OTHER,    /* neither: a metric, an input, what an optimizer needs besides gradients */
+	AGAIN_FORWARD,  /* the loss depends on it */
+	AGAIN_BACKWARD, /* a gradient or a next value of a param depends on it, and not the loss */
+};
+
+/* What is known of an op of @main. */
+struct again_op {
+	uint8_t side;  /* enum again_side */
+	bool fixed;    /* computed from constants alone: there is nothing to wait for */
+	bool copyable; /* may be computed again */
+	bool saved;    /* an op of the backward pass reads a result of it or of a view of it */
+	int64_t bytes; /* of its results on a device; 0: they are views, or in no memory */
+};
+
+/* @main of a module, read before anything is computed again. */
+struct again {
+	const struct ir_numbering *ops;
+	struct again_op *op; /* [ops->n] by number */
+	bool trains;         /* some op is AGAIN_BACKWARD */
+};
+
+/*
+ * Owned by `owner`. `loss` is an output of @main, collectives: they may be computed again. What is
+ * random is a function of seed and position, so it is copyable.
+ */
+struct again *again_read(
+	const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives);
+
+/* One group of ops that were copied together. */
+struct again_group {
+	const struct ir_op *at; /* the barrier; NULL: nothing of the group was copied */
+	int64_t ops;            /* copies */
+	int64_t values, bytes;  /* that the backward pass does not read any more, and their size */
+	int64_t inputs;         /* operands of the barrier */
+};
+
+enum { AGAIN_KEPT = -1 };
+
+/*
+ * Copies ops of the groups: group[i] is that of op i, from 0 on, or AGAIN_KEPT. An op is copied if
+ * it is copyable and the backward pass, or a copied op of its group, reads it; what a copied op of
+ * another group reads is kept. m is the module that was read or a clone of it. result[] has an entry
+ * for each of n groups.
+ */
+void again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
+	struct again_group *result, int32_t n);
+
+#endif

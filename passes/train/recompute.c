@@ -1,0 +1,277 @@
+/*
+ * Recomputation: values of the forward pass that the backward pass reads are not kept, but computed
+ * again, behind a barrier that keeps them apart (again.h). Memory is traded for time (Chen et al.,
+ * "Training Deep Nets with Sublinear Memory Cost", 2016).
+ *
+ *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
+ *              that its backward pass reads is computed again from them (the setting of DeepCompile
+ *              and of torch.utils.checkpoint around each layer)
+ *     budget   as little as needed, by time, so that the step fits a budget: recompute_budget.c
+ *
+ * After `inline` the name of a value says which instance it is from: h3.up.u is of h3. The blocks are
+ * the first parts of names that end in a number, where several differ in that number alone.
+ *
+ * Right because a copy of a pure op on equal operands computes the same bits, random ops too. Not
+ * copied are collectives, unless an option says so: their results are kept. Copies of ops that are
+ * done once, outside of a loop over micro-batches, would end the loop: these are kept, too.
+ */
+#include "passes/train/recompute.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/number.h"
+#include "ir/base/vec.h"
+#include "ir/numbering.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/pass.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* --- blocks ------------------------------------------------------------------------------------ */
+
+struct block {
+	const char *name;    /* of a value in it */
+	size_t length, stem; /* of "h3" and of "h" */
+	bool repeats;        /* there is another one of that stem */
+};
+
+struct blocks VEC(struct block);
+
+/* The block that a name says; length 0: none. */
+static struct block
+block_of_name(const char *name)
+{
+	struct block b = {.name = name, .length = name ? strcspn(name, ".") : 0};
+
+	if (!b.length || !name[b.length])
+		return (struct block){0};
+	for (b.stem = b.length; b.stem && isdigit((unsigned char)name[b.stem - 1]);)
+		b.stem--;
+	return b.stem < b.length ? b : (struct block){0};
+}
+
+static int32_t
+find_block(struct recompute *r, struct blocks *list, const char *name)
+{
+	const struct block b = block_of_name(name);
+
+	if (!b.length)
+		return AGAIN_KEPT;
+	for (int64_t i = list->n; i-- > 0;)
+		if (list->at[i].length == b.length && !memcmp(list->at[i].name, name, b.length))
+			return (int32_t)i;
+	VEC_PUSH(r->scratch, list, b);
+	return (int32_t)list->n - 1;
+}
+
+/* An op that passes have made is of the block of what it reads. */
+static int32_t
+block_of_operands(const struct recompute *r, const struct ir_op *op, const int32_t *block)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_op *maker = ir_operand(op, j)->op;
+		const uint32_t i = maker ? ir_number(r->again->ops, maker) : IR_NO_NUMBER;
+		if (i != IR_NO_NUMBER && block[i] != AGAIN_KEPT)
+			return block[i];
+	}
+	return AGAIN_KEPT;
+}
+
+static void
+find_repeats(struct blocks *list)
+{
+	for (int64_t i = 0; i < list->n; i++)
+		for (int64_t k = 0; k < i; k++) {
+			struct block *a = &list->at[i], *b = &list->at[k];
+			if (a->stem == b->stem && !memcmp(a->name, b->name, a->stem))
+				a->repeats = b->repeats = true;
+		}
+}
+
+/* Numbers the blocks that repeat. */
+static struct blocks
+find_blocks(struct recompute *r)
+{
+	const struct again *a = r->again;
+	int32_t *block = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u);
+	struct blocks list = {0};
+
+	for (uint32_t i = 0; i < a->ops->n; i++) {
+		const struct ir_op *op = a->ops->op[i];
+		const char *name = op->nresults ? op->result[0].name : NULL;
+		block[i] = a->op[i].side != AGAIN_FORWARD ? AGAIN_KEPT
+			   : name                         ? find_block(r, &list, name)
+							  : block_of_operands(r, op, block);
+	}
+	find_repeats(&list);
+	for (uint32_t i = 0; i < a->ops->n; i++)
+		if (block[i] != AGAIN_KEPT && !list.at[block[i]].repeats)
+			block[i] = AGAIN_KEPT;
+	r->block = block;
+	r->nblocks = (int32_t)list.n;
+	return list;
+}
+
+/* --- what is said ------------------------------------------------------------------------------ */
+
+static void
+report_group(struct pass_run *run, const char *what, const struct again_group *g)
+{
+	char bytes[NUMBER_TEXT];
+
+	if (!g->at)
+		return;
+	pass_count(run, "op(s) computed again", g->ops);
+	pass_count(run, "value(s) not kept", g->values);
+	pass_remark(run, g->at, PASS_APPLIED,
+		"%s: %lld value%s of %s computed again by %lld op%s from %lld operand%s", what,
+		(long long)g->values, number_plural(g->values),
+		number_bytes(bytes, (double)g->bytes), (long long)g->ops, number_plural(g->ops),
+		(long long)g->inputs, number_plural(g->inputs));
+}
+
+/* What the step was, and what it is. */
+static bool
+report_step(struct pass_run *run, const struct ir_module *m, const struct cost_report *before)
+{
+	char peak[2][NUMBER_TEXT], time[2][NUMBER_TEXT];
+	struct cost_report now;
+
+	if (!run->cost)
+		return true;
+	if (!cost_evaluate(run->cost, m, &now))
+		return false;
+	pass_remark(run, NULL, PASS_APPLIED,
+		"memory of the step: %s instead of %s; time: %s instead of %s",
+		number_bytes(peak[0], now.peak_bytes), number_bytes(peak[1], before->peak_bytes),
+		number_seconds(time[0], now.iteration), number_seconds(time[1], before->iteration));
+	return true;
+}
+
+/* --- the policies ------------------------------------------------------------------------------ */
+
+static void
+copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int32_t n,
+	const struct blocks *blocks)
+{
+	struct again_group *result = ARRAY_ZERO(r->scratch, struct again_group, (size_t)n + 1);
+
+	again_copy(r->again, r->m, group, result, n);
+	for (int32_t g = 0; g < n; g++) {
+		const char *what = blocks ? TEXT(r->scratch, "%.*s", (int)blocks->at[g].length,
+						    blocks->at[g].name)
+					  : TEXT(r->scratch, "segment %d", g + 1);
+		report_group(run, what, &result[g]);
+	}
+}
+
+static bool
+run_blocks(struct pass_run *run, struct recompute *r, const struct blocks *blocks)
+{
+	copy_groups(run, r, r->block, r->nblocks, blocks);
+	if (!run->changed)
+		pass_remark(run, NULL, PASS_MISSED,
+			"nothing is computed again: no repeated blocks, whose values have names like "
+			"h0.x and h1.x");
+	return true;
+}
+
+/* The budget of the option, else of the command line. */
+static double
+budget_of(struct pass_run *run)
+{
+	return pass_given(run, "budget") ? (double)pass_size(run, "budget")
+					 : (double)pass_budget(run);
+}
+
+static bool
+run_budget(struct pass_run *run, struct recompute *r)
+{
+	const double budget = budget_of(run);
+	bool *chosen = ARRAY_ZERO(r->scratch, bool, r->again->ops->n + 1u);
+	int32_t *group = ARRAY_NEW(r->scratch, int32_t, r->again->ops->n + 1u);
+	struct recompute_cost cost;
+	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+
+	if (!budget) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
+			"recompute: policy budget needs a budget: budget=SIZE, or -budget of dopt");
+		return false;
+	}
+	if (!run->cost)
+		return true;
+	if (!recompute_choose(r, budget, chosen, &cost))
+		return false;
+	const int32_t n = recompute_groups(r, chosen, group);
+	copy_groups(run, r, group, n, NULL);
+	if (cost.peak > budget)
+		pass_remark(run, NULL, PASS_MISSED,
+			"the step needs %s with all that helps computed again, %s more than the budget",
+			number_bytes(need, cost.peak), number_bytes(have, cost.peak - budget));
+	return true;
+}
+
+static struct ir_op *
+find_loss(struct pass_run *run, struct ir_module *m)
+{
+	const char *name = pass_string(run, "loss");
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_output && strcmp(op->symbol, name) == 0)
+			return op;
+	diag_error(run->ctx->diag, pass_option_loc(run, "loss"),
+		"recompute: there is no output named \"%s\"; name the loss with recompute{loss=NAME}",
+		name);
+	return NULL;
+}
+
+#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(BUDGET, "budget")
+
+enum policy { POLICIES(CHOICE_CODE) };
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const struct ir_op *loss = find_loss(run, m);
+	struct recompute r = {.scratch = run->scratch, .cost = run->cost, .m = m};
+	struct cost_report before;
+
+	if (!loss || (run->cost && !cost_evaluate(run->cost, m, &before)))
+		return false;
+	r.again = again_read(run->scratch, m, loss, pass_bool(run, "collectives"));
+	if (!r.again->trains) {
+		pass_remark(run, loss, PASS_MISSED,
+			"nothing is computed again: the step has no backward pass; grad makes one");
+		return true;
+	}
+	const struct blocks blocks = find_blocks(&r);
+	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
+							   : run_budget(run, &r);
+	return ok && (!run->changed || report_step(run, m, &before));
+}
+
+static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "blocks",
+		"what to compute again: blocks (all in repeated templates but their inputs) or budget "
+		"(as little as needed to fit a budget, by time)",
+		CHOICE_LIST(POLICIES), 0, 0},
+	{"budget", PASS_SIZE, "", "memory limit of policy budget (default: that of -budget)", NULL,
+		0, 1e18},
+	{"collectives", PASS_BOOL, "false",
+		"repeat collectives too, instead of keeping their results", NULL, 0, 0},
+	{"loss", PASS_STRING, "loss", "name of the output that grad has differentiated", NULL, 0,
+		0},
+	{0},
+};
+
+const struct pass pass_recompute = {
+	.name = "recompute",
+	.family = "train",
+	.summary = "recomputation: values of the forward pass are computed again for the backward "
+		   "pass instead of being kept",
+	.options = options,
+	.needs = "no-calls",
+	.conflicts = "fused",
+	.run = run,
+	.keeps_bits = true,
+};

@@ -1,0 +1,456 @@
+/*
+ * Which values to compute again so that a step fits a budget: the problem of Checkmate (Jain et al.,
+ * MLSys 2020), where each value is computed again at most once, and whole where it is connected.
+ *
+ * A search over sets of candidates, each evaluated by the cost model on a copy of the step:
+ *
+ *     1. grow    from nothing, the class with the most memory per time, until the step fits
+ *     2. shrink  leave out each class, the slowest first, that the step fits without; then of each
+ *                class all but as few of its first members as suffice
+ *
+ * and the same from the blocks, of which everything but their inputs is computed again. The faster of
+ * the two is the result. A class is what blocks have in common: values of one name in each of them.
+ * Members that are computed again are those of the first blocks, because the last ones are read first.
+ * Cost: some evaluations of the cost model for each class and direction.
+ */
+#include "passes/train/recompute.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/vec.h"
+#include "ir/memory/storage.h"
+#include "ir/numbering.h"
+#include "passes/analysis/cost/cost.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+bool
+recompute_may(const struct recompute *r, uint32_t i)
+{
+	const struct again_op *o = &r->again->op[i];
+
+	return o->copyable && o->saved && o->bytes;
+}
+
+/* --- from a choice to groups ------------------------------------------------------------------- */
+
+static int32_t
+root_of(int32_t *parent, int32_t i)
+{
+	while (parent[i] != i)
+		i = parent[i] = parent[parent[i]];
+	return i;
+}
+
+static uint32_t
+maker_of(const struct recompute *r, const struct ir_op *op, int j)
+{
+	const struct ir_value *v = ir_operand(op, j);
+
+	return v->op ? ir_number(r->again->ops, v->op) : IR_NO_NUMBER;
+}
+
+/* The chosen, what they need that is not kept, and views of all of these. */
+static void
+find_members(const struct recompute *r, const bool *chosen, bool *member)
+{
+	const struct ir_numbering *ops = r->again->ops;
+
+	for (uint32_t i = ops->n; i-- > 0;) {
+		member[i] = member[i] || chosen[i];
+		for (int j = 0; member[i] && j < ops->op[i]->noperands; j++) {
+			const uint32_t maker = maker_of(r, ops->op[i], j);
+			if (maker != IR_NO_NUMBER && r->again->op[maker].copyable &&
+				(chosen[maker] || !recompute_may(r, maker)))
+				member[maker] = true;
+		}
+	}
+	for (uint32_t i = 0; i < ops->n; i++) {
+		const uint32_t maker = ops->op[i]->noperands && storage_is_view(r->m, ops->op[i])
+					       ? maker_of(r, ops->op[i], 0)
+					       : IR_NO_NUMBER;
+		if (maker != IR_NO_NUMBER && member[maker] && r->again->op[i].copyable)
+			member[i] = true;
+	}
+}
+
+int32_t
+recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
+{
+	const struct ir_numbering *ops = r->again->ops;
+	bool *member = ARRAY_ZERO(NULL, bool, ops->n + 1u);
+	int32_t n = 0;
+
+	find_members(r, chosen, member);
+	int32_t *parent = ARRAY_NEW(NULL, int32_t, ops->n + 1u);
+	for (uint32_t i = 0; i < ops->n; i++) {
+		parent[i] = (int32_t)i;
+		for (int j = 0; member[i] && j < ops->op[i]->noperands; j++) {
+			const uint32_t maker = maker_of(r, ops->op[i], j);
+			if (maker != IR_NO_NUMBER && member[maker])
+				parent[root_of(parent, (int32_t)i)] =
+					root_of(parent, (int32_t)maker);
+		}
+	}
+	/* The root of a set need not be the first of it. */
+	int32_t *number = ARRAY_NEW(NULL, int32_t, ops->n + 1u);
+	memset(number, 0xff, sizeof *number * ops->n);
+	for (uint32_t i = 0; i < ops->n; i++) {
+		int32_t *of = &number[root_of(parent, (int32_t)i)];
+		if (member[i] && *of < 0)
+			*of = n++;
+		group[i] = member[i] ? *of : AGAIN_KEPT;
+	}
+	array_free(number);
+	array_free(parent);
+	array_free(member);
+	return n;
+}
+
+bool
+recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct ir_module *m = ir_module_clone(scratch, r->m);
+	int32_t *group = ARRAY_NEW(scratch, int32_t, r->again->ops->n + 1u);
+	const int32_t n = recompute_groups(r, chosen, group);
+	struct again_group *result = ARRAY_ZERO(scratch, struct again_group, (size_t)n + 1);
+	struct cost_report report;
+
+	again_copy(r->again, m, group, result, n);
+	r->evaluations++;
+	const bool ok = cost_evaluate(r->cost, m, &report);
+	*cost = (struct recompute_cost){report.iteration, report.peak_bytes};
+	talloc_free(scratch);
+	return ok;
+}
+
+/* --- classes ----------------------------------------------------------------------------------- */
+
+/* How good it is to compute a class again: the rank counts first. */
+struct merit {
+	int rank;
+	double value;
+};
+
+struct class
+{
+	const char *key;            /* what is behind the name of the block, or NULL */
+	const struct ir_type *type; /* of the result */
+	const struct ir_op *first;
+	struct VEC(uint32_t) member; /* ascending */
+	uint32_t taken;              /* the first so many are computed again */
+	double bytes;
+	struct merit merit;         /* when it was last evaluated, */
+	int64_t round;              /* which was in this round of growing */
+	struct recompute_cost then; /* the step with it then */
+	double time;                /* that it added when it was taken */
+	bool tried;                 /* to be left out */
+};
+
+struct search {
+	struct recompute *r;
+	double budget;
+	struct VEC(struct class) class;
+	bool *chosen;               /* [ops->n] as the classes say */
+	struct recompute_cost cost; /* of it */
+	bool *least;                /* [ops->n] the choice with the lowest peak so far */
+	struct recompute_cost least_cost;
+};
+
+/* Values that together are less than this share of all candidates are kept: they would cost an
+ * evaluation for each step of the search and change little. */
+static const double least_share = 0.002;
+
+/* Values of one name in several blocks are alike; one without a name is like others of its op. */
+static const char *
+key_of(const struct recompute *r, uint32_t i)
+{
+	const struct ir_op *op = r->again->ops->op[i];
+	const char *name = op->result[0].name;
+
+	if (r->block[i] == AGAIN_KEPT)
+		return NULL;
+	const char *dot = name ? strchr(name, '.') : NULL;
+	return dot ? dot : op_name((enum op_code)op->code);
+}
+
+static struct class *
+class_of(struct search *s, uint32_t i)
+{
+	const struct ir_op *op = s->r->again->ops->op[i];
+	const char *key = key_of(s->r, i);
+
+	for (int64_t k = 0; key && k < s->class.n; k++) {
+		struct class *c = &s->class.at[k];
+		if (c->key && c->type == op->result[0].type && strcmp(c->key, key) == 0)
+			return c;
+	}
+	VEC_PUSH(s->r->scratch, &s->class,
+		(struct class){.key = key, .type = op->result[0].type, .first = op});
+	return &VEC_LAST(&s->class);
+}
+
+static void
+drop_small(struct search *s)
+{
+	double all = 0;
+	int64_t n = 0;
+
+	for (int64_t k = 0; k < s->class.n; k++)
+		all += s->class.at[k].bytes;
+	for (int64_t k = 0; k < s->class.n; k++)
+		if (s->class.at[k].bytes >= least_share * all)
+			s->class.at[n++] = s->class.at[k];
+	s->class.n = n;
+}
+
+static void
+find_classes(struct search *s)
+{
+	const struct again *a = s->r->again;
+
+	for (uint32_t i = 0; i < a->ops->n; i++)
+		if (recompute_may(s->r, i)) {
+			struct class *c = class_of(s, i);
+			VEC_PUSH(s->r->scratch, &c->member, i);
+			c->bytes += (double)a->op[i].bytes;
+		}
+	drop_small(s);
+}
+
+static void
+set_taken(struct search *s, struct class *c, uint32_t taken)
+{
+	c->taken = taken;
+	for (int64_t k = 0; k < c->member.n; k++)
+		s->chosen[c->member.at[k]] = k < taken;
+}
+
+/* The step if so many of the class were computed again; the class is as before then. */
+static bool
+what_if(struct search *s, struct class *c, uint32_t taken, struct recompute_cost *cost)
+{
+	const uint32_t before = c->taken;
+
+	set_taken(s, c, taken);
+	const bool ok = recompute_evaluate(s->r, s->chosen, cost);
+	set_taken(s, c, before);
+	return ok;
+}
+
+/* --- the search -------------------------------------------------------------------------------- */
+
+static bool
+is_more(struct merit a, struct merit b)
+{
+	return a.rank != b.rank ? a.rank > b.rank : a.value > b.value;
+}
+
+/* First what fits, by time; then what takes memory off the peak, by time; else values that are large
+ * and quick, which count once the peak is elsewhere. */
+static struct merit
+merit_of(const struct search *s, const struct class *c, const struct recompute_cost *then)
+{
+	const double least = 1e-9, /* seconds: what takes no time is not infinitely good */
+		time = then->time - s->cost.time > least ? then->time - s->cost.time : least;
+
+	if (then->peak <= s->budget)
+		return (struct merit){2, -time};
+	if (then->peak < s->cost.peak)
+		return (struct merit){1, (s->cost.peak - then->peak) / time};
+	return (struct merit){0, c->bytes / time};
+}
+
+static void
+note_least(struct search *s)
+{
+	if (s->cost.peak >= s->least_cost.peak)
+		return;
+	memcpy(s->least, s->chosen, sizeof *s->least * s->r->again->ops->n);
+	s->least_cost = s->cost;
+}
+
+/* The class with the most merit as far as known, of those that are not computed again yet. */
+static struct class *
+most_promising(struct search *s)
+{
+	struct class *best = NULL;
+
+	for (int64_t k = 0; k < s->class.n; k++) {
+		struct class *c = &s->class.at[k];
+		if (!c->taken && (!best || is_more(c->merit, best->merit)))
+			best = c;
+	}
+	return best;
+}
+
+/*
+ * Merits are those of earlier rounds until a class comes to the top; it is taken if it stays there
+ * once it is evaluated anew (M. Minoux, "Accelerated greedy algorithms", 1978).
+ */
+static bool
+grow(struct search *s)
+{
+	for (int64_t k = 0; k < s->class.n; k++)
+		s->class.at[k].merit = (struct merit){3, 0};
+	for (int64_t round = 1; s->cost.peak > s->budget; round++) {
+		struct class *c;
+		while ((c = most_promising(s)) && c->round != round) {
+			if (!what_if(s, c, (uint32_t)c->member.n, &c->then))
+				return false;
+			c->merit = merit_of(s, c, &c->then);
+			c->round = round;
+		}
+		if (!c)
+			break;
+		set_taken(s, c, (uint32_t)c->member.n);
+		c->time = c->then.time - s->cost.time;
+		s->cost = c->then;
+		note_least(s);
+	}
+	return true;
+}
+
+/* As few of the class as the step fits with: more never need more memory, as good as always. */
+static bool
+take_fewest(struct search *s, struct class *c)
+{
+	uint32_t low = 0, high = c->taken; /* fits with high */
+	struct recompute_cost then;
+
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+		if (!what_if(s, c, middle, &then))
+			return false;
+		if (then.peak <= s->budget && then.time <= s->cost.time) {
+			high = middle;
+			s->cost = then;
+			set_taken(s, c, high);
+		} else {
+			low = middle + 1;
+		}
+	}
+	return true;
+}
+
+/* The class that takes the most time of those that are to be tried; NULL: none is left. */
+static struct class *
+slowest(struct search *s)
+{
+	struct class *best = NULL;
+
+	for (int64_t k = 0; k < s->class.n; k++) {
+		struct class *c = &s->class.at[k];
+		if (c->taken && !c->tried && (!best || c->time > best->time))
+			best = c;
+	}
+	return best;
+}
+
+/* Leaves out what the step fits without. */
+static bool
+shrink(struct search *s)
+{
+	struct recompute_cost then;
+	struct class *c;
+
+	for (int64_t k = 0; k < s->class.n; k++)
+		s->class.at[k].tried = false;
+	while ((c = slowest(s))) {
+		c->tried = true;
+		if (!what_if(s, c, 0, &then))
+			return false;
+		if (then.peak > s->budget || then.time > s->cost.time)
+			continue;
+		set_taken(s, c, 0);
+		s->cost = then;
+	}
+	for (int64_t k = 0; k < s->class.n; k++)
+		if (!take_fewest(s, &s->class.at[k]))
+			return false;
+	return true;
+}
+
+/* Does the forward pass of another block read it? */
+static bool
+leaves_block(const struct recompute *r, uint32_t i)
+{
+	const struct ir_op *op = r->again->ops->op[i];
+
+	for (int k = 0; k < op->nresults; k++)
+		IR_FOR_USES (u, &op->result[k]) {
+			const uint32_t reader = ir_number(r->again->ops, u->op);
+			if (r->again->op[reader].side == AGAIN_FORWARD &&
+				r->block[reader] != r->block[i])
+				return true;
+		}
+	return false;
+}
+
+/* All of the blocks but what leads from one to the next, or nothing. */
+static void
+start_from(struct search *s, bool blocks)
+{
+	for (int64_t k = 0; k < s->class.n; k++) {
+		struct class *c = &s->class.at[k];
+		const bool take = blocks && c->key && !leaves_block(s->r, c->member.at[0]);
+		set_taken(s, c, take ? (uint32_t)c->member.n : 0);
+		c->time = c->bytes; /* not known: the largest first */
+		c->round = 0;
+	}
+}
+
+static bool
+search_from(struct search *s, bool blocks)
+{
+	start_from(s, blocks);
+	if (!recompute_evaluate(s->r, s->chosen, &s->cost))
+		return false;
+	s->least_cost.peak = INFINITY;
+	note_least(s);
+	if (!grow(s))
+		return false;
+	if (s->cost.peak <= s->budget)
+		return shrink(s);
+	memcpy(s->chosen, s->least, sizeof *s->chosen * s->r->again->ops->n);
+	s->cost = s->least_cost;
+	return true;
+}
+
+/* Is a the better choice? */
+static bool
+is_better(const struct recompute_cost *a, const struct recompute_cost *b, double budget)
+{
+	const bool fits = a->peak <= budget, other = b->peak <= budget;
+
+	if (fits != other)
+		return fits;
+	return fits ? a->time < b->time : a->peak < b->peak;
+}
+
+bool
+recompute_choose(struct recompute *r, double budget, bool *chosen, struct recompute_cost *cost)
+{
+	const uint32_t n = r->again->ops->n;
+	struct search s = {.r = r,
+		.budget = budget,
+		.chosen = ARRAY_ZERO(r->scratch, bool, n + 1u),
+		.least = ARRAY_ZERO(r->scratch, bool, n + 1u)};
+
+	find_classes(&s);
+	if (!search_from(&s, false))
+		return false;
+	memcpy(chosen, s.chosen, sizeof *chosen * n);
+	*cost = s.cost;
+	if (!r->nblocks)
+		return true;
+	if (!search_from(&s, true))
+		return false;
+	if (is_better(&s.cost, cost, budget)) {
+		memcpy(chosen, s.chosen, sizeof *chosen * n);
+		*cost = s.cost;
+	}
+	return true;
+}
