@@ -184,30 +184,47 @@ budget_of(struct pass_run *run)
 					 : (double)pass_budget(run);
 }
 
+/* Without a cost model nothing says what is cheap: all that may be computed again is. */
+static void
+choose_all(const struct recompute *r, bool *chosen)
+{
+	for (uint32_t i = 0; i < r->again->ops->n; i++)
+		chosen[i] = recompute_may(r, i);
+}
+
+static void
+remark_over(struct pass_run *run, const struct recompute *r, double budget,
+	const struct recompute_cost *cost)
+{
+	char need[NUMBER_TEXT], over[NUMBER_TEXT];
+
+	if (r->cost && cost->peak > budget)
+		pass_remark(run, NULL, PASS_MISSED,
+			"the step needs %s with all that helps computed again, %s more than the "
+			"budget",
+			number_bytes(need, cost->peak), number_bytes(over, cost->peak - budget));
+}
+
 static bool
 run_budget(struct pass_run *run, struct recompute *r)
 {
 	const double budget = budget_of(run);
 	bool *chosen = ARRAY_ZERO(r->scratch, bool, r->again->ops->n + 1u);
 	int32_t *group = ARRAY_NEW(r->scratch, int32_t, r->again->ops->n + 1u);
-	struct recompute_cost cost;
-	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+	struct recompute_cost cost = {0};
 
 	if (!budget) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
 			"recompute: policy budget needs a budget: budget=SIZE, or -budget of dopt");
 		return false;
 	}
-	if (!run->cost)
-		return true;
-	if (!recompute_choose(r, budget, chosen, &cost))
+	if (!r->cost)
+		choose_all(r, chosen);
+	else if (!recompute_choose(r, budget, chosen, &cost))
 		return false;
 	const int32_t n = recompute_groups(r, chosen, group);
 	copy_groups(run, r, group, n, NULL);
-	if (cost.peak > budget)
-		pass_remark(run, NULL, PASS_MISSED,
-			"the step needs %s with all that helps computed again, %s more than the budget",
-			number_bytes(need, cost.peak), number_bytes(have, cost.peak - budget));
+	remark_over(run, r, budget, &cost);
 	return true;
 }
 

@@ -200,6 +200,7 @@ static const struct stage {
 	{40, {"canonicalize", "cse", "dce"}},
 	{50, {"dp"}},
 	{85, {"grad"}},
+	{25, {"recompute", "recompute{policy=budget,budget=1KB}"}},
 	{80, {"sgd", "momentum", "adam", "adamw", "lamb"}},
 	{30, {"dp", "spatial"}},
 	{10, {"accumulate"}},
@@ -302,6 +303,10 @@ trial_pipeline(struct trial *t, struct ir_module **m, uint64_t seed, bool train,
 	if (train && !checked_pass(t, m, "grad", text))
 		return false;
 	if (train && draw(&random, 3) && !checked_pass(t, m, drawn_pass(t, "train", &random), text))
+		return false;
+	/* No budget is met: all that may be computed again is. */
+	if (train && draw(&random, 2) &&
+		!checked_pass(t, m, "recompute{policy=budget,budget=64}", text))
 		return false;
 	for (int n = 1 + draw(&random, MOST_PASSES); n > 0; n--)
 		if (!checked_pass(t, m, drawn_pass(t, NULL, &random), text))
