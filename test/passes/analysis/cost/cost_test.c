@@ -122,6 +122,32 @@ a_collective_hides_behind_a_kernel(void **state)
 	assert_true(r.flops == 2 * (3 * 64e6 + 1e6));
 }
 
+/* The same step where h is computed from what a barrier of y and s gives: after s, though it reads y. */
+static void
+who_reads_a_barrier_waits_for_all_of_it(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f,
+		"module @m\nmesh [dp = 2]\nfunc @main() {\n"
+		"  %x = input(\"x\") : f32[64/dp,1000]\n"
+		"  %w = param(\"w\") : f32[1000,1000]\n"
+		"  %y = matmul(%x, %w)\n"
+		"  %g = contract(%x, %y) {spec = \"bi,bj->ij\"}\n"
+		"  %s = allreduce(%g) {axis = dp}\n"
+		"  %y1, %s1 = barrier(%y, %s)\n"
+		"  %h = matmul(%y1, %w)\n"
+		"  %n = sub(%w, %s1)\n"
+		"  update(%w, %n)\n"
+		"  output(\"h\", %h)\n"
+		"}\n");
+	struct cost_report r = evaluate(f, f->model, m);
+	assert_us(r.iteration, 65 + 65 + 420 + 65 + 121);
+	assert_us(r.compute, 3 * 65 + 121);
+	assert_us(r.exposed, 420);
+	assert_int_equal(r.events, 5);
+	assert_true(r.flops == 2 * (3 * 64e6 + 1e6));
+}
+
 /* Two tensors of 4 MB in one message, or one of them twice. What appears twice cannot be made in
  * the message: each time it is copied, 1 us and 8 MB at 100 GB/s, before the message is posted. */
 static char *
@@ -533,6 +559,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {
 		TEST(a_collective_hides_behind_a_kernel),
+		TEST(who_reads_a_barrier_waits_for_all_of_it),
 		TEST(copies_into_a_message_take_their_time),
 		TEST(the_timeline_is_that_of_the_report),
 		TEST(a_thread_that_computes_posts_and_waits),
