@@ -42,7 +42,8 @@ find_chain(const struct shard *s, struct ir_op *op, struct gather *g)
 		g->param = op;
 		if (op->code == OP_param)
 			return true;
-		if (op->noperands != 1 || op->nresults != 1 || !op_is(op, TRAIT_PURE) || op->body ||
+		if (op->noperands != 1 || op->nresults != 1 ||
+			(!op_is(op, TRAIT_PURE) && op->code != OP_barrier) || op->body ||
 			!ir_operand(op, 0)->op)
 			return false;
 		g->chain[g->n++] = op;

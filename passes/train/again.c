@@ -244,15 +244,20 @@ newest_gradient(const struct copier *c, const struct ir_op *at)
 	return NULL;
 }
 
+/* A param or an input is in memory anyway and waits for nothing: its barrier is its own, so that a
+ * param that is sharded later is gathered where it is read. */
 static void
-add_input(struct copier *c, struct ir_value *v)
+add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
 {
 	const uint32_t i = number_of(c, v);
 
 	if (c->made[v->id] || i == IR_NO_NUMBER || c->a->op[i].fixed)
 		return;
-	VEC_PUSH(c, &c->input, v);
 	c->made[v->id] = v; /* until the barrier is there */
+	if (op_is(v->op, TRAIT_NAMED))
+		c->made[v->id] = ir_build_barrier(b, &v, 1);
+	else
+		VEC_PUSH(c, &c->input, v);
 }
 
 /* The barrier before `at`: of what the members read and do not compute, and of a gradient. */
@@ -270,10 +275,12 @@ make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *
 			const uint32_t maker = number_of(c, v);
 			if (maker == IR_NO_NUMBER || !c->copied[maker] ||
 				c->group[maker] != c->group[member[k]])
-				add_input(c, v);
+				add_input(c, v, &b);
 		}
 	if (gradient)
-		add_input(c, gradient);
+		add_input(c, gradient, &b);
+	if (!c->input.n)
+		return at->prev;
 	struct ir_value *result = ir_build_barrier(&b, c->input.at, (int)c->input.n);
 	for (int64_t i = 0; i < c->input.n; i++)
 		c->made[c->input.at[i]->id] = &result[i];
