@@ -315,9 +315,13 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 static bool
 repeat_late(struct dp *p, struct ir_op *op)
 {
+	bool apart = false;
+
+	for (int j = 0; j < op->noperands; j++)
+		apart = apart || state_of(p, ir_operand(op, j)).kind == IR_SPLIT;
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_value *v = ir_operand(op, j);
-		if (state_of(p, v).kind != IR_SINGLE)
+		if (!apart || state_of(p, v).kind != IR_SINGLE)
 			continue;
 		pass_remark(p->run, op, PASS_MISSED,
 			"%s needs a result of all micro-batches: a second loop over them starts "
@@ -390,12 +394,10 @@ fit_splits(struct dp *p, struct ir_op *op)
 	if (!form_shape(p->m, op, op->result[0].type, &f, NULL))
 		return false;
 	int index = picked_index(p, op, &f);
-	if (p->time && index >= 0 && !repeat_late(p, op))
-		return false;
 	for (int j = 0; j < f.ninputs; j++)
 		if (!fit_operand(p, op, j, index < 0 ? -1 : form_access_dim(&f.in[j], index)))
 			return false;
-	return true;
+	return !p->time || repeat_late(p, op);
 }
 
 /* A new value of a param must have the param's layout. */
@@ -438,11 +440,14 @@ with_chosen_splits(const struct dp *p, const struct ir_type *before, const struc
 {
 	struct ir_type t = *now;
 	struct ir_state *here = &t.axis[p->axis];
+	bool added = false;
 
 	for (int a = 0; a < p->m->naxes; a++)
-		if (a != p->axis && before->axis[a].kind == IR_SPLIT && t.axis[a].kind == IR_COPIED)
+		if (a != p->axis && before->axis[a].kind == IR_SPLIT && t.axis[a].kind == IR_COPIED) {
 			t.axis[a] = before->axis[a];
-	if (here->kind == IR_SPLIT) {
+			added = true;
+		}
+	if (added && here->kind == IR_SPLIT) {
 		const uint8_t dim = here->dim;
 		*here = (struct ir_state){.kind = IR_COPIED};
 		*here = (struct ir_state){IR_SPLIT, dim, (uint16_t)ir_type_split_depth(&t, dim)};
