@@ -70,7 +70,8 @@ const struct pass_fact pass_facts[] = {
 	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", has_gradients,
 		NULL, false},
 	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
-	{"backward", "@main has gradients of params, or updates a param", has_backward, NULL, false},
+	{"backward", "@main has gradients of params, or updates a param", has_backward, NULL,
+		false},
 	{"fused", "@main has a fuse", has_fuse, NULL, false},
 	{NULL, NULL, NULL, NULL, false},
 };

@@ -139,7 +139,8 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"steps", PASS_INT, NULL, "number of micro-batches; 1 changes nothing", NULL, 1, UINT16_MAX},
+	{"steps", PASS_INT, NULL, "number of micro-batches; 1 changes nothing", NULL, 1,
+		UINT16_MAX},
 	{"name", PASS_STRING, "mb", "name of the time axis that is declared", NULL, 0, 0},
 	{0},
 };

@@ -38,7 +38,7 @@ struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
 	int axis;
-	bool time; /* the axis is one of micro-batches */
+	bool time;              /* the axis is one of micro-batches */
 	struct sliced **sliced; /* by value->id, of values that were there before this pass */
 	uint32_t nids;
 };
@@ -377,8 +377,7 @@ fit_partials(struct dp *p, struct ir_op *op)
 		if (state_of(p, v).kind != IR_PARTIAL)
 			continue;
 		const int dim = dim_beside_split(p, op, j);
-		const bool slice =
-			dim >= 0 && !v->uses->next && divides(p, v, dim) && !p->time;
+		const bool slice = dim >= 0 && !v->uses->next && divides(p, v, dim) && !p->time;
 		if (!set_fitted(op, j,
 			    change(p, v, slice ? OP_reducescatter : OP_allreduce, slice ? dim : 0)))
 			return false;
@@ -443,7 +442,8 @@ with_chosen_splits(const struct dp *p, const struct ir_type *before, const struc
 	bool added = false;
 
 	for (int a = 0; a < p->m->naxes; a++)
-		if (a != p->axis && before->axis[a].kind == IR_SPLIT && t.axis[a].kind == IR_COPIED) {
+		if (a != p->axis && before->axis[a].kind == IR_SPLIT &&
+			t.axis[a].kind == IR_COPIED) {
 			t.axis[a] = before->axis[a];
 			added = true;
 		}
@@ -558,11 +558,8 @@ dp_split_over(struct pass_run *run, struct ir_module *m, int axis, int dim, dp_c
 	const void *data)
 {
 	struct ir_func *f = ir_func_find(m, "main");
-	struct dp p = {.run = run,
-		.m = m,
-		.axis = axis,
-		.time = m->axis[axis].time,
-		.nids = m->value_ids};
+	struct dp p = {
+		.run = run, .m = m, .axis = axis, .time = m->axis[axis].time, .nids = m->value_ids};
 
 	p.sliced = ARRAY_ZERO(run->scratch, struct sliced *, p.nids);
 	IR_FOR_OPS (op, &f->body)

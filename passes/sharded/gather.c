@@ -36,7 +36,8 @@ struct gather {
 static bool
 find_chain(const struct shard *s, struct ir_op *op, struct gather *g)
 {
-	if (op->code != OP_allgather || op->noperands != 1 || ir_attr_int(op, "axis", -1) != s->axis)
+	if (op->code != OP_allgather || op->noperands != 1 ||
+		ir_attr_int(op, "axis", -1) != s->axis)
 		return false;
 	for (g->n = 0; g->n < CHAIN_MAX; op = ir_operand(op, 0)->op) {
 		g->param = op;
@@ -131,7 +132,8 @@ static bool
 gather_again(struct shard *s, const struct gather *g, struct ir_op *first)
 {
 	struct ir_value *old = &g->chain[0]->result[0];
-	struct ir_builder b = {.m = s->m, .block = first->block, .before = first, .loc = old->op->loc};
+	struct ir_builder b = {
+		.m = s->m, .block = first->block, .before = first, .loc = old->op->loc};
 	struct ir_value *param = &g->param->result[0], *v = ir_build_barrier(&b, &param, 1);
 
 	for (int i = g->n - 1; v && i >= 0; i--) {

@@ -165,8 +165,8 @@ build(const struct shard *s, enum op_code code, struct ir_value *v, int dim, str
 {
 	struct ir_builder b = {
 		.m = s->m, .block = before->block, .before = before, .loc = before->loc};
-	const struct ir_attr attr[] = {ir_make_axis(s->m->ctx, "axis", s->axis),
-		ir_make_int(s->m->ctx, "dim", dim)};
+	const struct ir_attr attr[] = {
+		ir_make_axis(s->m->ctx, "axis", s->axis), ir_make_int(s->m->ctx, "dim", dim)};
 
 	return ir_build(&b, code, &v, 1, attr, dim < 0 ? 1 : 2);
 }
@@ -441,8 +441,8 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"axis", PASS_AXIS, NULL, "device axis over which dp has split the batch", NULL, 0, 0},
 	{"stage", PASS_INT, "3",
-		"what is sharded: 1 states of the optimizer, 2 gradients too, 3 params too", NULL, 1,
-		3},
+		"what is sharded: 1 states of the optimizer, 2 gradients too, 3 params too", NULL,
+		1, 3},
 	{"reshard_after_forward", PASS_BOOL, "true",
 		"stage 3: gather params again for the backward pass instead of keeping them", NULL,
 		0, 0},
