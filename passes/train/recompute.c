@@ -132,19 +132,22 @@ report_group(struct pass_run *run, const char *what, const struct again_group *g
 
 /* What the step was, and what it is. */
 static bool
-report_step(struct pass_run *run, const struct ir_module *m, const struct cost_report *before)
+report_step(struct pass_run *run, const struct recompute *r, const struct cost_report *before)
 {
 	char peak[2][NUMBER_TEXT], time[2][NUMBER_TEXT];
+	const char *choices =
+		r->evaluations ? TEXT(run->scratch, "; %u choices evaluated", r->evaluations) : "";
 	struct cost_report now;
 
 	if (!run->cost)
 		return true;
-	if (!cost_evaluate(run->cost, m, &now))
+	if (!cost_evaluate(run->cost, r->m, &now))
 		return false;
 	pass_remark(run, NULL, PASS_APPLIED,
-		"memory of the step: %s instead of %s; time: %s instead of %s",
+		"memory of the step: %s instead of %s; time: %s instead of %s%s",
 		number_bytes(peak[0], now.peak_bytes), number_bytes(peak[1], before->peak_bytes),
-		number_seconds(time[0], now.iteration), number_seconds(time[1], before->iteration));
+		number_seconds(time[0], now.iteration), number_seconds(time[1], before->iteration),
+		choices);
 	return true;
 }
 
@@ -264,7 +267,7 @@ run(struct pass_run *run, struct ir_module *m)
 	const struct blocks blocks = find_blocks(&r);
 	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
 							   : run_budget(run, &r);
-	return ok && (!run->changed || report_step(run, m, &before));
+	return ok && (!run->changed || report_step(run, &r, &before));
 }
 
 static const struct pass_option options[] = {
