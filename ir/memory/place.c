@@ -3,7 +3,12 @@
  * while it does, or behind them; a row of rooms in the smallest gap that holds it as a whole, each
  * of its rooms for the time that it lives. How good that is depends on the order; several are tried
  * and the best kept, until one needs no more than what lives at one moment. Then what ends highest
- * is moved forward in the order, a few times, where that costs little.
+ * is moved forward in each order, a few times, where that costs little.
+ *
+ * The first order is by size, and of one size what lives until later first. In a training step that
+ * is what is kept for the backward pass, the earlier layers around the later ones: they are placed
+ * without gaps between them, so the sets of taken bytes stay short however many layers there are. It
+ * is optimal for most steps, and the only order that is tried for very large ones.
  */
 #include "ir/memory/place.h"
 
@@ -18,13 +23,48 @@
 #include <talloc.h>
 
 enum place_limit {
-	PLACE_ROUNDS = 50,      /* of moving forward: later ones rarely gain */
-	PLACE_EFFORT = 4000000, /* spans after which nothing more is tried: some 25 ms */
+	PLACE_ROUNDS = 50,    /* of moving forward, in each order: later ones rarely gain */
+	PLACE_TURN = 7,       /* of these, before it is the turn of the next order */
+	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
+				 Counted, not timed: offsets do not depend on how fast this is. */
 };
 
+/* What an order is by: large values first. */
+enum measure {
+	BY_BYTES,
+	BY_BYTES_AND_AREA, /* their product: what is large and lives long */
+	BY_AREA,           /* what takes bytes for long */
+	BY_LIFE,           /* what lives long */
+	BY_START,          /* what comes first */
+};
+
+/* The orders that are tried: the best ones for large steps first. */
+static const struct {
+	enum measure by;
+	bool late; /* of items that are equal, those that live until later first; else as given */
+} orders[] = {
+	{BY_BYTES, true},
+	{BY_START, true},
+	{BY_BYTES_AND_AREA, true},
+	{BY_AREA, true},
+	{BY_LIFE, false},
+	{BY_BYTES, false},
+};
+
+enum { ORDERS = sizeof orders / sizeof *orders };
+
 struct key {
-	double value; /* large first */
-	uint32_t index;
+	double value;         /* large first */
+	uint32_t late, index; /* then as the order says */
+};
+
+/* An order at work. */
+struct
+try {
+	struct key *key; /* [placer.n] */
+	uint64_t end;
+	uint32_t highest; /* of key: what ended highest */
+	int rounds;       /* of moving forward */
 };
 
 /* Rooms that are placed together. */
@@ -46,9 +86,11 @@ struct placer {
 	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
 	uint32_t moments;
 	struct span_tree *taken;
-	struct key *order;
 	uint64_t *best; /* offsets */
 	uint64_t best_end, bound;
+	uint64_t placed;        /* items, by all tries */
+	struct try try[ORDERS]; /* lowest end first */
+	uint32_t ntries;
 };
 
 static int
@@ -58,6 +100,8 @@ by_value(const void *x, const void *y)
 
 	if (a->value != b->value)
 		return a->value < b->value ? 1 : -1;
+	if (a->late != b->late)
+		return a->late < b->late ? 1 : -1;
 	return a->index < b->index ? -1 : 1;
 }
 
@@ -153,29 +197,26 @@ take(struct placer *p, const struct item *it, uint64_t at)
 
 /*
  * Places the items in that order, until one ends at `limit` or behind it, and keeps the offsets if
- * none does and they end lower than the best so far. Returns the one in the order that ends
- * highest, and where that is.
+ * none does and they end lower than the best so far.
  */
-static uint32_t
-place_in_order(struct placer *p, uint64_t limit, uint64_t *highest_end)
+static void
+place_in_order(struct placer *p, struct try *t, uint64_t limit)
 {
-	uint64_t end = 0;
-	uint32_t highest = 0;
-
+	t->end = 0;
+	t->highest = 0;
 	span_tree_clear(p->taken);
-	for (uint32_t i = 0; i < p->n && end < limit; i++) {
-		const struct item *it = &p->item[p->order[i].index];
-		const uint64_t item_end = take(p, it, fit(p, it));
-		highest = item_end > end ? i : highest;
-		end = item_end > end ? item_end : end;
+	for (uint32_t i = 0; i < p->n && t->end < limit; i++) {
+		const struct item *it = &p->item[t->key[i].index];
+		const uint64_t end = take(p, it, fit(p, it));
+		t->highest = end > t->end ? i : t->highest;
+		t->end = end > t->end ? end : t->end;
+		p->placed++;
 	}
-	if (end < limit && end < p->best_end) {
-		p->best_end = end;
+	if (t->end < limit && t->end < p->best_end) {
+		p->best_end = t->end;
 		for (uint32_t i = 0; i < p->nrooms; i++)
 			p->best[i] = p->room[i].offset;
 	}
-	*highest_end = end;
-	return highest;
 }
 
 static double
@@ -184,79 +225,93 @@ life(const struct placer *p, uint32_t i)
 	return (double)(p->last[i] - p->first[i] + 1);
 }
 
-/* What is large and lives long first; what is large; what takes bytes for long; what lives long;
- * what comes first. A row is as large as all its rooms, and lives as long as they do on average. */
+/* A row is as large as all its rooms, and lives as long as they do on average. */
 static double
-value_of(const struct placer *p, uint32_t item, int order)
+value_of(const struct placer *p, const struct item *it, enum measure by)
 {
 	double bytes = 0, area = 0, first = 0;
 
-	for (uint32_t i = 0; i < p->item[item].n; i++) {
-		const uint32_t k = p->item[item].first + i;
+	for (uint32_t k = it->first; k < it->first + it->n; k++) {
 		bytes += (double)p->room[k].bytes;
 		area += (double)p->room[k].bytes * life(p, k);
-		first = i && first < p->first[k] ? first : p->first[k];
+		first = k > it->first && first < p->first[k] ? first : p->first[k];
 	}
-	switch (order) {
-	case 0: return bytes * area;
-	case 1: return bytes;
-	case 2: return area;
-	case 3: return bytes > 0 ? area / bytes : life(p, p->item[item].first);
-	default: return -first;
+	switch (by) {
+	case BY_BYTES: return bytes;
+	case BY_BYTES_AND_AREA: return bytes * area;
+	case BY_AREA: return area;
+	case BY_LIFE: return bytes > 0 ? area / bytes : life(p, it->first);
+	case BY_START: break;
 	}
+	return -first;
 }
 
-enum { ORDERS = 5 };
-
-static void
-sort_order(struct placer *p, int order)
+static uint32_t
+last_of(const struct placer *p, const struct item *it)
 {
+	uint32_t last = 0;
+
+	for (uint32_t k = it->first; k < it->first + it->n; k++)
+		last = p->last[k] > last ? p->last[k] : last;
+	return last;
+}
+
+static struct key *
+sort_items(struct placer *p, int order)
+{
+	struct key *key = ARRAY_NEW(p, struct key, p->n);
+
 	for (uint32_t i = 0; i < p->n; i++)
-		p->order[i] = (struct key){value_of(p, i, order), i};
-	qsort(p->order, p->n, sizeof *p->order, by_value);
+		key[i] = (struct key){value_of(p, &p->item[i], orders[order].by),
+			orders[order].late ? last_of(p, &p->item[i]) : 0, i};
+	qsort(key, p->n, sizeof *key, by_value);
+	return key;
 }
 
 /* Is there something to gain, and not much spent? */
 static bool
 goes_on(const struct placer *p)
 {
-	return p->best_end > p->bound && span_tree_work(p->taken) < PLACE_EFFORT;
+	return p->best_end > p->bound && (!p->placed || p->placed + p->n <= PLACE_EFFORT);
 }
 
-/* Places again with the room that ended highest earlier in the order. */
-static void
-improve(struct placer *p, uint32_t highest)
-{
-	for (int round = 0; round < PLACE_ROUNDS && highest && goes_on(p); round++) {
-		const struct key moved = p->order[highest];
-		memmove(p->order + 1, p->order, sizeof moved * highest);
-		p->order[0] = moved;
-		uint64_t end;
-		highest = place_in_order(p, p->best_end, &end);
-	}
-}
-
-/* Each order once, then more of those that are best. */
+/* Each order once. */
 static void
 try_orders(struct placer *p)
 {
-	uint64_t end[ORDERS];
-	uint32_t highest[ORDERS];
-	int tried = 0;
-
-	for (; tried < ORDERS && goes_on(p); tried++) {
-		sort_order(p, tried);
-		highest[tried] = place_in_order(p, UINT64_MAX, &end[tried]);
+	for (int order = 0; order < ORDERS && goes_on(p); order++) {
+		struct try t = {.key = sort_items(p, order)};
+		place_in_order(p, &t, UINT64_MAX);
+		uint32_t i = p->ntries++;
+		for (; i > 0 && p->try[i - 1].end > t.end; i--)
+			p->try[i] = p->try[i - 1];
+		p->try[i] = t;
 	}
-	while (goes_on(p)) {
-		int best = 0;
-		for (int order = 1; order < tried; order++)
-			best = end[order] < end[best] ? order : best;
-		if (end[best] == UINT64_MAX)
-			break;
-		end[best] = UINT64_MAX;
-		sort_order(p, best);
-		improve(p, highest[best]);
+}
+
+/* Places again with what ended highest first in the order; false: it is first, or enough was tried. */
+static bool
+improve(struct placer *p, struct try *t)
+{
+	if (!t->highest || t->rounds == PLACE_ROUNDS || !goes_on(p))
+		return false;
+	const struct key moved = t->key[t->highest];
+	memmove(t->key + 1, t->key, sizeof moved * t->highest);
+	t->key[0] = moved;
+	t->rounds++;
+	place_in_order(p, t, p->best_end);
+	return true;
+}
+
+/* The orders in turns, the best first: which of them leads to the smallest end cannot be told. */
+static void
+improve_all(struct placer *p)
+{
+	for (bool again = true; again;) {
+		again = false;
+		for (uint32_t i = 0; i < p->ntries; i++)
+			for (int n = 0; n < PLACE_TURN && improve(p, &p->try[i]); n++)
+				again = true;
 	}
 }
 
@@ -321,9 +376,9 @@ storage_place(struct storage_room *room, uint32_t n)
 	p->best_end = UINT64_MAX;
 	number_moments(p);
 	p->taken = span_tree_create(p, p->moments);
-	p->order = ARRAY_NEW(p, struct key, p->n);
 	p->best = ARRAY_ZERO(p, uint64_t, n);
 	try_orders(p);
+	improve_all(p);
 	for (uint32_t i = 0; i < n; i++)
 		room[i].offset = p->best[i];
 	const uint64_t end = p->best_end;

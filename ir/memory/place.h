@@ -18,7 +18,7 @@ struct storage_room {
 /*
  * Gives every room its offset; returns the end of the last one. The same rooms get the same
  * offsets. Time: n log^2 n where rooms that live long lie side by side, as they do in steps;
- * n^2 log n at worst.
+ * n^2 log n at worst. A number of tries that falls with n makes the end smaller.
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n);
 

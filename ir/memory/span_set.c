@@ -22,7 +22,6 @@ struct span_tree {
 	uint32_t leaves;
 	struct VEC(const struct span_set *) met; /* by a question */
 	struct span_set out, other;              /* their union so far, and the next one */
-	uint64_t work;
 };
 
 struct span_tree *
@@ -74,7 +73,6 @@ set_add(struct span_tree *t, struct span_set *s, struct span x)
 	memmove(s->at + first + 1, s->at + end, sizeof x * (size_t)(s->n - end));
 	s->at[first] = x;
 	s->n = s->n - (end - first) + 1;
-	t->work++;
 }
 
 /* What a walk over the nodes of a life carries along. */
@@ -158,8 +156,7 @@ skip(const struct span *s, uint32_t n, uint32_t at, uint64_t end)
 
 /* The union of two sets into a third, which has room for it. */
 static void
-unite(struct span_tree *t, const struct span_set *x_set, const struct span_set *y_set,
-	struct span_set *to)
+unite(const struct span_set *x_set, const struct span_set *y_set, struct span_set *to)
 {
 	const struct span *a = x_set->at, *b = y_set->at;
 	const uint32_t na = (uint32_t)x_set->n, nb = (uint32_t)y_set->n;
@@ -177,7 +174,6 @@ unite(struct span_tree *t, const struct span_set *x_set, const struct span_set *
 				x.end = a[i++].end;
 			if (k < nb && b[k].begin <= x.end)
 				x.end = b[k].end > x.end ? b[k].end : x.end;
-			t->work++;
 		}
 		to->at[n++] = x;
 	}
@@ -213,16 +209,10 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 	VEC_ROOM(t, &t->other, all);
 	for (int64_t i = 0; i < t->met.n; i++) {
 		const struct span_set swap = t->out;
-		unite(t, &t->out, t->met.at[i], &t->other);
+		unite(&t->out, t->met.at[i], &t->other);
 		t->out = t->other;
 		t->other = swap;
 	}
 	*n = (uint32_t)t->out.n;
 	return t->out.at;
-}
-
-uint64_t
-span_tree_work(const struct span_tree *t)
-{
-	return t->work;
 }

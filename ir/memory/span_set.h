@@ -30,8 +30,4 @@ void span_tree_take(
  */
 const struct span *span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n);
 
-/* Spans that all questions and answers so far have gone through: what they cost, without a clock.
- */
-uint64_t span_tree_work(const struct span_tree *t);
-
 #endif

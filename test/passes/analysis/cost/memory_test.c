@@ -180,6 +180,26 @@ nested_lives_leave_no_gap(void **state)
 	assert_int_equal(storage_place(room, N), live);
 }
 
+/* The same with so many layers that only one order is tried, and few sizes: the first order has to be
+ * good by itself for steps of layers that are alike. */
+static void
+deep_steps_are_placed_well_by_the_first_order(void **state)
+{
+	(void)state;
+	enum { LAYERS = 50000, N = 4 * LAYERS };
+	struct storage_room *room = talloc_array(NULL, struct storage_room, N);
+	for (uint32_t i = 0; i < LAYERS; i++) {
+		uint32_t there = 4 * i, back = 8 * LAYERS - 4 * i;
+		room[4 * i] = (struct storage_room){640, there, back, 0, 0};
+		room[4 * i + 1] = (struct storage_room){640, there + 1, back - 1, 0, 0};
+		room[4 * i + 2] = (struct storage_room){64, there + 2, back - 2, 0, 0};
+		room[4 * i + 3] = (struct storage_room){1280, back, back + 2, 0, 0};
+	}
+	const uint64_t live = storage_live(room, N, NULL);
+	assert_int_equal(storage_place(room, N), live);
+	talloc_free(room);
+}
+
 /* 100,000 rooms, each of which meets thousands, are placed in far less than quadratic time. */
 static void
 many_rooms(void **state)
@@ -734,6 +754,7 @@ main(void)
 		TEST(rooms_that_live_at_one_time_share_no_byte),
 		TEST(rows_of_rooms_are_placed_as_one),
 		TEST(nested_lives_leave_no_gap),
+		TEST(deep_steps_are_placed_well_by_the_first_order),
 		TEST(many_rooms),
 		TEST(values_live_to_their_last_use),
 		TEST(a_release_ends_nothing_early_and_a_late_one_extends),
