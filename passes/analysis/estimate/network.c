@@ -6,26 +6,11 @@
 #include "passes/analysis/estimate/network_impl.h"
 
 #include <math.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 #include <talloc.h>
 
 /* Of the scores of attention below 0, as the paper on attention networks has it. */
 static const float SLOPE = 0.2f;
-
-/* oneDNN brings OpenMP, whose threads wait for each other longer than matrices of this size take;
- * where it was built without, there is no such function. */
-extern void omp_set_num_threads(int n) __attribute__((weak));
-
-void
-network_gemm(bool ta, bool tb, uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b,
-	float beta, float *c)
-{
-	if (omp_set_num_threads)
-		omp_set_num_threads(1);
-	dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1, a, ta ? m : k, b, tb ? k : n, beta,
-		c, n);
-}
 
 float
 network_uniform(struct network_random *r)
@@ -182,8 +167,8 @@ embed(struct network *w)
 	for (uint32_t i = 0; i < b->nnodes; i++)
 		for (int d = 0; d < WIDTH; d++)
 			b->h[0][i * WIDTH + d] = w->w.in_bias[d] + w->w.code[b->code[i]][d];
-	network_gemm(
-		false, false, b->nnodes, WIDTH, OP_FEATURES, b->features, w->w.in[0], 1, b->h[0]);
+	gemm(&w->library, false, false, b->nnodes, WIDTH, OP_FEATURES, b->features, w->w.in[0], 1,
+		b->h[0]);
 }
 
 /* What each head makes of a node as the one that looks, and as the one that is seen. */
@@ -231,8 +216,8 @@ attention(struct network *w, int layer)
 	const struct network_layer *l = &w->w.layer[layer];
 	const float *z = b->z[layer], *alpha = b->alpha[layer];
 
-	network_gemm(
-		false, false, b->nnodes, WIDTH, WIDTH, b->h[layer], l->weight[0], 0, b->z[layer]);
+	gemm(&w->library, false, false, b->nnodes, WIDTH, WIDTH, b->h[layer], l->weight[0], 0,
+		b->z[layer]);
 	scores(l, z, b->nnodes, b->score);
 	for (uint32_t i = 0; i < b->nnodes; i++) {
 		float *o = &b->o[layer][i * WIDTH];
@@ -262,10 +247,11 @@ pool(struct network *w)
 }
 
 static void
-dense(uint32_t n, uint32_t in, const float *x, const float *weight, const float *bias, float *y)
+dense(const struct network *w, uint32_t in, const float *x, const float *weight, const float *bias,
+	float *y)
 {
-	network_gemm(false, false, n, DENSE, in, x, weight, 0, y);
-	for (uint32_t g = 0; g < n; g++)
+	gemm(&w->library, false, false, w->b.ngraphs, DENSE, in, x, weight, 0, y);
+	for (uint32_t g = 0; g < w->b.ngraphs; g++)
 		for (int d = 0; d < DENSE; d++)
 			y[g * DENSE + d] = fmaxf(y[g * DENSE + d] + bias[d], 0);
 }
@@ -275,13 +261,14 @@ network_forward(struct network *w, const struct network_graph *const *g, uint32_
 {
 	struct network_batch *b = &w->b;
 
+	gemm_open(&w->library);
 	make_batch(w, g, n);
 	embed(w);
 	for (int l = 0; l < LAYERS; l++)
 		attention(w, l);
 	pool(w);
-	dense(n, POOLED, b->pooled, w->w.dense1[0], w->w.bias1, b->d1);
-	dense(n, DENSE, b->d1, w->w.dense2[0], w->w.bias2, b->d2);
+	dense(w, POOLED, b->pooled, w->w.dense1[0], w->w.bias1, b->d1);
+	dense(w, DENSE, b->d1, w->w.dense2[0], w->w.bias2, b->d2);
 	for (uint32_t i = 0; i < n; i++) {
 		float y = w->w.bias3[0];
 		for (int d = 0; d < DENSE; d++)

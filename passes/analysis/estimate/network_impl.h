@@ -3,6 +3,7 @@
 #define PASSES_ANALYSIS_NETWORK_IMPL_H
 
 #include "ir/ir.h"
+#include "passes/analysis/estimate/gemm.h"
 #include "passes/analysis/estimate/network.h"
 
 enum {
@@ -82,14 +83,11 @@ struct network {
 	struct network_weights *gradient, *m, *v; /* NULL before training */
 	uint64_t steps;
 	enum network_loss loss;
-	struct network *next; /* answers, too; NULL: none */
-	float noise;          /* half the width of what training adds to features; 0: nothing */
+	struct network *next;        /* answers, too; NULL: none */
+	struct gemm_library library; /* opened for the first batch */
+	float noise; /* half the width of what training adds to features; 0: nothing */
 	struct network_random random;
 };
-
-/* C[m][n] = A[m][k] B[k][n] + beta C; `ta`, `tb`: A, B lie transposed. */
-void network_gemm(bool ta, bool tb, uint32_t m, uint32_t n, uint32_t k, const float *a,
-	const float *b, float beta, float *c);
 
 /* Puts the graphs into w->b and computes w->b.y. */
 void network_forward(struct network *w, const struct network_graph *const *g, uint32_t n);

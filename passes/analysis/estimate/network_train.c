@@ -13,16 +13,18 @@ static const float SLOPE = 0.2f; /* as in network.c */
 
 /* Of a dense layer: what gy[n][DENSE] means for its weights, its bias and what it got. */
 static void
-dense_back(uint32_t n, uint32_t in, const float *x, const float *weight, const float *y, float *gy,
-	float *gweight, float *gbias, float *gx)
+dense_back(const struct network *w, uint32_t in, const float *x, const float *weight,
+	const float *y, float *gy, float *gweight, float *gbias, float *gx)
 {
+	const uint32_t n = w->b.ngraphs;
+
 	for (uint32_t i = 0; i < n * DENSE; i++)
 		gy[i] = y[i] > 0 ? gy[i] : 0;
 	for (uint32_t i = 0; i < n; i++)
 		for (int d = 0; d < DENSE; d++)
 			gbias[d] += gy[i * DENSE + d];
-	network_gemm(true, false, in, DENSE, n, x, gy, 1, gweight);
-	network_gemm(false, true, n, in, DENSE, gy, weight, 0, gx);
+	gemm(&w->library, true, false, in, DENSE, n, x, gy, 1, gweight);
+	gemm(&w->library, false, true, n, in, DENSE, gy, weight, 0, gx);
 }
 
 static void
@@ -38,10 +40,9 @@ head_back(struct network *w)
 			b->gd2[i * DENSE + d] = b->gy[i] * w->w.dense3[d];
 		}
 	}
-	dense_back(b->ngraphs, DENSE, b->d1, w->w.dense2[0], b->d2, b->gd2, g->dense2[0], g->bias2,
-		b->gd1);
-	dense_back(b->ngraphs, POOLED, b->pooled, w->w.dense1[0], b->d1, b->gd1, g->dense1[0],
-		g->bias1, b->gpooled);
+	dense_back(w, DENSE, b->d1, w->w.dense2[0], b->d2, b->gd2, g->dense2[0], g->bias2, b->gd1);
+	dense_back(w, POOLED, b->pooled, w->w.dense1[0], b->d1, b->gd1, g->dense1[0], g->bias1,
+		b->gpooled);
 	for (uint32_t i = 0; i < b->nnodes; i++)
 		memcpy(&b->gh[i * WIDTH], &b->gpooled[b->graph[i] * POOLED], WIDTH * sizeof(float));
 }
@@ -104,9 +105,10 @@ attention_back(struct network *w, int layer)
 		for (int h = 0; h < HEADS; h++)
 			attend_back(w, layer, i, h, go + h * HEAD);
 	}
-	network_gemm(true, false, WIDTH, WIDTH, b->nnodes, b->h[layer], b->gz, 1, g->weight[0]);
-	network_gemm(
-		false, true, b->nnodes, WIDTH, WIDTH, b->gz, w->w.layer[layer].weight[0], 1, b->gh);
+	gemm(&w->library, true, false, WIDTH, WIDTH, b->nnodes, b->h[layer], b->gz, 1,
+		g->weight[0]);
+	gemm(&w->library, false, true, b->nnodes, WIDTH, WIDTH, b->gz, w->w.layer[layer].weight[0],
+		1, b->gh);
 }
 
 static void
@@ -115,7 +117,8 @@ embed_back(struct network *w)
 	struct network_batch *b = &w->b;
 	struct network_weights *g = w->gradient;
 
-	network_gemm(true, false, OP_FEATURES, WIDTH, b->nnodes, b->features, b->gh, 1, g->in[0]);
+	gemm(&w->library, true, false, OP_FEATURES, WIDTH, b->nnodes, b->features, b->gh, 1,
+		g->in[0]);
 	for (uint32_t i = 0; i < b->nnodes; i++)
 		for (int d = 0; d < WIDTH; d++) {
 			g->in_bias[d] += b->gh[i * WIDTH + d];
