@@ -18,6 +18,7 @@ fine_net_create(const void *owner, const struct fine_plans *plans, uint32_t nslo
 	net->heap.at = NEW_ARRAY(net, uint32_t, nslots);
 	memset(net->heap.at, 0xff, nslots * sizeof *net->heap.at);
 	net->link = ZERO_ARRAY(net, struct fine_link, plans->nlinks ? plans->nlinks : 1);
+	net->may_bind = ZERO_ARRAY(net, bool, plans->nlinks ? plans->nlinks : 1);
 	for (uint32_t i = 0; i < plans->nlinks; i++)
 		net->link[i].capacity = plans->capacity[i];
 	net->dirty = NEW_ARRAY(net, uint32_t, plans->nlinks);
@@ -32,6 +33,7 @@ grow(struct fine_net *net)
 	VEC_ROOM(net, &net->flow, net->flow.n + 1);
 	const uint32_t room = (uint32_t)net->flow.room, all = net->nslots + room;
 	net->fresh = RESIZE(net, net->fresh, uint32_t, room);
+	net->cause = RESIZE(net, net->cause, struct fine_cause, room);
 	net->met = RESIZE(net, net->met, uint32_t, room);
 	net->position = RESIZE(net, net->position, uint32_t, (size_t)room * net->plans->max_uses);
 	net->heap.entry = RESIZE(net, net->heap.entry, struct fine_heap_entry, all);
@@ -57,11 +59,12 @@ link_add(struct fine_net *net, uint32_t flow, uint32_t u)
 {
 	const struct fine_flow *f = &net->flow.at[flow];
 	struct fine_link *l = &net->link[f->use[u].link];
-	net->position[(size_t)flow * net->plans->max_uses + u] = l->n;
-	LIST_PUSH(net, l->flow, l->n, (struct fine_link_flow){flow, u});
+	net->position[(size_t)flow * net->plans->max_uses + u] = (uint32_t)l->flow.n;
+	VEC_PUSH(net, &l->flow, (struct fine_link_flow){flow, u});
 	l->weight += f->use[u].weight;
 	l->demand += (fine_amount)f->bound * f->use[u].weight;
 	l->is_short = l->demand > (fine_amount)l->capacity;
+	net->may_bind[f->use[u].link] |= l->is_short;
 }
 
 static void
@@ -71,8 +74,8 @@ link_remove(struct fine_net *net, uint32_t flow, uint32_t u)
 	uint32_t link = f->use[u].link, max_uses = net->plans->max_uses;
 	uint32_t position = net->position[(size_t)flow * max_uses + u];
 	struct fine_link *l = &net->link[link];
-	const struct fine_link_flow last = l->flow[--l->n];
-	l->flow[position] = last;
+	const struct fine_link_flow last = VEC_POP(&l->flow);
+	l->flow.at[position] = last;
 	net->position[(size_t)last.flow * max_uses + last.use] = position;
 	l->weight -= f->use[u].weight;
 	l->demand -= (fine_amount)f->bound * f->use[u].weight;
@@ -117,10 +120,8 @@ fine_net_send(
 		.bound = s->bound,
 		.use = &net->plans->use[s->first_use],
 		.nuses = s->nuses,
-		.send = send,
-		.chunk = chunk,
-		.next_free = NONE,
-		.run = run};
+		.next_free = NONE};
+	net->cause[i] = (struct fine_cause){run, send, chunk};
 	if (moves) {
 		join_links(net, now, i);
 		return FINE_UNDER_WAY;
@@ -131,12 +132,12 @@ fine_net_send(
 
 enum fine_progress
 fine_net_happens(
-	struct fine_net *net, replay_time now, uint32_t number, struct fine_flow *flow, bool *out)
+	struct fine_net *net, replay_time now, uint32_t number, struct fine_cause *cause, bool *out)
 {
 	uint32_t i = number - net->nslots;
 	struct fine_flow *f = &net->flow.at[i];
-	replay_time latency = f->run->plan->send[f->send].latency;
-	*flow = *f;
+	*cause = net->cause[i];
+	replay_time latency = cause->run->plan->send[cause->send].latency;
 	*out = f->rate > 0;
 	if (*out)
 		leave_links(net, i);

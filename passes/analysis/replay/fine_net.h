@@ -9,18 +9,22 @@
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/analysis/replay/fine_plan.h"
 
-/* A send under way. */
+/* A send under way, as far as it shares bandwidth: 64 bytes, since that is where the time goes. */
 struct fine_flow {
 	fine_amount left; /* at time `since` */
 	replay_time since;
-	int64_t rate;  /* from then on; 0: it is out, the latency passes */
-	int64_t bound; /* more than that is not to be had on one of its links */
+	int64_t rate;   /* from then on; 0: it is out, the latency passes */
+	int64_t bound;  /* more than that is not to be had on one of its links */
+	uint64_t visit; /* see fine_share.c */
 	const struct fine_use *use;
 	uint32_t nuses;
-	uint32_t send, chunk;
 	uint32_t next_free;
+};
+
+/* What a flow is. */
+struct fine_cause {
 	struct fine_run *run;
-	uint64_t visit; /* see fine_share.c */
+	uint32_t send, chunk;
 };
 
 /* An entry in the list of the flows of a link: use u of the flow. */
@@ -34,8 +38,7 @@ struct fine_link {
 	bool is_short;  /* the demand is more than the bandwidth */
 	bool binds;     /* it was when it was shared last */
 	bool dirty;     /* in net.dirty */
-	uint32_t n;
-	struct fine_link_flow *flow;
+	struct VEC(struct fine_link_flow) flow;
 	/* While bandwidth is shared: what nobody has yet, the flows that want some, a share. */
 	int64_t left, share;
 	uint64_t wanting;
@@ -59,9 +62,13 @@ struct fine_net {
 	struct fine_heap heap; /* 0 .. nslots-1 belong to the caller, then flows */
 	uint32_t nslots;
 	struct VEC(struct fine_flow) flow;
+	struct fine_cause *cause; /* of each flow */
 	uint32_t *position; /* [max_uses] of each flow: where it is in the list of each link */
 	uint32_t free_flow;
 	struct fine_link *link; /* [plans->nlinks] */
+	/* [plans->nlinks] It is short or binds, or was or did when it was last looked at. Most links never
+	 * are: sharing finds that here, in a byte, and does not read the link. */
+	bool *may_bind;
 	/* Links that bind and lost a flow; flows that came. */
 	uint32_t *dirty, ndirty, *fresh, nfresh;
 	uint32_t *part, nparts, *met, nmet; /* links and flows that hang together, while sharing */
@@ -82,11 +89,11 @@ enum fine_progress fine_net_send(
 	struct fine_net *net, replay_time now, struct fine_run *run, uint32_t send, uint32_t chunk);
 
 /*
- * What the heap has for flow `number - nslots` happens. *flow is a copy of it: out now, or received
+ * What the heap has for flow `number - nslots` happens. *cause is what it is: out now, or received
  * `*out` false. A send without latency is both.
  */
 enum fine_progress fine_net_happens(
-	struct fine_net *net, replay_time now, uint32_t number, struct fine_flow *flow, bool *out);
+	struct fine_net *net, replay_time now, uint32_t number, struct fine_cause *cause, bool *out);
 
 /* Shares the bandwidth of all links that sends came to or left: fine_share.c. */
 void fine_net_share(struct fine_net *net, replay_time now);

@@ -180,7 +180,7 @@ do_todo(struct fine_net *net, replay_time now)
 void
 fine_run_happens(struct fine_net *net, replay_time now, uint32_t number)
 {
-	struct fine_flow f;
+	struct fine_cause f;
 	bool out;
 	enum fine_progress progress = fine_net_happens(net, now, number, &f, &out);
 	if (out)

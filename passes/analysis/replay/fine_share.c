@@ -36,7 +36,10 @@ static inline void
 meet_link(struct fine_net *net, uint32_t link)
 {
 	struct fine_link *l = &net->link[link];
-	if (l->visit == net->visit || (!l->is_short && !l->binds))
+	if (!net->may_bind[link] || l->visit == net->visit)
+		return;
+	net->may_bind[link] = l->is_short || l->binds;
+	if (!net->may_bind[link])
 		return;
 	l->visit = net->visit;
 	l->binds = l->is_short;
@@ -64,7 +67,7 @@ give(struct fine_net *net, replay_time now, uint32_t flow, int64_t rate)
 	const struct fine_flow *f = &net->flow.at[flow];
 	for (uint32_t u = 0; u < f->nuses; u++) {
 		struct fine_link *l = &net->link[f->use[u].link];
-		if (l->visit != net->visit)
+		if (!net->may_bind[f->use[u].link] || l->visit != net->visit)
 			continue;
 		l->left -= rate * f->use[u].weight;
 		l->wanting -= f->use[u].weight;
@@ -109,9 +112,9 @@ fill(struct fine_net *net, replay_time now, int64_t least)
 			give(net, now, net->met[k], least);
 	for (uint32_t k = 0; k < net->nparts; k++) {
 		const struct fine_link *l = &net->link[net->part[k]];
-		for (uint32_t i = 0; l->share == least && l->wanting && i < l->n; i++)
-			if (net->flow.at[l->flow[i].flow].visit == net->visit)
-				give(net, now, l->flow[i].flow, least);
+		for (int64_t i = 0; l->share == least && l->wanting && i < l->flow.n; i++)
+			if (net->flow.at[l->flow.at[i].flow].visit == net->visit)
+				give(net, now, l->flow.at[i].flow, least);
 	}
 }
 
@@ -121,8 +124,8 @@ share(struct fine_net *net, replay_time now)
 {
 	for (uint32_t k = 0; k < net->nparts; k++) {
 		const struct fine_link *l = &net->link[net->part[k]];
-		for (uint32_t i = 0; i < l->n; i++)
-			meet_flow(net, l->flow[i].flow);
+		for (int64_t i = 0; i < l->flow.n; i++)
+			meet_flow(net, l->flow.at[i].flow);
 	}
 	while (net->nmet) {
 		int64_t least = least_share(net);
