@@ -129,14 +129,14 @@ write_wrapper(FILE *out, const struct ir_module *m, const struct ir_op *op, cons
 }
 
 bool
-lower_kernel_source(const struct ir_module *m, const struct ir_op *op, const char *name, FILE *out,
-	uint64_t *scratch_bytes)
+lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
+	const char *name, FILE *out, uint64_t *scratch_bytes)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL) ||
 		op->code == OP_reshape || op->code == OP_barrier)
 		return false;
 	void *owner = alloc_scratch(NULL);
-	struct scheme *s = scheme_create(owner, m, arena_create(owner), op);
+	struct scheme *s = scheme_of_program(owner, m, arena_create(owner), op, bands);
 	if (s) {
 		struct kernel_args args;
 		char *inner = TEXT(owner, "%s_kernel", name);

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { LEAST = 2 * RT_GEMM_BAND_ROWS };
-
 /* The band of a matrix whose rows and columns are these indices of the op. */
 static bool
 fits(const struct band *b, int row, int col, struct rt_gemm_band *to)
@@ -44,30 +42,24 @@ scheme_gemm_points(const struct scheme_gemm *g)
 	return n;
 }
 
-/* Has the call two sides along which positions can be compared, both long enough? */
+/* Is it a product in one call, not by blocks of rows? */
 static bool
-is_worth(const struct scheme *s, const struct scheme_segment *g)
+is_one_call(const struct scheme *s, const struct scheme_segment *g)
 {
-	const struct scheme_gemm *p = &g->gemm;
-	const enum ir_dtype t = (enum ir_dtype)s->op[g->op[0]].f.dtype;
-	const bool last = g + 1 == s->segment + s->nsegments;
-	const int sides = (p->m_index >= 0 && p->m >= LEAST) + (p->n_index >= 0 && p->n >= LEAST) +
-			  (p->k_index >= 0 && p->k >= LEAST);
-
-	return sides >= 2 && (t == IR_f32 || t == IR_f64) && (last || !g[1].block);
+	return g->kind == SCHEME_GEMM && (g + 1 == s->segment + s->nsegments || !g[1].block);
 }
 
-void
-scheme_find_bands(struct scheme *s)
+static void
+find_bands(struct scheme *s, struct bands *bands)
 {
 	struct band_product found[3];
 
 	for (int i = 0; i < s->nsegments; i++) {
 		struct scheme_segment *seg = &s->segment[i];
 		struct scheme_gemm *g = &seg->gemm;
-		if (seg->kind != SCHEME_GEMM || !is_worth(s, seg))
+		if (!is_one_call(s, seg))
 			continue;
-		const int n = band_find(s->module, s->arena, s->op[seg->op[0]].op, found);
+		const int n = band_find(bands, s->op[seg->op[0]].op, found);
 		for (int k = 0; k < n; k++) {
 			struct rt_gemm_band b;
 			if (!matrix_band(g, &found[k], &b) || points(g, &b) >= points(g, &g->band))
@@ -77,4 +69,15 @@ scheme_find_bands(struct scheme *s)
 			memcpy(g->test, found[k].test, sizeof g->test);
 		}
 	}
+}
+
+struct scheme *
+scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
+	const struct ir_op *kernel, struct bands *bands)
+{
+	struct scheme *s = scheme_create(owner, m, a, kernel);
+
+	if (s && bands)
+		find_bands(s, bands);
+	return s;
 }

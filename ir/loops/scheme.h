@@ -23,7 +23,7 @@
 #define IR_SCHEME_H
 
 #include "ir/ops/form.h"
-#include "ir/loops/band.h"
+#include "ir/loops/band/band.h"
 #include "runtime/kernel/conv.h"
 #include "runtime/kernel/gemm.h"
 
@@ -113,7 +113,7 @@ struct scheme_gemm {
 	struct scheme_gemm_loop loop[FORM_MAX_INDICES];
 	int m_index; /* index of the op that m runs over; -1: several or none */
 	int n_index, k_index;
-	struct rt_gemm_band band; /* what counts of it, in the lowered plan: gemm_band.c */
+	struct rt_gemm_band band; /* what counts of it, in a program: gemm_band.c */
 	int ntests;               /* where these operands of the kernel are 0 outside of theirs */
 	struct band_test test[BAND_MAX_TESTS];
 };
@@ -158,6 +158,14 @@ struct scheme {
 struct scheme *scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
+/*
+ * The same of a kernel in its place, as a program has it and as it is measured: its products leave
+ * out what does not count, by what makes their operands and reads their results (gemm_band.c).
+ * `bands`: of the module; NULL: of a target whose products are computed as a whole.
+ */
+struct scheme *scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
+	const struct ir_op *kernel, struct bands *bands);
+
 /* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j =
  * -1). */
 int64_t scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls);
@@ -183,10 +191,6 @@ bool scheme_is_inside(const struct scheme_op *o, int i);
 /* Parts of scheme_create: gemm.c, conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
-
-/* Finds which part of each product of the kernel counts, from what makes its operands and reads its
- * result: gemm_band.c. A scheme without this computes everything. */
-void scheme_find_bands(struct scheme *s);
 
 /* Multiplications of a product, of those that count if all tests say so. */
 double scheme_gemm_points(const struct scheme_gemm *g);

@@ -88,7 +88,7 @@ struct storage_target {
 	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
 			      what its shape needs, but not less and not more than these */
 	uint64_t beside;   /* bytes that the runtime allocates beside the arena, for libraries */
-	bool bands;        /* its matrix products leave out what does not count: ir/loops/band.h */
+	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
 };
 

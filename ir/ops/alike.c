@@ -17,6 +17,8 @@ struct key {
 
 struct build {
 	struct alike *a;
+	alike_word *word_of; /* NULL: none */
+	void *data;
 	struct map map;
 	struct VEC(const struct ir_op *) first;
 	struct VEC(struct key) key;
@@ -91,6 +93,8 @@ add_op(struct build *b, const struct ir_op *op)
 		add(b, (uintptr_t)op->result[r].type);
 	for (int i = 0; i < op->nattrs; i++)
 		add_attr(b, &op->attr[i]);
+	if (b->word_of)
+		add(b, b->word_of(b->data, op));
 	if (op->body)
 		add_body(b, op->body);
 }
@@ -136,12 +140,15 @@ number_block(struct build *b, const struct ir_block *block)
 }
 
 struct alike *
-alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
+alike_create_by(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	alike_word *word, void *data)
 {
 	struct alike *a = NEW(owner, struct alike);
 	struct build *at = NEW(NULL, struct build);
 
 	at->a = a;
+	at->word_of = word;
+	at->data = data;
 	at->position = ARRAY_NEW(at, uint32_t, m->op_ids);
 	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
 	number_block(at, b);
@@ -151,4 +158,10 @@ alike_create(const void *owner, const struct ir_module *m, const struct ir_block
 		memcpy(a->first, at->first.at, a->n * sizeof *a->first);
 	talloc_free(at);
 	return a;
+}
+
+struct alike *
+alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
+{
+	return alike_create_by(owner, m, b, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  *   - their codes, attributes and the types of their operands and results are the same;
  *   - a constant that one reads the other reads too, as it becomes part of the code of its reader;
  *   - op for op, the same holds of their bodies, if they have bodies, and of who reads whom there.
- * Names, symbols and other values do not count. Layers repeat, so a step of thousands of ops has some
+ * Names, symbols and other values do not count, nor does what is around the ops, unless whoever asks
+ * says so (alike_create_by). Layers repeat, so a step of thousands of ops has some
  * dozens of numbers, and what follows from an op's form or its loop nest is found out once for each:
  *
  *     const struct alike *a = alike_create(owner, m, block);
@@ -26,6 +27,12 @@ struct alike {
 
 /* Of a typed block of m; owned by `owner`. Out of date once the module changes. */
 struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
+
+/* The same where ops depend on what is around them, too: `word` says on what, a number for each op,
+ * of bodies before that of their fuse. */
+typedef uint64_t alike_word(void *data, const struct ir_op *op);
+struct alike *alike_create_by(const void *owner, const struct ir_module *m,
+	const struct ir_block *b, alike_word *word, void *data);
 
 static inline uint32_t
 alike_number(const struct alike *a, const struct ir_op *op)

@@ -80,7 +80,7 @@ static void
 add_kernel(struct plan_build *b, const struct ir_op *op)
 {
 	struct lower_plan *p = b->p;
-	struct scheme *s = scheme_create(p, p->module, p->arena, op);
+	struct scheme *s = scheme_of_program(p, p->module, p->arena, op, p->bands);
 
 	if (!s) {
 		diag_error(p->module->ctx->diag, op->loc, "%s has no kernel",
@@ -89,8 +89,6 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 		return;
 	}
 	struct lower_action *a = plan_add_action(p, LOWER_KERNEL, op, moment_of(b, op));
-	if (p->target->bands)
-		scheme_find_bands(s);
 	a->scheme = s;
 	a->scratch = p->storage->extra[op->id];
 	a->kernel = p->nkernels++;

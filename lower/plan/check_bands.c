@@ -1,6 +1,6 @@
 /*
  * What a matrix product leaves out does not count. The planner derives bands from whole forms
- * (ir/loops/band.h); this asks about single elements instead, at the edges of the band in the first
+ * (ir/loops/band/); this asks about single elements instead, at the edges of the band in the first
  * and last rows of the blocks that are left out:
  *
  *     an operand    its element there, computed from positions and constants, is 0; or the kernel

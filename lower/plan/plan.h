@@ -98,6 +98,7 @@ struct lower_plan {
 	struct ir_numbering *ops; /* of @main */
 	struct arena *arena; /* forms and expressions made while planning */
 	const struct storage_target *target;
+	struct bands *bands; /* of the module; NULL: products of the target are whole */
 	struct storage *storage;
 	struct storage_buffer *buffer; /* of the storage */
 	int nbuffers;
@@ -165,18 +166,18 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
 bool lower_check(const struct lower_plan *p);
 
 /*
- * The C source of one op as a kernel of its own, as programs have it, but that its products leave
- * nothing out: includes and one function
+ * The C source of one op as a kernel of its own, as programs have it in its place in the module:
+ * includes and one function
  *
  *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
  *
  * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
  * of the place. Written to `out`. `scratch_bytes` receives the size of the scratch buffer (may be
  * 0). Returns false without a message where the op is no kernel (a collective, a source of data, an
- * op that costs nothing).
+ * op that costs nothing). `bands`: of the module, lower_plan.bands.
  */
-bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, const char *name,
-	FILE *out, uint64_t *scratch_bytes);
+bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
+	const char *name, FILE *out, uint64_t *scratch_bytes);
 
 /* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
  * include folders. */

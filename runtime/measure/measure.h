@@ -24,12 +24,17 @@ struct rt_measure_tensor {
 	int64_t elements; /* 0: there is none */
 	enum rt_dtype dtype;
 	int64_t range; /* integers: drawn from 0 .. range-1, as training draws inputs; 0: left alone */
+	/* An operand that the kernel tests, since in training a mask makes it 0 outside of a band of
+	 * its matrices, low <= column - row <= high: when numbers are made up for it, these are 0.
+	 * Of hosts only. rows 0: all elements get numbers. */
+	int64_t rows, columns, low, high;
 };
 
 /*
- * One that is not to be timed, since its time is known, has no function, unless others read what it
- * makes as indices: where the step calls it, what it would read is touched and what it would write
- * gets random numbers, so that the others find the caches, and numbers, as in training.
+ * One that is not to be timed, since its time is known, has no function, unless what it makes
+ * decides what others do, as indices do: where the step calls it, what it would read is touched and
+ * what it would write gets random numbers, so that the others find the caches, and numbers, as in
+ * training.
  */
 struct rt_measure_kernel {
 	rt_measure_fn *fn; /* NULL: only touched */

@@ -54,6 +54,7 @@ struct cost_step {
 	const struct ir_module *m;
 	struct ir_func *main;
 	struct event_device *kind;  /* [cluster->nkinds] */
+	struct bands *bands;        /* of the module; NULL: no device leaves anything out */
 	const struct alike *alike;  /* the ops of @main */
 	struct op_work *work;       /* [alike->n] of kernels and collectives */
 	bool *measured;             /* by op->id: on the kind of the first place */
@@ -84,29 +85,37 @@ double cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op);
 /* Products of matrices and convolutions, which run at another rate than the rest. */
 bool cost_is_product(const struct ir_op *op);
 
-/* Arithmetic on a device of a kernel whose work is w. */
-double cost_arithmetic_seconds(const struct device *d, const struct ir_module *m,
+/* Do products on the device leave out what does not count (ir/loops/band/band.h)? Those of hosts do. */
+static inline bool
+cost_has_bands(const struct device *d)
+{
+	return d->async == 0;
+}
+
+/* Arithmetic on a device of a kernel whose work is w. Here and below, `b` are the bands of the
+ * module, with what devices leave out that leave anything out; NULL: nothing. */
+double cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, struct bands *b,
 	const struct ir_op *op, struct op_work w);
 
 /* The roofline: whichever of arithmetic and memory takes longer, and the launch. */
-double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op,
-	struct op_work w);
+double cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b,
+	const struct ir_op *op, struct op_work w);
 
 /* What the profile has of this very kernel, if it has it; what-ifs of devices included. Estimates
  * nothing, so that threads with networks of their own may ask. */
 bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, double *seconds);
+	struct bands *b, const struct ir_op *op, double *seconds);
 
 /* Seconds of a kernel on a kind of device; what-ifs of devices included, those of ops not: the same
  * for ops that are alike. w: its work; NULL: it is asked for where it counts. */
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, const struct op_work *w, bool *measured);
+	struct bands *b, const struct ir_op *op, const struct op_work *w, bool *measured);
 
 /* What a kernel takes with what-ifs of ops, that takes t without them; and from the start. */
 double cost_changed_seconds(
 	const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t);
 double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured);
+	struct bands *b, const struct ir_op *op, bool *measured);
 
 /*
  * Seconds of a message that is as the op's, but for what c says of it: bytes of several tensors

@@ -2,6 +2,7 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/alloc.h"
+#include "ir/loops/band/band.h"
 
 #include <math.h>
 #include <talloc.h>
@@ -65,7 +66,7 @@ plain_time(const struct cost_step *s, struct plain_time *known, uint32_t kind,
 
 	if (!t->asked)
 		t->seconds = cost_plain_seconds(
-			s->model, kind, s->m, op, cost_step_work(s, op), &t->measured);
+			s->model, kind, s->m, s->bands, op, cost_step_work(s, op), &t->measured);
 	t->asked = true;
 	return t;
 }
@@ -140,6 +141,12 @@ replay(struct cost_step *s)
 	return true;
 }
 
+static uint64_t
+band_word(void *data, const struct ir_op *op)
+{
+	return band_number(data, op);
+}
+
 static bool
 step_run(struct cost_step *s)
 {
@@ -148,7 +155,9 @@ step_run(struct cost_step *s)
 	if (!check_main(s->m, s->main) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
-	s->alike = alike_create(s, s->m, &s->main->body);
+	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)
+		s->bands = cost_has_bands(c->kind[k]) ? bands_create(s, s->m) : NULL;
+	s->alike = alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL, s->bands);
 	s->work = find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);

@@ -5,7 +5,7 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/arena.h"
-#include "ir/loops/band.h"
+#include "ir/loops/band/band.h"
 #include "ir/ops/form.h"
 #include "ir/memory/storage.h"
 #include "ir/base/alloc.h"
@@ -62,37 +62,32 @@ cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
-/* How much of a product is done: hosts, whose threads compute themselves, leave out what a mask
- * makes 0 or unread (ir/loops/band.h). */
-static double
-share(const struct device *d, const struct ir_module *m, const struct ir_op *op)
+/* Hosts, whose threads compute themselves, leave out what a mask makes 0 or unread. */
+static struct bands *
+bands_on(const struct device *d, struct bands *b)
 {
-	if (d->async != 0 || (op->code != OP_matmul && op->code != OP_contract))
-		return 1;
-	struct arena *a = arena_create(NULL);
-	const double x = band_share(m, a, op);
-	talloc_free(a);
-	return x;
+	return cost_has_bands(d) ? b : NULL;
 }
 
 double
-cost_arithmetic_seconds(
-	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
+cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, struct bands *bands,
+	const struct ir_op *op, struct op_work w)
 {
+	struct bands *b = bands_on(d, bands);
 	double t = 0;
 
 	if (!op->body)
-		return share(d, m, op) * w.flops / flop_rate(d, op);
+		return (b ? band_share(b, op) : 1) * w.flops / flop_rate(d, op);
 	IR_FOR_OPS (inner, op->body)
-		t += cost_arithmetic_seconds(d, m, inner, op_work(m, inner));
+		t += cost_arithmetic_seconds(d, m, b, inner, op_work(m, inner));
 	return t;
 }
 
 double
-cost_roofline(
-	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
+cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b,
+	const struct ir_op *op, struct op_work w)
 {
-	return d->launch + fmax(cost_arithmetic_seconds(d, m, op, w), w.bytes / d->bandwidth);
+	return d->launch + fmax(cost_arithmetic_seconds(d, m, b, op, w), w.bytes / d->bandwidth);
 }
 
 double
@@ -132,23 +127,25 @@ scaled(double measured, double now, double before)
 
 /* What nobody has measured. */
 static double
-estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
 	const struct ir_op *op, const struct op_work *w)
 {
 	if (op->body)
-		return estimate_fuse(model, kind, m, op);
-	return cost_roofline(model->cluster->kind[kind], m, op, w ? *w : cost_kernel_work(m, op));
+		return estimate_fuse(model, kind, m, b, op);
+	return cost_roofline(
+		model->cluster->kind[kind], m, b, op, w ? *w : cost_kernel_work(m, op));
 }
 
 bool
 cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, double *seconds)
+	struct bands *b, const struct ir_op *op, double *seconds)
 {
 	const struct cost_kind_model *k = &model->kind[kind];
+	const struct device *d = model->cluster->kind[kind];
 
 	if (!k->nops)
 		return false;
-	char *key = cost_op_key(NULL, m, op);
+	char *key = cost_kernel_key(NULL, m, op, bands_on(d, b));
 	const struct profile_op *entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
 	talloc_free(key);
 	if (!entry)
@@ -156,27 +153,27 @@ cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct
 	*seconds = profile_op_careful(entry);
 	if (model->base) {
 		const struct op_work w = cost_kernel_work(m, op);
-		*seconds = scaled(*seconds, cost_roofline(model->cluster->kind[kind], m, op, w),
-			cost_roofline(model->base->cluster->kind[kind], m, op, w));
+		*seconds = scaled(*seconds, cost_roofline(d, m, b, op, w),
+			cost_roofline(model->base->cluster->kind[kind], m, b, op, w));
 	}
 	return true;
 }
 
 double
 cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, const struct op_work *w, bool *measured)
+	struct bands *b, const struct ir_op *op, const struct op_work *w, bool *measured)
 {
 	double t;
 
-	*measured = cost_profile_seconds(model, kind, m, op, &t);
-	return *measured ? t : estimate(model, kind, m, op, w);
+	*measured = cost_profile_seconds(model, kind, m, b, op, &t);
+	return *measured ? t : estimate(model, kind, m, b, op, w);
 }
 
 double
 cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured)
+	struct bands *b, const struct ir_op *op, bool *measured)
 {
-	const double t = cost_plain_seconds(model, kind, m, op, NULL, measured);
+	const double t = cost_plain_seconds(model, kind, m, b, op, NULL, measured);
 
 	return cost_changed_seconds(model, m, op, t);
 }

@@ -13,17 +13,20 @@
 #include "ir/ir.h"
 
 struct alike;
+struct bands;
 struct cost_model;
 struct estimator;
 
 /*
  * For kernels made of ops of a block, on one kind of device of the model (the first kind is 0). Ops
- * are named by their numbers in the block (ir/numbering.h). `alike`: of the block, needed for the
- * call only. Owned by `owner`; holds as long as the ops stay. Not for several threads at once: it
+ * are named by their numbers in the block (ir/numbering.h). `bands` of the
+ * module, which `alike` tells apart, and `alike` of the block are needed for the call only; bands
+ * NULL: kernels leave nothing out. Owned by `owner`; holds as long as the ops stay. Not for several threads at once: it
  * remembers answers.
  */
 struct estimator *estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, const struct ir_block *b, const struct alike *alike);
+	const struct ir_module *m, const struct ir_block *b, struct bands *bands,
+	const struct alike *alike);
 
 /* One more for another thread, with the same answers. */
 struct estimator *estimator_clone(const void *owner, const struct estimator *e);

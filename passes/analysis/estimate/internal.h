@@ -45,7 +45,7 @@ struct estimate_kernel {
 
 /* Looks an op up. `a` is for scratch; NULL: its role is not asked for. */
 struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, const struct ir_op *op, struct arena *a);
+	const struct ir_module *m, struct bands *b, const struct ir_op *op, struct arena *a);
 
 /* What the analytic estimate is made of, seconds and bytes a second. */
 struct estimate_parts {
@@ -72,8 +72,8 @@ void estimate_careful_load(struct cost_model *model);
  * are looked up.
  */
 struct estimate_kernel *estimate_kernel_of(const void *owner, const struct cost_model *model,
-	uint32_t kind, const struct ir_module *m, const struct ir_op *fuse, bool features,
-	const struct estimate_op *const *known);
+	uint32_t kind, const struct ir_module *m, struct bands *b, const struct ir_op *fuse,
+	bool features, const struct estimate_op *const *known);
 
 /* Fills in k->graph; `analytic`: its estimate. */
 void estimate_features(struct estimate_kernel *k, double analytic, const struct device *d);
@@ -83,6 +83,6 @@ double estimate_network(struct network *w, struct estimate_kernel *k, const stru
 
 /* What a fuse takes that the profile does not have: what estimator_seconds says of its ops. */
 double estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *fuse);
+	struct bands *b, const struct ir_op *fuse);
 
 #endif

@@ -70,21 +70,25 @@ op_is_known(const struct measure *s, const struct known *k, const char *key)
 	return op && op->ranks == s->ranks;
 }
 
-/* Does the op make integers? Others may read them as indices, so it runs where they are measured. */
+/*
+ * Does what the op makes decide what others do, so that it runs where they are measured? They may
+ * read integers as indices, and test whether what a mask hides is 0.
+ */
 static bool
-makes_integers(const struct ir_op *op)
+decides(const struct measure *s, const struct ir_op *op)
 {
 	bool any = false;
 
 	for (int r = 0; r < op->nresults; r++)
-		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT;
+		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT ||
+		       (s->plan->bands && band_has_value(s->plan->bands, &op->result[r]));
 	return any;
 }
 
 /*
  * Known kernels stay where others are to be measured between them: what they touch decides what
  * those find in the caches. Not where each is measured alone, and on devices whose memory the
- * program cannot touch from here only those that make integers.
+ * program cannot touch from here only those that decide what others do.
  */
 static int
 drop_known(const struct measure *s, struct found *found, int n)
@@ -96,8 +100,7 @@ drop_known(const struct measure *s, struct found *found, int n)
 	for (int i = 0; i < n; i++)
 		if (!found[i].known ||
 			(missing && !s->o->rotate &&
-				(!s->o->cuda ||
-					makes_integers(s->plan->action[found[i].action].op))))
+				(!s->o->cuda || decides(s, s->plan->action[found[i].action].op))))
 			found[kept++] = found[i];
 	return kept;
 }
@@ -113,7 +116,9 @@ collect_keys(struct measure *s, const struct known *known)
 	for (int i = 0; i < n; i++) {
 		const struct lower_action *a = &s->plan->action[i];
 		s->key_of[i] = first[i] = -1;
-		char *text = a->kind == LOWER_KERNEL ? cost_op_key(s, s->m, a->op) : NULL;
+		char *text = a->kind == LOWER_KERNEL
+				     ? cost_kernel_key(s, s->m, a->op, s->plan->bands)
+				     : NULL;
 		if (text)
 			found[nfound++] = (struct found){text, i, op_is_known(s, known, text)};
 	}
@@ -133,7 +138,7 @@ collect_keys(struct measure *s, const struct known *known)
 		if (first[i] == i) {
 			const struct ir_op *op = s->plan->action[i].op;
 			s->key[s->nkeys++] = (struct key){of[i].text, op, of[i].known,
-				!of[i].known || makes_integers(op), op_work(s->m, op), 0};
+				!of[i].known || decides(s, op), op_work(s->m, op), 0};
 			s->nmissing += !of[i].known;
 		}
 		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];

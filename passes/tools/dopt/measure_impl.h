@@ -13,7 +13,7 @@ struct key {
 	const char *text;
 	const struct ir_op *op;
 	bool known;
-	bool runs; /* one that is known: because others read integers that it makes */
+	bool runs; /* one that is known: because what it makes decides what others do */
 	struct op_work work;
 	uint64_t scratch; /* bytes */
 };

@@ -6,7 +6,9 @@
 #ifndef TEST_PASSES_SEARCH_POLICIES_H
 #define TEST_PASSES_SEARCH_POLICIES_H
 
+#include "ir/loops/band/band.h"
 #include "passes/analysis/cost/internal.h"
+#include "passes/analysis/profile/key.h"
 #include "passes/manager/pipeline.h"
 
 #include <stdio.h>
@@ -100,24 +102,27 @@ policies_hash(const char *text, uint64_t seed)
 static inline int
 policies_measure(FILE *out, struct ir_module *m, const struct cost_model *model, uint64_t seed)
 {
+	struct bands *bands = bands_create(NULL, m);
 	int lines = 0;
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
 		bool measured;
 		if (cost_op_kind(m, op) != COST_COMPUTE)
 			continue;
-		char *key = cost_op_key(NULL, m, op);
+		char *key = cost_kernel_key(NULL, m, op, bands);
 		const uint64_t h = policies_hash(key, seed);
 		if (h % 3) {
 			const double factor = 0.3 + 2.7 * (double)(h >> 8 & 1023) / 1023;
 			fprintf(out,
 				"op ranks=1 buffers=step median=%.9g spread=0.01 runs=9 flops=1 "
 				"bytes=1 time=2026-11-22T00:00:00Z key=%s\n",
-				cost_kernel_seconds(model, 0, m, op, &measured) * factor, key);
+				cost_kernel_seconds(model, 0, m, bands, op, &measured) * factor,
+				key);
 			lines++;
 		}
 		talloc_free(key);
 	}
+	talloc_free(bands);
 	return lines;
 }
 

@@ -15,6 +15,10 @@
  * A band belongs to two dimensions of a value, or to two indices of an op:
  *
  *     inside:  low <= position(col) - position(row) <= high
+ *
+ * Bands come from comparisons of positions, sums of indices and constants, and are passed on to
+ * what is made of their values as long as something is known. That ends at products, at ops whose
+ * positions are computed and at ops between layouts.
  */
 #ifndef IR_BAND_H
 #define IR_BAND_H
@@ -47,17 +51,41 @@ struct band_product {
 };
 
 /*
- * The bands of a product in @main, in a fuse or alone, whose form, with whole sizes, has the body
- * load * load: at most one of each load and one of the result. Returns their number. Expressions
- * are made in `a`.
+ * The bands of a module, which is looked at as a whole, once, when they are first asked for: owned
+ * by `owner`, out of date once an op of the module changes. A kernel that is made later, as
+ * searches do, may be asked about; nothing of it is remembered. Not for several threads at once.
  */
-int band_find(const struct ir_module *m, struct arena *a, const struct ir_op *product,
-	struct band_product found[3]);
+struct bands;
+struct bands *bands_create(const void *owner, const struct ir_module *m);
+
+/*
+ * The bands of a product in @main, in a fuse or alone, whose form, with whole sizes, has the body
+ * load * load: at most one of each load and one of the result. Only those that products are divided
+ * by: of types that have such products, with both sides long enough. Returns their number; 0 of
+ * other ops. Tests are in the order in which the kernel reads the operands.
+ */
+int band_find(struct bands *b, const struct ir_op *product, struct band_product found[3]);
 
 /*
  * The share of a product's multiplications that a program does which leaves out what it can, 1: all;
  * if every test finds zeros. For the cost model: the same however the ops are fused.
  */
-double band_share(const struct ir_module *m, struct arena *a, const struct ir_op *product);
+double band_share(struct bands *b, const struct ir_op *product);
+
+/* A number for what the two say of an op, 0: nothing is left out. Ops that are otherwise alike are
+ * alike if they have the same (ir/ops/alike.h). */
+uint32_t band_number(struct bands *b, const struct ir_op *op);
+
+/* Are elements of the value outside of a band all the same, in each row or in each column? Whether
+ * a program leaves out what it could may depend on the value. */
+bool band_has_value(struct bands *b, const struct ir_value *v);
+
+/*
+ * Kernel `fuse`, which is in no block, is made of copies of these n ops of the module in place of
+ * them, and its results are those of the ops with out[i]: whoever reads them there reads its own.
+ * Until the next call; fuse NULL: there is none.
+ */
+void bands_stand_for(struct bands *b, const struct ir_op *fuse, struct ir_op *const *op, uint32_t n,
+	const bool *out);
 
 #endif
