@@ -1,7 +1,6 @@
 /*
  * The band of a product as the library call has it. Of the bands that are known (band.h), those of
- * two sides of the call help: the one that leaves out most is taken. A product by blocks of rows,
- * and one that has less than two blocks in a band, stay whole.
+ * two sides of the call help: the one that leaves out most is taken.
  */
 #include "ir/loops/scheme.h"
 
@@ -42,13 +41,6 @@ scheme_gemm_points(const struct scheme_gemm *g)
 	return n;
 }
 
-/* Is it a product in one call, not by blocks of rows? */
-static bool
-is_one_call(const struct scheme *s, const struct scheme_segment *g)
-{
-	return g->kind == SCHEME_GEMM && (g + 1 == s->segment + s->nsegments || !g[1].block);
-}
-
 static void
 find_bands(struct scheme *s, struct bands *bands)
 {
@@ -57,7 +49,7 @@ find_bands(struct scheme *s, struct bands *bands)
 	for (int i = 0; i < s->nsegments; i++) {
 		struct scheme_segment *seg = &s->segment[i];
 		struct scheme_gemm *g = &seg->gemm;
-		if (!is_one_call(s, seg))
+		if (seg->kind != SCHEME_GEMM)
 			continue;
 		const int n = band_find(bands, s->op[seg->op[0]].op, found);
 		for (int k = 0; k < n; k++) {

@@ -51,8 +51,9 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	kernel_line(w, "rt_gemm_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ",",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), g->trans_a ? "true" : "false",
 		g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda);
-	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s, scratch + %" PRId64 ");", b,
-		g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at);
+	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s, scratch + %" PRId64 ", %s);",
+		b, g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at,
+		g->band.of ? "band" : "NULL");
 }
 
 /* "low" as C: one that is open is farther than any index. */
@@ -62,28 +63,39 @@ limit_text(struct kernel_text *w, int64_t limit)
 	return TEXT(w->scratch, "INT64_C(%" PRId64 ")", limit);
 }
 
-/* What counts of the product: `band`, a pointer, NULL where a test of the operands fails. */
-static void
-write_band(struct kernel_text *w, const struct scheme_gemm *g)
+void
+kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *s)
 {
-	static const char *const matrix[] = {"NONE", "A", "B", "C"};
-	char *band = text_copy(w->scratch, "&inside");
+	const struct scheme_gemm *g = &s->gemm;
 
-	kernel_line(w, "const struct rt_gemm_band inside = {RT_GEMM_%s, %s, %s};",
-		matrix[g->band.of], limit_text(w, g->band.low), limit_text(w, g->band.high));
 	for (int i = 0; i < g->ntests; i++) {
 		const struct band_test *x = &g->test[i];
 		const struct scheme_tensor *t = &w->s->tensor[x->operand];
 		const int64_t rows = t->dim[x->band.row], columns = t->dim[x->band.col];
 		kernel_line(w,
-			"const bool zero%d = rt_is_zero_outside_%s(a%d, %" PRId64 ", %" PRId64
+			"const bool zero%d_%d = rt_is_zero_outside_%s(a%d, %" PRId64 ", %" PRId64
 			", %" PRId64 ", %s, %s, %s);",
-			i, ir_dtype_name(t->dtype), x->operand,
+			s->op[0], i, ir_dtype_name(t->dtype), x->operand,
 			scheme_elements(t) / (rows * columns), rows, columns,
 			limit_text(w, x->band.low), limit_text(w, x->band.high),
 			x->along_columns ? "true" : "false");
-		band = TEXT(w->scratch, "zero%d ? %s : NULL", i, band);
 	}
+}
+
+/* What counts of the product, or of rows b0 ... of it: `band`, a pointer, NULL where a test of the
+ * operands fails. Rows of B are not those of the product. */
+static void
+write_band(struct kernel_text *w, const struct scheme_segment *s, bool block)
+{
+	static const char *const matrix[] = {"NONE", "A", "B", "C"};
+	const struct rt_gemm_band *b = &s->gemm.band;
+	const char *from = block && b->of != RT_GEMM_B ? " + b0" : "";
+	char *band = text_copy(w->scratch, "&inside");
+
+	kernel_line(w, "const struct rt_gemm_band inside = {RT_GEMM_%s, %s%s, %s%s};",
+		matrix[b->of], limit_text(w, b->low), from, limit_text(w, b->high), from);
+	for (int i = 0; i < s->gemm.ntests; i++)
+		band = TEXT(w->scratch, "zero%d_%d ? %s : NULL", s->op[0], i, band);
 	kernel_line(w, "const struct rt_gemm_band *const band = %s;", band);
 }
 
@@ -157,7 +169,9 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 	if (g->band.of) {
 		kernel_line(w, "{");
 		w->indent++;
-		write_band(w, g);
+		if (!block)
+			kernel_gemm_tests(w, s);
+		write_band(w, s, block);
 	}
 	for (int i = 0; i < nloops; i++) {
 		kernel_line(w, "for (int64_t g%d = 0; g%d < %" PRId64 "; g%d++) {", i, i,

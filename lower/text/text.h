@@ -140,6 +140,9 @@ char *kernel_const_expr(struct kernel_text *w, const struct expr *e);
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 
+/* What the product leaves out only if operands of the kernel are 0: before its blocks of rows. */
+void kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *g);
+
 /*
  * Finds the ranges of the loops of a segment that has one op. Opens a loop that has one. Is
  * computed index `index` inside by them, and is its position the variable of a loop (else `value`

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* For each element type: whether lines are 0, one product by blocks, all of a batch. */
-#define BAND(type, suffix)                                                                         \
+/* For each element type whether lines are 0: of elements that are kept as `type`. */
+#define ZERO_OUTSIDE(type, suffix, is_set)                                                         \
 	bool rt_is_zero_outside_##suffix(const type *x, int64_t outer, int64_t rows,               \
 		int64_t columns, int64_t low, int64_t high, bool along_columns)                    \
 	{                                                                                          \
@@ -17,15 +17,24 @@
 				/* column - row of the two ends of the line */                     \
 				const int64_t left = along_columns ? i : -i;                       \
 				const int64_t right = along_columns ? i - last : last - i;         \
-				if ((left < low || left > high) && x[i * step] != 0)               \
+				if ((left < low || left > high) && is_set(x[i * step]))            \
 					return false;                                              \
 				if ((right < low || right > high) &&                               \
-					x[i * step + last * across] != 0)                          \
+					is_set(x[i * step + last * across]))                       \
 					return false;                                              \
 			}                                                                          \
 		return true;                                                                       \
-	}                                                                                          \
-                                                                                                   \
+	}
+
+#define IS_SET(x) ((x) != 0)
+#define IS_SET_16(x) (((x)&0x7fff) != 0) /* bits: zeros have a sign */
+ZERO_OUTSIDE(float, f32, IS_SET)
+ZERO_OUTSIDE(double, f64, IS_SET)
+ZERO_OUTSIDE(uint16_t, f16, IS_SET_16)
+ZERO_OUTSIDE(uint16_t, bf16, IS_SET_16)
+
+/* For each element type one product by blocks, and all of a batch. */
+#define BAND(type, suffix)                                                                         \
 	/* Rows of C are what they are without a product: 0, or what is added to. */               \
 	static void clear_##suffix(                                                                \
 		type *c, int64_t ldc, int64_t m, int64_t first, int64_t end, type beta)            \

@@ -66,7 +66,7 @@ rt_gemm_band_points(const struct rt_gemm_band *b, int64_t m, int64_t n, int64_t 
 }
 
 /* The same as rt_gemm_batch_*, by blocks of what counts; with beta 0, what is not computed of C is
- * set to 0. band NULL: all counts. */
+ * set to 0. band NULL: all counts. Products of 16-bit floats: below. */
 void rt_gemm_band_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
 	const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
 	int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch,
@@ -82,6 +82,10 @@ void rt_gemm_band_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t 
 bool rt_is_zero_outside_f32(const float *x, int64_t outer, int64_t rows, int64_t columns,
 	int64_t low, int64_t high, bool along_columns);
 bool rt_is_zero_outside_f64(const double *x, int64_t outer, int64_t rows, int64_t columns,
+	int64_t low, int64_t high, bool along_columns);
+bool rt_is_zero_outside_f16(const uint16_t *x, int64_t outer, int64_t rows, int64_t columns,
+	int64_t low, int64_t high, bool along_columns);
+bool rt_is_zero_outside_bf16(const uint16_t *x, int64_t outer, int64_t rows, int64_t columns,
 	int64_t low, int64_t high, bool along_columns);
 
 /* A loop over which a product is summed: strides in elements. */
@@ -108,13 +112,13 @@ rt_gemm_half_room(int64_t m, int64_t n, int64_t k)
 }
 
 /* C = the sum over all `sums` of op(A) * op(B), in f32, rounded once. f16 and bf16 as bits. `room`
- * is rt_gemm_half_room of the same sizes. */
+ * is rt_gemm_half_room of the same sizes. band NULL: all counts; else as rt_gemm_band_*. */
 void rt_gemm_bf16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums, void *room);
+	const struct rt_gemm_sum *sums, void *room, const struct rt_gemm_band *band);
 
 void rt_gemm_f16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums, void *room);
+	const struct rt_gemm_sum *sums, void *room, const struct rt_gemm_band *band);
 
 #endif

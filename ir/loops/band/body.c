@@ -41,7 +41,7 @@ bool
 band_may_test(const struct ir_type *t, const struct fact_band *b)
 {
 	return !b->out.known && band_is_uniform(b) && b->band.row == t->rank - 2 &&
-	       b->band.col == t->rank - 1 && (t->dtype == IR_f32 || t->dtype == IR_f64);
+	       b->band.col == t->rank - 1 && ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
 }
 
 static struct outside

@@ -190,8 +190,7 @@ may_count(const struct ir_op *op)
 {
 	if ((op->code != OP_matmul && op->code != OP_contract) || op->noperands != 2)
 		return false;
-	const int t = op->result[0].type->dtype;
-	return (t == IR_f32 || t == IR_f64) &&
+	return ir_dtype_class((enum ir_dtype)op->result[0].type->dtype) == IR_FLOAT &&
 	       (is_large(op->result[0].type) || is_large(ir_operand_type(op, 0)) ||
 		       is_large(ir_operand_type(op, 1)));
 }

@@ -36,6 +36,12 @@ struct band_case {
 	"%i = iota() {dim = 0} : i32[150,150]\n%j = iota() {dim = 1} : i32[150,150]\n"             \
 	"%z = constant() {value = 0} : f32[]\n"
 
+/* A product of which a block of rows exists at a time: all of it is larger than a cache. */
+#define WIDE                                                                                              \
+	"%y = input(\"y\") : f32[200,8]\n%w = input(\"w\") : f32[8,2100]\n%z = constant() {value = 0} : " \
+	"f32[]\n%i = iota() {dim = 0} : i32[200,2100]\n%j = iota() {dim = 1} : i32[200,2100]\n%n = "      \
+	"constant() {value = 1000} : i32[]\n%last = add(%i, %n)\n"
+
 static const struct band_case cases[] = {
 	{"dots that a mask reads", QKV DOTS CAUSAL MASKED SOFTMAX OUT("p"), "dots", RT_GEMM_C, -FAR,
 		0, 0},
@@ -173,6 +179,23 @@ static const struct band_case cases[] = {
 		"iota() {dim = 1} : i32[100,100]\n%z = constant() {value = 0} : f32[]\n%low = "
 		"le(%j, %i)\n%t = select(%low, %y, %z)\n%r = matmul(%t, %y)\n" OUT("r"),
 		"r", RT_GEMM_NONE, 0, 0, 0},
+	{"blocks of rows",
+		WIDE "%low = le(%j, %last)\n%r = fuse(%y, %w, %low, %z) {\n%s = matmul(%y, "
+		     "%w)\n%t = select(%low, %s, %z)\nyield(%t)\n}\n" OUT("r"),
+		"s", RT_GEMM_C, -FAR, 1000, 0},
+	{"blocks of rows, tested",
+		WIDE
+		"%low = ge(%j, %last)\n%x = input(\"x\") : f32[200,2100]\n%never = constant() "
+		"{value = -1e30} : f32[]\n%m = select(%low, %x, %never)\n%e = exp(%m)\n%r = "
+		"fuse(%y, %w, %e) {\n%s = matmul(%y, %w)\n%t = mul(%s, %e)\n%u = sum(%t) {dims = "
+		"[1]}\nyield(%u)\n}\n" OUT("r"),
+		"s", RT_GEMM_C, 1000, FAR, 1},
+	{"blocks of rows of a triangle",
+		WIDE "%x = input(\"x\") : f32[200,150]\n%v = input(\"v\") : f32[150,2100]\n"
+		     "%a = iota() {dim = 0} : i32[200,150]\n%b = iota() {dim = 1} : i32[200,150]\n"
+		     "%low = le(%b, %a)\n%t = select(%low, %x, %z)\n%r = fuse(%t, %v) {\n%s = "
+		     "matmul(%t, %v)\n%u = relu(%s)\nyield(%u)\n}\n" OUT("r"),
+		"s", RT_GEMM_A, -FAR, 0, 0},
 	{"gradients of attention, fused",
 		QKV DOTS CAUSAL MASKED SOFTMAX
 		"%g = input(\"g\") : f32[3,150,4]\n"
@@ -210,11 +233,28 @@ static const struct band_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
+static const char *const types[] = {"f32", "f64", "f16", "bf16"};
+enum { TYPES = sizeof types / sizeof *types };
+
 static char *
 text_of(const void *owner, const struct band_case *c)
 {
 	return talloc_asprintf(owner, "module @t\n%sfunc @main() {\n%s}\n",
 		strstr(c->body, "/dp") ? "mesh [dp = 2]\n" : "", c->body);
+}
+
+/* The same with another type in place of f32. */
+static char *
+text_with(const void *owner, const struct band_case *c, const char *type)
+{
+	char *text = talloc_strdup(owner, "");
+
+	for (const char *p = text_of(owner, c), *at; p; p = at ? at + strlen("f32") : NULL) {
+		at = strstr(p, "f32");
+		text = talloc_strndup_append_buffer(text, p, at ? (size_t)(at - p) : strlen(p));
+		text = talloc_strdup_append_buffer(text, at ? type : "");
+	}
+	return text;
 }
 
 /* The product whose result has that name, and its op; NULL: there is none. */
@@ -245,9 +285,9 @@ struct lowered {
 };
 
 static struct lowered
-lower_case(struct batch *b, const struct band_case *c)
+lower_case(struct batch *b, const struct band_case *c, const char *type)
 {
-	struct lowered x = {.m = module_of(b, c->what, text_of(b, c))};
+	struct lowered x = {.m = module_of(b, c->what, text_with(b, c, type))};
 
 	x.plan = lower_plan_create(b, x.m);
 	assert_true(x.plan && lower_check(x.plan));
@@ -262,9 +302,9 @@ products_have_the_bands_of_their_masks(void **state)
 {
 	(void)state;
 	struct batch *b = batch_create();
-	for (size_t i = 0; i < CASES; i++) {
-		const struct band_case *c = &cases[i];
-		const struct scheme_gemm *g = lower_case(b, c).gemm;
+	for (size_t i = 0; i < TYPES * CASES; i++) {
+		const struct band_case *c = &cases[i / TYPES];
+		const struct scheme_gemm *g = lower_case(b, c, types[i % TYPES]).gemm;
 		if (g->band.of != c->of || g->ntests != c->ntests ||
 			(c->of && (g->band.low != c->low || g->band.high != c->high)))
 			fail_msg("%s: the band is of matrix %d, %lld to %lld, %d tests", c->what,
@@ -280,8 +320,9 @@ programs_with_bands_are_as_interpreted(void **state)
 {
 	(void)state;
 	struct batch *b = batch_create();
-	for (size_t i = 0; i < CASES; i++)
-		batch_add(b, cases[i].what, text_of(b, &cases[i]));
+	for (size_t i = 0; i < TYPES * CASES; i++)
+		batch_add(b, cases[i / TYPES].what,
+			text_with(b, &cases[i / TYPES], types[i % TYPES]));
 	batch_check(b, "-O2");
 }
 
@@ -293,7 +334,7 @@ a_share_of_the_work_is_counted(void **state)
 	struct batch *b = batch_create();
 	for (size_t i = 0; i < CASES; i++) {
 		const struct band_case *c = &cases[i];
-		const struct lowered x = lower_case(b, c);
+		const struct lowered x = lower_case(b, c, "f32");
 		const struct scheme_gemm *g = x.gemm;
 		const double share = band_share(x.plan->bands, x.op);
 		const double all = (double)g->m * (double)g->n * (double)g->k;
