@@ -259,6 +259,11 @@ hosts_leave_out_what_a_mask_makes_unread(void **state)
 	assert_us(
 		evaluate(f, f->model, m).compute - evaluate(f, host, m).compute, 131.072 * 6 / 16);
 	assert_us(evaluate(f, f->model, all).compute - evaluate(f, host, all).compute, 0);
+	/* Another product of the same operands, which is read as a whole, is not alike. */
+	struct ir_module *both = module(f,
+		talloc_asprintf(f, text, "  %t = matmul(%x, %w)\n  output(\"t\", %t)\n"));
+	assert_us(evaluate(f, f->model, both).compute - evaluate(f, host, both).compute,
+		131.072 * 6 / 16);
 }
 
 static void
