@@ -10,7 +10,8 @@
  * Searches by the options and makes @main the best plan found, with statistics, and remarks on what
  * was tried for the messages that stay exposed. Time limit and progress are those of the pass run,
  * and seed and cost model too (the generic device where there is none). False: reported. With
- * pass_instead it runs those passes, if it may fuse and nothing is fused yet.
+ * pass_instead it runs of those passes, opfuse and tensorfuse with at most one option each, what its
+ * moves allow; opfuse only where nothing is fused yet.
  */
 bool joint_run(struct pass_run *run, struct ir_module *m, struct search_options o);
 

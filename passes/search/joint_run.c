@@ -1,10 +1,12 @@
 /* See joint.h. */
 #include "passes/search/joint_impl.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/memory.h"
 
 #include <math.h>
+#include <string.h>
 #include <talloc.h>
 
 /* Replays of a step that has to be put together for each, where nothing else limits them: at a few
@@ -258,13 +260,21 @@ is_fused(const struct ir_module *m)
 	return false;
 }
 
+/* The passes that it is told to run instead, as far as its moves allow what they do. */
 static bool
 run_instead(struct pass_run *run, struct ir_module *m, const struct search_options *o)
 {
 	const unsigned kernels = SEARCH_FUSE | SEARCH_COPY;
-	const char *text = pass_instead(run);
+	char *text = TEXT(run->scratch, "%s", pass_instead(run)), *pass;
+	const bool fuses = (o->moves & kernels) == kernels && !is_fused(m);
 
-	return !*text || (o->moves & kernels) != kernels || is_fused(m) || pass_try(run, m, text);
+	while ((pass = strsep(&text, ","))) {
+		const bool may = strncmp(pass, "opfuse", strlen("opfuse")) ? o->moves & SEARCH_PACK
+									   : fuses;
+		if (*pass && may && !pass_try(run, m, pass))
+			return false;
+	}
+	return true;
 }
 
 bool

@@ -101,6 +101,7 @@ struct measurer {
 	struct rt_world *world;
 	int64_t empty_ns; /* what timing nothing takes */
 	int64_t *round;   /* [ncalls]: ns of the present round */
+	int64_t took_ns, ran_ns; /* of all rounds; of that with a processor */
 	int64_t *all;     /* [nranks * MEASURE_RUNS_MAX]: gathered samples */
 	struct measure_pattern *pattern;
 	bool failed; /* without memory */
@@ -142,6 +143,13 @@ void measure_fill(struct measurer *w, int64_t offset, const struct rt_measure_te
 
 /* The same for the params and inputs of the step. */
 void measure_fill_step(struct measurer *w);
+
+/* Rounds of kernels lie between these: what they take, and how much of it a processor runs them. */
+void measure_begin_rounds(struct measurer *w);
+void measure_end_rounds(struct measurer *w);
+
+/* Says, as a comment, for how much of the rounds a rank had a processor: the one that had the least. */
+void measure_write_processor(struct measurer *w);
 
 /* Calls [first, first + n) of the step, counted around its end, into w->round[0 .. n). */
 void measure_round(struct measurer *w, int first, int n);

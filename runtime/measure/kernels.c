@@ -205,6 +205,7 @@ run_window(struct measurer *w, struct window *v)
 			measure_round(w, v->first, v->n);
 			warm_ns = measure_most(w, rt_now_ns() - now);
 		}
+		measure_begin_rounds(w);
 		for (int n = chunk_rounds(warm_ns); n > 0; n--) {
 			measure_round(w, v->first, v->n);
 			for (int i = 0; i < v->n; i++)
@@ -213,6 +214,7 @@ run_window(struct measurer *w, struct window *v)
 			since_fill++;
 			v->rounds++;
 		}
+		measure_end_rounds(w);
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
 		settle(w, v, took > measure_limit(w, MEASURE_KERNEL_NS) && v->rounds >= MEASURE_ROUNDS_LEAST);
 	}
@@ -352,8 +354,10 @@ run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
 	for (v->rounds = 0; v->nunsettled; v->rounds++) {
 		/* The first call after a look is not counted. */
 		const int64_t warm_ns = measure_most(w, run_copy(w, &a));
+		measure_begin_rounds(w);
 		for (int n = chunk_rounds(warm_ns); n > 0; n--)
 			keep(w, v, number, run_copy(w, &a));
+		measure_end_rounds(w);
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
 		settle(w, v, took > measure_limit(w, MEASURE_ALONE_NS) &&
 			v->rounds + 1 >= MEASURE_ROUNDS_LEAST);

@@ -89,6 +89,7 @@ measure_all(struct measurer *w, struct warm *warm)
 		measure_kernels_alone(w);
 	else
 		measure_kernels_in_step(w);
+	measure_write_processor(w);
 	if (!w->failed)
 		measure_messages(w);
 	if (w->failed) {

@@ -1,5 +1,6 @@
 /* Results of the op profiler: medians, the rule by which measuring stops, and the lines. */
 #include "runtime/measure/impl.h"
+#include "runtime/trace/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,6 +149,40 @@ measure_write_comment(struct measurer *w, const char *what)
 	if (w->world->rank)
 		return;
 	fprintf(w->s->out, "# measuring %s", what);
+	end_line(w);
+}
+
+static int64_t
+processor_ns(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? 0 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void
+measure_begin_rounds(struct measurer *w)
+{
+	w->took_ns -= rt_now_ns();
+	w->ran_ns -= processor_ns();
+}
+
+void
+measure_end_rounds(struct measurer *w)
+{
+	w->took_ns += rt_now_ns();
+	w->ran_ns += processor_ns();
+}
+
+void
+measure_write_processor(struct measurer *w)
+{
+	const int64_t idle = measure_most(w, w->took_ns - w->ran_ns);
+	const int64_t ran = w->took_ns > idle ? w->took_ns - idle : 0;
+	/* The kernels of a device run without this thread. */
+	if (w->world->rank || !w->s->device->is_host)
+		return;
+	fprintf(w->s->out, "# processor %.6f of %.6f s", 1e-9 * (double)ran,
+		1e-9 * (double)w->took_ns);
 	end_line(w);
 }
 

@@ -54,7 +54,7 @@ def check_wrong(path, text):
 
 
 # What -measure says where other processes use the cores.
-BUSY = re.compile(r"^\S+: (?:warning: measured times vary|note: other processes may have).*\n", re.M)
+BUSY = re.compile(r"^\S+: (?:warning: measured times vary|warning: the machine was busy|note: other processes ran|note: load average).*\n", re.M)
 # A number, with a unit of time or without.
 NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s\b)?"
 # Where the column "pass time" stands in the table of -stats.

@@ -179,6 +179,31 @@ knows_device(const struct driver_options *o)
 	return o->target != DRIVER_TARGET_CUDA || o->cluster || o->profile;
 }
 
+static enum driver_exit transform_parts(
+	const struct driver_options *o, const struct driver_input *in, FILE *out);
+
+/* Where nothing was known of the machine, the policies' programs are run beside it: one of them may
+ * be faster after all. */
+static bool
+write_program(struct driver *t, struct ir_module *m)
+{
+	const struct driver_options *o = t->o;
+	struct cost_report report = {0};
+	struct lower_options lo = {
+		.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
+		.storage = t->storage,
+		.output = o->output,
+		.library = o->algorithm == COLLECTIVE_MPI};
+
+	if (o->first)
+		m = driver_try_policies(t, m, transform_parts);
+	if (!m || !cost_evaluate(t->cost, m, &report))
+		return false;
+	lo.predicted = knows_device(o) ? report.iteration : 0;
+	lo.predicted_bytes = (uint64_t)report.peak_bytes;
+	return lower_emit_program(m, &lo);
+}
+
 static bool
 write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
@@ -193,19 +218,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 	}
 	if (driver_measures(o))
 		return driver_measure_result(t, m, out);
-	if (o->emit == DRIVER_EMIT_PROGRAM) {
-		struct cost_report report = {0};
-		struct lower_options lo = {
-			.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
-			.storage = t->storage,
-			.output = o->output,
-			.library = o->algorithm == COLLECTIVE_MPI};
-		if (!cost_evaluate(t->cost, m, &report))
-			return false;
-		lo.predicted = knows_device(o) ? report.iteration : 0;
-		lo.predicted_bytes = (uint64_t)report.peak_bytes;
-		return lower_emit_program(m, &lo);
-	}
+	if (o->emit == DRIVER_EMIT_PROGRAM)
+		return write_program(t, m);
 	if (emits_view(o))
 		return write_view(t, m, out);
 	if (o->emit == DRIVER_EMIT_STABLEHLO)
@@ -249,6 +263,7 @@ driver_create(void *scratch, const struct driver_options *o)
 	t.manager = pass_manager_create(scratch, t.ctx);
 	t.manager->verify_each = o->verify_each;
 	t.manager->seed = (uint64_t)o->seed;
+	t.manager->instead = o->instead;
 	t.pipeline = pass_pipeline_create(scratch);
 	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
 		o->keep == DRIVER_KEEP_BETTER)
@@ -261,6 +276,7 @@ driver_read(struct driver *t, const struct driver_input *in, struct ir_module **
 {
 	const enum driver_exit exit = set_up_passes(t);
 
+	t->in = in;
 	if (exit != DRIVER_OK)
 		return exit;
 	if (!driver_cost_create(t) || !(*m = read_module(t, in)))

@@ -92,6 +92,14 @@ enum driver_list_kind { DRIVER_LIST_DEFAULT, DRIVER_LISTS(CHOICE_CODE) };
 
 enum driver_progress { DRIVER_PROGRESS_DEFAULT, DRIVER_PROGRESSES(CHOICE_CODE) };
 
+/* What dopt does by default where a program is searched for that is for this machine, and nothing is
+ * known of the machine: rounds.c, trial.c. */
+struct driver_first {
+	const char *search; /* the pass that searches */
+	double until;       /* of clock_seconds: no kernel is measured after it */
+	bool failed;        /* it could not be measured, which was reported */
+};
+
 struct driver_options {
 	const char *input, *output;
 	const char *transport;
@@ -117,7 +125,10 @@ struct driver_options {
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */
 	int64_t replicas;
 	bool expect;
-	struct crash_note *note; /* no option: where it stands what dopt is doing; NULL: nowhere */
+	/* No options: */
+	struct crash_note *note;    /* where it stands what dopt is doing; NULL: nowhere */
+	const char *instead;        /* passes that searches run instead; NULL: they search */
+	struct driver_first *first; /* it measures first, by default; NULL: it does not */
 };
 
 /*
@@ -139,6 +150,7 @@ void driver_stats_print(
 /* The state of one run over one part of the input. */
 struct driver {
 	const struct driver_options *o;
+	const struct driver_input *in; /* as driver_read was given it */
 	struct ir_context *ctx;
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
@@ -209,8 +221,20 @@ bool driver_measure_result(const struct driver *t, struct ir_module *m, FILE *ou
 bool driver_measure_rounds(const struct driver_options *o, const struct driver_input *in);
 
 /* Makes the options those to measure first, with a profile that lives as long as `scratch`, where a
- * pass searches without times of this machine. */
+ * pass searches without times of this machine, and says so. */
 void driver_measure_first(struct driver_options *o, void *scratch);
+
+/* Does with an input what options say: driver.c's way from a text to a result. */
+typedef enum driver_exit driver_transform(
+	const struct driver_options *o, const struct driver_input *in, FILE *out);
+
+/*
+ * Measuring first: builds and runs the program of the search's result m, and those of the policies
+ * for the same input. Returns the module whose program is fastest: m, also where none can be run, or
+ * another that lives as long as t. NULL: reported. Says on stderr what each took.
+ */
+struct ir_module *driver_try_policies(
+	struct driver *t, struct ir_module *m, driver_transform *transform);
 
 /* Runs the pipeline on *m as the options say. */
 enum driver_exit driver_passes_run(struct driver *t, struct ir_module **m);

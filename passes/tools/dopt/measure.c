@@ -339,22 +339,48 @@ measure_missing(struct measure *s)
 	return good;
 }
 
-static void
-warn_of_spread(const struct measure *s)
+void
+driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept)
 {
+	const bool wide = q->wide_seconds > MEASURE_WIDE_SHARE * q->seconds;
+	const bool busy = q->ran < MEASURE_PROCESSOR * q->took;
 	double load = 0;
 
-	if (s->wide_seconds <= MEASURE_WIDE_SHARE * s->seconds)
+	if (wide)
+		diag_report(d, DIAG_WARNING, LOC_NONE,
+			"measured times vary: kernels whose quartiles are more than %.0f %% apart "
+			"take %.0f %% of the time",
+			100 * MEASURE_WIDE, 100 * q->wide_seconds / q->seconds);
+	else if (busy)
+		diag_report(d, DIAG_WARNING, LOC_NONE, "the machine was busy while times were measured");
+	if (!wide && !busy)
 		return;
-	diag_report(s->diag, DIAG_WARNING, LOC_NONE,
-		"measured times vary: kernels whose quartiles are more than %.0f %% apart take "
-		"%.0f %% of the time",
-		100 * MEASURE_WIDE, 100 * s->wide_seconds / s->seconds);
-	if (getloadavg(&load, 1) == 1)
-		diag_note(s->diag, LOC_NONE,
-			"other processes may have used the cores (load average %.1f); on an idle "
-			"machine, -measure=again adds better times",
-			load);
+	if (busy)
+		diag_note(d, LOC_NONE,
+			"other processes ran: a rank that measures had a processor for %.0f %% of "
+			"the time",
+			100 * q->ran / q->took);
+	diag_note(d, LOC_NONE, "load average %.1f; on an idle machine, %s",
+		getloadavg(&load, 1) == 1 ? load : 0,
+		kept ? "-measure=again adds better times"
+		     : "measured times are better, and so is the plan");
+}
+
+/* Into the sum over several runs, whoever has it warns; without one here. */
+static void
+tell_quality(const struct measure *s)
+{
+	struct measure_quality *sum = s->o->quality;
+	const struct measure_quality *q = &s->quality;
+
+	if (!sum) {
+		driver_measure_warn(s->diag, q, s->o->profile != NULL);
+		return;
+	}
+	sum->seconds += q->seconds;
+	sum->wide_seconds += q->wide_seconds;
+	sum->took += q->took;
+	sum->ran += q->ran;
 }
 
 static void
@@ -397,7 +423,7 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 			good = measure_missing(s);
 	}
 	if (good) {
-		warn_of_spread(s);
+		tell_quality(s);
 		print_summary(s, out);
 	}
 	if (o->stored)

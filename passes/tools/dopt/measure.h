@@ -2,9 +2,18 @@
 #ifndef PASSES_DRIVER_MEASURE_H
 #define PASSES_DRIVER_MEASURE_H
 
+#include "ir/base/diag.h"
 #include "ir/memory/storage.h"
 
 #include <stdio.h>
+
+/* How good the times are that were measured: what warnings are about. */
+struct measure_quality {
+	double seconds;      /* sum of the kernels' times */
+	double wide_seconds; /* of those that vary widely */
+	double took, ran; /* what rounds of kernels took, and how long of that their rank had a
+			     processor; of each run those of the rank that had the least */
+};
 
 struct measure_options {
 	const char *profile; /* the file; made if it is not there; with a program NULL: none */
@@ -17,6 +26,8 @@ struct measure_options {
 	bool cuda;           /* the kernels of that target */
 	const struct storage_target *storage; /* where it puts tensors */
 	double limit;        /* seconds for each kernel and message at most; 0: those of runtime/measure */
+	double until;        /* of clock_seconds: measuring ends then, with what it has; 0: never */
+	struct measure_quality *quality; /* is added to; NULL: driver_measure itself warns */
 	bool verbose;        /* show the commands */
 	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
 };
@@ -28,5 +39,9 @@ struct measure_options {
  * was measured until then is in the profile.
  */
 bool driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out);
+
+/* Warns, at most once, where times vary widely or other processes ran while they were measured, and
+ * says what to do: with `kept`, where the times stay in a profile, to measure again. */
+void driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept);
 
 #endif

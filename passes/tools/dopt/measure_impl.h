@@ -31,6 +31,11 @@ struct message {
  */
 #define MEASURE_WIDE 0.2
 #define MEASURE_WIDE_SHARE 0.1
+/*
+ * Kernels do not wait for anything, so on an idle machine a rank has its processor all the time but
+ * for interrupts, which take about 1 %. Below this share another process had it.
+ */
+#define MEASURE_PROCESSOR 0.95
 
 struct measure {
 	const struct measure_options *o;
@@ -53,7 +58,7 @@ struct measure {
 	int64_t *range; /* [plan->nvalues]: integers are drawn below it; 0: they are not */
 	uint64_t arena; /* of the program that is being written */
 	int kernels_stored, messages_stored;
-	double seconds, wide_seconds; /* of the kernels stored; of those that vary widely */
+	struct measure_quality quality; /* of the kernels stored */
 	bool convolves; /* cuda: with the library */
 };
 

@@ -1,6 +1,7 @@
 /* -measure: runs the program that measures and stores every line as it comes. */
 #include "passes/tools/dopt/measure_impl.h"
 
+#include "ir/base/clock.h"
 #include "ir/base/number.h"
 #include "lower/build.h"
 #include "ir/base/vec.h"
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,7 @@ struct run {
 	char *line; /* what came of the present line; talloc */
 	size_t length;
 	char in_hand[200]; /* what it measures, as it says */
+	bool late;         /* it was ended because its time was over */
 };
 
 /* Does a line belong to a profile? Those who start ranks may say something too. */
@@ -55,13 +58,22 @@ add_earlier(const struct measure *s, struct profile_op *op)
 		*op = profile_op_mean(old, op);
 }
 
+/* What it says of itself. */
+static void
+read_comment(struct run *r)
+{
+	static const char in_hand[] = "# measuring ";
+
+	if (strncmp(r->line, in_hand, strlen(in_hand)) == 0)
+		snprintf(r->in_hand, sizeof r->in_hand, "%s", r->line + strlen(in_hand));
+	sscanf(r->line, "# processor %lf of %lf s", &r->s->quality.ran, &r->s->quality.took);
+}
+
 static bool
 store_line(struct run *r)
 {
-	static const char in_hand[] = "# measuring ";
 	struct measure *s = r->s;
-	if (strncmp(r->line, in_hand, strlen(in_hand)) == 0)
-		snprintf(r->in_hand, sizeof r->in_hand, "%s", r->line + strlen(in_hand));
+	read_comment(r);
 	if (!is_entry(r->line))
 		return true;
 	void *scratch = alloc_scratch(NULL);
@@ -79,8 +91,8 @@ store_line(struct run *r)
 		(line.kind == PROFILE_DEVICE || profile_text_store(s->profile, s->device, &line));
 	if (good && line.kind == PROFILE_OP) {
 		s->kernels_stored++;
-		s->seconds += line.op.median;
-		s->wide_seconds += line.op.spread > MEASURE_WIDE ? line.op.median : 0;
+		s->quality.seconds += line.op.median;
+		s->quality.wide_seconds += line.op.spread > MEASURE_WIDE ? line.op.median : 0;
 	}
 	s->messages_stored += good && line.kind == PROFILE_COLLECTIVE;
 	talloc_free(scratch);
@@ -124,16 +136,27 @@ start(struct run *r, const char *command)
 	return false;
 }
 
-/* Reads until it ends; false: it hangs or a line cannot be stored. */
+/* Milliseconds that the next result may take; 0: the time for all of them is over. */
+static int
+patience(const struct run *r)
+{
+	const double until = r->s->o->until, left = until > 0 ? until - clock_seconds() : INFINITY;
+
+	return left <= 0 ? 0 : 1 + (int)(1000 * fmin(left, SILENCE_SECONDS));
+}
+
+/* Reads until it ends; false: its time is over, it hangs or a line cannot be stored. */
 static bool
 read_results(struct run *r)
 {
 	struct pollfd wait = {r->results, POLLIN, 0};
 	char bytes[4096];
 	for (;;) {
-		int ready = poll(&wait, 1, SILENCE_SECONDS * 1000);
+		int ready = poll(&wait, 1, patience(r));
 		if (ready < 0 && errno == EINTR)
 			continue;
+		if (!patience(r))
+			return r->late = true, false;
 		if (ready == 0)
 			diag_error(r->s->diag, LOC_NONE,
 				"the measuring program printed nothing for %d s and was stopped",
@@ -167,7 +190,7 @@ end(struct run *r, bool good)
 	struct diag *d = r->s->diag;
 	const int status = job_wait(r->s->job, r->pid, !good);
 	close(r->results);
-	if (good && status == 0)
+	if (r->late || (good && status == 0))
 		return true;
 	if (good) {
 		bool signaled = WIFSIGNALED(status);

@@ -5,11 +5,13 @@
 #include "passes/tools/dopt/driver.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 #include "lower/job.h"
 #include "passes/search/joint.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/tools/dopt/measure.h"
 
+#include <string.h>
 #include <talloc.h>
 
 bool
@@ -43,21 +45,40 @@ driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out)
 	return driver_measure(m, &mo, out);
 }
 
+/* -estimator=measure, for one input. */
+struct rounds {
+	const struct driver_options *o;
+	const struct driver_input *in;
+	struct measure_quality quality; /* of all rounds */
+};
+
+static double
+ends(const struct rounds *r)
+{
+	return r->o->first ? r->o->first->until : 0;
+}
+
+static bool
+is_over(const struct rounds *r)
+{
+	return ends(r) > 0 && clock_seconds() >= ends(r);
+}
+
 /*
- * -estimator=measure: one round. The passes run; the kernels of what they make, of which the best
- * plan of a search is one, are measured as far as the profile lacks them, or all of them again;
- * *stored receives how many these were. With `instead` searches run these passes.
+ * One round. The passes run; the kernels of what they make, of which the best plan of a search is
+ * one, are measured as far as the profile lacks them, or all of them again; *stored receives how many
+ * these were. With `instead` searches run these passes.
  */
 static bool
-measure_round(const struct driver_options *o, const struct driver_input *in, const char *instead,
-	bool again, int *stored)
+measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct driver t = driver_create(scratch, o);
+	struct driver_options o = *r->o;
 	struct ir_module *m;
 
-	t.manager->instead = instead;
-	bool good = driver_read(&t, in, &m) == DRIVER_OK;
+	o.instead = instead;
+	struct driver t = driver_create(scratch, &o);
+	bool good = driver_read(&t, r->in, &m) == DRIVER_OK;
 	if (good) {
 		pass_pipeline_require(t.pipeline, t.manager, m, "no-calls");
 		good = driver_passes_run(&t, &m) == DRIVER_OK;
@@ -65,8 +86,14 @@ measure_round(const struct driver_options *o, const struct driver_input *in, con
 	struct measure_options mo = options_of(&t);
 	mo.again = again;
 	mo.stored = stored;
-	good = good && driver_measure(m, &mo, stderr);
-	crash_diag(o->note, NULL);
+	mo.until = ends(r);
+	mo.quality = &r->quality;
+	if (good && !driver_measure(m, &mo, stderr)) {
+		good = false;
+		if (o.first)
+			o.first->failed = true;
+	}
+	crash_diag(o.note, NULL);
 	talloc_free(scratch);
 	return good;
 }
@@ -85,35 +112,62 @@ measure_round(const struct driver_options *o, const struct driver_input *in, con
 enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
 
 static bool
-measure_policies(const struct driver_options *o, const struct driver_input *in)
+measure_policies(struct rounds *r)
 {
 	const char *policy;
 	int stored;
 
-	for (unsigned i = 0; (policy = joint_kernel_policy(i)); i++)
-		if (!measure_round(o, in, policy, false, &stored))
+	for (unsigned i = 0; (policy = joint_kernel_policy(i)) && !is_over(r); i++)
+		if (!measure_round(r, policy, false, &stored))
 			return false;
+	return true;
+}
+
+static bool
+measure_searched(struct rounds *r)
+{
+	int stored = 1, again = 0;
+
+	for (int i = 0; i < MEASURE_ROUNDS && !is_over(r); i++) {
+		if (!measure_round(r, NULL, false, &stored))
+			return false;
+		if (stored)
+			continue;
+		if (again++ == MEASURE_AGAIN || is_over(r))
+			return true;
+		if (!measure_round(r, NULL, true, &stored))
+			return false;
+	}
+	return true;
+}
+
+static void
+tell_estimates(const char *search)
+{
+	fprintf(stderr, "dopt: note: %s goes on with estimates for what could not be measured\n",
+		search);
+}
+
+/* Where nobody asked for it, a machine on which nothing can be measured is no error. */
+static bool
+may_go_on(const struct rounds *r)
+{
+	if (!r->o->first || !r->o->first->failed)
+		return false;
+	tell_estimates(r->o->first->search);
 	return true;
 }
 
 bool
 driver_measure_rounds(const struct driver_options *o, const struct driver_input *in)
 {
-	int stored = 1, again = 0;
+	struct rounds r = {.o = o, .in = in};
+	void *scratch = alloc_scratch(NULL);
+	const bool good = measure_policies(&r) && measure_searched(&r);
 
-	if (!measure_policies(o, in))
-		return false;
-	for (int i = 0; i < MEASURE_ROUNDS; i++) {
-		if (!measure_round(o, in, NULL, false, &stored))
-			return false;
-		if (stored)
-			continue;
-		if (again++ == MEASURE_AGAIN)
-			return true;
-		if (!measure_round(o, in, NULL, true, &stored))
-			return false;
-	}
-	return true;
+	driver_measure_warn(diag_create(scratch), &r.quality, !o->first);
+	talloc_free(scratch);
+	return good || may_go_on(&r);
 }
 
 /* The first pass that searches for kernels, or NULL. What is wrong with the pipeline is said later;
@@ -138,33 +192,78 @@ find_search(const struct driver_options *o)
 	return name;
 }
 
-/*
- * A search that knows no times of the machine finds what is fast on `generic`. If its program is
- * for this machine, as it is where neither a cluster nor a profile is given, it measures first.
- */
+/* Is there anything that a search could know of the machine, or that says what it is to go by? */
 static bool
-is_for_this_machine(const struct driver_options *o)
+knows_nothing(const struct driver_options *o)
 {
-	return o->emit == DRIVER_EMIT_PROGRAM && o->target != DRIVER_TARGET_CUDA && !o->profile &&
-	       !o->cluster && o->estimator == DRIVER_ESTIMATE_DEFAULT;
+	return o->target != DRIVER_TARGET_CUDA && !o->profile && !o->cluster &&
+	       o->estimator == DRIVER_ESTIMATE_DEFAULT;
 }
 
+static bool
+writes_module(const struct driver_options *o)
+{
+	return o->output && strcmp(o->output, "-") && !o->run && !o->expect &&
+	       (o->emit == DRIVER_EMIT_DEFAULT || o->emit == DRIVER_EMIT_DIR);
+}
+
+/*
+ * Nobody asked for it, so it must not take long. The kernels of the policies of a GPT of four blocks
+ * take half a minute to compile and to measure; after a minute the rounds of a search rarely find
+ * anything. Searches of models end by themselves after a minute or more, and nearly all of what they
+ * gain comes in the first seconds.
+ */
+#define FIRST_SECONDS 60
+#define FIRST_SEARCH "10s"
+
+static void
+measure_first(struct driver_options *o, const char *search, void *scratch)
+{
+	struct diag *d = diag_create(scratch);
+
+	diag_mute(d, true);
+	struct job *job = job_create_temporary(scratch, d, "dopt-times");
+	if (!job) {
+		fprintf(stderr,
+			"dopt: note: %s has no profile and cannot measure without a temporary folder, "
+			"so it searches with estimates for the device 'generic'\n",
+			search);
+		return;
+	}
+	o->first = NEW(scratch, struct driver_first);
+	*o->first = (struct driver_first){search, clock_seconds() + FIRST_SECONDS, false};
+	o->profile = TEXT(job, "%s/times.db", job_folder(job));
+	o->estimator = DRIVER_ESTIMATE_MEASURE;
+	if (!o->time_limit)
+		o->time_limit = FIRST_SEARCH;
+	fprintf(stderr,
+		"dopt: note: %s has no profile, so kernels are measured on this machine first, for up "
+		"to %d s, and its program is compared with those of opfuse; -profile=FILE "
+		"-estimator=measure measures without a limit and keeps the times, "
+		"-estimator=analytic measures nothing and searches with estimates for the device "
+		"'generic'\n",
+		search, FIRST_SECONDS);
+}
+
+/*
+ * A search that knows no times of the machine finds what is fast on `generic`. If its program is
+ * for this machine, as it is where neither a cluster nor a profile is given, it measures first. A
+ * module may be for any machine, and no compiler is started for it.
+ */
 void
 driver_measure_first(struct driver_options *o, void *scratch)
 {
-	const char *search = is_for_this_machine(o) ? find_search(o) : NULL;
+	const char *search = knows_nothing(o) && (o->emit == DRIVER_EMIT_PROGRAM || writes_module(o))
+				     ? find_search(o)
+				     : NULL;
 
-	if (!search)
-		return;
-	struct ir_context *ctx = ir_context_create(scratch);
-	struct job *job = job_create_temporary(scratch, ctx->diag, "dopt-times");
-	if (!job)
-		return;
-	o->profile = TEXT(job, "%s/times.db", job_folder(job));
-	o->estimator = DRIVER_ESTIMATE_MEASURE;
-	fprintf(stderr,
-		"dopt: note: %s has no profile, so kernels are measured on this machine first; "
-		"-profile=FILE -estimator=measure keeps their times, -estimator=analytic searches "
-		"with estimates for the device 'generic'\n",
-		search);
+	if (search && o->emit == DRIVER_EMIT_PROGRAM)
+		measure_first(o, search, scratch);
+	else if (search)
+		fprintf(stderr,
+			"dopt: note: %s has no profile and no cluster, so it searches with estimates "
+			"for the device 'generic', by which its programs may be slower than those of "
+			"opfuse; -cluster=NAME describes the machine, -profile=FILE "
+			"-estimator=measure measures this one\n",
+			search);
 }

@@ -12,11 +12,14 @@
 #include "passes/tools/dopt/trial.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "parser/dir/parse.h"
 #include "passes/tools/dopt/trial_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
+#include <unistd.h>
 
 struct candidate {
 	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
@@ -34,6 +37,8 @@ struct trial {
 	struct job *job; /* its folder has the programs */
 	struct candidate *c;
 	int n;
+	double until; /* of clock_seconds: no round begins after it; 0: never */
+	int rounds;   /* that were run to the end */
 };
 
 struct driver_options
@@ -42,6 +47,7 @@ driver_trial_rest(const struct driver_options *o)
 	struct driver_options rest = *o;
 
 	rest.pass.n = rest.define.n = rest.trial.n = 0;
+	rest.first = NULL;
 	if (rest.estimator == DRIVER_ESTIMATE_MEASURE)
 		rest.estimator = 0; /* what it wanted is in the profile */
 	return rest;
@@ -61,6 +67,17 @@ is_file(const char *name)
 	const size_t n = strlen(name);
 
 	return n > 4 && !strcmp(name + n - 4, ".dir");
+}
+
+/* A text of our own, under a name by which it is not taken for the StableHLO that it was made of. */
+static struct driver_input
+input_of(const struct trial *t, const struct driver_input *in, const char *text, size_t size)
+{
+	char *copy = array_create_zero(t, size + 2, 1, "the text of a module");
+
+	memcpy(copy, text, size);
+	return (struct driver_input){
+		is_file(in->name) ? in->name : TEXT(t, "%s.dir", in->name), copy, size};
 }
 
 /* Of the passes of the command line, and those of the candidate behind them. */
@@ -86,10 +103,8 @@ make_module(const struct trial *t, const struct driver_input *in, struct candida
 	FILE *f = text_stream(&text, &size);
 	enum driver_exit exit = t->transform(&o, in, f);
 	fclose(f);
-	char *copy = array_create_zero(t, size + 2, 1, "the text of a module");
-	memcpy(copy, text, size);
+	c->module = input_of(t, in, text, size);
 	free(text);
-	c->module = (struct driver_input){in->name, copy, size};
 	return exit;
 }
 
@@ -109,6 +124,18 @@ same_module(const struct trial *t, const struct candidate *c)
 	return NULL;
 }
 
+/* Has an earlier one the same module? Then it says so. */
+static bool
+is_repeated(const struct trial *t, const struct candidate *c)
+{
+	const struct candidate *same = same_module(t, c);
+
+	if (same)
+		fprintf(stderr, "trial: '%s' and '%s' are the same plan\n", name_of(c),
+			name_of(same));
+	return same;
+}
+
 static enum driver_exit
 build(struct trial *t, struct candidate *c)
 {
@@ -118,6 +145,8 @@ build(struct trial *t, struct candidate *c)
 	o.run = o.check = false;
 	o.measure = o.stats = 0;
 	o.remarks = NULL;
+	o.whatif = NULL;
+	o.time = false;
 	o.output = TEXT(t, "%s/%d", job_folder(t->job), (int)(c - t->c));
 	const enum driver_exit exit = t->transform(&o, &c->module, stdout);
 	if (exit == DRIVER_OK)
@@ -125,23 +154,25 @@ build(struct trial *t, struct candidate *c)
 	return exit;
 }
 
+static void
+make_room(struct trial *t, int n)
+{
+	t->n = n;
+	t->c = NEW_ARRAY(t, struct candidate, n);
+	memset(t->c, 0, (size_t)n * sizeof *t->c);
+}
+
 static enum driver_exit
 make_candidates(struct trial *t, const struct driver_input *in)
 {
 	enum driver_exit exit = DRIVER_OK;
 
-	t->n = t->o->trial.n + 1;
-	t->c = NEW_ARRAY(t, struct candidate, t->n);
-	memset(t->c, 0, (size_t)t->n * sizeof *t->c);
+	make_room(t, t->o->trial.n + 1);
 	for (int i = 0; i < t->n && exit == DRIVER_OK; i++) {
 		struct candidate *c = &t->c[i];
 		c->name = i ? t->o->trial.item[i - 1] : NULL;
 		exit = make_module(t, in, c);
-		const struct candidate *same = exit == DRIVER_OK ? same_module(t, c) : NULL;
-		if (same)
-			fprintf(stderr, "trial: '%s' and '%s' are the same plan\n", name_of(c),
-				name_of(same));
-		else if (exit == DRIVER_OK)
+		if (exit == DRIVER_OK && !is_repeated(t, c))
 			exit = build(t, c);
 	}
 	return exit;
@@ -237,7 +268,7 @@ run_round(struct trial *t, int round)
 
 	for (int k = 0; k < t->n; k++)
 		n += takes_part(&t->c[k], round, most);
-	if (round >= TRIAL_ROUNDS && n < 2)
+	if ((round >= TRIAL_ROUNDS && n < 2) || (round && t->until > 0 && clock_seconds() >= t->until))
 		return false;
 	for (int k = 0; k < t->n; k++) {
 		/* Nobody always runs behind the same one. */
@@ -249,6 +280,7 @@ run_round(struct trial *t, int round)
 		if (c->program)
 			c->took[c->n++] = run.seconds;
 	}
+	t->rounds = round + 1;
 	return true;
 }
 
@@ -270,8 +302,9 @@ tell(const struct candidate *c)
 		sorted[c->n - 1] * 1e6, c->n);
 }
 
-static enum driver_exit
-choose(struct trial *t, struct driver_input *best)
+/* The one that is kept; NULL: none runs. */
+static const struct candidate *
+choose(struct trial *t)
 {
 	for (int i = 0; i < t->n; i++)
 		if (t->c[i].program)
@@ -281,14 +314,11 @@ choose(struct trial *t, struct driver_input *best)
 	for (int i = 0; i < t->n; i++)
 		tell(&t->c[i]);
 	/* One that failed late has fewer runs; so has one that was given up. */
-	const struct candidate *c = fastest(t, TRIAL_ROUNDS);
-	if (!c) {
-		driver_error("all %d plans failed to run", t->n);
-		return DRIVER_INPUT;
-	}
-	fprintf(stderr, "trial: '%s' is the fastest and is kept\n", name_of(c));
-	*best = c->module;
-	return DRIVER_OK;
+	const struct candidate *c =
+		fastest(t, t->rounds < TRIAL_ROUNDS ? t->rounds : TRIAL_ROUNDS);
+	if (c)
+		fprintf(stderr, "trial: '%s' is the fastest and is kept\n", name_of(c));
+	return c;
 }
 
 enum driver_exit
@@ -303,11 +333,137 @@ driver_trial(const void *owner, const struct driver_options *o, const struct dri
 	t->job = job_create_temporary(t, diag_create(t), "dopt-trial");
 	if (t->job) {
 		exit = make_candidates(t, in);
-		if (exit == DRIVER_OK)
-			exit = choose(t, best);
-		if (exit == DRIVER_OK)
+		const struct candidate *c = exit == DRIVER_OK ? choose(t) : NULL;
+		if (c) {
+			*best = c->module;
 			array_steal(owner, best->text);
+		} else if (exit == DRIVER_OK) {
+			driver_error("all %d plans failed to run", t->n);
+			exit = DRIVER_INPUT;
+		}
 	}
 	talloc_free(t);
 	return exit;
+}
+
+/* --- what a search without a profile is compared with --- */
+
+/* What the search is replaced by: the usual policies. Where a step sends nothing they are the same. */
+static const char *const policies[] = {"opfuse", "opfuse,tensorfuse"};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+/* The options for what users are not to see again. */
+static struct driver_options
+quiet(const struct driver_options *o)
+{
+	struct driver_options q = *o;
+
+	q.estimator = 0; /* what it wanted is in the profile */
+	q.stats = q.measure = 0;
+	q.run = q.check = q.time = false;
+	q.remarks = q.print_before = q.print_after = q.whatif = q.budget = q.reproducer = NULL;
+	q.first = NULL;
+	q.note = NULL;
+	return q;
+}
+
+static bool
+fits(const struct driver *t, const struct driver *d, struct ir_module *m)
+{
+	struct cost_report report = {0};
+
+	return cost_evaluate(d->cost, m, &report) &&
+	       (!t->manager->budget || report.peak_bytes <= (double)t->manager->budget);
+}
+
+/* The input with a policy for the search; one that does not fit the budget is none. */
+static bool
+make_policy(struct trial *t, const struct driver *whose, struct candidate *c)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct driver_options o = quiet(t->o);
+	struct ir_module *m;
+
+	o.instead = c->name;
+	struct driver d = driver_create(scratch, &o);
+	bool good = driver_read(&d, whose->in, &m) == DRIVER_OK;
+	if (good) {
+		pass_pipeline_require(d.pipeline, d.manager, m, "no-calls");
+		good = driver_passes_run(&d, &m) == DRIVER_OK && fits(whose, &d, m);
+	}
+	if (good) {
+		const char *text = driver_module_text(scratch, m);
+		c->module = input_of(t, whose->in, text, strlen(text));
+	}
+	talloc_free(scratch);
+	return good;
+}
+
+/* The modules, the search's and those of the policies that differ from it and from each other. */
+static void
+make_policies(struct trial *t, const struct driver *whose, const struct ir_module *m)
+{
+	const char *text = driver_module_text(t, m);
+
+	make_room(t, POLICIES + 1);
+	t->c[0].name = t->o->first->search;
+	t->c[0].module = input_of(t, whose->in, text, strlen(text));
+	t->n = 1;
+	for (int i = 0; i < POLICIES; i++) {
+		struct candidate *c = &t->c[t->n];
+		c->name = policies[i];
+		t->n += make_policy(t, whose, c) && !is_repeated(t, c);
+	}
+}
+
+/* Programs of all of them. */
+static bool
+build_policies(struct trial *t)
+{
+	const struct driver_options *o = t->o, q = quiet(o);
+	bool good = true;
+
+	t->o = &q;
+	for (int i = 0; i < t->n && good; i++)
+		good = build(t, &t->c[i]) == DRIVER_OK;
+	t->o = o;
+	return good;
+}
+
+static struct ir_module *
+read_again(struct driver *t, const struct driver_input *in)
+{
+	const struct parse_options po = {0};
+	char *text = array_create_zero(t->manager, in->length + 2, 1, "the text of a module");
+
+	memcpy(text, in->text, in->length);
+	struct ir_module *m = parse_module(
+		t->manager, t->ctx, TEXT(t->manager, "%s", in->name), text, in->length, &po);
+	return m && ir_verify(m) ? m : NULL;
+}
+
+struct ir_module *
+driver_try_policies(struct driver *d, struct ir_module *m, driver_transform *transform)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct trial *t = NEW(NULL, struct trial);
+	const struct candidate *best = NULL;
+
+	t->o = d->o;
+	t->transform = transform;
+	if (d->o->first->failed || ir_devices(m) > cores)
+		fprintf(stderr, "dopt: note: programs are not compared: %s\n",
+			d->o->first->failed ? "times could not be measured here"
+					    : "the step has more devices than this machine processors");
+	else if ((t->job = job_create_temporary(t, diag_create(t), "dopt-trial"))) {
+		make_policies(t, d, m);
+		if (t->n > 1 && build_policies(t)) {
+			t->until = clock_seconds() + TRIAL_FIRST_SECONDS;
+			best = choose(t);
+		}
+	}
+	if (best && best != t->c)
+		m = read_again(d, &best->module);
+	talloc_free(t);
+	return m;
 }

@@ -5,10 +5,6 @@
 #include "passes/tools/dopt/driver.h"
 #include "passes/tools/input.h"
 
-/* Does with an input what options say: driver.c's way from a text to a result. */
-typedef enum driver_exit driver_transform(
-	const struct driver_options *o, const struct driver_input *in, FILE *out);
-
 /*
  * Makes the plans that o->trial names, and the one that the passes make without any, with
  * `transform`; builds and runs each. *best, owned by `owner`, becomes the text of the one that was

@@ -18,6 +18,8 @@ enum {
 	TRIAL_SECONDS = 120,
 };
 
+/* Seconds that the rounds take at most where nobody asked for a trial; one round is always run. */
+#define TRIAL_FIRST_SECONDS 20
 /* Seconds of a run: a few hundred steps of most programs. */
 #define TRIAL_RUN_SECONDS 0.4
 /* Who is so many times as slow as the fastest after a run each, or after half of the rounds, is not
