@@ -130,7 +130,7 @@ write_wrapper(FILE *out, const struct ir_module *m, const struct ir_op *op, cons
 
 bool
 lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
-	const char *name, FILE *out, uint64_t *scratch_bytes)
+	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL) ||
 		op->code == OP_reshape || op->code == OP_barrier)
@@ -141,7 +141,7 @@ lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct ba
 		struct kernel_args args;
 		char *inner = TEXT(owner, "%s_kernel", name);
 		fprintf(out, "#include \"runtime/kernel/kernel.h\"\n\nstatic ");
-		kernel_write(out, NULL, s, inner, false, &args);
+		kernel_write(out, NULL, s, inner, in_place, &args);
 		write_wrapper(out, m, op, name, &args);
 		*scratch_bytes = (uint64_t)s->scratch_bytes;
 	}

@@ -172,12 +172,13 @@ bool lower_check(const struct lower_plan *p);
  *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
  *
  * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
- * of the place. Written to `out`. `scratch_bytes` receives the size of the scratch buffer (may be
+ * of the place. With `in_place` results may lie where operands lie. Written to `out`.
+ * `scratch_bytes` receives the size of the scratch buffer (may be
  * 0). Returns false without a message where the op is no kernel (a collective, a source of data, an
  * op that costs nothing). `bands`: of the module, lower_plan.bands.
  */
 bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
-	const char *name, FILE *out, uint64_t *scratch_bytes);
+	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes);
 
 /* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
  * include folders. */

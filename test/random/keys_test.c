@@ -103,7 +103,7 @@ code_of(const void *owner, struct ir_module *m, const struct ir_op *op, struct b
 	size_t size = 0;
 	uint64_t scratch;
 	FILE *f = open_memstream(&text, &size);
-	bool good = lower_kernel_source(m, op, bands, "K", f, &scratch);
+	bool good = lower_kernel_source(m, op, bands, "K", false, f, &scratch);
 	fclose(f);
 	char *code = good ? normalized(owner, text) : NULL;
 	free(text);

@@ -105,6 +105,13 @@ drop_known(const struct measure *s, struct found *found, int n)
 	return kept;
 }
 
+/* Kernels of CUDA are compiled for memory of their own, and so are those that run alone. */
+static bool
+lies_in_place(const struct measure *s, int action)
+{
+	return s->plan->action[action].in_place && !s->o->rotate && !s->o->cuda;
+}
+
 /* Numbers the kernels that are to be measured, and those between them, in the order of the step. */
 static void
 collect_keys(struct measure *s, const struct known *known)
@@ -137,11 +144,15 @@ collect_keys(struct measure *s, const struct known *known)
 			continue;
 		if (first[i] == i) {
 			const struct ir_op *op = s->plan->action[i].op;
-			s->key[s->nkeys++] = (struct key){of[i].text, op, of[i].known,
-				!of[i].known || decides(s, op), op_work(s->m, op), 0};
+			s->key[s->nkeys++] = (struct key){.text = of[i].text,
+				.op = op,
+				.known = of[i].known,
+				.runs = !of[i].known || decides(s, op),
+				.work = op_work(s->m, op)};
 			s->nmissing += !of[i].known;
 		}
 		s->key_of[i] = first[i] == i ? s->nkeys - 1 : s->key_of[first[i]];
+		s->key[s->key_of[i]].in_place |= lies_in_place(s, i);
 	}
 }
 

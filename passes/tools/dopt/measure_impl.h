@@ -14,6 +14,7 @@ struct key {
 	const struct ir_op *op;
 	bool known;
 	bool runs; /* one that is known: because what it makes decides what others do */
+	bool in_place; /* a result lies on an operand, in one of its calls at least */
 	struct op_work work;
 	uint64_t scratch; /* bytes */
 };

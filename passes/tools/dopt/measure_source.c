@@ -38,26 +38,37 @@ new_room(struct measure *s, uint64_t bytes)
 }
 
 /*
- * A result that lies on an operand gets room of its own: kernels that are compiled alone assume
- * that they do not overlap.
+ * A result that lies on an operand lies there in training, too: room of its own would be written
+ * through other lines of the cache, and many kernels of a step are updates in place. Only where the
+ * kernel was compiled as if they do not overlap it gets that.
  */
 static int64_t
-result_offset(struct measure *s, const struct lower_action *a, int r)
+result_offset(struct measure *s, const struct key *key, const struct lower_action *a, int r)
 {
 	const struct ir_value *v = &a->op->result[r];
-	if (a->in_place)
+	if (a->in_place && !key->in_place)
 		for (int j = 0; j < a->op->noperands; j++)
 			if (offset_of(s, ir_operand(a->op, j)) == offset_of(s, v))
 				return new_room(s, (uint64_t)ir_type_local_bytes(s->m, v->type));
 	return offset_of(s, v);
 }
 
+/* Where the step has it, shared with other kernels, whose scratch is still in the caches; -1: none. */
+static int64_t
+scratch_offset(struct measure *s, const struct key *key, const struct lower_action *a)
+{
+	if (!key->scratch)
+		return -1;
+	const struct storage_buffer *b = a->scratch < 0 ? NULL : &s->plan->buffer[a->scratch];
+	return b && b->bytes >= key->scratch ? (int64_t)b->offset : new_room(s, key->scratch);
+}
+
 static bool
 write_kernel(struct measure *s, FILE *out, int k)
 {
 	struct key *key = &s->key[k];
-	if (lower_kernel_source(
-		    s->m, key->op, s->plan->bands, TEXT(s, "kernel_%d", k), out, &key->scratch))
+	if (lower_kernel_source(s->m, key->op, s->plan->bands, TEXT(s, "kernel_%d", k),
+		    key->in_place, out, &key->scratch))
 		return true;
 	diag_error(s->diag, key->op->loc, "%s cannot be measured as a separate kernel",
 		op_name((enum op_code)key->op->code));
@@ -249,11 +260,11 @@ write_calls(struct measure *s, FILE *out)
 			fprintf(out, "%" PRId64 ", ", offset_of(s, ir_operand(a->op, j)));
 		for (int r = 0; r < a->op->nresults; r++)
 			fprintf(out, "%" PRId64 ", ",
-				s->key[k].runs ? result_offset(s, a, r)
+				s->key[k].runs ? result_offset(s, &s->key[k], a, r)
 					       : offset_of(s, &a->op->result[r]));
 		fprintf(out, "};\n");
 		calls = text_append_end(calls, "\t{%d, offsets_%d, %" PRId64 "},\n", k, n,
-			s->key[k].scratch ? new_room(s, s->key[k].scratch) : (int64_t)-1);
+			scratch_offset(s, &s->key[k], a));
 		n++;
 	}
 	fprintf(out, "%s\t{0}};\n", calls);
