@@ -3,12 +3,6 @@
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
 
-static bool
-is_gather(const struct ir_module *m, const struct ir_op *op)
-{
-	return op->code == OP_allgather && !m->axis[ir_attr_int(op, "axis", 0)].time;
-}
-
 /* Does the op move with the gather that reads it? */
 static bool
 feeds(const struct ir_op *op)
@@ -16,6 +10,29 @@ feeds(const struct ir_op *op)
 	return op && op->noperands == 1 && op->nresults == 1 &&
 	       (op_is(op, TRAIT_PURE) || op->code == OP_barrier) && !op_is(op, TRAIT_PARALLEL) && !op_is(op, TRAIT_REGION) && op->result[0].uses &&
 	       !op->result[0].uses->next;
+}
+
+struct ir_value *
+gather_source(const struct ir_op *gather, int i)
+{
+	struct ir_value *v = ir_operand(gather, i);
+
+	while (feeds(v->op))
+		v = ir_operand(v->op, 0);
+	return v;
+}
+
+static bool
+is_gather(const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->code != OP_allgather || m->axis[ir_attr_int(op, "axis", 0)].time)
+		return false;
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_value *source = gather_source(op, i);
+		if (!source->op || !op_is(source->op, TRAIT_NAMED))
+			return false;
+	}
+	return true;
 }
 
 static uint64_t
@@ -74,16 +91,6 @@ gathers_create(const void *owner, const struct cost_model *model, struct ir_modu
 	if (g->step && g->step->unfit)
 		cost_report_algorithm(g->step, g->step->unfit);
 	return g->step && !g->step->unfit ? g : NULL;
-}
-
-struct ir_value *
-gather_source(const struct ir_op *gather, int i)
-{
-	struct ir_value *v = ir_operand(gather, i);
-
-	while (feeds(v->op))
-		v = ir_operand(v->op, 0);
-	return v;
 }
 
 /* The value behind the barriers that make it. */

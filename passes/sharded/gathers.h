@@ -1,12 +1,13 @@
 /*
- * The gathers of a sharded step: allgathers on a device axis, what feeds them, how many bytes they
- * make and how long they take.
+ * The gathers of a sharded step: allgathers of params, states and inputs on a device axis, what
+ * feeds them, how many bytes they make and how long they take. An allgather of what a kernel of the step computes is
+ * not one of them.
  *
  *     param ---- convert ---- barrier ---- allgather ---- readers
  *     source     \______ feed ______/                     (on each device: the whole tensor)
  *
- * The feed of a gather are the ops without communication that nothing else reads, each of which has
- * one operand: they move with it. Its source is what the first of them reads.
+ * The feed of a gather is the ops between: without communication, of one operand, and read by nothing
+ * else. They move with it.
  */
 #ifndef PASSES_SHARDED_GATHERS_H
 #define PASSES_SHARDED_GATHERS_H
@@ -39,8 +40,7 @@ struct gathers {
 struct gathers *gathers_create(
 	const void *owner, const struct cost_model *model, struct ir_module *m);
 
-/* The source of operand i of a gather, for which two gathers make the same values if the ops
- * between are alike (gathers_same). */
+/* The source of operand i of a gather. */
 struct ir_value *gather_source(const struct ir_op *gather, int i);
 
 /* Do the gathers make the same tensor of these operands? Barriers between are looked through. */
