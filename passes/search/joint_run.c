@@ -269,8 +269,8 @@ run_instead(struct pass_run *run, struct ir_module *m, const struct search_optio
 	const bool fuses = (o->moves & kernels) == kernels && !is_fused(m);
 
 	while ((pass = strsep(&text, ","))) {
-		const bool may = strncmp(pass, "opfuse", strlen("opfuse")) ? o->moves & SEARCH_PACK
-									   : fuses;
+		const bool may =
+			strncmp(pass, "opfuse", strlen("opfuse")) ? o->moves & SEARCH_PACK : fuses;
 		if (*pass && may && !pass_try(run, m, pass))
 			return false;
 	}

@@ -156,7 +156,9 @@ static int64_t
 processor_ns(void)
 {
 	struct timespec t;
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? 0 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)
+		       ? 0
+		       : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
 void

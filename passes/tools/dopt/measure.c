@@ -363,7 +363,8 @@ driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept)
 			"take %.0f %% of the time",
 			100 * MEASURE_WIDE, 100 * q->wide_seconds / q->seconds);
 	else if (busy)
-		diag_report(d, DIAG_WARNING, LOC_NONE, "the machine was busy while times were measured");
+		diag_report(d, DIAG_WARNING, LOC_NONE,
+			"the machine was busy while times were measured");
 	if (!wide && !busy)
 		return;
 	if (busy)

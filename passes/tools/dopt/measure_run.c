@@ -155,8 +155,9 @@ read_results(struct run *r)
 		int ready = poll(&wait, 1, patience(r));
 		if (ready < 0 && errno == EINTR)
 			continue;
-		if (!patience(r))
-			return r->late = true, false;
+		r->late = !patience(r);
+		if (r->late)
+			return false;
 		if (ready == 0)
 			diag_error(r->s->diag, LOC_NONE,
 				"the measuring program printed nothing for %d s and was stopped",

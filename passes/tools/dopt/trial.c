@@ -268,7 +268,8 @@ run_round(struct trial *t, int round)
 
 	for (int k = 0; k < t->n; k++)
 		n += takes_part(&t->c[k], round, most);
-	if ((round >= TRIAL_ROUNDS && n < 2) || (round && t->until > 0 && clock_seconds() >= t->until))
+	if ((round >= TRIAL_ROUNDS && n < 2) ||
+		(round && t->until > 0 && clock_seconds() >= t->until))
 		return false;
 	for (int k = 0; k < t->n; k++) {
 		/* Nobody always runs behind the same one. */
@@ -314,8 +315,7 @@ choose(struct trial *t)
 	for (int i = 0; i < t->n; i++)
 		tell(&t->c[i]);
 	/* One that failed late has fewer runs; so has one that was given up. */
-	const struct candidate *c =
-		fastest(t, t->rounds < TRIAL_ROUNDS ? t->rounds : TRIAL_ROUNDS);
+	const struct candidate *c = fastest(t, t->rounds < TRIAL_ROUNDS ? t->rounds : TRIAL_ROUNDS);
 	if (c)
 		fprintf(stderr, "trial: '%s' is the fastest and is kept\n", name_of(c));
 	return c;
