@@ -147,6 +147,7 @@ struct copier {
 	struct ir_value **made;   /* by value->id: what stands for a value in the group at hand */
 	uint32_t nids;
 	struct VEC(struct ir_value *) input; /* of the group at hand: operands of its barrier */
+	int64_t alone; /* params and inputs that it reads: each has a barrier of its own */
 };
 
 static uint32_t
@@ -254,20 +255,23 @@ add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
 	if (c->made[v->id] || i == IR_NO_NUMBER || c->a->op[i].fixed)
 		return;
 	c->made[v->id] = v; /* until the barrier is there */
-	if (op_is(v->op, TRAIT_NAMED))
+	if (op_is(v->op, TRAIT_NAMED)) {
 		c->made[v->id] = ir_build_barrier(b, &v, 1);
-	else
+		c->alone++;
+	} else {
 		VEC_PUSH(c, &c->input, v);
+	}
 }
 
-/* The barrier before `at`: of what the members read and do not compute, and of a gradient. */
+/* The barrier before `at`: of what the members read and do not compute, and of a gradient. Where
+ * they read params and inputs alone, the last of theirs. */
 static struct ir_op *
 make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *at)
 {
 	struct ir_builder b = {.m = c->m, .block = at->block, .before = at, .loc = at->loc};
 	struct ir_value *gradient = newest_gradient(c, at);
 
-	c->input.n = 0;
+	c->input.n = c->alone = 0;
 	memset(c->made, 0, sizeof *c->made * c->nids);
 	for (int64_t k = 0; k < n; k++)
 		for (int j = 0; j < c->ops->op[member[k]]->noperands; j++) {
@@ -341,7 +345,7 @@ copy_group(struct copier *c, const uint32_t *member, int64_t n, struct again_gro
 	}
 	result->at = barrier;
 	result->ops = n;
-	result->inputs = barrier->nresults;
+	result->inputs = c->input.n + c->alone;
 }
 
 struct numbers VEC(uint32_t);

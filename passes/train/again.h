@@ -6,7 +6,8 @@
  *     %a = exp(%h)                    %a = exp(%h)
  *     ...                     -->     ...
  *     %g = ...                        %g = ...
- *                                     %x1, %w1, %g1 = barrier(%x, %w, %g)
+ *                                     %w1 = barrier(%w)
+ *                                     %x1, %g1 = barrier(%x, %g)
  *                                     %h1 = matmul(%x1, %w1)
  *                                     %a1 = exp(%h1)
  *     %d = mul(%g, %a)                %d = mul(%g1, %a1)
@@ -55,7 +56,7 @@ struct again_group {
 	const struct ir_op *at; /* the barrier; NULL: nothing of the group was copied */
 	int64_t ops;            /* copies */
 	int64_t values, bytes;  /* that the backward pass does not read any more, and their size */
-	int64_t inputs;         /* operands of the barrier */
+	int64_t inputs;         /* operands of the barriers */
 };
 
 enum { AGAIN_KEPT = -1 };

@@ -22,6 +22,7 @@ PIPELINES = [
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
     "accumulate{steps=2},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,shard{axis=dp},adamw{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
+    "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,canonicalize,cse,dce,opfuse",
     "accumulate{steps=2},grad,lamb,dp{axis=dp},shard{axis=dp,stage=2},canonicalize,cse,dce,opfuse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
@@ -47,7 +48,7 @@ policies = []
 for section in re.split(r"^### ", listed, flags=re.M)[1:]:
     found = CHOICES.search(section)
     for choice in found[2].replace("\\", "").split("|") if found else []:
-        limit = ",evaluations=200" if found[1] == "engine" else ""
+        limit = ",evaluations=200" if found[1] == "engine" else ",budget=100KB" if choice == "budget" else ""
         if choice != "exhaust":
             policies.append(f"{TRAIN}{section.split()[0]}{{{found[1]}={choice}{limit}}}")
 if not any("policy" in p for p in policies) or not any("engine" in p for p in policies):
