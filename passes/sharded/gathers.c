@@ -8,8 +8,8 @@ static bool
 feeds(const struct ir_op *op)
 {
 	return op && op->noperands == 1 && op->nresults == 1 &&
-	       (op_is(op, TRAIT_PURE) || op->code == OP_barrier) && !op_is(op, TRAIT_PARALLEL) && !op_is(op, TRAIT_REGION) && op->result[0].uses &&
-	       !op->result[0].uses->next;
+	       (op_is(op, TRAIT_PURE) || op->code == OP_barrier) && !op_is(op, TRAIT_PARALLEL) &&
+	       !op_is(op, TRAIT_REGION) && op->result[0].uses && !op->result[0].uses->next;
 }
 
 struct ir_value *

@@ -172,7 +172,8 @@ tell_missed(struct prefetcher *p, const struct ir_op *op)
 	if (p->silent || !pass_remarks_wanted(p->run))
 		return;
 	number_bytes(over, (double)(p->live[op->id] + p->bytes - p->set.limit));
-	pass_remark(p->run, gathered->op, PASS_MISSED, "allgather of %s%s not moved above %s%s: %s over the budget",
+	pass_remark(p->run, gathered->op, PASS_MISSED,
+		"allgather of %s%s not moved above %s%s: %s over the budget",
 		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
 		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
 		op->nresults && op->result[0].name ? op->result[0].name : "", over);
@@ -209,7 +210,8 @@ visit(struct prefetcher *p, struct ir_op *op)
 	if (p->ngroup && !fits(p, op)) {
 		tell_missed(p, op);
 		issue(p, op);
-	} else if (p->ngroup && (g ? p->bytes + g->bytes > p->set.group : p->needed[op->id] == p->round)) {
+	} else if (p->ngroup &&
+		   (g ? p->bytes + g->bytes > p->set.group : p->needed[op->id] == p->round)) {
 		issue(p, op);
 	}
 	if (g)
@@ -330,8 +332,8 @@ static const struct pass_option options[] = {
 		"how to place allgathers: proactive (as early as memory allows: DeepCompile), search "
 		"(proactive with the group and fuse of the shortest predicted step)",
 		CHOICE_LIST(POLICIES), 0, 0},
-	{"group", PASS_SIZE, "2GB", "proactive: bytes of the allgathers that move together", NULL, 1,
-		1e15},
+	{"group", PASS_SIZE, "2GB", "proactive: bytes of the allgathers that move together", NULL,
+		1, 1e15},
 	{"fuse", PASS_FLOAT, "1.5",
 		"proactive: two allgathers are fused if that takes less than this times the longer one",
 		NULL, 0, 2},

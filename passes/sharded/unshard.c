@@ -63,8 +63,8 @@ add_repeated(struct keeper *k, struct ir_op *op, int at, const struct first *f)
 {
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(k->m, op->result[at].type);
 
-	k->list[k->n] = (struct repeated){op, f->op, at, f->i, bytes,
-		gathers_seconds(k->all, op, bytes), k->n};
+	k->list[k->n] = (struct repeated){
+		op, f->op, at, f->i, bytes, gathers_seconds(k->all, op, bytes), k->n};
 	k->n++;
 }
 
@@ -116,8 +116,8 @@ tell(struct keeper *k, const struct repeated *r, uint64_t over)
 			"%s of %s is gathered again: keeping it is %s over the budget", bytes, name,
 			number_bytes(more, (double)over));
 	else
-		pass_remark(k->run, r->op, PASS_APPLIED, "%s of %s kept, which saves %.4g us", bytes,
-			name, r->seconds * 1e6);
+		pass_remark(k->run, r->op, PASS_APPLIED, "%s of %s kept, which saves %.4g us",
+			bytes, name, r->seconds * 1e6);
 }
 
 /* The gather without the results that nobody reads; all of it, if none is read. */
