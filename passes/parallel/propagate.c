@@ -450,8 +450,9 @@ push_axis(struct propagate *p, struct ir_op *op)
 		return op->code == OP_partition && push_partition(p, op);
 	const bool barrier = op->code == OP_barrier && op->noperands == 1;
 	/* Of two allgathers none goes first. */
-	if (op->code == OP_allgather || !op->nresults || (!op_is(op, TRAIT_PURE) && !barrier) || op->body ||
-		op->noperands < 1 || op->noperands > FORM_MAX_INPUTS || !axis_is_free(p, op))
+	if (op->code == OP_allgather || !op->nresults || (!op_is(op, TRAIT_PURE) && !barrier) ||
+		op->body || op->noperands < 1 || op->noperands > FORM_MAX_INPUTS ||
+		!axis_is_free(p, op))
 		return false;
 	return form_exists((enum op_code)op->code) && !op_is(op, TRAIT_PARALLEL)
 		       ? push_form(p, op)

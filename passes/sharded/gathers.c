@@ -2,6 +2,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
+#include "passes/analysis/cost/memory.h"
 
 /* Does the op move with the gather that reads it? */
 static bool
@@ -157,4 +158,19 @@ sharded_limit(const struct pass_run *run, double margin)
 	if (!run->cost || !cost_model_is_described(run->cost))
 		return UINT64_MAX;
 	return (uint64_t)(cost_model_device(run->cost)->memory * (1 - margin));
+}
+
+const struct storage_target *
+sharded_target(const struct pass_run *run)
+{
+	return run->cost ? cost_model_storage(run->cost) : NULL;
+}
+
+uint64_t
+sharded_peak(const struct pass_run *run, const struct ir_module *m)
+{
+	struct memory_report r;
+
+	memory_evaluate(m, ir_func_find(m, "main"), sharded_target(run), NULL, &r);
+	return r.peak;
 }

@@ -58,4 +58,10 @@ bool gathers_fusible(const struct ir_op *a, const struct ir_op *b);
  */
 uint64_t sharded_limit(const struct pass_run *run, double margin);
 
+/* Bytes that a program of the module allocates on a device. */
+uint64_t sharded_peak(const struct pass_run *run, const struct ir_module *m);
+
+/* How the programs of the cost model place tensors; NULL: storage_host. */
+const struct storage_target *sharded_target(const struct pass_run *run);
+
 #endif

@@ -62,30 +62,15 @@ struct prefetcher {
 	uint32_t nmoved, nfused;
 };
 
-static const struct storage_target *
-target_of(const struct pass_run *run)
-{
-	return run->cost ? cost_model_storage(run->cost) : NULL;
-}
-
 static void
 note_live(struct prefetcher *p, const void *owner)
 {
 	const struct memory_curve *c =
-		memory_curve_create(owner, p->m, ir_func_find(p->m, "main"), target_of(p->run));
+		memory_curve_create(owner, p->m, ir_func_find(p->m, "main"), sharded_target(p->run));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->m->op_ids);
 	for (uint32_t i = 0; i < c->n; i++)
 		p->live[c->point[i].op->id] = c->point[i].live;
-}
-
-static uint64_t
-peak_of(const struct pass_run *run, const struct ir_module *m)
-{
-	struct memory_report r;
-
-	memory_evaluate(m, ir_func_find(m, "main"), target_of(run), NULL, &r);
-	return r.peak;
 }
 
 static void
@@ -252,7 +237,7 @@ try(struct pass_run *run, const struct ir_module *m, const struct settings *set,
 	bool good = place(&p);
 
 	if (good)
-		*peak = peak_of(run, copy);
+		*peak = sharded_peak(run, copy);
 	if (good && seconds) {
 		const struct cost_step *step = cost_step_create(copy, run->cost, copy);
 		good = step && !step->unfit;
@@ -267,7 +252,7 @@ try(struct pass_run *run, const struct ir_module *m, const struct settings *set,
 static bool
 settle(struct pass_run *run, const struct ir_module *m, struct settings *set, double *seconds)
 {
-	const uint64_t before = peak_of(run, m), limit = set->limit > before ? set->limit : before;
+	const uint64_t before = sharded_peak(run, m), limit = set->limit > before ? set->limit : before;
 	uint64_t peak;
 
 	for (int i = 0; i < MAX_ROUNDS; i++) {

@@ -18,7 +18,6 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "passes/analysis/cost/memory.h"
 
 #include <stdlib.h>
 #include <talloc.h>
@@ -180,16 +179,6 @@ keep(struct keeper *k, uint64_t room)
 	return good;
 }
 
-static uint64_t
-peak_of(const struct pass_run *run, const struct ir_module *m)
-{
-	struct memory_report r;
-
-	memory_evaluate(m, ir_func_find(m, "main"),
-		run->cost ? cost_model_storage(run->cost) : NULL, NULL, &r);
-	return r.peak;
-}
-
 /* The peak with that room, on a copy; false: reported. */
 static bool
 try(struct pass_run *run, const struct ir_module *m, uint64_t room, uint64_t *peak)
@@ -198,7 +187,7 @@ try(struct pass_run *run, const struct ir_module *m, uint64_t room, uint64_t *pe
 	struct keeper k = {.run = run, .m = copy, .silent = true};
 	const bool good = keep(&k, room);
 
-	*peak = good ? peak_of(run, copy) : 0;
+	*peak = good ? sharded_peak(run, copy) : 0;
 	talloc_free(copy);
 	return good;
 }
@@ -207,7 +196,7 @@ static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
-	const uint64_t before = peak_of(run, m);
+	const uint64_t before = sharded_peak(run, m);
 	uint64_t room = limit > before ? limit - before : 0, peak;
 
 	for (int i = 0; i < MAX_ROUNDS && room; i++) {
