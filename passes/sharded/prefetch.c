@@ -25,7 +25,6 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "ir/names.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/fusion/tensorfuse.h"
