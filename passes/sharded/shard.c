@@ -7,7 +7,7 @@
  *     stage 1   states of the optimizer are split; an update is computed on slices, and the new
  *               param gathered
  *     stage 2   so are gradients, which are scattered in each micro-batch
- *     stage 3   so are params, which are gathered before they are used: gather.c
+ *     stage 3   so are params, which are gathered before they are used: shard_gather.c
  *
  *     %w = param("w") : f32[64,8]                %w = param("w") : f32[64/dp,8]
  *     %h = matmul(%x, %w)                        %0 = allgather(%w) {axis = dp}
