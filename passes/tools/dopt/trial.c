@@ -337,6 +337,7 @@ driver_trial(const void *owner, const struct driver_options *o, const struct dri
 		if (c) {
 			*best = c->module;
 			array_steal(owner, best->text);
+			best->name = TEXT(owner, "%s", best->name);
 		} else if (exit == DRIVER_OK) {
 			driver_error("all %d plans failed to run", t->n);
 			exit = DRIVER_INPUT;
