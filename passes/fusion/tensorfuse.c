@@ -38,9 +38,8 @@ struct fuser {
 	uint32_t *in_bucket, nids;
 };
 
-/* Same op, attributes (axis, dim ...) and element type. */
-static bool
-same_kind(const struct ir_op *a, const struct ir_op *b)
+bool
+collectives_fusible(const struct ir_op *a, const struct ir_op *b)
 {
 	if (a->code != b->code || a->nattrs != b->nattrs ||
 		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
@@ -158,7 +157,7 @@ bucket_of(struct fuser *f, const struct ir_op *op)
 {
 	struct bucket *k = f->bucket;
 
-	while (k && !same_kind(k->like, op))
+	while (k && !collectives_fusible(k->like, op))
 		k = k->next;
 	if (k)
 		return k;

@@ -114,13 +114,6 @@ same_attributes(const struct ir_op *a, const struct ir_op *b)
 }
 
 bool
-gathers_fusible(const struct ir_op *a, const struct ir_op *b)
-{
-	return same_attributes(a, b) &&
-	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
-}
-
-bool
 gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k)
 {
 	if (!same_attributes(a, b))

@@ -49,9 +49,6 @@ bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
 /* Seconds of a gather as that one, were its results so many bytes. 0 without a model. */
 double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes);
 
-/* Do they communicate in the same way, so that one op can do the work of both? */
-bool gathers_fusible(const struct ir_op *a, const struct ir_op *b);
-
 /*
  * Bytes that may be in use on a device: the budget (dopt -budget), or the memory of the device of
  * the cost model less a share of it, `margin`. UINT64_MAX: neither is known.

@@ -105,7 +105,7 @@ fuse_group(struct prefetcher *p)
 		const double a = n ? gathers_seconds(p->all, member[0], bytes) : 0,
 			     b = gathers_seconds(p->all, g->op, g->bytes),
 			     both = gathers_seconds(p->all, g->op, bytes + g->bytes);
-		if (!n || !gathers_fusible(member[0], g->op) ||
+		if (!n || !collectives_fusible(member[0], g->op) ||
 			noperands + g->op->noperands > IR_MAX_LIST ||
 			!(both < p->set.fuse * (a > b ? a : b))) {
 			fuse_members(p, member, n);
@@ -247,11 +247,12 @@ try(struct pass_run *run, const struct ir_module *m, const struct settings *set,
 }
 
 /* Lowers set->limit until the step, with the gaps between its buffers, stays within the limit or
- * needs no more than it did. False: reported. */
+ * needs no more than it did, `before`. False: reported. */
 static bool
-settle(struct pass_run *run, const struct ir_module *m, struct settings *set, double *seconds)
+settle(struct pass_run *run, const struct ir_module *m, uint64_t before, struct settings *set,
+	double *seconds)
 {
-	const uint64_t before = sharded_peak(run, m), limit = set->limit > before ? set->limit : before;
+	const uint64_t limit = set->limit > before ? set->limit : before;
 	uint64_t peak;
 
 	for (int i = 0; i < MAX_ROUNDS; i++) {
@@ -273,7 +274,7 @@ static const double fuses[] = {0, 1, 1.25, 1.5, 2};
 static bool
 search(struct pass_run *run, const struct ir_module *m, struct settings *best)
 {
-	const uint64_t limit = best->limit;
+	const uint64_t limit = best->limit, before = sharded_peak(run, m);
 	double least;
 
 	*best = (struct settings){0, 0, 0};
@@ -285,7 +286,7 @@ search(struct pass_run *run, const struct ir_module *m, struct settings *best)
 		for (size_t k = 0; k < sizeof fuses / sizeof *fuses; k++) {
 			struct settings s = {limit, groups[i], fuses[k]};
 			double seconds;
-			if (!settle(run, m, &s, &seconds))
+			if (!settle(run, m, before, &s, &seconds))
 				return false;
 			if (seconds < least) {
 				least = seconds;
@@ -302,8 +303,10 @@ run(struct pass_run *run, struct ir_module *m)
 
 	p.set = (struct settings){sharded_limit(run, pass_float(run, "margin")),
 		(uint64_t)pass_size(run, "group"), pass_float(run, "fuse")};
-	const bool good = pass_enum(run, "policy") == SEARCH ? search(run, m, &p.set)
-							     : settle(run, m, &p.set, NULL);
+	const bool good =
+		pass_enum(run, "policy") == SEARCH
+			? search(run, m, &p.set)
+			: settle(run, m, sharded_peak(run, m), &p.set, NULL);
 	if (!good || !place(&p))
 		return false;
 	pass_count(run, "allgather(s) moved", p.nmoved);
