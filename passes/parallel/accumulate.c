@@ -1,6 +1,6 @@
 /*
  * accumulate: gradient accumulation. Declares a time axis of `steps` micro-batches, splits dim 0 of
- * the inputs over it, and carries that through the step as dp does over devices (dp.c):
+ * the inputs over it, and carries that through the step as dp does over devices (dp_fit.c):
  *
  *     %x = input("x") : f32[64,8]               steps [mb = 8]
  *     %h = matmul(%x, %w)                       %x = input("x") : f32[64/mb,8]

@@ -1,0 +1,40 @@
+/* The files of dp share this: what they know of the step while they go through it. */
+#ifndef PASSES_DP_IMPL_H
+#define PASSES_DP_IMPL_H
+
+#include "passes/parallel/dp.h"
+
+struct dp {
+	struct pass_run *run;
+	struct ir_module *m;
+	int axis;
+	bool time;                 /* the axis is one of micro-batches */
+	struct dp_sliced **sliced; /* by value->id, of values that were there before this pass */
+	uint32_t nids;
+};
+
+/* How v is laid out on the axis. */
+static inline struct ir_state
+dp_state(const struct dp *p, const struct ir_value *v)
+{
+	return v->type->axis[p->axis];
+}
+
+/*
+ * v after a parallelization op over the axis: `code`, or over time what stands for it there; along
+ * `dim` if the op has one. One that exists is used. NULL: reported.
+ */
+struct ir_value *dp_change(struct dp *p, struct ir_value *v, enum op_code code, int dim);
+
+/*
+ * The slice of a copied value along dim that a device needs: see dp_slice.c. `depth`: 0.
+ */
+struct ir_value *dp_slice(struct dp *p, struct ir_value *v, int dim, int depth);
+
+/* Erases the op of a value without readers, and the ops that only it needed. */
+void dp_drop_dead(struct ir_value *v);
+
+/* Makes the op's operands fit and infers its results again. False: reported. */
+bool dp_carry(struct dp *p, struct ir_op *op);
+
+#endif
