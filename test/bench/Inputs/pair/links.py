@@ -1,8 +1,8 @@
 """The links between the ranks, and what is measured of them.
 
-Of an emulated link two numbers are known, because it is made by them, and nothing runs beside computation. Of a
-real one they are fitted to messages of several sizes that nothing runs beside; and a message takes the cores from
-what computes beside it: for a while that does not depend on its size, and for one that does.
+The latency and the bandwidth of an emulated link are known, since it is made from them. Those of a real one are fitted
+to messages of several sizes that overlap with nothing. In both cases the cores that compute also move and add up the
+bytes: a message slows the computation that it overlaps with, by a time that does not depend on its size and one that does.
 """
 import contextlib
 import itertools
@@ -33,6 +33,19 @@ class Link:
     def command(self, words, seconds):
         raise NotImplementedError
 
+    def weigh(self, bench):
+        """What messages cost products of matrices beside them."""
+        extra = []
+        for size, width in BESIDE:
+            names = [f"beside_{messages}_{size}" for messages in (0, BESIDE_MESSAGES)]
+            make(bench, names[0], 0, size, width)
+            make(bench, names[1], BESIDE_MESSAGES, size, width)
+            times = [besides(bench.execute(name, self, seconds(bench))) for name in names]
+            extra.append((size, (times[1] - times[0]) / BESIDE_MESSAGES))
+        (small, a), (large, b) = extra
+        self.steal = max(0, (b - a) / (large - small))
+        self.post = max(0, a - self.steal * small)
+
     def describe(self, device, fields):
         """The cluster of two devices of that kind on this link, for dopt -cluster."""
         times = {
@@ -55,9 +68,6 @@ class Emulated(Link):
         return [*words, "-bind", "-link", f"{self.bandwidth:.0f}B/s,{self.latency * 1e9:.0f}ns"]
 
     def fit(self, bench):
-        pass
-
-    def weigh(self, bench):
         pass
 
 
@@ -83,20 +93,6 @@ class Real(Link):
         constant, rate = line(took)
         self.latency, self.bandwidth = constant / 2, 1 / rate
         bench.say(f"{self.name}: " + ", ".join(f"{size} bytes {t * 1e6:.1f} us" for size, t in took))
-
-    def weigh(self, bench):
-        """What messages cost products of matrices beside them."""
-        extra = []
-        for size, width in BESIDE:
-            names = [f"beside_{messages}_{size}" for messages in (0, BESIDE_MESSAGES)]
-            make(bench, names[0], 0, size, width)
-            make(bench, names[1], BESIDE_MESSAGES, size, width)
-            times = [besides(bench.execute(name, self, seconds(bench))) for name in names]
-            extra.append((size, (times[1] - times[0]) / BESIDE_MESSAGES))
-        (small, a), (large, b) = extra
-        self.steal = max(0, (b - a) / (large - small))
-        self.post = max(0, a - self.steal * small)
-
 
 ALL = [Emulated("0.25GB/s", 0.25e9), Emulated("1GB/s", 1e9), Emulated("4GB/s", 4e9), Real()]
 
