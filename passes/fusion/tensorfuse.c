@@ -41,13 +41,8 @@ struct fuser {
 bool
 collectives_fusible(const struct ir_op *a, const struct ir_op *b)
 {
-	if (a->code != b->code || a->nattrs != b->nattrs ||
-		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
-		return false;
-	for (int i = 0; i < a->nattrs; i++)
-		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
-			return false;
-	return true;
+	return a->code == b->code && ir_attrs_equal(a, b) &&
+	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
 }
 
 static int64_t

@@ -35,9 +35,6 @@
 
 enum policy { POLICIES(CHOICE_CODE) };
 
-/* Placements are at most done so often; each lowers the limit by what the last one exceeded it. */
-enum { MAX_ROUNDS = 8 };
-
 /* What decides. */
 struct settings {
 	uint64_t limit, group; /* bytes */
@@ -246,24 +243,34 @@ try(struct pass_run *run, const struct ir_module *m, const struct settings *set,
 	return good;
 }
 
+/* What `try` is told through sharded_settle. */
+struct trial {
+	struct pass_run *run;
+	const struct ir_module *m;
+	const struct settings *set;
+	double *seconds;
+};
+
+static bool
+try_limit(void *data, uint64_t allowed, uint64_t *peak)
+{
+	const struct trial *t = data;
+	struct settings set = *t->set;
+
+	set.limit = allowed;
+	return try(t->run, t->m, &set, peak, t->seconds);
+}
+
 /* Lowers set->limit until the step, with the gaps between its buffers, stays within the limit or
  * needs no more than it did, `before`. False: reported. */
 static bool
 settle(struct pass_run *run, const struct ir_module *m, uint64_t before, struct settings *set,
 	double *seconds)
 {
-	const uint64_t limit = set->limit > before ? set->limit : before;
-	uint64_t peak;
+	struct trial t = {run, m, set, seconds};
 
-	for (int i = 0; i < MAX_ROUNDS; i++) {
-		if (!try(run, m, set, &peak, seconds))
-			return false;
-		if (peak <= limit)
-			return true;
-		set->limit = set->limit > peak - limit ? set->limit - (peak - limit) : 0;
-	}
-	set->limit = 0;
-	return try(run, m, set, &peak, seconds);
+	return sharded_settle(
+		set->limit > before ? set->limit : before, &set->limit, try_limit, &t);
 }
 
 /* What `search` tries: groups from a layer of a small model to many of a large one. */

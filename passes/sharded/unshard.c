@@ -22,9 +22,6 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* Choices are made at most so often, each with less room by what the last one exceeded the limit. */
-enum { MAX_ROUNDS = 8 };
-
 /* Result k of a gather that makes what result i of an earlier one made. */
 struct repeated {
 	struct ir_op *op, *first;
@@ -181,13 +178,14 @@ keep(struct keeper *k, uint64_t room)
 
 /* The peak with that room, on a copy; false: reported. */
 static bool
-try(struct pass_run *run, const struct ir_module *m, uint64_t room, uint64_t *peak)
+try(void *data, uint64_t room, uint64_t *peak)
 {
-	struct ir_module *copy = ir_module_clone(NULL, m);
-	struct keeper k = {.run = run, .m = copy, .silent = true};
+	const struct keeper *like = data;
+	struct ir_module *copy = ir_module_clone(NULL, like->m);
+	struct keeper k = {.run = like->run, .m = copy, .silent = true};
 	const bool good = keep(&k, room);
 
-	*peak = good ? sharded_peak(run, copy) : 0;
+	*peak = good ? sharded_peak(k.run, copy) : 0;
 	talloc_free(copy);
 	return good;
 }
@@ -197,17 +195,10 @@ run(struct pass_run *run, struct ir_module *m)
 {
 	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
 	const uint64_t before = sharded_peak(run, m);
-	uint64_t room = limit > before ? limit - before : 0, peak;
-
-	for (int i = 0; i < MAX_ROUNDS && room; i++) {
-		if (!try(run, m, room, &peak))
-			return false;
-		if (peak <= limit)
-			break;
-		room = i + 1 < MAX_ROUNDS && room > peak - limit ? room - (peak - limit) : 0;
-	}
+	uint64_t room = limit > before ? limit - before : 0;
 	struct keeper k = {.run = run, .m = m};
-	return keep(&k, room);
+
+	return sharded_settle(limit > before ? limit : before, &room, try, &k) && keep(&k, room);
 }
 
 static const struct pass_option options[] = {
