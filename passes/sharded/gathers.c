@@ -102,6 +102,25 @@ gathers_create(const void *owner, const struct cost_model *model, struct ir_modu
 	return g->step && !g->step->unfit ? g : NULL;
 }
 
+void
+gathers_hoist_sources(struct gathers *g)
+{
+	struct ir_op *first = ir_func_find(g->m, "main")->body.first;
+	bool *there = ARRAY_ZERO(g, bool, g->nids);
+
+	for (; op_is(first, TRAIT_NAMED); first = first->next)
+		there[first->id] = true;
+	for (uint32_t i = 0; i < g->n; i++)
+		for (int k = 0; k < g->gather[i].op->noperands; k++) {
+			struct ir_op *source = gather_source(g->gather[i].op, k)->op;
+			if (there[source->id])
+				continue;
+			there[source->id] = true;
+			ir_op_unlink(source);
+			ir_insert_before(first, source);
+		}
+}
+
 /* The value behind the barriers that make it. */
 static const struct ir_value *
 behind_barriers(const struct ir_value *v)

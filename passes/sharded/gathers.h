@@ -43,6 +43,10 @@ struct gathers *gathers_create(
 /* The source of operand i of a gather. */
 struct ir_value *gather_source(const struct ir_op *gather, int i);
 
+/* Moves the sources of all gathers, which take no time, to the front of the step: nothing is issued
+ * before what it reads. */
+void gathers_hoist_sources(struct gathers *g);
+
 /*
  * The op that makes the only operand of one which computes its only result of that alone, without a
  * region: the step back from a gather towards its param. NULL: it is not such an op.

@@ -22,6 +22,7 @@
  * done again.
  */
 #include "passes/sharded/gathers.h"
+#include "passes/sharded/scatters.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -37,7 +38,7 @@ enum policy { POLICIES(CHOICE_CODE) };
 
 /* What decides. */
 struct settings {
-	uint64_t limit, group; /* bytes */
+	uint64_t limit, group, waiting; /* bytes */
 	double fuse;
 };
 
@@ -55,7 +56,7 @@ struct prefetcher {
 	uint64_t bytes; /* of the group */
 	/* By op->id: `round` where the group reads a result of the op. */
 	uint32_t *needed, round;
-	uint32_t nmoved, nfused;
+	uint32_t nmoved, nfused, ndelayed;
 };
 
 static void
@@ -206,8 +207,10 @@ place(struct prefetcher *p)
 	void *scratch = alloc_scratch(p->run->scratch);
 	struct ir_block *main = &ir_func_find(p->m, "main")->body;
 
+	p->ndelayed = scatters_delay(p->m, p->set.waiting);
 	p->all = gathers_create(scratch, p->run->cost, p->m);
 	if (p->all && p->all->n) {
+		gathers_hoist_sources(p->all);
 		note_live(p, scratch);
 		p->place = ir_numbering_create(scratch, p->m, main);
 		p->group = ARRAY_NEW(scratch, struct gather *, p->all->n);
@@ -284,14 +287,14 @@ search(struct pass_run *run, const struct ir_module *m, struct settings *best)
 	const uint64_t limit = best->limit, before = sharded_peak(run, m);
 	double least;
 
-	*best = (struct settings){0, 0, 0};
+	*best = (struct settings){0, 0, 0, 0};
 	if (!run->cost)
 		return true;
 	if (!try(run, m, best, &(uint64_t){0}, &least))
 		return false;
 	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
 		for (size_t k = 0; k < sizeof fuses / sizeof *fuses; k++) {
-			struct settings s = {limit, groups[i], fuses[k]};
+			struct settings s = {limit, groups[i], groups[i], fuses[k]};
 			double seconds;
 			if (!settle(run, m, before, &s, &seconds))
 				return false;
@@ -309,7 +312,8 @@ run(struct pass_run *run, struct ir_module *m)
 	struct prefetcher p = {.run = run, .m = m};
 
 	p.set = (struct settings){sharded_limit(run, pass_float(run, "margin")),
-		(uint64_t)pass_size(run, "group"), pass_float(run, "fuse")};
+		(uint64_t)pass_size(run, "group"),
+		(uint64_t)pass_size(run, "waiting"), pass_float(run, "fuse")};
 	const bool good =
 		pass_enum(run, "policy") == SEARCH
 			? search(run, m, &p.set)
@@ -318,6 +322,7 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	pass_count(run, "allgather(s) moved", p.nmoved);
 	pass_count(run, "allgather(s) fused", p.nfused);
+	pass_count(run, "reader(s) of gradients delayed", p.ndelayed);
 	return true;
 }
 
@@ -328,6 +333,10 @@ static const struct pass_option options[] = {
 		CHOICE_LIST(POLICIES), 0, 0},
 	{"group", PASS_SIZE, "2GB", "proactive: bytes of the allgathers that move together", NULL,
 		1, 1e15},
+	{"waiting", PASS_SIZE, "2GB",
+		"bytes of gradients that may be kept while they are scattered, so that kernels do "
+		"not wait for them",
+		NULL, 0, 1e15},
 	{"fuse", PASS_FLOAT, "1.5",
 		"proactive: two allgathers are fused if that takes less than this times the longer one",
 		NULL, 0, 2},
