@@ -118,6 +118,38 @@ collectives_fuse(const void *scratch, struct ir_module *m, struct ir_op **member
 	return one;
 }
 
+/* One collective of those in `op` that are of the bucket and of one kind; they are taken out. */
+static uint32_t
+fuse_kind(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
+{
+	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, n), *like = op[0];
+	uint32_t left = 0, noperands = 0;
+	int k = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		noperands += (uint32_t)op[i]->noperands;
+		if (collectives_fusible(like, op[i]) && noperands <= IR_MAX_LIST)
+			member[k++] = op[i];
+		else
+			op[left++] = op[i];
+	}
+	if (k > 1)
+		collectives_fuse(scratch, m, member, k);
+	return left;
+}
+
+uint32_t
+collectives_fuse_kinds(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
+{
+	uint32_t fused = 0, left;
+
+	for (; n; n = left) {
+		left = fuse_kind(scratch, m, op, n);
+		fused += n - left > 1 ? n - left : 0;
+	}
+	return fused;
+}
+
 static void
 close_bucket(struct fuser *f, struct bucket *k)
 {

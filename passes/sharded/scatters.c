@@ -3,6 +3,7 @@
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
+#include "passes/fusion/tensorfuse.h"
 
 #include <talloc.h>
 
@@ -13,7 +14,8 @@ enum { TAIL_MAX = 16 };
 struct tail {
 	struct ir_op *op[TAIL_MAX];
 	int n;
-	uint64_t bytes;       /* of what the collective reads */
+	const struct ir_op *scatter;
+	uint64_t bytes;       /* of what the collective reads for it */
 	struct ir_op *reader; /* the first one of its results */
 };
 
@@ -35,8 +37,7 @@ struct placer {
 static bool
 is_scatter(const struct ir_module *m, const struct ir_op *op)
 {
-	return op->code == OP_reducescatter && op->nresults == 1 &&
-	       !m->axis[ir_attr_int(op, "axis", 0)].time;
+	return op->code == OP_reducescatter && !m->axis[ir_attr_int(op, "axis", 0)].time;
 }
 
 /* May the op be issued later: does it read one tensor alone, and send nothing? */
@@ -65,23 +66,23 @@ first_reader(const struct placer *p, const struct ir_value *v)
 	return first;
 }
 
-/* The ops after a collective that may wait, done as often as the first of them. */
+/* The ops that read a value and may wait, done as often as the first of them. */
 static struct tail
-find_tail(struct placer *p, const struct ir_op *op)
+find_tail(struct placer *p, const struct ir_value *v)
 {
 	const struct ir_module *m = p->m;
-	struct tail t = {.bytes = (uint64_t)ir_type_local_bytes(m, ir_operand_type(op, 0))};
+	struct tail t = {.scatter = v->op};
 
-	while (t.n < TAIL_MAX && op->result[0].uses && !op->result[0].uses->next) {
-		struct ir_op *reader = op->result[0].uses->op;
+	while (t.n < TAIL_MAX && v->uses && !v->uses->next) {
+		struct ir_op *reader = v->uses->op;
 		if (!may_wait(m, reader) ||
 			(t.n && is_done_once(p, reader) != is_done_once(p, t.op[0])))
 			break;
 		p->in_tail[reader->id] = true;
 		t.op[t.n++] = reader;
-		op = reader;
+		v = &reader->result[0];
 	}
-	t.reader = first_reader(p, &op->result[0]);
+	t.reader = first_reader(p, v);
 	return t;
 }
 
@@ -132,14 +133,27 @@ end(struct placer *p)
 	p->waiting = 0;
 }
 
+/* The op after a collective that no tail has. */
+static struct ir_op *
+after(const struct placer *p, const struct ir_op *scatter)
+{
+	struct ir_op *at = scatter->next;
+
+	while (p->in_tail[at->id])
+		at = at->next;
+	return at;
+}
+
 /* Lets no more wait than may, now that one more does. */
 static void
 wait(struct placer *p, const struct tail *t)
 {
 	p->tail[p->n++] = *t;
-	for (p->waiting += t->bytes; p->waiting > p->most && p->first + 1 < p->n; p->first++) {
-		issue_before(p, &p->tail[p->first], t->op[0]);
-		p->waiting -= p->tail[p->first].bytes;
+	p->waiting += t->bytes;
+	while (p->waiting > p->most && p->tail[p->first].scatter != t->scatter) {
+		const struct tail *oldest = &p->tail[p->first++];
+		p->waiting -= oldest->bytes;
+		issue_before(p, oldest, after(p, t->scatter));
 	}
 }
 
@@ -147,22 +161,22 @@ wait(struct placer *p, const struct tail *t)
 static void
 sink(struct placer *p, const struct ir_op *op)
 {
-	struct tail t = find_tail(p, op);
+	struct tail t = find_tail(p, &op->result[0]);
 
 	if (t.reader && t.n)
 		issue_before(p, &t, t.reader);
 }
 
 static void
-place_tail(struct placer *p, const struct ir_op *op)
+place_tail(struct placer *p, const struct ir_op *op, int i)
 {
-	const struct tail t = find_tail(p, op);
+	struct tail t = find_tail(p, &op->result[i]);
 
+	t.bytes = (uint64_t)ir_type_local_bytes(p->m, ir_operand_type(op, i));
 	if (!t.n || !t.reader)
 		return;
 	const bool once = is_done_once(p, t.op[0]);
-	const uint32_t loop =
-		once ? NO_LOOP : p->issue->loop_of[p->issue->position[t.op[0]->id]];
+	const uint32_t loop = once ? NO_LOOP : p->issue->loop_of[p->issue->position[t.op[0]->id]];
 	if (loop != p->loop)
 		end(p);
 	p->loop = loop;
@@ -185,9 +199,36 @@ scatters_delay(struct ir_module *m, uint64_t most)
 	p.in_tail = ARRAY_ZERO(scratch, bool, m->op_ids);
 	p.tail = ARRAY_NEW(scratch, struct tail, p.order->n);
 	for (uint32_t i = 0; i < p.order->n; i++)
-		if (is_scatter(m, p.order->op[i]))
-			place_tail(&p, p.order->op[i]);
+		for (int k = 0; k < p.order->op[i]->nresults; k++)
+			if (is_scatter(m, p.order->op[i]))
+				place_tail(&p, p.order->op[i], k);
 	end(&p);
 	talloc_free(scratch);
 	return p.moved;
+}
+
+uint32_t
+scatters_fuse(struct ir_module *m, scatter_bucket *bucket, void *data)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct ir_block *block = &ir_func_find(m, "main")->body;
+	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, m->op_ids);
+	uint32_t n = 0, fused = 0, last = 0;
+
+	scatters_delay(m, UINT64_MAX);
+	for (struct ir_op *op = block->first, *next; op; op = next) {
+		next = op->next;
+		if (!is_scatter(m, op))
+			continue;
+		const uint32_t in = bucket(data, op);
+		if (in != last) {
+			fused += collectives_fuse_kinds(scratch, m, member, n);
+			n = 0;
+		}
+		last = in;
+		member[n++] = op;
+	}
+	fused += collectives_fuse_kinds(scratch, m, member, n);
+	talloc_free(scratch);
+	return fused;
 }

@@ -22,4 +22,14 @@
  */
 uint32_t scatters_delay(struct ir_module *m, uint64_t most);
 
+/* The bucket of a reducescatter; those of consecutive ones of one bucket become one message. */
+typedef uint32_t scatter_bucket(void *data, const struct ir_op *op);
+
+/*
+ * Fuses reducescatters on device axes of one bucket and one kind, in the position of the last; what
+ * reads them is delayed as far as scatters_delay can. `bucket` is asked once for each, in order of
+ * the block. Returns how many were fused.
+ */
+uint32_t scatters_fuse(struct ir_module *m, scatter_bucket *bucket, void *data);
+
 #endif
