@@ -239,10 +239,11 @@ class Hunt:
                 continue
             for case, out in chosen:
                 said = disagreement(program, [out], self.folder)
+                scratch = out.with_suffix(".scratch")  # others run `out`, too
                 if said:
                     self.found(case, f"{pathlib.Path(program).name}: {first_error(said) or 'it differs'}", said,
-                               lambda c: not finding(c, self.a.dopt, out)
-                               and out.exists() and disagreement(program, [out], self.folder))
+                               lambda c: not finding(c, self.a.dopt, scratch)
+                               and scratch.exists() and disagreement(program, [scratch], self.folder))
 
     def block(self, first, count):
         command = [self.a.draw, str(first), str(count), str(self.folder), *(["sharded"] if self.a.sharded else [])]
