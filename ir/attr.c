@@ -217,3 +217,14 @@ ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b)
 	default: return a->i == b->i;
 	}
 }
+
+bool
+ir_attrs_equal(const struct ir_op *a, const struct ir_op *b)
+{
+	if (a->nattrs != b->nattrs)
+		return false;
+	for (int i = 0; i < a->nattrs; i++)
+		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
+			return false;
+	return true;
+}

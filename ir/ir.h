@@ -293,6 +293,8 @@ int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max)
 void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
 void ir_attr_remove(struct ir_op *op, const char *key);
 bool ir_attr_equal(const struct ir_attr *a, const struct ir_attr *b);
+/* Are all attributes of two ops of one code equal? */
+bool ir_attrs_equal(const struct ir_op *a, const struct ir_op *b);
 
 /* Number of chunks in which a collective is sent; 1 if the op has no `parts`. */
 uint32_t ir_parts(const struct ir_op *op);

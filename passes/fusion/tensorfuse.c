@@ -41,13 +41,8 @@ struct fuser {
 bool
 collectives_fusible(const struct ir_op *a, const struct ir_op *b)
 {
-	if (a->code != b->code || a->nattrs != b->nattrs ||
-		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype)
-		return false;
-	for (int i = 0; i < a->nattrs; i++)
-		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
-			return false;
-	return true;
+	return a->code == b->code && ir_attrs_equal(a, b) &&
+	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
 }
 
 static int64_t
@@ -121,6 +116,38 @@ collectives_fuse(const void *scratch, struct ir_module *m, struct ir_op **member
 	for (int i = 0; i < n; i++)
 		ir_op_erase(member[i]);
 	return one;
+}
+
+/* One collective of those in `op` that are of the bucket and of one kind; they are taken out. */
+static uint32_t
+fuse_kind(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
+{
+	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, n), *like = op[0];
+	uint32_t left = 0, noperands = 0;
+	int k = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		noperands += (uint32_t)op[i]->noperands;
+		if (collectives_fusible(like, op[i]) && noperands <= IR_MAX_LIST)
+			member[k++] = op[i];
+		else
+			op[left++] = op[i];
+	}
+	if (k > 1)
+		collectives_fuse(scratch, m, member, k);
+	return left;
+}
+
+uint32_t
+collectives_fuse_kinds(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
+{
+	uint32_t fused = 0, left;
+
+	for (; n; n = left) {
+		left = fuse_kind(scratch, m, op, n);
+		fused += n - left > 1 ? n - left : 0;
+	}
+	return fused;
 }
 
 static void

@@ -71,4 +71,9 @@ bool collectives_fusible(const struct ir_op *a, const struct ir_op *b);
 struct ir_op *collectives_fuse(
 	const void *scratch, struct ir_module *m, struct ir_op **member, int n);
 
+/* Fuses of the ops, which are in order of the block, those that are of one kind. Nothing may read them
+ * before the last. Changes `op`; returns how many were fused. */
+uint32_t collectives_fuse_kinds(
+	const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n);
+
 #endif

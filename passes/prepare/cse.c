@@ -75,11 +75,8 @@ static bool
 same_op(const struct ir_op *a, const struct ir_op *b)
 {
 	if (a->code != b->code || a->symbol != b->symbol || a->noperands != b->noperands ||
-		a->nresults != b->nresults || a->nattrs != b->nattrs || !same_operands(a, b))
+		a->nresults != b->nresults || !ir_attrs_equal(a, b) || !same_operands(a, b))
 		return false;
-	for (int i = 0; i < a->nattrs; i++)
-		if (!ir_attr_equal(&a->attr[i], &b->attr[i]))
-			return false;
 	for (int i = 0; i < a->nresults; i++)
 		if (a->result[i].type != b->result[i].type)
 			return false;

@@ -4,13 +4,21 @@
 #include "ir/base/vec.h"
 #include "passes/analysis/cost/memory.h"
 
+struct ir_op *
+gathers_before(const struct ir_op *op)
+{
+	if (op->noperands != 1 || op->nresults != 1 || op->body ||
+		!(op_is(op, TRAIT_PURE) || op->code == OP_barrier))
+		return NULL;
+	return ir_operand(op, 0)->op;
+}
+
 /* Does the op move with the gather that reads it? */
 static bool
 feeds(const struct ir_op *op)
 {
-	return op && op->noperands == 1 && op->nresults == 1 &&
-	       (op_is(op, TRAIT_PURE) || op->code == OP_barrier) && !op_is(op, TRAIT_PARALLEL) &&
-	       !op_is(op, TRAIT_REGION) && op->result[0].uses && !op->result[0].uses->next;
+	return op && gathers_before(op) && !op_is(op, TRAIT_PARALLEL) && op->result[0].uses &&
+	       !op->result[0].uses->next;
 }
 
 struct ir_value *
@@ -94,6 +102,25 @@ gathers_create(const void *owner, const struct cost_model *model, struct ir_modu
 	return g->step && !g->step->unfit ? g : NULL;
 }
 
+void
+gathers_hoist_sources(struct gathers *g)
+{
+	struct ir_op *first = ir_func_find(g->m, "main")->body.first;
+	bool *there = ARRAY_ZERO(g, bool, g->nids);
+
+	for (; op_is(first, TRAIT_NAMED); first = first->next)
+		there[first->id] = true;
+	for (uint32_t i = 0; i < g->n; i++)
+		for (int k = 0; k < g->gather[i].op->noperands; k++) {
+			struct ir_op *source = gather_source(g->gather[i].op, k)->op;
+			if (there[source->id])
+				continue;
+			there[source->id] = true;
+			ir_op_unlink(source);
+			ir_insert_before(first, source);
+		}
+}
+
 /* The value behind the barriers that make it. */
 static const struct ir_value *
 behind_barriers(const struct ir_value *v)
@@ -106,11 +133,7 @@ behind_barriers(const struct ir_value *v)
 static bool
 same_attributes(const struct ir_op *a, const struct ir_op *b)
 {
-	bool same = a->code == b->code && a->nattrs == b->nattrs;
-
-	for (int i = 0; same && i < a->nattrs; i++)
-		same = ir_attr_equal(&a->attr[i], &b->attr[i]);
-	return same;
+	return a->code == b->code && ir_attrs_equal(a, b);
 }
 
 bool
@@ -166,4 +189,23 @@ sharded_peak(const struct pass_run *run, const struct ir_module *m)
 
 	memory_evaluate(m, ir_func_find(m, "main"), sharded_target(run), NULL, &r);
 	return r.peak;
+}
+
+/* The limit of a step is lowered at most so often; then nothing is allowed. */
+enum { MAX_ROUNDS = 8 };
+
+bool
+sharded_settle(uint64_t limit, uint64_t *allowed, sharded_trial *trial, void *data)
+{
+	uint64_t peak;
+
+	for (int i = 0; i < MAX_ROUNDS && *allowed; i++) {
+		if (!trial(data, *allowed, &peak))
+			return false;
+		if (peak <= limit)
+			return true;
+		*allowed = *allowed > peak - limit ? *allowed - (peak - limit) : 0;
+	}
+	*allowed = 0;
+	return trial(data, 0, &peak);
 }

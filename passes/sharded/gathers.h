@@ -43,6 +43,16 @@ struct gathers *gathers_create(
 /* The source of operand i of a gather. */
 struct ir_value *gather_source(const struct ir_op *gather, int i);
 
+/* Moves the sources of all gathers, which take no time, to the front of the step: nothing is issued
+ * before what it reads. */
+void gathers_hoist_sources(struct gathers *g);
+
+/*
+ * The op that makes the only operand of one which computes its only result of that alone, without a
+ * region: the step back from a gather towards its param. NULL: it is not such an op.
+ */
+struct ir_op *gathers_before(const struct ir_op *op);
+
 /* Do the gathers make the same tensor of these operands? Barriers between are looked through. */
 bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
 
@@ -57,6 +67,16 @@ uint64_t sharded_limit(const struct pass_run *run, double margin);
 
 /* Bytes that a program of the module allocates on a device. */
 uint64_t sharded_peak(const struct pass_run *run, const struct ir_module *m);
+
+/* A step with so many bytes allowed for what a pass does: the peak that it has then. False: reported. */
+typedef bool sharded_trial(void *data, uint64_t allowed, uint64_t *peak);
+
+/*
+ * Lowers *allowed until the peak of the trial is at most the limit: each time by what the last one
+ * exceeded it, since what is allowed counts bytes that are live, and the peak also has the gaps
+ * between buffers. The last trial is that of *allowed as it is left. False: reported.
+ */
+bool sharded_settle(uint64_t limit, uint64_t *allowed, sharded_trial *trial, void *data);
 
 /* How the programs of the cost model place tensors; NULL: storage_host. */
 const struct storage_target *sharded_target(const struct pass_run *run);

@@ -1,18 +1,12 @@
 /*
  * prefetch: gathers of sharded params are issued earlier, so that they overlap with the kernels
- * before their first reader. Each one that does holds its buffer for longer.
+ * before their first reader, and what reads scattered gradients later. Each one that does holds its
+ * buffer for longer. The policies:
  *
- *  - proactive: Algorithm 1 of DeepCompile (Tanaka and others 2025, section 4.2). The ops are
- *    visited from the last to the first. A gather joins a group, which moves on towards the front
- *    while
- *
- *        live bytes at the op + bytes of the group <= limit     and     bytes of the group <= group
- *
- *    and is issued where that ends. Neighbours a, b of a group become one collective if
- *    T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for so many bytes.
- *    The paper's settings are the defaults: group 2 GB, a margin of 10 % of the device's memory
- *    (section 5.1). Its fuse is not published; 1.5 is between fusing what takes a latency only, 1,
- *    and fusing everything, 2.
+ *  - proactive: as early as memory allows (prefetch_proactive.c). The settings of the paper are the
+ *    defaults: group 2 GB, a margin of 10 % of the device's memory (section 5.1). Its fuse is not
+ *    published; 1.5 is between fusing what takes a latency only, 1, and fusing everything, 2.
+ *  - zero3, fsdp: what DeepSpeed and PyTorch do (prefetch_modules.c).
  *  - search: proactive for every row of a table of groups and values of fuse, applied to copies; the
  *    one whose replayed step is shortest is taken, the step as it is among them. Without a cost
  *    model nothing moves.
@@ -21,219 +15,44 @@
  * with real offsets, and where it exceeds the limit, the limit is lowered by as much and the step
  * done again.
  */
-#include "passes/sharded/gathers.h"
+#include "passes/sharded/prefetch.h"
 
-#include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "ir/numbering.h"
-#include "passes/analysis/cost/memory.h"
-#include "passes/fusion/tensorfuse.h"
 
 #include <talloc.h>
 
-#define POLICIES(ROW) ROW(PROACTIVE, "proactive") ROW(SEARCH, "search")
-
-enum policy { POLICIES(CHOICE_CODE) };
-
-/* Placements are at most done so often; each lowers the limit by what the last one exceeded it. */
-enum { MAX_ROUNDS = 8 };
-
-/* What decides. */
-struct settings {
-	uint64_t limit, group; /* bytes */
-	double fuse;
+/* What a policy is told: its settings, of which `limit` and the peak of the step as it came limit the
+ * bytes of gradients that wait. */
+struct choice {
+	enum prefetch_policy policy;
+	struct prefetch_settings set;
+	uint64_t before;
 };
 
-/* Gathers on their way to the front, and what is known of the step. */
-struct prefetcher {
-	struct pass_run *run;
-	struct ir_module *m;
-	struct settings set;
-	bool silent; /* a trial on a copy */
-	struct gathers *all;
-	uint64_t *live;                   /* by op->id, bytes where the op waits or runs */
-	const struct ir_numbering *place; /* of the ops, as they came */
-	struct gather **group;            /* [ngroup] the last in the block first */
-	uint32_t ngroup;
-	uint64_t bytes; /* of the group */
-	/* By op->id: `round` where the group reads a result of the op. */
-	uint32_t *needed, round;
-	uint32_t nmoved, nfused;
-};
-
-static void
-note_live(struct prefetcher *p, const void *owner)
-{
-	const struct memory_curve *c =
-		memory_curve_create(owner, p->m, ir_func_find(p->m, "main"), sharded_target(p->run));
-
-	p->live = ARRAY_ZERO(owner, uint64_t, p->m->op_ids);
-	for (uint32_t i = 0; i < c->n; i++)
-		p->live[c->point[i].op->id] = c->point[i].live;
-}
-
-static void
-move_behind(struct ir_op **at, struct ir_op *op)
-{
-	ir_op_unlink(op);
-	ir_insert_after(*at, op);
-	*at = op;
-}
-
-/* Becomes one op of what was worth it; `n` ops, one after another. */
-static void
-fuse_members(struct prefetcher *p, struct ir_op **member, int n)
-{
-	if (n < 2)
-		return;
-	struct ir_op *one = collectives_fuse(p->run->scratch, p->m, member, n);
-	p->nfused += (uint32_t)n;
-	if (!p->silent)
-		pass_remark(p->run, one, PASS_APPLIED, "%d allgathers fused into one", n);
-}
-
-/* Fuses neighbours of the group, from the first in the block on. */
-static void
-fuse_group(struct prefetcher *p)
-{
-	struct ir_op **member = ARRAY_NEW(p->run->scratch, struct ir_op *, p->ngroup);
-	int n = 0, noperands = 0;
-	uint64_t bytes = 0;
-
-	for (uint32_t i = p->ngroup; i-- > 0;) {
-		const struct gather *g = p->group[i];
-		const double a = n ? gathers_seconds(p->all, member[0], bytes) : 0,
-			     b = gathers_seconds(p->all, g->op, g->bytes),
-			     both = gathers_seconds(p->all, g->op, bytes + g->bytes);
-		if (!n || !collectives_fusible(member[0], g->op) ||
-			noperands + g->op->noperands > IR_MAX_LIST ||
-			!(both < p->set.fuse * (a > b ? a : b))) {
-			fuse_members(p, member, n);
-			n = noperands = 0;
-			bytes = 0;
-		}
-		member[n++] = g->op;
-		noperands += g->op->noperands;
-		bytes += g->bytes;
-	}
-	fuse_members(p, member, n);
-}
-
-/* Issues the group behind an op. */
-static void
-issue(struct prefetcher *p, struct ir_op *at)
-{
-	const uint32_t to = ir_number(p->place, at);
-	uint32_t own = 0;
-
-	for (uint32_t i = p->ngroup; i-- > 0;) {
-		const struct gather *g = p->group[i];
-		own += (uint32_t)g->nfeed + 1;
-		p->nmoved += ir_number(p->place, g->op) > to + own;
-		for (int k = 0; k < g->nfeed; k++)
-			move_behind(&at, g->feed[k]);
-		move_behind(&at, g->op);
-	}
-	fuse_group(p);
-	p->ngroup = 0;
-	p->bytes = 0;
-	p->round++;
-}
-
 static bool
-fits(const struct prefetcher *p, const struct ir_op *at)
+apply(struct prefetch *p, const struct choice *c)
 {
-	return p->live[at->id] + p->bytes <= p->set.limit;
-}
+	struct prefetch_settings set = c->set;
+	const uint64_t room = set.limit > c->before ? set.limit - c->before : 0;
 
-/* The group stops below an op for want of memory. */
-static void
-tell_missed(struct prefetcher *p, const struct ir_op *op)
-{
-	const struct ir_value *gathered = &p->group[p->ngroup - 1]->op->result[0];
-	char over[NUMBER_TEXT];
-
-	if (p->silent || !pass_remarks_wanted(p->run))
-		return;
-	number_bytes(over, (double)(p->live[op->id] + p->bytes - p->set.limit));
-	pass_remark(p->run, gathered->op, PASS_MISSED,
-		"allgather of %s%s not moved above %s%s: %s over the budget",
-		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
-		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
-		op->nresults && op->result[0].name ? op->result[0].name : "", over);
-}
-
-static void
-note_needed(struct prefetcher *p, const struct ir_op *op)
-{
-	for (int i = 0; i < op->noperands; i++) {
-		const struct ir_op *maker = ir_operand(op, i)->op;
-		if (maker)
-			p->needed[maker->id] = p->round;
+	set.waiting = set.waiting < room ? set.waiting : room;
+	switch (c->policy) {
+	case PREFETCH_ZERO3: return prefetch_zero3(p);
+	case PREFETCH_FSDP: return prefetch_fsdp(p);
+	case PREFETCH_PROACTIVE:
+	case PREFETCH_SEARCH: break;
 	}
+	return prefetch_proactive(p, &set);
 }
 
-static void
-join(struct prefetcher *p, struct gather *g)
-{
-	p->group[p->ngroup++] = g;
-	p->bytes += g->bytes;
-	note_needed(p, g->op);
-	for (int k = 0; k < g->nfeed; k++)
-		note_needed(p, g->feed[k]);
-}
-
-static void
-visit(struct prefetcher *p, struct ir_op *op)
-{
-	const uint32_t of = p->all->of[op->id];
-	struct gather *g = of ? &p->all->gather[of - 1] : NULL;
-
-	if (g && g->op != op)
-		return; /* its feed moves with the gather */
-	if (p->ngroup && !fits(p, op)) {
-		tell_missed(p, op);
-		issue(p, op);
-	} else if (p->ngroup &&
-		   (g ? p->bytes + g->bytes > p->set.group : p->needed[op->id] == p->round)) {
-		issue(p, op);
-	}
-	if (g)
-		join(p, g);
-}
-
-/* Moves the gathers of p->m; false: reported. */
+/* The step with that choice, on a copy: its peak, and its seconds if they are asked for. */
 static bool
-place(struct prefetcher *p)
-{
-	void *scratch = alloc_scratch(p->run->scratch);
-	struct ir_block *main = &ir_func_find(p->m, "main")->body;
-
-	p->all = gathers_create(scratch, p->run->cost, p->m);
-	if (p->all && p->all->n) {
-		note_live(p, scratch);
-		p->place = ir_numbering_create(scratch, p->m, main);
-		p->group = ARRAY_NEW(scratch, struct gather *, p->all->n);
-		p->needed = ARRAY_ZERO(scratch, uint32_t, p->m->op_ids);
-		p->round = 1;
-		for (struct ir_op *op = main->last, *next; op; op = next) {
-			next = op->prev;
-			visit(p, op);
-		}
-	}
-	const bool good = p->all != NULL;
-	talloc_free(scratch);
-	return good;
-}
-
-/* The step with these settings, on a copy: its peak, and its seconds if they are asked for. */
-static bool
-try(struct pass_run *run, const struct ir_module *m, const struct settings *set, uint64_t *peak,
+try(struct pass_run *run, const struct ir_module *m, const struct choice *c, uint64_t *peak,
 	double *seconds)
 {
 	struct ir_module *copy = ir_module_clone(NULL, m);
-	struct prefetcher p = {.run = run, .m = copy, .set = *set, .silent = true};
-	bool good = place(&p);
+	struct prefetch p = {.run = run, .m = copy, .silent = true};
+	bool good = apply(&p, c);
 
 	if (good)
 		*peak = sharded_peak(run, copy);
@@ -246,24 +65,33 @@ try(struct pass_run *run, const struct ir_module *m, const struct settings *set,
 	return good;
 }
 
-/* Lowers set->limit until the step, with the gaps between its buffers, stays within the limit or
- * needs no more than it did, `before`. False: reported. */
-static bool
-settle(struct pass_run *run, const struct ir_module *m, uint64_t before, struct settings *set,
-	double *seconds)
-{
-	const uint64_t limit = set->limit > before ? set->limit : before;
-	uint64_t peak;
+/* What `try` is told through sharded_settle. */
+struct trial {
+	struct pass_run *run;
+	const struct ir_module *m;
+	const struct choice *choice;
+	double *seconds;
+};
 
-	for (int i = 0; i < MAX_ROUNDS; i++) {
-		if (!try(run, m, set, &peak, seconds))
-			return false;
-		if (peak <= limit)
-			return true;
-		set->limit = set->limit > peak - limit ? set->limit - (peak - limit) : 0;
-	}
-	set->limit = 0;
-	return try(run, m, set, &peak, seconds);
+static bool
+try_limit(void *data, uint64_t allowed, uint64_t *peak)
+{
+	const struct trial *t = data;
+	struct choice c = *t->choice;
+
+	c.set.limit = allowed;
+	return try(t->run, t->m, &c, peak, t->seconds);
+}
+
+/* Lowers the limit until the step, with the gaps between its buffers, stays within it or needs no
+ * more than it did. False: reported. */
+static bool
+settle(struct pass_run *run, const struct ir_module *m, struct choice *c, double *seconds)
+{
+	struct trial t = {run, m, c, seconds};
+	const uint64_t limit = c->set.limit > c->before ? c->set.limit : c->before;
+
+	return sharded_settle(limit, &c->set.limit, try_limit, &t);
 }
 
 /* What `search` tries: groups from a layer of a small model to many of a large one. */
@@ -272,60 +100,99 @@ static const uint64_t groups[] = {
 static const double fuses[] = {0, 1, 1.25, 1.5, 2};
 
 static bool
-search(struct pass_run *run, const struct ir_module *m, struct settings *best)
+search(struct pass_run *run, const struct ir_module *m, struct choice *best)
 {
-	const uint64_t limit = best->limit, before = sharded_peak(run, m);
+	const struct choice all = *best;
 	double least;
 
-	*best = (struct settings){0, 0, 0};
+	best->policy = PREFETCH_PROACTIVE;
+	best->set = (struct prefetch_settings){0, 0, 0, 0};
 	if (!run->cost)
 		return true;
 	if (!try(run, m, best, &(uint64_t){0}, &least))
 		return false;
 	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
 		for (size_t k = 0; k < sizeof fuses / sizeof *fuses; k++) {
-			struct settings s = {limit, groups[i], fuses[k]};
+			struct choice c = {.policy = PREFETCH_PROACTIVE, .before = all.before};
 			double seconds;
-			if (!settle(run, m, before, &s, &seconds))
+			c.set = (struct prefetch_settings){
+				all.set.limit, groups[i], groups[i], fuses[k]};
+			if (!settle(run, m, &c, &seconds))
 				return false;
 			if (seconds < least) {
 				least = seconds;
-				*best = s;
+				*best = c;
 			}
 		}
 	return true;
 }
 
+/* DeepSpeed and PyTorch do not look at the memory: it is said where there is too little. */
+static void
+tell_over(struct pass_run *run, const struct ir_module *m, uint64_t limit)
+{
+	const uint64_t peak = pass_remarks_wanted(run) ? sharded_peak(run, m) : 0;
+	char over[NUMBER_TEXT];
+
+	if (peak > limit)
+		pass_remark(run, NULL, PASS_MISSED,
+			"the policy takes no account of memory: %s over the budget",
+			number_bytes(over, (double)(peak - limit)));
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct prefetcher p = {.run = run, .m = m};
+	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
+	struct prefetch p = {.run = run, .m = m};
+	struct choice c = {.policy = (enum prefetch_policy)pass_enum(run, "policy"),
+		.set = {limit, (uint64_t)pass_size(run, "group"),
+			(uint64_t)pass_size(run, "waiting"), pass_float(run, "fuse")},
+		.before = sharded_peak(run, m)};
 
-	p.set = (struct settings){sharded_limit(run, pass_float(run, "margin")),
-		(uint64_t)pass_size(run, "group"), pass_float(run, "fuse")};
-	const bool good =
-		pass_enum(run, "policy") == SEARCH
-			? search(run, m, &p.set)
-			: settle(run, m, sharded_peak(run, m), &p.set, NULL);
-	if (!good || !place(&p))
+	if (c.policy == PREFETCH_PROACTIVE && !settle(run, m, &c, NULL))
 		return false;
-	pass_count(run, "allgather(s) moved", p.nmoved);
-	pass_count(run, "allgather(s) fused", p.nfused);
+	if (c.policy == PREFETCH_SEARCH && !search(run, m, &c))
+		return false;
+	if (!apply(&p, &c))
+		return false;
+	tell_over(run, m, limit > c.before ? limit : c.before);
+	pass_count(run, "allgather(s) moved", p.moved);
+	pass_count(run, "allgather(s) fused", p.fused);
+	pass_count(run, "allgather(s) removed", p.dropped);
+	pass_count(run, "reader(s) of gradients delayed", p.delayed);
+	pass_count(run, "reducescatter(s) fused", p.fused_scatters);
 	return true;
 }
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "proactive",
-		"how to place allgathers: proactive (as early as memory allows: DeepCompile), search "
-		"(proactive with the group and fuse of the shortest predicted step)",
-		CHOICE_LIST(POLICIES), 0, 0},
+		"how to place allgathers: proactive (as early as memory allows: DeepCompile), zero3 "
+		"(DeepSpeed), fsdp (PyTorch FSDP2), search (the shortest predicted step)",
+		CHOICE_LIST(PREFETCH_POLICIES), 0, 0},
 	{"group", PASS_SIZE, "2GB", "proactive: bytes of the allgathers that move together", NULL,
 		1, 1e15},
+	{"waiting", PASS_SIZE, "2GB",
+		"bytes of gradients that may be kept while they are scattered, so that kernels do "
+		"not wait for them",
+		NULL, 0, 1e15},
 	{"fuse", PASS_FLOAT, "1.5",
 		"proactive: two allgathers are fused if that takes less than this times the longer one",
 		NULL, 0, 2},
 	{"margin", PASS_FLOAT, "0.1",
 		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
+	{"prefetch_bucket_size", PASS_INT, "50000000",
+		"zero3: elements of params that are gathered ahead", NULL, 0, 1e15},
+	{"max_live_parameters", PASS_INT, "1000000000",
+		"zero3: elements of gathered params in use, above which none are gathered ahead",
+		NULL, 0, 1e15},
+	{"max_reuse_distance", PASS_INT, "1000000000",
+		"zero3: a param is kept if it is read again before so many elements of others",
+		NULL, 0, 1e15},
+	{"param_persistence_threshold", PASS_INT, "100000",
+		"zero3: params of fewer elements are gathered once in a step", NULL, 0, 1e15},
+	{"reduce_bucket_size", PASS_INT, "500000000",
+		"zero3: elements of gradients that are scattered in one message", NULL, 1, 1e15},
 	{0},
 };
 

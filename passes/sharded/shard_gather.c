@@ -16,6 +16,7 @@
  * What is computed of the slice alone before it is gathered goes along, so that only the param
  * itself is in memory in between.
  */
+#include "passes/sharded/gathers.h"
 #include "passes/sharded/shard.h"
 
 #include "ir/base/alloc.h"
@@ -25,29 +26,25 @@
 /* Ops between a param and its gather: a conversion, a transpose, a reshape. */
 enum { CHAIN_MAX = 16 };
 
-/* A gather of a param. */
-struct gather {
+/* A gather of a param, and what leads to it. */
+struct chain {
 	struct ir_op *param;
-	struct ir_op *chain[CHAIN_MAX]; /* from the gather up to what reads the param */
+	struct ir_op *op[CHAIN_MAX]; /* from the gather up to what reads the param */
 	int n;
 };
 
 /* Fills *g if the op gathers over the axis what is computed of one param alone. */
 static bool
-find_chain(const struct shard *s, struct ir_op *op, struct gather *g)
+find_chain(const struct shard *s, struct ir_op *op, struct chain *g)
 {
 	if (op->code != OP_allgather || op->noperands != 1 ||
 		ir_attr_int(op, "axis", -1) != s->axis)
 		return false;
-	for (g->n = 0; g->n < CHAIN_MAX; op = ir_operand(op, 0)->op) {
+	for (g->n = 0; op && g->n < CHAIN_MAX; op = gathers_before(op)) {
 		g->param = op;
 		if (op->code == OP_param)
 			return true;
-		if (op->noperands != 1 || op->nresults != 1 ||
-			(!op_is(op, TRAIT_PURE) && op->code != OP_barrier) || op->body ||
-			!ir_operand(op, 0)->op)
-			return false;
-		g->chain[g->n++] = op;
+		g->op[g->n++] = op;
 	}
 	return false;
 }
@@ -92,14 +89,14 @@ sink_slice(const struct shard *s, const struct ir_numbering *order, struct ir_op
 
 /* Moves the gather, and what leads to it alone, before that op. */
 static void
-move(const struct gather *g, struct ir_op *before)
+move(const struct chain *g, struct ir_op *before)
 {
 	for (int i = 0; i < g->n; i++) {
-		if (i && g->chain[i]->result[0].uses->next)
+		if (i && g->op[i]->result[0].uses->next)
 			return;
-		ir_op_unlink(g->chain[i]);
-		ir_insert_before(before, g->chain[i]);
-		before = g->chain[i];
+		ir_op_unlink(g->op[i]);
+		ir_insert_before(before, g->op[i]);
+		before = g->op[i];
 	}
 }
 
@@ -129,15 +126,15 @@ gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *rea
 
 /* Gathers again before `first`, for all that read v behind the forward pass. */
 static bool
-gather_again(struct shard *s, const struct gather *g, struct ir_op *first)
+gather_again(struct shard *s, const struct chain *g, struct ir_op *first)
 {
-	struct ir_value *old = &g->chain[0]->result[0];
+	struct ir_value *old = &g->op[0]->result[0];
 	struct ir_builder b = {
 		.m = s->m, .block = first->block, .before = first, .loc = old->op->loc};
 	struct ir_value *param = &g->param->result[0], *v = ir_build_barrier(&b, &param, 1);
 
 	for (int i = g->n - 1; v && i >= 0; i--) {
-		struct ir_op *copy = ir_op_clone(s->m, g->chain[i], &v);
+		struct ir_op *copy = ir_op_clone(s->m, g->op[i], &v);
 		ir_insert_before(first, copy);
 		v = &copy->result[0];
 	}
@@ -155,9 +152,9 @@ gather_again(struct shard *s, const struct gather *g, struct ir_op *first)
 }
 
 static bool
-place(struct shard *s, const struct ir_numbering *order, const struct gather *g)
+place(struct shard *s, const struct ir_numbering *order, const struct chain *g)
 {
-	const struct ir_value *v = &g->chain[0]->result[0];
+	const struct ir_value *v = &g->op[0]->result[0];
 	struct ir_op *forward = first_reader(s, order, v, true),
 		     *backward = first_reader(s, order, v, false);
 
@@ -165,7 +162,7 @@ place(struct shard *s, const struct ir_numbering *order, const struct gather *g)
 		return true;
 	pass_count(s->run, "gather(s)", 1);
 	move(g, forward ? forward : backward);
-	gather_each(s, g->chain[0], forward ? forward : backward);
+	gather_each(s, g->op[0], forward ? forward : backward);
 	return !forward || !backward || !s->reshard || gather_again(s, g, backward);
 }
 
@@ -178,7 +175,7 @@ shard_place_gathers(struct shard *s)
 
 	s->forward = shard_forward_ops(s);
 	for (uint32_t i = 0; i < n; i++) {
-		struct gather g;
+		struct chain g;
 		sink_slice(s, order, order->op[i]);
 		if (find_chain(s, order->op[i], &g) && !place(s, order, &g))
 			return false;

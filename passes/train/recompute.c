@@ -19,50 +19,14 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "ir/base/vec.h"
+#include "ir/block_names.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/pass.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* --- blocks ------------------------------------------------------------------------------------ */
-
-struct block {
-	const char *name;    /* of a value in it */
-	size_t length, stem; /* of "h3" and of "h" */
-	bool repeats;        /* there is another one of that stem */
-};
-
-struct blocks VEC(struct block);
-
-/* The block that a name says; length 0: none. */
-static struct block
-block_of_name(const char *name)
-{
-	struct block b = {.name = name, .length = name ? strcspn(name, ".") : 0};
-
-	if (!b.length || !name[b.length])
-		return (struct block){0};
-	for (b.stem = b.length; b.stem && isdigit((unsigned char)name[b.stem - 1]);)
-		b.stem--;
-	return b.stem < b.length ? b : (struct block){0};
-}
-
-static int32_t
-find_block(struct recompute *r, struct blocks *list, const char *name)
-{
-	const struct block b = block_of_name(name);
-
-	if (!b.length)
-		return AGAIN_KEPT;
-	for (int64_t i = list->n; i-- > 0;)
-		if (list->at[i].length == b.length && !memcmp(list->at[i].name, name, b.length))
-			return (int32_t)i;
-	VEC_PUSH(r->scratch, list, b);
-	return (int32_t)list->n - 1;
-}
 
 /* An op that passes have made is of the block of what it reads. */
 static int32_t
@@ -77,33 +41,22 @@ block_of_operands(const struct recompute *r, const struct ir_op *op, const int32
 	return AGAIN_KEPT;
 }
 
-static void
-find_repeats(struct blocks *list)
-{
-	for (int64_t i = 0; i < list->n; i++)
-		for (int64_t k = 0; k < i; k++) {
-			struct block *a = &list->at[i], *b = &list->at[k];
-			if (a->stem == b->stem && !memcmp(a->name, b->name, a->stem))
-				a->repeats = b->repeats = true;
-		}
-}
-
 /* Numbers the blocks that repeat. */
-static struct blocks
+static struct block_names
 find_blocks(struct recompute *r)
 {
 	const struct again *a = r->again;
 	int32_t *block = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u);
-	struct blocks list = {0};
+	struct block_names list = {0};
 
 	for (uint32_t i = 0; i < a->ops->n; i++) {
 		const struct ir_op *op = a->ops->op[i];
 		const char *name = op->nresults ? op->result[0].name : NULL;
 		block[i] = a->op[i].side != AGAIN_FORWARD ? AGAIN_KEPT
-			   : name                         ? find_block(r, &list, name)
+			   : name                         ? block_names_add(r->scratch, &list, name)
 							  : block_of_operands(r, op, block);
 	}
-	find_repeats(&list);
+	block_names_find_repeats(&list);
 	for (uint32_t i = 0; i < a->ops->n; i++)
 		if (block[i] != AGAIN_KEPT && !list.at[block[i]].repeats)
 			block[i] = AGAIN_KEPT;
@@ -155,7 +108,7 @@ report_step(struct pass_run *run, const struct recompute *r, const struct cost_r
 
 static void
 copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int32_t n,
-	const struct blocks *blocks)
+	const struct block_names *blocks)
 {
 	struct again_group *result = ARRAY_ZERO(r->scratch, struct again_group, (size_t)n + 1);
 
@@ -169,7 +122,7 @@ copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int
 }
 
 static bool
-run_blocks(struct pass_run *run, struct recompute *r, const struct blocks *blocks)
+run_blocks(struct pass_run *run, struct recompute *r, const struct block_names *blocks)
 {
 	copy_groups(run, r, r->block, r->nblocks, blocks);
 	if (!run->changed)
@@ -264,7 +217,7 @@ run(struct pass_run *run, struct ir_module *m)
 			"nothing is computed again: the step has no backward pass; grad makes one");
 		return true;
 	}
-	const struct blocks blocks = find_blocks(&r);
+	const struct block_names blocks = find_blocks(&r);
 	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
 							   : run_budget(run, &r);
 	return ok && (!run->changed || report_step(run, &r, &before));

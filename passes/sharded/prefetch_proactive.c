@@ -1,0 +1,204 @@
+/*
+ * The policy proactive of prefetch: Algorithm 1 of DeepCompile (Tanaka and others 2025, section 4.2).
+ * The ops are visited from the last to the first. A gather joins a group, which moves on towards the
+ * front while
+ *
+ *     live bytes at the op + bytes of the group <= limit     and     bytes of the group <= group
+ *
+ * and is issued where that ends. Neighbours a, b of a group become one collective if
+ * T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for so many bytes.
+ *
+ * What reads scattered gradients is delayed first (scatters.h): in DeepCompile, too, reducescatters
+ * run next to the kernels after them.
+ */
+#include "passes/sharded/prefetch.h"
+#include "passes/sharded/scatters.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/number.h"
+#include "ir/numbering.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/fusion/tensorfuse.h"
+
+#include <talloc.h>
+
+/* Gathers on their way to the front, and what is known of the step. */
+struct prefetcher {
+	struct prefetch *step;
+	struct prefetch_settings set;
+	struct gathers *all;
+	uint64_t *live;                   /* by op->id, bytes where the op waits or runs */
+	const struct ir_numbering *place; /* of the ops, as they came */
+	struct gather **group;            /* [ngroup] the last in the block first */
+	uint32_t ngroup;
+	uint64_t bytes; /* of the group */
+	/* By op->id: `round` where the group reads a result of the op. */
+	uint32_t *needed, round;
+};
+
+static void
+note_live(struct prefetcher *p, const void *owner)
+{
+	const struct memory_curve *c = memory_curve_create(
+		owner, p->step->m, ir_func_find(p->step->m, "main"), sharded_target(p->step->run));
+
+	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
+	for (uint32_t i = 0; i < c->n; i++)
+		p->live[c->point[i].op->id] = c->point[i].live;
+}
+
+static void
+move_behind(struct ir_op **at, struct ir_op *op)
+{
+	ir_op_unlink(op);
+	ir_insert_after(*at, op);
+	*at = op;
+}
+
+/* Becomes one op of what was worth it; `n` ops, one after another. */
+static void
+fuse_members(struct prefetcher *p, struct ir_op **member, int n)
+{
+	if (n < 2)
+		return;
+	struct ir_op *one = collectives_fuse(p->step->run->scratch, p->step->m, member, n);
+	p->step->fused += (uint32_t)n;
+	if (!p->step->silent)
+		pass_remark(p->step->run, one, PASS_APPLIED, "%d allgathers fused into one", n);
+}
+
+/* Fuses neighbours of the group, from the first in the block on. */
+static void
+fuse_group(struct prefetcher *p)
+{
+	struct ir_op **member = ARRAY_NEW(p->step->run->scratch, struct ir_op *, p->ngroup);
+	int n = 0, noperands = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = p->ngroup; i-- > 0;) {
+		const struct gather *g = p->group[i];
+		const double a = n ? gathers_seconds(p->all, member[0], bytes) : 0,
+			     b = gathers_seconds(p->all, g->op, g->bytes),
+			     both = gathers_seconds(p->all, g->op, bytes + g->bytes);
+		if (!n || !collectives_fusible(member[0], g->op) ||
+			noperands + g->op->noperands > IR_MAX_LIST ||
+			!(both < p->set.fuse * (a > b ? a : b))) {
+			fuse_members(p, member, n);
+			n = noperands = 0;
+			bytes = 0;
+		}
+		member[n++] = g->op;
+		noperands += g->op->noperands;
+		bytes += g->bytes;
+	}
+	fuse_members(p, member, n);
+}
+
+/* Issues the group behind an op. */
+static void
+issue(struct prefetcher *p, struct ir_op *at)
+{
+	const uint32_t to = ir_number(p->place, at);
+	uint32_t own = 0;
+
+	for (uint32_t i = p->ngroup; i-- > 0;) {
+		const struct gather *g = p->group[i];
+		own += (uint32_t)g->nfeed + 1;
+		p->step->moved += ir_number(p->place, g->op) > to + own;
+		for (int k = 0; k < g->nfeed; k++)
+			move_behind(&at, g->feed[k]);
+		move_behind(&at, g->op);
+	}
+	fuse_group(p);
+	p->ngroup = 0;
+	p->bytes = 0;
+	p->round++;
+}
+
+static bool
+fits(const struct prefetcher *p, const struct ir_op *at)
+{
+	return p->live[at->id] + p->bytes <= p->set.limit;
+}
+
+/* The group stops below an op for want of memory. */
+static void
+tell_missed(struct prefetcher *p, const struct ir_op *op)
+{
+	const struct ir_value *gathered = &p->group[p->ngroup - 1]->op->result[0];
+	char over[NUMBER_TEXT];
+
+	if (p->step->silent || !pass_remarks_wanted(p->step->run))
+		return;
+	number_bytes(over, (double)(p->live[op->id] + p->bytes - p->set.limit));
+	pass_remark(p->step->run, gathered->op, PASS_MISSED,
+		"allgather of %s%s not moved above %s%s: %s over the budget",
+		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
+		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
+		op->nresults && op->result[0].name ? op->result[0].name : "", over);
+}
+
+static void
+note_needed(struct prefetcher *p, const struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_op *maker = ir_operand(op, i)->op;
+		if (maker)
+			p->needed[maker->id] = p->round;
+	}
+}
+
+static void
+join(struct prefetcher *p, struct gather *g)
+{
+	p->group[p->ngroup++] = g;
+	p->bytes += g->bytes;
+	note_needed(p, g->op);
+	for (int k = 0; k < g->nfeed; k++)
+		note_needed(p, g->feed[k]);
+}
+
+static void
+visit(struct prefetcher *p, struct ir_op *op)
+{
+	const uint32_t of = p->all->of[op->id];
+	struct gather *g = of ? &p->all->gather[of - 1] : NULL;
+
+	if (g && g->op != op)
+		return; /* its feed moves with the gather */
+	if (p->ngroup && !fits(p, op)) {
+		tell_missed(p, op);
+		issue(p, op);
+	} else if (p->ngroup &&
+		   (g ? p->bytes + g->bytes > p->set.group : p->needed[op->id] == p->round)) {
+		issue(p, op);
+	}
+	if (g)
+		join(p, g);
+}
+
+bool
+prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
+{
+	struct prefetcher p = {.step = step, .set = *set};
+	void *scratch = alloc_scratch(step->run->scratch);
+	struct ir_block *main = &ir_func_find(step->m, "main")->body;
+
+	step->delayed = scatters_delay(step->m, set->waiting);
+	p.all = gathers_create(scratch, step->run->cost, step->m);
+	if (p.all && p.all->n) {
+		gathers_hoist_sources(p.all);
+		note_live(&p, scratch);
+		p.place = ir_numbering_create(scratch, step->m, main);
+		p.group = ARRAY_NEW(scratch, struct gather *, p.all->n);
+		p.needed = ARRAY_ZERO(scratch, uint32_t, step->m->op_ids);
+		p.round = 1;
+		for (struct ir_op *op = main->last, *next; op; op = next) {
+			next = op->prev;
+			visit(&p, op);
+		}
+	}
+	const bool good = p.all != NULL;
+	talloc_free(scratch);
+	return good;
+}

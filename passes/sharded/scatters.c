@@ -1,0 +1,234 @@
+#include "passes/sharded/scatters.h"
+
+#include "ir/base/alloc.h"
+#include "ir/memory/issue.h"
+#include "ir/numbering.h"
+#include "passes/fusion/tensorfuse.h"
+
+#include <talloc.h>
+
+/* Ops between a reducescatter and the optimizer: a reduce, a conversion, a reshape. */
+enum { TAIL_MAX = 16 };
+
+/* Consecutive ops that read what one collective made, and nothing else. */
+struct tail {
+	struct ir_op *op[TAIL_MAX];
+	int n;
+	const struct ir_op *scatter;
+	uint64_t bytes;       /* of what the collective reads for it */
+	struct ir_op *reader; /* the first one of its results */
+};
+
+#define NO_LOOP UINT32_MAX
+
+struct placer {
+	const struct ir_module *m;
+	uint64_t most; /* bytes that may wait */
+	const struct ir_numbering *order;
+	const struct issue *issue;
+	bool *in_tail;     /* by op->id */
+	struct tail *tail; /* [n] in order of the block; those from `first` on wait */
+	uint32_t n, first;
+	uint64_t waiting; /* bytes of those */
+	uint32_t moved;   /* tails */
+	uint32_t loop;    /* theirs, in `issue`; NO_LOOP: done once */
+};
+
+static bool
+is_scatter(const struct ir_module *m, const struct ir_op *op)
+{
+	return op->code == OP_reducescatter && !m->axis[ir_attr_int(op, "axis", 0)].time;
+}
+
+/* May the op be issued later: does it read one tensor alone, and send nothing? */
+static bool
+may_wait(const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->noperands != 1 || op->nresults != 1 || op->body || !op_is(op, TRAIT_PURE))
+		return false;
+	return !op_is(op, TRAIT_PARALLEL) || m->axis[ir_attr_int(op, "axis", 0)].time;
+}
+
+static bool
+is_done_once(const struct placer *p, const struct ir_op *op)
+{
+	return !issue_op_axes(p->m, op);
+}
+
+static struct ir_op *
+first_reader(const struct placer *p, const struct ir_value *v)
+{
+	struct ir_op *first = NULL;
+
+	IR_FOR_USES (u, v)
+		if (!first || ir_number(p->order, u->op) < ir_number(p->order, first))
+			first = u->op;
+	return first;
+}
+
+/* The ops that read a value and may wait, done as often as the first of them. */
+static struct tail
+find_tail(struct placer *p, const struct ir_value *v)
+{
+	const struct ir_module *m = p->m;
+	struct tail t = {.scatter = v->op};
+
+	while (t.n < TAIL_MAX && v->uses && !v->uses->next) {
+		struct ir_op *reader = v->uses->op;
+		if (!may_wait(m, reader) ||
+			(t.n && is_done_once(p, reader) != is_done_once(p, t.op[0])))
+			break;
+		p->in_tail[reader->id] = true;
+		t.op[t.n++] = reader;
+		v = &reader->result[0];
+	}
+	t.reader = first_reader(p, v);
+	return t;
+}
+
+/* Issues a tail before an op, or before its reader where that comes first. */
+static void
+issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
+{
+	if (t->reader && ir_number(p->order, t->reader) < ir_number(p->order, at))
+		at = t->reader;
+	p->moved += t->op[t->n - 1]->next != at;
+	for (int i = 0; i < t->n; i++) {
+		ir_op_unlink(t->op[i]);
+		ir_insert_before(at, t->op[i]);
+	}
+}
+
+/* The last op of the loop that no tail has. */
+static struct ir_op *
+last_of_loop(const struct placer *p)
+{
+	const struct issue_loop *loop = &p->issue->loop[p->loop];
+	uint32_t last = loop->end;
+
+	while (last > loop->first && p->in_tail[p->issue->op[last - 1]->id])
+		last--;
+	return p->order->op[ir_number(p->order, p->issue->op[last - 1])];
+}
+
+/* Issues the tails that still wait: at the end of their loop, or before what reads them. */
+static void
+end(struct placer *p)
+{
+	struct ir_op *at = p->loop != NO_LOOP && p->first < p->n ? last_of_loop(p) : NULL;
+
+	for (; p->first < p->n; p->first++) {
+		const struct tail *t = &p->tail[p->first];
+		if (!at || !is_done_once(p, t->reader)) {
+			issue_before(p, t, t->reader);
+			continue;
+		}
+		p->moved++;
+		for (int i = 0; i < t->n; i++) {
+			ir_op_unlink(t->op[i]);
+			ir_insert_after(at, t->op[i]);
+			at = t->op[i];
+		}
+	}
+	p->waiting = 0;
+}
+
+/* The op after a collective that no tail has. */
+static struct ir_op *
+after(const struct placer *p, const struct ir_op *scatter)
+{
+	struct ir_op *at = scatter->next;
+
+	while (p->in_tail[at->id])
+		at = at->next;
+	return at;
+}
+
+/* Lets no more wait than may, now that one more does. */
+static void
+wait(struct placer *p, const struct tail *t)
+{
+	p->tail[p->n++] = *t;
+	p->waiting += t->bytes;
+	while (p->waiting > p->most && p->tail[p->first].scatter != t->scatter) {
+		const struct tail *oldest = &p->tail[p->first++];
+		p->waiting -= oldest->bytes;
+		issue_before(p, oldest, after(p, t->scatter));
+	}
+}
+
+/* What reads the result of an op alone is issued where it is read itself. */
+static void
+sink(struct placer *p, const struct ir_op *op)
+{
+	struct tail t = find_tail(p, &op->result[0]);
+
+	if (t.reader && t.n)
+		issue_before(p, &t, t.reader);
+}
+
+static void
+place_tail(struct placer *p, const struct ir_op *op, int i)
+{
+	struct tail t = find_tail(p, &op->result[i]);
+
+	t.bytes = (uint64_t)ir_type_local_bytes(p->m, ir_operand_type(op, i));
+	if (!t.n || !t.reader)
+		return;
+	const bool once = is_done_once(p, t.op[0]);
+	const uint32_t loop = once ? NO_LOOP : p->issue->loop_of[p->issue->position[t.op[0]->id]];
+	if (loop != p->loop)
+		end(p);
+	p->loop = loop;
+	wait(p, &t);
+	if (!once && is_done_once(p, t.reader))
+		sink(p, t.op[t.n - 1]);
+}
+
+uint32_t
+scatters_delay(struct ir_module *m, uint64_t most)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct ir_block *block = &ir_func_find(m, "main")->body;
+	struct placer p = {.m = m,
+		.most = most,
+		.loop = NO_LOOP,
+		.order = ir_numbering_create(scratch, m, block),
+		.issue = issue_create(scratch, m, block)};
+
+	p.in_tail = ARRAY_ZERO(scratch, bool, m->op_ids);
+	p.tail = ARRAY_NEW(scratch, struct tail, p.order->n);
+	for (uint32_t i = 0; i < p.order->n; i++)
+		for (int k = 0; k < p.order->op[i]->nresults; k++)
+			if (is_scatter(m, p.order->op[i]))
+				place_tail(&p, p.order->op[i], k);
+	end(&p);
+	talloc_free(scratch);
+	return p.moved;
+}
+
+uint32_t
+scatters_fuse(struct ir_module *m, scatter_bucket *bucket, void *data)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct ir_block *block = &ir_func_find(m, "main")->body;
+	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, m->op_ids);
+	uint32_t n = 0, fused = 0, last = 0;
+
+	scatters_delay(m, UINT64_MAX);
+	for (struct ir_op *op = block->first, *next; op; op = next) {
+		next = op->next;
+		if (!is_scatter(m, op))
+			continue;
+		const uint32_t in = bucket(data, op);
+		if (in != last) {
+			fused += collectives_fuse_kinds(scratch, m, member, n);
+			n = 0;
+		}
+		last = in;
+		member[n++] = op;
+	}
+	fused += collectives_fuse_kinds(scratch, m, member, n);
+	talloc_free(scratch);
+	return fused;
+}
