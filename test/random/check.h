@@ -60,6 +60,9 @@ const char *trial_pass_text(const void *owner, const struct pass *p, uint64_t *r
  */
 const char *trial_pipeline_text(const void *owner, uint64_t seed);
 
+/* The same of passes for sharded training, in orders that make sense with most of them. */
+const char *trial_sharded_text(const void *owner, uint64_t seed);
+
 /*
  * Some passes drawn by `seed`, one after the other, each checked against its input: verified, by
  * layout what it was by meaning, the text a fixed point. Where `train`, first the gradients and an

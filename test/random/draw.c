@@ -1,11 +1,13 @@
 /*
- * draw FIRST COUNT FOLDER: for each seed from FIRST on FOLDER gets SEED.dir, a random program, and
- * SEED.pipeline, a random pipeline, which need not fit each other. What pipelines.py tries.
+ * draw FIRST COUNT FOLDER [sharded]: for each seed from FIRST on FOLDER gets SEED.dir, a random program, and
+ * SEED.pipeline, a random pipeline, which need not fit each other. What pipelines.py tries. With `sharded`, pipelines
+ * of sharded training, and no programs.
  */
 #include "test/random/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <talloc.h>
 
 enum { STEPS = 22 };
@@ -27,8 +29,8 @@ static bool
 write_text(const void *owner, const char *folder, uint64_t seed, const char *suffix,
 	const struct ir_module *m, const char *text)
 {
-	const char *path = talloc_asprintf(
-		owner, "%s/%llu.%s", folder, (unsigned long long)seed, suffix);
+	const char *path =
+		talloc_asprintf(owner, "%s/%llu.%s", folder, (unsigned long long)seed, suffix);
 	FILE *f = fopen(path, "w");
 	if (!f) {
 		perror(path);
@@ -44,8 +46,9 @@ write_text(const void *owner, const char *folder, uint64_t seed, const char *suf
 int
 main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fputs("usage: draw FIRST COUNT FOLDER\n", stderr);
+	const bool sharded = argc == 5 && strcmp(argv[4], "sharded") == 0;
+	if (argc != 4 && !sharded) {
+		fputs("usage: draw FIRST COUNT FOLDER [sharded]\n", stderr);
 		return 2;
 	}
 	const uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
@@ -54,8 +57,11 @@ main(int argc, char **argv)
 	bool good = true;
 	for (uint64_t seed = first; good && seed < first + count; seed++) {
 		struct trial *t = trial_create(NULL, table);
-		good = write_text(t, argv[3], seed, "dir", trial_module(t, &test, seed), NULL) &&
-		       write_text(t, argv[3], seed, "pipeline", NULL, trial_pipeline_text(t, seed));
+		good = (sharded || write_text(t, argv[3], seed, "dir", trial_module(t, &test, seed),
+					   NULL)) &&
+		       write_text(t, argv[3], seed, "pipeline", NULL,
+			       sharded ? trial_sharded_text(t, seed)
+				       : trial_pipeline_text(t, seed));
 		talloc_free(t);
 	}
 	talloc_free((void *)table);

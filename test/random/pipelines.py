@@ -6,6 +6,8 @@
     -count N         so many seeds, whatever they take
     -refusals        print what dopt refused, and how often
     -jobs N          seeds at a time (default: the number of cores)
+    -sharded         pipelines of sharded training, and networks (networks.py) instead of programs of single ops
+    -programs N      run so many of a block of 24 seeds with -agree (default: 6)
 
     seed --draw--> program (or a toy model, N = 1, 2, 4) and pipeline --dopt -check--> text --dopt--> the same text
                                                                                         +--agree--> runs, both targets
@@ -30,6 +32,7 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(TESTS / "models" / "Inputs"))
 import models
+import networks
 
 BLOCK = 24  # seeds that are drawn at once
 AGREE = 6  # of a block that are compiled and run
@@ -41,6 +44,8 @@ MODEL_EVERY = 3  # every third seed is a toy model
 SHRINK_SECONDS = 180  # for one finding
 MORE = ([], [], [], ["-stats"], ["-keep=better"], ["-replay=fine", "-stats"], ["-algorithm=ring", "-stats"],
         ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"])
+# Of -sharded: what the last line counts.
+SHARDED = ("recompute", "shard", "accumulate", "prefetch", "unshard", "offload")
 
 
 def arguments():
@@ -52,8 +57,12 @@ def arguments():
     parser.add_argument("-seed", type=int)
     parser.add_argument("-count", type=int)
     parser.add_argument("-refusals", action="store_true")
+    parser.add_argument("-sharded", action="store_true")
+    parser.add_argument("-programs", type=int, default=AGREE)
     parser.add_argument("-jobs", type=int, default=len(os.sched_getaffinity(0)))
     a = parser.parse_args()
+    # Programs run in folders of their own.
+    a.agree = [os.path.abspath(program) for program in a.agree]
     a.seconds = float(os.environ.get("DOPT_PIPELINE_SECONDS", a.seconds))
     return a
 
@@ -72,6 +81,9 @@ class Case:
             model = toys[seed // MODEL_EVERY % len(toys)]
             self.file = model.path
             self.options += [*model.defines, *model.toy, "-D", f"N={(1, 2, 4)[seed // 5 % 3]}"]
+
+    def has_sharded(self):
+        return any(p.split("{")[0] in SHARDED for p in self.passes)
 
     def command(self, dopt, out):
         passes = [f"-pass={','.join(self.passes)}"] if self.passes else []
@@ -187,7 +199,7 @@ def report(case, kind, said, arguments):
     if models.FOLDER not in case.file.parents:
         print(case.file.read_text())
     print(f"shrunk: {' '.join(case.command('dopt', 'out.dir'))}".replace(str(case.file.parent) + "/", ""))
-    print(f"again: {sys.argv[0]} {arguments.dopt} {arguments.draw} -seed {case.seed} -count 1", flush=True)
+    print(f"again: {sys.argv[0]} {arguments.dopt} {arguments.draw} -seed {case.seed} -count 1{' -sharded' if arguments.sharded else ''}", flush=True)
 
 
 class Hunt:
@@ -209,6 +221,7 @@ class Hunt:
         found = finding(case, self.a.dopt, out)
         self.counts["seeds"] += 1
         self.counts["written"] += out.exists()
+        self.counts["sharded"] += out.exists() and case.has_sharded()
         self.refusals.update(case.refusals)
         if found:
             scratch = self.folder / f"{seed}.scratch"
@@ -217,22 +230,29 @@ class Hunt:
 
     def agree(self, written):
         """Some of what was written as programs; which one is wrong is found by running each alone."""
-        chosen = [w for i, w in enumerate(written) if i % max(1, len(written) // AGREE) == 0][:AGREE]
+        most = self.a.programs
+        chosen = [w for i, w in enumerate(written) if i % max(1, len(written) // most) == 0][:most]
+        self.counts["sharded programs"] += sum(case.has_sharded() for case, _ in chosen)
         for program in self.a.agree if chosen else []:
             self.counts["programs"] += len(chosen)
             if not disagreement(program, [out for _, out in chosen], self.folder):
                 continue
             for case, out in chosen:
                 said = disagreement(program, [out], self.folder)
+                scratch = out.with_suffix(".scratch")  # others run `out`, too
                 if said:
                     self.found(case, f"{pathlib.Path(program).name}: {first_error(said) or 'it differs'}", said,
-                               lambda c: not finding(c, self.a.dopt, out)
-                               and out.exists() and disagreement(program, [out], self.folder))
+                               lambda c: not finding(c, self.a.dopt, scratch)
+                               and scratch.exists() and disagreement(program, [scratch], self.folder))
 
     def block(self, first, count):
-        draw = subprocess.run([self.a.draw, str(first), str(count), str(self.folder)], capture_output=True, text=True)
+        command = [self.a.draw, str(first), str(count), str(self.folder), *(["sharded"] if self.a.sharded else [])]
+        draw = subprocess.run(command, capture_output=True, text=True)
         if draw.returncode != 0:
             sys.exit(f"draw {first} {count}: exit {draw.returncode}\n{draw.stderr}")
+        if self.a.sharded:
+            for seed in range(first, first + count):
+                (self.folder / f"{seed}.dir").write_text(networks.network(seed))
         with concurrent.futures.ThreadPoolExecutor(self.a.jobs) as pool:
             written = [w for w in pool.map(self.one, range(first, first + count)) if w]
         self.agree(written)
@@ -260,7 +280,8 @@ def main():
             print(f"fresh seeds from {fresh} on", flush=True)
             hunt.seeds(0, None, start + a.seconds / 2)
             hunt.seeds(fresh, None, start + a.seconds)
-    print(", ".join(f"{hunt.counts[k]} {k}" for k in ("seeds", "written", "programs", "findings")))
+    shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()), "findings")
+    print(", ".join(f"{hunt.counts[k]} {k}" for k in shown))
     for kind, n in hunt.kinds.most_common():
         print(f"  {n} times: {kind}")
     if a.refusals:

@@ -71,12 +71,14 @@ draw_word(uint64_t *random, const char *const *word, int n)
 	draw_word(random, (const char *const[]){__VA_ARGS__},                                      \
 		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Texts for options whose help says in prose what may stand there; other texts keep their defaults.
- */
+/* Options whose help says in prose what may stand there, or of whose values most would be refused;
+ * other texts keep their defaults. */
 static const struct {
 	const char *pass, *option, *value[5];
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
+	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
+	{"shard", "stage", {"3", "2", "1", "3", "2"}},
 };
 
 static const char *
@@ -132,6 +134,9 @@ enum_value(const void *owner, const struct pass_option *o, uint64_t *random)
 static const char *
 option_value(const void *owner, const struct pass *p, const struct pass_option *o, uint64_t *random)
 {
+	const char *text = text_value(p, o, random);
+	if (text)
+		return text;
 	switch (o->type) {
 	case PASS_AXIS: return DRAW_WORD(random, "dp", "dp", "dp", "tp", "mb");
 	case PASS_AXES: return DRAW_WORD(random, "dp", "[dp]", "tp", "[dp,tp]");
@@ -140,7 +145,7 @@ option_value(const void *owner, const struct pass *p, const struct pass_option *
 	case PASS_TIME: return *random ? DRAW_WORD(random, "1us", "1ms") : NULL;
 	case PASS_INT: return *random ? int_value(owner, o, random) : o->fallback ? NULL : "2";
 	case PASS_FLOAT: return *random ? float_value(owner, o, random) : NULL;
-	case PASS_STRING: return text_value(p, o, random);
+	case PASS_STRING: return NULL;
 	case PASS_ENUM: return enum_value(owner, o, random);
 	}
 	return NULL;
@@ -205,6 +210,8 @@ static const struct stage {
 	{30, {"dp", "spatial"}},
 	{10, {"accumulate"}},
 	{30, {"shard"}},
+	{25, {"prefetch"}},
+	{25, {"unshard", "unshard", "prefetch"}},
 	{20, {"propagate", "merge-replica-dim", "sink-transpose"}},
 	{40, {"canonicalize", "cse", "dce"}},
 	{40, {"opfuse", "opfuse", "random-fuse"}},
@@ -214,6 +221,32 @@ static const struct stage {
 	{30, {"canonicalize", "cse", "dce", "opfuse"}},
 };
 
+/* The same of sharded training: what is named `dp` is the axis of the batch. */
+static const struct stage sharded[] = {
+	{30, {"accumulate"}},
+	{25, {"amp"}},
+	{90, {"dp{axis=dp}"}},
+	{15, {"dp{axis=tp}"}},
+	{20, {"accumulate"}},
+	{98, {"grad"}},
+	{45, {"recompute", "recompute{policy=budget,budget=1KB}"}},
+	{20, {"canonicalize", "cse", "dce"}},
+	{45, {"shard{axis=dp}", "shard"}},
+	{90, {"sgd", "momentum", "adam", "adamw", "lamb"}},
+	{20, {"accumulate"}},
+	{50, {"shard{axis=dp}", "shard", "shard{axis=tp}"}},
+	{60, {"prefetch"}},
+	{15, {"recompute"}},
+	{60, {"unshard"}},
+	{30, {"prefetch", "unshard"}},
+	{50, {"canonicalize", "cse", "dce"}},
+	{40, {"opfuse", "opfuse", "random-fuse"}},
+	{30, {"tensorfuse"}},
+	{20, {"tensorpart"}},
+	{20, {"joint"}},
+	{20, {"prefetch", "unshard", "cse"}},
+};
+
 static char *
 join(char *text, const char *pass)
 {
@@ -221,16 +254,16 @@ join(char *text, const char *pass)
 }
 
 static char *
-sensible_pipeline(const void *owner, uint64_t *random)
+staged_pipeline(const void *owner, const struct stage *stage, size_t stages, uint64_t *random)
 {
 	char *text = talloc_strdup(owner, "");
-	for (size_t i = 0; i < sizeof sensible / sizeof *sensible; i++) {
+	for (size_t i = 0; i < stages; i++) {
 		int n = 0;
-		while (n < 8 && sensible[i].pass[n])
+		while (n < 8 && stage[i].pass[n])
 			n++;
-		if (draw(random, 100) >= sensible[i].percent)
+		if (draw(random, 100) >= stage[i].percent)
 			continue;
-		const char *pass = text_of(owner, sensible[i].pass[draw(random, n)], random);
+		const char *pass = text_of(owner, stage[i].pass[draw(random, n)], random);
 		text = join(text, pass);
 		if (draw(random, 8) == 0) /* twice */
 			text = join(text, pass);
@@ -243,11 +276,19 @@ trial_pipeline_text(const void *owner, uint64_t seed)
 {
 	enum { MOST_ODD = 7 };
 	uint64_t random = rt_mix64(seed ^ UINT64_C(0x6f64642070697065)) | 1;
-	char *text = draw(&random, 100) < 60 ? sensible_pipeline(owner, &random)
+	char *text = draw(&random, 100) < 60 ? staged_pipeline(owner, sensible,
+						       sizeof sensible / sizeof *sensible, &random)
 					     : talloc_strdup(owner, "");
 	for (int n = *text ? 0 : 1 + draw(&random, MOST_ODD); n > 0; n--)
 		text = join(text, any_pass(owner, &random));
 	return text;
+}
+
+const char *
+trial_sharded_text(const void *owner, uint64_t seed)
+{
+	uint64_t random = rt_mix64(seed ^ UINT64_C(0x7368617264656420)) | 1;
+	return staged_pipeline(owner, sharded, sizeof sharded / sizeof *sharded, &random);
 }
 
 /* --- pipelines in a process ---------------------------------------------------------------------
