@@ -195,6 +195,15 @@ bool driver_search_read(struct driver *t);
 /* Does the step stay within the budget? False: reported, with what takes most of it. */
 bool driver_budget_check(struct driver *t, struct ir_module *m);
 
+/* Is the pass in a list of names, separated by commas, in which "all" is every pass? NULL: none. */
+bool driver_names_pass(const char *list, const char *name);
+
+/*
+ * Notes on passes that would reduce the memory of the step, of which the pipeline has made m, which
+ * needs `peak` bytes: what each would leave, and together. Returns whether there are any.
+ */
+bool driver_advise(struct driver *t, struct ir_module *m, uint64_t peak);
+
 /* Reads -whatif into t->whatif. False: reported. */
 bool driver_whatif_read(struct driver *t);
 

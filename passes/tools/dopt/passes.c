@@ -25,8 +25,8 @@ driver_module_text(const void *owner, const struct ir_module *m)
 	return text;
 }
 
-static bool
-names_pass(const char *list, const char *name)
+bool
+driver_names_pass(const char *list, const char *name)
 {
 	const char *word;
 	size_t n;
@@ -115,7 +115,7 @@ before_pass(void *data, const struct pass_entry *e, struct ir_module *m)
 	crash_doing(t->o->note, "in pass '%s'", e->pass->name);
 	if (t->o->reproducer && !reproducer_write(t, e, m))
 		return false;
-	if (names_pass(t->o->print_before, e->pass->name)) {
+	if (driver_names_pass(t->o->print_before, e->pass->name)) {
 		char *text = driver_module_text(t->pipeline, m);
 		print_module("before", e, text);
 		talloc_free(text);
@@ -133,7 +133,7 @@ print_after_pass(struct driver *t, const struct pass_entry *e, const struct ir_m
 	if (!names)
 		return;
 	bool changed = !strcmp(names, "changed");
-	if (!changed && !names_pass(names, e->pass->name))
+	if (!changed && !driver_names_pass(names, e->pass->name))
 		return;
 	char *text = driver_module_text(t->pipeline, m);
 	if (!changed || strcmp(text, t->before) != 0)
