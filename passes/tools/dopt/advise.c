@@ -153,7 +153,7 @@ options_of(const struct advisor *a, const char **pipeline)
 	o.pass = (struct driver_list){.item = pipeline, .n = 1};
 	o.emit = DRIVER_EMIT_NONE;
 	o.print_before = o.print_after = o.remarks = o.reproducer = o.whatif = NULL;
-	o.stats = 0;
+	o.stats = o.measure = 0;
 	o.check = o.time = false;
 	o.progress = DRIVER_PROGRESS_NEVER;
 	o.note = NULL;
