@@ -1,7 +1,7 @@
 /*
  * -workspace, and -budget: what a step may take on each device. One that needs more is an error at
- * the op where most lives, with the three buffers that are largest there, and what would make them
- * smaller where that is certain.
+ * the op where most lives, with the three buffers that are largest there, and the passes that would
+ * reduce it (advise.c).
  */
 #include "passes/tools/dopt/driver.h"
 
@@ -159,14 +159,12 @@ rows_of_batch(const struct memory_curve *c, int64_t batch)
 	return sum;
 }
 
-/* What would make the step fit, where what lives at the peak says so. */
+/* Are params and states too much, whatever the batch? */
 static void
-advise(const struct driver *t, const struct memory_curve *c, const struct ir_module *m,
-	const struct ir_func *main)
+tell_kept(const struct driver *t, const struct memory_curve *c)
 {
 	const struct memory_point *p = &c->point[c->peak];
 	const uint64_t kept = p->bytes[MEMORY_PARAM] + p->bytes[MEMORY_STATE];
-	const uint64_t rows = rows_of_batch(c, batch_of(m, main));
 	char number[NUMBER_TEXT];
 
 	if (kept > t->manager->budget)
@@ -174,7 +172,19 @@ advise(const struct driver *t, const struct memory_curve *c, const struct ir_mod
 			"params and states alone take %s: a smaller batch does not help, "
 			"splitting them over more devices does",
 			number_bytes(number, (double)kept));
-	else if (rows > c->allocated - t->manager->budget)
+}
+
+/* Where no pass helps: would a smaller batch, by what lives at the peak? */
+static void
+tell_batch(const struct driver *t, const struct memory_curve *c, const struct ir_module *m,
+	const struct ir_func *main)
+{
+	const struct memory_point *p = &c->point[c->peak];
+	const uint64_t kept = p->bytes[MEMORY_PARAM] + p->bytes[MEMORY_STATE];
+	const uint64_t rows = rows_of_batch(c, batch_of(m, main));
+	char number[NUMBER_TEXT];
+
+	if (kept <= t->manager->budget && rows > c->allocated - t->manager->budget)
 		diag_note(t->ctx->diag, LOC_NONE,
 			"activations of the whole batch take %s: micro-batches over a time axis "
 			"or a smaller batch reduce them",
@@ -222,7 +232,9 @@ driver_budget_check(struct driver *t, struct ir_module *m)
 		fits = c->allocated <= t->manager->budget;
 		if (!fits) {
 			report(t, c);
-			advise(t, c, flat, main);
+			tell_kept(t, c);
+			if (!driver_advise(t, flat, c->allocated))
+				tell_batch(t, c, flat, main);
 		}
 	}
 	talloc_free(scratch);

@@ -396,7 +396,9 @@ transform_tried(const void *scratch, const struct driver_options *o, const struc
 static bool
 has_own_output(const struct driver_options *o)
 {
-	return o->run || o->measure || o->expect ||
+	const bool measures = driver_measures(o) && o->emit != DRIVER_EMIT_MEASURE;
+
+	return o->run || measures || o->expect ||
 	       (o->emit != DRIVER_EMIT_PROGRAM && o->emit != DRIVER_EMIT_NONE &&
 		       o->emit != DRIVER_EMIT_MEASURE);
 }

@@ -59,8 +59,10 @@ enum driver_target { DRIVER_TARGET_DEFAULT, DRIVER_TARGETS(CHOICE_CODE) };
 enum driver_keep { DRIVER_KEEP_DEFAULT, DRIVER_KEEPS(CHOICE_CODE) };
 
 #define DRIVER_MEASURES(ROW)                                                                       \
-	ROW(DRIVER_MEASURE_MISSING, "missing")                                                     \
-	ROW(DRIVER_MEASURE_ALL, "all") ROW(DRIVER_MEASURE_AGAIN, "again")
+	ROW(DRIVER_MEASURE_MISSING, "missing", .rule = {.excludes = "emit=program"})               \
+	ROW(DRIVER_MEASURE_ALL, "all", .rule = {.excludes = "emit=program"})                       \
+	ROW(DRIVER_MEASURE_AGAIN, "again", .rule = {.excludes = "emit=program"})                   \
+	ROW(DRIVER_MEASURE_EACH, "each")
 
 enum driver_measure { DRIVER_MEASURE_DEFAULT, DRIVER_MEASURES(CHOICE_CODE) };
 
@@ -157,6 +159,7 @@ struct driver {
 	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
 	double measure_limit;       /* seconds; 0: none was given */
+	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
 	struct driver_checks *checks; /* -expect, else NULL */
@@ -195,6 +198,15 @@ bool driver_search_read(struct driver *t);
 /* Does the step stay within the budget? False: reported, with what takes most of it. */
 bool driver_budget_check(struct driver *t, struct ir_module *m);
 
+/* Is the pass in a list of names, separated by commas, in which "all" is every pass? NULL: none. */
+bool driver_names_pass(const char *list, const char *name);
+
+/*
+ * Notes on passes that would reduce the memory of the step, of which the pipeline has made m, which
+ * needs `peak` bytes: what each would leave, and together. Returns whether there are any.
+ */
+bool driver_advise(struct driver *t, struct ir_module *m, uint64_t peak);
+
 /* Reads -whatif into t->whatif. False: reported. */
 bool driver_whatif_read(struct driver *t);
 
@@ -214,6 +226,10 @@ struct interp_options driver_interp_options(const struct driver_options *o);
 /* -measure, -emit=measure: is to measure the kernels of the result all there is to do? If so, to do
  * it, and to say on `out` what was measured. False: reported. */
 bool driver_measures(const struct driver_options *o);
+
+/* -measure=each: measures what the profile lacks of m, and makes t->cost anew from it; `name` is the
+ * pass that made m, NULL: none. False: reported. */
+bool driver_measure_each(struct driver *t, struct ir_module *m, const char *name);
 bool driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out);
 
 /* -estimator=measure: the kernels of the best plans, until a search finds no other. False:

@@ -409,8 +409,8 @@ print_summary(const struct measure *s, FILE *out)
 		fprintf(out, "%s measures %s and %s with %s\n", s->o->program, kernels, collectives,
 			ranks);
 	else
-		fprintf(out, "measured: %s and %s with %s on %s\n", kernels, collectives, ranks,
-			s->device);
+		fprintf(out, "measured%s%s: %s and %s with %s on %s\n", s->o->when ? " " : "",
+			s->o->when ? s->o->when : "", kernels, collectives, ranks, s->device);
 }
 
 bool

@@ -29,6 +29,7 @@ struct measure_options {
 	double until;        /* of clock_seconds: measuring ends then, with what it has; 0: never */
 	struct measure_quality *quality; /* is added to; NULL: driver_measure itself warns */
 	bool verbose;        /* show the commands */
+	const char *when;    /* "after opfuse", for the line on what was done; NULL: nothing */
 	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
 };
 

@@ -74,9 +74,11 @@ static const struct flag flags[] = {
 	{"measure", NULL,
 		"time the ops that are missing from the profile and add them to it; "
 		"all: time all ops; again: time all ops and combine the results with "
-		"those in the profile; writes no module",
+		"those in the profile; these write no module. "
+		"each: the same before the first pass and after every pass, so that the next one "
+		"decides by measured times",
 		FLAG_CHOICE_1, AT(measure), .choice = CHOICES(DRIVER_MEASURES),
-		.rule = {.excludes = "run,whatif,emit=program,emit=measure",
+		.rule = {.excludes = "run,whatif,emit=measure",
 			.needs = "profile",
 			.why = "the times are written to it"}},
 	{"budget", "SIZE",

@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "passes/tools/dopt/crash.h"
+#include "passes/tools/dopt/measure.h"
 #include "passes/manager/facts.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ driver_module_text(const void *owner, const struct ir_module *m)
 	return text;
 }
 
-static bool
-names_pass(const char *list, const char *name)
+bool
+driver_names_pass(const char *list, const char *name)
 {
 	const char *word;
 	size_t n;
@@ -115,7 +116,7 @@ before_pass(void *data, const struct pass_entry *e, struct ir_module *m)
 	crash_doing(t->o->note, "in pass '%s'", e->pass->name);
 	if (t->o->reproducer && !reproducer_write(t, e, m))
 		return false;
-	if (names_pass(t->o->print_before, e->pass->name)) {
+	if (driver_names_pass(t->o->print_before, e->pass->name)) {
 		char *text = driver_module_text(t->pipeline, m);
 		print_module("before", e, text);
 		talloc_free(text);
@@ -133,7 +134,7 @@ print_after_pass(struct driver *t, const struct pass_entry *e, const struct ir_m
 	if (!names)
 		return;
 	bool changed = !strcmp(names, "changed");
-	if (!changed && !names_pass(names, e->pass->name))
+	if (!changed && !driver_names_pass(names, e->pass->name))
 		return;
 	char *text = driver_module_text(t->pipeline, m);
 	if (!changed || strcmp(text, t->before) != 0)
@@ -219,12 +220,20 @@ may_drop(const struct pass_entry *e)
 }
 
 static bool
+measures_each(const struct driver *t)
+{
+	return t->o->measure == DRIVER_MEASURE_EACH;
+}
+
+static bool
 after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
 {
 	struct driver *t = data;
 
 	if (t->o->check && !check_meaning(t, run, e, input, m))
+		return false;
+	if (measures_each(t) && !driver_measure_each(t, m, e->pass->name))
 		return false;
 	if (t->stats && !driver_stats_add(t, m, run, e, seconds))
 		return false;
@@ -245,12 +254,16 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 		.before = before_pass,
 		.after = after_pass};
 
+	if (measures_each(t) && !driver_measure_each(t, *m, NULL))
+		return DRIVER_INPUT;
 	if (t->stats && !driver_stats_add(t, *m, NULL, NULL, 0))
 		return DRIVER_INPUT;
 	if (o->check && !check_layouts(t, *m))
 		return DRIVER_BUG;
 	enum pass_status status = pass_pipeline_run(t->pipeline, t->manager, m, &hooks);
 	crash_doing(o->note, "after the passes");
+	if (t->quality)
+		driver_measure_warn(t->ctx->diag, t->quality, true);
 	if (status == PASS_BUG || t->bug)
 		return DRIVER_BUG;
 	if (status == PASS_FAILED)

@@ -1,6 +1,6 @@
 /*
- * When -measure and -estimator=measure measure, and what: the kernels of the result, or in rounds
- * those of what a search finds.
+ * When -measure and -estimator=measure measure, and what: the kernels of the result, those of the
+ * step after each pass, or in rounds those of what a search finds.
  */
 #include "passes/tools/dopt/driver.h"
 
@@ -17,7 +17,7 @@
 bool
 driver_measures(const struct driver_options *o)
 {
-	return o->measure || o->emit == DRIVER_EMIT_MEASURE;
+	return (o->measure && o->measure != DRIVER_MEASURE_EACH) || o->emit == DRIVER_EMIT_MEASURE;
 }
 
 static struct measure_options
@@ -43,6 +43,26 @@ driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out)
 	mo.all = t->o->measure == DRIVER_MEASURE_ALL;
 	mo.again = t->o->measure == DRIVER_MEASURE_AGAIN;
 	return driver_measure(m, &mo, out);
+}
+
+/*
+ * The inner loop of DeepCompile: each pass decides by times that were measured on what the passes
+ * before it have made. Equal kernels have equal keys, so only what is new is measured.
+ */
+bool
+driver_measure_each(struct driver *t, struct ir_module *m, const char *name)
+{
+	struct measure_options mo = options_of(t);
+	void *scratch = alloc_scratch(t->pipeline);
+
+	if (!t->quality)
+		t->quality = NEW(t->pipeline, struct measure_quality);
+	mo.quality = t->quality;
+	mo.when = name ? TEXT(scratch, "after %s", name) : "before the passes";
+	struct ir_module *flat = driver_without_calls(scratch, t, m);
+	const bool good = flat && driver_measure(flat, &mo, stderr) && driver_cost_create(t);
+	talloc_free(scratch);
+	return good;
 }
 
 /* -estimator=measure, for one input. */

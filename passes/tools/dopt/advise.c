@@ -1,0 +1,436 @@
+/*
+ * What would make a step fit its budget: passes that reduce memory are tried, each by itself and then
+ * together, and notes say what they would leave.
+ *
+ *     pipeline        grad,adam,opfuse
+ *     attempts        accumulate{steps=8},grad,adam,opfuse
+ *                     grad,recompute,adam,opfuse
+ *                     dp{axis=dp},grad,shard{axis=dp},adam,opfuse
+ *     together        the one that leaves least, with the next one, ... until the step fits
+ *
+ * An attempt runs the whole pipeline from the input again, with the passes at their usual positions, so
+ * that its memory is that of the result and not an estimate. A pass that is refused there is not
+ * offered.
+ */
+#include "passes/tools/dopt/driver.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "ir/base/number.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/search/joint.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
+
+/* No attempt begins later than this: notes of an error should not take longer than the passes of a
+ * large model do. */
+#define ADVISE_SECONDS 10
+/* What reduces the peak by a smaller share is not worth a note. */
+#define ADVISE_LEAST 0.01
+/* Attempts by themselves: one for each device axis of the largest meshes, and two. */
+enum { ADVISE_MOST = IR_MAX_AXES + 2 };
+/* Numbers of micro-batches that are considered: the divisors of most batches. */
+enum { ADVISE_DIVISORS = 64 };
+
+/* Passes that an attempt adds, and the memory of its result. */
+struct attempt {
+	int64_t steps;  /* accumulate{steps=}; 0: none */
+	bool recompute; /* recompute */
+	int axis;       /* shard{axis=}; -1: none */
+	bool dp;        /* the batch is split over that axis first */
+	uint64_t peak;
+};
+
+struct advisor {
+	struct driver *t;
+	const struct ir_module *m; /* what the pipeline has made */
+	void *scratch;
+	double ends;    /* of clock_seconds */
+	int64_t rows;   /* of the batch on one device in all micro-batches; 0: unknown */
+	uint64_t peak;  /* of the step as it is */
+	bool over;      /* an attempt was not made for lack of time */
+};
+
+/* --- the pipeline of an attempt ---------------------------------------------------------------- */
+
+/* The position of an added pass: after the last of these passes, at the front without any. Rows of
+ * one position are in their order. */
+static const struct position {
+	const char *pass, *after;
+} positions[] = {
+	{"accumulate", ""},
+	{"dp", "accumulate,amp"},
+	{"recompute", "grad"},
+	{"shard", "grad,recompute,dp,propagate"},
+};
+
+enum { POSITIONS = sizeof positions / sizeof *positions };
+
+/* The text of that pass in an attempt; NULL: it adds none. */
+static const char *
+text_of(const struct advisor *a, const struct attempt *try, const char *pass)
+{
+	const char *axis = try->axis >= 0 ? a->m->axis[try->axis].name : NULL;
+
+	if (!strcmp(pass, "accumulate") && try->steps)
+		return TEXT(a->scratch, "accumulate{steps=%" PRId64 "}", try->steps);
+	if (!strcmp(pass, "dp") && axis && try->dp)
+		return TEXT(a->scratch, "dp{axis=%s}", axis);
+	if (!strcmp(pass, "recompute") && try->recompute)
+		return "recompute";
+	return !strcmp(pass, "shard") && axis ? TEXT(a->scratch, "shard{axis=%s}", axis) : NULL;
+}
+
+/* The entry before which a pass is put, or the entry of the same pass, which it replaces. */
+static int
+index_of(const struct pass_pipeline *p, const struct position *at, bool *replaces)
+{
+	int after = 0;
+
+	*replaces = false;
+	for (int i = 0; i < p->n; i++) {
+		*replaces = !strcmp(p->entry[i].pass->name, at->pass) && strcmp(at->pass, "dp") != 0;
+		if (*replaces)
+			return i;
+		if (driver_names_pass(at->after, p->entry[i].pass->name))
+			after = i + 1;
+	}
+	return after;
+}
+
+static char *
+add_pass(char *text, const char *pass)
+{
+	return text_append(text, *text ? ",%s" : "%s", pass);
+}
+
+static char *
+pipeline_of(const struct advisor *a, const struct attempt *try)
+{
+	const struct pass_pipeline *p = a->t->pipeline;
+	char *text = text_copy(a->scratch, "");
+
+	for (int i = 0; i <= p->n; i++) {
+		bool replaced = i == p->n || p->entry[i].automatic, replaces;
+		for (int k = 0; k < POSITIONS; k++) {
+			const char *pass = text_of(a, try, positions[k].pass);
+			if (!pass || index_of(p, &positions[k], &replaces) != i)
+				continue;
+			text = add_pass(text, pass);
+			replaced = replaced || replaces;
+		}
+		if (!replaced)
+			text = add_pass(text, p->entry[i].text);
+	}
+	return text;
+}
+
+/* --- an attempt -------------------------------------------------------------------------------- */
+
+/* The first pass that searches over kernels, or NULL. */
+static const struct pass_entry *
+search_of(const struct pass_pipeline *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (pass_entry_searches(&p->entry[i]))
+			return &p->entry[i];
+	return NULL;
+}
+
+/* The policy of opfuse that attempts have instead of a search. */
+enum { INSTEAD = 1 };
+
+/* The options of the run but for what it writes. A search over kernels takes long: a policy is run
+ * instead of it. */
+static struct driver_options
+options_of(const struct advisor *a, const char **pipeline)
+{
+	struct driver_options o = *a->t->o;
+
+	o.pass = (struct driver_list){.item = pipeline, .n = 1};
+	o.emit = DRIVER_EMIT_NONE;
+	o.print_before = o.print_after = o.remarks = o.reproducer = o.whatif = NULL;
+	o.stats = o.measure = 0;
+	o.check = o.time = false;
+	o.progress = DRIVER_PROGRESS_NEVER;
+	o.note = NULL;
+	o.instead = search_of(a->t->pipeline) ? joint_kernel_policy(INSTEAD) : o.instead;
+	return o;
+}
+
+static bool
+peak_of(struct driver *t, struct ir_module *m, uint64_t *peak)
+{
+	struct memory_report r;
+	struct ir_module *flat = driver_without_calls(t->pipeline, t, m);
+	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
+
+	if (!main)
+		return false;
+	memory_evaluate(flat, main, t->storage, NULL, &r);
+	*peak = r.peak;
+	return true;
+}
+
+/* Runs it: its peak, or false where a pass refuses or there is no time left. */
+static bool
+run_attempt(struct advisor *a, struct attempt *try)
+{
+	const char *text = pipeline_of(a, try);
+
+	if (clock_seconds() >= a->ends) {
+		a->over = true;
+		return false;
+	}
+	const struct driver_options o = options_of(a, &text);
+	void *scratch = alloc_scratch(NULL);
+	struct driver t = driver_create(scratch, &o);
+	struct ir_module *m;
+	diag_mute(t.ctx->diag, true);
+	const bool ok = driver_read(&t, a->t->in, &m) == DRIVER_OK &&
+			driver_passes_run(&t, &m) == DRIVER_OK && peak_of(&t, m, &try->peak);
+	talloc_free(scratch);
+	return ok;
+}
+
+/* --- micro-batches ----------------------------------------------------------------------------- */
+
+/* Rows of the first input that has any, on one device, in all micro-batches together. */
+static int64_t
+rows_of(const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		const struct ir_type *t = op->result[0].type;
+		if (op->code != OP_input || !t->rank)
+			continue;
+		int64_t rows = t->dim[0];
+		for (int i = 0; i < m->naxes; i++)
+			if (!m->axis[i].time && t->axis[i].kind == IR_SPLIT && !t->axis[i].dim)
+				rows /= m->axis[i].size;
+		return rows;
+	}
+	return 0;
+}
+
+/* Numbers of micro-batches above one, ascending: divisors of the rows on a device. */
+static int
+divisors_of(const struct advisor *a, const struct attempt *try, int64_t divisor[ADVISE_DIVISORS])
+{
+	const int64_t parts = try->dp ? a->m->axis[try->axis].size : 1, rows = a->rows / parts;
+	int n = 0;
+
+	if (a->rows % parts)
+		return 0;
+	for (int64_t d = 2; d * d <= rows && n < ADVISE_DIVISORS / 2 - 1; d++)
+		if (rows % d == 0)
+			divisor[n++] = d;
+	for (int i = n; i-- > 0;)
+		if (divisor[i] * divisor[i] != rows)
+			divisor[n++] = rows / divisor[i];
+	if (rows > 1)
+		divisor[n++] = rows;
+	return n;
+}
+
+static bool
+fits(const struct advisor *a, const struct attempt *try)
+{
+	return try->peak <= a->t->manager->budget;
+}
+
+/* With the fewest micro-batches that fit, by bisection; with the most, if none do. */
+static bool
+run_accumulated(struct advisor *a, struct attempt *try)
+{
+	int64_t divisor[ADVISE_DIVISORS];
+	int low = 0, high = divisors_of(a, try, divisor) - 1;
+
+	if (high < 0)
+		return false;
+	try->steps = divisor[high];
+	if (!run_attempt(a, try))
+		return false;
+	while (low < high && fits(a, try)) {
+		const int middle = (low + high) / 2;
+		struct attempt fewer = *try;
+		fewer.steps = divisor[middle];
+		if (run_attempt(a, &fewer) && fits(a, &fewer)) {
+			*try = fewer;
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return true;
+}
+
+/* --- what is said ------------------------------------------------------------------------------ */
+
+/* "accumulate{steps=4}, recompute and shard{axis=dp}" */
+static char *
+passes_text(const struct advisor *a, const struct attempt *try)
+{
+	const char *pass[POSITIONS];
+	char *text = text_copy(a->scratch, "");
+	int n = 0;
+
+	for (int k = 0; k < POSITIONS; k++)
+		if ((pass[n] = text_of(a, try, positions[k].pass)))
+			n++;
+	for (int i = 0; i < n; i++)
+		text = text_append(text, "%s%s", !i ? "" : i + 1 < n ? ", " : " and ", pass[i]);
+	return text;
+}
+
+/* "12.1GB, still 2.1GB more than the budget" */
+static char *
+result_text(const struct advisor *a, const struct attempt *try)
+{
+	char peak[NUMBER_TEXT], over[NUMBER_TEXT];
+	const double bytes = (double)try->peak;
+
+	if (fits(a, try))
+		return TEXT(a->scratch, "%s, which is within the budget", number_bytes(peak, bytes));
+	return TEXT(a->scratch, "%s, still %s more than the budget", number_bytes(peak, bytes),
+		number_bytes(over, bytes - (double)a->t->manager->budget));
+}
+
+static bool
+helps(const struct advisor *a, const struct attempt *try)
+{
+	return (double)try->peak < (double)a->peak * (1 - ADVISE_LEAST);
+}
+
+static void
+tell(const struct advisor *a, const struct attempt *try)
+{
+	diag_note(a->t->ctx->diag, LOC_NONE, "%s would reduce it to %s: -pass='%s'",
+		passes_text(a, try), result_text(a, try), pipeline_of(a, try));
+}
+
+/* --- which attempts ---------------------------------------------------------------------------- */
+
+/* As it is, and where that is refused because the batch is not split, with dp first. */
+static bool
+run_sharded(struct advisor *a, struct attempt *try)
+{
+	if (run_attempt(a, try))
+		return true;
+	try->dp = true;
+	return run_attempt(a, try);
+}
+
+/* What helps by itself, told; returns how many. */
+static int
+alone(struct advisor *a, struct attempt list[ADVISE_MOST])
+{
+	struct attempt recompute = {.recompute = true, .axis = -1}, accumulate = {.axis = -1};
+	int n = 0;
+
+	for (int i = 0; i < a->m->naxes; i++) {
+		struct attempt shard = {.axis = i};
+		if (!a->m->axis[i].time && a->m->axis[i].size > 1 && run_sharded(a, &shard) &&
+			helps(a, &shard))
+			list[n++] = shard;
+	}
+	if (run_attempt(a, &recompute) && helps(a, &recompute))
+		list[n++] = recompute;
+	if (run_accumulated(a, &accumulate) && helps(a, &accumulate))
+		list[n++] = accumulate;
+	for (int i = 0; i < n; i++)
+		tell(a, &list[i]);
+	return n;
+}
+
+/* Both together. One axis is sharded: the first that was added. */
+static bool
+add(struct advisor *a, struct attempt *sum, const struct attempt *other)
+{
+	struct attempt both = *sum;
+
+	if (other->axis >= 0 && sum->axis < 0) {
+		both.axis = other->axis;
+		both.dp = other->dp;
+	} else if (other->axis >= 0) {
+		return false;
+	}
+	both.recompute = sum->recompute || other->recompute;
+	if (!(sum->steps || other->steps ? run_accumulated(a, &both) : run_attempt(a, &both)) ||
+		both.peak >= sum->peak)
+		return false;
+	*sum = both;
+	return true;
+}
+
+/* Takes the one that leaves least out of the list. */
+static struct attempt
+take_least(struct attempt *list, int *n)
+{
+	int least = 0;
+
+	for (int i = 1; i < *n; i++)
+		if (list[i].peak < list[least].peak)
+			least = i;
+	const struct attempt taken = list[least];
+	list[least] = list[--*n];
+	return taken;
+}
+
+/* Where none of them is enough: the one that leaves least, and the next, until the step fits. */
+static void
+together(struct advisor *a, struct attempt *list, int n)
+{
+	struct attempt sum = take_least(list, &n);
+	int added = 0;
+
+	while (n && !fits(a, &sum)) {
+		const struct attempt next = take_least(list, &n);
+		added += add(a, &sum, &next);
+	}
+	if (added)
+		tell(a, &sum);
+}
+
+/* Devices of the cluster that the step leaves unused. */
+static void
+tell_unused(const struct advisor *a)
+{
+	const struct cluster *c = cost_model_cluster(a->t->cost);
+	int64_t used = 1;
+
+	for (int i = 0; i < a->m->naxes; i++)
+		used *= a->m->axis[i].time ? 1 : a->m->axis[i].size;
+	if (c && !c->boundless && used < c->ndevices)
+		diag_note(a->t->ctx->diag, LOC_NONE,
+			"the step uses %" PRId64 " of the %u devices of %s: shard splits params and "
+			"states over the devices of a mesh axis",
+			used, c->ndevices, c->name);
+}
+
+bool
+driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
+{
+	struct attempt list[ADVISE_MOST];
+	struct advisor a = {.t = t, .m = m, .peak = peak, .rows = rows_of(m)};
+
+	a.scratch = alloc_scratch(t->pipeline);
+	a.ends = clock_seconds() + ADVISE_SECONDS;
+	tell_unused(&a);
+	const int n = alone(&a, list);
+	if (n)
+		together(&a, list, n);
+	const struct pass_entry *search = search_of(t->pipeline);
+	if (n && search)
+		diag_note(t->ctx->diag, search->loc,
+			"these figures are with %s instead of %s, whose result may need more or less",
+			joint_kernel_policy(INSTEAD), search->pass->name);
+	if (a.over)
+		diag_note(t->ctx->diag, LOC_NONE,
+			"other ways to reduce it were not tried: the limit of %d s is over",
+			ADVISE_SECONDS);
+	talloc_free(a.scratch);
+	return n > 0;
+}
