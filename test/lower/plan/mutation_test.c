@@ -116,6 +116,7 @@ enum how {
 	F(buffer, use, 0, NUMBER)                                                                  \
 	F(buffer, value, 0, A_VALUE)                                                               \
 	F(buffer, op, 0, AN_OP)                                                                    \
+	F(buffer, memory, 0, NUMBER)                                                               \
 	F(buffer, bytes, 0, NUMBER)                                                                \
 	F(buffer, slots, 0, NUMBER)                                                                \
 	F(buffer, offset, 0, NUMBER)                                                               \
@@ -494,8 +495,7 @@ try_program(int i, const struct storage_target *target, bool *seen, int *tried, 
 {
 	void *owner = talloc_new(NULL);
 	const struct parse_options o = {.inline_calls = true};
-	char *text = program_text(owner, i),
-	     *folder = talloc_strdup(owner, "lower-test-XXXXXX");
+	char *text = program_text(owner, i), *folder = talloc_strdup(owner, "lower-test-XXXXXX");
 	struct ir_context *ctx = ir_context_create(owner);
 	struct ir_module *m = parse_module(owner, ctx, "t.dir", text, strlen(text), &o);
 	assert_true(m && ir_verify(m));
