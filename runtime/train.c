@@ -89,7 +89,7 @@ print_memory(const struct rt_rank *r)
 	printf("memory: %zu bytes per rank (predicted %zu)", r->allocated,
 		r->prog->predicted_bytes);
 	if (r->allocated_host)
-		printf(", %zu of host memory (predicted %zu)", r->allocated_host,
+		printf(", %zu bytes of host memory (predicted %zu)", r->allocated_host,
 			r->prog->predicted_host_bytes);
 	if (r->transport && r->transport->bytes)
 		printf(", %zu for communication", r->transport->bytes);

@@ -272,7 +272,8 @@ bool
 trace_header_check(struct trace_reader *r, struct trace_file *f)
 {
 	const char *at = f->where[0];
-	const uint32_t all = (1u << trace_header_fields.n) - 1;
+	/* Programs without copies write no table of them, which is the last. */
+	const uint32_t all = (1u << (trace_header_fields.n - 1)) - 1;
 
 	if (!at)
 		return trace_fail(r, r->json.begin,
