@@ -203,6 +203,22 @@ result_dtype(const struct ir_op *op, const struct ir_row *row, const struct ir_t
 	return (enum ir_dtype)ir_operand_type(op, operand)->dtype;
 }
 
+/* Kernels and collectives read the memory of the device. */
+static bool
+check_memory(struct ir_module *m, const struct ir_op *op)
+{
+	if (op_is(op, TRAIT_ANY_MEMORY))
+		return true;
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_value *v = ir_operand(op, i);
+		if (v->type->memory != IR_HOST)
+			continue;
+		return FAIL(m, op, "%s: operand %d%s%s is in host memory; reload it first",
+			op_name(op->code), i + 1, v->name ? " %" : "", v->name ? v->name : "");
+	}
+	return true;
+}
+
 /* Is the value one that the element type holds? Floats are rounded; integers are what they are. */
 static bool
 check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
@@ -370,6 +386,30 @@ infer_barrier(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	return true;
 }
 
+/* Each result is its operand in the other memory. */
+static bool
+infer_copy(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	const enum ir_memory to = op->code == OP_offload ? IR_HOST : IR_DEVICE;
+
+	if (!op->noperands || op->nresults != op->noperands)
+		return FAIL(m, op,
+			"%s: %d operand%s need as many results and at least one, found %d",
+			op_name(op->code), op->noperands, number_plural(op->noperands),
+			op->nresults);
+	for (int i = 0; i < op->nresults; i++) {
+		const struct ir_value *v = ir_operand(op, i);
+		if (v->type->memory == to)
+			return FAIL(m, op, "%s: operand %d%s%s is already in %s memory",
+				op_name(op->code), i + 1, v->name ? " %" : "",
+				v->name ? v->name : "", to == IR_HOST ? "host" : "device");
+		const struct ir_type *t = ir_type_in(m->ctx, v->type, to);
+		if (!set_result(m, op, i, t, written ? written[i] : NULL))
+			return false;
+	}
+	return true;
+}
+
 static bool
 infer_own(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
@@ -398,6 +438,8 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	case OP_update: return special_update(m, op);
 	case OP_output: return special_output(m, op);
 	case OP_barrier: return infer_barrier(m, op, written);
+	case OP_offload:
+	case OP_reload: return infer_copy(m, op, written);
 	case OP_fuse: return infer_fuse(m, op, written);
 	case OP_call: return ir_infer_call(m, op, written);
 	default: break;
@@ -413,7 +455,8 @@ infer_op(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 {
 	struct ir_type t = {0};
 
-	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row))
+	if (!check_count(m, op, row) || !check_attrs(m, op, row) || !check_dtypes(m, op, row) ||
+		!check_memory(m, op))
 		return false;
 	if ((row->traits & TRAIT_WRITTEN) && !(written && written[0]))
 		return FAIL(m, op, "%s: the result type must be written after the op", row->name);

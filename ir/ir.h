@@ -50,10 +50,13 @@ enum op_trait {
 	TRAIT_REGION = 1 << 8,     /* has a body */
 	TRAIT_TERMINATOR = 1 << 9, /* the last op of a body */
 	TRAIT_CALLS = 1 << 10,     /* a call of a template */
-	TRAIT_KEYED = 1 << 11,     /* has a name in quotes, op->symbol, that its random numbers depend on:
+	TRAIT_KEYED =
+		1 << 11,     /* has a name in quotes, op->symbol, that its random numbers depend on:
 				      two ops of the same name draw the same numbers */
-	TRAIT_OWN = 1 << 12,       /* a kernel without index notation: struct special_op */
-	TRAIT_SUMS = 1 << 13,      /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
+	TRAIT_OWN = 1 << 12, /* a kernel without index notation: struct special_op */
+	TRAIT_SUMS = 1 << 13, /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
+	TRAIT_COPY = 1 << 14, /* identity on meaning, copies between a device and its host */
+	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of others may not */
 };
 
 enum attr_kind {
@@ -156,7 +159,7 @@ struct ir_let {
 struct ir_module {
 	struct ir_context *ctx;
 	struct arena *arena;
-	const char *name; /* without the @ */
+	const char *name;           /* without the @ */
 	uint32_t op_ids, value_ids; /* given so far: all ids are below */
 	uint32_t op_ids_before;     /* when ids were last given anew, or the module was complete */
 	struct ir_axis axis[IR_MAX_AXES];
@@ -167,7 +170,7 @@ struct ir_module {
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
 	struct infer_memo *memo;           /* infer_memo.h */
-	struct ir_templates *templates; /* types of calls so far: template.c; NULL: none */
+	struct ir_templates *templates;    /* types of calls so far: template.c; NULL: none */
 };
 
 struct ir_context {
@@ -257,7 +260,8 @@ ir_value_block(const struct ir_value *v)
 
 	if (v->op)
 		return v->op->block;
-	return ((const struct ir_args *)(const void *)(first - offsetof(struct ir_args, arg)))->block;
+	return ((const struct ir_args *)(const void *)(first - offsetof(struct ir_args, arg)))
+		->block;
 }
 
 /* The operand that an argument of a fuse body stands for; any other value itself. */

@@ -139,6 +139,8 @@ print_type_text(struct printer *p, const struct ir_type_text *t)
 		out_char(&p->out, '=');
 		print_size(p, suffix->place, LEVEL_UNARY);
 	}
+	if (t->memory == IR_HOST)
+		out_text(&p->out, "@host");
 }
 
 static void

@@ -217,6 +217,7 @@ ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *te
 	memset(&t, 0, sizeof t);
 	t.dtype = (uint8_t)text->dtype;
 	t.rank = (uint8_t)text->rank;
+	t.memory = (uint8_t)text->memory;
 	for (int i = 0; i < text->rank; i++) {
 		if (!resolve_dim(scope, &t, i, text->dim[i]))
 			return NULL;

@@ -56,6 +56,7 @@ struct ir_type_suffix {
 /* A written type. Splits are part of the sizes: f32[B/dp,4] has B divided by the name dp. */
 struct ir_type_text {
 	enum ir_dtype dtype;
+	enum ir_memory memory;
 	int rank, nsuffixes;
 	struct ir_loc loc;
 	const struct ir_size *const *dim;

@@ -54,7 +54,8 @@ ir_dtype_find(const char *name)
 bool
 ir_type_equal(const struct ir_type *a, const struct ir_type *b)
 {
-	return ir_type_same_meaning(a, b) && memcmp(a->axis, b->axis, sizeof a->axis) == 0;
+	return ir_type_same_meaning(a, b) && a->memory == b->memory &&
+	       memcmp(a->axis, b->axis, sizeof a->axis) == 0;
 }
 
 static bool
@@ -69,7 +70,7 @@ const struct ir_type *
 ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
 {
 	struct ir_intern *types = ctx->intern;
-	uint64_t hash = mix_word(t->dtype, t->rank);
+	uint64_t hash = mix_word(t->dtype | (unsigned)t->memory << 8, t->rank);
 
 	hash = mix_bytes(hash, t->dim, sizeof t->dim[0] * t->rank);
 	hash = mix_bytes(hash, t->axis, sizeof t->axis);
@@ -83,10 +84,20 @@ ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
 }
 
 const struct ir_type *
+ir_type_in(struct ir_context *ctx, const struct ir_type *t, enum ir_memory memory)
+{
+	struct ir_type there = *t;
+
+	there.memory = (uint8_t)memory;
+	return ir_type_intern(ctx, &there);
+}
+
+const struct ir_type *
 ir_type_meaning(struct ir_context *ctx, const struct ir_type *t)
 {
 	struct ir_type whole = *t;
 
+	whole.memory = IR_DEVICE;
 	memset(whole.axis, 0, sizeof whole.axis);
 	return ir_type_intern(ctx, &whole);
 }
@@ -284,7 +295,7 @@ ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type 
 	for (int i = 0; i < m->naxes; i++)
 		if (t->axis[i].kind == IR_SINGLE)
 			s = text_append(s, "@%s=%d", m->axis[i].name, t->axis[i].order);
-	return s;
+	return t->memory == IR_HOST ? text_append(s, "@host") : s;
 }
 
 char *

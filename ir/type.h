@@ -1,11 +1,12 @@
 /*
- * Types: element type, whole shape, and on every axis the state of the layout.
+ * Types: element type, whole shape, on every axis the state of the layout, and the memory.
  *
- *     f32[64/dp/mb,512/tp]+ep@pp=1
- *         |  |           |  +---- single on pp: only coordinate 1 holds it
- *         |  |           +------- partial on ep: the tensor is the sum over the axis
- *         |  +------------------- split: dim 0 by dp, each slice again by mb
- *         +---------------------- the whole size; on axes that are not named it is copied
+ *     f32[64/dp/mb,512/tp]+ep@pp=1@host
+ *         |  |           |  |     +---- in host memory; without it in that of the device
+ *         |  |           |  +---------- single on pp: only coordinate 1 holds it
+ *         |  |           +------------- partial on ep: the tensor is the sum over the axis
+ *         |  +------------------------- split: dim 0 by dp, each slice again by mb
+ *         +---------------------------- the whole size; on axes that are not named it is copied
  *
  * Types are immutable and interned in their module's context: equal types are one pointer.
  */
@@ -46,9 +47,13 @@ struct ir_state {
 			/* IR_SINGLE: the coordinate */
 };
 
+/* Where a value is kept: each device has its own memory, and its share of that of its host. */
+enum ir_memory { IR_DEVICE, IR_HOST, IR_MEMORIES };
+
 struct ir_type {
 	uint8_t dtype; /* enum ir_dtype */
 	uint8_t rank;
+	uint8_t memory;                    /* enum ir_memory */
 	int64_t dim[IR_MAX_RANK];          /* whole sizes */
 	struct ir_state axis[IR_MAX_AXES]; /* by axis of the module */
 };
@@ -98,7 +103,11 @@ const struct ir_type *ir_type_intern(struct ir_context *ctx, const struct ir_typ
 /* Equal in every field: for interned types the same as ==. */
 bool ir_type_equal(const struct ir_type *a, const struct ir_type *b);
 
-/* The same tensor, copied on every axis: its meaning. */
+/* The same tensor in another memory. */
+const struct ir_type *ir_type_in(
+	struct ir_context *ctx, const struct ir_type *t, enum ir_memory memory);
+
+/* The same tensor, copied on every axis, on the device: its meaning. */
 const struct ir_type *ir_type_meaning(struct ir_context *ctx, const struct ir_type *t);
 
 /* Same element type and whole shape. */

@@ -143,7 +143,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
 		if (b->parent && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
-						    TRAIT_PARALLEL | TRAIT_OWN)) ||
+						    TRAIT_PARALLEL | TRAIT_OWN | TRAIT_COPY)) ||
 					 op->code == OP_input || op->code == OP_barrier))
 			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
 		verify_op(v, op, traits, typed);

@@ -5,6 +5,7 @@
 #define RUNTIME_DEVICE_H
 
 #include "runtime/comm/engine.h"
+#include "runtime/transfer.h"
 
 struct rt_device {
 	const char *name;
@@ -18,6 +19,10 @@ struct rt_device {
 	/* RT_ARENA_ALIGN-aligned zeroed memory, or NULL. */
 	void *(*alloc)(void *dev, size_t bytes);
 	void (*free)(void *dev, void *memory);
+	/* The same in host memory that the device copies from and to on its own; fails with a
+	 * message. */
+	void *(*alloc_host)(void *dev, size_t bytes, struct rt_status *st);
+	void (*free_host)(void *dev, void *memory);
 	/* Complete when they return, and ordered behind what step functions have started. */
 	void (*upload)(void *dev, void *to, const void *host, size_t bytes);
 	void (*download)(void *dev, void *host, const void *from, size_t bytes);
@@ -27,6 +32,7 @@ struct rt_device {
 	bool is_host;
 	size_t beside; /* bytes that a rank allocates on it beside the arena, for libraries */
 	const struct rt_engine_ops *engine; /* &rt_engine_host where is_host */
+	const struct rt_transfers_ops *transfers;
 };
 
 #endif

@@ -139,7 +139,7 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 		return rt_fail(st, RT_EXIT_USAGE,
 			"started as %d processes: the program's mesh [%s] needs %lld",
 			world->nranks, mesh, (long long)places);
-	if (world && o->link_bw > 0)
+	if (world && o->link.bytes_per_second > 0)
 		return rt_fail(st, RT_EXIT_USAGE,
 			"-link: links are only emulated between ranks of one "
 			"process; start without mpirun");
@@ -198,11 +198,10 @@ thread_main(void *arg)
 static bool
 run_threads(struct job *common, int nranks, struct rt_status *st)
 {
-	const struct rt_link link = {common->options->link_bw, common->options->link_latency};
 	struct job *jobs = calloc((size_t)nranks, sizeof *jobs);
 	struct rt_world *worlds = rt_threads_world(nranks);
 	struct rt_transport **transports =
-		worlds ? rt_threads_transports(common->prog, nranks, link) : NULL;
+		worlds ? rt_threads_transports(common->prog, nranks, common->options->link) : NULL;
 	if (!jobs || !transports) {
 		free(jobs);
 		if (worlds)
@@ -275,6 +274,16 @@ run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
 	}
 }
 
+/* A link that is there needs no emulation. */
+static bool
+check_host_link(const struct rt_device *device, const struct rt_options *o, struct rt_status *st)
+{
+	return device->is_host || o->host_link.bytes_per_second <= 0 ||
+	       rt_fail(st, RT_EXIT_USAGE,
+		       "-hostlink: the link to host memory is only emulated on hosts, not on %s",
+		       device->name);
+}
+
 int
 rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv)
 {
@@ -289,7 +298,8 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 		rt_fail(&st, RT_EXIT_USAGE,
 			"compiled for version %u of the runtime, but linked with version %u",
 			prog->abi, RT_ABI_VERSION);
-	else if (rt_options_parse(&options, argc, argv, &st) && !options.save)
+	else if (rt_options_parse(&options, argc, argv, &st) &&
+		 check_host_link(device, &options, &st) && !options.save)
 		rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;

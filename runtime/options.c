@@ -44,8 +44,10 @@ struct row {
 static const struct row rows[] = {
 	{"ranks", COUNT, AT(ranks), 1, MAX_RANKS, "N",
 		"number of devices, each a thread of this process (under mpirun: its processes)"},
-	{"link", LINK, AT(link_bw), 0, 0, "BW,LAT",
+	{"link", LINK, AT(link), 0, 0, "BW,LAT",
 		"emulate links: collectives take as long as rings over them, as in 1GB/s,20us"},
+	{"hostlink", LINK, AT(host_link), 0, 0, "BW,LAT",
+		"emulate the link to host memory: copies take that long, each way, as in 25GB/s,10us"},
 	{"bind", FLAG, AT(bind), 0, 0, NULL,
 		"bind each rank to its own cores (mpirun does this itself: --bind-to core)"},
 	{"steps", COUNT, AT(steps), 0, MAX_STEPS, "N",
@@ -141,14 +143,17 @@ parse_unit(const char *text, const char *end, const struct unit *units, double *
 }
 
 static bool
-parse_link(struct rt_options *o, const char *text, struct rt_status *st)
+parse_link(const struct row *row, struct rt_link *out, const char *text,
+	struct rt_status *st)
 {
 	const char *comma = strchr(text, ',');
-	if (comma && parse_unit(text, comma, bandwidth_units, &o->link_bw) && o->link_bw > 0 &&
-		parse_unit(comma + 1, text + strlen(text), time_units, &o->link_latency))
+	if (comma && parse_unit(text, comma, bandwidth_units, &out->bytes_per_second) &&
+		out->bytes_per_second > 0 &&
+		parse_unit(comma + 1, text + strlen(text), time_units, &out->latency))
 		return true;
 	return rt_fail(st, RT_EXIT_USAGE,
-		"-link: expected a bandwidth and a latency such as '1GB/s,20us', found '%s'", text);
+		"-%s: expected a bandwidth and a latency such as '1GB/s,20us', found '%s'",
+		row->name, text);
 }
 
 static bool
@@ -219,7 +224,7 @@ parse_value(const struct row *row, struct rt_options *o, const char *text, struc
 	case FLAG: *(bool *)field = true; return true;
 	case COUNT: return parse_count(row, field, text, st);
 	case SEED: return parse_seed(o, text, st);
-	case LINK: return parse_link(o, text, st);
+	case LINK: return parse_link(row, field, text, st);
 	case DURATION: return parse_duration(row, field, text, st);
 	case EVERY: return parse_every(row, field, text, st);
 	case TEXT: break;
@@ -292,7 +297,7 @@ is_given(const struct row *row, const void *field)
 	case FLAG: return *(const bool *)field;
 	case COUNT: return *(const int64_t *)field || !row->min;
 	case TEXT: return *(const char *const *)field != NULL;
-	case LINK: return *(const double *)field > 0;
+	case LINK: return ((const struct rt_link *)field)->bytes_per_second > 0;
 	case EVERY:
 		return ((const struct rt_every *)field)->steps ||
 		       ((const struct rt_every *)field)->ns;
@@ -312,7 +317,13 @@ put_every(const struct rt_every *every, char *text)
 }
 
 static void
-put_value(const struct rt_options *o, const struct row *row, const void *field, char *text)
+put_link(const struct rt_link *link, char *text)
+{
+	snprintf(text, RT_OPTION_TEXT, "%.9g B/s,%.9g s", link->bytes_per_second, link->latency);
+}
+
+static void
+put_value(const struct row *row, const void *field, char *text)
 {
 	const size_t n = RT_OPTION_TEXT;
 	switch (row->kind) {
@@ -321,7 +332,7 @@ put_value(const struct rt_options *o, const struct row *row, const void *field, 
 	case SEED: snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field); break;
 	case EVERY: put_every(field, text); break;
 	case TEXT: snprintf(text, n, "%s", *(const char *const *)field); break;
-	case LINK: snprintf(text, n, "%.9g B/s,%.9g s", o->link_bw, o->link_latency); break;
+	case LINK: put_link(field, text); break;
 	case DURATION: snprintf(text, n, "%.9g s", *(const double *)field); break;
 	}
 }
@@ -340,7 +351,7 @@ rt_options_fact(const struct rt_options *o, int i, char *name, char *text)
 	if (!is_given(row, field) || alike_of(row) == GIVEN)
 		snprintf(text, RT_OPTION_TEXT, is_given(row, field) ? "given" : "not given");
 	else
-		put_value(o, row, field, text);
+		put_value(row, field, text);
 	return true;
 }
 

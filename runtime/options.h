@@ -2,6 +2,7 @@
 #ifndef RUNTIME_OPTIONS_H
 #define RUNTIME_OPTIONS_H
 
+#include "runtime/comm/transport.h"
 #include "runtime/status.h"
 #include <stdint.h>
 
@@ -12,8 +13,8 @@ struct rt_every {
 
 struct rt_options {
 	int64_t ranks;       /* 0: as many as the mesh has places */
-	double link_bw;      /* bytes a second of the emulated link; 0: none is emulated */
-	double link_latency; /* seconds */
+	struct rt_link link;      /* between ranks */
+	struct rt_link host_link; /* between a device and the host's memory, each way */
 	bool bind;           /* each rank of this process to cores of its own */
 	int64_t steps;       /* of this run */
 	int64_t until;       /* steps of this run and those before it; -1: `steps` counts */

@@ -1,5 +1,6 @@
 /* A rank's parts, and what a step function calls: see rank.h. */
 #include "runtime/rank.h"
+#include "runtime/bind.h"
 #include "runtime/trace/clock.h"
 #include <stdlib.h>
 
@@ -14,17 +15,45 @@ rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t)
 	return (size_t)rt_tensor_box(p, t, anywhere, 0, &box) * rt_dtype_bytes(t->dtype);
 }
 
-/* Where a slice is in the arena. */
+/* Where a slice is: in the arena, or in host memory. */
 static unsigned char *
 place_of(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
-	return r->ctx.arena + t->offset + (size_t)slice * rt_slice_bytes(r->prog, t);
+	unsigned char *base = t->on_host ? r->ctx.host : r->ctx.arena;
+	return base + t->offset + (size_t)slice * rt_slice_bytes(r->prog, t);
+}
+
+/* Can the processor read and write the tensor where it is? */
+static bool
+is_near(const struct rt_rank *r, const struct rt_tensor *t)
+{
+	return r->device->is_host || t->on_host;
+}
+
+void
+rt_rank_keep(struct rt_rank *r, const struct rt_tensor *t, void *to)
+{
+	const size_t bytes = rt_slice_bytes(r->prog, t);
+	if (is_near(r, t))
+		memcpy(to, place_of(r, t, 0), bytes);
+	else
+		r->device->download(r->ctx.device, to, place_of(r, t, 0), bytes);
+}
+
+void
+rt_rank_restore(struct rt_rank *r, const struct rt_tensor *t, const void *from)
+{
+	const size_t bytes = rt_slice_bytes(r->prog, t);
+	if (is_near(r, t))
+		memcpy(place_of(r, t, 0), from, bytes);
+	else
+		r->device->upload(r->ctx.device, place_of(r, t, 0), from, bytes);
 }
 
 const void *
 rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
-	if (r->device->is_host)
+	if (is_near(r, t))
 		return place_of(r, t, slice);
 	r->device->download(
 		r->ctx.device, r->stage, place_of(r, t, slice), rt_slice_bytes(r->prog, t));
@@ -34,15 +63,26 @@ rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 void *
 rt_rank_room(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
-	return r->device->is_host ? (void *)place_of(r, t, slice) : r->stage;
+	return is_near(r, t) ? (void *)place_of(r, t, slice) : r->stage;
 }
 
 void
 rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
-	if (!r->device->is_host)
+	if (!is_near(r, t))
 		r->device->upload(
 			r->ctx.device, place_of(r, t, slice), r->stage, rt_slice_bytes(r->prog, t));
+}
+
+static bool
+allocate_host(struct rt_rank *r)
+{
+	const size_t bytes = r->prog->host_bytes;
+	if (!bytes)
+		return true;
+	r->ctx.host = r->device->alloc_host(r->ctx.device, bytes, r->status);
+	r->allocated_host = bytes;
+	return r->ctx.host != NULL;
 }
 
 static bool
@@ -58,6 +98,8 @@ allocate(struct rt_rank *r)
 	if (!r->ctx.arena)
 		return rt_fail_memory(st, r->prog->arena_bytes, "the arena");
 	r->allocated = r->prog->arena_bytes + r->device->beside;
+	if (!allocate_host(r))
+		return false;
 	/* A single rank on the host has no tensor on its way. */
 	const bool alone = r->device->is_host && r->world->nranks == 1;
 	r->own_stage = !alone && (!r->device->is_host || r->prog->stage_bytes < stage);
@@ -105,6 +147,20 @@ open_transport(struct rt_rank *r, struct rt_transport *transport)
 	return true;
 }
 
+static void
+open_transfers(struct rt_rank *r)
+{
+	const struct rt_transfers_setup setup = {.prog = r->prog,
+		.arena = r->ctx.arena,
+		.host = r->ctx.host,
+		.device = r->ctx.device,
+		.link = r->options->host_link,
+		.crowded = r->world->nlocal > rt_cores(),
+		.trace = r->trace};
+	if (r->prog->ntransfers)
+		r->transfers = r->device->transfers->create(&setup, r->status);
+}
+
 bool
 rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 {
@@ -129,12 +185,25 @@ rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 	const struct rt_engine_setup setup = {r->prog, r->world, r->ctx.coord, r->ctx.arena,
 		r->ctx.device, r->transport, r->trace};
 	r->engine = r->device->engine->create(&setup, r->status);
+	if (r->engine)
+		open_transfers(r);
 	return rt_agree(r->world, r->status);
+}
+
+void
+rt_rank_drain(struct rt_rank *r)
+{
+	r->device->engine->drain(r->engine);
+	if (r->transfers)
+		r->device->transfers->drain(r->transfers);
+	r->device->sync(r->ctx.device);
 }
 
 void
 rt_rank_close(struct rt_rank *r)
 {
+	if (r->transfers)
+		r->device->transfers->destroy(r->transfers);
 	if (r->engine)
 		r->device->engine->destroy(r->engine);
 	if (r->transport)
@@ -142,6 +211,8 @@ rt_rank_close(struct rt_rank *r)
 	rt_trace_free(r->trace);
 	if (r->ctx.arena)
 		r->device->free(r->ctx.device, r->ctx.arena);
+	if (r->ctx.host)
+		r->device->free_host(r->ctx.device, r->ctx.host);
 	if (r->own_stage)
 		free(r->stage);
 	r->device->close(r->ctx.device);
@@ -168,22 +239,23 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 				.kind = RT_EVENT_KERNEL});
 }
 
-void
-rt_post(struct rt_ctx *ctx, int32_t coll)
+/* What the thread that computes spends on a post or a wait is not overhead. */
+static int64_t
+begin_call(const struct rt_probe *p)
 {
-	struct rt_probe *p = ctx->probe;
-	const int64_t begin = p ? rt_now_ns() : 0;
-	ctx->rank->device->engine->post(ctx->rank->engine, coll);
-	if (p) /* the communication thread may have taken the core */
+	return p ? rt_now_ns() : 0;
+}
+
+static void
+end_post(struct rt_probe *p, int64_t begin)
+{
+	if (p) /* a communication or copy thread may have taken the core */
 		p->busy_ns += rt_now_ns() - begin;
 }
 
-void
-rt_wait(struct rt_ctx *ctx, int32_t coll)
+static void
+end_wait(struct rt_probe *p, int64_t begin, int32_t index, enum rt_event_kind kind)
 {
-	struct rt_probe *p = ctx->probe;
-	const int64_t begin = p ? rt_now_ns() : 0;
-	ctx->rank->device->engine->wait(ctx->rank->engine, coll);
 	if (!p)
 		return;
 	const int64_t now = rt_now_ns();
@@ -191,5 +263,37 @@ rt_wait(struct rt_ctx *ctx, int32_t coll)
 	if (p->trace)
 		rt_trace_add(p->trace, RT_TRACK_COMPUTE,
 			&(struct rt_trace_event){
-				.begin = begin, .end = now, .index = coll, .kind = RT_EVENT_WAIT});
+				.begin = begin, .end = now, .index = index, .kind = kind});
+}
+
+void
+rt_post(struct rt_ctx *ctx, int32_t coll)
+{
+	const int64_t begin = begin_call(ctx->probe);
+	ctx->rank->device->engine->post(ctx->rank->engine, coll);
+	end_post(ctx->probe, begin);
+}
+
+void
+rt_wait(struct rt_ctx *ctx, int32_t coll)
+{
+	const int64_t begin = begin_call(ctx->probe);
+	ctx->rank->device->engine->wait(ctx->rank->engine, coll);
+	end_wait(ctx->probe, begin, coll, RT_EVENT_WAIT);
+}
+
+void
+rt_transfer_post(struct rt_ctx *ctx, int32_t transfer)
+{
+	const int64_t begin = begin_call(ctx->probe);
+	ctx->rank->device->transfers->post(ctx->rank->transfers, transfer);
+	end_post(ctx->probe, begin);
+}
+
+void
+rt_transfer_wait(struct rt_ctx *ctx, int32_t transfer)
+{
+	const int64_t begin = begin_call(ctx->probe);
+	ctx->rank->device->transfers->wait(ctx->rank->transfers, transfer);
+	end_wait(ctx->probe, begin, transfer, RT_EVENT_TRANSFER_WAIT);
 }

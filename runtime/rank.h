@@ -25,12 +25,14 @@ struct rt_rank {
 	int print_error;          /* errno of the first line that did not reach stdout */
 	struct rt_transport *transport;
 	struct rt_engine *engine;
+	struct rt_transfers *transfers; /* NULL: the program has none */
 	struct rt_trace *trace; /* NULL: none */
 	struct rt_probe probe;
 	struct rt_ctx ctx;
 	void *stage;      /* host memory for the largest slice of a tensor */
 	bool own_stage;   /* it is not in the arena */
 	size_t allocated; /* bytes on the device */
+	size_t allocated_host; /* and of host memory for the step */
 };
 
 /* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where
@@ -39,10 +41,17 @@ struct rt_rank {
 bool rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
 void rt_rank_close(struct rt_rank *r);
 
+/* Returns when all that the step has started is complete. */
+void rt_rank_drain(struct rt_rank *r);
+
 /* Bytes of one slice of a tensor on this rank. */
 size_t rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t);
 
-/* A slice of a tensor in host memory, to read: in the arena itself or copied to the stage. */
+/* Copies a parameter's or state's slice to or from memory of the runtime. */
+void rt_rank_keep(struct rt_rank *r, const struct rt_tensor *t, void *to);
+void rt_rank_restore(struct rt_rank *r, const struct rt_tensor *t, const void *from);
+
+/* A slice of a tensor in host memory, to read: where it is or copied to the stage. */
 const void *rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 
 /* Host memory for a slice, to be written and then handed over with rt_rank_put. */

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 7
+#define RT_ABI_VERSION 8
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -70,7 +70,8 @@ struct rt_tensor {
 	double test;
 	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random ones
 			  are below RT_RANDOM_RANGE */
-	size_t offset; /* bytes from the start of the arena */
+	bool on_host;  /* it is in host memory; parameters and states only */
+	size_t offset; /* bytes from the start of the arena, or of host memory */
 };
 
 /* One buffer of a collective. Offsets are bytes into the arena, extents are elements. With P the
@@ -112,6 +113,15 @@ struct rt_coll {
 	int32_t parts;
 };
 
+/* A copy between the arena and the rank's host memory: offload (to the host) or reload. */
+struct rt_transfer {
+	const char *name;
+	bool to_host;
+	size_t device, host; /* bytes from the start of the arena, and of host memory */
+	size_t bytes;
+	int32_t op; /* index of its op in the lowered module: traces */
+};
+
 /* A kernel, for traces and reports only. */
 struct rt_kernel {
 	const char *name;
@@ -134,11 +144,15 @@ struct rt_program {
 	const struct rt_kernel *kernels;
 	int32_t ncolls;
 	const struct rt_coll *colls;
+	int32_t ntransfers;
+	const struct rt_transfer *transfers;
 	size_t arena_bytes; /* of each rank */
+	size_t host_bytes;  /* of each rank: host memory; 0: the program uses none */
 	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
 	double predicted;   /* seconds per step; 0: unknown */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
+	size_t predicted_host_bytes; /* of host_bytes, where predicted_bytes is known */
 	/* Part of the arena that is free between steps: staging of slices that are moved between
 	 * ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
@@ -155,6 +169,7 @@ struct rt_program {
 /* Argument of a step function. One for each rank; only that rank's thread uses it. */
 struct rt_ctx {
 	unsigned char *arena;       /* on the device, RT_ARENA_ALIGN aligned */
+	unsigned char *host;        /* host memory, aligned alike; NULL: none */
 	int64_t coord[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
 	int64_t step;               /* 0, 1, ... */
 	uint64_t seed;              /* of the program: -seed */
@@ -192,6 +207,16 @@ void rt_post(struct rt_ctx *ctx, int32_t coll);
 
 /* Returns when the last post of this collective is complete, at once if there is none. */
 void rt_wait(struct rt_ctx *ctx, int32_t coll);
+
+/* Starts a transfer (its index in rt_program.transfers) and returns at once. Until the matching
+ * rt_transfer_wait its source must not be written and its target must not be accessed. Transfers of
+ * one direction run one after another in the order in which they are posted, beside kernels,
+ * collectives and those of the other direction. The same transfer may be posted again before it
+ * has been waited for. */
+void rt_transfer_post(struct rt_ctx *ctx, int32_t transfer);
+
+/* Returns when the last post of this transfer is complete, at once if there is none. */
+void rt_transfer_wait(struct rt_ctx *ctx, int32_t transfer);
 
 struct rt_device;
 extern const struct rt_device rt_device_host;

@@ -42,8 +42,7 @@ static void
 run_step(struct rt_rank *r)
 {
 	r->prog->step(&r->ctx);
-	r->device->engine->drain(r->engine);
-	r->device->sync(r->ctx.device);
+	rt_rank_drain(r);
 }
 
 /* Training goes on without its lines, but not without saying so in the end. */
@@ -89,6 +88,9 @@ print_memory(const struct rt_rank *r)
 		return;
 	printf("memory: %zu bytes per rank (predicted %zu)", r->allocated,
 		r->prog->predicted_bytes);
+	if (r->allocated_host)
+		printf(", %zu bytes of host memory (predicted %zu)", r->allocated_host,
+			r->prog->predicted_host_bytes);
 	if (r->transport && r->transport->bytes)
 		printf(", %zu for communication", r->transport->bytes);
 	putchar('\n');
@@ -182,13 +184,11 @@ copy_kept(struct rt_rank *r, char *memory, bool out)
 		const struct rt_tensor *t = &p->tensors[i];
 		if (!rt_is_kept(t))
 			continue;
-		const size_t bytes = rt_slice_bytes(p, t);
-		unsigned char *at = r->ctx.arena + t->offset;
 		if (out)
-			r->device->download(r->ctx.device, memory, at, bytes);
+			rt_rank_keep(r, t, memory);
 		else
-			r->device->upload(r->ctx.device, at, memory, bytes);
-		memory += bytes;
+			rt_rank_restore(r, t, memory);
+		memory += rt_slice_bytes(p, t);
 	}
 }
 

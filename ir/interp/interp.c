@@ -368,8 +368,9 @@ run_fuse(struct interp *it, struct ir_op *op)
 	return true;
 }
 
+/* Results that are their operands: those of a barrier, and copies from memory to memory. */
 static bool
-run_barrier(struct interp *it, struct ir_op *op)
+run_identity(struct interp *it, struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++) {
 		struct tensor **from = interp_places(it, ir_operand(op, i)),
@@ -392,7 +393,9 @@ run_op(struct interp *it, struct ir_op *op)
 	case OP_release: return slot_of(it, ir_operand(op, 0))->released = true;
 	case OP_reshape: return run_reshape(it, op);
 	case OP_fuse: return run_fuse(it, op);
-	case OP_barrier: return run_barrier(it, op);
+	case OP_barrier:
+	case OP_offload:
+	case OP_reload: return run_identity(it, op);
 	case OP_yield:
 	case OP_return: return true;
 	default:

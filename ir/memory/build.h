@@ -18,8 +18,8 @@ struct storage_build {
 	struct storage *s;
 	const struct storage_target *target;
 	const struct alike *alike;
-	struct storage_kernel *kernel; /* [alike->n] */
-	struct arena *arena; /* forms and expressions of kernels */
+	struct storage_kernel *kernel;            /* [alike->n] */
+	struct arena *arena;                      /* forms and expressions of kernels */
 	struct VEC(struct storage_buffer) buffer; /* that is s->buffer, and of each: */
 	struct VEC(uint32_t) newest; /* number of the newest of the values that lie there + 1 */
 	struct VEC(uint32_t) loop;   /* that has touched it; STORAGE_NO_LOOP, STORAGE_LOOPS */
@@ -50,6 +50,9 @@ storage_is_updated(const struct ir_use *u)
 
 /* A new buffer; returns its number. */
 int32_t storage_add(struct storage_build *b, struct storage_buffer buffer);
+
+/* The moment at which the end of a collective or of a copy is waited for at the latest. */
+int32_t storage_wait_moment(const struct storage_build *b, const struct ir_op *op);
 
 /* Gives every value its buffer. */
 void storage_share(struct storage_build *b);

@@ -71,9 +71,8 @@ first_use(const struct storage_build *b, const struct ir_op *op)
 	return first;
 }
 
-/* The moment at which the end of a collective is waited for at the latest. */
-static int32_t
-wait_moment(const struct storage_build *b, const struct ir_op *op)
+int32_t
+storage_wait_moment(const struct storage_build *b, const struct ir_op *op)
 {
 	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
 	const int64_t use = first_use(b, op);
@@ -133,9 +132,9 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 	touch(b, b->s->extra[op->id], now);
 	if (storage_is_row(b->s->module, op))
 		for (int r = 0; r < op->nresults; r++)
-			touch(b, buffer_of(b, &op->result[r]), wait_moment(b, op));
-	else if (storage_is_message(b->s->module, op))
-		touch_values(b, op, wait_moment(b, op));
+			touch(b, buffer_of(b, &op->result[r]), storage_wait_moment(b, op));
+	else if (storage_is_message(b->s->module, op) || storage_is_copy(op))
+		touch_values(b, op, storage_wait_moment(b, op));
 	for (int r = 0; r < op->nresults && accumulates(b, op); r++)
 		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
 }

@@ -41,17 +41,31 @@ storage_is_message(const struct ir_module *m, const struct ir_op *op)
 	return op->code != OP_partition || ir_operand_type(op, 0)->axis[axis].kind != IR_COPIED;
 }
 
+bool
+storage_is_copy(const struct ir_op *op)
+{
+	return op_is(op, TRAIT_COPY);
+}
+
 static struct storage_value *
 value_of(const struct storage_build *b, const struct ir_value *v)
 {
 	return &b->s->value[storage_number(b->s, v)];
 }
 
-/* The position at which a use reads: an update that copies does so at the end of the step, and an
- * output is looked for there, unless it is copied out of a param's memory where it stands. */
+/*
+ * The last position at which a use reads: an update that copies does so at the end of the step, and
+ * an output is looked for there, unless it is copied out of a param's memory where it stands. A
+ * copy to the host or back reads until its end is waited for.
+ */
 static uint32_t
 use_position(const struct storage_build *b, const struct ir_use *u)
 {
+	if (storage_is_copy(u->op)) {
+		const uint32_t from = storage_position(b, u->op),
+			       waited = (uint32_t)storage_wait_moment(b, u->op) / 2;
+		return waited > from ? waited - 1 : from;
+	}
 	const bool at_end =
 		storage_is_next(u) ||
 		(u->op->code == OP_output &&
@@ -171,16 +185,18 @@ is_held(const struct ir_op *op)
 	return true;
 }
 
-/* The param whose next value v is, first of several; NULL: of none. */
+/* The param whose next value v is, also behind barriers, first of several; NULL: of none. */
 static const struct ir_value *
 updates_param(const struct ir_value *v)
 {
-	const struct ir_value *first = NULL;
+	const struct ir_value *first = NULL, *behind = NULL;
 
 	IR_FOR_USES (u, v)
 		if (storage_is_next(u))
 			first = ir_operand(u->op, 0);
-	return first;
+		else if (u->op->code == OP_barrier && !behind)
+			behind = updates_param(&u->op->result[u - u->op->operand]);
+	return first ? first : behind;
 }
 
 /* For every operand and every result: may they share memory, as far as the loops go? */
@@ -217,14 +233,18 @@ reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, 
 	return true;
 }
 
-/* May result r of `op` be written where the param lies of which it is the next value? */
+/*
+ * May result r of `op` be written where the param lies of which it is the next value? A copy to the
+ * host may, once all copies back of the old value have been waited for.
+ */
 static bool
 update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 {
 	const struct ir_value *v = &op->result[r], *param = updates_param(v);
 
 	if (!param || issue_loop_of(b->s->order, op)->over || op_is(op, TRAIT_PARALLEL) ||
-		!(op->code == OP_fuse || form_exists((enum op_code)op->code)) ||
+		!(op->code == OP_fuse || storage_is_copy(op) ||
+			form_exists((enum op_code)op->code)) ||
 		issue_axes(b->s->module, v->type))
 		return false;
 	const int32_t home = value_of(b, param)->buffer;
@@ -260,6 +280,7 @@ put_own(struct storage_build *b, const struct ir_value *v)
 		storage_add(b, (struct storage_buffer){.role = role_of(v->op),
 				       .value = v,
 				       .op = v->op,
+				       .memory = (enum ir_memory)v->type->memory,
 				       .bytes = bytes,
 				       .slots = issue_turns(b->s->module, axes)}),
 		axes, axes ? bytes : 0);

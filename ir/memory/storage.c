@@ -85,7 +85,7 @@ static bool
 is_kernel(const struct storage *s, const struct ir_op *op)
 {
 	return !op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL |
-				  TRAIT_CALLS) &&
+				  TRAIT_CALLS | TRAIT_COPY) &&
 	       op->nresults && !storage_is_view(s->module, op) &&
 	       storage_of(s, &op->result[0])->buffer >= 0;
 }
@@ -124,6 +124,7 @@ add_copy(struct storage_build *b, const struct ir_op *op, const struct ir_value 
 						     .use = STORAGE_COPY,
 						     .value = v,
 						     .op = op,
+						     .memory = (enum ir_memory)v->type->memory,
 						     .bytes = bytes,
 						     .slots = 1});
 }
@@ -218,18 +219,27 @@ by_row(const void *x, const void *y)
 	return a->buffer < b->buffer ? -1 : 1;
 }
 
-/* Params, states and inputs live always: they come first, in the order of the text. Lists what else
- * lives; returns how many. */
+/* What an arena takes. */
+struct arena_size {
+	uint64_t bytes, persistent, live;
+	uint32_t live_at;
+};
+
+/* Params, states and inputs of that memory live always: they come first, in the order of the text.
+ * Lists what else lives there; returns how many. */
 static uint32_t
-place_persistent(struct storage *s, struct placed *rest)
+place_persistent(
+	struct storage *s, enum ir_memory memory, struct placed *rest, struct arena_size *size)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		struct storage_buffer *b = &s->buffer[i];
+		if (b->memory != memory)
+			continue;
 		if (b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT) {
-			b->offset = s->persistent_bytes;
-			s->persistent_bytes += storage_bytes(s, b);
+			b->offset = size->persistent;
+			size->persistent += storage_bytes(s, b);
 		} else if (b->first >= 0) {
 			rest[n++] = (struct placed){i, b->row};
 		}
@@ -238,26 +248,41 @@ place_persistent(struct storage *s, struct placed *rest)
 	return n;
 }
 
-static void
-place(struct storage *s)
+static struct arena_size
+place_in(struct storage *s, enum ir_memory memory)
 {
+	struct arena_size size = {0};
 	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
-	const uint32_t n = place_persistent(s, rest);
+	const uint32_t n = place_persistent(s, memory, rest, &size);
 	struct storage_room *room = ARRAY_NEW(NULL, struct storage_room, n + 1);
-	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct storage_buffer *b = &s->buffer[rest[i].buffer];
 		room[i] = (struct storage_room){
 			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
 	}
-	s->live_bytes = s->persistent_bytes + storage_live(room, n, &at);
-	s->live_at = at;
-	s->arena_bytes = s->persistent_bytes + storage_place(room, n);
+	size.live = size.persistent + storage_live(room, n, &size.live_at);
+	size.bytes = size.persistent + storage_place(room, n);
 	for (uint32_t i = 0; i < n; i++)
-		s->buffer[rest[i].buffer].offset = s->persistent_bytes + room[i].offset;
+		s->buffer[rest[i].buffer].offset = size.persistent + room[i].offset;
 	array_free(room);
 	array_free(rest);
+	return size;
+}
+
+static void
+place(struct storage *s)
+{
+	const struct arena_size device = place_in(s, IR_DEVICE), host = place_in(s, IR_HOST);
+
+	s->arena_bytes = device.bytes;
+	s->persistent_bytes = device.persistent;
+	s->live_bytes = device.live;
+	s->live_at = device.live_at;
+	s->host_bytes = host.bytes;
+	s->host_persistent_bytes = host.persistent;
+	s->host_live_bytes = host.live;
+	s->host_live_at = host.live_at;
 }
 
 struct storage *

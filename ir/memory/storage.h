@@ -5,7 +5,8 @@
  *
  *     @main -- issue.h --> positions -- sharing --> buffers -- live ranges --> offsets --> arena
  *
- * All devices run the same program with the same arena, so one storage is valid for all.
+ * All devices run the same program with the same arena, so one storage is valid for all. Values
+ * whose type says @host are in a second arena, that of a device's share of its host's memory.
  *
  * Sharing
  *  - a view (reshape ...) shares the buffer of its operand; so does the result of an allreduce,
@@ -14,8 +15,9 @@
  *    row), so that it is one message without packing. Operands that cannot be computed in the
  *    bucket (storage_is_packed) are copied into it when the collective is posted; the results are
  *    in the bucket;
- *  - a param's next value that is computed elementwise shares the buffer of the param, if the old
- *    value has no later reader; else it is live to the end of the step and is copied there;
+ *  - a param's next value that is computed elementwise, or copied from the other memory, shares the
+ *    buffer of the param, if the old value has no later reader; else it is live to the end of the
+ *    step and is copied there;
  *  - a value of one iteration of a loop over time axes that is read after the loop has a slot for
  *    every iteration;
  *  - a constant that only kernels read gets no buffer: it is part of their code.
@@ -24,7 +26,7 @@
  * runs, 2n + 1 when params get their next values, 2n + 2 the end of the step.
  *  - params, states and inputs are always live; outputs from their op to the end of the step;
  *  - any other value from its op to its last use; a release is a use;
- *  - operands and results of a collective until its end is waited for: before the first use of a
+ *  - operands and results of a collective, or of a copy to the host or back, until its end is waited for: before the first use of a
  *    result, at the end of the loop that posts it, or at the end of the step;
  *  - a value that is used both in a loop and outside of it, has slots or is accumulated there, is
  *    live during the whole loop;
@@ -59,9 +61,10 @@ struct storage_buffer {
 	enum storage_use use;
 	const struct ir_value *value; /* the first one that lies there; NULL: none */
 	const struct ir_op *op;       /* that makes it; NULL: the runtime */
+	enum ir_memory memory;        /* whose arena it is in */
 	uint64_t bytes;               /* of one slot, not rounded */
 	int64_t slots;       /* one for each iteration of the loops that it crosses, else 1 */
-	uint64_t offset;     /* into the arena */
+	uint64_t offset;     /* into the arena of its memory */
 	int32_t first, last; /* moments of its life, both included; first -1: never used, and has no
 				place */
 	int32_t row; /* buffers with the same number lie one behind the other; 0: by itself */
@@ -103,18 +106,22 @@ struct storage {
 	uint32_t nbuffers;
 	struct storage_value *value; /* [nvalues] by number, in order of the text */
 	uint32_t nvalues;
-	uint32_t nids;         /* of values, when it was made */
-	uint32_t nrows;        /* buffers have numbers of rows from 1 to that */
-	uint32_t *number;      /* by value->id; STORAGE_NONE: it is not one of @main */
-	int32_t *extra; /* by op->id: buffer of a kernel's scratch, of the copy that an output or
+	uint32_t nids;    /* of values, when it was made */
+	uint32_t nrows;   /* buffers have numbers of rows from 1 to that */
+	uint32_t *number; /* by value->id; STORAGE_NONE: it is not one of @main */
+	int32_t *extra;   /* by op->id: buffer of a kernel's scratch, of the copy that an output or
 			   an update makes; -1: none */
-	int32_t stage;  /* buffer, or -1 */
+	int32_t stage;    /* buffer, or -1 */
 	uint64_t align;
+	/* Of the device's arena: */
 	uint64_t arena_bytes;
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first moment that has them */
-	uint64_t beside;           /* bytes that the runtime allocates beside the arena */
+	/* The same of the arena in host memory; 0 where no type says @host. */
+	uint64_t host_bytes, host_persistent_bytes, host_live_bytes;
+	uint32_t host_live_at;
+	uint64_t beside; /* bytes that the runtime allocates beside the arena */
 };
 
 /*
@@ -137,6 +144,12 @@ bool storage_is_view(const struct ir_module *m, const struct ir_op *op);
 
 /* Is the op a message between devices? */
 bool storage_is_message(const struct ir_module *m, const struct ir_op *op);
+
+/*
+ * Is the op a copy between device and host? It is made by a queue of its own, one in each direction:
+ * its operands and results are in use until its end is waited for.
+ */
+bool storage_is_copy(const struct ir_op *op);
 
 /* May the results of such a message lie where its operands lie? */
 bool storage_lies_in_place(enum op_code code);

@@ -216,6 +216,9 @@ init_check(const struct ir_module *m, const struct ir_op *op)
 bool
 special_written(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
 {
+	if (t->memory == IR_HOST && !op_is(op, TRAIT_PERSISTENT))
+		return FAIL(m, op, "%s: only params and states can be in host memory",
+			op_name((enum op_code)op->code));
 	for (int i = 0; i < m->naxes; i++) {
 		if (t->axis[i].kind == IR_PARTIAL)
 			return FAIL(m, op, "%s: the written type must not be partial (axis %s)",

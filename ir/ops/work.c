@@ -55,7 +55,8 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 {
 	struct op_work w = {0, 0};
 
-	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED) || op->code == OP_barrier)
+	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_COPY) ||
+		op->code == OP_barrier)
 		return w;
 	const bool formed =
 		!op->body && form_exists((enum op_code)op->code) && !op_is(op, TRAIT_PARALLEL);

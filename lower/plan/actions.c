@@ -248,6 +248,32 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
 }
 
+/* An offload or reload: each operand is copied on its own. */
+static void
+add_transfer(struct plan_build *b, const struct ir_op *op)
+{
+	struct lower_plan *p = b->p;
+
+	ARRAY_ROOM(p, p->coll, p->ncolls + 1);
+	struct lower_coll *c = &p->coll[p->ncolls];
+	*c = (struct lower_coll){.op = op,
+		.transfer = true,
+		.kind = -1,
+		.axis = -1,
+		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype,
+		.nbufs = op->nresults,
+		.bytes = message_bytes(p->module, op),
+		.row = p->ntransfers};
+	c->buf = NEW_ARRAY(p, struct lower_coll_buf, (size_t)op->nresults);
+	for (int r = 0; r < op->nresults; r++) {
+		c->buf[r] = (struct lower_coll_buf){.src = value_number(p, ir_operand(op, r)),
+			.dst = value_number(p, &op->result[r])};
+		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
+	}
+	p->ntransfers += (int)issue_turns(p->module, c->time) * c->nbufs;
+	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
+}
+
 static void
 add_parallel(struct plan_build *b, const struct ir_op *op)
 {
@@ -291,6 +317,8 @@ add_op(struct plan_build *b, const struct ir_op *op)
 		return;
 	else if (op_is(op, TRAIT_PARALLEL))
 		add_parallel(b, op);
+	else if (op_is(op, TRAIT_COPY))
+		add_transfer(b, op);
 	else if (lower_value_of(b->p, &op->result[0]) &&
 		 lower_value_of(b->p, &op->result[0])->buffer >= 0)
 		add_kernel(b, op);

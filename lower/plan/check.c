@@ -17,6 +17,12 @@ find_roots(struct check *c)
 				c->root[check_number(p, ir_operand(op, r))];
 }
 
+uint64_t
+check_address(const struct storage_buffer *b)
+{
+	return b->memory == IR_HOST ? CHECK_HOST_BASE + b->offset : b->offset;
+}
+
 bool
 lower_check(const struct lower_plan *p)
 {

@@ -6,13 +6,17 @@
  *     values       buffers are as large as their values; each has the role of what is in it
  *     actions      each action does its op, on the ranks that hold the result, once an iteration
  *     bands        what a matrix product leaves out is 0, or nobody depends on it
- *     collectives  each field follows from the types; all ranks post the same in the same order
+ *     collectives  each field follows from the types; all ranks post the same in the same order;
+ *                  transfers likewise
  *     memory       runs the actions on a model of the arena
  */
 #ifndef LOWER_CHECK_H
 #define LOWER_CHECK_H
 
 #include "lower/plan/plan.h"
+
+/* Beyond any arena. */
+#define CHECK_HOST_BASE ((uint64_t)1 << 62)
 
 enum { CHECK_MAX_FAULTS = 20 }; /* that are reported: a broken plan is broken everywhere */
 
@@ -82,6 +86,9 @@ bool check_is_view(const struct ir_module *m, const struct ir_op *op);
 
 /* Is the op a collective: does a rank get bytes of another? */
 bool check_is_collective(const struct ir_module *m, const struct ir_op *op);
+
+/* Where a buffer begins, as if host memory were behind the arena, far away. */
+uint64_t check_address(const struct storage_buffer *b);
 
 /* Is the op computed by a kernel? */
 bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);

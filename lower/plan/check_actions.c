@@ -65,7 +65,7 @@ check_is_kernel(const struct ir_module *m, const struct ir_op *op)
 {
 	return op->nresults > 0 &&
 	       !op_is(op, TRAIT_EFFECT | TRAIT_NAMED | TRAIT_PARALLEL | TRAIT_TERMINATOR |
-				  TRAIT_CALLS) &&
+				  TRAIT_CALLS | TRAIT_COPY) &&
 	       !check_is_view(m, op);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Collectives: each field against the types of its op, and that no set of ranks can wait for each
- * other for ever. docs/checking.md has the argument; what it needs is checked here:
+ * Collectives and transfers: each field against the types of its op, and that no set of ranks can
+ * wait for each other for ever. docs/checking.md has the argument; what it needs is checked here:
  *
  *  - all ranks run one list of actions, and no post, wait or loop has a guard (check_shape.c), so
  *    that all ranks post the same collectives in one order: that of the list, loops unrolled;
@@ -164,6 +164,41 @@ check_rows(struct check *c)
 	array_free(rows);
 }
 
+/* An offload or reload: each buffer is an operand and its copy in the other memory. */
+static void
+check_transfer(struct check *c, const struct lower_coll *coll, int row)
+{
+	const struct lower_plan *p = c->p;
+	const struct ir_op *op = coll->op;
+	const enum ir_memory to = op->code == OP_offload ? IR_HOST : IR_DEVICE;
+	uint32_t time = 0;
+
+	for (int k = 0; k < coll->nbufs; k++) {
+		const struct lower_coll_buf *x = &coll->buf[k];
+		if (x->src != check_number(p, ir_operand(op, k)) ||
+			x->dst != check_number(p, &op->result[k]))
+			FAULT(c, op, "buffer %d of the %s belongs to another tensor", k + 1,
+				check_op_name(op));
+		if (p->buffer[p->value[x->src].buffer].memory == to ||
+			p->buffer[p->value[x->dst].buffer].memory != to)
+			FAULT(c, op, "buffer %d of the %s is not copied to the other memory", k + 1,
+				check_op_name(op));
+		if (x->outer || x->n || x->inner || x->d1 || x->mid || x->d2 || x->first_split)
+			FAULT(c, op, "buffer %d of the %s has extents of a collective", k + 1,
+				check_op_name(op));
+		time |= p->value[x->src].time | p->value[x->dst].time;
+	}
+	if (coll->kind != -1 || coll->axis != -1 || coll->from || coll->to || coll->in_row ||
+		coll->dtype != (enum ir_dtype)ir_operand_type(op, 0)->dtype)
+		FAULT(c, op, "the %s has fields of a collective", check_op_name(op));
+	if (coll->bytes != bytes_of(p->module, op))
+		FAULT(c, op, "the %s is recorded with a wrong size of %" PRIu64 " bytes",
+			check_op_name(op), coll->bytes);
+	if (coll->time != time || coll->row != row)
+		FAULT(c, op, "the rows of the %s in the program's table belong to another one",
+			check_op_name(op));
+}
+
 static void
 check_coll(struct check *c, const struct lower_coll *coll, int row)
 {
@@ -214,15 +249,24 @@ void
 check_collectives(struct check *c)
 {
 	const struct lower_plan *p = c->p;
-	int row = 0;
+	int row = 0, transfer = 0;
 
 	for (int i = 0; i < p->ncolls; i++) {
-		check_coll(c, &p->coll[i], row);
-		row += (int)issue_turns(p->module, p->coll[i].time);
+		const struct lower_coll *coll = &p->coll[i];
+		const int turns = (int)issue_turns(p->module, coll->time);
+		if (coll->transfer) {
+			check_transfer(c, coll, transfer);
+			transfer += turns * coll->nbufs;
+		} else {
+			check_coll(c, coll, row);
+			row += turns;
+		}
 	}
-	if (p->nrows != row)
-		FAULT(c, NULL, "found %d rows of collectives, but the plan counts %d", row,
-			p->nrows);
+	if (p->nrows != row || p->ntransfers != transfer)
+		FAULT(c, NULL,
+			"found %d rows of collectives and %d of transfers, but the plan counts %d "
+			"and %d",
+			row, transfer, p->nrows, p->ntransfers);
 	check_posts(c);
 	check_rows(c);
 }

@@ -270,8 +270,8 @@ find_ranges(struct model *m)
 
 	for (int i = 0; i < p->nbuffers; i++) {
 		const struct storage_buffer *b = &p->buffer[i];
-		offset[2 * i] = b->offset;
-		offset[2 * i + 1] = b->offset + b->bytes * (uint64_t)b->slots;
+		offset[2 * i] = check_address(b);
+		offset[2 * i + 1] = offset[2 * i] + b->bytes * (uint64_t)b->slots;
 	}
 	m->map = byte_map_create(m->scratch, offset, 2 * (uint32_t)p->nbuffers);
 	for (int i = 0; i < p->nbuffers; i++)

@@ -76,7 +76,8 @@ shape_coll(struct check *c, int i)
 	const struct lower_plan *p = c->p;
 	const struct lower_coll *coll = &p->coll[i];
 
-	if (!in_main(c, coll->op) || !op_is(coll->op, TRAIT_PARALLEL)) {
+	if (!in_main(c, coll->op) ||
+		!op_is(coll->op, coll->transfer ? TRAIT_COPY : TRAIT_PARALLEL)) {
 		FAULT(c, coll->op, "collective %d is not of a collective op", i);
 		return;
 	}

@@ -33,9 +33,15 @@ use_buffer(struct check *c, struct user *user, int32_t buffer, struct user by)
 }
 
 static uint64_t
+size_of(const struct storage_buffer *b)
+{
+	return b->bytes * (uint64_t)b->slots;
+}
+
+static uint64_t
 end_of(const struct storage_buffer *b)
 {
-	return b->offset + b->bytes * (uint64_t)b->slots;
+	return b->offset + size_of(b);
 }
 
 /* An entry for a value. */
@@ -57,6 +63,9 @@ check_value(struct check *c, const struct lower_value *v)
 		FAULT(c, op,
 			"buffer %d (%%%s) has %" PRIu64 " bytes, but a value in it has %" PRIu64,
 			v->buffer, check_buffer_name(c->p, v->buffer), b->bytes, bytes);
+	if (b->memory != v->value->type->memory)
+		FAULT(c, op, "buffer %d (%%%s) is in another memory than a value in it", v->buffer,
+			check_buffer_name(c->p, v->buffer));
 	const uint32_t time = check_long_axes(m, v->time);
 	if ((time && time != check_long_axes(m, axes)) || b->slots != issue_turns(m, v->time))
 		FAULT(c, op,
@@ -181,7 +190,8 @@ check_user(struct check *c, int32_t i, const struct user *u)
 			c->p->value[check_number(c->p, v)].value == v &&
 			c->p->value[check_number(c->p, v)].buffer == i;
 	else
-		fits &= v == u->value && b->op == u->op && b->slots == 1;
+		fits &= v == u->value && b->op == u->op && b->slots == 1 &&
+			b->memory == (v ? (enum ir_memory)v->type->memory : IR_DEVICE);
 	if (!fits)
 		FAULT(c, u->op, "the role of buffer %d does not match its users", i);
 	if (u->use == STORAGE_COPY && v &&
@@ -218,9 +228,10 @@ check_place(struct check *c, int i)
 {
 	const struct lower_plan *p = c->p;
 	const struct storage_buffer *b = &p->buffer[i];
+	const uint64_t bytes = b->memory == IR_HOST ? p->host_bytes : p->arena_bytes;
 
-	if (b->offset % p->storage->align || b->offset > p->arena_bytes ||
-		end_of(b) > p->arena_bytes || end_of(b) < b->offset)
+	if (b->offset % p->storage->align || b->offset > bytes || end_of(b) > bytes ||
+		end_of(b) < b->offset)
 		FAULT(c, NULL,
 			"buffer %d (%%%s) is placed at %" PRIu64
 			", outside the arena or not aligned",
@@ -254,15 +265,16 @@ check_lives(struct check *c)
 		if (b->first < 0)
 			continue;
 		check_place(c, i);
-		offset[2 * n] = b->offset;
-		offset[2 * n + 1] = end_of(b);
+		offset[2 * n] = check_address(b);
+		offset[2 * n + 1] = check_address(b) + size_of(b);
 		list[n++] = b;
 	}
 	qsort(list, (size_t)n, sizeof *list, by_first);
 	struct byte_map *map = byte_map_create(scratch, offset, 2 * (uint32_t)n);
 	for (int i = 0; i < n; i++) {
 		const int at = (int)(list[i] - p->buffer);
-		const struct byte_range r = byte_map_range(map, list[i]->offset, end_of(list[i]));
+		const uint64_t from = check_address(list[i]);
+		const struct byte_range r = byte_map_range(map, from, from + size_of(list[i]));
 		for (uint32_t k = r.begin; k < r.end;) {
 			const int other = byte_map_next(map, r, &k);
 			if (other >= 0 && p->buffer[other].last >= list[i]->first)
@@ -278,7 +290,7 @@ check_lives(struct check *c)
 }
 
 static void
-check_arena(struct check *c)
+check_arena(struct check *c, enum ir_memory memory, uint64_t bytes, const char *name)
 {
 	const struct lower_plan *p = c->p;
 	uint64_t end = 0;
@@ -286,11 +298,11 @@ check_arena(struct check *c)
 	for (int i = 0; i < p->nbuffers; i++) {
 		const struct storage_buffer *b = &p->buffer[i];
 		const uint64_t mine = b->offset + storage_bytes(p->storage, b);
-		end = b->first >= 0 && mine > end ? mine : end;
+		end = b->memory == memory && b->first >= 0 && mine > end ? mine : end;
 	}
-	if (p->arena_bytes != end)
-		FAULT(c, NULL, "the arena has %" PRIu64 " bytes, but its buffers end at %" PRIu64,
-			p->arena_bytes, end);
+	if (bytes != end)
+		FAULT(c, NULL, "%s has %" PRIu64 " bytes, but its buffers end at %" PRIu64, name,
+			bytes, end);
 }
 
 void
@@ -317,6 +329,7 @@ check_values(struct check *c)
 			FAULT(c, NULL, "buffer %d is unused", i);
 	check_scratch(c);
 	check_lives(c);
-	check_arena(c);
+	check_arena(c, IR_DEVICE, p->arena_bytes, "the arena");
+	check_arena(c, IR_HOST, p->host_bytes, "host memory");
 	array_free(user);
 }

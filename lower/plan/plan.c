@@ -125,6 +125,7 @@ lower_plan_create_for(
 	p->buffer = p->storage->buffer;
 	p->nbuffers = (int)p->storage->nbuffers;
 	p->arena_bytes = p->storage->arena_bytes;
+	p->host_bytes = p->storage->host_bytes;
 	add_values(p);
 	struct plan_build b = {.p = p, .order = p->storage->order};
 	plan_actions(&b);

@@ -3,8 +3,8 @@
  * run the same plan; actions that only some ranks perform have a guard.
  *
  *     buffers   ranges of the arena and their live ranges: ir/memory/storage.h
- *     actions   KERNEL, POST and WAIT of collectives, PACK of what they carry, COPY of blocks,
- *               LOOP ... END over time axes
+ *     actions   KERNEL, POST and WAIT of collectives and of copies between device and host, PACK of
+ *               what collectives carry, COPY of blocks, LOOP ... END over time axes
  */
 #ifndef LOWER_PLAN_H
 #define LOWER_PLAN_H
@@ -38,7 +38,7 @@ enum lower_action_kind {
 	LOWER_COPY,   /* src to dst: blocks of `copy` */
 	LOWER_ADD,    /* dst = (coord of every axis in `over` is 0 ? 0 : dst) + src */
 	LOWER_PACK,   /* src to dst: an operand into the row of the message that is posted next */
-	LOWER_POST,   /* starts collective `coll` */
+	LOWER_POST,   /* starts collective or transfer `coll` */
 	LOWER_WAIT,   /* waits for its last post */
 	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END */
 	LOWER_END,
@@ -69,16 +69,19 @@ struct lower_action {
 	struct lower_copy copy;
 };
 
-/* One buffer of a collective, as rt_buf has it; src and dst are values. */
+/* One buffer of a collective, as rt_buf has it; src and dst are values. Of a transfer only these. */
 struct lower_coll_buf {
 	int32_t src, dst;
 	int64_t outer, n, inner, d1, mid, d2;
 	bool first_split;
 };
 
+/* A collective; or a transfer: an offload or reload, which is on its way from its POST to its WAIT
+ * too, without other ranks. */
 struct lower_coll {
 	const struct ir_op *op;
-	int kind; /* enum rt_coll_kind */
+	bool transfer;
+	int kind; /* enum rt_coll_kind; of a transfer -1, as is the axis */
 	int axis;
 	int from, to;
 	enum ir_dtype dtype;
@@ -87,8 +90,8 @@ struct lower_coll {
 	struct lower_coll_buf *buf;
 	uint64_t bytes; /* of the message */
 	uint32_t time;  /* set of time axes that number the slots of its values */
-	int32_t row; /* its first row in the program's table; one row a slot, row-major over `time`
-		      */
+	int32_t row; /* its first row in the program's table of collectives or transfers; one row a
+			slot, row-major over `time`; of a transfer one a slot and buffer */
 };
 
 struct lower_plan {
@@ -109,9 +112,11 @@ struct lower_plan {
 	struct lower_coll *coll;
 	int ncolls;
 	int nrows; /* of the program's table of collectives */
+	int ntransfers; /* of that of transfers */
 	int nkernels;
 	int nmoves; /* COPY and ADD of an op: rows of the table behind those of the kernels */
 	uint64_t arena_bytes; /* of the storage */
+	uint64_t host_bytes;  /* likewise: the arena in host memory */
 };
 
 /* What an action touches: part of a buffer's bytes is all of it. */
@@ -155,8 +160,8 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
  *    step (inputs and persistent tensors are there from the start), complete, not overwritten;
  *  - no buffer is used outside its live range, and live ranges of buffers that share bytes do not
  *    overlap;
- *  - between POST and WAIT the operands of a collective are not written and its results not
- *    accessed;
+ *  - between POST and WAIT the operands of a collective or transfer are not written and its
+ *    results not accessed;
  *  - there is no deadlock: all ranks post the same collectives in one order;
  *  - every field follows from the types of the ops, and every op is done;
  *  - what a matrix product leaves out adds nothing, or nobody depends on it.

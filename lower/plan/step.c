@@ -39,7 +39,8 @@ slot_text(const void *owner, const struct ir_module *m, uint32_t time)
 char *
 step_address(const void *owner, const struct lower_plan *p, const struct lower_value *v)
 {
-	char *text = TEXT(owner, "m + %" PRIu64, p->buffer[v->buffer].offset);
+	const struct storage_buffer *b = &p->buffer[v->buffer];
+	char *text = TEXT(owner, "%s + %" PRIu64, b->memory == IR_HOST ? "h" : "m", b->offset);
 	const char *slot = slot_text(owner, p->module, v->time);
 
 	return slot ? text_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
@@ -67,6 +68,23 @@ step_is_first(const void *owner, const struct lower_plan *p, const struct lower_
 		if (a->over >> x & 1)
 			first = text_append(first, "%sc->coord[%d] == 0", *first ? " && " : "", x);
 	return first;
+}
+
+/* rt_transfer_post or rt_transfer_wait of the transfer's rows for this iteration, one a buffer. */
+static void
+write_transfer(struct step_writer *w, const struct lower_action *a)
+{
+	const struct lower_coll *coll = &w->p->coll[a->coll];
+	const char *name = a->kind == LOWER_POST ? "post" : "wait";
+	char *slot = slot_text(NULL, w->p->module, coll->time);
+
+	for (int k = 0; k < coll->nbufs; k++)
+		if (slot)
+			step_line(w, "rt_transfer_%s(c, (int32_t)(%d + %s * %d));", name,
+				coll->row + k, slot, coll->nbufs);
+		else
+			step_line(w, "rt_transfer_%s(c, %d);", name, coll->row + k);
+	talloc_free(slot);
 }
 
 /* rt_post or rt_wait of the collective's row for this iteration. */
@@ -142,7 +160,12 @@ write_action(struct step_writer *w, const struct lower_action *a)
 	case LOWER_LOOP: write_loop(w, a); return;
 	case LOWER_END: write_end(w, a); return;
 	case LOWER_POST:
-	case LOWER_WAIT: write_coll(w, a); return;
+	case LOWER_WAIT:
+		if (w->p->coll[a->coll].transfer)
+			write_transfer(w, a);
+		else
+			write_coll(w, a);
+		return;
 	default: break;
 	}
 	write_guard(w, &a->guard);
@@ -167,8 +190,10 @@ step_write(struct step_writer *w)
 {
 	fprintf(w->out,
 		"static void\n%sstep(struct rt_ctx *c)\n{\n\tunsigned char "
-		"*const m = c->arena;\n\n\t(void)m;\n",
-		w->prefix);
+		"*const m = c->arena%s;\n\n\t(void)m;\n",
+		w->prefix, w->p->host_bytes ? ", *const h = c->host" : "");
+	if (w->p->host_bytes)
+		step_line(w, "(void)h;");
 	for (int i = 0; i < w->p->nactions; i++)
 		write_action(w, &w->p->action[i]);
 	fprintf(w->out, "}\n\n");

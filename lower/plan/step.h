@@ -2,7 +2,7 @@
  * The step function: the plan's actions in order, as C. Both targets write the same one; what a
  * kernel, a copy and a sum over time look like is the target's.
  *
- *     c: struct rt_ctx *        m: the arena
+ *     c: struct rt_ctx *        m: the arena        h: host memory
  */
 #ifndef LOWER_STEP_H
 #define LOWER_STEP_H

@@ -124,6 +124,8 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 			ir_attr_float(op, "test", 0));
 	if (op->code == OP_input)
 		fprintf(out, "\t\t.range = %" PRId64 ",\n", ir_attr_int(op, "range", 0));
+	if (t->memory == IR_HOST)
+		fprintf(out, "\t\t.on_host = true,\n");
 	fprintf(out, "\t\t.offset = %" PRIu64 ",\n\t},\n", offset);
 }
 
@@ -254,12 +256,54 @@ static void
 write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	for (int i = 0; i < p->ncolls; i++)
-		for (int64_t slot = 0; slot < issue_turns(p->module, p->coll[i].time); slot++)
+		for (int64_t slot = 0;
+			!p->coll[i].transfer && slot < issue_turns(p->module, p->coll[i].time);
+			slot++)
 			write_bufs(out, p, prefix, &p->coll[i], slot);
 	fprintf(out, "static const struct rt_coll %scolls[] = {\n", prefix);
 	for (int i = 0; i < p->ncolls; i++)
-		write_coll(out, p, prefix, &p->coll[i]);
+		if (!p->coll[i].transfer)
+			write_coll(out, p, prefix, &p->coll[i]);
 	fprintf(out, "\t{0}\n};\n\n");
+}
+
+/* A row for each slot and buffer. */
+static void
+write_transfer(FILE *out, const struct lower_plan *p, const struct lower_coll *c)
+{
+	const bool to_host = c->op->code == OP_offload;
+	int64_t coord[IR_MAX_AXES];
+	char *text = tables_op_text(NULL, p, c->op);
+
+	fprintf(out, "\t/* %s */\n", text);
+	talloc_free(text);
+	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++) {
+		slot_coord(p->module, c->time, slot, coord);
+		for (int k = 0; k < c->nbufs; k++) {
+			const char *name = c->op->result[k].name;
+			const uint64_t src = slot_offset(p, c->buf[k].src, coord),
+				       dst = slot_offset(p, c->buf[k].dst, coord);
+			fprintf(out,
+				"\t{\"%s%s%s\", %s, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %u},\n",
+				op_name((enum op_code)c->op->code), name ? " " : "",
+				name ? name : "", to_host ? "true" : "false", to_host ? src : dst,
+				to_host ? dst : src,
+				(uint64_t)ir_type_local_bytes(p->module, c->op->result[k].type),
+				ir_number(p->ops, c->op));
+		}
+	}
+}
+
+static void
+write_transfers(FILE *out, const struct lower_plan *p, const char *prefix)
+{
+	if (!p->ntransfers)
+		return;
+	fprintf(out, "static const struct rt_transfer %stransfers[] = {\n", prefix);
+	for (int i = 0; i < p->ncolls; i++)
+		if (p->coll[i].transfer)
+			write_transfer(out, p, &p->coll[i]);
+	fprintf(out, "};\n\n");
 }
 
 /* Rows of a step: the first dimension of the inputs; 1 where all are scalars. */
@@ -293,6 +337,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	const int ntensors = write_tensors(out, p, prefix);
 	write_kernels(out, p, prefix);
 	write_colls(out, p, prefix);
+	write_transfers(out, p, prefix);
 	fprintf(out,
 		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
 		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
@@ -301,6 +346,13 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 		p->module->naxes, prefix, ntensors, prefix);
 	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n",
 		p->nkernels + p->nmoves, prefix, p->nrows, prefix);
+	if (p->ntransfers)
+		fprintf(out, "\t.ntransfers = %d, .transfers = %stransfers,\n", p->ntransfers,
+			prefix);
+	if (p->host_bytes)
+		fprintf(out,
+			"\t.host_bytes = %" PRIu64 ", .predicted_host_bytes = %" PRIu64 ",\n",
+			p->host_bytes, o->predicted_host_bytes);
 	fprintf(out,
 		"\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64
 		",\n\t.predicted = %.17g, .predicted_bytes = %" PRIu64 ",\n\t.stage = %" PRIu64

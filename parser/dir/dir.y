@@ -329,6 +329,7 @@ suffixes:
   %empty
 | suffixes '+' NAME		{ type_suffix(p, WORD($3, @3), NULL); }
 | suffixes FUNCNAME '=' place	{ type_suffix(p, WORD($2, @2), size_tree(p, $4, @4)); }
+| suffixes FUNCNAME		{ GIVE_UP(type_memory(p, WORD($2, @2))); }
 ;
 
 place:

@@ -19,9 +19,9 @@
 #include "parser/dir/parse.h"
 
 enum parse_limit {
-	PARSE_MAX_BYTES = 1 << 30,   /* of a text: locations have 32 bits, for all texts together */
-	PARSE_MAX_AXIS = 1 << 16,    /* places of an axis: a layout names one in 16 bits */
-	PARSE_MAX_REGIONS = 32,      /* fuse in fuse; passes and printer recurse */
+	PARSE_MAX_BYTES = 1 << 30, /* of a text: locations have 32 bits, for all texts together */
+	PARSE_MAX_AXIS = 1 << 16,  /* places of an axis: a layout names one in 16 bits */
+	PARSE_MAX_REGIONS = 32,    /* fuse in fuse; passes and printer recurse */
 	PARSE_MAX_LIST = IR_MAX_LIST, /* operands, attributes, items of a list */
 };
 
@@ -35,13 +35,13 @@ struct size_value {
 /* A text being scanned. */
 struct lexer {
 	struct scan scan;
-	struct lexer *outer; /* of the text around this one */
-	int start;           /* the token that says what is parsed; 0 once it was delivered */
-	bool is_type;        /* START_TYPE: messages speak of the type */
-	bool is_cluster;     /* START_CLUSTER: reading goes on at items */
-	int close;           /* braces to deliver that the text lacks */
-	int token;           /* the last one */
-	int open;            /* braces */
+	struct lexer *outer;   /* of the text around this one */
+	int start;             /* the token that says what is parsed; 0 once it was delivered */
+	bool is_type;          /* START_TYPE: messages speak of the type */
+	bool is_cluster;       /* START_CLUSTER: reading goes on at items */
+	int close;             /* braces to deliver that the text lacks */
+	int token;             /* the last one */
+	int open;              /* braces */
 	const char *not_plain; /* the statement that plain.c left to the grammar */
 };
 
@@ -89,7 +89,7 @@ struct meaning_before {
  * when it was opened.
  */
 struct meanings {
-	struct VEC(void **) chunk; /* NULL: none of these names was asked for */
+	struct VEC(void **) chunk;              /* NULL: none of these names was asked for */
 	struct VEC(struct meaning_before) undo; /* of bodies */
 };
 
@@ -122,6 +122,7 @@ struct parser {
 	struct VEC(struct ir_op *) call;
 	struct VEC(const struct ir_size *) dim;
 	struct VEC(struct ir_type_suffix) suffix;
+	enum ir_memory memory;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
 	struct cluster_tree *tree;    /* result of parsing a cluster */
@@ -187,6 +188,8 @@ const struct ir_size *size_tree(struct parser *p, struct size_value s, struct ir
 bool size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
 void type_push(struct parser *p, const char *text, struct ir_loc loc);
 void type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
+/* `@host`, the last suffix of a type. */
+bool type_memory(struct parser *p, struct named memory);
 bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
 /* attrs.c */
@@ -238,8 +241,7 @@ void plain_read(struct parser *p);
 bool prelude_load(struct parser *p, const char *name);
 
 /* parse.c. A parser of a text that belongs to the module m; `o` may be NULL. */
-struct parser *parser_create(
-	const void *owner, struct ir_module *m, const struct parse_options *o);
+struct parser *parser_create(const void *owner, struct ir_module *m, const struct parse_options *o);
 /* Reads declarations and functions from a text, see scan_open. */
 void parse_text(struct parser *p, const void *owner, const char *text, size_t n, uint32_t base);
 

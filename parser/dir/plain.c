@@ -330,7 +330,7 @@ read_attrs(struct plain *r, const struct ir_row *row)
 	return accept(r, '}');
 }
 
-/* `f32[64/dp,512]+ep@pp=1`, as long as the lexer's token is. */
+/* `f32[64/dp,512]+ep@pp=1@host`, as long as the lexer's token is. */
 static bool
 read_type(struct plain *r)
 {
@@ -348,7 +348,10 @@ read_type(struct plain *r)
 		const bool single = *r->s++ == '@';
 		if (!is(r, *r->s, LETTER))
 			return false;
-		skip(r, WORD);
+		const char *word = r->s;
+		const bool host = skip(r, WORD) == 4 && !memcmp(word, "host", 4);
+		if (single && host && *r->s != '=')
+			break;
 		if (single && *r->s++ != '=')
 			return false;
 		if (single && !skip(r, DIGIT))

@@ -126,6 +126,24 @@ type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
 }
 
 bool
+type_memory(struct parser *p, struct named memory)
+{
+	if (strcmp(memory.name, "host") != 0) {
+		PARSE_ERROR(p, memory.loc,
+			"'@%s' is not a memory; expected '@host', or '@%s=' and a position on an "
+			"axis",
+			memory.name, memory.name);
+		return false;
+	}
+	if (p->memory == IR_HOST) {
+		PARSE_ERROR(p, memory.loc, "'@host' appears twice in one type");
+		return false;
+	}
+	p->memory = IR_HOST;
+	return true;
+}
+
+bool
 size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value)
 {
 	const struct ir_size_scope scope = {.m = p->m};
@@ -160,8 +178,10 @@ type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct
 {
 	struct arena *arena = size_arena(p);
 	int t = find_dtype(p, dtype, dtype_loc), rank = p->dim.n, n = p->suffix.n;
+	const enum ir_memory memory = p->memory;
 
 	p->dim.n = p->suffix.n = 0;
+	p->memory = IR_DEVICE;
 	if (t < 0)
 		return false;
 	if (rank > IR_MAX_RANK) {
@@ -177,6 +197,7 @@ type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct
 	for (int i = 0; i < n; i++)
 		suffix[i] = p->suffix.at[i];
 	*text = (struct ir_type_text){.dtype = (enum ir_dtype)t,
+		.memory = memory,
 		.rank = rank,
 		.nsuffixes = n,
 		.loc = loc,
@@ -194,6 +215,7 @@ type_parse(struct parser *p, struct ir_loc loc)
 
 	lexer_open(p, &inner, p, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
 	p->dim.n = p->suffix.n = 0;
+	p->memory = IR_DEVICE;
 	p->written = NULL;
 	if (dir_parse(p))
 		p->written = NULL;

@@ -81,6 +81,7 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 		return all_partial(p, op);
 	/* What is summed over the micro-batches first is communicated once. */
 	return (op_is(op, TRAIT_PARALLEL) && !p->time) || op->code == OP_barrier ||
+	       op_is(op, TRAIT_COPY) ||
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 

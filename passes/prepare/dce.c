@@ -72,7 +72,7 @@ hand_over(struct ir_op *op, struct ir_op *to)
 	ir_op_erase(op);
 }
 
-/* A collective that moves only what is used, a barrier of only that. */
+/* A collective or a copy that moves only what is used, a barrier of only that. */
 static void
 shrink_operands(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
@@ -150,7 +150,8 @@ shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 static void
 shrink(struct pass_run *run, struct ir_module *m, struct ir_op *op, int live)
 {
-	if ((op_is(op, TRAIT_VARIADIC) || op->code == OP_barrier) && live < op->nresults) {
+	if ((op_is(op, TRAIT_VARIADIC | TRAIT_COPY) || op->code == OP_barrier) &&
+		live < op->nresults) {
 		shrink_operands(run, m, op);
 	} else if (op_is(op, TRAIT_REGION)) {
 		if (live < op->nresults)

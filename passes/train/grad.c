@@ -45,6 +45,13 @@ is_float(const struct ir_type *t)
 	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
 }
 
+/* Is result i of the op its operand i, in the same layout? */
+static bool
+is_identity(const struct ir_op *op)
+{
+	return op->code == OP_barrier || op_is(op, TRAIT_COPY);
+}
+
 /*
  * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed
  * for the others, such as inputs; stop_gradient ends what leads on.
@@ -54,7 +61,7 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 {
 	if (!is_float(v->type) || op->code == OP_stop_gradient)
 		return false;
-	if (op->code == OP_barrier)
+	if (is_identity(op))
 		return s->wanted[ir_operand(op, (int)v->index)->id];
 	for (int j = 0; j < op->noperands; j++)
 		if (s->wanted[ir_operand(op, j)->id])
@@ -165,7 +172,8 @@ complete(struct sweep *s, struct ir_value *v)
 /*
  * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled
  * there, so a sum that arrives partial behind an allgather is scattered at once. A barrier needs
- * none for the gradients: they are computed once, from each other.
+ * none for the gradients: they are computed once, from each other. Nor do copies to the host and
+ * back: gradients stay on the device.
  */
 static bool
 back_parallel(struct sweep *s, struct ir_op *op)
@@ -205,7 +213,7 @@ back_uses(struct sweep *s, struct ir_op *op)
 {
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR) || !op->nresults)
 		return true;
-	if (op_is(op, TRAIT_PARALLEL) || op->code == OP_barrier)
+	if (op_is(op, TRAIT_PARALLEL) || is_identity(op))
 		return back_parallel(s, op);
 	struct ir_value *g = complete(s, &op->result[0]);
 	if (s->b.failed || !g)
@@ -315,7 +323,7 @@ find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
 		for (int i = 0; i < op->nresults; i++)
 			leads = leads || way[op->result[i].id];
 		for (int j = 0; leads && op->code != OP_stop_gradient && j < op->noperands; j++)
-			if (op->code != OP_barrier || way[op->result[j].id])
+			if (!is_identity(op) || way[op->result[j].id])
 				way[ir_operand(op, j)->id] = op;
 	}
 	return way;

@@ -45,6 +45,7 @@ struct rt_cuda_span {
 struct rt_cuda {
 	int number; /* of the device */
 	cudaStream_t compute, communication;
+	cudaStream_t to_host, to_device; /* transfers: a GPU has a copy engine for each */
 	cudaLibrary_t library;
 	cudaKernel_t *kernels;                /* of the program's table */
 	cudaKernel_t sum[RT_DTYPES], move[9]; /* by bytes of an element */
@@ -100,6 +101,9 @@ void rt_cuda_free_spans(struct rt_cuda *d);
 
 /* Collectives: rt_device.engine. engine.c */
 extern const struct rt_engine_ops rt_cuda_engine;
+
+/* Transfers: rt_device.transfers. transfers.c */
+extern const struct rt_transfers_ops rt_cuda_transfers;
 
 /* Who carries them: puts one into the communication stream, which waits for the compute stream's
  * part. */

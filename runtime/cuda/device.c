@@ -55,10 +55,10 @@ cuda_close(void *dev)
 	struct rt_cuda *d = dev;
 	if (!d)
 		return;
-	if (d->compute)
-		cudaStreamDestroy(d->compute);
-	if (d->communication)
-		cudaStreamDestroy(d->communication);
+	const cudaStream_t streams[] = {d->compute, d->communication, d->to_host, d->to_device};
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (streams[i])
+			cudaStreamDestroy(streams[i]);
 	free(d);
 }
 
@@ -74,11 +74,13 @@ cuda_open(int local, void **dev, struct rt_status *st)
 		return rt_fail_memory(st, sizeof *d, "a device");
 	*dev = d;
 	d->number = local % count; /* ranks of one process may share a device */
-	return fail_call(st, "cudaSetDevice", cudaSetDevice(d->number)) &&
-	       fail_call(st, "a stream",
-		       cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking)) &&
-	       fail_call(st, "a stream",
-		       cudaStreamCreateWithFlags(&d->communication, cudaStreamNonBlocking));
+	bool ok = fail_call(st, "cudaSetDevice", cudaSetDevice(d->number));
+	cudaStream_t *const streams[] = {
+		&d->compute, &d->communication, &d->to_host, &d->to_device};
+	for (size_t i = 0; i < sizeof streams / sizeof *streams && ok; i++)
+		ok = fail_call(st, "a stream",
+			cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
+	return ok;
 }
 
 static void *
@@ -91,6 +93,30 @@ cuda_alloc(void *dev, size_t bytes)
 	rt_cuda_check(d, cudaMemset(memory, 0, bytes), "clearing memory");
 	rt_cuda_check(d, cudaDeviceSynchronize(), "clearing memory");
 	return memory;
+}
+
+/* Pinned, which is what copies beside kernels and at the full speed of the link need. */
+static void *
+cuda_alloc_host(void *dev, size_t bytes, struct rt_status *st)
+{
+	void *memory = NULL;
+	(void)dev;
+	const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocDefault);
+	if (error != cudaSuccess) {
+		rt_fail(st, RT_EXIT_RUN,
+			"cannot pin %zu bytes of host memory for offloaded tensors: %s", bytes,
+			cudaGetErrorString(error));
+		return NULL;
+	}
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+static void
+cuda_free_host(void *dev, void *memory)
+{
+	(void)dev;
+	cudaFreeHost(memory);
 }
 
 static void
@@ -106,6 +132,8 @@ cuda_sync(void *dev)
 	struct rt_cuda *d = dev;
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "the compute stream");
 	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "the communication stream");
+	rt_cuda_check(d, cudaStreamSynchronize(d->to_host), "the stream of copies to the host");
+	rt_cuda_check(d, cudaStreamSynchronize(d->to_device), "the stream of copies to the device");
 }
 
 static void
@@ -134,16 +162,18 @@ static const struct rt_device cuda_device = {
 	.close = cuda_close,
 	.alloc = cuda_alloc,
 	.free = cuda_free,
+	.alloc_host = cuda_alloc_host,
+	.free_host = cuda_free_host,
 	.upload = cuda_upload,
 	.download = cuda_download,
 	.sync = cuda_sync,
 	.is_host = false,
 	.beside = RT_CUDA_WORKSPACE,
 	.engine = &rt_cuda_engine,
+	.transfers = &rt_cuda_transfers,
 };
 
-/* Captures the whole step; what it puts into the communication stream must have joined the compute
- * stream. */
+/* Captures the whole step; what it puts into other streams must have joined the compute stream. */
 static void
 capture(struct rt_cuda *d, struct rt_ctx *ctx)
 {

@@ -197,6 +197,8 @@ cuda_drain(struct rt_engine *e)
 	rt_activity_wait(activity, RT_WAIT_DEVICE, -1);
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel of the step");
 	rt_cuda_check(d, cudaStreamSynchronize(d->communication), "a collective of the step");
+	rt_cuda_check(d, cudaStreamSynchronize(d->to_host), "a copy to host memory");
+	rt_cuda_check(d, cudaStreamSynchronize(d->to_device), "a copy from host memory");
 	rt_activity_go_on(activity);
 	if (rt_activity_ended(activity)) /* and so did these waits */
 		rt_abort(e->setup.world, RT_EXIT_RUN);

@@ -157,8 +157,7 @@ void
 rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes)
 {
 	const struct rt_cuda *d = rt_cuda_of(ctx);
-	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, d->compute),
-		"a copy");
+	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, d->compute), "a copy");
 }
 
 void

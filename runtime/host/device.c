@@ -37,6 +37,15 @@ host_alloc(void *dev, size_t bytes)
 	return memory;
 }
 
+static void *
+host_alloc_host(void *dev, size_t bytes, struct rt_status *st)
+{
+	void *memory = host_alloc(dev, bytes);
+	if (!memory)
+		rt_fail_memory(st, bytes, "host memory");
+	return memory;
+}
+
 static void
 host_free(void *dev, void *memory)
 {
@@ -58,9 +67,12 @@ const struct rt_device rt_device_host = {
 	.close = host_nothing,
 	.alloc = host_alloc,
 	.free = host_free,
+	.alloc_host = host_alloc_host,
+	.free_host = host_free,
 	.upload = host_copy,
 	.download = host_copy,
 	.sync = host_nothing,
 	.is_host = true,
 	.engine = &rt_engine_host,
+	.transfers = &rt_transfers_host,
 };

@@ -23,4 +23,7 @@ struct rt_trace {
 	struct track tracks[RT_TRACKS];
 };
 
+/* How many of enum rt_track a trace of the program has. */
+int rt_trace_tracks(const struct rt_program *p);
+
 #endif

@@ -27,6 +27,12 @@ anchor(struct rt_trace *t)
 	}
 }
 
+int
+rt_trace_tracks(const struct rt_program *p)
+{
+	return p->ntransfers ? RT_TRACKS : RT_TRACK_TO_HOST;
+}
+
 struct rt_trace *
 rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size_t events)
 {
@@ -37,7 +43,7 @@ rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size
 	memcpy(t->coord, coord, sizeof t->coord);
 	anchor(t);
 	t->run = t->wall_ns;
-	for (int i = 0; i < RT_TRACKS; i++) {
+	for (int i = 0; i < rt_trace_tracks(prog); i++) {
 		const size_t bytes = events * sizeof(struct rt_trace_event);
 		t->tracks[i].events = malloc(bytes);
 		if (!t->tracks[i].events) {

@@ -1,6 +1,6 @@
 /* What a rank did when: kernels, waits, collectives and steps, in memory until the end and then a
- * Chrome trace file; docs/traces.md has its fields. Two tracks, each written by one thread at a
- * time. When a track is full its oldest events go. */
+ * Chrome trace file; docs/traces.md has its fields. Each track is written by one thread at a time.
+ * When a track is full its oldest events go. */
 #ifndef RUNTIME_TRACE_H
 #define RUNTIME_TRACE_H
 
@@ -10,17 +10,31 @@
 /* Raised whenever a field of the file changes its meaning: dopt-trace reads no other. */
 #define RT_TRACE_VERSION 1
 
-enum rt_track { RT_TRACK_COMPUTE, RT_TRACK_COMMUNICATION, RT_TRACKS };
+enum rt_track {
+	RT_TRACK_COMPUTE,
+	RT_TRACK_COMMUNICATION,
+	RT_TRACK_TO_HOST, /* transfers; the last two exist where the program has some */
+	RT_TRACK_TO_DEVICE,
+	RT_TRACKS
+};
 
-enum rt_event_kind { RT_EVENT_KERNEL, RT_EVENT_WAIT, RT_EVENT_COLLECTIVE, RT_EVENT_STEP };
+enum rt_event_kind {
+	RT_EVENT_KERNEL,
+	RT_EVENT_WAIT, /* for a collective */
+	RT_EVENT_COLLECTIVE,
+	RT_EVENT_STEP,
+	RT_EVENT_TRANSFER,
+	RT_EVENT_TRANSFER_WAIT,
+	RT_EVENTS
+};
 
 /* One event; times in ns of rt_now_ns. */
 struct rt_trace_event {
 	int64_t begin, end;
-	int64_t posted;    /* when a collective was posted */
+	int64_t posted;    /* when a collective or a transfer was posted */
 	int64_t step;      /* rt_trace_add fills it in */
 	uint32_t sequence; /* of a collective: rt_trace_sequence */
-	int32_t index;     /* a row of the program's kernels or of its collectives */
+	int32_t index;     /* a row of the program's kernels, collectives or transfers */
 	enum rt_event_kind kind;
 };
 

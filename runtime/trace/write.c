@@ -1,6 +1,5 @@
 /* A trace as a file: docs/traces.md. The format is that of Chrome's trace viewer: complete events
- * ("ph":"X") with times in microseconds, process = rank, thread 0 = compute, 1 = communication;
- * what is the same for all events stands before them in "otherData". */
+ * ("ph":"X") with times in microseconds, process = rank, thread = track (enum rt_track); what is the same for all events stands before them in "otherData". */
 #include "runtime/layout.h"
 #include "runtime/trace/impl.h"
 #include "runtime/data/write_file.h"
@@ -108,6 +107,23 @@ put_collectives(FILE *out, const struct rt_program *p)
 	fputc(']', out);
 }
 
+/* Of a program that has none, nothing is written. */
+static void
+put_transfers(FILE *out, const struct rt_program *p)
+{
+	if (!p->ntransfers)
+		return;
+	fputs(",\n\"transfers\":[", out);
+	for (int i = 0; i < p->ntransfers; i++) {
+		const struct rt_transfer *x = &p->transfers[i];
+		fprintf(out, "%s\n{\"op\":%d", i ? "," : "", x->op);
+		put_field(out, "name", x->name);
+		put_field(out, "to", x->to_host ? "host" : "device");
+		fprintf(out, ",\"bytes\":%zu}", x->bytes);
+	}
+	fputc(']', out);
+}
+
 static void
 put_header(FILE *out, const struct rt_trace *t)
 {
@@ -128,17 +144,19 @@ put_header(FILE *out, const struct rt_trace *t)
 	put_axes(out, t);
 	put_kernels(out, p);
 	put_collectives(out, p);
+	put_transfers(out, p);
 	fputs("},\n", out);
 }
 
 static void
 put_names(FILE *out, const struct rt_trace *t)
 {
-	static const char *const names[] = {"compute", "communication"};
+	static const char *const names[RT_TRACKS] = {
+		"compute", "communication", "copy to host", "copy to device"};
 	fprintf(out,
 		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
 		t->rank, t->rank);
-	for (int i = 0; i < RT_TRACKS; i++)
+	for (int i = 0; i < rt_trace_tracks(t->prog); i++)
 		fprintf(out,
 			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
 			t->rank, i, names[i]);
@@ -154,43 +172,76 @@ group_of(const struct rt_trace *t, int axis)
 }
 
 static void
-put_args(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e)
+put_kernel_args(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e)
+{
+	const struct rt_kernel *k = &t->prog->kernels[e->index];
+	fprintf(out, ",\"kernel\":%d,\"op\":%d,\"bytes\":%.17g", e->index, k->order, k->bytes);
+}
+
+static void
+put_collective_args(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e)
 {
 	const struct rt_program *p = t->prog;
-	if (e->kind == RT_EVENT_KERNEL) {
-		const struct rt_kernel *k = &p->kernels[e->index];
-		fprintf(out, ",\"kernel\":%d,\"op\":%d,\"bytes\":%.17g", e->index, k->order,
-			k->bytes);
-	} else if (e->kind != RT_EVENT_STEP) {
-		const struct rt_coll *c = &p->colls[e->index];
-		fprintf(out, ",\"collective\":%d,\"op\":%d,\"bytes\":%zu", e->index, c->op,
-			c->bytes);
-		if (c->parts > 1)
-			fprintf(out, ",\"parts\":%d", c->parts);
-		if (e->kind != RT_EVENT_COLLECTIVE)
-			return;
-		put_field(out, "axis", p->axes[c->axis].name);
-		fprintf(out, ",\"group\":%" PRId64 ",\"sequence\":%" PRIu32 ",",
-			group_of(t, c->axis), e->sequence);
-		put_us(out, "posted", e->posted);
+	const struct rt_coll *c = &p->colls[e->index];
+	fprintf(out, ",\"collective\":%d,\"op\":%d,\"bytes\":%zu", e->index, c->op, c->bytes);
+	if (c->parts > 1)
+		fprintf(out, ",\"parts\":%d", c->parts);
+	if (e->kind != RT_EVENT_COLLECTIVE)
+		return;
+	put_field(out, "axis", p->axes[c->axis].name);
+	fprintf(out, ",\"group\":%" PRId64 ",\"sequence\":%" PRIu32 ",", group_of(t, c->axis),
+		e->sequence);
+	put_us(out, "posted", e->posted);
+}
+
+static void
+put_transfer_args(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e)
+{
+	const struct rt_transfer *x = &t->prog->transfers[e->index];
+	fprintf(out, ",\"transfer\":%d,\"op\":%d,\"bytes\":%zu", e->index, x->op, x->bytes);
+	if (e->kind != RT_EVENT_TRANSFER)
+		return;
+	fputc(',', out);
+	put_us(out, "posted", e->posted);
+}
+
+/* What an event is called in the file, and what it says of itself. */
+static const struct {
+	const char *category;
+	void (*args)(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e);
+} kinds[RT_EVENTS] = {
+	[RT_EVENT_KERNEL] = {"kernel", put_kernel_args},
+	[RT_EVENT_WAIT] = {"wait", put_collective_args},
+	[RT_EVENT_COLLECTIVE] = {"collective", put_collective_args},
+	[RT_EVENT_STEP] = {"step", NULL},
+	[RT_EVENT_TRANSFER] = {"copy", put_transfer_args},
+	[RT_EVENT_TRANSFER_WAIT] = {"copy-wait", put_transfer_args},
+};
+
+static const char *
+name_of(const struct rt_program *p, const struct rt_trace_event *e)
+{
+	switch (e->kind) {
+	case RT_EVENT_KERNEL: return p->kernels[e->index].name;
+	case RT_EVENT_STEP: return "step";
+	case RT_EVENT_TRANSFER:
+	case RT_EVENT_TRANSFER_WAIT: return p->transfers[e->index].name;
+	default: return p->colls[e->index].name;
 	}
 }
 
 static void
 put_event(FILE *out, const struct rt_trace *t, int track, const struct rt_trace_event *e)
 {
-	static const char *const categories[] = {"kernel", "wait", "collective", "step"};
-	const char *name = e->kind == RT_EVENT_KERNEL ? t->prog->kernels[e->index].name
-			   : e->kind == RT_EVENT_STEP ? "step"
-						      : t->prog->colls[e->index].name;
 	fputs(",\n{\"name\":", out);
-	put_string(out, name);
-	fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\",", categories[e->kind]);
+	put_string(out, name_of(t->prog, e));
+	fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\",", kinds[e->kind].category);
 	put_us(out, "ts", e->begin);
 	fputc(',', out);
 	put_us(out, "dur", e->end > e->begin ? e->end - e->begin : 0);
 	fprintf(out, ",\"pid\":%d,\"tid\":%d,\"args\":{\"step\":%" PRId64, t->rank, track, e->step);
-	put_args(out, t, e);
+	if (kinds[e->kind].args)
+		kinds[e->kind].args(out, t, e);
 	fputs("}}", out);
 }
 

@@ -73,7 +73,7 @@ bench_make(uint32_t nnodes, enum kind kind)
 	for (uint32_t k = 0; k < PER_NODE; k++)
 		requests[k] = (struct fine_request){.schedule = ring_make(b, k, nnodes)};
 	b->g = (struct replay_graph){n, 2 * PER_NODE, stream, talloc_zero_array(b, replay_time, n),
-		talloc_zero_array(b, uint32_t, n + 1), talloc_array(b, uint32_t, 1), NULL};
+		talloc_zero_array(b, uint32_t, n + 1), talloc_array(b, uint32_t, 1), NULL, 0};
 	b->s = (struct fine_step){&b->g, request, NULL, requests, PER_NODE,
 		cluster_make(b, nnodes, kind == SPINE ? 25e9 * nnodes : INFINITY), NULL,
 		.plainly = kind != CLASSES};

@@ -69,7 +69,7 @@ bench_make(struct bench *b, uint32_t n, enum kind kind)
 	}
 	b->dep_first[n] = ndeps;
 	b->g = (struct replay_graph){n, STREAMS, b->stream, b->duration, b->dep_first, b->dep,
-		kind == BY_AN_ORDER ? b->order : NULL};
+		kind == BY_AN_ORDER ? b->order : NULL, 0};
 	b->r = (struct replay_result){.start = array(n, sizeof(replay_time)),
 		.end = array(n, sizeof(replay_time)),
 		.busy = array(STREAMS, sizeof(replay_time)),

@@ -12,12 +12,20 @@ static void
 report_streams(const struct cost_step *s, struct cost_report *r)
 {
 	const struct events *e = s->events;
-	replay_time *sum = ZERO_ARRAY(NULL, replay_time, e->graph.nstreams);
+	const uint32_t streams = e->graph.nstreams - e->graph.ncopies;
+	replay_time *sum = ZERO_ARRAY(NULL, replay_time, streams);
+	replay_time *copies = ZERO_ARRAY(sum, replay_time, e->ndevices), copied = 0;
 	replay_time step = 0, longest[2] = {0, 0}, measured = 0, estimated = 0;
 	for (uint32_t i = 0; i < e->graph.n; i++) {
 		enum event_kind kind = (enum event_kind)e->event[i].kind;
 		if (kind == EVENT_STEP)
 			step = replay_ran(&e->graph, &s->r, i);
+		if (kind == EVENT_COPY) {
+			replay_time *device = &copies[e->event[i].device];
+			*device += replay_ran(&e->graph, &s->r, i);
+			copied = replay_later(copied, *device);
+			r->events++;
+		}
 		if (kind != EVENT_KERNEL && kind != EVENT_COLLECTIVE)
 			continue;
 		r->events++;
@@ -28,12 +36,13 @@ report_streams(const struct cost_step *s, struct cost_report *r)
 		else
 			estimated += replay_ran(&e->graph, &s->r, i);
 	}
-	for (uint32_t k = 0; k < e->graph.nstreams; k++)
+	for (uint32_t k = 0; k < streams; k++)
 		if (sum[k] > longest[k % 2])
 			longest[k % 2] = sum[k];
 	talloc_free(sum);
 	r->compute = replay_seconds(longest[0]);
 	r->communication = replay_seconds(longest[1]);
+	r->copies = replay_seconds(copied);
 	r->exposed = replay_seconds(s->r.makespan - longest[0] - step);
 	r->measured_time = replay_seconds(measured);
 	r->estimated_time = replay_seconds(estimated);
@@ -60,7 +69,8 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 		r->ops++;
 		if (op->code == OP_param)
 			r->parameters += (double)ir_type_elements(op->result[0].type);
-		if (cost_op_kind(m, op) == COST_NONE)
+		const enum cost_kind kind = cost_op_kind(m, op);
+		if (kind == COST_NONE || kind == COST_COPY)
 			continue;
 		r->measured += s->measured[op->id];
 		r->estimated += !s->measured[op->id];
@@ -93,6 +103,7 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	memory_evaluate(m, s->main, model->storage, s->alike, &memory);
 	report->peak_bytes = (double)memory.peak;
 	report->persistent_bytes = (double)memory.persistent;
+	report->host_bytes = (double)memory.host;
 	report->fits = report->peak_bytes <= least_memory(s);
 	talloc_free(s);
 	return true;

@@ -30,7 +30,7 @@ struct cost_options {
 	const char *profile;     /* a profile, or NULL for none */
 	const char *transport;   /* of the collectives in the profile; NULL: see profile_select */
 	enum collective_algorithm algorithm;
-	bool fine; /* replay collectives as sends that share links: see fine.h */
+	bool fine;           /* replay collectives as sends that share links: see fine.h */
 	const char *network; /* weights that estimate kernels without measurements; NULL: none */
 	const struct storage_target *storage; /* how programs place tensors; NULL: storage_host */
 };
@@ -64,13 +64,15 @@ struct cost_report {
 	double iteration;     /* start of the step to its end */
 	double compute;       /* kernels of the device that computes longest */
 	double communication; /* collectives of the device that communicates longest */
-	double exposed; /* iteration minus compute: communication and waiting without overlap */
-	double peak_bytes;       /* memory of the device with the largest need */
+	double copies;        /* to the host and back, of the device that copies longest */
+	double exposed;    /* iteration minus compute: communication and waiting without overlap */
+	double peak_bytes; /* memory of the device with the largest need */
 	double persistent_bytes; /* of these: params, states and inputs */
+	double host_bytes;       /* host memory of each device */
 	double flops;            /* arithmetic of all devices */
-	double parameters; /* elements of all params, whole tensors: the size of the model */
-	uint32_t ops;      /* of @main */
-	uint32_t events;   /* that were replayed: kernels and collectives, once for each iteration
+	double parameters;       /* elements of all params, whole tensors: the size of the model */
+	uint32_t ops;            /* of @main */
+	uint32_t events; /* that were replayed: kernels and collectives, once for each iteration
 			      of a loop */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from an estimate */
 	double measured_time, estimated_time; /* seconds of those, sums over events */
@@ -99,12 +101,12 @@ struct cost_event {
 	bool communication; /* a collective; else a kernel */
 	uint32_t turn;      /* iteration of the loops over time axes, from 0 */
 	double start, end;  /* seconds */
-	double slack;   /* seconds by which it could end later without a longer iteration */
-	double exposed; /* seconds of a collective in which its device computes nothing */
-	double waited;  /* seconds in which devices are idle because this has not ended */
-	double bytes;   /* read and written by a kernel; of a collective's message */
-	bool critical;  /* on the critical path */
-	bool measured;  /* its time is from the profile */
+	double slack;       /* seconds by which it could end later without a longer iteration */
+	double exposed;     /* seconds of a collective in which its device computes nothing */
+	double waited;      /* seconds in which devices are idle because this has not ended */
+	double bytes;       /* read and written by a kernel; of a collective's message */
+	bool critical;      /* on the critical path */
+	bool measured;      /* its time is from the profile */
 };
 
 /* How one device spends the iteration, seconds: compute + exposed + idle = iteration. */

@@ -31,11 +31,11 @@ struct cost_model {
 	struct collective_model *collectives; /* on the cluster */
 	enum collective_algorithm algorithm;
 	bool fine;
-	bool described; /* by a cluster or a profile */
+	bool described;                       /* by a cluster or a profile */
 	const struct storage_target *storage; /* NULL: storage_host */
 	struct network *network;       /* estimates kernels that nobody has measured; NULL: none */
-	const struct whatif *whatif;          /* NULL: as it is */
-	const struct cost_model *base;        /* with whatif: the model that it changes */
+	const struct whatif *whatif;   /* NULL: as it is */
+	const struct cost_model *base; /* with whatif: the model that it changes */
 	/* Of the machine that was measured; the links of clusters that are described decide. */
 	struct cost_curve *curve;
 	struct profile_link *link; /* for what has no curve */
@@ -112,8 +112,8 @@ double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const s
 	struct bands *b, const struct ir_op *op, const struct op_work *w, bool *measured);
 
 /* What a kernel takes with what-ifs of ops, that takes t without them; and from the start. */
-double cost_changed_seconds(
-	const struct cost_model *model, const struct ir_module *m, const struct ir_op *op, double t);
+double cost_changed_seconds(const struct cost_model *model, const struct ir_module *m,
+	const struct ir_op *op, double t);
 double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	struct bands *b, const struct ir_op *op, bool *measured);
 
@@ -128,6 +128,10 @@ double cost_message_seconds(const struct cost_model *model, const struct ir_modu
 /* A tensor is copied to another place in memory: read and written once. */
 double cost_copy_seconds(
 	const struct device *d, const struct ir_module *m, const struct ir_type *t);
+
+/* Seconds of a copy between a kind of device and its host, its tensors one after another. */
+double cost_host_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op);
 
 /*
  * Seconds in which a kind of device copies operands of a message into its row before it posts it:

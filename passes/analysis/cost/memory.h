@@ -14,6 +14,7 @@
 struct memory_report {
 	uint64_t peak;       /* bytes that a program allocates: the arena, and what is beside it */
 	uint64_t persistent; /* of these: params, states and inputs */
+	uint64_t host;       /* bytes that it allocates in host memory */
 	uint64_t live;       /* most that lives at one op, and what is beside the arena; the rest of
 				the peak is gaps between buffers */
 	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */

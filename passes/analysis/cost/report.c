@@ -31,6 +31,8 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"exposed", r->exposed},
 		{"peak_bytes", r->peak_bytes},
 		{"persistent_bytes", r->persistent_bytes},
+		{"copies", r->copies},
+		{"host_bytes", r->host_bytes},
 		{"flops", r->flops},
 		{"parameters", r->parameters},
 		{"ops", r->ops},

@@ -45,7 +45,8 @@ find_work(const struct cost_step *s)
 
 	for (uint32_t i = 0; i < s->alike->n; i++) {
 		const struct ir_op *op = s->alike->first[i];
-		if (cost_op_kind(s->m, op) != COST_NONE)
+		const enum cost_kind kind = cost_op_kind(s->m, op);
+		if (kind == COST_COMPUTE || kind == COST_COLLECTIVE)
 			work[i] = cost_kernel_work(s->m, op);
 	}
 	return work;
@@ -59,8 +60,8 @@ struct plain_time {
 
 /* Asked for once for all ops that are alike. */
 static const struct plain_time *
-plain_time(const struct cost_step *s, struct plain_time *known, uint32_t kind,
-	const struct ir_op *op)
+plain_time(
+	const struct cost_step *s, struct plain_time *known, uint32_t kind, const struct ir_op *op)
 {
 	struct plain_time *t = &known[alike_number(s->alike, op)];
 
@@ -84,11 +85,14 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 		if (is == COST_COLLECTIVE)
 			time[op->id] =
 				replay_from_seconds(cost_pack_seconds(s->model, kind, s->m, op));
+		if (is == COST_COPY)
+			time[op->id] =
+				replay_from_seconds(cost_host_seconds(s->model, kind, s->m, op));
 		if (is != COST_COMPUTE)
 			continue;
 		const struct plain_time *t = plain_time(s, known, kind, op);
-		time[op->id] = replay_from_seconds(
-			cost_changed_seconds(s->model, s->m, op, t->seconds));
+		time[op->id] =
+			replay_from_seconds(cost_changed_seconds(s->model, s->m, op, t->seconds));
 		if (kind == s->kind_of[0])
 			s->measured[op->id] = t->measured;
 	}

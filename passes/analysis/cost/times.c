@@ -97,6 +97,19 @@ cost_copy_seconds(const struct device *d, const struct ir_module *m, const struc
 }
 
 double
+cost_host_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	const struct ir_op *op)
+{
+	const struct device *d = model->cluster->kind[kind];
+	double t = 0;
+
+	for (int i = 0; i < op->noperands; i++)
+		t += d->host_latency +
+		     (double)ir_type_local_bytes(m, ir_operand_type(op, i)) / d->host_bandwidth;
+	return cost_changed_seconds(model, m, op, t);
+}
+
+double
 cost_pack_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op)
 {

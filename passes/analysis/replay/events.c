@@ -38,7 +38,7 @@ struct builder {
 	uint32_t axes;                      /* set of device axes along which places differ */
 	const struct event_device **device; /* [ndevices] */
 	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
-	uint32_t *computed; /* [ndevices] the newest event on the compute stream */
+	uint32_t *computed;                 /* [ndevices] the newest event on the compute stream */
 	struct VEC(struct pending) pending;
 	int64_t pending_first; /* those before it have run */
 };
@@ -165,6 +165,12 @@ group_of(struct builder *b, int axis, uint32_t device)
 }
 
 static uint32_t
+copy_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
+{
+	return 2 * b->e->ndevices + 2 * device + (op->code == OP_reload);
+}
+
+static uint32_t
 event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
 	uint32_t device, replay_time duration)
 {
@@ -178,12 +184,13 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 		e->event = ARRAY_RESIZE(e, e->event, struct event, room);
 		b->dep_first[0] = 0;
 	}
-	bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN;
-	b->stream[n] = (uint16_t)(2 * device + communicates);
+	const bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN,
+		   copies = kind == EVENT_COPY;
+	b->stream[n] = (uint16_t)(copies ? copy_stream(b, op, device) : 2 * device + communicates);
 	b->duration.at[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
 	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
-	if (!communicates)
+	if (!communicates && !copies)
 		b->computed[device] = n;
 	return n;
 }
@@ -440,6 +447,26 @@ emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uin
 	}
 }
 
+/* Copies are made by hardware of their own, whatever else runs on the cores. */
+static void
+emit_copy(
+	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+{
+	const struct event_device *d = b->device[device];
+	uint32_t post = b->computed[device];
+
+	if (!takes_part(b, op, device))
+		return;
+	wait_for_operands(b, op, r->over, turn, device);
+	if (!d->async)
+		post = event_add(b, op, EVENT_POST, turn, device, d->post);
+	const uint32_t e = event_add(b, op, EVENT_COPY, turn, device, d->op[op->id]);
+	if (post != NO_EVENT)
+		dep_add(b, post);
+	depend_on_operands(b, op, r->over, turn, device);
+	r->ready[turn * b->e->ndevices + device] = r->done[turn * b->e->ndevices + device] = e;
+}
+
 static void
 emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 {
@@ -447,9 +474,11 @@ emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 	enum cost_kind kind = cost_op_kind(b->m, op);
 	if (kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
-	else if (kind == COST_COMPUTE)
-		for (uint32_t d = 0; d < b->e->ndevices; d++)
+	for (uint32_t d = 0; d < b->e->ndevices; d++)
+		if (kind == COST_COMPUTE)
 			emit_kernel(b, op, r, turn, d);
+		else if (kind == COST_COPY)
+			emit_copy(b, op, r, turn, d);
 }
 
 /* Records of the work of one loop. */
@@ -466,7 +495,7 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 		*r = (struct record){.source = op, .over = l->over, .turns = turns};
 		r->ready = NEW_ARRAY(b, uint32_t, slots);
 		memset(r->ready, 0xff, sizeof *r->ready * slots);
-		if (kind != COST_COLLECTIVE)
+		if (kind == COST_COMPUTE)
 			continue;
 		r->done = NEW_ARRAY(b, uint32_t, slots);
 		memset(r->done, 0xff, sizeof *r->done * slots);
@@ -548,6 +577,15 @@ set_up_devices(struct builder *b, uint32_t n)
 	}
 }
 
+static bool
+has_copies(const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b)
+		if (op_is(op, TRAIT_COPY))
+			return true;
+	return false;
+}
+
 struct events *
 events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
 	const struct event_times *times)
@@ -556,10 +594,12 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
 	b->axes = axes_that_differ(b, block);
 	uint64_t devices = count_devices(b);
-	if (devices > EVENTS_MAX_DEVICES) {
+	const bool copies = has_copies(block);
+	const int most = EVENTS_MAX_DEVICES / (copies ? 2 : 1);
+	if (devices > (uint64_t)most) {
 		diag_error(m->ctx->diag, LOC_NONE,
 			"more than %d devices with different work: the step cannot be replayed",
-			EVENTS_MAX_DEVICES);
+			most);
 		talloc_free(b);
 		return NULL;
 	}
@@ -569,7 +609,8 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, block);
 	struct events *e = talloc_steal(owner, b->e);
-	e->graph.nstreams = 2 * e->ndevices;
+	e->graph.ncopies = copies ? 2 * e->ndevices : 0;
+	e->graph.nstreams = 2 * e->ndevices + e->graph.ncopies;
 	e->graph.stream = b->stream;
 	e->graph.duration = b->duration.at;
 	e->graph.dep_first = b->dep_first;

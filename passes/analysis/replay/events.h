@@ -5,8 +5,9 @@
  *
  * All devices run the same program, so one stands for all of them, except along axes on which some
  * value is single, or on which the machines are of different kinds: devices along those do
- * different things, or take different times, and each is a device of its own here. Device d has the
- * streams 2d (compute) and 2d + 1 (communication).
+ * different things, or take different times, and each is a device of its own here. Device d of n has
+ * the streams 2d (compute) and 2d + 1 (communication) and, in a step with copies to the host or
+ * back, 2n + 2d (out) and 2n + 2d + 1 (back): hardware has a copy engine for each direction.
  *
  *     collective along an axis with single values, 2 devices:
  *     device 0   post ---+--- join --+-- collective     starts when the last device has posted and
@@ -16,7 +17,8 @@
  * A collective is posted once the kernels that are issued before it are done: its buffers may hold
  * what they read. Where kernels are queued ahead (device.async = 1) that takes no time of its own.
  * Else one thread computes, posts and waits, and posting and the first wait for a result take time
- * on the compute stream.
+ * on the compute stream. A copy is posted as a collective is, and starts when its operands are
+ * ready and earlier copies in its direction have ended.
  */
 #ifndef PASSES_ANALYSIS_EVENTS_H
 #define PASSES_ANALYSIS_EVENTS_H
@@ -40,6 +42,7 @@ enum event_kind {
 	EVENT_KERNEL,
 	EVENT_COLLECTIVE,
 	EVENT_POST, /* including the copies made for it before */
+	EVENT_COPY,
 	EVENT_JOIN, /* takes no time: the last of the devices has posted */
 	EVENT_WAIT,
 	EVENT_STEP /* the overhead of a step in addition to its ops; it is first */
@@ -79,7 +82,8 @@ struct events {
 /* Times of one kind of device. */
 struct event_device {
 	const replay_time *op; /* by op->id: one run of a kernel on one device; for a collective
-				  the copies on the compute stream before it is posted */
+				  the copies on the compute stream before it is posted; of a
+				  copy to the host or back its own time */
 	replay_time post, wait, step;
 	bool async;
 	bool overlap; /* false: collectives run on the compute stream, where they are waited for */

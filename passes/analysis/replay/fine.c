@@ -443,7 +443,8 @@ speed_of(const double *slowdown, uint32_t device)
 static struct machine *
 machine_create(const struct fine_step *s, struct fine_result *r, struct fine_plans *plans)
 {
-	uint32_t n = s->graph->n, nstreams = s->graph->nstreams, ndevices = (nstreams + 1) / 2;
+	uint32_t n = s->graph->n, nstreams = s->graph->nstreams,
+		 ndevices = replay_devices(s->graph);
 	struct machine *m = NEW(NULL, struct machine);
 	*m = (struct machine){.s = s, .r = r, .g = s->graph};
 	m->plans = talloc_steal(m, plans);

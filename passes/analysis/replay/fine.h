@@ -63,7 +63,7 @@ struct fine_step {
 	const struct fine_request *requests;
 	uint32_t nrequests;
 	struct cluster *cluster; /* its devices are those of the requests */
-	/* [(graph->nstreams + 1) / 2] factors of at least 1 by which a device computes slower while
+	/* [replay_devices(graph)] factors of at least 1 by which a device computes slower while
 	 * its communication stream works; NULL: 1 */
 	const double *slowdown;
 	/* The same length: factors of at least 1 by which a collective is slower while the device

@@ -21,6 +21,13 @@ struct walk {
 	uint32_t *before; /* [n] the event before it on its stream, or NONE */
 };
 
+/* Those that compute or communicate: the first ones. */
+static uint32_t
+streams_of_devices(const struct replay_graph *g)
+{
+	return g->nstreams - g->ncopies;
+}
+
 static replay_time
 start_of(const struct walk *w, uint32_t e)
 {
@@ -71,7 +78,7 @@ cause_of(const struct walk *w, uint32_t x)
 static uint32_t
 current(const struct walk *w, uint32_t stream, uint32_t *at, replay_time t)
 {
-	if (stream >= w->g->nstreams)
+	if (stream >= streams_of_devices(w->g))
 		return NONE;
 	while (*at < w->first[stream + 1] && w->r->end[w->event[*at]] <= t)
 		++*at;
@@ -91,7 +98,7 @@ walk_device(const struct walk *w, uint32_t d, struct replay_gaps *gaps)
 {
 	struct replay_device *sum = &gaps->device[d];
 	uint32_t a_at = w->first[2 * d];
-	uint32_t b_at = 2 * d + 1 < w->g->nstreams ? w->first[2 * d + 1] : 0;
+	uint32_t b_at = 2 * d + 1 < streams_of_devices(w->g) ? w->first[2 * d + 1] : 0;
 	for (replay_time t = 0, next; t < w->r->makespan; t = next) {
 		uint32_t a = current(w, 2 * d, &a_at, t), b = current(w, 2 * d + 1, &b_at, t);
 		bool a_runs, b_runs;
@@ -124,13 +131,14 @@ replay_gaps(const struct replay_graph *g, const bool *communicates, const struct
 	sort_by_stream(w);
 	for (uint32_t e = 0; e < g->n; e++)
 		gaps->exposed[e] = gaps->waited[e] = 0;
-	uint32_t ndevices = (g->nstreams + 1) / 2;
+	const uint32_t ndevices = replay_devices(g);
 	for (uint32_t d = 0; d < ndevices; d++) {
 		gaps->device[d] = (struct replay_device){0};
 		walk_device(w, d, gaps);
 	}
 	for (uint32_t e = 0; e < g->n; e++)
-		if (g->stream[e] % 2 || (communicates && communicates[e]))
+		if (g->stream[e] < streams_of_devices(g) &&
+			(g->stream[e] % 2 || (communicates && communicates[e])))
 			gaps->device[g->stream[e] / 2].communication += replay_ran(g, r, e);
 	talloc_free(w);
 }

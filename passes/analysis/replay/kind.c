@@ -1,5 +1,5 @@
 /*
- * What an op is to the cost model: nothing, a kernel, or a collective. Views and collectives are
+ * What an op is to the cost model: nothing, a kernel, a collective, or a copy. Views and collectives are
  * those of ir/memory/storage.h, which lower/plan/actions.c follows as well.
  */
 #include "passes/analysis/replay/kind.h"
@@ -48,6 +48,8 @@ cost_op_kind(const struct ir_module *m, const struct ir_op *op)
 {
 	if (storage_is_message(m, op))
 		return COST_COLLECTIVE;
+	if (storage_is_copy(op))
+		return COST_COPY;
 	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED) || op->code == OP_constant ||
 		storage_is_view(m, op))
 		return COST_NONE;

@@ -1,4 +1,4 @@
-/* What an op is to the cost model: nothing, a kernel, or a collective. */
+/* What an op is to the cost model: nothing, a kernel, a collective, or a copy. */
 #ifndef PASSES_ANALYSIS_REPLAY_KIND_H
 #define PASSES_ANALYSIS_REPLAY_KIND_H
 
@@ -10,9 +10,10 @@ DOPT_API_BEGIN
 
 /* The kind of an op for the cost model. */
 enum cost_kind {
-	COST_NONE,      /* no work: param, release, a slice that is a view ... */
-	COST_COMPUTE,   /* a kernel */
-	COST_COLLECTIVE /* communication between devices */
+	COST_NONE,       /* no work: param, release, a slice that is a view ... */
+	COST_COMPUTE,    /* a kernel */
+	COST_COLLECTIVE, /* communication between devices */
+	COST_COPY        /* to the memory of the host, or back */
 };
 
 enum cost_kind cost_op_kind(const struct ir_module *m, const struct ir_op *op);

@@ -49,7 +49,15 @@ struct replay_graph {
 	const uint32_t *dep_first;   /* [n + 1] */
 	const uint32_t *dep;         /* [dep_first[n]] */
 	const uint32_t *order;       /* [n] a permutation, or NULL */
+	uint32_t ncopies;            /* streams, the last ones, that copy to hosts and back */
 };
+
+/* Devices of a graph whose streams are those of events.h. */
+static inline uint32_t
+replay_devices(const struct replay_graph *g)
+{
+	return (g->nstreams - g->ncopies + 1) / 2;
+}
 
 struct replay_result {
 	replay_time makespan;     /* the latest end */
@@ -103,7 +111,7 @@ struct replay_device {
 
 /* Arrays of the caller, all of them filled. */
 struct replay_gaps {
-	struct replay_device *device; /* [(nstreams + 1) / 2] */
+	struct replay_device *device; /* [replay_devices] */
 	replay_time *exposed; /* [n] how long the event communicates while its device computes
 				 nothing */
 	replay_time *waited;  /* [n] how long devices are idle because this event has not ended; of
@@ -114,7 +122,8 @@ struct replay_gaps {
 /*
  * Attributes all time in which a device does not compute to events. Device d has the streams 2d and
  * 2d + 1; events on an odd stream communicate, and events on an even one compute, except those
- * marked in `communicates` (NULL: none). If both streams communicate, the odd one is charged.
+ * marked in `communicates` (NULL: none). If both streams communicate, the odd one is charged. What
+ * waits for a copy to the host or back waits as for a kernel: the copy is in `waited`.
  * O(events + dependencies).
  */
 void replay_gaps(const struct replay_graph *g, const bool *communicates,

@@ -9,19 +9,29 @@
 struct raw {
 	struct trace_span cat, ph;
 	int64_t ts, dur, pid, tid;
-	int64_t step, kernel, collective, group, sequence, posted;
+	int64_t step, kernel, collective, transfer, group, sequence, posted;
 	const char *where[TRACE_MAX_FIELDS], *args[TRACE_MAX_FIELDS];
 };
 
 #define AT(field) offsetof(struct raw, field)
 
-enum { ARG_STEP, ARG_KERNEL, ARG_COLLECTIVE, ARG_GROUP, ARG_SEQUENCE, ARG_POSTED, NARGS };
+enum {
+	ARG_STEP,
+	ARG_KERNEL,
+	ARG_COLLECTIVE,
+	ARG_TRANSFER,
+	ARG_GROUP,
+	ARG_SEQUENCE,
+	ARG_POSTED,
+	NARGS
+};
 enum { RAW_PH, RAW_CAT, RAW_TS, RAW_DUR, RAW_PID, RAW_TID, RAW_ARGS, NRAW };
 
 static const struct trace_field arg_field[NARGS] = {
 	[ARG_STEP] = {"step", FIELD_INT, AT(step), NULL, NULL},
 	[ARG_KERNEL] = {"kernel", FIELD_INT, AT(kernel), NULL, NULL},
 	[ARG_COLLECTIVE] = {"collective", FIELD_INT, AT(collective), NULL, NULL},
+	[ARG_TRANSFER] = {"transfer", FIELD_INT, AT(transfer), NULL, NULL},
 	[ARG_GROUP] = {"group", FIELD_INT, AT(group), NULL, NULL},
 	[ARG_SEQUENCE] = {"sequence", FIELD_INT, AT(sequence), NULL, NULL},
 	[ARG_POSTED] = {"posted", FIELD_TIME, AT(posted), NULL, NULL},
@@ -43,15 +53,22 @@ static const struct trace_fields raw_fields = {"an event", raw_field, NRAW, AT(w
 static const struct kind {
 	const char *name;
 	uint32_t needs; /* set of arguments */
-	int64_t tid;    /* the stream that it runs on */
-	int list;       /* of trace_file */
+	int64_t tid;    /* the stream that it runs on; of a copy, the one to the host */
+	enum trace_list_of list; /* likewise */
 	int index;      /* the argument that is an index, -1: none */
 } kinds[TRACE_KINDS] = {
-	[TRACE_KERNEL] = {"kernel", 1 << ARG_STEP | 1 << ARG_KERNEL, 0, 1, ARG_KERNEL},
-	[TRACE_WAIT] = {"wait", 1 << ARG_STEP | 1 << ARG_COLLECTIVE, 0, 1, ARG_COLLECTIVE},
-	[TRACE_COLLECTIVE] = {"collective", ((1 << NARGS) - 1) & ~(1 << ARG_KERNEL), 1, 2,
+	[TRACE_KERNEL] = {"kernel", 1 << ARG_STEP | 1 << ARG_KERNEL, 0, TRACE_OF_COMPUTE,
+		ARG_KERNEL},
+	[TRACE_WAIT] = {"wait", 1 << ARG_STEP | 1 << ARG_COLLECTIVE, 0, TRACE_OF_COMPUTE,
 		ARG_COLLECTIVE},
-	[TRACE_STEP] = {"step", 1 << ARG_STEP, 0, 0, -1},
+	[TRACE_COLLECTIVE] = {"collective",
+		((1 << NARGS) - 1) & ~(1 << ARG_KERNEL) & ~(1 << ARG_TRANSFER), 1,
+		TRACE_OF_COMMUNICATION, ARG_COLLECTIVE},
+	[TRACE_STEP] = {"step", 1 << ARG_STEP, 0, TRACE_OF_STEPS, -1},
+	[TRACE_COPY] = {"copy", 1 << ARG_STEP | 1 << ARG_TRANSFER | 1 << ARG_POSTED, 2,
+		TRACE_OF_COPIES_TO_HOST, ARG_TRANSFER},
+	[TRACE_COPY_WAIT] = {"copy-wait", 1 << ARG_STEP | 1 << ARG_TRANSFER, 0, TRACE_OF_COMPUTE,
+		ARG_TRANSFER},
 };
 
 static bool
@@ -75,6 +92,28 @@ check_index(struct trace_reader *r, const char *at, const char *what, int64_t va
 	return trace_fail(r, at, "%s %lld of %u (counted from 0)", what, (long long)value, end);
 }
 
+/* Is the index one of a row of its table? */
+static bool
+check_row(struct trace_reader *r, const struct trace_file *f, const struct raw *e, int index)
+{
+	const char *at = index < 0 ? NULL : e->args[index];
+
+	switch (index) {
+	case ARG_KERNEL: return check_index(r, at, "kernel", e->kernel, f->t.nkernels);
+	case ARG_COLLECTIVE:
+		return check_index(r, at, "collective", e->collective, f->t.ncollectives);
+	case ARG_TRANSFER: return check_index(r, at, "transfer", e->transfer, f->t.ncopies);
+	default: return true;
+	}
+}
+
+/* Is it a copy to the device, which has a thread and a list of its own? */
+static bool
+is_back(const struct trace_file *f, const struct raw *e, const struct kind *k)
+{
+	return k->list == TRACE_OF_COPIES_TO_HOST && !f->t.copy[e->transfer].to_host;
+}
+
 static bool
 check_event(struct trace_reader *r, const struct trace_file *f, const struct raw *e,
 	const struct kind *k, const char *at)
@@ -85,28 +124,29 @@ check_event(struct trace_reader *r, const struct trace_file *f, const struct raw
 	if (e->pid != f->t.rank)
 		return trace_fail(r, e->where[RAW_PID], "process %lld in the trace of rank %u",
 			(long long)e->pid, f->t.rank);
-	if (e->tid != k->tid)
+	if (!check_index(r, e->args[ARG_STEP], "step", e->step, UINT32_MAX) ||
+		!check_row(r, f, e, k->index))
+		return false;
+	if (e->tid != k->tid + is_back(f, e, k))
 		return trace_fail(
 			r, e->where[RAW_TID], "a %s on thread %lld", k->name, (long long)e->tid);
-	if (!check_index(r, e->args[ARG_STEP], "step", e->step, UINT32_MAX))
-		return false;
-	if (k->index == ARG_KERNEL)
-		return check_index(r, e->args[ARG_KERNEL], "kernel", e->kernel, f->t.nkernels);
-	if (k->index < 0)
+	return true;
+}
+
+static bool
+check_posted(struct trace_reader *r, const struct trace_file *f, const struct raw *e)
+{
+	if (e->posted >= 0 && e->posted <= e->ts + e->dur + 2 * f->t.clock_error)
 		return true;
-	return check_index(
-		r, e->args[ARG_COLLECTIVE], "collective", e->collective, f->t.ncollectives);
+	return trace_fail(r, e->args[ARG_POSTED], "the event is posted after its end");
 }
 
 static bool
 check_collective(struct trace_reader *r, const struct trace_file *f, const struct raw *e)
 {
-	if (!check_index(r, e->args[ARG_GROUP], "group", e->group, f->t.ranks) ||
-		!check_index(r, e->args[ARG_SEQUENCE], "number", e->sequence, UINT32_MAX))
-		return false;
-	if (e->posted >= 0 && e->posted <= e->ts + e->dur + 2 * f->t.clock_error)
-		return true;
-	return trace_fail(r, e->args[ARG_POSTED], "the event is posted after its end");
+	return check_index(r, e->args[ARG_GROUP], "group", e->group, f->t.ranks) &&
+	       check_index(r, e->args[ARG_SEQUENCE], "number", e->sequence, UINT32_MAX) &&
+	       check_posted(r, f, e);
 }
 
 bool
@@ -130,7 +170,7 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 		kind++;
 	if (kind == TRACE_KINDS)
 		return trace_fail(
-			r, e.where[RAW_CAT], "expected a kernel, wait, collective or step");
+			r, e.where[RAW_CAT], "expected a kernel, wait, collective, copy or step");
 	if (!check_event(r, f, &e, &kinds[kind], at))
 		return false;
 	struct trace_event x = {.begin = e.ts,
@@ -138,16 +178,21 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 		.step = (uint32_t)e.step,
 		.at = (uint32_t)(at - r->json.begin),
 		.kind = (uint8_t)kind};
+	if (kind == TRACE_COPY && !check_posted(r, f, &e))
+		return false;
+	if (kind == TRACE_COLLECTIVE || kind == TRACE_COPY)
+		x.posted = e.posted;
 	if (kind == TRACE_COLLECTIVE) {
 		if (!check_collective(r, f, &e))
 			return false;
-		x.posted = e.posted;
 		x.group = (uint32_t)e.group;
 		x.sequence = (uint32_t)e.sequence;
 	}
 	if (kind != TRACE_STEP)
-		x.index = (uint32_t)(kind == TRACE_KERNEL ? e.kernel : e.collective);
-	VEC_PUSH(f->trace, &f->list[kinds[kind].list], x);
+		x.index = (uint32_t)(kinds[kind].index == ARG_KERNEL     ? e.kernel
+				     : kinds[kind].index == ARG_TRANSFER ? e.transfer
+									 : e.collective);
+	VEC_PUSH(f->trace, &f->list[kinds[kind].list + is_back(f, &e, &kinds[kind])], x);
 	return true;
 }
 
@@ -168,8 +213,9 @@ static bool
 check_order(struct trace_reader *r, const struct trace_file *f, int list,
 	const struct trace_event *a, const struct trace_event *b)
 {
-	static const char *const streams[] = {
-		"one rank", "the compute stream", "the communication stream"};
+	static const char *const streams[TRACE_LISTS] = {"one rank", "the compute stream",
+		"the communication stream", "the stream of copies to the host",
+		"the stream of copies to the device"};
 
 	/* Two clocks meet once a step: see clock_error. */
 	if (b->begin < a->end - 2 * f->t.clock_error)
@@ -210,12 +256,14 @@ trace_events_finish(struct trace_reader *r, struct trace_file *f)
 	t->nsteps = (uint32_t)f->list[0].n;
 	t->ncompute = t->nsteps + (uint32_t)f->list[1].n;
 	t->n = t->ncompute + (uint32_t)f->list[2].n;
-	t->event = ARRAY_RESIZE(f->trace, f->list[0].at, struct trace_event, t->n);
+	t->nall = t->n + (uint32_t)(f->list[3].n + f->list[4].n);
+	t->event = ARRAY_RESIZE(f->trace, f->list[0].at, struct trace_event, t->nall);
+	uint32_t at = t->nsteps;
 	for (int i = 1; i < TRACE_LISTS; i++) {
 		const struct trace_list *l = &f->list[i];
 		if (l->n)
-			memcpy(t->event + (i == 1 ? t->nsteps : t->ncompute), l->at,
-				(size_t)l->n * sizeof *l->at);
+			memcpy(t->event + at, l->at, (size_t)l->n * sizeof *l->at);
+		at += (uint32_t)l->n;
 		array_free(l->at);
 	}
 	return true;

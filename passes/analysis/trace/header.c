@@ -10,7 +10,8 @@ struct row {
 	struct trace_axis axis;
 	struct trace_kernel kernel;
 	struct trace_collective collective;
-	const char *kind, *axis_name;
+	struct trace_copy copy;
+	const char *kind, *axis_name, *copy_to;
 	int64_t op;
 	const char *where[TRACE_MAX_FIELDS];
 };
@@ -40,12 +41,25 @@ static const struct trace_field collective_field[] = {
 	{"to", FIELD_INT, AT(collective.to), NULL, NULL},
 };
 
-enum { ALL_AXIS = (1 << 4) - 1, ALL_KERNEL = (1 << 5) - 1, ALL_COLLECTIVE = (1 << 7) - 1 };
+static const struct trace_field copy_field[] = {
+	{"op", FIELD_INT, AT(op), NULL, NULL},
+	{"name", FIELD_TEXT, AT(copy.name), NULL, NULL},
+	{"to", FIELD_TEXT, AT(copy_to), NULL, NULL},
+	{"bytes", FIELD_REAL, AT(copy.bytes), NULL, NULL},
+};
+
+enum {
+	ALL_AXIS = (1 << 4) - 1,
+	ALL_KERNEL = (1 << 5) - 1,
+	ALL_COLLECTIVE = (1 << 7) - 1,
+	ALL_COPY = (1 << 4) - 1,
+};
 
 static const struct trace_fields axis_fields = {"an axis", axis_field, 4, AT(where)};
 static const struct trace_fields kernel_fields = {"a kernel", kernel_field, 5, AT(where)};
 static const struct trace_fields collective_fields = {
 	"a collective", collective_field, 7, AT(where)};
+static const struct trace_fields copy_fields = {"a copy", copy_field, 4, AT(where)};
 
 /* A row with all its fields, `op` a number of an op. */
 static bool
@@ -142,6 +156,23 @@ collective_item(struct trace_reader *r, void *base)
 	return true;
 }
 
+static bool
+copy_item(struct trace_reader *r, void *base)
+{
+	struct trace_file *f = base;
+	struct row row;
+
+	if (!read_row(r, &copy_fields, &row, ALL_COPY))
+		return false;
+	row.copy.to_host = strcmp(row.copy_to, "host") == 0;
+	if (!row.copy.to_host && strcmp(row.copy_to, "device") != 0)
+		return trace_fail(r, row.where[2],
+			"a copy to '%s'; expected 'host' or 'device'", row.copy_to);
+	row.copy.op = (uint32_t)row.op;
+	LIST_PUSH(f->trace, f->t.copy, f->t.ncopies, row.copy);
+	return true;
+}
+
 #undef AT
 #define AT(field) offsetof(struct trace_file, field)
 
@@ -164,6 +195,7 @@ static const struct trace_field header_field[] = {
 	{"axes", FIELD_ITEMS, 0, NULL, axis_item},
 	{"kernels", FIELD_ITEMS, 0, NULL, kernel_item},
 	{"collectives", FIELD_ITEMS, 0, NULL, collective_item},
+	{"transfers", FIELD_ITEMS, 0, NULL, copy_item},
 };
 
 const struct trace_fields trace_header_fields = {
@@ -240,7 +272,8 @@ bool
 trace_header_check(struct trace_reader *r, struct trace_file *f)
 {
 	const char *at = f->where[0];
-	const uint32_t all = (1u << trace_header_fields.n) - 1;
+	/* Programs without copies write no table of them, which is the last. */
+	const uint32_t all = (1u << (trace_header_fields.n - 1)) - 1;
 
 	if (!at)
 		return trace_fail(r, r->json.begin,

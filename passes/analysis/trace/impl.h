@@ -19,8 +19,15 @@ struct trace_header {
 /* Events of one kind, as they stand in the file. */
 struct trace_list VEC(struct trace_event);
 
-/* Steps, what the compute stream did, communication: each list in order, none over another. */
-enum { TRACE_LISTS = 3 };
+/* In each list events are in order, none over another. */
+enum trace_list_of {
+	TRACE_OF_STEPS,
+	TRACE_OF_COMPUTE,
+	TRACE_OF_COMMUNICATION,
+	TRACE_OF_COPIES_TO_HOST,
+	TRACE_OF_COPIES_TO_DEVICE,
+	TRACE_LISTS
+};
 
 /* What one file gives. */
 struct trace_file {

@@ -146,5 +146,7 @@ trace_event_name(const struct trace *t, const struct trace_event *e)
 {
 	if (e->kind == TRACE_STEP)
 		return "step";
+	if (e->kind == TRACE_COPY || e->kind == TRACE_COPY_WAIT)
+		return t->copy[e->index].name;
 	return e->kind == TRACE_KERNEL ? t->kernel[e->index].name : t->collective[e->index].name;
 }

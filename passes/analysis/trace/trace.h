@@ -18,12 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum trace_kind { TRACE_KERNEL, TRACE_WAIT, TRACE_COLLECTIVE, TRACE_STEP, TRACE_KINDS };
+enum trace_kind {
+	TRACE_KERNEL,
+	TRACE_WAIT, /* for a collective */
+	TRACE_COLLECTIVE,
+	TRACE_STEP,
+	TRACE_COPY, /* between the device and host memory */
+	TRACE_COPY_WAIT,
+	TRACE_KINDS
+};
 
 struct trace_event {
-	int64_t begin, end, posted; /* posted: of collectives */
+	int64_t begin, end, posted; /* posted: of collectives and copies */
 	uint32_t step;
-	uint32_t index;           /* of the kernel or collective in the tables of the trace */
+	uint32_t index;           /* of the kernel, collective or copy in the tables of the trace */
 	uint32_t group, sequence; /* of collectives */
 	uint32_t at;              /* where its text begins in the file */
 	uint8_t kind;             /* enum trace_kind */
@@ -50,6 +58,13 @@ struct trace_collective {
 	int64_t from, to; /* places, where the kind has them */
 };
 
+struct trace_copy {
+	const char *name;
+	uint32_t op;
+	bool to_host;
+	double bytes;
+};
+
 /* The trace of one rank. */
 struct trace {
 	const char *path;
@@ -65,11 +80,14 @@ struct trace {
 	struct trace_axis *axis;
 	struct trace_kernel *kernel;
 	struct trace_collective *collective;
-	uint32_t naxes, nkernels, ncollectives;
-	/* Steps, then what the compute stream did, then communication; each in order of time. */
+	struct trace_copy *copy;
+	uint32_t naxes, nkernels, ncollectives, ncopies;
+	/* Steps, then what the compute stream did, then communication, then copies to the host and
+	 * copies to the device; each in order of time. */
 	struct trace_event *event;
 	uint32_t nsteps, ncompute,
 		n;   /* compute: [nsteps, ncompute); communication: [ncompute, n) */
+	uint32_t nall; /* copies: [n, nall) */
 	uint32_t at; /* where its header is in the file */
 };
 
@@ -84,7 +102,7 @@ struct trace *trace_read(const void *owner, struct diag *d, const char *path);
 void trace_report(struct diag *d, enum diag_level level, const char *path, uint32_t at,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The name of an event: of its kernel or collective, or "step". */
+/* The name of an event: of its kernel, collective or copy, or "step". */
 const char *trace_event_name(const struct trace *t, const struct trace_event *e);
 
 /* One collective, as some of its members ran it. */

@@ -201,6 +201,7 @@ write_program(struct driver *t, struct ir_module *m)
 		return false;
 	lo.predicted = knows_device(o) ? report.iteration : 0;
 	lo.predicted_bytes = (uint64_t)report.peak_bytes;
+	lo.predicted_host_bytes = (uint64_t)report.host_bytes;
 	return lower_emit_program(m, &lo);
 }
 

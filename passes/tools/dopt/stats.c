@@ -4,6 +4,9 @@
  *     pass          ops  iteration    compute       comm    exposed     memory  pass time  counts
  *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
  *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
+ *
+ * Where something is in host memory there are two more columns: how long copies to the host and back
+ * take, and the host memory of each device.
  */
 #include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
@@ -110,21 +113,40 @@ put_counter(FILE *out, const char *gap, const struct pass_counter *c)
 	talloc_free(text);
 }
 
+/* Does any module keep something in host memory? */
+static bool
+uses_host(const struct driver_stats *s)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->row[i].cost.host_bytes > 0)
+			return true;
+	return false;
+}
+
 static void
-print_row(FILE *out, const struct driver_row *row, int width, bool cost)
+print_costs(FILE *out, const struct cost_report *r, bool host)
+{
+	fprintf(out, " %8u", r->ops);
+	print_seconds(out, r->iteration);
+	print_seconds(out, r->compute);
+	print_seconds(out, r->communication);
+	print_seconds(out, r->exposed);
+	if (host)
+		print_seconds(out, r->copies);
+	print_bytes(out, r->peak_bytes);
+	if (host)
+		print_bytes(out, r->host_bytes);
+}
+
+static void
+print_row(FILE *out, const struct driver_row *row, int width, bool cost, bool host)
 {
 	int n = fprintf(out, row->automatic ? "(%s)" : "%s", row->name ? row->name : "input");
 
 	if (cost || row->name)
 		fprintf(out, "%*s", width - n, "");
-	if (cost) {
-		fprintf(out, " %8u", row->cost.ops);
-		print_seconds(out, row->cost.iteration);
-		print_seconds(out, row->cost.compute);
-		print_seconds(out, row->cost.communication);
-		print_seconds(out, row->cost.exposed);
-		print_bytes(out, row->cost.peak_bytes);
-	}
+	if (cost)
+		print_costs(out, &row->cost, host);
 	if (row->name)
 		print_seconds(out, row->seconds);
 	if (row->over)
@@ -141,9 +163,13 @@ print_row(FILE *out, const struct driver_row *row, int width, bool cost)
 static void
 print_table(FILE *out, const struct driver_stats *s, const struct cost_model *cost)
 {
-	static const char *const column[] = {
-		"iteration", "compute", "comm", "exposed", "memory", NULL};
-	int width = name_width(s);
+	static const struct {
+		const char *name;
+		bool host; /* only where something is in host memory */
+	} column[] = {{"iteration", false}, {"compute", false}, {"comm", false}, {"exposed", false},
+		{"copies", true}, {"memory", false}, {"host", true}};
+	const int width = name_width(s);
+	const bool host = cost && uses_host(s);
 
 	if (cost && s->n) {
 		char *times = cost_report_header(s, cost, &s->row[s->n - 1].cost);
@@ -153,12 +179,13 @@ print_table(FILE *out, const struct driver_stats *s, const struct cost_model *co
 	fprintf(out, "%-*s", width, "pass");
 	if (cost) {
 		fprintf(out, " %8s", "ops");
-		for (const char *const *c = column; *c; c++)
-			fprintf(out, " %*s", CELL, *c);
+		for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+			if (host || !column[i].host)
+				fprintf(out, " %*s", CELL, column[i].name);
 	}
 	fprintf(out, " %*s\n", CELL, "pass time");
 	for (int i = 0; i < s->n; i++)
-		print_row(out, &s->row[i], width, cost != NULL);
+		print_row(out, &s->row[i], width, cost != NULL, host);
 }
 
 static void

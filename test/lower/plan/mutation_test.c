@@ -76,6 +76,7 @@ enum how {
 
 #define COLL_FIELDS(F)                                                                             \
 	F(coll, op, 0, AN_OP)                                                                      \
+	F(coll, transfer, 0, FLAG)                                                                 \
 	F(coll, kind, 0, NUMBER)                                                                   \
 	F(coll, axis, 0, NUMBER)                                                                   \
 	F(coll, from, 0, NUMBER)                                                                   \
@@ -107,15 +108,18 @@ enum how {
 	F(plan, coll, 0, FIXED)                                                                    \
 	F(plan, ncolls, 0, COUNT)                                                                  \
 	F(plan, nrows, 0, NUMBER)                                                                  \
+	F(plan, ntransfers, 0, NUMBER)                                                             \
 	F(plan, nkernels, 0, NUMBER)                                                               \
 	F(plan, nmoves, 0, NUMBER)                                                                 \
-	F(plan, arena_bytes, 0, NUMBER)
+	F(plan, arena_bytes, 0, NUMBER)                                                            \
+	F(plan, host_bytes, 0, NUMBER)
 
 #define BUFFER_FIELDS(F)                                                                           \
 	F(buffer, role, 0, NUMBER)                                                                 \
 	F(buffer, use, 0, NUMBER)                                                                  \
 	F(buffer, value, 0, A_VALUE)                                                               \
 	F(buffer, op, 0, AN_OP)                                                                    \
+	F(buffer, memory, 0, NUMBER)                                                               \
 	F(buffer, bytes, 0, NUMBER)                                                                \
 	F(buffer, slots, 0, NUMBER)                                                                \
 	F(buffer, offset, 0, NUMBER)                                                               \
@@ -426,6 +430,23 @@ static const struct {
 		"%d = combine(%c) {axis = mb}; output(\"c\", %d); %R = replicate(%r) {axis = mb}; "
 		"%v = mul(%s, %R); %V = reduce(%v) {axis = mb}; %W = allreduce(%V) {axis = dp}; "
 		"output(\"W\", %W)"},
+	{"a state and activations in host memory", "mesh [dp = 2]",
+		"%x = input(\"x\") : f32[8/dp,4]; %w = param(\"w\") {init = \"ones\"} : f32[4,4]; "
+		"%m = state(\"m\") : f32[4,4]@host; %h = matmul(%x, %w); %e = exp(%h); "
+		"%H, %E = offload(%h, %e); %t = tanh(%e); %s = neg(%t); "
+		"%c, %d = barrier(%H, %s); %u = exp(%d); %v = sum(%u); %i, %j = reload(%c, %E); "
+		"%k = mul(%i, %j); %g = contract(%x, %k) {spec = \"bi,bj->ij\"}; "
+		"%G = allreduce(%g) {axis = dp}; %r = reload(%m); %n = add(%r, %G); "
+		"%o = sub(%w, %n); update(%w, %o); %p = offload(%n); update(%m, %p); "
+		"%l = allreduce(%v) {axis = dp}; output(\"l\", %l)"},
+	{"copies to the host in a loop", "mesh [dp = 2]; steps [mb = 2]",
+		"%x = input(\"x\") : f32[16/dp/mb,4]; %z = state(\"z\") : f32[4]@host; "
+		"%e = exp(%x); %h = offload(%e); %s = sum(%e) {dims = [0]}; "
+		"%a = reduce(%s) {axis = mb}; %A = allreduce(%a) {axis = dp}; "
+		"%R = replicate(%A) {axis = mb}; %b = reload(%h); %c = mul(%b, %R); "
+		"%d = sum(%c) {dims = [0]}; %D = reduce(%d) {axis = mb}; "
+		"%E = allreduce(%D) {axis = dp}; %y = reload(%z); %f = add(%y, %E); "
+		"%F = offload(%f); update(%z, %F); output(\"f\", %f)"},
 	{"one rank computes", "mesh [dp = 2, tp = 2]",
 		"%x = input(\"x\") : f32[8/dp,4]; %y = input(\"y\") : f32[8/tp,4]; %s = sum(%x); "
 		"%t = sum(%y); %a = allreduce(%s) {axis = dp}; %b = allreduce(%t) {axis = tp}; "
@@ -494,8 +515,7 @@ try_program(int i, const struct storage_target *target, bool *seen, int *tried, 
 {
 	void *owner = talloc_new(NULL);
 	const struct parse_options o = {.inline_calls = true};
-	char *text = program_text(owner, i),
-	     *folder = talloc_strdup(owner, "lower-test-XXXXXX");
+	char *text = program_text(owner, i), *folder = talloc_strdup(owner, "lower-test-XXXXXX");
 	struct ir_context *ctx = ir_context_create(owner);
 	struct ir_module *m = parse_module(owner, ctx, "t.dir", text, strlen(text), &o);
 	assert_true(m && ir_verify(m));

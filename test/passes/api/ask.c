@@ -109,7 +109,8 @@ estimate_run(struct pass_run *run, struct ir_module *m)
 {
 	enum { COMPUTE, COMMUNICATION, NSTREAMS };
 	struct ir_block *b = &ir_func_find(m, "main")->body;
-	const struct device *d = run->cost ? cost_model_device(run->cost) : device_generic(run->scratch);
+	const struct device *d =
+		run->cost ? cost_model_device(run->cost) : device_generic(run->scratch);
 	uint32_t nops = 0, ndeps = 0;
 
 	uint32_t *number = talloc_array(run->scratch, uint32_t, m->op_ids + 1);
@@ -123,7 +124,7 @@ estimate_run(struct pass_run *run, struct ir_module *m)
 	uint32_t *first = talloc_array(run->scratch, uint32_t, nops + 1);
 	uint32_t *dep = talloc_array(run->scratch, uint32_t, ndeps + 1);
 	replay_time busy[NSTREAMS], free_at[NSTREAMS];
-	struct replay_graph g = {nops, NSTREAMS, stream, duration, first, dep, NULL};
+	struct replay_graph g = {nops, NSTREAMS, stream, duration, first, dep, NULL, 0};
 	struct replay_result r = {0, NULL, end, busy, free_at};
 
 	ndeps = 0;
@@ -147,7 +148,8 @@ estimate_run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option faster_options[] = {
-	{"passes", PASS_STRING, NULL, "passes that are applied where they make the step faster", NULL, 0, 0},
+	{"passes", PASS_STRING, NULL, "passes that are applied where they make the step faster",
+		NULL, 0, 0},
 	{NULL, PASS_INT, NULL, NULL, NULL, 0, 0},
 };
 

@@ -59,7 +59,8 @@ list_ops(struct measuring *q)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < q->s->n; i++)
-		n += q->s->trace[i]->nkernels + q->s->trace[i]->ncollectives;
+		n += q->s->trace[i]->nkernels + q->s->trace[i]->ncollectives +
+		     q->s->trace[i]->ncopies;
 	m->op = NEW_ARRAY(m, struct trace_op_time, n);
 	n = 0;
 	for (uint32_t i = 0; i < q->s->n; i++) {
@@ -75,6 +76,13 @@ list_ops(struct measuring *q)
 				.text = "",
 				.bytes = t->collective[k].bytes,
 				.communication = true};
+		for (uint32_t k = 0; k < t->ncopies; k++)
+			m->op[n++] = (struct trace_op_time){.op = t->copy[k].op,
+				.name = t->copy[k].name,
+				.text = "",
+				.bytes = t->copy[k].bytes,
+				.copy = true,
+				.to_host = t->copy[k].to_host};
 	}
 	qsort(m->op, n, sizeof *m->op, by_op);
 	for (uint32_t i = 0; i < n; i++)
@@ -229,6 +237,28 @@ measure_communication(struct measuring *q, uint32_t trace)
 }
 
 static void
+measure_copies(struct measuring *q, uint32_t trace)
+{
+	const struct trace *t = q->s->trace[trace];
+	uint32_t first = t->nsteps;
+	double last = -INFINITY; /* the second direction starts over */
+
+	for (uint32_t i = t->n; i < t->nall; i++) {
+		const struct trace_event *e = &t->event[i];
+		const double begin = trace_aligned(q->a, trace, e->begin),
+			     end = trace_aligned(q->a, trace, e->end);
+		if (!in_range(q, e))
+			continue;
+		first = begin < last ? t->nsteps : first;
+		last = begin;
+		struct samples *x = samples_of(q, t->copy[e->index].op);
+		add_run(x, trace);
+		VEC_PUSH(q->samples, &x->value, (end - begin) / 1e6);
+		x->exposed += uncovered(q, trace, begin, end, &first) / 1e6;
+	}
+}
+
+static void
 measure_compute(struct measuring *q, uint32_t trace)
 {
 	const struct trace *t = q->s->trace[trace];
@@ -238,7 +268,7 @@ measure_compute(struct measuring *q, uint32_t trace)
 		const double seconds = (trace_aligned(q->a, trace, e->end) -
 					       trace_aligned(q->a, trace, e->begin)) /
 				       1e6;
-		if (!in_range(q, e) || e->kind == TRACE_WAIT)
+		if (!in_range(q, e) || e->kind == TRACE_WAIT || e->kind == TRACE_COPY_WAIT)
 			continue;
 		if (e->kind == TRACE_STEP) {
 			q->iteration[e->step - q->first] = seconds;
@@ -271,6 +301,7 @@ measure_rank(struct measuring *q, uint32_t trace)
 		memset(all[i], 0, sizeof *all[i] * n);
 	measure_compute(q, trace);
 	measure_communication(q, trace);
+	measure_copies(q, trace);
 	for (uint32_t i = 0; i < n; i++) {
 		const double idle = q->iteration[i] - q->compute[i] - q->exposed[i];
 		q->idle[i] = idle > 0 ? idle : 0;
@@ -295,6 +326,7 @@ finish_ops(struct measuring *q)
 	struct trace_measured *m = q->m;
 	uint32_t n = 0;
 
+	m->copy = NEW_ARRAY(m, struct trace_op_time, m->nops + 1);
 	for (uint32_t i = 0; i < m->nops; i++) {
 		struct samples *x = &q->samples[i];
 		struct trace_op_time o = m->op[i];
@@ -306,7 +338,10 @@ finish_ops(struct measuring *q)
 		o.count = runs > 0 ? x->runs / runs : 0;
 		o.exposed = runs > 0 ? x->exposed / runs : 0;
 		o.waiting = runs > 0 ? x->waiting / runs : 0;
-		m->op[n++] = o;
+		if (o.copy)
+			m->copy[m->ncopies++] = o;
+		else
+			m->op[n++] = o;
 	}
 	m->nops = n;
 }

@@ -24,7 +24,7 @@ struct trace_middle {
 struct trace_op_time {
 	uint32_t op;
 	const char *name, *text; /* text: "" of collectives */
-	bool communication;
+	bool communication, copy, to_host;
 	double bytes;
 	uint32_t events;
 	double count;             /* events a step, of a rank that runs it */
@@ -50,9 +50,10 @@ struct trace_measured {
 	/* Of a step: its longest rank, and the sums of the rank with most, as cost_report has them.
 	 */
 	struct trace_middle iteration, compute, communication, exposed;
-	struct trace_op_time *op; /* in the order of their numbers */
+	struct trace_op_time *op;   /* in the order of their numbers */
+	struct trace_op_time *copy; /* copies between device and host, likewise */
 	struct trace_rank_time *rank;
-	uint32_t nops, nranks;
+	uint32_t nops, ncopies, nranks;
 };
 
 /*

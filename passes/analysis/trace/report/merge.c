@@ -70,6 +70,11 @@ put_args(struct out *o, const struct trace *t, const struct trace_event *e)
 		out_float(o, k->flops);
 		out_text(o, ",\"text\":");
 		put_string(o, k->text);
+	} else if (e->kind == TRACE_COPY || e->kind == TRACE_COPY_WAIT) {
+		const struct trace_copy *c = &t->copy[e->index];
+		put_key(o, ",\"op\":", c->op);
+		out_text(o, ",\"bytes\":");
+		out_float(o, c->bytes);
 	} else if (e->kind != TRACE_STEP) {
 		const struct trace_collective *c = &t->collective[e->index];
 		put_key(o, ",\"op\":", c->op);
@@ -85,10 +90,20 @@ put_args(struct out *o, const struct trace *t, const struct trace_event *e)
 	out_text(o, "}}");
 }
 
+/* The thread of an event, as in the file of its rank. */
+static int64_t
+thread_of(const struct trace *t, const struct trace_event *e)
+{
+	if (e->kind == TRACE_COPY)
+		return t->copy[e->index].to_host ? 2 : 3;
+	return e->kind == TRACE_COLLECTIVE;
+}
+
 static void
 put_event(struct merge *m, uint32_t i, const struct trace_event *e)
 {
-	static const char *const categories[] = {"kernel", "wait", "collective", "step"};
+	static const char *const categories[TRACE_KINDS] = {
+		"kernel", "wait", "collective", "step", "copy", "copy-wait"};
 	const struct trace *t = m->s->trace[i];
 	struct out *o = m->out;
 	const double begin = trace_aligned(m->a, i, e->begin), end = trace_aligned(m->a, i, e->end);
@@ -100,7 +115,7 @@ put_event(struct merge *m, uint32_t i, const struct trace_event *e)
 	put_us(o, "\",\"ph\":\"X\",\"ts\":", begin - m->zero);
 	put_us(o, ",\"dur\":", end - begin);
 	put_key(o, ",\"pid\":", t->rank);
-	put_key(o, ",\"tid\":", e->kind == TRACE_COLLECTIVE);
+	put_key(o, ",\"tid\":", thread_of(t, e));
 	put_args(o, t, e);
 }
 
@@ -148,7 +163,8 @@ put_arrows(struct merge *m, const struct trace_instance *in)
 static void
 put_process(struct merge *m, uint32_t i)
 {
-	static const char *const streams[] = {"compute", "communication"};
+	static const char *const streams[] = {
+		"compute", "communication", "copy to host", "copy to device"};
 	const struct trace *t = m->s->trace[i];
 	struct out *o = m->out;
 
@@ -158,7 +174,7 @@ put_process(struct merge *m, uint32_t i)
 		t->rank);
 	put_key(o, ",\"args\":{\"name\":\"rank ", t->rank);
 	out_text(o, "\"}}");
-	for (int stream = 0; stream < 2; stream++) {
+	for (int stream = 0; stream < (t->ncopies ? 4 : 2); stream++) {
 		put_key(o, ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":", t->rank);
 		put_key(o, ",\"tid\":", stream);
 		out_text(o, ",\"args\":{\"name\":\"");
@@ -172,7 +188,7 @@ find_zero(struct merge *m)
 {
 	m->zero = INFINITY;
 	for (uint32_t i = 0; i < m->s->n; i++)
-		for (uint32_t e = 0; e < m->s->trace[i]->n; e++) {
+		for (uint32_t e = 0; e < m->s->trace[i]->nall; e++) {
 			const double begin = trace_aligned(m->a, i, m->s->trace[i]->event[e].begin);
 			m->zero = begin < m->zero ? begin : m->zero;
 		}
@@ -198,7 +214,7 @@ trace_print_merged(FILE *out, const struct trace_set *s, const struct trace_alig
 	for (uint32_t i = 0; i < s->n; i++)
 		put_process(&m, i);
 	for (uint32_t i = 0; i < s->n; i++)
-		for (uint32_t e = 0; e < s->trace[i]->n; e++)
+		for (uint32_t e = 0; e < s->trace[i]->nall; e++)
 			put_event(&m, i, &s->trace[i]->event[e]);
 	for (uint32_t i = 0; i < s->ninstances; i++)
 		put_arrows(&m, &s->instance[i]);

@@ -33,6 +33,23 @@ put_ranks(FILE *out, const struct trace_measured *m)
 }
 
 static void
+put_copies(FILE *out, const struct trace_measured *m)
+{
+	fputs(",\n\"copies\":[", out);
+	for (uint32_t i = 0; i < m->ncopies; i++) {
+		const struct trace_op_time *o = &m->copy[i];
+		fprintf(out, "%s\n{\"op\":%" PRIu32 ",\"name\":", i ? "," : "", o->op);
+		trace_put_json(out, o->name);
+		fprintf(out,
+			",\"to\":\"%s\",\"bytes\":%.17g,\"count\":%.9g,\"median\":%.9g"
+			",\"low\":%.9g,\"high\":%.9g,\"exposed\":%.9g}",
+			o->to_host ? "host" : "device", o->bytes, o->count, o->time.median,
+			o->time.low, o->time.high, o->exposed);
+	}
+	fputc(']', out);
+}
+
+static void
 put_ops(FILE *out, const struct trace_measured *m)
 {
 	fputs(",\n\"ops\":[", out);
@@ -78,6 +95,8 @@ print_json(FILE *out, const struct trace_set *s, const struct trace_measured *m,
 	fputc(']', out);
 	put_ranks(out, m);
 	put_ops(out, m);
+	if (m->ncopies)
+		put_copies(out, m);
 	fputs("}\n", out);
 }
 
@@ -121,6 +140,25 @@ print_collectives(FILE *out, enum trace_format format, const struct trace_measur
 	talloc_free(t);
 }
 
+static void
+print_copies(FILE *out, enum trace_format format, const struct trace_measured *m)
+{
+	struct trace_table *t = trace_table_create(
+		NULL, "<op|<copy|<to|count|MB|time each|GB/s|exposed per step");
+
+	for (uint32_t i = 0; i < m->ncopies; i++) {
+		const struct trace_op_time *o = &m->copy[i];
+		const double seconds = o->time.median;
+		trace_table_row(t, "%%%" PRIu32 "|%s|%s|%.4g|%.4g|%s|%.3g|%s", o->op, o->name,
+			o->to_host ? "host" : "device", o->count, o->bytes / 1e6,
+			trace_time_text(t, seconds), seconds > 0 ? o->bytes / seconds / 1e9 : 0,
+			trace_time_text(t, o->exposed));
+	}
+	if (m->ncopies)
+		trace_table_print(out, format, t);
+	talloc_free(t);
+}
+
 void
 trace_report_print(FILE *out, enum trace_format format, const struct trace_set *s,
 	const struct trace_alignment *a, const struct trace_measured *m)
@@ -143,5 +181,6 @@ trace_report_print(FILE *out, enum trace_format format, const struct trace_set *
 	fputc('\n', out);
 	print_ranks(out, format, m);
 	print_collectives(out, format, m);
+	print_copies(out, format, m);
 	talloc_free(d);
 }

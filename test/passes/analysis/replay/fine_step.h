@@ -41,7 +41,7 @@ static inline void
 bind(struct step *s, struct cluster *c, uint32_t n, uint32_t nstreams, uint32_t nrequests)
 {
 	s->g = (struct replay_graph){
-		n, nstreams, s->stream, s->duration, s->dep_first, s->dep, NULL};
+		n, nstreams, s->stream, s->duration, s->dep_first, s->dep, NULL, 0};
 	s->s = (struct fine_step){.graph = &s->g,
 		.request = s->request,
 		.leader = s->leader,

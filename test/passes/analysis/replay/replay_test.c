@@ -26,7 +26,7 @@ static void
 graph_bind(struct graph *g, uint32_t n, uint32_t nstreams, bool ordered)
 {
 	g->g = (struct replay_graph){n, nstreams, g->stream, g->duration, g->dep_first, g->dep,
-		ordered ? g->order : NULL};
+		ordered ? g->order : NULL, 0};
 }
 
 static void
@@ -398,7 +398,7 @@ devices_by_the_thousand(void **state)
 		dep[e / 2] = e - e % 2;
 		dep_first[e + 1] = dep_first[e] + e % 2;
 	}
-	struct replay_graph g = {N, N, stream, duration, dep_first, dep, NULL};
+	struct replay_graph g = {N, N, stream, duration, dep_first, dep, NULL, 0};
 	struct replay_result r = {.start = start, .end = end, .free_at = free_at};
 	struct replay_gaps gaps = {device, exposed, waited};
 	replay_run(&g, &r);

@@ -1,0 +1,121 @@
+/* Transfers on a device: each is put into the stream of its direction behind the event that marks
+ * its post in the compute stream; waiting for it makes the compute stream wait for its end. The
+ * host waits for neither. Host memory is pinned (device.c), else a copy would not be asynchronous.
+ *
+ *	compute   kernel, posted -----------------> wait for complete, kernel
+ *	to host          wait for posted, copy, complete
+ */
+#include "runtime/cuda/cuda.h"
+
+#include "runtime/trace/clock.h"
+
+#include <stdlib.h>
+
+struct rt_transfers {
+	struct rt_transfers_setup setup;
+	struct rt_cuda *device;
+	cudaEvent_t *posted, *complete; /* [ntransfers] */
+};
+
+static void
+cuda_destroy(struct rt_transfers *t)
+{
+	for (int i = 0; i < t->setup.prog->ntransfers; i++) {
+		if (t->posted && t->posted[i])
+			cudaEventDestroy(t->posted[i]);
+		if (t->complete && t->complete[i])
+			cudaEventDestroy(t->complete[i]);
+	}
+	free(t->posted);
+	free(t->complete);
+	free(t);
+}
+
+static bool
+make_events(struct rt_transfers *t, struct rt_status *st)
+{
+	const int n = t->setup.prog->ntransfers;
+	cudaError_t error = cudaSuccess;
+	t->posted = calloc((size_t)n + 1, sizeof *t->posted);
+	t->complete = calloc((size_t)n + 1, sizeof *t->complete);
+	if (!t->posted || !t->complete)
+		return rt_fail_memory(st, (size_t)n * sizeof *t->complete, "transfers");
+	for (int i = 0; i < n && error == cudaSuccess; i++) {
+		error = cudaEventCreateWithFlags(&t->posted[i], cudaEventDisableTiming);
+		if (error == cudaSuccess)
+			error = cudaEventCreateWithFlags(&t->complete[i], cudaEventDisableTiming);
+	}
+	return error == cudaSuccess ||
+	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
+}
+
+static struct rt_transfers *
+cuda_create(const struct rt_transfers_setup *setup, struct rt_status *st)
+{
+	struct rt_transfers *t = calloc(1, sizeof *t);
+	if (!t) {
+		rt_fail_memory(st, sizeof *t, "transfers");
+		return NULL;
+	}
+	t->setup = *setup;
+	t->device = setup->device;
+	if (make_events(t, st))
+		return t;
+	cuda_destroy(t);
+	return NULL;
+}
+
+static void
+put_copy(struct rt_transfers *t, cudaStream_t stream, const struct rt_transfer *x)
+{
+	unsigned char *device = t->setup.arena + x->device, *host = t->setup.host + x->host;
+	if (!x->bytes)
+		return;
+	rt_cuda_check(t->device,
+		x->to_host ? cudaMemcpyAsync(host, device, x->bytes, cudaMemcpyDeviceToHost, stream)
+			   : cudaMemcpyAsync(
+				     device, host, x->bytes, cudaMemcpyHostToDevice, stream),
+		x->to_host ? "a copy to host memory" : "a copy from host memory");
+}
+
+static void
+cuda_post(struct rt_transfers *t, int32_t transfer)
+{
+	struct rt_cuda *d = t->device;
+	const struct rt_transfer *x = &t->setup.prog->transfers[transfer];
+	const cudaStream_t stream = x->to_host ? d->to_host : d->to_device;
+	const struct rt_cuda_span what = {.track = rt_transfer_track(x),
+		.kind = RT_EVENT_TRANSFER,
+		.index = transfer,
+		.posted = d->probe ? rt_now_ns() : 0};
+	rt_cuda_check(d, cudaEventRecord(t->posted[transfer], d->compute), "posting a copy");
+	rt_cuda_check(d, cudaStreamWaitEvent(stream, t->posted[transfer], 0), "posting a copy");
+	const int span = rt_cuda_span_begin(d, stream, &what);
+	put_copy(t, stream, x);
+	rt_cuda_span_end(d, stream, span);
+	rt_cuda_check(d, cudaEventRecord(t->complete[transfer], stream), "ending a copy");
+}
+
+static void
+cuda_wait(struct rt_transfers *t, int32_t transfer)
+{
+	struct rt_cuda *d = t->device;
+	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, t->complete[transfer], 0),
+		"waiting for a copy");
+}
+
+/* The engine's drain has waited for all streams, with the watchdog's knowledge: what is before a
+ * copy may wait for other ranks. */
+static void
+cuda_drain(struct rt_transfers *t)
+{
+	(void)t;
+}
+
+const struct rt_transfers_ops rt_cuda_transfers = {
+	.create = cuda_create,
+	.post = cuda_post,
+	.wait = cuda_wait,
+	.drain = cuda_drain,
+	.destroy = cuda_destroy,
+};

@@ -1,0 +1,251 @@
+/* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. */
+#include "../../../../runtime/kernel/half.h"
+
+#include <cublasLt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct operation {
+	cublasComputeType_t compute;
+	cudaDataType scale;
+	cublasOperation_t a, b;
+	cublasLtEpilogue_t epilogue;
+	const void *bias;
+};
+
+struct layout {
+	cudaDataType type;
+	uint64_t rows, cols;
+	int64_t ld, stride;
+	int32_t batch;
+};
+
+struct preference {
+	uint32_t align[4];
+};
+
+struct algorithm {
+	uint32_t align[4];
+};
+
+cublasStatus_t
+cublasLtCreate(cublasLtHandle_t *handle)
+{
+	*handle = malloc(1);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtDestroy(cublasLtHandle_t handle)
+{
+	free(handle);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *
+cublasLtGetStatusString(cublasStatus_t status)
+{
+	return status == CUBLAS_STATUS_SUCCESS ? "success" : "an error of the shim";
+}
+
+cublasStatus_t
+cublasLtMatmulDescCreate(
+	cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale)
+{
+	struct operation *o = calloc(1, sizeof *o);
+	o->compute = compute;
+	o->scale = scale;
+	o->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+	*desc = (cublasLtMatmulDesc_t)o;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc)
+{
+	free(desc);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute,
+	const void *value, size_t bytes)
+{
+	struct operation *o = (struct operation *)desc;
+	switch (attribute) {
+	case CUBLASLT_MATMUL_DESC_TRANSA: memcpy(&o->a, value, bytes); break;
+	case CUBLASLT_MATMUL_DESC_TRANSB: memcpy(&o->b, value, bytes); break;
+	case CUBLASLT_MATMUL_DESC_EPILOGUE: memcpy(&o->epilogue, value, bytes); break;
+	case CUBLASLT_MATMUL_DESC_BIAS_POINTER: memcpy(&o->bias, value, bytes); break;
+	default: return CUBLAS_STATUS_NOT_SUPPORTED;
+	}
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutCreate(
+	cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
+{
+	struct layout *l = calloc(1, sizeof *l);
+	*l = (struct layout){type, rows, cols, ld, 0, 1};
+	*layout = (cublasLtMatrixLayout_t)l;
+	return ld >= (int64_t)rows ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
+{
+	free(layout);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+	cublasLtMatrixLayoutAttribute_t attribute, const void *value, size_t bytes)
+{
+	struct layout *l = (struct layout *)layout;
+	if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+		memcpy(&l->batch, value, bytes);
+	else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+		memcpy(&l->stride, value, bytes);
+	else
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
+{
+	*preference = calloc(1, sizeof(struct preference));
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
+{
+	free(preference);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+	cublasLtMatmulPreferenceAttributes_t attribute, const void *value, size_t bytes)
+{
+	struct preference *p = (struct preference *)preference;
+	switch (attribute) {
+	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: break;
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: memcpy(&p->align[0], value, bytes); break;
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: memcpy(&p->align[1], value, bytes); break;
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: memcpy(&p->align[2], value, bytes); break;
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: memcpy(&p->align[3], value, bytes); break;
+	default: return CUBLAS_STATUS_NOT_SUPPORTED;
+	}
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+	cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+	cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
+	cublasLtMatmulHeuristicResult_t results[], int *found)
+{
+	(void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
+	struct algorithm x;
+	memcpy(x.align, ((struct preference *)preference)->align, sizeof x.align);
+	memset(results, 0, sizeof *results);
+	memcpy(&results[0].algo, &x, sizeof x);
+	*found = wanted > 0;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+static double
+get(cudaDataType type, const void *data, int64_t at)
+{
+	switch (type) {
+	case CUDA_R_64F: return ((const double *)data)[at];
+	case CUDA_R_16F: return rt_f16_to_f32(((const uint16_t *)data)[at]);
+	case CUDA_R_16BF: return rt_bf16_to_f32(((const uint16_t *)data)[at]);
+	default: return ((const float *)data)[at];
+	}
+}
+
+static void
+put(cudaDataType type, void *data, int64_t at, double x)
+{
+	switch (type) {
+	case CUDA_R_64F: ((double *)data)[at] = x; break;
+	case CUDA_R_16F: ((uint16_t *)data)[at] = rt_f32_to_f16((float)x); break;
+	case CUDA_R_16BF: ((uint16_t *)data)[at] = rt_f32_to_bf16((float)x); break;
+	default: ((float *)data)[at] = (float)x;
+	}
+}
+
+/* Element (i, j) of op(matrix) of batch k. */
+static int64_t
+element(const struct layout *l, cublasOperation_t op, uint64_t i, uint64_t j, int32_t k)
+{
+	return k * l->stride + (op == CUBLAS_OP_N ? (int64_t)(i + j * (uint64_t)l->ld)
+						  : (int64_t)(j + i * (uint64_t)l->ld));
+}
+
+static double
+finish(const struct operation *o, const struct layout *l, double x, uint64_t row)
+{
+	const bool bias =
+		o->epilogue == CUBLASLT_EPILOGUE_BIAS || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+	const bool relu =
+		o->epilogue == CUBLASLT_EPILOGUE_RELU || o->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+	if (bias)
+		x += get(l->type, o->bias, (int64_t)row);
+	return relu && x < 0 ? 0 : x;
+}
+
+/* Does an address have the alignment that the algorithm was chosen for? */
+static bool
+is_aligned(const void *p, uint32_t bytes)
+{
+	return bytes && (uintptr_t)p % bytes == 0;
+}
+
+cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
+	cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
+	const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
+	cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace,
+	size_t workspace_bytes, cudaStream_t stream)
+{
+	const struct operation *o = (const struct operation *)desc;
+	const struct layout *la = (const struct layout *)a_layout,
+			    *lb = (const struct layout *)b_layout;
+	const struct layout *lc = (const struct layout *)c_layout,
+			    *ld = (const struct layout *)d_layout;
+	const struct algorithm *x = (const struct algorithm *)algo;
+	const uint64_t k = o->a == CUBLAS_OP_N ? la->cols : la->rows;
+	(void)handle;
+	if (!workspace || !workspace_bytes || !stream ||
+		k != (o->b == CUBLAS_OP_N ? lb->rows : lb->cols) ||
+		(o->a == CUBLAS_OP_N ? la->rows : la->cols) != ld->rows ||
+		(o->b == CUBLAS_OP_N ? lb->cols : lb->rows) != ld->cols)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) ||
+		!is_aligned(c, x->align[2]))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	const double scale = get(o->scale, alpha, 0), old = get(o->scale, beta, 0);
+	for (int32_t batch = 0; batch < ld->batch; batch++)
+		for (uint64_t j = 0; j < ld->cols; j++)
+			for (uint64_t i = 0; i < ld->rows; i++) {
+				double sum = 0;
+				for (uint64_t l = 0; l < k; l++)
+					sum += get(la->type, a, element(la, o->a, i, l, batch)) *
+					       get(lb->type, b, element(lb, o->b, l, j, batch));
+				sum *= scale;
+				if (old != 0)
+					sum += old * get(lc->type, c,
+							     element(lc, CUBLAS_OP_N, i, j, batch));
+				put(ld->type, d, element(ld, CUBLAS_OP_N, i, j, batch),
+					finish(o, ld, sum, i));
+			}
+	return CUBLAS_STATUS_SUCCESS;
+}
