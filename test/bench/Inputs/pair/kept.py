@@ -22,11 +22,12 @@ class Kept:
         os.replace(self.path + ".new", self.path)
 
     def fill(self, work, limit):
-        """Adds what is missing of `work`, functions by name, but begins none after `limit` seconds; the names that are
-        still missing then."""
+        """Adds what is missing of `work`, functions by name, but begins none after `limit` seconds. One that gives None
+        has failed, and the next one is begun. The names that are still missing then."""
         end = time.monotonic() + limit
-        missing = [name for name in work if name not in self.results]
-        while missing and time.monotonic() < end:
-            self.add(missing[0], work[missing[0]]())
-            missing.pop(0)
-        return missing
+        for name in work:
+            if name not in self.results and time.monotonic() < end:
+                result = work[name]()
+                if result is not None:
+                    self.add(name, result)
+        return [name for name in work if name not in self.results]
