@@ -57,9 +57,12 @@ accept(struct reader *r, const char *sign)
 {
 	while (*r->p == ' ')
 		r->p++;
-	if (strncmp(r->p, sign, strlen(sign)) != 0)
+	size_t n = 0; /* no call of a library: most signs differ in their first character */
+	while (sign[n] && r->p[n] == sign[n])
+		n++;
+	if (sign[n])
 		return false;
-	r->p += strlen(sign);
+	r->p += n;
 	return true;
 }
 
@@ -84,13 +87,13 @@ read_name(struct reader *r)
 	return name;
 }
 
-static const struct term *read_expr(struct reader *r, int level);
+static const struct term *read_expr(struct reader *r);
 
 static const struct term *
 read_braces(struct reader *r)
 {
 	r->has_terms = true;
-	const struct term *t = read_expr(r, 0);
+	const struct term *t = read_expr(r);
 
 	expect(r, "}");
 	return t;
@@ -118,7 +121,7 @@ read_item(struct reader *r)
 		item.at = read_braces(r);
 	if (accept(r, "=(")) {
 		r->has_terms = true;
-		item.size = read_expr(r, 0);
+		item.size = read_expr(r);
 		expect(r, ")");
 	} else if (*r->p && strchr(":=-", *r->p)) {
 		item.how = *r->p++;
@@ -202,7 +205,7 @@ read_pair(struct reader *r, enum term_kind kind)
 
 	expect(r, ",");
 	if (kind == TERM_GIVEN)
-		t->arg[0] = read_expr(r, 0);
+		t->arg[0] = read_expr(r);
 	else if (accept(r, "dim"))
 		t->along = true;
 	else if (accept(r, "-"))
@@ -245,7 +248,7 @@ read_named(struct reader *r)
 	if (fn < 0)
 		fault(r, "unknown function");
 	do
-		arg[n++] = read_expr(r, 0);
+		arg[n++] = read_expr(r);
 	while (n < 3 && accept(r, ","));
 	expect(r, ")");
 	if (n != fn_arity((enum scalar_fn)fn))
@@ -257,7 +260,7 @@ static const struct term *
 read_primary(struct reader *r)
 {
 	if (accept(r, "(")) {
-		const struct term *t = read_expr(r, 0);
+		const struct term *t = read_expr(r);
 		expect(r, ")");
 		return t;
 	}
@@ -302,36 +305,45 @@ static const struct {
 	{6, "/", FN_div},
 };
 
-enum { LEVEL_PRIMARY = 7 };
-
+/* The row of `binary` whose sign comes next; -1: none does. */
 static int
-accept_binary(struct reader *r, int level)
+find_binary(struct reader *r)
 {
 	accept(r, "");
 	if (strncmp(r->p, "->", 2) == 0)
 		return -1;
-	for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
-		if (binary[i].level == level && accept(r, binary[i].sign))
-			return binary[i].fn;
+	for (int i = 0; i < (int)(sizeof binary / sizeof *binary); i++) {
+		const char *sign = binary[i].sign;
+		if (r->p[0] == sign[0] && (!sign[1] || r->p[1] == sign[1]))
+			return i;
+	}
 	return -1;
 }
 
+/* Operators of this level and stronger ones: those of one level from left to right. */
 static const struct term *
-read_expr(struct reader *r, int level)
+read_binary(struct reader *r, int level)
 {
-	if (level == LEVEL_PRIMARY)
-		return read_primary(r);
-	const struct term *left = read_expr(r, level + 1);
-	if (level == 0) {
-		if (!accept(r, "?"))
-			return left;
-		const struct term *yes = read_expr(r, 0);
-		expect(r, ":");
-		return call_term(r, FN_select, left, yes, read_expr(r, 0));
+	const struct term *left = read_primary(r);
+
+	for (int i; (i = find_binary(r)) >= 0 && binary[i].level >= level;) {
+		r->p += strlen(binary[i].sign);
+		const struct term *right = read_binary(r, binary[i].level + 1);
+		left = call_term(r, binary[i].fn, left, right, NULL);
 	}
-	for (int fn; (fn = accept_binary(r, level)) >= 0;)
-		left = call_term(r, fn, left, read_expr(r, level + 1), NULL);
 	return left;
+}
+
+static const struct term *
+read_expr(struct reader *r)
+{
+	const struct term *left = read_binary(r, 0);
+
+	if (!accept(r, "?"))
+		return left;
+	const struct term *yes = read_expr(r);
+	expect(r, ":");
+	return call_term(r, FN_select, left, yes, read_expr(r));
 }
 
 static int
@@ -367,7 +379,7 @@ read_words(struct reader *r, struct condition *c)
 		if (c->nnumbers == ROW_MAX_NUMBERS)
 			fault(r, "too many numbers");
 		r->p++;
-		c->number[c->nnumbers++] = read_expr(r, 0);
+		c->number[c->nnumbers++] = read_expr(r);
 		accept(r, "");
 		if (*r->p != '}')
 			fault(r, "}");
@@ -385,7 +397,7 @@ read_where(struct reader *r, struct pattern *p)
 		fault(r, "too many conditions");
 	r->has_terms = true;
 	c->each = accept(r, "each ");
-	c->holds = read_expr(r, 0);
+	c->holds = read_expr(r);
 	expect(r, "'");
 	read_words(r, c);
 }
@@ -402,13 +414,13 @@ notation_parse(struct ir_context *ctx, const char *text)
 		p->name[p->ninputs] = read_name(&r);
 		read_side(&r, &p->in[p->ninputs], "[", "]");
 		if (accept(&r, "else"))
-			p->fill[p->ninputs] = read_expr(&r, 0);
+			p->fill[p->ninputs] = read_expr(&r);
 		p->ninputs++;
 	}
 	read_side(&r, &p->out, "[", "]");
 	expect(&r, "=");
 	p->reduce = read_reduce(&r, p);
-	p->body = read_expr(&r, 0);
+	p->body = read_expr(&r);
 	while (accept(&r, "where "))
 		read_where(&r, p);
 	p->has_terms = r.has_terms;
@@ -421,7 +433,7 @@ const struct term *
 notation_parse_expr(struct ir_context *ctx, const char *text)
 {
 	struct reader r = {.ctx = ctx, .text = text, .p = text};
-	const struct term *t = read_expr(&r, 0);
+	const struct term *t = read_expr(&r);
 
 	if (*r.p)
 		fault(&r, "text after the end");

@@ -107,20 +107,26 @@ def build(options, case, fuse, folder, profile):
     return program, predicted * 1e3, f"{fuse or 'default'}" + (f": {chosen[1]}" if chosen else "")
 
 
-def compare(options, case, folder):
+def compare(options, case):
+    """Of each option of tensorfuse: what it is and what is predicted in ms, dopt's rounds and DDP's in us."""
     steps, fuses = str(WARM_UP + options.steps), options.fuse or [""]
-    profile = os.path.join(folder, "times.db")
-    with network.Network(RANKS, BURST) as nodes:
-        measure(options, case, nodes, profile)
-    built = [build(options, case, fuse, folder, profile) for fuse in fuses]
-    theirs = [sys.executable, os.path.abspath(__file__), "-worker", case, str(options.steps)]
-    ours = [[program, "-steps", steps, "-report-every", steps, "-no-eval"] for program, _, _ in built]
-    with network.Network(RANKS, BURST) as nodes:
-        rounds = [[microseconds(nodes, words) for words in [theirs, *ours]] for _ in range(options.rounds)]
-    torch, *medians = (statistics.median(column) / 1e3 for column in zip(*rounds))
-    for (_, predicted, name), took in zip(built, medians):
-        off = f"{predicted:.1f} | {100 * (predicted / took - 1):+.1f}"
-        print(f"| {case} | {name} | {off} | {took:.1f} | {torch:.1f} | {took / torch:.2f} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        profile = os.path.join(folder, "times.db")
+        with network.Network(RANKS, BURST) as nodes:
+            measure(options, case, nodes, profile)
+        built = [build(options, case, fuse, folder, profile) for fuse in fuses]
+        theirs = [options.torch, os.path.abspath(__file__), "-worker", case, str(options.steps)]
+        ours = [[program, "-steps", steps, "-report-every", steps, "-no-eval"] for program, _, _ in built]
+        with network.Network(RANKS, BURST) as nodes:
+            rounds = [[microseconds(nodes, words) for words in [theirs, *ours]] for _ in range(options.rounds)]
+    torch, *columns = zip(*rounds)
+    return [(name, predicted, us, torch) for (_, predicted, name), us in zip(built, columns)]
+
+
+def show(case, name, predicted, us, torch):
+    took, other = statistics.median(us) / 1e3, statistics.median(torch) / 1e3
+    off = f"{predicted:.1f} | {100 * (predicted / took - 1):+.1f}"
+    print(f"| {case} | {name} | {off} | {took:.1f} | {other:.1f} | {took / other:.2f} |", flush=True)
 
 
 def main():
@@ -131,6 +137,7 @@ def main():
     parser.add_argument("-rounds", type=int, default=5)
     parser.add_argument("-steps", type=int, default=10)
     options = parser.parse_args()
+    options.torch = sys.executable
     with open(os.path.join(HERE, "..", "environment")) as lines:
         for line in lines:
             if re.match("O[A-Z]*_", line):
@@ -139,8 +146,8 @@ def main():
     head = ["model", "tensorfuse", "predicted, ms", "off, %", "dopt, ms", "DDP, ms", "ratio"]
     print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head), flush=True)
     for case in options.case or CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(options, case, folder)
+        for row in compare(options, case):
+            show(case, *row)
 
 
 if __name__ == "__main__":

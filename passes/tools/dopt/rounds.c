@@ -273,10 +273,8 @@ measure_first(struct driver_options *o, const char *search, void *scratch)
 void
 driver_measure_first(struct driver_options *o, void *scratch)
 {
-	const char *search =
-		knows_nothing(o) && (o->emit == DRIVER_EMIT_PROGRAM || writes_module(o))
-			? find_search(o)
-			: NULL;
+	const bool is_written = o->emit == DRIVER_EMIT_PROGRAM || writes_module(o);
+	const char *search = o->pass.n && is_written && knows_nothing(o) ? find_search(o) : NULL;
 
 	if (search && o->emit == DRIVER_EMIT_PROGRAM)
 		measure_first(o, search, scratch);

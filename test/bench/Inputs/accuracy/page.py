@@ -17,7 +17,8 @@ within minutes of the runs of the programs; links are described to `dopt -cluste
 slows down computation that overlaps with communication. Measured times are read from traces: medians over the steps,
 then over {rounds} rounds of {seconds} s each.
 
-- **mlp**: `digits_plain.dir`; **cnn**: `digits_cnn.dir`; **gpt**: `char_gpt.dir`; each with `grad,sgd,dp,opfuse`.
+- **mlp**: `digits_plain.dir`; **cnn**: `digits_cnn.dir`; **gpt**: `char_gpt.dir`; **gpt256**: the same of width 256 with
+  128 characters; **resnet64**: `resnet50.dir` on 64 pixels a side; each with `grad,sgd,dp,opfuse`.
 - **unfused**: an allreduce for each gradient, waited for by the updates at the end of the step. **bucketed**: all
   gradients in one collective after the backward pass. **overlapped**: collectives of up to 256 KB that overlap with the
   backward pass of earlier layers.
@@ -25,8 +26,8 @@ then over {rounds} rounds of {seconds} s each.
   **veth**: ranks are MPI processes in two network namespaces, connected by a veth pair with `tbf rate
   {rate} burst {burst}`.
 - Inputs are the same in all steps (no `-data`): reading rows is not part of a prediction.
-- The length of runs, the burst of the veth pair and the definition of exposed were selected on these same cases: none was
-  held out.
+- The length of runs, the burst of the veth pair and the definition of exposed were selected on mlp, cnn and gpt;
+  gpt256 and resnet64 were held out.
 - **exposed** is the time for which a rank waits for collectives, plus, over MPI, the time of posting them, in which the
   other thread may use the core; the smallest over the ranks. **memory** is the arena of the prediction and of the
   program.

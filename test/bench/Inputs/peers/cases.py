@@ -23,6 +23,10 @@ CASES = [
          {"B": 8, "T": 256, "V": 76, "H": 512, "A": 8, "L": 4}, ("B", "T", "H", "A")),
     Case("wide_mlp", "9 dense layers of 1024, 256 rows", "bench/Inputs/fusion/wide_mlp.dir", "mlp",
          {"B": 256, "I": 1024, "H": 1024, "K": 16, "L": 9}, ("L",)),
+    Case("bert", "BERT-base, 12 layers of 768, 2 times 128 word pieces", "models/bert.dir", "bert",
+         {"B": 2, "T": 128, "M": 20, "V": 30522, "D": 768, "L": 12, "A": 12}, ("B", "T", "M")),
+    Case("resnet50", "ResNet-50, 4 images of 224x224", "models/resnet50.dir", "resnet50",
+         {"B": 4, "P": 224, "K": 1000}, ("B",)),
 ]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""PyTorch's turns: peer_torch.py CASE eager|compile THREADS. The models are those of test/bench/torch_cpu.py."""
+"""PyTorch's turns: peer_torch.py CASE eager|compile THREADS. The models are those of test/bench/torch_cpu.py and
+torch_large.py."""
 import os
 import sys
 
@@ -6,9 +7,16 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import cases  # noqa: E402
 import torch  # noqa: E402
 import torch_cpu  # noqa: E402
+import torch_large  # noqa: E402
 import turns  # noqa: E402
 
-KINDS = {"gpt": torch_cpu.CharGPT, "cnn": torch_cpu.DigitsCNN, "mlp": torch_cpu.MLP}
+KINDS = {
+    "gpt": torch_cpu.CharGPT,
+    "cnn": torch_cpu.DigitsCNN,
+    "mlp": torch_cpu.MLP,
+    "bert": torch_large.Bert,
+    "resnet50": torch_large.ResNet50,
+}
 
 
 def main():
