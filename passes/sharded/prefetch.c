@@ -25,6 +25,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "passes/analysis/cost/limit.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/fusion/tensorfuse.h"
@@ -324,8 +325,7 @@ static const struct pass_option options[] = {
 	{"fuse", PASS_FLOAT, "1.5",
 		"proactive: two allgathers are fused if that takes less than this times the longer one",
 		NULL, 0, 2},
-	{"margin", PASS_FLOAT, "0.1",
-		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
+	COST_MARGIN_OPTION,
 	{0},
 };
 

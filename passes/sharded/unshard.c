@@ -18,6 +18,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "passes/analysis/cost/limit.h"
 
 #include <stdlib.h>
 #include <talloc.h>
@@ -211,8 +212,7 @@ run(struct pass_run *run, struct ir_module *m)
 }
 
 static const struct pass_option options[] = {
-	{"margin", PASS_FLOAT, "0.1",
-		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
+	COST_MARGIN_OPTION,
 	{0},
 };
 
