@@ -2,6 +2,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
+#include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/memory.h"
 
 struct ir_op *
@@ -169,11 +170,7 @@ gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t byte
 uint64_t
 sharded_limit(const struct pass_run *run, double margin)
 {
-	if (pass_budget(run))
-		return pass_budget(run);
-	if (!run->cost || !cost_model_is_described(run->cost))
-		return UINT64_MAX;
-	return (uint64_t)(cost_model_device(run->cost)->memory * (1 - margin));
+	return cost_memory_limit(run->cost, pass_budget(run), margin);
 }
 
 const struct storage_target *

@@ -59,10 +59,7 @@ bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
 /* Seconds of a gather as that one, were its results so many bytes. 0 without a model. */
 double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes);
 
-/*
- * Bytes that may be in use on a device: the budget (dopt -budget), or the memory of the device of
- * the cost model less a share of it, `margin`. UINT64_MAX: neither is known.
- */
+/* Bytes that may be in use on a device: cost_memory_limit with the budget of dopt -budget. */
 uint64_t sharded_limit(const struct pass_run *run, double margin);
 
 /* Bytes that a program of the module allocates on a device. */

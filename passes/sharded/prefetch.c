@@ -17,6 +17,7 @@
 #include "passes/sharded/prefetch.h"
 
 #include "ir/base/number.h"
+#include "passes/analysis/cost/limit.h"
 
 #include <talloc.h>
 
@@ -145,8 +146,7 @@ static const struct pass_option options[] = {
 		"compute the update of a param where its gradient arrives, not at the end of the "
 		"step",
 		NULL, 0, 0},
-	{"margin", PASS_FLOAT, "0.1",
-		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
+	COST_MARGIN_OPTION,
 	{"prefetch_bucket_size", PASS_INT, "50000000",
 		"zero3: elements of params that are gathered ahead", NULL, 0, 1e15},
 	{"max_live_parameters", PASS_INT, "1000000000",

@@ -28,6 +28,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/memory/issue.h"
+#include "passes/analysis/cost/limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,8 +290,7 @@ static const struct pass_option options[] = {
 		"which to keep: ratio (those that save the most time for each byte: DeepCompile), "
 		"search (the shortest predicted step)",
 		CHOICE_LIST(POLICIES), 0, 0},
-	{"margin", PASS_FLOAT, "0.1",
-		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
+	COST_MARGIN_OPTION,
 	{0},
 };
 

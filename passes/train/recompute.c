@@ -7,6 +7,7 @@
  *              that its backward pass reads is computed again from them (the setting of DeepCompile
  *              and of torch.utils.checkpoint around each layer)
  *     budget   as little as needed, by time, so that the step fits a budget: recompute_budget.c
+ *     search   the same, improved by a search: recompute_search.c
  *
  * After `inline` the name of a value says which instance it is from: h3.up.u is of h3. The blocks are
  * the first parts of names that end in a number, where several differ in that number alone.
@@ -18,13 +19,19 @@
 #include "passes/train/recompute.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/clock.h"
 #include "ir/base/number.h"
 #include "ir/block_names.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/limit.h"
 #include "passes/pass.h"
 
 #include <string.h>
+
+#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(BUDGET, "budget") ROW(SEARCH, "search")
+
+enum policy { POLICIES(CHOICE_CODE) };
 
 /* --- blocks ------------------------------------------------------------------------------------ */
 
@@ -132,12 +139,16 @@ run_blocks(struct pass_run *run, struct recompute *r, const struct block_names *
 	return true;
 }
 
-/* The budget of the option, else of the command line. */
+/* The budget of the option, else of the command line, else what the cluster's devices have; 0: none
+ * is known. */
 static double
 budget_of(struct pass_run *run)
 {
-	return pass_given(run, "budget") ? (double)pass_size(run, "budget")
-					 : (double)pass_budget(run);
+	const uint64_t given =
+		pass_given(run, "budget") ? (uint64_t)pass_size(run, "budget") : pass_budget(run);
+	const uint64_t limit = cost_memory_limit(run->cost, given, pass_float(run, "margin"));
+
+	return limit < UINT64_MAX ? (double)limit : 0;
 }
 
 /* Without a cost model nothing says what is cheap: all that may be computed again is. */
@@ -146,6 +157,16 @@ choose_all(const struct recompute *r, bool *chosen)
 {
 	for (uint32_t i = 0; i < r->again->ops->n; i++)
 		chosen[i] = recompute_may(r, i);
+}
+
+static void
+remark_kept(void *data, const struct ir_op *first, uint32_t n, double over)
+{
+	char bytes[NUMBER_TEXT];
+
+	pass_remark(data, first, PASS_MISSED,
+		"%u value%s like this computed again: keeping %s would take %s more than the budget",
+		n, n == 1 ? "" : "s", n == 1 ? "it" : "them", number_bytes(bytes, over));
 }
 
 static void
@@ -161,6 +182,17 @@ remark_over(struct pass_run *run, const struct recompute *r, double budget,
 			number_bytes(need, cost->peak), number_bytes(over, cost->peak - budget));
 }
 
+/* Evaluations of policy search, those of its start included. */
+static uint32_t
+evaluations_of(const struct pass_run *run)
+{
+	const uint64_t all = pass_evaluations(run);
+
+	return pass_given(run, "evaluations") || !all ? (uint32_t)pass_int(run, "evaluations")
+	       : all < UINT32_MAX                     ? (uint32_t)all
+						      : UINT32_MAX;
+}
+
 static bool
 run_budget(struct pass_run *run, struct recompute *r)
 {
@@ -171,12 +203,20 @@ run_budget(struct pass_run *run, struct recompute *r)
 
 	if (!budget) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
-			"recompute: policy budget needs a budget: budget=SIZE, or -budget of dopt");
+			"recompute: policies budget and search need a budget: budget=SIZE, -budget or "
+			"-cluster of dopt");
 		return false;
 	}
+	if (pass_enum(run, "policy") == SEARCH)
+		r->most = evaluations_of(run);
+	if (pass_time_limit(run) > 0)
+		r->ends = clock_seconds() + pass_time_limit(run);
 	if (!r->cost)
 		choose_all(r, chosen);
 	else if (!recompute_choose(r, budget, chosen, &cost))
+		return false;
+	if (r->cost && pass_remarks_wanted(run) &&
+		!recompute_tell(r, budget, chosen, remark_kept, run))
 		return false;
 	const int32_t n = recompute_groups(r, chosen, group);
 	copy_groups(run, r, group, n, NULL);
@@ -198,15 +238,12 @@ find_loss(struct pass_run *run, struct ir_module *m)
 	return NULL;
 }
 
-#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(BUDGET, "budget")
-
-enum policy { POLICIES(CHOICE_CODE) };
-
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const struct ir_op *loss = find_loss(run, m);
-	struct recompute r = {.scratch = run->scratch, .cost = run->cost, .m = m};
+	struct recompute r = {
+		.scratch = run->scratch, .cost = run->cost, .m = m, .seed = run->seed};
 	struct cost_report before;
 
 	if (!loss || (run->cost && !cost_evaluate(run->cost, m, &before)))
@@ -225,11 +262,18 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "blocks",
-		"what to compute again: blocks (all in repeated templates but their inputs) or budget "
-		"(as little as needed to fit a budget, by time)",
+		"what to compute again: blocks (all in repeated templates but their inputs), budget "
+		"(as little as needed to fit a budget, by time) or search (the same, improved by a "
+		"search)",
 		CHOICE_LIST(POLICIES), 0, 0},
-	{"budget", PASS_SIZE, "", "memory limit of policy budget (default: that of -budget)", NULL,
-		0, 1e18},
+	{"budget", PASS_SIZE, "",
+		"memory limit of policies budget and search (default: that of -budget)", NULL, 0,
+		1e18},
+	COST_MARGIN_OPTION,
+	{"evaluations", PASS_INT, "400",
+		"policy search: most steps that are evaluated; a step of 80 blocks takes about 0.3 s "
+		"each",
+		NULL, 1, 1e9},
 	{"collectives", PASS_BOOL, "false",
 		"repeat collectives too, instead of keeping their results", NULL, 0, 0},
 	{"loss", PASS_STRING, "loss", "name of the output that grad has differentiated", NULL, 0,

@@ -128,37 +128,6 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
 
 /* --- classes ----------------------------------------------------------------------------------- */
 
-/* How good it is to compute a class again: the rank counts first. */
-struct merit {
-	int rank;
-	double value;
-};
-
-struct class
-{
-	const char *key;            /* what is behind the name of the block, or NULL */
-	const struct ir_type *type; /* of the result */
-	const struct ir_op *first;
-	struct VEC(uint32_t) member; /* ascending */
-	uint32_t taken;              /* the first so many are computed again */
-	double bytes;
-	struct merit merit;         /* when it was last evaluated, */
-	int64_t round;              /* which was in this round of growing */
-	struct recompute_cost then; /* the step with it then */
-	double time;                /* that it added when it was taken */
-	bool tried;                 /* to be left out */
-};
-
-struct search {
-	struct recompute *r;
-	double budget;
-	struct VEC(struct class) class;
-	bool *chosen;               /* [ops->n] as the classes say */
-	struct recompute_cost cost; /* of it */
-	bool *least;                /* [ops->n] the choice with the lowest peak so far */
-	struct recompute_cost least_cost;
-};
-
 /* Values that together are less than this share of all candidates are kept: they would cost an
  * evaluation for each step of the search and change little. */
 static const double least_share = 0.002;
@@ -176,24 +145,24 @@ key_of(const struct recompute *r, uint32_t i)
 	return dot ? dot : op_name((enum op_code)op->code);
 }
 
-static struct class *
-class_of(struct search *s, uint32_t i)
+static struct recompute_class *
+class_of(struct recompute_search *s, uint32_t i)
 {
 	const struct ir_op *op = s->r->again->ops->op[i];
 	const char *key = key_of(s->r, i);
 
 	for (int64_t k = 0; key && k < s->class.n; k++) {
-		struct class *c = &s->class.at[k];
+		struct recompute_class *c = &s->class.at[k];
 		if (c->key && c->type == op->result[0].type && strcmp(c->key, key) == 0)
 			return c;
 	}
 	VEC_PUSH(s->r->scratch, &s->class,
-		(struct class){.key = key, .type = op->result[0].type, .first = op});
+		(struct recompute_class){.key = key, .type = op->result[0].type, .first = op});
 	return &VEC_LAST(&s->class);
 }
 
 static void
-drop_small(struct search *s)
+drop_small(struct recompute_search *s)
 {
 	double all = 0;
 	int64_t n = 0;
@@ -207,21 +176,21 @@ drop_small(struct search *s)
 }
 
 static void
-find_classes(struct search *s)
+find_classes(struct recompute_search *s)
 {
 	const struct again *a = s->r->again;
 
 	for (uint32_t i = 0; i < a->ops->n; i++)
 		if (recompute_may(s->r, i)) {
-			struct class *c = class_of(s, i);
+			struct recompute_class *c = class_of(s, i);
 			VEC_PUSH(s->r->scratch, &c->member, i);
 			c->bytes += (double)a->op[i].bytes;
 		}
 	drop_small(s);
 }
 
-static void
-set_taken(struct search *s, struct class *c, uint32_t taken)
+void
+recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t taken)
 {
 	c->taken = taken;
 	for (int64_t k = 0; k < c->member.n; k++)
@@ -230,41 +199,43 @@ set_taken(struct search *s, struct class *c, uint32_t taken)
 
 /* The step if so many of the class were computed again; the class is as before then. */
 static bool
-what_if(struct search *s, struct class *c, uint32_t taken, struct recompute_cost *cost)
+what_if(struct recompute_search *s, struct recompute_class *c, uint32_t taken,
+	struct recompute_cost *cost)
 {
 	const uint32_t before = c->taken;
 
-	set_taken(s, c, taken);
+	recompute_take(s, c, taken);
 	const bool ok = recompute_evaluate(s->r, s->chosen, cost);
-	set_taken(s, c, before);
+	recompute_take(s, c, before);
 	return ok;
 }
 
 /* --- the search -------------------------------------------------------------------------------- */
 
 static bool
-is_more(struct merit a, struct merit b)
+is_more(struct recompute_merit a, struct recompute_merit b)
 {
 	return a.rank != b.rank ? a.rank > b.rank : a.value > b.value;
 }
 
 /* First what fits, by time; then what takes memory off the peak, by time; else values that are large
  * and quick, which count once the peak is elsewhere. */
-static struct merit
-merit_of(const struct search *s, const struct class *c, const struct recompute_cost *then)
+static struct recompute_merit
+merit_of(const struct recompute_search *s, const struct recompute_class *c,
+	const struct recompute_cost *then)
 {
 	const double least = 1e-9, /* seconds: what takes no time is not infinitely good */
 		time = then->time - s->cost.time > least ? then->time - s->cost.time : least;
 
 	if (then->peak <= s->budget)
-		return (struct merit){2, -time};
+		return (struct recompute_merit){2, -time};
 	if (then->peak < s->cost.peak)
-		return (struct merit){1, (s->cost.peak - then->peak) / time};
-	return (struct merit){0, c->bytes / time};
+		return (struct recompute_merit){1, (s->cost.peak - then->peak) / time};
+	return (struct recompute_merit){0, c->bytes / time};
 }
 
 static void
-note_least(struct search *s)
+note_least(struct recompute_search *s)
 {
 	if (s->cost.peak >= s->least_cost.peak)
 		return;
@@ -273,13 +244,13 @@ note_least(struct search *s)
 }
 
 /* The class with the most merit as far as known, of those that are not computed again yet. */
-static struct class *
-most_promising(struct search *s)
+static struct recompute_class *
+most_promising(struct recompute_search *s)
 {
-	struct class *best = NULL;
+	struct recompute_class *best = NULL;
 
 	for (int64_t k = 0; k < s->class.n; k++) {
-		struct class *c = &s->class.at[k];
+		struct recompute_class *c = &s->class.at[k];
 		if (!c->taken && (!best || is_more(c->merit, best->merit)))
 			best = c;
 	}
@@ -291,12 +262,12 @@ most_promising(struct search *s)
  * once it is evaluated anew (M. Minoux, "Accelerated greedy algorithms", 1978).
  */
 static bool
-grow(struct search *s)
+grow(struct recompute_search *s)
 {
 	for (int64_t k = 0; k < s->class.n; k++)
-		s->class.at[k].merit = (struct merit){3, 0};
+		s->class.at[k].merit = (struct recompute_merit){3, 0};
 	for (int64_t round = 1; s->cost.peak > s->budget; round++) {
-		struct class *c;
+		struct recompute_class *c;
 		while ((c = most_promising(s)) && c->round != round) {
 			if (!what_if(s, c, (uint32_t)c->member.n, &c->then))
 				return false;
@@ -305,7 +276,7 @@ grow(struct search *s)
 		}
 		if (!c)
 			break;
-		set_taken(s, c, (uint32_t)c->member.n);
+		recompute_take(s, c, (uint32_t)c->member.n);
 		c->time = c->then.time - s->cost.time;
 		s->cost = c->then;
 		note_least(s);
@@ -315,7 +286,7 @@ grow(struct search *s)
 
 /* As few of the class as the step fits with: more never need more memory, as good as always. */
 static bool
-take_fewest(struct search *s, struct class *c)
+take_fewest(struct recompute_search *s, struct recompute_class *c)
 {
 	uint32_t low = 0, high = c->taken; /* fits with high */
 	struct recompute_cost then;
@@ -327,7 +298,7 @@ take_fewest(struct search *s, struct class *c)
 		if (then.peak <= s->budget && then.time <= s->cost.time) {
 			high = middle;
 			s->cost = then;
-			set_taken(s, c, high);
+			recompute_take(s, c, high);
 		} else {
 			low = middle + 1;
 		}
@@ -336,13 +307,13 @@ take_fewest(struct search *s, struct class *c)
 }
 
 /* The class that takes the most time of those that are to be tried; NULL: none is left. */
-static struct class *
-slowest(struct search *s)
+static struct recompute_class *
+slowest(struct recompute_search *s)
 {
-	struct class *best = NULL;
+	struct recompute_class *best = NULL;
 
 	for (int64_t k = 0; k < s->class.n; k++) {
-		struct class *c = &s->class.at[k];
+		struct recompute_class *c = &s->class.at[k];
 		if (c->taken && !c->tried && (!best || c->time > best->time))
 			best = c;
 	}
@@ -351,10 +322,10 @@ slowest(struct search *s)
 
 /* Leaves out what the step fits without. */
 static bool
-shrink(struct search *s)
+shrink(struct recompute_search *s)
 {
 	struct recompute_cost then;
-	struct class *c;
+	struct recompute_class *c;
 
 	for (int64_t k = 0; k < s->class.n; k++)
 		s->class.at[k].tried = false;
@@ -364,7 +335,7 @@ shrink(struct search *s)
 			return false;
 		if (then.peak > s->budget || then.time > s->cost.time)
 			continue;
-		set_taken(s, c, 0);
+		recompute_take(s, c, 0);
 		s->cost = then;
 	}
 	for (int64_t k = 0; k < s->class.n; k++)
@@ -391,19 +362,19 @@ leaves_block(const struct recompute *r, uint32_t i)
 
 /* All of the blocks but what leads from one to the next, or nothing. */
 static void
-start_from(struct search *s, bool blocks)
+start_from(struct recompute_search *s, bool blocks)
 {
 	for (int64_t k = 0; k < s->class.n; k++) {
-		struct class *c = &s->class.at[k];
+		struct recompute_class *c = &s->class.at[k];
 		const bool take = blocks && c->key && !leaves_block(s->r, c->member.at[0]);
-		set_taken(s, c, take ? (uint32_t)c->member.n : 0);
+		recompute_take(s, c, take ? (uint32_t)c->member.n : 0);
 		c->time = c->bytes; /* not known: the largest first */
 		c->round = 0;
 	}
 }
 
 static bool
-search_from(struct search *s, bool blocks)
+search_from(struct recompute_search *s, bool blocks)
 {
 	start_from(s, blocks);
 	if (!recompute_evaluate(s->r, s->chosen, &s->cost))
@@ -419,9 +390,8 @@ search_from(struct search *s, bool blocks)
 	return true;
 }
 
-/* Is a the better choice? */
-static bool
-is_better(const struct recompute_cost *a, const struct recompute_cost *b, double budget)
+bool
+recompute_is_better(const struct recompute_cost *a, const struct recompute_cost *b, double budget)
 {
 	const bool fits = a->peak <= budget, other = b->peak <= budget;
 
@@ -430,27 +400,89 @@ is_better(const struct recompute_cost *a, const struct recompute_cost *b, double
 	return fits ? a->time < b->time : a->peak < b->peak;
 }
 
-bool
-recompute_choose(struct recompute *r, double budget, bool *chosen, struct recompute_cost *cost)
+static void
+keep_if_better(struct recompute_search *s, bool *chosen, struct recompute_cost *cost)
+{
+	if (!recompute_is_better(&s->cost, cost, s->budget))
+		return;
+	memcpy(chosen, s->chosen, sizeof *chosen * s->r->again->ops->n);
+	*cost = s->cost;
+}
+
+/* Members of a class are taken from the first on. */
+static void
+load(struct recompute_search *s, const bool *chosen)
+{
+	memcpy(s->chosen, chosen, sizeof *chosen * s->r->again->ops->n);
+	for (int64_t k = 0; k < s->class.n; k++) {
+		struct recompute_class *c = &s->class.at[k];
+		c->taken = 0;
+		for (int64_t i = 0; i < c->member.n; i++)
+			c->taken += chosen[c->member.at[i]];
+	}
+}
+
+/* Goes on from a choice that was made before. */
+static bool
+improve(struct recompute_search *s, bool *chosen, struct recompute_cost *cost)
+{
+	load(s, chosen);
+	s->cost = *cost;
+	if (!recompute_improve(s))
+		return false;
+	keep_if_better(s, chosen, cost);
+	return true;
+}
+
+static struct recompute_search
+create_search(struct recompute *r, double budget)
 {
 	const uint32_t n = r->again->ops->n;
-	struct search s = {.r = r,
+	struct recompute_search s = {.r = r,
 		.budget = budget,
 		.chosen = ARRAY_ZERO(r->scratch, bool, n + 1u),
 		.least = ARRAY_ZERO(r->scratch, bool, n + 1u)};
 
 	find_classes(&s);
+	return s;
+}
+
+bool
+recompute_tell(
+	struct recompute *r, double budget, const bool *chosen, recompute_teller *tell, void *data)
+{
+	struct recompute_search s = create_search(r, budget);
+	const uint32_t evaluations = r->evaluations;
+	struct recompute_cost kept;
+
+	load(&s, chosen);
+	for (int64_t k = 0; k < s.class.n; k++) {
+		struct recompute_class *c = &s.class.at[k];
+		const struct ir_op *first = r->again->ops->op[c->member.at[0]];
+		if (!c->taken)
+			continue;
+		if (!what_if(&s, c, 0, &kept))
+			return false;
+		if (kept.peak > budget)
+			tell(data, first, c->taken, kept.peak - budget);
+	}
+	r->evaluations = evaluations;
+	return true;
+}
+
+bool
+recompute_choose(struct recompute *r, double budget, bool *chosen, struct recompute_cost *cost)
+{
+	struct recompute_search s = create_search(r, budget);
+
+	*cost = (struct recompute_cost){INFINITY, INFINITY};
 	if (!search_from(&s, false))
 		return false;
-	memcpy(chosen, s.chosen, sizeof *chosen * n);
-	*cost = s.cost;
-	if (!r->nblocks)
-		return true;
-	if (!search_from(&s, true))
-		return false;
-	if (is_better(&s.cost, cost, budget)) {
-		memcpy(chosen, s.chosen, sizeof *chosen * n);
-		*cost = s.cost;
+	keep_if_better(&s, chosen, cost);
+	if (r->nblocks) {
+		if (!search_from(&s, true))
+			return false;
+		keep_if_better(&s, chosen, cost);
 	}
-	return true;
+	return !r->most || improve(&s, chosen, cost);
 }

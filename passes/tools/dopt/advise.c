@@ -48,10 +48,10 @@ struct advisor {
 	struct driver *t;
 	const struct ir_module *m; /* what the pipeline has made */
 	void *scratch;
-	double ends;    /* of clock_seconds */
-	int64_t rows;   /* of the batch on one device in all micro-batches; 0: unknown */
-	uint64_t peak;  /* of the step as it is */
-	bool over;      /* an attempt was not made for lack of time */
+	double ends;   /* of clock_seconds */
+	int64_t rows;  /* of the batch on one device in all micro-batches; 0: unknown */
+	uint64_t peak; /* of the step as it is */
+	bool over;     /* an attempt was not made for lack of time */
 };
 
 /* --- the pipeline of an attempt ---------------------------------------------------------------- */
@@ -92,7 +92,8 @@ index_of(const struct pass_pipeline *p, const struct position *at, bool *replace
 
 	*replaces = false;
 	for (int i = 0; i < p->n; i++) {
-		*replaces = !strcmp(p->entry[i].pass->name, at->pass) && strcmp(at->pass, "dp") != 0;
+		*replaces =
+			!strcmp(p->entry[i].pass->name, at->pass) && strcmp(at->pass, "dp") != 0;
 		if (*replaces)
 			return i;
 		if (driver_names_pass(at->after, p->entry[i].pass->name))
@@ -293,7 +294,8 @@ result_text(const struct advisor *a, const struct attempt *try)
 	const double bytes = (double)try->peak;
 
 	if (fits(a, try))
-		return TEXT(a->scratch, "%s, which is within the budget", number_bytes(peak, bytes));
+		return TEXT(
+			a->scratch, "%s, which is within the budget", number_bytes(peak, bytes));
 	return TEXT(a->scratch, "%s, still %s more than the budget", number_bytes(peak, bytes),
 		number_bytes(over, bytes - (double)a->t->manager->budget));
 }
@@ -405,7 +407,8 @@ tell_unused(const struct advisor *a)
 		used *= a->m->axis[i].time ? 1 : a->m->axis[i].size;
 	if (c && !c->boundless && used < c->ndevices)
 		diag_note(a->t->ctx->diag, LOC_NONE,
-			"the step uses %" PRId64 " of the %u devices of %s: shard splits params and "
+			"the step uses %" PRId64
+			" of the %u devices of %s: shard splits params and "
 			"states over the devices of a mesh axis",
 			used, c->ndevices, c->name);
 }

@@ -1,0 +1,12 @@
+/* The limit that all passes that trade memory for time respect. */
+#include "passes/analysis/cost/limit.h"
+
+uint64_t
+cost_memory_limit(const struct cost_model *model, uint64_t budget, double margin)
+{
+	if (budget)
+		return budget;
+	if (!model || !cost_model_is_described(model))
+		return UINT64_MAX;
+	return (uint64_t)(cost_model_device(model)->memory * (1 - margin));
+}
