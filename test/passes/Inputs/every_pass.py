@@ -22,7 +22,7 @@ PIPELINES = [
     "spatial{axis=dp},grad,sgd,canonicalize,cse",
     "accumulate{steps=2},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,shard{axis=dp},adamw{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
-    "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,canonicalize,cse,dce,opfuse",
+    "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,offload{least=1,policy=all},canonicalize,cse,dce,opfuse",
     "accumulate{steps=2},grad,lamb,dp{axis=dp},shard{axis=dp,stage=2},canonicalize,cse,dce,opfuse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
