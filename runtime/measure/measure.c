@@ -92,6 +92,8 @@ measure_all(struct measurer *w, struct warm *warm)
 	measure_write_processor(w);
 	if (!w->failed)
 		measure_messages(w);
+	if (!w->failed && m->transfers)
+		measure_transfers(w);
 	if (w->failed) {
 		fprintf(stderr, "measure: out of memory for the samples\n");
 		rt_abort(w->world, RT_EXIT_RUN);
@@ -251,6 +253,8 @@ prepare(struct measuring *s)
 	s->prog.ncolls = s->meetings + m->ncolls;
 	s->prog.colls = s->colls;
 	s->prog.arena_bytes = (size_t)(s->kernels + 2 * s->room);
+	if (m->transfers)
+		measure_make_transfers(s);
 	return true;
 }
 
