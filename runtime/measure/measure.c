@@ -83,6 +83,8 @@ measure_all(struct measurer *w, struct warm *warm)
 		measure_write_field(
 			w, NULL, "step", measure_median(warm->gap, warm->ngaps).median * 1e-9);
 	measure_write_field(w, NULL, "async", !w->s->device->is_host);
+	measure_write_field(
+		w, NULL, "host_memory", (double)(rt_machine_memory() / w->world->nlocal));
 	if (w->s->device->is_host) /* a call is part of the measured time */
 		measure_write_field(w, NULL, "launch", 0);
 	if (m->rotate)
