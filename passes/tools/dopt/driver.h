@@ -110,7 +110,7 @@ struct driver_options {
 	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *budget, *workspace, *time_limit;
+	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
 	int measure_buffers, estimator;
@@ -157,6 +157,7 @@ struct driver {
 	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
 	double measure_limit;       /* seconds; 0: none was given */
+	uint64_t host_budget;       /* bytes of host memory for each device; 0: as the cluster says */
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
 	struct driver_checks *checks; /* -expect, else NULL */
