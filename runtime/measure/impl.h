@@ -85,7 +85,7 @@ struct measuring {
 	struct rt_buf *bufs;
 	struct rt_coll *colls; /* the meetings, then those to measure */
 	int64_t room;          /* of each of the two buffers of messages, behind the kernels */
-	struct rt_transfer transfers[4]; /* behind those: small and large to the host, and back */
+	struct rt_transfer transfers[4]; /* after those: small and large to the host, and back */
 };
 
 /* What tensors are filled with, piece by piece. */
