@@ -77,3 +77,10 @@ rt_machine_own_cache(void)
 	const int64_t bytes = largest_cache(2);
 	return bytes > 0 ? bytes : OWN_CACHE_UNKNOWN;
 }
+
+int64_t
+rt_machine_memory(void)
+{
+	const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+	return pages > 0 && bytes > 0 ? pages * bytes : 0;
+}

@@ -13,4 +13,7 @@ void rt_machine_name(char *name, size_t size);
 int64_t rt_machine_cache(void);
 int64_t rt_machine_own_cache(void);
 
+/* Bytes of main memory; 0: unknown. */
+int64_t rt_machine_memory(void);
+
 #endif

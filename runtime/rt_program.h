@@ -210,7 +210,7 @@ void rt_wait(struct rt_ctx *ctx, int32_t coll);
 
 /* Starts a transfer (its index in rt_program.transfers) and returns at once. Until the matching
  * rt_transfer_wait its source must not be written and its target must not be accessed. Transfers of
- * one direction run one after another in the order in which they are posted, beside kernels,
+ * one direction run one after another in the order in which they are posted, overlapping with kernels,
  * collectives and those of the other direction. The same transfer may be posted again before it
  * has been waited for. */
 void rt_transfer_post(struct rt_ctx *ctx, int32_t transfer);

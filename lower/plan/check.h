@@ -87,7 +87,7 @@ bool check_is_view(const struct ir_module *m, const struct ir_op *op);
 /* Is the op a collective: does a rank get bytes of another? */
 bool check_is_collective(const struct ir_module *m, const struct ir_op *op);
 
-/* Where a buffer begins, as if host memory were behind the arena, far away. */
+/* Where a buffer begins: host memory has addresses of its own, beyond those of the arena. */
 uint64_t check_address(const struct storage_buffer *b);
 
 /* Is the op computed by a kernel? */

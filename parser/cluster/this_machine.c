@@ -169,6 +169,8 @@ this_machine_text(const void *owner)
 		"device core\n"
 		"{name = \"%s\", source = \"its name in profiles\"}\n"
 		"{memory = %.3gGB, source = \"the memory of this machine divided by its cores\"}\n"
+		"{host_memory = %.3gGB, source = \"as memory: a core has no memory of its own\"}\n"
+		"{host_bandwidth = %.3gGB/s, source = \"the same as a copy\"}\n"
 		"{f32 = %.3gGFLOP/s, scalar_flops = %.3gGFLOP/s, source = \"measured: "
 		"multiply-adds in registers\"}\n"
 		"{bandwidth = %.3gGB/s, source = \"measured: a copy of %d MB, reads and writes\"}\n"
@@ -177,7 +179,8 @@ this_machine_text(const void *owner)
 		"{link_latency = %.3gus, source = \"measured: from one thread to another\"}\n"
 		"{link_bandwidth = %.3gGB/s, source = \"the same as the copy\"}\n"
 		"}\n",
-		cores, name, memory / (double)(cores > 0 ? cores : 1) / 1e9, flops / 1e9,
+		cores, name, memory / (double)(cores > 0 ? cores : 1) / 1e9,
+		memory / (double)(cores > 0 ? cores : 1) / 1e9, bandwidth / 2 / 1e9, flops / 1e9,
 		flops / 1e9, bandwidth / 1e9, PROBE_BYTES >> 20, latency * 1e6,
 		bandwidth / 2 / 1e9);
 	return text;

@@ -103,19 +103,15 @@ settle(struct pass_run *run, const struct ir_module *m, uint64_t limit,
 	set->early = 0;
 }
 
-/* Where tensors can be offloaded to. False: reported. */
+/* Is there somewhere to offload to? False: reported. */
 static bool
 has_host_memory(const struct pass_run *run)
 {
-	if (!run->cost || !cost_model_is_described(run->cost))
-		return true;
-	const struct device *d = cost_model_device(run->cost);
-	if (d->host_memory > 0)
+	if (!run->cost || cost_model_host_memory(run->cost) > 0)
 		return true;
 	diag_error(run->ctx->diag, run->loc,
-		"offload: device %s has no host memory; 'host_memory' of the cluster says how much "
-		"there is for each device",
-		d->name);
+		"offload: the cluster has no host memory; 'host_memory' of its devices says how "
+		"much there is for each");
 	return false;
 }
 

@@ -95,7 +95,7 @@ cuda_alloc(void *dev, size_t bytes)
 	return memory;
 }
 
-/* Pinned, which is what copies beside kernels and at the full speed of the link need. */
+/* Pinned: else copies are not asynchronous, and slower than the link. */
 static void *
 cuda_alloc_host(void *dev, size_t bytes, struct rt_status *st)
 {

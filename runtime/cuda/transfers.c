@@ -1,4 +1,4 @@
-/* Transfers on a device: each is put into the stream of its direction behind the event that marks
+/* Transfers on a device: each is put into the stream of its direction after the event that marks
  * its post in the compute stream; waiting for it makes the compute stream wait for its end. The
  * host waits for neither. Host memory is pinned (device.c), else a copy would not be asynchronous.
  *

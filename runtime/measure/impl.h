@@ -4,6 +4,7 @@
  *	kernels.c   kernels, in windows of the step or alone
  *	fill.c      the values that kernels read
  *	messages.c  collectives, and what they do to computation
+ *	transfers.c the link to host memory
  *	result.c    medians, the rule by which measuring stops, the lines
  *	cuda/measure.c      the clock of a CUDA device
  */
@@ -47,6 +48,10 @@
 #define MEASURE_MESSAGE_NS INT64_C(400000000)
 /* Warm steps run no kernels any more after so long: one round of a large model is warm enough. */
 #define MEASURE_WARM_NS INT64_C(500000000)
+/* Bytes of a transfer that is latency, and of one that is bandwidth: some of a large activation,
+ * more than caches of a core have. */
+#define MEASURE_TRANSFER_SMALL 4096
+#define MEASURE_TRANSFER_LARGE (16 << 20)
 
 /* The clock of a kind of device, and what else depends on it. */
 struct measure_device {
@@ -80,6 +85,7 @@ struct measuring {
 	struct rt_buf *bufs;
 	struct rt_coll *colls; /* the meetings, then those to measure */
 	int64_t room;          /* of each of the two buffers of messages, behind the kernels */
+	struct rt_transfer transfers[4]; /* after those: small and large to the host, and back */
 };
 
 /* What tensors are filled with, piece by piece. */
@@ -160,6 +166,10 @@ void measure_kernels_alone(struct measurer *w);
 int64_t measure_alone_bytes(const struct measuring *s);
 
 void measure_messages(struct measurer *w);
+
+/* Latency and bandwidth between a device and host memory. */
+void measure_transfers(struct measurer *w);
+void measure_make_transfers(struct measuring *s);
 
 /* All ranks meet, so that what follows begins at the same time. */
 void measure_meet(struct measurer *w);

@@ -83,6 +83,8 @@ measure_all(struct measurer *w, struct warm *warm)
 		measure_write_field(
 			w, NULL, "step", measure_median(warm->gap, warm->ngaps).median * 1e-9);
 	measure_write_field(w, NULL, "async", !w->s->device->is_host);
+	measure_write_field(
+		w, NULL, "host_memory", (double)(rt_machine_memory() / w->world->nlocal));
 	if (w->s->device->is_host) /* a call is part of the measured time */
 		measure_write_field(w, NULL, "launch", 0);
 	if (m->rotate)
@@ -92,6 +94,8 @@ measure_all(struct measurer *w, struct warm *warm)
 	measure_write_processor(w);
 	if (!w->failed)
 		measure_messages(w);
+	if (!w->failed && m->transfers)
+		measure_transfers(w);
 	if (w->failed) {
 		fprintf(stderr, "measure: out of memory for the samples\n");
 		rt_abort(w->world, RT_EXIT_RUN);
@@ -251,6 +255,8 @@ prepare(struct measuring *s)
 	s->prog.ncolls = s->meetings + m->ncolls;
 	s->prog.colls = s->colls;
 	s->prog.arena_bytes = (size_t)(s->kernels + 2 * s->room);
+	if (m->transfers)
+		measure_make_transfers(s);
 	return true;
 }
 

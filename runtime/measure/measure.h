@@ -8,6 +8,7 @@
  *	             copies used in turn that together are several times the cache that a core
  *	             has to itself
  *	collectives  one at a time, all ranks starting together: from the last post to the last end
+ *	transfers    the link to host memory in each direction, all ranks together
  *
  * Every result is written as soon as it is there, as a line of a profile as text
  * (passes/analysis/profile/text.h), to standard output or to the file behind -o. */
@@ -80,6 +81,7 @@ struct rt_measure {
 	const struct rt_measure_coll *colls;
 	int64_t arena_bytes; /* of the calls */
 	int64_t limit_ns; /* kernels and messages are measured no longer than this each; 0: as impl.h says */
+	bool transfers;   /* the link to host memory, too */
 };
 
 /* Measures on the host. Returns the exit code. */

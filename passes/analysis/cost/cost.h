@@ -56,6 +56,8 @@ bool cost_model_is_described(const struct cost_model *model);
 /* The first kind of device of the cluster; the cluster. */
 const struct device *cost_model_device(const struct cost_model *model);
 struct cluster *cost_model_cluster(const struct cost_model *model);
+/* Bytes of host memory for each device: the least of the cluster's kinds; INFINITY without one. */
+double cost_model_host_memory(const struct cost_model *model);
 /* How its programs place tensors; NULL: storage_host. */
 const struct storage_target *cost_model_storage(const struct cost_model *model);
 
@@ -121,6 +123,8 @@ struct cost_timeline {
 	struct cost_event *event;
 	struct cost_device *device; /* [ndevices] */
 	uint32_t n, ndevices;
+	struct cost_event *copy; /* [ncopies] to the host and back, in issue order; no others */
+	uint32_t ncopies;
 	double iteration;
 };
 

@@ -32,6 +32,7 @@ struct cost_model {
 	enum collective_algorithm algorithm;
 	bool fine;
 	bool described;                       /* by a cluster or a profile */
+	bool given; /* the cluster is */
 	const struct storage_target *storage; /* NULL: storage_host */
 	struct network *network;       /* estimates kernels that nobody has measured; NULL: none */
 	const struct whatif *whatif;   /* NULL: as it is */

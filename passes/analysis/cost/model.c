@@ -266,6 +266,7 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 	model->algorithm = o->algorithm;
 	model->fine = o->fine;
 	model->described = o->cluster || o->profile;
+	model->given = o->cluster != NULL;
 	model->storage = o->storage;
 	bool good = load(model, d, o);
 	if (good && o->network)
@@ -309,6 +310,16 @@ const struct storage_target *
 cost_model_storage(const struct cost_model *model)
 {
 	return model->storage;
+}
+
+double
+cost_model_host_memory(const struct cost_model *model)
+{
+	double least = INFINITY;
+
+	for (uint32_t k = 0; model->given && k < model->cluster->nkinds; k++)
+		least = fmin(least, model->cluster->kind[k]->host_memory);
+	return least;
 }
 
 struct cluster *

@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/loops/band/band.h"
+#include "ir/memory/storage.h"
 
 #include <math.h>
 #include <talloc.h>
@@ -151,12 +152,29 @@ band_word(void *data, const struct ir_op *op)
 	return band_number(data, op);
 }
 
+/* Is there host memory for what is copied there? */
+static bool
+check_copies(const struct cost_step *s)
+{
+	if (cost_model_host_memory(s->model) > 0)
+		return true;
+	IR_FOR_OPS (op, &s->main->body)
+		if (storage_is_copy(op)) {
+			diag_error(s->m->ctx->diag, op->loc,
+				"%s: the cluster has no host memory; 'host_memory' of its devices "
+				"says how much there is for each",
+				op_name((enum op_code)op->code));
+			return false;
+		}
+	return true;
+}
+
 static bool
 step_run(struct cost_step *s)
 {
 	const struct cluster *c = s->model->cluster;
 
-	if (!check_main(s->m, s->main) || !place_devices(s))
+	if (!check_main(s->m, s->main) || !check_copies(s) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
 	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)

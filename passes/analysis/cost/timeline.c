@@ -11,6 +11,21 @@ is_work(const struct event *v)
 	return v->kind == EVENT_KERNEL || v->kind == EVENT_COLLECTIVE;
 }
 
+static void
+add_copy(struct cost_timeline *t, const struct ir_module *m, const struct cost_step *s, uint32_t i)
+{
+	const struct event *v = &s->events->event[i];
+	struct cost_event *copy = &t->copy[t->ncopies++];
+
+	*copy = (struct cost_event){.op = v->op,
+		.device = v->device,
+		.turn = v->turn,
+		.start = replay_seconds(s->r.start[i]),
+		.end = replay_seconds(s->r.end[i])};
+	for (int k = 0; k < v->op->noperands; k++)
+		copy->bytes += (double)ir_type_local_bytes(m, ir_operand_type(v->op, k));
+}
+
 static struct cost_event *
 timeline_add(
 	struct cost_timeline *t, const struct ir_module *m, const struct cost_step *s, uint32_t i)
@@ -87,11 +102,14 @@ cost_timeline(const void *owner, const struct cost_model *model, const struct ir
 	for (uint32_t i = 0; i < f->npath; i++)
 		critical[f->path[i]] = true;
 	t->event = ARRAY_NEW(t, struct cost_event, e->graph.n);
+	t->copy = ARRAY_NEW(t, struct cost_event, e->graph.n);
 	t->device = NEW_ARRAY(t, struct cost_device, e->ndevices);
 	t->ndevices = e->ndevices;
 	t->iteration = replay_seconds(s->r.makespan);
 	for (uint32_t i = 0; i < e->graph.n; i++)
-		if (is_work(&e->event[i])) {
+		if (e->event[i].kind == EVENT_COPY) {
+			add_copy(t, m, s, i);
+		} else if (is_work(&e->event[i])) {
 			struct cost_event *v = timeline_add(t, m, s, i);
 			v->critical = critical[i];
 			v->slack = replay_seconds(f->slack[i]);

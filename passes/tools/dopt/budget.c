@@ -11,6 +11,7 @@
 #include "passes/analysis/cost/memory.h"
 #include "passes/tools/report/report.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 #include <talloc.h>
@@ -50,6 +51,11 @@ driver_budget_read(struct driver *t)
 				    "a size such as 80GB", &bytes))
 		return false;
 	t->manager->budget = (uint64_t)(bytes + 0.5);
+	bytes = 0;
+	if (t->o->host_budget && !read_quantity(t, "host-budget", t->o->host_budget, UNIT_BYTES,
+					 range, "a size such as 125GB", &bytes))
+		return false;
+	t->host_budget = (uint64_t)(bytes + 0.5);
 	return true;
 }
 
@@ -215,10 +221,69 @@ report(const struct driver *t, const struct memory_curve *c)
 			number_bytes(number, (double)(c->allocated - p->live)));
 }
 
+/* Bytes of host memory for each device: -host-budget, or what the cluster has; 0: any. */
+static uint64_t
+host_limit(const struct driver *t)
+{
+	const double cluster = t->cost ? cost_model_host_memory(t->cost) : INFINITY;
+
+	if (t->host_budget)
+		return t->host_budget;
+	return isfinite(cluster) ? (uint64_t)cluster : 0;
+}
+
+/* Does what the step keeps in host memory fit there? */
+static bool
+fits_host(const struct driver *t, const struct ir_module *m, struct ir_func *main)
+{
+	const uint64_t limit = host_limit(t);
+	char needs[NUMBER_TEXT], over[NUMBER_TEXT], most[NUMBER_TEXT];
+	struct memory_report r;
+
+	if (!limit)
+		return true;
+	memory_evaluate(m, main, t->storage, NULL, &r);
+	if (r.host <= limit)
+		return true;
+	diag_error(t->ctx->diag, LOC_NONE,
+		"the step needs %s of host memory for each device, %s more than the limit of %s",
+		number_bytes(needs, (double)r.host), number_bytes(over, (double)(r.host - limit)),
+		number_bytes(most, (double)limit));
+	return false;
+}
+
+static bool
+fits_device(struct driver *t, struct ir_module *m, struct ir_func *main, void *scratch)
+{
+	if (!t->manager->budget)
+		return true;
+	const struct memory_curve *c = memory_curve_create(scratch, m, main, t->storage);
+	if (c->allocated <= t->manager->budget)
+		return true;
+	report(t, c);
+	tell_kept(t, c);
+	if (!driver_advise(t, m, c->allocated))
+		tell_batch(t, c, m, main);
+	return false;
+}
+
+/* Is anything in host memory? */
+static bool
+uses_host(const struct ir_module *m)
+{
+	for (const struct ir_func *f = m->func; f; f = f->next)
+		IR_FOR_OPS (op, &f->body)
+			if (op_is(op, TRAIT_COPY))
+				return true;
+	return false;
+}
+
 bool
 driver_budget_check(struct driver *t, struct ir_module *m)
 {
-	if (!t->manager->budget)
+	const bool host = uses_host(m);
+
+	if (!t->manager->budget && !host)
 		return true;
 	void *scratch = alloc_scratch(t->pipeline);
 	struct ir_module *flat = driver_without_calls(scratch, t, m);
@@ -228,14 +293,9 @@ driver_budget_check(struct driver *t, struct ir_module *m)
 			"option -budget: the module has no @main, so its memory use is unknown");
 	bool fits = main != NULL;
 	if (main) {
-		const struct memory_curve *c = memory_curve_create(scratch, flat, main, t->storage);
-		fits = c->allocated <= t->manager->budget;
-		if (!fits) {
-			report(t, c);
-			tell_kept(t, c);
-			if (!driver_advise(t, flat, c->allocated))
-				tell_batch(t, c, flat, main);
-		}
+		fits = fits_device(t, flat, main, scratch);
+		if (host)
+			fits &= fits_host(t, flat, main);
 	}
 	talloc_free(scratch);
 	return fits;

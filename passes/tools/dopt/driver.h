@@ -112,7 +112,7 @@ struct driver_options {
 	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *budget, *workspace, *time_limit;
+	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
 	int measure_buffers, estimator;
@@ -160,6 +160,7 @@ struct driver {
 	struct cost_model *cost;
 	double measure_limit;       /* seconds; 0: none was given */
 	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
+	uint64_t host_budget;       /* bytes of host memory for each device; 0: as the cluster says */
 	struct whatif *whatif;      /* NULL: none */
 	struct driver_stats *stats; /* NULL where nothing asks for it */
 	struct driver_checks *checks; /* -expect, else NULL */

@@ -225,6 +225,19 @@ collect_messages(struct measure *s, const struct known *k)
 	}
 }
 
+/* Where the step copies to host memory or back: the link, unless its fields are known. */
+static bool
+lacks_host_link(const struct measure *s)
+{
+	struct profile_field *field;
+	const int n = s->profile ? profile_fields(s, s->profile, s->device, &field) : 0;
+	bool known = false;
+
+	for (int i = 0; i < n && !s->o->all; i++)
+		known |= strcmp(field[i].name, "host_bandwidth") == 0;
+	return s->plan->ntransfers && !known;
+}
+
 /* Of ops measured the other way, nothing is known. */
 static int
 drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
@@ -431,7 +444,8 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 		s->nops = known.nops;
 		collect_keys(s, &known);
 		collect_messages(s, &known);
-		if (s->nkeys + s->nmessages > 0 || o->program)
+		s->transfers = lacks_host_link(s);
+		if (s->nkeys + s->nmessages + s->transfers > 0 || o->program)
 			good = measure_missing(s);
 	}
 	if (good) {

@@ -56,6 +56,7 @@ struct measure {
 	int *key_of; /* [plan->nactions]: number of the key; -1: none */
 	struct message *message;
 	int nmessages;
+	bool transfers; /* the link to host memory */
 	int64_t *range; /* [plan->nvalues]: integers are drawn below it; 0: they are not */
 	uint64_t arena; /* of the program that is being written */
 	int kernels_stored, messages_stored;

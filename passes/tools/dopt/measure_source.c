@@ -23,7 +23,8 @@ static int64_t
 offset_of(const struct measure *s, const struct ir_value *v)
 {
 	const struct lower_value *place = lower_value_of(s->plan, v);
-	if (!place || place->buffer < 0)
+	/* Kernels and inputs have nothing in host memory. */
+	if (!place || place->buffer < 0 || v->type->memory == IR_HOST)
 		return -1;
 	return (int64_t)s->plan->buffer[place->buffer].offset;
 }
@@ -345,9 +346,10 @@ write_main(const struct measure *s, FILE *out, int ncalls, int nfills)
 	fput_quoted(out, s->backend);
 	fprintf(out,
 		", %s, %s, %d, axes,\n\t\t%d, %d, %d, %d, kernels, calls, fills, colls, %" PRIu64
-		", %" PRId64 "};\n",
+		", %" PRId64 ", %s};\n",
 		s->o->rotate ? "true" : "false", s->o->library ? "true" : "false", s->m->naxes,
-		s->nkeys, ncalls, nfills, s->nmessages, s->arena, (int64_t)(1e9 * s->o->limit));
+		s->nkeys, ncalls, nfills, s->nmessages, s->arena, (int64_t)(1e9 * s->o->limit),
+		s->transfers ? "true" : "false");
 	fprintf(out, "\treturn rt_%smeasure_main(&m, %sargc, argv);\n}\n",
 		s->o->cuda ? "cuda_" : "", s->o->cuda ? "&cuda, " : "");
 }

@@ -84,6 +84,10 @@ static const struct flag flags[] = {
 	{"budget", "SIZE",
 		"memory limit of the step on each device (80GB); it is an error to exceed it",
 		FLAG_TEXT, AT(budget)},
+	{"host-budget", "SIZE",
+		"limit of the host memory that the step uses for each device (default: that of the "
+		"cluster)",
+		FLAG_TEXT, AT(host_budget)},
 	{"workspace", "SIZE|LEAST..SIZE",
 		"cuda: upper limit of a convolution's workspace (default: 2GiB), or lower and "
 		"upper limit; between them the workspace has the size that the shape needs",

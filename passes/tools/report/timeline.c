@@ -16,6 +16,8 @@ enum {
 	PREDICTED_PID = 1 << 20, /* of device 0; ranks are counted from 0 and are fewer */
 	THREAD_COMPUTE = 0,      /* as in runtime/trace/write.c */
 	THREAD_COMMUNICATION = 1,
+	THREAD_OFFLOAD = 2, /* copies to the host, and back: only where there are any */
+	THREAD_RELOAD = 3,
 };
 
 /* Replay's times are whole picoseconds: six digits of a microsecond are exact. */
@@ -64,7 +66,7 @@ put_thread(FILE *out, int pid, int tid, const char *name)
 }
 
 static void
-put_process(FILE *out, uint32_t device)
+put_process(FILE *out, uint32_t device, bool copies)
 {
 	int pid = PREDICTED_PID + (int)device;
 
@@ -74,6 +76,10 @@ put_process(FILE *out, uint32_t device)
 		device ? ",\n" : "", pid, device);
 	put_thread(out, pid, THREAD_COMPUTE, "compute");
 	put_thread(out, pid, THREAD_COMMUNICATION, "communication");
+	if (copies) {
+		put_thread(out, pid, THREAD_OFFLOAD, "copies to the host");
+		put_thread(out, pid, THREAD_RELOAD, "copies from the host");
+	}
 }
 
 /* As programs name it: the op, and its value where that has a name. */
@@ -86,6 +92,23 @@ put_name(FILE *out, const struct ir_op *op)
 	snprintf(text, sizeof text, "%s%s%s", op_name((enum op_code)op->code), value ? " " : "",
 		value ? value : "");
 	text_json(out, text);
+}
+
+static void
+put_copy(FILE *out, const struct view *v, const struct cost_event *e)
+{
+	fputs(",\n{\"name\":", out);
+	put_name(out, e->op);
+	put_text(out, "cat", "copy");
+	fputs(",\"ph\":\"X\"", out);
+	put_us(out, "ts", e->start);
+	put_us(out, "dur", e->end - e->start);
+	fprintf(out,
+		",\"pid\":%d,\"tid\":%d,\"args\":{\"step\":0,\"turn\":%" PRIu32 ",\"op\":%" PRIu32
+		",\"bytes\":%.17g}}",
+		PREDICTED_PID + (int)e->device,
+		e->op->code == OP_offload ? THREAD_OFFLOAD : THREAD_RELOAD, e->turn, view_op(v, e),
+		e->bytes);
 }
 
 static void
@@ -145,9 +168,11 @@ driver_timeline_write(FILE *out, const struct view *v)
 {
 	put_header(out, v);
 	for (uint32_t d = 0; d < v->line->ndevices; d++)
-		put_process(out, d);
+		put_process(out, d, v->line->ncopies > 0);
 	for (uint32_t i = 0; i < v->line->n; i++)
 		put_event(out, v, &v->line->event[i]);
+	for (uint32_t i = 0; i < v->line->ncopies; i++)
+		put_copy(out, v, &v->line->copy[i]);
 	put_memory(out, v);
 	fputs("\n]}\n", out);
 }
