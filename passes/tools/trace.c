@@ -5,11 +5,15 @@
  *     dopt-trace merge TRACES -o FILE     one trace of all ranks, on one clock
  *     dopt-trace report TRACES            what bounds the step
  *     dopt-trace compare MODULE TRACES    measured against predicted
+ *     dopt-trace load MODULE TRACES       measured times into a profile
  */
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 #include "passes/analysis/trace/report/compare.h"
+#include "passes/analysis/profile/derive.h"
+#include "passes/analysis/trace/report/load.h"
 #include "passes/analysis/trace/report/report.h"
 #include "passes/manager/pipeline.h"
 #include "passes/tools/command_line.h"
@@ -23,7 +27,7 @@
 
 struct tool {
 	struct diag *diag;
-	const char *output, *cluster, *profile;
+	const char *output, *cluster, *profile, *transport;
 	int format; /* enum trace_format */
 	int clocks; /* enum clocks */
 	bool drift, help;
@@ -135,14 +139,52 @@ compare(struct tool *t)
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
+static bool
+load_files(struct tool *t, struct profile *p, struct trace_loaded *loaded)
+{
+	struct trace_set *s;
+	struct trace_alignment *a;
+
+	struct ir_module *m = read_module(t, ir_context_create(t), t->file.item[0]);
+	if (!m || !read_traces(t, 1, &s, &a))
+		return false;
+	struct trace_measured *measured = trace_measure(t, t->diag, s, a);
+	const char *device = profile_this_device(t);
+	for (uint32_t i = 0; measured && i < s->n; i++)
+		if (!trace_check_build(t->diag, s->trace[i], m))
+			return false;
+	return measured &&
+	       trace_load(
+		       p, device, t->transport ? t->transport : "threads", measured, m, loaded) &&
+	       profile_derive(p, device, true);
+}
+
+static enum driver_exit
+load(struct tool *t)
+{
+	struct trace_loaded loaded;
+
+	if (!t->profile) {
+		driver_error("load: requires -profile=FILE: the times are written to it");
+		return DRIVER_USAGE;
+	}
+	struct profile *p = profile_open(t, t->diag, t->profile, PROFILE_WRITE);
+	if (!p)
+		return DRIVER_INPUT;
+	profile_select(p, profile_backend(false), NULL);
+	if (!load_files(t, p, &loaded))
+		return DRIVER_INPUT;
+	printf("loaded: %s and %s\n", number_count(t, loaded.kernels, "kernel(s)"),
+		number_count(t, loaded.collectives, "collective(s)"));
+	return DRIVER_OK;
+}
+
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
 static const struct choice formats[] = {
-	CHOICE_ROW(TRACE_TEXT, "text")
-	CHOICE_ROW(TRACE_JSON, "json")
-	CHOICE_ROW(TRACE_MARKDOWN, "md")
-	{.name = NULL},
+	CHOICE_ROW(TRACE_TEXT, "text") CHOICE_ROW(TRACE_JSON, "json")
+		CHOICE_ROW(TRACE_MARKDOWN, "md"){.name = NULL},
 };
 
 static const struct flag flags[] = {
@@ -157,8 +199,12 @@ static const struct flag flags[] = {
 	{"drift", "0|1", "model clock drift as well as offset (default: 1)", FLAG_BOOL, AT(drift)},
 	{"cluster", "NAME|FILE", "compare: devices and links that times are predicted for",
 		FLAG_TEXT, AT(cluster)},
-	{"profile", "FILE", "compare: measured times of ops, used in preference to estimates",
+	{"profile", "FILE",
+		"compare: measured times of ops, used in preference to estimates; load: where they "
+		"are written",
 		FLAG_TEXT, AT(profile)},
+	{"transport", "NAME", "load: what executed the collectives (default: threads; mpi)",
+		FLAG_TEXT, AT(transport)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
@@ -172,6 +218,10 @@ static const struct command commands[] = {
 		"compare the measured time of each op with the time predicted for MODULE, the "
 		"module that the program was built from, after all passes",
 		2, INT_MAX, compare},
+	{"load", "MODULE TRACES",
+		"write the measured times of this machine's kernels and collectives to a profile, "
+		"from which dopt -profile=FILE predicts",
+		2, INT_MAX, load},
 };
 
 static const struct command_line line = {

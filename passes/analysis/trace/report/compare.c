@@ -13,8 +13,8 @@
 #include <string.h>
 #include <talloc.h>
 
-static bool
-check_build(struct diag *d, const struct trace *t, const struct ir_module *m)
+bool
+trace_check_build(struct diag *d, const struct trace *t, const struct ir_module *m)
 {
 	char build[IR_DIGEST_DIGITS + 1];
 
@@ -155,7 +155,7 @@ trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
 {
 	struct cost_report report;
 
-	if (!check_build(d, s->trace[0], m) || !cost_evaluate(model, m, &report))
+	if (!trace_check_build(d, s->trace[0], m) || !cost_evaluate(model, m, &report))
 		return NULL;
 	struct trace_comparison *c = NEW(owner, struct trace_comparison);
 	struct cost_timeline *line = cost_timeline(c, model, m);

@@ -35,6 +35,9 @@ struct trace_comparison {
 	const char *program, *build, *device;
 };
 
+/* Is the trace of a program that was built from this module? False: reported. */
+bool trace_check_build(struct diag *d, const struct trace *t, const struct ir_module *m);
+
 /*
  * Compares the step of @main, replayed with `model`, with what was measured; owned by `owner`. NULL
  * after reporting that the traces are of another module, or what cost_evaluate reports.

@@ -1,0 +1,153 @@
+/*
+ * The outer loop of profiling: what a program recorded while it trained becomes what the next plan is
+ * predicted from. A kernel of the trace has the number of its op in @main; its key is that of the op in
+ * the module, so every other module with this kernel has its time as well.
+ */
+#include "passes/analysis/trace/report/load.h"
+
+#include "ir/base/alloc.h"
+#include "ir/loops/band/band.h"
+#include "ir/numbering.h"
+#include "ir/ops/form.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/profile/key.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+/* The times of the ops that have one key. */
+struct entry {
+	char *key; /* NULL: of a collective */
+	struct cost_collective collective;
+	const struct ir_op *op;
+	double sum, spread, count; /* weighted by events of a step */
+	uint32_t events;
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (!x->key != !y->key)
+		return x->key ? -1 : 1;
+	if (x->key)
+		return strcmp(x->key, y->key);
+	const struct cost_collective *c = &x->collective, *d = &y->collective;
+	if (c->kind != d->kind)
+		return c->kind < d->kind ? -1 : 1;
+	if (c->places != d->places)
+		return c->places < d->places ? -1 : 1;
+	return c->bytes < d->bytes ? -1 : c->bytes > d->bytes;
+}
+
+/* Sums up entries of one key; returns how many are left. */
+static uint32_t
+merge(struct entry *list, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	qsort(list, n, sizeof *list, by_key);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!kept || by_key(&list[kept - 1], &list[i])) {
+			list[kept++] = list[i];
+			continue;
+		}
+		struct entry *e = &list[kept - 1];
+		e->sum += list[i].sum;
+		e->spread += list[i].spread;
+		e->count += list[i].count;
+		e->events += list[i].events;
+	}
+	return kept;
+}
+
+static bool
+read_entry(const void *owner, const struct ir_module *m, struct bands *bands,
+	const struct ir_op *op, const struct trace_op_time *t, struct entry *e)
+{
+	const struct trace_middle *time = &t->time;
+
+	if (time->median <= 0 || !t->events)
+		return false;
+	*e = (struct entry){.op = op,
+		.sum = time->median * t->count,
+		.spread = (time->high - time->low) * t->count,
+		.count = t->count,
+		.events = t->events};
+	if (t->communication)
+		return cost_op_collective(m, op, &e->collective) && e->collective.parts < 2;
+	e->key = cost_kernel_key(owner, m, op, bands);
+	return e->key != NULL;
+}
+
+static bool
+put(struct profile *p, const char *device, const char *transport, uint32_t ranks,
+	const struct ir_module *m, const struct entry *e)
+{
+	const double median = e->sum / e->count, spread = e->spread / e->sum;
+
+	if (!e->key) {
+		const struct profile_collective c = {.transport = transport,
+			.kind = e->collective.kind,
+			.places = e->collective.places,
+			.bytes = e->collective.bytes,
+			.median = median,
+			.spread = spread,
+			.runs = (int)e->events};
+		return profile_put_collective(p, device, &c);
+	}
+	const struct op_work work = op_work(m, e->op);
+	const struct profile_op op = {.key = e->key,
+		.ranks = (int)ranks,
+		.median = median,
+		.spread = spread,
+		.runs = (int)e->events,
+		.flops = work.flops,
+		.bytes = work.bytes,
+		.buffers = PROFILE_STEP};
+	return profile_put_op(p, device, &op);
+}
+
+/* The part of a step in which neither kernels nor collectives run: of the rank that has least of it,
+ * as others also wait. */
+static double
+overhead(const struct trace_measured *measured)
+{
+	double least = measured->rank[0].idle;
+
+	for (uint32_t i = 1; i < measured->nranks; i++)
+		least = measured->rank[i].idle < least ? measured->rank[i].idle : least;
+	return least > 0 ? least : 0;
+}
+
+bool
+trace_load(struct profile *p, const char *device, const char *transport,
+	const struct trace_measured *measured, const struct ir_module *m,
+	struct trace_loaded *loaded)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct ir_numbering *ops =
+		ir_numbering_create(scratch, m, &ir_func_find(m, "main")->body);
+	struct bands *bands = bands_create(scratch, m);
+	struct entry *list = ARRAY_NEW(scratch, struct entry, measured->nops + 1u);
+	uint32_t n = 0;
+
+	*loaded = (struct trace_loaded){0};
+	for (uint32_t i = 0; i < measured->nops; i++)
+		if (measured->op[i].op < ops->n)
+			n += read_entry(scratch, m, bands, ops->op[measured->op[i].op],
+				&measured->op[i], &list[n]);
+	n = merge(list, n);
+	bool good = profile_begin(p);
+	for (uint32_t i = 0; i < n && good; i++) {
+		good = put(p, device, transport, measured->nranks, m, &list[i]);
+		loaded->kernels += list[i].key != NULL;
+		loaded->collectives += list[i].key == NULL;
+	}
+	const struct profile_field step = {.name = "step", .value = overhead(measured)};
+	good = good && profile_put_field(p, device, &step) && profile_commit(p);
+	talloc_free(scratch);
+	return good;
+}
