@@ -19,6 +19,7 @@ struct tail {
 	const struct ir_value *value; /* of the last op; without ops, of the collective */
 	uint64_t bytes;               /* of what the collective reads for it */
 	struct ir_op *reader;         /* the first one of its results */
+	bool read_after_loop; /* the reader does not limit how late the tail may be in an iteration */
 };
 
 #define NO_LOOP UINT32_MAX
@@ -95,7 +96,8 @@ find_tail(struct placer *p, const struct ir_value *v)
 static void
 issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
 {
-	const bool late = !at || ir_number(p->order, t->reader) < ir_number(p->order, at);
+	const bool late = !at || (!t->read_after_loop &&
+					 ir_number(p->order, t->reader) < ir_number(p->order, at));
 
 	at = late ? t->reader : at;
 	if (t->n)
@@ -189,9 +191,10 @@ place_tail(struct placer *p, const struct ir_op *op, int i)
 	if (loop != p->loop)
 		end(p);
 	p->loop = loop;
-	wait(p, &t);
-	if (!once && is_done_once(p, t.reader))
+	t.read_after_loop = !once && is_done_once(p, t.reader);
+	if (t.read_after_loop)
 		sink(p, t.op[t.n - 1]);
+	wait(p, &t);
 }
 
 uint32_t
