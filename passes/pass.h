@@ -58,6 +58,7 @@ struct pass_option {
  *	switch ((enum policy)pass_enum(run, "policy")) {
  */
 #define CHOICE_CODE(code, ...) code,
+#define CHOICE_NAME(code, name) name,
 #define CHOICE_NEXT(code, name) "," name
 #define CHOICE_LIST(rows) (&(rows(CHOICE_NEXT))[1])
 

@@ -7,9 +7,8 @@
  *    defaults: group 2 GB, a margin of 10 % of the device's memory (section 5.1). Its fuse is not
  *    published; 1.5 is between fusing what takes a latency only, 1, and fusing everything, 2.
  *  - zero3, fsdp: what DeepSpeed and PyTorch do (prefetch_modules.c).
- *  - search: proactive for every row of a table of groups and values of fuse, applied to copies; the
- *    one whose replayed step is shortest is taken, the step as it is among them. Without a cost
- *    model nothing moves.
+ *  - search: the one of these, and of changes to their settings, whose replayed step is shortest
+ *    (prefetch_search.c). Without a cost model nothing moves.
  *
  * Memory: what lives at each op is that of the step as it comes. What moved is then counted again
  * with real offsets, and where it exceeds the limit, the limit is lowered by as much and the step
@@ -21,21 +20,14 @@
 
 #include <talloc.h>
 
-/* What a policy is told: its settings, of which `limit` and the peak of the step as it came limit the
- * bytes of gradients that wait. */
-struct choice {
-	enum prefetch_policy policy;
-	struct prefetch_settings set;
-	uint64_t before;
-};
-
-static bool
-apply(struct prefetch *p, const struct choice *c)
+bool
+prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
 	const uint64_t room = set.limit > c->before ? set.limit - c->before : 0;
 
 	set.waiting = set.waiting < room ? set.waiting : room;
+	p->early = c->early;
 	switch (c->policy) {
 	case PREFETCH_ZERO3: return prefetch_zero3(p);
 	case PREFETCH_FSDP: return prefetch_fsdp(p);
@@ -45,14 +37,13 @@ apply(struct prefetch *p, const struct choice *c)
 	return prefetch_proactive(p, &set);
 }
 
-/* The step with that choice, on a copy: its peak, and its seconds if they are asked for. */
-static bool
-try(struct pass_run *run, const struct ir_module *m, const struct choice *c, uint64_t *peak,
-	double *seconds)
+bool
+prefetch_try(struct pass_run *run, const struct ir_module *m, const struct prefetch_choice *c,
+	uint64_t *peak, double *seconds)
 {
 	struct ir_module *copy = ir_module_clone(NULL, m);
 	struct prefetch p = {.run = run, .m = copy, .silent = true};
-	bool good = apply(&p, c);
+	bool good = prefetch_apply(&p, c);
 
 	if (good)
 		*peak = sharded_peak(run, copy);
@@ -65,11 +56,12 @@ try(struct pass_run *run, const struct ir_module *m, const struct choice *c, uin
 	return good;
 }
 
-/* What `try` is told through sharded_settle. */
+/* What prefetch_try is told through sharded_settle. */
 struct trial {
 	struct pass_run *run;
 	const struct ir_module *m;
-	const struct choice *choice;
+	const struct prefetch_choice *choice;
+	uint64_t *peak; /* of the last one */
 	double *seconds;
 };
 
@@ -77,54 +69,23 @@ static bool
 try_limit(void *data, uint64_t allowed, uint64_t *peak)
 {
 	const struct trial *t = data;
-	struct choice c = *t->choice;
+	struct prefetch_choice c = *t->choice;
 
 	c.set.limit = allowed;
-	return try(t->run, t->m, &c, peak, t->seconds);
+	if (!prefetch_try(t->run, t->m, &c, peak, t->seconds))
+		return false;
+	*t->peak = *peak;
+	return true;
 }
 
-/* Lowers the limit until the step, with the gaps between its buffers, stays within it or needs no
- * more than it did. False: reported. */
-static bool
-settle(struct pass_run *run, const struct ir_module *m, struct choice *c, double *seconds)
+bool
+prefetch_settle(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
+	uint64_t *peak, double *seconds)
 {
-	struct trial t = {run, m, c, seconds};
+	struct trial t = {run, m, c, peak, seconds};
 	const uint64_t limit = c->set.limit > c->before ? c->set.limit : c->before;
 
 	return sharded_settle(limit, &c->set.limit, try_limit, &t);
-}
-
-/* What `search` tries: groups from a layer of a small model to many of a large one. */
-static const uint64_t groups[] = {
-	16000000, 64000000, 256000000, 1000000000, 2000000000, 8000000000, UINT64_MAX / 4};
-static const double fuses[] = {0, 1, 1.25, 1.5, 2};
-
-static bool
-search(struct pass_run *run, const struct ir_module *m, struct choice *best)
-{
-	const struct choice all = *best;
-	double least;
-
-	best->policy = PREFETCH_PROACTIVE;
-	best->set = (struct prefetch_settings){0, 0, 0, 0};
-	if (!run->cost)
-		return true;
-	if (!try(run, m, best, &(uint64_t){0}, &least))
-		return false;
-	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-		for (size_t k = 0; k < sizeof fuses / sizeof *fuses; k++) {
-			struct choice c = {.policy = PREFETCH_PROACTIVE, .before = all.before};
-			double seconds;
-			c.set = (struct prefetch_settings){
-				all.set.limit, groups[i], groups[i], fuses[k]};
-			if (!settle(run, m, &c, &seconds))
-				return false;
-			if (seconds < least) {
-				least = seconds;
-				*best = c;
-			}
-		}
-	return true;
 }
 
 /* DeepSpeed and PyTorch do not look at the memory: it is said where there is too little. */
@@ -145,16 +106,17 @@ run(struct pass_run *run, struct ir_module *m)
 {
 	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
 	struct prefetch p = {.run = run, .m = m};
-	struct choice c = {.policy = (enum prefetch_policy)pass_enum(run, "policy"),
+	struct prefetch_choice c = {.policy = (enum prefetch_policy)pass_enum(run, "policy"),
 		.set = {limit, (uint64_t)pass_size(run, "group"),
-			(uint64_t)pass_size(run, "waiting"), pass_float(run, "fuse")},
+			(uint64_t)pass_size(run, "waiting"), 0, pass_float(run, "fuse")},
+		.early = pass_bool(run, "early_updates"),
 		.before = sharded_peak(run, m)};
 
-	if (c.policy == PREFETCH_PROACTIVE && !settle(run, m, &c, NULL))
+	if (c.policy == PREFETCH_PROACTIVE && !prefetch_settle(run, m, &c, &(uint64_t){0}, NULL))
 		return false;
-	if (c.policy == PREFETCH_SEARCH && !search(run, m, &c))
+	if (c.policy == PREFETCH_SEARCH && !prefetch_search(run, m, &c))
 		return false;
-	if (!apply(&p, &c))
+	if (!prefetch_apply(&p, &c))
 		return false;
 	tell_over(run, m, limit > c.before ? limit : c.before);
 	pass_count(run, "allgather(s) moved", p.moved);
@@ -179,6 +141,10 @@ static const struct pass_option options[] = {
 	{"fuse", PASS_FLOAT, "1.5",
 		"proactive: two allgathers are fused if that takes less than this times the longer one",
 		NULL, 0, 2},
+	{"early_updates", PASS_BOOL, "false",
+		"compute the update of a param where its gradient arrives, not at the end of the "
+		"step",
+		NULL, 0, 0},
 	{"margin", PASS_FLOAT, "0.1",
 		"without -budget: the share of the device's memory that is not used", NULL, 0, 1},
 	{"prefetch_bucket_size", PASS_INT, "50000000",

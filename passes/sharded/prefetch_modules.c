@@ -391,7 +391,7 @@ prefetch_zero3(struct prefetch *p)
 	}
 	if (good) {
 		p->fused_scatters = scatters_fuse(p->m, zero3_bucket, &z);
-		p->delayed = scatters_delay(p->m, z.waiting);
+		p->delayed = scatters_delay(p->m, z.waiting, p->early);
 	}
 	talloc_free(w.scratch);
 	return good;
@@ -504,7 +504,7 @@ prefetch_fsdp(struct prefetch *p)
 		f.begin = begins_of(&w);
 		f.nunits = w.nunits;
 		p->fused_scatters = scatters_fuse(p->m, fsdp_bucket, &f);
-		p->delayed = scatters_delay(p->m, f.waiting);
+		p->delayed = scatters_delay(p->m, f.waiting, p->early);
 	}
 	talloc_free(w.scratch);
 	return good;

@@ -177,14 +177,40 @@ visit(struct prefetcher *p, struct ir_op *op)
 		join(p, g);
 }
 
+/* Consecutive reducescatters of at most so many bytes. */
+struct bucket {
+	const struct ir_module *m;
+	uint64_t most, bytes;
+	uint32_t n;
+};
+
+static uint32_t
+bucket_of(void *data, const struct ir_op *op)
+{
+	struct bucket *b = data;
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < op->noperands; i++)
+		bytes += (uint64_t)ir_type_local_bytes(b->m, ir_operand_type(op, i));
+	if (b->bytes + bytes > b->most) {
+		b->n++;
+		b->bytes = 0;
+	}
+	b->bytes += bytes;
+	return b->n;
+}
+
 bool
 prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 {
 	struct prefetcher p = {.step = step, .set = *set};
 	void *scratch = alloc_scratch(step->run->scratch);
+	struct bucket bucket = {.m = step->m, .most = set->bucket};
 	struct ir_block *main = &ir_func_find(step->m, "main")->body;
 
-	step->delayed = scatters_delay(step->m, set->waiting);
+	if (set->bucket)
+		step->fused_scatters = scatters_fuse(step->m, bucket_of, &bucket);
+	step->delayed = scatters_delay(step->m, set->waiting, step->early);
 	p.all = gathers_create(scratch, step->run->cost, step->m);
 	if (p.all && p.all->n) {
 		gathers_hoist_sources(p.all);

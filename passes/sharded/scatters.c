@@ -1,4 +1,5 @@
 #include "passes/sharded/scatters.h"
+#include "passes/sharded/updates.h"
 
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
@@ -15,8 +16,10 @@ struct tail {
 	struct ir_op *op[TAIL_MAX];
 	int n;
 	const struct ir_op *scatter;
-	uint64_t bytes;       /* of what the collective reads for it */
-	struct ir_op *reader; /* the first one of its results */
+	const struct ir_value *value; /* of the last op; without ops, of the collective */
+	uint64_t bytes;               /* of what the collective reads for it */
+	struct ir_op *reader;         /* the first one of its results */
+	bool read_after_loop; /* the reader does not limit how late the tail may be in an iteration */
 };
 
 #define NO_LOOP UINT32_MAX
@@ -29,9 +32,10 @@ struct placer {
 	bool *in_tail;     /* by op->id */
 	struct tail *tail; /* [n] in order of the block; those from `first` on wait */
 	uint32_t n, first;
-	uint64_t waiting; /* bytes of those */
-	uint32_t moved;   /* tails */
-	uint32_t loop;    /* theirs, in `issue`; NO_LOOP: done once */
+	uint64_t waiting;        /* bytes of those */
+	uint32_t moved;          /* tails */
+	struct updates *updates; /* that are computed where gradients arrive; NULL: at the end */
+	uint32_t loop;           /* theirs, in `issue`; NO_LOOP: done once */
 };
 
 static bool
@@ -82,21 +86,28 @@ find_tail(struct placer *p, const struct ir_value *v)
 		t.op[t.n++] = reader;
 		v = &reader->result[0];
 	}
+	t.value = v;
 	t.reader = first_reader(p, v);
 	return t;
 }
 
-/* Issues a tail before an op, or before its reader where that comes first. */
+/* The ops of a tail, and then what the optimizer computes of it, are issued before an op; or the
+ * tail before its reader, where that comes first. */
 static void
 issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
 {
-	if (t->reader && ir_number(p->order, t->reader) < ir_number(p->order, at))
-		at = t->reader;
-	p->moved += t->op[t->n - 1]->next != at;
+	const bool late = !at || (!t->read_after_loop &&
+					 ir_number(p->order, t->reader) < ir_number(p->order, at));
+
+	at = late ? t->reader : at;
+	if (t->n)
+		p->moved += t->op[t->n - 1]->next != at;
 	for (int i = 0; i < t->n; i++) {
 		ir_op_unlink(t->op[i]);
 		ir_insert_before(at, t->op[i]);
 	}
+	if (p->updates && !late)
+		updates_arrive(p->updates, t->value, at);
 }
 
 /* The last op of the loop that no tail has. */
@@ -120,7 +131,7 @@ end(struct placer *p)
 	for (; p->first < p->n; p->first++) {
 		const struct tail *t = &p->tail[p->first];
 		if (!at || !is_done_once(p, t->reader)) {
-			issue_before(p, t, t->reader);
+			issue_before(p, t, NULL);
 			continue;
 		}
 		p->moved++;
@@ -133,13 +144,13 @@ end(struct placer *p)
 	p->waiting = 0;
 }
 
-/* The op after a collective that no tail has. */
+/* The op after a collective that does not move; NULL: none. */
 static struct ir_op *
 after(const struct placer *p, const struct ir_op *scatter)
 {
 	struct ir_op *at = scatter->next;
 
-	while (p->in_tail[at->id])
+	while (at && (p->in_tail[at->id] || (p->updates && updates_has(p->updates, at))))
 		at = at->next;
 	return at;
 }
@@ -164,7 +175,7 @@ sink(struct placer *p, const struct ir_op *op)
 	struct tail t = find_tail(p, &op->result[0]);
 
 	if (t.reader && t.n)
-		issue_before(p, &t, t.reader);
+		issue_before(p, &t, NULL);
 }
 
 static void
@@ -173,20 +184,21 @@ place_tail(struct placer *p, const struct ir_op *op, int i)
 	struct tail t = find_tail(p, &op->result[i]);
 
 	t.bytes = (uint64_t)ir_type_local_bytes(p->m, ir_operand_type(op, i));
-	if (!t.n || !t.reader)
+	if (!t.reader || (!t.n && !p->updates))
 		return;
-	const bool once = is_done_once(p, t.op[0]);
+	const bool once = !t.n || is_done_once(p, t.op[0]);
 	const uint32_t loop = once ? NO_LOOP : p->issue->loop_of[p->issue->position[t.op[0]->id]];
 	if (loop != p->loop)
 		end(p);
 	p->loop = loop;
-	wait(p, &t);
-	if (!once && is_done_once(p, t.reader))
+	t.read_after_loop = !once && is_done_once(p, t.reader);
+	if (t.read_after_loop)
 		sink(p, t.op[t.n - 1]);
+	wait(p, &t);
 }
 
 uint32_t
-scatters_delay(struct ir_module *m, uint64_t most)
+scatters_delay(struct ir_module *m, uint64_t most, bool early)
 {
 	void *scratch = alloc_scratch(NULL);
 	const struct ir_block *block = &ir_func_find(m, "main")->body;
@@ -197,6 +209,7 @@ scatters_delay(struct ir_module *m, uint64_t most)
 		.issue = issue_create(scratch, m, block)};
 
 	p.in_tail = ARRAY_ZERO(scratch, bool, m->op_ids);
+	p.updates = early ? updates_create(scratch, m, p.order) : NULL;
 	p.tail = ARRAY_NEW(scratch, struct tail, p.order->n);
 	for (uint32_t i = 0; i < p.order->n; i++)
 		for (int k = 0; k < p.order->op[i]->nresults; k++)
@@ -215,7 +228,7 @@ scatters_fuse(struct ir_module *m, scatter_bucket *bucket, void *data)
 	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, m->op_ids);
 	uint32_t n = 0, fused = 0, last = 0;
 
-	scatters_delay(m, UINT64_MAX);
+	scatters_delay(m, UINT64_MAX, false);
 	for (struct ir_op *op = block->first, *next; op; op = next) {
 		next = op->next;
 		if (!is_scatter(m, op))

@@ -18,9 +18,10 @@
 /*
  * Delays what reads results of reducescatters on device axes in @main: until the gradients that were
  * scattered since take more than `most` bytes, until the first op that reads more than the slice, or
- * until the end of the loop over micro-batches. Returns how many readers moved.
+ * until the end of the loop over micro-batches. `early`: the updates of what is scattered once follow
+ * where it arrives (updates.h). Returns how many readers moved.
  */
-uint32_t scatters_delay(struct ir_module *m, uint64_t most);
+uint32_t scatters_delay(struct ir_module *m, uint64_t most, bool early);
 
 /* The bucket of a reducescatter; those of consecutive ones of one bucket become one message. */
 typedef uint32_t scatter_bucket(void *data, const struct ir_op *op);

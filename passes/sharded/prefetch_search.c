@@ -1,0 +1,178 @@
+/*
+ * The policy search of prefetch: each candidate is applied to a copy and replayed; the shortest step
+ * that fits is taken, of equal ones that with the lower peak.
+ *
+ * It starts with the step as it is and with zero3, fsdp and proactive, each with updates at the end
+ * and where gradients arrive (updates.h), so it is never worse than they are. From the best proactive
+ * one on, one setting after another is changed to each value of its row of a table: that moves
+ * gathers less far (group), splits or fuses them (fuse), delays readers of gradients less or more
+ * (waiting), and fuses reducescatters (bucket). Rounds of that are repeated while they find something,
+ * MAX_ROUNDS at most. Deterministic: nothing is drawn, and no clock is read.
+ */
+#include "passes/sharded/prefetch.h"
+
+#include "ir/base/number.h"
+
+#define MB 1000000ull
+#define GB (1000 * MB)
+
+enum {
+	VALUES_MAX = 6,
+	/* A candidate of 40,000 ops takes some 0.3 s, and a round has 20. */
+	MAX_ROUNDS = 1,
+};
+
+struct searcher {
+	struct pass_run *run;
+	const struct ir_module *m;
+	struct prefetch_choice best, best_proactive;
+	double seconds, proactive_seconds;
+	uint64_t peak, limit;
+	uint32_t tried;
+};
+
+static void
+set_group(struct prefetch_settings *s, double value)
+{
+	s->group = (uint64_t)value;
+}
+
+static void
+set_waiting(struct prefetch_settings *s, double value)
+{
+	s->waiting = (uint64_t)value;
+}
+
+static void
+set_bucket(struct prefetch_settings *s, double value)
+{
+	s->bucket = (uint64_t)value;
+}
+
+static void
+set_fuse(struct prefetch_settings *s, double value)
+{
+	s->fuse = value;
+}
+
+/* The values of a setting: from a layer of a small model to some of a large one. */
+static const struct row {
+	void (*set)(struct prefetch_settings *s, double value);
+	double value[VALUES_MAX];
+	int n;
+} rows[] = {
+	{set_bucket, {250 * MB, GB, 2 * GB}, 3},
+	{set_waiting, {0, 500 * MB, GB, 4 * GB}, 4},
+	{set_group, {64 * MB, 500 * MB, GB, 4 * GB, 16 * GB}, 5},
+	{set_fuse, {0, 1, 1.25, 2}, 4},
+};
+
+enum { NROWS = sizeof rows / sizeof *rows };
+
+static bool
+is_better(double seconds, uint64_t peak, double than, uint64_t than_peak)
+{
+	return seconds < than || (seconds == than && peak < than_peak);
+}
+
+/* Evaluates a candidate; false: reported. */
+static bool
+try(struct searcher *s, struct prefetch_choice c)
+{
+	const bool proactive = c.policy == PREFETCH_PROACTIVE;
+	uint64_t peak = 0;
+	double seconds;
+
+	if (proactive && !prefetch_settle(s->run, s->m, &c, &peak, &seconds))
+		return false;
+	if (!proactive && !prefetch_try(s->run, s->m, &c, &peak, &seconds))
+		return false;
+	s->tried++;
+	if (peak > s->limit)
+		return true;
+	if (is_better(seconds, peak, s->seconds, s->peak)) {
+		s->best = c;
+		s->seconds = seconds;
+		s->peak = peak;
+	}
+	if (proactive && seconds < s->proactive_seconds) {
+		s->best_proactive = c;
+		s->proactive_seconds = seconds;
+	}
+	return true;
+}
+
+static bool
+try_policies(struct searcher *s, const struct prefetch_choice *start)
+{
+	static const enum prefetch_policy policies[] = {
+		PREFETCH_PROACTIVE, PREFETCH_ZERO3, PREFETCH_FSDP};
+
+	for (size_t i = 0; i < 2 * sizeof policies / sizeof *policies; i++) {
+		struct prefetch_choice c = *start;
+		c.policy = policies[i / 2];
+		c.early = i % 2;
+		if (!try(s, c))
+			return false;
+	}
+	return true;
+}
+
+/* A round over the rows; false: reported. */
+static bool
+try_rows(struct searcher *s, uint64_t limit)
+{
+	for (int i = 0; i < NROWS; i++) {
+		const struct prefetch_choice from = s->best_proactive;
+		for (int k = 0; k < rows[i].n; k++) {
+			struct prefetch_choice c = from;
+			c.set.limit = limit;
+			rows[i].set(&c.set, rows[i].value[k]);
+			if (!try(s, c))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void
+tell(const struct searcher *s, double before)
+{
+	static const char *const names[] = {PREFETCH_POLICIES(CHOICE_NAME)};
+	char seconds[NUMBER_TEXT], old[NUMBER_TEXT];
+
+	pass_remark(s->run, NULL, PASS_APPLIED,
+		"%u candidates replayed: %s instead of %s, from %s%s", s->tried,
+		number_seconds(seconds, s->seconds), number_seconds(old, before),
+		names[s->best.policy], s->best.early ? ", updates where gradients arrive" : "");
+}
+
+bool
+prefetch_search(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c)
+{
+	const struct prefetch_choice start = *c;
+	struct searcher s = {.run = run, .m = m, .best = start};
+
+	s.limit = start.set.limit > start.before ? start.set.limit : start.before;
+	s.best.policy = PREFETCH_PROACTIVE;
+	s.best.set = (struct prefetch_settings){0};
+	s.best_proactive = s.best;
+	*c = s.best;
+	if (!run->cost)
+		return true;
+	if (!prefetch_try(run, m, &s.best, &s.peak, &s.seconds))
+		return false;
+	const double before = s.proactive_seconds = s.seconds;
+	if (!try_policies(&s, &start))
+		return false;
+	for (int i = 0; i < MAX_ROUNDS; i++) {
+		const double last = s.proactive_seconds;
+		if (!try_rows(&s, start.set.limit))
+			return false;
+		if (s.proactive_seconds == last)
+			break;
+	}
+	tell(&s, before);
+	*c = s.best;
+	return true;
+}
