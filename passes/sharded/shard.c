@@ -385,7 +385,7 @@ check_given(const struct shard *s)
 				TEXT(s->run->scratch,
 					"'%s' is about gathered params, which stage %d does not have; use stage=3",
 					gathers[i], s->stage));
-	if (s->stage == 1 && s->scatter == SCATTER_EACH)
+	if (s->stage == 1 && s->scatter == SCATTER_EACH && pass_given(s->run, "scatter"))
 		return complain(s, "scatter",
 			"stage 1 scatters gradients once, after they are accumulated; stage 2 "
 			"scatters them in each micro-batch");
