@@ -373,6 +373,25 @@ complain(const struct shard *s, const char *option, const char *text)
 	return false;
 }
 
+/* Options that the stage does not have. */
+static bool
+check_given(const struct shard *s)
+{
+	static const char *const gathers[] = {"gather", "reshard_after_forward"};
+
+	for (size_t i = 0; s->stage < 3 && i < sizeof gathers / sizeof *gathers; i++)
+		if (pass_given(s->run, gathers[i]))
+			return complain(s, gathers[i],
+				TEXT(s->run->scratch,
+					"'%s' is about gathered params, which stage %d does not have; use stage=3",
+					gathers[i], s->stage));
+	if (s->stage == 1 && s->scatter == SCATTER_EACH && pass_given(s->run, "scatter"))
+		return complain(s, "scatter",
+			"stage 1 scatters gradients once, after they are accumulated; stage 2 "
+			"scatters them in each micro-batch");
+	return true;
+}
+
 /* Is the step data parallel over the axis: does each device read its own part of some input? */
 static bool
 has_slices(const struct shard *s)
@@ -407,6 +426,8 @@ check(const struct shard *s)
 				"no input is split over %s, so all its devices compute the same; "
 				"run dp{axis=%s} before shard",
 				axis->name, axis->name));
+	if (!check_given(s))
+		return false;
 	if (s->stage < 3 && !has_updates(s))
 		return complain(s, "stage",
 			TEXT(s->run->scratch,

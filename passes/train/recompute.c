@@ -246,6 +246,11 @@ run(struct pass_run *run, struct ir_module *m)
 		.scratch = run->scratch, .cost = run->cost, .m = m, .seed = run->seed};
 	struct cost_report before;
 
+	if (pass_enum(run, "policy") == BLOCKS && pass_given(run, "budget")) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
+			"recompute: policy blocks has no budget; use policy=budget");
+		return false;
+	}
 	if (!loss || (run->cost && !cost_evaluate(run->cost, m, &before)))
 		return false;
 	r.again = again_read(run->scratch, m, loss, pass_bool(run, "collectives"));

@@ -10,9 +10,12 @@ and states in f32, Adam, each block computed again as a block. A row is so many 
 and micro-batch; *slow* rows have a network with a quarter of the bandwidth. All plans start with `{before}` (after
 `accumulate`, where there are micro-batches) and are then: {plans}."""
 
+NEAR = 1.05  # times full overlap
+
 SHARE = """*Overlap* is how much of the way from `{base}` to full overlap a plan goes: full overlap would take the longer of
-the compute time and the communication of `{base}`. More than 100 % is possible where a plan communicates less. *GB* is the
-peak memory of a device; a plan marked ! does not fit in 80 GB. The paper measured about {without} GB without and about
+the compute time and the communication of `{base}`. More than 100 % is possible where a plan communicates less, and less than 0 where a plan is slower; - where `{base}` is
+within 5 % of full overlap. *GB* is the
+peak memory of a device; a time marked ! is of a plan that does not fit in 80 GB. The paper measured about {without} GB without and about
 {with_} GB with unsharding."""
 
 
@@ -21,8 +24,11 @@ def base_of(row):
 
 
 def share(row, plan):
+    """None where nothing is worth saying: the base is there already."""
     base = row[base_of(row)]
     full = max(base["compute"], base["communication"])
+    if base["iteration"] < NEAR * full:
+        return None
     return (base["iteration"] - row[plan]["iteration"]) / (base["iteration"] - full)
 
 
@@ -60,11 +66,15 @@ def time_head(row, plans):
     return head + (["P+S over fsdp", "paper"] if "fsdp" in row else [])
 
 
+def percent(x):
+    return "-" if x is None else f"{100 * x:.0f} %"
+
+
 def share_row(cell, row, plans):
     base = base_of(row)
     full = max(row[base]["compute"], row[base]["communication"])
     line = [label(cell), f"{row[base]['compute']:.3g}", f"{row[base]['communication']:.3g}", f"{full:.3g}"]
-    line += [f"{100 * share(row, plan):.0f} %" for plan in plans if plan not in ("shard", base)]
+    line += [percent(share(row, plan)) for plan in plans if plan not in ("shard", base)]
     return line + [f"{row[plan]['peak_bytes'] / 1e9:.1f}" for plan in (base, "P+S", best(row))][:3 if "search" in row else 2]
 
 
@@ -96,7 +106,7 @@ def searched(rows):
     if not found:
         return ""
     fast = sum(row["search"]["iteration"] <= row["P+S"]["iteration"] for row in found)
-    far = sum(share(row, "search") >= 0.9 for row in found)
+    far = sum((share(row, "search") or 1) >= 0.9 for row in found)
     took = max(row["search"]["seconds"] for row in found)
     return filled(f"Search is at least as fast as P+S in {fast} of {len(found)} rows, and goes at least 90 % of the way in {far}; "
                   f"its passes took {took:.0f} s at most.")
