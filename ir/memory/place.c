@@ -29,6 +29,8 @@ enum place_limit {
 				 above what lives in steps of layers: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
+	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
+				 what lives, and less in proportion below: less can be gained */
 };
 
 /* What an order is by: large values first. */
@@ -276,7 +278,9 @@ goes_on(const struct placer *p)
 {
 	if (!p->placed)
 		return true;
-	return p->best_end > p->bound && p->n <= PLACE_MANY && p->placed + p->n <= PLACE_EFFORT;
+	const uint64_t over = p->best_end - p->bound, full = p->bound / PLACE_GAP + 1;
+	const double share = over < full ? (double)over / (double)full : 1;
+	return over && p->n <= PLACE_MANY && p->placed + p->n <= share * PLACE_EFFORT;
 }
 
 /* Each order once. */

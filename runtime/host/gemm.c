@@ -55,13 +55,30 @@ call_by_blocks(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, floa
 		}
 }
 
+/* A product of a transposed matrix, as the gradient by weights is, with many summands for each
+ * result: oneDNN 2.6 is up to 1.3 times as fast with parts of 512 summands on AVX-512 (512x1536x2048,
+ * 2048x512x2048, 1536x512x8192), at most 2 % slower with others, and no faster with parts of 384 or
+ * 1024. Products of matrices that are not transposed gain nothing. */
+enum { PART = 512 };
+
+static void
+call_by_parts(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	for (int64_t l = 0; l < k; l += PART)
+		call(trans_a, trans_b, m, n, k - l < PART ? k - l : PART, alpha, a + l * lda, lda,
+			b + l * ldb, ldb, l ? 1 : beta, c, ldc);
+}
+
 void
 rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
 	const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
 	const bool is_long = k > SUM && m <= SMALL && n <= SMALL / m;
-	(is_long ? call_by_blocks : call)(
-		trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+	const bool has_parts = trans_a && !trans_b && k > 2 * PART;
+	(is_long            ? call_by_blocks
+		: has_parts ? call_by_parts
+			    : call)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /* Columns of C that a row of a double precision product goes over at a time: 4 KB, in cache. */
