@@ -28,6 +28,7 @@
 #include "passes/sharded/offload.h"
 
 #include "ir/base/number.h"
+#include "passes/analysis/cost/limit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@
 
 enum policy { POLICIES(CHOICE_CODE) };
 
-/* Choices are made at most so often, each with a limit lowered by what the last one exceeded it. */
+/* Numbers of fragments are tried at most so often, each higher by what the last step was over the
+ * limit; then all are offloaded. */
 enum { MAX_ROUNDS = 8 };
 
 /* A step with these settings, on a copy; its peak. */
@@ -84,23 +86,34 @@ choose(struct pass_run *run, const struct ir_module *m, const struct offload_fra
 	set->n = wanted ? all->n : 0;
 }
 
+struct trial {
+	struct pass_run *run;
+	const struct ir_module *module;
+	struct offload_settings *set;
+};
+
+/* The peak with reloads that are issued early up to so many bytes in use. */
+static bool
+try_early(void *data, uint64_t early, uint64_t *peak)
+{
+	const struct trial *t = data;
+
+	t->set->early = early;
+	*peak = peak_with(t->run, t->module, t->set);
+	return true;
+}
+
 /* The highest limit up to which reloads may be issued early, so that the step is within `limit` or
  * needs no more than it does without. */
 static void
 settle(struct pass_run *run, const struct ir_module *m, uint64_t limit,
 	struct offload_settings *set)
 {
-	set->early = 0;
-	const uint64_t late = peak_with(run, m, set), most = late > limit ? late : limit;
+	struct trial trial = {run, m, set};
+	uint64_t late, early = limit;
 
-	set->early = limit;
-	for (int i = 0; i < MAX_ROUNDS; i++) {
-		const uint64_t peak = peak_with(run, m, set);
-		if (peak <= most)
-			return;
-		set->early = set->early > peak - most ? set->early - (peak - most) : 0;
-	}
-	set->early = 0;
+	try_early(&trial, 0, &late);
+	sharded_settle(late > limit ? late : limit, &early, try_early, &trial);
 }
 
 /* Is there somewhere to offload to? False: reported. */
@@ -166,8 +179,7 @@ static const struct pass_option options[] = {
 		"bytes that may be in use on a device; by default -budget, or the device's memory "
 		"less the margin",
 		NULL, 0, 1e15},
-	{"margin", PASS_FLOAT, "0.1",
-		"without a budget: the share of the device's memory that is not used", NULL, 0, 1},
+	COST_MARGIN_OPTION,
 	{"least", PASS_SIZE, "64KB",
 		"smaller states stay on the device: a copy of 64 KB takes about as long as its latency",
 		NULL, 0, 1e15},
