@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool
 is_stdout(const char *path)
@@ -38,11 +39,17 @@ driver_output_close(struct driver_output *o)
 	return false;
 }
 
+/* Why an earlier write to standard output has failed: the reason was not kept, so that of one more. */
+static int
+lost_reason(void)
+{
+	return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
 bool
 driver_stdout_flush(void)
 {
-	/* Where an earlier write has failed its reason was not kept. */
-	const int error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+	const int error = fflush(stdout) ? errno : ferror(stdout) ? lost_reason() : 0;
 	if (!error)
 		return true;
 	driver_error("cannot write 'standard output': %s", strerror(error));

@@ -369,6 +369,10 @@ static const struct op_case cases[] = {
 	{OP_barrier,
 		"%e = exp(%a)\n%r, %s, %t = barrier(%e, %a, %k)\n%sum = add(%e, %r)\n%again = barrier(%sum)\n"
 		"output(\"again\", %again)\n"},
+	/* of values that are computed and of several types; a copy of a copy */
+	{OP_offload, "%e = exp(%a)\n%he, %hk = offload(%e, %k)\n%r, %s = reload(%he, %hk)\n"
+		     "%ha = offload(%r)\n%t = reload(%ha)\n"},
+	{OP_reload, "%ha = offload(%a)\n%r = reload(%ha)\n%s = reload(%ha)\n%t = add(%r, %s)\n"},
 	/* few values, so that equals are common; no power of two, rows within, long rows */
 	{OP_sort,
 		"%r, %p1 = sort(%a)\n%s, %p2 = sort(%k) {dim = 0, descending = true}\n%t, %p3 = "

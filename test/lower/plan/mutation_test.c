@@ -188,7 +188,6 @@ static const struct {
 	{"buffer.offset", "a buffer may be wherever nobody else is while it lives", true, NULL},
 	{"buffer.first", "a longer life keeps others out, who are not there", false, NULL},
 	{"buffer.last", "a longer life keeps others out, who are not there", false, NULL},
-	{"buffer.memory", "no program of this test has anything in host memory", false, NULL},
 	{"guard.axis", "conditions after the first n are not read", false, NULL},
 	{"guard.place", "conditions after the first n are not read", false, NULL},
 	{"action.src", "a param's value and the copy of it for another param are the same", true,
