@@ -1,9 +1,9 @@
 """pipelines.py DOPT DRAW [option ...]: random pipelines on random programs and on toy models, as a user types them.
 
     -agree PROGRAM   run some of what comes out with this (agree.c, for one target each); repeated: one more
-    -seconds N       stop after so long (default: 40; the environment's DOPT_PIPELINE_SECONDS goes before it)
-    -seed S          the first seed; without it, half of the time goes to seeds from 0 on and half to fresh ones
-    -count N         so many seeds, whatever they take
+    -seed S          the first seed (default: 0)
+    -count N         so many seeds, whatever they take (default: 72)
+    -seconds N       seeds for so long, however many (the environment's DOPT_PIPELINE_SECONDS goes before it)
     -refusals        print what dopt refused, and how often
     -jobs N          seeds at a time (default: the number of cores)
     -sharded         pipelines of sharded training, and networks (networks.py) instead of programs of single ops
@@ -35,6 +35,7 @@ import models
 import networks
 
 BLOCK = 24  # seeds that are drawn at once
+COUNT = 3 * BLOCK  # seeds of a run of the tests: half a minute
 AGREE = 6  # of a block that are compiled and run
 RUN_SECONDS = 240  # of a processor, for one run of dopt: 20 for the largest toy model, more under sanitizers
 AGREE_SECONDS = 900  # compiling and running those of a block
@@ -53,8 +54,8 @@ def arguments():
     parser.add_argument("dopt")
     parser.add_argument("draw")
     parser.add_argument("-agree", action="append", default=[])
-    parser.add_argument("-seconds", type=float, default=40)
-    parser.add_argument("-seed", type=int)
+    parser.add_argument("-seconds", type=float)
+    parser.add_argument("-seed", type=int, default=0)
     parser.add_argument("-count", type=int)
     parser.add_argument("-refusals", action="store_true")
     parser.add_argument("-sharded", action="store_true")
@@ -63,7 +64,10 @@ def arguments():
     a = parser.parse_args()
     # Programs run in folders of their own.
     a.agree = [os.path.abspath(program) for program in a.agree]
-    a.seconds = float(os.environ.get("DOPT_PIPELINE_SECONDS", a.seconds))
+    if not a.count and "DOPT_PIPELINE_SECONDS" in os.environ:
+        a.seconds = float(os.environ["DOPT_PIPELINE_SECONDS"])
+    if not a.count and not a.seconds:
+        a.count = COUNT
     return a
 
 
@@ -273,13 +277,7 @@ def main():
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dopt-pipelines-") as folder:
         hunt = Hunt(a, pathlib.Path(folder))
-        if a.seed is not None or a.count is not None:
-            hunt.seeds(a.seed or 0, a.count, float("inf") if a.count else start + a.seconds)
-        else:
-            fresh = time.time_ns() // 1000 % 10**12
-            print(f"fresh seeds from {fresh} on", flush=True)
-            hunt.seeds(0, None, start + a.seconds / 2)
-            hunt.seeds(fresh, None, start + a.seconds)
+        hunt.seeds(a.seed, a.count, float("inf") if a.count else start + a.seconds)
     shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()), "findings")
     print(", ".join(f"{hunt.counts[k]} {k}" for k in shown))
     for kind, n in hunt.kinds.most_common():
