@@ -22,39 +22,8 @@
 
 #include <talloc.h>
 
-/* The op is issued after what it reads: makers that come later in the block move before it. */
-static void
-put_after_makers(struct ir_op *op, bool *done)
-{
-	done[op->id] = true;
-	for (int i = 0; i < op->noperands; i++) {
-		struct ir_op *maker = ir_operand(op, i)->op;
-		if (maker && !done[maker->id] && maker->block == op->block) {
-			ir_op_unlink(maker);
-			ir_insert_before(op, maker);
-			put_after_makers(maker, done);
-		}
-	}
-}
-
-/*
- * Policies that delay readers of gradients do not see every op that reads those in turn, such as
- * norms of all gradients: what is needed earlier is issued as late as that allows.
- */
-static void
-put_in_order(struct prefetch *p)
-{
-	struct ir_block *block = &ir_func_find(p->m, "main")->body;
-	bool *done = ARRAY_ZERO(NULL, bool, p->m->op_ids);
-
-	IR_FOR_OPS (op, block)
-		if (!done[op->id])
-			put_after_makers(op, done);
-	array_free(done);
-}
-
-static bool
-apply_policy(struct prefetch *p, const struct prefetch_choice *c)
+bool
+prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
 	const uint64_t room = set.limit > c->before ? set.limit - c->before : 0;
@@ -68,15 +37,6 @@ apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 	case PREFETCH_SEARCH: break;
 	}
 	return prefetch_proactive(p, &set);
-}
-
-bool
-prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
-{
-	if (!apply_policy(p, c))
-		return false;
-	put_in_order(p);
-	return true;
 }
 
 bool

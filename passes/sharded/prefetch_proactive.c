@@ -18,7 +18,7 @@
 #include "ir/base/number.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/fusion/tensorfuse.h"
+#include "passes/fusion/collectives.h"
 
 #include <talloc.h>
 
@@ -57,14 +57,15 @@ move_behind(struct ir_op **at, struct ir_op *op)
 
 /* Becomes one op of what was worth it; `n` ops, one after another. */
 static void
-fuse_members(struct prefetcher *p, struct ir_op **member, int n)
+fuse_members(struct prefetcher *p, struct ir_op **member, uint32_t n)
 {
+	struct ir_op *one;
+
 	if (n < 2)
 		return;
-	struct ir_op *one = collectives_fuse(p->step->run->scratch, p->step->m, member, n);
-	p->step->fused += (uint32_t)n;
+	p->step->fused += collectives_fuse(p->step->m, member, n, &one);
 	if (!p->step->silent)
-		pass_remark(p->step->run, one, PASS_APPLIED, "%d allgathers fused into one", n);
+		pass_remark(p->step->run, one, PASS_APPLIED, "%u allgathers fused into one", n);
 }
 
 /* Fuses neighbours of the group, from the first in the block on. */
@@ -72,7 +73,7 @@ static void
 fuse_group(struct prefetcher *p)
 {
 	struct ir_op **member = ARRAY_NEW(p->step->run->scratch, struct ir_op *, p->ngroup);
-	int n = 0, noperands = 0;
+	uint32_t n = 0, noperands = 0;
 	uint64_t bytes = 0;
 
 	for (uint32_t i = p->ngroup; i-- > 0;) {
@@ -219,10 +220,8 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 		p.group = ARRAY_NEW(scratch, struct gather *, p.all->n);
 		p.needed = ARRAY_ZERO(scratch, uint32_t, step->m->op_ids);
 		p.round = 1;
-		for (struct ir_op *op = main->last, *next; op; op = next) {
-			next = op->prev;
-			visit(&p, op);
-		}
+		for (uint32_t i = p.place->n; i-- > 0;)
+			visit(&p, p.place->op[i]);
 	}
 	const bool good = p.all != NULL;
 	talloc_free(scratch);

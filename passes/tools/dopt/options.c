@@ -141,7 +141,8 @@ static const struct flag flags[] = {
 		"print the module after these passes; changed: after each pass that changed it",
 		FLAG_TEXT, AT(print_after)},
 	{"Checks", .kind = FLAG_GROUP},
-	{"verify-each", "0|1", "verify the module after every pass (default: 1)", FLAG_BOOL,
+	{"verify-each", "0|1", "verify the module after every pass, not only the result (default: 1)",
+		FLAG_BOOL,
 		AT(verify_each)},
 	{"check", NULL,
 		"compare results before and after every pass, and "
