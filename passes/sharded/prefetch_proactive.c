@@ -39,7 +39,7 @@ struct prefetcher {
 static void
 note_live(struct prefetcher *p, const void *owner)
 {
-	const struct memory_curve *c = memory_curve_create(
+	const struct memory_curve *c = memory_curve_create_unplaced(
 		owner, p->step->m, ir_func_find(p->step->m, "main"), sharded_target(p->step->run));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
@@ -127,16 +127,20 @@ static void
 tell_missed(struct prefetcher *p, const struct ir_op *op)
 {
 	const struct ir_value *gathered = &p->group[p->ngroup - 1]->op->result[0];
+	const uint64_t bytes = p->live[op->id] + p->bytes;
 	char over[NUMBER_TEXT];
 
 	if (p->step->silent || !pass_remarks_wanted(p->step->run))
 		return;
-	number_bytes(over, (double)(p->live[op->id] + p->bytes - p->set.limit));
+	number_bytes(over, (double)(bytes - p->set.budget));
 	pass_remark(p->step->run, gathered->op, PASS_MISSED,
-		"allgather of %s%s not moved above %s%s: %s over the budget",
+		"allgather of %s%s not moved above %s%s: %s%s",
 		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
 		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
-		op->nresults && op->result[0].name ? op->result[0].name : "", over);
+		op->nresults && op->result[0].name ? op->result[0].name : "",
+		bytes > p->set.budget ? over : "",
+		bytes > p->set.budget ? " over the budget"
+				      : "the step would not fit, or take longer");
 }
 
 static void

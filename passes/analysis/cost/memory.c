@@ -29,6 +29,18 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	talloc_free(s);
 }
 
+uint64_t
+memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	const struct alike *alike)
+{
+	struct storage *s = storage_create_unplaced(
+		NULL, m, main, target ? target : &storage_host, alike);
+	const uint64_t live = s->live_bytes + s->beside;
+
+	talloc_free(s);
+	return live;
+}
+
 /* A storage with the kinds of its buffers, to count what lives. */
 struct counter {
 	const struct storage *s;
@@ -169,12 +181,11 @@ fill_points(struct memory_curve *curve, const struct counter *c, struct ir_func 
 	curve->peak_name = op_words(curve, names, curve->point[curve->peak].op);
 }
 
-struct memory_curve *
-memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target)
+/* The curve of a storage, which it frees. */
+static struct memory_curve *
+curve_of(const void *owner, struct ir_func *main, struct storage *s)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, NULL);
 	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
 	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
 
@@ -186,4 +197,20 @@ memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func
 	fill_points(curve, &c, main);
 	talloc_free(s);
 	return curve;
+}
+
+struct memory_curve *
+memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	return curve_of(owner, main,
+		storage_create(NULL, m, main, target ? target : &storage_host, NULL));
+}
+
+struct memory_curve *
+memory_curve_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	return curve_of(owner, main,
+		storage_create_unplaced(NULL, m, main, target ? target : &storage_host, NULL));
 }
