@@ -513,7 +513,18 @@ call_text(
 	char *text = TEXT(w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
 	if (ir_dtype_class(t) != IR_FLOAT && t != IR_bool && ir_dtype_bytes(t) < 4)
 		text = TEXT(w->scratch, "(%s)%s", kernel_ctype(t), text);
-	return is_half(t) ? TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text) : text;
+	return text;
+}
+
+/* A constant of an expression, which is no result of an op, in the type that computes. */
+static char *
+computed_const(struct kernel_text *w, const struct expr *e)
+{
+	struct expr single = *e;
+
+	if (is_half((enum ir_dtype)e->dtype))
+		single.dtype = IR_f32;
+	return kernel_const_expr(w, &single);
 }
 
 static char *
@@ -523,7 +534,7 @@ node_text(
 	switch ((enum expr_kind)e->kind) {
 	case EXPR_LOAD: return kernel_load(w, o, e->id);
 	case EXPR_INDEX: return index_text(w, o, e->id);
-	case EXPR_CONST: return kernel_const_expr(w, e);
+	case EXPR_CONST: return computed_const(w, e);
 	case EXPR_CALL: break;
 	}
 	struct node *node = find_node(l, e);
@@ -536,6 +547,44 @@ node_text(
 	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
 		node->name, text);
 	return node->name;
+}
+
+/* Is the value of an expression, computed in f32, one of its own 16-bit type without rounding? */
+static bool
+is_rounded(const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	int first = 0;
+
+	if (e->kind == EXPR_CONST)
+		return ir_dtype_round(t, e->value) == e->value;
+	if (e->kind != EXPR_CALL)
+		return true;
+	switch ((enum scalar_fn)e->id) {
+	case FN_bitcast:
+	case FN_reduce_precision:
+	case FN_element: return true;
+	case FN_convert: return e->arg[0]->dtype != e->dtype || is_rounded(e->arg[0]);
+	case FN_select: first = 1; break;
+	case FN_neg:
+	case FN_abs:
+	case FN_stop:
+	case FN_maximum:
+	case FN_minimum: break;
+	default: return false;
+	}
+	for (int i = first; i < e->nargs; i++)
+		if (!is_rounded(e->arg[i]))
+			return false;
+	return true;
+}
+
+char *
+kernel_rounded(struct kernel_text *w, const struct expr *e, char *value)
+{
+	if (!is_half((enum ir_dtype)e->dtype) || is_rounded(e))
+		return value;
+	return TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name((enum ir_dtype)e->dtype), value);
 }
 
 char *
