@@ -266,10 +266,9 @@ run_const(const struct run *r, const struct expr *e, union cell *reg, int n)
 	union cell c;
 	if (ir_dtype_class(e->dtype) != IR_FLOAT)
 		c.i = ir_dtype_wrap(e->dtype, e->whole);
-	else if (r->it->o.f64)
-		c.f = e->value;
-	else /* what computes with 16-bit floats is f32 */
-		c.f = ir_dtype_round(e->dtype == IR_f64 ? IR_f64 : IR_f32, e->value);
+	else
+		c.f = r->it->o.f64 ? e->value
+				   : ir_dtype_round(expr_const_dtype(e, r->p->f.body), e->value);
 	for (int k = 0; k < n; k++)
 		reg[k] = c;
 }

@@ -95,7 +95,7 @@ char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 /* The value of an expression of op o; parts used twice become locals, written first. That of a
  * 16-bit type is computed in f32; rounded to it, as the result of an op is. */
 char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
-char *kernel_rounded(struct kernel_text *w, const struct expr *e, char *value);
+char *kernel_rounded(struct kernel_text *w, const struct expr *body, char *value);
 
 /* The value of op o at the present indices; of one that reduces its summand, not rounded. */
 char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
