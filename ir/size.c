@@ -17,11 +17,11 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 	}
 	if (a && a->kind == ATTR_FLOAT)
 		return SIZE_FAIL(scope, s->loc, "'%s' is %g; expected an integer", s->name, a->f);
-	for (int i = 0; i < scope->m->nlets; i++)
-		if (scope->m->let[i].name == s->name) {
-			*value = scope->m->let[i].value;
-			return true;
-		}
+	const struct ir_let *let = ir_let_find(scope->m, s->name);
+	if (let) {
+		*value = let->value;
+		return true;
+	}
 	if (ir_axis_find(scope->m, s->name) >= 0)
 		return SIZE_FAIL(scope, s->loc,
 			"'%s' is an axis: it can only be used to split a dim, after its size",
