@@ -146,10 +146,8 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 
 	memcpy(m->axis, from->axis, sizeof m->axis);
 	m->naxes = from->naxes;
-	if (from->nlets) {
-		m->let = alloc_copy(m, from->let, (size_t)from->nlets, sizeof *m->let, "lets");
-	}
-	m->nlets = from->nlets;
+	for (int i = 0; i < from->nlets; i++)
+		ir_let_add(m, from->let[i]);
 	m->nmesh_attrs = from->nmesh_attrs;
 	if (from->nmesh_attrs)
 		m->mesh_attr = clone_list(m, from->mesh_attr, from->nmesh_attrs);

@@ -19,7 +19,6 @@ struct instance {
 	const struct ir_block *from; /* block of the template at work */
 	struct ir_size_scope scope;
 	struct arena *scratch;
-	int64_t *made; /* counts ops */
 };
 
 /* The return of a function; NULL where it has none. */
@@ -264,7 +263,6 @@ instance_block(struct instance *inst, const struct ir_block *from, struct ir_blo
 			ir_insert_before(before, copy);
 		else
 			ir_block_append(to, copy);
-		(*inst->made)++;
 	}
 	return true;
 }
@@ -277,8 +275,7 @@ instance_make(struct ir_module *m, const struct instance_place *place, const str
 	struct instance inst = {.m = m,
 		.prefix = place->prefix,
 		.from = &f->body,
-		.scratch = scratch,
-		.made = place->made};
+		.scratch = scratch};
 
 	create_table(&inst);
 	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};

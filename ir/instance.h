@@ -11,7 +11,6 @@ struct instance_place {
 	struct ir_block *block;
 	struct ir_op *before; /* NULL: at the end of the block */
 	const char *prefix;   /* of names, "" or "h3." */
-	int64_t *made;        /* counts the ops */
 };
 
 /*

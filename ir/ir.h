@@ -168,6 +168,7 @@ struct ir_module {
 	int naxes;
 	struct ir_let *let; /* sizes in scope of templates, in order; talloc array */
 	int nlets;
+	struct map *let_map; /* of names to their numbers; NULL: no lets */
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
@@ -193,6 +194,10 @@ const char *ir_name_n(struct ir_context *ctx, const char *s, size_t n);
 /* Modules and functions. The module is a talloc child of `owner`. */
 struct ir_module *ir_module_create(const void *owner, struct ir_context *ctx, const char *name);
 struct ir_func *ir_func_create(struct ir_module *m, const char *name, struct ir_loc loc);
+/* Adds a let; its name is interned, and that of no other let. */
+void ir_let_add(struct ir_module *m, struct ir_let let);
+/* The let of an interned name, or NULL. */
+const struct ir_let *ir_let_find(const struct ir_module *m, const char *name);
 struct ir_func *ir_func_find(
 	const struct ir_module *m, const char *name);          /* NULL if there is none */
 int ir_axis_find(const struct ir_module *m, const char *name); /* -1 if there is none */

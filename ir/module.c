@@ -2,6 +2,8 @@
 #include "ir/ir.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/intern.h"
+#include "ir/base/mix.h"
 #include "ir/infer_memo.h"
 #include "ir/ops/row.h"
 
@@ -18,6 +20,34 @@ ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
 	m->name = ir_name(ctx, name);
 	m->last_func = &m->func;
 	return m;
+}
+
+static bool
+same_let(const void *list, uint32_t i, const void *key)
+{
+	const struct ir_module *m = list;
+
+	return m->let[i].name == key;
+}
+
+void
+ir_let_add(struct ir_module *m, struct ir_let let)
+{
+	if (!m->let_map)
+		m->let_map = NEW(m, struct map);
+	map_add(m, m->let_map, mix_word(0, name_number(let.name)), same_let, m, let.name);
+	LIST_PUSH(m, m->let, m->nlets, let);
+}
+
+const struct ir_let *
+ir_let_find(const struct ir_module *m, const char *name)
+{
+	if (!m->let_map)
+		return NULL;
+	const uint32_t i =
+		map_find(m->let_map, mix_word(0, name_number(name)), same_let, m, name);
+
+	return i != MAP_NONE ? &m->let[i] : NULL;
 }
 
 struct ir_func *

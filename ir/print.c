@@ -278,9 +278,10 @@ static void
 need_let(void *data, const char *name)
 {
 	struct needed *needed = data;
+	const struct ir_let *let = ir_let_find(needed->m, name);
 
-	for (int i = 0; i < needed->m->nlets; i++)
-		needed->let[i] = needed->let[i] || needed->m->let[i].name == name;
+	if (let)
+		needed->let[let - needed->m->let] = true;
 }
 
 static bool

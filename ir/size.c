@@ -4,12 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum {
-	/* Elements of a written tensor: far above any machine, far below what overflows in bytes.
-	 */
-	SIZE_MAX_ELEMENTS_LOG2 = 50,
-};
-
 #define SIZE_FAIL(scope, loc, ...) (diag_error((scope)->m->ctx->diag, loc, __VA_ARGS__), false)
 
 static bool
@@ -23,11 +17,11 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 	}
 	if (a && a->kind == ATTR_FLOAT)
 		return SIZE_FAIL(scope, s->loc, "'%s' is %g; expected an integer", s->name, a->f);
-	for (int i = 0; i < scope->m->nlets; i++)
-		if (scope->m->let[i].name == s->name) {
-			*value = scope->m->let[i].value;
-			return true;
-		}
+	const struct ir_let *let = ir_let_find(scope->m, s->name);
+	if (let) {
+		*value = let->value;
+		return true;
+	}
 	if (ir_axis_find(scope->m, s->name) >= 0)
 		return SIZE_FAIL(scope, s->loc,
 			"'%s' is an axis: it can only be used to split a dim, after its size",
@@ -212,23 +206,14 @@ const struct ir_type *
 ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *text)
 {
 	struct ir_type t;
-	int64_t elements = 1;
 
 	memset(&t, 0, sizeof t);
 	t.dtype = (uint8_t)text->dtype;
 	t.rank = (uint8_t)text->rank;
 	t.memory = (uint8_t)text->memory;
-	for (int i = 0; i < text->rank; i++) {
+	for (int i = 0; i < text->rank; i++)
 		if (!resolve_dim(scope, &t, i, text->dim[i]))
 			return NULL;
-		if (__builtin_mul_overflow(elements, t.dim[i], &elements) ||
-			elements >> SIZE_MAX_ELEMENTS_LOG2) {
-			diag_error(scope->m->ctx->diag, text->loc,
-				"a tensor of this type has more than 2^%d elements",
-				SIZE_MAX_ELEMENTS_LOG2);
-			return NULL;
-		}
-	}
 	for (int i = 0; i < text->nsuffixes; i++)
 		if (!resolve_suffix(scope, &t, &text->suffix[i]))
 			return NULL;

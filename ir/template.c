@@ -1,6 +1,6 @@
 /*
  * Instances of templates: for types alone (ir_infer_call, on the side, kept by argument types and
- * sizes) and for good (ir_inline_call). A chain of calls is typed with one instance a function and
+ * sizes) and for good (ir_inline_calls). A chain of calls is typed with one instance a function and
  * set of arguments, so nesting and repeating cost nothing until they are inlined.
  */
 #include "ir/template.h"
@@ -15,7 +15,10 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { MEMO_BUCKETS = 64 }; /* a model calls some dozens of functions with different types */
+enum {
+	MEMO_BUCKETS = 64, /* a model calls some dozens of functions with different types */
+	TEMPLATE_MANY_OPS = TEMPLATE_MAX_OPS + 1,
+};
 
 /* What is known of a function called with arguments of these types and these sizes. */
 struct memo {
@@ -27,6 +30,7 @@ struct memo {
 	int nsizes;
 	bool running; /* its instance is being made */
 	bool ok;      /* false: its fault was reported */
+	int64_t ops;  /* of an instance with the calls in it inlined; at most TEMPLATE_MANY_OPS */
 	const struct ir_type **result;
 };
 
@@ -34,7 +38,6 @@ struct ir_templates {
 	struct memo *bucket[MEMO_BUCKETS];
 	const struct ir_func *active[TEMPLATE_MAX_DEPTH]; /* of which an instance is being made */
 	int nactive;
-	int64_t made; /* ops of instances so far */
 	const struct ir_func **poisoned;
 	int npoisoned;
 };
@@ -217,6 +220,32 @@ memo_create(struct ir_module *m, const struct ir_func *f, const struct ir_op *ca
 	return memo;
 }
 
+static struct memo *
+memo_find(struct ir_module *m, const struct ir_func *f, const struct ir_op *call)
+{
+	struct memo *memo = templates_of(m)->bucket[memo_bucket(f, call)];
+
+	while (memo && !(memo->func == f && memo_fits(m, memo, call)))
+		memo = memo->next;
+	return memo;
+}
+
+/* Ops of a block once its calls, which are typed, are inlined; at most TEMPLATE_MANY_OPS. *last is
+ * the op with which it has as many. */
+static int64_t
+ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **last)
+{
+	int64_t n = 0;
+
+	for (const struct ir_op *op = b->first; op && n < TEMPLATE_MANY_OPS; op = op->next) {
+		const struct memo *callee =
+			op->code == OP_call ? memo_find(m, ir_func_find(m, op->symbol), op) : NULL;
+		n += callee ? ir_attr_int(op, "repeat", 1) * callee->ops : 1;
+		*last = op;
+	}
+	return n < TEMPLATE_MANY_OPS ? n : TEMPLATE_MANY_OPS;
+}
+
 /* Types the results by an instance that is thrown away. */
 static bool
 memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
@@ -231,25 +260,16 @@ memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 		arg[i] = ARENA_NEW(side.arena, struct ir_value);
 		arg[i]->type = memo->arg[i];
 	}
-	struct instance_place place = {
-		.block = &block, .prefix = "", .made = &templates_of(m)->made};
+	struct instance_place place = {.block = &block, .prefix = ""};
+	const struct ir_op *last;
 	if (instance_make(&side, &place, call, memo->func, arg, result)) {
 		for (int i = 0; i < call->nresults; i++)
 			memo->result[i] = result[i]->type;
+		memo->ops = ops_inlined(&side, &block, &last);
 		memo->ok = true;
 	}
 	talloc_free(side.arena);
 	return memo->ok;
-}
-
-static struct memo *
-memo_find(struct ir_module *m, const struct ir_func *f, const struct ir_op *call)
-{
-	struct memo *memo = templates_of(m)->bucket[memo_bucket(f, call)];
-
-	while (memo && !(memo->func == f && memo_fits(m, memo, call)))
-		memo = memo->next;
-	return memo;
 }
 
 /* A result is as written, and in a chain as the argument that it will be for the next block. */
@@ -341,10 +361,13 @@ drop_ops(struct ir_op *first, struct ir_op *call)
 		ir_op_erase(call->prev);
 }
 
-bool
-ir_inline_call(struct ir_module *m, struct ir_op *call)
+/*
+ * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false
+ * after an error, with the call still there.
+ */
+static bool
+inline_call(struct ir_module *m, struct ir_op *call)
 {
-	struct ir_templates *t = templates_of(m);
 	const struct ir_func *f = call_check(m, call);
 	struct ir_op *prev = call->prev;
 	int64_t repeat = ir_attr_int(call, "repeat", 1);
@@ -358,12 +381,9 @@ ir_inline_call(struct ir_module *m, struct ir_op *call)
 		v[i] = ir_operand(call, i);
 	for (int64_t k = 0; ok && k < repeat; k++) {
 		char *prefix = call_prefix(v, call, k);
-		struct instance_place place = {call->block, call, prefix, &t->made};
+		struct instance_place place = {call->block, call, prefix};
 		ok = instance_make(m, &place, call, f, v, v);
 		talloc_free(prefix);
-		if (ok && t->made > TEMPLATE_MAX_OPS)
-			ok = CALL_FAIL(m, call, "the module would have more than %d ops",
-				TEMPLATE_MAX_OPS);
 	}
 	if (ok) {
 		name_results(call, v);
@@ -375,4 +395,36 @@ ir_inline_call(struct ir_module *m, struct ir_op *call)
 	}
 	talloc_free(v);
 	return ok;
+}
+
+/* Types the calls, as the module may be a clone that knows no instances, and counts their ops. */
+static bool
+inlining_fits(struct ir_module *m, struct ir_func *f)
+{
+	const struct ir_op *last = NULL;
+
+	IR_FOR_OPS (op, &f->body)
+		if (op->code == OP_call && !ir_infer_call(m, op, NULL))
+			return false;
+	return ops_inlined(m, &f->body, &last) <= TEMPLATE_MAX_OPS ||
+	       CALL_FAIL(m, last, "with its calls inlined, the module would have more than %d ops",
+		       TEMPLATE_MAX_OPS);
+}
+
+bool
+ir_inline_calls(struct ir_module *m, struct ir_func *f, unsigned *inlined)
+{
+	if (!inlining_fits(m, f))
+		return false;
+	for (struct ir_op *op = f->body.first, *next; op; op = next) {
+		struct ir_op *prev = op->prev;
+		next = op->next;
+		if (op->code != OP_call)
+			continue;
+		if (!inline_call(m, op))
+			return false;
+		*inlined += 1;
+		next = prev ? prev->next : f->body.first; /* calls among what came in */
+	}
+	return true;
 }

@@ -24,7 +24,7 @@ enum template_limit {
 	SIZE_MAX_DEPTH = 200,         /* nesting of an expression; evaluation recurses */
 	TEMPLATE_MAX_DEPTH = 100,     /* calls within calls; real models have five */
 	TEMPLATE_MAX_REPEAT = 100000, /* blocks in a chain */
-	TEMPLATE_MAX_OPS = 5000000,   /* ops of all instances: nested repeats multiply */
+	TEMPLATE_MAX_OPS = 5000000,   /* with all calls inlined: nested repeats multiply */
 };
 
 /* Every function but @main, whose values have types. */
@@ -102,10 +102,11 @@ void ir_template_names(
 bool ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
 
 /*
- * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false
- * after an error, with the call still there.
+ * Replaces the typed calls of a function, and those in what they become, by the ops of their
+ * functions; adds their number to *inlined. Returns false after an error. What would be more than
+ * TEMPLATE_MAX_OPS is said before anything is made.
  */
-bool ir_inline_call(struct ir_module *m, struct ir_op *call);
+bool ir_inline_calls(struct ir_module *m, struct ir_func *f, unsigned *inlined);
 
 /* Says that faults of this function have been reported: calls of it fail without a message. */
 void ir_template_poison(struct ir_module *m, const struct ir_func *f);

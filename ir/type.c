@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <talloc.h>
 
 static const struct {
 	const char *name;
@@ -196,6 +197,17 @@ ir_type_slice(const struct ir_module *m, const struct ir_type *t, int dim, const
 	return slice;
 }
 
+bool
+ir_shape_fits(const int64_t *dim, int rank)
+{
+	int64_t room = (int64_t)1 << IR_MAX_ELEMENTS_LOG2;
+
+	for (int d = 0; d < rank && room; d++)
+		if (dim[d] > 1)
+			room /= dim[d];
+	return room > 0;
+}
+
 static bool
 check_dim(const struct ir_module *m, const struct ir_type *t, int dim, struct ir_loc loc,
 	const char *what)
@@ -229,6 +241,8 @@ type_fits(const struct ir_module *m, const struct ir_type *t)
 {
 	int64_t left[IR_MAX_RANK];
 
+	if (!ir_shape_fits(t->dim, t->rank))
+		return false;
 	for (int d = 0; d < t->rank; d++) {
 		left[d] = t->dim[d];
 		if (left[d] < 0)
@@ -257,6 +271,13 @@ ir_type_check(
 
 	if (type_fits(m, t))
 		return true;
+	if (!ir_shape_fits(t->dim, t->rank)) {
+		char *text = ir_type_text(NULL, m, t);
+		diag_error(m->ctx->diag, loc, "%s: %s has more than 2^%d elements", what, text,
+			IR_MAX_ELEMENTS_LOG2);
+		talloc_free(text);
+		return false;
+	}
 	for (int d = 0; d < t->rank; d++)
 		ok = check_dim(m, t, d, loc, what) && ok;
 	for (int i = 0; i < m->naxes; i++) {

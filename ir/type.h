@@ -25,6 +25,8 @@ enum ir_limit {
 	IR_MAX_RANK = 8,  /* the most that cuDNN and oneDNN need; local shapes fit on the stack */
 	IR_MAX_AXES = 16, /* an axis for each prime factor: 2^12 devices and 4 time axes */
 	IR_MAX_PLACES = 1 << 30, /* of all axes together: numbers of places have 32 bits */
+	IR_MAX_ELEMENTS_LOG2 = 50, /* of a tensor: far above any machine's memory, and the bytes of
+				      a thousand such tensors are still less than 2^63 */
 };
 
 enum ir_dtype {
@@ -140,7 +142,12 @@ int64_t ir_type_local_bytes(const struct ir_module *m, const struct ir_type *t);
 int64_t ir_type_slice(
 	const struct ir_module *m, const struct ir_type *t, int dim, const int *coord);
 
-/* Are sizes divisible, dims in range, orders dense? Reports at `loc` and returns false if not. */
+/* At most 2^IR_MAX_ELEMENTS_LOG2 elements? Dims of size 0 are not counted, so that no product of
+ * some of the sizes is larger either. */
+bool ir_shape_fits(const int64_t *dim, int rank);
+
+/* Is the shape within the limit, are sizes divisible, dims in range, orders dense? Reports at `loc`
+ * and returns false if not. */
 bool ir_type_check(
 	const struct ir_module *m, const struct ir_type *t, struct ir_loc loc, const char *what);
 

@@ -4,10 +4,16 @@
 #include "ir/base/alloc.h"
 #include "ir/base/source.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
+
+enum {
+	DIAG_MAX_SHOWN = 200, /* errors, and as many warnings: more than anybody reads */
+	DIAG_MAX_NAME = 256,  /* bytes of a name: longer than any that people write, a file's too */
+};
 
 struct diag_source {
 	const char *name, *text;
@@ -21,11 +27,31 @@ struct diag {
 	struct diag_source *source; /* ascending by base */
 	int nsources;
 	uint32_t next_base;
-	unsigned errors;
+	unsigned errors, warnings;
 	bool muted;
+	bool hiding; /* the last error or warning was not shown, so its notes are not either */
 	diag_handler *handler;
 	void *handler_data;
 };
+
+static void
+tell_hidden(unsigned n, const char *what)
+{
+	if (n > DIAG_MAX_SHOWN)
+		fprintf(stderr, "dopt: note: %u more %s%s not shown\n", n - DIAG_MAX_SHOWN, what,
+			n == DIAG_MAX_SHOWN + 1 ? " is" : "s are");
+}
+
+/* At the end it is known how many messages were not shown. */
+static int
+diag_end(struct diag *d)
+{
+	if (!d->handler) {
+		tell_hidden(d->errors, "error");
+		tell_hidden(d->warnings, "warning");
+	}
+	return 0;
+}
 
 struct diag *
 diag_create(const void *owner)
@@ -33,6 +59,7 @@ diag_create(const void *owner)
 	struct diag *d = NEW(owner, struct diag);
 
 	d->next_base = 1; /* 0 is nowhere */
+	talloc_set_destructor(d, diag_end);
 	return d;
 }
 
@@ -171,20 +198,68 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 	fputc('\n', stderr);
 }
 
+/* Counts a message. False: there were enough of its kind, and nobody but people reads them. */
+static bool
+is_shown(struct diag *d, enum diag_level level)
+{
+	unsigned *n = level == DIAG_ERROR ? &d->errors : level == DIAG_WARNING ? &d->warnings : NULL;
+
+	if (n)
+		d->hiding = ++*n > DIAG_MAX_SHOWN;
+	else if (level == DIAG_REMARK)
+		d->hiding = false;
+	return d->handler || !d->hiding;
+}
+
+static bool
+is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || (c & 0x80) || strchr("_.-$", c);
+}
+
+/* Shortens names of more than DIAG_MAX_NAME bytes, in place. */
+static void
+shorten_names(char *text)
+{
+	static const char more[] = "...";
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		size_t n = 0;
+		while (at[n] && is_name_byte(at[n]))
+			n++;
+		size_t keep = n;
+		if (n > DIAG_MAX_NAME)
+			for (keep = DIAG_MAX_NAME; (at[keep] & 0xc0) == 0x80;)
+				keep--; /* not within a character */
+		memmove(to, at, keep);
+		to += keep;
+		if (keep < n) {
+			memcpy(to, more, strlen(more));
+			to += strlen(more);
+		}
+		at += n;
+		if (*at)
+			*to++ = *at++;
+	}
+	*to = '\0';
+}
+
 void
 diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
 {
 	va_list args;
 
-	if (d->muted)
+	if (d->muted || !is_shown(d, level))
 		return;
 	va_start(args, format);
 	char *text = text_vprint(d, format, args);
 	va_end(args);
+	if (strlen(text) > DIAG_MAX_NAME)
+		shorten_names(text);
 
 	struct diag_message m = {.level = level, .loc = loc, .text = text};
 	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);
-	d->errors += level == DIAG_ERROR;
 	if (d->handler) {
 		d->handler(d->handler_data, &m);
 	} else if (placed) {

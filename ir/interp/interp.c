@@ -77,28 +77,17 @@ set_places(struct interp *it)
 	return true;
 }
 
-/* Until no call is left: what is inlined may call again. */
-static bool
-inline_calls(struct ir_module *m, struct ir_func *f)
-{
-	for (struct ir_op *op = f->body.first; op;) {
-		struct ir_op *before = op->prev, *next = op->next;
-		if (op->code == OP_call && !ir_inline_call(m, op))
-			return false;
-		op = op->code != OP_call ? next : before ? before->next : f->body.first;
-	}
-	return true;
-}
-
 static bool
 set_up(struct interp *it)
 {
+	unsigned inlined = 0;
+
 	it->main = ir_func_find(it->m, "main");
 	if (!it->main) {
 		diag_error(it->m->ctx->diag, LOC_NONE, "the module has no @main to run");
 		return false;
 	}
-	if (!inline_calls(it->m, it->main))
+	if (!ir_inline_calls(it->m, it->main, &inlined))
 		return false;
 	ir_module_renumber(it->m); /* the calls are gone */
 	if (!set_places(it) || (it->o.data && !interp_data_open(it)))

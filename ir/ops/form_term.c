@@ -234,7 +234,7 @@ term_size(struct matcher *mt, const struct term *t, const struct computed *at)
 	const struct expr *e = term_expr(mt, t, at, true);
 
 	assert(e->kind == EXPR_CONST); /* the row says sizes in terms of sizes */
-	return (int64_t)e->value;
+	return ir_dtype_truncated(IR_i64, e->value);
 }
 
 /* Is the position just an index of the size of the dim? Then it is no computed one. */

@@ -17,6 +17,7 @@ reshape_shape(const struct ir_module *m, const struct ir_op *op, struct ir_type 
 {
 	const struct ir_type *t = ir_operand_type(op, 0);
 	int64_t known = 1, elements = ir_type_elements(t);
+	bool fits = true;
 	int rank = ir_attr_ints(op, "shape", result->dim, IR_MAX_RANK), open = -1;
 
 	result->rank = (uint8_t)rank;
@@ -27,8 +28,11 @@ reshape_shape(const struct ir_module *m, const struct ir_op *op, struct ir_type 
 			return FAIL(m, op, "reshape: size %" PRId64 " of dim %d is negative",
 				result->dim[i], i);
 		else
-			known *= result->dim[i];
+			fits = !__builtin_mul_overflow(known, result->dim[i], &known) && fits;
 	}
+	if (!fits)
+		return FAIL(m, op, "reshape: %" PRId64 " elements do not fit a shape of 2^63 or more",
+			elements);
 	if (open >= 0 && known > 0 && elements % known == 0) {
 		result->dim[open] = elements / known;
 		known = elements;

@@ -80,15 +80,6 @@ attr_misfit(struct parser *p, const char *what, const char *want, const struct i
 	return false;
 }
 
-static bool
-is_let(const struct parser *p, const char *name)
-{
-	for (int i = 0; i < p->m->nlets; i++)
-		if (p->m->let[i].name == name)
-			return true;
-	return false;
-}
-
 /* An integer: a number, or an expression, which a template keeps. */
 static bool
 attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr *a)
@@ -97,7 +88,7 @@ attr_to_int(struct parser *p, const char *what, const char *want, struct ir_attr
 
 	if (a->kind == ATTR_INT)
 		return true;
-	if (a->kind == ATTR_NAME && (p->template || is_let(p, a->s))) {
+	if (a->kind == ATTR_NAME && (p->template || ir_let_find(p->m, a->s))) {
 		s = size_name(p, a->s, a->loc);
 	} else if (a->kind == ATTR_SIZE) {
 		s.tree = a->size;

@@ -42,9 +42,9 @@ name_is_free(struct parser *p, struct named name)
 		PARSE_ERROR(p, name.loc, "'%s' is a reserved word", s);
 		return false;
 	}
-	for (int i = 0; i < p->m->nlets; i++)
-		if (p->m->let[i].name == s)
-			before = p->m->let[i].loc;
+	const struct ir_let *let = ir_let_find(p->m, s);
+	if (let)
+		before = let->loc;
 	for (int i = 0; i < p->m->naxes; i++)
 		if (p->m->axis[i].name == s)
 			before = p->m->axis[i].loc;
@@ -71,7 +71,7 @@ declare_let(struct parser *p, struct named name, struct size_value size, struct 
 			value = p->o->define[i].value;
 			p->defined[i] = true;
 		}
-	LIST_PUSH(m, m->let, m->nlets, (struct ir_let){name.name, value, name.loc});
+	ir_let_add(m, (struct ir_let){name.name, value, name.loc});
 }
 
 void

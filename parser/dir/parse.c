@@ -87,16 +87,10 @@ static bool
 inline_calls(struct ir_module *m)
 {
 	struct ir_func *f = ir_func_find(m, "main");
+	unsigned inlined = 0;
 
-	for (struct ir_op *op = f->body.first, *next; op; op = next) {
-		struct ir_op *prev = op->prev;
-		next = op->next;
-		if (!op_is(op, TRAIT_CALLS))
-			continue;
-		if (!ir_inline_call(m, op))
-			return false;
-		next = prev ? prev->next : f->body.first; /* calls among what came in */
-	}
+	if (!ir_inline_calls(m, f, &inlined))
+		return false;
 	m->func = f;
 	f->next = NULL;
 	m->last_func = &f->next;

@@ -2,33 +2,13 @@
  * Replaces every call in @main by the ops of its function, innermost last, then drops the functions
  * that nothing calls any more.
  *
- * Right because a template means its body with sizes and operands put in; ir_inline_call does that
- * for one call (ir/template.h). Calls among the ops put in are replaced in turn: the walk goes on
- * at the first of them. Recursion ends with the error of ir_inline_call, which bounds the depth.
+ * Right because a template means its body with sizes and operands put in; ir_inline_calls
+ * (ir/template.h) does that, calls among the ops put in included.
  */
 #include "ir/template.h"
 #include "passes/pass.h"
 
 #include <string.h>
-
-static bool
-inline_calls(struct pass_run *run, struct ir_module *m, struct ir_func *f)
-{
-	struct ir_op *op = f->body.first;
-
-	while (op) {
-		if (!op_is(op, TRAIT_CALLS)) {
-			op = op->next;
-			continue;
-		}
-		struct ir_op *prev = op->prev;
-		if (!ir_inline_call(m, op))
-			return false;
-		pass_count(run, "call(s) inlined", 1);
-		op = prev ? prev->next : f->body.first;
-	}
-	return true;
-}
 
 static void
 drop_templates(struct pass_run *run, struct ir_module *m)
@@ -51,11 +31,14 @@ static bool
 inline_run(struct pass_run *run, struct ir_module *m)
 {
 	struct ir_func *f = ir_func_find(m, "main");
+	unsigned inlined = 0;
 
 	if (!f)
 		return true;
-	if (!inline_calls(run, m, f))
+	if (!ir_inline_calls(m, f, &inlined))
 		return false;
+	if (inlined)
+		pass_count(run, "call(s) inlined", inlined);
 	if (!pass_bool(run, "keep"))
 		drop_templates(run, m);
 	return true;

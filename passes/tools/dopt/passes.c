@@ -167,6 +167,20 @@ check_options(const struct driver *t)
 	return o;
 }
 
+/* Can the module be interpreted at all? One that is too large for it is no fault of a pass. */
+static bool
+can_check(struct driver *t, struct ir_module *m)
+{
+	struct interp_options o = check_options(t);
+
+	o.mode = INTERP_LAYOUT;
+	struct interp *it = interp_create(NULL, m, &o);
+	if (!it)
+		diag_note(t->ctx->diag, LOC_NONE, "option -check runs the module in the interpreter before and after each pass");
+	talloc_free(it);
+	return it != NULL;
+}
+
 /* Does every value have the meaning that its layout says? For a verified module it must. */
 static bool
 check_layouts(struct driver *t, struct ir_module *m)
@@ -231,7 +245,7 @@ after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 {
 	struct driver *t = data;
 
-	if (t->o->check && !check_meaning(t, run, e, input, m))
+	if (t->o->check && (!can_check(t, m) || !check_meaning(t, run, e, input, m)))
 		return false;
 	if (measures_each(t) && !driver_measure_each(t, m, e->pass->name))
 		return false;
@@ -267,6 +281,8 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 	if (measures_each(t) && !driver_measure_each(t, *m, NULL))
 		return DRIVER_INPUT;
 	if (t->stats && !driver_stats_add(t, *m, NULL, NULL, 0))
+		return DRIVER_INPUT;
+	if (o->check && !can_check(t, *m))
 		return DRIVER_INPUT;
 	if (o->check && !check_layouts(t, *m))
 		return DRIVER_BUG;

@@ -38,19 +38,12 @@ build_changed(struct import *im, enum op_code code, struct ir_value *v, const st
 bool
 build_fits(struct import *im, const int64_t *dim, int rank)
 {
-	const int64_t most = (int64_t)1 << IMPORT_MAX_BITS;
-	int64_t n = 1;
-
-	for (int d = 0; d < rank; d++) {
-		if (dim[d] > 0 && n > most / dim[d]) {
-			diag_error(im->diag, im->builder.loc,
-				"this makes a tensor of more than 2^%d elements", IMPORT_MAX_BITS);
-			im->failed = im->builder.failed = true;
-			return false;
-		}
-		n *= dim[d] > 0 ? dim[d] : 1;
-	}
-	return true;
+	if (ir_shape_fits(dim, rank))
+		return true;
+	diag_error(im->diag, im->builder.loc, "this makes a tensor of more than 2^%d elements",
+		IR_MAX_ELEMENTS_LOG2);
+	im->failed = im->builder.failed = true;
+	return false;
 }
 
 struct ir_value *

@@ -11,7 +11,7 @@
 
 #include "parser/stablehlo/import/import.h"
 
-/* Would a tensor of these sizes have at most 2^IMPORT_MAX_BITS elements? Reports at the op at hand
+/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? Reports at the op at hand
  * where not. What attributes make larger is asked before it is built. */
 bool build_fits(struct import *im, const int64_t *dim, int rank);
 

@@ -9,7 +9,7 @@ bool
 window_along(struct import *im, const struct mlir_op *op, const char *dims, int d,
 	const struct window_dim *x, int64_t *padded, int64_t *count)
 {
-	if (x->n > ((int64_t)1 << IMPORT_MAX_BITS) / x->base)
+	if (x->n > ((int64_t)1 << IR_MAX_ELEMENTS_LOG2) / x->base)
 		return import_error(im, op,
 			"%s %d of size %" PRId64 " is too large to be dilated by %" PRId64, dims, d,
 			x->n, x->base);

@@ -372,7 +372,7 @@ check_pad(struct import *im, const struct mlir_op *op, const struct import_value
 				"dim %d becomes %" PRId64
 				", but the written type of the result is %s",
 				i, (int64_t)size, r->text);
-		if (size < 1 || size > (__int128)1 << IMPORT_MAX_BITS)
+		if (size < 1 || size > (__int128)1 << IR_MAX_ELEMENTS_LOG2)
 			return import_error(
 				im, op, "dim %d would have size %" PRId64, i, (int64_t)size);
 	}

@@ -82,17 +82,13 @@ import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_
 static bool
 check_sizes(struct import *im, const struct mlir_op *op, const struct mlir_type *t)
 {
-	int64_t elements = 1, most = (int64_t)1 << IMPORT_MAX_BITS;
-
-	for (int i = 0; i < t->rank; i++) {
+	for (int i = 0; i < t->rank; i++)
 		if (t->dim[i] < 0)
 			return import_unsupported(im, op, "a size that is not a constant");
-		if (t->dim[i] > 0 && elements > most / t->dim[i])
-			return import_unsupported_form(
-				im, op, "a tensor of more than 2^%d elements", IMPORT_MAX_BITS);
-		elements *= t->dim[i] ? t->dim[i] : 1;
-	}
-	return true;
+	if (ir_shape_fits(t->dim, t->rank))
+		return true;
+	return import_unsupported_form(
+		im, op, "a tensor of more than 2^%d elements", IR_MAX_ELEMENTS_LOG2);
 }
 
 const struct ir_type *

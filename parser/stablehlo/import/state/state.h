@@ -24,7 +24,6 @@ enum import_limit {
 	IMPORT_MAX_CALLS = 100,        /* functions in each other */
 	IMPORT_MAX_OPS = 1 << 23,      /* imported, calls and loops counted each time: calls that
 					  double at each level would fill the memory */
-	IMPORT_MAX_BITS = 50,          /* elements of a tensor: 2^50, as in .dir */
 	IMPORT_MAX_MISSING = 200,      /* messages of unsupported ops */
 	IMPORT_MAX_KNOWN = 1 << 20,    /* elements of a value that import_known computes: sizes and
 					  indices are few */

@@ -18,6 +18,11 @@ TEXT = {
     "calls": main_of(X, "%y = call @f0(%x)")
     + "".join(f"func @f{i}(%x) {{\n%y = call @f{i + 1}(%x)\nreturn(%y)\n}}\n" for i in range(DEPTH))
     + f"func @f{DEPTH}(%x) {{\nreturn(%x)\n}}\n",
+    "errors": main_of(X, *(f"%y{i} = relu(%z{i})" for i in range(250))),
+    "name": main_of(X, "%y = relu(%" + "n" * 1000000 + ")"),
+    "lets": "let a0 = 2\n"
+    + "".join(f"let a{i} = a{i - 1} + 1\n" for i in range(1, 20000))
+    + main_of('%x = input("x") : f32[a19999]', 'output("x", %x)'),
     "chains": main_of(X, "%y = call @a(%x) {repeat = 100000}", 'output("y", %y)')
     + "func @a(%x) {\n%y = call @b(%x) {repeat = 100000}\nreturn(%y)\n}\n"
     + "func @b(%x) {\n%y = relu(%x)\nreturn(%y)\n}\n",
