@@ -39,6 +39,7 @@ static const struct trace_field collective_field[] = {
 	{"bytes", FIELD_REAL, AT(collective.bytes), NULL, NULL},
 	{"from", FIELD_INT, AT(collective.from), NULL, NULL},
 	{"to", FIELD_INT, AT(collective.to), NULL, NULL},
+	{"text", FIELD_TEXT, AT(collective.text), NULL, NULL},
 };
 
 static const struct trace_field copy_field[] = {
@@ -46,8 +47,10 @@ static const struct trace_field copy_field[] = {
 	{"name", FIELD_TEXT, AT(copy.name), NULL, NULL},
 	{"to", FIELD_TEXT, AT(copy_to), NULL, NULL},
 	{"bytes", FIELD_REAL, AT(copy.bytes), NULL, NULL},
+	{"text", FIELD_TEXT, AT(copy.text), NULL, NULL},
 };
 
+/* Required fields: all but the text of collectives and copies, which older traces do not have. */
 enum {
 	ALL_AXIS = (1 << 4) - 1,
 	ALL_KERNEL = (1 << 5) - 1,
@@ -58,8 +61,8 @@ enum {
 static const struct trace_fields axis_fields = {"an axis", axis_field, 4, AT(where)};
 static const struct trace_fields kernel_fields = {"a kernel", kernel_field, 5, AT(where)};
 static const struct trace_fields collective_fields = {
-	"a collective", collective_field, 7, AT(where)};
-static const struct trace_fields copy_fields = {"a copy", copy_field, 4, AT(where)};
+	"a collective", collective_field, 8, AT(where)};
+static const struct trace_fields copy_fields = {"a copy", copy_field, 5, AT(where)};
 
 /* A row with all its fields, `op` a number of an op. */
 static bool

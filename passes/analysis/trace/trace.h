@@ -50,7 +50,7 @@ struct trace_kernel {
 };
 
 struct trace_collective {
-	const char *name;
+	const char *name, *text; /* text: NULL in older traces */
 	uint32_t op;
 	enum rt_coll_kind kind;
 	int axis;
@@ -59,7 +59,7 @@ struct trace_collective {
 };
 
 struct trace_copy {
-	const char *name;
+	const char *name, *text; /* text: NULL in older traces */
 	uint32_t op;
 	bool to_host;
 	double bytes;

@@ -14,7 +14,7 @@ struct trace_pair {
 	double difference; /* a step: (measured - predicted) * count */
 	double exposed_predicted, exposed_measured; /* a step, of communication */
 	uint32_t op;
-	const char *name, *text;
+	const char *value, *name, *text; /* as of trace_op_time */
 	bool communication;
 	bool profiled; /* its prediction is a measured time of a profile */
 };

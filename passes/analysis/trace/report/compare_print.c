@@ -21,7 +21,9 @@ put_number(FILE *out, const char *key, double x)
 static void
 put_pair(FILE *out, const struct trace_pair *p)
 {
-	fprintf(out, "{\"op\":%" PRIu32 ",\"name\":", p->op);
+	fprintf(out, "{\"op\":%" PRIu32 ",\"value\":", p->op);
+	trace_put_json(out, p->value);
+	fputs(",\"name\":", out);
 	trace_put_json(out, p->name);
 	fprintf(out, ",\"kind\":\"%s\"", p->communication ? "communication" : "compute");
 	put_number(out, "predicted", p->predicted);
@@ -120,7 +122,7 @@ trace_comparison_print(FILE *out, enum trace_format format, const struct trace_c
 		NULL, "<op|<name|predicted|measured|ratio|count|difference per step");
 	for (uint32_t i = 0; i < c->npairs; i++) {
 		const struct trace_pair *p = &c->pair[i];
-		trace_table_row(t, "%%%" PRIu32 "|%s|%s|%s|%s|%.4g|%s", p->op, p->name,
+		trace_table_row(t, "%s|%s|%s|%s|%s|%.4g|%s", p->value, p->name,
 			maybe_time(t, p->predicted), maybe_time(t, p->measured),
 			ratio_text(t, p->measured, p->predicted), p->count,
 			trace_time_text(t, p->difference));

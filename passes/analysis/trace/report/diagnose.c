@@ -111,8 +111,8 @@ compute_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 	if (!o)
 		return TEXT(d, "The trace has no kernels and no collectives.");
 	return TEXT(d,
-		"Computation bounds the step: kernels run for %s of it, %%%" PRIu32 " (%s) for %s.",
-		share, o->op, o->name, part_of(d, m, o, time_of));
+		"Computation bounds the step: kernels run for %s of it, %s (%s) for %s.",
+		share, o->value, o->name, part_of(d, m, o, time_of));
 }
 
 static char *
@@ -122,8 +122,8 @@ transfer_sentence(struct trace_diagnosis *d, const struct trace_measured *m, con
 
 	return TEXT(d,
 		"Communication bounds the step: for %s of it collectives are in flight and no "
-		"kernel runs, for %s because of %%%" PRIu32 " (%s).",
-		share, part_of(d, m, o, transfer_of), o->op, o->name);
+		"kernel runs, for %s because of %s (%s).",
+		share, part_of(d, m, o, transfer_of), o->value, o->name);
 }
 
 static char *
@@ -133,8 +133,8 @@ waiting_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 
 	return TEXT(d,
 		"Waiting for other ranks bounds the step: for %s of it a collective has not been "
-		"started by all ranks and no kernel runs, for %s at %%%" PRIu32 " (%s).",
-		share, part_of(d, m, o, waiting_of), o->op, o->name);
+		"started by all ranks and no kernel runs, for %s at %s (%s).",
+		share, part_of(d, m, o, waiting_of), o->value, o->name);
 }
 
 static void
@@ -195,11 +195,10 @@ overlap_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 		return;
 	if (transfer_of(o) >= bare * time_of(o))
 		add_fact(d, TEXT(d,
-				    "No kernel overlaps with %%%" PRIu32
-				    " (%s): it is started when no other work "
+				    "No kernel overlaps with %s (%s): it is started when no other work "
 				    "is left, or waited for at once.",
-				    o->op, o->name));
-	add_fact(d, TEXT(d, "%%%" PRIu32 " (%s): %.3g MB in %s, %.3g GB/s.", o->op, o->name,
+				    o->value, o->name));
+	add_fact(d, TEXT(d, "%s (%s): %.3g MB in %s, %.3g GB/s.", o->value, o->name,
 			    o->bytes / 1e6, trace_time_text(d, o->time.median),
 			    o->time.median > 0 ? o->bytes / o->time.median / 1e9 : 0));
 }
