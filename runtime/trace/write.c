@@ -56,6 +56,7 @@ put_clock(FILE *out, const struct rt_trace *t)
 	fprintf(out,
 		",\"anchor_ns\":%" PRId64 ",\"wall_ns\":%" PRId64 ",\"clock_error_ns\":%" PRId64,
 		t->anchor_ns, t->wall_ns, t->clock_error_ns);
+	fprintf(out, ",\"processors\":%d", t->processors);
 }
 
 static uint64_t

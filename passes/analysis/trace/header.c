@@ -199,7 +199,12 @@ static const struct trace_field header_field[] = {
 	{"kernels", FIELD_ITEMS, 0, NULL, kernel_item},
 	{"collectives", FIELD_ITEMS, 0, NULL, collective_item},
 	{"transfers", FIELD_ITEMS, 0, NULL, copy_item},
+	{"processors", FIELD_INT, AT(t.processors), NULL, NULL},
 };
+
+/* The last two need not be there: programs without copies write no table of them, and older ones do
+ * not know their processors. */
+enum { OPTIONAL_HEADER = 2 };
 
 const struct trace_fields trace_header_fields = {
 	"a header", header_field, sizeof header_field / sizeof *header_field, AT(header.where)};
@@ -275,8 +280,7 @@ bool
 trace_header_check(struct trace_reader *r, struct trace_file *f)
 {
 	const char *at = f->where[0];
-	/* Programs without copies write no table of them, which is the last. */
-	const uint32_t all = (1u << (trace_header_fields.n - 1)) - 1;
+	const uint32_t all = (1u << (trace_header_fields.n - OPTIONAL_HEADER)) - 1;
 
 	if (!at)
 		return trace_fail(r, r->json.begin,

@@ -141,6 +141,8 @@ pair_ops(struct trace_comparison *c, const struct trace_measured *measured,
 		p.difference = ((isnan(p.measured) ? 0 : p.measured) -
 				       (isnan(p.predicted) ? 0 : p.predicted)) *
 			       p.count;
+		c->predicted[p.communication] += !isnan(p.predicted);
+		c->profiled[p.communication] += p.profiled;
 		c->pair[c->npairs++] = p;
 	}
 	qsort(c->pair, c->npairs, sizeof *c->pair, by_difference);
