@@ -58,6 +58,8 @@ static const struct row rows[] = {
 		"seed for initial values and the order of the rows (that of -load, or 0)"},
 	{"data", TEXT, AT(data), 0, 0, "FILE",
 		"safetensors file with tensors train.NAME and test.NAME"},
+	{"no-shuffle", FLAG, AT(no_shuffle), 0, 0, NULL,
+		"read the rows of train.NAME in their order instead of another order each epoch"},
 	{"save", TEXT, AT(save), 0, 0, "FILE",
 		"write parameters, states and step at the end, and "
 		"after SIGTERM or SIGINT, which end the run"},
