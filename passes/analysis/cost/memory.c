@@ -90,27 +90,17 @@ most_of(const struct counter *c, uint32_t first, uint32_t last)
 	return most;
 }
 
-/* The name of a value as it is printed, with its %. */
-static char *
-value_name(const void *owner, const struct names *names, const struct ir_value *v)
-{
-	uint32_t number = 0;
-	const char *name = names_find(names, v, &number);
-
-	return name ? TEXT(owner, "%%%s", name) : TEXT(owner, "%%%u", number);
-}
-
 static char *
 buffer_name(const void *owner, const struct names *names, const struct storage_buffer *b)
 {
 	switch (b->use) {
 	case STORAGE_SCRATCH:
-		return TEXT(owner, "scratch of %s", value_name(owner, names, &b->op->result[0]));
-	case STORAGE_COPY: return TEXT(owner, "copy of %s", value_name(owner, names, b->value));
+		return TEXT(owner, "scratch of %s", names_text(owner, names, &b->op->result[0]));
+	case STORAGE_COPY: return TEXT(owner, "copy of %s", names_text(owner, names, b->value));
 	case STORAGE_STAGE: return TEXT(owner, "staging buffers for communication");
 	case STORAGE_VALUES: break;
 	}
-	return value_name(owner, names, b->value);
+	return names_text(owner, names, b->value);
 }
 
 /* An op in two words. */
@@ -121,7 +111,7 @@ op_words(const void *owner, const struct names *names, const struct ir_op *op)
 		return TEXT(owner, "the end of the step");
 	const char *code = op_name((enum op_code)op->code);
 	if (op->nresults)
-		return TEXT(owner, "%s %s", code, value_name(owner, names, &op->result[0]));
+		return TEXT(owner, "%s %s", code, names_text(owner, names, &op->result[0]));
 	return op->symbol ? TEXT(owner, "%s %s", code, op->symbol) : TEXT(owner, "%s", code);
 }
 
