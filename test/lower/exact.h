@@ -7,6 +7,8 @@
 
 #include "test/lower/program.h"
 
+#include "ir/ops/error.h"
+
 #include <mpfr.h>
 
 enum {
@@ -23,10 +25,6 @@ struct exact_case {
 	const char
 		*text; /* ops that make %r of %x and %y, EXACT_VALUES elements; N is their number */
 	exact_value value;
-	/* Permitted error in units in the last place of the result or, where `of_operand`, of the largest
-	 * operand, for f32 and for f64. Results of 16 bits are f32 rounded once more. */
-	double f32, f64;
-	bool of_operand;
 	/* Results less than this many times the least normal number come of a subnormal factor: their last
 	 * place is that of such a number times this. */
 	double subnormal_factor;
@@ -102,17 +100,20 @@ static inline bool
 exact_agrees(const struct exact_case *c, enum ir_dtype t, mpfr_t exact, double operand, double have,
 	bool keeps, double *units)
 {
+	/* Of an op that sums, which has none: here of two products. */
+	static const struct op_error products = {true, false, 1.5, 1.5};
+	const struct op_error stated = op_error(c->op), e = stated.stated ? stated : products;
 	const struct exact_format *f = &exact_format[t];
 	const bool half = t == IR_f16 || t == IR_bf16;
 	const enum ir_dtype computed = half ? IR_f32 : t;
 	const double near = mpfr_get_d(exact, MPFR_RNDN),
-		     scale = c->of_operand ? fmax(operand, fabs(near)) : near,
+		     scale = e.of_operand ? fmax(operand, fabs(near)) : near,
 		     least = ldexp(0.5, exact_format[computed].least),
 		     unit = fabs(near) < c->subnormal_factor * least
 				    ? c->subnormal_factor * exact_unit(computed, 0)
 				    : exact_unit(computed, scale),
 		     rounding = half ? exact_unit(t, near) / 2 : 0,
-		     allowed = (t == IR_f64 ? c->f64 : c->f32) * unit + rounding;
+		     allowed = (t == IR_f64 ? e.f64 : e.f32) * unit + rounding;
 	mpfr_t off;
 
 	*units = 0;
