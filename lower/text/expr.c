@@ -333,6 +333,8 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 	 * bits. */
 	if (from == IR_bool && to == IR_f32)
 		return TEXT(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
+	if (from_float && ir_dtype_class(to) == IR_FLOAT && from != to)
+		x = TEXT(w->scratch, "M_taken(%s)", x);
 	if (is_half(to) && from != to)
 		return TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
 	if (ir_dtype_class(to) != IR_FLOAT && from_float)
