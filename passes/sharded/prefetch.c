@@ -112,7 +112,7 @@ run(struct pass_run *run, struct ir_module *m)
 	bool fits = true;
 
 	if (searches || c.policy == PREFETCH_PROACTIVE) {
-		if (!trial_unchanged(run, m, &now) ||
+		if (!trial_step(run->cost, m, &now) ||
 			!(searches ? prefetch_search(run, m, &now, &c, &r)
 				   : prefetch_fit(run, m, &c, &r, &fits)))
 			return false;

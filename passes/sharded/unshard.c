@@ -230,7 +230,7 @@ run(struct pass_run *run, struct ir_module *m)
 	uint64_t room = 0, allowed;
 	bool fits;
 
-	if (!k.all || !trial_unchanged(run, m, &best))
+	if (!k.all || !trial_step(run->cost, m, &best))
 		return false;
 	list_all(&k, run->scratch);
 	t.namounts = k.n;

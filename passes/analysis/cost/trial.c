@@ -30,9 +30,9 @@ struct fitter {
 };
 
 static const struct storage_target *
-target_of(const struct pass_run *run)
+target_of(const struct cost_model *model)
 {
-	return run->cost ? cost_model_storage(run->cost) : NULL;
+	return model ? cost_model_storage(model) : NULL;
 }
 
 uint64_t
@@ -40,7 +40,7 @@ trial_peak(const struct pass_run *run, const struct ir_module *m)
 {
 	struct memory_report r;
 
-	memory_evaluate(m, ir_func_find(m, "main"), target_of(run), NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), target_of(run->cost), NULL, &r);
 	return r.peak;
 }
 
@@ -57,15 +57,15 @@ applied(const struct trial *t, uint64_t allowed)
 }
 
 bool
-trial_unchanged(const struct pass_run *run, const struct ir_module *m, struct trial_result *r)
+trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r)
 {
-	struct cost_step *step = run->cost ? cost_step_create(NULL, run->cost, m) : NULL;
+	struct cost_step *step = model ? cost_step_create(NULL, model, m) : NULL;
 
-	if (run->cost && !step)
+	if (model && !step)
 		return false;
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
 	r->live = memory_live(
-		m, ir_func_find(m, "main"), target_of(run), step ? step->alike : NULL);
+		m, ir_func_find(m, "main"), target_of(model), step ? step->alike : NULL);
 	talloc_free(step);
 	return true;
 }
@@ -74,7 +74,7 @@ bool
 trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r)
 {
 	struct ir_module *copy = applied(t, allowed);
-	const bool good = copy && trial_unchanged(t->run, copy, r);
+	const bool good = copy && trial_step(t->run->cost, copy, r);
 
 	talloc_free(copy);
 	return good;

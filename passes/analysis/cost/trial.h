@@ -38,9 +38,11 @@ struct trial {
 /* Bytes that a program of the module allocates on a device. */
 uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
 
-/* The step with so many bytes allowed; the step as it is. False: reported. */
+/* The step with so many bytes allowed. False: reported. */
 bool trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r);
-bool trial_unchanged(const struct pass_run *run, const struct ir_module *m, struct trial_result *r);
+
+/* A step as it is; without a model (NULL) it takes 0 seconds on a host. False: reported. */
+bool trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r);
 
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the
