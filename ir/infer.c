@@ -355,13 +355,28 @@ check_each(struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
+/* Some changes of layout need all devices at once; over time two ops do them, with the end of a loop between. */
+static bool
+check_time(struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_attr *a = ir_attr_find(op, "axis");
+	const bool sums = op_is(op, TRAIT_SUMS);
+
+	if (!m->axis[a->i].time || !op_is(op, TRAIT_DEVICES))
+		return true;
+	diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
+		"%s: %s is a time axis; use %s over it, then partition the result",
+		op_name(op->code), m->axis[a->i].name, op_name(sums ? OP_reduce : OP_combine));
+	return false;
+}
+
 static bool
 infer_parallel(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
 {
 	if (op->nresults != op->noperands)
 		return FAIL(m, op, "%s: %d operands need as many results, found %d",
 			op_name(op->code), op->noperands, op->nresults);
-	if (!check_parts(m, op) || !check_each(m, op))
+	if (!check_time(m, op) || !check_parts(m, op) || !check_each(m, op))
 		return false;
 	for (int i = 0; i < op->nresults; i++) {
 		struct ir_type t;

@@ -57,6 +57,8 @@ enum op_trait {
 	TRAIT_SUMS = 1 << 13, /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
 	TRAIT_COPY = 1 << 14, /* identity on meaning, copies between a device and its host */
 	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of others may not */
+	TRAIT_DEVICES = 1 << 16, /* with TRAIT_PARALLEL: not over time axes, where slices of different
+				    dims exist only one after the other */
 };
 
 enum attr_kind {

@@ -174,3 +174,12 @@ names_find(const struct names *n, const struct ir_value *v, uint32_t *number)
 	*number = c->number;
 	return c->name;
 }
+
+char *
+names_text(const void *owner, const struct names *n, const struct ir_value *v)
+{
+	uint32_t number = 0;
+	const char *name = names_find(n, v, &number);
+
+	return name ? TEXT(owner, "%%%s", name) : TEXT(owner, "%%%" PRIu32, number);
+}

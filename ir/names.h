@@ -16,6 +16,9 @@ struct names *names_create(const void *owner, const struct ir_func *f);
 /* The printed name of a value of the function; for a numbered one NULL, with its number. */
 const char *names_find(const struct names *n, const struct ir_value *v, uint32_t *number);
 
+/* The name or number of a value of the function as it is printed, with its %; owned by `owner`. */
+char *names_text(const void *owner, const struct names *n, const struct ir_value *v);
+
 /* As ir_print_op, with names that were made before: for who prints many ops of one function. */
 #include <stdio.h>
 void ir_print_op_named(

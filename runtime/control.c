@@ -7,6 +7,7 @@
 #include "runtime/data/value.h"
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* Ranks confer about so often: 10 us, what an allgather of a few bytes takes, are 1/5000 of it, and
@@ -76,7 +77,7 @@ static void
 add_word(struct rt_word *all, const struct rt_word *w)
 {
 	all->save |= w->save;
-	all->stop |= w->stop;
+	all->stop = w->stop ? w->stop : all->stop;
 	if (!w->bad_step || (all->bad_step && all->bad_step <= w->bad_step))
 		return;
 	all->bad_step = w->bad_step;
@@ -88,7 +89,7 @@ add_word(struct rt_word *all, const struct rt_word *w)
 static struct rt_word
 confer(struct rt_control *c, struct rt_rank *r, int64_t done)
 {
-	struct rt_signals got = {false, false};
+	struct rt_signals got = {false, 0};
 	if (r->options->save)
 		got = rt_signals_take();
 	c->mine.save = (got.save ? RT_SAVE_BY_SIGNAL : 0) |
@@ -113,16 +114,16 @@ fail_nan(struct rt_rank *r, const struct rt_word *w)
 		r->prog->tensors[w->bad_tensor].name, value, w->bad_step);
 }
 
-/* SIGTERM: what the end of the run would write, and that is all. */
+/* SIGTERM, SIGINT: what the end of the run would write, and that is all. */
 static bool
-stop(struct rt_rank *r, int64_t done)
+stop(struct rt_rank *r, int64_t done, int number)
 {
 	const char *file = r->options->save;
 	rt_params_save(r, file, done);
 	return rt_agree(r->world, r->status) &&
 	       rt_fail(r->status, RT_EXIT_STOPPED,
-		       "stopped by SIGTERM after step %" PRId64 "; resume with -load %s", done,
-		       file);
+		       "stopped by %s after step %" PRId64 "; resume with -load %s",
+		       number == SIGINT ? "SIGINT" : "SIGTERM", done, file);
 }
 
 bool
@@ -140,7 +141,7 @@ rt_control_after(struct rt_control *c, struct rt_rank *r, int64_t done)
 	if (all.bad_step)
 		return fail_nan(r, &all);
 	if (all.stop)
-		return stop(r, done);
+		return stop(r, done, all.stop);
 	/* After the last step -save FILE is written anyway. */
 	if ((all.save || counted) && !last) {
 		if (!rt_checkpoint_save(r, done, all.save & RT_SAVE_BY_SIGNAL))

@@ -3,7 +3,7 @@
  *	-save-every N     after every N-th step: each rank counts
  *	-save-every TIME  when rank 0's clock says so
  *	SIGUSR1           saves; of any process, at any time
- *	SIGTERM           saves -save FILE and ends the run with RT_EXIT_STOPPED
+ *	SIGTERM, SIGINT   saves -save FILE and ends the run with RT_EXIT_STOPPED
  *	-stop-on-nan      ends it with RT_EXIT_RUN, and nothing is saved any more
  *
  * All but the first are known to one rank only, and every rank must save after the same step. So
@@ -19,7 +19,8 @@ enum { RT_SAVE_BY_CLOCK = 1, RT_SAVE_BY_SIGNAL = 2 };
 
 /* What a rank knows that the others do not. */
 struct rt_word {
-	int32_t save, stop;
+	int32_t save;
+	int32_t stop; /* the signal: SIGTERM, SIGINT; 0: none */
 	int32_t bad_tensor; /* the first output that was not finite, ... */
 	int64_t bad_step;   /* ... and its step, from 1; 0: none */
 	double bad_value;

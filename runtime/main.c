@@ -299,8 +299,8 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 			"compiled for version %u of the runtime, but linked with version %u",
 			prog->abi, RT_ABI_VERSION);
 	else if (rt_options_parse(&options, argc, argv, &st) &&
-		 check_host_link(device, &options, &st) && !options.save)
-		rt_signals_unblock();
+		 check_host_link(device, &options, &st))
+		options.save ? rt_signals_catch() : rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;

@@ -58,9 +58,11 @@ static const struct row rows[] = {
 		"seed for initial values and the order of the rows (that of -load, or 0)"},
 	{"data", TEXT, AT(data), 0, 0, "FILE",
 		"safetensors file with tensors train.NAME and test.NAME"},
+	{"no-shuffle", FLAG, AT(no_shuffle), 0, 0, NULL,
+		"read the rows of train.NAME in their order instead of another order each epoch"},
 	{"save", TEXT, AT(save), 0, 0, "FILE",
 		"write parameters, states and step at the end, and "
-		"after SIGTERM, which ends the run"},
+		"after SIGTERM or SIGINT, which end the run"},
 	{"save-every", EVERY, AT(save_every), 1, MAX_STEPS, "N|TIME",
 		"also write FILE.step-N every N steps, or every 30s, 10min, 2h; SIGUSR1: now"},
 	{"keep", COUNT, AT(keep), 1, MAX_KEEP, "K",
@@ -365,6 +367,6 @@ rt_options_help(const char *program)
 		printf("%*s%s\n", width < 22 ? 22 - width : 1, "", r->help);
 	}
 	printf("exit status: 0 success; %d run-time failure; %d invalid option, data or "
-	       "number of ranks;\n  %d stopped by SIGTERM, with everything saved by -save\n",
+	       "number of ranks;\n  %d stopped by SIGTERM or SIGINT, with everything saved by -save\n",
 		RT_EXIT_RUN, RT_EXIT_USAGE, RT_EXIT_STOPPED);
 }

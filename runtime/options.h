@@ -21,6 +21,7 @@ struct rt_options {
 	int64_t start_step;  /* -1: what -load says, or 0 */
 	uint64_t seed;
 	bool seed_given;
+	bool no_shuffle; /* rows of the data set in their order */
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;

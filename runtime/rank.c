@@ -144,6 +144,8 @@ open_transport(struct rt_rank *r, struct rt_transport *transport)
 		return rt_fail_memory(r->status, r->prog->arena_bytes, "messages");
 	r->transport->arena = (char *)r->ctx.arena;
 	r->transport->activity = r->world->activity;
+	if (r->trace)
+		rt_trace_processors(r->trace, r->transport->haste.processors);
 	return true;
 }
 

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 8
+#define RT_ABI_VERSION 9
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -111,6 +111,7 @@ struct rt_coll {
 	/* allreduce, allgather, reducescatter: number of chunks of nearly equal size that are sent
 	 * one after another; 0: 1. It is complete when the last chunk is. */
 	int32_t parts;
+	const char *text; /* the op as printed in the language: traces */
 };
 
 /* A copy between the arena and the rank's host memory: offload (to the host) or reload. */
@@ -119,7 +120,8 @@ struct rt_transfer {
 	bool to_host;
 	size_t device, host; /* bytes from the start of the arena, and of host memory */
 	size_t bytes;
-	int32_t op; /* index of its op in the lowered module: traces */
+	int32_t op;       /* index of its op in the lowered module: traces */
+	const char *text; /* the op as printed in the language: traces */
 };
 
 /* A kernel, for traces and reports only. */

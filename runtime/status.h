@@ -8,7 +8,7 @@
 /* Exit codes. */
 #define RT_EXIT_RUN 1   /* failed while running: out of memory, cannot write */
 #define RT_EXIT_USAGE 2 /* what was asked for is wrong: options, data, number of ranks */
-/* SIGTERM ended the run before its last step, and where it was is saved: EX_TEMPFAIL of sysexits.h,
+/* SIGTERM or SIGINT ended the run before its last step, and where it was is saved: EX_TEMPFAIL of sysexits.h,
  * "try again". Not 143, which a shell says of a process that was killed. */
 #define RT_EXIT_STOPPED 75
 

@@ -96,6 +96,19 @@ print_memory(const struct rt_rank *r)
 	putchar('\n');
 }
 
+/* Times that are those of the machine, not of the program. */
+static void
+note_crowd(const struct rt_rank *r)
+{
+	const struct rt_haste *haste = r->transport ? &r->transport->haste : NULL;
+	if (haste && haste->crowded)
+		fprintf(stderr,
+			"%s: note: %d ranks took turns on %d processor%s: steps take longer than on "
+			"a machine with a processor for each rank\n",
+			r->prog->name, r->world->nlocal, haste->processors,
+			haste->processors == 1 ? "" : "s");
+}
+
 static void
 print_times(const struct rt_program *p, struct times *t)
 {
@@ -169,6 +182,7 @@ rt_train(struct rt_rank *r, const struct rt_data *d)
 		print_times(r->prog, &t);
 		print_memory(r);
 		flush_lines(r);
+		note_crowd(r);
 	}
 	rt_control_close(&control);
 	free(t.durations);

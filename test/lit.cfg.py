@@ -33,8 +33,6 @@ import lit.formats
 # One test may take this long. The slowest take two minutes under sanitizers on an idle machine of two
 # cores, and a loaded one may be several times slower; a hang is cut off long before the run as a whole is.
 TEST_SECONDS = 900
-# What pipelines.py hunts for, unless the environment says otherwise.
-PIPELINE_SECONDS = 20
 # A run under mpirun, which must end before its test does.
 MPIRUN_SECONDS = 120
 
@@ -48,7 +46,7 @@ config.excludes = ["Inputs", "unit"]
 
 if lit_config.maxIndividualTestTimeIsSupported[0]:
     lit_config.maxIndividualTestTime = TEST_SECONDS + int(
-        os.environ.get("DOPT_PIPELINE_SECONDS", PIPELINE_SECONDS)
+        os.environ.get("DOPT_PIPELINE_SECONDS", 0)
     )
 else:
     lit_config.note("no time limit for single tests: install python3-psutil")
@@ -66,7 +64,6 @@ config.environment.update(environment())
 config.environment["PATH"] = os.pathsep.join(
     [config.bin_dir, config.llvm_tools, config.environment["PATH"]]
 )
-config.environment["DOPT_PIPELINE_SECONDS"] = str(PIPELINE_SECONDS)
 for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "DOPT_PIPELINE_SECONDS", "DOPT_RANDOM_SLICE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -17,7 +17,7 @@ settled(enum ir_dtype t, union cell c)
 }
 
 static union cell
-eval(const struct expr *e, const union cell *in)
+eval(const struct expr *e, const struct expr *body, const union cell *in)
 {
 	const enum ir_dtype t = (enum ir_dtype)e->dtype;
 	union cell arg[3] = {{.i = 0}, {.i = 0}, {.i = 0}}, r;
@@ -25,10 +25,11 @@ eval(const struct expr *e, const union cell *in)
 	if (e->kind == EXPR_LOAD)
 		return in[e->id];
 	if (e->kind == EXPR_CONST)
-		return settled(t, ir_dtype_class(t) == IR_FLOAT ? (union cell){.f = e->value}
-								: (union cell){.i = e->whole});
+		return settled(expr_const_dtype(e, body), ir_dtype_class(t) == IR_FLOAT
+								  ? (union cell){.f = e->value}
+								  : (union cell){.i = e->whole});
 	for (int i = 0; i < e->nargs; i++)
-		arg[i] = eval(e->arg[i], in);
+		arg[i] = eval(e->arg[i], body, in);
 	const struct interp_options plain = {.f64 = false};
 	scalar_run((enum scalar_fn)e->id, t, (enum ir_dtype)e->arg[0]->dtype, &plain, &r, &arg[0],
 		&arg[1], &arg[2], 1);
@@ -55,7 +56,7 @@ interp_fold(struct ir_module *m, const struct ir_op *op, const union cell *in, u
 			!form_has_computed(&f) && is_of_loads(f.body);
 
 	if (ok)
-		*out = settled((enum ir_dtype)f.dtype, eval(f.body, in));
+		*out = settled((enum ir_dtype)f.dtype, eval(f.body, f.body, in));
 	talloc_free(a);
 	return ok;
 }

@@ -267,7 +267,8 @@ run_const(const struct run *r, const struct expr *e, union cell *reg, int n)
 	if (ir_dtype_class(e->dtype) != IR_FLOAT)
 		c.i = ir_dtype_wrap(e->dtype, e->whole);
 	else
-		c.f = r->it->o.f64 ? e->value : ir_dtype_round(e->dtype, e->value);
+		c.f = r->it->o.f64 ? e->value
+				   : ir_dtype_round(expr_const_dtype(e, r->p->f.body), e->value);
 	for (int k = 0; k < n; k++)
 		reg[k] = c;
 }

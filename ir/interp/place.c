@@ -150,6 +150,9 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 		if (s.kind == IR_SPLIT)
 			at[s.dim] = k * local[s.dim];
 		tensor_copy_box(all, at, from[place_at(it, place, axis, k)], origin, local, add);
+		/* micro-batches are added one after another to a sum of this type */
+		if (add && it->m->axis[axis].time)
+			tensor_settle(all, it->o.f64);
 	}
 	return all;
 }

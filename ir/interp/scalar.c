@@ -342,19 +342,22 @@ convert_run(enum ir_dtype to, enum ir_dtype from, const struct interp_options *o
 	const union cell *x, int n)
 {
 	const bool f = ir_dtype_class(from) == IR_FLOAT, f64 = o->f64;
+	const double least = f && to != from ? least_of(from, o) : 0;
 	if (ir_dtype_class(to) != IR_FLOAT) {
 		for (int i = 0; i < n; i++)
-			r[i].i = f ? ir_dtype_truncated(to, x[i].f) : ir_dtype_wrap(to, x[i].i);
+			r[i].i = f ? ir_dtype_truncated(to, at_least(x[i].f, least))
+				   : ir_dtype_wrap(to, x[i].i);
 		return;
 	}
 	for (int i = 0; i < n; i++) {
 		if (f64 || to == IR_f64)
-			r[i].f = f ? x[i].f : ir_dtype_double(from, x[i].i);
+			r[i].f = f ? at_least(x[i].f, least) : ir_dtype_double(from, x[i].i);
 		else
-			r[i].f = ir_dtype_round(to, f ? x[i].f : to_odd(from, x[i].i));
+			r[i].f = ir_dtype_round(
+				to, f ? at_least(x[i].f, least) : to_odd(from, x[i].i));
 	}
 	if (f && to != from)
-		scalar_flush(least_of(to, o) > least_of(from, o) ? to : from, o, r, n);
+		scalar_flush(to, o, r, n);
 }
 
 /* An element as the bits of its type, and back. */

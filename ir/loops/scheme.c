@@ -88,6 +88,17 @@ absent_loads(const struct ir_module *m, const struct ir_op *op)
 	return set;
 }
 
+/* A number that is the result of an op, as those that read it get it. */
+static const struct expr *
+rounded_constant(struct scheme *s, const struct expr *e)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+
+	if (ir_dtype_class(t) != IR_FLOAT || e->kind != EXPR_CONST)
+		return e;
+	return expr_const(s->arena, t, ir_dtype_round(t, e->value));
+}
+
 /* The value of a constant, NULL where v is none. */
 static const struct expr *
 constant_of(struct scheme *s, const struct ir_value *v)
@@ -98,7 +109,7 @@ constant_of(struct scheme *s, const struct ir_value *v)
 	if (!v->op || v->op->code != OP_constant ||
 		!form_make(s->module, s->arena, v->op, v->type, &f))
 		return NULL;
-	return f.body;
+	return rounded_constant(s, f.body);
 }
 
 /* Replaces loads of constants by their value, but where a load may give something else: outside of
@@ -196,7 +207,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 		o.divisor = form_take_divisor(&o.f);
 	o.out = add_tensor(s, &op->result[0], s->nops, -1);
 	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
-		s->tensor[o.out].constant = o.f.body;
+		s->tensor[o.out].constant = rounded_constant(s, o.f.body);
 	push_op(s, &o);
 	return true;
 }

@@ -40,6 +40,9 @@ enum scheme_limit {
 				    to be worth gathering the lanes of a vector */
 	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
 					  that much coarser */
+	SCHEME_SUM_LANES = 32, /* by which these are divided for elements in memory: what outer
+				  loops add to them is one after another, while the lanes of a
+				  vector and unrolled loops share a local's block */
 	SCHEME_BLOCK_ROWS = 64,        /* at least: each call packs the other factor again */
 };
 

@@ -1,7 +1,7 @@
 /*
  * How long sums of floats are cut, so that their error does not grow with their length: an
- * accumulator of the element type takes at most scheme_sum_block summands and is then added to a
- * double. Two kinds of accumulators are cut, each along one of the loops that it sums over, such
+ * accumulator of the element type takes at most scheme_sum_block summands, in memory a
+ * SCHEME_SUM_LANES-th of them, and is then added to a double. Two kinds of accumulators are cut, each along one of the loops that it sums over, such
  * that the loops inside of it are no block yet:
  *
  *     a local, over the innermost loops          an element in memory, over loops further out
@@ -89,7 +89,7 @@ scheme_cut_memory(const struct scheme *s, const struct scheme_op *o)
 	for (int i = 0; i < g->norder; i++)
 		if (set >> g->order[i] & 1)
 			loop[n++] = g->order[i];
-	cut = scheme_cut_loops(g, loop, n, scheme_sum_block(o));
+	cut = scheme_cut_loops(g, loop, n, scheme_sum_block(o) / SCHEME_SUM_LANES);
 	for (int i = 0; cut.at >= 0 && i < g->norder; i++)
 		if (g->order[i] == loop[cut.at])
 			return (struct scheme_cut){i, cut.chunk};

@@ -248,8 +248,9 @@ place_persistent(
 	return n;
 }
 
+/* Without offsets the arena has the size of what is live at once. */
 static struct arena_size
-place_in(struct storage *s, enum ir_memory memory)
+place_in(struct storage *s, enum ir_memory memory, bool offsets)
 {
 	struct arena_size size = {0};
 	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
@@ -262,8 +263,8 @@ place_in(struct storage *s, enum ir_memory memory)
 			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
 	}
 	size.live = size.persistent + storage_live(room, n, &size.live_at);
-	size.bytes = size.persistent + storage_place(room, n);
-	for (uint32_t i = 0; i < n; i++)
+	size.bytes = offsets ? size.persistent + storage_place(room, n) : size.live;
+	for (uint32_t i = 0; i < n && offsets; i++)
 		s->buffer[rest[i].buffer].offset = size.persistent + room[i].offset;
 	array_free(room);
 	array_free(rest);
@@ -271,9 +272,10 @@ place_in(struct storage *s, enum ir_memory memory)
 }
 
 static void
-place(struct storage *s)
+place(struct storage *s, bool offsets)
 {
-	const struct arena_size device = place_in(s, IR_DEVICE), host = place_in(s, IR_HOST);
+	const struct arena_size device = place_in(s, IR_DEVICE, offsets),
+				host = place_in(s, IR_HOST, offsets);
 
 	s->arena_bytes = device.bytes;
 	s->persistent_bytes = device.persistent;
@@ -285,9 +287,9 @@ place(struct storage *s)
 	s->host_live_at = host.live_at;
 }
 
-struct storage *
-storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike)
+static struct storage *
+create(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, const struct alike *alike, bool offsets)
 {
 	struct storage *s = NEW(owner, struct storage);
 	struct storage_build *b = NEW(NULL, struct storage_build);
@@ -308,7 +310,21 @@ storage_create(const void *owner, const struct ir_module *m, struct ir_func *mai
 	storage_add_extras(b);
 	add_stage(b);
 	storage_live_all(b);
-	place(s);
+	place(s, offsets);
 	talloc_free(b);
 	return s;
+}
+
+struct storage *
+storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, const struct alike *alike)
+{
+	return create(owner, m, main, target, alike, true);
+}
+
+struct storage *
+storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, const struct alike *alike)
+{
+	return create(owner, m, main, target, alike, false);
 }

@@ -132,6 +132,11 @@ struct storage {
 struct storage *storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, const struct alike *alike);
 
+/* The same with lives of buffers and without offsets, which take most of the time: arenas are as large as
+ * what is live at once. */
+struct storage *storage_create_unplaced(const void *owner, const struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target, const struct alike *alike);
+
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */
 uint32_t storage_number(const struct storage *s, const struct ir_value *v);
 const struct storage_value *storage_of(const struct storage *s, const struct ir_value *v);

@@ -159,6 +159,14 @@ expr_element(struct arena *a, enum ir_dtype t, const struct expr *at, const stru
 	return e;
 }
 
+enum ir_dtype
+expr_const_dtype(const struct expr *e, const struct expr *body)
+{
+	const bool half = e->dtype == IR_f16 || e->dtype == IR_bf16;
+
+	return half && e != body ? IR_f32 : (enum ir_dtype)e->dtype;
+}
+
 bool
 expr_is_const(const struct expr *e, double v)
 {

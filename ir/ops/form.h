@@ -263,6 +263,12 @@ const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct e
  * fusion. */
 const struct expr *expr_substitute(struct arena *a, const struct expr *e,
 	const struct expr *const *with, const int *index_map);
+/*
+ * The element type that constant e of an expression is rounded to: its own where it is the whole
+ * body, as in `constant`, else what computes with it, which is f32 for 16-bit floats.
+ */
+enum ir_dtype expr_const_dtype(const struct expr *e, const struct expr *body);
+
 /* Number of arithmetic operations. */
 int expr_flops(const struct expr *e);
 bool expr_is_const(const struct expr *e, double v);

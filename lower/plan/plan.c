@@ -48,20 +48,11 @@ can_lower(const struct ir_module *m, struct ir_func *main)
 	struct diag *d = m->ctx->diag;
 	const unsigned before = diag_errors(d);
 
-	IR_FOR_OPS (op, &main->body) {
+	IR_FOR_OPS (op, &main->body)
 		if (op->code == OP_call)
 			diag_error(d, op->loc,
 				"call of @%s: inline the calls before lowering (pass inline)",
 				op->symbol ? op->symbol : "?");
-		if ((op->code == OP_reducescatter || op->code == OP_alltoall) &&
-			m->axis[ir_attr_int(op, "axis", 0)].time)
-			diag_error(d, op->loc,
-				"%s over time axis %s cannot be lowered; on a time axis "
-				"use %s, and partition the result",
-				op_name((enum op_code)op->code),
-				m->axis[ir_attr_int(op, "axis", 0)].name,
-				op->code == OP_alltoall ? "combine" : "reduce");
-	}
 	return diag_errors(d) == before;
 }
 

@@ -240,16 +240,18 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 	const char *name = c->op->result[0].name;
 	char *text = tables_op_text(NULL, p, c->op);
 
-	fprintf(out, "\t/* %s */\n", text);
-	talloc_free(text);
-	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++)
+	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++) {
 		fprintf(out,
 			"\t{\"%s%s%s\", %s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
-			", %u, %u},\n",
+			", %u, %u, ",
 			op_name((enum op_code)c->op->code), name ? " " : "", name ? name : "",
 			rt_coll_info((enum rt_coll_kind)c->kind)->code, c->axis,
 			ir_dtype_name(c->dtype), c->from, c->to, c->in_row ? 1 : c->nbufs, prefix,
 			c->row + slot, c->bytes, ir_number(p->ops, c->op), ir_parts(c->op));
+		write_string(out, text);
+		fputs("},\n", out);
+	}
+	talloc_free(text);
 }
 
 static void
@@ -275,8 +277,6 @@ write_transfer(FILE *out, const struct lower_plan *p, const struct lower_coll *c
 	int64_t coord[IR_MAX_AXES];
 	char *text = tables_op_text(NULL, p, c->op);
 
-	fprintf(out, "\t/* %s */\n", text);
-	talloc_free(text);
 	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++) {
 		slot_coord(p->module, c->time, slot, coord);
 		for (int k = 0; k < c->nbufs; k++) {
@@ -284,14 +284,17 @@ write_transfer(FILE *out, const struct lower_plan *p, const struct lower_coll *c
 			const uint64_t src = slot_offset(p, c->buf[k].src, coord),
 				       dst = slot_offset(p, c->buf[k].dst, coord);
 			fprintf(out,
-				"\t{\"%s%s%s\", %s, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %u},\n",
+				"\t{\"%s%s%s\", %s, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %u, ",
 				op_name((enum op_code)c->op->code), name ? " " : "",
 				name ? name : "", to_host ? "true" : "false", to_host ? src : dst,
 				to_host ? dst : src,
 				(uint64_t)ir_type_local_bytes(p->module, c->op->result[k].type),
 				ir_number(p->ops, c->op));
+			write_string(out, text);
+			fputs("},\n", out);
 		}
 	}
+	talloc_free(text);
 }
 
 static void

@@ -333,6 +333,8 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 	 * bits. */
 	if (from == IR_bool && to == IR_f32)
 		return TEXT(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
+	if (from_float && ir_dtype_class(to) == IR_FLOAT && from != to)
+		x = TEXT(w->scratch, "M_taken(%s)", x);
 	if (is_half(to) && from != to)
 		return TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(to), x);
 	if (ir_dtype_class(to) != IR_FLOAT && from_float)
@@ -513,7 +515,17 @@ call_text(
 	char *text = TEXT(w->scratch, "(%s)", fill_in(w, fn_c_text((enum scalar_fn)e->id), arg, t));
 	if (ir_dtype_class(t) != IR_FLOAT && t != IR_bool && ir_dtype_bytes(t) < 4)
 		text = TEXT(w->scratch, "(%s)%s", kernel_ctype(t), text);
-	return is_half(t) ? TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name(t), text) : text;
+	return text;
+}
+
+/* A constant of an expression, in the type that computes. */
+static char *
+computed_const(struct kernel_text *w, const struct scheme_op *o, const struct expr *e)
+{
+	struct expr computed = *e;
+
+	computed.dtype = (uint8_t)expr_const_dtype(e, o->f.body);
+	return kernel_const_expr(w, &computed);
 }
 
 static char *
@@ -523,7 +535,7 @@ node_text(
 	switch ((enum expr_kind)e->kind) {
 	case EXPR_LOAD: return kernel_load(w, o, e->id);
 	case EXPR_INDEX: return index_text(w, o, e->id);
-	case EXPR_CONST: return kernel_const_expr(w, e);
+	case EXPR_CONST: return computed_const(w, o, e);
 	case EXPR_CALL: break;
 	}
 	struct node *node = find_node(l, e);
@@ -536,6 +548,44 @@ node_text(
 	kernel_line(w, "const %s %s = %s;", kernel_compute_type((enum ir_dtype)e->dtype),
 		node->name, text);
 	return node->name;
+}
+
+/* Is the value of an expression, computed in f32, one of its own 16-bit type without rounding? */
+static bool
+is_rounded(const struct expr *e, const struct expr *body)
+{
+	const enum ir_dtype t = (enum ir_dtype)e->dtype;
+	int first = 0;
+
+	if (e->kind == EXPR_CONST)
+		return e == body || ir_dtype_round(t, e->value) == e->value;
+	if (e->kind != EXPR_CALL)
+		return true;
+	switch ((enum scalar_fn)e->id) {
+	case FN_bitcast:
+	case FN_reduce_precision:
+	case FN_element: return true;
+	case FN_convert: return e->arg[0]->dtype != e->dtype || is_rounded(e->arg[0], body);
+	case FN_select: first = 1; break;
+	case FN_neg:
+	case FN_abs:
+	case FN_stop:
+	case FN_maximum:
+	case FN_minimum: break;
+	default: return false;
+	}
+	for (int i = first; i < e->nargs; i++)
+		if (!is_rounded(e->arg[i], body))
+			return false;
+	return true;
+}
+
+char *
+kernel_rounded(struct kernel_text *w, const struct expr *body, char *value)
+{
+	if (!is_half((enum ir_dtype)body->dtype) || is_rounded(body, body))
+		return value;
+	return TEXT(w->scratch, "m_round_%s(%s)", ir_dtype_name((enum ir_dtype)body->dtype), value);
 }
 
 char *

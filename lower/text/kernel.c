@@ -162,12 +162,20 @@ needs_zero(const struct scheme_op *o)
 	       (o->f.reduce == REDUCE_SUM && !o->red_set && !o->picks);
 }
 
-/* The value of op o at the present indices. */
+/* Does op o reduce several values to one, which is rounded when it is complete? */
+static bool
+accumulates(const struct scheme_op *o)
+{
+	return o->f.reduce != REDUCE_NONE && (o->red_set || o->scatter);
+}
+
 char *
 kernel_value(struct kernel_text *w, const struct scheme_op *o)
 {
 	char *value = kernel_expr(w, o, o->f.body);
 
+	if (!accumulates(o))
+		value = kernel_rounded(w, o->f.body, value);
 	if (!needs_zero(o))
 		return value;
 	return TEXT(w->scratch, "(%s + %s)", value, kernel_const(w, (enum ir_dtype)o->f.dtype, 0));

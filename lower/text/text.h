@@ -92,10 +92,12 @@ char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
 /* An assignment target `to` of element type t = `value`, rounded to t. */
 char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 
-/* The value of an expression of op o; parts used twice become locals, written first. */
+/* The value of an expression of op o; parts used twice become locals, written first. That of a
+ * 16-bit type is computed in f32; rounded to it, as the result of an op is. */
 char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
+char *kernel_rounded(struct kernel_text *w, const struct expr *body, char *value);
 
-/* The value of op o at the present indices. */
+/* The value of op o at the present indices; of one that reduces its summand, not rounded. */
 char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
 
 /* Declares the positions of an access's computed indices, once each. Returns the condition under

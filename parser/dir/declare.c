@@ -89,9 +89,9 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 
 	if (!name_is_free(p, name) || !size_number(p, size, loc, &n))
 		return;
-	if (n < 1 || n > PARSE_MAX_AXIS) {
+	if (n < 1 || n > IR_MAX_AXIS) {
 		PARSE_ERROR(p, loc, "the size of an axis must be 1 to %d, not %" PRId64,
-			PARSE_MAX_AXIS, n);
+			IR_MAX_AXIS, n);
 		return;
 	}
 	if (m->naxes == IR_MAX_AXES) {

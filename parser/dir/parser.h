@@ -20,7 +20,6 @@
 
 enum parse_limit {
 	PARSE_MAX_BYTES = 1 << 30, /* of a text: locations have 32 bits, for all texts together */
-	PARSE_MAX_AXIS = 1 << 16,  /* places of an axis: a layout names one in 16 bits */
 	PARSE_MAX_REGIONS = 32,    /* fuse in fuse; passes and printer recurse */
 	PARSE_MAX_LIST = IR_MAX_LIST, /* operands, attributes, items of a list */
 };

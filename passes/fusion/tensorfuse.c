@@ -15,6 +15,7 @@
 #include "ir/base/vec.h"
 #include "ir/base/number.h"
 #include "ir/memory/storage.h"
+#include "passes/fusion/collectives.h"
 #include "passes/fusion/tensorfuse.h"
 #include "passes/search/joint.h"
 
@@ -37,13 +38,6 @@ struct fuser {
 	/* By op->id, of ops that were there before this pass: `number` of the bucket, or 0. */
 	uint32_t *in_bucket, nids;
 };
-
-bool
-collectives_fusible(const struct ir_op *a, const struct ir_op *b)
-{
-	return a->code == b->code && ir_attrs_equal(a, b) &&
-	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
-}
 
 static int64_t
 message_bytes(const struct ir_module *m, const struct ir_op *op)
@@ -90,74 +84,14 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 			name, bytes);
 }
 
-struct ir_op *
-collectives_fuse(const void *scratch, struct ir_module *m, struct ir_op **member, int n)
-{
-	struct ir_op *last = member[n - 1];
-	int total = 0, at = 0;
-
-	for (int i = 0; i < n; i++)
-		total += member[i]->noperands;
-	struct ir_value **operand = ARRAY_NEW(scratch, struct ir_value *, (size_t)total);
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < member[i]->noperands; j++)
-			operand[at++] = ir_operand(member[i], j);
-	struct ir_op *one = ir_op_create(m, (enum op_code)last->code, last->loc, operand, total,
-		last->attr, last->nattrs, total);
-	ir_insert_before(last, one);
-	at = 0;
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < member[i]->nresults; j++, at++) {
-			struct ir_value *old = &member[i]->result[j];
-			one->result[at].type = old->type;
-			one->result[at].name = old->name;
-			ir_replace_uses(old, &one->result[at]);
-		}
-	for (int i = 0; i < n; i++)
-		ir_op_erase(member[i]);
-	return one;
-}
-
-/* One collective of those in `op` that are of the bucket and of one kind; they are taken out. */
-static uint32_t
-fuse_kind(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
-{
-	struct ir_op **member = ARRAY_NEW(scratch, struct ir_op *, n), *like = op[0];
-	uint32_t left = 0, noperands = 0;
-	int k = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		noperands += (uint32_t)op[i]->noperands;
-		if (collectives_fusible(like, op[i]) && noperands <= IR_MAX_LIST)
-			member[k++] = op[i];
-		else
-			op[left++] = op[i];
-	}
-	if (k > 1)
-		collectives_fuse(scratch, m, member, k);
-	return left;
-}
-
-uint32_t
-collectives_fuse_kinds(const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n)
-{
-	uint32_t fused = 0, left;
-
-	for (; n; n = left) {
-		left = fuse_kind(scratch, m, op, n);
-		fused += n - left > 1 ? n - left : 0;
-	}
-	return fused;
-}
-
 static void
 close_bucket(struct fuser *f, struct bucket *k)
 {
 	if (!k->fill.members)
 		return;
 	if (k->fill.members > 1) {
-		struct ir_op *one =
-			collectives_fuse(f->run->scratch, f->m, k->member, k->fill.members);
+		struct ir_op *one;
+		collectives_fuse(f->m, k->member, (uint32_t)k->fill.members, &one);
 		k->like = one;
 		remark_fused(f, one, &k->fill);
 	}

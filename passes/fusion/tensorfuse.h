@@ -60,20 +60,4 @@ bool fuse_policy_seals(const struct fuse_policy *p, const struct fuse_bucket *b)
 /* The cycle in which the operands of a message are ready; 0 for all where the policy has none. */
 int64_t fuse_policy_cycle(const struct fuse_policy *p, const struct ir_op *op);
 
-/* Have two collectives the same op, attributes (axis, dim ...) and element type? */
-bool collectives_fusible(const struct ir_op *a, const struct ir_op *b);
-
-/*
- * Collectives that are fusible become one with all operands in
- * the place of the last; the results keep their names. Nothing between the first and the last may
- * read a result of any but the last, and n operands in all are at most IR_MAX_LIST. Returns the op.
- */
-struct ir_op *collectives_fuse(
-	const void *scratch, struct ir_module *m, struct ir_op **member, int n);
-
-/* Fuses of the ops, which are in order of the block, those that are of one kind. Nothing may read them
- * before the last. Changes `op`; returns how many were fused. */
-uint32_t collectives_fuse_kinds(
-	const void *scratch, struct ir_module *m, struct ir_op **op, uint32_t n);
-
 #endif

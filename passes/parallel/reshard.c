@@ -88,8 +88,13 @@ static bool
 move_axis(struct resharder *r, int axis)
 {
 	struct ir_state have = r->v->type->axis[axis], want = r->want->axis[axis];
-	bool accumulate =
-		r->b->m->axis[axis].time && have.kind == IR_PARTIAL && want.kind == IR_COPIED;
+	const bool time = r->b->m->axis[axis].time;
+
+	/* Over time the loop that makes the terms or the slices ends first; its result is then split. */
+	if (time && have.kind == IR_PARTIAL && want.kind != IR_SINGLE)
+		return step(r, OP_reduce, axis, NULL, 0, NULL, 0);
+	if (time && have.kind == IR_SPLIT && want.kind == IR_SPLIT)
+		return step(r, OP_combine, axis, NULL, 0, NULL, 0);
 
 	switch ((enum ir_state_kind)want.kind) {
 	case IR_COPIED:
@@ -97,8 +102,7 @@ move_axis(struct resharder *r, int axis)
 			return step(r, OP_allgather, axis, NULL, 0, NULL, 0);
 		if (have.kind == IR_SINGLE)
 			return step(r, OP_replicate, axis, NULL, 0, NULL, 0);
-		return accumulate ? step(r, OP_reduce, axis, NULL, 0, NULL, 0)
-				  : step(r, OP_allreduce, axis, NULL, 0, NULL, 0);
+		return step(r, OP_allreduce, axis, NULL, 0, NULL, 0);
 	case IR_SPLIT:
 		if (have.kind == IR_PARTIAL)
 			return step(r, OP_reducescatter, axis, "dim", want.dim, NULL, 0);

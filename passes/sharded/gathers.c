@@ -178,31 +178,3 @@ sharded_target(const struct pass_run *run)
 {
 	return run->cost ? cost_model_storage(run->cost) : NULL;
 }
-
-uint64_t
-sharded_peak(const struct pass_run *run, const struct ir_module *m)
-{
-	struct memory_report r;
-
-	memory_evaluate(m, ir_func_find(m, "main"), sharded_target(run), NULL, &r);
-	return r.peak;
-}
-
-/* The limit of a step is lowered at most so often; then nothing is allowed. */
-enum { MAX_ROUNDS = 8 };
-
-bool
-sharded_settle(uint64_t limit, uint64_t *allowed, sharded_trial *trial, void *data)
-{
-	uint64_t peak;
-
-	for (int i = 0; i < MAX_ROUNDS && *allowed; i++) {
-		if (!trial(data, *allowed, &peak))
-			return false;
-		if (peak <= limit)
-			return true;
-		*allowed = *allowed > peak - limit ? *allowed - (peak - limit) : 0;
-	}
-	*allowed = 0;
-	return trial(data, 0, &peak);
-}

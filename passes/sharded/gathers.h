@@ -62,19 +62,6 @@ double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64
 /* Bytes that may be in use on a device: cost_memory_limit with the budget of dopt -budget. */
 uint64_t sharded_limit(const struct pass_run *run, double margin);
 
-/* Bytes that a program of the module allocates on a device. */
-uint64_t sharded_peak(const struct pass_run *run, const struct ir_module *m);
-
-/* A step with so many bytes allowed for what a pass does: the peak that it has then. False: reported. */
-typedef bool sharded_trial(void *data, uint64_t allowed, uint64_t *peak);
-
-/*
- * Lowers *allowed until the peak of the trial is at most the limit: each time by what the last one
- * exceeded it, since what is allowed counts bytes that are live, and the peak also has the gaps
- * between buffers. The last trial is that of *allowed as it is left. False: reported.
- */
-bool sharded_settle(uint64_t limit, uint64_t *allowed, sharded_trial *trial, void *data);
-
 /* How the programs of the cost model place tensors; NULL: storage_host. */
 const struct storage_target *sharded_target(const struct pass_run *run);
 

@@ -22,13 +22,16 @@
  *    arrived in host memory.
  *
  * The device holds at most OUTSTANDING fragments on their way to the host: a barrier makes an update
- * wait for earlier ones. Memory is that of real offsets; where the limit is exceeded, the choice is
- * made again with a limit lowered by as much.
+ * wait for earlier ones. Trials (passes/analysis/cost/trial.h) find how many fragments
+ * and how early.
  */
 #include "passes/sharded/offload.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/limit.h"
+#include "passes/analysis/cost/memory.h"
+#include "passes/analysis/cost/trial.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,22 +40,6 @@
 #define POLICIES(ROW) ROW(ADAPTIVE, "adaptive") ROW(ALL, "all") ROW(ALL_SYNC, "all_sync")
 
 enum policy { POLICIES(CHOICE_CODE) };
-
-/* Numbers of fragments are tried at most so often, each higher by what the last step was over the
- * limit; then all are offloaded. */
-enum { MAX_ROUNDS = 8 };
-
-/* A step with these settings, on a copy; its peak. */
-static uint64_t
-peak_with(struct pass_run *run, const struct ir_module *m, const struct offload_settings *set)
-{
-	struct ir_module *copy = ir_module_clone(NULL, m);
-
-	offload_states(run, copy, set, true);
-	const uint64_t peak = sharded_peak(run, copy);
-	talloc_free(copy);
-	return peak;
-}
 
 /* Bytes of the first n fragments. */
 static uint64_t
@@ -65,55 +52,82 @@ bytes_of(const struct offload_fragments *all, uint32_t n)
 	return sum;
 }
 
-/* The fewest fragments with which the step, reloads right before updates, is within the limit. */
-static void
-choose(struct pass_run *run, const struct ir_module *m, const struct offload_fragments *all,
-	uint64_t limit, struct offload_settings *set)
-{
-	const uint64_t before = sharded_peak(run, m);
-	uint64_t wanted = before > limit ? before - limit : 0;
-
-	set->early = 0;
-	set->n = 0;
-	for (int i = 0; i < MAX_ROUNDS && wanted; i++) {
-		while (set->n < all->n && bytes_of(all, set->n) < wanted)
-			set->n++;
-		const uint64_t peak = peak_with(run, m, set);
-		if (peak <= limit || set->n == all->n)
-			return;
-		wanted = bytes_of(all, set->n) + (peak - limit);
-	}
-	set->n = wanted ? all->n : 0;
-}
-
-struct trial {
+struct attempt {
 	struct pass_run *run;
-	const struct ir_module *module;
-	struct offload_settings *set;
+	const struct offload_fragments *all;
+	struct offload_settings set;
 };
 
-/* The peak with reloads that are issued early up to so many bytes in use. */
-static bool
-try_early(void *data, uint64_t early, uint64_t *peak)
+/* The fewest fragments without which no more than so many bytes of states stay on the device. */
+static uint32_t
+fragments_beyond(const struct offload_fragments *all, uint64_t allowed)
 {
-	const struct trial *t = data;
+	uint64_t kept = bytes_of(all, all->n);
+	uint32_t n = 0;
 
-	t->set->early = early;
-	*peak = peak_with(t->run, t->module, t->set);
+	while (kept > allowed)
+		kept -= all->fragment[n++].bytes;
+	return n;
+}
+
+/* With so many bytes of states on the device, reloads right before updates. */
+static bool
+apply_kept(void *data, struct ir_module *m, uint64_t allowed)
+{
+	const struct attempt *a = data;
+	struct offload_settings set = a->set;
+
+	set.early = 0;
+	set.n = fragments_beyond(a->all, allowed);
+	offload_states(a->run, m, &set, true);
 	return true;
 }
 
-/* The highest limit up to which reloads may be issued early, so that the step is within `limit` or
- * needs no more than it does without. */
-static void
-settle(struct pass_run *run, const struct ir_module *m, uint64_t limit,
-	struct offload_settings *set)
+/* With reloads that are issued early up to so many bytes in use. */
+static bool
+apply_early(void *data, struct ir_module *m, uint64_t allowed)
 {
-	struct trial trial = {run, m, set};
-	uint64_t late, early = limit;
+	const struct attempt *a = data;
+	struct offload_settings set = a->set;
 
-	try_early(&trial, 0, &late);
-	sharded_settle(late > limit ? late : limit, &early, try_early, &trial);
+	set.early = allowed;
+	offload_states(a->run, m, &set, true);
+	return true;
+}
+
+/* How many fragments, with which the step is fastest within the limit. */
+static bool
+choose(struct attempt *a, const struct ir_module *m, uint64_t limit)
+{
+	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, a->all->n + 1);
+	const struct trial t = {a->run, m, apply_kept, a, kept, a->all->n, 0};
+	struct trial_result r;
+	uint64_t allowed;
+	bool fits;
+
+	/* With all but the first n fragments, fewer and fewer. */
+	for (uint32_t i = 0; i < a->all->n; i++)
+		kept[i] = bytes_of(a->all, a->all->n) - bytes_of(a->all, a->all->n - 1 - i);
+	if (!trial_fit(&t, limit, &allowed, &r, &fits))
+		return false;
+	a->set.n = fragments_beyond(a->all, allowed);
+	return true;
+}
+
+/* How early reloads are issued, so that the step is within the limit or needs no more than without. */
+static bool
+settle(struct attempt *a, const struct ir_module *m, uint64_t limit)
+{
+	struct trial t = {a->run, m, apply_early, a, NULL, 0, 0};
+	struct ir_module *late = ir_module_clone(NULL, m);
+	struct trial_result r;
+	bool fits;
+
+	apply_early(a, late, 0);
+	const uint64_t peak = trial_peak(a->run, late);
+	t.least = memory_live(late, ir_func_find(late, "main"), sharded_target(a->run), NULL);
+	talloc_free(late);
+	return trial_fit(&t, peak > limit ? peak : limit, &a->set.early, &r, &fits);
 }
 
 /* Is there somewhere to offload to? False: reported. */
@@ -132,7 +146,7 @@ static void
 tell(struct pass_run *run, const struct ir_module *m, const struct offload_settings *set,
 	const struct offload_fragments *all, uint64_t limit)
 {
-	const uint64_t peak = sharded_peak(run, m);
+	const uint64_t peak = trial_peak(run, m);
 	char bytes[NUMBER_TEXT], over[NUMBER_TEXT];
 
 	if (set->n)
@@ -151,21 +165,20 @@ run(struct pass_run *run, struct ir_module *m)
 	const uint64_t limit = pass_given(run, "budget")
 				       ? (uint64_t)pass_size(run, "budget")
 				       : sharded_limit(run, pass_float(run, "margin"));
-	struct offload_settings set = {
-		.least = (uint64_t)pass_size(run, "least"), .sync = policy == ALL_SYNC};
+	struct attempt a = {.run = run,
+		.set = {.least = (uint64_t)pass_size(run, "least"), .sync = policy == ALL_SYNC}};
 
 	if (!has_host_memory(run))
 		return false;
-	struct offload_fragments *all = offload_fragments_create(run->scratch, m, set.least);
-	if (policy == ADAPTIVE)
-		choose(run, m, all, limit, &set);
-	else
-		set.n = all->n;
-	if (set.n && !set.sync)
-		settle(run, m, limit, &set);
-	offload_states(run, m, &set, false);
+	a.all = offload_fragments_create(run->scratch, m, a.set.least);
+	a.set.n = a.all->n;
+	if (policy == ADAPTIVE && !choose(&a, m, limit))
+		return false;
+	if (a.set.n && !a.set.sync && !settle(&a, m, limit))
+		return false;
+	offload_states(run, m, &a.set, false);
 	if (pass_remarks_wanted(run))
-		tell(run, m, &set, all, limit);
+		tell(run, m, &a.set, a.all, limit);
 	return true;
 }
 

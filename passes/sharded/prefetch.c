@@ -10,54 +10,23 @@
  *  - search: the one of these, and of changes to their settings, whose replayed step is shortest
  *    (prefetch_search.c). Without a cost model nothing moves.
  *
- * Memory: what lives at each op is that of the step as it comes. What moved is then counted again
- * with real offsets, and where it exceeds the limit, the limit is lowered by as much and the step
- * done again.
+ * Memory: what lives at each op is that of the step as it comes, to which gathers that are on their
+ * way add. So trials (passes/analysis/cost/trial.h) find the amount with which the step fits.
  */
 #include "passes/sharded/prefetch.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/limit.h"
+#include "passes/analysis/cost/memory.h"
 
 #include <talloc.h>
 
-/* The op is issued after what it reads: makers that come later in the block move before it. */
-static void
-put_after_makers(struct ir_op *op, bool *done)
-{
-	done[op->id] = true;
-	for (int i = 0; i < op->noperands; i++) {
-		struct ir_op *maker = ir_operand(op, i)->op;
-		if (maker && !done[maker->id] && maker->block == op->block) {
-			ir_op_unlink(maker);
-			ir_insert_before(op, maker);
-			put_after_makers(maker, done);
-		}
-	}
-}
-
-/*
- * Policies that delay readers of gradients do not see every op that reads those in turn, such as
- * norms of all gradients: what is needed earlier is issued as late as that allows.
- */
-static void
-put_in_order(struct prefetch *p)
-{
-	struct ir_block *block = &ir_func_find(p->m, "main")->body;
-	bool *done = ARRAY_ZERO(NULL, bool, p->m->op_ids);
-
-	IR_FOR_OPS (op, block)
-		if (!done[op->id])
-			put_after_makers(op, done);
-	array_free(done);
-}
-
-static bool
-apply_policy(struct prefetch *p, const struct prefetch_choice *c)
+bool
+prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
-	const uint64_t room = set.limit > c->before ? set.limit - c->before : 0;
+	const uint64_t room = set.limit > c->live ? set.limit - c->live : 0;
 
 	set.waiting = set.waiting < room ? set.waiting : room;
 	p->early = c->early;
@@ -70,71 +39,42 @@ apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 	return prefetch_proactive(p, &set);
 }
 
-bool
-prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
-{
-	if (!apply_policy(p, c))
-		return false;
-	put_in_order(p);
-	return true;
-}
-
-bool
-prefetch_try(struct pass_run *run, const struct ir_module *m, const struct prefetch_choice *c,
-	uint64_t *peak, double *seconds)
-{
-	struct ir_module *copy = ir_module_clone(NULL, m);
-	struct prefetch p = {.run = run, .m = copy, .silent = true};
-	bool good = prefetch_apply(&p, c);
-
-	if (good)
-		*peak = sharded_peak(run, copy);
-	if (good && seconds) {
-		const struct cost_step *step = cost_step_create(copy, run->cost, copy);
-		good = step && !step->unfit;
-		*seconds = good ? replay_seconds(step->r.makespan) : 0;
-	}
-	talloc_free(copy);
-	return good;
-}
-
-/* What prefetch_try is told through sharded_settle. */
-struct trial {
+/* The choice that trials are of. */
+struct attempt {
 	struct pass_run *run;
-	const struct ir_module *m;
 	const struct prefetch_choice *choice;
-	uint64_t *peak; /* of the last one */
-	double *seconds;
 };
 
 static bool
-try_limit(void *data, uint64_t allowed, uint64_t *peak)
+apply_with(void *data, struct ir_module *m, uint64_t allowed)
 {
-	const struct trial *t = data;
-	struct prefetch_choice c = *t->choice;
+	const struct attempt *a = data;
+	struct prefetch p = {.run = a->run, .m = m, .silent = true};
+	struct prefetch_choice c = *a->choice;
 
 	c.set.limit = allowed;
-	if (!prefetch_try(t->run, t->m, &c, peak, t->seconds))
-		return false;
-	*t->peak = *peak;
-	return true;
+	return prefetch_apply(&p, &c);
 }
 
 bool
-prefetch_settle(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
-	uint64_t *peak, double *seconds)
+prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
+	struct trial_result *r, bool *fits)
 {
-	struct trial t = {run, m, c, peak, seconds};
-	const uint64_t limit = c->set.limit > c->before ? c->set.limit : c->before;
+	struct attempt a = {run, c};
+	const struct trial t = {run, m, apply_with, &a, .least = c->live};
+	uint64_t allowed;
 
-	return sharded_settle(limit, &c->set.limit, try_limit, &t);
+	if (!trial_fit(&t, c->set.limit > c->before ? c->set.limit : c->before, &allowed, r, fits))
+		return false;
+	c->set.limit = allowed;
+	return true;
 }
 
 /* DeepSpeed and PyTorch do not look at the memory: it is said where there is too little. */
 static void
 tell_over(struct pass_run *run, const struct ir_module *m, uint64_t limit)
 {
-	const uint64_t peak = pass_remarks_wanted(run) ? sharded_peak(run, m) : 0;
+	const uint64_t peak = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
 	char over[NUMBER_TEXT];
 
 	if (peak > limit)
@@ -143,21 +83,42 @@ tell_over(struct pass_run *run, const struct ir_module *m, uint64_t limit)
 			number_bytes(over, (double)(peak - limit)));
 }
 
+/* Nothing moves. */
+static bool
+tell_none(struct pass_run *run, bool fits)
+{
+	pass_remark(run, NULL, PASS_MISSED,
+		fits ? "nothing moved: no step is faster than without"
+		     : "nothing moved: every other step exceeds the budget");
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
 	struct prefetch p = {.run = run, .m = m};
 	struct prefetch_choice c = {.policy = (enum prefetch_policy)pass_enum(run, "policy"),
-		.set = {limit, (uint64_t)pass_size(run, "group"),
-			(uint64_t)pass_size(run, "waiting"), 0, pass_float(run, "fuse")},
+		.set = {.limit = limit,
+			.budget = limit,
+			.group = (uint64_t)pass_size(run, "group"),
+			.waiting = (uint64_t)pass_size(run, "waiting"),
+			.fuse = pass_float(run, "fuse")},
 		.early = pass_bool(run, "early_updates"),
-		.before = sharded_peak(run, m)};
+		.before = trial_peak(run, m),
+		.live = memory_live(m, ir_func_find(m, "main"), sharded_target(run), NULL)};
+	struct trial_result r, now;
+	const bool searches = c.policy == PREFETCH_SEARCH;
+	bool fits = true;
 
-	if (c.policy == PREFETCH_PROACTIVE && !prefetch_settle(run, m, &c, &(uint64_t){0}, NULL))
-		return false;
-	if (c.policy == PREFETCH_SEARCH && !prefetch_search(run, m, &c))
-		return false;
+	if (searches || c.policy == PREFETCH_PROACTIVE) {
+		if (!trial_step(run->cost, m, &now) ||
+			!(searches ? prefetch_search(run, m, &now, &c, &r)
+				   : prefetch_fit(run, m, &c, &r, &fits)))
+			return false;
+		if (!fits || r.seconds > now.seconds)
+			return tell_none(run, fits);
+	}
 	if (!prefetch_apply(&p, &c))
 		return false;
 	tell_over(run, m, limit > c.before ? limit : c.before);

@@ -2,6 +2,7 @@
 #ifndef PASSES_PREFETCH_H
 #define PASSES_PREFETCH_H
 
+#include "passes/analysis/cost/trial.h"
 #include "passes/sharded/gathers.h"
 
 #define PREFETCH_POLICIES(ROW)                                                                     \
@@ -24,35 +25,36 @@ struct prefetch {
 
 /* What decides in `proactive`: bytes, and what two gathers may take as one. */
 struct prefetch_settings {
-	uint64_t limit, group, waiting;
+	uint64_t limit; /* of what lives at an op and moves there; a trial may have a lower one than ... */
+	uint64_t budget; /* ... what may be in use on a device, for remarks */
+	uint64_t group, waiting;
 	uint64_t bucket; /* of gradients that are scattered in one message; 0: each alone */
 	double fuse;
 };
 
-/* A policy with its settings. Their limit and the peak of the step as it came, `before`, limit the
- * bytes of gradients that wait, too. */
+/* A policy with its settings. Their limit less what was live at once in the step as it came limits
+ * the bytes of gradients that wait, too. */
 struct prefetch_choice {
 	enum prefetch_policy policy;
 	bool early;
 	struct prefetch_settings set;
-	uint64_t before;
+	uint64_t before, live; /* of the step as it came: its peak, the most that is live at once */
 };
 
 /* Changes the step; false: reported. */
 bool prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
 
-/* The step with that choice, on a copy: its peak, and its seconds if they are asked for. False:
- * reported. */
-bool prefetch_try(struct pass_run *run, const struct ir_module *m, const struct prefetch_choice *c,
-	uint64_t *peak, double *seconds);
+/*
+ * Makes the limit of the choice the amount with which the step is fastest among those that fit into that
+ * limit, or need no more than the step did: trial_fit. *r is that step. False: reported.
+ */
+bool prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
+	struct trial_result *r, bool *fits);
 
-/* Lowers the limit of the choice until the step, with the gaps between its buffers, stays within it
- * or needs no more than it did; its peak then, and its seconds if they are asked for. False: reported. */
-bool prefetch_settle(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
-	uint64_t *peak, double *seconds);
-
-/* Makes *c the best choice that the search finds, from the settings that it has. False: reported. */
-bool prefetch_search(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c);
+/* Makes *c the best choice that the search finds, from the settings that it has; *r is the step with it.
+ * `now`: the step as it is. False: reported. */
+bool prefetch_search(struct pass_run *run, const struct ir_module *m,
+	const struct trial_result *now, struct prefetch_choice *c, struct trial_result *r);
 
 /* The policies; false: reported. */
 bool prefetch_proactive(struct prefetch *p, const struct prefetch_settings *set);

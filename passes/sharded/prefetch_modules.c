@@ -41,7 +41,7 @@
 #include "ir/block_names.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/tensorfuse.h"
+#include "passes/fusion/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ fuse_members(struct modules *w, const struct member *member, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		op[i] = member[i].g->op;
-	w->p->fused += collectives_fuse_kinds(w->scratch, w->p->m, op, n);
+	w->p->fused += collectives_fuse_kinds(w->p->m, op, n);
 }
 
 static void

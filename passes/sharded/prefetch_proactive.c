@@ -18,7 +18,7 @@
 #include "ir/base/number.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/fusion/tensorfuse.h"
+#include "passes/fusion/collectives.h"
 
 #include <talloc.h>
 
@@ -39,7 +39,7 @@ struct prefetcher {
 static void
 note_live(struct prefetcher *p, const void *owner)
 {
-	const struct memory_curve *c = memory_curve_create(
+	const struct memory_curve *c = memory_curve_create_unplaced(
 		owner, p->step->m, ir_func_find(p->step->m, "main"), sharded_target(p->step->run));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
@@ -57,14 +57,15 @@ move_behind(struct ir_op **at, struct ir_op *op)
 
 /* Becomes one op of what was worth it; `n` ops, one after another. */
 static void
-fuse_members(struct prefetcher *p, struct ir_op **member, int n)
+fuse_members(struct prefetcher *p, struct ir_op **member, uint32_t n)
 {
+	struct ir_op *one;
+
 	if (n < 2)
 		return;
-	struct ir_op *one = collectives_fuse(p->step->run->scratch, p->step->m, member, n);
-	p->step->fused += (uint32_t)n;
+	p->step->fused += collectives_fuse(p->step->m, member, n, &one);
 	if (!p->step->silent)
-		pass_remark(p->step->run, one, PASS_APPLIED, "%d allgathers fused into one", n);
+		pass_remark(p->step->run, one, PASS_APPLIED, "%u allgathers fused into one", n);
 }
 
 /* Fuses neighbours of the group, from the first in the block on. */
@@ -72,7 +73,7 @@ static void
 fuse_group(struct prefetcher *p)
 {
 	struct ir_op **member = ARRAY_NEW(p->step->run->scratch, struct ir_op *, p->ngroup);
-	int n = 0, noperands = 0;
+	uint32_t n = 0, noperands = 0;
 	uint64_t bytes = 0;
 
 	for (uint32_t i = p->ngroup; i-- > 0;) {
@@ -126,16 +127,20 @@ static void
 tell_missed(struct prefetcher *p, const struct ir_op *op)
 {
 	const struct ir_value *gathered = &p->group[p->ngroup - 1]->op->result[0];
+	const uint64_t bytes = p->live[op->id] + p->bytes;
 	char over[NUMBER_TEXT];
 
 	if (p->step->silent || !pass_remarks_wanted(p->step->run))
 		return;
-	number_bytes(over, (double)(p->live[op->id] + p->bytes - p->set.limit));
+	number_bytes(over, (double)(bytes - p->set.budget));
 	pass_remark(p->step->run, gathered->op, PASS_MISSED,
-		"allgather of %s%s not moved above %s%s: %s over the budget",
+		"allgather of %s%s not moved above %s%s: %s%s",
 		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
 		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
-		op->nresults && op->result[0].name ? op->result[0].name : "", over);
+		op->nresults && op->result[0].name ? op->result[0].name : "",
+		bytes > p->set.budget ? over : "",
+		bytes > p->set.budget ? " over the budget"
+				      : "the step would not fit, or take longer");
 }
 
 static void
@@ -219,10 +224,8 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 		p.group = ARRAY_NEW(scratch, struct gather *, p.all->n);
 		p.needed = ARRAY_ZERO(scratch, uint32_t, step->m->op_ids);
 		p.round = 1;
-		for (struct ir_op *op = main->last, *next; op; op = next) {
-			next = op->prev;
-			visit(&p, op);
-		}
+		for (uint32_t i = p.place->n; i-- > 0;)
+			visit(&p, p.place->op[i]);
 	}
 	const bool good = p.all != NULL;
 	talloc_free(scratch);

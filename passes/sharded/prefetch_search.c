@@ -26,8 +26,8 @@ struct searcher {
 	struct pass_run *run;
 	const struct ir_module *m;
 	struct prefetch_choice best, best_proactive;
-	double seconds, proactive_seconds;
-	uint64_t peak, limit;
+	struct trial_result r; /* of the best one */
+	double proactive_seconds;
 	uint32_t tried;
 };
 
@@ -70,9 +70,9 @@ static const struct row {
 enum { NROWS = sizeof rows / sizeof *rows };
 
 static bool
-is_better(double seconds, uint64_t peak, double than, uint64_t than_peak)
+is_better(const struct trial_result *a, const struct trial_result *b)
 {
-	return seconds < than || (seconds == than && peak < than_peak);
+	return a->seconds < b->seconds || (a->seconds == b->seconds && a->live < b->live);
 }
 
 /* Evaluates a candidate; false: reported. */
@@ -80,24 +80,21 @@ static bool
 try(struct searcher *s, struct prefetch_choice c)
 {
 	const bool proactive = c.policy == PREFETCH_PROACTIVE;
-	uint64_t peak = 0;
-	double seconds;
+	struct trial_result r;
+	bool fits;
 
-	if (proactive && !prefetch_settle(s->run, s->m, &c, &peak, &seconds))
-		return false;
-	if (!proactive && !prefetch_try(s->run, s->m, &c, &peak, &seconds))
+	if (!prefetch_fit(s->run, s->m, &c, &r, &fits))
 		return false;
 	s->tried++;
-	if (peak > s->limit)
+	if (!fits)
 		return true;
-	if (is_better(seconds, peak, s->seconds, s->peak)) {
+	if (is_better(&r, &s->r)) {
 		s->best = c;
-		s->seconds = seconds;
-		s->peak = peak;
+		s->r = r;
 	}
-	if (proactive && seconds < s->proactive_seconds) {
+	if (proactive && r.seconds < s->proactive_seconds) {
 		s->best_proactive = c;
-		s->proactive_seconds = seconds;
+		s->proactive_seconds = r.seconds;
 	}
 	return true;
 }
@@ -143,27 +140,26 @@ tell(const struct searcher *s, double before)
 
 	pass_remark(s->run, NULL, PASS_APPLIED,
 		"%u candidates replayed: %s instead of %s, from %s%s", s->tried,
-		number_seconds(seconds, s->seconds), number_seconds(old, before),
+		number_seconds(seconds, s->r.seconds), number_seconds(old, before),
 		names[s->best.policy], s->best.early ? ", updates where gradients arrive" : "");
 }
 
 bool
-prefetch_search(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c)
+prefetch_search(struct pass_run *run, const struct ir_module *m, const struct trial_result *now,
+	struct prefetch_choice *c, struct trial_result *r)
 {
 	const struct prefetch_choice start = *c;
-	struct searcher s = {.run = run, .m = m, .best = start};
+	struct searcher s = {.run = run, .m = m, .best = start, .r = *now};
 
-	s.limit = start.set.limit > start.before ? start.set.limit : start.before;
 	s.best.policy = PREFETCH_PROACTIVE;
-	s.best.set = (struct prefetch_settings){0};
+	s.best.set = (struct prefetch_settings){.budget = start.set.budget};
 	s.best_proactive = s.best;
+	s.proactive_seconds = now->seconds;
 	*c = s.best;
+	*r = *now;
 	if (!run->cost)
 		return true;
-	if (!prefetch_try(run, m, &s.best, &s.peak, &s.seconds))
-		return false;
-	const double before = s.proactive_seconds = s.seconds;
-	if (!try_policies(&s, &start))
+	if (!try(&s, s.best) || !try_policies(&s, &start))
 		return false;
 	for (int i = 0; i < MAX_ROUNDS; i++) {
 		const double last = s.proactive_seconds;
@@ -172,7 +168,8 @@ prefetch_search(struct pass_run *run, const struct ir_module *m, struct prefetch
 		if (s.proactive_seconds == last)
 			break;
 	}
-	tell(&s, before);
+	tell(&s, now->seconds);
 	*c = s.best;
+	*r = s.r;
 	return true;
 }

@@ -4,7 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/tensorfuse.h"
+#include "passes/fusion/collectives.h"
 
 #include <talloc.h>
 
@@ -235,13 +235,13 @@ scatters_fuse(struct ir_module *m, scatter_bucket *bucket, void *data)
 			continue;
 		const uint32_t in = bucket(data, op);
 		if (in != last) {
-			fused += collectives_fuse_kinds(scratch, m, member, n);
+			fused += collectives_fuse_kinds(m, member, n);
 			n = 0;
 		}
 		last = in;
 		member[n++] = op;
 	}
-	fused += collectives_fuse_kinds(scratch, m, member, n);
+	fused += collectives_fuse_kinds(m, member, n);
 	talloc_free(scratch);
 	return fused;
 }

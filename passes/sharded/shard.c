@@ -204,6 +204,18 @@ goes_after(const struct shard *s, const struct ir_op *op)
 						   s->m->axis[ir_attr_int(op, "axis", 0)].time);
 }
 
+/* Is it a sum over time in another element type: converted to that, summed, converted back? */
+static bool
+is_converted_sum(const struct shard *s, const struct ir_op *op)
+{
+	const struct ir_op *sum = op && op->code == OP_convert ? ir_operand(op, 0)->op : NULL;
+	const struct ir_op *first = sum && sum->code == OP_reduce ? ir_operand(sum, 0)->op : NULL;
+
+	return first && first->code == OP_convert && goes_after(s, sum) &&
+	       !op->result[0].uses->next && !first->result[0].uses->next &&
+	       ir_operand_type(first, 0)->dtype == op->result[0].type->dtype;
+}
+
 /* A copy of a sum on other operands, before it. */
 static struct ir_value *
 sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
@@ -224,13 +236,17 @@ sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
 static bool
 scatter(struct shard *s, struct ir_op *op, int dim)
 {
-	struct ir_op *hop[IR_MAX_AXES];
+	enum { CONVERTED = 3 }; /* ops of a converted sum */
+	struct ir_op *hop[CONVERTED * IR_MAX_AXES];
 	struct ir_value *v = ir_operand(op, 0);
 	int n = 0;
 
-	while (n < IR_MAX_AXES && goes_after(s, v->op)) {
-		hop[n++] = v->op;
-		v = ir_operand(v->op, 0);
+	for (int axis = 0; axis < IR_MAX_AXES; axis++) {
+		const int ops = is_converted_sum(s, v->op) ? CONVERTED : goes_after(s, v->op);
+		for (int i = 0; i < ops; i++) {
+			hop[n++] = v->op;
+			v = ir_operand(v->op, 0);
+		}
 	}
 	v = build(s, OP_reducescatter, v, dim, n ? hop[n - 1] : op);
 	for (int i = n - 1; v && i >= 0; i--)

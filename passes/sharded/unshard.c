@@ -13,15 +13,12 @@
  * before it instead, and kept for all of them: that saves all gathers of it but one.
  *
  * Gathers are taken by T / B, the seconds that one takes by the bytes that it makes, the largest
- * first, while the sum of their bytes and the peak of the step are within the limit. Small params come first:
- * their gathers are mostly latency. The peak is that of the step with real offsets; where a choice
- * exceeds the limit all the same, the room is lowered by as much and the choice made again: this is the
- * policy `ratio`.
+ * first, while the sum of their bytes is within the room: this is the policy `ratio`. Small params come first: their
+ * gathers are mostly latency. Not all that is kept is live at the peak, so trials (passes/analysis/cost/trial.h) find the
+ * room with which the step fits.
  *
- * `search` starts from it and looks for the largest room with which the step fits, by bisection, for
- * gathers in the order of their ratio and in the reverse order of the block: what is gathered last in
- * the forward pass is read first in the backward pass, and is kept for the shortest time. Of what
- * fits, the shortest replayed step is taken. Deterministic.
+ * `search` tries the same also in the reverse order of the block: what is gathered last in the forward pass is read first
+ * in the backward pass, and is kept for the shortest time. Of what fits, the shortest replayed step is taken.
  */
 #include "passes/sharded/repeated.h"
 
@@ -29,6 +26,7 @@
 #include "ir/base/number.h"
 #include "ir/memory/issue.h"
 #include "passes/analysis/cost/limit.h"
+#include "passes/analysis/cost/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +39,6 @@ enum policy { POLICIES(CHOICE_CODE) };
 /* Gathers in the order in which they are taken. */
 enum order { BY_RATIO, LATEST_FIRST, NORDERS };
 
-/* Rooms that the search tries for each order: to 1/32 of what there is. */
-enum { BISECTIONS = 5 };
-
 struct keeper {
 	struct pass_run *run;
 	struct ir_module *m;
@@ -51,8 +46,7 @@ struct keeper {
 	struct repeated *list; /* [n] */
 	uint32_t n;
 	enum order order;
-	double *seconds; /* of a trial, if they are asked for; or NULL */
-	bool silent;     /* a trial on a copy */
+	bool silent; /* a trial on a copy */
 };
 
 static int
@@ -152,19 +146,20 @@ keep_one(struct keeper *k, const struct repeated *r)
 }
 
 static void
-tell(struct keeper *k, const struct repeated *r, uint64_t over)
+tell(struct keeper *k, const struct repeated *r, bool kept)
 {
 	const struct ir_value *v = &r->first->result[r->i];
 	const char *name = v->name ? TEXT(k->run->scratch, "%%%s", v->name) : "a param";
-	char bytes[NUMBER_TEXT], more[NUMBER_TEXT];
+	char bytes[NUMBER_TEXT];
 
 	if (k->silent || !pass_remarks_wanted(k->run))
 		return;
 	number_bytes(bytes, (double)r->bytes);
-	if (over)
+	if (!kept)
 		pass_remark(k->run, r->op, PASS_MISSED,
-			"%s of %s is gathered again: keeping it is %s over the budget", bytes, name,
-			number_bytes(more, (double)over));
+			"%s of %s is gathered again: with it and those kept the step would exceed "
+			"the budget, or take longer",
+			bytes, name);
 	else
 		pass_remark(k->run, r->op, PASS_APPLIED, "%s of %s kept, which saves %.4g us",
 			bytes, name, r->seconds * 1e6);
@@ -184,7 +179,7 @@ keep(struct keeper *k, uint64_t room)
 	}
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct repeated *r = &k->list[i];
-		tell(k, r, r->bytes > room ? r->bytes - room : 0);
+		tell(k, r, r->bytes <= room);
 		if (r->bytes > room)
 			continue;
 		room -= r->bytes;
@@ -200,89 +195,57 @@ keep(struct keeper *k, uint64_t room)
 	return good;
 }
 
-/* The peak with that room, on a copy; false: reported. */
+/* As the keeper, on a copy. */
 static bool
-try(void *data, uint64_t room, uint64_t *peak)
+keep_on(void *data, struct ir_module *m, uint64_t room)
 {
 	const struct keeper *like = data;
-	struct ir_module *copy = ir_module_clone(NULL, like->m);
-	struct keeper k = {.run = like->run, .m = copy, .order = like->order, .silent = true};
-	bool good = keep(&k, room);
+	struct keeper k = {.run = like->run, .m = m, .order = like->order, .silent = true};
 
-	*peak = good ? sharded_peak(k.run, copy) : 0;
-	if (good && like->seconds) {
-		const struct cost_step *step = cost_step_create(copy, k.run->cost, copy);
-		good = step && !step->unfit;
-		*like->seconds = good ? replay_seconds(step->r.makespan) : 0;
-	}
-	talloc_free(copy);
-	return good;
+	return keep(&k, room);
 }
 
-/* The best of what was tried. */
-struct best {
-	enum order order;
-	uint64_t room;
-	double seconds;
-};
-
-/* Rooms between one that fits and `most`, for the order of k; false: reported. */
-static bool
-bisect(struct keeper *k, uint64_t limit, uint64_t fits, uint64_t most, struct best *best)
+/* The rooms with which one more is kept, in the order of k. */
+static const uint64_t *
+rooms_of(struct keeper *k)
 {
-	for (int i = 0; i < BISECTIONS && fits < most; i++) {
-		const uint64_t room = fits + (most - fits + 1) / 2;
-		uint64_t peak;
-		if (!try(k, room, &peak))
-			return false;
-		if (peak <= limit && *k->seconds < best->seconds)
-			*best = (struct best){k->order, room, *k->seconds};
-		if (peak <= limit)
-			fits = room;
-		else
-			most = room - 1;
-	}
-	return true;
-}
+	uint64_t *room = ARRAY_NEW(k->run->scratch, uint64_t, k->n + 1), sum = 0;
 
-/* From `ratio` with that room on; false: reported. */
-static bool
-search(struct keeper *k, uint64_t limit, uint64_t before, uint64_t *room)
-{
-	double seconds = 0;
-	struct best best = {BY_RATIO, *room, 0};
-	/* Not all that is kept is live at the peak: more than the rest of the memory may fit. */
-	const uint64_t most = 2 * (limit - before);
-	uint64_t peak;
-	struct keeper t = {.run = k->run, .m = k->m, .seconds = &seconds};
-
-	if (!try(&t, *room, &peak))
-		return false;
-	best.seconds = seconds;
-	for (int i = 0; i < NORDERS; i++) {
-		t.order = (enum order)i;
-		if (!bisect(&t, limit, i == BY_RATIO ? *room : 0, most, &best))
-			return false;
-	}
-	k->order = best.order;
-	*room = best.room;
-	return true;
+	sort(k);
+	for (uint32_t i = 0; i < k->n; i++)
+		room[i] = sum += k->list[i].bytes;
+	return room;
 }
 
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
-	const uint64_t before = sharded_peak(run, m);
-	uint64_t room = limit > before ? limit - before : 0;
-	struct keeper k = {.run = run, .m = m};
+	const uint64_t limit = sharded_limit(run, pass_float(run, "margin")),
+		       before = trial_peak(run, m);
+	const int orders = pass_enum(run, "policy") == SEARCH && run->cost ? NORDERS : 1;
+	struct keeper k = {.run = run, .m = m, .all = gathers_create(run->scratch, run->cost, m)};
+	struct trial t = {run, m, keep_on, &k, NULL, 0, 0};
+	struct trial_result best, r;
+	enum order order = BY_RATIO;
+	uint64_t room = 0, allowed;
+	bool fits;
 
-	if (!sharded_settle(limit > before ? limit : before, &room, try, &k))
+	if (!k.all || !trial_step(run->cost, m, &best))
 		return false;
-	if (pass_enum(run, "policy") == SEARCH && run->cost && limit > before &&
-		limit != UINT64_MAX && !search(&k, limit, before, &room))
-		return false;
-	return keep(&k, room);
+	list_all(&k, run->scratch);
+	t.namounts = k.n;
+	for (int i = 0; i < orders && k.n; i++) {
+		k.order = (enum order)i;
+		t.amount = rooms_of(&k);
+		if (!trial_fit(&t, limit > before ? limit : before, &allowed, &r, &fits))
+			return false;
+		if (!fits || (run->cost && r.seconds >= best.seconds))
+			continue;
+		order = k.order;
+		room = allowed;
+		best = r;
+	}
+	return keep(&(struct keeper){.run = run, .m = m, .order = order}, room);
 }
 
 static const struct pass_option options[] = {

@@ -52,7 +52,8 @@ driver_stdout_flush(void)
 	const int error = fflush(stdout) ? errno : ferror(stdout) ? lost_reason() : 0;
 	if (!error)
 		return true;
-	driver_error("cannot write 'standard output': %s", strerror(error));
+	if (error != EPIPE) /* the reader has seen enough, as in `dopt -list-ops | head` */
+		driver_error("cannot write 'standard output': %s", strerror(error));
 	clearerr(stdout); /* said once */
 	return false;
 }

@@ -27,7 +27,8 @@
 
 struct tool {
 	struct diag *diag;
-	const char *output, *cluster, *profile, *transport;
+	const char *output, *cluster, *profile;
+	int transport; /* enum transport */
 	int format; /* enum trace_format */
 	int clocks; /* enum clocks */
 	bool drift, help;
@@ -37,6 +38,20 @@ struct tool {
 #define CLOCKS(ROW) ROW(CLOCKS_HOST, "host") ROW(CLOCKS_RANK, "rank")
 
 enum clocks { CLOCKS(CHOICE_CODE) };
+
+/* What executes collectives, as profiles name it. */
+#define TRANSPORTS(ROW) \
+	ROW(TRANSPORT_THREADS, "threads") ROW(TRANSPORT_MPI, "mpi") \
+	ROW(TRANSPORT_LIBRARY, "mpi-library") ROW(TRANSPORT_PEERS, "peers") \
+	ROW(TRANSPORT_NCCL, "nccl")
+
+enum transport { TRANSPORTS(CHOICE_CODE) };
+
+static const char *const transport_names[] = {
+#define NAME(code, name) [code] = name,
+	TRANSPORTS(NAME)
+#undef NAME
+};
 
 static bool
 read_traces(struct tool *t, int first, struct trace_set **s, struct trace_alignment **a)
@@ -155,7 +170,7 @@ load_files(struct tool *t, struct profile *p, struct trace_loaded *loaded)
 			return false;
 	return measured &&
 	       trace_load(
-		       p, device, t->transport ? t->transport : "threads", measured, m, loaded) &&
+		       p, device, transport_names[t->transport], measured, m, loaded) &&
 	       profile_derive(p, device, true);
 }
 
@@ -203,8 +218,8 @@ static const struct flag flags[] = {
 		"compare: measured times of ops, used in preference to estimates; load: where they "
 		"are written",
 		FLAG_TEXT, AT(profile)},
-	{"transport", "NAME", "load: what executed the collectives (default: threads; mpi)",
-		FLAG_TEXT, AT(transport)},
+	{"transport", NULL, "load: what executed the collectives (default: threads)", FLAG_CHOICE,
+		AT(transport), .choice = CHOICES(TRANSPORTS)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 

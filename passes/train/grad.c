@@ -37,7 +37,10 @@ struct sweep {
 	bool *wanted;           /* by value->id: does a gradient lead on to a param? */
 	uint32_t nids;          /* of the forward ops */
 	struct ir_value *scale; /* of the loss, or NULL */
+	bool wide;              /* 16-bit gradients are summed over time axes in f32 */
 };
+
+enum accumulate { ACCUMULATE_F32, ACCUMULATE_OWN }; /* choices of the option, in its order */
 
 static bool
 is_float(const struct ir_type *t)
@@ -111,13 +114,48 @@ refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
 	return false;
 }
 
+static bool
+is_narrow(const struct ir_type *t)
+{
+	return t->dtype == IR_f16 || t->dtype == IR_bf16;
+}
+
+/*
+ * Sums a gradient of 16 bits over the micro-batches in f32, where it is to be whole on time axes:
+ * each addition to a sum of n of them in 16 bits would lose up to half of the n-th part of the last
+ * addend's digits. The type stays, so that messages have 16 bits.
+ */
+static struct ir_value *
+sum_over_time(struct sweep *s, struct ir_value *g, const struct ir_type *want)
+{
+	const enum ir_dtype t = (enum ir_dtype)g->type->dtype;
+	struct ir_type whole = *g->type;
+	bool any = false;
+
+	for (int i = 0; i < s->b.m->naxes; i++) {
+		const enum ir_state_kind to = (enum ir_state_kind)want->axis[i].kind;
+		if (!s->b.m->axis[i].time || whole.axis[i].kind != IR_PARTIAL ||
+			(to != IR_COPIED && to != IR_SINGLE))
+			continue;
+		whole.axis[i] = want->axis[i];
+		any = true;
+	}
+	if (!s->wide || !is_narrow(g->type) || !any)
+		return g;
+	whole.dtype = IR_f32;
+	g = total_convert(&s->b, g, IR_f32);
+	g = g ? reshard(&s->b, g, ir_type_intern(s->run->ctx, &whole)) : NULL;
+	return total_convert(&s->b, g, t);
+}
+
 /* The gradient in the layout that it must have, or NULL, reported at the op that made the value. */
 static struct ir_value *
 bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 {
 	const struct ir_type *want = gradient_type(s->b.m, v->type);
 	const bool before = diag_mute(s->run->ctx->diag, true);
-	struct ir_value *r = reshard(&s->b, g, want);
+	struct ir_value *sum = sum_over_time(s, g, want),
+			*r = sum ? reshard(&s->b, sum, want) : NULL;
 
 	diag_mute(s->run->ctx->diag, before);
 	if (r)
@@ -208,6 +246,23 @@ operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, b
 	return d;
 }
 
+/*
+ * The gradient of what a conversion to 16 bits reads: the sum over micro-batches in f32 as it is,
+ * where g is nothing but that sum rounded. NULL: it is something else.
+ */
+static struct ir_value *
+unrounded_sum(struct sweep *s, const struct ir_op *op, struct ir_value *g)
+{
+	struct ir_value *sum = g->op && g->op->code == OP_convert ? ir_operand(g->op, 0) : NULL;
+
+	if (op->code != OP_convert || !sum || !sum->op || sum->op->code != OP_reduce || g->uses ||
+		sum->type->dtype != ir_operand_type(op, 0)->dtype)
+		return NULL;
+	ir_op_erase(g->op);
+	s->grad[op->result[0].id] = NULL;
+	return sum;
+}
+
 static bool
 back_uses(struct sweep *s, struct ir_op *op)
 {
@@ -218,6 +273,9 @@ back_uses(struct sweep *s, struct ir_op *op)
 	struct ir_value *g = complete(s, &op->result[0]);
 	if (s->b.failed || !g)
 		return !s->b.failed;
+	struct ir_value *sum = unrounded_sum(s, op, g);
+	if (sum)
+		return accumulate(s, ir_operand(op, 0), sum);
 	for (int j = 0; j < op->noperands; j++) {
 		bool none = !s->wanted[ir_operand(op, j)->id];
 		struct ir_value *d = none ? NULL : operand_gradient(s, op, j, g, &none);
@@ -451,7 +509,8 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	struct sweep s = {.run = run,
 		.b = {.m = m, .block = &f->body, .loc = loss->loc},
-		.scale = amp_scale(m)};
+		.scale = amp_scale(m),
+		.wide = pass_enum(run, "accumulate") == ACCUMULATE_F32};
 	struct ir_op *last = f->body.last;
 	s.a = arena_create(run->scratch);
 	count_uses(&s, &f->body);
@@ -465,6 +524,9 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"loss", PASS_STRING, "loss", "name of the output to differentiate", NULL, 0, 0},
+	{"accumulate", PASS_ENUM, "f32",
+		"element type in which 16-bit gradients are summed over micro-batches; own: theirs",
+		"f32,own", 0, 0},
 	{0},
 };
 

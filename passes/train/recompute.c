@@ -25,13 +25,19 @@
 #include "ir/numbering.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/limit.h"
+#include "passes/analysis/cost/trial.h"
 #include "passes/pass.h"
 
 #include <string.h>
+#include <talloc.h>
 
 #define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(BUDGET, "budget") ROW(SEARCH, "search")
 
 enum policy { POLICIES(CHOICE_CODE) };
+
+/* Choices that are made anew, each for a budget that is lower by the gaps between buffers that the last one
+ * had: gaps hardly change from one to the next. */
+enum { GAP_ROUNDS = 4 };
 
 /* --- blocks ------------------------------------------------------------------------------------ */
 
@@ -193,6 +199,36 @@ evaluations_of(const struct pass_run *run)
 						      : UINT32_MAX;
 }
 
+/* The arena of the step with those computed again. */
+static double
+peak_of(const struct pass_run *run, const struct recompute *r, const bool *chosen)
+{
+	struct ir_module *m = recompute_copy(NULL, r, chosen);
+	const double peak = (double)trial_peak(run, m);
+	talloc_free(m);
+	return peak;
+}
+
+/* Chooses so that the arena is within the budget, as far as that is possible. */
+static bool
+choose_placed(struct pass_run *run, struct recompute *r, double budget, bool *chosen,
+	struct recompute_cost *cost)
+{
+	double wanted = budget;
+
+	for (int i = 0; i < GAP_ROUNDS; i++) {
+		if (!recompute_choose(r, wanted, chosen, cost))
+			return false;
+		const double peak = peak_of(run, r, chosen);
+		const bool settled = peak <= budget || cost->peak > wanted;
+		cost->peak = peak;
+		if (settled)
+			return true;
+		wanted -= peak - budget;
+	}
+	return true;
+}
+
 static bool
 run_budget(struct pass_run *run, struct recompute *r)
 {
@@ -213,7 +249,7 @@ run_budget(struct pass_run *run, struct recompute *r)
 		r->ends = clock_seconds() + pass_time_limit(run);
 	if (!r->cost)
 		choose_all(r, chosen);
-	else if (!recompute_choose(r, budget, chosen, &cost))
+	else if (!choose_placed(run, r, budget, chosen, &cost))
 		return false;
 	if (r->cost && pass_remarks_wanted(run) &&
 		!recompute_tell(r, budget, chosen, remark_kept, run))

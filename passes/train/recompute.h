@@ -21,7 +21,7 @@ struct recompute {
 	double ends;          /* of clock_seconds: not after that; 0: no limit */
 };
 
-/* One step: seconds, and bytes of a device. */
+/* One step: seconds, and the most bytes of a device that are live at once. */
 struct recompute_cost {
 	double time, peak;
 };
@@ -34,6 +34,9 @@ bool recompute_may(const struct recompute *r, uint32_t i);
  * computed from up to values that are kept. What is connected is one group. Returns their number.
  */
 int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group);
+
+/* A copy of the step with those computed again; owned by `owner`. */
+struct ir_module *recompute_copy(const void *owner, const struct recompute *r, const bool *chosen);
 
 /* The step with those computed again. False after an error, which is reported. */
 bool recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost);

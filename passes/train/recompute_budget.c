@@ -11,7 +11,9 @@
  * and the same from the blocks, of which everything but their inputs is computed again. The faster of
  * the two is the result. A class is what blocks have in common: values of one name in each of them.
  * Members that are computed again are those of the first blocks, because the last ones are read first.
- * Cost: some evaluations of the cost model for each class and direction.
+ * Cost: some evaluations of the cost model for each class and direction. They count the bytes that are live
+ * at once. Where the gaps between buffers make the arena of the result larger than the budget, all is done again for
+ * a budget that is lower by them.
  */
 #include "passes/train/recompute.h"
 
@@ -19,7 +21,7 @@
 #include "ir/base/vec.h"
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -108,21 +110,30 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 	return n;
 }
 
-bool
-recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost)
+struct ir_module *
+recompute_copy(const void *owner, const struct recompute *r, const bool *chosen)
 {
+	struct ir_module *m = ir_module_clone(owner, r->m);
 	void *scratch = alloc_scratch(NULL);
-	struct ir_module *m = ir_module_clone(scratch, r->m);
 	int32_t *group = ARRAY_NEW(scratch, int32_t, r->again->ops->n + 1u);
 	const int32_t n = recompute_groups(r, chosen, group);
 	struct again_group *result = ARRAY_ZERO(scratch, struct again_group, (size_t)n + 1);
-	struct cost_report report;
 
 	again_copy(r->again, m, group, result, n);
-	r->evaluations++;
-	const bool ok = cost_evaluate(r->cost, m, &report);
-	*cost = (struct recompute_cost){report.iteration, report.peak_bytes};
 	talloc_free(scratch);
+	return m;
+}
+
+bool
+recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost)
+{
+	struct ir_module *m = recompute_copy(NULL, r, chosen);
+	struct trial_result step;
+
+	r->evaluations++;
+	const bool ok = trial_step(r->cost, m, &step);
+	*cost = (struct recompute_cost){step.seconds, (double)step.live};
+	talloc_free(m);
 	return ok;
 }
 

@@ -35,7 +35,8 @@ void rt_event_bump(struct rt_event *e);
 /* How those who wait for a rank's collective do it. */
 struct rt_haste {
 	struct rt_event changes; /* odd: the rank has nothing to do but to wait */
-	bool crowded;            /* more ranks than cores */
+	int processors;          /* that the ranks of this machine share */
+	bool crowded;            /* these are fewer than the ranks */
 };
 
 static inline bool

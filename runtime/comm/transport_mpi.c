@@ -405,7 +405,8 @@ rt_mpi_transport(const struct rt_program *prog, const struct rt_world *w, const 
 	m->base.ops = &mpi_ops;
 	m->base.prog = prog;
 	memcpy(m->base.coord, coord, sizeof m->base.coord);
-	m->base.haste.crowded = w->nlocal > sysconf(_SC_NPROCESSORS_ONLN);
+	m->base.haste.processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	m->base.haste.crowded = w->nlocal > m->base.haste.processors;
 	for (int a = 0; a < prog->naxes; a++) {
 		m->comms[a] = MPI_COMM_NULL;
 		if (prog->axes[a].is_time)

@@ -305,7 +305,8 @@ new_transport(const struct rt_program *prog, struct hub *hub, int r)
 		return NULL;
 	t->base.ops = &threads_ops;
 	t->base.prog = prog;
-	t->base.haste.crowded = hub->nranks > rt_cores();
+	t->base.haste.processors = rt_cores();
+	t->base.haste.crowded = hub->nranks > t->base.haste.processors;
 	t->base.lazy = 2 * hub->nranks > rt_cores();
 	t->hub = hub;
 	atomic_fetch_add(&hub->users, 1);

@@ -249,6 +249,7 @@ M_exact(int64_t x, int64_t y)
 	return x % y ? -1 : x / y;
 }
 
+#define M_taken(x) (x) /* with subnormal numbers */
 #define M_and(x, y) ((x) & (y))
 #define M_or(x, y) ((x) | (y))
 #define M_xor(x, y) ((x) ^ (y))

@@ -141,12 +141,17 @@ struct order {
 	uint64_t seed;
 	int64_t step, rows, batch;
 	int64_t shift; /* rows that were read in addition to `batch` in each step before */
+	bool in_order; /* -no-shuffle */
 };
 
 /* The row of the file for row i of the batch; -1: padding. */
 static int64_t
 order_row(const struct order *o, int64_t i)
 {
+	if (o->in_order)
+		return (int64_t)(((uint64_t)o->step * (uint64_t)o->batch +
+					 (uint64_t)(o->shift + i)) %
+				 (uint64_t)o->rows);
 	if (o->part == RT_TRAIN)
 		return rt_batch_row(o->seed, o->step, o->shift + i, o->rows, o->batch);
 	const int64_t row = o->step * o->batch + i;
@@ -222,7 +227,8 @@ rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 	/* Not 0 where the steps before were of another batch. */
 	const uint64_t shift = r->start.row - (uint64_t)r->start.step * (uint64_t)r->prog->batch;
 	const struct order o = {
-		RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch, (int64_t)shift};
+		RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch, (int64_t)shift,
+		r->options->no_shuffle};
 	if (!d->sources[RT_TRAIN])
 		return;
 	fill(d, r, &o);
@@ -232,7 +238,7 @@ rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 void
 rt_data_test(const struct rt_data *d, struct rt_rank *r, int64_t batch)
 {
-	const struct order o = {RT_TEST, 0, batch, d->rows[RT_TEST], r->prog->batch, 0};
+	const struct order o = {RT_TEST, 0, batch, d->rows[RT_TEST], r->prog->batch, 0, false};
 	fill(d, r, &o);
 	check_whole(d, r);
 }

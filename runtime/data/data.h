@@ -20,7 +20,8 @@ struct rt_data {
 bool rt_data_open(struct rt_data *d, const struct rt_rank *r);
 void rt_data_close(struct rt_data *d);
 
-/* Fills the inputs with the batch of a training step: shuffled rows, or what rt_batch_row says. */
+/* Fills the inputs with the batch of a training step: shuffled rows as rt_batch_row says, or with
+ * -no-shuffle rows in their order. */
 void rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step);
 
 /* Fills the inputs with test rows batch * B and following. Behind the last row come rows of zeros,

@@ -4,6 +4,7 @@
 #include "runtime/data/safetensors.h"
 #include "runtime/data/value.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct filler {
 	struct rt_initer init;
@@ -20,44 +21,124 @@ init_run(void *arg, int64_t global, int64_t local, int64_t n)
 			rt_init_value(&f->init, (uint64_t)(global + i)));
 }
 
+/* Its initial value on this rank. */
+static void
+init_tensor(struct rt_rank *r, const struct rt_tensor *t)
+{
+	struct rt_box box;
+	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
+	struct filler f = {rt_initer_of(t, r->start.seed), t->dtype, rt_rank_room(r, t, 0)};
+	rt_box_runs(t->rank, t->dims, &box, init_run, &f);
+	rt_rank_put(r, t, 0);
+}
+
 void
 rt_params_init(struct rt_rank *r)
 {
 	const struct rt_program *p = r->prog;
-	for (int i = 0; i < p->ntensors; i++) {
-		const struct rt_tensor *t = &p->tensors[i];
-		if (!rt_is_kept(t) || !rt_tensor_here(p, t, r->ctx.coord))
-			continue;
-		struct rt_box box;
-		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
-		struct filler f = {rt_initer_of(t, r->start.seed), t->dtype, rt_rank_room(r, t, 0)};
-		rt_box_runs(t->rank, t->dims, &box, init_run, &f);
-		rt_rank_put(r, t, 0);
+	for (int i = 0; i < p->ntensors; i++)
+		if (rt_is_kept(&p->tensors[i]) && rt_tensor_here(p, &p->tensors[i], r->ctx.coord))
+			init_tensor(r, &p->tensors[i]);
+}
+
+/* Elements of a file that have another type than the tensor. */
+struct converter {
+	enum rt_dtype from, to;
+	const char *data; /* not necessarily aligned */
+	void *room;
+	bool lost;         /* an integer did not fit: */
+	double lost_value;
+};
+
+static void
+convert_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	struct converter *c = arg;
+	const size_t bytes = rt_dtype_bytes(c->from);
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t element = 0;
+		memcpy(&element, c->data + (size_t)(global + i) * bytes, bytes);
+		const double x = rt_value_get(c->from, &element, 0);
+		if (rt_dtype_info(c->to)->kind != RT_CLASS_FLOAT && !rt_value_fits(c->to, x)) {
+			c->lost = true;
+			c->lost_value = x;
+			return;
+		}
+		rt_value_set(c->to, c->room, local + i, x);
 	}
+}
+
+static bool
+is_whole_number(enum rt_dtype t)
+{
+	return rt_dtype_info(t)->kind == RT_CLASS_INT || rt_dtype_info(t)->kind == RT_CLASS_UINT;
+}
+
+/* Only what a double carries exactly: floats, and integers that end as at most 32 bits. */
+static bool
+can_convert(enum rt_dtype from, enum rt_dtype to)
+{
+	if (from == RT_DTYPES)
+		return false;
+	return rt_dtype_info(to)->kind == RT_CLASS_FLOAT
+		       ? rt_dtype_info(from)->kind == RT_CLASS_FLOAT
+		       : is_whole_number(to) && is_whole_number(from) && rt_dtype_bytes(to) <= 4;
+}
+
+static bool
+load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_tensor *t,
+	const struct rt_st_tensor *from)
+{
+	const enum rt_dtype type = rt_st_dtype(from);
+	if (can_convert(type, t->dtype)
+			? !rt_st_check_shape(file, from, t->rank, t->dims, r->status)
+			: !rt_st_check(file, from, t->dtype, t->rank, t->dims, r->status))
+		return false;
+	if (!rt_tensor_here(r->prog, t, r->ctx.coord))
+		return true;
+	struct rt_box box;
+	struct converter c = {type, t->dtype, from->data, rt_rank_room(r, t, 0), false, 0};
+	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
+	if (type == t->dtype)
+		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(type), c.room, from->data);
+	else
+		rt_box_runs(t->rank, t->dims, &box, convert_run, &c);
+	if (c.lost)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"%s: tensor '%s': %.17g is not representable as %s", file->path, t->name,
+			c.lost_value, rt_dtype_info(t->dtype)->name);
+	rt_rank_put(r, t, 0);
+	return true;
 }
 
 static bool
 load_all(struct rt_rank *r, const struct rt_st_file *file)
 {
 	const struct rt_program *p = r->prog;
+	const char *first = NULL;
+	int nnew = 0;
 	for (int i = 0; i < p->ntensors; i++) {
 		const struct rt_tensor *t = &p->tensors[i];
 		if (!rt_is_kept(t))
 			continue;
 		const struct rt_st_tensor *from = rt_st_find(file, t->name);
-		if (!from)
+		if (!from && (t->role == RT_PARAM || rt_position_is_in(file)))
 			return rt_fail(r->status, RT_EXIT_USAGE, "%s: there is no tensor '%s'",
 				file->path, t->name);
-		if (!rt_st_check(file, from, t->dtype, t->rank, t->dims, r->status))
+		if (from && !load_tensor(r, file, t, from))
 			return false;
-		if (!rt_tensor_here(p, t, r->ctx.coord))
+		if (from)
 			continue;
-		struct rt_box box;
-		rt_tensor_box(p, t, r->ctx.coord, 0, &box);
-		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), rt_rank_room(r, t, 0),
-			from->data);
-		rt_rank_put(r, t, 0);
+		first = first ? first : t->name;
+		nnew++;
+		if (rt_tensor_here(p, t, r->ctx.coord))
+			init_tensor(r, t);
 	}
+	if (nnew && !r->world->rank)
+		fprintf(stderr,
+			"%s: note: %s does not have all states: %d, such as '%s', start with "
+			"initial values\n",
+			p->name, file->path, nnew, first);
 	return true;
 }
 

@@ -13,8 +13,9 @@ rt_is_kept(const struct rt_tensor *t)
 /* Initial values of what this rank holds. */
 void rt_params_init(struct rt_rank *r);
 
-/* Takes all parameters and states from a file of global tensors; other tensors in it are
- * ignored. */
+/* Takes all parameters and states from a file of global tensors; other tensors in it are ignored.
+ * Floats of another width are rounded, integers of another width must fit. A file that no program has
+ * saved may lack states: these have their initial values, and rank 0 says so. */
 bool rt_params_load(struct rt_rank *r, const char *path);
 
 /* Writes all parameters and states, with what position.h says of `step` steps done, or all

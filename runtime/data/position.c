@@ -38,10 +38,16 @@ read_line(const struct line *line, uint64_t *out, const struct rt_st_file *f, st
 }
 
 bool
+rt_position_is_in(const struct rt_st_file *f)
+{
+	return rt_st_metadata(f, lines[0].key) != NULL;
+}
+
+bool
 rt_position_read(struct rt_position *p, const struct rt_st_file *f, struct rt_status *st)
 {
 	uint64_t values[RT_POSITION_PAIRS];
-	if (!rt_st_metadata(f, lines[0].key))
+	if (!rt_position_is_in(f))
 		return true;
 	for (int i = 0; i < RT_POSITION_PAIRS; i++)
 		if (!read_line(&lines[i], &values[i], f, st))

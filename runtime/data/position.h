@@ -31,6 +31,9 @@ struct rt_position_text {
 };
 void rt_position_write(const struct rt_position *position, struct rt_position_text *text);
 
+/* Does a file say it? All that programs save do. */
+bool rt_position_is_in(const struct rt_st_file *f);
+
 /* Reads what a file says. A file without dopt.step is none of ours: `position` stays as it is.
  * Fails with RT_EXIT_USAGE where a value is missing or wrong. */
 bool rt_position_read(

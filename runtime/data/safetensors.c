@@ -412,15 +412,30 @@ shape_text(char *text, size_t size, int rank, const int64_t *dims)
 		snprintf(text + at, size - at, "]");
 }
 
+enum rt_dtype
+rt_st_dtype(const struct rt_st_tensor *t)
+{
+	enum rt_dtype type = 0;
+	while (type < RT_DTYPES && strcmp(rt_dtype_info(type)->safetensors, t->dtype))
+		type++;
+	return type;
+}
+
 bool
 rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype, int rank,
 	const int64_t *dims, struct rt_status *st)
 {
-	const char *want = rt_dtype_info(dtype)->safetensors;
-	if (strcmp(want, t->dtype))
+	if (rt_st_dtype(t) != dtype)
 		return rt_fail(st, RT_EXIT_USAGE,
 			"%s: tensor '%s': expected elements of type %s, found %s", f->path, t->name,
-			want, t->dtype);
+			rt_dtype_info(dtype)->safetensors, t->dtype);
+	return rt_st_check_shape(f, t, rank, dims, st);
+}
+
+bool
+rt_st_check_shape(const struct rt_st_file *f, const struct rt_st_tensor *t, int rank,
+	const int64_t *dims, struct rt_status *st)
+{
 	bool same = t->rank == rank;
 	for (int d = 0; d < rank && same; d++)
 		same = dims[d] < 0 || dims[d] == t->dims[d];

@@ -52,7 +52,14 @@ const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
  * or SIGBUS: see shrunk.h. */
 bool rt_st_is_whole(const struct rt_st_file *f);
 
-/* Fails unless `t` has the element type and the shape; a dimension of -1 is any. */
+/* The element type of a tensor; RT_DTYPES: none that we know. */
+enum rt_dtype rt_st_dtype(const struct rt_st_tensor *t);
+
+/* Fails unless `t` has the shape; a dimension of -1 is any. */
+bool rt_st_check_shape(const struct rt_st_file *f, const struct rt_st_tensor *t, int rank,
+	const int64_t *dims, struct rt_status *st);
+
+/* The same, and the element type. */
 bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
 	int rank, const int64_t *dims, struct rt_status *st);
 

@@ -54,3 +54,13 @@ rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
 	case RT_DTYPES: break;
 	}
 }
+
+bool
+rt_value_fits(enum rt_dtype t, double x)
+{
+	const int bits = 8 * (int)rt_dtype_bytes(t);
+	const bool is_signed = rt_dtype_info(t)->kind == RT_CLASS_INT;
+
+	return x == nearbyint(x) && x >= (is_signed ? -ldexp(1, bits - 1) : 0) &&
+	       x < ldexp(1, is_signed ? bits - 1 : bits);
+}

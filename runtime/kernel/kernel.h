@@ -121,13 +121,13 @@ m_shift_right_logical_i64(int64_t x, int64_t y, int w)
 static inline float
 m_rem_f32(float x, float y)
 {
-	return fmodf(x, y);
+	return m_taken_f32(fmodf(m_taken_f32(x), m_taken_f32(y)));
 }
 
 static inline double
 m_rem_f64(double x, double y)
 {
-	return fmod(x, y);
+	return m_taken_f64(fmod(m_taken_f64(x), m_taken_f64(y)));
 }
 
 /* The same without a sign: an amount of w at least shifts all out. */

@@ -83,7 +83,7 @@ m_expm1_f32(float x)
 	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
 	const float half = rt_bits_float((e.n + 126u) << 23);
 	const float r = 2.0f * m_fma_f32(half, e.rest, half - 0.5f);
-	return m_select_f32(x == 0.0f, x, r); /* -0 */
+	return m_select_f32(fabsf(x) < 0x1p-25f, x, r); /* -0, and what half of is subnormal */
 }
 
 /* log(x) = e * ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). ln(2) is two parts: the first has
@@ -186,18 +186,32 @@ m_softplus_f64(double x)
 	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
+/* x as arithmetic takes it: with its sign, a zero where it is a subnormal number that counts as one. What is
+ * chosen by a comparison, and what libm reads the bits of, would not be. */
+static inline float
+m_taken_f32(float x)
+{
+	return copysignf(x + 0.0f, x);
+}
+
+static inline double
+m_taken_f64(double x)
+{
+	return copysign(x + 0.0, x);
+}
+
 /* -1, 0 or 1; a NaN if x is one. */
 static inline float
 m_sign_f32(float x)
 {
-	const float below = x < 0.0f ? -1.0f : x;
+	const float below = x < 0.0f ? -1.0f : m_taken_f32(x);
 	return x > 0.0f ? 1.0f : below;
 }
 
 static inline double
 m_sign_f64(double x)
 {
-	const double below = x < 0 ? -1 : x;
+	const double below = x < 0 ? -1 : m_taken_f64(x);
 	return x > 0 ? 1 : below;
 }
 
@@ -242,28 +256,28 @@ static inline float
 m_max_f32(float a, float b)
 {
 	const float m = a > b ? a : b;
-	return a != a ? a : m;
+	return m_taken_f32(a != a ? a : m);
 }
 
 static inline double
 m_max_f64(double a, double b)
 {
 	const double m = a > b ? a : b;
-	return a != a ? a : m;
+	return m_taken_f64(a != a ? a : m);
 }
 
 static inline float
 m_min_f32(float a, float b)
 {
 	const float m = a < b ? a : b;
-	return a != a ? a : m;
+	return m_taken_f32(a != a ? a : m);
 }
 
 static inline double
 m_min_f64(double a, double b)
 {
 	const double m = a < b ? a : b;
-	return a != a ? a : m;
+	return m_taken_f64(a != a ? a : m);
 }
 
 static inline float
@@ -329,20 +343,6 @@ m_abs_i64(int64_t a)
 	return (int64_t)(a < 0 ? (uint64_t)0 - (uint64_t)a : (uint64_t)a);
 }
 
-/* x as arithmetic takes it: with its sign, a zero where it is a subnormal number that counts as one. These
- * functions of libm would read its bits. */
-static inline float
-m_taken_f32(float x)
-{
-	return copysignf(x + 0.0f, x);
-}
-
-static inline double
-m_taken_f64(double x)
-{
-	return copysign(x + 0.0, x);
-}
-
 static inline float
 m_atan2_f32(float y, float x)
 {
@@ -353,12 +353,6 @@ static inline double
 m_atan2_f64(double y, double x)
 {
 	return atan2(m_taken_f64(y), m_taken_f64(x));
-}
-
-static inline float
-m_cbrt_f32(float x)
-{
-	return cbrtf(m_taken_f32(x));
 }
 
 static inline double
@@ -375,6 +369,8 @@ m_log2_f64(double x)
 
 /* clang-format off */
 #define M_FLOATS_1(x, f32, f64) _Generic((x), float: f32, double: f64)(x)
+#define M_taken(x) M_FLOATS_1(x, m_taken_f32, m_taken_f64)
+#define M_TAKEN_1(x, f32, f64) M_FLOATS_1(M_taken(x), f32, f64)
 #define M_FLOATS_2(x, y, f32, f64) _Generic((x) + (y), float: f32, double: f64)(x, y)
 #define M_INTS(f)                                                                                  \
 	long: f##_i64, long long: f##_i64, unsigned: f##_u32, unsigned long: f##_u64,              \
@@ -389,23 +385,23 @@ m_log2_f64(double x)
 #define M_sigmoid(x) M_FLOATS_1(x, m_sigmoid_f32, m_sigmoid_f64)
 #define M_sqrt(x) M_FLOATS_1(x, sqrtf, sqrt)
 #define M_rsqrt(x) M_FLOATS_1(x, m_rsqrt_f32, m_rsqrt_f64)
-#define M_sin(x) M_FLOATS_1(x, m_sin_f32, sin)
+#define M_sin(x) M_TAKEN_1(x, m_sin_f32, sin)
 #define M_cos(x) M_FLOATS_1(x, m_cos_f32, cos)
-#define M_tan(x) M_FLOATS_1(x, m_tan_f32, tan)
-#define M_log1p(x) M_FLOATS_1(x, m_log1p_f32, log1p)
-#define M_expm1(x) M_FLOATS_1(x, m_expm1_f32, expm1)
+#define M_tan(x) M_TAKEN_1(x, m_tan_f32, tan)
+#define M_log1p(x) M_TAKEN_1(x, m_log1p_f32, log1p)
+#define M_expm1(x) M_TAKEN_1(x, m_expm1_f32, expm1)
 #define M_log2(x) M_FLOATS_1(x, m_log2_f32, m_log2_f64)
 #define M_exp2(x) M_FLOATS_1(x, m_exp2_f32, exp2)
 #define M_softplus(x) M_FLOATS_1(x, m_softplus_f32, m_softplus_f64)
-#define M_asin(x) M_FLOATS_1(x, asinf, asin)
+#define M_asin(x) M_TAKEN_1(x, asinf, asin)
 #define M_acos(x) M_FLOATS_1(x, acosf, acos)
-#define M_atan(x) M_FLOATS_1(x, atanf, atan)
-#define M_sinh(x) M_FLOATS_1(x, sinhf, sinh)
+#define M_atan(x) M_TAKEN_1(x, atanf, atan)
+#define M_sinh(x) M_TAKEN_1(x, sinhf, sinh)
 #define M_cosh(x) M_FLOATS_1(x, coshf, cosh)
-#define M_asinh(x) M_FLOATS_1(x, asinhf, asinh)
+#define M_asinh(x) M_TAKEN_1(x, asinhf, asinh)
 #define M_acosh(x) M_FLOATS_1(x, acoshf, acosh)
-#define M_atanh(x) M_FLOATS_1(x, atanhf, atanh)
-#define M_cbrt(x) M_FLOATS_1(x, m_cbrt_f32, cbrt)
+#define M_atanh(x) M_TAKEN_1(x, atanhf, atanh)
+#define M_cbrt(x) M_TAKEN_1(x, cbrtf, cbrt)
 #define M_erfc(x) M_FLOATS_1(x, erfcf, erfc)
 #define M_floor(x) M_FLOATS_1(x, floorf, floor)
 #define M_ceil(x) M_FLOATS_1(x, ceilf, ceil)

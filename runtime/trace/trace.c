@@ -127,3 +127,9 @@ rt_trace_clock_error(struct rt_trace *t, int64_t ns)
 	if (ns > t->clock_error_ns)
 		t->clock_error_ns = ns;
 }
+
+void
+rt_trace_processors(struct rt_trace *t, int n)
+{
+	t->processors = n;
+}

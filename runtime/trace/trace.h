@@ -67,6 +67,9 @@ void rt_trace_add(struct rt_trace *t, enum rt_track track, const struct rt_trace
 /* Times of a device's own clock may be wrong by that much: the file has the largest. */
 void rt_trace_clock_error(struct rt_trace *t, int64_t ns);
 
+/* The processors that the ranks of this machine share. */
+void rt_trace_processors(struct rt_trace *t, int n);
+
 /* Writes DIR/rank-N.json, under another name until it is whole. */
 bool rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st);
 

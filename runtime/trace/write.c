@@ -56,6 +56,7 @@ put_clock(FILE *out, const struct rt_trace *t)
 	fprintf(out,
 		",\"anchor_ns\":%" PRId64 ",\"wall_ns\":%" PRId64 ",\"clock_error_ns\":%" PRId64,
 		t->anchor_ns, t->wall_ns, t->clock_error_ns);
+	fprintf(out, ",\"processors\":%d", t->processors);
 }
 
 static uint64_t
@@ -100,6 +101,7 @@ put_collectives(FILE *out, const struct rt_program *p)
 		const struct rt_coll *c = &p->colls[i];
 		fprintf(out, "%s\n{\"op\":%d", i ? "," : "", c->op);
 		put_field(out, "name", c->name);
+		put_field(out, "text", c->text);
 		put_field(out, "kind", rt_coll_name(c->kind));
 		put_field(out, "axis", p->axes[c->axis].name);
 		fprintf(out, ",\"bytes\":%zu,\"from\":%d,\"to\":%d}", c->bytes, c->from, c->to);
@@ -118,6 +120,7 @@ put_transfers(FILE *out, const struct rt_program *p)
 		const struct rt_transfer *x = &p->transfers[i];
 		fprintf(out, "%s\n{\"op\":%d", i ? "," : "", x->op);
 		put_field(out, "name", x->name);
+		put_field(out, "text", x->text);
 		put_field(out, "to", x->to_host ? "host" : "device");
 		fprintf(out, ",\"bytes\":%zu}", x->bytes);
 	}

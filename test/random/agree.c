@@ -1,7 +1,9 @@
 /*
- * agree FILE...: compiles the modules in the files as programs, all at once, runs each on as many
- * ranks as its mesh has devices, and prints a line for each that is refused, or whose results are not
- * those of the interpreter. Exit status 0: all agree; 1: some do not.
+ * agree [-emit] FILE...: compiles the modules in the files as programs, all at once, runs each on as
+ * many ranks as its mesh has devices, and prints a line for each that is refused, or whose results
+ * are not those of the interpreter. With -emit their sources are written, which proves that they have
+ * no races (lower/plan/check.h), and neither compiled nor run. Exit status 0: all agree; 1: some do
+ * not.
  */
 #include "test/file.h"
 #include "test/lower/program.h"
@@ -23,12 +25,13 @@ add_file(struct batch *b, const char *path)
 int
 main(int argc, char **argv)
 {
+	const bool emit = argc > 1 && strcmp(argv[1], "-emit") == 0;
 	struct batch *b = batch_create();
 	bool good = true;
 	b->steps = 2;
-	for (int i = 1; i < argc; i++)
+	for (int i = 1 + emit; i < argc; i++)
 		good = add_file(b, argv[i]) && good;
-	if (b->n && !batch_try_build(b, "-O0")) {
+	if (b->n && !emit && !batch_try_build(b, "-O0")) {
 		printf("they do not compile together\n");
 		good = false;
 	}

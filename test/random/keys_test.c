@@ -22,6 +22,7 @@
 
 enum {
 	COUNT = 600, /* programs: some thousand kernels, most keys several times */
+	ENOUGH = 500, /* kernels: of so many some share a key */
 	STEPS = 20,
 	NAMES = 4096, /* identifiers with a number in one kernel */
 };
@@ -351,8 +352,7 @@ check_table(struct table *t)
 		t->n, shared, t->banded, t->alike);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(t->unlike, 0);
-	assert_true(shared > t->n / 20);
-	assert_true(t->alike > 0);
+	assert_true(t->n < ENOUGH || (shared > t->n / 20 && t->alike > 0));
 	talloc_free(t);
 }
 

@@ -1,24 +1,30 @@
 """pipelines.py DOPT DRAW [option ...]: random pipelines on random programs and on toy models, as a user types them.
 
     -agree PROGRAM   run some of what comes out with this (agree.c, for one target each); repeated: one more
-    -seconds N       stop after so long (default: 40; the environment's DOPT_PIPELINE_SECONDS goes before it)
-    -seed S          the first seed; without it, half of the time goes to seeds from 0 on and half to fresh ones
-    -count N         so many seeds, whatever they take
+    -seed S          the first seed (default: 0)
+    -count N         so many seeds, whatever they take (default: 72)
+    -seconds N       seeds for so long, however many (the environment's DOPT_PIPELINE_SECONDS goes before it)
     -refusals        print what dopt refused, and how often
     -jobs N          seeds at a time (default: the number of cores)
     -sharded         pipelines of sharded training, and networks (networks.py) instead of programs of single ops
     -programs N      run so many of a block of 24 seeds with -agree (default: 6)
 
     seed --draw--> program (or a toy model, N = 1, 2, 4) and pipeline --dopt -check--> text --dopt--> the same text
+                                                                                        |--agree -emit--> sources, both targets
                                                                                         +--agree--> runs, both targets
 
 dopt must either do what it is asked, with the same results before and after every pass, or refuse with a message; a
 pass that is refused is then left out, and the others have their turn. A crash, an exit status that is neither 0 nor 1, a run without end, a text that does not read back, a result that is not the
 interpreter's: each is a finding, which is made smaller and printed with the command that shows it. Exit status 1 then.
+
+Of some seeds one of two laws is tried as well (LAWS): a budget between the least and the greatest peak of the pipeline's
+modules is met or refused, and one pass with more budget is never slower; a pipeline interrupted after any pass, printed, read and
+continued gives what it gives in one go.
 """
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -35,6 +41,7 @@ import models
 import networks
 
 BLOCK = 24  # seeds that are drawn at once
+COUNT = 3 * BLOCK  # seeds of a run of the tests: half a minute
 AGREE = 6  # of a block that are compiled and run
 RUN_SECONDS = 240  # of a processor, for one run of dopt: 20 for the largest toy model, more under sanitizers
 AGREE_SECONDS = 900  # compiling and running those of a block
@@ -42,8 +49,16 @@ LOADED = 4  # times as long may pass before a run has no end: others use the mac
 SEARCH = "-time-limit=2s"  # a search ends there; toys are searched through in less
 MODEL_EVERY = 3  # every third seed is a toy model
 SHRINK_SECONDS = 180  # for one finding
+NOHOST = str(TESTS / "random/Inputs/nohost.cluster")
 MORE = ([], [], [], ["-stats"], ["-keep=better"], ["-replay=fine", "-stats"], ["-algorithm=ring", "-stats"],
-        ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"])
+        ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"], ["-cluster=h100x32"], [f"-cluster={NOHOST}"])
+BUDGETS = (0.05, 0.5, 0.9)  # of the way from the least to the greatest peak of a pipeline's modules
+LAW_EVERY = 2  # seeds
+# Their searches end by time, too, and see times of kernels.
+SEARCHES = ("joint", "tensorfuse{policy=replay", "prefetch{policy=search", "unshard{policy=search", "recompute{policy=search")
+SLOWER = 1e-9  # a step that is longer by less of itself is not slower
+# Passes that plan for a budget (pass_budget): with more of it their step is never slower.
+PLANNERS = ("recompute", "prefetch", "unshard", "offload", "tensorfuse", "joint")
 # Of -sharded: what the last line counts.
 SHARDED = ("recompute", "shard", "accumulate", "prefetch", "unshard", "offload")
 
@@ -53,8 +68,8 @@ def arguments():
     parser.add_argument("dopt")
     parser.add_argument("draw")
     parser.add_argument("-agree", action="append", default=[])
-    parser.add_argument("-seconds", type=float, default=40)
-    parser.add_argument("-seed", type=int)
+    parser.add_argument("-seconds", type=float)
+    parser.add_argument("-seed", type=int, default=0)
     parser.add_argument("-count", type=int)
     parser.add_argument("-refusals", action="store_true")
     parser.add_argument("-sharded", action="store_true")
@@ -63,7 +78,10 @@ def arguments():
     a = parser.parse_args()
     # Programs run in folders of their own.
     a.agree = [os.path.abspath(program) for program in a.agree]
-    a.seconds = float(os.environ.get("DOPT_PIPELINE_SECONDS", a.seconds))
+    if not a.count and "DOPT_PIPELINE_SECONDS" in os.environ:
+        a.seconds = float(os.environ["DOPT_PIPELINE_SECONDS"])
+    if not a.count and not a.seconds:
+        a.count = COUNT
     return a
 
 
@@ -150,10 +168,84 @@ def finding(case, dopt, out):
     return None
 
 
-def disagreement(program, out, folder):
+def rows_of(case, dopt, file, passes, *more):
+    """Exit status, and the rows of -stats=json: one for the module as it is, one for each pass."""
+    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks", SEARCH))]
+    pipeline = [f"-pass={','.join(passes)}"] if passes else []
+    done = subprocess.run([dopt, *options, "-stats=json", "-emit=none", *more, *pipeline, str(file)],
+                          capture_output=True, text=True, errors="replace", timeout=LOADED * RUN_SECONDS)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
+def breaks_budget_law(case, dopt, out):
+    """A finding where a budget is exceeded, or where the last planner's step is slower with more budget."""
+    at = max((i for i, p in enumerate(case.passes) if p.split("{")[0] in PLANNERS), default=None)
+    if at is None or "-keep=better" in case.options:
+        return None
+    status, rows = rows_of(case, dopt, case.file, case.passes[:at + 1])
+    if status != 0:
+        return None
+    peaks = [row["cost"]["peak_bytes"] for row in rows if row["pass"] != "inline"]
+    least, greatest = min(peaks), max(peaks)
+    before = out.with_suffix(".before")
+    prefix = [f"-pass={','.join(case.passes[:at])}"] if at else []
+    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks"))]
+    if run([dopt, *options, *prefix, str(case.file), "-o", str(before)], RUN_SECONDS)[0] != 0:
+        return None
+    seen = []  # (budget, seconds), by growing budget
+    for share in BUDGETS:
+        budget = int(least + share * (greatest - least))
+        status, rows = rows_of(case, dopt, before, case.passes[at:at + 1], f"-budget={budget}")
+        if status not in (0, 1):
+            return (f"budget: exit {status} {first_error(rows)}", f"-budget={budget}\n{rows}")
+        if status == 1:
+            continue
+        cost = rows[-1]["cost"]
+        if cost["peak_bytes"] > budget:
+            return (f"budget: exceeded after {case.passes[at].split('{')[0]}", f"-budget={budget}: {cost['peak_bytes']}")
+        if seen and cost["iteration"] > seen[-1][1] * (1 + SLOWER):
+            return (f"budget: more is slower after {case.passes[at].split('{')[0]}",
+                    f"{seen[-1][0]} bytes: {seen[-1][1]} s; {budget} bytes: {cost['iteration']} s")
+        seen.append((budget, cost["iteration"]))
+    return None
+
+
+def numbered(text):
+    """A module whose values are numbered in the order of their definitions: passes make up names for copies of values."""
+    numbers = {}
+    return re.sub(r"%[\w.]+", lambda name: f"%{numbers.setdefault(name[0], len(numbers))}", text)
+
+
+def breaks_text_law(case, dopt, out):
+    """A finding where the pipeline, interrupted after half of its passes, does not give what it gives in one go."""
+    half = len(case.passes) // 2
+    if not half or any(p.startswith(SEARCHES) for p in case.passes):
+        return None
+    options = [o for o in case.options if o != "-keep=better"]
+    texts = []
+    for file, passes, to in ((case.file, case.passes, ".whole"), (case.file, case.passes[:half], ".half"),
+                             (out.with_suffix(".half"), case.passes[half:], ".rest")):
+        status, said = run([dopt, *options, "-pass=" + ",".join(passes), str(file), "-o", str(out.with_suffix(to))], RUN_SECONDS)
+        if status not in (0, 1):
+            return (f"continued: exit {status} {first_error(said)}", said)
+        if status:
+            return None
+        texts.append(numbered(out.with_suffix(to).read_text()))
+    return None if texts[0] == texts[2] else ("continued: another module", f"-pass={','.join(case.passes[half:])}")
+
+
+LAWS = (breaks_budget_law, breaks_text_law)
+
+
+def breaks_law(case, dopt, out):
+    """The law that the seed tries."""
+    return LAWS[case.seed // 2 % len(LAWS)](case, dopt, out) if case.seed % LAW_EVERY == 0 else None
+
+
+def disagreement(command, out, folder):
     """None where the programs of the modules agree with the interpreter; else what was said."""
-    status, said = run([program, *map(str, out)], AGREE_SECONDS, cwd=folder)
-    return None if status == 0 else f"{pathlib.Path(program).name}: exit {status}\n{said}"
+    status, said = run([*command, *map(str, out)], AGREE_SECONDS, cwd=folder)
+    return None if status == 0 else f"{pathlib.Path(command[0]).name}: exit {status}\n{said}"
 
 
 def shrunk(case, is_wrong):
@@ -218,14 +310,17 @@ class Hunt:
     def one(self, seed):
         """A seed through dopt: the file that it wrote, or None."""
         case, out = Case(seed, self.folder), self.folder / f"{seed}.out"
+        scratch = self.folder / f"{seed}.scratch"
         found = finding(case, self.a.dopt, out)
         self.counts["seeds"] += 1
         self.counts["written"] += out.exists()
         self.counts["sharded"] += out.exists() and case.has_sharded()
         self.refusals.update(case.refusals)
         if found:
-            scratch = self.folder / f"{seed}.scratch"
             self.found(case, *found, lambda c: (finding(c, self.a.dopt, scratch) or ("",))[0] == found[0])
+        law = breaks_law(case, self.a.dopt, scratch) if out.exists() and not found else None
+        if law:
+            self.found(case, *law, lambda c: (breaks_law(c, self.a.dopt, scratch) or ("",))[0] == law[0])
         return (case, out) if out.exists() and not found else None
 
     def agree(self, written):
@@ -235,15 +330,20 @@ class Hunt:
         self.counts["sharded programs"] += sum(case.has_sharded() for case, _ in chosen)
         for program in self.a.agree if chosen else []:
             self.counts["programs"] += len(chosen)
-            if not disagreement(program, [out for _, out in chosen], self.folder):
-                continue
-            for case, out in chosen:
-                said = disagreement(program, [out], self.folder)
-                scratch = out.with_suffix(".scratch")  # others run `out`, too
-                if said:
-                    self.found(case, f"{pathlib.Path(program).name}: {first_error(said) or 'it differs'}", said,
-                               lambda c: not finding(c, self.a.dopt, scratch)
-                               and scratch.exists() and disagreement(program, [scratch], self.folder))
+            self.agree_with([program, "-emit"], written)
+            self.agree_with([program], chosen)
+
+    def agree_with(self, command, chosen):
+        """Those for which the command says that something is wrong, each alone."""
+        if not disagreement(command, [out for _, out in chosen], self.folder):
+            return
+        for case, out in chosen:
+            said = disagreement(command, [out], self.folder)
+            scratch = out.with_suffix(".scratch")  # others run `out`, too
+            if said:
+                self.found(case, f"{pathlib.Path(command[0]).name}: {first_error(said) or 'it differs'}", said,
+                           lambda c: not finding(c, self.a.dopt, scratch)
+                           and scratch.exists() and disagreement(command, [scratch], self.folder))
 
     def block(self, first, count):
         command = [self.a.draw, str(first), str(count), str(self.folder), *(["sharded"] if self.a.sharded else [])]
@@ -273,13 +373,7 @@ def main():
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dopt-pipelines-") as folder:
         hunt = Hunt(a, pathlib.Path(folder))
-        if a.seed is not None or a.count is not None:
-            hunt.seeds(a.seed or 0, a.count, float("inf") if a.count else start + a.seconds)
-        else:
-            fresh = time.time_ns() // 1000 % 10**12
-            print(f"fresh seeds from {fresh} on", flush=True)
-            hunt.seeds(0, None, start + a.seconds / 2)
-            hunt.seeds(fresh, None, start + a.seconds)
+        hunt.seeds(a.seed, a.count, float("inf") if a.count else start + a.seconds)
     shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()), "findings")
     print(", ".join(f"{hunt.counts[k]} {k}" for k in shown))
     for kind, n in hunt.kinds.most_common():

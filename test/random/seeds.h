@@ -1,17 +1,16 @@
 /*
- * Which seeds a random test tries: a slice of its fixed ones, another slice in another run, and some
- * that no run has had before. Both are printed, as what repeats them. Fixed and fresh seeds are drawn
- * from the same space, so a run with a slice looks for the same bugs, with fewer tries.
- * The environment may ask for others:
+ * Which seeds a random test tries: the first quarter of its fixed ones, so that a run of the tests
+ * fails only where the tree has changed. Fresh seeds, that no run has had before, are for fuzz.py.
+ * Both are drawn from the same space and printed, as what repeats them. The environment may ask for
+ * others:
  *
  *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
- *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test; 0: none
+ *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test, in addition
  *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
  *                                              fixed seeds
  *
  * Where a seed takes several times as long, under sanitizers and for the cuda target, a run has half
- * of another quarter and half as many fresh seeds: but for tests of few seeds, none that the host's run
- * without sanitizers has.
+ * of another quarter: but for tests of few seeds, none that the host's run without sanitizers has.
  */
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
@@ -45,8 +44,6 @@ struct random_seeds {
 #endif
 
 enum {
-	RANDOM_FRESH_SHARE =
-		10,        /* one fresh seed for so many fixed ones: a tenth of a test's time */
 	RANDOM_SLICES = 4, /* of the fixed seeds, of which a run has one, or one of its parts ... */
 	RANDOM_FEW = 20,   /* ... or as many seeds as this, where a slice has fewer */
 	RANDOM_RANGES = 2, /* the fixed seeds, and the fresh ones */
@@ -82,7 +79,7 @@ static inline struct random_seeds
 random_slice(int count)
 {
 	const char *slice = getenv("DOPT_RANDOM_SLICE");
-	const uint64_t k = random_number_of("DOPT_RANDOM_SLICE", random_fresh_seed());
+	const uint64_t k = random_number_of("DOPT_RANDOM_SLICE", 0);
 	const int parts = RANDOM_SLICES * RANDOM_PARTS,
 		  part = (int)((k + RANDOM_NEXT) % RANDOM_SLICES * RANDOM_PARTS +
 			       k / RANDOM_SLICES % RANDOM_PARTS);
@@ -99,10 +96,9 @@ static inline void
 random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
 {
 	const char *seed = getenv("DOPT_RANDOM_SEED"), *number = getenv("DOPT_RANDOM_COUNT");
-	const int of = RANDOM_FRESH_SHARE * RANDOM_PARTS, share = (count + of - 1) / of;
 	range[0] = random_slice(count);
-	range[1].first = random_fresh_seed();
-	range[1].count = (int)random_number_of("DOPT_RANDOM_FRESH", (uint64_t)share);
+	range[1].count = (int)random_number_of("DOPT_RANDOM_FRESH", 0);
+	range[1].first = range[1].count ? random_fresh_seed() : 0;
 	if (seed || number) {
 		range[0].first = random_number_of("DOPT_RANDOM_SEED", 0);
 		range[0].count = (int)random_number_of("DOPT_RANDOM_COUNT", 1);

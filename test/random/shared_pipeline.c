@@ -1,5 +1,6 @@
 /* Random programs: pipelines. See check.h. */
 #include "ir/interp/interp.h"
+#include "passes/manager/facts.h"
 #include "passes/manager/pipeline.h"
 #include "passes/registry.h"
 #include "runtime/kernel/rng.h"
@@ -182,16 +183,103 @@ text_of(const void *owner, const char *name, uint64_t *random)
 	return name;
 }
 
-static const char *
-any_pass(const void *owner, uint64_t *random)
+/*
+ * How often a pass is drawn beside others. A row for each pass of passes.def, or this does not
+ * compile: WEIGHT_name.
+ */
+enum {
+	WEIGHT_inline = 1,
+	WEIGHT_canonicalize = 3,
+	WEIGHT_sink_transpose = 1,
+	WEIGHT_cse = 3,
+	WEIGHT_dce = 2,
+	WEIGHT_amp = 2,
+	WEIGHT_grad = 12, /* what most others need */
+	WEIGHT_recompute = 4,
+	WEIGHT_sgd = 2,
+	WEIGHT_momentum = 1,
+	WEIGHT_adam = 3,
+	WEIGHT_adamw = 2,
+	WEIGHT_lamb = 2,
+	WEIGHT_merge_replica_dim = 1,
+	WEIGHT_propagate = 2,
+	WEIGHT_dp = 5,
+	WEIGHT_spatial = 1,
+	WEIGHT_accumulate = 2,
+	WEIGHT_shard = 5,
+	WEIGHT_prefetch = 5,
+	WEIGHT_unshard = 4,
+	WEIGHT_offload = 3,
+	WEIGHT_opfuse = 3,
+	WEIGHT_random_fuse = 1,
+	WEIGHT_tensorfuse = 3,
+	WEIGHT_tensorpart = 2,
+	WEIGHT_joint = 3,
+};
+
+#define PASS(name) extern const struct pass pass_##name;
+#include "passes/passes.def"
+#undef PASS
+
+static const struct weighted {
+	const struct pass *pass;
+	int weight;
+} weights[] = {
+#define PASS(name) {&pass_##name, WEIGHT_##name},
+#include "passes/passes.def"
+#undef PASS
+};
+
+enum { PASSES = sizeof weights / sizeof *weights };
+
+static const struct pass *
+any_pass(uint64_t *random)
 {
-	const struct pass_registry *r = pass_registry_create(owner);
-	for (;;) {
-		const int i = draw(random, pass_registry_count(r));
-		const char *text = trial_pass_text(owner, pass_registry_get(r, i), random);
-		if (text)
-			return text;
+	int sum = 0, i = 0;
+	for (int k = 0; k < PASSES; k++)
+		sum += weights[k].weight;
+	for (int at = draw(random, sum); at >= weights[i].weight; i++)
+		at -= weights[i].weight;
+	return weights[i].pass;
+}
+
+/* The facts that hold as far as the passes drawn so far say: words, each with commas around. */
+struct facts {
+	char *held;
+};
+
+static bool
+holds(const struct facts *f, const char *word, size_t length)
+{
+	const char *comma = talloc_asprintf(f->held, ",%.*s,", (int)length, word);
+	return strstr(f->held, comma) != NULL;
+}
+
+/* May the pass run, as far as its facts go? What another pass is inserted for is no obstacle. */
+static bool
+may_run(const struct facts *f, const struct pass *p)
+{
+	const char *at = p->needs, *word;
+	size_t length;
+	while (pass_fact_next(&at, &word, &length)) {
+		const struct pass_fact *fact = pass_fact_find(word, length);
+		if (!holds(f, word, length) && !(fact && fact->provider))
+			return false;
 	}
+	for (at = p->conflicts; pass_fact_next(&at, &word, &length);)
+		if (holds(f, word, length))
+			return false;
+	return true;
+}
+
+static void
+note_facts(struct facts *f, const struct pass *p)
+{
+	const char *at = p->provides, *word;
+	size_t length;
+	while (pass_fact_next(&at, &word, &length))
+		if (*word != '!')
+			f->held = talloc_asprintf_append(f->held, "%.*s,", (int)length, word);
 }
 
 /* A place in a pipeline as people write them: one of these passes, or none. */
@@ -271,24 +359,44 @@ staged_pipeline(const void *owner, const struct stage *stage, size_t stages, uin
 	return text;
 }
 
+/* Passes in any order: where `legal`, one that their facts allow. */
+static char *
+unordered_pipeline(const void *owner, bool legal, uint64_t *random)
+{
+	enum { MOST = 9, TRIES = 400 };
+	struct facts facts = {talloc_strdup(owner, ",")};
+	char *text = talloc_strdup(owner, "");
+	int left = 1 + draw(random, MOST);
+	for (int k = 0; k < TRIES && left > 0; k++) {
+		const struct pass *p = any_pass(random);
+		const char *drawn = legal && !may_run(&facts, p) ? NULL : trial_pass_text(owner, p, random);
+		if (!drawn)
+			continue;
+		text = join(text, drawn);
+		note_facts(&facts, p);
+		left--;
+	}
+	return text;
+}
+
 const char *
 trial_pipeline_text(const void *owner, uint64_t seed)
 {
-	enum { MOST_ODD = 7 };
 	uint64_t random = rt_mix64(seed ^ UINT64_C(0x6f64642070697065)) | 1;
-	char *text = draw(&random, 100) < 60 ? staged_pipeline(owner, sensible,
-						       sizeof sensible / sizeof *sensible, &random)
-					     : talloc_strdup(owner, "");
-	for (int n = *text ? 0 : 1 + draw(&random, MOST_ODD); n > 0; n--)
-		text = join(text, any_pass(owner, &random));
-	return text;
+	const int how = draw(&random, 100);
+	char *text = how < 40 ? staged_pipeline(owner, sensible, sizeof sensible / sizeof *sensible,
+					&random)
+			      : unordered_pipeline(owner, how < 80, &random);
+	return *text ? text : unordered_pipeline(owner, true, &random);
 }
 
 const char *
 trial_sharded_text(const void *owner, uint64_t seed)
 {
 	uint64_t random = rt_mix64(seed ^ UINT64_C(0x7368617264656420)) | 1;
-	return staged_pipeline(owner, sharded, sizeof sharded / sizeof *sharded, &random);
+	return draw(&random, 100) < 60 ? staged_pipeline(owner, sharded,
+						 sizeof sharded / sizeof *sharded, &random)
+				       : unordered_pipeline(owner, true, &random);
 }
 
 /* --- pipelines in a process ---------------------------------------------------------------------

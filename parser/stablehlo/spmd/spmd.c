@@ -297,6 +297,12 @@ count_processes(struct survey *v, const struct mlir_op *func)
 		s->replicas = replicas;
 	v->singles = true;
 	count_by_groups(v, !replicas && !partitions && !s->nnames);
+	if (wanted > 1 && !v->collective.n)
+		diag_report(v->im->diag, DIAG_WARNING, func->loc,
+			"-replicas=%" PRId64 " of a program without collectives: the replicas do not "
+			"exchange anything, each trains on its own; to split the batch of one "
+			"program, use -mesh and a pass such as dp",
+			wanted);
 	if (wanted > 1 && s->replicas == 1 && s->partitions == 1 && v->singles) {
 		s->replicas = wanted;
 		s->one_means_all = true;

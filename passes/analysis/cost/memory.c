@@ -29,6 +29,18 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	talloc_free(s);
 }
 
+uint64_t
+memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	const struct alike *alike)
+{
+	struct storage *s = storage_create_unplaced(
+		NULL, m, main, target ? target : &storage_host, alike);
+	const uint64_t live = s->live_bytes + s->beside;
+
+	talloc_free(s);
+	return live;
+}
+
 /* A storage with the kinds of its buffers, to count what lives. */
 struct counter {
 	const struct storage *s;
@@ -78,27 +90,17 @@ most_of(const struct counter *c, uint32_t first, uint32_t last)
 	return most;
 }
 
-/* The name of a value as it is printed, with its %. */
-static char *
-value_name(const void *owner, const struct names *names, const struct ir_value *v)
-{
-	uint32_t number = 0;
-	const char *name = names_find(names, v, &number);
-
-	return name ? TEXT(owner, "%%%s", name) : TEXT(owner, "%%%u", number);
-}
-
 static char *
 buffer_name(const void *owner, const struct names *names, const struct storage_buffer *b)
 {
 	switch (b->use) {
 	case STORAGE_SCRATCH:
-		return TEXT(owner, "scratch of %s", value_name(owner, names, &b->op->result[0]));
-	case STORAGE_COPY: return TEXT(owner, "copy of %s", value_name(owner, names, b->value));
+		return TEXT(owner, "scratch of %s", names_text(owner, names, &b->op->result[0]));
+	case STORAGE_COPY: return TEXT(owner, "copy of %s", names_text(owner, names, b->value));
 	case STORAGE_STAGE: return TEXT(owner, "staging buffers for communication");
 	case STORAGE_VALUES: break;
 	}
-	return value_name(owner, names, b->value);
+	return names_text(owner, names, b->value);
 }
 
 /* An op in two words. */
@@ -109,7 +111,7 @@ op_words(const void *owner, const struct names *names, const struct ir_op *op)
 		return TEXT(owner, "the end of the step");
 	const char *code = op_name((enum op_code)op->code);
 	if (op->nresults)
-		return TEXT(owner, "%s %s", code, value_name(owner, names, &op->result[0]));
+		return TEXT(owner, "%s %s", code, names_text(owner, names, &op->result[0]));
 	return op->symbol ? TEXT(owner, "%s %s", code, op->symbol) : TEXT(owner, "%s", code);
 }
 
@@ -169,12 +171,11 @@ fill_points(struct memory_curve *curve, const struct counter *c, struct ir_func 
 	curve->peak_name = op_words(curve, names, curve->point[curve->peak].op);
 }
 
-struct memory_curve *
-memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target)
+/* The curve of a storage, which it frees. */
+static struct memory_curve *
+curve_of(const void *owner, struct ir_func *main, struct storage *s)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, NULL);
 	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
 	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
 
@@ -186,4 +187,20 @@ memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func
 	fill_points(curve, &c, main);
 	talloc_free(s);
 	return curve;
+}
+
+struct memory_curve *
+memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	return curve_of(owner, main,
+		storage_create(NULL, m, main, target ? target : &storage_host, NULL));
+}
+
+struct memory_curve *
+memory_curve_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target)
+{
+	return curve_of(owner, main,
+		storage_create_unplaced(NULL, m, main, target ? target : &storage_host, NULL));
 }

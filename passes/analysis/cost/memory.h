@@ -24,6 +24,10 @@ struct memory_report {
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, const struct alike *alike, struct memory_report *r);
 
+/* The most that lives at one op, r->live above, without finding out where buffers are placed. */
+uint64_t memory_live(const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, const struct alike *alike);
+
 /*
  * What a buffer holds, the first of these that is true:
  *
@@ -90,6 +94,10 @@ struct memory_curve {
 
 /* The curve of a typed @main without calls; owned by `owner`. Target and effects as above. */
 struct memory_curve *memory_curve_create(const void *owner, const struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target);
+
+/* The same where nobody asks what is allocated, which is the most that is live here: in a fraction of the time. */
+struct memory_curve *memory_curve_create_unplaced(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target);
 
 #endif

@@ -224,6 +224,46 @@ bind_value(struct whatif *w, struct whatif_item *it, const struct names *names,
 	return false;
 }
 
+/* "%7 (matmul)": a result as printed, and what the op counts as. */
+static char *
+op_text(const void *owner, const struct names *names, const struct ir_module *m,
+	const struct ir_op *op)
+{
+	const char *code = op_name(whatif_code(m, op));
+
+	return op->nresults
+		       ? TEXT(owner, "%s (%s%s)", names_text(owner, names, &op->result[0]),
+				 op->body ? "fused " : "", code)
+		       : TEXT(owner, "%s", code);
+}
+
+/* Ops of an item that are named; of further ones only the number is given. */
+enum { NAMED_OPS = 4 };
+
+char *
+whatif_effect(const void *owner, const struct whatif *w, int i, const struct ir_module *m)
+{
+	const struct whatif_item *it = &w->item[i];
+	struct ir_func *main = ir_func_find(m, "main");
+	int n = 0;
+
+	if (is_field(it) || !main)
+		return NULL;
+	struct names *names = names_create(NULL, main);
+	char *list = text_copy(owner, "");
+	IR_FOR_OPS (op, &main->body) {
+		if (!is_for(it, m, op) || cost_op_kind(m, op) == COST_NONE)
+			continue;
+		if (n++ < NAMED_OPS)
+			list = TEXT(owner, "%s%s%s", list, n > 1 ? ", " : "",
+				op_text(names, names, m, op));
+	}
+	talloc_free(names);
+	if (n > NAMED_OPS)
+		list = TEXT(owner, "%s and %d more", list, n - NAMED_OPS);
+	return n ? list : NULL;
+}
+
 static void
 warn_of_nothing(const struct whatif *w, const struct whatif_item *it, const struct ir_module *m,
 	struct ir_block *b)

@@ -48,6 +48,12 @@ const char *whatif_item_text(const struct whatif *w, int i);
  */
 bool whatif_bind(struct whatif *w, const struct ir_module *m);
 
+/*
+ * The ops of @main of `m` whose time item i changes, as in "%h (matmul), %r (allreduce) and 3 more";
+ * owned by `owner`. NULL where it changes devices or links, or nothing.
+ */
+char *whatif_effect(const void *owner, const struct whatif *w, int i, const struct ir_module *m);
+
 /* Does any item change devices or links? Ops? */
 bool whatif_has_fields(const struct whatif *w);
 bool whatif_has_ops(const struct whatif *w);

@@ -39,6 +39,7 @@ static const struct trace_field collective_field[] = {
 	{"bytes", FIELD_REAL, AT(collective.bytes), NULL, NULL},
 	{"from", FIELD_INT, AT(collective.from), NULL, NULL},
 	{"to", FIELD_INT, AT(collective.to), NULL, NULL},
+	{"text", FIELD_TEXT, AT(collective.text), NULL, NULL},
 };
 
 static const struct trace_field copy_field[] = {
@@ -46,8 +47,10 @@ static const struct trace_field copy_field[] = {
 	{"name", FIELD_TEXT, AT(copy.name), NULL, NULL},
 	{"to", FIELD_TEXT, AT(copy_to), NULL, NULL},
 	{"bytes", FIELD_REAL, AT(copy.bytes), NULL, NULL},
+	{"text", FIELD_TEXT, AT(copy.text), NULL, NULL},
 };
 
+/* Required fields: all but the text of collectives and copies, which older traces do not have. */
 enum {
 	ALL_AXIS = (1 << 4) - 1,
 	ALL_KERNEL = (1 << 5) - 1,
@@ -58,8 +61,8 @@ enum {
 static const struct trace_fields axis_fields = {"an axis", axis_field, 4, AT(where)};
 static const struct trace_fields kernel_fields = {"a kernel", kernel_field, 5, AT(where)};
 static const struct trace_fields collective_fields = {
-	"a collective", collective_field, 7, AT(where)};
-static const struct trace_fields copy_fields = {"a copy", copy_field, 4, AT(where)};
+	"a collective", collective_field, 8, AT(where)};
+static const struct trace_fields copy_fields = {"a copy", copy_field, 5, AT(where)};
 
 /* A row with all its fields, `op` a number of an op. */
 static bool
@@ -196,7 +199,12 @@ static const struct trace_field header_field[] = {
 	{"kernels", FIELD_ITEMS, 0, NULL, kernel_item},
 	{"collectives", FIELD_ITEMS, 0, NULL, collective_item},
 	{"transfers", FIELD_ITEMS, 0, NULL, copy_item},
+	{"processors", FIELD_INT, AT(t.processors), NULL, NULL},
 };
+
+/* The last two need not be there: programs without copies write no table of them, and older ones do
+ * not know their processors. */
+enum { OPTIONAL_HEADER = 2 };
 
 const struct trace_fields trace_header_fields = {
 	"a header", header_field, sizeof header_field / sizeof *header_field, AT(header.where)};
@@ -272,8 +280,7 @@ bool
 trace_header_check(struct trace_reader *r, struct trace_file *f)
 {
 	const char *at = f->where[0];
-	/* Programs without copies write no table of them, which is the last. */
-	const uint32_t all = (1u << (trace_header_fields.n - 1)) - 1;
+	const uint32_t all = (1u << (trace_header_fields.n - OPTIONAL_HEADER)) - 1;
 
 	if (!at)
 		return trace_fail(r, r->json.begin,

@@ -50,7 +50,7 @@ struct trace_kernel {
 };
 
 struct trace_collective {
-	const char *name;
+	const char *name, *text; /* text: NULL in older traces */
 	uint32_t op;
 	enum rt_coll_kind kind;
 	int axis;
@@ -59,7 +59,7 @@ struct trace_collective {
 };
 
 struct trace_copy {
-	const char *name;
+	const char *name, *text; /* text: NULL in older traces */
 	uint32_t op;
 	bool to_host;
 	double bytes;
@@ -72,6 +72,7 @@ struct trace {
 	const char *host, *clock;    /* clock: equal where ranks read one and the same */
 	int64_t run;                 /* the same in all files of a run */
 	int64_t anchor, wall;        /* one moment by the clock, and as ns since 1970 */
+	int64_t processors;          /* that the ranks with this clock share; 0: unknown */
 	int64_t clock_error;         /* ns by which a time may be wrong, either way */
 	uint32_t rank, ranks;
 	double predicted; /* seconds a step, by the compiler; 0: unknown */

@@ -148,7 +148,7 @@ read_module(struct driver *t, const struct driver_input *in)
 	struct ir_module *m =
 		is_mlir(in) ? import_module(t, in)
 			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
-	return m && ir_verify(m) ? m : NULL;
+	return m && (!t->o->mesh || driver_mesh_add(m, t->o->mesh)) && ir_verify(m) ? m : NULL;
 }
 
 /* Is the result what a step is predicted to do? */

@@ -126,6 +126,7 @@ struct driver_options {
 	int64_t steps, seed;
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */
 	int64_t replicas;
+	const char *mesh;
 	bool expect;
 	/* No options: */
 	struct crash_note *note;    /* where it stands what dopt is doing; NULL: nowhere */
@@ -210,6 +211,9 @@ bool driver_names_pass(const char *list, const char *name);
  * needs `peak` bytes: what each would leave, and together. Returns whether there are any.
  */
 bool driver_advise(struct driver *t, struct ir_module *m, uint64_t peak);
+
+/* -mesh: adds its axes to a module without device axes. False: reported. */
+bool driver_mesh_add(struct ir_module *m, const char *text);
 
 /* Reads -whatif into t->whatif. False: reported. */
 bool driver_whatif_read(struct driver *t);

@@ -64,7 +64,7 @@ pass_text(FILE *out, const struct pass *p)
 	facts_text(out, "needs", p->needs);
 	facts_text(out, "provides", p->provides);
 	facts_text(out, "conflicts", p->conflicts);
-	facts_text(out, "results", p->keeps_bits ? "bitwise identical" : NULL);
+	facts_text(out, "results", p->keeps_bits ? "bitwise identical in the interpreter" : NULL);
 }
 
 void
@@ -134,7 +134,7 @@ pass_md(FILE *out, const struct pass *p)
 	md_facts(out, "Provides ", p->provides);
 	md_facts(out, "Conflicts with ", p->conflicts);
 	if (p->keeps_bits)
-		fputs("Results are bitwise identical.\n", out);
+		fputs("Results are bitwise identical in the interpreter.\n", out);
 }
 
 static void
@@ -161,9 +161,12 @@ driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 	if (markdown)
 		fputs("# Passes\n\n"
 		      "This page is written by `dopt -list-passes=md`. The results of a pass "
-		      "are bitwise identical if it changes no\n"
-		      "bit of what the module computes. Other passes may round differently; "
-		      "`dopt -check` allows for it.\n",
+		      "are bitwise identical in the interpreter if it\n"
+		      "changes no bit of what the module computes there, as `dopt -check` "
+		      "verifies. Other passes may round differently;\n"
+		      "`dopt -check` allows for it. Programs may differ in the last bits in both "
+		      "cases: a fused kernel sums in another\n"
+		      "order ([Long sums](language.md#long-sums)).\n",
 			out);
 	for (int family = 0; family <= NFAMILIES; family++) {
 		const char *about = family < NFAMILIES ? families[family].about : "Others";

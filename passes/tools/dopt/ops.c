@@ -2,6 +2,7 @@
 #include "passes/tools/dopt/list.h"
 
 #include "ir/base/alloc.h"
+#include "ir/ops/error.h"
 #include "ir/ops/form.h"
 #include "passes/train/adjoint.h"
 
@@ -95,19 +96,32 @@ meaning_alone(const char *notation)
 	return text_copy_n(NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
 }
 
+/* The permitted error of f32 and f64, "" where none is stated. */
+static char *
+error_text(int code)
+{
+	const struct op_error e = op_error((enum op_code)code);
+
+	if (!e.stated)
+		return text_copy(NULL, "");
+	if (e.f32 == 0 && e.f64 == 0)
+		return text_copy(NULL, "exact");
+	return TEXT(NULL, "%g / %g%s", e.f32, e.f64, e.of_operand ? " of the operand" : "");
+}
+
 static void
 op_md(FILE *out, int code)
 {
 	const struct op_text *op = &op_texts[code];
 	const struct op_way way = way_of(code);
-	char *meaning = meaning_alone(op->notation);
+	char *meaning = meaning_alone(op->notation), *error = error_text(code);
 	const char *const cell[] = {op->name, op->types, meaning},
 			  *const words[] = {
 				  *op->layout ? op->layout
 				  : *op->notation == '@' && !form_exists((enum op_code)code)
 					  ? "rule"
 					  : "indices",
-				  way.gradient, way.host, way.cuda};
+				  way.gradient, way.host, way.cuda, error};
 
 	fputs("| ", out);
 	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
@@ -123,6 +137,7 @@ op_md(FILE *out, int code)
 	driver_md_cell(out, op->summary);
 	fputs(" |\n", out);
 	talloc_free(meaning);
+	talloc_free(error);
 }
 
 static const char page[] =
@@ -141,14 +156,21 @@ static const char page[] =
 	"arrives to the layout it must have.\n"
 	"- host, CUDA: what a program runs; a library is used if it supports "
 	"the element types and sizes.\n"
+	"- error: what is permitted of `f32` / `f64`, in units in the last place of the "
+	"result, on hosts and on CUDA; 0.5 is correct\n"
+	"  rounding. Of the operand: in units of the largest operand. `f16` and `bf16` "
+	"are computed as `f32` and rounded once\n"
+	"  more. `test/lower/host/exact_test.c` and `test/lower/cuda/exact_test.c` compare with "
+	"MPFR. For sums, see\n"
+	"  [Long sums](language.md#long-sums).\n"
 	"- tests: `test/lower/host/ops_test.c` and `test/lower/cuda/ops_test.c` compare "
 	"every op on both targets with the\n"
 	"  interpreter, `test/passes/train/grad_test.c` compares every gradient with "
 	"finite differences, and the random\n"
 	"  programs of `test/random/` combine all ops. Each of these tests fails "
 	"if it does not cover a row.\n\n"
-	"| op | types | meaning | layout | gradient | host | CUDA | attributes | |\n"
-	"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+	"| op | types | meaning | layout | gradient | host | CUDA | error | attributes | |\n"
+	"| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 void
 driver_list_ops(FILE *out, bool markdown)

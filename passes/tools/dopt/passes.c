@@ -259,6 +259,16 @@ after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 	return true;
 }
 
+/* What is written was verified: after each pass, or here. */
+static bool
+verify_last(const struct driver *t, struct ir_module *m)
+{
+	if (t->o->verify_each || ir_verify(m))
+		return true;
+	driver_error("bug in a pass: the result is an invalid module; -verify-each names the pass");
+	return false;
+}
+
 enum driver_exit
 driver_passes_run(struct driver *t, struct ir_module **m)
 {
@@ -284,6 +294,8 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 		return DRIVER_BUG;
 	if (status == PASS_FAILED)
 		return DRIVER_INPUT;
+	if (!verify_last(t, *m))
+		return DRIVER_BUG;
 	if (o->reproducer && t->pipeline->n)
 		rt_write_remove(o->reproducer);
 	return DRIVER_OK;

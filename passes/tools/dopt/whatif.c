@@ -6,6 +6,8 @@
  *     what if net.bandwidth*2:
  *                        now    what if    change
  *     iteration        671us      471us   -29.8 %
+ *
+ * For an item that changes ops, a line before the table names them.
  */
 #include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
@@ -30,6 +32,9 @@ driver_whatif_run(struct driver *t, struct ir_module *m)
 	if (!flat || !whatif_bind(t->whatif, flat))
 		return false;
 	w->items = t->whatif;
+	w->effect = NEW_ARRAY(w, char *, (size_t)whatif_count(w->items));
+	for (int i = 0; i < whatif_count(w->items); i++)
+		w->effect[i] = whatif_effect(w, w->items, i, flat);
 	w->model = cost_model_whatif(t->manager, t->cost, t->whatif);
 	t->stats->whatif = w;
 	return cost_evaluate(t->cost, flat, &w->now) && cost_evaluate(w->model, flat, &w->then);
@@ -52,7 +57,12 @@ driver_whatif_print(FILE *out, const struct driver_whatif *w)
 	fputs("what if ", out);
 	for (int i = 0; i < whatif_count(w->items); i++)
 		fprintf(out, "%s%s", i ? ", " : "", whatif_item_text(w->items, i));
-	fprintf(out, ":\n%-13s %10s %10s %10s\n", "", "now", "what if", "change");
+	fputs(":\n", out);
+	for (int i = 0; i < whatif_count(w->items); i++)
+		if (w->effect[i])
+			fprintf(out, "  %s changes %s\n", whatif_item_text(w->items, i),
+				w->effect[i]);
+	fprintf(out, "%-13s %10s %10s %10s\n", "", "now", "what if", "change");
 	print_row(out, "iteration", w->now.iteration, w->then.iteration);
 	print_row(out, "compute", w->now.compute, w->then.compute);
 	print_row(out, "communication", w->now.communication, w->then.communication);

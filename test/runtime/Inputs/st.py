@@ -8,7 +8,14 @@ import math
 import struct
 import sys
 
-TYPES = {"F32": "f", "F64": "d", "I64": "q", "I32": "i", "U8": "B"}
+TYPES = {"F32": "f", "F64": "d", "F16": "e", "BF16": None, "I64": "q", "I32": "i", "U8": "B"}
+
+
+def pack(dtype, values):
+    if dtype == "BF16":  # the upper half of an F32: only for values that need no rounding
+        return b"".join(struct.pack("<f", x)[2:] for x in values)
+    return struct.pack("<%d%s" % (len(values), TYPES[dtype]), *values)
+
 
 header, data = {}, b""
 for argument in sys.argv[2:]:
@@ -16,7 +23,7 @@ for argument in sys.argv[2:]:
     dtype, shape, expression = rest.split(":", 2)
     shape = [int(size) for size in shape.split(",") if size]
     values = [eval(expression, {"i": i, "sin": math.sin}) for i in range(math.prod(shape))]
-    bytes_ = struct.pack("<%d%s" % (len(values), TYPES[dtype]), *values)
+    bytes_ = pack(dtype, values)
     offsets = [len(data), len(data) + len(bytes_)]
     header[name] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
     data += bytes_

@@ -4,6 +4,7 @@ usage: watch.py STAGES COMMAND...   stages, with commas between them, are done o
                                     lines "step ...":
   SIGNAL         sends it to the process that was started
   SIGNAL@RANK    to the process of a rank under mpirun, whose number is in the file $PIDS.RANK (ranked.sh)
+  SIGNAL+SIGNAL  sends the second one a moment after the first
   saved          waits until a file exists whose path begins with $SAVED
   cut:N:FILE     cuts the file to N bytes
 
@@ -15,12 +16,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
+# Between two signals of one stage: the first has been handled by then.
+MOMENT = 0.3
 # Far more than any of these programs needs; lit has a limit of its own, but kills nothing that it did not start.
 SECONDS = 120
 
 stages, command = sys.argv[1].split(","), sys.argv[2:]
-process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+# Whoever started us may ignore SIGINT, as a shell does in the background.
+process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 limit = threading.Timer(SECONDS, process.kill)
 limit.start()
 
@@ -40,9 +46,11 @@ def done(stage):
         _, size, path = stage.split(":", 2)
         os.truncate(path, int(size))
     else:
-        name, _, rank = stage.partition("@")
+        names, _, rank = stage.partition("@")
         try:
-            os.kill(pid_of(rank), getattr(signal, "SIG" + name))
+            for i, name in enumerate(names.split("+")):
+                time.sleep(MOMENT if i else 0)
+                os.kill(pid_of(rank), getattr(signal, "SIG" + name))
         except ProcessLookupError:
             pass  # an earlier signal was enough
     return True

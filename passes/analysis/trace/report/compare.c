@@ -6,6 +6,7 @@
 
 #include "ir/digest.h"
 #include "ir/base/vec.h"
+#include "ir/names.h"
 #include "ir/numbering.h"
 
 #include <math.h>
@@ -72,6 +73,14 @@ name_of(const void *owner, const struct ir_op *op)
 		value ? value : "");
 }
 
+/* As trace_value_text, of an op of the module. */
+static char *
+value_of(const void *owner, const struct names *names, const struct ir_op *op, uint32_t index)
+{
+	return op->nresults ? names_text(owner, names, &op->result[0])
+			    : trace_value_text(owner, NULL, index);
+}
+
 static void
 fill_measured(struct trace_pair *p, const struct trace_op_time *o)
 {
@@ -80,13 +89,15 @@ fill_measured(struct trace_pair *p, const struct trace_op_time *o)
 	p->high = o->time.high;
 	p->count = o->count;
 	p->exposed_measured = o->exposed;
+	p->value = o->value;
 	p->name = o->name;
 	p->text = o->text;
 	p->communication = o->communication;
 }
 
 static void
-fill_predicted(const void *owner, struct trace_pair *p, struct predicted *q)
+fill_predicted(
+	const void *owner, const struct names *names, struct trace_pair *p, struct predicted *q)
 {
 	p->predicted = trace_middle_of(q->time.at, (uint32_t)q->time.n).median;
 	p->exposed_predicted = q->exposed / q->devices;
@@ -96,6 +107,7 @@ fill_predicted(const void *owner, struct trace_pair *p, struct predicted *q)
 		return;
 	p->count = (double)q->time.n / q->devices;
 	p->name = name_of(owner, q->op);
+	p->value = value_of(owner, names, q->op, p->op);
 	p->text = "";
 }
 
@@ -111,8 +123,8 @@ by_difference(const void *x, const void *y)
 }
 
 static void
-pair_ops(struct trace_comparison *c, const struct trace_measured *measured, struct predicted *list,
-	uint32_t nops)
+pair_ops(struct trace_comparison *c, const struct trace_measured *measured,
+	const struct names *names, struct predicted *list, uint32_t nops)
 {
 	uint32_t at = 0;
 
@@ -123,12 +135,14 @@ pair_ops(struct trace_comparison *c, const struct trace_measured *measured, stru
 		if (ran)
 			fill_measured(&p, &measured->op[at++]);
 		if (op < nops && list[op].time.n)
-			fill_predicted(c, &p, &list[op]);
+			fill_predicted(c, names, &p, &list[op]);
 		if (!p.name)
 			continue;
 		p.difference = ((isnan(p.measured) ? 0 : p.measured) -
 				       (isnan(p.predicted) ? 0 : p.predicted)) *
 			       p.count;
+		c->predicted[p.communication] += !isnan(p.predicted);
+		c->profiled[p.communication] += p.profiled;
 		c->pair[c->npairs++] = p;
 	}
 	qsort(c->pair, c->npairs, sizeof *c->pair, by_difference);
@@ -172,7 +186,8 @@ trace_compare(const void *owner, struct diag *d, const struct trace_set *s,
 		talloc_free(c);
 		return NULL;
 	}
-	pair_ops(c, measured, list_predicted(line, ops), ops->n);
+	const struct names *names = names_create(line, ir_func_find(m, "main"));
+	pair_ops(c, measured, names, list_predicted(line, ops), ops->n);
 	set_totals(c, measured, &report);
 	c->program = s->trace[0]->program;
 	c->build = s->trace[0]->build;

@@ -21,7 +21,9 @@ put_number(FILE *out, const char *key, double x)
 static void
 put_pair(FILE *out, const struct trace_pair *p)
 {
-	fprintf(out, "{\"op\":%" PRIu32 ",\"name\":", p->op);
+	fprintf(out, "{\"op\":%" PRIu32 ",\"value\":", p->op);
+	trace_put_json(out, p->value);
+	fputs(",\"name\":", out);
 	trace_put_json(out, p->name);
 	fprintf(out, ",\"kind\":\"%s\"", p->communication ? "communication" : "compute");
 	put_number(out, "predicted", p->predicted);
@@ -63,7 +65,10 @@ print_json(FILE *out, const struct trace_comparison *c)
 		put_number(out, "ratio", t->measured.median / t->predicted);
 		fputc('}', out);
 	}
-	fputs("},\n\"ops\":[", out);
+	fprintf(out,
+		"},\n\"estimated\":{\"compute\":%" PRIu32 ",\"communication\":%" PRIu32
+		"},\n\"ops\":[",
+		c->predicted[0] - c->profiled[0], c->predicted[1] - c->profiled[1]);
 	for (uint32_t i = 0; i < c->npairs; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		put_pair(out, &c->pair[i]);
@@ -105,6 +110,16 @@ print_totals(FILE *out, enum trace_format format, const struct trace_comparison 
 	talloc_free(t);
 }
 
+/* "3 of 17 kernels" */
+static char *
+estimated_text(const void *owner, const struct trace_comparison *c, bool communication)
+{
+	const uint32_t n = c->predicted[communication];
+
+	return TEXT(owner, "%" PRIu32 " of %s", n - c->profiled[communication],
+		number_count(owner, n, communication ? "collective(s)" : "kernel(s)"));
+}
+
 void
 trace_comparison_print(FILE *out, enum trace_format format, const struct trace_comparison *c)
 {
@@ -112,15 +127,17 @@ trace_comparison_print(FILE *out, enum trace_format format, const struct trace_c
 		print_json(out, c);
 		return;
 	}
-	fprintf(out, "%s, %" PRIu32 " rank%s, %" PRIu32 " step%s measured; predicted for %s\n\n",
-		c->program, c->ranks, number_plural(c->ranks), c->steps, number_plural(c->steps),
-		c->device);
-	print_totals(out, format, c);
 	struct trace_table *t = trace_table_create(
 		NULL, "<op|<name|predicted|measured|ratio|count|difference per step");
+	fprintf(out, "%s, %" PRIu32 " rank%s, %" PRIu32 " step%s measured; predicted for %s\n",
+		c->program, c->ranks, number_plural(c->ranks), c->steps, number_plural(c->steps),
+		c->device);
+	fprintf(out, "predicted times: %s and %s are estimates, the others of a profile\n\n",
+		estimated_text(t, c, false), estimated_text(t, c, true));
+	print_totals(out, format, c);
 	for (uint32_t i = 0; i < c->npairs; i++) {
 		const struct trace_pair *p = &c->pair[i];
-		trace_table_row(t, "%%%" PRIu32 "|%s|%s|%s|%s|%.4g|%s", p->op, p->name,
+		trace_table_row(t, "%s|%s|%s|%s|%s|%.4g|%s", p->value, p->name,
 			maybe_time(t, p->predicted), maybe_time(t, p->measured),
 			ratio_text(t, p->measured, p->predicted), p->count,
 			trace_time_text(t, p->difference));

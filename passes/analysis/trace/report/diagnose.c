@@ -1,21 +1,26 @@
 /*
- * The bottleneck in a sentence. Nothing is said that the numbers do not show: each fact has the
- * condition under which it is one beside it.
+ * The bottleneck in a sentence. Nothing is said that the numbers do not show: each fact is guarded by
+ * the condition under which it holds.
  */
+#include "ir/base/number.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/trace/report/report.h"
 #include "passes/analysis/trace/report/table.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <talloc.h>
 
-/* Of its step that much at least must go to something for a fact to be worth a line. */
-static const double worth = 0.05;
-/* A rank is what others wait for if it is last in so many of the collectives. */
-static const double mostly = 0.6;
-/* Of a collective's time in which no kernel runs: as good as all. */
-static const double bare = 0.95;
-/* Of the step in kernels that take less than LAUNCH seconds each: they are what it consists of. */
-static const double launch = 10e-6;
+/* The smallest share of the step that is reported. */
+#define MIN_SHARE 0.05
+/* A rank has more work than others if it computes longer by that much; less is noise. */
+#define MORE_WORK 0.05
+/* A rank is a straggler if it starts at least this share of its collectives last. */
+#define STRAGGLER_SHARE 0.6
+/* A collective is not overlapped at all if no kernel runs for this share of its time. */
+#define BARE_SHARE 0.95
+/* Seconds: kernels shorter than that are short; about the time of a launch. */
+#define SHORT_KERNEL 10e-6
 
 static void
 add_fact(struct trace_diagnosis *d, char *text)
@@ -111,8 +116,8 @@ compute_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 	if (!o)
 		return TEXT(d, "The trace has no kernels and no collectives.");
 	return TEXT(d,
-		"Computation bounds the step: kernels run for %s of it, %%%" PRIu32 " (%s) for %s.",
-		share, o->op, o->name, part_of(d, m, o, time_of));
+		"Computation bounds the step: kernels run for %s of it, %s (%s) for %s.",
+		share, o->value, o->name, part_of(d, m, o, time_of));
 }
 
 static char *
@@ -122,8 +127,8 @@ transfer_sentence(struct trace_diagnosis *d, const struct trace_measured *m, con
 
 	return TEXT(d,
 		"Communication bounds the step: for %s of it collectives are in flight and no "
-		"kernel runs, for %s because of %%%" PRIu32 " (%s).",
-		share, part_of(d, m, o, transfer_of), o->op, o->name);
+		"kernel runs, for %s because of %s (%s).",
+		share, part_of(d, m, o, transfer_of), o->value, o->name);
 }
 
 static char *
@@ -133,8 +138,8 @@ waiting_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 
 	return TEXT(d,
 		"Waiting for other ranks bounds the step: for %s of it a collective has not been "
-		"started by all ranks and no kernel runs, for %s at %%%" PRIu32 " (%s).",
-		share, part_of(d, m, o, waiting_of), o->op, o->name);
+		"started by all ranks and no kernel runs, for %s at %s (%s).",
+		share, part_of(d, m, o, waiting_of), o->value, o->name);
 }
 
 static void
@@ -155,27 +160,98 @@ find_sentence(struct trace_diagnosis *d, const struct trace_measured *m)
 	}
 }
 
+/* Ranks that share the clock of trace i and therefore its machine, as far as there are traces. */
+static uint32_t
+ranks_beside(const struct trace_set *s, uint32_t i)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		n += strcmp(s->trace[k]->clock, s->trace[i]->clock) == 0;
+	return n;
+}
+
+/* Do ranks take turns on the processors of the machine of trace i? */
+static bool
+is_crowded(const struct trace_set *s, uint32_t i)
+{
+	return s->trace[i]->processors > 0 && ranks_beside(s, i) > s->trace[i]->processors;
+}
+
+static void
+crowd_facts(struct trace_diagnosis *d, const struct trace_set *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct trace *t = s->trace[i];
+		bool said = !is_crowded(s, i);
+		for (uint32_t k = 0; k < i; k++)
+			said |= strcmp(s->trace[k]->clock, t->clock) == 0;
+		if (said)
+			continue;
+		add_fact(d, TEXT(d,
+				    "%" PRIu32 " ranks take turns on %" PRId64
+				    " processor%s of %s: the times of kernels and collectives "
+				    "include time in which the rank does not run.",
+				    ranks_beside(s, i), t->processors,
+				    number_plural(t->processors), t->host));
+	}
+}
+
+/* The median computation of the ranks other than number `i`. */
+static double
+compute_of_others(const struct trace_measured *m, uint32_t i)
+{
+	double *v = NEW_ARRAY(NULL, double, m->nranks);
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < m->nranks; k++)
+		if (k != i)
+			v[n++] = m->rank[k].compute;
+	const double median = trace_middle_of(v, n).median;
+	talloc_free(v);
+	return median;
+}
+
+/* Why a rank is late, as far as computation says it. */
+static char *
+straggler_reason(const struct trace_diagnosis *d, const struct trace_set *s,
+	const struct trace_measured *m, uint32_t i)
+{
+	const double mine = m->rank[i].compute, others = compute_of_others(m, i);
+	const char *a = trace_time_text(d, mine), *b = trace_time_text(d, others);
+
+	if (mine > (1 + MORE_WORK) * others)
+		return TEXT(d,
+			"It has more work or runs slower: its computation takes %s per step, that "
+			"of the other ranks %s (median).",
+			a, b);
+	return TEXT(d,
+		"Its computation does not explain that: it takes %s per step, that of the other "
+		"ranks %s (median). %s",
+		a, b,
+		is_crowded(s, i) ? "It waits for a processor."
+				 : "It starts its kernels or its collectives late.");
+}
+
 /* Who is waited for. Where clocks differ it must be later than they may be off. */
 static void
-straggler_facts(
-	struct trace_diagnosis *d, const struct trace_alignment *a, const struct trace_measured *m)
+straggler_facts(struct trace_diagnosis *d, const struct trace_set *s,
+	const struct trace_alignment *a, const struct trace_measured *m)
 {
 	const struct trace_rank_time *r = last_rank(m);
 	const double doubt = a->nclocks > 1 ? 2e-6 * a->spread_after : 0;
 
-	if (d->share[TRACE_BOUND_WAITING] < worth || m->nranks < 2 || !r->meets)
+	if (d->share[TRACE_BOUND_WAITING] < MIN_SHARE || m->nranks < 2 || !r->meets)
 		return;
 	const double share = (double)r->last / r->meets;
-	if (share >= mostly && r->late > doubt)
+	if (share >= STRAGGLER_SHARE && r->late > doubt)
 		add_fact(d, TEXT(d,
 				    "Rank %" PRIu32
 				    " is a straggler: it starts %.0f %% of its collectives "
-				    "last, on average %s after the next rank. It has more "
-				    "work or runs slower; its computation takes %s per step, "
-				    "the table shows that of the others.",
+				    "last, on average %s after the next rank. %s",
 				    r->rank, 100 * share, trace_time_text(d, r->late),
-				    trace_time_text(d, r->compute)));
-	else if (share < mostly)
+				    straggler_reason(d, s, m, (uint32_t)(r - m->rank))));
+	else if (share < STRAGGLER_SHARE)
 		add_fact(d,
 			TEXT(d,
 				"There is no straggler: the most frequent last rank, rank %" PRIu32
@@ -190,16 +266,15 @@ overlap_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 {
 	const struct trace_op_time *o = largest(m, true, transfer_of);
 
-	if (!o || d->share[TRACE_BOUND_TRANSFER] < worth ||
-		transfer_of(o) < worth * m->iteration.median)
+	if (!o || d->share[TRACE_BOUND_TRANSFER] < MIN_SHARE ||
+		transfer_of(o) < MIN_SHARE * m->iteration.median)
 		return;
-	if (transfer_of(o) >= bare * time_of(o))
+	if (transfer_of(o) >= BARE_SHARE * time_of(o))
 		add_fact(d, TEXT(d,
-				    "No kernel overlaps with %%%" PRIu32
-				    " (%s): it is started when no other work "
+				    "No kernel overlaps with %s (%s): it is started when no other work "
 				    "is left, or waited for at once.",
-				    o->op, o->name));
-	add_fact(d, TEXT(d, "%%%" PRIu32 " (%s): %.3g MB in %s, %.3g GB/s.", o->op, o->name,
+				    o->value, o->name));
+	add_fact(d, TEXT(d, "%s (%s): %.3g MB in %s, %.3g GB/s.", o->value, o->name,
 			    o->bytes / 1e6, trace_time_text(d, o->time.median),
 			    o->time.median > 0 ? o->bytes / o->time.median / 1e9 : 0));
 }
@@ -215,18 +290,18 @@ kernel_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 		if (o->communication)
 			continue;
 		all += o->count;
-		if (o->time.median >= launch)
+		if (o->time.median >= SHORT_KERNEL)
 			continue;
 		time += time_of(o);
 		count += o->count;
 	}
-	if (d->share[TRACE_BOUND_IDLE] >= worth && count > all / 2)
+	if (d->share[TRACE_BOUND_IDLE] >= MIN_SHARE && count > all / 2)
 		add_fact(d,
 			TEXT(d,
 				"%.0f of %.0f kernels per step take less than %s "
 				"each, %s together: fewer and larger kernels "
 				"leave fewer gaps (pass opfuse).",
-				count, all, trace_time_text(d, launch), trace_time_text(d, time)));
+				count, all, trace_time_text(d, SHORT_KERNEL), trace_time_text(d, time)));
 }
 
 static void
@@ -250,7 +325,8 @@ trace_diagnose(const void *owner, const struct trace_set *s, const struct trace_
 
 	find_shares(d, m);
 	find_sentence(d, m);
-	straggler_facts(d, a, m);
+	straggler_facts(d, s, a, m);
+	crowd_facts(d, s);
 	overlap_facts(d, m);
 	kernel_facts(d, m);
 	spread_facts(d, m);

@@ -4,6 +4,7 @@
 #include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,14 @@ by_op(const void *x, const void *y)
 	return a->op < b->op ? -1 : a->op > b->op;
 }
 
+char *
+trace_value_text(const void *owner, const char *text, uint32_t op)
+{
+	if (text && *text == '%')
+		return TEXT(owner, "%.*s", (int)strcspn(text, " ,:="), text);
+	return TEXT(owner, "#%" PRIu32, op);
+}
+
 /* All ops of all tables, each once. */
 static void
 list_ops(struct measuring *q)
@@ -73,13 +82,13 @@ list_ops(struct measuring *q)
 		for (uint32_t k = 0; k < t->ncollectives; k++)
 			m->op[n++] = (struct trace_op_time){.op = t->collective[k].op,
 				.name = t->collective[k].name,
-				.text = "",
+				.text = t->collective[k].text,
 				.bytes = t->collective[k].bytes,
 				.communication = true};
 		for (uint32_t k = 0; k < t->ncopies; k++)
 			m->op[n++] = (struct trace_op_time){.op = t->copy[k].op,
 				.name = t->copy[k].name,
-				.text = "",
+				.text = t->copy[k].text,
 				.bytes = t->copy[k].bytes,
 				.copy = true,
 				.to_host = t->copy[k].to_host};
@@ -88,6 +97,11 @@ list_ops(struct measuring *q)
 	for (uint32_t i = 0; i < n; i++)
 		if (!i || m->op[i].op != m->op[m->nops - 1].op)
 			m->op[m->nops++] = m->op[i];
+	for (uint32_t i = 0; i < m->nops; i++) {
+		struct trace_op_time *o = &m->op[i];
+		o->value = trace_value_text(m, o->text, o->op);
+		o->text = o->text ? o->text : "";
+	}
 	q->samples = ZERO_ARRAY(q->last, struct samples, m->nops);
 }
 

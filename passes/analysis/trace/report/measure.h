@@ -23,7 +23,8 @@ struct trace_middle {
 /* An op, all its events of all ranks and steps together. */
 struct trace_op_time {
 	uint32_t op;
-	const char *name, *text; /* text: "" of collectives */
+	const char *value; /* its first result as printed in the module: "%h" */
+	const char *name, *text;
 	bool communication, copy, to_host;
 	double bytes;
 	uint32_t events;
@@ -62,6 +63,12 @@ struct trace_measured {
  */
 struct trace_measured *trace_measure(const void *owner, struct diag *d, const struct trace_set *s,
 	const struct trace_alignment *a);
+
+/*
+ * The first result of an op printed as `text`, as in "%h" of "%h = relu(%x)"; of an op without results
+ * or without a text its number in @main, as in "#7". Owned by `owner`.
+ */
+char *trace_value_text(const void *owner, const char *text, uint32_t op);
 
 /* Median and quartiles of n > 0 values, which it sorts. */
 struct trace_middle trace_middle_of(double *value, size_t n);

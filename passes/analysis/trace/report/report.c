@@ -33,13 +33,21 @@ put_ranks(FILE *out, const struct trace_measured *m)
 }
 
 static void
+put_op(FILE *out, uint32_t i, const struct trace_op_time *o)
+{
+	fprintf(out, "%s\n{\"op\":%" PRIu32 ",\"value\":", i ? "," : "", o->op);
+	trace_put_json(out, o->value);
+	fputs(",\"name\":", out);
+	trace_put_json(out, o->name);
+}
+
+static void
 put_copies(FILE *out, const struct trace_measured *m)
 {
 	fputs(",\n\"copies\":[", out);
 	for (uint32_t i = 0; i < m->ncopies; i++) {
 		const struct trace_op_time *o = &m->copy[i];
-		fprintf(out, "%s\n{\"op\":%" PRIu32 ",\"name\":", i ? "," : "", o->op);
-		trace_put_json(out, o->name);
+		put_op(out, i, o);
 		fprintf(out,
 			",\"to\":\"%s\",\"bytes\":%.17g,\"count\":%.9g,\"median\":%.9g"
 			",\"low\":%.9g,\"high\":%.9g,\"exposed\":%.9g}",
@@ -55,8 +63,7 @@ put_ops(FILE *out, const struct trace_measured *m)
 	fputs(",\n\"ops\":[", out);
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct trace_op_time *o = &m->op[i];
-		fprintf(out, "%s\n{\"op\":%" PRIu32 ",\"name\":", i ? "," : "", o->op);
-		trace_put_json(out, o->name);
+		put_op(out, i, o);
 		fprintf(out,
 			",\"kind\":\"%s\",\"bytes\":%.17g,\"count\":%.9g,\"median\":%.9g"
 			",\"low\":%.9g,\"high\":%.9g",
@@ -131,7 +138,7 @@ print_collectives(FILE *out, enum trace_format format, const struct trace_measur
 		if (!o->communication)
 			continue;
 		any = true;
-		trace_table_row(t, "%%%" PRIu32 "|%s|%.4g|%.4g|%s|%s|%s", o->op, o->name, o->count,
+		trace_table_row(t, "%s|%s|%.4g|%.4g|%s|%s|%s", o->value, o->name, o->count,
 			o->bytes / 1e6, trace_time_text(t, o->time.median),
 			trace_time_text(t, o->exposed), trace_time_text(t, o->waiting));
 	}
@@ -149,7 +156,7 @@ print_copies(FILE *out, enum trace_format format, const struct trace_measured *m
 	for (uint32_t i = 0; i < m->ncopies; i++) {
 		const struct trace_op_time *o = &m->copy[i];
 		const double seconds = o->time.median;
-		trace_table_row(t, "%%%" PRIu32 "|%s|%s|%.4g|%.4g|%s|%.3g|%s", o->op, o->name,
+		trace_table_row(t, "%s|%s|%s|%.4g|%.4g|%s|%.3g|%s", o->value, o->name,
 			o->to_host ? "host" : "device", o->count, o->bytes / 1e6,
 			trace_time_text(t, seconds), seconds > 0 ? o->bytes / seconds / 1e9 : 0,
 			trace_time_text(t, o->exposed));

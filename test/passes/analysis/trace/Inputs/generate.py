@@ -140,9 +140,9 @@ def main():
             "clock_error_ns": 0, "predicted_us": 0, "arena_bytes": 4096, "dropped": 0,
             "axes": [{"name": name, "size": size, "time": False, "place": place(rank, i)}
                      for i, (name, size) in enumerate(axes)],
-            "kernels": [{"op": 2 * c, "name": "k%d" % c, "text": "%%k%d" % c, "flops": 1, "bytes": 1000}
+            "kernels": [{"op": 2 * c, "name": "k%d" % c, "text": "%%k%d = relu(%%x)" % c, "flops": 1, "bytes": 1000}
                         for c in range(len(collectives))],
-            "collectives": [{"op": 2 * c + 1, "name": "c%d" % c, "kind": kind, "axis": axes[axis][0],
+            "collectives": [{"op": 2 * c + 1, "name": "c%d" % c, "text": "%%c%d = %s(%%k%d)" % (c, kind, c), "kind": kind, "axis": axes[axis][0],
                              "bytes": 1000,
                              "from": axes[axis][1] - 1 if kind in ("broadcast", "scatter", "send") else 0,
                              "to": axes[axis][1] - 1 if kind in ("reduce", "gather") else 0}

@@ -1,0 +1,55 @@
+/*
+ * Trials: what a step would take and need if a pass were allowed to use so many bytes, on copies of the step.
+ * All passes that trade memory for time decide by them.
+ *
+ *     allowed bytes -- apply, on a copy --> step --> seconds (replay), live bytes; of the best ones: peak
+ *
+ * A pass takes more memory than it is allowed, since what it counts are live bytes of the step as it was, and less
+ * where what it keeps is not live at the peak. So several amounts are tried, the fastest step whose peak is within the
+ * limit is taken, and more memory never gives a slower step: the amounts do not depend on the limit, but
+ * for steps of more than TRIAL_EXHAUSTIVE_OPS, where a bisection tries few of them.
+ */
+#ifndef PASSES_ANALYSIS_TRIAL_H
+#define PASSES_ANALYSIS_TRIAL_H
+
+#include "passes/pass.h"
+
+#define TRIAL_ALL UINT64_MAX /* allowed: as many bytes as the pass has use for */
+
+/* A step as a pass would make it. */
+struct trial_result {
+	double seconds; /* of an iteration by replay; 0 without a cost model */
+	uint64_t live;  /* bytes that are live at once; the peak has gaps between buffers, too */
+};
+
+struct trial {
+	struct pass_run *run;
+	const struct ir_module *m;
+	/* Changes the copy `m` as with so many bytes allowed, without remarks; false: reported. */
+	bool (*apply)(void *data, struct ir_module *m, uint64_t allowed);
+	void *data;
+	/* [namounts] ascending: where the pass does something else. 0 and TRIAL_ALL are tried as well. NULL:
+	 * amounts from `least` to what is live at once with TRIAL_ALL. */
+	const uint64_t *amount;
+	uint32_t namounts;
+	uint64_t least;
+};
+
+/* Bytes that a program of the module allocates on a device. */
+uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
+
+/* The step with so many bytes allowed. False: reported. */
+bool trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r);
+
+/* A step as it is; without a model (NULL) it takes 0 seconds on a host. False: reported. */
+bool trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r);
+
+/*
+ * Finds the amount with which the step is fastest among those whose peak is at most the limit, the
+ * largest of equal ones, and without a cost model of all: copies that are issued earlier are late less often. Where no peak
+ * is within the limit *allowed is 0, and *fits false. *r is what that step takes. False: reported.
+ */
+bool trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial_result *r,
+	bool *fits);
+
+#endif
