@@ -1,12 +1,14 @@
 /*
  * What would make a step fit its budget: passes that reduce memory are tried, each by itself and then
- * together, and notes say what they would leave.
+ * in combinations, and notes say what they would leave. Of what fits, the fastest as predicted.
  *
  *     pipeline        grad,adam,opfuse
  *     attempts        accumulate{steps=8},grad,adam,opfuse
  *                     grad,recompute,adam,opfuse
  *                     dp{axis=dp},grad,shard{axis=dp},adam,opfuse
- *     together        the one that leaves least, with the next one, ... until the step fits
+ *                     grad,adam,offload,opfuse
+ *     combinations    where none of them is enough: those of two, of three ..., without what
+ *                     contains one that fits, as a pass more takes time
  *
  * An attempt runs the whole pipeline from the input again, with the passes at their usual positions, so
  * that its memory is that of the result and not an estimate. A pass that is refused there is not
@@ -17,6 +19,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/clock.h"
 #include "ir/base/number.h"
+#include "ir/base/vec.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/search/joint.h"
@@ -30,8 +33,8 @@
 #define ADVISE_SECONDS 10
 /* What reduces the peak by a smaller share is not worth a note. */
 #define ADVISE_LEAST 0.01
-/* Attempts by themselves: one for each device axis of the largest meshes, and two. */
-enum { ADVISE_MOST = IR_MAX_AXES + 2 };
+/* Attempts by themselves: one for each device axis of the largest meshes, and three. */
+enum { ADVISE_MOST = IR_MAX_AXES + 3 };
 /* Numbers of micro-batches that are considered: the divisors of most batches. */
 enum { ADVISE_DIVISORS = 64 };
 
@@ -41,7 +44,10 @@ struct attempt {
 	bool recompute; /* recompute */
 	int axis;       /* shard{axis=}; -1: none */
 	bool dp;        /* the batch is split over that axis first */
+	bool offload;   /* offload */
 	uint64_t peak;
+	bool host_fits; /* what is in host memory fits there */
+	double seconds; /* predicted, of the step */
 };
 
 struct advisor {
@@ -56,15 +62,16 @@ struct advisor {
 
 /* --- the pipeline of an attempt ---------------------------------------------------------------- */
 
-/* The position of an added pass: after the last of these passes, at the front without any. Rows of
- * one position are in their order. */
+/* The position of an added pass: after the last of these passes, or of those that provide this
+ * fact, at the front without any. Rows of one position are in their order. */
 static const struct position {
-	const char *pass, *after;
+	const char *pass, *after, *fact;
 } positions[] = {
-	{"accumulate", ""},
-	{"dp", "accumulate,amp"},
-	{"recompute", "grad"},
-	{"shard", "grad,recompute,dp,propagate"},
+	{"accumulate", "", ""},
+	{"dp", "accumulate,amp", ""},
+	{"recompute", "grad", ""},
+	{"shard", "grad,recompute,dp,propagate", ""},
+	{"offload", "grad,recompute,shard", "optimizer"},
 };
 
 enum { POSITIONS = sizeof positions / sizeof *positions };
@@ -81,6 +88,8 @@ text_of(const struct advisor *a, const struct attempt *try, const char *pass)
 		return TEXT(a->scratch, "dp{axis=%s}", axis);
 	if (!strcmp(pass, "recompute") && try->recompute)
 		return "recompute";
+	if (!strcmp(pass, "offload") && try->offload)
+		return "offload";
 	return !strcmp(pass, "shard") && axis ? TEXT(a->scratch, "shard{axis=%s}", axis) : NULL;
 }
 
@@ -96,7 +105,9 @@ index_of(const struct pass_pipeline *p, const struct position *at, bool *replace
 			!strcmp(p->entry[i].pass->name, at->pass) && strcmp(at->pass, "dp") != 0;
 		if (*replaces)
 			return i;
-		if (driver_names_pass(at->after, p->entry[i].pass->name))
+		const struct pass *pass = p->entry[i].pass;
+		if (driver_names_pass(at->after, pass->name) ||
+			(pass->provides && driver_names_pass(pass->provides, at->fact)))
 			after = i + 1;
 	}
 	return after;
@@ -162,21 +173,26 @@ options_of(const struct advisor *a, const char **pipeline)
 	return o;
 }
 
+/* The memory and the time of what it makes. */
 static bool
-peak_of(struct driver *t, struct ir_module *m, uint64_t *peak)
+evaluate(struct driver *t, struct ir_module *m, struct attempt *try)
 {
 	struct memory_report r;
+	struct cost_report cost = {0};
 	struct ir_module *flat = driver_without_calls(t->pipeline, t, m);
 	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
 
-	if (!main)
+	if (!main || (t->cost && !cost_evaluate(t->cost, flat, &cost)))
 		return false;
 	memory_evaluate(flat, main, t->storage, NULL, &r);
-	*peak = r.peak;
+	const uint64_t host = driver_host_limit(t);
+	try->peak = r.peak;
+	try->host_fits = !host || r.host <= host;
+	try->seconds = cost.iteration;
 	return true;
 }
 
-/* Runs it: its peak, or false where a pass refuses or there is no time left. */
+/* Runs it: false where a pass refuses or there is no time left. */
 static bool
 run_attempt(struct advisor *a, struct attempt *try)
 {
@@ -192,7 +208,7 @@ run_attempt(struct advisor *a, struct attempt *try)
 	struct ir_module *m;
 	diag_mute(t.ctx->diag, true);
 	const bool ok = driver_read(&t, a->t->in, &m) == DRIVER_OK &&
-			driver_passes_run(&t, &m) == DRIVER_OK && peak_of(&t, m, &try->peak);
+			driver_passes_run(&t, &m) == DRIVER_OK && evaluate(&t, m, try);
 	talloc_free(scratch);
 	return ok;
 }
@@ -239,7 +255,7 @@ divisors_of(const struct advisor *a, const struct attempt *try, int64_t divisor[
 static bool
 fits(const struct advisor *a, const struct attempt *try)
 {
-	return try->peak <= a->t->manager->budget;
+	return try->host_fits && try->peak <= a->t->manager->budget;
 }
 
 /* With the fewest micro-batches that fit, by bisection; with the most, if none do. */
@@ -293,7 +309,7 @@ result_text(const struct advisor *a, const struct attempt *try)
 	char peak[NUMBER_TEXT], over[NUMBER_TEXT];
 	const double bytes = (double)try->peak;
 
-	if (fits(a, try))
+	if (try->peak <= a->t->manager->budget)
 		return TEXT(
 			a->scratch, "%s, which is within the budget", number_bytes(peak, bytes));
 	return TEXT(a->scratch, "%s, still %s more than the budget", number_bytes(peak, bytes),
@@ -303,7 +319,7 @@ result_text(const struct advisor *a, const struct attempt *try)
 static bool
 helps(const struct advisor *a, const struct attempt *try)
 {
-	return (double)try->peak < (double)a->peak * (1 - ADVISE_LEAST);
+	return try->host_fits && (double)try->peak < (double)a->peak * (1 - ADVISE_LEAST);
 }
 
 static void
@@ -325,75 +341,93 @@ run_sharded(struct advisor *a, struct attempt *try)
 	return run_attempt(a, try);
 }
 
-/* What helps by itself, told; returns how many. */
-static int
-alone(struct advisor *a, struct attempt list[ADVISE_MOST])
+/* With the step's way to run it. */
+static bool
+run_any(struct advisor *a, struct attempt *try)
 {
-	struct attempt recompute = {.recompute = true, .axis = -1}, accumulate = {.axis = -1};
+	return try->steps ? run_accumulated(a, try) : run_attempt(a, try);
+}
+
+/* Tries each by itself and tells those that help. Returns how many ran; `list` has them in the order
+ * of what is tried, *helping the number of those that help. */
+static int
+alone(struct advisor *a, struct attempt list[ADVISE_MOST], int *helping)
+{
+	const struct attempt other[] = {{.axis = -1, .recompute = true}, {.axis = -1, .steps = 1},
+		{.axis = -1, .offload = true}};
 	int n = 0;
 
 	for (int i = 0; i < a->m->naxes; i++) {
-		struct attempt shard = {.axis = i};
-		if (!a->m->axis[i].time && a->m->axis[i].size > 1 && run_sharded(a, &shard) &&
-			helps(a, &shard))
-			list[n++] = shard;
+		list[n] = (struct attempt){.axis = i};
+		n += !a->m->axis[i].time && a->m->axis[i].size > 1 && run_sharded(a, &list[n]);
 	}
-	if (run_attempt(a, &recompute) && helps(a, &recompute))
-		list[n++] = recompute;
-	if (run_accumulated(a, &accumulate) && helps(a, &accumulate))
-		list[n++] = accumulate;
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		list[n] = other[i];
+		n += run_any(a, &list[n]);
+	}
 	for (int i = 0; i < n; i++)
-		tell(a, &list[i]);
+		if (helps(a, &list[i])) {
+			tell(a, &list[i]);
+			*helping += 1;
+		}
 	return n;
 }
 
-/* Both together. One axis is sharded: the first that was added. */
+/* All of `list` whose bit is set; false: it would shard two axes. */
 static bool
-add(struct advisor *a, struct attempt *sum, const struct attempt *other)
+combine(const struct attempt *list, int n, unsigned bits, struct attempt *sum)
 {
-	struct attempt both = *sum;
-
-	if (other->axis >= 0 && sum->axis < 0) {
-		both.axis = other->axis;
-		both.dp = other->dp;
-	} else if (other->axis >= 0) {
-		return false;
+	*sum = (struct attempt){.axis = -1};
+	for (int i = 0; i < n; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (list[i].axis >= 0 && sum->axis >= 0)
+			return false;
+		sum->axis = list[i].axis >= 0 ? list[i].axis : sum->axis;
+		sum->dp |= list[i].dp;
+		sum->recompute |= list[i].recompute;
+		sum->offload |= list[i].offload;
+		sum->steps = list[i].steps ? list[i].steps : sum->steps;
 	}
-	both.recompute = sum->recompute || other->recompute;
-	if (!(sum->steps || other->steps ? run_accumulated(a, &both) : run_attempt(a, &both)) ||
-		both.peak >= sum->peak)
-		return false;
-	*sum = both;
 	return true;
 }
 
-/* Takes the one that leaves least out of the list. */
-static struct attempt
-take_least(struct attempt *list, int *n)
+/* Is x better than y: it fits and b does not, or it is faster, or leaves less if neither fits? */
+static bool
+better(const struct advisor *a, const struct attempt *x, const struct attempt *y)
 {
-	int least = 0;
-
-	for (int i = 1; i < *n; i++)
-		if (list[i].peak < list[least].peak)
-			least = i;
-	const struct attempt taken = list[least];
-	list[least] = list[--*n];
-	return taken;
+	if (fits(a, x) != fits(a, y))
+		return fits(a, x);
+	return fits(a, x) ? x->seconds < y->seconds : x->host_fits && x->peak < y->peak;
 }
 
-/* Where none of them is enough: the one that leaves least, and the next, until the step fits. */
+/* Those of two attempts, of three ...; what contains a set of `fitting` only takes more time. */
 static void
-together(struct advisor *a, struct attempt *list, int n)
+together(struct advisor *a, const struct attempt *list, int n)
 {
-	struct attempt sum = take_least(list, &n);
-	int added = 0;
+	struct VEC(unsigned) fitting = {0};
+	struct attempt best = list[0], sum;
 
-	while (n && !fits(a, &sum)) {
-		const struct attempt next = take_least(list, &n);
-		added += add(a, &sum, &next);
-	}
-	if (added)
-		tell(a, &sum);
+	for (int i = 1; i < n; i++)
+		if (better(a, &list[i], &best))
+			best = list[i];
+	if (fits(a, &best))
+		return;
+	const struct attempt single = best;
+	for (int size = 2; size <= n && !a->over; size++)
+		for (unsigned bits = 0; bits < 1u << n && !a->over; bits++) {
+			bool more = __builtin_popcount(bits) != size;
+			for (int i = 0; i < fitting.n && !more; i++)
+				more = (bits & fitting.at[i]) == fitting.at[i];
+			if (more || !combine(list, n, bits, &sum) || !run_any(a, &sum))
+				continue;
+			if (fits(a, &sum))
+				VEC_PUSH(a->scratch, &fitting, bits);
+			if (better(a, &sum, &best))
+				best = sum;
+		}
+	if (better(a, &best, &single))
+		tell(a, &best);
 }
 
 /* Devices of the cluster that the step leaves unused. */
@@ -422,11 +456,12 @@ driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 	a.scratch = alloc_scratch(t->pipeline);
 	a.ends = clock_seconds() + ADVISE_SECONDS;
 	tell_unused(&a);
-	const int n = alone(&a, list);
+	int helping = 0;
+	const int n = alone(&a, list, &helping);
 	if (n)
 		together(&a, list, n);
 	const struct pass_entry *search = search_of(t->pipeline);
-	if (n && search)
+	if (helping && search)
 		diag_note(t->ctx->diag, search->loc,
 			"these figures are with %s instead of %s, whose result may need more or less",
 			joint_kernel_policy(INSTEAD), search->pass->name);
@@ -435,5 +470,5 @@ driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 			"other ways to reduce it were not tried: the limit of %d s is over",
 			ADVISE_SECONDS);
 	talloc_free(a.scratch);
-	return n > 0;
+	return helping > 0;
 }

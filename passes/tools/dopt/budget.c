@@ -221,9 +221,8 @@ report(const struct driver *t, const struct memory_curve *c)
 			number_bytes(number, (double)(c->allocated - p->live)));
 }
 
-/* Bytes of host memory for each device: -host-budget, or what the cluster has; 0: any. */
-static uint64_t
-host_limit(const struct driver *t)
+uint64_t
+driver_host_limit(const struct driver *t)
 {
 	const double cluster = t->cost ? cost_model_host_memory(t->cost) : INFINITY;
 
@@ -236,7 +235,7 @@ host_limit(const struct driver *t)
 static bool
 fits_host(const struct driver *t, const struct ir_module *m, struct ir_func *main)
 {
-	const uint64_t limit = host_limit(t);
+	const uint64_t limit = driver_host_limit(t);
 	char needs[NUMBER_TEXT], over[NUMBER_TEXT], most[NUMBER_TEXT];
 	struct memory_report r;
 

@@ -200,6 +200,9 @@ bool driver_search_read(struct driver *t);
 /* Does the step stay within the budget? False: reported, with what takes most of it. */
 bool driver_budget_check(struct driver *t, struct ir_module *m);
 
+/* Bytes of host memory for each device: -host-budget, or what the cluster has; 0: any. */
+uint64_t driver_host_limit(const struct driver *t);
+
 /* Is the pass in a list of names, separated by commas, in which "all" is every pass? NULL: none. */
 bool driver_names_pass(const char *list, const char *name);
 

@@ -29,10 +29,12 @@ for note in notes:
     if not note:
         sys.exit(f"a note that cannot be read\n{first.stderr}")
     passes, said, how, pipeline = note.groups()
-    stats = dopt("-stats=json", f"-pass={pipeline}", *rest)
-    peak = json.loads(stats.stdout)[-1]["cost"]["peak_bytes"] if stats.returncode == 0 else stats.stderr
-    fits = dopt(budget, f"-pass={pipeline}", *rest).returncode == 0
-    if stats.returncode or abs(size(said) / peak - 1) > 0.005 or fits != how.startswith("which"):
+    stats = dopt("-stats=json", budget, f"-pass={pipeline}", *rest)
+    fits = stats.returncode == 0
+    if not stats.stdout:
+        sys.exit(f"-pass='{pipeline}': {stats.stderr}")
+    peak = json.loads(stats.stdout)[-1]["cost"]["peak_bytes"]
+    if abs(size(said) / peak - 1) > 0.005 or fits != how.startswith("which"):
         sys.exit(f"-pass='{pipeline}': said {said}, {how} the budget; found {peak}, {'fits' if fits else 'over'}")
     print(passes, "fits" if fits else "over")
 print("others", "not tried" if "were not tried" in first.stderr else "none")
