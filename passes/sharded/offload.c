@@ -206,7 +206,8 @@ const struct pass pass_offload = {
 		"keep optimizer states in host memory, with copies that overlap with the backward "
 		"pass and with other updates",
 	.options = options,
-	.needs = "no-calls",
+	.needs = "no-calls,optimizer",
+	.provides = "offloaded",
 	.run = run,
 	.keeps_bits = true,
 };
