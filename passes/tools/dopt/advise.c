@@ -6,9 +6,9 @@
  *     attempts        accumulate{steps=8},grad,adam,opfuse
  *                     grad,recompute,adam,opfuse
  *                     dp{axis=dp},grad,shard{axis=dp},adam,opfuse
- *                     grad,adam,offload,opfuse
  *     combinations    where none of them is enough: those of two, of three ..., without what
  *                     contains one that fits, as a pass more takes time
+ *     offload         where no combination is enough either: alone and with the others
  *
  * An attempt runs the whole pipeline from the input again, with the passes at their usual positions, so
  * that its memory is that of the result and not an estimate. A pass that is refused there is not
@@ -58,6 +58,7 @@ struct advisor {
 	int64_t rows;  /* of the batch on one device in all micro-batches; 0: unknown */
 	uint64_t peak; /* of the step as it is */
 	bool over;     /* an attempt was not made for lack of time */
+	int told;      /* attempts that help by themselves */
 };
 
 /* --- the pipeline of an attempt ---------------------------------------------------------------- */
@@ -348,29 +349,17 @@ run_any(struct advisor *a, struct attempt *try)
 	return try->steps ? run_accumulated(a, try) : run_attempt(a, try);
 }
 
-/* Tries each by itself and tells those that help. Returns how many ran; `list` has them in the order
- * of what is tried, *helping the number of those that help. */
-static int
-alone(struct advisor *a, struct attempt list[ADVISE_MOST], int *helping)
+/* Tries one by itself, which is told if it helps; false: it cannot be run. */
+static bool
+alone(struct advisor *a, struct attempt *try, bool shards)
 {
-	const struct attempt other[] = {{.axis = -1, .recompute = true}, {.axis = -1, .steps = 1},
-		{.axis = -1, .offload = true}};
-	int n = 0;
-
-	for (int i = 0; i < a->m->naxes; i++) {
-		list[n] = (struct attempt){.axis = i};
-		n += !a->m->axis[i].time && a->m->axis[i].size > 1 && run_sharded(a, &list[n]);
+	if (!(shards ? run_sharded(a, try) : run_any(a, try)))
+		return false;
+	if (helps(a, try)) {
+		tell(a, try);
+		a->told++;
 	}
-	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-		list[n] = other[i];
-		n += run_any(a, &list[n]);
-	}
-	for (int i = 0; i < n; i++)
-		if (helps(a, &list[i])) {
-			tell(a, &list[i]);
-			*helping += 1;
-		}
-	return n;
+	return true;
 }
 
 /* All of `list` whose bit is set; false: it would shard two axes. */
@@ -401,33 +390,68 @@ better(const struct advisor *a, const struct attempt *x, const struct attempt *y
 	return fits(a, x) ? x->seconds < y->seconds : x->host_fits && x->peak < y->peak;
 }
 
-/* Those of two attempts, of three ...; what contains a set of `fitting` only takes more time. */
+/* Those of two attempts, of three ..., all with the attempts of `must`; *best becomes the best one.
+ * What contains a set that fits only takes more time. */
 static void
-together(struct advisor *a, const struct attempt *list, int n)
+together(struct advisor *a, const struct attempt *list, int n, unsigned must, struct attempt *best)
 {
 	struct VEC(unsigned) fitting = {0};
-	struct attempt best = list[0], sum;
+	struct attempt sum;
 
-	for (int i = 1; i < n; i++)
-		if (better(a, &list[i], &best))
-			best = list[i];
-	if (fits(a, &best))
-		return;
-	const struct attempt single = best;
 	for (int size = 2; size <= n && !a->over; size++)
 		for (unsigned bits = 0; bits < 1u << n && !a->over; bits++) {
-			bool more = __builtin_popcount(bits) != size;
-			for (int i = 0; i < fitting.n && !more; i++)
-				more = (bits & fitting.at[i]) == fitting.at[i];
-			if (more || !combine(list, n, bits, &sum) || !run_any(a, &sum))
+			bool skip = __builtin_popcount(bits) != size || (bits & must) != must;
+			for (int i = 0; i < fitting.n && !skip; i++)
+				skip = (bits & fitting.at[i]) == fitting.at[i];
+			if (skip || !combine(list, n, bits, &sum) || !run_any(a, &sum))
 				continue;
 			if (fits(a, &sum))
 				VEC_PUSH(a->scratch, &fitting, bits);
-			if (better(a, &sum, &best))
-				best = sum;
+			if (better(a, &sum, best))
+				*best = sum;
 		}
+}
+
+/* Those of list[from..n) with those before, where none of them is enough: tells the best one. True:
+ * one fits. */
+static bool
+tell_together(struct advisor *a, const struct attempt *list, int from, int n)
+{
+	struct attempt best = {.axis = -1, .peak = UINT64_MAX};
+
+	for (int i = 0; i < n; i++)
+		if (better(a, &list[i], &best))
+			best = list[i];
+	if (!n || fits(a, &best))
+		return n > 0;
+	const struct attempt single = best;
+	together(a, list, n, from ? 1u << from : 0, &best);
 	if (better(a, &best, &single))
 		tell(a, &best);
+	return fits(a, &best);
+}
+
+/* Copies over the link to the host take longer than the rest, to predict as well: where that fits,
+ * offload is not tried. */
+static void
+attempts(struct advisor *a)
+{
+	struct attempt list[ADVISE_MOST];
+	int n = 0;
+
+	for (int i = 0; i < a->m->naxes; i++) {
+		list[n] = (struct attempt){.axis = i};
+		n += !a->m->axis[i].time && a->m->axis[i].size > 1 && alone(a, &list[n], true);
+	}
+	list[n] = (struct attempt){.axis = -1, .recompute = true};
+	n += alone(a, &list[n], false);
+	list[n] = (struct attempt){.axis = -1, .steps = 1};
+	n += alone(a, &list[n], false);
+	if (tell_together(a, list, 0, n))
+		return;
+	list[n] = (struct attempt){.axis = -1, .offload = true};
+	if (alone(a, &list[n], false))
+		tell_together(a, list, n, n + 1);
 }
 
 /* Devices of the cluster that the step leaves unused. */
@@ -450,18 +474,14 @@ tell_unused(const struct advisor *a)
 bool
 driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 {
-	struct attempt list[ADVISE_MOST];
 	struct advisor a = {.t = t, .m = m, .peak = peak, .rows = rows_of(m)};
 
 	a.scratch = alloc_scratch(t->pipeline);
 	a.ends = clock_seconds() + ADVISE_SECONDS;
 	tell_unused(&a);
-	int helping = 0;
-	const int n = alone(&a, list, &helping);
-	if (n)
-		together(&a, list, n);
+	attempts(&a);
 	const struct pass_entry *search = search_of(t->pipeline);
-	if (helping && search)
+	if (a.told && search)
 		diag_note(t->ctx->diag, search->loc,
 			"these figures are with %s instead of %s, whose result may need more or less",
 			joint_kernel_policy(INSTEAD), search->pass->name);
@@ -470,5 +490,5 @@ driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 			"other ways to reduce it were not tried: the limit of %d s is over",
 			ADVISE_SECONDS);
 	talloc_free(a.scratch);
-	return helping > 0;
+	return a.told > 0;
 }
