@@ -1,10 +1,49 @@
 /* Sizes and written types of templates: evaluation. */
 #include "ir/template.h"
 
+#include "ir/base/alloc.h"
+#include "ir/base/suggest.h"
+
 #include <inttypes.h>
 #include <string.h>
+#include <talloc.h>
+
+enum { NAMES_SHOWN = 20 }; /* of lets and of axes, in a message */
 
 #define SIZE_FAIL(scope, loc, ...) (diag_error((scope)->m->ctx->diag, loc, __VA_ARGS__), false)
+
+/* "B, T, D" of the lets, or of the axes, of a module; "none". */
+static char *
+names_text(const void *owner, const struct ir_module *m, bool lets)
+{
+	const int n = lets ? m->nlets : m->naxes;
+	char *text = text_copy(owner, n ? "" : "none");
+
+	for (int i = 0; i < n && i < NAMES_SHOWN; i++)
+		text = text_append(text, i ? ", %s" : "%s", lets ? m->let[i].name : m->axis[i].name);
+	return n > NAMES_SHOWN ? text_append(text, " ...") : text;
+}
+
+/* Reports a name that stands for no number, with those that there are. */
+static bool
+size_unknown(const struct ir_size_scope *scope, const struct ir_size *s)
+{
+	const struct ir_module *m = scope->m;
+	struct suggestion near = suggestion_for(s->name);
+	void *scratch = alloc_scratch(NULL);
+
+	for (int i = 0; i < m->nlets; i++)
+		suggestion_add(&near, m->let[i].name);
+	diag_error(m->ctx->diag, s->loc, "the size '%s' has no value%s", s->name,
+		suggestion_text(scratch, &near));
+	diag_note(m->ctx->diag, s->loc,
+		"expected a let%s; lets of the module: %s; its axes, which split a dim after its "
+		"size: %s",
+		scope->call ? " or an attribute of the call" : "", names_text(scratch, m, true),
+		names_text(scratch, m, false));
+	talloc_free(scratch);
+	return false;
+}
 
 static bool
 size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value)
@@ -26,7 +65,7 @@ size_name(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *v
 		return SIZE_FAIL(scope, s->loc,
 			"'%s' is an axis: it can only be used to split a dim, after its size",
 			s->name);
-	return SIZE_FAIL(scope, s->loc, "the size '%s' has no value", s->name);
+	return size_unknown(scope, s);
 }
 
 /* Dimension `at` of a type, counted from the end where negative. */

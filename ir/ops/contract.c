@@ -41,10 +41,8 @@ read_operand(struct spec *s, int j)
 			return FAIL(s, "contract: letter %c appears twice in operand %d of \"%s\"",
 				*s->p, j + 1, s->text);
 		if (s->f->size[*index] != t->dim[access->rank])
-			return FAIL(s,
-				"contract: sizes of %c differ: %" PRId64
-				" and %" PRId64 " (operand %d)",
-				*s->p, s->f->size[*index], t->dim[access->rank], j + 1);
+			return form_sizes_differ(s->m, s->op, s->loc, *s->p, s->f->size[*index],
+				t->dim[access->rank]);
 		access->index[access->rank++] = *index;
 	}
 	if (access->rank != t->rank)

@@ -4,6 +4,8 @@
  */
 #include "ir/ops/form_match.h"
 
+#include "ir/base/alloc.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -202,8 +204,47 @@ match_dots_dim(struct matcher *mt, int j, int index, int64_t size)
 		mt->row->name, j + 1, size, *have);
 }
 
+/* Would the op take its two operands in the other order? */
 static bool
-match_letter(struct matcher *mt, int j, char name, int index, int64_t size)
+fits_swapped(const struct ir_module *m, const struct ir_op *op)
+{
+	struct ir_use use[2];
+	struct ir_op swapped = *op;
+	struct form f;
+
+	if (op->noperands != 2)
+		return false;
+	use[0] = op->operand[1];
+	use[1] = op->operand[0];
+	swapped.operand = use;
+	return form_shape(m, &swapped, NULL, &f, NULL);
+}
+
+bool
+form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_loc loc, char name,
+	int64_t a, int64_t b)
+{
+	struct diag *d = m->ctx->diag;
+
+	/* Nobody reads it, or this is the attempt below. */
+	if (diag_mute(d, true))
+		return false;
+	const bool swapped = fits_swapped(m, op);
+	diag_mute(d, false);
+	void *scratch = alloc_scratch(NULL);
+	char *types = text_copy(scratch, "");
+	for (int j = 0; j < op->noperands; j++)
+		types = text_append(types, j ? " and %s" : "%s",
+			ir_type_text(scratch, m, ir_operand_type(op, j)));
+	diag_error(d, loc, "%s: sizes of %c differ: %" PRId64 " and %" PRId64 "; operands are %s%s",
+		op_name((enum op_code)op->code), name, a, b, types,
+		swapped ? "; they fit in the other order" : "");
+	talloc_free(scratch);
+	return false;
+}
+
+static bool
+match_letter(struct matcher *mt, char name, int index, int64_t size)
 {
 	int64_t *have = &mt->f->size[index];
 
@@ -211,8 +252,7 @@ match_letter(struct matcher *mt, int j, char name, int index, int64_t size)
 		*have = size;
 	if (*have == size)
 		return true;
-	return FAIL(mt, "%s: sizes of %c differ: %" PRId64 " and %" PRId64 " (operand %d)",
-		mt->row->name, name, *have, size, j + 1);
+	return form_sizes_differ(mt->m, mt->op, mt->op->loc, name, *have, size);
 }
 
 static void
@@ -274,7 +314,7 @@ match_operand(struct matcher *mt, int j)
 		} else if (item->name == '*') {
 			for (int k = 0; k < mt->star_rank; k++, d++) {
 				access->index[d] = (int8_t)(mt->star + k);
-				if (!match_letter(mt, j, '*', access->index[d], t->dim[d]))
+				if (!match_letter(mt, '*', access->index[d], t->dim[d]))
 					return false;
 			}
 		} else if (item->at) {
@@ -285,7 +325,7 @@ match_operand(struct matcher *mt, int j)
 			if (*index < 0)
 				*index = (int8_t)form_new_index(mt, -1);
 			access->index[d] = *index;
-			if (!match_letter(mt, j, item->name, *index, t->dim[d++]))
+			if (!match_letter(mt, item->name, *index, t->dim[d++]))
 				return false;
 		}
 	}

@@ -175,6 +175,10 @@ bool form_exists(enum op_code code);
  */
 bool form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
+/* Reports that two operands have sizes a and b of one index, with the shapes of all of them and
+ * whether they fit in the other order; false. */
+bool form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_loc loc,
+	char name, int64_t a, int64_t b);
 bool form_contract(
 	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 /*

@@ -39,4 +39,15 @@ struct ir_module *parse_module(const void *owner, struct ir_context *ctx, const 
 const struct ir_type *parse_type_text(
 	struct ir_module *m, const char *name, const char *text, size_t n);
 
+/* A function of the prelude. */
+struct parse_prelude {
+	const char *at; /* where to look for the next one; NULL: at the beginning */
+	char *name;     /* "softmax" */
+	char *comment;  /* its lines, each with "//" and a line end */
+	char *header;   /* "func @softmax(%x)" */
+};
+
+/* Fills in the next function, owned by `owner`; false after the last one. */
+bool parse_prelude_next(const void *owner, struct parse_prelude *f);
+
 #endif

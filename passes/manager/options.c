@@ -176,7 +176,10 @@ report_axis(const struct pass *p, const struct pass_option *o, const struct pass
 	diag_error(m->ctx->diag, v->loc, "%s: option '%s': the module has no axis '%s'%s", p->name,
 		o->name, name, suggestion_text(scratch, &near));
 	diag_note(m->ctx->diag, LOC_NONE, "%s%s",
-		m->naxes ? "the module's axes: " : "the module has no axes", known);
+		m->naxes ? "the module's axes: "
+			 : "the module has no axes; add some in it, as in mesh [dp = 2], or "
+			   "with -mesh=dp=2",
+		known);
 	talloc_free(scratch);
 }
 

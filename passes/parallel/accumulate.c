@@ -19,6 +19,7 @@
  */
 #include "ir/base/alloc.h"
 #include "passes/parallel/dp.h"
+#include "passes/parallel/kept.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -135,7 +136,10 @@ run(struct pass_run *run, struct ir_module *m)
 		return true;
 	m->axis[m->naxes] = (struct ir_axis){
 		ir_name(run->ctx, name), (int32_t)steps, true, pass_option_loc(run, "steps")};
-	return dp_split_over(run, m, m->naxes++, 0, has_batch, batch);
+	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
+		return false;
+	kept_remark(run, m);
+	return true;
 }
 
 static const struct pass_option options[] = {

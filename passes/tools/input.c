@@ -53,6 +53,29 @@ driver_input_read(const void *owner, struct driver_input *in, const char *path)
 	return ok;
 }
 
+const char *
+driver_input_binary(const struct driver_input *in)
+{
+	/* A safetensors file begins with 8 bytes, the length of the JSON object that follows; text
+	 * has no zero among them. */
+	static const struct {
+		size_t at;
+		const char *bytes, *what;
+	} kinds[] = {
+		{0, "\177ELF", "an executable or library (ELF)"},
+		{8, "{", "a safetensors file"},
+	};
+	const size_t n = in->length < 8 ? in->length : 8;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const size_t length = strlen(kinds[i].bytes);
+		if (in->length >= kinds[i].at + length && memchr(in->text, 0, n) &&
+			!memcmp(in->text + kinds[i].at, kinds[i].bytes, length))
+			return kinds[i].what;
+	}
+	return NULL;
+}
+
 static bool
 is_separator(const char *line, const char *end)
 {

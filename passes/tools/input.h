@@ -13,6 +13,9 @@ struct driver_input {
 /* Reads a file, or standard input for "-". Says on stderr why not and returns false. */
 bool driver_input_read(const void *owner, struct driver_input *in, const char *path);
 
+/* What an input that is no text is, by its first bytes: "an executable (ELF)"; NULL: may be text. */
+const char *driver_input_binary(const struct driver_input *in);
+
 /*
  * The next part of the text, up to a line `// -----`, as an input of its own in which every line
  * keeps its number. *at starts at 0; false after the last part.

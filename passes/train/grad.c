@@ -20,6 +20,7 @@
  * Must not touch the forward ops: they stay as they are, in their order.
  */
 #include "ir/base/alloc.h"
+#include "passes/parallel/kept.h"
 #include "passes/parallel/reshard.h"
 #include "passes/pass.h"
 #include "passes/train/adjoint.h"
@@ -519,7 +520,10 @@ run(struct pass_run *run, struct ir_module *m)
 	for (struct ir_op *op = last; op; op = op->prev)
 		if (!back_op(&s, op))
 			return false;
-	return report_gradients(&s, &f->body, last, loss);
+	if (!report_gradients(&s, &f->body, last, loss))
+		return false;
+	kept_remark(run, m);
+	return true;
 }
 
 static const struct pass_option options[] = {

@@ -26,6 +26,7 @@
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/trial.h"
+#include "passes/parallel/kept.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -298,7 +299,10 @@ run(struct pass_run *run, struct ir_module *m)
 	const struct block_names blocks = find_blocks(&r);
 	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
 							   : run_budget(run, &r);
-	return ok && (!run->changed || report_step(run, &r, &before));
+	if (!ok || (run->changed && !report_step(run, &r, &before)))
+		return false;
+	kept_remark(run, m);
+	return true;
 }
 
 static const struct pass_option options[] = {

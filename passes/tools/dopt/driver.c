@@ -412,6 +412,12 @@ transform_file(const void *scratch, const struct driver_options *o)
 
 	if (!driver_input_read(scratch, &in, o->input))
 		return DRIVER_INPUT;
+	const char *binary = driver_input_binary(&in);
+	if (binary) {
+		driver_error("'%s' is %s; expected a module as text: .dir or StableHLO", in.name,
+			binary);
+		return DRIVER_INPUT;
+	}
 	if (!driver_output_open(&out, has_own_output(o) ? o->output : NULL))
 		return DRIVER_INPUT;
 	enum driver_exit exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)

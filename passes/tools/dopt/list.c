@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
 #include "parser/cluster/cluster.h"
+#include "parser/dir/parse.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
@@ -198,6 +199,22 @@ driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name)
 	return c != NULL;
 }
 
+/* Prints the function of the prelude of that name, or adds those that there are to `near`. */
+static bool
+help_prelude(FILE *out, const void *scratch, const char *topic, struct suggestion *near)
+{
+	struct parse_prelude f = {0};
+
+	while (parse_prelude_next(scratch, &f)) {
+		if (!strcmp(f.name, topic)) {
+			fprintf(out, "%s%s\n", f.comment, f.header);
+			return true;
+		}
+		suggestion_add(near, f.name);
+	}
+	return false;
+}
+
 bool
 driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 {
@@ -210,14 +227,16 @@ driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic)
 		pass_text(out, p);
 	if (code >= 0)
 		driver_help_op(out, code);
-	if (p || code >= 0)
-		return true;
+	void *scratch = alloc_scratch(NULL);
+	const bool function = help_prelude(out, scratch, topic, &near);
+	const bool found = p || code >= 0 || function;
 	for (int i = 0; i < pass_registry_count(r); i++)
 		suggestion_add(&near, pass_registry_get(r, i)->name);
 	for (int i = 0; i < OP_NCODES; i++)
 		suggestion_add(&near, op_name((enum op_code)i));
-	char *text = suggestion_text(NULL, &near);
-	driver_error("'%s' is not a pass or an op%s", topic, text);
-	talloc_free(text);
-	return false;
+	if (!found)
+		driver_error("'%s' is not a pass, an op or a function of the prelude%s", topic,
+			suggestion_text(scratch, &near));
+	talloc_free(scratch);
+	return found;
 }

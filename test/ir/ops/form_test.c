@@ -98,7 +98,13 @@ matmul_layouts_follow_its_indices(void **state)
 					"split on dim 0");
 	struct ir_value *odd = param(x, "odd", DIMS(15, 3), COPIED, COPIED);
 	assert_null(ir_build2(&x->b, OP_matmul, rows, odd));
-	assert_string_equal(x->message, "matmul: sizes of k differ: 16 and 15 (operand 2)");
+	assert_string_equal(x->message, "matmul: sizes of k differ: 16 and 15; operands are "
+					"f32[8/dp,16] and f32[15,3]");
+	struct ir_value *other = param(x, "other", DIMS(3, 8), COPIED, COPIED);
+	assert_null(ir_build2(&x->b, OP_matmul, rows, other));
+	assert_string_equal(x->message,
+		"matmul: sizes of k differ: 16 and 3; operands are f32[8/dp,16] and f32[3,8]; "
+		"they fit in the other order");
 }
 
 static void
