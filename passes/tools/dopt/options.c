@@ -28,7 +28,7 @@ static const struct flag flags[] = {
 	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module", FLAG_LIST, AT(define)},
 	{"mesh", "NAME=N,...",
-		"add a mesh to a module that has none, for passes to distribute it: 'dp=2,tp=4'",
+		"add these device axes to the module, for passes to distribute it over: 'dp=2,tp=4'",
 		FLAG_TEXT, AT(mesh)},
 	{"split-input-file", NULL, "process each chunk between `// -----` lines separately",
 		FLAG_BOOL, AT(split)},
