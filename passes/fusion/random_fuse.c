@@ -242,24 +242,35 @@ order_block(const struct sampler *s, struct ir_block *b)
 			pull_up(done, op, op);
 }
 
+/* The op of the block whose first result an operand is; s->n: none. */
+static uint32_t
+maker_of(const struct sampler *s, const struct ir_op *op, int j)
+{
+	const struct ir_value *v = ir_operand(op, j);
+	const uint32_t i = v->op && v->index == 0 ? ir_number(s->ops, v->op) : IR_NO_NUMBER;
+
+	return i == IR_NO_NUMBER ? s->n : i;
+}
+
+/* In order of the block: the order of uses is that in which passes have made them. */
 static void
 list_readers(struct sampler *s)
 {
-	uint32_t n = 0;
+	uint32_t *at = ARRAY_ZERO(s->run->scratch, uint32_t, s->n + 2u), n = 0;
 
-	s->first = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 1u);
 	for (uint32_t i = 0; i < s->n; i++)
-		n += s->op[i]->noperands;
-	s->reader = ARRAY_NEW(s->run->scratch, struct ir_op *, n);
-	n = 0;
-	for (uint32_t i = 0; i < s->n; i++) {
+		for (int j = 0; j < s->op[i]->noperands; j++)
+			at[maker_of(s, s->op[i], j)]++;
+	s->first = ARRAY_NEW(s->run->scratch, uint32_t, s->n + 2u);
+	for (uint32_t i = 0; i <= s->n; i++) {
 		s->first[i] = n;
-		if (!s->op[i]->nresults)
-			continue;
-		IR_FOR_USES (use, &s->op[i]->result[0])
-			s->reader[n++] = use->op;
+		n += at[i];
+		at[i] = s->first[i];
 	}
-	s->first[s->n] = n;
+	s->reader = ARRAY_NEW(s->run->scratch, struct ir_op *, n);
+	for (uint32_t i = 0; i < s->n; i++)
+		for (int j = 0; j < s->op[i]->noperands; j++)
+			s->reader[at[maker_of(s, s->op[i], j)]++] = s->op[i];
 }
 
 static void

@@ -65,6 +65,18 @@ has_fuse(const struct ir_module *m)
 	return false;
 }
 
+static bool
+in_host_memory(const struct ir_module *m)
+{
+	const struct ir_func *f = main_of(m);
+
+	if (f)
+		IR_FOR_OPS (op, &f->body)
+			if (op_is(op, TRAIT_PERSISTENT) && op->result[0].type->memory == IR_HOST)
+				return true;
+	return false;
+}
+
 const struct pass_fact pass_facts[] = {
 	{"no-calls", "@main has no calls", has_no_calls, "inline", true},
 	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", has_gradients,
@@ -73,6 +85,7 @@ const struct pass_fact pass_facts[] = {
 	{"backward", "@main has gradients of params, or updates a param", has_backward, NULL,
 		false},
 	{"fused", "@main has a fuse", has_fuse, NULL, false},
+	{"offloaded", "@main has a param or state in host memory", in_host_memory, NULL, false},
 	{NULL, NULL, NULL, NULL, false},
 };
 

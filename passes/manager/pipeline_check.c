@@ -98,13 +98,14 @@ facts_after(struct facts *f, const struct pass_pipeline *p, int i)
 	}
 }
 
+/* Is the fact in that list of a pass? */
 static bool
-provides(const struct pass *p, const char *fact, size_t length)
+lists(const char *list, const char *fact, size_t length)
 {
-	const char *at = p->provides, *word;
+	const char *word;
 	size_t n;
 
-	while (pass_fact_next(&at, &word, &n))
+	while (pass_fact_next(&list, &word, &n))
 		if (n == length && !memcmp(word, fact, n))
 			return true;
 	return false;
@@ -118,7 +119,7 @@ advice(const void *owner, const struct pass_registry *r, const char *fact, size_
 
 	for (int i = 0; i < pass_registry_count(r); i++) {
 		const struct pass *p = pass_registry_get(r, i);
-		if (provides(p, fact, length))
+		if (lists(p->provides, fact, length))
 			text = text_append(text, *text ? " or '%s'" : "; run '%s'", p->name);
 	}
 	if (text && *text)
@@ -198,6 +199,18 @@ check_needs(struct checker *c, int *i)
 	return ok;
 }
 
+/* What to do about a pass that conflicts with the fact of an earlier one. */
+static char *
+conflict_advice(const void *owner, const struct pass *p, const struct pass *earlier,
+	const char *fact, size_t length)
+{
+	if (p == earlier)
+		return TEXT(owner, "run it once");
+	if (lists(p->provides, fact, length))
+		return TEXT(owner, "run one of them");
+	return TEXT(owner, "run '%s' before '%s'", p->name, earlier->name);
+}
+
 static bool
 check_conflicts(struct checker *c, int i)
 {
@@ -218,11 +231,14 @@ check_conflicts(struct checker *c, int i)
 				e->pass->name, (int)length, word);
 			continue;
 		}
+		const struct pass *earlier = c->p->entry[since].pass;
+		char *text = conflict_advice(c->p, e->pass, earlier, word, length);
 		diag_error(c->manager->ctx->diag, e->loc,
-			"pass '%s' conflicts with '%.*s', which the earlier pass '%s' provides",
-			e->pass->name, (int)length, word, c->p->entry[since].pass->name);
+			"pass '%s' conflicts with '%.*s', which the earlier pass '%s' provides; %s",
+			e->pass->name, (int)length, word, earlier->name, text);
 		diag_note(c->manager->ctx->diag, c->p->entry[since].loc, "'%s' is here",
-			c->p->entry[since].pass->name);
+			earlier->name);
+		talloc_free(text);
 	}
 	return ok;
 }
@@ -237,8 +253,8 @@ pass_pipeline_check(
 	bool ok = true;
 
 	for (int i = 0; i < p->n; i++) {
-		ok &= check_needs(&c, &i);
-		ok &= check_conflicts(&c, i);
+		/* What one of two excluding passes takes away is not missing as well. */
+		ok &= check_conflicts(&c, i) && check_needs(&c, &i);
 		/* Axes that an earlier pass makes are looked up when the pass runs. */
 		if (facts_find(c.held, "axes", strlen("axes")) < 0)
 			ok &= pass_values_resolve(p->entry[i].pass, p->entry[i].value, m);

@@ -100,7 +100,7 @@ static bool
 choose(struct attempt *a, const struct ir_module *m, uint64_t limit)
 {
 	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, a->all->n + 1);
-	const struct trial t = {a->run, m, apply_kept, a, kept, a->all->n, 0};
+	const struct trial t = {a->run, m, apply_kept, a, kept, a->all->n, 0, 0};
 	struct trial_result r;
 	uint64_t allowed;
 	bool fits;
@@ -118,7 +118,7 @@ choose(struct attempt *a, const struct ir_module *m, uint64_t limit)
 static bool
 settle(struct attempt *a, const struct ir_module *m, uint64_t limit)
 {
-	struct trial t = {a->run, m, apply_early, a, NULL, 0, 0};
+	struct trial t = {a->run, m, apply_early, a, NULL, 0, 0, 0};
 	struct ir_module *late = ir_module_clone(NULL, m);
 	struct trial_result r;
 	bool fits;
@@ -206,7 +206,8 @@ const struct pass pass_offload = {
 		"keep optimizer states in host memory, with copies that overlap with the backward "
 		"pass and with other updates",
 	.options = options,
-	.needs = "no-calls",
+	.needs = "no-calls,optimizer",
+	.provides = "offloaded",
 	.run = run,
 	.keeps_bits = true,
 };

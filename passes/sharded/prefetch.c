@@ -22,8 +22,39 @@
 
 #include <talloc.h>
 
-bool
-prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
+/* The op is issued after what it reads: makers that come later in the block move before it. */
+static void
+put_after_makers(struct ir_op *op, bool *done)
+{
+	done[op->id] = true;
+	for (int i = 0; i < op->noperands; i++) {
+		struct ir_op *maker = ir_operand(op, i)->op;
+		if (maker && !done[maker->id] && maker->block == op->block) {
+			ir_op_unlink(maker);
+			ir_insert_before(op, maker);
+			put_after_makers(maker, done);
+		}
+	}
+}
+
+/*
+ * Policies that delay readers of gradients do not see every op that reads those in turn, such as
+ * norms of all gradients: what is needed earlier is issued as late as that allows.
+ */
+static void
+put_in_order(struct prefetch *p)
+{
+	struct ir_block *block = &ir_func_find(p->m, "main")->body;
+	bool *done = ARRAY_ZERO(NULL, bool, p->m->op_ids);
+
+	IR_FOR_OPS (op, block)
+		if (!done[op->id])
+			put_after_makers(op, done);
+	array_free(done);
+}
+
+static bool
+apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
 	const uint64_t room = set.limit > c->live ? set.limit - c->live : 0;
@@ -37,6 +68,15 @@ prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 	case PREFETCH_SEARCH: break;
 	}
 	return prefetch_proactive(p, &set);
+}
+
+bool
+prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
+{
+	if (!apply_policy(p, c))
+		return false;
+	put_in_order(p);
+	return true;
 }
 
 /* The choice that trials are of. */
@@ -58,10 +98,10 @@ apply_with(void *data, struct ir_module *m, uint64_t allowed)
 
 bool
 prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
-	struct trial_result *r, bool *fits)
+	double beat, struct trial_result *r, bool *fits)
 {
 	struct attempt a = {run, c};
-	const struct trial t = {run, m, apply_with, &a, .least = c->live};
+	const struct trial t = {run, m, apply_with, &a, .least = c->live, .beat = beat};
 	uint64_t allowed;
 
 	if (!trial_fit(&t, c->set.limit > c->before ? c->set.limit : c->before, &allowed, r, fits))
@@ -114,7 +154,7 @@ run(struct pass_run *run, struct ir_module *m)
 	if (searches || c.policy == PREFETCH_PROACTIVE) {
 		if (!trial_step(run->cost, m, &now) ||
 			!(searches ? prefetch_search(run, m, &now, &c, &r)
-				   : prefetch_fit(run, m, &c, &r, &fits)))
+				   : prefetch_fit(run, m, &c, 0, &r, &fits)))
 			return false;
 		if (!fits || r.seconds > now.seconds)
 			return tell_none(run, fits);

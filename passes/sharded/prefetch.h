@@ -46,10 +46,11 @@ bool prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
 
 /*
  * Makes the limit of the choice the amount with which the step is fastest among those that fit into that
- * limit, or need no more than the step did: trial_fit. *r is that step. False: reported.
+ * limit, or need no more than the step did, and take less than `beat` seconds (0: any): trial_fit. *r is
+ * that step. False: reported.
  */
 bool prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
-	struct trial_result *r, bool *fits);
+	double beat, struct trial_result *r, bool *fits);
 
 /* Makes *c the best choice that the search finds, from the settings that it has; *r is the step with it.
  * `now`: the step as it is. False: reported. */

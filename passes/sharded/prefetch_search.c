@@ -83,7 +83,8 @@ try(struct searcher *s, struct prefetch_choice c)
 	struct trial_result r;
 	bool fits;
 
-	if (!prefetch_fit(s->run, s->m, &c, &r, &fits))
+	const double beat = proactive ? s->proactive_seconds : s->r.seconds;
+	if (!prefetch_fit(s->run, s->m, &c, beat, &r, &fits))
 		return false;
 	s->tried++;
 	if (!fits)

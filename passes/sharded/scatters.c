@@ -127,10 +127,12 @@ static void
 end(struct placer *p)
 {
 	struct ir_op *at = p->loop != NO_LOOP && p->first < p->n ? last_of_loop(p) : NULL;
+	const uint32_t last = at ? ir_number(p->order, at) : 0;
 
 	for (; p->first < p->n; p->first++) {
 		const struct tail *t = &p->tail[p->first];
-		if (!at || !is_done_once(p, t->reader)) {
+		/* Ops that are done once may be between those of the loop, readers among them. */
+		if (!at || !is_done_once(p, t->reader) || ir_number(p->order, t->reader) <= last) {
 			issue_before(p, t, NULL);
 			continue;
 		}

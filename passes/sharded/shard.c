@@ -502,7 +502,7 @@ const struct pass pass_shard = {
 	.options = options,
 	.needs = "no-calls,backward",
 	.provides = "sharded",
-	.conflicts = "fused,sharded",
+	.conflicts = "fused,sharded,offloaded",
 	.run = run,
 	.keeps_bits = true,
 };

@@ -224,7 +224,7 @@ run(struct pass_run *run, struct ir_module *m)
 		       before = trial_peak(run, m);
 	const int orders = pass_enum(run, "policy") == SEARCH && run->cost ? NORDERS : 1;
 	struct keeper k = {.run = run, .m = m, .all = gathers_create(run->scratch, run->cost, m)};
-	struct trial t = {run, m, keep_on, &k, NULL, 0, 0};
+	struct trial t = {run, m, keep_on, &k, NULL, 0, 0, 0};
 	struct trial_result best, r;
 	enum order order = BY_RATIO;
 	uint64_t room = 0, allowed;

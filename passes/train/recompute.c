@@ -305,7 +305,8 @@ static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "blocks",
 		"what to compute again: blocks (all in repeated templates but their inputs), budget "
 		"(as little as needed to fit a budget, by time) or search (the same, improved by a "
-		"search)",
+		"search); budget and search fit the step they are given: after shard and the "
+		"optimizer, if there are any",
 		CHOICE_LIST(POLICIES), 0, 0},
 	{"budget", PASS_SIZE, "",
 		"memory limit of policies budget and search (default: that of -budget)", NULL, 0,

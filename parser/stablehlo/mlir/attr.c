@@ -62,9 +62,10 @@ mlir_attr_dense(struct mlir_parser *p, struct ir_loc loc)
 static void
 type_number(struct mlir_attr *a, const struct mlir_type *t, const char *text)
 {
-	struct mlir_element e = mlir_element_of(t->element);
-
-	if (t->kind != MLIR_SCALAR || e.kind != ELEMENT_FLOAT || a->kind != MLIR_INT)
+	if (t->kind != MLIR_SCALAR || a->kind != MLIR_INT)
+		return;
+	const struct mlir_element e = mlir_element_of(t->element);
+	if (e.kind != ELEMENT_FLOAT)
 		return;
 	a->kind = MLIR_FLOAT;
 	if (text[0] == '0' && text[1] == 'x')

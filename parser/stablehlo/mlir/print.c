@@ -154,7 +154,9 @@ print_attr(FILE *out, const struct mlir_attr *a)
 	case MLIR_BOOL: fputs(a->i ? "true" : "false", out); break;
 	case MLIR_STRING: print_string(out, a->s); break;
 	case MLIR_SYMBOL: print_symbol(out, a->s); break;
-	case MLIR_WORD: fprintf(out, "#stablehlo<word %s>", a->s); break;
+	case MLIR_WORD: /* `?` of a list of axes is one, too */
+		fprintf(out, strcmp(a->s, "?") ? "#stablehlo<word %s>" : "%s", a->s);
+		break;
 	case MLIR_LIST:
 		fputc('[', out);
 		for (uint32_t i = 0; i < a->n; i++) {

@@ -27,6 +27,9 @@ struct fitter {
 	int n;
 	int places;           /* of the grid: 0 stands for nothing, this for all */
 	int number[GRID + 1]; /* 1 + the candidate at a place of the grid; 0: none */
+	struct ir_module *kept; /* the fastest copy so far that may fit, or NULL */
+	uint64_t kept_allowed;
+	double kept_seconds;
 };
 
 static const struct storage_target *
@@ -95,13 +98,44 @@ amount(const struct fitter *f, int at)
 }
 
 static bool
+is_worth(const struct fitter *f, const struct candidate *c)
+{
+	return c->r.live <= f->limit && (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
+}
+
+/* Keeps the copy where it is the fastest so far, as it is likely to be asked for its peak. */
+static bool
 try(struct fitter *f, int at)
 {
 	struct candidate *c = &f->candidate[f->n++];
 
 	*c = (struct candidate){.allowed = amount(f, at)};
 	f->number[at] = f->n;
-	return trial_measure(f->t, c->allowed, &c->r);
+	struct ir_module *copy = applied(f->t, c->allowed);
+	bool good = copy && trial_step(f->t->run->cost, copy, &c->r);
+	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
+		talloc_free(f->kept);
+		f->kept = copy;
+		f->kept_allowed = c->allowed;
+		f->kept_seconds = c->r.seconds;
+	} else {
+		talloc_free(copy);
+	}
+	return good;
+}
+
+/* The peak of a candidate; false: reported. */
+static bool
+find_peak(struct fitter *f, const struct candidate *c, uint64_t *peak)
+{
+	const bool is_kept = f->kept && f->kept_allowed == c->allowed;
+	struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
+
+	if (copy)
+		*peak = trial_peak(f->t->run, copy);
+	if (!is_kept)
+		talloc_free(copy);
+	return copy != NULL;
 }
 
 static bool
@@ -145,13 +179,11 @@ choose(struct fitter *f, const struct candidate **best)
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
 	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
 		const struct candidate *c = &f->candidate[i];
-		if (c->r.live > f->limit || (before && c->r.seconds > 0 && same_step(c, before)))
+		uint64_t peak;
+		if (!is_worth(f, c) || (before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
-		struct ir_module *copy = applied(f->t, c->allowed);
-		if (!copy)
+		if (!find_peak(f, c, &peak))
 			return false;
-		const uint64_t peak = trial_peak(f->t->run, copy);
-		talloc_free(copy);
 		if (peak <= f->limit) {
 			*best = c;
 			return true;
@@ -171,30 +203,38 @@ is_small(const struct ir_module *m)
 	return true;
 }
 
+/* Measures the candidates and finds the best one, NULL if there is none; false: reported. */
+static bool
+search(struct fitter *f, const struct candidate **best)
+{
+	const bool all = is_small(f->t->m);
+
+	if (!try(f, f->places))
+		return false;
+	f->all = f->candidate[0].r.live;
+	const bool roomy = f->all <= f->limit;
+	/* A large step that is not fast enough with all memory will not be with less. */
+	if (!all && f->t->beat > 0 && f->candidate[0].r.seconds >= f->t->beat)
+		return true;
+	if (!all && roomy && (!choose(f, best) || *best))
+		return *best != NULL;
+	/* With all it does not fit, or only without gaps between buffers. */
+	return try(f, 0) && try_between(f, 0, f->places, all) && choose(f, best);
+}
+
 bool
 trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial_result *r,
 	bool *fits)
 {
 	struct fitter f = {.t = t, .limit = limit, .places = GRID};
 	const struct candidate *best = NULL;
-	const bool all = is_small(t->m);
 
 	if (t->amount && t->namounts + 1 < GRID)
 		f.places = (int)t->namounts + 1;
-	if (!try(&f, f.places))
+	const bool good = search(&f, &best);
+	talloc_free(f.kept);
+	if (!good)
 		return false;
-	f.all = f.candidate[0].r.live;
-	const bool roomy = f.candidate[0].r.live <= limit;
-	/* Nothing above what is used with all allowed makes another step. */
-	if ((all || !roomy) && (!try(&f, 0) || !try_between(&f, 0, f.places, all)))
-		return false;
-	if (!choose(&f, &best))
-		return false;
-	if (!best && roomy && !all) {
-		/* Gaps between buffers, which are seen only here, are what does not fit. */
-		if (!try(&f, 0) || !try_between(&f, 0, f.places, all) || !choose(&f, &best))
-			return false;
-	}
 	*fits = best != NULL;
 	*allowed = best ? best->allowed : 0;
 	if (best)

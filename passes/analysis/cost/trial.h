@@ -33,6 +33,7 @@ struct trial {
 	const uint64_t *amount;
 	uint32_t namounts;
 	uint64_t least;
+	double beat; /* seconds: only a faster step counts; 0: any */
 };
 
 /* Bytes that a program of the module allocates on a device. */
@@ -47,7 +48,7 @@ bool trial_step(const struct cost_model *model, const struct ir_module *m, struc
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the
  * largest of equal ones, and without a cost model of all: copies that are issued earlier are late less often. Where no peak
- * is within the limit *allowed is 0, and *fits false. *r is what that step takes. False: reported.
+ * is within the limit, or none that is faster than `beat`, *allowed is 0, and *fits false. *r is what that step takes. False: reported.
  */
 bool trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial_result *r,
 	bool *fits);
