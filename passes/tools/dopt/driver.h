@@ -212,7 +212,7 @@ bool driver_names_pass(const char *list, const char *name);
  */
 bool driver_advise(struct driver *t, struct ir_module *m, uint64_t peak);
 
-/* -mesh: adds its axes to a module without device axes. False: reported. */
+/* -mesh: adds its axes to the module. False: reported. */
 bool driver_mesh_add(struct ir_module *m, const char *text);
 
 /* Reads -whatif into t->whatif. False: reported. */

@@ -1,4 +1,4 @@
-/* -mesh 'dp=2,tp=4': a mesh for a module that has none, so that passes can distribute it. */
+/* -mesh 'dp=2,tp=4': axes that a module lacks, so that passes can distribute it over them. */
 #include "passes/tools/dopt/driver.h"
 
 #include "ir/base/alloc.h"
@@ -17,15 +17,6 @@ is_name(const char *text, size_t n)
 	return n && strspn(text, letters) && strspn(text, more) == n;
 }
 
-static bool
-is_taken(const struct ir_module *m, const char *name)
-{
-	for (int i = 0; i < m->nlets; i++)
-		if (!strcmp(m->let[i].name, name))
-			return true;
-	return ir_axis_find(m, name) >= 0;
-}
-
 /* Adds the axis NAME=N that `text` begins with; *end: what follows it. */
 static bool
 add_axis(struct ir_module *m, const char *text, const char **end)
@@ -40,9 +31,11 @@ add_axis(struct ir_module *m, const char *text, const char **end)
 		driver_error("option -mesh: expected NAME=N, found '%.*s'", (int)whole, text);
 		return false;
 	}
-	char *name = text_copy_n(m, text, n);
-	if (is_taken(m, name))
-		driver_error("option -mesh: the name '%s' is taken", name);
+	const char *name = ir_name(m->ctx, text_copy_n(m, text, n));
+	if (ir_axis_find(m, name) >= 0)
+		driver_error("option -mesh: the module already has an axis '%s'", name);
+	else if (ir_let_find(m, name))
+		driver_error("option -mesh: '%s' is a `let` of the module", name);
 	else if (size < 1 || size > IR_MAX_AXIS)
 		driver_error("option -mesh: the size of an axis must be 1 to %d, not %lld",
 			IR_MAX_AXIS, size);
@@ -51,7 +44,7 @@ add_axis(struct ir_module *m, const char *text, const char **end)
 			IR_MAX_PLACES);
 	else {
 		m->axis[m->naxes++] = (struct ir_axis){
-			.name = ir_name(m->ctx, name), .size = (int32_t)size, .loc = LOC_NONE};
+			.name = name, .size = (int32_t)size, .loc = LOC_NONE};
 		*end = text + whole + (text[whole] == ',');
 		return true;
 	}
@@ -61,12 +54,6 @@ add_axis(struct ir_module *m, const char *text, const char **end)
 bool
 driver_mesh_add(struct ir_module *m, const char *text)
 {
-	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time) {
-			driver_error("option -mesh: the module has a mesh already, with axis %s",
-				m->axis[a].name);
-			return false;
-		}
 	do
 		if (!add_axis(m, text, &text))
 			return false;

@@ -17,7 +17,7 @@ static const struct flag flags[] = {
 	{"o", "FILE", "write to FILE atomically (temporary file, then rename); -: standard output",
 		FLAG_TEXT, AT(output)},
 	{"emit", NULL,
-		"what to write: dir: the module (default); program: build a program; timeline, "
+		"what to write: dir: the module (default without -stats); program: build a program; timeline, "
 		"report: the predicted step as a Chrome trace or as an HTML page; none: "
 		"nothing; measure: build a program that measures on another machine; "
 		"stablehlo: the module as StableHLO text",
@@ -28,7 +28,7 @@ static const struct flag flags[] = {
 	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module", FLAG_LIST, AT(define)},
 	{"mesh", "NAME=N,...",
-		"add a mesh to a module that has none, for passes to distribute it: 'dp=2,tp=4'",
+		"add these device axes to the module, for passes to distribute it over: 'dp=2,tp=4'",
 		FLAG_TEXT, AT(mesh)},
 	{"split-input-file", NULL, "process each chunk between `// -----` lines separately",
 		FLAG_BOOL, AT(split)},
@@ -127,8 +127,8 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(trial_run), .rule = {.needs = "trial,emit=program"}},
 	{"Statistics and remarks", .kind = FLAG_GROUP},
 	{"stats", NULL,
-		"print step time, communication and memory after each pass; on standard output "
-		"with -emit=none, otherwise on standard error",
+		"print step time, communication and memory after each pass, and no module unless "
+		"-o or -emit asks for one: the table is then on standard error",
 		FLAG_CHOICE_1, AT(stats), .choice = CHOICES(DRIVER_STATS)},
 	{"whatif", "ITEMS",
 		"predict the step with other costs: 'net.bandwidth*2,matmul*0.5,op=%h=3us'; "
@@ -233,6 +233,9 @@ driver_options_read(const void *owner, struct driver_options *o, int argc, char 
 	}
 	if (o->files.n)
 		o->input = o->files.item[0];
+	/* The table is the result, unless something else is asked for too. */
+	if (o->stats && !o->emit && !o->output && !o->run && !o->expect && !driver_measures(o))
+		o->emit = DRIVER_EMIT_NONE;
 	if (o->input || o->help || o->version || o->list_passes || o->list_facts || o->list_ops ||
 		o->list_clusters)
 		return true;
