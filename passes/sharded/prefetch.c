@@ -156,7 +156,8 @@ run(struct pass_run *run, struct ir_module *m)
 			!(searches ? prefetch_search(run, m, &now, &c, &r)
 				   : prefetch_fit(run, m, &c, 0, &r, &fits)))
 			return false;
-		if (!fits || r.seconds > now.seconds)
+		/* The search gives the step as it is where it finds nothing. */
+		if (!fits || r.seconds > now.seconds || (searches && r.seconds >= now.seconds))
 			return tell_none(run, fits);
 	}
 	if (!prefetch_apply(&p, &c))
