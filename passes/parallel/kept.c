@@ -5,8 +5,8 @@
  *     loop { %x  %h  %p = mean(%h) : +mb }  %s = reduce(%p) : @mb=1  loop { %y = mul(%h, %s) }
  *
  * What the second loop reads of the first one, here %h, has a slot for each micro-batch
- * (ir/memory/storage.h), so that memory grows with their number. A balance loss over the whole batch
- * does that to the backward pass.
+ * (ir/memory/storage.h), so that memory grows with their number. A balance loss over the whole
+ * batch does that to the backward pass.
  */
 #include "passes/parallel/kept.h"
 

@@ -13,7 +13,7 @@ struct driver_input {
 /* Reads a file, or standard input for "-". Says on stderr why not and returns false. */
 bool driver_input_read(const void *owner, struct driver_input *in, const char *path);
 
-/* What an input that is no text is, by its first bytes: "an executable (ELF)"; NULL: may be text. */
+/* What an input that is not text is, by its first bytes: "a safetensors file"; NULL: maybe text. */
 const char *driver_input_binary(const struct driver_input *in);
 
 /*

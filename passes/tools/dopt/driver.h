@@ -280,8 +280,8 @@ void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 /* The facts that passes need, provide and conflict with. */
 void driver_list_facts(FILE *out, const struct pass_registry *r);
 void driver_list_ops(FILE *out, bool markdown);
-/* What there is to know about one pass, op or function of the prelude. False, with a message on stderr,
- * if it is none of these. */
+/* What there is to know about one pass, op or function of the prelude. False, with a message on
+ * stderr, if it is none of these. */
 bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
 
 /* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a

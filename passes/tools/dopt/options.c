@@ -183,7 +183,8 @@ static const struct flag flags[] = {
 		.rule = {.excludes = "run,measure,emit=program,emit=measure,emit=timeline,"
 				     "emit=report"}},
 	{"Help", .kind = FLAG_GROUP},
-	{"help", "NAME", "print this text, or help on one pass, op or function of the prelude", FLAG_MAYBE, AT(help)},
+	{"help", "NAME", "print this text, or help on one pass, op or function of the prelude",
+		FLAG_MAYBE, AT(help)},
 	{"list-passes", NULL, "list the passes and their options", FLAG_CHOICE_1, AT(list_passes),
 		.choice = CHOICES(DRIVER_LISTS)},
 	{"list-facts", NULL, "list the facts that passes need, provide and conflict with", FLAG_BOOL,
