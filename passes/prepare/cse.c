@@ -3,11 +3,9 @@
  * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block,
  * O(ops + uses).
  *
- * Two ops are one where code, symbol, operands, attributes and result types are equal; the types
- * hold the layouts, so the same tensor laid out in two ways stays two values. Operands of ops that
- * commute are compared in either order. Only pure ops, collectives among them: the second of two
- * equal messages brings nothing new. In one block the earlier op stands before every use of the
- * later one.
+ * Two ops are one where they compute the same (ir/ops/same.h). Only pure ops, collectives among
+ * them: the second of two equal messages brings nothing new. In one block the earlier op stands
+ * before every use of the later one.
  *
  * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in
  * its body there is a table of its own). A value that takes over the uses of another lives longer:
@@ -22,10 +20,8 @@
 #include "passes/pass.h"
 
 #include "ir/base/map.h"
-#include "ir/base/mix.h"
 #include "ir/base/vec.h"
-
-#include <string.h>
+#include "ir/ops/same.h"
 
 struct entry {
 	struct ir_op *op;
@@ -40,68 +36,12 @@ struct table {
 	const uint32_t *of_op;  /* the section of each op of the module, by id */
 };
 
-static uint64_t
-hash_attr(uint64_t hash, const struct ir_attr *a)
-{
-	hash = mix_word(hash, (uint64_t)(uintptr_t)a->key ^ a->kind);
-	if (a->kind != ATTR_LIST)
-		return mix_word(hash, (uint64_t)a->i);
-	for (int i = 0; i < a->n; i++)
-		hash = hash_attr(hash, &a->list[i]);
-	return hash;
-}
-
-/* A sum over the operands where they commute: the same in any order. */
-static uint64_t
-hash_op(const struct ir_op *op)
-{
-	uint64_t hash = mix_word(0, op->code), sum = 0;
-
-	for (int i = 0; i < op->noperands; i++) {
-		uint64_t operand = (uintptr_t)ir_operand(op, i);
-		if (op_is(op, TRAIT_COMMUTES))
-			sum += mix_word(0, operand);
-		else
-			hash = mix_word(hash, operand);
-	}
-	hash = mix_word(hash, sum);
-	for (int i = 0; i < op->nattrs; i++)
-		hash = hash_attr(hash, &op->attr[i]);
-	for (int i = 0; i < op->nresults; i++)
-		hash = mix_word(hash, (uintptr_t)op->result[i].type);
-	return hash;
-}
-
-static bool
-same_operands(const struct ir_op *a, const struct ir_op *b)
-{
-	bool same = true;
-
-	for (int i = 0; i < a->noperands; i++)
-		same = same && ir_operand(a, i) == ir_operand(b, i);
-	return same || (op_is(a, TRAIT_COMMUTES) && a->noperands == 2 &&
-			       ir_operand(a, 0) == ir_operand(b, 1) &&
-			       ir_operand(a, 1) == ir_operand(b, 0));
-}
-
-static bool
-same_op(const struct ir_op *a, const struct ir_op *b)
-{
-	if (a->code != b->code || a->symbol != b->symbol || a->noperands != b->noperands ||
-		a->nresults != b->nresults || !ir_attrs_equal(a, b) || !same_operands(a, b))
-		return false;
-	for (int i = 0; i < a->nresults; i++)
-		if (a->result[i].type != b->result[i].type)
-			return false;
-	return true;
-}
-
 static bool
 same_entry(const void *list, uint32_t i, const void *op)
 {
 	const struct table *t = list;
 
-	return same_op(t->entry.at[i].op, op);
+	return same_ops(t->entry.at[i].op, op, NULL);
 }
 
 static bool
@@ -137,7 +77,7 @@ is_scalar(const struct ir_op *op)
 static struct ir_op *
 table_find(const void *owner, struct table *t, struct ir_op *op)
 {
-	const uint32_t i = map_add(owner, &t->map, hash_op(op), same_entry, t, op);
+	const uint32_t i = map_add(owner, &t->map, same_hash(op, NULL), same_entry, t, op);
 	const struct entry new = {op, last_read(t, op)};
 
 	if (i == t->entry.n) {

@@ -61,10 +61,15 @@ places_of(const struct ir_module *m, const struct ir_op *op)
 	return places;
 }
 
+double
+cost_step_runs(const struct cost_step *s, const struct ir_op *op)
+{
+	return places_of(s->m, op) * s->events->turns[op->id];
+}
+
 static void
 report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_report *r)
 {
-	const uint32_t *turns = s->events->turns;
 	for (const struct ir_op *op = s->main->body.first; op; op = op->next) {
 		r->ops++;
 		if (op->code == OP_param)
@@ -74,7 +79,7 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 			continue;
 		r->measured += s->measured[op->id];
 		r->estimated += !s->measured[op->id];
-		r->flops += cost_step_work(s, op)->flops * places_of(m, op) * turns[op->id];
+		r->flops += cost_step_work(s, op)->flops * cost_step_runs(s, op);
 	}
 }
 

@@ -57,6 +57,11 @@ bool cost_model_is_described(const struct cost_model *model);
 const struct device *cost_model_device(const struct cost_model *model);
 struct cluster *cost_model_cluster(const struct cost_model *model);
 /* Bytes of host memory for each device: the least of the cluster's kinds; INFINITY without one. */
+/*
+ * Peak FLOP/s in products of that type of a kind of device, as the text of the cluster has it; 0: not
+ * known, as where only a profile says how fast the device is, by what its kernels reach.
+ */
+double cost_model_peak(const struct cost_model *model, uint32_t kind, enum ir_dtype t);
 double cost_model_host_memory(const struct cost_model *model);
 /* How its programs place tensors; NULL: storage_host. */
 const struct storage_target *cost_model_storage(const struct cost_model *model);
@@ -126,6 +131,7 @@ struct cost_timeline {
 	struct cost_event *copy; /* [ncopies] to the host and back, in issue order; no others */
 	uint32_t ncopies;
 	double iteration;
+	double repeated; /* FLOPs of all devices for values that the step has computed before */
 };
 
 /* Owned by `owner`; NULL if cost_evaluate returns false. */

@@ -28,6 +28,7 @@ struct cost_curve {
 struct cost_model {
 	struct cluster *cluster;
 	struct cost_kind_model *kind;         /* [cluster->nkinds] */
+	struct cluster *stated; /* as its text has it, with nothing measured; NULL: there is none */
 	struct collective_model *collectives; /* on the cluster */
 	enum collective_algorithm algorithm;
 	bool fine;
@@ -77,6 +78,12 @@ cost_step_work(const struct cost_step *s, const struct ir_op *op)
 /* Evaluates @main; owned by `owner`. NULL after reporting. */
 struct cost_step *cost_step_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
+
+/* How often the op is run in a step, by all places together. */
+double cost_step_runs(const struct cost_step *s, const struct ir_op *op);
+
+/* FLOPs of all devices for values that the step has computed before. */
+double cost_flops_repeated(const struct cost_step *s);
 
 /* The arithmetic of a kernel, and the bytes of memory that it reads and writes: asked once an op, as
  * it takes the form; of a kernel of several ops, the bytes alone, which take none. */

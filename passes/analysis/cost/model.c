@@ -233,8 +233,10 @@ load(struct cost_model *model, struct diag *d, const struct cost_options *o)
 		select_transport(p, o);
 	if (p && !o->cluster)
 		good = load_machine(model, d, o->profile, p);
-	else if (!model->cluster)
+	else if (!model->cluster) {
 		model->cluster = cluster_of_device(model, device_generic(model));
+		model->stated = cluster_clone(model, model->cluster);
+	}
 	if (good && !model->kind)
 		model->kind = ZERO_ARRAY(model, struct cost_kind_model, model->cluster->nkinds);
 	if (good && p && o->cluster)
@@ -263,6 +265,7 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 	struct cost_model *model = NEW(NULL, struct cost_model);
 
 	model->cluster = o->cluster ? cluster_clone(model, o->cluster) : NULL;
+	model->stated = o->cluster ? cluster_clone(model, o->cluster) : NULL;
 	model->algorithm = o->algorithm;
 	model->fine = o->fine;
 	model->described = o->cluster || o->profile;
@@ -290,6 +293,9 @@ cost_model_whatif(const void *owner, const struct cost_model *base, const struct
 	model->whatif = w;
 	model->cluster = cluster_clone(model, base->cluster);
 	whatif_cluster(w, model->cluster);
+	model->stated = base->stated ? cluster_clone(model, base->stated) : NULL;
+	if (model->stated)
+		whatif_cluster(w, model->stated);
 	model->collectives = collective_model_create(model, model->cluster);
 	return model;
 }
@@ -320,6 +326,26 @@ cost_model_host_memory(const struct cost_model *model)
 	for (uint32_t k = 0; model->given && k < model->cluster->nkinds; k++)
 		least = fmin(least, model->cluster->kind[k]->host_memory);
 	return least;
+}
+
+/* Does the text of the device have a rate of products, so that it is not the default? */
+static bool
+states_rate(const struct device *d)
+{
+	static const char *const rate[] = {"f64", "f32", "bf16", "f16", "i8"};
+
+	for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
+		if (d->given >> device_field_number(rate[i]) & 1)
+			return true;
+	return false;
+}
+
+double
+cost_model_peak(const struct cost_model *model, uint32_t kind, enum ir_dtype t)
+{
+	const struct device *d = model->stated ? model->stated->kind[kind] : NULL;
+
+	return d && (!model->kind[kind].nops || states_rate(d)) ? device_flops(d, t) : 0;
 }
 
 struct cluster *

@@ -117,6 +117,7 @@ cost_timeline(const void *owner, const struct cost_model *model, const struct ir
 			v->waited = replay_seconds(f->gaps.waited[i]);
 		}
 	put_devices(t, f);
+	t->repeated = cost_flops_repeated(s);
 	talloc_free(s);
 	return t;
 }

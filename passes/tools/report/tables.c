@@ -50,17 +50,21 @@ mean_device(const struct cost_timeline *line)
 	return mean;
 }
 
+/* FLOP/s, as a share of the peak where that is known. */
 static void
-card_utilization(FILE *out, const struct view *v)
+card_flops(FILE *out, const struct view *v, const char *id, const char *name, double flops)
 {
-	char value[NUMBER_TEXT], flops[NUMBER_TEXT], peak[NUMBER_TEXT];
+	char value[NUMBER_TEXT], rate[NUMBER_TEXT], peak[NUMBER_TEXT];
 
 	if (!(v->total.iteration > 0))
 		return;
-	double used = v->total.flops / v->total.iteration;
-	snprintf(value, sizeof value, "%.1f%%", 100 * used / v->rate);
-	card(out, "utilization", "FLOPs utilization", value, number_flops(flops, used),
-		number_flops(peak, v->rate));
+	number_flops(rate, flops / v->total.iteration);
+	if (v->peak > 0) {
+		snprintf(value, sizeof value, "%.1f%%", 100 * flops / v->total.iteration / v->peak);
+		card(out, id, name, value, rate, number_flops(peak, v->peak));
+	} else {
+		card(out, id, name, rate, "peak unknown", NULL);
+	}
 }
 
 void
@@ -82,7 +86,8 @@ report_totals(FILE *out, const struct report *r)
 		number_bytes(peak, v->total.peak_bytes), number_bytes(room, v->room), NULL);
 	card(out, "persistent", "params and states",
 		number_bytes(persistent, v->total.persistent_bytes), NULL, NULL);
-	card_utilization(out, v);
+	card_flops(out, v, "hfu", "HFU", v->total.flops);
+	card_flops(out, v, "mfu", "MFU", v->total.flops - v->line->repeated);
 	fputs("</dl></section>\n", out);
 }
 

@@ -9,19 +9,23 @@
 #include <math.h>
 #include <talloc.h>
 
-/* FLOP/s of a device in the products of the step: of the fastest type that they have, or of f32. */
+/* Peak FLOP/s of a kind of device in the products of the step: of the fastest type that they have, or of
+ * f32. 0: not known. */
 static double
-product_rate(const struct view *v, const struct device *d)
+product_peak(const struct view *v, uint32_t kind)
 {
-	double rate = 0;
+	double peak = 0;
+	bool any = false;
 
 	for (uint32_t i = 0; i < v->line->n; i++) {
 		const struct ir_op *op = v->line->event[i].op;
-		if (op->code == OP_matmul || op->code == OP_contract)
-			rate = fmax(rate,
-				device_flops(d, (enum ir_dtype)ir_operand_type(op, 0)->dtype));
+		if (op->code != OP_matmul && op->code != OP_contract)
+			continue;
+		const struct ir_type *t = ir_operand_type(op, 0);
+		peak = fmax(peak, cost_model_peak(v->cost, kind, (enum ir_dtype)t->dtype));
+		any = true;
 	}
-	return rate > 0 ? rate : device_flops(d, IR_f32);
+	return any ? peak : cost_model_peak(v->cost, kind, IR_f32);
 }
 
 static void
@@ -46,12 +50,17 @@ count_places(struct view *v)
 	for (int64_t i = 0; i < ir_devices(v->m); i++)
 		v->places[c->kind_of[device[i]]]++;
 	v->room = INFINITY;
+	bool known = true;
 	for (uint32_t k = 0; k < c->nkinds; k++) {
 		if (v->places[k] == 0)
 			continue;
-		v->rate += v->places[k] * product_rate(v, c->kind[k]);
+		const double peak = product_peak(v, k);
+		known = known && peak > 0;
+		v->peak += v->places[k] * peak;
 		v->room = fmin(v->room, c->kind[k]->memory);
 	}
+	if (!known)
+		v->peak = 0;
 	return true;
 }
 
