@@ -77,6 +77,9 @@ static const struct sum_case cases[] = {
 		8000, 0},
 	{"running sums", "%x = constant() {value = 0.1} : f32[300007]\n%r = cumsum(%x) {dim = 0}\n",
 		300007, 0},
+	{"columns of few rows",
+		"%x = constant() {value = 0.1} : f32[2000,3]\n%r = sum(%x) {dims = [0]}\n", 2000,
+		2000 * TENTH},
 	{"places",
 		"%x = constant() {value = 0.1} : f32[600014/dp]\n%p = sum(%x)\n%r = allreduce(%p) "
 		"{axis = dp}\n",
@@ -94,9 +97,6 @@ static const struct sum_case in_memory[] = {
 		"%x = constant() {value = 0.1} : f32[2048,40]\n%r = fuse(%x) {\n%a = max(%x) {dims "
 		"= [1]}\n%n = neg(%a)\n%m = neg(%n)\n%b = mean(%m)\nyield(%b)\n}\n",
 		2048, TENTH},
-	{"columns of few rows",
-		"%x = constant() {value = 0.1} : f32[2000,3]\n%r = sum(%x) {dims = [0]}\n", 2000,
-		2000 * TENTH},
 };
 enum { IN_MEMORY = sizeof in_memory / sizeof *in_memory };
 
