@@ -30,7 +30,7 @@ struct rt_device {
 	void (*sync)(void *dev);
 	/* The arena is host memory: uploads and downloads may be left out. */
 	bool is_host;
-	size_t beside; /* bytes that a rank allocates on it beside the arena, for libraries */
+	size_t outside_arena; /* bytes that a rank allocates on it outside of the arena, for libraries */
 	const struct rt_engine_ops *engine; /* &rt_engine_host where is_host */
 	const struct rt_transfers_ops *transfers;
 };

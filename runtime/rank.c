@@ -97,7 +97,7 @@ allocate(struct rt_rank *r)
 	r->ctx.arena = r->device->alloc(r->ctx.device, r->prog->arena_bytes);
 	if (!r->ctx.arena)
 		return rt_fail_memory(st, r->prog->arena_bytes, "the arena");
-	r->allocated = r->prog->arena_bytes + r->device->beside;
+	r->allocated = r->prog->arena_bytes + r->device->outside_arena;
 	if (!allocate_host(r))
 		return false;
 	/* A single rank on the host has no tensor on its way. */

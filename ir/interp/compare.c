@@ -2,7 +2,7 @@
  * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
  * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
  * rounding. Where the arithmetic is to be the same, modules are compared to the bit, by meaning and
- * in their own element types: what rounds as it should is seen there alone.
+ * in their own element types: only this comparison detects wrong rounding.
  */
 #include "ir/interp/internal.h"
 

@@ -123,9 +123,9 @@ reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 	return false;
 }
 
-/* When are all results of the op complete? Those of a barrier are what its operands are, in the same
- * iteration; but for who is not in the loop, its operands are there only behind all iterations. What
- * is done again in each iteration is there in the same one. */
+/* When are all results of the op complete? Those of a barrier are complete when its operands
+ * are, in the same iteration; outside the loop its operands are available only after the last
+ * iteration. Results of ops that are repeated in each iteration are available in the same one. */
 static enum late
 lateness(const struct sorter *s, const struct ir_op *op)
 {

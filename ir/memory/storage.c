@@ -297,7 +297,7 @@ create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	s->module = m;
 	s->target = target;
 	s->align = target->align;
-	s->beside = target->beside;
+	s->outside_arena = target->outside_arena;
 	s->order = issue_create(s, m, &main->body);
 	b->s = s;
 	b->target = target;

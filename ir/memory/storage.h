@@ -90,7 +90,7 @@ struct storage_target {
 		uint64_t least, most;
 	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
 			      what its shape needs, but not less and not more than these */
-	uint64_t beside;   /* bytes that the runtime allocates beside the arena, for libraries */
+	uint64_t outside_arena; /* bytes that the runtime allocates itself, for libraries */
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
 };
@@ -121,7 +121,7 @@ struct storage {
 	/* The same of the arena in host memory; 0 where no type says @host. */
 	uint64_t host_bytes, host_persistent_bytes, host_live_bytes;
 	uint32_t host_live_at;
-	uint64_t beside; /* bytes that the runtime allocates beside the arena */
+	uint64_t outside_arena; /* bytes that the runtime allocates outside of the arena */
 };
 
 /*

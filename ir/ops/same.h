@@ -1,7 +1,7 @@
 /*
- * Ops that compute the same: code, symbol, operands, attributes and result types are equal. The types
- * hold the layouts, so the same tensor laid out in two ways is two values. Operands of ops that
- * commute are compared in either order.
+ * Ops that compute the same: code, symbol, operands, attributes and result types are equal. The
+ * types hold the layouts, so the same tensor laid out in two ways is two values. Operands of ops
+ * that commute are compared in either order.
  *
  * `as` has for each value, by its id, the one that it is compared as; NULL: each as itself.
  */

@@ -39,7 +39,7 @@ struct cuda {
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
-	.beside = RT_CUDA_WORKSPACE};
+	.outside_arena = RT_CUDA_WORKSPACE};
 
 static bool
 is_aligned(const struct lower_plan *p, const struct ir_value *v)

@@ -29,7 +29,7 @@ ends_backward(const struct ir_op *op)
 	return op->code == OP_output && strncmp(op->symbol, "grad.", 5) == 0;
 }
 
-/* What a value is computed from has its side, unless it has one already. */
+/* Gives `side` to the producers of the op's operands that have none yet. */
 static void
 spread(const struct again *a, const struct ir_op *op, enum again_side side)
 {
@@ -192,7 +192,7 @@ find_needed(struct copier *c)
 	}
 }
 
-/* What is copied of another group reads is there anyway, so it is not copied itself. */
+/* Operands of copied ops that belong to another group stay in memory and are not computed again. */
 static void
 keep_shared(struct copier *c)
 {
@@ -263,8 +263,8 @@ add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
 	}
 }
 
-/* The barrier before `at`: of what the members read and do not compute, and of a gradient. Where
- * they read params and inputs alone, the last of theirs. */
+/* Inserts before `at` a barrier over the operands that the members do not compute themselves and
+ * the newest gradient. If they read only params and inputs, returns the last barrier of those. */
 static struct ir_op *
 make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *at)
 {

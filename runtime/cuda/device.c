@@ -168,7 +168,7 @@ static const struct rt_device cuda_device = {
 	.download = cuda_download,
 	.sync = cuda_sync,
 	.is_host = false,
-	.beside = RT_CUDA_WORKSPACE,
+	.outside_arena = RT_CUDA_WORKSPACE,
 	.engine = &rt_cuda_engine,
 	.transfers = &rt_cuda_transfers,
 };

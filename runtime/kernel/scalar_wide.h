@@ -239,7 +239,8 @@ m_log1p_f32(float x)
 	return m_select_f32(x == 0.0f, x, f);
 }
 
-/* |x|^y = 2^(y log2 |x|); a negative x has an odd power of its sign, and none that is no integer.
+/* |x|^y = 2^(y log2 |x|); for x < 0 odd integer powers are negative, and powers that are not
+ * integers are NaN.
  * What C says of infinities and zeros follows but for 1^y and x^0. */
 static inline float
 m_pow_f32(float x, float y)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Of so many looks at both clocks the quickest counts: others were interrupted. */
+/* Readings of both clocks; the shortest is used, as the thread was preempted during longer ones. */
 #define ANCHOR_LOOKS 16
 
 /* Reads the monotonic clock and the wall clock at one moment. */
@@ -50,7 +50,7 @@ rt_trace_new(const struct rt_program *prog, int rank, const int64_t *coord, size
 			rt_trace_free(t);
 			return NULL;
 		}
-		/* The pages are there before the first step, which would else pay for them. */
+		/* Touch the pages now, so that the first step has no page faults. */
 		memset(t->tracks[i].events, 0, bytes);
 	}
 	return t;

@@ -136,7 +136,7 @@ mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc l
 	if (s->value == &p->poison)
 		return &p->poison;
 	if (name.n >= s->n) {
-		mlir_error(p, loc, "%%%s has %u result%s; #%u counts from 0", name.name, s->n,
+		mlir_error(p, loc, "%%%s has %u result%s, numbered from 0, so there is no #%u", name.name, s->n,
 			number_plural(s->n), name.n);
 		return &p->poison;
 	}

@@ -11,7 +11,7 @@
 static uint64_t
 allocated(const struct storage *s)
 {
-	return s->arena_bytes + s->beside;
+	return s->arena_bytes + s->outside_arena;
 }
 
 void
@@ -24,7 +24,7 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	*r = (struct memory_report){.peak = allocated(s),
 		.persistent = s->persistent_bytes,
 		.host = s->host_bytes,
-		.live = s->live_bytes + s->beside,
+		.live = s->live_bytes + s->outside_arena,
 		.at = p < s->order->n ? s->order->op[p] : NULL};
 	talloc_free(s);
 }
@@ -35,7 +35,7 @@ memory_live(const struct ir_module *m, struct ir_func *main, const struct storag
 {
 	struct storage *s = storage_create_unplaced(
 		NULL, m, main, target ? target : &storage_host, alike);
-	const uint64_t live = s->live_bytes + s->beside;
+	const uint64_t live = s->live_bytes + s->outside_arena;
 
 	talloc_free(s);
 	return live;
@@ -62,7 +62,7 @@ count(struct counter *c)
 		c->bytes[b->first][c->kind[i]] += storage_bytes(s, b);
 		c->bytes[b->last + 1][c->kind[i]] -= storage_bytes(s, b);
 	}
-	c->bytes[0][MEMORY_WORKSPACE] += s->beside;
+	c->bytes[0][MEMORY_WORKSPACE] += s->outside_arena;
 	for (uint32_t t = 1; t < c->moments; t++)
 		for (int k = 0; k < MEMORY_NKINDS; k++)
 			c->bytes[t][k] += c->bytes[t - 1][k];
@@ -143,9 +143,9 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 			(struct memory_held){buffer_name(curve, names, b), c->kind[i],
 				storage_bytes(s, b), b->value, b->op, first, last < n ? last : n};
 	}
-	if (s->beside)
+	if (s->outside_arena)
 		curve->held[curve->nheld++] = (struct memory_held){
-			"workspace of libraries", MEMORY_WORKSPACE, s->beside, NULL, NULL, 0, n};
+			"workspace of libraries", MEMORY_WORKSPACE, s->outside_arena, NULL, NULL, 0, n};
 	qsort(curve->held, curve->nheld, sizeof *curve->held, by_bytes);
 }
 

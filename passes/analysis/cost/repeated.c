@@ -69,10 +69,10 @@ number_op(const void *owner, struct numbering *n, struct ir_op *op)
 		return repeated;
 	}
 	const struct ir_op *first = find_first(owner, n, op);
-	for (int i = 0; i < op->nresults; i++)
-		n->as[op->result[i].id] = op->code == OP_barrier ? operand_as(n, op, i)
-					  : first		 ? n->as[first->result[i].id]
-								 : &op->result[i];
+	for (int i = 0; i < op->nresults; i++) {
+		struct ir_value *self = first ? n->as[first->result[i].id] : &op->result[i];
+		n->as[op->result[i].id] = op->code == OP_barrier ? operand_as(n, op, i) : self;
+	}
 	return first ? op_work(n->m, op).flops : 0;
 }
 

@@ -79,7 +79,7 @@ check_times(struct trace_reader *r, const struct raw *e)
 	if (e->dur < 0)
 		return trace_fail(r, e->where[RAW_DUR], "a negative duration");
 	if (e->dur > TRACE_MAX_TIME)
-		return trace_fail(r, e->where[RAW_DUR], "a duration of many years");
+		return trace_fail(r, e->where[RAW_DUR], "the duration is longer than 30 years");
 	return true;
 }
 
@@ -170,7 +170,7 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 		kind++;
 	if (kind == TRACE_KINDS)
 		return trace_fail(
-			r, e.where[RAW_CAT], "expected a kernel, wait, collective, copy or step");
+			r, e.where[RAW_CAT], "expected a kernel, wait, collective, copy, copy-wait or step");
 	if (!check_event(r, f, &e, &kinds[kind], at))
 		return false;
 	struct trace_event x = {.begin = e.ts,
@@ -225,7 +225,7 @@ check_order(struct trace_reader *r, const struct trace_file *f, int list,
 		trace_fail(r, r->json.begin + b->at, "step %u after step %u", b->step, a->step);
 	else
 		return true;
-	trace_report(r->diag, DIAG_NOTE, r->path, a->at, "that one");
+	trace_report(r->diag, DIAG_NOTE, r->path, a->at, "the previous event");
 	return false;
 }
 

@@ -200,7 +200,7 @@ check_members(const struct trace_set *s, struct diag *d, const struct ref *a, co
 		"for rank %u it is %s of step %u",
 		b->sequence, b->group, tb->axis[b->axis].name, trace_event_name(tb, y), y->step,
 		ta->rank, trace_event_name(ta, x), x->step);
-	trace_report(d, DIAG_NOTE, ta->path, x->at, "that one");
+	trace_report(d, DIAG_NOTE, ta->path, x->at, "the event of rank %u", ta->rank);
 	return false;
 }
 

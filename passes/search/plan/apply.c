@@ -1,10 +1,11 @@
 /*
  * A plan becomes IR. Each node is made beside the ops that it stands for: a kernel of several as a
  * fuse of copies, a message of several as one variadic collective. Then readers are told, the old
- * ops erased, and the block is put together anew in the order of the plan. What is no work follows
- * as soon as all that it reads is there, except views in loops over time: a loop may end at one
- * (ir/memory/issue.h), so each stays behind the work that is before it in the module, or is put
- * before the first op that needs it. A plan that is its module thus has the loops of its module.
+ * ops erased, and the block is put together anew in the order of the plan. Ops that do no work
+ * (views, constants) are appended once their operands are in the block, except views in loops over
+ * time: a loop may end at one (ir/memory/issue.h), so each stays after the work that precedes it in
+ * the module, or is put before the first op that reads it. A plan that was not changed thus has the
+ * loops of its module.
  */
 #include "passes/search/plan/impl.h"
 
@@ -88,7 +89,7 @@ make_nodes(struct maker *k)
 	}
 }
 
-/* Whoever reads the ops that a node stands for reads what was made for it. */
+/* Redirects all uses of the ops that a node stands for to the op that was made for it. */
 static void
 tell_readers(struct maker *k)
 {
@@ -106,8 +107,8 @@ tell_readers(struct maker *k)
 	}
 }
 
-/* Is it a view, behind others maybe, of what an op made that goes? Nobody reads it, then; nor any
- * result of a barrier, as all of its operands stay where one result is read. */
+/* Is the op a view (of a view ...) of a result of an op that is erased? Such views have no readers.
+ * Nor has such a barrier: all of its operands stay if one of its results is read. */
 static bool
 views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 {

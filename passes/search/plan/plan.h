@@ -89,7 +89,7 @@ bool plan_exists(const struct plan *p, uint32_t node);
 /* Of a node that there is; good until the next change. */
 struct plan_node plan_node(const struct plan *p, uint32_t node);
 
-/* The node that is home to an op; PLAN_NONE: it is no work, or only copies of it are left. */
+/* The node that is home to an op; PLAN_NONE: it does no work, or only copies of it are left. */
 uint32_t plan_home(const struct plan *p, uint32_t op);
 
 /* Nodes that read from a node, each once, ascending, into reader[plan_room]; returns how many. */

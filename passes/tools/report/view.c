@@ -9,8 +9,8 @@
 #include <math.h>
 #include <talloc.h>
 
-/* Peak FLOP/s of a kind of device in the products of the step: of the fastest type that they have, or of
- * f32. 0: not known. */
+/* Peak FLOP/s of a kind of device in the products of the step: of the fastest type that they have,
+ * or of f32. 0: not known. */
 static double
 product_peak(const struct view *v, uint32_t kind)
 {

@@ -688,7 +688,7 @@ static const struct wrong {
 		"2:3: %a is already defined\n1:14: note: here\n"},
 	{"func.func @f() {\n  %r:2 = \"a.b\"() : () -> (i1, i1)\n  \"a.b\"(%r#2) : (i1) -> ()\n  "
 	 "return\n}",
-		"3:9: %r has 2 results; #2 counts from 0\n"},
+		"3:9: %r has 2 results, numbered from 0, so there is no #2\n"},
 	{"%a = \"a.b\"() : () -> i1\nfunc.func @f() {\n  return %a : i1\n}",
 		"3:10: %a is defined outside the function and cannot be used in it\n"},
 	{"\"a.b\"() ({\n  %x = \"a.b\"() : () -> i1\n}, {\n  \"a.b\"(%x) : (i1) -> ()\n}) : () -> "
