@@ -172,9 +172,3 @@ sharded_limit(const struct pass_run *run, double margin)
 {
 	return cost_memory_limit(run->cost, pass_budget(run), margin);
 }
-
-const struct storage_target *
-sharded_target(const struct pass_run *run)
-{
-	return run->cost ? cost_model_storage(run->cost) : NULL;
-}

@@ -62,7 +62,4 @@ double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64
 /* Bytes that may be in use on a device: cost_memory_limit with the budget of dopt -budget. */
 uint64_t sharded_limit(const struct pass_run *run, double margin);
 
-/* How the programs of the cost model place tensors; NULL: storage_host. */
-const struct storage_target *sharded_target(const struct pass_run *run);
-
 #endif

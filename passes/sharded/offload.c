@@ -125,7 +125,7 @@ settle(struct attempt *a, const struct ir_module *m, uint64_t limit)
 
 	apply_early(a, late, 0);
 	const uint64_t peak = trial_peak(a->run, late);
-	t.least = memory_live(late, ir_func_find(late, "main"), sharded_target(a->run), NULL);
+	t.least = memory_live(late, ir_func_find(late, "main"), cost_model_storage(a->run->cost), NULL);
 	talloc_free(late);
 	return trial_fit(&t, peak > limit ? peak : limit, &a->set.early, &r, &fits);
 }

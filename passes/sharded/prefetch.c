@@ -146,7 +146,7 @@ run(struct pass_run *run, struct ir_module *m)
 			.fuse = pass_float(run, "fuse")},
 		.early = pass_bool(run, "early_updates"),
 		.before = trial_peak(run, m),
-		.live = memory_live(m, ir_func_find(m, "main"), sharded_target(run), NULL)};
+		.live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL)};
 	struct trial_result r, now;
 	const bool searches = c.policy == PREFETCH_SEARCH;
 	bool fits = true;

@@ -40,7 +40,7 @@ static void
 note_live(struct prefetcher *p, const void *owner)
 {
 	const struct memory_curve *c = memory_curve_create_unplaced(
-		owner, p->step->m, ir_func_find(p->step->m, "main"), sharded_target(p->step->run));
+		owner, p->step->m, ir_func_find(p->step->m, "main"), cost_model_storage(p->step->run->cost));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
 	for (uint32_t i = 0; i < c->n; i++)

@@ -63,7 +63,7 @@ struct cluster *cost_model_cluster(const struct cost_model *model);
  */
 double cost_model_peak(const struct cost_model *model, uint32_t kind, enum ir_dtype t);
 double cost_model_host_memory(const struct cost_model *model);
-/* How its programs place tensors; NULL: storage_host. */
+/* How its programs place tensors; NULL: storage_host, as without a model (NULL). */
 const struct storage_target *cost_model_storage(const struct cost_model *model);
 
 /* One step of @main. Seconds and bytes of the device with the largest value of each. */

@@ -315,7 +315,7 @@ cost_model_device(const struct cost_model *model)
 const struct storage_target *
 cost_model_storage(const struct cost_model *model)
 {
-	return model->storage;
+	return model ? model->storage : NULL;
 }
 
 double

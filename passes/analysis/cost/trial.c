@@ -32,18 +32,12 @@ struct fitter {
 	double kept_seconds;
 };
 
-static const struct storage_target *
-target_of(const struct cost_model *model)
-{
-	return model ? cost_model_storage(model) : NULL;
-}
-
 uint64_t
 trial_peak(const struct pass_run *run, const struct ir_module *m)
 {
 	struct memory_report r;
 
-	memory_evaluate(m, ir_func_find(m, "main"), target_of(run->cost), NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL, &r);
 	return r.peak;
 }
 
@@ -68,7 +62,7 @@ trial_step(const struct cost_model *model, const struct ir_module *m, struct tri
 		return false;
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
 	r->live = memory_live(
-		m, ir_func_find(m, "main"), target_of(model), step ? step->alike : NULL);
+		m, ir_func_find(m, "main"), cost_model_storage(model), step ? step->alike : NULL);
 	talloc_free(step);
 	return true;
 }
