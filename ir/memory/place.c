@@ -90,10 +90,11 @@ struct placer {
 	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
 	uint32_t moments;
 	struct span_tree *taken;
-	uint64_t *best; /* offsets */
-	uint64_t best_end, bound;
-	uint64_t placed;        /* items, by all tries */
-	struct try try[ORDERS]; /* lowest end first */
+	uint64_t *best;           /* offsets */
+	uint64_t best_end, bound; /* no end is smaller */
+	uint64_t enough;          /* nor need it be */
+	uint64_t placed;          /* items, by all tries */
+	struct try try[ORDERS];   /* lowest end first */
 	uint32_t ntries;
 };
 
@@ -280,7 +281,8 @@ goes_on(const struct placer *p)
 		return true;
 	const uint64_t over = p->best_end - p->bound, full = p->bound / PLACE_GAP + 1;
 	const double share = over < full ? (double)over / (double)full : 1;
-	return over && p->n <= PLACE_MANY && p->placed + p->n <= share * PLACE_EFFORT;
+	return over && p->best_end > p->enough && p->n <= PLACE_MANY &&
+	       p->placed + p->n <= share * PLACE_EFFORT;
 }
 
 /* Each order once. */
@@ -372,7 +374,7 @@ make_items(struct placer *p)
 }
 
 uint64_t
-storage_place(struct storage_room *room, uint32_t n)
+storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
 {
 	if (!n)
 		return 0;
@@ -381,6 +383,7 @@ storage_place(struct storage_room *room, uint32_t n)
 	p->nrooms = n;
 	make_items(p);
 	p->bound = storage_live(room, n, NULL);
+	p->enough = enough;
 	p->best_end = UINT64_MAX;
 	number_moments(p);
 	p->taken = span_tree_create(p, p->moments);

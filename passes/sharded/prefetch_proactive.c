@@ -41,7 +41,7 @@ note_live(struct prefetcher *p, const void *owner)
 {
 	const struct memory_curve *c =
 		memory_curve_create_live(owner, p->step->m, ir_func_find(p->step->m, "main"),
-			cost_model_storage(p->step->run->cost), NULL);
+			cost_model_storage(p->step->run->cost), trial_known(owner, p->step->base, p->step->m));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
 	for (uint32_t i = 0; i < c->n; i++)

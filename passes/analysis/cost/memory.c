@@ -16,9 +16,9 @@ allocated(const struct storage *s)
 
 void
 memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike, struct memory_report *r)
+	const struct storage_target *target, struct storage_known *known, struct memory_report *r)
 {
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, alike);
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, known);
 	const uint32_t p = s->live_at / 2;
 
 	*r = (struct memory_report){.peak = allocated(s),
@@ -29,12 +29,25 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	talloc_free(s);
 }
 
+bool
+memory_fits(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	struct storage_known *known, uint64_t limit, uint64_t *needs)
+{
+	const struct storage_target *t = target ? target : &storage_host;
+	struct storage *s = storage_create_within(NULL, m, main, t, known,
+		limit > t->outside_arena ? limit - t->outside_arena : 0);
+
+	*needs = allocated(s);
+	talloc_free(s);
+	return *needs <= limit;
+}
+
 uint64_t
 memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
-	const struct alike *alike)
+	struct storage_known *known)
 {
 	struct storage *s = storage_create_unplaced(
-		NULL, m, main, target ? target : &storage_host, alike);
+		NULL, m, main, target ? target : &storage_host, known);
 	const uint64_t live = s->live_bytes + s->outside_arena;
 
 	talloc_free(s);
@@ -199,11 +212,11 @@ memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func
 
 struct memory_curve *
 memory_curve_create_live(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike)
+	const struct storage_target *target, struct storage_known *known)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
 	struct storage *s = storage_create_unplaced(
-		NULL, m, main, target ? target : &storage_host, alike);
+		NULL, m, main, target ? target : &storage_host, known);
 	const struct issue *o = s->order;
 	uint64_t *change = ARRAY_ZERO(s, uint64_t, 2 * o->n + 4), live = s->outside_arena;
 

@@ -21,7 +21,7 @@ static const double little = 1e-3;
 
 struct candidate {
 	uint64_t allowed;
-	uint64_t peak; /* 0: not known */
+	uint64_t needs; /* the peak, or, if it is within the limit, something between; 0: not known */
 	struct trial_result r;
 };
 
@@ -40,15 +40,27 @@ struct fitter {
 bool
 trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m)
 {
+	struct ir_func *main = ir_func_find(m, "main");
+
 	ir_module_renumber(m);
 	*b = (struct trial_base){.run = run, .m = m};
 	b->step = run->cost ? cost_step_create(run->scratch, run->cost, m) : NULL;
 	if (run->cost && !b->step)
 		return false;
+	b->known = storage_known_create(run->scratch,
+		b->step ? b->step->alike : alike_create(run->scratch, m, &main->body), NULL);
 	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
-	b->r.live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost),
-		b->step ? b->step->alike : NULL);
+	b->r.live = memory_live(m, main, cost_model_storage(run->cost), b->known);
 	return true;
+}
+
+struct storage_known *
+trial_known(const void *owner, const struct trial_base *b, const struct ir_module *copy)
+{
+	const struct ir_block *main = &ir_func_find(copy, "main")->body;
+
+	return storage_known_create(
+		owner, alike_create_like(owner, copy, main, b->known->alike), b->known);
 }
 
 uint64_t
@@ -70,6 +82,13 @@ applied(const struct trial *t, uint64_t allowed)
 	return copy;
 }
 
+static void
+note_live(struct trial_result *r, const struct cost_model *model, const struct ir_module *m,
+	struct storage_known *known)
+{
+	r->live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(model), known);
+}
+
 bool
 trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r)
 {
@@ -78,10 +97,24 @@ trial_step(const struct cost_model *model, const struct ir_module *m, struct tri
 	if (model && !step)
 		return false;
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	r->live = memory_live(
-		m, ir_func_find(m, "main"), cost_model_storage(model), step ? step->alike : NULL);
+	note_live(r, model, m, step ? storage_known_create(step, step->alike, NULL) : NULL);
 	talloc_free(step);
 	return true;
+}
+
+/* The same of a copy of the step that the pass gets. */
+static bool
+measure(const struct trial_base *b, const struct ir_module *copy, struct trial_result *r)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, copy) : NULL;
+	const bool good = step || !b->step;
+
+	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
+	if (good)
+		note_live(r, b->run->cost, copy, trial_known(scratch, b, copy));
+	talloc_free(scratch);
+	return good;
 }
 
 static uint64_t
@@ -113,7 +146,7 @@ try(struct fitter *f, int at)
 	*c = (struct candidate){.allowed = amount(f, at)};
 	f->number[at] = f->n;
 	struct ir_module *copy = applied(f->t, c->allowed);
-	const bool good = trial_step(f->t->base->run->cost, copy, &c->r);
+	const bool good = measure(f->t->base, copy, &c->r);
 	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
 		talloc_free(f->kept);
 		f->kept = copy;
@@ -125,18 +158,20 @@ try(struct fitter *f, int at)
 	return good;
 }
 
-static uint64_t
-peak_of(struct fitter *f, struct candidate *c)
+static bool
+fits(struct fitter *f, struct candidate *c)
 {
 	const bool is_kept = f->kept && f->kept_allowed == c->allowed;
+	const struct trial_base *b = f->t->base;
 
-	if (c->peak)
-		return c->peak;
-	struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
-	c->peak = trial_peak(f->t->base->run, copy);
-	if (!is_kept)
-		talloc_free(copy);
-	return c->peak;
+	if (!c->needs) {
+		struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
+		struct storage_known *known = trial_known(copy, b, copy);
+		memory_fits(copy, ir_func_find(copy, "main"), cost_model_storage(b->run->cost),
+			known, f->limit, &c->needs);
+		talloc_free(is_kept ? (void *)known : copy);
+	}
+	return c->needs <= f->limit;
 }
 
 static bool
@@ -189,9 +224,9 @@ narrow(struct fitter *f)
 		if (!try(f, at))
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
-		const uint64_t needs = is_worth(f, c) ? peak_of(f, c) : c->r.live;
-		*(needs <= f->limit ? &low : &high) = at;
-		guess = (int64_t)c->allowed + limit - (int64_t)needs;
+		const bool worth = is_worth(f, c);
+		*((worth ? fits(f, c) : c->r.live <= f->limit) ? &low : &high) = at;
+		guess = (int64_t)c->allowed + limit - (int64_t)(worth ? c->needs : c->r.live);
 		if (low == at && enough > 0 && c->r.seconds <= enough)
 			return true;
 	}
@@ -219,7 +254,7 @@ choose(struct fitter *f)
 		struct candidate *c = &f->candidate[i];
 		if (!is_worth(f, c) || (before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
-		if (peak_of(f, c) <= f->limit)
+		if (fits(f, c))
 			return c;
 	}
 	return NULL;

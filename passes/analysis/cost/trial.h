@@ -27,7 +27,9 @@ struct trial_result {
 struct trial_base {
 	const struct pass_run *run;
 	const struct ir_module *m;
-	struct cost_step *step; /* of m, in run->scratch; NULL without a cost model */
+	/* In run->scratch: */
+	struct cost_step *step; /* of m; NULL without a cost model */
+	struct storage_known *known;
 	struct trial_result r;
 };
 
@@ -37,7 +39,8 @@ bool trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_mod
 
 struct trial {
 	const struct trial_base *base;
-	/* Changes the copy `m` as with so many bytes allowed, without remarks. */
+	/* Changes the copy `m` as with so many bytes allowed, without remarks. Kernels that there are stay as they
+	 * are, but for their places and operands (alike_create_like). */
 	void (*apply)(void *data, struct ir_module *m, uint64_t allowed);
 	void *data;
 	/* [namounts] ascending: where the pass does something else. 0 and TRIAL_ALL are tried as well. NULL:
@@ -51,6 +54,10 @@ struct trial {
 
 /* Bytes that a program of the module allocates on a device. */
 uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
+
+/* What is known of the kernels of a changed copy of the step. */
+struct storage_known *trial_known(
+	const void *owner, const struct trial_base *b, const struct ir_module *copy);
 
 /* A step as it is; without a model (NULL) it takes 0 seconds on a host. False: reported. */
 bool trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r);
