@@ -4,7 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <talloc.h>
 
