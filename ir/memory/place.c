@@ -394,40 +394,28 @@ storage_place(struct storage_room *room, uint32_t n)
 	return end;
 }
 
-struct change {
-	uint64_t at; /* moment, twice: the end of a life comes before the start of one */
-	uint64_t bytes;
-};
-
-static int
-by_time(const void *x, const void *y)
-{
-	const struct change *a = x, *b = y;
-
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
 uint64_t
 storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 {
-	struct change *change = ARRAY_NEW(NULL, struct change, 2 * (size_t)n + 1);
-	uint64_t now = 0, most = 0, when = 0;
+	uint64_t now = 0, most = 0, *change; /* by moment: what begins there less what has ended */
+	uint32_t end = 0, when = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		end = room[i].last > end ? room[i].last : end;
+	change = ARRAY_ZERO(NULL, uint64_t, (size_t)end + 2);
 	for (uint32_t i = 0; i < n; i++) {
-		change[2 * i] = (struct change){2 * (uint64_t)room[i].first + 1, room[i].bytes};
-		change[2 * i + 1] =
-			(struct change){2 * ((uint64_t)room[i].last + 1), room[i].bytes};
+		change[room[i].first] += room[i].bytes;
+		change[room[i].last + 1] -= room[i].bytes;
 	}
-	qsort(change, 2 * (size_t)n, sizeof *change, by_time);
-	for (uint32_t i = 0; i < 2 * n; i++) {
-		now += change[i].at % 2 ? change[i].bytes : -change[i].bytes;
+	for (uint32_t t = 0; t <= end; t++) {
+		now += change[t];
 		if (now > most) {
 			most = now;
-			when = change[i].at / 2;
+			when = t;
 		}
 	}
 	array_free(change);
 	if (at)
-		*at = (uint32_t)when;
+		*at = when;
 	return most;
 }

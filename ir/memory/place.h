@@ -22,7 +22,8 @@ struct storage_room {
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n);
 
-/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. */
+/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
+ * proportion to the last moment. */
 uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);
 
 #endif

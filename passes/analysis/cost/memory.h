@@ -96,8 +96,9 @@ struct memory_curve {
 struct memory_curve *memory_curve_create(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target);
 
-/* The same where nobody asks what is allocated, which is the most that is live here: in a fraction of the time. */
-struct memory_curve *memory_curve_create_unplaced(const void *owner, const struct ir_module *m,
-	struct ir_func *main, const struct storage_target *target);
+/* The points alone with their ops and what lives there, and the first point of the peak, in a fraction of the time: no
+ * offsets, kinds, names or buffers. `alike`: as storage_create. */
+struct memory_curve *memory_curve_create_live(const void *owner, const struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target, const struct alike *alike);
 
 #endif

@@ -15,8 +15,13 @@ enum {
 	TRIAL_EXHAUSTIVE_OPS = 2000,
 };
 
+/* Of larger ones, a step that takes less than this share more than with all memory is not bettered: predictions are
+ * not that exact. */
+static const double little = 1e-3;
+
 struct candidate {
 	uint64_t allowed;
+	uint64_t peak; /* 0: not known */
 	struct trial_result r;
 };
 
@@ -32,6 +37,20 @@ struct fitter {
 	double kept_seconds;
 };
 
+bool
+trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m)
+{
+	ir_module_renumber(m);
+	*b = (struct trial_base){.run = run, .m = m};
+	b->step = run->cost ? cost_step_create(run->scratch, run->cost, m) : NULL;
+	if (run->cost && !b->step)
+		return false;
+	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
+	b->r.live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost),
+		b->step ? b->step->alike : NULL);
+	return true;
+}
+
 uint64_t
 trial_peak(const struct pass_run *run, const struct ir_module *m)
 {
@@ -41,16 +60,14 @@ trial_peak(const struct pass_run *run, const struct ir_module *m)
 	return r.peak;
 }
 
-/* The copy that the pass makes; NULL: reported. */
+/* The copy that the pass makes. */
 static struct ir_module *
 applied(const struct trial *t, uint64_t allowed)
 {
-	struct ir_module *copy = ir_module_clone(NULL, t->m);
+	struct ir_module *copy = ir_module_clone(NULL, t->base->m);
 
-	if (t->apply(t->data, copy, allowed))
-		return copy;
-	talloc_free(copy);
-	return NULL;
+	t->apply(t->data, copy, allowed);
+	return copy;
 }
 
 bool
@@ -65,16 +82,6 @@ trial_step(const struct cost_model *model, const struct ir_module *m, struct tri
 		m, ir_func_find(m, "main"), cost_model_storage(model), step ? step->alike : NULL);
 	talloc_free(step);
 	return true;
-}
-
-bool
-trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r)
-{
-	struct ir_module *copy = applied(t, allowed);
-	const bool good = copy && trial_step(t->run->cost, copy, r);
-
-	talloc_free(copy);
-	return good;
 }
 
 static uint64_t
@@ -106,7 +113,7 @@ try(struct fitter *f, int at)
 	*c = (struct candidate){.allowed = amount(f, at)};
 	f->number[at] = f->n;
 	struct ir_module *copy = applied(f->t, c->allowed);
-	bool good = copy && trial_step(f->t->run->cost, copy, &c->r);
+	const bool good = trial_step(f->t->base->run->cost, copy, &c->r);
 	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
 		talloc_free(f->kept);
 		f->kept = copy;
@@ -118,18 +125,18 @@ try(struct fitter *f, int at)
 	return good;
 }
 
-/* The peak of a candidate; false: reported. */
-static bool
-find_peak(struct fitter *f, const struct candidate *c, uint64_t *peak)
+static uint64_t
+peak_of(struct fitter *f, struct candidate *c)
 {
 	const bool is_kept = f->kept && f->kept_allowed == c->allowed;
-	struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
 
-	if (copy)
-		*peak = trial_peak(f->t->run, copy);
+	if (c->peak)
+		return c->peak;
+	struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
+	c->peak = trial_peak(f->t->base->run, copy);
 	if (!is_kept)
 		talloc_free(copy);
-	return copy != NULL;
+	return c->peak;
 }
 
 static bool
@@ -138,20 +145,57 @@ same_step(const struct candidate *a, const struct candidate *b)
 	return a->r.seconds == b->r.seconds && a->r.live == b->r.live;
 }
 
-/* Between two amounts that make different steps, by halves: only where the step may fit, if not all are to be tried. False: reported. */
+/* Between two amounts that make different steps, by halves. False: reported. */
 static bool
-try_between(struct fitter *f, int low, int high, bool all)
+try_between(struct fitter *f, int low, int high)
 {
 	const int middle = (low + high) / 2;
 
 	if (high - low < 2 || same_step(&f->candidate[f->number[low] - 1],
 				      &f->candidate[f->number[high] - 1]))
 		return true;
-	if (!try(f, middle))
-		return false;
-	const bool fits = f->candidate[f->n - 1].r.live <= f->limit;
-	return (!(all || !fits) || try_between(f, low, middle, all)) &&
-	       (!(all || fits) || try_between(f, middle, high, all));
+	return try(f, middle) && try_between(f, low, middle) && try_between(f, middle, high);
+}
+
+/* The last place of the grid that allows no more than so many bytes, of those between two. */
+static int
+place_between(const struct fitter *f, int low, int high, int64_t allowed)
+{
+	int at = low + 1;
+
+	while (at + 1 < high && (int64_t)amount(f, at + 1) <= allowed)
+		at++;
+	return at;
+}
+
+/*
+ * Finds the last place whose step fits: bytes that are allowed more are live more, or nearly so, and each trial
+ * says by how much that is wrong. Every third one halves what is left, wherever that leads. Ends early where
+ * little can be gained. False: reported.
+ */
+static bool
+narrow(struct fitter *f)
+{
+	const struct trial *t = f->t;
+	const int64_t limit = (int64_t)f->limit;
+	const double enough = f->candidate[0].r.seconds * (1 + little);
+	int64_t guess = limit;
+	int low = 0, high = f->places;
+
+	if (t->amount && t->namounts)
+		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all;
+	for (int i = 1; high - low > 1; i++) {
+		const int at = i % 3 ? place_between(f, low, high, guess) : (low + high) / 2;
+		if (!try(f, at))
+			return false;
+		struct candidate *c = &f->candidate[f->n - 1];
+		const uint64_t needs = is_worth(f, c) ? peak_of(f, c) : c->r.live;
+		*(needs <= f->limit ? &low : &high) = at;
+		guess = (int64_t)c->allowed + limit - (int64_t)needs;
+		if (low == at && enough > 0 && c->r.seconds <= enough)
+			return true;
+	}
+	return low > 0 || try(f, 0);
 }
 
 static int
@@ -164,26 +208,21 @@ by_time(const void *a, const void *b)
 	return x->allowed > y->allowed ? -1 : x->allowed < y->allowed;
 }
 
-/* The fastest one whose peak, with gaps, is within the limit. False: reported. */
-static bool
-choose(struct fitter *f, const struct candidate **best)
+/* The fastest one whose peak, with gaps, is within the limit; NULL: none. */
+static const struct candidate *
+choose(struct fitter *f)
 {
 	const struct candidate *before = NULL;
 
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
 	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
-		const struct candidate *c = &f->candidate[i];
-		uint64_t peak;
+		struct candidate *c = &f->candidate[i];
 		if (!is_worth(f, c) || (before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
-		if (!find_peak(f, c, &peak))
-			return false;
-		if (peak <= f->limit) {
-			*best = c;
-			return true;
-		}
+		if (peak_of(f, c) <= f->limit)
+			return c;
 	}
-	return true;
+	return NULL;
 }
 
 static bool
@@ -197,11 +236,21 @@ is_small(const struct ir_module *m)
 	return true;
 }
 
+/* A step that needs no more than it did fits: asked only where the limit does not suffice. */
+static void
+raise_limit(struct fitter *f)
+{
+	const struct trial_base *b = f->t->base;
+	const uint64_t before = f->t->or_as_before ? trial_peak(b->run, b->m) : 0;
+
+	f->limit = before > f->limit ? before : f->limit;
+}
+
 /* Measures the candidates and finds the best one, NULL if there is none; false: reported. */
 static bool
 search(struct fitter *f, const struct candidate **best)
 {
-	const bool all = is_small(f->t->m);
+	const bool all = is_small(f->t->base->m);
 
 	if (!try(f, f->places))
 		return false;
@@ -210,10 +259,14 @@ search(struct fitter *f, const struct candidate **best)
 	/* A large step that is not fast enough with all memory will not be with less. */
 	if (!all && f->t->beat > 0 && f->candidate[0].r.seconds >= f->t->beat)
 		return true;
-	if (!all && roomy && (!choose(f, best) || *best))
-		return *best != NULL;
+	if (!all && roomy && (*best = choose(f)))
+		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
-	return try(f, 0) && try_between(f, 0, f->places, all) && choose(f, best);
+	raise_limit(f);
+	if (!(all ? try(f, 0) && try_between(f, 0, f->places) : narrow(f)))
+		return false;
+	*best = choose(f);
+	return true;
 }
 
 bool
@@ -231,7 +284,6 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 		return false;
 	*fits = best != NULL;
 	*allowed = best ? best->allowed : 0;
-	if (best)
-		*r = best->r;
-	return best || trial_measure(t, 0, r);
+	*r = best ? best->r : (struct trial_result){0};
+	return true;
 }

@@ -352,10 +352,21 @@ check_curve(const struct memory_curve *c, const struct expected *e, uint32_t n)
 	}
 }
 
+/* The curve; the one without kinds has the same ops and bytes. */
 static struct memory_curve *
 curve_of(struct fixture *f, struct ir_module *m)
 {
-	return memory_curve_create(f, m, ir_func_find(m, "main"), NULL);
+	struct ir_func *main = ir_func_find(m, "main");
+	struct memory_curve *c = memory_curve_create(f, m, main, NULL),
+			    *live = memory_curve_create_live(f, m, main, NULL, NULL);
+
+	assert_int_equal(live->n, c->n);
+	assert_int_equal(live->peak, c->peak);
+	for (uint32_t p = 0; p <= c->n; p++) {
+		assert_ptr_equal(live->point[p].op, c->point[p].op);
+		assert_int_equal(live->point[p].live, c->point[p].live);
+	}
+	return c;
 }
 
 /* A step with momentum: what the op of each line leaves alive, worked out by hand. */
