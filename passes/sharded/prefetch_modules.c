@@ -41,7 +41,7 @@
 #include "ir/block_names.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>

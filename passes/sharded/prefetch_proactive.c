@@ -18,7 +18,7 @@
 #include "ir/base/number.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <talloc.h>
 

@@ -21,6 +21,7 @@ PIPELINES = {
     "unshard": (SHARDED, "unshard"),
     "unshard search": (SHARDED, "unshard{policy=search}"),
     "offload": (SHARDED, "offload{least=1}"),
+    "tensorfuse": (SHARDED, "tensorfuse"),
     "recompute": ("dp{axis=dp},grad,adam", "recompute{policy=budget}"),
 }
 
