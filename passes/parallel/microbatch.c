@@ -29,172 +29,18 @@
 #include "ir/base/number.h"
 #include "ir/ops/form.h"
 #include "passes/parallel/dp_impl.h"
+#include "passes/parallel/microbatch_terms.h"
+#include "passes/parallel/reshard.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <talloc.h>
 
-struct terms {
-	const struct ir_module *m;
-	struct ir_block *block;
-	int axis;
-	uint32_t nops; /* ids of ops that were there before */
-	uint32_t nbends;
-	const struct ir_op *loss; /* the output; NULL: none */
-	bool *sum;                /* by value->id: is or is computed from a sum over the batch */
-	bool *term;               /* by op->id: it is to be computed by micro-batch */
-	bool *bends;              /* by op->id: and it is not affine in sums over the batch */
-};
-
-static struct ir_state
-state_of(const struct terms *t, const struct ir_value *v)
-{
-	return v->type->axis[t->axis];
-}
-
-/* Ops that are built here have later ids. */
-static bool
-is_term(const struct terms *t, const struct ir_op *op)
-{
-	return op->id < t->nops && t->term[op->id];
-}
-
-static bool
-reads_sum(const struct terms *t, const struct ir_op *op)
-{
-	for (int j = 0; j < op->noperands; j++)
-		if (t->sum[ir_operand(op, j)->id])
-			return true;
-	return false;
-}
-
-static bool
-makes_sum(const struct terms *t, const struct ir_op *op)
-{
-	for (int i = 0; i < op->nresults; i++)
-		if (t->sum[op->result[i].id])
-			return true;
-	return false;
-}
-
-/* Sums are complete at the last micro-batch. What is given to all of them again is none. */
-static void
-find_sums(struct terms *t)
-{
-	IR_FOR_OPS (op, t->block)
-		for (int i = 0; i < op->nresults; i++) {
-			const enum ir_state_kind kind =
-				(enum ir_state_kind)state_of(t, &op->result[i]).kind;
-			bool partial = kind == IR_PARTIAL;
-			for (int j = 0; j < op->noperands; j++)
-				partial = partial &&
-					  state_of(t, ir_operand(op, j)).kind != IR_PARTIAL;
-			t->sum[op->result[i].id] =
-				partial ||
-				((kind == IR_PARTIAL || kind == IR_SINGLE) && reads_sum(t, op));
-		}
-}
-
-/* Is the average of the op's results its result for averages? */
-static bool
-is_affine(const struct terms *t, const struct ir_op *op)
-{
-	struct form f;
-	uint32_t with = 0;
-
-	if (op_is(op, TRAIT_PARALLEL | TRAIT_COPY | TRAIT_EFFECT) || op->code == OP_add ||
-		op->code == OP_sub || op->code == OP_reshape)
-		return true;
-	if (!form_exists((enum op_code)op->code) || op->nresults != 1)
-		return false;
-	struct arena *a = arena_create(t->m->ctx);
-	bool fits = form_make(t->m, a, op, op->result[0].type, &f) &&
-		    (f.reduce == REDUCE_NONE || f.reduce == REDUCE_SUM);
-	for (int k = 0; fits && k < f.ninputs; k++)
-		with |= t->sum[ir_operand(op, k)->id] ? 1u << k : 0;
-	for (int i = 0; fits && i < f.nindices; i++)
-		fits = !f.at[i] || expr_linearity(f.at[i], with) == LINEAR_CONST;
-	fits = fits && expr_linearity(f.body, with) == LINEAR_YES;
-	talloc_free(a);
-	return fits;
-}
-
-static bool
-is_read_by(const struct ir_op *op, const bool *set)
-{
-	for (int i = 0; i < op->nresults; i++)
-		IR_FOR_USES (u, &op->result[i])
-			if (set[u->op->id])
-				return true;
-	return false;
-}
-
-/* The output "loss", or the only one. */
-static const struct ir_op *
-find_loss(const struct ir_block *block)
-{
-	const struct ir_op *found = NULL;
-	int n = 0;
-
-	IR_FOR_OPS (op, block) {
-		if (op->code != OP_output)
-			continue;
-		if (!strcmp(op->symbol, "loss"))
-			return op;
-		found = op;
-		n++;
-	}
-	return n == 1 ? found : NULL;
-}
-
-/* The ops on the way to the loss, from the last to the first. */
-static void
-find_terms(struct terms *t)
-{
-	bool *leads = ARRAY_ZERO(t, bool, t->m->op_ids);
-
-	for (struct ir_op *op = t->block->last; op; op = op->prev) {
-		leads[op->id] = op == t->loss || (makes_sum(t, op) && is_read_by(op, leads));
-		if (!leads[op->id] || op == t->loss)
-			continue;
-		t->bends[op->id] = reads_sum(t, op) && !is_affine(t, op);
-		t->nbends += t->bends[op->id];
-		t->term[op->id] = t->bends[op->id] || is_read_by(op, t->term);
-	}
-}
-
-static struct terms *
-terms_create(const void *owner, const struct ir_module *m, int axis)
-{
-	struct terms *t = NEW(owner, struct terms);
-
-	*t = (struct terms){
-		.m = m, .block = &ir_func_find(m, "main")->body, .axis = axis, .nops = m->op_ids};
-	t->loss = find_loss(t->block);
-	t->sum = ARRAY_ZERO(t, bool, m->value_ids);
-	t->term = ARRAY_ZERO(t, bool, m->op_ids);
-	t->bends = ARRAY_ZERO(t, bool, m->op_ids);
-	if (!t->loss)
-		return t;
-	find_sums(t);
-	find_terms(t);
-	return t;
-}
-
-static const struct ir_op *
-first_bend(const struct terms *t)
-{
-	IR_FOR_OPS (op, t->block)
-		if (t->bends[op->id])
-			return op;
-	return NULL;
-}
-
 const struct ir_op *
 microbatch_term(const void *owner, const struct ir_module *m, int axis)
 {
 	struct terms *t = terms_create(owner, m, axis);
-	const struct ir_op *op = first_bend(t);
+	const struct ir_op *op = terms_first_bend(t);
 
 	talloc_free(t);
 	return op;
@@ -294,12 +140,12 @@ build_statistic(struct again *g, const struct ir_op *op)
 {
 	struct ir_value *v = ir_operand(op, 0);
 	const struct ir_type *old = op->result[0].type;
-	const int d = state_of(g->t, v).dim, before = v->type->rank;
+	const int d = terms_state(g->t, v).dim, before = v->type->rank;
 	bool reduced[IR_MAX_RANK];
 	int64_t dims[IR_MAX_RANK], shape[IR_MAX_RANK];
 	int ndims = 0, kept = 0, n;
 
-	if ((op->code != OP_sum && op->code != OP_mean) || state_of(g->t, v).kind != IR_SPLIT) {
+	if ((op->code != OP_sum && op->code != OP_mean) || terms_state(g->t, v).kind != IR_SPLIT) {
 		refuse(g, op, "only sum and mean over the batch can");
 		return NULL;
 	}
@@ -411,6 +257,10 @@ build_term(struct again *g, const struct ir_op *op)
 
 	if (op->code == OP_reduce && ir_attr_int(op, "axis", -1) == g->t->axis)
 		return g->by[ir_operand(op, 0)->id];
+	v[0] = g->by[ir_operand(op, 0)->id];
+	if (op->code == OP_allreduce && v[0] &&
+		v[0]->type->axis[ir_attr_int(op, "axis", 0)].kind != IR_PARTIAL)
+		return v[0]; /* an axis of size 1, which splits any dim */
 	if (op->nresults != 1 || op->noperands > FORM_MAX_INPUTS ||
 		op->result[0].type->rank == IR_MAX_RANK) {
 		refuse(g, op, "it has too many operands, results or dims");
@@ -422,7 +272,7 @@ build_term(struct again *g, const struct ir_op *op)
 		if (v[j])
 			v[j] = op->noperands > 1 ? to_rank(g, v[j], op->result[0].type->rank)
 						 : v[j];
-		else if (state_of(g->t, old).kind == IR_COPIED)
+		else if (terms_state(g->t, old).kind == IR_COPIED)
 			v[j] = old;
 		else
 			refuse(g, op, "it needs all rows of the batch");
@@ -445,18 +295,17 @@ use_average(struct again *g, struct ir_op *op)
 {
 	static const int64_t first = 0;
 	struct ir_value *old = &op->result[0], *v = g->by[old->id];
-	const struct ir_attr attr[] = {ir_make_ints(g->b.m, "dims", &first, 1),
-		ir_make_axis(g->b.m->ctx, "axis", g->t->axis)};
+	const struct ir_attr dims = ir_make_ints(g->b.m, "dims", &first, 1);
 
-	v = ir_build(&g->b, OP_mean, &v, 1, &attr[0], 1);
-	v = v ? ir_build(&g->b, OP_reduce, &v, 1, &attr[1], 1) : NULL;
+	v = ir_build(&g->b, OP_mean, &v, 1, &dims, 1);
+	v = v ? reshard(&g->b, v, old->type) : NULL;
 	if (!v)
 		return false;
 	if (v->type != old->type)
 		return pass_bug(g->run, op, "a term by micro-batch has another layout");
 	for (struct ir_use *u = old->uses, *next; u; u = next) {
 		next = u->next;
-		if (u->op->code != OP_replicate && !is_term(g->t, u->op))
+		if (u->op->code != OP_replicate && !terms_have(g->t, u->op))
 			ir_set_operand(u->op, (int)(u - u->op->operand), v);
 	}
 	return true;
@@ -467,7 +316,7 @@ static bool
 leaves(const struct terms *t, const struct ir_op *op)
 {
 	IR_FOR_USES (u, &op->result[0])
-		if (!is_term(t, u->op))
+		if (!terms_have(t, u->op))
 			return true;
 	return false;
 }
@@ -485,7 +334,7 @@ microbatch_loss(struct pass_run *run, struct ir_module *m, int axis)
 			"accumulate: loss=microbatch: there is no output named \"loss\"");
 		return false;
 	}
-	if (!first_bend(t)) {
+	if (!terms_first_bend(t)) {
 		pass_remark(run, NULL, PASS_MISSED,
 			"loss=microbatch changes nothing: no term of the loss needs sums over "
 			"the whole batch");
@@ -494,12 +343,12 @@ microbatch_loss(struct pass_run *run, struct ir_module *m, int axis)
 	struct ir_op **bend = ARRAY_NEW(run->scratch, struct ir_op *, t->nbends);
 	g.by = ARRAY_ZERO(run->scratch, struct ir_value *, m->value_ids);
 	IR_FOR_OPS_SAFE (op, t->block) {
-		if (!is_term(t, op))
+		if (!terms_have(t, op))
 			continue;
 		g.b.before = op->next;
 		g.b.loc = op->loc;
 		struct ir_value *v =
-			reads_sum(t, op) ? build_term(&g, op) : build_statistic(&g, op);
+			terms_reads_sum(t, op) ? build_term(&g, op) : build_statistic(&g, op);
 		if (!v)
 			return false;
 		g.by[op->result[0].id] = v;

@@ -79,6 +79,9 @@ def main():
         alone = [runs.run(rows_of(seen, k, by_device), "grad,sgd{lr=1}") for k in range(STEPS)]
         compare(pipeline, mean([r[0] for r in alone]), outputs)
         compare(pipeline, mean([r[1] for r in alone]), after)
+        if by_device:  # an axis of size 1 splits nothing
+            compare(pipeline + " on one device", mean([runs.run(rows_of(seen, k, False), "grad,sgd{lr=1}")[0] for k in range(STEPS)]),
+                    runs.run(rows, pipeline, "-layout", "-D", "N=1")[0])
         whole = runs.run(seen, "grad,sgd{lr=1}")
         if not differs(whole[0]["loss"], outputs["loss"]):
             sys.exit(f"{pipeline}: the loss of the whole batch")
