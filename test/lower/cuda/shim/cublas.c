@@ -142,9 +142,7 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 	struct preference *p = (struct preference *)preference;
 	switch (attribute) {
 	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: break;
-	case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-		memcpy(&p->reduction, value, bytes);
-		break;
+	case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: memcpy(&p->reduction, value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: memcpy(&p->align[0], value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: memcpy(&p->align[1], value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: memcpy(&p->align[2], value, bytes); break;
@@ -162,7 +160,8 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 {
 	(void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
 	const struct preference *p = (struct preference *)preference;
-	const uint32_t rounds = CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+	const uint32_t rounds =
+		CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
 	struct algorithm x = {.part = p->reduction & rounds ? PART : INT64_MAX};
 	memcpy(x.align, p->align, sizeof x.align);
 	memset(results, 0, sizeof *results);
