@@ -1,4 +1,4 @@
-/* A table of types by what they follow from; an entry gives way to the next with its hash. */
+/* A table of types by what they follow from; the oldest of INFER_WAYS entries gives way to the next with their hash. */
 #include "ir/infer_memo.h"
 
 #include "ir/base/mix.h"
@@ -60,32 +60,41 @@ infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_ty
 		key->n = 0;
 }
 
+/* The first entry that the key may have. */
+static unsigned
+place_of(const struct infer_key *key)
+{
+	return key->hash % (INFER_MEMO / INFER_WAYS) * INFER_WAYS;
+}
+
+static bool
+same_key(const struct infer_key *a, const struct infer_key *b)
+{
+	return a->n == b->n && memcmp(a->word, b->word, a->n * sizeof *a->word) == 0;
+}
+
 const struct ir_type *
 infer_recall(const struct ir_module *m, const struct infer_key *key)
 {
-	if (!key->n)
-		return NULL;
-	unsigned at = key->hash % INFER_MEMO;
-	const struct infer_key *have = &m->memo->entry[at].key;
-	unsigned same = 0;
+	const unsigned at = place_of(key);
 
-	if (have->n != key->n)
-		return NULL;
-	while (same < key->n && have->word[same] == key->word[same])
-		same++;
-	return same == key->n ? m->memo->entry[at].type : NULL;
+	for (unsigned i = at; key->n && i < at + INFER_WAYS; i++)
+		if (same_key(&m->memo->entry[i].key, key))
+			return m->memo->entry[i].type;
+	return NULL;
 }
 
 void
 infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir_type *type)
 {
+	struct infer_entry *e = &m->memo->entry[place_of(key)];
+
 	if (!key->n)
 		return;
-	unsigned at = key->hash % INFER_MEMO;
-
-	m->memo->entry[at].key.n = key->n;
-	memcpy(m->memo->entry[at].key.word, key->word, key->n * sizeof *key->word);
-	m->memo->entry[at].type = type;
+	memmove(e + 1, e, (INFER_WAYS - 1) * sizeof *e);
+	e->key.n = key->n;
+	memcpy(e->key.word, key->word, key->n * sizeof *key->word);
+	e->type = type;
 }
 
 void

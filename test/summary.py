@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 LIT_OUTCOMES = {"PASS": PASSED, "XFAIL": PASSED, "FLAKYPASS": PASSED, "UNSUPPORTED": SKIPPED}
-FUZZER = "fuzzer_"  # how the names of tests begin that are fuzzers
+WHOLE = ("fuzzer_", "growth")  # how the names of tests begin that are one result each
 CMOCKA_OUTCOMES = {"OK": PASSED, "FAILED": FAILED, "SKIPPED": SKIPPED}
 
 
@@ -63,7 +63,7 @@ def ctest_results(path):
         return
     for case in cases:
         name, ran_well = case.get("name"), case.get("status") == "run"
-        if name.startswith(FUZZER):
+        if name.startswith(WHOLE):
             yield name, PASSED if ran_well else FAILED, "found something" if not ran_well else ""
         elif name != "lit":
             yield from cmocka_results(name, ran_well, case.findtext("system-out") or "")
@@ -78,7 +78,7 @@ def main(builds):
     everything = []
     for build in builds:
         results = list(ctest_results(os.path.join(build, "ctest.xml")))
-        if not results or any(not name.startswith(FUZZER) for name, _, _ in results):
+        if not results or any(not name.startswith(WHOLE) for name, _, _ in results):
             results += lit_results(os.path.join(build, "test", "lit.json"))
         print("%s: %s" % (build, counts(results)))
         for name, outcome, reason in results:

@@ -2,10 +2,11 @@
  * What the compiler takes for each op of a step, by pass and by query, on steps of the sizes that
  * are given: a pass that is linear has one figure in all columns.
  *
- *     passes TRIES FILE...     layers.dir with `let L` set by the caller, or any module
+ *     passes [-ROW] TRIES FILE...     layers.dir with `let L` set by the caller, or any module
  *
  * Prints a line a row: its name, then ns an op for each file, the least of so many tries; of
- * processor time, so that other work on the machine matters little. Ops are those of
+ * processor time, so that other work on the machine matters little. Where libdopt counts its work
+ * (Inputs/growth/count.c), that instead: what Inputs/growth/growth.py reads. Ops are those of
  * @main before the row or after it, whichever is more; passes are not verified here, `verify` is a row.
  */
 #include "passes/analysis/cost/cost.h"
@@ -91,63 +92,80 @@ struct row {
 	const char *name;
 	const char *pass;
 	void (*query)(struct bench *b, struct ir_module *m); /* where pass is NULL */
+	const char *before; /* passes that this row alone needs, not counted */
+	double budget;      /* of what the step takes at its peak; 0: none */
 };
 
+#define SHARDED .before = "shard{axis=dp}"
+
 static const struct row rows[] = {
-	{"", "inline", "inline", NULL},
-	{"inline", "canonicalize", "canonicalize", NULL},
-	{NULL, "cse", "cse", NULL},
-	{NULL, "dce", "dce", NULL},
-	{NULL, "sink-transpose", "sink-transpose", NULL},
-	{NULL, "amp", "amp", NULL},
-	{NULL, "propagate", "propagate", NULL},
-	{NULL, "spatial", "spatial{axis=dp}", NULL},
-	{NULL, "accumulate", "accumulate{steps=2}", NULL},
-	{NULL, "merge-replica-dim", "merge-replica-dim", NULL},
-	{NULL, "grad", "grad", NULL},
-	{"grad", "sgd", "sgd", NULL},
-	{NULL, "sgd{clip=1}", "sgd{clip=1}", NULL},
-	{NULL, "momentum", "momentum", NULL},
-	{NULL, "adam", "adam", NULL},
-	{NULL, "adamw", "adamw", NULL},
-	{NULL, "lamb", "lamb", NULL},
-	{"adam", "canonicalize: a step", "canonicalize", NULL},
-	{NULL, "cse: a step", "cse", NULL},
-	{NULL, "dce: a step", "dce", NULL},
-	{NULL, "sink-transpose: a step", "sink-transpose", NULL},
-	{NULL, "propagate: a step", "propagate", NULL},
-	{NULL, "dp", "dp{axis=dp}", NULL},
-	{"canonicalize,cse,dce,dp{axis=dp}", "shard", "shard{axis=dp}", NULL},
-	{NULL, "opfuse", "opfuse", NULL},
-	{NULL, "opfuse{policy=xla}", "opfuse{policy=xla}", NULL},
-	{NULL, "random-fuse", "random-fuse", NULL},
-	{NULL, "tensorfuse", "tensorfuse", NULL},
-	{NULL, "tensorfuse{policy=ddp}", "tensorfuse{policy=ddp}", NULL},
-	{NULL, "tensorfuse{policy=horovod}", "tensorfuse{policy=horovod}", NULL},
-	{NULL, "tensorpart{policy=byteps}", "tensorpart{policy=byteps}", NULL},
-	{NULL, "tensorpart{policy=fixed}", "tensorpart{policy=fixed}", NULL},
-	{NULL, "verify", NULL, verify},
-	{NULL, "clone", NULL, clone},
-	{NULL, "print", NULL, print},
-	{NULL, "memory", NULL, memory},
-	{NULL, "-stats", NULL, stats},
-	{NULL, "timeline", NULL, timeline},
-	{NULL, "plan of a search", NULL, plan},
-	{"opfuse,tensorfuse", "opfuse{undo}", "opfuse{undo=true}", NULL},
-	{NULL, "cse: fused", "cse", NULL},
-	{NULL, "dce: fused", "dce", NULL},
-	{NULL, "verify: fused", NULL, verify},
-	{NULL, "memory: fused", NULL, memory},
-	{NULL, "-stats: fused", NULL, stats},
-	{NULL, "plan: fused", NULL, plan},
+	{"", "inline", .pass = "inline"},
+	{"inline", "canonicalize", .pass = "canonicalize"},
+	{NULL, "cse", .pass = "cse"},
+	{NULL, "dce", .pass = "dce"},
+	{NULL, "sink-transpose", .pass = "sink-transpose"},
+	{NULL, "amp", .pass = "amp"},
+	{NULL, "propagate", .pass = "propagate"},
+	{NULL, "spatial", .pass = "spatial{axis=dp}"},
+	{NULL, "accumulate", .pass = "accumulate{steps=2}"},
+	{NULL, "merge-replica-dim", .pass = "merge-replica-dim"},
+	{NULL, "grad", .pass = "grad"},
+	{"grad", "recompute", .pass = "recompute"},
+	{NULL, "recompute{policy=budget}", .pass = "recompute{policy=budget}", .budget = 0.7},
+	{NULL, "sgd", .pass = "sgd"},
+	{NULL, "sgd{clip=1}", .pass = "sgd{clip=1}"},
+	{NULL, "momentum", .pass = "momentum"},
+	{NULL, "adam", .pass = "adam"},
+	{NULL, "adamw", .pass = "adamw"},
+	{NULL, "lamb", .pass = "lamb"},
+	{"adam", "canonicalize: a step", .pass = "canonicalize"},
+	{NULL, "cse: a step", .pass = "cse"},
+	{NULL, "dce: a step", .pass = "dce"},
+	{NULL, "sink-transpose: a step", .pass = "sink-transpose"},
+	{NULL, "propagate: a step", .pass = "propagate"},
+	{NULL, "dp", .pass = "dp{axis=dp}"},
+	{"canonicalize,cse,dce,dp{axis=dp}", "shard", .pass = "shard{axis=dp}"},
+	{NULL, "prefetch", .pass = "prefetch", SHARDED, .budget = 1.2},
+	{NULL, "unshard", .pass = "unshard", SHARDED, .budget = 1.2},
+	{NULL, "offload", .pass = "offload", SHARDED, .budget = 0.8},
+	{NULL, "opfuse", .pass = "opfuse"},
+	{NULL, "opfuse{policy=xla}", .pass = "opfuse{policy=xla}"},
+	{NULL, "random-fuse", .pass = "random-fuse"},
+	{NULL, "tensorfuse", .pass = "tensorfuse"},
+	{NULL, "tensorfuse{policy=ddp}", .pass = "tensorfuse{policy=ddp}"},
+	{NULL, "tensorfuse{policy=horovod}", .pass = "tensorfuse{policy=horovod}"},
+	{NULL, "tensorpart{policy=byteps}", .pass = "tensorpart{policy=byteps}"},
+	{NULL, "tensorpart{policy=fixed}", .pass = "tensorpart{policy=fixed}"},
+	{NULL, "tensorpart", .pass = "tensorpart"},
+	{NULL, "joint", .pass = "joint{evaluations=8}"},
+	{NULL, "verify", .query = verify},
+	{NULL, "clone", .query = clone},
+	{NULL, "print", .query = print},
+	{NULL, "memory", .query = memory},
+	{NULL, "-stats", .query = stats},
+	{NULL, "timeline", .query = timeline},
+	{NULL, "plan of a search", .query = plan},
+	{"opfuse,tensorfuse", "opfuse{undo}", .pass = "opfuse{undo=true}"},
+	{NULL, "cse: fused", .pass = "cse"},
+	{NULL, "dce: fused", .pass = "dce"},
+	{NULL, "verify: fused", .query = verify},
+	{NULL, "memory: fused", .query = memory},
+	{NULL, "-stats: fused", .query = stats},
+	{NULL, "plan: fused", .query = plan},
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };
 
+/* Blocks of libdopt that have been entered, where they are counted. */
+__attribute__((weak)) uint64_t work_done(void);
+
+/* In units of ns an op: work where it is counted, else time. */
 static double
-processor_seconds(void)
+spent(void)
 {
 	struct timespec t;
+	if (work_done)
+		return 1e-9 * (double)work_done();
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -161,6 +179,14 @@ count_ops(const struct ir_module *m)
 	return n;
 }
 
+static uint64_t
+peak(const struct ir_module *m)
+{
+	struct memory_report r;
+	memory_evaluate(m, ir_func_find(m, "main"), NULL, NULL, &r);
+	return r.peak;
+}
+
 /* The module after the passes, or NULL, reported; it is freed or given back. */
 static struct ir_module *
 run(struct bench *b, const char *passes, struct ir_module *m, double *seconds)
@@ -169,9 +195,9 @@ run(struct bench *b, const char *passes, struct ir_module *m, double *seconds)
 	const char *source = "passes";
 	bool good = pass_pipeline_parse(p, b->manager, source, passes) &&
 		    pass_pipeline_check(p, b->manager, m);
-	const double start = processor_seconds();
+	const double start = spent();
 	good = good && pass_pipeline_run(p, b->manager, &m, NULL) == PASS_DONE;
-	*seconds = processor_seconds() - start;
+	*seconds = spent() - start;
 	talloc_free(p);
 	return good ? m : NULL;
 }
@@ -182,14 +208,18 @@ measure(struct bench *b, const struct row *row, const struct ir_module *m, uint3
 {
 	struct ir_module *copy = ir_module_clone(b->ctx, m);
 	double seconds;
-	*nops = count_ops(m);
+	*nops = 1; /* no division by 0 where a pass fails */
+	if (row->before && !(copy = run(b, row->before, copy, &seconds)))
+		return NAN;
+	b->manager->budget = row->budget == 0 ? 0 : (uint64_t)(row->budget * (double)peak(copy));
+	*nops = count_ops(copy);
 	if (row->pass) {
 		copy = run(b, row->pass, copy, &seconds);
 		*nops = copy && count_ops(copy) > *nops ? count_ops(copy) : *nops;
 	} else {
-		const double start = processor_seconds();
+		const double start = spent();
 		row->query(b, copy);
-		seconds = processor_seconds() - start;
+		seconds = spent() - start;
 	}
 	talloc_free(copy);
 	return copy ? seconds : NAN;
@@ -250,6 +280,8 @@ main(int argc, char **argv)
 		}
 		if (wanted)
 			putchar('\n');
+		if (wanted && only)
+			break;
 	}
 	for (int f = 0; f < nfiles; f++)
 		talloc_free(b[f].ctx);

@@ -1,5 +1,6 @@
 """networks.py SEED: prints a random network that passes for sharded training apply to: a batch of 8 rows, repeated blocks with
-params of odd and even shapes, some read more than once, and a loss. Module `draw.c` draws programs of single ops."""
+params of odd and even shapes, some read more than once, mixtures of experts, and a loss. Module `draw.c` draws programs of
+single ops."""
 import random
 import sys
 
@@ -14,13 +15,17 @@ class Block:
 
     def __init__(self, r, width, sequence, shared):
         self.r, self.width, self.sequence, self.shared = r, width, sequence, shared
-        self.lines, self.n, self.value = [], 0, "%x"
+        self.lines, self.n, self.value, self.balance = [], 0, "%x", "%balance"
 
-    def op(self, text, hint=None):
+    def ops(self, text, hints):
+        """An op of several results."""
         self.n += 1
-        name = f"%{hint or 'v'}{self.n}"
-        self.lines.append(f"  {name} = {text}")
-        return name
+        names = [f"%{hint}{self.n}" for hint in hints]
+        self.lines.append(f"  {', '.join(names)} = {text}")
+        return names
+
+    def op(self, text, hint="v"):
+        return self.ops(text, [hint])[0]
 
     def param(self, shape, init=None):
         init = init or self.r.choice(INIT)
@@ -64,8 +69,46 @@ class Block:
         a = self.op(f"call @causal_attention({q}, {k}, {v})")
         return self.op(f"reshape({a}) {{shape = [dim(%x, 0), dim(%x, 1), {self.width}]}}")
 
+    def experts(self):
+        """A mixture of experts: each token goes through the best k of them, of which each has room for some tokens, as in
+        mixtral.dir, or for all; the loss that balances them is added to that of earlier blocks."""
+        experts, inner = self.r.randint(2, 4), self.r.choice((1, 3, 4))
+        k = self.r.randint(1, min(2, experts))
+        if self.sequence and self.r.random() < 0.6:
+            size = f"E = {experts}, K = {k}, C = {self.r.randint(1, 4)}"
+            to, back, more = self.ops(f'call @moe_router({self.value}) {{as = "m{self.n}", {size}}}', ("to", "from", "more"))
+            given = self.op(f'contract({to}, {self.value}) {{spec = "btec,btd->ebcd"}}')
+            into, out, sum_up = "ebcd,edf->ebcf", "ebcf,efd->ebcd", "btec,ebcd->btd"
+        else:
+            back, more = self.routed(experts, k)
+            given, at = self.value, "bt" if self.sequence else "b"
+            into, out, sum_up = f"{at}d,edf->{at}ef", f"{at}ef,efd->{at}ed", f"{at}e,{at}ed->{at}d"
+        self.balance = self.op(f"add({self.balance}, {more})", "balance")
+
+        def product(x, shape, spec):
+            return self.op(f'contract({x}, {self.param((experts, *shape))}) {{spec = "{spec}"}}')
+
+        h = self.op(f"{self.r.choice(UNARY)}({product(given, (self.width, inner), into)})")
+        if self.r.random() < 0.5:
+            h = self.op(f"mul({h}, {product(given, (self.width, inner), into)})")
+        return self.op(f'contract({back}, {product(h, (inner, self.width), out)}) {{spec = "{sum_up}"}}')
+
+    def routed(self, experts, k):
+        """The weight of each expert for each token, of which all but k are 0, and the loss that balances them."""
+        z = self.op(f"matmul({self.value}, {self.param((self.width, experts))})")
+        p = self.op(f"call @softmax({z})")
+        best, which = self.ops(f"topk({self.r.choice((z, p))}) {{k = {k}}}", ("best", "which"))
+        share = self.op(f"call @softmax({best})") if self.r.random() < 0.5 else best
+        chosen = self.op(f"one_hot({which}) {{size = {experts}, to = f32}}")
+        spec = "btk,btke->bte" if self.sequence else "bk,bke->be"
+        weights = self.op(f'contract({share}, {chosen}) {{spec = "{spec}"}}')
+        rows = "0, 1" if self.sequence else "0"
+        often = self.op(f"mean({chosen}) {{dims = [{rows}, {2 if self.sequence else 1}]}}")
+        likely = self.op(f"mean({p}) {{dims = [{rows}]}}")
+        return weights, self.op(f"sum({self.op(f'mul({often}, {likely})')})")
+
     def text(self, name):
-        layers = [self.dense, self.dense, self.tied, self.outer, self.scale, self.norm, self.gated, self.dropout]
+        layers = [self.dense, self.dense, self.tied, self.outer, self.scale, self.norm, self.gated, self.dropout, self.experts]
         if self.sequence and self.width % 2 == 0:
             layers += [self.attention, self.attention]
         for _ in range(self.r.randint(1, 4)):
@@ -73,8 +116,9 @@ class Block:
             self.value = self.r.choice(layers)()
             if self.r.random() < 0.4:
                 self.value = self.op(f"add({before}, {self.value})")
-        head = f"func @{name}(%x{', %shared' if self.shared else ''}) {{"
-        result = f"  return({self.value}{', %shared' if self.shared else ''})"
+        more = ", %shared" if self.shared else ""
+        head = f"func @{name}(%x, %balance{more}) {{"
+        result = f"  return({self.value}, {self.balance}{more})"
         return "\n".join([head, *self.lines, result, "}"])
 
 
@@ -90,17 +134,19 @@ def network(seed):
         main.append(f'  %h0 = input("x") : f32[{rows},{width}]')
     if shared:
         main.append(f'  %s0 = param("shared") {{init = "xavier"}} : f32[{width},{width}]')
+    main.append("  %b0 = constant() {value = 0} : f32[]")
     n = r.randint(1, 3)
     for i in range(n):
         blocks.append(Block(r, width, sequence, shared).text(f"block{i}"))
         more, given = (f", %s{i + 1}", f", %s{i}") if shared else ("", "")
-        main.append(f'  %h{i + 1}{more} = call @block{i}(%h{i}{given}) {{as = "b{i}", repeat = {r.randint(1, 3)}}}')
+        main.append(f'  %h{i + 1}, %b{i + 1}{more} = call @block{i}(%h{i}, %b{i}{given}) {{as = "b{i}", repeat = {r.randint(1, 3)}}}')
     if sequence and r.random() < 0.5:
         main.append(f'  %y = input("y") {{range = {width}}} : i32[{rows}]')
-        main.append(f"  %loss = call @cross_entropy(%h{n}, %y)")
+        main.append(f"  %far = call @cross_entropy(%h{n}, %y)")
     else:
         main.append(f'  %y = input("y") : f32[{rows},{width}]')
-        main.append(f"  %loss = call @mse(%h{n}, %y)")
+        main.append(f"  %far = call @mse(%h{n}, %y)")
+    main.append(f"  %loss = add(%far, %b{n})")
     main.append('  output("loss", %loss)')
     return "\n".join(["module @network", f"mesh {r.choice(MESHES)}", "func @main() {", *main, "}", *blocks, ""])
 

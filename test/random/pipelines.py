@@ -2,7 +2,7 @@
 
     -agree PROGRAM   run some of what comes out with this (agree.c, for one target each); repeated: one more
     -seed S          the first seed (default: 0)
-    -count N         so many seeds, whatever they take (default: 72)
+    -count N         so many seeds, whatever they take (default: 48)
     -seconds N       seeds for so long, however many (the environment's DOPT_PIPELINE_SECONDS goes before it)
     -refusals        print what dopt refused, and how often
     -jobs N          seeds at a time (default: the number of cores)
@@ -41,7 +41,7 @@ import models
 import networks
 
 BLOCK = 24  # seeds that are drawn at once
-COUNT = 3 * BLOCK  # seeds of a run of the tests: half a minute
+COUNT = 2 * BLOCK  # seeds of a run of the tests: ten seconds
 AGREE = 6  # of a block that are compiled and run
 RUN_SECONDS = 240  # of a processor, for one run of dopt: 20 for the largest toy model, more under sanitizers
 AGREE_SECONDS = 900  # compiling and running those of a block
