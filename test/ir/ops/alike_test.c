@@ -180,6 +180,7 @@ a_changed_copy(void **state)
 	for (int i = 0; i < 3; i++) {
 		made[i] = ir_op_clone(
 			m, i < 2 ? a : op_named(main, "d"), (struct ir_value *[]){x, x});
+		made[i]->result[0].name = NULL;
 		ir_insert_before(b, made[i]);
 	}
 	ir_op_unlink(b);
