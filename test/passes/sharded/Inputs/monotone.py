@@ -21,6 +21,7 @@ PIPELINES = {
     "unshard": (SHARDED, "unshard"),
     "unshard search": (SHARDED, "unshard{policy=search}"),
     "offload": (SHARDED, "offload{least=1}"),
+    "opfuse": ("amp,grad,adam,canonicalize,cse,dce", "opfuse"),
     "recompute": ("dp{axis=dp},grad,adam", "recompute{policy=budget}"),
 }
 
