@@ -6,6 +6,7 @@
 #include "runtime/data/safetensors.h"
 #include "runtime/data/value.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -35,21 +36,25 @@ interp_data_open(struct interp *it)
 	return true;
 }
 
-/* A file's tensors need not be aligned. */
-static union cell
-read_element(enum ir_dtype t, const struct rt_st_tensor *source, int64_t i)
+/* Element i of a file, whose tensors need not be aligned, as type t. False: it is not representable,
+ * *lost. */
+static bool
+read_element(
+	enum ir_dtype t, const struct rt_st_tensor *source, int64_t i, union cell *c, double *lost)
 {
-	union cell c = {.i = 0};
+	const struct rt_conversion conversion = {
+		rt_st_dtype(source), (enum rt_dtype)t, source->data};
 	int64_t aligned = 0;
-	const size_t bytes = ir_dtype_bytes(t);
-	memcpy(&aligned, (const char *)source->data + (size_t)i * bytes, bytes);
+	if (!rt_value_convert(&conversion, i, &aligned, 0, 1, lost))
+		return false;
+	c->i = 0;
 	if (t == IR_i64 || t == IR_u64)
-		c.i = aligned;
+		c->i = aligned;
 	else if (ir_dtype_class(t) == IR_FLOAT)
-		c.f = rt_value_get((enum rt_dtype)t, &aligned, 0);
+		c->f = rt_value_get((enum rt_dtype)t, &aligned, 0);
 	else
-		c.i = (int64_t)rt_value_get((enum rt_dtype)t, &aligned, 0);
-	return c;
+		c->i = (int64_t)rt_value_get((enum rt_dtype)t, &aligned, 0);
+	return true;
 }
 
 /* The first input that has rows, or NULL. */
@@ -107,7 +112,8 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 	const struct rt_st_tensor *source = rt_st_find(file, name);
 	if (!source)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, name);
-	else if (rt_st_check(file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) &&
+	else if (rt_st_check_converted(
+			 file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) &&
 		 batched && source->dims[0] == 0)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: tensor '%s' has no rows", file->path, name);
 	talloc_free(name);
@@ -134,8 +140,20 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	for (int64_t i = 0; i < rows; i++) {
 		const int64_t row =
 			batched ? rt_batch_row(it->o.seed, it->step, i, source->dims[0], rows) : 0;
-		for (int64_t k = 0; k < width; k++)
-			t->data[i * width + k] = read_element(t->dtype, source, row * width + k);
+		for (int64_t k = 0; k < width; k++) {
+			double lost;
+			if (read_element(t->dtype, source, row * width + k, &t->data[i * width + k],
+				    &lost))
+				continue;
+			diag_error(it->m->ctx->diag, op->loc,
+				"input: %s: tensor '%s': value %.17g in row %" PRId64
+				" is not representable as %s",
+				it->data->file.path, source->name, lost,
+				(row * width + k) / (t->rank ? tensor_elements(t) / t->dim[0] : 1),
+				ir_dtype_name(t->dtype));
+			talloc_free(t);
+			return NULL;
+		}
 	}
 	return t;
 }

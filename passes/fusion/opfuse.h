@@ -53,6 +53,10 @@ struct opfuse {
 	uint32_t *stamp, now;       /* for sets of kernels: stamp[k] == now */
 	struct arena *lists;        /* of ops of kernels */
 	struct opfuse_list operand; /* room for opfuse_operands */
+	/* [nops + 1] how many ops before each number no other op is to be moved across, or NULL. */
+	uint32_t *marks;
+	struct ir_op **fuse; /* [nops] of kernel k, NULL: none; after opfuse_apply */
+	bool silent;         /* no remarks, no statistics: a trial */
 	struct apart *order; /* of opfuse_join_apart; NULL: not called yet */
 };
 
@@ -70,6 +74,13 @@ static inline uint32_t
 opfuse_noperands(const struct opfuse *u, uint32_t op)
 {
 	return u->operands[op + 1] - u->operands[op];
+}
+
+/* Is one of the ops a, a + 1 ... b - 1 marked? */
+static inline bool
+opfuse_marked(const struct opfuse *u, uint32_t a, uint32_t b)
+{
+	return u->marks && a < b && u->marks[a] != u->marks[b];
 }
 
 bool opfuse_has(const struct opfuse *u, uint32_t kernel, uint32_t op);
@@ -120,6 +131,9 @@ bool opfuse_join_apart(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place)
  * read it have copies, is gone.
  */
 void opfuse_apply(struct opfuse *u);
+
+/* policy=greedy so that a step that fits the budget, in bytes, still does: opfuse_budget.c. False: reported. */
+bool opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget);
 
 /* The policies. */
 void opfuse_greedy(struct opfuse *u);

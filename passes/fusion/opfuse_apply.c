@@ -94,6 +94,8 @@ remark_kernel(struct apply *a, const struct ir_op *fuse, uint32_t n, uint32_t co
 {
 	struct pass_run *run = a->u->run;
 
+	if (a->u->silent)
+		return;
 	pass_count(run, "op(s) fused", n - copied);
 	pass_count(run, "kernel(s)", 1);
 	if (copied) {
@@ -349,4 +351,5 @@ opfuse_apply(struct opfuse *u)
 			make_fuse(&a, k);
 	replace_ops(&a);
 	sort_block(&a);
+	u->fuse = a.fuse;
 }

@@ -151,10 +151,12 @@ try_join(struct opfuse *u, uint32_t x, uint32_t y, enum how how)
 		return false;
 	if (opfuse_check_join(u, a, b) != FUSE_POSSIBLE)
 		return false;
-	if (nobody_waits(u, a, b) && (how == HOW_LATE || !grows_late(u, a, b)))
+	const uint32_t from = u->kernel[a].place, to = u->kernel[b].place;
+	if (nobody_waits(u, a, b) && !opfuse_marked(u, from + 1, to + 1) &&
+		(how == HOW_LATE || !grows_late(u, a, b)))
 		opfuse_join(u, a, b, u->kernel[b].place);
-	else if (how == HOW_EITHER && !is_sent(u, a) && is_ready(u, a, b) &&
-		 !grows_early(u, a, b) && !has_long_rows(u, a))
+	else if (how == HOW_EITHER && !opfuse_marked(u, from, to) && !is_sent(u, a) &&
+		 is_ready(u, a, b) && !grows_early(u, a, b) && !has_long_rows(u, a))
 		opfuse_join(u, a, b, u->kernel[a].place);
 	else
 		return false;
@@ -262,13 +264,22 @@ flops_of(const struct copier *c, uint32_t op)
 	return *flops;
 }
 
+/* A copy reads the operands of op where k is. */
+static bool
+may_copy(struct opfuse *u, uint32_t op, uint32_t k)
+{
+	const uint32_t from = u->kernel[u->home[op]].place, to = u->kernel[k].place;
+
+	return !opfuse_marked(u, from + 1, to + 1) && opfuse_check_copy(u, op, k) == FUSE_POSSIBLE;
+}
+
 /* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
 static double
 gain(struct copier *c, uint32_t op, uint32_t k)
 {
 	struct opfuse *u = c->u;
 
-	if (opfuse_check_copy(u, op, k) != FUSE_POSSIBLE)
+	if (!may_copy(u, op, k))
 		return -1;
 	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
@@ -301,7 +312,7 @@ place_copies(struct copier *c, uint32_t op)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		each[i] = gain(c, op, in[i]);
-		all &= each[i] >= 0 || opfuse_check_copy(u, op, in[i]) == FUSE_POSSIBLE;
+		all &= each[i] >= 0 || may_copy(u, op, in[i]);
 		sum += each[i];
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -356,7 +367,7 @@ reason(struct opfuse *u, uint32_t op, uint32_t in)
 static void
 remark_missed(struct opfuse *u, const struct tensor *t)
 {
-	int left = MISSED_REMARKS;
+	int left = u->silent ? 0 : MISSED_REMARKS;
 	char bytes[NUMBER_TEXT];
 
 	for (uint32_t i = 0; i < u->nops && left; i++) {

@@ -37,31 +37,53 @@ part_exists(const struct rt_data *d, enum rt_part part)
 	return false;
 }
 
-/* Every value of this rank's share of the rows must be of 0 .. range-1. */
+/* Of an element of a file, "value 7 in row 3 is outside 0..6". False. */
+static bool
+refuse(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
+	const struct rt_st_tensor *from, double value, int64_t row)
+{
+	if (!t->range)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"%s: tensor '%s': value %.17g in row %" PRId64
+			" is not representable as %s",
+			d->file.path, from->name, value, row, rt_dtype_info(t->dtype)->name);
+	return rt_fail(r->status, RT_EXIT_USAGE,
+		"%s: tensor '%s': value %.17g in row %" PRId64 " is outside 0..%" PRId64,
+		d->file.path, from->name, value, row, t->range - 1);
+}
+
+/* Every value of this rank's share of the rows must be of 0 .. range-1, or, converted, of the type of the input. */
 static bool
 check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
 	const struct rt_st_tensor *from)
 {
+	const struct rt_conversion c = {rt_st_dtype(from), t->dtype, from->data};
 	const int64_t rows = from->rank ? from->dims[0] : 1;
-	int64_t per_row = 1;
+	int64_t per_row = 1, element;
+	double value;
 	for (int i = 1; i < from->rank; i++)
 		per_row *= from->dims[i];
 	const int ranks = r->world->nranks, me = r->world->rank;
 	const int64_t begin = rows / ranks * me,
 		      end = me + 1 == ranks ? rows : begin + rows / ranks;
 	for (int64_t i = begin * per_row; i < end * per_row; i++) {
-		/* Tensors in a file need not be aligned. */
-		const size_t bytes = rt_dtype_bytes(t->dtype);
-		int64_t element = 0;
-		memcpy(&element, (const char *)from->data + (size_t)i * bytes, bytes);
-		const int64_t value = (int64_t)rt_value_get(t->dtype, &element, 0);
-		if (value < 0 || value >= t->range)
-			return rt_fail(r->status, RT_EXIT_USAGE,
-				"%s: tensor '%s': value %" PRId64 " in row %" PRId64
-				" is outside 0..%" PRId64,
-				d->file.path, from->name, value, i / per_row, t->range - 1);
+		bool fits = rt_value_convert(&c, i, &element, 0, 1, &value);
+		if (fits && t->range) {
+			value = rt_value_get(t->dtype, &element, 0);
+			fits = value >= 0 && value < (double)t->range;
+		}
+		if (!fits)
+			return refuse(d, r, t, from, value, i / per_row);
 	}
 	return true;
+}
+
+/* Floats are never lost. */
+static bool
+needs_check(const struct rt_tensor *t, const struct rt_st_tensor *from)
+{
+	return t->range || (rt_st_dtype(from) != t->dtype &&
+				   rt_dtype_info(t->dtype)->kind != RT_CLASS_FLOAT);
 }
 
 /* Finds and checks the tensor of one input. */
@@ -83,7 +105,7 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 	memcpy(dims, t->dims, sizeof dims);
 	if (has_batch(r->prog, t))
 		dims[0] = -1;
-	if (!rt_st_check(&d->file, from, t->dtype, t->rank, dims, r->status))
+	if (!rt_st_check_converted(&d->file, from, t->dtype, t->rank, dims, r->status))
 		return false;
 	d->sources[part][index] = from;
 	if (has_batch(r->prog, t)) {
@@ -98,7 +120,7 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 				d->file.path, from->name, rows, d->rows[part]);
 		d->rows[part] = rows;
 	}
-	return !t->range || check_range(d, r, t, from);
+	return !needs_check(t, from) || check_range(d, r, t, from);
 }
 
 static bool
@@ -164,26 +186,56 @@ is_signed(enum rt_dtype t)
 	return rt_dtype_info(t)->kind == RT_CLASS_INT;
 }
 
+/* Elements of another type, which rt_data_open has checked; at: of the row in the file and in the input. */
+struct converter {
+	struct rt_conversion c;
+	int64_t at, to_at;
+	void *to;
+};
+
+static void
+convert_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	struct converter *c = arg;
+	double lost;
+	rt_value_convert(&c->c, c->at + global, c->to, c->to_at + local, n, &lost);
+}
+
+/* The box of `rank` dims of a row that begins at element `at`; to element `to_at` of the input. */
+static void
+load_box(const struct rt_tensor *t, int rank, const struct rt_box *box,
+	const struct rt_st_tensor *from, int64_t at, void *to, int64_t to_at)
+{
+	const int64_t *dims = t->dims + (t->rank - rank);
+	const size_t bytes = rt_dtype_bytes(t->dtype);
+	struct converter c = {{rt_st_dtype(from), t->dtype, from->data}, at, to_at, to};
+	if (c.c.from == t->dtype)
+		rt_box_load(rank, dims, box, bytes, (char *)to + (size_t)to_at * bytes,
+			(const char *)from->data + (size_t)at * bytes);
+	else
+		rt_box_runs(rank, dims, box, convert_run, &c);
+}
+
 static void
 fill_slice(const struct rt_tensor *t, const struct rt_box *box, const struct order *o,
 	const struct rt_st_tensor *from, char *to)
 {
 	const size_t bytes = rt_dtype_bytes(t->dtype);
-	size_t row = bytes, local_row = bytes;
+	int64_t row = 1, local_row = 1;
 	struct rt_box inner = {{0}, {0}};
 	for (int d = 1; d < t->rank; d++) {
-		row *= (size_t)t->dims[d];
-		local_row *= (size_t)box->extent[d];
+		row *= t->dims[d];
+		local_row *= box->extent[d];
 		inner.start[d - 1] = box->start[d];
 		inner.extent[d - 1] = box->extent[d];
 	}
-	for (int64_t i = 0; i < box->extent[0]; i++, to += local_row) {
+	for (int64_t i = 0; i < box->extent[0]; i++) {
 		const int64_t at = order_row(o, box->start[0] + i);
 		if (at < 0)
-			memset(to, is_signed(t->dtype) ? 0xFF : 0, local_row);
+			memset(to + (size_t)(i * local_row) * bytes,
+				is_signed(t->dtype) ? 0xFF : 0, (size_t)local_row * bytes);
 		else
-			rt_box_load(t->rank - 1, t->dims + 1, &inner, bytes, to,
-				(const char *)from->data + (size_t)at * row);
+			load_box(t, t->rank - 1, &inner, from, at * row, to, i * local_row);
 	}
 }
 
@@ -203,8 +255,7 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 			if (has_batch(p, t))
 				fill_slice(t, &box, o, from, to);
 			else
-				rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(t->dtype), to,
-					from->data);
+				load_box(t, t->rank, &box, from, 0, to, 0);
 			rt_rank_put(r, t, slice);
 		}
 	}

@@ -43,10 +43,9 @@ rt_params_init(struct rt_rank *r)
 
 /* Elements of a file that have another type than the tensor. */
 struct converter {
-	enum rt_dtype from, to;
-	const char *data; /* not necessarily aligned */
+	struct rt_conversion c;
 	void *room;
-	bool lost;         /* an integer did not fit: */
+	bool lost; /* an integer did not fit: */
 	double lost_value;
 };
 
@@ -54,35 +53,7 @@ static void
 convert_run(void *arg, int64_t global, int64_t local, int64_t n)
 {
 	struct converter *c = arg;
-	const size_t bytes = rt_dtype_bytes(c->from);
-	for (int64_t i = 0; i < n; i++) {
-		uint64_t element = 0;
-		memcpy(&element, c->data + (size_t)(global + i) * bytes, bytes);
-		const double x = rt_value_get(c->from, &element, 0);
-		if (rt_dtype_info(c->to)->kind != RT_CLASS_FLOAT && !rt_value_fits(c->to, x)) {
-			c->lost = true;
-			c->lost_value = x;
-			return;
-		}
-		rt_value_set(c->to, c->room, local + i, x);
-	}
-}
-
-static bool
-is_whole_number(enum rt_dtype t)
-{
-	return rt_dtype_info(t)->kind == RT_CLASS_INT || rt_dtype_info(t)->kind == RT_CLASS_UINT;
-}
-
-/* Only what a double carries exactly: floats, and integers that end as at most 32 bits. */
-static bool
-can_convert(enum rt_dtype from, enum rt_dtype to)
-{
-	if (from == RT_DTYPES)
-		return false;
-	return rt_dtype_info(to)->kind == RT_CLASS_FLOAT
-		       ? rt_dtype_info(from)->kind == RT_CLASS_FLOAT
-		       : is_whole_number(to) && is_whole_number(from) && rt_dtype_bytes(to) <= 4;
+	c->lost = !rt_value_convert(&c->c, global, c->room, local, n, &c->lost_value) || c->lost;
 }
 
 static bool
@@ -90,14 +61,12 @@ load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_te
 	const struct rt_st_tensor *from)
 {
 	const enum rt_dtype type = rt_st_dtype(from);
-	if (can_convert(type, t->dtype)
-			? !rt_st_check_shape(file, from, t->rank, t->dims, r->status)
-			: !rt_st_check(file, from, t->dtype, t->rank, t->dims, r->status))
+	if (!rt_st_check_converted(file, from, t->dtype, t->rank, t->dims, r->status))
 		return false;
 	if (!rt_tensor_here(r->prog, t, r->ctx.coord))
 		return true;
 	struct rt_box box;
-	struct converter c = {type, t->dtype, from->data, rt_rank_room(r, t, 0), false, 0};
+	struct converter c = {{type, t->dtype, from->data}, rt_rank_room(r, t, 0), false, 0};
 	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
 	if (type == t->dtype)
 		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(type), c.room, from->data);

@@ -1,6 +1,7 @@
 /* Reading safetensors: see safetensors.h. The file is mapped; the header becomes a list of
  * tensors, which is then checked as a whole. */
 #include "runtime/data/safetensors.h"
+#include "runtime/data/value.h"
 #include "runtime/data/json.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -430,6 +431,15 @@ rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dt
 			"%s: tensor '%s': expected elements of type %s, found %s", f->path, t->name,
 			rt_dtype_info(dtype)->safetensors, t->dtype);
 	return rt_st_check_shape(f, t, rank, dims, st);
+}
+
+bool
+rt_st_check_converted(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
+	int rank, const int64_t *dims, struct rt_status *st)
+{
+	return rt_value_converts(rt_st_dtype(t), dtype)
+		       ? rt_st_check_shape(f, t, rank, dims, st)
+		       : rt_st_check(f, t, dtype, rank, dims, st);
 }
 
 bool

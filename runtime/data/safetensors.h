@@ -63,6 +63,10 @@ bool rt_st_check_shape(const struct rt_st_file *f, const struct rt_st_tensor *t,
 bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
 	int rank, const int64_t *dims, struct rt_status *st);
 
+/* The same, where the element type may also be one that converts (rt_value_converts). */
+bool rt_st_check_converted(const struct rt_st_file *f, const struct rt_st_tensor *t,
+	enum rt_dtype dtype, int rank, const int64_t *dims, struct rt_status *st);
+
 /* Writing: the tensors that will follow are declared first, then their bytes are appended in that
  * order. How the file comes to its name: write_file.h. */
 struct rt_st_entry {

@@ -3,6 +3,7 @@
 #include "runtime/kernel/half.h"
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 double
 rt_value_get(enum rt_dtype t, const void *array, int64_t i)
@@ -63,4 +64,43 @@ rt_value_fits(enum rt_dtype t, double x)
 
 	return x == nearbyint(x) && x >= (is_signed ? -ldexp(1, bits - 1) : 0) &&
 	       x < ldexp(1, is_signed ? bits - 1 : bits);
+}
+
+static bool
+is_whole_number(enum rt_dtype t)
+{
+	return rt_dtype_info(t)->kind == RT_CLASS_INT || rt_dtype_info(t)->kind == RT_CLASS_UINT;
+}
+
+bool
+rt_value_converts(enum rt_dtype from, enum rt_dtype to)
+{
+	if (from == RT_DTYPES)
+		return false;
+	return rt_dtype_info(to)->kind == RT_CLASS_FLOAT
+		       ? rt_dtype_info(from)->kind == RT_CLASS_FLOAT
+		       : is_whole_number(to) && is_whole_number(from) && rt_dtype_bytes(to) <= 4;
+}
+
+bool
+rt_value_convert(
+	const struct rt_conversion *c, int64_t at, void *to, int64_t first, int64_t n, double *lost)
+{
+	const size_t bytes = rt_dtype_bytes(c->from);
+	if (c->from == c->to) {
+		memcpy((char *)to + (size_t)first * bytes, c->data + (size_t)at * bytes,
+			(size_t)n * bytes);
+		return true;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t element = 0;
+		memcpy(&element, c->data + (size_t)(at + i) * bytes, bytes);
+		const double x = rt_value_get(c->from, &element, 0);
+		if (rt_dtype_info(c->to)->kind != RT_CLASS_FLOAT && !rt_value_fits(c->to, x)) {
+			*lost = x;
+			return false;
+		}
+		rt_value_set(c->to, to, first + i, x);
+	}
+	return true;
 }

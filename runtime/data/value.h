@@ -16,4 +16,19 @@ bool rt_value_fits(enum rt_dtype t, double x);
  * within the range of an integer type. */
 void rt_value_set(enum rt_dtype t, void *array, int64_t i, double x);
 
+/* Are elements of a file of type `from` accepted for a tensor of type `to`? What a double carries exactly: floats,
+ * and integers that end as at most 32 bits. `from` may be RT_DTYPES, a type that is not known. */
+bool rt_value_converts(enum rt_dtype from, enum rt_dtype to);
+
+/*
+ * Stores n elements, from number `at` of `data`, which need not be aligned, as elements first ... of
+ * `to`. False: an integer, *lost, is not a value of that type.
+ */
+struct rt_conversion {
+	enum rt_dtype from, to;
+	const char *data;
+};
+bool rt_value_convert(const struct rt_conversion *c, int64_t at, void *to, int64_t first, int64_t n,
+	double *lost);
+
 #endif

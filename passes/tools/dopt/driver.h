@@ -131,6 +131,7 @@ struct driver_options {
 	/* No options: */
 	struct crash_note *note;    /* where it stands what dopt is doing; NULL: nowhere */
 	const char *instead;        /* passes that searches run instead; NULL: they search */
+	bool is_trial;              /* one of several programs of a module: warnings about that once */
 	struct driver_first *first; /* it measures first, by default; NULL: it does not */
 };
 
@@ -196,6 +197,9 @@ bool driver_storage_create(struct driver *t);
 
 /* Reads -time-limit and -progress into t->manager. False: reported. */
 bool driver_search_read(struct driver *t);
+
+/* A warning about trained params with several dims that have no `init`: zeros.c. */
+void driver_warn_zeros(struct driver *t, const struct ir_module *m);
 
 /* Does the step stay within the budget? False: reported, with what takes most of it. */
 bool driver_budget_check(struct driver *t, struct ir_module *m);

@@ -142,6 +142,7 @@ build(struct trial *t, struct candidate *c)
 	struct driver_options o = driver_trial_rest(t->o);
 
 	o.emit = DRIVER_EMIT_PROGRAM;
+	o.is_trial = true;
 	o.run = o.check = false;
 	o.measure = o.stats = 0;
 	o.remarks = NULL;

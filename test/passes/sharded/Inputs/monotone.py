@@ -24,6 +24,7 @@ PIPELINES = {
     "unshard search": (SHARDED, "unshard{policy=search}"),
     "offload": (SHARDED, "offload{least=1}"),
     "tensorfuse": (SHARDED, "tensorfuse"),
+    "opfuse": ("amp,grad,adam,canonicalize,cse,dce", "opfuse"),
     "recompute": ("dp{axis=dp},grad,adam", "recompute{policy=budget}"),
 }
 MERGING = ("grad,adam", "grad,recompute,adam")

@@ -1,0 +1,58 @@
+/*
+ * A warning about params that are trained from zeros because nobody gave them an `init`. Gradients of all
+ * columns of a matrix of zeros are equal, so that training does not make them different, silently. A bias may
+ * start so: dims of size 1 are not counted.
+ */
+#include "passes/tools/dopt/driver.h"
+
+#include "ir/base/alloc.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+enum { NAMES_SHOWN = 3 };
+
+static bool
+is_matrix(const struct ir_type *t)
+{
+	int dims = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		dims += t->dim[d] > 1;
+	return dims >= 2;
+}
+
+static bool
+is_trained(const struct ir_value *v)
+{
+	IR_FOR_USES (u, v)
+		if (u->op->code == OP_update && ir_operand(u->op, 0) == v)
+			return true;
+	return false;
+}
+
+void
+driver_warn_zeros(struct driver *t, const struct ir_module *m)
+{
+	const struct ir_op *first = NULL;
+	char *names = text_copy(NULL, "");
+	int n = 0;
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		if (op->code != OP_param || ir_attr_find(op, "init") ||
+			!is_matrix(op->result[0].type) || !is_trained(&op->result[0]))
+			continue;
+		if (!n++)
+			first = op;
+		if (n <= NAMES_SHOWN)
+			names = text_append(names, "%s%s", n > 1 ? ", " : "", op->symbol);
+	}
+	if (n)
+		diag_report(t->ctx->diag, DIAG_WARNING, first->loc,
+			"%d trained param%s without init start%s with zeros, which training does not "
+			"make different from each other: %s%s; give an init such as \"xavier\", or "
+			"values with -load of the program",
+			n, n > 1 ? "s" : "", n > 1 ? "" : "s", names,
+			n > NAMES_SHOWN ? ", ..." : "");
+	talloc_free(names);
+}
