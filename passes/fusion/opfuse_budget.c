@@ -26,6 +26,7 @@ enum {
 
 struct attempt {
 	struct pass_run *run;
+	const struct trial_base *base;
 	uint32_t nops;
 };
 
@@ -45,11 +46,12 @@ numbers(const struct opfuse *u, const struct ir_module *m)
 
 /* Marks the ops of the step with kernels at which more than so many bytes are live. Is one new? */
 static bool
-mark(const struct opfuse *u, const struct ir_module *m, uint64_t allowed, bool *marked)
+mark(const struct attempt *a, const struct opfuse *u, const struct ir_module *m, uint64_t allowed,
+	bool *marked)
 {
 	const uint32_t *number = numbers(u, m);
-	const struct memory_curve *c = memory_curve_create_unplaced(
-		u, m, ir_func_find(m, "main"), cost_model_storage(u->run->cost));
+	const struct memory_curve *c = memory_curve_create_live(u, m, ir_func_find(m, "main"),
+		cost_model_storage(a->run->cost), trial_known(u, a->base, m));
 	bool fresh = false;
 
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -88,7 +90,7 @@ find_marks(const struct attempt *a, const struct ir_module *m, uint64_t allowed)
 	for (int i = 0; i < ROUNDS && fresh; i++) {
 		struct ir_module *copy = ir_module_clone(a->run->scratch, m);
 		struct opfuse *u = form(a->run, copy, marked, true);
-		fresh = mark(u, copy, allowed, marked);
+		fresh = mark(a, u, copy, allowed, marked);
 		talloc_free(u);
 		talloc_free(copy);
 	}
@@ -109,8 +111,8 @@ try_limit(const struct attempt *a, const struct ir_module *m, uint64_t allowed, 
 
 	c->marked = find_marks(a, m, allowed);
 	talloc_free(form(a->run, copy, c->marked, true));
-	memory_evaluate(copy, ir_func_find(copy, "main"), cost_model_storage(a->run->cost), NULL,
-		&c->memory);
+	memory_evaluate(copy, ir_func_find(copy, "main"), cost_model_storage(a->run->cost),
+		trial_known(copy, a->base, copy), &c->memory);
 	return copy;
 }
 
@@ -119,7 +121,7 @@ static bool
 measure(const struct attempt *a, struct ir_module *copy, bool asked, struct candidate *c)
 {
 	struct trial_result t = {0};
-	const bool good = !asked || trial_step(a->run->cost, copy, &t);
+	const bool good = !asked || trial_measure(a->base, copy, &t);
 
 	c->seconds = t.seconds;
 	talloc_free(copy);
@@ -179,13 +181,16 @@ opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget)
 	const struct storage_target *target = cost_model_storage(run->cost);
 	struct ir_func *main = ir_func_find(m, "main");
 	struct memory_report before;
-	struct attempt a = {run, 0};
+	struct trial_base base;
+	struct attempt a = {run, &base, 0};
 	struct candidate all;
 
+	if (!trial_begin(&base, run, m))
+		return false;
 	IR_FOR_OPS (op, &main->body)
 		a.nops++;
 	/* What is live is no more than the peak, and known sooner. */
-	const uint64_t live = memory_live(m, main, target, NULL);
+	const uint64_t live = base.r.live;
 	struct ir_module *copy = NULL;
 	/* One that needs half as much again gets all kernels: what may come later, offload, moves
 	 * states only. */
@@ -195,7 +200,7 @@ opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget)
 		fits = all.memory.peak <= budget || all.memory.peak <= live;
 	}
 	if (!fits) {
-		memory_evaluate(m, main, target, NULL, &before);
+		memory_evaluate(m, main, target, base.known, &before);
 		fits = all.memory.peak <= before.peak;
 	}
 	if (fits) {

@@ -37,8 +37,8 @@
 enum policy { POLICIES(CHOICE_CODE) };
 
 /* Choices that are made anew, each for a budget that is lower by the gaps between buffers that the last one
- * had: gaps hardly change from one to the next. */
-enum { GAP_ROUNDS = 4 };
+ * had, which hardly change from one to the next; from the third on by twice as much as before. */
+enum { GAP_ROUNDS = 6 };
 
 /* --- blocks ------------------------------------------------------------------------------------ */
 
@@ -99,22 +99,22 @@ report_group(struct pass_run *run, const char *what, const struct again_group *g
 
 /* What the step was, and what it is. */
 static bool
-report_step(struct pass_run *run, const struct recompute *r, const struct cost_report *before)
+report_step(struct pass_run *run, const struct recompute *r, uint64_t peak_before)
 {
 	char peak[2][NUMBER_TEXT], time[2][NUMBER_TEXT];
 	const char *choices =
 		r->evaluations ? TEXT(run->scratch, "; %u choices evaluated", r->evaluations) : "";
-	struct cost_report now;
+	struct trial_result now;
 
-	if (!run->cost)
+	if (!run->cost || !pass_remarks_wanted(run))
 		return true;
-	if (!cost_evaluate(run->cost, r->m, &now))
+	if (!trial_measure(r->base, r->m, &now))
 		return false;
 	pass_remark(run, NULL, PASS_APPLIED,
 		"memory of the step: %s instead of %s; time: %s instead of %s%s",
-		number_bytes(peak[0], now.peak_bytes), number_bytes(peak[1], before->peak_bytes),
-		number_seconds(time[0], now.iteration), number_seconds(time[1], before->iteration),
-		choices);
+		number_bytes(peak[0], (double)trial_peak(run, r->m)),
+		number_bytes(peak[1], (double)peak_before), number_seconds(time[0], now.seconds),
+		number_seconds(time[1], r->base->r.seconds), choices);
 	return true;
 }
 
@@ -225,7 +225,7 @@ choose_placed(struct pass_run *run, struct recompute *r, double budget, bool *ch
 		cost->peak = peak;
 		if (settled)
 			return true;
-		wanted -= peak - budget;
+		wanted -= (peak - budget) * (i < 2 ? 1 : 1 << (i - 1));
 	}
 	return true;
 }
@@ -279,17 +279,21 @@ static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const struct ir_op *loss = find_loss(run, m);
-	struct recompute r = {
-		.scratch = run->scratch, .cost = run->cost, .m = m, .seed = run->seed};
-	struct cost_report before;
+	struct trial_base base;
+	struct recompute r = {.scratch = run->scratch,
+		.cost = run->cost,
+		.base = &base,
+		.m = m,
+		.seed = run->seed};
 
 	if (pass_enum(run, "policy") == BLOCKS && pass_given(run, "budget")) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
 			"recompute: policy blocks has no budget; use policy=budget");
 		return false;
 	}
-	if (!loss || (run->cost && !cost_evaluate(run->cost, m, &before)))
+	if (!loss || !trial_begin(&base, run, m))
 		return false;
+	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
 	r.again = again_read(run->scratch, m, loss, pass_bool(run, "collectives"));
 	if (!r.again->trains) {
 		pass_remark(run, loss, PASS_MISSED,
@@ -299,7 +303,7 @@ run(struct pass_run *run, struct ir_module *m)
 	const struct block_names blocks = find_blocks(&r);
 	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
 							   : run_budget(run, &r);
-	if (!ok || (run->changed && !report_step(run, &r, &before)))
+	if (!ok || (run->changed && !report_step(run, &r, before)))
 		return false;
 	kept_remark(run, m);
 	return true;

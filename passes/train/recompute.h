@@ -3,14 +3,14 @@
 #define PASSES_RECOMPUTE_H
 
 #include "ir/base/vec.h"
+#include "passes/analysis/cost/trial.h"
 #include "passes/train/again.h"
-
-struct cost_model;
 
 /* A step whose values are to be computed again. Tables are by number of the op in again->ops. */
 struct recompute {
 	void *scratch;
 	const struct cost_model *cost;
+	const struct trial_base *base;
 	struct ir_module *m;
 	const struct again *again;
 	const int32_t *block; /* the block that an op is in, or AGAIN_KEPT */

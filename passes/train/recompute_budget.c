@@ -21,7 +21,6 @@
 #include "ir/base/vec.h"
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
-#include "passes/analysis/cost/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -131,7 +130,7 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
 	struct trial_result step;
 
 	r->evaluations++;
-	const bool ok = trial_step(r->cost, m, &step);
+	const bool ok = trial_measure(r->base, m, &step);
 	*cost = (struct recompute_cost){step.seconds, (double)step.live};
 	talloc_free(m);
 	return ok;

@@ -82,37 +82,17 @@ applied(const struct trial *t, uint64_t allowed)
 	return copy;
 }
 
-static void
-note_live(struct trial_result *r, const struct cost_model *model, const struct ir_module *m,
-	struct storage_known *known)
-{
-	r->live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(model), known);
-}
-
 bool
-trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r)
-{
-	struct cost_step *step = model ? cost_step_create(NULL, model, m) : NULL;
-
-	if (model && !step)
-		return false;
-	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	note_live(r, model, m, step ? storage_known_create(step, step->alike, NULL) : NULL);
-	talloc_free(step);
-	return true;
-}
-
-/* The same of a copy of the step that the pass gets. */
-static bool
-measure(const struct trial_base *b, const struct ir_module *copy, struct trial_result *r)
+trial_measure(const struct trial_base *b, const struct ir_module *copy, struct trial_result *r)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, copy) : NULL;
 	const bool good = step || !b->step;
 
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	if (good)
-		note_live(r, b->run->cost, copy, trial_known(scratch, b, copy));
+	r->live = good ? memory_live(copy, ir_func_find(copy, "main"), cost_model_storage(b->run->cost),
+				 trial_known(scratch, b, copy))
+		       : 0;
 	talloc_free(scratch);
 	return good;
 }
@@ -146,7 +126,7 @@ try(struct fitter *f, int at)
 	*c = (struct candidate){.allowed = amount(f, at)};
 	f->number[at] = f->n;
 	struct ir_module *copy = applied(f->t, c->allowed);
-	const bool good = measure(f->t->base, copy, &c->r);
+	const bool good = trial_measure(f->t->base, copy, &c->r);
 	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
 		talloc_free(f->kept);
 		f->kept = copy;

@@ -59,8 +59,9 @@ uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
 struct storage_known *trial_known(
 	const void *owner, const struct trial_base *b, const struct ir_module *copy);
 
-/* A step as it is; without a model (NULL) it takes 0 seconds on a host. False: reported. */
-bool trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r);
+/* What a changed copy of the step takes; false: reported. */
+bool trial_measure(
+	const struct trial_base *b, const struct ir_module *copy, struct trial_result *r);
 
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the

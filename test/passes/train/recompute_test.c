@@ -205,10 +205,13 @@ static void
 compare(const void *owner, struct ir_context *ctx, const char *text, struct gaps gaps[POLICIES])
 {
 	struct ir_module *m = differentiated(owner, ctx, text);
-	struct recompute r = {.scratch = talloc_new(owner),
-		.cost = cost_model_create(owner, ctx->diag, &(struct cost_options){0}),
-		.m = m,
-		.again = again_read(owner, m, loss_of(m), false)};
+	struct cost_model *cost_model =
+		cost_model_create(owner, ctx->diag, &(struct cost_options){0});
+	const struct pass_run run = {.scratch = talloc_new(owner), .cost = cost_model};
+	struct trial_base base;
+	struct recompute r = {.scratch = run.scratch, .cost = cost_model, .base = &base, .m = m};
+	assert_true(trial_begin(&base, &run, m));
+	r.again = again_read(owner, m, loss_of(m), false);
 	int32_t *block = talloc_array(r.scratch, int32_t, r.again->ops->n + 1u);
 	uint32_t candidate[MOST_CANDIDATES];
 	int n = 0;
