@@ -5,6 +5,8 @@
  */
 #include "test/lower/program.h"
 
+#include "ir/ops/row.h"
+
 enum {
 	N = 1024,
 	ROW = 8, /* elements that a reduction takes */
@@ -21,7 +23,8 @@ struct number {
 enum result { SAME, BOOL, INDEX };
 
 struct limit_case {
-	const char *text;  /* ops that make %r of %x and %y; %m: x in rows; TYPE is the element type */
+	const char
+		*text; /* ops that make %r of %x and %y; %m: x in rows; TYPE is the element type */
 	const char *types; /* F: floats, Z: integers, B: bool */
 	enum result result;
 	int row; /* elements of x that it takes */
@@ -74,8 +77,7 @@ order(enum ir_dtype t, const struct number *x, const struct number *y)
 }
 
 #define CASE(name)                                                                                 \
-	static struct number name(                                                                 \
-		enum ir_dtype t, const struct number *x, const struct number *y)
+	static struct number name(enum ir_dtype t, const struct number *x, const struct number *y)
 #define UNUSED (void)t, (void)x, (void)y
 
 /* clang-format off */
@@ -114,14 +116,22 @@ product_of(enum ir_dtype t, whole a, whole b)
 	return wrapped(t, (whole)((unsigned __int128)a * (unsigned __int128)b));
 }
 
-CASE(product) { return product_of(t, x->i, y->i); }
-CASE(square) { UNUSED; return product_of(t, x->i, x->i); }
+CASE(product)
+{
+	return product_of(t, x->i, y->i);
+}
+CASE(square)
+{
+	UNUSED;
+	return product_of(t, x->i, x->i);
+}
 
 CASE(upper)
 {
 	/* of 64 bits unsigned, the product does not fit a signed number of 128 */
 	if (!is_signed(t))
-		return wrapped(t, (whole)((unsigned __int128)x->i * (unsigned __int128)y->i >> bits(t)));
+		return wrapped(
+			t, (whole)((unsigned __int128)x->i * (unsigned __int128)y->i >> bits(t)));
 	const whole p = x->i * y->i, span = (whole)1 << bits(t);
 	return wrapped(t, p / span - (p % span < 0));
 }
@@ -195,14 +205,15 @@ reduced(double v, int m, int least, int most)
 	frexp(v, &e);
 	const double r = ldexp(nearbyint(ldexp(v, m + 1 - e)), e - m - 1);
 	frexp(r, &e);
-	return (struct number){.f = copysign(e > most  ? INFINITY
-					     : e < least ? 0
-							 : fabs(r),
-				       v)};
+	return (struct number){.f = copysign(e > most ? INFINITY : e < least ? 0 : fabs(r), v)};
 }
 
 /* 3 bits of exponent: bias 3, so normal numbers are from 2^-2 to below 2^4; 5 bits: 2^-14, 2^16. */
-CASE(exponent3) { UNUSED; return reduced(x->f, 2, -1, 4); }
+CASE(exponent3)
+{
+	UNUSED;
+	return reduced(x->f, 2, -1, 4);
+}
 /* f16 has 5 bits itself, so its subnormal numbers stay, with 3 bits behind the place of the first. */
 CASE(exponent5)
 {
@@ -219,18 +230,37 @@ best_of(enum ir_dtype t, const struct number *x, int sign)
 
 	for (int i = 1; i < ROW; i++) {
 		const bool is_nan = is_float(t) && isnan(x[best].f);
-		if (!is_nan && (order(t, &x[i], &x[best]) == sign || (is_float(t) && isnan(x[i].f))))
+		if (!is_nan &&
+			(order(t, &x[i], &x[best]) == sign || (is_float(t) && isnan(x[i].f))))
 			best = i;
 	}
 	return best;
 }
 
-CASE(most_at) { (void)y; return wrapped(IR_i32, best_of(t, x, 1)); }
-CASE(least_at) { (void)y; return wrapped(IR_i32, best_of(t, x, -1)); }
+CASE(most_at)
+{
+	(void)y;
+	return wrapped(IR_i32, best_of(t, x, 1));
+}
+CASE(least_at)
+{
+	(void)y;
+	return wrapped(IR_i32, best_of(t, x, -1));
+}
 
 /* Of zeros +0: never -0. */
-CASE(most) { (void)y; const struct number r = x[best_of(t, x, 1)]; return (struct number){r.f + 0, r.i}; }
-CASE(least) { (void)y; const struct number r = x[best_of(t, x, -1)]; return (struct number){r.f + 0, r.i}; }
+CASE(most)
+{
+	(void)y;
+	const struct number r = x[best_of(t, x, 1)];
+	return (struct number){r.f + 0, r.i};
+}
+CASE(least)
+{
+	(void)y;
+	const struct number r = x[best_of(t, x, -1)];
+	return (struct number){r.f + 0, r.i};
+}
 
 CASE(total)
 {
@@ -252,8 +282,22 @@ CASE(multiplied)
 	return r;
 }
 
-CASE(some) { whole v = 0; UNUSED; for (int i = 0; i < ROW; i++) v |= x[i].i; return truth(v != 0); }
-CASE(every) { whole v = 1; UNUSED; for (int i = 0; i < ROW; i++) v &= x[i].i; return truth(v != 0); }
+CASE(some)
+{
+	whole v = 0;
+	UNUSED;
+	for (int i = 0; i < ROW; i++)
+		v |= x[i].i;
+	return truth(v != 0);
+}
+CASE(every)
+{
+	whole v = 1;
+	UNUSED;
+	for (int i = 0; i < ROW; i++)
+		v &= x[i].i;
+	return truth(v != 0);
+}
 
 static const struct limit_case cases[] = {
 	{"%r = eq(%x, %y)", "FZB", BOOL, 1, eq},
@@ -314,13 +358,15 @@ rounded(enum ir_dtype t, double v)
 static struct number
 made(enum ir_dtype t, int which, int i)
 {
-	static const double special[] = {0, -0.0, 1, -1, 0.5, 2, -3, INFINITY, -INFINITY, NAN, 0x1p-126,
-		0x1p-130, -0x1p-1070, 0x1p-14, 0x1p-24, 65504, 15.5, 16, 0x1.cp-3, 0x1.ep-2};
+	static const double special[] = {0, -0.0, 1, -1, 0.5, 2, -3, INFINITY, -INFINITY, NAN,
+		0x1p-126, 0x1p-130, -0x1p-1070, 0x1p-14, 0x1p-24, 65504, 15.5, 16, 0x1.cp-3,
+		0x1.ep-2};
 	enum { SPECIAL = sizeof special / sizeof *special, ENDS = 16 };
 	const uint64_t random = rt_mix64((uint64_t)(2 * i + which + 1));
 	const int w = bits(t);
 	const whole top = (whole)1 << (w - is_signed(t));
-	const whole ends[ENDS] = {0, 1, -1, 2, -2, 3, top - 1, -top, top, top - 2, 1 - top, w - 1, w, w + 1, -w, 7};
+	const whole ends[ENDS] = {
+		0, 1, -1, 2, -2, 3, top - 1, -top, top, top - 2, 1 - top, w - 1, w, w + 1, -w, 7};
 
 	if (is_float(t)) {
 		const double unit = 2 * (double)(random >> 11) * 0x1p-53 - 1;
@@ -369,7 +415,8 @@ program_text(const void *owner)
 				} else if (*++p == 'x' || *p == 'y' || *p == 'm') {
 					text = talloc_asprintf_append(text, "%%%c.%s", *p, type);
 				} else {
-					text = talloc_asprintf_append(text, "%%%c%d.%s", *p, i, type);
+					text = talloc_asprintf_append(
+						text, "%%%c%d.%s", *p, i, type);
 				}
 			text = talloc_asprintf_append(
 				text, "\noutput(\"r%d.%s\", %%r%d.%s)\n", i, type, i, type);
@@ -384,10 +431,10 @@ put(enum ir_dtype t, unsigned char *at, struct number v)
 	const float f32 = (float)v.f;
 	const int64_t integer = (int64_t)v.i;
 	const uint16_t half = t == IR_f16 ? rt_f64_to_f16(v.f) : rt_f64_to_bf16(v.f);
-	const void *from = t == IR_f64    ? (const void *)&v.f
-			   : t == IR_f32  ? (const void *)&f32
-			   : is_float(t)  ? (const void *)&half
-					  : (const void *)&integer;
+	const void *from = t == IR_f64   ? (const void *)&v.f
+			   : t == IR_f32 ? (const void *)&f32
+			   : is_float(t) ? (const void *)&half
+					 : (const void *)&integer;
 
 	memcpy(at, from, ir_dtype_bytes(t)); /* little-endian, as the files are */
 }
@@ -486,15 +533,16 @@ differs(const struct limit_case *c, enum ir_dtype t, const struct rt_st_tensor *
 	for (int i = 0; i < N / c->row; i++) {
 		const struct number *in = &x[i * c->row], other = y[i];
 		const struct number want = c->value(t, in, &other);
-		const struct number have[2] = {get(program, to, i),
-			is_float(to) ? (struct number){.f = interp->data[i].f}
-				     : wrapped(to, interp->data[i].i)};
+		const struct number have[2] = {
+			get(program, to, i), is_float(to) ? (struct number){.f = interp->data[i].f}
+							  : wrapped(to, interp->data[i].i)};
 		for (int k = 0; k < 2; k++) {
 			if (same(to, want, have[k]))
 				continue;
-			print_error("%s: %s in %s, element %d of %a (%lld) and %a (%lld): %a (%lld), not %a (%lld)\n",
-				k ? "interpreter" : "program", c->text, ir_dtype_name(t), i, in[0].f,
-				(long long)in[0].i, other.f, (long long)other.i, have[k].f,
+			print_error(
+				"%s: %s in %s, element %d of %a (%lld) and %a (%lld): %a (%lld), not %a (%lld)\n",
+				k ? "interpreter" : "program", c->text, ir_dtype_name(t), i,
+				in[0].f, (long long)in[0].i, other.f, (long long)other.i, have[k].f,
 				(long long)have[k].i, want.f, (long long)want.i);
 			return true;
 		}
@@ -515,12 +563,13 @@ run_all(struct batch *b, const char *load, bool keeps)
 	assert_true(rt_st_open(&file, dump, &st));
 	for (int t = 0; t < IR_NDTYPES; t++)
 		for (int i = 0; i < NCASES; i++) {
-			const char *name = talloc_asprintf(b, "r%d.%s", i, ir_dtype_name((enum ir_dtype)t));
+			const char *name =
+				talloc_asprintf(b, "r%d.%s", i, ir_dtype_name((enum ir_dtype)t));
 			/* whether a result that is only moved stays subnormal is up to the target */
 			if (takes(&cases[i], (enum ir_dtype)t) &&
 				(keeps || !is_float((enum ir_dtype)t) || cases[i].result != SAME))
-				wrong += differs(&cases[i], (enum ir_dtype)t, rt_st_find(&file, name),
-					interp_output(it, name), keeps);
+				wrong += differs(&cases[i], (enum ir_dtype)t,
+					rt_st_find(&file, name), interp_output(it, name), keeps);
 		}
 	rt_st_close(&file);
 	return wrong;
@@ -545,11 +594,94 @@ results_are_exact(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+enum { RANDOM = 1 << 16 }; /* numbers of each type: enough that some are next to 1 in 16 bits */
+
+static const char *const random_ops[] = {"uniform() {seed = 3} : %s[%d]",
+	"random_uniform(\"u\", %%n, %%x) {to = %s}", "normal() {seed = 3} : %s[%d]",
+	"random_normal(\"n\", %%n, %%x) {to = %s}"};
+enum { NRANDOM = sizeof random_ops / sizeof *random_ops, UNIFORM = 2 };
+
+/* Numbers of [0,1) are below 1 in every type, and all are the same in a program and in the interpreter. */
+static void
+random_numbers_are_the_same(void **state)
+{
+	static const enum ir_dtype types[] = {IR_f64, IR_f32, IR_f16, IR_bf16};
+	struct batch *b = batch_create();
+	char *text = talloc_asprintf(b,
+		"module @random\nfunc @main() {\n%%n = constant() {value = 5} : i64[]\n%%x = constant() "
+		"{value = 0} : f32[%d]\n",
+		RANDOM);
+	struct rt_st_file file;
+	struct rt_status st = {0};
+	const char *name[4][NRANDOM];
+	int wrong = 0;
+
+	(void)state;
+	for (int k = 0; k < 4; k++)
+		for (int i = 0; i < NRANDOM; i++) {
+			name[k][i] = talloc_asprintf(b, "r%d.%s", i, ir_dtype_name(types[k]));
+			text = talloc_asprintf_append(text, "%%%s = ", name[k][i]);
+			text = talloc_asprintf_append(
+				text, random_ops[i], ir_dtype_name(types[k]), RANDOM);
+			text = talloc_asprintf_append(
+				text, "\noutput(\"%s\", %%%s)\n", name[k][i], name[k][i]);
+		}
+	batch_add(b, "random", talloc_strdup_append(text, "}\n"));
+	b->steps = 1;
+	assert_true(batch_try_build(b, "-O2"));
+	const struct interp_options o = {.mode = INTERP_MEANING};
+	struct interp *it = interp_create(b, b->program[0].m, &o);
+	char *dump = talloc_asprintf(b, "%s/dump", b->folder),
+	     *save = talloc_asprintf(b, "%s/save", b->folder);
+	assert_true(interp_step(it, 0));
+	assert_int_equal(run_program(b, 0, dump, save), 0);
+	assert_true(rt_st_open(&file, dump, &st));
+	for (int k = 0; k < 4; k++)
+		for (int i = 0; i < NRANDOM; i++) {
+			const struct rt_st_tensor *have = rt_st_find(&file, name[k][i]);
+			const struct tensor *want = interp_output(it, name[k][i]);
+			double least = 1, most = 0;
+			for (int e = 0; e < RANDOM; e++) {
+				const double v = element(have, types[k], e);
+				wrong += v != want->data[e].f;
+				least = fmin(least, v);
+				most = fmax(most, v);
+			}
+			if (i < UNIFORM && (least < 0 || most >= 1 || most < 0.99)) {
+				print_error("%s is from %a to %a\n", name[k][i], least, most);
+				wrong++;
+			}
+		}
+	rt_st_close(&file);
+	batch_end(b);
+	assert_int_equal(wrong, 0);
+}
+
+/* Rows that give truth values, and those of integers and truth values alone. */
+static void
+every_such_row_has_a_case(void **state)
+{
+	struct ir_context *ctx = ir_context_create(*state);
+
+	for (int op = 0; op < OP_NCODES; op++) {
+		const struct ir_row *row = &ctx->row[op];
+		const char *call = talloc_asprintf(ctx, "= %s(", row->name);
+		bool known = !row->pattern || !*row->types ||
+			     (row->result_type[0] != 'b' && row->types[strspn(row->types, "ZL,")]);
+		for (int i = 0; i < NCASES; i++)
+			known |= strstr(cases[i].text, call) != NULL;
+		if (!known)
+			fail_msg("%s has no case", row->name);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_exact),
+		cmocka_unit_test(random_numbers_are_the_same),
+		cmocka_unit_test_setup_teardown(every_such_row_has_a_case, make_scratch, free_scratch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
