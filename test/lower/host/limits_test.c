@@ -681,7 +681,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_exact),
 		cmocka_unit_test(random_numbers_are_the_same),
-		cmocka_unit_test_setup_teardown(every_such_row_has_a_case, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			every_such_row_has_a_case, make_scratch, free_scratch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
