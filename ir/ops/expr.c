@@ -134,11 +134,25 @@ const_converted(struct arena *a, enum ir_dtype to, const struct expr *x)
 						 : ir_dtype_wrap(to, x->whole));
 }
 
+/* A uniform number of [0,1) as type t: what would be rounded to 1 is the largest number below. Those of
+ * draw_uniform have 24 bits. */
+static const struct expr *
+below_one(struct arena *a, enum ir_dtype t, const struct expr *x)
+{
+	const int bits = 1 + fn_mantissa_bits(t), has = x->id == FN_uniform ? 53 : 24;
+
+	if (ir_dtype_class(t) != IR_FLOAT || bits >= has)
+		return x;
+	return expr_call(a, FN_minimum, x, expr_const(a, IR_f64, 1 - ldexp(1, -bits)), NULL);
+}
+
 const struct expr *
 expr_convert(struct arena *a, enum ir_dtype t, const struct expr *x)
 {
 	if (x->dtype == t)
 		return x;
+	if (x->kind == EXPR_CALL && (x->id == FN_uniform || x->id == FN_draw_uniform))
+		x = below_one(a, t, x);
 	if (x->kind == EXPR_CONST)
 		return const_converted(a, t, x);
 	return expr_make_call(a, FN_convert, t, (const struct expr *[]){x});

@@ -76,7 +76,7 @@ rt_unit_double(uint32_t hi, uint32_t lo)
 	return (double)(((uint64_t)hi << 32 | lo) >> 11) * 0x1p-53;
 }
 
-/* A uniform number of [0,1); 24 bits of it survive a cast to float, which may then be 1. */
+/* A uniform number of [0,1). A cast to a narrower float may make 1 of it, but for ops: ir/ops/expr.c. */
 RT_INLINE double
 rt_uniform(uint64_t key, uint64_t index)
 {
