@@ -108,6 +108,7 @@ struct pass_run {
 	bool bug;                 /* set by pass_bug */
 	bool changed;             /* set by pass_count, pass_remark(PASS_APPLIED) or the pass */
 	bool reordered;           /* set by pass_reorders */
+	bool redefined;           /* set by pass_redefines */
 	struct pass_value *value; /* of the options, in order: use the getters */
 	struct pass_manager *manager;
 };
@@ -159,6 +160,12 @@ void pass_count(struct pass_run *run, const char *what, int64_t n);
  * are then compared within the tolerance, not bitwise.
  */
 void pass_reorders(struct pass_run *run);
+
+/*
+ * Declares that this run changed what the step computes because an option asks for that: `dopt -check` does
+ * not compare its results with those before.
+ */
+void pass_redefines(struct pass_run *run);
 
 /* Passes that a search over kernels is to run instead of searching, "" for none; NULL: it searches.
  * So the kernels of these passes can be measured before a search compares others with them. */

@@ -443,3 +443,74 @@ interp_check_layout(const struct ir_module *m, const struct interp_options *opti
 	talloc_free(scratch);
 	return ok;
 }
+
+/* --- sums over micro-batches --------------------------------------------------------------------
+ */
+
+/* What summing in a type of 16 bits may lose: a unit in the last place of the largest element, which a
+ * sum of a few micro-batches keeps to. */
+static double
+sum_tolerance(enum ir_dtype t)
+{
+	return t == IR_bf16 ? 0x1p-7 : 0x1p-10;
+}
+
+/* Does it sum result i over micro-batches in 16 bits? */
+static bool
+sums_narrowly(const struct ir_module *m, const struct ir_op *op, int i)
+{
+	const int axis = (int)ir_attr_int(op, "axis", -1);
+	const enum ir_dtype t = (enum ir_dtype)op->result[i].type->dtype;
+
+	return op_is(op, TRAIT_SUMS) && axis >= 0 && m->axis[axis].time &&
+	       (t == IR_f16 || t == IR_bf16);
+}
+
+/* Result i, computed in doubles, against the sum of the same operands as programs make it. */
+static void
+warn_of_sum(const struct interp *layout, const struct ir_op *op, int i)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct ir_value *v = &op->result[i];
+	const enum ir_dtype t = (enum ir_dtype)v->type->dtype;
+	const int axis = (int)ir_attr_int(op, "axis", -1);
+	struct tensor **place = ZERO_ARRAY(scratch, struct tensor *, (size_t)layout->nplaces);
+	struct interp rounding = *layout;
+	struct tensor_diff d;
+
+	rounding.o.f64 = false;
+	interp_move(&rounding, scratch, op, i, place);
+	const struct tensor *have = interp_assemble(&rounding, scratch, v->type, place);
+	const struct tensor *sum =
+		interp_assemble(layout, scratch, v->type, interp_places(layout, v));
+	if (!tensor_compare(sum, have, sum_tolerance(t), &d))
+		diag_report(layout->m->ctx->diag, DIAG_WARNING, op->loc,
+			"%s rounds its sum to %s in each of the %d iterations of %s, so it is off by "
+			"%.2g %% of the largest element; grad{accumulate=f32} sums in f32",
+			op_name((enum op_code)op->code), ir_dtype_name(t),
+			layout->m->axis[axis].size, layout->m->axis[axis].name,
+			100 * fabs(d.a - d.b) / fmax(least_scale, largest(sum)));
+	talloc_free(scratch);
+}
+
+void
+interp_warn_sums(const struct ir_module *m, const struct interp_options *options)
+{
+	struct interp_options o = check_options(options);
+	o.mode = INTERP_LAYOUT;
+	o.f64 = true;
+	struct interp *it = interp_create(NULL, m, &o);
+	bool ok = it != NULL;
+
+	if (it)
+		interp_begin(it, 0);
+	for (struct ir_op *op = ok ? it->main->body.first : NULL; op && ok; op = op->next) {
+		ok = interp_op(it, op);
+		for (int i = 0; ok && i < op->nresults; i++)
+			if (sums_narrowly(it->m, op, i))
+				warn_of_sum(it, op, i);
+		if (ok)
+			interp_op_done(it, op);
+	}
+	talloc_free(it);
+}

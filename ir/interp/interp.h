@@ -166,6 +166,13 @@ bool interp_check_bits(const struct ir_module *before, const struct ir_module *a
 bool interp_check_layout(const struct ir_module *m, const struct interp_options *options);
 
 /*
+ * Warns of sums of 16-bit floats over micro-batches that lose more than a unit in the last place of the
+ * largest element because a program rounds them in each iteration, which no comparison in doubles
+ * shows. Runs one step by layout; options may be NULL.
+ */
+void interp_warn_sums(const struct ir_module *m, const struct interp_options *options);
+
+/*
  * Runs options->steps steps (default 1) and prints every output of every step, one per line:
  *     step 0 loss = 2.31402
  */

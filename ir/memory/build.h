@@ -6,19 +6,11 @@
 #include "ir/memory/storage.h"
 #include "ir/ops/alike.h"
 
-/* What a kernel may do, as its loop nest says: made for the first of those that are alike. */
-struct storage_kernel {
-	bool has_scratch;     /* which is known */
-	uint64_t scratch;     /* bytes */
-	const bool *in_place; /* [noperands][nresults] scheme_in_place; NULL: not known */
-};
-
 /* A storage at work. */
 struct storage_build {
 	struct storage *s;
 	const struct storage_target *target;
-	const struct alike *alike;
-	struct storage_kernel *kernel;            /* [alike->n] */
+	struct storage_known *known;
 	struct arena *arena;                      /* forms and expressions of kernels */
 	struct VEC(struct storage_buffer) buffer; /* that is s->buffer, and of each: */
 	struct VEC(uint32_t) newest; /* number of the newest of the values that lie there + 1 */

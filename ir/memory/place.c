@@ -90,10 +90,11 @@ struct placer {
 	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
 	uint32_t moments;
 	struct span_tree *taken;
-	uint64_t *best; /* offsets */
-	uint64_t best_end, bound;
-	uint64_t placed;        /* items, by all tries */
-	struct try try[ORDERS]; /* lowest end first */
+	uint64_t *best;           /* offsets */
+	uint64_t best_end, bound; /* no end is smaller */
+	uint64_t enough;          /* nor need it be */
+	uint64_t placed;          /* items, by all tries */
+	struct try try[ORDERS];   /* lowest end first */
 	uint32_t ntries;
 };
 
@@ -280,7 +281,8 @@ goes_on(const struct placer *p)
 		return true;
 	const uint64_t over = p->best_end - p->bound, full = p->bound / PLACE_GAP + 1;
 	const double share = over < full ? (double)over / (double)full : 1;
-	return over && p->n <= PLACE_MANY && p->placed + p->n <= share * PLACE_EFFORT;
+	return over && p->best_end > p->enough && p->n <= PLACE_MANY &&
+	       p->placed + p->n <= share * PLACE_EFFORT;
 }
 
 /* Each order once. */
@@ -372,7 +374,7 @@ make_items(struct placer *p)
 }
 
 uint64_t
-storage_place(struct storage_room *room, uint32_t n)
+storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
 {
 	if (!n)
 		return 0;
@@ -381,6 +383,7 @@ storage_place(struct storage_room *room, uint32_t n)
 	p->nrooms = n;
 	make_items(p);
 	p->bound = storage_live(room, n, NULL);
+	p->enough = enough;
 	p->best_end = UINT64_MAX;
 	number_moments(p);
 	p->taken = span_tree_create(p, p->moments);
@@ -394,40 +397,28 @@ storage_place(struct storage_room *room, uint32_t n)
 	return end;
 }
 
-struct change {
-	uint64_t at; /* moment, twice: the end of a life comes before the start of one */
-	uint64_t bytes;
-};
-
-static int
-by_time(const void *x, const void *y)
-{
-	const struct change *a = x, *b = y;
-
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
 uint64_t
 storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 {
-	struct change *change = ARRAY_NEW(NULL, struct change, 2 * (size_t)n + 1);
-	uint64_t now = 0, most = 0, when = 0;
+	uint64_t now = 0, most = 0, *change; /* by moment: what begins there less what has ended */
+	uint32_t end = 0, when = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		end = room[i].last > end ? room[i].last : end;
+	change = ARRAY_ZERO(NULL, uint64_t, (size_t)end + 2);
 	for (uint32_t i = 0; i < n; i++) {
-		change[2 * i] = (struct change){2 * (uint64_t)room[i].first + 1, room[i].bytes};
-		change[2 * i + 1] =
-			(struct change){2 * ((uint64_t)room[i].last + 1), room[i].bytes};
+		change[room[i].first] += room[i].bytes;
+		change[room[i].last + 1] -= room[i].bytes;
 	}
-	qsort(change, 2 * (size_t)n, sizeof *change, by_time);
-	for (uint32_t i = 0; i < 2 * n; i++) {
-		now += change[i].at % 2 ? change[i].bytes : -change[i].bytes;
+	for (uint32_t t = 0; t <= end; t++) {
+		now += change[t];
 		if (now > most) {
 			most = now;
-			when = change[i].at / 2;
+			when = t;
 		}
 	}
 	array_free(change);
 	if (at)
-		*at = (uint32_t)when;
+		*at = when;
 	return most;
 }

@@ -18,11 +18,13 @@ struct storage_room {
 /*
  * Gives every room its offset; returns the end of the last one. The same rooms get the same
  * offsets. Time: n log^2 n where rooms that live long lie side by side, as they do in steps;
- * n^2 log n at worst. A number of tries that falls with n makes the end smaller.
+ * n^2 log n at worst. A number of tries that falls with n makes the end smaller, until it is no more
+ * than `enough`; 0: as small as they make it.
  */
-uint64_t storage_place(struct storage_room *room, uint32_t n);
+uint64_t storage_place(struct storage_room *room, uint32_t n, uint64_t enough);
 
-/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. */
+/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
+ * proportion to the last moment. */
 uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);
 
 #endif

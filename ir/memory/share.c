@@ -204,7 +204,7 @@ static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
 	struct scheme *s = scheme_create(NULL, b->s->module, b->arena, op);
-	bool *in_place = ZERO_ARRAY(b, bool, (size_t)op->noperands * op->nresults + 1);
+	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)
 		for (int r = 0; r < op->nresults; r++)
@@ -218,7 +218,7 @@ find_in_place(struct storage_build *b, const struct ir_op *op)
 static bool
 reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, int r)
 {
-	struct storage_kernel *k = &b->kernel[alike_number(b->alike, op)];
+	struct storage_kernel *k = &b->known->kernel[alike_number(b->known->alike, op)];
 
 	for (int j = 0; j < op->noperands; j++) {
 		if (value_of(b, ir_operand(op, j))->buffer != buffer)

@@ -93,7 +93,7 @@ is_kernel(const struct storage *s, const struct ir_op *op)
 static uint64_t
 scratch_of(struct storage_build *b, const struct ir_op *op)
 {
-	struct storage_kernel *k = &b->kernel[alike_number(b->alike, op)];
+	struct storage_kernel *k = &b->known->kernel[alike_number(b->known->alike, op)];
 
 	if (!k->has_scratch) {
 		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
@@ -248,9 +248,14 @@ place_persistent(
 	return n;
 }
 
-/* Without offsets the arena has the size of what is live at once. */
+/* How offsets are found. */
+struct placing {
+	bool none;       /* the arena has the size of what is live at once */
+	uint64_t enough; /* see storage_create_within */
+};
+
 static struct arena_size
-place_in(struct storage *s, enum ir_memory memory, bool offsets)
+place_in(struct storage *s, enum ir_memory memory, struct placing how)
 {
 	struct arena_size size = {0};
 	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
@@ -263,8 +268,9 @@ place_in(struct storage *s, enum ir_memory memory, bool offsets)
 			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
 	}
 	size.live = size.persistent + storage_live(room, n, &size.live_at);
-	size.bytes = offsets ? size.persistent + storage_place(room, n) : size.live;
-	for (uint32_t i = 0; i < n && offsets; i++)
+	const uint64_t enough = how.enough > size.persistent ? how.enough - size.persistent : 0;
+	size.bytes = how.none ? size.live : size.persistent + storage_place(room, n, enough);
+	for (uint32_t i = 0; i < n && !how.none; i++)
 		s->buffer[rest[i].buffer].offset = size.persistent + room[i].offset;
 	array_free(room);
 	array_free(rest);
@@ -272,10 +278,10 @@ place_in(struct storage *s, enum ir_memory memory, bool offsets)
 }
 
 static void
-place(struct storage *s, bool offsets)
+place(struct storage *s, struct placing how)
 {
-	const struct arena_size device = place_in(s, IR_DEVICE, offsets),
-				host = place_in(s, IR_HOST, offsets);
+	const struct arena_size device = place_in(s, IR_DEVICE, how),
+				host = place_in(s, IR_HOST, how);
 
 	s->arena_bytes = device.bytes;
 	s->persistent_bytes = device.persistent;
@@ -287,9 +293,21 @@ place(struct storage *s, bool offsets)
 	s->host_live_at = host.live_at;
 }
 
+struct storage_known *
+storage_known_create(const void *owner, const struct alike *alike, const struct storage_known *like)
+{
+	struct storage_known *k = NEW(owner, struct storage_known);
+
+	k->alike = alike;
+	k->kernel = ARRAY_ZERO(k, struct storage_kernel, alike->n + 1);
+	if (like && like->alike->n)
+		memcpy(k->kernel, like->kernel, like->alike->n * sizeof *k->kernel);
+	return k;
+}
+
 static struct storage *
 create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike, bool offsets)
+	const struct storage_target *target, struct storage_known *known, struct placing how)
 {
 	struct storage *s = NEW(owner, struct storage);
 	struct storage_build *b = NEW(NULL, struct storage_build);
@@ -301,8 +319,7 @@ create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	s->order = issue_create(s, m, &main->body);
 	b->s = s;
 	b->target = target;
-	b->alike = alike ? alike : alike_create(b, m, &main->body);
-	b->kernel = ARRAY_ZERO(b, struct storage_kernel, b->alike->n);
+	b->known = known ? known : storage_known_create(b, alike_create(b, m, &main->body), NULL);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(s, main);
@@ -310,21 +327,28 @@ create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	storage_add_extras(b);
 	add_stage(b);
 	storage_live_all(b);
-	place(s, offsets);
+	place(s, how);
 	talloc_free(b);
 	return s;
 }
 
 struct storage *
 storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike)
+	const struct storage_target *target, struct storage_known *known)
 {
-	return create(owner, m, main, target, alike, true);
+	return create(owner, m, main, target, known, (struct placing){0});
 }
 
 struct storage *
 storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike)
+	const struct storage_target *target, struct storage_known *known)
 {
-	return create(owner, m, main, target, alike, false);
+	return create(owner, m, main, target, known, (struct placing){.none = true});
+}
+
+struct storage *
+storage_create_within(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct storage_known *known, uint64_t enough)
+{
+	return create(owner, m, main, target, known, (struct placing){.enough = enough});
 }

@@ -124,18 +124,42 @@ struct storage {
 	uint64_t outside_arena; /* bytes that the runtime allocates outside of the arena */
 };
 
+/* What a kernel may do, as its loop nest says: found out for the first of those that are alike. */
+struct storage_kernel {
+	bool has_scratch;     /* which is known */
+	uint64_t scratch;     /* bytes */
+	const bool *in_place; /* [noperands][nresults] scheme_in_place; NULL: not known */
+};
+
+/* What is known of the kernels of a step: kept, for another storage of it or of one that has the same kernels. */
+struct storage_known {
+	const struct alike *alike;
+	struct storage_kernel *kernel; /* [alike->n] */
+};
+
+/* Owned by `owner`. `alike`, of the step's ops, must live as long, and so must `like`: what is known of those with the same
+ * numbers; NULL: nothing. */
+struct storage_known *storage_known_create(
+	const void *owner, const struct alike *alike, const struct storage_known *like);
+
 /*
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
- * live as long. `alike`: of its ops, where the caller has that; NULL: it is found out. Out of date
+ * live as long. `known`: of its kernels on that target, where the caller has that; NULL: all is found out. Out of date
  * once the module changes.
  */
 struct storage *storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike);
+	const struct storage_target *target, struct storage_known *known);
+
+/* The same in less time, where it is enough that the arenas end at `enough` bytes or before: offsets may be worse than those
+ * of storage_create, whose arenas are then within that, too. */
+struct storage *storage_create_within(const void *owner, const struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target, struct storage_known *known,
+	uint64_t enough);
 
 /* The same with lives of buffers and without offsets, which take most of the time: arenas are as large as
  * what is live at once. */
 struct storage *storage_create_unplaced(const void *owner, const struct ir_module *m,
-	struct ir_func *main, const struct storage_target *target, const struct alike *alike);
+	struct ir_func *main, const struct storage_target *target, struct storage_known *known);
 
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */
 uint32_t storage_number(const struct storage *s, const struct ir_value *v);

@@ -19,6 +19,7 @@ struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
+	uint32_t from, nids; /* numbers from `from` on are given, to ops with ids from `nids` on */
 	struct map map;
 	struct VEC(const struct ir_op *) first;
 	struct VEC(struct key) key;
@@ -124,13 +125,15 @@ number_of(struct build *b, const struct ir_op *op, int64_t begin)
 	} else {
 		b->word.n = begin;
 	}
-	return number;
+	return b->from + number;
 }
 
 static void
 number_block(struct build *b, const struct ir_block *block)
 {
 	IR_FOR_OPS (op, block) {
+		if (op->id < b->nids)
+			continue;
 		if (op->body)
 			number_block(b, op->body);
 		const int64_t begin = b->word.n;
@@ -139,25 +142,49 @@ number_block(struct build *b, const struct ir_block *block)
 	}
 }
 
+/* Numbers the ops that `like` does not. */
+static struct alike *
+create(const void *owner, const struct ir_module *m, const struct ir_block *b, struct build *at,
+	const struct alike *like)
+{
+	struct alike *a = at->a = NEW(owner, struct alike);
+
+	at->position = ARRAY_NEW(at, uint32_t, m->op_ids);
+	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
+	if (at->nids)
+		memcpy(a->number, like->number, at->nids * sizeof *a->number);
+	number_block(at, b);
+	a->nids = m->op_ids;
+	a->n = at->from + (uint32_t)at->first.n;
+	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);
+	if (at->from)
+		memcpy(a->first, like->first, at->from * sizeof *a->first);
+	if (at->first.n)
+		memcpy(a->first + at->from, at->first.at, (size_t)at->first.n * sizeof *a->first);
+	talloc_free(at);
+	return a;
+}
+
 struct alike *
 alike_create_by(const void *owner, const struct ir_module *m, const struct ir_block *b,
 	alike_word *word, void *data)
 {
-	struct alike *a = NEW(owner, struct alike);
 	struct build *at = NEW(NULL, struct build);
 
-	at->a = a;
 	at->word_of = word;
 	at->data = data;
-	at->position = ARRAY_NEW(at, uint32_t, m->op_ids);
-	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
-	number_block(at, b);
-	a->n = (uint32_t)at->first.n;
-	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);
-	if (a->n)
-		memcpy(a->first, at->first.at, a->n * sizeof *a->first);
-	talloc_free(at);
-	return a;
+	return create(owner, m, b, at, NULL);
+}
+
+struct alike *
+alike_create_like(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	const struct alike *like)
+{
+	struct build *at = NEW(NULL, struct build);
+
+	at->from = like->n;
+	at->nids = like->nids;
+	return create(owner, m, b, at, like);
 }
 
 struct alike *

@@ -22,7 +22,7 @@
 struct alike {
 	uint32_t *number;           /* by op->id, of the ops of the block and of bodies in it */
 	const struct ir_op **first; /* [n] by number: the first op that has it */
-	uint32_t n;
+	uint32_t n, nids;           /* numbers; ids of ops that there were */
 };
 
 /* Of a typed block of m; owned by `owner`. Out of date once the module changes. */
@@ -33,6 +33,14 @@ struct alike *alike_create(const void *owner, const struct ir_module *m, const s
 typedef uint64_t alike_word(void *data, const struct ir_op *op);
 struct alike *alike_create_by(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, alike_word *word, void *data);
+
+/*
+ * The same for a module that has been changed since `like` was made, or for a changed copy of it: ops whose ids are
+ * below like->nids have the numbers that they have there, and must be as they were but for where they are and which
+ * values they read. Only others are looked at, and are like each other at most. `like` must live as long.
+ */
+struct alike *alike_create_like(const void *owner, const struct ir_module *m,
+	const struct ir_block *b, const struct alike *like);
 
 static inline uint32_t
 alike_number(const struct alike *a, const struct ir_op *op)

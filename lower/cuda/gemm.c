@@ -1,6 +1,7 @@
 /*
  * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
- * a relu or both, becomes its epilogue.
+ * a relu or both, becomes its epilogue. A sum of products in 16 bits, which the library rounds each
+ * time, is made in f32 beside the result.
  */
 #include "lower/cuda/text.h"
 
@@ -136,19 +137,24 @@ cuda_gemm(struct cuda_text *t, int i)
 	const struct scheme_gemm *g = &t->s->segment[i].gemm;
 	struct epilogue e;
 	const bool joined = find_epilogue(t, i, &e);
+	const bool wide = g->nsum > 0 && (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16);
+	const char *result;
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
+	result = wide ? cuda_open_wide(t, o) : cuda_host_pointer(t, e.result);
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
-			"RT_%s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+			"RT_%s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
-			g->nloops, g->nsum)};
+			truth[g->trans_b], truth[e.relu], truth[wide], g->m, g->n, g->k, g->lda,
+			g->ldb, g->ldc, g->nloops, g->nsum)};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
-		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), cuda_host_pointer(t, e.result));
+		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), result);
+	if (wide)
+		cuda_close_wide(t, o);
 	return joined ? 2 : 1;
 }

@@ -102,23 +102,12 @@ blocks(int64_t units, int per_block)
 }
 
 static void
-open_threads(struct cuda_text *t, int64_t n)
-{
-	const char *type = cuda_index_type(n + (int64_t)CUDA_GRID * CUDA_BLOCK);
-
-	cuda_block(t,
-		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
-		"; at += gridDim.x * %d)",
-		type, type, CUDA_BLOCK, n, CUDA_BLOCK);
-}
-
-static void
 write_own(struct cuda_text *t, const struct scheme_op *o)
 {
 	const struct cuda_space all = cuda_space_of(t->g, cuda_all(t->g));
 
 	cuda_open(t);
-	open_threads(t, all.size);
+	cuda_open_threads(t, all.size);
 	cuda_unflatten(t, &all, "at");
 	open_inside(t, o);
 	const char *value = kernel_value(&t->w, o);
@@ -136,7 +125,7 @@ write_walk(struct cuda_text *t, const struct scheme_op *o)
 				over = cuda_space_of(t->g, o->red_set);
 
 	cuda_open(t);
-	open_threads(t, kept.size);
+	cuda_open_threads(t, kept.size);
 	cuda_unflatten(t, &kept, "at");
 	cuda_block(
 		t, "for (%s q = 0; q < %" PRId64 "; q++)", cuda_index_type(over.size), over.size);
@@ -347,7 +336,7 @@ write_sums(struct cuda_text *t, const struct by_number *b, int64_t n, int level,
 				(ir_dtype_bytes((enum ir_dtype)b->o->f.dtype) > 4 ? 8 : 4));
 	}
 	cuda_open(t);
-	open_threads(t, threads);
+	cuda_open_threads(t, threads);
 	kernel_line(&t->w, "const int64_t chunk = at / %" PRId64 ", q = at %% %" PRId64 ";",
 		b->kept.size, b->kept.size);
 	cuda_unflatten(t, &b->kept, "q");
@@ -396,36 +385,9 @@ write_fill(struct cuda_text *t, const struct scheme_op *o)
 	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
 
 	cuda_open(t);
-	open_threads(t, n);
+	cuda_open_threads(t, n);
 	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
 		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, kernel_identity(&t->w, o)));
-	cuda_end(t);
-	cuda_close(t, CUDA_BLOCK, blocks(n, CUDA_BLOCK));
-}
-
-/* Sums beside the result: zeros. */
-static void
-open_wide(struct cuda_text *t, const struct scheme_op *o)
-{
-	const int64_t bytes =
-		scheme_elements(&t->s->tensor[o->out]) * (int64_t)ir_dtype_bytes(IR_f32);
-
-	fprintf(t->host, "\trt_cuda_zero(ctx, scratch + %" PRId64 ", %" PRId64 ");\n", t->scratch,
-		bytes);
-	cuda_scratch(t, "float", cuda_printf(t, "f%d", o->out), bytes);
-	t->w.wide_sums = true;
-}
-
-static void
-close_wide(struct cuda_text *t, const struct scheme_op *o)
-{
-	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
-
-	t->w.wide_sums = false;
-	cuda_open(t);
-	open_threads(t, n);
-	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
-		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, cuda_printf(t, "f%d[at]", o->out)));
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, blocks(n, CUDA_BLOCK));
 }
@@ -452,16 +414,20 @@ cuda_scatter(struct cuda_text *t)
 	const bool walks = o->red_set && !is_by_number(&b);
 	const bool wide = walks && t->s->tensor[o->out].wide >= 0;
 
-	if (wide)
-		open_wide(t, o);
-	else
+	if (wide) {
+		fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_open_wide(t, o),
+			scheme_elements(&t->s->tensor[o->out]) * (int64_t)sizeof(float));
+		t->w.wide_sums = true;
+	} else {
 		write_start(t, o);
+	}
 	if (!o->red_set)
 		write_own(t, o);
 	else if (walks)
 		write_walk(t, o);
 	else
 		write_by_number(t, &b);
+	t->w.wide_sums = false;
 	if (wide)
-		close_wide(t, o);
+		cuda_close_wide(t, o);
 }

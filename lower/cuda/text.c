@@ -117,6 +117,40 @@ cuda_end(struct cuda_text *t)
 	kernel_line(&t->w, "}");
 }
 
+void
+cuda_open_threads(struct cuda_text *t, int64_t n)
+{
+	const char *type = cuda_index_type(n + (int64_t)CUDA_GRID * CUDA_BLOCK);
+
+	cuda_block(t,
+		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
+		"; at += gridDim.x * %d)",
+		type, type, CUDA_BLOCK, n, CUDA_BLOCK);
+}
+
+const char *
+cuda_open_wide(struct cuda_text *t, const struct scheme_op *o)
+{
+	const char *at = cuda_printf(t, "scratch + %" PRId64, t->scratch);
+
+	cuda_scratch(t, "float", cuda_printf(t, "f%d", o->out),
+		scheme_elements(&t->s->tensor[o->out]) * (int64_t)sizeof(float));
+	return at;
+}
+
+void
+cuda_close_wide(struct cuda_text *t, const struct scheme_op *o)
+{
+	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
+
+	cuda_open(t);
+	cuda_open_threads(t, n);
+	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
+		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, cuda_printf(t, "f%d[at]", o->out)));
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
+}
+
 bool
 cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o)
 {

@@ -10,21 +10,33 @@
  * and dominance hold and nothing else moves. Right because a variadic collective is defined as each
  * alone.
  *
+ * Gathers of sharded params (passes/sharded/gathers.h) stand right before their readers, and can be
+ * issued at any earlier point: those of a bucket are issued where the first one stood, and its
+ * readers do not close the bucket. That takes memory; the policy says whether it may.
+ *
  * Bytes of a message are those at one place, of the larger of operand and result.
  */
-#include "ir/base/vec.h"
-#include "ir/base/number.h"
-#include "ir/memory/storage.h"
-#include "passes/fusion/collectives.h"
 #include "passes/fusion/tensorfuse.h"
-#include "passes/search/joint.h"
 
-/* The bucket of a kind of message: one op, its attributes, an element type. */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "ir/base/number.h"
+#include "ir/base/vec.h"
+#include "ir/memory/storage.h"
+#include "passes/parallel/collectives.h"
+#include "passes/search/joint.h"
+#include "passes/sharded/gathers.h"
+
+#include <talloc.h>
+
+/* The bucket of a kind of message: one op, its attributes, an element type. Gathers of params have
+ * buckets of their own. */
 struct bucket {
 	struct bucket *next;
 	const struct ir_op *like; /* a message of that kind, in the module */
 	struct ir_op **member;    /* [fill.members]; in_bucket says `number` of them */
 	int noperands;
+	bool of_params;
 	uint32_t number; /* from 1; another one each time that it is filled */
 	struct fuse_bucket fill;
 };
@@ -32,11 +44,16 @@ struct bucket {
 struct fuser {
 	struct pass_run *run;
 	struct ir_module *m;
-	struct fuse_policy policy;
+	const struct fuse_policy *policy;
+	void *scratch;
+	struct gathers *gathers; /* that are fused; NULL: none */
 	struct bucket *bucket;
 	uint32_t filled;
-	/* By op->id, of ops that were there before this pass: `number` of the bucket, or 0. */
+	/* By op->id, of ops that were there before this pass: `number` of the bucket, or 0. The source
+	 * of a gather has the last one of its gathers. */
 	uint32_t *in_bucket, nids;
+	uint64_t hash; /* of what was fused */
+	bool silent;
 };
 
 static int64_t
@@ -84,6 +101,37 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 			name, bytes);
 }
 
+/* The gather that the op is; NULL: another op. */
+static const struct gather *
+gather_of(const struct fuser *f, const struct ir_op *op)
+{
+	const uint32_t of = f->gathers ? f->gathers->of[op->id] : 0;
+
+	return of && f->gathers->gather[of - 1].op == op ? &f->gathers->gather[of - 1] : NULL;
+}
+
+static void
+move_after(struct ir_op **at, struct ir_op *op)
+{
+	ir_op_unlink(op);
+	ir_insert_after(*at, op);
+	*at = op;
+}
+
+/* The gathers of a bucket, with their feeds, follow the first one. */
+static void
+issue_at_first(const struct fuser *f, const struct bucket *k)
+{
+	struct ir_op *at = k->member[0];
+
+	for (int i = 1; i < k->fill.members; i++) {
+		const struct gather *g = gather_of(f, k->member[i]);
+		for (int j = 0; j < g->nfeed; j++)
+			move_after(&at, g->feed[j]);
+		move_after(&at, g->op);
+	}
+}
+
 static void
 close_bucket(struct fuser *f, struct bucket *k)
 {
@@ -91,9 +139,15 @@ close_bucket(struct fuser *f, struct bucket *k)
 		return;
 	if (k->fill.members > 1) {
 		struct ir_op *one;
+		for (int i = 0; i < k->fill.members; i++)
+			f->hash = mix_word(f->hash, k->member[i]->id);
+		f->hash = mix_word(f->hash, (uint64_t)k->fill.members);
+		if (k->of_params)
+			issue_at_first(f, k);
 		collectives_fuse(f->m, k->member, (uint32_t)k->fill.members, &one);
 		k->like = one;
-		remark_fused(f, one, &k->fill);
+		if (!f->silent)
+			remark_fused(f, one, &k->fill);
 	}
 	k->noperands = 0;
 	k->fill = (struct fuse_bucket){0};
@@ -102,7 +156,7 @@ close_bucket(struct fuser *f, struct bucket *k)
 static bool
 reads_member(const struct fuser *f, const struct ir_op *op, const struct bucket *k)
 {
-	if (!k->fill.members)
+	if (!k->fill.members || k->of_params)
 		return false;
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_op *maker = ir_operand(op, j)->op;
@@ -116,14 +170,16 @@ reads_member(const struct fuser *f, const struct ir_op *op, const struct bucket 
 static struct bucket *
 bucket_of(struct fuser *f, const struct ir_op *op)
 {
+	const bool of_params = gather_of(f, op) != NULL;
 	struct bucket *k = f->bucket;
 
-	while (k && !collectives_fusible(k->like, op))
+	while (k && (k->of_params != of_params || !collectives_fusible(k->like, op)))
 		k = k->next;
 	if (k)
 		return k;
-	k = NEW(f->run->scratch, struct bucket);
+	k = NEW(f->scratch, struct bucket);
 	k->next = f->bucket;
+	k->of_params = of_params;
 	k->like = op;
 	k->fill.first = true;
 	f->bucket = k;
@@ -137,12 +193,39 @@ put(struct fuser *f, struct bucket *k, struct ir_op *op, int64_t bytes)
 
 	if (!fill->members) {
 		k->number = ++f->filled;
-		fill->cycle = fuse_policy_cycle(&f->policy, op);
+		fill->cycle = fuse_policy_cycle(f->policy, op);
 	}
-	ARRAY_PUSH(f->run->scratch, k->member, fill->members, op);
+	for (int i = 0; k->of_params && i < op->noperands; i++)
+		f->in_bucket[gather_source(op, i)->op->id] = k->number;
+	ARRAY_PUSH(f->scratch, k->member, fill->members, op);
 	f->in_bucket[op->id] = k->number;
 	k->noperands += op->noperands;
 	fill->bytes += bytes;
+}
+
+static bool
+shares_tensor(const struct ir_op *a, const struct ir_op *b)
+{
+	for (int i = 0; i < a->noperands; i++)
+		for (int j = 0; j < b->noperands; j++)
+			if (gathers_same(a, i, b, j))
+				return true;
+	return false;
+}
+
+/* Does the bucket have a tensor of the gather already, for the forward pass? This one, for the
+ * backward pass, would only be a copy that is kept until then. */
+static bool
+gathers_again(const struct fuser *f, const struct bucket *k, const struct ir_op *op)
+{
+	bool may = false;
+
+	for (int i = 0; i < op->noperands; i++)
+		may |= f->in_bucket[gather_source(op, i)->op->id] == k->number;
+	for (int i = 0; may && i < k->fill.members; i++)
+		if (shares_tensor(k->member[i], op))
+			return true;
+	return false;
 }
 
 static void
@@ -150,28 +233,29 @@ add_message(struct fuser *f, struct ir_op *op)
 {
 	const int64_t bytes = message_bytes(f->m, op);
 
-	if (fuse_policy_leaves(&f->policy, bytes)) {
+	if (fuse_policy_leaves(f->policy, bytes)) {
 		char size[NUMBER_TEXT], bucket[NUMBER_TEXT];
+		if (f->silent)
+			return;
 		pass_remark(f->run, op, PASS_MISSED,
 			"%s of %s is not fused: it exceeds the bucket size of %s",
 			op_name((enum op_code)op->code), number_bytes(size, (double)bytes),
-			number_bytes(bucket, (double)f->policy.bucket));
+			number_bytes(bucket, (double)f->policy->bucket));
 		return;
 	}
 	struct bucket *k = bucket_of(f, op);
-	if (k->fill.members && (!fuse_policy_takes(&f->policy, &k->fill, op, bytes) ||
-				       k->noperands + op->noperands > IR_MAX_LIST))
+	if (k->fill.members && (!fuse_policy_takes(f->policy, &k->fill, op, bytes) ||
+				       k->noperands + op->noperands > IR_MAX_LIST ||
+				       (k->of_params && gathers_again(f, k, op))))
 		close_bucket(f, k);
 	put(f, k, op, bytes);
-	if (fuse_policy_seals(&f->policy, &k->fill))
+	if (fuse_policy_seals(f->policy, &k->fill))
 		close_bucket(f, k);
 }
 
 static void
 fuse(struct fuser *f, struct ir_block *block)
 {
-	f->nids = f->m->op_ids;
-	f->in_bucket = ARRAY_ZERO(f->run->scratch, uint32_t, f->nids);
 	IR_FOR_OPS_SAFE (op, block) {
 		for (struct bucket *k = f->bucket; k; k = k->next)
 			if (reads_member(f, op, k))
@@ -183,17 +267,33 @@ fuse(struct fuser *f, struct ir_block *block)
 		close_bucket(f, k);
 }
 
+uint64_t
+fuse_policy_apply(
+	const struct fuse_policy *p, struct pass_run *run, struct ir_module *m, bool silent)
+{
+	struct fuser f = {.run = run, .m = m, .policy = p, .nids = m->op_ids, .silent = silent};
+
+	f.scratch = alloc_scratch(NULL);
+	f.in_bucket = ARRAY_ZERO(f.scratch, uint32_t, f.nids);
+	f.gathers = p->gathers ? gathers_create(f.scratch, NULL, m) : NULL;
+	if (f.gathers && f.gathers->n > 1)
+		gathers_hoist_sources(f.gathers);
+	fuse(&f, &ir_func_find(m, "main")->body);
+	talloc_free(f.scratch);
+	return f.hash;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct fuser f = {.run = run, .m = m};
+	struct fuse_policy policy;
 
-	if (!fuse_policy_create(&f.policy, run, m))
+	if (!fuse_policy_create(&policy, run, m))
 		return false;
-	if (f.policy.kind == FUSE_JOINT)
+	if (policy.kind == FUSE_JOINT)
 		return joint_run(run, m, joint_moves(SEARCH_PACK));
-	if (f.policy.kind != FUSE_NONE)
-		fuse(&f, &ir_func_find(m, "main")->body);
+	if (policy.kind != FUSE_NONE)
+		fuse_policy_apply(&policy, run, m, false);
 	return true;
 }
 
@@ -210,6 +310,10 @@ static const struct pass_option options[] = {
 		NULL, 0, 1e15},
 	{"first", PASS_SIZE, "", "policy=ddp: size of the first bucket; default: 1MiB", NULL, 0,
 		1e15},
+	{"gathers", PASS_BOOL, "true",
+		"also fuse allgathers of sharded params, issued in the position of the first one, which "
+		"takes memory; default: where the step then fits into -budget, if that is given",
+		NULL, 0, 0},
 	{"cycle", PASS_TIME, "", "policy=horovod: Horovod cycle time; default: 5ms", NULL, 1e-9,
 		1e3},
 	{0},

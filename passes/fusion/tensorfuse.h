@@ -23,6 +23,7 @@ struct fuse_policy {
 	int64_t first;  /* ddp: bytes of the first bucket of each kind of message */
 	double cycle;   /* horovod: seconds */
 	double *ready;  /* horovod: seconds at which operands are there, by op->id */
+	bool gathers;   /* fuse those of params, too */
 };
 
 /* A bucket as a policy sees it. */
@@ -39,13 +40,26 @@ struct fuse_bucket {
  */
 bool fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
 
+/* Sets what is 0 to the defaults of the kind, and the times of m, which the policy is applied to;
+ * false: it has no replay. */
+bool fuse_policy_complete(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
+
+/* Fuses collectives of m. Returns a hash of what it fused: two copies of a module with the same one
+ * are the same step. `silent`: on a copy, without remarks. */
+uint64_t fuse_policy_apply(
+	const struct fuse_policy *p, struct pass_run *run, struct ir_module *m, bool silent);
+
 /*
  * Gives p the kind and the bucket sizes, 0 where they are the defaults of that kind, with which the
- * replay of the step is shortest, and says so in a remark. Where nothing describes the machine, no
- * cluster and no profile, the links of the device `generic` would decide, which are nobody's: then it
- * is `size`, the policy that has most users.
+ * replay of the step is shortest, of those that fit (fuse_replay_fits), and says so in a remark. Where
+ * nothing describes the machine, no cluster and no profile, the links of the device `generic` would
+ * decide, which are nobody's: then it is `size`, the policy that has most users.
  */
-void fuse_replay_choose(struct pass_run *run, const struct ir_module *m, struct fuse_policy *p);
+void fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p);
+
+/* Does a step that the policy fuses fit into -budget, where one is given, or need no more memory than
+ * the step as it is? Where gathers of params are not to be fused, it is not asked. */
+bool fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_policy *p);
 
 /* Does a message of so many bytes stay alone, whatever is in the bucket? */
 bool fuse_policy_leaves(const struct fuse_policy *p, int64_t bytes);

@@ -1,14 +1,17 @@
 /*
- * policy=replay of tensorfuse: every candidate of a table is applied to a copy of the step, and the
- * one whose replayed step is shortest is taken; of several that are, the first in the table. What is
- * best depends on the link (how much of a message is latency, at which sizes it is slow: the curve of
- * the profile), on the order in which gradients are ready, and on what is computed beside messages,
- * so that no bucket size is good everywhere.
+ * policy=replay of tensorfuse: every candidate of a table is applied to a copy of the step, fusing the
+ * gathers of params and not, and of those that fit the one whose replayed step is shortest is taken;
+ * of several that are, the first in the table. The candidates do not depend on the memory, so more of
+ * it never makes the step slower. What is best depends on the link (how much of a message is latency,
+ * at which sizes it is slow: the curve of the profile), on the order in which gradients are ready, and
+ * on what is computed beside messages, so that no bucket size is good everywhere.
  */
 #include "passes/fusion/tensorfuse.h"
 
 #include "ir/base/alloc.h"
 #include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/trial.h"
+#include "passes/sharded/gathers.h"
 
 #include <talloc.h>
 
@@ -56,71 +59,184 @@ kind_name(enum fuse_policy_kind kind)
 	return names[kind];
 }
 
+/* A policy of the table, tried. */
+struct attempt {
+	const struct candidate *candidate;
+	bool gathers;
+	uint64_t fused; /* hash */
+	double seconds; /* of the step; negative: it cannot be told */
+};
+
+struct chooser {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct attempt attempt[2 * CANDIDATES];
+	int n;
+	bool gathers; /* are there any to fuse, or not? */
+};
+
 /* As the options of tensorfuse; owned by `owner`. */
 static const char *
-options_of(const void *owner, const struct candidate *c)
+options_of(const void *owner, const struct attempt *a, bool gathers)
 {
+	const struct candidate *c = a->candidate;
 	char *text = TEXT(owner, "policy=%s", kind_name(c->kind));
 
 	if (c->bucket)
 		text = text_append_end(text, ",bucket=%lld", (long long)c->bucket);
 	if (c->first)
 		text = text_append_end(text, ",first=%lld", (long long)c->first);
-	return text;
+	return !gathers || a->gathers ? text : text_append_end(text, ",gathers=false");
 }
 
-/* The step with a candidate, seconds; negative: it cannot be told. */
-static double
-seconds_with(struct pass_run *run, const struct ir_module *m, const struct candidate *c)
+static struct fuse_policy
+policy_of(const struct attempt *a)
+{
+	return (struct fuse_policy){.kind = a->candidate->kind,
+		.bucket = a->candidate->bucket,
+		.first = a->candidate->first,
+		.gathers = a->gathers};
+}
+
+/* A copy of the step that a policy has fused; NULL: the step has no replay. */
+static struct ir_module *
+fused_copy(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint64_t *fused)
 {
 	struct ir_module *copy = ir_module_clone(NULL, m);
-	const char *text = TEXT(copy, "tensorfuse{%s}", options_of(copy, c));
-	const struct cost_step *step =
-		pass_try(run, copy, text) ? cost_step_create(copy, run->cost, copy) : NULL;
-	const double seconds = step && !step->unfit ? replay_seconds(step->r.makespan) : -1;
 
+	if (fuse_policy_complete(&p, run, copy)) {
+		*fused = fuse_policy_apply(&p, run, copy, true);
+		return copy;
+	}
 	talloc_free(copy);
-	return seconds;
+	return NULL;
 }
 
-/* Are there two that might go together? */
-static bool
-has_choice(const struct ir_module *m)
+static double
+seconds_of(const struct pass_run *run, struct ir_module *copy)
 {
+	const struct cost_step *step = cost_step_create(copy, run->cost, copy);
+
+	return step && !step->unfit ? replay_seconds(step->r.makespan) : -1;
+}
+
+/* Many candidates fuse the same collectives: a step is replayed once. */
+static void
+try(struct chooser *c, const struct candidate *row, bool gathers)
+{
+	struct attempt *a = &c->attempt[c->n];
+
+	*a = (struct attempt){.candidate = row, .gathers = gathers, .seconds = -1};
+	struct ir_module *copy = fused_copy(c->run, c->m, policy_of(a), &a->fused);
+	for (int i = 0; copy && i < c->n; i++)
+		if (c->attempt[i].fused == a->fused) {
+			a->seconds = c->attempt[i].seconds;
+			talloc_free(copy);
+			copy = NULL;
+		}
+	if (copy)
+		a->seconds = seconds_of(c->run, copy);
+	talloc_free(copy);
+	c->n++;
+}
+
+/* Are there two collectives, or gathers of params, that might go together? */
+static bool
+has_choice(const struct pass_run *run, struct ir_module *m, bool *gathers)
+{
+	const struct gathers *all = gathers_create(run->scratch, NULL, m);
 	int messages = 0;
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		messages += op_is(op, TRAIT_VARIADIC) && !m->axis[ir_attr_int(op, "axis", 0)].time;
+	*gathers = all->n > 1;
 	return messages > 1;
 }
 
-static void
-tell(struct pass_run *run, const double *seconds, int best)
+static bool
+fits(struct pass_run *run, const struct ir_module *m, struct fuse_policy p)
 {
+	uint64_t fused;
+
+	if (!pass_budget(run))
+		return true;
+	struct ir_module *copy = fused_copy(run, m, p, &fused);
+	const uint64_t peak = copy ? trial_peak(run, copy) : 0;
+
+	talloc_free(copy);
+	return peak <= pass_budget(run) || peak <= trial_peak(run, m);
+}
+
+bool
+fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_policy *p)
+{
+	bool gathers;
+
+	has_choice(run, m, &gathers);
+	return !gathers || fits(run, m, *p);
+}
+
+/* The first one of the shortest time; -1: none has one. */
+static int
+fastest(const struct chooser *c)
+{
+	int best = -1;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->attempt[i].seconds >= 0 &&
+			(best < 0 || c->attempt[i].seconds < c->attempt[best].seconds))
+			best = i;
+	return best;
+}
+
+/* The fastest one that fits, as one with nothing fused does. */
+static int
+fastest_that_fits(struct chooser *c)
+{
+	struct chooser left = *c;
+	int best;
+
+	while ((best = fastest(&left)) >= 0 && !fits(c->run, c->m, policy_of(&c->attempt[best])))
+		for (int i = 0; i < c->n; i++)
+			if (c->attempt[i].fused == c->attempt[best].fused)
+				left.attempt[i].seconds = -1;
+	return best;
+}
+
+static void
+tell(struct chooser *c, int best, int before)
+{
+	const struct attempt *a = c->attempt;
+	const void *scratch = c->run->scratch;
 	const double ms = 1e3;
 
-	pass_remark(run, NULL, PASS_MISSED,
-		"%s is the fastest of %d by replay: the step takes %.6g ms, %.6g ms with %s, "
+	pass_remark(c->run, NULL, PASS_MISSED,
+		"%s is the fastest of %d%s by replay: the step takes %.6g ms, %.6g ms with %s, "
 		"%.6g ms with nothing fused",
-		options_of(run->scratch, &table[best]), CANDIDATES, seconds[best] * ms,
-		seconds[0] * ms, options_of(run->scratch, &table[0]), seconds[1] * ms);
+		options_of(scratch, &a[best], c->gathers), c->n,
+		a[before].seconds < a[best].seconds ? " that fit" : "", a[best].seconds * ms,
+		a[0].seconds * ms, options_of(scratch, &a[0], c->gathers), a[1].seconds * ms);
 }
 
 void
-fuse_replay_choose(struct pass_run *run, const struct ir_module *m, struct fuse_policy *p)
+fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p)
 {
-	double seconds[CANDIDATES];
-	int best = 0;
+	struct chooser c = {.run = run, .m = m};
+	bool gathers;
+	int best = -1;
 
-	if (run->cost && cost_model_is_described(run->cost) && has_choice(m)) {
-		for (int i = 0; i < CANDIDATES; i++) {
-			seconds[i] = seconds_with(run, m, &table[i]);
-			if (seconds[i] >= 0 && (seconds[best] < 0 || seconds[i] < seconds[best]))
-				best = i;
-		}
-		tell(run, seconds, best);
+	if (run->cost && cost_model_is_described(run->cost) && has_choice(run, m, &gathers)) {
+		c.gathers = gathers && p->gathers;
+		const int n = CANDIDATES * (c.gathers ? 2 : 1);
+		/* Where the first one has no time, none has. */
+		for (int i = 0; i < n && (!i || c.attempt[0].seconds >= 0); i++)
+			try(&c, &table[i % CANDIDATES], c.gathers && i < CANDIDATES);
+		best = fastest_that_fits(&c);
 	}
-	p->kind = table[best].kind;
-	p->bucket = table[best].bucket;
-	p->first = table[best].first;
+	if (best >= 0)
+		tell(&c, best, fastest(&c));
+	else
+		c.attempt[best = 0] =
+			(struct attempt){.candidate = &table[0], .gathers = p->gathers};
+	*p = policy_of(&c.attempt[best]);
 }

@@ -143,6 +143,12 @@ pass_reorders(struct pass_run *run)
 	run->reordered = true;
 }
 
+void
+pass_redefines(struct pass_run *run)
+{
+	run->redefined = true;
+}
+
 double
 pass_time_limit(const struct pass_run *run)
 {
@@ -192,6 +198,7 @@ note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
 	struct pass_run *outer = data;
 
 	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
+	outer->redefined = outer->redefined || inner->redefined;
 	outer->reordered = outer->reordered || inner->reordered || !inner->pass->keeps_bits;
 	return true;
 }

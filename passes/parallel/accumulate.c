@@ -12,14 +12,16 @@
  * up over the micro-batches, before any message: gradients are communicated once. A mean over the
  * batch divides by the size of the whole batch and stays the same number. What needs the whole
  * batch otherwise (a maximum over it, statistics that normalize it) is right too, but the ops after
- * it run in a second loop over the micro-batches, with a remark.
+ * it run in a second loop over the micro-batches, with a remark. loss=microbatch changes the loss
+ * so that its gradient needs no such loop: microbatch.c.
  *
- * Right because parallelization ops never change what a value means; the verifier infers every
+ * Otherwise right because parallelization ops never change what a value means; the verifier infers every
  * layout again. Works on forward steps, on steps with gradients and on steps that train alike.
  */
 #include "ir/base/alloc.h"
 #include "passes/parallel/dp.h"
 #include "passes/parallel/kept.h"
+#include "passes/parallel/microbatch.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -116,13 +118,32 @@ has_batch(const struct ir_op *input, const void *batch)
 	return t->rank && t->dim[0] == ((const struct ir_op *)batch)->result[0].type->dim[0];
 }
 
+#define LOSSES(ROW) ROW(LOSS_BATCH, "batch") ROW(LOSS_MICROBATCH, "microbatch")
+
+enum loss { LOSSES(CHOICE_CODE) };
+
+/* Of a step with gradients it would be too late. */
+static bool
+check_forward(struct pass_run *run, const struct ir_module *m)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if ((op->code == OP_output && !strncmp(op->symbol, "grad.", 5)) ||
+			(op->code == OP_update && ir_operand(op, 0)->op->code == OP_param))
+			return complain(run, "loss",
+				"loss=microbatch changes the loss, so it must come before grad");
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const char *name = pass_string(run, "name");
 	const struct ir_op *batch = find_batch(m);
 	const int64_t steps = pass_int(run, "steps");
+	const bool by_microbatch = (enum loss)pass_enum(run, "loss") == LOSS_MICROBATCH;
 
+	if (by_microbatch && !check_forward(run, m))
+		return false;
 	if (!batch)
 		return complain(run, "steps", "no input has a dim to split");
 	if (ir_places(m) * steps > IR_MAX_PLACES)
@@ -138,6 +159,8 @@ run(struct pass_run *run, struct ir_module *m)
 		ir_name(run->ctx, name), (int32_t)steps, true, pass_option_loc(run, "steps")};
 	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
 		return false;
+	if (by_microbatch && !microbatch_loss(run, m, m->naxes - 1))
+		return false;
 	kept_remark(run, m);
 	return true;
 }
@@ -146,6 +169,11 @@ static const struct pass_option options[] = {
 	{"steps", PASS_INT, NULL, "number of micro-batches; 1 changes nothing", NULL, 1,
 		UINT16_MAX},
 	{"name", PASS_STRING, "mb", "name of the time axis that is declared", NULL, 0, 0},
+	{"loss", PASS_ENUM, "batch",
+		"terms of the loss that are not linear in sums over the batch, as one that balances "
+		"experts: of the whole batch; microbatch: computed by micro-batch and averaged, which "
+		"is another loss, and needs no second loop over the micro-batches",
+		CHOICE_LIST(LOSSES), 0, 0},
 	{0},
 };
 

@@ -71,6 +71,7 @@ dp_split_over(struct pass_run *run, struct ir_module *m, int axis, int dim, dp_c
 	IR_FOR_OPS (op, &f->body)
 		if (!dp_carry(&p, op))
 			return false;
+	dp_remark_late(&p);
 	move_outputs_last(&f->body);
 	return true;
 }

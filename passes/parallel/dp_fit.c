@@ -2,10 +2,13 @@
  * How dp goes on from an op's operands to its results: each operand gets a layout that the op
  * takes. See dp.c.
  */
+#include "ir/base/alloc.h"
 #include "ir/ops/form.h"
 #include "ir/ops/special.h"
 #include "passes/parallel/dp_impl.h"
 #include "passes/parallel/reshard.h"
+
+#include <inttypes.h>
 
 static bool
 set_fitted(struct ir_op *op, int operand, struct ir_value *v)
@@ -101,6 +104,44 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 	return set_fitted(op, j, dp_slice(p, ir_operand(op, j), want_dim, 0));
 }
 
+/* A remark names so many ops: a line of text. */
+enum { NAMES_SHOWN = 4 };
+
+void
+dp_names_add(struct pass_run *run, struct dp_names *names, const struct ir_op *op)
+{
+	const char *name = op->nresults ? op->result[0].name : NULL;
+
+	if (!names->n++)
+		names->first = op;
+	if (names->n > NAMES_SHOWN + 1 || !pass_remarks_wanted(run))
+		return;
+	const char *before = names->text ? TEXT(run->scratch, "%s, ", names->text) : "";
+	if (names->n > NAMES_SHOWN)
+		names->text = TEXT(run->scratch, "%s...", before);
+	else if (name)
+		names->text = TEXT(
+			run->scratch, "%s%s (%%%s)", before, op_name((enum op_code)op->code), name);
+	else
+		names->text = TEXT(run->scratch, "%s%s", before, op_name((enum op_code)op->code));
+}
+
+void
+dp_remark_late(struct dp *p)
+{
+	static const char text[] = "a second loop over them starts here, and values of all of them "
+				   "are kept for it";
+
+	if (p->late.n == 1)
+		pass_remark(p->run, p->late.first, PASS_MISSED,
+			"%s needs a result of all micro-batches: %s",
+			op_name((enum op_code)p->late.first->code), text);
+	else if (p->late.n)
+		pass_remark(p->run, p->late.first, PASS_MISSED,
+			"%" PRId64 " ops need results of all micro-batches: %s: %s", p->late.n,
+			text, p->late.text ? p->late.text : "");
+}
+
 /*
  * An op that reads a result of all micro-batches and an operand that is split into them runs in a
  * second loop over the micro-batches; values of the first loop that it reads are kept for it.
@@ -108,7 +149,7 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 static bool
 repeat_late(struct dp *p, struct ir_op *op)
 {
-	bool apart = false;
+	bool apart = false, late = false;
 
 	for (int j = 0; j < op->noperands; j++)
 		apart = apart || dp_state(p, ir_operand(op, j)).kind == IR_SPLIT;
@@ -116,13 +157,12 @@ repeat_late(struct dp *p, struct ir_op *op)
 		struct ir_value *v = ir_operand(op, j);
 		if (!apart || dp_state(p, v).kind != IR_SINGLE)
 			continue;
-		pass_remark(p->run, op, PASS_MISSED,
-			"%s needs a result of all micro-batches: a second loop over them starts "
-			"here, and values of all of them are kept for it",
-			op_name((enum op_code)op->code));
+		late = true;
 		if (!set_fitted(op, j, dp_change(p, v, OP_replicate, 0)))
 			return false;
 	}
+	if (late)
+		dp_names_add(p->run, &p->late, op);
 	return true;
 }
 

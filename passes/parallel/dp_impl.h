@@ -4,6 +4,16 @@
 
 #include "passes/parallel/dp.h"
 
+/* Ops that one remark is about. */
+struct dp_names {
+	const struct ir_op *first;
+	int64_t n;
+	const char
+		*text; /* of the first ones, "sub (%a), mul, ..."; NULL where nobody sees remarks */
+};
+
+void dp_names_add(struct pass_run *run, struct dp_names *names, const struct ir_op *op);
+
 struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
@@ -11,6 +21,7 @@ struct dp {
 	bool time;                 /* the axis is one of micro-batches */
 	struct dp_sliced **sliced; /* by value->id, of values that were there before this pass */
 	uint32_t nids;
+	struct dp_names late; /* of the second loop over micro-batches: repeat_late */
 };
 
 /* How v is laid out on the axis. */
@@ -30,6 +41,9 @@ struct ir_value *dp_change(struct dp *p, struct ir_value *v, enum op_code code, 
  * The slice of a copied value along dim that a device needs: see dp_slice.c. `depth`: 0.
  */
 struct ir_value *dp_slice(struct dp *p, struct ir_value *v, int dim, int depth);
+
+/* A remark about the ops that need a result of all micro-batches, if there are any. */
+void dp_remark_late(struct dp *p);
 
 /* Erases the op of a value without readers, and the ops that only it needed. */
 void dp_drop_dead(struct ir_value *v);

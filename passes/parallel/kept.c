@@ -6,13 +6,14 @@
  *
  * What the second loop reads of the first one, here %h, has a slot for each micro-batch
  * (ir/memory/storage.h), so that memory grows with their number. A balance loss over the whole
- * batch does that to the backward pass.
+ * batch does that to the backward pass; accumulate{loss=microbatch} computes it otherwise.
  */
 #include "passes/parallel/kept.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/memory/storage.h"
+#include "passes/parallel/microbatch.h"
 
 #include <inttypes.h>
 #include <talloc.h>
@@ -130,6 +131,17 @@ largest(const struct storage *s)
 	return found;
 }
 
+/* What would avoid the second loop, where a term of the loss may be the reason for it. */
+static const char *
+advice(struct pass_run *run, const struct ir_module *m)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (m->axis[a].time && microbatch_term(run->scratch, m, a))
+			return "; accumulate{loss=microbatch} computes terms of the loss by "
+			       "micro-batch instead, which changes the loss";
+	return "";
+}
+
 void
 kept_remark(struct pass_run *run, struct ir_module *m)
 {
@@ -146,8 +158,8 @@ kept_remark(struct pass_run *run, struct ir_module *m)
 		return;
 	pass_remark(run, b->op, PASS_MISSED,
 		"%s of values are kept for all %" PRId64 " micro-batches, %s of it %s: a second "
-		"loop reads them, after %s is complete over all of them",
+		"loop reads them, after %s is complete over all of them%s",
 		number_bytes(all, (double)most_live(s)), b->slots,
 		number_bytes(one, (double)storage_bytes(s, b)), name_of(run->scratch, b->value),
-		name_of(run->scratch, summed(whole)));
+		name_of(run->scratch, summed(whole)), advice(run, m));
 }

@@ -8,32 +8,46 @@
  * before every use of the later one.
  *
  * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in
- * its body there is a table of its own). A value that takes over the uses of another lives longer:
- * the price of not computing it twice, which -keep=better weighs.
+ * its body there is a table of its own).
  *
  * No value is made to live across a barrier: what is computed on both sides of one, and read on each
  * side only there, is computed twice on purpose, unless it is a scalar. Of a step that computes its blocks again, the
  * values that depend on no operand of the barriers, such as broadcast constants, would else be kept
  * from the first block to the last. A block of ops is a row of sections between its barriers; an op
  * is merged with an earlier one where that one is read in the later one's section or after it.
+ *
+ * Nor may the step need more memory than before. A value that takes over the uses of another lives
+ * longer, which usually is where less lives than at the peak. Where it is at the peak, as a copy of the module tells,
+ * ops are merged with care: the earlier value is alive at the later op anyway, or operands that
+ * are as large, and are read there last, die earlier instead.
+ *
+ *     a = exp(x)  ...  b = exp(x)  last read of x     a lives longer, and x does not die: not with care
+ *     a = exp(x)  ...  last read of a and x: exp(x)   a lives longer instead of x
  */
 #include "passes/pass.h"
 
 #include "ir/base/map.h"
 #include "ir/base/vec.h"
 #include "ir/ops/same.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/memory.h"
+
+#include <talloc.h>
 
 struct entry {
 	struct ir_op *op;
-	uint32_t last; /* section in which it is read last; its own, if it is not read */
+	uint32_t last; /* number of the op that reads it last; its own, if none does */
 };
 
 /* The ops of a block seen so far: of equal ones the last that was not merged. */
 struct table {
+	const struct ir_module *m;
+	bool careful;
 	struct map map;
 	struct VEC(struct entry) entry;
-	uint32_t section;       /* at hand */
-	const uint32_t *of_op;  /* the section of each op of the module, by id */
+	uint32_t here;          /* number of the op at hand */
+	uint32_t section;       /* number of the first op behind the last barrier */
+	const uint32_t *number; /* of each op of the module in its block, by id */
 };
 
 static bool
@@ -57,12 +71,12 @@ is_released(const struct ir_op *op)
 static uint32_t
 last_read(const struct table *t, const struct ir_op *op)
 {
-	uint32_t last = t->section;
+	uint32_t last = t->here;
 
 	for (int i = 0; i < op->nresults; i++)
 		IR_FOR_USES (u, &op->result[i])
-			if (t->of_op[u->op->id] > last)
-				last = t->of_op[u->op->id];
+			if (t->number[u->op->id] > last)
+				last = t->number[u->op->id];
 	return last;
 }
 
@@ -71,6 +85,45 @@ static bool
 is_scalar(const struct ir_op *op)
 {
 	return op->nresults == 1 && ir_type_elements(op->result[0].type) == 1;
+}
+
+/* Would operand i of op die by number `last` if op did not read it? Params and inputs never die. */
+static bool
+dies(const struct table *t, const struct ir_op *op, int i, uint32_t last)
+{
+	const struct ir_value *v = ir_operand(op, i);
+
+	for (int j = 0; j < i; j++)
+		if (ir_operand(op, j) == v)
+			return false;
+	if (!v->op || op_is(v->op, TRAIT_PERSISTENT) || v->op->code == OP_input)
+		return false;
+	IR_FOR_USES (u, v)
+		if (u->op != op && t->number[u->op->id] > last)
+			return false;
+	return true;
+}
+
+/* Does as much die with op, between the last read of an equal one and op, as would live there? */
+static bool
+takes_no_room(const struct table *t, const struct entry *e, const struct ir_op *op)
+{
+	int64_t room = 0;
+
+	for (int i = 0; i < op->noperands; i++)
+		if (dies(t, op, i, e->last))
+			room += ir_type_local_bytes(t->m, ir_operand_type(op, i));
+	for (int i = 0; i < op->nresults; i++)
+		room -= ir_type_local_bytes(t->m, op->result[i].type);
+	return room >= 0;
+}
+
+static bool
+may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
+{
+	if (e->last >= t->here || is_scalar(op))
+		return true;
+	return e->last >= t->section && (!t->careful || takes_no_room(t, e, op));
 }
 
 /* The op in the table that this one can be merged with; else NULL, and this one is in the table. */
@@ -85,7 +138,7 @@ table_find(const void *owner, struct table *t, struct ir_op *op)
 		return NULL;
 	}
 	struct entry *e = &t->entry.at[i];
-	if (e->last < t->section && !is_scalar(op)) {
+	if (!may_merge(t, e, op)) {
 		*e = new;
 		return NULL;
 	}
@@ -93,56 +146,86 @@ table_find(const void *owner, struct table *t, struct ir_op *op)
 	return e->op;
 }
 
-/* Writes the section of each op of the block. */
-static void
-number_sections(const struct ir_block *b, uint32_t *of_op)
+/* Merges equal ops of a block; returns how many are gone. */
+static int64_t
+number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool careful,
+	uint32_t *number)
 {
-	uint32_t section = 0;
+	struct table t = {.m = m, .careful = careful, .number = number};
+	int64_t merged = 0;
+	uint32_t n = 0;
 
-	IR_FOR_OPS (op, b) {
-		of_op[op->id] = section;
-		section += op->code == OP_barrier;
-	}
-}
-
-static void
-number_values(struct pass_run *run, struct ir_block *b, uint32_t *of_op)
-{
-	struct table t = {.of_op = of_op};
-
-	number_sections(b, of_op);
+	IR_FOR_OPS (op, b)
+		number[op->id] = n++;
 	IR_FOR_OPS_SAFE (op, b) {
-		t.section = of_op[op->id];
+		t.here = number[op->id];
+		if (op->code == OP_barrier)
+			t.section = t.here + 1;
 		if (op->body)
-			number_values(run, op->body, of_op);
+			merged += number_values(scratch, m, op->body, careful, number);
 		if (!op_is(op, TRAIT_PURE) || is_released(op))
 			continue;
-		struct ir_op *first = table_find(run->scratch, &t, op);
+		struct ir_op *first = table_find(scratch, &t, op);
 		if (!first)
 			continue;
 		for (int i = 0; i < op->nresults; i++)
 			ir_replace_uses(&op->result[i], &first->result[i]);
 		ir_op_erase(op);
-		pass_count(run, "op(s) merged", 1);
+		merged++;
 	}
 	map_free(&t.map);
 	VEC_FREE(&t.entry);
+	return merged;
+}
+
+static int64_t
+merge(const struct pass_run *run, struct ir_module *m, bool careful)
+{
+	uint32_t *number = ZERO_ARRAY(run->scratch, uint32_t, m->op_ids);
+
+	return number_values(run->scratch, m, &ir_func_find(m, "main")->body, careful, number);
+}
+
+static uint64_t
+most_live(const struct pass_run *run, const struct ir_module *m)
+{
+	return memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL);
+}
+
+/* Does a step with calls, whose memory is not known, or one where merging lets no more live at once? */
+static bool
+fits(const struct pass_run *run, const struct ir_module *m, bool careful)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op_is(op, TRAIT_CALLS))
+			return true;
+	struct ir_module *copy = ir_module_clone(NULL, m);
+	const bool fits = !merge(run, copy, careful) || most_live(run, copy) <= most_live(run, m);
+
+	talloc_free(copy);
+	return fits;
 }
 
 static bool
 cse_run(struct pass_run *run, struct ir_module *m)
 {
-	struct ir_func *f = ir_func_find(m, "main");
-
-	if (f)
-		number_values(run, &f->body, ZERO_ARRAY(run->scratch, uint32_t, m->op_ids));
+	if (!ir_func_find(m, "main"))
+		return true;
+	const bool careful = !fits(run, m, false);
+	const int64_t merged = careful && !fits(run, m, true) ? 0 : merge(run, m, careful);
+	if (merged)
+		pass_count(run, "op(s) merged", merged);
+	if (careful)
+		pass_remark(run, NULL, PASS_MISSED,
+			"some equal ops are computed twice: merged, their values would need more memory where most is needed");
 	return true;
 }
 
 const struct pass pass_cse = {
 	.name = "cse",
 	.family = "prepare",
-	.summary = "common subexpression elimination: compute equal values once",
+	.summary =
+		"common subexpression elimination: compute equal values once, if that needs no more memory",
 	.run = cse_run,
 	.keeps_bits = true,
 };

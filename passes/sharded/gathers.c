@@ -79,14 +79,14 @@ add_gather(struct gathers *all, struct ir_op *op)
 }
 
 struct gathers *
-gathers_create(const void *owner, const struct cost_model *model, struct ir_module *m)
+gathers_create(const void *owner, const struct cost_step *step, struct ir_module *m)
 {
 	struct gathers *g = NEW(owner, struct gathers);
 	struct ir_block *main = &ir_func_find(m, "main")->body;
 	uint32_t n = 0;
 
 	g->m = m;
-	g->model = model;
+	g->step = step;
 	g->nids = m->op_ids;
 	g->of = ARRAY_ZERO(g, uint32_t, g->nids);
 	IR_FOR_OPS (op, main)
@@ -95,12 +95,7 @@ gathers_create(const void *owner, const struct cost_model *model, struct ir_modu
 	IR_FOR_OPS (op, main)
 		if (is_gather(m, op))
 			add_gather(g, op);
-	if (!n || !model)
-		return g;
-	g->step = cost_step_create(g, model, m);
-	if (g->step && g->step->unfit)
-		cost_report_algorithm(g->step, g->step->unfit);
-	return g->step && !g->step->unfit ? g : NULL;
+	return g;
 }
 
 void
@@ -163,7 +158,7 @@ gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t byte
 	if (!g->step || !cost_op_collective(g->m, like, &c) || !g->step->answer[like->id].group)
 		return 0;
 	c.bytes = (double)bytes;
-	return cost_message_seconds(g->model, g->m, like, &c, g->step->answer[like->id].group,
+	return cost_message_seconds(g->step->model, g->m, like, &c, g->step->answer[like->id].group,
 		g->step->device, &measured);
 }
 

@@ -29,16 +29,16 @@ struct gathers {
 	uint32_t n;
 	/* By op->id, of the ops that there were: 1 + the gather that the op is or feeds, or 0. */
 	uint32_t *of, nids;
-	const struct cost_model *model; /* times; NULL: nothing is known of them */
-	struct cost_step *step;
+	const struct cost_step
+		*step; /* groups of devices and times; NULL: nothing is known of them */
 };
 
 /*
- * Owned by `owner`. The module must have a typed @main without calls. NULL after reporting: a
- * collective of the step has no time.
+ * Owned by `owner`. The module must have a typed @main without calls. `step` must live as long: that of the module, or
+ * of one that it is a copy of, with the same ids of gathers (trial.h). NULL: gathers take 0 seconds.
  */
 struct gathers *gathers_create(
-	const void *owner, const struct cost_model *model, struct ir_module *m);
+	const void *owner, const struct cost_step *step, struct ir_module *m);
 
 /* The source of operand i of a gather. */
 struct ir_value *gather_source(const struct ir_op *gather, int i);
@@ -56,7 +56,7 @@ struct ir_op *gathers_before(const struct ir_op *op);
 /* Do the gathers make the same tensor of these operands? Barriers between are looked through. */
 bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
 
-/* Seconds of a gather as that one, were its results so many bytes. 0 without a model. */
+/* Seconds of a gather as that one, were its results so many bytes. 0 without a step. */
 double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes);
 
 /* Bytes that may be in use on a device: cost_memory_limit with the budget of dopt -budget. */

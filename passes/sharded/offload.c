@@ -54,6 +54,7 @@ bytes_of(const struct offload_fragments *all, uint32_t n)
 
 struct attempt {
 	struct pass_run *run;
+	const struct trial_base *base;
 	const struct offload_fragments *all;
 	struct offload_settings set;
 };
@@ -71,7 +72,7 @@ fragments_beyond(const struct offload_fragments *all, uint64_t allowed)
 }
 
 /* With so many bytes of states on the device, reloads right before updates. */
-static bool
+static void
 apply_kept(void *data, struct ir_module *m, uint64_t allowed)
 {
 	const struct attempt *a = data;
@@ -80,11 +81,10 @@ apply_kept(void *data, struct ir_module *m, uint64_t allowed)
 	set.early = 0;
 	set.n = fragments_beyond(a->all, allowed);
 	offload_states(a->run, m, &set, true);
-	return true;
 }
 
 /* With reloads that are issued early up to so many bytes in use. */
-static bool
+static void
 apply_early(void *data, struct ir_module *m, uint64_t allowed)
 {
 	const struct attempt *a = data;
@@ -92,15 +92,18 @@ apply_early(void *data, struct ir_module *m, uint64_t allowed)
 
 	set.early = allowed;
 	offload_states(a->run, m, &set, true);
-	return true;
 }
 
 /* How many fragments, with which the step is fastest within the limit. */
 static bool
-choose(struct attempt *a, const struct ir_module *m, uint64_t limit)
+choose(struct attempt *a, uint64_t limit)
 {
 	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, a->all->n + 1);
-	const struct trial t = {a->run, m, apply_kept, a, kept, a->all->n, 0, 0};
+	const struct trial t = {.base = a->base,
+		.apply = apply_kept,
+		.data = a,
+		.amount = kept,
+		.namounts = a->all->n};
 	struct trial_result r;
 	uint64_t allowed;
 	bool fits;
@@ -116,10 +119,10 @@ choose(struct attempt *a, const struct ir_module *m, uint64_t limit)
 
 /* How early reloads are issued, so that the step is within the limit or needs no more than without. */
 static bool
-settle(struct attempt *a, const struct ir_module *m, uint64_t limit)
+settle(struct attempt *a, uint64_t limit)
 {
-	struct trial t = {a->run, m, apply_early, a, NULL, 0, 0, 0};
-	struct ir_module *late = ir_module_clone(NULL, m);
+	struct trial t = {.base = a->base, .apply = apply_early, .data = a};
+	struct ir_module *late = ir_module_clone(NULL, a->base->m);
 	struct trial_result r;
 	bool fits;
 
@@ -165,16 +168,18 @@ run(struct pass_run *run, struct ir_module *m)
 	const uint64_t limit = pass_given(run, "budget")
 				       ? (uint64_t)pass_size(run, "budget")
 				       : sharded_limit(run, pass_float(run, "margin"));
+	struct trial_base base;
 	struct attempt a = {.run = run,
+		.base = &base,
 		.set = {.least = (uint64_t)pass_size(run, "least"), .sync = policy == ALL_SYNC}};
 
-	if (!has_host_memory(run))
+	if (!has_host_memory(run) || !trial_begin(&base, run, m))
 		return false;
 	a.all = offload_fragments_create(run->scratch, m, a.set.least);
 	a.set.n = a.all->n;
-	if (policy == ADAPTIVE && !choose(&a, m, limit))
+	if (policy == ADAPTIVE && !choose(&a, limit))
 		return false;
-	if (a.set.n && !a.set.sync && !settle(&a, m, limit))
+	if (a.set.n && !a.set.sync && !settle(&a, limit))
 		return false;
 	offload_states(run, m, &a.set, false);
 	if (pass_remarks_wanted(run))

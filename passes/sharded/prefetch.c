@@ -53,58 +53,61 @@ put_in_order(struct prefetch *p)
 	array_free(done);
 }
 
-static bool
+static void
 apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
-	const uint64_t room = set.limit > c->live ? set.limit - c->live : 0;
+	const uint64_t live = p->base->r.live, room = set.limit > live ? set.limit - live : 0;
 
 	set.waiting = set.waiting < room ? set.waiting : room;
 	p->early = c->early;
 	switch (c->policy) {
-	case PREFETCH_ZERO3: return prefetch_zero3(p);
-	case PREFETCH_FSDP: return prefetch_fsdp(p);
+	case PREFETCH_ZERO3: prefetch_zero3(p); break;
+	case PREFETCH_FSDP: prefetch_fsdp(p); break;
 	case PREFETCH_PROACTIVE:
-	case PREFETCH_SEARCH: break;
+	case PREFETCH_SEARCH: prefetch_proactive(p, &set); break;
 	}
-	return prefetch_proactive(p, &set);
 }
 
-bool
+void
 prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 {
-	if (!apply_policy(p, c))
-		return false;
+	apply_policy(p, c);
 	put_in_order(p);
-	return true;
 }
 
 /* The choice that trials are of. */
 struct attempt {
 	struct pass_run *run;
+	const struct trial_base *base;
 	const struct prefetch_choice *choice;
 };
 
-static bool
+static void
 apply_with(void *data, struct ir_module *m, uint64_t allowed)
 {
 	const struct attempt *a = data;
-	struct prefetch p = {.run = a->run, .m = m, .silent = true};
+	struct prefetch p = {.run = a->run, .m = m, .base = a->base, .silent = true};
 	struct prefetch_choice c = *a->choice;
 
 	c.set.limit = allowed;
-	return prefetch_apply(&p, &c);
+	prefetch_apply(&p, &c);
 }
 
 bool
-prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
+prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
 	double beat, struct trial_result *r, bool *fits)
 {
-	struct attempt a = {run, c};
-	const struct trial t = {run, m, apply_with, &a, .least = c->live, .beat = beat};
+	struct attempt a = {run, base, c};
+	const struct trial t = {.base = base,
+		.apply = apply_with,
+		.data = &a,
+		.least = base->r.live,
+		.beat = beat,
+		.or_as_before = true};
 	uint64_t allowed;
 
-	if (!trial_fit(&t, c->set.limit > c->before ? c->set.limit : c->before, &allowed, r, fits))
+	if (!trial_fit(&t, c->set.limit, &allowed, r, fits))
 		return false;
 	c->set.limit = allowed;
 	return true;
@@ -137,32 +140,33 @@ static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
-	struct prefetch p = {.run = run, .m = m};
+	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
 	struct prefetch_choice c = {.policy = (enum prefetch_policy)pass_enum(run, "policy"),
 		.set = {.limit = limit,
 			.budget = limit,
 			.group = (uint64_t)pass_size(run, "group"),
 			.waiting = (uint64_t)pass_size(run, "waiting"),
 			.fuse = pass_float(run, "fuse")},
-		.early = pass_bool(run, "early_updates"),
-		.before = trial_peak(run, m),
-		.live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL)};
-	struct trial_result r, now;
+		.early = pass_bool(run, "early_updates")};
 	const bool searches = c.policy == PREFETCH_SEARCH;
+	struct trial_base base;
+	struct trial_result r;
 	bool fits = true;
 
+	if (!trial_begin(&base, run, m))
+		return false;
+	struct prefetch p = {.run = run, .m = m, .base = &base};
 	if (searches || c.policy == PREFETCH_PROACTIVE) {
-		if (!trial_step(run->cost, m, &now) ||
-			!(searches ? prefetch_search(run, m, &now, &c, &r)
-				   : prefetch_fit(run, m, &c, 0, &r, &fits)))
+		const double now = base.r.seconds;
+		if (!(searches ? prefetch_search(run, &base, &c, &r)
+			       : prefetch_fit(run, &base, &c, 0, &r, &fits)))
 			return false;
 		/* The search gives the step as it is where it finds nothing. */
-		if (!fits || r.seconds > now.seconds || (searches && r.seconds >= now.seconds))
+		if (!fits || r.seconds > now || (searches && r.seconds >= now))
 			return tell_none(run, fits);
 	}
-	if (!prefetch_apply(&p, &c))
-		return false;
-	tell_over(run, m, limit > c.before ? limit : c.before);
+	prefetch_apply(&p, &c);
+	tell_over(run, m, limit > before ? limit : before);
 	pass_count(run, "allgather(s) moved", p.moved);
 	pass_count(run, "allgather(s) fused", p.fused);
 	pass_count(run, "allgather(s) removed", p.dropped);

@@ -17,6 +17,7 @@ enum prefetch_policy { PREFETCH_POLICIES(CHOICE_CODE) };
 struct prefetch {
 	struct pass_run *run;
 	struct ir_module *m;
+	const struct trial_base *base;
 	bool early;                       /* updates where gradients arrive: updates.h */
 	bool silent;                      /* a trial on a copy: no remarks */
 	uint32_t moved, fused, dropped;   /* allgathers */
@@ -38,28 +39,26 @@ struct prefetch_choice {
 	enum prefetch_policy policy;
 	bool early;
 	struct prefetch_settings set;
-	uint64_t before, live; /* of the step as it came: its peak, the most that is live at once */
 };
 
-/* Changes the step; false: reported. */
-bool prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
+/* Changes the step. */
+void prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
 
 /*
  * Makes the limit of the choice the amount with which the step is fastest among those that fit into that
  * limit, or need no more than the step did, and take less than `beat` seconds (0: any): trial_fit. *r is
  * that step. False: reported.
  */
-bool prefetch_fit(struct pass_run *run, const struct ir_module *m, struct prefetch_choice *c,
+bool prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
 	double beat, struct trial_result *r, bool *fits);
 
 /* Makes *c the best choice that the search finds, from the settings that it has; *r is the step with it.
- * `now`: the step as it is. False: reported. */
-bool prefetch_search(struct pass_run *run, const struct ir_module *m,
-	const struct trial_result *now, struct prefetch_choice *c, struct trial_result *r);
+ * False: reported. */
+bool prefetch_search(struct pass_run *run, const struct trial_base *base,
+	struct prefetch_choice *c, struct trial_result *r);
 
-/* The policies; false: reported. */
-bool prefetch_proactive(struct prefetch *p, const struct prefetch_settings *set);
-bool prefetch_zero3(struct prefetch *p);
-bool prefetch_fsdp(struct prefetch *p);
+void prefetch_proactive(struct prefetch *p, const struct prefetch_settings *set);
+void prefetch_zero3(struct prefetch *p);
+void prefetch_fsdp(struct prefetch *p);
 
 #endif

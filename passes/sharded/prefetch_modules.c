@@ -41,7 +41,7 @@
 #include "ir/block_names.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,16 +128,14 @@ find_units(struct modules *w)
 	}
 }
 
-/* The gathers that are read, as they are now; false: reported. */
-static bool
+/* The gathers that are read, as they are now. */
+static void
 find_modules(struct modules *w, module_of *module, void *data)
 {
 	struct ir_module *m = w->p->m;
 
 	w->n = 0;
-	w->all = gathers_create(w->scratch, w->p->run->cost, m);
-	if (!w->all)
-		return false;
+	w->all = gathers_create(w->scratch, NULL, m);
 	gathers_hoist_sources(w->all);
 	w->order = ir_numbering_create(w->scratch, m, &ir_func_find(m, "main")->body);
 	w->member = ARRAY_NEW(w->scratch, struct member, w->all->n + 1u);
@@ -149,7 +147,6 @@ find_modules(struct modules *w, module_of *module, void *data)
 	}
 	qsort(w->member, w->n, sizeof *w->member, by_reader);
 	find_units(w);
-	return true;
 }
 
 static struct ir_op *
@@ -366,7 +363,7 @@ zero3_bucket(void *data, const struct ir_op *op)
 	return z->nbuckets;
 }
 
-bool
+void
 prefetch_zero3(struct prefetch *p)
 {
 	struct modules w = {.p = p, .scratch = alloc_scratch(p->run->scratch)};
@@ -376,25 +373,22 @@ prefetch_zero3(struct prefetch *p)
 		.reuse = (uint64_t)pass_int(p->run, "max_reuse_distance"),
 		.persistent = (uint64_t)pass_int(p->run, "param_persistence_threshold"),
 		.reduce = (uint64_t)pass_int(p->run, "reduce_bucket_size")};
-	bool good = find_modules(&w, owner_of, NULL);
 
-	if (good && w.n) {
+	find_modules(&w, owner_of, NULL);
+	if (w.n) {
 		z.before = ARRAY_ZERO(w.scratch, uint64_t, w.nunits + 1u);
 		for (uint32_t u = 0; u < w.nunits; u++)
 			z.before[u + 1] = z.before[u] + w.unit[u].elements;
 		keep_some(&w, keeps_zero3, &z);
-		good = find_modules(&w, owner_of, NULL);
+		find_modules(&w, owner_of, NULL);
 	}
-	if (good && w.n) {
+	if (w.n) {
 		gather_persistent(&w, &z);
 		gather_modules(&w, &z);
 	}
-	if (good) {
-		p->fused_scatters = scatters_fuse(p->m, zero3_bucket, &z);
-		p->delayed = scatters_delay(p->m, z.waiting, p->early);
-	}
+	p->fused_scatters = scatters_fuse(p->m, zero3_bucket, &z);
+	p->delayed = scatters_delay(p->m, z.waiting, p->early);
 	talloc_free(w.scratch);
-	return good;
 }
 
 /* --- fsdp ------------------------------------------------------------------------------------- */
@@ -486,19 +480,19 @@ begins_of(const struct modules *w)
 	return begin;
 }
 
-bool
+void
 prefetch_fsdp(struct prefetch *p)
 {
 	struct modules w = {.p = p, .scratch = alloc_scratch(p->run->scratch)};
 	struct fsdp f = {.scratch = w.scratch, .m = p->m};
 
 	find_names(&f);
-	bool good = find_modules(&w, block_of, &f);
-	if (good && w.n) {
+	find_modules(&w, block_of, &f);
+	if (w.n) {
 		keep_some(&w, keeps_fsdp, NULL);
-		good = find_modules(&w, block_of, &f);
+		find_modules(&w, block_of, &f);
 	}
-	if (good && w.n) {
+	if (w.n) {
 		gather_blocks(&w);
 		f.order = w.order;
 		f.begin = begins_of(&w);
@@ -507,5 +501,4 @@ prefetch_fsdp(struct prefetch *p)
 		p->delayed = scatters_delay(p->m, f.waiting, p->early);
 	}
 	talloc_free(w.scratch);
-	return good;
 }

@@ -18,7 +18,7 @@
 #include "ir/base/number.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <talloc.h>
 
@@ -39,8 +39,9 @@ struct prefetcher {
 static void
 note_live(struct prefetcher *p, const void *owner)
 {
-	const struct memory_curve *c = memory_curve_create_unplaced(
-		owner, p->step->m, ir_func_find(p->step->m, "main"), cost_model_storage(p->step->run->cost));
+	const struct memory_curve *c =
+		memory_curve_create_live(owner, p->step->m, ir_func_find(p->step->m, "main"),
+			cost_model_storage(p->step->run->cost), trial_known(owner, p->step->base, p->step->m));
 
 	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
 	for (uint32_t i = 0; i < c->n; i++)
@@ -205,7 +206,7 @@ bucket_of(void *data, const struct ir_op *op)
 	return b->n;
 }
 
-bool
+void
 prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 {
 	struct prefetcher p = {.step = step, .set = *set};
@@ -216,8 +217,8 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 	if (set->bucket)
 		step->fused_scatters = scatters_fuse(step->m, bucket_of, &bucket);
 	step->delayed = scatters_delay(step->m, set->waiting, step->early);
-	p.all = gathers_create(scratch, step->run->cost, step->m);
-	if (p.all && p.all->n) {
+	p.all = gathers_create(scratch, step->base->step, step->m);
+	if (p.all->n) {
 		gathers_hoist_sources(p.all);
 		note_live(&p, scratch);
 		p.place = ir_numbering_create(scratch, step->m, main);
@@ -227,7 +228,5 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 		for (uint32_t i = p.place->n; i-- > 0;)
 			visit(&p, p.place->op[i]);
 	}
-	const bool good = p.all != NULL;
 	talloc_free(scratch);
-	return good;
 }

@@ -24,7 +24,7 @@ enum {
 
 struct searcher {
 	struct pass_run *run;
-	const struct ir_module *m;
+	const struct trial_base *base;
 	struct prefetch_choice best, best_proactive;
 	struct trial_result r; /* of the best one */
 	double proactive_seconds;
@@ -84,7 +84,7 @@ try(struct searcher *s, struct prefetch_choice c)
 	bool fits;
 
 	const double beat = proactive ? s->proactive_seconds : s->r.seconds;
-	if (!prefetch_fit(s->run, s->m, &c, beat, &r, &fits))
+	if (!prefetch_fit(s->run, s->base, &c, beat, &r, &fits))
 		return false;
 	s->tried++;
 	if (!fits)
@@ -146,11 +146,12 @@ tell(const struct searcher *s, double before)
 }
 
 bool
-prefetch_search(struct pass_run *run, const struct ir_module *m, const struct trial_result *now,
-	struct prefetch_choice *c, struct trial_result *r)
+prefetch_search(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
+	struct trial_result *r)
 {
 	const struct prefetch_choice start = *c;
-	struct searcher s = {.run = run, .m = m, .best = start, .r = *now};
+	const struct trial_result *now = &base->r;
+	struct searcher s = {.run = run, .base = base, .best = start, .r = *now};
 
 	s.best.policy = PREFETCH_PROACTIVE;
 	s.best.set = (struct prefetch_settings){.budget = start.set.budget};

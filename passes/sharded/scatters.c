@@ -4,7 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
 #include "ir/numbering.h"
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include <talloc.h>
 
@@ -19,7 +19,6 @@ struct tail {
 	const struct ir_value *value; /* of the last op; without ops, of the collective */
 	uint64_t bytes;               /* of what the collective reads for it */
 	struct ir_op *reader;         /* the first one of its results */
-	bool read_after_loop; /* the reader does not limit how late the tail may be in an iteration */
 };
 
 #define NO_LOOP UINT32_MAX
@@ -96,8 +95,7 @@ find_tail(struct placer *p, const struct ir_value *v)
 static void
 issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
 {
-	const bool late = !at || (!t->read_after_loop &&
-					 ir_number(p->order, t->reader) < ir_number(p->order, at));
+	const bool late = !at || ir_number(p->order, t->reader) < ir_number(p->order, at);
 
 	at = late ? t->reader : at;
 	if (t->n)
@@ -131,8 +129,7 @@ end(struct placer *p)
 
 	for (; p->first < p->n; p->first++) {
 		const struct tail *t = &p->tail[p->first];
-		/* Ops that are done once may be between those of the loop, readers among them. */
-		if (!at || !is_done_once(p, t->reader) || ir_number(p->order, t->reader) <= last) {
+		if (!at || ir_number(p->order, t->reader) <= last) {
 			issue_before(p, t, NULL);
 			continue;
 		}
@@ -170,16 +167,6 @@ wait(struct placer *p, const struct tail *t)
 	}
 }
 
-/* What reads the result of an op alone is issued where it is read itself. */
-static void
-sink(struct placer *p, const struct ir_op *op)
-{
-	struct tail t = find_tail(p, &op->result[0]);
-
-	if (t.reader && t.n)
-		issue_before(p, &t, NULL);
-}
-
 static void
 place_tail(struct placer *p, const struct ir_op *op, int i)
 {
@@ -193,17 +180,36 @@ place_tail(struct placer *p, const struct ir_op *op, int i)
 	if (loop != p->loop)
 		end(p);
 	p->loop = loop;
-	t.read_after_loop = !once && is_done_once(p, t.reader);
-	if (t.read_after_loop)
-		sink(p, t.op[t.n - 1]);
 	wait(p, &t);
+}
+
+/*
+ * Ops that are done once may be written among those of a loop, and are issued after it where they
+ * read its results. The text gets the order of issue, in which no such reader is before the end of
+ * the loop.
+ */
+static void
+write_in_order(struct ir_module *m, struct ir_block *block)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct issue *issue = issue_create(scratch, m, block);
+	const struct ir_numbering *text = ir_numbering_create(scratch, m, block);
+
+	for (uint32_t i = 0; i < issue->n; i++) {
+		struct ir_op *op = text->op[ir_number(text, issue->op[i])];
+		ir_op_unlink(op);
+		ir_block_append(block, op);
+	}
+	talloc_free(scratch);
 }
 
 uint32_t
 scatters_delay(struct ir_module *m, uint64_t most, bool early)
 {
 	void *scratch = alloc_scratch(NULL);
-	const struct ir_block *block = &ir_func_find(m, "main")->body;
+	struct ir_block *block = &ir_func_find(m, "main")->body;
+
+	write_in_order(m, block);
 	struct placer p = {.m = m,
 		.most = most,
 		.loop = NO_LOOP,

@@ -42,6 +42,7 @@ enum order { BY_RATIO, LATEST_FIRST, NORDERS };
 struct keeper {
 	struct pass_run *run;
 	struct ir_module *m;
+	const struct trial_base *base;
 	struct gathers *all;
 	struct repeated *list; /* [n] */
 	uint32_t n;
@@ -165,18 +166,16 @@ tell(struct keeper *k, const struct repeated *r, bool kept)
 			bytes, name, r->seconds * 1e6);
 }
 
-/* Keeps what fits into so many bytes; false: reported. */
-static bool
+/* Keeps what fits into so many bytes. */
+static void
 keep(struct keeper *k, uint64_t room)
 {
 	void *scratch = alloc_scratch(k->run->scratch);
 	uint32_t nkept = 0;
 
-	k->all = gathers_create(scratch, k->run->cost, k->m);
-	if (k->all) {
-		list_all(k, scratch);
-		sort(k);
-	}
+	k->all = gathers_create(scratch, k->base->step, k->m);
+	list_all(k, scratch);
+	sort(k);
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct repeated *r = &k->list[i];
 		tell(k, r, r->bytes <= room);
@@ -186,23 +185,23 @@ keep(struct keeper *k, uint64_t room)
 		keep_one(k, r);
 		nkept++;
 	}
-	if (k->all && nkept)
+	if (nkept)
 		repeated_drop_unread(k->all);
-	const bool good = k->all != NULL;
 	talloc_free(scratch);
 	if (!k->silent)
 		pass_count(k->run, "allgather(s) removed", nkept);
-	return good;
 }
 
 /* As the keeper, on a copy. */
-static bool
+static void
 keep_on(void *data, struct ir_module *m, uint64_t room)
 {
 	const struct keeper *like = data;
-	struct keeper k = {.run = like->run, .m = m, .order = like->order, .silent = true};
+	struct keeper k = *like;
 
-	return keep(&k, room);
+	k.m = m;
+	k.silent = true;
+	keep(&k, room);
 }
 
 /* The rooms with which one more is kept, in the order of k. */
@@ -220,24 +219,28 @@ rooms_of(struct keeper *k)
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	const uint64_t limit = sharded_limit(run, pass_float(run, "margin")),
-		       before = trial_peak(run, m);
+	const uint64_t limit = sharded_limit(run, pass_float(run, "margin"));
 	const int orders = pass_enum(run, "policy") == SEARCH && run->cost ? NORDERS : 1;
-	struct keeper k = {.run = run, .m = m, .all = gathers_create(run->scratch, run->cost, m)};
-	struct trial t = {run, m, keep_on, &k, NULL, 0, 0, 0};
+	struct trial_base base;
 	struct trial_result best, r;
 	enum order order = BY_RATIO;
 	uint64_t room = 0, allowed;
 	bool fits;
 
-	if (!k.all || !trial_step(run->cost, m, &best))
+	if (!trial_begin(&base, run, m))
 		return false;
+	struct keeper k = {.run = run,
+		.m = m,
+		.base = &base,
+		.all = gathers_create(run->scratch, base.step, m)};
+	struct trial t = {.base = &base, .apply = keep_on, .data = &k, .or_as_before = true};
 	list_all(&k, run->scratch);
 	t.namounts = k.n;
+	best = base.r;
 	for (int i = 0; i < orders && k.n; i++) {
 		k.order = (enum order)i;
 		t.amount = rooms_of(&k);
-		if (!trial_fit(&t, limit > before ? limit : before, &allowed, &r, &fits))
+		if (!trial_fit(&t, limit, &allowed, &r, &fits))
 			return false;
 		if (!fits || (run->cost && r.seconds >= best.seconds))
 			continue;
@@ -245,7 +248,8 @@ run(struct pass_run *run, struct ir_module *m)
 		room = allowed;
 		best = r;
 	}
-	return keep(&(struct keeper){.run = run, .m = m, .order = order}, room);
+	keep(&(struct keeper){.run = run, .m = m, .base = &base, .order = order}, room);
+	return true;
 }
 
 static const struct pass_option options[] = {

@@ -13,10 +13,16 @@ check(const struct rt_cuda *d, cublasStatus_t status, const char *what)
 		rt_cuda_fatal(d, what, cublasLtGetStatusString(status));
 }
 
-static cudaDataType_t
-data_type(const struct rt_cuda_gemm *g)
+static enum rt_dtype
+result_of(const struct rt_cuda_gemm *g)
 {
-	switch (g->dtype) {
+	return g->wide ? RT_f32 : g->dtype;
+}
+
+static cudaDataType_t
+data_type(enum rt_dtype t)
+{
+	switch (t) {
 	case RT_f64: return CUDA_R_64F;
 	case RT_f16: return CUDA_R_16F;
 	case RT_bf16: return CUDA_R_16BF;
@@ -32,14 +38,14 @@ batch_of(const struct rt_cuda_gemm *g)
 }
 
 static cublasLtMatrixLayout_t
-new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, int64_t rows, int64_t cols,
-	int64_t ld, int64_t stride)
+new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, enum rt_dtype t, int64_t rows,
+	int64_t cols, int64_t ld, int64_t stride)
 {
 	const struct rt_cuda_gemm_loop *batch = batch_of(g);
 	cublasLtMatrixLayout_t layout;
 	check(d,
 		cublasLtMatrixLayoutCreate(
-			&layout, data_type(g), (uint64_t)rows, (uint64_t)cols, ld),
+			&layout, data_type(t), (uint64_t)rows, (uint64_t)cols, ld),
 		"a matrix");
 	if (batch) {
 		const int32_t count = (int32_t)batch->size;
@@ -93,7 +99,7 @@ new_operation(const struct rt_cuda *d, const struct rt_cuda_gemm *g, bool bias, 
 static uint32_t
 alignment(const struct rt_cuda_gemm *g, const void *start, char which)
 {
-	const size_t bytes = rt_dtype_bytes(g->dtype);
+	const size_t bytes = rt_dtype_bytes(which == 'c' ? result_of(g) : g->dtype);
 	uint64_t bits = (uint64_t)(uintptr_t)start | MOST_ALIGNED;
 	for (int i = 0; i < g->nloops; i++) {
 		const struct rt_cuda_gemm_loop *l = &g->loops[i];
@@ -103,16 +109,23 @@ alignment(const struct rt_cuda_gemm *g, const void *start, char which)
 }
 
 static void
-choose_algorithm(const struct rt_cuda *d, struct rt_cuda_product *p)
+choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p)
 {
 	const size_t workspace = RT_CUDA_WORKSPACE;
 	const uint32_t *align = p->alignment;
+	/* not by adding parts of a sum that are rounded to 16 bits */
+	const uint32_t reduction = rt_dtype_bytes(result_of(g)) > 2
+					   ? CUBLASLT_REDUCTION_SCHEME_MASK
+					   : CUBLASLT_REDUCTION_SCHEME_NONE |
+						     CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference;
 	cublasLtMatmulHeuristicResult_t result;
 	int found = 0;
 	check(d, cublasLtMatmulPreferenceCreate(&preference), "a matrix product");
 	cublasLtMatmulPreferenceSetAttribute(
 		preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
+	cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+		&reduction, sizeof reduction);
 	cublasLtMatmulPreferenceSetAttribute(
 		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align[1], sizeof *align);
 	cublasLtMatmulPreferenceSetAttribute(
@@ -139,11 +152,11 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->operation = new_operation(d, g, bias != NULL, tf32);
 	if (bias)
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-	p->a = new_layout(
-		d, g, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k, g->ldb, batch->b);
-	p->b = new_layout(
-		d, g, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m, g->lda, batch->a);
-	p->c = new_layout(d, g, g->n, g->m, g->ldc, batch->c);
+	p->a = new_layout(d, g, g->dtype, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k,
+		g->ldb, batch->b);
+	p->b = new_layout(d, g, g->dtype, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m,
+		g->lda, batch->a);
+	p->c = new_layout(d, g, result_of(g), g->n, g->m, g->ldc, batch->c);
 	p->nloops = g->nloops - (batch_of(g) != NULL);
 	for (int i = 0; i < 3; i++)
 		p->alignment[i] = 2 * MOST_ALIGNED;
@@ -162,7 +175,7 @@ adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_prod
 		p->alignment[i] = now[i] < p->alignment[i] ? now[i] : p->alignment[i];
 	}
 	if (worse)
-		choose_algorithm(d, p);
+		choose_algorithm(d, g, p);
 }
 
 static void
@@ -186,7 +199,7 @@ rt_cuda_gemm(
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_gemm *g = &d->target->cuda->gemms[gemm];
 	struct rt_cuda_product *p = &d->products[gemm];
-	const size_t bytes = rt_dtype_bytes(g->dtype);
+	const size_t bytes = rt_dtype_bytes(g->dtype), result_bytes = rt_dtype_bytes(result_of(g));
 	if (!p->ready)
 		prepare(d, g, p, bias, ctx->rank->options->tf32);
 	else if (bias) /* it may be elsewhere than the last time */
@@ -208,8 +221,8 @@ rt_cuda_gemm(
 			add |= l >= g->nloops - g->nsum && index > 0;
 		}
 		multiply(d, g, p, (const char *)a + (size_t)at_a * bytes,
-			(const char *)b + (size_t)at_b * bytes, (char *)c + (size_t)at_c * bytes,
-			add);
+			(const char *)b + (size_t)at_b * bytes,
+			(char *)c + (size_t)at_c * result_bytes, add);
 	}
 }
 

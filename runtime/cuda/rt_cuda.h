@@ -35,6 +35,7 @@ struct rt_cuda_gemm_loop {
 struct rt_cuda_gemm {
 	enum rt_dtype dtype; /* of floating point */
 	bool trans_a, trans_b, relu;
+	bool wide; /* C is f32, whatever A and B are */
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;
 	const struct rt_cuda_gemm_loop *loops;

@@ -63,7 +63,7 @@ time_place(const struct storage *s)
 				(uint32_t)b->last, 0, b->row};
 	}
 	const double start = clock_seconds();
-	storage_place(room, n);
+	storage_place(room, n, 0);
 	return 1e3 * (clock_seconds() - start);
 }
 

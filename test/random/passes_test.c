@@ -1,10 +1,11 @@
 /*
  * Passes on random programs: a pass that is no training pass keeps the meaning of every output and
  * update, to the bit where it says that it keeps bits; grad after a plan is grad before it, and
- * where there is none it names an op of the plan; and what a pass leaves is printed and parsed to
- * the same text and can be erased.
+ * where there is none it names an op of the plan; what a pass leaves is printed and parsed to
+ * the same text and can be erased; and cse lets no more bytes live at once.
  */
 #include "ir/interp/interp.h"
+#include "passes/analysis/cost/memory.h"
 #include "passes/registry.h"
 #include "test/random/check.h"
 #include "test/unit.h"
@@ -36,6 +37,23 @@ keeps_meaning(struct trial *t, const struct ir_module *m, const char *text)
 		return true;
 	struct ir_module *plain = trial_erased(t, after);
 	return trial_is_fixed_point(t, after) && trial_same(t, m, after) && ir_verify(plain);
+}
+
+static bool
+cse_takes_no_memory(struct trial *t, const struct ir_module *m)
+{
+	struct ir_module *before = ir_module_clone(t, m);
+	struct ir_module *after = ir_module_clone(t, m);
+
+	if (!trial_apply(t, &after, "cse"))
+		return false;
+	const uint64_t had = memory_live(before, ir_func_find(before, "main"), NULL, NULL),
+		       has = memory_live(after, ir_func_find(after, "main"), NULL, NULL);
+	if (has > had)
+		t->text = talloc_asprintf_append(t->text,
+			"cse: %llu bytes live at once, %llu before\n", (unsigned long long)has,
+			(unsigned long long)had);
+	return has <= had;
 }
 
 static bool
@@ -82,7 +100,7 @@ check_keeping(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
 	struct random_options o;
 	keeping_options(seed, &o);
-	return all_keep_meaning(t, m, o.fuse);
+	return cse_takes_no_memory(t, m) && all_keep_meaning(t, m, o.fuse);
 }
 
 static void
@@ -131,8 +149,9 @@ check_training(struct trial *t, const struct ir_module *m, uint64_t seed)
 		return false;
 	if (!plan || !plain)
 		return refused && !plain;
-	return trial_is_fixed_point(t, plan) && interp_check_layout(plan, NULL) &&
-	       interp_check_modules(plain, plan, NULL) && ir_verify(trial_erased(t, plan));
+	return cse_takes_no_memory(t, plan) && trial_is_fixed_point(t, plan) &&
+	       interp_check_layout(plan, NULL) && interp_check_modules(plain, plan, NULL) &&
+	       ir_verify(trial_erased(t, plan));
 }
 
 static void

@@ -105,7 +105,8 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	report_streams(s, report);
 	report_ops(m, s, report);
 	struct memory_report memory;
-	memory_evaluate(m, s->main, model->storage, s->alike, &memory);
+	memory_evaluate(
+		m, s->main, model->storage, storage_known_create(s, s->alike, NULL), &memory);
 	report->peak_bytes = (double)memory.peak;
 	report->persistent_bytes = (double)memory.persistent;
 	report->host_bytes = (double)memory.host;

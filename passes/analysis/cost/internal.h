@@ -50,15 +50,23 @@ struct cost_answer {
 	replay_time time;
 };
 
+/* What a kernel takes, what-ifs of ops not included. */
+struct cost_plain {
+	double seconds;
+	bool asked, measured;
+};
+
 /* A step that has been replayed. */
 struct cost_step {
 	const struct cost_model *model;
 	const struct ir_module *m;
 	struct ir_func *main;
+	const struct cost_step *like; /* whose numbers the ops have, see cost_step_create_like; NULL: none */
 	struct event_device *kind;  /* [cluster->nkinds] */
 	struct bands *bands;        /* of the module; NULL: no device leaves anything out */
 	const struct alike *alike;  /* the ops of @main */
 	struct op_work *work;       /* [alike->n] of kernels and collectives */
+	struct cost_plain **plain;  /* [cluster->nkinds][alike->n] */
 	bool *measured;             /* by op->id: on the kind of the first place */
 	struct cost_answer *answer; /* by op->id: of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
@@ -78,6 +86,11 @@ cost_step_work(const struct cost_step *s, const struct ir_op *op)
 /* Evaluates @main; owned by `owner`. NULL after reporting. */
 struct cost_step *cost_step_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
+
+/* The same of a changed copy of the module of another step, sooner: kernels that it had take what they took there. What
+ * alike_create_like asks of them must hold. */
+struct cost_step *cost_step_create_like(
+	const void *owner, const struct cost_step *like, const struct ir_module *m);
 
 /* How often the op is run in a step, by all places together. */
 double cost_step_runs(const struct cost_step *s, const struct ir_op *op);

@@ -16,9 +16,9 @@ allocated(const struct storage *s)
 
 void
 memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike, struct memory_report *r)
+	const struct storage_target *target, struct storage_known *known, struct memory_report *r)
 {
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, alike);
+	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, known);
 	const uint32_t p = s->live_at / 2;
 
 	*r = (struct memory_report){.peak = allocated(s),
@@ -29,12 +29,25 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	talloc_free(s);
 }
 
+bool
+memory_fits(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
+	struct storage_known *known, uint64_t limit, uint64_t *needs)
+{
+	const struct storage_target *t = target ? target : &storage_host;
+	struct storage *s = storage_create_within(NULL, m, main, t, known,
+		limit > t->outside_arena ? limit - t->outside_arena : 0);
+
+	*needs = allocated(s);
+	talloc_free(s);
+	return *needs <= limit;
+}
+
 uint64_t
 memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
-	const struct alike *alike)
+	struct storage_known *known)
 {
 	struct storage *s = storage_create_unplaced(
-		NULL, m, main, target ? target : &storage_host, alike);
+		NULL, m, main, target ? target : &storage_host, known);
 	const uint64_t live = s->live_bytes + s->outside_arena;
 
 	talloc_free(s);
@@ -198,9 +211,34 @@ memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func
 }
 
 struct memory_curve *
-memory_curve_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target)
+memory_curve_create_live(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct storage_known *known)
 {
-	return curve_of(owner, main,
-		storage_create_unplaced(NULL, m, main, target ? target : &storage_host, NULL));
+	struct memory_curve *curve = NEW(owner, struct memory_curve);
+	struct storage *s = storage_create_unplaced(
+		NULL, m, main, target ? target : &storage_host, known);
+	const struct issue *o = s->order;
+	uint64_t *change = ARRAY_ZERO(s, uint64_t, 2 * o->n + 4), live = s->outside_arena;
+
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		const struct storage_buffer *b = &s->buffer[i];
+		if (b->first < 0 || b->memory == IR_HOST)
+			continue;
+		change[b->first] += storage_bytes(s, b);
+		change[b->last + 1] -= storage_bytes(s, b);
+	}
+	curve->n = o->n;
+	curve->point = ARRAY_ZERO(curve, struct memory_point, curve->n + 1);
+	for (uint32_t p = 0; p <= o->n; p++) {
+		struct memory_point *x = &curve->point[p];
+		x->op = p < o->n ? o->op[p] : NULL;
+		for (uint32_t t = 2 * p; t <= (p < o->n ? 2 * p + 1 : 2 * p + 2); t++) {
+			live += change[t];
+			x->live = live > x->live ? live : x->live;
+		}
+		curve->peak = x->live > curve->point[curve->peak].live ? p : curve->peak;
+	}
+	curve->allocated = allocated(s);
+	talloc_free(s);
+	return curve;
 }

@@ -20,13 +20,19 @@ struct memory_report {
 	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */
 };
 
-/* Of a typed @main without calls, for a target (NULL: storage_host). `alike`: as storage_create. */
+/* Of a typed @main without calls, for a target (NULL: storage_host). `known`: as storage_create. */
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike, struct memory_report *r);
+	const struct storage_target *target, struct storage_known *known, struct memory_report *r);
+
+/* Is the peak within the limit? *needs is the peak where it is not, and else something between the two, which
+ * takes less time. */
+bool memory_fits(const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct storage_known *known, uint64_t limit,
+	uint64_t *needs);
 
 /* The most that lives at one op, r->live above, without finding out where buffers are placed. */
 uint64_t memory_live(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, const struct alike *alike);
+	const struct storage_target *target, struct storage_known *known);
 
 /*
  * What a buffer holds, the first of these that is true:
@@ -96,8 +102,9 @@ struct memory_curve {
 struct memory_curve *memory_curve_create(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target);
 
-/* The same where nobody asks what is allocated, which is the most that is live here: in a fraction of the time. */
-struct memory_curve *memory_curve_create_unplaced(const void *owner, const struct ir_module *m,
-	struct ir_func *main, const struct storage_target *target);
+/* The points alone with their ops and what lives there, and the first point of the peak, in a fraction of the time: no
+ * offsets, kinds, names or buffers. `known`: as storage_create. */
+struct memory_curve *memory_curve_create_live(const void *owner, const struct ir_module *m,
+	struct ir_func *main, const struct storage_target *target, struct storage_known *known);
 
 #endif

@@ -6,6 +6,7 @@
 #include "ir/memory/storage.h"
 
 #include <math.h>
+#include <string.h>
 #include <talloc.h>
 
 static bool
@@ -43,8 +44,11 @@ static struct op_work *
 find_work(const struct cost_step *s)
 {
 	struct op_work *work = ARRAY_ZERO(s, struct op_work, s->alike->n);
+	const uint32_t known = s->like ? s->like->alike->n : 0;
 
-	for (uint32_t i = 0; i < s->alike->n; i++) {
+	if (known)
+		memcpy(work, s->like->work, known * sizeof *work);
+	for (uint32_t i = known; i < s->alike->n; i++) {
 		const struct ir_op *op = s->alike->first[i];
 		const enum cost_kind kind = cost_op_kind(s->m, op);
 		if (kind == COST_COMPUTE || kind == COST_COLLECTIVE)
@@ -53,18 +57,11 @@ find_work(const struct cost_step *s)
 	return work;
 }
 
-/* What a kernel takes, what-ifs of ops not included. */
-struct plain_time {
-	double seconds;
-	bool asked, measured;
-};
-
 /* Asked for once for all ops that are alike. */
-static const struct plain_time *
-plain_time(
-	const struct cost_step *s, struct plain_time *known, uint32_t kind, const struct ir_op *op)
+static const struct cost_plain *
+plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 {
-	struct plain_time *t = &known[alike_number(s->alike, op)];
+	struct cost_plain *t = &s->plain[kind][alike_number(s->alike, op)];
 
 	if (!t->asked)
 		t->seconds = cost_plain_seconds(
@@ -79,8 +76,10 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 {
 	const struct device *d = s->model->cluster->kind[kind];
 	replay_time *time = ARRAY_ZERO(s, replay_time, s->m->op_ids);
-	struct plain_time *known = ARRAY_ZERO(s, struct plain_time, s->alike->n);
 
+	s->plain[kind] = ARRAY_ZERO(s, struct cost_plain, s->alike->n + 1);
+	if (s->like && s->like->plain[kind])
+		memcpy(s->plain[kind], s->like->plain[kind], s->like->alike->n * sizeof **s->plain);
 	IR_FOR_OPS (op, &s->main->body) {
 		const enum cost_kind is = cost_op_kind(s->m, op);
 		if (is == COST_COLLECTIVE)
@@ -91,13 +90,12 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 				replay_from_seconds(cost_host_seconds(s->model, kind, s->m, op));
 		if (is != COST_COMPUTE)
 			continue;
-		const struct plain_time *t = plain_time(s, known, kind, op);
+		const struct cost_plain *t = plain_time(s, kind, op);
 		time[op->id] =
 			replay_from_seconds(cost_changed_seconds(s->model, s->m, op, t->seconds));
 		if (kind == s->kind_of[0])
 			s->measured[op->id] = t->measured;
 	}
-	array_free(known);
 	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
 		d->overlap != 0};
@@ -179,7 +177,12 @@ step_run(struct cost_step *s)
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
 	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)
 		s->bands = cost_has_bands(c->kind[k]) ? bands_create(s, s->m) : NULL;
-	s->alike = alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL, s->bands);
+	/* What a kernel leaves out depends on others. */
+	s->like = s->bands ? NULL : s->like;
+	s->alike = s->like ? alike_create_like(s, s->m, &s->main->body, s->like->alike)
+			   : alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL,
+				     s->bands);
+	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
 	s->work = find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);
@@ -193,16 +196,30 @@ step_run(struct cost_step *s)
 	return s->events && !s->unfit && replay(s);
 }
 
-struct cost_step *
-cost_step_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
+static struct cost_step *
+create(const void *owner, const struct cost_model *model, const struct ir_module *m,
+	const struct cost_step *like)
 {
 	struct cost_step *s = NEW(owner, struct cost_step);
 
 	s->model = model;
 	s->m = m;
 	s->main = ir_func_find(m, "main");
+	s->like = like;
 	if (step_run(s))
 		return s;
 	talloc_free(s);
 	return NULL;
+}
+
+struct cost_step *
+cost_step_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
+{
+	return create(owner, model, m, NULL);
+}
+
+struct cost_step *
+cost_step_create_like(const void *owner, const struct cost_step *like, const struct ir_module *m)
+{
+	return create(owner, like->model, m, like);
 }

@@ -15,8 +15,13 @@ enum {
 	TRIAL_EXHAUSTIVE_OPS = 2000,
 };
 
+/* Of larger ones, a step that takes less than this share more than with all memory is not bettered: predictions are
+ * not that exact. */
+static const double little = 1e-3;
+
 struct candidate {
 	uint64_t allowed;
+	uint64_t needs; /* the peak, or, if it is within the limit, something between; 0: not known */
 	struct trial_result r;
 };
 
@@ -32,6 +37,32 @@ struct fitter {
 	double kept_seconds;
 };
 
+bool
+trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m)
+{
+	struct ir_func *main = ir_func_find(m, "main");
+
+	ir_module_renumber(m);
+	*b = (struct trial_base){.run = run, .m = m};
+	b->step = run->cost ? cost_step_create(run->scratch, run->cost, m) : NULL;
+	if (run->cost && !b->step)
+		return false;
+	b->known = storage_known_create(run->scratch,
+		b->step ? b->step->alike : alike_create(run->scratch, m, &main->body), NULL);
+	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
+	b->r.live = memory_live(m, main, cost_model_storage(run->cost), b->known);
+	return true;
+}
+
+struct storage_known *
+trial_known(const void *owner, const struct trial_base *b, const struct ir_module *copy)
+{
+	const struct ir_block *main = &ir_func_find(copy, "main")->body;
+
+	return storage_known_create(
+		owner, alike_create_like(owner, copy, main, b->known->alike), b->known);
+}
+
 uint64_t
 trial_peak(const struct pass_run *run, const struct ir_module *m)
 {
@@ -41,16 +72,21 @@ trial_peak(const struct pass_run *run, const struct ir_module *m)
 	return r.peak;
 }
 
-/* The copy that the pass makes; NULL: reported. */
+/* The copy that the pass makes. */
 static struct ir_module *
 applied(const struct trial *t, uint64_t allowed)
 {
-	struct ir_module *copy = ir_module_clone(NULL, t->m);
+	struct ir_module *copy = ir_module_clone(NULL, t->base->m);
 
-	if (t->apply(t->data, copy, allowed))
-		return copy;
-	talloc_free(copy);
-	return NULL;
+	t->apply(t->data, copy, allowed);
+	return copy;
+}
+
+static void
+note_live(struct trial_result *r, const struct cost_model *model, const struct ir_module *m,
+	struct storage_known *known)
+{
+	r->live = memory_live(m, ir_func_find(m, "main"), cost_model_storage(model), known);
 }
 
 bool
@@ -61,19 +97,23 @@ trial_step(const struct cost_model *model, const struct ir_module *m, struct tri
 	if (model && !step)
 		return false;
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	r->live = memory_live(
-		m, ir_func_find(m, "main"), cost_model_storage(model), step ? step->alike : NULL);
+	note_live(r, model, m, step ? storage_known_create(step, step->alike, NULL) : NULL);
 	talloc_free(step);
 	return true;
 }
 
-bool
-trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r)
+/* The same of a copy of the step that the pass gets. */
+static bool
+measure(const struct trial_base *b, const struct ir_module *copy, struct trial_result *r)
 {
-	struct ir_module *copy = applied(t, allowed);
-	const bool good = copy && trial_step(t->run->cost, copy, r);
+	void *scratch = alloc_scratch(NULL);
+	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, copy) : NULL;
+	const bool good = step || !b->step;
 
-	talloc_free(copy);
+	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
+	if (good)
+		note_live(r, b->run->cost, copy, trial_known(scratch, b, copy));
+	talloc_free(scratch);
 	return good;
 }
 
@@ -106,7 +146,7 @@ try(struct fitter *f, int at)
 	*c = (struct candidate){.allowed = amount(f, at)};
 	f->number[at] = f->n;
 	struct ir_module *copy = applied(f->t, c->allowed);
-	bool good = copy && trial_step(f->t->run->cost, copy, &c->r);
+	const bool good = measure(f->t->base, copy, &c->r);
 	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
 		talloc_free(f->kept);
 		f->kept = copy;
@@ -118,18 +158,20 @@ try(struct fitter *f, int at)
 	return good;
 }
 
-/* The peak of a candidate; false: reported. */
 static bool
-find_peak(struct fitter *f, const struct candidate *c, uint64_t *peak)
+fits(struct fitter *f, struct candidate *c)
 {
 	const bool is_kept = f->kept && f->kept_allowed == c->allowed;
-	struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
+	const struct trial_base *b = f->t->base;
 
-	if (copy)
-		*peak = trial_peak(f->t->run, copy);
-	if (!is_kept)
-		talloc_free(copy);
-	return copy != NULL;
+	if (!c->needs) {
+		struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
+		struct storage_known *known = trial_known(copy, b, copy);
+		memory_fits(copy, ir_func_find(copy, "main"), cost_model_storage(b->run->cost),
+			known, f->limit, &c->needs);
+		talloc_free(is_kept ? (void *)known : copy);
+	}
+	return c->needs <= f->limit;
 }
 
 static bool
@@ -138,20 +180,57 @@ same_step(const struct candidate *a, const struct candidate *b)
 	return a->r.seconds == b->r.seconds && a->r.live == b->r.live;
 }
 
-/* Between two amounts that make different steps, by halves: only where the step may fit, if not all are to be tried. False: reported. */
+/* Between two amounts that make different steps, by halves. False: reported. */
 static bool
-try_between(struct fitter *f, int low, int high, bool all)
+try_between(struct fitter *f, int low, int high)
 {
 	const int middle = (low + high) / 2;
 
 	if (high - low < 2 || same_step(&f->candidate[f->number[low] - 1],
 				      &f->candidate[f->number[high] - 1]))
 		return true;
-	if (!try(f, middle))
-		return false;
-	const bool fits = f->candidate[f->n - 1].r.live <= f->limit;
-	return (!(all || !fits) || try_between(f, low, middle, all)) &&
-	       (!(all || fits) || try_between(f, middle, high, all));
+	return try(f, middle) && try_between(f, low, middle) && try_between(f, middle, high);
+}
+
+/* The last place of the grid that allows no more than so many bytes, of those between two. */
+static int
+place_between(const struct fitter *f, int low, int high, int64_t allowed)
+{
+	int at = low + 1;
+
+	while (at + 1 < high && (int64_t)amount(f, at + 1) <= allowed)
+		at++;
+	return at;
+}
+
+/*
+ * Finds the last place whose step fits: bytes that are allowed more are live more, or nearly so, and each trial
+ * says by how much that is wrong. Every third one halves what is left, wherever that leads. Ends early where
+ * little can be gained. False: reported.
+ */
+static bool
+narrow(struct fitter *f)
+{
+	const struct trial *t = f->t;
+	const int64_t limit = (int64_t)f->limit;
+	const double enough = f->candidate[0].r.seconds * (1 + little);
+	int64_t guess = limit;
+	int low = 0, high = f->places;
+
+	if (t->amount && t->namounts)
+		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all;
+	for (int i = 1; high - low > 1; i++) {
+		const int at = i % 3 ? place_between(f, low, high, guess) : (low + high) / 2;
+		if (!try(f, at))
+			return false;
+		struct candidate *c = &f->candidate[f->n - 1];
+		const bool worth = is_worth(f, c);
+		*((worth ? fits(f, c) : c->r.live <= f->limit) ? &low : &high) = at;
+		guess = (int64_t)c->allowed + limit - (int64_t)(worth ? c->needs : c->r.live);
+		if (low == at && enough > 0 && c->r.seconds <= enough)
+			return true;
+	}
+	return low > 0 || try(f, 0);
 }
 
 static int
@@ -164,26 +243,21 @@ by_time(const void *a, const void *b)
 	return x->allowed > y->allowed ? -1 : x->allowed < y->allowed;
 }
 
-/* The fastest one whose peak, with gaps, is within the limit. False: reported. */
-static bool
-choose(struct fitter *f, const struct candidate **best)
+/* The fastest one whose peak, with gaps, is within the limit; NULL: none. */
+static const struct candidate *
+choose(struct fitter *f)
 {
 	const struct candidate *before = NULL;
 
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
 	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
-		const struct candidate *c = &f->candidate[i];
-		uint64_t peak;
+		struct candidate *c = &f->candidate[i];
 		if (!is_worth(f, c) || (before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
-		if (!find_peak(f, c, &peak))
-			return false;
-		if (peak <= f->limit) {
-			*best = c;
-			return true;
-		}
+		if (fits(f, c))
+			return c;
 	}
-	return true;
+	return NULL;
 }
 
 static bool
@@ -197,11 +271,21 @@ is_small(const struct ir_module *m)
 	return true;
 }
 
+/* A step that needs no more than it did fits: asked only where the limit does not suffice. */
+static void
+raise_limit(struct fitter *f)
+{
+	const struct trial_base *b = f->t->base;
+	const uint64_t before = f->t->or_as_before ? trial_peak(b->run, b->m) : 0;
+
+	f->limit = before > f->limit ? before : f->limit;
+}
+
 /* Measures the candidates and finds the best one, NULL if there is none; false: reported. */
 static bool
 search(struct fitter *f, const struct candidate **best)
 {
-	const bool all = is_small(f->t->m);
+	const bool all = is_small(f->t->base->m);
 
 	if (!try(f, f->places))
 		return false;
@@ -210,10 +294,14 @@ search(struct fitter *f, const struct candidate **best)
 	/* A large step that is not fast enough with all memory will not be with less. */
 	if (!all && f->t->beat > 0 && f->candidate[0].r.seconds >= f->t->beat)
 		return true;
-	if (!all && roomy && (!choose(f, best) || *best))
-		return *best != NULL;
+	if (!all && roomy && (*best = choose(f)))
+		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
-	return try(f, 0) && try_between(f, 0, f->places, all) && choose(f, best);
+	raise_limit(f);
+	if (!(all ? try(f, 0) && try_between(f, 0, f->places) : narrow(f)))
+		return false;
+	*best = choose(f);
+	return true;
 }
 
 bool
@@ -231,7 +319,6 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 		return false;
 	*fits = best != NULL;
 	*allowed = best ? best->allowed : 0;
-	if (best)
-		*r = best->r;
-	return best || trial_measure(t, 0, r);
+	*r = best ? best->r : (struct trial_result){0};
+	return true;
 }

@@ -12,6 +12,7 @@
 #ifndef PASSES_ANALYSIS_TRIAL_H
 #define PASSES_ANALYSIS_TRIAL_H
 
+#include "passes/analysis/cost/internal.h"
 #include "passes/pass.h"
 
 #define TRIAL_ALL UINT64_MAX /* allowed: as many bytes as the pass has use for */
@@ -22,25 +23,41 @@ struct trial_result {
 	uint64_t live;  /* bytes that are live at once; the peak has gaps between buffers, too */
 };
 
-struct trial {
-	struct pass_run *run;
+/* The step that a pass gets, of which trials change copies. */
+struct trial_base {
+	const struct pass_run *run;
 	const struct ir_module *m;
-	/* Changes the copy `m` as with so many bytes allowed, without remarks; false: reported. */
-	bool (*apply)(void *data, struct ir_module *m, uint64_t allowed);
+	/* In run->scratch: */
+	struct cost_step *step; /* of m; NULL without a cost model */
+	struct storage_known *known;
+	struct trial_result r;
+};
+
+/* Of a module with a typed @main without calls. Ops and values get new ids, which are the same in copies of it. False:
+ * reported. */
+bool trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m);
+
+struct trial {
+	const struct trial_base *base;
+	/* Changes the copy `m` as with so many bytes allowed, without remarks. Kernels that there are stay as they
+	 * are, but for their places and operands (alike_create_like). */
+	void (*apply)(void *data, struct ir_module *m, uint64_t allowed);
 	void *data;
 	/* [namounts] ascending: where the pass does something else. 0 and TRIAL_ALL are tried as well. NULL:
 	 * amounts from `least` to what is live at once with TRIAL_ALL. */
 	const uint64_t *amount;
 	uint32_t namounts;
 	uint64_t least;
-	double beat; /* seconds: only a faster step counts; 0: any */
+	double beat;       /* seconds: only a faster step counts; 0: any */
+	bool or_as_before; /* above the limit, too, where the step as it comes needs as much */
 };
 
 /* Bytes that a program of the module allocates on a device. */
 uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
 
-/* The step with so many bytes allowed. False: reported. */
-bool trial_measure(const struct trial *t, uint64_t allowed, struct trial_result *r);
+/* What is known of the kernels of a changed copy of the step. */
+struct storage_known *trial_known(
+	const void *owner, const struct trial_base *b, const struct ir_module *copy);
 
 /* A step as it is; without a model (NULL) it takes 0 seconds on a host. False: reported. */
 bool trial_step(const struct cost_model *model, const struct ir_module *m, struct trial_result *r);
@@ -48,7 +65,7 @@ bool trial_step(const struct cost_model *model, const struct ir_module *m, struc
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the
  * largest of equal ones, and without a cost model of all: copies that are issued earlier are late less often. Where no peak
- * is within the limit, or none that is faster than `beat`, *allowed is 0, and *fits false. *r is what that step takes. False: reported.
+ * is within the limit, or none that is faster than `beat`, *allowed is 0, and *fits false. *r is what that step takes, if it fits. False: reported.
  */
 bool trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial_result *r,
 	bool *fits);

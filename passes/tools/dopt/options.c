@@ -149,7 +149,8 @@ static const struct flag flags[] = {
 		AT(verify_each)},
 	{"check", NULL,
 		"compare results before and after every pass, and "
-		"results with layouts to those without",
+		"results with layouts to those without; warn of 16-bit sums over micro-batches "
+		"that rounding spoils",
 		FLAG_BOOL, AT(check)},
 	{"run", NULL, "run the result in the interpreter and print its outputs; writes no module",
 		FLAG_BOOL, AT(run)},

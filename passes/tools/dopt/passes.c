@@ -190,17 +190,28 @@ check_layouts(struct driver *t, struct ir_module *m)
 	return interp_check_layout(m, &o);
 }
 
+/* What rounds in programs where -check computes in doubles is said once, of the last module. */
+static void
+warn_of_sums(struct driver *t, struct ir_module *m)
+{
+	const struct interp_options o = check_options(t);
+
+	interp_warn_sums(m, &o);
+}
+
 /*
  * Does the step still compute what it did, and do its layouts? A pass that keeps bits is held to
- * that, in the types of the module: what is folded as no op rounds is not seen in doubles.
+ * that, in the types of the module: what is folded as no op rounds is not seen in doubles. A run
+ * that was asked to change the step is not compared.
  */
 static bool
 check_meaning(struct driver *t, const struct pass_run *run, const struct pass_entry *e,
 	struct ir_module *input, struct ir_module *m)
 {
 	struct interp_options o = check_options(t);
-	const bool same = e->pass->keeps_bits ? interp_check_bits(input, m, run->reordered, &o)
-					      : interp_check_modules(input, m, &o);
+	const bool same = run->redefined ||
+			  (e->pass->keeps_bits ? interp_check_bits(input, m, run->reordered, &o)
+					       : interp_check_modules(input, m, &o));
 
 	if (same && check_layouts(t, m))
 		return true;
@@ -296,6 +307,8 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 		return DRIVER_INPUT;
 	if (!verify_last(t, *m))
 		return DRIVER_BUG;
+	if (o->check)
+		warn_of_sums(t, *m);
 	if (o->reproducer && t->pipeline->n)
 		rt_write_remove(o->reproducer);
 	return DRIVER_OK;

@@ -119,6 +119,28 @@ static const struct sum_case narrow[] = {
 };
 enum { NARROW = sizeof narrow / sizeof *narrow };
 
+/*
+ * Sums of products over dims of which some are no one range in memory: a library that takes the others
+ * adds to its result again and again. b x 32, h 4, d 5: summands of an element as the spec has it. Every
+ * spec in every type; those of 16 bits are rounded once.
+ */
+static const struct product {
+	const char *spec, *x, *y;
+	int64_t n;
+} products[] = {
+	{"bch,boh->co", "256,32,4", "256,16,4", 256 * 4},
+	{"bhc,bho->co", "256,4,32", "256,4,16", 256 * 4},
+	{"hbc,bho->co", "4,256,32", "256,4,16", 256 * 4},
+	{"bch,bh->c", "256,32,4", "256,4", 256 * 4},
+	{"abch,aboh->aco", "2,256,8,4", "2,256,6,4", 256 * 4},
+	{"bach,abho->aco", "256,2,8,4", "2,256,4,6", 256 * 4},
+	{"bdch,dboh->co", "64,5,8,4", "5,64,6,4", 64 * 5 * 4},
+	{"km,kn->mn", "4096,3", "4096,5", 4096},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+static const char *const product_type[] = {"f32", "f16", "bf16"};
+enum { PRODUCT_TYPES = sizeof product_type / sizeof *product_type };
+
 static double
 bound(const struct sum_case *c, double block, enum ir_dtype t)
 {
@@ -212,11 +234,43 @@ nor_do_those_of_16_bits(void **state)
 	check_all(narrow, NARROW, SCHEME_SUM_BLOCK);
 }
 
+/* Numbers that differ, and a constant one, of which a sum is known. */
+static void
+nor_do_those_of_products(void **state)
+{
+	struct sum_case c[2 * PRODUCTS * PRODUCT_TYPES];
+	int n = 0;
+
+	for (int i = 0; i < PRODUCTS; i++)
+		for (int k = 0; k < PRODUCT_TYPES; k++) {
+			const struct product *p = &products[i];
+			const char *t = product_type[k];
+			const char *head = talloc_asprintf(*state,
+				"%%u = uniform() {seed = %d} : f32[%s]\n%%v = uniform() {seed = 7} : "
+				"f32[%s]\n%%x = convert(%%u) {to = %s}\n%%y = convert(%%v) {to = %s}\n",
+				i, p->x, p->y, t, t);
+			c[n++] = (struct sum_case){p->spec,
+				talloc_asprintf(*state,
+					"%s%%r = contract(%%x, %%y) {spec = \"%s\"}\n", head,
+					p->spec),
+				p->n, 0};
+			c[n++] = (struct sum_case){p->spec,
+				talloc_asprintf(*state,
+					"%%x = constant() {value = 0.25} : %s[%s]\n%%y = constant() {value "
+					"= 0.40625} : %s[%s]\n%%r = contract(%%x, %%y) {spec = \"%s\"}\n",
+					t, p->x, t, p->y, p->spec),
+				p->n, (double)p->n * 0.25 * 0.40625};
+		}
+	check_all(c, n, SCHEME_SUM_BLOCK);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(sums_do_not_drift),
 		cmocka_unit_test(nor_do_those_of_outer_loops),
-		cmocka_unit_test(nor_do_those_of_16_bits)};
+		cmocka_unit_test(nor_do_those_of_16_bits),
+		cmocka_unit_test_setup_teardown(
+			nor_do_those_of_products, make_scratch, free_scratch)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

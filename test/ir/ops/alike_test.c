@@ -101,13 +101,13 @@ constants_count_that_are_read(void **state)
 	(void)state;
 	const char *const two = "%c = constant() {value = 2.0} : f32[]\n"
 				"%d = constant() {value = 2.0} : f32[]\n",
-		   *const three = "%c = constant() {value = 2.0} : f32[]\n"
-				  "%d = constant() {value = 3.0} : f32[]\n",
-		   *const ops[] = {"%a = mul(%x, %c) %b = mul(%y, %d)\n",
-			   "%a = fuse(%x, %c) { %e = mul(%x, %c) yield(%e) }\n"
-			   "%b = fuse(%x, %d) { %e = mul(%x, %d) yield(%e) }\n",
-			   "%g = fuse(%x, %c) { %a = mul(%x, %c) yield(%a) }\n"
-			   "%h = fuse(%x, %d) { %b = mul(%x, %d) yield(%b) }\n"};
+			  *const three = "%c = constant() {value = 2.0} : f32[]\n"
+					 "%d = constant() {value = 3.0} : f32[]\n",
+			  *const ops[] = {"%a = mul(%x, %c) %b = mul(%y, %d)\n",
+				  "%a = fuse(%x, %c) { %e = mul(%x, %c) yield(%e) }\n"
+				  "%b = fuse(%x, %d) { %e = mul(%x, %d) yield(%e) }\n",
+				  "%g = fuse(%x, %c) { %a = mul(%x, %c) yield(%a) }\n"
+				  "%h = fuse(%x, %d) { %b = mul(%x, %d) yield(%b) }\n"};
 	char text[512];
 
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -160,6 +160,45 @@ a_long_list_is_like_no_other(void **state)
 	expect(text, false);
 }
 
+/* Ops of a copy have the numbers of those that they are copies of, wherever they are; others have new ones. */
+static void
+a_changed_copy(void **state)
+{
+	struct fixture *f =
+		number("%a = exp(%x)\n%b = add(%a, %y)\n%c = exp(%y)\n"
+		       "%d, %e = fuse(%x, %y) { %s = exp(%x) %t = sub(%s, %y) yield(%t, %s) }\n");
+	(void)state;
+
+	ir_module_renumber(f->m);
+	struct alike *of = alike_create(f, f->m, &ir_func_find(f->m, "main")->body);
+	struct ir_module *m = ir_module_clone(f, f->m);
+	struct ir_block *main = &ir_func_find(m, "main")->body;
+	struct ir_op *a = (struct ir_op *)op_named(main, "a"),
+		     *b = (struct ir_op *)op_named(main, "b");
+	struct ir_value *x = ir_operand(a, 0);
+	struct ir_op *made[3];
+	for (int i = 0; i < 3; i++) {
+		made[i] = ir_op_clone(
+			m, i < 2 ? a : op_named(main, "d"), (struct ir_value *[]){x, x});
+		ir_insert_before(b, made[i]);
+	}
+	ir_op_unlink(b);
+	ir_block_append(main, b);
+	const struct alike *copy = alike_create_like(f, m, main, of);
+	assert_int_equal(copy->n, of->n + 4); /* exp, the fuse, and sub and yield in it */
+	const struct ir_op *old = ir_func_find(f->m, "main")->body.first;
+	for (; old; old = old->next) {
+		const struct ir_op *now = op_named(main, old->result[0].name);
+		assert_int_equal(now->id, old->id);
+		assert_int_equal(alike_number(copy, now), alike_number(of, old));
+	}
+	assert_int_equal(alike_number(copy, made[0]), alike_number(copy, made[1]));
+	assert_true(alike_number(copy, made[0]) >= of->n);
+	assert_true(alike_number(copy, made[2]) >= of->n);
+	assert_int_not_equal(alike_number(copy, made[2]), alike_number(copy, made[0]));
+	talloc_free(f);
+}
+
 int
 main(void)
 {
@@ -169,6 +208,7 @@ main(void)
 		cmocka_unit_test(constants_count_that_are_read),
 		cmocka_unit_test(bodies_count),
 		cmocka_unit_test(a_long_list_is_like_no_other),
+		cmocka_unit_test(a_changed_copy),
 	};
 	return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
 }

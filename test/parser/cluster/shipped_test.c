@@ -129,6 +129,33 @@ ways_are_as_wide_as_their_sources_say(void **state)
 	talloc_free(ctx);
 }
 
+/* What nvidia-smi shows as the total of such a card, in MiB: the driver has reserved up to 2 % of it. */
+static const struct {
+	const char *name;
+	double mib;
+} totals[] = {
+	{"gtx1080ti_x12", 11264},
+	{"t4_x64", 15360},
+	{"summit_x192", 16384},
+	{"v100x128_rdma", 32768},
+	{"v100x128_tcp", 32768},
+	{"h100x32", 81559},
+	{"h200x8", 143771},
+};
+
+static void
+a_card_has_the_memory_that_its_driver_reports(void **state)
+{
+	(void)state;
+	struct ir_context *ctx = ir_context_create(NULL);
+	for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+		const double memory = open_cluster(ctx, totals[i].name)->kind[0]->memory / 1048576;
+		if (memory > totals[i].mib || memory < 0.98 * totals[i].mib)
+			fail_msg("%s: %g MiB of %g", totals[i].name, memory, totals[i].mib);
+	}
+	talloc_free(ctx);
+}
+
 /* Any two devices, and devices and hosts, have a way to each other and back. */
 static void
 everything_is_connected(void **state)
@@ -187,6 +214,7 @@ main(void)
 		cmocka_unit_test(generic_is_the_default),
 		cmocka_unit_test(names_may_have_dashes),
 		cmocka_unit_test(ways_are_as_wide_as_their_sources_say),
+		cmocka_unit_test(a_card_has_the_memory_that_its_driver_reports),
 		cmocka_unit_test(everything_is_connected),
 		cmocka_unit_test(an_allgather_is_as_fast_as_it_was_observed),
 		cmocka_unit_test(this_machine_was_measured),

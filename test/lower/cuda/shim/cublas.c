@@ -23,12 +23,16 @@ struct layout {
 };
 
 struct preference {
-	uint32_t align[4];
+	uint32_t align[4], reduction;
 };
 
 struct algorithm {
 	uint32_t align[4];
+	int64_t part; /* summands that are added up before they are rounded to the type of the result */
 };
+
+/* As few as show in a result of 16 bits. */
+enum { PART = 32 };
 
 cublasStatus_t
 cublasLtCreate(cublasLtHandle_t *handle)
@@ -118,7 +122,9 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
-	*preference = calloc(1, sizeof(struct preference));
+	struct preference *p = calloc(1, sizeof *p);
+	p->reduction = CUBLASLT_REDUCTION_SCHEME_MASK;
+	*preference = (cublasLtMatmulPreference_t)p;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -136,6 +142,7 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 	struct preference *p = (struct preference *)preference;
 	switch (attribute) {
 	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: break;
+	case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: memcpy(&p->reduction, value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: memcpy(&p->align[0], value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: memcpy(&p->align[1], value, bytes); break;
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: memcpy(&p->align[2], value, bytes); break;
@@ -152,8 +159,11 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 	cublasLtMatmulHeuristicResult_t results[], int *found)
 {
 	(void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
-	struct algorithm x;
-	memcpy(x.align, ((struct preference *)preference)->align, sizeof x.align);
+	const struct preference *p = (struct preference *)preference;
+	const uint32_t rounds =
+		CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+	struct algorithm x = {.part = p->reduction & rounds ? PART : INT64_MAX};
+	memcpy(x.align, p->align, sizeof x.align);
 	memset(results, 0, sizeof *results);
 	memcpy(&results[0].algo, &x, sizeof x);
 	*found = wanted > 0;
@@ -180,6 +190,15 @@ put(cudaDataType type, void *data, int64_t at, double x)
 	case CUDA_R_16BF: ((uint16_t *)data)[at] = rt_f32_to_bf16((float)x); break;
 	default: ((float *)data)[at] = (float)x;
 	}
+}
+
+static double
+rounded(cudaDataType type, double x)
+{
+	double element; /* at least as large as any */
+
+	put(type, &element, 0, x);
+	return get(type, &element, 0);
 }
 
 /* Element (i, j) of op(matrix) of batch k. */
@@ -237,9 +256,12 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 		for (uint64_t j = 0; j < ld->cols; j++)
 			for (uint64_t i = 0; i < ld->rows; i++) {
 				double sum = 0;
-				for (uint64_t l = 0; l < k; l++)
+				for (uint64_t l = 0; l < k; l++) {
+					if (l && (int64_t)l % x->part == 0)
+						sum = rounded(ld->type, sum);
 					sum += get(la->type, a, element(la, o->a, i, l, batch)) *
 					       get(lb->type, b, element(lb, o->b, l, j, batch));
+				}
 				sum *= scale;
 				if (old != 0)
 					sum += old * get(lc->type, c,

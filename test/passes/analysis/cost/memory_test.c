@@ -119,8 +119,14 @@ place_random(uint64_t seed, bool rows)
 		uint32_t n = random_rooms(&seed, room, 60), at;
 		if (rows)
 			join_rooms(&seed, room, n);
-		uint64_t end = storage_place(room, n), highest = 0;
-		uint64_t live = live_by_counting(room, n, &at);
+		uint64_t end = storage_place(room, n, 0), highest = 0;
+		uint64_t live = live_by_counting(room, n, &at),
+			 enough = live + next(&seed) % (live + 1);
+		struct storage_room again[60];
+		memcpy(again, room, sizeof again);
+		uint64_t soon = storage_place(again, n, enough);
+		assert_true(end <= soon);
+		assert_int_equal(soon <= enough, end <= enough);
 		for (uint32_t i = 0; i < n; i++) {
 			const struct storage_room *a = &room[i];
 			highest = a->offset + a->bytes > highest ? a->offset + a->bytes : highest;
@@ -159,7 +165,7 @@ rows_of_rooms_are_placed_as_one(void **state)
 	 */
 	struct storage_room room[] = {
 		{64, 4, 5, 0, 0}, {128, 0, 1, 0, 1}, {64, 4, 5, 0, 1}, {128, 2, 3, 0, 0}};
-	assert_int_equal(storage_place(room, 4), 192);
+	assert_int_equal(storage_place(room, 4, 0), 192);
 	assert_int_equal(room[2].offset, room[1].offset + 128);
 }
 
@@ -177,7 +183,7 @@ nested_lives_leave_no_gap(void **state)
 		room[3 * i + 2] = (struct storage_room){3200, back, back + 1, 0, 0};
 	}
 	uint64_t live = storage_live(room, N, NULL);
-	assert_int_equal(storage_place(room, N), live);
+	assert_int_equal(storage_place(room, N, 0), live);
 }
 
 /* The same with so many layers that only one order is tried, and few sizes: the first order has to be
@@ -196,7 +202,7 @@ deep_steps_are_placed_well_by_the_first_order(void **state)
 		room[4 * i + 3] = (struct storage_room){1280, back, back + 2, 0, 0};
 	}
 	const uint64_t live = storage_live(room, N, NULL);
-	assert_int_equal(storage_place(room, N), live);
+	assert_int_equal(storage_place(room, N, 0), live);
 	talloc_free(room);
 }
 
@@ -210,7 +216,7 @@ many_rooms(void **state)
 	for (uint32_t i = 0; i < N; i++)
 		room[i] = (struct storage_room){64 * (1 + i % 5), i, 2 * N - i, 0, 0};
 	uint64_t live = storage_live(room, N, NULL);
-	assert_int_equal(storage_place(room, N), live);
+	assert_int_equal(storage_place(room, N, 0), live);
 	talloc_free(room);
 }
 
@@ -352,10 +358,21 @@ check_curve(const struct memory_curve *c, const struct expected *e, uint32_t n)
 	}
 }
 
+/* The curve; the one without kinds has the same ops and bytes. */
 static struct memory_curve *
 curve_of(struct fixture *f, struct ir_module *m)
 {
-	return memory_curve_create(f, m, ir_func_find(m, "main"), NULL);
+	struct ir_func *main = ir_func_find(m, "main");
+	struct memory_curve *c = memory_curve_create(f, m, main, NULL),
+			    *live = memory_curve_create_live(f, m, main, NULL, NULL);
+
+	assert_int_equal(live->n, c->n);
+	assert_int_equal(live->peak, c->peak);
+	for (uint32_t p = 0; p <= c->n; p++) {
+		assert_ptr_equal(live->point[p].op, c->point[p].op);
+		assert_int_equal(live->point[p].live, c->point[p].live);
+	}
+	return c;
 }
 
 /* A step with momentum: what the op of each line leaves alive, worked out by hand. */

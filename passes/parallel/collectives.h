@@ -15,8 +15,8 @@
  *
  * Complexity: linear in the ops between the first and the last member, and their operands.
  */
-#ifndef PASSES_FUSION_COLLECTIVES_H
-#define PASSES_FUSION_COLLECTIVES_H
+#ifndef PASSES_COLLECTIVES_H
+#define PASSES_COLLECTIVES_H
 
 #include "ir/ir.h"
 

@@ -1,4 +1,4 @@
-#include "passes/fusion/collectives.h"
+#include "passes/parallel/collectives.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/map.h"
