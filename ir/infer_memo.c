@@ -1,4 +1,4 @@
-/* A table of types by what they follow from; the oldest of INFER_WAYS entries gives way to the next with their hash. */
+/* A table of types by what they follow from; of those with one hash, the oldest gives way to the next. */
 #include "ir/infer_memo.h"
 
 #include "ir/base/mix.h"

@@ -17,19 +17,15 @@ dopt must either do what it is asked, with the same results before and after eve
 pass that is refused is then left out, and the others have their turn. A crash, an exit status that is neither 0 nor 1, a run without end, a text that does not read back, a result that is not the
 interpreter's: each is a finding, which is made smaller and printed with the command that shows it. Exit status 1 then.
 
-Of some seeds one of two laws is tried as well (LAWS): a budget between the least and the greatest peak of the pipeline's
-modules is met or refused, and one pass with more budget is never slower; a pipeline interrupted after any pass, printed, read and
-continued gives what it gives in one go.
+Of some seeds one of the laws of laws.py is tried as well.
 """
 import argparse
 import collections
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -37,28 +33,20 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(TESTS / "models" / "Inputs"))
+import laws
 import models
 import networks
+from running import RUN_SECONDS, SEARCH, first_error, is_refusal, run
 
 BLOCK = 24  # seeds that are drawn at once
 COUNT = 2 * BLOCK  # seeds of a run of the tests: ten seconds
 AGREE = 6  # of a block that are compiled and run
-RUN_SECONDS = 240  # of a processor, for one run of dopt: 20 for the largest toy model, more under sanitizers
 AGREE_SECONDS = 900  # compiling and running those of a block
-LOADED = 4  # times as long may pass before a run has no end: others use the machine, too
-SEARCH = "-time-limit=2s"  # a search ends there; toys are searched through in less
 MODEL_EVERY = 3  # every third seed is a toy model
 SHRINK_SECONDS = 180  # for one finding
 NOHOST = str(TESTS / "random/Inputs/nohost.cluster")
 MORE = ([], [], [], ["-stats"], ["-keep=better"], ["-replay=fine", "-stats"], ["-algorithm=ring", "-stats"],
         ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"], ["-cluster=h100x32"], [f"-cluster={NOHOST}"])
-BUDGETS = (0.05, 0.5, 0.9)  # of the way from the least to the greatest peak of a pipeline's modules
-LAW_EVERY = 2  # seeds
-# Their searches end by time, too, and see times of kernels.
-SEARCHES = ("joint", "tensorfuse{policy=replay", "prefetch{policy=search", "unshard{policy=search", "recompute{policy=search")
-SLOWER = 1e-9  # a step that is longer by less of itself is not slower
-# Passes that plan for a budget (pass_budget): with more of it their step is never slower.
-PLANNERS = ("recompute", "prefetch", "unshard", "offload", "tensorfuse", "joint")
 # Of -sharded: what the last line counts.
 SHARDED = ("recompute", "shard", "accumulate", "prefetch", "unshard", "offload")
 
@@ -113,28 +101,6 @@ def split(pipeline):
     return re.findall(r"[\w-]+(?:\{(?:[^{}\"]|\"[^\"]*\")*\})?", pipeline)
 
 
-def run(command, seconds, **more):
-    """Exit status, or a word where there is none, and what it said on standard error or output."""
-    limited = ["/bin/sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh", *command]
-    try:
-        done = subprocess.run(limited, capture_output=True, text=True, errors="replace",
-                              timeout=LOADED * seconds, **more)
-    except subprocess.TimeoutExpired:
-        return "no end", ""
-    return "no end" if done.returncode == -signal.SIGXCPU else done.returncode, done.stderr + done.stdout
-
-
-def first_error(text):
-    for line in text.splitlines():
-        if re.search(r"error|bug|Assert|runtime error|Sanitizer", line):
-            return re.sub(r"'?\b[%\w.]*\d[\w.]*\b'?", "#", line[line.find("error"):] if "error" in line else line)
-    return ""
-
-
-def is_refusal(status, said):
-    return status == 1 and "error:" in said and "out of memory" not in said
-
-
 def without_refused(case, said):
     """The passes without the one that an error in the pipeline text is about; None where it is about none of them."""
     at = re.search(r"^pipeline:1:(\d+): error", said, re.M)
@@ -166,80 +132,6 @@ def finding(case, dopt, out):
     if again.read_bytes() != out.read_bytes():
         return ("written, read and written again it differs", "")
     return None
-
-
-def rows_of(case, dopt, file, passes, *more):
-    """Exit status, and the rows of -stats=json: one for the module as it is, one for each pass."""
-    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks", SEARCH))]
-    pipeline = [f"-pass={','.join(passes)}"] if passes else []
-    done = subprocess.run([dopt, *options, "-stats=json", "-emit=none", *more, *pipeline, str(file)],
-                          capture_output=True, text=True, errors="replace", timeout=LOADED * RUN_SECONDS)
-    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
-
-
-def breaks_budget_law(case, dopt, out):
-    """A finding where a budget is exceeded, or where the last planner's step is slower with more budget."""
-    at = max((i for i, p in enumerate(case.passes) if p.split("{")[0] in PLANNERS), default=None)
-    if at is None or "-keep=better" in case.options:
-        return None
-    status, rows = rows_of(case, dopt, case.file, case.passes[:at + 1])
-    if status != 0:
-        return None
-    peaks = [row["cost"]["peak_bytes"] for row in rows if row["pass"] != "inline"]
-    least, greatest = min(peaks), max(peaks)
-    before = out.with_suffix(".before")
-    prefix = [f"-pass={','.join(case.passes[:at])}"] if at else []
-    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks"))]
-    if run([dopt, *options, *prefix, str(case.file), "-o", str(before)], RUN_SECONDS)[0] != 0:
-        return None
-    seen = []  # (budget, seconds), by growing budget
-    for share in BUDGETS:
-        budget = int(least + share * (greatest - least))
-        status, rows = rows_of(case, dopt, before, case.passes[at:at + 1], f"-budget={budget}")
-        if status not in (0, 1):
-            return (f"budget: exit {status} {first_error(rows)}", f"-budget={budget}\n{rows}")
-        if status == 1:
-            continue
-        cost = rows[-1]["cost"]
-        if cost["peak_bytes"] > budget:
-            return (f"budget: exceeded after {case.passes[at].split('{')[0]}", f"-budget={budget}: {cost['peak_bytes']}")
-        if seen and cost["iteration"] > seen[-1][1] * (1 + SLOWER):
-            return (f"budget: more is slower after {case.passes[at].split('{')[0]}",
-                    f"{seen[-1][0]} bytes: {seen[-1][1]} s; {budget} bytes: {cost['iteration']} s")
-        seen.append((budget, cost["iteration"]))
-    return None
-
-
-def numbered(text):
-    """A module whose values are numbered in the order of their definitions: passes make up names for copies of values."""
-    numbers = {}
-    return re.sub(r"%[\w.]+", lambda name: f"%{numbers.setdefault(name[0], len(numbers))}", text)
-
-
-def breaks_text_law(case, dopt, out):
-    """A finding where the pipeline, interrupted after half of its passes, does not give what it gives in one go."""
-    half = len(case.passes) // 2
-    if not half or any(p.startswith(SEARCHES) for p in case.passes):
-        return None
-    options = [o for o in case.options if o != "-keep=better"]
-    texts = []
-    for file, passes, to in ((case.file, case.passes, ".whole"), (case.file, case.passes[:half], ".half"),
-                             (out.with_suffix(".half"), case.passes[half:], ".rest")):
-        status, said = run([dopt, *options, "-pass=" + ",".join(passes), str(file), "-o", str(out.with_suffix(to))], RUN_SECONDS)
-        if status not in (0, 1):
-            return (f"continued: exit {status} {first_error(said)}", said)
-        if status:
-            return None
-        texts.append(numbered(out.with_suffix(to).read_text()))
-    return None if texts[0] == texts[2] else ("continued: another module", f"-pass={','.join(case.passes[half:])}")
-
-
-LAWS = (breaks_budget_law, breaks_text_law)
-
-
-def breaks_law(case, dopt, out):
-    """The law that the seed tries."""
-    return LAWS[case.seed // 2 % len(LAWS)](case, dopt, out) if case.seed % LAW_EVERY == 0 else None
 
 
 def disagreement(command, out, folder):
@@ -318,9 +210,9 @@ class Hunt:
         self.refusals.update(case.refusals)
         if found:
             self.found(case, *found, lambda c: (finding(c, self.a.dopt, scratch) or ("",))[0] == found[0])
-        law = breaks_law(case, self.a.dopt, scratch) if out.exists() and not found else None
+        law = laws.breaks(case, self.a.dopt, scratch) if out.exists() and not found else None
         if law:
-            self.found(case, *law, lambda c: (breaks_law(c, self.a.dopt, scratch) or ("",))[0] == law[0])
+            self.found(case, *law, lambda c: (laws.breaks(c, self.a.dopt, scratch) or ("",))[0] == law[0])
         return (case, out) if out.exists() and not found else None
 
     def agree(self, written):

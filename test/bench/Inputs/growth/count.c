@@ -1,6 +1,7 @@
 /*
- * Work in basic blocks of libdopt, which the compiler has tell of each (-fsanitize-coverage=trace-pc): the same on every
- * machine, however loaded. What libraries do counts as the call alone.
+ * Counts the basic blocks of libdopt that are entered: the compiler has each call the counter
+ * (-fsanitize-coverage=trace-pc). The same on every machine, however loaded; what libraries do is
+ * not seen.
  */
 #include <stdint.h>
 

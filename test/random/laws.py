@@ -1,0 +1,93 @@
+"""Laws that hold for all pipelines, each tried by some seeds of pipelines.py:
+
+- A budget between the least and the greatest peak of the pipeline's modules is met or refused, and one pass with more
+  budget is never slower.
+- A pipeline interrupted after half of its passes, printed, read and continued gives what it gives in one go.
+"""
+import json
+import re
+import subprocess
+
+from running import LOADED, RUN_SECONDS, SEARCH, first_error, run
+
+BUDGETS = (0.05, 0.5, 0.9)  # of the way from the least to the greatest peak of a pipeline's modules
+LAW_EVERY = 2  # seeds
+# Their searches end by time, too, and see times of kernels.
+SEARCHES = ("joint", "tensorfuse{policy=replay", "prefetch{policy=search", "unshard{policy=search", "recompute{policy=search")
+SLOWER = 1e-9  # a step that is longer by less of itself is not slower
+# Passes that plan for a budget (pass_budget): with more of it their step is never slower.
+PLANNERS = ("recompute", "prefetch", "unshard", "offload", "tensorfuse", "joint")
+
+
+def rows_of(case, dopt, file, passes, *more):
+    """Exit status, and the rows of -stats=json: one for the module as it is, one for each pass."""
+    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks", SEARCH))]
+    pipeline = [f"-pass={','.join(passes)}"] if passes else []
+    done = subprocess.run([dopt, *options, "-stats=json", "-emit=none", *more, *pipeline, str(file)],
+                          capture_output=True, text=True, errors="replace", timeout=LOADED * RUN_SECONDS)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
+def breaks_budget(case, dopt, out):
+    """A finding where a budget is exceeded, or where the last planner's step is slower with more budget."""
+    at = max((i for i, p in enumerate(case.passes) if p.split("{")[0] in PLANNERS), default=None)
+    if at is None or "-keep=better" in case.options:
+        return None
+    status, rows = rows_of(case, dopt, case.file, case.passes[:at + 1])
+    if status != 0:
+        return None
+    peaks = [row["cost"]["peak_bytes"] for row in rows if row["pass"] != "inline"]
+    least, greatest = min(peaks), max(peaks)
+    before = out.with_suffix(".before")
+    prefix = [f"-pass={','.join(case.passes[:at])}"] if at else []
+    options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks"))]
+    if run([dopt, *options, *prefix, str(case.file), "-o", str(before)], RUN_SECONDS)[0] != 0:
+        return None
+    seen = []  # (budget, seconds), by growing budget
+    for share in BUDGETS:
+        budget = int(least + share * (greatest - least))
+        status, rows = rows_of(case, dopt, before, case.passes[at:at + 1], f"-budget={budget}")
+        if status not in (0, 1):
+            return (f"budget: exit {status} {first_error(rows)}", f"-budget={budget}\n{rows}")
+        if status == 1:
+            continue
+        cost = rows[-1]["cost"]
+        if cost["peak_bytes"] > budget:
+            return (f"budget: exceeded after {case.passes[at].split('{')[0]}", f"-budget={budget}: {cost['peak_bytes']}")
+        if seen and cost["iteration"] > seen[-1][1] * (1 + SLOWER):
+            return (f"budget: more is slower after {case.passes[at].split('{')[0]}",
+                    f"{seen[-1][0]} bytes: {seen[-1][1]} s; {budget} bytes: {cost['iteration']} s")
+        seen.append((budget, cost["iteration"]))
+    return None
+
+
+def numbered(text):
+    """A module whose values are numbered in the order of their definitions: passes make up names for copies of values."""
+    numbers = {}
+    return re.sub(r"%[\w.]+", lambda name: f"%{numbers.setdefault(name[0], len(numbers))}", text)
+
+
+def breaks_text(case, dopt, out):
+    """A finding where the pipeline, interrupted after half of its passes, does not give what it gives in one go."""
+    half = len(case.passes) // 2
+    if not half or any(p.startswith(SEARCHES) for p in case.passes):
+        return None
+    options = [o for o in case.options if o != "-keep=better"]
+    texts = []
+    for file, passes, to in ((case.file, case.passes, ".whole"), (case.file, case.passes[:half], ".half"),
+                             (out.with_suffix(".half"), case.passes[half:], ".rest")):
+        status, said = run([dopt, *options, "-pass=" + ",".join(passes), str(file), "-o", str(out.with_suffix(to))], RUN_SECONDS)
+        if status not in (0, 1):
+            return (f"continued: exit {status} {first_error(said)}", said)
+        if status:
+            return None
+        texts.append(numbered(out.with_suffix(to).read_text()))
+    return None if texts[0] == texts[2] else ("continued: another module", f"-pass={','.join(case.passes[half:])}")
+
+
+LAWS = (breaks_budget, breaks_text)
+
+
+def breaks(case, dopt, out):
+    """The law that the seed tries."""
+    return LAWS[case.seed // 2 % len(LAWS)](case, dopt, out) if case.seed % LAW_EVERY == 0 else None
