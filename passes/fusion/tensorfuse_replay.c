@@ -70,6 +70,7 @@ struct attempt {
 struct chooser {
 	struct pass_run *run;
 	struct ir_module *m;
+	struct trial_base base;
 	struct attempt attempt[2 * CANDIDATES];
 	int n;
 	bool gathers; /* are there any to fuse, or not? */
@@ -113,11 +114,11 @@ fused_copy(struct pass_run *run, const struct ir_module *m, struct fuse_policy p
 }
 
 static double
-seconds_of(const struct pass_run *run, struct ir_module *copy)
+seconds_of(const struct trial_base *base, struct ir_module *copy)
 {
-	const struct cost_step *step = cost_step_create(copy, run->cost, copy);
+	const struct cost_step *step = cost_step_create_like(copy, base->step, copy);
 
-	return step && !step->unfit ? replay_seconds(step->r.makespan) : -1;
+	return step ? replay_seconds(step->r.makespan) : -1;
 }
 
 /* Many candidates fuse the same collectives: a step is replayed once. */
@@ -135,7 +136,7 @@ try(struct chooser *c, const struct candidate *row, bool gathers)
 			copy = NULL;
 		}
 	if (copy)
-		a->seconds = seconds_of(c->run, copy);
+		a->seconds = seconds_of(&c->base, copy);
 	talloc_free(copy);
 	c->n++;
 }
@@ -225,7 +226,8 @@ fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy
 	bool gathers;
 	int best = -1;
 
-	if (run->cost && cost_model_is_described(run->cost) && has_choice(run, m, &gathers)) {
+	if (run->cost && cost_model_is_described(run->cost) && has_choice(run, m, &gathers) &&
+		trial_begin(&c.base, run, m)) {
 		c.gathers = gathers && p->gathers;
 		const int n = CANDIDATES * (c.gathers ? 2 : 1);
 		/* Where the first one has no time, none has. */
