@@ -1,16 +1,15 @@
 /*
  * opfuse within a budget (`dopt -budget`). A kernel at the place of its last op keeps operands of the
  * others until there, one at the place of its first op has results earlier than they are read: memory
- * that was free between two ops is not. Where that raises the peak of the step, kernels are formed
- * under a few limits on what is live, and the fastest of these steps that fits the budget is taken,
- * or else the step as it was: what fits before fits after, and what does not needs no more.
+ * that was free between two ops is not. Where that raises the peak of the step above the budget, trials
+ * (passes/analysis/cost/trial.h) form kernels under a few limits on what is live: what fits before fits
+ * after, and what does not needs no more.
  *
  * A limit on live bytes: kernels are formed on a copy, ops at which more is live are marked, and no op is moved
  * or copied across a mark when kernels are formed again; a few times, until nothing new is marked.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/analysis/cost/trial.h"
 #include "passes/fusion/opfuse.h"
@@ -19,10 +18,8 @@
 
 enum {
 	ROUNDS = 3, /* of marks: each one forms kernels and measures the step again */
-	LIMITS = 4
+	LIMITS = 4, /* on live bytes that are tried */
 };
-
-#define NO_LIMIT UINT64_MAX
 
 struct attempt {
 	struct pass_run *run;
@@ -84,7 +81,7 @@ form(struct pass_run *run, struct ir_module *m, const bool *marked, bool silent)
 static bool *
 find_marks(const struct attempt *a, const struct ir_module *m, uint64_t allowed)
 {
-	if (allowed == NO_LIMIT)
+	if (allowed == TRIAL_ALL)
 		return NULL;
 	bool *marked = ARRAY_ZERO(a->run->scratch, bool, a->nops), fresh = true;
 	for (int i = 0; i < ROUNDS && fresh; i++) {
@@ -97,117 +94,76 @@ find_marks(const struct attempt *a, const struct ir_module *m, uint64_t allowed)
 	return marked;
 }
 
-struct candidate {
-	const bool *marked;
-	struct memory_report memory;
-	double seconds;
-};
-
-/* The step with kernels under a limit. */
-static struct ir_module *
-try_limit(const struct attempt *a, const struct ir_module *m, uint64_t allowed, struct candidate *c)
+/* With nothing allowed no kernels are formed. */
+static void
+form_within(void *data, struct ir_module *m, uint64_t allowed)
 {
-	struct ir_module *copy = ir_module_clone(a->run->scratch, m);
+	const struct attempt *a = data;
 
-	c->marked = find_marks(a, m, allowed);
-	talloc_free(form(a->run, copy, c->marked, true));
-	memory_evaluate(copy, ir_func_find(copy, "main"), cost_model_storage(a->run->cost),
-		trial_known(copy, a->base, copy), &c->memory);
-	return copy;
+	if (allowed)
+		talloc_free(form(a->run, m, find_marks(a, m, allowed), true));
 }
 
-/* How long it takes, where that is asked; frees it. False: reported. */
-static bool
-measure(const struct attempt *a, struct ir_module *copy, bool asked, struct candidate *c)
+/* Below what was live the surroundings of the peak stay as they were, gaps between buffers, too. */
+static void
+find_limits(const struct attempt *a, uint64_t limit[LIMITS])
 {
-	struct trial_result t = {0};
-	const bool good = !asked || trial_measure(a->base, copy, &t);
+	const struct trial_base *b = a->base;
+	struct memory_report r;
 
-	c->seconds = t.seconds;
-	talloc_free(copy);
-	return good;
+	memory_evaluate(
+		b->m, ir_func_find(b->m, "main"), cost_model_storage(a->run->cost), b->known, &r);
+	const uint64_t temporary = r.live - r.persistent;
+	limit[0] = r.live - temporary / 2;
+	limit[1] = r.live - temporary / 8;
+	limit[2] = r.live;
+	limit[3] = r.live + temporary / 8;
 }
 
-/*
- * The fastest of those that need no more than so many bytes; NULL: none. They do not depend on the budget, and none
- * counts that is faster than the one with all fusions: so more budget never gives a slower step.
- */
-static const struct candidate *
-fastest(const struct candidate *all, const struct candidate *c, int n, uint64_t bytes)
+static void
+tell(struct attempt *a, const struct ir_module *m, uint64_t allowed)
 {
-	const struct candidate *best = NULL;
-
-	for (int i = 0; i < n; i++)
-		if (c[i].memory.peak <= bytes && c[i].seconds >= all->seconds &&
-			(!best || c[i].seconds < best->seconds))
-			best = &c[i];
-	return best;
-}
-
-/*
- * Kernels that keep the peak within the budget, or of a step that exceeds it anyway, which a later pass may make fit, no
- * higher than it is; with all fusions it would be. False: reported.
- */
-static bool
-form_fewer(const struct attempt *a, struct ir_module *m, uint64_t budget,
-	const struct memory_report *before, const struct candidate *all)
-{
-	const bool fitted = before->peak <= budget;
-	const uint64_t more = all->memory.live > before->live ? all->memory.live - before->live : 0,
-		       temporary = before->live - before->persistent;
-	/* Below what was live the surroundings of the peak stay as they were, gaps between buffers, too. */
-	const uint64_t limit[LIMITS] = {before->live - temporary / 8, before->live + more / 2,
-		before->live, before->live - temporary / 2};
-	const int n = fitted ? LIMITS : 1;
-	struct candidate c[LIMITS];
+	struct ir_module *all = ir_module_clone(a->run->scratch, m);
 	char text[NUMBER_TEXT];
 
-	for (int i = 0; i < n; i++)
-		if (!measure(a, try_limit(a, m, limit[i], &c[i]), fitted, &c[i]))
-			return false;
-	const struct candidate *best = fastest(all, c, n, fitted ? budget : before->peak);
-	if (best)
-		form(a->run, m, best->marked, false);
+	form_within(a, all, TRIAL_ALL);
 	pass_remark(a->run, NULL, PASS_MISSED,
 		"%s, because of the budget: with all fusions the step would need %s",
-		best ? "fewer ops are fused" : "no ops are fused",
-		number_bytes(text, (double)all->memory.peak));
-	return true;
+		allowed ? "fewer ops are fused" : "no ops are fused",
+		number_bytes(text, (double)trial_peak(a->run, all)));
+	talloc_free(all);
 }
 
 bool
 opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget)
 {
-	const struct storage_target *target = cost_model_storage(run->cost);
-	struct ir_func *main = ir_func_find(m, "main");
-	struct memory_report before;
 	struct trial_base base;
 	struct attempt a = {run, &base, 0};
-	struct candidate all;
+	uint64_t limit[LIMITS], allowed = TRIAL_ALL;
+	const struct trial t = {.base = &base,
+		.apply = form_within,
+		.data = &a,
+		.amount = limit,
+		.namounts = LIMITS,
+		.or_as_before = true,
+		.all_first = true};
+	struct trial_result r;
+	bool fits = true;
 
 	if (!trial_begin(&base, run, m))
 		return false;
-	IR_FOR_OPS (op, &main->body)
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		a.nops++;
-	/* What is live is no more than the peak, and known sooner. */
-	const uint64_t live = base.r.live;
-	struct ir_module *copy = NULL;
 	/* One that needs half as much again gets all kernels: what may come later, offload, moves
 	 * states only. */
-	bool fits = live > budget + budget / 2;
-	if (!fits) {
-		copy = try_limit(&a, m, NO_LIMIT, &all);
-		fits = all.memory.peak <= budget || all.memory.peak <= live;
+	if (base.r.live <= budget + budget / 2) {
+		find_limits(&a, limit);
+		if (!trial_fit(&t, budget, &allowed, &r, &fits))
+			return false;
 	}
-	if (!fits) {
-		memory_evaluate(m, main, target, base.known, &before);
-		fits = all.memory.peak <= before.peak;
-	}
-	if (fits) {
-		talloc_free(copy);
-		form(run, m, NULL, false);
-		return true;
-	}
-	return measure(&a, copy, before.peak <= budget, &all) &&
-	       form_fewer(&a, m, budget, &before, &all);
+	if (allowed != TRIAL_ALL && pass_remarks_wanted(run))
+		tell(&a, m, allowed);
+	if (allowed)
+		form(run, m, find_marks(&a, m, allowed), false);
+	return true;
 }

@@ -27,7 +27,8 @@ struct candidate {
 
 struct fitter {
 	const struct trial *t;
-	uint64_t limit, all; /* all: live at once where all is allowed */
+	uint64_t limit;
+	struct trial_result all; /* where all is allowed */
 	struct candidate candidate[GRID + 1];
 	int n;
 	int places;           /* of the grid: 0 stands for nothing, this for all */
@@ -106,15 +107,16 @@ amount(const struct fitter *f, int at)
 		return at ? TRIAL_ALL : 0;
 	if (t->amount)
 		return t->amount[(uint64_t)at * (t->namounts + 1) / (uint64_t)f->places - 1];
-	return f->all > t->least
-		       ? t->least + (uint64_t)((double)(f->all - t->least) / f->places * at)
+	return f->all.live > t->least
+		       ? t->least + (uint64_t)((double)(f->all.live - t->least) / f->places * at)
 		       : t->least;
 }
 
 static bool
 is_worth(const struct fitter *f, const struct candidate *c)
 {
-	return c->r.live <= f->limit && (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
+	return c->r.live <= f->limit && !(f->t->all_first && c->r.seconds < f->all.seconds) &&
+	       (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
 }
 
 /* Keeps the copy where it is the fastest so far, as it is likely to be asked for its peak. */
@@ -193,12 +195,12 @@ narrow(struct fitter *f)
 {
 	const struct trial *t = f->t;
 	const int64_t limit = (int64_t)f->limit;
-	const double enough = f->candidate[0].r.seconds * (1 + little);
+	const double enough = f->all.seconds * (1 + little);
 	int64_t guess = limit;
 	int low = 0, high = f->places;
 
 	if (t->amount && t->namounts)
-		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all;
+		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
 	for (int i = 1; high - low > 1; i++) {
 		const int at = i % 3 ? place_between(f, low, high, guess) : (low + high) / 2;
 		if (!try(f, at))
@@ -269,12 +271,11 @@ search(struct fitter *f, const struct candidate **best)
 
 	if (!try(f, f->places))
 		return false;
-	f->all = f->candidate[0].r.live;
-	const bool roomy = f->all <= f->limit;
+	f->all = f->candidate[0].r;
 	/* A large step that is not fast enough with all memory will not be with less. */
-	if (!all && f->t->beat > 0 && f->candidate[0].r.seconds >= f->t->beat)
+	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
 		return true;
-	if (!all && roomy && (*best = choose(f)))
+	if ((!all || f->t->all_first) && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
 	raise_limit(f);

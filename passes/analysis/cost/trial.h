@@ -50,6 +50,7 @@ struct trial {
 	uint64_t least;
 	double beat;       /* seconds: only a faster step counts; 0: any */
 	bool or_as_before; /* above the limit, too, where the step as it comes needs as much */
+	bool all_first;    /* all is taken where it fits, and else nothing that is faster */
 };
 
 /* Bytes that a program of the module allocates on a device. */
