@@ -5,9 +5,12 @@
  *     allowed bytes -- apply, on a copy --> step --> seconds (replay), live bytes; of the best ones: peak
  *
  * A pass takes more memory than it is allowed, since what it counts are live bytes of the step as it was, and less
- * where what it keeps is not live at the peak. So several amounts are tried, the fastest step whose peak is within the
- * limit is taken, and more memory never gives a slower step: the amounts do not depend on the limit, but
- * for steps of more than TRIAL_EXHAUSTIVE_OPS, where a bisection tries few of them.
+ * where what it keeps is not live at the peak. So several amounts are tried, which do not depend on the limit, and the
+ * fastest step whose peak is within the limit is taken: more memory never gives a slower step. Of the amounts for a
+ * step of more than TRIAL_EXHAUSTIVE_OPS only those are tried that lead to the largest one that fits, or to a step
+ * that is almost as fast as with all memory; there this holds where more memory needs more and is faster.
+ *
+ * Copies have the ids of the step that they are of, so that what a trial needs to know of kernels is known already.
  */
 #ifndef PASSES_ANALYSIS_TRIAL_H
 #define PASSES_ANALYSIS_TRIAL_H
