@@ -28,6 +28,7 @@
 
 #include "ir/base/map.h"
 #include "ir/base/vec.h"
+#include "ir/ops/alike.h"
 #include "ir/ops/same.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
@@ -187,21 +188,28 @@ merge(const struct pass_run *run, struct ir_module *m, bool careful)
 }
 
 static uint64_t
-most_live(const struct pass_run *run, const struct ir_module *m)
+most_live(const struct pass_run *run, const struct ir_module *m, struct storage_known *known)
 {
-	return memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL);
+	return memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), known);
 }
 
 /* Does a step with calls, whose memory is not known, or one where merging lets no more live at once? */
 static bool
-fits(const struct pass_run *run, const struct ir_module *m, bool careful)
+fits(const struct pass_run *run, struct ir_module *m, bool careful)
 {
-	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+	const struct ir_block *main = &ir_func_find(m, "main")->body;
+
+	IR_FOR_OPS (op, main)
 		if (op_is(op, TRAIT_CALLS))
 			return true;
+	ir_module_renumber(m); /* the copy has the same ids, so that kernels are classed once */
 	struct ir_module *copy = ir_module_clone(NULL, m);
-	const bool fits = !merge(run, copy, careful) || most_live(run, copy) <= most_live(run, m);
-
+	bool fits = true;
+	if (merge(run, copy, careful)) {
+		struct storage_known *known =
+			storage_known_create(copy, alike_create(copy, m, main), NULL);
+		fits = most_live(run, copy, known) <= most_live(run, m, known);
+	}
 	talloc_free(copy);
 	return fits;
 }
