@@ -155,12 +155,15 @@ extent_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	if (t->name) {
 		operand = operand_named(mt, t->name);
 		const int rank = ir_operand_type(mt->op, operand)->rank;
-		dim = t->along ? dim_attr(mt, "dim", rank) : t->entry + (t->entry < 0 ? rank : 0);
+		dim = t->each    ? at->which
+		      : t->along ? dim_attr(mt, "dim", rank)
+				 : t->entry + (t->entry < 0 ? rank : 0);
 	}
 	if (dim < 0)
 		return fail_const(mt);
-	return expr_const(mt->a, IR_i64,
-		(double)ir_operand_type(mt->op, operand < 0 ? 0 : operand)->dim[dim]);
+	const struct ir_type *type = ir_operand_type(mt->op, operand < 0 ? 0 : operand);
+	/* A rank that is too low is an error of the match, which comes next. */
+	return expr_const(mt->a, IR_i64, dim < type->rank ? (double)type->dim[dim] : 1);
 }
 
 static const struct expr *

@@ -20,7 +20,7 @@
  * where there is none; listed(dims) is whether the dim is one of a list.
  *
  * size(k) is the size of an index, size(dims) the product of the sizes of these dims, extent(a, 1)
- * the size of a's dim 1, extent(a, dim) that along attribute dim; at(dim) is the index along a dim,
+ * the size of a's dim 1, extent(a, dim) that along attribute dim, extent(a, which) that of the dim of `where each`; at(dim) is the index along a dim,
  * position() the row-major number of the element in the whole result; lowest is minus infinity.
  * key() is a number that comes from the op's name and its seed. `where` is a condition on sizes and
  * attributes, in words for the error where it does not hold; `where each` is one on every dim of
@@ -197,7 +197,7 @@ read_word(struct reader *r, const char *name)
 	return t;
 }
 
-/* The rest of given(attr, expr) or extent(operand, number or dim). */
+/* The rest of given(attr, expr) or extent(operand, number, dim or which). */
 static const struct term *
 read_pair(struct reader *r, enum term_kind kind)
 {
@@ -208,6 +208,8 @@ read_pair(struct reader *r, enum term_kind kind)
 		t->arg[0] = read_expr(r);
 	else if (accept(r, "dim"))
 		t->along = true;
+	else if (accept(r, "which"))
+		t->each = true;
 	else if (accept(r, "-"))
 		t->entry = -atoi(read_name(r));
 	else

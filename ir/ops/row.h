@@ -76,6 +76,7 @@ struct term {
 	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written behind the name; dims
 			     count from the end where it is negative */
 	bool along;       /* TERM_EXTENT: along attribute `dim` instead */
+	bool each;        /* TERM_EXTENT: of the dim that `where each` is about */
 	double value;     /* TERM_CONST */
 	const char *name; /* interned */
 	const struct term *arg[3];
