@@ -16,8 +16,8 @@ NEAR = 1.05  # times full overlap
 SHARE = """*Overlap* is how much of the way from `{base}` to full overlap a plan goes: full overlap would take the longer of
 the compute time and the communication of `{base}`. More than 100 % is possible where a plan communicates less, and less than 0 where a plan is slower; - where `{base}` is
 within 5 % of full overlap. *GB* is the
-peak memory of a device; a time marked ! is of a plan that does not fit in 80 GB. The paper measured about {without} GB without and about
-{with_} GB with unsharding."""
+peak memory of a device, of which P, S and search may use 76.5 GB: 90 % of what CUDA reports for a card; a time marked ! is of a plan
+that does not fit in all of it, 85 GB. The paper measured about {without} GB without and about {with_} GB with unsharding."""
 
 
 def base_of(row):
