@@ -11,6 +11,9 @@
 enum {
 	/* Amounts that are tried at most, of many evenly spread ones. */
 	GRID = 64,
+	/* Of them, those below `least`, each four times nearer to it than the one before: a pass that may fill memory
+	 * up to what is live at the peak makes gaps there. */
+	BELOW = 5,
 	/* Steps of at most so many ops are tried with all amounts: a tenth of a second. */
 	TRIAL_EXHAUSTIVE_OPS = 2000,
 };
@@ -32,7 +35,7 @@ struct fitter {
 	struct candidate candidate[GRID + 1];
 	int n;
 	int places;           /* of the grid: 0 stands for nothing, this for all */
-	int number[GRID + 1]; /* 1 + the candidate at a place of the grid; 0: none */
+	int number[GRID + 1]; /* of a small step: 1 + the candidate at a place; 0: none */
 	struct ir_module *kept; /* the fastest copy so far that may fit, or NULL */
 	uint64_t kept_allowed;
 	double kept_seconds;
@@ -107,9 +110,11 @@ amount(const struct fitter *f, int at)
 		return at ? TRIAL_ALL : 0;
 	if (t->amount)
 		return t->amount[(uint64_t)at * (t->namounts + 1) / (uint64_t)f->places - 1];
-	return f->all.live > t->least
-		       ? t->least + (uint64_t)((double)(f->all.live - t->least) / f->places * at)
-		       : t->least;
+	if (at <= BELOW)
+		return t->least - (t->least >> 2 * at);
+	return f->all.live > t->least ? t->least + (uint64_t)((double)(f->all.live - t->least) /
+							       (f->places - BELOW) * (at - BELOW - 1))
+				      : t->least;
 }
 
 static bool
@@ -126,7 +131,8 @@ try(struct fitter *f, int at)
 	struct candidate *c = &f->candidate[f->n++];
 
 	*c = (struct candidate){.allowed = amount(f, at)};
-	f->number[at] = f->n;
+	if (f->places <= GRID)
+		f->number[at] = f->n;
 	struct ir_module *copy = applied(f->t, c->allowed);
 	const bool good = trial_measure(f->t->base, copy, &c->r);
 	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
@@ -201,7 +207,7 @@ narrow(struct fitter *f)
 
 	if (t->amount && t->namounts)
 		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
-	for (int i = 1; high - low > 1; i++) {
+	for (int i = 1; high - low > 1 && f->n < GRID; i++) {
 		const int at = i % 3 ? place_between(f, low, high, guess) : (low + high) / 2;
 		if (!try(f, at))
 			return false;
@@ -234,7 +240,9 @@ choose(struct fitter *f)
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
 	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
 		struct candidate *c = &f->candidate[i];
-		if (!is_worth(f, c) || (before && c->r.seconds > 0 && same_step(c, before)))
+		/* What equals one that did not fit hardly will. */
+		if (!is_worth(f, c) ||
+			(!c->needs && before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
 		if (fits(f, c))
 			return c;
@@ -292,7 +300,7 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 	struct fitter f = {.t = t, .limit = limit, .places = GRID};
 	const struct candidate *best = NULL;
 
-	if (t->amount && t->namounts + 1 < GRID)
+	if (t->amount && (t->namounts + 1 < GRID || !is_small(t->base->m)))
 		f.places = (int)t->namounts + 1;
 	const bool good = search(&f, &best);
 	talloc_free(f.kept);

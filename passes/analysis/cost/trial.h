@@ -47,7 +47,7 @@ struct trial {
 	void (*apply)(void *data, struct ir_module *m, uint64_t allowed);
 	void *data;
 	/* [namounts] ascending: where the pass does something else. 0 and TRIAL_ALL are tried as well. NULL:
-	 * amounts from `least` to what is live at once with TRIAL_ALL. */
+	 * amounts from a little less than `least` to what is live at once with TRIAL_ALL. */
 	const uint64_t *amount;
 	uint32_t namounts;
 	uint64_t least;
