@@ -24,7 +24,8 @@ static const double little = 1e-3;
 
 struct candidate {
 	uint64_t allowed;
-	uint64_t needs; /* the peak, or, if it is within the limit, something between; 0: not known */
+	uint64_t
+		needs; /* the peak, or, if it is within the limit, something between; 0: not known */
 	struct trial_result r;
 };
 
@@ -34,8 +35,8 @@ struct fitter {
 	struct trial_result all; /* where all is allowed */
 	struct candidate candidate[GRID + 1];
 	int n;
-	int places;           /* of the grid: 0 stands for nothing, this for all */
-	int number[GRID + 1]; /* of a small step: 1 + the candidate at a place; 0: none */
+	int places;             /* of the grid: 0 stands for nothing, this for all */
+	int number[GRID + 1];   /* of a small step: 1 + the candidate at a place; 0: none */
 	struct ir_module *kept; /* the fastest copy so far that may fit, or NULL */
 	uint64_t kept_allowed;
 	double kept_seconds;
@@ -94,8 +95,8 @@ trial_measure(const struct trial_base *b, const struct ir_module *copy, struct t
 	const bool good = step || !b->step;
 
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	r->live = good ? memory_live(copy, ir_func_find(copy, "main"), cost_model_storage(b->run->cost),
-				 trial_known(scratch, b, copy))
+	r->live = good ? memory_live(copy, ir_func_find(copy, "main"),
+				 cost_model_storage(b->run->cost), trial_known(scratch, b, copy))
 		       : 0;
 	talloc_free(scratch);
 	return good;
@@ -112,9 +113,10 @@ amount(const struct fitter *f, int at)
 		return t->amount[(uint64_t)at * (t->namounts + 1) / (uint64_t)f->places - 1];
 	if (at <= BELOW)
 		return t->least - (t->least >> 2 * at);
-	return f->all.live > t->least ? t->least + (uint64_t)((double)(f->all.live - t->least) /
-							       (f->places - BELOW) * (at - BELOW - 1))
-				      : t->least;
+	return f->all.live > t->least
+		       ? t->least + (uint64_t)((double)(f->all.live - t->least) /
+					       (f->places - BELOW) * (at - BELOW - 1))
+		       : t->least;
 }
 
 static bool
@@ -174,8 +176,8 @@ try_between(struct fitter *f, int low, int high)
 {
 	const int middle = (low + high) / 2;
 
-	if (high - low < 2 || same_step(&f->candidate[f->number[low] - 1],
-				      &f->candidate[f->number[high] - 1]))
+	if (high - low < 2 ||
+		same_step(&f->candidate[f->number[low] - 1], &f->candidate[f->number[high] - 1]))
 		return true;
 	return try(f, middle) && try_between(f, low, middle) && try_between(f, middle, high);
 }
