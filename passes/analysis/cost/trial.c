@@ -18,8 +18,8 @@ enum {
 	TRIAL_EXHAUSTIVE_OPS = 2000,
 };
 
-/* Of larger ones, a step that takes less than this share more than with all memory is not bettered: predictions are
- * not that exact. */
+/* Of larger ones, a step that takes less than this share more than with all memory is not bettered, nor is one where
+ * less than this share of the limit is left to be allowed: predictions are not that exact. */
 static const double little = 1e-3;
 
 struct candidate {
@@ -193,10 +193,18 @@ place_between(const struct fitter *f, int low, int high, int64_t allowed)
 	return at;
 }
 
+/* Is hardly more allowed at the one place than at the other, where a step fits? */
+static bool
+is_close(const struct fitter *f, int low, int high)
+{
+	return low > 0 && high < f->places &&
+	       (double)(amount(f, high) - amount(f, low)) < little * (double)f->limit;
+}
+
 /*
  * Finds the last place whose step fits: bytes that are allowed more are live more, or nearly so, and each trial
- * says by how much that is wrong. Every third one halves what is left, wherever that leads. Ends early where
- * little can be gained. False: reported.
+ * says by how much that is wrong. Where that led to less than half of the places, half of what is left is next. Ends
+ * early where little can be gained. False: reported.
  */
 static bool
 narrow(struct fitter *f)
@@ -205,12 +213,14 @@ narrow(struct fitter *f)
 	const int64_t limit = (int64_t)f->limit;
 	const double enough = f->all.seconds * (1 + little);
 	int64_t guess = limit;
-	int low = 0, high = f->places;
+	int low = 0, high = f->places, left = 2 * high; /* left: before the last trial */
 
 	if (t->amount && t->namounts)
 		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
-	for (int i = 1; high - low > 1 && f->n < GRID; i++) {
-		const int at = i % 3 ? place_between(f, low, high, guess) : (low + high) / 2;
+	while (high - low > 1 && f->n < GRID && !is_close(f, low, high)) {
+		const int at = 2 * (high - low) > left ? (low + high) / 2
+						       : place_between(f, low, high, guess);
+		left = high - low;
 		if (!try(f, at))
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
