@@ -123,14 +123,16 @@ settle(struct attempt *a, uint64_t limit)
 {
 	struct trial t = {.base = a->base, .apply = apply_early, .data = a};
 	struct ir_module *late = ir_module_clone(NULL, a->base->m);
+	struct memory_report needs;
 	struct trial_result r;
 	bool fits;
 
 	apply_early(a, late, 0);
-	const uint64_t peak = trial_peak(a->run, late);
-	t.least = memory_live(late, ir_func_find(late, "main"), cost_model_storage(a->run->cost), NULL);
+	memory_evaluate(late, ir_func_find(late, "main"), cost_model_storage(a->run->cost),
+		trial_known(late, a->base, late), &needs);
+	t.least = needs.live;
 	talloc_free(late);
-	return trial_fit(&t, peak > limit ? peak : limit, &a->set.early, &r, &fits);
+	return trial_fit(&t, needs.peak > limit ? needs.peak : limit, &a->set.early, &r, &fits);
 }
 
 /* Is there somewhere to offload to? False: reported. */

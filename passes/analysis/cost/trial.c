@@ -24,8 +24,7 @@ static const double little = 1e-3;
 
 struct candidate {
 	uint64_t allowed;
-	uint64_t
-		needs; /* the peak, or, if it is within the limit, something between; 0: not known */
+	uint64_t needs; /* as memory_fits; 0: not known */
 	struct trial_result r;
 };
 
