@@ -1,0 +1,116 @@
+"""Published training steps as commands of dopt: which model, sizes, passes and cluster a row of the table is."""
+import math
+import os
+import re
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.normpath(os.path.join(HERE, *[".."] * 4))
+MODELS = "test/models/"
+
+# What all plans have in common: kernels are fused as dopt does it, whatever the source's framework did.
+GRAD = "grad,canonicalize,cse,dce"
+PLANS = {
+    "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,opfuse,prefetch{{policy=fsdp}}",
+    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,opfuse,"
+                "tensorfuse{{policy=size,bucket=1TB}}",
+    "ZeRO-1": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},opfuse,"
+              "tensorfuse{{policy=ddp}}",
+    "DDP, LAMB": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},lamb,opfuse,tensorfuse{{policy=ddp}}",
+    "DDP, SGD": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},momentum,opfuse,tensorfuse{{policy=ddp}}",
+}
+
+# A row belongs to the first of these whose pattern its source matches: vocabulary, plan.
+SOURCES = [
+    ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP"),
+    ("vTrain", "vTrain, GPT", 51200, "Megatron"),
+    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron"),
+    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1"),
+    ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1"),
+    ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB"),
+    ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD"),
+]
+CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
+MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
+BATCHES = (16, 8, 4, 2, 1)  # micro-batches that are tried where none was published
+
+
+class Step:
+    """A row. `reason` says why dopt cannot run it, or is None; `commands` has one or, without a micro-batch, several."""
+
+    def __init__(self, row):
+        self.row = row
+        self.measured = float(row["step_ms"]) / 1e3
+        self.devices = int(row["devices"])
+        self.params = float(row["params"].replace("B", "e9")) if row["params"] else None
+        source = next((s for s in SOURCES if s[0] in row["source"]), None)
+        self.group = source[1] + " on " + re.search(r"[A-Z]+\d+", row["device_type"].upper())[0] if source else row["source"]
+        self.reason = "the source is not in test/bench/Inputs/external/rows.py" if not source else self.refused()
+        self.commands = []
+        if not self.reason:
+            self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
+            self.set_model(source[2])
+            self.commands = [self.command(source[3], micro) for micro in self.micro_batches()]
+            if not self.commands:
+                self.reason = "the batch is not a multiple of the replicas"
+
+    def machine(self):
+        return (self.row["device_type"] + " " + self.row["interconnect"]).lower()
+
+    def refused(self):
+        if int(self.row["pp"] or 1) > 1:
+            return "pipeline parallel"
+        if "TF32" in self.row["precision"]:
+            return "TF32, for which a device has no rate"
+        if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
+            return "no cluster that is installed has such devices"
+        return None
+
+    def set_model(self, vocabulary):
+        row, tensor = self.row, int(self.row["tp"] or 1)
+        self.replicas = self.devices // tensor
+        if "ResNet" in row["model"]:
+            self.model, self.sizes = MODELS + "resnet50.dir", {"N": self.replicas, "A": self.replicas}
+            return
+        self.model = MODELS + "gpt2.dir"
+        self.sizes = {"L": row["layers"], "D": row["hidden"], "A": row["heads"], "T": row["seq"], "N": self.replicas}
+        if "BERT" in row["model"]:
+            self.model = MODELS + "bert.dir"
+            self.sizes["M"] = MASKED[int(row["seq"])]
+        else:
+            self.sizes["V"] = vocabulary
+        if tensor > 1:
+            self.model = "test/bench/Inputs/external/megatron.dir"
+            self.sizes["P"] = tensor
+
+    def micro_batches(self):
+        each, rest = divmod(int(self.row["global_batch"]), self.replicas)
+        given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else BATCHES
+        return [each // micro for micro in given if not rest and each % micro == 0]
+
+    def command(self, plan, steps):
+        """The words after `dopt`, from the root of the tree."""
+        recompute = ",recompute" if self.row["recompute"].startswith("full") else ""
+        accumulate = f"accumulate{{steps={steps}}}," if steps > 1 else ""
+        passes = PLANS[plan].format(accumulate=accumulate, recompute=recompute)
+        sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
+        return ["-cluster=" + self.cluster, "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
+
+    def label(self, command):
+        sizes = [word for before, word in zip(command, command[1:]) if before == "-D" and "nodes" not in word]
+        steps = re.search(r"steps=(\d+)", command[1])
+        return " ".join(sizes) + (f", {steps[1]} micro-batches" if steps else "") + (
+            ", recompute" if "recompute" in command[1] else "")
+
+
+def ranks(values):
+    """From 1, the mean of its places for each of equal values."""
+    order = sorted(values)
+    return [order.index(v) + (order.count(v) + 1) / 2 for v in values]
+
+
+def spearman(xs, ys):
+    """The correlation of the ranks; NaN where one side is constant."""
+    a, b = ranks(xs), ranks(ys)
+    middle = (len(a) + 1) / 2
+    spread = math.sqrt(sum((x - middle) ** 2 for x in a) * sum((y - middle) ** 2 for y in b))
+    return sum((x - middle) * (y - middle) for x, y in zip(a, b)) / spread if spread else math.nan
