@@ -50,6 +50,14 @@ number_flops(char text[NUMBER_TEXT], double rate)
 }
 
 const char *
+number_large(char text[NUMBER_TEXT], double n)
+{
+	static const char *const unit[] = {"T", "G", "M", "k", "", NULL};
+
+	return scaled(text, n / 1e12, unit);
+}
+
+const char *
 number_seconds_column(char text[NUMBER_TEXT], double seconds)
 {
 	static const char *const unit[] = {"s", "ms", "us", "ns"};

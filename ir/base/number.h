@@ -13,6 +13,7 @@ enum { NUMBER_TEXT = 32 }; /* room for each of the texts below, with its termina
 const char *number_seconds(char text[NUMBER_TEXT], double seconds);
 const char *number_bytes(char text[NUMBER_TEXT], double bytes);
 const char *number_flops(char text[NUMBER_TEXT], double rate); /* FLOP/s */
+const char *number_large(char text[NUMBER_TEXT], double n);    /* "16.2k", "3.4M" */
 
 /* A time with or without a sign, always three digits, for columns: "1.20ms", "-20.0us", "inf". */
 const char *number_seconds_column(char text[NUMBER_TEXT], double seconds);

@@ -67,6 +67,25 @@ cost_step_runs(const struct cost_step *s, const struct ir_op *op)
 	return places_of(s->m, op) * s->events->turns[op->id];
 }
 
+/* Dim 0 of inputs is the batch: dp splits it, too. */
+static void
+report_batch(const struct ir_block *block, struct cost_report *r)
+{
+	bool first = true;
+
+	IR_FOR_OPS (op, block) {
+		const struct ir_type *t = op->code == OP_input ? op->result[0].type : NULL;
+		if (!t || !t->rank)
+			continue;
+		const enum ir_dclass class = ir_dtype_class(t->dtype);
+		const double rows = (double)t->dim[0];
+		r->examples = first || rows == r->examples ? rows : 0;
+		first = false;
+		if (!r->tokens && t->rank == 2 && (class == IR_INT || class == IR_UINT))
+			r->tokens = (double)ir_type_elements(t);
+	}
+}
+
 static void
 report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_report *r)
 {
@@ -104,6 +123,7 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	*report = (struct cost_report){.iteration = replay_seconds(s->r.makespan)};
 	report_streams(s, report);
 	report_ops(m, s, report);
+	report_batch(&s->main->body, report);
 	struct memory_report memory;
 	memory_evaluate(
 		m, s->main, model->storage, storage_known_create(s, s->alike, NULL), &memory);

@@ -78,7 +78,9 @@ struct cost_report {
 	double host_bytes;       /* host memory of each device */
 	double flops;            /* arithmetic of all devices */
 	double parameters;       /* elements of all params, whole tensors: the size of the model */
-	uint32_t ops;            /* of @main */
+	double examples;         /* of a step: dim 0 that all inputs but scalars share; 0: none */
+	double tokens;   /* of a step: elements of the first integer input of rank 2; 0: none */
+	uint32_t ops;    /* of @main */
 	uint32_t events; /* that were replayed: kernels and collectives, once for each iteration
 			      of a loop */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from an estimate */
@@ -97,7 +99,7 @@ bool cost_evaluate(
  */
 void cost_report_json(FILE *out, const struct cost_model *model, const struct cost_report *report);
 
-/* "times: 12 of 15 ops measured (98.2 % of the time), the others estimated for generic"; talloc. */
+/* "times: all 12 ops estimated for generic; 16.2k examples, 16.6M tokens a second"; talloc. */
 char *cost_report_header(
 	const void *owner, const struct cost_model *model, const struct cost_report *report);
 

@@ -2,6 +2,7 @@
 #include "passes/analysis/cost/cost.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 
 static void
 put_json_string(FILE *out, const char *s)
@@ -35,6 +36,8 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"host_bytes", r->host_bytes},
 		{"flops", r->flops},
 		{"parameters", r->parameters},
+		{"examples", r->examples},
+		{"tokens", r->tokens},
 		{"ops", r->ops},
 		{"events", r->events},
 		{"measured", r->measured},
@@ -49,17 +52,41 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 	fprintf(out, ", \"fits\": %s}", r->fits ? "true" : "false");
 }
 
+enum { RATES_TEXT = 2 * NUMBER_TEXT + 32 };
+
+/* "; 16.2k examples, 16.6M tokens a second", as far as they are known. */
+static void
+write_rates(char text[RATES_TEXT], const struct cost_report *r)
+{
+	char number[NUMBER_TEXT];
+	int n = 0;
+
+	*text = '\0';
+	if (!(r->iteration > 0) || (!r->examples && !r->tokens))
+		return;
+	if (r->examples)
+		n = snprintf(text, RATES_TEXT, "; %s examples",
+			number_large(number, r->examples / r->iteration));
+	if (r->tokens)
+		n += snprintf(text + n, (size_t)(RATES_TEXT - n), "%s%s tokens", n ? ", " : "; ",
+			number_large(number, r->tokens / r->iteration));
+	snprintf(text + n, (size_t)(RATES_TEXT - n), " a second");
+}
+
 char *
 cost_report_header(const void *owner, const struct cost_model *model, const struct cost_report *r)
 {
 	uint32_t all = r->measured + r->estimated;
 	double time = r->measured_time + r->estimated_time;
 	const char *name = cost_model_device(model)->name;
+	char rates[RATES_TEXT];
+
+	write_rates(rates, r);
 	if (!r->measured)
-		return TEXT(owner, "times: all %u ops estimated for %s", all, name);
+		return TEXT(owner, "times: all %u ops estimated for %s%s", all, name, rates);
 	if (!r->estimated)
-		return TEXT(owner, "times: all %u ops measured on %s", all, name);
+		return TEXT(owner, "times: all %u ops measured on %s%s", all, name, rates);
 	return TEXT(owner,
-		"times: %u of %u ops (%.1f %% of the time) measured on %s, the others estimated",
-		r->measured, all, time > 0 ? 100 * r->measured_time / time : 0, name);
+		"times: %u of %u ops (%.1f %% of the time) measured on %s, the others estimated%s",
+		r->measured, all, time > 0 ? 100 * r->measured_time / time : 0, name, rates);
 }
