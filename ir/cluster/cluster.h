@@ -43,8 +43,9 @@ struct cluster_graph; /* vertices and edges, private to ir/cluster*.c */
 
 struct cluster {
 	const char *name;
-	const char *source;         /* origin of its description; NULL: unknown */
-	const char *text;           /* its canonical text; NULL if it was not parsed from text */
+	const char *source; /* origin of its description; NULL: unknown */
+	const char *text;   /* its canonical text; NULL if it was not parsed from text */
+	const char *lets;   /* "nodes = 4, cards = 8": the numbers that -D sets; NULL: none */
 	const struct device **kind; /* [nkinds] */
 	uint32_t nkinds;
 	uint32_t ndevices, nnodes;

@@ -18,7 +18,7 @@
 typedef void build_item(struct builder *b, const struct cluster_item *item);
 
 static build_item build_device, build_link, build_switches, build_hosts, build_nodes, build_groups,
-	build_source, build_devices;
+	build_source, build_let, build_devices;
 
 enum shape {
 	HAS_TEXT = 1, /* word "text" */
@@ -32,6 +32,7 @@ static const struct word {
 	int shape;
 } words[] = {
 	{"source", build_source, HAS_TEXT},
+	{"let", build_let, 0},
 	{"device", build_device, IS_KIND},
 	{"link", build_link, IS_KIND},
 	{"switch", build_switches, 0},
@@ -130,6 +131,20 @@ build_source(struct builder *b, const struct cluster_item *item)
 	if (b->c->source)
 		PARSE_ERROR(b->p, item->word.loc, "'source' is given twice");
 	b->c->source = arena_strndup(b->names, item->text->s, strlen(item->text->s));
+}
+
+/* Its value is in the module of the parser since it was read. */
+static void
+build_let(struct builder *b, const struct cluster_item *item)
+{
+	const char *before = b->c->lets;
+	char *text = TEXT(b->p, "%s%s%s = %s", before ? before : "", before ? ", " : "",
+		item->ends->name.name, item->value);
+
+	if (b->depth || b->entry.n)
+		PARSE_ERROR(b->p, item->word.loc, "let must come before kinds and parts");
+	b->c->lets = arena_strndup(b->names, text, strlen(text));
+	talloc_free(text);
 }
 
 static void

@@ -23,9 +23,9 @@ parse_tree(struct parser *p)
 	return NULL;
 }
 
-struct cluster *
-cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
-	size_t n)
+static struct cluster *
+parse_with(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n, const struct parse_options *o)
 {
 	unsigned errors = diag_errors(ctx->diag);
 	struct cluster *c = NULL;
@@ -38,7 +38,7 @@ cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, 
 	if (is_machine_config(text))
 		return machine_config_parse(owner, ctx, file_name, text, n);
 	struct ir_module *m = ir_module_create(NULL, ctx, "");
-	struct parser *p = parser_create(m, m, NULL);
+	struct parser *p = parser_create(m, m, o);
 	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
 	struct lexer lx;
 	lexer_open(p, &lx, NULL, diag_source_text(ctx->diag, base), n, base, START_CLUSTER);
@@ -51,9 +51,18 @@ cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, 
 		talloc_steal(owner, c);
 	else
 		c = NULL;
+	for (int i = 0; o && o->used && i < o->ndefines; i++)
+		o->used[i] |= p->defined[i];
 	lexer_close(p);
 	talloc_free(m);
 	return c;
+}
+
+struct cluster *
+cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n)
+{
+	return parse_with(owner, ctx, file_name, text, n, NULL);
 }
 
 void
@@ -76,7 +85,8 @@ same_name(const char *shipped, const char *name)
 #define THIS_MACHINE "this_machine"
 
 static struct cluster *
-read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f)
+read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f,
+	const struct parse_options *o)
 {
 	char *text = NEW_ARRAY(NULL, char, CLUSTER_BYTES_MAX + 2);
 	struct cluster *c = NULL;
@@ -87,7 +97,7 @@ read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f)
 		diag_error(ctx->diag, LOC_NONE, "cannot read the cluster '%s': %s", path,
 			strerror(errno));
 	else
-		c = cluster_parse(owner, ctx, path, text, n);
+		c = parse_with(owner, ctx, path, text, n, o);
 	talloc_free(text);
 	return c;
 }
@@ -122,11 +132,12 @@ shipped_text(const void *owner, const char *name)
 }
 
 struct cluster *
-cluster_open(const void *owner, struct ir_context *ctx, const char *name)
+cluster_open_with(
+	const void *owner, struct ir_context *ctx, const char *name, const struct parse_options *o)
 {
 	void *scratch = alloc_scratch(NULL);
 	const char *text = shipped_text(scratch, name);
-	struct cluster *c = text ? cluster_parse(owner, ctx, name, text, strlen(text)) : NULL;
+	struct cluster *c = text ? parse_with(owner, ctx, name, text, strlen(text), o) : NULL;
 	talloc_free(scratch);
 	if (text)
 		return c;
@@ -135,9 +146,15 @@ cluster_open(const void *owner, struct ir_context *ctx, const char *name)
 		report_missing(ctx, name);
 		return NULL;
 	}
-	c = read_file(owner, ctx, name, f);
+	c = read_file(owner, ctx, name, f, o);
 	fclose(f);
 	return c;
+}
+
+struct cluster *
+cluster_open(const void *owner, struct ir_context *ctx, const char *name)
+{
+	return cluster_open_with(owner, ctx, name, NULL);
 }
 
 enum { NAME_COLUMN = 18 }; /* where the list says what a cluster is */
@@ -149,8 +166,9 @@ cluster_list(FILE *out)
 
 	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++) {
 		const struct cluster *c = cluster_open(ctx, ctx, s->name);
-		fprintf(out, "%-*s%s\n", NAME_COLUMN, s->name,
-			c && c->source ? c->source : "not given");
+		fprintf(out, "%-*s%s%s%s\n", NAME_COLUMN, s->name,
+			c && c->source ? c->source : "not given", c && c->lets ? "; let " : "",
+			c && c->lets ? c->lets : "");
 	}
 	fprintf(out,
 		"%-*scores of this machine, any number of them, "

@@ -16,6 +16,7 @@
 
 #include "ir/cluster/cluster.h"
 #include "ir/ir.h"
+#include "parser/dir/parse.h"
 
 #include <stdio.h>
 
@@ -39,6 +40,10 @@ struct cluster *cluster_parse(const void *owner, struct ir_context *ctx, const c
  * after an error, which was reported.
  */
 struct cluster *cluster_open(const void *owner, struct ir_context *ctx, const char *name);
+
+/* The same with the lets of o->define set to their values, and o->used for those that it has. */
+struct cluster *cluster_open_with(
+	const void *owner, struct ir_context *ctx, const char *name, const struct parse_options *o);
 
 /* The canonical text of a cluster that was parsed: parsing that gives the same text again. */
 void cluster_print(FILE *out, const struct cluster *c);

@@ -64,13 +64,34 @@ entry_define(struct builder *b, struct named name, enum entry_kind kind)
 		PARSE_ERROR(b->p, name.loc, "'%s' is a reserved word", word);
 		return NULL;
 	}
-	if (before) {
+	const struct ir_let *let = ir_let_find(b->p->m, word);
+	if (before || let) {
 		PARSE_ERROR(b->p, name.loc, "'%s' is already defined", word);
-		diag_note(b->p->ctx->diag, before->loc, "here");
+		diag_note(b->p->ctx->diag, before ? before->loc : let->loc, "here");
 		return NULL;
 	}
 	VEC_PUSH(b->p, &b->entry, (struct entry){.name = word, .loc = name.loc, .kind = kind});
 	return &b->entry.at[b->entry.n - 1];
+}
+
+/* A number, a name or an expression of them. */
+static bool
+is_size(const struct ir_attr *a)
+{
+	return a->kind == ATTR_INT || a->kind == ATTR_NAME || a->kind == ATTR_SIZE;
+}
+
+/* False, reported: a name of it is no let. */
+static bool
+size_of_attr(struct parser *p, const struct ir_attr *a, int64_t *to)
+{
+	struct size_value size = {.i = a->i};
+
+	if (a->kind == ATTR_NAME)
+		size = size_name(p, a->s, a->loc);
+	else if (a->kind == ATTR_SIZE)
+		size = (struct size_value){.tree = a->size};
+	return size_number(p, size, a->loc, to);
 }
 
 /* How many `g[8]` are; 0 after an error. */
@@ -79,10 +100,16 @@ builder_count(struct builder *b, const struct cluster_end *end)
 {
 	const struct ir_attr *a = end->index.list;
 
+	int64_t n;
+
 	if (!end->indexed)
 		return 1;
-	if (end->index.n == 1 && a->kind == ATTR_INT && a->i >= 1 && a->i <= CLUSTER_PARTS_MAX)
-		return (uint32_t)a->i;
+	if (end->index.n == 1 && is_size(a)) {
+		if (!size_of_attr(b->p, a, &n))
+			return 0;
+		if (n >= 1 && n <= CLUSTER_PARTS_MAX)
+			return (uint32_t)n;
+	}
 	PARSE_ERROR(b->p, end->index.loc, "a count must be a number from 1 to %d, as in %s[8]",
 		CLUSTER_PARTS_MAX, end->name.name);
 	return 0;

@@ -44,6 +44,21 @@ put_indent(struct writer *w, int n)
 
 static char *text_of_list(struct parser *p, const struct ir_attr *a);
 
+const char *
+cluster_size_text(struct parser *p, struct ir_loc loc)
+{
+	const char *s = text_at(p, loc), *end = s + (loc.end - loc.begin);
+	char *text = NEW_ARRAY(p, char, loc.end - loc.begin + 1), *to = text;
+
+	for (; s < end; s++)
+		if (s[0] == '/' && s[1] == '/')
+			s += strcspn(s, "\r\n");
+		else if (*s > ' ')
+			*to++ = *s;
+	*to = '\0';
+	return text;
+}
+
 /* The value as it is written; a talloc child of the parser. */
 static char *
 text_of_value(struct parser *p, const struct ir_attr *a)
@@ -59,6 +74,7 @@ text_of_value(struct parser *p, const struct ir_attr *a)
 		number_of_quantity(number, a->f, (enum ir_unit)a->n);
 		return text_copy(p, number);
 	case ATTR_LIST: return text_of_list(p, a);
+	case ATTR_SIZE: return text_copy(p, cluster_size_text(p, a->loc));
 	case ATTR_STRING: break;
 	default: return text_copy(p, a->s);
 	}
@@ -119,6 +135,12 @@ put_item(struct writer *w, const struct cluster_item *item, int indent)
 
 	put_indent(w, indent);
 	put(w, word);
+	if (item->value) {
+		char *s = TEXT(w->p, " %s = %s", item->ends->name.name, item->value);
+		put(w, s);
+		talloc_free(s);
+		return;
+	}
 	if (item->text) {
 		char *value = text_of_value(w->p, item->text);
 		put(w, " ");

@@ -1,6 +1,8 @@
 /* Clusters as trees: what the grammar puts together. */
 #include "parser/cluster/tree.h"
 
+#include "ir/base/out.h"
+
 #include <string.h>
 
 /* Appends an element to a list whose first element knows the last one. */
@@ -73,6 +75,26 @@ tree_text(struct parser *p, struct named word, struct ir_attr text)
 
 	*copy = text;
 	item->text = copy;
+	return item;
+}
+
+struct cluster_item *
+tree_let(struct parser *p, struct named word, struct named name, struct size_value size,
+	struct ir_loc loc)
+{
+	struct cluster_item *item =
+		tree_item(p, word, tree_end(p, name, NULL, name.loc), NULL, NULL);
+
+	p->named = true; /* a cluster has its name by now */
+	declare_let(p, name, size, loc);
+	item->value = cluster_size_text(p, loc);
+	for (int i = 0; p->o && i < p->o->ndefines; i++) {
+		char number[OUT_QUANTITY];
+		if (strcmp(p->o->define[i].name, name.name))
+			continue;
+		item->value = arena_strndup(
+			p->scratch, number, (size_t)number_of_int(number, p->o->define[i].value));
+	}
 	return item;
 }
 

@@ -28,11 +28,12 @@ struct cluster_group {
 	struct cluster_group *next, *last;
 };
 
-/* `word ends groups`, `word ends { body }` or `word "text"`. */
+/* `word ends groups`, `word ends { body }`, `word "text"` or `let end = value`. */
 struct cluster_item {
 	struct named word;
 	struct cluster_end *ends;
 	const struct ir_attr *text;
+	const char *value; /* of a let: as it is printed */
 	struct cluster_group *groups;
 	struct cluster_item *body;
 	struct cluster_item *next, *last;
@@ -49,6 +50,9 @@ void tree_finish(
 struct cluster_item *tree_item(struct parser *p, struct named word, struct cluster_end *ends,
 	struct cluster_group *groups, struct cluster_item *body);
 struct cluster_item *tree_text(struct parser *p, struct named word, struct ir_attr text);
+/* Adds the let to the module of the parser, in which sizes find it, with the value of -D. */
+struct cluster_item *tree_let(struct parser *p, struct named word, struct named name,
+	struct size_value size, struct ir_loc loc);
 /* An item without the names that belong behind its word: an error. NULL. */
 struct cluster_item *tree_bare(struct parser *p, struct named word);
 /* Either may be NULL. */
@@ -65,6 +69,8 @@ struct cluster_group *tree_group(struct parser *p);
 struct cluster_group *tree_groups(struct cluster_group *list, struct cluster_group *group);
 
 /* print.c: the canonical text, owned by `owner`. */
+/* A size as it was written, without blanks and comments; in the arena of the parse. */
+const char *cluster_size_text(struct parser *p, struct ir_loc loc);
 char *cluster_tree_text(const void *owner, struct parser *p, const struct cluster_tree *tree);
 
 #endif

@@ -280,6 +280,7 @@ fine_items: /* as in `statements` */
 
 fine_item:
   NAME STRING			{ $$ = tree_text(p, WORD($1, @1), $2); }
+| LET NAME '=' size		{ $$ = tree_let(p, WORD("let", @1), WORD($2, @2), $4, @4); }
 | NAME ends			{ $$ = tree_item(p, WORD($1, @1), $2, NULL, NULL); }
 | NAME ends groups		{ $$ = tree_item(p, WORD($1, @1), $2, $3, NULL); }
 | NAME ends '{' fine_items '}'	{ $$ = tree_item(p, WORD($1, @1), $2, NULL, $4); }

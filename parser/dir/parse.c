@@ -39,14 +39,15 @@ static void
 check_defines(struct parser *p)
 {
 	for (int i = 0; p->o && i < p->o->ndefines; i++) {
-		if (p->defined[i])
+		if (p->defined[i] || (p->o->used && p->o->used[i]))
 			continue;
 		struct suggestion near = suggestion_for(p->o->define[i].name);
 		for (int j = 0; j < p->m->nlets; j++)
 			suggestion_add(&near, p->m->let[j].name);
 		char *text = suggestion_text(NULL, &near);
-		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to set to %" PRId64 "%s",
-			p->o->define[i].name, p->o->define[i].value, text);
+		PARSE_ERROR(p, LOC_NONE, "the module has no let '%s' to set to %" PRId64 "%s%s%s",
+			p->o->define[i].name, p->o->define[i].value, text,
+			p->o->lets ? "; the cluster has let " : "", p->o->lets ? p->o->lets : "");
 		talloc_free(text);
 	}
 }

@@ -67,8 +67,12 @@ driver_cost_create(struct driver *t)
 	if (!estimator_fits(t))
 		return false;
 	co.network = o->estimator_weights;
-	if (o->cluster && !(co.cluster = cluster_open(t->manager, t->ctx, o->cluster)))
-		return false;
+	if (o->cluster) {
+		co.cluster = cluster_open_with(t->manager, t->ctx, o->cluster, &t->reads);
+		if (!co.cluster)
+			return false;
+		t->reads.lets = co.cluster->lets;
+	}
 	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
 	t->manager->cost = t->cost;
 	return t->cost != NULL;

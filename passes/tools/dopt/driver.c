@@ -123,31 +123,43 @@ import_module(struct driver *t, const struct driver_input *in)
 		.expect = o->expect,
 		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
-	if (o->define.n) {
-		driver_error("option -D: '%s' is StableHLO, which has no `let`", in->name);
-		return NULL;
-	}
+	for (int i = 0; i < o->define.n; i++)
+		if (!t->reads.used[i]) {
+			driver_error(
+				"option -D: '%s' is StableHLO, which has no `let`", in->name);
+			return NULL;
+		}
 	struct mlir_file *file = mlir_read_lent(t->manager, t->ctx, in->name, in->text, in->length);
 	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
 	talloc_free(file);
 	return m;
 }
 
+bool
+driver_read_options(
+	const void *owner, const struct driver_options *o, struct parse_options *reads)
+{
+	struct parse_define *define =
+		ZERO_ARRAY(owner, struct parse_define, (size_t)o->define.n + 1);
+
+	*reads = (struct parse_options){.define = define,
+		.ndefines = o->define.n,
+		.used = ZERO_ARRAY(owner, bool, (size_t)o->define.n + 1),
+		.text_stays = true};
+	for (int i = 0; i < o->define.n; i++)
+		if (!read_define(define, o->define.item[i], &define[i]))
+			return false;
+	return true;
+}
+
 static struct ir_module *
 read_module(struct driver *t, const struct driver_input *in)
 {
-	struct parse_define *define =
-		ZERO_ARRAY(t->pipeline, struct parse_define, (size_t)t->o->define.n + 1);
-
-	for (int i = 0; i < t->o->define.n; i++)
-		if (!read_define(define, t->o->define.item[i], &define[i]))
-			return NULL;
-	struct parse_options po = {
-		.define = define, .ndefines = t->o->define.n, .text_stays = true};
 	crash_doing(t->o->note, "while reading %s", in->name);
 	struct ir_module *m =
 		is_mlir(in) ? import_module(t, in)
-			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length, &po);
+			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length,
+				      &t->reads);
 	return m && (!t->o->mesh || driver_mesh_add(m, t->o->mesh)) && ir_verify(m) ? m : NULL;
 }
 
@@ -282,7 +294,8 @@ driver_read(struct driver *t, const struct driver_input *in, struct ir_module **
 	t->in = in;
 	if (exit != DRIVER_OK)
 		return exit;
-	if (!driver_cost_create(t) || !(*m = read_module(t, in)))
+	if (!driver_read_options(t->pipeline, t->o, &t->reads) || !driver_cost_create(t) ||
+		!(*m = read_module(t, in)))
 		return DRIVER_INPUT;
 	return pass_pipeline_check(t->pipeline, t->manager, *m) ? DRIVER_OK : DRIVER_INPUT;
 }
@@ -459,7 +472,7 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	else if (o->list_facts)
 		driver_list_facts(out.file, manager->registry);
 	else if (o->list_clusters)
-		ok = driver_list_clusters(out.file, ctx, o->list_clusters);
+		ok = driver_list_clusters(out.file, ctx, o);
 	else
 		driver_list_ops(out.file, o->list_ops == DRIVER_LIST_MD);
 	*exit = ok ? DRIVER_OK : o->list_clusters ? DRIVER_INPUT : DRIVER_USAGE;

@@ -27,6 +27,7 @@
 #define PASSES_DRIVER_H
 
 #include "ir/interp/interp.h"
+#include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/pipeline.h"
 #include "passes/tools/command_line.h"
@@ -158,6 +159,7 @@ struct driver {
 	struct ir_context *ctx;
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
+	struct parse_options reads;  /* how the module is read */
 	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
 	double measure_limit;       /* seconds; 0: none was given */
@@ -288,8 +290,12 @@ void driver_list_ops(FILE *out, bool markdown);
  * stderr, if it is none of these. */
 bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
 
+/* What -D says is set; arrays are owned by `owner`. False: reported. */
+bool driver_read_options(
+	const void *owner, const struct driver_options *o, struct parse_options *reads);
+
 /* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a
  * file. False: reported. */
-bool driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name);
+bool driver_list_clusters(FILE *out, struct ir_context *ctx, const struct driver_options *o);
 
 #endif

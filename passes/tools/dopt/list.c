@@ -187,13 +187,28 @@ driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 }
 
 bool
-driver_list_clusters(FILE *out, struct ir_context *ctx, const char *name)
+driver_list_clusters(FILE *out, struct ir_context *ctx, const struct driver_options *o)
 {
+	const char *name = o->list_clusters;
+	struct parse_options reads;
+
+	if (!driver_read_options(ctx, o, &reads))
+		return false;
+	if (!*name && o->define.n) {
+		driver_error("option -D: -list-clusters without a name prints no cluster");
+		return false;
+	}
 	if (!*name) {
 		cluster_list(out);
 		return true;
 	}
-	const struct cluster *c = cluster_open(ctx, ctx, name);
+	const struct cluster *c = cluster_open_with(ctx, ctx, name, &reads);
+	for (int i = 0; c && i < o->define.n; i++)
+		if (!reads.used[i]) {
+			driver_error("option -D: cluster '%s' has no let '%s'", name,
+				reads.define[i].name);
+			return false;
+		}
 	if (c)
 		cluster_print(out, c);
 	return c != NULL;

@@ -26,7 +26,7 @@ static const struct flag flags[] = {
 		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS),
 		.rule = {.needs = "emit=program,emit=measure,measure"}},
 	{"Input", .kind = FLAG_GROUP},
-	{"D", "NAME=N", "override the value of `let NAME` in the module", FLAG_LIST, AT(define)},
+	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST, AT(define)},
 	{"mesh", "NAME=N,...",
 		"add these device axes to the module, for passes to distribute it over: 'dp=2,tp=4'",
 		FLAG_TEXT, AT(mesh)},
