@@ -27,6 +27,9 @@ device_generic(const void *owner)
 #define DEVICE(name, unit, value, fits, why) d->name = value;
 #include "ir/cluster/device.def"
 #undef DEVICE
+	for (int k = 0; k < REACH_KERNELS; k++)
+		for (int t = 0; t < REACH_TYPES; t++)
+			d->reach[k][t] = reach_default();
 	return d;
 }
 
@@ -50,6 +53,39 @@ device_flops(const struct device *d, enum ir_dtype t)
 	case IR_u8: return d->i8 > 0 ? d->i8 : half;
 	default: return d->f32;
 	}
+}
+
+double
+device_reach_peak(const struct device *d, enum reach_type t)
+{
+	switch (t) {
+	case REACH_OF_tf32: return d->tf32 > 0 ? d->tf32 : d->f32;
+	case REACH_OF_f64: return device_flops(d, IR_f64);
+	case REACH_OF_bf16: return device_flops(d, IR_bf16);
+	case REACH_OF_f16: return device_flops(d, IR_f16);
+	case REACH_OF_i8: return device_flops(d, IR_i8);
+	default: return d->f32;
+	}
+}
+
+void
+device_take_reach(struct device *d, const struct device *from)
+{
+	memcpy(d->reach, from->reach, sizeof d->reach);
+	d->reached = from->reached;
+	d->reach_source = from->reach_source ? text_copy(d, from->reach_source) : NULL;
+}
+
+bool
+device_use_tf32(struct device *d)
+{
+	if (!(d->tf32 > 0))
+		return false;
+	d->f32 = d->tf32;
+	for (int k = 0; k < REACH_KERNELS; k++)
+		if (reach_is_product((enum reach_kernel)k))
+			d->reach[k][REACH_OF_f32] = d->reach[k][REACH_OF_tf32];
+	return true;
 }
 
 int

@@ -7,7 +7,7 @@
 #define IR_DEVICE_H
 
 #include "ir/base/api.h"
-#include "ir/type.h"
+#include "ir/cluster/reach.h"
 
 DOPT_API_BEGIN
 
@@ -19,6 +19,9 @@ struct device {
 #include "ir/cluster/device.def"
 #undef DEVICE
 	uint32_t given; /* set of the fields that the text gives, by number in device.def */
+	bool reached;   /* kernels reach what follows, not the peaks */
+	char *reach_source; /* whose rates these are; NULL: unknown; a child */
+	struct reach reach[REACH_KERNELS][REACH_TYPES];
 };
 
 /* The default device `generic`, owned by `owner`. */
@@ -29,6 +32,15 @@ bool device_stands_for(const struct device *d, const char *measured);
 
 /* FLOP/s of matrix products with operands of that type. */
 double device_flops(const struct device *d, enum ir_dtype t);
+
+/* The same with operands whose rates are those of `t`. */
+double device_reach_peak(const struct device *d, enum reach_type t);
+
+/* Takes over what kernels of another device reach of its peaks. */
+void device_take_reach(struct device *d, const struct device *from);
+
+/* From now on products of f32 are those of TF32. False: the device has none. */
+bool device_use_tf32(struct device *d);
 
 /* The number of the field of that name in device.def, or -1. */
 int device_field_number(const char *name);

@@ -24,6 +24,7 @@ enum shape {
 	HAS_TEXT = 1, /* word "text" */
 	HAS_BODY = 2, /* word ends { parts } */
 	IS_KIND = 4,  /* outside nodes and groups, no count */
+	OF_KIND = 8,  /* the same of a kind that is declared above */
 };
 
 static const struct word {
@@ -35,6 +36,7 @@ static const struct word {
 	{"let", build_let, 0},
 	{"device", build_device, IS_KIND},
 	{"link", build_link, IS_KIND},
+	{"reach", build_reach, OF_KIND},
 	{"switch", build_switches, 0},
 	{"host", build_hosts, 0},
 	{"node", build_nodes, HAS_BODY},
@@ -100,6 +102,10 @@ check_shape(struct builder *b, const struct cluster_item *item, const struct wor
 	else if (w->shape & IS_KIND && (item->ends->indexed || item->ends->next))
 		PARSE_ERROR(b->p, item->ends->loc, "%s declares a kind, which cannot have a count",
 			name);
+	else if (w->shape & OF_KIND && b->depth)
+		PARSE_ERROR(b->p, loc, "%s must be given outside nodes and groups", name);
+	else if (w->shape & OF_KIND && (!item->ends || item->ends->indexed || item->ends->next))
+		PARSE_ERROR(b->p, loc, "%s must name one kind, without a count", name);
 	else
 		return true;
 	return false;
@@ -368,6 +374,8 @@ cluster_build(const void *owner, struct parser *p, const struct cluster_tree *tr
 	b.c = cluster_create(p, name);
 	b.names = arena_create(b.c);
 	build_items(&b, tree->items);
+	if (is_fine(&b))
+		finish_reach(&b);
 	if (is_fine(&b) && b.c->ndevices) {
 		check_lone_links(&b, tree);
 		finish_ports(&b);

@@ -48,11 +48,13 @@ struct entry {
 	uint32_t number; /* of the kind of device or link */
 	uint32_t *vertex;
 	uint32_t n;
+	uint32_t reach[REACH_KERNELS]; /* of a kind of device: the types whose rates are given */
 };
 
 struct link_kind {
 	double bandwidth, latency;
 	bool shared;
+	bool connected, reached; /* there are such links; what they reach is given */
 	const char *name;
 };
 
@@ -102,6 +104,11 @@ bool builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t m
 const char *builder_name(struct builder *b, const struct cluster_end *end, uint32_t i);
 /* Is it one of the words that items begin with? build.c */
 bool is_cluster_word(const char *name);
+
+/* reach.c */
+void build_reach(struct builder *b, const struct cluster_item *item);
+/* Fills in the types that the text has no rates of. */
+void finish_reach(struct builder *b);
 
 /* connect.c */
 void build_connect(struct builder *b, const struct cluster_item *item);

@@ -24,8 +24,8 @@ parse_tree(struct parser *p)
 }
 
 static struct cluster *
-parse_with(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
-	size_t n, const struct parse_options *o)
+parse(const void *owner, struct ir_context *ctx, const char *file_name, const char *text, size_t n,
+	const struct parse_options *o)
 {
 	unsigned errors = diag_errors(ctx->diag);
 	struct cluster *c = NULL;
@@ -55,6 +55,35 @@ parse_with(const void *owner, struct ir_context *ctx, const char *file_name, con
 		o->used[i] |= p->defined[i];
 	lexer_close(p);
 	talloc_free(m);
+	return c;
+}
+
+/* Takes over what a shipped cluster says that kernels reach on devices measured under that name. */
+static void
+take_shipped(struct device *d, struct ir_context *ctx)
+{
+	for (const struct shipped_cluster *s = shipped_clusters; s->name && !d->reached; s++) {
+		if (!strstr(s->text, "\n  reach ") || !strstr(s->text, d->measured))
+			continue;
+		struct cluster *c = parse(d, ctx, s->name, s->text, strlen(s->text), NULL);
+		for (uint32_t k = 0; k < c->nkinds && !d->reached; k++)
+			if (c->kind[k]->measured && !strcmp(c->kind[k]->measured, d->measured))
+				device_take_reach(d, c->kind[k]);
+		talloc_free(c);
+	}
+}
+
+static struct cluster *
+parse_with(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n, const struct parse_options *o)
+{
+	struct cluster *c = parse(owner, ctx, file_name, text, n, o);
+
+	for (uint32_t k = 0; c && k < c->nkinds; k++) {
+		struct device *d = (struct device *)c->kind[k];
+		if (d->measured && !d->reached)
+			take_shipped(d, ctx);
+	}
 	return c;
 }
 

@@ -120,6 +120,8 @@ build_connect(struct builder *b, const struct cluster_item *item)
 	const struct entry *e = a.link.name ? entry_find_kind(b, a.link, ENTRY_LINK) : NULL;
 	ok = side_of(b, item->ends, &x) && ok;
 	ok = side_of(b, item->ends->next, &y) && ok;
+	if (e)
+		b->link.at[e->number].connected = true;
 	if (ok && e && is_fine(b))
 		connect_sides(b, item, &x, &y, &a, &b->link.at[e->number]);
 }

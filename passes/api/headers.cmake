@@ -16,6 +16,8 @@ set(DOPT_PUBLIC_HEADERS
 	ir/ops/form.h                             form.h
 	ir/interp/interp.h                        interp.h
 	ir/cluster/device.def                     device.def
+	ir/cluster/reach.def                      reach.def
+	ir/cluster/reach.h                        reach.h
 	ir/cluster/device.h                       device.h
 	ir/cluster/cluster.h                      cluster.h
 	passes/passes.def                         passes.def

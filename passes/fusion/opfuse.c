@@ -3,10 +3,11 @@
  * inner values stay in registers and rows (op fusion: DisCo, section 2.2). What one kernel can do
  * is decided in passes/fuse/fuse.h, what it should do by a policy:
  *
- *     greedy   opfuse_greedy.c: joins what passes tensors on, and copies what is cheap to repeat;
- *              opfuse_budget.c: as far as the step still fits the budget
+ *     greedy   opfuse_greedy.c: joins what passes tensors on, and copies what is cheap to repeat
  *     xla      opfuse_xla.c: what XLA does for GPUs, as a baseline
  *     none     nothing
+ *
+ * greedy and xla as far as the step still fits the budget: opfuse_budget.c.
  *
  * `undo` takes kernels apart: the ops of each fuse stand in its place.
  *
@@ -46,21 +47,19 @@ run(struct pass_run *run, struct ir_module *m)
 		return true;
 	if (policy == POLICY_JOINT)
 		return joint_run(run, m, joint_moves(SEARCH_FUSE | SEARCH_COPY));
-	if (policy == POLICY_GREEDY && pass_budget(run))
-		return opfuse_within(run, m, pass_budget(run));
+	opfuse_policy *const choose = policy == POLICY_XLA ? opfuse_xla : opfuse_greedy;
+	if (pass_budget(run))
+		return opfuse_within(run, m, choose, pass_budget(run));
 	struct opfuse *u = opfuse_create(run, m);
-	if (policy == POLICY_XLA)
-		opfuse_xla(u);
-	else
-		opfuse_greedy(u);
+	choose(u);
 	opfuse_apply(u);
 	return true;
 }
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "greedy",
-		"fusion policy: greedy (producer-consumer and cheap recompute, as far as "
-		"-budget allows), xla (XLA GPU rules), none, joint (search)",
+		"fusion policy: greedy (producer-consumer and cheap recompute), xla (XLA GPU "
+		"rules), both as far as -budget allows; none, joint (search)",
 		CHOICE_LIST(POLICIES), 0, 0},
 	{"undo", PASS_BOOL, "false", "split existing fused kernels back into ops", NULL, 0, 0},
 	{0},

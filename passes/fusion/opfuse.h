@@ -114,8 +114,8 @@ enum fuse_verdict opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b);
 /* Kernel a becomes part of b, which stands at `place` then. */
 void opfuse_join(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place);
 
-/* Would kernel k be one with op in it? */
-enum fuse_verdict opfuse_check_copy(struct opfuse *u, uint32_t op, uint32_t k);
+/* Would kernel k be one with op in it, without a mark between them? */
+bool opfuse_may_copy(struct opfuse *u, uint32_t op, uint32_t k);
 
 /* Kernel k computes op itself. */
 void opfuse_copy(struct opfuse *u, uint32_t op, uint32_t k);
@@ -132,10 +132,13 @@ bool opfuse_join_apart(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place)
  */
 void opfuse_apply(struct opfuse *u);
 
-/* policy=greedy so that a step that fits the budget, in bytes, still does: opfuse_budget.c. False: reported. */
-bool opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget);
+/* The policies, which choose kernels. */
+typedef void opfuse_policy(struct opfuse *u);
 
-/* The policies. */
+/* Kernels by a policy so that a step that fits the budget, in bytes, still does: opfuse_budget.c. False: reported. */
+bool opfuse_within(
+	struct pass_run *run, struct ir_module *m, opfuse_policy *policy, uint64_t budget);
+
 void opfuse_greedy(struct opfuse *u);
 void opfuse_xla(struct opfuse *u);
 

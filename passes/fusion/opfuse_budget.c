@@ -23,6 +23,7 @@ enum {
 
 struct attempt {
 	struct pass_run *run;
+	opfuse_policy *policy;
 	const struct trial_base *base;
 	uint32_t nops;
 };
@@ -62,9 +63,9 @@ mark(const struct attempt *a, const struct opfuse *u, const struct ir_module *m,
 }
 
 static struct opfuse *
-form(struct pass_run *run, struct ir_module *m, const bool *marked, bool silent)
+form(const struct attempt *a, struct ir_module *m, const bool *marked, bool silent)
 {
-	struct opfuse *u = opfuse_create(run, m);
+	struct opfuse *u = opfuse_create(a->run, m);
 
 	u->silent = silent;
 	if (marked) {
@@ -72,7 +73,7 @@ form(struct pass_run *run, struct ir_module *m, const bool *marked, bool silent)
 		for (uint32_t i = 0; i < u->nops; i++)
 			u->marks[i + 1] = u->marks[i] + marked[i];
 	}
-	opfuse_greedy(u);
+	a->policy(u);
 	opfuse_apply(u);
 	return u;
 }
@@ -86,7 +87,7 @@ find_marks(const struct attempt *a, const struct ir_module *m, uint64_t allowed)
 	bool *marked = ARRAY_ZERO(a->run->scratch, bool, a->nops), fresh = true;
 	for (int i = 0; i < ROUNDS && fresh; i++) {
 		struct ir_module *copy = ir_module_clone(a->run->scratch, m);
-		struct opfuse *u = form(a->run, copy, marked, true);
+		struct opfuse *u = form(a, copy, marked, true);
 		fresh = mark(a, u, copy, allowed, marked);
 		talloc_free(u);
 		talloc_free(copy);
@@ -101,7 +102,7 @@ form_within(void *data, struct ir_module *m, uint64_t allowed)
 	const struct attempt *a = data;
 
 	if (allowed)
-		talloc_free(form(a->run, m, find_marks(a, m, allowed), true));
+		talloc_free(form(a, m, find_marks(a, m, allowed), true));
 }
 
 /* Below what was live the surroundings of the peak stay as they were, gaps between buffers, too. */
@@ -135,10 +136,10 @@ tell(struct attempt *a, const struct ir_module *m, uint64_t allowed)
 }
 
 bool
-opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget)
+opfuse_within(struct pass_run *run, struct ir_module *m, opfuse_policy *policy, uint64_t budget)
 {
 	struct trial_base base;
-	struct attempt a = {run, &base, 0};
+	struct attempt a = {run, policy, &base, 0};
 	uint64_t limit[LIMITS], allowed = TRIAL_ALL;
 	const struct trial t = {.base = &base,
 		.apply = form_within,
@@ -164,6 +165,6 @@ opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget)
 	if (allowed != TRIAL_ALL && pass_remarks_wanted(run))
 		tell(&a, m, allowed);
 	if (allowed)
-		form(run, m, find_marks(&a, m, allowed), false);
+		form(&a, m, find_marks(&a, m, allowed), false);
 	return true;
 }

@@ -264,22 +264,13 @@ flops_of(const struct copier *c, uint32_t op)
 	return *flops;
 }
 
-/* A copy reads the operands of op where k is. */
-static bool
-may_copy(struct opfuse *u, uint32_t op, uint32_t k)
-{
-	const uint32_t from = u->kernel[u->home[op]].place, to = u->kernel[k].place;
-
-	return !opfuse_marked(u, from + 1, to + 1) && opfuse_check_copy(u, op, k) == FUSE_POSSIBLE;
-}
-
 /* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
 static double
 gain(struct copier *c, uint32_t op, uint32_t k)
 {
 	struct opfuse *u = c->u;
 
-	if (!may_copy(u, op, k))
+	if (!opfuse_may_copy(u, op, k))
 		return -1;
 	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
@@ -312,7 +303,7 @@ place_copies(struct copier *c, uint32_t op)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		each[i] = gain(c, op, in[i]);
-		all &= each[i] >= 0 || may_copy(u, op, in[i]);
+		all &= each[i] >= 0 || opfuse_may_copy(u, op, in[i]);
 		sum += each[i];
 	}
 	for (uint32_t i = 0; i < n; i++)

@@ -235,10 +235,13 @@ opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b)
 	return check_merged(u, b, u->kernel[a].op, u->kernel[a].n);
 }
 
-enum fuse_verdict
-opfuse_check_copy(struct opfuse *u, uint32_t op, uint32_t k)
+/* A copy reads the operands of op where k is. */
+bool
+opfuse_may_copy(struct opfuse *u, uint32_t op, uint32_t k)
 {
-	return check_merged(u, k, &op, 1);
+	const uint32_t from = u->kernel[u->home[op]].place, to = u->kernel[k].place;
+
+	return !opfuse_marked(u, from + 1, to + 1) && check_merged(u, k, &op, 1) == FUSE_POSSIBLE;
 }
 
 static void

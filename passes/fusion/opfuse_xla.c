@@ -107,10 +107,20 @@ only_reader(struct opfuse *u, uint32_t op)
 	return in[0];
 }
 
+/* Would both be one kernel, at the later place, without a mark between them? */
+static bool
+may_join(struct opfuse *u, uint32_t a, uint32_t b)
+{
+	const uint32_t x = u->kernel[a].place, y = u->kernel[b].place;
+
+	return !opfuse_marked(u, (x < y ? x : y) + 1, (x < y ? y : x) + 1) &&
+	       opfuse_check_join(u, a, b) == FUSE_POSSIBLE;
+}
+
 static uint32_t
 take_epilogue(struct opfuse *u, uint32_t kernel, uint32_t next)
 {
-	if (opfuse_check_join(u, kernel, next) != FUSE_POSSIBLE)
+	if (!may_join(u, kernel, next))
 		return OPFUSE_NONE;
 	opfuse_join(u, kernel, next, u->kernel[next].place);
 	return next;
@@ -174,7 +184,7 @@ take_up(struct opfuse *u, uint32_t op, uint32_t kernel, bool may_duplicate)
 	const bool alone = opfuse_readers(u, op, in, 1) == 1;
 	if (!alone && !is_always_copied(u, op) && (opfuse_heavy(u, op) || !may_duplicate))
 		return false;
-	if (opfuse_check_copy(u, op, kernel) != FUSE_POSSIBLE)
+	if (!opfuse_may_copy(u, op, kernel))
 		return false;
 	if (alone)
 		opfuse_join(u, op, kernel, u->kernel[kernel].place);
@@ -245,8 +255,7 @@ merge_kernel(struct opfuse *u, uint32_t kernel)
 	if (!n || n > READERS || !moves_fewer_bytes(u, kernel, n))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (u->kernel[in[i]].n < 2 || has_product(u, in[i]) ||
-			opfuse_check_join(u, kernel, in[i]) != FUSE_POSSIBLE)
+		if (u->kernel[in[i]].n < 2 || has_product(u, in[i]) || !may_join(u, kernel, in[i]))
 			return;
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t o = 0; o < u->kernel[kernel].n; o++)
@@ -287,8 +296,7 @@ join_where_free(struct opfuse *u, uint32_t a, uint32_t b)
 {
 	const uint32_t x = u->kernel[a].place, y = u->kernel[b].place;
 
-	return opfuse_check_join(u, a, b) == FUSE_POSSIBLE &&
-	       opfuse_join_apart(u, a, b, x > y ? x : y);
+	return may_join(u, a, b) && opfuse_join_apart(u, a, b, x > y ? x : y);
 }
 
 static void

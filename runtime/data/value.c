@@ -56,8 +56,9 @@ rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
 	}
 }
 
-bool
-rt_value_fits(enum rt_dtype t, double x)
+/* Is x a value of that integer type? */
+static bool
+fits(enum rt_dtype t, double x)
 {
 	const int bits = 8 * (int)rt_dtype_bytes(t);
 	const bool is_signed = rt_dtype_info(t)->kind == RT_CLASS_INT;
@@ -79,7 +80,25 @@ rt_value_converts(enum rt_dtype from, enum rt_dtype to)
 		return false;
 	return rt_dtype_info(to)->kind == RT_CLASS_FLOAT
 		       ? rt_dtype_info(from)->kind == RT_CLASS_FLOAT
-		       : is_whole_number(to) && is_whole_number(from) && rt_dtype_bytes(to) <= 4;
+		       : is_whole_number(to) && is_whole_number(from);
+}
+
+static bool
+convert_element(const struct rt_conversion *c, uint64_t element, void *to, int64_t i, double *lost)
+{
+	const bool is_whole = is_whole_number(c->to);
+
+	*lost = rt_value_get(c->from, &element, 0);
+	/* i64 and u64: a double does not hold all of their values. */
+	if (is_whole && rt_dtype_bytes(c->from) == sizeof element &&
+		rt_dtype_bytes(c->to) == sizeof element) {
+		((uint64_t *)to)[i] = element;
+		return element <= INT64_MAX;
+	}
+	if (is_whole && !fits(c->to, *lost))
+		return false;
+	rt_value_set(c->to, to, i, *lost);
+	return true;
 }
 
 bool
@@ -95,12 +114,8 @@ rt_value_convert(
 	for (int64_t i = 0; i < n; i++) {
 		uint64_t element = 0;
 		memcpy(&element, c->data + (size_t)(at + i) * bytes, bytes);
-		const double x = rt_value_get(c->from, &element, 0);
-		if (rt_dtype_info(c->to)->kind != RT_CLASS_FLOAT && !rt_value_fits(c->to, x)) {
-			*lost = x;
+		if (!convert_element(c, element, to, first + i, lost))
 			return false;
-		}
-		rt_value_set(c->to, to, first + i, x);
 	}
 	return true;
 }

@@ -9,20 +9,17 @@
 /* Element i of an array of type `t`. */
 double rt_value_get(enum rt_dtype t, const void *array, int64_t i);
 
-/* Is x a value of an integer type of at most 32 bits? */
-bool rt_value_fits(enum rt_dtype t, double x);
-
 /* Rounds x to type `t` (integers: to nearest; bool: not zero) and stores it as element i. x is
  * within the range of an integer type. */
 void rt_value_set(enum rt_dtype t, void *array, int64_t i, double x);
 
-/* Are elements of a file of type `from` accepted for a tensor of type `to`? What a double carries exactly: floats,
- * and integers that end as at most 32 bits. `from` may be RT_DTYPES, a type that is not known. */
+/* Are elements of a file of type `from` accepted for a tensor of type `to`? Floats for floats, and integers for
+ * integers. `from` may be RT_DTYPES, a type that is not known. */
 bool rt_value_converts(enum rt_dtype from, enum rt_dtype to);
 
 /*
  * Stores n elements, from number `at` of `data`, which need not be aligned, as elements first ... of
- * `to`. False: an integer, *lost, is not a value of that type.
+ * `to`. False: an integer, *lost, is not a value of that type; *lost has no meaning otherwise.
  */
 struct rt_conversion {
 	enum rt_dtype from, to;

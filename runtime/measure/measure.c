@@ -260,17 +260,32 @@ prepare(struct measuring *s)
 	return true;
 }
 
-/* Where results go: -o FILE, or standard output, which the runtime's own lines must not reach. */
-static FILE *
-open_results(int argc, char **argv)
+/* What the command line asks for. */
+struct wish {
+	const char *path; /* NULL: standard output */
+	bool tf32;        /* a GPU's products of f32 */
+};
+
+static bool
+read_arguments(struct wish *w, bool is_host, int argc, char **argv)
 {
-	const char *path = NULL;
-	if (argc == 3 && strcmp(argv[1], "-o") == 0)
-		path = argv[2];
-	else if (argc > 1) {
-		fprintf(stderr, "measure: usage: %s [-o FILE]\n", argv[0]);
-		return NULL;
-	}
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+			w->path = argv[++i];
+		else if (strcmp(argv[i], "-tf32") == 0 && !is_host)
+			w->tf32 = true;
+		else {
+			fprintf(stderr, "measure: usage: %s [-o FILE]%s\n", argv[0],
+				is_host ? "" : " [-tf32]");
+			return false;
+		}
+	return true;
+}
+
+/* Where results go: the runtime's own lines must not reach them. */
+static FILE *
+open_results(const char *path)
+{
 	/* Processes that are not the first write nothing: they must not empty the file. */
 	const int out = dup(STDOUT_FILENO);
 	FILE *f = path ? fopen(path, "a") : out >= 0 ? fdopen(out, "w") : NULL;
@@ -285,14 +300,16 @@ int
 measure_main(const struct rt_measure *m, const struct measure_device *device, const void *target,
 	int argc, char **argv)
 {
-	struct measuring s = {
-		.m = m, .device = device, .target = target, .out = open_results(argc, argv)};
+	struct measuring s = {.m = m, .device = device, .target = target};
+	struct wish wish = {0};
 	char steps[16];
 	int code = RT_EXIT_USAGE;
+	if (read_arguments(&wish, device->is_host, argc, argv))
+		s.out = open_results(wish.path);
 	snprintf(steps, sizeof steps, "%d", WARM_STEPS + 1);
-	char *args[] = {argv[0], "-steps", steps, NULL};
+	char *args[] = {argv[0], "-steps", steps, wish.tf32 ? "-tf32" : NULL, NULL};
 	if (s.out && prepare(&s))
-		code = device->main(&s.prog, 3, args);
+		code = device->main(&s.prog, 3 + wish.tf32, args);
 	else if (s.out)
 		fprintf(stderr, "measure: out of memory\n");
 	if (s.out && fclose(s.out) && !code)

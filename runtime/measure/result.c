@@ -197,6 +197,8 @@ measure_write_device(struct measurer *w)
 	if (w->world->rank)
 		return;
 	w->s->device->name(name, sizeof name);
-	fprintf(w->s->out, "dopt-profile 2\ndevice \"%s\" backend \"%s\"", name, w->s->m->backend);
+	/* Another device to a profile: its products have other times and results. */
+	fprintf(w->s->out, "dopt-profile 2\ndevice \"%s%s\" backend \"%s\"", name,
+		w->ctx->rank->options->tf32 ? ", TF32" : "", w->s->m->backend);
 	end_line(w);
 }

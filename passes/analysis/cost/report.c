@@ -78,10 +78,14 @@ cost_report_header(const void *owner, const struct cost_model *model, const stru
 {
 	uint32_t all = r->measured + r->estimated;
 	double time = r->measured_time + r->estimated_time;
-	const char *name = cost_model_device(model)->name;
+	const struct device *d = cost_model_device(model);
+	const char *name = d->name;
 	char rates[RATES_TEXT];
 
 	write_rates(rates, r);
+	if (!r->measured && d->reached)
+		return TEXT(owner, "times: all %u ops estimated for %s at reached rates: %s%s", all,
+			name, d->reach_source ? d->reach_source : "no source given", rates);
 	if (!r->measured)
 		return TEXT(owner, "times: all %u ops estimated for %s%s", all, name, rates);
 	if (!r->estimated)

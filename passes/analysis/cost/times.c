@@ -93,7 +93,7 @@ cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b
 double
 cost_copy_seconds(const struct device *d, const struct ir_module *m, const struct ir_type *t)
 {
-	return d->launch + 2 * (double)ir_type_local_bytes(m, t) / d->bandwidth;
+	return reach_copy_seconds(d, (enum ir_dtype)t->dtype, (double)ir_type_local_bytes(m, t));
 }
 
 double
@@ -143,10 +143,15 @@ static double
 estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
 	const struct ir_op *op, const struct op_work *w)
 {
+	const struct device *d = model->cluster->kind[kind];
+
 	if (op->body)
 		return estimate_fuse(model, kind, m, b, op);
-	return cost_roofline(
-		model->cluster->kind[kind], m, b, op, w ? *w : cost_kernel_work(m, op));
+	const struct op_work work = w ? *w : cost_kernel_work(m, op);
+	if (!d->reached)
+		return cost_roofline(d, m, b, op, work);
+	const struct reach_op r = reach_op_of(d, m, op, work);
+	return reach_alone_seconds(&r, d);
 }
 
 bool

@@ -16,6 +16,8 @@
  * Where the profile has enough kernels of several ops, T is raised by what most of these took
  * longer than such an estimate (careful.c).
  *
+ * On a device whose reached rates are known, T is that of reach.h where nothing was measured.
+ *
  * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
  * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
  * the network, which is shown the kernel itself (kernel.c): a kernel for it, or that may
@@ -37,6 +39,7 @@ struct sums {
 	double arithmetic, bytes;
 	double shortest, rate; /* of the ops that were measured; rate 0: none */
 	bool product;          /* is one of them */
+	struct reach_sums reach; /* on a device whose reached rates are known */
 };
 
 struct estimator {
@@ -47,7 +50,9 @@ struct estimator {
 	double *whole;          /* [nops] what the cost model says of it, what-ifs included */
 	/* Ids of what op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
 	uint32_t *first, *read;
+	double *read_bytes; /* the same: bytes of it that op i reads, which may be rows only */
 	double *value_bytes; /* [nvalues] by value->id */
+	uint8_t *value_type; /* [nvalues] the same: enum reach_type */
 	uint32_t *maker;     /* [nvalues] the same: number of the op */
 	/* The last question that had an op in it, and that counted a value. */
 	uint32_t question;
@@ -66,8 +71,10 @@ sums_begin(void)
 }
 
 static void
-sums_add(struct sums *s, const struct estimate_op *op)
+sums_add(struct sums *s, const struct device *d, const struct estimate_op *op, bool out)
 {
+	if (d->reached)
+		reach_add(&s->reach, &op->reach, out);
 	s->arithmetic += op->arithmetic;
 	s->product |= op->product;
 	if (!op->measured)
@@ -94,26 +101,37 @@ estimate_beside(const struct estimate_parts *p, const struct estimate_op *op)
 static double
 sums_seconds(const struct sums *s, const struct device *d, const struct estimate_parts *p)
 {
+	if (!(s->rate > 0) && d->reached)
+		return reach_kernel_seconds(&s->reach, d);
 	if (!(s->rate > 0))
 		return d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
 	return p->launch + s->bytes / p->rate + p->beside;
 }
 
+static void
+add_results(struct sums *s, const struct estimate_op *op)
+{
+	s->bytes += op->results;
+	s->reach.bytes[op->reach.writes] += op->results;
+}
+
 static struct sums
-sums_of(const struct estimate_kernel *k)
+sums_of(const struct estimate_kernel *k, const struct device *d)
 {
 	struct sums s = sums_begin();
 
 	for (uint32_t i = 0; i < k->n; i++)
-		sums_add(&s, k->op[i]);
+		sums_add(&s, d, k->op[i], k->out[i]);
 	s.bytes = k->bytes;
+	for (int t = 0; t < REACH_TYPES; t++)
+		s.reach.bytes[t] += k->bytes_of[t];
 	return s;
 }
 
 struct estimate_parts
 estimate_parts(const struct estimate_kernel *k, const struct device *d)
 {
-	const struct sums s = sums_of(k);
+	const struct sums s = sums_of(k, d);
 	struct estimate_parts p = parts_of(&s, d);
 
 	for (uint32_t i = 0; i < k->n; i++)
@@ -124,7 +142,7 @@ estimate_parts(const struct estimate_kernel *k, const struct device *d)
 double
 estimate_analytic(const struct estimate_kernel *k, const struct device *d)
 {
-	const struct sums s = sums_of(k);
+	const struct sums s = sums_of(k, d);
 	const struct estimate_parts p = estimate_parts(k, d);
 
 	return sums_seconds(&s, d, &p);
@@ -158,7 +176,7 @@ count(struct estimator *e, const struct ir_block *b)
 
 /* What an op reads, each once, scalar constants left out: a kernel has its own. */
 static void
-add_reads(struct estimator *e, const struct ir_op *op)
+add_reads(struct estimator *e, const struct ir_op *op, const struct reach_op *reach)
 {
 	const uint32_t begin = e->nreads;
 
@@ -169,8 +187,10 @@ add_reads(struct estimator *e, const struct ir_op *op)
 		bool known = false;
 		for (uint32_t k = begin; k < e->nreads && !known; k++)
 			known = e->read[k] == v->id;
-		if (!known)
-			e->read[e->nreads++] = v->id;
+		if (known)
+			continue;
+		e->read_bytes[e->nreads] = reach_read_bytes(reach, j, e->value_bytes[v->id]);
+		e->read[e->nreads++] = v->id;
 	}
 }
 
@@ -201,10 +221,11 @@ fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b, s
 			const struct ir_value *v = &op->result[i];
 			e->maker[v->id] = number;
 			e->value_bytes[v->id] = (double)ir_type_local_bytes(m, v->type);
+			e->value_type[v->id] = reach_memory_type((enum ir_dtype)v->type->dtype);
 		}
 		e->first[number] = e->nreads;
-		add_reads(e, op);
 		e->op[number] = known[alike_number(alike, op)];
+		add_reads(e, op, &e->op[number].reach);
 		if (cost_op_kind(m, op) == COST_COMPUTE)
 			e->whole[number] =
 				cost_changed_seconds(e->model, m, op, e->op[number].seconds);
@@ -249,8 +270,10 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	e->whole = ARRAY_ZERO(e, double, e->nops + 1);
 	e->first = ARRAY_NEW(e, uint32_t, e->nops + 1);
 	e->read = ARRAY_NEW(e, uint32_t, e->nreads);
+	e->read_bytes = ARRAY_NEW(e, double, e->nreads);
 	e->maker = ARRAY_ZERO(e, uint32_t, e->nvalues);
 	e->value_bytes = ARRAY_ZERO(e, double, e->nvalues);
+	e->value_type = ARRAY_ZERO(e, uint8_t, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
 	fill(e, m, b, bands, alike);
 	e->measured = has_kernels(&model->kind[kind]);
@@ -269,8 +292,10 @@ estimator_clone(const void *owner, const struct estimator *e)
 	c->whole = array_copy(c, e->whole);
 	c->first = array_copy(c, e->first);
 	c->read = array_copy(c, e->read);
+	c->read_bytes = array_copy(c, e->read_bytes);
 	c->maker = array_copy(c, e->maker);
 	c->value_bytes = array_copy(c, e->value_bytes);
+	c->value_type = array_copy(c, e->value_type);
 	c->network = e->network ? network_clone(c, e->network) : NULL;
 	c->copy = e->copy ? estimate_copy_clone(c, e->copy) : NULL;
 	add_own(c);
@@ -289,20 +314,19 @@ next_question(struct estimator *e)
 	return e->question;
 }
 
-/* Bytes that an op reads from outside of the kernel, but for what was counted before. */
-static double
-outer_bytes(struct estimator *e, uint32_t op)
+/* Adds the bytes that an op reads from outside of the kernel, but for what was counted before. */
+static void
+add_outer(struct sums *s, struct estimator *e, uint32_t op)
 {
-	double bytes = 0;
 
 	for (uint32_t k = e->first[op]; k < e->first[op + 1]; k++) {
 		const uint32_t v = e->read[k];
 		if (e->asked[e->maker[v]] == e->question || e->counted[v] == e->question)
 			continue;
 		e->counted[v] = e->question;
-		bytes += e->value_bytes[v];
+		s->bytes += e->value_bytes[v];
+		s->reach.bytes[e->value_type[v]] += e->read_bytes[k];
 	}
-	return bytes;
 }
 
 static void
@@ -322,10 +346,10 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 
 	ask(e, op, n);
 	for (uint32_t i = 0; i < n; i++) {
-		sums_add(&s, &e->op[op[i]]);
-		s.bytes += outer_bytes(e, op[i]);
+		sums_add(&s, d, &e->op[op[i]], out[i]);
+		add_outer(&s, e, op[i]);
 		if (out[i])
-			s.bytes += e->op[op[i]].results;
+			add_results(&s, &e->op[op[i]]);
 	}
 	struct estimate_parts p = parts_of(&s, d);
 	for (uint32_t i = 0; i < n; i++)

@@ -6,6 +6,7 @@
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/nest.h"
 #include "passes/analysis/estimate/network.h"
+#include "passes/analysis/estimate/reach.h"
 #include "passes/fuse/role.h"
 
 /* An op, alone. */
@@ -22,6 +23,7 @@ struct estimate_op {
 	uint8_t noperands, dtype;
 	uint8_t narrowest; /* bytes of an element of its operands, the least */
 	bool measured, product;
+	struct reach_op reach; /* on a device whose reached rates are known */
 	/* With a network only: */
 	struct fuse_role role;
 	struct nest_op alone; /* its loops where it has a kernel to itself */
@@ -37,6 +39,7 @@ struct estimate_kernel {
 	double *outer;                 /* [n] bytes that it reads from outside */
 	uint32_t *first, *read;        /* as in struct network_graph */
 	double bytes;                  /* of memory, all together */
+	double bytes_of[REACH_TYPES];  /* of these, by type */
 	uint32_t operands;             /* that it has */
 	float *feature;                /* [n][NETWORK_OP_FEATURES] */
 	uint16_t *code;                /* [n] */

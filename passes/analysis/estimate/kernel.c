@@ -47,6 +47,8 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	e.product = cost_is_product(op);
 	e.bytes = w.bytes;
 	e.roofline = cost_roofline(d, m, b, op, w);
+	if (d->reached)
+		e.reach = reach_op_of(d, m, op, w);
 	e.seconds = cost_plain_seconds(model, kind, m, b, op, &w, &e.measured);
 	if (!a)
 		return e;
@@ -98,6 +100,27 @@ number_in(const struct ir_block *body, const struct ir_op *op)
 	return n;
 }
 
+static enum reach_type
+memory_type(const struct ir_type *t)
+{
+	return reach_memory_type((enum ir_dtype)t->dtype);
+}
+
+/* Counts what op reads first of the operands of its kernel. */
+static void
+add_reached(
+	struct estimate_kernel *k, const struct ir_module *m, const struct ir_op *op, bool *seen)
+{
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_value *v = ir_operand(op, j);
+		if (v->op || seen[v->index])
+			continue;
+		seen[v->index] = true;
+		k->bytes_of[memory_type(v->type)] += reach_read_bytes(
+			&k->op[k->n]->reach, j, (double)ir_type_local_bytes(m, v->type));
+	}
+}
+
 static void
 add_reads(struct estimate_kernel *k, const struct ir_module *m, const struct ir_op *op)
 {
@@ -146,6 +169,7 @@ estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t k
 		reads += op->noperands;
 	}
 	make_room(k, n, reads, features);
+	bool *seen = ZERO_ARRAY(k, bool, fuse->noperands + 1);
 	struct estimate_op *e = known ? NULL : NEW_ARRAY(k, struct estimate_op, n);
 	if (features)
 		k->nest = nest_create(k, m, a, fuse);
@@ -161,9 +185,13 @@ estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t k
 		k->op[k->n] = known ? known[k->n] : &e[k->n];
 		k->out[k->n] = is_yielded(fuse->body, op);
 		add_reads(k, m, op);
+		add_reached(k, m, op, seen);
 		k->n++;
 	}
 	k->bytes = cost_fuse_bytes(m, fuse);
+	for (int i = 0; i < fuse->nresults; i++)
+		k->bytes_of[memory_type(fuse->result[i].type)] +=
+			(double)ir_type_local_bytes(m, fuse->result[i].type);
 	k->operands = fuse->noperands;
 	talloc_free(a);
 	return k;

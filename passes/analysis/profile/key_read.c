@@ -328,16 +328,36 @@ take_fuse(struct reader *r, struct ir_value **operand, int noperands)
 	return fuse;
 }
 
+/* "{dims=[1]} -> f32[32]", or without attributes; the operands are there. */
+static struct ir_op *
+take_one(struct reader *r, int code, struct ir_value **operand, int noperands)
+{
+	struct ir_attr attr[ROW_MAX_ATTRS];
+	const int nattrs = take(r, " {") ? take_attrs(r, &r->m->ctx->row[code], attr) : 0;
+	const struct ir_type *type = NULL;
+
+	expect(r, " -> ");
+	if (noperands == 0)
+		type = take_type(r);
+	struct ir_value *v = make_op(r, &r->in, code, operand, noperands, attr, nattrs, type);
+	return v ? v->op : NULL;
+}
+
 static struct ir_op *
 take_kernel(struct reader *r)
 {
 	struct ir_value *v[MAX_NAME];
 	char name[MAX_NAME];
 
-	if (!take_word(r, " ", name, sizeof name) || strcmp(name, op_name(OP_fuse)) != 0)
+	if (!take_word(r, " ", name, sizeof name))
 		return NULL;
+	const int code = op_find(name);
 	expect(r, " (");
 	const int n = take_operands(r, v, MAX_NAME);
+	if (r->failed || code < 0)
+		return NULL;
+	if (code != OP_fuse)
+		return take_one(r, code, v, n);
 	expect(r, " {");
 	return r->failed ? NULL : take_fuse(r, v, n);
 }

@@ -49,6 +49,20 @@ estimator_fits(struct driver *t)
 	return false;
 }
 
+/* Products of f32 are those of TF32, on devices that have them. False: none has. */
+static bool
+use_tf32(struct driver *t, struct cluster *c)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < c->nkinds; k++)
+		any |= device_use_tf32((struct device *)c->kind[k]);
+	if (!any)
+		diag_error(t->ctx->diag, LOC_NONE,
+			"-tf32: no device of cluster %s has a TF32 rate (tf32 = ...)", c->name);
+	return any;
+}
+
 bool
 driver_cost_create(struct driver *t)
 {
@@ -73,6 +87,8 @@ driver_cost_create(struct driver *t)
 			return false;
 		t->reads.lets = co.cluster->lets;
 	}
+	if (o->tf32 && !use_tf32(t, co.cluster))
+		return false;
 	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
 	t->manager->cost = t->cost;
 	return t->cost != NULL;

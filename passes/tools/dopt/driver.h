@@ -122,7 +122,7 @@ struct driver_options {
 	struct driver_list trial; /* pipelines, and files of modules */
 	const char *trial_run;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, subnormals, layout,
-		version;
+		version, tf32;
 	bool list_facts;
 	int64_t steps, seed;
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */

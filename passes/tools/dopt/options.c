@@ -53,6 +53,10 @@ static const struct flag flags[] = {
 		"devices and links that times are predicted for "
 		"(default: generic); see -list-clusters",
 		FLAG_TEXT, AT(cluster)},
+	{"tf32", NULL,
+		"predict products of f32 as in a program that runs with -tf32, at the TF32 rates of "
+		"the cluster's devices",
+		FLAG_BOOL, AT(tf32), .rule = {.needs = "cluster"}},
 	{"profile", "FILE",
 		"database or text file of measured times, used in preference to estimates",
 		FLAG_TEXT, AT(profile)},

@@ -89,6 +89,8 @@ reproducer_write(const struct driver *t, const struct pass_entry *e, const struc
 	for (int i = 0; i < o->load.n; i++)
 		reproducer_option(out, "load", o->load.item[i]);
 	reproducer_option(out, "cluster", o->cluster);
+	if (o->tf32)
+		fputs(" -tf32", out);
 	reproducer_option(out, "profile", o->profile);
 	if (o->seed)
 		fprintf(out, " -seed=%lld", (long long)o->seed);

@@ -35,6 +35,17 @@ rounding errors, run in double precision.
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
 """
 
+LOSS = """
+## What some models let one choose
+
+- mixtral: `-D S=M` computes the load-balancing loss of each of M equal parts of the batch and takes their mean, as training
+  codes do that compute it by micro-batch; the default, 1, is that of the whole batch. It is another loss. With as many parts
+  as micro-batches, and `accumulate` before `dp`, the gradients need no second loop over the micro-batches: with 16 of them
+  the step of [memory.md](memory.md#micro-batches) is predicted to need 36.0 GB instead of 51.4 GB, as with
+  `accumulate{loss=microbatch}`. Where `dp` comes before `accumulate`, S has to be their product with the number of devices;
+  each device then balances its share of a micro-batch by itself.
+- resnet50: `-D A=N` normalizes each device's share of the batch by itself."""
+
 
 class Model:
     """A line of the table."""
@@ -90,6 +101,7 @@ def row(m, dopt):
 def page(dopt):
     listed = models()
     print(HEAD + "\n".join(row(m, dopt) for m in listed))
+    print(LOSS)
     print("\n## Where the numbers of parameters are from\n")
     for m in listed:
         print(f"- {m.name}: {m.source}")

@@ -281,6 +281,61 @@ the_text_is_canonical(void **state)
 	assert_string_equal(parse_right(f, c->text)->text, c->text);
 }
 
+/* Types that are not given have the rates of the type that is computed alike; a link has what it
+ * reaches of its bandwidth, and its half size as a latency: (n + 1MB) / 80GB/s + 2us. */
+static void
+kernels_and_messages_reach_shares(void **state)
+{
+	struct fixture *f = *state;
+	struct cluster *c = parse_right(f,
+		"cluster @t {\n"
+		"device d {f32 = 10TFLOP/s, tf32 = 40TFLOP/s}\n"
+		"reach d {kernel = product, share = 0.5, half_k = 64, source = \"here\"}\n"
+		"reach d {kernel = product, type = bf16, share = 0.7, unaligned = 0.25}\n"
+		"reach d {kernel = product, type = tf32, share = 0.6}\n"
+		"reach d {kernel = rows, share = 0.9, half = 3MB}\n"
+		"link l {bandwidth = 100GB/s, latency = 2us}\n"
+		"reach l {share = 0.8, half = 1MB}\n"
+		"d g[2]\n"
+		"connect g, g {link = l}\n"
+		"}\n");
+	struct device *d = (struct device *)c->kind[0];
+	const struct reach *product = d->reach[REACH_product], *rows = d->reach[REACH_rows];
+	const struct cluster_route r = route(c, 0, 1);
+
+	assert_true(d->reached);
+	assert_string_equal(d->reach_source, "here");
+	assert_true(product[REACH_OF_f32].share == 0.5 && product[REACH_OF_f32].half_k == 64);
+	assert_true(product[REACH_OF_f64].share == 0.5 && product[REACH_OF_i8].share == 0.5);
+	assert_true(product[REACH_OF_bf16].share == 0.7 && product[REACH_OF_bf16].half_k == 0);
+	assert_true(product[REACH_OF_f16].unaligned == 0.25);
+	assert_true(rows[REACH_OF_bf16].share == 0.9 && rows[REACH_OF_bf16].half == 3e6);
+	assert_true(d->reach[REACH_flat][REACH_OF_f32].share == 1);
+	assert_true(fabs(r.bandwidth - 80e9) < 1 && fabs(r.latency - 14.5e-6) < 1e-12);
+	assert_true(device_use_tf32(d));
+	assert_true(d->f32 == 40e12 && product[REACH_OF_f32].share == 0.6);
+	assert_false(device_use_tf32(device_generic(f)));
+}
+
+/* m, n and k at their half sizes: an eighth of the share; twice the half size: two thirds of it. */
+static void
+half_sizes_halve(void **state)
+{
+	(void)state;
+	struct reach r = {.share = 0.8,
+		.half_m = 10,
+		.half_n = 20,
+		.half_k = 30,
+		.unaligned = 0.5,
+		.half = 1e6};
+
+	const struct reach_size half = {1, 10, 20, 30, false}, large = {1, 1e12, 1e12, 60, true};
+	assert_true(fabs(reach_flops(&r, 1e12, &half) - 0.1e12) < 1);
+	assert_true(fabs(reach_flops(&r, 3e12, &large) - 0.8e12) < 1e3);
+	assert_true(fabs(reach_seconds(&r, 1e9, 1e6) - 2.5e-3) < 1e-15);
+	assert_true(reach_seconds(&r, 1e9, 0) == 0);
+}
+
 int
 main(void)
 {
@@ -293,6 +348,8 @@ main(void)
 		cmocka_unit_test(a_device_alone_is_boundless),
 		cmocka_unit_test(a_device_may_have_a_name_that_is_no_word),
 		cmocka_unit_test(values_have_units),
+		cmocka_unit_test(kernels_and_messages_reach_shares),
+		cmocka_unit_test(half_sizes_halve),
 		cmocka_unit_test(the_text_is_canonical),
 	};
 	return cmocka_run_group_tests_name("clusters as text", tests, setup, free_scratch);

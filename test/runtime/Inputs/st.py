@@ -8,7 +8,7 @@ import math
 import struct
 import sys
 
-TYPES = {"F32": "f", "F64": "d", "F16": "e", "BF16": None, "I64": "q", "I32": "i", "U8": "B", "I8": "b", "I16": "h"}
+TYPES = {"F32": "f", "F64": "d", "F16": "e", "BF16": None, "I64": "q", "U64": "Q", "I32": "i", "U8": "B", "I8": "b", "I16": "h"}
 
 
 def pack(dtype, values):

@@ -12,7 +12,8 @@ HEAD = """# Peers: dopt compared with PyTorch, JAX and mlir-opt
 Written by `test/bench/peers BUILD -torch PYTHON -jax PYTHON -keep FILE -page docs/peers.md`: the programs that users
 would run instead of one of dopt's, on the same cores, in turns. More of data-parallel training over a network is in
 [measurements/2026-11-23-network.md](measurements/2026-11-23-network.md), a GPU in
-[measurements/2026-11-22-h100.md](measurements/2026-11-22-h100.md).
+[measurements/2026-11-22-h100.md](measurements/2026-11-22-h100.md) and, of a later tree,
+[2026-11-26-h100.md](measurements/2026-11-26-h100.md).
 """
 
 ABOUT = """Times of a training step in ms: the median of {rounds} rounds, in which each program had a turn of {seconds:g} s

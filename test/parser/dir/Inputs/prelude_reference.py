@@ -218,8 +218,8 @@ def lstm(t, part):
     return (all_h, last_h, last_c)[part]
 
 
-def router(t, part, places=2, choices=2):
-    """part 0: which place a token takes; 1: with its share; 2: the balance."""
+def router(t, part, places=2, choices=2, parts=1):
+    """part 0: which place a token takes; 1: with its share; 2: the mean balance of parts of the batch."""
     x, experts = t["x"], len(t["r.w"][0])
     p = rows(softmax_row, matmul(x, t["r.w"]))
     ranked = rows(lambda q: sorted(range(experts), key=lambda e: -q[e])[:choices], p)
@@ -235,9 +235,13 @@ def router(t, part, places=2, choices=2):
                 taken[e] += 1
     if part < 2:
         return out
-    tokens, chosen = [q for row in p for q in row], flat(ranked)
-    likely = [sum(q[e] for q in tokens) / len(tokens) for e in range(experts)]
-    return experts * sum(chosen.count(e) / len(chosen) * likely[e] for e in range(experts))
+    balance = 0
+    for k in range(parts):
+        own = slice(k * len(x) // parts, (k + 1) * len(x) // parts)
+        tokens, chosen = [q for row in p[own] for q in row], flat(ranked[own])
+        likely = [sum(q[e] for q in tokens) / len(tokens) for e in range(experts)]
+        balance += experts * sum(chosen.count(e) / len(chosen) * likely[e] for e in range(experts))
+    return balance / parts
 
 
 LSTM_CELL = {"h": [2, 3], "c": [2, 3], "x": [2, 12], "w": [3, 12]}
@@ -287,9 +291,13 @@ CASES = [
     ("moe_router, places", {"x": [2, 4, 3]}, {}, "%r, %f, %b = " + ROUTER, [2, 4, 3, 2], lambda t: router(t, 0)),
     ("moe_router, shares", {"x": [2, 4, 3]}, {}, "%to, %r, %b = " + ROUTER, [2, 4, 3, 2], lambda t: router(t, 1)),
     ("moe_router, balance", {"x": [2, 4, 3]}, {}, "%to, %f, %r = " + ROUTER, [], lambda t: router(t, 2)),
+    ("moe_router_apart", {"x": [4, 3, 3]}, {}, '%to, %f, %r = moe_router_apart(%x) {as = "r", E = 3, K = 2, C = 2, S = 2}', [],
+     lambda t: router(t, 2, parts=2)),
+    ("moe_router_apart, one part", {"x": [2, 4, 3]}, {}, '%to, %f, %r = moe_router_apart(%x) {as = "r", E = 3, K = 2, C = 2, S = 1}',
+     [], lambda t: router(t, 2)),
 ]
-# What prelude_values.dir looks at, for no gradient leads through it; and a part of lstm.
-ELSEWHERE = {"accuracy", "lstm_step", "mean_apart", "spread_apart"}
+# What prelude_values.dir looks at, for no gradient leads through it; and parts of others.
+ELSEWHERE = {"accuracy", "lstm_step", "mean_apart", "moe_assign", "spread_apart"}
 
 
 # ---- running them ----

@@ -1,0 +1,71 @@
+/*
+ * What kernels reach of the peaks of a device, by their sizes: R. W. Hockney's asymptotic rate and
+ * half-performance length ("r_inf" and "n_1/2"; Characterizing computers and optimizing the FACR(l)
+ * Poisson-solver, 1982), a length for each dim of a product.
+ *
+ *     m x k times k x n   rate = share * peak * m/(m + half_m) * n/(n + half_n) * k/(k + half_k)
+ *     all others          rate = share * bandwidth * bytes/(bytes + half)
+ *
+ * Declared in the text of a cluster (docs/clusters.md); the fields are in reach.def.
+ */
+#ifndef IR_REACH_H
+#define IR_REACH_H
+
+#include "ir/base/api.h"
+#include "ir/type.h"
+
+DOPT_API_BEGIN
+
+enum reach_kernel {
+#define REACH_KERNEL(name, product, meaning) REACH_##name,
+#include "ir/cluster/reach.def"
+#undef REACH_KERNEL
+	REACH_KERNELS
+};
+
+enum reach_type {
+#define REACH_TYPE(name) REACH_OF_##name,
+#include "ir/cluster/reach.def"
+#undef REACH_TYPE
+	REACH_TYPES
+};
+
+struct reach {
+#define REACH_FIELD(name, unit, value, fits, whose, meaning) double name;
+#include "ir/cluster/reach.def"
+#undef REACH_FIELD
+};
+
+struct device;
+
+/* One with the values of what is not given. */
+struct reach reach_default(void);
+
+/* The names in reach.def; -1: there is none. */
+int reach_kernel_find(const char *name);
+int reach_type_find(const char *name);
+const char *reach_kernel_name(enum reach_kernel k);
+const char *reach_type_name(enum reach_type t);
+
+/* Does the kernel multiply matrices? */
+bool reach_is_product(enum reach_kernel k);
+
+/* The rates of products of that type, and of reading and writing it: those of its width. */
+enum reach_type reach_type_of(enum ir_dtype t);
+enum reach_type reach_memory_type(enum ir_dtype t);
+
+/* A product; sizes above 0. */
+struct reach_size {
+	double batch, m, n, k;
+	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */
+};
+
+/* FLOP/s of products of that size, of a peak. */
+double reach_flops(const struct reach *r, double peak, const struct reach_size *size);
+
+/* Seconds to read and write so many bytes at that bandwidth; 0 bytes take none. */
+double reach_seconds(const struct reach *r, double bandwidth, double bytes);
+
+DOPT_API_END
+
+#endif

@@ -1,0 +1,294 @@
+/* Kernels at reached rates. See reach.h. */
+#include "passes/analysis/estimate/reach.h"
+
+#include "ir/base/arena.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/fuse/role.h"
+
+#include <math.h>
+#include <talloc.h>
+
+/* Loads of tensor cores are of so many bytes: rows that are no multiple use narrower ones. */
+enum { ALIGNED_BYTES = 16 };
+
+/* A bias has so many times fewer bytes than the result that it is added to. */
+static const double BIAS_SHARE = 1.0 / 64;
+
+/* An op that goes through less than that share of what another does says nothing of the kernel. */
+static const double MUCH = 1.0 / 16;
+
+/* --- one op --- */
+
+static bool
+is_aligned(const struct ir_module *m, const struct ir_type *t)
+{
+	return !t->rank || ir_type_local_dim(m, t, t->rank - 1) *
+					   (int64_t)ir_dtype_bytes(t->dtype) % ALIGNED_BYTES ==
+				   0;
+}
+
+/*
+ * A product of b pairs of m x k and k x n has f = b m n k multiplications, operands of b m k and b k
+ * n elements and a result of b m n: so sizes follow from the four numbers, whichever dims they are
+ * made of.
+ */
+static struct reach_size
+matrix_size(const struct ir_module *m, const struct ir_op *op, double f)
+{
+	const double a = (double)ir_type_local_elements(m, ir_operand_type(op, 0));
+	const double b = (double)ir_type_local_elements(m, ir_operand_type(op, 1));
+	const double c = (double)ir_type_local_elements(m, op->result[0].type);
+	struct reach_size s = {.m = f / b, .n = f / a, .k = f / c};
+
+	s.batch = f / (s.m * s.n * s.k);
+	s.unaligned = !is_aligned(m, ir_operand_type(op, 0)) ||
+		      !is_aligned(m, ir_operand_type(op, 1)) || !is_aligned(m, op->result[0].type);
+	return s;
+}
+
+/* As a product that makes pixels x channels, or out x in channels and window. */
+static struct reach_size
+conv_size(const struct ir_module *m, const struct ir_op *op, double f)
+{
+	const struct ir_type *t = op->result[0].type;
+	const double c = (double)ir_type_local_elements(m, t);
+	const double channels =
+		(double)ir_type_local_dim(m, t, op->code == OP_conv2d_filter ? 0 : 1);
+	struct reach_size s = {.batch = 1, .m = channels, .n = c / channels, .k = f / c};
+
+	return op->code == OP_conv2d_filter
+		       ? s
+		       : (struct reach_size){.batch = 1, .m = s.n, .n = s.m, .k = s.k};
+}
+
+static bool
+is_conv(const struct ir_op *op)
+{
+	return op->code == OP_conv2d || op->code == OP_conv2d_data || op->code == OP_conv2d_filter;
+}
+
+static struct reach_size
+size_of(const struct ir_module *m, const struct ir_op *op, double flops)
+{
+	const double f = fmax(flops / 2, 1);
+
+	return is_conv(op) ? conv_size(m, op, f) : matrix_size(m, op, f);
+}
+
+/* Is the window 1, and the stride? Then pixels stay pixels. */
+static bool
+is_pointwise(const struct ir_op *op)
+{
+	const struct ir_type *filter =
+		op->code == OP_conv2d_filter ? op->result[0].type : ir_operand_type(op, 1);
+	const struct ir_type *image = ir_operand_type(op, 0);
+	const struct ir_type *other =
+		op->code == OP_conv2d_filter ? ir_operand_type(op, 1) : op->result[0].type;
+
+	for (int d = 2; d < 4; d++)
+		if (filter->dim[d] != 1 || image->dim[d] != other->dim[d])
+			return false;
+	return true;
+}
+
+static enum reach_kernel
+product_kernel(const struct ir_op *op, const struct reach_size *s)
+{
+	const bool pointwise = is_conv(op) && is_pointwise(op);
+
+	switch (op->code) {
+	case OP_conv2d: return pointwise ? REACH_pointwise : REACH_conv;
+	case OP_conv2d_data: return pointwise ? REACH_pointwise_data : REACH_conv_data;
+	case OP_conv2d_filter: return pointwise ? REACH_pointwise_filter : REACH_conv_filter;
+	default: return s->batch > 1.5 ? REACH_batched : REACH_product;
+	}
+}
+
+static enum reach_kernel
+loops_kernel(const struct ir_module *m, const struct ir_op *op)
+{
+	switch (op->code) {
+	case OP_scatter_add:
+	case OP_scatter_nd: return REACH_scatter;
+	case OP_gather:
+	case OP_gather_nd: return REACH_gather;
+	default: break;
+	}
+	struct arena *a = arena_create(NULL);
+	const struct fuse_role r = fuse_role(m, a, op);
+	talloc_free(a);
+	return r.kind == FUSE_ROW ? REACH_rows : r.kind == FUSE_LAST ? REACH_columns : REACH_flat;
+}
+
+/* The seconds of a product of that size. */
+static double
+product_seconds(const struct device *d, const struct reach_op *r, enum reach_kernel k)
+{
+	const enum reach_type t = (enum reach_type)r->type;
+
+	return r->flops / reach_flops(&d->reach[k][t], device_reach_peak(d, t), &r->size);
+}
+
+void
+reach_price(struct reach_op *r, const struct device *d)
+{
+	const struct reach *memory = &d->reach[REACH_flat][r->reads];
+
+	r->inside = product_seconds(d, r, REACH_attention);
+	r->seconds = fmax(product_seconds(d, r, (enum reach_kernel)r->kernel),
+		reach_seconds(memory, d->bandwidth, r->bytes));
+}
+
+struct reach_op
+reach_op_of(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
+{
+	struct reach_op r = {.flops = w.flops, .bytes = w.bytes, .product = cost_is_product(op)};
+	double whole = 0;
+
+	if (!op->nresults)
+		return r;
+	for (int j = 0; j < op->noperands; j++)
+		whole += (double)ir_type_local_bytes(m, ir_operand_type(op, j));
+	for (int i = 0; i < op->nresults; i++)
+		r.results += (double)ir_type_local_bytes(m, op->result[i].type);
+	const enum ir_dtype result = (enum ir_dtype)op->result[0].type->dtype;
+	const enum ir_dtype operand =
+		op->noperands ? (enum ir_dtype)ir_operand_type(op, 0)->dtype : result;
+	r.type = reach_type_of(operand);
+	r.reads = reach_memory_type(operand);
+	r.writes = reach_memory_type(result);
+	r.ends_product = op->code == OP_add || op->code == OP_relu;
+	r.exponential = op->code == OP_exp;
+	if (r.product) {
+		r.size = size_of(m, op, w.flops);
+		r.kernel = product_kernel(op, &r.size);
+		reach_price(&r, d);
+		return r;
+	}
+	r.kernel = loops_kernel(m, op);
+	r.seconds = w.flops / d->scalar_flops;
+	r.spared = fmax(0, whole + r.results - w.bytes);
+	return r;
+}
+
+/* --- a kernel --- */
+
+void
+reach_add(struct reach_sums *s, const struct reach_op *r, bool out)
+{
+	s->n++;
+	if (r->product) {
+		s->products++;
+		s->batched += r->kernel == REACH_batched;
+		s->seconds += r->seconds;
+		s->inside += r->inside;
+		s->read[r->reads] += r->bytes - r->results;
+		s->written[r->writes] += out ? r->results : 0;
+		s->results[r->writes] += r->results;
+		return;
+	}
+	s->ends += r->ends_product;
+	s->exponential |= r->exponential;
+	s->kernel[r->kernel] = fmax(s->kernel[r->kernel], r->bytes);
+	s->loops += r->seconds;
+}
+
+bool
+reach_is_attention(const struct reach_sums *s)
+{
+	return s->products > 1 && s->products == s->batched && s->exponential;
+}
+
+/* Is all that follows the products done by the library: a bias, a relu? */
+static bool
+library_ends(const struct reach_sums *s)
+{
+	double results = 0, others = 0;
+
+	if (s->n > s->products + s->ends || s->ends > 2 * s->products)
+		return false;
+	for (int t = 0; t < REACH_TYPES; t++) {
+		results += s->results[t];
+		others += fmax(0, s->bytes[t] - s->read[t]);
+	}
+	return others <= results * (1 + BIAS_SHARE);
+}
+
+/* The last kind in reach.def that much of the kernel is: a mean of a few numbers is not. */
+enum reach_kernel
+reach_loops(const struct reach_sums *s)
+{
+	double all = 0;
+	int kernel = REACH_KERNELS;
+
+	for (int k = REACH_flat; k < REACH_KERNELS; k++)
+		all = fmax(all, s->kernel[k]);
+	while (--kernel > REACH_flat && !(s->kernel[kernel] > MUCH * all))
+		;
+	if (kernel == REACH_columns && s->kernel[REACH_rows] > MUCH * all)
+		return REACH_both;
+	return (enum reach_kernel)kernel;
+}
+
+double
+reach_loop_bytes(const struct reach_sums *s, int type)
+{
+	if (reach_is_attention(s))
+		return fmax(0, s->bytes[type]);
+	if (s->products && library_ends(s))
+		return 0;
+	return fmax(0, s->bytes[type] - s->read[type] - s->written[type]) + s->results[type];
+}
+
+/* Seconds of the loops that go through memory, all types one after the other, begun once. */
+static double
+memory_seconds(const struct reach_sums *s, const struct device *d)
+{
+	double seconds = 0, start = 0;
+
+	for (int t = 0; t < REACH_TYPES; t++) {
+		const struct reach *r = &d->reach[reach_loops(s)][t];
+		const double bytes = reach_loop_bytes(s, t);
+		if (bytes <= 0)
+			continue;
+		seconds += bytes / (r->share * d->bandwidth);
+		start = fmax(start, r->half / (r->share * d->bandwidth));
+	}
+	return seconds + start;
+}
+
+double
+reach_kernel_seconds(const struct reach_sums *s, const struct device *d)
+{
+	const double memory = memory_seconds(s, d);
+	const double loops = memory > 0 ? fmax(s->loops, memory) : 0;
+
+	return d->launch + (reach_is_attention(s) ? fmax(s->inside, loops) : s->seconds + loops);
+}
+
+struct reach_sums
+reach_alone(const struct reach_op *r)
+{
+	struct reach_sums s = {.n = 0};
+
+	reach_add(&s, r, true);
+	s.bytes[r->reads] += r->bytes - r->results;
+	s.bytes[r->writes] += r->results;
+	return s;
+}
+
+double
+reach_alone_seconds(const struct reach_op *r, const struct device *d)
+{
+	const struct reach_sums s = reach_alone(r);
+
+	return reach_kernel_seconds(&s, d);
+}
+
+double
+reach_copy_seconds(const struct device *d, enum ir_dtype t, double bytes)
+{
+	return d->launch +
+	       reach_seconds(&d->reach[REACH_flat][reach_memory_type(t)], d->bandwidth, 2 * bytes);
+}
