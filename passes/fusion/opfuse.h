@@ -135,6 +135,9 @@ void opfuse_apply(struct opfuse *u);
 /* policy=greedy so that a step that fits the budget, in bytes, still does: opfuse_budget.c. False: reported. */
 bool opfuse_within(struct pass_run *run, struct ir_module *m, uint64_t budget);
 
+/* Kernels of several products, whose intermediate results are never stored: online.h. */
+void opfuse_online(struct pass_run *run, struct ir_module *m);
+
 /* The policies. */
 void opfuse_greedy(struct opfuse *u);
 void opfuse_xla(struct opfuse *u);
