@@ -92,7 +92,8 @@ struct pass {
 	 * removes and inserts ops and changes layouts, and evaluates constants exactly as the op
 	 * would. `dopt -check` enforces it. False: rounding may differ, and results are compared
 	 * within the tolerance of their type. A pass that keeps results bitwise except for the
-	 * order of some sums calls pass_reorders there.
+	 * order of some sums calls pass_reorders there, one with an option that rounds otherwise
+	 * pass_changes_rounding.
 	 */
 	bool keeps_bits;
 };
@@ -108,6 +109,7 @@ struct pass_run {
 	bool bug;                 /* set by pass_bug */
 	bool changed;             /* set by pass_count, pass_remark(PASS_APPLIED) or the pass */
 	bool reordered;           /* set by pass_reorders */
+	bool rounded;             /* set by pass_changes_rounding */
 	bool redefined;           /* set by pass_redefines */
 	struct pass_value *value; /* of the options, in order: use the getters */
 	struct pass_manager *manager;
@@ -160,6 +162,12 @@ void pass_count(struct pass_run *run, const char *what, int64_t n);
  * are then compared within the tolerance, not bitwise.
  */
 void pass_reorders(struct pass_run *run);
+
+/*
+ * Declares that this run computes something from other values than before, as an option of a pass
+ * that else keeps bits asks for: results are compared in doubles, as those of a pass that does not.
+ */
+void pass_changes_rounding(struct pass_run *run);
 
 /*
  * Declares that this run changed what the step computes because an option asks for that: `dopt -check` does

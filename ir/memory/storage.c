@@ -219,78 +219,82 @@ by_row(const void *x, const void *y)
 	return a->buffer < b->buffer ? -1 : 1;
 }
 
-/* What an arena takes. */
-struct arena_size {
-	uint64_t bytes, persistent, live;
-	uint32_t live_at;
+/* Buffers of an arena that do not live always, and how large it is so far. */
+struct arena_plan {
+	struct storage_room *room; /* [n] of: */
+	struct placed *rest;       /* [n] */
+	uint32_t n;
+	uint64_t persistent;
 };
 
-/* Params, states and inputs of that memory live always: they come first, in the order of the text.
- * Lists what else lives there; returns how many. */
-static uint32_t
-place_persistent(
-	struct storage *s, enum ir_memory memory, struct placed *rest, struct arena_size *size)
+/* Params, states and inputs of that memory live always: they come first, in the order of the text. */
+static struct arena_plan
+plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 {
-	uint32_t n = 0;
+	struct arena_plan p = {.rest = ARRAY_NEW(owner, struct placed, s->nbuffers + 1)};
 
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		struct storage_buffer *b = &s->buffer[i];
 		if (b->memory != memory)
 			continue;
 		if (b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT) {
-			b->offset = size->persistent;
-			size->persistent += storage_bytes(s, b);
+			b->offset = p.persistent;
+			p.persistent += storage_bytes(s, b);
 		} else if (b->first >= 0) {
-			rest[n++] = (struct placed){i, b->row};
+			p.rest[p.n++] = (struct placed){i, b->row};
 		}
 	}
-	qsort(rest, n, sizeof *rest, by_row);
-	return n;
-}
-
-/* How offsets are found. */
-struct placing {
-	bool none;       /* the arena has the size of what is live at once */
-	uint64_t enough; /* see storage_create_within */
-};
-
-static struct arena_size
-place_in(struct storage *s, enum ir_memory memory, struct placing how)
-{
-	struct arena_size size = {0};
-	struct placed *rest = ARRAY_NEW(NULL, struct placed, s->nbuffers + 1);
-	const uint32_t n = place_persistent(s, memory, rest, &size);
-	struct storage_room *room = ARRAY_NEW(NULL, struct storage_room, n + 1);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct storage_buffer *b = &s->buffer[rest[i].buffer];
-		room[i] = (struct storage_room){
+	qsort(p.rest, p.n, sizeof *p.rest, by_row);
+	p.room = ARRAY_NEW(owner, struct storage_room, p.n + 1);
+	for (uint32_t i = 0; i < p.n; i++) {
+		const struct storage_buffer *b = &s->buffer[p.rest[i].buffer];
+		p.room[i] = (struct storage_room){
 			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
 	}
-	size.live = size.persistent + storage_live(room, n, &size.live_at);
-	const uint64_t enough = how.enough > size.persistent ? how.enough - size.persistent : 0;
-	size.bytes = how.none ? size.live : size.persistent + storage_place(room, n, enough);
-	for (uint32_t i = 0; i < n && !how.none; i++)
-		s->buffer[rest[i].buffer].offset = size.persistent + room[i].offset;
-	array_free(room);
-	array_free(rest);
-	return size;
+	return p;
+}
+
+static uint64_t
+place(struct storage *s, enum ir_memory memory, uint64_t enough)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct arena_plan p = plan_arena(scratch, s, memory);
+	const uint64_t end =
+		storage_place(p.room, p.n, enough > p.persistent ? enough - p.persistent : 0);
+
+	for (uint32_t i = 0; i < p.n; i++)
+		s->buffer[p.rest[i].buffer].offset = p.persistent + p.room[i].offset;
+	talloc_free(scratch);
+	return p.persistent + end;
+}
+
+void
+storage_find_offsets(struct storage *s, uint64_t enough)
+{
+	const bool found =
+		s->sought < UINT64_MAX && s->arena_bytes <= enough && s->host_bytes <= enough;
+
+	if (found || s->sought <= enough)
+		return;
+	s->sought = enough;
+	s->arena_bytes = place(s, IR_DEVICE, enough);
+	s->host_bytes = place(s, IR_HOST, enough);
 }
 
 static void
-place(struct storage *s, struct placing how)
+find_live(struct storage *s)
 {
-	const struct arena_size device = place_in(s, IR_DEVICE, how),
-				host = place_in(s, IR_HOST, how);
+	void *scratch = alloc_scratch(NULL);
+	const struct arena_plan device = plan_arena(scratch, s, IR_DEVICE),
+				host = plan_arena(scratch, s, IR_HOST);
 
-	s->arena_bytes = device.bytes;
 	s->persistent_bytes = device.persistent;
-	s->live_bytes = device.live;
-	s->live_at = device.live_at;
-	s->host_bytes = host.bytes;
+	s->live_bytes = device.persistent + storage_live(device.room, device.n, &s->live_at);
 	s->host_persistent_bytes = host.persistent;
-	s->host_live_bytes = host.live;
-	s->host_live_at = host.live_at;
+	s->host_live_bytes = host.persistent + storage_live(host.room, host.n, &s->host_live_at);
+	s->arena_bytes = s->live_bytes;
+	s->host_bytes = s->host_live_bytes;
+	talloc_free(scratch);
 }
 
 struct storage_known *
@@ -305,17 +309,19 @@ storage_known_create(const void *owner, const struct alike *alike, const struct 
 	return k;
 }
 
-static struct storage *
-create(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known, struct placing how)
+struct storage *
+storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct storage_known *known)
 {
 	struct storage *s = NEW(owner, struct storage);
 	struct storage_build *b = NEW(NULL, struct storage_build);
 
+	target = target ? target : &storage_host;
 	s->module = m;
 	s->target = target;
 	s->align = target->align;
 	s->outside_arena = target->outside_arena;
+	s->sought = UINT64_MAX;
 	s->order = issue_create(s, m, &main->body);
 	b->s = s;
 	b->target = target;
@@ -327,7 +333,7 @@ create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	storage_add_extras(b);
 	add_stage(b);
 	storage_live_all(b);
-	place(s, how);
+	find_live(s);
 	talloc_free(b);
 	return s;
 }
@@ -336,19 +342,8 @@ struct storage *
 storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known)
 {
-	return create(owner, m, main, target, known, (struct placing){0});
-}
+	struct storage *s = storage_create_unplaced(owner, m, main, target, known);
 
-struct storage *
-storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known)
-{
-	return create(owner, m, main, target, known, (struct placing){.none = true});
-}
-
-struct storage *
-storage_create_within(const void *owner, const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known, uint64_t enough)
-{
-	return create(owner, m, main, target, known, (struct placing){.enough = enough});
+	storage_find_offsets(s, 0);
+	return s;
 }

@@ -113,6 +113,7 @@ struct storage {
 			   an update makes; -1: none */
 	int32_t stage;    /* buffer, or -1 */
 	uint64_t align;
+	uint64_t sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
@@ -143,23 +144,35 @@ struct storage_known *storage_known_create(
 	const void *owner, const struct alike *alike, const struct storage_known *like);
 
 /*
- * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target` must
+ * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target`, NULL: storage_host, must
  * live as long. `known`: of its kernels on that target, where the caller has that; NULL: all is found out. Out of date
  * once the module changes.
  */
 struct storage *storage_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known);
 
-/* The same in less time, where it is enough that the arenas end at `enough` bytes or before: offsets may be worse than those
- * of storage_create, whose arenas are then within that, too. */
-struct storage *storage_create_within(const void *owner, const struct ir_module *m,
-	struct ir_func *main, const struct storage_target *target, struct storage_known *known,
-	uint64_t enough);
-
 /* The same with lives of buffers and without offsets, which take most of the time: arenas are as large as
  * what is live at once. */
 struct storage *storage_create_unplaced(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target, struct storage_known *known);
+
+/* Finds the offsets, until the arenas end at `enough` bytes or before: in less time than storage_create, whose arenas are
+ * then within that, too. Where they do not, offsets are those of storage_create. UINT64_MAX: none are found. */
+void storage_find_offsets(struct storage *s, uint64_t enough);
+
+/* Bytes that a program with the storage allocates on a device: the arena, and what is outside of it. */
+static inline uint64_t
+storage_allocated(const struct storage *s)
+{
+	return s->arena_bytes + s->outside_arena;
+}
+
+/* Most of them that are in use at once; the rest are gaps between buffers. */
+static inline uint64_t
+storage_in_use(const struct storage *s)
+{
+	return s->live_bytes + s->outside_arena;
+}
 
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */
 uint32_t storage_number(const struct storage *s, const struct ir_value *v);

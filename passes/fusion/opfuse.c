@@ -9,6 +9,8 @@
  *
  * greedy and xla as far as the step still fits the budget: opfuse_budget.c.
  *
+ * With `online`, kernels of several products are formed before that (online.h).
+ *
  * `undo` takes kernels apart: the ops of each fuse stand in its place.
  *
  * Right because a fuse means its body, and no kernel waits for itself. Collectives, inputs, params
@@ -43,6 +45,8 @@ run(struct pass_run *run, struct ir_module *m)
 		undo_all(run, m);
 		return true;
 	}
+	if (pass_bool(run, "online"))
+		opfuse_online(run, m);
 	if (policy == POLICY_NONE)
 		return true;
 	if (policy == POLICY_JOINT)
@@ -61,6 +65,10 @@ static const struct pass_option options[] = {
 		"fusion policy: greedy (producer-consumer and cheap recompute), xla (XLA GPU "
 		"rules), both as far as -budget allows; none, joint (search)",
 		CHOICE_LIST(POLICIES), 0, 0},
+	{"online", PASS_BOOL, "false",
+		"first form kernels of several products that do not store what is between them, such as "
+		"attention; gradients are rounded differently",
+		NULL, 0, 0},
 	{"undo", PASS_BOOL, "false", "split existing fused kernels back into ops", NULL, 0, 0},
 	{0},
 };

@@ -139,6 +139,9 @@ typedef void opfuse_policy(struct opfuse *u);
 bool opfuse_within(
 	struct pass_run *run, struct ir_module *m, opfuse_policy *policy, uint64_t budget);
 
+/* Kernels of several products, whose intermediate results are never stored: online.h. */
+void opfuse_online(struct pass_run *run, struct ir_module *m);
+
 void opfuse_greedy(struct opfuse *u);
 void opfuse_xla(struct opfuse *u);
 

@@ -144,6 +144,12 @@ pass_reorders(struct pass_run *run)
 }
 
 void
+pass_changes_rounding(struct pass_run *run)
+{
+	run->rounded = true;
+}
+
+void
 pass_redefines(struct pass_run *run)
 {
 	run->redefined = true;
@@ -199,6 +205,7 @@ note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
 
 	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
 	outer->redefined = outer->redefined || inner->redefined;
+	outer->rounded = outer->rounded || inner->rounded;
 	outer->reordered = outer->reordered || inner->reordered || !inner->pass->keeps_bits;
 	return true;
 }

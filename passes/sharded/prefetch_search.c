@@ -2,7 +2,7 @@
  * The policy search of prefetch: each candidate is applied to a copy and replayed; the shortest step
  * that fits is taken, of equal ones that with the lower peak.
  *
- * It starts with the step as it is and with zero3, fsdp and proactive, each with updates at the end
+ * It starts with the step as it is and with proactive, zero3 and fsdp, each with updates at the end
  * and where gradients arrive (updates.h), so it is never worse than they are. From the best proactive
  * one on, one setting after another is changed to each value of its row of a table: that moves
  * gathers less far (group), splits or fuses them (fuse), delays readers of gradients less or more
@@ -161,7 +161,8 @@ prefetch_search(struct pass_run *run, const struct trial_base *base, struct pref
 	*r = *now;
 	if (!run->cost)
 		return true;
-	if (!try(&s, s.best) || !try_policies(&s, &start))
+	/* Where nothing moves comes after those that are faster, most often: one replay tells. */
+	if (!try_policies(&s, &start) || !try(&s, *c))
 		return false;
 	for (int i = 0; i < MAX_ROUNDS; i++) {
 		const double last = s.proactive_seconds;

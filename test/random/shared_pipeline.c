@@ -21,7 +21,7 @@ note_bits(void *data, const struct pass_run *run, const struct pass_entry *e,
 {
 	struct trial *t = data;
 	(void)e, (void)input, (void)m, (void)seconds, (void)drop;
-	t->bits = t->bits && run->pass->keeps_bits;
+	t->bits = t->bits && run->pass->keeps_bits && !run->rounded;
 	t->reordered = t->reordered || run->reordered;
 	return true;
 }

@@ -8,47 +8,34 @@
 #include <string.h>
 #include <talloc.h>
 
-static uint64_t
-allocated(const struct storage *s)
-{
-	return s->arena_bytes + s->outside_arena;
-}
-
 void
 memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known, struct memory_report *r)
 {
-	struct storage *s = storage_create(NULL, m, main, target ? target : &storage_host, known);
+	struct storage *s = storage_create(NULL, m, main, target, known);
 	const uint32_t p = s->live_at / 2;
 
-	*r = (struct memory_report){.peak = allocated(s),
+	*r = (struct memory_report){.peak = storage_allocated(s),
 		.persistent = s->persistent_bytes,
 		.host = s->host_bytes,
-		.live = s->live_bytes + s->outside_arena,
+		.live = storage_in_use(s),
 		.at = p < s->order->n ? s->order->op[p] : NULL};
 	talloc_free(s);
 }
 
-bool
-memory_fits(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
-	struct storage_known *known, uint64_t limit, uint64_t *needs)
+uint64_t
+memory_needs(struct storage *s, uint64_t limit)
 {
-	const struct storage_target *t = target ? target : &storage_host;
-	struct storage *s = storage_create_within(NULL, m, main, t, known,
-		limit > t->outside_arena ? limit - t->outside_arena : 0);
-
-	*needs = allocated(s);
-	talloc_free(s);
-	return *needs <= limit;
+	storage_find_offsets(s, limit > s->outside_arena ? limit - s->outside_arena : 0);
+	return storage_allocated(s);
 }
 
 uint64_t
 memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
 	struct storage_known *known)
 {
-	struct storage *s = storage_create_unplaced(
-		NULL, m, main, target ? target : &storage_host, known);
-	const uint64_t live = s->live_bytes + s->outside_arena;
+	struct storage *s = storage_create_unplaced(NULL, m, main, target, known);
+	const uint64_t live = storage_in_use(s);
 
 	talloc_free(s);
 	return live;
@@ -196,7 +183,7 @@ curve_of(const void *owner, struct ir_func *main, struct storage *s)
 	count(&c);
 	curve->n = s->order->n;
 	curve->point = ARRAY_NEW(curve, struct memory_point, curve->n + 1);
-	curve->allocated = allocated(s);
+	curve->allocated = storage_allocated(s);
 	fill_points(curve, &c, main);
 	talloc_free(s);
 	return curve;
@@ -206,8 +193,7 @@ struct memory_curve *
 memory_curve_create(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target)
 {
-	return curve_of(owner, main,
-		storage_create(NULL, m, main, target ? target : &storage_host, NULL));
+	return curve_of(owner, main, storage_create(NULL, m, main, target, NULL));
 }
 
 struct memory_curve *
@@ -215,8 +201,7 @@ memory_curve_create_live(const void *owner, const struct ir_module *m, struct ir
 	const struct storage_target *target, struct storage_known *known)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
-	struct storage *s = storage_create_unplaced(
-		NULL, m, main, target ? target : &storage_host, known);
+	struct storage *s = storage_create_unplaced(NULL, m, main, target, known);
 	const struct issue *o = s->order;
 	uint64_t *change = ARRAY_ZERO(s, uint64_t, 2 * o->n + 4), live = s->outside_arena;
 
@@ -238,7 +223,7 @@ memory_curve_create_live(const void *owner, const struct ir_module *m, struct ir
 		}
 		curve->peak = x->live > curve->point[curve->peak].live ? p : curve->peak;
 	}
-	curve->allocated = allocated(s);
+	curve->allocated = storage_allocated(s);
 	talloc_free(s);
 	return curve;
 }

@@ -24,11 +24,9 @@ struct memory_report {
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known, struct memory_report *r);
 
-/* Is the peak within the limit? *needs is the peak where it is not, and else something between the two, which
- * takes less time. */
-bool memory_fits(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known, uint64_t limit,
-	uint64_t *needs);
+/* Bytes that a program with the storage allocates on a device. Within the limit it may be told more than it needs, in
+ * less time. */
+uint64_t memory_needs(struct storage *s, uint64_t limit);
 
 /* The most that lives at one op, r->live above, without finding out where buffers are placed. */
 uint64_t memory_live(const struct ir_module *m, struct ir_func *main,

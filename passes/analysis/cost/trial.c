@@ -24,8 +24,12 @@ static const double little = 1e-3;
 
 struct candidate {
 	uint64_t allowed;
-	uint64_t needs; /* as memory_fits; 0: not known */
+	uint64_t needs; /* as memory_needs; 0: not known */
 	struct trial_result r;
+	/* The copy, of the last one and the fastest one so far that may fit, as they are likely to be asked for their
+	 * peaks; else NULL. Owns its storage. */
+	struct ir_module *copy;
+	struct storage *storage;
 };
 
 struct fitter {
@@ -34,11 +38,9 @@ struct fitter {
 	struct trial_result all; /* where all is allowed */
 	struct candidate candidate[GRID + 1];
 	int n;
-	int places;             /* of the grid: 0 stands for nothing, this for all */
-	int number[GRID + 1];   /* of a small step: 1 + the candidate at a place; 0: none */
-	struct ir_module *kept; /* the fastest copy so far that may fit, or NULL */
-	uint64_t kept_allowed;
-	double kept_seconds;
+	int fastest;          /* 1 + the candidate; 0: none */
+	int places;           /* of the grid: 0 stands for nothing, this for all */
+	int number[GRID + 1]; /* of a small step: 1 + the candidate at a place; 0: none */
 };
 
 bool
@@ -54,7 +56,9 @@ trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *
 	b->known = storage_known_create(run->scratch,
 		b->step ? b->step->alike : alike_create(run->scratch, m, &main->body), NULL);
 	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
-	b->r.live = memory_live(m, main, cost_model_storage(run->cost), b->known);
+	b->storage = storage_create_unplaced(
+		run->scratch, m, main, cost_model_storage(run->cost), b->known);
+	b->r.live = storage_in_use(b->storage);
 	return true;
 }
 
@@ -86,18 +90,38 @@ applied(const struct trial *t, uint64_t allowed)
 	return copy;
 }
 
-bool
-trial_measure(const struct trial_base *b, const struct ir_module *copy, struct trial_result *r)
+/* The storage, which `copy` owns, is NULL where the step is not faster than `beat` (0: any). False: reported. */
+static bool
+measure(const struct trial_base *b, struct ir_module *copy, double beat, struct trial_result *r,
+	struct storage **storage)
 {
 	void *scratch = alloc_scratch(NULL);
+	struct ir_func *main = ir_func_find(copy, "main");
 	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, copy) : NULL;
 	const bool good = step || !b->step;
 
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-	r->live = good ? memory_live(copy, ir_func_find(copy, "main"),
-				 cost_model_storage(b->run->cost), trial_known(scratch, b, copy))
-		       : 0;
+	*storage = NULL;
+	if (good && !(beat > 0 && r->seconds >= beat)) {
+		const struct alike *alike =
+			step ? step->alike
+			     : alike_create_like(scratch, copy, &main->body, b->known->alike);
+		*storage =
+			storage_create_unplaced(copy, copy, main, cost_model_storage(b->run->cost),
+				storage_known_create(scratch, alike, b->known));
+	}
+	r->live = *storage ? storage_in_use(*storage) : 0;
 	talloc_free(scratch);
+	return good;
+}
+
+bool
+trial_measure(const struct trial_base *b, struct ir_module *copy, struct trial_result *r)
+{
+	struct storage *s;
+	const bool good = measure(b, copy, 0, r, &s);
+
+	talloc_free(s);
 	return good;
 }
 
@@ -125,40 +149,53 @@ is_worth(const struct fitter *f, const struct candidate *c)
 	       (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
 }
 
-/* Keeps the copy where it is the fastest so far, as it is likely to be asked for its peak. */
-static bool
-try(struct fitter *f, int at)
+static void
+drop(struct candidate *c)
 {
-	struct candidate *c = &f->candidate[f->n++];
+	talloc_free(c->copy);
+	c->copy = NULL;
+	c->storage = NULL;
+}
 
+/* What is live is not found out where the step is not faster than `beat` (0: any). False: reported. */
+static bool
+try(struct fitter *f, int at, double beat)
+{
+	struct candidate *c = &f->candidate[f->n++],
+			 *fastest = f->fastest ? &f->candidate[f->fastest - 1] : NULL;
+
+	if (f->n > 1 && c - 1 != fastest)
+		drop(c - 1);
 	*c = (struct candidate){.allowed = amount(f, at)};
 	if (f->places <= GRID)
 		f->number[at] = f->n;
-	struct ir_module *copy = applied(f->t, c->allowed);
-	const bool good = trial_measure(f->t->base, copy, &c->r);
-	if (good && is_worth(f, c) && (!f->kept || c->r.seconds < f->kept_seconds)) {
-		talloc_free(f->kept);
-		f->kept = copy;
-		f->kept_allowed = c->allowed;
-		f->kept_seconds = c->r.seconds;
-	} else {
-		talloc_free(copy);
+	c->copy = applied(f->t, c->allowed);
+	if (!measure(f->t->base, c->copy, beat, &c->r, &c->storage))
+		return false;
+	if (!c->storage || !is_worth(f, c)) {
+		drop(c);
+	} else if (!fastest || c->r.seconds < fastest->r.seconds) {
+		if (fastest)
+			drop(fastest);
+		f->fastest = f->n;
 	}
-	return good;
+	return true;
 }
 
 static bool
 fits(struct fitter *f, struct candidate *c)
 {
-	const bool is_kept = f->kept && f->kept_allowed == c->allowed;
 	const struct trial_base *b = f->t->base;
 
-	if (!c->needs) {
-		struct ir_module *copy = is_kept ? f->kept : applied(f->t, c->allowed);
-		struct storage_known *known = trial_known(copy, b, copy);
-		memory_fits(copy, ir_func_find(copy, "main"), cost_model_storage(b->run->cost),
-			known, f->limit, &c->needs);
-		talloc_free(is_kept ? (void *)known : copy);
+	if (!c->needs && c->storage) {
+		c->needs = memory_needs(c->storage, f->limit);
+	} else if (!c->needs) {
+		struct ir_module *copy = applied(f->t, c->allowed);
+		c->needs = memory_needs(
+			storage_create_unplaced(copy, copy, ir_func_find(copy, "main"),
+				cost_model_storage(b->run->cost), trial_known(copy, b, copy)),
+			f->limit);
+		talloc_free(copy);
 	}
 	return c->needs <= f->limit;
 }
@@ -178,7 +215,7 @@ try_between(struct fitter *f, int low, int high)
 	if (high - low < 2 ||
 		same_step(&f->candidate[f->number[low] - 1], &f->candidate[f->number[high] - 1]))
 		return true;
-	return try(f, middle) && try_between(f, low, middle) && try_between(f, middle, high);
+	return try(f, middle, 0) && try_between(f, low, middle) && try_between(f, middle, high);
 }
 
 /* The last place of the grid that allows no more than so many bytes, of those between two. */
@@ -200,36 +237,43 @@ is_close(const struct fitter *f, int low, int high)
 	       (double)(amount(f, high) - amount(f, low)) < little * (double)f->limit;
 }
 
+/* Bytes by which the step, with gaps between buffers if they are known, is off the limit. */
+static int64_t
+off_limit(const struct fitter *f, const struct candidate *c)
+{
+	return (int64_t)(c->needs ? c->needs : c->r.live) - (int64_t)f->limit;
+}
+
 /*
  * Finds the last place whose step fits: bytes that are allowed more are live more, or nearly so, and each trial
- * says by how much that is wrong. Where that led to less than half of the places, half of what is left is next. Ends
- * early where little can be gained. False: reported.
+ * says by how much that is wrong. Half of what is left is next where that led neither to half of the places nor
+ * twice as close to the limit. Ends early where little can be gained. False: reported.
  */
 static bool
 narrow(struct fitter *f)
 {
 	const struct trial *t = f->t;
-	const int64_t limit = (int64_t)f->limit;
 	const double enough = f->all.seconds * (1 + little);
-	int64_t guess = limit;
-	int low = 0, high = f->places, left = 2 * high; /* left: before the last trial */
+	int64_t guess = (int64_t)f->limit, off = off_limit(f, &f->candidate[0]);
+	int low = 0, high = f->places;
+	bool trusted = true;
 
 	if (t->amount && t->namounts)
 		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
 	while (high - low > 1 && f->n < GRID && !is_close(f, low, high)) {
-		const int at = 2 * (high - low) > left ? (low + high) / 2
-						       : place_between(f, low, high, guess);
-		left = high - low;
-		if (!try(f, at))
+		const int left = high - low,
+			  at = trusted ? place_between(f, low, high, guess) : (low + high) / 2;
+		if (!try(f, at, 0))
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
-		const bool worth = is_worth(f, c);
-		*((worth ? fits(f, c) : c->r.live <= f->limit) ? &low : &high) = at;
-		guess = (int64_t)c->allowed + limit - (int64_t)(worth ? c->needs : c->r.live);
+		*((is_worth(f, c) ? fits(f, c) : c->r.live <= f->limit) ? &low : &high) = at;
+		trusted = 2 * (high - low) <= left || 2 * llabs(off_limit(f, c)) <= llabs(off);
+		off = off_limit(f, c);
+		guess = (int64_t)c->allowed - off;
 		if (low == at && enough > 0 && c->r.seconds <= enough)
 			return true;
 	}
-	return low > 0 || try(f, 0);
+	return low > 0 || try(f, 0, 0);
 }
 
 static int
@@ -276,8 +320,8 @@ is_small(const struct ir_module *m)
 static void
 raise_limit(struct fitter *f)
 {
-	const struct trial_base *b = f->t->base;
-	const uint64_t before = f->t->or_as_before ? trial_peak(b->run, b->m) : 0;
+	const uint64_t before =
+		f->t->or_as_before ? memory_needs(f->t->base->storage, f->limit) : 0;
 
 	f->limit = before > f->limit ? before : f->limit;
 }
@@ -288,17 +332,17 @@ search(struct fitter *f, const struct candidate **best)
 {
 	const bool all = is_small(f->t->base->m);
 
-	if (!try(f, f->places))
+	/* A large step that is not fast enough with all memory will not be with less. */
+	if (!try(f, f->places, all ? 0 : f->t->beat))
 		return false;
 	f->all = f->candidate[0].r;
-	/* A large step that is not fast enough with all memory will not be with less. */
 	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
 		return true;
 	if ((!all || f->t->all_first) && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
 	raise_limit(f);
-	if (!(all ? try(f, 0) && try_between(f, 0, f->places) : narrow(f)))
+	if (!(all ? try(f, 0, 0) && try_between(f, 0, f->places) : narrow(f)))
 		return false;
 	*best = choose(f);
 	return true;
@@ -314,7 +358,8 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 	if (t->amount && (t->namounts + 1 < GRID || !is_small(t->base->m)))
 		f.places = (int)t->namounts + 1;
 	const bool good = search(&f, &best);
-	talloc_free(f.kept);
+	for (int i = 0; i < f.n; i++)
+		drop(&f.candidate[i]);
 	if (!good)
 		return false;
 	*fits = best != NULL;

@@ -33,6 +33,7 @@ struct trial_base {
 	/* In run->scratch: */
 	struct cost_step *step; /* of m; NULL without a cost model */
 	struct storage_known *known;
+	struct storage *storage; /* of m */
 	struct trial_result r;
 };
 
@@ -64,8 +65,7 @@ struct storage_known *trial_known(
 	const void *owner, const struct trial_base *b, const struct ir_module *copy);
 
 /* What a changed copy of the step takes; false: reported. */
-bool trial_measure(
-	const struct trial_base *b, const struct ir_module *copy, struct trial_result *r);
+bool trial_measure(const struct trial_base *b, struct ir_module *copy, struct trial_result *r);
 
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the

@@ -211,9 +211,10 @@ check_meaning(struct driver *t, const struct pass_run *run, const struct pass_en
 	struct ir_module *input, struct ir_module *m)
 {
 	struct interp_options o = check_options(t);
-	const bool same = run->redefined ||
-			  (e->pass->keeps_bits ? interp_check_bits(input, m, run->reordered, &o)
-					       : interp_check_modules(input, m, &o));
+	const bool bits = e->pass->keeps_bits && !run->rounded;
+	const bool same =
+		run->redefined || (bits ? interp_check_bits(input, m, run->reordered, &o)
+					: interp_check_modules(input, m, &o));
 
 	if (same && check_layouts(t, m))
 		return true;

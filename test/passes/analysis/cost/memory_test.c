@@ -358,6 +358,24 @@ check_curve(const struct memory_curve *c, const struct expected *e, uint32_t n)
 	}
 }
 
+/* Offsets that are found in several calls, for less and less memory, are in the end those of one. */
+static void
+find_offsets(struct fixture *f, struct ir_module *m)
+{
+	struct ir_func *main = ir_func_find(m, "main");
+	const struct storage *all = storage_create(f, m, main, NULL, NULL);
+	struct storage *s = storage_create_unplaced(f, m, main, NULL, NULL);
+	const uint64_t most = storage_allocated(all);
+
+	assert_int_equal(memory_needs(s, UINT64_MAX), storage_in_use(all));
+	assert_in_range(memory_needs(s, most + most / 2), storage_in_use(all), most + most / 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(memory_needs(s, i ? most : 0), most);
+		for (uint32_t k = 0; k < s->nbuffers; k++)
+			assert_int_equal(s->buffer[k].offset, all->buffer[k].offset);
+	}
+}
+
 /* The curve; the one without kinds has the same ops and bytes. */
 static struct memory_curve *
 curve_of(struct fixture *f, struct ir_module *m)
@@ -372,6 +390,7 @@ curve_of(struct fixture *f, struct ir_module *m)
 		assert_ptr_equal(live->point[p].op, c->point[p].op);
 		assert_int_equal(live->point[p].live, c->point[p].live);
 	}
+	find_offsets(f, m);
 	return c;
 }
 
