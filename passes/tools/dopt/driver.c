@@ -435,8 +435,13 @@ transform_file(const void *scratch, const struct driver_options *o)
 	}
 	if (!driver_output_open(&out, has_own_output(o) ? o->output : NULL))
 		return DRIVER_INPUT;
-	enum driver_exit exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)
-					   : transform_parts(o, &in, out.file);
+	struct driver_options largest;
+	enum driver_exit exit = DRIVER_OK;
+	if (o->largest && (exit = driver_largest(scratch, o, &in, &largest)) == DRIVER_OK)
+		o = &largest;
+	if (exit == DRIVER_OK)
+		exit = o->trial.n ? transform_tried(scratch, o, &in, out.file)
+				  : transform_parts(o, &in, out.file);
 	if (exit == DRIVER_OK || out.file == stdout)
 		return driver_output_close(&out) ? exit : worse(exit, DRIVER_INPUT);
 	driver_output_discard(&out);

@@ -115,6 +115,7 @@ struct driver_options {
 	const char *remarks;                    /* "": as messages; else a file for YAML */
 	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
+	const char *largest; /* the let of -largest */
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
@@ -182,6 +183,13 @@ enum driver_exit driver_read(struct driver *t, const struct driver_input *in, st
 
 /* Makes t->cost, the cost model that the options ask for. False: reported. */
 bool driver_cost_create(struct driver *t);
+
+/* The cost of m, in which calls may be left; it does not fit either where -budget is exceeded. */
+bool driver_evaluate(struct driver *t, struct ir_module *m, struct cost_report *report);
+
+/* -largest: sets *with to the options with the largest value. Else reported. */
+enum driver_exit driver_largest(const void *scratch, const struct driver_options *o,
+	const struct driver_input *in, struct driver_options *with);
 
 /* Evaluates m and adds a row; run and e are NULL for the input. False: reported. */
 bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,

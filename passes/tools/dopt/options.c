@@ -27,6 +27,11 @@ static const struct flag flags[] = {
 		.rule = {.needs = "emit=program,emit=measure,measure"}},
 	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST, AT(define)},
+	{"largest", "NAME",
+		"find the largest multiple of the value of `let NAME` with which the step fits into "
+		"-budget, or else the memory of the cluster's device, and go on with it",
+		FLAG_TEXT, AT(largest),
+		.rule = {.excludes = "split-input-file,verify-diagnostics,trial,expect,measure"}},
 	{"mesh", "NAME=N,...",
 		"add these device axes to the module, for passes to distribute it over: 'dp=2,tp=4'",
 		FLAG_TEXT, AT(mesh)},

@@ -35,8 +35,8 @@ driver_without_calls(const void *owner, struct driver *t, struct ir_module *m)
 	return pass_pipeline_run(p, manager, &copy, NULL) == PASS_DONE ? copy : NULL;
 }
 
-static bool
-evaluate(struct driver *t, struct ir_module *m, struct cost_report *report)
+bool
+driver_evaluate(struct driver *t, struct ir_module *m, struct cost_report *report)
 {
 	void *scratch = alloc_scratch(t->stats);
 	struct ir_module *copy = driver_without_calls(scratch, t, m);
@@ -69,7 +69,7 @@ driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *r
 	}
 	if (!t->o->stats && t->o->emit != DRIVER_EMIT_REPORT && t->o->keep != DRIVER_KEEP_BETTER)
 		return true;
-	bool ok = evaluate(t, m, &row->cost);
+	bool ok = driver_evaluate(t, m, &row->cost);
 	row->over = t->manager->budget && row->cost.peak_bytes > (double)t->manager->budget;
 	return ok;
 }

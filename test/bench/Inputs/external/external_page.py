@@ -25,9 +25,9 @@ NOTES = """What differs from what was run:
 
 - Times are those of the cost model with peak rates of data sheets ([cost.md](cost.md)): kernels reach less, which makes
   nearly all predictions too short.
-- Kernels are fused by `opfuse`, where most of these frameworks ran an op at a time; attention materializes its scores, where
-  most of them used flash attention. So memory is predicted too high where texts are long: a step marked ! does not fit
-  as dopt would run it, and did as it was run.
+- Kernels are fused by `opfuse`, where most of these frameworks ran an op at a time. Flash attention (MPT, Megatron-Core,
+  llm.c) is `opfuse{online}`, which does not form it in the backward pass of a step with `recompute` yet: those steps need
+  more memory than they should. A step marked ! does not fit as dopt would run it, and did as it was run.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
   `megatron.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
   most 16 is taken with which the predicted step fits. Of llm.c, the recomputation of GELU is left out.
@@ -37,6 +37,18 @@ NOTES = """What differs from what was run:
 
 No number of dopt was fitted to any row of this table: all rows are held out.
 """
+
+HOST = """## What a host would add
+
+What is missing most where steps are short is the host, which issues one kernel after another: eager frameworks need tens of
+microseconds for what one fused kernel of dopt does. As a test of that, and of nothing else on this page: a step that takes at least *h* for each
+kernel and collective, and *g* times what is predicted where the device is the limit, max(g x predicted, h x kernels). Both numbers are fitted, by the
+least mean of the absolute errors, to the rows of a source on one node without tensor parallelism, and held against its other
+rows. dopt does not use them."""
+
+LEAST = 10  # rows that are fitted, and rows that are held out
+FACTORS = [1 + i / 50 for i in range(101)]
+HOSTS = [i * 1e-6 for i in range(0, 101)]
 
 
 def spread(values):
@@ -61,6 +73,25 @@ def line(cells):
     return "| " + " | ".join(str(c) for c in cells) + " |"
 
 
+def missed(done, factor, host):
+    """The mean of the absolute errors."""
+    return sum(abs(max(factor * r["predicted"], host * r["events"]) / r["step"].measured - 1) for r in done) / len(done)
+
+
+def hosts(groups):
+    """Rows of a table: what a factor and a time for each kernel, fitted to some of the rows, do for the others."""
+    lines = []
+    for name, done in groups.items():
+        fitted = [r for r in done if r["step"].devices <= 8 and int(r["step"].row["tp"] or 1) == 1]
+        others = [r for r in done if r not in fitted]
+        if min(len(fitted), len(others)) < LEAST:
+            continue
+        factor, host = min(((g, h) for g in FACTORS for h in HOSTS), key=lambda pair: missed(fitted, *pair))
+        lines.append([name, f"{factor:.2f}", f"{host * 1e6:.0f}"] + [cell for rs in (fitted, others) for cell in (
+            len(rs), spread(missed(rs, 1, 0)), spread(missed(rs, factor, host)))])
+    return lines
+
+
 def row_line(result):
     step = result["step"]
     return [step.label(result["command"]), f"{step.measured * 1e3:,.1f}", f"{result['predicted'] * 1e3:,.1f}",
@@ -81,6 +112,10 @@ def page(results, refused):
         count = collections.Counter((step.group, step.reason) for step in refused)
         text += table(["source", "reason", "rows"], [[*key, n] for key, n in count.items()]) + "\n"
     text += NOTES
+    fits = hosts(groups)
+    if fits:
+        head = ["source", "g", "h, us", "fitted rows", "off before", "after", "held out", "off before", "after"]
+        text += "\n" + HOST.split("\n")[0] + "\n\n" + filled(" ".join(HOST.split("\n", 2)[2].split())) + "\n" + table(head, fits)
     for name, done in groups.items():
         text += f"\n## {name}\n\n{done[0]['step'].row['source']}. The first row is\n\n"
         text += "```text\n" + shown(done[0]["command"]) + "\n```\n\n"

@@ -7,27 +7,28 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, *[".."] * 4))
 MODELS = "test/models/"
 
-# What all plans have in common: kernels are fused as dopt does it, whatever the source's framework did.
+# What all plans have in common: kernels are fused as dopt does it, whatever the source's framework did; attention is one
+# kernel if it was there.
 GRAD = "grad,canonicalize,cse,dce"
 PLANS = {
-    "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,opfuse,prefetch{{policy=fsdp}}",
-    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,opfuse,"
+    "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
+    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
-    "ZeRO-1": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},opfuse,"
+    "ZeRO-1": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
               "tensorfuse{{policy=ddp}}",
-    "DDP, LAMB": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},lamb,opfuse,tensorfuse{{policy=ddp}}",
-    "DDP, SGD": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},momentum,opfuse,tensorfuse{{policy=ddp}}",
+    "DDP, LAMB": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},lamb,{opfuse},tensorfuse{{policy=ddp}}",
+    "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
 }
 
-# A row belongs to the first of these whose pattern its source matches: vocabulary, plan.
+# A row belongs to the first of these whose pattern its source matches: vocabulary, plan, flash attention.
 SOURCES = [
-    ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP"),
-    ("vTrain", "vTrain, GPT", 51200, "Megatron"),
-    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron"),
-    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1"),
-    ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1"),
-    ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB"),
-    ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD"),
+    ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True),
+    ("vTrain", "vTrain, GPT", 51200, "Megatron", False),
+    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False),
+    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1", True),
+    ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True),
+    ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False),
+    ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False),
 ]
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
 MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
@@ -49,7 +50,7 @@ class Step:
         if not self.reason:
             self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
             self.set_model(source[2])
-            self.commands = [self.command(source[3], micro) for micro in self.micro_batches()]
+            self.commands = [self.command(*source[3:], micro) for micro in self.micro_batches()]
             if not self.commands:
                 self.reason = "the batch is not a multiple of the replicas"
 
@@ -59,8 +60,6 @@ class Step:
     def refused(self):
         if int(self.row["pp"] or 1) > 1:
             return "pipeline parallel"
-        if "TF32" in self.row["precision"]:
-            return "TF32, for which a device has no rate"
         if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
             return "no cluster that is installed has such devices"
         return None
@@ -87,19 +86,21 @@ class Step:
         given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else BATCHES
         return [each // micro for micro in given if not rest and each % micro == 0]
 
-    def command(self, plan, steps):
+    def command(self, plan, flash, steps):
         """The words after `dopt`, from the root of the tree."""
         recompute = ",recompute" if self.row["recompute"].startswith("full") else ""
         accumulate = f"accumulate{{steps={steps}}}," if steps > 1 else ""
-        passes = PLANS[plan].format(accumulate=accumulate, recompute=recompute)
+        tf32 = "TF32" in self.row["precision"]
+        passes = PLANS[plan].format(accumulate=accumulate, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
+                                    opfuse="opfuse{online=true}" if flash else "opfuse")
         sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
-        return ["-cluster=" + self.cluster, "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
+        return ["-cluster=" + self.cluster, *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
 
     def label(self, command):
         sizes = [word for before, word in zip(command, command[1:]) if before == "-D" and "nodes" not in word]
-        steps = re.search(r"steps=(\d+)", command[1])
+        steps = re.search(r"steps=(\d+)", " ".join(command))
         return " ".join(sizes) + (f", {steps[1]} micro-batches" if steps else "") + (
-            ", recompute" if "recompute" in command[1] else "")
+            ", recompute" if ",recompute" in " ".join(command) else "") + (", TF32" if "-tf32" in command else "")
 
 
 def ranks(values):
