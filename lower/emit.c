@@ -141,7 +141,7 @@ lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct ba
 	if (s) {
 		struct kernel_args args;
 		char *inner = TEXT(owner, "%s_kernel", name);
-		fprintf(out, "#include \"runtime/kernel/kernel.h\"\n\nstatic ");
+		fprintf(out, "#include \"runtime/kernel/kernel.h\"\n\n");
 		kernel_write(out, NULL, s, inner, in_place, &args);
 		write_wrapper(out, m, op, name, &args);
 		*scratch_bytes = (uint64_t)s->scratch_bytes;

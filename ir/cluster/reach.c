@@ -84,11 +84,14 @@ reach_memory_type(enum ir_dtype t)
 }
 
 double
-reach_flops(const struct reach *r, double peak, const struct reach_size *size)
+reach_product_seconds(
+	const struct reach *r, double peak, const struct reach_size *size, double flops)
 {
-	return r->share * (size->unaligned ? r->unaligned : 1) * peak *
-	       (size->m / (size->m + r->half_m)) * (size->n / (size->n + r->half_n)) *
-	       (size->k / (size->k + r->half_k));
+	const double rate = r->share * (size->unaligned ? r->unaligned : 1) * peak *
+			    (size->m / (size->m + r->half_m)) * (size->n / (size->n + r->half_n)) *
+			    (size->k / (size->k + r->half_k));
+
+	return size->calls * r->start + flops / rate;
 }
 
 double

@@ -3,7 +3,8 @@
  * half-performance length ("r_inf" and "n_1/2"; Characterizing computers and optimizing the FACR(l)
  * Poisson-solver, 1982), a length for each dim of a product.
  *
- *     m x k times k x n   rate = share * peak * m/(m + half_m) * n/(n + half_n) * k/(k + half_k)
+ *     m x k times k x n   calls * start + FLOPs / rate,
+ *                         rate = share * peak * m/(m + half_m) * n/(n + half_n) * k/(k + half_k)
  *     all others          rate = share * bandwidth * bytes/(bytes + half)
  *
  * Declared in the text of a cluster (docs/clusters.md); the fields are in reach.def.
@@ -54,14 +55,15 @@ bool reach_is_product(enum reach_kernel k);
 enum reach_type reach_type_of(enum ir_dtype t);
 enum reach_type reach_memory_type(enum ir_dtype t);
 
-/* A product; sizes above 0. */
+/* A product in so many calls of a library, each of a batch of m x k times k x n; above 0. */
 struct reach_size {
-	double batch, m, n, k;
+	double calls, batch, m, n, k;
 	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */
 };
 
-/* FLOP/s of products of that size, of a peak. */
-double reach_flops(const struct reach *r, double peak, const struct reach_size *size);
+/* Seconds of a product of that size and so many FLOPs in all, of a peak. */
+double reach_product_seconds(
+	const struct reach *r, double peak, const struct reach_size *size, double flops);
 
 /* Seconds to read and write so many bytes at that bandwidth; 0 bytes take none. */
 double reach_seconds(const struct reach *r, double bandwidth, double bytes);

@@ -22,6 +22,14 @@ void scheme_append(struct scheme *s, struct scheme_segment *g, int op);
  */
 bool scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segment *g);
 
+/* Cuts the indices of a kernel of several products into slabs; places for those of operands and results that are
+ * copied. */
+void scheme_cut_slabs(struct scheme *s);
+void scheme_place_slabs(struct scheme *s);
+
+/* A place of that many bytes in scratch. */
+int64_t scheme_take_scratch(struct scheme *s, int64_t bytes);
+
 /* Where every tensor lies, which classes become one, which products go by blocks: once all segments
  * are there. */
 void scheme_finish(struct scheme *s);

@@ -303,9 +303,8 @@ library_bytes(const struct scheme *s, const struct scheme_segment *g)
 	return 0;
 }
 
-/* A place of that many bytes in scratch. */
-static int64_t
-take_scratch(struct scheme *s, int64_t bytes)
+int64_t
+scheme_take_scratch(struct scheme *s, int64_t bytes)
 {
 	const int64_t at = s->scratch_bytes;
 
@@ -380,13 +379,14 @@ scheme_finish(struct scheme *s)
 		const bool whole =
 			x->where == SCHEME_MEMORY && x->op >= 0 && x->alias < 0 && x->result < 0;
 		if (needs_wide(s, t))
-			x->wide = take_scratch(s, scheme_elements(x) * 4);
+			x->wide = scheme_take_scratch(s, scheme_elements(x) * 4);
 		if (is_long(s, t))
-			x->deep = take_scratch(
+			x->deep = scheme_take_scratch(
 				s, elements_in_scratch(s, t) * (int64_t)sizeof(double));
 		if (whole || x->where == SCHEME_ROW)
-			x->scratch = take_scratch(s, bytes_in_scratch(s, t));
+			x->scratch = scheme_take_scratch(s, bytes_in_scratch(s, t));
 	}
+	scheme_place_slabs(s);
 	for (int i = 0; i < s->nsegments; i++)
-		s->segment[i].library_at = take_scratch(s, library_bytes(s, &s->segment[i]));
+		s->segment[i].library_at = scheme_take_scratch(s, library_bytes(s, &s->segment[i]));
 }

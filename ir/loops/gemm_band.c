@@ -54,6 +54,9 @@ find_bands(struct scheme *s, struct bands *bands)
 		const int n = band_find(bands, s->op[seg->op[0]].op, found);
 		for (int k = 0; k < n; k++) {
 			struct rt_gemm_band b;
+			/* Tests look at whole operands, of which slabs have parts. */
+			if (s->nslabs && found[k].ntests)
+				continue;
 			if (!matrix_band(g, &found[k], &b) || points(g, &b) >= points(g, &g->band))
 				continue;
 			g->band = b;
@@ -67,7 +70,8 @@ struct scheme *
 scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
 	const struct ir_op *kernel, struct bands *bands)
 {
-	struct scheme *s = scheme_create(owner, m, a, kernel);
+	struct scheme *s =
+		bands ? scheme_of_host(owner, m, a, kernel) : scheme_create(owner, m, a, kernel);
 
 	if (s && bands)
 		find_bands(s, bands);

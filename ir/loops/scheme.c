@@ -39,9 +39,10 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 		.alias = -1,
 		.scratch = -1,
 		.wide = -1,
-		.deep = -1};
+		.deep = -1,
+		.packed = -1};
 	for (int d = 0; d < t.rank; d++)
-		t.dim[d] = ir_type_local_dim(s->module, v->type, d);
+		t.whole[d] = t.dim[d] = ir_type_local_dim(s->module, v->type, d);
 	LIST_PUSH(s, s->tensor, s->ntensors, t);
 	return s->ntensors - 1;
 }
@@ -446,9 +447,9 @@ fill_own(struct scheme *s)
 	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
 }
 
-struct scheme *
-scheme_create(
-	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+static struct scheme *
+create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
+	bool slabs)
 {
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))
@@ -465,6 +466,8 @@ scheme_create(
 		talloc_free(s);
 		return NULL;
 	}
+	if (slabs)
+		scheme_cut_slabs(s);
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 	struct scheme_build b = {
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
@@ -481,6 +484,20 @@ scheme_create(
 			place_op(s, &b, i);
 	scheme_finish(s);
 	return s;
+}
+
+struct scheme *
+scheme_create(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+{
+	return create(owner, m, a, kernel, false);
+}
+
+struct scheme *
+scheme_of_host(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+{
+	return create(owner, m, a, kernel, true);
 }
 
 static bool

@@ -44,6 +44,7 @@ enum scheme_limit {
 				  loops add to them is one after another, while the lanes of a
 				  vector and unrolled loops share a local's block */
 	SCHEME_BLOCK_ROWS = 64,        /* at least: each call packs the other factor again */
+	SCHEME_SLAB_ROWS = 16, /* fewer are not worth a loop around all segments: slab.c */
 };
 
 /* Where a tensor lies. */
@@ -68,6 +69,11 @@ struct scheme_tensor {
 	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
 	int64_t deep; /* byte offset of doubles that blocks of a long sum are added to; -1: none */
 	const struct expr *constant;
+	/* Of a kernel that goes over slabs, where dim is what one has: slab.c. */
+	int8_t slab[IR_MAX_RANK];   /* number of the loop over slabs, from 1; 0: none */
+	int64_t whole[IR_MAX_RANK]; /* as it lies in memory */
+	int64_t packed; /* byte offset in scratch of the slab of an operand or a result; -1: it is
+			   contiguous in memory */
 };
 
 /* A loop that a long sum is cut along: sum.c. */
@@ -86,6 +92,7 @@ struct scheme_op {
 	bool picks;            /* a sum of which one element counts: it keeps the sign of a zero */
 	struct form_scan scan; /* the result is summed up along this index, where found */
 	double divisor;        /* of the whole sum, once it is there; 0: there is none */
+	int8_t slab[FORM_MAX_INDICES]; /* number of the loop over slabs, from 1; 0: none */
 	uint32_t absent;       /* loads that only the place which holds them has: else 0 */
 	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */
 	int segment, stage;           /* stage -1: before the outer loops */
@@ -140,6 +147,11 @@ struct scheme_segment {
 			*/
 };
 
+/* A loop over slabs, around all segments. */
+struct scheme_slab {
+	int64_t size, step; /* step divides size */
+};
+
 struct scheme {
 	const struct ir_module *module;
 	struct arena *arena;
@@ -150,6 +162,8 @@ struct scheme {
 	int ntensors;
 	struct scheme_segment *segment;
 	int nsegments;
+	struct scheme_slab slab[IR_MAX_RANK]; /* outermost first */
+	int nslabs;
 	int64_t scratch_bytes;
 };
 
@@ -161,10 +175,14 @@ struct scheme {
 struct scheme *scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
+/* The same for a host, where kernels of several products go over slabs: slab.c. */
+struct scheme *scheme_of_host(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+
 /*
  * The same of a kernel in its place, as a program has it and as it is measured: its products leave
  * out what does not count, by what makes their operands and reads their results (gemm_band.c).
- * `bands`: of the module; NULL: of a target whose products are computed as a whole.
+ * `bands`: of the module, for a host; NULL: of a target whose products are computed as a whole.
  */
 struct scheme *scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
 	const struct ir_op *kernel, struct bands *bands);
@@ -190,6 +208,9 @@ bool scheme_is_block(const struct scheme *s, int t);
 
 /* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
 bool scheme_is_inside(const struct scheme_op *o, int i);
+
+/* Is the slab of an operand or a result one contiguous range of it? */
+bool scheme_slab_is_contiguous(const struct scheme_tensor *t);
 
 /* Parts of scheme_create: gemm.c, conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);

@@ -14,7 +14,7 @@ host_scratch(const struct storage_target *t, const struct ir_module *m, struct a
 	const struct ir_op *op)
 {
 	(void)t;
-	struct scheme *s = scheme_create(NULL, m, a, op);
+	struct scheme *s = scheme_of_host(NULL, m, a, op);
 	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
 
 	talloc_free(s);

@@ -381,6 +381,8 @@ index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 
 	if (o->cls[index] >= 0)
 		text = TEXT(w->scratch, "i%d", o->cls[index]);
+	if (o->slab[index])
+		text = TEXT(w->scratch, "(slab%d + %s)", o->slab[index], text);
 	if (o->offset[index].type) {
 		const struct kernel_arg start = {
 			KERNEL_START, o->offset[index].type, o->offset[index].dim, NULL, 0};

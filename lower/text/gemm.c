@@ -82,6 +82,23 @@ kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *s)
 	}
 }
 
+/* What a band moves by where the rows or the columns of its matrix are those of a slab. */
+static char *
+slab_start(struct kernel_text *w, const struct scheme_segment *s)
+{
+	const struct scheme_gemm *g = &s->gemm;
+	const struct scheme_op *o = &w->s->op[s->op[0]];
+	const int row = g->band.of == RT_GEMM_B ? g->k_index : g->m_index;
+	const int col = g->band.of == RT_GEMM_A ? g->k_index : g->n_index;
+	char *text = text_copy(w->scratch, "");
+
+	if (row >= 0 && o->slab[row])
+		text = text_append(text, " + slab%d", o->slab[row]);
+	if (col >= 0 && o->slab[col])
+		text = text_append(text, " - slab%d", o->slab[col]);
+	return text;
+}
+
 /* What counts of the product, or of rows b0 ... of it: `band`, a pointer, NULL where a test of the
  * operands fails. Rows of B are not those of the product. */
 static void
@@ -89,7 +106,8 @@ write_band(struct kernel_text *w, const struct scheme_segment *s, bool block)
 {
 	static const char *const matrix[] = {"NONE", "A", "B", "C"};
 	const struct rt_gemm_band *b = &s->gemm.band;
-	const char *from = block && b->of != RT_GEMM_B ? " + b0" : "";
+	const char *from = TEXT(
+		w->scratch, "%s%s", block && b->of != RT_GEMM_B ? " + b0" : "", slab_start(w, s));
 	char *band = text_copy(w->scratch, "&inside");
 
 	kernel_line(w, "const struct rt_gemm_band inside = {RT_GEMM_%s, %s%s, %s%s};",

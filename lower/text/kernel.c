@@ -416,13 +416,15 @@ write_body(struct kernel_text *w)
 	copy_results(w);
 }
 
+/* `slab`: of the function that computes one. `local`: nobody else calls the function. */
 static void
-write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs)
+write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs, bool slab,
+	bool local)
 {
 	const struct ir_op *k = s->kernel;
 	const char *restricted = in_place ? "" : "restrict ";
 
-	fprintf(out, "void\n%s(", name);
+	fprintf(out, "%svoid\n%s%s(", local ? "static " : "", name, slab ? "_slab" : "");
 	for (int j = 0; j < k->noperands; j++)
 		fprintf(out, "const %s *%sa%d, ",
 			kernel_ctype((enum ir_dtype)ir_operand_type(k, j)->dtype), restricted, j);
@@ -432,15 +434,35 @@ write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, i
 	fprintf(out, "unsigned char *restrict scratch");
 	for (int i = 0; i < nargs; i++)
 		fprintf(out, ", int64_t s%d", i);
+	for (int i = 0; i < s->nslabs && slab; i++)
+		fprintf(out, ", int64_t slab%d", i + 1);
 	fputc(')', out);
+}
+
+static void
+write_function(
+	struct kernel_text *w, FILE *out, const char *name, bool in_place, bool slab, bool local)
+{
+	char *body = NULL;
+	size_t size = 0;
+
+	w->out = text_stream(&body, &size);
+	if (slab || !w->s->nslabs)
+		write_body(w);
+	else
+		kernel_slabs(w, name);
+	fclose(w->out);
+	write_head(out, w->s, name, in_place, w->args->n, slab, local);
+	fputs("\n{\n", out);
+	fwrite(body, 1, size, out);
+	fputs("}\n", out);
+	free(body);
 }
 
 void
 kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name, bool in_place,
 	struct kernel_args *args)
 {
-	char *body = NULL;
-	size_t size = 0;
 	struct kernel_text w = {.s = s,
 		.args = args,
 		.scratch = alloc_scratch(NULL),
@@ -448,18 +470,15 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 		.wide_sums = true};
 
 	*args = (struct kernel_args){0};
-	w.out = text_stream(&body, &size);
-	write_body(&w);
-	fclose(w.out);
+	if (s->nslabs) {
+		write_function(&w, out, name, in_place, true, true);
+		fputc('\n', out);
+	}
+	write_function(&w, out, name, in_place, false, !prototype);
 	if (prototype) {
-		write_head(prototype, s, name, in_place, args->n);
+		write_head(prototype, s, name, in_place, args->n, false, false);
 		fputs(";\n", prototype);
 	}
-	write_head(out, s, name, in_place, args->n);
-	fputs("\n{\n", out);
-	fwrite(body, 1, size, out);
-	fputs("}\n", out);
-	free(body);
 	talloc_free(w.scratch);
 }
 

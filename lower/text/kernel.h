@@ -42,8 +42,8 @@ struct kernel_args {
 bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
 
 /*
- * Writes the function to `out`, without a comment, and its declaration to `prototype`, if that is
- * not NULL. `in_place`: operands and results may be the same memory. `args` receives what to pass
+ * Writes the function to `out`, without a comment, and its declaration to `prototype`; if that is
+ * NULL, the function is static. `in_place`: operands and results may be the same memory. `args` receives what to pass
  * for s0, s1 ... It lasts as long as the scheme does.
  */
 void kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name,

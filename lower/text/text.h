@@ -139,6 +139,9 @@ char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
 /* The same of a node EXPR_CONST, exact for all integers. */
 char *kernel_const_expr(struct kernel_text *w, const struct expr *e);
 
+/* The loops over slabs of a kernel that has them, around calls of the function of a slab: slab.c. */
+void kernel_slabs(struct kernel_text *w, const char *name);
+
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 

@@ -309,9 +309,10 @@ move_sums(struct pass_run *run, struct ir_module *m)
 	if (moved)
 		erase_unread(o->u);
 	talloc_free(o);
-	pass_count(run, "sum(s) of products replaced", moved);
-	if (moved)
+	if (moved) {
+		pass_count(run, "sum(s) of products replaced", moved);
 		pass_changes_rounding(run);
+	}
 	return any;
 }
 

@@ -6,9 +6,12 @@
  *     dopt-profile diff BEFORE AFTER                  a table
  *     dopt-profile train PROFILE... -o WEIGHTS        an estimator of kernels
  *     dopt-profile evaluate WEIGHTS PROFILE...        how well it does
+ *     dopt-profile fit PROFILE... -cluster=NAME       what kernels reach of a device's peaks
  */
 #include "ir/base/alloc.h"
+#include "parser/cluster/cluster.h"
 #include "passes/analysis/estimate/data.h"
+#include "passes/analysis/estimate/reach_fit.h"
 #include "passes/analysis/profile/nccl_tests.h"
 #include "passes/analysis/profile/derive.h"
 #include "passes/analysis/profile/diff.h"
@@ -29,7 +32,7 @@
 
 struct tool {
 	struct diag *diag;
-	const char *output, *device;
+	const char *output, *device, *cluster;
 	int kind;       /* enum rt_coll_kind; RT_COLL_KINDS: not given */
 	int64_t places; /* -1: not given */
 	int64_t seed, epochs, members;
@@ -303,6 +306,32 @@ evaluate(struct tool *t)
 	return t->output ? write_each(t, all, w) : DRIVER_OK;
 }
 
+static enum driver_exit
+fit(struct tool *t)
+{
+	struct driver_output out;
+
+	if (!t->cluster) {
+		driver_error("fit: expected the cluster whose first kind of device was measured: "
+			     "-cluster=NAME|FILE");
+		return DRIVER_USAGE;
+	}
+	struct ir_context *ctx = ir_context_create(t);
+	const struct cluster *c = cluster_open(t, ctx, t->cluster);
+	if (!c)
+		return DRIVER_INPUT;
+	struct reach_data *data = reach_data_create(t, c->kind[0]);
+	for (int i = 0; i < t->file.n; i++)
+		if (!reach_data_add(data, t->diag, t->file.item[i]))
+			return DRIVER_INPUT;
+	if (!driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	if (reach_data_fit(data, t->diag, out.file))
+		return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+	driver_output_discard(&out);
+	return DRIVER_INPUT;
+}
+
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
@@ -322,10 +351,13 @@ static const struct choice losses[] = {
 static const struct flag flags[] = {
 	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE",
-		"dump, train: write to FILE atomically (temporary file, then rename); -: standard "
+		"dump, train, fit: write to FILE atomically (temporary file, then rename); -: standard "
 		"output; evaluate: write a line for each kernel: seconds measured, predicted by "
 		"the network and analytic, and its key",
 		FLAG_TEXT, AT(output)},
+	{"cluster", "NAME|FILE",
+		"fit: the cluster whose first kind of device was measured; shares are of its peaks",
+		FLAG_TEXT, AT(cluster)},
 	{"device", "NAME", "load: device that nccl-tests output belongs to, named as in a profile",
 		FLAG_TEXT, AT(device)},
 	{"kind", NULL, "load: collective, if the nccl-tests output does not name it", FLAG_CHOICE,
@@ -367,6 +399,10 @@ static const struct command commands[] = {
 		"compare predicted times of the fused kernels in profiles, by the network and by "
 		"the analytic estimator, with the measured times",
 		2, INT_MAX, evaluate},
+	{"fit", "PROFILE...",
+		"fit what kernels reach of a device's peaks, by kind, type and size, and write it as "
+		"items of a cluster, with the errors of the fit, also of each profile by the others",
+		1, INT_MAX, fit},
 };
 
 static const struct command_line line = {

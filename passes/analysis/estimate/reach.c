@@ -2,6 +2,7 @@
 #include "passes/analysis/estimate/reach.h"
 
 #include "ir/base/arena.h"
+#include "ir/loops/scheme.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/role.h"
 
@@ -19,46 +20,56 @@ static const double MUCH = 1.0 / 16;
 
 /* --- one op --- */
 
-static bool
-is_aligned(const struct ir_module *m, const struct ir_type *t)
+/* By a library of convolutions: a product that makes pixels x channels, or out x in channels and
+ * window. */
+static struct reach_size
+conv_size(const struct ir_module *m, const struct ir_op *op, double f)
 {
-	return !t->rank || ir_type_local_dim(m, t, t->rank - 1) *
-					   (int64_t)ir_dtype_bytes(t->dtype) % ALIGNED_BYTES ==
-				   0;
+	const bool filter = op->code == OP_conv2d_filter;
+	const struct ir_type *t = op->result[0].type;
+	const double c = (double)ir_type_local_elements(m, t);
+	const double channels = (double)ir_type_local_dim(m, t, filter ? 0 : 1);
+	struct reach_size s = {.calls = 1, .batch = 1, .k = f / c};
+
+	s.m = filter ? channels : c / channels;
+	s.n = filter ? c / channels : channels;
+	return s;
 }
 
-/*
- * A product of b pairs of m x k and k x n has f = b m n k multiplications, operands of b m k and b k
- * n elements and a result of b m n: so sizes follow from the four numbers, whichever dims they are
- * made of.
- */
+static bool
+is_aligned(int64_t row, enum ir_dtype t)
+{
+	return row * (int64_t)ir_dtype_bytes(t) % ALIGNED_BYTES == 0;
+}
+
+/* By a library of products: the last loop around them is its batch, if none adds up; for each turn
+ * of the others it is called again. */
+static struct reach_size
+gemm_size(const struct scheme_gemm *g, enum ir_dtype in, enum ir_dtype out)
+{
+	struct reach_size s = {
+		.calls = 1, .batch = 1, .m = (double)g->m, .n = (double)g->n, .k = (double)g->k};
+	const int batch = g->nsum ? -1 : g->nloops - 1;
+
+	for (int i = 0; i < g->nloops; i++)
+		*(i == batch ? &s.batch : &s.calls) *= (double)g->loop[i].size;
+	s.unaligned =
+		!is_aligned(g->lda, in) || !is_aligned(g->ldb, in) || !is_aligned(g->ldc, out);
+	return s;
+}
+
+/* Products that no library does have the sizes that follow from what they read and write: of b
+ * pairs, f = b m n k multiplications, b m k and b k n elements, and b m n of the result. */
 static struct reach_size
 matrix_size(const struct ir_module *m, const struct ir_op *op, double f)
 {
 	const double a = (double)ir_type_local_elements(m, ir_operand_type(op, 0));
 	const double b = (double)ir_type_local_elements(m, ir_operand_type(op, 1));
 	const double c = (double)ir_type_local_elements(m, op->result[0].type);
-	struct reach_size s = {.m = f / b, .n = f / a, .k = f / c};
+	struct reach_size s = {.calls = 1, .m = f / b, .n = f / a, .k = f / c};
 
 	s.batch = f / (s.m * s.n * s.k);
-	s.unaligned = !is_aligned(m, ir_operand_type(op, 0)) ||
-		      !is_aligned(m, ir_operand_type(op, 1)) || !is_aligned(m, op->result[0].type);
 	return s;
-}
-
-/* As a product that makes pixels x channels, or out x in channels and window. */
-static struct reach_size
-conv_size(const struct ir_module *m, const struct ir_op *op, double f)
-{
-	const struct ir_type *t = op->result[0].type;
-	const double c = (double)ir_type_local_elements(m, t);
-	const double channels =
-		(double)ir_type_local_dim(m, t, op->code == OP_conv2d_filter ? 0 : 1);
-	struct reach_size s = {.batch = 1, .m = channels, .n = c / channels, .k = f / c};
-
-	return op->code == OP_conv2d_filter
-		       ? s
-		       : (struct reach_size){.batch = 1, .m = s.n, .n = s.m, .k = s.k};
 }
 
 static bool
@@ -67,41 +78,28 @@ is_conv(const struct ir_op *op)
 	return op->code == OP_conv2d || op->code == OP_conv2d_data || op->code == OP_conv2d_filter;
 }
 
-static struct reach_size
-size_of(const struct ir_module *m, const struct ir_op *op, double flops)
+/* Sets the size of a product, and its kind. */
+static void
+set_product(struct reach_op *r, const struct ir_module *m, const struct ir_op *op)
 {
-	const double f = fmax(flops / 2, 1);
+	const double f = fmax(r->flops / 2, 1);
+	struct arena *a = arena_create(NULL);
+	struct scheme *s = scheme_create(a, m, a, op);
+	const bool gemm = s && s->nsegments && s->segment[0].kind == SCHEME_GEMM;
 
-	return is_conv(op) ? conv_size(m, op, f) : matrix_size(m, op, f);
-}
-
-/* Is the window 1, and the stride? Then pixels stay pixels. */
-static bool
-is_pointwise(const struct ir_op *op)
-{
-	const struct ir_type *filter =
-		op->code == OP_conv2d_filter ? op->result[0].type : ir_operand_type(op, 1);
-	const struct ir_type *image = ir_operand_type(op, 0);
-	const struct ir_type *other =
-		op->code == OP_conv2d_filter ? ir_operand_type(op, 1) : op->result[0].type;
-
-	for (int d = 2; d < 4; d++)
-		if (filter->dim[d] != 1 || image->dim[d] != other->dim[d])
-			return false;
-	return true;
-}
-
-static enum reach_kernel
-product_kernel(const struct ir_op *op, const struct reach_size *s)
-{
-	const bool pointwise = is_conv(op) && is_pointwise(op);
-
-	switch (op->code) {
-	case OP_conv2d: return pointwise ? REACH_pointwise : REACH_conv;
-	case OP_conv2d_data: return pointwise ? REACH_pointwise_data : REACH_conv_data;
-	case OP_conv2d_filter: return pointwise ? REACH_pointwise_filter : REACH_conv_filter;
-	default: return s->batch > 1.5 ? REACH_batched : REACH_product;
-	}
+	if (gemm)
+		r->size =
+			gemm_size(&s->segment[0].gemm, (enum ir_dtype)ir_operand_type(op, 0)->dtype,
+				(enum ir_dtype)op->result[0].type->dtype);
+	else
+		r->size = is_conv(op) ? conv_size(m, op, f) : matrix_size(m, op, f);
+	if (gemm || !is_conv(op))
+		r->kernel = r->size.batch > 1.5 ? REACH_batched : REACH_product;
+	else
+		r->kernel = op->code == OP_conv2d        ? REACH_conv
+			    : op->code == OP_conv2d_data ? REACH_conv_data
+							 : REACH_conv_filter;
+	talloc_free(a);
 }
 
 static enum reach_kernel
@@ -126,7 +124,7 @@ product_seconds(const struct device *d, const struct reach_op *r, enum reach_ker
 {
 	const enum reach_type t = (enum reach_type)r->type;
 
-	return r->flops / reach_flops(&d->reach[k][t], device_reach_peak(d, t), &r->size);
+	return reach_product_seconds(&d->reach[k][t], device_reach_peak(d, t), &r->size, r->flops);
 }
 
 void
@@ -161,8 +159,7 @@ reach_op_of(
 	r.ends_product = op->code == OP_add || op->code == OP_relu;
 	r.exponential = op->code == OP_exp;
 	if (r.product) {
-		r.size = size_of(m, op, w.flops);
-		r.kernel = product_kernel(op, &r.size);
+		set_product(&r, m, op);
 		reach_price(&r, d);
 		return r;
 	}
@@ -180,7 +177,7 @@ reach_add(struct reach_sums *s, const struct reach_op *r, bool out)
 	s->n++;
 	if (r->product) {
 		s->products++;
-		s->batched += r->kernel == REACH_batched;
+		s->batched += r->size.batch * r->size.calls > 1.5;
 		s->seconds += r->seconds;
 		s->inside += r->inside;
 		s->read[r->reads] += r->bytes - r->results;

@@ -326,12 +326,15 @@ half_sizes_halve(void **state)
 		.half_m = 10,
 		.half_n = 20,
 		.half_k = 30,
+		.start = 1e-3,
 		.unaligned = 0.5,
 		.half = 1e6};
 
-	const struct reach_size half = {1, 10, 20, 30, false}, large = {1, 1e12, 1e12, 60, true};
-	assert_true(fabs(reach_flops(&r, 1e12, &half) - 0.1e12) < 1);
-	assert_true(fabs(reach_flops(&r, 3e12, &large) - 0.8e12) < 1e3);
+	/* The last in two calls. */
+	const struct reach_size half = {0, 1, 10, 20, 30, false},
+				large = {2, 1, 1e12, 1e12, 60, true};
+	assert_true(fabs(reach_product_seconds(&r, 1e12, &half, 1e11) - 1) < 1e-12);
+	assert_true(fabs(reach_product_seconds(&r, 3e12, &large, 8e11) - 1 - 2e-3) < 1e-9);
 	assert_true(fabs(reach_seconds(&r, 1e9, 1e6) - 2.5e-3) < 1e-15);
 	assert_true(reach_seconds(&r, 1e9, 0) == 0);
 }
