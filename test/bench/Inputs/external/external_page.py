@@ -26,8 +26,7 @@ NOTES = """What differs from what was run:
 - Times are those of the cost model with peak rates of data sheets ([cost.md](cost.md)): kernels reach less, which makes
   nearly all predictions too short.
 - Kernels are fused by `opfuse`, where most of these frameworks ran an op at a time. Flash attention (MPT, Megatron-Core,
-  llm.c) is `opfuse{online}`, which does not form it in the backward pass of a step with `recompute` yet: those steps need
-  more memory than they should. A step marked ! does not fit as dopt would run it, and did as it was run.
+  llm.c) is `opfuse{online}`. A step marked ! does not fit as dopt would run it, and did as it was run.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
   `megatron.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
   most 16 is taken with which the predicted step fits. Of llm.c, the recomputation of GELU is left out.
