@@ -123,7 +123,7 @@ import_module(struct driver *t, const struct driver_input *in)
 		.expect = o->expect,
 		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
-	for (int i = 0; i < o->define.n; i++)
+	for (int i = 0; i < t->reads.ndefines; i++)
 		if (!t->reads.used[i]) {
 			driver_error(
 				"option -D: '%s' is StableHLO, which has no `let`", in->name);
@@ -294,8 +294,11 @@ driver_read(struct driver *t, const struct driver_input *in, struct ir_module **
 	t->in = in;
 	if (exit != DRIVER_OK)
 		return exit;
-	if (!driver_read_options(t->pipeline, t->o, &t->reads) || !driver_cost_create(t) ||
-		!(*m = read_module(t, in)))
+	if (!driver_read_options(t->pipeline, t->o, &t->reads) || !driver_cost_create(t))
+		return DRIVER_INPUT;
+	if (t->o->defined)
+		t->reads.ndefines = 0;
+	if (!(*m = read_module(t, in)))
 		return DRIVER_INPUT;
 	return pass_pipeline_check(t->pipeline, t->manager, *m) ? DRIVER_OK : DRIVER_INPUT;
 }

@@ -133,6 +133,7 @@ struct driver_options {
 	/* No options: */
 	struct crash_note *note;    /* where it stands what dopt is doing; NULL: nowhere */
 	const char *instead;        /* passes that searches run instead; NULL: they search */
+	bool defined;               /* the module is past its -D, which are for the cluster alone */
 	bool is_trial;              /* one of several programs of a module: warnings about that once */
 	struct driver_first *first; /* it measures first, by default; NULL: it does not */
 };

@@ -34,13 +34,6 @@ struct outcome {
 	double bytes;
 };
 
-static void
-ignore_message(void *data, const struct diag_message *m)
-{
-	(void)data;
-	(void)m;
-}
-
 /* The options with one more -D, the last of which counts. */
 static struct driver_options
 options_with(const struct largest *l, int64_t value)
@@ -108,8 +101,7 @@ compile(struct largest *l, int64_t times)
 	struct cost_report r;
 	struct ir_module *m;
 
-	if (times > 1)
-		diag_set_handler(t.ctx->diag, ignore_message, NULL);
+	diag_mute(t.ctx->diag, times > 1);
 	done.exit = driver_read(&t, l->in, &m);
 	if (done.exit == DRIVER_OK && !l->unit && !find_unit(l, &t, m))
 		done.exit = DRIVER_USAGE;

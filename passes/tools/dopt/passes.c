@@ -89,6 +89,9 @@ reproducer_write(const struct driver *t, const struct pass_entry *e, const struc
 	for (int i = 0; i < o->load.n; i++)
 		reproducer_option(out, "load", o->load.item[i]);
 	reproducer_option(out, "cluster", o->cluster);
+	for (int i = 0; i < o->define.n; i++)
+		if (t->reads.used[i]) /* those of the module are in its text */
+			reproducer_option(out, "D", o->define.item[i]);
 	if (o->tf32)
 		fputs(" -tf32", out);
 	reproducer_option(out, "profile", o->profile);

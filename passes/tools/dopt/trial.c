@@ -46,7 +46,8 @@ driver_trial_rest(const struct driver_options *o)
 {
 	struct driver_options rest = *o;
 
-	rest.pass.n = rest.define.n = rest.trial.n = 0;
+	rest.pass.n = rest.trial.n = 0;
+	rest.defined = true;
 	rest.first = NULL;
 	if (rest.estimator == DRIVER_ESTIMATE_MEASURE)
 		rest.estimator = 0; /* what it wanted is in the profile */
