@@ -82,6 +82,7 @@ struct sorter {
 	const struct ir_op **inside, **behind; /* of the loop that is open */
 	uint32_t ninside, nbehind, over;
 	uint8_t *late; /* by op->id: enum late */
+	bool has_time; /* the module: without, nothing is in a loop */
 };
 
 /* Appends ops as one loop, or to the last one where both are done once. */
@@ -138,7 +139,7 @@ lateness(const struct sorter *s, const struct ir_op *op)
 static void
 place(struct sorter *s, const struct ir_op *op)
 {
-	uint32_t over = issue_op_axes(s->m, op);
+	uint32_t over = s->has_time ? issue_op_axes(s->m, op) : 0;
 	bool late = s->over && reads_late(s, op, over != 0);
 	if (!over && !late) {
 		append(s, &op, 1, 0);
@@ -172,6 +173,8 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
+	for (int a = 0; a < m->naxes; a++)
+		s.has_time |= m->axis[a].time;
 	IR_FOR_OPS (op, b)
 		place(&s, op);
 	close_loop(&s);

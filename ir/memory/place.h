@@ -23,6 +23,14 @@ struct storage_room {
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n, uint64_t enough);
 
+/* Offsets of the rooms by a sweep over time, which takes little; returns the end of the last one. Those that storage_place
+ * finds end no higher. */
+uint64_t storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset);
+
+/* Bytes that live at each of so many moments, of which the last room's last is one; an array of `owner`. */
+uint64_t *storage_live_at(
+	const void *owner, const struct storage_room *room, uint32_t n, uint32_t moments);
+
 /* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
  * proportion to the last moment. */
 uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);

@@ -288,8 +288,14 @@ find_live(struct storage *s)
 	const struct arena_plan device = plan_arena(scratch, s, IR_DEVICE),
 				host = plan_arena(scratch, s, IR_HOST);
 
+	const uint32_t moments = 2 * s->order->n + 3;
 	s->persistent_bytes = device.persistent;
-	s->live_bytes = device.persistent + storage_live(device.room, device.n, &s->live_at);
+	s->live = storage_live_at(s, device.room, device.n, moments);
+	for (uint32_t t = 0; t < moments; t++) {
+		s->live[t] += device.persistent;
+		s->live_at = s->live[t] > s->live[s->live_at] ? t : s->live_at;
+	}
+	s->live_bytes = s->live[s->live_at];
 	s->host_persistent_bytes = host.persistent;
 	s->host_live_bytes = host.persistent + storage_live(host.room, host.n, &s->host_live_at);
 	s->arena_bytes = s->live_bytes;

@@ -119,6 +119,7 @@ struct storage {
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first moment that has them */
+	uint64_t *live;            /* bytes that live at each moment, 0 ... 2 order->n + 2 */
 	/* The same of the arena in host memory; 0 where no type says @host. */
 	uint64_t host_bytes, host_persistent_bytes, host_live_bytes;
 	uint32_t host_live_at;

@@ -1,7 +1,7 @@
 /*
  * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
- * a relu or both, becomes its epilogue. A sum of products in 16 bits, which the library rounds each
- * time, is made in f32 beside the result.
+ * a relu or both, becomes its epilogue. A sum of products in 16 bits, which the library would round
+ * each time, is accumulated in an f32 buffer and rounded to the result at the end.
  */
 #include "lower/cuda/text.h"
 

@@ -109,8 +109,8 @@ void cuda_end(struct cuda_text *t);
 /* The block of a loop over n elements, `at`, by all threads of blocks of CUDA_BLOCK. */
 void cuda_open_threads(struct cuda_text *t, int64_t n);
 
-/* Elements of f32 beside the result of op o, a sum of 16-bit floats that is made in memory, as
- * f<out>: where they are, in the launch function. The kernel that rounds them to the result. */
+/* f<out>, an f32 buffer in which a sum of 16-bit floats that is made in memory, the result of op o, is accumulated:
+ * where it is, in the launch function. The kernel that rounds it to the result. */
 const char *cuda_open_wide(struct cuda_text *t, const struct scheme_op *o);
 void cuda_close_wide(struct cuda_text *t, const struct scheme_op *o);
 

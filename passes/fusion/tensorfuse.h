@@ -53,7 +53,7 @@ uint64_t fuse_policy_apply(
  * Gives p the kind and the bucket sizes, 0 where they are the defaults of that kind, with which the
  * replay of the step is shortest, of those that fit (fuse_replay_fits), and says so in a remark. Where
  * nothing describes the machine, no cluster and no profile, the links of the device `generic` would
- * decide, which are nobody's: then it is `size`, the policy that has most users.
+ * decide, which no real machine has: then it is `size`, the policy that is used most.
  */
 void fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p);
 

@@ -4,12 +4,13 @@
  * of several that are, the first in the table. The candidates do not depend on the memory, so more of
  * it never makes the step slower. What is best depends on the link (how much of a message is latency,
  * at which sizes it is slow: the curve of the profile), on the order in which gradients are ready, and
- * on what is computed beside messages, so that no bucket size is good everywhere.
+ * on what is computed during collectives, so that no bucket size is good everywhere.
  */
 #include "passes/fusion/tensorfuse.h"
 
 #include "ir/base/alloc.h"
 #include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/memory.h"
 #include "passes/analysis/cost/trial.h"
 #include "passes/sharded/gathers.h"
 
@@ -154,18 +155,24 @@ has_choice(const struct pass_run *run, struct ir_module *m, bool *gathers)
 	return messages > 1;
 }
 
+/* What the fused step may need. */
+static uint64_t
+room_of(const struct pass_run *run, const struct ir_module *m)
+{
+	return pass_budget(run) ? memory_room(m, cost_model_storage(run->cost), pass_budget(run))
+				: UINT64_MAX;
+}
+
 static bool
-fits(struct pass_run *run, const struct ir_module *m, struct fuse_policy p)
+fits(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint64_t room)
 {
 	uint64_t fused;
-
-	if (!pass_budget(run))
-		return true;
-	struct ir_module *copy = fused_copy(run, m, p, &fused);
-	const uint64_t peak = copy ? trial_peak(run, copy) : 0;
+	struct ir_module *copy = room < UINT64_MAX ? fused_copy(run, m, p, &fused) : NULL;
+	const bool good =
+		!copy || memory_peak(copy, cost_model_storage(run->cost), room) <= room;
 
 	talloc_free(copy);
-	return peak <= pass_budget(run) || peak <= trial_peak(run, m);
+	return good;
 }
 
 bool
@@ -174,7 +181,7 @@ fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_po
 	bool gathers;
 
 	has_choice(run, m, &gathers);
-	return !gathers || fits(run, m, *p);
+	return !gathers || fits(run, m, *p, room_of(run, m));
 }
 
 /* The first one of the shortest time; -1: none has one. */
@@ -195,9 +202,10 @@ static int
 fastest_that_fits(struct chooser *c)
 {
 	struct chooser left = *c;
+	const uint64_t room = room_of(c->run, c->m);
 	int best;
 
-	while ((best = fastest(&left)) >= 0 && !fits(c->run, c->m, policy_of(&c->attempt[best])))
+	while ((best = fastest(&left)) >= 0 && !fits(c->run, c->m, policy_of(&c->attempt[best]), room))
 		for (int i = 0; i < c->n; i++)
 			if (c->attempt[i].fused == c->attempt[best].fused)
 				left.attempt[i].seconds = -1;

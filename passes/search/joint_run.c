@@ -101,19 +101,10 @@ tell_sources(struct pass_run *run, const struct plan *p)
 		(unsigned long long)c.analytic);
 }
 
-static uint64_t
-bytes_of(const struct joint_room *room, const struct ir_module *m)
-{
-	struct memory_report report;
-
-	memory_evaluate(m, ir_func_find(m, "main"), room->target, NULL, &report);
-	return report.peak;
-}
-
 bool
 joint_fits(const struct joint_room *room, const struct ir_module *m)
 {
-	return !room->bytes || bytes_of(room, m) <= room->bytes;
+	return !room->bytes || memory_peak(m, room->target, room->bytes) <= room->bytes;
 }
 
 static bool
@@ -138,17 +129,6 @@ tell_refused(struct pass_run *run, const struct joint_room *room)
 			"%s rejected: more than %s of memory on a device",
 			number_count(run->scratch, *room->refused, "faster plan(s)"),
 			number_bytes(bytes, (double)room->bytes));
-}
-
-/* The budget, or what the step takes now, if that is more. */
-static uint64_t
-room_of(const struct joint_room *room, uint64_t budget)
-{
-	struct ir_module *m = ir_module_clone(NULL, room->m);
-	uint64_t now = bytes_of(room, m);
-
-	talloc_free(m);
-	return now > budget ? now : budget;
 }
 
 struct search_options
@@ -292,7 +272,7 @@ joint_run(struct pass_run *run, struct ir_module *m, struct search_options o)
 	if (!p)
 		return false;
 	if (pass_budget(run)) {
-		room.bytes = room_of(&room, pass_budget(run));
+		room.bytes = memory_room(m, room.target, pass_budget(run));
 		o.fits = fits;
 		o.fits_data = &room;
 	}

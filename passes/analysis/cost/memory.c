@@ -31,6 +31,25 @@ memory_needs(struct storage *s, uint64_t limit)
 }
 
 uint64_t
+memory_peak(const struct ir_module *m, const struct storage_target *target, uint64_t limit)
+{
+	struct storage *s =
+		storage_create_unplaced(NULL, m, ir_func_find(m, "main"), target, NULL);
+	const uint64_t needs = memory_needs(s, limit);
+
+	talloc_free(s);
+	return needs;
+}
+
+uint64_t
+memory_room(const struct ir_module *m, const struct storage_target *target, uint64_t budget)
+{
+	const uint64_t needs = memory_peak(m, target, budget);
+
+	return needs > budget ? needs : budget;
+}
+
+uint64_t
 memory_live(const struct ir_module *m, struct ir_func *main, const struct storage_target *target,
 	struct storage_known *known)
 {
@@ -203,22 +222,14 @@ memory_curve_create_live(const void *owner, const struct ir_module *m, struct ir
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
 	struct storage *s = storage_create_unplaced(NULL, m, main, target, known);
 	const struct issue *o = s->order;
-	uint64_t *change = ARRAY_ZERO(s, uint64_t, 2 * o->n + 4), live = s->outside_arena;
 
-	for (uint32_t i = 0; i < s->nbuffers; i++) {
-		const struct storage_buffer *b = &s->buffer[i];
-		if (b->first < 0 || b->memory == IR_HOST)
-			continue;
-		change[b->first] += storage_bytes(s, b);
-		change[b->last + 1] -= storage_bytes(s, b);
-	}
 	curve->n = o->n;
 	curve->point = ARRAY_ZERO(curve, struct memory_point, curve->n + 1);
 	for (uint32_t p = 0; p <= o->n; p++) {
 		struct memory_point *x = &curve->point[p];
 		x->op = p < o->n ? o->op[p] : NULL;
 		for (uint32_t t = 2 * p; t <= (p < o->n ? 2 * p + 1 : 2 * p + 2); t++) {
-			live += change[t];
+			const uint64_t live = s->live[t] + s->outside_arena;
 			x->live = live > x->live ? live : x->live;
 		}
 		curve->peak = x->live > curve->point[curve->peak].live ? p : curve->peak;

@@ -28,6 +28,14 @@ void memory_evaluate(const struct ir_module *m, struct ir_func *main,
  * less time. */
 uint64_t memory_needs(struct storage *s, uint64_t limit);
 
+/* The same of a typed @main without calls. */
+uint64_t memory_peak(
+	const struct ir_module *m, const struct storage_target *target, uint64_t limit);
+
+/* What changes of the step may make it need: the budget, or what it needs as it is, if that is more. */
+uint64_t memory_room(
+	const struct ir_module *m, const struct storage_target *target, uint64_t budget);
+
 /* The most that lives at one op, r->live above, without finding out where buffers are placed. */
 uint64_t memory_live(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known);

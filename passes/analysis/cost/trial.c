@@ -74,10 +74,7 @@ trial_known(const void *owner, const struct trial_base *b, const struct ir_modul
 uint64_t
 trial_peak(const struct pass_run *run, const struct ir_module *m)
 {
-	struct memory_report r;
-
-	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(run->cost), NULL, &r);
-	return r.peak;
+	return memory_peak(m, cost_model_storage(run->cost), 0);
 }
 
 /* The copy that the pass makes. */

@@ -256,9 +256,10 @@ fits_device(struct driver *t, struct ir_module *m, struct ir_func *main, void *s
 {
 	if (!t->manager->budget)
 		return true;
-	const struct memory_curve *c = memory_curve_create(scratch, m, main, t->storage);
-	if (c->allocated <= t->manager->budget)
+	struct storage *s = storage_create_unplaced(scratch, m, main, t->storage, NULL);
+	if (memory_needs(s, t->manager->budget) <= t->manager->budget)
 		return true;
+	const struct memory_curve *c = memory_curve_create(scratch, m, main, t->storage);
 	report(t, c);
 	tell_kept(t, c);
 	if (!driver_advise(t, m, c->allocated))

@@ -107,40 +107,55 @@ join_rooms(uint64_t *seed, struct storage_room *room, uint32_t n)
 		}
 }
 
-/* Places random rooms: no two share a byte while both live; the end is the highest; what lives
- * fits; rows lie one behind the other. Returns the mean of what the end is over what lives. */
+/* No two rooms share a byte while both live; the end is the highest; rows lie one behind the other. */
+static void
+check_offsets(const struct storage_room *room, uint32_t n, uint64_t end)
+{
+	uint64_t highest = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct storage_room *a = &room[i];
+		highest = a->offset + a->bytes > highest ? a->offset + a->bytes : highest;
+		assert_int_equal(a->offset % 64, 0);
+		if (i && a->row && a->row == room[i - 1].row)
+			assert_int_equal(a->offset, room[i - 1].offset + room[i - 1].bytes);
+		for (uint32_t k = 0; k < i; k++) {
+			const struct storage_room *b = &room[k];
+			bool both = a->first <= b->last && b->first <= a->last;
+			assert_false(both && a->offset < b->offset + b->bytes &&
+				     b->offset < a->offset + a->bytes);
+		}
+	}
+	assert_int_equal(end, highest);
+}
+
+/* Places random rooms, in an order and by a sweep, also until the end is low enough; what lives fits. Returns the mean
+ * of what the end is over what lives. */
 static double
 place_random(uint64_t seed, bool rows)
 {
 	double more = 0;
 	enum { TRIALS = 1000 };
 	for (int trial = 0; trial < TRIALS; trial++) {
-		struct storage_room room[60];
+		struct storage_room room[60], again[60];
+		uint64_t swept[60];
 		uint32_t n = random_rooms(&seed, room, 60), at;
 		if (rows)
 			join_rooms(&seed, room, n);
-		uint64_t end = storage_place(room, n, 0), highest = 0;
+		memcpy(again, room, sizeof again);
+		uint64_t end = storage_place(room, n, 0);
 		uint64_t live = live_by_counting(room, n, &at),
 			 enough = live + next(&seed) % (live + 1);
-		struct storage_room again[60];
-		memcpy(again, room, sizeof again);
+		check_offsets(room, n, end);
 		uint64_t soon = storage_place(again, n, enough);
+		check_offsets(again, n, soon);
 		assert_true(end <= soon);
 		assert_int_equal(soon <= enough, end <= enough);
-		for (uint32_t i = 0; i < n; i++) {
-			const struct storage_room *a = &room[i];
-			highest = a->offset + a->bytes > highest ? a->offset + a->bytes : highest;
-			assert_int_equal(a->offset % 64, 0);
-			if (i && a->row && a->row == room[i - 1].row)
-				assert_int_equal(a->offset, room[i - 1].offset + room[i - 1].bytes);
-			for (uint32_t k = 0; k < i; k++) {
-				const struct storage_room *b = &room[k];
-				bool both = a->first <= b->last && b->first <= a->last;
-				assert_false(both && a->offset < b->offset + b->bytes &&
-					     b->offset < a->offset + a->bytes);
-			}
-		}
-		assert_int_equal(end, highest);
+		uint64_t sweep = storage_sweep(room, n, swept);
+		for (uint32_t i = 0; i < n; i++)
+			again[i].offset = swept[i];
+		check_offsets(again, n, sweep);
+		assert_true(end <= sweep);
 		assert_true(end >= live);
 		more += live ? (double)(end - live) / (double)live : 0;
 	}
