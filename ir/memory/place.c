@@ -30,9 +30,10 @@ enum place_limit {
 				 above what lives in steps of layers: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
-	PLACE_SWEEP = 16,     /* a sweep comes first where the end may be 1 / PLACE_SWEEP above what lives or
+	PLACE_SWEEP =
+		16, /* a sweep comes first where the end may be 1 / PLACE_SWEEP above what lives or
 				 more: it mostly ends 2 to 8 % above in steps of layers */
-	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
+	PLACE_GAP = 500, /* all of that is spent while the end is 1 / PLACE_GAP or more above
 				 what lives, and less in proportion below: less can be gained */
 };
 

@@ -168,8 +168,7 @@ fits(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint
 {
 	uint64_t fused;
 	struct ir_module *copy = room < UINT64_MAX ? fused_copy(run, m, p, &fused) : NULL;
-	const bool good =
-		!copy || memory_peak(copy, cost_model_storage(run->cost), room) <= room;
+	const bool good = !copy || memory_peak(copy, cost_model_storage(run->cost), room) <= room;
 
 	talloc_free(copy);
 	return good;
@@ -205,7 +204,8 @@ fastest_that_fits(struct chooser *c)
 	const uint64_t room = room_of(c->run, c->m);
 	int best;
 
-	while ((best = fastest(&left)) >= 0 && !fits(c->run, c->m, policy_of(&c->attempt[best]), room))
+	while ((best = fastest(&left)) >= 0 &&
+		!fits(c->run, c->m, policy_of(&c->attempt[best]), room))
 		for (int i = 0; i < c->n; i++)
 			if (c->attempt[i].fused == c->attempt[best].fused)
 				left.attempt[i].seconds = -1;
