@@ -64,7 +64,8 @@ row_dim(const struct scheme_op *product, int m_index)
 	return -1;
 }
 
-/* Is the first loop of segment i the rows of the product in segment i - 1, wherever it is read? */
+/* Is the first loop of segment i the rows of the product in segment i - 1, wherever it is read? Where the rows are several
+ * indices, these have been merged into one class. */
 static bool
 walks_rows(const struct scheme *s, int i)
 {
@@ -72,7 +73,7 @@ walks_rows(const struct scheme *s, int i)
 	const struct scheme_op *p = &s->op[product->op[0]];
 	const int d = row_dim(p, product->gemm.m_index);
 	if (g->kind != SCHEME_LOOPS || s->op[g->op[0]].scan.found || !g->nouter ||
-		product->gemm.nloops || d < 0)
+		product->gemm.nloops || (d < 0 && g->size[g->order[0]] != product->gemm.m))
 		return false;
 	bool any = false;
 	for (int k = 0; k < g->nops; k++) {
@@ -80,10 +81,10 @@ walks_rows(const struct scheme *s, int i)
 		for (int j = 0; j < o->f.ninputs; j++) {
 			if (!(scheme_reads(o) >> j & 1) || scheme_root(s, o->in[j]) != p->out)
 				continue;
-			const int index = o->f.in[j].index[d];
-			if (o->in[j] != p->out || index < 0 || o->cls[index] != g->order[0] ||
-				scheme_stride(s, o, j, g->order[0]) !=
-					scheme_dim_stride(&s->tensor[p->out], d))
+			const int index = d < 0 ? -1 : o->f.in[j].index[d];
+			const bool there = d < 0 || (index >= 0 && o->cls[index] == g->order[0]);
+			if (o->in[j] != p->out || !there ||
+				scheme_stride(s, o, j, g->order[0]) != product->gemm.ldc)
 				return false;
 			any = true;
 		}
@@ -363,9 +364,13 @@ scheme_finish(struct scheme *s)
 	assert_order(s);
 	for (int t = 0; t < s->ntensors; t++)
 		s->tensor[t].where = place(s, t);
-	for (int i = 1; i < s->nsegments; i++)
-		if (s->segment[i - 1].kind == SCHEME_GEMM)
-			choose_block(s, i);
+	for (int i = 1; i < s->nsegments; i++) {
+		if (s->segment[i - 1].kind != SCHEME_GEMM)
+			continue;
+		if (s->segment[i].kind == SCHEME_LOOPS && s->segment[i - 1].gemm.m_index < 0)
+			merge_classes(s, &s->segment[i]);
+		choose_block(s, i);
+	}
 	for (int i = 0; i < s->nsegments; i++)
 		if (s->segment[i].kind == SCHEME_LOOPS) {
 			merge_classes(s, &s->segment[i]);
