@@ -73,7 +73,8 @@ device_take_reach(struct device *d, const struct device *from)
 {
 	memcpy(d->reach, from->reach, sizeof d->reach);
 	d->reached = from->reached;
-	d->reach_source = from->reach_source ? text_copy(d, from->reach_source) : NULL;
+	if (!d->reach_source)
+		d->reach_source = text_copy(d, from->reach_source);
 }
 
 bool

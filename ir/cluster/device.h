@@ -20,6 +20,8 @@ struct device {
 #undef DEVICE
 	uint32_t given; /* set of the fields that the text gives, by number in device.def */
 	bool reached;   /* kernels reach what follows, not the peaks */
+	char *reach_like; /* the name of the measured device whose shares they are; NULL: given; a
+			     child */
 	char *reach_source; /* whose rates these are; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];
 };

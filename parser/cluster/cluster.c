@@ -60,17 +60,32 @@ parse(const void *owner, struct ir_context *ctx, const char *file_name, const ch
 
 /* Takes over what a shipped cluster says that kernels reach on devices measured under that name. */
 static void
-take_shipped(struct device *d, struct ir_context *ctx)
+take_shipped(struct device *d, struct ir_context *ctx, const char *name)
 {
 	for (const struct shipped_cluster *s = shipped_clusters; s->name && !d->reached; s++) {
-		if (!strstr(s->text, "\n  reach ") || !strstr(s->text, d->measured))
+		if (!strstr(s->text, "kernel = ") || !strstr(s->text, name))
 			continue;
 		struct cluster *c = parse(d, ctx, s->name, s->text, strlen(s->text), NULL);
 		for (uint32_t k = 0; k < c->nkinds && !d->reached; k++)
-			if (c->kind[k]->measured && !strcmp(c->kind[k]->measured, d->measured))
+			if (c->kind[k]->measured && !strcmp(c->kind[k]->measured, name))
 				device_take_reach(d, c->kind[k]);
 		talloc_free(c);
 	}
+}
+
+/* What kernels reach that are like those of a shipped device; false: reported. */
+static bool
+complete(struct device *d, struct ir_context *ctx)
+{
+	if (d->reached || !(d->reach_like || d->measured))
+		return true;
+	take_shipped(d, ctx, d->reach_like ? d->reach_like : d->measured);
+	if (d->reached || !d->reach_like)
+		return true;
+	diag_error(ctx->diag, LOC_NONE,
+		"no shipped cluster says what kernels reach on '%s', which device %s is like",
+		d->reach_like, d->name);
+	return false;
 }
 
 static struct cluster *
@@ -78,11 +93,13 @@ parse_with(const void *owner, struct ir_context *ctx, const char *file_name, con
 	size_t n, const struct parse_options *o)
 {
 	struct cluster *c = parse(owner, ctx, file_name, text, n, o);
+	bool good = c != NULL;
 
-	for (uint32_t k = 0; c && k < c->nkinds; k++) {
-		struct device *d = (struct device *)c->kind[k];
-		if (d->measured && !d->reached)
-			take_shipped(d, ctx);
+	for (uint32_t k = 0; c && k < c->nkinds; k++)
+		good = complete((struct device *)c->kind[k], ctx) && good;
+	if (c && !good) {
+		talloc_free(c);
+		return NULL;
 	}
 	return c;
 }

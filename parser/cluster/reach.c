@@ -3,6 +3,7 @@
  *
  *     reach h100 {kernel = product, type = bf16, share = 0.72, half_k = 250}
  *     reach nvlink {share = 0.8, half = 1MB}
+ *     reach h200 {like = "NVIDIA H100"}
  *
  * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so that a link is
  * one of less bandwidth and a longer latency, and nothing but this file knows.
@@ -18,6 +19,7 @@
 /* The attributes of an item. */
 struct reach_attrs {
 	struct named kernel, type;
+	const char *like;
 	struct reach reach;
 };
 
@@ -36,7 +38,8 @@ static const struct attr_spec specs[] = {
 #include "ir/cluster/reach.def"
 #undef REACH_FIELD
 	{"type", TYPE_WORD, "", FITS_FLAG, offsetof(struct reach_attrs, type), false},
-	{"kernel", TYPE_WORD, "", FITS_FLAG, offsetof(struct reach_attrs, kernel), true},
+	{"kernel", TYPE_WORD, "", FITS_FLAG, offsetof(struct reach_attrs, kernel), false},
+	{"like", TYPE_TEXT, "", FITS_FLAG, offsetof(struct reach_attrs, like), false},
 };
 
 enum { NFIELDS = sizeof whose_is / sizeof *whose_is };
@@ -112,6 +115,22 @@ source_of(const struct cluster_item *item)
 	return NULL;
 }
 
+/* Is it the only item of that device? Then cluster_parse takes over what it is like. */
+static void
+reach_like(
+	struct builder *b, const struct cluster_item *item, const struct entry *e, const char *like)
+{
+	if (!is_fine(b))
+		return;
+	struct device *d = (struct device *)b->c->kind[e->number];
+	if (d->reached || d->reach_like) {
+		PARSE_ERROR(b->p, item->word.loc, "what %s reaches is given twice", e->name);
+		return;
+	}
+	d->reach_like = text_copy(d, like);
+	d->reach_source = text_copy(d, source_of(item));
+}
+
 static void
 reach_device(struct builder *b, const struct cluster_item *item, struct entry *e)
 {
@@ -119,12 +138,25 @@ reach_device(struct builder *b, const struct cluster_item *item, struct entry *e
 
 	if (!cluster_attrs(b->p, item, specs, sizeof specs / sizeof *specs, &a))
 		return;
+	if (!a.kernel.name == !a.like) {
+		PARSE_ERROR(b->p, item->word.loc,
+			"reach needs either 'kernel' or 'like', as in {like = \"NVIDIA H100\"}");
+		return;
+	}
+	if (a.like) {
+		reach_like(b, item, e, a.like);
+		return;
+	}
 	const int kernel = kernel_of(b, a.kernel), type = type_of(b, a.type);
 	if (kernel < 0 || type < 0 || !check_fields(b, item, (enum reach_kernel)kernel) ||
 		!is_fine(b))
 		return;
 	struct device *d = (struct device *)b->c->kind[e->number];
 	uint32_t *given = &e->reach[kernel];
+	if (d->reach_like) {
+		PARSE_ERROR(b->p, item->word.loc, "what %s reaches is given twice", e->name);
+		return;
+	}
 	if (*given >> type & 1) {
 		PARSE_ERROR(b->p, item->word.loc, "%s of %s are given twice for %s",
 			reach_kernel_name((enum reach_kernel)kernel),

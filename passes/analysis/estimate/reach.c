@@ -242,10 +242,13 @@ reach_loop_bytes(const struct reach_sums *s, int type)
 static double
 memory_seconds(const struct reach_sums *s, const struct device *d)
 {
+	const enum reach_kernel kernel = reach_loops(s);
 	double seconds = 0, start = 0;
 
 	for (int t = 0; t < REACH_TYPES; t++) {
-		const struct reach *r = &d->reach[reach_loops(s)][t];
+		if (s->bytes[t] <= 0 && s->results[t] <= 0)
+			continue; /* most types: searches ask often */
+		const struct reach *r = &d->reach[kernel][t];
 		const double bytes = reach_loop_bytes(s, t);
 		if (bytes <= 0)
 			continue;

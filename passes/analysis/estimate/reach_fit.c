@@ -29,7 +29,7 @@ static const double SHORT = 10e-6;
 static const double SPREAD = 0.1;
 
 /* Of residuals, of factors and of lengths: what is left open moves by it. */
-static const double PULL = 0.005, PULL_LENGTH = 0.06;
+static const double PULL = 0.008, PULL_LENGTH = 0.08;
 
 /* A kernel. */
 struct sample {

@@ -339,6 +339,33 @@ half_sizes_halve(void **state)
 	assert_true(reach_seconds(&r, 1e9, 0) == 0);
 }
 
+/* A card that is measured under the name of a shipped one reaches what that does. */
+static void
+known_devices_reach_what_was_fitted(void **state)
+{
+	struct fixture *f = *state;
+	struct cluster *c =
+		parse_right(f, "cluster @t {\ndevice card {measured = \"NVIDIA H100\"}\n}\n");
+	struct cluster *other =
+		parse_right(f, "cluster @t {\ndevice card {measured = \"NVIDIA H1\"}\n}\n");
+	const struct cluster *shipped = cluster_open(f, f->ctx, "h100x32");
+
+	assert_true(shipped->kind[0]->reached && c->kind[0]->reached);
+	assert_false(other->kind[0]->reached);
+	assert_memory_equal(c->kind[0]->reach, shipped->kind[0]->reach, sizeof c->kind[0]->reach);
+	assert_string_equal(c->kind[0]->reach_source, shipped->kind[0]->reach_source);
+
+	struct cluster *like =
+		parse_right(f, "cluster @t {\ndevice card\n"
+			       "reach card {like = \"NVIDIA H100\", source = \"here\"}\n}\n");
+	assert_memory_equal(
+		like->kind[0]->reach, shipped->kind[0]->reach, sizeof like->kind[0]->reach);
+	assert_string_equal(like->kind[0]->reach_source, "here");
+	assert_null(parse(f, "cluster @t {\ndevice card\nreach card {like = \"a card\"}\n}\n"));
+	assert_non_null(
+		strstr(f->message, "no shipped cluster says what kernels reach on 'a card'"));
+}
+
 int
 main(void)
 {
@@ -353,6 +380,7 @@ main(void)
 		cmocka_unit_test(values_have_units),
 		cmocka_unit_test(kernels_and_messages_reach_shares),
 		cmocka_unit_test(half_sizes_halve),
+		cmocka_unit_test(known_devices_reach_what_was_fitted),
 		cmocka_unit_test(the_text_is_canonical),
 	};
 	return cmocka_run_group_tests_name("clusters as text", tests, setup, free_scratch);

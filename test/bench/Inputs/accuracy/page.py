@@ -1,5 +1,6 @@
 """The results as a page of Markdown, and as data."""
 import json
+import os
 import statistics
 import types
 
@@ -125,6 +126,15 @@ class Row:
         return {name: value for name, value in vars(self).items() if name != "rounds"} | {
             "rounds": [{"predicted": vars(p), "measured": vars(m)} for p, m in self.rounds]
         }
+
+
+def by_hand(path):
+    """What a page has that is not written by this program: the section about a GPU, which is at its end."""
+    if not os.path.exists(path):
+        return ""
+    with open(path) as text:
+        _, mark, rest = text.read().partition("\n## One H100")
+    return mark + rest
 
 
 def load(path):
