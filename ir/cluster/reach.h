@@ -55,7 +55,7 @@ bool reach_is_product(enum reach_kernel k);
 enum reach_type reach_type_of(enum ir_dtype t);
 enum reach_type reach_memory_type(enum ir_dtype t);
 
-/* A product in so many calls of a library, each of a batch of m x k times k x n; above 0. */
+/* A product: `calls` of a library, each of a batch of m x k times k x n; above 0. */
 struct reach_size {
 	double calls, batch, m, n, k;
 	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */

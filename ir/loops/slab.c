@@ -12,7 +12,7 @@
  * others the largest by as many rows as make a block of the usual size, and one by one those
  * that belong to the same operand of the first product (grouped queries). In
  * the segments these indices have the size of a slab. Operands and results whose slab is not contiguous are
- * copied, which is little beside the products: tensors in memory, as segments see them, are those of
+ * copied, which takes little time compared with the products: tensors in memory, as segments see them, are those of
  * a slab.
  */
 #include "ir/loops/build.h"

@@ -27,7 +27,7 @@ uint64_t storage_place(struct storage_room *room, uint32_t n, uint64_t enough);
  * finds end no higher. */
 uint64_t storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset);
 
-/* Bytes that live at each of so many moments, of which the last room's last is one; an array of `owner`. */
+/* Bytes that live at each moment, up to the last one of the last room; an array of `owner`. */
 uint64_t *storage_live_at(
 	const void *owner, const struct storage_room *room, uint32_t n, uint32_t moments);
 

@@ -71,7 +71,7 @@ make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
 	}
 }
 
-/* The smallest gap that holds so many bytes, the lowest of several. */
+/* The smallest gap of at least that size; of several, the lowest. */
 static int64_t
 find_gap(const struct sweep *s, uint64_t bytes)
 {

@@ -416,7 +416,7 @@ write_body(struct kernel_text *w)
 	copy_results(w);
 }
 
-/* `slab`: of the function that computes one. `local`: nobody else calls the function. */
+/* `slab`: of the function that computes one. `local`: no other file calls the function. */
 static void
 write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs, bool slab,
 	bool local)

@@ -81,7 +81,7 @@ is_size(const struct ir_attr *a)
 	return a->kind == ATTR_INT || a->kind == ATTR_NAME || a->kind == ATTR_SIZE;
 }
 
-/* False, reported: a name of it is no let. */
+/* False, reported: it has a name that is not a let. */
 static bool
 size_of_attr(struct parser *p, const struct ir_attr *a, int64_t *to)
 {

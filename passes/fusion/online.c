@@ -2,9 +2,9 @@
  * opfuse{online}: finds chains (online.h) and has their kernels formed.
  *
  * A chain starts at a product that sums up few elements, so that it is about as cheap to have again as
- * to read. Its values are followed from op to op by their indices: to who reads them, and back to what else those
+ * to read. Its values are followed from op to op by their indices: to their readers, and back to what else those
  * read (masks, the second product of the gradient). It is taken if
- *   - all who read a wide value are wide themselves or ends: nobody else needs it in memory;
+ *   - all readers of a wide value are wide or ends: no other op needs it in memory;
  *   - a reduction of its rows (or columns) is read, through wide values, by a product that reduces the
  *     same indices;
  *   - one kernel has both, as that is what makes them one pass.
@@ -283,7 +283,7 @@ online_create(struct pass_run *run, struct ir_module *m)
 	return o;
 }
 
-/* Erases what only the sums read that have moved. What nobody read before stays. */
+/* Erases ops whose only readers were the sums that moved. Ops that had no readers before stay. */
 static void
 erase_unread(const struct opfuse *u)
 {

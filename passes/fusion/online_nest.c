@@ -121,7 +121,7 @@ with_end(struct online *o, const struct online_nest *k, uint32_t end)
 
 struct search {
 	struct online *o;
-	const struct online_nest *k; /* what lies in it is no way */
+	const struct online_nest *k; /* paths through it do not count */
 	struct opfuse_list list;     /* ops that are reached */
 	uint32_t last;               /* no op behind that one counts */
 };

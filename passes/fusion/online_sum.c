@@ -428,7 +428,7 @@ build_sum(struct ir_builder *b, const struct online *o, uint32_t sum, uint32_t w
 	return r && r->type == t ? r : NULL;
 }
 
-/* Erases ops from the last one on, as long as nobody reads them, down to `end`, which stays. */
+/* Erases ops from the last one on, while they have no readers, down to `end`, which stays. */
 static void
 erase_back(struct ir_op *last, const struct ir_op *end)
 {

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <talloc.h>
 
-/* Loads of tensor cores are of so many bytes: rows that are no multiple use narrower ones. */
+/* Tensor cores load 16 bytes at a time: rows of other sizes use narrower loads. */
 enum { ALIGNED_BYTES = 16 };
 
-/* A bias has so many times fewer bytes than the result that it is added to. */
+/* An operand with at most this share of the bytes of the result is taken for a bias. */
 static const double BIAS_SHARE = 1.0 / 64;
 
 /* An op that goes through less than that share of what another does says nothing of the kernel. */

@@ -89,7 +89,7 @@ find_unit(struct largest *l, struct driver *t, const struct ir_module *m)
 	return false;
 }
 
-/* With so many times the value; 1: as it is, and the only time that messages are shown. */
+/* With `times` the value; 1: as given, the only run whose messages are shown. */
 static struct outcome
 compile(struct largest *l, int64_t times)
 {
