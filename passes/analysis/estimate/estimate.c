@@ -352,7 +352,7 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 			add_results(&s, &e->op[op[i]]);
 	}
 	struct estimate_parts p = parts_of(&s, d);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; s.rate > 0 && i < n; i++)
 		p.beside += estimate_beside(&p, &e->op[op[i]]);
 	return sums_seconds(&s, d, &p) *
 	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];

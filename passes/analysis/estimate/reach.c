@@ -187,7 +187,8 @@ reach_add(struct reach_sums *s, const struct reach_op *r, bool out)
 	}
 	s->ends += r->ends_product;
 	s->exponential |= r->exponential;
-	s->kernel[r->kernel] = fmax(s->kernel[r->kernel], r->bytes);
+	if (r->bytes > s->kernel[r->kernel])
+		s->kernel[r->kernel] = r->bytes;
 	s->loops += r->seconds;
 }
 

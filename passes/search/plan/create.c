@@ -149,6 +149,7 @@ find_readers(struct plan_base *b)
 			struct plan_op *on =
 				&b->op[b->dep.at[b->op[i].first_dep + k] & ~PLAN_THROUGH_VIEW];
 			b->reader[on->first_reader + on->nreaders++] = i;
+			on->sent |= b->op[i].collective;
 		}
 }
 

@@ -27,6 +27,7 @@ struct plan_op {
 			*/
 	double bytes;  /* of a collective's message */
 	bool work, collective;
+	bool sent; /* a collective reads it */
 	bool kept; /* an update, an output, or a view that they read needs it */
 };
 
@@ -102,6 +103,7 @@ struct plan {
 	replay_time makespan;
 	bool *waited;    /* [room] messages: the compute stream has waited for it */
 	uint32_t *stamp; /* [room] scratch of whoever marks nodes */
+	uint32_t *within; /* [nops] the same for ops */
 	uint32_t now;    /* the stamp in use */
 	uint32_t *scratch, *member, *moved; /* [nops] of a move: ops, members, members of another */
 	uint32_t *late;                     /* [2 * room] of plan_put_behind: nodes, positions */
@@ -140,7 +142,7 @@ void plan_put_behind(struct plan *p, uint32_t low, uint32_t high);
 /* Which nodes a node reads from, in the order of its ops and their operands. */
 void plan_find_preds(struct plan *p, uint32_t node);
 
-/* Is it a member of the node, at home or as a copy? */
+/* Is it a member of the node, at home or as a copy? As its list of members has it, but for homes. */
 bool plan_holds(const struct plan *p, uint32_t node, uint32_t op);
 
 /* Does another node than these two read the op from its home? b may be PLAN_NONE. */

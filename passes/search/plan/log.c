@@ -263,15 +263,26 @@ plan_drop_copy(struct plan *p, uint32_t op, uint32_t node)
 	p->holder[before].next = p->holder[at].next;
 }
 
+/* A list of members is searched rather than that of the copies: searches for kernels of many ops
+ * have ops with hundreds of copies, in lists that lie all over memory. */
 bool
 plan_holds(const struct plan *p, uint32_t node, uint32_t op)
 {
 	if (p->home[op] == node)
 		return true;
-	for (uint32_t h = p->copies[op]; h != PLAN_NONE; h = p->holder[h].next)
-		if (p->holder[h].node == node)
-			return true;
-	return false;
+	if (p->copies[op] == PLAN_NONE)
+		return false;
+	const uint32_t *member = p->pool + p->node[node].op;
+	uint32_t low = 0, high = p->node[node].nops;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if ((member[middle] & PLAN_OP) < op)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->node[node].nops && (member[low] & PLAN_OP) == op;
 }
 
 /* --- the order --- */

@@ -223,6 +223,9 @@ plan_pack_again(struct plan *p, uint32_t node)
 {
 	const struct plan_state *s = &p->node[node];
 
-	for (uint32_t i = 0; i < s->nops; i++)
-		pack_readers(p, p->pool[s->op + i] & PLAN_OP);
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const uint32_t op = p->pool[s->op + i] & PLAN_OP;
+		if (p->base->op[op].sent)
+			pack_readers(p, op);
+	}
 }

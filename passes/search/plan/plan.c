@@ -91,6 +91,8 @@ plan_find_preds(struct plan *p, uint32_t node)
 	for (uint32_t i = 0; i < s->nops; i++)
 		room += p->base->op[p->pool[s->op + i] & PLAN_OP].ndeps;
 	uint32_t at = plan_pool(p, room), now = ++p->now;
+	for (uint32_t i = 0; i < s->nops; i++)
+		p->within[p->pool[s->op + i] & PLAN_OP] = now;
 	for (uint32_t i = 0; i < s->nops; i++) {
 		const struct plan_op *o = &p->base->op[p->pool[s->op + i] & PLAN_OP];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
@@ -98,9 +100,8 @@ plan_find_preds(struct plan *p, uint32_t node)
 			uint32_t home = p->home[dep & ~PLAN_THROUGH_VIEW];
 			assert(home != PLAN_NONE ||
 				p->copies[dep & ~PLAN_THROUGH_VIEW] != PLAN_NONE);
-			bool inside = home == node ||
-				      (!(dep & PLAN_THROUGH_VIEW) && p->copies[dep] != PLAN_NONE &&
-					      plan_holds(p, node, dep));
+			bool inside = home == node || (!(dep & PLAN_THROUGH_VIEW) &&
+							      p->within[dep] == now);
 			if (inside || p->stamp[home] == now)
 				continue;
 			p->stamp[home] = now;
@@ -380,6 +381,7 @@ plan_set_up(struct plan *p)
 	p->free = ARRAY_NEW(p, uint32_t, b->room);
 	p->waited = ARRAY_NEW(p, bool, b->room);
 	p->stamp = ARRAY_ZERO(p, uint32_t, b->room + 1);
+	p->within = ARRAY_ZERO(p, uint32_t, b->nops);
 	p->scratch = ARRAY_NEW(p, uint32_t, b->nops);
 	p->member = ARRAY_NEW(p, uint32_t, b->nops);
 	p->moved = ARRAY_NEW(p, uint32_t, b->nops);
