@@ -102,6 +102,18 @@ join_slices(struct canon *c, struct ir_op *op, enum op_code gather)
 	return join(c, OP_alltoall, inner, attr, 3);
 }
 
+/* A slice of a sum along another axis is the sum of slices, a smaller message. */
+static struct ir_value *
+slice_before_sum(struct canon *c, struct ir_op *op)
+{
+	const struct ir_op *sum = canon_made_by(op, 0, OP_allreduce);
+
+	if (!sum || sum->noperands != 1 || axis_of(sum) == axis_of(op) || !used_once(sum))
+		return NULL;
+	struct ir_value *slice = join(c, OP_partition, sum, op->attr, op->nattrs);
+	return ir_build(&c->b, OP_allreduce, &slice, 1, sum->attr, sum->nattrs);
+}
+
 /* partition: single or copied -> split. */
 static struct ir_value *
 join_partition(struct canon *c, struct ir_op *op)
@@ -115,7 +127,9 @@ join_partition(struct canon *c, struct ir_op *op)
 	if ((inner = made_on_axis(op, OP_replicate)))
 		return join(c, OP_partition, inner, op->attr, op->nattrs);
 	struct ir_value *v = join_slices(c, op, OP_allgather);
-	return v ? v : join_slices(c, op, OP_combine);
+	if (!v)
+		v = join_slices(c, op, OP_combine);
+	return v ? v : slice_before_sum(c, op);
 }
 
 /* allgather: split -> copied. */
