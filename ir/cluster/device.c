@@ -72,6 +72,9 @@ void
 device_take_reach(struct device *d, const struct device *from)
 {
 	memcpy(d->reach, from->reach, sizeof d->reach);
+	for (int k = 0; d->reach_like && k < REACH_KERNELS; k++)
+		for (int t = 0; t < REACH_TYPES; t++)
+			d->reach[k][t].share *= reach_factor(&d->like, (enum reach_kernel)k);
 	d->reached = from->reached;
 	if (!d->reach_source)
 		d->reach_source = text_copy(d, from->reach_source);

@@ -22,6 +22,7 @@ struct device {
 	bool reached;   /* kernels reach what follows, not the peaks */
 	char *reach_like; /* the name of the measured device whose shares they are; NULL: given; a
 			     child */
+	struct reach_factors like; /* times that, with reach_like */
 	char *reach_source; /* whose rates these are; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];
 };
@@ -38,7 +39,7 @@ double device_flops(const struct device *d, enum ir_dtype t);
 /* The same with operands whose rates are those of `t`. */
 double device_reach_peak(const struct device *d, enum reach_type t);
 
-/* Takes over what kernels of another device reach of its peaks. */
+/* Takes over what kernels of another device reach of its peaks, times `like`. */
 void device_take_reach(struct device *d, const struct device *from);
 
 /* From now on products of f32 are those of TF32. False: the device has none. */

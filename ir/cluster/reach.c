@@ -64,6 +64,20 @@ reach_is_product(enum reach_kernel k)
 	return kernels[k].product;
 }
 
+double
+reach_factor(const struct reach_factors *f, enum reach_kernel k)
+{
+	switch (k) {
+	case REACH_product:
+	case REACH_batched: return f->products;
+	case REACH_conv:
+	case REACH_conv_data:
+	case REACH_conv_filter: return f->convolutions;
+	case REACH_attention: return f->attention;
+	default: return f->memory;
+	}
+}
+
 enum reach_type
 reach_type_of(enum ir_dtype t)
 {

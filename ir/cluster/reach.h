@@ -39,6 +39,15 @@ struct reach {
 
 struct device;
 
+/* What shares of sorts of kernels are multiplied by. */
+struct reach_factors {
+#define REACH_FACTOR(name, meaning) double name;
+#include "ir/cluster/reach.def"
+#undef REACH_FACTOR
+};
+
+double reach_factor(const struct reach_factors *f, enum reach_kernel k);
+
 /* One with the values of what is not given. */
 struct reach reach_default(void);
 

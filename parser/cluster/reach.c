@@ -4,6 +4,7 @@
  *     reach h100 {kernel = product, type = bf16, share = 0.72, half_k = 250}
  *     reach nvlink {share = 0.8, half = 1MB}
  *     reach h200 {like = "NVIDIA H100"}
+ *     reach a100 {like = "NVIDIA H100", products = 1.1, attention = 2}
  *
  * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so that a link is
  * one of less bandwidth and a longer latency, and nothing but this file knows.
@@ -20,6 +21,7 @@
 struct reach_attrs {
 	struct named kernel, type;
 	const char *like;
+	struct reach_factors factor; /* with like */
 	struct reach reach;
 };
 
@@ -40,6 +42,12 @@ static const struct attr_spec specs[] = {
 	{"type", TYPE_WORD, "", FITS_FLAG, offsetof(struct reach_attrs, type), false},
 	{"kernel", TYPE_WORD, "", FITS_FLAG, offsetof(struct reach_attrs, kernel), false},
 	{"like", TYPE_TEXT, "", FITS_FLAG, offsetof(struct reach_attrs, like), false},
+#define REACH_FACTOR(name, meaning)                                                                \
+	{#name, TYPE_NUMBER, "", FITS_ABOVE_0,                                                     \
+		offsetof(struct reach_attrs, factor) + offsetof(struct reach_factors, name),       \
+		false},
+#include "ir/cluster/reach.def"
+#undef REACH_FACTOR
 };
 
 enum { NFIELDS = sizeof whose_is / sizeof *whose_is };
@@ -117,8 +125,8 @@ source_of(const struct cluster_item *item)
 
 /* Is it the only item of that device? Then cluster_parse takes over what it is like. */
 static void
-reach_like(
-	struct builder *b, const struct cluster_item *item, const struct entry *e, const char *like)
+reach_like(struct builder *b, const struct cluster_item *item, const struct entry *e,
+	const struct reach_attrs *a)
 {
 	if (!is_fine(b))
 		return;
@@ -127,14 +135,29 @@ reach_like(
 		PARSE_ERROR(b->p, item->word.loc, "what %s reaches is given twice", e->name);
 		return;
 	}
-	d->reach_like = text_copy(d, like);
+	d->reach_like = text_copy(d, a->like);
+	d->like = a->factor;
 	d->reach_source = text_copy(d, source_of(item));
+}
+
+/* Factors are of what another device reaches. */
+static bool
+check_factors(struct builder *b, const struct cluster_item *item, const struct reach_attrs *a)
+{
+#define REACH_FACTOR(name, meaning)                                                                \
+	if (!a->like && a->factor.name != 1) {                                                     \
+		PARSE_ERROR(b->p, item->word.loc, "'" #name "' needs 'like'");                     \
+		return false;                                                                      \
+	}
+#include "ir/cluster/reach.def"
+#undef REACH_FACTOR
+	return true;
 }
 
 static void
 reach_device(struct builder *b, const struct cluster_item *item, struct entry *e)
 {
-	struct reach_attrs a = {.reach = reach_default()};
+	struct reach_attrs a = {.reach = reach_default(), .factor = {1, 1, 1, 1}};
 
 	if (!cluster_attrs(b->p, item, specs, sizeof specs / sizeof *specs, &a))
 		return;
@@ -144,9 +167,11 @@ reach_device(struct builder *b, const struct cluster_item *item, struct entry *e
 		return;
 	}
 	if (a.like) {
-		reach_like(b, item, e, a.like);
+		reach_like(b, item, e, &a);
 		return;
 	}
+	if (!check_factors(b, item, &a))
+		return;
 	const int kernel = kernel_of(b, a.kernel), type = type_of(b, a.type);
 	if (kernel < 0 || type < 0 || !check_fields(b, item, (enum reach_kernel)kernel) ||
 		!is_fine(b))

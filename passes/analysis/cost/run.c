@@ -168,6 +168,72 @@ check_copies(const struct cost_step *s)
 }
 
 static bool
+is_issued(enum event_kind kind)
+{
+	return kind == EVENT_KERNEL || kind == EVENT_COLLECTIVE || kind == EVENT_COPY;
+}
+
+/*
+ * What hosts need to issue a step, the slowest of them. Where there are micro-batches, only what is
+ * done for each: frameworks update all params in a few calls.
+ */
+static double
+host_seconds(const struct cost_step *s)
+{
+	const struct events *e = s->events;
+	double *each = ZERO_ARRAY(NULL, double, 2 * e->ndevices), last[2] = {0, 0};
+
+	for (uint32_t i = 0; i < e->graph.n; i++) {
+		if (!is_issued((enum event_kind)e->event[i].kind))
+			continue;
+		const uint16_t d = e->event[i].device;
+		const bool again = e->turns[e->event[i].op->id] > 1;
+		double *sum = &each[2 * d + again];
+		*sum += s->model->cluster->kind[s->kind_of[e->first_place[d]]]->issue;
+		last[again] = fmax(last[again], *sum);
+	}
+	talloc_free(each);
+	return last[1] > 0 ? last[1] : last[0];
+}
+
+/*
+ * Host and device overlap, but one waits for the other now and then: together they need the root of
+ * the sum of their cubes, which is the longer one where they differ much. The power is fitted with
+ * framework.def.
+ */
+static replay_time
+host_is_late(const struct cost_step *s)
+{
+	const double device = replay_seconds(s->r.makespan), host = host_seconds(s);
+
+	return host > 0 ? replay_from_seconds(cbrt(pow(device, 3) + pow(host, 3)) - device) : 0;
+}
+
+static bool
+replay_events(struct cost_step *s)
+{
+	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
+
+	talloc_free(s->events);
+	s->events = events_create(s, s->m, &s->main->body, &times);
+	if (s->unfit)
+		cost_report_algorithm(s, s->unfit);
+	return s->events && !s->unfit && replay(s);
+}
+
+/* What the host needs longer is idle time of the devices, which the replay has before the first kernel. */
+static bool
+replay_with_host(struct cost_step *s)
+{
+	if (!replay_events(s))
+		return false;
+	const replay_time late = host_is_late(s);
+	for (uint32_t k = 0; k < s->model->cluster->nkinds; k++)
+		s->kind[k].step += late;
+	return !late || replay_events(s);
+}
+
+static bool
 step_run(struct cost_step *s)
 {
 	const struct cluster *c = s->model->cluster;
@@ -189,11 +255,7 @@ step_run(struct cost_step *s)
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)
 		if (!s->kind[s->kind_of[p]].op)
 			set_up_kind(s, s->kind_of[p]);
-	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
-	s->events = events_create(s, s->m, &s->main->body, &times);
-	if (s->unfit)
-		cost_report_algorithm(s, s->unfit);
-	return s->events && !s->unfit && replay(s);
+	return replay_with_host(s);
 }
 
 static struct cost_step *

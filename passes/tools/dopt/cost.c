@@ -1,6 +1,7 @@
 /* The cost model that the options ask for. */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/cluster/framework.h"
 #include "parser/cluster/cluster.h"
 #include "passes/analysis/profile/profile.h"
 
@@ -89,6 +90,9 @@ driver_cost_create(struct driver *t)
 	}
 	if (o->tf32 && !use_tf32(t, co.cluster))
 		return false;
+	for (uint32_t k = 0; co.cluster && k < co.cluster->nkinds; k++)
+		device_use_framework(
+			(struct device *)co.cluster->kind[k], (enum framework)o->framework);
 	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
 	t->manager->cost = t->cost;
 	return t->cost != NULL;

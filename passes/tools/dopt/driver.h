@@ -108,6 +108,7 @@ struct driver_options {
 	const char *transport;
 	int algorithm; /* enum collective_algorithm */
 	int replay;
+	int framework; /* enum framework */
 	int emit, target, stats, keep, measure, list_passes, list_ops;
 	struct driver_list pass, load, define;
 	struct driver_list files; /* as given; `input` is the one that there should be */

@@ -1,6 +1,8 @@
 /* The command line of dopt. */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/cluster/framework.h"
+
 #define FIELD(field) offsetof(struct driver_options, field)
 #define AT(field) .at = FIELD(field)
 
@@ -9,6 +11,13 @@ static const struct choice algorithms[] = {
 #define ALGORITHM(code, name, choice, kinds, needs, variants, form) CHOICE_ROW(COLLECTIVE_##code, #name)
 #include "passes/analysis/collective/algorithm.def"
 #undef ALGORITHM
+	{.name = NULL},
+};
+
+static const struct choice frameworks[] = {
+#define FRAMEWORK(name, ...) CHOICE_ROW(FRAMEWORK_##name, #name)
+#include "ir/cluster/framework.def"
+#undef FRAMEWORK
 	{.name = NULL},
 };
 
@@ -62,6 +71,10 @@ static const struct flag flags[] = {
 		"predict products of f32 as in a program that runs with -tf32, at the TF32 rates of "
 		"the cluster's devices",
 		FLAG_BOOL, AT(tf32), .rule = {.needs = "cluster"}},
+	{"framework", NULL,
+		"predict the step as this framework runs it: its host issues every kernel, and "
+		"its kernels reach other rates (default: as a program of dopt)",
+		FLAG_CHOICE, AT(framework), .choice = frameworks, .rule = {.needs = "cluster"}},
 	{"profile", "FILE",
 		"database or text file of measured times, used in preference to estimates",
 		FLAG_TEXT, AT(profile)},

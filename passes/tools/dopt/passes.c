@@ -1,6 +1,7 @@
 /* Runs the pipeline and does around every pass what the options ask for. */
 #include "passes/tools/dopt/driver.h"
 
+#include "ir/cluster/framework.h"
 #include "ir/base/alloc.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/tools/dopt/measure.h"
@@ -94,6 +95,7 @@ reproducer_write(const struct driver *t, const struct pass_entry *e, const struc
 			reproducer_option(out, "D", o->define.item[i]);
 	if (o->tf32)
 		fputs(" -tf32", out);
+	reproducer_option(out, "framework", framework_name((enum framework)o->framework));
 	reproducer_option(out, "profile", o->profile);
 	if (o->seed)
 		fprintf(out, " -seed=%lld", (long long)o->seed);

@@ -1,0 +1,27 @@
+/*
+ * What runs a step where it is not a program of dopt: its host issues one kernel after another, and
+ * its kernels reach other shares of the peaks. The table is framework.def.
+ */
+#ifndef IR_FRAMEWORK_H
+#define IR_FRAMEWORK_H
+
+#include "ir/cluster/device.h"
+
+DOPT_API_BEGIN
+
+enum framework {
+	FRAMEWORK_NONE,
+#define FRAMEWORK(name, ...) FRAMEWORK_##name,
+#include "ir/cluster/framework.def"
+#undef FRAMEWORK
+};
+
+/* The name in framework.def; NULL: none. */
+const char *framework_name(enum framework f);
+
+/* From now on kernels of the device are those of the framework. FRAMEWORK_NONE changes nothing. */
+void device_use_framework(struct device *d, enum framework f);
+
+DOPT_API_END
+
+#endif
