@@ -14,7 +14,9 @@
  */
 #include "ir/interp/internal.h"
 #include "ir/base/alloc.h"
+#include "ir/ops/error.h"
 #include "ir/ops/literal.h"
+#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 #include <math.h>
@@ -42,6 +44,7 @@ struct form_plan {
 	struct form_scan scan;          /* what is summed up along an index in the end */
 	double divisor;                 /* of the whole sum; 0: there is none */
 	int product[2];                 /* loads of a sum of products, -1: it is none */
+	bool rounds;                    /* results may differ from the exact ones */
 };
 
 /* --- making a plan ------------------------------------------------------------------------------
@@ -120,6 +123,15 @@ find_product(struct form_plan *p)
 	p->product[1] = e->arg[1]->id;
 }
 
+/* What moves or chooses elements does not. */
+static bool
+is_rounded(const struct ir_op *op, const struct form *f)
+{
+	const struct op_error e = op_error((enum op_code)op->code);
+
+	return e.stated ? e.f64 > 0 : f->reduce == REDUCE_SUM || f->reduce == REDUCE_PROD;
+}
+
 struct form_plan *
 form_plan_make(struct interp *it, const struct ir_op *op)
 {
@@ -144,6 +156,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 	p->value = compile(p, it->arena, p->f.body);
 	p->strip = strip_index(&p->f);
 	find_product(p);
+	p->rounds = is_rounded(op, &p->f);
 	return p;
 }
 
@@ -485,6 +498,17 @@ run_product(const struct run *r)
 	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
 }
 
+/* Up or down, depending on the seed and the number: what is computed twice is the same twice. */
+static void
+add_noise(struct tensor *t, uint64_t seed)
+{
+	const int64_t n = ir_dtype_class(t->dtype) == IR_FLOAT ? tensor_elements(t) : 0;
+
+	for (int64_t i = 0; i < n; i++)
+		t->data[i].f *= rt_mix64((uint64_t)t->data[i].i ^ rt_mix64(seed)) & 1 ? 1 + 0x1p-52
+										      : 1 - 0x1p-52;
+}
+
 struct tensor *
 form_plan_run(const struct interp *it, const struct form_plan *p, const void *owner,
 	struct tensor *const *in, const struct ir_type *result, int64_t place)
@@ -512,6 +536,8 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 		run_scan(&r);
 	for (int64_t i = 0; p->divisor != 0 && i < tensor_elements(r.out); i++)
 		r.out->data[i].f /= p->divisor;
+	if (it->noise && p->rounds)
+		add_noise(r.out, it->noise);
 	tensor_settle(r.out, it->o.f64);
 	if (drops_sign(p))
 		tensor_add_zero(r.out);

@@ -58,6 +58,7 @@ struct interp {
 	struct named *output, *persistent, *input; /* input: those that were set by hand */
 	int noutputs, npersistents, ninputs;
 	struct interp_data *data; /* the open data file, or NULL */
+	uint64_t noise; /* not 0: seed for moving each rounded result by a unit in the last place */
 	int64_t step;
 	int64_t done; /* steps that have ended, counted from step 0 */
 };

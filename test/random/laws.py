@@ -6,26 +6,34 @@
 """
 import json
 import re
-import subprocess
 
-from running import LOADED, RUN_SECONDS, SEARCH, first_error, run
+from running import RUN_SECONDS, SEARCH, first_error, run, run_apart
 
 BUDGETS = (0.05, 0.5, 0.9)  # of the way from the least to the greatest peak of a pipeline's modules
 LAW_EVERY = 2  # seeds
 # Their searches end by time, too, and see times of kernels.
 SEARCHES = ("joint", "tensorfuse{policy=replay", "prefetch{policy=search", "unshard{policy=search", "recompute{policy=search")
+EVALUATIONS = 100  # of a joint search without a limit: one by time would depend on the load
 SLOWER = 1e-9  # a step that is longer by less of itself is not slower
 # Passes that plan for a budget (pass_budget): with more of it their step is never slower.
 PLANNERS = ("recompute", "prefetch", "unshard", "offload", "tensorfuse", "joint")
 
 
+def limited(text):
+    """A pass as text, which ends."""
+    name, _, options = text.rstrip("}").partition("{")
+    given = [o for o in options.split(",") if o and o != "evaluations=0"]
+    if name != "joint" or any(o.startswith("evaluations=") for o in given):
+        return text
+    return f"joint{{{','.join([*given, f'evaluations={EVALUATIONS}'])}}}"
+
+
 def rows_of(case, dopt, file, passes, *more):
     """Exit status, and the rows of -stats=json: one for the module as it is, one for each pass."""
     options = [o for o in case.options if not o.startswith(("-stats", "-budget", "-remarks", SEARCH))]
-    pipeline = [f"-pass={','.join(passes)}"] if passes else []
-    done = subprocess.run([dopt, *options, "-stats=json", "-emit=none", *more, *pipeline, str(file)],
-                          capture_output=True, text=True, errors="replace", timeout=LOADED * RUN_SECONDS)
-    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
+    pipeline = [f"-pass={','.join(map(limited, passes))}"] if passes else []
+    status, out, err = run_apart([dopt, *options, "-stats=json", "-emit=none", *more, *pipeline, str(file)], RUN_SECONDS)
+    return status, json.loads(out) if status == 0 else err
 
 
 def breaks_budget(case, dopt, out):
@@ -34,6 +42,8 @@ def breaks_budget(case, dopt, out):
     if at is None or "-keep=better" in case.options:
         return None
     status, rows = rows_of(case, dopt, case.file, case.passes[:at + 1])
+    if status == "no end":
+        return ("budget: no end", "")
     if status != 0:
         return None
     peaks = [row["cost"]["peak_bytes"] for row in rows if row["pass"] != "inline"]

@@ -8,15 +8,21 @@ LOADED = 4  # times as long may pass before a run has no end: others use the mac
 SEARCH = "-time-limit=2s"  # a search ends there; toys are searched through in less
 
 
-def run(command, seconds, **more):
-    """Exit status, or a word where there is none, and what it said on standard error or output."""
+def run_apart(command, seconds, **more):
+    """Exit status, or a word where there is none; standard output and standard error."""
     limited = ["/bin/sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh", *command]
     try:
         done = subprocess.run(limited, capture_output=True, text=True, errors="replace",
                               timeout=LOADED * seconds, **more)
     except subprocess.TimeoutExpired:
-        return "no end", ""
-    return "no end" if done.returncode == -signal.SIGXCPU else done.returncode, done.stderr + done.stdout
+        return "no end", "", ""
+    return "no end" if done.returncode == -signal.SIGXCPU else done.returncode, done.stdout, done.stderr
+
+
+def run(command, seconds, **more):
+    """Exit status, or a word where there is none, and what it said on standard error or output."""
+    status, out, err = run_apart(command, seconds, **more)
+    return status, err + out
 
 
 def first_error(text):
