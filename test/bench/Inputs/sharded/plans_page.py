@@ -7,7 +7,8 @@ END = "<!-- End of what test/bench/sharded writes. -->"
 
 ABOUT = """Predicted steps on the 32 devices of `h100x32` for the settings of DeepCompile's section 5: 16 bits with params, gradients
 and states in f32, Adam, each block computed again as a block. A row is so many sequences of so many tokens on each device
-and micro-batch; *slow* rows have a network with a quarter of the bandwidth. All plans start with `{before}` (after
+and micro-batch; *slow* rows have a network with a quarter of the bandwidth. Kernels have the [rates that an H100
+reaches](clusters.md#what-kernels-reach), links their full bandwidth. All plans start with `{before}` (after
 `accumulate`, where there are micro-batches) and are then: {plans}."""
 
 GOAL = 0.9  # of the way to full overlap, for a search
