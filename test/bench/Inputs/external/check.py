@@ -12,15 +12,14 @@ assert math.isclose(rows.spearman([4, 4, 6], [1, 2, 3]), math.sqrt(0.75))
 assert math.isnan(rows.spearman([1, 1], [1, 2]))
 
 
-def result(number, devices):
-    """A step that takes 1.5 times what is predicted, or 40 us for each of its kernels."""
-    predicted, events = 1e-3 * number, 1000 + 7 * (number % 5)
-    step = types.SimpleNamespace(measured=max(1.5 * predicted, 40e-6 * events), devices=devices, row={"tp": "1"})
-    return {"step": step, "predicted": predicted, "events": events}
+def result(off, fitted, fits=True):
+    step = types.SimpleNamespace(fitted=fitted, framework="x", measured=1 + off, params=None)
+    return {"step": step, "predicted": (1 + off) * (1 + off), "off": off, "fits": fits, "parameters": 1}
 
 
-made = [result(number, 8 if number % 2 else 16) for number in range(5, 65)]
-assert external_page.hosts({"made": made})[0][:4] == ["made", "1.50", "40", 30]
-assert external_page.hosts({"made": made})[0][5] == external_page.hosts({"made": made})[0][8] == "0.0 %"
-assert external_page.hosts({"few": made[:15]}) == []
+# Fitted rows and those that are held out have means and worsts of their own; ranks are of the latter.
+made = [result(0.1, True), result(-0.3, True), result(0.02, False), result(-0.04, False, fits=False)]
+lines = external_page.summary({"made": made}).splitlines()
+assert lines[2] == "| made | x | 2 | 20.0 % | 30.0 % | 2 | 3.0 % | 4.0 % | 1.00 | 3 of 4 | - |", lines[2]
+assert lines[3].startswith("| all |")
 print("right")

@@ -1,4 +1,5 @@
 """Published training steps as commands of dopt: which model, sizes, passes and cluster a row of the table is."""
+import collections
 import math
 import os
 import re
@@ -20,15 +21,34 @@ PLANS = {
     "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
 }
 
-# A row belongs to the first of these whose pattern its source matches: vocabulary, plan, flash attention.
+# To which rows of a source numbers were fitted; `number` counts those that dopt can run.
+def every_second(step, number):
+    """Of those on one node without tensor parallelism."""
+    return number % 2 == 0 and step.devices <= 8 and int(step.row["tp"] or 1) == 1
+
+
+def one_device(step, number):
+    return step.devices == 1
+
+
+def none(step, number):
+    return False
+
+
+def all_of_them(step, number):
+    return True
+
+
+# A row belongs to the first of these whose pattern its source matches: vocabulary, plan, flash attention, -framework, which
+# rows were fitted.
 SOURCES = [
-    ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True),
-    ("vTrain", "vTrain, GPT", 51200, "Megatron", False),
-    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False),
-    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1", True),
-    ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True),
-    ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False),
-    ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False),
+    ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True, "fsdp", every_second),
+    ("vTrain", "vTrain, GPT", 51200, "Megatron", False, "megatron", every_second),
+    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False, "megatron", none),
+    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1", True, "megatron", none),
+    ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True, "fused", all_of_them),
+    ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False, "eager", every_second),
+    ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False, "fused", one_device),
 ]
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
 MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
@@ -36,7 +56,8 @@ BATCHES = (16, 8, 4, 2, 1)  # micro-batches that are tried where none was publis
 
 
 class Step:
-    """A row. `reason` says why dopt cannot run it, or is None; `commands` has one or, without a micro-batch, several."""
+    """A row. `reason` says why dopt cannot run it, or is None; `commands` has one or, without a micro-batch, several.
+    `fitted`: numbers of a framework or of a device were fitted to it."""
 
     def __init__(self, row):
         self.row = row
@@ -46,11 +67,12 @@ class Step:
         source = next((s for s in SOURCES if s[0] in row["source"]), None)
         self.group = source[1] + " on " + re.search(r"[A-Z]+\d+", row["device_type"].upper())[0] if source else row["source"]
         self.reason = "the source is not in test/bench/Inputs/external/rows.py" if not source else self.refused()
-        self.commands = []
+        self.commands, self.fitted = [], False
         if not self.reason:
             self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
             self.set_model(source[2])
-            self.commands = [self.command(*source[3:], micro) for micro in self.micro_batches()]
+            self.framework, self.fits_rule = source[5:]
+            self.commands = [self.command(*source[3:6], micro) for micro in self.micro_batches()]
             if not self.commands:
                 self.reason = "the batch is not a multiple of the replicas"
 
@@ -86,7 +108,7 @@ class Step:
         given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else BATCHES
         return [each // micro for micro in given if not rest and each % micro == 0]
 
-    def command(self, plan, flash, steps):
+    def command(self, plan, flash, framework, steps):
         """The words after `dopt`, from the root of the tree."""
         recompute = ",recompute" if self.row["recompute"].startswith("full") else ""
         accumulate = f"accumulate{{steps={steps}}}," if steps > 1 else ""
@@ -94,13 +116,21 @@ class Step:
         passes = PLANS[plan].format(accumulate=accumulate, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
                                     opfuse="opfuse{online=true}" if flash else "opfuse")
         sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
-        return ["-cluster=" + self.cluster, *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
+        return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
 
     def label(self, command):
         sizes = [word for before, word in zip(command, command[1:]) if before == "-D" and "nodes" not in word]
         steps = re.search(r"steps=(\d+)", " ".join(command))
         return " ".join(sizes) + (f", {steps[1]} micro-batches" if steps else "") + (
             ", recompute" if ",recompute" in " ".join(command) else "") + (", TF32" if "-tf32" in command else "")
+
+
+def mark_fitted(steps):
+    count = collections.Counter()
+    for step in steps:
+        if not step.reason:
+            step.fitted = step.fits_rule(step, count[step.group])
+            count[step.group] += 1
 
 
 def ranks(values):
