@@ -142,8 +142,8 @@ char *tensor_index_text(const void *owner, const struct tensor *t, int64_t eleme
  * (default 2). Compared are every output of `before`, and every param and state that `before`
  * updates or neither does. If `after` updates more (an optimizer was added) only one step is run,
  * and an output grad.w may be missing if w is updated. Reports each tensor that differs, with
- * the first and the worst element, and returns false. With f64, warns of those that rounding alone
- * changes, and does not compare them.
+ * the first and the worst element, and returns false. With f64, only warns of those that rounding
+ * alone changes as much.
  */
 bool interp_check_modules(const struct ir_module *before, const struct ir_module *after,
 	const struct interp_options *options);

@@ -248,30 +248,36 @@ equal_modules_and_others(void **state)
 	talloc_free(empty);
 }
 
-/* y = (a * 3 + 1e9) - 1e9 - a * 3, which is rounding and nothing else, or 0; z = a * scale. */
+/* y = (a * 3 + 1e9) - 1e9 - a * 3, which is rounding and nothing else, or 0, and some more; z = a * scale. */
 static void
-leftovers(struct bench *x, bool zero, double scale)
+leftovers(struct bench *x, bool zero, double more, double scale)
 {
 	struct ir_value *a = input(x, "a", IR_f32, DIMS(4, 3));
 	struct ir_value *big = ir_build_scalar(&x->b, IR_f32, 1e9);
 	struct ir_value *s = ir_build2(&x->b, OP_mul, a, ir_build_scalar(&x->b, IR_f32, 3));
 	struct ir_value *sum = zero ? s : ir_build2(&x->b, OP_add, s, big);
 	sum = zero ? sum : ir_build2(&x->b, OP_sub, sum, big);
-	output(x, "y", ir_build2(&x->b, OP_sub, sum, s));
+	sum = ir_build2(&x->b, OP_sub, sum, s);
+	output(x, "y",
+		more == 0 ? sum
+			  : ir_build2(&x->b, OP_add, sum, ir_build_scalar(&x->b, IR_f32, more)));
 	output(x, "z", ir_build2(&x->b, OP_mul, a, ir_build_scalar(&x->b, IR_f32, scale)));
 }
 
 static void
-what_is_only_rounding_is_not_compared(void **state)
+what_rounding_alone_changes_may_differ(void **state)
 {
-	struct bench *x = *state, *y = bench_create(), *z = bench_create();
-	leftovers(x, false, 5);
-	leftovers(y, true, 5);
-	leftovers(z, true, 5.001);
+	struct bench *x = *state, *y = bench_create(), *z = bench_create(), *far = bench_create();
+	leftovers(far, true, 0.1, 5);
+	leftovers(x, false, 0, 5);
+	leftovers(y, true, 0, 5);
+	leftovers(z, true, 0, 5.001);
 	assert_true(interp_check_modules(x->m, y->m, NULL));
 	assert_false(interp_check_modules(x->m, z->m, NULL)); /* the other output still is */
 	assert_non_null(strstr(z->message, "output \"z\" in step 0: "));
-	assert_false(interp_check_modules(y->m, x->m, NULL)); /* rounding does not change 0 */
+	assert_false(interp_check_modules(y->m, x->m, NULL));   /* rounding does not change 0 */
+	assert_false(interp_check_modules(x->m, far->m, NULL)); /* more than it changes the other */
+	talloc_free(far);
 	talloc_free(y);
 	talloc_free(z);
 }
@@ -361,7 +367,7 @@ main(void)
 		TEST(rows_of_a_data_set), TEST(a_data_set_that_does_not_fit_is_reported),
 		TEST(updates_take_effect_after_the_step), TEST(a_released_value_cannot_be_read),
 		cmocka_unit_test(rounding_to_half_precision), TEST(equal_modules_and_others),
-		TEST(what_is_only_rounding_is_not_compared), TEST(updates_are_compared),
+		TEST(what_rounding_alone_changes_may_differ), TEST(updates_are_compared),
 		TEST(differences_are_located), TEST(printing_a_run)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
