@@ -397,7 +397,15 @@ write_error(FILE *out, const char *what, struct reach_error e)
 		what, e.n, 100 * e.mean, 100 * e.worst, 100 * e.sum);
 }
 
-/* Three digits say more than is known. */
+/* To three digits, which say more than is known. */
+static double
+rounded(double v)
+{
+	const double digit = pow(10, floor(log10(v)) - 2);
+
+	return v > 0 ? round(v / digit) * digit : v;
+}
+
 static void
 write_value(FILE *out, uint8_t field, double v)
 {
@@ -408,11 +416,11 @@ write_value(FILE *out, uint8_t field, double v)
 	};
 
 	if (field == FIELD_half)
-		fprintf(out, ", %s = %.3gKB", name[field], v / 1e3);
+		fprintf(out, ", %s = %gMB", name[field], rounded(v / 1e6));
 	else if (field == FIELD_start)
-		fprintf(out, ", %s = %.3gus", name[field], v * 1e6);
+		fprintf(out, ", %s = %gus", name[field], rounded(v * 1e6));
 	else
-		fprintf(out, ", %s = %.3g", name[field], v);
+		fprintf(out, ", %s = %g", name[field], rounded(v));
 }
 
 /* Lengths far below a usual one are 0, which is the default. */
