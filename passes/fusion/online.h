@@ -72,6 +72,16 @@ struct online {
 	uint8_t *form_of;    /* [nops] online_separable.c: of what is seen */
 };
 
+/* Is op in the list? */
+static inline bool
+online_lists(const struct opfuse_list *list, uint32_t op)
+{
+	for (int64_t i = 0; i < list->n; i++)
+		if (list->at[i] == op)
+			return true;
+	return false;
+}
+
 static inline bool
 online_has(const struct online *o, uint32_t op, enum online_kind kind)
 {

@@ -13,24 +13,15 @@
 #include <string.h>
 
 static bool
-is_in(const struct opfuse_list *list, uint32_t op)
-{
-	for (int64_t i = 0; i < list->n; i++)
-		if (list->at[i] == op)
-			return true;
-	return false;
-}
-
-static bool
 nest_has(const struct online_nest *k, uint32_t op)
 {
-	return is_in(&k->end, op) || is_in(&k->between, op) || is_in(&k->wide, op);
+	return online_lists(&k->end, op) || online_lists(&k->between, op) || online_lists(&k->wide, op);
 }
 
 static bool
 nest_leaves(const struct online_nest *k, uint32_t op)
 {
-	return is_in(&k->end, op) || is_in(&k->between, op);
+	return online_lists(&k->end, op) || online_lists(&k->between, op);
 }
 
 static bool
@@ -51,7 +42,7 @@ add_wide(struct online *o, struct online_nest *k, uint32_t end)
 	for (int64_t next = k->wide.n;; reader = k->wide.at[next++]) {
 		for (uint32_t j = 0; j < opfuse_noperands(o->u, reader); j++) {
 			const uint32_t maker = opfuse_maker(o->u, reader, j);
-			if (online_is_wide(o, maker) && !is_in(&k->wide, maker))
+			if (online_is_wide(o, maker) && !online_lists(&k->wide, maker))
 				VEC_PUSH(o, &k->wide, maker);
 		}
 		if (next == k->wide.n)
@@ -64,7 +55,7 @@ static bool
 is_between(const struct online *o, uint32_t op)
 {
 	for (int i = 0; i < o->nnests; i++)
-		if (is_in(&o->nest[i].between, op))
+		if (online_lists(&o->nest[i].between, op))
 			return true;
 	return false;
 }

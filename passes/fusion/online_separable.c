@@ -117,15 +117,6 @@ struct forms {
 	const struct online_nest *nest;
 };
 
-static bool
-is_in(const struct opfuse_list *list, uint32_t op)
-{
-	for (int64_t i = 0; i < list->n; i++)
-		if (list->at[i] == op)
-			return true;
-	return false;
-}
-
 static enum form_of of_body(struct forms *s, uint32_t op, bool *reads);
 
 static enum form_of
@@ -137,7 +128,7 @@ of_value(struct forms *s, uint32_t op, bool *reads)
 		return OF_K;
 	if (fuse_is_scalar(o->u->op[op]))
 		return is_zero(o->u->op[op]) ? OF_ZERO : OF_CONSTANT;
-	if (is_in(&s->nest->end, op) || is_in(&s->nest->between, op)) {
+	if (online_lists(&s->nest->end, op) || online_lists(&s->nest->between, op)) {
 		*reads = true;
 		return OF_R;
 	}
