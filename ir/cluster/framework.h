@@ -7,8 +7,6 @@
 
 #include "ir/cluster/device.h"
 
-DOPT_API_BEGIN
-
 enum framework {
 	FRAMEWORK_NONE,
 #define FRAMEWORK(name, ...) FRAMEWORK_##name,
@@ -21,7 +19,5 @@ const char *framework_name(enum framework f);
 
 /* From now on kernels of the device are those of the framework. FRAMEWORK_NONE changes nothing. */
 void device_use_framework(struct device *d, enum framework f);
-
-DOPT_API_END
 
 #endif
