@@ -41,7 +41,8 @@ options_with(const struct largest *l, int64_t value)
 	struct driver_options o = *l->o;
 
 	o.define.item = NEW_ARRAY(l->scratch, const char *, o.define.n + 1);
-	memcpy(o.define.item, l->o->define.item, (size_t)o.define.n * sizeof *o.define.item);
+	for (int i = 0; i < o.define.n; i++)
+		o.define.item[i] = l->o->define.item[i];
 	o.define.item[o.define.n++] = TEXT(l->scratch, "%s=%" PRId64, o.largest, value);
 	o.largest = NULL;
 	return o;
