@@ -70,11 +70,11 @@ struct reach_size {
 	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */
 };
 
-/* Seconds of a product of that size and so many FLOPs in all, of a peak. */
+/* Seconds of a product of that size, with `flops` in all calls together, on a device of that peak. */
 double reach_product_seconds(
 	const struct reach *r, double peak, const struct reach_size *size, double flops);
 
-/* Seconds to read and write so many bytes at that bandwidth; 0 bytes take none. */
+/* Seconds to read and write `bytes` at that bandwidth; 0 bytes take none. */
 double reach_seconds(const struct reach *r, double bandwidth, double bytes);
 
 DOPT_API_END

@@ -196,6 +196,17 @@ host_seconds(const struct cost_step *s)
 	return last[1] > 0 ? last[1] : last[0];
 }
 
+static bool
+hosts_issue(const struct cost_step *s)
+{
+	const struct cluster *c = s->model->cluster;
+
+	for (uint32_t k = 0; k < c->nkinds; k++)
+		if (c->kind[k]->issue > 0)
+			return true;
+	return false;
+}
+
 /*
  * Host and device overlap, but one waits for the other now and then: together they need the root of
  * the sum of their cubes, which is the longer one where they differ much. The power is fitted with
@@ -227,6 +238,8 @@ replay_with_host(struct cost_step *s)
 {
 	if (!replay_events(s))
 		return false;
+	if (!hosts_issue(s))
+		return true;
 	const replay_time late = host_is_late(s);
 	for (uint32_t k = 0; k < s->model->cluster->nkinds; k++)
 		s->kind[k].step += late;
