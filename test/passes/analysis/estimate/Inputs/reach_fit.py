@@ -22,7 +22,7 @@ CURVES = {
 }
 SIZES = [[256, 768, 3072, 8192], [128, 1000, 4096], [64, 512, 2048, 6000]]
 OTHERS = [[512, 1600], [300, 3000], [100, 800, 12000]]
-UNITS = {"": 1, "us": 1e-6, "KB": 1e3}
+UNITS = {"": 1, "us": 1e-6, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def product(curve, peak, m, n, k, unaligned):
@@ -77,7 +77,7 @@ def check(off):
             continue
         kind = tuple(re.search(name + r" = (\w+)", line).group(1) for name in ("kernel", "type"))
         found[kind] = {name: float(v) * UNITS[unit]
-                       for name, v, unit in re.findall(r"(\w+) = ([0-9.e+-]+)(us|KB|)", line)}
+                       for name, v, unit in re.findall(r"(\w+) = ([0-9.e+-]+)(us|[KMG]?B|)", line)}
     worst = 0
     for kind in CURVES:
         for key, seconds in kernels(kind, OTHERS):
