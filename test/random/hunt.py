@@ -4,7 +4,7 @@
     -seed S      derive all seeds from S (default: from the clock); it is printed
 
 What runs is what the builds have: tests with the label `random` or `fuzzer` in ctest, and pipelines.py, for both targets
-where the build has CUDA's compiler. Whatever has had the least time is next, one on each core. A finding is printed with the smallest program
+where the build has CUDA's compiler. Whatever has had the least of its share of the time is next, one on each core. A finding is printed with the smallest program
 that its test could make of it, and with the command that repeats it. The last lines count seeds and findings of each; exit status 1 if there
 are findings.
 """
@@ -31,6 +31,8 @@ MIX = 0x9E3779B97F4A7C15  # as many different seeds as 64 bits have: the golden 
 class Job:
     """Something to run with seeds: a name, seconds spent, seeds tried, findings."""
 
+    share = 1  # of the time, as against others
+
     def __init__(self, name, command, environment, folder):
         self.name, self.command, self.environment, self.folder = name, command, environment, folder
         self.spent = 0.0
@@ -50,6 +52,8 @@ class Job:
 
 class Pipelines(Job):
     """pipelines.py, which prints its own counts and shrinks."""
+
+    share = 4  # all passes meet here, and a seed takes seconds
 
     def start(self, seed):
         return [*self.command, "-seed", str(seed), "-seconds", str(RUN_SECONDS)], {}
@@ -131,7 +135,7 @@ def hunt(jobs, seed, seconds):
     with concurrent.futures.ThreadPoolExecutor(cores) as pool:
         while running or time.monotonic() < end:
             while len(running) < cores and time.monotonic() < end:
-                job = min((j for j in jobs if not j.running), key=lambda j: j.spent)
+                job = min((j for j in jobs if not j.running), key=lambda j: j.spent / j.share)
                 job.running = True
                 k += 1
                 running[pool.submit(tried, job, (seed + k) * MIX % 2**64 % 10**12)] = job
