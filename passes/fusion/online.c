@@ -279,6 +279,9 @@ online_create(struct pass_run *run, struct ir_module *m)
 	o->arena = arena_create(o);
 	o->op = ARRAY_ZERO(o, struct online_op, o->u->nops + 1u);
 	o->seen = ARRAY_ZERO(o, uint32_t, o->u->nops + 1u);
+	o->far = ARRAY_NEW(o, uint32_t, o->u->nops + 1u);
+	for (uint32_t i = 0; i < o->u->nops; i++)
+		o->far[i] = i;
 	o->form_of = ARRAY_ZERO(o, uint8_t, o->u->nops + 1u);
 	return o;
 }

@@ -112,9 +112,9 @@ with_end(struct online *o, const struct online_nest *k, uint32_t end)
 
 struct search {
 	struct online *o;
-	const struct online_nest *k; /* paths through it do not count */
+	const struct online_nest *k; /* paths through what it leaves do not count */
 	struct opfuse_list list;     /* ops that are reached */
-	uint32_t last;               /* no op behind that one counts */
+	uint32_t last;               /* no op behind that one leads back */
 };
 
 static void
@@ -123,7 +123,7 @@ push_readers(struct search *s, uint32_t op)
 	const struct opfuse *u = s->o->u;
 
 	for (uint32_t r = u->first[op]; r < u->first[op + 1]; r++)
-		if (u->reader[r] <= s->last && !nest_has(s->k, u->reader[r]) &&
+		if (u->reader[r] <= s->last && !nest_leaves(s->k, u->reader[r]) &&
 			is_new(s->o, u->reader[r]))
 			VEC_PUSH(s->o, &s->list, u->reader[r]);
 }
@@ -157,7 +157,7 @@ push_kernels(struct search *s, uint32_t op)
 	}
 }
 
-/* Marks, as seen, what the kernel reads from outside; returns the last of it. */
+/* The last op that the kernel reads from outside. */
 static uint32_t
 last_operand(const struct online *o, const struct online_nest *k)
 {
@@ -174,6 +174,55 @@ last_operand(const struct online *o, const struct online_nest *k)
 	return last;
 }
 
+static uint32_t
+first_that_leaves(const struct online_nest *k)
+{
+	uint32_t first = k->end.at[0];
+
+	for (int64_t i = 0; i < k->between.n; i++)
+		first = k->between.at[i] < first ? k->between.at[i] : first;
+	return first;
+}
+
+static uint32_t
+last_of(const struct online_nest *k)
+{
+	const struct opfuse_list *list[] = {&k->end, &k->between, &k->wide};
+	uint32_t last = 0;
+
+	for (int l = 0; l < 3; l++)
+		for (int64_t i = 0; i < list[l]->n; i++)
+			last = list[l]->at[i] > last ? list[l]->at[i] : last;
+	return last;
+}
+
+/*
+ * The last op from which a path may lead to one of the ops up to `last`. An op leads to later ones, but for what is
+ * in a kernel: that leads to all that the kernel leaves.
+ */
+static uint32_t
+last_before(const struct online *o, uint32_t last)
+{
+	for (uint32_t was = UINT32_MAX; was != last;) {
+		was = last;
+		last = o->far[last];
+		for (int i = 0; i < o->nnests; i++)
+			if (first_that_leaves(&o->nest[i]) <= last && last_of(&o->nest[i]) > last)
+				last = last_of(&o->nest[i]);
+	}
+	return last;
+}
+
+/* Notes a kernel that stays: far[i] is the last op of those that leave something up to op i. */
+static void
+note_far(struct online *o, const struct online_nest *k)
+{
+	const uint32_t last = last_of(k);
+
+	for (uint32_t i = first_that_leaves(k); i < last; i++)
+		o->far[i] = o->far[i] > last ? o->far[i] : last;
+}
+
 static bool
 reads(const struct online *o, const struct online_nest *k, uint32_t op)
 {
@@ -187,14 +236,15 @@ reads(const struct online *o, const struct online_nest *k, uint32_t op)
 static bool
 has_path(struct online *o, const struct online_nest *k)
 {
-	struct search s = {.o = o, .k = k, .last = last_operand(o, k)};
+	struct search s = {.o = o, .k = k, .last = last_before(o, last_operand(o, k))};
 
 	o->now++;
 	push_all_readers(&s, k->end.at, k->end.n);
 	push_all_readers(&s, k->between.at, k->between.n);
 	for (int64_t i = 0; i < s.list.n; i++) {
 		const uint32_t op = s.list.at[i];
-		if (i == ONLINE_MAX_PATH || reads(o, k, op))
+		/* The kernel has its own copy of a wide value, but others may have one, too. */
+		if (i == ONLINE_MAX_PATH || (!online_lists(&k->wide, op) && reads(o, k, op)))
 			return true;
 		push_readers(&s, op);
 		push_kernels(&s, op);
@@ -281,5 +331,6 @@ online_commit(struct online *o)
 		for (int64_t j = 0; j < k->wide.n; j++)
 			opfuse_copy(u, k->wide.at[j], home);
 		u->kernel[home].place = place;
+		note_far(o, k);
 	}
 }

@@ -99,16 +99,24 @@ within(const struct pass_option *o, double x)
 	return x < o->min ? o->min : x > o->max ? o->max : x;
 }
 
+/* Twice the default, or halfway to the largest: Adam with its largest beta divides by 1e-7 in the first step, and what
+ * two orders of a sum round differently is 1e7 times as large then. */
+static double
+larger(const struct pass_option *o, double x)
+{
+	return o->max > 0 && 2 * x > o->max ? (x + o->max) / 2 : 2 * x;
+}
+
 /* Near the default: a large learning rate is no test of anything. 0, too, but for what is added to a divisor:
  * gradients that are nothing but rounding would be divided by their sizes, which are 0 in one order of
  * summation and not in another. */
 static const char *
 float_value(const void *owner, const struct pass_option *o, uint64_t *random)
 {
-	static const double factor[] = {1, 0.5, 2, 0};
 	const double x = o->fallback ? strtod(o->fallback, NULL) : 1;
-	const int factors = strcmp(o->name, "eps") == 0 ? 3 : 4;
-	return talloc_asprintf(owner, "%.9g", within(o, x * factor[draw(random, factors)]));
+	const double near[] = {x, 0.5 * x, larger(o, x), 0};
+	const int n = strcmp(o->name, "eps") == 0 ? 3 : 4;
+	return talloc_asprintf(owner, "%.9g", within(o, near[draw(random, n)]));
 }
 
 static const char *
