@@ -7,6 +7,7 @@
 #define IR_DEVICE_H
 
 #include "ir/base/api.h"
+#include "ir/base/diag.h"
 #include "ir/cluster/reach.h"
 
 DOPT_API_BEGIN
@@ -22,6 +23,7 @@ struct device {
 	bool reached;   /* kernels reach what follows, not the peaks */
 	char *reach_like; /* the name of the measured device whose shares they are; NULL: given; a
 			     child */
+	struct ir_loc reach_loc; /* where the text says what it is like */
 	struct reach_factors like; /* times that, with reach_like */
 	char *reach_source; /* whose rates these are; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];

@@ -82,7 +82,7 @@ complete(struct device *d, struct ir_context *ctx)
 	take_shipped(d, ctx, d->reach_like ? d->reach_like : d->measured);
 	if (d->reached || !d->reach_like)
 		return true;
-	diag_error(ctx->diag, LOC_NONE,
+	diag_error(ctx->diag, d->reach_loc,
 		"no shipped cluster says what kernels reach on '%s', which device %s is like",
 		d->reach_like, d->name);
 	return false;

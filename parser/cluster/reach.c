@@ -136,6 +136,7 @@ reach_like(struct builder *b, const struct cluster_item *item, const struct entr
 		return;
 	}
 	d->reach_like = text_copy(d, a->like);
+	d->reach_loc = item->word.loc;
 	d->like = a->factor;
 	d->reach_source = text_copy(d, source_of(item));
 }

@@ -363,7 +363,7 @@ known_devices_reach_what_was_fitted(void **state)
 	assert_string_equal(like->kind[0]->reach_source, "here");
 	assert_null(parse(f, "cluster @t {\ndevice card\nreach card {like = \"a card\"}\n}\n"));
 	assert_non_null(
-		strstr(f->message, "no shipped cluster says what kernels reach on 'a card'"));
+		strstr(f->message, "3:1: no shipped cluster says what kernels reach on 'a card'"));
 }
 
 int
