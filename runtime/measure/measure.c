@@ -263,22 +263,39 @@ prepare(struct measuring *s)
 /* What the command line asks for. */
 struct wish {
 	const char *path; /* NULL: standard output */
-	bool tf32;        /* a GPU's products of f32 */
+	char *args[12];   /* for the runtime: each of its options once, and what is put in front */
+	int nargs;
 };
+
+/* Options of programs that say where kernels and messages are to be measured; the number of words of one, 0: none. */
+static int
+words_of(const char *option, bool is_host)
+{
+	if (strcmp(option, "-link") == 0 || strcmp(option, "-hostlink") == 0)
+		return 2;
+	return strcmp(option, is_host ? "-bind" : "-tf32") == 0;
+}
 
 static bool
 read_arguments(struct wish *w, bool is_host, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+	const int room = (int)(sizeof w->args / sizeof *w->args) - 1;
+
+	for (int i = 1; i < argc; i++) {
+		const int words = words_of(argv[i], is_host);
+		if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
 			w->path = argv[++i];
-		else if (strcmp(argv[i], "-tf32") == 0 && !is_host)
-			w->tf32 = true;
-		else {
-			fprintf(stderr, "measure: usage: %s [-o FILE]%s\n", argv[0],
-				is_host ? "" : " [-tf32]");
+		} else if (words && i + words <= argc && w->nargs + words <= room) {
+			for (int k = 0; k < words; k++)
+				w->args[w->nargs++] = argv[i + k];
+			i += words - 1;
+		} else {
+			fprintf(stderr,
+				"measure: usage: %s [-o FILE] [-link BW,LAT] [-hostlink BW,LAT] [%s]\n",
+				argv[0], is_host ? "-bind" : "-tf32");
 			return false;
 		}
+	}
 	return true;
 }
 
@@ -301,15 +318,14 @@ measure_main(const struct rt_measure *m, const struct measure_device *device, co
 	int argc, char **argv)
 {
 	struct measuring s = {.m = m, .device = device, .target = target};
-	struct wish wish = {0};
 	char steps[16];
+	struct wish wish = {.args = {argv[0], "-steps", steps}, .nargs = 3};
 	int code = RT_EXIT_USAGE;
+	snprintf(steps, sizeof steps, "%d", WARM_STEPS + 1);
 	if (read_arguments(&wish, device->is_host, argc, argv))
 		s.out = open_results(wish.path);
-	snprintf(steps, sizeof steps, "%d", WARM_STEPS + 1);
-	char *args[] = {argv[0], "-steps", steps, wish.tf32 ? "-tf32" : NULL, NULL};
 	if (s.out && prepare(&s))
-		code = device->main(&s.prog, 3 + wish.tf32, args);
+		code = device->main(&s.prog, wish.nargs, wish.args);
 	else if (s.out)
 		fprintf(stderr, "measure: out of memory\n");
 	if (s.out && fclose(s.out) && !code)

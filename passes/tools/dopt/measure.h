@@ -19,6 +19,7 @@ struct measure_options {
 	const char *profile; /* the file; made if it is not there; with a program NULL: none */
 	const char *program; /* only build it, under this name, to be run elsewhere; NULL: run it */
 	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
+	const char *arguments; /* of the program that measures: "-link 1GB/s,20us"; NULL: none */
 	bool all;            /* measure also what the profile has */
 	bool again;          /* the same of kernels, and keep the mean of both */
 	bool rotate;         /* kernels alone, on copies used in turn */

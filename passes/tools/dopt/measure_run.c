@@ -211,8 +211,9 @@ bool
 measure_run(struct measure *s)
 {
 	struct run r = {.s = s};
-	char *command = TEXT(s, "exec %s %s", s->o->mpi ? s->o->mpi : "",
-		lower_quote(s, TEXT(s, "%s/" LOWER_PROGRAM, s->folder)));
+	char *command = TEXT(s, "exec %s %s %s", s->o->mpi ? s->o->mpi : "",
+		lower_quote(s, TEXT(s, "%s/" LOWER_PROGRAM, s->folder)),
+		s->o->arguments ? s->o->arguments : "");
 	if (s->o->verbose)
 		diag_report(s->diag, DIAG_REMARK, LOC_NONE, "%s", command);
 	bool good = start(&r, command) && end(&r, read_results(&r));

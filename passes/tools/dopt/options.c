@@ -143,8 +143,8 @@ static const struct flag flags[] = {
 		"that result, or a module), keep the fastest; repeatable",
 		FLAG_LIST, AT(trial), .rule = {.excludes = "split-input-file,verify-diagnostics"}},
 	{"trial-run", "COMMAND",
-		"command that starts a program of -trial, or one that a search without a profile "
-		"is compared with, {} being the program: 'mpirun -n 2 {}' "
+		"command that starts a program of -trial, and what a search without a profile "
+		"measures and is compared with, {} being the program: 'mpirun -n 2 {}' "
 		"or '{} -bind -link 1GB/s,20us' (default: {})",
 		FLAG_TEXT, AT(trial_run), .rule = {.needs = "trial,emit=program"}},
 	{"Statistics and remarks", .kind = FLAG_GROUP},

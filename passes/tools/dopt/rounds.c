@@ -34,6 +34,19 @@ options_of(const struct driver *t)
 		.storage = t->storage};
 }
 
+/* Measuring first: kernels and collectives are measured as the program is going to run, over the same link. */
+static void
+measure_as_run(struct measure_options *mo, const char *command, const void *scratch)
+{
+	const char *at = command ? strstr(command, "{}") : NULL;
+
+	if (!command)
+		return;
+	if (!at || at > command)
+		mo->mpi = at ? TEXT(scratch, "%.*s", (int)(at - command), command) : command;
+	mo->arguments = at ? at + 2 : NULL;
+}
+
 bool
 driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out)
 {
@@ -108,6 +121,8 @@ measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 	mo.stored = stored;
 	mo.until = ends(r);
 	mo.quality = &r->quality;
+	if (o.first)
+		measure_as_run(&mo, o.trial_run, scratch);
 	if (good && !driver_measure(m, &mo, stderr)) {
 		good = false;
 		if (o.first)
