@@ -26,6 +26,19 @@ attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc)
 }
 
 struct ir_attr
+attr_of_product(struct parser *p, struct size_value s, struct ir_attr quantity, struct ir_loc of_size,
+	struct ir_loc loc)
+{
+	int64_t factor = 1;
+
+	if (!size_number(p, s, of_size, &factor))
+		p->stmt.poisoned = true;
+	quantity.f *= (double)factor;
+	quantity.loc = loc;
+	return quantity;
+}
+
+struct ir_attr
 attr_of_list(struct parser *p, int n, struct ir_loc loc)
 {
 	struct ir_attr *list = ARENA_ARRAY(p->m->arena, struct ir_attr, n);

@@ -223,6 +223,7 @@ attr_value:
 | '-' QUANTITY			{ $$ = $2; $$.f = -$$.f; $$.loc = @$; }
 | STRING
 | QUANTITY
+| size '*' QUANTITY		{ $$ = attr_of_product(p, $1, $3, @1, @$); }
 | list
 ;
 

@@ -194,6 +194,10 @@ bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, s
 /* attrs.c */
 struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
 struct ir_attr attr_of_list(struct parser *p, int n, struct ir_loc loc);
+
+/* A quantity times a number. */
+struct ir_attr attr_of_product(struct parser *p, struct size_value s, struct ir_attr quantity,
+	struct ir_loc of_size, struct ir_loc loc);
 void attr_push(struct parser *p, struct named key, struct ir_attr value);
 /* The attributes read so far belong to an op of this row: checks and converts them. */
 bool attrs_resolve(struct parser *p, const struct ir_row *row);

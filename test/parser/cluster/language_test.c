@@ -366,6 +366,23 @@ known_devices_reach_what_was_fitted(void **state)
 		strstr(f->message, "3:1: no shipped cluster says what kernels reach on 'a card'"));
 }
 
+/* A quantity is multiplied by an expression of lets. */
+static void
+quantities_have_factors(void **state)
+{
+	struct fixture *f = *state;
+	const struct cluster *c = parse_right(f,
+		"cluster @t {\nlet g = 3\n"
+		"device card {bandwidth = (g + 1) * 1GB/s, launch = 2*3us, wait = g*0us}\n}\n");
+
+	assert_true(c->kind[0]->bandwidth == 4e9 && c->kind[0]->wait == 0);
+	assert_float_equal(c->kind[0]->launch, 6e-6, 1e-12);
+	assert_null(parse(f, "cluster @t {\ndevice card {bandwidth = h * 1GB/s}\n}\n"));
+	assert_non_null(strstr(f->message, "2:26: the size 'h' has no value"));
+	assert_null(parse(f, "cluster @t {\ndevice card {bandwidth = 0 * 1GB/s}\n}\n"));
+	assert_non_null(strstr(f->message, "2:26: bandwidth must be above 0, not 0 * 1GB/s"));
+}
+
 int
 main(void)
 {
@@ -381,6 +398,7 @@ main(void)
 		cmocka_unit_test(kernels_and_messages_reach_shares),
 		cmocka_unit_test(half_sizes_halve),
 		cmocka_unit_test(known_devices_reach_what_was_fitted),
+		cmocka_unit_test(quantities_have_factors),
 		cmocka_unit_test(the_text_is_canonical),
 	};
 	return cmocka_run_group_tests_name("clusters as text", tests, setup, free_scratch);
