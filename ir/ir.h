@@ -209,8 +209,14 @@ void ir_place_coord(const struct ir_module *m, int64_t place, int coord[IR_MAX_A
 
 /* Entries of the op table. */
 const char *op_name(enum op_code c);
-unsigned op_traits(enum op_code c);
+extern const unsigned op_trait_table[];
 int op_find(const char *name); /* op code, or -1 */
+
+static inline unsigned
+op_traits(enum op_code c)
+{
+	return op_trait_table[c];
+}
 
 static inline bool
 op_is(const struct ir_op *op, unsigned trait)

@@ -27,6 +27,24 @@ storage_position(const struct storage_build *b, const struct ir_op *op)
 	return b->s->order->position[op->id];
 }
 
+static inline struct storage_kernel *
+storage_kernel_of(const struct storage_build *b, const struct ir_op *op)
+{
+	return &b->known->kernel[alike_number(b->known->alike, op)];
+}
+
+/* Finds out what it is. */
+uint8_t storage_classify(const struct storage_build *b, const struct ir_op *op);
+
+/* Is the op of @main one of that set? */
+static inline bool
+storage_is(const struct storage_build *b, const struct ir_op *op, unsigned set)
+{
+	const uint8_t is = storage_kernel_of(b, op)->is;
+
+	return ((is ? is : storage_classify(b, op)) & set) != 0;
+}
+
 /* Is the use that of an update, as the param's next value; as the param? */
 static inline bool
 storage_is_next(const struct ir_use *u)

@@ -82,7 +82,6 @@ struct sorter {
 	const struct ir_op **inside, **behind; /* of the loop that is open */
 	uint32_t ninside, nbehind, over;
 	uint8_t *late; /* by op->id: enum late */
-	bool has_time; /* the module: without, nothing is in a loop */
 };
 
 /* Appends ops as one loop, or to the last one where both are done once. */
@@ -139,7 +138,7 @@ lateness(const struct sorter *s, const struct ir_op *op)
 static void
 place(struct sorter *s, const struct ir_op *op)
 {
-	uint32_t over = s->has_time ? issue_op_axes(s->m, op) : 0;
+	uint32_t over = issue_op_axes(s->m, op);
 	bool late = s->over && reads_late(s, op, over != 0);
 	if (!over && !late) {
 		append(s, &op, 1, 0);
@@ -155,6 +154,16 @@ place(struct sorter *s, const struct ir_op *op)
 	s->over = over;
 	s->inside[s->ninside++] = op;
 	s->late[op->id] = (uint8_t)lateness(s, op);
+}
+
+/* Without, nothing is in a loop. */
+static bool
+has_time(const struct ir_module *m)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (m->axis[a].time)
+			return true;
+	return false;
 }
 
 struct issue *
@@ -173,11 +182,16 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
-	for (int a = 0; a < m->naxes; a++)
-		s.has_time |= m->axis[a].time;
-	IR_FOR_OPS (op, b)
-		place(&s, op);
-	close_loop(&s);
+	if (!has_time(m)) {
+		n = 0;
+		IR_FOR_OPS (op, b)
+			s.behind[n++] = op;
+		append(&s, s.behind, (uint32_t)n, 0);
+	} else {
+		IR_FOR_OPS (op, b)
+			place(&s, op);
+		close_loop(&s);
+	}
 	talloc_free(scratch);
 	return o;
 }

@@ -63,7 +63,7 @@ first_use(const struct storage_build *b, const struct ir_op *op)
 		IR_FOR_USES (u, &op->result[r]) {
 			if (op_is(u->op, TRAIT_EFFECT))
 				continue;
-			const int64_t at = storage_is_view(b->s->module, u->op)
+			const int64_t at = storage_is(b, u->op, STORAGE_IS_VIEW)
 						   ? first_use(b, u->op)
 						   : storage_position(b, u->op);
 			first = at < first ? at : first;
@@ -87,7 +87,7 @@ static bool
 accumulates(const struct storage_build *b, const struct ir_op *op)
 {
 	return op_is(op, TRAIT_PARALLEL) && op->code != OP_partition &&
-	       !storage_is_view(b->s->module, op) && !storage_is_message(b->s->module, op);
+	       !storage_is(b, op, STORAGE_IS_VIEW | STORAGE_IS_MESSAGE);
 }
 
 static void
@@ -126,14 +126,14 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 		touch_effect(b, op);
 		return;
 	}
-	if (storage_is_view(b->s->module, op))
+	if (storage_is(b, op, STORAGE_IS_VIEW))
 		return;
 	touch_values(b, op, now);
 	touch(b, b->s->extra[op->id], now);
-	if (storage_is_row(b->s->module, op))
+	if (storage_is(b, op, STORAGE_IS_ROW))
 		for (int r = 0; r < op->nresults; r++)
 			touch(b, buffer_of(b, &op->result[r]), storage_wait_moment(b, op));
-	else if (storage_is_message(b->s->module, op) || storage_is_copy(op))
+	else if (storage_is(b, op, STORAGE_IS_MESSAGE | STORAGE_IS_COPY))
 		touch_values(b, op, storage_wait_moment(b, op));
 	for (int r = 0; r < op->nresults && accumulates(b, op); r++)
 		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;

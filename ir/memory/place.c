@@ -417,21 +417,6 @@ storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
 	return end;
 }
 
-uint64_t *
-storage_live_at(const void *owner, const struct storage_room *room, uint32_t n, uint32_t moments)
-{
-	/* At first what begins at a moment less what ended before it. */
-	uint64_t *live = ARRAY_ZERO(owner, uint64_t, (size_t)moments + 1);
-
-	for (uint32_t i = 0; i < n; i++) {
-		live[room[i].first] += room[i].bytes;
-		live[room[i].last + 1] -= room[i].bytes;
-	}
-	for (uint32_t t = 1; t < moments; t++)
-		live[t] += live[t - 1];
-	return live;
-}
-
 uint64_t
 storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 {
@@ -439,9 +424,16 @@ storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 
 	for (uint32_t i = 0; i < n; i++)
 		moments = room[i].last >= moments ? room[i].last + 1 : moments;
-	uint64_t *live = storage_live_at(NULL, room, n, moments);
-	for (uint32_t t = 1; t < moments; t++)
+	/* At first what begins at a moment less what ended before it. */
+	uint64_t *live = ARRAY_ZERO(NULL, uint64_t, (size_t)moments + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		live[room[i].first] += room[i].bytes;
+		live[room[i].last + 1] -= room[i].bytes;
+	}
+	for (uint32_t t = 1; t < moments; t++) {
+		live[t] += live[t - 1];
 		when = live[t] > live[when] ? t : when;
+	}
 	const uint64_t most = live[when];
 	array_free(live);
 	if (at)

@@ -27,10 +27,6 @@ uint64_t storage_place(struct storage_room *room, uint32_t n, uint64_t enough);
  * finds end no higher. */
 uint64_t storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset);
 
-/* Bytes that live at each moment, up to the last one of the last room; an array of `owner`. */
-uint64_t *storage_live_at(
-	const void *owner, const struct storage_room *room, uint32_t n, uint32_t moments);
-
 /* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
  * proportion to the last moment. */
 uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);

@@ -96,7 +96,7 @@ stays_in_loop(
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(b->s->order, u->op) != loop)
 			return false;
-		if (storage_is_view(b->s->module, u->op) &&
+		if (storage_is(b, u->op, STORAGE_IS_VIEW) &&
 			!stays_in_loop(b, &u->op->result[u - u->op->operand], loop))
 			return false;
 	}
@@ -117,6 +117,8 @@ static uint32_t
 slot_axes(const struct storage_build *b, const struct ir_value *v)
 {
 	const uint32_t time = issue_axes(b->s->module, v->type);
+	if (!time)
+		return 0;
 	const struct issue_loop *loop = issue_loop_of(b->s->order, v->op);
 	const bool one =
 		role_of(v->op) == STORAGE_TEMP && loop->over == time && stays_in_loop(b, v, loop);
@@ -128,7 +130,7 @@ slot_axes(const struct storage_build *b, const struct ir_value *v)
 static const struct ir_op *
 maker_of(const struct storage_build *b, const struct ir_value *v)
 {
-	while (storage_is_view(b->s->module, v->op))
+	while (storage_is(b, v->op, STORAGE_IS_VIEW))
 		v = ir_operand(v->op, (int)v->index);
 	return v->op;
 }
@@ -218,7 +220,7 @@ find_in_place(struct storage_build *b, const struct ir_op *op)
 static bool
 reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, int r)
 {
-	struct storage_kernel *k = &b->known->kernel[alike_number(b->known->alike, op)];
+	struct storage_kernel *k = storage_kernel_of(b, op);
 
 	for (int j = 0; j < op->noperands; j++) {
 		if (value_of(b, ir_operand(op, j))->buffer != buffer)
@@ -303,13 +305,13 @@ put_row(struct storage_build *b, const struct ir_op *op)
 static void
 put_results(struct storage_build *b, const struct ir_op *op)
 {
-	if (storage_is_row(b->s->module, op)) {
+	if (storage_is(b, op, STORAGE_IS_ROW)) {
 		put_row(b, op);
 		return;
 	}
 	for (int r = 0; r < op->nresults; r++) {
 		const struct ir_value *v = &op->result[r];
-		const bool shares = storage_is_view(b->s->module, op) || message_in_place(b, op, r);
+		const bool shares = storage_is(b, op, STORAGE_IS_VIEW) || message_in_place(b, op, r);
 		if (shares) {
 			const struct storage_value *with = value_of(b, ir_operand(op, r));
 			put(b, v, with->buffer, with->time, with->stride);

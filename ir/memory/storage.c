@@ -81,19 +81,34 @@ number_values(struct storage *s, const struct ir_func *main)
 				(struct storage_value){.value = &op->result[r], .buffer = -1};
 }
 
-static bool
-is_kernel(const struct storage *s, const struct ir_op *op)
+uint8_t
+storage_classify(const struct storage_build *b, const struct ir_op *op)
 {
-	return !op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL |
-				  TRAIT_CALLS | TRAIT_COPY) &&
-	       op->nresults && !storage_is_view(s->module, op) &&
-	       storage_of(s, &op->result[0])->buffer >= 0;
+	const struct ir_module *m = b->s->module;
+	const bool view = storage_is_view(m, op),
+		   kernel = op->nresults && !view &&
+			    !op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED |
+					       TRAIT_PARALLEL | TRAIT_CALLS | TRAIT_COPY);
+
+	return storage_kernel_of(b, op)->is = (uint8_t)(STORAGE_IS_KNOWN |
+		       (view ? STORAGE_IS_VIEW : 0) |
+		       (storage_is_message(m, op) ? STORAGE_IS_MESSAGE : 0) |
+		       (storage_is_copy(op) ? STORAGE_IS_COPY : 0) |
+		       (storage_is_row(m, op) ? STORAGE_IS_ROW : 0) |
+		       (kernel ? STORAGE_IS_KERNEL : 0));
+}
+
+static bool
+is_kernel(const struct storage_build *b, const struct ir_op *op)
+{
+	return storage_is(b, op, STORAGE_IS_KERNEL) &&
+	       storage_of(b->s, &op->result[0])->buffer >= 0;
 }
 
 static uint64_t
 scratch_of(struct storage_build *b, const struct ir_op *op)
 {
-	struct storage_kernel *k = &b->known->kernel[alike_number(b->known->alike, op)];
+	struct storage_kernel *k = storage_kernel_of(b, op);
 
 	if (!k->has_scratch) {
 		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
@@ -174,7 +189,7 @@ storage_add_extras(struct storage_build *b)
 			add_output(b, op);
 		else if (op->code == OP_update)
 			add_update(b, op);
-		else if (is_kernel(b->s, op))
+		else if (is_kernel(b, op))
 			add_scratch(b, op);
 	}
 }
@@ -227,6 +242,12 @@ struct arena_plan {
 	uint64_t persistent;
 };
 
+static bool
+lives_always(const struct storage_buffer *b)
+{
+	return b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT;
+}
+
 /* Params, states and inputs of that memory live always: they come first, in the order of the text. */
 static struct arena_plan
 plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
@@ -237,7 +258,7 @@ plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 		struct storage_buffer *b = &s->buffer[i];
 		if (b->memory != memory)
 			continue;
-		if (b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT) {
+		if (lives_always(b)) {
 			b->offset = p.persistent;
 			p.persistent += storage_bytes(s, b);
 		} else if (b->first >= 0) {
@@ -281,26 +302,62 @@ storage_find_offsets(struct storage *s, uint64_t enough)
 	s->host_bytes = place(s, IR_HOST, enough);
 }
 
+/* Bytes that live at each moment in an arena. */
+static uint64_t *
+live_in(const void *owner, const struct storage *s, enum ir_memory memory, uint64_t *persistent)
+{
+	const uint32_t moments = 2 * s->order->n + 3;
+	/* At first what begins at a moment less what ended before it. */
+	uint64_t *live = ARRAY_ZERO(owner, uint64_t, (size_t)moments + 1);
+
+	*persistent = 0;
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		const struct storage_buffer *b = &s->buffer[i];
+		if (b->memory != memory || (b->first < 0 && !lives_always(b)))
+			continue;
+		const uint64_t bytes = storage_bytes(s, b);
+		live[lives_always(b) ? 0 : b->first] += bytes;
+		live[lives_always(b) ? moments : (uint32_t)b->last + 1] -= bytes;
+		*persistent += lives_always(b) ? bytes : 0;
+	}
+	for (uint32_t t = 1; t < moments; t++)
+		live[t] += live[t - 1];
+	return live;
+}
+
+/* The first moment at which most lives. */
+static uint32_t
+peak_of(const struct storage *s, const uint64_t *live)
+{
+	uint32_t at = 0;
+
+	for (uint32_t t = 1; t < 2 * s->order->n + 3; t++)
+		at = live[t] > live[at] ? t : at;
+	return at;
+}
+
+static bool
+has_host(const struct storage *s)
+{
+	for (uint32_t i = 0; i < s->nbuffers; i++)
+		if (s->buffer[i].memory == IR_HOST)
+			return true;
+	return false;
+}
+
 static void
 find_live(struct storage *s)
 {
-	void *scratch = alloc_scratch(NULL);
-	const struct arena_plan device = plan_arena(scratch, s, IR_DEVICE),
-				host = plan_arena(scratch, s, IR_HOST);
-
-	const uint32_t moments = 2 * s->order->n + 3;
-	s->persistent_bytes = device.persistent;
-	s->live = storage_live_at(s, device.room, device.n, moments);
-	for (uint32_t t = 0; t < moments; t++) {
-		s->live[t] += device.persistent;
-		s->live_at = s->live[t] > s->live[s->live_at] ? t : s->live_at;
-	}
+	s->live = live_in(s, s, IR_DEVICE, &s->persistent_bytes);
+	s->live_at = peak_of(s, s->live);
 	s->live_bytes = s->live[s->live_at];
-	s->host_persistent_bytes = host.persistent;
-	s->host_live_bytes = host.persistent + storage_live(host.room, host.n, &s->host_live_at);
+	if (has_host(s)) {
+		uint64_t *live = live_in(NULL, s, IR_HOST, &s->host_persistent_bytes);
+		s->host_live_bytes = live[peak_of(s, live)];
+		array_free(live);
+	}
 	s->arena_bytes = s->live_bytes;
 	s->host_bytes = s->host_live_bytes;
-	talloc_free(scratch);
 }
 
 struct storage_known *

@@ -122,12 +122,22 @@ struct storage {
 	uint64_t *live;            /* bytes that live at each moment, 0 ... 2 order->n + 2 */
 	/* The same of the arena in host memory; 0 where no type says @host. */
 	uint64_t host_bytes, host_persistent_bytes, host_live_bytes;
-	uint32_t host_live_at;
 	uint64_t outside_arena; /* bytes that the runtime allocates outside of the arena */
 };
 
-/* What a kernel may do, as its loop nest says: found out for the first of those that are alike. */
+/* What an op is to a storage, a set: the same for all that are alike. */
+enum storage_is {
+	STORAGE_IS_KNOWN = 1 << 0,
+	STORAGE_IS_VIEW = 1 << 1,
+	STORAGE_IS_MESSAGE = 1 << 2,
+	STORAGE_IS_COPY = 1 << 3,
+	STORAGE_IS_ROW = 1 << 4,
+	STORAGE_IS_KERNEL = 1 << 5, /* or would be if its result has a buffer */
+};
+
+/* What an op is, and what a kernel may do, as its loop nest says: found out for the first of those that are alike. */
 struct storage_kernel {
+	uint8_t is;           /* enum storage_is; 0: not known */
 	bool has_scratch;     /* which is known */
 	uint64_t scratch;     /* bytes */
 	const bool *in_place; /* [noperands][nresults] scheme_in_place; NULL: not known */

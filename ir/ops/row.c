@@ -6,12 +6,17 @@
 #include <string.h>
 
 static const struct {
-	const char *name, *types, *notation, *layout, *attrs;
-	unsigned traits;
-	const char *summary;
+	const char *name, *types, *notation, *layout, *attrs, *summary;
 } table[] = {
 #define OP(name, types, notation, layout, attrs, traits, summary)                                  \
-	{#name, types, notation, layout, attrs, traits, summary},
+	{#name, types, notation, layout, attrs, summary},
+#include "ir/ops/ops.def"
+#undef OP
+};
+
+/* Of its own: it is asked for each op a dozen times by every pass. */
+const unsigned op_trait_table[] = {
+#define OP(name, types, notation, layout, attrs, traits, summary) traits,
 #include "ir/ops/ops.def"
 #undef OP
 };
@@ -20,12 +25,6 @@ const char *
 op_name(enum op_code c)
 {
 	return table[c].name;
-}
-
-unsigned
-op_traits(enum op_code c)
-{
-	return table[c].traits;
 }
 
 int
@@ -174,7 +173,7 @@ ir_rows_parse(struct ir_context *ctx)
 		row->notation = table[i].notation;
 		row->layout = table[i].layout;
 		row->summary = table[i].summary;
-		row->traits = table[i].traits;
+		row->traits = op_trait_table[i];
 		parse_attrs(ctx, row, table[i].attrs);
 		parse_types(ctx, row, table[i].types);
 		parse_layout(row, table[i].layout);

@@ -66,6 +66,7 @@ struct cost_step {
 	struct bands *bands;        /* of the module; NULL: no device leaves anything out */
 	const struct alike *alike;  /* the ops of @main */
 	struct op_work *work;       /* [alike->n] of kernels and collectives */
+	uint8_t *op_kind;           /* [alike->n] enum cost_kind */
 	struct cost_plain **plain;  /* [cluster->nkinds][alike->n] */
 	bool *measured;             /* by op->id: on the kind of the first place */
 	struct cost_answer *answer; /* by op->id: of collectives */

@@ -40,21 +40,24 @@ place_devices(struct cost_step *s)
 }
 
 /* A form is made for the first of ops that are alike. */
-static struct op_work *
-find_work(const struct cost_step *s)
+static void
+find_work(struct cost_step *s)
 {
-	struct op_work *work = ARRAY_ZERO(s, struct op_work, s->alike->n);
 	const uint32_t known = s->like ? s->like->alike->n : 0;
 
-	if (known)
-		memcpy(work, s->like->work, known * sizeof *work);
+	s->work = ARRAY_ZERO(s, struct op_work, s->alike->n);
+	s->op_kind = ARRAY_ZERO(s, uint8_t, s->alike->n);
+	if (known) {
+		memcpy(s->work, s->like->work, known * sizeof *s->work);
+		memcpy(s->op_kind, s->like->op_kind, known * sizeof *s->op_kind);
+	}
 	for (uint32_t i = known; i < s->alike->n; i++) {
 		const struct ir_op *op = s->alike->first[i];
 		const enum cost_kind kind = cost_op_kind(s->m, op);
+		s->op_kind[i] = (uint8_t)kind;
 		if (kind == COST_COMPUTE || kind == COST_COLLECTIVE)
-			work[i] = cost_kernel_work(s->m, op);
+			s->work[i] = cost_kernel_work(s->m, op);
 	}
-	return work;
 }
 
 /* Asked for once for all ops that are alike. */
@@ -81,7 +84,7 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 	if (s->like && s->like->plain[kind])
 		memcpy(s->plain[kind], s->like->plain[kind], s->like->alike->n * sizeof **s->plain);
 	IR_FOR_OPS (op, &s->main->body) {
-		const enum cost_kind is = cost_op_kind(s->m, op);
+		const uint8_t is = s->op_kind[alike_number(s->alike, op)];
 		if (is == COST_COLLECTIVE)
 			time[op->id] =
 				replay_from_seconds(cost_pack_seconds(s->model, kind, s->m, op));
@@ -262,7 +265,7 @@ step_run(struct cost_step *s)
 			   : alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL,
 				     s->bands);
 	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
-	s->work = find_work(s);
+	find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)

@@ -1,6 +1,7 @@
 /* From ops in issue order to events: see events.h. */
 #include "passes/analysis/replay/events.h"
 
+#include "ir/base/arena.h"
 #include "ir/memory/awaited.h"
 #include "ir/memory/issue.h"
 #include "ir/base/vec.h"
@@ -14,6 +15,7 @@
 /* What is known of an op: when its results are ready, by turn and device. */
 struct record {
 	const struct ir_op *source; /* the op itself; NULL: it takes no time */
+	enum cost_kind kind;
 	uint32_t over, turns;       /* its loop */
 	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
 	uint32_t *done;             /* collectives, the same: their end for every party */
@@ -31,6 +33,7 @@ struct builder {
 	const struct event_times *times;
 	struct events *e;
 	struct record *record; /* by op->id */
+	struct arena *arena;   /* of what records have */
 	struct VEC(replay_time) duration;
 	uint16_t *stream;    /* [duration.room] */
 	uint32_t *dep_first; /* [duration.room + 1] */
@@ -471,14 +474,23 @@ static void
 emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 {
 	struct record *r = &b->record[op->id];
-	enum cost_kind kind = cost_op_kind(b->m, op);
-	if (kind == COST_COLLECTIVE)
+	if (r->kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
 	for (uint32_t d = 0; d < b->e->ndevices; d++)
-		if (kind == COST_COMPUTE)
+		if (r->kind == COST_COMPUTE)
 			emit_kernel(b, op, r, turn, d);
-		else if (kind == COST_COPY)
+		else if (r->kind == COST_COPY)
 			emit_copy(b, op, r, turn, d);
+}
+
+static uint32_t *
+no_events(struct builder *b, uint32_t n)
+{
+	uint32_t *event = ARENA_ARRAY(b->arena, uint32_t, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		event[i] = NO_EVENT;
+	return event;
 }
 
 /* Records of the work of one loop. */
@@ -491,15 +503,14 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 		if (kind == COST_NONE)
 			continue;
 		struct record *r = &b->record[op->id];
-		uint32_t slots = turns * b->e->ndevices;
-		*r = (struct record){.source = op, .over = l->over, .turns = turns};
-		r->ready = NEW_ARRAY(b, uint32_t, slots);
-		memset(r->ready, 0xff, sizeof *r->ready * slots);
+		const uint32_t slots = turns * b->e->ndevices;
+		*r = (struct record){
+			.source = op, .kind = kind, .over = l->over, .turns = turns};
+		r->ready = no_events(b, slots);
 		if (kind == COST_COMPUTE)
 			continue;
-		r->done = NEW_ARRAY(b, uint32_t, slots);
-		memset(r->done, 0xff, sizeof *r->done * slots);
-		r->waited = ZERO_ARRAY(b, bool, slots);
+		r->done = no_events(b, slots);
+		r->waited = ARENA_ARRAY(b->arena, bool, slots);
 	}
 }
 
@@ -516,9 +527,11 @@ count_events(const struct builder *b, const struct issue *o)
 static void
 wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turn)
 {
-	for (uint32_t p = l->first; p < l->end; p++)
-		for (uint32_t d = 0; d < b->e->ndevices; d++)
-			wait_for(b, &b->record[o->op[p]->id], turn * b->e->ndevices + d, turn, d);
+	for (uint32_t p = l->first; p < l->end; p++) {
+		struct record *r = &b->record[o->op[p]->id];
+		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
+			wait_for(b, r, turn * b->e->ndevices + d, turn, d);
+	}
 }
 
 static void
@@ -604,6 +617,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 		return NULL;
 	}
 	set_up_devices(b, (uint32_t)devices);
+	b->arena = arena_create(b);
 	b->record = ARRAY_ZERO(b, struct record, m->op_ids);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);

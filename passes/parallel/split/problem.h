@@ -1,0 +1,49 @@
+/*
+ * An additive problem: each node takes one of its choices, each edge costs what the choices at its ends
+ * cost together, and the sum is to be least.
+ *
+ *     node s: choice x costs s.cost[x]
+ *     edge (s, t): choices x, y cost table.cost[row[x]][column[y]]
+ *
+ * Choices that an edge cannot tell apart share a row of its table. Tables, rows and columns are pointers, so
+ * that edges that are alike share them.
+ */
+#ifndef PASSES_SPLIT_PROBLEM_H
+#define PASSES_SPLIT_PROBLEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What cannot be: seconds that no step takes, and doubles of it still resolve 0.1 ns. */
+#define SPLIT_NEVER 1e6
+
+struct split_node {
+	uint32_t n;         /* choices, at least 1 */
+	const double *cost; /* [n] */
+};
+
+struct split_table {
+	uint32_t rows, columns;
+	const double *cost;    /* [rows][columns] */
+	const double *flipped; /* [columns][rows], the same */
+};
+
+struct split_edge {
+	uint32_t end[2];         /* two nodes, that of the rows first */
+	const uint16_t *line[2]; /* by choice of an end: its row, its column */
+	const struct split_table *table;
+};
+
+struct split_problem {
+	const struct split_node *node;
+	const struct split_edge *edge;
+	uint32_t nnodes, nedges;
+};
+
+/* What the choices cost; SPLIT_NEVER or more: they do not fit. */
+double split_cost(const struct split_problem *p, const uint16_t *choice);
+
+/* Local descent: each node takes its best choice, the others held, until nothing changes. */
+void split_descend(const struct split_problem *p, uint16_t *choice);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * Bounds and solutions of random problems, against an enumeration of all choices.
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/parallel/split/solve.h"
+#include "test/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PROBLEMS = 100, MOST_NODES = 7, MOST_CHOICES = 4, MOST_EDGES = 14, ENTRIES = 1 << 20 };
+
+/* Sums of a few numbers, in another order. */
+static const double rounding = 1e-9;
+
+static double
+draw_cost(uint64_t *random, bool may_be_never)
+{
+	if (may_be_never && mix64_below(random, 12) == 0)
+		return SPLIT_NEVER;
+	return mix64_below(random, 1000) * 1e-3;
+}
+
+static struct split_table *
+draw_table(void *owner, uint64_t *random, uint32_t rows, uint32_t columns)
+{
+	struct split_table *t = NEW(owner, struct split_table);
+	double *cost = NEW_ARRAY(owner, double, rows *columns),
+	       *flipped = NEW_ARRAY(owner, double, rows *columns);
+
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < columns; j++)
+			cost[i * columns + j] = flipped[j * rows + i] = draw_cost(random, true);
+	*t = (struct split_table){rows, columns, cost, flipped};
+	return t;
+}
+
+/* Lines of choices: mostly fewer than there are choices. */
+static uint16_t *
+draw_lines(void *owner, uint64_t *random, uint32_t choices, uint32_t lines)
+{
+	uint16_t *line = NEW_ARRAY(owner, uint16_t, choices);
+
+	for (uint32_t x = 0; x < choices; x++)
+		line[x] = (uint16_t)mix64_below(random, lines);
+	return line;
+}
+
+static struct split_problem
+draw_problem(void *owner, uint64_t seed)
+{
+	uint64_t random = seed;
+	const uint32_t n = 2 + mix64_below(&random, MOST_NODES - 1),
+		       edges = mix64_below(&random, MOST_EDGES + 1);
+	struct split_node *node = NEW_ARRAY(owner, struct split_node, n);
+	struct split_edge *edge = NEW_ARRAY(owner, struct split_edge, edges);
+
+	for (uint32_t s = 0; s < n; s++) {
+		const uint32_t choices = 1 + mix64_below(&random, MOST_CHOICES);
+		double *cost = NEW_ARRAY(owner, double, choices);
+		for (uint32_t x = 0; x < choices; x++)
+			cost[x] = draw_cost(&random, false);
+		node[s] = (struct split_node){choices, cost};
+	}
+	for (uint32_t e = 0; e < edges; e++) {
+		const uint32_t rows = 1 + mix64_below(&random, MOST_CHOICES),
+			       columns = 1 + mix64_below(&random, MOST_CHOICES);
+		const uint32_t a = mix64_below(&random, n - 1),
+			       b = a + 1 + mix64_below(&random, n - 1 - a);
+		edge[e] = (struct split_edge){{a, b},
+			{draw_lines(owner, &random, node[a].n, rows),
+				draw_lines(owner, &random, node[b].n, columns)},
+			draw_table(owner, &random, rows, columns)};
+	}
+	return (struct split_problem){node, edge, n, edges};
+}
+
+/* The least sum over all choices, written here without anything of the solver's. */
+static double
+enumerate(const struct split_problem *p)
+{
+	uint16_t choice[MOST_NODES] = {0};
+	double least = INFINITY;
+
+	for (;;) {
+		double sum = 0;
+		for (uint32_t s = 0; s < p->nnodes; s++)
+			sum += p->node[s].cost[choice[s]];
+		for (uint32_t e = 0; e < p->nedges; e++) {
+			const struct split_edge *d = &p->edge[e];
+			const uint16_t row = d->line[0][choice[d->end[0]]],
+				       column = d->line[1][choice[d->end[1]]];
+			sum += d->table->cost[row * d->table->columns + column];
+		}
+		least = sum < least ? sum : least;
+		uint32_t s = 0;
+		while (s < p->nnodes && ++choice[s] == p->node[s].n)
+			choice[s++] = 0;
+		if (s == p->nnodes)
+			return least;
+	}
+}
+
+static void
+the_optimum_is_between_bound_and_solution(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int tight = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		const double best = enumerate(&p), room = rounding * (1 + best);
+		const struct split_solution s = split_solve(scratch, &p, 50, 0);
+		assert_true(s.bound <= best + room);
+		assert_true(s.cost >= best - room);
+		assert_true(fabs(split_cost(&p, s.choice) - s.cost) <= room);
+		tight += s.cost <= best + room;
+	}
+	/* Small problems without structure are the hard ones. */
+	assert_true(tight >= PROBLEMS * 3 / 4);
+	talloc_free(scratch);
+}
+
+static void
+no_sweep_lowers_the_bound(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		struct split_solver *s = split_solver_create(scratch, &p);
+		double before = split_solver_bound(s);
+		for (int i = 0; i < 20; i++) {
+			const double bound = split_solver_sweep(s),
+				     room = rounding * (1 + fabs(bound));
+			assert_true(bound >= before - room);
+			assert_true(fabs(split_solver_bound(s) - bound) <= room);
+			before = bound;
+		}
+	}
+	talloc_free(scratch);
+}
+
+static void
+elimination_finds_the_optimum(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		const double best = enumerate(&p);
+		struct split_solution s;
+		assert_true(split_exhaust(scratch, &p, ENTRIES, &s));
+		assert_true(fabs(s.cost - best) <= rounding * (1 + best));
+		assert_true(fabs(split_cost(&p, s.choice) - best) <= rounding * (1 + best));
+	}
+	talloc_free(scratch);
+}
+
+static void
+elimination_says_where_tables_are_too_large(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int refused = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		struct split_solution s;
+		refused += !split_exhaust(scratch, &p, 1, &s);
+		assert_true(s.bound <= s.cost + rounding * (1 + s.cost));
+	}
+	assert_true(refused > 0);
+	talloc_free(scratch);
+}
+
+/* What a choice is said to cost at least, it costs at least: the node with that choice alone. */
+static void
+choices_cost_at_least_what_is_said(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		struct split_problem p = draw_problem(scratch, seed);
+		struct split_solver *s = split_solver_create(scratch, &p);
+		double least[MOST_CHOICES];
+		split_solver_sweep(s);
+		split_solver_least(s, 0, least);
+		for (uint32_t x = 0; x < p.node[0].n; x++) {
+			double only[MOST_CHOICES];
+			struct split_node node[MOST_NODES];
+			struct split_problem q = p;
+			memcpy(node, p.node, p.nnodes * sizeof *node);
+			for (uint32_t y = 0; y < p.node[0].n; y++)
+				only[y] = y == x ? p.node[0].cost[y] : 100 * SPLIT_NEVER;
+			node[0].cost = only;
+			q.node = node;
+			assert_true(least[x] <= enumerate(&q) + rounding * SPLIT_NEVER);
+		}
+	}
+	talloc_free(scratch);
+}
+
+static void
+descent_never_costs_more(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		uint16_t choice[MOST_NODES];
+		uint64_t random = seed + 1000;
+		for (uint32_t i = 0; i < p.nnodes; i++)
+			choice[i] = (uint16_t)mix64_below(&random, p.node[i].n);
+		const double before = split_cost(&p, choice);
+		split_descend(&p, choice);
+		assert_true(split_cost(&p, choice) <= before);
+	}
+	talloc_free(scratch);
+}
+
+static void
+the_same_problem_has_the_same_solution(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed),
+					   q = draw_problem(scratch, seed);
+		const struct split_solution a = split_solve(scratch, &p, 20, 0),
+					    b = split_solve(scratch, &q, 20, 0);
+		assert_memory_equal(a.choice, b.choice, p.nnodes * sizeof *a.choice);
+		assert_memory_equal(&a.bound, &b.bound, sizeof a.bound);
+		assert_int_equal(a.sweeps, b.sweeps);
+	}
+	talloc_free(scratch);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_optimum_is_between_bound_and_solution),
+		cmocka_unit_test(no_sweep_lowers_the_bound),
+		cmocka_unit_test(elimination_finds_the_optimum),
+		cmocka_unit_test(elimination_says_where_tables_are_too_large),
+		cmocka_unit_test(choices_cost_at_least_what_is_said),
+		cmocka_unit_test(descent_never_costs_more),
+		cmocka_unit_test(the_same_problem_has_the_same_solution),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
