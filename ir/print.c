@@ -324,6 +324,12 @@ print_lets(struct printer *p)
 	}
 }
 
+static bool
+same_line(const struct ir_axis *a, const struct ir_axis *b)
+{
+	return a->time == b->time && a->peel == b->peel;
+}
+
 /* Axes in their order, a line for every run of device axes or time axes. */
 static void
 print_axes(struct printer *p)
@@ -336,8 +342,8 @@ print_axes(struct printer *p)
 			last_mesh = i;
 	for (int i = 0; i < m->naxes; i++) {
 		const struct ir_axis *a = &m->axis[i];
-		bool first = i == 0 || m->axis[i - 1].time != a->time;
-		bool last = i + 1 == m->naxes || m->axis[i + 1].time != a->time;
+		bool first = i == 0 || !same_line(&m->axis[i - 1], a);
+		bool last = i + 1 == m->naxes || !same_line(a, &m->axis[i + 1]);
 		out_text(&p->out, !first ? ", " : a->time ? "steps [" : "mesh [");
 		out_text(&p->out, a->name);
 		out_text(&p->out, " = ");
@@ -347,6 +353,8 @@ print_axes(struct printer *p)
 		out_char(&p->out, ']');
 		if (i == last_mesh)
 			print_attrs(p, m->mesh_attr, m->nmesh_attrs);
+		if (a->peel)
+			out_text(&p->out, " {peel = true}");
 		out_char(&p->out, '\n');
 	}
 }

@@ -67,6 +67,7 @@ struct ir_axis {
 	int32_t size;
 	bool time;
 	struct ir_loc loc;
+	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
 };
 
 struct ir_context;

@@ -45,6 +45,13 @@ storage_is(const struct storage_build *b, const struct ir_op *op, unsigned set)
 	return ((is ? is : storage_classify(b, op)) & set) != 0;
 }
 
+/* Is the op done once, in no loop or only in its last iteration? */
+static inline bool
+storage_is_once(const struct storage_build *b, const struct ir_op *op)
+{
+	return b->s->order->once[storage_position(b, op)];
+}
+
 /* Is the use that of an update, as the param's next value; as the param? */
 static inline bool
 storage_is_next(const struct ir_use *u)

@@ -32,6 +32,12 @@ issue_loop_of(const struct issue *o, const struct ir_op *op)
 	return &o->loop[o->loop_of[o->position[op->id]]];
 }
 
+bool
+issue_is_last(const struct issue *o, const struct ir_op *op)
+{
+	return o->once[o->position[op->id]] && issue_loop_of(o, op)->over;
+}
+
 uint32_t
 issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 {
@@ -97,6 +103,7 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 	for (uint32_t i = 0; i < n; i++) {
 		o->position[op[i]->id] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
+		o->once[o->n] = !over || !issue_op_axes(s->m, op[i]);
 		o->op[o->n++] = op[i];
 		s->late[op[i]->id] = IN_TIME;
 	}
@@ -135,6 +142,15 @@ lateness(const struct sorter *s, const struct ir_op *op)
 	return IN_TIME;
 }
 
+static bool
+is_peeled(const struct sorter *s)
+{
+	for (int a = 0; a < s->m->naxes; a++)
+		if (s->over >> a & 1 && !s->m->axis[a].peel)
+			return false;
+	return true;
+}
+
 static void
 place(struct sorter *s, const struct ir_op *op)
 {
@@ -145,7 +161,10 @@ place(struct sorter *s, const struct ir_op *op)
 		return;
 	}
 	if (!over) {
-		s->behind[s->nbehind++] = op;
+		if (is_peeled(s))
+			s->inside[s->ninside++] = op;
+		else
+			s->behind[s->nbehind++] = op;
 		s->late[op->id] = LATE;
 		return;
 	}
@@ -178,6 +197,7 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
 	o->position = ARRAY_NEW(o, uint32_t, m->op_ids);
 	o->loop_of = ARRAY_NEW(o, uint32_t, n);
+	o->once = ARRAY_NEW(o, bool, n);
 	o->loop = ARRAY_NEW(o, struct issue_loop, n);
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);

@@ -6,6 +6,11 @@
  * issues the program in this order, and passes/analysis/ replays it.
  *
  *     %x(mb)  %w  %h(mb)  %g = reduce(mb)  %n(%g)  %y(mb)    ->    w  loop { x h g y }  n
+ *
+ * A loop over time axes that are declared with {peel = true} has ops of the second kind where they
+ * are written, and they are done in its last iteration, as if that were peeled:
+ *
+ *     w  loop { x h g  [last: n]  y }
  */
 #ifndef IR_ISSUE_H
 #define IR_ISSUE_H
@@ -26,6 +31,7 @@ struct issue {
 	const struct ir_op **op; /* [n] in order */
 	uint32_t *position;      /* of each op of the block, by op->id */
 	uint32_t *loop_of;       /* [n] number of the loop of each position */
+	bool *once;              /* [n] done once: in no loop, or only in its last iteration */
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
 };
@@ -38,6 +44,9 @@ struct issue *issue_create(const void *owner, const struct ir_module *m, const s
 
 /* The loop of an op of the block. */
 const struct issue_loop *issue_loop_of(const struct issue *o, const struct ir_op *op);
+
+/* Is the op of the block done only in the last iteration of its loop? */
+bool issue_is_last(const struct issue *o, const struct ir_op *op);
 
 /* Time axes on which a type is split or partial: a set. */
 uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);

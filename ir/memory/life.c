@@ -79,7 +79,7 @@ storage_wait_moment(const struct storage_build *b, const struct ir_op *op)
 	const int32_t wait = use < b->n ? (int32_t)(2 * use) : end_of_updates(b);
 	const int32_t end = runs_at((int64_t)loop->end - 1);
 
-	return loop->over && end < wait ? end : wait;
+	return !storage_is_once(b, op) && end < wait ? end : wait;
 }
 
 /* Sums over time and whole tensors that loops put slices into. */
@@ -139,7 +139,8 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
 }
 
-/* What must outlast an iteration lives through the loops in which it begins and ends. */
+/* What must outlast an iteration lives through the loops in which it begins and ends; but not from
+ * the begin of a loop whose last iteration makes it. */
 static void
 stretch(struct storage_build *b, int32_t buffer)
 {
@@ -148,9 +149,10 @@ stretch(struct storage_build *b, int32_t buffer)
 
 	if (b->loop.at[buffer] != STORAGE_LOOPS && x->slots == 1)
 		return;
-	if (from && from->over)
+	const bool late = from && b->s->order->once[x->first / 2];
+	if (from && from->over && !late)
 		x->first = runs_at(from->first);
-	if (to && to->over)
+	if (to && to->over && !(late && to == from))
 		x->last = runs_at((int64_t)to->end - 1);
 }
 

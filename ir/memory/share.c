@@ -154,7 +154,7 @@ message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
 	/* A loop would find its own result the second time. */
 	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
 	return b->s->buffer[lies->buffer].role == STORAGE_TEMP &&
-	       (!loop->over || loop == issue_loop_of(b->s->order, maker_of(b, from))) &&
+	       (storage_is_once(b, op) || loop == issue_loop_of(b->s->order, maker_of(b, from))) &&
 	       !used_from(b, lies->buffer, op, storage_position(b, op));
 }
 
@@ -244,7 +244,7 @@ update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 {
 	const struct ir_value *v = &op->result[r], *param = updates_param(v);
 
-	if (!param || issue_loop_of(b->s->order, op)->over || op_is(op, TRAIT_PARALLEL) ||
+	if (!param || !storage_is_once(b, op) || op_is(op, TRAIT_PARALLEL) ||
 		!(op->code == OP_fuse || storage_is_copy(op) ||
 			form_exists((enum op_code)op->code)) ||
 		issue_axes(b->s->module, v->type))

@@ -371,8 +371,12 @@ plan_actions(struct plan_build *b)
 		if (l->over)
 			plan_add_action(b->p, LOWER_LOOP, NULL, (int32_t)(2 * l->first))->over =
 				l->over;
-		for (uint32_t i = l->first; i < l->end; i++)
+		for (uint32_t i = l->first; i < l->end; i++) {
+			const int before = b->p->nactions;
 			add_op(b, o->op[i]);
+			for (int k = before; o->once[i] && k < b->p->nactions; k++)
+				b->p->action[k].last = l->over;
+		}
 		if (l->over)
 			plan_add_action(b->p, LOWER_END, NULL, (int32_t)(2 * l->end))->over =
 				l->over;

@@ -69,7 +69,7 @@ check_is_kernel(const struct ir_module *m, const struct ir_op *op)
 	       !check_is_view(m, op);
 }
 
-/* Time axes over which the op is done. */
+/* Time axes over which the op is done in every iteration. */
 static uint32_t
 axes_of(const struct ir_module *m, const struct ir_op *op)
 {
@@ -89,9 +89,10 @@ static void
 check_loop(const struct walk *w, const struct lower_action *a)
 {
 	const struct check *c = w->c;
-	const uint32_t over = w->loop ? check_long_axes(c->p->module, w->loop->over) : 0;
+	const uint32_t over = w->loop ? check_long_axes(c->p->module, w->loop->over) : 0,
+		       last = check_long_axes(c->p->module, a->last);
 
-	if (a->kind != LOWER_WAIT && axes_of(c->p->module, a->op) != over)
+	if (a->kind != LOWER_WAIT && axes_of(c->p->module, a->op) != (over & ~last))
 		FAULT(w->c, a->op, "%s is not executed once for each iteration of its time axes",
 			check_op_name(a->op));
 }

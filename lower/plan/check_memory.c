@@ -10,7 +10,7 @@
  * A value is right on all ranks that hold it or on none: check_actions.c has seen that whoever
  * holds it does the action that makes it. So one run stands for all ranks. Loop bodies run twice:
  * what the first run leaves is what every later one finds, because the last writer of a byte is the
- * same one each time (docs/checking.md).
+ * same one each time (docs/checking.md). What only the last iteration does is done in the last run.
  */
 #include "lower/plan/check_model.h"
 
@@ -155,6 +155,8 @@ run_action(struct model *m, int at)
 {
 	m->at = at;
 	m->a = &m->c->p->action[at];
+	if (m->a->last && !m->last)
+		return;
 	switch (m->a->kind) {
 	case LOWER_KERNEL: run_kernel(m); break;
 	case LOWER_COPY:
@@ -179,14 +181,15 @@ run_loop(struct model *m, int at)
 	m->loop = at;
 	m->begin = p->action[at].at + 1;
 	m->end = p->action[end].at - 1;
-	for (int pass = 0; pass < (issue_turns(p->module, p->action[at].over) > 1 ? 2 : 1);
-		pass++) {
-		m->again = pass > 0;
+	const int runs = issue_turns(p->module, p->action[at].over) > 1 ? 2 : 1;
+	for (int run = 1; run <= runs; run++) {
+		m->again = run > 1;
+		m->last = run == runs;
 		for (int k = at + 1; k < end; k++)
 			run_action(m, k);
 	}
 	m->loop = NONE;
-	m->again = false;
+	m->again = m->last = false;
 	return end;
 }
 

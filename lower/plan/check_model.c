@@ -192,7 +192,7 @@ check_time(struct model *m, int32_t value, int32_t buffer)
 {
 	const struct model_buffer *s = &m->state[buffer];
 
-	if (s->sums && s->loop == m->loop)
+	if (s->sums && s->loop == m->loop && !m->a->last)
 		FAULT(m->c, m->a->op,
 			"action %d reads buffer %d (%%%s) before the loop "
 			"that completes it has ended",

@@ -30,7 +30,7 @@ struct model {
 	int32_t *posted;    /* [ncolls] loop that has posted it, until its wait; else NOT_POSTED */
 	int32_t loop;       /* the loop at work, by its action, or NONE */
 	int32_t begin, end; /* moments of its first and last op */
-	bool again;         /* its second run */
+	bool again, last;   /* its second run; the one that stands for its last iteration */
 	const struct lower_action *a;
 	int32_t at; /* number of the action at work */
 	struct model_touch *touch;

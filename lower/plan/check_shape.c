@@ -199,6 +199,10 @@ shape_loops(struct check *c)
 				"end over the same axes",
 				i);
 		over = begins ? a->over : ends ? 0 : over;
+		if (a && a->last && (begins || ends || a->last != over))
+			FAULT(c, a->op,
+				"action %d: the last iteration of axes other than those of its loop",
+				i);
 	}
 }
 

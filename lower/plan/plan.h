@@ -60,6 +60,7 @@ struct lower_action {
 		*op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
 	struct lower_guard guard;
 	uint32_t over;    /* LOOP, END, ADD: set of time axes */
+	uint32_t last;    /* only in the last iteration over this set; 0: in all */
 	int32_t coll;     /* POST, WAIT */
 	int32_t kernel;   /* KERNEL, and COPY and ADD with an op: row of the program's table */
 	int32_t src, dst; /* COPY, PACK, ADD: values (indices of plan->value) */

@@ -103,14 +103,19 @@ write_coll(struct step_writer *w, const struct lower_action *a)
 }
 
 static void
-write_guard(struct step_writer *w, const struct lower_guard *g)
+write_guard(struct step_writer *w, const struct lower_action *a)
 {
+	const struct lower_guard *g = &a->guard;
 	char *text = text_copy(NULL, "");
 
 	for (int i = 0; i < g->n; i++)
 		text = text_append(
-			text, "%sc->coord[%d] == %d", i ? " && " : "", g->axis[i], g->place[i]);
-	if (g->n) {
+			text, "%sc->coord[%d] == %d", *text ? " && " : "", g->axis[i], g->place[i]);
+	for (int x = 0; x < w->p->module->naxes; x++)
+		if (a->last >> x & 1)
+			text = text_append(text, "%sc->coord[%d] == %d", *text ? " && " : "", x,
+				w->p->module->axis[x].size - 1);
+	if (*text) {
 		step_line(w, "if (%s) {", text);
 		w->indent++;
 	}
@@ -156,6 +161,9 @@ write_action(struct step_writer *w, const struct lower_action *a)
 		step_line(w, "/* %s */", text);
 		talloc_free(text);
 	}
+	write_guard(w, a);
+	if (a->kernel >= 0)
+		step_line(w, "%s_begin(c, %d);", w->timer, a->kernel);
 	switch (a->kind) {
 	case LOWER_LOOP: write_loop(w, a); return;
 	case LOWER_END: write_end(w, a); return;
@@ -165,18 +173,12 @@ write_action(struct step_writer *w, const struct lower_action *a)
 			write_transfer(w, a);
 		else
 			write_coll(w, a);
-		return;
-	default: break;
+		break;
+	case LOWER_KERNEL: w->kernel(w, a); break;
+	case LOWER_COPY:
+	case LOWER_PACK: w->copy(w, a); break;
+	case LOWER_ADD: w->add(w, a); break;
 	}
-	write_guard(w, &a->guard);
-	if (a->kernel >= 0)
-		step_line(w, "%s_begin(c, %d);", w->timer, a->kernel);
-	if (a->kind == LOWER_KERNEL)
-		w->kernel(w, a);
-	else if (a->kind == LOWER_COPY || a->kind == LOWER_PACK)
-		w->copy(w, a);
-	else
-		w->add(w, a);
 	if (a->kernel >= 0)
 		step_line(w, "%s_end(c, %d);", w->timer, a->kernel);
 	if (w->indent > before) {

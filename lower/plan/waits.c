@@ -1,8 +1,8 @@
 /*
  * WAITs. A collective is on its way from its POST on; the first action that reads or writes its
- * results or writes its operands needs a WAIT before it. What a loop posts is waited for before the
- * loop ends, so that every iteration starts alike; what is left at the end of the step is waited
- * for there.
+ * results or writes its operands needs a WAIT before it. What a loop posts in every iteration is
+ * waited for before the loop ends, so that every iteration starts alike; what is left at the end of
+ * the step is waited for there.
  */
 #include "lower/plan/build.h"
 
@@ -20,7 +20,20 @@ struct waiter {
 	struct awaited awaited; /* of the operand at hand */
 	int *pending;           /* collectives on their way */
 	int npending, loop_start;
+	const struct lower_action *loop; /* the one that is open, or NULL */
 };
+
+/* The loop in whose last iteration alone it is posted, where that is open: axes; else 0. */
+static uint32_t
+posted_last(const struct waiter *w, const struct lower_coll *c)
+{
+	const struct issue *o = w->p->storage->order;
+
+	return w->loop && issue_is_last(o, c->op) &&
+			       2 * (int32_t)o->position[c->op->id] >= w->loop->at
+		       ? w->loop->over
+		       : 0;
+}
 
 /* Waits for entry `at` of those that are pending, before the action at a moment. */
 static void
@@ -30,6 +43,7 @@ wait_for(struct waiter *w, int at, int32_t before)
 		(struct lower_action){.kind = LOWER_WAIT,
 			.at = before - 1,
 			.op = w->p->coll[w->pending[at]].op,
+			.last = posted_last(w, &w->p->coll[w->pending[at]]),
 			.coll = w->pending[at],
 			.kernel = -1,
 			.src = -1,
@@ -87,14 +101,6 @@ wait_before(struct waiter *w, const struct lower_action *a)
 	}
 }
 
-/* The same for all that is pending from entry `from` on. */
-static void
-wait_all(struct waiter *w, int from, int32_t before)
-{
-	while (w->npending > from)
-		wait_for(w, from, before);
-}
-
 /* All that a message in a row waits for is over before the first copy into the row, which may lie
  * in the bytes of a tensor that is free from then on. */
 static void
@@ -109,10 +115,18 @@ wait_before_row(struct waiter *w, const struct lower_action *pack)
 static void
 walk(struct waiter *w, const struct lower_action *a)
 {
-	if (a->kind == LOWER_LOOP)
+	if (a->kind == LOWER_LOOP) {
 		w->loop_start = w->npending;
-	if (a->kind == LOWER_END)
-		wait_all(w, w->loop_start, a->at);
+		w->loop = a;
+	}
+	if (a->kind == LOWER_END) {
+		for (int i = w->loop_start; i < w->npending;)
+			if (posted_last(w, &w->p->coll[w->pending[i]]))
+				i++;
+			else
+				wait_for(w, i, a->at);
+		w->loop = NULL;
+	}
 	wait_before_row(w, a);
 	wait_before(w, a);
 	ARRAY_PUSH(w->p, w->out, w->nout, *a);
@@ -133,7 +147,8 @@ plan_waits(struct plan_build *b)
 	w.pending = ARRAY_NEW(scratch, int, (size_t)b->p->ncolls + 1);
 	for (int i = 0; i < b->p->nactions; i++)
 		walk(&w, &b->p->action[i]);
-	wait_all(&w, 0, (int32_t)(2 * b->order->n + 2));
+	while (w.npending)
+		wait_for(&w, 0, (int32_t)(2 * b->order->n + 2));
 	array_free(b->p->action);
 	b->p->action = w.out;
 	b->p->nactions = w.nout;

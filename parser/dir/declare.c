@@ -79,6 +79,7 @@ declare_axes(struct parser *p, bool time, struct ir_loc loc)
 {
 	declare_check(p, time ? "steps" : "mesh", loc);
 	p->time = time;
+	p->first_axis = p->m->naxes;
 }
 
 void
@@ -103,26 +104,24 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 			IR_MAX_PLACES);
 		return;
 	}
-	m->axis[m->naxes++] = (struct ir_axis){name.name, (int32_t)n, p->time, name.loc};
+	m->axis[m->naxes++] = (struct ir_axis){name.name, (int32_t)n, p->time, name.loc, false};
+}
+
+/* {peel = true}, of the axes of the line. */
+static void
+set_steps_attrs(struct parser *p)
+{
+	for (int i = p->first_axis; i < p->m->naxes; i++)
+		p->m->axis[i].peel = p->attr.at->i;
 }
 
 /* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
-void
-declare_mesh_attrs(struct parser *p, struct ir_loc loc)
+static void
+set_mesh_attrs(struct parser *p)
 {
-	static const struct ir_row row = {
-		.name = "mesh", .attr = {{.key = "devices", .type = ROW_INTS}}, .nattrs = 1};
 	struct ir_module *m = p->m;
-
-	if (p->time)
-		PARSE_ERROR(p, loc, "time axes have no attributes");
-	else if (m->nmesh_attrs)
-		PARSE_ERROR(p, loc, "the devices are already given");
-	bool ok = attrs_resolve(p, &row) && !p->time && !m->nmesh_attrs;
-	p->attr.n = p->key.n = 0;
-	if (!ok)
-		return;
 	const struct ir_attr *devices = p->attr.at;
+
 	for (int i = 0; i < devices->n; i++) {
 		const struct ir_attr *a = &devices->list[i];
 		bool twice = false;
@@ -138,6 +137,27 @@ declare_mesh_attrs(struct parser *p, struct ir_loc loc)
 	*copy = *devices;
 	m->mesh_attr = copy;
 	m->nmesh_attrs = 1;
+}
+
+void
+declare_axes_attrs(struct parser *p, struct ir_loc loc)
+{
+	static const struct ir_row mesh = {.name = "mesh",
+					   .attr = {{.key = "devices", .type = ROW_INTS}},
+					   .nattrs = 1},
+				   steps = {.name = "steps",
+					   .attr = {{.key = "peel", .type = ROW_BOOL}},
+					   .nattrs = 1};
+	const bool twice = !p->time && p->m->nmesh_attrs;
+
+	if (twice)
+		PARSE_ERROR(p, loc, "the devices are already given");
+	const bool ok = attrs_resolve(p, p->time ? &steps : &mesh) && !twice;
+	if (ok && p->time)
+		set_steps_attrs(p);
+	else if (ok)
+		set_mesh_attrs(p);
+	p->attr.n = p->key.n = 0;
 }
 
 void

@@ -101,7 +101,7 @@ declaration:
   MODULE FUNCNAME		{ declare_module(p, WORD($2, @2)); }
 | LET NAME '=' size		{ declare_let(p, WORD($2, @2), $4, @4); }
 | axes
-| axes '{' attrs '}'		{ declare_mesh_attrs(p, @$); }
+| axes '{' attrs '}'		{ declare_axes_attrs(p, @$); }
 | func
 | FUNC FUNCNAME error SYNC	{ func_abandon(p, WORD($2, @2)); yyerrok; }
 | error SYNC			{ yyerrok; }

@@ -101,8 +101,9 @@ struct parser {
 	struct meanings meanings;
 	uint32_t scope; /* values with ids from here on are of the function or body being read */
 	bool named, in_prelude;
-	bool *defined; /* which -D found their let */
-	bool time;     /* axes being declared are time axes */
+	bool *defined;  /* which -D found their let */
+	bool time;      /* axes being declared are time axes */
+	int first_axis; /* of those */
 
 	struct ir_func *func; /* being read, or NULL */
 	bool template, func_bad;
@@ -207,7 +208,7 @@ void declare_module(struct parser *p, struct named name);
 void declare_let(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
 void declare_axes(struct parser *p, bool time, struct ir_loc loc);
 void declare_axis(struct parser *p, struct named name, struct size_value size, struct ir_loc loc);
-void declare_mesh_attrs(struct parser *p, struct ir_loc loc);
+void declare_axes_attrs(struct parser *p, struct ir_loc loc);
 /* The parameters are the results read so far. */
 void func_begin(struct parser *p, struct named name);
 void func_end(struct parser *p, struct ir_loc loc);

@@ -155,8 +155,8 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	if (steps == 1)
 		return true;
-	m->axis[m->naxes] = (struct ir_axis){
-		ir_name(run->ctx, name), (int32_t)steps, true, pass_option_loc(run, "steps")};
+	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, name), (int32_t)steps, true,
+		pass_option_loc(run, "steps"), pass_bool(run, "peel")};
 	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
 		return false;
 	if (by_microbatch && !microbatch_loss(run, m, m->naxes - 1))
@@ -174,6 +174,11 @@ static const struct pass_option options[] = {
 		"experts: of the whole batch; microbatch: computed by micro-batch and averaged, which "
 		"is another loss, and needs no second loop over the micro-batches",
 		CHOICE_LIST(LOSSES), 0, 0},
+	{"peel", PASS_BOOL, "false",
+		"issue what reads the results of all micro-batches, such as messages of gradients, "
+		"during the last micro-batch, as soon as these results are complete, and not after "
+		"it: its backward pass then hides messages, and may need more memory",
+		NULL, 0, 0},
 	{0},
 };
 

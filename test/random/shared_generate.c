@@ -451,8 +451,10 @@ random_module(
 		sizes[1] = 1;
 	static const char *const names[] = {"dp", "tp", "mb"};
 	for (int x = 0; x < 3; x++)
-		g.m->axis[g.m->naxes++] = (struct ir_axis){
-			.name = ir_name(ctx, names[x]), .size = sizes[x], .time = x == 2};
+		g.m->axis[g.m->naxes++] = (struct ir_axis){.name = ir_name(ctx, names[x]),
+			.size = sizes[x],
+			.time = x == 2,
+			.peel = x == 2 && rt_mix64(seed ^ 0x70656c) % 2};
 	g.b = (struct ir_builder){.m = g.m, .block = &ir_func_create(g.m, "main", LOC_NONE)->body};
 	for (int i = 0; i < o->steps; i++)
 		if (gen_chance(&g, 12))

@@ -231,8 +231,8 @@ static uint32_t
 slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t turn,
 	uint32_t device)
 {
-	uint32_t t = r->turns > 1 ? issue_map(b->m, over, turn, r->over) : 0;
-	return t * b->e->ndevices + device;
+	const uint32_t t = issue_map(b->m, over, turn, r->over);
+	return (t < r->turns ? t : r->turns - 1) * b->e->ndevices + device;
 }
 
 static int
@@ -278,7 +278,7 @@ wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint
 {
 	if (!r->done || r->waited[slot])
 		return;
-	run_pending_up_to(b, r->source, turn, device);
+	run_pending_up_to(b, r->source, slot / b->e->ndevices, device);
 	if (r->done[slot] == NO_EVENT)
 		return;
 	r->waited[slot] = true;
@@ -493,19 +493,19 @@ no_events(struct builder *b, uint32_t n)
 	return event;
 }
 
-/* Records of the work of one loop. */
+/* Records of the work of one loop, whose iterations have `turns` events. */
 static void
-record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turns)
+record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t all)
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		const struct ir_op *op = o->op[p];
+		const uint32_t over = o->once[p] ? 0 : l->over, turns = o->once[p] ? 1 : all;
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		if (kind == COST_NONE)
 			continue;
 		struct record *r = &b->record[op->id];
 		const uint32_t slots = turns * b->e->ndevices;
-		*r = (struct record){
-			.source = op, .kind = kind, .over = l->over, .turns = turns};
+		*r = (struct record){.source = op, .kind = kind, .over = over, .turns = turns};
 		r->ready = no_events(b, slots);
 		if (kind == COST_COMPUTE)
 			continue;
@@ -523,30 +523,50 @@ count_events(const struct builder *b, const struct issue *o)
 	return events;
 }
 
-/* The end of a turn: what it posted is waited for, so that every turn starts alike. */
+/* What ops of a loop that are done once, or those that are not, have posted in an iteration. */
 static void
-wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t turn)
+wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, bool once,
+	uint32_t turn)
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		struct record *r = &b->record[o->op[p]->id];
-		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
+		for (uint32_t d = 0; r->done && o->once[p] == once && d < b->e->ndevices; d++)
 			wait_for(b, r, turn * b->e->ndevices + d, turn, d);
 	}
+}
+
+/* How many of its iterations have events. Of too many one stands for all, or for all but the last
+ * where that does more. */
+static uint32_t
+replayed_turns(const struct builder *b, const struct issue *o, const struct issue_loop *l)
+{
+	bool differs = false;
+
+	for (uint32_t p = l->first; p < l->end; p++)
+		differs |= o->once[p];
+	const uint32_t least = differs ? 2 : 1;
+	return b->e->collapsed && least < l->turns ? least : l->turns;
 }
 
 static void
 emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 {
-	uint32_t turns = b->e->collapsed ? 1 : l->turns, first_event = b->e->graph.n;
+	const uint32_t turns = l->over ? replayed_turns(b, o, l) : 1, left_out = l->turns - turns,
+		       first_event = b->e->graph.n;
+	uint32_t end_of_first = first_event;
+
 	record_work(b, o, l, turns);
 	for (uint32_t turn = 0; turn < turns; turn++) {
 		for (uint32_t p = l->first; p < l->end; p++)
-			emit(b, o->op[p], turn);
+			if (!o->once[p] || turn == turns - 1)
+				emit(b, o->op[p], o->once[p] ? 0 : turn);
+		/* So that every iteration starts alike. */
 		if (l->over)
-			wait_for_all(b, o, l, turn);
+			wait_for_all(b, o, l, false, turn);
+		end_of_first = turn ? end_of_first : b->e->graph.n;
 	}
-	for (uint32_t e = first_event; turns < l->turns && e < b->e->graph.n; e++)
-		b->duration.at[e] *= l->turns;
+	for (uint32_t e = first_event; left_out && e < end_of_first; e++)
+		b->duration.at[e] *= left_out + 1;
 }
 
 static void
@@ -556,12 +576,11 @@ emit_loops(struct builder *b, const struct ir_block *block)
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
-		b->e->turns[o->op[p]->id] = o->loop[o->loop_of[p]].turns;
+		b->e->turns[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
 		emit_loop(b, o, &o->loop[i]);
 	for (uint32_t i = 0; i < o->nloops; i++)
-		if (!o->loop[i].over)
-			wait_for_all(b, o, &o->loop[i], 0);
+		wait_for_all(b, o, &o->loop[i], true, 0);
 }
 
 static uint64_t

@@ -196,7 +196,8 @@ find_loops(struct plan_base *b, const struct ir_block *block)
 	const struct issue *o = issue_create(b, b->m, block);
 
 	for (uint32_t i = 0; i < o->n; i++)
-		b->op[ir_number(b->ops, o->op[i])].over = o->loop[o->loop_of[i]].over;
+		b->op[ir_number(b->ops, o->op[i])].over =
+			o->once[i] ? 0 : o->loop[o->loop_of[i]].over;
 	talloc_free((void *)o);
 }
 

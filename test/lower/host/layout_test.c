@@ -212,6 +212,17 @@ static const struct text_case cases[] = {
 			  "= sum(%f)\n%h = reduce(%g) {axis = mb}\n%a = allreduce(%h) {axis = dp}\n"
 			  "%c = combine(%e) {axis = t}\n%c2 = combine(%c) {axis = "
 			  "mb}\noutput(\"a\", %a)\noutput(\"c\", %c2)\n}\n"},
+	{"the last iteration does what is done once",
+		"module @t\nmesh [dp = 2]\nsteps [mb = 4] {peel = true}\nfunc @main() {\n"
+		"%x = input(\"x\") : f32[16/dp/mb,6]\n%w = param(\"w\") {init = \"he\"} : f32[6,6]\n"
+		"%h = matmul(%x, %w)\n%g = contract(%x, %h) {spec = \"bi,bj->ij\"}\n"
+		"%r = reduce(%g) {axis = mb}\n%a = allreduce(%r) {axis = dp}\n"
+		"%y = matmul(%h, %w)\n%n = sub(%w, %a)\nupdate(%w, %n)\n%e = exp(%y)\n"
+		"%c = combine(%e) {axis = mb}\n%s = sum(%e) {dims = [0]}\n"
+		"%t = reduce(%s) {axis = mb}\n%b = allreduce(%t) {axis = dp}\n"
+		"%R = replicate(%b) {axis = mb}\n%z = mul(%y, %R)\n%q = sum(%z)\n"
+		"%u = reduce(%q) {axis = mb}\n%v = allreduce(%u) {axis = dp}\n"
+		"output(\"c\", %c)\noutput(\"n\", %n)\noutput(\"b\", %b)\noutput(\"v\", %v)\n}\n"},
 	{"sums in time of narrow floats and integers",
 		TIME "%x = input(\"x\") : f32[16/mb,6]\n%b = convert(%x) {to = bf16}\n%k = "
 		     "input(\"k\") {range = 9} : i32[16/mb]\n"

@@ -54,6 +54,7 @@ enum how {
 	F(action, op, 0, AN_OP)                                                                    \
 	F(action, guard, {0}, INSIDE)                                                              \
 	F(action, over, 0, AXES)                                                                   \
+	F(action, last, 0, AXES)                                                                   \
 	F(action, coll, 0, NUMBER)                                                                 \
 	F(action, kernel, 0, NUMBER)                                                               \
 	F(action, src, 0, NUMBER)                                                                  \
@@ -420,6 +421,16 @@ static const struct {
 		"%a = allreduce(%r) {axis = dp}; %n = sub(%w, %a); update(%w, %n); %e = exp(%h); "
 		"%s = sum(%e); %t = reduce(%s) {axis = mb}; %l = allreduce(%t) {axis = dp}; "
 		"output(\"l\", %l)"},
+	{"the last iteration sums gradients and updates",
+		"mesh [dp = 2]; steps [mb = 4] {peel = true}",
+		"%x = input(\"x\") : f32[16/dp/mb,4]; "
+		"%w = param(\"w\") {init = \"ones\"} : f32[4,4]; "
+		"%v = param(\"v\") {init = \"he\"} : f32[4,4]; %h = matmul(%x, %w); %i = matmul(%h, %v); "
+		"%g = contract(%h, %i) {spec = \"bi,bj->ij\"}; %r = reduce(%g) {axis = mb}; "
+		"%a = allreduce(%r) {axis = dp}; %j = matmul(%i, %v); %k = contract(%x, %j) {spec = \"bi,bj->ij\"}; "
+		"%n = sub(%v, %a); update(%v, %n); %s = reduce(%k) {axis = mb}; %b = allreduce(%s) {axis = dp}; "
+		"%m = sub(%w, %b); update(%w, %m); %e = exp(%j); %t = sum(%e); %u = reduce(%t) {axis = mb}; "
+		"%l = allreduce(%u) {axis = dp}; output(\"l\", %l)"},
 	{"collectives in a loop, and slots", "mesh [dp = 2]; steps [mb = 4]",
 		"%x = input(\"x\") : f32[16/mb/dp,4]; "
 		"%w = param(\"w\") {init = \"he\"} : f32[4,4]; %y = matmul(%x, %w); "
