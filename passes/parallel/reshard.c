@@ -122,6 +122,17 @@ move_axis(struct resharder *r, int axis)
 	return complain(r, axis);
 }
 
+/* Are the axes that split the dim those that should? Else one of them has yet to come off. */
+static bool
+others_stay(const struct resharder *r, int dim)
+{
+	for (int i = 0; i < r->b->m->naxes; i++)
+		if (r->v->type->axis[i].kind == IR_SPLIT && r->v->type->axis[i].dim == dim &&
+			!satisfied(r, i))
+			return false;
+	return true;
+}
+
 /* May this axis move now: does its split come off, and is it its turn to be put on? */
 static bool
 may_move(const struct resharder *r, int axis)
@@ -135,7 +146,8 @@ may_move(const struct resharder *r, int axis)
 		return true;
 	int there =
 		ir_type_split_depth(t, want.dim) - (have.kind == IR_SPLIT && have.dim == want.dim);
-	return want.order == there && !(have.kind == IR_SPLIT && have.dim == want.dim);
+	return want.order == there && !(have.kind == IR_SPLIT && have.dim == want.dim) &&
+	       others_stay(r, want.dim);
 }
 
 /* No axis may move: gather an innermost split that is in the way. */
