@@ -175,9 +175,8 @@ place(struct sorter *s, const struct ir_op *op)
 	s->late[op->id] = (uint8_t)lateness(s, op);
 }
 
-/* Without, nothing is in a loop. */
-static bool
-has_time(const struct ir_module *m)
+bool
+issue_has_loops(const struct ir_module *m)
 {
 	for (int a = 0; a < m->naxes; a++)
 		if (m->axis[a].time)
@@ -190,9 +189,8 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 {
 	struct issue *o = NEW(owner, struct issue);
 	void *scratch = alloc_scratch(NULL);
-	size_t n = 0;
-	IR_FOR_OPS (op, b)
-		n++;
+	const size_t n = m->op_ids; /* no fewer than there are ops: counting them is a walk */
+	uint32_t nops = 0;
 	struct sorter s = {.m = m, .o = o};
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
 	o->position = ARRAY_NEW(o, uint32_t, m->op_ids);
@@ -202,11 +200,10 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
-	if (!has_time(m)) {
-		n = 0;
+	if (!issue_has_loops(m)) {
 		IR_FOR_OPS (op, b)
-			s.behind[n++] = op;
-		append(&s, s.behind, (uint32_t)n, 0);
+			s.behind[nops++] = op;
+		append(&s, s.behind, nops, 0);
 	} else {
 		IR_FOR_OPS (op, b)
 			place(&s, op);

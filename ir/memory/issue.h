@@ -42,6 +42,9 @@ struct issue {
  */
 struct issue *issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
+/* Without loops over time axes the order of a block is its text's. */
+bool issue_has_loops(const struct ir_module *m);
+
 /* The loop of an op of the block. */
 const struct issue_loop *issue_loop_of(const struct issue *o, const struct ir_op *op);
 

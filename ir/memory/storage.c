@@ -69,16 +69,15 @@ number_values(struct storage *s, const struct ir_func *main)
 	s->number = ARRAY_NEW(s, uint32_t, s->nids);
 	memset(s->number, 0xff, s->nids * sizeof *s->number);
 	s->extra = ARRAY_NEW(s, int32_t, s->module->op_ids);
+	s->value = ARRAY_NEW(s, struct storage_value, s->nids + 1u);
 	IR_FOR_OPS (op, &main->body) {
 		s->extra[op->id] = -1;
-		for (int r = 0; r < op->nresults; r++)
-			s->number[op->result[r].id] = s->nvalues++;
-	}
-	s->value = ARRAY_NEW(s, struct storage_value, s->nvalues + 1);
-	IR_FOR_OPS (op, &main->body)
-		for (int r = 0; r < op->nresults; r++)
-			s->value[s->number[op->result[r].id]] =
+		for (int r = 0; r < op->nresults; r++) {
+			s->number[op->result[r].id] = s->nvalues;
+			s->value[s->nvalues++] =
 				(struct storage_value){.value = &op->result[r], .buffer = -1};
+		}
+	}
 }
 
 uint8_t
@@ -265,7 +264,8 @@ plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 			p.rest[p.n++] = (struct placed){i, b->row};
 		}
 	}
-	qsort(p.rest, p.n, sizeof *p.rest, by_row);
+	if (s->nrows)
+		qsort(p.rest, p.n, sizeof *p.rest, by_row);
 	p.room = ARRAY_NEW(owner, struct storage_room, p.n + 1);
 	for (uint32_t i = 0; i < p.n; i++) {
 		const struct storage_buffer *b = &s->buffer[p.rest[i].buffer];
@@ -392,6 +392,9 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(s, main);
+	VEC_ROOM(s, &b->buffer, s->nvalues + 1);
+	VEC_ROOM(b, &b->newest, s->nvalues + 1);
+	VEC_ROOM(b, &b->loop, s->nvalues + 1);
 	storage_share(b);
 	storage_add_extras(b);
 	add_stage(b);

@@ -8,7 +8,6 @@
 #include "ir/memory/place.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -24,33 +23,39 @@ struct gap {
 
 struct sweep {
 	struct block *block; /* [n] */
-	uint32_t n;
+	uint32_t n, moments;
 	struct VEC(struct gap)
 		gap; /* from low to high, none next to another; the last one has no end */
 };
 
-/* What lives until later first, as it stays between what ends and what begins next. */
-static int
-by_start(const void *x, const void *y)
-{
-	const struct block *a = x, *b = y;
+/* When blocks begin and end. */
+enum moment { FIRST, LAST };
 
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->last != b->last)
-		return a->last > b->last ? -1 : 1;
-	return a->room < b->room ? -1 : a->room > b->room;
+static uint32_t
+moment_of(const struct block *b, enum moment which)
+{
+	return which == FIRST ? b->first : b->last;
 }
 
-static int
-by_end(const void *x, const void *y)
+/* Puts blocks, in the order of `from`, in that of one of their moments; what has the same stays in order. In linear time:
+ * there are about as many moments as rooms. */
+static void
+order_by(const struct sweep *s, const uint32_t *from, enum moment which, bool late_first,
+	uint32_t *to)
 {
-	const struct block *a = *(const struct block *const *)x,
-			   *b = *(const struct block *const *)y;
+	uint32_t *begin = ARRAY_ZERO(NULL, uint32_t, (size_t)s->moments + 1);
 
-	if (a->last != b->last)
-		return a->last < b->last ? -1 : 1;
-	return a->room < b->room ? -1 : a->room > b->room;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const uint32_t at = moment_of(&s->block[from[i]], which);
+		begin[late_first ? s->moments - at : at + 1]++;
+	}
+	for (uint32_t t = 1; t <= s->moments; t++)
+		begin[t] += begin[t - 1];
+	for (uint32_t i = 0; i < s->n; i++) {
+		const uint32_t at = moment_of(&s->block[from[i]], which);
+		to[begin[late_first ? s->moments - at - 1 : at]++] = from[i];
+	}
+	array_free(begin);
 }
 
 static void
@@ -59,6 +64,7 @@ make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
 	s->block = ARRAY_NEW(s, struct block, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct storage_room *r = &room[i];
+		s->moments = r->last >= s->moments ? r->last + 1 : s->moments;
 		struct block *b = i ? &s->block[s->n - 1] : NULL;
 		if (!b || !r->row || r->row != room[i - 1].row) {
 			s->block[s->n++] = (struct block){r->bytes, 0, r->first, r->last, i, 1};
@@ -139,18 +145,22 @@ storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset)
 	uint32_t ended = 0;
 
 	make_blocks(s, room, n);
-	qsort(s->block, s->n, sizeof *s->block, by_start);
-	struct block **last = ARRAY_NEW(s, struct block *, s->n + 1);
+	uint32_t *given = ARRAY_NEW(s, uint32_t, s->n + 1), *first = ARRAY_NEW(s, uint32_t, s->n + 1),
+		 *last = ARRAY_NEW(s, uint32_t, s->n + 1);
 	for (uint32_t i = 0; i < s->n; i++)
-		last[i] = &s->block[i];
-	qsort(last, s->n, sizeof *last, by_end);
+		given[i] = i;
+	/* What lives until later first, as it stays between what ends and what begins next. */
+	order_by(s, given, LAST, true, last);
+	order_by(s, last, FIRST, false, first);
+	order_by(s, given, LAST, false, last);
 	VEC_PUSH(s, &s->gap, (struct gap){0, UINT64_MAX});
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct block *b = &s->block[i];
-		for (; last[ended]->last < b->first; ended++)
-			if (last[ended]->bytes)
-				give_back(s, last[ended]->offset,
-					last[ended]->offset + last[ended]->bytes);
+		struct block *b = &s->block[first[i]];
+		for (; s->block[last[ended]].last < b->first; ended++) {
+			const struct block *over = &s->block[last[ended]];
+			if (over->bytes)
+				give_back(s, over->offset, over->offset + over->bytes);
+		}
 		b->offset = b->bytes ? take(s, b->bytes) : 0;
 		end = b->offset + b->bytes > end ? b->offset + b->bytes : end;
 		uint64_t at = b->offset;

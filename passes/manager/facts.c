@@ -1,92 +1,59 @@
-/* What can be read off a module; each in one walk over @main. */
+/* What can be read off a module, in one walk over @main. */
 #include "passes/manager/facts.h"
 
 #include <string.h>
 
-static const struct ir_func *
-main_of(const struct ir_module *m)
+/* What an op shows, a set. */
+enum shown {
+	CALL = 1 << 0,
+	/* Gradients are reported as outputs until an optimizer takes them: output("grad.w1", %g). */
+	GRADIENT = 1 << 1,
+	UPDATE = 1 << 2, /* of a param */
+	FUSE = 1 << 3,
+	ON_HOST = 1 << 4,
+};
+
+static unsigned
+shown_by(const struct ir_op *op)
 {
-	return ir_func_find(m, "main");
+	if (op->code == OP_output)
+		return strncmp(op->symbol, "grad.", 5) ? 0 : GRADIENT;
+	if (op->code == OP_update)
+		return ir_operand(op, 0)->op && ir_operand(op, 0)->op->code == OP_param ? UPDATE
+											 : 0;
+	if (op_is(op, TRAIT_PERSISTENT))
+		return op->result[0].type && op->result[0].type->memory == IR_HOST ? ON_HOST : 0;
+	return op_is(op, TRAIT_CALLS) ? CALL : op->code == OP_fuse ? FUSE : 0;
 }
 
-static bool
-has_no_calls(const struct ir_module *m)
+unsigned
+pass_facts_shown(const struct ir_module *m)
 {
-	const struct ir_func *f = main_of(m);
+	const struct ir_func *f = ir_func_find(m, "main");
+	unsigned shown = 0;
 
 	if (f)
 		IR_FOR_OPS (op, &f->body)
-			if (op_is(op, TRAIT_CALLS))
-				return false;
-	return true;
+			shown |= shown_by(op);
+	return shown;
 }
 
-/* Gradients are reported as outputs until an optimizer takes them: output("grad.w1", %g). */
-static bool
-has_gradients(const struct ir_module *m)
+bool
+pass_fact_holds(const struct pass_fact *f, unsigned shown)
 {
-	const struct ir_func *f = main_of(m);
-
-	if (f)
-		IR_FOR_OPS (op, &f->body)
-			if (op->code == OP_output && !strncmp(op->symbol, "grad.", 5))
-				return true;
-	return false;
-}
-
-static bool
-has_optimizer(const struct ir_module *m)
-{
-	const struct ir_func *f = main_of(m);
-
-	if (f)
-		IR_FOR_OPS (op, &f->body)
-			if (op->code == OP_update && ir_operand(op, 0)->op &&
-				ir_operand(op, 0)->op->code == OP_param)
-				return true;
-	return false;
-}
-
-static bool
-has_backward(const struct ir_module *m)
-{
-	return has_gradients(m) || has_optimizer(m);
-}
-
-static bool
-has_fuse(const struct ir_module *m)
-{
-	const struct ir_func *f = main_of(m);
-
-	if (f)
-		IR_FOR_OPS (op, &f->body)
-			if (op->code == OP_fuse)
-				return true;
-	return false;
-}
-
-static bool
-in_host_memory(const struct ir_module *m)
-{
-	const struct ir_func *f = main_of(m);
-
-	if (f)
-		IR_FOR_OPS (op, &f->body)
-			if (op_is(op, TRAIT_PERSISTENT) && op->result[0].type->memory == IR_HOST)
-				return true;
-	return false;
+	return ((shown & f->shown) != 0) != f->absent;
 }
 
 const struct pass_fact pass_facts[] = {
-	{"no-calls", "@main has no calls", has_no_calls, "inline", true},
-	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", has_gradients,
+	{"no-calls", "@main has no calls", CALL, true, "inline", true},
+	{"grad", "@main has an output(\"grad.w\") with the gradient of each param w", GRADIENT,
+		false, NULL, false},
+	{"optimizer", "@main updates a param", UPDATE, false, NULL, false},
+	{"backward", "@main has gradients of params, or updates a param", GRADIENT | UPDATE, false,
 		NULL, false},
-	{"optimizer", "@main updates a param", has_optimizer, NULL, false},
-	{"backward", "@main has gradients of params, or updates a param", has_backward, NULL,
-		false},
-	{"fused", "@main has a fuse", has_fuse, NULL, false},
-	{"offloaded", "@main has a param or state in host memory", in_host_memory, NULL, false},
-	{NULL, NULL, NULL, NULL, false},
+	{"fused", "@main has a fuse", FUSE, false, NULL, false},
+	{"offloaded", "@main has a param or state in host memory", ON_HOST, false, NULL, false},
+	{0},
 };
 
 const struct pass_fact *

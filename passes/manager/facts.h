@@ -7,13 +7,18 @@
 /* A fact that can be read off a module. */
 struct pass_fact {
 	const char *name, *summary; /* "is so": what the fact says of a module */
-	bool (*holds)(const struct ir_module *m);
+	unsigned shown;       /* set of what ops of @main show: one of them ... */
+	bool absent;          /* ... or, with this, none */
 	const char *provider; /* pass that is put in where another needs the fact; or NULL */
 	bool sure; /* who provides it brings it about in every module, even with nothing to do */
 };
 
 /* The table, ended by a row without a name. */
 extern const struct pass_fact pass_facts[];
+
+/* What the ops of @main show; does a fact hold where they show that? */
+unsigned pass_facts_shown(const struct ir_module *m);
+bool pass_fact_holds(const struct pass_fact *f, unsigned shown);
 
 /* The row of that fact, or NULL: only passes provide it. */
 const struct pass_fact *pass_fact_find(const char *name, size_t length);

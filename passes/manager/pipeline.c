@@ -25,11 +25,12 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 {
 	const char *at = e->pass->provides, *word;
 	size_t length;
+	const unsigned shown = at ? pass_facts_shown(m) : 0;
 
 	while (pass_fact_next(&at, &word, &length)) {
 		const bool negated = *word == '!', absent = negated != pass_entry_undoes(e);
 		const struct pass_fact *fact = pass_fact_find(word + negated, length - negated);
-		if (!fact || (!absent && !fact->sure) || fact->holds(m) != absent)
+		if (!fact || (!absent && !fact->sure) || pass_fact_holds(fact, shown) != absent)
 			continue;
 		diag_error(manager->ctx->diag, e->loc,
 			"bug in pass '%s': it provides '%.*s', which does not hold after it",

@@ -41,9 +41,10 @@ static struct facts *
 facts_of_module(const void *owner, const struct ir_module *m)
 {
 	struct facts *f = NEW(owner, struct facts);
+	const unsigned shown = pass_facts_shown(m);
 
 	for (const struct pass_fact *fact = pass_facts; fact->name; fact++)
-		if (fact->holds(m))
+		if (pass_fact_holds(fact, shown))
 			facts_add(f, fact->name, strlen(fact->name), -1);
 	return f;
 }

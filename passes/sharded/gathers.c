@@ -68,14 +68,14 @@ add_feed(const void *owner, struct gather *g, struct ir_op *maker)
 static void
 add_gather(struct gathers *all, struct ir_op *op)
 {
-	struct gather *g = &all->gather[all->n++];
+	struct gather g = {.op = op, .bytes = result_bytes(all->m, op)};
 
-	*g = (struct gather){.op = op, .bytes = result_bytes(all->m, op)};
 	for (int i = 0; i < op->noperands; i++)
-		add_feed(all, g, ir_operand(op, i)->op);
+		add_feed(all, &g, ir_operand(op, i)->op);
+	ARRAY_PUSH(all, all->gather, all->n, g);
 	all->of[op->id] = all->n;
-	for (int i = 0; i < g->nfeed; i++)
-		all->of[g->feed[i]->id] = all->n;
+	for (int i = 0; i < g.nfeed; i++)
+		all->of[g.feed[i]->id] = all->n;
 }
 
 struct gathers *
@@ -83,15 +83,11 @@ gathers_create(const void *owner, const struct cost_step *step, struct ir_module
 {
 	struct gathers *g = NEW(owner, struct gathers);
 	struct ir_block *main = &ir_func_find(m, "main")->body;
-	uint32_t n = 0;
 
 	g->m = m;
 	g->step = step;
 	g->nids = m->op_ids;
 	g->of = ARRAY_ZERO(g, uint32_t, g->nids);
-	IR_FOR_OPS (op, main)
-		n += is_gather(m, op);
-	g->gather = ARRAY_ZERO(g, struct gather, n + 1);
 	IR_FOR_OPS (op, main)
 		if (is_gather(m, op))
 			add_gather(g, op);
@@ -150,16 +146,25 @@ gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k)
 }
 
 double
-gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes)
+gathers_seconds(struct gathers *g, const struct ir_op *like, uint64_t bytes)
 {
+	const uint32_t n = sizeof g->time / sizeof *g->time, parts = ir_parts(like);
+	const struct event_group *group =
+		g->step ? g->step->answer[alike_number(g->step->alike, like)].group : NULL;
 	struct cost_collective c;
 	bool measured;
 
-	if (!g->step || !cost_op_collective(g->m, like, &c) || !g->step->answer[like->id].group)
+	for (uint32_t i = 0; i < n && group && !g->step->model->whatif; i++)
+		if (g->time[i].group == group && g->time[i].bytes == bytes &&
+			g->time[i].parts == parts)
+			return g->time[i].seconds;
+	if (!group || !cost_op_collective(g->m, like, &c))
 		return 0;
 	c.bytes = (double)bytes;
-	return cost_message_seconds(g->step->model, g->m, like, &c, g->step->answer[like->id].group,
-		g->step->device, &measured);
+	const double t = cost_message_seconds(
+		g->step->model, g->m, like, &c, group, g->step->device, &measured);
+	g->time[g->oldest++ % n] = (struct gather_time){group, bytes, parts, t};
+	return t;
 }
 
 uint64_t

@@ -27,6 +27,14 @@ struct gathers {
 	struct ir_module *m;
 	struct gather *gather; /* [n] */
 	uint32_t n;
+	/* What messages take that were asked for last, the newest in place of the oldest. */
+	struct gather_time {
+		const struct event_group *group; /* NULL: none */
+		uint64_t bytes;
+		uint32_t parts;
+		double seconds;
+	} time[8];
+	uint32_t oldest;
 	/* By op->id, of the ops that there were: 1 + the gather that the op is or feeds, or 0. */
 	uint32_t *of, nids;
 	const struct cost_step
@@ -57,7 +65,7 @@ struct ir_op *gathers_before(const struct ir_op *op);
 bool gathers_same(const struct ir_op *a, int i, const struct ir_op *b, int k);
 
 /* Seconds of a gather as that one, were its results so many bytes. 0 without a step. */
-double gathers_seconds(const struct gathers *g, const struct ir_op *like, uint64_t bytes);
+double gathers_seconds(struct gathers *g, const struct ir_op *like, uint64_t bytes);
 
 /* Bytes that may be in use on a device: cost_memory_limit with the budget of dopt -budget. */
 uint64_t sharded_limit(const struct pass_run *run, double margin);

@@ -61,6 +61,7 @@ apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 
 	set.waiting = set.waiting < room ? set.waiting : room;
 	p->early = c->early;
+	p->lives = c->lives;
 	switch (c->policy) {
 	case PREFETCH_ZERO3: prefetch_zero3(p); break;
 	case PREFETCH_FSDP: prefetch_fsdp(p); break;
@@ -147,7 +148,8 @@ run(struct pass_run *run, struct ir_module *m)
 			.group = (uint64_t)pass_size(run, "group"),
 			.waiting = (uint64_t)pass_size(run, "waiting"),
 			.fuse = pass_float(run, "fuse")},
-		.early = pass_bool(run, "early_updates")};
+		.early = pass_bool(run, "early_updates"),
+		.lives = NEW(run->scratch, struct prefetch_lives)};
 	const bool searches = c.policy == PREFETCH_SEARCH;
 	struct trial_base base;
 	struct trial_result r;

@@ -13,11 +13,23 @@
 
 enum prefetch_policy { PREFETCH_POLICIES(CHOICE_CODE) };
 
+/* What lives at each op of the step once a policy has delayed readers of gradients, for each way to do that: the same in
+ * all copies, so found once. */
+struct prefetch_lives {
+	struct prefetch_live {
+		uint64_t waiting, bucket;
+		bool early;
+		uint64_t *live; /* by op->id, bytes where the op waits or runs */
+	} *known; /* [n] of the owner of this */
+	int n;
+};
+
 /* A step that a policy changes, and what it has changed. */
 struct prefetch {
 	struct pass_run *run;
 	struct ir_module *m;
 	const struct trial_base *base;
+	struct prefetch_lives *lives;
 	bool early;                       /* updates where gradients arrive: updates.h */
 	bool silent;                      /* a trial on a copy: no remarks */
 	uint32_t moved, fused, dropped;   /* allgathers */
@@ -39,6 +51,7 @@ struct prefetch_choice {
 	enum prefetch_policy policy;
 	bool early;
 	struct prefetch_settings set;
+	struct prefetch_lives *lives; /* of the step as it came */
 };
 
 /* Changes the step. */

@@ -16,6 +16,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/base/vec.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/parallel/collectives.h"
@@ -27,7 +28,7 @@ struct prefetcher {
 	struct prefetch *step;
 	struct prefetch_settings set;
 	struct gathers *all;
-	uint64_t *live;                   /* by op->id, bytes where the op waits or runs */
+	const uint64_t *live;             /* by op->id, bytes where the op waits or runs */
 	const struct ir_numbering *place; /* of the ops, as they came */
 	struct gather **group;            /* [ngroup] the last in the block first */
 	uint32_t ngroup;
@@ -36,16 +37,35 @@ struct prefetcher {
 	uint32_t *needed, round;
 };
 
-static void
-note_live(struct prefetcher *p, const void *owner)
+static uint64_t *
+find_live(const void *owner, const struct prefetch *step)
 {
-	const struct memory_curve *c =
-		memory_curve_create_live(owner, p->step->m, ir_func_find(p->step->m, "main"),
-			cost_model_storage(p->step->run->cost), trial_known(owner, p->step->base, p->step->m));
+	void *scratch = alloc_scratch(NULL);
+	const struct memory_curve *c = memory_curve_create_live(scratch, step->m,
+		ir_func_find(step->m, "main"), cost_model_storage(step->run->cost),
+		trial_known(scratch, step->base, step->m));
+	uint64_t *live = ARRAY_ZERO(owner, uint64_t, step->m->op_ids);
 
-	p->live = ARRAY_ZERO(owner, uint64_t, p->step->m->op_ids);
 	for (uint32_t i = 0; i < c->n; i++)
-		p->live[c->point[i].op->id] = c->point[i].live;
+		live[c->point[i].op->id] = c->point[i].live;
+	talloc_free(scratch);
+	return live;
+}
+
+/* Of the step with its readers of gradients delayed as the settings say. */
+static const uint64_t *
+live_of(const struct prefetch *step, const struct prefetch_settings *set)
+{
+	struct prefetch_lives *l = step->lives;
+
+	for (int i = 0; i < l->n; i++)
+		if (l->known[i].waiting == set->waiting && l->known[i].bucket == set->bucket &&
+			l->known[i].early == step->early)
+			return l->known[i].live;
+	const struct prefetch_live found = {
+		set->waiting, set->bucket, step->early, find_live(l, step)};
+	LIST_PUSH(l, l->known, l->n, found);
+	return found.live;
 }
 
 static void
@@ -76,12 +96,12 @@ fuse_group(struct prefetcher *p)
 	struct ir_op **member = ARRAY_NEW(p->step->run->scratch, struct ir_op *, p->ngroup);
 	uint32_t n = 0, noperands = 0;
 	uint64_t bytes = 0;
+	double a = 0; /* of the members */
 
 	for (uint32_t i = p->ngroup; i-- > 0;) {
 		const struct gather *g = p->group[i];
-		const double a = n ? gathers_seconds(p->all, member[0], bytes) : 0,
-			     b = gathers_seconds(p->all, g->op, g->bytes),
-			     both = gathers_seconds(p->all, g->op, bytes + g->bytes);
+		const double b = gathers_seconds(p->all, g->op, g->bytes),
+			     both = n ? gathers_seconds(p->all, g->op, bytes + g->bytes) : b;
 		if (!n || !collectives_fusible(member[0], g->op) ||
 			noperands + g->op->noperands > IR_MAX_LIST ||
 			!(both < p->set.fuse * (a > b ? a : b))) {
@@ -89,6 +109,7 @@ fuse_group(struct prefetcher *p)
 			n = noperands = 0;
 			bytes = 0;
 		}
+		a = n ? both : b;
 		member[n++] = g->op;
 		noperands += g->op->noperands;
 		bytes += g->bytes;
@@ -220,7 +241,7 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 	p.all = gathers_create(scratch, step->base->step, step->m);
 	if (p.all->n) {
 		gathers_hoist_sources(p.all);
-		note_live(&p, scratch);
+		p.live = live_of(step, set);
 		p.place = ir_numbering_create(scratch, step->m, main);
 		p.group = ARRAY_NEW(scratch, struct gather *, p.all->n);
 		p.needed = ARRAY_ZERO(scratch, uint32_t, step->m->op_ids);

@@ -11,7 +11,7 @@ struct first {
 };
 
 struct lister {
-	const struct gathers *all;
+	struct gathers *all;
 	struct repeated *list;
 	uint32_t n;
 };
@@ -35,7 +35,7 @@ add_repeated(struct lister *l, struct ir_op *op, int at, const struct first *f)
 }
 
 struct repeated *
-repeated_list(const struct gathers *all, const void *owner, uint32_t *n)
+repeated_list(struct gathers *all, const void *owner, uint32_t *n)
 {
 	struct lister l = {.all = all};
 	struct first *first = ARRAY_ZERO(owner, struct first, all->m->value_ids);

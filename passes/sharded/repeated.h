@@ -16,7 +16,7 @@ struct repeated {
 };
 
 /* Gathers that make again what the first one made, in order of the block; owned by `owner`. */
-struct repeated *repeated_list(const struct gathers *all, const void *owner, uint32_t *n);
+struct repeated *repeated_list(struct gathers *all, const void *owner, uint32_t *n);
 
 /* Whoever reads the second one reads the first. */
 void repeated_keep(const struct repeated *r);

@@ -27,7 +27,7 @@ struct placer {
 	const struct ir_module *m;
 	uint64_t most; /* bytes that may wait */
 	const struct ir_numbering *order;
-	const struct issue *issue;
+	const struct issue *issue; /* NULL: there are no loops */
 	bool *in_tail;     /* by op->id */
 	struct tail *tail; /* [n] in order of the block; those from `first` on wait */
 	uint32_t n, first;
@@ -209,12 +209,13 @@ scatters_delay(struct ir_module *m, uint64_t most, bool early)
 	void *scratch = alloc_scratch(NULL);
 	struct ir_block *block = &ir_func_find(m, "main")->body;
 
-	write_in_order(m, block);
+	if (issue_has_loops(m))
+		write_in_order(m, block);
 	struct placer p = {.m = m,
 		.most = most,
 		.loop = NO_LOOP,
 		.order = ir_numbering_create(scratch, m, block),
-		.issue = issue_create(scratch, m, block)};
+		.issue = issue_has_loops(m) ? issue_create(scratch, m, block) : NULL};
 
 	p.in_tail = ARRAY_ZERO(scratch, bool, m->op_ids);
 	p.updates = early ? updates_create(scratch, m, p.order) : NULL;

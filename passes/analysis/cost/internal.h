@@ -47,7 +47,9 @@ struct cost_model {
 /* What a collective took when it was last asked for. */
 struct cost_answer {
 	const struct event_group *group; /* NULL: nobody has asked */
+	const struct ir_op *op;
 	replay_time time;
+	bool measured;
 };
 
 /* What a kernel takes, what-ifs of ops not included. */
@@ -69,7 +71,7 @@ struct cost_step {
 	uint8_t *op_kind;           /* [alike->n] enum cost_kind */
 	struct cost_plain **plain;  /* [cluster->nkinds][alike->n] */
 	bool *measured;             /* by op->id: on the kind of the first place */
-	struct cost_answer *answer; /* by op->id: of collectives */
+	struct cost_answer *answer; /* [alike->n] of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
 	uint16_t *kind_of;          /* by place */
 	const struct ir_op

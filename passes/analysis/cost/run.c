@@ -104,21 +104,32 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 		d->overlap != 0};
 }
 
-/* The last answer is kept for each op: turns of a loop ask for the same. */
+static bool
+same_group(const struct event_group *a, const struct event_group *b)
+{
+	return a == b ||
+	       (a && a->ngroups == b->ngroups && a->places == b->places &&
+		       !memcmp(a->place, b->place,
+			       sizeof *a->place * a->ngroups * a->places));
+}
+
+/* The last answer is kept for ops that are alike: layers, and turns of a loop, ask for the same. */
 static replay_time
 collective_time(const void *data, const struct ir_op *op, const struct event_group *g)
 {
 	struct cost_step *s = (struct cost_step *)data;
-	struct cost_answer *a = &s->answer[op->id];
+	struct cost_answer *a = &s->answer[alike_number(s->alike, op)];
 
-	if (a->group != g) {
+	if (!same_group(a->group, g) || (s->model->whatif && a->op != op)) {
 		bool measured;
 		double t = cost_collective_seconds(s->model, s->m, op, g, s->device, &measured);
 		if (!isfinite(t) && !s->unfit)
 			s->unfit = op;
-		*a = (struct cost_answer){g, replay_from_seconds(isfinite(t) ? t : 0)};
-		s->measured[op->id] = measured;
+		*a = (struct cost_answer){
+			g, op, replay_from_seconds(isfinite(t) ? t : 0), measured};
 	}
+	a->group = g;
+	s->measured[op->id] = a->measured;
 	return a->time;
 }
 
@@ -228,6 +239,9 @@ replay_events(struct cost_step *s)
 {
 	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
 
+	/* Groups go with their events. */
+	if (s->events)
+		memset(s->answer, 0, s->alike->n * sizeof *s->answer);
 	talloc_free(s->events);
 	s->events = events_create(s, s->m, &s->main->body, &times);
 	if (s->unfit)
@@ -267,7 +281,9 @@ step_run(struct cost_step *s)
 	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
 	find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
-	s->answer = ARRAY_ZERO(s, struct cost_answer, s->m->op_ids);
+	s->answer = ARRAY_ZERO(s, struct cost_answer, s->alike->n);
+	if (s->like)
+		memcpy(s->answer, s->like->answer, s->like->alike->n * sizeof *s->answer);
 	for (uint32_t p = 0; p < (uint32_t)ir_devices(s->m); p++)
 		if (!s->kind[s->kind_of[p]].op)
 			set_up_kind(s, s->kind_of[p]);

@@ -72,18 +72,18 @@ kinds_differ(const struct builder *b, int axis)
 
 /* Device axes on which some value is single, or machines are of different kinds. */
 static uint32_t
-axes_that_differ(const struct builder *b, const struct ir_block *block)
+axes_that_differ(const struct builder *b, const struct issue *o)
 {
 	const struct ir_module *m = b->m;
 	uint32_t set = 0;
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time && kinds_differ(b, a))
 			set |= 1u << a;
-	for (const struct ir_op *op = block->first; op; op = op->next)
-		for (int i = 0; i < op->nresults; i++)
+	for (uint32_t p = 0; p < o->n; p++)
+		for (int i = 0; i < o->op[p]->nresults; i++)
 			for (int a = 0; a < m->naxes; a++)
 				if (!m->axis[a].time &&
-					op->result[i].type->axis[a].kind == IR_SINGLE)
+					o->op[p]->result[i].type->axis[a].kind == IR_SINGLE)
 					set |= 1u << a;
 	return set;
 }
@@ -570,9 +570,8 @@ emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 }
 
 static void
-emit_loops(struct builder *b, const struct ir_block *block)
+emit_loops(struct builder *b, const struct issue *o)
 {
-	const struct issue *o = issue_create(b, b->m, block);
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
@@ -610,10 +609,10 @@ set_up_devices(struct builder *b, uint32_t n)
 }
 
 static bool
-has_copies(const struct ir_block *b)
+has_copies(const struct issue *o)
 {
-	IR_FOR_OPS (op, b)
-		if (op_is(op, TRAIT_COPY))
+	for (uint32_t p = 0; p < o->n; p++)
+		if (op_is(o->op[p], TRAIT_COPY))
 			return true;
 	return false;
 }
@@ -624,9 +623,10 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 {
 	struct builder *b = NEW(NULL, struct builder);
 	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
-	b->axes = axes_that_differ(b, block);
+	const struct issue *o = issue_create(b, m, block);
+	b->axes = axes_that_differ(b, o);
 	uint64_t devices = count_devices(b);
-	const bool copies = has_copies(block);
+	const bool copies = has_copies(o);
 	const int most = EVENTS_MAX_DEVICES / (copies ? 2 : 1);
 	if (devices > (uint64_t)most) {
 		diag_error(m->ctx->diag, LOC_NONE,
@@ -640,7 +640,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	b->record = ARRAY_ZERO(b, struct record, m->op_ids);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
-	emit_loops(b, block);
+	emit_loops(b, o);
 	struct events *e = talloc_steal(owner, b->e);
 	e->graph.ncopies = copies ? 2 * e->ndevices : 0;
 	e->graph.nstreams = 2 * e->ndevices + e->graph.ncopies;
