@@ -209,6 +209,7 @@ enum {
 	WEIGHT_adam = 3,
 	WEIGHT_adamw = 2,
 	WEIGHT_lamb = 2,
+	WEIGHT_parallelize = 4,
 	WEIGHT_merge_replica_dim = 1,
 	WEIGHT_propagate = 2,
 	WEIGHT_dp = 5,

@@ -226,7 +226,7 @@ split_exhaust(const void *owner, const struct split_problem *p, uint64_t most,
 	struct split_solver *solver = split_solver_create(NULL, p);
 	struct exhaust *x = NEW(solver, struct exhaust);
 
-	*solution = split_solve(owner, p, SWEEPS, 0);
+	*solution = split_solve(owner, p, SWEEPS, 0, INFINITY);
 	for (uint32_t i = 0; i < solution->sweeps; i++)
 		split_solver_sweep(solver);
 	x->p = p;

@@ -4,7 +4,10 @@
 #include "ir/base/alloc.h"
 
 #include <math.h>
+#include <string.h>
 #include <talloc.h>
+
+enum { LANES = 4 };
 
 /* An end of an edge, as the node there sees it. */
 struct half {
@@ -17,11 +20,14 @@ struct split_solver {
 	struct half *half; /* those of node s: half[first[s]] ... half[first[s + 1] - 1] */
 	uint32_t *first;
 	double **message[2]; /* by edge: what it has given to that end, for each choice there */
-	double **rest;       /* by node: its costs and messages, less what it has handed on */
+	int8_t *given; /* by edge: the end to which it has given all that it had; -1: neither */
+	double **rest; /* by node: its costs and messages, less what it has handed on */
 	double *most, *least, *sum; /* scratch of a node */
 	uint16_t *choice, *best;
 	double cost; /* of best */
 	bool *decided;
+	uint32_t sweeps;
+	double near; /* choices that cost so little more than the best are as good: see decide */
 };
 
 /* --- costs ------------------------------------------------------------------------------------ */
@@ -168,6 +174,8 @@ split_solver_create(const void *owner, const struct split_problem *p)
 			s->message[side][e] =
 				ARRAY_ZERO(s, double, p->node[p->edge[e].end[side]].n);
 	}
+	s->given = ARRAY_NEW(s, int8_t, p->nedges);
+	memset(s->given, -1, p->nedges);
 	s->rest = ARRAY_NEW(s, double *, p->nnodes);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		s->rest[i] = ARRAY_NEW(s, double, p->node[i].n);
@@ -194,6 +202,7 @@ least_by_line(const struct split_solver *s, const struct half *h)
 	const double *message = s->message[!h->side][h->edge];
 	const double *cost = h->side ? e->table->cost : e->table->flipped;
 	double *restrict most = s->most, *restrict least = s->least;
+	uint32_t i;
 
 	for (uint32_t l = 0; l < others; l++)
 		most[l] = -INFINITY;
@@ -201,12 +210,16 @@ least_by_line(const struct split_solver *s, const struct half *h)
 		const uint32_t l = e->line[!h->side][y];
 		most[l] = message[y] > most[l] ? message[y] : most[l];
 	}
-	for (uint32_t i = 0; i < n; i++)
+	for (i = 0; i < n; i++)
 		least[i] = INFINITY;
 	for (uint32_t l = 0; l < others; l++) {
 		const double *restrict row = cost + (size_t)l * n;
 		const double given = most[l];
-		for (uint32_t i = 0; i < n; i++)
+		/* Most of the time of a solver is here: so many at once are vectors. */
+		for (i = 0; i + LANES <= n; i += LANES)
+			for (uint32_t j = i; j < i + LANES; j++)
+				least[j] = row[j] - given < least[j] ? row[j] - given : least[j];
+		for (; i < n; i++)
 			least[i] = row[i] - given < least[i] ? row[i] - given : least[i];
 	}
 }
@@ -218,6 +231,9 @@ collect(struct split_solver *s, uint32_t node, const struct half *h)
 	const uint16_t *line = s->p->edge[h->edge].line[h->side];
 	double *message = s->message[h->side][h->edge], *rest = s->rest[node];
 
+	if (s->given[h->edge] == h->side)
+		return;
+	s->given[h->edge] = (int8_t)h->side;
 	least_by_line(s, h);
 	for (uint32_t x = 0; x < s->p->node[node].n; x++) {
 		rest[x] += s->least[line[x]] - message[x];
@@ -225,7 +241,23 @@ collect(struct split_solver *s, uint32_t node, const struct half *h)
 	}
 }
 
-/* Decided neighbours count as they are, others by what their edges have given. */
+/* The first choice that costs at most `near` more than the best. */
+static int
+first_near(const double *cost, uint32_t n, double near)
+{
+	const double limit = least_of(cost, n) + near;
+	int x = 0;
+
+	while (cost[x] > limit)
+		x++;
+	return x;
+}
+
+/*
+ * Decided neighbours count as they are, others by what their edges have given. Where choices are equally good, as to
+ * split the rows or the columns of a param and its states, each node would take one by what was rounded; the first
+ * of those that are near is the same for all of them.
+ */
 static void
 decide(struct split_solver *s, uint32_t node)
 {
@@ -245,7 +277,7 @@ decide(struct split_solver *s, uint32_t node)
 				s->sum[x] += s->message[h->side][h->edge][x];
 		}
 	}
-	s->choice[node] = (uint16_t)best_of(s->sum, n);
+	s->choice[node] = (uint16_t)first_near(s->sum, n, s->near);
 	s->decided[node] = true;
 }
 
@@ -262,9 +294,13 @@ hand_on(struct split_solver *s, uint32_t node)
 		s->sum[x] = s->rest[node][x] / shares;
 	for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
 		const struct half *h = &s->half[i];
-		for (uint32_t x = 0; x < n && !s->decided[h->other]; x++) {
-			s->message[h->side][h->edge][x] -= s->sum[x];
-			s->rest[node][x] -= s->sum[x];
+		double *message = s->message[h->side][h->edge], *rest = s->rest[node];
+		if (s->decided[h->other])
+			continue;
+		s->given[h->edge] = -1;
+		for (uint32_t x = 0; x < n; x++) {
+			message[x] -= s->sum[x];
+			rest[x] -= s->sum[x];
 		}
 	}
 }
@@ -292,6 +328,9 @@ keep_if_best(struct split_solver *s)
 		s->best[i] = s->choice[i];
 }
 
+/* Sweep by sweep, what is near: shares of the bound. */
+static const double nearness[] = {1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5};
+
 double
 split_solver_sweep(struct split_solver *s)
 {
@@ -307,6 +346,7 @@ split_solver_sweep(struct split_solver *s)
 	/* Each edge has given all it has to the last of its ends: its minimum is 0. */
 	for (uint32_t i = 0; i < n; i++)
 		bound += least_of(s->rest[i], s->p->node[i].n);
+	s->near = fabs(bound) * nearness[s->sweeps++ % (sizeof nearness / sizeof *nearness)];
 	return bound;
 }
 
@@ -367,13 +407,14 @@ enum { STILL_SWEEPS = 4 };
 static const double still = 1e-5;
 
 struct split_solution
-split_solve(const void *owner, const struct split_problem *p, uint32_t sweeps, double gap)
+split_solve(
+	const void *owner, const struct split_problem *p, uint32_t sweeps, double gap, double limit)
 {
 	struct split_solver *s = split_solver_create(NULL, p);
 	struct split_solution r = {ARRAY_NEW(owner, uint16_t, p->nnodes), 0, -INFINITY, 0};
 	uint32_t same = 0;
 
-	while (r.sweeps < sweeps && same < STILL_SWEEPS &&
+	while (r.sweeps < sweeps && same < STILL_SWEEPS && r.bound < limit &&
 		!(s->cost <= r.bound + gap * fabs(r.bound))) {
 		const double bound = split_solver_sweep(s);
 		same = bound - r.bound <= still * fabs(bound) ? same + 1 : 0;

@@ -24,6 +24,8 @@ PIPELINES = [
     "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,offload{least=1,policy=all},canonicalize,cse,dce,opfuse",
     "accumulate{steps=2},grad,lamb,dp{axis=dp},shard{axis=dp,stage=2},canonicalize,cse,dce,opfuse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
+    "grad,adam,parallelize,canonicalize,cse,dce,opfuse,tensorfuse",
+    "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 

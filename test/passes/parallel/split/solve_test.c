@@ -112,7 +112,7 @@ the_optimum_is_between_bound_and_solution(void **state)
 	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
 		const struct split_problem p = draw_problem(scratch, seed);
 		const double best = enumerate(&p), room = rounding * (1 + best);
-		const struct split_solution s = split_solve(scratch, &p, 50, 0);
+		const struct split_solution s = split_solve(scratch, &p, 50, 0, INFINITY);
 		assert_true(s.bound <= best + room);
 		assert_true(s.cost >= best - room);
 		assert_true(fabs(split_cost(&p, s.choice) - s.cost) <= room);
@@ -234,8 +234,8 @@ the_same_problem_has_the_same_solution(void **state)
 	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
 		const struct split_problem p = draw_problem(scratch, seed),
 					   q = draw_problem(scratch, seed);
-		const struct split_solution a = split_solve(scratch, &p, 20, 0),
-					    b = split_solve(scratch, &q, 20, 0);
+		const struct split_solution a = split_solve(scratch, &p, 20, 0, INFINITY),
+					    b = split_solve(scratch, &q, 20, 0, INFINITY);
 		assert_memory_equal(a.choice, b.choice, p.nnodes * sizeof *a.choice);
 		assert_memory_equal(&a.bound, &b.bound, sizeof a.bound);
 		assert_int_equal(a.sweeps, b.sweeps);

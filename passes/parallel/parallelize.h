@@ -1,0 +1,95 @@
+/* The files of the pass parallelize: see parallelize.c. */
+#ifndef PASSES_PARALLELIZE_H
+#define PASSES_PARALLELIZE_H
+
+#include "ir/base/map.h"
+#include "ir/base/vec.h"
+#include "ir/ops/alike.h"
+#include "passes/parallel/split/solve.h"
+#include "passes/pass.h"
+
+/* --- costs: parallelize_costs.c --------------------------------------------------------------- */
+
+/* Seconds of ops with other layouts than they have in the step. */
+struct parallel_costs;
+
+/* For a module and devices as the model has them; owned by `owner`. NULL: reported. */
+struct parallel_costs *parallel_costs_create(
+	const void *owner, const struct cost_model *model, const struct ir_module *m);
+
+/* A copy of the op, in a module of its own, on operands whose types can be set: of parallel_costs_types. Owned
+ * by the costs, until the next. */
+struct ir_op *parallel_costs_probe(struct parallel_costs *c, const struct ir_op *op);
+
+/* Gives the operands of the probe these types and infers its results. False, silently: they do not fit. */
+bool parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
+	const struct ir_type *const *operand, const struct ir_type *const *written);
+
+/* Of the probe as it is typed: a kernel, a collective or nothing. */
+double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
+
+/* Of the ops by which reshard leads from one layout to another; SPLIT_NEVER where none do. */
+double parallel_costs_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
+
+/* --- choices of ops that are alike: parallelize_choices.c --------------------------------------- */
+
+/* The layouts of one operand or result: those that there are, and which each choice has. */
+struct parallel_lines {
+	const struct ir_type **type; /* [n] */
+	uint32_t n;
+	uint16_t *line; /* [choices] number of the type */
+};
+
+struct parallel_choices {
+	const struct ir_op *op; /* the first of those that are alike */
+	uint32_t n, noperands, nresults;
+	struct parallel_lines *operand, *result;
+	double *seconds; /* [n] of a kernel */
+};
+
+/* Device axes over which ops are split, in the order of the module. */
+struct parallel_axes {
+	int n, axis[IR_MAX_AXES];
+};
+
+/* All that the op's rule for layouts allows on these axes, each an index of the op, none, or partial operands;
+ * the first is that of the op as it is. Owned by `owner`. */
+struct parallel_choices *parallel_choices_create(const void *owner, struct parallel_costs *c,
+	const struct ir_op *op, const struct parallel_axes *axes);
+
+/* --- the step as a problem: parallelize_step.c -------------------------------------------------- */
+
+struct parallel_step {
+	struct ir_module *m;
+	struct parallel_costs *costs;
+	struct parallel_axes axes;
+	struct alike *alike;
+	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
+	struct VEC(const struct ir_op *) op; /* by node */
+	uint32_t *node;                      /* by op->id; PARALLEL_NONE: no decision */
+	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
+	struct split_problem problem;
+};
+
+enum { PARALLEL_NONE = UINT32_MAX };
+
+/* Owned by `owner`. */
+struct parallel_step *parallel_step_create(const void *owner, struct parallel_costs *costs,
+	struct ir_module *m, const struct parallel_axes *axes);
+
+static inline const struct parallel_choices *
+parallel_step_choices(const struct parallel_step *s, uint32_t node)
+{
+	return s->of[s->alike->number[s->op.at[node]->id]];
+}
+
+/* Ops without operands that any device can make in any layout: constants, positions. They are no decision. */
+bool parallel_is_free(const struct ir_op *op);
+
+/* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
+
+/* Gives the ops the layouts of their choices, with parallelization ops between them. False: reported. */
+bool parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_t *choice);
+
+#endif

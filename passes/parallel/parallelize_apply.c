@@ -1,0 +1,151 @@
+/*
+ * Puts choices into the module, op by op in order: operands are brought into the layouts that the op's choice wants,
+ * then its results are typed anew. A change of layout is made once for all readers that want it. What adds up or
+ * cuts a value stands right after the op that makes it, what puts one together right before its first reader.
+ * Right because parallelization ops are identities on meaning, and the verifier infers every layout again.
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/parallel/parallelize.h"
+#include "passes/parallel/reshard.h"
+
+struct changed {
+	const struct ir_value *of;
+	const struct ir_type *type;
+	struct ir_value *v;
+};
+
+struct apply {
+	struct pass_run *run;
+	struct parallel_step *s;
+	struct ir_module *m;
+	struct map map;
+	struct VEC(struct changed) changed;
+};
+
+static bool
+same_change(const void *list, uint32_t i, const void *key)
+{
+	const struct apply *a = list;
+	const struct changed *k = key;
+
+	return a->changed.at[i].of == k->of && a->changed.at[i].type == k->type;
+}
+
+/* A constant in another layout: made so. */
+static struct ir_value *
+make_free(struct apply *a, struct ir_value *v, const struct ir_type *want)
+{
+	struct ir_op *copy = ir_op_clone(a->m, v->op, NULL);
+
+	if (!ir_infer(a->m, copy, &want))
+		return NULL;
+	ir_insert_after(v->op, copy);
+	return &copy->result[0];
+}
+
+/* Of the ops before `end`, from `first` on, moves those up to the first gather right after the value. */
+static void
+move_up(const struct ir_value *v, struct ir_op *first, const struct ir_op *end)
+{
+	struct ir_op *at = v->op;
+
+	if (op_is(at, TRAIT_NAMED))
+		return;
+	while (first != end && first->code != OP_allgather) {
+		struct ir_op *next = first->next;
+		ir_op_unlink(first);
+		ir_insert_after(at, first);
+		at = first;
+		first = next;
+	}
+}
+
+static struct ir_value *
+change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct ir_op *reader)
+{
+	struct ir_builder b = {
+		.m = a->m, .block = reader->block, .before = reader, .loc = v->op->loc};
+	struct ir_op *before = reader->prev;
+
+	if (parallel_is_free(v->op))
+		return make_free(a, v, want);
+	struct ir_value *r = reshard(&b, v, want);
+	if (!r)
+		return NULL;
+	struct ir_op *first = before ? before->next : reader->block->first;
+	for (const struct ir_op *op = first; op != reader; op = op->next)
+		pass_count(a->run, op_name((enum op_code)op->code), 1);
+	move_up(v, first, reader);
+	return r;
+}
+
+/* Operand k in that layout. */
+static bool
+fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want)
+{
+	struct ir_value *v = ir_operand(op, k);
+	const struct changed key = {v, want, NULL};
+
+	if (v->type == want)
+		return true;
+	const uint32_t i = map_add(a->run->scratch, &a->map,
+		mix_word(mix_word(0, (uintptr_t)v), (uintptr_t)want), same_change, a, &key);
+	if (i == a->changed.n) {
+		struct ir_value *r = change(a, v, want, op);
+		if (!r)
+			return pass_bug(a->run, op, "a layout that was chosen cannot be reached");
+		VEC_PUSH(a->run->scratch, &a->changed, (struct changed){v, want, r});
+	}
+	ir_set_operand(op, k, a->changed.at[i].v);
+	return true;
+}
+
+static bool
+apply_choice(struct apply *a, struct ir_op *op, const struct parallel_choices *c, uint32_t x)
+{
+	const struct ir_type **written =
+		ZERO_ARRAY(a->run->scratch, const struct ir_type *, op->nresults);
+
+	for (int k = 0; k < op->noperands; k++)
+		if (!fit(a, op, k, c->operand[k].type[c->operand[k].line[x]]))
+			return false;
+	for (int r = 0; r < op->nresults; r++)
+		written[r] = c->result[r].type[c->result[r].line[x]];
+	return ir_infer(a->m, op, op->nresults ? written : NULL);
+}
+
+static bool
+apply_op(struct apply *a, struct ir_op *op, const uint16_t *choice)
+{
+	const uint32_t node = a->s->node[op->id];
+	const struct ir_op *trained = a->s->trained[op->id];
+
+	if (node != PARALLEL_NONE)
+		return apply_choice(a, op, parallel_step_choices(a->s, node), choice[node]);
+	if (op->code == OP_update)
+		return fit(a, op, 1,
+			ir_type_in(a->m->ctx, ir_operand_type(op, 0),
+				(enum ir_memory)ir_operand_type(op, 1)->memory));
+	if (trained)
+		return fit(a, op, 0, gradient_type(a->m, trained->result[0].type));
+	return parallel_is_free(op) || ir_infer(a->m, op, NULL);
+}
+
+bool
+parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_t *choice)
+{
+	struct ir_block *main = &ir_func_find(s->m, "main")->body;
+	struct apply a = {.run = run, .s = s, .m = s->m};
+	struct VEC(struct ir_op *) ops = {0};
+
+	IR_FOR_OPS (op, main)
+		VEC_PUSH(run->scratch, &ops, op);
+	for (int64_t i = 0; i < ops.n; i++)
+		if (!apply_op(&a, ops.at[i], choice))
+			return false;
+	for (int64_t i = 0; i < ops.n; i++)
+		if (parallel_is_free(ops.at[i]) && !ops.at[i]->result[0].uses)
+			ir_op_erase(ops.at[i]);
+	return true;
+}

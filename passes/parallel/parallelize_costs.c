@@ -1,0 +1,213 @@
+/*
+ * Costs for parallelize: an op is typed anew in a module of its own and asked of the cost model, a change of layout
+ * is built there by reshard. So both are what they will be in the step.
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/parallel/parallelize.h"
+#include "passes/parallel/reshard.h"
+
+#include <string.h>
+#include <talloc.h>
+
+struct change {
+	const struct ir_type *from, *to;
+	double seconds;
+};
+
+struct parallel_costs {
+	const struct cost_model *model;
+	struct ir_module *m; /* of probes */
+	struct ir_block *block;
+	struct ir_op **held; /* [nheld] ops whose results are operands of probes */
+	uint32_t nheld, kind;
+	struct ir_op *probe;       /* NULL: none yet */
+	const uint32_t *device;    /* by place of the mesh */
+	struct event_group *group; /* by axis */
+	struct map map;
+	struct VEC(struct change) change;
+};
+
+static const struct ir_loc nowhere = {0};
+
+/* All groups of devices that differ on the axis. */
+static void
+list_group(struct parallel_costs *c, int axis)
+{
+	struct event_group *g = &c->group[axis];
+	const struct ir_module *m = c->m;
+	const uint32_t n = (uint32_t)ir_devices(m), size = (uint32_t)m->axis[axis].size;
+	uint32_t stride = 1;
+
+	for (int a = axis + 1; a < m->naxes; a++)
+		stride *= m->axis[a].time ? 1 : (uint32_t)m->axis[a].size;
+	*g = (struct event_group){axis, 0, size, ARRAY_NEW(c, uint32_t, n)};
+	for (uint32_t p = 0; p < n; p++) {
+		if (p / stride % size)
+			continue;
+		for (uint32_t k = 0; k < size; k++)
+			g->place[g->ngroups * size + k] = p + k * stride;
+		g->ngroups++;
+	}
+}
+
+struct parallel_costs *
+parallel_costs_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
+{
+	struct parallel_costs *c = NEW(owner, struct parallel_costs);
+
+	c->model = model;
+	c->m = ir_module_create(c, m->ctx, m->name);
+	memcpy(c->m->axis, m->axis, sizeof m->axis);
+	c->m->naxes = m->naxes;
+	c->block = &ir_func_create(c->m, "main", nowhere)->body;
+	c->device = cluster_placement(c, m, cost_model_cluster(model));
+	if (!c->device)
+		return NULL;
+	c->kind = cost_model_cluster(model)->kind_of[c->device[0]];
+	c->group = ZERO_ARRAY(c, struct event_group, m->naxes + 1);
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time)
+			list_group(c, a);
+	return c;
+}
+
+/* --- probes ----------------------------------------------------------------------------------- */
+
+/* The k-th value that stands for an operand. */
+static struct ir_value *
+hold(struct parallel_costs *c, uint32_t k)
+{
+	while (c->nheld <= k) {
+		struct ir_op *op = ir_op_create(c->m, OP_barrier, nowhere, NULL, 0, NULL, 0, 1);
+		if (c->nheld)
+			ir_insert_after(c->held[c->nheld - 1], op);
+		else
+			ir_block_append(c->block, op);
+		LIST_PUSH(c, c->held, c->nheld, op);
+	}
+	return &c->held[k]->result[0];
+}
+
+struct ir_op *
+parallel_costs_probe(struct parallel_costs *c, const struct ir_op *op)
+{
+	struct ir_value **operand = NEW_ARRAY(c, struct ir_value *, op->noperands);
+
+	if (c->probe)
+		ir_op_erase(c->probe);
+	for (int k = 0; k < op->noperands; k++) {
+		operand[k] = hold(c, (uint32_t)k);
+		operand[k]->type = ir_operand_type(op, k);
+	}
+	c->probe = ir_op_clone(c->m, op, operand);
+	ir_block_append(c->block, c->probe);
+	talloc_free(operand);
+	return c->probe;
+}
+
+bool
+parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
+	const struct ir_type *const *operand, const struct ir_type *const *written)
+{
+	const bool before = diag_mute(c->m->ctx->diag, true);
+
+	for (int k = 0; k < probe->noperands; k++)
+		ir_operand(probe, k)->type = operand[k];
+	const bool fits = ir_infer(c->m, probe, written);
+	diag_mute(c->m->ctx->diag, before);
+	return fits;
+}
+
+/* How often a device runs an op: once in each iteration of the loops over what it reads or makes. */
+static double
+turns_of(const struct ir_module *m, const struct ir_op *op)
+{
+	double turns = 1;
+
+	for (int a = 0; a < m->naxes; a++) {
+		bool loops = false;
+		for (int k = 0; k < op->noperands; k++) {
+			const enum ir_state_kind s =
+				(enum ir_state_kind)ir_operand_type(op, k)->axis[a].kind;
+			loops = loops || s == IR_SPLIT || s == IR_PARTIAL;
+		}
+		for (int r = 0; r < op->nresults; r++) {
+			const enum ir_state_kind s =
+				(enum ir_state_kind)op->result[r].type->axis[a].kind;
+			loops = loops || s == IR_SPLIT || s == IR_PARTIAL;
+		}
+		if (m->axis[a].time && loops)
+			turns *= m->axis[a].size;
+	}
+	return turns;
+}
+
+double
+parallel_costs_op(struct parallel_costs *c, const struct ir_op *op)
+{
+	struct cost_collective message;
+	bool measured;
+
+	switch (cost_op_kind(c->m, op)) {
+	case COST_COMPUTE:
+		return turns_of(c->m, op) *
+		       cost_plain_seconds(c->model, c->kind, c->m, NULL, op, NULL, &measured);
+	case COST_COLLECTIVE:
+		cost_op_collective(c->m, op, &message);
+		return turns_of(c->m, op) * cost_message_seconds(c->model, c->m, op, &message,
+						    &c->group[message.axis], c->device, &measured);
+	case COST_NONE:
+	case COST_COPY: break;
+	}
+	return 0;
+}
+
+/* --- changes of layout ------------------------------------------------------------------------ */
+
+static bool
+same_change(const void *list, uint32_t i, const void *key)
+{
+	const struct parallel_costs *c = list;
+	const struct change *k = key;
+
+	return c->change.at[i].from == k->from && c->change.at[i].to == k->to;
+}
+
+static double
+build_change(struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	struct ir_builder b = {.m = c->m, .block = c->block};
+	struct ir_value *v = hold(c, 0);
+	const struct ir_type *held = v->type;
+	struct ir_op *last = c->block->last;
+	const bool before = diag_mute(c->m->ctx->diag, true);
+	double seconds = 0;
+
+	v->type = from;
+	if (!reshard(&b, v, to))
+		seconds = SPLIT_NEVER;
+	diag_mute(c->m->ctx->diag, before);
+	for (struct ir_op *op = last->next; op && seconds < SPLIT_NEVER; op = op->next)
+		seconds += parallel_costs_op(c, op);
+	while (c->block->last != last)
+		ir_op_erase(c->block->last);
+	v->type = held;
+	return seconds < SPLIT_NEVER ? seconds : SPLIT_NEVER;
+}
+
+double
+parallel_costs_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	const struct change key = {from, to, 0};
+
+	if (from == to)
+		return 0;
+	const uint32_t i = map_add(c, &c->map,
+		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, c, &key);
+	if (i == c->change.n)
+		VEC_PUSH(c, &c->change, (struct change){from, to, build_change(c, from, to)});
+	return c->change.at[i].seconds;
+}

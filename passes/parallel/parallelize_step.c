@@ -1,0 +1,238 @@
+/*
+ * A step as a problem of split/problem.h: a node for each op that computes or is read from outside, with the choices
+ * of parallelize_choices.c; an edge for each value that one makes and another reads, which costs what reshard needs
+ * between their layouts. A param is a node, too: how it is stored; an edge leads from its new value, or from its
+ * gradient, to it. So gathers of sharded params and scatters of their gradients are edges as others.
+ *
+ *     param w ──────────> matmul ──────────> ...      reads: the layout that the matmul wants of w
+ *        ^                                            update(w, n): the layout in which w is stored
+ *        └─────── n = sub(w, g)
+ *
+ * Ops that are alike share their choices, and edges between such ops their tables.
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/parallel/parallelize.h"
+
+#include <string.h>
+
+struct table_entry {
+	const struct parallel_lines *line[2];
+	const struct ir_type *read; /* its memory */
+	struct split_table *table;
+};
+
+struct builder {
+	struct parallel_step *s;
+	struct map map;
+	struct VEC(struct table_entry) table;
+	struct VEC(struct split_node) node;
+	struct VEC(struct split_edge) edge;
+};
+
+/* Symbols of params that an output of a gradient names. */
+static bool
+same_symbol(const void *list, uint32_t i, const void *key)
+{
+	return ((struct ir_op *const *)list)[i]->symbol == key;
+}
+
+static void
+find_trained(struct parallel_step *s, const struct ir_block *main)
+{
+	static const char prefix[] = "grad."; /* of the outputs that an optimizer takes */
+	const size_t n = sizeof prefix - 1;
+	struct VEC(struct ir_op *) param = {0};
+	struct map map = {0};
+
+	IR_FOR_OPS (op, main)
+		if (op->code == OP_param) {
+			map_add(s, &map, mix_pointer(op->symbol), same_symbol, param.at,
+				op->symbol);
+			VEC_PUSH(s, &param, op);
+		}
+	IR_FOR_OPS (op, main) {
+		if (op->code != OP_output || strncmp(op->symbol, prefix, n))
+			continue;
+		const char *name = ir_name(s->m->ctx, op->symbol + n);
+		const uint32_t i = map_find(&map, mix_pointer(name), same_symbol, param.at, name);
+		if (i != MAP_NONE &&
+			ir_type_same_meaning(param.at[i]->result[0].type, ir_operand_type(op, 0)))
+			s->trained[op->id] = param.at[i];
+	}
+}
+
+bool
+parallel_is_free(const struct ir_op *op)
+{
+	return !op->noperands && op_is(op, TRAIT_PURE);
+}
+
+/* Results are operands, in the same layout. */
+static bool
+passes_on(const struct ir_op *op)
+{
+	return op->code == OP_barrier || op_is(op, TRAIT_COPY);
+}
+
+/* The value whose layout v has. */
+static const struct ir_value *
+made(const struct ir_value *v)
+{
+	while (v->op && passes_on(v->op))
+		v = ir_operand(v->op, (int)v->index);
+	return v;
+}
+
+static bool
+decides(const struct parallel_step *s, const struct ir_op *op)
+{
+	return !passes_on(op) && !parallel_is_free(op) && op->code != OP_update &&
+	       op->code != OP_release && !s->trained[op->id];
+}
+
+/* What else counts of ops that are alike: which operands any device makes for itself, as these cannot be partial. */
+static uint64_t
+word_of(void *data, const struct ir_op *op)
+{
+	uint64_t free = 0;
+	(void)data;
+
+	for (int k = 0; k < op->noperands; k++)
+		free = 2 * free + parallel_is_free(made(ir_operand(op, k))->op);
+	return free;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static bool
+same_table(const void *list, uint32_t i, const void *key)
+{
+	const struct builder *b = list;
+	const struct table_entry *k = key, *e = &b->table.at[i];
+
+	return e->line[0] == k->line[0] && e->line[1] == k->line[1] &&
+	       e->read->memory == k->read->memory;
+}
+
+static struct split_table *
+make_table(struct builder *b, const struct table_entry *k)
+{
+	struct split_table *t = NEW(b->s, struct split_table);
+	const uint32_t rows = k->line[0]->n, columns = k->line[1]->n;
+	double *cost = ARRAY_NEW(b->s, double, rows *columns),
+	       *flipped = ARRAY_NEW(b->s, double, rows *columns);
+
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < columns; j++)
+			cost[i * columns + j] = flipped[j * rows + i] =
+				parallel_costs_reshard(b->s->costs,
+					ir_type_in(b->s->m->ctx, k->line[0]->type[i],
+						(enum ir_memory)k->read->memory),
+					k->line[1]->type[j]);
+	*t = (struct split_table){rows, columns, cost, flipped};
+	return t;
+}
+
+/* An edge from the node that makes v, to a node that wants it as `lines` say. */
+static void
+add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
+	const struct parallel_lines *lines)
+{
+	const struct ir_value *source = made(v);
+	const uint32_t from = b->s->node[source->op->id];
+
+	if (from == PARALLEL_NONE || from == to)
+		return;
+	const struct parallel_lines *out =
+		&parallel_step_choices(b->s, from)->result[source->index];
+	const struct table_entry key = {{out, lines}, v->type, NULL};
+	const uint32_t i = map_add(b->s, &b->map,
+		mix_word(mix_word(v->type->memory, (uintptr_t)out), (uintptr_t)lines), same_table,
+		b, &key);
+	if (i == b->table.n) {
+		VEC_PUSH(b->s, &b->table, key);
+		b->table.at[i].table = make_table(b, &key);
+	}
+	VEC_PUSH(b->s, &b->edge,
+		(struct split_edge){{from, to}, {out->line, lines->line}, b->table.at[i].table});
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* What no device has: parts of a sum where every device makes the whole. */
+static void
+forbid_partial(const struct parallel_step *s, struct parallel_choices *c, const struct ir_op *op)
+{
+	for (uint32_t k = 0; k < c->noperands; k++)
+		for (uint32_t x = 0; x < c->n && parallel_is_free(made(ir_operand(op, (int)k))->op);
+			x++)
+			for (int i = 0; i < s->axes.n; i++)
+				if (c->operand[k]
+						.type[c->operand[k].line[x]]
+						->axis[s->axes.axis[i]]
+						.kind == IR_PARTIAL)
+					c->seconds[x] = SPLIT_NEVER;
+}
+
+static void
+add_node(struct builder *b, const struct ir_op *op)
+{
+	struct parallel_step *s = b->s;
+	struct parallel_choices **c = &s->of[s->alike->number[op->id]];
+
+	if (!*c) {
+		*c = parallel_choices_create(s, s->costs, op, &s->axes);
+		forbid_partial(s, *c, op);
+	}
+	s->node[op->id] = (uint32_t)s->op.n;
+	VEC_PUSH(s, &s->op, op);
+	VEC_PUSH(s, &b->node, (struct split_node){(*c)->n, (*c)->seconds});
+}
+
+/* A param or state gets its next value, or an optimizer its gradient, in its own layout. */
+static void
+add_return(struct builder *b, const struct ir_value *next, const struct ir_value *stored)
+{
+	const uint32_t to = b->s->node[made(stored)->op->id];
+
+	if (to != PARALLEL_NONE)
+		add_edge(b, next, to, &parallel_step_choices(b->s, to)->result[0]);
+}
+
+struct parallel_step *
+parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_module *m,
+	const struct parallel_axes *axes)
+{
+	struct parallel_step *s = NEW(owner, struct parallel_step);
+	struct ir_block *main = &ir_func_find(m, "main")->body;
+	struct builder b = {.s = s};
+
+	s->m = m;
+	s->costs = costs;
+	s->axes = *axes;
+	s->alike = alike_create_by(s, m, main, word_of, NULL);
+	s->of = ARRAY_ZERO(s, struct parallel_choices *, s->alike->n);
+	s->node = ARRAY_NEW(s, uint32_t, m->op_ids);
+	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
+	for (uint32_t i = 0; i < m->op_ids; i++)
+		s->node[i] = PARALLEL_NONE;
+	find_trained(s, main);
+	IR_FOR_OPS (op, main)
+		if (decides(s, op))
+			add_node(&b, op);
+	IR_FOR_OPS (op, main) {
+		const uint32_t node = s->node[op->id];
+		const struct ir_op *trained = s->trained[op->id];
+		for (int k = 0; k < op->noperands && node != PARALLEL_NONE; k++)
+			add_edge(&b, ir_operand(op, k), node,
+				&parallel_step_choices(s, node)->operand[k]);
+		if (op->code == OP_update)
+			add_return(&b, ir_operand(op, 1), ir_operand(op, 0));
+		else if (trained)
+			add_return(&b, ir_operand(op, 0), &trained->result[0]);
+	}
+	s->problem = (struct split_problem){
+		b.node.at, b.edge.at, (uint32_t)b.node.n, (uint32_t)b.edge.n};
+	return s;
+}
