@@ -3,6 +3,7 @@ import math
 import types
 
 import external_page
+import fit
 import rows
 
 # Equal orders, opposite ones, and equal values, which have the mean of their ranks, 1.5, 1.5, 3: 1.5 / sqrt(1.5 * 2).
@@ -22,4 +23,31 @@ made = [result(0.1, True), result(-0.3, True), result(0.02, False), result(-0.04
 lines = external_page.summary({"made": made}).splitlines()
 assert lines[2] == "| made | x | 2 | 20.0 % | 30.0 % | 2 | 3.0 % | 4.0 % | 1.00 | 3 of 4 | - |", lines[2]
 assert lines[3].startswith("| all |")
+# Steps whose times are made of known numbers: the search finds these, also from one model's steps alone, and no error is left.
+KNOWN = {"issue": 30e-6, "products": 0.8, "convolutions": 1, "attention": 1.4, "memory": 0.45}
+START = {"issue": 52e-6, "products": 1.1, "convolutions": 1, "attention": 1, "memory": 0.6}
+
+
+def step_of(model, products, attention, memory, rest, calls):
+    """The same arithmetic, from parts in seconds at factors of 1."""
+
+    def device(numbers):
+        return products / numbers["products"] + attention / numbers["attention"] + memory / numbers["memory"] + rest
+
+    def both(numbers):
+        return (device(numbers) ** 3 + (calls * numbers["issue"]) ** 3) ** (1 / 3)
+
+    took = {"": device(START), "issue": both(START | {"issue": fit.HOST})}
+    took |= {name: device(START | {name: START[name] * fit.CHANGED}) for name in ("products", "attention", "memory")}
+    return fit.Row(types.SimpleNamespace(row={"model": model}, measured=both(KNOWN)), START, took)
+
+
+steps = [step_of("ab"[i % 2], 1 + i % 3, 0.2 * (i % 4), 0.5 + 0.3 * (i % 5), 0.1, 20000 * (1 + i % 7)) for i in range(24)]
+free = ["issue", "products", "attention", "memory"]
+found = fit.search(steps, START, free)
+assert all(math.isclose(found[name], KNOWN[name], rel_tol=0.03) for name in free), found
+assert fit.mean_error(steps, found) < 0.003 and fit.leave_out(steps, START, free) < 0.01
+# A cluster with the numbers of a framework is what -framework makes of it.
+text = fit.cluster_text("a100", "a100", KNOWN)
+assert "{issue = 30000ns}" in text and "{kernel = flat, share = 0.45}" in text and "half = " not in text and "start" not in text
 print("right")

@@ -15,7 +15,7 @@ PLANS = {
     "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
     "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
-    "ZeRO-1": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
+    "ZeRO-1": "{peeled}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
               "tensorfuse{{policy=ddp}}",
     "DDP, LAMB": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},lamb,{opfuse},tensorfuse{{policy=ddp}}",
     "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
@@ -31,6 +31,11 @@ def one_device(step, number):
     return step.devices == 1
 
 
+def every_other(step, number):
+    """As these have tensor parallelism in all rows but one."""
+    return number % 2 == 0
+
+
 def none(step, number):
     return False
 
@@ -44,7 +49,7 @@ def all_of_them(step, number):
 SOURCES = [
     ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True, "fsdp", every_second),
     ("vTrain", "vTrain, GPT", 51200, "Megatron", False, "megatron", every_second),
-    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False, "megatron", none),
+    ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False, "megatron_2021", every_other),
     ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1", True, "megatron", none),
     ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True, "fused", all_of_them),
     ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False, "eager", every_second),
@@ -111,9 +116,9 @@ class Step:
     def command(self, plan, flash, framework, steps):
         """The words after `dopt`, from the root of the tree."""
         recompute = ",recompute" if self.row["recompute"].startswith("full") else ""
-        accumulate = f"accumulate{{steps={steps}}}," if steps > 1 else ""
+        accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
         tf32 = "TF32" in self.row["precision"]
-        passes = PLANS[plan].format(accumulate=accumulate, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
+        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
                                     opfuse="opfuse{online=true}" if flash else "opfuse")
         sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
