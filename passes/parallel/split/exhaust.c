@@ -4,6 +4,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
+#include "passes/parallel/split/reduce.h"
 #include "passes/parallel/split/solve.h"
 
 #include <math.h>
@@ -43,11 +44,12 @@ struct exhaust {
 	uint64_t most;
 };
 
+/* Choices with which nothing costs as little as `cost`; those of `choice` stay. */
 static void
-exclude(struct exhaust *x, const struct split_solution *s, const struct split_solver *solver)
+exclude(struct exhaust *x, double cost, const uint16_t *choice, const struct split_solver *solver)
 {
 	/* What rounding may have put above the cost of the solution at hand stays. */
-	const double limit = s->cost + 1e-9 * fabs(s->cost);
+	const double limit = cost + 1e-9 * fabs(cost);
 
 	for (uint32_t i = 0; i < x->p->nnodes; i++) {
 		const uint32_t n = x->p->node[i].n;
@@ -55,7 +57,7 @@ exclude(struct exhaust *x, const struct split_solution *s, const struct split_so
 		x->open[i] = ARRAY_NEW(x, uint16_t, n);
 		split_solver_least(solver, i, least);
 		for (uint32_t c = 0; c < n; c++)
-			if (least[c] <= limit || c == s->choice[i])
+			if (least[c] <= limit || c == choice[i])
 				x->open[i][x->nopen[i]++] = (uint16_t)c;
 		array_free(least);
 	}
@@ -223,24 +225,29 @@ bool
 split_exhaust(const void *owner, const struct split_problem *p, uint64_t most,
 	struct split_solution *solution)
 {
-	struct split_solver *solver = split_solver_create(NULL, p);
-	struct exhaust *x = NEW(solver, struct exhaust);
+	void *scratch = alloc_scratch(NULL);
+	const struct split_reduced *reduced = split_reduce(scratch, p);
+	const struct split_problem *small = &reduced->problem;
+	struct split_solver *solver = split_solver_create(scratch, small);
+	struct exhaust *x = NEW(scratch, struct exhaust);
 
 	*solution = split_solve(owner, p, SWEEPS, 0, INFINITY);
 	for (uint32_t i = 0; i < solution->sweeps; i++)
 		split_solver_sweep(solver);
-	x->p = p;
+	x->p = small;
 	x->most = most;
-	x->open = ZERO_ARRAY(x, uint16_t *, p->nnodes);
-	x->nopen = ZERO_ARRAY(x, uint32_t, p->nnodes);
-	x->is_done = ZERO_ARRAY(x, bool, p->nnodes);
-	exclude(x, solution, solver);
+	x->open = ZERO_ARRAY(x, uint16_t *, small->nnodes);
+	x->nopen = ZERO_ARRAY(x, uint32_t, small->nnodes);
+	x->is_done = ZERO_ARRAY(x, bool, small->nnodes);
+	exclude(x, solution->cost - reduced->fixed, split_solver_best(solver), solver);
 	list_factors(x);
 	const bool complete = eliminate_all(x);
 	if (complete) {
-		read_back(x, solution->choice);
+		uint16_t *choice = ARRAY_NEW(x, uint16_t, small->nnodes);
+		read_back(x, choice);
+		split_expand(reduced, choice, solution->choice);
 		solution->cost = solution->bound = split_cost(p, solution->choice);
 	}
-	talloc_free(solver);
+	talloc_free(scratch);
 	return complete;
 }

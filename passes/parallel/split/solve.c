@@ -2,6 +2,7 @@
 #include "passes/parallel/split/solve.h"
 
 #include "ir/base/alloc.h"
+#include "passes/parallel/split/reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -410,22 +411,24 @@ struct split_solution
 split_solve(
 	const void *owner, const struct split_problem *p, uint32_t sweeps, double gap, double limit)
 {
-	struct split_solver *s = split_solver_create(NULL, p);
+	void *scratch = alloc_scratch(NULL);
+	const struct split_reduced *reduced = split_reduce(scratch, p);
+	struct split_solver *s = split_solver_create(scratch, &reduced->problem);
 	struct split_solution r = {ARRAY_NEW(owner, uint16_t, p->nnodes), 0, -INFINITY, 0};
+	const double fixed = reduced->fixed;
 	uint32_t same = 0;
 
 	while (r.sweeps < sweeps && same < STILL_SWEEPS && r.bound < limit &&
-		!(s->cost <= r.bound + gap * fabs(r.bound))) {
-		const double bound = split_solver_sweep(s);
+		!(s->cost + fixed <= r.bound + gap * fabs(r.bound))) {
+		const double bound = split_solver_sweep(s) + fixed;
 		same = bound - r.bound <= still * fabs(bound) ? same + 1 : 0;
 		r.bound = bound > r.bound ? bound : r.bound;
 		r.sweeps++;
 	}
-	r.bound = split_solver_bound(s);
-	for (uint32_t i = 0; i < p->nnodes; i++)
-		r.choice[i] = s->best[i];
+	r.bound = split_solver_bound(s) + fixed;
+	split_expand(reduced, s->best, r.choice);
 	split_descend(p, r.choice);
 	r.cost = split_cost(p, r.choice);
-	talloc_free(s);
+	talloc_free(scratch);
 	return r;
 }

@@ -40,13 +40,13 @@ void split_solver_least(const struct split_solver *s, uint32_t node, double *lea
 /* The cheapest choices so far, [nnodes]; of the solver. */
 const uint16_t *split_solver_best(const struct split_solver *s);
 
-/* At most so many sweeps, fewer if the solution costs at most 1 + gap times the bound, or if the bound says that
+/* Reduces the problem (reduce.h), then at most so many sweeps, fewer if the solution costs at most 1 + gap times the bound, or if the bound says that
  * none costs less than `limit`; then local descent. choice[] is owned by `owner`. */
 struct split_solution split_solve(const void *owner, const struct split_problem *p, uint32_t sweeps,
 	double gap, double limit);
 
 /*
- * The optimum: choices that a bound excludes are dropped, then nodes are eliminated one by one, the one whose
+ * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are eliminated one by one, the one whose
  * neighbours have the fewest choices together first. False: some step of that needs a table of more than `most`
  * entries. choice[] is owned by `owner`.
  */

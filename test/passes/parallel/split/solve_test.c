@@ -3,13 +3,14 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "passes/parallel/split/reduce.h"
 #include "passes/parallel/split/solve.h"
 #include "test/unit.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PROBLEMS = 100, MOST_NODES = 7, MOST_CHOICES = 4, MOST_EDGES = 14, ENTRIES = 1 << 20 };
+enum { PROBLEMS = 100, MOST_NODES = 7, MOST_CHOICES = 4, MOST_EDGES = 24, ENTRIES = 1 << 20 };
 
 /* Sums of a few numbers, in another order. */
 static const double rounding = 1e-9;
@@ -22,8 +23,10 @@ draw_cost(uint64_t *random, bool may_be_never)
 	return mix64_below(random, 1000) * 1e-3;
 }
 
+/* One of its entries can be. */
 static struct split_table *
-draw_table(void *owner, uint64_t *random, uint32_t rows, uint32_t columns)
+draw_table(void *owner, uint64_t *random, uint32_t rows, uint32_t columns, uint32_t row,
+	uint32_t column)
 {
 	struct split_table *t = NEW(owner, struct split_table);
 	double *cost = NEW_ARRAY(owner, double, rows *columns),
@@ -31,7 +34,8 @@ draw_table(void *owner, uint64_t *random, uint32_t rows, uint32_t columns)
 
 	for (uint32_t i = 0; i < rows; i++)
 		for (uint32_t j = 0; j < columns; j++)
-			cost[i * columns + j] = flipped[j * rows + i] = draw_cost(random, true);
+			cost[i * columns + j] = flipped[j * rows + i] =
+				draw_cost(random, i != row || j != column);
 	*t = (struct split_table){rows, columns, cost, flipped};
 	return t;
 }
@@ -68,10 +72,11 @@ draw_problem(void *owner, uint64_t seed)
 			       columns = 1 + mix64_below(&random, MOST_CHOICES);
 		const uint32_t a = mix64_below(&random, n - 1),
 			       b = a + 1 + mix64_below(&random, n - 1 - a);
-		edge[e] = (struct split_edge){{a, b},
-			{draw_lines(owner, &random, node[a].n, rows),
-				draw_lines(owner, &random, node[b].n, columns)},
-			draw_table(owner, &random, rows, columns)};
+		const uint16_t *line[2] = {draw_lines(owner, &random, node[a].n, rows),
+			draw_lines(owner, &random, node[b].n, columns)};
+		/* The first choices fit each other, as every op can be what it is. */
+		edge[e] = (struct split_edge){{a, b}, {line[0], line[1]},
+			draw_table(owner, &random, rows, columns, line[0][0], line[1][0])};
 	}
 	return (struct split_problem){node, edge, n, edges};
 }
@@ -171,7 +176,7 @@ elimination_says_where_tables_are_too_large(void **state)
 	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
 		const struct split_problem p = draw_problem(scratch, seed);
 		struct split_solution s;
-		refused += !split_exhaust(scratch, &p, 1, &s);
+		refused += !split_exhaust(scratch, &p, 0, &s);
 		assert_true(s.bound <= s.cost + rounding * (1 + s.cost));
 	}
 	assert_true(refused > 0);
@@ -203,6 +208,37 @@ choices_cost_at_least_what_is_said(void **state)
 			assert_true(least[x] <= enumerate(&q) + rounding * SPLIT_NEVER);
 		}
 	}
+	talloc_free(scratch);
+}
+
+/* What is left has the same optimum, and is expanded to choices that cost as much. */
+static void
+a_reduced_problem_has_the_same_optimum(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	uint32_t nodes = 0, left = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < 3 * PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		const struct split_reduced *r = split_reduce(scratch, &p);
+		const double best = enumerate(&p), room = rounding * (1 + best);
+		uint16_t reduced[MOST_NODES] = {0}, choice[MOST_NODES];
+		assert_true(fabs(enumerate(&r->problem) + r->fixed - best) <= room);
+		/* Some choices that are left, not the best ones. */
+		uint64_t random = seed;
+		for (uint32_t i = 0; i < r->problem.nnodes; i++)
+			reduced[i] = (uint16_t)mix64_below(&random, r->problem.node[i].n);
+		const double cost = split_cost(&r->problem, reduced) + r->fixed;
+		split_expand(r, reduced, choice);
+		for (uint32_t i = 0; i < r->problem.nnodes; i++)
+			assert_int_equal(choice[r->node[i]], reduced[i]);
+		if (cost < SPLIT_NEVER)
+			assert_true(fabs(split_cost(&p, choice) - cost) <= rounding * (1 + cost));
+		nodes += p.nnodes;
+		left += r->problem.nnodes;
+	}
+	assert_true(left > 0 && left < nodes / 2);
 	talloc_free(scratch);
 }
 
@@ -252,6 +288,7 @@ main(void)
 		cmocka_unit_test(elimination_finds_the_optimum),
 		cmocka_unit_test(elimination_says_where_tables_are_too_large),
 		cmocka_unit_test(choices_cost_at_least_what_is_said),
+		cmocka_unit_test(a_reduced_problem_has_the_same_optimum),
 		cmocka_unit_test(descent_never_costs_more),
 		cmocka_unit_test(the_same_problem_has_the_same_solution),
 	};

@@ -1,0 +1,27 @@
+/*
+ * A smaller problem with the same optimum: nodes that have no choice, and those with at most two neighbours, are
+ * eliminated, as their best choice follows from the neighbours'. In the step of an optimizer these are most.
+ *
+ *     cost of s, table (s, t)             ->  a cost of t             one neighbour
+ *     cost of s, tables (s, t), (s, u)    ->  a table (t, u)          two, and added to one that is there
+ *
+ * What is computed of the same costs and tables is computed once, so that blocks that are alike stay so.
+ */
+#ifndef PASSES_SPLIT_REDUCE_H
+#define PASSES_SPLIT_REDUCE_H
+
+#include "passes/parallel/split/problem.h"
+
+struct split_reduced {
+	struct split_problem problem; /* its choices of a node are those of the original */
+	const uint32_t *node;         /* [problem.nnodes] which node of the original */
+	double fixed;                 /* what the original costs in addition */
+};
+
+/* Owned by `owner`; the original must live as long. */
+struct split_reduced *split_reduce(const void *owner, const struct split_problem *p);
+
+/* The best choices of all nodes of the original for choices of those that are left. */
+void split_expand(const struct split_reduced *r, const uint16_t *reduced, uint16_t *choice);
+
+#endif
