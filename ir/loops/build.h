@@ -27,6 +27,13 @@ bool scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segm
 void scheme_cut_slabs(struct scheme *s);
 void scheme_place_slabs(struct scheme *s);
 
+/* The tensors that are kept whole in scratch although it would be cheap to compute them again where they are read:
+ * kept[ntensors]. Are there any? */
+bool scheme_find_kept(const struct scheme *s, bool *kept);
+
+/* Before there are segments: whoever reads one of these tensors computes it itself. */
+void scheme_repeat(struct scheme *s, const bool *kept);
+
 /* A place of that many bytes in scratch. */
 int64_t scheme_take_scratch(struct scheme *s, int64_t bytes);
 

@@ -1,6 +1,8 @@
 /*
  * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
+ * Where whole tensors are kept between segments that would be cheap to compute again, their readers
+ * do (repeat.c), if less scratch is needed then.
  */
 #include "ir/base/vec.h"
 #include "ir/loops/build.h"
@@ -271,20 +273,20 @@ scheme_reads(const struct scheme_op *o)
 	return set;
 }
 
-/* Is anything of op number i wanted: by a reader, or outside? */
-static bool
-is_used(const struct scheme *s, int i)
+/* Which ops are wanted, by a reader that is or outside: used[nops]. */
+static void
+find_used(const struct scheme *s, bool *used)
 {
 	for (int t = 0; t < s->ntensors; t++)
-		if (s->tensor[t].op == i && s->tensor[t].result >= 0)
-			return true;
-	for (int k = i + 1; k < s->nops; k++) {
-		const uint32_t reads = scheme_reads(&s->op[k]);
-		for (int j = 0; j < s->op[k].f.ninputs; j++)
-			if (reads >> j & 1 && s->tensor[s->op[k].in[j]].op == i)
-				return true;
+		if (s->tensor[t].op >= 0 && s->tensor[t].result >= 0)
+			used[s->tensor[t].op] = true;
+	for (int k = s->nops; k-- > 0;) {
+		const struct scheme_op *o = &s->op[k];
+		const uint32_t reads = used[k] ? scheme_reads(o) : 0;
+		for (int j = 0; j < o->f.ninputs; j++)
+			if (reads >> j & 1 && s->tensor[o->in[j]].op >= 0)
+				used[s->tensor[o->in[j]].op] = true;
 	}
-	return false;
 }
 
 static struct scheme_segment *
@@ -447,34 +449,31 @@ fill_own(struct scheme *s)
 	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
 }
 
+/* The scheme of a kernel that is no op with functions of its own; NULL: a form cannot be made. `kept`: what its readers
+ * compute themselves, by the tensors that there are without that; NULL: nothing. */
 static struct scheme *
-create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
-	bool slabs)
+build(const struct scheme *kernel, const void *owner, bool slabs, const bool *kept)
 {
-	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
-		!form_exists((enum op_code)kernel->code))
-		return NULL;
 	struct scheme *s = NEW(owner, struct scheme);
-	s->module = m;
-	s->arena = a;
-	s->kernel = kernel;
-	if (op_is(kernel, TRAIT_OWN)) {
-		fill_own(s);
-		return s;
-	}
+
+	*s = *kernel;
 	if (!collect(s)) {
 		talloc_free(s);
 		return NULL;
 	}
 	if (slabs)
 		scheme_cut_slabs(s);
+	if (kept)
+		scheme_repeat(s, kept);
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 	struct scheme_build b = {
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
+	bool *used = ZERO_ARRAY(s, bool, (size_t)s->nops + 1);
+	find_used(s, used);
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
 		const bool held = t->constant && t->result < 0;
-		if (held || !is_used(s, i))
+		if (held || !used[i])
 			s->op[i].segment = -1;
 		else
 			place_or_wait(s, &b, i);
@@ -484,6 +483,31 @@ create(const void *owner, const struct ir_module *m, struct arena *a, const stru
 			place_op(s, &b, i);
 	scheme_finish(s);
 	return s;
+}
+
+static struct scheme *
+create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
+	bool slabs)
+{
+	const struct scheme of = {.module = m, .arena = a, .kernel = kernel};
+
+	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
+		!form_exists((enum op_code)kernel->code))
+		return NULL;
+	if (op_is(kernel, TRAIT_OWN)) {
+		struct scheme *s = NEW(owner, struct scheme);
+		*s = of;
+		fill_own(s);
+		return s;
+	}
+	struct scheme *s = build(&of, owner, slabs, NULL);
+	bool *kept = s ? ZERO_ARRAY(s, bool, (size_t)s->ntensors + 1) : NULL;
+	if (!s || !scheme_find_kept(s, kept))
+		return s;
+	struct scheme *again = build(&of, owner, slabs, kept);
+	const bool less = again->scratch_bytes < s->scratch_bytes;
+	talloc_free(less ? s : again);
+	return less ? again : s;
 }
 
 struct scheme *

@@ -15,7 +15,8 @@
  *
  * Indices of different ops that share a loop form a class. A value that a later stage of the same
  * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment
- * reads is kept whole in scratch memory. A reduction over an outer class whose result is not read
+ * reads is kept whole in scratch memory, or computed again there where that is cheap and takes less
+ * (repeat.c). A reduction over an outer class whose result is not read
  * in the kernel (the gradient of a bias) accumulates into its result. Ops that fit in no segment
  * with others get their own, so a loop nest exists for every body.
  */

@@ -315,14 +315,46 @@ assign_stages(struct scheme *s, struct scheme_segment *g)
 	}
 }
 
-/* Is all that op o reads from the segment without inner loops, so that moving it costs no row? */
+/* Does an op of the segment other than `reader` read tensor t? */
 static bool
-reads_scalars(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
+read_by_others(const struct scheme *s, const struct scheme_segment *g, int t,
+	const struct scheme_op *reader)
 {
-	for (int j = 0; j < o->f.ninputs; j++)
-		if (scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment) &&
-			s->op[s->tensor[o->in[j]].op].out_set & ~outer)
+	for (int k = 0; k < g->nops; k++) {
+		const struct scheme_op *o = &s->op[g->op[k]];
+		for (int j = 0; j < o->f.ninputs && o != reader; j++)
+			if (o->in[j] == t && scheme_reads(o) >> j & 1)
+				return true;
+	}
+	return false;
+}
+
+/* Is load j of op o of another tensor than those before it? */
+static bool
+is_first_load(const struct scheme_op *o, int j)
+{
+	for (int i = 0; i < j; i++)
+		if (o->in[i] == o->in[j])
 			return false;
+	return true;
+}
+
+/* Is all that op o reads from the segment without inner loops, or made for it alone and of such, so that moving both
+ * costs no row? */
+static bool
+reads_scalars(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
+	uint32_t outer)
+{
+	for (int j = 0; j < o->f.ninputs; j++) {
+		if (!(scheme_reads(o) >> j & 1) || !scheme_made_in(s, o->in[j], o->segment) ||
+			!is_first_load(o, j))
+			continue;
+		const struct scheme_op *p = &s->op[s->tensor[o->in[j]].op];
+		if (p->out_set & ~outer && (p->red_set || (p->out_set ^ o->out_set) & ~outer ||
+						   read_by_others(s, g, o->in[j], o) ||
+						   !reads_scalars(s, g, p, outer)))
+			return false;
+	}
 	return true;
 }
 
@@ -355,7 +387,7 @@ sink_stages(struct scheme *s, struct scheme_segment *g)
 	for (int k = g->nops; k-- > 0;) {
 		struct scheme_op *o = &s->op[g->op[k]];
 		uint32_t space = 0;
-		if (o->stage < 0 || o->red_set || !reads_scalars(s, o, outer))
+		if (o->stage < 0 || o->red_set || !reads_scalars(s, g, o, outer))
 			continue;
 		const int stage = first_reader(s, g, o, &space);
 		if (stage > o->stage && (space & ~outer) == (o->out_set & ~outer))

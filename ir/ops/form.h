@@ -275,6 +275,8 @@ enum ir_dtype expr_const_dtype(const struct expr *e, const struct expr *body);
 
 /* Number of arithmetic operations. */
 int expr_flops(const struct expr *e);
+/* Has it cheap functions only: sums, products, comparisons, and in f32 and f16 what a GPU has an instruction for? */
+bool expr_is_cheap(const struct expr *e);
 bool expr_is_const(const struct expr *e, double v);
 bool expr_uses_index(const struct expr *e, int index);
 /*

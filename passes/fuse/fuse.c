@@ -77,6 +77,16 @@ fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numb
 	talloc_free(scratch);
 }
 
+/* Params are there from the start: a barrier of nothing else keeps two gathers of a shard two, and delays nothing. */
+static bool
+delays(const struct ir_op *barrier)
+{
+	for (int j = 0; j < barrier->noperands; j++)
+		if (!op_is(ir_operand(barrier, j)->op, TRAIT_PERSISTENT))
+			return true;
+	return false;
+}
+
 /* What is between two barriers may be one kernel; a barrier belongs to what comes before it. */
 static void
 fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
@@ -85,7 +95,7 @@ fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
 
 	for (uint32_t i = 0; i < ops->n; i++) {
 		t->region[i] = barriers;
-		barriers += ops->op[i]->code == OP_barrier;
+		barriers += ops->op[i]->code == OP_barrier && delays(ops->op[i]);
 	}
 }
 

@@ -100,59 +100,6 @@ set_space(struct fuse_role *r, const struct form *f)
 	}
 }
 
-/* Is it more than the cheap functions: sums, products, comparisons, and in f32 and f16 what a GPU
- * has an instruction for? */
-static bool
-is_heavy(const struct expr *e)
-{
-	static const bool cheap[FN_COUNT] = {[FN_add] = true,
-		[FN_sub] = true,
-		[FN_mul] = true,
-		[FN_neg] = true,
-		[FN_maximum] = true,
-		[FN_minimum] = true,
-		[FN_abs] = true,
-		[FN_floor] = true,
-		[FN_ceil] = true,
-		[FN_round] = true,
-		[FN_round_away] = true,
-		[FN_trunc] = true,
-		[FN_sign] = true,
-		[FN_is_finite] = true,
-		[FN_is_inf] = true,
-		[FN_is_nan] = true,
-		[FN_eq] = true,
-		[FN_ne] = true,
-		[FN_lt] = true,
-		[FN_le] = true,
-		[FN_gt] = true,
-		[FN_ge] = true,
-		[FN_and] = true,
-		[FN_or] = true,
-		[FN_xor] = true,
-		[FN_not] = true,
-		[FN_shift_left] = true,
-		[FN_shift_right] = true,
-		[FN_shift_right_logical] = true,
-		[FN_select] = true,
-		[FN_popcnt] = true,
-		[FN_clz] = true,
-		[FN_bitcast] = true,
-		[FN_element] = true,
-		[FN_convert] = true,
-		[FN_stop] = true};
-
-	if (e->kind != EXPR_CALL)
-		return false;
-	const bool short_float = e->dtype == IR_f32 || e->dtype == IR_f16;
-	if (!cheap[e->id] && !(short_float && (e->id == FN_div || e->id == FN_rsqrt)))
-		return true;
-	for (int i = 0; i < e->nargs; i++)
-		if (is_heavy(e->arg[i]))
-			return true;
-	return false;
-}
-
 struct fuse_role
 fuse_role(const struct ir_module *m, struct arena *a, const struct ir_op *op)
 {
@@ -163,7 +110,7 @@ fuse_role(const struct ir_module *m, struct arena *a, const struct ir_op *op)
 	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_PARALLEL | TRAIT_NAMED) ||
 		fuse_is_scalar(op) || op->nresults != 1 || !form_make(m, a, op, NULL, &f))
 		return r;
-	const bool heavy = is_heavy(f.body);
+	const bool heavy = !expr_is_cheap(f.body);
 	form_localize(m, op, &f, offset);
 	if (op->code == OP_pick || op->code == OP_put)
 		open_all(a, &f); /* a kernel goes over the row and takes the one element */

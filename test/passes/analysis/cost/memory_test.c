@@ -409,6 +409,35 @@ curve_of(struct fixture *f, struct ir_module *m)
 	return c;
 }
 
+/* Logits by 64 rows of the product at a time, and no tensor as large as they are: what is left is 64 rows of them, and the
+ * double of the loss. */
+static void
+logits_are_not_kept_for_their_loss(void **state)
+{
+	struct ir_module *m = module(*state,
+		"module @m\n"
+		"func @main() {\n"
+		"  %x = input(\"x\") : f32[256,16]\n"
+		"  %w = param(\"w\") : f32[16,70000]\n"
+		"  %y = input(\"y\") {range = 70000} : i32[256]\n"
+		"  %r = fuse(%x, %w, %y) {\n"
+		"    %z = matmul(%x, %w)\n"
+		"    %m = max(%z) {dims = [1], keep = true}\n"
+		"    %d = sub(%z, %m)\n"
+		"    %e = exp(%d)\n"
+		"    %s = sum(%e) {dims = [1], keep = true}\n"
+		"    %l = log(%s)\n"
+		"    %q = sub(%d, %l)\n"
+		"    %p = pick(%q, %y)\n"
+		"    %r = mean(%p)\n"
+		"    yield(%r)\n"
+		"  }\n"
+		"  output(\"r\", %r)\n"
+		"}\n");
+	const uint64_t x = 256 * 16 * 4, w = 16 * 70000 * 4, y = 256 * 4, r = 64;
+	assert_int_equal(evaluate(m).peak, x + w + y + r + 64 * 70000 * 4 + 64);
+}
+
 /* A step with momentum: what the op of each line leaves alive, worked out by hand. */
 static void
 a_curve_by_kind(void **state)
@@ -812,6 +841,7 @@ main(void)
 		TEST(a_collective_keeps_its_operands_until_its_result_is_used),
 		TEST(views_and_params_made_in_place_take_nothing),
 		TEST(slices_of_a_loop_are_kept_for_the_next_loop),
+		TEST(logits_are_not_kept_for_their_loss),
 		TEST(a_curve_by_kind),
 		TEST(a_curve_of_messages),
 		TEST(kinds_see_through_fusions),
