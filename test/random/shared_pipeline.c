@@ -223,6 +223,7 @@ enum {
 	WEIGHT_random_fuse = 1,
 	WEIGHT_tensorfuse = 3,
 	WEIGHT_tensorpart = 2,
+	WEIGHT_overlap = 1,
 	WEIGHT_joint = 3,
 };
 
