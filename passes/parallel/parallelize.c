@@ -338,6 +338,8 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	f.s = parallel_step_create(run->scratch, costs, m, &axes);
 	search_plans(&f);
+	/* Of equal sums in other orders one may be rounded up. */
+	f.best.bound = fmin(f.best.bound, f.best.cost);
 	if (pass_remarks_wanted(run))
 		remark_plan(&f);
 	pass_count(run, "op(s) laid out", f.s->problem.nnodes);

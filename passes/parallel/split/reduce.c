@@ -10,7 +10,17 @@
 #include <string.h>
 
 /* What a result was computed of. */
-enum make { MAKE_COSTS, MAKE_FIXED, MAKE_FOLDED, MAKE_SERIES, MAKE_LINES, MAKE_SUM };
+enum make {
+	MAKE_COSTS,
+	MAKE_FITTING,
+	MAKE_FIXED,
+	MAKE_FOLDED,
+	MAKE_SERIES,
+	MAKE_LINES,
+	MAKE_SUM,
+	MAKE_FEWER,
+	MAKE_FEWER_LINES
+};
 struct key {
 	uintptr_t of[8]; /* enum make, then pointers and numbers */
 };
@@ -25,6 +35,13 @@ struct pairs {
 	uint16_t *line;
 	uint32_t n;
 	uint16_t *of[2];
+};
+
+/* The choices of a node that count. */
+struct fewer {
+	uint32_t n;
+	uint16_t *choice;
+	double *cost;
 };
 
 /* A node that is gone: its costs when it went, and its edges. */
@@ -200,7 +217,7 @@ add_edge(struct reducer *x, struct split_edge e)
 
 /* The same array for the same costs. */
 static const double *
-intern_costs(struct reducer *x, double *cost, uint32_t n)
+intern_costs(struct reducer *x, const double *cost, uint32_t n)
 {
 	const uint64_t hash = mix_bytes(n, cost, n * sizeof *cost);
 
@@ -213,14 +230,15 @@ intern_costs(struct reducer *x, double *cost, uint32_t n)
 	}
 }
 
-/* Takes choices away for which an edge has nothing on its other side. True: there were some. */
-static bool
-exclude(struct reducer *x, const struct split_edge *e, int side)
+/* The costs of the end without the choices for which the edge has nothing on its other side. */
+static const double *
+costs_that_fit(struct reducer *x, const struct split_edge *e, int side)
 {
 	const uint32_t node = e->end[side], other = e->end[!side], n = x->p->node[node].n;
 	const uint32_t lines = lines_of(e->table, side), others = lines_of(e->table, !side);
 	bool *open = ARRAY_ZERO(NULL, bool, others), *fits = ARRAY_ZERO(NULL, bool, lines);
-	double *cost = NULL;
+	double *cost = ARRAY_NEW(x, double, n);
+	uint32_t left = 0;
 
 	for (uint32_t y = 0; y < x->p->node[other].n; y++)
 		open[e->line[!side][y]] |= x->cost[other][y] < SPLIT_NEVER;
@@ -228,19 +246,31 @@ exclude(struct reducer *x, const struct split_edge *e, int side)
 		for (uint32_t k = 0; k < others && !fits[l]; k++)
 			fits[l] = open[k] && table_at(e->table, side, l, k) < SPLIT_NEVER;
 	for (uint32_t c = 0; c < n; c++) {
-		if (fits[e->line[side][c]] || x->cost[node][c] >= SPLIT_NEVER)
-			continue;
-		if (!cost) {
-			cost = ARRAY_NEW(x, double, n);
-			memcpy(cost, x->cost[node], n * sizeof *cost);
-		}
-		cost[c] = SPLIT_NEVER;
+		cost[c] = fits[e->line[side][c]] ? x->cost[node][c] : SPLIT_NEVER;
+		left += cost[c] < SPLIT_NEVER;
 	}
-	if (cost)
-		x->cost[node] = intern_costs(x, cost, n);
 	array_free(open);
 	array_free(fits);
-	return cost != NULL;
+	/* Where nothing fits, no solution does: the node keeps what it has. */
+	return left ? intern_costs(x, cost, n) : x->cost[node];
+}
+
+/* True: choices were taken away. */
+static bool
+exclude(struct reducer *x, const struct split_edge *e, int side)
+{
+	const uint32_t node = e->end[side];
+	const double *before = x->cost[node];
+	const struct key key = KEY(MAKE_FITTING, P(before), P(x->cost[e->end[!side]]), P(e->table),
+		side, P(e->line[side]), P(e->line[!side]));
+	const double *after = *recall(x, key);
+
+	if (!after) {
+		after = costs_that_fit(x, e, side);
+		*recall(x, key) = after;
+	}
+	x->cost[node] = after;
+	return after != before;
 }
 
 /* Until nothing more is excluded: what an end has lost, its other edges are asked about again. */
@@ -437,30 +467,85 @@ eliminate(struct reducer *x, uint32_t node)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* Of choices that have the same line in every edge, the cheapest; none that cannot be. */
+static const struct fewer *
+find_fewer(struct reducer *x, uint32_t node)
+{
+	const uint32_t n = x->p->node[node].n;
+	const uint16_t *line = NULL;
+
+	edges_at(x, node);
+	for (int64_t i = 0; i < x->at[node].n; i++) {
+		const struct split_edge *e = &x->edge.at[x->at[node].at[i]];
+		const uint16_t *here = e->line[side_of(e, node)];
+		line = line ? pair_lines(x, line, here, n)->line : here;
+	}
+	const void **known = recall(x, KEY(MAKE_FEWER, P(x->cost[node]), P(line)));
+	if (*known)
+		return *known;
+	struct fewer *f = NEW(x, struct fewer);
+	f->choice = ARRAY_NEW(x, uint16_t, n);
+	f->cost = ARRAY_NEW(x, double, n);
+	for (uint32_t c = 0; c < n; c++) {
+		uint32_t i = 0;
+		if (x->cost[node][c] >= SPLIT_NEVER)
+			continue;
+		while (i < f->n && line[f->choice[i]] != line[c])
+			i++;
+		if (i < f->n && f->cost[i] <= x->cost[node][c])
+			continue;
+		f->choice[i] = (uint16_t)c;
+		f->cost[i] = x->cost[node][c];
+		f->n += i == f->n;
+	}
+	*known = f;
+	return f;
+}
+
+static const uint16_t *
+fewer_lines(struct reducer *x, const struct fewer *f, const uint16_t *line)
+{
+	const void **known = recall(x, KEY(MAKE_FEWER_LINES, P(f), P(line)));
+
+	if (!*known) {
+		uint16_t *of = ARRAY_NEW(x, uint16_t, f->n);
+		for (uint32_t i = 0; i < f->n; i++)
+			of[i] = line[f->choice[i]];
+		*known = of;
+	}
+	return *known;
+}
+
 static void
 collect(struct reducer *x)
 {
 	struct VEC(struct split_node) node = {0};
 	struct VEC(struct split_edge) edge = {0};
 	struct VEC(uint32_t) which = {0};
+	struct VEC(const uint16_t *) choice = {0};
 	uint32_t *number = ARRAY_NEW(x, uint32_t, x->p->nnodes);
+	const struct fewer **fewer = ARRAY_ZERO(x, const struct fewer *, x->p->nnodes);
 
 	for (uint32_t i = 0; i < x->p->nnodes; i++) {
 		number[i] = (uint32_t)node.n;
 		if (x->is_gone[i])
 			continue;
-		VEC_PUSH(x, &node, (struct split_node){x->p->node[i].n, x->cost[i]});
+		fewer[i] = find_fewer(x, i);
+		VEC_PUSH(x, &node, (struct split_node){fewer[i]->n, fewer[i]->cost});
 		VEC_PUSH(x, &which, i);
+		VEC_PUSH(x, &choice, fewer[i]->choice);
 	}
 	for (int64_t i = 0; i < x->edge.n; i++) {
 		struct split_edge e = x->edge.at[i];
-		if (x->dropped[i])
-			continue;
-		e.end[0] = number[e.end[0]];
-		e.end[1] = number[e.end[1]];
-		VEC_PUSH(x, &edge, e);
+		for (int side = 0; side < 2 && !x->dropped[i]; side++) {
+			e.line[side] = fewer_lines(x, fewer[e.end[side]], e.line[side]);
+			e.end[side] = number[e.end[side]];
+		}
+		if (!x->dropped[i])
+			VEC_PUSH(x, &edge, e);
 	}
 	x->r.node = which.at;
+	x->r.choice = choice.at;
 	x->r.problem = (struct split_problem){node.at, edge.at, (uint32_t)node.n, (uint32_t)edge.n};
 }
 
@@ -475,7 +560,7 @@ split_reduce(const void *owner, const struct split_problem *p)
 	x->is_gone = ARRAY_ZERO(x, bool, p->nnodes);
 	x->at = ARRAY_ZERO(x, struct ends, p->nnodes);
 	for (uint32_t i = 0; i < p->nnodes; i++)
-		x->cost[i] = p->node[i].cost;
+		x->cost[i] = intern_costs(x, p->node[i].cost, p->node[i].n);
 	for (uint32_t e = 0; e < p->nedges; e++)
 		add_edge(x, p->edge[e]);
 	exclude_all(x);
@@ -499,7 +584,7 @@ split_expand(const struct split_reduced *r, const uint16_t *reduced, uint16_t *c
 	const struct reducer *x = (const void *)r;
 
 	for (uint32_t i = 0; i < r->problem.nnodes; i++)
-		choice[r->node[i]] = reduced[i];
+		choice[r->node[i]] = r->choice[i][reduced[i]];
 	for (int64_t i = x->gone.n; i-- > 0;) {
 		const struct gone *g = &x->gone.at[i];
 		double least = INFINITY;

@@ -5,6 +5,8 @@
  *     cost of s, table (s, t)             ->  a cost of t             one neighbour
  *     cost of s, tables (s, t), (s, u)    ->  a table (t, u)          two, and added to one that is there
  *
+ * Of choices that no edge tells apart the cheapest is left.
+ *
  * What is computed of the same costs and tables is computed once, so that blocks that are alike stay so.
  */
 #ifndef PASSES_SPLIT_REDUCE_H
@@ -13,9 +15,10 @@
 #include "passes/parallel/split/problem.h"
 
 struct split_reduced {
-	struct split_problem problem; /* its choices of a node are those of the original */
-	const uint32_t *node;         /* [problem.nnodes] which node of the original */
-	double fixed;                 /* what the original costs in addition */
+	struct split_problem problem;
+	const uint32_t *node;          /* [problem.nnodes] which node of the original */
+	const uint16_t *const *choice; /* [problem.nnodes][choices] which choice of it */
+	double fixed;                  /* what the original costs in addition */
 };
 
 /* Owned by `owner`; the original must live as long. */

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { LANES = 4 };
-
 /* An end of an edge, as the node there sees it. */
 struct half {
 	uint32_t edge, other;
@@ -203,7 +201,6 @@ least_by_line(const struct split_solver *s, const struct half *h)
 	const double *message = s->message[!h->side][h->edge];
 	const double *cost = h->side ? e->table->cost : e->table->flipped;
 	double *restrict most = s->most, *restrict least = s->least;
-	uint32_t i;
 
 	for (uint32_t l = 0; l < others; l++)
 		most[l] = -INFINITY;
@@ -211,16 +208,14 @@ least_by_line(const struct split_solver *s, const struct half *h)
 		const uint32_t l = e->line[!h->side][y];
 		most[l] = message[y] > most[l] ? message[y] : most[l];
 	}
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		least[i] = INFINITY;
 	for (uint32_t l = 0; l < others; l++) {
+		if (most[l] == -INFINITY)
+			continue;
 		const double *restrict row = cost + (size_t)l * n;
 		const double given = most[l];
-		/* Most of the time of a solver is here: so many at once are vectors. */
-		for (i = 0; i + LANES <= n; i += LANES)
-			for (uint32_t j = i; j < i + LANES; j++)
-				least[j] = row[j] - given < least[j] ? row[j] - given : least[j];
-		for (; i < n; i++)
+		for (uint32_t i = 0; i < n; i++)
 			least[i] = row[i] - given < least[i] ? row[i] - given : least[i];
 	}
 }

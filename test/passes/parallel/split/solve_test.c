@@ -232,7 +232,7 @@ a_reduced_problem_has_the_same_optimum(void **state)
 		const double cost = split_cost(&r->problem, reduced) + r->fixed;
 		split_expand(r, reduced, choice);
 		for (uint32_t i = 0; i < r->problem.nnodes; i++)
-			assert_int_equal(choice[r->node[i]], reduced[i]);
+			assert_int_equal(choice[r->node[i]], r->choice[i][reduced[i]]);
 		if (cost < SPLIT_NEVER)
 			assert_true(fabs(split_cost(&p, choice) - cost) <= rounding * (1 + cost));
 		nodes += p.nnodes;
