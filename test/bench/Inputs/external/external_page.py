@@ -43,16 +43,17 @@ NOTES = """What differs from what was run:
 
 What misses most:
 
-- Megatron-Core with tensor parallelism. Gradients are summed during the backward pass of the last micro-batch
-  (`accumulate{peel=true}`), as it does; without that these rows are too slow by 45 % in the mean. Of the 1.6 s
-  predicted at tp = 8, products take 0.71 s, which leaves 0.18 s of the measured 0.89 s for all else. The rest of the
-  prediction is what Megatron-Core overlaps or does not have: messages of tensor parallelism (0.2 to 0.3 s), each
-  between two products that depend on it, which it sends in chunks beside the chunks of the product; issue order alone
-  could hide only those beside products of weight gradients. Sums of gradients over micro-batches and their
-  conversions (0.17 s), which its products accumulate in f32. The sum of gradients between nodes, which is longer than
-  the backward pass of one micro-batch: as 48 divides no dim of the params, `shard` leaves the optimizer whole and
-  gradients are summed by an allreduce, where Megatron-Core shards a flat buffer and gathers params during the next
-  forward pass.
+- Megatron-Core with tensor parallelism. As it does, the plan sums gradients during the backward pass of the last
+  micro-batch (`accumulate{peel=true}`) and computes gradients of weights beside messages between products
+  (`overlap`). Without `overlap` these four rows are off by 42 % in the mean and by up to 78 %, without both by 45 %
+  and 85 %. Of the 1.41 s predicted at tp = 8, products take 0.71 s, which leaves 0.18 s of the measured 0.89 s for
+  all else. The rest is what Megatron-Core overlaps or does not have: messages of tensor parallelism in the forward
+  pass (0.1 s), which it sends in chunks beside chunks of the product before or after; sums of gradients over
+  micro-batches and their conversions (0.17 s), where its products accumulate in f32; work on whole activations, which
+  sequence parallelism splits; and the sum of gradients between nodes, which is longer than the backward pass of one
+  micro-batch: as 48 divides no dim of the params, `shard` leaves the optimizer whole and gradients are summed by an
+  allreduce, where Megatron-Core scatters a flat buffer and gathers params during the next forward pass. Memory for
+  that is why steps of few large micro-batches do not fit.
 - Megatron-LM of 2021 has uniformly slower kernels than the Megatron-DeepSpeed that vTrain measured: with its rates
   all four rows were 16 to 18 % too fast, at tp = 1 as at tp = 8. So it has a row of its own in the table of
   frameworks, of which one number is fitted to two rows.

@@ -21,6 +21,8 @@ PLANS = {
     "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
 }
 
+PLANS["Megatron-Core"] = PLANS["ZeRO-1"] + ",overlap"
+
 # To which rows of a source numbers were fitted; `number` counts those that dopt can run.
 def every_second(step, number):
     """Of those on one node without tensor parallelism."""
@@ -50,7 +52,7 @@ SOURCES = [
     ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True, "fsdp", every_second),
     ("vTrain", "vTrain, GPT", 51200, "Megatron", False, "megatron", every_second),
     ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False, "megatron_2021", every_other),
-    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "ZeRO-1", True, "megatron", none),
+    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "Megatron-Core", True, "megatron", none),
     ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True, "fused", all_of_them),
     ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False, "eager", every_second),
     ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False, "fused", one_device),
