@@ -80,6 +80,23 @@ change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct i
 	return r;
 }
 
+static bool fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want);
+
+/* What is copied to the host gets its layout before. */
+static bool
+fit_before(struct apply *a, const struct ir_op *reader, const struct ir_value *v,
+	const struct ir_type *want)
+{
+	const int k = (int)v->index;
+
+	if (v->op->noperands <= k || v->uses->next)
+		return pass_bug(a->run, reader, "a value in host memory cannot be laid out anew");
+	return fit(a, v->op, k,
+		       ir_type_in(a->m->ctx, want,
+			       (enum ir_memory)ir_operand_type(v->op, k)->memory)) &&
+	       ir_infer(a->m, v->op, NULL);
+}
+
 /* Operand k in that layout. */
 static bool
 fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want)
@@ -89,6 +106,8 @@ fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want)
 
 	if (v->type == want)
 		return true;
+	if (v->type->memory == IR_HOST)
+		return fit_before(a, op, v, want);
 	const uint32_t i = map_add(a->run->scratch, &a->map,
 		mix_word(mix_word(0, (uintptr_t)v), (uintptr_t)want), same_change, a, &key);
 	if (i == a->changed.n) {

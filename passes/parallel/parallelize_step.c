@@ -18,7 +18,6 @@
 
 struct table_entry {
 	const struct parallel_lines *line[2];
-	const struct ir_type *read; /* its memory */
 	struct split_table *table;
 };
 
@@ -111,25 +110,24 @@ same_table(const void *list, uint32_t i, const void *key)
 	const struct builder *b = list;
 	const struct table_entry *k = key, *e = &b->table.at[i];
 
-	return e->line[0] == k->line[0] && e->line[1] == k->line[1] &&
-	       e->read->memory == k->read->memory;
+	return e->line[0] == k->line[0] && e->line[1] == k->line[1];
 }
 
 static struct split_table *
 make_table(struct builder *b, const struct table_entry *k)
 {
 	struct split_table *t = NEW(b->s, struct split_table);
+	struct ir_context *ctx = b->s->m->ctx;
 	const uint32_t rows = k->line[0]->n, columns = k->line[1]->n;
 	double *cost = ARRAY_NEW(b->s, double, rows *columns),
 	       *flipped = ARRAY_NEW(b->s, double, rows *columns);
 
+	/* Layouts change in the memory of the device: before copies to the host, after those back. */
 	for (uint32_t i = 0; i < rows; i++)
 		for (uint32_t j = 0; j < columns; j++)
-			cost[i * columns + j] = flipped[j * rows + i] =
-				parallel_costs_reshard(b->s->costs,
-					ir_type_in(b->s->m->ctx, k->line[0]->type[i],
-						(enum ir_memory)k->read->memory),
-					k->line[1]->type[j]);
+			cost[i * columns + j] = flipped[j * rows + i] = parallel_costs_reshard(
+				b->s->costs, ir_type_in(ctx, k->line[0]->type[i], IR_DEVICE),
+				ir_type_in(ctx, k->line[1]->type[j], IR_DEVICE));
 	*t = (struct split_table){rows, columns, cost, flipped};
 	return t;
 }
@@ -146,10 +144,9 @@ add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 		return;
 	const struct parallel_lines *out =
 		&parallel_step_choices(b->s, from)->result[source->index];
-	const struct table_entry key = {{out, lines}, v->type, NULL};
+	const struct table_entry key = {{out, lines}, NULL};
 	const uint32_t i = map_add(b->s, &b->map,
-		mix_word(mix_word(v->type->memory, (uintptr_t)out), (uintptr_t)lines), same_table,
-		b, &key);
+		mix_word(mix_word(0, (uintptr_t)out), (uintptr_t)lines), same_table, b, &key);
 	if (i == b->table.n) {
 		VEC_PUSH(b->s, &b->table, key);
 		b->table.at[i].table = make_table(b, &key);

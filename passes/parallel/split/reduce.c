@@ -60,6 +60,7 @@ struct reducer {
 	struct VEC(struct split_edge) edge;
 	bool *dropped;                  /* by edge; an array that grows with them */
 	struct ends VEC(uint32_t) * at; /* by node: its edges, and some that are dropped */
+	uint32_t *degree;               /* by node: its edges that are not dropped */
 	struct map map;
 	struct VEC(struct known) known;
 	struct VEC(struct gone) gone;
@@ -177,9 +178,9 @@ add_edges(struct reducer *x, const struct split_edge *a, const struct split_edge
 	return sum;
 }
 
-/* The edges of a node; those that are dropped leave the list. */
-static uint32_t
-edges_at(struct reducer *x, uint32_t node)
+/* Only the edges of a node are in its list. */
+static void
+tidy(struct reducer *x, uint32_t node)
 {
 	struct ends *at = &x->at[node];
 	uint32_t n = 0;
@@ -188,15 +189,16 @@ edges_at(struct reducer *x, uint32_t node)
 		if (!x->dropped[at->at[i]])
 			at->at[n++] = at->at[i];
 	at->n = n;
-	return n;
 }
 
 static void
 add_edge(struct reducer *x, struct split_edge e)
 {
-	const uint32_t few = edges_at(x, e.end[0]) > edges_at(x, e.end[1]) ? e.end[1] : e.end[0],
+	const uint32_t few = x->degree[e.end[0]] > x->degree[e.end[1]] ? e.end[1] : e.end[0],
 		       other = e.end[0] + e.end[1] - few;
 
+	if (x->at[few].n != x->degree[few])
+		tidy(x, few);
 	for (int64_t i = 0; i < x->at[few].n; i++) {
 		const struct split_edge *have = &x->edge.at[x->at[few].at[i]];
 		if (have->end[0] + have->end[1] - few != other)
@@ -205,8 +207,10 @@ add_edge(struct reducer *x, struct split_edge e)
 		x->edge.at[x->at[few].at[i]] = e;
 		return;
 	}
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
 		VEC_PUSH(x, &x->at[e.end[side]], (uint32_t)x->edge.n);
+		x->degree[e.end[side]]++;
+	}
 	bool is_dropped = false;
 	size_t n = (size_t)x->edge.n;
 	ARRAY_PUSH(x, x->dropped, n, is_dropped);
@@ -308,8 +312,11 @@ take_out(struct reducer *x, uint32_t node)
 	struct gone g = {.node = node, .cost = x->cost[node]};
 
 	for (int64_t i = 0; i < x->at[node].n; i++) {
+		const struct split_edge *e = &x->edge.at[x->at[node].at[i]];
 		if (g.n < 2)
-			g.edge[g.n++] = x->edge.at[x->at[node].at[i]];
+			g.edge[g.n++] = *e;
+		x->degree[e->end[0]]--;
+		x->degree[e->end[1]]--;
 		x->dropped[x->at[node].at[i]] = true;
 	}
 	x->is_gone[node] = true;
@@ -335,7 +342,7 @@ only_choice(const struct reducer *x, uint32_t node)
 static void
 take_out_fixed(struct reducer *x, uint32_t node, uint32_t choice)
 {
-	edges_at(x, node);
+	tidy(x, node);
 	for (int64_t i = 0; i < x->at[node].n; i++) {
 		const struct split_edge *e = &x->edge.at[x->at[node].at[i]];
 		const int side = side_of(e, node);
@@ -447,10 +454,11 @@ join(struct reducer *x, uint32_t node)
 static bool
 eliminate(struct reducer *x, uint32_t node)
 {
-	const uint32_t degree = x->is_gone[node] ? 3 : edges_at(x, node);
+	const uint32_t degree = x->degree[node];
 
-	if (degree > 2)
+	if (x->is_gone[node] || degree > 2)
 		return false;
+	tidy(x, node);
 	if (degree == 2)
 		join(x, node);
 	else if (degree == 1)
@@ -474,7 +482,7 @@ find_fewer(struct reducer *x, uint32_t node)
 	const uint32_t n = x->p->node[node].n;
 	const uint16_t *line = NULL;
 
-	edges_at(x, node);
+	tidy(x, node);
 	for (int64_t i = 0; i < x->at[node].n; i++) {
 		const struct split_edge *e = &x->edge.at[x->at[node].at[i]];
 		const uint16_t *here = e->line[side_of(e, node)];
@@ -559,6 +567,7 @@ split_reduce(const void *owner, const struct split_problem *p)
 	x->cost = ARRAY_NEW(x, const double *, p->nnodes);
 	x->is_gone = ARRAY_ZERO(x, bool, p->nnodes);
 	x->at = ARRAY_ZERO(x, struct ends, p->nnodes);
+	x->degree = ARRAY_ZERO(x, uint32_t, p->nnodes);
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		x->cost[i] = intern_costs(x, p->node[i].cost, p->node[i].n);
 	for (uint32_t e = 0; e < p->nedges; e++)

@@ -22,6 +22,8 @@ PIPELINES = (
     "amp,grad,adam,parallelize{engine=random,seed=%d},prefetch,opfuse",
     "amp,grad,lamb,parallelize{policy=megatron},cse",
     "grad,momentum,parallelize{policy=data},tensorfuse",
+    "grad,recompute,adam,offload{least=1,policy=all},parallelize{engine=random,seed=%d}",
+    "accumulate{steps=2},grad,adam,parallelize{engine=random,seed=%d}",
 )
 
 
