@@ -135,7 +135,8 @@ gather_again(struct shard *s, const struct chain *g, struct ir_op *first)
 	struct ir_value *old = &g->op[0]->result[0];
 	struct ir_builder b = {
 		.m = s->m, .block = first->block, .before = first, .loc = old->op->loc};
-	struct ir_value *from = ir_operand(g->op[again - 1], 0), *v = ir_build_barrier(&b, &from, 1);
+	struct ir_value *from = ir_operand(g->op[again - 1], 0),
+			*v = ir_build_barrier(&b, &from, 1);
 
 	for (int i = again - 1; v && i >= 0; i--) {
 		struct ir_op *copy = ir_op_clone(s->m, g->op[i], &v);
