@@ -77,13 +77,18 @@ fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numb
 	talloc_free(scratch);
 }
 
-/* Params are there from the start: a barrier of nothing else keeps two gathers of a shard two, and delays nothing. */
+/* Params, and what is computed of one alone, are there from the start: a barrier of nothing else keeps two gathers of a
+ * shard two, and delays nothing. */
 static bool
 delays(const struct ir_op *barrier)
 {
-	for (int j = 0; j < barrier->noperands; j++)
-		if (!op_is(ir_operand(barrier, j)->op, TRAIT_PERSISTENT))
+	for (int j = 0; j < barrier->noperands; j++) {
+		const struct ir_op *op = ir_operand(barrier, j)->op;
+		while (op && op_is(op, TRAIT_PURE) && op->noperands == 1)
+			op = ir_operand(op, 0)->op;
+		if (!op || !op_is(op, TRAIT_PERSISTENT))
 			return true;
+	}
 	return false;
 }
 
