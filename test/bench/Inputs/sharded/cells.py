@@ -19,6 +19,9 @@ PLANS = {
     "P+S": "prefetch,unshard",
     "search": "prefetch{policy=search},unshard{policy=search}",
 }
+# These are also predicted as a framework runs them. There are no numbers of DeepSpeed: its kernels are those of PyTorch.
+AS_RUN = ("zero3", "fsdp", "P+S")
+FRAMEWORK = "fsdp"
 
 
 class Cell:

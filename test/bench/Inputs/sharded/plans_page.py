@@ -20,6 +20,15 @@ within 5 % of full overlap. *GB* is the
 peak memory of a device, of which P, S and search may use 76.5 GB: 90 % of what CUDA reports for a card; a time marked ! is of a plan
 that does not fit in all of it, 85 GB. The paper measured about {without} GB without and about {with_} GB with unsharding."""
 
+AS_RUN = """These are steps of programs of dopt, the baselines too. The last table of a model has them *as run*: with the kernels and the
+host of PyTorch FSDP, `-framework={framework}` ([cost.md](cost.md#frameworks)). There are no numbers of DeepSpeed, whose kernels are
+PyTorch's, so `zero3` has the same; and so has P+S, which DeepCompile runs in PyTorch. The gain of P+S of dopt over a baseline as it is run is
+the product of two: that of the plan, with both as run, and that of the program, P+S of dopt over P+S as run."""
+
+
+def as_run(plan):
+    return plan + " as run"
+
 
 def base_of(row):
     return "zero3" if "zero3" in row else "shard"
@@ -99,7 +108,25 @@ def model_part(data, model):
         filled(SHARE.format(base=base_of(rows[0][1]), without=without, with_=with_)),
         table(share_head(rows[0][1], plans), [share_row(cell, row, plans) for cell, row in rows]),
         searched(rows),
+        as_run_part(rows),
     ])
+
+
+def as_run_row(cell, row):
+    ours = as_run("P+S")
+    line = [label(cell), *(seconds(row[as_run(plan)]) for plan in cells.AS_RUN), seconds(row["P+S"])]
+    for base in ("zero3", "fsdp"):
+        line += [speedup(row, as_run(base), "P+S"), speedup(row, as_run(base), ours)]
+    return line + [speedup(row, ours, "P+S")]
+
+
+AS_RUN_HEAD = ["sequences x tokens, micro-batches", *(f"{plan} as run, s" for plan in cells.AS_RUN), "P+S of dopt, s",
+               "over zero3 as run", "from the plan", "over fsdp as run", "from the plan", "from the program"]
+
+
+def as_run_part(rows):
+    lines = [as_run_row(cell, row) for cell, row in rows if all(as_run(plan) in row for plan in cells.AS_RUN)]
+    return table(AS_RUN_HEAD, lines) if lines else ""
 
 
 def searched(rows):
@@ -116,9 +143,9 @@ def searched(rows):
 
 
 def section(data):
-    plans = next(iter(data.values()))
+    plans = [plan for plan in cells.PLANS if plan in next(iter(data.values()))]
     passes = "; ".join(f"{plan}: `{cells.PLANS[plan]}`" if cells.PLANS[plan] else f"{plan}: nothing more" for plan in plans)
-    parts = [filled(ABOUT.format(before=cells.BEFORE, plans=passes))]
+    parts = [filled(ABOUT.format(before=cells.BEFORE, plans=passes)), filled(AS_RUN.format(framework=cells.FRAMEWORK))]
     return "\n".join(parts + [text for text in (model_part(data, model) for model in cells.MODELS) if text]).rstrip() + "\n"
 
 
@@ -139,10 +166,11 @@ def compare(path, data, names):
     wrong = 0
     for cell in (cell for cell in cells.ALL if cell.name in names):
         plans = [plan for plan in cells.PLANS if plan in data[cell.name]]
-        for line in (time_row(cell, data[cell.name], plans), share_row(cell, data[cell.name], plans)):
-            row = "| " + " | ".join(map(str, line)) + " |"
-            if row not in page:
-                print(f"{path} does not have: {row}")
+        row = data[cell.name]
+        for line in (time_row(cell, row, plans), share_row(cell, row, plans), as_run_row(cell, row)):
+            text = "| " + " | ".join(map(str, line)) + " |"
+            if text not in page:
+                print(f"{path} does not have: {text}")
                 wrong += 1
-    print(f"{2 * len(names) - wrong} of {2 * len(names)} rows match the page")
+    print(f"{3 * len(names) - wrong} of {3 * len(names)} rows match the page")
     return 1 if wrong else 0
