@@ -21,6 +21,7 @@
 #include "ir/base/number.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize.h"
+#include "passes/parallel/split/within.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -207,6 +208,23 @@ draw_choices(struct search *f, uint64_t random)
 }
 
 static void
+search_within(struct search *f, double budget)
+{
+	const struct split_problem *p = &f->s->problem;
+	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+	const bool fits = split_solve_within(
+		f->run->scratch, p, f->s->bytes, budget, f->sweeps, near, &f->best);
+
+	/* The bound is that of plans that fit. */
+	if (!fits)
+		f->best.bound = -INFINITY;
+	number_bytes(need, split_bytes(p, f->s->bytes, f->best.choice));
+	pass_remark(f->run, NULL, fits ? PASS_APPLIED : PASS_MISSED,
+		"inputs, params, states and what the backward pass reads take %s of a budget of %s",
+		need, number_bytes(have, budget));
+}
+
+static void
 search_plans(struct search *f)
 {
 	const struct split_problem *p = &f->s->problem;
@@ -218,6 +236,10 @@ search_plans(struct search *f)
 	f->best.cost = split_cost(p, f->best.choice);
 	if (engine == RANDOM) {
 		draw_choices(f, (uint64_t)pass_int(f->run, "seed"));
+		return;
+	}
+	if (pass_size(f->run, "budget")) {
+		search_within(f, (double)pass_size(f->run, "budget"));
 		return;
 	}
 	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, near, INFINITY);
@@ -312,7 +334,7 @@ remark_plan(const struct search *f)
 	char *text = TEXT(f->run->scratch, "kernels and messages of the plan take %s together",
 		number_seconds(now, f->best.cost));
 
-	if (pass_enum(f->run, "engine") != RANDOM)
+	if (pass_enum(f->run, "engine") != RANDOM && isfinite(f->best.bound))
 		text = text_append(text,
 			"; no plan takes less than %s, %.2g %% less (%" PRIu32 " sweeps)",
 			number_seconds(bound, f->best.bound),
@@ -332,6 +354,12 @@ run(struct pass_run *run, struct ir_module *m)
 	struct search f = {.run = run, .sweeps = (uint32_t)pass_int(run, "sweeps")};
 	struct parallel_axes axes;
 
+	if (pass_size(run, "budget") &&
+		(pass_enum(run, "policy") != BEST || pass_enum(run, "engine") != DOPT)) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
+			"parallelize: a budget needs policy=best and engine=dopt");
+		return false;
+	}
 	if (!find_axes(run, m, &axes))
 		return false;
 	if (!axes.n)
@@ -361,6 +389,10 @@ static const struct pass_option options[] = {
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "
 		"tests",
 		CHOICE_LIST(ENGINES), 0, 0},
+	{"budget", PASS_SIZE, "0",
+		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
+		"any; with policy=best and engine=dopt",
+		NULL, 0, 0},
 	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
 	{"sweeps", PASS_INT, "40", "limit on the sweeps of engine dopt", NULL, 1, 10000},
 	{"seed", PASS_INT, "1", "seed of engine random", NULL, 0, 0},
