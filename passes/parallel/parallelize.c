@@ -21,6 +21,7 @@
 #include "ir/base/number.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize.h"
+#include "passes/parallel/split/within.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,6 +35,9 @@ enum engine { ENGINES(CHOICE_CODE) };
 
 /* A plan that costs at most this share more than the bound is not looked for further. */
 static const double near = 1e-4;
+
+/* Bounds and costs that differ by no more are equal. */
+static const double rounding = 1e-9;
 
 /* Entries of the largest table of engine exhaust: 128 MB. */
 enum { EXHAUST_ENTRIES = 1 << 24 };
@@ -204,6 +208,23 @@ draw_choices(struct search *f, uint64_t random)
 }
 
 static void
+search_within(struct search *f, double budget)
+{
+	const struct split_problem *p = &f->s->problem;
+	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+	const bool fits = split_solve_within(
+		f->run->scratch, p, f->s->bytes, budget, f->sweeps, near, &f->best);
+
+	/* The bound is that of plans that fit. */
+	if (!fits)
+		f->best.bound = -INFINITY;
+	number_bytes(need, split_bytes(p, f->s->bytes, f->best.choice));
+	pass_remark(f->run, NULL, fits ? PASS_APPLIED : PASS_MISSED,
+		"inputs, params, states and what the backward pass reads take %s of a budget of %s",
+		need, number_bytes(have, budget));
+}
+
+static void
 search_plans(struct search *f)
 {
 	const struct split_problem *p = &f->s->problem;
@@ -217,6 +238,10 @@ search_plans(struct search *f)
 		draw_choices(f, (uint64_t)pass_int(f->run, "seed"));
 		return;
 	}
+	if (pass_size(f->run, "budget")) {
+		search_within(f, (double)pass_size(f->run, "budget"));
+		return;
+	}
 	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, near, INFINITY);
 	f->best.bound = free.bound;
 	f->best.sweeps = free.sweeps;
@@ -227,20 +252,22 @@ search_plans(struct search *f)
 			pass_remark(f->run, NULL, PASS_MISSED,
 				"the step is too large to eliminate op by op: the plan is that of engine dopt");
 	}
-	for (enum policy i = DATA; i <= MEGATRON; i++) {
-		if (policy != BEST && policy != i)
-			continue;
-		/* No further than to know that it costs more. */
-		struct split_solution *pinned = &f->baseline[i - DATA];
-		*pinned = solve_pinned(f, i, policy == i ? INFINITY : free.cost);
-		if (policy == i) {
-			f->best.cost = split_cost(p, pinned->choice);
-			f->best.choice = pinned->choice;
-			return;
-		}
-		take_if_better(f, pinned->choice);
-	}
 	take_if_better(f, free.choice);
+	/* No plan of a policy is better by more than `near` then: it is only told what they cost. */
+	const bool proven = f->best.cost <= f->best.bound * (1 + near);
+	for (enum policy i = DATA; i <= MEGATRON; i++) {
+		struct split_solution *pinned = &f->baseline[i - DATA];
+		if (policy == i) {
+			*pinned = solve_pinned(f, i, INFINITY);
+			f->best.choice = pinned->choice;
+			f->best.cost = split_cost(p, pinned->choice);
+		} else if (policy == BEST && (!proven || pass_remarks_wanted(f->run))) {
+			/* No further than to know that it costs more. */
+			*pinned = solve_pinned(f, i, f->best.cost);
+			if (!proven)
+				take_if_better(f, pinned->choice);
+		}
+	}
 }
 
 /* --- what is told ----------------------------------------------------------------------------- */
@@ -307,7 +334,7 @@ remark_plan(const struct search *f)
 	char *text = TEXT(f->run->scratch, "kernels and messages of the plan take %s together",
 		number_seconds(now, f->best.cost));
 
-	if (pass_enum(f->run, "engine") != RANDOM)
+	if (pass_enum(f->run, "engine") != RANDOM && isfinite(f->best.bound))
 		text = text_append(text,
 			"; no plan takes less than %s, %.2g %% less (%" PRIu32 " sweeps)",
 			number_seconds(bound, f->best.bound),
@@ -327,6 +354,12 @@ run(struct pass_run *run, struct ir_module *m)
 	struct search f = {.run = run, .sweeps = (uint32_t)pass_int(run, "sweeps")};
 	struct parallel_axes axes;
 
+	if (pass_size(run, "budget") &&
+		(pass_enum(run, "policy") != BEST || pass_enum(run, "engine") != DOPT)) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
+			"parallelize: a budget needs policy=best and engine=dopt");
+		return false;
+	}
 	if (!find_axes(run, m, &axes))
 		return false;
 	if (!axes.n)
@@ -338,8 +371,9 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	f.s = parallel_step_create(run->scratch, costs, m, &axes);
 	search_plans(&f);
-	/* Of equal sums in other orders one may be rounded up. */
-	f.best.bound = fmin(f.best.bound, f.best.cost);
+	/* Equal sums in other orders are rounded otherwise. */
+	if (f.best.cost - f.best.bound < rounding * f.best.cost)
+		f.best.bound = f.best.cost;
 	if (pass_remarks_wanted(run))
 		remark_plan(&f);
 	pass_count(run, "op(s) laid out", f.s->problem.nnodes);
@@ -355,6 +389,10 @@ static const struct pass_option options[] = {
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "
 		"tests",
 		CHOICE_LIST(ENGINES), 0, 0},
+	{"budget", PASS_SIZE, "0",
+		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
+		"any; with policy=best and engine=dopt",
+		NULL, 0, 0},
 	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
 	{"sweeps", PASS_INT, "40", "limit on the sweeps of engine dopt", NULL, 1, 10000},
 	{"seed", PASS_INT, "1", "seed of engine random", NULL, 0, 0},

@@ -46,6 +46,7 @@ struct parallel_choices {
 	uint32_t n, noperands, nresults;
 	struct parallel_lines *operand, *result;
 	double *seconds; /* [n] of a kernel */
+	double *bytes;   /* [n] that results take in the memory of a device */
 };
 
 /* Device axes over which ops are split, in the order of the module. */
@@ -68,6 +69,8 @@ struct parallel_step {
 	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
 	struct VEC(const struct ir_op *) op; /* by node */
 	uint32_t *node;                      /* by op->id; PARALLEL_NONE: no decision */
+	bool *kept; /* by op->id: results are there from the forward to the backward pass, or always */
+	const double **bytes;   /* by node: of each choice, 0 where nothing is kept */
 	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
 	struct split_problem problem;
 };

@@ -33,7 +33,7 @@ struct chooser {
 	struct VEC(struct option) option[IR_MAX_AXES]; /* by position in `axes` */
 	const struct ir_type **operand, **written;     /* of the choice that is tried */
 	struct parallel_choices *all;
-	struct VEC(double) seconds;
+	struct VEC(double) seconds, bytes;
 	struct column *line; /* of operands, then of results */
 };
 
@@ -149,6 +149,17 @@ line_of(const struct chooser *c, struct parallel_lines *l, const struct ir_type 
 	return (uint16_t)(l->n - 1);
 }
 
+static double
+result_bytes(const struct chooser *c)
+{
+	double bytes = 0;
+
+	for (int r = 0; r < c->probe->nresults; r++)
+		if (c->probe->result[r].type->memory == IR_DEVICE)
+			bytes += (double)ir_type_local_bytes(c->m, c->probe->result[r].type);
+	return bytes;
+}
+
 /* The probe as it is typed. */
 static void
 add_choice(struct chooser *c)
@@ -162,6 +173,7 @@ add_choice(struct chooser *c)
 			line_of(c, &all->result[r], c->probe->result[r].type));
 	if (!is_known(c, all->n)) {
 		VEC_PUSH(c->owner, &c->seconds, parallel_costs_op(c->costs, c->probe));
+		VEC_PUSH(c->owner, &c->bytes, result_bytes(c));
 		all->n++;
 		return;
 	}
@@ -257,5 +269,6 @@ parallel_choices_create(const void *owner, struct parallel_costs *costs, const s
 	for (uint32_t r = 0; r < c.all->nresults; r++)
 		c.all->result[r].line = c.line[c.all->noperands + r].at;
 	c.all->seconds = c.seconds.at;
+	c.all->bytes = c.bytes.at;
 	return c.all;
 }

@@ -26,6 +26,7 @@ struct builder {
 	struct map map;
 	struct VEC(struct table_entry) table;
 	struct VEC(struct split_node) node;
+	struct VEC(const double *) bytes;
 	struct VEC(struct split_edge) edge;
 };
 
@@ -90,12 +91,32 @@ decides(const struct parallel_step *s, const struct ir_op *op)
 	       op->code != OP_release && !s->trained[op->id];
 }
 
-/* What else counts of ops that are alike: which operands any device makes for itself, as these cannot be partial. */
+/* Inputs, params and states, and what the backward pass or the optimizer reads of the forward pass, but for what
+ * waits for it in the memory of the host. */
+static void
+find_kept(struct parallel_step *s, const struct ir_block *main)
+{
+	bool *forward = ARRAY_ZERO(s, bool, s->m->op_ids);
+
+	for (const struct ir_op *op = main->last; op; op = op->prev) {
+		bool needed = op->code == OP_output && !s->trained[op->id], late = false;
+		for (int i = 0; i < op->nresults; i++)
+			IR_FOR_USES (u, &op->result[i]) {
+				needed = needed || forward[u->op->id];
+				late = late || !(forward[u->op->id] || op_is(u->op, TRAIT_COPY));
+			}
+		forward[op->id] = needed;
+		s->kept[op->id] = (needed && late) || (op_is(op, TRAIT_NAMED) && op->nresults);
+	}
+}
+
+/* What else counts of ops that are alike: whether results are kept, and which operands any device makes for itself, as
+ * these cannot be partial. */
 static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
-	uint64_t free = 0;
-	(void)data;
+	const struct parallel_step *s = data;
+	uint64_t free = s->kept[op->id];
 
 	for (int k = 0; k < op->noperands; k++)
 		free = 2 * free + parallel_is_free(made(ir_operand(op, k))->op);
@@ -180,11 +201,14 @@ add_node(struct builder *b, const struct ir_op *op)
 
 	if (!*c) {
 		*c = parallel_choices_create(s, s->costs, op, &s->axes);
+		for (uint32_t x = 0; x < (*c)->n && !s->kept[op->id]; x++)
+			(*c)->bytes[x] = 0;
 		forbid_partial(s, *c, op);
 	}
 	s->node[op->id] = (uint32_t)s->op.n;
 	VEC_PUSH(s, &s->op, op);
 	VEC_PUSH(s, &b->node, (struct split_node){(*c)->n, (*c)->seconds});
+	VEC_PUSH(s, &b->bytes, (*c)->bytes);
 }
 
 /* A param or state gets its next value, or an optimizer its gradient, in its own layout. */
@@ -208,13 +232,15 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->m = m;
 	s->costs = costs;
 	s->axes = *axes;
-	s->alike = alike_create_by(s, m, main, word_of, NULL);
+	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
+	s->kept = ARRAY_ZERO(s, bool, m->op_ids);
+	find_trained(s, main);
+	find_kept(s, main);
+	s->alike = alike_create_by(s, m, main, word_of, s);
 	s->of = ARRAY_ZERO(s, struct parallel_choices *, s->alike->n);
 	s->node = ARRAY_NEW(s, uint32_t, m->op_ids);
-	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
 	for (uint32_t i = 0; i < m->op_ids; i++)
 		s->node[i] = PARALLEL_NONE;
-	find_trained(s, main);
 	IR_FOR_OPS (op, main)
 		if (decides(s, op))
 			add_node(&b, op);
@@ -229,6 +255,7 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 		else if (trained)
 			add_return(&b, ir_operand(op, 0), &trained->result[0]);
 	}
+	s->bytes = b.bytes.at;
 	s->problem = (struct split_problem){
 		b.node.at, b.edge.at, (uint32_t)b.node.n, (uint32_t)b.edge.n};
 	return s;

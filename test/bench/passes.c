@@ -123,6 +123,7 @@ static const struct row rows[] = {
 	{NULL, "dce: a step", .pass = "dce"},
 	{NULL, "sink-transpose: a step", .pass = "sink-transpose"},
 	{NULL, "propagate: a step", .pass = "propagate"},
+	{NULL, "parallelize", .pass = "parallelize"},
 	{NULL, "dp", .pass = "dp{axis=dp}"},
 	{"canonicalize,cse,dce,dp{axis=dp}", "shard", .pass = "shard{axis=dp}"},
 	{NULL, "prefetch", .pass = "prefetch", SHARDED, .budget = 1.2},

@@ -451,6 +451,16 @@ join(struct reducer *x, uint32_t node)
 			    {e[0].line[!side[0]], e[1].line[!side[1]]}, t});
 }
 
+static double
+least_of(const double *cost, uint32_t n)
+{
+	double least = cost[0];
+
+	for (uint32_t c = 1; c < n; c++)
+		least = fmin(least, cost[c]);
+	return least;
+}
+
 static bool
 eliminate(struct reducer *x, uint32_t node)
 {
@@ -464,10 +474,7 @@ eliminate(struct reducer *x, uint32_t node)
 	else if (degree == 1)
 		fold(x, node);
 	else {
-		double least = SPLIT_NEVER;
-		for (uint32_t c = 0; c < x->p->node[node].n; c++)
-			least = fmin(least, x->cost[node][c]);
-		x->r.fixed += least;
+		x->r.fixed += least_of(x->cost[node], x->p->node[node].n);
 		take_out(x, node);
 	}
 	return true;
@@ -494,9 +501,11 @@ find_fewer(struct reducer *x, uint32_t node)
 	struct fewer *f = NEW(x, struct fewer);
 	f->choice = ARRAY_NEW(x, uint16_t, n);
 	f->cost = ARRAY_NEW(x, double, n);
+	/* Where no solution fits, choices that cannot be are left, as a node has one at least. */
+	const double most = least_of(x->cost[node], n) < SPLIT_NEVER ? SPLIT_NEVER : INFINITY;
 	for (uint32_t c = 0; c < n; c++) {
 		uint32_t i = 0;
-		if (x->cost[node][c] >= SPLIT_NEVER)
+		if (x->cost[node][c] >= most)
 			continue;
 		while (i < f->n && line[f->choice[i]] != line[c])
 			i++;

@@ -23,6 +23,7 @@ PIPELINES = (
     "amp,grad,lamb,parallelize{policy=megatron},cse",
     "grad,momentum,parallelize{policy=data},tensorfuse",
     "grad,recompute,adam,offload{least=1,policy=all},parallelize{engine=random,seed=%d}",
+    "grad,adam,parallelize{budget=2KB}",
     "accumulate{steps=2},grad,adam,parallelize{engine=random,seed=%d}",
 )
 

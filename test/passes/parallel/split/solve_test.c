@@ -5,6 +5,7 @@
 #include "ir/base/mix.h"
 #include "passes/parallel/split/reduce.h"
 #include "passes/parallel/split/solve.h"
+#include "passes/parallel/split/within.h"
 #include "test/unit.h"
 
 #include <math.h>
@@ -81,30 +82,39 @@ draw_problem(void *owner, uint64_t seed)
 	return (struct split_problem){node, edge, n, edges};
 }
 
-/* The least sum over all choices, written here without anything of the solver's. */
+/* The least sum over all choices that need at most so many bytes (NULL: none do), written here without anything of
+ * the solver's; infinite where none fit. */
 static double
-enumerate(const struct split_problem *p)
+enumerate_within(const struct split_problem *p, const double *const *bytes, double limit)
 {
 	uint16_t choice[MOST_NODES] = {0};
 	double least = INFINITY;
 
 	for (;;) {
-		double sum = 0;
-		for (uint32_t s = 0; s < p->nnodes; s++)
+		double sum = 0, need = 0;
+		for (uint32_t s = 0; s < p->nnodes; s++) {
 			sum += p->node[s].cost[choice[s]];
+			need += bytes ? bytes[s][choice[s]] : 0;
+		}
 		for (uint32_t e = 0; e < p->nedges; e++) {
 			const struct split_edge *d = &p->edge[e];
 			const uint16_t row = d->line[0][choice[d->end[0]]],
 				       column = d->line[1][choice[d->end[1]]];
 			sum += d->table->cost[row * d->table->columns + column];
 		}
-		least = sum < least ? sum : least;
+		least = need <= limit && sum < least ? sum : least;
 		uint32_t s = 0;
 		while (s < p->nnodes && ++choice[s] == p->node[s].n)
 			choice[s++] = 0;
 		if (s == p->nnodes)
 			return least;
 	}
+}
+
+static double
+enumerate(const struct split_problem *p)
+{
+	return enumerate_within(p, NULL, INFINITY);
 }
 
 static void
@@ -261,6 +271,42 @@ descent_never_costs_more(void **state)
 	talloc_free(scratch);
 }
 
+/* Limits from what hardly anything fits to what everything does. */
+static void
+what_fits_is_found_and_bounded(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int fitting = 0, found = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < 2 * PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		const double **bytes = NEW_ARRAY(scratch, const double *, p.nnodes);
+		uint64_t random = seed;
+		for (uint32_t i = 0; i < p.nnodes; i++) {
+			double *of = NEW_ARRAY(scratch, double, p.node[i].n);
+			for (uint32_t x = 0; x < p.node[i].n; x++)
+				of[x] = mix64_below(&random, 8);
+			bytes[i] = of;
+		}
+		const double limit = mix64_below(&random, 5 * p.nnodes);
+		const double best = enumerate_within(&p, bytes, limit);
+		struct split_solution s;
+		const bool fits = split_solve_within(scratch, &p, bytes, limit, 20, 0, &s);
+		if (fits) {
+			assert_true(split_bytes(&p, bytes, s.choice) <= limit);
+			assert_true(s.cost >= best - rounding * (1 + s.cost));
+		}
+		if (best < SPLIT_NEVER)
+			assert_true(s.bound <= best + rounding * (1 + best));
+		fitting += best < SPLIT_NEVER;
+		found += fits && s.cost < SPLIT_NEVER;
+	}
+	/* Prices do not reach all that fits, but most. */
+	assert_true(fitting > PROBLEMS && found <= fitting && found >= fitting * 9 / 10);
+	talloc_free(scratch);
+}
+
 static void
 the_same_problem_has_the_same_solution(void **state)
 {
@@ -290,6 +336,7 @@ main(void)
 		cmocka_unit_test(choices_cost_at_least_what_is_said),
 		cmocka_unit_test(a_reduced_problem_has_the_same_optimum),
 		cmocka_unit_test(descent_never_costs_more),
+		cmocka_unit_test(what_fits_is_found_and_bounded),
 		cmocka_unit_test(the_same_problem_has_the_same_solution),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

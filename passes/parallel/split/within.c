@@ -1,0 +1,114 @@
+/* See within.h. */
+#include "passes/parallel/split/within.h"
+
+#include "ir/base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+/* The first price is what the cheapest solution costs for each of its bytes; it is raised so many times by so much
+ * until something fits, then halved between one that is too low and one that is not. */
+enum { RAISES = 12, HALVES = 8 };
+static const double raise = 8;
+
+struct within {
+	const struct split_problem *p;
+	const double *const *bytes;
+	double limit, least; /* least: bytes of the solution, where it does not fit */
+	uint32_t sweeps;
+	double gap;
+	struct split_solution *best;
+	bool fits;
+};
+
+double
+split_bytes(const struct split_problem *p, const double *const *bytes, const uint16_t *choice)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		sum += bytes[i][choice[i]];
+	return sum;
+}
+
+static double
+most_bytes(const struct within *w)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < w->p->nnodes; i++) {
+		double most = 0;
+		for (uint32_t x = 0; x < w->p->node[i].n; x++)
+			most = fmax(most, w->bytes[i][x]);
+		sum += most;
+	}
+	return sum;
+}
+
+static void
+take(struct within *w, const struct split_solution *s, double bytes)
+{
+	const double cost = split_cost(w->p, s->choice);
+	const bool fits = bytes <= w->limit;
+
+	if (fits ? w->fits && cost >= w->best->cost : w->fits || bytes >= w->least)
+		return;
+	memcpy(w->best->choice, s->choice, w->p->nnodes * sizeof *s->choice);
+	w->best->cost = cost;
+	w->least = bytes;
+	w->fits = fits;
+}
+
+/* Solves with that price; returns the bytes of the solution. */
+static double
+try_price(struct within *w, double price)
+{
+	void *scratch = alloc_scratch(NULL);
+	const uint32_t n = w->p->nnodes;
+	struct split_problem priced = *w->p;
+	struct split_node *node = ARRAY_NEW(scratch, struct split_node, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		double *cost = ARRAY_NEW(scratch, double, w->p->node[i].n);
+		for (uint32_t x = 0; x < w->p->node[i].n; x++)
+			cost[x] = fmin(SPLIT_NEVER, w->p->node[i].cost[x] + price * w->bytes[i][x]);
+		node[i] = (struct split_node){w->p->node[i].n, cost};
+	}
+	priced.node = node;
+	const struct split_solution s = split_solve(scratch, &priced, w->sweeps, w->gap, INFINITY);
+	const double bytes = split_bytes(w->p, w->bytes, s.choice);
+	take(w, &s, bytes);
+	w->best->bound = fmax(w->best->bound, s.bound - price * w->limit);
+	w->best->sweeps += s.sweeps;
+	talloc_free(scratch);
+	return bytes;
+}
+
+bool
+split_solve_within(const void *owner, const struct split_problem *p, const double *const *bytes,
+	double limit, uint32_t sweeps, double gap, struct split_solution *solution)
+{
+	struct within w = {p, bytes, limit, INFINITY, sweeps, gap, solution, false};
+
+	*solution = (struct split_solution){
+		ARRAY_ZERO(owner, uint16_t, p->nnodes), INFINITY, -INFINITY, 0};
+	const double first = try_price(&w, 0);
+	if (w.fits)
+		return true;
+	double low = 0, high = solution->cost / first;
+	/* What bytes cost stays far below what cannot be. */
+	const double most = SPLIT_NEVER / 10 / most_bytes(&w);
+	for (int i = 0; i < RAISES && high < most && try_price(&w, high) > limit; i++) {
+		low = high;
+		high *= raise;
+	}
+	for (int i = 0; i < HALVES && w.fits; i++) {
+		const double price = low > 0 ? sqrt(low * high) : high / raise;
+		if (try_price(&w, price) > limit)
+			low = price;
+		else
+			high = price;
+	}
+	return w.fits;
+}
