@@ -21,6 +21,7 @@ struct clone_map {
 	struct ir_value **by_id; /* of a module; else NULL, and: */
 	struct map map;
 	struct VEC(struct copied) value;
+	struct VEC(struct ir_value *) operand; /* of the op at hand, until it is made */
 };
 
 static bool
@@ -94,11 +95,10 @@ clone_block(struct clone_map *map, const struct ir_block *from, struct ir_block 
 	for (uint32_t i = 0; i < from->nargs; i++)
 		clone_value(map, &from->arg[i], &to->arg[i]);
 	IR_FOR_OPS (op, from) {
-		struct ir_value **operands = NEW_ARRAY(NULL, struct ir_value *, op->noperands + 1u);
+		map->operand.n = 0;
 		for (int i = 0; i < op->noperands; i++)
-			operands[i] = copy_of(map, ir_operand(op, i));
-		struct ir_op *copy = clone_shell(map, op, operands);
-		talloc_free(operands);
+			VEC_PUSH(NULL, &map->operand, copy_of(map, ir_operand(op, i)));
+		struct ir_op *copy = clone_shell(map, op, map->operand.at);
 		ir_block_append(to, copy);
 		if (copy->body)
 			copy->body->func = to->func;
@@ -115,6 +115,7 @@ ir_op_clone(struct ir_module *m, const struct ir_op *op, struct ir_value *const 
 
 	map_free(&map.map);
 	VEC_FREE(&map.value);
+	VEC_FREE(&map.operand);
 	return copy;
 }
 
@@ -156,6 +157,7 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 	for (const struct ir_func *f = from->func; f; f = f->next)
 		clone_func(&map, f);
 	array_free(map.by_id);
+	VEC_FREE(&map.operand);
 	m->op_ids_before = m->op_ids;
 	return m;
 }

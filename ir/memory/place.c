@@ -4,7 +4,7 @@
  * of its rooms for the time that it lives. How good that is depends on the order; several are tried
  * and the best kept, until one needs no more than what lives at one moment. Then what ends highest
  * is moved forward in each order, a few times, where that costs little. A sweep over time (sweep.c)
- * comes first where it may be enough, and last.
+ * comes first where it may be enough, and else last.
  *
  * The first order is by size, and of one size what lives until later first. In a training step that
  * is what is kept for the backward pass, the earlier layers around the later ones: they are placed
@@ -30,9 +30,6 @@ enum place_limit {
 				 above what lives in steps of layers: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
-	PLACE_SWEEP =
-		16, /* a sweep comes first where the end may be 1 / PLACE_SWEEP above what lives or
-				 more: it mostly ends 2 to 8 % above in steps of layers */
 	PLACE_GAP = 500, /* all of that is spent while the end is 1 / PLACE_GAP or more above
 				 what lives, and less in proportion below: less can be gained */
 };
@@ -400,7 +397,7 @@ storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
 	p->bound = storage_live(room, n, NULL);
 	p->enough = enough;
 	p->best_end = UINT64_MAX;
-	if (enough >= p->bound + p->bound / PLACE_SWEEP)
+	if (enough >= p->bound)
 		swept_end = storage_sweep(room, n, swept);
 	if (!swept_end || swept_end > enough)
 		place_in_orders(p);

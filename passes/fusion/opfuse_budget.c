@@ -109,16 +109,13 @@ form_within(void *data, struct ir_module *m, uint64_t allowed)
 static void
 find_limits(const struct attempt *a, uint64_t limit[LIMITS])
 {
-	const struct trial_base *b = a->base;
-	struct memory_report r;
+	const uint64_t live = a->base->r.live,
+		       temporary = live - a->base->storage->persistent_bytes;
 
-	memory_evaluate(
-		b->m, ir_func_find(b->m, "main"), cost_model_storage(a->run->cost), b->known, &r);
-	const uint64_t temporary = r.live - r.persistent;
-	limit[0] = r.live - temporary / 2;
-	limit[1] = r.live - temporary / 8;
-	limit[2] = r.live;
-	limit[3] = r.live + temporary / 8;
+	limit[0] = live - temporary / 2;
+	limit[1] = live - temporary / 8;
+	limit[2] = live;
+	limit[3] = live + temporary / 8;
 }
 
 static void

@@ -145,7 +145,7 @@ struct copier {
 	int32_t *group;           /* [ops->n] */
 	bool *copied;             /* [ops->n] */
 	struct ir_value **made;   /* by value->id: what stands for a value in the group at hand */
-	uint32_t nids;
+	struct VEC(uint32_t) set; /* ids of values for which there is something */
 	struct VEC(struct ir_value *) input; /* of the group at hand: operands of its barrier */
 	int64_t alone; /* params and inputs that it reads: each has a barrier of its own */
 };
@@ -245,6 +245,15 @@ newest_gradient(const struct copier *c, const struct ir_op *at)
 	return NULL;
 }
 
+/* That stands for the value in the group at hand. */
+static void
+put(struct copier *c, const struct ir_value *v, struct ir_value *made)
+{
+	if (!c->made[v->id])
+		VEC_PUSH(c, &c->set, v->id);
+	c->made[v->id] = made;
+}
+
 /* A param or an input is in memory anyway and waits for nothing: its barrier is its own, so that a
  * param that is sharded later is gathered where it is read. */
 static void
@@ -254,9 +263,9 @@ add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
 
 	if (c->made[v->id] || i == IR_NO_NUMBER || c->a->op[i].fixed)
 		return;
-	c->made[v->id] = v; /* until the barrier is there */
+	put(c, v, v); /* until the barrier is there */
 	if (op_is(v->op, TRAIT_NAMED)) {
-		c->made[v->id] = ir_build_barrier(b, &v, 1);
+		put(c, v, ir_build_barrier(b, &v, 1));
 		c->alone++;
 	} else {
 		VEC_PUSH(c, &c->input, v);
@@ -272,7 +281,8 @@ make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *
 	struct ir_value *gradient = newest_gradient(c, at);
 
 	c->input.n = c->alone = 0;
-	memset(c->made, 0, sizeof *c->made * c->nids);
+	while (c->set.n)
+		c->made[VEC_POP(&c->set)] = NULL;
 	for (int64_t k = 0; k < n; k++)
 		for (int j = 0; j < c->ops->op[member[k]]->noperands; j++) {
 			struct ir_value *v = ir_operand(c->ops->op[member[k]], j);
@@ -287,7 +297,7 @@ make_barrier(struct copier *c, const uint32_t *member, int64_t n, struct ir_op *
 		return at->prev;
 	struct ir_value *result = ir_build_barrier(&b, c->input.at, (int)c->input.n);
 	for (int64_t i = 0; i < c->input.n; i++)
-		c->made[c->input.at[i]->id] = &result[i];
+		put(c, c->input.at[i], &result[i]);
 	return result->op;
 }
 
@@ -303,7 +313,7 @@ copy_op(struct copier *c, const struct ir_op *op, struct ir_op *before)
 	struct ir_op *copy = ir_op_clone(c->m, op, v);
 	ir_insert_before(before, copy);
 	for (int r = 0; r < op->nresults; r++)
-		c->made[op->result[r].id] = &copy->result[r];
+		put(c, &op->result[r], &copy->result[r]);
 	talloc_free(v);
 }
 
@@ -369,8 +379,7 @@ again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
 	for (uint32_t i = 0; i < c->ops->n; i++)
 		if (c->copied[i])
 			VEC_PUSH(c, &member[c->group[i]], i);
-	c->nids = m->value_ids;
-	c->made = ARRAY_ZERO(c, struct ir_value *, c->nids);
+	c->made = ARRAY_ZERO(c, struct ir_value *, m->value_ids);
 	for (int32_t g = 0; g < n; g++)
 		copy_group(c, member[g].at, member[g].n, &result[g]);
 	talloc_free(c);

@@ -113,21 +113,6 @@ plan_find_preds(struct plan *p, uint32_t node)
 	p->npool = at + n;
 }
 
-/* Is a member, the i-th, read by a later one of its node? */
-static bool
-read_inside(const struct plan *p, const struct plan_state *s, uint32_t i)
-{
-	uint32_t op = p->pool[s->op + i] & PLAN_OP;
-
-	for (uint32_t j = i + 1; j < s->nops; j++) {
-		const struct plan_op *o = &p->base->op[p->pool[s->op + j] & PLAN_OP];
-		for (uint32_t k = 0; k < o->ndeps; k++)
-			if (p->base->dep.at[o->first_dep + k] == op)
-				return true;
-	}
-	return false;
-}
-
 /* Marks the members that others read. */
 static void
 mark_outs(struct plan *p, uint32_t node)
@@ -144,24 +129,42 @@ mark_outs(struct plan *p, uint32_t node)
 	}
 }
 
-/* Drops members that nobody reads any more, the last first. */
+/* What a member reads in its own kernel: not through a view. */
+static void
+mark_read(struct plan *p, uint32_t op)
+{
+	const struct plan_op *o = &p->base->op[op];
+
+	for (uint32_t k = 0; k < o->ndeps; k++) {
+		const uint32_t dep = p->base->dep.at[o->first_dep + k];
+		if (!(dep & PLAN_THROUGH_VIEW))
+			p->within[dep] = p->now;
+	}
+}
+
+/* Drops members that nobody reads any more, neither another node nor a later member: the last first. */
 static void
 drop_unread(struct plan *p, uint32_t node)
 {
 	struct plan_state *s = &p->node[node];
+	uint32_t *member = &p->pool[s->op], kept = s->nops;
 
+	p->now++;
 	for (uint32_t i = s->nops; i-- > 0;) {
-		uint32_t *member = &p->pool[s->op + i], op = *member & PLAN_OP;
-		if ((*member & PLAN_OUT) || read_inside(p, s, i))
+		const uint32_t m = member[i], op = m & PLAN_OP;
+		if ((m & PLAN_OUT) || p->within[op] == p->now) {
+			mark_read(p, op);
+			member[--kept] = m;
 			continue;
-		if (*member & PLAN_COPY)
+		}
+		if (m & PLAN_COPY)
 			plan_drop_copy(p, op, node);
 		else
 			plan_set_home(p, op, PLAN_NONE);
 		VEC_PUSH(p, &p->dropped, op);
-		s->nops--;
-		memmove(member, member + 1, (s->nops - i) * sizeof *member);
 	}
+	s->nops -= kept;
+	memmove(member, member + kept, s->nops * sizeof *member);
 }
 
 static replay_time
