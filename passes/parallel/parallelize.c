@@ -21,6 +21,7 @@
 #include "ir/base/number.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize.h"
+#include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
 
 #include <inttypes.h>
@@ -242,6 +243,10 @@ search_plans(struct search *f)
 		search_within(f, (double)pass_size(f->run, "budget"));
 		return;
 	}
+	if (pass_bool(f->run, "overlap")) {
+		f->best = split_solve_overlap(f->run->scratch, p, f->sweeps, near);
+		return;
+	}
 	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, near, INFINITY);
 	f->best.bound = free.bound;
 	f->best.sweeps = free.sweeps;
@@ -331,7 +336,10 @@ remark_plan(const struct search *f)
 {
 	static const char *const name[] = {"data parallelism", "megatron"};
 	char now[NUMBER_TEXT], bound[NUMBER_TEXT], other[NUMBER_TEXT];
-	char *text = TEXT(f->run->scratch, "kernels and messages of the plan take %s together",
+	char *text = TEXT(f->run->scratch,
+		pass_bool(f->run, "overlap")
+			? "kernels or messages of the plan, whichever take longer, take %s"
+			: "kernels and messages of the plan take %s together",
 		number_seconds(now, f->best.cost));
 
 	if (pass_enum(f->run, "engine") != RANDOM && isfinite(f->best.bound))
@@ -347,6 +355,24 @@ remark_plan(const struct search *f)
 	remark_choices(f);
 }
 
+/* Budgets and overlap are searches of their own. */
+static bool
+check_options(struct pass_run *run)
+{
+	static const char *const own[] = {"budget", "overlap"};
+	const bool asked[] = {pass_size(run, "budget") > 0, pass_bool(run, "overlap")};
+	const bool plain = pass_enum(run, "policy") == BEST && pass_enum(run, "engine") == DOPT;
+
+	for (int i = 0; i < 2; i++)
+		if (asked[i] && (!plain || asked[!i])) {
+			diag_error(run->ctx->diag, pass_option_loc(run, own[i]),
+				"parallelize: '%s' needs policy=best and engine=dopt, and no '%s'",
+				own[i], own[!i]);
+			return false;
+		}
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
@@ -354,12 +380,8 @@ run(struct pass_run *run, struct ir_module *m)
 	struct search f = {.run = run, .sweeps = (uint32_t)pass_int(run, "sweeps")};
 	struct parallel_axes axes;
 
-	if (pass_size(run, "budget") &&
-		(pass_enum(run, "policy") != BEST || pass_enum(run, "engine") != DOPT)) {
-		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
-			"parallelize: a budget needs policy=best and engine=dopt");
+	if (!check_options(run))
 		return false;
-	}
 	if (!find_axes(run, m, &axes))
 		return false;
 	if (!axes.n)
@@ -392,6 +414,10 @@ static const struct pass_option options[] = {
 	{"budget", PASS_SIZE, "0",
 		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
 		"any; with policy=best and engine=dopt",
+		NULL, 0, 0},
+	{"overlap", PASS_BOOL, "false",
+		"count messages as hidden behind kernels: the larger of both is minimized, in place of the sum; with "
+		"policy=best and engine=dopt",
 		NULL, 0, 0},
 	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
 	{"sweeps", PASS_INT, "40", "limit on the sweeps of engine dopt", NULL, 1, 10000},

@@ -24,6 +24,7 @@ PIPELINES = (
     "grad,momentum,parallelize{policy=data},tensorfuse",
     "grad,recompute,adam,offload{least=1,policy=all},parallelize{engine=random,seed=%d}",
     "grad,adam,parallelize{budget=2KB}",
+    "grad,sgd,parallelize{overlap}",
     "accumulate{steps=2},grad,adam,parallelize{engine=random,seed=%d}",
 )
 
