@@ -43,6 +43,9 @@ static const double rounding = 1e-9;
 /* Entries of the largest table of engine exhaust: 128 MB. */
 enum { EXHAUST_ENTRIES = 1 << 24 };
 
+/* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
+enum { MOST_AXES = 3 };
+
 struct search {
 	struct pass_run *run;
 	struct parallel_step *s;
@@ -95,6 +98,10 @@ find_axes(struct pass_run *run, const struct ir_module *m, struct parallel_axes 
 			pass_remark(run, NULL, PASS_MISSED,
 				"axis %s is not used: some values are laid out over it already",
 				m->axis[a].name);
+		else if (axes->n == MOST_AXES)
+			pass_remark(run, NULL, PASS_MISSED,
+				"axis %s is not used: more than %d at once have too many layouts; the pass can run again for it",
+				m->axis[a].name, MOST_AXES);
 		else
 			axes->axis[axes->n++] = a;
 	}
