@@ -34,19 +34,20 @@
 enum policy { POLICIES(CHOICE_CODE) };
 enum engine { ENGINES(CHOICE_CODE) };
 
-/* A plan that costs at most this share more than the bound is not looked for further. */
-static const double near = 1e-4;
-
 /* Bounds and costs that differ by no more are equal. */
 static const double rounding = 1e-9;
 
 /* Entries of the largest table of engine exhaust: 128 MB. */
 enum { EXHAUST_ENTRIES = 1 << 24 };
 
+/* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
+enum { MOST_AXES = 3 };
+
 struct search {
 	struct pass_run *run;
 	struct parallel_step *s;
 	uint32_t sweeps;
+	double gap; /* a plan that costs at most this share more than the bound is not improved */
 	struct split_solution best;
 	struct split_solution baseline[2]; /* of DATA, MEGATRON; 0 sweeps: not asked for */
 };
@@ -95,6 +96,10 @@ find_axes(struct pass_run *run, const struct ir_module *m, struct parallel_axes 
 			pass_remark(run, NULL, PASS_MISSED,
 				"axis %s is not used: some values are laid out over it already",
 				m->axis[a].name);
+		else if (axes->n == MOST_AXES)
+			pass_remark(run, NULL, PASS_MISSED,
+				"axis %s is not used: more than %d at once have too many layouts; the pass can run again for it",
+				m->axis[a].name, MOST_AXES);
 		else
 			axes->axis[axes->n++] = a;
 	}
@@ -159,7 +164,7 @@ solve_pinned(const struct search *f, enum policy policy, double limit)
 		node[i] = (struct split_node){c->n, *cost ? *cost : c->seconds};
 	}
 	p.node = node;
-	return split_solve(f->run->scratch, &p, f->sweeps, near, limit);
+	return split_solve(f->run->scratch, &p, f->sweeps, f->gap, limit);
 }
 
 /* --- engines ---------------------------------------------------------------------------------- */
@@ -214,7 +219,7 @@ search_within(struct search *f, double budget)
 	const struct split_problem *p = &f->s->problem;
 	char need[NUMBER_TEXT], have[NUMBER_TEXT];
 	const bool fits = split_solve_within(
-		f->run->scratch, p, f->s->bytes, budget, f->sweeps, near, &f->best);
+		f->run->scratch, p, f->s->bytes, budget, f->sweeps, f->gap, &f->best);
 
 	/* The bound is that of plans that fit. */
 	if (!fits)
@@ -244,10 +249,10 @@ search_plans(struct search *f)
 		return;
 	}
 	if (pass_bool(f->run, "overlap")) {
-		f->best = split_solve_overlap(f->run->scratch, p, f->sweeps, near);
+		f->best = split_solve_overlap(f->run->scratch, p, f->sweeps, f->gap);
 		return;
 	}
-	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, near, INFINITY);
+	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, f->gap, INFINITY);
 	f->best.bound = free.bound;
 	f->best.sweeps = free.sweeps;
 	if (engine == EXHAUST) {
@@ -258,8 +263,8 @@ search_plans(struct search *f)
 				"the step is too large to eliminate op by op: the plan is that of engine dopt");
 	}
 	take_if_better(f, free.choice);
-	/* No plan of a policy is better by more than `near` then: it is only told what they cost. */
-	const bool proven = f->best.cost <= f->best.bound * (1 + near);
+	/* No plan of a policy is better by more than `gap` then: it is only told what they cost. */
+	const bool proven = f->best.cost <= f->best.bound * (1 + f->gap);
 	for (enum policy i = DATA; i <= MEGATRON; i++) {
 		struct split_solution *pinned = &f->baseline[i - DATA];
 		if (policy == i) {
@@ -377,7 +382,9 @@ static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const struct cost_options generic = {0};
-	struct search f = {.run = run, .sweeps = (uint32_t)pass_int(run, "sweeps")};
+	struct search f = {.run = run,
+		.sweeps = (uint32_t)pass_int(run, "sweeps"),
+		.gap = pass_float(run, "gap")};
 	struct parallel_axes axes;
 
 	if (!check_options(run))
@@ -420,6 +427,9 @@ static const struct pass_option options[] = {
 		"policy=best and engine=dopt",
 		NULL, 0, 0},
 	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
+	{"gap", PASS_FLOAT, "0.001",
+		"stop when the plan is proven to take at most this share more than the best one",
+		NULL, 0, 1},
 	{"sweeps", PASS_INT, "40", "limit on the sweeps of engine dopt", NULL, 1, 10000},
 	{"seed", PASS_INT, "1", "seed of engine random", NULL, 0, 0},
 	{0},

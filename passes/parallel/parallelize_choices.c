@@ -233,6 +233,25 @@ one_index_twice(const struct chooser *c, const struct option *o)
 	return false;
 }
 
+/* In an order of their own, so that ops whose layouts are the same list them in the same way. */
+static void
+sort_lines(const struct chooser *c, struct parallel_lines *l, uint32_t choices)
+{
+	uint16_t *number = ARRAY_NEW(c->owner, uint16_t, l->n);
+	const struct ir_type **sorted = ARRAY_NEW(c->owner, const struct ir_type *, l->n);
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		number[i] = 0;
+		for (uint32_t j = 0; j < l->n; j++)
+			number[i] += memcmp(l->type[j]->axis, l->type[i]->axis,
+					     sizeof l->type[i]->axis) < 0;
+		sorted[number[i]] = l->type[i];
+	}
+	for (uint32_t x = 0; x < choices; x++)
+		l->line[x] = number[l->line[x]];
+	l->type = sorted;
+}
+
 struct parallel_choices *
 parallel_choices_create(const void *owner, struct parallel_costs *costs, const struct ir_op *op,
 	const struct parallel_axes *axes)
@@ -264,10 +283,14 @@ parallel_choices_create(const void *owner, struct parallel_costs *costs, const s
 		for (i = 0; i < axes->n && ++which[i] == c.option[i].n; i++)
 			which[i] = 0;
 	} while (i < axes->n && c.all->n < MOST_CHOICES);
-	for (uint32_t k = 0; k < c.all->noperands; k++)
+	for (uint32_t k = 0; k < c.all->noperands; k++) {
 		c.all->operand[k].line = c.line[k].at;
-	for (uint32_t r = 0; r < c.all->nresults; r++)
+		sort_lines(&c, &c.all->operand[k], c.all->n);
+	}
+	for (uint32_t r = 0; r < c.all->nresults; r++) {
 		c.all->result[r].line = c.line[c.all->noperands + r].at;
+		sort_lines(&c, &c.all->result[r], c.all->n);
+	}
 	c.all->seconds = c.seconds.at;
 	c.all->bytes = c.bytes.at;
 	return c.all;

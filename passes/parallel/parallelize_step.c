@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct table_entry {
-	const struct parallel_lines *line[2];
+	const struct parallel_lines *line[2]; /* the first that have these layouts */
 	struct split_table *table;
 };
 
@@ -126,29 +126,51 @@ word_of(void *data, const struct ir_op *op)
 /* --- tables ----------------------------------------------------------------------------------- */
 
 static bool
+same_lines(const struct parallel_lines *a, const struct parallel_lines *b)
+{
+	return a == b || (a->n == b->n && !memcmp(a->type, b->type, a->n * sizeof *a->type));
+}
+
+static bool
 same_table(const void *list, uint32_t i, const void *key)
 {
 	const struct builder *b = list;
 	const struct table_entry *k = key, *e = &b->table.at[i];
 
-	return e->line[0] == k->line[0] && e->line[1] == k->line[1];
+	return same_lines(e->line[0], k->line[0]) && same_lines(e->line[1], k->line[1]);
+}
+
+/* Types are interned. */
+static uint64_t
+hash_lines(const struct parallel_lines *l)
+{
+	return mix_bytes(l->n, l->type, l->n * sizeof *l->type);
+}
+
+/* Layouts change in the memory of the device: before copies to the host, after those back. */
+static const struct ir_type **
+on_device(struct builder *b, const struct parallel_lines *l)
+{
+	const struct ir_type **t = ARRAY_NEW(b->s, const struct ir_type *, l->n);
+
+	for (uint32_t i = 0; i < l->n; i++)
+		t[i] = ir_type_in(b->s->m->ctx, l->type[i], IR_DEVICE);
+	return t;
 }
 
 static struct split_table *
 make_table(struct builder *b, const struct table_entry *k)
 {
 	struct split_table *t = NEW(b->s, struct split_table);
-	struct ir_context *ctx = b->s->m->ctx;
+	const struct ir_type **from = on_device(b, k->line[0]), **to = on_device(b, k->line[1]);
 	const uint32_t rows = k->line[0]->n, columns = k->line[1]->n;
 	double *cost = ARRAY_NEW(b->s, double, rows *columns),
 	       *flipped = ARRAY_NEW(b->s, double, rows *columns);
 
-	/* Layouts change in the memory of the device: before copies to the host, after those back. */
 	for (uint32_t i = 0; i < rows; i++)
 		for (uint32_t j = 0; j < columns; j++)
-			cost[i * columns + j] = flipped[j * rows + i] = parallel_costs_reshard(
-				b->s->costs, ir_type_in(ctx, k->line[0]->type[i], IR_DEVICE),
-				ir_type_in(ctx, k->line[1]->type[j], IR_DEVICE));
+			cost[i * columns + j] = flipped[j * rows + i] =
+				parallel_costs_reshard(b->s->costs, from[i], to[j]);
 	*t = (struct split_table){rows, columns, cost, flipped};
 	return t;
 }
@@ -166,8 +188,8 @@ add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 	const struct parallel_lines *out =
 		&parallel_step_choices(b->s, from)->result[source->index];
 	const struct table_entry key = {{out, lines}, NULL};
-	const uint32_t i = map_add(b->s, &b->map,
-		mix_word(mix_word(0, (uintptr_t)out), (uintptr_t)lines), same_table, b, &key);
+	const uint32_t i = map_add(
+		b->s, &b->map, mix_word(hash_lines(out), hash_lines(lines)), same_table, b, &key);
 	if (i == b->table.n) {
 		VEC_PUSH(b->s, &b->table, key);
 		b->table.at[i].table = make_table(b, &key);

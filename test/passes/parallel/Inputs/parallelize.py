@@ -12,7 +12,7 @@ dopt, tests, seeds = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
 sys.path.append(str(tests / "models/Inputs"))
 import models
 
-MESHES = ("dp = 2", "dp = 4", "dp = 2, tp = 2", "a = 2, b = 3, c = 2")
+MESHES = ("dp = 2", "dp = 4", "dp = 2, tp = 2", "dp = 2, b = 3, c = 2")
 MODELS = ("char_gpt", "dlrm", "mixtral_8x7b", "rnnlm", "reformer", "bert_base", "llama3_70b", "candle_uno")
 PIPELINES = (
     "grad,adam,parallelize{engine=random,seed=%d}",
@@ -25,6 +25,7 @@ PIPELINES = (
     "grad,recompute,adam,offload{least=1,policy=all},parallelize{engine=random,seed=%d}",
     "grad,adam,parallelize{budget=2KB}",
     "grad,sgd,parallelize{overlap}",
+    "grad,adam,parallelize{engine=random,axes=dp},parallelize{engine=random,seed=%d}",
     "accumulate{steps=2},grad,adam,parallelize{engine=random,seed=%d}",
 )
 
