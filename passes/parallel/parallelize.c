@@ -7,7 +7,8 @@
  *
  * Data parallelism, sharded params and optimizer states, pairs of column- and row-parallel products, split heads,
  * vocabularies and sequences are such plans; none of them is known here, but as the baselines `data` and `megatron`:
- * the same problem with what they say of inputs and params held. The result costs no more than either.
+ * the same problem with what they say of inputs and params held. The result costs no more than either, or is proven to
+ * be as good but for the gap that is asked for.
  *
  * The problem of choosing parallelization ops for a graph is that of C. Unger et al., "Unity: Accelerating DNN
  * Training Through Joint Optimization of Algebraic Transformations and Parallelization", OSDI 2022, and of
