@@ -377,7 +377,7 @@ static const struct pass_option options[] = {
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},
-	{"sweeps", PASS_INT, "40", "limit on the sweeps of engine dopt", NULL, 1, 10000},
+	{"sweeps", PASS_INT, "300", "limit on the sweeps of engine dopt", NULL, 1, 10000},
 	{"seed", PASS_INT, "1", "seed of engine random", NULL, 0, 0},
 	{0},
 };
