@@ -95,4 +95,9 @@ bool parallel_is_free(const struct ir_op *op);
 /* Gives the ops the layouts of their choices, with parallelization ops between them. False: reported. */
 bool parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_t *choice);
 
+/* A remark for each choice of inputs, params, states and products that are alike, at the first of them:
+ * parallelize_tell.c. */
+void parallel_tell_choices(
+	struct pass_run *run, const struct parallel_step *s, const uint16_t *choice);
+
 #endif

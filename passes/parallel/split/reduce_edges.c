@@ -1,0 +1,129 @@
+/* Tables of edges, what was computed of them, and which edges there are: see reduce.h. */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/parallel/split/reduce_impl.h"
+
+#include <string.h>
+
+static bool
+same_key(const void *list, uint32_t i, const void *key)
+{
+	const struct reducer *x = list;
+
+	return !memcmp(&x->known.at[i].key, key, sizeof(struct key));
+}
+
+const void **
+reduce_recall(struct reducer *x, struct key key)
+{
+	const uint32_t i = map_add(x, &x->map, mix_bytes(0, &key, sizeof key), same_key, x, &key);
+
+	if (i == x->known.n)
+		VEC_PUSH(x, &x->known, (struct known){key, NULL});
+	return &x->known.at[i].result;
+}
+
+struct split_table *
+reduce_table(struct reducer *x, uint32_t rows, uint32_t columns, double **cost, double **flipped)
+{
+	struct split_table *t = NEW(x, struct split_table);
+
+	*cost = ARRAY_NEW(x, double, (size_t)rows *columns);
+	*flipped = ARRAY_NEW(x, double, (size_t)rows *columns);
+	*t = (struct split_table){rows, columns, *cost, *flipped};
+	return t;
+}
+
+const struct pairs *
+reduce_pair_lines(struct reducer *x, const uint16_t *a, const uint16_t *b, uint32_t n)
+{
+	const void **known = reduce_recall(x, KEY(MAKE_LINES, P(a), P(b), n));
+	struct pairs *l;
+
+	if (*known)
+		return *known;
+	l = NEW(x, struct pairs);
+	l->line = ARRAY_NEW(x, uint16_t, n);
+	l->of[0] = ARRAY_NEW(x, uint16_t, n);
+	l->of[1] = ARRAY_NEW(x, uint16_t, n);
+	for (uint32_t c = 0; c < n; c++) {
+		uint32_t i = 0;
+		while (i < l->n && (l->of[0][i] != a[c] || l->of[1][i] != b[c]))
+			i++;
+		l->of[0][i] = a[c];
+		l->of[1][i] = b[c];
+		l->n += i == l->n;
+		l->line[c] = (uint16_t)i;
+	}
+	*known = l;
+	return l;
+}
+
+/* The sum of two edges between the same nodes, as one. */
+static struct split_edge
+add_edges(struct reducer *x, const struct split_edge *a, const struct split_edge *b)
+{
+	const int turned = a->end[0] != b->end[0];
+	const struct pairs *l[2];
+	struct split_edge sum = *a;
+	double *cost, *flipped;
+
+	for (int side = 0; side < 2; side++) {
+		l[side] = reduce_pair_lines(
+			x, a->line[side], b->line[side ^ turned], x->p->node[a->end[side]].n);
+		sum.line[side] = l[side]->line;
+	}
+	const void **known =
+		reduce_recall(x, KEY(MAKE_SUM, P(a->table), P(b->table), turned, P(l[0]), P(l[1])));
+	if (!*known) {
+		struct split_table *t = reduce_table(x, l[0]->n, l[1]->n, &cost, &flipped);
+		for (uint32_t i = 0; i < t->rows; i++)
+			for (uint32_t j = 0; j < t->columns; j++)
+				cost[i * t->columns + j] = flipped[j * t->rows + i] = fmin(
+					SPLIT_NEVER,
+					table_at(a->table, 0, l[0]->of[0][i], l[1]->of[0][j]) +
+						table_at(b->table, turned, l[0]->of[1][i],
+							l[1]->of[1][j]));
+		*known = t;
+	}
+	sum.table = *known;
+	return sum;
+}
+
+void
+reduce_tidy(struct reducer *x, uint32_t node)
+{
+	struct ends *at = &x->at[node];
+	uint32_t n = 0;
+
+	for (int64_t i = 0; i < at->n; i++)
+		if (!x->dropped[at->at[i]])
+			at->at[n++] = at->at[i];
+	at->n = n;
+}
+
+void
+reduce_add_edge(struct reducer *x, struct split_edge e)
+{
+	const uint32_t few = x->degree[e.end[0]] > x->degree[e.end[1]] ? e.end[1] : e.end[0],
+		       other = e.end[0] + e.end[1] - few;
+
+	if (x->at[few].n != x->degree[few])
+		reduce_tidy(x, few);
+	for (int64_t i = 0; i < x->at[few].n; i++) {
+		const struct split_edge *have = &x->edge.at[x->at[few].at[i]];
+		if (have->end[0] + have->end[1] - few != other)
+			continue;
+		e = add_edges(x, have, &e);
+		x->edge.at[x->at[few].at[i]] = e;
+		return;
+	}
+	for (int side = 0; side < 2; side++) {
+		VEC_PUSH(x, &x->at[e.end[side]], (uint32_t)x->edge.n);
+		x->degree[e.end[side]]++;
+	}
+	bool is_dropped = false;
+	size_t n = (size_t)x->edge.n;
+	ARRAY_PUSH(x, x->dropped, n, is_dropped);
+	VEC_PUSH(x, &x->edge, e);
+}

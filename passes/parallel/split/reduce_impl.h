@@ -1,0 +1,132 @@
+/* The files of reduce.h: what is left of a problem while nodes are taken out, and what is known of it. */
+#ifndef PASSES_SPLIT_REDUCE_IMPL_H
+#define PASSES_SPLIT_REDUCE_IMPL_H
+
+#include "ir/base/map.h"
+#include "ir/base/vec.h"
+#include "passes/parallel/split/reduce.h"
+
+#include <math.h>
+
+/* What a result was computed of. */
+enum make {
+	MAKE_COSTS,
+	MAKE_FITTING,
+	MAKE_FIXED,
+	MAKE_FOLDED,
+	MAKE_SERIES,
+	MAKE_LINES,
+	MAKE_SUM,
+	MAKE_FEWER,
+	MAKE_FEWER_LINES
+};
+struct key {
+	uintptr_t of[8]; /* enum make, then pointers and numbers */
+};
+
+struct known {
+	struct key key;
+	const void *result;
+};
+
+/* Lines of choices by two tables at once: line i has those lines in the first and in the second. */
+struct pairs {
+	uint16_t *line;
+	uint32_t n;
+	uint16_t *of[2];
+};
+
+/* The choices of a node that count. */
+struct fewer {
+	uint32_t n;
+	uint16_t *choice;
+	double *cost;
+};
+
+/* A node that is gone: its costs when it went, and its edges. */
+struct gone {
+	uint32_t node;
+	const double *cost;
+	uint32_t n;
+	struct split_edge edge[2];
+};
+
+struct reducer {
+	struct split_reduced r; /* first: whoever has it has this */
+	const struct split_problem *p;
+	const double **cost; /* by node */
+	bool *is_gone;
+	struct VEC(struct split_edge) edge;
+	bool *dropped;                  /* by edge; an array that grows with them */
+	struct ends VEC(uint32_t) * at; /* by node: its edges, and some that are dropped */
+	uint32_t *degree;               /* by node: its edges that are not dropped */
+	struct map map;
+	struct VEC(struct known) known;
+	struct VEC(struct gone) gone;
+};
+
+#define KEY(...) ((struct key){{__VA_ARGS__}})
+#define P(pointer) ((uintptr_t)(pointer))
+
+/* The place of a result, NULL in it if it has yet to be computed. It moves with the next one. */
+const void **reduce_recall(struct reducer *x, struct key key);
+
+/* --- edges: reduce_edges.c --- */
+
+static inline int
+side_of(const struct split_edge *e, uint32_t node)
+{
+	return e->end[1] == node;
+}
+
+static inline double
+table_at(const struct split_table *t, int side, uint32_t here, uint32_t there)
+{
+	return side ? t->cost[there * t->columns + here] : t->cost[here * t->columns + there];
+}
+
+static inline uint32_t
+lines_of(const struct split_table *t, int side)
+{
+	return side ? t->columns : t->rows;
+}
+
+/* A table to be filled. */
+struct split_table *reduce_table(
+	struct reducer *x, uint32_t rows, uint32_t columns, double **cost, double **flipped);
+
+/* Lines by which two tables tell the choices of a node apart. */
+const struct pairs *reduce_pair_lines(
+	struct reducer *x, const uint16_t *a, const uint16_t *b, uint32_t n);
+
+/* Only the edges of a node are in its list. */
+void reduce_tidy(struct reducer *x, uint32_t node);
+
+/* Adds it to the edge that is there between its nodes, if there is one. */
+void reduce_add_edge(struct reducer *x, struct split_edge e);
+
+/* --- choices: reduce_choices.c --- */
+
+static inline double
+least_of(const double *cost, uint32_t n)
+{
+	double least = cost[0];
+
+	for (uint32_t c = 1; c < n; c++)
+		least = fmin(least, cost[c]);
+	return least;
+}
+
+/* The same array for the same costs. */
+const double *reduce_costs(struct reducer *x, const double *cost, uint32_t n);
+
+/* Choices that cannot be get costs that say so. */
+void reduce_exclude(struct reducer *x);
+
+/* Of choices that have the same line in every edge, the cheapest; none that cannot be. */
+const struct fewer *reduce_fewer(struct reducer *x, uint32_t node);
+
+/* Their lines. */
+const uint16_t *reduce_fewer_lines(struct reducer *x, const struct fewer *f, const uint16_t *line);
+
+#endif
