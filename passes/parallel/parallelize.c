@@ -38,8 +38,8 @@ enum engine { ENGINES(CHOICE_CODE) };
 /* Bounds and costs that differ by no more are equal. */
 static const double rounding = 1e-9;
 
-/* Entries of the largest table of engine exhaust: 128 MB. */
-enum { EXHAUST_ENTRIES = 1 << 24 };
+/* Entries of the largest table of engine exhaust, which takes some tenths of a second. */
+enum { EXHAUST_ENTRIES = 1 << 18 };
 
 /* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
 enum { MOST_AXES = 3 };

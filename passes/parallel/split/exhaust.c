@@ -39,6 +39,9 @@ struct exhaust {
 	uint16_t **open; /* by node: its choices that are not excluded */
 	uint32_t *nopen;
 	struct VEC(struct factor *) factor;
+	struct factors VEC(uint32_t) *
+		at;   /* by node: the factors that it is in, and some that are gone */
+	double *size; /* by node: entries of the table that eliminates it */
 	struct VEC(struct eliminated) done;
 	bool *is_done;
 	uint64_t most;
@@ -78,6 +81,8 @@ factor_create(struct exhaust *x, const uint32_t *node, uint32_t n)
 		size *= x->nopen[node[k]];
 	}
 	f->cost = ARRAY_ZERO(f, double, size);
+	for (uint32_t k = 0; k < n; k++)
+		VEC_PUSH(x, &x->at[node[k]], (uint32_t)x->factor.n);
 	VEC_PUSH(x, &x->factor, f);
 	return f;
 }
@@ -118,14 +123,11 @@ static double
 neighbours(const struct exhaust *x, uint32_t node, uint32_t *list, uint32_t *n)
 {
 	double size = x->nopen[node];
-	uint64_t stride;
 
 	*n = 0;
-	for (int64_t i = 0; i < x->factor.n; i++) {
-		const struct factor *f = x->factor.at[i];
-		if (f->gone || !factor_has(f, node, &stride))
-			continue;
-		for (uint32_t k = 0; k < f->n; k++) {
+	for (int64_t i = 0; i < x->at[node].n; i++) {
+		const struct factor *f = x->factor.at[x->at[node].at[i]];
+		for (uint32_t k = 0; k < f->n && !f->gone; k++) {
 			bool known = f->node[k] == node;
 			for (uint32_t j = 0; j < *n && !known; j++)
 				known = list[j] == f->node[k];
@@ -143,12 +145,13 @@ static void
 eliminate(struct exhaust *x, uint32_t node, const uint32_t *around, uint32_t n)
 {
 	struct VEC(struct part) part = {0};
-	uint64_t size = 1, stride;
+	uint64_t size = 1, stride = 0;
 
-	for (int64_t i = 0; i < x->factor.n; i++) {
-		struct factor *f = x->factor.at[i];
-		if (f->gone || !factor_has(f, node, &stride))
+	for (int64_t i = 0; i < x->at[node].n; i++) {
+		struct factor *f = x->factor.at[x->at[node].at[i]];
+		if (f->gone)
 			continue;
+		factor_has(f, node, &stride);
 		f->gone = true;
 		VEC_PUSH(x, &part, (struct part){f->cost, stride, ARRAY_ZERO(x, uint64_t, n)});
 		for (uint32_t k = 0; k < n; k++)
@@ -185,22 +188,22 @@ eliminate(struct exhaust *x, uint32_t node, const uint32_t *around, uint32_t n)
 static bool
 eliminate_all(struct exhaust *x)
 {
-	uint32_t *list = ARRAY_NEW(x, uint32_t, x->p->nnodes + 1), n;
+	uint32_t *list = ARRAY_NEW(x, uint32_t, x->p->nnodes + 1),
+		 *around = ARRAY_NEW(x, uint32_t, x->p->nnodes + 1), n, m;
 
+	for (uint32_t i = 0; i < x->p->nnodes; i++)
+		x->size[i] = neighbours(x, i, list, &n);
 	for (uint32_t turn = 0; turn < x->p->nnodes; turn++) {
-		double least = INFINITY;
-		uint32_t next = 0;
-		for (uint32_t i = 0; i < x->p->nnodes; i++) {
-			const double size = x->is_done[i] ? INFINITY : neighbours(x, i, list, &n);
-			if (size < least) {
-				least = size;
+		uint32_t next = x->p->nnodes;
+		for (uint32_t i = 0; i < x->p->nnodes; i++)
+			if (!x->is_done[i] && (next == x->p->nnodes || x->size[i] < x->size[next]))
 				next = i;
-			}
-		}
-		if (least > (double)x->most)
+		if (x->size[next] > (double)x->most)
 			return false;
-		neighbours(x, next, list, &n);
-		eliminate(x, next, list, n);
+		neighbours(x, next, around, &n);
+		eliminate(x, next, around, n);
+		for (uint32_t k = 0; k < n; k++)
+			x->size[around[k]] = neighbours(x, around[k], list, &m);
 	}
 	return true;
 }
@@ -239,6 +242,8 @@ split_exhaust(const void *owner, const struct split_problem *p, uint64_t most,
 	x->open = ZERO_ARRAY(x, uint16_t *, small->nnodes);
 	x->nopen = ZERO_ARRAY(x, uint32_t, small->nnodes);
 	x->is_done = ZERO_ARRAY(x, bool, small->nnodes);
+	x->at = ZERO_ARRAY(x, struct factors, small->nnodes);
+	x->size = ZERO_ARRAY(x, double, small->nnodes);
 	exclude(x, solution->cost - reduced->fixed, split_solver_best(solver), solver);
 	list_factors(x);
 	const bool complete = eliminate_all(x);
