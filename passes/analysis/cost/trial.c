@@ -100,9 +100,11 @@ measure(const struct trial_base *b, struct ir_module *copy, double beat, struct 
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
 	*storage = NULL;
 	if (good && !(beat > 0 && r->seconds >= beat)) {
+		/* A step whose kernels have bands numbers its ops anew. */
 		const struct alike *alike =
-			step ? step->alike
-			     : alike_create_like(scratch, copy, &main->body, b->known->alike);
+			step && step->like
+				? step->alike
+				: alike_create_like(scratch, copy, &main->body, b->known->alike);
 		*storage =
 			storage_create_unplaced(copy, copy, main, cost_model_storage(b->run->cost),
 				storage_known_create(scratch, alike, b->known));
