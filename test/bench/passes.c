@@ -135,6 +135,7 @@ static const struct row rows[] = {
 	{NULL, "tensorfuse", .pass = "tensorfuse"},
 	{NULL, "tensorfuse{policy=ddp}", .pass = "tensorfuse{policy=ddp}"},
 	{NULL, "tensorfuse{policy=horovod}", .pass = "tensorfuse{policy=horovod}"},
+	{NULL, "overlap", .pass = "overlap"},
 	{NULL, "tensorpart{policy=byteps}", .pass = "tensorpart{policy=byteps}"},
 	{NULL, "tensorpart{policy=fixed}", .pass = "tensorpart{policy=fixed}"},
 	{NULL, "tensorpart", .pass = "tensorpart"},
