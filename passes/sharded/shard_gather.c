@@ -14,7 +14,7 @@
  *     %d = contract(%g, %3) ...
  *
  * What is computed of the slice alone before it is gathered goes along, so that only the param
- * itself is in memory in between. In a loop over micro-batches %b is a barrier of %0.
+ * itself is in memory in between.
  */
 #include "passes/sharded/gathers.h"
 #include "passes/sharded/shard.h"
@@ -124,21 +124,16 @@ gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *rea
 	ir_attr_set(s->m, gather, &each);
 }
 
-/*
- * Gathers again before `first`, for all that read v behind the forward pass: from a barrier of the param, or, in a loop
- * over micro-batches, of what is gathered. That is computed once, before the loop, and is there until its end anyway.
- */
+/* Gathers again before `first`, for all that read v behind the forward pass. */
 static bool
 gather_again(struct shard *s, const struct chain *g, struct ir_op *first)
 {
-	const int again = issue_op_axes(s->m, first) ? 1 : g->n; /* ops of the chain */
 	struct ir_value *old = &g->op[0]->result[0];
 	struct ir_builder b = {
 		.m = s->m, .block = first->block, .before = first, .loc = old->op->loc};
-	struct ir_value *from = ir_operand(g->op[again - 1], 0),
-			*v = ir_build_barrier(&b, &from, 1);
+	struct ir_value *param = &g->param->result[0], *v = ir_build_barrier(&b, &param, 1);
 
-	for (int i = again - 1; v && i >= 0; i--) {
+	for (int i = g->n - 1; v && i >= 0; i--) {
 		struct ir_op *copy = ir_op_clone(s->m, g->op[i], &v);
 		ir_insert_before(first, copy);
 		v = &copy->result[0];
