@@ -101,13 +101,11 @@ measure(const struct trial_base *b, struct ir_module *copy, double beat, struct 
 	*storage = NULL;
 	if (good && !(beat > 0 && r->seconds >= beat)) {
 		/* A step whose kernels have bands numbers its ops anew. */
-		const struct alike *alike =
-			step && step->like
-				? step->alike
-				: alike_create_like(scratch, copy, &main->body, b->known->alike);
-		*storage =
-			storage_create_unplaced(copy, copy, main, cost_model_storage(b->run->cost),
-				storage_known_create(scratch, alike, b->known));
+		struct storage_known *known =
+			step && step->like ? storage_known_create(scratch, step->alike, b->known)
+					   : trial_known(scratch, b, copy);
+		*storage = storage_create_unplaced(
+			copy, copy, main, cost_model_storage(b->run->cost), known);
 	}
 	r->live = *storage ? storage_in_use(*storage) : 0;
 	talloc_free(scratch);
