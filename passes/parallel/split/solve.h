@@ -40,15 +40,15 @@ void split_solver_least(const struct split_solver *s, uint32_t node, double *lea
 /* The cheapest choices so far, [nnodes]; of the solver. */
 const uint16_t *split_solver_best(const struct split_solver *s);
 
-/* Reduces the problem (reduce.h), then at most so many sweeps, fewer if the solution costs at most 1 + gap times the bound, or if the bound says that
- * none costs less than `limit`; then local descent. choice[] is owned by `owner`. */
+/* Reduces the problem (reduce.h), then makes at most `sweeps` sweeps, fewer if the solution costs at most 1 + gap times
+ * the bound, or if the bound says that none costs less than `limit`; then local descent. choice[] is owned by `owner`. */
 struct split_solution split_solve(const void *owner, const struct split_problem *p, uint32_t sweeps,
 	double gap, double limit);
 
 /*
- * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are eliminated one by one, the one whose
- * neighbours have the fewest choices together first. False: some step of that needs a table of more than `most`
- * entries. choice[] is owned by `owner`.
+ * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are eliminated one by
+ * one, the one whose neighbours have the fewest choices together first. False: some step of that needs a table of
+ * more than `most` entries. choice[] is owned by `owner`.
  */
 bool split_exhaust(const void *owner, const struct split_problem *p, uint64_t most,
 	struct split_solution *solution);
