@@ -217,6 +217,18 @@ write_program(struct driver *t, struct ir_module *m)
 	return lower_emit_program(m, &lo);
 }
 
+/* -diff: reads the other module. */
+static bool
+write_diff(struct driver *t, struct ir_module *m, FILE *out)
+{
+	struct driver_input in;
+
+	if (!driver_input_read(t->pipeline, &in, t->o->diff))
+		return false;
+	struct ir_module *other = read_module(t, &in);
+	return other && driver_diff(t, other, m, out);
+}
+
 static bool
 write_result(struct driver *t, struct ir_module *m, FILE *out)
 {
@@ -237,6 +249,8 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 		return write_program(t, m);
 	if (emits_view(o))
 		return write_view(t, m, out);
+	if (o->diff)
+		return write_diff(t, m, out);
 	if (o->emit == DRIVER_EMIT_STABLEHLO)
 		return stablehlo_write(out, m);
 	if (o->emit != DRIVER_EMIT_NONE)

@@ -8,6 +8,7 @@
  *     stats.c       one row for each pass
  *     budget.c      -budget: the memory that a step may take
  *     whatif.c      -whatif: the step with other costs
+ *     diff.c        -diff: the step beside that of another module
  *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c
  *                   writes the program that times them, measure_run.c runs it
  *     rounds.c      when to measure: -measure, the rounds of -estimator=measure
@@ -117,7 +118,7 @@ struct driver_options {
 	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
 	const char *largest; /* the let of -largest */
-	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *data, *save, *help;
+	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *data, *save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
 	const char *measure_mpi, *measure_limit;
@@ -196,6 +197,9 @@ enum driver_exit driver_largest(const void *scratch, const struct driver_options
 /* Evaluates m and adds a row; run and e are NULL for the input. False: reported. */
 bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_run *run,
 	const struct pass_entry *e, double seconds);
+
+/* -diff: writes how the costs and types of m differ from those of `other`. False: reported. */
+bool driver_diff(struct driver *t, struct ir_module *other, struct ir_module *m, FILE *out);
 
 /* The module with its calls inlined: itself where it has none, else a copy that lives as long as
  * `owner`. NULL: reported. */

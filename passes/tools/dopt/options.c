@@ -152,6 +152,12 @@ static const struct flag flags[] = {
 		"print step time, communication and memory after each pass, and no module unless "
 		"-o or -emit asks for one: the table is then on standard error",
 		FLAG_CHOICE_1, AT(stats), .choice = CHOICES(DRIVER_STATS)},
+	{"diff", "FILE",
+		"compare the result with the module of this file: where the time goes in both, "
+		"memory, and which layouts differ; writes no module",
+		FLAG_TEXT, AT(diff),
+		.rule = {.excludes = "run,measure,expect,emit=program,emit=measure,emit=timeline,"
+				     "emit=report,emit=stablehlo,split-input-file"}},
 	{"whatif", "ITEMS",
 		"predict the step with other costs: 'net.bandwidth*2,matmul*0.5,op=%h=3us'; "
 		"printed after -stats; -emit=timeline and -emit=report show that step",

@@ -1,4 +1,4 @@
-/* The tables about ops by kind: causes of exposed communication, and where the time goes. */
+/* Ops by kind, and the tables about them: causes of exposed communication, where the time goes. */
 #include "passes/tools/report/impl.h"
 
 #include "ir/base/alloc.h"
@@ -9,39 +9,29 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Events of one kind together; seconds are means of the devices. */
-struct group {
-	int number;
-	enum op_code code;
-	bool fuse;
-	const char *axis; /* of collectives */
-	uint32_t count;
-	double bytes, flops, seconds, exposed, waited;
-};
-
 enum { FUSE_OR_NOT = 2, GROUPS = OP_NCODES * FUSE_OR_NOT * (IR_MAX_AXES + 1) };
 
-/* The number of an op's group, which is filled in. */
+/* The number of an op's kind, which is filled in. */
 static int
-group_of(const struct report *r, struct group *all, const struct ir_op *op)
+kind_of(const struct view *v, struct view_kind *all, const struct ir_op *op)
 {
 	struct cost_collective c;
-	int axis = cost_op_collective(r->v->m, op, &c) ? c.axis : -1;
+	int axis = cost_op_collective(v->m, op, &c) ? c.axis : -1;
 	bool fuse = op->code == OP_fuse;
-	enum op_code code = whatif_code(r->v->m, op);
+	enum op_code code = whatif_code(v->m, op);
 	int number = ((int)code * FUSE_OR_NOT + fuse) * (IR_MAX_AXES + 1) + axis + 1;
 
 	all[number].number = number;
 	all[number].code = code;
 	all[number].fuse = fuse;
-	all[number].axis = axis >= 0 ? r->v->m->axis[axis].name : NULL;
+	all[number].axis = axis >= 0 ? v->m->axis[axis].name : NULL;
 	return number;
 }
 
 static int
-group_longer(const void *a, const void *b)
+kind_longer(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct view_kind *x = a, *y = b;
 
 	if (x->seconds != y->seconds)
 		return (x->seconds < y->seconds) - (x->seconds > y->seconds);
@@ -51,39 +41,35 @@ group_longer(const void *a, const void *b)
 }
 
 static int
-group_more_exposed(const void *a, const void *b)
+kind_more_exposed(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct view_kind *x = a, *y = b;
 
 	if (x->exposed != y->exposed)
 		return (x->exposed < y->exposed) - (x->exposed > y->exposed);
-	return group_longer(a, b);
+	return kind_longer(a, b);
 }
 
-/*
- * The events that a test picks (NULL: all) by kind, sorted; those with a count come first. talloc,
- * of the report.
- */
-static struct group *
-groups(const struct report *r, bool (*test)(const struct cost_event *),
+struct view_kind *
+view_kinds(const void *owner, const struct view *v, bool (*test)(const struct cost_event *),
 	int (*order)(const void *, const void *))
 {
-	const struct cost_timeline *line = r->v->line;
-	struct group *all = ZERO_ARRAY(r, struct group, GROUPS);
+	const struct cost_timeline *line = v->line;
+	struct view_kind *all = ZERO_ARRAY(owner, struct view_kind, GROUPS + 1);
 
-	int *number = ARRAY_NEW(all, int, (size_t)r->v->total.ops + 1); /* by that of the op */
-	memset(number, 0xff, sizeof *number * ((size_t)r->v->total.ops + 1));
+	int *number = ARRAY_NEW(all, int, (size_t)v->total.ops + 1); /* by that of the op */
+	memset(number, 0xff, sizeof *number * ((size_t)v->total.ops + 1));
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
 		if (test && !test(e))
 			continue;
-		int *of = &number[view_op(r->v, e)];
+		int *of = &number[view_op(v, e)];
 		if (*of < 0)
-			*of = group_of(r, all, e->op);
-		struct group *g = &all[*of];
+			*of = kind_of(v, all, e->op);
+		struct view_kind *g = &all[*of];
 		g->count++;
 		g->bytes += e->bytes / line->ndevices;
-		g->flops += view_flops(r->v, e) / line->ndevices;
+		g->flops += view_flops(v, e) / line->ndevices;
 		g->seconds += (e->end - e->start) / line->ndevices;
 		g->exposed += e->exposed / line->ndevices;
 		g->waited += e->waited / line->ndevices;
@@ -93,18 +79,24 @@ groups(const struct report *r, bool (*test)(const struct cost_event *),
 		if (all[i].count)
 			all[n++] = all[i];
 	memset(&all[n], 0, sizeof *all * (GROUPS - n));
-	qsort(all, n, sizeof *all, order);
+	qsort(all, n, sizeof *all, order ? order : kind_longer);
 	return all;
 }
 
-static void
-put_group(FILE *out, const struct group *g)
+char *
+view_kind_text(const void *owner, const struct view_kind *g)
 {
-	char text[VIEW_NAME];
-
-	snprintf(text, sizeof text, "%s%s%s%s", g->fuse ? "fuse: " : "", op_name(g->code),
+	return talloc_asprintf(owner, "%s%s%s%s", g->fuse ? "fuse: " : "", op_name(g->code),
 		g->axis ? " along " : "", g->axis ? g->axis : "");
+}
+
+static void
+put_kind(FILE *out, const struct view_kind *g)
+{
+	char *text = view_kind_text(NULL, g);
+
 	html_text(out, text);
+	talloc_free(text);
 }
 
 static void
@@ -119,14 +111,14 @@ put_cause(FILE *out, double exposed, double idle, double iteration)
 
 /* Seconds in which devices are idle and no event is to blame: they have done all. */
 static double
-done_seconds(const struct report *r, const struct group *all)
+done_seconds(const struct report *r, const struct view_kind *all)
 {
 	const struct cost_timeline *line = r->v->line;
 	double rest = 0;
 
 	for (uint32_t d = 0; d < line->ndevices; d++)
 		rest += line->device[d].idle / line->ndevices;
-	for (const struct group *g = all; g < all + GROUPS && g->count; g++)
+	for (const struct view_kind *g = all; g->count; g++)
 		rest -= g->waited;
 	/* Sums of picoseconds in doubles: a remainder smaller than that is none. */
 	return rest > 1e-12 * line->iteration ? rest : 0;
@@ -135,7 +127,7 @@ done_seconds(const struct report *r, const struct group *all)
 void
 report_causes(FILE *out, const struct report *r)
 {
-	struct group *all = groups(r, NULL, group_more_exposed);
+	struct view_kind *all = view_kinds(r, r->v, NULL, kind_more_exposed);
 	double iteration = r->v->line->iteration, done = done_seconds(r, all);
 
 	html_section(out, "causes", "Exposed communication by cause",
@@ -145,11 +137,11 @@ report_causes(FILE *out, const struct report *r)
 		"What devices that compute nothing communicate or wait "
 		"for; shares are of the iteration",
 		"cause|>exposed|>share|>idle|>share");
-	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+	for (const struct view_kind *g = all; g->count; g++) {
 		if (!(g->exposed > 0) && !(g->waited > 0))
 			continue;
 		html_row(out);
-		put_group(out, g);
+		put_kind(out, g);
 		put_cause(out, g->exposed, g->waited, iteration);
 	}
 	html_row(out);
@@ -175,7 +167,7 @@ put_rate(FILE *out, const char *text, const char *behind)
 void
 report_kinds(FILE *out, const struct report *r)
 {
-	struct group *all = groups(r, NULL, group_longer);
+	struct view_kind *all = view_kinds(r, r->v, NULL, kind_longer);
 	char text[NUMBER_TEXT];
 	uint32_t shown = 0, n = 0;
 
@@ -183,12 +175,12 @@ report_kinds(FILE *out, const struct report *r)
 		"A fused kernel is listed under its op with the most arithmetic.");
 	html_table(out, "Ops by kind; shares are of the iteration",
 		"op|>events|>time|>share|>bytes|>bytes/s|>FLOP/s");
-	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+	for (const struct view_kind *g = all; g->count; g++) {
 		if (++n > REPORT_ROWS)
 			continue;
 		shown++;
 		html_row(out);
-		put_group(out, g);
+		put_kind(out, g);
 		html_number(out, "%" PRIu32, g->count);
 		html_seconds(out, g->seconds);
 		html_share(out, g->seconds, r->v->line->iteration);
@@ -213,14 +205,14 @@ is_critical(const struct cost_event *e)
 void
 report_critical_kinds(FILE *out, const struct report *r)
 {
-	struct group *all = groups(r, is_critical, group_longer);
+	struct view_kind *all = view_kinds(r, r->v, is_critical, kind_longer);
 	uint32_t devices = r->v->line->ndevices;
 
 	html_table(out, "The critical path by kind of op; shares are of the iteration",
 		"op|>events|>time|>share");
-	for (const struct group *g = all; g < all + GROUPS && g->count; g++) {
+	for (const struct view_kind *g = all; g->count; g++) {
 		html_row(out);
-		put_group(out, g);
+		put_kind(out, g);
 		html_number(out, "%" PRIu32, g->count);
 		html_seconds(out, g->seconds * devices);
 		html_share(out, g->seconds * devices, r->v->line->iteration);

@@ -75,6 +75,27 @@ const char *view_axis(const struct view *v, const struct cost_event *e);
 enum { VIEW_NAME = 256 }; /* longer names are cut: nobody reads them */
 const char *view_value(const struct view *v, const struct ir_op *op, char text[VIEW_NAME]);
 
+/* Events of one kind together: all kernels of an op, all its messages along an axis. Seconds, bytes
+ * and FLOPs are means of the devices. */
+struct view_kind {
+	int number;
+	enum op_code code; /* of a fuse, that of its op with the most arithmetic */
+	bool fuse;
+	const char *axis; /* of collectives */
+	uint32_t count;
+	double bytes, flops, seconds, exposed, waited;
+};
+
+/*
+ * The events that a test picks (NULL: all) by kind, sorted (NULL: the longest first), owned by
+ * `owner`. After the last there is one whose count is 0.
+ */
+struct view_kind *view_kinds(const void *owner, const struct view *v,
+	bool (*test)(const struct cost_event *), int (*order)(const void *, const void *));
+
+/* "fuse: matmul", "allreduce along dp"; owned by `owner`. */
+char *view_kind_text(const void *owner, const struct view_kind *k);
+
 /* The predicted step as a Chrome trace. */
 void driver_timeline_write(FILE *out, const struct view *v);
 
