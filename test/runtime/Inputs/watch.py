@@ -8,10 +8,12 @@ usage: watch.py STAGES COMMAND...   stages, with commas between them, are done o
   saved          waits until a file exists whose path begins with $SAVED
   cut:N:FILE     cuts the file to N bytes
 
-Prints the other lines, stderr's too, and "exit STATUS".
+Prints the other lines, stderr's too, and "exit STATUS". mpirun may put a message behind half a line of a step: what is
+more than a step and its outputs is printed.
 """
 import glob
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import time
 MOMENT = 0.3
 # Far more than any of these programs needs; lit has a limit of its own, but kills nothing that it did not start.
 SECONDS = 120
+STEP = re.compile(r"step \d+( \S+ [-+.0-9einfa]+)*\s*")
 
 stages, command = sys.argv[1].split(","), sys.argv[2:]
 # Whoever started us may ignore SIGINT, as a shell does in the background.
@@ -57,9 +60,9 @@ def done(stage):
 
 
 for line in process.stdout:
-    if not line.startswith("step "):
+    if not STEP.fullmatch(line):
         print(line, end="")
-    elif stages and done(stages[0]):
+    if line.startswith("step ") and stages and done(stages[0]):
         stages.pop(0)
 print("exit", process.wait())
 limit.cancel()
