@@ -31,6 +31,15 @@ struct placement *placement_of(
  */
 uint32_t placement_ways(const struct placement *at, struct cluster *c);
 
+/*
+ * An alltoall of all pairs of places has at most so many sends: that takes a tenth of a second. Where
+ * there are more, one distance stands for those from 2^k to 2^(k+1) nodes, the middle one. On one
+ * switch, or on switches whose links are alike, rounds take equally long and nothing changes; with
+ * racks of R nodes behind shared links the middle distance crosses them as often as the others do on
+ * average.
+ */
+enum { PAIRWISE_SENDS = 1 << 20 };
+
 struct builder {
 	struct cluster *cluster;
 	const struct collective_request *request;

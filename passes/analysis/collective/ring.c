@@ -7,7 +7,8 @@
  * pipeline. Gather and scatter: the root takes or hands out one piece after the other. Alltoall:
  * pairwise, in each round with a partner at another distance (Thakur and others, "long messages");
  * where the nodes are of one size the distance is one in nodes and one inside the node, so that in
- * a round all sends cross between nodes or none does.
+ * a round all sends cross between nodes or none does. Among very many places rounds of distances up
+ * to twice as far count as equal: see PAIRWISE_SENDS.
  *
  * A ring goes through each node once and so uses one way between nodes, which is all there is if
  * the members of a node share a network card. Where they have several, libraries lay several rings
@@ -106,12 +107,12 @@ build_linear(struct builder *b, bool towards)
 	talloc_free(order);
 }
 
-/* Member i of node k sends to member i + inside of node k + across. */
+/* Member i of node k sends to member i + inside of node k + across; so many rounds of that kind. */
 static void
-build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m)
+build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m, uint32_t repeat)
 {
 	uint32_t p = b->at->places, n = p / m;
-	build_round(b, 1);
+	build_round(b, repeat);
 	for (uint32_t g = 0; g < b->at->ngroups; g++) {
 		const uint32_t *member = b->at->member + (size_t)g * p;
 		for (uint32_t k = 0; k < n; k++)
@@ -121,13 +122,43 @@ build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m)
 	}
 }
 
+/* Among so many nodes in a circle, those that are between `least` and twice that away from one. */
+static uint32_t
+nodes_away(uint32_t n, uint32_t least)
+{
+	const uint32_t end = 2 * least < n / 2 + 1 ? 2 * least : n / 2 + 1;
+
+	/* n / 2 away is one node only, where n is even. */
+	return 2 * (end - least) - (end == n / 2 + 1 && n % 2 == 0);
+}
+
+/* Between n nodes: all distances, or one for those up to twice as far, where these are too many. */
+static void
+build_across(struct builder *b, uint32_t n, uint32_t m)
+{
+	const uint64_t sends = (uint64_t)b->at->ngroups * b->at->places * b->at->places;
+
+	if (sends <= PAIRWISE_SENDS) {
+		for (uint32_t across = 1; across < n; across++)
+			for (uint32_t inside = 0; inside < m; inside++)
+				build_exchange(b, across, inside, m, 1);
+		return;
+	}
+	for (uint32_t least = 1; least <= n / 2; least *= 2) {
+		const uint32_t middle = least + least / 2;
+		for (uint32_t inside = 0; inside < m; inside++)
+			build_exchange(b, middle < n / 2 ? middle : least, inside, m,
+				nodes_away(n, least));
+	}
+}
+
 static void
 build_pairwise(struct builder *b)
 {
-	uint32_t m = b->at->even ? b->at->even : b->at->places;
-	for (uint32_t across = 0; across < b->at->places / m; across++)
-		for (uint32_t inside = !across; inside < m; inside++)
-			build_exchange(b, across, inside, m);
+	const uint32_t m = b->at->even && b->at->even < b->at->places ? b->at->even : 1;
+	for (uint32_t inside = 1; inside < m; inside++)
+		build_exchange(b, 0, inside, m, 1);
+	build_across(b, b->at->places / m, m);
 }
 
 static bool

@@ -1,7 +1,9 @@
 """step.py DOPT NAME SCRATCH [SEED] [-few | -all]: trains a model of table.txt for a few steps at its toy size: the interpreter by meaning,
 and programs on one rank and data-parallel on 2 and 4. Their outputs must be equal step by step, and so must
 what the steps changed in each param and state. Inputs are random numbers, the same in all of them.
-A deep model has fewer of these; with -all it has as many. With -few, for sanitizers, a model runs on 2 ranks only."""
+A deep model has fewer of these; with -all it has as many. With -few, for sanitizers, a model runs on 2 ranks only.
+With -plans, instead of data-parallel, as `parallelize` plans it for 2 and for 2 x 2 devices: the best plan on devices
+that compute so slowly that splitting pays at these sizes, and a random one."""
 import json
 import math
 import pathlib
@@ -18,6 +20,16 @@ DEEP_RANKS = {False: (2,), True: (4,)}
 ALL_DEEP_RANKS = {False: (2,), True: (1, 4)}
 FEW_RANKS = {False: (2,), True: ()}
 TRAIN = "grad,sgd{lr=0.1}"
+DATA = {"": "dp{axis=dp}"}
+PLANS = {"best": "parallelize", "random": "parallelize{engine=random}"}
+SLOW = """cluster @slow {
+  device card {f32 = 1MFLOP/s, memory = 1GB, bandwidth = 1MB/s, launch = 1us}
+  link cable {bandwidth = 10GB/s, latency = 1us}
+  switch net
+  card c[4]
+  connect c, net {link = cable}
+}
+"""
 
 # Single precision, sums in other orders, through the layers of a deep model.
 OUTPUT_TOLERANCE = 1e-4  # relative; absolute below 1
@@ -134,12 +146,17 @@ class Training:
         path.write_text(run(self.dopt, "-pass=inline", "-D", f"N={ranks}", *self.source).replace("f32", "f64"))
         return [path]
 
-    def compare(self, ranks, seed):
-        what = f"{self.what} on {ranks} ranks"
-        program, weights = self.scratch / f"train{ranks}", self.scratch / f"{ranks}.safetensors"
-        parallel = ",dp{axis=dp}" if ranks > 1 else ""
+    def compare(self, ranks, seed, plan, passes):
+        what = f"{self.what} on {ranks} ranks{plan and f' by the {plan} plan'}"
+        program, weights = self.scratch / f"train{ranks}{plan}", self.scratch / f"{ranks}{plan}.safetensors"
+        parallel = f",{passes}" if ranks > 1 else ""
+        axes = []
+        if plan:
+            cluster = self.scratch / "slow.cluster"
+            cluster.write_text(SLOW)
+            axes = [f"-cluster={cluster}", "-seed", seed] + (["-mesh", "tp=2"] if ranks == 4 else [])
         run(self.dopt, "-emit=program", f"-pass={TRAIN}{parallel},canonicalize,cse,dce,opfuse,tensorfuse",
-            "-o", program, *self.module(ranks))
+            "-o", program, *axes, *self.module(2 if plan else ranks))
         options = ("-ranks", str(ranks), "-seed", seed, "-no-eval")
         run(program, *options, "-steps", "0", "-save", weights)
         start = tensors(weights)
@@ -163,7 +180,9 @@ def main():
     for double, all_ranks in ranks_of.items():
         training = Training(dopt, name, scratch, double) if all_ranks else None
         for ranks in all_ranks:
-            training.compare(ranks, seed)
+            for plan, passes in (PLANS if "-plans" in sys.argv else DATA).items():
+                if ranks > 1 or not plan:
+                    training.compare(ranks, seed, plan, passes)
 
 
 if __name__ == "__main__":

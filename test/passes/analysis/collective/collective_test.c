@@ -828,6 +828,49 @@ trees_share_the_work(void **state)
 		}
 }
 
+/* Among 2,048 devices on one switch an alltoall takes what its closed form says. */
+static void
+an_alltoall_of_many_is_as_its_closed_form(void **state)
+{
+	struct collective_request q = request(*state, RT_ALLTOALL, 2048, 1e9);
+	const double expected = collective_ring_seconds(RT_ALLTOALL, 2048, 1e9, 10 * US, 10 * GB);
+	const double got = seconds(star(*state), &q, COLLECTIVE_RING);
+
+	if (!(fabs(got - expected) <= 1e-9 * expected))
+		fail_msg("%.17g instead of %.17g", got, expected);
+}
+
+/* In racks of 8, whose link upwards is as fast as two of theirs, it is the sum over all distances: as
+ * many sends as the distance leave a rack, at most all. */
+static void
+an_alltoall_of_many_crosses_racks(void **state)
+{
+	enum { PLACES = 1536, RACK = 8 };
+	struct cluster *c = cluster_create(*state, "racks");
+	double expected = 0;
+
+	cluster_add_kind(c, device_generic(c));
+	uint32_t spine = cluster_add_switch(c, "spine", 0, INFINITY), rack = 0;
+	for (uint32_t i = 0; i < PLACES; i++) {
+		if (i % RACK == 0) {
+			rack = cluster_add_switch(c, "rack", 0, INFINITY);
+			cluster_connect(c, rack, spine,
+				&(struct cluster_link){"up", 2 * net.bandwidth, 0});
+		}
+		cluster_connect(c, cluster_add_device(c, "d", 0, cluster_add_node(c)), rack,
+			&(struct cluster_link){"net", net.bandwidth, 0});
+	}
+	for (uint32_t i = 1; i < PLACES; i++) {
+		const uint32_t away = i < PLACES - i ? i : PLACES - i;
+		const uint32_t up = away < RACK ? away : RACK;
+		expected += fmax(1, up / 2.0) * 1e12 / PLACES / net.bandwidth;
+	}
+	struct collective_request q = request(*state, RT_ALLTOALL, PLACES, 1e12);
+	const double got = seconds(c, &q, COLLECTIVE_RING);
+	if (!(fabs(got - expected) <= 1e-3 * expected))
+		fail_msg("%.17g instead of %.17g", got, expected);
+}
+
 int
 main(void)
 {
@@ -858,6 +901,8 @@ main(void)
 		TEST(a_model_says_the_same_as_a_call),
 		TEST(chunks_fill_the_pipe_in_a_moment),
 		TEST(trees_share_the_work),
+		TEST(an_alltoall_of_many_is_as_its_closed_form),
+		TEST(an_alltoall_of_many_crosses_racks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
