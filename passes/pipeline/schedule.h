@@ -121,4 +121,52 @@ enum schedule_transfers {
  */
 bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how);
 
+/*
+ * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send right
+ * after the action that makes the value, and at the same time the receive where the other rank then
+ * is, so that both have their messages in the same order. Idle cells are left out, and an I directly
+ * before its W becomes a B. NULL, reported: it fails schedule_verify, or it has them already.
+ */
+struct schedule *schedule_lower(const void *owner, const struct schedule *s, struct diag *diag);
+
+/* What a stage takes, in any unit of time and any of memory. */
+struct schedule_stage {
+	double forward, input, weight; /* F, I, W; B is I and W */
+	double message;                /* from it to the next stage, or back */
+	double live;                   /* what F keeps, until W or B ... */
+	double kept;                   /* ... of which I leaves this share, 0 to 1 */
+};
+
+/* A rank in the simulation. */
+struct schedule_use {
+	double busy;       /* time in which it computes */
+	double begin, end; /* of its first and its last action */
+	double bubble;     /* time from `begin` to `end` in which it does not compute */
+	double peak;       /* largest sum of what its stages keep */
+	double *start;     /* of each of its actions; idle cells have that of the next action */
+	double *finish;
+};
+
+struct schedule_cost {
+	double makespan;     /* the last rank's end */
+	double bubble, peak; /* the largest of a rank */
+	struct schedule_use *rank;
+};
+
+/*
+ * Simulates a schedule: each action starts once its rank is free and what it waits for is done. A rank
+ * runs overlapped actions one after the other; sends and receives take no time of a rank, unless they
+ * are SCHEDULE_BLOCKING. `stage` has what each stage takes. NULL, reported: it fails schedule_verify.
+ */
+struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s, struct diag *diag,
+	enum schedule_transfers how, const struct schedule_stage *stage);
+
+/*
+ * What each of nstages stages takes if a model of n pieces takes `piece`: a stage has several of them,
+ * or a piece is divided evenly into several stages. Of the messages that of its last piece counts. One
+ * of n and nstages must divide the other.
+ */
+struct schedule_stage *schedule_divide(
+	const void *owner, const struct schedule_stage *piece, int n, int nstages);
+
 #endif

@@ -249,6 +249,207 @@ verdicts_are_those_of_running(void **state)
 	assert_true(valid > 1000 && broken > 1000 && deadlocks > 150);
 }
 
+/* --- the same with sends and receives --- */
+
+struct message {
+	bool sent, received, here; /* here: both, and its turn has come */
+};
+
+struct queue {
+	struct message *of[200]; /* as this rank has them */
+	int n, done;
+};
+
+struct traffic {
+	struct run r;
+	const int *rank_of;
+	enum schedule_transfers how;
+	struct message *message; /* stage, step, and F or B, of the sender */
+	struct queue queue[4][4];
+};
+
+static struct message *
+message_of(struct traffic *t, const struct schedule_action *a, int *peer)
+{
+	const bool forward = a->kind == SCHEDULE_SEND_F || a->kind == SCHEDULE_RECV_F ||
+			     a->kind == SCHEDULE_FORWARD;
+	const bool send = a->kind == SCHEDULE_SEND_F || a->kind == SCHEDULE_SEND_B;
+	const int from = send ? a->stage : a->stage + (forward ? -1 : 1);
+	const int to = from + (forward ? 1 : -1);
+	const int last = t->r.s->nstages - 1;
+
+	if (from < 0 || to < 0 || from > last || to > last || t->rank_of[from] == t->rank_of[to])
+		return NULL;
+	*peer = t->rank_of[send ? to : from];
+	return &t->message[(from * t->r.s->nsteps + a->step) * 2 + !forward];
+}
+
+static void
+advance(struct traffic *t, int a, int b)
+{
+	struct queue *x = &t->queue[a][b], *y = &t->queue[b][a];
+
+	while (x->done < x->n && y->done < y->n && x->of[x->done] == y->of[y->done]) {
+		x->of[x->done]->here = true;
+		x->done++;
+		y->done++;
+	}
+}
+
+static int
+run_transfer(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
+{
+	const bool send = a->kind == SCHEDULE_SEND_F || a->kind == SCHEDULE_SEND_B;
+	int peer;
+	struct message *m = message_of(t, a, &peer);
+
+	if (!m || (send ? m->sent : m->received) ||
+		(send && !*done(&t->r, a->stage, a->step, a->kind == SCHEDULE_SEND_B)))
+		return -1;
+	if (t->how == SCHEDULE_BLOCKING && !(send ? m->received : m->sent)) {
+		/* The other side has not gone first: it must be the other rank's next action. */
+		const struct schedule_rank *other = &t->r.s->rank[peer];
+		const struct schedule_action *b = &other->action[at[peer]];
+		int same;
+		if (at[peer] == other->n || schedule_computes(b->kind) ||
+			message_of(t, b, &same) != m)
+			return 0;
+	}
+	*(send ? &m->sent : &m->received) = true;
+	if (t->how == SCHEDULE_QUEUED) {
+		struct queue *q = &t->queue[rank][peer];
+		q->of[q->n++] = m;
+		advance(t, rank, peer);
+	} else {
+		m->here = m->sent && m->received;
+	}
+	return 1;
+}
+
+static int
+run_any(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
+{
+	int peer;
+
+	if (!schedule_computes(a->kind))
+		return run_transfer(t, a, rank, at);
+	const struct message *m = a->kind == SCHEDULE_WEIGHT ? NULL : message_of(t, a, &peer);
+	if (m && !m->received)
+		return -1;
+	return m && !m->here ? 0 : run_action(&t->r, a);
+}
+
+/* The schedule runs to its end, and every message arrives. */
+static bool
+runs_with_transfers(const struct schedule *s, const int *rank_of, enum schedule_transfers how)
+{
+	const size_t n = (size_t)(s->nstages * s->nsteps);
+	struct traffic *t = calloc(1, sizeof *t);
+	int at[4] = {0};
+	int moved = 1;
+
+	t->r = (struct run){s, calloc(n * 3, 1)};
+	t->message = calloc(n * 2, sizeof *t->message);
+	t->rank_of = rank_of;
+	t->how = how;
+	while (moved > 0) {
+		moved = 0;
+		for (int rank = 0; rank < s->nranks && moved >= 0; rank++)
+			while (at[rank] < s->rank[rank].n) {
+				const int did =
+					run_any(t, &s->rank[rank].action[at[rank]], rank, at);
+				if (did < 0)
+					moved = -1;
+				if (did <= 0)
+					break;
+				at[rank]++;
+				moved++;
+			}
+	}
+	bool good = moved == 0;
+	for (int rank = 0; rank < s->nranks; rank++)
+		good &= at[rank] == s->rank[rank].n && at[rank] > 0;
+	for (size_t i = 0; i < n * 3; i++)
+		good &= t->r.done[i];
+	for (size_t i = 0; i < n * 2; i++)
+		good &= t->message[i].sent == t->message[i].here;
+	free(t->message);
+	free(t->r.done);
+	free(t);
+	return good;
+}
+
+static void
+verdicts_of_transfers_are_those_of_running(void **state)
+{
+	int valid[3] = {0}, deadlocks[3] = {0};
+
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		void *scratch = talloc_new(*state);
+		struct draw d = draw_shape(seed);
+		struct schedule *s = draw_schedule(scratch, &d);
+		struct schedule *with = schedule_lower(scratch, s, quiet(scratch, NULL));
+		const uint32_t n = mix64_below(&d.seed, 3);
+		assert_non_null(with);
+		for (uint32_t i = 0; i < n; i++)
+			swap_cells(with, &d.seed);
+		for (int how = SCHEDULE_QUEUED; how <= SCHEDULE_BLOCKING; how++) {
+			char *first = NULL;
+			const bool verdict = schedule_verify(
+				with, quiet(scratch, &first), (enum schedule_transfers)how);
+			/* Of one rank nothing is sent: it is verified as a schedule without transfers. */
+			const bool run = schedule_has_transfers(with)
+						 ? runs_with_transfers(with, d.rank_of,
+							   (enum schedule_transfers)how)
+						 : runs(with);
+			assert_int_equal(verdict, run);
+			assert_true(n || verdict);
+			valid[how] += verdict;
+			deadlocks[how] += first && strncmp(first, "deadlock", 8) == 0;
+			talloc_free(first);
+		}
+		talloc_free(scratch);
+	}
+	for (int how = 0; how < 3; how++)
+		assert_true(valid[how] > 1000 && deadlocks[how] > 50);
+	/* Each is stricter than the next: a queue than tags, and to wait than not to. */
+	assert_true(valid[SCHEDULE_QUEUED] < valid[SCHEDULE_TAGGED]);
+	assert_true(valid[SCHEDULE_BLOCKING] < valid[SCHEDULE_QUEUED]);
+}
+
+/* Where messages take no time, sends and receives change no time. */
+static void
+transfers_keep_the_makespan(void **state)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		void *scratch = talloc_new(*state);
+		struct diag *diag = quiet(scratch, NULL);
+		struct draw d = draw_shape(seed);
+		struct schedule *s = draw_schedule(scratch, &d);
+		struct schedule_stage *stage = NEW_ARRAY(scratch, struct schedule_stage, d.nstages);
+		for (int i = 0; i < d.nstages; i++)
+			stage[i] = (struct schedule_stage){1 + mix64_below(&d.seed, 9),
+				1 + mix64_below(&d.seed, 9), mix64_below(&d.seed, 9), 0, 1, 1};
+		struct schedule *with = schedule_lower(scratch, s, diag);
+		struct schedule_cost *a = schedule_cost(scratch, s, diag, SCHEDULE_QUEUED, stage);
+		struct schedule_cost *b =
+			schedule_cost(scratch, with, diag, SCHEDULE_TAGGED, stage);
+		/* Joining I and W to B lets the stage before wait for W, too. */
+		assert_true(b->makespan >= a->makespan);
+		bool joined = false;
+		for (int r = 0; r < with->nranks; r++)
+			for (int i = 0; i < with->rank[r].n; i++)
+				joined |= with->rank[r].action[i].kind == SCHEDULE_BACKWARD;
+		for (int r = 0; r < s->nranks; r++)
+			for (int i = 0; i < s->rank[r].n; i++)
+				joined &= s->rank[r].action[i].kind != SCHEDULE_BACKWARD;
+		if (!joined)
+			assert_true(a->makespan == b->makespan);
+		assert_true(a->peak == b->peak || joined);
+		talloc_free(scratch);
+	}
+}
+
 int
 main(void)
 {
@@ -257,6 +458,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(bad_cells_are_refused, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
 			verdicts_are_those_of_running, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			verdicts_of_transfers_are_those_of_running, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			transfers_keep_the_makespan, make_scratch, free_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
