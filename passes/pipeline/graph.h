@@ -1,0 +1,77 @@
+/*
+ * What waits for what in a schedule. A node is an action, or a message, which has its send and its
+ * receive; idle cells have none.
+ *
+ *     rank 0   0F0 ──> 0F1 ──> 0I0            order of a rank
+ *               │       │       ^
+ *               v       v       │             messages; without sends and receives, directly
+ *     rank 1   1F0 ──> 1I0 ──> 1F1
+ */
+#ifndef PASSES_PIPELINE_GRAPH_H
+#define PASSES_PIPELINE_GRAPH_H
+
+#include "passes/pipeline/schedule.h"
+
+/* Where the actions of a stage and a micro-batch are: numbers of actions, -1: nowhere. */
+struct schedule_place {
+	int at[SCHEDULE_RECV_B + 1]; /* by kind */
+};
+
+enum {
+	WAIT_ORDER,    /* what the rank did before; of a message, what the sender did */
+	WAIT_RECEIVER, /* of a message: what the receiver did before */
+	WAIT_QUEUE,    /* of a message: the one before it in the sender's queue */
+	WAIT_RECEIVER_QUEUE,
+	WAIT_VALUE =
+		WAIT_RECEIVER, /* of an action: what makes the value that it reads, or its message */
+	WAITS = 4,
+};
+
+struct schedule_node {
+	int wait[WAITS]; /* nodes, -1: none */
+};
+
+struct schedule_graph {
+	const struct schedule *s;
+	int n;
+	const struct schedule_action **action; /* by number, rank after rank, without idle cells */
+	int *rank;                             /* of the action */
+	int *node;                             /* of the action: a receive has its send's */
+	int *receive;                          /* of a send: the receive, or -1 */
+	struct schedule_place *place;          /* of stage * nsteps + micro-batch */
+	struct schedule_node *wait;            /* of the node */
+	int *order;                            /* nodes so that each is after those it waits for */
+	int norder;
+	int *cycle; /* nodes, each waits for the next and the last for the first */
+	int ncycle;
+};
+
+/* The graph of a schedule, after the checks of schedule_verify; NULL, reported, if one fails. */
+struct schedule_graph *graph_verified(const void *owner, const struct schedule *s,
+	struct diag *diag, enum schedule_transfers how);
+
+/* The actions of a schedule by number, without places and waits. */
+struct schedule_graph *graph_create(const void *owner, const struct schedule *s);
+
+/* The number of the action of that kind, of which there are places, or -1. */
+static inline int
+graph_at(const struct schedule_graph *g, enum schedule_kind kind, int stage, int step)
+{
+	return g->place[(int64_t)stage * g->s->nsteps + step].at[kind];
+}
+
+/* The backward that gives the gradients of the stage's inputs: its I or its B. */
+static inline int
+graph_backward(const struct schedule_graph *g, int stage, int step)
+{
+	const int i = graph_at(g, SCHEDULE_INPUT, stage, step);
+	return i < 0 ? graph_at(g, SCHEDULE_BACKWARD, stage, step) : i;
+}
+
+/*
+ * Fills in waits, and the order or a cycle. The schedule must be complete, as schedule_verify checks
+ * before. False: there is a cycle.
+ */
+bool graph_finish(struct schedule_graph *g, enum schedule_transfers how);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * Schedules of pipelines: for each rank the order of its actions. The text is the CSV that
+ * torch.distributed.pipelining reads and writes, a line for each rank:
+ *
+ *     0F0,0F1,0B0,,0B1          stage, kind, micro-batch; an empty cell is an idle step
+ *     1F0,1B0,1F1,1B1
+ *     (0F7;7B3)OVERLAP_F_B      a forward and a backward of one rank that may overlap
+ *     0UNSHARD,0RESHARD         without a micro-batch
+ *
+ * A stage is a piece of the model, the first is 0; a rank has one stage or several. The backward of
+ * a stage is one action (B), or the gradients of its inputs (I), which the stage before needs, and of
+ * its weights (W), which nothing needs. Older files have B and W for I and W: such a B is read as I.
+ *
+ * Without sends and receives a schedule says when to compute; schedule_lower adds them.
+ */
+#ifndef PASSES_PIPELINE_SCHEDULE_H
+#define PASSES_PIPELINE_SCHEDULE_H
+
+#include "ir/base/diag.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ROW(enumerator, text, of a micro-batch). */
+#define SCHEDULE_KINDS(ROW)                                                                        \
+	ROW(FORWARD, "F", true)                                                                    \
+	ROW(INPUT, "I", true)                                                                      \
+	ROW(WEIGHT, "W", true)                                                                     \
+	ROW(BACKWARD, "B", true)                                                                   \
+	ROW(SEND_F, "SEND_F", true)                                                                \
+	ROW(RECV_F, "RECV_F", true)                                                                \
+	ROW(SEND_B, "SEND_B", true)                                                                \
+	ROW(RECV_B, "RECV_B", true)                                                                \
+	ROW(UNSHARD, "UNSHARD", false)                                                             \
+	ROW(RESHARD, "RESHARD", false)                                                             \
+	ROW(REDUCE_GRAD, "REDUCE_GRAD", false)
+
+enum schedule_kind {
+#define SCHEDULE_KIND(code, text, step) SCHEDULE_##code,
+	SCHEDULE_KINDS(SCHEDULE_KIND)
+#undef SCHEDULE_KIND
+		SCHEDULE_IDLE, /* an empty cell */
+};
+
+/* Stages and micro-batches are numbered below this: both fit in half a word of a key. */
+#define SCHEDULE_MOST (1 << 20)
+/* Cells of a text: their tables stay below the 256 MiB of a talloc chunk. */
+#define SCHEDULE_CELLS_MOST (1 << 21)
+
+struct schedule_action {
+	uint8_t kind;    /* enum schedule_kind */
+	bool overlapped; /* shares its cell, an OVERLAP_F_B, with its neighbours of the same cell */
+	bool old_input;  /* an I that is written B */
+	int32_t stage; /* of SEND_F and SEND_B the sender's, of RECV_F and RECV_B the receiver's */
+	int32_t step;  /* micro-batch; -1: without one */
+	int32_t cell;  /* position in the line, from 0 */
+	struct ir_loc loc; /* none in a schedule that was made */
+};
+
+struct schedule_rank {
+	struct schedule_action *action; /* of the schedule */
+	int n;
+};
+
+struct schedule {
+	struct schedule_rank *rank;
+	int nranks, nstages, nsteps;
+	int *rank_of; /* of a stage: the first rank with an action of it, or -1 */
+};
+
+/* Is it F, I, W or B? */
+bool schedule_computes(enum schedule_kind kind);
+
+/* Has the schedule sends or receives? */
+bool schedule_has_transfers(const struct schedule *s);
+
+/* "2F0", as in the text; owned by `owner`. */
+char *schedule_action_text(const void *owner, const struct schedule_action *a);
+
+/*
+ * Reads a text. Stages and micro-batches are as many as its largest numbers say; whether it has all of
+ * them, schedule_verify checks. NULL, with a message at each bad cell.
+ */
+struct schedule *schedule_read(
+	const void *owner, struct diag *diag, const char *name, const char *text, size_t length);
+
+/* Writes the text that schedule_read reads: of one that was read, the same cells. */
+void schedule_write(FILE *out, const struct schedule *s);
+
+/* An empty one for actions that schedule_add appends; schedule_finish makes it as if it were read. */
+struct schedule *schedule_create(const void *owner, int nranks);
+void schedule_add(struct schedule *s, int rank, enum schedule_kind kind, int stage, int step);
+void schedule_finish(struct schedule *s);
+
+/*
+ * How sends and receives of a schedule that has them wait for each other.
+ */
+enum schedule_transfers {
+	/* The messages between two ranks, in both directions, form one queue: the k-th of one must be the
+	 * k-th of the other. Ranks compute meanwhile. This is NCCL with a communicator of its own. */
+	SCHEDULE_QUEUED,
+	/* Each message finds its receive, as MPI_Isend and MPI_Irecv with tags of their own. */
+	SCHEDULE_TAGGED,
+	/* A rank waits in each send and each receive until both ranks are there: MPI_Ssend. */
+	SCHEDULE_BLOCKING,
+};
+
+/*
+ * Is the schedule complete and free of deadlocks? It reports each error with rank, cell and reason:
+ *
+ *   - each stage of each micro-batch has F once, and B once or I and W once, all on one rank, and no
+ *     number is left out
+ *   - F comes before B or I, and I before W
+ *   - sends and receives, if there are any: one of each for each dependence between ranks, a send
+ *     after the action that makes the value, a receive before the one that reads it
+ *   - no rank waits for itself through others: F waits for F of the stage before, B and I for B or I of
+ *     the stage after. The message of a deadlock has a note for each action of the cycle
+ *
+ * Any number of micro-batches is fine, also fewer than ranks.
+ */
+bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how);
+
+/*
+ * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send right
+ * after the action that makes the value, and at the same time the receive where the other rank then
+ * is, so that both have their messages in the same order. Idle cells are left out, and an I directly
+ * before its W becomes a B. NULL, reported: it fails schedule_verify, or it has them already.
+ */
+struct schedule *schedule_lower(const void *owner, const struct schedule *s, struct diag *diag);
+
+/* What a stage takes, in any unit of time and any of memory. */
+struct schedule_stage {
+	double forward, input, weight; /* F, I, W; B is I and W */
+	double message;                /* from it to the next stage, or back */
+	double live;                   /* what F keeps, until W or B ... */
+	double kept;                   /* ... of which I leaves this share, 0 to 1 */
+};
+
+/* A rank in the simulation. */
+struct schedule_use {
+	double busy;       /* time in which it computes */
+	double begin, end; /* of its first and its last action */
+	double bubble;     /* time from `begin` to `end` in which it does not compute */
+	double peak;       /* largest sum of what its stages keep */
+	double *start;     /* of each of its actions; idle cells have that of the next action */
+	double *finish;
+};
+
+struct schedule_cost {
+	double makespan;     /* the last rank's end */
+	double bubble, peak; /* the largest of a rank */
+	struct schedule_use *rank;
+};
+
+/*
+ * Simulates a schedule: each action starts once its rank is free and what it waits for is done. A rank
+ * runs overlapped actions one after the other; sends and receives take no time of a rank, unless they
+ * are SCHEDULE_BLOCKING. `stage` has what each stage takes. NULL, reported: it fails schedule_verify.
+ */
+struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s, struct diag *diag,
+	enum schedule_transfers how, const struct schedule_stage *stage);
+
+/*
+ * What each of nstages stages takes if a model of n pieces takes `piece`: a stage has several of them,
+ * or a piece is divided evenly into several stages. Of the messages that of its last piece counts. One
+ * of n and nstages must divide the other.
+ */
+struct schedule_stage *schedule_divide(
+	const void *owner, const struct schedule_stage *piece, int n, int nstages);
+
+#endif

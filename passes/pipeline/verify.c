@@ -1,0 +1,381 @@
+/* Is a schedule complete, in an order that the ranks can follow, and free of deadlocks? See schedule.h. */
+#include "passes/pipeline/graph.h"
+
+#include "ir/base/sort.h"
+#include "ir/base/vec.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+struct error {
+	int at; /* action */
+	char *text;
+};
+
+struct checker {
+	struct diag *diag;
+	struct schedule_graph *g;
+	const struct schedule *s;
+	struct errors VEC(struct error) error; /* not reported yet */
+	bool good;
+};
+
+/* "rank 1, cell 4: '1I0'" */
+static char *
+where(const struct checker *c, int i)
+{
+	const struct schedule_action *a = c->g->action[i];
+	char *text = schedule_action_text(NULL, a);
+	char *all = text_print(c->g, "rank %d, cell %d: '%s'", c->g->rank[i], a->cell, text);
+
+	talloc_free(text);
+	return all;
+}
+
+static char *
+text_of(const struct checker *c, int i)
+{
+	return schedule_action_text(c->g, c->g->action[i]);
+}
+
+/* An error at an action, "rank 1, cell 4: '1I0' ..."; the rest is a clause. */
+static void __attribute__((format(printf, 3, 4)))
+error_at(struct checker *c, int i, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	char *clause = text_vprint(c->g, format, ap);
+	va_end(ap);
+	VEC_PUSH(
+		c->g, &c->error, (struct error){i, text_print(c->g, "%s %s", where(c, i), clause)});
+	c->good = false;
+}
+
+static int
+by_action(const void *a, const void *b)
+{
+	return order_int64(&(int64_t){((const struct error *)a)->at},
+		&(int64_t){((const struct error *)b)->at});
+}
+
+/* Reports what error_at collected, rank by rank in the order of cells. */
+static bool
+report(struct checker *c)
+{
+	if (c->error.n)
+		qsort(c->error.at, (size_t)c->error.n, sizeof *c->error.at, by_action);
+	for (int64_t i = 0; i < c->error.n; i++)
+		diag_error(
+			c->diag, c->g->action[c->error.at[i].at]->loc, "%s", c->error.at[i].text);
+	c->error.n = 0;
+	return c->good;
+}
+
+static void
+check_ranks(struct checker *c)
+{
+	for (int i = 0; i < c->g->n; i++) {
+		const int stage = c->g->action[i]->stage, first = c->s->rank_of[stage];
+		if (c->g->rank[i] != first)
+			error_at(c, i, "is on another rank than stage %d, which rank %d begins",
+				stage, first);
+	}
+	for (int r = 0, i = 0; r < c->s->nranks; r++) {
+		if (i >= c->g->n || c->g->rank[i] != r) {
+			diag_error(c->diag, LOC_NONE, "rank %d has no actions", r);
+			c->good = false;
+		}
+		while (i < c->g->n && c->g->rank[i] == r)
+			i++;
+	}
+}
+
+/* Stages and micro-batches may be numbered far beyond what the text has, so that the first gap is
+ * looked for in the forwards that there are, sorted. */
+static void
+check_numbers(struct checker *c)
+{
+	uint64_t *key = NEW_ARRAY(c->g, uint64_t, c->g->n);
+	uint64_t n = 0, next = 0;
+
+	for (int i = 0; i < c->g->n; i++) {
+		const struct schedule_action *a = c->g->action[i];
+		if (a->kind == SCHEDULE_FORWARD)
+			key[n++] = (uint64_t)a->stage * (uint64_t)c->s->nsteps + (uint64_t)a->step;
+	}
+	sort_uint64(key, n);
+	for (uint64_t i = 0; i < n && key[i] <= next; i++)
+		next += key[i] == next;
+	if (next == (uint64_t)c->s->nstages * (uint64_t)c->s->nsteps && next)
+		return;
+	const int steps = c->s->nsteps ? c->s->nsteps : 1;
+	diag_error(c->diag, LOC_NONE,
+		"stage %d has no forward of micro-batch %d: expected one for each of %d stage%s and %d "
+		"micro-batch%s",
+		(int)(next / (uint64_t)steps), (int)(next % (uint64_t)steps), c->s->nstages,
+		c->s->nstages == 1 ? "" : "s", c->s->nsteps, c->s->nsteps == 1 ? "" : "es");
+	c->good = false;
+}
+
+static void
+find_places(struct checker *c)
+{
+	const int64_t n = (int64_t)c->s->nstages * c->s->nsteps;
+
+	c->g->place = NEW_ARRAY(c->g, struct schedule_place, n);
+	for (int64_t k = 0; k < n; k++)
+		for (int kind = 0; kind <= SCHEDULE_RECV_B; kind++)
+			c->g->place[k].at[kind] = -1;
+	for (int i = 0; i < c->g->n; i++) {
+		const struct schedule_action *a = c->g->action[i];
+		if (a->kind > SCHEDULE_RECV_B)
+			continue;
+		int *at = &c->g->place[(int64_t)a->stage * c->s->nsteps + a->step].at[a->kind];
+		if (*at < 0)
+			*at = i;
+		else
+			error_at(c, i, "is there already, in cell %d of rank %d",
+				c->g->action[*at]->cell, c->g->rank[*at]);
+	}
+}
+
+static bool
+before(struct checker *c, int first, int second, const char *why)
+{
+	if (first < second)
+		return true;
+	error_at(c, second, "comes before '%s' (cell %d): %s", text_of(c, first),
+		c->g->action[first]->cell, why);
+	return false;
+}
+
+static void
+check_backward(struct checker *c, int stage, int step)
+{
+	const int f = graph_at(c->g, SCHEDULE_FORWARD, stage, step);
+	const int b = graph_at(c->g, SCHEDULE_BACKWARD, stage, step);
+	const int i = graph_at(c->g, SCHEDULE_INPUT, stage, step);
+	const int w = graph_at(c->g, SCHEDULE_WEIGHT, stage, step);
+
+	if (b >= 0 && (i >= 0 || w >= 0)) {
+		error_at(c, b, "and '%s' (cell %d) compute the same gradients",
+			text_of(c, i >= 0 ? i : w), c->g->action[i >= 0 ? i : w]->cell);
+		return;
+	}
+	if (b < 0 && i < 0 && w < 0)
+		error_at(c, f, "has no backward: expected %dB%d, or %dI%d and %dW%d", stage, step,
+			stage, step, stage, step);
+	else if (b < 0 && i < 0)
+		error_at(c, w, "has no %dI%d", stage, step);
+	else if (b < 0 && w < 0)
+		error_at(c, i, "has no %dW%d: the gradients of its weights are missing", stage,
+			step);
+	else if (before(c, f, b < 0 ? i : b, "a backward needs what its forward kept") && w >= 0)
+		before(c, i, w, "the gradients of weights need those of the stage's output");
+}
+
+/* A value that goes from one stage to the next: F forwards, or I and B backwards. */
+static void
+check_transfer(struct checker *c, bool forward, int stage, int step)
+{
+	const int other = forward ? stage + 1 : stage - 1;
+	const enum schedule_kind send_kind = forward ? SCHEDULE_SEND_F : SCHEDULE_SEND_B;
+	const enum schedule_kind receive_kind = forward ? SCHEDULE_RECV_F : SCHEDULE_RECV_B;
+	const bool exists = other >= 0 && other < c->s->nstages;
+	const int send = graph_at(c->g, send_kind, stage, step);
+	const int receive = exists ? graph_at(c->g, receive_kind, other, step) : -1;
+
+	if (!exists || c->s->rank_of[stage] == c->s->rank_of[other]) {
+		const char *why =
+			!exists ? (forward ? "is of the last stage, which sends nothing on"
+					   : "is of the first stage, which sends nothing back")
+				: "is between two stages of one rank: nothing is sent";
+		if (send >= 0)
+			error_at(c, send, "%s", why);
+		if (receive >= 0)
+			error_at(c, receive, "%s", why);
+		return;
+	}
+	const int made = forward ? graph_at(c->g, SCHEDULE_FORWARD, stage, step)
+				 : graph_backward(c->g, stage, step);
+	const int used = forward ? graph_at(c->g, SCHEDULE_FORWARD, other, step)
+				 : graph_backward(c->g, other, step);
+	const char *direction = forward ? "F" : "B";
+	if (send < 0)
+		error_at(c, made, "is not sent: expected %dSEND_%s%d after it", stage, direction,
+			step);
+	else
+		before(c, made, send, "it sends what that computes");
+	if (receive < 0)
+		error_at(c, used, "is not received: expected %dRECV_%s%d before it", other,
+			direction, step);
+	else
+		before(c, receive, used, "it reads what that receives");
+}
+
+/* Receives that no transfer has: the first stage receives no activations, the last no gradients. */
+static void
+check_ends(struct checker *c, int step)
+{
+	const int first = graph_at(c->g, SCHEDULE_RECV_F, 0, step);
+	const int last = graph_at(c->g, SCHEDULE_RECV_B, c->s->nstages - 1, step);
+
+	if (first >= 0)
+		error_at(c, first, "is of the first stage, which receives no activations");
+	if (last >= 0)
+		error_at(c, last, "is of the last stage, which receives no gradients");
+}
+
+/* --- deadlocks --- */
+
+/* What node `i` waits for by its wait `k`: the action on the rank where it waits. */
+static int
+side(const struct schedule_graph *g, int node, int rank)
+{
+	return g->receive[node] >= 0 && g->rank[node] != rank ? g->receive[node] : node;
+}
+
+static int
+wait_rank(const struct schedule_graph *g, int node, int k)
+{
+	return g->receive[node] >= 0 && (k == WAIT_RECEIVER || k == WAIT_RECEIVER_QUEUE)
+		       ? g->rank[g->receive[node]]
+		       : g->rank[node];
+}
+
+static int
+wait_kind(const struct schedule_graph *g, int node, int on)
+{
+	int k = 0;
+
+	while (g->wait[node].wait[k] != on)
+		k++;
+	return k;
+}
+
+static bool
+by_order(const struct schedule_graph *g, int node, int k)
+{
+	return k == WAIT_ORDER || (g->receive[node] >= 0 && k == WAIT_RECEIVER);
+}
+
+/* Of the cycle's entry `i`, which wait it is. */
+static int
+cycle_wait(const struct schedule_graph *g, int i)
+{
+	return wait_kind(g, g->cycle[i], g->cycle[(i + 1) % g->ncycle]);
+}
+
+static bool
+continues(const struct schedule_graph *g, int i)
+{
+	const int next = (i + 1) % g->ncycle;
+	const int k = cycle_wait(g, i), l = cycle_wait(g, next);
+
+	return by_order(g, g->cycle[i], k) && by_order(g, g->cycle[next], l) &&
+	       wait_rank(g, g->cycle[i], k) == wait_rank(g, g->cycle[next], l);
+}
+
+/* The entry at which to begin: where a run of one rank's order begins, on the first rank, in its first
+ * cell. */
+static int
+cycle_start(const struct schedule_graph *g)
+{
+	int start = -1, start_action = -1;
+
+	for (int i = 0; i < g->ncycle; i++) {
+		const int action =
+			side(g, g->cycle[i], wait_rank(g, g->cycle[i], cycle_wait(g, i)));
+		if (g->ncycle > 1 && continues(g, (i + g->ncycle - 1) % g->ncycle))
+			continue;
+		const bool waits = !by_order(g, g->cycle[i], cycle_wait(g, i));
+		if (start < 0 || (waits && (action < start_action || start_action < 0))) {
+			start = i;
+			start_action = waits ? action : -1;
+		}
+	}
+	return start < 0 ? 0 : start;
+}
+
+static void
+report_deadlock(struct checker *c)
+{
+	const struct schedule_graph *g = c->g;
+	const int start = cycle_start(g);
+
+	for (int done = 0; done < g->ncycle; done++) {
+		int i = (start + done) % g->ncycle;
+		const int node = g->cycle[i], k = cycle_wait(g, i), rank = wait_rank(g, node, k);
+		while (done + 1 < g->ncycle && continues(g, i)) {
+			i = (i + 1) % g->ncycle;
+			done++;
+		}
+		const int on = g->cycle[(i + 1) % g->ncycle];
+		const int a = side(g, node, rank);
+		/* A value comes from another rank: the side of the message that is here is the receive. */
+		const int b = side(g, on, rank);
+		const char *how = by_order(g, node, k) ? "comes after"
+				  : g->receive[node] >= 0
+					  ? "is in one queue of messages with, and after,"
+					  : "waits for";
+		char *text = text_print(c->g, "%s %s '%s' (rank %d, cell %d)", where(c, a), how,
+			text_of(c, b), g->rank[b], g->action[b]->cell);
+		if (!done || node == g->cycle[start])
+			diag_error(c->diag, g->action[a]->loc, "deadlock: %s", text);
+		else
+			diag_note(c->diag, g->action[a]->loc, "%s", text);
+	}
+	c->good = false;
+}
+
+/* --- all of it --- */
+
+/* Each check relies on those before. */
+static bool
+check(struct checker *c, enum schedule_transfers how)
+{
+	const struct schedule *s = c->s;
+
+	check_ranks(c);
+	check_numbers(c);
+	if (!report(c))
+		return false;
+	find_places(c);
+	if (!report(c))
+		return false;
+	const bool transfers = schedule_has_transfers(s);
+	for (int stage = 0; stage < s->nstages; stage++)
+		for (int step = 0; step < s->nsteps; step++)
+			check_backward(c, stage, step);
+	for (int step = 0; step < s->nsteps && c->good && transfers; step++) {
+		check_ends(c, step);
+		for (int stage = 0; stage < s->nstages; stage++) {
+			check_transfer(c, true, stage, step);
+			check_transfer(c, false, stage, step);
+		}
+	}
+	if (report(c) && !graph_finish(c->g, how))
+		report_deadlock(c);
+	return c->good;
+}
+
+struct schedule_graph *
+graph_verified(
+	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+{
+	struct checker c = {.diag = diag, .g = graph_create(owner, s), .s = s, .good = true};
+
+	if (check(&c, how))
+		return c.g;
+	talloc_free(c.g);
+	return NULL;
+}
+
+bool
+schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+{
+	struct schedule_graph *g = graph_verified(NULL, s, diag, how);
+
+	talloc_free(g);
+	return g != NULL;
+}
