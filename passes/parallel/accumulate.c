@@ -18,6 +18,8 @@
  * Otherwise right because parallelization ops never change what a value means; the verifier infers every
  * layout again. Works on forward steps, on steps with gradients and on steps that train alike.
  */
+#include "passes/parallel/accumulate.h"
+
 #include "ir/base/alloc.h"
 #include "passes/parallel/dp.h"
 #include "passes/parallel/kept.h"
@@ -32,7 +34,7 @@ enum { SIZES_SHOWN = 12 };
 static bool
 complain(struct pass_run *run, const char *option, const char *text)
 {
-	diag_error(run->ctx->diag, pass_option_loc(run, option), "accumulate: %s", text);
+	diag_error(run->ctx->diag, pass_option_loc(run, option), "%s: %s", run->pass->name, text);
 	return false;
 }
 
@@ -88,23 +90,24 @@ is_name(const char *s)
 		       strlen(s);
 }
 
-static bool
-check_name(struct pass_run *run, const struct ir_module *m, const char *name)
+bool
+accumulate_check_name(struct pass_run *run, const struct ir_module *m, const char *option)
 {
+	const char *name = pass_string(run, option);
 	bool taken = ir_axis_find(m, name) >= 0;
 
 	for (int i = 0; i < m->nlets; i++)
 		taken = taken || strcmp(m->let[i].name, name) == 0;
 	if (!is_name(name))
-		return complain(run, "name", TEXT(run->scratch, "'%s' is not a name", name));
+		return complain(run, option, TEXT(run->scratch, "'%s' is not a name", name));
 	if (taken)
-		return complain(run, "name",
+		return complain(run, option,
 			TEXT(run->scratch,
 				"the module already has an axis or a let named %s; name the new "
-				"axis with accumulate{name=...}",
-				name));
+				"axis with %s{%s=...}",
+				name, run->pass->name, option));
 	if (m->naxes == IR_MAX_AXES)
-		return complain(run, "name",
+		return complain(run, option,
 			TEXT(run->scratch, "the module already has %d axes", IR_MAX_AXES));
 	return true;
 }
@@ -118,9 +121,7 @@ has_batch(const struct ir_op *input, const void *batch)
 	return t->rank && t->dim[0] == ((const struct ir_op *)batch)->result[0].type->dim[0];
 }
 
-#define LOSSES(ROW) ROW(LOSS_BATCH, "batch") ROW(LOSS_MICROBATCH, "microbatch")
-
-enum loss { LOSSES(CHOICE_CODE) };
+enum loss { ACCUMULATE_LOSSES(CHOICE_CODE) };
 
 /* Of a step with gradients it would be too late. */
 static bool
@@ -134,10 +135,9 @@ check_forward(struct pass_run *run, const struct ir_module *m)
 	return true;
 }
 
-static bool
-run(struct pass_run *run, struct ir_module *m)
+bool
+accumulate_split(struct pass_run *run, struct ir_module *m, bool peel)
 {
-	const char *name = pass_string(run, "name");
 	const struct ir_op *batch = find_batch(m);
 	const int64_t steps = pass_int(run, "steps");
 	const bool by_microbatch = (enum loss)pass_enum(run, "loss") == LOSS_MICROBATCH;
@@ -151,12 +151,12 @@ run(struct pass_run *run, struct ir_module *m)
 			TEXT(run->scratch,
 				"the product of the sizes of the axes would be more than %d",
 				IR_MAX_PLACES));
-	if (!check_name(run, m, name) || !check_size(run, m, batch))
+	if (!accumulate_check_name(run, m, "name") || !check_size(run, m, batch))
 		return false;
 	if (steps == 1)
 		return true;
-	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, name), (int32_t)steps, true,
-		pass_option_loc(run, "steps"), pass_bool(run, "peel")};
+	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, pass_string(run, "name")),
+		(int32_t)steps, true, pass_option_loc(run, "steps"), peel};
 	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
 		return false;
 	if (by_microbatch && !microbatch_loss(run, m, m->naxes - 1))
@@ -165,15 +165,14 @@ run(struct pass_run *run, struct ir_module *m)
 	return true;
 }
 
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	return accumulate_split(run, m, pass_bool(run, "peel"));
+}
+
 static const struct pass_option options[] = {
-	{"steps", PASS_INT, NULL, "number of micro-batches; 1 changes nothing", NULL, 1,
-		UINT16_MAX},
-	{"name", PASS_STRING, "mb", "name of the time axis that is declared", NULL, 0, 0},
-	{"loss", PASS_ENUM, "batch",
-		"terms of the loss that are not linear in sums over the batch, as one that balances "
-		"experts: of the whole batch; microbatch: computed by micro-batch and averaged, which "
-		"is another loss, and needs no second loop over the micro-batches",
-		CHOICE_LIST(LOSSES), 0, 0},
+	ACCUMULATE_OPTIONS(NULL),
 	{"peel", PASS_BOOL, "false",
 		"issue what reads the results of all micro-batches, such as messages of gradients, "
 		"during the last micro-batch, as soon as these results are complete, and not after "

@@ -283,6 +283,8 @@ with_chosen_splits(const struct dp *p, const struct ir_type *before, const struc
 			t.axis[a] = before->axis[a];
 			added = true;
 		}
+	if (added) /* this axis may have split a dim further outside */
+		ir_type_close_splits(&t);
 	if (added && here->kind == IR_SPLIT) {
 		const uint8_t dim = here->dim;
 		*here = (struct ir_state){.kind = IR_COPIED};

@@ -59,7 +59,7 @@ static bool
 refuse(const struct again *g, const struct ir_op *op, const char *why)
 {
 	diag_error(g->b.m->ctx->diag, op->loc,
-		"accumulate: loss=microbatch: %s cannot be computed by micro-batch: %s",
+		"%s: loss=microbatch: %s cannot be computed by micro-batch: %s", g->run->pass->name,
 		op_name((enum op_code)op->code), why);
 	return false;
 }
@@ -331,7 +331,7 @@ microbatch_loss(struct pass_run *run, struct ir_module *m, int axis)
 
 	if (!t->loss) {
 		diag_error(m->ctx->diag, pass_option_loc(run, "loss"),
-			"accumulate: loss=microbatch: there is no output named \"loss\"");
+			"%s: loss=microbatch: there is no output named \"loss\"", run->pass->name);
 		return false;
 	}
 	if (!terms_first_bend(t)) {

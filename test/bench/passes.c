@@ -108,6 +108,7 @@ static const struct row rows[] = {
 	{NULL, "propagate", .pass = "propagate"},
 	{NULL, "spatial", .pass = "spatial{axis=dp}"},
 	{NULL, "accumulate", .pass = "accumulate{steps=2}"},
+	{NULL, "pipeline", .pass = "pipeline{stages=4,steps=2}"},
 	{NULL, "merge-replica-dim", .pass = "merge-replica-dim"},
 	{NULL, "grad", .pass = "grad"},
 	{"grad", "recompute", .pass = "recompute"},

@@ -79,6 +79,9 @@ static const struct {
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
+	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
+	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
+	{"pipeline", "stages", {"2", "0", "2", "3", "4"}},
 	{"shard", "stage", {"3", "2", "1", "3", "2"}},
 };
 
@@ -214,6 +217,7 @@ enum {
 	WEIGHT_propagate = 2,
 	WEIGHT_dp = 5,
 	WEIGHT_spatial = 1,
+	WEIGHT_pipeline = 2,
 	WEIGHT_accumulate = 2,
 	WEIGHT_shard = 5,
 	WEIGHT_prefetch = 5,
@@ -299,7 +303,7 @@ static const struct stage {
 } sensible[] = {
 	{30, {"inline"}},
 	{30, {"amp"}},
-	{20, {"accumulate"}},
+	{20, {"accumulate", "pipeline"}},
 	{40, {"canonicalize", "cse", "dce"}},
 	{50, {"dp"}},
 	{85, {"grad"}},
@@ -325,7 +329,7 @@ static const struct stage sharded[] = {
 	{25, {"amp"}},
 	{90, {"dp{axis=dp}"}},
 	{15, {"dp{axis=tp}"}},
-	{20, {"accumulate"}},
+	{20, {"accumulate", "pipeline"}},
 	{98, {"grad"}},
 	{45, {"recompute", "recompute{policy=budget,budget=1KB}"}},
 	{20, {"canonicalize", "cse", "dce"}},
