@@ -15,297 +15,155 @@
  * L. Zheng et al., "Alpa: Automating Inter- and Intra-Operator Parallelism for Distributed Deep Learning", OSDI
  * 2022, there solved as an integer program.
  *
+ * A module without device axes gets the mesh whose plan is the cheapest: parallelize_axes.c.
+ *
  * Right because only layouts change: see parallelize_apply.c. Must not change ops or their order.
  */
 #include "ir/base/alloc.h"
-#include "ir/base/mix.h"
 #include "ir/base/number.h"
+#include "ir/cluster/cluster.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/parallel/parallelize.h"
-#include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-
-#define POLICIES(ROW) ROW(BEST, "best") ROW(DATA, "data") ROW(MEGATRON, "megatron")
-#define ENGINES(ROW) ROW(DOPT, "dopt") ROW(EXHAUST, "exhaust") ROW(RANDOM, "random")
-
-enum policy { POLICIES(CHOICE_CODE) };
-enum engine { ENGINES(CHOICE_CODE) };
 
 /* Bounds and costs that differ by no more are equal. */
 static const double rounding = 1e-9;
 
-/* Entries of the largest table of engine exhaust, which takes some tenths of a second. */
-enum { EXHAUST_ENTRIES = 1 << 18 };
+/* --- meshes ----------------------------------------------------------------------------------- */
 
-/* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
-enum { MOST_AXES = 3 };
+/*
+ * Limits on the work (parallel_search.work) of one mesh and of all that are tried: about a second and ten seconds of one
+ * core. That of a mesh is predicted from one that has an axis less.
+ */
+static const double most_work = 3e7, most_work_together = 1e8, work_of_axis = 25;
 
-struct search {
-	struct pass_run *run;
-	struct parallel_step *s;
-	uint32_t sweeps;
-	double gap; /* a plan that costs at most this share more than the bound is not improved */
-	struct split_solution best;
-	struct split_solution baseline[2]; /* of DATA, MEGATRON; 0 sweeps: not asked for */
+struct climb {
+	struct parallel_search *f;
+	const struct parallel_meshes *meshes;
+	double spent, work[PARALLEL_MOST_AXES + 1]; /* by number of axes; 0: not known */
 };
 
-/* --- axes ------------------------------------------------------------------------------------- */
-
-/* Axes over which some value is laid out already. */
-static uint32_t
-axes_in_use(const struct ir_module *m)
+static int
+axes_of(uint32_t cuts)
 {
-	uint32_t used = 0;
-
-	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
-		if (op_is(op, TRAIT_PARALLEL))
-			used |= 1u << ir_attr_int(op, "axis", 0);
-		for (int r = 0; r < op->nresults; r++)
-			for (int a = 0; a < m->naxes; a++)
-				used |= op->result[r].type->axis[a].kind == IR_COPIED ? 0 : 1u << a;
-	}
-	return used;
+	return __builtin_popcount(cuts) + 1;
 }
 
-/* Those of the option, or all of devices; but not those of one device or in use. */
 static bool
-find_axes(struct pass_run *run, const struct ir_module *m, struct parallel_axes *axes)
+is_affordable(const struct climb *c, uint32_t cuts)
 {
-	const uint32_t used = axes_in_use(m);
-	int given[IR_MAX_AXES];
-	const int n = pass_axes(run, "axes", given);
-	uint32_t wanted = 0;
+	const int n = axes_of(cuts);
+	const double work = c->work[n] > 0 ? c->work[n] : work_of_axis * c->work[n - 1];
 
-	for (int i = 0; i < n; i++) {
-		if (m->axis[given[i]].time) {
-			diag_error(run->ctx->diag, pass_option_loc(run, "axes"),
-				"parallelize: %s is a time axis; expected device axes",
-				m->axis[given[i]].name);
-			return false;
-		}
-		wanted |= 1u << given[i];
-	}
-	*axes = (struct parallel_axes){0};
-	for (int a = 0; a < m->naxes; a++) {
-		if (m->axis[a].time || m->axis[a].size == 1 || (n && !(wanted >> a & 1)))
-			continue;
-		if (used >> a & 1)
-			pass_remark(run, NULL, PASS_MISSED,
-				"axis %s is not used: some values are laid out over it already",
-				m->axis[a].name);
-		else if (axes->n == MOST_AXES)
-			pass_remark(run, NULL, PASS_MISSED,
-				"axis %s is not used: more than %d at once have too many layouts; the pass can run again for it",
-				m->axis[a].name, MOST_AXES);
-		else
-			axes->axis[axes->n++] = a;
-	}
+	return work <= most_work && c->spent + work <= most_work_together;
+}
+
+static bool
+try_cuts(struct climb *c, uint32_t cuts, double *cost)
+{
+	struct parallel_axes axes;
+	double *work = &c->work[axes_of(cuts)];
+
+	parallel_meshes_set(c->meshes, cuts, c->f->m, &axes);
+	if (!parallel_search_mesh(c->f, &axes, cuts, cost))
+		return false;
+	*work = fmax(*work, c->f->work);
+	c->spent += c->f->work;
 	return true;
 }
 
-/* --- policies --------------------------------------------------------------------------------- */
-
-/* On how many axes a layout of an input or a param is what the policy says: data parallelism splits the batch and
- * copies params; megatron does so on the first axis of several, and on the others splits matrices and no input. */
-static int
-agreement(const struct parallel_step *s, enum policy policy, const struct ir_op *op,
-	const struct ir_type *t)
+/* From an axis for each level of the cluster to meshes that are near, as long as one has a cheaper plan. */
+static bool
+climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes, int *tried)
 {
-	const bool matrix = op->code == OP_param && t->rank > 1;
-	int n = 0;
+	struct climb c = {.f = f, .meshes = meshes};
+	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
+	uint32_t best = parallel_meshes_start(meshes), from;
+	double least, cost;
+	int next = 1;
 
-	for (int i = 0; i < s->axes.n; i++) {
-		const struct ir_state state = t->axis[s->axes.axis[i]];
-		if (policy == MEGATRON && (i > 0 || s->axes.n == 1))
-			n += op->code == OP_input ? state.kind == IR_COPIED
-						  : !matrix || state.kind == IR_SPLIT;
-		else
-			n += op->code == OP_input ? state.kind == IR_SPLIT && state.dim == 0
-						  : state.kind == IR_COPIED;
-	}
-	return n;
-}
-
-/* Costs of the choices with all but those excluded that agree most with the policy. */
-static const double *
-pinned_costs(const void *owner, const struct parallel_step *s, enum policy policy,
-	const struct parallel_choices *c)
-{
-	double *cost = COPY_ARRAY(owner, double, c->seconds, c->n);
-	int most = 0;
-
-	for (int turn = 0; turn < 2; turn++)
-		for (uint32_t x = 0; x < c->n; x++) {
-			const int n = agreement(
-				s, policy, c->op, c->result[0].type[c->result[0].line[x]]);
-			most = n > most ? n : most;
-			if (turn && n < most)
-				cost[x] = SPLIT_NEVER;
-		}
-	return cost;
-}
-
-static struct split_solution
-solve_pinned(const struct search *f, enum policy policy, double limit)
-{
-	const struct parallel_step *s = f->s;
-	struct split_problem p = s->problem;
-	struct split_node *node = ARRAY_NEW(f->run->scratch, struct split_node, p.nnodes);
-	const double **pinned = ARRAY_ZERO(f->run->scratch, const double *, s->alike->n);
-
-	for (uint32_t i = 0; i < p.nnodes; i++) {
-		const struct parallel_choices *c = parallel_step_choices(s, i);
-		const double **cost = &pinned[s->alike->number[s->op.at[i]->id]];
-		if (op_is(c->op, TRAIT_NAMED) && c->nresults && !*cost)
-			*cost = pinned_costs(f->run->scratch, s, policy, c);
-		node[i] = (struct split_node){c->n, *cost ? *cost : c->seconds};
-	}
-	p.node = node;
-	return split_solve(f->run->scratch, &p, f->sweeps, f->gap, limit);
-}
-
-/* --- engines ---------------------------------------------------------------------------------- */
-
-static void
-take_if_better(struct search *f, const uint16_t *choice)
-{
-	const struct split_problem *p = &f->s->problem;
-	const double cost = split_cost(p, choice);
-
-	if (cost >= f->best.cost)
-		return;
-	memcpy(f->best.choice, choice, p->nnodes * sizeof *choice);
-	f->best.cost = cost;
-}
-
-/* A choice that can be reached from what the ops before have, drawn for each op. */
-static void
-draw_choices(struct search *f, uint64_t random)
-{
-	const struct split_problem *p = &f->s->problem;
-	uint32_t *first = ARRAY_ZERO(f->run->scratch, uint32_t, p->nnodes + 2),
-		 *edge = ARRAY_NEW(f->run->scratch, uint32_t, p->nedges);
-
-	for (uint32_t e = 0; e < p->nedges; e++)
-		first[p->edge[e].end[1] + 2]++;
-	for (uint32_t i = 2; i < p->nnodes + 2; i++)
-		first[i] += first[i - 1];
-	for (uint32_t e = 0; e < p->nedges; e++)
-		edge[first[p->edge[e].end[1] + 1]++] = e;
-	for (uint32_t i = 0; i < p->nnodes; i++) {
-		uint32_t seen = 0;
-		for (uint32_t x = 0; x < p->node[i].n; x++) {
-			bool fits = p->node[i].cost[x] < SPLIT_NEVER;
-			for (uint32_t k = first[i]; k < first[i + 1] && fits; k++) {
-				const struct split_edge *e = &p->edge[edge[k]];
-				fits = e->end[0] > i ||
-				       e->table->cost[e->line[0][f->best.choice[e->end[0]]] *
-							      e->table->columns +
-						      e->line[1][x]] < SPLIT_NEVER;
+	*tried = 1;
+	list->at[list->n++] = best;
+	if (!try_cuts(&c, best, &least))
+		return false;
+	do {
+		from = best;
+		parallel_meshes_near(meshes, from, list);
+		for (; next < list->n; next++) {
+			if (!is_affordable(&c, list->at[next]))
+				continue;
+			if (!try_cuts(&c, list->at[next], &cost))
+				return false;
+			++*tried;
+			if (cost < least) {
+				least = cost;
+				best = list->at[next];
 			}
-			if (fits && mix64_below(&random, ++seen) == 0)
-				f->best.choice[i] = (uint16_t)x;
 		}
-	}
-	f->best.cost = split_cost(p, f->best.choice);
-}
-
-static void
-search_within(struct search *f, double budget)
-{
-	const struct split_problem *p = &f->s->problem;
-	char need[NUMBER_TEXT], have[NUMBER_TEXT];
-	const bool fits = split_solve_within(
-		f->run->scratch, p, f->s->bytes, budget, f->sweeps, f->gap, &f->best);
-
-	/* The bound is that of plans that fit. */
-	if (!fits)
-		f->best.bound = -INFINITY;
-	number_bytes(need, split_bytes(p, f->s->bytes, f->best.choice));
-	pass_remark(f->run, NULL, fits ? PASS_APPLIED : PASS_MISSED,
-		"inputs, params, states and what the backward pass reads take %s of a budget of %s",
-		need, number_bytes(have, budget));
-}
-
-static void
-search_plans(struct search *f)
-{
-	const struct split_problem *p = &f->s->problem;
-	const enum policy policy = (enum policy)pass_enum(f->run, "policy");
-	const enum engine engine = (enum engine)pass_enum(f->run, "engine");
-
-	/* Every op as it is: the step on each device. */
-	f->best.choice = ARRAY_ZERO(f->run->scratch, uint16_t, p->nnodes);
-	f->best.cost = split_cost(p, f->best.choice);
-	if (engine == RANDOM) {
-		draw_choices(f, (uint64_t)pass_int(f->run, "seed"));
-		return;
-	}
-	if (pass_size(f->run, "budget")) {
-		search_within(f, (double)pass_size(f->run, "budget"));
-		return;
-	}
-	if (pass_bool(f->run, "overlap")) {
-		f->best = split_solve_overlap(f->run->scratch, p, f->sweeps, f->gap);
-		return;
-	}
-	struct split_solution free = split_solve(f->run->scratch, p, f->sweeps, f->gap, INFINITY);
-	f->best.bound = free.bound;
-	f->best.sweeps = free.sweeps;
-	if (engine == EXHAUST) {
-		if (split_exhaust(f->run->scratch, p, EXHAUST_ENTRIES, &free))
-			f->best.bound = free.cost;
-		else
-			pass_remark(f->run, NULL, PASS_MISSED,
-				"the step is too large to eliminate op by op: the plan is that of engine dopt");
-	}
-	take_if_better(f, free.choice);
-	/* No plan of a policy is better by more than `gap` then: it is only told what they cost. */
-	const bool proven = f->best.cost <= f->best.bound * (1 + f->gap);
-	for (enum policy i = DATA; i <= MEGATRON; i++) {
-		struct split_solution *pinned = &f->baseline[i - DATA];
-		if (policy == i) {
-			*pinned = solve_pinned(f, i, INFINITY);
-			f->best.choice = pinned->choice;
-			f->best.cost = split_cost(p, pinned->choice);
-		} else if (policy == BEST && (!proven || pass_remarks_wanted(f->run))) {
-			/* No further than to know that it costs more. */
-			*pinned = solve_pinned(f, i, f->best.cost);
-			if (!proven)
-				take_if_better(f, pinned->choice);
-		}
-	}
+	} while (best != from);
+	return true;
 }
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
 static void
-remark_plan(const struct search *f)
+remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 {
-	static const char *const name[] = {"data parallelism", "megatron"};
+	static const char *const name[PARALLEL_NPOLICIES] = {
+		[PARALLEL_DATA] = "data parallelism", [PARALLEL_MEGATRON] = "megatron"};
+	const struct split_solution *found = &plan->found;
 	char now[NUMBER_TEXT], bound[NUMBER_TEXT], other[NUMBER_TEXT];
 	char *text = TEXT(f->run->scratch,
 		pass_bool(f->run, "overlap")
 			? "kernels or messages of the plan, whichever take longer, take %s"
 			: "kernels and messages of the plan take %s together",
-		number_seconds(now, f->best.cost));
+		number_seconds(now, found->cost));
 
-	if (pass_enum(f->run, "engine") != RANDOM && isfinite(f->best.bound))
+	if (f->engine != PARALLEL_RANDOM && isfinite(found->bound))
 		text = text_append(text,
 			"; no plan takes less than %s, %.2g %% less (%" PRIu32 " sweeps)",
-			number_seconds(bound, f->best.bound),
-			100 * (1 - f->best.bound / f->best.cost), f->best.sweeps);
-	for (int i = 0; i < 2; i++)
-		if (f->baseline[i].sweeps && pass_enum(f->run, "policy") == BEST)
+			number_seconds(bound, found->bound), 100 * (1 - found->bound / found->cost),
+			found->sweeps);
+	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
+		if (f->policy == PARALLEL_BEST && isfinite(f->least[i]))
 			text = text_append(text, "; %s: at least %s", name[i],
-				number_seconds(other, f->baseline[i].bound));
+				number_seconds(other, f->least[i]));
 	pass_remark(f->run, NULL, PASS_APPLIED, "%s", text);
-	parallel_tell_choices(f->run, f->s, f->best.choice);
+	parallel_tell_choices(f->run, plan->s, found->choice);
 }
+
+static void
+remark_budget(struct pass_run *run, const struct parallel_plan *plan)
+{
+	const double budget = (double)pass_size(run, "budget");
+	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+
+	if (budget > 0)
+		pass_remark(run, NULL, plan->fits ? PASS_APPLIED : PASS_MISSED,
+			"inputs, params, states and what the backward pass reads take %s of a budget of %s",
+			number_bytes(need,
+				split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)),
+			number_bytes(have, budget));
+}
+
+/* "[node = 4, card = 8]" */
+static void
+remark_mesh(struct pass_run *run, const struct ir_module *m, const struct parallel_axes *axes,
+	int meshes)
+{
+	char *text = text_copy(run->scratch, "");
+
+	for (int i = 0; i < axes->n; i++)
+		text = text_append(text, "%s%s = %" PRId32, i ? ", " : "",
+			m->axis[axes->axis[i]].name, m->axis[axes->axis[i]].size);
+	pass_remark(run, NULL, PASS_APPLIED, "devices are laid out as mesh [%s], the best of %s",
+		text, number_count(run->scratch, (uint64_t)meshes, "mesh(es)"));
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
 
 /* Budgets and overlap are searches of their own. */
 static bool
@@ -313,7 +171,8 @@ check_options(struct pass_run *run)
 {
 	static const char *const own[] = {"budget", "overlap"};
 	const bool asked[] = {pass_size(run, "budget") > 0, pass_bool(run, "overlap")};
-	const bool plain = pass_enum(run, "policy") == BEST && pass_enum(run, "engine") == DOPT;
+	const bool plain = pass_enum(run, "policy") == PARALLEL_BEST &&
+			   pass_enum(run, "engine") == PARALLEL_DOPT;
 
 	for (int i = 0; i < 2; i++)
 		if (asked[i] && (!plain || asked[!i])) {
@@ -325,46 +184,131 @@ check_options(struct pass_run *run)
 	return true;
 }
 
+/* Puts the plan that was found into the module. False: reported. */
+static bool
+take_plan(struct parallel_search *f)
+{
+	struct parallel_plan *plan = &f->plan[f->policy];
+	struct split_solution *found = &plan->found;
+
+	/* Equal sums in other orders are rounded otherwise. */
+	if (found->cost - found->bound < rounding * found->cost)
+		found->bound = found->cost;
+	remark_budget(f->run, plan);
+	if (pass_remarks_wanted(f->run))
+		remark_plan(f, plan);
+	pass_count(f->run, "op(s) laid out", plan->s->problem.nnodes);
+	return parallel_apply(f->run, plan->s, found->choice);
+}
+
+static struct parallel_search
+start_search(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
+{
+	struct parallel_search f = {.run = run,
+		.m = m,
+		.model = model,
+		.policy = (enum parallel_policy)pass_enum(run, "policy"),
+		.engine = (enum parallel_engine)pass_enum(run, "engine"),
+		.sweeps = (uint32_t)pass_int(run, "sweeps"),
+		.gap = pass_float(run, "gap")};
+
+	for (int i = 0; i < PARALLEL_NPOLICIES; i++)
+		f.least[i] = INFINITY;
+	return f;
+}
+
+/* Axes that are there: so many at once as can be. */
+static bool
+split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
+{
+	uint32_t wanted;
+
+	if (!parallel_axes_wanted(run, m, &wanted))
+		return false;
+	while (wanted) {
+		struct parallel_search f = start_search(run, m, model);
+		struct parallel_axes axes = {0};
+		double cost;
+		for (int a = 0; a < m->naxes && axes.n < PARALLEL_MOST_AXES; a++)
+			if (wanted >> a & 1)
+				axes.axis[axes.n++] = a;
+		for (int i = 0; i < axes.n; i++)
+			wanted &= ~(1u << axes.axis[i]);
+		if (!parallel_search_mesh(&f, &axes, 0, &cost) || !take_plan(&f))
+			return false;
+	}
+	return true;
+}
+
+static bool
+split_over_devices(
+	struct pass_run *run, struct ir_module *m, const struct cost_model *model, int64_t n)
+{
+	struct parallel_search f = start_search(run, m, model);
+	const struct parallel_meshes *meshes =
+		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n);
+	struct parallel_axes axes;
+	int tried;
+
+	if (!climb_meshes(&f, meshes, &tried))
+		return false;
+	parallel_meshes_set(meshes, f.plan[f.policy].cuts, m, &axes);
+	remark_mesh(run, m, &axes, tried);
+	return take_plan(&f);
+}
+
+/* Devices over which the pass makes axes of its own: 0 where the mesh has some. False: reported. */
+static bool
+count_devices(
+	struct pass_run *run, const struct ir_module *m, const struct cost_model *model, int64_t *n)
+{
+	struct cluster *c = cost_model_cluster(model);
+	const int64_t most = c->boundless ? CLUSTER_DEVICES_MAX : c->ndevices;
+
+	*n = pass_int(run, "devices");
+	if (*n && ir_devices(m) > 1) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "devices"),
+			"parallelize: the module has a mesh of %" PRId64
+			" devices already; 'devices' is for a module without device axes",
+			ir_devices(m));
+		return false;
+	}
+	if (*n > most) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "devices"),
+			"parallelize: cluster %s has %" PRId64 " devices", c->name, most);
+		return false;
+	}
+	if (!*n && ir_devices(m) == 1 && !c->boundless && !pass_given(run, "axes"))
+		*n = c->ndevices;
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const struct cost_options generic = {0};
-	struct search f = {.run = run,
-		.sweeps = (uint32_t)pass_int(run, "sweeps"),
-		.gap = pass_float(run, "gap")};
-	struct parallel_axes axes;
+	int64_t devices;
 
 	if (!check_options(run))
 		return false;
-	if (!find_axes(run, m, &axes))
-		return false;
-	if (!axes.n)
-		return true;
 	const struct cost_model *model =
 		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
-	struct parallel_costs *costs = model ? parallel_costs_create(run->scratch, model, m) : NULL;
-	if (!costs)
+	if (!model || !count_devices(run, m, model, &devices))
 		return false;
-	f.s = parallel_step_create(run->scratch, costs, m, &axes);
-	search_plans(&f);
-	/* Equal sums in other orders are rounded otherwise. */
-	if (f.best.cost - f.best.bound < rounding * f.best.cost)
-		f.best.bound = f.best.cost;
-	if (pass_remarks_wanted(run))
-		remark_plan(&f);
-	pass_count(run, "op(s) laid out", f.s->problem.nnodes);
-	return parallel_apply(run, f.s, f.best.choice);
+	if (!devices)
+		return split_over_axes(run, m, model);
+	return devices == 1 || split_over_devices(run, m, model, devices);
 }
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "best",
 		"best: the fastest plan found; data: the best one that splits the batch over all axes and copies "
 		"params; megatron: the best one that does so over the first axis and splits matrices over the others",
-		CHOICE_LIST(POLICIES), 0, 0},
+		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "
 		"tests",
-		CHOICE_LIST(ENGINES), 0, 0},
+		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
 	{"budget", PASS_SIZE, "0",
 		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
 		"any; with policy=best and engine=dopt",
@@ -374,6 +318,10 @@ static const struct pass_option options[] = {
 		"policy=best and engine=dopt",
 		NULL, 0, 0},
 	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
+	{"devices", PASS_INT, "0",
+		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
+		"cluster",
+		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},
@@ -389,6 +337,7 @@ const struct pass pass_parallelize = {
 		"choose for each op and device axis how the op is split, with a lower bound on what any plan costs",
 	.options = options,
 	.needs = "no-calls",
+	.provides = "axes",
 	.conflicts = "fused",
 	.run = run,
 	.keeps_bits = true,

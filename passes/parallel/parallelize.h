@@ -32,6 +32,47 @@ double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 double parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
+/* --- axes: parallelize_axes.c ------------------------------------------------------------------ */
+
+/* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
+enum { PARALLEL_MOST_AXES = 3 };
+
+/* Device axes over which ops are split, in the order of the module. */
+struct parallel_axes {
+	int n, axis[IR_MAX_AXES];
+};
+
+/* Sets *wanted to a set of axes: those of the option `axes`, or all of devices; but not those of one device, or over
+ * which values are laid out already. False: reported. */
+bool parallel_axes_wanted(struct pass_run *run, const struct ir_module *m, uint32_t *wanted);
+
+struct cluster;
+
+/* Meshes of the first n devices of a cluster: cuts between the prime factors of n, see parallelize_axes.c. */
+struct parallel_meshes;
+
+enum { PARALLEL_MOST_CUTS = 512 };
+
+struct parallel_cuts {
+	uint32_t at[PARALLEL_MOST_CUTS];
+	int n;
+};
+
+/* In addition to the axes that the module has; n is at least 2. */
+struct parallel_meshes *parallel_meshes_create(
+	const void *owner, const struct ir_module *m, struct cluster *c, int64_t n);
+
+/* An axis for each level of the cluster. */
+uint32_t parallel_meshes_start(const struct parallel_meshes *s);
+
+/* Appends those with a cut more, or less, or at another place, that are not in the list. */
+void parallel_meshes_near(
+	const struct parallel_meshes *s, uint32_t cuts, struct parallel_cuts *list);
+
+/* Gives the module these axes, in place of those that were set before. */
+void parallel_meshes_set(const struct parallel_meshes *s, uint32_t cuts, struct ir_module *m,
+	struct parallel_axes *axes);
+
 /* --- choices of ops that are alike: parallelize_choices.c --------------------------------------- */
 
 /* The layouts of one operand or result: those that there are, and which each choice has. */
@@ -47,11 +88,6 @@ struct parallel_choices {
 	struct parallel_lines *operand, *result;
 	double *seconds; /* [n] of a kernel */
 	double *bytes;   /* [n] that results take in the memory of a device */
-};
-
-/* Device axes over which ops are split, in the order of the module. */
-struct parallel_axes {
-	int n, axis[IR_MAX_AXES];
 };
 
 /* All that the op's rule for layouts allows on these axes, each an index of the op, none, or partial operands;
@@ -89,6 +125,51 @@ parallel_step_choices(const struct parallel_step *s, uint32_t node)
 
 /* Ops without operands that any device can make in any layout: constants, positions. They are no decision. */
 bool parallel_is_free(const struct ir_op *op);
+
+/* --- policies: parallelize_policy.c ------------------------------------------------------------- */
+
+#define PARALLEL_POLICIES(ROW)                                                                     \
+	ROW(PARALLEL_BEST, "best") ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron")
+
+enum parallel_policy { PARALLEL_POLICIES(CHOICE_CODE) PARALLEL_NPOLICIES };
+
+/* The problem of the step in which inputs and params have the layouts of the policy, as far as they can. It belongs to
+ * `owner`, and the step must live as long. */
+struct split_problem parallel_policy_problem(
+	const void *owner, const struct parallel_step *s, enum parallel_policy policy);
+
+/* --- plans: parallelize_plans.c ----------------------------------------------------------------- */
+
+#define PARALLEL_ENGINES(ROW)                                                                      \
+	ROW(PARALLEL_DOPT, "dopt") ROW(PARALLEL_EXHAUST, "exhaust") ROW(PARALLEL_RANDOM, "random")
+
+enum parallel_engine { PARALLEL_ENGINES(CHOICE_CODE) };
+
+struct parallel_plan {
+	struct parallel_step *s;     /* NULL: there is no plan */
+	uint32_t cuts;               /* of the mesh */
+	struct split_solution found; /* its bound holds for all plans on this mesh */
+	bool fits;                   /* in the budget */
+};
+
+struct parallel_search {
+	struct pass_run *run;
+	const struct cost_model *model;
+	struct ir_module *m;
+	enum parallel_policy policy;
+	enum parallel_engine engine;
+	uint32_t sweeps;
+	double gap; /* a plan that costs at most this share more than the bound is not improved */
+	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
+	double least
+		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
+	double work;                  /* of the last mesh: entries of the tables of all edges */
+};
+
+/* Searches on the mesh that the module has now, for plans that are cheaper than those that there are. False: reported.
+ * *cost: of the plan of the policy that was asked for, on this mesh; INFINITY: it is not the cheapest. */
+bool parallel_search_mesh(
+	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
 

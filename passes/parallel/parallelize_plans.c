@@ -1,0 +1,145 @@
+/* The plans that parallelize finds on a mesh, and which of them it keeps: see parallelize.c. */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/parallel/parallelize.h"
+#include "passes/parallel/split/overlap.h"
+#include "passes/parallel/split/within.h"
+
+#include <math.h>
+
+/* Entries of the largest table of engine exhaust, which takes some tenths of a second. */
+enum { EXHAUST_ENTRIES = 1 << 18 };
+
+/* A choice that can be reached from what the ops before have, drawn for each op. */
+static void
+draw_choices(const struct parallel_search *f, const struct split_problem *p,
+	struct split_solution *drawn, uint64_t random)
+{
+	uint32_t *first = ARRAY_ZERO(f->run->scratch, uint32_t, p->nnodes + 2),
+		 *edge = ARRAY_NEW(f->run->scratch, uint32_t, p->nedges);
+
+	for (uint32_t e = 0; e < p->nedges; e++)
+		first[p->edge[e].end[1] + 2]++;
+	for (uint32_t i = 2; i < p->nnodes + 2; i++)
+		first[i] += first[i - 1];
+	for (uint32_t e = 0; e < p->nedges; e++)
+		edge[first[p->edge[e].end[1] + 1]++] = e;
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		uint32_t seen = 0;
+		for (uint32_t x = 0; x < p->node[i].n; x++) {
+			bool fits = p->node[i].cost[x] < SPLIT_NEVER;
+			for (uint32_t k = first[i]; k < first[i + 1] && fits; k++) {
+				const struct split_edge *e = &p->edge[edge[k]];
+				fits = e->end[0] > i ||
+				       e->table->cost[e->line[0][drawn->choice[e->end[0]]] *
+							      e->table->columns +
+						      e->line[1][x]] < SPLIT_NEVER;
+			}
+			if (fits && mix64_below(&random, ++seen) == 0)
+				drawn->choice[i] = (uint16_t)x;
+		}
+	}
+	drawn->cost = split_cost(p, drawn->choice);
+}
+
+/* Keeps the solution as the plan of the policy, if it is the cheapest, or the first that fits. */
+static void
+keep(struct parallel_search *f, enum parallel_policy policy, struct parallel_step *s,
+	const struct split_solution *found, uint32_t cuts, bool fits)
+{
+	struct parallel_plan *plan = &f->plan[policy];
+
+	if (plan->s &&
+		(plan->fits > fits || (plan->fits == fits && plan->found.cost <= found->cost)))
+		return;
+	*plan = (struct parallel_plan){s, cuts, *found, fits};
+}
+
+static void
+solve_free(struct parallel_search *f, const struct parallel_step *s, struct split_solution *found)
+{
+	const struct split_problem *p = &s->problem;
+	const bool only = f->policy == PARALLEL_BEST && f->plan[PARALLEL_BEST].s;
+
+	if (f->engine == PARALLEL_RANDOM) {
+		draw_choices(f, p, found, (uint64_t)pass_int(f->run, "seed"));
+		return;
+	}
+	if (pass_bool(f->run, "overlap")) {
+		*found = split_solve_overlap(f->run->scratch, p, f->sweeps, f->gap);
+		return;
+	}
+	*found = split_solve(f->run->scratch, p, f->sweeps, f->gap,
+		only ? f->plan[PARALLEL_BEST].found.cost : INFINITY);
+	if (f->engine != PARALLEL_EXHAUST)
+		return;
+	if (split_exhaust(f->run->scratch, p, EXHAUST_ENTRIES, found))
+		found->bound = found->cost;
+	else
+		pass_remark(f->run, NULL, PASS_MISSED,
+			"the step is too large to eliminate op by op: the plan is that of engine dopt");
+}
+
+/* What policies allow. Of all plans, too, these are the best where the bound does not exclude it. */
+static void
+solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_solution *free,
+	uint32_t cuts)
+{
+	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++) {
+		if (f->policy != i && f->policy != PARALLEL_BEST)
+			continue;
+		const struct split_problem p = parallel_policy_problem(f->run->scratch, s, i);
+		const struct parallel_plan *known = &f->plan[i];
+		struct split_solution found = split_solve(f->run->scratch, &p, f->sweeps, f->gap,
+			known->s ? known->found.cost : INFINITY);
+		f->least[i] = fmin(f->least[i], found.bound);
+		found.cost = split_cost(&s->problem, found.choice);
+		found.bound = free->bound;
+		found.sweeps = free->sweeps;
+		keep(f, i, s, &found, cuts, true);
+		if (f->policy == PARALLEL_BEST)
+			keep(f, PARALLEL_BEST, s, &found, cuts, true);
+	}
+}
+
+static double
+work_of(const struct split_problem *p)
+{
+	double work = 0;
+
+	for (uint32_t e = 0; e < p->nedges; e++)
+		work += (double)p->edge[e].table->rows * p->edge[e].table->columns;
+	return work;
+}
+
+bool
+parallel_search_mesh(
+	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost)
+{
+	struct parallel_costs *costs = parallel_costs_create(f->run->scratch, f->model, f->m);
+	const double budget = (double)pass_size(f->run, "budget");
+	struct split_solution free = {NULL, 0, -INFINITY, 0};
+	bool fits = true;
+
+	if (!costs)
+		return false;
+	struct parallel_step *s = parallel_step_create(f->run->scratch, costs, f->m, axes);
+	f->work = work_of(&s->problem);
+	if (budget > 0) {
+		fits = split_solve_within(
+			f->run->scratch, &s->problem, s->bytes, budget, f->sweeps, f->gap, &free);
+		/* The bound is that of plans that fit. */
+		if (!fits)
+			free.bound = -INFINITY;
+	} else {
+		/* Every op as it is: the step on each device. */
+		free.choice = ARRAY_ZERO(f->run->scratch, uint16_t, s->problem.nnodes);
+		solve_free(f, s, &free);
+	}
+	keep(f, PARALLEL_BEST, s, &free, cuts, fits);
+	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine != PARALLEL_RANDOM)
+		solve_policies(f, s, &free, cuts);
+	const struct parallel_plan *plan = &f->plan[f->policy];
+	*cost = plan->s == s ? plan->found.cost : INFINITY;
+	return true;
+}
