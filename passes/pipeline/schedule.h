@@ -169,4 +169,15 @@ struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s,
 struct schedule_stage *schedule_divide(
 	const void *owner, const struct schedule_stage *piece, int n, int nstages);
 
+/* The name of the i-th schedule that schedule_make knows, and a line about it; NULL: there are no more. */
+const char *schedule_name(int i, const char **help);
+
+/*
+ * A schedule by its name, for nranks ranks with `chunks` stages each (0: as many as it has; interleaved
+ * has 2) and nsteps micro-batches. It does not depend on what stages take. NULL, reported: no such name,
+ * or not with that many stages.
+ */
+struct schedule *schedule_make(
+	const void *owner, struct diag *diag, const char *name, int nranks, int chunks, int nsteps);
+
 #endif
