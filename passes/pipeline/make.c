@@ -26,7 +26,6 @@ struct limit {
 };
 
 struct row {
-	const char *name, *help;
 	int chunks; /* stages of a rank; 0: as asked for */
 	enum list_place place;
 	bool split, rounds, waits;
@@ -35,76 +34,56 @@ struct row {
 	struct limit backlog; /* of a rank; n: ranks before it */
 };
 
-static const struct row rows[] = {
-	{.name = "gpipe", .help = "all forwards, then all backwards", .chunks = 1},
-	{.name = "1f1b", .help = "one forward, one backward", .chunks = 1, .flight = {0, 1, 1, 1}},
+static const struct row rows[SCHEDULE_NNAMES] = {
+	[SCHEDULE_GPIPE] = {.chunks = 1},
+	[SCHEDULE_1F1B] = {.chunks = 1, .flight = {0, 1, 1, 1}},
 	/* Each further stage of a rank keeps a round: make_row. */
-	{.name = "interleaved",
-		.help = "1f1b with several stages a rank",
-		.rounds = true,
-		.waits = true,
-		.live = {0, 2, 1, 1}},
-	{.name = "zb1p",
-		.help = "backward in two halves, memory of 1f1b",
-		.chunks = 1,
+	[SCHEDULE_INTERLEAVED] = {.rounds = true, .waits = true, .live = {0, 2, 1, 1}},
+	[SCHEDULE_ZB1P] = {.chunks = 1,
 		.split = true,
 		.live = {1, 0, 0, 1},
 		.flight = {0, 1, 1, 1},
 		.backlog = {0, 1, 1, 1}},
-	{.name = "zb2p",
-		.help = "no bubble for twice the memory",
-		.chunks = 1,
+	[SCHEDULE_ZB2P] = {.chunks = 1,
 		.split = true,
 		.live = {2, 0, -1, 1},
 		.flight = {0, 2, 1, 1},
 		.backlog = {0, 2, 1, 1}},
-	{.name = "zbv",
-		.help = "two stages a rank, there and back: no bubble, memory of 1f1b",
-		.chunks = 2,
+	[SCHEDULE_ZBV] = {.chunks = 2,
 		.place = LIST_V,
 		.split = true,
 		.live = {2, 0, 0, 1},
 		.backlog = {0, 0, 1, 1}},
-	{.name = "vhalf",
-		.help = "the same with half the memory",
-		.chunks = 2,
+	[SCHEDULE_VHALF] = {.chunks = 2,
 		.place = LIST_V,
 		.split = true,
 		.live = {1, 0, 2, 1},
 		.flight = {0, 1, 3, 2},
 		.backlog = {0, 0, 3, 1}},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
 
 const char *
-schedule_name(int i, const char **help)
+schedule_name_text(enum schedule_name name)
 {
-	if (i >= ROWS)
-		return NULL;
-	if (help)
-		*help = rows[i].help;
-	return rows[i].name;
+	static const char *const text[] = {
+#define SCHEDULE_NAME(code, name) [code] = name,
+		SCHEDULE_NAMES(SCHEDULE_NAME)
+#undef SCHEDULE_NAME
+	};
+
+	return text[name];
+}
+
+int
+schedule_chunks(enum schedule_name name)
+{
+	return rows[name].chunks;
 }
 
 static int
 evaluate(struct limit l, int nranks, int n)
 {
 	return l.over ? (l.ranks * nranks + l.left * n + l.each) / l.over : INT_MAX;
-}
-
-static const struct row *
-find_row(struct diag *diag, const char *name)
-{
-	char *names = NULL;
-
-	for (int i = 0; i < ROWS; i++) {
-		if (strcmp(rows[i].name, name) == 0)
-			return &rows[i];
-		names = text_append(names, "%s%s", i ? ", " : "", rows[i].name);
-	}
-	diag_error(diag, LOC_NONE, "unknown schedule '%s'; expected one of %s", name, names);
-	talloc_free(names);
-	return NULL;
 }
 
 static struct schedule *
@@ -147,18 +126,16 @@ make_row(const void *owner, const struct row *row, int nranks, int chunks, int n
 }
 
 struct schedule *
-schedule_make(
-	const void *owner, struct diag *diag, const char *name, int nranks, int chunks, int nsteps)
+schedule_make(const void *owner, struct diag *diag, enum schedule_name name, int nranks, int chunks,
+	int nsteps)
 {
-	const struct row *row = find_row(diag, name);
+	const struct row *row = &rows[name];
 
-	if (!row)
-		return NULL;
 	if (!chunks)
 		chunks = row->chunks ? row->chunks : 2;
 	if (row->chunks && chunks != row->chunks) {
-		diag_error(diag, LOC_NONE, "schedule %s has %d stage%s on each rank, not %d", name,
-			row->chunks, row->chunks == 1 ? "" : "s", chunks);
+		diag_error(diag, LOC_NONE, "schedule %s has %d stage%s on each rank, not %d",
+			schedule_name_text(name), row->chunks, row->chunks == 1 ? "" : "s", chunks);
 		return NULL;
 	}
 	if ((double)nranks * chunks * nsteps > SCHEDULE_CELLS_MOST / 3.0) {

@@ -23,7 +23,7 @@ enum { RANKS = 8 };
 
 /* A schedule's formulas; times of all ranks are equal. */
 struct claim {
-	const char *name;
+	enum schedule_name name;
 	int chunks;
 	int least,
 		multiple; /* micro-batches that it holds for: least * p - less and more, so many at once */
@@ -89,14 +89,14 @@ peak_zb2p(double p, double m, double after, double v)
 }
 
 static const struct claim claims[] = {
-	{"gpipe", 1, 0, 1, 0, bubble_1f1b, peak_all},
-	{"1f1b", 1, 0, 1, 0, bubble_1f1b, peak_1f1b},
-	{"interleaved", 2, 1, 0, 0, bubble_1f1b, peak_interleaved},
-	{"interleaved", 3, 1, 0, 0, bubble_1f1b, peak_interleaved},
-	{"interleaved", 4, 1, 0, 0, bubble_1f1b, peak_interleaved},
-	{"zb1p", 1, 1, 1, 0, bubble_zb1p, peak_p},
-	{"zb2p", 1, 2, 1, 1, bubble_none, peak_zb2p},
-	{"zbv", 2, 2, 1, 0, bubble_none, peak_p},
+	{SCHEDULE_GPIPE, 1, 0, 1, 0, bubble_1f1b, peak_all},
+	{SCHEDULE_1F1B, 1, 0, 1, 0, bubble_1f1b, peak_1f1b},
+	{SCHEDULE_INTERLEAVED, 2, 1, 0, 0, bubble_1f1b, peak_interleaved},
+	{SCHEDULE_INTERLEAVED, 3, 1, 0, 0, bubble_1f1b, peak_interleaved},
+	{SCHEDULE_INTERLEAVED, 4, 1, 0, 0, bubble_1f1b, peak_interleaved},
+	{SCHEDULE_ZB1P, 1, 1, 1, 0, bubble_zb1p, peak_p},
+	{SCHEDULE_ZB2P, 1, 2, 1, 1, bubble_none, peak_zb2p},
+	{SCHEDULE_ZBV, 2, 2, 1, 0, bubble_none, peak_p},
 };
 
 static void
@@ -117,7 +117,8 @@ check_claim(void *owner, const struct claim *c, int p, int m, const double *t)
 		if (cost->rank[r].peak > most + 1e-9)
 			fail_msg(
 				"%s, %d ranks, %d stages each, %d micro-batches: rank %d keeps %g, not %g",
-				c->name, p, c->chunks, m, r, cost->rank[r].peak, most);
+				schedule_name_text(c->name), p, c->chunks, m, r, cost->rank[r].peak,
+				most);
 	}
 	assert_true(fabs(cost->peak - peak) < 1e-9);
 }
@@ -164,8 +165,8 @@ vhalf_keeps_half(void **state)
 	for (int p = 2; p <= RANKS; p++)
 		for (int m = 2 * p; m <= 6 * p; m++) {
 			void *scratch = talloc_new(*state);
-			struct schedule *s =
-				schedule_make(scratch, diag_create(scratch), "vhalf", p, 0, m);
+			struct schedule *s = schedule_make(
+				scratch, diag_create(scratch), SCHEDULE_VHALF, p, 0, m);
 			const struct schedule_cost *c = cost_of(scratch, s, 1, 1, 1);
 			assert_true(c->peak <= p / 2. + 1);
 			assert_true(c->bubble < 3 * (p - 1) / 2.);
@@ -178,17 +179,15 @@ vhalf_keeps_half(void **state)
 static void
 all_are_valid(void **state)
 {
-	const char *name;
-
-	for (int i = 0; (name = schedule_name(i, NULL)); i++)
+	for (int i = 0; i < SCHEDULE_NNAMES; i++)
 		for (int p = 1; p <= 6; p++)
 			for (int m = 1; m <= 3 * p + 1; m++)
 				for (int v = 1; v <= 4; v++) {
 					void *scratch = talloc_new(*state);
 					struct diag *diag = diag_create(scratch);
 					diag_mute(diag, true);
-					struct schedule *s =
-						schedule_make(scratch, diag, name, p, v, m);
+					struct schedule *s = schedule_make(
+						scratch, diag, (enum schedule_name)i, p, v, m);
 					diag_mute(diag, false);
 					if (s) {
 						struct schedule *with =
