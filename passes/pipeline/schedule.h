@@ -169,4 +169,34 @@ struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s,
 struct schedule_stage *schedule_divide(
 	const void *owner, const struct schedule_stage *piece, int n, int nstages);
 
+/* Schedules that have a name; rows for the choices of an option. */
+#define SCHEDULE_NAMES(ROW)                                                                        \
+	ROW(SCHEDULE_GPIPE, "gpipe")                                                               \
+	ROW(SCHEDULE_1F1B, "1f1b")                                                                 \
+	ROW(SCHEDULE_INTERLEAVED, "interleaved")                                                   \
+	ROW(SCHEDULE_ZB1P, "zb1p")                                                                 \
+	ROW(SCHEDULE_ZB2P, "zb2p")                                                                 \
+	ROW(SCHEDULE_ZBV, "zbv")                                                                   \
+	ROW(SCHEDULE_VHALF, "vhalf")
+
+enum schedule_name {
+#define SCHEDULE_NAME(code, text) code,
+	SCHEDULE_NAMES(SCHEDULE_NAME)
+#undef SCHEDULE_NAME
+		SCHEDULE_NNAMES
+};
+
+const char *schedule_name_text(enum schedule_name name);
+
+/* Stages of each rank in a schedule of that name; 0: any number. */
+int schedule_chunks(enum schedule_name name);
+
+/*
+ * A schedule by its name, for nranks ranks with `chunks` stages each (0: as many as it has; interleaved
+ * has 2) and nsteps micro-batches. It does not depend on what stages take. NULL, reported: it does not
+ * have that many stages, or it would have more than SCHEDULE_CELLS_MOST cells.
+ */
+struct schedule *schedule_make(const void *owner, struct diag *diag, enum schedule_name name,
+	int nranks, int chunks, int nsteps);
+
 #endif

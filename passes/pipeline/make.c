@@ -1,0 +1,148 @@
+/*
+ * Schedules that have a name. Each is a row of settings of the list scheduler, run with all times 1, so
+ * that its order does not depend on times:
+ *
+ *     gpipe        Huang and others 2019, "GPipe"
+ *     1f1b         Narayanan and others 2019, "PipeDream": a stage keeps as many micro-batches as there
+ *                  are stages from it to the last
+ *     interleaved  Narayanan and others 2021, "Efficient large-scale language model training": several
+ *                  stages a rank, rounds of nranks micro-batches
+ *     zb1p, zb2p   Qi and others 2023, "Zero bubble pipeline parallelism", ZB-H1 and ZB-H2: W fills what
+ *                  would be idle
+ *     zbv, vhalf   Qi and others 2024, "Pipeline parallelism with controllable memory", ZB-V and V-Half
+ */
+#include "passes/pipeline/list.h"
+
+#include "ir/base/alloc.h"
+
+#include <limits.h>
+#include <string.h>
+#include <talloc.h>
+
+/* A number of micro-batches, rounded down: (ranks * p + left * n + each) / over, where p is the number of
+ * ranks and n says how many stages are after this one, or ranks after this one. All 0: no limit. */
+struct limit {
+	int ranks, left, each, over;
+};
+
+struct row {
+	int chunks; /* stages of a rank; 0: as asked for */
+	enum list_place place;
+	bool split, rounds, waits;
+	struct limit live;    /* what a rank keeps, in stages of a micro-batch; n: ranks after it */
+	struct limit flight;  /* of a stage; n: stages after it */
+	struct limit backlog; /* of a rank; n: ranks before it */
+};
+
+static const struct row rows[SCHEDULE_NNAMES] = {
+	[SCHEDULE_GPIPE] = {.chunks = 1},
+	[SCHEDULE_1F1B] = {.chunks = 1, .flight = {0, 1, 1, 1}},
+	/* Each further stage of a rank keeps a round: make_row. */
+	[SCHEDULE_INTERLEAVED] = {.rounds = true, .waits = true, .live = {0, 2, 1, 1}},
+	[SCHEDULE_ZB1P] = {.chunks = 1,
+		.split = true,
+		.live = {1, 0, 0, 1},
+		.flight = {0, 1, 1, 1},
+		.backlog = {0, 1, 1, 1}},
+	[SCHEDULE_ZB2P] = {.chunks = 1,
+		.split = true,
+		.live = {2, 0, -1, 1},
+		.flight = {0, 2, 1, 1},
+		.backlog = {0, 2, 1, 1}},
+	[SCHEDULE_ZBV] = {.chunks = 2,
+		.place = LIST_V,
+		.split = true,
+		.live = {2, 0, 0, 1},
+		.backlog = {0, 0, 1, 1}},
+	[SCHEDULE_VHALF] = {.chunks = 2,
+		.place = LIST_V,
+		.split = true,
+		.live = {1, 0, 2, 1},
+		.flight = {0, 1, 3, 2},
+		.backlog = {0, 0, 3, 1}},
+};
+
+const char *
+schedule_name_text(enum schedule_name name)
+{
+	static const char *const text[] = {
+#define SCHEDULE_NAME(code, name) [code] = name,
+		SCHEDULE_NAMES(SCHEDULE_NAME)
+#undef SCHEDULE_NAME
+	};
+
+	return text[name];
+}
+
+int
+schedule_chunks(enum schedule_name name)
+{
+	return rows[name].chunks;
+}
+
+static int
+evaluate(struct limit l, int nranks, int n)
+{
+	return l.over ? (l.ranks * nranks + l.left * n + l.each) / l.over : INT_MAX;
+}
+
+static struct schedule *
+make_row(const void *owner, const struct row *row, int nranks, int chunks, int nsteps)
+{
+	void *scratch = alloc_scratch(NULL);
+	const int nstages = nranks * chunks;
+	struct schedule_stage *stage = NEW_ARRAY(scratch, struct schedule_stage, nstages);
+	double *live = NEW_ARRAY(scratch, double, nranks);
+	int *flight = NEW_ARRAY(scratch, int, nstages), *backlog = NEW_ARRAY(scratch, int, nranks);
+	const struct list_shape shape = {nranks, nstages, nsteps, row->place, row->split, stage};
+	struct list_settings how = {live, flight, backlog, .round = row->rounds ? nranks : 0};
+
+	for (int s = 0; s < nstages; s++) {
+		stage[s] = (struct schedule_stage){1, 1, 1, 0, 1, 1};
+		flight[s] = evaluate(row->flight, nranks, nstages - 1 - s);
+	}
+	for (int r = 0; r < nranks; r++) {
+		live[r] = evaluate(row->live, nranks, nranks - 1 - r);
+		if (!row->chunks)
+			live[r] += (chunks - 1) * nranks;
+		backlog[r] = evaluate(row->backlog, nranks, r);
+	}
+	double shortest, makespan;
+	struct schedule *best = NULL;
+	/* With a last round that is not whole, waiting for forwards may stop all ranks, or cost time. */
+	for (int waits = row->waits; waits >= 0; waits--) {
+		how.waits = waits;
+		struct schedule *s = list_make(owner, &shape, &how, &makespan);
+		if (!s || (best && makespan >= shortest)) {
+			talloc_free(s);
+			continue;
+		}
+		talloc_free(best);
+		best = s;
+		shortest = makespan;
+	}
+	talloc_free(scratch);
+	return best;
+}
+
+struct schedule *
+schedule_make(const void *owner, struct diag *diag, enum schedule_name name, int nranks, int chunks,
+	int nsteps)
+{
+	const struct row *row = &rows[name];
+
+	if (!chunks)
+		chunks = row->chunks ? row->chunks : 2;
+	if (row->chunks && chunks != row->chunks) {
+		diag_error(diag, LOC_NONE, "schedule %s has %d stage%s on each rank, not %d",
+			schedule_name_text(name), row->chunks, row->chunks == 1 ? "" : "s", chunks);
+		return NULL;
+	}
+	if ((double)nranks * chunks * nsteps > SCHEDULE_CELLS_MOST / 3.0) {
+		diag_error(diag, LOC_NONE,
+			"%d stages of %d micro-batches are too many: a schedule has at most %d cells",
+			nranks * chunks, nsteps, SCHEDULE_CELLS_MOST);
+		return NULL;
+	}
+	return make_row(owner, row, nranks, chunks, nsteps);
+}
