@@ -179,6 +179,12 @@ void pass_redefines(struct pass_run *run);
  * So the kernels of these passes can be measured before a search compares others with them. */
 const char *pass_instead(const struct pass_run *run);
 
+/*
+ * Values and params whose treatment the user wants explained (`dopt -explain`), separated by commas, with * as in
+ * names of files; NULL: none. For passes that choose among alternatives: what each would cost, on stderr.
+ */
+const char *pass_explain(const struct pass_run *run);
+
 /* Memory limit of a device for the final step, in bytes (`dopt -budget`); 0: none. */
 uint64_t pass_budget(const struct pass_run *run);
 

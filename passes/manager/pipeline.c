@@ -180,6 +180,14 @@ pass_instead(const struct pass_run *run)
 	return run->manager->instead;
 }
 
+const char *
+pass_explain(const struct pass_run *run)
+{
+	if (run->manager->explained)
+		*run->manager->explained = true;
+	return run->manager->explain;
+}
+
 uint64_t
 pass_budget(const struct pass_run *run)
 {

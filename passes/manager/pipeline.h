@@ -59,6 +59,8 @@ struct pass_manager {
 	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
 	const char *instead; /* passes that searches over kernels run instead of searching, "" for
 				none at all; NULL: they search */
+	const char *explain; /* values and params of -explain; NULL: none */
+	bool *explained;     /* set where a pass asks for it; NULL: nobody wants to know */
 	FILE *progress;    /* where a search says how far it is; NULL: nowhere */
 	bool verify_each;  /* verify after every pass */
 	bool keep_remarks; /* collect remarks in `remark` */

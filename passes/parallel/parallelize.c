@@ -197,6 +197,7 @@ take_plan(struct parallel_search *f)
 	remark_budget(f->run, plan);
 	if (pass_remarks_wanted(f->run))
 		remark_plan(f, plan);
+	parallel_explain(f, plan);
 	pass_count(f->run, "op(s) laid out", plan->s->problem.nnodes);
 	return parallel_apply(f->run, plan->s, found->choice);
 }

@@ -181,4 +181,7 @@ bool parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_
 void parallel_tell_choices(
 	struct pass_run *run, const struct parallel_step *s, const uint16_t *choice);
 
+/* -explain: the layouts that the named ops could have instead, on stderr: parallelize_explain.c. */
+void parallel_explain(const struct parallel_search *f, const struct parallel_plan *plan);
+
 #endif

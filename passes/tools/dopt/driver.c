@@ -293,6 +293,8 @@ driver_create(void *scratch, const struct driver_options *o)
 	t.manager->verify_each = o->verify_each;
 	t.manager->seed = (uint64_t)o->seed;
 	t.manager->instead = o->instead;
+	t.manager->explain = o->explain;
+	t.manager->explained = NEW(scratch, bool);
 	t.pipeline = pass_pipeline_create(scratch);
 	if (o->stats || o->time || o->whatif || o->emit == DRIVER_EMIT_REPORT ||
 		o->keep == DRIVER_KEEP_BETTER)
@@ -330,6 +332,11 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 		emits_view(t->o) || driver_measures(t->o))
 		pass_pipeline_require(t->pipeline, t->manager, m, "no-calls");
 	exit = driver_passes_run(t, &m);
+	if (exit == DRIVER_OK && t->o->explain && !*t->manager->explained) {
+		driver_error("option -explain: no pass of this pipeline explains its choices; "
+			     "parallelize does");
+		exit = DRIVER_USAGE;
+	}
 	if (!write_remarks(t))
 		return DRIVER_INPUT;
 	if (exit != DRIVER_OK)

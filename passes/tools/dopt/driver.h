@@ -118,7 +118,7 @@ struct driver_options {
 	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
 	const char *largest; /* the let of -largest */
-	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *data, *save, *help;
+	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data, *save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
 	const char *measure_mpi, *measure_limit;

@@ -58,6 +58,10 @@ static const struct flag flags[] = {
 	{"pass", "TEXT", "run these passes: 'grad,adam{lr=3e-4}'; repeatable, run in order",
 		FLAG_LIST, AT(pass)},
 	{"load", "FILE", "load a plugin with additional passes", FLAG_LIST, AT(load)},
+	{"explain", "NAME,...",
+		"print the layouts that parallelize could have given to these params or values instead, "
+		"and what each would cost: 'up,%h' or 'block*.wq'",
+		FLAG_TEXT, AT(explain), .rule = {.needs = "pass"}},
 	{"keep", NULL,
 		"better: undo a pass that makes the step slower or exceed device memory, unless "
 		"other passes need what it provides",
