@@ -199,4 +199,7 @@ int schedule_chunks(enum schedule_name name);
 struct schedule *schedule_make(const void *owner, struct diag *diag, enum schedule_name name,
 	int nranks, int chunks, int nsteps);
 
+/* An SVG picture, a row for each rank: F, I, W, B and idle times, with numbers of micro-batches. */
+void schedule_draw(FILE *out, const struct schedule *s, const struct schedule_cost *cost);
+
 #endif

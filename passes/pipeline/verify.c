@@ -4,6 +4,7 @@
 #include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <talloc.h>
 
@@ -281,20 +282,21 @@ continues(const struct schedule_graph *g, int i)
 static int
 cycle_start(const struct schedule_graph *g)
 {
-	int start = -1, start_action = -1;
+	int start = 0, best = INT_MAX;
 
 	for (int i = 0; i < g->ncycle; i++) {
-		const int action =
-			side(g, g->cycle[i], wait_rank(g, g->cycle[i], cycle_wait(g, i)));
+		const int k = cycle_wait(g, i), node = g->cycle[i];
 		if (g->ncycle > 1 && continues(g, (i + g->ncycle - 1) % g->ncycle))
 			continue;
-		const bool waits = !by_order(g, g->cycle[i], cycle_wait(g, i));
-		if (start < 0 || (waits && (action < start_action || start_action < 0))) {
+		/* Where a rank waits for another one rather than for itself, if there is such a place. */
+		const int at =
+			side(g, node, wait_rank(g, node, k)) + (by_order(g, node, k) ? g->n : 0);
+		if (at < best) {
 			start = i;
-			start_action = waits ? action : -1;
+			best = at;
 		}
 	}
-	return start < 0 ? 0 : start;
+	return start;
 }
 
 static void
@@ -315,9 +317,9 @@ report_deadlock(struct checker *c)
 		/* A value comes from another rank: the side of the message that is here is the receive. */
 		const int b = side(g, on, rank);
 		const char *how = by_order(g, node, k) ? "comes after"
-				  : g->receive[node] >= 0
-					  ? "is in one queue of messages with, and after,"
-					  : "waits for";
+				  : g->receive[node] < 0
+					  ? "waits for"
+					  : "is queued, between these two ranks, after";
 		char *text = text_print(c->g, "%s %s '%s' (rank %d, cell %d)", where(c, a), how,
 			text_of(c, b), g->rank[b], g->action[b]->cell);
 		if (!done || node == g->cycle[start])

@@ -6,9 +6,10 @@
 
 DOPT_API_BEGIN
 
-/* dopt, dopt-profile and dopt-trace with their command lines; the result is the exit status. */
+/* dopt, dopt-profile, dopt-schedule and dopt-trace with their command lines; the result is the exit status. */
 int tool_dopt(int argc, char **argv);
 int tool_profile(int argc, char **argv);
+int tool_schedule(int argc, char **argv);
 int tool_trace(int argc, char **argv);
 
 DOPT_API_END

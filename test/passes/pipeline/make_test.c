@@ -110,7 +110,7 @@ check_claim(void *owner, const struct claim *c, int p, int m, const double *t)
 	double peak = 0;
 	if (fabs(cost->bubble - bubble) > 1e-9)
 		fail_msg("%s, %d ranks, %d stages each, %d micro-batches: bubble %g, not %g",
-			c->name, p, c->chunks, m, cost->bubble, bubble);
+			schedule_name_text(c->name), p, c->chunks, m, cost->bubble, bubble);
 	for (int r = 0; r < p; r++) {
 		const double most = c->peak(p, m, p - 1 - r, c->chunks);
 		peak = fmax(peak, most);
