@@ -10,6 +10,7 @@ struct lowering {
 	struct schedule *to;
 	bool *forward, *backward; /* has the action been placed? by stage * nsteps + micro-batch */
 	int *at;                  /* of each rank: its next action */
+	bool join;
 };
 
 static bool *
@@ -106,7 +107,7 @@ place_cell(struct lowering *l, int r)
 	if (!cell_ready(l, a, n))
 		return false;
 	const struct schedule_action *next = skip_idle(a + n, end);
-	const bool whole = is_whole(a, next);
+	const bool whole = l->join && is_whole(a, next);
 	const struct schedule_rank *to = &l->to->rank[r];
 	for (int i = 0; i < n; i++) {
 		schedule_add(
@@ -151,7 +152,7 @@ place_all(struct lowering *l, struct diag *diag)
 }
 
 struct schedule *
-schedule_lower(const void *owner, const struct schedule *s, struct diag *diag)
+schedule_lower(const void *owner, const struct schedule *s, struct diag *diag, bool join)
 {
 	if (schedule_has_transfers(s)) {
 		diag_error(diag, LOC_NONE, "this schedule has sends and receives already");
@@ -159,7 +160,7 @@ schedule_lower(const void *owner, const struct schedule *s, struct diag *diag)
 	}
 	if (!schedule_verify(s, diag, SCHEDULE_QUEUED))
 		return NULL;
-	struct lowering l = {.s = s, .to = schedule_create(owner, s->nranks)};
+	struct lowering l = {.s = s, .join = join, .to = schedule_create(owner, s->nranks)};
 	const int64_t n = (int64_t)s->nstages * s->nsteps;
 	void *scratch = alloc_scratch(l.to);
 	l.forward = ZERO_ARRAY(scratch, bool, n);

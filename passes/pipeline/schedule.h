@@ -124,10 +124,12 @@ bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_
 /*
  * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send right
  * after the action that makes the value, and at the same time the receive where the other rank then
- * is, so that both have their messages in the same order. Idle cells are left out, and an I directly
- * before its W becomes a B. NULL, reported: it fails schedule_verify, or it has them already.
+ * is, so that both have their messages in the same order. Idle cells are left out. With `join`, which PyTorch
+ * does, an I directly before its W becomes a B, and the stage before waits for both. NULL, reported: it
+ * fails schedule_verify, or it has them already.
  */
-struct schedule *schedule_lower(const void *owner, const struct schedule *s, struct diag *diag);
+struct schedule *schedule_lower(
+	const void *owner, const struct schedule *s, struct diag *diag, bool join);
 
 /* What a stage takes, in any unit of time and any of memory. */
 struct schedule_stage {
@@ -198,6 +200,33 @@ int schedule_chunks(enum schedule_name name);
  */
 struct schedule *schedule_make(const void *owner, struct diag *diag, enum schedule_name name,
 	int nranks, int chunks, int nsteps);
+
+/* What schedule_search is asked for. */
+struct schedule_request {
+	int nranks, nsteps;
+	int chunks; /* stages of each rank; 0: as many as give the shortest time, 1 or 2 */
+	const struct schedule_stage *piece; /* of the model, in order: see schedule_divide */
+	int npieces;                        /* a multiple of nranks */
+	double memory;                      /* the most that a rank may keep; infinite: no limit */
+};
+
+struct schedule_found {
+	struct schedule *schedule; /* owned by the owner of this */
+	double makespan;
+	double bound; /* no schedule of these stages is shorter */
+	enum schedule_name
+		named; /* the best of those that have a name and fit, or SCHEDULE_NNAMES */
+	double named_makespan;
+};
+
+/*
+ * A short schedule for what stages take, within the memory: never longer than those of schedule_make that
+ * fit. It tries settings of the list scheduler and then exchanges actions; work is limited by a count, so
+ * that the result is the same every time. NULL, reported: one micro-batch does not fit, the pieces
+ * cannot be divided, or there are too many cells.
+ */
+struct schedule_found *schedule_search(
+	const void *owner, struct diag *diag, const struct schedule_request *request);
 
 /* An SVG picture, a row for each rank: F, I, W, B and idle times, with numbers of micro-batches. */
 void schedule_draw(FILE *out, const struct schedule *s, const struct schedule_cost *cost);

@@ -4,6 +4,7 @@
  *     dopt-schedule verify FILE                        complete, and free of deadlocks?
  *     dopt-schedule cost FILE -times=1:1:1             time, bubbles, memory
  *     dopt-schedule make -schedule=1f1b -ranks=4 -steps=8
+ *     dopt-schedule search -times=2:3:1 -memory=4 -ranks=4 -steps=8
  *     dopt-schedule lower FILE                         with sends and receives
  */
 #include "ir/base/alloc.h"
@@ -27,11 +28,11 @@ enum { MOST = SCHEDULE_MOST - 1 };
 
 struct tool {
 	struct diag *diag;
-	const char *output, *svg, *times, *live, *message;
+	const char *output, *svg, *times, *live, *message, *limit;
 	int64_t ranks, chunks, steps;
 	int schedule, transfers; /* enum schedule_name, enum schedule_transfers */
-	double kept;
-	bool help;
+	double kept, memory;
+	bool help, join;
 	struct driver_list file;
 	int npieces; /* what -times has: pieces of the model, in order */
 	struct schedule_stage *piece;
@@ -104,11 +105,12 @@ static bool
 read_pieces(struct tool *t, int nranks)
 {
 	const char *message = t->message;
-	double seconds = 0;
+	double time = 0;
 
+	t->npieces = 0;
 	if (!read_times(t))
 		return false;
-	if (!read_number(&message, &seconds) || *message) {
+	if (!read_number(&message, &time) || *message) {
 		driver_error("option -message: expected a number, found '%s'", t->message);
 		return false;
 	}
@@ -118,7 +120,7 @@ read_pieces(struct tool *t, int nranks)
 	}
 	for (int i = 0; i < t->npieces; i++) {
 		t->piece[i].live = t->npieces == 1 ? 1 : (double)nranks / t->npieces;
-		t->piece[i].message = seconds;
+		t->piece[i].message = time;
 		t->piece[i].kept = t->kept;
 	}
 	if (!read_live(t))
@@ -276,6 +278,34 @@ make(struct tool *t)
 }
 
 static enum driver_exit
+search(struct tool *t)
+{
+	const char *limit = t->limit;
+
+	if (!has_shape(t) || !read_pieces(t, (int)t->ranks))
+		return DRIVER_USAGE;
+	if (limit && (!read_number(&limit, &t->memory) || *limit)) {
+		driver_error("option -memory: expected a number, found '%s'", t->limit);
+		return DRIVER_USAGE;
+	}
+	const struct schedule_request request = {
+		(int)t->ranks, (int)t->steps, (int)t->chunks, t->piece, t->npieces, t->memory};
+	struct schedule_found *f = schedule_search(t, t->diag, &request);
+	if (!f)
+		return DRIVER_INPUT;
+	const enum driver_exit exit = write_schedule(t, f->schedule);
+	if (exit != DRIVER_OK)
+		return exit;
+	FILE *out = t->output && strcmp(t->output, "-") ? stdout : stderr;
+	fprintf(out, "makespan %.6g; no schedule of these stages is below %.6g\n", f->makespan,
+		f->bound);
+	if (f->named != SCHEDULE_NNAMES)
+		fprintf(out, "best named schedule that fits: %s, %.6g\n",
+			schedule_name_text(f->named), f->named_makespan);
+	return DRIVER_OK;
+}
+
+static enum driver_exit
 convert(struct tool *t)
 {
 	const struct schedule *s = read_file(t);
@@ -288,7 +318,7 @@ lower(struct tool *t)
 {
 	const struct schedule *s = read_file(t);
 
-	return s ? write_schedule(t, schedule_lower(t, s, t->diag)) : DRIVER_INPUT;
+	return s ? write_schedule(t, schedule_lower(t, s, t->diag, t->join)) : DRIVER_INPUT;
 }
 
 #define FIELD(field) offsetof(struct tool, field)
@@ -302,10 +332,11 @@ static const struct choice transfers[] = {
 static const struct flag flags[] = {
 	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE",
-		"make, lower: write to FILE atomically (temporary file, then rename); -: standard "
+		"make, search, convert, lower: write to FILE atomically (temporary file, then rename); -: standard "
 		"output",
 		FLAG_TEXT, AT(output)},
-	{"svg", "FILE", "cost, make, lower: draw the schedule to FILE", FLAG_TEXT, AT(svg)},
+	{"svg", "FILE", "cost, make, search, convert, lower: draw the schedule to FILE", FLAG_TEXT,
+		AT(svg)},
 	{"transfers", NULL,
 		"verify, cost: how sends and receives wait. queued: messages between two ranks, in both "
 		"directions, form one queue (an NCCL communicator for each pair; default); "
@@ -315,11 +346,16 @@ static const struct flag flags[] = {
 	{"Schedules", .kind = FLAG_GROUP},
 	{"schedule", NULL, "make: the schedule", FLAG_CHOICE, AT(schedule),
 		.choice = CHOICES(SCHEDULE_NAMES)},
-	{"ranks", "N", "make: number of ranks", FLAG_INT, AT(ranks)},
-	{"steps", "N", "make: number of micro-batches", FLAG_INT, AT(steps)},
+	{"ranks", "N", "make, search: number of ranks", FLAG_INT, AT(ranks)},
+	{"steps", "N", "make, search: number of micro-batches", FLAG_INT, AT(steps)},
 	{"chunks", "N",
-		"make: stages of each rank (default: 2 for interleaved; the other schedules have 1 or 2)",
+		"make, search: stages of each rank (default: make: 2 for interleaved, others have 1 or 2; "
+		"search: what is shortest, 1 or 2)",
 		FLAG_INT, AT(chunks)},
+	{"join", "0|1",
+		"lower: an I directly before its W becomes a B, as in PyTorch; the stage before then "
+		"waits for both (default: 1)",
+		FLAG_BOOL, AT(join)},
 	{"Times, in any unit", .kind = FLAG_GROUP},
 	{"times", "F:I:W,...",
 		"times of forward, gradients of inputs and gradients of weights for a micro-batch: of a "
@@ -334,6 +370,9 @@ static const struct flag flags[] = {
 	{"kept", "SHARE",
 		"share of it that is kept from I to W, as a fraction or in percent (default: 100%)",
 		FLAG_SHARE, AT(kept)},
+	{"memory", "X",
+		"search: the most that a rank may keep, in units of -live (default: no limit)",
+		FLAG_TEXT, AT(limit)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
@@ -344,6 +383,10 @@ static const struct command commands[] = {
 		1, 1, verify},
 	{"cost", "FILE", "simulate a schedule: time, bubbles and memory of each rank", 1, 1, cost},
 	{"make", "", "write a schedule: -schedule, -ranks and -steps say which", 0, 0, make},
+	{"search", "",
+		"write a short schedule for -times on -ranks, within -memory: never slower than "
+		"those of make that fit",
+		0, 0, search},
 	{"convert", "FILE",
 		"write the schedule as it is read, without spaces and with one kind of line end", 1,
 		1, convert},
@@ -352,7 +395,7 @@ static const struct command commands[] = {
 
 static const struct command_line line = {
 	.head = "usage: dopt-schedule COMMAND [options] [FILE]\n"
-		"Verifies, simulates and writes schedules of pipelines. FILE is the CSV of "
+		"Verifies, simulates, searches and writes schedules of pipelines. FILE is the CSV of "
 		"torch.distributed.pipelining,\n"
 		"a line for each rank; -: standard input.\n",
 	.tail = "Exit status: 0 success; 1 invalid schedule, or a file cannot be read or written;\n"
@@ -377,6 +420,8 @@ tool_schedule(int argc, char **argv)
 	t->times = "1:1:1";
 	t->message = "0";
 	t->kept = 1;
+	t->join = true;
+	t->memory = INFINITY;
 	if (command_line_read(t, &line, t, argc, argv))
 		exit = command_line_run(&line, t, t->help, &t->file);
 	talloc_free(t);

@@ -11,8 +11,8 @@
 
 struct fuzz_session;
 
-/* For one reader: dir, mlir, cluster, profile, trace, safetensors. Ends the process where there is
- * none of that name. */
+/* For one reader: dir, mlir, cluster, profile, trace, safetensors, schedule. Ends the process
+ * where there is none of that name. */
 struct fuzz_session *fuzz_session_create(const char *reader);
 
 /* Reads n bytes. True: they are right; false: there was a message. Ends the process where something

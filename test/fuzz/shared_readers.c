@@ -8,6 +8,7 @@
 #include "passes/analysis/profile/text.h"
 #include "passes/analysis/trace/report/measure.h"
 #include "passes/analysis/trace/report/report.h"
+#include "passes/pipeline/schedule.h"
 #include "runtime/data/safetensors.h"
 
 #include <math.h>
@@ -351,6 +352,55 @@ check_safetensors(struct ir_context *ctx, const char *text, size_t n)
 	return good;
 }
 
+/* --- schedules of pipelines --- */
+
+static void
+print_schedule(FILE *out, const void *s)
+{
+	schedule_write(out, s);
+}
+
+/* One that passes the checks does so with sends and receives, and can be simulated. */
+static void
+use_schedule(struct diag *d, const struct schedule *s)
+{
+	struct schedule_stage *stage =
+		talloc_zero_array(NULL, struct schedule_stage, (unsigned)s->nstages);
+
+	for (int i = 0; i < s->nstages; i++)
+		stage[i] = (struct schedule_stage){1, 1, 1, 0.5, 1, 0.5};
+	const struct schedule_cost *c = schedule_cost(stage, s, d, SCHEDULE_TAGGED, stage);
+	HOLDS(c != NULL && isfinite(c->makespan) && c->peak >= 1);
+	const struct schedule *with =
+		schedule_has_transfers(s) ? NULL : schedule_lower(stage, s, d, true);
+	HOLDS(!with || schedule_verify(with, d, SCHEDULE_BLOCKING));
+	talloc_free(stage);
+}
+
+static bool
+check_schedule(struct ir_context *ctx, const char *text, size_t n)
+{
+	const unsigned errors = diag_errors(ctx->diag);
+	size_t n1, n2;
+	struct schedule *s = schedule_read(ctx, ctx->diag, "fuzzed", text, n);
+
+	if (!is_read(ctx, errors, s))
+		return false;
+	char *once = printed(print_schedule, s, &n1);
+	struct schedule *again = schedule_read(ctx, ctx->diag, "printed", once, n1);
+	HOLDS(again != NULL);
+	char *twice = printed(print_schedule, again, &n2);
+	same(once, n1, twice, n2);
+	free(once);
+	free(twice);
+	const bool good = schedule_verify(again, ctx->diag, SCHEDULE_TAGGED);
+	if (good)
+		use_schedule(ctx->diag, again);
+	talloc_free(again);
+	talloc_free(s);
+	return good;
+}
+
 /* --- the table --- */
 
 struct fuzz_reader {
@@ -367,6 +417,7 @@ static const struct fuzz_reader readers[] = {
 	{"profile", check_profile, true, false},
 	{"trace", check_trace, false, false},
 	{"safetensors", check_safetensors, false, false},
+	{"schedule", check_schedule, false, false},
 };
 
 struct fuzz_session {

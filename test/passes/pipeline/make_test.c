@@ -191,7 +191,7 @@ all_are_valid(void **state)
 					diag_mute(diag, false);
 					if (s) {
 						struct schedule *with =
-							schedule_lower(scratch, s, diag);
+							schedule_lower(scratch, s, diag, m % 2);
 						assert_non_null(with);
 						assert_true(schedule_verify(
 							with, diag, SCHEDULE_QUEUED));
