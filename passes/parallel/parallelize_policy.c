@@ -2,6 +2,16 @@
 #include "ir/base/alloc.h"
 #include "passes/parallel/parallelize.h"
 
+const char *
+parallel_policy_name(enum parallel_policy policy)
+{
+	static const char *const name[PARALLEL_NPOLICIES] = {[PARALLEL_BEST] = "the sum",
+		[PARALLEL_DATA] = "data parallelism",
+		[PARALLEL_MEGATRON] = "megatron"};
+
+	return name[policy];
+}
+
 /* On how many axes a layout of an input or a param is what the policy says: data parallelism splits the batch and
  * copies params; megatron does so on the first axis of several, and on the others splits matrices and no input. */
 static int
