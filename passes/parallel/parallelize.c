@@ -330,7 +330,8 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "best",
 		"best: the fastest plan found; data: the best one that splits the batch over all axes and copies "
-		"params; megatron: the best one that does so over the first axis and splits matrices over the others",
+		"params; megatron: the best one that does so over the first axis and splits matrices over the others; dlrm: "
+		"the best one that splits the batch over all axes and tables of embeddings, and copies other params",
 		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "

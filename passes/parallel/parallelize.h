@@ -133,7 +133,8 @@ bool parallel_is_free(const struct ir_op *op);
 /* --- policies: parallelize_policy.c ------------------------------------------------------------- */
 
 #define PARALLEL_POLICIES(ROW)                                                                     \
-	ROW(PARALLEL_BEST, "best") ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron")
+	ROW(PARALLEL_BEST, "best")                                                                 \
+	ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron") ROW(PARALLEL_DLRM, "dlrm")
 
 enum parallel_policy { PARALLEL_POLICIES(CHOICE_CODE) PARALLEL_NPOLICIES };
 

@@ -27,7 +27,7 @@ def run(model, mesh, defines, options):
 
 for step in STEPS:
     best, remarks = run(*step, "replay")
-    others = {options: run(*step, options)[0] for options in ("policy=data", "policy=megatron", "replay=false")}
+    others = {options: run(*step, options)[0] for options in ("policy=data", "policy=megatron", "policy=dlrm", "replay=false")}
     said = re.search(r"the step takes ([0-9.]+)(\w+) with .* takes less than ([0-9.]+)(\w+),", remarks)
     wrong = [f"{name} {t}" for name, t in others.items() if t < best * (1 - 1e-9)]
     if not best / ROUNDED <= float(said[1]) * UNIT[said[2]] <= best * ROUNDED:
