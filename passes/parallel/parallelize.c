@@ -7,8 +7,8 @@
  *
  * Data parallelism, sharded params and optimizer states, pairs of column- and row-parallel products, split heads,
  * vocabularies and sequences are such plans; none of them is known here, but as the baselines `data` and `megatron`:
- * the same problem with what they say of inputs and params held. The result costs no more than either, or is proven to
- * be as good but for the gap that is asked for.
+ * the same problem with what they say of inputs and params held. Of all these plans the one is taken whose step is the
+ * fastest in a replay: parallelize_replay.c.
  *
  * The problem of choosing parallelization ops for a graph is that of C. Unger et al., "Unity: Accelerating DNN
  * Training Through Joint Optimization of Algebraic Transformations and Parallelization", OSDI 2022, and of
@@ -67,6 +67,7 @@ try_cuts(struct climb *c, uint32_t cuts, double *cost)
 	struct parallel_axes axes;
 	double *work = &c->work[axes_of(cuts)];
 
+	c->f->meshes++;
 	parallel_meshes_set(c->meshes, cuts, c->f->m, &axes);
 	if (!parallel_search_mesh(c->f, &axes, cuts, cost))
 		return false;
@@ -77,7 +78,7 @@ try_cuts(struct climb *c, uint32_t cuts, double *cost)
 
 /* From an axis for each level of the cluster to meshes that are near, as long as one has a cheaper plan. */
 static bool
-climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes, int *tried)
+climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	struct climb c = {.f = f, .meshes = meshes};
 	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
@@ -85,7 +86,6 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes, in
 	double least, cost;
 	int next = 1;
 
-	*tried = 1;
 	list->at[list->n++] = best;
 	if (!try_cuts(&c, best, &least))
 		return false;
@@ -97,7 +97,6 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes, in
 				continue;
 			if (!try_cuts(&c, list->at[next], &cost))
 				return false;
-			++*tried;
 			if (cost < least) {
 				least = cost;
 				best = list->at[next];
@@ -112,8 +111,6 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes, in
 static void
 remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 {
-	static const char *const name[PARALLEL_NPOLICIES] = {
-		[PARALLEL_DATA] = "data parallelism", [PARALLEL_MEGATRON] = "megatron"};
 	const struct split_solution *found = &plan->found;
 	char now[NUMBER_TEXT], bound[NUMBER_TEXT], other[NUMBER_TEXT];
 	char *text = TEXT(f->run->scratch,
@@ -129,10 +126,28 @@ remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 			found->sweeps);
 	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
 		if (f->policy == PARALLEL_BEST && isfinite(f->least[i]))
-			text = text_append(text, "; %s: at least %s", name[i],
+			text = text_append(text, "; %s: at least %s", parallel_policy_name(i),
 				number_seconds(other, f->least[i]));
 	pass_remark(f->run, NULL, PASS_APPLIED, "%s", text);
 	parallel_tell_choices(f->run, plan->s, found->choice);
+}
+
+/* Of what was replayed. */
+static void
+remark_step(const struct parallel_search *f, const struct parallel_plan *plan, double bound)
+{
+	char now[NUMBER_TEXT], other[NUMBER_TEXT];
+	char *text = TEXT(f->run->scratch,
+		"the step takes %s with kernels fused by opfuse, by the plan of %s; none of this mesh "
+		"takes less than %s, %.2g %% less",
+		number_seconds(now, plan->seconds), plan->name, number_seconds(other, bound),
+		100 * (1 - bound / plan->seconds));
+
+	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
+		if (f->plan[i].seconds > 0)
+			text = text_append(text, "; %s: %s", parallel_policy_name(i),
+				number_seconds(other, f->plan[i].seconds));
+	pass_remark(f->run, NULL, PASS_APPLIED, "%s", text);
 }
 
 static void
@@ -184,12 +199,30 @@ check_options(struct pass_run *run)
 	return true;
 }
 
-/* Puts the plan that was found into the module. False: reported. */
+/* Is the fastest step of several plans asked for, or one plan? */
 static bool
-take_plan(struct parallel_search *f)
+is_replayed(const struct parallel_search *f)
 {
+	return pass_bool(f->run, "replay") && f->policy == PARALLEL_BEST &&
+	       f->engine == PARALLEL_DOPT && !pass_size(f->run, "budget") &&
+	       !pass_bool(f->run, "overlap");
+}
+
+/* Puts the plan that was found into the module, whose meshes are NULL if it has its own. False: reported. */
+static bool
+take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
+{
+	const double bound = is_replayed(f) ? parallel_replay(f, meshes) : 0;
 	struct parallel_plan *plan = &f->plan[f->policy];
 	struct split_solution *found = &plan->found;
+	struct parallel_axes axes;
+
+	if (meshes) {
+		parallel_meshes_set(meshes, plan->cuts, f->m, &axes);
+		remark_mesh(f->run, f->m, &axes, f->meshes);
+	}
+	if (is_replayed(f) && pass_remarks_wanted(f->run))
+		remark_step(f, plan, bound);
 
 	/* Equal sums in other orders are rounded otherwise. */
 	if (found->cost - found->bound < rounding * found->cost)
@@ -199,7 +232,7 @@ take_plan(struct parallel_search *f)
 		remark_plan(f, plan);
 	parallel_explain(f, plan);
 	pass_count(f->run, "op(s) laid out", plan->s->problem.nnodes);
-	return parallel_apply(f->run, plan->s, found->choice);
+	return parallel_apply(f->run, plan->s, f->m, found->choice);
 }
 
 static struct parallel_search
@@ -235,7 +268,7 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 				axes.axis[axes.n++] = a;
 		for (int i = 0; i < axes.n; i++)
 			wanted &= ~(1u << axes.axis[i]);
-		if (!parallel_search_mesh(&f, &axes, 0, &cost) || !take_plan(&f))
+		if (!parallel_search_mesh(&f, &axes, 0, &cost) || !take_plan(&f, NULL))
 			return false;
 	}
 	return true;
@@ -248,14 +281,8 @@ split_over_devices(
 	struct parallel_search f = start_search(run, m, model);
 	const struct parallel_meshes *meshes =
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n);
-	struct parallel_axes axes;
-	int tried;
 
-	if (!climb_meshes(&f, meshes, &tried))
-		return false;
-	parallel_meshes_set(meshes, f.plan[f.policy].cuts, m, &axes);
-	remark_mesh(run, m, &axes, tried);
-	return take_plan(&f);
+	return climb_meshes(&f, meshes) && take_plan(&f, meshes);
 }
 
 /* Devices over which the pass makes axes of its own: 0 where the mesh has some. False: reported. */
@@ -304,12 +331,18 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "best",
 		"best: the fastest plan found; data: the best one that splits the batch over all axes and copies "
-		"params; megatron: the best one that does so over the first axis and splits matrices over the others",
+		"params; megatron: the best one that does so over the first axis and splits matrices over the others; dlrm: "
+		"the best one that splits the batch over all axes and tables of embeddings, and copies other params",
 		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "
 		"tests",
 		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
+	{"replay", PASS_BOOL, "true",
+		"with policy=best and engine=dopt: of the plans that are found, also for policies and other weights of "
+		"messages, take the one whose step is fastest with kernels fused; false: the one whose kernels and "
+		"messages take least together",
+		NULL, 0, 0},
 	{"budget", PASS_SIZE, "0",
 		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
 		"any; with policy=best and engine=dopt",

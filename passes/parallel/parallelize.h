@@ -28,6 +28,9 @@ bool parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
 /* Of the probe as it is typed: a kernel, a collective or nothing. */
 double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 
+/* What no kernel that contains the probe takes less than. */
+double parallel_costs_least(const struct parallel_costs *c, const struct ir_op *probe);
+
 /* Of the ops by which reshard leads from one layout to another; SPLIT_NEVER where none do. */
 double parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
@@ -87,7 +90,8 @@ struct parallel_choices {
 	uint32_t n, noperands, nresults;
 	struct parallel_lines *operand, *result;
 	double *seconds; /* [n] of a kernel */
-	double *bytes;   /* [n] that results take in the memory of a device */
+	double *least; /* [n] of a kernel that does the op and others: arithmetic of products at the device's peak */
+	double *bytes; /* [n] that results take in the memory of a device */
 };
 
 /* All that the op's rule for layouts allows on these axes, each an index of the op, none, or partial operands;
@@ -129,9 +133,13 @@ bool parallel_is_free(const struct ir_op *op);
 /* --- policies: parallelize_policy.c ------------------------------------------------------------- */
 
 #define PARALLEL_POLICIES(ROW)                                                                     \
-	ROW(PARALLEL_BEST, "best") ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron")
+	ROW(PARALLEL_BEST, "best")                                                                 \
+	ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron") ROW(PARALLEL_DLRM, "dlrm")
 
 enum parallel_policy { PARALLEL_POLICIES(CHOICE_CODE) PARALLEL_NPOLICIES };
+
+/* "data parallelism"; of PARALLEL_BEST "the sum". */
+const char *parallel_policy_name(enum parallel_policy policy);
 
 /* The problem of the step in which inputs and params have the layouts of the policy, as far as they can. It belongs to
  * `owner`, and the step must live as long. */
@@ -146,10 +154,12 @@ struct split_problem parallel_policy_problem(
 enum parallel_engine { PARALLEL_ENGINES(CHOICE_CODE) };
 
 struct parallel_plan {
+	const char *name;            /* what it is the best of */
 	struct parallel_step *s;     /* NULL: there is no plan */
 	uint32_t cuts;               /* of the mesh */
 	struct split_solution found; /* its bound holds for all plans on this mesh */
 	bool fits;                   /* in the budget */
+	double seconds;              /* of the replayed step; 0: it was not replayed */
 };
 
 struct parallel_search {
@@ -163,7 +173,9 @@ struct parallel_search {
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
 	double least
 		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
-	double work;                  /* of the last mesh: entries of the tables of all edges */
+	int meshes;                   /* that were searched */
+	struct VEC(struct parallel_plan) mesh; /* the cheapest of all on each of them */
+	double work; /* of the last mesh: entries of the tables of all edges */
 };
 
 /* Searches on the mesh that the module has now, for plans that are cheaper than those that there are. False: reported.
@@ -171,10 +183,19 @@ struct parallel_search {
 bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
+/* --- replays: parallelize_replay.c -------------------------------------------------------------- */
+
+/* Replays the plans that there are and those of other weights of kernels and messages; the one whose step is the
+ * fastest becomes that of PARALLEL_BEST. `meshes`: NULL: those of the module. A bound for the step of any plan on its
+ * mesh, however kernels are fused; -INFINITY: nobody sees it. */
+double parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
+
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
 
-/* Gives the ops the layouts of their choices, with parallelization ops between them. False: reported. */
-bool parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_t *choice);
+/* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with parallelization ops
+ * between them. False: reported. */
+bool parallel_apply(struct pass_run *run, const struct parallel_step *s, struct ir_module *m,
+	const uint16_t *choice);
 
 /* A remark for each choice of inputs, params, states and products that are alike, at the first of them:
  * parallelize_tell.c. */

@@ -17,8 +17,9 @@ struct changed {
 
 struct apply {
 	struct pass_run *run;
-	struct parallel_step *s;
-	struct ir_module *m;
+	const struct parallel_step *s;
+	struct ir_module *m; /* that of the step, or a copy */
+	struct ir_op **copy; /* by id of an op of the step: that of the module */
 	struct map map;
 	struct VEC(struct changed) changed;
 };
@@ -74,7 +75,7 @@ change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct i
 	if (!r)
 		return NULL;
 	struct ir_op *first = before ? before->next : reader->block->first;
-	for (const struct ir_op *op = first; op != reader; op = op->next)
+	for (const struct ir_op *op = first; op != reader && a->m == a->s->m; op = op->next)
 		pass_count(a->run, op_name((enum op_code)op->code), 1);
 	move_up(v, first, reader);
 	return r;
@@ -134,11 +135,12 @@ apply_choice(struct apply *a, struct ir_op *op, const struct parallel_choices *c
 	return ir_infer(a->m, op, op->nresults ? written : NULL);
 }
 
+/* `from`: the op of the step of which `op` is, or is a copy. */
 static bool
-apply_op(struct apply *a, struct ir_op *op, const uint16_t *choice)
+apply_op(struct apply *a, struct ir_op *op, const struct ir_op *from, const uint16_t *choice)
 {
-	const uint32_t node = a->s->node[op->id];
-	const struct ir_op *trained = a->s->trained[op->id];
+	const uint32_t node = a->s->node[from->id];
+	const struct ir_op *trained = a->s->trained[from->id];
 
 	if (node != PARALLEL_NONE)
 		return apply_choice(a, op, parallel_step_choices(a->s, node), choice[node]);
@@ -147,21 +149,27 @@ apply_op(struct apply *a, struct ir_op *op, const uint16_t *choice)
 			ir_type_in(a->m->ctx, ir_operand_type(op, 0),
 				(enum ir_memory)ir_operand_type(op, 1)->memory));
 	if (trained)
-		return fit(a, op, 0, gradient_type(a->m, trained->result[0].type));
+		return fit(a, op, 0, gradient_type(a->m, a->copy[trained->id]->result[0].type));
 	return parallel_is_free(op) || ir_infer(a->m, op, NULL);
 }
 
 bool
-parallel_apply(struct pass_run *run, struct parallel_step *s, const uint16_t *choice)
+parallel_apply(struct pass_run *run, const struct parallel_step *s, struct ir_module *m,
+	const uint16_t *choice)
 {
-	struct ir_block *main = &ir_func_find(s->m, "main")->body;
-	struct apply a = {.run = run, .s = s, .m = s->m};
+	struct apply a = {.run = run, .s = s, .m = m};
 	struct VEC(struct ir_op *) ops = {0};
+	struct VEC(const struct ir_op *) from = {0};
 
-	IR_FOR_OPS (op, main)
+	a.copy = ARRAY_ZERO(run->scratch, struct ir_op *, s->m->op_ids);
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		VEC_PUSH(run->scratch, &ops, op);
+	IR_FOR_OPS (op, &ir_func_find(s->m, "main")->body) {
+		a.copy[op->id] = ops.at[from.n];
+		VEC_PUSH(run->scratch, &from, op);
+	}
 	for (int64_t i = 0; i < ops.n; i++)
-		if (!apply_op(&a, ops.at[i], choice))
+		if (!apply_op(&a, ops.at[i], from.at[i], choice))
 			return false;
 	for (int64_t i = 0; i < ops.n; i++)
 		if (parallel_is_free(ops.at[i]) && !ops.at[i]->result[0].uses)

@@ -33,7 +33,7 @@ struct chooser {
 	struct VEC(struct option) option[IR_MAX_AXES]; /* by position in `axes` */
 	const struct ir_type **operand, **written;     /* of the choice that is tried */
 	struct parallel_choices *all;
-	struct VEC(double) seconds, bytes;
+	struct VEC(double) seconds, least, bytes;
 	struct column *line; /* of operands, then of results */
 };
 
@@ -173,6 +173,7 @@ add_choice(struct chooser *c)
 			line_of(c, &all->result[r], c->probe->result[r].type));
 	if (!is_known(c, all->n)) {
 		VEC_PUSH(c->owner, &c->seconds, parallel_costs_op(c->costs, c->probe));
+		VEC_PUSH(c->owner, &c->least, parallel_costs_least(c->costs, c->probe));
 		VEC_PUSH(c->owner, &c->bytes, result_bytes(c));
 		all->n++;
 		return;
@@ -292,6 +293,7 @@ parallel_choices_create(const void *owner, struct parallel_costs *costs, const s
 		sort_lines(&c, &c.all->result[r], c.all->n);
 	}
 	c.all->seconds = c.seconds.at;
+	c.all->least = c.least.at;
 	c.all->bytes = c.bytes.at;
 	return c.all;
 }

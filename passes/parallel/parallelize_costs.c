@@ -164,6 +164,16 @@ parallel_costs_op(struct parallel_costs *c, const struct ir_op *op)
 	return 0;
 }
 
+double
+parallel_costs_least(const struct parallel_costs *c, const struct ir_op *op)
+{
+	if (!cost_is_product(op) || cost_has_bands(cost_model_cluster(c->model)->kind[c->kind]))
+		return 0;
+	const double peak =
+		cost_model_peak(c->model, c->kind, (enum ir_dtype)ir_operand_type(op, 0)->dtype);
+	return peak > 0 ? turns_of(c->m, op) * cost_kernel_work(c->m, op).flops / peak : 0;
+}
+
 /* --- changes of layout ------------------------------------------------------------------------ */
 
 static bool

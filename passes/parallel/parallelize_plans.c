@@ -52,7 +52,7 @@ keep(struct parallel_search *f, enum parallel_policy policy, struct parallel_ste
 	if (plan->s &&
 		(plan->fits > fits || (plan->fits == fits && plan->found.cost <= found->cost)))
 		return;
-	*plan = (struct parallel_plan){s, cuts, *found, fits};
+	*plan = (struct parallel_plan){parallel_policy_name(policy), s, cuts, *found, fits, 0};
 }
 
 static void
@@ -139,6 +139,10 @@ parallel_search_mesh(
 	keep(f, PARALLEL_BEST, s, &free, cuts, fits);
 	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine != PARALLEL_RANDOM)
 		solve_policies(f, s, &free, cuts);
+	if (isfinite(free.cost))
+		VEC_PUSH(f->run->scratch, &f->mesh,
+			(struct parallel_plan){
+				parallel_policy_name(PARALLEL_BEST), s, cuts, free, fits, 0});
 	const struct parallel_plan *plan = &f->plan[f->policy];
 	*cost = plan->s == s ? plan->found.cost : INFINITY;
 	return true;

@@ -2,39 +2,96 @@
 #include "ir/base/alloc.h"
 #include "passes/parallel/parallelize.h"
 
-/* On how many axes a layout of an input or a param is what the policy says: data parallelism splits the batch and
- * copies params; megatron does so on the first axis of several, and on the others splits matrices and no input. */
-static int
-agreement(const struct parallel_step *s, enum parallel_policy policy, const struct ir_op *op,
-	const struct ir_type *t)
+const char *
+parallel_policy_name(enum parallel_policy policy)
 {
-	const bool matrix = op->code == OP_param && t->rank > 1;
-	int n = 0;
+	static const char *const name[PARALLEL_NPOLICIES] = {[PARALLEL_BEST] = "the sum",
+		[PARALLEL_DATA] = "data parallelism",
+		[PARALLEL_MEGATRON] = "megatron",
+		[PARALLEL_DLRM] = "dlrm"};
 
-	for (int i = 0; i < s->axes.n; i++) {
-		const struct ir_state state = t->axis[s->axes.axis[i]];
-		if (policy == PARALLEL_MEGATRON && (i > 0 || s->axes.n == 1))
-			n += op->code == OP_input ? state.kind == IR_COPIED
-						  : !matrix || state.kind == IR_SPLIT;
-		else
-			n += op->code == OP_input ? state.kind == IR_SPLIT && state.dim == 0
-						  : state.kind == IR_COPIED;
-	}
-	return n;
+	return name[policy];
 }
 
-/* Costs of the choices with all but those excluded that agree most with the policy. */
+/* What an op is to a policy. */
+enum role {
+	OTHER,   /* an input, a param or a state */
+	TABLE,   /* a param of embeddings: its rows are gathered */
+	INDICES, /* an input that says which rows */
+	NROLES,
+};
+
+/* Is the value, or one that has its elements, that operand of a gather? */
+static bool
+feeds_gather(const struct ir_value *v, int operand)
+{
+	IR_FOR_USES (u, v)
+		for (int k = 0; k < u->op->noperands; k++)
+			if (ir_operand(u->op, k) == v &&
+				((u->op->code == OP_gather && k == operand) ||
+					(u->op->code == OP_convert &&
+						feeds_gather(&u->op->result[0], operand))))
+				return true;
+	return false;
+}
+
+static enum role
+role_of(const struct ir_op *op)
+{
+	if (op->code == OP_param && feeds_gather(&op->result[0], 0))
+		return TABLE;
+	return op->code == OP_input && feeds_gather(&op->result[0], 1) ? INDICES : OTHER;
+}
+
+static bool
+splits_batch(const struct ir_op *op, struct ir_state state)
+{
+	return op->code == OP_input ? state.kind == IR_SPLIT && state.dim == 0
+				    : state.kind == IR_COPIED;
+}
+
+/*
+ * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies params. So does megatron
+ * on the first axis of several, and on the others it splits matrices and no input. dlrm does so but for tables of
+ * embeddings, which it splits over all axes, while their indices and all states have any layout.
+ */
+static bool
+agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, const struct ir_type *t,
+	struct ir_state state, bool first)
+{
+	switch (policy) {
+	case PARALLEL_MEGATRON:
+		if (first)
+			break;
+		if (op->code == OP_input)
+			return state.kind == IR_COPIED;
+		return op->code != OP_param || t->rank < 2 || state.kind == IR_SPLIT;
+	case PARALLEL_DLRM:
+		if (role == INDICES || op->code == OP_state)
+			return true;
+		if (role == TABLE)
+			return state.kind == IR_SPLIT;
+		break;
+	default: break;
+	}
+	return splits_batch(op, state);
+}
+
+/* Costs of the choices with all but those excluded that agree with the policy on most axes. */
 static const double *
 pinned_costs(const void *owner, const struct parallel_step *s, enum parallel_policy policy,
-	const struct parallel_choices *c)
+	enum role role, const struct parallel_choices *c)
 {
 	double *cost = COPY_ARRAY(owner, double, c->seconds, c->n);
 	int most = 0;
 
 	for (int turn = 0; turn < 2; turn++)
 		for (uint32_t x = 0; x < c->n; x++) {
-			const int n = agreement(
-				s, policy, c->op, c->result[0].type[c->result[0].line[x]]);
+			const struct ir_type *t = c->result[0].type[c->result[0].line[x]];
+			int n = 0;
+			for (int i = 0; i < s->axes.n; i++)
+				n += agrees(policy, c->op, role, t, t->axis[s->axes.axis[i]],
+					i == 0 && s->axes.n > 1);
 			most = n > most ? n : most;
 			if (turn && n < most)
 				cost[x] = SPLIT_NEVER;
@@ -48,14 +105,19 @@ parallel_policy_problem(
 {
 	struct split_problem p = s->problem;
 	struct split_node *node = ARRAY_NEW(owner, struct split_node, p.nnodes);
-	const double **pinned = ARRAY_ZERO(owner, const double *, s->alike->n);
+	const double **pinned = ARRAY_ZERO(owner, const double *, (size_t)s->alike->n *NROLES);
 
 	for (uint32_t i = 0; i < p.nnodes; i++) {
+		const struct ir_op *op = s->op.at[i];
 		const struct parallel_choices *c = parallel_step_choices(s, i);
-		const double **cost = &pinned[s->alike->number[s->op.at[i]->id]];
-		if (op_is(c->op, TRAIT_NAMED) && c->nresults && !*cost)
-			*cost = pinned_costs(owner, s, policy, c);
-		node[i] = (struct split_node){c->n, *cost ? *cost : c->seconds};
+		node[i] = (struct split_node){c->n, c->seconds};
+		if (!op_is(op, TRAIT_NAMED) || !op->nresults)
+			continue;
+		const enum role role = role_of(op);
+		const double **cost = &pinned[s->alike->number[op->id] * NROLES + role];
+		if (!*cost)
+			*cost = pinned_costs(owner, s, policy, role, c);
+		node[i].cost = *cost;
 	}
 	p.node = node;
 	return p;

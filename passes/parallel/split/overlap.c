@@ -28,9 +28,8 @@ split_overlapped(const struct split_problem *p, const uint16_t *choice)
 	return fmax(nodes, split_cost(p, choice) - nodes);
 }
 
-/* The problem in which nodes cost so many times as much, but for what cannot be. */
-static struct split_problem
-weigh(const void *owner, const struct split_problem *p, double weight)
+struct split_problem
+split_weigh(const void *owner, const struct split_problem *p, double weight)
 {
 	struct split_problem weighted = *p;
 	struct split_node *node = ARRAY_NEW(owner, struct split_node, p->nnodes);
@@ -57,7 +56,7 @@ split_solve_overlap(const void *owner, const struct split_problem *p, uint32_t s
 		void *scratch = alloc_scratch(NULL);
 		const double a = (low + high) / 2;
 		/* Edges keep their tables: a / (1 - a) C + M. */
-		const struct split_problem weighted = weigh(scratch, p, a / (1 - a));
+		const struct split_problem weighted = split_weigh(scratch, p, a / (1 - a));
 		const struct split_solution s =
 			split_solve(scratch, &weighted, sweeps, gap, INFINITY);
 		const double cost = split_overlapped(p, s.choice);

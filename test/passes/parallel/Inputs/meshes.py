@@ -14,9 +14,9 @@ ALL = 24  # up to so many devices every mesh is tried
 
 def cost(path, nodes, options, *more):
     run = subprocess.run([dopt, "-cluster=h100", f"-D=nodes={nodes}", "-emit=none", "-remarks", *more,
-                          f"-pass=grad,adam,parallelize{{{options}}}", path], capture_output=True, text=True)
+                          f"-pass=grad,adam,parallelize{{replay=false{options}}}", path], capture_output=True, text=True)
     found = re.search(r"kernels and messages of the plan take ([0-9.]+)([a-z]+) together", run.stderr)
-    if run.returncode or (not found and options != "devices=1"):
+    if run.returncode or (not found and options != ",devices=1"):
         sys.exit(f"{path}, {options} {more}: exit {run.returncode}\n{run.stderr}")
     return float(found[1]) * UNIT[found[2]] if found else 0
 
@@ -30,7 +30,7 @@ def meshes(n):
 for path in files:
     for n in (1, 2, 6, 8, 16, 24, 64, 1024):
         nodes = -(-n // CARDS)
-        made = cost(path, nodes, f"devices={n}")
+        made = cost(path, nodes, f",devices={n}")
         levels = cost(path, nodes, "", f"-mesh=node={nodes},card={n // nodes}") if n > 1 else 0
         best = min(cost(path, nodes, "", mesh) for mesh in meshes(n)) if 1 < n <= ALL else levels
         worse = made > levels * 1.001 or made > best * 1.01

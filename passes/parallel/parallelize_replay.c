@@ -1,0 +1,232 @@
+/*
+ * Which plan of parallelize is fastest as a step: each is put into a copy of the module, kernels are fused by opfuse as
+ * a user would do next, and the step is replayed, so that it counts what overlaps, what kernels spare when fused, and a
+ * change of layout once for all of its readers. Replayed are the cheapest plans by the sum of kernels and messages,
+ * those of the policies, and those in which kernels weigh more or less than messages: less, as fused kernels take
+ * less; more, as messages are hidden behind kernels. So the step is not slower than that of any policy.
+ *
+ * No step of the mesh is faster than the bound, with kernels fused in whatever way: products take their arithmetic at
+ * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them.
+ * Of kernels C and messages M of a device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/parallel/parallelize.h"
+#include "passes/parallel/split/overlap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+static const char fusion[] = "opfuse";
+
+/* What kernels weigh, messages 1. */
+static const double weights[] = {0.25, 4};
+
+/* Of plans that differ in their mesh alone so many are replayed, some ten milliseconds each for a large step. */
+enum { MOST_MESHES = 4 };
+
+/* Their problems need no proof: sweeps that bring them near enough. */
+enum { WEIGHTED_SWEEPS = 6 };
+static const double weighted_gap = 0.01;
+
+struct candidates VEC(struct parallel_plan);
+
+static double
+replay(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *plan)
+{
+	struct ir_module *copy = ir_module_clone(NULL, f->m);
+	const bool before = diag_mute(f->run->ctx->diag, true);
+	struct parallel_axes axes;
+	struct cost_report report;
+
+	if (meshes)
+		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
+	const bool done = parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
+			  pass_try(f->run, copy, fusion) && cost_evaluate(f->model, copy, &report);
+	diag_mute(f->run->ctx->diag, before);
+	talloc_free(copy);
+	return done ? report.iteration : INFINITY;
+}
+
+static void
+add(const void *owner, struct candidates *all, const struct parallel_plan *plan)
+{
+	for (int64_t i = 0; i < all->n; i++)
+		if (all->at[i].s == plan->s &&
+			!memcmp(all->at[i].found.choice, plan->found.choice,
+				plan->s->problem.nnodes * sizeof *plan->found.choice))
+			return;
+	VEC_PUSH(owner, all, *plan);
+}
+
+static int
+by_cost(const void *a, const void *b)
+{
+	const struct parallel_plan *x = a, *y = b;
+
+	if (x->found.cost != y->found.cost)
+		return x->found.cost < y->found.cost ? -1 : 1;
+	return x->cuts < y->cuts ? -1 : x->cuts > y->cuts;
+}
+
+static void
+add_weighted(struct parallel_search *f, struct candidates *all, double weight)
+{
+	struct parallel_plan plan = f->plan[PARALLEL_BEST];
+	const struct split_problem *p = &plan.s->problem,
+				   q = split_weigh(f->run->scratch, p, weight);
+	struct split_solution found =
+		split_solve(f->run->scratch, &q, WEIGHTED_SWEEPS, weighted_gap, INFINITY);
+
+	plan.name = TEXT(f->run->scratch, "kernels times %g", weight);
+	plan.found.choice = found.choice;
+	plan.found.cost = split_cost(p, found.choice);
+	add(f->run->scratch, all, &plan);
+}
+
+/* --- the bound -------------------------------------------------------------------------------- */
+
+/* Readers of what the edge leads from: edges that have the same node and lines. */
+static uint32_t *
+count_readers(const void *owner, const struct split_problem *p)
+{
+	uint32_t *first = ARRAY_ZERO(owner, uint32_t, p->nnodes + 2),
+		 *edge = ARRAY_NEW(owner, uint32_t, p->nedges),
+		 *readers = ARRAY_ZERO(owner, uint32_t, p->nedges);
+
+	for (uint32_t e = 0; e < p->nedges; e++)
+		first[p->edge[e].end[0] + 2]++;
+	for (uint32_t i = 2; i < p->nnodes + 2; i++)
+		first[i] += first[i - 1];
+	for (uint32_t e = 0; e < p->nedges; e++)
+		edge[first[p->edge[e].end[0] + 1]++] = e;
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		for (uint32_t j = first[i]; j < first[i + 1]; j++)
+			for (uint32_t k = first[i]; k < first[i + 1]; k++)
+				readers[edge[j]] +=
+					p->edge[edge[j]].line[0] == p->edge[edge[k]].line[0];
+	return readers;
+}
+
+struct share {
+	const struct split_table *of;
+	uint32_t readers;
+	struct split_table *table;
+};
+
+static bool
+same_share(const void *list, uint32_t i, const void *key)
+{
+	const struct share *s = (const struct share *)list + i, *k = key;
+
+	return s->of == k->of && s->readers == k->readers;
+}
+
+static struct split_table *
+divide(const void *owner, const struct split_table *t, uint32_t readers)
+{
+	struct split_table *r = NEW(owner, struct split_table);
+	const size_t n = (size_t)t->rows * t->columns;
+	double *cost = COPY_ARRAY(owner, double, t->cost, n),
+	       *flipped = COPY_ARRAY(owner, double, t->flipped, n);
+
+	for (size_t i = 0; i < n; i++) {
+		cost[i] = cost[i] < SPLIT_NEVER ? cost[i] / readers : SPLIT_NEVER;
+		flipped[i] = flipped[i] < SPLIT_NEVER ? flipped[i] / readers : SPLIT_NEVER;
+	}
+	*r = (struct split_table){t->rows, t->columns, cost, flipped};
+	return r;
+}
+
+/* The problem of which no step of the mesh costs less in kernels, nor in messages. */
+static struct split_problem
+certified(const void *owner, const struct parallel_step *s)
+{
+	struct split_problem p = s->problem;
+	struct split_node *node = ARRAY_NEW(owner, struct split_node, p.nnodes);
+	struct split_edge *edge = COPY_ARRAY(owner, struct split_edge, p.edge, p.nedges);
+	const uint32_t *readers = count_readers(owner, &p);
+	const double **least = ARRAY_ZERO(owner, const double *, s->alike->n);
+	struct VEC(struct share) share = {0};
+	struct map map = {0};
+
+	for (uint32_t i = 0; i < p.nnodes; i++) {
+		const struct parallel_choices *c = parallel_step_choices(s, i);
+		const double **cost = &least[s->alike->number[s->op.at[i]->id]];
+		if (!*cost) {
+			double *of = COPY_ARRAY(owner, double, c->least, c->n);
+			for (uint32_t x = 0; x < c->n; x++)
+				of[x] = c->seconds[x] < SPLIT_NEVER ? of[x] : SPLIT_NEVER;
+			*cost = of;
+		}
+		node[i] = (struct split_node){c->n, *cost};
+	}
+	for (uint32_t e = 0; e < p.nedges; e++) {
+		const struct share key = {p.edge[e].table, readers[e], NULL};
+		const uint32_t i = map_add(owner, &map, mix_word(mix_pointer(key.of), key.readers),
+			same_share, share.at, &key);
+		if (i == share.n) {
+			VEC_PUSH(owner, &share, key);
+			share.at[i].table = divide(owner, key.of, key.readers);
+		}
+		edge[e].table = share.at[i].table;
+	}
+	p.node = node;
+	p.edge = edge;
+	return p;
+}
+
+static double
+bound_of(const struct parallel_step *s)
+{
+	static const double of_kernels[] = {0.5, 0.9, 0.99};
+	void *scratch = alloc_scratch(NULL);
+	const struct split_problem p = certified(scratch, s);
+	double bound = 0;
+
+	for (uint32_t i = 0; i < p.nnodes; i++) {
+		double least = INFINITY;
+		for (uint32_t x = 0; x < p.node[i].n; x++)
+			least = fmin(least, p.node[i].cost[x]);
+		bound += least;
+	}
+	for (size_t i = 0; i < sizeof of_kernels / sizeof *of_kernels; i++) {
+		const double a = of_kernels[i];
+		const struct split_problem q = split_weigh(scratch, &p, a / (1 - a));
+		bound = fmax(bound,
+			(1 - a) * split_solve(scratch, &q, WEIGHTED_SWEEPS, weighted_gap, INFINITY)
+					  .bound);
+	}
+	talloc_free(scratch);
+	return bound;
+}
+
+double
+parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
+{
+	struct candidates all = {0};
+	struct parallel_plan *best = &f->plan[PARALLEL_BEST];
+
+	for (enum parallel_policy i = PARALLEL_BEST; i < PARALLEL_NPOLICIES; i++)
+		add(f->run->scratch, &all, &f->plan[i]);
+	qsort(f->mesh.at, (size_t)f->mesh.n, sizeof *f->mesh.at, by_cost);
+	for (int64_t i = 0; i < f->mesh.n && i < MOST_MESHES; i++)
+		add(f->run->scratch, &all, &f->mesh.at[i]);
+	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+		add_weighted(f, &all, weights[i]);
+	for (int64_t i = 0; i < all.n; i++) {
+		struct parallel_plan *plan = &all.at[i];
+		plan->seconds = replay(f, meshes, plan);
+		for (enum parallel_policy k = PARALLEL_DATA; k < PARALLEL_NPOLICIES; k++)
+			if (f->plan[k].s == plan->s &&
+				f->plan[k].found.choice == plan->found.choice)
+				f->plan[k].seconds = plan->seconds;
+		if (i == 0 || plan->seconds < best->seconds)
+			*best = *plan;
+	}
+	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
+}

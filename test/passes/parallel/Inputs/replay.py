@@ -1,0 +1,37 @@
+"""replay.py DOPT MODELS: the step that parallelize leads to, kernels fused by opfuse, is predicted to take at most what the
+steps of its policies and of its cheapest plan take, and as long as it says; and the bound that it prints is below
+every one of them. Prints a line for each model."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+dopt, models = sys.argv[1], pathlib.Path(sys.argv[2])
+UNIT = {"s": 1, "ms": 1e-3, "us": 1e-6}
+ROUNDED = 1.01  # remarks have three digits
+STEPS = (("mlp_unity.dir", "-mesh=node=4,card=8", ["B=8192", "H=1024"]), ("mlp_unity.dir", "-mesh=card=8", ["B=64", "H=2048"]),
+         ("xdl.dir", "-mesh=node=4,card=8", ["B=32768", "V=100000"]), ("dlrm.dir", "-mesh=node=4,card=8", ["B=32768"]),
+         ("bert.dir", "-mesh=node=2,card=4", ["B=32", "T=128", "L=2"]), ("digits_cnn.dir", "-mesh=card=4", ["B=64", "N=1"]),
+         ("candle_uno.dir", None, ["B=1024", "H=512"]))
+
+
+def run(model, mesh, defines, options):
+    command = [dopt, "-cluster=h100", "-remarks", "-stats=json", "-emit=none", *([mesh] if mesh else []), *(f"-D={d}" for d in defines),
+               f"-pass=inline,grad,adam,parallelize{{{options}}},opfuse", models / model]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{model} {options}: exit {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)[-1]["cost"]["iteration"], done.stderr
+
+
+for step in STEPS:
+    best, remarks = run(*step, "replay")
+    others = {options: run(*step, options)[0] for options in ("policy=data", "policy=megatron", "policy=dlrm", "replay=false")}
+    said = re.search(r"the step takes ([0-9.]+)(\w+) with .* takes less than ([0-9.]+)(\w+),", remarks)
+    wrong = [f"{name} {t}" for name, t in others.items() if t < best * (1 - 1e-9)]
+    if not best / ROUNDED <= float(said[1]) * UNIT[said[2]] <= best * ROUNDED:
+        wrong.append(f"said {said[1]}{said[2]}")
+    if float(said[3]) * UNIT[said[4]] > min(best, *others.values()) * ROUNDED:
+        wrong.append(f"bound {said[3]}{said[4]}")
+    print(f"{step[0]} {step[2]}:", "as it should be" if not wrong else f"{best}, but {', '.join(wrong)}")
