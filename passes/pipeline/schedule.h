@@ -213,7 +213,7 @@ struct schedule_request {
 struct schedule_found {
 	struct schedule *schedule; /* owned by the owner of this */
 	double makespan;
-	double bound; /* no schedule of these stages is shorter */
+	double bound; /* no schedule is shorter with the placements that it tries */
 	enum schedule_name
 		named; /* the best of those that have a name and fit, or SCHEDULE_NNAMES */
 	double named_makespan;

@@ -297,8 +297,7 @@ search(struct tool *t)
 	if (exit != DRIVER_OK)
 		return exit;
 	FILE *out = t->output && strcmp(t->output, "-") ? stdout : stderr;
-	fprintf(out, "makespan %.6g; no schedule of these stages is below %.6g\n", f->makespan,
-		f->bound);
+	fprintf(out, "makespan %.6g, bound %.6g\n", f->makespan, f->bound);
 	if (f->named != SCHEDULE_NNAMES)
 		fprintf(out, "best named schedule that fits: %s, %.6g\n",
 			schedule_name_text(f->named), f->named_makespan);
