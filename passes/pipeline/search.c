@@ -27,12 +27,19 @@ struct search {
 	struct schedule_found *found;
 };
 
-/* Ways to place stages. */
+/* Ways to place stages: one on each rank, or several. */
 static const struct {
-	int chunks;
+	bool several;
 	enum list_place place;
-} places[] = {{1, LIST_LOOP}, {2, LIST_V}, {2, LIST_LOOP}};
+} places[] = {{false, LIST_LOOP}, {true, LIST_V}, {true, LIST_LOOP}};
 enum { PLACES = sizeof places / sizeof *places };
+
+/* Where a rank has several stages, it has as many as asked for, or 2. */
+static int
+several(const struct schedule_request *q)
+{
+	return q->chunks ? q->chunks : 2;
+}
 
 /* --- bounds --- */
 
@@ -124,7 +131,7 @@ try_names(struct search *c, struct diag *diag)
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
 		const enum schedule_name name = (enum schedule_name)i;
 		const int own = schedule_chunks(name);
-		const int chunks = own ? own : c->request->chunks ? c->request->chunks : 2;
+		const int chunks = own ? own : several(c->request);
 		if (!divides(c, chunks))
 			continue;
 		const struct list_shape shape = make_shape(c->scratch, c, chunks,
@@ -234,7 +241,7 @@ check_request(const struct schedule_request *q, struct diag *diag)
 			q->npieces, q->nranks);
 		return false;
 	}
-	const int chunks = q->chunks ? q->chunks : 2, nstages = q->nranks * chunks;
+	const int chunks = several(q), nstages = q->nranks * chunks;
 	if (q->chunks && nstages % q->npieces && q->npieces % nstages) {
 		diag_error(diag, LOC_NONE, "%d pieces cannot be divided evenly into %d stages",
 			q->npieces, nstages);
@@ -260,10 +267,10 @@ schedule_search(const void *owner, struct diag *diag, const struct schedule_requ
 	c.found->named_makespan = c.found->bound = INFINITY;
 	try_names(&c, diag);
 	for (int i = 0; i < PLACES; i++) {
-		if (!divides(&c, places[i].chunks))
+		const int chunks = places[i].several ? several(request) : 1;
+		if (!divides(&c, chunks) || (places[i].several && chunks == 1))
 			continue;
-		const struct list_shape shape =
-			make_shape(c.scratch, &c, places[i].chunks, places[i].place);
+		const struct list_shape shape = make_shape(c.scratch, &c, chunks, places[i].place);
 		c.found->bound = fmin(c.found->bound, find_bound(&shape));
 		try_settings(&c, &shape);
 	}
