@@ -59,9 +59,8 @@ join_messages(struct schedule_graph *g)
 	}
 }
 
-/* The node that makes what the action reads, or -1. */
-static int
-value_of(const struct schedule_graph *g, int i)
+int
+graph_value(const struct schedule_graph *g, int i)
 {
 	const struct schedule_action *a = g->action[i];
 	const bool backward = a->kind == SCHEDULE_INPUT || a->kind == SCHEDULE_BACKWARD;
@@ -97,7 +96,7 @@ find_waits(struct schedule_graph *g, enum schedule_transfers how)
 		struct schedule_node *w = &g->wait[node];
 		if (!is_transfer(g->action[i]->kind)) {
 			w->wait[WAIT_ORDER] = before;
-			w->wait[WAIT_VALUE] = value_of(g, i);
+			w->wait[WAIT_VALUE] = graph_value(g, i);
 			before = node;
 			continue;
 		}

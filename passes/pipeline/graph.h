@@ -68,6 +68,9 @@ graph_backward(const struct schedule_graph *g, int stage, int step)
 	return i < 0 ? graph_at(g, SCHEDULE_BACKWARD, stage, step) : i;
 }
 
+/* The action that makes what action i reads from another stage, or its message; -1: none. */
+int graph_value(const struct schedule_graph *g, int i);
+
 /*
  * Fills in waits, and the order or a cycle. The schedule must be complete, as schedule_verify checks
  * before. False: there is a cycle.

@@ -104,6 +104,9 @@ enum schedule_transfers {
 	SCHEDULE_TAGGED,
 	/* A rank waits in each send and each receive until both ranks are there: MPI_Ssend. */
 	SCHEDULE_BLOCKING,
+	/* Without sends and receives: ranks run their k-th cells at the same time, then exchange what those
+	 * have made. PipelineScheduleMulti of PyTorch, which hangs if an idle cell is missing. */
+	SCHEDULE_LOCKSTEP,
 };
 
 /*
@@ -116,6 +119,7 @@ enum schedule_transfers {
  *     after the action that makes the value, a receive before the one that reads it
  *   - no rank waits for itself through others: F waits for F of the stage before, B and I for B or I of
  *     the stage after. The message of a deadlock has a note for each action of the cycle
+ *   - in lockstep: what an action waits for is in an earlier cell
  *
  * Any number of micro-batches is fine, also fewer than ranks.
  */
@@ -130,6 +134,12 @@ bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_
  */
 struct schedule *schedule_lower(
 	const void *owner, const struct schedule *s, struct diag *diag, bool join);
+
+/*
+ * The same schedule with idle cells, so that it runs in lockstep, in the fewest cells; idle cells that it
+ * has are left out before. NULL, reported, as of schedule_lower.
+ */
+struct schedule *schedule_align(const void *owner, const struct schedule *s, struct diag *diag);
 
 /* What a stage takes, in any unit of time and any of memory. */
 struct schedule_stage {

@@ -330,6 +330,31 @@ report_deadlock(struct checker *c)
 	c->good = false;
 }
 
+/* --- lockstep --- */
+
+/* The first cell is enough: later ones are too early because it is. */
+static void
+check_cells(struct checker *c)
+{
+	const struct schedule_graph *g = c->g;
+	int first = -1;
+
+	for (int i = 0; i < g->n; i++) {
+		const int from = graph_value(g, i);
+		if (from >= 0 && g->rank[from] != g->rank[i] &&
+			g->action[from]->cell >= g->action[i]->cell &&
+			(first < 0 || g->action[i]->cell < g->action[first]->cell))
+			first = i;
+	}
+	if (first < 0)
+		return;
+	const int from = graph_value(g, first);
+	error_at(c, first,
+		"needs '%s', which rank %d runs in cell %d: in lockstep it has to be in a later cell; "
+		"dopt-schedule align adds idle cells",
+		text_of(c, from), g->rank[from], g->action[from]->cell);
+}
+
 /* --- all of it --- */
 
 /* Each check relies on those before. */
@@ -356,9 +381,16 @@ check(struct checker *c, enum schedule_transfers how)
 			check_transfer(c, false, stage, step);
 		}
 	}
+	if (transfers && how == SCHEDULE_LOCKSTEP) {
+		diag_error(c->diag, LOC_NONE,
+			"a schedule with sends and receives does not run in lockstep");
+		c->good = false;
+	}
 	if (report(c) && !graph_finish(c->g, how))
 		report_deadlock(c);
-	return c->good;
+	if (c->good && how == SCHEDULE_LOCKSTEP)
+		check_cells(c);
+	return report(c);
 }
 
 struct schedule_graph *

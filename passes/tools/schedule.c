@@ -313,6 +313,14 @@ convert(struct tool *t)
 }
 
 static enum driver_exit
+align(struct tool *t)
+{
+	const struct schedule *s = read_file(t);
+
+	return s ? write_schedule(t, schedule_align(t, s, t->diag)) : DRIVER_INPUT;
+}
+
+static enum driver_exit
 lower(struct tool *t)
 {
 	const struct schedule *s = read_file(t);
@@ -325,22 +333,24 @@ lower(struct tool *t)
 
 static const struct choice transfers[] = {
 	CHOICE_ROW(SCHEDULE_QUEUED, "queued") CHOICE_ROW(SCHEDULE_TAGGED, "tagged")
-		CHOICE_ROW(SCHEDULE_BLOCKING, "blocking"){.name = NULL},
+		CHOICE_ROW(SCHEDULE_BLOCKING, "blocking")
+			CHOICE_ROW(SCHEDULE_LOCKSTEP, "lockstep"){.name = NULL},
 };
 
 static const struct flag flags[] = {
 	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE",
-		"make, search, convert, lower: write to FILE atomically (temporary file, then rename); -: standard "
+		"make, search, convert, align, lower: write to FILE atomically (temporary file, then rename); -: standard "
 		"output",
 		FLAG_TEXT, AT(output)},
-	{"svg", "FILE", "cost, make, search, convert, lower: draw the schedule to FILE", FLAG_TEXT,
-		AT(svg)},
+	{"svg", "FILE", "cost, make, search, convert, align, lower: draw the schedule to FILE",
+		FLAG_TEXT, AT(svg)},
 	{"transfers", NULL,
 		"verify, cost: how sends and receives wait. queued: messages between two ranks, in both "
 		"directions, form one queue (an NCCL communicator for each pair; default); "
 		"tagged: each message finds its receive (MPI_Isend, MPI_Irecv); blocking: a rank waits "
-		"in each send and receive (MPI_Ssend, MPI_Recv)",
+		"in each send and receive (MPI_Ssend, MPI_Recv); lockstep: ranks run their k-th cells at "
+		"the same time (PipelineScheduleMulti of PyTorch)",
 		FLAG_CHOICE, AT(transfers), .choice = transfers},
 	{"Schedules", .kind = FLAG_GROUP},
 	{"schedule", NULL, "make: the schedule", FLAG_CHOICE, AT(schedule),
@@ -389,6 +399,8 @@ static const struct command commands[] = {
 	{"convert", "FILE",
 		"write the schedule as it is read, without spaces and with one kind of line end", 1,
 		1, convert},
+	{"align", "FILE", "write the schedule with idle cells, so that it runs in lockstep", 1, 1,
+		align},
 	{"lower", "FILE", "write the schedule with sends and receives", 1, 1, lower},
 };
 

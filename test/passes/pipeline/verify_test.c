@@ -446,6 +446,85 @@ transfers_keep_the_makespan(void **state)
 	}
 }
 
+/* --- in lockstep --- */
+
+/* Runs cell after cell; what an action waits for was done before its cell. */
+static bool
+runs_in_lockstep(const struct schedule *s)
+{
+	struct run r = {s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+	struct run before = {s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+	bool good = runs(s);
+	int longest = 0;
+
+	for (int rank = 0; rank < s->nranks; rank++)
+		if (s->rank[rank].n > longest)
+			longest = s->rank[rank].n;
+	for (int cell = 0; cell < longest && good; cell++) {
+		memcpy(before.done, r.done, (size_t)(s->nstages * s->nsteps * 3));
+		for (int rank = 0; rank < s->nranks; rank++)
+			if (cell < s->rank[rank].n)
+				good &= run_action(&before, &s->rank[rank].action[cell]) == 1;
+		/* Not seen by other ranks in this cell: done one by one on a copy, then all at once. */
+		for (int rank = 0; rank < s->nranks; rank++)
+			if (cell < s->rank[rank].n) {
+				struct run alone = {
+					s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+				memcpy(alone.done, r.done, (size_t)(s->nstages * s->nsteps * 3));
+				good &= run_action(&alone, &s->rank[rank].action[cell]) == 1;
+				free(alone.done);
+			}
+		memcpy(r.done, before.done, (size_t)(s->nstages * s->nsteps * 3));
+	}
+	free(r.done);
+	free(before.done);
+	return good;
+}
+
+static void
+lockstep_is_what_running_says(void **state)
+{
+	int valid = 0, broken = 0;
+
+	for (uint64_t seed = 0; seed < 1500; seed++) {
+		void *scratch = talloc_new(*state);
+		struct diag *diag = quiet(scratch, NULL);
+		struct draw d = draw_shape(seed);
+		struct schedule *s = draw_schedule(scratch, &d);
+		struct schedule *aligned = schedule_align(scratch, s, diag);
+		assert_non_null(aligned);
+		assert_true(schedule_verify(aligned, diag, SCHEDULE_LOCKSTEP));
+		assert_true(runs_in_lockstep(aligned));
+		/* It has as many cells as the longest way takes with all times 1. */
+		struct schedule_stage *one = NEW_ARRAY(scratch, struct schedule_stage, d.nstages);
+		for (int i = 0; i < d.nstages; i++)
+			one[i] = (struct schedule_stage){1, 1, 1, 0, 1, 1};
+		bool whole = false;
+		for (int r = 0; r < s->nranks; r++)
+			for (int i = 0; i < s->rank[r].n; i++)
+				whole |= s->rank[r].action[i].kind == SCHEDULE_BACKWARD;
+		int cells = 0;
+		for (int r = 0; r < aligned->nranks; r++)
+			if (aligned->rank[r].n > cells)
+				cells = aligned->rank[r].n;
+		if (!whole)
+			assert_true(
+				cells ==
+				schedule_cost(scratch, s, diag, SCHEDULE_TAGGED, one)->makespan);
+		if (mix64_below(&d.seed, 2))
+			swap_cells(aligned, &d.seed);
+		for (int r = 0; r < aligned->nranks; r++)
+			for (int i = 0; i < aligned->rank[r].n; i++)
+				aligned->rank[r].action[i].cell = i;
+		const bool verdict = schedule_verify(aligned, diag, SCHEDULE_LOCKSTEP);
+		assert_int_equal(verdict, runs_in_lockstep(aligned));
+		valid += verdict;
+		broken += !verdict;
+		talloc_free(scratch);
+	}
+	assert_true(valid > 500 && broken > 300);
+}
+
 int
 main(void)
 {
@@ -458,6 +537,8 @@ main(void)
 			verdicts_of_transfers_are_those_of_running, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
 			transfers_keep_the_makespan, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			lockstep_is_what_running_says, make_scratch, free_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
