@@ -31,6 +31,19 @@ graph_create(const void *owner, const struct schedule *s)
 	return g;
 }
 
+char *
+graph_text(const struct schedule_graph *g, int i)
+{
+	return schedule_action_text(g, g->action[i]);
+}
+
+char *
+graph_where(const struct schedule_graph *g, int i)
+{
+	return text_print(
+		g, "rank %d, cell %d: '%s'", g->rank[i], g->action[i]->cell, graph_text(g, i));
+}
+
 /* Are sends and receives nodes of messages? */
 static bool
 is_transfer(enum schedule_kind k)

@@ -53,6 +53,13 @@ struct schedule_graph *graph_verified(const void *owner, const struct schedule *
 /* The actions of a schedule by number, without places and waits. */
 struct schedule_graph *graph_create(const void *owner, const struct schedule *s);
 
+/* "2F0"; "rank 1, cell 4: '2F0'"; owned by the graph. */
+char *graph_text(const struct schedule_graph *g, int i);
+char *graph_where(const struct schedule_graph *g, int i);
+
+/* Reports the cycle as a deadlock, with a note for each wait but the first. */
+void graph_report_cycle(const struct schedule_graph *g, struct diag *diag);
+
 /* The number of the action of that kind, of which there are places, or -1. */
 static inline int
 graph_at(const struct schedule_graph *g, enum schedule_kind kind, int stage, int step)
