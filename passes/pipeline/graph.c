@@ -46,7 +46,7 @@ graph_where(const struct schedule_graph *g, int i)
 
 /* Are sends and receives nodes of messages? */
 static bool
-is_transfer(enum schedule_kind k)
+is_message(enum schedule_kind k)
 {
 	return k >= SCHEDULE_SEND_F && k <= SCHEDULE_RECV_B;
 }
@@ -91,7 +91,7 @@ graph_value(const struct schedule_graph *g, int i)
 }
 
 static void
-find_waits(struct schedule_graph *g, enum schedule_transfers how)
+find_waits(struct schedule_graph *g, enum schedule_waits how)
 {
 	int *last = NEW_ARRAY(g, int, g->s->nranks); /* of the queue to each rank, for one rank */
 	int before = -1;
@@ -107,7 +107,7 @@ find_waits(struct schedule_graph *g, enum schedule_transfers how)
 		}
 		const int node = g->node[i];
 		struct schedule_node *w = &g->wait[node];
-		if (!is_transfer(g->action[i]->kind)) {
+		if (!is_message(g->action[i]->kind)) {
 			w->wait[WAIT_ORDER] = before;
 			w->wait[WAIT_VALUE] = graph_value(g, i);
 			before = node;
@@ -166,7 +166,7 @@ find_order(struct schedule_graph *g)
 }
 
 bool
-graph_finish(struct schedule_graph *g, enum schedule_transfers how)
+graph_finish(struct schedule_graph *g, enum schedule_waits how)
 {
 	join_messages(g);
 	find_waits(g, how);

@@ -47,8 +47,8 @@ struct schedule_graph {
 };
 
 /* The graph of a schedule, after the checks of schedule_verify; NULL, reported, if one fails. */
-struct schedule_graph *graph_verified(const void *owner, const struct schedule *s,
-	struct diag *diag, enum schedule_transfers how);
+struct schedule_graph *graph_verified(
+	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_waits how);
 
 /* The actions of a schedule by number, without places and waits. */
 struct schedule_graph *graph_create(const void *owner, const struct schedule *s);
@@ -82,6 +82,6 @@ int graph_value(const struct schedule_graph *g, int i);
  * Fills in waits, and the order or a cycle. The schedule must be complete, as schedule_verify checks
  * before. False: there is a cycle.
  */
-bool graph_finish(struct schedule_graph *g, enum schedule_transfers how);
+bool graph_finish(struct schedule_graph *g, enum schedule_waits how);
 
 #endif

@@ -175,7 +175,7 @@ place_all(struct lowering *l, struct diag *diag)
 static struct schedule *
 lower(const void *owner, const struct schedule *s, struct diag *diag, bool join, bool align)
 {
-	if (schedule_has_transfers(s)) {
+	if (schedule_has_messages(s)) {
 		diag_error(diag, LOC_NONE, "this schedule has sends and receives already");
 		return NULL;
 	}

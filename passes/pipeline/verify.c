@@ -158,7 +158,7 @@ check_backward(struct checker *c, int stage, int step)
 
 /* A value that goes from one stage to the next: F forwards, or I and B backwards. */
 static void
-check_transfer(struct checker *c, bool forward, int stage, int step)
+check_message(struct checker *c, bool forward, int stage, int step)
 {
 	const int other = forward ? stage + 1 : stage - 1;
 	const enum schedule_kind send_kind = forward ? SCHEDULE_SEND_F : SCHEDULE_SEND_B;
@@ -195,7 +195,7 @@ check_transfer(struct checker *c, bool forward, int stage, int step)
 		before(c, receive, used, "it reads what that receives");
 }
 
-/* Receives that no transfer has: the first stage receives no activations, the last no gradients. */
+/* Receives of nothing that is sent: the first stage receives no activations, the last no gradients. */
 static void
 check_ends(struct checker *c, int step)
 {
@@ -237,7 +237,7 @@ check_cells(struct checker *c)
 
 /* Each check relies on those before. */
 static bool
-check(struct checker *c, enum schedule_transfers how)
+check(struct checker *c, enum schedule_waits how)
 {
 	const struct schedule *s = c->s;
 
@@ -248,18 +248,18 @@ check(struct checker *c, enum schedule_transfers how)
 	find_places(c);
 	if (!report(c))
 		return false;
-	const bool transfers = schedule_has_transfers(s);
+	const bool messages = schedule_has_messages(s);
 	for (int stage = 0; stage < s->nstages; stage++)
 		for (int step = 0; step < s->nsteps; step++)
 			check_backward(c, stage, step);
-	for (int step = 0; step < s->nsteps && c->good && transfers; step++) {
+	for (int step = 0; step < s->nsteps && c->good && messages; step++) {
 		check_ends(c, step);
 		for (int stage = 0; stage < s->nstages; stage++) {
-			check_transfer(c, true, stage, step);
-			check_transfer(c, false, stage, step);
+			check_message(c, true, stage, step);
+			check_message(c, false, stage, step);
 		}
 	}
-	if (transfers && how == SCHEDULE_LOCKSTEP) {
+	if (messages && how == SCHEDULE_LOCKSTEP) {
 		diag_error(c->diag, LOC_NONE,
 			"a schedule with sends and receives does not run in lockstep");
 		c->good = false;
@@ -275,7 +275,7 @@ check(struct checker *c, enum schedule_transfers how)
 
 struct schedule_graph *
 graph_verified(
-	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_waits how)
 {
 	struct checker c = {.diag = diag, .g = graph_create(owner, s), .s = s, .good = true};
 
@@ -286,7 +286,7 @@ graph_verified(
 }
 
 bool
-schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_waits how)
 {
 	struct schedule_graph *g = graph_verified(NULL, s, diag, how);
 

@@ -41,12 +41,12 @@ check_search(void *owner, const struct schedule_request *q)
 	assert_true(c->peak <= q->memory * (1 + 1e-9));
 	assert_true(f->makespan >= f->bound * (1 - 1e-9));
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
-		const int own = schedule_chunks((enum schedule_name)i);
-		const int chunks = own ? own : q->chunks ? q->chunks : 2;
-		if (q->chunks && chunks != q->chunks)
+		const int own = schedule_per_rank((enum schedule_name)i);
+		const int per_rank = own ? own : q->per_rank ? q->per_rank : 2;
+		if (q->per_rank && per_rank != q->per_rank)
 			continue;
 		struct schedule *s = schedule_make(
-			owner, diag, (enum schedule_name)i, q->nranks, chunks, q->nsteps);
+			owner, diag, (enum schedule_name)i, q->nranks, per_rank, q->nsteps);
 		const struct schedule_cost *other = schedule_cost(owner, s, diag, SCHEDULE_QUEUED,
 			schedule_divide(owner, q->piece, q->npieces, s->nstages));
 		if (other->peak <= q->memory * (1 + 1e-9))

@@ -77,7 +77,7 @@ bad_cells_are_refused(void **state)
 		assert_null(read_text(*state, texts[i]));
 }
 
-/* --- ranks that run a schedule without transfers --- */
+/* --- ranks that run a schedule without messages --- */
 
 struct run {
 	const struct schedule *s;
@@ -263,7 +263,7 @@ struct queue {
 struct traffic {
 	struct run r;
 	const int *rank_of;
-	enum schedule_transfers how;
+	enum schedule_waits how;
 	struct message *message; /* stage, step, and F or B, of the sender */
 	struct queue queue[4][4];
 };
@@ -297,7 +297,7 @@ advance(struct traffic *t, int a, int b)
 }
 
 static int
-run_transfer(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
+run_message(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
 {
 	const bool send = a->kind == SCHEDULE_SEND_F || a->kind == SCHEDULE_SEND_B;
 	int peer;
@@ -332,7 +332,7 @@ run_any(struct traffic *t, const struct schedule_action *a, int rank, const int 
 	int peer;
 
 	if (!schedule_computes(a->kind))
-		return run_transfer(t, a, rank, at);
+		return run_message(t, a, rank, at);
 	const struct message *m = a->kind == SCHEDULE_WEIGHT ? NULL : message_of(t, a, &peer);
 	if (m && !m->received)
 		return -1;
@@ -341,7 +341,7 @@ run_any(struct traffic *t, const struct schedule_action *a, int rank, const int 
 
 /* The schedule runs to its end, and every message arrives. */
 static bool
-runs_with_transfers(const struct schedule *s, const int *rank_of, enum schedule_transfers how)
+runs_with_messages(const struct schedule *s, const int *rank_of, enum schedule_waits how)
 {
 	const size_t n = (size_t)(s->nstages * s->nsteps);
 	struct traffic *t = calloc(1, sizeof *t);
@@ -380,7 +380,7 @@ runs_with_transfers(const struct schedule *s, const int *rank_of, enum schedule_
 }
 
 static void
-verdicts_of_transfers_are_those_of_running(void **state)
+verdicts_of_messages_are_those_of_running(void **state)
 {
 	int valid[3] = {0}, deadlocks[3] = {0};
 
@@ -396,11 +396,11 @@ verdicts_of_transfers_are_those_of_running(void **state)
 		for (int how = SCHEDULE_QUEUED; how <= SCHEDULE_BLOCKING; how++) {
 			char *first = NULL;
 			const bool verdict = schedule_verify(
-				with, quiet(scratch, &first), (enum schedule_transfers)how);
-			/* Of one rank nothing is sent: it is verified as a schedule without transfers. */
-			const bool run = schedule_has_transfers(with)
-						 ? runs_with_transfers(with, d.rank_of,
-							   (enum schedule_transfers)how)
+				with, quiet(scratch, &first), (enum schedule_waits)how);
+			/* Of one rank nothing is sent: it is verified as a schedule without messages. */
+			const bool run = schedule_has_messages(with)
+						 ? runs_with_messages(with, d.rank_of,
+							   (enum schedule_waits)how)
 						 : runs(with);
 			assert_int_equal(verdict, run);
 			assert_true(n || verdict);
@@ -419,7 +419,7 @@ verdicts_of_transfers_are_those_of_running(void **state)
 
 /* Where messages take no time, sends and receives change no time. */
 static void
-transfers_keep_the_makespan(void **state)
+messages_keep_the_makespan(void **state)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		void *scratch = talloc_new(*state);
@@ -534,9 +534,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			verdicts_are_those_of_running, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
-			verdicts_of_transfers_are_those_of_running, make_scratch, free_scratch),
+			verdicts_of_messages_are_those_of_running, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
-			transfers_keep_the_makespan, make_scratch, free_scratch),
+			messages_keep_the_makespan, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
 			lockstep_is_what_running_says, make_scratch, free_scratch),
 	};
